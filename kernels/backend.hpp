@@ -1,0 +1,158 @@
+// What sorts and merges blocks of records: CPU threads or a GPU, with the same bytes from both.
+// A Backend states its limits, makes one arena of slots up front and opens Lanes; a Lane is driven by one thread and has
+// two blocking verbs, Sort and Merge. Sorted records stay in the slot where the lane left them (SortedRecords) until
+// they are dropped, so a slot is either a lane's workspace or a resident run. Start at Lane.
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "gpusort/record.hpp"
+
+namespace gpusort {
+
+/// The counter behind --memory: everything large on the host is taken through it, pinned memory included.
+class HostMemory {
+ public:
+  explicit HostMemory(std::uint64_t limit) : limit_(limit) {}
+  /// Throws Error(kOutOfMemory) if `bytes` more would pass the limit.
+  void Reserve(std::uint64_t bytes);
+  void Release(std::uint64_t bytes) noexcept;
+  std::uint64_t limit() const { return limit_; }
+  std::uint64_t used() const { return used_; }
+  std::uint64_t peak() const { return peak_; }
+
+ private:
+  const std::uint64_t limit_;
+  std::atomic<std::uint64_t> used_{0};
+  std::atomic<std::uint64_t> peak_{0};
+};
+
+/// Page-aligned host memory counted by a HostMemory; untouched pages take no RAM. Movable, freed when dropped.
+class HostBuffer {
+ public:
+  HostBuffer() = default;
+  HostBuffer(HostMemory& memory, std::uint64_t bytes);
+  HostBuffer(HostBuffer&& other) noexcept;
+  HostBuffer& operator=(HostBuffer&& other) noexcept;
+  ~HostBuffer();
+  std::byte* data() const { return data_; }
+  std::uint64_t size() const { return bytes_; }
+
+ private:
+  HostMemory* memory_ = nullptr;
+  std::byte* data_ = nullptr;
+  std::uint64_t bytes_ = 0;
+};
+
+/// Facts about a backend, known once it is open.
+struct BackendLimits {
+  std::string name;                ///< for people: "CPU, 2 threads" or "GPU 0, NVIDIA H200"
+  bool gpu = false;
+  int device = 0;                  ///< CUDA ordinal; 0 on the CPU
+  std::uint64_t device_bytes = 0;  ///< device memory free at open; 0 on the CPU, whose slots are host memory
+  unsigned threads = 1;            ///< host threads it sorts with
+};
+
+/// The memory that a backend is asked to make before any work.
+struct ArenaShape {
+  RecordLayout layout;
+  std::uint64_t slot_bytes = 0;  ///< capacity of a slot: a batch or a merge window, whole records, below 2^32 of them
+  std::uint32_t slots = 0;       ///< all slots: each open lane holds up to two at a time, resident runs one each
+  std::uint32_t lanes = 1;
+};
+
+/// A block of whole records in host memory, on loan: dropping it returns the buffer to its owner.
+class InputBlock {
+ public:
+  virtual ~InputBlock() = default;
+  virtual std::span<const std::byte> bytes() const = 0;
+};
+
+/// The blocks of one batch, in input order. Next returns null at the end of the batch.
+class BatchSource {
+ public:
+  virtual ~BatchSource() = default;
+  virtual std::unique_ptr<InputBlock> Next() = 0;
+};
+
+/// The records of one batch in order, in the slot where a lane left them. Dropping it frees the slot.
+class SortedRecords {
+ public:
+  virtual ~SortedRecords() = default;
+  virtual const std::byte* data() const = 0;  ///< host or device address
+  virtual bool on_device() const = 0;
+  virtual std::uint64_t bytes() const = 0;
+  virtual std::uint64_t records() const = 0;
+  /// True if the batch arrived in order (by key; equal keys in input order).
+  virtual bool was_sorted() const = 0;
+  /// Copies out.size() bytes from byte `offset` on into host memory. Blocks; any thread may call it.
+  virtual void Read(std::uint64_t offset, std::span<std::byte> out) const = 0;
+};
+
+/// A sorted piece of a run for Merge. Pieces of one run are neighbours and in order; runs come in ordinal order.
+struct Piece {
+  const std::byte* data = nullptr;
+  std::uint64_t bytes = 0;
+  std::uint32_t run = 0;
+  bool on_device = false;
+};
+
+/// One worker of a backend: one thread, one stream. Errors: kOutOfMemory leaves the backend usable; kGpuLost ends it
+/// (and nothing on the device can be read any more); kCancelled after Backend::Cancel.
+class Lane {
+ public:
+  virtual ~Lane() = default;
+  /// Stable sort of all records that `source` gives (at most slot_bytes, whole records).
+  /// Waits for a free slot. Never returns null; an empty batch is a kInternal error.
+  virtual std::unique_ptr<SortedRecords> Sort(BatchSource& source) = 0;
+  /// Stable merge: on equal keys, earlier pieces first. Writes exactly the sum of the pieces' bytes (at most
+  /// slot_bytes) to host memory at `out`, which must not overlap any piece.
+  virtual void Merge(std::span<const Piece> pieces, std::byte* out) = 0;
+};
+
+/// A range of records on the device in which CountBefore looks.
+struct SearchRange {
+  const std::byte* data = nullptr;
+  std::uint64_t records = 0;
+  bool inclusive = false;  ///< count keys <= the cut's (else keys < the cut's)
+};
+
+class Backend {
+ public:
+  virtual ~Backend() = default;
+  virtual const BackendLimits& limits() const = 0;
+  /// Bytes that a lane needs beside its slots: device bytes on a GPU, host bytes on the CPU.
+  virtual std::uint64_t LaneBytes(const RecordLayout& layout, std::uint64_t slot_bytes) const = 0;
+  /// Makes the arena (again, after the old one's lanes and records are gone). Error(kOutOfMemory) if it does not fit.
+  virtual void MakeArena(const ArenaShape& shape, HostMemory& memory) = 0;
+  virtual std::unique_ptr<Lane> OpenLane() = 0;
+  /// Slots that neither a lane nor SortedRecords holds.
+  virtual std::uint32_t free_slots() const = 0;
+  /// Makes copies to and from [data, data + bytes) fast and asynchronous; a no-op on the CPU. Failure is only slower.
+  virtual void Pin(void* data, std::uint64_t bytes) = 0;
+  virtual void Unpin(void* data) = 0;
+  /// How many records of each device range are before the cut: by key, `inclusive` deciding ties. Ranges are sorted.
+  virtual std::vector<std::uint64_t> CountBefore(std::span<const SearchRange> ranges, const std::byte* cut_record) = 0;
+  /// Peak bytes of device memory taken so far.
+  virtual std::uint64_t device_peak() const = 0;
+  /// Makes lanes that wait for a slot throw Error(kCancelled).
+  virtual void Cancel() = 0;
+};
+
+/// True if this machine seems to have an NVIDIA GPU (a device node exists and this build has the CUDA backend).
+/// Costs microseconds: no driver is loaded.
+bool GpuLikely();
+/// One line for each backend that was built and found, for --version.
+std::vector<std::string> ListBackends();
+/// `threads` 0: one a core.
+std::unique_ptr<Backend> OpenCpuBackend(unsigned threads);
+/// Takes about 0.35 s. Error(kGpuLost) with the reason if there is no such device or this build has no CUDA backend.
+std::unique_ptr<Backend> OpenCudaBackend(int device);
+
+}  // namespace gpusort

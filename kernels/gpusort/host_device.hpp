@@ -1,0 +1,25 @@
+// What lets one function be compiled for the host by any compiler and for the device by nvcc.
+// This is the only header that asks which compiler is running.
+#pragma once
+
+#ifdef __CUDACC__
+#define GPUSORT_HD __host__ __device__
+#else
+#define GPUSORT_HD
+#endif
+
+/// 1 while device machine code is generated: chooses between a C library call and a loop inside one function.
+#ifdef __CUDA_ARCH__
+#define GPUSORT_ON_DEVICE 1
+#else
+#define GPUSORT_ON_DEVICE 0
+#endif
+
+// Loops over per-thread arrays need compile-time counts and unrolling, or the arrays spill to local memory.
+#if GPUSORT_ON_DEVICE
+#define GPUSORT_UNROLL _Pragma("unroll")
+#elif defined(__clang__)
+#define GPUSORT_UNROLL _Pragma("clang loop unroll(enable)")
+#else
+#define GPUSORT_UNROLL
+#endif

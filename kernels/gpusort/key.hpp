@@ -1,0 +1,193 @@
+// Order-preserving encodings of keys, for host and device.
+// A typed field becomes bytes whose unsigned order is the field's order (the normalized key); a number that is a whole
+// record becomes an unsigned integer and back (NumberMap); any other record is sorted through an Entry: the first
+// twelve bytes of its normalized key (behind a common prefix) and its row. No library ever compares a float.
+#pragma once
+
+#include <bit>
+#include <cstdint>
+#include <cstring>
+
+#include "gpusort/host_device.hpp"
+#include "gpusort/record.hpp"
+
+namespace gpusort {
+
+using Byte = unsigned char;
+
+/// Loads `length` (1..8) bytes as an unsigned number whose most significant byte comes first if `big_endian`.
+GPUSORT_HD inline std::uint64_t LoadNumber(const Byte* p, std::uint32_t length, bool big_endian) {
+  std::uint64_t value = 0;
+  for (std::uint32_t i = 0; i < length; ++i) {
+    const std::uint64_t byte = p[big_endian ? i : length - 1 - i];
+    value = value << 8 | byte;
+  }
+  return value;
+}
+
+/// An invertible map from a number's bits (loaded as little-endian unsigned U) to an unsigned number of the same order.
+/// Map is two xors and a shift, so it is free next to the memory it touches; Unmap is its exact inverse, for every bit
+/// pattern: NaN payloads and both zeros survive.
+template <typename U>
+struct NumberMap {
+  U magnitude_mask = 0;  ///< floats: flip the magnitude of negative numbers
+  U flip = 0;            ///< sign bit for signed and floats; complemented for descending order
+  bool swap = false;     ///< big-endian
+
+  static GPUSORT_HD U Swap(U x) {
+    U y = 0;
+    for (unsigned i = 0; i < sizeof(U); ++i) y = static_cast<U>(y << 8 | (x >> (8 * i) & 0xFF));
+    return y;
+  }
+  static GPUSORT_HD U SignFill(U x) { return static_cast<U>(U{0} - (x >> (8 * sizeof(U) - 1))); }
+
+  GPUSORT_HD U Map(U x) const {
+    if (swap) x = Swap(x);
+    return static_cast<U>(x ^ (SignFill(x) & magnitude_mask) ^ flip);
+  }
+  GPUSORT_HD U Unmap(U y) const {
+    // The sign bit is not in magnitude_mask, so it is read off the same before and after.
+    U x = static_cast<U>(y ^ flip);
+    x = static_cast<U>(x ^ (SignFill(x) & magnitude_mask));
+    return swap ? Swap(x) : x;
+  }
+  GPUSORT_HD bool identity() const { return magnitude_mask == 0 && flip == 0 && !swap; }
+};
+
+/// The map of a number field (not kBytes) of sizeof(U) bytes.
+template <typename U>
+GPUSORT_HD inline NumberMap<U> MakeNumberMap(const KeyField& field) {
+  constexpr U sign = static_cast<U>(U{1} << (8 * sizeof(U) - 1));
+  NumberMap<U> map;
+  // Bytes order like a big-endian number.
+  map.swap = sizeof(U) > 1 && (field.big_endian || field.type == KeyType::kBytes);
+  if (field.type == KeyType::kFloat) map.magnitude_mask = static_cast<U>(~sign);
+  if (field.type == KeyType::kFloat || field.type == KeyType::kSigned) map.flip = sign;
+  if (field.descending) map.flip = static_cast<U>(~map.flip);
+  return map;
+}
+
+/// The field's value as an unsigned number of `field.length` bytes in the field's order. Number fields only.
+GPUSORT_HD inline std::uint64_t MapNumber(const Byte* record, const KeyField& field) {
+  const std::uint64_t bits = LoadNumber(record + field.offset, field.length, field.big_endian);
+  const std::uint64_t sign = std::uint64_t{1} << (8 * field.length - 1);
+  const std::uint64_t all = sign | (sign - 1);
+  std::uint64_t x = bits;
+  if (field.type == KeyType::kFloat) {
+    x ^= (bits & sign) != 0 ? all : sign;
+  } else if (field.type == KeyType::kSigned) {
+    x ^= sign;
+  }
+  return field.descending ? x ^ all : x;
+}
+
+/// Up to eight bytes of the normalized key from byte `begin` on, most significant first, zeros past its end.
+/// Records of one layout have keys of one length, so the padding never decides.
+GPUSORT_HD inline std::uint64_t KeyWord(const Byte* record, const RecordLayout& layout, std::uint64_t begin) {
+  std::uint64_t word = 0;
+  std::uint32_t have = 0;
+  std::uint64_t field_begin = 0;
+  for (std::uint32_t f = 0; f < layout.field_count && have < 8; ++f) {
+    const KeyField& field = layout.fields[f];
+    const std::uint64_t field_end = field_begin + field.length;
+    const std::uint64_t at = begin + have;
+    if (at < field_end) {
+      std::uint32_t skip = static_cast<std::uint32_t>(at - field_begin);
+      std::uint32_t take = field.length - skip;
+      if (take > 8 - have) take = 8 - have;
+      std::uint64_t part;
+      if (field.type == KeyType::kBytes) {
+        part = LoadNumber(record + field.offset + skip, take, true);
+        if (field.descending) part ^= ~std::uint64_t{0} >> (64 - 8 * take);
+      } else {
+        part = MapNumber(record, field);
+        const std::uint32_t below = field.length - skip - take;
+        part >>= 8 * below;
+        if (take < 8) part &= (std::uint64_t{1} << (8 * take)) - 1;
+      }
+      word |= part << (8 * (8 - have - take));
+      have += take;
+    }
+    field_begin = field_end;
+  }
+  return word;
+}
+
+/// Three-way comparison of two records' keys by normalized bytes from `begin` on: negative, 0 or positive.
+GPUSORT_HD inline int CompareKeys(const Byte* a, const Byte* b, const RecordLayout& layout, std::uint64_t begin = 0) {
+  std::uint64_t field_begin = 0;
+  for (std::uint32_t f = 0; f < layout.field_count; ++f) {
+    const KeyField& field = layout.fields[f];
+    const std::uint64_t field_end = field_begin + field.length;
+    if (begin < field_end) {
+      if (field.type == KeyType::kBytes) {
+        // A skip inside bytes is exact; inside a number the skipped bytes are known equal, so all of it may be compared.
+        const std::uint64_t skip = begin > field_begin ? begin - field_begin : 0;
+        const Byte* x = a + field.offset + skip;
+        const Byte* y = b + field.offset + skip;
+        std::uint64_t n = field.length - skip;
+#if !GPUSORT_ON_DEVICE
+        const int order = std::memcmp(x, y, n);
+        if (order != 0) return field.descending ? -order : order;
+#else
+        for (; n > 0; --n, ++x, ++y) {
+          if (*x != *y) return (*x < *y) != field.descending ? -1 : 1;
+        }
+#endif
+      } else {
+        const std::uint64_t x = MapNumber(a, field);
+        const std::uint64_t y = MapNumber(b, field);
+        if (x != y) return x < y ? -1 : 1;
+      }
+    }
+    field_begin = field_end;
+  }
+  return 0;
+}
+
+/// What is sorted in place of a record: twelve bytes of its normalized key and its row in the block (below 2^32).
+/// As a 128-bit number hi:lo it orders by (key bytes, row), so equal keys keep their order under any sorter.
+/// The members' order is that of a little-endian 128-bit integer, which Highway's vqsort takes as it is.
+struct alignas(16) Entry {
+  std::uint64_t lo;  ///< key bytes 8..11 in the upper half, row in the lower
+  std::uint64_t hi;  ///< key bytes 0..7
+
+  GPUSORT_HD std::uint32_t row() const { return static_cast<std::uint32_t>(lo); }
+};
+
+inline constexpr std::uint64_t kEntryKeyBytes = 12;
+
+/// The entry of `record`, whose normalized key is taken from byte `skip` (a prefix common to the block) on.
+GPUSORT_HD inline Entry MakeEntry(const Byte* record, const RecordLayout& layout, std::uint64_t skip,
+                                  std::uint32_t row) {
+  Entry entry;
+  entry.hi = KeyWord(record, layout, skip);
+  const std::uint64_t next = layout.key_bytes > skip + 8 ? KeyWord(record, layout, skip + 8) : 0;
+  entry.lo = (next & 0xFFFFFFFF00000000u) | row;
+  return entry;
+}
+
+/// Orders entries whose twelve bytes hold the whole key (behind the common prefix).
+struct ExactEntryLess {
+  GPUSORT_HD bool operator()(const Entry& a, const Entry& b) const {
+    return a.hi != b.hi ? a.hi < b.hi : a.lo < b.lo;
+  }
+};
+
+/// Orders entries whose key may go on: equal twelve bytes compare the rest where the records lie.
+/// Rows index records of `layout->stride` bytes from `records` on. `layout` must be readable where this runs.
+struct PrefixEntryLess {
+  const Byte* records;
+  const RecordLayout* layout;
+  std::uint64_t rest;  ///< first normalized byte that the entries do not hold
+
+  GPUSORT_HD bool operator()(const Entry& a, const Entry& b) const {
+    if (a.hi != b.hi) return a.hi < b.hi;
+    if ((a.lo ^ b.lo) >> 32 != 0) return a.lo < b.lo;
+    const int order =
+        CompareKeys(records + a.row() * layout->stride, records + b.row() * layout->stride, *layout, rest);
+    return order != 0 ? order < 0 : a.row() < b.row();
+  }
+};
+
+}  // namespace gpusort

@@ -1,0 +1,95 @@
+// What a record is: where it lies in a block of bytes, and where in it the key lies.
+// KeySpec is what a user means by order; RecordLayout is the same as plain data that kernels take by value;
+// RecordBatch is a block of whole records, the unit that is read, sorted, merged, spilled and written.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "gpusort/error.hpp"
+
+namespace gpusort {
+
+/// Type of one key field. Numbers order by value (floats by IEEE totalOrder), bytes as unsigned bytes.
+enum class KeyType : std::uint8_t { kUnsigned, kSigned, kFloat, kBytes };
+
+/// One field of a key: `length` bytes at `offset` of the record. Numbers have 1, 2, 4 or 8 bytes (floats 4 or 8).
+struct KeyField {
+  std::uint64_t offset = 0;
+  std::uint32_t length = 0;
+  KeyType type = KeyType::kBytes;
+  bool big_endian = false;
+  bool descending = false;
+
+  friend bool operator==(const KeyField&, const KeyField&) = default;
+};
+
+inline constexpr std::size_t kMaxKeyFields = 64;
+
+/// The order of records: fields, most significant first. Ties are always broken by the position in the input, so
+/// every sort has exactly one answer.
+struct KeySpec {
+  std::vector<KeyField> fields;
+};
+
+/// Where record i and its key lie in a block of bytes. Trivially copyable: passed to kernels by value.
+/// Fixed records: record i is at i * stride. Delimited records (stride 0): each ends with `delimiter`.
+struct RecordLayout {
+  std::uint64_t stride = 0;
+  std::uint64_t key_bytes = 0;  ///< length of the normalized key (the sum of the fields' lengths)
+  std::uint32_t field_count = 0;
+  unsigned char delimiter = 0;
+  KeyField fields[kMaxKeyFields] = {};
+
+  bool fixed() const { return stride != 0; }
+  /// True if record and key are the same number of 4 or 8 bytes, so that keys are sorted directly, with no entries.
+  bool direct() const {
+    return field_count == 1 && fields[0].offset == 0 && fields[0].length == stride && (stride == 4 || stride == 8);
+  }
+};
+
+/// Fixed records of `record_bytes` bytes ordered by `spec`; an empty spec is the whole record as bytes, ascending.
+/// Throws Error(kUsage) if record_bytes is 0, a field leaves the record, a length does not fit its type, or there are
+/// more than kMaxKeyFields fields.
+inline RecordLayout MakeFixedLayout(std::uint64_t record_bytes, const KeySpec& spec) {
+  const auto fail = [](const std::string& why) { throw Error(ErrorCode::kUsage, why); };
+  constexpr std::uint64_t kMaxRecordBytes = std::uint64_t{1} << 30;
+  if (record_bytes == 0) fail("the record size is 0");
+  if (record_bytes > kMaxRecordBytes) fail("the record size is over 1 GiB");
+  if (spec.fields.size() > kMaxKeyFields) {
+    fail("there are " + std::to_string(spec.fields.size()) + " keys; at most " + std::to_string(kMaxKeyFields));
+  }
+  RecordLayout layout;
+  layout.stride = record_bytes;
+  const auto add = [&](const KeyField& field) {
+    const bool number = field.type != KeyType::kBytes;
+    const bool power = field.length == 1 || field.length == 2 || field.length == 4 || field.length == 8;
+    if (field.length == 0 || (number && !power) || (field.type == KeyType::kFloat && field.length < 4)) {
+      fail("a key field of " + std::to_string(field.length) + " bytes does not fit its type");
+    }
+    if (field.offset > record_bytes || field.length > record_bytes - field.offset) {
+      fail("the key at offset " + std::to_string(field.offset) + " of " + std::to_string(field.length) +
+           " bytes leaves the record of " + std::to_string(record_bytes) + " bytes");
+    }
+    layout.fields[layout.field_count++] = field;
+    layout.key_bytes += field.length;
+  };
+  if (spec.fields.empty()) {
+    KeyField whole;
+    whole.length = static_cast<std::uint32_t>(record_bytes);
+    add(whole);
+  }
+  for (const KeyField& field : spec.fields) add(field);
+  return layout;
+}
+
+/// Whole records in memory. `records` may be 0 while unknown (delimited records carry no index).
+struct RecordBatch {
+  std::byte* data = nullptr;
+  std::uint64_t bytes = 0;
+  std::uint64_t records = 0;
+};
+
+}  // namespace gpusort
