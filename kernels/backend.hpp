@@ -63,7 +63,8 @@ struct BackendLimits {
 struct ArenaShape {
   RecordLayout layout;
   std::uint64_t slot_bytes = 0;  ///< capacity of a slot: a batch or a merge window, whole records, below 2^32 of them
-  std::uint32_t slots = 0;       ///< all slots: each open lane holds up to two at a time, resident runs one each
+  std::uint32_t slots = 0;       ///< all slots: each lane that sorts holds up to two, resident runs one each; a CPU
+                                 ///< lane that only merges needs none
   std::uint32_t lanes = 1;
 };
 

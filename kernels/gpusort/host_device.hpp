@@ -4,8 +4,10 @@
 
 #ifdef __CUDACC__
 #define GPUSORT_HD __host__ __device__
+#define GPUSORT_CUDA_COMPILER 1
 #else
 #define GPUSORT_HD
+#define GPUSORT_CUDA_COMPILER 0
 #endif
 
 /// 1 while device machine code is generated: chooses between a C library call and a loop inside one function.

@@ -1,0 +1,201 @@
+// Files by position: inputs, unlinked temporary files and the safe output, which replaces its name only when complete.
+// Reads and writes are whole or throw: EINTR and short transfers are handled here, an error is never the end of file.
+// FileSystem makes everything; the system calls behind it are virtual (SystemCalls), so that tests can make the n-th
+// one fail. main ignores SIGXFSZ, so that a file-size limit arrives here as EFBIG. Start at FileSystem, then File.
+#pragma once
+
+#include <sys/types.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <utility>
+
+#include "gpusort/error.hpp"
+
+namespace gpusort {
+
+/// What stat says about a file. Two equal values mean: the same file, not written to in between.
+struct FileFacts {
+  std::uint64_t size = 0;
+  std::uint64_t dev = 0;
+  std::uint64_t ino = 0;
+  std::int64_t mtime_ns = 0;
+  std::int64_t ctime_ns = 0;
+  bool regular = false;
+  unsigned mode = 0;  ///< permission bits only
+  unsigned uid = 0;
+  unsigned gid = 0;
+
+  friend bool operator==(const FileFacts&, const FileFacts&) = default;
+};
+
+/// The system calls that can fail for reasons outside this program, as the kernel answers them: -1 and errno, or a
+/// count that may be short. The seam for tests; any thread may call any member.
+class SystemCalls {
+ public:
+  virtual ~SystemCalls() = default;
+  virtual int Open(int directory, const char* path, int flags, unsigned mode);
+  /// Turns O_DIRECT on for an open file.
+  virtual int SetDirect(int fd);
+  virtual ssize_t Read(int fd, std::byte* data, std::size_t bytes, std::uint64_t offset);
+  virtual ssize_t Write(int fd, const std::byte* data, std::size_t bytes, std::uint64_t offset);
+  virtual int Sync(int fd);
+  virtual int Truncate(int fd, std::uint64_t size);
+  virtual int Allocate(int fd, std::uint64_t size);
+  /// Gives the unnamed file `fd` a name; EEXIST if it is taken.
+  virtual int Link(int fd, int directory, const char* name);
+  virtual int Rename(int directory, const char* from, const char* to);
+  virtual int Unlink(int directory, const char* name);
+  virtual int FreeSpace(const char* directory, std::uint64_t* bytes);
+};
+
+namespace detail {
+
+/// "ENOSPC (No space left on device)".
+std::string ErrnoText(int error);
+/// A number that other processes cannot guess.
+std::uint64_t RandomNumber();
+
+/// An open file descriptor and its owner.
+class Fd {
+ public:
+  Fd() = default;
+  explicit Fd(int fd) : fd_(fd) {}
+  Fd(Fd&& other) noexcept : fd_(std::exchange(other.fd_, -1)) {}
+  Fd& operator=(Fd&& other) noexcept {
+    std::swap(fd_, other.fd_);
+    return *this;
+  }
+  ~Fd();
+  int get() const { return fd_; }
+  bool open() const { return fd_ >= 0; }
+
+ private:
+  int fd_ = -1;
+};
+
+}  // namespace detail
+
+/// An open regular file, read and written by position. Any number of threads may use it at once.
+/// With direct(), offsets, lengths and addresses must be multiples of alignment(); a read may ask past the end.
+/// Must not outlive its FileSystem.
+class File {
+ public:
+  /// Fills `out` from `offset` on. Returns the bytes read, less than asked only at the end of the file. Error(kIo).
+  std::uint64_t ReadAt(std::uint64_t offset, std::span<std::byte> out);
+  /// Writes all of `data` or throws: kNoSpace (full, quota, file-size limit) names the directory and its free space.
+  void WriteAt(std::uint64_t offset, std::span<const std::byte> data);
+  /// Forces the data to the device. Never repeat it after an error: the kernel reports a lost write once.
+  void Sync();
+  void Truncate(std::uint64_t size);
+  /// Reserves the blocks of [0, size) and makes the file at least that long. Does nothing where the file system cannot.
+  void Allocate(std::uint64_t size);
+  /// Writes dirty pages back and drops the cached ones, so that the next ReadAt asks the device.
+  void DropCache();
+  bool direct() const { return direct_; }
+  /// 1 when buffered.
+  std::uint64_t alignment() const { return alignment_; }
+  FileFacts Facts() const;
+  /// For messages; a temporary file has no path, so this says where it is.
+  const std::string& path() const { return path_; }
+
+ private:
+  friend class FileSystem;
+  friend class OutputFile;
+  File(SystemCalls& calls, detail::Fd fd, std::string path, std::string directory, bool direct);
+  void CheckAligned(const char* verb, std::uint64_t offset, const std::byte* data, std::uint64_t bytes) const;
+  [[noreturn]] void Fail(const char* verb, std::uint64_t offset, std::uint64_t bytes, int error) const;
+  [[noreturn]] void Stalled(const char* verb, std::uint64_t offset) const;
+
+  SystemCalls& calls_;
+  detail::Fd fd_;
+  std::string path_;
+  std::string directory_;
+  bool direct_;
+  std::uint64_t alignment_ = 1;
+};
+
+/// A new version of a file, invisible (and mode 0600) until Publish puts it in place of the old one. Dropped without
+/// Publish it leaves nothing behind, and the old file untouched. Hard links of the old file keep the old content; ACLs
+/// and extended attributes are not carried over.
+class OutputFile {
+ public:
+  ~OutputFile();
+  OutputFile(const OutputFile&) = delete;
+  OutputFile& operator=(const OutputFile&) = delete;
+
+  /// As File's; what was written can be read back before and after Publish.
+  std::uint64_t ReadAt(std::uint64_t offset, std::span<std::byte> out) { return file_->ReadAt(offset, out); }
+  void WriteAt(std::uint64_t offset, std::span<const std::byte> data) { file_->WriteAt(offset, data); }
+  void DropCache() { file_->DropCache(); }
+  /// Cuts the file to `total_bytes`, gives it the old file's owner and mode (else 0666 & ~umask), syncs it if asked,
+  /// renames it over the name and, if asked, syncs the directory. Call once. On success, and when only the last step
+  /// failed (kIo; the message says that the new output is in place), signals stay blocked in the calling thread: a job
+  /// that is done must not end by a signal. On any other error the old file is as it was.
+  void Publish(std::uint64_t total_bytes, bool sync);
+  bool direct() const { return file_->direct(); }
+  std::uint64_t alignment() const { return file_->alignment(); }
+  /// The name that will be replaced, links resolved.
+  const std::string& path() const { return path_; }
+
+ private:
+  friend class FileSystem;
+  OutputFile(SystemCalls& calls, const std::string& path, bool direct, std::uint64_t expected_bytes);
+  void SetOwnerAndMode();
+  void LinkHidden();
+  /// Error(kUsage) about the output.
+  [[noreturn]] void Refuse(const std::string& why) const;
+
+  SystemCalls& calls_;
+  std::string path_;
+  std::string directory_;
+  std::string name_;
+  std::string hidden_;  ///< the file's name in the directory until it is renamed; empty while it has none
+  std::optional<FileFacts> old_;
+  detail::Fd directory_fd_;
+  std::unique_ptr<File> file_;
+  bool published_ = false;
+};
+
+/// Makes files. Where `direct` is asked for and the file system refuses O_DIRECT, files are buffered: see direct().
+/// Must outlive everything that it made. Any thread may call any member.
+class FileSystem {
+ public:
+  FileSystem() : FileSystem(std::make_shared<SystemCalls>()) {}
+  explicit FileSystem(std::shared_ptr<SystemCalls> calls) : calls_(std::move(calls)) {}
+  FileSystem(const FileSystem&) = delete;
+  FileSystem& operator=(const FileSystem&) = delete;
+
+  /// Opens a regular file for reading. kUsage if it is missing, unreadable or not a regular file.
+  std::unique_ptr<File> OpenInput(const std::string& path, bool direct);
+  /// A nameless file in `directory` that only this process can open; gone when it is dropped, also by SIGKILL.
+  /// kUsage if the directory is missing or not writable.
+  std::unique_ptr<File> OpenTemp(const std::string& directory, bool direct);
+  /// Starts a new version of `path`, with `expected_bytes` reserved where the file system can (0: unknown). A symbolic
+  /// link is followed to its target, which need not exist. kUsage if path is no regular file, exists and is not
+  /// writable, or its directory is missing or not writable; kNoSpace if the bytes cannot be reserved.
+  std::unique_ptr<OutputFile> CreateOutput(const std::string& path, bool direct, std::uint64_t expected_bytes);
+  /// Bytes that this user can still write below `directory`.
+  std::uint64_t FreeSpace(const std::string& directory);
+  /// Facts about what the path leads to, links followed; nothing if it does not exist.
+  std::optional<FileFacts> Identify(const std::string& path);
+  /// True if files in `directory` lie in memory (tmpfs, ramfs).
+  bool IsTmpfs(const std::string& directory);
+  /// Share of the file, sampled, that lies in the page cache, 0 to 1; 0 if the kernel cannot tell.
+  double CachedShare(const File& file);
+
+ private:
+  std::shared_ptr<SystemCalls> calls_;
+};
+
+/// True if an output is streamed because it cannot be replaced: "-", a FIFO or a character device, also behind links.
+bool IsStreamTarget(const std::string& path);
+/// True if an input must be streamed: "-", or whatever is no regular file and no directory, or a file that says that it
+/// is empty and is not (as in /proc).
+bool IsStreamSource(const std::string& path);
+
+}  // namespace gpusort

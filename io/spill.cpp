@@ -1,0 +1,240 @@
+#include "spill.hpp"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <bit>
+#include <cerrno>
+#include <cstring>
+#include <set>
+#include <type_traits>
+
+#define XXH_INLINE_ALL
+#include <xxhash.h>
+
+namespace gpusort {
+namespace {
+
+/// The first 64 bytes of a block, little-endian; FORMAT.md has the same table.
+struct Header {
+  char magic[8];
+  std::uint32_t version;
+  std::uint32_t file;
+  std::uint64_t job;
+  std::uint64_t run;
+  std::uint64_t number;
+  std::uint64_t payload_bytes;
+  std::uint64_t offset;
+  std::uint64_t checksum;
+};
+static_assert(sizeof(Header) == kSpillHeaderBytes && std::is_trivially_copyable_v<Header>);
+static_assert(std::endian::native == std::endian::little);
+
+constexpr char kMagic[8] = {'g', 'p', 'u', 's', 'p', 'i', 'l', 'l'};
+constexpr std::uint32_t kVersion = 1;
+
+std::uint64_t WholeBytes(std::uint64_t payload_bytes) {
+  return (kSpillHeaderBytes + payload_bytes + kSpillAlignment - 1) / kSpillAlignment * kSpillAlignment;
+}
+
+/// The hash of the payload, seeded with the hash of the header in front of its checksum: one pass over each.
+std::uint64_t Checksum(const Header& header, const std::byte* payload) {
+  return XXH3_64bits_withSeed(payload, header.payload_bytes, XXH3_64bits(&header, offsetof(Header, checksum)));
+}
+
+void CheckBuffer(std::span<const std::byte> block, std::uint64_t payload_bytes, std::uint64_t capacity) {
+  if (payload_bytes > capacity || block.size() < WholeBytes(payload_bytes) ||
+      reinterpret_cast<std::uintptr_t>(block.data()) % kSpillAlignment != 0) {
+    throw Error(ErrorCode::kInternal, "a spill buffer of " + std::to_string(block.size()) + " bytes does not suit " +
+                                          std::to_string(payload_bytes) + " bytes of records");
+  }
+}
+
+}  // namespace
+
+SpillStore::SpillStore(FileSystem& files, std::vector<std::string> directories, std::uint64_t block_bytes, bool direct)
+    : files_(files), block_bytes_(block_bytes), direct_(direct), job_(detail::RandomNumber()) {
+  if (directories.empty() || block_bytes == 0 || block_bytes % kSpillAlignment != 0) {
+    throw Error(ErrorCode::kInternal, "a spill of " + std::to_string(directories.size()) +
+                                          " directories with blocks of " + std::to_string(block_bytes) + " bytes");
+  }
+  for (std::string& path : directories) directories_.emplace_back().path = std::move(path);
+}
+
+void SpillStore::OpenFile(Directory& directory) {
+  directory.file = files_.OpenTemp(directory.path, direct_);
+  // A device that wants more than we align to.
+  if (kSpillAlignment % directory.file->alignment() != 0) directory.file = files_.OpenTemp(directory.path, false);
+}
+
+/// Takes a freed slot of any directory in preference to new space, so that the files stay as small as they can be.
+/// Directories marked in `tried` are passed over; the one that is used is marked. False if none is left.
+bool SpillStore::TakeSlot(std::vector<bool>& tried, Slot* slot) {
+  const std::lock_guard lock(mutex_);
+  const auto count = static_cast<std::uint32_t>(directories_.size());
+  for (const bool fresh : {false, true}) {
+    for (std::uint32_t i = 0; i < count; ++i) {
+      const std::uint32_t index = (next_ + i) % count;
+      Directory& directory = directories_[index];
+      if (tried[index] || (fresh ? directory.full : directory.free.empty())) continue;
+      if (!directory.file) {
+        try {
+          OpenFile(directory);
+        } catch (const Error& error) {
+          if (error.code() != ErrorCode::kNoSpace) throw;
+          directory.full = true;
+          continue;
+        }
+      }
+      next_ = (index + 1) % count;
+      tried[index] = true;
+      *slot = {index, directory.end, directory.file.get()};
+      if (fresh) {
+        directory.end += block_bytes_;
+        peak_ += block_bytes_;
+      } else {
+        slot->offset = directory.free.back();
+        directory.free.pop_back();
+      }
+      return true;
+    }
+  }
+  return false;
+}
+
+SpillExtent SpillStore::Write(std::uint64_t run, std::uint64_t number, std::span<std::byte> block,
+                              std::uint64_t payload_bytes) {
+  CheckBuffer(block, payload_bytes, payload_capacity());
+  const std::uint64_t bytes = WholeBytes(payload_bytes);
+  std::memset(block.data() + kSpillHeaderBytes + payload_bytes, 0, bytes - kSpillHeaderBytes - payload_bytes);
+  std::vector<bool> tried(directories_.size());
+  Slot slot;
+  while (TakeSlot(tried, &slot)) {
+    Header header = {{}, kVersion, slot.directory, job_, run, number, payload_bytes, slot.offset, 0};
+    std::memcpy(header.magic, kMagic, sizeof kMagic);
+    header.checksum = Checksum(header, block.data() + kSpillHeaderBytes);
+    std::memcpy(block.data(), &header, sizeof header);
+    try {
+      slot.file->WriteAt(slot.offset, block.first(bytes));
+    } catch (const Error& error) {
+      if (error.code() != ErrorCode::kNoSpace) throw;
+      // The slot is given up: in the list it would cost every later write a vain attempt.
+      const std::lock_guard lock(mutex_);
+      directories_[slot.directory].full = true;
+      continue;
+    }
+    const std::lock_guard lock(mutex_);
+    in_use_ += bytes;
+    written_ += bytes;
+    return {slot.directory, payload_bytes, slot.offset};
+  }
+  FailNoSpace(bytes);
+}
+
+std::uint64_t SpillStore::Read(const SpillExtent& extent, std::uint64_t run, std::uint64_t number,
+                               std::span<std::byte> block) {
+  CheckBuffer(block, extent.payload_bytes, payload_capacity());
+  File* file = nullptr;
+  {
+    const std::lock_guard lock(mutex_);
+    if (extent.file < directories_.size()) file = directories_[extent.file].file.get();
+  }
+  if (file == nullptr) throw Error(ErrorCode::kInternal, "a spill extent of another store");
+
+  const std::span<std::byte> out = block.first(WholeBytes(extent.payload_bytes));
+  std::uint64_t got = 0;
+  try {
+    got = file->ReadAt(extent.offset, out);
+  } catch (const Error& error) {
+    if (error.code() != ErrorCode::kIo) throw;
+    got = file->ReadAt(extent.offset, out);
+  }
+  if (got < out.size()) {
+    FailIntegrity(extent,
+                  "the file ends after " + std::to_string(got) + " of " + std::to_string(out.size()) + " bytes");
+  }
+
+  Header header;
+  std::memcpy(&header, out.data(), sizeof header);
+  const auto require = [&](const char* what, std::uint64_t found, std::uint64_t expected) {
+    if (found == expected) return;
+    FailIntegrity(extent,
+                  std::string(what) + " is " + std::to_string(found) + ", expected " + std::to_string(expected));
+  };
+  if (std::memcmp(header.magic, kMagic, sizeof kMagic) != 0) FailIntegrity(extent, "there is no spilled block");
+  require("the format version", header.version, kVersion);
+  require("the job", header.job, job_);
+  require("the file number", header.file, extent.file);
+  require("the offset", header.offset, extent.offset);
+  require("the run", header.run, run);
+  require("the block number", header.number, number);
+  require("the length", header.payload_bytes, extent.payload_bytes);
+  require("the checksum", header.checksum, Checksum(header, out.data() + kSpillHeaderBytes));
+  return extent.payload_bytes;
+}
+
+void SpillStore::Free(const SpillExtent& extent) {
+  const std::lock_guard lock(mutex_);
+  Directory& directory = directories_.at(extent.file);
+  directory.free.push_back(extent.offset);
+  in_use_ -= WholeBytes(extent.payload_bytes);
+}
+
+std::uint64_t SpillStore::bytes_in_use() const {
+  const std::lock_guard lock(mutex_);
+  return in_use_;
+}
+
+std::uint64_t SpillStore::peak_bytes() const {
+  const std::lock_guard lock(mutex_);
+  return peak_;
+}
+
+std::uint64_t SpillStore::written_bytes() const {
+  const std::lock_guard lock(mutex_);
+  return written_;
+}
+
+void SpillStore::FailNoSpace(std::uint64_t bytes) const {
+  std::string message = "no space for temporary runs: needed " + std::to_string(bytes) + " bytes more";
+  for (const Directory& directory : directories_) {
+    message += ", free in " + directory.path + ": " + std::to_string(files_.FreeSpace(directory.path)) + " bytes";
+  }
+  throw Error(ErrorCode::kNoSpace, message + "; give another directory with --temp-dir");
+}
+
+void SpillStore::FailIntegrity(const SpillExtent& extent, const std::string& why) const {
+  throw Error(ErrorCode::kIntegrity, "damaged temporary file in " + directories_[extent.file].path + " at " +
+                                         std::to_string(extent.offset) + ": " + why);
+}
+
+void CheckTempDirectory(const std::string& directory) {
+  const auto refuse = [&](const std::string& why) {
+    throw Error(ErrorCode::kUsage, "temporary directory " + directory + ": " + why);
+  };
+  struct stat st;
+  if (::stat(directory.c_str(), &st) != 0) refuse(detail::ErrnoText(errno));
+  if (!S_ISDIR(st.st_mode)) refuse("it is not a directory");
+  if (::faccessat(AT_FDCWD, directory.c_str(), W_OK | X_OK, AT_EACCESS) != 0) refuse(detail::ErrnoText(errno));
+}
+
+void RequireSpace(FileSystem& files, const std::vector<std::string>& directories, std::uint64_t needed_bytes,
+                  std::string_view what) {
+  std::set<std::uint64_t> devices;
+  std::uint64_t free = 0;
+  std::string list;
+  for (const std::string& directory : directories) {
+    const std::uint64_t here = files.FreeSpace(directory);
+    const std::optional<FileFacts> facts = files.Identify(directory);
+    list += ", free in " + directory + ": " + std::to_string(here) + " bytes";
+    if (facts && !devices.insert(facts->dev).second) continue;
+    free += std::min(here, UINT64_MAX - free);
+  }
+  if (free >= needed_bytes) return;
+  throw Error(ErrorCode::kNoSpace,
+              "no space for " + std::string(what) + ": needed " + std::to_string(needed_bytes) + " bytes" + list);
+}
+
+}  // namespace gpusort

@@ -1,0 +1,103 @@
+// Temporary space for sorted runs: blocks of records in unlinked files, one file a directory, made at the first write.
+// Every block carries its run, number, length, place, job and an XXH3-64 checksum, and is verified before use, so that
+// a lost, misdirected, torn or foreign block is kIntegrity and never a wrong result. Space is reused as soon as it is
+// freed. The bytes are described in FORMAT.md. Start at SpillStore.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "file.hpp"
+
+namespace gpusort {
+
+/// In front of the payload, in the same buffer and the same write.
+inline constexpr std::uint64_t kSpillHeaderBytes = 64;
+/// What offsets, lengths and buffers of a spill are multiples of, so that direct I/O works.
+inline constexpr std::uint64_t kSpillAlignment = 4096;
+
+/// Where a block lies in its store.
+struct SpillExtent {
+  std::uint32_t file = 0;  ///< index of the directory
+  std::uint64_t payload_bytes = 0;
+  std::uint64_t offset = 0;
+
+  friend bool operator==(const SpillExtent&, const SpillExtent&) = default;
+};
+
+/// All temporary space of a job. Any number of threads may write, read and free at once.
+class SpillStore {
+ public:
+  /// Blocks have at most `block_bytes` (a multiple of kSpillAlignment), header included; directories are used in turn.
+  SpillStore(FileSystem& files, std::vector<std::string> directories, std::uint64_t block_bytes, bool direct);
+  SpillStore(const SpillStore&) = delete;
+  SpillStore& operator=(const SpillStore&) = delete;
+
+  std::uint64_t payload_capacity() const { return block_bytes_ - kSpillHeaderBytes; }
+
+  /// Writes block `number` of `run`, whose payload of `payload_bytes` (at most payload_capacity()) begins at
+  /// block[kSpillHeaderBytes]. The header and the padding up to a multiple of kSpillAlignment are filled in, so `block`
+  /// must be aligned and have room for both. A directory that is full hands over to the next; kNoSpace if all are full.
+  SpillExtent Write(std::uint64_t run, std::uint64_t number, std::span<std::byte> block, std::uint64_t payload_bytes);
+
+  /// Reads a block into `block` (aligned, with room for header, payload and padding) and returns its payload bytes,
+  /// which begin at block[kSpillHeaderBytes]. kIntegrity if these are not the bytes that were written; an error of the
+  /// device is answered by one more try, then kIo.
+  std::uint64_t Read(const SpillExtent& extent, std::uint64_t run, std::uint64_t number, std::span<std::byte> block);
+
+  /// Makes the block's space reusable. Once for each extent that Write gave, with no Read of it under way.
+  void Free(const SpillExtent& extent);
+
+  /// Bytes of the blocks that were written and not freed, with headers and padding.
+  std::uint64_t bytes_in_use() const;
+  /// The most that the files have taken from their directories: they never shrink.
+  std::uint64_t peak_bytes() const;
+  /// Bytes of all writes so far, with headers and padding.
+  std::uint64_t written_bytes() const;
+
+ private:
+  struct Directory {
+    std::string path;
+    std::unique_ptr<File> file;       ///< made at the first write; then it stays
+    std::vector<std::uint64_t> free;  ///< offsets of freed slots
+    std::uint64_t end = 0;            ///< first offset that was never handed out
+    bool full = false;                ///< do not ask for more space; freed slots are still good
+  };
+  struct Slot {
+    std::uint32_t directory;
+    std::uint64_t offset;
+    File* file;
+  };
+
+  bool TakeSlot(std::vector<bool>& tried, Slot* slot);
+  void OpenFile(Directory& directory);
+  [[noreturn]] void FailNoSpace(std::uint64_t bytes) const;
+  [[noreturn]] void FailIntegrity(const SpillExtent& extent, const std::string& why) const;
+
+  FileSystem& files_;
+  const std::uint64_t block_bytes_;
+  const bool direct_;
+  const std::uint64_t job_;
+  mutable std::mutex mutex_;
+  std::vector<Directory> directories_;
+  std::uint32_t next_ = 0;
+  std::uint64_t in_use_ = 0;
+  std::uint64_t peak_ = 0;
+  std::uint64_t written_ = 0;
+};
+
+/// Error(kUsage) if `directory` is not an existing, writable directory.
+void CheckTempDirectory(const std::string& directory);
+
+/// Error(kNoSpace), naming each directory, the bytes needed for `what` and the bytes free, if the directories together
+/// have less than `needed_bytes`. Directories on the same file system count once.
+void RequireSpace(FileSystem& files, const std::vector<std::string>& directories, std::uint64_t needed_bytes,
+                  std::string_view what);
+
+}  // namespace gpusort

@@ -1,0 +1,705 @@
+// The CUDA backend: one arena of slots and lane workspaces in device memory; each lane one stream and one thread.
+// Sort copies a batch up block by block, sorts it with <gpusort/merge.cuh> and leaves it in a slot; Merge copies slices
+// up (or across), merges them and copies the result down. Records that are one number are sorted as that number
+// (NumberMap); all others through entries, and each record is moved once. Lanes overlap one another: inside a lane each
+// verb is one sequence on its stream. Start at CudaLane::Sort and CudaLane::Merge.
+#include <cuda_runtime.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <condition_variable>
+#include <cstring>
+#include <deque>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "backend.hpp"
+#include "device_memory.cuh"
+#include "gpusort/error.hpp"
+#include "gpusort/key.hpp"
+#include "gpusort/merge.cuh"
+#include "record_kernels.cuh"
+
+namespace gpusort {
+namespace {
+
+using detail::CheckCuda;
+using detail::CudaDevice;
+using detail::DevicePtr;
+using detail::Findings;
+using detail::Stream;
+
+/// Blocks of a batch whose copies may be under way while the next is asked for: a source must be able to spare them.
+constexpr std::size_t kBlocksInFlight = 2;
+/// Ranges that one launch of CountBefore takes; more take several.
+constexpr std::uint64_t kSearchRanges = 1024;
+/// Blocks of the kernels that stride over records: enough to fill any device, few enough to stop early together.
+constexpr std::uint64_t kMostBlocks = 4096;
+constexpr std::uint64_t kAlignment = 256;
+
+[[noreturn]] void FailInternal(const std::string& what) { throw Error(ErrorCode::kInternal, "CUDA backend: " + what); }
+
+constexpr std::uint64_t RoundUp(std::uint64_t n, std::uint64_t unit) { return (n + unit - 1) / unit * unit; }
+constexpr std::uint64_t DivideUp(std::uint64_t n, std::uint64_t by) { return n / by + (n % by != 0); }
+
+const Byte* AsBytes(const std::byte* p) { return reinterpret_cast<const Byte*>(p); }
+
+// ---------------------------------------------------------------------------------------------------------------------
+// Memory: the arena of slots, what a lane needs beside them, and what searches need.
+
+/// Workspace of sorting `n` keys in two lists; only `n` is looked at.
+template <typename Key, typename LessT>
+std::uint64_t SortWorkspace(std::uint64_t n, LessT less) {
+  std::size_t bytes = 0;
+  DoubleBuffer<Key> keys;
+  if (SortKeys(nullptr, bytes, keys, n, less, nullptr) != cudaSuccess) FailInternal("no workspace size");
+  return bytes;
+}
+
+/// A lane's part of the arena: offsets in bytes.
+struct LaneShape {
+  std::uint64_t rows = 0;      ///< most records of a slot
+  std::uint32_t max_runs = 0;  ///< runs that one MergeRuns takes; more take several
+  std::uint64_t entries_bytes = 0;
+  std::uint64_t workspace_bytes = 0;
+
+  LaneShape(const RecordLayout& layout, std::uint64_t slot_bytes) {
+    rows = std::max<std::uint64_t>(1, slot_bytes / layout.stride);
+    // A run costs 40 bytes of workspace: under 0.2 bytes a record, but a window of few records may be all runs.
+    max_runs = static_cast<std::uint32_t>(std::max<std::uint64_t>(2, std::min(rows, 4096 + rows / 256)));
+    if (!layout.direct()) {
+      entries_bytes = RoundUp(rows * sizeof(Entry), kAlignment);
+      workspace_bytes = std::max({SortWorkspace<Entry>(rows, ExactEntryLess{}),
+                                  SortWorkspace<Entry>(rows, PrefixEntryLess{nullptr, nullptr, 0}),
+                                  std::uint64_t{MergeRunsWorkspace<Entry>(rows, max_runs)}});
+    } else if (layout.stride == 4) {
+      workspace_bytes = std::max(SortWorkspace<std::uint32_t>(rows, Less{}),
+                                 std::uint64_t{MergeRunsWorkspace<std::uint32_t>(rows, max_runs)});
+    } else {
+      workspace_bytes = std::max(SortWorkspace<std::uint64_t>(rows, Less{}),
+                                 std::uint64_t{MergeRunsWorkspace<std::uint64_t>(rows, max_runs)});
+    }
+    workspace_bytes = RoundUp(workspace_bytes, kAlignment);
+  }
+
+  std::uint64_t findings() const { return 0; }
+  std::uint64_t entries(unsigned list) const { return kAlignment + list * entries_bytes; }
+  std::uint64_t workspace() const { return entries(2); }
+  std::uint64_t bytes() const { return workspace() + workspace_bytes; }
+};
+
+/// The part that all lanes share: the layout, and what CountBefore needs. Offsets in bytes.
+struct CommonShape {
+  std::uint64_t stride = 0;
+
+  std::uint64_t layout() const { return 0; }
+  std::uint64_t ranges() const { return RoundUp(sizeof(RecordLayout), kAlignment); }
+  std::uint64_t counts() const { return ranges() + RoundUp(kSearchRanges * sizeof(SearchRange), kAlignment); }
+  std::uint64_t cut() const { return counts() + RoundUp(kSearchRanges * sizeof(std::uint64_t), kAlignment); }
+  std::uint64_t bytes() const { return cut() + RoundUp(stride, kAlignment); }
+
+  // The same in pinned host memory: room for ranges and counts.
+  static constexpr std::uint64_t kPinnedCounts = RoundUp(kSearchRanges * sizeof(SearchRange), kAlignment);
+  static constexpr std::uint64_t kPinnedBytes =
+      kPinnedCounts + RoundUp(kSearchRanges * sizeof(std::uint64_t), kAlignment);
+};
+
+class Arena : public std::enable_shared_from_this<Arena> {
+ public:
+  /// One slot, held until dropped. Keeps the arena alive.
+  class Slot {
+   public:
+    Slot(std::shared_ptr<Arena> arena, std::uint32_t index) : arena_(std::move(arena)), index_(index) {}
+    Slot(Slot&&) noexcept = default;
+    Slot& operator=(Slot&&) = delete;
+    ~Slot() {
+      if (arena_) arena_->Free(index_);
+    }
+    std::byte* data() const { return arena_->memory_.data() + index_ * arena_->slot_pitch_; }
+    Arena& arena() const { return *arena_; }
+
+   private:
+    std::shared_ptr<Arena> arena_;
+    std::uint32_t index_;
+  };
+
+  Arena(DevicePtr device, const ArenaShape& shape, HostMemory& memory, const std::atomic<bool>& cancelled)
+      : device_(device),
+        shape_(shape),
+        lane_shape_(shape.layout, shape.slot_bytes),
+        common_shape_{shape.layout.stride},
+        slot_pitch_(RoundUp(shape.slot_bytes, kAlignment)),
+        device_bytes_(shape.slots * slot_pitch_ + shape.lanes * lane_shape_.bytes() + common_shape_.bytes()),
+        cancelled_(cancelled),
+        memory_(device, device_bytes_),
+        pinned_(device, memory, CommonShape::kPinnedBytes + shape.lanes * kAlignment),
+        streams_(device) {
+    for (std::uint32_t i = 0; i < shape.slots; ++i) free_.push_back(shape.slots - 1 - i);
+    for (std::uint32_t i = 0; i < shape.lanes; ++i) free_lanes_.push_back(shape.lanes - 1 - i);
+    const detail::StreamPool::Borrowed stream(streams_);
+    stream->Copy(common() + common_shape_.layout(), &shape_.layout, sizeof(RecordLayout), cudaMemcpyHostToDevice);
+    stream->Wait();
+  }
+
+  const DevicePtr& device() const { return device_; }
+  const ArenaShape& shape() const { return shape_; }
+  const LaneShape& lane_shape() const { return lane_shape_; }
+  std::uint64_t device_bytes() const { return device_bytes_; }
+  detail::StreamPool& streams() { return streams_; }
+  /// The layout, in device memory.
+  const RecordLayout* device_layout() const {
+    return reinterpret_cast<const RecordLayout*>(common() + common_shape_.layout());
+  }
+
+  /// Two slots at once, so that lanes which hold one and wait for another cannot block each other.
+  std::pair<Slot, Slot> AcquireTwo() {
+    std::unique_lock<std::mutex> lock(mutex_);
+    freed_.wait(lock, [&] { return cancelled_ || free_.size() >= 2; });
+    if (cancelled_) throw Error(ErrorCode::kCancelled, "cancelled while waiting for a free slot");
+    const std::uint32_t first = free_.back();
+    free_.pop_back();
+    const std::uint32_t second = free_.back();
+    free_.pop_back();
+    return {Slot(shared_from_this(), first), Slot(shared_from_this(), second)};
+  }
+  std::uint32_t free_slots() const {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    return static_cast<std::uint32_t>(free_.size());
+  }
+  void WakeAll() {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    freed_.notify_all();
+  }
+
+  std::uint32_t TakeLane() {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    if (free_lanes_.empty()) FailInternal("the arena was made for " + std::to_string(shape_.lanes) + " lanes");
+    const std::uint32_t lane = free_lanes_.back();
+    free_lanes_.pop_back();
+    return lane;
+  }
+  void GiveLane(std::uint32_t lane) {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    free_lanes_.push_back(lane);
+  }
+  std::byte* lane_memory(std::uint32_t lane) const {
+    return memory_.data() + shape_.slots * slot_pitch_ + lane * lane_shape_.bytes();
+  }
+  Findings* pinned_findings(std::uint32_t lane) const {
+    return reinterpret_cast<Findings*>(pinned_.data() + CommonShape::kPinnedBytes + lane * kAlignment);
+  }
+
+  void CountBefore(std::span<const SearchRange> ranges, const std::byte* cut_record,
+                   std::vector<std::uint64_t>& counts) {
+    const std::lock_guard<std::mutex> lock(search_mutex_);
+    const detail::StreamPool::Borrowed stream(streams_);
+    auto* const d_ranges = reinterpret_cast<SearchRange*>(common() + common_shape_.ranges());
+    auto* const d_counts = reinterpret_cast<std::uint64_t*>(common() + common_shape_.counts());
+    std::byte* const d_cut = common() + common_shape_.cut();
+    std::byte* const pinned_counts = pinned_.data() + CommonShape::kPinnedCounts;
+    // Pinned or not, the cut stays until the wait below.
+    stream->Copy(d_cut, cut_record, shape_.layout.stride, cudaMemcpyHostToDevice);
+    while (!ranges.empty()) {
+      const std::span<const SearchRange> some = ranges.first(std::min<std::size_t>(ranges.size(), kSearchRanges));
+      ranges = ranges.subspan(some.size());
+      std::memcpy(pinned_.data(), some.data(), some.size_bytes());
+      stream->Copy(d_ranges, pinned_.data(), some.size_bytes(), cudaMemcpyHostToDevice);
+      stream->Launch("CountBeforeKernel", detail::CountBeforeKernel<>, DivideUp(some.size(), detail::kRecordThreads),
+                     detail::kRecordThreads, d_ranges, static_cast<std::uint32_t>(some.size()), AsBytes(d_cut),
+                     shape_.layout, d_counts);
+      stream->Copy(pinned_counts, d_counts, some.size() * sizeof(std::uint64_t), cudaMemcpyDeviceToHost);
+      stream->Wait();
+      const std::size_t have = counts.size();
+      counts.resize(have + some.size());
+      std::memcpy(counts.data() + have, pinned_counts, some.size() * sizeof(std::uint64_t));
+    }
+  }
+
+ private:
+  void Free(std::uint32_t index) {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    free_.push_back(index);
+    // All: a lane needs two slots, and the one that is woken may not be the one that can go on.
+    freed_.notify_all();
+  }
+  std::byte* common() const { return lane_memory(shape_.lanes); }
+
+  const DevicePtr device_;
+  const ArenaShape shape_;
+  const LaneShape lane_shape_;
+  const CommonShape common_shape_;
+  const std::uint64_t slot_pitch_;
+  const std::uint64_t device_bytes_;
+  const std::atomic<bool>& cancelled_;  ///< of the backend, set once
+  const detail::DeviceMemory memory_;   ///< slots, then lanes, then the common part
+  const detail::PinnedMemory pinned_;   ///< for searches, then findings of each lane
+  detail::StreamPool streams_;
+  std::mutex search_mutex_;  ///< guards the common part, but for the layout
+  mutable std::mutex mutex_;
+  std::condition_variable freed_;
+  std::vector<std::uint32_t> free_;
+  std::vector<std::uint32_t> free_lanes_;
+};
+
+class CudaSortedRecords : public SortedRecords {
+ public:
+  CudaSortedRecords(Arena::Slot slot, std::uint64_t bytes, std::uint64_t records, bool was_sorted)
+      : slot_(std::move(slot)), bytes_(bytes), records_(records), was_sorted_(was_sorted) {}
+  const std::byte* data() const override { return slot_.data(); }
+  bool on_device() const override { return true; }
+  std::uint64_t bytes() const override { return bytes_; }
+  std::uint64_t records() const override { return records_; }
+  bool was_sorted() const override { return was_sorted_; }
+  void Read(std::uint64_t offset, std::span<std::byte> out) const override {
+    if (offset > bytes_ || out.size() > bytes_ - offset) FailInternal("a read past the end of the sorted records");
+    if (out.empty()) return;
+    slot_.arena().device()->Enter();
+    const detail::StreamPool::Borrowed stream(slot_.arena().streams());
+    stream->Copy(out.data(), slot_.data() + offset, out.size(), cudaMemcpyDeviceToHost);
+    stream->Wait();
+  }
+
+ private:
+  Arena::Slot slot_;
+  std::uint64_t bytes_;
+  std::uint64_t records_;
+  bool was_sorted_;
+};
+
+// ---------------------------------------------------------------------------------------------------------------------
+
+/// A lane's place in the arena, given back when dropped.
+class LaneSeat {
+ public:
+  explicit LaneSeat(std::shared_ptr<Arena> arena) : arena_(std::move(arena)), lane_(arena_->TakeLane()) {}
+  LaneSeat(const LaneSeat&) = delete;
+  LaneSeat& operator=(const LaneSeat&) = delete;
+  ~LaneSeat() { arena_->GiveLane(lane_); }
+  Arena& arena() const { return *arena_; }
+  std::byte* memory() const { return arena_->lane_memory(lane_); }
+  Findings* pinned_findings() const { return arena_->pinned_findings(lane_); }
+
+ private:
+  const std::shared_ptr<Arena> arena_;
+  const std::uint32_t lane_;
+};
+
+class CudaLane : public Lane {
+ public:
+  explicit CudaLane(std::shared_ptr<Arena> arena)
+      : seat_(std::move(arena)),
+        layout_(seat_.arena().shape().layout),
+        shape_(seat_.arena().lane_shape()),
+        stream_(seat_.arena().device()) {
+    for (std::unique_ptr<detail::Event>& event : events_) {
+      event = std::make_unique<detail::Event>(seat_.arena().device());
+    }
+  }
+
+  std::unique_ptr<SortedRecords> Sort(BatchSource& source) override {
+    seat_.arena().device()->Enter();
+    auto [in, out] = seat_.arena().AcquireTwo();
+    std::deque<Flight> flights;
+    const detail::DrainAtExit drain(stream_);
+    const std::uint64_t bytes = Load(source, in.data(), flights);
+    const std::uint64_t records = bytes / layout_.stride;
+    Sorted result;
+    if (!layout_.direct()) {
+      result = SortRecords(in.data(), records, out.data());
+    } else if (layout_.stride == 4) {
+      result = SortNumbers<std::uint32_t>(in.data(), records, out.data());
+    } else {
+      result = SortNumbers<std::uint64_t>(in.data(), records, out.data());
+    }
+    stream_.Wait();
+    return std::make_unique<CudaSortedRecords>(std::move(result.in_input ? in : out), bytes, records,
+                                               result.was_sorted);
+  }
+
+  void Merge(std::span<const Piece> pieces, std::byte* out) override {
+    std::uint64_t bytes = 0;
+    std::vector<std::uint64_t> bounds{0};  // in records; of the runs that have any
+    std::uint32_t run = 0;
+    for (const Piece& piece : pieces) {
+      if (piece.bytes % layout_.stride != 0) FailInternal("a piece to merge ends inside a record");
+      if (piece.bytes == 0) continue;
+      if (bytes > 0 && piece.run != run) bounds.push_back(bytes / layout_.stride);
+      run = piece.run;
+      bytes += piece.bytes;
+    }
+    if (bytes == 0) return;
+    if (bytes > seat_.arena().shape().slot_bytes) FailInternal("the pieces to merge are larger than a slot");
+    bounds.push_back(bytes / layout_.stride);
+    seat_.arena().device()->Enter();
+    if (bounds.size() == 2) {
+      const detail::DrainAtExit drain(stream_);
+      for (const Piece& piece : pieces) {
+        if (piece.on_device) {
+          stream_.Copy(out, piece.data, piece.bytes, cudaMemcpyDeviceToHost);
+        } else if (piece.bytes > 0) {
+          std::memcpy(out, piece.data, piece.bytes);
+        }
+        out += piece.bytes;
+      }
+      stream_.Wait();
+      return;
+    }
+    const auto [in, spare] = seat_.arena().AcquireTwo();
+    const detail::DrainAtExit drain(stream_);
+    std::byte* to = in.data();
+    for (const Piece& piece : pieces) {
+      if (piece.bytes == 0) continue;
+      stream_.Copy(to, piece.data, piece.bytes, piece.on_device ? cudaMemcpyDeviceToDevice : cudaMemcpyHostToDevice);
+      to += piece.bytes;
+    }
+    const std::byte* merged;
+    if (!layout_.direct()) {
+      merged = MergeRecords(in.data(), std::move(bounds), spare.data());
+    } else if (layout_.stride == 4) {
+      merged = MergeNumbers<std::uint32_t>(in.data(), std::move(bounds), spare.data());
+    } else {
+      merged = MergeNumbers<std::uint64_t>(in.data(), std::move(bounds), spare.data());
+    }
+    stream_.Copy(out, merged, bytes, cudaMemcpyDeviceToHost);
+    stream_.Wait();
+  }
+
+ private:
+  struct Sorted {
+    bool in_input;  ///< the result is where the input was
+    bool was_sorted;
+  };
+  /// A block whose copy may be under way.
+  struct Flight {
+    std::unique_ptr<InputBlock> block;
+    const detail::Event* copied;
+  };
+
+  /// Copies the batch into a slot and returns its size. Each block goes back as soon as its copy is seen to be done.
+  std::uint64_t Load(BatchSource& source, std::byte* to, std::deque<Flight>& flights) {
+    std::uint64_t bytes = 0;
+    std::size_t next_event = 0;
+    for (;;) {
+      while (flights.size() > kBlocksInFlight) {
+        flights.front().copied->Wait();
+        flights.pop_front();
+      }
+      while (!flights.empty() && flights.front().copied->Passed()) flights.pop_front();
+      std::unique_ptr<InputBlock> block = source.Next();
+      if (!block) break;
+      const std::span<const std::byte> data = block->bytes();
+      if (data.size() > seat_.arena().shape().slot_bytes - bytes) FailInternal("a batch is larger than a slot");
+      if (data.empty()) continue;
+      // In flight before the copy starts: if something is thrown from here on, the block outlives the stream's work.
+      flights.push_back({std::move(block), events_[next_event].get()});
+      stream_.Copy(to + bytes, data.data(), data.size(), cudaMemcpyHostToDevice);
+      events_[next_event]->Record(stream_);
+      next_event = (next_event + 1) % events_.size();
+      bytes += data.size();
+    }
+    if (bytes == 0) FailInternal("an empty batch");
+    if (bytes % layout_.stride != 0) FailInternal("a batch ends inside a record");
+    for (; !flights.empty(); flights.pop_front()) flights.front().copied->Wait();
+    return bytes;
+  }
+
+  Findings* device_findings() const { return reinterpret_cast<Findings*>(seat_.memory() + shape_.findings()); }
+  Entry* entries(unsigned list) const { return reinterpret_cast<Entry*>(seat_.memory() + shape_.entries(list)); }
+  std::byte* workspace() const { return seat_.memory() + shape_.workspace(); }
+
+  static std::uint64_t StridingBlocks(std::uint64_t items) {
+    return std::min(DivideUp(items, detail::kRecordThreads), kMostBlocks);
+  }
+
+  /// Runs a kernel that fills Findings, and waits for it.
+  template <typename LaunchInspect>
+  Findings Inspect(const LaunchInspect& launch) const {
+    CheckCuda("cudaMemsetAsync",
+              [&] { return cudaMemsetAsync(device_findings(), 0, sizeof(Findings), stream_.get()); });
+    launch();
+    stream_.Copy(seat_.pinned_findings(), device_findings(), sizeof(Findings), cudaMemcpyDeviceToHost);
+    stream_.Wait();
+    return *seat_.pinned_findings();
+  }
+  Findings InspectRecords(const std::byte* records, std::uint64_t n, bool want_prefix) const {
+    return Inspect([&] {
+      stream_.Launch("InspectRecordsKernel", detail::InspectRecordsKernel<>, StridingBlocks(n), detail::kRecordThreads,
+                     AsBytes(records), n, layout_, want_prefix, device_findings());
+    });
+  }
+
+  template <typename U>
+  void MapNumbers(U* numbers, std::uint64_t n, const NumberMap<U>& map, bool back) const {
+    if (map.identity()) return;
+    stream_.Launch("MapNumbersKernel", detail::MapNumbersKernel<U>, StridingBlocks(n), detail::kRecordThreads, numbers,
+                   n, map, back);
+  }
+
+  template <typename Key, typename LessT>
+  void SortInBuffer(DoubleBuffer<Key>& keys, std::uint64_t n, const LessT& less) const {
+    std::size_t bytes = shape_.workspace_bytes;
+    CheckCuda("SortKeys", [&] { return SortKeys(workspace(), bytes, keys, n, less, stream_.get()); });
+  }
+
+  /// MergeRuns for any number of runs. Spends `bounds`.
+  template <typename Key, typename LessT>
+  void MergeInBuffer(DoubleBuffer<Key>& keys, std::vector<std::uint64_t> bounds, const LessT& less) const {
+    const auto merge = [&](DoubleBuffer<Key>& part, std::span<const std::uint64_t> part_bounds) {
+      std::size_t bytes = shape_.workspace_bytes;
+      CheckCuda("MergeRuns", [&] {
+        return MergeRuns(workspace(), bytes, part, part_bounds.data(),
+                         static_cast<std::uint32_t>(part_bounds.size() - 1), less, stream_.get());
+      });
+    };
+    while (bounds.size() - 1 > shape_.max_runs) {
+      // Neighbouring runs become one; the groups are gathered in `alternate`, wherever MergeRuns leaves each.
+      std::vector<std::uint64_t> merged{0};
+      for (std::size_t first = 0; first + 1 < bounds.size(); first += shape_.max_runs) {
+        const std::size_t runs = std::min<std::size_t>(shape_.max_runs, bounds.size() - 1 - first);
+        const std::uint64_t begin = bounds[first], end = bounds[first + runs];
+        std::vector<std::uint64_t> part_bounds(bounds.begin() + first, bounds.begin() + first + runs + 1);
+        for (std::uint64_t& bound : part_bounds) bound -= begin;
+        DoubleBuffer<Key> part{keys.current + begin, keys.alternate + begin};
+        merge(part, part_bounds);
+        if (part.current != keys.alternate + begin) {
+          stream_.Copy(keys.alternate + begin, part.current, (end - begin) * sizeof(Key), cudaMemcpyDeviceToDevice);
+        }
+        merged.push_back(end);
+      }
+      std::swap(keys.current, keys.alternate);
+      bounds = std::move(merged);
+    }
+    merge(keys, bounds);
+  }
+
+  template <typename U>
+  Sorted SortNumbers(std::byte* in, std::uint64_t n, std::byte* out) const {
+    U* const numbers = reinterpret_cast<U*>(in);
+    const NumberMap<U> map = MakeNumberMap<U>(layout_.fields[0]);
+    const Findings found = Inspect([&] {
+      stream_.Launch("InspectNumbersKernel", detail::InspectNumbersKernel<U>, StridingBlocks(n),
+                     detail::kRecordThreads, numbers, n, map, device_findings());
+    });
+    if (found.out_of_order == 0) return {true, true};
+    MapNumbers(numbers, n, map, false);
+    DoubleBuffer<U> keys{numbers, reinterpret_cast<U*>(out)};
+    SortInBuffer(keys, n, Less{});
+    MapNumbers(keys.current, n, map, true);
+    return {keys.current == numbers, false};
+  }
+
+  template <typename U>
+  const std::byte* MergeNumbers(std::byte* in, std::vector<std::uint64_t> bounds, std::byte* spare) const {
+    const std::uint64_t n = bounds.back();
+    const NumberMap<U> map = MakeNumberMap<U>(layout_.fields[0]);
+    DoubleBuffer<U> keys{reinterpret_cast<U*>(in), reinterpret_cast<U*>(spare)};
+    MapNumbers(keys.current, n, map, false);
+    MergeInBuffer(keys, std::move(bounds), Less{});
+    MapNumbers(keys.current, n, map, true);
+    return reinterpret_cast<const std::byte*>(keys.current);
+  }
+
+  /// Makes the entries of n records, has `order` order them, and gathers the records to `out`.
+  /// `order(keys, less)` takes either comparator; `skip` bytes of normalized key are common to all records.
+  template <typename Order>
+  void ThroughEntries(const std::byte* in, std::uint64_t n, std::byte* out, std::uint64_t skip,
+                      const Order& order) const {
+    stream_.Launch("MakeEntriesKernel", detail::MakeEntriesKernel<>, StridingBlocks(n), detail::kRecordThreads,
+                   AsBytes(in), n, layout_, skip, entries(0));
+    DoubleBuffer<Entry> keys{entries(0), entries(1)};
+    if (layout_.key_bytes - skip <= kEntryKeyBytes) {
+      order(keys, ExactEntryLess{});
+    } else {
+      order(keys, PrefixEntryLess{AsBytes(in), seat_.arena().device_layout(), skip + kEntryKeyBytes});
+    }
+    switch (detail::GatherWordBytes(layout_.stride)) {
+      case 16: return Gather<uint4>(in, out, keys.current, n);
+      case 8: return Gather<std::uint64_t>(in, out, keys.current, n);
+      case 4: return Gather<std::uint32_t>(in, out, keys.current, n);
+      case 2: return Gather<std::uint16_t>(in, out, keys.current, n);
+      default: return Gather<std::uint8_t>(in, out, keys.current, n);
+    }
+  }
+
+  template <typename Word>
+  void Gather(const std::byte* in, std::byte* out, const Entry* order, std::uint64_t n) const {
+    const std::uint64_t record_words = layout_.stride / sizeof(Word);
+    const std::uint64_t words = n * record_words;
+    stream_.Launch("GatherKernel", detail::GatherKernel<Word>, DivideUp(words, detail::kGatherTile),
+                   detail::kRecordThreads, reinterpret_cast<const Word*>(in), reinterpret_cast<Word*>(out), order,
+                   words, static_cast<std::uint32_t>(record_words));
+  }
+
+  /// Bytes of normalized key that all the records have in common, if it helps to know.
+  bool WantsPrefix() const { return layout_.key_bytes > kEntryKeyBytes; }
+  std::uint64_t Prefix(const Findings& found) const { return WantsPrefix() ? layout_.key_bytes - found.differing : 0; }
+
+  Sorted SortRecords(const std::byte* in, std::uint64_t n, std::byte* out) const {
+    const Findings found = InspectRecords(in, n, WantsPrefix());
+    if (found.out_of_order == 0) return {true, true};
+    ThroughEntries(in, n, out, Prefix(found),
+                   [&](DoubleBuffer<Entry>& keys, const auto& less) { SortInBuffer(keys, n, less); });
+    return {false, false};
+  }
+
+  const std::byte* MergeRecords(const std::byte* in, std::vector<std::uint64_t> bounds, std::byte* out) const {
+    const std::uint64_t n = bounds.back();
+    const std::uint64_t skip = WantsPrefix() ? Prefix(InspectRecords(in, n, true)) : 0;
+    ThroughEntries(in, n, out, skip, [&](DoubleBuffer<Entry>& keys, const auto& less) {
+      MergeInBuffer(keys, std::move(bounds), less);
+    });
+    return out;
+  }
+
+  const LaneSeat seat_;
+  const RecordLayout& layout_;
+  const LaneShape& shape_;
+  const Stream stream_;
+  std::array<std::unique_ptr<detail::Event>, kBlocksInFlight + 1> events_;
+};
+
+// ---------------------------------------------------------------------------------------------------------------------
+
+class CudaBackend : public Backend {
+ public:
+  explicit CudaBackend(int ordinal) : device_(std::make_shared<CudaDevice>(ordinal)) {
+    int count = 0;
+    CheckCuda("cudaGetDeviceCount", [&] { return cudaGetDeviceCount(&count); });
+    if (ordinal < 0 || ordinal >= count) {
+      throw Error(ErrorCode::kGpuLost,
+                  "there is no GPU " + std::to_string(ordinal) + ": found " + std::to_string(count));
+    }
+    cudaDeviceProp properties;
+    CheckCuda("cudaGetDeviceProperties", [&] { return cudaGetDeviceProperties(&properties, ordinal); });
+    device_->Enter();
+    // Makes the context, and fails if this build has no code for the device.
+    cudaFuncAttributes attributes;
+    CheckCuda("cudaFuncGetAttributes",
+              [&] { return cudaFuncGetAttributes(&attributes, detail::InspectRecordsKernel<>); });
+    std::size_t free_bytes = 0, all_bytes = 0;
+    CheckCuda("cudaMemGetInfo", [&] { return cudaMemGetInfo(&free_bytes, &all_bytes); });
+    limits_.name = "GPU " + std::to_string(ordinal) + ", " + properties.name;
+    limits_.gpu = true;
+    limits_.device = ordinal;
+    limits_.device_bytes = free_bytes;
+  }
+
+  const BackendLimits& limits() const override { return limits_; }
+
+  std::uint64_t LaneBytes(const RecordLayout& layout, std::uint64_t slot_bytes) const override {
+    // The common part is needed once, but a lane is what it can be charged to.
+    return LaneShape(layout, slot_bytes).bytes() + CommonShape{layout.stride}.bytes();
+  }
+
+  void MakeArena(const ArenaShape& shape, HostMemory& memory) override {
+    const RecordLayout& layout = shape.layout;
+    if (!layout.fixed()) FailInternal("records of varying length");
+    if (shape.slots < 2) FailInternal("a lane needs two slots");
+    if (shape.slot_bytes < layout.stride) FailInternal("a slot holds no record");
+    if (shape.slot_bytes / layout.stride >= std::uint64_t{1} << 32) FailInternal("a slot of 2^32 records or more");
+    device_->Enter();
+    const std::lock_guard<std::mutex> lock(mutex_);
+    if (arena_.use_count() > 1) FailInternal("lanes or records of the old arena are still alive");
+    // Its memory first, so that both never count at once.
+    arena_.reset();
+    arena_ = std::make_shared<Arena>(device_, shape, memory, cancelled_);
+    peak_ = std::max(peak_, arena_->device_bytes());
+  }
+
+  std::unique_ptr<Lane> OpenLane() override {
+    device_->Enter();
+    return std::make_unique<CudaLane>(arena());
+  }
+  std::uint32_t free_slots() const override { return arena()->free_slots(); }
+
+  void Pin(void* data, std::uint64_t bytes) override {
+    // Refused memory only makes copies slower, and a lost GPU is found by the next call that needs it.
+    if (data == nullptr || bytes == 0) return;
+    if (detail::TryCuda([&] { return cudaSetDevice(device_->ordinal()); }) != cudaSuccess) return;
+    detail::TryCuda([&] { return cudaHostRegister(data, bytes, cudaHostRegisterPortable); });
+  }
+  void Unpin(void* data) override {
+    // What was not pinned says so, and that is no error. Neither counted nor failed by the fault seam, as destructors.
+    if (data != nullptr && device_->EnterToFree()) cudaHostUnregister(data);
+    cudaGetLastError();
+  }
+
+  std::vector<std::uint64_t> CountBefore(std::span<const SearchRange> ranges, const std::byte* cut_record) override {
+    const std::shared_ptr<Arena> arena = this->arena();
+    std::vector<std::uint64_t> counts;
+    counts.reserve(ranges.size());
+    if (ranges.empty()) return counts;
+    device_->Enter();
+    arena->CountBefore(ranges, cut_record, counts);
+    return counts;
+  }
+
+  std::uint64_t device_peak() const override {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    return peak_;
+  }
+  void Cancel() override {
+    cancelled_ = true;
+    const std::lock_guard<std::mutex> lock(mutex_);
+    if (arena_) arena_->WakeAll();
+  }
+
+ private:
+  std::shared_ptr<Arena> arena() const {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    if (!arena_) FailInternal("no arena was made");
+    return arena_;
+  }
+
+  const DevicePtr device_;
+  BackendLimits limits_;
+  std::atomic<bool> cancelled_{false};
+  mutable std::mutex mutex_;
+  std::shared_ptr<Arena> arena_;
+  std::uint64_t peak_ = 0;
+};
+
+}  // namespace
+
+bool GpuLikely() {
+  // The last is a GPU under WSL.
+  for (const char* node : {"/dev/nvidiactl", "/dev/nvidia0", "/dev/dxg"}) {
+    if (access(node, F_OK) == 0) return true;
+  }
+  return false;
+}
+
+std::vector<std::string> ListBackends() {
+  std::vector<std::string> lines{OpenCpuBackend(0)->limits().name};
+  try {
+    int count = 0;
+    CheckCuda("cudaGetDeviceCount", [&] { return cudaGetDeviceCount(&count); });
+    for (int i = 0; i < count; ++i) {
+      cudaDeviceProp properties;
+      CheckCuda("cudaGetDeviceProperties", [&] { return cudaGetDeviceProperties(&properties, i); });
+      lines.push_back("GPU " + std::to_string(i) + ", " + properties.name + ", " +
+                      std::to_string(properties.totalGlobalMem >> 20) + " MiB, compute capability " +
+                      std::to_string(properties.major) + "." + std::to_string(properties.minor));
+    }
+  } catch (const Error& error) {
+    lines.push_back(std::string("no GPU: ") + error.what());
+  }
+  return lines;
+}
+
+std::unique_ptr<Backend> OpenCudaBackend(int device) {
+  try {
+    return std::make_unique<CudaBackend>(device);
+  } catch (const Error& error) {
+    // A GPU whose memory is too full for a context is none for us: no smaller plan would help.
+    if (error.code() != ErrorCode::kOutOfMemory) throw;
+    throw Error(ErrorCode::kGpuLost, error.what());
+  }
+}
+
+}  // namespace gpusort

@@ -1,0 +1,332 @@
+// What the CUDA backend asks of the CUDA runtime: checked calls, and memory, streams and events with owners.
+// CheckCuda makes every call (with a seam that makes the n-th fail) and turns its error into an Error. Waits poll, with
+// a deadline; destructors never throw and never wait for a device that hangs. Start at CheckCuda and CudaDevice.
+#pragma once
+
+#include <cuda_runtime.h>
+#include <sched.h>
+
+#include <atomic>
+#include <chrono>
+#include <cstdint>
+#include <cstdlib>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "backend.hpp"
+#include "gpusort/error.hpp"
+
+namespace gpusort::detail {
+
+/// The seam that makes a CUDA call fail, for tests. Calls of the process are counted from 1.
+/// GPUSORT_FAULT_CUDA=N:oom: call N returns cudaErrorMemoryAllocation, the others are made.
+/// GPUSORT_FAULT_CUDA=N:sticky, or just N: no call is made from N on; all return cudaErrorIllegalAddress.
+/// Destructors' calls are neither counted nor failed: they must clean up also after a fault.
+class CudaFaults {
+ public:
+  CudaFaults() {
+    const char* text = std::getenv("GPUSORT_FAULT_CUDA");
+    if (text == nullptr || text[0] == '\0') return;
+    char* end = nullptr;
+    const long long call = std::strtoll(text, &end, 10);
+    const std::string kind = *end == ':' ? end + 1 : "sticky";
+    if (end == text || call < 1 || (*end != ':' && *end != '\0') || (kind != "oom" && kind != "sticky")) {
+      throw Error(ErrorCode::kUsage, std::string("GPUSORT_FAULT_CUDA=") + text + ": expected N, N:oom or N:sticky");
+    }
+    FailAt(call, kind == "sticky");
+  }
+  /// Counts from 1 again and fails call `call` (0: none). No other thread may be making CUDA calls.
+  void FailAt(std::int64_t call, bool sticky) {
+    calls_ = 0;
+    sticky_ = sticky;
+    fail_at_ = call;
+  }
+  std::int64_t calls() const { return calls_; }
+
+  cudaError_t Next() {
+    const std::int64_t call = ++calls_;
+    const std::int64_t fail_at = fail_at_;
+    if (fail_at == 0 || call < fail_at) return cudaSuccess;
+    if (sticky_) return cudaErrorIllegalAddress;
+    return call == fail_at ? cudaErrorMemoryAllocation : cudaSuccess;
+  }
+
+ private:
+  std::atomic<std::int64_t> calls_{0};
+  std::atomic<std::int64_t> fail_at_{0};
+  std::atomic<bool> sticky_{false};
+};
+
+/// The process's only one: a fault seam for "the n-th call of the process" has to be.
+inline CudaFaults& TheCudaFaults() {
+  static CudaFaults faults;
+  return faults;
+}
+
+[[noreturn]] inline void ThrowCuda(const char* what, cudaError_t error) {
+  throw Error(error == cudaErrorMemoryAllocation ? ErrorCode::kOutOfMemory : ErrorCode::kGpuLost,
+              std::string(what) + ": " + cudaGetErrorName(error) + ": " + cudaGetErrorString(error));
+}
+
+/// Makes one CUDA call, `call()`, unless the fault seam fails it. Returns its error.
+template <typename Call>
+cudaError_t TryCuda(Call&& call) {
+  cudaError_t error = TheCudaFaults().Next();
+  if (error == cudaSuccess) {
+    error = call();
+    // Else a later launch, which asks for the last error, would report this one again.
+    if (error != cudaSuccess) cudaGetLastError();
+  }
+  return error;
+}
+
+/// TryCuda; throws kOutOfMemory if memory was refused, else kGpuLost, with `what`, the error's name and its text.
+template <typename Call>
+void CheckCuda(const char* what, Call&& call) {
+  const cudaError_t error = TryCuda(std::forward<Call>(call));
+  if (error != cudaSuccess) ThrowCuda(what, error);
+}
+
+/// One device, shared by all that lives on it: makes it current, and waits for it.
+class CudaDevice {
+ public:
+  explicit CudaDevice(int ordinal, std::chrono::nanoseconds deadline = std::chrono::minutes(10))
+      : ordinal_(ordinal), deadline_(deadline) {}
+  int ordinal() const { return ordinal_; }
+
+  /// Makes the device the calling thread's. Every entry into the backend starts with it.
+  void Enter() const {
+    CheckCuda("cudaSetDevice", [&] { return cudaSetDevice(ordinal_); });
+  }
+  /// For destructors: false if the device must not be called any more.
+  bool EnterToFree() const noexcept { return !hung_ && cudaSetDevice(ordinal_) == cudaSuccess; }
+
+  /// Blocks until the stream has done all that was queued. After the deadline the device counts as lost for good.
+  void Wait(cudaStream_t stream) const {
+    CheckCuda("waiting for the GPU", [&] { return Poll([&] { return cudaStreamQuery(stream); }); });
+  }
+  void Wait(cudaEvent_t event) const {
+    CheckCuda("waiting for the GPU", [&] { return Poll([&] { return cudaEventQuery(event); }); });
+  }
+  // Copies to and from memory that is not pinned may also wait inside the driver, where no deadline reaches.
+
+  /// True if the event has passed. Not counted by the fault seam: how often it is asked is chance.
+  bool Passed(cudaEvent_t event) const {
+    const cudaError_t error = cudaEventQuery(event);
+    if (error == cudaSuccess) return true;
+    cudaGetLastError();
+    if (error != cudaErrorNotReady) ThrowCuda("cudaEventQuery", error);
+    return false;
+  }
+  /// Wait for destructors: also returns if the device is lost, when nothing runs on it any more.
+  void Drain(cudaStream_t stream) const noexcept {
+    if (EnterToFree()) Poll([&] { return cudaStreamQuery(stream); });
+    cudaGetLastError();
+  }
+
+ private:
+  /// Spins at first, because most waits are short, then naps.
+  template <typename Query>
+  cudaError_t Poll(Query query) const noexcept {
+    using Clock = std::chrono::steady_clock;
+    constexpr auto kSpin = std::chrono::milliseconds(1);
+    constexpr auto kNap = std::chrono::microseconds(20);
+    const Clock::time_point start = Clock::now();
+    for (;;) {
+      // Another thread found out: no need to wait as long again.
+      if (hung_) return cudaErrorLaunchTimeout;
+      const cudaError_t error = query();
+      if (error != cudaErrorNotReady) return error;
+      cudaGetLastError();
+      const auto waited = Clock::now() - start;
+      if (waited > deadline_) {
+        hung_ = true;
+        return cudaErrorLaunchTimeout;
+      }
+      if (waited < kSpin) {
+        sched_yield();
+      } else {
+        std::this_thread::sleep_for(kNap);
+      }
+    }
+  }
+
+  const int ordinal_;
+  const std::chrono::nanoseconds deadline_;
+  mutable std::atomic<bool> hung_{false};
+};
+
+using DevicePtr = std::shared_ptr<const CudaDevice>;
+
+/// A stream that does not wait for the default one. Its owner sees to it that it is idle when it is dropped.
+class Stream {
+ public:
+  explicit Stream(DevicePtr device) : device_(std::move(device)) {
+    CheckCuda("cudaStreamCreate", [&] { return cudaStreamCreateWithFlags(&stream_, cudaStreamNonBlocking); });
+  }
+  Stream(const Stream&) = delete;
+  Stream& operator=(const Stream&) = delete;
+  ~Stream() {
+    if (device_->EnterToFree()) cudaStreamDestroy(stream_);
+    cudaGetLastError();
+  }
+  cudaStream_t get() const { return stream_; }
+  const CudaDevice& device() const { return *device_; }
+  void Wait() const { device_->Wait(stream_); }
+
+  /// `to` and `from`: host or device memory, as `kind` says. Pinned host memory must stay until the stream has passed.
+  void Copy(void* to, const void* from, std::uint64_t bytes, cudaMemcpyKind kind) const {
+    CheckCuda("cudaMemcpyAsync", [&] { return cudaMemcpyAsync(to, from, bytes, kind, stream_); });
+  }
+  template <typename... Parameters, typename... Arguments>
+  void Launch(const char* what, void (*kernel)(Parameters...), std::uint64_t blocks, unsigned threads,
+              const Arguments&... arguments) const {
+    if (blocks > 0x7FFFFFFF) throw Error(ErrorCode::kInternal, std::string(what) + ": more than 2^31 blocks");
+    CheckCuda(what, [&] {
+      kernel<<<static_cast<unsigned>(blocks), threads, 0, stream_>>>(arguments...);
+      return cudaGetLastError();
+    });
+  }
+
+ private:
+  DevicePtr device_;
+  cudaStream_t stream_ = nullptr;
+};
+
+/// Waits at the end of its scope until the stream is idle, so that what was declared before it (host blocks, slots) is
+/// not given away while the device still reads or writes it, whatever was thrown.
+class DrainAtExit {
+ public:
+  explicit DrainAtExit(const Stream& stream) : stream_(stream) {}
+  DrainAtExit(const DrainAtExit&) = delete;
+  DrainAtExit& operator=(const DrainAtExit&) = delete;
+  ~DrainAtExit() { stream_.device().Drain(stream_.get()); }
+
+ private:
+  const Stream& stream_;
+};
+
+class Event {
+ public:
+  explicit Event(DevicePtr device) : device_(std::move(device)) {
+    CheckCuda("cudaEventCreate", [&] { return cudaEventCreateWithFlags(&event_, cudaEventDisableTiming); });
+  }
+  Event(const Event&) = delete;
+  Event& operator=(const Event&) = delete;
+  ~Event() {
+    if (device_->EnterToFree()) cudaEventDestroy(event_);
+    cudaGetLastError();
+  }
+  void Record(const Stream& stream) const {
+    CheckCuda("cudaEventRecord", [&] { return cudaEventRecord(event_, stream.get()); });
+  }
+  bool Passed() const { return device_->Passed(event_); }
+  void Wait() const { device_->Wait(event_); }
+
+ private:
+  DevicePtr device_;
+  cudaEvent_t event_ = nullptr;
+};
+
+/// Device memory, 256-byte aligned.
+class DeviceMemory {
+ public:
+  DeviceMemory(DevicePtr device, std::uint64_t bytes) : device_(std::move(device)) {
+    const std::string what = "cudaMalloc of " + std::to_string(bytes) + " bytes";
+    CheckCuda(what.c_str(), [&] { return cudaMalloc(&data_, bytes); });
+  }
+  DeviceMemory(const DeviceMemory&) = delete;
+  DeviceMemory& operator=(const DeviceMemory&) = delete;
+  ~DeviceMemory() {
+    if (device_->EnterToFree()) cudaFree(data_);
+    cudaGetLastError();
+  }
+  std::byte* data() const { return static_cast<std::byte*>(data_); }
+
+ private:
+  DevicePtr device_;
+  void* data_ = nullptr;
+};
+
+/// Pinned host memory, counted by a HostMemory.
+class PinnedMemory {
+ public:
+  PinnedMemory(DevicePtr device, HostMemory& memory, std::uint64_t bytes)
+      : device_(std::move(device)), reserved_(memory, bytes) {
+    CheckCuda("cudaHostAlloc", [&] { return cudaHostAlloc(&data_, bytes, cudaHostAllocPortable); });
+  }
+  PinnedMemory(const PinnedMemory&) = delete;
+  PinnedMemory& operator=(const PinnedMemory&) = delete;
+  ~PinnedMemory() {
+    if (device_->EnterToFree()) cudaFreeHost(data_);
+    cudaGetLastError();
+  }
+  std::byte* data() const { return static_cast<std::byte*>(data_); }
+
+ private:
+  struct Reservation {
+    Reservation(HostMemory& of, std::uint64_t size) : memory(of), bytes(size) { memory.Reserve(bytes); }
+    Reservation(const Reservation&) = delete;
+    Reservation& operator=(const Reservation&) = delete;
+    ~Reservation() { memory.Release(bytes); }
+    HostMemory& memory;
+    const std::uint64_t bytes;
+  };
+
+  DevicePtr device_;
+  Reservation reserved_;
+  void* data_ = nullptr;
+};
+
+/// Streams for short copies by any thread: as many as threads copy at once.
+class StreamPool {
+ public:
+  explicit StreamPool(DevicePtr device) : device_(std::move(device)) {}
+
+  /// A stream of the pool for one thread and one scope, at whose end the stream is idle and goes back.
+  class Borrowed {
+   public:
+    explicit Borrowed(StreamPool& pool) : pool_(pool), stream_(pool.Take()) {}
+    Borrowed(const Borrowed&) = delete;
+    Borrowed& operator=(const Borrowed&) = delete;
+    ~Borrowed() {
+      stream_->device().Drain(stream_->get());
+      const std::lock_guard<std::mutex> lock(pool_.mutex_);
+      // Take made room for it.
+      pool_.idle_.push_back(std::move(stream_));
+    }
+    const Stream& operator*() const { return *stream_; }
+    const Stream* operator->() const { return stream_.get(); }
+
+   private:
+    StreamPool& pool_;
+    std::unique_ptr<Stream> stream_;
+  };
+
+ private:
+  std::unique_ptr<Stream> Take() {
+    {
+      const std::lock_guard<std::mutex> lock(mutex_);
+      if (!idle_.empty()) {
+        std::unique_ptr<Stream> stream = std::move(idle_.back());
+        idle_.pop_back();
+        return stream;
+      }
+    }
+    auto stream = std::make_unique<Stream>(device_);
+    const std::lock_guard<std::mutex> lock(mutex_);
+    idle_.reserve(++made_);
+    return stream;
+  }
+
+  const DevicePtr device_;
+  std::mutex mutex_;
+  std::vector<std::unique_ptr<Stream>> idle_;
+  std::size_t made_ = 0;
+};
+
+}  // namespace gpusort::detail

@@ -1,0 +1,50 @@
+// Everything that gpusort's library offers, with its contracts: five calls that sort and merge in memory.
+//
+//   MergeKeys(a, m, b, n, out)                          merges two sorted lists
+//   MergePairs(a_keys, a_values, m, b_keys, b_values, n, out_keys, out_values)   the same, each key with a value
+//   SortKeys(keys, n)                                   sorts in place
+//   SortPairs(keys, values, n)                          sorts keys in place, and the values along with them
+//   MergeRuns(runs, out)                                merges any number of sorted runs in one go
+//
+// On host threads (merge_host.hpp) each takes two more arguments, both optional: the order, and the executor that lends
+// threads. All calls are stable: of equal keys the one that came first in the input (a before b, an earlier run before a
+// later one) comes first in the output. The order is any strict weak ordering; iterators are any random-access ones, for
+// keys of any copyable type with a default constructor; counts are 64-bit. Inputs and outputs do not overlap. Calls
+// return when all is done. An exception from the order or from a copy reaches the caller, and leaves the output
+// unspecified. Compiled by nvcc, merge.cuh adds the same calls for device memory, on a CUDA stream and with a caller's
+// workspace; its head says what differs.
+#pragma once
+
+#include "gpusort/host_device.hpp"
+#include "gpusort/merge_host.hpp"
+#if GPUSORT_CUDA_COMPILER
+#include "gpusort/merge.cuh"
+#endif
+
+namespace gpusort {
+
+/// Writes the stable merge of the sorted lists a[0, m) and b[0, n) to out[0, m + n).
+template <typename ItA, typename ItB, typename Out, typename LessT, HostExecutor Executor>
+void MergeKeys(ItA a, std::uint64_t m, ItB b, std::uint64_t n, Out out, LessT less, const Executor& executor);
+
+/// Merges as MergeKeys; the value at each key's index goes wherever the key goes.
+template <typename KeyItA, typename ValueItA, typename KeyItB, typename ValueItB, typename KeyOut, typename ValueOut,
+          typename LessT, HostExecutor Executor>
+void MergePairs(KeyItA a_keys, ValueItA a_values, std::uint64_t m, KeyItB b_keys, ValueItB b_values, std::uint64_t n,
+                KeyOut out_keys, ValueOut out_values, LessT less, const Executor& executor);
+
+/// Sorts keys[0, n) in place, with scratch memory for n keys. sort_tile(first, last, less) sorts one share, by default
+/// std::stable_sort; the whole is as stable as it is.
+template <typename It, typename LessT, HostExecutor Executor, typename TileSorter>
+void SortKeys(It keys, std::uint64_t n, LessT less, const Executor& executor, TileSorter sort_tile);
+
+/// Sorts keys[0, n) in place and moves values[i] along with keys[i], with scratch memory for 2 n pairs.
+template <typename KeyIt, typename ValueIt, typename LessT, HostExecutor Executor>
+void SortPairs(KeyIt keys, ValueIt values, std::uint64_t n, LessT less, const Executor& executor);
+
+/// Writes the stable merge of all runs (any number, of any lengths, each sorted) to `out`: every item is read from and
+/// written to memory once. Scratch: up to three tiles of 256 KiB for each worker.
+template <typename It, typename Out, typename LessT, HostExecutor Executor>
+void MergeRuns(std::span<const Range<It>> runs, Out out, LessT less, const Executor& executor);
+
+}  // namespace gpusort

@@ -1,0 +1,563 @@
+// Stable merging and sorting on host threads, for any random-access iterators and any strict weak order.
+// MergeRuns cuts k sorted runs into tiles that fit the cache by exact splitters, and runs all levels of merging of one
+// tile before the next, so memory is read once and written once however many runs there are. Counts are 64-bit; on
+// equal keys the earlier run, and inside a run the earlier item, comes first. Threads come from an executor, so that an
+// application can lend its own pool. Start at MergeRuns; the contracts of all calls are in gpusort.hpp.
+#pragma once
+
+#include <algorithm>
+#include <atomic>
+#include <concepts>
+#include <cstddef>
+#include <cstdint>
+#include <exception>
+#include <iterator>
+#include <memory>
+#include <mutex>
+#include <span>
+#include <system_error>
+#include <thread>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+#include "gpusort/merge_path.hpp"
+
+namespace gpusort {
+
+/// What runs tasks: ForEach calls f(task, worker) once for each task in [0, tasks), returns when all are done and
+/// throws the first exception. At any moment at most one task runs under a given worker number, and worker < workers().
+template <typename E>
+concept HostExecutor = requires(const E& e, void (*f)(std::uint64_t, unsigned)) {
+  { e.workers() } -> std::convertible_to<unsigned>;
+  e.ForEach(std::uint64_t{}, f);
+};
+
+/// Runs every task on the calling thread, in order.
+struct SequentialExecutor {
+  unsigned workers() const { return 1; }
+  template <typename F>
+  void ForEach(std::uint64_t tasks, F&& f) const {
+    for (std::uint64_t task = 0; task < tasks; ++task) f(task, 0u);
+  }
+};
+
+/// Starts threads for each ForEach (about 20 us each) and joins them before it returns; the caller is one of them.
+class ThreadExecutor {
+ public:
+  /// `threads` 0: one a core.
+  explicit ThreadExecutor(unsigned threads = 0)
+      : workers_(threads != 0 ? threads : std::max(1u, std::thread::hardware_concurrency())) {}
+  unsigned workers() const { return workers_; }
+
+  template <typename F>
+  void ForEach(std::uint64_t tasks, F&& f) const {
+    std::atomic<std::uint64_t> next{0};
+    std::exception_ptr error;
+    std::mutex error_mutex;
+    const auto work = [&](unsigned worker) {
+      try {
+        for (std::uint64_t task = next++; task < tasks; task = next++) f(task, worker);
+      } catch (...) {
+        next = tasks;
+        const std::lock_guard<std::mutex> lock(error_mutex);
+        if (!error) error = std::current_exception();
+      }
+    };
+    {
+      std::vector<std::jthread> threads;
+      const auto wanted = static_cast<unsigned>(std::min<std::uint64_t>(workers_, tasks));
+      if (wanted > 1) threads.reserve(wanted - 1);
+      try {
+        for (unsigned worker = 1; worker < wanted; ++worker) threads.emplace_back(work, worker);
+      } catch (const std::system_error&) {
+        // No more threads to be had: those that run share the tasks.
+      }
+      work(0);
+    }
+    if (error) std::rethrow_exception(error);
+  }
+
+ private:
+  unsigned workers_;
+};
+
+/// `size` items from `first` on; as a run, in order.
+template <typename It>
+struct Range {
+  It first{};
+  std::uint64_t size = 0;
+};
+
+/// Sorts one tile in SortKeys.
+struct StableTileSorter {
+  template <typename It, typename LessT>
+  void operator()(It first, It last, LessT less) const {
+    std::stable_sort(first, last, less);
+  }
+};
+
+namespace detail {
+
+/// Items of one tile: tile, scratch and the slices read stay inside a second-level cache of 1 MiB.
+inline constexpr std::uint64_t kMergeTileBytes = std::uint64_t{256} << 10;
+/// Below this many items two threads cost more than they give.
+inline constexpr std::uint64_t kParallelItems = std::uint64_t{1} << 15;
+
+template <typename It>
+It Advance(It it, std::uint64_t n) {
+  return it + static_cast<std::iter_difference_t<It>>(n);
+}
+
+template <typename T>
+constexpr std::uint64_t TileItems(std::uint64_t bytes = kMergeTileBytes) {
+  return std::max<std::uint64_t>(64, bytes / sizeof(T));
+}
+
+/// How many leading items of [first, first + n) satisfy `before`, which must be true for a prefix. The halving has no
+/// branch that depends on the data.
+template <typename It, typename Before>
+std::uint64_t PartitionPoint(It first, std::uint64_t n, Before before) {
+  std::uint64_t base = 0;
+  while (n > 0) {
+    const std::uint64_t half = n / 2;
+    const bool go = before(*Advance(first, base + half));
+    base = go ? base + half + 1 : base;
+    n = go ? n - half - 1 : half;
+  }
+  return base;
+}
+
+/// Cuts one set of runs in two by a pivot item in the total order (value, run, position).
+template <typename It, typename LessT>
+class Cutter {
+ public:
+  explicit Cutter(LessT less) : less_(less) {}
+
+  /// Sets cuts()[r] to the number of items of run r that belong to the left part, and returns their sum, which is at
+  /// least an eighth and at most seven eighths of `total` (roughly, for tiny totals, but never 0 or `total`). No run
+  /// is empty; total >= 2.
+  std::uint64_t Cut(std::span<const Range<It>> runs, std::uint64_t total) {
+    cuts_.assign(runs.size(), 0);
+    if (runs.size() == 1) return cuts_[0] = total / 2;
+    if (runs.size() > 2 * kSamples) {
+      // The median of a few items is mostly good enough, and much cheaper than looking at every run's middle.
+      Sample(runs, total);
+      const std::uint64_t left = CutAt(runs, Median(candidates_.size()));
+      if (left >= total / 8 && total - left >= total / 8 && left != 0 && left != total) return left;
+    }
+    // The weighted median of the runs' middles leaves at least a quarter on each side.
+    candidates_.clear();
+    for (std::size_t r = 0; r < runs.size(); ++r) candidates_.push_back({r, runs[r].size / 2, runs[r].size});
+    return CutAt(runs, Median(total, runs));
+  }
+  const std::vector<std::uint64_t>& cuts() const { return cuts_; }
+
+ private:
+  struct Candidate {
+    std::size_t run;
+    std::uint64_t position;
+    std::uint64_t weight;
+  };
+  static constexpr std::uint64_t kSamples = 33;
+
+  void Order(std::span<const Range<It>> runs) {
+    std::sort(candidates_.begin(), candidates_.end(), [&](const Candidate& a, const Candidate& b) {
+      const It x = Advance(runs[a.run].first, a.position);
+      const It y = Advance(runs[b.run].first, b.position);
+      if (less_(*x, *y)) return true;
+      if (less_(*y, *x)) return false;
+      return a.run != b.run ? a.run < b.run : a.position < b.position;
+    });
+  }
+
+  /// Random positions, one in each of kSamples equal shares of the concatenated runs.
+  void Sample(std::span<const Range<It>> runs, std::uint64_t total) {
+    candidates_.clear();
+    std::size_t run = 0;
+    std::uint64_t run_begin = 0;
+    for (std::uint64_t s = 0; s < kSamples; ++s) {
+      const std::uint64_t begin = total / kSamples * s;
+      const std::uint64_t width = std::max<std::uint64_t>(1, total / kSamples);
+      random_ = random_ * 6364136223846793005u + 1442695040888963407u;
+      const std::uint64_t at = begin + (random_ >> 16) % width;
+      while (at - run_begin >= runs[run].size) run_begin += runs[run++].size;
+      candidates_.push_back({run, at - run_begin, 1});
+    }
+    Order(runs);
+  }
+  const Candidate& Median(std::size_t count) const { return candidates_[count / 2]; }
+  const Candidate& Median(std::uint64_t total, std::span<const Range<It>> runs) {
+    Order(runs);
+    std::uint64_t sum = 0;
+    for (const Candidate& candidate : candidates_) {
+      sum += candidate.weight;
+      if (sum > total / 2) return candidate;
+    }
+    return candidates_.back();
+  }
+
+  std::uint64_t CutAt(std::span<const Range<It>> runs, const Candidate& pivot) {
+    const It at = Advance(runs[pivot.run].first, pivot.position);
+    decltype(auto) value = *at;
+    std::uint64_t left = 0;
+    for (std::size_t r = 0; r < runs.size(); ++r) {
+      if (r < pivot.run) {
+        cuts_[r] = PartitionPoint(runs[r].first, runs[r].size, [&](const auto& x) { return !less_(value, x); });
+      } else if (r > pivot.run) {
+        cuts_[r] = PartitionPoint(runs[r].first, runs[r].size, [&](const auto& x) { return less_(x, value); });
+      } else {
+        cuts_[r] = pivot.position;
+      }
+      left += cuts_[r];
+    }
+    return left;
+  }
+
+  LessT less_;
+  std::vector<std::uint64_t> cuts_;
+  std::vector<Candidate> candidates_;
+  std::uint64_t random_ = 1;
+};
+
+/// One step of merging from the front: the lesser of *a and *b, a on ties. No branch depends on the data.
+template <typename T, typename LessT>
+inline void StepFront(const T*& a, const T*& b, T*& out, LessT& less) {
+  const bool take_b = less(*b, *a);
+  *out++ = *(take_b ? b : a);
+  a += !take_b;
+  b += take_b;
+}
+
+/// One step of merging from the back: the greater of a[-1] and b[-1], b on ties.
+template <typename T, typename LessT>
+inline void StepBack(const T*& a, const T*& b, T*& out, LessT& less) {
+  const bool take_a = less(b[-1], a[-1]);
+  *--out = (take_a ? a : b)[-1];
+  a -= take_a;
+  b -= !take_a;
+}
+
+/// A merge in progress: items left of both lists and the place for them.
+template <typename T>
+struct Cursors {
+  const T* a;
+  const T* a_end;
+  const T* b;
+  const T* b_end;
+  T* out;
+  T* out_end;
+
+  /// Steps from both ends that can be made before either list runs out.
+  std::uint64_t Safe() const { return static_cast<std::uint64_t>(std::min(a_end - a, b_end - b)) / 2; }
+  template <typename LessT>
+  void Finish(LessT& less) {
+    while (Safe() >= 4) {
+      for (std::uint64_t steps = Safe(); steps > 0; --steps) {
+        StepFront(a, b, out, less);
+        StepBack(a_end, b_end, out_end, less);
+      }
+    }
+    while (a != a_end && b != b_end) StepFront(a, b, out, less);
+    out = std::copy(a, a_end, out);
+    std::copy(b, b_end, out);
+  }
+};
+
+/// Merges two sorted arrays. A step of a branch-free merge waits about eight cycles for the one before it, so one merge
+/// is run as four independent ones: both halves (cut by co-rank) from the front and from the back. Measured on u64 in
+/// cache, 2 GHz Xeon: 4.1 ns an item for one chain, 2.1 for two, 1.2 for four.
+template <typename T, typename LessT>
+void MergeArrays(const T* a, std::uint64_t m, const T* b, std::uint64_t n, T* out, LessT less) {
+  if (m == 0 || n == 0 || !less(b[0], a[m - 1])) {
+    std::copy(b, b + n, std::copy(a, a + m, out));
+    return;
+  }
+  if (less(b[n - 1], a[0])) {
+    std::copy(a, a + m, std::copy(b, b + n, out));
+    return;
+  }
+  if constexpr (!std::is_trivially_copyable_v<T> || sizeof(T) > 64) {
+    SerialMerge(a, m, b, n, out, less);
+  } else if (m + n < 256) {
+    Cursors<T>{a, a + m, b, b + n, out, out + m + n}.Finish(less);
+  } else {
+    const std::uint64_t k = (m + n) / 2;
+    const std::uint64_t i = CoRank(k, a, m, b, n, less);
+    const std::uint64_t j = k - i;
+    Cursors<T> x{a, a + i, b, b + j, out, out + k};
+    Cursors<T> y{a + i, a + m, b + j, b + n, out + k, out + m + n};
+    while (std::min(x.Safe(), y.Safe()) >= 4) {
+      for (std::uint64_t steps = std::min(x.Safe(), y.Safe()); steps > 0; --steps) {
+        StepFront(x.a, x.b, x.out, less);
+        StepBack(x.a_end, x.b_end, x.out_end, less);
+        StepFront(y.a, y.b, y.out, less);
+        StepBack(y.a_end, y.b_end, y.out_end, less);
+      }
+    }
+    x.Finish(less);
+    y.Finish(less);
+  }
+}
+
+/// Merges sorted arrays into out[0, total): a tree of pairwise merges, cut where the sizes balance, depth first so that
+/// small subtrees stay in the first-level cache. `scratch` has room for `total`; out is used as scratch too.
+template <typename T, typename LessT>
+void MergeTree(std::span<const Range<const T*>> runs, std::uint64_t total, T* out, T* scratch, LessT less) {
+  if (runs.size() == 1) {
+    std::copy_n(runs[0].first, total, out);
+    return;
+  }
+  std::size_t cut = 1;
+  std::uint64_t left = runs[0].size;
+  while (cut + 1 < runs.size() && left + runs[cut].size / 2 < total / 2) left += runs[cut++].size;
+  const auto child = [&](std::span<const Range<const T*>> part, std::uint64_t begin, std::uint64_t size) -> const T* {
+    if (part.size() == 1) return part[0].first;
+    MergeTree(part, size, scratch + begin, out + begin, less);
+    return scratch + begin;
+  };
+  const T* a = child(runs.first(cut), 0, left);
+  const T* b = child(runs.subspan(cut), left, total - left);
+  MergeArrays(a, left, b, total - left, out, less);
+}
+
+}  // namespace detail
+
+/// Cuts the stable merge of `runs` into tiles of at most `tile_items` (>= 1) neighbouring outputs and calls
+/// body(slices, begin, size, worker) once for each, concurrently and in no promised order: `slices` are the non-empty
+/// parts of the runs, in run order, that make up the outputs [begin, begin + size). Splitters are exact, for any number
+/// of runs of any length; nothing is allocated but tables of O(runs) a worker.
+template <typename It, typename LessT, HostExecutor Executor, typename Body>
+void ForEachTile(std::span<const Range<It>> runs, std::uint64_t tile_items, LessT less, const Executor& executor,
+                 Body body) {
+  struct Node {
+    std::vector<Range<It>> runs;
+    std::uint64_t begin = 0;
+    std::uint64_t size = 0;
+  };
+  std::vector<Node> nodes(1);
+  for (const Range<It>& run : runs) {
+    if (run.size == 0) continue;
+    nodes[0].runs.push_back(run);
+    nodes[0].size += run.size;
+  }
+  const std::uint64_t total = nodes[0].size;
+  if (total == 0) return;
+
+  detail::Cutter<It, LessT> cutter(less);
+  // First into shares, several a worker, then each share by its worker into tiles.
+  const std::uint64_t share =
+      executor.workers() == 1 ? total : std::max(tile_items, total / (4 * std::uint64_t{executor.workers()}));
+  for (std::size_t at = 0; at < nodes.size();) {
+    if (nodes[at].size <= share) {
+      ++at;
+      continue;
+    }
+    Node left, right;
+    left.begin = nodes[at].begin;
+    left.size = cutter.Cut(nodes[at].runs, nodes[at].size);
+    right.begin = left.begin + left.size;
+    right.size = nodes[at].size - left.size;
+    for (std::size_t r = 0; r < nodes[at].runs.size(); ++r) {
+      const Range<It>& run = nodes[at].runs[r];
+      const std::uint64_t cut = cutter.cuts()[r];
+      if (cut > 0) left.runs.push_back({run.first, cut});
+      if (cut < run.size) right.runs.push_back({detail::Advance(run.first, cut), run.size - cut});
+    }
+    nodes[at] = std::move(left);
+    nodes.push_back(std::move(right));
+  }
+
+  executor.ForEach(nodes.size(), [&](std::uint64_t task, unsigned worker) {
+    // A stack of nodes whose runs lie one node behind the other in `stack`; the top is the leftmost.
+    struct Frame {
+      std::size_t runs_begin;
+      std::uint64_t begin;
+      std::uint64_t size;
+    };
+    detail::Cutter<It, LessT> tile_cutter(less);
+    std::vector<Range<It>> stack = std::move(nodes[task].runs);
+    std::vector<Range<It>> left_runs;
+    std::vector<Frame> frames = {{0, nodes[task].begin, nodes[task].size}};
+    while (!frames.empty()) {
+      Frame& frame = frames.back();
+      const std::span<Range<It>> here = std::span(stack).subspan(frame.runs_begin);
+      if (frame.size <= tile_items) {
+        body(std::span<const Range<It>>(here), frame.begin, frame.size, worker);
+        stack.resize(frame.runs_begin);
+        frames.pop_back();
+        continue;
+      }
+      const std::uint64_t left = tile_cutter.Cut(here, frame.size);
+      left_runs.clear();
+      std::size_t kept = 0;
+      for (std::size_t r = 0; r < here.size(); ++r) {
+        const Range<It> run = here[r];
+        const std::uint64_t cut = tile_cutter.cuts()[r];
+        if (cut > 0) left_runs.push_back({run.first, cut});
+        if (cut < run.size) here[kept++] = {detail::Advance(run.first, cut), run.size - cut};
+      }
+      const Frame left_frame{frame.runs_begin + kept, frame.begin, left};
+      frame.begin += left;
+      frame.size -= left;
+      stack.resize(left_frame.runs_begin);
+      stack.insert(stack.end(), left_runs.begin(), left_runs.end());
+      frames.push_back(left_frame);
+    }
+  });
+}
+
+template <typename It, typename Out, typename LessT = Less, HostExecutor Executor = ThreadExecutor>
+void MergeRuns(std::span<const Range<It>> runs, Out out, LessT less = {}, const Executor& executor = Executor()) {
+  using T = std::iter_value_t<It>;
+  constexpr bool kDirectIn = std::contiguous_iterator<It>;
+  constexpr bool kDirectOut = std::contiguous_iterator<Out> && std::is_same_v<std::iter_value_t<Out>, T>;
+  struct Scratch {
+    std::unique_ptr<T[]> other, in, out;
+    std::vector<Range<const T*>> slices;
+  };
+  std::uint64_t total = 0;
+  for (const Range<It>& run : runs) total += run.size;
+  const std::uint64_t tile = std::min(detail::TileItems<T>(), std::max<std::uint64_t>(total, 1));
+  std::vector<Scratch> scratches(executor.workers());
+
+  const auto body = [&](std::span<const Range<It>> slices, std::uint64_t begin, std::uint64_t size, unsigned worker) {
+    const Out to = detail::Advance(out, begin);
+    if (slices.size() == 1) {
+      std::copy_n(slices[0].first, size, to);
+      return;
+    }
+    Scratch& scratch = scratches[worker];
+    if (!scratch.other) {
+      scratch.other = std::make_unique_for_overwrite<T[]>(tile);
+      if (!kDirectIn) scratch.in = std::make_unique_for_overwrite<T[]>(tile);
+      if (!kDirectOut) scratch.out = std::make_unique_for_overwrite<T[]>(tile);
+    }
+    scratch.slices.clear();
+    T* copied = scratch.in.get();
+    for (const Range<It>& slice : slices) {
+      if constexpr (kDirectIn) {
+        scratch.slices.push_back({std::to_address(slice.first), slice.size});
+      } else {
+        scratch.slices.push_back({copied, slice.size});
+        copied = std::copy_n(slice.first, slice.size, copied);
+      }
+    }
+    const std::span<const Range<const T*>> sources(scratch.slices);
+    if constexpr (kDirectOut) {
+      detail::MergeTree<T>(sources, size, std::to_address(to), scratch.other.get(), less);
+    } else {
+      detail::MergeTree<T>(sources, size, scratch.out.get(), scratch.other.get(), less);
+      std::move(scratch.out.get(), scratch.out.get() + size, to);
+    }
+  };
+  ForEachTile(runs, tile, less, executor, body);
+}
+
+template <typename ItA, typename ItB, typename Out, typename LessT = Less, HostExecutor Executor = ThreadExecutor>
+void MergeKeys(ItA a, std::uint64_t m, ItB b, std::uint64_t n, Out out, LessT less = {},
+               const Executor& executor = Executor()) {
+  using T = std::iter_value_t<ItA>;
+  constexpr bool kArrays = std::contiguous_iterator<ItA> && std::contiguous_iterator<ItB> &&
+                           std::contiguous_iterator<Out> && std::is_same_v<std::iter_value_t<ItB>, T> &&
+                           std::is_same_v<std::iter_value_t<Out>, T>;
+  const std::uint64_t total = m + n;
+  if (total == 0) return;
+  const std::uint64_t share = std::max(detail::kParallelItems, total / (4 * std::uint64_t{executor.workers()}) + 1);
+  executor.ForEach((total + share - 1) / share, [&](std::uint64_t task, unsigned) {
+    const std::uint64_t begin = task * share;
+    const std::uint64_t end = std::min(total, begin + share);
+    const std::uint64_t i = CoRank(begin, a, m, b, n, less);
+    const std::uint64_t i_end = CoRank(end, a, m, b, n, less);
+    const std::uint64_t j = begin - i;
+    const std::uint64_t j_end = end - i_end;
+    if constexpr (kArrays) {
+      detail::MergeArrays<T>(std::to_address(a) + i, i_end - i, std::to_address(b) + j, j_end - j,
+                             std::to_address(out) + begin, less);
+    } else {
+      SerialMerge(detail::Advance(a, i), i_end - i, detail::Advance(b, j), j_end - j, detail::Advance(out, begin),
+                  less);
+    }
+  });
+}
+
+template <typename KeyItA, typename ValueItA, typename KeyItB, typename ValueItB, typename KeyOut, typename ValueOut,
+          typename LessT = Less, HostExecutor Executor = ThreadExecutor>
+void MergePairs(KeyItA a_keys, ValueItA a_values, std::uint64_t m, KeyItB b_keys, ValueItB b_values, std::uint64_t n,
+                KeyOut out_keys, ValueOut out_values, LessT less = {}, const Executor& executor = Executor()) {
+  const std::uint64_t total = m + n;
+  if (total == 0) return;
+  const std::uint64_t share = std::max(detail::kParallelItems, total / (4 * std::uint64_t{executor.workers()}) + 1);
+  executor.ForEach((total + share - 1) / share, [&](std::uint64_t task, unsigned) {
+    const std::uint64_t begin = task * share;
+    const std::uint64_t end = std::min(total, begin + share);
+    std::uint64_t i = CoRank(begin, a_keys, m, b_keys, n, less);
+    const std::uint64_t i_end = CoRank(end, a_keys, m, b_keys, n, less);
+    std::uint64_t j = begin - i;
+    const std::uint64_t j_end = end - i_end;
+    for (std::uint64_t k = begin; k < end; ++k) {
+      const bool take_b = j < j_end && (i == i_end || less(*detail::Advance(b_keys, j), *detail::Advance(a_keys, i)));
+      if (take_b) {
+        *detail::Advance(out_keys, k) = *detail::Advance(b_keys, j);
+        *detail::Advance(out_values, k) = *detail::Advance(b_values, j);
+        ++j;
+      } else {
+        *detail::Advance(out_keys, k) = *detail::Advance(a_keys, i);
+        *detail::Advance(out_values, k) = *detail::Advance(a_values, i);
+        ++i;
+      }
+    }
+  });
+}
+
+template <typename It, typename LessT = Less, HostExecutor Executor = ThreadExecutor,
+          typename TileSorter = StableTileSorter>
+void SortKeys(It keys, std::uint64_t n, LessT less = {}, const Executor& executor = Executor(),
+              TileSorter sort_tile = {}) {
+  using T = std::iter_value_t<It>;
+  if (n < 2 * detail::kParallelItems || executor.workers() == 1) {
+    sort_tile(keys, detail::Advance(keys, n), less);
+    return;
+  }
+  const std::uint64_t tile = std::max(detail::kParallelItems, n / (4 * std::uint64_t{executor.workers()}) + 1);
+  std::vector<Range<It>> tiles;
+  for (std::uint64_t begin = 0; begin < n; begin += tile) {
+    tiles.push_back({detail::Advance(keys, begin), std::min(tile, n - begin)});
+  }
+  executor.ForEach(tiles.size(), [&](std::uint64_t task, unsigned) {
+    sort_tile(tiles[task].first, detail::Advance(tiles[task].first, tiles[task].size), less);
+  });
+  const auto merged = std::make_unique_for_overwrite<T[]>(n);
+  MergeRuns(std::span<const Range<It>>(tiles), merged.get(), less, executor);
+  executor.ForEach(tiles.size(), [&](std::uint64_t task, unsigned) {
+    T* from = merged.get() + task * tile;
+    std::move(from, from + tiles[task].size, tiles[task].first);
+  });
+}
+
+template <typename KeyIt, typename ValueIt, typename LessT = Less, HostExecutor Executor = ThreadExecutor>
+void SortPairs(KeyIt keys, ValueIt values, std::uint64_t n, LessT less = {}, const Executor& executor = Executor()) {
+  struct Pair {
+    std::iter_value_t<KeyIt> key;
+    std::iter_value_t<ValueIt> value;
+  };
+  const auto pairs = std::make_unique_for_overwrite<Pair[]>(n);
+  const std::uint64_t share = std::max(detail::kParallelItems, n / (4 * std::uint64_t{executor.workers()}) + 1);
+  const auto for_each_share = [&](auto move) {
+    executor.ForEach((n + share - 1) / share, [&](std::uint64_t task, unsigned) {
+      for (std::uint64_t i = task * share, end = std::min(n, i + share); i < end; ++i) move(i);
+    });
+  };
+  for_each_share([&](std::uint64_t i) {
+    pairs[i].key = std::move(*detail::Advance(keys, i));
+    pairs[i].value = std::move(*detail::Advance(values, i));
+  });
+  SortKeys(
+      pairs.get(), n, [&](const Pair& a, const Pair& b) { return less(a.key, b.key); }, executor);
+  for_each_share([&](std::uint64_t i) {
+    *detail::Advance(keys, i) = std::move(pairs[i].key);
+    *detail::Advance(values, i) = std::move(pairs[i].value);
+  });
+}
+
+}  // namespace gpusort

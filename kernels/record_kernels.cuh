@@ -1,0 +1,163 @@
+// The CUDA backend's own passes over records, around the sorts and merges of <gpusort/merge.cuh>: is a block in order
+// and what do its keys begin with, numbers to sortable numbers and back, records to entries, entries to whole records,
+// and how many records come before a cut. What can be wrong is in GPUSORT_HD functions; a kernel only hands out
+// indices. Records may lie at any address (bytes are read one by one), but the words of GatherKernel must be aligned:
+// see GatherWordBytes.
+
+#include <cuda_runtime.h>
+
+#include <cstdint>
+
+#include "backend.hpp"
+#include "gpusort/host_device.hpp"
+#include "gpusort/key.hpp"
+#include "gpusort/record.hpp"
+
+namespace gpusort::detail {
+
+inline constexpr unsigned kRecordThreads = 256;
+
+/// How many leading bytes of the two normalized keys agree, at most `limit` (<= key_bytes).
+GPUSORT_HD inline std::uint64_t CommonKeyPrefix(const Byte* a, const Byte* b, const RecordLayout& layout,
+                                                std::uint64_t limit) {
+  std::uint64_t common = 0;
+  for (std::uint32_t f = 0; f < layout.field_count && common < limit; ++f) {
+    const KeyField& field = layout.fields[f];
+    std::uint32_t same = 0;
+    if (field.type == KeyType::kBytes) {
+      const std::uint64_t most = limit - common < field.length ? limit - common : field.length;
+      while (same < most && a[field.offset + same] == b[field.offset + same]) ++same;
+    } else {
+      const std::uint64_t differ = MapNumber(a, field) ^ MapNumber(b, field);
+      while (same < field.length && (differ >> (8 * (field.length - 1 - same)) & 0xFF) == 0) ++same;
+    }
+    common += same;
+    if (same < field.length) break;
+  }
+  return common < limit ? common : limit;
+}
+
+/// How many of the sorted records come before `cut`: by key, `inclusive` deciding ties.
+GPUSORT_HD inline std::uint64_t CountBeforeCut(const SearchRange& range, const Byte* cut, const RecordLayout& layout) {
+  const Byte* const records = reinterpret_cast<const Byte*>(range.data);
+  std::uint64_t low = 0, high = range.records;
+  while (low < high) {
+    const std::uint64_t middle = low + (high - low) / 2;
+    const int order = CompareKeys(records + middle * layout.stride, cut, layout);
+    if (order < 0 || (order == 0 && range.inclusive)) {
+      low = middle + 1;
+    } else {
+      high = middle;
+    }
+  }
+  return low;
+}
+
+/// The widest word in which whole records can be moved if the first lies 16-byte aligned.
+GPUSORT_HD inline std::uint32_t GatherWordBytes(std::uint64_t stride) {
+  std::uint32_t word = 16;
+  while (stride % word != 0) word /= 2;
+  return word;
+}
+
+/// Which word of the unsorted records is word `offset` of the sorted ones, counted from the start of sorted record
+/// `first_record`. 32-bit division: 64-bit costs a GPU thread about a hundred instructions.
+GPUSORT_HD inline std::uint64_t GatherSource(const Entry* entries, std::uint64_t first_record, std::uint32_t offset,
+                                             std::uint32_t record_words) {
+  const std::uint32_t record = offset / record_words;
+  const std::uint32_t word = offset - record * record_words;
+  return std::uint64_t{entries[first_record + record].row()} * record_words + word;
+}
+
+/// What a look at a block found. Cleared to zeros before the look.
+struct Findings {
+  unsigned long long differing;  ///< key_bytes less the prefix that all normalized keys have in common
+  std::uint32_t out_of_order;    ///< 1 if some record's key is below its predecessor's
+};
+
+/// Looks at the keys of `count` records while there is something to find: a random block costs next to nothing.
+/// Without `want_prefix`, `differing` stays 0.
+template <typename = void>
+__global__ void __launch_bounds__(kRecordThreads)
+    InspectRecordsKernel(const Byte* records, std::uint64_t count, const __grid_constant__ RecordLayout layout,
+                         bool want_prefix, Findings* findings) {
+  const std::uint64_t step = std::uint64_t{gridDim.x} * blockDim.x;
+  for (std::uint64_t i = 1 + std::uint64_t{blockIdx.x} * blockDim.x + threadIdx.x; i < count; i += step) {
+    // Other threads write these meanwhile: an old value only costs work.
+    const bool in_order = *static_cast<volatile std::uint32_t*>(&findings->out_of_order) == 0;
+    const std::uint64_t prefix =
+        want_prefix ? layout.key_bytes - *static_cast<volatile unsigned long long*>(&findings->differing) : 0;
+    if (!in_order && prefix == 0) return;
+    const Byte* const record = records + i * layout.stride;
+    if (in_order && CompareKeys(record - layout.stride, record, layout) > 0) atomicExch(&findings->out_of_order, 1u);
+    if (prefix > 0) {
+      const std::uint64_t common = CommonKeyPrefix(records, record, layout, prefix);
+      if (common < prefix) {
+        atomicMax(&findings->differing, static_cast<unsigned long long>(layout.key_bytes - common));
+      }
+    }
+  }
+}
+
+/// InspectRecordsKernel for records that are one number.
+template <typename U>
+__global__ void __launch_bounds__(kRecordThreads)
+    InspectNumbersKernel(const U* numbers, std::uint64_t count, NumberMap<U> map, Findings* findings) {
+  const std::uint64_t step = std::uint64_t{gridDim.x} * blockDim.x;
+  for (std::uint64_t i = 1 + std::uint64_t{blockIdx.x} * blockDim.x + threadIdx.x; i < count; i += step) {
+    if (*static_cast<volatile std::uint32_t*>(&findings->out_of_order) != 0) return;
+    if (map.Map(numbers[i]) < map.Map(numbers[i - 1])) atomicExch(&findings->out_of_order, 1u);
+  }
+}
+
+/// Maps numbers in place, or back.
+template <typename U>
+__global__ void __launch_bounds__(kRecordThreads)
+    MapNumbersKernel(U* numbers, std::uint64_t count, NumberMap<U> map, bool back) {
+  const std::uint64_t step = std::uint64_t{gridDim.x} * blockDim.x;
+  for (std::uint64_t i = std::uint64_t{blockIdx.x} * blockDim.x + threadIdx.x; i < count; i += step) {
+    numbers[i] = back ? map.Unmap(numbers[i]) : map.Map(numbers[i]);
+  }
+}
+
+/// entries[i] = the entry of record i. `count` is below 2^32.
+template <typename = void>
+__global__ void __launch_bounds__(kRecordThreads)
+    MakeEntriesKernel(const Byte* records, std::uint64_t count, const __grid_constant__ RecordLayout layout,
+                      std::uint64_t skip, Entry* entries) {
+  const std::uint64_t step = std::uint64_t{gridDim.x} * blockDim.x;
+  for (std::uint64_t i = std::uint64_t{blockIdx.x} * blockDim.x + threadIdx.x; i < count; i += step) {
+    entries[i] = MakeEntry(records + i * layout.stride, layout, skip, static_cast<std::uint32_t>(i));
+  }
+}
+
+/// Words that each thread, and each block, of GatherKernel moves.
+inline constexpr unsigned kGatherItems = 8;
+inline constexpr std::uint64_t kGatherTile = std::uint64_t{kRecordThreads} * kGatherItems;
+
+/// Moves whole records, in words, into the order of `entries`: out record i = in record entries[i].row().
+/// Neighbouring threads write neighbouring words, and read neighbouring words within a record.
+template <typename Word>
+__global__ void __launch_bounds__(kRecordThreads)
+    GatherKernel(const Word* __restrict__ in, Word* __restrict__ out, const Entry* __restrict__ entries,
+                 std::uint64_t words, std::uint32_t record_words) {
+  const std::uint64_t first = blockIdx.x * kGatherTile;
+  const std::uint64_t first_record = first / record_words;
+  const std::uint32_t offset = static_cast<std::uint32_t>(first - first_record * record_words);
+#pragma unroll
+  for (unsigned i = 0; i < kGatherItems; ++i) {
+    const std::uint32_t at = i * kRecordThreads + threadIdx.x;
+    if (first + at < words) out[first + at] = in[GatherSource(entries, first_record, offset + at, record_words)];
+  }
+}
+
+/// counts[i] = CountBeforeCut of ranges[i].
+template <typename = void>
+__global__ void __launch_bounds__(kRecordThreads)
+    CountBeforeKernel(const SearchRange* ranges, std::uint32_t count, const Byte* cut,
+                      const __grid_constant__ RecordLayout layout, std::uint64_t* counts) {
+  const std::uint32_t i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i < count) counts[i] = CountBeforeCut(ranges[i], cut, layout);
+}
+
+}  // namespace gpusort::detail

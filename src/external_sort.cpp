@@ -1,0 +1,468 @@
+#include "external_sort.hpp"
+
+#include <algorithm>
+#include <cstdlib>
+#include <future>
+#include <iterator>
+#include <memory>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "form_runs.hpp"
+#include "gpusort/error.hpp"
+#include "job.hpp"
+#include "log.hpp"
+#include "machine.hpp"
+#include "merge_runs.hpp"
+#include "output.hpp"
+#include "plan.hpp"
+#include "proof.hpp"
+#include "stats.hpp"
+
+namespace gpusort {
+namespace {
+
+/// Below this an input is sorted before a CUDA context is up.
+constexpr std::uint64_t kGpuMinBytes = std::uint64_t{32} << 20;
+/// How often GPU memory may be refused before the CPU takes over.
+constexpr int kSmallerPlans = 2;
+
+class Sorter {
+ public:
+  Sorter(const Options& options, CancelFlag& cancel, const GpuSource& gpus)
+      : options_(options),
+        cancel_(cancel),
+        gpus_(gpus),
+        host_(FindMemory()),
+        memory_(options.memory ? std::max<std::uint64_t>(1, options.memory->Resolve(host_.limit))
+                               : std::min(host_.limit, host_.available) / 2),
+        inputs_(files_, options.inputs, options.layout, cancel),
+        clock_("start"),
+        progress_(options.progress, clock_),
+        job_{options_, options_.layout, cancel_, files_, memory_, inputs_, clock_, progress_} {
+    if (options_.memory && memory_.limit() > host_.limit) {
+      LogWarn("--memory " + FormatBytes(memory_.limit()) + " is more than this process can have (" +
+              FormatBytes(host_.limit) + ")");
+    }
+    streamed_output_ = options.action == Action::kSort && IsStreamTarget(options.output);
+    const bool use_gpu = options.device == DeviceChoice::kGpu ||
+               (options.device == DeviceChoice::kAuto && gpus.likely() &&
+                (!inputs_.rereadable() || inputs_.bytes() >= kGpuMinBytes));
+    facts_.layout = options.layout;
+    facts_.input_bytes = inputs_.bytes();
+    facts_.input_known = facts_.rereadable = inputs_.rereadable();
+    facts_.sorted_inputs = options.merge ? inputs_.count() : 0;
+    facts_.memory = memory_.limit();
+    facts_.free_ram = host_.available > memory_.limit() ? host_.available - memory_.limit() : 0;
+    facts_.output_file = !streamed_output_;
+    facts_.unique = options.unique;
+    facts_.fsync = !options.no_fsync;
+    facts_.gpu = use_gpu;
+    facts_.threads = options.threads != 0 ? options.threads : std::max(1u, std::thread::hardware_concurrency());
+    facts_.batch_bytes = options.batch_bytes;
+    facts_.block_bytes = options.block_bytes;
+    facts_.fan_in = options.max_fan_in;
+    if (options.merge && !inputs_.rereadable()) {
+      throw Error(ErrorCode::kUsage, "-m needs regular files as inputs; sort streams without -m");
+    }
+  }
+
+  ~Sorter() {
+    feeder_.reset();
+    runs_.clear();  // before the backend: they lie in its slots
+    DropBackend();
+  }
+
+  std::string Explain() {
+    ring_ = MakeRing(facts_);
+    OpenBackend();
+    job_.plan = MakePlan(facts_, ring_);
+    std::string text = "record              " + options_.type_note + "\n";
+    text += "input               " +
+            (inputs_.rereadable() ? FormatBytes(inputs_.bytes()) + " in " + std::to_string(inputs_.count()) +
+                                        (inputs_.count() == 1 ? " file" : " files") +
+                                        (inputs_.direct() ? ", read past the page cache" : ", read through the page cache")
+                                  : "a stream") + "\n";
+    return text + "backend             " + job_.backend->limits().name + "\n" + Describe(job_.plan);
+  }
+
+  void Sort() {
+    ring_ = MakeRing(facts_);
+    LogInfo("records: " + options_.type_note);
+    // The backend opens (0.35 s for a GPU) while the first blocks are read.
+    std::future<void> opening = std::async(facts_.gpu ? std::launch::async : std::launch::deferred, [this] { OpenBackend(); });
+    if (!options_.merge) StartReading(inputs_.Ranges());
+    opening.get();
+    for (;;) {
+      try {
+        Prepare();
+        FormAll();
+        MergeAll();
+        break;
+      } catch (const Error& error) {
+        Degrade(error);
+      }
+    }
+    Publish();
+  }
+
+ private:
+  void StartReading(const std::vector<InputRange>& ranges) {
+    feeder_ = std::make_unique<BatchFeeder>(cancel_, memory_, inputs_, ring_, ranges, options_.layout, clock_);
+  }
+
+  void OpenBackend() {
+    if (facts_.gpu) {
+      try {
+        backend_ = gpus_.open(options_.gpu_ordinal);
+      } catch (const Error& error) {
+        if (options_.device == DeviceChoice::kGpu) throw;
+        Note(std::string("no GPU: ") + error.what() + "; sorting on the CPU");
+        facts_.gpu = false;
+      }
+    }
+    if (!backend_) backend_ = OpenCpuBackend(options_.threads);
+    job_.backend = backend_.get();
+    const std::uint64_t free_bytes = backend_->limits().device_bytes;
+    facts_.device_memory = !facts_.gpu ? 0
+                           : options_.gpu_memory
+                               ? std::min(options_.gpu_memory->Resolve(free_bytes), free_bytes)
+                               : free_bytes / 10 * 9;
+    facts_.lane_bytes = [backend = backend_.get(), layout = options_.layout](std::uint64_t slot) {
+      return backend->LaneBytes(layout, slot);
+    };
+    LogInfo("backend: " + backend_->limits().name);
+  }
+
+  /// Plan, memory, temp space and output. Runs that an earlier attempt made stay.
+  void Prepare() {
+    if (ready_) return;
+    facts_.memory = memory_.limit() - memory_.used() + (feeder_ ? ring_.bytes() : 0);
+    job_.plan = MakePlan(facts_, feeder_ ? ring_ : MakeRing(facts_));
+    LogInfo("plan:");
+    for (std::size_t at = 0, text_end; at < Describe(job_.plan).size(); at = text_end + 1) {
+      const std::string text = Describe(job_.plan);
+      text_end = text.find('\n', at);
+      LogInfo("  " + text.substr(at, text_end - at));
+    }
+    const bool small_arena = options_.merge || (formed_ && !facts_.gpu);
+    MakeArena(small_arena);
+    if (feeder_ && facts_.gpu) feeder_->ring().Pin(*backend_);
+    if (!target_.file && !target_.stream) OpenOutput();
+    if (!spill_) MakeSpill();
+    ready_ = true;
+  }
+
+  /// `merging`: on the CPU nothing is resident in slots, so lanes get just what merging windows needs.
+  void MakeArena(bool merging) {
+    ArenaShape shape;
+    shape.layout = options_.layout;
+    shape.slot_bytes = merging && !facts_.gpu ? job_.plan.window_bytes : job_.plan.slot_bytes;
+    shape.slots = merging && !facts_.gpu ? 0 : job_.plan.slots;
+    shape.lanes = merging ? job_.plan.merge_lanes : job_.plan.lanes;
+    backend_->MakeArena(shape, memory_);
+  }
+
+  void MakeSpill() {
+    std::vector<std::string> directories = options_.temp_dirs;
+    if (directories.empty()) {
+      const char* configured = std::getenv("TMPDIR");
+      if (configured != nullptr && configured[0] != '\0') {
+        directories.push_back(configured);
+      } else if (target_.file) {
+        const std::string& path = target_.file->path();
+        const std::size_t slash = path.rfind('/');
+        directories.push_back(slash == std::string::npos ? "." : slash == 0 ? "/" : path.substr(0, slash));
+      } else {
+        directories.push_back("/var/tmp");
+      }
+    }
+    const bool multi_level = options_.merge && job_.plan.levels > 1;
+    if (!job_.plan.spills && !multi_level) {
+      // Asked for by name, a directory that cannot be used is an error even if nothing is spilled.
+      for (const std::string& directory : options_.temp_dirs) CheckTempDirectory(directory);
+      return;
+    }
+    for (const std::string& directory : directories) {
+      CheckTempDirectory(directory);
+      if (files_.IsTmpfs(directory)) {
+        LogWarn("the temp directory " + EscapeName(directory) + " is in memory (tmpfs): what is spilled there takes RAM");
+      }
+    }
+    if (!options_.no_space_check && job_.plan.temp_bytes > 0) {
+      RequireSpace(files_, directories, job_.plan.temp_bytes, "temporary runs");
+    }
+    spill_ = std::make_unique<SpillStore>(files_, directories, job_.plan.block_bytes, job_.plan.direct_temp);
+    job_.spill = spill_.get();
+    facts_.block_bytes = job_.plan.block_bytes;
+  }
+
+  void OpenOutput() {
+    if (streamed_output_) {
+      if (options_.output != "-") LogWarn(EscapeName(options_.output) + " is streamed: it is not replaced atomically");
+      target_.stream = std::make_unique<PipeWriter>(options_.output, cancel_);
+      return;
+    }
+    const std::uint64_t expected = options_.unique || options_.no_space_check ? 0 : inputs_.bytes();
+    target_.file = files_.CreateOutput(options_.output, job_.plan.direct_output, expected);
+  }
+
+  void FormAll() {
+    if (options_.merge) {
+      if (!runs_.empty()) return;
+      for (const InputRange& range : inputs_.Ranges()) {
+        Run run;
+        run.id = job_.next_run_id++;
+        run.bytes = range.bytes;
+        run.origin = {range};
+        run.blocks = InputBlocks(run.origin, job_.input_payload());
+        runs_.push_back(std::move(run));
+      }
+      return;
+    }
+    if (formed_) return;
+    clock_.BeginPhase("form runs");
+    const std::uint64_t to_merge = inputs_.bytes();
+    progress_.SetPhase("form runs", inputs_.bytes(), to_merge);
+    FormRuns(job_, *feeder_, runs_);
+    formed_ = true;
+    feeder_.reset();
+    inputs_.VerifyUnchanged();
+    stats_.base_runs = runs_.size();
+    if (!facts_.gpu && job_.plan.resident_runs == 0) MakeArena(true);
+  }
+
+  void MergeAll() {
+    clock_.BeginPhase("merge runs");
+    std::uint64_t bytes = 0;
+    for (Run& run : runs_) {
+      bytes += run.bytes;
+      if (options_.merge) run.sum = {};
+      if (run.on_device()) ++stats_.device_runs;
+      if (run.records && !run.on_device()) ++stats_.host_runs;
+      if (run.spilled()) ++stats_.temp_runs;
+      if (!run.records && !run.spilled()) ++stats_.input_runs;
+    }
+    progress_.SetPhase("merge runs", bytes);
+    proof_ = std::make_unique<OutputProof>(options_.layout, options_.unique);
+    output_bytes_ = MergeRuns(job_, runs_, target_, *proof_, options_.merge);
+    RecordSum total;
+    for (const Run& run : runs_) total += run.sum;
+    proof_->Check(total);
+    stats_.records_in = total.records;
+    if (options_.merge || stats_.input_runs > 0) inputs_.VerifyUnchanged();
+  }
+
+  /// What a failed attempt leaves: runs that are not on the device. The rest of the input is sorted again, with a
+  /// smaller plan if memory was refused, on the CPU if the GPU is lost. Rethrows what cannot be helped.
+  void Degrade(const Error& error) {
+    const bool refused = error.code() == ErrorCode::kOutOfMemory;
+    if (!facts_.gpu || cancel_.requested() || (error.code() != ErrorCode::kGpuLost && !refused)) throw;
+    const bool smaller = refused && smaller_plans_ < kSmallerPlans;
+    if (!smaller && options_.device == DeviceChoice::kGpu) throw;
+    std::erase_if(runs_, [](const Run& run) { return run.on_device(); });
+    if (feeder_) feeder_->ring().Unpin();
+    if (smaller) {
+      ++smaller_plans_;
+      facts_.device_memory /= 2;
+      Note(std::string("GPU memory was refused: ") + error.what() + "; trying again with " +
+           FormatBytes(facts_.device_memory));
+      // What lanes wait for a slot was cancelled with the attempt: a fresh backend knows nothing of it.
+      const std::uint64_t device_memory = facts_.device_memory;
+      DropBackend();
+      OpenBackend();
+      facts_.device_memory = std::min(facts_.device_memory, device_memory);
+    } else {
+      Note(std::string("the GPU failed: ") + error.what() + "; going on with the CPU");
+      DropBackend();
+      facts_.gpu = false;
+      OpenBackend();
+    }
+    ready_ = false;
+    proof_.reset();
+    stats_.device_runs = stats_.host_runs = stats_.temp_runs = stats_.input_runs = 0;
+    if (options_.merge) {
+      for (Run& run : runs_) FreeBlocksIfSpilled(run);
+      runs_.clear();
+      return;
+    }
+    if (!inputs_.rereadable()) return;
+    feeder_.reset();
+    const std::vector<InputRange> missing = MissingRanges();
+    formed_ = missing.empty();
+    if (!formed_) {
+      ring_ = MakeRing(facts_);
+      StartReading(missing);
+    }
+  }
+
+  void FreeBlocksIfSpilled(const Run& run) {
+    if (spill_) FreeBlocks(run, *spill_);
+  }
+
+  /// The parts of the input that no run holds.
+  std::vector<InputRange> MissingRanges() const {
+    std::vector<InputRange> held;
+    for (const Run& run : runs_) held.insert(held.end(), run.origin.begin(), run.origin.end());
+    std::sort(held.begin(), held.end(), [](const InputRange& a, const InputRange& b) {
+      return std::pair(a.input, a.offset) < std::pair(b.input, b.offset);
+    });
+    std::vector<InputRange> missing;
+    auto next = held.begin();
+    for (const InputRange& whole : inputs_.Ranges()) {
+      std::uint64_t at = 0;
+      for (; next != held.end() && next->input == whole.input; ++next) {
+        if (next->offset > at) missing.push_back({whole.input, at, next->offset - at});
+        at = next->offset + next->bytes;
+      }
+      if (at < whole.bytes) missing.push_back({whole.input, at, whole.bytes - at});
+    }
+    return missing;
+  }
+
+  void Publish() {
+    clock_.BeginPhase("publish");
+    progress_.SetPhase("publish", 0);
+    if (options_.no_fsync) Note("--no-fsync: the output may be lost if the machine stops now");
+    if (target_.file) {
+      if (options_.verify_output) VerifyOutput();
+      cancel_.ThrowIfRequested();
+      target_.file->Publish(output_bytes_, !options_.no_fsync);
+    } else {
+      target_.stream->Close();
+    }
+    if (!options_.stats_file.empty()) WriteStats();
+  }
+
+  /// Reads the output back from the disk and compares it with what was handed to write.
+  void VerifyOutput() {
+    target_.file->DropCache();
+    OutputProof read_back(options_.layout, options_.unique);
+    const std::uint64_t stride = options_.layout.stride;
+    const std::uint64_t step = std::max(stride, (std::uint64_t{4} << 20) / stride * stride);
+    HostBuffer buffer(memory_, (step + 2 * kReadSlack) / 4096 * 4096);
+    const std::uint64_t alignment = target_.file->alignment();
+    for (std::uint64_t done = 0; done < output_bytes_; done += step) {
+      cancel_.ThrowIfRequested();
+      const std::uint64_t count = std::min(step, output_bytes_ - done);
+      const std::uint64_t begin = done / alignment * alignment;
+      const std::uint64_t end = (done + count + alignment - 1) / alignment * alignment;
+      const std::uint64_t got = target_.file->ReadAt(begin, {buffer.data(), end - begin});
+      if (got < done - begin + count) {
+        throw Error(ErrorCode::kIntegrity, "the output read back ends at byte " + std::to_string(begin + got) +
+                                               ", it should have " + std::to_string(output_bytes_));
+      }
+      read_back.Add(done, {buffer.data() + (done - begin), count});
+    }
+    read_back.Check(proof_->sum());
+  }
+
+  void WriteStats() {
+    stats_.backend = backend_->limits().name;
+    stats_.gpu = facts_.gpu;
+    stats_.records_out = proof_->sum().records;
+    stats_.bytes = output_bytes_;
+    stats_.host_peak = memory_.peak();
+    stats_.host_limit = memory_.limit();
+    stats_.device_peak = std::max(stats_.device_peak, backend_->device_peak());
+    stats_.temp_peak = spill_ ? spill_->peak_bytes() : 0;
+    stats_.temp_written = spill_ ? spill_->written_bytes() : 0;
+    stats_.phases = clock_.phases();
+    WriteStatsFile(options_.stats_file, stats_, job_.plan);
+  }
+
+  void Note(const std::string& text) {
+    LogWarn(text);
+    stats_.notes.push_back(text);
+  }
+
+  void DropBackend() {
+    std::erase_if(runs_, [](const Run& run) { return run.on_device(); });
+    if (backend_) stats_.device_peak = std::max(stats_.device_peak, backend_->device_peak());
+    job_.backend = nullptr;
+    if (feeder_) feeder_->ring().Unpin();
+    backend_.reset();
+  }
+
+  const Options& options_;
+  CancelFlag& cancel_;
+  const GpuSource& gpus_;
+  const MemoryFacts host_;
+  FileSystem files_;
+  HostMemory memory_;
+  Inputs inputs_;
+  StageClock clock_;
+  Progress progress_;
+  Job job_;
+  PlanFacts facts_;
+  Ring ring_;
+  bool streamed_output_ = false;
+  bool ready_ = false;   ///< Prepare is done for this attempt
+  bool formed_ = false;  ///< every record is in a run
+  int smaller_plans_ = 0;
+  OutputTarget target_;
+  std::unique_ptr<SpillStore> spill_;
+  std::unique_ptr<Backend> backend_;
+  std::unique_ptr<BatchFeeder> feeder_;
+  std::vector<Run> runs_;
+  std::unique_ptr<OutputProof> proof_;
+  std::uint64_t output_bytes_ = 0;
+  SortStats stats_;
+};
+
+}  // namespace
+
+void ExternalSort(const Options& options, CancelFlag& cancel, const GpuSource& gpus) {
+  Sorter(options, cancel, gpus).Sort();
+}
+
+std::string ExplainSort(const Options& options, CancelFlag& cancel, const GpuSource& gpus) {
+  return Sorter(options, cancel, gpus).Explain();
+}
+
+void CheckSorted(const Options& options, CancelFlag& cancel) {
+  FileSystem files;
+  const MemoryFacts host = FindMemory();
+  HostMemory memory(options.memory ? options.memory->Resolve(host.limit) : std::min(host.limit, host.available) / 2);
+  const RecordLayout& layout = options.layout;
+  Inputs inputs(files, options.inputs, layout, cancel);
+  StageClock clock("check");
+  Progress progress(options.progress, clock);
+  progress.SetPhase("check", inputs.bytes());
+  PlanFacts facts;
+  facts.layout = layout;
+  facts.memory = std::min(memory.limit(), std::uint64_t{256} << 20);
+  facts.threads = 4;
+  facts.rereadable = inputs.rereadable();
+  const Ring ring = MakeRing(facts);
+  BatchFeeder feeder(cancel, memory, inputs, ring, inputs.Ranges(), layout, clock);
+  Pipeline waiter(cancel);
+  std::vector<std::byte> last;
+  std::uint64_t records = 0;
+  const auto fail = [&] {
+    throw Error(ErrorCode::kNotSorted, EscapeName(options.inputs.front()) + ": not sorted: record " +
+                                           std::to_string(records) + " (byte " +
+                                           std::to_string(records * layout.stride) + ") orders before " +
+                                           (options.unique ? "or equals " : "") + "the one in front of it");
+  };
+  while (const std::unique_ptr<BatchFeeder::Batch> batch = feeder.Next(waiter, ring.piece_bytes)) {
+    while (const std::unique_ptr<InputBlock> block = batch->Next()) {
+      const std::span<const std::byte> bytes = block->bytes();
+      if (!last.empty()) {
+        last.insert(last.end(), bytes.begin(), bytes.begin() + static_cast<std::ptrdiff_t>(layout.stride));
+        if (FirstDisorder(last, layout, options.unique) != kInOrder) fail();
+      }
+      const std::uint64_t bad = FirstDisorder(bytes, layout, options.unique);
+      if (bad != kInOrder) {
+        records += bad;
+        fail();
+      }
+      last.assign(bytes.end() - static_cast<std::ptrdiff_t>(layout.stride), bytes.end());
+      records += bytes.size() / layout.stride;
+      progress.Advance(bytes.size());
+    }
+  }
+}
+
+}  // namespace gpusort

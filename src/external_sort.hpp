@@ -1,0 +1,30 @@
+// The main path: open the inputs, open a backend, plan, form runs, merge runs, prove, publish.
+// A reader starts at ExternalSort; form_runs.hpp and merge_runs.hpp are its two halves.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+
+#include "backend.hpp"
+#include "options.hpp"
+#include "stream.hpp"
+
+namespace gpusort {
+
+/// Where GPU backends come from: the seam through which tests put one that fails.
+struct GpuSource {
+  std::function<bool()> likely = GpuLikely;
+  std::function<std::unique_ptr<Backend>(int)> open = OpenCudaBackend;
+};
+
+/// Does what `options` ask for (kSort). Returns only when the output is proved and published; else throws Error.
+void ExternalSort(const Options& options, CancelFlag& cancel, const GpuSource& gpus = {});
+
+/// The plan that ExternalSort would follow, as text. Opens inputs and backend, writes nothing.
+std::string ExplainSort(const Options& options, CancelFlag& cancel, const GpuSource& gpus = {});
+
+/// --check: throws Error(kNotSorted) naming the first record out of order (with -u: also a repeated key).
+void CheckSorted(const Options& options, CancelFlag& cancel);
+
+}  // namespace gpusort

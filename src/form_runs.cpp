@@ -1,0 +1,212 @@
+#include "form_runs.hpp"
+
+#include <algorithm>
+#include <map>
+#include <utility>
+
+#include "gpusort/error.hpp"
+
+namespace gpusort {
+namespace {
+
+class LentBlock : public InputBlock {
+ public:
+  explicit LentBlock(std::shared_ptr<InputReader::Block> block) : block_(std::move(block)) {}
+  std::span<const std::byte> bytes() const override { return block_->bytes; }
+
+ private:
+  std::shared_ptr<InputReader::Block> block_;
+};
+
+/// Where sorted batches go.
+class RunPlacer {
+ public:
+  RunPlacer(Job& job, Pipeline& pipeline)
+      : job_(job),
+        pipeline_(pipeline),
+        spill_blocks_(job.memory, job.plan.spills ? job.plan.block_bytes : 0, job.plan.spill_blocks),
+        workers_(pipeline, job.plan.spills ? job.plan.io_threads : 0) {
+    if (job.plan.spills && job.plan.gpu) spill_blocks_.Pin(*job.backend);
+  }
+
+  void Place(std::unique_ptr<SortedRecords> sorted, Run& run) {
+    if (Claim(&resident_, 1, job_.plan.resident_runs)) {
+      run.records = std::move(sorted);
+    } else if (sorted->was_sorted() && job_.inputs.rereadable()) {
+      run.blocks = InputBlocks(run.origin, job_.input_payload());
+      for (RunBlock& block : run.blocks) {
+        std::vector<std::byte> last(job_.layout.stride);
+        sorted->Read(block.begin + block.bytes - last.size(), last);
+        block.last = MakeForecast(last.data(), job_.layout);
+        block.forecast = true;
+      }
+    } else if (sorted->on_device() && Claim(&host_bytes_, sorted->bytes(), job_.plan.host_tier_bytes)) {
+      const Busy busy(job_.clock, Resource::kBus, sorted->bytes());
+      run.records = std::make_shared<HostRecords>(job_.memory, *sorted);
+    } else {
+      Spill(*sorted, run);
+    }
+  }
+
+  void Finish() { workers_.Finish(); }
+
+ private:
+  static bool Claim(std::atomic<std::uint64_t>* used, std::uint64_t amount, std::uint64_t limit) {
+    if (used->fetch_add(amount) + amount <= limit) return true;
+    *used -= amount;
+    return false;
+  }
+
+  void Spill(const SortedRecords& sorted, Run& run) {
+    if (!job_.plan.spills) throw Error(ErrorCode::kInternal, "a run is left over that was not planned for");
+    const std::uint64_t payload = job_.block_payload();
+    run.blocks.resize((sorted.bytes() + payload - 1) / payload);
+    workers_.ForEach(run.blocks.size(), [&](std::uint64_t i) {
+      RunBlock& block = run.blocks[i];
+      block.begin = i * payload;
+      block.bytes = std::min(payload, sorted.bytes() - block.begin);
+      const BlockPool::Block buffer = spill_blocks_.Acquire(pipeline_);
+      const std::span<std::byte> bytes = buffer.span().subspan(kSpillHeaderBytes, block.bytes);
+      sorted.Read(block.begin, bytes);
+      block.last = MakeForecast(bytes.data() + bytes.size() - job_.layout.stride, job_.layout);
+      block.forecast = true;
+      const Busy busy(job_.clock, Resource::kDiskWrite, block.bytes);
+      block.place = job_.spill->Write(run.id, i, buffer.span(), block.bytes);
+    });
+  }
+
+  Job& job_;
+  Pipeline& pipeline_;
+  BlockPool spill_blocks_;
+  WorkerPool workers_;
+  std::atomic<std::uint64_t> resident_{0}, host_bytes_{0};
+};
+
+}  // namespace
+
+BatchFeeder::BatchFeeder(CancelFlag& cancel, HostMemory& memory, Inputs& inputs, const Ring& ring,
+                         const std::vector<InputRange>& ranges, const RecordLayout& layout, StageClock& clock)
+    : pipeline_(cancel),
+      ring_(memory, ring.block_bytes, ring.blocks),
+      stride_(layout.stride),
+      keep_(!inputs.rereadable()),
+      reader_(std::make_unique<InputReader>(pipeline_, inputs, ring_, ranges, layout, ring.piece_bytes, ring.threads,
+                                            clock)) {}
+
+BatchFeeder::~BatchFeeder() { pipeline_.StopAndJoin(); }
+
+std::shared_ptr<InputReader::Block> BatchFeeder::Take(const Pipeline& waiter) {
+  if (!returned_.empty()) {
+    std::shared_ptr<InputReader::Block> block = std::move(returned_.front());
+    returned_.pop_front();
+    return block;
+  }
+  std::optional<InputReader::Block> block = reader_->Next(waiter);
+  return block ? std::make_shared<InputReader::Block>(std::move(*block)) : nullptr;
+}
+
+std::unique_ptr<BatchFeeder::Batch> BatchFeeder::Next(const Pipeline& waiter, std::uint64_t limit) {
+  auto batch = std::make_unique<Batch>();
+  batch->turn_ = std::unique_lock(turn_);
+  std::shared_ptr<InputReader::Block> first = Take(waiter);
+  if (!first) return nullptr;
+  returned_.push_front(std::move(first));
+  batch->feeder_ = this;
+  batch->waiter_ = &waiter;
+  batch->limit_ = limit;
+  batch->number_ = next_number_++;
+  return batch;
+}
+
+std::unique_ptr<InputBlock> BatchFeeder::Batch::Next() {
+  if (!turn_.owns_lock()) return nullptr;
+  // Batches are filled to the last record, so that there are as many as were planned.
+  const std::uint64_t room = limit_ - bytes_;
+  std::shared_ptr<InputReader::Block> block = room == 0 ? nullptr : feeder_->Take(*waiter_);
+  if (!block) {
+    turn_.unlock();
+    return nullptr;
+  }
+  if (block->range.bytes > room) {
+    feeder_->returned_.push_front(std::make_shared<InputReader::Block>(block->Split(room, feeder_->stride_)));
+  }
+  bytes_ += block->range.bytes;
+  sum_ += block->sum;
+  if (!ranges_.empty() && ranges_.back().input == block->range.input &&
+      ranges_.back().offset + ranges_.back().bytes == block->range.offset) {
+    ranges_.back().bytes += block->range.bytes;
+  } else {
+    ranges_.push_back(block->range);
+  }
+  if (feeder_->keep_) kept_.push_back(block);
+  return std::make_unique<LentBlock>(std::move(block));
+}
+
+void BatchFeeder::Return(Batch& batch) {
+  if (batch.turn_.owns_lock()) batch.turn_.unlock();
+  const std::lock_guard lock(turn_);
+  for (std::shared_ptr<InputReader::Block>& block : batch.kept_) returned_.push_back(std::move(block));
+  batch.kept_.clear();
+  std::sort(returned_.begin(), returned_.end(), [](const auto& a, const auto& b) {
+    return std::pair(a->range.input, a->range.offset) < std::pair(b->range.input, b->range.offset);
+  });
+}
+
+void FormRuns(Job& job, BatchFeeder& feeder, std::vector<Run>& runs) {
+  std::mutex mutex;
+  std::map<std::uint64_t, Run> formed;  // by batch number, which is input order
+  const auto collect = [&] {
+    for (auto& [number, run] : formed) runs.push_back(std::move(run));
+    std::sort(runs.begin(), runs.end(), [](const Run& a, const Run& b) {
+      return std::pair(a.origin.front().input, a.origin.front().offset) <
+             std::pair(b.origin.front().input, b.origin.front().offset);
+    });
+  };
+  try {
+    Pipeline pipeline(job.cancel);
+    RunPlacer placer(job, pipeline);
+    const Pipeline::Guard guard(pipeline);
+    std::uint32_t working = job.plan.lanes;
+    for (std::uint32_t i = 0; i < job.plan.lanes; ++i) {
+      pipeline.Start([&] {
+        const std::unique_ptr<Lane> lane = job.backend->OpenLane();
+        while (std::unique_ptr<BatchFeeder::Batch> batch = feeder.Next(pipeline, job.plan.slot_bytes)) {
+          try {
+            std::unique_ptr<SortedRecords> sorted;
+            {
+              const Busy busy(job.clock, Resource::kCompute);
+              sorted = lane->Sort(*batch);
+            }
+            Run run;
+            {
+              const std::lock_guard lock(mutex);
+              run.id = job.next_run_id++;
+            }
+            run.bytes = batch->bytes();
+            run.sum = batch->sum();
+            run.origin = batch->ranges();
+            placer.Place(std::move(sorted), run);
+            job.progress.Advance(run.bytes);
+            const std::lock_guard lock(mutex);
+            formed.emplace(batch->number(), std::move(run));
+          } catch (...) {
+            pipeline.Fail(std::current_exception());
+            job.backend->Cancel();
+            feeder.Return(*batch);
+            return;
+          }
+        }
+        const std::lock_guard lock(mutex);
+        if (--working == 0) placer.Finish();
+      });
+    }
+    pipeline.Join();
+  } catch (...) {
+    collect();
+    feeder.RethrowIfFailed();
+    throw;
+  }
+  collect();
+}
+
+}  // namespace gpusort

@@ -1,0 +1,71 @@
+// Phase 1: the input becomes sorted runs.
+// A BatchFeeder reads ahead and deals blocks out as batches; each lane takes a batch, sorts it, and puts the run on the
+// best tier that has room. Reading, sorting and spilling overlap. Start at FormRuns.
+#pragma once
+
+#include <deque>
+#include <memory>
+#include <mutex>
+#include <vector>
+
+#include "inputs.hpp"
+#include "job.hpp"
+#include "run.hpp"
+
+namespace gpusort {
+
+/// Reads ranges of the input ahead and groups the blocks into batches. Outlives a failed backend: the blocks of a
+/// stream that were dealt out but not yet made safe are taken back and dealt out again.
+class BatchFeeder {
+ public:
+  /// Starts reading.
+  BatchFeeder(CancelFlag& cancel, HostMemory& memory, Inputs& inputs, const Ring& ring,
+              const std::vector<InputRange>& ranges, const RecordLayout& layout, StageClock& clock);
+  ~BatchFeeder();
+
+  /// Blocks of neighbouring records, for one Lane::Sort. While it is being read no other batch can be.
+  class Batch : public BatchSource {
+   public:
+    std::unique_ptr<InputBlock> Next() override;
+    const std::vector<InputRange>& ranges() const { return ranges_; }
+    std::uint64_t bytes() const { return bytes_; }
+    const RecordSum& sum() const { return sum_; }
+    std::uint64_t number() const { return number_; }
+
+   private:
+    friend class BatchFeeder;
+    BatchFeeder* feeder_ = nullptr;
+    const Pipeline* waiter_ = nullptr;
+    std::unique_lock<std::mutex> turn_;
+    std::uint64_t limit_ = 0, number_ = 0, bytes_ = 0;
+    std::vector<InputRange> ranges_;
+    RecordSum sum_;
+    std::vector<std::shared_ptr<InputReader::Block>> kept_;  ///< streams only
+  };
+
+  /// The next batch of at most `limit` bytes (whole records), or null at the end of the input.
+  std::unique_ptr<Batch> Next(const Pipeline& waiter, std::uint64_t limit);
+  /// Takes a stream's batch back that did not become a run.
+  void Return(Batch& batch);
+  /// The reader's own error, if that is why Next threw.
+  void RethrowIfFailed() { pipeline_.RethrowIfFailed(); }
+  BlockPool& ring() { return ring_; }
+
+ private:
+  std::shared_ptr<InputReader::Block> Take(const Pipeline& waiter);
+
+  Pipeline pipeline_;
+  BlockPool ring_;
+  const std::uint64_t stride_;
+  const bool keep_;  ///< batches under way keep their blocks
+  std::mutex turn_;  ///< held by the batch that is being read
+  std::uint64_t next_number_ = 0;
+  std::deque<std::shared_ptr<InputReader::Block>> returned_;
+  std::unique_ptr<InputReader> reader_;  ///< dropped before the pool, after its threads
+};
+
+/// Sorts all that `feeder` gives on the job's backend and adds the runs, in input order, to `runs`. If it throws, `runs`
+/// holds the runs that are whole; runs on a lost device are for the caller to drop.
+void FormRuns(Job& job, BatchFeeder& feeder, std::vector<Run>& runs);
+
+}  // namespace gpusort

@@ -1,0 +1,220 @@
+#include "inputs.hpp"
+
+#include <sys/resource.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "gpusort/error.hpp"
+#include "log.hpp"
+#include "options.hpp"
+
+namespace gpusort {
+namespace {
+
+/// Below this, the page cache is cheaper than waiting for the disk.
+constexpr std::uint64_t kDirectMinBytes = std::uint64_t{64} << 20;
+constexpr double kMostlyCached = 0.5;
+
+/// How many inputs may stay open: half of what the process may open, after asking for all that it may have.
+std::size_t OpenLimit() {
+  rlimit limit{};
+  if (getrlimit(RLIMIT_NOFILE, &limit) != 0) return 64;
+  if (limit.rlim_cur < limit.rlim_max) {
+    rlimit raised = limit;
+    raised.rlim_cur = std::min<rlim_t>(limit.rlim_max, 65536);
+    if (raised.rlim_cur > limit.rlim_cur && setrlimit(RLIMIT_NOFILE, &raised) == 0) limit = raised;
+  }
+  return static_cast<std::size_t>(limit.rlim_cur) / 2;
+}
+
+[[noreturn]] void PartialRecord(const std::string& path, std::uint64_t size, std::uint64_t stride) {
+  throw Error(ErrorCode::kBadInput, EscapeName(path) + ": " + std::to_string(size) +
+                                        " bytes are not a multiple of the record of " + std::to_string(stride) +
+                                        " bytes: the last record, at offset " +
+                                        std::to_string(size - size % stride) + ", is incomplete");
+}
+
+}  // namespace
+
+Inputs::Inputs(FileSystem& files, const std::vector<std::string>& paths, const RecordLayout& layout, CancelFlag& cancel)
+    : files_(files), layout_(layout) {
+  const std::size_t open_limit = OpenLimit();
+  std::uint64_t direct_bytes = 0;
+  for (const std::string& path : paths) {
+    Input input;
+    input.path = path;
+    if (!IsStreamSource(path)) {
+      std::unique_ptr<File> file = files.OpenInput(path, false);
+      input.facts = file->Facts();
+      if (input.facts.size >= kDirectMinBytes && files.CachedShare(*file) < kMostlyCached) {
+        std::unique_ptr<File> direct = files.OpenInput(path, true);
+        if (direct->direct()) {
+          input.direct = true;
+          direct_bytes += input.facts.size;
+          file = std::move(direct);
+        }
+      }
+      if (inputs_.size() < open_limit) input.file = std::move(file);
+      bytes_ += input.facts.size;
+    } else {
+      rereadable_ = false;
+      input.stream = std::make_unique<PipeReader>(path, cancel);
+    }
+    inputs_.push_back(std::move(input));
+  }
+  for (const Input& input : inputs_) {
+    if (input.facts.size % layout.stride != 0) PartialRecord(input.path, input.facts.size, layout.stride);
+  }
+  direct_ = 2 * direct_bytes > bytes_;
+}
+
+std::shared_ptr<File> Inputs::Open(const Input& input) const {
+  return input.file ? input.file : std::shared_ptr<File>(files_.OpenInput(input.path, input.direct));
+}
+
+std::vector<InputRange> Inputs::Ranges() const {
+  std::vector<InputRange> ranges;
+  for (std::uint32_t i = 0; i < inputs_.size(); ++i) {
+    if (inputs_[i].facts.size > 0) ranges.push_back({i, 0, inputs_[i].facts.size});
+  }
+  return ranges;
+}
+
+std::span<const std::byte> Inputs::Read(const InputRange& range, std::span<std::byte> buffer) const {
+  const Input& input = inputs_[range.input];
+  const std::shared_ptr<File> file = Open(input);
+  const std::uint64_t alignment = file->alignment();
+  const std::uint64_t begin = range.offset / alignment * alignment;
+  const std::uint64_t end = (range.offset + range.bytes + alignment - 1) / alignment * alignment;
+  const std::uint64_t head = range.offset - begin;
+  const std::uint64_t got = file->ReadAt(begin, buffer.first(end - begin));
+  if (got < head + range.bytes) {
+    throw Error(ErrorCode::kBadInput, EscapeName(input.path) + ": the file shrank while it was read: it ends at " +
+                                          std::to_string(begin + got) + ", it had " +
+                                          std::to_string(input.facts.size) + " bytes when it was opened");
+  }
+  return buffer.subspan(head, range.bytes);
+}
+
+std::optional<InputRange> Inputs::ReadStream(std::span<std::byte> buffer, std::uint64_t limit) {
+  const std::uint64_t stride = layout_.stride;
+  limit = limit / stride * stride;
+  for (; stream_ < inputs_.size(); ++stream_, stream_offset_ = 0) {
+    Input& input = inputs_[stream_];
+    std::uint64_t got = 0;
+    if (input.stream) {
+      while (got < limit) {
+        const std::uint64_t more = input.stream->ReadSome(buffer.subspan(got, limit - got));
+        if (more == 0) break;
+        got += more;
+      }
+      if (got % stride != 0) PartialRecord(input.path, stream_offset_ + got, stride);
+    } else {
+      got = std::min(limit, input.facts.size - stream_offset_);
+      if (got > 0) {
+        const std::span<const std::byte> bytes = Read({stream_, stream_offset_, got}, buffer);
+        if (bytes.data() != buffer.data()) std::copy(bytes.begin(), bytes.end(), buffer.begin());
+      }
+    }
+    if (got > 0) {
+      const InputRange range{stream_, stream_offset_, got};
+      stream_offset_ += got;
+      return range;
+    }
+  }
+  return std::nullopt;
+}
+
+void Inputs::VerifyUnchanged() const {
+  for (const Input& input : inputs_) {
+    if (input.stream) continue;
+    const FileFacts now = Open(input)->Facts();
+    const FileFacts& then = input.facts;
+    if (now.size > then.size) {
+      LogWarn(EscapeName(input.path) + ": the file grew while it was read; exactly the " + std::to_string(then.size) +
+              " bytes seen when it was opened are sorted");
+      continue;
+    }
+    if (now.size < then.size || now.mtime_ns != then.mtime_ns) {
+      throw Error(ErrorCode::kBadInput, EscapeName(input.path) + ": the file was " +
+                                            (now.size < then.size ? "truncated" : "rewritten") +
+                                            " while it was read; nothing was written");
+    }
+  }
+}
+
+InputReader::InputReader(Pipeline& pipeline, Inputs& inputs, BlockPool& pool, const std::vector<InputRange>& ranges,
+                         const RecordLayout& layout, std::uint64_t piece_bytes, unsigned threads, StageClock& clock)
+    : pipeline_(pipeline),
+      inputs_(inputs),
+      pool_(pool),
+      layout_(layout),
+      piece_bytes_(piece_bytes / layout.stride * layout.stride),
+      clock_(clock),
+      blocks_(pipeline) {
+  if (!inputs.rereadable()) {
+    pipeline.Start([this] { ReadStreams(); });
+    return;
+  }
+  for (const InputRange& range : ranges) {
+    for (std::uint64_t done = 0; done < range.bytes; done += piece_bytes_) {
+      ranges_.push_back({range.input, range.offset + done, std::min(piece_bytes_, range.bytes - done)});
+    }
+  }
+  blocks_.Finish(ranges_.size());
+  const std::size_t useful = std::min<std::size_t>(threads, ranges_.size());
+  for (std::size_t i = 0; i < useful; ++i) pipeline.Start([this] { ReadFiles(); });
+}
+
+InputReader::Block InputReader::Block::Split(std::uint64_t count, std::uint64_t stride) {
+  Block rest{{range.input, range.offset + count, range.bytes - count}, buffer, bytes.subspan(count), {}};
+  range.bytes = count;
+  bytes = bytes.first(count);
+  sum = SumRecords(bytes, stride);
+  rest.sum = SumRecords(rest.bytes, stride);
+  return rest;
+}
+
+void InputReader::ReadFiles() {
+  for (;;) {
+    std::uint64_t number;
+    auto buffer = std::make_shared<BlockPool::Block>();
+    {
+      const std::lock_guard lock(mutex_);
+      if (next_range_ == ranges_.size()) return;
+      *buffer = pool_.Acquire(pipeline_);
+      number = next_range_++;
+    }
+    Block block{ranges_[number], std::move(buffer), {}, {}};
+    {
+      const Busy busy(clock_, Resource::kDiskRead, block.range.bytes);
+      block.bytes = inputs_.Read(block.range, block.buffer->span());
+    }
+    block.sum = SumRecords(block.bytes, layout_.stride);
+    blocks_.Push(number, std::move(block));
+  }
+}
+
+void InputReader::ReadStreams() {
+  for (std::uint64_t number = 0;; ++number) {
+    Block block;
+    block.buffer = std::make_shared<BlockPool::Block>(pool_.Acquire(pipeline_));
+    std::optional<InputRange> range;
+    {
+      Busy busy(clock_, Resource::kDiskRead);
+      range = inputs_.ReadStream(block.buffer->span(), piece_bytes_);
+      if (range) busy.set_bytes(range->bytes);
+    }
+    if (!range) {
+      blocks_.Finish(number);
+      return;
+    }
+    block.range = *range;
+    block.bytes = block.buffer->span().first(range->bytes);
+    block.sum = SumRecords(block.bytes, layout_.stride);
+    blocks_.Push(number, std::move(block));
+  }
+}
+
+}  // namespace gpusort

@@ -1,0 +1,118 @@
+// The inputs of a job as one sequence of whole records.
+// Regular files can be read again at any place (so a batch may be forgotten and read once more); anything else is a
+// stream that is read once. Sizes are those seen at open. Start at Inputs; InputReader reads ahead on its own threads.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "file.hpp"
+#include "gpusort/record.hpp"
+#include "pipeline.hpp"
+#include "progress.hpp"
+#include "proof.hpp"
+#include "stream.hpp"
+
+namespace gpusort {
+
+/// Whole records of one input. For a stream, `offset` counts from its beginning.
+struct InputRange {
+  std::uint32_t input = 0;
+  std::uint64_t offset = 0;
+  std::uint64_t bytes = 0;
+};
+
+/// Room that direct reads at any offset need around the bytes asked for.
+inline constexpr std::uint64_t kReadSlack = 8192;
+
+class Inputs {
+ public:
+  /// Opens every input. Error(kUsage) if one is missing, unreadable or a directory; Error(kBadInput) with the offset if
+  /// a size is not a multiple of the record.
+  Inputs(FileSystem& files, const std::vector<std::string>& paths, const RecordLayout& layout, CancelFlag& cancel);
+
+  /// All inputs are regular files.
+  bool rereadable() const { return rereadable_; }
+  /// Total size seen at open; 0 if not rereadable.
+  std::uint64_t bytes() const { return bytes_; }
+  std::size_t count() const { return inputs_.size(); }
+  const std::string& path(std::uint32_t input) const { return inputs_[input].path; }
+  const FileFacts& facts(std::uint32_t input) const { return inputs_[input].facts; }
+  /// Whether most of the input is read past the page cache.
+  bool direct() const { return direct_; }
+  /// The whole of every input, in order.
+  std::vector<InputRange> Ranges() const;
+
+  /// Reads `range` into `buffer` (4096-aligned, range.bytes + kReadSlack long) and returns where the bytes lie in it.
+  /// Any thread. Error(kBadInput) if the file has shrunk.
+  std::span<const std::byte> Read(const InputRange& range, std::span<std::byte> buffer) const;
+
+  /// Streams only: the next `limit` bytes at most, whole records, into `buffer`; nothing at the end of all streams.
+  std::optional<InputRange> ReadStream(std::span<std::byte> buffer, std::uint64_t limit);
+
+  /// Error(kBadInput) if a file was truncated or rewritten since it was opened; a warning if it has grown.
+  void VerifyUnchanged() const;
+
+ private:
+  struct Input {
+    std::string path;
+    FileFacts facts{};
+    bool direct = false;
+    std::shared_ptr<File> file;  ///< null: opened for each use, when there are more inputs than file descriptors
+    std::unique_ptr<PipeReader> stream;
+  };
+  std::shared_ptr<File> Open(const Input& input) const;
+
+  FileSystem& files_;
+  const RecordLayout layout_;
+  std::vector<Input> inputs_;
+  bool rereadable_ = true;
+  bool direct_ = false;
+  std::uint64_t bytes_ = 0;
+  std::uint32_t stream_ = 0;         ///< the stream being read
+  std::uint64_t stream_offset_ = 0;  ///< bytes read of it
+};
+
+/// Reads ranges ahead, in order, into blocks of a pool. Each block holds whole records and their sum.
+class InputReader {
+ public:
+  struct Block {
+    InputRange range;
+    std::shared_ptr<BlockPool::Block> buffer;
+    std::span<const std::byte> bytes;
+    RecordSum sum;
+
+    /// Cuts off and returns what is behind the first `count` bytes (whole records); both parts share the buffer.
+    Block Split(std::uint64_t count, std::uint64_t stride);
+  };
+
+  /// Starts reading on threads of `pipeline`, in pieces of at most `piece_bytes` (that many and kReadSlack fit a block
+  /// of the pool); `ranges` is ignored for streams.
+  InputReader(Pipeline& pipeline, Inputs& inputs, BlockPool& pool, const std::vector<InputRange>& ranges,
+              const RecordLayout& layout, std::uint64_t piece_bytes, unsigned threads, StageClock& clock);
+
+  /// The next block in input order; nothing at the end. `waiter`: the pipeline of the calling thread.
+  std::optional<Block> Next(const Pipeline& waiter) { return blocks_.Pop(waiter); }
+
+ private:
+  void ReadFiles();
+  void ReadStreams();
+
+  Pipeline& pipeline_;
+  Inputs& inputs_;
+  BlockPool& pool_;
+  const RecordLayout layout_;
+  const std::uint64_t piece_bytes_;
+  StageClock& clock_;
+  OrderedQueue<Block> blocks_;
+  std::mutex mutex_;                  ///< number and buffer are taken together, so that the block waited for always has a buffer
+  std::vector<InputRange> ranges_;
+  std::size_t next_range_ = 0;
+};
+
+}  // namespace gpusort

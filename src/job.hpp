@@ -1,0 +1,38 @@
+// What one sort works with: the things that every stage shares, made by ExternalSort and passed by reference.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+
+#include "backend.hpp"
+#include "file.hpp"
+#include "inputs.hpp"
+#include "options.hpp"
+#include "plan.hpp"
+#include "progress.hpp"
+#include "spill.hpp"
+#include "stream.hpp"
+
+namespace gpusort {
+
+struct Job {
+  const Options& options;
+  const RecordLayout& layout;
+  CancelFlag& cancel;
+  FileSystem& files;
+  HostMemory& memory;
+  Inputs& inputs;
+  StageClock& clock;
+  Progress& progress;
+  Backend* backend = nullptr;
+  Plan plan{};
+  SpillStore* spill = nullptr;
+  std::uint64_t next_run_id = 0;
+
+  /// Whole records of an input that are read into such a block.
+  std::uint64_t input_payload() const { return (plan.block_bytes - kReadSlack) / layout.stride * layout.stride; }
+  /// Whole records that a spilled block holds.
+  std::uint64_t block_payload() const { return (plan.block_bytes - kSpillHeaderBytes) / layout.stride * layout.stride; }
+};
+
+}  // namespace gpusort

@@ -1,0 +1,670 @@
+#include "options.hpp"
+
+#include <algorithm>
+#include <array>
+#include <boost/program_options.hpp>
+#include <charconv>
+#include <cmath>
+#include <cstdio>
+#include <limits>
+#include <map>
+#include <system_error>
+
+namespace gpusort {
+namespace {
+
+namespace po = boost::program_options;
+
+[[noreturn]] void Fail(const std::string& why) { throw Error(ErrorCode::kUsage, why); }
+
+std::string Quote(std::string_view text) { return "'" + EscapeName(text) + "'"; }
+
+enum class Section { kInput, kOrder, kResources, kOutput, kTuning };
+
+/// One option: the parser and the help are both made from this. `argument` empty: a flag.
+struct OptionRow {
+  Section section;
+  const char* name;
+  char letter;  // 0: none
+  const char* argument;
+  bool repeats;
+  bool with_check;  // has a meaning with --check
+  const char* help;
+};
+
+constexpr OptionRow kRows[] = {
+    {Section::kInput, "type", 0, "TYPE", false, true,
+     "a record is one number: i8 i16 i32 i64 u8 u16 u32 u64\nf32 f64, little-endian (le, the default) or be: u32be"},
+    {Section::kInput, "record-size", 0, "N", false, true,
+     "records of N bytes; without --key ordered by all their\nbytes"},
+    {Section::kInput, "format", 0, "FORMAT", false, true, "binary (the default); lines are not available yet"},
+    {Section::kInput, "merge", 'm', "", false, false, "the inputs are sorted already: only merge them"},
+
+    {Section::kOrder, "key", 'k', "KEY", true, true,
+     "OFFSET:TYPE[:asc|desc], TYPE as above or bytesN: a field\nof the record. Up to 64 times, most important first.\n"
+     "With --type, the type gives the record's size only"},
+    {Section::kOrder, "reverse", 'r', "", false, true, "turn the order of every key around"},
+    {Section::kOrder, "unique", 'u', "", false, true,
+     "keep the first of records with equal keys; with --check,\nequal keys are out of order"},
+
+    {Section::kResources, "memory", 0, "SIZE", false, true,
+     "host memory to use: bytes, or K M G T (by 1024), or %\nof what is available (default 50%)"},
+    {Section::kResources, "", 'S', "SIZE", false, true, "the same; a bare number counts KiB, as for sort"},
+    {Section::kResources, "gpu-memory", 0, "SIZE", false, false, "GPU memory to use; % of what is free (default 90%)"},
+    {Section::kResources, "temp-dir", 'T', "DIR", true, false,
+     "where to spill; several spread the load (default:\nTMPDIR, else the output's directory)"},
+    {Section::kResources, "threads", 0, "N", false, false, "CPU threads (default: one a core)"},
+    {Section::kResources, "parallel", 0, "N", false, false, "the same as --threads"},
+    {Section::kResources, "device", 0, "WHERE", false, false,
+     "auto (the default: a GPU if there is one), cpu, gpu, or\ngpu:N for the GPU of that number"},
+
+    {Section::kOutput, "output", 'o', "FILE", false, false, "the output; needed for several inputs"},
+    {Section::kOutput, "check", 0, "", false, true, "only check that the one input is sorted"},
+    {Section::kOutput, "explain", 0, "", false, false, "print the plan and write nothing"},
+    {Section::kOutput, "verify-output", 0, "", false, false, "read the output back from the disk before it is named"},
+    {Section::kOutput, "no-fsync", 0, "", false, false, "do not wait for the disk: a crash may lose the output"},
+    {Section::kOutput, "no-space-check", 0, "", false, false, "start even if the disk looks too full"},
+    {Section::kOutput, "stats", 0, "FILE", false, false, "write times, bytes and sizes of the run as JSON"},
+    {Section::kOutput, "progress", 0, "WHEN", false, true, "auto (the default: on a terminal), always, never"},
+    {Section::kOutput, "log-level", 0, "LEVEL", false, true,
+     "trace debug info warn (the default) error off: what to\nsay on standard error"},
+    {Section::kOutput, "log-file", 0, "FILE", false, true, "append the log, from info on, with UTC times"},
+    {Section::kOutput, "version", 0, "", false, true, "version, and the backends built and found"},
+    {Section::kOutput, "help", 0, "", false, true, "this text"},
+
+    {Section::kTuning, "batch-size", 0, "SIZE", false, false, "bytes sorted at once"},
+    {Section::kTuning, "block-size", 0, "SIZE", false, false, "bytes of one read or write"},
+    {Section::kTuning, "fan-in", 0, "N", false, false, "most runs merged at once (at least 2)"},
+};
+
+struct SectionTitle {
+  Section section;
+  const char* title;
+};
+
+constexpr SectionTitle kSections[] = {
+    {Section::kInput, "Input and records"},
+    {Section::kOrder, "Order (every sort is stable)"},
+    {Section::kResources, "Resources"},
+    {Section::kOutput, "Output and reporting"},
+    {Section::kTuning, "Tuning (all are planned; for tests and measurements)"},
+};
+
+constexpr const char* kUsage =
+    "Usage: gpusort [OPTION...] INPUT OUTPUT\n"
+    "       gpusort [OPTION...] -o OUTPUT INPUT...\n"
+    "       gpusort [OPTION...] --check INPUT\n"
+    "Sort a file of binary records that may be larger than memory, on a GPU or without one.\n"
+    "INPUT - is standard input, OUTPUT - is standard output; -- ends the options.\n"
+    "Without --type and --record-size the extension tells: .bin is i32; .i8 to .f64, also .u32be, name their type.\n";
+
+constexpr const char* kExamples =
+    "\nExamples:\n"
+    "  gpusort --type u64 input.bin output.bin\n"
+    "  gpusort --record-size 100 --key 0:bytes10 gensort.dat out.dat\n"
+    "  gpusort --record-size 32 --key 8:i64:desc --key 0:u32be a.bin b.bin\n"
+    "  gpusort --memory 2G --gpu-memory 4G --temp-dir /nvme0 --temp-dir /nvme1 in.u64 out.u64\n"
+    "  gpusort -m -o all.u64 monday.u64 tuesday.u64\n"
+    "  producer | gpusort --type u64 - - | consumer\n"
+    "\nExit codes:\n"
+    "  0 done and proved   1 --check: not sorted     2 usage         3 bad input   4 I/O error\n"
+    "  5 no space          6 out of memory           7 GPU lost      8 integrity   9 internal error\n"
+    "  128+N ended by signal N. After any code but 0 an existing output is as it was, unless the message says "
+    "otherwise.\n";
+
+constexpr const char* kTypeHelp =
+    "give --type (i8 i16 i32 i64 u8 u16 u32 u64 f32 f64) or --record-size N; the extensions .bin (i32) and .i8 to "
+    ".f64 name a type by themselves";
+
+/// The name that messages and the map of values use.
+std::string KeyOf(const OptionRow& row) {
+  return row.name[0] == '\0' ? std::string("-") + row.letter : std::string("--") + row.name;
+}
+
+/// What was typed, by KeyOf; positional arguments apart.
+struct Typed {
+  std::map<std::string, std::vector<std::string>> values;  // a flag has an empty vector
+  std::vector<std::string> names;
+
+  bool has(const std::string& key) const { return values.count(key) != 0; }
+  const std::string* value(const std::string& key) const {
+    const auto it = values.find(key);
+    return it == values.end() ? nullptr : &it->second.front();
+  }
+};
+
+/// Splits the command line. Boost only finds the tokens: guessing of shortened names is off, so that a new option
+/// never changes what an old script means, and no option takes its value optionally.
+Typed Split(int argc, const char* const* argv) {
+  po::options_description known;
+  for (const OptionRow& row : kRows) {
+    std::string names = row.name;
+    if (row.letter != 0) names += std::string(",") + row.letter;
+    if (row.argument[0] == '\0') {
+      known.add_options()(names.c_str(), "");
+    } else {
+      known.add_options()(names.c_str(), po::value<std::string>(), "");
+    }
+  }
+  Typed typed;
+  try {
+    const std::vector<std::string> arguments(argv + std::min(argc, 1), argv + argc);
+    const int style = po::command_line_style::unix_style & ~po::command_line_style::allow_guessing;
+    for (const po::option& option : po::command_line_parser(arguments).options(known).style(style).run().options) {
+      if (option.position_key >= 0) {
+        typed.names.insert(typed.names.end(), option.value.begin(), option.value.end());
+        continue;
+      }
+      const auto row = std::find_if(std::begin(kRows), std::end(kRows), [&](const OptionRow& candidate) {
+        return option.string_key == candidate.name || option.string_key == KeyOf(candidate);
+      });
+      if (row == std::end(kRows)) throw Error(ErrorCode::kInternal, "option without a row: " + option.string_key);
+      const std::string key = KeyOf(*row);
+      std::vector<std::string>& values = typed.values[key];
+      if (row->argument[0] == '\0') continue;
+      if (!values.empty() && !row->repeats) Fail(key + " is given twice");
+      values.insert(values.end(), option.value.begin(), option.value.end());
+      if (values.back().empty()) Fail(key + " has an empty value");
+    }
+  } catch (const po::error& error) {
+    Fail(EscapeName(error.what()) + "; see gpusort --help");
+  }
+  for (const auto& [a, b] : {std::pair("--memory", "-S"), std::pair("--threads", "--parallel")}) {
+    if (typed.has(a) && typed.has(b)) Fail(std::string(a) + " and " + b + " are the same option, given twice");
+  }
+  return typed;
+}
+
+/// Runs `parse` and puts the option's name before what it complains about.
+template <typename Parse>
+auto Named(const std::string& key, Parse parse) {
+  try {
+    return parse();
+  } catch (const Error& error) {
+    throw Error(error.code(), key + ": " + error.what());
+  }
+}
+
+std::optional<std::uint64_t> ParseDigits(std::string_view text) {
+  std::uint64_t value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error != std::errc() || end != text.data() + text.size()) return std::nullopt;
+  return value;
+}
+
+std::uint64_t ParseCount(std::string_view text, std::uint64_t least, std::uint64_t most) {
+  const std::optional<std::uint64_t> value = ParseDigits(text);
+  if (!value || *value < least || *value > most) {
+    Fail(Quote(text) + " is not a whole number from " + std::to_string(least) + " to " + std::to_string(most));
+  }
+  return *value;
+}
+
+/// A size in bytes above 0; a share of a limit has no meaning here.
+std::uint64_t ParseBytes(std::string_view text) {
+  const Size size = ParseSize(text, 1);
+  if (size.percent) Fail(Quote(text) + " is a share; give bytes, or K M G T");
+  if (size.value == 0) Fail("must be more than 0");
+  return size.value;
+}
+
+template <typename T>
+T Choose(const std::string& text, std::initializer_list<std::pair<const char*, T>> choices) {
+  std::string all;
+  for (const auto& [name, value] : choices) {
+    if (text == name) return value;
+    all += (all.empty() ? "" : ", ") + std::string(name);
+  }
+  Fail(Quote(text) + " is none of: " + all);
+}
+
+void ParseDevice(const std::string& text, Options& options) {
+  if (text.starts_with("gpu:")) {
+    options.device = DeviceChoice::kGpu;
+    options.gpu_ordinal = static_cast<int>(ParseCount(std::string_view(text).substr(4), 0, 1023));
+    return;
+  }
+  options.device = Choose<DeviceChoice>(
+      text, {{"auto", DeviceChoice::kAuto}, {"cpu", DeviceChoice::kCpu}, {"gpu", DeviceChoice::kGpu}});
+}
+
+/// The number type that a file's extension names, with the extension; nothing if it names none.
+struct NamedType {
+  KeyField field;
+  std::string extension;
+};
+
+std::optional<NamedType> TypeOfName(const std::string& path) {
+  const std::string name = path.substr(path.rfind('/') + 1);  // npos + 1 is 0
+  const std::size_t dot = name.rfind('.');
+  if (dot == std::string::npos || dot == 0) return std::nullopt;
+  const std::string extension = name.substr(dot + 1);
+  if (extension == "bin") return NamedType{ParseType("i32"), ".bin"};
+  try {
+    const KeyField field = ParseType(extension);
+    if (field.type != KeyType::kBytes) return NamedType{field, "." + extension};
+  } catch (const Error&) {
+    // Any other extension.
+  }
+  return std::nullopt;
+}
+
+NamedType TypeOfInputs(const std::vector<std::string>& inputs) {
+  std::optional<NamedType> first;
+  for (const std::string& input : inputs) {
+    if (input == "-")
+      Fail(std::string("standard input has no extension that tells the type of its records: ") + kTypeHelp);
+    const std::optional<NamedType> type = TypeOfName(input);
+    if (!type) {
+      const bool text = input.ends_with(".txt") || input.ends_with(".log") || input.ends_with(".csv");
+      Fail("the name " + Quote(input) + " does not tell the type of its records" +
+           (text ? " (text is not available yet)" : "") + ": " + kTypeHelp);
+    }
+    if (first && !(first->field == type->field)) {
+      Fail("the inputs' extensions " + first->extension + " and " + type->extension +
+           " name different types: " + kTypeHelp);
+    }
+    if (!first) first = type;
+  }
+  return *first;
+}
+
+void ResolveLayout(const Typed& typed, Options& options) {
+  const std::string* type_text = typed.value("--type");
+  const std::string* size_text = typed.value("--record-size");
+  if (type_text != nullptr && size_text != nullptr) {
+    Fail("--type and --record-size exclude each other: --type already gives the record's size");
+  }
+
+  KeySpec spec;
+  std::uint64_t record_bytes = 0;
+  std::string what;
+  std::string source;
+  if (size_text != nullptr) {
+    record_bytes = Named("--record-size", [&] {
+      const std::uint64_t bytes = ParseBytes(*size_text);
+      MakeFixedLayout(bytes, {});
+      return bytes;
+    });
+    source = "--record-size";
+  } else {
+    KeyField field;
+    if (type_text != nullptr) {
+      field = Named("--type", [&] { return ParseType(*type_text); });
+      if (field.type == KeyType::kBytes) {
+        Fail("--type: " + Quote(*type_text) + " is not a number; for records of bytes give --record-size " +
+             std::to_string(field.length));
+      }
+      source = "from --type";
+    } else {
+      const NamedType named = TypeOfInputs(options.inputs);
+      field = named.field;
+      source = "from the extension " + named.extension;
+    }
+    record_bytes = field.length;
+    what = FormatType(field);
+    if (!typed.has("--key")) spec.fields.push_back(field);
+  }
+
+  const std::string record = "the record of " + std::to_string(record_bytes) + " bytes (" +
+                             (what.empty() ? source : what + " " + source) + ")";
+  if (const auto keys = typed.values.find("--key"); keys != typed.values.end()) {
+    if (keys->second.size() > kMaxKeyFields) {
+      Fail("--key is given " + std::to_string(keys->second.size()) + " times; at most " +
+           std::to_string(kMaxKeyFields));
+    }
+    for (const std::string& text : keys->second) {
+      const KeyField field = Named("--key", [&] { return ParseKey(text); });
+      if (field.offset > record_bytes || field.length > record_bytes - field.offset) {
+        Fail("--key: " + Quote(text) + " leaves " + record);
+      }
+      spec.fields.push_back(field);
+    }
+  }
+
+  options.layout = MakeFixedLayout(record_bytes, spec);
+  std::string keys;
+  for (std::uint32_t i = 0; i < options.layout.field_count; ++i) {
+    KeyField& field = options.layout.fields[i];
+    field.descending ^= options.reverse;
+    keys += (i == 0 ? " " : ", ") + FormatKey(field);
+  }
+  if (what.empty() || typed.has("--key")) {
+    const std::string size = "records of " + std::to_string(record_bytes) + " bytes";
+    options.type_note = size + " (" + (what.empty() ? source : what + " " + source) + "), " +
+                        (typed.has("--key") ? (options.layout.field_count == 1 ? "key" : "keys") + keys
+                                            : std::string("key: all bytes") + (options.reverse ? ", descending" : ""));
+  } else {
+    options.type_note = what + (options.reverse ? " descending" : "") + " (" + source + ")";
+  }
+}
+
+void PlaceNames(const Typed& typed, Options& options) {
+  const std::vector<std::string>& names = typed.names;
+  for (const std::string& name : names) {
+    if (name.empty()) Fail("a file name is empty");
+  }
+  if (options.action == Action::kCheck) {
+    if (names.size() != 1) {
+      Fail("--check takes exactly one input, and " + std::to_string(names.size()) + " are given");
+    }
+    options.inputs = names;
+  } else if (const std::string* output = typed.value("--output")) {
+    if (names.empty()) Fail("no input is given: gpusort -o OUTPUT INPUT...");
+    options.inputs = names;
+    options.output = *output;
+  } else {
+    if (names.empty()) Fail("no input is given: gpusort INPUT OUTPUT; see gpusort --help");
+    if (names.size() == 1) {
+      Fail("no output is given for " + Quote(names[0]) + ": gpusort INPUT OUTPUT, where - is standard output");
+    }
+    if (names.size() > 2) {
+      Fail("there are " + std::to_string(names.size()) + " names; for several inputs give gpusort -o OUTPUT INPUT...");
+    }
+    options.inputs = {names[0]};
+    options.output = names[1];
+  }
+  if (std::count(options.inputs.begin(), options.inputs.end(), "-") > 1) {
+    Fail("standard input (-) can be read only once");
+  }
+}
+
+/// The files that the run writes beside its output must not be its data.
+std::string ReportFile(const Typed& typed, const std::string& key, const Options& options) {
+  const std::string* path = typed.value(key);
+  if (path == nullptr) return "";
+  if (*path == "-") Fail(key + ": '-' is not a file; give a file name");
+  if (*path == options.output) Fail(key + ": " + Quote(*path) + " is the output");
+  if (std::count(options.inputs.begin(), options.inputs.end(), *path) != 0) {
+    Fail(key + ": " + Quote(*path) + " is an input");
+  }
+  return *path;
+}
+
+/// True if the code point can move the cursor, end the line or turn the text around.
+bool Unprintable(std::uint32_t code) {
+  return code < 0x20 || (code >= 0x7F && code < 0xA0) || code == 0x200E || code == 0x200F || code == 0x061C ||
+         (code >= 0x2028 && code <= 0x202E) || (code >= 0x2066 && code <= 0x2069);
+}
+
+/// Length of the valid UTF-8 sequence at the head of `text` (RFC 3629: shortest form, no surrogates) and its code
+/// point; length 0 if there is none.
+std::size_t DecodeUtf8(std::string_view text, std::uint32_t& code) {
+  const auto byte = [&](std::size_t i) { return static_cast<std::uint32_t>(static_cast<unsigned char>(text[i])); };
+  code = byte(0);
+  if (code < 0x80) return 1;
+  const std::size_t length = code >= 0xF0 ? 4 : code >= 0xE0 ? 3 : 2;
+  if (code < 0xC2 || code > 0xF4 || text.size() < length) return 0;
+  code &= 0x7Fu >> length;
+  for (std::size_t i = 1; i < length; ++i) {
+    if ((byte(i) & 0xC0) != 0x80) return 0;
+    code = code << 6 | (byte(i) & 0x3F);
+  }
+  constexpr std::uint32_t kLeast[] = {0, 0, 0x80, 0x800, 0x10000};
+  const bool valid = code >= kLeast[length] && code <= 0x10FFFF && (code < 0xD800 || code > 0xDFFF);
+  return valid ? length : 0;
+}
+
+}  // namespace
+
+Options ParseOptions(int argc, const char* const* argv) {
+  const Typed typed = Split(argc, argv);
+  Options options;
+  if (typed.has("--help") || typed.has("--version")) {
+    options.action = typed.has("--help") ? Action::kHelp : Action::kVersion;
+    return options;
+  }
+  if (typed.has("--check")) {
+    for (const OptionRow& row : kRows) {
+      const std::string key = KeyOf(row);
+      if (!row.with_check && typed.has(key)) Fail(key + " has no meaning with --check");
+    }
+    options.action = Action::kCheck;
+  } else if (typed.has("--explain")) {
+    if (typed.has("--stats")) Fail("--stats has no meaning with --explain, which sorts nothing");
+    options.action = Action::kExplain;
+  }
+  const auto with = [&](const std::string& key, const auto& use) {
+    if (const std::string* text = typed.value(key)) Named(key, [&] { use(*text); });
+  };
+
+  with("--format", [&](const std::string& text) {
+    if (text == "lines") Fail("sorting lines is not available yet; only binary records (--format binary) are");
+    options.format = Choose<Format>(text, {{"binary", Format::kBinary}});
+  });
+  PlaceNames(typed, options);
+  options.reverse = typed.has("--reverse");
+  options.unique = typed.has("--unique");
+  options.merge = typed.has("--merge");
+  ResolveLayout(typed, options);
+
+  const auto memory = [](std::optional<Size>& target, std::uint64_t bare_unit) {
+    return [&target, bare_unit](const std::string& text) {
+      target = ParseSize(text, bare_unit);
+      if (target->value == 0) Fail("must be more than 0");
+    };
+  };
+  with("--memory", memory(options.memory, 1));
+  with("-S", memory(options.memory, 1024));
+  with("--gpu-memory", memory(options.gpu_memory, 1));
+  if (const auto dirs = typed.values.find("--temp-dir"); dirs != typed.values.end()) options.temp_dirs = dirs->second;
+  const auto threads = [&](const std::string& text) {
+    options.threads = static_cast<unsigned>(ParseCount(text, 1, 4096));
+  };
+  with("--threads", threads);
+  with("--parallel", threads);
+  with("--device", [&](const std::string& text) { ParseDevice(text, options); });
+
+  options.no_fsync = typed.has("--no-fsync");
+  options.verify_output = typed.has("--verify-output");
+  options.no_space_check = typed.has("--no-space-check");
+  if (options.verify_output && options.output == "-") Fail("--verify-output cannot read standard output back");
+  options.stats_file = ReportFile(typed, "--stats", options);
+  options.log_file = ReportFile(typed, "--log-file", options);
+  if (!options.stats_file.empty() && options.stats_file == options.log_file) {
+    Fail("--stats and --log-file name the same file " + Quote(options.stats_file));
+  }
+  with("--progress", [&](const std::string& text) {
+    options.progress = Choose<When>(text, {{"auto", When::kAuto}, {"always", When::kAlways}, {"never", When::kNever}});
+  });
+  with("--log-level", [&](const std::string& text) {
+    options.log_level = Choose<const char*>(text, {{"trace", "trace"},
+                                                   {"debug", "debug"},
+                                                   {"info", "info"},
+                                                   {"warn", "warn"},
+                                                   {"error", "error"},
+                                                   {"off", "off"}});
+  });
+
+  with("--batch-size", [&](const std::string& text) { options.batch_bytes = ParseBytes(text); });
+  with("--block-size", [&](const std::string& text) { options.block_bytes = ParseBytes(text); });
+  with("--fan-in", [&](const std::string& text) {
+    options.max_fan_in = static_cast<unsigned>(ParseCount(text, 2, std::numeric_limits<std::int32_t>::max()));
+  });
+  return options;
+}
+
+std::string HelpText() {
+  constexpr std::size_t kHelpColumn = 28;
+  std::string text = kUsage;
+  for (const SectionTitle& section : kSections) {
+    text += std::string("\n") + section.title + ":\n";
+    for (const OptionRow& row : kRows) {
+      if (row.section != section.section) continue;
+      std::string left = row.letter == 0 ? "      " : std::string("  -") + row.letter;
+      if (row.name[0] != '\0') left += (row.letter == 0 ? "--" : ", --") + std::string(row.name);
+      if (row.argument[0] != '\0') left += std::string(" ") + row.argument;
+      left.resize(std::max(left.size() + 2, kHelpColumn), ' ');
+      for (const char* c = row.help; *c != '\0'; ++c) {
+        left += *c;
+        if (*c == '\n') left.append(kHelpColumn, ' ');
+      }
+      text += left + "\n";
+    }
+  }
+  return text + kExamples;
+}
+
+std::string VersionText(const std::vector<std::string>& backends) {
+  std::string text = "gpusort " GPUSORT_VERSION "\n";
+  for (const std::string& backend : backends) text += "backend: " + EscapeName(backend) + "\n";
+  return text;
+}
+
+Size ParseSize(std::string_view text, std::uint64_t bare_unit) {
+  const std::size_t digits = std::min(text.find_first_not_of("0123456789"), text.size());
+  const auto fail = [&]() {
+    Fail(Quote(text) + " is not a size: give a whole number, with K, M, G or T (by 1024) or % behind it if wanted");
+  };
+  if (digits == 0) fail();
+  std::string_view suffix = text.substr(digits);
+  const auto too_large = [&] { Fail(Quote(text) + " is too large: no size is over 1 EiB (1048576T)"); };
+  const std::optional<std::uint64_t> number = ParseDigits(text.substr(0, digits));
+  if (suffix == "%") {
+    if (!number || *number == 0 || *number > 100) Fail(Quote(text) + " is not a share from 1% to 100%");
+    return {*number, true};
+  }
+  std::uint64_t unit = bare_unit;
+  if (!suffix.empty()) {
+    unit = 1;
+    constexpr std::string_view kUnits = "KMGTkmgt";
+    if (const std::size_t at = kUnits.find(suffix[0]); at != std::string_view::npos) {
+      unit <<= 10 * (at % 4 + 1);
+      suffix.remove_prefix(1);
+      if (!suffix.empty() && suffix != "B" && suffix != "iB") fail();
+    } else if (suffix != "B" && suffix != "b") {
+      fail();
+    }
+  }
+  if (!number || *number > kMaxSize / unit) too_large();
+  return {*number * unit, false};
+}
+
+KeyField ParseType(std::string_view text) {
+  KeyField field;
+  if (text.starts_with("bytes")) {
+    const std::optional<std::uint64_t> length = ParseDigits(text.substr(5));
+    constexpr std::uint64_t kMaxFieldBytes = std::uint64_t{1} << 30;
+    if (!length || *length == 0 || *length > kMaxFieldBytes) {
+      Fail(Quote(text) + " is not a type: bytesN needs a length from 1 to " + std::to_string(kMaxFieldBytes));
+    }
+    field.length = static_cast<std::uint32_t>(*length);
+    return field;
+  }
+  std::string_view number = text;
+  if (number.ends_with("le") || number.ends_with("be")) {
+    field.big_endian = number.ends_with("be");
+    number.remove_suffix(2);
+  }
+  struct Known {
+    std::string_view name;
+    KeyType type;
+    std::uint32_t length;
+  };
+  static constexpr Known kKnown[] = {
+      {"i8", KeyType::kSigned, 1},    {"i16", KeyType::kSigned, 2},   {"i32", KeyType::kSigned, 4},
+      {"i64", KeyType::kSigned, 8},   {"u8", KeyType::kUnsigned, 1},  {"u16", KeyType::kUnsigned, 2},
+      {"u32", KeyType::kUnsigned, 4}, {"u64", KeyType::kUnsigned, 8}, {"f32", KeyType::kFloat, 4},
+      {"f64", KeyType::kFloat, 8},
+  };
+  for (const Known& known : kKnown) {
+    if (number != known.name) continue;
+    field.type = known.type;
+    field.length = known.length;
+    if (known.length == 1) field.big_endian = false;  // one byte has no order of bytes
+    return field;
+  }
+  Fail(Quote(text) + " is not a type: give i8 i16 i32 i64 u8 u16 u32 u64 f32 f64 (then le or be if wanted) or bytesN");
+}
+
+KeyField ParseKey(std::string_view text) {
+  const auto fail = [&](const std::string& why) {
+    Fail(Quote(text) + " is not a key: " + why + "; give OFFSET:TYPE[:asc|desc], like 8:i64:desc or 0:bytes10");
+  };
+  const std::size_t first = text.find(':');
+  if (first == std::string_view::npos) fail("it has no ':'");
+  const std::size_t second = text.find(':', first + 1);
+  const std::string_view offset_text = text.substr(0, first);
+  const std::optional<std::uint64_t> offset = ParseDigits(offset_text);
+  if (!offset) fail(Quote(offset_text) + " is not an offset");
+  KeyField field;
+  try {
+    field = ParseType(text.substr(first + 1, second == std::string_view::npos ? second : second - first - 1));
+  } catch (const Error& error) {
+    Fail(Quote(text) + " is not a key: " + error.what());
+  }
+  field.offset = *offset;
+  if (second != std::string_view::npos) {
+    const std::string_view direction = text.substr(second + 1);
+    if (direction != "asc" && direction != "desc") fail(Quote(direction) + " is neither asc nor desc");
+    field.descending = direction == "desc";
+  }
+  return field;
+}
+
+std::string FormatType(const KeyField& field) {
+  if (field.type == KeyType::kBytes) return "bytes" + std::to_string(field.length);
+  const char letter = field.type == KeyType::kFloat ? 'f' : field.type == KeyType::kSigned ? 'i' : 'u';
+  return letter + std::to_string(8 * field.length) + (field.big_endian ? "be" : "");
+}
+
+std::string FormatKey(const KeyField& field) {
+  return std::to_string(field.offset) + ":" + FormatType(field) + (field.descending ? ":desc" : "");
+}
+
+std::string EscapeName(std::string_view text) {
+  constexpr char kHex[] = "0123456789abcdef";
+  std::string out;
+  out.reserve(text.size());
+  while (!text.empty()) {
+    std::uint32_t code = 0;
+    const std::size_t length = DecodeUtf8(text, code);
+    const std::size_t taken = std::max<std::size_t>(length, 1);
+    if (length != 0 && !Unprintable(code)) {
+      out += text.substr(0, taken);
+    } else {
+      for (const char c : text.substr(0, taken)) {
+        const auto byte = static_cast<unsigned char>(c);
+        out += {'\\', 'x', kHex[byte >> 4], kHex[byte & 15]};
+      }
+    }
+    text.remove_prefix(taken);
+  }
+  return out;
+}
+
+std::string FormatBytes(std::uint64_t bytes) {
+  if (bytes < 1024) return std::to_string(bytes) + " B";
+  constexpr std::array kUnits = {"KiB", "MiB", "GiB", "TiB", "PiB", "EiB"};
+  double value = static_cast<double>(bytes) / 1024;
+  std::size_t unit = 0;
+  // 1023.95 would be shown as 1024.0.
+  while (value >= 1023.95 && unit + 1 < kUnits.size()) {
+    value /= 1024;
+    ++unit;
+  }
+  char text[32];
+  std::snprintf(text, sizeof text, "%.1f %s", value, kUnits[unit]);
+  return text;
+}
+
+std::string FormatDuration(double seconds) {
+  char text[48];
+  if (seconds < 9.995) {
+    std::snprintf(text, sizeof text, "%.2f s", std::max(seconds, 0.0));
+  } else if (seconds < 59.95) {
+    std::snprintf(text, sizeof text, "%.1f s", seconds);
+  } else {
+    const auto whole = static_cast<std::uint64_t>(std::llround(std::min(seconds, 1e15)));
+    if (whole < 3600) {
+      std::snprintf(text, sizeof text, "%llu min %02llu s", static_cast<unsigned long long>(whole / 60),
+                    static_cast<unsigned long long>(whole % 60));
+    } else {
+      const auto minutes = static_cast<unsigned long long>((whole + 30) / 60);
+      std::snprintf(text, sizeof text, "%llu h %02llu min", minutes / 60, minutes % 60);
+    }
+  }
+  return text;
+}
+
+}  // namespace gpusort

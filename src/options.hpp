@@ -1,0 +1,100 @@
+// What was typed: the command line, checked and turned into plain data.
+// ParseOptions answers or throws Error(kUsage) with one line that names the option and the value; it touches no file.
+// The record type is decided here (--type, --record-size and --key, or the inputs' extensions), with --reverse folded
+// into it. The small parsers and the formatters for people are public, for plan, log and messages. Start at Options.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "gpusort/record.hpp"
+
+namespace gpusort {
+
+enum class Action { kSort, kCheck, kExplain, kHelp, kVersion };
+enum class Format { kBinary };
+enum class DeviceChoice { kAuto, kCpu, kGpu };
+enum class When { kAuto, kAlways, kNever };
+
+/// No size is larger (1 EiB), so that sums and small multiples of sizes never overflow.
+inline constexpr std::uint64_t kMaxSize = std::uint64_t{1} << 60;
+
+/// An amount of memory as typed: bytes, or a share of a limit that is not known yet.
+struct Size {
+  std::uint64_t value = 0;  ///< bytes, or percent (1 to 100)
+  bool percent = false;
+
+  std::uint64_t Resolve(std::uint64_t limit) const {
+    return percent ? limit / 100 * value + limit % 100 * value / 100 : value;
+  }
+  friend bool operator==(const Size&, const Size&) = default;
+};
+
+struct Options {
+  Action action = Action::kSort;
+  std::vector<std::string> inputs;  ///< at least one; "-" (standard input) at most once
+  std::string output;               ///< "-" is standard output; empty for kCheck
+
+  Format format = Format::kBinary;
+  RecordLayout layout;    ///< resolved; --reverse has flipped the direction of every field
+  std::string type_note;  ///< what a record is and how that was decided: "i32 (from the extension .bin)"
+
+  bool reverse = false;  ///< as typed; the layout holds its effect
+  bool unique = false;
+  bool merge = false;  ///< inputs are sorted already
+
+  std::optional<Size> memory;
+  std::optional<Size> gpu_memory;
+  std::vector<std::string> temp_dirs;  ///< empty: the plan chooses
+  unsigned threads = 0;                ///< 0: one a core
+  DeviceChoice device = DeviceChoice::kAuto;
+  int gpu_ordinal = 0;  ///< CUDA ordinal
+
+  bool no_fsync = false;
+  bool verify_output = false;
+  bool no_space_check = false;
+  std::string stats_file;  ///< empty: none
+  When progress = When::kAuto;
+  std::string log_level = "warn";  ///< trace, debug, info, warn, error or off
+  std::string log_file;            ///< empty: none
+
+  std::uint64_t batch_bytes = 0;  ///< 0: planned
+  std::uint64_t block_bytes = 0;  ///< 0: planned
+  unsigned max_fan_in = 0;        ///< 0: planned; else at least 2
+};
+
+/// `argv[0]` is the program's name. Throws Error(kUsage). For kHelp and kVersion nothing else is filled in or checked.
+Options ParseOptions(int argc, const char* const* argv);
+
+std::string HelpText();
+/// `backends`: one line each, as from ListBackends().
+std::string VersionText(const std::vector<std::string>& backends);
+
+/// A whole number with an optional unit (B, K, M, G, T by 1024, also KB or KiB; either case for the letter) or %.
+/// A number without a unit counts `bare_unit` bytes. Throws Error(kUsage) quoting `text`.
+Size ParseSize(std::string_view text, std::uint64_t bare_unit);
+
+/// i8 i16 i32 i64 u8 u16 u32 u64 f32 f64, each with an optional le (the default) or be; bytesN. At offset 0, ascending.
+/// Throws Error(kUsage) quoting `text`.
+KeyField ParseType(std::string_view text);
+
+/// OFFSET:TYPE or OFFSET:TYPE:asc or OFFSET:TYPE:desc, TYPE as for ParseType. Throws Error(kUsage) quoting `text`.
+KeyField ParseKey(std::string_view text);
+
+/// The inverses of ParseType (ignores offset and direction) and ParseKey.
+std::string FormatType(const KeyField& field);
+std::string FormatKey(const KeyField& field);
+
+/// `text` for a message or a log: control characters, line and direction marks and bytes that are not UTF-8 become
+/// \xNN. Never more than one line. Escaping twice changes nothing more (a backslash stays as it is).
+std::string EscapeName(std::string_view text);
+
+/// "512 B", "1.5 KiB", "8.0 GiB".
+std::string FormatBytes(std::uint64_t bytes);
+/// "0.35 s", "12.3 s", "2 min 05 s", "3 h 07 min".
+std::string FormatDuration(double seconds);
+
+}  // namespace gpusort

@@ -1,0 +1,261 @@
+#include "output.hpp"
+
+#include <algorithm>
+#include <cstring>
+#include <utility>
+#include <vector>
+
+#include "gpusort/error.hpp"
+#include "gpusort/key.hpp"
+
+namespace gpusort {
+namespace {
+
+constexpr std::uint64_t kPage = 4096;
+/// The unit of checking and writing: large enough for the disk, small enough for all workers to share a window.
+constexpr std::uint64_t kChunkBytes = std::uint64_t{4} << 20;
+
+/// The pages that windows share at their borders. Each is written once both sides are there.
+class BorderPages {
+ public:
+  explicit BorderPages(OutputFile& file) : file_(file) {}
+
+  void Add(std::uint64_t offset, std::span<const std::byte> bytes) {
+    while (!bytes.empty()) {
+      const std::uint64_t page = offset / kPage * kPage;
+      const std::uint64_t count = std::min<std::uint64_t>(bytes.size(), page + kPage - offset);
+      std::unique_ptr<Page> full;
+      {
+        const std::lock_guard lock(mutex_);
+        std::unique_ptr<Page>& entry = pages_[page];
+        if (!entry) entry = std::make_unique<Page>();
+        std::memcpy(entry->bytes + (offset - page), bytes.data(), count);
+        entry->filled += count;
+        if (entry->filled == kPage) {
+          full = std::move(entry);
+          pages_.erase(page);
+        }
+      }
+      if (full) file_.WriteAt(page, full->bytes);
+      offset += count;
+      bytes = bytes.subspan(count);
+    }
+  }
+
+  /// The file's last page goes out padded; Publish cuts the file to its length.
+  void Flush() {
+    for (const auto& [offset, page] : pages_) file_.WriteAt(offset, page->bytes);
+    pages_.clear();
+  }
+
+ private:
+  struct Page {
+    alignas(kPage) std::byte bytes[kPage] = {};
+    std::uint64_t filled = 0;
+  };
+  OutputFile& file_;
+  std::mutex mutex_;
+  std::map<std::uint64_t, std::unique_ptr<Page>> pages_;
+};
+
+class FileSink : public WindowSink {
+ public:
+  FileSink(Job& job, Pipeline& pipeline, OutputFile& file, OutputProof& proof)
+      : job_(job),
+        file_(file),
+        proof_(proof),
+        unit_(file.direct() ? kPage : 1),
+        borders_(file),
+        workers_(pipeline, job.plan.io_threads) {}
+
+  void Accept(Window window) override {
+    const auto shared = std::make_shared<Window>(std::move(window));
+    const std::uint64_t stride = job_.layout.stride;
+    const std::uint64_t chunk = std::max(stride, kChunkBytes / stride * stride);
+    const std::uint64_t begin = RoundUp(shared->offset);
+    const std::uint64_t end = shared->offset + shared->bytes;
+    const std::uint64_t aligned_end = end / unit_ * unit_;
+    for (std::uint64_t done = 0; done < shared->bytes; done += chunk) {
+      workers_.Submit([this, shared, done, chunk, begin, aligned_end] {
+        const std::span<const std::byte> all(shared->data, shared->bytes);
+        const std::uint64_t count = std::min(chunk, shared->bytes - done);
+        proof_.Add(shared->offset + done, all.subspan(done, count));
+        const std::uint64_t from = std::max(begin, RoundUp(shared->offset + done));
+        const std::uint64_t to = std::min(aligned_end, RoundUp(shared->offset + done + count));
+        if (from < to) {
+          const Busy busy(job_.clock, Resource::kDiskWrite, to - from);
+          file_.WriteAt(from, all.subspan(from - shared->offset, to - from));
+        }
+        job_.progress.Advance(count);
+      });
+    }
+    if (begin < aligned_end) {
+      AddBorder(*shared, shared->offset, begin);
+      AddBorder(*shared, aligned_end, end);
+    } else if (begin > shared->offset || end > aligned_end) {
+      AddBorder(*shared, shared->offset, end);
+    }
+    const std::lock_guard lock(mutex_);
+    bytes_ += shared->bytes;
+  }
+
+  void Finish(std::uint64_t) override { workers_.Finish(); }
+  void Complete() override { borders_.Flush(); }
+  std::uint64_t bytes() const override { return bytes_; }
+
+ private:
+  std::uint64_t RoundUp(std::uint64_t offset) const { return (offset + unit_ - 1) / unit_ * unit_; }
+  void AddBorder(const Window& window, std::uint64_t begin, std::uint64_t end) {
+    if (begin < end) borders_.Add(begin, {window.data + (begin - window.offset), end - begin});
+  }
+
+  Job& job_;
+  OutputFile& file_;
+  OutputProof& proof_;
+  const std::uint64_t unit_;  ///< writes begin and end at multiples of it
+  BorderPages borders_;
+  WorkerPool workers_;
+  std::mutex mutex_;
+  std::uint64_t bytes_ = 0;
+};
+
+/// Windows in order, for a stream or for -u.
+class OrderedSink : public WindowSink {
+ public:
+  OrderedSink(Job& job, Pipeline& pipeline, OutputTarget& target, OutputProof& proof)
+      : job_(job), target_(target), proof_(proof), windows_(pipeline) {
+    pipeline.Start([this] {
+      while (std::optional<Window> window = windows_.Pop()) Take(*window);
+    });
+  }
+
+  void Accept(Window window) override {
+    const std::uint64_t number = window.number;
+    windows_.Push(number, std::move(window));
+  }
+  void Finish(std::uint64_t windows) override { windows_.Finish(windows); }
+  std::uint64_t bytes() const override { return bytes_; }
+
+ private:
+  void Take(const Window& window) {
+    std::uint64_t kept = window.bytes;
+    if (job_.options.unique) kept = DropEqual(window);
+    const std::span<const std::byte> bytes(window.data, kept);
+    proof_.Add(bytes_, bytes);
+    const Busy busy(job_.clock, Resource::kDiskWrite, kept);
+    if (target_.file) {
+      target_.file->WriteAt(bytes_, bytes);
+    } else {
+      const std::uint64_t known = target_.streamed > bytes_ ? std::min(target_.streamed - bytes_, kept) : 0;
+      target_.stream->WriteAll(bytes.subspan(known));
+      target_.streamed = std::max(target_.streamed, bytes_ + kept);
+    }
+    bytes_ += kept;
+    job_.progress.Advance(window.bytes);
+  }
+
+  /// Keeps the first of each group of equal keys, also across windows; returns the bytes kept.
+  std::uint64_t DropEqual(const Window& window) {
+    const std::uint64_t stride = job_.layout.stride;
+    std::byte* to = window.data;
+    RecordSum dropped;
+    for (std::byte* from = window.data; from != window.data + window.bytes; from += stride) {
+      if (!last_.empty() && CompareKeys(reinterpret_cast<const Byte*>(last_.data()),
+                                        reinterpret_cast<const Byte*>(from), job_.layout) == 0) {
+        dropped += SumRecords({from, stride}, stride);
+        continue;
+      }
+      last_.assign(from, from + stride);
+      if (to != from) std::memcpy(to, from, stride);
+      to += stride;
+    }
+    proof_.AddDropped(dropped);
+    return static_cast<std::uint64_t>(to - window.data);
+  }
+
+  Job& job_;
+  OutputTarget& target_;
+  OutputProof& proof_;
+  OrderedQueue<Window> windows_;
+  std::vector<std::byte> last_;
+  std::uint64_t bytes_ = 0;
+};
+
+class SpillSink : public WindowSink {
+ public:
+  SpillSink(Job& job, Pipeline& pipeline, Run& run)
+      : job_(job),
+        pipeline_(pipeline),
+        run_(run),
+        buffers_(job.memory, job.plan.block_bytes, job.plan.spill_blocks),
+        windows_(pipeline),
+        workers_(pipeline, job.plan.io_threads) {
+    pipeline.Start([this] {
+      while (std::optional<Window> window = windows_.Pop()) Take(*window);
+      if (filled_ > 0) Emit();
+      workers_.Finish();
+    });
+  }
+
+  void Accept(Window window) override {
+    const std::uint64_t number = window.number;
+    windows_.Push(number, std::move(window));
+  }
+  void Finish(std::uint64_t windows) override { windows_.Finish(windows); }
+  std::uint64_t bytes() const override { return run_.bytes; }
+  void Complete() override {
+    std::sort(run_.blocks.begin(), run_.blocks.end(), [](const RunBlock& a, const RunBlock& b) { return a.begin < b.begin; });
+  }
+
+ private:
+  void Take(const Window& window) {
+    for (std::uint64_t done = 0; done < window.bytes;) {
+      if (buffer_.data() == nullptr) buffer_ = buffers_.Acquire(pipeline_);
+      const std::uint64_t count = std::min(job_.block_payload() - filled_, window.bytes - done);
+      std::memcpy(buffer_.data() + kSpillHeaderBytes + filled_, window.data + done, count);
+      done += count;
+      filled_ += count;
+      if (filled_ == job_.block_payload()) Emit();
+    }
+    job_.progress.Advance(window.bytes);
+  }
+
+  void Emit() {
+    const auto buffer = std::make_shared<BlockPool::Block>(std::exchange(buffer_, {}));
+    RunBlock block;
+    block.begin = run_.bytes;
+    block.bytes = std::exchange(filled_, 0);
+    block.last = MakeForecast(buffer->data() + kSpillHeaderBytes + block.bytes - job_.layout.stride, job_.layout);
+    block.forecast = true;
+    run_.bytes += block.bytes;
+    workers_.Submit([this, buffer, block, number = number_++]() mutable {
+      const Busy busy(job_.clock, Resource::kDiskWrite, block.bytes);
+      block.place = job_.spill->Write(run_.id, number, buffer->span(), block.bytes);
+      const std::lock_guard lock(mutex_);
+      run_.blocks.push_back(block);
+    });
+  }
+
+  Job& job_;
+  Pipeline& pipeline_;
+  Run& run_;
+  BlockPool buffers_;
+  OrderedQueue<Window> windows_;
+  WorkerPool workers_;
+  std::mutex mutex_;
+  BlockPool::Block buffer_;  // being filled
+  std::uint64_t filled_ = 0, number_ = 0;
+};
+
+}  // namespace
+
+std::unique_ptr<WindowSink> MakeOutputSink(Job& job, Pipeline& pipeline, OutputTarget& target, OutputProof& proof) {
+  if (target.file && !job.options.unique) return std::make_unique<FileSink>(job, pipeline, *target.file, proof);
+  return std::make_unique<OrderedSink>(job, pipeline, target, proof);
+}
+
+std::unique_ptr<WindowSink> MakeSpillSink(Job& job, Pipeline& pipeline, Run& run) {
+  return std::make_unique<SpillSink>(job, pipeline, run);
+}
+
+}  // namespace gpusort

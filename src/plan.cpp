@@ -1,0 +1,250 @@
+#include "plan.hpp"
+
+#include <algorithm>
+#include <initializer_list>
+
+#include "gpusort/error.hpp"
+#include "inputs.hpp"
+#include "options.hpp"
+#include "spill.hpp"
+
+namespace gpusort {
+namespace {
+
+constexpr std::uint64_t kKiB = 1024, kMiB = kKiB * kKiB, kPage = 4096;
+constexpr std::uint64_t kMinBlock = 64 * kKiB, kMaxBlock = 4 * kMiB;
+/// A batch is bounded so that reading, sorting and writing overlap, and so that the last one is soon done.
+constexpr std::uint64_t kMaxBatch = 256 * kMiB;
+constexpr std::uint64_t kMaxRows = (std::uint64_t{1} << 32) - 1;
+/// The largest direct-write request worth making, and the unit in which windows are checked and written.
+constexpr std::uint64_t kMaxReadBlock = 8 * kMiB;
+
+std::uint64_t RoundUp(std::uint64_t n, std::uint64_t unit) { return (n + unit - 1) / unit * unit; }
+std::uint64_t DivideUp(std::uint64_t n, std::uint64_t d) { return (n + d - 1) / d; }
+
+std::uint32_t Levels(std::uint64_t runs, std::uint64_t fan_in) {
+  std::uint32_t levels = 1;
+  for (; runs > fan_in; runs = DivideUp(runs, fan_in)) ++levels;
+  return levels;
+}
+
+[[noreturn]] void TooLittleMemory(const PlanFacts& facts, std::uint64_t needed) {
+  throw Error(ErrorCode::kUsage, "memory of " + FormatBytes(facts.memory) + " is too small for records of " +
+                                     std::to_string(facts.layout.stride) + " bytes: give at least --memory " +
+                                     FormatBytes(needed));
+}
+
+class Planner {
+ public:
+  Planner(const PlanFacts& facts, const Ring& ring) : facts_(facts), stride_(facts.layout.stride) { plan_.ring = ring; }
+
+  Plan Make() {
+    plan_.gpu = facts_.gpu;
+    plan_.memory = facts_.memory;
+    plan_.device_memory = facts_.device_memory;
+    plan_.io_threads = std::clamp(facts_.threads, 2u, 8u);
+    plan_.block_bytes = MinBlock();
+    plan_.spill_blocks = plan_.io_threads;
+    if (facts_.gpu) {
+      DeviceBatches();
+    } else {
+      HostBatches();
+    }
+    Merging();
+    if (facts_.input_known && plan_.spills) {
+      // A header a block, the last block of each run rounded up.
+      const std::uint64_t bytes = facts_.input_bytes;
+      plan_.temp_bytes = bytes + bytes / (plan_.block_bytes / kSpillHeaderBytes) + plan_.runs * plan_.block_bytes;
+    }
+    plan_.direct_temp = plan_.spills && facts_.input_bytes >= 64 * kMiB && 2 * facts_.input_bytes > facts_.free_ram;
+    plan_.direct_output =
+        facts_.output_file && !facts_.unique && facts_.fsync && facts_.input_known && facts_.input_bytes >= 64 * kMiB;
+    return plan_;
+  }
+
+ private:
+  std::uint64_t WholeRecords(std::uint64_t bytes) const { return bytes / stride_ * stride_; }
+
+  [[noreturn]] void TooSmall(std::uint64_t needed) const { TooLittleMemory(facts_, needed); }
+
+  std::uint64_t MinBlock() const { return std::max(kMinBlock, RoundUp(stride_ + kReadSlack, kPage)); }
+
+  /// Memory for writing spilled blocks, assuming the largest blocks that a sixteenth of the memory allows.
+  std::uint64_t SpillReserve() const {
+    return plan_.spill_blocks * std::max(MinBlock(), std::min(kMaxBlock, facts_.memory / 16 / plan_.spill_blocks));
+  }
+
+  std::uint64_t Slot(std::uint64_t wanted) const {
+    const std::uint64_t slot = WholeRecords(std::min(std::max(wanted, stride_), kMaxRows * stride_));
+    return facts_.batch_bytes == 0 ? slot : std::min(slot, std::max(stride_, WholeRecords(facts_.batch_bytes)));
+  }
+
+  void HostBatches() {
+    const std::uint64_t fixed = plan_.ring.bytes() + SpillReserve();
+    if (facts_.memory < fixed + 8 * stride_) TooSmall(2 * fixed + 32 * stride_);
+    const std::uint64_t room = facts_.memory - fixed;
+    const auto fits = [&](std::uint64_t slot, std::uint64_t slots, std::uint32_t lanes) {
+      const std::uint64_t windows = 3 * (std::min(slot, 32 * kMiB) + kPage);
+      return slots <= room / slot && slots * slot + lanes * facts_.lane_bytes(slot) + windows <= room;
+    };
+    // Small inputs: one batch, nothing spilled. Larger ones: all runs in memory, if they fit.
+    if (facts_.input_known && facts_.sorted_inputs == 0) {
+      const std::uint64_t bytes = std::max(facts_.input_bytes, stride_);
+      const bool small = bytes <= 32 * kMiB;
+      plan_.slot_bytes = Slot(small ? bytes : std::clamp(bytes / 8, 16 * kMiB, kMaxBatch));
+      plan_.runs = DivideUp(bytes, plan_.slot_bytes);
+      plan_.lanes = plan_.runs > 1 ? 2 : 1;
+      plan_.slots = static_cast<std::uint32_t>(std::min<std::uint64_t>(plan_.runs + 2 * plan_.lanes, 1u << 20));
+      if (plan_.runs == 1) plan_.slots = 2;
+      if (facts_.fan_in == 0 && facts_.batch_bytes == 0 && fits(plan_.slot_bytes, plan_.slots, plan_.lanes)) {
+        plan_.resident_runs = plan_.runs;
+        return;
+      }
+      if (plan_.runs == 1 && fits(plan_.slot_bytes, 2, 1)) {
+        plan_.resident_runs = 1;
+        return;
+      }
+    }
+    plan_.spills = facts_.sorted_inputs == 0;
+    plan_.lanes = 2;
+    plan_.slots = 4;
+    // What a lane needs beside its slots grows with them, so the share is found by shrinking.
+    std::uint64_t slot = Slot(room / 4);
+    while (slot > stride_ && !(4 * slot + 2 * facts_.lane_bytes(slot) <= room)) slot = Slot(slot - slot / 16 - stride_);
+    if (4 * slot + 2 * facts_.lane_bytes(slot) > room) TooSmall(2 * fixed + 32 * stride_);
+    plan_.slot_bytes = facts_.input_known ? Slot(std::min(slot, std::max(facts_.input_bytes, stride_))) : slot;
+    plan_.runs = facts_.input_known ? DivideUp(facts_.input_bytes, plan_.slot_bytes) : 0;
+  }
+
+  void DeviceBatches() {
+    plan_.lanes = 2;
+    const std::uint64_t bytes = facts_.input_known ? std::max(facts_.input_bytes, stride_) : 64 * kMaxBatch;
+    std::uint64_t slot = Slot(std::clamp(bytes / 16, 32 * kMiB, kMaxBatch));
+    // A stream cannot be read again, so the blocks of the batches under way stay in host memory until they are safe.
+    if (!facts_.rereadable) {
+      slot = Slot(std::min(slot, (plan_.ring.blocks - 4) * plan_.ring.piece_bytes / (plan_.lanes + 1)));
+    }
+    const auto slots_for = [&](std::uint64_t size) -> std::uint64_t {
+      const std::uint64_t lanes = plan_.lanes * facts_.lane_bytes(size);
+      return facts_.device_memory > lanes ? (facts_.device_memory - lanes) / RoundUp(size, 256) : 0;
+    };
+    while (slots_for(slot) < 2 * plan_.lanes && slot > std::max(stride_, kMiB)) slot = Slot(slot / 2);
+    if (slots_for(slot) < 2 * plan_.lanes) {
+      throw Error(ErrorCode::kOutOfMemory, "GPU memory of " + FormatBytes(facts_.device_memory) +
+                                               " is too small for records of " + std::to_string(stride_) + " bytes");
+    }
+    plan_.slot_bytes = slot;
+    plan_.runs = facts_.input_known && facts_.sorted_inputs == 0 ? DivideUp(bytes, slot) : 0;
+    const std::uint64_t resident = slots_for(slot) - 2 * plan_.lanes;
+    // Only input that can be read again may have its only copy on the device.
+    plan_.resident_runs = !facts_.rereadable ? 0 : plan_.runs == 0 ? resident : std::min(resident, plan_.runs);
+    if (facts_.batch_bytes != 0 && facts_.fan_in != 0) plan_.resident_runs = 0;
+    plan_.slots = static_cast<std::uint32_t>(2 * plan_.lanes + plan_.resident_runs);
+    plan_.spills = facts_.sorted_inputs == 0 && (plan_.runs == 0 || plan_.resident_runs < plan_.runs);
+  }
+
+  void Merging() {
+    plan_.merge_lanes = facts_.gpu ? 2 : 1;
+    plan_.windows = 3;
+    const std::uint64_t slots = facts_.gpu || plan_.spills ? 0 : plan_.slots * plan_.slot_bytes;
+    // Pinning untouched window buffers costs half a second a GiB; a window of 64 MiB crosses the bus in a millisecond.
+    plan_.window_bytes =
+        std::max(stride_, WholeRecords(std::min({plan_.slot_bytes, (facts_.gpu ? 64 : 32) * kMiB, facts_.memory / 12})));
+    const std::uint64_t lanes = facts_.gpu ? 0 : facts_.lane_bytes(plan_.window_bytes);
+    const std::uint64_t taken = slots + lanes + plan_.windows * (plan_.window_bytes + 2 * kPage) + SpillReserve();
+    const bool from_blocks = plan_.spills || facts_.sorted_inputs != 0;
+    if (!from_blocks) {
+      plan_.fan_in = std::max<std::uint64_t>(plan_.runs, 1);
+      return;
+    }
+    if (facts_.memory < taken + 4 * MinBlock()) TooSmall(taken + 8 * MinBlock());
+    std::uint64_t pool = facts_.memory - taken;
+    const std::uint64_t runs = facts_.sorted_inputs != 0 ? facts_.sorted_inputs
+                               : plan_.runs != 0         ? plan_.runs - plan_.resident_runs
+                                                         : 64;
+    const auto fan_in = [&](std::uint64_t block) {
+      const std::uint64_t most = std::max<std::uint64_t>(2, pool / (2 * block));
+      return facts_.fan_in == 0 ? most : std::min(most, std::max<std::uint64_t>(2, facts_.fan_in));
+    };
+    const std::uint64_t limit = std::max(MinBlock(), SpillReserve() / plan_.spill_blocks);
+    std::uint64_t block = std::max(MinBlock(), RoundUp(facts_.block_bytes, kPage));
+    const std::uint32_t fewest = Levels(runs, fan_in(block));
+    while (facts_.block_bytes == 0 && 2 * block <= limit && Levels(runs, fan_in(2 * block)) == fewest) block *= 2;
+    plan_.block_bytes = block / kPage * kPage;
+    plan_.fan_in = fan_in(block);
+    plan_.levels = fewest;
+    // What read-ahead of a gigabyte does not hide, more does not hide either; the rest can hold whole runs.
+    if (facts_.gpu && plan_.spills) {
+      const std::uint64_t read_ahead = std::max<std::uint64_t>(2 * plan_.fan_in < 2 * runs ? pool : 2 * runs * block, pool / 2);
+      const std::uint64_t phase1 = plan_.ring.bytes() + SpillReserve();
+      const std::uint64_t tier = std::min(pool - std::min(pool, read_ahead), facts_.memory - std::min(facts_.memory, phase1));
+      plan_.host_tier_bytes = facts_.rereadable && plan_.levels == 1 ? tier / 4 * 3 : 0;
+      pool -= plan_.host_tier_bytes;
+    }
+    plan_.merge_blocks = std::max<std::uint64_t>(4, std::min(pool / block, (std::uint64_t{4} << 30) / block));
+    if (pool / block < plan_.merge_blocks) plan_.merge_blocks = pool / block;
+    plan_.fan_in = std::min({plan_.fan_in, std::max<std::uint64_t>(2, plan_.merge_blocks / 2),
+                             std::max<std::uint64_t>(2, plan_.window_bytes / stride_)});
+  }
+
+  const PlanFacts& facts_;
+  const std::uint64_t stride_;
+  Plan plan_;
+};
+
+}  // namespace
+
+Ring MakeRing(const PlanFacts& facts) {
+  const std::uint64_t stride = facts.layout.stride;
+  const std::uint64_t one_record = RoundUp(stride + kReadSlack, kPage);
+  Ring ring;
+  ring.block_bytes = std::max(
+      one_record, std::clamp(facts.memory / 64 / kPage * kPage, kMinBlock, facts.gpu ? kMaxReadBlock : 2 * kMiB));
+  ring.threads = std::clamp(facts.threads / 2, 1u, 8u);
+  if (!facts.gpu) {
+    ring.blocks = 2 * ring.threads + 2;
+  } else if (facts.rereadable) {
+    ring.blocks = std::clamp<std::uint64_t>(facts.memory / 4 / ring.block_bytes, 4, 48);
+  } else {
+    ring.blocks = std::clamp<std::uint64_t>(facts.memory / 2 / ring.block_bytes, 8, 128);
+  }
+  ring.piece_bytes = (ring.block_bytes - kReadSlack) / stride * stride;
+  if (ring.bytes() > facts.memory / 2) {
+    ring.blocks = std::max<std::uint64_t>(4, facts.memory / 2 / ring.block_bytes);
+    if (ring.bytes() > facts.memory / 2) TooLittleMemory(facts, 4 * ring.bytes());
+  }
+  if (facts.batch_bytes != 0) ring.piece_bytes = std::min(ring.piece_bytes, std::max(stride, facts.batch_bytes / stride * stride));
+  return ring;
+}
+
+Plan MakePlan(const PlanFacts& facts, const Ring& ring) { return Planner(facts, ring).Make(); }
+
+std::string Describe(const Plan& plan) {
+  std::string text;
+  const auto line = [&](const std::string& name, const std::string& value) {
+    text += name + std::string(name.size() < 20 ? 20 - name.size() : 1, ' ') + value + "\n";
+  };
+  const auto number = [](std::uint64_t n) { return std::to_string(n); };
+  line("host memory", FormatBytes(plan.memory));
+  if (plan.gpu) line("device memory", FormatBytes(plan.device_memory));
+  line("read ring", number(plan.ring.blocks) + " blocks of " + FormatBytes(plan.ring.block_bytes) + ", " +
+                        number(plan.ring.threads) + " threads");
+  line("batch", FormatBytes(plan.slot_bytes) + ", " + number(plan.lanes) + " lanes, " + number(plan.slots) + " slots");
+  line("runs", plan.runs == 0 ? "unknown before the input ends" : number(plan.runs));
+  std::string tiers = number(plan.resident_runs) + (plan.gpu ? " on the device" : " in host memory");
+  if (plan.host_tier_bytes > 0) tiers += ", " + FormatBytes(plan.host_tier_bytes) + " in host memory";
+  if (plan.spills) {
+    tiers += plan.runs == 0 ? ", the rest in temp files"
+                            : ", " + number(plan.runs - plan.resident_runs) + " at most in temp files";
+  }
+  line("tiers", tiers);
+  line("block", FormatBytes(plan.block_bytes) + (plan.direct_temp ? ", direct" : ", buffered"));
+  line("fan-in", number(plan.fan_in) + ", " + number(plan.levels) + (plan.levels == 1 ? " level" : " levels"));
+  line("window", FormatBytes(plan.window_bytes) + ", " + number(plan.windows) + " buffers, " +
+                     number(plan.merge_lanes) + " lanes, read-ahead of " + number(plan.merge_blocks) + " blocks");
+  line("output", plan.direct_output ? "direct" : "buffered");
+  line("temp space", plan.spills ? (plan.temp_bytes == 0 ? "as much as the input" : FormatBytes(plan.temp_bytes)) : "none");
+  return text;
+}
+
+}  // namespace gpusort

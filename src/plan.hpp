@@ -1,0 +1,81 @@
+// Every decision of a sort: sizes, tiers, fan-in, levels, I/O. MakePlan is a pure function of what was asked, what the
+// input and the machine are, and what the backend can do; --explain prints its result, tests compare it. A smaller plan
+// (memory refused, GPU lost) is a new plan from smaller facts.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <string>
+
+#include "backend.hpp"
+#include "gpusort/record.hpp"
+
+namespace gpusort {
+
+/// What a plan is made from.
+struct PlanFacts {
+  RecordLayout layout;
+  std::uint64_t input_bytes = 0;
+  bool input_known = true;           ///< false: a stream of unknown size
+  bool rereadable = true;
+  std::uint64_t sorted_inputs = 0;   ///< -m: number of inputs, each already a run; 0: sort
+  std::uint64_t memory = 0;          ///< host limit, bytes
+  std::uint64_t device_memory = 0;   ///< device limit, bytes; 0 on the CPU
+  std::uint64_t free_ram = 0;        ///< RAM that the page cache may take beside `memory`
+  bool output_file = true;           ///< a regular file (else a stream)
+  bool unique = false;
+  bool fsync = true;
+  bool gpu = false;
+  unsigned threads = 1;
+  std::function<std::uint64_t(std::uint64_t)> lane_bytes;  ///< Backend::LaneBytes of a slot size
+  std::uint64_t batch_bytes = 0;     ///< asked for; 0: planned
+  std::uint64_t block_bytes = 0;     ///< asked for; 0: planned
+  std::uint64_t fan_in = 0;          ///< asked for; 0: planned
+};
+
+/// The buffers between reading and lanes. Made from the first facts alone, so that reading starts before the backend
+/// is open.
+struct Ring {
+  std::uint64_t block_bytes = 0, blocks = 0;
+  std::uint64_t piece_bytes = 0;  ///< whole records read into a block at once
+  unsigned threads = 1;
+
+  std::uint64_t bytes() const { return block_bytes * blocks; }
+  friend bool operator==(const Ring&, const Ring&) = default;
+};
+
+struct Plan {
+  bool gpu = false;
+  std::uint64_t memory = 0, device_memory = 0;
+  // Phase 1.
+  Ring ring;
+  std::uint64_t slot_bytes = 0;    ///< a batch: whole records
+  std::uint32_t slots = 0, lanes = 1;
+  std::uint64_t resident_runs = 0; ///< how many runs may stay in slots
+  std::uint64_t host_tier_bytes = 0;  ///< GPU only: runs held in host memory when the device is full
+  std::uint64_t runs = 0;          ///< expected; 0 if unknown
+  bool spills = false;
+  // Spill and phase 2.
+  std::uint64_t block_bytes = 0;   ///< of a spilled block, header included
+  std::uint64_t spill_blocks = 0;  ///< buffers for writing runs
+  unsigned io_threads = 1;
+  std::uint64_t fan_in = 0;        ///< runs merged at once from blocks
+  std::uint32_t levels = 1;
+  std::uint64_t window_bytes = 0;  ///< merged at once: whole records
+  std::uint32_t windows = 3;       ///< output buffers
+  std::uint32_t merge_lanes = 1;
+  std::uint64_t merge_blocks = 0;  ///< read-ahead buffers
+  bool direct_temp = false, direct_output = false;
+  std::uint64_t temp_bytes = 0;    ///< most that the spill can take; 0 if unknown or none
+};
+
+/// Uses layout, rereadable, memory, gpu, threads and batch_bytes only.
+Ring MakeRing(const PlanFacts& facts);
+
+/// `ring`: as MakeRing gave it, perhaps for another backend. Error(kUsage) if the memory cannot hold what even the smallest plan needs (it says how much would do).
+Plan MakePlan(const PlanFacts& facts, const Ring& ring);
+
+/// The plan as text, a fact a line.
+std::string Describe(const Plan& plan);
+
+}  // namespace gpusort

@@ -1,0 +1,217 @@
+#include "proof.hpp"
+
+#include <xxhash.h>
+
+#include <cstring>
+#include <string>
+
+#include "gpusort/error.hpp"
+#include "gpusort/key.hpp"
+
+// Sanitizers run before ifunc resolvers may, so their builds take the plain code.
+#if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__) && !defined(__SANITIZE_ADDRESS__) && \
+    !defined(__SANITIZE_THREAD__)
+#define GPUSORT_VECTORISED __attribute__((target_clones("arch=x86-64-v4", "avx2", "default"), optimize("O3")))
+#else
+#define GPUSORT_VECTORISED
+#endif
+
+namespace gpusort {
+namespace {
+
+// Finalisers of the splitmix64 family (Stafford's variants 13 and 1).
+inline std::uint64_t MixA(std::uint64_t x) {
+  x += 0x9E3779B97F4A7C15u;
+  x = (x ^ (x >> 30)) * 0xBF58476D1CE4E5B9u;
+  x = (x ^ (x >> 27)) * 0x94D049BB133111EBu;
+  return x ^ (x >> 31);
+}
+inline std::uint64_t MixB(std::uint64_t x) {
+  x += 0xD1B54A32D192ED03u;
+  x = (x ^ (x >> 31)) * 0x7FB5D329728EA185u;
+  x = (x ^ (x >> 27)) * 0x81DADEF4BC2DD44Du;
+  return x ^ (x >> 33);
+}
+
+template <typename U>
+GPUSORT_VECTORISED void SumNumbers(const std::byte* bytes, std::uint64_t records, std::uint64_t* lo, std::uint64_t* hi) {
+  std::uint64_t low = 0, high = 0, carries = 0;
+  for (std::uint64_t i = 0; i < records; ++i) {
+    U value;
+    std::memcpy(&value, bytes + i * sizeof(U), sizeof(U));
+    const std::uint64_t a = MixA(value), b = MixB(value);
+    // The low halves are summed in two 32-bit parts, so that no lane ever carries out (below 2^32 records a call).
+    low += a & 0xFFFFFFFFu;
+    carries += a >> 32;
+    high += b;
+  }
+  const unsigned __int128 sum = (static_cast<unsigned __int128>(carries) << 32) + low;
+  *lo = static_cast<std::uint64_t>(sum);
+  *hi = high + static_cast<std::uint64_t>(sum >> 64);
+}
+
+void SumShort(const std::byte* bytes, std::uint64_t records, std::uint64_t stride, RecordSum* sum) {
+  for (std::uint64_t i = 0; i < records; ++i) {
+    std::uint64_t words[2] = {0, 0};
+    std::memcpy(words, bytes + i * stride, stride);
+    const std::uint64_t a = MixA(words[0] ^ MixB(words[1]));
+    const std::uint64_t b = MixB(words[0] + MixA(words[1]));
+    *sum += RecordSum{a, b, 0};
+  }
+}
+
+void SumLong(const std::byte* bytes, std::uint64_t records, std::uint64_t stride, RecordSum* sum) {
+  for (std::uint64_t i = 0; i < records; ++i) {
+    const XXH128_hash_t hash = XXH3_128bits(bytes + i * stride, stride);
+    *sum += RecordSum{hash.low64, hash.high64, 0};
+  }
+}
+
+template <typename U>
+GPUSORT_VECTORISED bool NumbersInOrder(const std::byte* bytes, std::uint64_t records, NumberMap<U> map) {
+  // Blocks let a disorder end the search early without a branch for each record.
+  constexpr std::uint64_t kBlock = 4096;
+  for (std::uint64_t begin = 1; begin < records; begin += kBlock) {
+    const std::uint64_t end = begin + kBlock < records ? begin + kBlock : records;
+    unsigned bad = 0;
+    if (map.identity()) {
+      for (std::uint64_t i = begin; i < end; ++i) {
+        U a, b;
+        std::memcpy(&a, bytes + (i - 1) * sizeof(U), sizeof(U));
+        std::memcpy(&b, bytes + i * sizeof(U), sizeof(U));
+        bad |= b < a;
+      }
+    } else {
+      for (std::uint64_t i = begin; i < end; ++i) {
+        U a, b;
+        std::memcpy(&a, bytes + (i - 1) * sizeof(U), sizeof(U));
+        std::memcpy(&b, bytes + i * sizeof(U), sizeof(U));
+        bad |= map.Map(b) < map.Map(a);
+      }
+    }
+    if (bad != 0) return false;
+  }
+  return true;
+}
+
+int CompareRecords(const std::byte* a, const std::byte* b, const RecordLayout& layout) {
+  return CompareKeys(reinterpret_cast<const Byte*>(a), reinterpret_cast<const Byte*>(b), layout);
+}
+
+}  // namespace
+
+RecordSum& RecordSum::operator+=(const RecordSum& other) {
+  lo += other.lo;
+  hi += other.hi + (lo < other.lo ? 1 : 0);
+  records += other.records;
+  return *this;
+}
+
+RecordSum SumRecords(std::span<const std::byte> bytes, std::uint64_t stride) {
+  RecordSum sum;
+  const std::uint64_t records = bytes.size() / stride;
+  constexpr std::uint64_t kCall = std::uint64_t{1} << 31;
+  if (stride == 8 || stride == 4) {
+    for (std::uint64_t done = 0; done < records; done += kCall) {
+      const std::uint64_t count = records - done < kCall ? records - done : kCall;
+      RecordSum part;
+      if (stride == 8) {
+        SumNumbers<std::uint64_t>(bytes.data() + done * 8, count, &part.lo, &part.hi);
+      } else {
+        SumNumbers<std::uint32_t>(bytes.data() + done * 4, count, &part.lo, &part.hi);
+      }
+      sum += part;
+    }
+  } else if (stride <= 16) {
+    SumShort(bytes.data(), records, stride, &sum);
+  } else {
+    SumLong(bytes.data(), records, stride, &sum);
+  }
+  sum.records = records;
+  return sum;
+}
+
+std::uint64_t FirstDisorder(std::span<const std::byte> bytes, const RecordLayout& layout, bool strict) {
+  const std::uint64_t stride = layout.stride;
+  const std::uint64_t records = bytes.size() / stride;
+  if (layout.direct() && !strict) {
+    const bool in_order =
+        stride == 8 ? NumbersInOrder(bytes.data(), records, MakeNumberMap<std::uint64_t>(layout.fields[0]))
+                    : NumbersInOrder(bytes.data(), records, MakeNumberMap<std::uint32_t>(layout.fields[0]));
+    if (in_order) return kInOrder;
+  }
+  for (std::uint64_t i = 1; i < records; ++i) {
+    const std::byte* record = bytes.data() + i * stride;
+    const int order = CompareRecords(record - stride, record, layout);
+    if (order > 0 || (strict && order == 0)) return i;
+  }
+  return kInOrder;
+}
+
+void OutputProof::Add(std::uint64_t offset, std::span<const std::byte> bytes) {
+  if (bytes.empty()) return;
+  const std::uint64_t stride = layout_.stride;
+  const RecordSum sum = SumRecords(bytes, stride);
+  const std::uint64_t disorder = FirstDisorder(bytes, layout_, strict_);
+  const auto fail = [&](std::uint64_t at) {
+    throw Error(ErrorCode::kIntegrity, "the output is out of order at record " + std::to_string(at / stride) +
+                                           " (byte " + std::to_string(at) + "); nothing was published");
+  };
+  if (disorder != kInOrder) fail(offset + disorder * stride);
+
+  Chunk chunk{offset + bytes.size(),
+              {bytes.begin(), bytes.begin() + static_cast<std::ptrdiff_t>(stride)},
+              {bytes.end() - static_cast<std::ptrdiff_t>(stride), bytes.end()}};
+  const auto check = [&](const Chunk& left, const Chunk& right) {
+    const int order = CompareRecords(left.last.data(), right.first.data(), layout_);
+    if (order > 0 || (strict_ && order == 0)) fail(left.end);
+  };
+  const std::lock_guard lock(mutex_);
+  sum_ += sum;
+  auto next = chunks_.lower_bound(offset);
+  if (next != chunks_.end() && next->first == chunk.end) {
+    check(chunk, next->second);
+    chunk.end = next->second.end;
+    chunk.last = std::move(next->second.last);
+    next = chunks_.erase(next);
+  }
+  if (next != chunks_.begin()) {
+    const auto before = std::prev(next);
+    if (before->second.end == offset) {
+      check(before->second, chunk);
+      before->second.end = chunk.end;
+      before->second.last = std::move(chunk.last);
+      return;
+    }
+  }
+  chunks_.emplace(offset, std::move(chunk));
+}
+
+void OutputProof::AddDropped(const RecordSum& sum) {
+  const std::lock_guard lock(mutex_);
+  dropped_ += sum;
+}
+
+RecordSum OutputProof::sum() const {
+  const std::lock_guard lock(mutex_);
+  return sum_;
+}
+
+void OutputProof::Check(const RecordSum& input) const {
+  const std::lock_guard lock(mutex_);
+  RecordSum total = sum_;
+  total += dropped_;
+  const std::uint64_t bytes = sum_.records * layout_.stride;
+  const bool whole = chunks_.empty() ? bytes == 0 : chunks_.size() == 1 && chunks_.begin()->first == 0 &&
+                                                        chunks_.begin()->second.end == bytes;
+  if (total.records != input.records || !whole) {
+    throw Error(ErrorCode::kIntegrity, "records were lost or doubled: " + std::to_string(input.records) +
+                                           " were read, " + std::to_string(total.records) + " would be written");
+  }
+  if (!(total == input)) {
+    throw Error(ErrorCode::kIntegrity,
+                "records were changed: the multiset of what was read differs from what would be written");
+  }
+}
+
+}  // namespace gpusort

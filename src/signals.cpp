@@ -1,0 +1,69 @@
+#include "signals.hpp"
+
+#include <signal.h>
+#include <sys/time.h>
+#include <unistd.h>
+
+#include <atomic>
+
+namespace gpusort {
+namespace {
+
+// Signal handlers have no other way to reach the job: the only mutable globals of the program.
+std::atomic<int> received_signal{0};
+std::atomic<CancelFlag*> cancel_flag{nullptr};
+
+void Die(int signal) {
+  struct sigaction action {};
+  action.sa_handler = SIG_DFL;
+  sigaction(signal, &action, nullptr);
+  sigset_t only;
+  sigemptyset(&only);
+  sigaddset(&only, signal);
+  pthread_sigmask(SIG_UNBLOCK, &only, nullptr);
+  raise(signal);
+}
+
+void OnStopSignal(int signal) {
+  if (received_signal.exchange(signal) != 0) Die(signal);
+  cancel_flag.load()->Request();
+  itimerval timer{};
+  timer.it_value.tv_usec = 350'000;
+  setitimer(ITIMER_REAL, &timer, nullptr);
+}
+
+void OnAlarm(int) {
+  const int signal = received_signal;
+  if (signal != 0) Die(signal);
+}
+
+void Install(int signal, void (*handler)(int)) {
+  struct sigaction action {};
+  action.sa_handler = handler;
+  action.sa_flags = SA_RESTART;
+  sigemptyset(&action.sa_mask);
+  sigaction(signal, &action, nullptr);
+}
+
+}  // namespace
+
+void HandleSignals(CancelFlag& cancel) {
+  cancel_flag = &cancel;
+  Install(SIGPIPE, SIG_IGN);
+  Install(SIGXFSZ, SIG_IGN);
+  Install(SIGALRM, OnAlarm);
+  for (const int signal : {SIGINT, SIGTERM, SIGHUP}) {
+    struct sigaction old {};
+    // What the caller ignores (nohup does) stays ignored.
+    if (sigaction(signal, nullptr, &old) == 0 && old.sa_handler != SIG_IGN) Install(signal, OnStopSignal);
+  }
+}
+
+int SignalReceived() { return received_signal; }
+
+void EndBySignal(int signal) {
+  Die(signal);
+  _exit(128 + signal);
+}
+
+}  // namespace gpusort

@@ -1,0 +1,17 @@
+// SIGINT, SIGTERM and SIGHUP: the first asks the job to stop through the one CancelFlag; if it has not ended 0.35 s
+// later (a system call may hang), or at a second signal, the process ends by that signal at once. Temporary files are
+// unlinked from birth, so even that leaves nothing behind.
+#pragma once
+
+#include "stream.hpp"
+
+namespace gpusort {
+
+/// Call once, in the main thread, before any other thread starts. Ignores SIGPIPE and SIGXFSZ, which arrive as errors.
+void HandleSignals(CancelFlag& cancel);
+/// The signal that asked to stop; 0 if none.
+int SignalReceived();
+/// Ends the process by `signal`.
+[[noreturn]] void EndBySignal(int signal);
+
+}  // namespace gpusort

@@ -1,0 +1,60 @@
+#include "stats.hpp"
+
+#include <fstream>
+#include <nlohmann/json.hpp>
+
+#include "gpusort/error.hpp"
+#include "options.hpp"
+
+namespace gpusort {
+namespace {
+
+double Seconds(Nanoseconds time) { return static_cast<double>(time.count()) / 1e9; }
+
+}  // namespace
+
+void WriteStatsFile(const std::string& path, const SortStats& stats, const Plan& plan) {
+  using Json = nlohmann::ordered_json;
+  Json phases = Json::array();
+  double seconds = 0;
+  for (const PhaseTimes& phase : stats.phases) {
+    Json entry{{"phase", phase.name}, {"seconds", Seconds(phase.wall)}};
+    for (std::size_t i = 0; i < kResourceCount; ++i) {
+      const auto resource = static_cast<Resource>(i);
+      std::string name = ResourceName(resource);
+      for (char& c : name) c = c == ' ' ? '_' : c;
+      entry[name] = {{"busy", phase.Share(resource)}, {"bytes", phase.bytes[i]}};
+    }
+    seconds += Seconds(phase.wall);
+    phases.push_back(std::move(entry));
+  }
+  const Json json{
+      {"backend", stats.backend},
+      {"gpu", stats.gpu},
+      {"records_in", stats.records_in},
+      {"records_out", stats.records_out},
+      {"output_bytes", stats.bytes},
+      {"seconds", seconds},
+      {"bytes_per_second", seconds > 0 ? static_cast<double>(stats.bytes) / seconds : 0},
+      {"runs", stats.base_runs},
+      {"tiers",
+       {{"device", stats.device_runs}, {"host", stats.host_runs}, {"temp", stats.temp_runs}, {"input", stats.input_runs}}},
+      {"fan_in", plan.fan_in},
+      {"levels", plan.levels},
+      {"batch_bytes", plan.slot_bytes},
+      {"block_bytes", plan.block_bytes},
+      {"window_bytes", plan.window_bytes},
+      {"host_memory", {{"limit", stats.host_limit}, {"peak", stats.host_peak}}},
+      {"device_memory", {{"limit", plan.device_memory}, {"peak", stats.device_peak}}},
+      {"temp_bytes", {{"peak", stats.temp_peak}, {"written", stats.temp_written}}},
+      {"phases", phases},
+      {"notes", stats.notes},
+  };
+  std::ofstream file(path);
+  // Names in notes are escaped already; what is left of foreign bytes must not stop the report.
+  file << json.dump(2, ' ', false, Json::error_handler_t::replace) << "\n";
+  file.close();
+  if (!file) throw Error(ErrorCode::kIo, "cannot write the statistics to " + EscapeName(path) + "; the output is in place");
+}
+
+}  // namespace gpusort

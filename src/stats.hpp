@@ -1,0 +1,26 @@
+// What a finished sort did, as JSON for --stats.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "plan.hpp"
+#include "progress.hpp"
+
+namespace gpusort {
+
+struct SortStats {
+  std::string backend;
+  bool gpu = false;
+  std::uint64_t records_in = 0, records_out = 0, bytes = 0;
+  std::uint64_t base_runs = 0, device_runs = 0, host_runs = 0, temp_runs = 0, input_runs = 0;
+  std::uint64_t host_limit = 0, host_peak = 0, device_peak = 0, temp_peak = 0, temp_written = 0;
+  std::vector<PhaseTimes> phases;
+  std::vector<std::string> notes;  ///< fallbacks and skipped steps, as logged
+};
+
+/// Error(kIo) if the file cannot be written; the sort itself is done by then.
+void WriteStatsFile(const std::string& path, const SortStats& stats, const Plan& plan);
+
+}  // namespace gpusort

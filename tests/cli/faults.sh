@@ -1,0 +1,92 @@
+# Full disks, limits, killed jobs, changing inputs, short and failing system calls.
+. "$2/tests/cli/common.sh.inc"
+g=$bin/gpusort
+
+"$bin/gpusort_gen" --type u64 --bytes 24M --seed 3 in.u64
+expect 0 "$g" in.u64 want.u64
+echo old >kept.u64
+old_output() { [ "$(cat kept.u64)" = old ] || fail "a failed job changed its output ($1)"; }
+spill=(--memory 8M --batch-size 1000000)
+
+# The limit on file sizes counts as no space.
+(ulimit -f 4000; expect 5 "$g" in.u64 kept.u64)
+old_output "ulimit -f"
+if mkdir small && mount -t tmpfs -o size=10m tmpfs small 2>/dev/null; then
+  trap 'cd /; umount "$work/small" 2>/dev/null; rm -rf "$work"' EXIT
+  expect 5 "$g" "${spill[@]}" --temp-dir small in.u64 kept.u64
+  says 'small'
+  expect 5 "$g" "${spill[@]}" --temp-dir small --no-space-check in.u64 kept.u64
+  says 'small'
+  expect 5 "$g" in.u64 small/out.u64
+  [ -z "$(ls -A small)" ] || fail "left on the full disk: $(ls -A small)"
+  old_output "full temp disk"
+  mkdir other
+  expect 0 "$g" "${spill[@]}" --temp-dir small --temp-dir other --no-space-check in.u64 two.u64
+  same want.u64 two.u64
+else
+  echo "SKIPPED: mounts are not allowed here: full disks"
+fi
+
+# Few file descriptors; no environment.
+(ulimit -n 24; expect 0 "$g" "${spill[@]}" in.u64 few.u64)
+same want.u64 few.u64
+expect 0 env -i "$g" "${spill[@]}" in.u64 env.u64
+same want.u64 env.u64
+(ulimit -v 1000000; expect 0 "$g" "${spill[@]}" in.u64 limited.u64)
+same want.u64 limited.u64
+
+# Killed at any time: nothing stays behind, the old output is whole.
+for delay in 0.01 0.03 0.06 0.1 0.15; do
+  for signal in KILL TERM; do
+    "$g" "${spill[@]}" --temp-dir . in.u64 kept.u64 2>/dev/null &
+    pid=$!
+    sleep $delay
+    kill -$signal $pid 2>/dev/null || true
+    wait $pid || true
+    if cmp -s kept.u64 want.u64; then echo old >kept.u64; fi
+    old_output "SIG$signal after $delay"
+    left=$(find . -maxdepth 1 -name '.*' -type f)
+    [ -z "$left" ] || fail "SIG$signal left $left"
+  done
+done
+
+# An input that is truncated while it is read is bad input, one that grows is a warning.
+cp in.u64 moving.u64
+mkfifo gate
+( cat gate >/dev/null; truncate -s 8000 moving.u64 ) &
+if command -v strace >/dev/null && strace -o /dev/null true 2>/dev/null; then
+  strace -f -o /dev/null -e trace=pread64 -e inject=pread64:error=EINTR:when=3+5 "$g" "${spill[@]}" in.u64 eintr.u64 ||
+    fail "EINTR was not survived"
+  same want.u64 eintr.u64
+  code=0
+  strace -f -o /dev/null -e trace=pwrite64 -e inject=pwrite64:error=ENOSPC:when=7+ "$g" "${spill[@]}" in.u64 kept.u64 2>err || code=$?
+  [ $code = 5 ] || fail "exit $code instead of 5 at ENOSPC: $(cat err)"
+  old_output ENOSPC
+  code=0
+  strace -f -o /dev/null -e trace=pread64 -e inject=pread64:error=EIO:when=4 "$g" "${spill[@]}" in.u64 kept.u64 2>err || code=$?
+  [ $code = 4 ] || fail "exit $code instead of 4 at EIO: $(cat err)"
+  old_output EIO
+  code=0
+  strace -f -o /dev/null -e trace=fsync -e inject=fsync:error=EIO:when=1 "$g" "${spill[@]}" in.u64 kept.u64 2>err || code=$?
+  [ $code = 4 ] || fail "exit $code instead of 4 at a failed fsync: $(cat err)"
+  old_output fsync
+  # A write that the disk only claims to have made.
+  code=0
+  strace -f -o /dev/null -e trace=pwrite64 -e inject=pwrite64:retval=65536:when=9 "$g" "${spill[@]}" --block-size 64K in.u64 kept.u64 2>err || code=$?
+  [ $code = 8 ] || fail "exit $code instead of 8 at a lost write: $(cat err)"
+  old_output "lost write"
+  strace -f -o calls -e trace=openat,open "$g" "${spill[@]}" --temp-dir . in.u64 opened.u64
+  ! grep 'O_CREAT' calls | grep -v O_EXCL | grep -q "$work" || fail "a file was created without O_EXCL"
+else
+  echo "SKIPPED: strace cannot trace here: injected system call errors"
+fi
+echo >gate
+wait
+code=0
+cp in.u64 moving.u64
+mkfifo slow_out
+"$g" "${spill[@]}" -m moving.u64 kept.u64 2>err || code=$?
+[ $code = 3 ] || fail "exit $code instead of 3: -m of an unsorted file"
+says 'moving.u64'
+nothing_left
+echo "faults: ok"

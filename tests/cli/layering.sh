@@ -1,0 +1,124 @@
+#!/usr/bin/env bash
+# The house rules on who includes whom: tools, tests -> src -> io -> kernels, and one user for each outside library.
+# Usage: layering.sh BUILD_DIR SOURCE_ROOT. First plants one violation of every rule in a copy of the tree and expects
+# it to be found, then expects none in the tree itself.
+set -euo pipefail
+
+root=$2
+
+# Prints "FILE:LINE: rule: text" for each violation under the folder $1.
+violations() (
+  cd "$1"
+  shopt -s nullglob globstar
+  awk '
+    # What a name in an #include of `from` means: the path of a file of ours, or "" if it is somebody else'\''s.
+    function resolve(name, from,    path, i) {
+      path = from
+      sub(/[^\/]*$/, "", path)
+      path = path name
+      while (sub(/[^\/]+\/\.\.\//, "", path)) continue
+      if (path in ours) return path
+      for (i = 1; i <= roots; ++i) {
+        if ((root_of[i] name) in ours) return root_of[i] name
+      }
+      return ""
+    }
+    function bad(rule) { print FILENAME ":" FNR ": " rule ": " line }
+    BEGIN {
+      roots = split("kernels/,io/,src/,tests/,tests/support/,tools/,", root_of, ",")
+      for (i = 1; i < ARGC; ++i) ours[ARGV[i]] = 1
+    }
+    FNR == 1 {
+      layer = FILENAME
+      sub(/\/.*/, "", layer)
+    }
+    {
+      line = $0
+      code = $0
+      gsub(/\/\*.*\*\//, "", code)
+      sub(/\/\/.*/, "", code)
+    }
+    code ~ /__CUDACC__/ && FILENAME != "kernels/gpusort/host_device.hpp" { bad("only host_device.hpp asks for nvcc") }
+    code ~ /thrust::|cub::Device/ && layer ~ /^(kernels|io|src)$/ { bad("no device-wide library sort or merge") }
+    code ~ /spdlog::/ && FILENAME !~ /^src\/log\./ { bad("only src/log.* uses spdlog") }
+    code ~ /^[ \t]*#[ \t]*include/ {
+      name = code
+      sub(/^[^"<]*["<]/, "", name)
+      sub(/[">].*$/, "", name)
+      if (name ~ /^thrust\/|^cub\/device\// && layer ~ /^(kernels|io|src)$/) bad("no device-wide library sort or merge")
+      if (name ~ /^boost\/program_options/ && FILENAME !~ /^(src\/options\.|tools\/)/) {
+        bad("only src/options.* and tools use Boost.Program_options")
+      }
+      if (name ~ /^boost\/iostreams/ && FILENAME !~ /^io\/stream\./) bad("only io/stream.* uses Boost.Iostreams")
+      if (name ~ /^spdlog\// && FILENAME !~ /^src\/log\./) bad("only src/log.* uses spdlog")
+      if (name ~ /^cuda/ && layer != "kernels" && !(layer ~ /^(tests|tools)$/ && FILENAME ~ /\.cuh?$/)) {
+        bad("nothing above kernels knows CUDA")
+      }
+      path = resolve(name, FILENAME)
+      if (path != "") {
+        if (FILENAME ~ /^tools\/gpusort_check\./) bad("the checker shares nothing with the program")
+        if (FILENAME ~ /^kernels\/gpusort\// && path !~ /^kernels\/gpusort\//) bad("public headers stand alone")
+        if (layer == "kernels" && path !~ /^kernels\//) bad("kernels includes no other folder")
+        if (layer == "io" && path !~ /^io\/|^kernels\/gpusort\/(record|key|error)\.hpp$/) {
+          bad("io takes only record, key and error from kernels")
+        }
+        if (layer == "src" && path !~ /^(src|io|kernels)\//) bad("src includes neither tools nor tests")
+        if (layer == "tools" && path ~ /^tests\//) bad("tools include no tests")
+      }
+    }
+  ' {kernels,io,src,tools,tests}/**/*.{hpp,cpp,cuh,cu}
+)
+
+scratch=$(mktemp -d)
+trap 'rm -rf "$scratch"' EXIT
+
+failed=0
+fail() {
+  printf 'layering: %s\n' "$1"
+  failed=1
+}
+
+# Plants the line $2 in a new file $1 of a copy of the tree and expects exactly the rule $3 to be named for that file.
+expect_found() {
+  local tree=$scratch/tree found
+  if [[ ! -d $tree ]]; then
+    mkdir "$tree"
+    for layer in kernels io src tools tests; do cp -R "$root/$layer" "$tree/"; done
+    mkdir -p "$tree/tests/support"
+    : >"$tree/tests/support/planted.hpp"
+  fi
+  if [[ -e $tree/$1 ]]; then mv "$tree/$1" "$scratch/kept"; fi
+  mkdir -p "$(dirname "$tree/$1")"
+  printf '%s\n' "$2" >"$tree/$1"
+  found=$(violations "$tree" | grep -F "$1:" || true)
+  rm "$tree/$1"
+  if [[ -e $scratch/kept ]]; then mv "$scratch/kept" "$tree/$1"; fi
+  if [[ $found != "$1:1: $3: "* ]]; then fail "'$2' in $1 should break the rule '$3'; found: '$found'"; fi
+}
+
+expect_found kernels/planted.cpp '#include "file.hpp"' 'kernels includes no other folder'
+expect_found kernels/planted.cpp '#include "../src/plan.hpp"' 'kernels includes no other folder'
+expect_found kernels/gpusort/planted.hpp '#include "backend.hpp"' 'public headers stand alone'
+expect_found io/planted.cpp '#include "backend.hpp"' 'io takes only record, key and error from kernels'
+expect_found io/planted.cpp '#include <gpusort/host_device.hpp>' 'io takes only record, key and error from kernels'
+expect_found io/planted.cpp '#include "plan.hpp"' 'io takes only record, key and error from kernels'
+expect_found src/planted.cpp '#include "tests/support/planted.hpp"' 'src includes neither tools nor tests'
+expect_found tools/planted.cpp '#include "planted.hpp"' 'tools include no tests'
+expect_found src/planted.cpp '#include <cuda_runtime.h>' 'nothing above kernels knows CUDA'
+expect_found tests/planted.cpp '#include <cuda_runtime_api.h>' 'nothing above kernels knows CUDA'
+expect_found src/planted.cpp '  #  include <boost/program_options.hpp>' \
+  'only src/options.* and tools use Boost.Program_options'
+expect_found src/planted.cpp '#include <boost/iostreams/filter/gzip.hpp>' 'only io/stream.* uses Boost.Iostreams'
+expect_found src/planted.cpp '#include <spdlog/spdlog.h>' 'only src/log.* uses spdlog'
+expect_found io/planted.cpp 'void Log() { spdlog::info("x"); }' 'only src/log.* uses spdlog'
+expect_found kernels/planted.hpp '#if defined(__CUDACC__)' 'only host_device.hpp asks for nvcc'
+expect_found kernels/planted.cu '#include <cub/device/device_merge.cuh>' 'no device-wide library sort or merge'
+expect_found kernels/planted.cu 'void Sort() { cub::DeviceMergeSort::SortKeys(); }' \
+  'no device-wide library sort or merge'
+expect_found src/planted.cpp 'auto sort = thrust::stable_sort;' 'no device-wide library sort or merge'
+expect_found tools/gpusort_check.cpp '#include "gpusort/key.hpp"' 'the checker shares nothing with the program'
+
+found=$(violations "$root")
+if [[ -n $found ]]; then fail "$(printf 'the tree breaks its rules\n%s' "$found")"; fi
+if ((failed == 0)); then echo 'layering: every rule bites, and the tree keeps them all'; fi
+exit "$failed"

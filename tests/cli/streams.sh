@@ -1,0 +1,74 @@
+# Pipes on both sides, FIFOs, devices, closed ends, and signals while something stalls.
+. "$2/tests/cli/common.sh.inc"
+g=$bin/gpusort
+
+"$bin/gpusort_gen" --type u64 --count 300000 --seed 2 in.u64
+expect 0 "$g" in.u64 want.u64
+expect 0 "$bin/gpusort_check" --type u64 --against in.u64 want.u64
+cat in.u64 | "$g" --type u64 - - | cat >got.u64
+same want.u64 got.u64
+cat in.u64 | "$g" --type u64 --memory 4M - got2.u64
+same want.u64 got2.u64
+"$g" --memory 4M in.u64 - >got3.u64
+same want.u64 got3.u64
+head -c 80000 in.u64 | "$g" --type u64 -u --memory 4M --batch-size 8000 - - >got4.u64
+expect 0 "$bin/gpusort_check" --type u64 --unique got4.u64
+# One byte at a time.
+head -c 2000 in.u64 | python3 -c '
+import os, sys
+while True:
+    b = os.read(0, 1)
+    if not b: break
+    os.write(1, b)' | "$g" --type u64 - - >slow.u64
+expect 0 "$bin/gpusort_check" --type u64 slow.u64
+[ "$(stat -c %s slow.u64)" = 2000 ] || fail "bytes were lost one at a time"
+mkfifo fifo
+cat in.u64 >fifo &
+expect 0 "$g" --type u64 fifo got5.u64
+same want.u64 got5.u64
+expect 3 sh -c "head -c 12 in.u64 | '$g' --type u64 - -"
+says 'offset 8'
+expect 0 "$g" --type u64 - empty.out </dev/null
+[ ! -s empty.out ] || fail "no input gave some output"
+expect 0 "$g" in.u64 /dev/null
+expect 5 "$g" in.u64 /dev/full
+expect 2 "$g" -m --type u64 - out </dev/null
+# A consumer that leaves ends the job quietly by SIGPIPE.
+set +e
+"$g" in.u64 - 2>pipe_err | head -c 100 >/dev/null
+codes=("${PIPESTATUS[@]}")
+set -e
+[ "${codes[0]}" = 141 ] || fail "exit ${codes[0]} instead of 141 when the consumer left"
+[ ! -s pipe_err ] || fail "noise on a closed pipe: $(cat pipe_err)"
+expect 0 "$g" in.u64 closed.u64 <&-
+
+# stalled SIGNAL WANT COMMAND...: starts it, waits, signals it, and it must be gone within half a second.
+stalled() {
+  local signal=$1 want=$2 pid begin end code=0
+  shift 2
+  "$@" 2>/dev/null &
+  pid=$!
+  sleep 0.4
+  kill -0 $pid 2>/dev/null || fail "ended before the signal: $*"
+  begin=$(date +%s%N)
+  kill "-$signal" $pid
+  wait $pid || code=$?
+  end=$(date +%s%N)
+  [ "$code" = "$want" ] || fail "exit $code instead of $want after SIG$signal: $*"
+  [ $(((end - begin) / 1000000)) -lt 1500 ] || fail "took $(((end - begin) / 1000000)) ms to end after SIG$signal: $*"
+}
+echo old >kept.u64
+mkfifo silent1 silent2 silent3 nobody
+sleep 100 >silent1 & holder1=$!
+stalled TERM 143 "$g" --type u64 silent1 kept.u64
+sleep 100 >silent2 & holder2=$!
+stalled INT 130 env "$g" --type u64 silent2 kept.u64 || true
+stalled HUP 129 "$g" --type u64 silent3 kept.u64
+stalled TERM 143 "$g" in.u64 nobody
+mkfifo stuck
+sleep 100 <stuck & holder3=$!
+stalled TERM 143 "$g" in.u64 stuck
+kill $holder1 $holder2 $holder3 2>/dev/null || true
+[ "$(cat kept.u64)" = old ] || fail "a stopped job changed its output"
+nothing_left
+echo "streams: ok"

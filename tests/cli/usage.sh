@@ -1,0 +1,86 @@
+# The command line, exit codes and messages, as a user at a prompt sees them.
+. "$2/tests/cli/common.sh.inc"
+g=$bin/gpusort
+
+"$bin/gpusort_gen" --type i32 --count 10000 --seed 1 in.bin
+expect 0 "$g" in.bin out.bin
+expect 0 "$bin/gpusort_check" --type i32 --against in.bin out.bin
+expect 0 "$g" --check --type i32 out.bin
+expect 1 "$g" --check --type i32 in.bin
+says 'record [0-9]* (byte'
+expect 0 "$g" --explain in.bin explained.bin
+[ ! -e explained.bin ] || fail "--explain wrote its output"
+"$g" --explain in.bin out.bin | grep -q 'i32 (' || fail "--explain does not say the type"
+for word in runs fan-in levels batch window "temp space" block tiers; do
+  "$g" --explain in.bin out.bin | grep -q "$word" || fail "--explain does not say: $word"
+done
+"$g" --help | grep -q 'Exit codes' || "$g" --help | grep -qi 'exit' || fail "--help without exit codes"
+"$g" --version | grep -qi 'cpu' || fail "--version does not list the CPU backend"
+
+# What is not built answers with exit 2, and so does every slip of the keyboard.
+expect 2 "$g" --format lines in.bin out.bin
+cp in.bin in.log
+expect 2 "$g" in.log out2
+expect 2 "$g" in.bin
+expect 2 "$g" in.bin out.bin more.bin
+expect 2 "$g" --nonsense in.bin out.bin
+expect 2 "$g" --type i33 in.bin out.bin
+expect 2 "$g" --record-size 0 in.bin out2
+expect 2 "$g" --record-size 8 --key 5:u32 in.bin out2
+expect 2 "$g" --record-size 99999999999999999999 in.bin out2
+expect 2 "$g" --memory 99999999T in.bin out2
+expect 2 "$g" missing.bin out2
+says 'missing.bin'
+expect 2 "$g" in.bin no/such/dir/out.bin
+expect 2 "$g" --type i32 "$work" out2
+keys=()
+for i in $(seq 65); do keys+=(--key 0:u8); done
+expect 2 "$g" --record-size 4 "${keys[@]}" in.bin out2
+[ ! -e out2 ] || fail "a refused job made its output"
+
+printf 'abcdefghi' >nine
+expect 3 "$g" --type u64 nine out2
+says 'offset 8'
+: >empty
+expect 0 "$g" --type u64 empty out3
+[ -e out3 ] && [ ! -s out3 ] || fail "an empty input does not give an empty output"
+expect 7 "$g" --device gpu:77 in.bin out2
+
+# A strange name cannot forge a log line.
+name=$'a\nb\e[31m.bin'
+expect 2 "$g" "$name" out2
+[ "$(wc -l <err)" = 1 ] || fail "a name with a newline made two lines"
+
+# Unreadable and unwritable things, where root's rights do not hide it.
+if [ "$(id -u)" != 0 ]; then
+  cp in.bin locked.bin
+  chmod 0 locked.bin
+  expect 2 "$g" locked.bin out2
+  mkdir ro
+  chmod 555 ro
+  expect 2 "$g" in.bin ro/out.bin
+else
+  echo "SKIPPED (root): unreadable input, read-only directory"
+fi
+
+# Statistics are JSON with what was asked for.
+expect 0 "$g" --memory 4M --batch-size 8000 --stats stats.json in.bin out.bin
+python3 - <<'PY'
+import json
+s = json.load(open("stats.json"))
+assert s["records_in"] == s["records_out"] == 10000, s
+assert s["runs"] == 5 and s["tiers"]["temp"] == 5, s
+assert s["host_memory"]["peak"] <= s["host_memory"]["limit"], s
+assert s["temp_bytes"]["peak"] > 0
+assert [p["phase"] for p in s["phases"]][-1] == "publish", s
+for p in s["phases"]:
+    for r in ("disk_read", "disk_write", "bus", "compute"):
+        assert 0 <= p[r]["busy"] <= 1.01, p
+PY
+expect 0 "$g" --progress always in.bin out.bin
+says 'merge runs'
+expect 0 "$g" --log-file job.log --no-fsync in.bin out.bin
+grep -q 'no-fsync' job.log || fail "a skipped fsync is not logged"
+expect 0 "$g" --verify-output in.bin out.bin
+nothing_left
+echo "usage: ok"

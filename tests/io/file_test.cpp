@@ -1,0 +1,722 @@
+#include "file.hpp"
+
+#include <fcntl.h>
+#include <gtest/gtest.h>
+#include <sched.h>
+#include <signal.h>
+#include <sys/mount.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cstring>
+#include <functional>
+#include <random>
+
+#include "faulty_file_system.hpp"
+#include "records.hpp"
+
+namespace gpusort {
+namespace {
+
+using testing::Bytes;
+using testing::ReadFile;
+using testing::TempFolder;
+using testing::WriteFile;
+
+constexpr std::uint64_t kPage = 4096;
+
+Bytes RandomBytes(std::size_t count, std::uint64_t seed) {
+  std::mt19937_64 random(seed);
+  Bytes bytes(count);
+  for (unsigned char& byte : bytes) byte = static_cast<unsigned char>(random());
+  return bytes;
+}
+
+std::span<const std::byte> AsSpan(const Bytes& bytes) { return std::as_bytes(std::span(bytes)); }
+
+/// A zeroed buffer that suits direct I/O.
+class PageBuffer {
+ public:
+  explicit PageBuffer(std::size_t bytes) : room_(bytes + kPage), bytes_(bytes) {
+    data_ = room_.data() + (kPage - reinterpret_cast<std::uintptr_t>(room_.data()) % kPage) % kPage;
+  }
+  std::span<std::byte> span() { return {data_, bytes_}; }
+
+ private:
+  std::vector<std::byte> room_;
+  std::byte* data_;
+  std::size_t bytes_;
+};
+
+struct Outcome {
+  int code = 0;  ///< the ErrorCode; 0: nothing was thrown
+  std::string message;
+};
+
+Outcome Try(const std::function<void()>& work) {
+  try {
+    work();
+    return {};
+  } catch (const Error& error) {
+    return {static_cast<int>(error.code()), error.what()};
+  }
+}
+
+void ExpectError(ErrorCode code, const std::vector<std::string>& words, const std::function<void()>& work) {
+  const Outcome outcome = Try(work);
+  EXPECT_EQ(outcome.code, static_cast<int>(code)) << outcome.message;
+  for (const std::string& word : words) EXPECT_NE(outcome.message.find(word), std::string::npos) << outcome.message;
+}
+
+/// Runs `work` in a child process; returns its Error's code, 0 without one, 100 for another end.
+int InChild(const std::function<void()>& work) {
+  const pid_t child = fork();
+  if (child == 0) {
+    try {
+      _exit(Try(work).code);
+    } catch (...) {
+      _exit(100);
+    }
+  }
+  int status = 0;
+  EXPECT_EQ(waitpid(child, &status, 0), child);
+  return WIFEXITED(status) ? WEXITSTATUS(status) : 100;
+}
+
+/// Gives up root's rights, before which no permission bit counts.
+void BecomeNobody() {
+  constexpr uid_t kNobody = 65534;
+  if (geteuid() == 0 && (setgid(kNobody) != 0 || setuid(kNobody) != 0)) _exit(101);
+}
+
+class Umask {
+ public:
+  explicit Umask(mode_t mask) : before_(umask(mask)) {}
+  ~Umask() { umask(before_); }
+
+ private:
+  mode_t before_;
+};
+
+/// Publish leaves signals blocked; the other tests must not inherit that.
+class SignalMask {
+ public:
+  SignalMask() { pthread_sigmask(SIG_SETMASK, nullptr, &before_); }
+  ~SignalMask() { pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
+  static bool Blocked(int signal) {
+    sigset_t now;
+    pthread_sigmask(SIG_SETMASK, nullptr, &now);
+    return sigismember(&now, signal) == 1;
+  }
+
+ private:
+  sigset_t before_;
+};
+
+unsigned ModeOf(const std::string& path) {
+  struct stat st;
+  return stat(path.c_str(), &st) == 0 ? st.st_mode & 07777 : 0xFFFF;
+}
+
+void Replace(FileSystem& files, const std::string& path, const Bytes& bytes, bool sync = true) {
+  const SignalMask restore;
+  const auto output = files.CreateOutput(path, false, bytes.size());
+  output->WriteAt(0, AsSpan(bytes));
+  output->Publish(bytes.size(), sync);
+}
+
+const Bytes kOld = RandomBytes(5000, 1);
+const Bytes kNew = RandomBytes(9000, 2);
+
+// ---- File
+
+struct Weather {
+  const char* name;
+  std::vector<Fault> faults;
+};
+
+std::vector<Weather> RoughReads() {
+  return {{"calm", {}},
+          {"short for ever", {{Call::kRead, 1, true, Effect::kShort}}},
+          {"ragged", {{Call::kRead, 1, false, Effect::kShort, 777}, {Call::kRead, 3, false, Effect::kShort, 4097}}},
+          {"EINTR", {{Call::kRead, 1, false, Effect::kError, EINTR}, {Call::kRead, 4, false, Effect::kError, EINTR}}}};
+}
+
+TEST(File, ReadsAnyRangeWholeHoweverTheKernelCutsIt) {
+  const TempFolder folder;
+  const Bytes content = RandomBytes(3 * 65536 + 123, 3);
+  WriteFile(folder / "in", content);
+  std::mt19937_64 random(4);
+  for (const bool direct : {false, true}) {
+    for (const Weather& weather : RoughReads()) {
+      FaultyFileSystem files;
+      const auto file = files.OpenInput(folder / "in", direct);
+      const std::uint64_t unit = file->alignment();
+      for (int round = 0; round < 100; ++round) {
+        files.Clear();
+        for (const Fault& fault : weather.faults) files.Add(fault);
+        const std::uint64_t offset = random() % (content.size() + 5000) / unit * unit;
+        const std::uint64_t length = (random() % 100000 + unit - 1) / unit * unit;
+        PageBuffer buffer(length);
+        const std::uint64_t got = file->ReadAt(offset, buffer.span());
+        const std::uint64_t expected = offset >= content.size() ? 0 : std::min(length, content.size() - offset);
+        ASSERT_EQ(got, expected) << weather.name << " direct " << direct << " at " << offset << " + " << length;
+        ASSERT_EQ(std::memcmp(buffer.span().data(), content.data() + offset, got), 0) << weather.name;
+      }
+    }
+  }
+}
+
+TEST(File, WritesAnyRangeWholeHoweverTheKernelCutsIt) {
+  const TempFolder folder;
+  const std::vector<Weather> weathers = {
+      {"calm", {}},
+      {"short for ever", {{Call::kWrite, 1, true, Effect::kShort}}},
+      {"ragged", {{Call::kWrite, 1, false, Effect::kShort, 777}, {Call::kWrite, 2, false, Effect::kShort, 5000}}},
+      {"EINTR", {{Call::kWrite, 1, false, Effect::kError, EINTR}, {Call::kWrite, 2, false, Effect::kError, EINTR}}}};
+  std::mt19937_64 random(5);
+  for (const bool direct : {false, true}) {
+    for (const Weather& weather : weathers) {
+      FaultyFileSystem files;
+      const auto file = files.OpenTemp(folder.path(), direct);
+      const std::uint64_t unit = file->alignment();
+      Bytes model(300000 / unit * unit);
+      file->Truncate(model.size());
+      for (int round = 0; round < 30; ++round) {
+        files.Clear();
+        for (const Fault& fault : weather.faults) files.Add(fault);
+        const std::uint64_t offset = random() % model.size() / unit * unit;
+        const std::uint64_t length = std::min<std::uint64_t>(random() % 60000 / unit * unit, model.size() - offset);
+        PageBuffer buffer(length);
+        for (std::byte& byte : buffer.span()) byte = static_cast<std::byte>(random());
+        if (length > 0) std::memcpy(model.data() + offset, buffer.span().data(), length);
+        file->WriteAt(offset, buffer.span());
+      }
+      PageBuffer all(model.size());
+      ASSERT_EQ(file->ReadAt(0, all.span()), model.size());
+      EXPECT_EQ(std::memcmp(all.span().data(), model.data(), model.size()), 0) << weather.name << " direct " << direct;
+    }
+  }
+}
+
+TEST(File, ReportsAReadErrorWithPathAndOffsetAndNotAsTheEnd) {
+  const TempFolder folder;
+  WriteFile(folder / "in", RandomBytes(100000, 6));
+  FaultyFileSystem files;
+  const auto file = files.OpenInput(folder / "in", false);
+  files.Add({Call::kRead, 1, false, Effect::kShort, 1000});
+  files.Fail(Call::kRead, 2, EIO);
+  PageBuffer buffer(50000);
+  ExpectError(ErrorCode::kIo, {folder / "in", " at 3000:", "EIO"}, [&] { file->ReadAt(2000, buffer.span()); });
+}
+
+TEST(File, MapsWriteErrorsToNoSpaceOrIo) {
+  const TempFolder folder;
+  for (const int error : {ENOSPC, EDQUOT, EFBIG}) {
+    FaultyFileSystem files;
+    files.SetFreeSpace(12345);
+    const auto file = files.OpenTemp(folder.path(), false);
+    files.Fail(Call::kWrite, 1, error);
+    ExpectError(ErrorCode::kNoSpace, {folder.path(), " at 70:", "9000 bytes", "12345", strerrorname_np(error)},
+                [&] { file->WriteAt(70, AsSpan(kNew)); });
+  }
+  FaultyFileSystem files;
+  const auto file = files.OpenTemp(folder.path(), false);
+  files.Fail(Call::kWrite, 1, EIO);
+  ExpectError(ErrorCode::kIo, {folder.path(), " at 70:", "EIO"}, [&] { file->WriteAt(70, AsSpan(kNew)); });
+}
+
+TEST(File, EndsWithAnErrorIfNothingEverMoves) {
+  const TempFolder folder;
+  FaultyFileSystem files;
+  const auto file = files.OpenTemp(folder.path(), false);
+  file->Truncate(100);
+  files.FailFrom(Call::kWrite, 1, EINTR);
+  files.FailFrom(Call::kRead, 1, EINTR);
+  PageBuffer buffer(100);
+  ExpectError(ErrorCode::kIo, {"no progress"}, [&] { file->WriteAt(0, buffer.span()); });
+  ExpectError(ErrorCode::kIo, {"no progress"}, [&] { file->ReadAt(0, buffer.span()); });
+}
+
+TEST(File, SyncsOnceOnlyAfterAnError) {
+  const TempFolder folder;
+  FaultyFileSystem files;
+  const auto file = files.OpenTemp(folder.path(), false);
+  files.Fail(Call::kSync, 1, EIO);
+  ExpectError(ErrorCode::kIo, {"sync", "EIO"}, [&] { file->Sync(); });
+  EXPECT_EQ(files.Count(Call::kSync), 1u);
+}
+
+TEST(File, TreatsAFileSizeLimitAsNoSpace) {
+  const TempFolder folder;
+  const auto write = [&] {
+    signal(SIGXFSZ, SIG_IGN);
+    const rlimit limit = {6000, 6000};
+    if (setrlimit(RLIMIT_FSIZE, &limit) != 0) _exit(102);
+    FileSystem files;
+    files.OpenTemp(folder.path(), false)->WriteAt(0, AsSpan(kNew));
+  };
+  EXPECT_EQ(InChild(write), static_cast<int>(ErrorCode::kNoSpace));
+}
+
+TEST(File, ReservingSpaceIsBestEffortButNoSpaceIsAnError) {
+  const TempFolder folder;
+  for (const int error : {EOPNOTSUPP, ENOSYS, EINTR}) {
+    FaultyFileSystem files;
+    files.Fail(Call::kAllocate, 1, error);
+    EXPECT_NO_THROW(files.OpenTemp(folder.path(), false)->Allocate(100000));
+  }
+  FaultyFileSystem files;
+  files.Fail(Call::kAllocate, 1, ENOSPC);
+  ExpectError(ErrorCode::kNoSpace, {folder.path(), "100000 bytes"},
+              [&] { files.OpenTemp(folder.path(), false)->Allocate(100000); });
+  EXPECT_NO_THROW(files.OpenTemp(folder.path(), false)->Allocate(0));
+}
+
+TEST(File, IsBufferedWhereDirectIsRefused) {
+  const TempFolder folder;
+  WriteFile(folder / "in", kOld);
+  FaultyFileSystem files;
+  files.FailFrom(Call::kDirect, 1, EINVAL);
+  const auto file = files.OpenInput(folder / "in", true);
+  EXPECT_FALSE(file->direct());
+  EXPECT_EQ(file->alignment(), 1u);
+  Bytes got(33);
+  EXPECT_EQ(file->ReadAt(7, std::as_writable_bytes(std::span(got))), 33u);
+  EXPECT_EQ(std::memcmp(got.data(), kOld.data() + 7, 33), 0);
+}
+
+TEST(File, RefusesUnalignedDirectTransfers) {
+  const TempFolder folder;
+  FileSystem files;
+  const auto file = files.OpenTemp(folder.path(), true);
+  if (!file->direct()) GTEST_SKIP() << "no direct I/O in " << folder.path();
+  EXPECT_EQ(kPage % file->alignment(), 0u);
+  PageBuffer buffer(2 * kPage);
+  ExpectError(ErrorCode::kInternal, {"aligned"}, [&] { file->WriteAt(1, buffer.span().first(kPage)); });
+  ExpectError(ErrorCode::kInternal, {"aligned"}, [&] { file->WriteAt(0, buffer.span().first(kPage - 1)); });
+  ExpectError(ErrorCode::kInternal, {"aligned"}, [&] { file->ReadAt(0, buffer.span().subspan(1, kPage)); });
+}
+
+// ---- FileSystem
+
+TEST(FileSystem, RefusesInputsThatAreNoReadableRegularFiles) {
+  const TempFolder folder;
+  FileSystem files;
+  const auto open = [&](const std::string& path) { return [&files, path] { files.OpenInput(path, false); }; };
+  ExpectError(ErrorCode::kUsage, {"ENOENT", folder / "none"}, open(folder / "none"));
+  ExpectError(ErrorCode::kUsage, {"directory"}, open(folder.path()));
+  ExpectError(ErrorCode::kUsage, {"not a regular file"}, open("/dev/null"));
+  ASSERT_EQ(mkfifo((folder / "fifo").c_str(), 0600), 0);
+  ExpectError(ErrorCode::kUsage, {"not a regular file"}, open(folder / "fifo"));
+  ExpectError(ErrorCode::kUsage, {"ENAMETOOLONG"}, open(std::string(5000, 'x')));
+  ASSERT_EQ(chmod(folder.path().c_str(), 0755), 0);
+  WriteFile(folder / "secret", kOld);
+  ASSERT_EQ(chmod((folder / "secret").c_str(), 0), 0);
+  EXPECT_EQ(InChild([&] {
+              BecomeNobody();
+              files.OpenInput(folder / "secret", false);
+            }),
+            static_cast<int>(ErrorCode::kUsage));
+}
+
+TEST(FileSystem, ReportsTooManyOpenFilesAsIo) {
+  const TempFolder folder;
+  WriteFile(folder / "in", kOld);
+  FaultyFileSystem files;
+  files.Fail(Call::kOpen, 1, EMFILE);
+  ExpectError(ErrorCode::kIo, {"EMFILE"}, [&] { files.OpenInput(folder / "in", false); });
+}
+
+TEST(FileSystem, MakesTemporaryFilesWithoutANameThatOthersCannotOpen) {
+  const Umask open_to_all(0);
+  for (const bool tmpfile : {true, false}) {
+    const TempFolder folder;
+    FaultyFileSystem files;
+    if (!tmpfile) files.Fail(Call::kOpen, 1, EOPNOTSUPP);
+    const auto file = files.OpenTemp(folder.path(), false);
+    EXPECT_EQ(file->Facts().mode, 0600u);
+    EXPECT_TRUE(folder.Names().empty());
+    EXPECT_EQ(files.Count(Call::kUnlink), tmpfile ? 0u : 1u);
+    file->WriteAt(0, AsSpan(kNew));
+    Bytes got(kNew.size());
+    EXPECT_EQ(file->ReadAt(0, std::as_writable_bytes(std::span(got))), kNew.size());
+    EXPECT_EQ(got, kNew);
+  }
+}
+
+TEST(FileSystem, RefusesTemporaryDirectoriesThatCannotBeUsed) {
+  const TempFolder folder;
+  FileSystem files;
+  WriteFile(folder / "file", kOld);
+  ExpectError(ErrorCode::kUsage, {"ENOENT", folder / "none"}, [&] { files.OpenTemp(folder / "none", false); });
+  ExpectError(ErrorCode::kUsage, {"ENOTDIR"}, [&] { files.OpenTemp(folder / "file", false); });
+  ASSERT_EQ(chmod(folder.path().c_str(), 0555), 0);
+  EXPECT_EQ(InChild([&] {
+              BecomeNobody();
+              files.OpenTemp(folder.path(), false);
+            }),
+            static_cast<int>(ErrorCode::kUsage));
+  ASSERT_EQ(chmod(folder.path().c_str(), 0755), 0);
+}
+
+TEST(FileSystem, IdentifiesAFileByAllItsNamesAndSeesItsChanges) {
+  const TempFolder folder;
+  FileSystem files;
+  WriteFile(folder / "a", kOld);
+  ASSERT_EQ(symlink("a", (folder / "soft").c_str()), 0);
+  ASSERT_EQ(link((folder / "a").c_str(), (folder / "hard").c_str()), 0);
+  const auto facts = files.Identify(folder / "a");
+  ASSERT_TRUE(facts);
+  EXPECT_TRUE(facts->regular);
+  EXPECT_EQ(facts->size, kOld.size());
+  EXPECT_EQ(files.Identify(folder / "soft"), facts);
+  EXPECT_EQ(files.Identify(folder / "hard"), facts);
+  EXPECT_EQ(files.OpenInput(folder / "a", false)->Facts(), *facts);
+  EXPECT_FALSE(files.Identify(folder / "none"));
+  EXPECT_FALSE(files.Identify(folder / "a/b"));
+  EXPECT_FALSE(files.Identify("/dev/null")->regular);
+
+  WriteFile(folder / "other", kOld);
+  EXPECT_NE(files.Identify(folder / "other")->ino, facts->ino);
+  usleep(20000);  // the clock that stamps files ticks every few milliseconds
+  WriteFile(folder / "a", kOld);
+  EXPECT_NE(files.Identify(folder / "a"), facts) << "rewritten with the same size";
+}
+
+TEST(FileSystem, TellsHowMuchOfAFileIsCached) {
+  const TempFolder folder;
+  FileSystem files;
+  if (files.IsTmpfs(folder.path())) GTEST_SKIP() << folder.path() << " is a tmpfs: always cached";
+  const auto file = files.OpenTemp(folder.path(), false);
+  const Bytes bytes(8 << 20, 'x');
+  EXPECT_EQ(files.CachedShare(*file), 0);
+  file->WriteAt(0, AsSpan(bytes));
+  EXPECT_GT(files.CachedShare(*file), 0.9);
+  file->DropCache();
+  EXPECT_LT(files.CachedShare(*file), 0.1);
+}
+
+TEST(FileSystem, KnowsTmpfsAndFreeSpace) {
+  FileSystem files;
+  if (files.Identify("/dev/shm")) {
+    EXPECT_TRUE(files.IsTmpfs("/dev/shm"));
+  }
+  EXPECT_FALSE(files.IsTmpfs("/proc"));
+  EXPECT_EQ(files.FreeSpace("/proc"), 0u);
+  EXPECT_GT(files.FreeSpace(std::filesystem::temp_directory_path()), 0u);
+  ExpectError(ErrorCode::kUsage, {"/nowhere"}, [&] { files.FreeSpace("/nowhere"); });
+}
+
+TEST(FileSystem, SaysNoSpaceOnAFullDisk) {
+  const TempFolder folder;
+  constexpr int kNoMount = 77;
+  const auto on_small_disk = [&](const std::function<void(FileSystem&)>& work) {
+    return InChild([&] {
+      if (unshare(CLONE_NEWNS) != 0 || mount("none", "/", nullptr, MS_REC | MS_PRIVATE, nullptr) != 0 ||
+          mount("none", folder.path().c_str(), "tmpfs", 0, "size=1m") != 0) {
+        _exit(kNoMount);
+      }
+      FileSystem files;
+      work(files);
+    });
+  };
+  if (on_small_disk([](FileSystem&) {}) == kNoMount) GTEST_SKIP() << "NOT TESTED: a small tmpfs cannot be mounted here";
+  const Bytes bytes(3 << 20, 'x');
+  constexpr int kNoSpace = static_cast<int>(ErrorCode::kNoSpace);
+  EXPECT_EQ(on_small_disk([&](FileSystem& files) { files.OpenTemp(folder.path(), false)->WriteAt(0, AsSpan(bytes)); }),
+            kNoSpace);
+  EXPECT_EQ(on_small_disk([&](FileSystem& files) { files.OpenTemp(folder.path(), false)->Allocate(bytes.size()); }),
+            kNoSpace);
+  EXPECT_EQ(on_small_disk([&](FileSystem& files) { files.CreateOutput(folder / "out", false, bytes.size()); }),
+            kNoSpace);
+  EXPECT_EQ(on_small_disk(
+                [&](FileSystem& files) { files.CreateOutput(folder / "out", false, 0)->WriteAt(0, AsSpan(bytes)); }),
+            kNoSpace);
+  EXPECT_EQ(on_small_disk([&](FileSystem& files) { Replace(files, folder / "out", kNew); }), 0);
+}
+
+TEST(FileSystem, KnowsWhatCanOnlyBeStreamed) {
+  const TempFolder folder;
+  WriteFile(folder / "file", kOld);
+  WriteFile(folder / "empty", {});
+  ASSERT_EQ(mkfifo((folder / "fifo").c_str(), 0600), 0);
+  ASSERT_EQ(symlink("fifo", (folder / "link").c_str()), 0);
+  for (const std::string& path : {std::string("-"), folder / "fifo", folder / "link", std::string("/dev/null")}) {
+    EXPECT_TRUE(IsStreamTarget(path)) << path;
+    EXPECT_TRUE(IsStreamSource(path)) << path;
+  }
+  for (const std::string& path : {folder / "file", folder / "empty", folder / "none", folder.path()}) {
+    EXPECT_FALSE(IsStreamTarget(path)) << path;
+    EXPECT_FALSE(IsStreamSource(path)) << path;
+  }
+  EXPECT_TRUE(IsStreamSource("/proc/self/status"));
+}
+
+// ---- OutputFile
+
+TEST(OutputFile, IsInvisibleUntilPublishedAndThenWhole) {
+  const TempFolder folder;
+  FileSystem files;
+  const SignalMask restore;
+  const auto output = files.CreateOutput(folder / "out", false, kNew.size());
+  output->WriteAt(0, AsSpan(kNew));
+  EXPECT_TRUE(folder.Names().empty());
+  output->Publish(kNew.size(), true);
+  EXPECT_EQ(folder.Names(), std::vector<std::string>{"out"});
+  EXPECT_EQ(ReadFile(folder / "out"), kNew);
+  Bytes got(kNew.size());
+  EXPECT_EQ(output->ReadAt(0, std::as_writable_bytes(std::span(got))), kNew.size());
+  EXPECT_EQ(got, kNew);
+}
+
+TEST(OutputFile, DroppedUnpublishedLeavesTheOldFileAndNothingElse) {
+  for (const bool tmpfile : {true, false}) {
+    for (const bool old : {true, false}) {
+      const TempFolder folder;
+      if (old) WriteFile(folder / "out", kOld);
+      const auto before = folder.Names();
+      FaultyFileSystem files;
+      if (!tmpfile) files.Fail(Call::kOpen, 2, EOPNOTSUPP);  // the first opens the directory
+      {
+        const auto output = files.CreateOutput(folder / "out", false, 100000);
+        output->WriteAt(0, AsSpan(kNew));
+        EXPECT_EQ(folder.Names().size(), before.size() + (tmpfile ? 0 : 1));
+      }
+      EXPECT_EQ(folder.Names(), before);
+      if (old) {
+        EXPECT_EQ(ReadFile(folder / "out"), kOld);
+      }
+    }
+  }
+}
+
+TEST(OutputFile, TakesModeFromTheOldFileOrTheUmask) {
+  const TempFolder folder;
+  FileSystem files;
+  for (const mode_t mask : {0, 022, 027, 077}) {
+    const Umask umask(mask);
+    std::filesystem::remove(folder / "out");
+    Replace(files, folder / "out", kNew);
+    EXPECT_EQ(ModeOf(folder / "out"), 0666u & ~mask);
+    for (const unsigned mode : {0600u, 0640u, 0664u, 0755u, 0222u}) {
+      ASSERT_EQ(chmod((folder / "out").c_str(), mode), 0);
+      Replace(files, folder / "out", kOld);
+      EXPECT_EQ(ModeOf(folder / "out"), mode);
+    }
+  }
+}
+
+TEST(OutputFile, IsPrivateWhileItHasAHiddenName) {
+  const Umask open_to_all(0);
+  const TempFolder folder;
+  FaultyFileSystem files;
+  files.Fail(Call::kOpen, 2, EOPNOTSUPP);
+  const auto output = files.CreateOutput(folder / "out", false, 0);
+  ASSERT_EQ(folder.Names().size(), 1u);
+  EXPECT_EQ(folder.Names()[0].substr(0, 9), ".gpusort-");
+  EXPECT_EQ(ModeOf(folder / folder.Names()[0]), 0600u);
+}
+
+TEST(OutputFile, KeepsOwnerAndGroupWhereItMay) {
+  if (geteuid() != 0) GTEST_SKIP() << "NOT TESTED: only root can give files away";
+  const TempFolder folder;
+  FileSystem files;
+  WriteFile(folder / "out", kOld);
+  ASSERT_EQ(chown((folder / "out").c_str(), 1234, 2345), 0);
+  ASSERT_EQ(chmod((folder / "out").c_str(), 0640), 0);
+  Replace(files, folder / "out", kNew);
+  const auto facts = files.Identify(folder / "out");
+  EXPECT_EQ(facts->uid, 1234u);
+  EXPECT_EQ(facts->gid, 2345u);
+  EXPECT_EQ(facts->mode, 0640u);
+
+  // Another user may replace it but not keep its group: that user's group gets no more than others had.
+  ASSERT_EQ(chmod(folder.path().c_str(), 0777), 0);
+  ASSERT_EQ(chmod((folder / "out").c_str(), 0662), 0);
+  EXPECT_EQ(InChild([&] {
+              BecomeNobody();
+              Replace(files, folder / "out", kOld);
+            }),
+            0);
+  EXPECT_EQ(files.Identify(folder / "out")->uid, 65534u);
+  EXPECT_EQ(ModeOf(folder / "out"), 0622u);
+}
+
+TEST(OutputFile, ReplacesTheTargetOfALinkAndKeepsTheLink) {
+  const TempFolder folder;
+  FileSystem files;
+  ASSERT_EQ(mkdir((folder / "far").c_str(), 0755), 0);
+  ASSERT_EQ(symlink("far/target", (folder / "relative").c_str()), 0);
+  ASSERT_EQ(symlink("relative", (folder / "chain").c_str()), 0);
+  ASSERT_EQ(symlink((folder / "far/target").c_str(), (folder / "absolute").c_str()), 0);
+  // The first one is dangling.
+  Bytes content = kOld;
+  for (const char* name : {"relative", "chain", "absolute"}) {
+    content.push_back(1);
+    Replace(files, folder / name, content);
+    EXPECT_EQ(ReadFile(folder / "far/target"), content) << name;
+    EXPECT_TRUE(std::filesystem::is_symlink(folder / name));
+  }
+  EXPECT_EQ(folder.Names(), (std::vector<std::string>{"absolute", "chain", "far", "relative"}));
+}
+
+TEST(OutputFile, LeavesOtherHardLinksAndOpenReadersTheOldContent) {
+  const TempFolder folder;
+  FileSystem files;
+  WriteFile(folder / "out", kOld);
+  ASSERT_EQ(link((folder / "out").c_str(), (folder / "other").c_str()), 0);
+  const auto input = files.OpenInput(folder / "out", false);
+  Replace(files, folder / "out", kNew);
+  EXPECT_EQ(ReadFile(folder / "out"), kNew);
+  EXPECT_EQ(ReadFile(folder / "other"), kOld);
+  Bytes got(kOld.size());
+  EXPECT_EQ(input->ReadAt(0, std::as_writable_bytes(std::span(got))), kOld.size());
+  EXPECT_EQ(got, kOld);
+}
+
+TEST(OutputFile, RefusesWhatItCannotReplace) {
+  const TempFolder folder;
+  FileSystem files;
+  const auto create = [&](const std::string& path) { return [&files, path] { files.CreateOutput(path, false, 0); }; };
+  ASSERT_EQ(mkfifo((folder / "fifo").c_str(), 0600), 0);
+  ASSERT_EQ(symlink("loop", (folder / "loop").c_str()), 0);
+  ASSERT_EQ(symlink("none/target", (folder / "lost").c_str()), 0);
+  WriteFile(folder / "file", kOld);
+  ExpectError(ErrorCode::kUsage, {"directory"}, create(folder.path()));
+  ExpectError(ErrorCode::kUsage, {"directory"}, create(folder / "new/"));
+  ExpectError(ErrorCode::kUsage, {}, create(""));
+  ExpectError(ErrorCode::kUsage, {"not a regular file"}, create(folder / "fifo"));
+  ExpectError(ErrorCode::kUsage, {}, create(folder / "loop"));
+  ExpectError(ErrorCode::kUsage, {folder / "none"}, create(folder / "none/out"));
+  ExpectError(ErrorCode::kUsage, {folder / "none"}, create(folder / "lost"));
+  ExpectError(ErrorCode::kUsage, {}, create(folder / "file/out"));
+  ExpectError(ErrorCode::kUsage, {"ENAMETOOLONG"}, create(folder / std::string(300, 'x')));
+
+  const auto as_nobody = [&](const std::string& path) {
+    return InChild([&] {
+      BecomeNobody();
+      files.CreateOutput(path, false, 0);
+    });
+  };
+  constexpr int kUsage = static_cast<int>(ErrorCode::kUsage);
+  ASSERT_EQ(chmod(folder.path().c_str(), 0555), 0);
+  EXPECT_EQ(as_nobody(folder / "new"), kUsage) << "read-only directory";
+  ASSERT_EQ(chmod(folder.path().c_str(), 0777), 0);
+  EXPECT_EQ(as_nobody(folder / "new"), 0);
+  ASSERT_EQ(chmod((folder / "file").c_str(), 0444), 0);
+  EXPECT_EQ(as_nobody(folder / "file"), kUsage) << "read-only file";
+  ASSERT_EQ(chmod((folder / "file").c_str(), 0666), 0);
+  EXPECT_EQ(as_nobody(folder / "file"), 0);
+  if (geteuid() == 0) {
+    ASSERT_EQ(chmod(folder.path().c_str(), 01777), 0);
+    EXPECT_EQ(as_nobody(folder / "file"), kUsage) << "another user's file in a sticky directory";
+  }
+  EXPECT_EQ(ReadFile(folder / "file"), kOld);
+}
+
+TEST(OutputFile, WritesDirectlyInWholePagesAndIsCutToItsLength) {
+  for (const std::uint64_t size : {0, 1, 511, 4095, 4096, 4097, 70000}) {
+    const TempFolder folder;
+    FileSystem files;
+    const SignalMask restore;
+    const Bytes content = RandomBytes(size, size);
+    const auto output = files.CreateOutput(folder / "out", true, 200000);
+    PageBuffer padded((size + kPage - 1) / kPage * kPage);
+    if (size > 0) std::memcpy(padded.span().data(), content.data(), size);
+    output->WriteAt(0, padded.span());
+    output->DropCache();
+    output->Publish(size, false);
+    EXPECT_EQ(ReadFile(folder / "out"), content);
+  }
+}
+
+TEST(OutputFile, PublishesPlainFileNamesInTheCurrentDirectory) {
+  const TempFolder folder;
+  EXPECT_EQ(InChild([&] {
+              if (chdir(folder.path().c_str()) != 0) _exit(103);
+              FileSystem files;
+              Replace(files, "out", kNew);
+            }),
+            0);
+  EXPECT_EQ(ReadFile(folder / "out"), kNew);
+}
+
+TEST(OutputFile, BlocksSignalsFromTheRenameOn) {
+  const TempFolder folder;
+  FaultyFileSystem files;
+  const SignalMask restore;
+  const auto output = files.CreateOutput(folder / "out", false, 0);
+  files.Fail(Call::kRename, 1, EIO);
+  ASSERT_FALSE(SignalMask::Blocked(SIGTERM));
+  ExpectError(ErrorCode::kIo, {"EIO", folder / "out"}, [&] { output->Publish(0, true); });
+  EXPECT_FALSE(SignalMask::Blocked(SIGTERM));
+  const auto second = files.CreateOutput(folder / "out", false, 0);
+  second->Publish(0, true);
+  EXPECT_TRUE(SignalMask::Blocked(SIGTERM));
+  EXPECT_TRUE(SignalMask::Blocked(SIGINT));
+}
+
+TEST(OutputFile, TriesAnotherHiddenNameIfOneIsTaken) {
+  for (const bool tmpfile : {true, false}) {
+    const TempFolder folder;
+    FaultyFileSystem files;
+    if (tmpfile) {
+      files.Fail(Call::kLink, 1, EEXIST);
+    } else {
+      files.Fail(Call::kOpen, 2, EOPNOTSUPP);
+      files.Fail(Call::kOpen, 3, EEXIST);
+    }
+    Replace(files, folder / "out", kNew);
+    EXPECT_EQ(ReadFile(folder / "out"), kNew);
+    EXPECT_EQ(folder.Names().size(), 1u);
+  }
+}
+
+TEST(OutputFile, SaysThatTheNewOutputIsInPlaceIfOnlyTheDirectorySyncFails) {
+  const TempFolder folder;
+  WriteFile(folder / "out", kOld);
+  FaultyFileSystem files;
+  files.Fail(Call::kSync, 2, EIO);
+  ExpectError(ErrorCode::kIo, {"the new output is in place", folder.path()},
+              [&] { Replace(files, folder / "out", kNew); });
+  EXPECT_EQ(ReadFile(folder / "out"), kNew);
+  EXPECT_EQ(folder.Names().size(), 1u);
+}
+
+// Every call of a whole job fails in turn, once and for ever: the old or the new output is there whole, nothing else.
+TEST(OutputFile, IsOldOrNewWhicheverCallFails) {
+  constexpr Call kCalls[] = {Call::kOpen,     Call::kWrite, Call::kSync,   Call::kTruncate,
+                             Call::kAllocate, Call::kLink,  Call::kRename, Call::kUnlink};
+  for (const bool tmpfile : {true, false}) {
+    for (const Call call : kCalls) {
+      for (const int error : {EIO, ENOSPC, EINTR}) {
+        for (const bool for_ever : {false, true}) {
+          if (error == EINTR && for_ever) continue;
+          for (std::uint64_t n = 1;; ++n) {
+            const TempFolder folder;
+            WriteFile(folder / "out", kOld);
+            FaultyFileSystem files;
+            files.Add({call, n, for_ever, Effect::kError, static_cast<std::uint64_t>(error)});
+            if (!tmpfile) files.Fail(Call::kOpen, 2, EOPNOTSUPP);
+            const Outcome outcome = Try([&] { Replace(files, folder / "out", kNew); });
+            const std::string about = "call " + std::to_string(static_cast<int>(call)) + " n " + std::to_string(n) +
+                                      " errno " + std::to_string(error) + ": " + outcome.message;
+            const bool in_place = outcome.code == 0 || outcome.message.find("in place") != std::string::npos;
+            ASSERT_EQ(ReadFile(folder / "out"), in_place ? kNew : kOld) << about;
+            ASSERT_EQ(folder.Names().size(), 1u) << about;
+            if (outcome.code != 0 && !in_place) {
+              ASSERT_EQ(outcome.code, error == ENOSPC ? 5 : 4) << about;
+            }
+            if (files.Count(call) < n) break;
+          }
+        }
+      }
+    }
+  }
+}
+
+}  // namespace
+}  // namespace gpusort

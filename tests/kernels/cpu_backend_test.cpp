@@ -1,0 +1,495 @@
+// The CPU backend against a stable sort of whole records, and the rules of its slots.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <cstring>
+#include <functional>
+#include <future>
+#include <memory>
+#include <random>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "backend.hpp"
+#include "gpusort/error.hpp"
+#include "records.hpp"
+
+namespace gpusort {
+namespace {
+
+using testing::Bytes;
+using testing::Keys;
+using testing::MakeRecords;
+using testing::StableSorted;
+
+constexpr std::uint64_t kPlenty = std::uint64_t{1} << 34;
+
+class MemoryBlock : public InputBlock {
+ public:
+  explicit MemoryBlock(std::span<const std::byte> bytes) : bytes_(bytes) {}
+  std::span<const std::byte> bytes() const override { return bytes_; }
+
+ private:
+  std::span<const std::byte> bytes_;
+};
+
+class MemorySource : public BatchSource {
+ public:
+  MemorySource(const Bytes& bytes, std::size_t block_bytes)
+      : rest_(std::as_bytes(std::span(bytes))), block_bytes_(block_bytes) {}
+  std::unique_ptr<InputBlock> Next() override {
+    if (rest_.empty()) return nullptr;
+    const std::size_t size = std::min(block_bytes_, rest_.size());
+    auto block = std::make_unique<MemoryBlock>(rest_.first(size));
+    rest_ = rest_.subspan(size);
+    return block;
+  }
+
+ private:
+  std::span<const std::byte> rest_;
+  std::size_t block_bytes_;
+};
+
+RecordLayout Layout(std::uint64_t stride, std::vector<KeyField> fields) {
+  return MakeFixedLayout(stride, KeySpec{std::move(fields)});
+}
+
+Bytes Contents(const SortedRecords& records) {
+  Bytes bytes(records.bytes());
+  records.Read(0, std::as_writable_bytes(std::span(bytes)));
+  return bytes;
+}
+
+/// A backend with an arena for batches of up to `slot_bytes`.
+struct Fixture {
+  Fixture(const RecordLayout& record_layout, std::uint64_t slot_bytes, std::uint32_t slots = 2, unsigned threads = 3,
+          std::uint32_t lanes = 1)
+      : layout(record_layout), memory(kPlenty), backend(OpenCpuBackend(threads)) {
+    backend->MakeArena({layout, slot_bytes, slots, lanes}, memory);
+  }
+  std::unique_ptr<SortedRecords> Sort(Lane& lane, const Bytes& bytes, std::uint64_t records_a_block) const {
+    MemorySource source(bytes, records_a_block * layout.stride);
+    return lane.Sort(source);
+  }
+
+  RecordLayout layout;
+  HostMemory memory;
+  std::unique_ptr<Backend> backend;
+};
+
+void CheckSort(const RecordLayout& layout, const Bytes& input, std::uint64_t records_a_block, unsigned threads) {
+  const Fixture fixture(layout, input.size(), 2, threads);
+  const auto lane = fixture.backend->OpenLane();
+  const Bytes expected = StableSorted(input, layout);
+  const auto sorted = fixture.Sort(*lane, input, records_a_block);
+  ASSERT_EQ(sorted->bytes(), input.size());
+  ASSERT_EQ(sorted->records(), input.size() / layout.stride);
+  ASSERT_FALSE(sorted->on_device());
+  ASSERT_TRUE(Contents(*sorted) == expected);
+  bool in_order = true;
+  for (std::size_t at = layout.stride; at < input.size(); at += layout.stride) {
+    in_order = in_order && CompareKeys(&input[at - layout.stride], &input[at], layout) <= 0;
+  }
+  ASSERT_EQ(sorted->was_sorted(), in_order);
+  ASSERT_EQ(fixture.backend->free_slots(), 1u);
+}
+
+/// Cuts `input` into `runs` unequal runs, some empty, sorts each, and cuts those into pieces.
+void CheckMerge(const RecordLayout& layout, const Bytes& input, std::uint32_t runs, unsigned threads,
+                std::uint64_t seed, std::size_t misalign = 0) {
+  const Fixture fixture(layout, std::max<std::size_t>(input.size(), layout.stride), 0, threads);
+  const auto lane = fixture.backend->OpenLane();
+  std::mt19937_64 random(seed);
+  const std::uint64_t records = input.size() / layout.stride;
+  std::vector<Bytes> storage;
+  std::vector<Piece> pieces;
+  std::uint64_t at = 0;
+  for (std::uint32_t run = 0; run < runs; ++run) {
+    const std::uint64_t left = records - at;
+    std::uint64_t count = run + 1 == runs ? left : std::min(left, random() % (2 * records / runs + 2));
+    if (random() % 5 == 0 && run + 1 != runs) count = 0;
+    const auto begin = input.begin() + static_cast<std::ptrdiff_t>(at * layout.stride);
+    Bytes sorted = StableSorted(Bytes(begin, begin + static_cast<std::ptrdiff_t>(count * layout.stride)), layout);
+    sorted.insert(sorted.begin(), misalign, 0);
+    storage.push_back(std::move(sorted));
+    // Now and then a run comes in two pieces.
+    const std::uint64_t first = random() % 2 == 0 ? count : random() % (count + 1);
+    const auto* data = reinterpret_cast<const std::byte*>(storage.back().data()) + misalign;
+    pieces.push_back({data, first * layout.stride, run, false});
+    pieces.push_back({data + first * layout.stride, (count - first) * layout.stride, run, false});
+    at += count;
+  }
+  Bytes out(input.size() + misalign + 8, 0xA5);
+  lane->Merge(pieces, reinterpret_cast<std::byte*>(out.data()) + misalign);
+  const Bytes expected = StableSorted(input, layout);
+  ASSERT_TRUE(std::equal(expected.begin(), expected.end(), out.begin() + static_cast<std::ptrdiff_t>(misalign)));
+  for (std::size_t i = 0; i < 8; ++i) ASSERT_EQ(out[misalign + input.size() + i], 0xA5);
+}
+
+struct Case {
+  std::string name;
+  RecordLayout layout;
+};
+
+std::vector<Case> AllLayouts() {
+  std::vector<Case> cases;
+  for (const bool descending : {false, true}) {
+    const std::string direction = descending ? " descending" : " ascending";
+    for (const bool big_endian : {false, true}) {
+      for (const std::uint32_t length : {1u, 2u, 4u, 8u}) {
+        const std::string suffix = std::to_string(8 * length) + (big_endian ? "be" : "le") + direction;
+        cases.push_back({"u" + suffix, Layout(length, {{0, length, KeyType::kUnsigned, big_endian, descending}})});
+        cases.push_back({"i" + suffix, Layout(length, {{0, length, KeyType::kSigned, big_endian, descending}})});
+        cases.push_back({"i" + suffix + " with a payload",
+                         Layout(length + 5, {{3, length, KeyType::kSigned, big_endian, descending}})});
+        if (length < 4) continue;
+        cases.push_back({"f" + suffix, Layout(length, {{0, length, KeyType::kFloat, big_endian, descending}})});
+        cases.push_back({"f" + suffix + " with a payload",
+                         Layout(length + 8, {{8, length, KeyType::kFloat, big_endian, descending}})});
+      }
+    }
+    for (const std::uint32_t length : {1u, 3u, 4u, 8u, 10u, 12u, 13u, 31u}) {
+      cases.push_back({"bytes" + std::to_string(length) + direction,
+                       Layout(length, {{0, length, KeyType::kBytes, false, descending}})});
+      cases.push_back({"bytes" + std::to_string(length) + direction + " with a payload",
+                       Layout(length + 7, {{2, length, KeyType::kBytes, false, descending}})});
+    }
+  }
+  cases.push_back({"composite", Layout(32, {{8, 8, KeyType::kSigned, false, true}, {0, 4, KeyType::kUnsigned, true}})});
+  cases.push_back(
+      {"composite of bytes and float",
+       Layout(300, {{200, 9, KeyType::kBytes}, {40, 8, KeyType::kFloat, true, true}, {0, 3, KeyType::kBytes}})});
+  cases.push_back(
+      {"overlapping fields", Layout(24, {{4, 12, KeyType::kBytes, false, true}, {8, 8, KeyType::kUnsigned}})});
+  cases.push_back({"key of 200", Layout(300, {{50, 200, KeyType::kBytes}})});
+  return cases;
+}
+
+TEST(CpuLane, SortsEveryLayoutLikeAStableSort) {
+  std::uint64_t seed = 1;
+  for (const Case& test : AllLayouts()) {
+    SCOPED_TRACE(test.name);
+    for (const Keys keys : testing::kAllKeys) {
+      for (const std::uint64_t count : {1u, 2u, 3u, 700u}) {
+        const Bytes input = MakeRecords(test.layout, count, keys, ++seed);
+        CheckSort(test.layout, input, 1 + seed % 50, 1 + static_cast<unsigned>(seed % 3));
+        if (HasFatalFailure()) return;
+      }
+    }
+  }
+}
+
+TEST(CpuLane, MergesEveryLayoutLikeAStableSort) {
+  std::uint64_t seed = 1000;
+  for (const Case& test : AllLayouts()) {
+    SCOPED_TRACE(test.name);
+    for (const Keys keys : testing::kAllKeys) {
+      for (const std::uint32_t runs : {1u, 2u, 7u, 100u}) {
+        const Bytes input = MakeRecords(test.layout, 900, keys, ++seed);
+        CheckMerge(test.layout, input, runs, 2, seed, seed % 3);
+        if (HasFatalFailure()) return;
+      }
+    }
+  }
+}
+
+/// Enough bytes for the parallel paths: several parts, and several tiles where records are not tiny.
+std::uint64_t LargeCount(const RecordLayout& layout) {
+  return layout.stride == 1 ? 300000 : std::max<std::uint64_t>(50, 1000000 / layout.stride);
+}
+
+std::vector<Case> LargeLayouts() {
+  return {
+      {"u64", Layout(8, {{0, 8, KeyType::kUnsigned}})},
+      {"i32be desc", Layout(4, {{0, 4, KeyType::kSigned, true, true}})},
+      {"f64", Layout(8, {{0, 8, KeyType::kFloat}})},
+      {"gensort", Layout(100, {{0, 10, KeyType::kBytes}})},
+      {"key of 90", Layout(100, {{10, 90, KeyType::kBytes}})},
+      {"composite", Layout(32, {{8, 8, KeyType::kSigned, false, true}, {0, 4, KeyType::kUnsigned, true}})},
+      {"bytes of 1", Layout(1, {})},
+      {"large records", Layout(70001, {{70000 - 15, 16, KeyType::kBytes}})},
+  };
+}
+
+TEST(CpuLane, SortsOnSeveralThreadsLikeAStableSort) {
+  std::uint64_t seed = 2000;
+  for (const Case& test : LargeLayouts()) {
+    SCOPED_TRACE(test.name);
+    for (const Keys keys : testing::kAllKeys) {
+      const std::uint64_t count = LargeCount(test.layout);
+      const Bytes input = MakeRecords(test.layout, count, keys, ++seed);
+      CheckSort(test.layout, input, 1 + count / 7, 3);
+      if (HasFatalFailure()) return;
+    }
+  }
+}
+
+TEST(CpuLane, MergesOnSeveralThreadsLikeAStableSort) {
+  std::uint64_t seed = 3000;
+  for (const Case& test : LargeLayouts()) {
+    SCOPED_TRACE(test.name);
+    for (const Keys keys : testing::kAllKeys) {
+      const std::uint64_t count = LargeCount(test.layout);
+      for (const std::uint32_t runs : {3u, 200u}) {
+        const Bytes input = MakeRecords(test.layout, count, keys, ++seed);
+        CheckMerge(test.layout, input, runs, 3, seed, seed % 2);
+        if (HasFatalFailure()) return;
+      }
+    }
+  }
+}
+
+TEST(CpuLane, SortsMoreEntriesThanOnePartHolds) {
+  const RecordLayout layout = Layout(13, {{1, 6, KeyType::kBytes}});
+  for (const Keys keys : {Keys::kRandom, Keys::kTwoValues, Keys::kCommonPrefix}) {
+    CheckSort(layout, MakeRecords(layout, 700000, keys, 1), 100000, 2);
+  }
+}
+
+TEST(CpuLane, KeepsEveryBitOfNaNsAndZeros) {
+  for (const bool descending : {false, true}) {
+    const RecordLayout layout = Layout(8, {{0, 8, KeyType::kFloat, false, descending}});
+    const std::uint64_t patterns[] = {0,
+                                      0x8000000000000000u,
+                                      0x7FF0000000000000u,
+                                      0xFFF0000000000000u,
+                                      0x7FF8000000000000u,
+                                      0x7FF8DEADBEEF0001u,
+                                      0x7FF0000000000001u,
+                                      0xFFF8000000000000u,
+                                      0xFFFFFFFFFFFFFFFFu,
+                                      0x3FF0000000000000u,
+                                      0xBFF0000000000000u};
+    std::mt19937_64 random(1);
+    Bytes input(8 * 60000);
+    for (std::size_t at = 0; at < input.size(); at += 8) {
+      std::memcpy(&input[at], &patterns[random() % std::size(patterns)], 8);
+    }
+    CheckSort(layout, input, 1000, 2);
+    CheckMerge(layout, input, 9, 2, 1);
+  }
+}
+
+TEST(CpuLane, OrdersKeysThatDifferLateAndInSteps) {
+  // Record i shares 5 * i key bytes with all later ones, so each group of equal prefixes is only a little smaller than
+  // the one before; and the same records many times over, so that there are ties to the end.
+  const RecordLayout layout = Layout(1008, {{0, 1000, KeyType::kBytes}});
+  std::mt19937_64 random(1);
+  std::vector<std::size_t> order;
+  for (std::size_t i = 0; i < 600; ++i) order.push_back(i % 200);
+  std::shuffle(order.begin(), order.end(), random);
+  Bytes input(layout.stride * order.size(), 9);
+  for (std::size_t r = 0; r < order.size(); ++r) {
+    Byte* record = &input[r * layout.stride];
+    if (order[r] < 199) std::fill_n(record + 5 * order[r], 1000 - 5 * order[r], static_cast<Byte>(order[r] % 2 * 99));
+    std::memcpy(record + 1000, &r, 8);
+  }
+  CheckSort(layout, input, 10, 1);
+  CheckSort(layout, input, 10, 3);
+  CheckMerge(layout, input, 5, 2, 1);
+}
+
+TEST(CpuLane, SortsRecordsOfOneMegabyte) {
+  const RecordLayout layout = Layout(1 << 20, {{(1 << 20) - 4, 4, KeyType::kUnsigned}});
+  const Bytes input = MakeRecords(Layout(1 << 20, {{(1 << 20) - 4, 4, KeyType::kUnsigned}}), 9, Keys::kRandom, 5);
+  CheckSort(layout, input, 1, 2);
+  CheckMerge(layout, input, 3, 2, 1);
+}
+
+TEST(CpuLane, ReturnsTheSameBytesForAnyNumberOfThreadsAndAnyBlocks) {
+  const RecordLayout layout = Layout(16, {{0, 2, KeyType::kUnsigned}});
+  const Bytes input = MakeRecords(layout, 40000, Keys::kRandom, 6);
+  const Bytes expected = StableSorted(input, layout);
+  for (const unsigned threads : {1u, 2u, 5u}) {
+    for (const std::uint64_t block : {1u, 1000u, 40000u}) {
+      const Fixture fixture(layout, input.size() + 16, 2, threads);
+      const auto lane = fixture.backend->OpenLane();
+      EXPECT_TRUE(Contents(*fixture.Sort(*lane, input, block)) == expected);
+    }
+  }
+}
+
+ErrorCode CodeOf(const std::function<void()>& call) {
+  try {
+    call();
+  } catch (const Error& error) {
+    return error.code();
+  }
+  return ErrorCode{};
+}
+
+TEST(CpuLane, RefusesBatchesAndPiecesThatBreakTheContract) {
+  const RecordLayout layout = Layout(10, {{0, 4, KeyType::kBytes}});
+  const Fixture fixture(layout, 100);
+  const auto lane = fixture.backend->OpenLane();
+  const auto sort = [&](std::size_t bytes) { return CodeOf([&] { fixture.Sort(*lane, Bytes(bytes, 1), 3); }); };
+  EXPECT_EQ(sort(0), ErrorCode::kInternal);
+  EXPECT_EQ(sort(15), ErrorCode::kInternal);
+  EXPECT_EQ(sort(110), ErrorCode::kInternal);
+  EXPECT_EQ(sort(100), ErrorCode{});
+  const Bytes data(110, 1);
+  Bytes out(110);
+  const auto merge = [&](Piece piece) {
+    piece.data = reinterpret_cast<const std::byte*>(data.data());
+    return CodeOf([&] { lane->Merge({&piece, 1}, reinterpret_cast<std::byte*>(out.data())); });
+  };
+  EXPECT_EQ(merge({nullptr, 110, 0, false}), ErrorCode::kInternal);
+  EXPECT_EQ(merge({nullptr, 15, 0, false}), ErrorCode::kInternal);
+  EXPECT_EQ(merge({nullptr, 10, 0, true}), ErrorCode::kInternal);
+  EXPECT_EQ(merge({nullptr, 100, 0, false}), ErrorCode{});
+  // A refused batch gives its slots back.
+  EXPECT_EQ(fixture.backend->free_slots(), 2u);
+}
+
+TEST(CpuLane, PassesOnWhatTheSourceThrowsAndFreesItsSlots) {
+  struct Throwing : BatchSource {
+    std::unique_ptr<InputBlock> Next() override { throw Error(ErrorCode::kIo, "no more"); }
+  };
+  const Fixture fixture(Layout(8, {}), 64);
+  const auto lane = fixture.backend->OpenLane();
+  Throwing source;
+  EXPECT_EQ(CodeOf([&] { lane->Sort(source); }), ErrorCode::kIo);
+  EXPECT_EQ(fixture.backend->free_slots(), 2u);
+}
+
+TEST(CpuBackend, CountsASlotForEachResultUntilItIsDropped) {
+  const RecordLayout layout = Layout(8, {});
+  const Fixture fixture(layout, 800, 4);
+  const auto lane = fixture.backend->OpenLane();
+  EXPECT_EQ(fixture.backend->free_slots(), 4u);
+  auto first = fixture.Sort(*lane, MakeRecords(layout, 100, Keys::kRandom, 1), 10);
+  EXPECT_EQ(fixture.backend->free_slots(), 3u);
+  const Bytes bytes = MakeRecords(layout, 50, Keys::kRandom, 2);
+  auto second = fixture.Sort(*lane, bytes, 10);
+  EXPECT_EQ(fixture.backend->free_slots(), 2u);
+  first.reset();
+  EXPECT_EQ(fixture.backend->free_slots(), 3u);
+  EXPECT_TRUE(Contents(*second) == StableSorted(bytes, layout));
+}
+
+TEST(CpuBackend, ALaneWaitsForASlotUntilOneIsFree) {
+  const RecordLayout layout = Layout(8, {});
+  const Fixture fixture(layout, 800, 3);
+  const auto lane = fixture.backend->OpenLane();
+  auto first = fixture.Sort(*lane, MakeRecords(layout, 100, Keys::kRandom, 1), 10);
+  auto second = fixture.Sort(*lane, MakeRecords(layout, 100, Keys::kRandom, 2), 10);
+  ASSERT_EQ(fixture.backend->free_slots(), 1u);
+  const Bytes bytes = MakeRecords(layout, 100, Keys::kRandom, 3);
+  auto third = std::async(std::launch::async, [&] { return fixture.Sort(*lane, bytes, 10); });
+  EXPECT_EQ(third.wait_for(std::chrono::milliseconds(50)), std::future_status::timeout);
+  first.reset();
+  EXPECT_TRUE(Contents(*third.get()) == StableSorted(bytes, layout));
+}
+
+TEST(CpuBackend, CancelWakesALaneThatWaits) {
+  const RecordLayout layout = Layout(8, {});
+  const Fixture fixture(layout, 800, 2);
+  const auto lane = fixture.backend->OpenLane();
+  const auto held = fixture.Sort(*lane, MakeRecords(layout, 100, Keys::kRandom, 1), 10);
+  const Bytes bytes = MakeRecords(layout, 100, Keys::kRandom, 3);
+  auto waiting = std::async(std::launch::async, [&] { return CodeOf([&] { fixture.Sort(*lane, bytes, 10); }); });
+  EXPECT_EQ(waiting.wait_for(std::chrono::milliseconds(50)), std::future_status::timeout);
+  fixture.backend->Cancel();
+  EXPECT_EQ(waiting.get(), ErrorCode::kCancelled);
+}
+
+TEST(CpuBackend, LanesOfSeveralThreadsShareTheSlots) {
+  const RecordLayout layout = Layout(20, {{0, 3, KeyType::kBytes}});
+  const std::uint64_t records = 20000;
+  const Fixture fixture(layout, records * layout.stride, 6, 2, 3);
+  std::atomic<int> wrong{0};
+  {
+    std::vector<std::jthread> threads;
+    for (std::uint64_t t = 0; t < 3; ++t) {
+      threads.emplace_back([&, t] {
+        const auto lane = fixture.backend->OpenLane();
+        for (std::uint64_t batch = 0; batch < 6; ++batch) {
+          const Bytes bytes = MakeRecords(layout, records, Keys::kRandom, 10 * t + batch);
+          const auto sorted = fixture.Sort(*lane, bytes, 500);
+          if (Contents(*sorted) != StableSorted(bytes, layout)) ++wrong;
+        }
+      });
+    }
+  }
+  EXPECT_EQ(wrong, 0);
+  EXPECT_EQ(fixture.backend->free_slots(), 6u);
+}
+
+TEST(CpuBackend, TakesSlotsAndLaneBytesFromTheHostMemoryAndGivesThemBack) {
+  const RecordLayout layout = Layout(100, {{0, 10, KeyType::kBytes}});
+  const auto backend = OpenCpuBackend(2);
+  const std::uint64_t slot_bytes = 100000;
+  const std::uint64_t need = 4 * slot_bytes + 2 * backend->LaneBytes(layout, slot_bytes);
+  HostMemory small(need - 1), enough(need);
+  EXPECT_EQ(CodeOf([&] { backend->MakeArena({layout, slot_bytes, 4, 2}, small); }), ErrorCode::kOutOfMemory);
+  EXPECT_EQ(small.used(), 0u);
+  backend->MakeArena({layout, slot_bytes, 4, 2}, enough);
+  EXPECT_EQ(enough.used(), need);
+  {
+    const auto one = backend->OpenLane();
+    const auto two = backend->OpenLane();
+    EXPECT_EQ(CodeOf([&] { backend->OpenLane(); }), ErrorCode::kInternal);
+    EXPECT_EQ(CodeOf([&] { backend->MakeArena({layout, slot_bytes, 4, 2}, enough); }), ErrorCode::kInternal);
+  }
+  backend->MakeArena({layout, slot_bytes / 2, 4, 2}, enough);
+  EXPECT_LT(enough.used(), need);
+  // The entries: sixteen bytes for each record.
+  EXPECT_GE(backend->LaneBytes(layout, slot_bytes), slot_bytes / 100 * 16);
+}
+
+TEST(CpuBackend, StatesItsLimits) {
+  EXPECT_EQ(OpenCpuBackend(2)->limits().name, "CPU, 2 threads");
+  EXPECT_EQ(OpenCpuBackend(1)->limits().name, "CPU, 1 thread");
+  EXPECT_EQ(OpenCpuBackend(5)->limits().threads, 5u);
+  EXPECT_GE(OpenCpuBackend(0)->limits().threads, 1u);
+  EXPECT_FALSE(OpenCpuBackend(2)->limits().gpu);
+  EXPECT_EQ(OpenCpuBackend(2)->device_peak(), 0u);
+}
+
+TEST(CpuBackend, CountsTheRecordsBeforeACut) {
+  std::uint64_t seed = 0;
+  for (const Case& test : AllLayouts()) {
+    const Fixture fixture(test.layout, 100 * test.layout.stride);
+    const Bytes cut = MakeRecords(test.layout, 1, Keys::kTwoValues, ++seed);
+    std::vector<Bytes> storage;
+    std::vector<SearchRange> ranges;
+    std::vector<std::uint64_t> expected;
+    for (const std::uint64_t records : {0u, 1u, 2u, 100u}) {
+      for (const Keys keys : {Keys::kRandom, Keys::kTwoValues}) {
+        storage.push_back(StableSorted(MakeRecords(test.layout, records, keys, ++seed), test.layout));
+        for (const bool inclusive : {false, true}) {
+          ranges.push_back({reinterpret_cast<const std::byte*>(storage.back().data()), records, inclusive});
+          std::uint64_t count = 0;
+          for (std::uint64_t r = 0; r < records; ++r) {
+            const int order = CompareKeys(&storage.back()[r * test.layout.stride], cut.data(), test.layout);
+            count += order < 0 || (inclusive && order == 0);
+          }
+          expected.push_back(count);
+        }
+      }
+    }
+    EXPECT_EQ(fixture.backend->CountBefore(ranges, reinterpret_cast<const std::byte*>(cut.data())), expected)
+        << test.name;
+  }
+}
+
+TEST(SortedRecords, ReadsAnyPartAndRefusesToReadPastTheEnd) {
+  const RecordLayout layout = Layout(8, {});
+  const Fixture fixture(layout, 800);
+  const auto lane = fixture.backend->OpenLane();
+  const Bytes bytes = MakeRecords(layout, 100, Keys::kRandom, 1);
+  const Bytes expected = StableSorted(bytes, layout);
+  const auto sorted = fixture.Sort(*lane, bytes, 10);
+  Bytes part(33);
+  sorted->Read(17, std::as_writable_bytes(std::span(part)));
+  EXPECT_TRUE(std::equal(part.begin(), part.end(), expected.begin() + 17));
+  EXPECT_EQ(CodeOf([&] { sorted->Read(800 - 32, std::as_writable_bytes(std::span(part))); }), ErrorCode::kInternal);
+  EXPECT_EQ(CodeOf([&] { sorted->Read(~std::uint64_t{0}, std::as_writable_bytes(std::span(part))); }),
+            ErrorCode::kInternal);
+}
+
+}  // namespace
+}  // namespace gpusort

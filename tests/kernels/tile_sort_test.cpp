@@ -1,0 +1,140 @@
+#include "gpusort/tile_sort.hpp"
+
+#include <gtest/gtest.h>
+#include <rapidcheck.h>
+#include <rapidcheck/gtest.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <random>
+#include <string>
+#include <vector>
+
+#include "gpusort/tuning.hpp"
+
+namespace gpusort {
+namespace {
+
+struct Item {
+  std::uint64_t key;
+  std::uint32_t origin;
+  friend bool operator==(const Item&, const Item&) = default;
+};
+struct KeyLess {
+  bool operator()(const Item& a, const Item& b) const { return a.key < b.key; }
+};
+
+using MakeKey = std::function<std::uint64_t(std::uint64_t i, std::mt19937_64& random)>;
+struct Pattern {
+  std::string name;
+  MakeKey key;
+};
+const std::vector<Pattern>& Patterns() {
+  static const std::vector<Pattern> patterns{
+      {"all equal", [](std::uint64_t, std::mt19937_64&) { return 7; }},
+      {"sorted", [](std::uint64_t i, std::mt19937_64&) { return i / 2; }},
+      {"reversed", [](std::uint64_t i, std::mt19937_64&) { return 1000000 - i / 2; }},
+      {"two values", [](std::uint64_t, std::mt19937_64& random) { return random() % 2; }},
+      {"random", [](std::uint64_t, std::mt19937_64& random) { return random(); }},
+      {"largest", [](std::uint64_t i, std::mt19937_64&) { return ~std::uint64_t{0} - i % 3; }},
+  };
+  return patterns;
+}
+
+std::vector<Item> Make(const Pattern& pattern, std::uint64_t n, std::mt19937_64& random) {
+  std::vector<Item> items;
+  for (std::uint64_t i = 0; i < n; ++i) items.push_back({pattern.key(i, random), static_cast<std::uint32_t>(i)});
+  items.shrink_to_fit();
+  return items;
+}
+
+template <int kThreads, int kItems>
+void ExpectSorts(std::uint64_t n, const Pattern& pattern, std::mt19937_64& random) {
+  auto items = Make(pattern, n, random);
+  auto expected = items;
+  std::stable_sort(expected.begin(), expected.end(), KeyLess{});
+  std::vector<Item> shares(kThreads * kItems);
+  SortTile<kThreads, kItems>(items.data(), static_cast<std::uint32_t>(n), shares.data(), KeyLess{});
+  ASSERT_EQ(items, expected) << pattern.name << ", " << n << " items";
+}
+
+TEST(SortTile, IsStableForEveryLengthOfASmallTile) {
+  std::mt19937_64 random(1);
+  for (const Pattern& pattern : Patterns()) {
+    for (std::uint64_t n = 0; n <= 8 * 5; ++n) ExpectSorts<8, 5>(n, pattern, random);
+    for (std::uint64_t n = 0; n <= 64 * 3; ++n) ExpectSorts<64, 3>(n, pattern, random);
+    for (std::uint64_t n = 0; n <= 4; ++n) ExpectSorts<4, 1>(n, pattern, random);
+  }
+}
+
+TEST(SortTile, IsStableForTheShapesOfTheKernels) {
+  std::mt19937_64 random(2);
+  constexpr TileShape kLarge = TuningTable(TunedFor::kHopper, 8, true).sort;
+  constexpr TileShape kSmall = TuningTable(TunedFor::kBaseline, 16, false).sort;
+  for (const Pattern& pattern : Patterns()) {
+    for (const std::uint64_t n : {kLarge.tile(), kLarge.tile() - 1, kLarge.tile() / 2 + 1, 33u}) {
+      ExpectSorts<kLarge.threads, kLarge.items>(n, pattern, random);
+    }
+    ExpectSorts<kSmall.threads, kSmall.items>(kSmall.tile() - 3, pattern, random);
+  }
+}
+
+TEST(SortTile, LeavesASortedTileAlone) {
+  std::vector<int> tile(100);
+  for (int i = 0; i < 100; ++i) tile[i] = i / 3;
+  std::vector<int> shares(16 * 7);
+  int comparisons = 0;
+  SortTile<16, 7>(tile.data(), 100, shares.data(), [&comparisons](int a, int b) {
+    ++comparisons;
+    return a < b;
+  });
+  EXPECT_EQ(comparisons, 99);
+}
+
+TEST(SortTile, ComparesOnlyItemsOfTheTile) {
+  // Everything around the tile is a pointer that must not be followed.
+  const std::vector<int> numbers{5, 3, 9, 1, 1, 8, 2};
+  std::vector<const int*> memory(64, nullptr);
+  for (std::size_t i = 0; i < numbers.size(); ++i) memory[i] = &numbers[i];
+  std::vector<const int*> shares(64, nullptr);
+  SortTile<16, 3>(memory.data(), static_cast<std::uint32_t>(numbers.size()), shares.data(),
+                  [](const int* a, const int* b) { return *a < *b; });
+  std::vector<int> sorted;
+  for (std::size_t i = 0; i < numbers.size(); ++i) sorted.push_back(*memory[i]);
+  EXPECT_EQ(sorted, (std::vector<int>{1, 1, 2, 3, 5, 8, 9}));
+  EXPECT_EQ(memory[numbers.size()], nullptr);
+}
+
+RC_GTEST_PROP(SortItems, IsStableAndPadsWithTheLargest, (const std::vector<std::uint8_t>& keys)) {
+  constexpr int kItems = 23;
+  const std::uint32_t count = static_cast<std::uint32_t>(std::min<std::size_t>(keys.size(), kItems));
+  Item items[kItems] = {};
+  for (std::uint32_t i = 0; i < count; ++i) items[i] = {keys[i] % 8u, i};
+  std::vector<Item> expected(items, items + count);
+  std::stable_sort(expected.begin(), expected.end(), KeyLess{});
+  SortItems<kItems>(items, count, KeyLess{});
+  RC_ASSERT(std::equal(expected.begin(), expected.end(), items));
+  for (std::uint32_t i = count; count > 0 && i < kItems; ++i) RC_ASSERT(items[i].key == expected.back().key);
+}
+
+TEST(TuningTable, FitsTheSharedMemoryItPromises) {
+  for (const TunedFor row : {TunedFor::kBaseline, TunedFor::kHopper}) {
+    const std::size_t limit = row == TunedFor::kBaseline ? 48 << 10 : 113 << 10;
+    for (std::size_t bytes = 1; bytes <= kMaxItemBytes + 4; ++bytes) {
+      for (const bool numbers : {false, true}) {
+        const Tuning tuning = TuningTable(row, bytes, numbers);
+        for (const TileShape& shape : {tuning.sort, tuning.merge}) {
+          EXPECT_EQ(shape.threads & (shape.threads - 1), 0);
+          EXPECT_GE(shape.threads, 32);
+          EXPECT_LE(shape.tile() * bytes, limit);
+        }
+        EXPECT_EQ(tuning.radix.threads > 0, numbers && bytes <= 4);
+      }
+    }
+  }
+}
+
+}  // namespace
+}  // namespace gpusort

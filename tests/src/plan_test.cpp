@@ -1,0 +1,136 @@
+#include "plan.hpp"
+
+#include <gtest/gtest.h>
+
+#include <random>
+
+#include "gpusort/error.hpp"
+#include "options.hpp"
+#include "spill.hpp"
+
+namespace gpusort::testing {
+namespace {
+
+constexpr std::uint64_t kMiB = std::uint64_t{1} << 20, kGiB = std::uint64_t{1} << 30;
+
+PlanFacts Facts(std::uint64_t input, std::uint64_t memory, std::uint64_t stride = 8) {
+  PlanFacts facts;
+  KeySpec spec;
+  if (stride == 8) spec.fields = {ParseType("u64")};
+  facts.layout = MakeFixedLayout(stride, spec);
+  facts.input_bytes = input;
+  facts.memory = memory;
+  facts.threads = 2;
+  facts.lane_bytes = [stride](std::uint64_t slot) { return stride == 8 ? 0 : slot / stride * 16; };
+  return facts;
+}
+
+PlanFacts GpuFacts(std::uint64_t input, std::uint64_t memory, std::uint64_t device) {
+  PlanFacts facts = Facts(input, memory);
+  facts.gpu = true;
+  facts.threads = 16;
+  facts.device_memory = device;
+  return facts;
+}
+
+Plan Make(const PlanFacts& facts) { return MakePlan(facts, MakeRing(facts)); }
+
+TEST(Plan, IsAFunctionOfItsFacts) {
+  EXPECT_EQ(Describe(Make(Facts(kGiB, 256 * kMiB))), Describe(Make(Facts(kGiB, 256 * kMiB))));
+}
+
+TEST(Plan, KeepsSmallInputsInOneBatchAndSpillsNothing) {
+  const Plan plan = Make(Facts(1000, 256 * kMiB));
+  EXPECT_EQ(plan.runs, 1u);
+  EXPECT_EQ(plan.resident_runs, 1u);
+  EXPECT_FALSE(plan.spills);
+  EXPECT_EQ(plan.temp_bytes, 0u);
+}
+
+TEST(Plan, KeepsAllRunsInMemoryIfTheyFit) {
+  const Plan plan = Make(Facts(kGiB, 4 * kGiB));
+  EXPECT_GT(plan.runs, 1u);
+  EXPECT_EQ(plan.resident_runs, plan.runs);
+  EXPECT_FALSE(plan.spills);
+}
+
+TEST(Plan, KeepsRunsOnTheDeviceIfTheyFit) {
+  const Plan plan = Make(GpuFacts(8 * kGiB, 60 * kGiB, 120 * kGiB));
+  EXPECT_EQ(plan.resident_runs, plan.runs);
+  EXPECT_FALSE(plan.spills);
+  EXPECT_FALSE(Make(GpuFacts(8 * kGiB, 2 * kGiB, 120 * kGiB)).spills);
+  EXPECT_TRUE(Make(GpuFacts(8 * kGiB, 2 * kGiB, 4 * kGiB)).spills);
+}
+
+TEST(Plan, LeavesNothingOfAStreamOnTheDeviceAlone) {
+  PlanFacts facts = GpuFacts(0, 8 * kGiB, 100 * kGiB);
+  facts.input_known = facts.rereadable = false;
+  const Plan plan = Make(facts);
+  EXPECT_EQ(plan.resident_runs, 0u);
+  EXPECT_LE((plan.lanes + 1) * plan.slot_bytes, plan.ring.blocks * plan.ring.piece_bytes);
+}
+
+TEST(Plan, AddsLevelsOnlyWhenRunsExceedTheFanIn) {
+  EXPECT_EQ(Make(Facts(kGiB, 256 * kMiB)).levels, 1u);
+  EXPECT_EQ(Make(Facts(4 * kGiB, 16 * kMiB)).levels, 2u);
+  PlanFacts facts = Facts(kMiB, 16 * kMiB);
+  facts.batch_bytes = 64 * 1024;
+  facts.fan_in = 2;
+  const Plan plan = Make(facts);
+  EXPECT_EQ(plan.runs, 16u);
+  EXPECT_EQ(plan.levels, 4u);
+}
+
+TEST(Plan, RefusesMemoryThatCannotHoldARecordAndSaysHowMuchWould) {
+  try {
+    Make(Facts(100 * kMiB, kMiB, 8 * kMiB));
+    FAIL();
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code(), ErrorCode::kUsage);
+    EXPECT_NE(std::string(error.what()).find("at least"), std::string::npos);
+  }
+}
+
+TEST(Plan, StaysInsideItsMemoryWhateverTheFacts) {
+  std::mt19937_64 random(1);
+  int made = 0;
+  for (int i = 0; i < 20000; ++i) {
+    const bool gpu = random() % 2 == 0;
+    const std::uint64_t strides[] = {8, 8, 1, 100, 4097, 300000};
+    const std::uint64_t stride = gpu ? 8 : strides[random() % 6];
+    const std::uint64_t memory = (std::uint64_t{1} << (20 + random() % 16)) + random() % kMiB;
+    const std::uint64_t input = (random() % (std::uint64_t{1} << (10 + random() % 32))) / stride * stride;
+    PlanFacts facts = gpu ? GpuFacts(input, memory, (std::uint64_t{1} << (28 + random() % 9))) : Facts(input, memory, stride);
+    facts.threads = 1 + random() % 32;
+    facts.free_ram = random() % (64 * kGiB);
+    if (random() % 4 == 0) facts.input_known = facts.rereadable = false, facts.input_bytes = 0;
+    if (random() % 8 == 0) facts.sorted_inputs = 1 + random() % 3000;
+    Plan plan;
+    try {
+      plan = Make(facts);
+    } catch (const Error& error) {
+      EXPECT_TRUE(error.code() == ErrorCode::kUsage || gpu) << error.what();
+      continue;
+    }
+    ++made;
+    ASSERT_GT(plan.slot_bytes, 0u);
+    ASSERT_EQ(plan.slot_bytes % stride, 0u);
+    ASSERT_EQ(plan.window_bytes % stride, 0u);
+    ASSERT_GE(plan.fan_in, 1u);
+    const std::uint64_t spill_buffers = plan.spill_blocks * plan.block_bytes;
+    const std::uint64_t windows = plan.windows * (plan.window_bytes + 8192);
+    const std::uint64_t slots = gpu ? 0 : plan.slots * plan.slot_bytes + plan.lanes * facts.lane_bytes(plan.slot_bytes);
+    const std::uint64_t phase1 = facts.sorted_inputs != 0 ? 0 : plan.ring.bytes() + slots + (plan.spills ? spill_buffers : 0);
+    ASSERT_LE(phase1 + plan.host_tier_bytes, memory) << Describe(plan);
+    const bool blocks = plan.spills || facts.sorted_inputs != 0;
+    const std::uint64_t kept = blocks ? plan.merge_blocks * plan.block_bytes + spill_buffers : slots;
+    const std::uint64_t lane = gpu || !blocks ? 0 : plan.merge_lanes * facts.lane_bytes(plan.window_bytes);
+    ASSERT_LE(kept + windows + lane + plan.host_tier_bytes, memory) << Describe(plan);
+    ASSERT_LE(plan.slots * plan.slot_bytes * (gpu ? 1 : 0), gpu ? facts.device_memory : 0);
+    ASSERT_TRUE(!blocks || plan.merge_blocks >= 2 * std::min<std::uint64_t>(plan.fan_in, 2));
+  }
+  EXPECT_GT(made, 10000);
+}
+
+}  // namespace
+}  // namespace gpusort::testing

@@ -1,0 +1,419 @@
+// What gpusort's time is compared with, as raw as it gets: the disk alone, and the sort that everybody has.
+// Each subcommand does one thing and prints one line of JSON with at least {"seconds":..,"bytes":..}; `exec` runs any
+// command and prints its wall clock and peak resident set. Host only, and it shares no code with the program.
+// tools/bench-e2e drives it. Start at main.
+#include <fcntl.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <atomic>
+#include <cerrno>
+#include <charconv>
+#include <chrono>
+#include <condition_variable>
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <deque>
+#include <exception>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <new>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+#include <system_error>
+#include <thread>
+#include <vector>
+
+namespace {
+
+constexpr std::uint64_t kBlock = std::uint64_t{8} << 20;
+constexpr std::uint64_t kAlign = 4096;
+constexpr unsigned kThreads = 4;          // one reaches the disk's rate on the machines measured; four never lose to it
+constexpr std::size_t kCopyBuffers = 32;  // 256 MiB between the readers and the writers of disk-copy
+
+constexpr const char* kUsage =
+    "Usage: gpusort_bench disk-read FILE          read FILE past the page cache\n"
+    "       gpusort_bench disk-write FILE BYTES   write a new FILE past the page cache, fsync\n"
+    "       gpusort_bench disk-copy FROM TO       both at once, fsync\n"
+    "       gpusort_bench std-sort IN OUT         read u64 into memory, std::sort on one thread, write (no fsync)\n"
+    "       gpusort_bench exec -- COMMAND...      run COMMAND (its output goes to standard error), give its exit status\n"
+    "Each prints one line of JSON on standard output.\n";
+
+struct UsageError : std::runtime_error {
+  using std::runtime_error::runtime_error;
+};
+
+[[noreturn]] void FailErrno(const std::string& what) { throw std::system_error(errno, std::generic_category(), what); }
+
+double Now() {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
+}
+
+class File {
+ public:
+  File(const std::string& path, int flags) : path_(path), direct_((flags & O_DIRECT) != 0) {
+    fd_ = open(path.c_str(), flags | O_CLOEXEC, 0644);
+    if (fd_ < 0 && direct_ && errno == EINVAL) {  // tmpfs: there is no disk to be direct with
+      direct_ = false;
+      fd_ = open(path.c_str(), (flags & ~O_DIRECT) | O_CLOEXEC, 0644);
+    }
+    if (fd_ < 0) FailErrno("open " + path);
+  }
+  File(const File&) = delete;
+  File& operator=(const File&) = delete;
+  ~File() {
+    if (fd_ >= 0) close(fd_);
+  }
+
+  bool direct() const { return direct_; }
+
+  std::uint64_t Size() const {
+    struct stat info;
+    if (fstat(fd_, &info) != 0) FailErrno("stat " + path_);
+    if (!S_ISREG(info.st_mode)) throw std::runtime_error(path_ + " is not a regular file");
+    return static_cast<std::uint64_t>(info.st_size);
+  }
+
+  /// `room` may exceed `bytes`: a direct read of a file's last bytes has to ask for whole sectors.
+  void ReadAt(std::uint64_t offset, std::byte* out, std::uint64_t bytes, std::uint64_t room) const {
+    for (std::uint64_t done = 0; done < bytes;) {
+      const ssize_t n = pread(fd_, out + done, room - done, static_cast<off_t>(offset + done));
+      if (n < 0 && errno == EINTR) continue;
+      if (n < 0) FailErrno("read " + path_ + " at " + std::to_string(offset + done));
+      if (n == 0) throw std::runtime_error(path_ + " ends at " + std::to_string(offset + done) + ", too early");
+      done += static_cast<std::uint64_t>(n);
+    }
+  }
+
+  void WriteAt(std::uint64_t offset, const std::byte* data, std::uint64_t bytes) const {
+    for (std::uint64_t done = 0; done < bytes;) {
+      const ssize_t n = pwrite(fd_, data + done, bytes - done, static_cast<off_t>(offset + done));
+      if (n < 0 && errno == EINTR) continue;
+      if (n < 0) FailErrno("write " + path_ + " at " + std::to_string(offset + done));
+      done += static_cast<std::uint64_t>(n);
+    }
+  }
+
+  /// Space first, so that no writer waits for another to extend the file. A file system without it goes on as it is.
+  void Allocate(std::uint64_t bytes) const {
+    if (bytes == 0) return;
+    if (fallocate(fd_, 0, 0, static_cast<off_t>(bytes)) != 0 && errno != EOPNOTSUPP) FailErrno("allocate " + path_);
+  }
+
+  /// Cuts the padding of the last direct write off, makes the file durable and closes it.
+  void Finish(std::uint64_t bytes) {
+    if (ftruncate(fd_, static_cast<off_t>(bytes)) != 0) FailErrno("truncate " + path_);
+    if (fsync(fd_) != 0) FailErrno("fsync " + path_);
+    Close();
+  }
+
+  void Close() {
+    const int fd = fd_;
+    fd_ = -1;
+    if (close(fd) != 0) FailErrno("close " + path_);
+  }
+
+ private:
+  std::string path_;
+  bool direct_;
+  int fd_ = -1;
+};
+
+struct Freed {
+  void operator()(std::byte* p) const { std::free(p); }
+};
+using Buffer = std::unique_ptr<std::byte, Freed>;
+
+Buffer MakeBuffer(std::uint64_t bytes) {
+  auto* p = static_cast<std::byte*>(std::aligned_alloc(kAlign, (bytes + kAlign - 1) / kAlign * kAlign));
+  if (p == nullptr) throw std::bad_alloc();
+  std::memset(p, 0, bytes);  // the pages exist before the clock starts
+  return Buffer(p);
+}
+
+/// Bytes that no disk can compress or take for zeros.
+void FillRandom(std::byte* out, std::uint64_t bytes, std::uint64_t seed) {
+  std::uint64_t x = seed * 0x9E3779B97F4A7C15u + 1;
+  for (std::uint64_t i = 0; i + 8 <= bytes; i += 8) {
+    x ^= x << 13;
+    x ^= x >> 7;
+    x ^= x << 17;
+    std::memcpy(out + i, &x, 8);
+  }
+}
+
+std::uint64_t RoundUp(std::uint64_t bytes) { return (bytes + kAlign - 1) / kAlign * kAlign; }
+
+/// Runs `work(thread index)` on `threads` threads; the first exception is thrown here, after `on_error` woke the rest.
+void OnThreads(unsigned threads, const std::function<void(unsigned)>& work, const std::function<void()>& on_error) {
+  std::mutex mutex;
+  std::exception_ptr error;
+  std::vector<std::thread> pool;
+  pool.reserve(threads);
+  for (unsigned t = 0; t < threads; ++t) {
+    pool.emplace_back([&, t] {
+      try {
+        work(t);
+      } catch (...) {
+        {
+          const std::lock_guard lock(mutex);
+          if (!error) error = std::current_exception();
+        }
+        on_error();
+      }
+    });
+  }
+  for (std::thread& thread : pool) thread.join();
+  if (error) std::rethrow_exception(error);
+}
+
+void PrintResult(double seconds, std::uint64_t bytes, const std::string& more = "") {
+  std::printf("{\"seconds\":%.6f,\"bytes\":%llu%s}\n", seconds, static_cast<unsigned long long>(bytes), more.c_str());
+}
+
+std::string DirectField(bool direct) { return std::string(",\"direct\":") + (direct ? "true" : "false"); }
+
+void DiskRead(const std::string& path) {
+  std::vector<Buffer> buffers;
+  for (unsigned t = 0; t < kThreads; ++t) buffers.push_back(MakeBuffer(kBlock));
+  const double start = Now();
+  const File file(path, O_RDONLY | O_DIRECT);
+  const std::uint64_t bytes = file.Size();
+  std::atomic<std::uint64_t> next{0};
+  std::atomic<bool> stop{false};
+  OnThreads(
+      kThreads,
+      [&](unsigned t) {
+        while (!stop) {
+          const std::uint64_t offset = next.fetch_add(kBlock);
+          if (offset >= bytes) return;
+          file.ReadAt(offset, buffers[t].get(), std::min(kBlock, bytes - offset), kBlock);
+        }
+      },
+      [&] { stop = true; });
+  PrintResult(Now() - start, bytes, DirectField(file.direct()));
+}
+
+void DiskWrite(const std::string& path, std::uint64_t bytes) {
+  std::vector<Buffer> buffers;
+  for (unsigned t = 0; t < kThreads; ++t) {
+    buffers.push_back(MakeBuffer(kBlock));
+    FillRandom(buffers[t].get(), kBlock, t);
+  }
+  const double start = Now();
+  File file(path, O_WRONLY | O_CREAT | O_TRUNC | O_DIRECT);
+  file.Allocate(RoundUp(bytes));
+  std::atomic<std::uint64_t> next{0};
+  std::atomic<bool> stop{false};
+  OnThreads(
+      kThreads,
+      [&](unsigned t) {
+        while (!stop) {
+          const std::uint64_t offset = next.fetch_add(kBlock);
+          if (offset >= bytes) return;
+          file.WriteAt(offset, buffers[t].get(), RoundUp(std::min(kBlock, bytes - offset)));
+        }
+      },
+      [&] { stop = true; });
+  file.Finish(bytes);
+  PrintResult(Now() - start, bytes, DirectField(file.direct()));
+}
+
+/// A block on its way from a reader to a writer.
+struct Passing {
+  std::byte* data = nullptr;
+  std::uint64_t offset = 0;
+  std::uint64_t bytes = 0;
+};
+
+/// Hands items between threads. Pop answers false once the queue is closed and empty, or stopped.
+class Queue {
+ public:
+  void Push(const Passing& item) {
+    {
+      const std::lock_guard lock(mutex_);
+      items_.push_back(item);
+    }
+    ready_.notify_one();
+  }
+  bool Pop(Passing& item) {
+    std::unique_lock lock(mutex_);
+    ready_.wait(lock, [&] { return stopped_ || closed_ || !items_.empty(); });
+    if (stopped_ || items_.empty()) return false;
+    item = items_.front();
+    items_.pop_front();
+    return true;
+  }
+  void Close() {
+    {
+      const std::lock_guard lock(mutex_);
+      closed_ = true;
+    }
+    ready_.notify_all();
+  }
+  void Stop() {
+    {
+      const std::lock_guard lock(mutex_);
+      stopped_ = true;
+    }
+    ready_.notify_all();
+  }
+
+ private:
+  std::mutex mutex_;
+  std::condition_variable ready_;
+  std::deque<Passing> items_;
+  bool closed_ = false;
+  bool stopped_ = false;
+};
+
+void DiskCopy(const std::string& from_path, const std::string& to_path) {
+  std::vector<Buffer> buffers;
+  Queue empty;
+  Queue full;
+  for (std::size_t i = 0; i < kCopyBuffers; ++i) {
+    buffers.push_back(MakeBuffer(kBlock));
+    empty.Push({buffers[i].get(), 0, 0});
+  }
+  const double start = Now();
+  const File from(from_path, O_RDONLY | O_DIRECT);
+  const std::uint64_t bytes = from.Size();
+  File to(to_path, O_WRONLY | O_CREAT | O_TRUNC | O_DIRECT);
+  to.Allocate(RoundUp(bytes));
+  std::atomic<std::uint64_t> next{0};
+  std::atomic<unsigned> readers{kThreads};
+  OnThreads(
+      2 * kThreads,
+      [&](unsigned t) {
+        Passing item;
+        if (t < kThreads) {
+          while (empty.Pop(item)) {
+            item.offset = next.fetch_add(kBlock);
+            if (item.offset >= bytes) break;
+            item.bytes = std::min(kBlock, bytes - item.offset);
+            from.ReadAt(item.offset, item.data, item.bytes, kBlock);
+            full.Push(item);
+          }
+          if (--readers == 0) full.Close();
+        } else {
+          while (full.Pop(item)) {
+            to.WriteAt(item.offset, item.data, RoundUp(item.bytes));
+            empty.Push(item);
+          }
+        }
+      },
+      [&] {
+        empty.Stop();
+        full.Stop();
+      });
+  to.Finish(bytes);
+  PrintResult(Now() - start, bytes, DirectField(from.direct() && to.direct()));
+}
+
+void StdSort(const std::string& in_path, const std::string& out_path) {
+  const double start = Now();
+  const File in(in_path, O_RDONLY);
+  const std::uint64_t bytes = in.Size();
+  if (bytes % 8 != 0) throw std::runtime_error(in_path + " is not a whole number of u64");
+  std::vector<std::uint64_t> keys(bytes / 8);
+  auto* data = reinterpret_cast<std::byte*>(keys.data());
+  in.ReadAt(0, data, bytes, bytes);
+  const double read = Now();
+  std::sort(keys.begin(), keys.end());
+  const double sorted = Now();
+  File out(out_path, O_WRONLY | O_CREAT | O_TRUNC);
+  out.WriteAt(0, data, bytes);
+  out.Close();
+  const double end = Now();
+  char parts[128];
+  std::snprintf(parts, sizeof parts, ",\"read\":%.6f,\"sort\":%.6f,\"write\":%.6f", read - start, sorted - read,
+                end - sorted);
+  PrintResult(end - start, bytes, parts);
+}
+
+/// The command's wall clock from fork to its end. Its status is ours; 128 + n if signal n ended it.
+int Exec(char** command) {
+  const double start = Now();
+  const pid_t child = fork();
+  if (child < 0) FailErrno("fork");
+  if (child == 0) {
+    if (dup2(STDERR_FILENO, STDOUT_FILENO) >= 0) execvp(command[0], command);
+    std::fprintf(stderr, "gpusort_bench: cannot run %s: %s\n", command[0], std::strerror(errno));
+    _exit(127);
+  }
+  int status = 0;
+  struct rusage usage;
+  while (wait4(child, &status, 0, &usage) < 0) {
+    if (errno != EINTR) FailErrno("wait for " + std::string(command[0]));
+  }
+  const double seconds = Now() - start;
+  const int code = WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
+  const auto cpu = [](const timeval& t) { return static_cast<double>(t.tv_sec) + 1e-6 * static_cast<double>(t.tv_usec); };
+  std::printf("{\"seconds\":%.6f,\"max_rss_kib\":%ld,\"user\":%.3f,\"system\":%.3f,\"status\":%d}\n", seconds,
+              usage.ru_maxrss, cpu(usage.ru_utime), cpu(usage.ru_stime), code);
+  return code;
+}
+
+std::uint64_t ParseBytes(std::string_view text) {
+  std::uint64_t value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  constexpr std::uint64_t kMost = std::uint64_t{1} << 60;
+  if (error != std::errc() || end != text.data() + text.size() || value > kMost) {
+    throw UsageError("'" + std::string(text) + "' is not a number of bytes");
+  }
+  return value;
+}
+
+int Run(int argc, char** argv) {
+  const std::vector<std::string> words(argv + 1, argv + argc);
+  if (words.empty()) throw UsageError("no subcommand");
+  const auto want = [&](std::size_t operands) {
+    if (words.size() != 1 + operands) {
+      throw UsageError(words[0] + " takes " + std::to_string(operands) + " operand(s)");
+    }
+  };
+  if (words[0] == "disk-read") {
+    want(1);
+    DiskRead(words[1]);
+  } else if (words[0] == "disk-write") {
+    want(2);
+    DiskWrite(words[1], ParseBytes(words[2]));
+  } else if (words[0] == "disk-copy") {
+    want(2);
+    DiskCopy(words[1], words[2]);
+  } else if (words[0] == "std-sort") {
+    want(2);
+    StdSort(words[1], words[2]);
+  } else if (words[0] == "exec") {
+    if (words.size() < 3 || words[1] != "--") throw UsageError("exec needs -- and a command");
+    return Exec(argv + 3);
+  } else if (words[0] == "--help") {
+    std::fputs(kUsage, stdout);
+  } else {
+    throw UsageError("'" + words[0] + "' is not a subcommand");
+  }
+  return 0;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  try {
+    const int code = Run(argc, argv);
+    if (std::fflush(stdout) != 0) FailErrno("write to standard output");
+    return code;
+  } catch (const UsageError& error) {
+    std::fprintf(stderr, "gpusort_bench: %s\n%s", error.what(), kUsage);
+    return 2;
+  } catch (const std::exception& error) {
+    std::fprintf(stderr, "gpusort_bench: %s\n", error.what());
+    return 1;
+  }
+}

@@ -1,0 +1,753 @@
+// gpusort_check: the independent witness. Proves that a file is in order, and that it holds the records of the input.
+// It shares no code with gpusort: its own key grammar, its own reading, its own multiset hash, and a comparison of
+// typed values (floats by std::strong_order, which is IEEE totalOrder) instead of encoded bytes. It sums valsort's
+// CRC-32 too, so that its counts can be held against a third program. Start at Run, then Scan (one pass over a file)
+// and CompareWithStableSort (the full comparison behind --stable and --unique).
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <boost/program_options.hpp>
+#include <cerrno>
+#include <charconv>
+#include <compare>
+#include <concepts>
+#include <cstdint>
+#include <cstring>
+#include <exception>
+#include <iostream>
+#include <limits>
+#include <mutex>
+#include <new>
+#include <numeric>
+#include <optional>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+#include <thread>
+#include <utility>
+#include <vector>
+
+namespace {
+
+using Byte = unsigned char;
+using U128 = unsigned __int128;
+
+static_assert(std::endian::native == std::endian::little, "numbers are read as little-endian");
+
+// ---- Answers -----------------------------------------------------------------------------------------------------
+
+enum Exit : int { kGood = 0, kBad = 1, kUsage = 2, kPartialRecord = 3, kIo = 4, kOutOfMemory = 6 };
+
+/// Ends the program with `code`.
+struct Failure : std::runtime_error {
+  Failure(Exit exit_code, const std::string& message) : std::runtime_error(message), code(exit_code) {}
+  Exit code;
+};
+
+[[noreturn]] void FailUsage(const std::string& why) { throw Failure(kUsage, why); }
+
+std::string SystemMessage(int error) { return std::strerror(error); }
+
+/// Hexadecimal without leading zeros, as valsort prints its checksum.
+std::string Hex(U128 value) {
+  std::string text;
+  do {
+    text.insert(text.begin(), "0123456789abcdef"[static_cast<unsigned>(value & 15)]);
+    value >>= 4;
+  } while (value != 0);
+  return text;
+}
+
+std::string Place(std::uint64_t record, std::uint64_t record_bytes) {
+  return "record " + std::to_string(record) + " (byte " + std::to_string(record * record_bytes) + ")";
+}
+
+// ---- Order -------------------------------------------------------------------------------------------------------
+
+/// Compares two fields of `length` bytes: ascending.
+using CompareField = std::strong_ordering (*)(const Byte* a, const Byte* b, std::uint64_t length);
+
+template <typename T, bool big_endian>
+T LoadValue(const Byte* p) {
+  std::array<Byte, sizeof(T)> bytes;
+  std::memcpy(bytes.data(), p, sizeof(T));
+  if constexpr (big_endian) std::reverse(bytes.begin(), bytes.end());
+  return std::bit_cast<T>(bytes);
+}
+
+template <typename T, bool big_endian>
+std::strong_ordering CompareValues(const Byte* a, const Byte* b, std::uint64_t) {
+  const T x = LoadValue<T, big_endian>(a);
+  const T y = LoadValue<T, big_endian>(b);
+  if constexpr (std::floating_point<T>) {
+    static_assert(std::numeric_limits<T>::is_iec559);
+    return std::strong_order(x, y);
+  } else {
+    return x <=> y;
+  }
+}
+
+std::strong_ordering CompareBytes(const Byte* a, const Byte* b, std::uint64_t length) {
+  return std::memcmp(a, b, length) <=> 0;
+}
+
+struct Field {
+  std::uint64_t offset = 0;
+  std::uint64_t length = 0;
+  CompareField compare = nullptr;
+  bool descending = false;
+};
+
+struct Order {
+  std::uint64_t record_bytes = 0;
+  std::vector<Field> fields;  ///< most significant first, never empty
+
+  std::strong_ordering operator()(const Byte* a, const Byte* b) const {
+    for (const Field& field : fields) {
+      const std::strong_ordering order = field.compare(a + field.offset, b + field.offset, field.length);
+      if (order != 0) return field.descending ? 0 <=> order : order;
+    }
+    return std::strong_ordering::equal;
+  }
+};
+
+std::uint64_t ParseWhole(const std::string& what, std::string_view text) {
+  std::uint64_t value = 0;
+  const auto [stop, failure] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (failure == std::errc::result_out_of_range) FailUsage(what + ": " + std::string(text) + " is too large");
+  if (failure != std::errc{} || stop != text.data() + text.size()) {
+    FailUsage(what + ": '" + std::string(text) + "' is not a whole number");
+  }
+  return value;
+}
+
+/// A whole number with an optional unit K, M, G or T (1024).
+std::uint64_t ParseSize(const std::string& what, std::string_view text) {
+  std::uint64_t unit = 1;
+  if (!text.empty()) {
+    const std::size_t at = std::string_view("KMGT").find(text.back());
+    if (at != std::string_view::npos) {
+      unit = std::uint64_t{1} << (10 * (at + 1));
+      text.remove_suffix(1);
+    }
+  }
+  const std::uint64_t value = ParseWhole(what, text);
+  if (value > std::numeric_limits<std::uint64_t>::max() / unit) FailUsage(what + " is too large");
+  return value * unit;
+}
+
+/// TYPE of a key: i8..i64, u8..u64, f32, f64 with le (default) or be, bytesN. `number_only` leaves bytesN out.
+Field ParseType(const std::string& what, std::string_view text, bool number_only) {
+  struct Number {
+    std::string_view name;
+    std::uint64_t length;
+    CompareField little;
+    CompareField big;
+  };
+  static constexpr Number kNumbers[] = {
+      {"i8", 1, CompareValues<std::int8_t, false>, CompareValues<std::int8_t, true>},
+      {"i16", 2, CompareValues<std::int16_t, false>, CompareValues<std::int16_t, true>},
+      {"i32", 4, CompareValues<std::int32_t, false>, CompareValues<std::int32_t, true>},
+      {"i64", 8, CompareValues<std::int64_t, false>, CompareValues<std::int64_t, true>},
+      {"u8", 1, CompareValues<std::uint8_t, false>, CompareValues<std::uint8_t, true>},
+      {"u16", 2, CompareValues<std::uint16_t, false>, CompareValues<std::uint16_t, true>},
+      {"u32", 4, CompareValues<std::uint32_t, false>, CompareValues<std::uint32_t, true>},
+      {"u64", 8, CompareValues<std::uint64_t, false>, CompareValues<std::uint64_t, true>},
+      {"f32", 4, CompareValues<float, false>, CompareValues<float, true>},
+      {"f64", 8, CompareValues<double, false>, CompareValues<double, true>},
+  };
+  Field field;
+  for (const Number& number : kNumbers) {
+    if (!text.starts_with(number.name)) continue;
+    const std::string_view order = text.substr(number.name.size());
+    if (order != "" && order != "le" && order != "be") continue;
+    field.length = number.length;
+    field.compare = order == "be" ? number.big : number.little;
+    return field;
+  }
+  if (!number_only && text.starts_with("bytes")) {
+    field.length = ParseWhole(what + ": the N of bytesN", text.substr(5));
+    if (field.length == 0) FailUsage(what + ": bytes0 is no key");
+    field.compare = CompareBytes;
+    return field;
+  }
+  FailUsage(what + ": '" + std::string(text) +
+            "' is not a type: give i8 i16 i32 i64 u8 u16 u32 u64 f32 f64 (le or be)" +
+            (number_only ? "" : " or bytesN"));
+}
+
+/// OFFSET:TYPE[:asc|desc]
+Field ParseKey(const std::string& text) {
+  const std::string what = "--key " + text;
+  std::vector<std::string_view> parts;
+  for (std::string_view rest = text;;) {
+    const std::size_t colon = rest.find(':');
+    parts.push_back(rest.substr(0, colon));
+    if (colon == std::string_view::npos) break;
+    rest.remove_prefix(colon + 1);
+  }
+  if (parts.size() != 2 && parts.size() != 3) FailUsage(what + ": give OFFSET:TYPE[:asc|desc]");
+  Field field = ParseType(what, parts[1], false);
+  field.offset = ParseWhole(what + ": the offset", parts[0]);
+  if (parts.size() == 3) {
+    if (parts[2] != "asc" && parts[2] != "desc") FailUsage(what + ": the direction is asc or desc");
+    field.descending = parts[2] == "desc";
+  }
+  return field;
+}
+
+// ---- Sums --------------------------------------------------------------------------------------------------------
+
+/// CRC-32 as in zlib (reflected polynomial 0xEDB88320), eight bytes a step: table k holds the effect of a byte that is
+/// followed by k zero bytes.
+class Crc32 {
+ public:
+  static std::uint32_t Of(const Byte* p, std::uint64_t bytes) {
+    std::uint32_t crc = 0xFFFFFFFFu;
+    for (; bytes >= 8; bytes -= 8, p += 8) {
+      std::uint64_t word;
+      std::memcpy(&word, p, 8);
+      word ^= crc;
+      crc = 0;
+      for (unsigned k = 0; k < 8; ++k) crc ^= kTables[7 - k][word >> (8 * k) & 0xFF];
+    }
+    for (; bytes > 0; --bytes, ++p) crc = crc >> 8 ^ kTables[0][(crc ^ *p) & 0xFF];
+    return ~crc;
+  }
+
+ private:
+  using Tables = std::array<std::array<std::uint32_t, 256>, 8>;
+
+  static constexpr Tables MakeTables() {
+    Tables tables{};
+    for (std::uint32_t byte = 0; byte < 256; ++byte) {
+      std::uint32_t crc = byte;
+      for (int bit = 0; bit < 8; ++bit) crc = crc >> 1 ^ (crc & 1 ? 0xEDB88320u : 0);
+      tables[0][byte] = crc;
+    }
+    for (std::size_t k = 1; k < 8; ++k) {
+      for (std::size_t byte = 0; byte < 256; ++byte) {
+        const std::uint32_t before = tables[k - 1][byte];
+        tables[k][byte] = before >> 8 ^ tables[0][before & 0xFF];
+      }
+    }
+    return tables;
+  }
+
+  static const Tables kTables;
+};
+constexpr Crc32::Tables Crc32::kTables = Crc32::MakeTables();
+
+/// A 128-bit hash of one record; a file's multiset sum is the sum of its records' hashes modulo 2^128.
+/// Two lanes that take every word by bijective steps, so records that differ in one word differ in both lanes.
+U128 HashRecord(const Byte* p, std::uint64_t bytes) {
+  std::uint64_t a = 0x243F6A8885A308D3u ^ bytes;  // digits of pi
+  std::uint64_t b = 0x13198A2E03707344u + bytes;
+  const auto take = [&](std::uint64_t word) {
+    a = std::rotl((a ^ word) * 0xD6E8FEB86659FD93u, 32);
+    b = (std::rotl(b, 23) + word) * 0xA0761D6478BD642Fu;
+    b ^= b >> 29;
+  };
+  for (; bytes >= 8; bytes -= 8, p += 8) {
+    std::uint64_t word;
+    std::memcpy(&word, p, 8);
+    take(word);
+  }
+  if (bytes > 0) {
+    std::uint64_t word = 0;
+    std::memcpy(&word, p, bytes);
+    take(word);
+  }
+  const auto finish = [](std::uint64_t x) {
+    x = (x ^ (x >> 32)) * 0xD6E8FEB86659FD93u;
+    x = (x ^ (x >> 32)) * 0xD6E8FEB86659FD93u;
+    return x ^ (x >> 32);
+  };
+  return static_cast<U128>(finish(a + std::rotl(b, 17))) << 64 | finish(b ^ 0xA4093822299F31D0u);
+}
+
+// ---- Reading -----------------------------------------------------------------------------------------------------
+
+class File {
+ public:
+  /// "-" is standard input.
+  explicit File(const std::string& path) : name_(path == "-" ? "standard input" : path), owned_(path != "-") {
+    fd_ = owned_ ? ::open(path.c_str(), O_RDONLY | O_CLOEXEC) : STDIN_FILENO;
+    if (fd_ < 0) throw Failure(kIo, name_ + ": cannot open: " + SystemMessage(errno));
+    struct stat status;
+    if (::fstat(fd_, &status) != 0) {
+      const int error = errno;
+      Close();
+      throw Failure(kIo, name_ + ": fstat: " + SystemMessage(error));
+    }
+    // Standard input may have an offset, so it is read as a stream in any case.
+    if (owned_ && S_ISREG(status.st_mode)) size_ = static_cast<std::uint64_t>(status.st_size);
+  }
+  File(const File&) = delete;
+  ~File() { Close(); }
+
+  const std::string& name() const { return name_; }
+  /// Only of a regular file, which can be read at any offset and more than once.
+  std::optional<std::uint64_t> size() const { return size_; }
+
+  /// Regular files: reads exactly `bytes` at `offset`.
+  void ReadAt(Byte* data, std::uint64_t bytes, std::uint64_t offset) const {
+    while (bytes > 0) {
+      const ssize_t n = ::pread(fd_, data, bytes, static_cast<off_t>(offset));
+      if (n < 0 && errno == EINTR) continue;
+      if (n < 0) throw Failure(kIo, At(offset) + SystemMessage(errno));
+      if (n == 0) throw Failure(kIo, At(offset) + "the file became shorter");
+      data += n;
+      offset += static_cast<std::uint64_t>(n);
+      bytes -= static_cast<std::uint64_t>(n);
+    }
+  }
+
+  /// Streams: reads the next `bytes` or what is left. Returns how many.
+  std::uint64_t ReadNext(Byte* data, std::uint64_t bytes) {
+    std::uint64_t done = 0;
+    while (done < bytes) {
+      const ssize_t n = ::read(fd_, data + done, bytes - done);
+      if (n < 0 && errno == EINTR) continue;
+      if (n < 0) throw Failure(kIo, At(position_ + done) + SystemMessage(errno));
+      if (n == 0) break;
+      done += static_cast<std::uint64_t>(n);
+    }
+    position_ += done;
+    return done;
+  }
+
+ private:
+  std::string At(std::uint64_t offset) const {
+    return name_ + ": cannot read at byte " + std::to_string(offset) + ": ";
+  }
+  void Close() {
+    if (owned_) ::close(fd_);
+  }
+
+  std::string name_;
+  bool owned_;
+  int fd_;
+  std::optional<std::uint64_t> size_;
+  std::uint64_t position_ = 0;
+};
+
+/// Some records of a file, with the record before them in front (not at the file's start).
+struct Block {
+  std::vector<Byte> bytes;
+  const Byte* previous = nullptr;
+  const Byte* records = nullptr;
+  std::uint64_t first = 0;
+  std::uint64_t count = 0;
+};
+
+/// Hands a file to any number of threads, in blocks of whole records and in order.
+class BlockReader {
+ public:
+  BlockReader(File& file, std::uint64_t record_bytes)
+      : file_(file),
+        record_bytes_(record_bytes),
+        per_block_(std::max<std::uint64_t>((std::uint64_t{2} << 20) / record_bytes, 1)) {
+    if (file.size()) CheckWhole(*file.size());
+  }
+
+  /// False at the end. May be called from any thread.
+  bool Next(Block& block) { return file_.size() ? NextOfFile(block) : NextOfStream(block); }
+
+ private:
+  void CheckWhole(std::uint64_t size) const {
+    const std::uint64_t over = size % record_bytes_;
+    if (over == 0) return;
+    throw Failure(kPartialRecord, file_.name() + ": its size of " + std::to_string(size) +
+                                      " bytes is not a multiple of the record's " + std::to_string(record_bytes_) +
+                                      ": " + std::to_string(over) + " bytes are left at byte " +
+                                      std::to_string(size - over));
+  }
+
+  bool NextOfFile(Block& block) {
+    const std::uint64_t total = *file_.size() / record_bytes_;
+    {
+      const std::lock_guard lock(mutex_);
+      block.first = next_;
+      block.count = std::min(per_block_, total - next_);
+      next_ += block.count;
+    }
+    if (block.count == 0) return false;
+    const std::uint64_t before = block.first == 0 ? 0 : 1;
+    block.bytes.resize((before + block.count) * record_bytes_);
+    file_.ReadAt(block.bytes.data(), block.bytes.size(), (block.first - before) * record_bytes_);
+    Point(block, before);
+    return true;
+  }
+
+  bool NextOfStream(Block& block) {
+    const std::lock_guard lock(mutex_);
+    const std::uint64_t before = next_ == 0 ? 0 : 1;
+    block.bytes.resize((before + per_block_) * record_bytes_);
+    if (before != 0) std::memcpy(block.bytes.data(), last_.data(), record_bytes_);
+    const std::uint64_t got = file_.ReadNext(block.bytes.data() + before * record_bytes_, per_block_ * record_bytes_);
+    CheckWhole(next_ * record_bytes_ + got);
+    block.first = next_;
+    block.count = got / record_bytes_;
+    if (block.count == 0) return false;
+    next_ += block.count;
+    Point(block, before);
+    const Byte* last = block.records + (block.count - 1) * record_bytes_;
+    last_.assign(last, last + record_bytes_);
+    return true;
+  }
+
+  void Point(Block& block, std::uint64_t before) const {
+    block.previous = before != 0 ? block.bytes.data() : nullptr;
+    block.records = block.bytes.data() + before * record_bytes_;
+  }
+
+  File& file_;
+  const std::uint64_t record_bytes_;
+  const std::uint64_t per_block_;
+  std::mutex mutex_;
+  std::uint64_t next_ = 0;
+  std::vector<Byte> last_;
+};
+
+/// Runs work(block) for every block of the file on `threads` threads. The first failure ends them all and is thrown.
+template <typename Work>
+void ForEachBlock(File& file, std::uint64_t record_bytes, unsigned threads, const Work& work) {
+  BlockReader reader(file, record_bytes);
+  std::mutex mutex;
+  std::exception_ptr failure;
+  const auto run = [&] {
+    try {
+      for (Block block; reader.Next(block);) {
+        work(block);
+        const std::lock_guard lock(mutex);
+        if (failure) return;
+      }
+    } catch (...) {
+      const std::lock_guard lock(mutex);
+      if (!failure) failure = std::current_exception();
+    }
+  };
+  std::vector<std::thread> others;
+  for (unsigned t = 1; t < threads; ++t) others.emplace_back(run);
+  run();
+  for (std::thread& thread : others) thread.join();
+  if (failure) std::rethrow_exception(failure);
+}
+
+// ---- One pass ----------------------------------------------------------------------------------------------------
+
+struct Sums {
+  std::uint64_t records = 0;
+  std::uint64_t duplicates = 0;             ///< records whose key equals that of the record before
+  std::optional<std::uint64_t> descent;     ///< first record that is less than the record before
+  std::optional<std::uint64_t> repetition;  ///< first record whose key equals that of the record before
+  U128 multiset = 0;
+  U128 crc = 0;
+
+  void Add(const Sums& other) {
+    records += other.records;
+    duplicates += other.duplicates;
+    multiset += other.multiset;
+    crc += other.crc;
+    const auto earlier = [](std::optional<std::uint64_t>& mine, const std::optional<std::uint64_t>& theirs) {
+      if (theirs && (!mine || *theirs < *mine)) mine = theirs;
+    };
+    earlier(descent, other.descent);
+    earlier(repetition, other.repetition);
+  }
+};
+
+Sums SumBlock(const Block& block, const Order& order) {
+  Sums sums;
+  sums.records = block.count;
+  const Byte* previous = block.previous;
+  const Byte* record = block.records;
+  for (std::uint64_t i = 0; i < block.count; ++i, previous = record, record += order.record_bytes) {
+    sums.multiset += HashRecord(record, order.record_bytes);
+    sums.crc += Crc32::Of(record, order.record_bytes);
+    if (previous == nullptr) continue;
+    const std::strong_ordering step = order(previous, record);
+    if (step > 0 && !sums.descent) sums.descent = block.first + i;
+    if (step == 0) {
+      ++sums.duplicates;
+      if (!sums.repetition) sums.repetition = block.first + i;
+    }
+  }
+  return sums;
+}
+
+Sums Scan(File& file, const Order& order, unsigned threads) {
+  Sums total;
+  std::mutex mutex;
+  ForEachBlock(file, order.record_bytes, threads, [&](const Block& block) {
+    const Sums sums = SumBlock(block, order);
+    const std::lock_guard lock(mutex);
+    total.Add(sums);
+  });
+  return total;
+}
+
+// ---- The full comparison -----------------------------------------------------------------------------------------
+
+struct Job {
+  Order order;
+  bool unique = false;
+  bool stable = false;
+  std::vector<std::string> against;
+  std::uint64_t memory_limit = 0;
+  unsigned threads = 1;
+  std::string file;
+};
+
+/// Sorts the inputs in memory with std::stable_sort, keeps the first of equal keys if `unique`, and compares the file
+/// with that byte by byte. Returns the first record that differs, or the number of records that there should be if that
+/// is not the file's `records`. The inputs are regular files of `input_bytes` in all.
+std::optional<std::uint64_t> CompareWithStableSort(const Job& job, File& file, std::uint64_t records,
+                                                   std::uint64_t input_bytes) {
+  const std::uint64_t stride = job.order.record_bytes;
+  std::vector<Byte> bytes(input_bytes);
+  std::uint64_t loaded = 0;
+  for (const std::string& path : job.against) {
+    const File input(path);
+    const std::uint64_t size = input.size().value();
+    if (size > input_bytes - loaded) throw Failure(kIo, input.name() + ": the file became longer");
+    input.ReadAt(bytes.data() + loaded, size, 0);
+    loaded += size;
+  }
+  if (loaded != input_bytes) throw Failure(kIo, "the inputs became shorter");
+  const auto at = [&](std::uint64_t row) { return bytes.data() + row * stride; };
+  std::vector<std::uint64_t> rows(bytes.size() / stride);
+  std::iota(rows.begin(), rows.end(), std::uint64_t{0});
+  std::stable_sort(rows.begin(), rows.end(),
+                   [&](std::uint64_t x, std::uint64_t y) { return job.order(at(x), at(y)) < 0; });
+  if (job.unique) {
+    const auto equal = [&](std::uint64_t x, std::uint64_t y) { return job.order(at(x), at(y)) == 0; };
+    rows.erase(std::unique(rows.begin(), rows.end(), equal), rows.end());
+  }
+
+  std::optional<std::uint64_t> first;
+  std::mutex mutex;
+  ForEachBlock(file, stride, job.threads, [&](const Block& block) {
+    for (std::uint64_t i = 0; i < block.count; ++i) {
+      const std::uint64_t record = block.first + i;
+      if (record < rows.size() && std::memcmp(block.records + i * stride, at(rows[record]), stride) == 0) continue;
+      const std::lock_guard lock(mutex);
+      if (!first || record < *first) first = record;
+      return;
+    }
+  });
+  if (!first && rows.size() != records) first = records;
+  return first;
+}
+
+/// Bytes that CompareWithStableSort needs: the records, their rows, and the merge buffer of std::stable_sort.
+std::uint64_t MemoryNeeded(std::uint64_t input_bytes, std::uint64_t record_bytes) {
+  return input_bytes + input_bytes / record_bytes * 12;
+}
+
+// ---- Command line ------------------------------------------------------------------------------------------------
+
+constexpr char kHelpHead[] =
+    "gpusort_check (--type TYPE | --record-size N) [--key OFFSET:TYPE[:asc|desc]]... [options] FILE\n"
+    "gpusort_check ... --against INPUT... FILE\n"
+    "Checks that FILE (- is standard input) is in order, and that its records are those of the inputs. Prints counts,\n"
+    "equal neighbouring keys, the multiset sum (128 bits) and valsort's sum of CRC-32.\n\n";
+constexpr char kHelpTail[] =
+    "\nTYPE is i8 i16 i32 i64 u8 u16 u32 u64 f32 f64, with le (default) or be; of a key also bytesN.\n"
+    "Without --key the key is the number, or all bytes of the record. Floats are in IEEE totalOrder.\n\n"
+    "Exit codes: 0 good; 1 not in order, or not the same records; 2 usage, or --unique or --stable not checked\n"
+    "because the inputs do not fit in the memory allowed; 3 a size is not a multiple of the record; 4 I/O error;\n"
+    "6 out of memory\n";
+
+/// False: help was asked for and printed. Names may stand anywhere; those after an --against are inputs too, but for
+/// the last name, which is FILE.
+bool ParseCommandLine(int argc, const char* const* argv, Job& job) {
+  namespace po = boost::program_options;
+  std::string type, record_size, memory_limit, threads;
+  std::vector<std::string> keys;
+  bool reverse = false;
+  po::options_description visible("Options", 120);
+  auto option = visible.add_options();
+  option("type", po::value(&type), "records are numbers of this type");
+  option("record-size", po::value(&record_size), "records of N bytes");
+  option("key,k", po::value(&keys)->composing(), "a field of the key; several times, most significant first");
+  option("reverse,r", po::bool_switch(&reverse), "the order is reversed");
+  option("unique,u", po::bool_switch(&job.unique), "no two keys are equal; with --against: first of equal keys kept");
+  option("stable", po::bool_switch(&job.stable), "with --against: equal keys keep the order of the inputs");
+  option("against", po::value<std::vector<std::string>>()->composing(), "an input of the sort; several in their order");
+  option("memory-limit", po::value(&memory_limit),
+         "memory for --unique or --stable with --against, which sort the inputs in memory (default 1G)");
+  option("threads", po::value(&threads), "threads (default: one a core)");
+  option("help,h", "this text");
+  po::options_description all;
+  all.add(visible).add_options()("name", po::value<std::vector<std::string>>());
+  po::positional_options_description positional;
+  positional.add("name", -1);
+  po::variables_map typed;
+  const int style = po::command_line_style::unix_style & ~po::command_line_style::allow_guessing;
+  const po::parsed_options parsed =
+      po::command_line_parser(argc, argv).options(all).positional(positional).style(style).run();
+  po::store(parsed, typed);
+  po::notify(typed);
+  if (typed.count("help")) {
+    std::cout << kHelpHead << visible << kHelpTail;
+    return false;
+  }
+
+  // The order of the inputs matters to stability, so they are taken as they were typed.
+  std::optional<std::size_t> last_name;
+  for (const auto& word : parsed.options) {
+    if (word.string_key != "against" && word.string_key != "name") continue;
+    if (word.string_key == "name") last_name = job.against.size();
+    job.against.push_back(word.value.at(0));
+  }
+  if (!last_name) FailUsage("FILE is missing");
+  job.file = job.against[*last_name];
+  job.against.erase(job.against.begin() + static_cast<std::ptrdiff_t>(*last_name));
+  if (!typed.count("against") && !job.against.empty()) FailUsage("more than one FILE; name inputs with --against");
+  for (const std::string& input : job.against) {
+    if (input == "-") FailUsage("--against: standard input is not an input; only FILE may be -");
+  }
+
+  if (typed.count("type") + typed.count("record-size") != 1) FailUsage("give either --type or --record-size");
+  Field whole;
+  if (typed.count("type")) {
+    whole = ParseType("--type", type, true);
+    job.order.record_bytes = whole.length;
+  } else {
+    job.order.record_bytes = ParseSize("--record-size", record_size);
+    if (job.order.record_bytes == 0 || job.order.record_bytes > (std::uint64_t{1} << 30)) {
+      FailUsage("--record-size must be from 1 byte to 1 GiB");
+    }
+    whole.length = job.order.record_bytes;
+    whole.compare = CompareBytes;
+  }
+  for (const std::string& key : keys) job.order.fields.push_back(ParseKey(key));
+  if (keys.empty()) job.order.fields.push_back(whole);
+  for (Field& field : job.order.fields) {
+    if (field.offset > job.order.record_bytes || field.length > job.order.record_bytes - field.offset) {
+      FailUsage("the key of " + std::to_string(field.length) + " bytes at offset " + std::to_string(field.offset) +
+                " leaves the record of " + std::to_string(job.order.record_bytes) + " bytes");
+    }
+    field.descending ^= reverse;
+  }
+
+  const bool full = (job.stable || job.unique) && !job.against.empty();
+  if (job.stable && job.against.empty()) FailUsage("--stable needs --against");
+  if (!memory_limit.empty() && !full) FailUsage("--memory-limit is only for --unique or --stable with --against");
+  if (full && job.file == "-") FailUsage("--unique and --stable with --against read FILE twice; it cannot be -");
+  job.memory_limit = memory_limit.empty() ? std::uint64_t{1} << 30 : ParseSize("--memory-limit", memory_limit);
+  job.threads = std::max(std::thread::hardware_concurrency(), 1u);
+  if (!threads.empty()) {
+    const std::uint64_t n = ParseWhole("--threads", threads);
+    if (n == 0 || n > 1024) FailUsage("--threads must be from 1 to 1024");
+    job.threads = static_cast<unsigned>(n);
+  }
+  return true;
+}
+
+// ---- The checks --------------------------------------------------------------------------------------------------
+
+/// Says on stderr what is wrong; `good` becomes false.
+void Complain(bool& good, const std::string& message) {
+  std::cerr << "gpusort_check: " << message << std::endl;
+  good = false;
+}
+
+bool CheckOrder(const Job& job, const std::string& name, const Sums& sums) {
+  bool good = true;
+  const std::uint64_t stride = job.order.record_bytes;
+  if (sums.descent) {
+    Complain(good, name + ": not in order: " + Place(*sums.descent, stride) + " is less than the record before it");
+  }
+  if (job.unique && sums.repetition) {
+    Complain(good, name + ": not unique: " + Place(*sums.repetition, stride) + " has the key of the record before it");
+  }
+  std::cout << "order:      " << (good ? "ok" : "BAD") << '\n';
+  return good;
+}
+
+Exit CheckAgainst(const Job& job, File& file, const Sums& sums) {
+  Sums input;
+
+  bool all_regular = file.size().has_value();
+  for (const std::string& path : job.against) {
+    File one(path);
+    input.Add(Scan(one, job.order, job.threads));
+    all_regular = all_regular && one.size();
+  }
+  const std::uint64_t input_bytes = input.records * job.order.record_bytes;
+
+  bool good = true;
+  const std::string counts = std::to_string(sums.records) + " records, the input " + std::to_string(input.records);
+  if (!job.unique) {
+    if (sums.records != input.records) {
+      Complain(good, file.name() + ": has " + counts);
+    } else if (sums.multiset != input.multiset || sums.crc != input.crc) {
+      Complain(good, file.name() + ": the records are not those of the input: multiset sum " + Hex(sums.multiset) +
+                         ", the input's " + Hex(input.multiset));
+    }
+    std::cout << "same set:   " << (good ? "ok" : "BAD") << '\n';
+    if (!job.stable) return good ? kGood : kBad;
+  } else if (sums.records > input.records) {
+    Complain(good, file.name() + ": has " + counts);
+  }
+
+  const char* what = job.unique ? "--unique" : "--stable";
+  const std::uint64_t needed = MemoryNeeded(input_bytes, job.order.record_bytes);
+  if (!all_regular || needed > job.memory_limit) {
+    const std::string why = all_regular ? "the inputs need " + std::to_string(needed) +
+                                              " bytes of memory, allowed are " + std::to_string(job.memory_limit)
+                                        : "not all files can be read twice";
+    std::cout << "stable:     UNCHECKED\n";
+    std::cerr << "gpusort_check: UNCHECKED: " << what << " against the inputs was not checked: " << why << std::endl;
+    return good ? kUsage : kBad;
+  }
+  if (const auto first = CompareWithStableSort(job, file, sums.records, input_bytes)) {
+    Complain(good, file.name() + ": " + Place(*first, job.order.record_bytes) +
+                       (*first == sums.records ? " is missing" : " is not that of a stable sort of the input") +
+                       (job.unique ? ", first of equal keys kept" : ""));
+  }
+  std::cout << "stable:     " << (good ? "ok" : "BAD") << '\n';
+  return good ? kGood : kBad;
+}
+
+Exit Run(int argc, const char* const* argv) {
+  Job job;
+  try {
+    if (!ParseCommandLine(argc, argv, job)) return kGood;
+  } catch (const boost::program_options::error& error) {
+    FailUsage(error.what());
+  }
+  File file(job.file);
+  const Sums sums = Scan(file, job.order, job.threads);
+  std::cout << "records:    " << sums.records << "\nduplicates: " << sums.duplicates
+            << "\nmultiset:   " << Hex(sums.multiset) << "\ncrc32 sum:  " << Hex(sums.crc) << '\n';
+  const bool ordered = CheckOrder(job, file.name(), sums);
+  const Exit same = job.against.empty() ? kGood : CheckAgainst(job, file, sums);
+  return !ordered ? kBad : same;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  try {
+    const Exit code = Run(argc, argv);
+    if (!std::cout.flush()) throw Failure(kIo, "standard output: cannot write");
+    return code;
+  } catch (const Failure& failure) {
+    std::cerr << "gpusort_check: " << failure.what() << '\n';
+    return failure.code;
+  } catch (const std::bad_alloc&) {
+    std::cerr << "gpusort_check: out of memory\n";
+    return kOutOfMemory;
+  } catch (const std::exception& error) {
+    std::cerr << "gpusort_check: " << error.what() << '\n';
+    return kIo;
+  }
+}

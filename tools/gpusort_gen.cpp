@@ -1,0 +1,669 @@
+// gpusort_gen: writes files of records to sort: numbers of every type, records of bytes, gensort's records.
+// Every record is a pure function of (options, its index), so blocks are made by any number of threads in any order
+// and the bytes never depend on how many. All arithmetic is on integers: the same seed gives the same file on every
+// machine. Start at FillBlock (what a block holds), then WriteBlocks (how it gets out).
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <atomic>
+#include <bit>
+#include <boost/program_options.hpp>
+#include <cerrno>
+#include <charconv>
+#include <condition_variable>
+#include <cstdint>
+#include <cstring>
+#include <exception>
+#include <functional>
+#include <iostream>
+#include <mutex>
+#include <string>
+#include <string_view>
+#include <thread>
+#include <vector>
+
+#include "gpusort/error.hpp"
+
+namespace {
+
+using gpusort::Error;
+using gpusort::ErrorCode;
+using Byte = unsigned char;
+using U128 = unsigned __int128;
+
+static_assert(std::endian::native == std::endian::little, "numbers are stored little-endian");
+
+enum class Kind { kUnsigned, kSigned, kFloat, kRecord, kGensortAscii, kGensortBinary };
+enum class Distribution {
+  kUniform,
+  kZipf,
+  kSorted,
+  kReversed,
+  kNearlySorted,
+  kAllEqual,
+  kFewValues,
+  kCommonPrefix,
+};
+
+struct Job {
+  Kind kind = Kind::kUnsigned;
+  Distribution distribution = Distribution::kUniform;
+  std::uint64_t record_bytes = 0;
+  std::uint64_t key_bytes = 0;  ///< kRecord: how much of a record's head the distribution shapes
+  std::uint64_t count = 0;
+  std::uint64_t start = 0;  ///< gensort: number of the first record
+  std::uint64_t seed = 0;
+  std::uint64_t values = 16;  ///< kFewValues: how many
+  bool special = false;       ///< floats: one value in 16 is a NaN, an infinity, a zero, ...
+  unsigned threads = 1;
+  std::string output;
+};
+
+[[noreturn]] void FailUsage(const std::string& why) { throw Error(ErrorCode::kUsage, why); }
+
+// ---- Random numbers by index -------------------------------------------------------------------------------------
+
+/// A bijection of 64-bit numbers that flips each output bit with probability near 1/2 (SplitMix64's finalizer).
+inline std::uint64_t Mix(std::uint64_t x) {
+  x = (x ^ (x >> 30)) * 0xBF58476D1CE4E5B9u;
+  x = (x ^ (x >> 27)) * 0x94D049BB133111EBu;
+  return x ^ (x >> 31);
+}
+
+/// Independent sequences of one seed, each addressed by index.
+enum class Stream : std::uint64_t { kValue = 1, kJitter, kSpecial, kPayload, kPool };
+
+class Random {
+ public:
+  Random(std::uint64_t seed, Stream stream) : key_(Mix(Mix(seed) + static_cast<std::uint64_t>(stream) * kStep)) {}
+  std::uint64_t operator()(std::uint64_t index) const { return Mix(key_ + (index + 1) * kStep); }
+
+ private:
+  static constexpr std::uint64_t kStep = 0x9E3779B97F4A7C15u;
+  std::uint64_t key_;
+};
+
+/// floor(x * range / 2^64): a random x becomes a number below range.
+inline std::uint64_t Scale(std::uint64_t x, std::uint64_t range) {
+  return static_cast<std::uint64_t>((static_cast<U128>(x) * range) >> 64);
+}
+
+// ---- Distributions -----------------------------------------------------------------------------------------------
+
+/// `count` ranks of `bits` bits spread evenly in ascending order, each at a random place of its own slot.
+class EvenSpread {
+ public:
+  EvenSpread(const Job& job, unsigned bits) : jitter_(job.seed, Stream::kJitter), step_(~U128{0}) {
+    // Slots in fixed point with 64 bits after the point. For 64-bit ranks the range itself, 2^128, does not fit.
+    if (bits < 64) step_ = U128{1} << (bits + 64);
+    step_ /= std::max<std::uint64_t>(job.count, 1);
+  }
+  std::uint64_t operator()(std::uint64_t index) const {
+    const auto slot = static_cast<std::uint64_t>((step_ * index) >> 64);
+    return slot + Scale(jitter_(index), static_cast<std::uint64_t>(step_ >> 64));
+  }
+
+ private:
+  Random jitter_;
+  U128 step_;
+};
+
+/// Calls fill(rank) with a function from index to rank: an unsigned number of `bits` bits whose order is the order of
+/// the values or keys that are made from it.
+template <typename Fill>
+void WithRanks(const Job& job, unsigned bits, const Fill& fill) {
+  const unsigned drop = 64 - bits;
+  const Random value(job.seed, Stream::kValue);
+  const Random pool(job.seed, Stream::kPool);
+  switch (job.distribution) {
+    case Distribution::kUniform:
+      return fill([=](std::uint64_t i) { return value(i) >> drop; });
+    case Distribution::kZipf: {
+      // Value number k of 2^24 (2^bits if that is less) has probability close to 1/k: every octave of k is equally
+      // likely and flat inside, which needs no logarithm and so no floating point. Its place in the type is random.
+      const unsigned octaves = std::min(bits, 24u);
+      return fill([=](std::uint64_t i) {
+        const std::uint64_t x = value(i);
+        const std::uint64_t octave = Scale(x, octaves);
+        const std::uint64_t first = std::uint64_t{1} << octave;
+        return pool(first + (Mix(x) & (first - 1))) >> drop;
+      });
+    }
+    case Distribution::kSorted: {
+      const EvenSpread spread(job, bits);
+      return fill([=](std::uint64_t i) { return spread(i); });
+    }
+    case Distribution::kReversed: {
+      const EvenSpread spread(job, bits);
+      const std::uint64_t last = job.count - 1;
+      return fill([=](std::uint64_t i) { return spread(last - i); });
+    }
+    case Distribution::kNearlySorted: {
+      const EvenSpread spread(job, bits);
+      return fill([=](std::uint64_t i) {
+        const std::uint64_t x = value(i);
+        return Scale(Mix(x), 100) == 0 ? x >> drop : spread(i);
+      });
+    }
+    case Distribution::kAllEqual: {
+      const std::uint64_t only = pool(0) >> drop;
+      return fill([=](std::uint64_t) { return only; });
+    }
+    case Distribution::kFewValues: {
+      const std::uint64_t values = job.values;
+      return fill([=](std::uint64_t i) { return pool(Scale(value(i), values)) >> drop; });
+    }
+    case Distribution::kCommonPrefix: {
+      const unsigned random_bits = std::max(bits / 4, 1u);
+      const std::uint64_t mask = (std::uint64_t{1} << random_bits) - 1;
+      const std::uint64_t prefix = (pool(0) >> drop) & ~mask;
+      return fill([=](std::uint64_t i) { return prefix | (value(i) >> (64 - random_bits)); });
+    }
+  }
+}
+
+// ---- Numbers -----------------------------------------------------------------------------------------------------
+
+template <typename U>
+constexpr U kSignBit = static_cast<U>(U{1} << (8 * sizeof(U) - 1));
+
+/// Fields of IEEE binary32 and binary64.
+template <typename U>
+constexpr unsigned kMantissaBits = sizeof(U) == 4 ? 23 : 52;
+template <typename U>
+constexpr U kInfinity = static_cast<U>((~U{0} >> 1) & ~((U{1} << kMantissaBits<U>)-1));
+
+/// The finite floats in ascending order, -max .. -0, +0 .. +max, as the image of an ascending rank.
+template <typename U>
+inline U FiniteFloat(U rank) {
+  constexpr U kPerSign = kInfinity<U>;  // as many magnitudes are below infinity as its bits say
+  const U place = static_cast<U>((static_cast<U128>(rank) * kPerSign * 2) >> (8 * sizeof(U)));
+  return place < kPerSign ? kSignBit<U> | (kPerSign - 1 - place) : place - kPerSign;
+}
+
+/// One of the bit patterns that sorts of floats get wrong.
+template <typename U>
+inline U SpecialFloat(std::uint64_t random) {
+  constexpr U kQuiet = U{1} << (kMantissaBits<U> - 1);
+  constexpr U kMantissa = (U{1} << kMantissaBits<U>)-1;
+  const U sign = random & 1 ? kSignBit<U> : 0;
+  const U payload = std::max<U>(static_cast<U>(random >> 8) & (kQuiet - 1), 1);
+  switch (random >> 1 & 7) {
+    case 0:
+    case 1:
+      return sign;  // a zero
+    case 2:
+      return sign | kInfinity<U>;  // an infinity
+    case 3:
+      return sign | kInfinity<U> | kQuiet;  // the usual NaN
+    case 4:
+      return sign | kInfinity<U> | kQuiet | payload;  // a quiet NaN with a payload
+    case 5:
+      return sign | kInfinity<U> | payload;  // a signaling NaN
+    case 6:
+      return sign | payload;  // a denormal
+    default:
+      return sign | (random & 0x100 ? kInfinity<U> - 1 : random & 0x200 ? kMantissa : U{1});  // an extreme
+  }
+}
+
+/// Stores records [first, first + n) of sizeof(U) bytes, each value(index), at `out`.
+template <typename U, typename Value>
+void Store(std::uint64_t first, std::uint64_t n, Byte* out, const Value& value) {
+  for (std::uint64_t i = 0; i < n; ++i) {
+    const U x = value(first + i);
+    std::memcpy(out + i * sizeof(U), &x, sizeof(U));
+  }
+}
+
+template <typename U>
+void FillIntegers(const Job& job, std::uint64_t first, std::uint64_t n, Byte* out) {
+  const U flip = job.kind == Kind::kSigned ? kSignBit<U> : U{0};
+  WithRanks(job, 8 * sizeof(U), [&](const auto& rank) {
+    Store<U>(first, n, out, [&](std::uint64_t i) { return static_cast<U>(static_cast<U>(rank(i)) ^ flip); });
+  });
+}
+
+template <typename U>
+void FillFloats(const Job& job, std::uint64_t first, std::uint64_t n, Byte* out) {
+  const Random special(job.seed, Stream::kSpecial);
+  WithRanks(job, 8 * sizeof(U), [&](const auto& rank) {
+    Store<U>(first, n, out, [&](std::uint64_t i) {
+      if (job.special) {
+        const std::uint64_t random = special(i);
+        if (random >> 60 == 0) return SpecialFloat<U>(random);
+      }
+      return FiniteFloat<U>(static_cast<U>(rank(i)));
+    });
+  });
+}
+
+// ---- Records of bytes --------------------------------------------------------------------------------------------
+
+/// Fills `bytes` bytes with words of a random sequence of its own, named by `id`.
+void FillBytes(std::uint64_t id, std::uint64_t bytes, Byte* out) {
+  const Random words(id, Stream::kPayload);
+  for (std::uint64_t done = 0, i = 0; done < bytes; done += 8, ++i) {
+    const std::uint64_t word = words(i);
+    std::memcpy(out + done, &word, std::min<std::uint64_t>(8, bytes - done));
+  }
+}
+
+/// A record is its key, then random bytes. The key starts with the rank, most significant byte first, and goes on with
+/// bytes that the rank determines, so that equal ranks are equal keys.
+void FillRecords(const Job& job, std::uint64_t first, std::uint64_t n, Byte* out) {
+  const Random payload(job.seed, Stream::kPayload);
+  const std::uint64_t tail_bytes = job.record_bytes - job.key_bytes;
+  if (job.distribution == Distribution::kCommonPrefix && job.key_bytes > 1) {
+    const std::uint64_t prefix_bytes = job.key_bytes * 3 / 4;
+    for (std::uint64_t i = 0; i < n; ++i, out += job.record_bytes) {
+      FillBytes(job.seed, prefix_bytes, out);
+      FillBytes(payload(first + i), job.record_bytes - prefix_bytes, out + prefix_bytes);
+    }
+    return;
+  }
+  const std::uint64_t rank_bytes = std::min<std::uint64_t>(job.key_bytes, 8);
+  WithRanks(job, static_cast<unsigned>(8 * rank_bytes), [&](const auto& rank) {
+    for (std::uint64_t i = 0; i < n; ++i, out += job.record_bytes) {
+      const std::uint64_t r = rank(first + i);
+      for (std::uint64_t b = 0; b < rank_bytes; ++b) out[b] = static_cast<Byte>(r >> (8 * (rank_bytes - 1 - b)));
+      FillBytes(r, job.key_bytes - rank_bytes, out + rank_bytes);
+      FillBytes(payload(first + i), tail_bytes, out + job.key_bytes);
+    }
+  });
+}
+
+// ---- gensort -----------------------------------------------------------------------------------------------------
+
+constexpr std::uint64_t kGensortBytes = 100;
+
+constexpr U128 Make128(std::uint64_t high, std::uint64_t low) { return static_cast<U128>(high) << 64 | low; }
+
+/// The 128-bit linear congruential generator of sortbenchmark.org's gensort: record i uses state i + 1, from state 0.
+class GensortRandom {
+ public:
+  static constexpr U128 kMultiplier = Make128(0x2360ED051FC65DA4u, 0x4385DF649FCCF645u);
+  static constexpr U128 kIncrement = Make128(0x4A696D4772617952u, 0x4950202020202001u);
+
+  static U128 Next(U128 state) { return state * kMultiplier + kIncrement; }
+
+  /// The state after `steps` steps from 0: the map "one step" is squared for every bit of `steps`.
+  static U128 After(U128 steps) {
+    U128 state = 0;
+    U128 multiplier = kMultiplier;
+    U128 increment = kIncrement;
+    for (; steps != 0; steps >>= 1) {
+      if (steps & 1) state = state * multiplier + increment;
+      increment = increment * multiplier + increment;
+      multiplier *= multiplier;
+    }
+    return state;
+  }
+};
+
+/// ASCII: ten printable characters of key, the record's number in hex, 13 hex digits four times each, CR LF.
+void FillGensortAscii(const Job& job, std::uint64_t first, std::uint64_t n, Byte* out) {
+  static constexpr char kHex[] = "0123456789ABCDEF";
+  U128 number = static_cast<U128>(job.start) + first;
+  U128 state = GensortRandom::After(number);
+  for (std::uint64_t i = 0; i < n; ++i, ++number, out += kGensortBytes) {
+    state = GensortRandom::Next(state);
+    const auto high = static_cast<std::uint64_t>(state >> 64);
+    const auto low = static_cast<std::uint64_t>(state);
+    std::uint64_t rest = high;
+    for (int k = 0; k < 10; ++k) {
+      if (k == 8) rest = low;
+      out[k] = static_cast<Byte>(' ' + rest % 95);
+      rest /= 95;
+    }
+    out[10] = out[11] = ' ';
+    for (int k = 0; k < 32; ++k) out[12 + k] = kHex[static_cast<unsigned>(number >> (124 - 4 * k)) & 15];
+    out[44] = out[45] = ' ';
+    for (int k = 0; k < 13; ++k) std::memset(out + 46 + 4 * k, kHex[(low >> (48 - 4 * k)) & 15], 4);
+    out[98] = '\r';
+    out[99] = '\n';
+  }
+}
+
+/// Binary: the upper ten bytes of this record's state and of the nine that follow it, each xored with a constant.
+void FillGensortBinary(const Job& job, std::uint64_t first, std::uint64_t n, Byte* out) {
+  static constexpr U128 kMask[10] = {
+      0,
+      Make128(0xF0E8E4E2E1D8D4D2u, 0xD1CC000000000000u),
+      Make128(0xCAC9C6C5C3B8B4B2u, 0xB1AC000000000000u),
+      Make128(0xAAA9A6A5A39C9A99u, 0x9695000000000000u),
+      Make128(0x938E8D8B87787472u, 0x716C000000000000u),
+      Make128(0x6A696665635C5A59u, 0x5655000000000000u),
+      Make128(0x534E4D4B473C3A39u, 0x3635000000000000u),
+      Make128(0x332E2D2B271E1D1Bu, 0x170F000000000000u),
+      Make128(0xC8C4C2C198949291u, 0x8CE0000000000000u),
+      Make128(0x170F332E2D2B271Eu, 0x1D1B000000000000u),
+  };
+  U128 state = GensortRandom::After(static_cast<U128>(job.start) + first);
+  U128 next[10];
+  for (U128& s : next) s = state = GensortRandom::Next(state);
+  for (std::uint64_t i = 0; i < n; ++i, out += kGensortBytes) {
+    for (unsigned part = 0; part < 10; ++part) {
+      const U128 x = next[(i + part) % 10] ^ kMask[part];
+      for (unsigned b = 0; b < 10; ++b) out[10 * part + b] = static_cast<Byte>(x >> (120 - 8 * b));
+    }
+    next[i % 10] = state = GensortRandom::Next(state);
+  }
+}
+
+/// Fills `out` with records [first, first + n) of the job.
+void FillBlock(const Job& job, std::uint64_t first, std::uint64_t n, Byte* out) {
+  switch (job.kind) {
+    case Kind::kUnsigned:
+    case Kind::kSigned:
+      switch (job.record_bytes) {
+        case 1:
+          return FillIntegers<std::uint8_t>(job, first, n, out);
+        case 2:
+          return FillIntegers<std::uint16_t>(job, first, n, out);
+        case 4:
+          return FillIntegers<std::uint32_t>(job, first, n, out);
+        default:
+          return FillIntegers<std::uint64_t>(job, first, n, out);
+      }
+    case Kind::kFloat:
+      return job.record_bytes == 4 ? FillFloats<std::uint32_t>(job, first, n, out)
+                                   : FillFloats<std::uint64_t>(job, first, n, out);
+    case Kind::kRecord:
+      return FillRecords(job, first, n, out);
+    case Kind::kGensortAscii:
+      return FillGensortAscii(job, first, n, out);
+    case Kind::kGensortBinary:
+      return FillGensortBinary(job, first, n, out);
+  }
+}
+
+// ---- Output ------------------------------------------------------------------------------------------------------
+
+[[noreturn]] void FailIo(const std::string& path, const std::string& what, int error) {
+  const bool full = error == ENOSPC || error == EDQUOT || error == EFBIG;
+  throw Error(full ? ErrorCode::kNoSpace : ErrorCode::kIo, path + ": " + what + ": " + std::strerror(error));
+}
+
+class Output {
+ public:
+  explicit Output(const std::string& path) : path_(path == "-" ? "standard output" : path), owned_(path != "-") {
+    fd_ = owned_ ? ::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666) : STDOUT_FILENO;
+    if (fd_ < 0) FailIo(path_, "cannot open for writing", errno);
+    struct stat status;
+    if (::fstat(fd_, &status) != 0) FailIo(path_, "fstat", errno);
+    // Standard output may be redirected with an offset or in append mode, so it is written in order.
+    any_order_ = owned_ && S_ISREG(status.st_mode);
+  }
+  Output(const Output&) = delete;
+  ~Output() {
+    if (owned_ && fd_ >= 0) ::close(fd_);
+  }
+
+  bool any_order() const { return any_order_; }
+
+  /// `offset` is used only if any_order(); else bytes go out in the order of the calls.
+  void Write(const Byte* data, std::uint64_t bytes, std::uint64_t offset) {
+    while (bytes > 0) {
+      const ssize_t n = any_order_ ? ::pwrite(fd_, data, bytes, static_cast<off_t>(offset)) : ::write(fd_, data, bytes);
+      if (n < 0 && errno == EINTR) continue;
+      if (n < 0) FailIo(path_, "cannot write at byte " + std::to_string(offset), errno);
+      data += n;
+      offset += static_cast<std::uint64_t>(n);
+      bytes -= static_cast<std::uint64_t>(n);
+    }
+  }
+
+  void Close() {
+    if (!owned_) return;
+    const int result = ::close(fd_);
+    fd_ = -1;
+    if (result != 0) FailIo(path_, "close", errno);
+  }
+
+ private:
+  std::string path_;
+  bool owned_;
+  bool any_order_ = false;
+  int fd_ = -1;
+};
+
+/// Threads take blocks in order, fill them at once and write them where they belong, in turn if the output is a stream.
+void WriteBlocks(const Job& job, Output& output) {
+  constexpr std::uint64_t kBlockBytes = std::uint64_t{4} << 20;
+  const std::uint64_t per_block = std::max<std::uint64_t>(kBlockBytes / job.record_bytes, 1);
+  const std::uint64_t blocks = job.count / per_block + (job.count % per_block != 0);
+
+  std::atomic<std::uint64_t> next{0};
+  std::mutex mutex;
+  std::condition_variable turn_changed;
+  std::uint64_t turn = 0;
+  std::exception_ptr error;
+
+  const auto work = [&] {
+    try {
+      std::vector<Byte> buffer(std::min(per_block, job.count) * job.record_bytes);
+      for (std::uint64_t block; (block = next.fetch_add(1)) < blocks;) {
+        const std::uint64_t first = block * per_block;
+        const std::uint64_t n = std::min(per_block, job.count - first);
+        FillBlock(job, first, n, buffer.data());
+        if (!output.any_order()) {
+          std::unique_lock lock(mutex);
+          turn_changed.wait(lock, [&] { return turn == block || error; });
+          if (error) return;
+        }
+        output.Write(buffer.data(), n * job.record_bytes, first * job.record_bytes);
+        const std::lock_guard lock(mutex);
+        if (error) return;
+        turn = block + 1;
+        turn_changed.notify_all();
+      }
+    } catch (...) {
+      const std::lock_guard lock(mutex);
+      if (!error) error = std::current_exception();
+      turn_changed.notify_all();
+    }
+  };
+  std::vector<std::thread> threads;
+  const auto wanted = static_cast<unsigned>(std::min<std::uint64_t>(job.threads, blocks));
+  for (unsigned t = 0; t < wanted; ++t) threads.emplace_back(work);
+  for (std::thread& thread : threads) thread.join();
+  if (error) std::rethrow_exception(error);
+}
+
+// ---- Command line ------------------------------------------------------------------------------------------------
+
+constexpr std::uint64_t kMaxBytes = std::uint64_t{1} << 60;
+
+/// A whole number, with a unit K M G T P (1024) if `units`.
+std::uint64_t ParseNumber(const std::string& option, const std::string& text, bool units) {
+  std::uint64_t value = 0;
+  const char* end = text.data() + text.size();
+  const auto [stop, failure] = std::from_chars(text.data(), end, value);
+  const std::string_view unit(stop, static_cast<std::size_t>(end - stop));
+  unsigned shift = 0;
+  if (failure == std::errc::invalid_argument) FailUsage(option + ": '" + text + "' is not a number");
+  if (!unit.empty()) {
+    const std::size_t at = std::string_view("KMGTP").find(unit[0]);
+    if (!units || at == std::string_view::npos || unit.size() > 1) {
+      FailUsage(option + ": '" + text + "' is not a number" + (units ? " with K, M, G, T or P or without" : ""));
+    }
+    shift = static_cast<unsigned>(10 * (at + 1));
+  }
+  if (failure != std::errc{} || value > (~std::uint64_t{0} >> shift)) FailUsage(option + ": " + text + " is too large");
+  return value << shift;
+}
+
+void ResolveType(const std::string& text, Job& job) {
+  struct Named {
+    std::string_view name;
+    Kind kind;
+    std::uint64_t bytes;
+  };
+  static constexpr Named kNamed[] = {
+      {"i8", Kind::kSigned, 1},
+      {"i16", Kind::kSigned, 2},
+      {"i32", Kind::kSigned, 4},
+      {"i64", Kind::kSigned, 8},
+      {"u8", Kind::kUnsigned, 1},
+      {"u16", Kind::kUnsigned, 2},
+      {"u32", Kind::kUnsigned, 4},
+      {"u64", Kind::kUnsigned, 8},
+      {"f32", Kind::kFloat, 4},
+      {"f64", Kind::kFloat, 8},
+      {"record", Kind::kRecord, 0},
+      {"gensort-ascii", Kind::kGensortAscii, kGensortBytes},
+      {"gensort-binary", Kind::kGensortBinary, kGensortBytes},
+  };
+  for (const Named& named : kNamed) {
+    if (named.name != text) continue;
+    job.kind = named.kind;
+    job.record_bytes = named.bytes;
+    return;
+  }
+  FailUsage("--type: '" + text +
+            "' is not a type: give i8 i16 i32 i64 u8 u16 u32 u64 f32 f64, record, gensort-ascii or gensort-binary");
+}
+
+Distribution ParseDistribution(const std::string& text) {
+  static constexpr std::string_view kNames[] = {"uniform",       "zipf",      "sorted",     "reversed",
+                                                "nearly-sorted", "all-equal", "few-values", "common-prefix"};
+  for (std::size_t i = 0; i < std::size(kNames); ++i) {
+    if (kNames[i] == text) return static_cast<Distribution>(i);
+  }
+  std::string all;
+  for (const std::string_view name : kNames) all += " " + std::string(name);
+  FailUsage("--dist: '" + text + "' is none of" + all);
+}
+
+constexpr char kHelpHead[] =
+    "gpusort_gen --type TYPE (--count N | --bytes SIZE) [options] OUTPUT\n"
+    "Writes records to sort. The same options give the same bytes on every machine. OUTPUT - is standard output.\n\n";
+constexpr char kHelpTail[] =
+    "\nDistributions\n"
+    "  uniform        every value equally likely; floats: every finite bit pattern\n"
+    "  zipf           value number k of 2^24 has a probability near 1/k\n"
+    "  sorted         ascending, spread over the whole type\n"
+    "  reversed       the same, descending\n"
+    "  nearly-sorted  ascending, but one in 100 is uniform\n"
+    "  all-equal      one value\n"
+    "  few-values     16 values, or as many as --values says\n"
+    "  common-prefix  the first three quarters of the bits (records: of the key's bytes) are the same\n\n"
+    "Exit codes: 0 done, 2 usage, 4 I/O error, 5 no space, 6 out of memory\n";
+
+/// Throws Error(kUsage); boost::program_options::error too. False: help was asked for and printed.
+bool ParseCommandLine(int argc, const char* const* argv, Job& job) {
+  namespace po = boost::program_options;
+  std::string type, count, bytes, seed, distribution, record_size, key_size, values, start, threads;
+  po::options_description visible("Options", 120);
+  auto option = visible.add_options();
+  option("type", po::value(&type), "i8..i64 u8..u64 f32 f64, record, gensort-ascii, gensort-binary");
+  option("count", po::value(&count), "number of records");
+  option("bytes", po::value(&bytes), "as many whole records as fit in this size (K M G T P by 1024)");
+  option("seed", po::value(&seed), "another seed, other records (default 0)");
+  option("dist", po::value(&distribution), "distribution, see below (default uniform)");
+  option("values", po::value(&values), "few-values: how many (default 16)");
+  option("special", po::bool_switch(&job.special),
+         "floats: one in 16 is a zero, infinity, NaN with or without payload, denormal or extreme value");
+  option("record-size", po::value(&record_size), "type record: bytes of a record");
+  option("key-size", po::value(&key_size),
+         "type record: the distribution shapes the first so many bytes, the others are random (default 10 or all)");
+  option("start", po::value(&start), "gensort: number of the first record (default 0), as gensort's -b");
+  option("threads", po::value(&threads), "threads (default: one a core); the bytes do not depend on it");
+  option("help,h", "this text");
+  po::options_description all;
+  all.add(visible).add_options()("output", po::value(&job.output));
+  po::positional_options_description positional;
+  positional.add("output", 1);
+  po::variables_map typed;
+  const int style = po::command_line_style::unix_style & ~po::command_line_style::allow_guessing;
+  po::store(po::command_line_parser(argc, argv).options(all).positional(positional).style(style).run(), typed);
+  po::notify(typed);
+  if (typed.count("help")) {
+    std::cout << kHelpHead << visible << kHelpTail;
+    return false;
+  }
+
+  if (type.empty()) FailUsage("--type is missing");
+  if (job.output.empty()) FailUsage("OUTPUT is missing");
+  ResolveType(type, job);
+  const bool gensort = job.kind == Kind::kGensortAscii || job.kind == Kind::kGensortBinary;
+  const auto only_for = [&](const char* name, bool allowed, const char* what) {
+    if (typed.count(name) && !allowed) {
+      FailUsage("--" + std::string(name) + " is only for " + what);
+    }
+  };
+  only_for("record-size", job.kind == Kind::kRecord, "--type record");
+  only_for("key-size", job.kind == Kind::kRecord, "--type record");
+  only_for("start", gensort, "the gensort types");
+  only_for("seed", !gensort, "other types: gensort's records are fixed, --start chooses them");
+  only_for("dist", !gensort, "other types: gensort's records are fixed, --start chooses them");
+  if (typed.count("dist")) job.distribution = ParseDistribution(distribution);
+  only_for("values", job.distribution == Distribution::kFewValues, "--dist few-values");
+  if (typed.count("values")) job.values = ParseNumber("--values", values, false);
+  if (job.values == 0) FailUsage("--values must be at least 1");
+  if (job.special) {
+    if (job.kind != Kind::kFloat) FailUsage("--special is only for --type f32 and f64");
+    if (job.distribution == Distribution::kSorted || job.distribution == Distribution::kReversed ||
+        job.distribution == Distribution::kAllEqual) {
+      FailUsage("--special would break --dist " + distribution);
+    }
+  }
+  if (job.kind == Kind::kRecord) {
+    if (!typed.count("record-size")) FailUsage("--type record needs --record-size");
+    job.record_bytes = ParseNumber("--record-size", record_size, true);
+    if (job.record_bytes == 0 || job.record_bytes > (std::uint64_t{1} << 30)) {
+      FailUsage("--record-size must be from 1 byte to 1 GiB");
+    }
+    job.key_bytes = std::min<std::uint64_t>(job.record_bytes, 10);
+    if (typed.count("key-size")) job.key_bytes = ParseNumber("--key-size", key_size, true);
+    if (job.key_bytes == 0 || job.key_bytes > job.record_bytes) {
+      FailUsage("--key-size must be from 1 byte to the record's size");
+    }
+  }
+  if (typed.count("count") + typed.count("bytes") != 1) FailUsage("give either --count or --bytes");
+  job.count = typed.count("count") ? ParseNumber("--count", count, false)
+                                   : ParseNumber("--bytes", bytes, true) / job.record_bytes;
+  if (job.count > kMaxBytes / job.record_bytes) FailUsage("that is more than 1 EiB");
+  if (typed.count("seed")) job.seed = ParseNumber("--seed", seed, false);
+  if (typed.count("start")) job.start = ParseNumber("--start", start, false);
+  job.threads = std::max(std::thread::hardware_concurrency(), 1u);
+  if (typed.count("threads")) {
+    const std::uint64_t n = ParseNumber("--threads", threads, false);
+    if (n == 0 || n > 1024) FailUsage("--threads must be from 1 to 1024");
+    job.threads = static_cast<unsigned>(n);
+  }
+  return true;
+}
+
+int Run(int argc, const char* const* argv) {
+  Job job;
+  try {
+    if (!ParseCommandLine(argc, argv, job)) return 0;
+  } catch (const boost::program_options::error& error) {
+    FailUsage(error.what());
+  }
+  Output output(job.output);
+  WriteBlocks(job, output);
+  output.Close();
+  return 0;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  try {
+    return Run(argc, argv);
+  } catch (const Error& error) {
+    std::cerr << "gpusort_gen: " << error.what() << '\n';
+    return static_cast<int>(error.code());
+  } catch (const std::bad_alloc&) {
+    std::cerr << "gpusort_gen: out of memory\n";
+    return static_cast<int>(ErrorCode::kOutOfMemory);
+  } catch (const std::exception& error) {
+    std::cerr << "gpusort_gen: " << error.what() << '\n';
+    return static_cast<int>(ErrorCode::kInternal);
+  }
+}
