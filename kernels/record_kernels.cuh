@@ -3,6 +3,7 @@
 // and how many records come before a cut. What can be wrong is in GPUSORT_HD functions; a kernel only hands out
 // indices. Records may lie at any address (bytes are read one by one), but the words of GatherKernel must be aligned:
 // see GatherWordBytes.
+#pragma once
 
 #include <cuda_runtime.h>
 

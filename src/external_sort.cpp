@@ -446,7 +446,7 @@ void CheckSorted(const Options& options, CancelFlag& cancel) {
                                            std::to_string(records * layout.stride) + ") orders before " +
                                            (options.unique ? "or equals " : "") + "the one in front of it");
   };
-  while (const std::unique_ptr<BatchFeeder::Batch> batch = feeder.Next(waiter, ring.piece_bytes)) {
+  while (const std::unique_ptr<BatchFeeder::Batch> batch = feeder.Next(waiter, ring.piece_bytes, false)) {
     while (const std::unique_ptr<InputBlock> block = batch->Next()) {
       const std::span<const std::byte> bytes = block->bytes();
       if (!last.empty()) {

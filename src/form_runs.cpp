@@ -89,7 +89,6 @@ BatchFeeder::BatchFeeder(CancelFlag& cancel, HostMemory& memory, Inputs& inputs,
     : pipeline_(cancel),
       ring_(memory, ring.block_bytes, ring.blocks),
       stride_(layout.stride),
-      keep_(!inputs.rereadable()),
       reader_(std::make_unique<InputReader>(pipeline_, inputs, ring_, ranges, layout, ring.piece_bytes, ring.threads,
                                             clock)) {}
 
@@ -105,7 +104,8 @@ std::shared_ptr<InputReader::Block> BatchFeeder::Take(const Pipeline& waiter) {
   return block ? std::make_shared<InputReader::Block>(std::move(*block)) : nullptr;
 }
 
-std::unique_ptr<BatchFeeder::Batch> BatchFeeder::Next(const Pipeline& waiter, std::uint64_t limit) {
+std::unique_ptr<BatchFeeder::Batch> BatchFeeder::Next(const Pipeline& waiter, std::uint64_t limit,
+                                                      bool keep) {
   auto batch = std::make_unique<Batch>();
   batch->turn_ = std::unique_lock(turn_);
   std::shared_ptr<InputReader::Block> first = Take(waiter);
@@ -114,6 +114,7 @@ std::unique_ptr<BatchFeeder::Batch> BatchFeeder::Next(const Pipeline& waiter, st
   batch->feeder_ = this;
   batch->waiter_ = &waiter;
   batch->limit_ = limit;
+  batch->keep_ = keep;
   batch->number_ = next_number_++;
   return batch;
 }
@@ -138,7 +139,7 @@ std::unique_ptr<InputBlock> BatchFeeder::Batch::Next() {
   } else {
     ranges_.push_back(block->range);
   }
-  if (feeder_->keep_) kept_.push_back(block);
+  if (keep_) kept_.push_back(block);
   return std::make_unique<LentBlock>(std::move(block));
 }
 
@@ -170,7 +171,9 @@ void FormRuns(Job& job, BatchFeeder& feeder, std::vector<Run>& runs) {
     for (std::uint32_t i = 0; i < job.plan.lanes; ++i) {
       pipeline.Start([&] {
         const std::unique_ptr<Lane> lane = job.backend->OpenLane();
-        while (std::unique_ptr<BatchFeeder::Batch> batch = feeder.Next(pipeline, job.plan.slot_bytes)) {
+        // Only a GPU can be lost, and a stream cannot be read again.
+        const bool keep = job.plan.gpu && !job.inputs.rereadable();
+        while (std::unique_ptr<BatchFeeder::Batch> batch = feeder.Next(pipeline, job.plan.slot_bytes, keep)) {
           try {
             std::unique_ptr<SortedRecords> sorted;
             {

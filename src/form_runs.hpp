@@ -38,14 +38,16 @@ class BatchFeeder {
     const Pipeline* waiter_ = nullptr;
     std::unique_lock<std::mutex> turn_;
     std::uint64_t limit_ = 0, number_ = 0, bytes_ = 0;
+    bool keep_ = false;
     std::vector<InputRange> ranges_;
     RecordSum sum_;
-    std::vector<std::shared_ptr<InputReader::Block>> kept_;  ///< streams only
+    std::vector<std::shared_ptr<InputReader::Block>> kept_;
   };
 
-  /// The next batch of at most `limit` bytes (whole records), or null at the end of the input.
-  std::unique_ptr<Batch> Next(const Pipeline& waiter, std::uint64_t limit);
-  /// Takes a stream's batch back that did not become a run.
+  /// The next batch of at most `limit` bytes (whole records), or null at the end of the input. With `keep` its blocks
+  /// stay until it is dropped, so that it can be returned.
+  std::unique_ptr<Batch> Next(const Pipeline& waiter, std::uint64_t limit, bool keep);
+  /// Takes a batch that was kept back: it did not become a run.
   void Return(Batch& batch);
   /// The reader's own error, if that is why Next threw.
   void RethrowIfFailed() { pipeline_.RethrowIfFailed(); }
@@ -57,7 +59,6 @@ class BatchFeeder {
   Pipeline pipeline_;
   BlockPool ring_;
   const std::uint64_t stride_;
-  const bool keep_;  ///< batches under way keep their blocks
   std::mutex turn_;  ///< held by the batch that is being read
   std::uint64_t next_number_ = 0;
   std::deque<std::shared_ptr<InputReader::Block>> returned_;

@@ -146,7 +146,7 @@ class Planner {
   void Merging() {
     plan_.merge_lanes = facts_.gpu ? 2 : 1;
     plan_.windows = 3;
-    const std::uint64_t slots = facts_.gpu || plan_.spills ? 0 : plan_.slots * plan_.slot_bytes;
+    const std::uint64_t slots = facts_.gpu || plan_.spills || facts_.sorted_inputs != 0 ? 0 : plan_.slots * plan_.slot_bytes;
     // Pinning untouched window buffers costs half a second a GiB; a window of 64 MiB crosses the bus in a millisecond.
     plan_.window_bytes =
         std::max(stride_, WholeRecords(std::min({plan_.slot_bytes, (facts_.gpu ? 64 : 32) * kMiB, facts_.memory / 12})));

@@ -85,8 +85,8 @@ wait
 code=0
 cp in.u64 moving.u64
 mkfifo slow_out
-"$g" "${spill[@]}" -m moving.u64 kept.u64 2>err || code=$?
-[ $code = 3 ] || fail "exit $code instead of 3: -m of an unsorted file"
+"$g" --memory 8M -m moving.u64 kept.u64 2>err || code=$?
+[ $code = 3 ] || fail "exit $code instead of 3: -m of an unsorted file ($(cat err))"
 says 'moving.u64'
 nothing_left
 echo "faults: ok"

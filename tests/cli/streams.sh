@@ -62,7 +62,7 @@ mkfifo silent1 silent2 silent3 nobody
 sleep 100 >silent1 & holder1=$!
 stalled TERM 143 "$g" --type u64 silent1 kept.u64
 sleep 100 >silent2 & holder2=$!
-stalled INT 130 env "$g" --type u64 silent2 kept.u64 || true
+stalled INT 130 env --default-signal=INT "$g" --type u64 silent2 kept.u64
 stalled HUP 129 "$g" --type u64 silent3 kept.u64
 stalled TERM 143 "$g" in.u64 nobody
 mkfifo stuck

@@ -11,7 +11,7 @@ says 'record [0-9]* (byte'
 expect 0 "$g" --explain in.bin explained.bin
 [ ! -e explained.bin ] || fail "--explain wrote its output"
 "$g" --explain in.bin out.bin | grep -q 'i32 (' || fail "--explain does not say the type"
-for word in runs fan-in levels batch window "temp space" block tiers; do
+for word in runs fan-in level batch window "temp space" block tiers; do
   "$g" --explain in.bin out.bin | grep -q "$word" || fail "--explain does not say: $word"
 done
 "$g" --help | grep -q 'Exit codes' || "$g" --help | grep -qi 'exit' || fail "--help without exit codes"

@@ -292,6 +292,24 @@ TEST(CpuLane, OrdersKeysThatDifferLateAndInSteps) {
   CheckMerge(layout, input, 5, 2, 1);
 }
 
+TEST(CpuLane, OrdersKeysOfFewValuesInEveryPart) {
+  // Groups of equal prefixes, large and small, at every twelve bytes.
+  for (const std::uint32_t values : {2u, 3u}) {
+    for (const bool descending : {false, true}) {
+      const RecordLayout layout = Layout(64, {{4, 56, KeyType::kBytes, false, descending}});
+      std::mt19937_64 random(values);
+      Bytes input(6000 * layout.stride);
+      for (std::size_t at = 0; at < input.size(); ++at) {
+        const bool varies = at % 7 == 0;
+        input[at] = at % 64 < 4 ? static_cast<Byte>(random()) : static_cast<Byte>(varies ? random() % values : 5);
+      }
+      CheckSort(layout, input, 100, 1);
+      CheckSort(layout, input, 100, 3);
+      CheckMerge(layout, input, 6, 2, values);
+    }
+  }
+}
+
 TEST(CpuLane, SortsRecordsOfOneMegabyte) {
   const RecordLayout layout = Layout(1 << 20, {{(1 << 20) - 4, 4, KeyType::kUnsigned}});
   const Bytes input = MakeRecords(Layout(1 << 20, {{(1 << 20) - 4, 4, KeyType::kUnsigned}}), 9, Keys::kRandom, 5);
