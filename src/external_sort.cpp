@@ -93,6 +93,7 @@ class Sorter {
     // The backend opens (0.35 s for a GPU) while the first blocks are read.
     std::future<void> opening = std::async(facts_.gpu ? std::launch::async : std::launch::deferred, [this] { OpenBackend(); });
     if (!options_.merge) StartReading(inputs_.Ranges());
+    OpenOutput();
     opening.get();
     for (;;) {
       try {
@@ -149,7 +150,6 @@ class Sorter {
     const bool small_arena = options_.merge || (formed_ && !facts_.gpu);
     MakeArena(small_arena);
     if (feeder_ && facts_.gpu) feeder_->ring().Pin(*backend_);
-    if (!target_.file && !target_.stream) OpenOutput();
     if (!spill_) MakeSpill();
     ready_ = true;
   }
@@ -205,7 +205,7 @@ class Sorter {
       return;
     }
     const std::uint64_t expected = options_.unique || options_.no_space_check ? 0 : inputs_.bytes();
-    target_.file = files_.CreateOutput(options_.output, job_.plan.direct_output, expected);
+    target_.file = files_.CreateOutput(options_.output, DirectOutput(facts_), expected);
   }
 
   void FormAll() {

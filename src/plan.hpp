@@ -69,7 +69,10 @@ struct Plan {
   std::uint64_t temp_bytes = 0;    ///< most that the spill can take; 0 if unknown or none
 };
 
-/// Uses layout, rereadable, memory, gpu, threads and batch_bytes only.
+/// Whether the output is written past the page cache; known before a backend is.
+bool DirectOutput(const PlanFacts& facts);
+
+/// Uses nothing of the backend but whether it is a GPU.
 Ring MakeRing(const PlanFacts& facts);
 
 /// `ring`: as MakeRing gave it, perhaps for another backend. Error(kUsage) if the memory cannot hold what even the smallest plan needs (it says how much would do).
