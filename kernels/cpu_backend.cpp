@@ -76,7 +76,7 @@ class TbbExecutor {
     std::atomic<std::uint64_t> next;
     std::atomic<unsigned> finished{0};
     next.store(0, std::memory_order_release);
-    RunOnWorkers(static_cast<unsigned>(std::min<std::uint64_t>(tasks, workers_)), [&](unsigned worker) {
+    const std::function<void(unsigned)> work = [&](unsigned worker) {
       try {
         for (std::uint64_t task = next++; task < tasks; task = next++) f(task, worker);
       } catch (...) {
@@ -84,7 +84,8 @@ class TbbExecutor {
         throw;
       }
       finished.fetch_add(1, std::memory_order_release);
-    });
+    };
+    RunOnWorkers(static_cast<unsigned>(std::min<std::uint64_t>(tasks, workers_)), work);
     (void)finished.load(std::memory_order_acquire);
   }
 

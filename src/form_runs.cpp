@@ -32,7 +32,7 @@ class RunPlacer {
   void Place(std::unique_ptr<SortedRecords> sorted, Run& run) {
     if (Claim(&resident_, 1, job_.plan.resident_runs)) {
       run.records = std::move(sorted);
-    } else if (sorted->was_sorted() && job_.inputs.rereadable()) {
+    } else if (sorted->was_sorted() && job_.inputs.rereadable() && !CheaperToSpill()) {
       run.blocks = InputBlocks(run.origin, job_.input_payload());
       for (RunBlock& block : run.blocks) {
         std::vector<std::byte> last(job_.layout.stride);
@@ -56,6 +56,10 @@ class RunPlacer {
     *used -= amount;
     return false;
   }
+
+  /// Spilling into spare RAM beats reading the input from the disk once more (8 GiB in order on an H200 machine, cold:
+  /// 6.9 s when runs stayed in the input, 5.6 s for random input that was spilled).
+  bool CheaperToSpill() const { return job_.inputs.direct() && !job_.plan.direct_temp; }
 
   void Spill(const SortedRecords& sorted, Run& run) {
     if (!job_.plan.spills) throw Error(ErrorCode::kInternal, "a run is left over that was not planned for");
