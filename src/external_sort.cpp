@@ -23,8 +23,6 @@
 namespace gpusort {
 namespace {
 
-/// Below this an input is sorted before a CUDA context is up.
-constexpr std::uint64_t kGpuMinBytes = std::uint64_t{32} << 20;
 /// How often GPU memory may be refused before the CPU takes over.
 constexpr int kSmallerPlans = 2;
 
@@ -48,7 +46,7 @@ class Sorter {
     streamed_output_ = options.action == Action::kSort && IsStreamTarget(options.output);
     const bool use_gpu = options.device == DeviceChoice::kGpu ||
                (options.device == DeviceChoice::kAuto && gpus.likely() &&
-                (!inputs_.rereadable() || inputs_.bytes() >= kGpuMinBytes));
+                (!inputs_.rereadable() || inputs_.bytes() >= gpus.min_bytes));
     facts_.layout = options.layout;
     facts_.input_bytes = inputs_.bytes();
     facts_.input_known = facts_.rereadable = inputs_.rereadable();

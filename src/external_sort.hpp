@@ -2,6 +2,7 @@
 // A reader starts at ExternalSort; form_runs.hpp and merge_runs.hpp are its two halves.
 #pragma once
 
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <string>
@@ -14,6 +15,8 @@ namespace gpusort {
 
 /// Where GPU backends come from: the seam through which tests put one that fails.
 struct GpuSource {
+  /// With --device auto, smaller inputs go to the CPU: they are sorted before a CUDA context is up.
+  std::uint64_t min_bytes = std::uint64_t{32} << 20;
   std::function<bool()> likely = GpuLikely;
   std::function<std::unique_ptr<Backend>(int)> open = OpenCudaBackend;
 };

@@ -44,7 +44,8 @@ class Planner {
     plan_.device_memory = facts_.device_memory;
     plan_.io_threads = std::clamp(facts_.threads, 2u, 16u);
     plan_.block_bytes = MinBlock();
-    plan_.spill_blocks = plan_.io_threads;
+    plan_.spill_blocks = std::clamp<std::uint64_t>(facts_.memory / 8 / MinBlock(), 2, plan_.io_threads);
+    if (plan_.ring.bytes() + SpillReserve() > facts_.memory) TooSmall(2 * (plan_.ring.bytes() + SpillReserve()));
     if (facts_.gpu) {
       DeviceBatches();
     } else {

@@ -43,7 +43,8 @@ constexpr const char* kUsage =
     "       gpusort_bench disk-write FILE BYTES   write a new FILE past the page cache, fsync\n"
     "       gpusort_bench disk-copy FROM TO       both at once, fsync\n"
     "       gpusort_bench std-sort IN OUT         read u64 into memory, std::sort on one thread, write (no fsync)\n"
-    "       gpusort_bench exec -- COMMAND...      run COMMAND (its output goes to standard error), give its exit status\n"
+    "       gpusort_bench exec -- COMMAND...      run COMMAND (its output goes to standard error), give its exit "
+    "status\n"
     "Each prints one line of JSON on standard output.\n";
 
 struct UsageError : std::runtime_error {
@@ -52,9 +53,7 @@ struct UsageError : std::runtime_error {
 
 [[noreturn]] void FailErrno(const std::string& what) { throw std::system_error(errno, std::generic_category(), what); }
 
-double Now() {
-  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
-}
+double Now() { return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count(); }
 
 class File {
  public:
@@ -355,7 +354,9 @@ int Exec(char** command) {
   }
   const double seconds = Now() - start;
   const int code = WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
-  const auto cpu = [](const timeval& t) { return static_cast<double>(t.tv_sec) + 1e-6 * static_cast<double>(t.tv_usec); };
+  const auto cpu = [](const timeval& t) {
+    return static_cast<double>(t.tv_sec) + 1e-6 * static_cast<double>(t.tv_usec);
+  };
   std::printf("{\"seconds\":%.6f,\"max_rss_kib\":%ld,\"user\":%.3f,\"system\":%.3f,\"status\":%d}\n", seconds,
               usage.ru_maxrss, cpu(usage.ru_utime), cpu(usage.ru_stime), code);
   return code;

@@ -340,7 +340,6 @@ TEST(ParseOptions, ExplainsEveryMistake) {
 
 TEST(ParseOptions, RefusesWithCheckWhatOnlySortingUses) {
   const Words only_sorting[] = {{"-m"},
-                                {"-u"},
                                 {"-ox"},
                                 {"--gpu-memory=1G"},
                                 {"-T/x"},
