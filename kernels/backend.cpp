@@ -60,9 +60,7 @@ HostBuffer::~HostBuffer() {
 #if !GPUSORT_CUDA
 bool GpuLikely() { return false; }
 
-std::unique_ptr<Backend> OpenCudaBackend(int) {
-  throw Error(ErrorCode::kGpuLost, "this build has no CUDA backend");
-}
+std::unique_ptr<Backend> OpenCudaBackend(int) { throw Error(ErrorCode::kGpuLost, "this build has no CUDA backend"); }
 
 std::vector<std::string> ListBackends() { return {OpenCpuBackend(0)->limits().name}; }
 #endif

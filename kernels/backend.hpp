@@ -1,7 +1,7 @@
 // What sorts and merges blocks of records: CPU threads or a GPU, with the same bytes from both.
-// A Backend states its limits, makes one arena of slots up front and opens Lanes; a Lane is driven by one thread and has
-// two blocking verbs, Sort and Merge. Sorted records stay in the slot where the lane left them (SortedRecords) until
-// they are dropped, so a slot is either a lane's workspace or a resident run. Start at Lane.
+// A Backend states its limits, makes one arena of slots up front and opens Lanes; a Lane is driven by one thread and
+// has two blocking verbs, Sort and Merge. Sorted records stay in the slot where the lane left them (SortedRecords)
+// until they are dropped, so a slot is either a lane's workspace or a resident run. Start at Lane.
 #pragma once
 
 #include <atomic>
@@ -52,7 +52,7 @@ class HostBuffer {
 
 /// Facts about a backend, known once it is open.
 struct BackendLimits {
-  std::string name;                ///< for people: "CPU, 2 threads" or "GPU 0, NVIDIA H200"
+  std::string name;  ///< for people: "CPU, 2 threads" or "GPU 0, NVIDIA H200"
   bool gpu = false;
   int device = 0;                  ///< CUDA ordinal; 0 on the CPU
   std::uint64_t device_bytes = 0;  ///< device memory free at open; 0 on the CPU, whose slots are host memory

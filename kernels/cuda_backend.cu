@@ -482,8 +482,8 @@ class CudaLane : public Lane {
     U* const numbers = reinterpret_cast<U*>(in);
     const NumberMap<U> map = MakeNumberMap<U>(layout_.fields[0]);
     const Findings found = Inspect([&] {
-      stream_.Launch("InspectNumbersKernel", detail::InspectNumbersKernel<U>, StridingBlocks(n),
-                     detail::kRecordThreads, numbers, n, map, device_findings());
+      stream_.Launch("InspectNumbersKernel", detail::InspectNumbersKernel<U>, StridingBlocks(n), detail::kRecordThreads,
+                     numbers, n, map, device_findings());
     });
     if (found.out_of_order == 0) return {true, true};
     MapNumbers(numbers, n, map, false);
@@ -518,11 +518,16 @@ class CudaLane : public Lane {
       order(keys, PrefixEntryLess{AsBytes(in), seat_.arena().device_layout(), skip + kEntryKeyBytes});
     }
     switch (detail::GatherWordBytes(layout_.stride)) {
-      case 16: return Gather<uint4>(in, out, keys.current, n);
-      case 8: return Gather<std::uint64_t>(in, out, keys.current, n);
-      case 4: return Gather<std::uint32_t>(in, out, keys.current, n);
-      case 2: return Gather<std::uint16_t>(in, out, keys.current, n);
-      default: return Gather<std::uint8_t>(in, out, keys.current, n);
+      case 16:
+        return Gather<uint4>(in, out, keys.current, n);
+      case 8:
+        return Gather<std::uint64_t>(in, out, keys.current, n);
+      case 4:
+        return Gather<std::uint32_t>(in, out, keys.current, n);
+      case 2:
+        return Gather<std::uint16_t>(in, out, keys.current, n);
+      default:
+        return Gather<std::uint8_t>(in, out, keys.current, n);
     }
   }
 
@@ -550,9 +555,8 @@ class CudaLane : public Lane {
   const std::byte* MergeRecords(const std::byte* in, std::vector<std::uint64_t> bounds, std::byte* out) const {
     const std::uint64_t n = bounds.back();
     const std::uint64_t skip = WantsPrefix() ? Prefix(InspectRecords(in, n, true)) : 0;
-    ThroughEntries(in, n, out, skip, [&](DoubleBuffer<Entry>& keys, const auto& less) {
-      MergeInBuffer(keys, std::move(bounds), less);
-    });
+    ThroughEntries(in, n, out, skip,
+                   [&](DoubleBuffer<Entry>& keys, const auto& less) { MergeInBuffer(keys, std::move(bounds), less); });
     return out;
   }
 

@@ -44,9 +44,9 @@ class Sorter {
               FormatBytes(host_.limit) + ")");
     }
     streamed_output_ = options.action == Action::kSort && IsStreamTarget(options.output);
-    const bool use_gpu = options.device == DeviceChoice::kGpu ||
-               (options.device == DeviceChoice::kAuto && gpus.likely() &&
-                (!inputs_.rereadable() || inputs_.bytes() >= gpus.min_bytes));
+    const bool use_gpu =
+        options.device == DeviceChoice::kGpu || (options.device == DeviceChoice::kAuto && gpus.likely() &&
+                                                 (!inputs_.rereadable() || inputs_.bytes() >= gpus.min_bytes));
     facts_.layout = options.layout;
     facts_.input_bytes = inputs_.bytes();
     facts_.input_known = facts_.rereadable = inputs_.rereadable();
@@ -77,11 +77,13 @@ class Sorter {
     OpenBackend();
     job_.plan = MakePlan(facts_, ring_);
     std::string text = "record              " + options_.type_note + "\n";
-    text += "input               " +
-            (inputs_.rereadable() ? FormatBytes(inputs_.bytes()) + " in " + std::to_string(inputs_.count()) +
-                                        (inputs_.count() == 1 ? " file" : " files") +
-                                        (inputs_.direct() ? ", read past the page cache" : ", read through the page cache")
-                                  : "a stream") + "\n";
+    text +=
+        "input               " +
+        (inputs_.rereadable() ? FormatBytes(inputs_.bytes()) + " in " + std::to_string(inputs_.count()) +
+                                    (inputs_.count() == 1 ? " file" : " files") +
+                                    (inputs_.direct() ? ", read past the page cache" : ", read through the page cache")
+                              : "a stream") +
+        "\n";
     return text + "backend             " + job_.backend->limits().name + "\n" + Describe(job_.plan);
   }
 
@@ -89,7 +91,8 @@ class Sorter {
     ring_ = MakeRing(facts_);
     LogInfo("records: " + options_.type_note);
     // The backend opens (0.35 s for a GPU) while the first blocks are read.
-    std::future<void> opening = std::async(facts_.gpu ? std::launch::async : std::launch::deferred, [this] { OpenBackend(); });
+    std::future<void> opening =
+        std::async(facts_.gpu ? std::launch::async : std::launch::deferred, [this] { OpenBackend(); });
     if (!options_.merge) StartReading(inputs_.Ranges());
     OpenOutput();
     opening.get();
@@ -124,10 +127,9 @@ class Sorter {
     if (!backend_) backend_ = OpenCpuBackend(options_.threads);
     job_.backend = backend_.get();
     const std::uint64_t free_bytes = backend_->limits().device_bytes;
-    facts_.device_memory = !facts_.gpu ? 0
-                           : options_.gpu_memory
-                               ? std::min(options_.gpu_memory->Resolve(free_bytes), free_bytes)
-                               : free_bytes / 10 * 9;
+    facts_.device_memory = !facts_.gpu           ? 0
+                           : options_.gpu_memory ? std::min(options_.gpu_memory->Resolve(free_bytes), free_bytes)
+                                                 : free_bytes / 10 * 9;
     facts_.lane_bytes = [backend = backend_.get(), layout = options_.layout](std::uint64_t slot) {
       return backend->LaneBytes(layout, slot);
     };
@@ -185,7 +187,8 @@ class Sorter {
     for (const std::string& directory : directories) {
       CheckTempDirectory(directory);
       if (files_.IsTmpfs(directory)) {
-        LogWarn("the temp directory " + EscapeName(directory) + " is in memory (tmpfs): what is spilled there takes RAM");
+        LogWarn("the temp directory " + EscapeName(directory) +
+                " is in memory (tmpfs): what is spilled there takes RAM");
       }
     }
     if (!options_.no_space_check && job_.plan.temp_bytes > 0) {
@@ -278,6 +281,7 @@ class Sorter {
       OpenBackend();
     }
     ready_ = false;
+    facts_.spilled = spill_ != nullptr;
     proof_.reset();
     stats_.device_runs = stats_.host_runs = stats_.temp_runs = stats_.input_runs = 0;
     if (options_.merge) {

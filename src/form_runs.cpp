@@ -108,8 +108,7 @@ std::shared_ptr<InputReader::Block> BatchFeeder::Take(const Pipeline& waiter) {
   return block ? std::make_shared<InputReader::Block>(std::move(*block)) : nullptr;
 }
 
-std::unique_ptr<BatchFeeder::Batch> BatchFeeder::Next(const Pipeline& waiter, std::uint64_t limit,
-                                                      bool keep) {
+std::unique_ptr<BatchFeeder::Batch> BatchFeeder::Next(const Pipeline& waiter, std::uint64_t limit, bool keep) {
   auto batch = std::make_unique<Batch>();
   batch->turn_ = std::unique_lock(turn_);
   std::shared_ptr<InputReader::Block> first = Take(waiter);

@@ -65,8 +65,8 @@ class BatchFeeder {
   std::unique_ptr<InputReader> reader_;  ///< dropped before the pool, after its threads
 };
 
-/// Sorts all that `feeder` gives on the job's backend and adds the runs, in input order, to `runs`. If it throws, `runs`
-/// holds the runs that are whole; runs on a lost device are for the caller to drop.
+/// Sorts all that `feeder` gives on the job's backend and adds the runs, in input order, to `runs`. If it throws,
+/// `runs` holds the runs that are whole; runs on a lost device are for the caller to drop.
 void FormRuns(Job& job, BatchFeeder& feeder, std::vector<Run>& runs);
 
 }  // namespace gpusort

@@ -31,8 +31,8 @@ std::size_t OpenLimit() {
 [[noreturn]] void PartialRecord(const std::string& path, std::uint64_t size, std::uint64_t stride) {
   throw Error(ErrorCode::kBadInput, EscapeName(path) + ": " + std::to_string(size) +
                                         " bytes are not a multiple of the record of " + std::to_string(stride) +
-                                        " bytes: the last record, at offset " +
-                                        std::to_string(size - size % stride) + ", is incomplete");
+                                        " bytes: the last record, at offset " + std::to_string(size - size % stride) +
+                                        ", is incomplete");
 }
 
 }  // namespace
@@ -91,8 +91,8 @@ std::span<const std::byte> Inputs::Read(const InputRange& range, std::span<std::
   const std::uint64_t got = file->ReadAt(begin, buffer.first(end - begin));
   if (got < head + range.bytes) {
     throw Error(ErrorCode::kBadInput, EscapeName(input.path) + ": the file shrank while it was read: it ends at " +
-                                          std::to_string(begin + got) + ", it had " +
-                                          std::to_string(input.facts.size) + " bytes when it was opened");
+                                          std::to_string(begin + got) + ", it had " + std::to_string(input.facts.size) +
+                                          " bytes when it was opened");
   }
   return buffer.subspan(head, range.bytes);
 }

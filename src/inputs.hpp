@@ -110,7 +110,7 @@ class InputReader {
   const std::uint64_t piece_bytes_;
   StageClock& clock_;
   OrderedQueue<Block> blocks_;
-  std::mutex mutex_;                  ///< number and buffer are taken together, so that the block waited for always has a buffer
+  std::mutex mutex_;  ///< number and buffer are taken together, so that the block waited for always has a buffer
   std::vector<InputRange> ranges_;
   std::size_t next_range_ = 0;
 };

@@ -20,7 +20,8 @@ namespace {
 /// A closed standard stream would give its number to a data file, and messages would be written into that.
 void OpenStandardStreams() {
   for (int fd = 0; fd <= 2; ++fd) {
-    if (fcntl(fd, F_GETFD) < 0 && open("/dev/null", fd == 0 ? O_RDONLY : O_WRONLY) < 0) _exit(static_cast<int>(ErrorCode::kIo));
+    if (fcntl(fd, F_GETFD) < 0 && open("/dev/null", fd == 0 ? O_RDONLY : O_WRONLY) < 0)
+      _exit(static_cast<int>(ErrorCode::kIo));
   }
 }
 

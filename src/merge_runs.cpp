@@ -29,8 +29,8 @@ struct Cursor {
   std::uint64_t taken = 0;   ///< bytes that earlier windows have
   std::uint64_t loaded = 0;  ///< bytes that can be merged now; all of a run that lies in memory
   // Runs in blocks only:
-  std::deque<std::shared_ptr<LoadedBlock>> blocks;                     ///< loaded, not all taken, without gaps
-  std::map<std::size_t, std::shared_ptr<LoadedBlock>> early;           ///< loaded, but a block before is not
+  std::deque<std::shared_ptr<LoadedBlock>> blocks;            ///< loaded, not all taken, without gaps
+  std::map<std::size_t, std::shared_ptr<LoadedBlock>> early;  ///< loaded, but a block before is not
   std::size_t next_to_schedule = 0, next_to_arrive = 0;
   ForecastKey last_scheduled{};
   bool forecast = false;  ///< last_scheduled is known
@@ -135,7 +135,8 @@ class ReadAhead {
       std::shared_ptr<LoadedBlock> block = Load(*cursor->run, index, std::move(buffer));
       const std::lock_guard lock(mutex_);
       if (!cursor->forecast && cursor->next_to_schedule == index + 1) {
-        cursor->last_scheduled = MakeForecast(block->bytes.data() + block->bytes.size() - job_.layout.stride, job_.layout);
+        cursor->last_scheduled =
+            MakeForecast(block->bytes.data() + block->bytes.size() - job_.layout.stride, job_.layout);
         cursor->forecast = true;
       }
       cursor->early.emplace(index, std::move(block));
@@ -208,8 +209,8 @@ class ReadAhead {
   }
 
   [[noreturn]] void NotSorted(const Run& run, std::uint64_t record) const {
-    throw Error(ErrorCode::kBadInput, EscapeName(job_.inputs.path(run.origin.front().input)) +
-                                          ": not sorted: record " + std::to_string(record) + " (byte " +
+    throw Error(ErrorCode::kBadInput, EscapeName(job_.inputs.path(run.origin.front().input)) + ": not sorted: record " +
+                                          std::to_string(record) + " (byte " +
                                           std::to_string(record * job_.layout.stride) +
                                           ") orders before the one in front of it; sort it without -m");
   }
@@ -513,17 +514,16 @@ std::uint64_t MergeRuns(Job& job, std::vector<Run>& runs, OutputTarget& target, 
       }
     }
     if (least == ~std::uint64_t{0}) {
-      throw Error(ErrorCode::kOutOfMemory, "the runs do not fit the fan-in of " + std::to_string(job.plan.fan_in) +
-                                               ": give more --memory");
+      throw Error(ErrorCode::kOutOfMemory,
+                  "the runs do not fit the fan-in of " + std::to_string(job.plan.fan_in) + ": give more --memory");
     }
     MergeNeighbours(job, runs, best, count, verify_order && job.options.merge);
   }
   const bool verify = verify_order && std::any_of(runs.begin(), runs.end(), [](const Run& run) {
-    return !run.blocks.empty() && std::holds_alternative<InputRange>(run.blocks.front().place);
-  });
-  return MergeGroup(job, runs.data(), runs.size(), verify, false, [&](Pipeline& pipeline) {
-    return MakeOutputSink(job, pipeline, target, proof);
-  });
+                        return !run.blocks.empty() && std::holds_alternative<InputRange>(run.blocks.front().place);
+                      });
+  return MergeGroup(job, runs.data(), runs.size(), verify, false,
+                    [&](Pipeline& pipeline) { return MakeOutputSink(job, pipeline, target, proof); });
 }
 
 }  // namespace gpusort

@@ -204,7 +204,8 @@ class SpillSink : public WindowSink {
   void Finish(std::uint64_t windows) override { windows_.Finish(windows); }
   std::uint64_t bytes() const override { return run_.bytes; }
   void Complete() override {
-    std::sort(run_.blocks.begin(), run_.blocks.end(), [](const RunBlock& a, const RunBlock& b) { return a.begin < b.begin; });
+    std::sort(run_.blocks.begin(), run_.blocks.end(),
+              [](const RunBlock& a, const RunBlock& b) { return a.begin < b.begin; });
   }
 
  private:

@@ -1,6 +1,7 @@
 // Where merged windows go: the safe output file, a stream, or a new run in the spill.
 // A WindowSink takes windows from any lane in any order; the proof is made over the same bytes that are written. Files
-// are written in parallel, in place; what depends on order (pipes, -u, new runs) is taken in window order by one thread.
+// are written in parallel, in place; what depends on order (pipes, -u, new runs) is taken in window order by one
+// thread.
 #pragma once
 
 #include <cstdint>
@@ -19,9 +20,9 @@ namespace gpusort {
 
 /// The final destination; outlives attempts that a lost GPU cuts short.
 struct OutputTarget {
-  std::unique_ptr<OutputFile> file;    ///< or
+  std::unique_ptr<OutputFile> file;  ///< or
   std::unique_ptr<PipeWriter> stream;
-  std::uint64_t streamed = 0;          ///< bytes that the stream has taken and that a new attempt must not repeat
+  std::uint64_t streamed = 0;  ///< bytes that the stream has taken and that a new attempt must not repeat
 };
 
 /// Sorted records for bytes [offset, offset + bytes) of the sequence being made.

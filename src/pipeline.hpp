@@ -120,7 +120,8 @@ class Pipeline {
   std::vector<std::thread> threads_;
 };
 
-/// First in, first out; Push waits while `capacity` items wait. Pop gives nothing once Finish was called and all is out.
+/// First in, first out; Push waits while `capacity` items wait. Pop gives nothing once Finish was called and all is
+/// out.
 template <typename T>
 class BoundedQueue {
  public:
@@ -158,7 +159,8 @@ class BoundedQueue {
   bool finished_ = false;
 };
 
-/// Items numbered 0, 1, 2... arrive in any order and leave in order. Whoever numbers them bounds how many are under way.
+/// Items numbered 0, 1, 2... arrive in any order and leave in order. Whoever numbers them bounds how many are under
+/// way.
 template <typename T>
 class OrderedQueue {
  public:
@@ -210,7 +212,8 @@ class BlockPool {
    public:
     Block() = default;
     Block(BlockPool* pool, std::byte* data) : pool_(pool), data_(data) {}
-    Block(Block&& other) noexcept : pool_(std::exchange(other.pool_, nullptr)), data_(std::exchange(other.data_, nullptr)) {}
+    Block(Block&& other) noexcept
+        : pool_(std::exchange(other.pool_, nullptr)), data_(std::exchange(other.data_, nullptr)) {}
     Block& operator=(Block&& other) noexcept {
       std::swap(pool_, other.pool_);
       std::swap(data_, other.data_);

@@ -88,7 +88,7 @@ class Planner {
       return slots <= room / slot && slots * slot + lanes * facts_.lane_bytes(slot) + windows <= room;
     };
     // Small inputs: one batch, nothing spilled. Larger ones: all runs in memory, if they fit.
-    if (facts_.input_known && facts_.sorted_inputs == 0) {
+    if (facts_.input_known && facts_.sorted_inputs == 0 && !facts_.spilled) {
       const std::uint64_t bytes = std::max(facts_.input_bytes, stride_);
       const bool small = bytes <= 32 * kMiB;
       plan_.slot_bytes = Slot(small ? bytes : std::clamp(bytes / 8, 16 * kMiB, kMaxBatch));
@@ -140,16 +140,17 @@ class Planner {
     plan_.resident_runs = !facts_.rereadable ? 0 : plan_.runs == 0 ? resident : std::min(resident, plan_.runs);
     if (facts_.batch_bytes != 0 && facts_.fan_in != 0) plan_.resident_runs = 0;
     plan_.slots = static_cast<std::uint32_t>(2 * plan_.lanes + plan_.resident_runs);
-    plan_.spills = facts_.sorted_inputs == 0 && (plan_.runs == 0 || plan_.resident_runs < plan_.runs);
+    plan_.spills = facts_.sorted_inputs == 0 && (facts_.spilled || plan_.runs == 0 || plan_.resident_runs < plan_.runs);
   }
 
   void Merging() {
     plan_.merge_lanes = facts_.gpu ? 2 : 1;
     plan_.windows = 3;
-    const std::uint64_t slots = facts_.gpu || plan_.spills || facts_.sorted_inputs != 0 ? 0 : plan_.slots * plan_.slot_bytes;
+    const std::uint64_t slots =
+        facts_.gpu || plan_.spills || facts_.sorted_inputs != 0 ? 0 : plan_.slots * plan_.slot_bytes;
     // Pinning untouched window buffers costs half a second a GiB; a window of 64 MiB crosses the bus in a millisecond.
-    plan_.window_bytes =
-        std::max(stride_, WholeRecords(std::min({plan_.slot_bytes, (facts_.gpu ? 64 : 32) * kMiB, facts_.memory / 12})));
+    plan_.window_bytes = std::max(
+        stride_, WholeRecords(std::min({plan_.slot_bytes, (facts_.gpu ? 64 : 32) * kMiB, facts_.memory / 12})));
     const std::uint64_t lanes = facts_.gpu ? 0 : facts_.lane_bytes(plan_.window_bytes);
     const std::uint64_t taken = slots + lanes + plan_.windows * (plan_.window_bytes + 2 * kPage) + SpillReserve();
     const bool from_blocks = plan_.spills || facts_.sorted_inputs != 0;
@@ -166,7 +167,9 @@ class Planner {
       const std::uint64_t most = std::max<std::uint64_t>(2, pool / (2 * block));
       return facts_.fan_in == 0 ? most : std::min(most, std::max<std::uint64_t>(2, facts_.fan_in));
     };
-    const std::uint64_t limit = std::max(MinBlock(), SpillReserve() / plan_.spill_blocks);
+    // The last block of a run may be nearly empty: small ones keep the temp space close to the input's size.
+    const std::uint64_t limit =
+        std::max(MinBlock(), std::min(SpillReserve() / plan_.spill_blocks, plan_.slot_bytes / 32));
     std::uint64_t block = std::max(MinBlock(), RoundUp(facts_.block_bytes, kPage));
     const std::uint32_t fewest = Levels(runs, fan_in(block));
     while (facts_.block_bytes == 0 && 2 * block <= limit && Levels(runs, fan_in(2 * block)) == fewest) block *= 2;
@@ -175,9 +178,11 @@ class Planner {
     plan_.levels = fewest;
     // What read-ahead of a gigabyte does not hide, more does not hide either; the rest can hold whole runs.
     if (facts_.gpu && plan_.spills) {
-      const std::uint64_t read_ahead = std::max<std::uint64_t>(2 * plan_.fan_in < 2 * runs ? pool : 2 * runs * block, pool / 2);
+      const std::uint64_t read_ahead =
+          std::max<std::uint64_t>(2 * plan_.fan_in < 2 * runs ? pool : 2 * runs * block, pool / 2);
       const std::uint64_t phase1 = plan_.ring.bytes() + SpillReserve();
-      const std::uint64_t tier = std::min(pool - std::min(pool, read_ahead), facts_.memory - std::min(facts_.memory, phase1));
+      const std::uint64_t tier =
+          std::min(pool - std::min(pool, read_ahead), facts_.memory - std::min(facts_.memory, phase1));
       plan_.host_tier_bytes = facts_.rereadable && plan_.levels == 1 ? tier / 4 * 3 : 0;
       pool -= plan_.host_tier_bytes;
     }
@@ -220,7 +225,8 @@ Ring MakeRing(const PlanFacts& facts) {
     ring.blocks = std::max<std::uint64_t>(4, facts.memory / 2 / ring.block_bytes);
     if (ring.bytes() > facts.memory / 2) TooLittleMemory(facts, 4 * ring.bytes());
   }
-  if (facts.batch_bytes != 0) ring.piece_bytes = std::min(ring.piece_bytes, std::max(stride, facts.batch_bytes / stride * stride));
+  if (facts.batch_bytes != 0)
+    ring.piece_bytes = std::min(ring.piece_bytes, std::max(stride, facts.batch_bytes / stride * stride));
   return ring;
 }
 
@@ -250,7 +256,8 @@ std::string Describe(const Plan& plan) {
   line("window", FormatBytes(plan.window_bytes) + ", " + number(plan.windows) + " buffers, " +
                      number(plan.merge_lanes) + " lanes, read-ahead of " + number(plan.merge_blocks) + " blocks");
   line("output", plan.direct_output ? "direct" : "buffered");
-  line("temp space", plan.spills ? (plan.temp_bytes == 0 ? "as much as the input" : FormatBytes(plan.temp_bytes)) : "none");
+  line("temp space",
+       plan.spills ? (plan.temp_bytes == 0 ? "as much as the input" : FormatBytes(plan.temp_bytes)) : "none");
   return text;
 }
 

@@ -16,21 +16,22 @@ namespace gpusort {
 struct PlanFacts {
   RecordLayout layout;
   std::uint64_t input_bytes = 0;
-  bool input_known = true;           ///< false: a stream of unknown size
+  bool input_known = true;  ///< false: a stream of unknown size
   bool rereadable = true;
-  std::uint64_t sorted_inputs = 0;   ///< -m: number of inputs, each already a run; 0: sort
-  std::uint64_t memory = 0;          ///< host limit, bytes
-  std::uint64_t device_memory = 0;   ///< device limit, bytes; 0 on the CPU
-  std::uint64_t free_ram = 0;        ///< RAM that the page cache may take beside `memory`
-  bool output_file = true;           ///< a regular file (else a stream)
+  std::uint64_t sorted_inputs = 0;  ///< -m: number of inputs, each already a run; 0: sort
+  std::uint64_t memory = 0;         ///< host limit, bytes
+  std::uint64_t device_memory = 0;  ///< device limit, bytes; 0 on the CPU
+  std::uint64_t free_ram = 0;       ///< RAM that the page cache may take beside `memory`
+  bool output_file = true;          ///< a regular file (else a stream)
   bool unique = false;
   bool fsync = true;
   bool gpu = false;
   unsigned threads = 1;
   std::function<std::uint64_t(std::uint64_t)> lane_bytes;  ///< Backend::LaneBytes of a slot size
-  std::uint64_t batch_bytes = 0;     ///< asked for; 0: planned
-  std::uint64_t block_bytes = 0;     ///< asked for; 0: planned
-  std::uint64_t fan_in = 0;          ///< asked for; 0: planned
+  bool spilled = false;           ///< runs of an earlier attempt lie in blocks of `block_bytes`
+  std::uint64_t batch_bytes = 0;  ///< asked for; 0: planned
+  std::uint64_t block_bytes = 0;  ///< asked for; 0: planned
+  std::uint64_t fan_in = 0;       ///< asked for; 0: planned
 };
 
 /// The buffers between reading and lanes. Made from the first facts alone, so that reading starts before the backend
@@ -49,24 +50,24 @@ struct Plan {
   std::uint64_t memory = 0, device_memory = 0;
   // Phase 1.
   Ring ring;
-  std::uint64_t slot_bytes = 0;    ///< a batch: whole records
+  std::uint64_t slot_bytes = 0;  ///< a batch: whole records
   std::uint32_t slots = 0, lanes = 1;
-  std::uint64_t resident_runs = 0; ///< how many runs may stay in slots
+  std::uint64_t resident_runs = 0;    ///< how many runs may stay in slots
   std::uint64_t host_tier_bytes = 0;  ///< GPU only: runs held in host memory when the device is full
-  std::uint64_t runs = 0;          ///< expected; 0 if unknown
+  std::uint64_t runs = 0;             ///< expected; 0 if unknown
   bool spills = false;
   // Spill and phase 2.
   std::uint64_t block_bytes = 0;   ///< of a spilled block, header included
   std::uint64_t spill_blocks = 0;  ///< buffers for writing runs
   unsigned io_threads = 1;
-  std::uint64_t fan_in = 0;        ///< runs merged at once from blocks
+  std::uint64_t fan_in = 0;  ///< runs merged at once from blocks
   std::uint32_t levels = 1;
   std::uint64_t window_bytes = 0;  ///< merged at once: whole records
   std::uint32_t windows = 3;       ///< output buffers
   std::uint32_t merge_lanes = 1;
   std::uint64_t merge_blocks = 0;  ///< read-ahead buffers
   bool direct_temp = false, direct_output = false;
-  std::uint64_t temp_bytes = 0;    ///< most that the spill can take; 0 if unknown or none
+  std::uint64_t temp_bytes = 0;  ///< most that the spill can take; 0 if unknown or none
 };
 
 /// Whether the output is written past the page cache; known before a backend is.
@@ -75,7 +76,8 @@ bool DirectOutput(const PlanFacts& facts);
 /// Uses nothing of the backend but whether it is a GPU.
 Ring MakeRing(const PlanFacts& facts);
 
-/// `ring`: as MakeRing gave it, perhaps for another backend. Error(kUsage) if the memory cannot hold what even the smallest plan needs (it says how much would do).
+/// `ring`: as MakeRing gave it, perhaps for another backend. Error(kUsage) if the memory cannot hold what even the
+/// smallest plan needs (it says how much would do).
 Plan MakePlan(const PlanFacts& facts, const Ring& ring);
 
 /// The plan as text, a fact a line.

@@ -34,7 +34,8 @@ inline std::uint64_t MixB(std::uint64_t x) {
 }
 
 template <typename U>
-GPUSORT_VECTORISED void SumNumbers(const std::byte* bytes, std::uint64_t records, std::uint64_t* lo, std::uint64_t* hi) {
+GPUSORT_VECTORISED void SumNumbers(const std::byte* bytes, std::uint64_t records, std::uint64_t* lo,
+                                   std::uint64_t* hi) {
   std::uint64_t low = 0, high = 0, carries = 0;
   for (std::uint64_t i = 0; i < records; ++i) {
     U value;
@@ -135,9 +136,9 @@ std::uint64_t FirstDisorder(std::span<const std::byte> bytes, const RecordLayout
   const std::uint64_t stride = layout.stride;
   const std::uint64_t records = bytes.size() / stride;
   if (layout.direct() && !strict) {
-    const bool in_order =
-        stride == 8 ? NumbersInOrder(bytes.data(), records, MakeNumberMap<std::uint64_t>(layout.fields[0]))
-                    : NumbersInOrder(bytes.data(), records, MakeNumberMap<std::uint32_t>(layout.fields[0]));
+    const bool in_order = stride == 8
+                              ? NumbersInOrder(bytes.data(), records, MakeNumberMap<std::uint64_t>(layout.fields[0]))
+                              : NumbersInOrder(bytes.data(), records, MakeNumberMap<std::uint32_t>(layout.fields[0]));
     if (in_order) return kInOrder;
   }
   for (std::uint64_t i = 1; i < records; ++i) {
@@ -202,8 +203,9 @@ void OutputProof::Check(const RecordSum& input) const {
   RecordSum total = sum_;
   total += dropped_;
   const std::uint64_t bytes = sum_.records * layout_.stride;
-  const bool whole = chunks_.empty() ? bytes == 0 : chunks_.size() == 1 && chunks_.begin()->first == 0 &&
-                                                        chunks_.begin()->second.end == bytes;
+  const bool whole = chunks_.empty()
+                         ? bytes == 0
+                         : chunks_.size() == 1 && chunks_.begin()->first == 0 && chunks_.begin()->second.end == bytes;
   if (total.records != input.records || !whole) {
     throw Error(ErrorCode::kIntegrity, "records were lost or doubled: " + std::to_string(input.records) +
                                            " were read, " + std::to_string(total.records) + " would be written");

@@ -35,7 +35,7 @@ struct RunBlock {
   std::uint64_t begin = 0;  ///< byte of the run at which it starts
   std::uint64_t bytes = 0;
   std::variant<SpillExtent, InputRange> place;
-  ForecastKey last;            ///< of its last record, if `forecast`
+  ForecastKey last;  ///< of its last record, if `forecast`
   bool forecast = false;
 };
 

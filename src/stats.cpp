@@ -38,7 +38,10 @@ void WriteStatsFile(const std::string& path, const SortStats& stats, const Plan&
       {"bytes_per_second", seconds > 0 ? static_cast<double>(stats.bytes) / seconds : 0},
       {"runs", stats.base_runs},
       {"tiers",
-       {{"device", stats.device_runs}, {"host", stats.host_runs}, {"temp", stats.temp_runs}, {"input", stats.input_runs}}},
+       {{"device", stats.device_runs},
+        {"host", stats.host_runs},
+        {"temp", stats.temp_runs},
+        {"input", stats.input_runs}}},
       {"fan_in", plan.fan_in},
       {"levels", plan.levels},
       {"batch_bytes", plan.slot_bytes},
@@ -54,7 +57,8 @@ void WriteStatsFile(const std::string& path, const SortStats& stats, const Plan&
   // Names in notes are escaped already; what is left of foreign bytes must not stop the report.
   file << json.dump(2, ' ', false, Json::error_handler_t::replace) << "\n";
   file.close();
-  if (!file) throw Error(ErrorCode::kIo, "cannot write the statistics to " + EscapeName(path) + "; the output is in place");
+  if (!file)
+    throw Error(ErrorCode::kIo, "cannot write the statistics to " + EscapeName(path) + "; the output is in place");
 }
 
 }  // namespace gpusort

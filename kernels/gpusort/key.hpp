@@ -121,7 +121,8 @@ GPUSORT_HD inline int CompareKeys(const Byte* a, const Byte* b, const RecordLayo
     const std::uint64_t field_end = field_begin + field.length;
     if (begin < field_end) {
       if (field.type == KeyType::kBytes) {
-        // A skip inside bytes is exact; inside a number the skipped bytes are known equal, so all of it may be compared.
+        // A skip inside bytes is exact; inside a number the skipped bytes are known equal, so all of it may be
+        // compared.
         const std::uint64_t skip = begin > field_begin ? begin - field_begin : 0;
         const Byte* x = a + field.offset + skip;
         const Byte* y = b + field.offset + skip;
@@ -169,9 +170,7 @@ GPUSORT_HD inline Entry MakeEntry(const Byte* record, const RecordLayout& layout
 
 /// Orders entries whose twelve bytes hold the whole key (behind the common prefix).
 struct ExactEntryLess {
-  GPUSORT_HD bool operator()(const Entry& a, const Entry& b) const {
-    return a.hi != b.hi ? a.hi < b.hi : a.lo < b.lo;
-  }
+  GPUSORT_HD bool operator()(const Entry& a, const Entry& b) const { return a.hi != b.hi ? a.hi < b.hi : a.lo < b.lo; }
 };
 
 /// Orders entries whose key may go on: equal twelve bytes compare the rest where the records lie.

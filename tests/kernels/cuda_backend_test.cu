@@ -388,8 +388,8 @@ TEST(CudaMerge, EqualsStableSortOfTheRuns) {
     for (const Keys keys : kAllKeys) {
       for (const std::size_t count : {std::size_t{1}, std::size_t{2}, std::size_t{300}, most}) {
         for (const std::uint32_t runs : {1u, 2u, 3u, 9u}) {
-          SCOPED_TRACE(named.name + ", keys " + std::to_string(static_cast<int>(keys)) + ", " +
-                       std::to_string(count) + " records, " + std::to_string(runs) + " runs");
+          SCOPED_TRACE(named.name + ", keys " + std::to_string(static_cast<int>(keys)) + ", " + std::to_string(count) +
+                       " records, " + std::to_string(runs) + " runs");
           const Bytes input = MakeRecords(layout, count, keys, random());
           std::vector<std::size_t> cuts{0, count};
           for (std::uint32_t r = 1; r < runs; ++r) cuts.push_back(random() % (count + 1));
@@ -529,7 +529,7 @@ TEST(CudaSlots, AreHeldByRecordsUntilTheyAreDropped) {
   Device device(Shape(layout, 4000, 3));
   const Bytes input = MakeRecords(layout, 1000, Keys::kRandom, 10);
   const std::unique_ptr<Lane> lane = device.backend->OpenLane();
-  EXPECT_THROW(device.backend->OpenLane(), Error);  // made for one
+  EXPECT_THROW(device.backend->OpenLane(), Error);                                     // made for one
   EXPECT_THROW(device.backend->MakeArena(Shape(layout, 4000), device.memory), Error);  // the lane is alive
   std::unique_ptr<SortedRecords> first = SortBytes(*lane, input, 4000);
   EXPECT_EQ(device.backend->free_slots(), 2u);

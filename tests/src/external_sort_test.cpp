@@ -92,8 +92,8 @@ TEST(ExternalSort, EqualsAStableSortForEveryLayoutKeyAndTier) {
 TEST(ExternalSort, KeepsTheFirstOfEqualKeys) {
   const TempFolder folder;
   for (const Keys keys : kAllKeys) {
-    std::vector<std::string> args = {"-u", "--memory", "3M", "--batch-size", "4000", "--record-size", "20",
-                                     "--key", "4:u8", folder / "in", folder / "out"};
+    std::vector<std::string> args = {"-u", "--memory", "3M",   "--batch-size", "4000",        "--record-size",
+                                     "20", "--key",    "4:u8", folder / "in",  folder / "out"};
     const RecordLayout layout = Parse(args).layout;
     const Bytes input = MakeRecords(layout, 5000, keys, 5);
     WriteFile(folder / "in", input);
@@ -104,8 +104,9 @@ TEST(ExternalSort, KeepsTheFirstOfEqualKeys) {
 
 TEST(ExternalSort, TakesSeveralInputsInTheirOrder) {
   const TempFolder folder;
-  const std::vector<std::string> args = {"--record-size", "12", "--key", "2:u8", "--memory", "3M", "--batch-size", "1200",
-                                         "-o", folder / "out", folder / "a", folder / "b", folder / "c"};
+  const std::vector<std::string> args = {"--record-size", "12",   "--key", "2:u8",         "--memory",   "3M",
+                                         "--batch-size",  "1200", "-o",    folder / "out", folder / "a", folder / "b",
+                                         folder / "c"};
   const RecordLayout layout = Parse(args).layout;
   Bytes all;
   for (const char* name : {"a", "b", "c"}) {
@@ -119,8 +120,8 @@ TEST(ExternalSort, TakesSeveralInputsInTheirOrder) {
 
 TEST(ExternalSort, MergesSortedInputsAndNamesTheUnsortedOne) {
   const TempFolder folder;
-  std::vector<std::string> args = {"-m", "--record-size", "12", "--key", "2:u16", "--memory", "3M", "--fan-in", "3",
-                                   "-o", folder / "out"};
+  std::vector<std::string> args = {"-m", "--record-size", "12", "--key", "2:u16",       "--memory",
+                                   "3M", "--fan-in",      "3",  "-o",    folder / "out"};
   for (int i = 0; i < 11; ++i) args.push_back(folder / ("in" + std::to_string(i)));
   const RecordLayout layout = Parse(args).layout;
   Bytes all;
@@ -207,8 +208,8 @@ TEST(ExternalSort, CheckNamesTheFirstRecordOutOfOrder) {
 class FakeGpuSort : public ::testing::Test {
  protected:
   void Run(FakeGpuPlan& plan, std::vector<std::string> more, bool expect_success = true) {
-    std::vector<std::string> args = {"--record-size", "24", "--key", "3:u16", "--device", "gpu:0", "--memory", "24M",
-                                     folder_ / "in", folder_ / "out"};
+    std::vector<std::string> args = {"--record-size", "24",       "--key", "3:u16",        "--device",
+                                     "gpu:0",         "--memory", "24M",   folder_ / "in", folder_ / "out"};
     args.insert(args.begin(), more.begin(), more.end());
     const RecordLayout layout = Parse(args).layout;
     if (input_.empty()) {
@@ -237,8 +238,9 @@ TEST_F(FakeGpuSort, UsesAllTiers) {
 TEST_F(FakeGpuSort, FallsBackToTheCpuWhereverTheGpuIsLost) {
   FakeGpuPlan counting;
   auto with_auto = [&](FakeGpuPlan& plan) {
-    const std::vector<std::string> args = {"--record-size", "24", "--key", "3:u16", "--gpu-memory", "4400K", "--batch-size",
-                                           "20000", "--memory", "24M", folder_ / "in", folder_ / "out"};
+    const std::vector<std::string> args = {"--record-size", "24",    "--key",        "3:u16",
+                                           "--gpu-memory",  "4400K", "--batch-size", "20000",
+                                           "--memory",      "24M",   folder_ / "in", folder_ / "out"};
     const RecordLayout layout = Parse(args).layout;
     if (input_.empty()) {
       input_ = MakeRecords(layout, 30000, Keys::kRandom, 12);

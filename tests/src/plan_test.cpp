@@ -81,6 +81,17 @@ TEST(Plan, AddsLevelsOnlyWhenRunsExceedTheFanIn) {
   EXPECT_EQ(plan.levels, 4u);
 }
 
+TEST(Plan, ReadsBlocksOfAnEarlierAttemptAsTheyWereWritten) {
+  PlanFacts facts = Facts(100 * kMiB, 8 * kGiB);
+  EXPECT_FALSE(Make(facts).spills);
+  facts.spilled = true;
+  facts.block_bytes = 2 * kMiB;
+  const Plan plan = Make(facts);
+  EXPECT_TRUE(plan.spills);
+  EXPECT_EQ(plan.block_bytes, 2 * kMiB);
+  EXPECT_GE(plan.merge_blocks, 4u);
+}
+
 TEST(Plan, RefusesMemoryThatCannotHoldARecordAndSaysHowMuchWould) {
   try {
     Make(Facts(100 * kMiB, kMiB, 8 * kMiB));
@@ -100,7 +111,8 @@ TEST(Plan, StaysInsideItsMemoryWhateverTheFacts) {
     const std::uint64_t stride = gpu ? 8 : strides[random() % 6];
     const std::uint64_t memory = (std::uint64_t{1} << (20 + random() % 16)) + random() % kMiB;
     const std::uint64_t input = (random() % (std::uint64_t{1} << (10 + random() % 32))) / stride * stride;
-    PlanFacts facts = gpu ? GpuFacts(input, memory, (std::uint64_t{1} << (28 + random() % 9))) : Facts(input, memory, stride);
+    PlanFacts facts =
+        gpu ? GpuFacts(input, memory, (std::uint64_t{1} << (28 + random() % 9))) : Facts(input, memory, stride);
     facts.threads = 1 + random() % 32;
     facts.free_ram = random() % (64 * kGiB);
     if (random() % 4 == 0) facts.input_known = facts.rereadable = false, facts.input_bytes = 0;
@@ -120,7 +132,8 @@ TEST(Plan, StaysInsideItsMemoryWhateverTheFacts) {
     const std::uint64_t spill_buffers = plan.spill_blocks * plan.block_bytes;
     const std::uint64_t windows = plan.windows * (plan.window_bytes + 8192);
     const std::uint64_t slots = gpu ? 0 : plan.slots * plan.slot_bytes + plan.lanes * facts.lane_bytes(plan.slot_bytes);
-    const std::uint64_t phase1 = facts.sorted_inputs != 0 ? 0 : plan.ring.bytes() + slots + (plan.spills ? spill_buffers : 0);
+    const std::uint64_t phase1 =
+        facts.sorted_inputs != 0 ? 0 : plan.ring.bytes() + slots + (plan.spills ? spill_buffers : 0);
     ASSERT_LE(phase1 + plan.host_tier_bytes, memory) << Describe(plan);
     const bool blocks = plan.spills || facts.sorted_inputs != 0;
     const std::uint64_t kept = blocks ? plan.merge_blocks * plan.block_bytes + spill_buffers : slots;

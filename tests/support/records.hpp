@@ -90,7 +90,8 @@ inline Bytes MakeRecords(const RecordLayout& layout, std::size_t count, Keys key
     } else if (keys == Keys::kNearlySorted && count > 1) {
       for (std::size_t i = 0; i < 1 + count / 50; ++i) {
         const std::size_t a = random() % count, b = random() % count;
-        if (a != b) std::swap_ranges(bytes.begin() + a * stride, bytes.begin() + (a + 1) * stride, bytes.begin() + b * stride);
+        if (a != b)
+          std::swap_ranges(bytes.begin() + a * stride, bytes.begin() + (a + 1) * stride, bytes.begin() + b * stride);
       }
     }
   }
@@ -115,7 +116,8 @@ class TempFolder {
   std::string path() const { return path_.string(); }
   std::vector<std::string> Names() const {
     std::vector<std::string> names;
-    for (const auto& entry : std::filesystem::directory_iterator(path_)) names.push_back(entry.path().filename().string());
+    for (const auto& entry : std::filesystem::directory_iterator(path_))
+      names.push_back(entry.path().filename().string());
     std::sort(names.begin(), names.end());
     return names;
   }
