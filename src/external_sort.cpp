@@ -1,10 +1,14 @@
 #include "external_sort.hpp"
 
+#include <unistd.h>
+
 #include <algorithm>
 #include <cstdlib>
+#include <filesystem>
 #include <future>
 #include <iterator>
 #include <memory>
+#include <sstream>
 #include <thread>
 #include <utility>
 #include <vector>
@@ -43,7 +47,7 @@ class Sorter {
       LogWarn("--memory " + FormatBytes(memory_.limit()) + " is more than this process can have (" +
               FormatBytes(host_.limit) + ")");
     }
-    streamed_output_ = options.action == Action::kSort && IsStreamTarget(options.output);
+    streamed_output_ = IsStreamTarget(options.output);
     const bool use_gpu =
         options.device == DeviceChoice::kGpu || (options.device == DeviceChoice::kAuto && gpus.likely() &&
                                                  (!inputs_.rereadable() || inputs_.bytes() >= gpus.min_bytes));
@@ -91,8 +95,11 @@ class Sorter {
     ring_ = MakeRing(facts_);
     LogInfo("records: " + options_.type_note);
     // The backend opens (0.35 s for a GPU) while the first blocks are read.
+    std::optional<SignalBlock> block;
+    block.emplace();
     std::future<void> opening =
         std::async(facts_.gpu ? std::launch::async : std::launch::deferred, [this] { OpenBackend(); });
+    block.reset();
     if (!options_.merge) StartReading(inputs_.Ranges());
     OpenOutput();
     opening.get();
@@ -141,12 +148,8 @@ class Sorter {
     if (ready_) return;
     facts_.memory = memory_.limit() - memory_.used() + (feeder_ ? ring_.bytes() : 0);
     job_.plan = MakePlan(facts_, feeder_ ? ring_ : MakeRing(facts_));
-    LogInfo("plan:");
-    for (std::size_t at = 0, text_end; at < Describe(job_.plan).size(); at = text_end + 1) {
-      const std::string text = Describe(job_.plan);
-      text_end = text.find('\n', at);
-      LogInfo("  " + text.substr(at, text_end - at));
-    }
+    std::istringstream plan_lines(Describe(job_.plan));
+    for (std::string line; std::getline(plan_lines, line);) LogInfo("plan: " + line);
     const bool small_arena = options_.merge || (formed_ && !facts_.gpu);
     MakeArena(small_arena);
     if (feeder_ && facts_.gpu) feeder_->ring().Pin(*backend_);
@@ -247,12 +250,18 @@ class Sorter {
     }
     progress_.SetPhase("merge runs", bytes);
     proof_ = std::make_unique<OutputProof>(options_.layout, options_.unique);
-    output_bytes_ = MergeRuns(job_, runs_, target_, *proof_, options_.merge);
+    try {
+      output_bytes_ = MergeRuns(job_, runs_, target_, *proof_, options_.merge);
+    } catch (const Error& error) {
+      // Runs that stayed in the input are out of order if somebody rewrote it: then that is what to say.
+      if (error.code() == ErrorCode::kIntegrity) inputs_.VerifyUnchanged();
+      throw;
+    }
     RecordSum total;
     for (const Run& run : runs_) total += run.sum;
+    if (options_.merge || stats_.input_runs > 0) inputs_.VerifyUnchanged();
     proof_->Check(total);
     stats_.records_in = total.records;
-    if (options_.merge || stats_.input_runs > 0) inputs_.VerifyUnchanged();
   }
 
   /// What a failed attempt leaves: runs that are not on the device. The rest of the input is sorted again, with a
@@ -281,7 +290,8 @@ class Sorter {
       OpenBackend();
     }
     ready_ = false;
-    facts_.spilled = spill_ != nullptr;
+    // Gaps between kept runs can make more runs than there would be slots for: what is left over spills.
+    facts_.spilled = true;
     proof_.reset();
     stats_.device_runs = stats_.host_runs = stats_.temp_runs = stats_.input_runs = 0;
     if (options_.merge) {
@@ -342,7 +352,8 @@ class Sorter {
     target_.file->DropCache();
     OutputProof read_back(options_.layout, options_.unique);
     const std::uint64_t stride = options_.layout.stride;
-    const std::uint64_t step = std::max(stride, (std::uint64_t{4} << 20) / stride * stride);
+    const std::uint64_t room = (memory_.limit() - memory_.used()) / 2;
+    const std::uint64_t step = std::max(stride, std::min(room, std::uint64_t{4} << 20) / stride * stride);
     HostBuffer buffer(memory_, (step + 2 * kReadSlack) / 4096 * 4096);
     const std::uint64_t alignment = target_.file->alignment();
     for (std::uint64_t done = 0; done < output_bytes_; done += step) {
@@ -415,8 +426,38 @@ class Sorter {
 
 }  // namespace
 
+void CheckReportFiles(const Options& options) {
+  namespace fs = std::filesystem;
+  FileSystem files;
+  std::vector<std::string> data = options.inputs;
+  if (!options.output.empty()) data.push_back(options.output);
+  for (const std::string& report : {options.stats_file, options.log_file}) {
+    if (report.empty()) continue;
+    std::error_code ignored;
+    const std::optional<FileFacts> facts = files.Identify(report);
+    for (const std::string& path : data) {
+      if (path == "-") continue;
+      const std::optional<FileFacts> other = files.Identify(path);
+      const bool same_file = facts && other && facts->regular && facts->dev == other->dev && facts->ino == other->ino;
+      if (same_file || fs::weakly_canonical(report, ignored) == fs::weakly_canonical(path, ignored)) {
+        throw Error(ErrorCode::kUsage, "the report " + EscapeName(report) + " would overwrite " + EscapeName(path));
+      }
+    }
+    const std::string parent = fs::path(report).parent_path().string();
+    if (access(parent.empty() ? "." : parent.c_str(), W_OK) != 0) {
+      throw Error(ErrorCode::kUsage, "the report " + EscapeName(report) +
+                                         " cannot be made: its directory is missing or "
+                                         "not writable");
+    }
+  }
+}
+
 void ExternalSort(const Options& options, CancelFlag& cancel, const GpuSource& gpus) {
-  Sorter(options, cancel, gpus).Sort();
+  std::optional<SignalBlock> block;
+  block.emplace();
+  Sorter sorter(options, cancel, gpus);
+  block.reset();
+  sorter.Sort();
 }
 
 std::string ExplainSort(const Options& options, CancelFlag& cancel, const GpuSource& gpus) {
@@ -448,23 +489,29 @@ void CheckSorted(const Options& options, CancelFlag& cancel) {
                                            std::to_string(records * layout.stride) + ") orders before " +
                                            (options.unique ? "or equals " : "") + "the one in front of it");
   };
-  while (const std::unique_ptr<BatchFeeder::Batch> batch = feeder.Next(waiter, ring.piece_bytes, false)) {
-    while (const std::unique_ptr<InputBlock> block = batch->Next()) {
-      const std::span<const std::byte> bytes = block->bytes();
-      if (!last.empty()) {
-        last.insert(last.end(), bytes.begin(), bytes.begin() + static_cast<std::ptrdiff_t>(layout.stride));
-        if (FirstDisorder(last, layout, options.unique) != kInOrder) fail();
+  try {
+    while (const std::unique_ptr<BatchFeeder::Batch> batch = feeder.Next(waiter, ring.piece_bytes, false)) {
+      while (const std::unique_ptr<InputBlock> block = batch->Next()) {
+        const std::span<const std::byte> bytes = block->bytes();
+        if (!last.empty()) {
+          last.insert(last.end(), bytes.begin(), bytes.begin() + static_cast<std::ptrdiff_t>(layout.stride));
+          if (FirstDisorder(last, layout, options.unique) != kInOrder) fail();
+        }
+        const std::uint64_t bad = FirstDisorder(bytes, layout, options.unique);
+        if (bad != kInOrder) {
+          records += bad;
+          fail();
+        }
+        last.assign(bytes.end() - static_cast<std::ptrdiff_t>(layout.stride), bytes.end());
+        records += bytes.size() / layout.stride;
+        progress.Advance(bytes.size());
       }
-      const std::uint64_t bad = FirstDisorder(bytes, layout, options.unique);
-      if (bad != kInOrder) {
-        records += bad;
-        fail();
-      }
-      last.assign(bytes.end() - static_cast<std::ptrdiff_t>(layout.stride), bytes.end());
-      records += bytes.size() / layout.stride;
-      progress.Advance(bytes.size());
     }
+  } catch (const Error&) {
+    feeder.RethrowIfFailed();
+    throw;
   }
+  inputs.VerifyUnchanged();
 }
 
 }  // namespace gpusort

@@ -13,6 +13,9 @@
 
 namespace gpusort {
 
+/// Error(kUsage) if --stats or --log-file would overwrite an input or the output, by whatever name, or cannot be made.
+void CheckReportFiles(const Options& options);
+
 /// Where GPU backends come from: the seam through which tests put one that fails.
 struct GpuSource {
   /// With --device auto, smaller inputs go to the CPU: they are sorted before a CUDA context is up.

@@ -92,6 +92,7 @@ BatchFeeder::BatchFeeder(CancelFlag& cancel, HostMemory& memory, Inputs& inputs,
                          const std::vector<InputRange>& ranges, const RecordLayout& layout, StageClock& clock)
     : pipeline_(cancel),
       ring_(memory, ring.block_bytes, ring.blocks),
+      inputs_(inputs),
       stride_(layout.stride),
       reader_(std::make_unique<InputReader>(pipeline_, inputs, ring_, ranges, layout, ring.piece_bytes, ring.threads,
                                             clock)) {}
@@ -122,11 +123,26 @@ std::unique_ptr<BatchFeeder::Batch> BatchFeeder::Next(const Pipeline& waiter, st
   return batch;
 }
 
+/// Runs are intervals of the input: a batch that skipped records of another run would order equal keys wrongly.
+bool BatchFeeder::Batch::Continues(const InputRange& next) const {
+  const InputRange& last = ranges_.back();
+  if (next.input == last.input) return next.offset == last.offset + last.bytes;
+  if (!feeder_->inputs_.rereadable()) return !feeder_->gaps_ && next.offset == 0;
+  std::uint64_t between = feeder_->inputs_.facts(last.input).size - (last.offset + last.bytes) + next.offset;
+  for (std::uint32_t i = last.input + 1; i < next.input; ++i) between += feeder_->inputs_.facts(i).size;
+  return between == 0;
+}
+
 std::unique_ptr<InputBlock> BatchFeeder::Batch::Next() {
   if (!turn_.owns_lock()) return nullptr;
-  // Batches are filled to the last record, so that there are as many as were planned.
+  // Batches are filled to the last record, so that there are as many as were planned. Kept blocks leave room in the
+  // ring for the batches of the other lanes.
+  const bool full = bytes_ == limit_ || (keep_ && kept_.size() >= (feeder_->ring_.blocks() - 1) / 3);
   const std::uint64_t room = limit_ - bytes_;
-  std::shared_ptr<InputReader::Block> block = room == 0 ? nullptr : feeder_->Take(*waiter_);
+  std::shared_ptr<InputReader::Block> block = full ? nullptr : feeder_->Take(*waiter_);
+  if (block && !ranges_.empty() && !Continues(block->range)) {
+    feeder_->returned_.push_front(std::move(block));
+  }
   if (!block) {
     turn_.unlock();
     return nullptr;
@@ -149,6 +165,7 @@ std::unique_ptr<InputBlock> BatchFeeder::Batch::Next() {
 void BatchFeeder::Return(Batch& batch) {
   if (batch.turn_.owns_lock()) batch.turn_.unlock();
   const std::lock_guard lock(turn_);
+  gaps_ = true;
   for (std::shared_ptr<InputReader::Block>& block : batch.kept_) returned_.push_back(std::move(block));
   batch.kept_.clear();
   std::sort(returned_.begin(), returned_.end(), [](const auto& a, const auto& b) {
@@ -169,8 +186,8 @@ void FormRuns(Job& job, BatchFeeder& feeder, std::vector<Run>& runs) {
   try {
     Pipeline pipeline(job.cancel);
     RunPlacer placer(job, pipeline);
-    const Pipeline::Guard guard(pipeline);
     std::uint32_t working = job.plan.lanes;
+    const Pipeline::Guard guard(pipeline);
     for (std::uint32_t i = 0; i < job.plan.lanes; ++i) {
       pipeline.Start([&] {
         const std::unique_ptr<Lane> lane = job.backend->OpenLane();

@@ -39,6 +39,7 @@ class BatchFeeder {
     std::unique_lock<std::mutex> turn_;
     std::uint64_t limit_ = 0, number_ = 0, bytes_ = 0;
     bool keep_ = false;
+    bool Continues(const InputRange& next) const;
     std::vector<InputRange> ranges_;
     RecordSum sum_;
     std::vector<std::shared_ptr<InputReader::Block>> kept_;
@@ -58,10 +59,12 @@ class BatchFeeder {
 
   Pipeline pipeline_;
   BlockPool ring_;
+  const Inputs& inputs_;
   const std::uint64_t stride_;
   std::mutex turn_;  ///< held by the batch that is being read
   std::uint64_t next_number_ = 0;
   std::deque<std::shared_ptr<InputReader::Block>> returned_;
+  bool gaps_ = false;  ///< batches were taken back: between blocks there may be records that a run holds
   std::unique_ptr<InputReader> reader_;  ///< dropped before the pool, after its threads
 };
 

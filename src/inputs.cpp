@@ -136,10 +136,9 @@ void Inputs::VerifyUnchanged() const {
               " bytes seen when it was opened are sorted");
       continue;
     }
-    if (now.size < then.size || now.mtime_ns != then.mtime_ns) {
+    if (now.size < then.size || now.mtime_ns != then.mtime_ns || now.ino != then.ino || now.dev != then.dev) {
       throw Error(ErrorCode::kBadInput, EscapeName(input.path) + ": the file was " +
-                                            (now.size < then.size ? "truncated" : "rewritten") +
-                                            " while it was read; nothing was written");
+                                            (now.size < then.size ? "truncated" : "rewritten") + " while it was read");
     }
   }
 }

@@ -19,6 +19,12 @@ std::uint64_t MeminfoField(const std::string& meminfo, const std::string& name) 
   return at == std::string::npos ? 0 : std::strtoull(meminfo.c_str() + at + name.size() + 1, nullptr, 10) * 1024;
 }
 
+/// A line "NAME NUMBER" of memory.stat.
+std::uint64_t StatField(const std::string& stat, const std::string& name) {
+  const std::size_t at = ("\n" + stat).find("\n" + name + " ");
+  return at == std::string::npos ? 0 : std::strtoull(stat.c_str() + at + name.size(), nullptr, 10);
+}
+
 }  // namespace
 
 MemoryFacts FindMemory(const ReadText& read, std::uint64_t rlimit_as) {
@@ -45,7 +51,11 @@ MemoryFacts FindMemory(const ReadText& read, std::uint64_t rlimit_as) {
       const std::string path = root + (group == "/" ? "" : group);
       const auto limit = Number(read(path + (version2 ? "/memory.max" : "/memory.limit_in_bytes")));
       const auto used = Number(read(path + (version2 ? "/memory.current" : "/memory.usage_in_bytes")));
-      if (limit) restrict_to(*limit, used.value_or(0));
+      // The page cache is charged to the group, and given back when something else needs the memory.
+      const std::string stat = read(path + "/memory.stat").value_or("");
+      const std::uint64_t cache = StatField(stat, "inactive_file") + StatField(stat, "active_file");
+      const std::uint64_t taken = used.value_or(0);
+      if (limit) restrict_to(*limit, taken > cache ? taken - cache : 0);
       if (group.empty() || group == "/") break;
       group.resize(group.rfind('/'));
     }

@@ -2,6 +2,8 @@
 #include <fcntl.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <cerrno>
 #include <csignal>
 #include <cstdio>
 #include <exception>
@@ -17,12 +19,22 @@
 namespace gpusort {
 namespace {
 
-/// A closed standard stream would give its number to a data file, and messages would be written into that.
-void OpenStandardStreams() {
+/// A closed standard stream would give its number to a data file, and messages would be written into that. Returns which
+/// were closed, as bits.
+unsigned OpenStandardStreams() {
+  unsigned closed = 0;
   for (int fd = 0; fd <= 2; ++fd) {
-    if (fcntl(fd, F_GETFD) < 0 && open("/dev/null", fd == 0 ? O_RDONLY : O_WRONLY) < 0)
-      _exit(static_cast<int>(ErrorCode::kIo));
+    if (fcntl(fd, F_GETFD) >= 0) continue;
+    closed |= 1u << fd;
+    if (open("/dev/null", O_RDWR) < 0) _exit(static_cast<int>(ErrorCode::kIo));
   }
+  return closed;
+}
+
+void RefuseClosedStreams(const Options& options, unsigned closed) {
+  const bool reads = std::find(options.inputs.begin(), options.inputs.end(), "-") != options.inputs.end();
+  if (reads && (closed & 1u) != 0) throw Error(ErrorCode::kIo, "standard input is closed");
+  if (options.output == "-" && (closed & 2u) != 0) throw Error(ErrorCode::kIo, "standard output is closed");
 }
 
 void Run(const Options& options, CancelFlag& cancel) {
@@ -43,7 +55,8 @@ void Run(const Options& options, CancelFlag& cancel) {
       ExternalSort(options, cancel);
       break;
   }
-  if (std::fflush(stdout) != 0) throw Error(ErrorCode::kIo, "cannot write to standard output");
+  if (std::fflush(stdout) != 0 && errno == EPIPE) throw BrokenPipe("standard output was closed");
+  if (std::ferror(stdout) != 0) throw Error(ErrorCode::kIo, "cannot write to standard output");
 }
 
 }  // namespace
@@ -51,11 +64,13 @@ void Run(const Options& options, CancelFlag& cancel) {
 
 int main(int argc, char** argv) {
   using namespace gpusort;
-  OpenStandardStreams();
+  const unsigned closed = OpenStandardStreams();
   CancelFlag cancel;
   HandleSignals(cancel);
   try {
     const Options options = ParseOptions(argc, argv);
+    RefuseClosedStreams(options, closed);
+    CheckReportFiles(options);
     InitLog(options.log_level, options.log_file);
     Run(options, cancel);
     return 0;

@@ -143,9 +143,10 @@ class ReadAhead {
       while (!cursor->early.empty() && cursor->early.begin()->first == cursor->next_to_arrive) {
         std::shared_ptr<LoadedBlock> next = std::move(cursor->early.begin()->second);
         cursor->early.erase(cursor->early.begin());
+        // Kept first: a block that an exception drops would go back to the pool, which needs this lock.
+        cursor->blocks.push_back(next);
         if (verify_order_) VerifyBorder(*cursor, *next);
         cursor->loaded += next->bytes.size();
-        cursor->blocks.push_back(std::move(next));
         ++cursor->next_to_arrive;
       }
       --reading_;

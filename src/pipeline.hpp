@@ -34,6 +34,23 @@ namespace gpusort {
 /// How long a waiting thread may be blind to the stop flag. Normal hand-overs notify and do not wait for it.
 inline constexpr std::chrono::milliseconds kPollInterval{20};
 
+/// Blocks all signals while it lives; threads started meanwhile never get any. Signals are for the main thread, which
+/// blocks them in turn while the output is published.
+class SignalBlock {
+ public:
+  SignalBlock() {
+    sigset_t all;
+    sigfillset(&all);
+    pthread_sigmask(SIG_BLOCK, &all, &before_);
+  }
+  SignalBlock(const SignalBlock&) = delete;
+  SignalBlock& operator=(const SignalBlock&) = delete;
+  ~SignalBlock() { pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
+
+ private:
+  sigset_t before_;
+};
+
 class Pipeline {
  public:
   explicit Pipeline(CancelFlag& cancel) : cancel_(cancel) {}
@@ -54,12 +71,9 @@ class Pipeline {
   };
 
   void Start(std::function<void()> body) {
+    const SignalBlock block;
     try {
       threads_.emplace_back([this, body = std::move(body)] {
-        // Signals are for the main thread, which blocks them while the output is published.
-        sigset_t all;
-        sigfillset(&all);
-        pthread_sigmask(SIG_BLOCK, &all, nullptr);
         try {
           body();
         } catch (...) {
@@ -67,6 +81,8 @@ class Pipeline {
         }
       });
     } catch (const std::system_error& error) {
+      // What the threads that did start use is about to be destroyed.
+      StopAndJoin();
       throw Error(ErrorCode::kOutOfMemory, std::string("cannot start a thread: ") + error.what());
     }
   }

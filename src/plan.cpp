@@ -54,8 +54,9 @@ class Planner {
     Merging();
     if (facts_.input_known && plan_.spills) {
       // A header a block, the last block of each run rounded up.
-      const std::uint64_t bytes = facts_.input_bytes;
-      plan_.temp_bytes = bytes + bytes / (plan_.block_bytes / kSpillHeaderBytes) + plan_.runs * plan_.block_bytes;
+      const std::uint64_t spilled = plan_.runs - plan_.resident_runs;
+      const std::uint64_t bytes = std::min(facts_.input_bytes, spilled * plan_.slot_bytes);
+      plan_.temp_bytes = bytes + bytes / (plan_.block_bytes / kSpillHeaderBytes) + spilled * kPage;
     }
     plan_.direct_temp = plan_.spills && facts_.input_bytes >= 64 * kMiB && 2 * facts_.input_bytes > facts_.free_ram;
     plan_.direct_output = DirectOutput(facts_);
@@ -171,6 +172,10 @@ class Planner {
     const std::uint64_t limit =
         std::max(MinBlock(), std::min(SpillReserve() / plan_.spill_blocks, plan_.slot_bytes / 32));
     std::uint64_t block = std::max(MinBlock(), RoundUp(facts_.block_bytes, kPage));
+    if (block > pool / 4 || block > facts_.memory / (2 * plan_.spill_blocks)) {
+      throw Error(ErrorCode::kUsage, "blocks of " + FormatBytes(block) + " are too large for memory of " +
+                                         FormatBytes(facts_.memory) + ": give a smaller --block-size or more --memory");
+    }
     const std::uint32_t fewest = Levels(runs, fan_in(block));
     while (facts_.block_bytes == 0 && 2 * block <= limit && Levels(runs, fan_in(2 * block)) == fewest) block *= 2;
     plan_.block_bytes = block / kPage * kPage;

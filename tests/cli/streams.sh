@@ -40,7 +40,6 @@ codes=("${PIPESTATUS[@]}")
 set -e
 [ "${codes[0]}" = 141 ] || fail "exit ${codes[0]} instead of 141 when the consumer left"
 [ ! -s pipe_err ] || fail "noise on a closed pipe: $(cat pipe_err)"
-expect 0 "$g" in.u64 closed.u64 <&-
 
 # stalled SIGNAL WANT COMMAND...: starts it, waits, signals it, and it must be gone within half a second.
 stalled() {

@@ -82,5 +82,15 @@ says 'merge runs'
 expect 0 "$g" --log-file job.log --no-fsync in.bin out.bin
 grep -q 'no-fsync' job.log || fail "a skipped fsync is not logged"
 expect 0 "$g" --verify-output in.bin out.bin
+# Reports never overwrite data, by whatever name, and a closed output is an error.
+ln -s in.bin alias
+expect 2 "$g" --stats ./out.bin in.bin out.bin
+expect 2 "$g" --stats alias in.bin out.bin
+expect 2 "$g" --log-file ./in.bin in.bin out.bin
+expect 2 "$g" --stats no/such/dir/s.json in.bin out.bin
+expect 4 "$g" in.bin - >&-
+expect 4 "$g" --type i32 - closed.bin <&-
+expect 3 sh -c "head -c 7 in.bin | '$g' --check --type i32 -"
+expect 2 "$g" --memory 16M --batch-size 64K --block-size 1048576T in.bin out.bin
 nothing_left
 echo "usage: ok"

@@ -150,6 +150,25 @@ TEST(ExternalSort, MergesSortedInputsAndNamesTheUnsortedOne) {
   EXPECT_EQ(ReadFile(folder / "out"), (Bytes{1, 2, 3}));
 }
 
+TEST(ExternalSort, NamesDisorderAtTheBorderOfTwoBlocks) {
+  const TempFolder folder;
+  const std::vector<std::string> args = {"-m",       "--type", "u64", "--block-size", "64K",
+                                         "--memory", "8M",     "-o",  folder / "out", folder / "in"};
+  const RecordLayout layout = Parse(args).layout;
+  // Input is read in pieces of a block less the slack for direct reads.
+  constexpr std::size_t kBorder = (65536 - 8192) / 8;
+  Bytes input = StableSorted(MakeRecords(layout, 30000, Keys::kRandom, 1), layout);
+  std::swap_ranges(input.begin(), input.begin() + kBorder * 8, input.begin() + kBorder * 8);
+  WriteFile(folder / "in", input);
+  try {
+    Sort(args);
+    FAIL() << "an unsorted input was merged";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code(), ErrorCode::kBadInput);
+    EXPECT_NE(std::string(error.what()).find("record 7168 "), std::string::npos) << error.what();
+  }
+}
+
 TEST(ExternalSort, WritesOntoItsInputAlsoByLink) {
   const TempFolder folder;
   const RecordLayout layout = Parse({"--type", "u32", folder / "in", folder / "in"}).layout;

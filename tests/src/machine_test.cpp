@@ -38,6 +38,15 @@ TEST(FindMemory, TakesTheLeastOfAVersion2GroupAndItsParents) {
   EXPECT_EQ(Find(files).available, 100 * kKiB);
 }
 
+TEST(FindMemory, DoesNotCountThePageCacheAsTaken) {
+  const Files files = {{"/proc/meminfo", kMeminfo},
+                       {"/proc/self/cgroup", "0::/a\n"},
+                       {"/sys/fs/cgroup/a/memory.max", "204800\n"},
+                       {"/sys/fs/cgroup/a/memory.current", "204800\n"},
+                       {"/sys/fs/cgroup/a/memory.stat", "anon 1024\ninactive_file 102400\nactive_file 51200\n"}};
+  EXPECT_EQ(Find(files).available, 150 * kKiB);
+}
+
 TEST(FindMemory, ReadsVersion1Groups) {
   const Files files = {{"/proc/meminfo", kMeminfo},
                        {"/proc/self/cgroup", "5:cpu,cpuacct:/x\n4:memory:/job\n"},
