@@ -1,7 +1,4 @@
 // gpusort INPUT OUTPUT: parse, plan, sort, exit code. The main path goes on in external_sort.hpp.
-#include <fcntl.h>
-#include <unistd.h>
-
 #include <algorithm>
 #include <cerrno>
 #include <csignal>
@@ -18,18 +15,6 @@
 
 namespace gpusort {
 namespace {
-
-/// A closed standard stream would give its number to a data file, and messages would be written into that. Returns which
-/// were closed, as bits.
-unsigned OpenStandardStreams() {
-  unsigned closed = 0;
-  for (int fd = 0; fd <= 2; ++fd) {
-    if (fcntl(fd, F_GETFD) >= 0) continue;
-    closed |= 1u << fd;
-    if (open("/dev/null", O_RDWR) < 0) _exit(static_cast<int>(ErrorCode::kIo));
-  }
-  return closed;
-}
 
 void RefuseClosedStreams(const Options& options, unsigned closed) {
   const bool reads = std::find(options.inputs.begin(), options.inputs.end(), "-") != options.inputs.end();

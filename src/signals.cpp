@@ -1,10 +1,13 @@
 #include "signals.hpp"
 
+#include <fcntl.h>
 #include <signal.h>
 #include <sys/time.h>
 #include <unistd.h>
 
 #include <atomic>
+
+#include "gpusort/error.hpp"
 
 namespace gpusort {
 namespace {
@@ -57,6 +60,16 @@ void HandleSignals(CancelFlag& cancel) {
     // What the caller ignores (nohup does) stays ignored.
     if (sigaction(signal, nullptr, &old) == 0 && old.sa_handler != SIG_IGN) Install(signal, OnStopSignal);
   }
+}
+
+unsigned OpenStandardStreams() {
+  unsigned closed = 0;
+  for (int fd = 0; fd <= 2; ++fd) {
+    if (fcntl(fd, F_GETFD) >= 0) continue;
+    closed |= 1u << fd;
+    if (open("/dev/null", O_RDWR) < 0) _exit(static_cast<int>(ErrorCode::kIo));
+  }
+  return closed;
 }
 
 int SignalReceived() { return received_signal; }

@@ -11,6 +11,9 @@ namespace gpusort {
 void HandleSignals(CancelFlag& cancel);
 /// The signal that asked to stop; 0 if none.
 int SignalReceived();
+/// A closed standard stream would give its number to a data file, and messages would be written into that: opens it on
+/// /dev/null. Returns which were closed, bit i for descriptor i. Call before any file is opened.
+unsigned OpenStandardStreams();
 /// Ends the process by `signal`.
 [[noreturn]] void EndBySignal(int signal);
 

@@ -91,6 +91,6 @@ expect 2 "$g" --stats no/such/dir/s.json in.bin out.bin
 expect 4 "$g" in.bin - >&-
 expect 4 "$g" --type i32 - closed.bin <&-
 expect 3 sh -c "head -c 7 in.bin | '$g' --check --type i32 -"
-expect 2 "$g" --memory 16M --batch-size 64K --block-size 1048576T in.bin out.bin
+expect 2 "$g" --memory 16M --batch-size 4K --block-size 1048576T in.bin out.bin
 nothing_left
 echo "usage: ok"
