@@ -195,7 +195,7 @@ TEST(ExternalSort, RefusesBadInputBeforeTheOutputIsTouched) {
   EXPECT_EQ(CodeOf({"--type", "u64", folder / "good", folder / "no/out"}), 2);
   EXPECT_EQ(CodeOf({"--type", "u64", folder / "good", folder.path()}), 2);
   EXPECT_EQ(CodeOf({"--type", "u64", "--temp-dir", folder / "no", folder / "good", folder / "out"}), 2);
-  EXPECT_EQ(CodeOf({"--type", "u64", "--device", "gpu", folder / "good", folder / "out"}), 7);
+  EXPECT_EQ(CodeOf({"--type", "u64", "--device", "gpu:77", folder / "good", folder / "out"}), 7);
   EXPECT_EQ(CodeOf({"--record-size", "16", "--memory", "1K", folder / "good", folder / "out"}), 2);
   EXPECT_EQ(ReadFile(folder / "out"), (Bytes{9}));
   EXPECT_EQ(folder.Names(), (std::vector<std::string>{"good", "odd", "out"}));
