@@ -32,7 +32,8 @@ fi
 same want.u64 few.u64
 expect 0 env -i "$g" "${spill[@]}" in.u64 env.u64
 same want.u64 env.u64
-if nm "$g" 2>/dev/null | grep -qE '__(a|t)san_init'; then
+sanitized=$(nm "$g" 2>/dev/null | grep -cE '__(a|t)san_init' || true)
+if [ "$sanitized" != 0 ]; then
   echo "SKIPPED: sanitizers reserve terabytes of addresses: ulimit -v"
 else
   (ulimit -v 1000000; expect 0 "$g" "${spill[@]}" in.u64 limited.u64)
@@ -54,11 +55,8 @@ for delay in 0.01 0.03 0.06 0.1 0.15; do
   done
 done
 
-# An input that is truncated while it is read is bad input, one that grows is a warning.
-cp in.u64 moving.u64
-mkfifo gate
-( cat gate >/dev/null; truncate -s 8000 moving.u64 ) &
-if command -v strace >/dev/null && strace -o /dev/null true 2>/dev/null; then
+# Injected errors of system calls.
+if [ "$sanitized" = 0 ] && command -v strace >/dev/null && strace -o /dev/null true 2>/dev/null; then
   strace -f -o /dev/null -e trace=pread64 -e inject=pread64:error=EINTR:when=3+5 "$g" "${spill[@]}" in.u64 eintr.u64 ||
     fail "EINTR was not survived"
   same want.u64 eintr.u64
@@ -82,13 +80,10 @@ if command -v strace >/dev/null && strace -o /dev/null true 2>/dev/null; then
   strace -f -o calls -e trace=openat,open "$g" "${spill[@]}" --temp-dir . in.u64 opened.u64
   ! grep 'O_CREAT' calls | grep -v O_EXCL | grep -q "$work" || fail "a file was created without O_EXCL"
 else
-  echo "SKIPPED: strace cannot trace here: injected system call errors"
+  echo "SKIPPED: no strace, or a sanitizer that cannot be traced: injected system call errors"
 fi
-echo >gate
-wait
 code=0
 cp in.u64 moving.u64
-mkfifo slow_out
 "$g" --memory 8M -m moving.u64 kept.u64 2>err || code=$?
 [ $code = 3 ] || fail "exit $code instead of 3: -m of an unsorted file ($(cat err))"
 says 'moving.u64'
