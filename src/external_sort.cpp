@@ -143,7 +143,7 @@ class Sorter {
     LogInfo("backend: " + backend_->limits().name);
   }
 
-  /// Plan, memory, temp space and output. Runs that an earlier attempt made stay.
+  /// Plan, memory and temp space. Runs that an earlier attempt made stay.
   void Prepare() {
     if (ready_) return;
     facts_.memory = memory_.limit() - memory_.used() + (feeder_ ? ring_.bytes() : 0);
@@ -227,8 +227,7 @@ class Sorter {
     }
     if (formed_) return;
     clock_.BeginPhase("form runs");
-    const std::uint64_t to_merge = inputs_.bytes();
-    progress_.SetPhase("form runs", inputs_.bytes(), to_merge);
+    progress_.SetPhase("form runs", inputs_.bytes(), inputs_.bytes());
     FormRuns(job_, *feeder_, runs_);
     formed_ = true;
     feeder_.reset();
@@ -271,21 +270,18 @@ class Sorter {
     if (!facts_.gpu || cancel_.requested() || (error.code() != ErrorCode::kGpuLost && !refused)) throw;
     const bool smaller = refused && smaller_plans_ < kSmallerPlans;
     if (!smaller && options_.device == DeviceChoice::kGpu) throw;
-    std::erase_if(runs_, [](const Run& run) { return run.on_device(); });
-    if (feeder_) feeder_->ring().Unpin();
+    // In both cases the device runs go, and a fresh backend comes: lanes of the old one were cancelled for good.
+    DropBackend();
     if (smaller) {
       ++smaller_plans_;
       facts_.device_memory /= 2;
       Note(std::string("GPU memory was refused: ") + error.what() + "; trying again with " +
            FormatBytes(facts_.device_memory));
-      // What lanes wait for a slot was cancelled with the attempt: a fresh backend knows nothing of it.
       const std::uint64_t device_memory = facts_.device_memory;
-      DropBackend();
       OpenBackend();
       facts_.device_memory = std::min(facts_.device_memory, device_memory);
     } else {
       Note(std::string("the GPU failed: ") + error.what() + "; going on with the CPU");
-      DropBackend();
       facts_.gpu = false;
       OpenBackend();
     }
@@ -295,7 +291,9 @@ class Sorter {
     proof_.reset();
     stats_.device_runs = stats_.host_runs = stats_.temp_runs = stats_.input_runs = 0;
     if (options_.merge) {
-      for (Run& run : runs_) FreeBlocksIfSpilled(run);
+      for (const Run& run : runs_) {
+        if (run.spilled()) FreeBlocks(run, *spill_);
+      }
       runs_.clear();
       return;
     }
@@ -307,10 +305,6 @@ class Sorter {
       ring_ = MakeRing(facts_);
       StartReading(missing);
     }
-  }
-
-  void FreeBlocksIfSpilled(const Run& run) {
-    if (spill_) FreeBlocks(run, *spill_);
   }
 
   /// The parts of the input that no run holds.
