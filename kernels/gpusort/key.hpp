@@ -13,6 +13,9 @@
 
 namespace gpusort {
 
+template <typename Key, typename LessT>
+struct EqualIsSame;
+
 using Byte = unsigned char;
 
 /// Loads `length` (1..8) bytes as an unsigned number whose most significant byte comes first if `big_endian`.
@@ -171,6 +174,13 @@ GPUSORT_HD inline Entry MakeEntry(const Byte* record, const RecordLayout& layout
 /// Orders entries whose twelve bytes hold the whole key (behind the common prefix).
 struct ExactEntryLess {
   GPUSORT_HD bool operator()(const Entry& a, const Entry& b) const { return a.hi != b.hi ? a.hi < b.hi : a.lo < b.lo; }
+};
+
+/// Two entries of one batch are never equal, since rows differ (tile_sort.hpp).
+template <>
+struct EqualIsSame<Entry, ExactEntryLess> {
+  static constexpr bool kValue = true;
+  GPUSORT_HD static Entry Largest() { return {~std::uint64_t{0}, ~std::uint64_t{0}}; }
 };
 
 /// Orders entries whose key may go on: equal twelve bytes compare the rest where the records lie.

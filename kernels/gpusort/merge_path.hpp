@@ -1,12 +1,13 @@
 // The arithmetic of merging two sorted lists by independent workers, for host and device.
-// CoRank finds where an output rank cuts the two inputs; SerialMerge merges from a cut on; MergePass is one round of
-// pairwise merging as data: runs in; pairs and output tiles out. It knows what each tile reads and writes, not who runs
-// it. Every merge is stable: on equal keys, all of A comes before all of B. Start at MergePass.
+// CoRank and SplitRuns find where an output rank cuts the inputs; SerialMerge merges from a cut on; MergePass is one
+// round of merging as data: runs in; groups of 2, 4 or 8 of them and output tiles out. It knows what each tile reads
+// and writes, not who runs it. Every merge is stable: on equal keys, lower runs come first. Start at MergePass.
 // Sources: Siebert and Traff 2013 (co-rank); Green, McColl and Bader, GPU Merge Path, ICS 2012; Baxter, moderngpu
 // (partition first, then merge tiles); Hwu, Kirk and El Hajj, Programming Massively Parallel Processors, ch. 12.
 #pragma once
 
 #include <cstdint>
+#include <iterator>
 
 #include "gpusort/host_device.hpp"
 
@@ -39,12 +40,187 @@ GPUSORT_HD inline Index CoRankIn(Index k, IteratorA a, Index m, IteratorB b, Ind
   return low;
 }
 
+/// CoRankIn that starts where the answer is likely: runs whose items come from one distribution, in any order, cut at
+/// k * m / (m + n), give or take sqrt(m + n) / 4, whatever the distribution. Looks there, then further and further away
+/// on the side where the answer lies, then halves what is left: for a tile of 4096 that is 7 steps in place of 12, and
+/// never over twice as many.
+template <typename Index, typename IteratorA, typename IteratorB, typename LessT>
+GPUSORT_HD inline Index CoRankNear(Index k, IteratorA a, Index m, IteratorB b, Index n, LessT less) {
+  Index low = k > n ? k - n : 0;
+  Index high = k < m ? k : m;
+  if (low >= high) return low;
+  Index step = 4;
+  while (step * step * 4 < m + n) step *= 2;
+  Index i = static_cast<Index>(static_cast<float>(k) * static_cast<float>(m) / static_cast<float>(m + n));
+  i = i < low ? low : i >= high ? high - 1 : i;
+  const bool down = less(b[k - 1 - i], a[i]);
+  if (down) {
+    high = i;
+  } else {
+    low = i + 1;
+  }
+  while (high - low > step) {
+    i = down ? high - step : low + step - 1;
+    const bool before = less(b[k - 1 - i], a[i]);
+    if (before) {
+      high = i;
+    } else {
+      low = i + 1;
+    }
+    if (before != down) break;
+    step *= 4;
+  }
+  while (low < high) {
+    i = low + (high - low) / 2;
+    if (less(b[k - 1 - i], a[i])) {
+      high = i;
+    } else {
+      low = i + 1;
+    }
+  }
+  return low;
+}
+
 /// CoRankIn with 64-bit ranks: lists of any length.
 template <typename IteratorA, typename IteratorB, typename LessT>
 GPUSORT_HD inline std::uint64_t CoRank(std::uint64_t k, IteratorA a, std::uint64_t m, IteratorB b, std::uint64_t n,
                                        LessT less) {
   return CoRankIn<std::uint64_t>(k, a, m, b, n, less);
 }
+
+/// The co-rank of kWays runs: how many items of each are among the first `rank` of their stable merge. Run w is
+/// keys[begin[w], begin[w] + items[w]); rank <= the sum of items. On equal keys, lower runs come first.
+/// Each step reads one key and halves what is unknown of one run: at most sum(log2(items[w]) + 1) steps. Why it is
+/// right: let `before` be how many unknown items lie before the probes in the middle of each run's unknown part. The
+/// least probe has at most `before` of them in front of it, so it is among the first if more than that are still to be
+/// found; the greatest has at least that many, so otherwise it is not.
+template <int kWays, typename Iterator, typename LessT>
+GPUSORT_HD inline void SplitRuns(std::uint64_t rank, Iterator keys, const std::uint64_t (&begin)[kWays],
+                                 const std::uint64_t (&items)[kWays], LessT less, std::uint64_t (&split)[kWays]) {
+  using Key = typename std::iterator_traits<Iterator>::value_type;
+  std::uint64_t all = 0;
+  GPUSORT_UNROLL
+  for (int w = 0; w < kWays; ++w) all += items[w];
+  // split[w] <= answer <= high[w]; `left` of the first `rank` items are not found yet.
+  std::uint64_t high[kWays];
+  std::uint64_t left = rank;
+  Key probe[kWays];
+  GPUSORT_UNROLL
+  for (int w = 0; w < kWays; ++w) {
+    const std::uint64_t others = all - items[w];
+    split[w] = rank > others ? rank - others : 0;
+    high[w] = items[w] < rank ? items[w] : rank;
+    left -= split[w];
+    if (split[w] < high[w]) probe[w] = keys[begin[w] + split[w] + (high[w] - split[w]) / 2];
+  }
+  while (left > 0) {
+    std::uint64_t before = 0;
+    int least = -1, greatest = -1;
+    Key least_key{}, greatest_key{};
+    GPUSORT_UNROLL
+    for (int w = 0; w < kWays; ++w) {
+      if (split[w] >= high[w]) continue;
+      before += (high[w] - split[w]) / 2;
+      if (least < 0 || less(probe[w], least_key)) {
+        least = w;
+        least_key = probe[w];
+      }
+      if (greatest < 0 || !less(probe[w], greatest_key)) {
+        greatest = w;
+        greatest_key = probe[w];
+      }
+    }
+    const bool found = left > before;
+    const int run = found ? least : greatest;
+    GPUSORT_UNROLL
+    for (int w = 0; w < kWays; ++w) {
+      if (w != run) continue;
+      const std::uint64_t half = (high[w] - split[w]) / 2;
+      if (found) {
+        left -= half + 1;
+        split[w] += half + 1;
+      } else {
+        high[w] = split[w] + half;
+      }
+      if (split[w] < high[w]) probe[w] = keys[begin[w] + split[w] + (high[w] - split[w]) / 2];
+    }
+  }
+}
+
+/// SplitRuns by kWays * kProbes workers who look at as many keys in every step, so that of kProbes parts of each run's
+/// unknown keys about one is left: the phases of one step. Probe p of run w is worker w * kProbes + p. Index: as in
+/// CoRankIn, for a rank and items that it can hold.
+template <typename Index, int kWays, int kProbes>
+struct SplitSearch {
+  static_assert((kProbes & (kProbes - 1)) == 0);
+  static constexpr int kWorkers = kWays * kProbes;
+  Index rank;
+  Index low[kWays], high[kWays];  ///< low[w] <= answer <= high[w]
+
+  GPUSORT_HD SplitSearch(Index wanted, const std::uint64_t (&items)[kWays]) : rank(wanted) {
+    Index all = 0;
+    GPUSORT_UNROLL
+    for (int w = 0; w < kWays; ++w) all += static_cast<Index>(items[w]);
+    GPUSORT_UNROLL
+    for (int w = 0; w < kWays; ++w) {
+      const Index run = static_cast<Index>(items[w]);
+      const Index others = all - run;
+      low[w] = rank > others ? rank - others : 0;
+      high[w] = run < rank ? run : rank;
+    }
+  }
+
+  GPUSORT_HD static Index Probe(Index low, Index high, int p) {
+    // A power of two: dividing by anything else would take longer than all the rest.
+    const Index items = high - low;
+    return low + items / kProbes * p + items % kProbes * p / kProbes;
+  }
+
+  /// Is the probe of `worker` among the first `rank` items (1), not (-1), or is that not known yet (0)? probes[] are
+  /// the keys at all probes; those of runs of which nothing is unknown are not looked at.
+  template <typename Key, typename LessT>
+  GPUSORT_HD int Verdict(int worker, const Key* probes, LessT less) const {
+    const int run = worker / kProbes;
+    const Key own = probes[worker];
+    Index before_least = 0, before_most = 0;  // items surely before the probe; those that may be
+    GPUSORT_UNROLL
+    for (int w = 0; w < kWays; ++w) {
+      Index least = low[w], most = high[w];
+      if (w == run) {
+        least = most = Probe(low[w], high[w], worker % kProbes);
+      } else if (low[w] < high[w]) {
+        // How many of the probes of run w are before this one: on equal keys, those of lower runs.
+        int count = 0;
+        GPUSORT_UNROLL
+        for (int p = 0; p < kProbes; ++p) {
+          const Key& other = probes[w * kProbes + p];
+          count += (w < run ? !less(own, other) : less(other, own)) ? 1 : 0;
+        }
+        if (count > 0) least = Probe(low[w], high[w], count - 1) + 1;
+        if (count < kProbes) most = Probe(low[w], high[w], count);
+      }
+      before_least += least;
+      before_most += most;
+    }
+    return before_most < rank ? 1 : before_least >= rank ? -1 : 0;
+  }
+
+  /// Takes what the verdicts on run w say: `found` of its probes, the first ones, are among the first `rank` items, and
+  /// `beyond`, the last ones, are not.
+  GPUSORT_HD void Narrow(int w, int found, int beyond) {
+    const Index from = low[w], to = high[w];
+    if (from == to) return;
+    if (found > 0) low[w] = Probe(from, to, found - 1) + 1;
+    if (beyond > 0) high[w] = Probe(from, to, kProbes - beyond);
+  }
+
+  GPUSORT_HD bool done() const {
+    bool all = true;
+    GPUSORT_UNROLL
+    for (int w = 0; w < kWays; ++w) all &= low[w] == high[w];
+    return all;
+  }
+};
 
 /// Merges all of a[0, m) and b[0, n) to out[0, m + n) with two cursors.
 template <typename IteratorA, typename IteratorB, typename Output, typename LessT>
@@ -70,6 +246,24 @@ GPUSORT_HD inline void SerialMergeItems(const Key* keys, std::uint32_t a, std::u
                                         std::uint32_t (&from)[kItems], LessT less) {
   Key key_a = keys[a < last ? a : last];
   Key key_b = keys[b < last ? b : last];
+  if (a + kItems <= a_end && b + kItems < b_end) {
+    // Neither list can end, so nothing is asked but which key is less: two thirds of the instructions.
+    GPUSORT_UNROLL
+    for (int i = 0; i < kItems; ++i) {
+      const bool take_b = less(key_b, key_a);
+      out[i] = take_b ? key_b : key_a;
+      from[i] = take_b ? b : a;
+      if (i + 1 == kItems) break;
+      const std::uint32_t next = take_b ? ++b : ++a;
+      const Key key = keys[next];
+      if (take_b) {
+        key_b = key;
+      } else {
+        key_a = key;
+      }
+    }
+    return;
+  }
   GPUSORT_UNROLL
   for (int i = 0; i < kItems; ++i) {
     const bool take_b = b < b_end && (a >= a_end || less(key_b, key_a));
@@ -86,17 +280,52 @@ GPUSORT_HD inline void SerialMergeItems(const Key* keys, std::uint32_t a, std::u
   }
 }
 
-/// A thread's phase of merging one tile that lies in shared memory as A's items, then B's: ranks
-/// [thread * kItems, ... + kItems) of their merge, as SerialMergeItems leaves them. a_items + b_items > 0.
-template <int kItems, typename Key, typename LessT>
-GPUSORT_HD inline void MergeTileShare(const Key* tile, std::uint32_t a_items, std::uint32_t b_items,
-                                      std::uint32_t thread, Key (&out)[kItems], std::uint32_t (&from)[kItems],
-                                      LessT less) {
-  const std::uint32_t all = a_items + b_items;
-  const std::uint32_t rank = thread * kItems;
-  if (rank >= all) return;
-  const std::uint32_t i = CoRankIn<std::uint32_t>(rank, tile, a_items, tile + a_items, b_items, less);
-  SerialMergeItems<kItems>(tile, i, a_items, a_items + (rank - i), all, all - 1, out, from, less);
+/// What a block of a kWays-way pass merges: items [begin[w], end[w]) of the list that holds run w of its group.
+template <int kWays>
+struct alignas(16) WayTile {
+  std::uint64_t begin[kWays];
+  std::uint64_t end[kWays];
+  std::uint64_t out_begin;
+};
+
+/// Output items of a block of a kWays-way pass. Each pair of a level begins with a thread of its own, so that no thread
+/// works for two pairs: that takes up to kWays / 2 - 1 threads more than there are full shares.
+template <int kWays>
+constexpr std::uint32_t WayTileItems(int threads, int items) {
+  return static_cast<std::uint32_t>(threads - kWays / 2 + 1) * items;
+}
+
+/// A thread's share of one level of merging a tile: where its output goes, relative to the tile. items 0: nothing to
+/// do.
+struct LevelShare {
+  std::uint32_t begin = 0;
+  std::uint32_t items = 0;
+};
+
+/// A thread's phase of level kLevel (from 0) of a tile that holds kWays sorted segments, segment w being
+/// tile[bounds[w], bounds[w + 1]): neighbouring groups of 2^kLevel segments, merged before, are merged pairwise.
+template <int kLevel, int kWays, int kItems, typename Key, typename LessT>
+GPUSORT_HD inline LevelShare MergeWaysShare(const Key* tile, const std::uint32_t (&bounds)[kWays + 1],
+                                            std::uint32_t thread, Key (&out)[kItems], std::uint32_t (&from)[kItems],
+                                            LessT less) {
+  constexpr int kHalf = 1 << kLevel;
+  std::uint32_t begin = 0, middle = 0, end = 0, rank = 0, first_thread = 0;
+  GPUSORT_UNROLL
+  for (int p = 0; p < kWays; p += 2 * kHalf) {
+    if (thread >= first_thread) {
+      begin = bounds[p];
+      middle = bounds[p + kHalf];
+      end = bounds[p + 2 * kHalf];
+      rank = (thread - first_thread) * kItems;
+    }
+    first_thread += (bounds[p + 2 * kHalf] - bounds[p] + kItems - 1) / kItems;
+  }
+  if (begin + rank >= end) return {};
+  const std::uint32_t i =
+      CoRankNear<std::uint32_t>(rank, tile + begin, middle - begin, tile + middle, end - middle, less);
+  SerialMergeItems<kItems>(tile, begin + i, middle, middle + (rank - i), end, end - 1, out, from, less);
+  const std::uint32_t left = end - begin - rank;
+  return {begin + rank, left < kItems ? left : kItems};
 }
 
 /// Two neighbouring runs and where their merge goes. Positions count items of the lists that hold them.
@@ -110,23 +339,16 @@ struct RunPair {
   GPUSORT_HD std::uint64_t items() const { return a_items + b_items; }
 };
 
-/// One output tile: ranks [begin, begin + items) of the merge of a pair. May be empty (see MergePass::tiles).
+/// One output tile: ranks [begin, begin + items) of the merge of a group. May be empty (see MergePass::tiles).
 struct MergeTile {
-  RunPair pair;
+  std::uint64_t group = 0;
+  RunPair pair;  ///< the halves of the group
   std::uint64_t begin = 0;
   std::uint64_t items = 0;
 
   GPUSORT_HD std::uint64_t out_begin() const { return pair.out_begin + begin; }
-  /// True if the next tile of the pass continues this pair.
+  /// True if the next tile of the pass continues this group.
   GPUSORT_HD bool continued() const { return begin + items < pair.items(); }
-};
-
-/// What a tile reads: positions in the lists that hold A and B.
-struct TileInputs {
-  std::uint64_t a_begin = 0;
-  std::uint64_t a_items = 0;
-  std::uint64_t b_begin = 0;
-  std::uint64_t b_items = 0;
 };
 
 // The kinds of runs that a pass takes. Each gives pairs(), pair(p), and a numbering of output tiles: those of pair p
@@ -166,8 +388,8 @@ struct UniformRuns {
     if (tile >> 32 == 0 && each >> 32 == 0) return static_cast<std::uint32_t>(tile) / static_cast<std::uint32_t>(each);
     return tile / each;
   }
-  /// The runs after one pass.
-  UniformRuns Merged() const { return {items, 2 * run_items}; }
+  /// The runs after `levels` rounds of pairwise merging.
+  GPUSORT_HD UniformRuns Merged(std::uint32_t levels) const { return {items, run_items << levels}; }
 };
 
 /// Runs of any lengths (0 too) one after the other: at level 0, run r is [bounds[r], bounds[r + 1]), r < leaves. At
@@ -205,7 +427,7 @@ struct BoundedRuns {
     }
     return low;
   }
-  BoundedRuns Merged() const { return {bounds, leaves, level + 1}; }
+  GPUSORT_HD BoundedRuns Merged(std::uint32_t levels) const { return {bounds, leaves, level + levels}; }
 };
 
 /// Two separate lists merged to a third: the runs of a single pair. Positions count from each list's own start.
@@ -220,68 +442,92 @@ struct TwoLists {
     return p == 0 ? 0 : (m + n) / tile_items + ((m + n) % tile_items != 0);
   }
   GPUSORT_HD std::uint64_t PairOfTile(std::uint64_t, std::uint64_t) const { return 0; }
+  GPUSORT_HD TwoLists Merged(std::uint32_t) const { return *this; }
 };
 
-/// One round of pairwise merging: runs 2p and 2p + 1 become run p. A last run without a partner is a pair whose B is
-/// empty. The output is cut into tiles of at most tile_items (> 0) items, none across two pairs.
-template <typename RunsT>
+/// One round of merging: groups of kWays (a power of two) neighbouring runs become one run each; the last group may
+/// have fewer. The output is cut into tiles of at most tile_items (> 0) items, none across two groups. The halves of a
+/// group are a pair of the runs that log2(kWays) - 1 rounds of pairwise merging would leave, so that all kinds of runs
+/// need to number tiles of pairs only.
+template <typename RunsT, int kWays = 2>
 struct MergePass {
   RunsT runs;
   std::uint64_t tile_items = 1;
 
-  GPUSORT_HD std::uint64_t pairs() const { return runs.pairs(); }
-  GPUSORT_HD RunPair pair(std::uint64_t p) const { return runs.pair(p); }
-  /// Number of tiles; some may be empty. Tiles of one pair are neighbours and in order, empty ones last.
-  GPUSORT_HD std::uint64_t tiles() const { return runs.FirstTile(runs.pairs(), tile_items); }
+  static constexpr std::uint32_t kLevels = kWays == 2 ? 1 : kWays == 4 ? 2 : 3;
+  static_assert(kWays == 1 << kLevels);
+
+  GPUSORT_HD RunsT halves() const { return runs.Merged(kLevels - 1); }
+  GPUSORT_HD std::uint64_t groups() const { return halves().pairs(); }
+  /// Number of tiles; some may be empty. Tiles of one group are neighbours and in order, empty ones last.
+  GPUSORT_HD std::uint64_t tiles() const { return halves().FirstTile(groups(), tile_items); }
   GPUSORT_HD MergeTile tile(std::uint64_t t) const {
-    const std::uint64_t p = runs.PairOfTile(t, tile_items);
-    MergeTile tile{runs.pair(p), (t - runs.FirstTile(p, tile_items)) * tile_items, 0};
+    const RunsT pairs = halves();
+    const std::uint64_t p = pairs.PairOfTile(t, tile_items);
+    MergeTile tile{p, pairs.pair(p), (t - pairs.FirstTile(p, tile_items)) * tile_items, 0};
     const std::uint64_t all = tile.pair.items();
     if (tile.begin > all) tile.begin = all;
     tile.items = all - tile.begin < tile_items ? all - tile.begin : tile_items;
     return tile;
   }
-};
-
-/// How many items of the pair's A come before rank `begin` of its merge; `a` and `b` are the lists that hold the runs.
-template <typename IteratorA, typename IteratorB, typename LessT>
-GPUSORT_HD inline std::uint64_t PairCoRank(const RunPair& pair, std::uint64_t begin, IteratorA a, IteratorB b,
-                                           LessT less) {
-  return CoRank(begin, a + pair.a_begin, pair.a_items, b + pair.b_begin, pair.b_items, less);
-}
-
-/// What `tile` reads, given the co-ranks (PairCoRank) of its first rank and of the rank behind its last.
-GPUSORT_HD inline TileInputs InputsOfTile(const MergeTile& tile, std::uint64_t first_co_rank,
-                                          std::uint64_t end_co_rank) {
-  const std::uint64_t a_items = end_co_rank - first_co_rank;
-  return {tile.pair.a_begin + first_co_rank, a_items, tile.pair.b_begin + (tile.begin - first_co_rank),
-          tile.items - a_items};
-}
-
-/// Number of passes that make one run of `runs`.
-constexpr std::uint32_t PassCount(std::uint64_t runs) {
-  std::uint32_t passes = 0;
-  for (; runs > 1; runs = (runs + 1) / 2) ++passes;
-  return passes;
-}
-
-/// Whether a pass to and fro between two lists has to copy its odd run, asked once a pass, in order, until one run is
-/// left. A run that stays odd for an even number of passes stays where it is instead: in the input of the first, so
-/// also in the output of the second, and so on.
-class OddRunRule {
- public:
-  /// True if the pass over `runs` runs has an odd one and leaves it alone.
-  bool Skips(std::uint64_t runs) {
-    if (runs <= 1 || runs % 2 == 0) return false;
-    std::uint32_t odd_passes = 0;
-    for (std::uint64_t r = runs; r > 1 && r % 2 != 0; r = (r + 1) / 2) ++odd_passes;
-    const bool skips = ahead_ || odd_passes % 2 == 0;
-    ahead_ = skips && !ahead_;
-    return skips;
+  /// The runs of the tile's group.
+  GPUSORT_HD void group(const MergeTile& tile, std::uint64_t (&begin)[kWays], std::uint64_t (&items)[kWays]) const {
+    if constexpr (kWays == 2) {
+      begin[0] = tile.pair.a_begin;
+      items[0] = tile.pair.a_items;
+      begin[1] = tile.pair.b_begin;
+      items[1] = tile.pair.b_items;
+    } else {
+      GPUSORT_UNROLL
+      for (int w = 0; w < kWays; ++w) {
+        begin[w] = runs.bound(tile.group * kWays + w);
+        items[w] = runs.bound(tile.group * kWays + w + 1) - begin[w];
+      }
+    }
   }
-
- private:
-  bool ahead_ = false;  ///< the odd run is in the output list of the coming pass
 };
+
+/// Cuts the group of `tile` at the tile's first rank: split[w] items of its run w come before. Lists says which list
+/// each run lies in.
+template <int kWays, typename Runs, typename Lists, typename LessT>
+GPUSORT_HD inline void SplitGroup(const MergePass<Runs, kWays>& pass, const MergeTile& tile, const Lists& lists,
+                                  LessT less, std::uint64_t (&split)[kWays]) {
+  std::uint64_t begin[kWays], items[kWays];
+  pass.group(tile, begin, items);
+  if constexpr (kWays == 2) {
+    split[0] = CoRankNear<std::uint64_t>(tile.begin, lists.first() + begin[0], items[0], lists.last() + begin[1],
+                                         items[1], less);
+    split[1] = tile.begin - split[0];
+  } else {
+    SplitRuns<kWays>(tile.begin, lists.first(), begin, items, less, split);
+  }
+}
+
+/// Writes what is known of works[t] and works[t - 1] when the group of tile t is cut at the tile's begin: split[w]
+/// items of its run w come before. Together, all tiles of a pass write all of `works`.
+template <int kWays, typename Runs>
+GPUSORT_HD inline void WriteCut(const MergePass<Runs, kWays>& pass, std::uint64_t t, const MergeTile& tile,
+                                const std::uint64_t (&split)[kWays], WayTile<kWays>* works) {
+  std::uint64_t begin[kWays], items[kWays];
+  pass.group(tile, begin, items);
+  works[t].out_begin = tile.out_begin();
+  GPUSORT_UNROLL
+  for (int w = 0; w < kWays; ++w) {
+    works[t].begin[w] = begin[w] + split[w];
+    if (!tile.continued()) works[t].end[w] = begin[w] + items[w];
+    // The empty tiles behind a group's last one have nothing to say about it.
+    if (tile.begin > 0 && tile.items > 0) works[t - 1].end[w] = begin[w] + split[w];
+  }
+}
+
+/// How many rounds of pairwise merging make one run of `runs`.
+constexpr std::uint32_t LevelCount(std::uint64_t runs) {
+  std::uint32_t levels = 0;
+  for (; runs > 1; runs = (runs + 1) / 2) ++levels;
+  return levels;
+}
+
+/// How many passes make one run of `runs`, most of them 4-way: one 2-way pass if the levels are odd, the first.
+constexpr std::uint32_t PassCount(std::uint64_t runs) { return (LevelCount(runs) + 1) / 2; }
 
 }  // namespace gpusort

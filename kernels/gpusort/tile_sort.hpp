@@ -3,9 +3,15 @@
 // threads' items are merged pairwise, each thread taking one share of the output (MergeShare). Between two phases all
 // threads wait for each other. Stable; only real items are compared, so a tile may be short. SortTile is the whole
 // algorithm with the threads as a loop: the reference of the kernels. Start there.
+// Keys of which equal ones are the same (EqualIsSame: integers) need no stability: SortTileByNetworks sorts and merges
+// them in registers by networks (Batcher 1968), without a branch or an address that waits for a comparison.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
+#include <limits>
+#include <type_traits>
+#include <utility>
 
 #include "gpusort/host_device.hpp"
 #include "gpusort/merge_path.hpp"
@@ -96,7 +102,7 @@ GPUSORT_HD inline void MergeShare(const Item* tile, std::uint32_t tile_items, st
   const std::uint32_t end = middle + run < tile_items ? middle + run : tile_items;
   const Item* a = tile + begin;
   const Item* b = tile + middle;
-  const std::uint32_t i = CoRankIn<std::uint32_t>(rank, a, middle - begin, b, end - middle, less);
+  const std::uint32_t i = CoRankNear<std::uint32_t>(rank, a, middle - begin, b, end - middle, less);
   std::uint32_t from[kItems];
   // Nothing behind this pair is read: its neighbour may be a level further.
   SerialMergeItems<kItems>(tile, begin + i, middle, middle + (rank - i), end, end - 1, items, from, less);
@@ -121,6 +127,213 @@ inline void SortTile(Item* tile, std::uint32_t tile_items, Item* shares, LessT l
   for (std::uint32_t run = 1; run < kThreads; run *= 2) {
     for (std::uint32_t t = 0; t < kThreads; ++t) MergeShare<kItems>(tile, tile_items, t, run, share[t], less);
     for (std::uint32_t t = 0; t < kThreads; ++t) StoreShare<kItems>(tile, tile_items, t, share[t]);
+  }
+}
+
+namespace detail {
+
+/// Pairs of registers to compare and exchange, one after the other, and where each item lies in the end.
+template <int kItems>
+struct Network {
+  static constexpr int kMost = 1024;
+  int count = 0;
+  unsigned char low[kMost] = {}, high[kMost] = {};
+  unsigned char order[kItems] = {};
+
+  constexpr void Add(int a, int b) {
+    low[count] = static_cast<unsigned char>(a);
+    high[count] = static_cast<unsigned char>(b);
+    ++count;
+  }
+};
+
+/// Batcher's merge exchange (Knuth, TAOCP 3, 5.2.2 M): sorts any number of items. For 33 items 207 exchanges, where
+/// odd-even transposition has 528.
+template <int kItems>
+constexpr Network<kItems> SortingNetwork() {
+  Network<kItems> network;
+  int top = 1;
+  while (top * 2 < kItems) top *= 2;
+  for (int p = top; p > 0; p /= 2) {
+    int q = top, r = 0, d = p;
+    for (;;) {
+      for (int i = 0; i + d < kItems; ++i) {
+        if ((i & p) == r) network.Add(i, i + d);
+      }
+      if (q == p) break;
+      d = q - p;
+      q /= 2;
+      r = p;
+    }
+  }
+  for (int i = 0; i < kItems; ++i) network.order[i] = static_cast<unsigned char>(i);
+  return network;
+}
+
+/// Batcher's bitonic merge: sorts items that ascend, then descend. Wires behind the items stand for items below all
+/// others: they keep the shape, and an exchange with one is only a change of names.
+template <int kItems>
+constexpr Network<kItems> BitonicNetwork() {
+  Network<kItems> network;
+  int wires = 1;
+  while (wires < kItems) wires *= 2;
+  int item[2 * kItems] = {};  // by wire; -1: below all
+  for (int w = 0; w < wires; ++w) item[w] = w < kItems ? w : -1;
+  for (int d = wires / 2; d > 0; d /= 2) {
+    for (int w = 0; w < wires; ++w) {
+      if ((w & d) != 0) continue;
+      const int a = item[w], b = item[w + d];
+      if (b < 0) {
+        item[w] = b;
+        item[w + d] = a;
+      } else if (a >= 0) {
+        network.Add(a, b);
+      }
+    }
+  }
+  for (int i = 0; i < kItems; ++i) network.order[i] = static_cast<unsigned char>(item[wires - kItems + i]);
+  return network;
+}
+
+template <int kItems>
+struct SortNetworkOf {
+  static constexpr Network<kItems> kNetwork = SortingNetwork<kItems>();
+};
+template <int kItems>
+struct MergeNetworkOf {
+  static constexpr Network<kItems> kNetwork = BitonicNetwork<kItems>();
+};
+
+template <typename Item, typename LessT>
+GPUSORT_HD inline void Exchange(Item& low, Item& high, LessT less) {
+  const Item a = low, b = high;
+  const bool swap = less(b, a);
+  low = swap ? b : a;
+  high = swap ? a : b;
+}
+
+/// The indices are template arguments, so that the items stay in registers.
+template <typename NetworkOf, int kItems, typename Item, typename LessT, std::size_t... kStep, std::size_t... kPlace>
+GPUSORT_HD inline void RunNetwork(Item (&items)[kItems], [[maybe_unused]] LessT less, std::index_sequence<kStep...>,
+                                  std::index_sequence<kPlace...>) {
+  (Exchange(items[std::integral_constant<int, NetworkOf::kNetwork.low[kStep]>::value],
+            items[std::integral_constant<int, NetworkOf::kNetwork.high[kStep]>::value], less),
+   ...);
+  const Item sorted[kItems] = {items[std::integral_constant<int, NetworkOf::kNetwork.order[kPlace]>::value]...};
+  GPUSORT_UNROLL
+  for (int i = 0; i < kItems; ++i) items[i] = sorted[i];
+}
+
+template <template <int> typename NetworkOf, int kItems, typename Item, typename LessT>
+GPUSORT_HD inline void RunNetwork(Item (&items)[kItems], LessT less) {
+  constexpr int kSteps = NetworkOf<kItems>::kNetwork.count;
+  RunNetwork<NetworkOf<kItems>, kItems>(items, less, std::make_index_sequence<kSteps>{},
+                                        std::make_index_sequence<kItems>{});
+}
+
+/// A list that lies backwards: item t is last[-t].
+template <typename Item>
+struct Backwards {
+  const Item* last;
+  GPUSORT_HD const Item& operator[](std::uint32_t t) const { return *(last - t); }
+};
+
+}  // namespace detail
+
+/// Whether keys that LessT calls equal are the same in every byte, so that nobody can tell in which order they come:
+/// then networks may sort them. Largest() is a key that no other is after. Specialize it for orders of your own.
+template <typename Key, typename LessT>
+struct EqualIsSame {
+  static constexpr bool kValue = std::is_integral_v<Key> && !std::is_same_v<Key, bool> && std::is_same_v<LessT, Less>;
+  static constexpr Key kLargest = kValue ? std::numeric_limits<Key>::max() : Key{};
+  GPUSORT_HD static Key Largest() { return kLargest; }
+};
+
+/// What a thread merges by a network: ranks [rank, rank + kItems) of the merge of tile[begin, middle), which ascends,
+/// and tile[middle, end), which descends, so that their concatenation ascends, then descends, and so does every share.
+struct NetworkShare {
+  std::uint32_t begin, middle, end, rank;
+
+  GPUSORT_HD bool empty() const { return rank >= end - begin; }
+};
+
+/// First phase: how many items of the ascending run come before the share.
+template <typename Item, typename LessT>
+GPUSORT_HD inline std::uint32_t NetworkCoRank(const Item* tile, const NetworkShare& share, LessT less) {
+  return CoRankNear<std::uint32_t>(share.rank, tile + share.begin, share.middle - share.begin,
+                                   detail::Backwards<Item>{tile + (share.end - 1)}, share.end - share.middle, less);
+}
+
+/// Second phase: loads and merges the share, given the co-ranks of its begin and of its end (the next thread's, or the
+/// ascending run's length where there is none). Behind the end of a short share the items are `largest`.
+template <int kItems, typename Item, typename LessT>
+GPUSORT_HD inline void NetworkMerge(const Item* tile, const NetworkShare& share, std::uint32_t first, std::uint32_t end,
+                                    Item largest, Item (&items)[kItems], LessT less) {
+  const std::uint32_t ascending = end - first;
+  const std::uint32_t a = share.begin + first;
+  // Slot i of those that descend takes tile[b + i]: the last one the least that the share has.
+  const std::uint32_t b = share.end - (share.rank - first) - kItems;
+  const std::uint32_t left = share.end - share.begin - share.rank;
+  if (left >= kItems) {
+    GPUSORT_UNROLL
+    for (int i = 0; i < kItems; ++i) items[i] = tile[(static_cast<std::uint32_t>(i) < ascending ? a : b) + i];
+  } else {
+    const std::uint32_t descending = left - ascending;
+    GPUSORT_UNROLL
+    for (int i = 0; i < kItems; ++i) {
+      const std::uint32_t slot = i;
+      items[i] = slot < ascending ? tile[a + slot] : slot + descending >= kItems ? tile[b + slot] : largest;
+    }
+  }
+  detail::RunNetwork<detail::MergeNetworkOf>(items, less);
+}
+
+/// A thread's share in SortTileByNetworks: run_threads threads' items are a run, odd runs descend.
+template <int kItems>
+GPUSORT_HD inline NetworkShare NetworkShareOf(std::uint32_t thread, std::uint32_t run_threads) {
+  const std::uint32_t in_pair = thread & (2 * run_threads - 1);
+  const std::uint32_t begin = (thread - in_pair) * kItems;
+  return {begin, begin + run_threads * kItems, begin + 2 * run_threads * kItems, in_pair * kItems};
+}
+
+/// Third phase: stores a thread's part of a run of run_threads threads, downwards if the run is an odd one.
+template <int kItems, typename Item>
+GPUSORT_HD inline void NetworkStore(Item* tile, std::uint32_t thread, std::uint32_t run_threads,
+                                    const Item (&items)[kItems]) {
+  const std::uint32_t in_run = thread & (run_threads - 1);
+  if ((thread & run_threads) != 0) {
+    Item* const last = tile + ((thread - in_run + run_threads) * kItems - 1 - in_run * kItems);
+    GPUSORT_UNROLL
+    for (int i = 0; i < kItems; ++i) *(last - i) = items[i];
+  } else {
+    GPUSORT_UNROLL
+    for (int i = 0; i < kItems; ++i) tile[thread * kItems + i] = items[i];
+  }
+}
+
+/// Sorts a full tile of items of which equal ones are the same, as the kernel's threads do. `shares` as in SortTile.
+template <int kThreads, int kItems, typename Item, typename LessT>
+inline void SortTileByNetworks(Item* tile, Item* shares, LessT less) {
+  using Share = Item[kItems];
+  Share* share = reinterpret_cast<Share*>(shares);
+  // Which thread starts with which items does not matter.
+  for (std::uint32_t t = 0; t < kThreads; ++t) {
+    for (int i = 0; i < kItems; ++i) share[t][i] = tile[i * kThreads + t];
+  }
+  for (std::uint32_t t = 0; t < kThreads; ++t) {
+    detail::RunNetwork<detail::SortNetworkOf>(share[t], less);
+    NetworkStore<kItems>(tile, t, 1, share[t]);
+  }
+  std::uint32_t co_ranks[kThreads];
+  for (std::uint32_t run = 1; run < kThreads; run *= 2) {
+    for (std::uint32_t t = 0; t < kThreads; ++t) {
+      co_ranks[t] = NetworkCoRank(tile, NetworkShareOf<kItems>(t, run), less);
+    }
+    for (std::uint32_t t = 0; t < kThreads; ++t) {
+      const std::uint32_t end = (t + 1) % (2 * run) == 0 ? run * kItems : co_ranks[t + 1];
+      NetworkMerge<kItems>(tile, NetworkShareOf<kItems>(t, run), co_ranks[t], end, Item{}, share[t], less);
+    }
+    for (std::uint32_t t = 0; t < kThreads; ++t) NetworkStore<kItems>(tile, t, 2 * run, share[t]);
   }
 }
 

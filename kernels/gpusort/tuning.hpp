@@ -1,10 +1,12 @@
-// Sizes of the kernels as data: threads and items per thread by compute capability and item size.
-// A row says where its numbers come from; a GPU newer than every row takes the newest, an older one the oldest that it
-// can run. Nothing here changes a result. Start at TuningTable.
+// Sizes of the kernels as data: threads and items per thread by item size. Nothing here changes a result.
+// Measured on compute capability 9.0 (H200) and used on all: every tile is within the 48 KB of shared memory that any
+// GPU from 7.5 on has. A GPU that wants other numbers gets a table of its own, chosen where TuningTable is called.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
+
+#include "gpusort/host_device.hpp"
 
 namespace gpusort {
 
@@ -16,46 +18,33 @@ struct TileShape {
   /// values come along), since a comparator that needs more registers would spill.
   int blocks = 1;
 
-  constexpr std::uint32_t tile() const { return static_cast<std::uint32_t>(threads) * items; }
+  GPUSORT_HD constexpr std::uint32_t tile() const { return static_cast<std::uint32_t>(threads) * items; }
 };
 
 struct Tuning {
-  TileShape sort;   ///< one tile of a tile sort by merging
-  TileShape radix;  ///< one tile of a tile sort of unsigned numbers by digits; threads 0: merge is faster
-  TileShape merge;  ///< one output tile of a merge pass
+  TileShape network_sort;  ///< one tile of a tile sort by networks
+  TileShape sort;          ///< one tile of any other tile sort
+  TileShape merge;         ///< one output tile of a 2-way pass
+  TileShape merge_4;       ///< one output tile of a 4-way pass
+  TileShape merge_pairs;   ///< the same two with values
+  TileShape merge_pairs_4;
 };
 
-/// The rows by architecture: compiled kernels exist for each.
-enum class TunedFor : int {
-  kBaseline,  ///< compute capability 7.5 and up: tiles within 48 KB of shared memory
-  kHopper,    ///< 9.0 and up: tiles within 113 KB, so that two fit a multiprocessor
-};
-
-/// The row that fits a device of compute capability major.minor.
-constexpr TunedFor TuningRow(int major) { return major >= 9 ? TunedFor::kHopper : TunedFor::kBaseline; }
-
-/// Numbers for items of `item_bytes`, sorted as unsigned numbers (`numbers`) or by any other comparator.
-constexpr Tuning TuningTable(TunedFor row, std::size_t item_bytes, bool numbers) {
-  if (row == TunedFor::kHopper) {
-    // Tile sorts: H200, 2026-11-21, 2^28 items, out of CUB's block primitives: 4-byte radix 512x32 3.2 ms against merge
-    // 256x16 3.8 ms; 8-byte merge 512x24 6.9 ms against radix 512x24 11.7 ms and merge 256x16 8.9 ms. Here 23 in place
-    // of 24, for the banks; that, the blocks and the merge shapes are defaults, not yet measured
-    // (gpusort_bench_kernels --tune).
-    if (item_bytes <= 4) return {{512, 23, 2}, numbers ? TileShape{512, 32} : TileShape{}, {512, 17, 2}};
-    if (item_bytes <= 8) return {{512, 23, 2}, {}, {512, 11, 2}};
-    if (item_bytes <= 16) return {{512, 11}, {}, {256, 9}};
-    if (item_bytes <= 32) return {{256, 9}, {}, {256, 5}};
-    if (item_bytes <= 64) return {{256, 5}, {}, {128, 5}};
-    return {{128, 3}, {}, {128, 3}};
-  }
-  // Defaults, not yet measured.
-  if (item_bytes <= 4) return {{256, 17, 4}, numbers ? TileShape{256, 16} : TileShape{}, {256, 17, 4}};
-  if (item_bytes <= 8) return {{256, 15, 4}, {}, {256, 11, 4}};
-  if (item_bytes <= 16) return {{256, 9}, {}, {256, 7}};
-  if (item_bytes <= 32) return {{256, 5}, {}, {256, 5}};
-  if (item_bytes <= 64) return {{128, 5}, {}, {128, 5}};
-  // Any size up to kMaxItemBytes fits 48 KB.
-  return {{64, 3}, {}, {64, 3}};
+/// Numbers for items that take item_bytes of shared memory.
+constexpr Tuning TuningTable(std::size_t item_bytes) {
+  // H200, 2026-11-21, 2^28 items, ms; what each beat in brackets. One sweep takes 0.51, 1.01 and 2.02 ms.
+  // 4 bytes: network sort 1.8 [512x33 2.2]; 2-way 0.62; 4-way 0.94 [31 items 0.94, two 2-way 1.25]; pairs of 4 + 4:
+  // 2-way 1.31 [23 items 1.48], 4-way 1.98 [23 items 2.05].
+  if (item_bytes <= 4) return {{256, 33, 4}, {512, 23, 2}, {256, 31, 4}, {256, 23, 5}, {256, 17}, {256, 27}};
+  // 8 bytes: network sort 4.0, and 4.5 for 33 items [CUB's block sorts 6.9]; 2-way 1.08 [17 items 1.12]; 4-way 1.51
+  // [19 items 1.61, 25 items 1.76]; pairs of 8 + 8: 2-way 2.17 [15 items 2.37], 4-way 2.66 [15 items 3.68].
+  if (item_bytes <= 8) return {{256, 17, 5}, {256, 23, 4}, {256, 19, 4}, {256, 23, 4}, {256, 9}, {128, 23}};
+  // 16 bytes: network sort 7.5 [256x9 8.4, 512x9 10.4]; 2-way 2.38 [11 items 2.66]; 4-way 4.16 [256x23 5.31].
+  if (item_bytes <= 16) return {{128, 17, 4}, {256, 11}, {256, 9}, {128, 17}, {256, 9}, {128, 17}};
+  // Defaults, not measured, from here on. Any size up to kMaxItemBytes fits 48 KB.
+  if (item_bytes <= 32) return {{256, 5}, {256, 5}, {256, 5}, {256, 5}, {256, 5}, {256, 5}};
+  if (item_bytes <= 64) return {{128, 5}, {128, 5}, {128, 5}, {128, 5}, {128, 5}, {128, 5}};
+  return {{64, 3}, {64, 3}, {64, 3}, {64, 3}, {64, 3}, {64, 3}};
 }
 
 /// The largest item that the GPU kernels take: sort records through keys or rows if they are longer.

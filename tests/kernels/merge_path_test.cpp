@@ -5,7 +5,9 @@
 #include <rapidcheck/gtest.h>
 
 #include <algorithm>
+#include <bit>
 #include <cstdint>
+#include <cstring>
 #include <random>
 #include <vector>
 
@@ -101,42 +103,82 @@ TEST(SerialMerge, IsTheStableMerge) {
   }
 }
 
-/// One pass done by the phases that the kernels run, tile by tile and thread by thread.
-template <int kThreads, int kItems, typename Runs>
+/// Where the kernels find the runs of a pass.
+struct Lists {
+  const Item* a;
+  const Item* b;
+  const Item* first() const { return a; }
+  const Item* last() const { return b; }
+};
+
+/// A tile's levels by the phases that the kernels run, thread by thread; `from` becomes where each item was.
+template <int kLevel, int kWays, int kThreads, int kItems>
+void MergeLevelsByPhases(std::vector<Item>& tile, std::vector<std::uint32_t>& from,
+                         const std::uint32_t (&bounds)[kWays + 1]) {
+  std::vector<Item> merged(tile.size());
+  std::vector<std::uint32_t> merged_from(tile.size());
+  std::vector<int> written(tile.size());
+  for (std::uint32_t thread = 0; thread < kThreads; ++thread) {
+    Item items[kItems];
+    std::uint32_t places[kItems];
+    const LevelShare share =
+        MergeWaysShare<kLevel, kWays, kItems>(tile.data(), bounds, thread, items, places, KeyLess{});
+    for (std::uint32_t i = 0; i < share.items; ++i) {
+      EXPECT_EQ(items[i], tile[places[i]]);
+      merged[share.begin + i] = items[i];
+      merged_from[share.begin + i] = from[places[i]];
+      ++written[share.begin + i];
+    }
+  }
+  EXPECT_EQ(written, std::vector<int>(tile.size(), 1)) << "every item is written once";
+  tile = merged;
+  from = merged_from;
+  if constexpr ((2 << kLevel) < kWays) MergeLevelsByPhases<kLevel + 1, kWays, kThreads, kItems>(tile, from, bounds);
+}
+
+/// One pass done by the phases that the kernels run, tile by tile.
+template <int kWays, int kThreads, int kItems, typename Runs>
 std::vector<Item> RunPassByPhases(const Runs& runs, const std::vector<Item>& a, const std::vector<Item>& b,
                                   std::uint64_t n) {
-  const MergePass<Runs> pass{runs, kThreads * kItems};
+  const MergePass<Runs, kWays> pass{runs, WayTileItems<kWays>(kThreads, kItems)};
+  const Lists lists{a.data(), b.data()};
   std::vector<Item> out(n);
   std::vector<int> written(n);
+  // Poisoned: WriteCut has to write all of it.
+  std::vector<WayTile<kWays>> works(pass.tiles());
+  std::memset(static_cast<void*>(works.data()), 0xA5, works.size() * sizeof(WayTile<kWays>));
   for (std::uint64_t t = 0; t < pass.tiles(); ++t) {
     const MergeTile tile = pass.tile(t);
     EXPECT_LE(tile.items, pass.tile_items);
-    if (tile.items == 0) continue;
-    const std::uint64_t first = PairCoRank(tile.pair, tile.begin, a.data(), b.data(), KeyLess{});
-    const std::uint64_t end = PairCoRank(tile.pair, tile.begin + tile.items, a.data(), b.data(), KeyLess{});
     if (tile.continued()) {
-      // The next tile's start is this tile's end: one search serves both.
       EXPECT_EQ(pass.tile(t + 1).begin, tile.begin + tile.items);
-      EXPECT_EQ(pass.tile(t + 1).pair.out_begin, tile.pair.out_begin);
-    } else {
-      EXPECT_EQ(end, tile.pair.a_items);
+      EXPECT_EQ(pass.tile(t + 1).group, tile.group);
     }
-    const TileInputs inputs = InputsOfTile(tile, first, end);
-    EXPECT_EQ(inputs.a_items + inputs.b_items, tile.items);
-    std::vector<Item> shared(a.begin() + inputs.a_begin, a.begin() + inputs.a_begin + inputs.a_items);
-    shared.insert(shared.end(), b.begin() + inputs.b_begin, b.begin() + inputs.b_begin + inputs.b_items);
+    std::uint64_t split[kWays];
+    SplitGroup(pass, tile, lists, KeyLess{}, split);
+    WriteCut(pass, t, tile, split, works.data());
+  }
+  for (std::uint64_t t = 0; t < pass.tiles(); ++t) {
+    std::uint32_t bounds[kWays + 1] = {};
+    std::vector<Item> shared;
+    std::vector<std::uint32_t> from;
+    for (int w = 0; w < kWays; ++w) {
+      const std::vector<Item>& list = w == 0 ? a : b;
+      const WayTile<kWays>& work = works[t];
+      EXPECT_LE(work.begin[w], work.end[w]);
+      shared.insert(shared.end(), list.begin() + work.begin[w], list.begin() + work.end[w]);
+      bounds[w + 1] = static_cast<std::uint32_t>(shared.size());
+    }
+    EXPECT_EQ(shared.size(), pass.tile(t).items);
+    if (shared.empty()) continue;
     shared.shrink_to_fit();
-    for (std::uint32_t thread = 0; thread < kThreads; ++thread) {
-      Item items[kItems];
-      std::uint32_t from[kItems];
-      MergeTileShare<kItems>(shared.data(), static_cast<std::uint32_t>(inputs.a_items),
-                             static_cast<std::uint32_t>(inputs.b_items), thread, items, from, KeyLess{});
-      for (std::uint32_t i = 0; i < kItems && thread * kItems + i < tile.items; ++i) {
-        const std::uint64_t at = tile.out_begin() + thread * kItems + i;
-        EXPECT_EQ(items[i], shared[from[i]]);
-        out[at] = items[i];
-        ++written[at];
-      }
+    for (std::uint32_t i = 0; i < shared.size(); ++i) from.push_back(i);
+    const std::vector<Item> before = shared;
+    MergeLevelsByPhases<0, kWays, kThreads, kItems>(shared, from, bounds);
+    for (std::size_t i = 0; i < shared.size(); ++i) {
+      EXPECT_EQ(shared[i], before[from[i]]);
+      out[works[t].out_begin + i] = shared[i];
+      ++written[works[t].out_begin + i];
     }
   }
   EXPECT_EQ(written, std::vector<int>(n, 1)) << "every output position is written once";
@@ -168,27 +210,35 @@ TEST(MergePass, MergesTwoListsOfEveryLengthAroundAShareAndATile) {
         const auto a = SortedItems(m, values, 0, random), b = SortedItems(n, values, 1000, random);
         std::vector<Item> expected(m + n);
         std::merge(a.begin(), a.end(), b.begin(), b.end(), expected.begin(), KeyLess{});
-        ASSERT_EQ((RunPassByPhases<kThreads, kItems>(TwoLists{m, n}, a, b, m + n)), expected) << m << ' ' << n;
+        ASSERT_EQ((RunPassByPhases<2, kThreads, kItems>(TwoLists{m, n}, a, b, m + n)), expected) << m << ' ' << n;
       }
     }
   }
 }
 
-TEST(MergePass, RepeatedOnUniformRunsSorts) {
-  constexpr int kThreads = 4, kItems = 3;
+template <int kWays>
+void ExpectPassesSort(std::uint64_t run_items) {
+  constexpr int kThreads = 5, kItems = 3;
   std::mt19937_64 random(5);
-  for (const std::uint64_t run_items : {1, 5, 12, 13, 24}) {
-    for (std::uint64_t n = 0; n < 130; ++n) {
-      std::vector<std::uint64_t> bounds;
-      for (std::uint64_t at = 0; at < n; at += run_items) bounds.push_back(at);
-      bounds.push_back(n);
-      auto items = MakeRuns(bounds, 9, random);
-      const auto expected = StableSorted(items);
-      UniformRuns runs{n, run_items};
-      ASSERT_EQ(runs.runs(), bounds.size() - 1);
-      for (; runs.runs() > 1; runs = runs.Merged()) items = RunPassByPhases<kThreads, kItems>(runs, items, items, n);
-      ASSERT_EQ(items, expected) << run_items << ' ' << n;
+  for (std::uint64_t n = 0; n < 130; ++n) {
+    std::vector<std::uint64_t> bounds;
+    for (std::uint64_t at = 0; at < n; at += run_items) bounds.push_back(at);
+    bounds.push_back(n);
+    auto items = MakeRuns(bounds, 9, random);
+    const auto expected = StableSorted(items);
+    UniformRuns runs{n, run_items};
+    ASSERT_EQ(runs.runs(), bounds.size() - 1);
+    for (; runs.runs() > 1; runs = runs.Merged(MergePass<UniformRuns, kWays>::kLevels)) {
+      items = RunPassByPhases<kWays, kThreads, kItems>(runs, items, items, n);
     }
+    ASSERT_EQ(items, expected) << kWays << " ways, runs of " << run_items << " in " << n;
+  }
+}
+TEST(MergePass, RepeatedOnUniformRunsSorts) {
+  for (const std::uint64_t run_items : {1, 5, 12, 13, 24}) {
+    ExpectPassesSort<2>(run_items);
+    ExpectPassesSort<4>(run_items);
+    ExpectPassesSort<8>(run_items);
   }
 }
 
@@ -220,30 +270,102 @@ TEST(MergePass, CountsBeyond32Bits) {
   EXPECT_TRUE(pair.continued());
 }
 
-TEST(OddRunRule, NeverCopiesTwiceAndAlwaysEndsWhole) {
-  for (std::uint64_t all = 1; all < 3000; ++all) {
-    // What each list holds: for each run of the present level, whether it is there.
-    std::vector<bool> current(all, true), alternate(all, false);
-    OddRunRule rule;
-    std::uint32_t passes = 0, copies_in_a_row = 0;
-    for (std::uint64_t runs = all; runs > 1; runs = (runs + 1) / 2, ++passes) {
-      const bool skips = rule.Skips(runs);
-      std::vector<bool> out((runs + 1) / 2, true), in(out.size(), false);
-      for (std::uint64_t p = 0; p < runs / 2; ++p) ASSERT_TRUE(current[2 * p] && current[2 * p + 1]) << all;
-      if (runs % 2 != 0) {
-        in.back() = current.back();
-        out.back() = skips ? alternate.back() : current.back();
-        copies_in_a_row = skips ? 0 : copies_in_a_row + 1;
-        ASSERT_LE(copies_in_a_row, 1u) << all;
-      } else {
-        ASSERT_FALSE(skips);
-        copies_in_a_row = 0;
-      }
-      current = out;
-      alternate = in;
+TEST(PassCount, IsHalfTheLevelsRoundedUp) {
+  EXPECT_EQ(PassCount(0), 0u);
+  EXPECT_EQ(PassCount(1), 0u);
+  EXPECT_EQ(PassCount(2), 1u);
+  EXPECT_EQ(PassCount(4), 1u);
+  EXPECT_EQ(PassCount(5), 2u);
+  EXPECT_EQ(PassCount(16), 2u);
+  EXPECT_EQ(PassCount(17), 3u);
+}
+
+/// How many of the first `rank` items of the stable merge each run has.
+std::vector<std::uint64_t> Counted(const std::vector<std::uint64_t>& bounds, const std::vector<Item>& items,
+                                   std::uint64_t rank) {
+  const auto sorted = StableSorted(items);
+  std::vector<std::uint64_t> counts(bounds.size() - 1);
+  for (std::uint64_t i = 0; i < rank; ++i) {
+    const auto run = std::upper_bound(bounds.begin(), bounds.end(), sorted[i].origin) - bounds.begin() - 1;
+    ++counts[run];
+  }
+  return counts;
+}
+
+template <int kWays, int kProbes>
+void ExpectSplits(std::mt19937_64& random) {
+  std::vector<std::uint64_t> bounds{0};
+  std::uint64_t begin[kWays], items[kWays], split[kWays];
+  for (int w = 0; w < kWays; ++w) {
+    begin[w] = bounds.back();
+    items[w] = random() % 4 == 0 ? 0 : random() % (random() % 2 == 0 ? 8 : 300);
+    bounds.push_back(begin[w] + items[w]);
+  }
+  const auto list = MakeRuns(bounds, 1 + static_cast<int>(random() % 200), random);
+  const std::uint64_t rank = random() % (bounds.back() + 1);
+  const auto expected = Counted(bounds, list, rank);
+  std::uint64_t steps = 0, most_steps = 0;
+  for (const std::uint64_t n : items) most_steps += std::bit_width(n) + 1;
+  SplitRuns<kWays>(
+      rank, list.begin(), begin, items,
+      [&](const Item& a, const Item& b) {
+        ++steps;
+        return KeyLess{}(a, b);
+      },
+      split);
+  ASSERT_EQ(std::vector<std::uint64_t>(split, split + kWays), expected);
+  ASSERT_LE(steps, 2 * kWays * most_steps);
+
+  // The same by many workers: each phase of a step for all of them.
+  SplitSearch<std::uint32_t, kWays, kProbes> search(static_cast<std::uint32_t>(rank), items);
+  int rounds = 0;
+  for (; !search.done(); ++rounds) {
+    ASSERT_LT(rounds, 100);
+    std::vector<Item> probes(kWays * kProbes);
+    int found[kWays] = {}, beyond[kWays] = {};
+    const auto unknown = [&](int w) { return search.low[w] < search.high[w]; };
+    for (int i = 0; i < kWays * kProbes; ++i) {
+      const int w = i / kProbes;
+      if (unknown(w)) probes[i] = list[begin[w] + search.Probe(search.low[w], search.high[w], i % kProbes)];
     }
-    ASSERT_TRUE(current[0]) << all;
-    ASSERT_EQ(passes, PassCount(all));
+    for (int i = 0; i < kWays * kProbes; ++i) {
+      const int verdict = unknown(i / kProbes) ? search.Verdict(i, probes.data(), KeyLess{}) : 0;
+      found[i / kProbes] += verdict > 0;
+      beyond[i / kProbes] += verdict < 0;
+    }
+    for (int w = 0; w < kWays; ++w) search.Narrow(w, found[w], beyond[w]);
+  }
+  ASSERT_EQ(std::vector<std::uint64_t>(search.low, search.low + kWays), expected);
+}
+TEST(SplitRuns, CountsWhatEachRunHasAmongTheFirst) {
+  std::mt19937_64 random(11);
+  for (int i = 0; i < 2000; ++i) {
+    ExpectSplits<2, 16>(random);
+    ExpectSplits<4, 8>(random);
+    ExpectSplits<8, 4>(random);
+  }
+}
+
+TEST(CoRankNear, IsCoRankWhereverItStarts) {
+  std::mt19937_64 random(12);
+  for (int i = 0; i < 3000; ++i) {
+    const std::uint64_t m = random() % 200, n = random() % (random() % 2 == 0 ? 5 : 3000);
+    const int values = 1 + static_cast<int>(random() % 100);
+    auto a = SortedItems(m, values, 0, random), b = SortedItems(n, values, 1000, random);
+    // Far from the middle: all of one before all of the other.
+    if (i % 3 == 0)
+      for (Item& item : b) item.key += 1000;
+    if (i % 3 == 1)
+      for (Item& item : a) item.key += 1000;
+    const std::uint64_t k = random() % (m + n + 1);
+    std::uint64_t steps = 0;
+    const auto counting = [&](const Item& x, const Item& y) {
+      ++steps;
+      return KeyLess{}(x, y);
+    };
+    ASSERT_EQ(CoRankNear<std::uint64_t>(k, a.data(), m, b.data(), n, counting),
+              CoRank(k, a.data(), m, b.data(), n, KeyLess{}));
+    ASSERT_LE(steps, 2 * std::bit_width(std::min(m, n)) + 2);
   }
 }
 
@@ -254,10 +376,17 @@ RC_GTEST_PROP(MergeTree, OfAnyRunsIsAStableSort, (const std::vector<std::uint8_t
   auto items = MakeRuns(bounds, 1 + static_cast<int>(random() % 50), random);
   const auto expected = StableSorted(items);
   BoundedRuns runs{bounds.data(), bounds.size() - 1, 0};
-  for (; runs.runs() > 1; runs = runs.Merged()) {
-    const MergePass<BoundedRuns> pass{runs, 15};
-    RC_ASSERT(pass.tiles() == items.size() / 15 + pass.pairs());
-    items = RunPassByPhases<5, 3>(runs, items, items, items.size());
+  // 2-way and 4-way passes in any order.
+  while (runs.runs() > 1) {
+    if (random() % 2 == 0) {
+      const MergePass<BoundedRuns> pass{runs, 15};
+      RC_ASSERT(pass.tiles() == items.size() / 15 + pass.groups());
+      items = RunPassByPhases<2, 5, 3>(runs, items, items, items.size());
+      runs = runs.Merged(1);
+    } else {
+      items = RunPassByPhases<4, 6, 3>(runs, items, items, items.size());
+      runs = runs.Merged(2);
+    }
   }
   RC_ASSERT(items == expected);
 }

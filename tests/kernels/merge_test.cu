@@ -171,7 +171,7 @@ std::vector<Key> Sorted(std::vector<Key> keys, LessT less) {
 
 template <typename Key, typename LessT>
 constexpr std::uint64_t SortTileItems() {
-  return detail::SortShape<Key, LessT, detail::NoValues>(TunedFor::kHopper).tile();
+  return detail::SortShape<Key, LessT, detail::NoValues>().tile();
 }
 
 /// Lengths around a tile of both rows, and some that take several passes.
@@ -324,30 +324,6 @@ TEST_F(GpuSortKeys, TakesIteratorsAndLambdas) {
   EXPECT_EQ(ToHost(out.data(), n), Sorted(keys, [](auto a, auto b) { return a % 1024 < b % 1024; }));
 }
 
-/// The kernels of the other row run on a new GPU too.
-template <typename Key, typename LessT>
-void ExpectBaselineSorts(LessT less, cudaStream_t stream) {
-  constexpr TunedFor kRow = TunedFor::kBaseline;
-  std::mt19937_64 random(5);
-  const std::uint64_t n = 100003;
-  const auto keys = MakeKeys<Key>(5, n, random);
-  const DeviceList<Key> a(keys), b(n);
-  const UniformRuns runs{n, detail::SortShape<Key, LessT, detail::NoValues>(kRow).tile()};
-  const DeviceList<detail::TileWork> works(detail::MaxTilesAnywhere<Key>(n, runs.runs()));
-  ASSERT_CUDA(cudaDeviceSynchronize());
-  detail::PassBuffers<Key, detail::NoValues> buffers{{a.data(), b.data()}, {}};
-  const Key* const in = a.data();
-  ASSERT_CUDA((detail::SortTiles<kRow>(in, a.data(), n, detail::NoValues{}, less, stream)));
-  ASSERT_CUDA((detail::RunPasses<kRow>(works.data(), runs, runs.runs(), n, buffers, less, stream)));
-  ASSERT_CUDA(cudaStreamSynchronize(stream));
-  EXPECT_TRUE(ToHost(buffers.keys.current, n) == Sorted(keys, less));
-}
-TEST_F(GpuSortKeys, SortsWithTheBaselineShapes) {
-  ExpectBaselineSorts<std::uint32_t>(Less{}, stream_);
-  ExpectBaselineSorts<std::uint64_t>(Less{}, stream_);
-  ExpectBaselineSorts<Tagged>(TaggedLess{}, stream_);
-}
-
 TEST_F(GpuSortKeys, CanBeCapturedInAGraph) {
   // A call that waited or allocated would end the capture.
   std::mt19937_64 random(6);
@@ -374,7 +350,8 @@ TEST_F(GpuSortKeys, CanBeCapturedInAGraph) {
 
 TEST_F(GpuSortPairs, CarriesValuesStably) {
   std::mt19937_64 random(7);
-  for (const std::uint64_t n : SizesAround(detail::SortShape<std::uint64_t, Less, int>(TunedFor::kHopper).tile())) {
+  for (const std::uint64_t n : SizesAround(
+           detail::SortShape<std::uint64_t, Less, detail::SortValues<const std::uint32_t*, std::uint32_t*>>().tile())) {
     for (int pattern = 0; pattern < kPatterns; ++pattern) {
       const auto keys = MakeKeys<std::uint64_t>(pattern, n, random);
       std::vector<std::uint32_t> values(n), order(n);
@@ -414,8 +391,8 @@ std::pair<std::vector<Tagged>, std::vector<Tagged>> TwoSorted(std::uint64_t m, s
 
 TEST_F(GpuMergeKeys, IsTheStableMergeForLengthsAroundAShareAndATile) {
   std::mt19937_64 random(8);
-  const std::uint64_t share = detail::MergeShape<Tagged>(TunedFor::kHopper).items;
-  const std::uint64_t tile = detail::MergeShape<Tagged>(TunedFor::kHopper).tile();
+  const std::uint64_t share = detail::MergeShape<2, Tagged, detail::NoValues>().items;
+  const std::uint64_t tile = detail::MergeShape<2, Tagged, detail::NoValues>().tile();
   std::vector<std::uint64_t> sizes{0, 1, share, share + 1, tile - 1, tile, tile + 1};
   if (!Reduced()) sizes.insert(sizes.end(), {3 * tile - 2, 200 * tile + 7});
   for (const std::uint64_t m : sizes) {

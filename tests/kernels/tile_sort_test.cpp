@@ -71,8 +71,8 @@ TEST(SortTile, IsStableForEveryLengthOfASmallTile) {
 
 TEST(SortTile, IsStableForTheShapesOfTheKernels) {
   std::mt19937_64 random(2);
-  constexpr TileShape kLarge = TuningTable(TunedFor::kHopper, 8, true).sort;
-  constexpr TileShape kSmall = TuningTable(TunedFor::kBaseline, 16, false).sort;
+  constexpr TileShape kLarge = TuningTable(8).sort;
+  constexpr TileShape kSmall = TuningTable(16).sort;
   for (const Pattern& pattern : Patterns()) {
     for (const std::uint64_t n : {kLarge.tile(), kLarge.tile() - 1, kLarge.tile() / 2 + 1, 33u}) {
       ExpectSorts<kLarge.threads, kLarge.items>(n, pattern, random);
@@ -120,20 +120,61 @@ RC_GTEST_PROP(SortItems, IsStableAndPadsWithTheLargest, (const std::vector<std::
 }
 
 TEST(TuningTable, FitsTheSharedMemoryItPromises) {
-  for (const TunedFor row : {TunedFor::kBaseline, TunedFor::kHopper}) {
-    const std::size_t limit = row == TunedFor::kBaseline ? 48 << 10 : 113 << 10;
-    for (std::size_t bytes = 1; bytes <= kMaxItemBytes + 4; ++bytes) {
-      for (const bool numbers : {false, true}) {
-        const Tuning tuning = TuningTable(row, bytes, numbers);
-        for (const TileShape& shape : {tuning.sort, tuning.merge}) {
-          EXPECT_EQ(shape.threads & (shape.threads - 1), 0);
-          EXPECT_GE(shape.threads, 32);
-          EXPECT_LE(shape.tile() * bytes, limit);
-        }
-        EXPECT_EQ(tuning.radix.threads > 0, numbers && bytes <= 4);
-      }
+  constexpr std::size_t limit = 48 << 10;
+  for (std::size_t bytes = 1; bytes <= kMaxItemBytes + 4; ++bytes) {
+    const Tuning tuning = TuningTable(bytes);
+    const auto expect_fits = [&](const TileShape& shape, std::size_t item_bytes, std::size_t more) {
+      EXPECT_EQ(shape.threads & (shape.threads - 1), 0);
+      EXPECT_GE(shape.threads, 32);
+      EXPECT_LE(shape.tile() * item_bytes + more, limit) << bytes << " bytes";
+      EXPECT_LE(shape.tile(), 0xFFFFu) << "places have 16 bits";
+    };
+    expect_fits(tuning.sort, bytes, 0);
+    // A co-rank for each thread; a place for each value.
+    expect_fits(tuning.network_sort, bytes, tuning.network_sort.threads * sizeof(std::uint32_t));
+    for (const TileShape& shape : {tuning.merge, tuning.merge_4}) expect_fits(shape, bytes, 0);
+    for (const TileShape& shape : {tuning.merge_pairs, tuning.merge_pairs_4}) {
+      expect_fits(shape, bytes, shape.tile() * sizeof(std::uint16_t) + 16);
     }
   }
+}
+
+template <int kThreads, int kItems, typename Item, typename LessT>
+void ExpectNetworksSort(LessT less, std::mt19937_64& random) {
+  constexpr int kTile = kThreads * kItems;
+  std::vector<Item> shares(kTile);
+  for (const std::uint64_t values : {std::uint64_t{1}, std::uint64_t{2}, std::uint64_t{50}, ~std::uint64_t{0}}) {
+    for (const int shape : {0, 1, 2}) {
+      std::vector<Item> tile(kTile);
+      for (Item& item : tile) item = static_cast<Item>(random() % values);
+      if (shape == 1) std::sort(tile.begin(), tile.end(), less);
+      if (shape == 2) std::sort(tile.rbegin(), tile.rend(), less);
+      auto expected = tile;
+      std::sort(expected.begin(), expected.end(), less);
+      SortTileByNetworks<kThreads, kItems>(tile.data(), shares.data(), less);
+      ASSERT_EQ(tile, expected) << kThreads << " x " << kItems << ", " << values << " values, shape " << shape;
+    }
+  }
+}
+TEST(SortTileByNetworks, SortsTilesOfAnyShape) {
+  std::mt19937_64 random(3);
+  ExpectNetworksSort<2, 1, std::uint32_t>(Less{}, random);
+  ExpectNetworksSort<4, 3, std::uint32_t>(Less{}, random);
+  ExpectNetworksSort<8, 8, std::int32_t>(Less{}, random);
+  ExpectNetworksSort<16, 5, std::uint64_t>(Less{}, random);
+  ExpectNetworksSort<32, 17, std::int64_t>(Less{}, random);
+  ExpectNetworksSort<64, 33, std::uint64_t>(Less{}, random);
+}
+
+TEST(NetworkMerge, FillsShortSharesWithTheLargest) {
+  // 5 that ascend, 4 that descend, shares of 4: the last has one item.
+  const std::uint32_t tile[9] = {1, 4, 4, 9, 12, 20, 9, 3, 0};
+  const NetworkShare share{0, 5, 9, 8};
+  const std::uint32_t first = NetworkCoRank(tile, share, Less{});
+  std::uint32_t items[4];
+  NetworkMerge<4>(tile, share, first, 5, ~0u, items, Less{});
+  EXPECT_EQ(items[0], 20u);
+  EXPECT_EQ(items[1], ~0u);
 }
 
 }  // namespace

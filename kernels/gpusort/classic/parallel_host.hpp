@@ -1,0 +1,70 @@
+// The parallel merge on CPU cores (CMP): each of p threads co-ranks its range of the output and merges it, with nothing
+// shared and nothing to wait for. Promises never to use more threads than pay, one if none do, so that it is not
+// slower than one thread at any size (threads = 1: the reference to time it against). MergeKeys in merge_host.hpp is
+// the same idea with a faster inner merge.
+// Sources: J. Lv, Parallel Merge for Many-Core Architectures, Illinois 2016; Siebert and Traff 2013.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <thread>
+
+#include "gpusort/classic/sequential.hpp"
+#include "gpusort/merge_host.hpp"
+#include "gpusort/merge_path.hpp"
+
+namespace gpusort::classic {
+
+/// A thread is started in about 20 us, one after the other, so p threads gain when a share takes longer than that:
+/// 2^16 items of the cheapest kind (4 bytes, branches predicted) take 40 us or more.
+inline constexpr std::uint64_t kItemsThatPayAThread = std::uint64_t{1} << 16;
+
+/// How many of `threads` are worth using for `items` outputs; at least 1.
+inline unsigned ThreadsThatPay(std::uint64_t items, unsigned threads) {
+  return static_cast<unsigned>(
+      std::clamp<std::uint64_t>(items / kItemsThatPayAThread, 1, std::max<std::uint64_t>(threads, 1)));
+}
+
+/// SequentialMerge, of which there is one copy for all uses here: where a copy happens to lie in memory changes the
+/// speed of so short a loop by a third, and threads must not lose to one thread by that.
+template <typename IteratorA, typename IteratorB, typename Output, typename LessT>
+[[gnu::noinline]] void MergeOnThisThread(IteratorA a, std::uint64_t m, IteratorB b, std::uint64_t n, Output out,
+                                         LessT less) {
+  SequentialMerge<std::uint64_t>(a, m, b, n, out, less);
+}
+
+/// Merges a[0, m) and b[0, n) to out[0, m + n) in up to executor.workers() shares of one length.
+template <typename IteratorA, typename IteratorB, typename Output, typename LessT, HostExecutor Executor>
+void ParallelMerge(IteratorA a, std::uint64_t m, IteratorB b, std::uint64_t n, Output out, LessT less,
+                   const Executor& executor) {
+  const std::uint64_t total = m + n;
+  const unsigned shares = ThreadsThatPay(total, executor.workers());
+  if (shares == 1) {
+    MergeOnThisThread(a, m, b, n, out, less);
+    return;
+  }
+  executor.ForEach(shares, [&](std::uint64_t share, unsigned) {
+    const auto bound = [&](std::uint64_t s) { return total / shares * s + std::min<std::uint64_t>(s, total % shares); };
+    const std::uint64_t begin = bound(share), end = bound(share + 1);
+    const std::uint64_t i = CoRank(begin, a, m, b, n, less), i_end = CoRank(end, a, m, b, n, less);
+    const std::uint64_t j = begin - i, j_end = end - i_end;
+    MergeOnThisThread(gpusort::detail::Advance(a, i), i_end - i, gpusort::detail::Advance(b, j), j_end - j,
+                      gpusort::detail::Advance(out, begin), less);
+  });
+}
+
+/// ParallelMerge on up to `threads` threads of its own, the caller among them; never more than there are cores. 0: one
+/// a core.
+template <typename IteratorA, typename IteratorB, typename Output, typename LessT>
+void ParallelMerge(IteratorA a, std::uint64_t m, IteratorB b, std::uint64_t n, Output out, LessT less,
+                   unsigned threads = 0) {
+  if (threads == 1 || ThreadsThatPay(m + n, 2) == 1) {
+    // To ask for the number of cores takes longer than to merge a thousand items.
+    MergeOnThisThread(a, m, b, n, out, less);
+    return;
+  }
+  const unsigned cores = std::max(1u, std::thread::hardware_concurrency());
+  ParallelMerge(a, m, b, n, out, less, ThreadExecutor(threads == 0 ? cores : std::min(threads, cores)));
+}
+
+}  // namespace gpusort::classic

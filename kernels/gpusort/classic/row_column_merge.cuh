@@ -1,0 +1,81 @@
+// Yang's row merge and column merge on a GPU: MergeRowPairs merges many small pairs of sorted rows, one thread a pair,
+// with the rows one behind the other or transposed, which shows what coalescing gains; RowMergeSort sorts a list end to
+// end with it, so its last pass is one thread's. Stable; work is queued on `stream`, nothing is allocated or waited
+// for. What a thread does, and where the rows lie, is in row_column_merge.hpp. Source: K. Yang, Two Phase Multiway
+// Merge Sort and new GPU merging algorithm on GPU.
+#pragma once
+
+#include <cuda_runtime.h>
+
+#include <algorithm>
+#include <cstdint>
+
+#include "gpusort/classic/row_column_merge.hpp"
+
+namespace gpusort::classic {
+namespace detail {
+
+inline constexpr int kRowThreads = 128;
+
+template <RowStorage kStorage, typename Input, typename Output, typename LessT>
+__global__ void __launch_bounds__(kRowThreads)
+    MergeRowPairsKernel(RowMatrix<kStorage> matrix, Input in, Output out, LessT less) {
+  const std::uint64_t threads = std::uint64_t{gridDim.x} * kRowThreads;
+  for (std::uint64_t pair = std::uint64_t{blockIdx.x} * kRowThreads + threadIdx.x; pair < matrix.pairs();
+       pair += threads) {
+    MergeRowPair(matrix, pair, in, out, less);
+  }
+}
+
+template <RowStorage kStorage, typename Input, typename Output, typename LessT>
+__global__ void __launch_bounds__(kRowThreads)
+    SortRowsKernel(RowMatrix<kStorage> matrix, Input in, Output out, LessT less) {
+  const std::uint64_t threads = std::uint64_t{gridDim.x} * kRowThreads;
+  for (std::uint64_t row = std::uint64_t{blockIdx.x} * kRowThreads + threadIdx.x; row < matrix.rows(); row += threads) {
+    SortRow(matrix, row, in, out, less);
+  }
+}
+
+/// Enough for `threads` threads, up to what a grid can have.
+inline unsigned RowBlocks(std::uint64_t threads) {
+  return static_cast<unsigned>(std::min<std::uint64_t>((threads - 1) / kRowThreads + 1, 0x7FFFFFFF));
+}
+
+}  // namespace detail
+
+/// One pass: merges rows 0 and 1, 2 and 3, ... of `matrix` from `in` to `out`, which becomes matrix.Merged(). Both have
+/// room for the slots() of what they hold.
+template <RowStorage kStorage, typename Input, typename Output, typename LessT>
+cudaError_t MergeRowPairs(const RowMatrix<kStorage>& matrix, Input in, Output out, LessT less,
+                          cudaStream_t stream = nullptr) {
+  if (matrix.items == 0) return cudaSuccess;
+  detail::MergeRowPairsKernel<<<detail::RowBlocks(matrix.pairs()), detail::kRowThreads, 0, stream>>>(matrix, in, out,
+                                                                                                     less);
+  return cudaGetLastError();
+}
+
+/// Sorts each row_items items of the list in[0, matrix.items) to a row of `out`, one thread a row.
+template <RowStorage kStorage, typename Input, typename Output, typename LessT>
+cudaError_t SortRows(const RowMatrix<kStorage>& matrix, Input in, Output out, LessT less,
+                     cudaStream_t stream = nullptr) {
+  if (matrix.items == 0) return cudaSuccess;
+  detail::SortRowsKernel<<<detail::RowBlocks(matrix.rows()), detail::kRowThreads, 0, stream>>>(matrix, in, out, less);
+  return cudaGetLastError();
+}
+
+/// Sorts in[0, items) to out[0, items): SortRows, then MergeRowPairs until one row is left. `out` and `spare` are
+/// device lists of RowMergeSortSlots<kStorage>(items, row_items) slots; `in` is neither, and stays.
+template <RowStorage kStorage, typename Input, typename Item, typename LessT>
+cudaError_t RowMergeSort(Input in, std::uint64_t items, std::uint64_t row_items, Item* out, Item* spare, LessT less,
+                         cudaStream_t stream = nullptr) {
+  cudaError_t error = cudaSuccess;
+  RunRowMergeSort<kStorage>(
+      items, row_items, out, spare,
+      [&](const RowMatrix<kStorage>& matrix, Item* to) { error = SortRows(matrix, in, to, less, stream); },
+      [&](const RowMatrix<kStorage>& matrix, const Item* from, Item* to) {
+        if (error == cudaSuccess) error = MergeRowPairs(matrix, from, to, less, stream);
+      });
+  return error;
+}
+
+}  // namespace gpusort::classic

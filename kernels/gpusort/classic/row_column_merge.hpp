@@ -1,0 +1,150 @@
+// Merging many small pairs of sorted rows, one thread a pair, and the merge sort that is made of it, for host and
+// device. The rows lie one behind the other (kRowMajor), or transposed (kColumnMajor), item i of all rows together, so
+// that neighbouring threads, each at item i of its row, touch neighbouring addresses. StridedMerge serves both. All
+// stable. Start at RowMergeSortOnHost; the kernels are in row_column_merge.cuh.
+// Source: K. Yang, Two Phase Multiway Merge Sort and new GPU merging algorithm on GPU (smerge, row and column merge).
+#pragma once
+
+#include <cstdint>
+#include <iterator>
+
+#include "gpusort/host_device.hpp"
+
+namespace gpusort::classic {
+
+/// Merges a[0], a[a_stride], ... (m items) and b[0], b[b_stride], ... (n items) to out[0], out[out_stride], ...
+/// Each item is read once: the heads are kept, and a head is read only when the one before it was written.
+template <typename IteratorA, typename IteratorB, typename Output, typename LessT>
+GPUSORT_HD inline void StridedMerge(IteratorA a, std::uint64_t m, std::uint64_t a_stride, IteratorB b, std::uint64_t n,
+                                    std::uint64_t b_stride, Output out, std::uint64_t out_stride, LessT less) {
+  using Item = typename std::iterator_traits<IteratorA>::value_type;
+  std::uint64_t i = 0, j = 0, k = 0;
+  if (m > 0 && n > 0) {
+    Item head_a = a[0];
+    Item head_b = b[0];
+    for (;;) {
+      if (less(head_b, head_a)) {
+        out[k++ * out_stride] = head_b;
+        if (++j == n) {
+          out[k++ * out_stride] = head_a;
+          ++i;
+          break;
+        }
+        head_b = b[j * b_stride];
+      } else {
+        out[k++ * out_stride] = head_a;
+        if (++i == m) {
+          out[k++ * out_stride] = head_b;
+          ++j;
+          break;
+        }
+        head_a = a[i * a_stride];
+      }
+    }
+  }
+  for (; i < m; ++i) out[k++ * out_stride] = a[i * a_stride];
+  for (; j < n; ++j) out[k++ * out_stride] = b[j * b_stride];
+}
+
+enum class RowStorage { kRowMajor, kColumnMajor };
+
+/// `items` items in rows of `row_items` (> 0), of which the last may be shorter. Transposed, a short last row leaves
+/// holes, so the matrix has slots() >= items places.
+template <RowStorage kStorage>
+struct RowMatrix {
+  std::uint64_t items = 0;
+  std::uint64_t row_items = 1;
+
+  GPUSORT_HD std::uint64_t rows() const { return items / row_items + (items % row_items != 0); }
+  GPUSORT_HD std::uint64_t pairs() const { return (rows() + 1) / 2; }
+  /// 0 behind the last row.
+  GPUSORT_HD std::uint64_t length(std::uint64_t row) const {
+    const std::uint64_t begin = row * row_items;
+    return begin >= items ? 0 : items - begin < row_items ? items - begin : row_items;
+  }
+  GPUSORT_HD std::uint64_t begin(std::uint64_t row) const {
+    return kStorage == RowStorage::kRowMajor ? row * row_items : row;
+  }
+  /// From an item of a row to the next.
+  GPUSORT_HD std::uint64_t stride() const { return kStorage == RowStorage::kRowMajor ? 1 : rows(); }
+  GPUSORT_HD std::uint64_t slots() const {
+    return kStorage == RowStorage::kRowMajor ? items : rows() * (items < row_items ? items : row_items);
+  }
+  /// The matrix after one pass of merging.
+  GPUSORT_HD RowMatrix Merged() const { return {items, 2 * row_items}; }
+};
+
+/// One thread's work in a pass: rows 2 * pair and 2 * pair + 1 of `in` become row `pair` of `out`.
+template <RowStorage kStorage, typename Input, typename Output, typename LessT>
+GPUSORT_HD inline void MergeRowPair(const RowMatrix<kStorage>& matrix, std::uint64_t pair, Input in, Output out,
+                                    LessT less) {
+  const std::uint64_t a = 2 * pair, b = a + 1;
+  const std::uint64_t m = matrix.length(a), n = matrix.length(b);
+  const RowMatrix<kStorage> merged = matrix.Merged();
+  // A missing second row has no place either.
+  StridedMerge(in + matrix.begin(a), m, matrix.stride(), in + matrix.begin(n > 0 ? b : a), n, matrix.stride(),
+               out + merged.begin(pair), merged.stride(), less);
+}
+
+/// One thread's work in the first pass: sorts items [row * row_items, ...) of the list `in` by insertion to a row of
+/// `out`.
+template <RowStorage kStorage, typename Input, typename Output, typename LessT>
+GPUSORT_HD inline void SortRow(const RowMatrix<kStorage>& matrix, std::uint64_t row, Input in, Output out, LessT less) {
+  using Item = typename std::iterator_traits<Input>::value_type;
+  const std::uint64_t from = row * matrix.row_items, begin = matrix.begin(row), stride = matrix.stride();
+  for (std::uint64_t i = 0; i < matrix.length(row); ++i) {
+    const Item item = in[from + i];
+    std::uint64_t at = i;
+    for (; at > 0; --at) {
+      const Item before = out[begin + (at - 1) * stride];
+      if (!less(item, before)) break;
+      out[begin + at * stride] = before;
+    }
+    out[begin + at * stride] = item;
+  }
+}
+
+/// Slots that each of the two lists of a RowMergeSort needs: the most of any pass. Under twice the items.
+template <RowStorage kStorage>
+constexpr std::uint64_t RowMergeSortSlots(std::uint64_t items, std::uint64_t row_items) {
+  std::uint64_t most = 0;
+  for (RowMatrix<kStorage> matrix{items, row_items};; matrix = matrix.Merged()) {
+    most = matrix.slots() > most ? matrix.slots() : most;
+    if (matrix.rows() <= 1) return most;
+  }
+}
+
+/// Runs the passes of a merge sort from in[0, items) to out[0, items): sort(matrix, to), then merge(matrix, from, to)
+/// until one row is left. `out` and `spare` have RowMergeSortSlots slots; `in` is neither, and stays.
+template <RowStorage kStorage, typename Item, typename Sort, typename Merge>
+void RunRowMergeSort(std::uint64_t items, std::uint64_t row_items, Item* out, Item* spare, Sort sort, Merge merge) {
+  RowMatrix<kStorage> matrix{items, row_items};
+  // Every merge changes lists, and the last has to end in `out`.
+  for (RowMatrix<kStorage> m = matrix; m.rows() > 1; m = m.Merged()) {
+    Item* const other = out;
+    out = spare;
+    spare = other;
+  }
+  sort(matrix, out);
+  for (; matrix.rows() > 1; matrix = matrix.Merged()) {
+    merge(matrix, out, spare);
+    Item* const other = out;
+    out = spare;
+    spare = other;
+  }
+}
+
+/// The sort with the threads as a loop: what Yang timed as the host's. See RunRowMergeSort.
+template <RowStorage kStorage, typename Input, typename Item, typename LessT>
+void RowMergeSortOnHost(Input in, std::uint64_t items, std::uint64_t row_items, Item* out, Item* spare, LessT less) {
+  RunRowMergeSort<kStorage>(
+      items, row_items, out, spare,
+      [&](const RowMatrix<kStorage>& matrix, Item* to) {
+        for (std::uint64_t row = 0; row < matrix.rows(); ++row) SortRow(matrix, row, in, to, less);
+      },
+      [&](const RowMatrix<kStorage>& matrix, const Item* from, Item* to) {
+        for (std::uint64_t pair = 0; pair < matrix.pairs(); ++pair) MergeRowPair(matrix, pair, from, to, less);
+      });
+}
+
+}  // namespace gpusort::classic

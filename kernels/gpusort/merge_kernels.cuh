@@ -1,0 +1,658 @@
+// The kernels behind merge.cuh, and how one is launched: cut a pass into tiles (PartitionKernel), merge tiles of 2 or 4
+// runs (MergeTilesKernel), sort tiles (TileSortKernel, NetworkTileSortKernel). Each is phases of
+// merge_path.hpp and tile_sort.hpp with barriers between. Inside a tile a level of merging costs a third of a sweep
+// through device memory, so a pass of 4 runs, two levels, is cheaper than two passes of 2. Start at RunPass and
+// SortTiles.
+#pragma once
+
+#include <cuda_pipeline_primitives.h>
+#include <cuda_runtime.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <iterator>
+#include <limits>
+#include <type_traits>
+#include <utility>
+
+#include "gpusort/merge_path.hpp"
+#include "gpusort/tile_sort.hpp"
+#include "gpusort/tuning.hpp"
+
+namespace gpusort::detail {
+
+template <typename Iterator>
+using ValueOf = typename std::iterator_traits<Iterator>::value_type;
+
+/// A key and its place in the tile: what a tile sort of pairs moves. 16 bits would do for the place, but not save any;
+/// aligned so that shared memory gives it in one access.
+template <typename Key>
+struct alignas(sizeof(Key) <= 4    ? 8
+               : sizeof(Key) <= 12 ? 16
+                                   : alignof(Key)) Placed {
+  Key key;
+  std::uint32_t place;
+};
+
+template <typename LessT>
+struct PlacedLess {
+  LessT less;
+  template <typename Key>
+  GPUSORT_HD bool operator()(const Placed<Key>& a, const Placed<Key>& b) const {
+    return less(a.key, b.key);
+  }
+};
+
+/// Keys of which equal ones are the same have one order with their places, too.
+template <typename LessT>
+struct PlacedFirst {
+  LessT less;
+  template <typename Key>
+  GPUSORT_HD bool operator()(const Placed<Key>& a, const Placed<Key>& b) const {
+    return less(a.key, b.key) || (!less(b.key, a.key) && a.place < b.place);
+  }
+};
+
+/// The lists that hold the runs of a pass: one for all runs, or one for each of two.
+template <typename Iterator>
+struct OneList {
+  using Item = ValueOf<Iterator>;
+  Iterator list;
+  GPUSORT_HD Iterator first() const { return list; }
+  GPUSORT_HD Iterator last() const { return list; }
+  template <int kWay>
+  GPUSORT_HD Iterator at() const {
+    return list;
+  }
+};
+template <typename IteratorA, typename IteratorB>
+struct ListPair {
+  using Item = ValueOf<IteratorA>;
+  IteratorA a;
+  IteratorB b;
+  GPUSORT_HD IteratorA first() const { return a; }
+  GPUSORT_HD IteratorB last() const { return b; }
+  template <int kWay>
+  GPUSORT_HD auto at() const {
+    if constexpr (kWay == 0) {
+      return a;
+    } else {
+      return b;
+    }
+  }
+};
+
+/// In place of lists of values: there are none.
+struct NoValues {};
+
+/// The values that go with the keys of a pass, and where they go; those that go with the keys of a sort.
+template <typename Lists, typename Output>
+struct MergeValues {
+  using Item = typename Lists::Item;
+  Lists lists;
+  Output out;
+};
+template <typename Input, typename Output>
+struct SortValues {
+  using Item = ValueOf<Input>;
+  Input in;
+  Output out;
+};
+
+template <typename Values>
+inline constexpr bool kHasValues = !std::is_same_v<Values, NoValues>;
+
+/// Bytes of shared memory that an item's value needs: larger values are copied straight from list to list.
+template <typename Values>
+inline constexpr std::size_t kStagedValueBytes = sizeof(typename Values::Item) <= 16 ? sizeof(typename Values::Item)
+                                                                                     : 0;
+template <>
+inline constexpr std::size_t kStagedValueBytes<NoValues> = 0;
+
+inline constexpr std::uint32_t kWarpThreads = 32;
+
+// ---- Cutting a pass.
+
+/// Lanes of a warp look for one cut together: with 8 probes a run, an eighth is left after each step, not a half.
+inline constexpr int kProbes = 8;
+inline constexpr int kPartitionThreads = 128;
+/// Lanes that look for a cut of kWays runs together.
+template <int kWays>
+inline constexpr int kCutLanes = kWays == 2 ? kProbes : kWays* kProbes;
+
+/// CoRank by kProbes neighbouring lanes of a warp, which all call it with the same arguments and get the same answer
+/// (Green, McColl and Bader's w-wide search).
+template <typename IteratorA, typename IteratorB, typename LessT>
+__device__ __forceinline__ std::uint64_t CoRankByLanes(std::uint64_t k, IteratorA a, std::uint64_t m, IteratorB b,
+                                                       std::uint64_t n, LessT less) {
+  constexpr unsigned kAll = (1u << kProbes) - 1;
+  const unsigned group = threadIdx.x % kWarpThreads / kProbes * kProbes;
+  const int lane = static_cast<int>(threadIdx.x % kProbes);
+  const auto probe = [](std::uint64_t low, std::uint64_t items, int p) { return low + items * p / kProbes; };
+  std::uint64_t low = k > n ? k - n : 0;
+  std::uint64_t high = k < m ? k : m;
+  while (low < high) {
+    const std::uint64_t items = high - low, from = low;
+    const std::uint64_t i = probe(from, items, lane);
+    // Probes ascend, and so does the answer "too far".
+    const unsigned too_far = __ballot_sync(kAll << group, less(b[k - 1 - i], a[i])) >> group & kAll;
+    const int near = __popc(~too_far & kAll);
+    if (near < kProbes) high = probe(from, items, near);
+    if (near > 0) low = probe(from, items, near - 1) + 1;
+  }
+  return low;
+}
+
+/// SplitRuns of under 2^32 items by the kWays * kProbes lanes of a warp. `probes`: shared memory for as many keys.
+template <int kWays, typename Iterator, typename LessT>
+__device__ __forceinline__ void SplitRunsByLanes(std::uint32_t rank, Iterator keys, const std::uint64_t (&begin)[kWays],
+                                                 const std::uint64_t (&items)[kWays], ValueOf<Iterator>* probes,
+                                                 LessT less, std::uint64_t (&split)[kWays]) {
+  static_assert(kWays * kProbes == kWarpThreads);
+  constexpr unsigned kWarp = ~0u, kAll = (1u << kProbes) - 1;
+  const int lane = static_cast<int>(threadIdx.x % kWarpThreads);
+  SplitSearch<std::uint32_t, kWays, kProbes> search(rank, items);
+  while (!search.done()) {
+    std::uint64_t at = 0;
+    bool unknown = false;
+#pragma unroll
+    for (int w = 0; w < kWays; ++w) {
+      if (lane / kProbes != w) continue;
+      unknown = search.low[w] < search.high[w];
+      at = begin[w] + search.Probe(search.low[w], search.high[w], lane % kProbes);
+    }
+    if (unknown) probes[lane] = keys[at];
+    __syncwarp();
+    const int verdict = unknown ? search.Verdict(lane, probes, less) : 0;
+    const unsigned found = __ballot_sync(kWarp, verdict > 0), beyond = __ballot_sync(kWarp, verdict < 0);
+#pragma unroll
+    for (int w = 0; w < kWays; ++w) {
+      search.Narrow(w, __popc(found >> (w * kProbes) & kAll), __popc(beyond >> (w * kProbes) & kAll));
+    }
+  }
+#pragma unroll
+  for (int w = 0; w < kWays; ++w) split[w] = search.low[w];
+}
+
+/// Cuts a pass at the begin of each tile.
+template <int kWays, int kLanes, std::uint32_t kTile, typename Runs, typename Lists, typename LessT>
+__global__ void __launch_bounds__(kPartitionThreads)
+    PartitionKernel(WayTile<kWays>* works, Runs runs, std::uint64_t tiles, Lists lists, LessT less) {
+  using Key = typename Lists::Item;
+  const std::uint64_t t = std::uint64_t{blockIdx.x} * (kPartitionThreads / kLanes) + threadIdx.x / kLanes;
+  if (t >= tiles) return;
+  const MergePass<Runs, kWays> pass{runs, kTile};
+  const MergeTile tile = pass.tile(t);
+  std::uint64_t split[kWays];
+  if constexpr (kLanes == 1) {
+    SplitGroup(pass, tile, lists, less, split);
+  } else if constexpr (kWays == 2) {
+    const RunPair& pair = tile.pair;
+    split[0] = CoRankByLanes(tile.begin, lists.first() + pair.a_begin, pair.a_items, lists.last() + pair.b_begin,
+                             pair.b_items, less);
+    split[1] = tile.begin - split[0];
+  } else {
+    __shared__ __align__(16) unsigned char probes[kPartitionThreads * sizeof(Key)];
+    std::uint64_t begin[kWays], items[kWays];
+    pass.group(tile, begin, items);
+    Key* const own = reinterpret_cast<Key*>(probes) + threadIdx.x / kWarpThreads * kWarpThreads;
+    SplitRunsByLanes<kWays>(static_cast<std::uint32_t>(tile.begin), lists.first(), begin, items, own, less, split);
+  }
+  if (threadIdx.x % kLanes == 0) WriteCut(pass, t, tile, split, works);
+}
+
+// ---- Moving tiles.
+
+/// Calls function(integral_constant<int, w>) for every way.
+template <typename Function, int... kWay>
+__device__ __forceinline__ void ForWays(Function function, std::integer_sequence<int, kWay...>) {
+  (function(std::integral_constant<int, kWay>{}), ...);
+}
+template <int kWays, typename Function>
+__device__ __forceinline__ void ForWays(Function function) {
+  ForWays(function, std::make_integer_sequence<int, kWays>{});
+}
+
+/// The unit in which items may be copied asynchronously; 0: they may not.
+template <typename Iterator>
+GPUSORT_HD constexpr std::uint32_t AsyncWordBytes() {
+  if constexpr (std::is_pointer_v<Iterator>) {
+    using Item = ValueOf<Iterator>;
+    constexpr std::size_t kWord = alignof(Item) < 16 ? alignof(Item) : 16;
+    return kWord >= 4 ? static_cast<std::uint32_t>(kWord) : 0;
+  } else {
+    return 0;
+  }
+}
+
+/// Starts to copy items to shared memory by all threads of the block: neighbouring threads, neighbouring words. Copies
+/// have arrived after WaitForItems and a barrier.
+template <int kThreads, typename Iterator, typename Item>
+__device__ __forceinline__ void CopyItems(Iterator from, std::uint32_t items, Item* to) {
+  constexpr std::uint32_t kWord = AsyncWordBytes<Iterator>();
+  if constexpr (kWord != 0) {
+    const std::uint32_t words = items * static_cast<std::uint32_t>(sizeof(Item) / kWord);
+    const char* source = reinterpret_cast<const char*>(from) + threadIdx.x * kWord;
+    char* target = reinterpret_cast<char*>(to) + threadIdx.x * kWord;
+#pragma unroll 4
+    for (std::uint32_t at = threadIdx.x; at < words; at += kThreads) {
+      __pipeline_memcpy_async(target, source, kWord);
+      source += kThreads * kWord;
+      target += kThreads * kWord;
+    }
+  } else {
+#pragma unroll 4
+    for (std::uint32_t at = threadIdx.x; at < items; at += kThreads) to[at] = from[at];
+  }
+}
+__device__ __forceinline__ void WaitForItems() {
+  __pipeline_commit();
+  __pipeline_wait_prior(0);
+}
+
+template <int kThreads, int kWays, typename Lists, typename Item>
+__device__ __forceinline__ void CopyTile(const WayTile<kWays>& work, const std::uint32_t (&bounds)[kWays + 1],
+                                         const Lists& lists, Item* tile) {
+  ForWays<kWays>([&](auto way) {
+    constexpr int w = decltype(way)::value;
+    CopyItems<kThreads>(lists.template at<w>() + work.begin[w], bounds[w + 1] - bounds[w], tile + bounds[w]);
+  });
+  WaitForItems();
+}
+
+/// Item `at` of a tile, straight from its list.
+template <int kWays, typename Lists>
+__device__ __forceinline__ typename Lists::Item ListedItem(const WayTile<kWays>& work,
+                                                           const std::uint32_t (&bounds)[kWays + 1], const Lists& lists,
+                                                           std::uint32_t at) {
+  typename Lists::Item item;
+  ForWays<kWays>([&](auto way) {
+    constexpr int w = decltype(way)::value;
+    if (at >= bounds[w] && at < bounds[w + 1]) item = lists.template at<w>()[work.begin[w] + (at - bounds[w])];
+  });
+  return item;
+}
+
+/// Calls store(at) for a tile's items that the calling warp's threads have just put into shared memory as their shares:
+/// neighbouring threads, neighbouring items. A warp writes only its own shares: no block-wide wait.
+template <int kItems, typename Store>
+__device__ __forceinline__ void StoreByWarps(std::uint32_t count, Store store) {
+  const std::uint32_t first = threadIdx.x / kWarpThreads * kWarpThreads * kItems + threadIdx.x % kWarpThreads;
+#pragma unroll
+  for (int i = 0; i < kItems; ++i) {
+    const std::uint32_t at = first + i * kWarpThreads;
+    if (at < count) store(at);
+  }
+}
+
+// ---- Merging tiles.
+
+/// Levels kLevel and up of merging a tile. Leaves the merged tile in shared memory as the threads' shares, each visible
+/// to its own warp only, and the place that each item came from in `places` if there are values.
+template <int kLevel, int kWays, int kItems, bool kPlaces, typename Key, typename LessT>
+__device__ __forceinline__ void MergeLevels(Key* tile, std::uint16_t* places, const std::uint32_t (&bounds)[kWays + 1],
+                                            LessT less) {
+  Key keys[kItems];
+  std::uint32_t from[kItems];
+  const LevelShare share = MergeWaysShare<kLevel, kWays, kItems>(tile, bounds, threadIdx.x, keys, from, less);
+  if constexpr (kPlaces && kLevel > 0) {
+#pragma unroll
+    for (int i = 0; i < kItems; ++i) {
+      if (static_cast<std::uint32_t>(i) < share.items) from[i] = places[from[i]];
+    }
+  }
+  __syncthreads();
+  if (share.items == kItems) {
+#pragma unroll
+    for (int i = 0; i < kItems; ++i) {
+      tile[share.begin + i] = keys[i];
+      if constexpr (kPlaces) places[share.begin + i] = static_cast<std::uint16_t>(from[i]);
+    }
+  } else {
+#pragma unroll
+    for (int i = 0; i < kItems; ++i) {
+      if (static_cast<std::uint32_t>(i) < share.items) {
+        tile[share.begin + i] = keys[i];
+        if constexpr (kPlaces) places[share.begin + i] = static_cast<std::uint16_t>(from[i]);
+      }
+    }
+  }
+  if constexpr ((2 << kLevel) < kWays) {
+    __syncthreads();
+    MergeLevels<kLevel + 1, kWays, kItems, kPlaces>(tile, places, bounds, less);
+  }
+}
+
+/// Shared memory of MergeTilesKernel: keys, and later values, of a tile; the place that each came from.
+template <int kWays, int kThreads, int kItems, typename Key, typename Values>
+struct MergeShared {
+  static constexpr std::uint32_t kTile = WayTileItems<kWays>(kThreads, kItems);
+  static_assert(kTile <= 0xFFFF);
+  static constexpr std::size_t kPlacesAt = (kTile * std::max(sizeof(Key), kStagedValueBytes<Values>) + 15) / 16 * 16;
+  static constexpr std::size_t kBytes = kPlacesAt + (kHasValues<Values> ? kTile * sizeof(std::uint16_t) : 0);
+};
+
+/// One block merges one tile: copies its part of each run to shared memory, merges there level by level, writes.
+template <int kWays, int kThreads, int kItems, int kBlocks, typename Lists, typename Output, typename Values,
+          typename LessT>
+__global__ void __launch_bounds__(kThreads, kBlocks)
+    MergeTilesKernel(const WayTile<kWays>* works, Lists lists, Output out, Values values, LessT less) {
+  using Key = typename Lists::Item;
+  using Shared = MergeShared<kWays, kThreads, kItems, Key, Values>;
+  extern __shared__ __align__(16) unsigned char shared[];
+  Key* const tile = reinterpret_cast<Key*>(shared);
+  std::uint16_t* const places = reinterpret_cast<std::uint16_t*>(shared + Shared::kPlacesAt);
+
+  const WayTile<kWays> work = works[blockIdx.x];
+  std::uint32_t bounds[kWays + 1];
+  bounds[0] = 0;
+#pragma unroll
+  for (int w = 0; w < kWays; ++w) bounds[w + 1] = bounds[w] + static_cast<std::uint32_t>(work.end[w] - work.begin[w]);
+  const std::uint32_t count = bounds[kWays];
+  if (count == 0) return;
+  CopyTile<kThreads>(work, bounds, lists, tile);
+  __syncthreads();
+
+  // Runs that do not overlap, lone runs and sorted inputs: one after the other is the answer.
+  bool in_order = true;
+#pragma unroll
+  for (int w = 1; w < kWays; ++w) {
+    // Where a run is empty two of these are the same.
+    if (bounds[w] > 0 && bounds[w] < count) in_order &= !less(tile[bounds[w]], tile[bounds[w] - 1]);
+  }
+  if (in_order) {
+    for (std::uint32_t at = threadIdx.x; at < count; at += kThreads) {
+      out[work.out_begin + at] = tile[at];
+      if constexpr (kHasValues<Values>) values.out[work.out_begin + at] = ListedItem(work, bounds, values.lists, at);
+    }
+    return;
+  }
+
+  MergeLevels<0, kWays, kItems, kHasValues<Values>>(tile, places, bounds, less);
+  __syncwarp();
+  StoreByWarps<kItems>(count, [&](std::uint32_t at) { out[work.out_begin + at] = tile[at]; });
+
+  if constexpr (kHasValues<Values>) {
+    if constexpr (kStagedValueBytes<Values> != 0) {
+      using Value = typename Values::Item;
+      Value* const staged = reinterpret_cast<Value*>(shared);
+      __syncthreads();
+      CopyTile<kThreads>(work, bounds, values.lists, staged);
+      __syncthreads();
+      StoreByWarps<kItems>(count, [&](std::uint32_t at) { values.out[work.out_begin + at] = staged[places[at]]; });
+    } else {
+      StoreByWarps<kItems>(count, [&](std::uint32_t at) {
+        values.out[work.out_begin + at] = ListedItem(work, bounds, values.lists, places[at]);
+      });
+    }
+  }
+}
+
+// ---- Sorting tiles.
+
+/// Writes a sorted tile that lies in shared memory, visible warp by warp, and the values that go with it.
+template <int kThreads, int kItems, typename Item, typename Output, typename Values>
+__device__ __forceinline__ void StoreSortedTile(Item* tile, std::uint64_t begin, std::uint32_t count, Output out,
+                                                const Values& values) {
+  if constexpr (!kHasValues<Values>) {
+    StoreByWarps<kItems>(count, [&](std::uint32_t at) { out[begin + at] = tile[at]; });
+  } else {
+    using Value = typename Values::Item;
+    StoreByWarps<kItems>(count, [&](std::uint32_t at) { out[begin + at] = tile[at].key; });
+    if constexpr (kStagedValueBytes<Values> != 0 && sizeof(Value) <= sizeof(Item)) {
+      // Values take the place of the keys, so that they too are read and written in order.
+      std::uint32_t places[kItems];
+      const std::uint32_t first = threadIdx.x / kWarpThreads * kWarpThreads * kItems + threadIdx.x % kWarpThreads;
+#pragma unroll
+      for (int i = 0; i < kItems; ++i) {
+        if (first + i * kWarpThreads < count) places[i] = tile[first + i * kWarpThreads].place;
+      }
+      Value* const staged = reinterpret_cast<Value*>(tile);
+      __syncthreads();
+      CopyItems<kThreads>(values.in + begin, count, staged);
+      WaitForItems();
+      __syncthreads();
+#pragma unroll
+      for (int i = 0; i < kItems; ++i) {
+        const std::uint32_t at = first + i * kWarpThreads;
+        if (at < count) values.out[begin + at] = staged[places[i]];
+      }
+    } else {
+      StoreByWarps<kItems>(count,
+                           [&](std::uint32_t at) { values.out[begin + at] = values.in[begin + tile[at].place]; });
+    }
+  }
+}
+
+/// One block sorts one tile by merging: the phases of SortTile. Input and output may be the same list; values not.
+template <int kThreads, int kItems, int kBlocks, typename Input, typename Output, typename Values, typename LessT>
+__global__ void __launch_bounds__(kThreads, kBlocks)
+    TileSortKernel(Input in, Output out, std::uint64_t n, Values values, LessT less) {
+  using Key = ValueOf<Input>;
+  constexpr bool kPairs = kHasValues<Values>;
+  using Item = std::conditional_t<kPairs, Placed<Key>, Key>;
+  constexpr std::uint32_t kTile = kThreads * kItems;
+  extern __shared__ __align__(16) unsigned char shared[];
+  Item* const tile = reinterpret_cast<Item*>(shared);
+  const auto item_less = [&] {
+    if constexpr (kPairs) {
+      return PlacedLess<LessT>{less};
+    } else {
+      return less;
+    }
+  }();
+
+  const std::uint64_t begin = std::uint64_t{blockIdx.x} * kTile;
+  const std::uint32_t count = n - begin < kTile ? static_cast<std::uint32_t>(n - begin) : kTile;
+  Item items[kItems];
+#pragma unroll
+  for (int i = 0; i < kItems; ++i) {
+    const std::uint32_t at = i * kThreads + threadIdx.x;
+    if (at < count) {
+      if constexpr (kPairs) {
+        items[i] = Item{in[begin + at], at};
+      } else {
+        items[i] = in[begin + at];
+      }
+    }
+  }
+#pragma unroll
+  for (int i = 0; i < kItems; ++i) {
+    const std::uint32_t at = i * kThreads + threadIdx.x;
+    if (at < count) tile[at] = items[i];
+  }
+  __syncthreads();
+
+  const std::uint32_t share = LoadShare<kItems>(tile, count, threadIdx.x, items);
+  // The wait in the vote is also the one between reading the neighbour's share here and writing shares below.
+  const bool in_order = __syncthreads_and(ShareInOrder<kItems>(tile, threadIdx.x, items, share, item_less));
+  if (!in_order) {
+    SortItems<kItems>(items, share, item_less);
+    StoreShare<kItems>(tile, count, threadIdx.x, items);
+    // Runs of one warp's threads or fewer are merged by that warp alone.
+#pragma unroll 1
+    for (std::uint32_t run = 1; run < kThreads; run *= 2) {
+      if (2 * run <= kWarpThreads) {
+        __syncwarp();
+        MergeShare<kItems>(tile, count, threadIdx.x, run, items, item_less);
+        __syncwarp();
+      } else {
+        __syncthreads();
+        MergeShare<kItems>(tile, count, threadIdx.x, run, items, item_less);
+        __syncthreads();
+      }
+      StoreShare<kItems>(tile, count, threadIdx.x, items);
+    }
+    __syncwarp();
+  }
+  StoreSortedTile<kThreads, kItems>(tile, begin, count, out, values);
+}
+
+/// One block sorts one tile of keys of which equal ones are the same: the phases of SortTileByNetworks.
+template <int kThreads, int kItems, int kBlocks, typename Input, typename Output, typename Values, typename LessT>
+__global__ void __launch_bounds__(kThreads, kBlocks)
+    NetworkTileSortKernel(Input in, Output out, std::uint64_t n, Values values, LessT less) {
+  using Key = ValueOf<Input>;
+  constexpr bool kPairs = kHasValues<Values>;
+  using Item = std::conditional_t<kPairs, Placed<Key>, Key>;
+  constexpr std::uint32_t kTile = kThreads * kItems;
+  extern __shared__ __align__(16) unsigned char shared[];
+  Item* const tile = reinterpret_cast<Item*>(shared);
+  std::uint32_t* const co_ranks = reinterpret_cast<std::uint32_t*>(shared + kTile * sizeof(Item));
+  const std::uint32_t thread = threadIdx.x;
+  const std::uint64_t begin = std::uint64_t{blockIdx.x} * kTile;
+  const std::uint32_t count = n - begin < kTile ? static_cast<std::uint32_t>(n - begin) : kTile;
+  const auto item_less = [&] {
+    if constexpr (kPairs) {
+      return PlacedFirst<LessT>{less};
+    } else {
+      return less;
+    }
+  }();
+
+  Item items[kItems];
+#pragma unroll
+  for (int i = 0; i < kItems; ++i) {
+    const std::uint32_t at = i * kThreads + thread;
+    // The padding sorts to the end.
+    Key key = EqualIsSame<Key, LessT>::Largest();
+    if (at < count) key = in[begin + at];
+    if constexpr (kPairs) {
+      items[i] = Item{key, at};
+    } else {
+      items[i] = key;
+    }
+  }
+  RunNetwork<SortNetworkOf>(items, item_less);
+  NetworkStore<kItems>(tile, thread, 1, items);
+#pragma unroll 1
+  for (std::uint32_t run = 1; run < kThreads; run *= 2) {
+    const bool in_warp = 2 * run <= kWarpThreads;
+    const auto wait = [&] {
+      if (in_warp) {
+        __syncwarp();
+      } else {
+        __syncthreads();
+      }
+    };
+    wait();
+    const NetworkShare share = NetworkShareOf<kItems>(thread, run);
+    const std::uint32_t first = NetworkCoRank(tile, share, item_less);
+    co_ranks[thread] = first;
+    wait();
+    const std::uint32_t end = (thread + 1) % (2 * run) == 0 ? run * kItems : co_ranks[thread + 1];
+    NetworkMerge<kItems>(tile, share, first, end, Item{}, items, item_less);
+    wait();
+    NetworkStore<kItems>(tile, thread, 2 * run, items);
+  }
+  __syncwarp();
+  StoreSortedTile<kThreads, kItems>(tile, begin, count, out, values);
+}
+
+// ---- Launching.
+
+template <typename Kernel, typename... Arguments>
+cudaError_t Launch(Kernel* kernel, std::uint64_t blocks, int threads, std::size_t shared_bytes, cudaStream_t stream,
+                   Arguments... arguments) {
+  if (blocks == 0) return cudaSuccess;
+  if (blocks > std::numeric_limits<std::int32_t>::max()) return cudaErrorInvalidValue;
+  constexpr std::size_t kAlwaysThere = 48 << 10;
+  if (shared_bytes > kAlwaysThere) {
+    const cudaError_t error =
+        cudaFuncSetAttribute(reinterpret_cast<const void*>(kernel), cudaFuncAttributeMaxDynamicSharedMemorySize,
+                             static_cast<int>(shared_bytes));
+    if (error != cudaSuccess) return error;
+  }
+  cudaLaunchConfig_t config = {};
+  config.gridDim = dim3(static_cast<unsigned>(blocks));
+  config.blockDim = dim3(static_cast<unsigned>(threads));
+  config.dynamicSmemBytes = shared_bytes;
+  config.stream = stream;
+  return cudaLaunchKernelEx(&config, kernel, arguments...);
+}
+
+/// TileShape::blocks where it applies.
+template <typename LessT, typename Values>
+constexpr int BlocksOf(TileShape shape) {
+  return std::is_same_v<LessT, Less> && !kHasValues<Values> ? shape.blocks : 1;
+}
+
+constexpr std::uint64_t DivideUp(std::uint64_t a, std::uint64_t b) { return a / b + (a % b != 0); }
+
+/// Shapes are chosen by the bytes that an item takes in shared memory.
+template <int kWays, typename Key, typename Values>
+constexpr TileShape MergeShape() {
+  const std::size_t bytes = std::max(sizeof(Key), kStagedValueBytes<Values>);
+  const Tuning tuning = TuningTable(bytes);
+  return kHasValues<Values> ? (kWays == 2 ? tuning.merge_pairs : tuning.merge_pairs_4)
+                            : (kWays == 2 ? tuning.merge : tuning.merge_4);
+}
+template <typename Key, typename LessT, typename Values>
+constexpr TileShape SortShape() {
+  const Tuning tuning = TuningTable(kHasValues<Values> ? sizeof(Placed<Key>) : sizeof(Key));
+  return EqualIsSame<Key, LessT>::kValue ? tuning.network_sort : tuning.sort;
+}
+
+/// Bytes for the work of the tiles of any pass over n items in `runs` runs.
+template <typename Key, typename Values>
+constexpr std::uint64_t WorkBytes(std::uint64_t n, std::uint64_t runs) {
+  constexpr TileShape kFour = MergeShape<4, Key, Values>();
+  constexpr std::uint64_t kTile =
+      std::min<std::uint64_t>(MergeShape<2, Key, Values>().tile(), WayTileItems<4>(kFour.threads, kFour.items));
+  return sizeof(WayTile<4>) * (n / kTile + (runs + 1) / 2 + 1);
+}
+
+/// Many cuts are searched by a thread each, which takes longer but less of the machine; few ones by many lanes.
+template <int kWays, std::uint32_t kTile, typename Runs, typename Lists, typename LessT>
+cudaError_t RunPartition(WayTile<kWays>* works, const Runs& runs, std::uint64_t tiles, const Lists& lists, LessT less,
+                         cudaStream_t stream) {
+  constexpr std::uint64_t kManyTiles = kWays == 2 ? 2048 : 8192;
+  static_assert(kManyTiles * kTile >> 32 == 0);
+  const auto launch = [&](auto lanes) {
+    constexpr int kLanes = decltype(lanes)::value;
+    return Launch(PartitionKernel<kWays, kLanes, kTile, Runs, Lists, LessT>,
+                  DivideUp(tiles, kPartitionThreads / kLanes), kPartitionThreads, 0, stream, works, runs, tiles, lists,
+                  less);
+  };
+  if (tiles >= kManyTiles) return launch(std::integral_constant<int, 1>{});
+  return launch(std::integral_constant<int, kCutLanes<kWays>>{});
+}
+
+/// One pass: a small kernel cuts, a large one merges. `tiles` is MergePass::tiles() or more; `works` has room for them.
+template <int kWays, TileShape kShape, typename Runs, typename Lists, typename Output, typename Values, typename LessT>
+cudaError_t RunPass(void* works, const Runs& runs, std::uint64_t tiles, const Lists& lists, Output out, Values values,
+                    LessT less, cudaStream_t stream) {
+  using Shared = MergeShared<kWays, kShape.threads, kShape.items, typename Lists::Item, Values>;
+  constexpr int kBlocks = BlocksOf<LessT, Values>(kShape);
+  WayTile<kWays>* const tile_works = static_cast<WayTile<kWays>*>(works);
+  const cudaError_t error = RunPartition<kWays, Shared::kTile>(tile_works, runs, tiles, lists, less, stream);
+  if (error != cudaSuccess) return error;
+  return Launch(MergeTilesKernel<kWays, kShape.threads, kShape.items, kBlocks, Lists, Output, Values, LessT>, tiles,
+                kShape.threads, Shared::kBytes, stream, tile_works, lists, out, values, less);
+}
+
+/// Sorts every tile of kShape.
+template <TileShape kShape, typename Input, typename Output, typename Values, typename LessT>
+cudaError_t SortTilesOf(Input in, Output out, std::uint64_t n, Values values, LessT less, cudaStream_t stream) {
+  using Key = ValueOf<Input>;
+  using Item = std::conditional_t<kHasValues<Values>, Placed<Key>, Key>;
+  const std::uint64_t tiles = DivideUp(n, kShape.tile());
+  constexpr std::size_t kBytes = kShape.tile() * sizeof(Item);
+  if constexpr (EqualIsSame<Key, LessT>::kValue) {
+    return Launch(NetworkTileSortKernel<kShape.threads, kShape.items, kShape.blocks, Input, Output, Values, LessT>,
+                  tiles, kShape.threads, kBytes + kShape.threads * sizeof(std::uint32_t), stream, in, out, n, values,
+                  less);
+  } else {
+    constexpr int kBlocks = BlocksOf<LessT, Values>(kShape);
+    return Launch(TileSortKernel<kShape.threads, kShape.items, kBlocks, Input, Output, Values, LessT>, tiles,
+                  kShape.threads, kBytes, stream, in, out, n, values, less);
+  }
+}
+
+/// Sorts every tile of SortShape.
+template <typename Input, typename Output, typename Values, typename LessT>
+cudaError_t SortTiles(Input in, Output out, std::uint64_t n, Values values, LessT less, cudaStream_t stream) {
+  return SortTilesOf<SortShape<ValueOf<Input>, LessT, Values>()>(in, out, n, values, less, stream);
+}
+
+}  // namespace gpusort::detail

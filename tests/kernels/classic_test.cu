@@ -1,0 +1,363 @@
+// The textbook kernels on a GPU against std::merge and std::stable_sort. GPUSORT_REDUCED=1 keeps to small sizes, for
+// compute-sanitizer. Outputs have guards behind them; everything runs on a non-blocking stream.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <cstdlib>
+#include <random>
+#include <string>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+#include "gpusort/classic/merge_kernels.cuh"
+#include "gpusort/classic/row_column_merge.cuh"
+#include "gpusort/merge_path.hpp"
+
+namespace gpusort::classic {
+namespace {
+
+#define ASSERT_CUDA(call) ASSERT_EQ((call), cudaSuccess)
+#define EXPECT_CUDA(call) EXPECT_EQ((call), cudaSuccess)
+
+bool Reduced() { return std::getenv("GPUSORT_REDUCED") != nullptr; }
+
+constexpr std::size_t kGuardBytes = 256;
+constexpr unsigned char kGuard = 0xA5;
+
+/// Device memory with a guard behind it, checked when it is dropped.
+template <typename T>
+class GuardedList {
+ public:
+  explicit GuardedList(std::uint64_t n) : n_(n) {
+    EXPECT_CUDA(cudaMalloc(&data_, bytes() + kGuardBytes));
+    EXPECT_CUDA(cudaMemset(data_, kGuard, bytes() + kGuardBytes));
+  }
+  explicit GuardedList(const std::vector<T>& items) : GuardedList(items.size()) {
+    if (n_ > 0) EXPECT_CUDA(cudaMemcpy(data_, items.data(), bytes(), cudaMemcpyHostToDevice));
+  }
+  GuardedList(const GuardedList&) = delete;
+  GuardedList& operator=(const GuardedList&) = delete;
+  ~GuardedList() {
+    std::vector<unsigned char> guard(kGuardBytes);
+    EXPECT_CUDA(cudaDeviceSynchronize());
+    EXPECT_CUDA(cudaMemcpy(guard.data(), reinterpret_cast<unsigned char*>(data_) + bytes(), kGuardBytes,
+                           cudaMemcpyDeviceToHost));
+    EXPECT_EQ(guard, std::vector<unsigned char>(kGuardBytes, kGuard)) << "written behind the end";
+    EXPECT_CUDA(cudaFree(data_));
+  }
+  T* data() const { return data_; }
+  std::vector<T> ToHost(std::uint64_t n) const {
+    std::vector<T> items(n);
+    if (n > 0) EXPECT_CUDA(cudaMemcpy(items.data(), data_, n * sizeof(T), cudaMemcpyDeviceToHost));
+    return items;
+  }
+
+ private:
+  std::size_t bytes() const { return n_ * sizeof(T); }
+  std::uint64_t n_;
+  T* data_ = nullptr;
+};
+
+/// A key with its origin, so that stability shows. Only `key` is compared.
+struct Tagged {
+  std::uint32_t key;
+  std::uint32_t origin;
+  friend bool operator==(const Tagged&, const Tagged&) = default;
+};
+/// A key and a value of 8 bytes.
+struct Pair {
+  std::int64_t key;
+  std::int64_t origin;
+  friend bool operator==(const Pair&, const Pair&) = default;
+};
+struct KeyLess {
+  template <typename Item>
+  GPUSORT_HD bool operator()(const Item& a, const Item& b) const {
+    return a.key < b.key;
+  }
+};
+struct IntLess {
+  GPUSORT_HD bool operator()(std::int32_t a, std::int32_t b) const { return a < b; }
+};
+
+/// Item i of a list of n of one of kPatterns patterns; the first three are of pairs of lists.
+constexpr int kPatterns = 6;
+std::uint64_t PatternKey(int pattern, std::uint64_t i, std::uint64_t other_items, bool of_b, std::mt19937_64& random) {
+  switch (pattern) {
+    case 0:
+      return of_b ? other_items + i : i;  // disjoint, a first
+    case 1:
+      return of_b ? i : other_items + i;  // disjoint, b first
+    case 2:
+      return 2 * i + of_b;  // interleaved
+    case 3:
+      return 7;  // all equal
+    case 4:
+      return random() % 2;  // two values
+    default:
+      return random() % 1000000;
+  }
+}
+
+template <typename Item, typename LessT>
+std::vector<Item> MakeSorted(std::uint64_t items, std::uint64_t other_items, bool of_b, int pattern, LessT less,
+                             std::mt19937_64& random) {
+  std::vector<Item> list(items);
+  for (std::uint64_t i = 0; i < items; ++i) {
+    const std::uint64_t key = PatternKey(pattern, i, other_items, of_b, random);
+    if constexpr (std::is_integral_v<Item>) {
+      list[i] = static_cast<Item>(key);
+    } else {
+      list[i].key = static_cast<decltype(Item::key)>(key);
+    }
+  }
+  std::stable_sort(list.begin(), list.end(), less);
+  if constexpr (!std::is_integral_v<Item>) {
+    const std::uint64_t first = of_b ? 1u << 30 : 0;
+    for (std::uint64_t i = 0; i < items; ++i) list[i].origin = static_cast<decltype(Item::origin)>(first + i);
+  }
+  return list;
+}
+
+class ClassicGpu : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    int devices = 0;
+    if (cudaGetDeviceCount(&devices) != cudaSuccess || devices == 0) {
+      cudaGetLastError();
+      GTEST_SKIP() << "no GPU";
+    }
+    ASSERT_CUDA(cudaStreamCreateWithFlags(&stream_, cudaStreamNonBlocking));
+  }
+  void TearDown() override {
+    if (stream_ != nullptr) EXPECT_CUDA(cudaStreamDestroy(stream_));
+  }
+  /// Waits for the lists, which the default stream filled; then for what `call` queues.
+  template <typename Call>
+  void Run(Call call) {
+    ASSERT_CUDA(cudaDeviceSynchronize());
+    ASSERT_CUDA(call());
+    ASSERT_CUDA(cudaStreamSynchronize(stream_));
+  }
+
+  /// Merges lists of every pair of lengths around a thread's share, a tile, and a block's share (blocks of several
+  /// tiles, if there are few). `merge`: a, m, b, n, out, less, stream.
+  template <MergeConfig kConfig, typename Item, typename LessT, typename Merge>
+  void ExpectMerges(LessT less, Merge merge) {
+    const std::uint64_t share = kConfig.items_per_thread, tile = kConfig.tile();
+    std::vector<std::uint64_t> lengths{0, 1, share, tile - 1, tile, tile + 1, 7 * tile + 5};
+    if (Reduced()) {
+      lengths = {0, 1, tile + 1, 3 * tile - 1};
+    } else {
+      lengths.insert(lengths.end(), {share - 1, share + 1, 200 * tile + 17});
+    }
+    std::mt19937_64 random(1);
+    for (const std::uint64_t m : lengths) {
+      for (const std::uint64_t n : lengths) {
+        for (int pattern = 0; pattern < kPatterns; ++pattern) {
+          if (Reduced() && m + n > 3 * tile && pattern < 3) continue;
+          const auto a = MakeSorted<Item>(m, n, false, pattern, less, random);
+          const auto b = MakeSorted<Item>(n, m, true, pattern, less, random);
+          std::vector<Item> expected(m + n);
+          std::merge(a.begin(), a.end(), b.begin(), b.end(), expected.begin(), less);
+          const GuardedList<Item> device_a(a), device_b(b), out(m + n);
+          const Item *from_a = device_a.data(), *from_b = device_b.data();
+          ASSERT_NO_FATAL_FAILURE(Run([&] { return merge(from_a, m, from_b, n, out.data(), less, stream_); }));
+          ASSERT_TRUE(out.ToHost(m + n) == expected) << m << " and " << n << ", pattern " << pattern;
+        }
+      }
+    }
+  }
+
+  cudaStream_t stream_ = nullptr;
+};
+
+// The calls as function objects.
+template <MergeConfig kConfig>
+struct Basic {
+  template <typename... Arguments>
+  cudaError_t operator()(Arguments... arguments) const {
+    return BasicMerge<kConfig>(arguments...);
+  }
+};
+template <MergeConfig kConfig>
+struct Tiled {
+  template <typename... Arguments>
+  cudaError_t operator()(Arguments... arguments) const {
+    return TiledMerge<kConfig>(arguments...);
+  }
+};
+template <MergeConfig kConfig>
+struct Circular {
+  template <typename... Arguments>
+  cudaError_t operator()(Arguments... arguments) const {
+    return CircularMerge<kConfig>(arguments...);
+  }
+};
+template <MergeConfig kConfig>
+struct Doubled {
+  template <typename... Arguments>
+  cudaError_t operator()(Arguments... arguments) const {
+    return DoubleBufferMerge<kConfig>(arguments...);
+  }
+};
+
+constexpr MergeConfig kPlain{.threads = 256, .items_per_thread = 8};
+constexpr MergeConfig kFewBlocks{.blocks = 3, .threads = 256, .items_per_thread = 8};
+constexpr MergeConfig kQuick{.threads = 128, .items_per_thread = 7, .share_co_ranks = true, .branch_free = true};
+constexpr MergeConfig kAll{.blocks = 5,
+                           .threads = 128,
+                           .items_per_thread = 11,
+                           .share_co_ranks = true,
+                           .branch_free = true,
+                           .wide_partition = true,
+                           .stage_output = true};
+/// One warp that finds both ends of its block's share.
+constexpr MergeConfig kOneWarp{.blocks = 7, .threads = 32, .items_per_thread = 5, .wide_partition = true};
+constexpr MergeConfig kShared{.blocks = 4, .threads = 64, .items_per_thread = 4, .share_co_ranks = true};
+/// Of 16-byte items over 48 KB of shared memory in every kernel.
+constexpr MergeConfig kLarge{.threads = 256, .items_per_thread = 13, .share_co_ranks = true, .branch_free = true};
+static_assert(BlockMemory<kLarge, Buffering::kSingle, Pair>::kBytes > 48 * 1024);
+static_assert(BlockMemory<kLarge, Buffering::kDouble, Pair>::kBytes < 227 * 1024);
+
+using ClassicBasicMerge = ClassicGpu;
+using ClassicTiledMerge = ClassicGpu;
+using ClassicCircularMerge = ClassicGpu;
+using ClassicDoubleBufferMerge = ClassicGpu;
+using ClassicRows = ClassicGpu;
+
+TEST_F(ClassicBasicMerge, IsTheStableMerge) {
+  ExpectMerges<kPlain, Tagged>(KeyLess{}, Basic<kPlain>{});
+  ExpectMerges<kFewBlocks, Tagged>(KeyLess{}, Basic<kFewBlocks>{});
+  ExpectMerges<kShared, Tagged>(KeyLess{}, Basic<kShared>{});
+  ExpectMerges<kQuick, Pair>(KeyLess{}, Basic<kQuick>{});
+}
+TEST_F(ClassicTiledMerge, IsTheStableMerge) {
+  ExpectMerges<kPlain, Tagged>(KeyLess{}, Tiled<kPlain>{});
+  ExpectMerges<kFewBlocks, Tagged>(KeyLess{}, Tiled<kFewBlocks>{});
+  ExpectMerges<kAll, Tagged>(KeyLess{}, Tiled<kAll>{});
+  ExpectMerges<kLarge, Pair>(KeyLess{}, Tiled<kLarge>{});
+}
+TEST_F(ClassicCircularMerge, IsTheStableMerge) {
+  ExpectMerges<kPlain, Tagged>(KeyLess{}, Circular<kPlain>{});
+  ExpectMerges<kFewBlocks, Tagged>(KeyLess{}, Circular<kFewBlocks>{});
+  ExpectMerges<kAll, Tagged>(KeyLess{}, Circular<kAll>{});
+  ExpectMerges<kOneWarp, Tagged>(KeyLess{}, Circular<kOneWarp>{});
+  ExpectMerges<kShared, std::int32_t>(IntLess{}, Circular<kShared>{});
+  ExpectMerges<kLarge, Pair>(KeyLess{}, Circular<kLarge>{});
+}
+TEST_F(ClassicDoubleBufferMerge, IsTheStableMerge) {
+  ExpectMerges<kPlain, Tagged>(KeyLess{}, Doubled<kPlain>{});
+  ExpectMerges<kFewBlocks, Tagged>(KeyLess{}, Doubled<kFewBlocks>{});
+  ExpectMerges<kAll, Tagged>(KeyLess{}, Doubled<kAll>{});
+  ExpectMerges<kLarge, Pair>(KeyLess{}, Doubled<kLarge>{});
+}
+
+/// A list that is a function: item i is i * factor.
+struct Multiples {
+  using value_type = std::uint64_t;
+  using reference = std::uint64_t;
+  using pointer = const std::uint64_t*;
+  using difference_type = std::ptrdiff_t;
+  using iterator_category = std::random_access_iterator_tag;
+  std::uint64_t factor;
+  std::uint64_t first = 0;
+  GPUSORT_HD std::uint64_t operator[](std::uint64_t i) const { return (first + i) * factor; }
+  GPUSORT_HD Multiples operator+(std::uint64_t i) const { return {factor, first + i}; }
+};
+
+TEST_F(ClassicGpu, TakesAnyIterators) {
+  const std::uint64_t m = 40000, n = 70000;
+  std::vector<std::uint64_t> a(m), b(n), expected(m + n);
+  for (std::uint64_t i = 0; i < m; ++i) a[i] = 5 * i;
+  for (std::uint64_t i = 0; i < n; ++i) b[i] = 3 * i;
+  std::merge(a.begin(), a.end(), b.begin(), b.end(), expected.begin());
+  const GuardedList<std::uint64_t> out(m + n);
+  Run([&] { return BasicMerge<kPlain>(Multiples{5}, m, Multiples{3}, n, out.data(), Less{}, stream_); });
+  EXPECT_TRUE(out.ToHost(m + n) == expected);
+  EXPECT_CUDA(cudaMemset(out.data(), 0, (m + n) * sizeof(std::uint64_t)));
+  Run([&] { return CircularMerge<kPlain>(Multiples{5}, m, Multiples{3}, n, out.data(), Less{}, stream_); });
+  EXPECT_TRUE(out.ToHost(m + n) == expected);
+}
+
+template <RowStorage kStorage>
+std::uint64_t Slot(const RowMatrix<kStorage>& matrix, std::uint64_t row, std::uint64_t i) {
+  return matrix.begin(row) + i * matrix.stride();
+}
+
+/// A matrix of sorted rows and what one pass makes of it, through MergeRowPairs.
+template <RowStorage kStorage>
+void ExpectMergesRowPairs(std::uint64_t items, std::uint64_t row_items, cudaStream_t stream) {
+  std::mt19937_64 random(2);
+  const RowMatrix<kStorage> matrix{items, row_items};
+  const RowMatrix<kStorage> merged = matrix.Merged();
+  std::vector<Tagged> in(matrix.slots());
+  std::vector<std::vector<Tagged>> rows;
+  for (std::uint64_t row = 0; row < matrix.rows(); ++row) {
+    rows.push_back(MakeSorted<Tagged>(matrix.length(row), 0, row % 2 != 0, 4 + row % 2, KeyLess{}, random));
+    for (std::uint64_t i = 0; i < matrix.length(row); ++i) in[Slot(matrix, row, i)] = rows[row][i];
+  }
+  const GuardedList<Tagged> device_in(in), device_out(merged.slots());
+  ASSERT_CUDA(cudaDeviceSynchronize());
+  ASSERT_CUDA(
+      MergeRowPairs(matrix, static_cast<const Tagged*>(device_in.data()), device_out.data(), KeyLess{}, stream));
+  ASSERT_CUDA(cudaStreamSynchronize(stream));
+  const auto out = device_out.ToHost(merged.slots());
+  rows.emplace_back();  // the partner of a last row without one
+  for (std::uint64_t row = 0; row < merged.rows(); ++row) {
+    const auto &a = rows[2 * row], &b = rows[2 * row + 1];
+    std::vector<Tagged> expected(a.size() + b.size()), found;
+    std::merge(a.begin(), a.end(), b.begin(), b.end(), expected.begin(), KeyLess{});
+    ASSERT_EQ(expected.size(), merged.length(row));
+    for (std::uint64_t i = 0; i < merged.length(row); ++i) found.push_back(out[Slot(merged, row, i)]);
+    ASSERT_TRUE(found == expected) << items << " in rows of " << row_items << ", row " << row;
+  }
+}
+
+TEST_F(ClassicRows, MergeInPairsInBothStorages) {
+  for (const auto& [items, row_items] : {std::pair<std::uint64_t, std::uint64_t>{0, 4},
+                                         {1, 4},
+                                         {4, 4},
+                                         {5, 4},
+                                         {3000, 7},
+                                         {24000, 16},
+                                         {24000, 24000}}) {
+    ASSERT_NO_FATAL_FAILURE(ExpectMergesRowPairs<RowStorage::kRowMajor>(items, row_items, stream_));
+    ASSERT_NO_FATAL_FAILURE(ExpectMergesRowPairs<RowStorage::kColumnMajor>(items, row_items, stream_));
+  }
+}
+
+template <RowStorage kStorage>
+void ExpectRowsSort(std::uint64_t items, std::uint64_t row_items, int pattern, cudaStream_t stream) {
+  std::mt19937_64 random(3);
+  std::vector<Tagged> in(items);
+  for (std::uint64_t i = 0; i < items; ++i) {
+    in[i] = {static_cast<std::uint32_t>(PatternKey(pattern, i, 0, false, random)), static_cast<std::uint32_t>(i)};
+  }
+  auto expected = in;
+  std::stable_sort(expected.begin(), expected.end(), KeyLess{});
+  const std::uint64_t slots = RowMergeSortSlots<kStorage>(items, row_items);
+  const GuardedList<Tagged> device_in(in), out(slots), spare(slots);
+  ASSERT_CUDA(cudaDeviceSynchronize());
+  ASSERT_CUDA(RowMergeSort<kStorage>(static_cast<const Tagged*>(device_in.data()), items, row_items, out.data(),
+                                     spare.data(), KeyLess{}, stream));
+  ASSERT_CUDA(cudaStreamSynchronize(stream));
+  ASSERT_TRUE(out.ToHost(items) == expected) << items << " in rows of " << row_items << ", pattern " << pattern;
+  ASSERT_TRUE(device_in.ToHost(items) == in) << "input changed";
+}
+
+TEST_F(ClassicRows, SortEndToEndInBothStorages) {
+  std::vector<std::pair<std::uint64_t, std::uint64_t>> sizes{{0, 5}, {1, 5}, {5, 5}, {6, 5}, {1000, 16}, {4099, 3}};
+  if (!Reduced()) sizes.push_back({240000, 16});
+  for (const auto& [items, row_items] : sizes) {
+    for (int pattern = 3; pattern < kPatterns; ++pattern) {
+      ASSERT_NO_FATAL_FAILURE(ExpectRowsSort<RowStorage::kRowMajor>(items, row_items, pattern, stream_));
+      ASSERT_NO_FATAL_FAILURE(ExpectRowsSort<RowStorage::kColumnMajor>(items, row_items, pattern, stream_));
+    }
+  }
+}
+
+}  // namespace
+}  // namespace gpusort::classic
