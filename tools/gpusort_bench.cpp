@@ -1,7 +1,8 @@
-// What gpusort's time is compared with, as raw as it gets: the disk alone, and the sort that everybody has.
-// Each subcommand does one thing and prints one line of JSON with at least {"seconds":..,"bytes":..}; `exec` runs any
-// command and prints its wall clock and peak resident set. Host only, and it shares no code with the program.
-// tools/bench-e2e drives it. Start at main.
+// Two kinds of measurements, by subcommand; start at Run.
+// What gpusort's time is compared with, as raw as it gets: the disk alone, and the sort that everybody has. Each prints
+// one line of JSON with at least {"seconds":..,"bytes":..}; `exec` runs any command and prints its wall clock and peak
+// resident set. They share no code with the program; tools/bench-e2e drives them.
+// The library's calls beside their rivals, in memory: merge, sort, ... print tables (tools/bench/).
 #include <fcntl.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
@@ -31,7 +32,12 @@
 #include <thread>
 #include <vector>
 
+#include "bench/report.hpp"
+#include "gpusort/error.hpp"
+
 namespace {
+
+using gpusort::bench::Options;
 
 constexpr std::uint64_t kBlock = std::uint64_t{8} << 20;
 constexpr std::uint64_t kAlign = 4096;
@@ -45,7 +51,30 @@ constexpr const char* kUsage =
     "       gpusort_bench std-sort IN OUT         read u64 into memory, std::sort on one thread, write (no fsync)\n"
     "       gpusort_bench exec -- COMMAND...      run COMMAND (its output goes to standard error), give its exit "
     "status\n"
-    "Each prints one line of JSON on standard output.\n";
+    "Each of these prints one line of JSON on standard output.\n"
+    "\n"
+    "       gpusort_bench SUBCOMMAND... [OPTION...]   the library's calls in memory beside their rivals, as tables:\n"
+    "  merge    MergeKeys, MergePairs, the textbook kernels; thrust::merge, cub::DeviceMerge, std::merge on the host\n"
+    "  sort     SortKeys, SortPairs; cub::DeviceMergeSort, cub::DeviceRadixSort\n"
+    "  runs     MergeRuns of 16 and 64 equal runs, uneven, empty and disjoint ones; a tree of cub::DeviceMerge (keys)\n"
+    "  search   ways to find where outputs begin in the inputs (i32, i64)\n"
+    "  rowcol   many small merges, a thread each, in row and in column order (i32)\n"
+    "  cmp      merges on the cores of the host; needs no GPU (i32, i64)\n"
+    "  --types LIST        of i32,i64,k16,i32+i32,i64+i64 (keys, or keys+values; default: all)\n"
+    "  --sizes A..B        2^A to 2^B items (from 7 to 28; default 10..28)\n"
+    "  --step N            each 2^N times the one before (default 2)\n"
+    "  --inputs LIST       of random,sorted,reversed,equal,conflict (default: random). conflict: constructed so that\n"
+    "                      the threads of a warp meet in one bank of shared memory; not for cmp\n"
+    "  --conflict-items N  a thread's share in the merges that those are made for (default 17)\n"
+    "  --conflict-run N    the runs that the tile sort before the merges leaves (default 512 shares)\n"
+    "  --textbook on|off   the textbook kernels, in merge and cmp (default: on)\n"
+    "  --repetitions N     timings of each, at least (21 or more; default 21); host merges of over 0.1 s get fewer\n"
+    "  --quick             i32 and i64+i64, three sizes up to 2^26, fewer shapes\n"
+    "  --json FILE         write all of it as JSON, too\n"
+    "  --commit HASH       what was measured (default: the bundle's COMMIT file, else git's answer)\n"
+    "Times are medians; copies = time / the time of copying all items once; sweeps = times that all items are read "
+    "and\n"
+    "written, where that is known. GPU calls find nothing of their inputs in a cache.\n";
 
 struct UsageError : std::runtime_error {
   using std::runtime_error::runtime_error;
@@ -372,6 +401,167 @@ std::uint64_t ParseBytes(std::string_view text) {
   return value;
 }
 
+const std::vector<std::string> kTypes = {"i32", "i64", "k16", "i32+i32", "i64+i64"};
+const std::vector<std::string> kInputs = {"random", "sorted", "reversed", "equal", "conflict"};
+
+/// A subcommand that times calls in memory, and the types that it has.
+struct InMemory {
+  std::string name;
+  std::vector<std::string> types;
+};
+const std::vector<InMemory> kInMemory = {
+    {"merge", kTypes},          {"sort", kTypes},    {"runs", {"i32", "i64", "k16"}},
+    {"search", {"i32", "i64"}}, {"rowcol", {"i32"}}, {"cmp", {"i32", "i64"}},
+};
+
+const InMemory* FindInMemory(const std::string& name) {
+  const auto found = std::find_if(kInMemory.begin(), kInMemory.end(), [&](const auto& s) { return s.name == name; });
+  return found == kInMemory.end() ? nullptr : &*found;
+}
+
+bool Contains(const std::vector<std::string>& list, const std::string& word) {
+  return std::find(list.begin(), list.end(), word) != list.end();
+}
+
+std::uint64_t ParseNumber(const std::string& option, std::string_view text, std::uint64_t low, std::uint64_t high) {
+  std::uint64_t value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error != std::errc() || end != text.data() + text.size() || value < low || value > high) {
+    throw UsageError(option + " takes a number from " + std::to_string(low) + " to " + std::to_string(high) +
+                     ", not '" + std::string(text) + "'");
+  }
+  return value;
+}
+
+std::vector<std::string> ParseList(const std::string& option, const std::string& text,
+                                   const std::vector<std::string>& known) {
+  std::vector<std::string> words;
+  for (std::size_t at = 0; at <= text.size();) {
+    const std::size_t end = std::min(text.find(',', at), text.size());
+    words.push_back(text.substr(at, end - at));
+    if (!Contains(known, words.back())) throw UsageError(option + ": unknown '" + words.back() + "'");
+    at = end + 1;
+  }
+  return words;
+}
+
+/// The first line of what a file, or a command, says.
+std::string FirstLine(std::FILE* stream) {
+  char line[128] = "";
+  if (stream != nullptr && std::fgets(line, sizeof line, stream) == nullptr) line[0] = 0;
+  return std::string(line, std::strcspn(line, "\n"));
+}
+
+std::string FindCommit() {
+  char path[4096];
+  const ssize_t length = readlink("/proc/self/exe", path, sizeof path);
+  const std::string program(path, length > 0 ? static_cast<std::size_t>(length) : 0);
+  const std::string folder = program.substr(0, program.rfind('/'));
+  std::string commit;
+  if (std::FILE* const file = std::fopen((folder + "/../COMMIT").c_str(), "r")) {
+    commit = FirstLine(file);
+    std::fclose(file);
+  }
+  if (commit.empty()) {
+    if (std::FILE* const git = popen("git rev-parse --short HEAD 2>/dev/null", "r")) {
+      commit = FirstLine(git);
+      pclose(git);
+    }
+  }
+  return commit.empty() ? "unknown" : commit;
+}
+
+Options ParseOptions(const std::vector<std::string>& words) {
+  Options options;
+  std::vector<std::string> types;
+  bool sizes_given = false, run_given = false;
+  for (std::size_t at = 0; at < words.size(); ++at) {
+    const std::string& name = words[at];
+    if (name[0] != '-') {
+      if (FindInMemory(name) == nullptr) throw UsageError("'" + name + "' is not a subcommand that goes with others");
+      options.subcommands.push_back(name);
+      continue;
+    }
+    if (name == "--quick") {
+      options.quick = true;
+      continue;
+    }
+    if (at + 1 == words.size()) throw UsageError("'" + name + "' is no option, or lacks its value");
+    const std::string& value = words[++at];
+    if (name == "--types") {
+      types = ParseList(name, value, kTypes);
+    } else if (name == "--sizes") {
+      const std::size_t dots = value.find("..");
+      if (dots == std::string::npos) throw UsageError("--sizes takes A..B, not '" + value + "'");
+      options.log2_from = static_cast<int>(ParseNumber(name, std::string_view(value).substr(0, dots), 7, 28));
+      options.log2_to = static_cast<int>(ParseNumber(name, std::string_view(value).substr(dots + 2), 7, 28));
+      if (options.log2_from > options.log2_to) throw UsageError("--sizes " + value + " is empty");
+      sizes_given = true;
+    } else if (name == "--step") {
+      options.log2_step = static_cast<int>(ParseNumber(name, value, 1, 28));
+      sizes_given = true;
+    } else if (name == "--inputs") {
+      options.inputs = ParseList(name, value, kInputs);
+    } else if (name == "--conflict-items") {
+      options.conflict_items = static_cast<std::uint32_t>(ParseNumber(name, value, 1, 256));
+    } else if (name == "--conflict-run") {
+      options.conflict_run = ParseNumber(name, value, 1, 1 << 20);
+      run_given = true;
+    } else if (name == "--textbook") {
+      if (value != "on" && value != "off") throw UsageError("--textbook takes on or off, not '" + value + "'");
+      options.textbook = value == "on";
+    } else if (name == "--repetitions") {
+      options.repetitions = static_cast<int>(ParseNumber(name, value, 21, 10000));
+    } else if (name == "--json") {
+      options.json_path = value;
+    } else if (name == "--commit") {
+      options.commit = value;
+    } else {
+      throw UsageError("'" + name + "' is not an option");
+    }
+  }
+  if (!run_given) options.conflict_run = std::uint64_t{512} * options.conflict_items;
+  if (options.quick && !sizes_given) {
+    options.log2_from = 12;
+    options.log2_to = 26;
+    options.log2_step = 7;
+  }
+  if (!types.empty()) {
+    options.types = types;
+  } else if (options.quick) {
+    options.types = {"i32", "i64+i64"};
+  }
+  for (const std::string& subcommand : options.subcommands) {
+    const std::vector<std::string>& has = FindInMemory(subcommand)->types;
+    if (std::none_of(has.begin(), has.end(), [&](const std::string& type) { return options.Wants(type); })) {
+      throw UsageError(subcommand + " has none of these types");
+    }
+  }
+  if (options.commit.empty()) options.commit = FindCommit();
+  return options;
+}
+
+void RunInMemory(const std::vector<std::string>& words) {
+  Options options = ParseOptions(words);
+  const bool cmp = Contains(options.subcommands, "cmp");
+  std::erase(options.subcommands, "cmp");
+#if !GPUSORT_CUDA
+  if (!options.subcommands.empty()) {
+    throw UsageError(options.subcommands.front() + ": this program was built without CUDA; only cmp needs no GPU");
+  }
+#endif
+  if (cmp) {
+    if (options.inputs == std::vector<std::string>{"conflict"}) throw UsageError("cmp has no conflict inputs");
+  }
+  gpusort::bench::Report report(options);
+  std::printf("commit: %s\n", options.commit.c_str());
+#if GPUSORT_CUDA
+  if (!options.subcommands.empty()) gpusort::bench::RunGpu(options, report);
+#endif
+  if (cmp) gpusort::bench::RunCmp(options, report);
+  report.WriteJson();
+}
+
 int Run(int argc, char** argv) {
   const std::vector<std::string> words(argv + 1, argv + argc);
   if (words.empty()) throw UsageError("no subcommand");
@@ -397,6 +587,8 @@ int Run(int argc, char** argv) {
     return Exec(argv + 3);
   } else if (words[0] == "--help") {
     std::fputs(kUsage, stdout);
+  } else if (FindInMemory(words[0]) != nullptr) {
+    RunInMemory(words);
   } else {
     throw UsageError("'" + words[0] + "' is not a subcommand");
   }
@@ -413,6 +605,9 @@ int main(int argc, char** argv) {
   } catch (const UsageError& error) {
     std::fprintf(stderr, "gpusort_bench: %s\n%s", error.what(), kUsage);
     return 2;
+  } catch (const gpusort::Error& error) {
+    std::fprintf(stderr, "gpusort_bench: %s\n", error.what());
+    return static_cast<int>(error.code());
   } catch (const std::exception& error) {
     std::fprintf(stderr, "gpusort_bench: %s\n", error.what());
     return 1;

@@ -1,0 +1,23 @@
+// What every example here needs around its call: an error check, and an answer for a machine without a GPU.
+#pragma once
+
+#include <cuda_runtime.h>
+
+#include <cstdio>
+#include <cstdlib>
+
+/// The exit status that ctest counts as skipped.
+constexpr int kSkipped = 77;
+
+inline void Check(cudaError_t error, const char* what) {
+  if (error == cudaSuccess) return;
+  std::fprintf(stderr, "%s: %s\n", what, cudaGetErrorString(error));
+  std::exit(1);
+}
+
+inline bool HasGpu() {
+  int devices = 0;
+  const bool found = cudaGetDeviceCount(&devices) == cudaSuccess && devices > 0;
+  if (!found) std::puts("skipped: no GPU");
+  return found;
+}

@@ -1,0 +1,74 @@
+// Inputs that make the threads of a warp read the same bank of shared memory in every step of a pairwise merge.
+// Source of the idea: Berney and Sitchinava, Engineering Worst-Case Inputs for Pairwise Merge Sort on GPUs, IPDPS 2020.
+//
+// In a tile merge thread t writes outputs [t E, (t + 1) E), and reads its keys from consecutive places of A and of B,
+// both of which begin at any bank. Keys of `width` = 128 / sizeof(key) places fill all banks once. So if the starts in
+// A of all threads are congruent modulo `width`, and each thread takes from A first, then all threads of a warp read
+// the same bank in step after step. That is arranged by how many of its E keys a thread takes from A:
+//   E >= width: the largest multiple of `width` that is at most E; the rest comes from B;
+//   E < width: g = ceil(width / E) threads together take `width`: g - 1 of them all E, the last what is missing. Then a
+//   warp reads g banks, each by 32 / g threads.
+// In every second warp A and B change parts, so that both lists are equally long. Keys are all different: the output
+// rank of a key says which list it comes from, and running the merge backwards ("unmerge") gives the lists. Unmerging
+// the halves again gives an input that is bad for every merge pass of a sort.
+#pragma once
+
+#include <cstdint>
+
+#include "gpusort/host_device.hpp"
+
+namespace gpusort::bench {
+
+class ConflictPattern {
+ public:
+  /// For merges of keys of `key_bytes` bytes where each thread writes `thread_items`.
+  GPUSORT_HD ConflictPattern(std::uint32_t thread_items, std::uint32_t key_bytes) : items_(thread_items) {
+    const std::uint32_t width = key_bytes >= 128 ? 1 : 128 / key_bytes;
+    if (thread_items >= width) {
+      group_ = 1;
+      from_a_ = thread_items / width * width;
+    } else {
+      group_ = (width + thread_items - 1) / thread_items;
+      from_a_ = width;
+    }
+  }
+
+  /// How many of the first k outputs come from A.
+  GPUSORT_HD std::uint64_t FromA(std::uint64_t k) const {
+    const std::uint64_t warp = std::uint64_t{kWarp} * items_;
+    const std::uint64_t pairs = k / (2 * warp);
+    const std::uint64_t rest = k % (2 * warp);
+    // Two warps take as many from A as from B.
+    const std::uint64_t before = pairs * warp;
+    if (rest <= warp) return before + InWarp(rest);
+    return before + InWarp(warp) + (rest - warp) - InWarp(rest - warp);
+  }
+
+  /// Where in a[0, m) followed by b[0, n) the key of output k lies. The pattern is kept as long as both lists last.
+  GPUSORT_HD std::uint64_t Place(std::uint64_t k, std::uint64_t m, std::uint64_t n) const {
+    const std::uint64_t a = FromA(k);
+    const std::uint64_t b = k - a;
+    if (a >= m) return k;      // A is used up: this is key k - m of B
+    if (b >= n) return k - n;  // B is
+    return FromA(k + 1) > a ? a : m + b;
+  }
+
+ private:
+  static constexpr std::uint32_t kWarp = 32;
+
+  /// The same within a warp in which threads take from A first.
+  GPUSORT_HD std::uint64_t InWarp(std::uint64_t k) const {
+    const auto thread = static_cast<std::uint32_t>(k / items_);
+    const auto within = static_cast<std::uint32_t>(k % items_);
+    const std::uint32_t member = thread % group_;
+    const std::uint32_t takes = member + 1 < group_ ? items_ : from_a_ - (group_ - 1) * items_;
+    return std::uint64_t{thread / group_} * from_a_ + std::uint64_t{member} * items_ +
+           (within < takes ? within : takes);
+  }
+
+  std::uint32_t items_;
+  std::uint32_t group_;  ///< threads that take from_a_ keys of A together
+  std::uint32_t from_a_;
+};
+
+}  // namespace gpusort::bench
