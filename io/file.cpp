@@ -12,6 +12,7 @@
 
 #include <algorithm>
 #include <array>
+#include <atomic>
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
@@ -127,6 +128,13 @@ std::pair<detail::Fd, std::string> CreateHidden(SystemCalls& calls, int director
   }
   throw Error(ErrorCode::kIo, "create a file in " + what + ": every random name is taken");
 }
+
+// What RemoveHiddenOutput removes: signal handlers have no other way to find it. The name is written before the
+// descriptor of its directory is set, and stands until that is taken back.
+struct {
+  std::atomic<int> directory{-1};
+  std::array<char, 32> name{};
+} hidden_output;
 
 /// The permission bits that a new file gets.
 unsigned DefaultMode() {
@@ -334,19 +342,34 @@ OutputFile::OutputFile(SystemCalls& calls, const std::string& path, bool direct,
   if (!fd.open() && !IsTmpfileUnsupported(errno)) FailOpen("create a file in output directory " + directory_, errno);
   // A nameless file gets its name through /proc, which may not be there.
   if (!fd.open() || ::access(ProcPath(fd.get()).c_str(), F_OK) != 0) {
-    std::tie(fd, hidden_) = CreateHidden(calls_, directory_fd_.get(), "output directory " + directory_);
+    std::string name;
+    std::tie(fd, name) = CreateHidden(calls_, directory_fd_.get(), "output directory " + directory_);
+    SetHidden(std::move(name));
   }
   try {
     file_.reset(new File(calls_, std::move(fd), path_, directory_, direct));
     file_->Allocate(expected_bytes);
   } catch (...) {
-    if (!hidden_.empty()) calls_.Unlink(directory_fd_.get(), hidden_.c_str());
+    RemoveHidden();
     throw;
   }
 }
 
 OutputFile::~OutputFile() {
-  if (!published_ && !hidden_.empty()) calls_.Unlink(directory_fd_.get(), hidden_.c_str());
+  if (!published_) RemoveHidden();
+}
+
+void OutputFile::SetHidden(std::string name) {
+  hidden_ = std::move(name);
+  hidden_output.name.fill('\0');
+  hidden_.copy(hidden_output.name.data(), hidden_output.name.size() - 1);
+  hidden_output.directory = directory_fd_.get();
+}
+
+void OutputFile::RemoveHidden() noexcept {
+  if (hidden_.empty()) return;
+  hidden_output.directory = -1;
+  calls_.Unlink(directory_fd_.get(), hidden_.c_str());
 }
 
 void OutputFile::Refuse(const std::string& why) const {
@@ -375,7 +398,7 @@ void OutputFile::LinkHidden() {
   for (int attempt = 0; attempt < kNameAttempts; ++attempt) {
     std::string name = HiddenName();
     if (calls_.Link(file_->fd_.get(), directory_fd_.get(), name.c_str()) == 0) {
-      hidden_ = std::move(name);
+      SetHidden(std::move(name));
       return;
     }
     if (errno != EEXIST) file_->Fail("name", 0, 0, errno);
@@ -406,11 +429,17 @@ void OutputFile::Publish(std::uint64_t total_bytes, bool sync) {
     throw;
   }
   published_ = true;
+  hidden_output.directory = -1;
   while (sync && calls_.Sync(directory_fd_.get()) != 0) {
     if (errno == EINTR) continue;
     throw Error(ErrorCode::kIo, "sync output directory " + directory_ + ": " + detail::ErrnoText(errno) +
                                     "; the new output is in place, but a crash of the system may undo that");
   }
+}
+
+void RemoveHiddenOutput() noexcept {
+  const int directory = hidden_output.directory;
+  if (directory >= 0) ::unlinkat(directory, hidden_output.name.data(), 0);
 }
 
 std::unique_ptr<File> FileSystem::OpenInput(const std::string& path, bool direct) {

@@ -147,6 +147,8 @@ class OutputFile {
   OutputFile(SystemCalls& calls, const std::string& path, bool direct, std::uint64_t expected_bytes);
   void SetOwnerAndMode();
   void LinkHidden();
+  void SetHidden(std::string name);
+  void RemoveHidden() noexcept;
   /// Error(kUsage) about the output.
   [[noreturn]] void Refuse(const std::string& why) const;
 
@@ -160,6 +162,10 @@ class OutputFile {
   std::unique_ptr<File> file_;
   bool published_ = false;
 };
+
+/// Removes the name of an OutputFile that is being made: for a signal handler, when destructors will not run. Where the
+/// output has no name (O_TMPFILE), and once it is published, this does nothing.
+void RemoveHiddenOutput() noexcept;
 
 /// Makes files. Where `direct` is asked for and the file system refuses O_DIRECT, files are buffered: see direct().
 /// Must outlive everything that it made. Any thread may call any member.

@@ -54,8 +54,13 @@ void CheckBuffer(std::span<const std::byte> block, std::uint64_t payload_bytes, 
 
 }  // namespace
 
-SpillStore::SpillStore(FileSystem& files, std::vector<std::string> directories, std::uint64_t block_bytes, bool direct)
-    : files_(files), block_bytes_(block_bytes), direct_(direct), job_(detail::RandomNumber()) {
+SpillStore::SpillStore(FileSystem& files, std::vector<std::string> directories, std::uint64_t block_bytes, bool direct,
+                       std::function<void()> before_use)
+    : files_(files),
+      block_bytes_(block_bytes),
+      direct_(direct),
+      job_(detail::RandomNumber()),
+      before_use_(std::move(before_use)) {
   if (directories.empty() || block_bytes == 0 || block_bytes % kSpillAlignment != 0) {
     throw Error(ErrorCode::kInternal, "a spill of " + std::to_string(directories.size()) +
                                           " directories with blocks of " + std::to_string(block_bytes) + " bytes");
@@ -64,6 +69,8 @@ SpillStore::SpillStore(FileSystem& files, std::vector<std::string> directories, 
 }
 
 void SpillStore::OpenFile(Directory& directory) {
+  if (before_use_) before_use_();
+  before_use_ = nullptr;
   directory.file = files_.OpenTemp(directory.path, direct_);
   // A device that wants more than we align to.
   if (kSpillAlignment % directory.file->alignment() != 0) directory.file = files_.OpenTemp(directory.path, false);

@@ -6,6 +6,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <span>
@@ -35,7 +36,9 @@ struct SpillExtent {
 class SpillStore {
  public:
   /// Blocks have at most `block_bytes` (a multiple of kSpillAlignment), header included; directories are used in turn.
-  SpillStore(FileSystem& files, std::vector<std::string> directories, std::uint64_t block_bytes, bool direct);
+  /// `before_use` is called once, before the first file is made; what it throws ends that Write.
+  SpillStore(FileSystem& files, std::vector<std::string> directories, std::uint64_t block_bytes, bool direct,
+             std::function<void()> before_use = {});
   SpillStore(const SpillStore&) = delete;
   SpillStore& operator=(const SpillStore&) = delete;
 
@@ -84,6 +87,7 @@ class SpillStore {
   const std::uint64_t block_bytes_;
   const bool direct_;
   const std::uint64_t job_;
+  std::function<void()> before_use_;
   mutable std::mutex mutex_;
   std::vector<Directory> directories_;
   std::uint32_t next_ = 0;

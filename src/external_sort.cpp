@@ -42,7 +42,7 @@ class Sorter {
         inputs_(files_, options.inputs, options.layout, cancel),
         clock_("start"),
         progress_(options.progress, clock_),
-        job_{options_, options_.layout, cancel_, files_, memory_, inputs_, clock_, progress_} {
+        job_{options_, options_.layout, cancel_, memory_, inputs_, clock_, progress_} {
     if (options_.memory && memory_.limit() > host_.limit) {
       LogWarn("--memory " + FormatBytes(memory_.limit()) + " is more than this process can have (" +
               FormatBytes(host_.limit) + ")");
@@ -54,7 +54,9 @@ class Sorter {
     facts_.layout = options.layout;
     facts_.input_bytes = inputs_.bytes();
     facts_.input_known = facts_.rereadable = inputs_.rereadable();
-    facts_.sorted_inputs = options.merge ? inputs_.count() : 0;
+    for (std::uint32_t i = 0; options.merge && i < inputs_.count(); ++i) {
+      facts_.sorted_inputs.push_back(inputs_.facts(i).size);
+    }
     facts_.memory = memory_.limit();
     facts_.free_ram = host_.available > memory_.limit() ? host_.available - memory_.limit() : 0;
     facts_.output_file = !streamed_output_;
@@ -97,8 +99,9 @@ class Sorter {
     // The backend opens (0.35 s for a GPU) while the first blocks are read.
     std::optional<SignalBlock> block;
     block.emplace();
-    std::future<void> opening =
-        std::async(facts_.gpu ? std::launch::async : std::launch::deferred, [this] { OpenBackend(); });
+    // With both policies it opens later, in this thread, if no thread can be started.
+    const std::launch when = facts_.gpu ? std::launch::async | std::launch::deferred : std::launch::deferred;
+    std::future<void> opening = std::async(when, [this] { OpenBackend(); });
     block.reset();
     if (!options_.merge) StartReading(inputs_.Ranges());
     OpenOutput();
@@ -181,23 +184,24 @@ class Sorter {
         directories.push_back("/var/tmp");
       }
     }
-    const bool multi_level = options_.merge && job_.plan.levels > 1;
-    if (!job_.plan.spills && !multi_level) {
-      // Asked for by name, a directory that cannot be used is an error even if nothing is spilled.
-      for (const std::string& directory : options_.temp_dirs) CheckTempDirectory(directory);
-      return;
-    }
-    for (const std::string& directory : directories) {
-      CheckTempDirectory(directory);
-      if (files_.IsTmpfs(directory)) {
-        LogWarn("the temp directory " + EscapeName(directory) +
-                " is in memory (tmpfs): what is spilled there takes RAM");
+    // Asked for by name, a directory that cannot be used is an error even if nothing is spilled.
+    for (const std::string& directory : options_.temp_dirs) CheckTempDirectory(directory);
+    if (!job_.plan.spills) return;
+    std::function<void()> check = [this, directories] {
+      for (const std::string& directory : directories) {
+        CheckTempDirectory(directory);
+        if (files_.IsTmpfs(directory)) {
+          LogWarn("the temp directory " + EscapeName(directory) +
+                  " is in memory (tmpfs): what is spilled there takes RAM");
+        }
       }
-    }
+    };
+    // Of a stream nobody knows yet whether it will spill.
+    if (facts_.input_known) std::exchange(check, nullptr)();
     if (!options_.no_space_check && job_.plan.temp_bytes > 0) {
       RequireSpace(files_, directories, job_.plan.temp_bytes, "temporary runs");
     }
-    spill_ = std::make_unique<SpillStore>(files_, directories, job_.plan.block_bytes, job_.plan.direct_temp);
+    spill_ = std::make_unique<SpillStore>(files_, directories, job_.plan.block_bytes, job_.plan.direct_temp, check);
     job_.spill = spill_.get();
     facts_.block_bytes = job_.plan.block_bytes;
   }
@@ -214,6 +218,7 @@ class Sorter {
 
   void FormAll() {
     if (options_.merge) {
+      stats_.base_runs = inputs_.count();
       if (!runs_.empty()) return;
       for (const InputRange& range : inputs_.Ranges()) {
         Run run;
@@ -233,7 +238,7 @@ class Sorter {
     feeder_.reset();
     inputs_.VerifyUnchanged();
     stats_.base_runs = runs_.size();
-    if (!facts_.gpu && job_.plan.resident_runs == 0) MakeArena(true);
+    if (!facts_.gpu && backend_->free_slots() == job_.plan.slots) MakeArena(true);
   }
 
   void MergeAll() {
@@ -257,7 +262,10 @@ class Sorter {
       throw;
     }
     RecordSum total;
-    for (const Run& run : runs_) total += run.sum;
+    for (const Run& run : runs_) {
+      total += run.sum;
+      stats_.levels = std::max(stats_.levels, run.level + 1);
+    }
     if (options_.merge || stats_.input_runs > 0) inputs_.VerifyUnchanged();
     proof_->Check(total);
     stats_.records_in = total.records;
@@ -275,8 +283,8 @@ class Sorter {
     if (smaller) {
       ++smaller_plans_;
       facts_.device_memory /= 2;
-      Note(std::string("GPU memory was refused: ") + error.what() + "; trying again with " +
-           FormatBytes(facts_.device_memory));
+      Note(std::string("memory was refused: ") + error.what() + "; trying again with " +
+           FormatBytes(facts_.device_memory) + " of the GPU's");
       const std::uint64_t device_memory = facts_.device_memory;
       OpenBackend();
       facts_.device_memory = std::min(facts_.device_memory, device_memory);
@@ -329,11 +337,13 @@ class Sorter {
 
   void Publish() {
     clock_.BeginPhase("publish");
-    progress_.SetPhase("publish", 0);
     if (options_.no_fsync) Note("--no-fsync: the output may be lost if the machine stops now");
     if (target_.file) {
       if (options_.verify_output) VerifyOutput();
       cancel_.ThrowIfRequested();
+      progress_.SetPhase(
+          options_.no_fsync ? "publish" : "publish: waiting for the disk to have all of " + FormatBytes(output_bytes_),
+          0);
       target_.file->Publish(output_bytes_, !options_.no_fsync);
     } else {
       target_.stream->Close();
@@ -343,6 +353,7 @@ class Sorter {
 
   /// Reads the output back from the disk and compares it with what was handed to write.
   void VerifyOutput() {
+    progress_.SetPhase("verify output", output_bytes_);
     target_.file->DropCache();
     OutputProof read_back(options_.layout, options_.unique);
     const std::uint64_t stride = options_.layout.stride;
@@ -361,6 +372,7 @@ class Sorter {
                                                ", it should have " + std::to_string(output_bytes_));
       }
       read_back.Add(done, {buffer.data() + (done - begin), count});
+      progress_.Advance(count);
     }
     read_back.Check(proof_->sum());
   }

@@ -1,7 +1,9 @@
 #include "form_runs.hpp"
 
 #include <algorithm>
+#include <chrono>
 #include <map>
+#include <thread>
 #include <utility>
 
 #include "gpusort/error.hpp"
@@ -29,9 +31,12 @@ class RunPlacer {
     if (job.plan.spills && job.plan.gpu) spill_blocks_.Pin(*job.backend);
   }
 
-  void Place(std::unique_ptr<SortedRecords> sorted, Run& run) {
-    if (Claim(&resident_, 1, job_.plan.resident_runs)) {
+  /// `only`: the whole of a stream, which cannot be read again.
+  void Place(std::unique_ptr<SortedRecords> sorted, Run& run, bool only) {
+    if (Claim(&resident_, 1, job_.plan.resident_runs) || (only && !sorted->on_device())) {
       run.records = std::move(sorted);
+    } else if (only) {
+      run.records = std::make_shared<HostRecords>(job_.memory, *sorted);
     } else if (sorted->was_sorted() && job_.inputs.rereadable() && !CheaperToSpill()) {
       run.blocks = InputBlocks(run.origin, job_.input_payload());
       for (RunBlock& block : run.blocks) {
@@ -65,7 +70,7 @@ class RunPlacer {
     if (!job_.plan.spills) throw Error(ErrorCode::kInternal, "a run is left over that was not planned for");
     const std::uint64_t payload = job_.block_payload();
     run.blocks.resize((sorted.bytes() + payload - 1) / payload);
-    workers_.ForEach(run.blocks.size(), [&](std::uint64_t i) {
+    const auto spill_block = [&](std::uint64_t i) {
       RunBlock& block = run.blocks[i];
       block.begin = i * payload;
       block.bytes = std::min(payload, sorted.bytes() - block.begin);
@@ -76,7 +81,13 @@ class RunPlacer {
       block.forecast = true;
       const Busy busy(job_.clock, Resource::kDiskWrite, block.bytes);
       block.place = job_.spill->Write(run.id, i, buffer.span(), block.bytes);
-    });
+    };
+    try {
+      workers_.ForEach(run.blocks.size(), spill_block);
+    } catch (...) {
+      FreeBlocks(run, *job_.spill);
+      throw;
+    }
   }
 
   Job& job_;
@@ -95,7 +106,9 @@ BatchFeeder::BatchFeeder(CancelFlag& cancel, HostMemory& memory, Inputs& inputs,
       inputs_(inputs),
       stride_(layout.stride),
       reader_(std::make_unique<InputReader>(pipeline_, inputs, ring_, ranges, layout, ring.piece_bytes, ring.threads,
-                                            clock)) {}
+                                            clock)) {
+  pipeline_.StartRest();
+}
 
 BatchFeeder::~BatchFeeder() { pipeline_.StopAndJoin(); }
 
@@ -133,6 +146,20 @@ bool BatchFeeder::Batch::Continues(const InputRange& next) const {
   return between == 0;
 }
 
+bool BatchFeeder::Ended(const Pipeline& waiter) {
+  // Not lock(): the batch behind may be read for long.
+  std::unique_lock turn(turn_, std::try_to_lock);
+  for (; !turn.owns_lock(); turn.try_lock()) {
+    waiter.ThrowIfStopped();
+    if (next_number_ > 1) return false;
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  }
+  std::shared_ptr<InputReader::Block> block = Take(waiter);
+  if (!block) return true;
+  returned_.push_front(std::move(block));
+  return false;
+}
+
 std::unique_ptr<InputBlock> BatchFeeder::Batch::Next() {
   if (!turn_.owns_lock()) return nullptr;
   // Batches are filled to the last record, so that there are as many as were planned. Kept blocks leave room in the
@@ -141,7 +168,7 @@ std::unique_ptr<InputBlock> BatchFeeder::Batch::Next() {
   const std::uint64_t room = limit_ - bytes_;
   std::shared_ptr<InputReader::Block> block = full ? nullptr : feeder_->Take(*waiter_);
   if (block && !ranges_.empty() && !Continues(block->range)) {
-    feeder_->returned_.push_front(std::move(block));
+    feeder_->returned_.push_front(std::exchange(block, nullptr));
   }
   if (!block) {
     turn_.unlock();
@@ -186,43 +213,48 @@ void FormRuns(Job& job, BatchFeeder& feeder, std::vector<Run>& runs) {
   try {
     Pipeline pipeline(job.cancel);
     RunPlacer placer(job, pipeline);
-    std::uint32_t working = job.plan.lanes;
-    const Pipeline::Guard guard(pipeline);
-    for (std::uint32_t i = 0; i < job.plan.lanes; ++i) {
-      pipeline.Start([&] {
-        const std::unique_ptr<Lane> lane = job.backend->OpenLane();
-        // Only a GPU can be lost, and a stream cannot be read again.
-        const bool keep = job.plan.gpu && !job.inputs.rereadable();
-        while (std::unique_ptr<BatchFeeder::Batch> batch = feeder.Next(pipeline, job.plan.slot_bytes, keep)) {
-          try {
-            std::unique_ptr<SortedRecords> sorted;
-            {
-              const Busy busy(job.clock, Resource::kCompute);
-              sorted = lane->Sort(*batch);
-            }
-            Run run;
-            {
-              const std::lock_guard lock(mutex);
-              run.id = job.next_run_id++;
-            }
-            run.bytes = batch->bytes();
-            run.sum = batch->sum();
-            run.origin = batch->ranges();
-            placer.Place(std::move(sorted), run);
-            job.progress.Advance(run.bytes);
-            const std::lock_guard lock(mutex);
-            formed.emplace(batch->number(), std::move(run));
-          } catch (...) {
-            pipeline.Fail(std::current_exception());
-            job.backend->Cancel();
-            feeder.Return(*batch);
-            return;
-          }
-        }
+    unsigned working = 0;
+    const auto work = [&] {
+      {
         const std::lock_guard lock(mutex);
-        if (--working == 0) placer.Finish();
-      });
-    }
+        ++working;
+      }
+      const std::unique_ptr<Lane> lane = job.backend->OpenLane();
+      const bool stream = !job.inputs.rereadable();
+      // Only a GPU can be lost, and a stream cannot be read again.
+      while (std::unique_ptr<BatchFeeder::Batch> batch =
+                 feeder.Next(pipeline, job.plan.slot_bytes, job.plan.gpu && stream)) {
+        try {
+          std::unique_ptr<SortedRecords> sorted;
+          {
+            const Busy busy(job.clock, Resource::kCompute);
+            sorted = lane->Sort(*batch);
+          }
+          Run run;
+          {
+            const std::lock_guard lock(mutex);
+            run.id = job.next_run_id++;
+          }
+          run.bytes = batch->bytes();
+          run.sum = batch->sum();
+          run.origin = batch->ranges();
+          placer.Place(std::move(sorted), run, stream && batch->number() == 0 && feeder.Ended(pipeline));
+          job.progress.Advance(run.bytes);
+          const std::lock_guard lock(mutex);
+          formed.emplace(batch->number(), std::move(run));
+        } catch (...) {
+          pipeline.Fail(std::current_exception());
+          job.backend->Cancel();
+          feeder.Return(*batch);
+          return;
+        }
+      }
+      // Whoever comes later finds nothing to do.
+      const std::lock_guard lock(mutex);
+      if (--working == 0) placer.Finish();
+    };
+    const Pipeline::Guard guard(pipeline);
+    pipeline.Start(work, job.plan.lanes);
     pipeline.Join();
   } catch (...) {
     collect();

@@ -3,6 +3,7 @@
 // best tier that has room. Reading, sorting and spilling overlap. Start at FormRuns.
 #pragma once
 
+#include <atomic>
 #include <deque>
 #include <memory>
 #include <mutex>
@@ -48,6 +49,8 @@ class BatchFeeder {
   /// The next batch of at most `limit` bytes (whole records), or null at the end of the input. With `keep` its blocks
   /// stay until it is dropped, so that it can be returned.
   std::unique_ptr<Batch> Next(const Pipeline& waiter, std::uint64_t limit, bool keep);
+  /// True if there is nothing behind the first batch, which has been read. Waits until that is known.
+  bool Ended(const Pipeline& waiter);
   /// Takes a batch that was kept back: it did not become a run.
   void Return(Batch& batch);
   /// The reader's own error, if that is why Next threw.
@@ -62,7 +65,7 @@ class BatchFeeder {
   const Inputs& inputs_;
   const std::uint64_t stride_;
   std::mutex turn_;  ///< held by the batch that is being read
-  std::uint64_t next_number_ = 0;
+  std::atomic<std::uint64_t> next_number_{0};
   std::deque<std::shared_ptr<InputReader::Block>> returned_;
   bool gaps_ = false;  ///< batches were taken back: between blocks there may be records that a run holds
   std::unique_ptr<InputReader> reader_;  ///< dropped before the pool, after its threads

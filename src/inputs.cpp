@@ -162,8 +162,7 @@ InputReader::InputReader(Pipeline& pipeline, Inputs& inputs, BlockPool& pool, co
     }
   }
   blocks_.Finish(ranges_.size());
-  const std::size_t useful = std::min<std::size_t>(threads, ranges_.size());
-  for (std::size_t i = 0; i < useful; ++i) pipeline.Start([this] { ReadFiles(); });
+  pipeline.Start([this] { ReadFiles(); }, static_cast<unsigned>(std::min<std::size_t>(threads, ranges_.size())));
 }
 
 InputReader::Block InputReader::Block::Split(std::uint64_t count, std::uint64_t stride) {

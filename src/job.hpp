@@ -19,7 +19,6 @@ struct Job {
   const Options& options;
   const RecordLayout& layout;
   CancelFlag& cancel;
-  FileSystem& files;
   HostMemory& memory;
   Inputs& inputs;
   StageClock& clock;

@@ -1,13 +1,18 @@
 // gpusort INPUT OUTPUT: parse, plan, sort, exit code. The main path goes on in external_sort.hpp.
+#include <unistd.h>
+
 #include <algorithm>
 #include <cerrno>
 #include <csignal>
 #include <cstdio>
+#include <cstdlib>
+#include <cstring>
 #include <exception>
 #include <new>
 
 #include "backend.hpp"
 #include "external_sort.hpp"
+#include "file.hpp"
 #include "gpusort/error.hpp"
 #include "log.hpp"
 #include "options.hpp"
@@ -44,21 +49,10 @@ void Run(const Options& options, CancelFlag& cancel) {
   if (std::ferror(stdout) != 0) throw Error(ErrorCode::kIo, "cannot write to standard output");
 }
 
-}  // namespace
-}  // namespace gpusort
-
-int main(int argc, char** argv) {
-  using namespace gpusort;
-  const unsigned closed = OpenStandardStreams();
-  CancelFlag cancel;
-  HandleSignals(cancel);
+/// Says what the exception being handled is about and gives the exit code.
+int Report() {
   try {
-    const Options options = ParseOptions(argc, argv);
-    RefuseClosedStreams(options, closed);
-    CheckReportFiles(options);
-    InitLog(options.log_level, options.log_file);
-    Run(options, cancel);
-    return 0;
+    throw;
   } catch (const BrokenPipe&) {
     EndBySignal(SIGPIPE);
   } catch (const Error& error) {
@@ -69,7 +63,38 @@ int main(int argc, char** argv) {
     LogError("out of memory");
     return static_cast<int>(ErrorCode::kOutOfMemory);
   } catch (const std::exception& error) {
-    LogError(std::string("internal error: ") + error.what());
-    return static_cast<int>(ErrorCode::kInternal);
+    // oneTBB has no type for it.
+    const bool no_thread = std::strstr(error.what(), "pthread_create") != nullptr;
+    LogError(no_thread ? std::string(error.what()) + "; a limit on threads is reached (ulimit -u, pids.max)"
+                       : std::string("internal error: ") + error.what());
+    return static_cast<int>(no_thread ? ErrorCode::kOutOfMemory : ErrorCode::kInternal);
+  }
+}
+
+/// oneTBB's own threads throw where nobody can catch.
+void OnTerminate() {
+  RemoveHiddenOutput();
+  if (std::current_exception()) _exit(Report());
+  std::abort();
+}
+
+}  // namespace
+}  // namespace gpusort
+
+int main(int argc, char** argv) {
+  using namespace gpusort;
+  const unsigned closed = OpenStandardStreams();
+  CancelFlag cancel;
+  HandleSignals(cancel);
+  std::set_terminate(OnTerminate);
+  try {
+    const Options options = ParseOptions(argc, argv);
+    RefuseClosedStreams(options, closed);
+    CheckReportFiles(options);
+    InitLog(options.log_level, options.log_file);
+    Run(options, cancel);
+    return 0;
+  } catch (...) {
+    return Report();
   }
 }

@@ -7,14 +7,9 @@
 #include <utility>
 
 #include "gpusort/error.hpp"
-#include "gpusort/key.hpp"
 
 namespace gpusort {
 namespace {
-
-int CompareRecords(const std::byte* a, const std::byte* b, const RecordLayout& layout) {
-  return CompareKeys(reinterpret_cast<const Byte*>(a), reinterpret_cast<const Byte*>(b), layout);
-}
 
 /// A block of a run in memory. Windows that use it share it; the buffer goes back when the last one is merged.
 struct LoadedBlock {
@@ -71,7 +66,7 @@ class ReadAhead {
       if (!cursor.run->records) blocks_left_ += cursor.run->blocks.size();
     }
     if (blocks_left_ == 0) return;
-    for (unsigned i = 0; i < job.plan.io_threads; ++i) pipeline.Start([this] { Read(); });
+    pipeline.Start([this] { Read(); }, job.plan.io_threads);
   }
 
   /// The blocks that cursors still hold go back before their pool ends.
@@ -145,7 +140,7 @@ class ReadAhead {
         cursor->early.erase(cursor->early.begin());
         // Kept first: a block that an exception drops would go back to the pool, which needs this lock.
         cursor->blocks.push_back(next);
-        if (verify_order_) VerifyBorder(*cursor, *next);
+        if (verify_order_ && !cursor->run->spilled()) VerifyBorder(*cursor, *next);
         cursor->loaded += next->bytes.size();
         ++cursor->next_to_arrive;
       }
@@ -184,12 +179,12 @@ class ReadAhead {
       throw Error(ErrorCode::kIntegrity, "a spilled block has " + std::to_string(block->bytes.size()) + " bytes, not " +
                                              std::to_string(place.bytes));
     }
-    if (verify_order_) {
+    if (const SpillExtent* extent = std::get_if<SpillExtent>(&place.place)) {
+      if (free_as_read_) job_.spill->Free(*extent);
+    } else if (verify_order_) {
       const std::uint64_t bad = FirstDisorder(block->bytes, job_.layout, false);
       if (bad != kInOrder) NotSorted(run, place.begin / job_.layout.stride + bad);
-      if (std::holds_alternative<InputRange>(place.place)) AddInputSum(run, block->bytes);
-    } else if (const SpillExtent* extent = std::get_if<SpillExtent>(&place.place); extent && free_as_read_) {
-      job_.spill->Free(*extent);
+      AddInputSum(run, block->bytes);
     }
     return block;
   }
@@ -410,8 +405,8 @@ class Cutter {
 using MakeSink = std::function<std::unique_ptr<WindowSink>(Pipeline&)>;
 
 /// One merge of `count` neighbouring runs from `first` on. Returns the sink's bytes.
-std::uint64_t MergeGroup(Job& job, Run* first, std::size_t count, bool verify_order, bool free_as_read,
-                         const MakeSink& make_sink) {
+std::uint64_t MergeInto(Job& job, Run* first, std::size_t count, bool verify_order, bool free_as_read,
+                        const MakeSink& make_sink) {
   constexpr std::uint64_t kPage = 4096;
   std::uint64_t total = 0;
   std::vector<Cursor> cursors(count);
@@ -458,21 +453,20 @@ std::uint64_t MergeGroup(Job& job, Run* first, std::size_t count, bool verify_or
     all_cut = true;
     if (merged == windows) sink->Finish(windows);
   });
-  for (std::uint32_t i = 0; i < job.plan.merge_lanes; ++i) {
-    pipeline.Start([&] {
-      const std::unique_ptr<Lane> lane = job.backend->OpenLane();
-      while (std::optional<std::shared_ptr<MergeTask>> task = tasks.Pop()) {
-        {
-          const Busy busy(job.clock, Resource::kCompute, (*task)->window.bytes);
-          lane->Merge((*task)->pieces, (*task)->window.data);
-        }
-        (*task)->blocks.clear();
-        sink->Accept(std::move((*task)->window));
-        const std::lock_guard lock(mutex);
-        if (++merged == windows && all_cut) sink->Finish(windows);
+  const auto merge = [&] {
+    const std::unique_ptr<Lane> lane = job.backend->OpenLane();
+    while (std::optional<std::shared_ptr<MergeTask>> task = tasks.Pop()) {
+      {
+        const Busy busy(job.clock, Resource::kCompute, (*task)->window.bytes);
+        lane->Merge((*task)->pieces, (*task)->window.data);
       }
-    });
-  }
+      (*task)->blocks.clear();
+      sink->Accept(std::move((*task)->window));
+      const std::lock_guard lock(mutex);
+      if (++merged == windows && all_cut) sink->Finish(windows);
+    }
+  };
+  pipeline.Start(merge, job.plan.merge_lanes);
   pipeline.Join();
   sink->Complete();
   return sink->bytes();
@@ -482,11 +476,17 @@ std::uint64_t MergeGroup(Job& job, Run* first, std::size_t count, bool verify_or
 void MergeNeighbours(Job& job, std::vector<Run>& runs, std::size_t first, std::size_t count, bool verify_order) {
   Run merged;
   merged.id = job.next_run_id++;
-  const bool free_as_read = !job.plan.gpu && !verify_order;
-  MergeGroup(job, &runs[first], count, verify_order, free_as_read,
-             [&](Pipeline& pipeline) { return MakeSpillSink(job, pipeline, merged); });
+  const bool free_as_read = !job.plan.gpu;  // only a lost GPU asks for them again
+  try {
+    MergeInto(job, &runs[first], count, verify_order, free_as_read,
+              [&](Pipeline& pipeline) { return MakeSpillSink(job, pipeline, merged); });
+  } catch (...) {
+    FreeBlocks(merged, *job.spill);
+    throw;
+  }
   for (std::size_t i = first; i < first + count; ++i) {
     merged.sum += runs[i].sum;
+    merged.level = std::max(merged.level, runs[i].level + 1);
     if (!free_as_read) FreeBlocks(runs[i], *job.spill);
     merged.origin.insert(merged.origin.end(), runs[i].origin.begin(), runs[i].origin.end());
   }
@@ -498,33 +498,16 @@ void MergeNeighbours(Job& job, std::vector<Run>& runs, std::size_t first, std::s
 }  // namespace
 
 std::uint64_t MergeRuns(Job& job, std::vector<Run>& runs, OutputTarget& target, OutputProof& proof, bool verify_order) {
-  const auto in_blocks = [](const Run& run) { return !run.records; };
   for (;;) {
-    const auto waiting = static_cast<std::uint64_t>(std::count_if(runs.begin(), runs.end(), in_blocks));
-    if (waiting <= job.plan.fan_in) break;
-    // As few and as small neighbours as bring the number down: what is merged now is read and written once more.
-    const std::uint64_t count = std::min(job.plan.fan_in, waiting - job.plan.fan_in + 1);
-    std::size_t best = 0;
-    std::uint64_t least = ~std::uint64_t{0};
-    for (std::size_t first = 0; first + count <= runs.size(); ++first) {
-      std::uint64_t bytes = 0, used = 0;
-      for (; used < count && in_blocks(runs[first + used]); ++used) bytes += runs[first + used].bytes;
-      if (used == count && bytes < least) {
-        least = bytes;
-        best = first;
-      }
-    }
-    if (least == ~std::uint64_t{0}) {
-      throw Error(ErrorCode::kOutOfMemory,
-                  "the runs do not fit the fan-in of " + std::to_string(job.plan.fan_in) + ": give more --memory");
-    }
-    MergeNeighbours(job, runs, best, count, verify_order && job.options.merge);
+    std::vector<std::uint64_t> sizes;
+    sizes.reserve(runs.size());
+    for (const Run& run : runs) sizes.push_back(run.records ? kResident : run.bytes);
+    const std::optional<MergeGroup> group = NextMerge(sizes, job.plan.fan_in);
+    if (!group) break;
+    MergeNeighbours(job, runs, group->first, group->count, verify_order);
   }
-  const bool verify = verify_order && std::any_of(runs.begin(), runs.end(), [](const Run& run) {
-                        return !run.blocks.empty() && std::holds_alternative<InputRange>(run.blocks.front().place);
-                      });
-  return MergeGroup(job, runs.data(), runs.size(), verify, false,
-                    [&](Pipeline& pipeline) { return MakeOutputSink(job, pipeline, target, proof); });
+  return MergeInto(job, runs.data(), runs.size(), verify_order, false,
+                   [&](Pipeline& pipeline) { return MakeOutputSink(job, pipeline, target, proof); });
 }
 
 }  // namespace gpusort

@@ -160,8 +160,7 @@ class OrderedSink : public WindowSink {
     std::byte* to = window.data;
     RecordSum dropped;
     for (std::byte* from = window.data; from != window.data + window.bytes; from += stride) {
-      if (!last_.empty() && CompareKeys(reinterpret_cast<const Byte*>(last_.data()),
-                                        reinterpret_cast<const Byte*>(from), job_.layout) == 0) {
+      if (!last_.empty() && CompareRecords(last_.data(), from, job_.layout) == 0) {
         dropped += SumRecords({from, stride}, stride);
         continue;
       }

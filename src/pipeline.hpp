@@ -27,6 +27,7 @@
 
 #include "backend.hpp"
 #include "gpusort/error.hpp"
+#include "log.hpp"
 #include "stream.hpp"
 
 namespace gpusort {
@@ -70,21 +71,27 @@ class Pipeline {
     Pipeline& pipeline_;
   };
 
-  void Start(std::function<void()> body) {
-    const SignalBlock block;
-    try {
-      threads_.emplace_back([this, body = std::move(body)] {
-        try {
-          body();
-        } catch (...) {
-          Fail(std::current_exception());
-        }
-      });
-    } catch (const std::system_error& error) {
+  /// Starts a thread of `body`, and at StartRest or Join `count` - 1 more. So every stage gets one of the threads that
+  /// the system grants before any stage gets a second. Error(kOutOfMemory) if it does not grant this one.
+  void Start(const std::function<void()>& body, unsigned count = 1) {
+    if (count == 0) return;
+    if (const std::string refused = TryStart(body); !refused.empty()) {
       // What the threads that did start use is about to be destroyed.
       StopAndJoin();
-      throw Error(ErrorCode::kOutOfMemory, std::string("cannot start a thread: ") + error.what());
+      throw Error(ErrorCode::kOutOfMemory, refused);
     }
+    rest_.insert(rest_.end(), count - 1, body);
+  }
+
+  /// Goes on with fewer threads if the system refuses some.
+  void StartRest() {
+    for (const std::function<void()>& body : rest_) {
+      const std::string refused = TryStart(body);
+      if (refused.empty()) continue;
+      LogWarn(refused + "; going on with " + std::to_string(threads_.size()));
+      break;
+    }
+    rest_.clear();
   }
 
   /// The first error wins; every later one is a consequence of stopping.
@@ -113,6 +120,7 @@ class Pipeline {
 
   /// Waits for all threads and throws the first error, if there was one.
   void Join() {
+    StartRest();
     for (std::thread& thread : threads_) thread.join();
     threads_.clear();
     RethrowIfFailed();
@@ -129,11 +137,30 @@ class Pipeline {
   }
 
  private:
+  /// Why there is no thread; empty if there is one.
+  std::string TryStart(const std::function<void()>& body) {
+    const SignalBlock block;
+    try {
+      threads_.emplace_back([this, body] {
+        try {
+          body();
+        } catch (...) {
+          Fail(std::current_exception());
+        }
+      });
+    } catch (const std::system_error& error) {
+      return std::string("cannot start a thread: ") + error.what() +
+             "; a limit is reached (ulimit -u, pids.max of the control group, or memory)";
+    }
+    return {};
+  }
+
   CancelFlag& cancel_;
   std::atomic<bool> stop_{false};
   std::mutex mutex_;
   std::exception_ptr error_;
   std::vector<std::thread> threads_;
+  std::vector<std::function<void()>> rest_;  ///< to be started
 };
 
 /// First in, first out; Push waits while `capacity` items wait. Pop gives nothing once Finish was called and all is
@@ -333,11 +360,11 @@ class WorkerPool {
 
  public:
   WorkerPool(Pipeline& pipeline, unsigned threads) : pipeline_(pipeline), tasks_(pipeline, 4 * threads + 16) {
-    for (unsigned i = 0; i < threads; ++i) {
-      pipeline.Start([this] {
-        while (std::optional<std::function<void()>> task = tasks_.Pop()) (*task)();
-      });
-    }
+    pipeline.Start(
+        [this] {
+          while (std::optional<std::function<void()>> task = tasks_.Pop()) (*task)();
+        },
+        threads);
   }
 
   void Submit(std::function<void()> task) { tasks_.Push(std::move(task)); }

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <initializer_list>
+#include <iterator>
 
 #include "gpusort/error.hpp"
 #include "inputs.hpp"
@@ -40,6 +41,7 @@ class Planner {
 
   Plan Make() {
     plan_.gpu = facts_.gpu;
+    plan_.merges_only = !facts_.sorted_inputs.empty();
     plan_.memory = facts_.memory;
     plan_.device_memory = facts_.device_memory;
     plan_.io_threads = std::clamp(facts_.threads, 2u, 16u);
@@ -52,11 +54,11 @@ class Planner {
       HostBatches();
     }
     Merging();
-    if (facts_.input_known && plan_.spills) {
-      // A header a block, the last block of each run rounded up.
+    if (plan_.merges_only) {
+      MergeLevels();
+    } else if (facts_.input_known && plan_.spills) {
       const std::uint64_t spilled = plan_.runs - plan_.resident_runs;
-      const std::uint64_t bytes = std::min(facts_.input_bytes, spilled * plan_.slot_bytes);
-      plan_.temp_bytes = bytes + bytes / (plan_.block_bytes / kSpillHeaderBytes) + spilled * kPage;
+      plan_.temp_bytes = SpillBytes(std::min(facts_.input_bytes, spilled * plan_.slot_bytes), spilled);
     }
     plan_.direct_temp = plan_.spills && facts_.input_bytes >= 64 * kMiB && 2 * facts_.input_bytes > facts_.free_ram;
     plan_.direct_output = DirectOutput(facts_);
@@ -69,6 +71,47 @@ class Planner {
   [[noreturn]] void TooSmall(std::uint64_t needed) const { TooLittleMemory(facts_, needed); }
 
   std::uint64_t MinBlock() const { return std::max(kMinBlock, RoundUp(stride_ + kReadSlack, kPage)); }
+
+  /// A header a block, the last block of each run rounded up.
+  std::uint64_t SpillBytes(std::uint64_t bytes, std::uint64_t runs) const {
+    return bytes + bytes / (plan_.block_bytes / kSpillHeaderBytes) + runs * kPage;
+  }
+
+  /// -m: goes through the merges to come, whose sizes are known.
+  void MergeLevels() {
+    struct Merged {
+      std::uint64_t temp_bytes = 0;
+      std::uint32_t level = 0;
+    };
+    std::vector<std::uint64_t> sizes;
+    std::copy_if(facts_.sorted_inputs.begin(), facts_.sorted_inputs.end(), std::back_inserter(sizes),
+                 [](std::uint64_t bytes) { return bytes > 0; });
+    plan_.runs = sizes.size();
+    std::vector<Merged> runs(sizes.size());
+    plan_.levels = 1;
+    std::uint64_t live = 0;
+    while (const std::optional<MergeGroup> group = NextMerge(sizes, plan_.fan_in)) {
+      const auto at = [&](auto& list, std::size_t i) { return list.begin() + static_cast<std::ptrdiff_t>(i); };
+      const std::size_t first = group->first, end = first + group->count;
+      Merged merged;
+      std::uint64_t bytes = 0, freed = 0;
+      for (std::size_t i = first; i < end; ++i) {
+        bytes += sizes[i];
+        freed += runs[i].temp_bytes;
+        merged.level = std::max(merged.level, runs[i].level + 1);
+      }
+      merged.temp_bytes = SpillBytes(bytes, 1);
+      // On the CPU what is merged is freed as it is read.
+      plan_.temp_bytes = std::max(plan_.temp_bytes, live + merged.temp_bytes - (facts_.gpu ? 0 : freed));
+      live += merged.temp_bytes - freed;
+      plan_.levels = std::max(plan_.levels, merged.level + 1);
+      sizes[first] = bytes;
+      runs[first] = merged;
+      sizes.erase(at(sizes, first + 1), at(sizes, end));
+      runs.erase(at(runs, first + 1), at(runs, end));
+    }
+    plan_.spills = plan_.temp_bytes > 0;
+  }
 
   /// Memory for writing spilled blocks, assuming the largest blocks that a sixteenth of the memory allows.
   std::uint64_t SpillReserve() const {
@@ -89,7 +132,7 @@ class Planner {
       return slots <= room / slot && slots * slot + lanes * facts_.lane_bytes(slot) + windows <= room;
     };
     // Small inputs: one batch, nothing spilled. Larger ones: all runs in memory, if they fit.
-    if (facts_.input_known && facts_.sorted_inputs == 0 && !facts_.spilled) {
+    if (facts_.input_known && !plan_.merges_only && !facts_.spilled) {
       const std::uint64_t bytes = std::max(facts_.input_bytes, stride_);
       const bool small = bytes <= 32 * kMiB;
       plan_.slot_bytes = Slot(small ? bytes : std::clamp(bytes / 8, 16 * kMiB, kMaxBatch));
@@ -106,13 +149,17 @@ class Planner {
         return;
       }
     }
-    plan_.spills = facts_.sorted_inputs == 0;
+    plan_.spills = !plan_.merges_only;
     plan_.lanes = 2;
     plan_.slots = 4;
-    // What a lane needs beside its slots grows with them, so the share is found by shrinking.
+    // What a lane needs beside its slots grows with them, so the share is found by shrinking. The only batch of a short
+    // stream stays in its slot while it is written.
+    const auto fits_lanes = [&](std::uint64_t slot) {
+      return facts_.rereadable ? 4 * slot + 2 * facts_.lane_bytes(slot) <= room : fits(slot, 4, 2);
+    };
     std::uint64_t slot = Slot(room / 4);
-    while (slot > stride_ && !(4 * slot + 2 * facts_.lane_bytes(slot) <= room)) slot = Slot(slot - slot / 16 - stride_);
-    if (4 * slot + 2 * facts_.lane_bytes(slot) > room) TooSmall(2 * fixed + 32 * stride_);
+    while (slot > stride_ && !fits_lanes(slot)) slot = Slot(slot - slot / 16 - stride_);
+    if (!fits_lanes(slot)) TooSmall(2 * fixed + 32 * stride_);
     plan_.slot_bytes = facts_.input_known ? Slot(std::min(slot, std::max(facts_.input_bytes, stride_))) : slot;
     plan_.runs = facts_.input_known ? DivideUp(facts_.input_bytes, plan_.slot_bytes) : 0;
   }
@@ -135,35 +182,34 @@ class Planner {
                                                " is too small for records of " + std::to_string(stride_) + " bytes");
     }
     plan_.slot_bytes = slot;
-    plan_.runs = facts_.input_known && facts_.sorted_inputs == 0 ? DivideUp(bytes, slot) : 0;
+    plan_.runs = facts_.input_known && !plan_.merges_only ? DivideUp(bytes, slot) : 0;
     const std::uint64_t resident = slots_for(slot) - 2 * plan_.lanes;
     // Only input that can be read again may have its only copy on the device.
     plan_.resident_runs = !facts_.rereadable ? 0 : plan_.runs == 0 ? resident : std::min(resident, plan_.runs);
     if (facts_.batch_bytes != 0 && facts_.fan_in != 0) plan_.resident_runs = 0;
     plan_.slots = static_cast<std::uint32_t>(2 * plan_.lanes + plan_.resident_runs);
-    plan_.spills = facts_.sorted_inputs == 0 && (facts_.spilled || plan_.runs == 0 || plan_.resident_runs < plan_.runs);
+    plan_.spills = !plan_.merges_only && (facts_.spilled || plan_.runs == 0 || plan_.resident_runs < plan_.runs);
   }
 
   void Merging() {
     plan_.merge_lanes = facts_.gpu ? 2 : 1;
     plan_.windows = 3;
-    const std::uint64_t slots =
-        facts_.gpu || plan_.spills || facts_.sorted_inputs != 0 ? 0 : plan_.slots * plan_.slot_bytes;
+    const std::uint64_t slots = facts_.gpu || plan_.spills || plan_.merges_only ? 0 : plan_.slots * plan_.slot_bytes;
     // Pinning untouched window buffers costs half a second a GiB; a window of 64 MiB crosses the bus in a millisecond.
     plan_.window_bytes = std::max(
         stride_, WholeRecords(std::min({plan_.slot_bytes, (facts_.gpu ? 64 : 32) * kMiB, facts_.memory / 12})));
     const std::uint64_t lanes = facts_.gpu ? 0 : facts_.lane_bytes(plan_.window_bytes);
     const std::uint64_t taken = slots + lanes + plan_.windows * (plan_.window_bytes + 2 * kPage) + SpillReserve();
-    const bool from_blocks = plan_.spills || facts_.sorted_inputs != 0;
+    const bool from_blocks = plan_.spills || plan_.merges_only;
     if (!from_blocks) {
       plan_.fan_in = std::max<std::uint64_t>(plan_.runs, 1);
       return;
     }
     if (facts_.memory < taken + 4 * MinBlock()) TooSmall(taken + 8 * MinBlock());
     std::uint64_t pool = facts_.memory - taken;
-    const std::uint64_t runs = facts_.sorted_inputs != 0 ? facts_.sorted_inputs
-                               : plan_.runs != 0         ? plan_.runs - plan_.resident_runs
-                                                         : 64;
+    const std::uint64_t runs = plan_.merges_only ? facts_.sorted_inputs.size()
+                               : plan_.runs != 0 ? plan_.runs - plan_.resident_runs
+                                                 : 64;
     const auto fan_in = [&](std::uint64_t block) {
       const std::uint64_t most = std::max<std::uint64_t>(2, pool / (2 * block));
       return facts_.fan_in == 0 ? most : std::min(most, std::max<std::uint64_t>(2, facts_.fan_in));
@@ -191,8 +237,7 @@ class Planner {
       plan_.host_tier_bytes = facts_.rereadable && plan_.levels == 1 ? tier / 4 * 3 : 0;
       pool -= plan_.host_tier_bytes;
     }
-    plan_.merge_blocks = std::max<std::uint64_t>(4, std::min(pool / block, (std::uint64_t{4} << 30) / block));
-    if (pool / block < plan_.merge_blocks) plan_.merge_blocks = pool / block;
+    plan_.merge_blocks = std::min(pool / block, std::max<std::uint64_t>(4, (std::uint64_t{4} << 30) / block));
     plan_.fan_in = std::min({plan_.fan_in, std::max<std::uint64_t>(2, plan_.merge_blocks / 2),
                              std::max<std::uint64_t>(2, plan_.window_bytes / stride_)});
   }
@@ -237,6 +282,33 @@ Ring MakeRing(const PlanFacts& facts) {
 
 Plan MakePlan(const PlanFacts& facts, const Ring& ring) { return Planner(facts, ring).Make(); }
 
+std::optional<MergeGroup> NextMerge(const std::vector<std::uint64_t>& run_bytes, std::uint64_t fan_in) {
+  const auto waiting = static_cast<std::uint64_t>(
+      std::count_if(run_bytes.begin(), run_bytes.end(), [](std::uint64_t bytes) { return bytes != kResident; }));
+  if (waiting <= fan_in) return std::nullopt;
+  const std::uint64_t count = std::min(fan_in, waiting - fan_in + 1);
+  std::optional<MergeGroup> best;
+  std::uint64_t least = 0, bytes = 0, first = 0;  // bytes of the runs [first, i]
+  for (std::size_t i = 0; i < run_bytes.size(); ++i) {
+    if (run_bytes[i] == kResident) {
+      bytes = 0;
+      first = i + 1;
+      continue;
+    }
+    bytes += run_bytes[i];
+    if (i - first + 1 > count) bytes -= run_bytes[first++];
+    if (i - first + 1 == count && (!best || bytes < least)) {
+      least = bytes;
+      best = {first, count};
+    }
+  }
+  if (!best) {
+    throw Error(ErrorCode::kOutOfMemory,
+                "the runs do not fit the fan-in of " + std::to_string(fan_in) + ": give more --memory");
+  }
+  return best;
+}
+
 std::string Describe(const Plan& plan) {
   std::string text;
   const auto line = [&](const std::string& name, const std::string& value) {
@@ -248,10 +320,12 @@ std::string Describe(const Plan& plan) {
   line("read ring", number(plan.ring.blocks) + " blocks of " + FormatBytes(plan.ring.block_bytes) + ", " +
                         number(plan.ring.threads) + " threads");
   line("batch", FormatBytes(plan.slot_bytes) + ", " + number(plan.lanes) + " lanes, " + number(plan.slots) + " slots");
-  line("runs", plan.runs == 0 ? "unknown before the input ends" : number(plan.runs));
+  line("runs", plan.runs == 0 && !plan.merges_only ? "unknown before the input ends" : number(plan.runs));
   std::string tiers = number(plan.resident_runs) + (plan.gpu ? " on the device" : " in host memory");
   if (plan.host_tier_bytes > 0) tiers += ", " + FormatBytes(plan.host_tier_bytes) + " in host memory";
-  if (plan.spills) {
+  if (plan.merges_only) {
+    tiers = number(plan.runs) + " in the input";
+  } else if (plan.spills) {
     tiers += plan.runs == 0 ? ", the rest in temp files"
                             : ", " + number(plan.runs - plan.resident_runs) + " at most in temp files";
   }

@@ -5,7 +5,9 @@
 
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <string>
+#include <vector>
 
 #include "backend.hpp"
 #include "gpusort/record.hpp"
@@ -18,11 +20,11 @@ struct PlanFacts {
   std::uint64_t input_bytes = 0;
   bool input_known = true;  ///< false: a stream of unknown size
   bool rereadable = true;
-  std::uint64_t sorted_inputs = 0;  ///< -m: number of inputs, each already a run; 0: sort
-  std::uint64_t memory = 0;         ///< host limit, bytes
-  std::uint64_t device_memory = 0;  ///< device limit, bytes; 0 on the CPU
-  std::uint64_t free_ram = 0;       ///< RAM that the page cache may take beside `memory`
-  bool output_file = true;          ///< a regular file (else a stream)
+  std::vector<std::uint64_t> sorted_inputs;  ///< -m: bytes of each input, which is a run already; empty: sort
+  std::uint64_t memory = 0;                  ///< host limit, bytes
+  std::uint64_t device_memory = 0;           ///< device limit, bytes; 0 on the CPU
+  std::uint64_t free_ram = 0;                ///< RAM that the page cache may take beside `memory`
+  bool output_file = true;                   ///< a regular file (else a stream)
   bool unique = false;
   bool fsync = true;
   bool gpu = false;
@@ -55,7 +57,8 @@ struct Plan {
   std::uint64_t resident_runs = 0;    ///< how many runs may stay in slots
   std::uint64_t host_tier_bytes = 0;  ///< GPU only: runs held in host memory when the device is full
   std::uint64_t runs = 0;             ///< expected; 0 if unknown
-  bool spills = false;
+  bool merges_only = false;           ///< -m: the runs are the inputs
+  bool spills = false;                ///< some runs, of phase 1 or of a merge level, need temp space
   // Spill and phase 2.
   std::uint64_t block_bytes = 0;   ///< of a spilled block, header included
   std::uint64_t spill_blocks = 0;  ///< buffers for writing runs
@@ -67,8 +70,19 @@ struct Plan {
   std::uint32_t merge_lanes = 1;
   std::uint64_t merge_blocks = 0;  ///< read-ahead buffers
   bool direct_temp = false, direct_output = false;
-  std::uint64_t temp_bytes = 0;  ///< most that the spill can take; 0 if unknown or none
+  std::uint64_t temp_bytes = 0;  ///< what the spill will take; 0 if unknown or none
 };
+
+/// Neighbours [first, first + count) that a level merges.
+struct MergeGroup {
+  std::size_t first = 0, count = 0;
+};
+/// The next merge that brings runs of these sizes, in order, down to `fan_in`: the cheapest neighbours, and no more
+/// than needed, because what is merged now is read and written once more. Runs of kResident bytes lie in memory: they
+/// count as none and are never merged here. Nothing if the runs are few enough; Error(kOutOfMemory) if no neighbours
+/// are left.
+inline constexpr std::uint64_t kResident = ~std::uint64_t{0};
+std::optional<MergeGroup> NextMerge(const std::vector<std::uint64_t>& run_bytes, std::uint64_t fan_in);
 
 /// Whether the output is written past the page cache; known before a backend is.
 bool DirectOutput(const PlanFacts& facts);

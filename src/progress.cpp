@@ -96,6 +96,7 @@ std::string RenderProgress(const ProgressFacts& facts) {
   const auto percent = [](double share) {
     return std::to_string(static_cast<int>(std::floor(100 * std::clamp(share, 0.0, 1.0)))) + " %";
   };
+  if (facts.done == 0 && facts.total == 0) return facts.phase;
   std::string line = facts.phase + ": " + FormatBytes(facts.done);
   if (facts.total > 0) {
     line += " of " + FormatBytes(facts.total) + " (" +

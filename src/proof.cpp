@@ -95,10 +95,6 @@ GPUSORT_VECTORISED bool NumbersInOrder(const std::byte* bytes, std::uint64_t rec
   return true;
 }
 
-int CompareRecords(const std::byte* a, const std::byte* b, const RecordLayout& layout) {
-  return CompareKeys(reinterpret_cast<const Byte*>(a), reinterpret_cast<const Byte*>(b), layout);
-}
-
 }  // namespace
 
 RecordSum& RecordSum::operator+=(const RecordSum& other) {

@@ -11,9 +11,15 @@
 #include <span>
 #include <vector>
 
+#include "gpusort/key.hpp"
 #include "gpusort/record.hpp"
 
 namespace gpusort {
+
+/// Below, at or above 0 as record `a` orders before, with or after `b`.
+inline int CompareRecords(const std::byte* a, const std::byte* b, const RecordLayout& layout) {
+  return CompareKeys(reinterpret_cast<const Byte*>(a), reinterpret_cast<const Byte*>(b), layout);
+}
 
 struct RecordSum {
   std::uint64_t lo = 0;
@@ -49,7 +55,6 @@ class OutputProof {
   /// chunks, or if a part of the output was never handed over.
   void Check(const RecordSum& input) const;
   RecordSum sum() const;
-  const RecordSum& dropped() const { return dropped_; }
 
  private:
   struct Chunk {

@@ -42,6 +42,7 @@ struct RunBlock {
 struct Run {
   std::uint64_t id = 0;  ///< names the run in spilled blocks
   std::uint64_t bytes = 0;
+  std::uint32_t level = 0;                 ///< merges that made it
   RecordSum sum;                           ///< of its records as read; of merged runs, the parts' sum
   std::vector<InputRange> origin;          ///< base runs: the records' places in the input
   std::shared_ptr<SortedRecords> records;  ///< the run in a slot or in host memory; else it is in `blocks`
@@ -74,10 +75,11 @@ class HostRecords : public SortedRecords {
   bool was_sorted_;
 };
 
-/// Makes `run`'s spilled blocks reusable.
+/// Makes `run`'s spilled blocks reusable; of a run that was given up, those that were written.
 inline void FreeBlocks(const Run& run, SpillStore& store) {
   for (const RunBlock& block : run.blocks) {
-    if (const SpillExtent* extent = std::get_if<SpillExtent>(&block.place)) store.Free(*extent);
+    const SpillExtent* extent = std::get_if<SpillExtent>(&block.place);
+    if (extent != nullptr && extent->payload_bytes > 0) store.Free(*extent);
   }
 }
 

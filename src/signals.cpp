@@ -7,16 +7,19 @@
 
 #include <atomic>
 
+#include "file.hpp"
 #include "gpusort/error.hpp"
 
 namespace gpusort {
 namespace {
 
-// Signal handlers have no other way to reach the job: the only mutable globals of the program.
+// Signal handlers have no other way to reach the job: with the hidden output's name in file.cpp, the only mutable
+// globals of the program.
 std::atomic<int> received_signal{0};
 std::atomic<CancelFlag*> cancel_flag{nullptr};
 
 void Die(int signal) {
+  RemoveHiddenOutput();
   struct sigaction action {};
   action.sa_handler = SIG_DFL;
   sigaction(signal, &action, nullptr);

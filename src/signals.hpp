@@ -1,6 +1,6 @@
 // SIGINT, SIGTERM and SIGHUP: the first asks the job to stop through the one CancelFlag; if it has not ended 0.35 s
 // later (a system call may hang), or at a second signal, the process ends by that signal at once. Temporary files are
-// unlinked from birth, so even that leaves nothing behind.
+// unlinked from birth, and an output that has a name before its time is removed here, so that nothing stays behind.
 #pragma once
 
 #include "stream.hpp"

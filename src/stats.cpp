@@ -43,7 +43,7 @@ void WriteStatsFile(const std::string& path, const SortStats& stats, const Plan&
         {"temp", stats.temp_runs},
         {"input", stats.input_runs}}},
       {"fan_in", plan.fan_in},
-      {"levels", plan.levels},
+      {"levels", stats.levels},
       {"batch_bytes", plan.slot_bytes},
       {"block_bytes", plan.block_bytes},
       {"window_bytes", plan.window_bytes},

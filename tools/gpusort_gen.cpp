@@ -56,6 +56,7 @@ struct Job {
   std::uint64_t start = 0;  ///< gensort: number of the first record
   std::uint64_t seed = 0;
   std::uint64_t values = 16;  ///< kFewValues: how many
+  bool skewed = false;        ///< gensort: as its -s
   bool special = false;       ///< floats: one value in 16 is a NaN, an infinity, a zero, ...
   unsigned threads = 1;
   std::string output;
@@ -353,6 +354,29 @@ void FillGensortBinary(const Job& job, std::uint64_t first, std::uint64_t n, Byt
   }
 }
 
+/// gensort -s: keys take a random part of their head, up to 6 bytes, from the key of record number w, where w is the
+/// number of bits of their own record's number; a quarter takes nothing. ASCII keys take whole bytes.
+void SkewGensortKeys(const Job& job, std::uint64_t first, std::uint64_t n, Byte* out) {
+  constexpr unsigned kMostBits = 48;
+  constexpr std::uint64_t kHeads = 65;
+  const bool ascii = job.kind == Kind::kGensortAscii;
+  Job plain = job;
+  plain.start = 0;
+  std::vector<Byte> heads(kHeads * kGensortBytes);
+  (ascii ? FillGensortAscii : FillGensortBinary)(plain, 0, kHeads, heads.data());
+  U128 state = GensortRandom::After(static_cast<U128>(job.start) + first);
+  for (std::uint64_t i = 0; i < n; ++i, out += kGensortBytes) {
+    state = GensortRandom::Next(state);
+    const auto random = static_cast<unsigned>(state >> 32);
+    unsigned bits = ascii ? 8 * (random & 7) : random & 63;
+    if (bits > kMostBits) bits = 0;
+    const Byte* head = heads.data() + std::bit_width(job.start + first + i) * kGensortBytes;
+    std::memcpy(out, head, bits / 8);
+    const Byte kept = static_cast<Byte>(0xFF >> bits % 8);
+    out[bits / 8] = static_cast<Byte>((head[bits / 8] & ~kept) | (out[bits / 8] & kept));
+  }
+}
+
 /// Fills `out` with records [first, first + n) of the job.
 void FillBlock(const Job& job, std::uint64_t first, std::uint64_t n, Byte* out) {
   switch (job.kind) {
@@ -374,10 +398,13 @@ void FillBlock(const Job& job, std::uint64_t first, std::uint64_t n, Byte* out) 
     case Kind::kRecord:
       return FillRecords(job, first, n, out);
     case Kind::kGensortAscii:
-      return FillGensortAscii(job, first, n, out);
+      FillGensortAscii(job, first, n, out);
+      break;
     case Kind::kGensortBinary:
-      return FillGensortBinary(job, first, n, out);
+      FillGensortBinary(job, first, n, out);
+      break;
   }
+  if (job.skewed) SkewGensortKeys(job, first, n, out);
 }
 
 // ---- Output ------------------------------------------------------------------------------------------------------
@@ -534,7 +561,7 @@ Distribution ParseDistribution(const std::string& text) {
     if (kNames[i] == text) return static_cast<Distribution>(i);
   }
   std::string all;
-  for (const std::string_view name : kNames) all += " " + std::string(name);
+  for (const std::string_view name : kNames) all.append(" ").append(name);
   FailUsage("--dist: '" + text + "' is none of" + all);
 }
 
@@ -571,6 +598,7 @@ bool ParseCommandLine(int argc, const char* const* argv, Job& job) {
   option("key-size", po::value(&key_size),
          "type record: the distribution shapes the first so many bytes, the others are random (default 10 or all)");
   option("start", po::value(&start), "gensort: number of the first record (default 0), as gensort's -b");
+  option("skewed", po::bool_switch(&job.skewed), "gensort: skewed keys, as gensort's -s");
   option("threads", po::value(&threads), "threads (default: one a core); the bytes do not depend on it");
   option("help,h", "this text");
   po::options_description all;
@@ -629,6 +657,9 @@ bool ParseCommandLine(int argc, const char* const* argv, Job& job) {
   if (job.count > kMaxBytes / job.record_bytes) FailUsage("that is more than 1 EiB");
   if (typed.count("seed")) job.seed = ParseNumber("--seed", seed, false);
   if (typed.count("start")) job.start = ParseNumber("--start", start, false);
+  if (job.skewed && !gensort) FailUsage("--skewed is only for the gensort types");
+  // From there on gensort counts the bits differently.
+  if (job.skewed && job.start > (std::uint64_t{1} << 60) - job.count) FailUsage("--skewed is for numbers below 2^60");
   job.threads = std::max(std::thread::hardware_concurrency(), 1u);
   if (typed.count("threads")) {
     const std::uint64_t n = ParseNumber("--threads", threads, false);

@@ -18,6 +18,7 @@ if mkdir small && mount -t tmpfs -o size=10m tmpfs small 2>/dev/null; then
   expect 5 "$g" "${spill[@]}" --temp-dir small --no-space-check in.u64 kept.u64
   says 'small'
   expect 5 "$g" in.u64 small/out.u64
+  says 'small.*needed [0-9]* bytes.*free\|needed [0-9]* bytes.*free in.*small'
   [ -z "$(ls -A small)" ] || fail "left on the full disk: $(ls -A small)"
   old_output "full temp disk"
   mkdir other
@@ -38,6 +39,28 @@ if [ "$sanitized" != 0 ]; then
 else
   (ulimit -v 1000000; expect 0 "$g" "${spill[@]}" in.u64 limited.u64)
   same want.u64 limited.u64
+fi
+
+# No thread for something: fewer threads, or exit 6.
+if [ "$sanitized" = 0 ] && [ "$(id -u)" = 0 ] && setpriv --reuid 54321 --clear-groups true 2>/dev/null; then
+  chmod 777 .
+  for threads in 1 2 3 4 5 6 7 8 9 10 12 24; do
+    for options in "--memory 8M --batch-size 1000000" ""; do
+      code=0
+      setpriv --reuid 54321 --clear-groups bash -c "ulimit -u $threads; exec '$g' --threads 4 $options in.u64 threads.u64" 2>err || code=$?
+      if [ $code = 6 ]; then
+        [ $threads -lt 12 ] || fail "12 threads are not enough: $(cat err)"
+        says 'ulimit -u'
+      else
+        [ $code = 0 ] || fail "exit $code with $threads threads: $(cat err)"
+        same want.u64 threads.u64
+        rm threads.u64
+      fi
+    done
+  done
+  chmod 700 .
+else
+  echo "SKIPPED: needs root, setpriv, and no sanitizer: ulimit -u"
 fi
 
 # Killed at any time: nothing stays behind, the old output is whole.
@@ -77,6 +100,28 @@ if [ "$sanitized" = 0 ] && command -v strace >/dev/null && strace -o /dev/null t
   strace -f -o /dev/null -e trace=pwrite64 -e inject=pwrite64:retval=65536:when=9 "$g" "${spill[@]}" --block-size 64K in.u64 kept.u64 2>err || code=$?
   [ $code = 8 ] || fail "exit $code instead of 8 at a lost write: $(cat err)"
   old_output "lost write"
+  says 'at [0-9]'
+  # Without O_TMPFILE the new output has a name. A second signal ends the job at once, and still leaves none.
+  mkfifo silent
+  sleep 30 >silent &
+  holder=$!
+  named=(--type u64 --threads 1 silent kept.u64)
+  # Calls are counted for each thread: the first run finds out which one is to fail.
+  strace -ff -o calls -e trace=openat "$g" "${named[@]}" &
+  job=$!
+  sleep 1
+  pkill -TERM -P $job
+  wait $job || true
+  nth=$(grep -hn O_TMPFILE calls.* | head -n 1 | cut -d: -f1)
+  strace -f -o /dev/null -e trace=openat -e inject=openat:error=EOPNOTSUPP:when="$nth" "$g" "${named[@]}" &
+  job=$!
+  sleep 1
+  [ -n "$(find . -maxdepth 1 -name '.gpusort-*')" ] || fail "no hidden output where O_TMPFILE is missing"
+  for signal in STOP TERM HUP CONT; do pkill -$signal -P $job; done
+  wait $job || true
+  kill $holder
+  nothing_left
+  old_output "two signals"
   strace -f -o calls -e trace=openat,open "$g" "${spill[@]}" --temp-dir . in.u64 opened.u64
   ! grep 'O_CREAT' calls | grep -v O_EXCL | grep -q "$work" || fail "a file was created without O_EXCL"
 else

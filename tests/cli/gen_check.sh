@@ -24,6 +24,28 @@ same some.dat want.dat
 part binary.dat 8000000 100000 >want.dat
 same some.dat want.dat
 [ "$(head -c 10 binary.dat)" = JimGrayRIP ] || fail "the first binary key is $(head -c 10 binary.dat)"
+# gensort -s, worked out from the plain records: the digits of an ASCII record hold the bits that choose.
+"$gen" --type gensort-ascii --count 70000 --skewed skewed.txt
+"$gen" --type gensort-binary --count 70000 --skewed skewed.dat
+"$gen" --type gensort-ascii --count 70000 plain.txt
+python3 - <<'PY'
+def records(name):
+    with open(name, "rb") as f: data = f.read()
+    return [data[i:i + 100] for i in range(0, 7000000, 100)]
+text, binary = records("plain.txt"), records("binary.dat")
+for n, (t, b, skewed_text, skewed) in enumerate(zip(text, binary, records("skewed.txt"), records("skewed.dat"))):
+    w = n.bit_length()
+    low, high = int(chr(t[62]), 16), int(chr(t[58]), 16)
+    take = low & 7 if low & 7 <= 6 else 0
+    assert skewed_text == text[w][:take] + t[take:], n
+    bits = low | (high & 3) << 4
+    keep = (1 << 80 - (bits if bits <= 48 else 0)) - 1
+    key = int.from_bytes(binary[w][:10], "big") & ~keep | int.from_bytes(b[:10], "big") & keep
+    assert skewed == key.to_bytes(10, "big") + b[10:], n
+PY
+"$gen" --type gensort-binary --count 1000 --start 60000 --skewed some.dat
+part skewed.dat 6000000 100000 >want.dat
+same some.dat want.dat
 rm million.dat binary.dat
 
 # The bytes depend on the seed and on nothing else.
@@ -171,7 +193,8 @@ for words in "--type u64 out" "--type u65 --count 1 out" "--type u64 --count 1" 
   "--type record --record-size 0 --count 1 out" "--type record --record-size 8 --key-size 9 --count 1 out" \
   "--type u64 --record-size 8 --count 1 out" "--type u64 --special --count 1 out" "--type u64 --start 1 --count 1 out" \
   "--type f64 --special --dist sorted --count 1 out" "--type gensort-ascii --seed 1 --count 1 out" \
-  "--type u64 --values 2 --count 1 out" "--type u64 --count 1 out out2"; do
+  "--type u64 --values 2 --count 1 out" "--type u64 --count 1 out out2" "--type u64 --skewed --count 1 out" \
+  "--type gensort-ascii --skewed --start 1152921504606846976 --count 1 out"; do
   read -r -a words <<<"$words"
   expect 2 "$gen" "${words[@]}"
   [ ! -e out ] || fail "usage error, but an output: ${words[*]}"

@@ -33,6 +33,13 @@ expect 0 "$g" --type u64 - empty.out </dev/null
 expect 0 "$g" in.u64 /dev/null
 expect 5 "$g" in.u64 /dev/full
 expect 2 "$g" -m --type u64 - out </dev/null
+# A stream that is never spilled needs no temp directory; one asked for by name must be usable.
+head -c 1024 in.u64 | TMPDIR=/nonexistent "$g" --type u64 - short.u64 || fail "a short stream asked for a temp directory"
+expect 0 "$bin/gpusort_check" --type u64 short.u64
+expect 2 sh -c "head -c 1024 in.u64 | '$g' --temp-dir /nonexistent --type u64 - short.u64"
+says '/nonexistent'
+expect 2 sh -c "cat in.u64 | TMPDIR=/nonexistent '$g' --memory 2M --type u64 - short.u64"
+says 'temporary directory /nonexistent'
 # A consumer that leaves ends the job quietly by SIGPIPE.
 set +e
 "$g" in.u64 - 2>pipe_err | head -c 100 >/dev/null

@@ -8,6 +8,8 @@ expect 0 "$bin/gpusort_check" --type i32 --against in.bin out.bin
 expect 0 "$g" --check --type i32 out.bin
 expect 1 "$g" --check --type i32 in.bin
 says 'record [0-9]* (byte'
+expect 2 "$g" --check --type i32 out.bin out.bin
+says 'exactly one input'
 expect 0 "$g" --explain in.bin explained.bin
 [ ! -e explained.bin ] || fail "--explain wrote its output"
 "$g" --explain in.bin out.bin | grep -q 'i32 (' || fail "--explain does not say the type"
@@ -77,8 +79,19 @@ for p in s["phases"]:
     for r in ("disk_read", "disk_write", "bus", "compute"):
         assert 0 <= p[r]["busy"] <= 1.01, p
 PY
+head -c 8000 out.bin >a.bin
+for name in b c d; do cp a.bin $name.bin; done
+expect 0 "$g" --memory 4M --fan-in 2 --stats stats.json -m -o merged.bin a.bin b.bin c.bin d.bin
+"$g" --explain --memory 4M --fan-in 2 -m -o merged.bin a.bin b.bin c.bin d.bin >plan
+grep -q 'temp space  *[0-9.]* KiB' plan || fail "--explain of a merge in levels: $(cat plan)"
+python3 - <<'PY'
+import json
+s = json.load(open("stats.json"))
+assert s["runs"] == 4 and s["levels"] == 2, s
+PY
 expect 0 "$g" --progress always in.bin out.bin
 says 'merge runs'
+if grep -q 'publish: 0 B' err; then fail "publishing shows a size that says nothing"; fi
 expect 0 "$g" --log-file job.log --no-fsync in.bin out.bin
 grep -q 'no-fsync' job.log || fail "a skipped fsync is not logged"
 expect 0 "$g" --verify-output in.bin out.bin

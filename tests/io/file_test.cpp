@@ -493,6 +493,27 @@ TEST(OutputFile, DroppedUnpublishedLeavesTheOldFileAndNothingElse) {
   }
 }
 
+TEST(OutputFile, CanLoseItsHiddenNameToASignalHandler) {
+  const TempFolder folder;
+  WriteFile(folder / "out", kOld);
+  FaultyFileSystem files;
+  files.Fail(Call::kOpen, 2, EOPNOTSUPP);
+  const SignalMask restore;
+  {
+    const auto output = files.CreateOutput(folder / "out", false, 0);
+    EXPECT_EQ(folder.Names().size(), 2u);
+    RemoveHiddenOutput();
+    EXPECT_EQ(folder.Names(), std::vector<std::string>{"out"});
+  }
+  files.Clear();
+  files.Fail(Call::kOpen, 2, EOPNOTSUPP);
+  const auto output = files.CreateOutput(folder / "out", false, 0);
+  output->Publish(0, true);
+  RemoveHiddenOutput();  // what is published is no longer hidden
+  EXPECT_EQ(folder.Names(), std::vector<std::string>{"out"});
+  EXPECT_TRUE(ReadFile(folder / "out").empty());
+}
+
 TEST(OutputFile, TakesModeFromTheOldFileOrTheUmask) {
   const TempFolder folder;
   FileSystem files;

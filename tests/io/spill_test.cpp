@@ -96,6 +96,23 @@ TEST(SpillStore, MakesNoFileBeforeTheFirstWrite) {
   EXPECT_TRUE(folder.Names().empty());
 }
 
+TEST(SpillStore, AsksOnceBeforeItIsUsed) {
+  const TempFolder folder;
+  FileSystem files;
+  int asked = 0;
+  bool refuse = true;
+  SpillStore store(files, {folder.path(), folder.path()}, kBlock, false, [&] {
+    ++asked;
+    if (refuse) throw Error(ErrorCode::kUsage, "refused");
+  });
+  EXPECT_EQ(asked, 0);
+  Block block;
+  EXPECT_THROW(store.Write(1, 0, block.span(), 100), Error);
+  refuse = false;
+  for (int i = 0; i < 4; ++i) store.Write(1, i, block.span(), 100);
+  EXPECT_EQ(asked, 2);
+}
+
 TEST(SpillStore, GivesBackWhatWasWrittenInAnyOrderOfWritesReadsAndFrees) {
   const TempFolder a, b, c;
   for (const bool direct : {false, true}) {

@@ -1,8 +1,15 @@
 #include "external_sort.hpp"
 
+#include <fcntl.h>
 #include <gtest/gtest.h>
 #include <signal.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
+#include <fstream>
+#include <functional>
+#include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
 
@@ -38,6 +45,27 @@ int CodeOf(const std::vector<std::string>& args) {
   }
   return 0;
 }
+
+nlohmann::json Stats(const std::string& path) { return nlohmann::json::parse(std::ifstream(path)); }
+
+/// While it lives, standard input is the file.
+class StandardInput {
+ public:
+  explicit StandardInput(const std::string& path) : before_(dup(STDIN_FILENO)) {
+    const int fd = open(path.c_str(), O_RDONLY);
+    EXPECT_EQ(dup2(fd, STDIN_FILENO), STDIN_FILENO);
+    close(fd);
+  }
+  StandardInput(const StandardInput&) = delete;
+  StandardInput& operator=(const StandardInput&) = delete;
+  ~StandardInput() {
+    dup2(before_, STDIN_FILENO);
+    close(before_);
+  }
+
+ private:
+  int before_;
+};
 
 struct Shape {
   const char* name;
@@ -148,6 +176,96 @@ TEST(ExternalSort, MergesSortedInputsAndNamesTheUnsortedOne) {
     EXPECT_NE(std::string(error.what()).find("record 1 "), std::string::npos) << error.what();
   }
   EXPECT_EQ(ReadFile(folder / "out"), (Bytes{1, 2, 3}));
+}
+
+TEST(ExternalSort, TakesTempSpaceOnceForEachByteHoweverManyLevels) {
+  const TempFolder folder;
+  const RecordLayout layout = Parse({"--type", "u64", "a", "b"}).layout;
+  const Bytes input = MakeRecords(layout, 1500000, Keys::kRandom, 4);
+  const Bytes expected = StableSorted(input, layout);
+  const std::vector<std::string> small = {"--type",   "u64", "--memory", "8M",
+                                          "--fan-in", "2",   "--stats",  folder / "stats"};
+  std::vector<std::string> sort = small, merge = small;
+  sort.insert(sort.end(), {"--batch-size", "500000", folder / "in", folder / "out"});
+  merge.insert(merge.end(), {"-m", "-o", folder / "out"});
+  WriteFile(folder / "in", input);
+  for (int i = 0; i < 12; ++i) {
+    const auto begin = input.begin() + i * 1000000;
+    merge.push_back(folder / ("in" + std::to_string(i)));
+    WriteFile(merge.back(), StableSorted(Bytes(begin, begin + 1000000), layout));
+  }
+  for (const auto& args : {sort, merge}) {
+    Sort(args);
+    ASSERT_EQ(ReadFile(folder / "out"), expected);
+    const nlohmann::json stats = Stats(folder / "stats");
+    EXPECT_EQ(stats["runs"], args == sort ? 24 : 12);
+    EXPECT_EQ(stats["levels"], args == sort ? 5 : 4);
+    EXPECT_GT(stats["temp_bytes"]["written"], 2 * input.size());
+    // A block is 64 KiB, and every run's last one may be nearly empty.
+    const std::size_t last_blocks = args == sort ? 24 * 65536 : 0;
+    EXPECT_LE(stats["temp_bytes"]["peak"], input.size() * 105 / 100 + last_blocks);
+  }
+}
+
+TEST(ExternalSort, CountsTheLevelsOfAStreamAsTheyWere) {
+  const TempFolder folder;
+  const RecordLayout layout = Parse({"--type", "u64", "a", "b"}).layout;
+  for (const std::size_t records : {100, 400000}) {
+    const Bytes input = MakeRecords(layout, records, Keys::kRandom, 4);
+    WriteFile(folder / "data", input);
+    const StandardInput stream(folder / "data");
+    Sort({"--type", "u64", "--memory", "8M", "--batch-size", "200000", "--fan-in", "4", "--stats", folder / "stats",
+          "-", folder / "out"});
+    ASSERT_EQ(ReadFile(folder / "out"), StableSorted(input, layout));
+    EXPECT_EQ(Stats(folder / "stats")["levels"], records == 100 ? 1 : 2);
+    EXPECT_EQ(Stats(folder / "stats")["temp_bytes"]["written"] == 0, records == 100);
+  }
+}
+
+TEST(ExternalSort, AsksForTheTempSpaceOfAMergeInLevels) {
+  const TempFolder folder;
+  std::vector<std::string> args = {"-m", "--type", "u64", "--fan-in", "2", "--temp-dir", "/proc", "-o", folder / "out"};
+  for (int i = 0; i < 3; ++i) {
+    args.push_back(folder / ("in" + std::to_string(i)));
+    WriteFile(args.back(), Bytes(80000));
+  }
+  EXPECT_NE(CodeOf(args), 0);  // nothing can be written there
+  args.erase(args.begin() + 3, args.begin() + 7);
+  EXPECT_EQ(CodeOf(args), 0);
+}
+
+// The inputs are open when a GPU is asked for, so what is done to them then happens while they are read.
+TEST(ExternalSort, NoticesInputThatChangesWhileItIsRead) {
+  const TempFolder folder;
+  const RecordLayout layout = Parse({"--type", "u64", "a", "b"}).layout;
+  const Bytes input = MakeRecords(layout, 100000, Keys::kRandom, 4);
+  const auto sort = [&](const std::function<void()>& change) {
+    WriteFile(folder / "in", input);
+    WriteFile(folder / "out", {7});
+    const GpuSource gpus{0, [] { return true; },
+                         [&](int) -> std::unique_ptr<Backend> {
+                           change();
+                           throw Error(ErrorCode::kGpuLost, "none");
+                         }};
+    try {
+      Sort({"--type", "u64", folder / "in", folder / "out"}, gpus);
+    } catch (const Error& error) {
+      EXPECT_EQ(error.code(), ErrorCode::kBadInput) << error.what();
+      EXPECT_NE(std::string(error.what()).find(folder / "in"), std::string::npos) << error.what();
+      EXPECT_EQ(ReadFile(folder / "out"), (Bytes{7}));
+      return std::string(error.what());
+    }
+    EXPECT_EQ(ReadFile(folder / "out"), StableSorted(input, layout));
+    return std::string("sorted");
+  };
+  EXPECT_EQ(sort([] {}), "sorted");
+  EXPECT_EQ(sort([&] { std::ofstream(folder / "in", std::ios::app) << "more"; }), "sorted");
+  EXPECT_NE(sort([&] { std::filesystem::resize_file(folder / "in", 8000); }), "sorted");
+  EXPECT_NE(sort([&] {
+              WriteFile(folder / "in", MakeRecords(layout, 100000, Keys::kRandom, 5));
+              std::filesystem::last_write_time(folder / "in", std::filesystem::file_time_type::clock::now());
+            }).find("rewritten"),
+            std::string::npos);
 }
 
 TEST(ExternalSort, NamesDisorderAtTheBorderOfTwoBlocks) {
@@ -285,6 +403,49 @@ TEST_F(FakeGpuSort, FallsBackToTheCpuWhereverTheGpuIsLost) {
   }
 }
 
+TEST_F(FakeGpuSort, FreesTheTempSpaceOfRunsThatItGivesUp) {
+  // A stream, because nothing of it stays on the device. A batch fills eight blocks to the last byte.
+  const std::vector<std::string> args = {"--record-size",
+                                         "24",
+                                         "--key",
+                                         "3:u16",
+                                         "--gpu-memory",
+                                         "5M",
+                                         "--memory",
+                                         "24M",
+                                         "--batch-size",
+                                         "523776",
+                                         "--block-size",
+                                         "64K",
+                                         "--stats",
+                                         folder_ / "stats",
+                                         "-",
+                                         folder_ / "out"};
+  const RecordLayout layout = Parse(args).layout;
+  input_ = MakeRecords(layout, 400000, Keys::kRandom, 12);
+  expected_ = StableSorted(input_, layout);
+  WriteFile(folder_ / "in", input_);
+  std::int64_t calls = 0;
+  std::uint64_t undisturbed = 0;
+  for (std::int64_t n = -1; n < calls; n += n < 0 ? 1 : 1 + calls / 40) {
+    FakeGpuPlan plan;
+    plan.fail_at = n;
+    const GpuSource gpus{0, [] { return true; },
+                         [&](int) -> std::unique_ptr<Backend> { return std::make_unique<FakeGpu>(plan); }};
+    const StandardInput stream(folder_ / "in");
+    Sort(args, gpus);
+    ASSERT_EQ(ReadFile(folder_ / "out"), expected_);
+    if (n < 0) calls = plan.calls;
+    const nlohmann::json stats = Stats(folder_ / "stats");
+    if (n < 0) {
+      ASSERT_GT(stats["tiers"]["temp"], 5);
+    }
+    if (n < 0) undisturbed = stats["temp_bytes"]["peak"];
+    ASSERT_LE(stats["temp_bytes"]["peak"], undisturbed + 2 * 65536) << "lost at call " << n << " of " << calls;
+  }
+  EXPECT_GT(calls, 100);
+}
+
 TEST_F(FakeGpuSort, IsExit7WhenTheGpuWasAskedFor) {
   FakeGpuPlan plan;
   plan.fail_at = 6;
@@ -296,6 +457,54 @@ TEST_F(FakeGpuSort, IsExit7WhenTheGpuWasAskedFor) {
     EXPECT_EQ(error.code(), ErrorCode::kGpuLost);
   }
   EXPECT_EQ(ReadFile(folder_ / "out"), (Bytes{1}));
+}
+
+// A limit on threads: fewer of them, or exit 6 that says so. In a process and as a user of its own.
+TEST(ExternalSort, AnswersALimitOnThreadsByFewerOfThemOrExit6) {
+  if (geteuid() != 0) GTEST_SKIP() << "NOT TESTED: only root can take on another user's limit";
+  const TempFolder folder;
+  std::filesystem::permissions(folder.path(), std::filesystem::perms::all);
+  const RecordLayout layout = Parse({"--type", "u64", "a", "b"}).layout;
+  const Bytes input = MakeRecords(layout, 200000, Keys::kRandom, 4);
+  const Bytes expected = StableSorted(input, layout);
+  WriteFile(folder / "in", input);
+  const auto sort = [&](bool gpu, rlim_t threads) {
+    const rlimit limit{threads, threads};
+    if (setresuid(54321, 54321, 54321) != 0 || setrlimit(RLIMIT_NPROC, &limit) != 0) return 99;
+    FakeGpuPlan plan;
+    const GpuSource gpus{0, [&] { return gpu; },
+                         [&](int) -> std::unique_ptr<Backend> { return std::make_unique<FakeGpu>(plan); }};
+    try {
+      Sort({"--type", "u64", "--memory", "8M", "--gpu-memory", "4M", "--batch-size", "200000", "--threads", "4",
+            "--log-level", "off", folder / "in", folder / "out"},
+           gpus);
+      return 0;
+    } catch (const Error& error) {
+      const bool named = std::string(error.what()).find("ulimit -u") != std::string::npos;
+      return error.code() == ErrorCode::kOutOfMemory && !named ? 98 : static_cast<int>(error.code());
+    } catch (const std::exception&) {
+      return 9;
+    }
+  };
+  for (const bool gpu : {false, true}) {
+    int first_done = 0;
+    for (int threads = 1; threads <= 20; ++threads) {
+      const pid_t child = fork();
+      if (child == 0) _exit(sort(gpu, static_cast<rlim_t>(threads)));
+      int status = 0;
+      ASSERT_EQ(waitpid(child, &status, 0), child);
+      ASSERT_TRUE(WIFEXITED(status)) << threads << " threads, status " << status;
+      const int code = WEXITSTATUS(status);
+      ASSERT_TRUE(code == 0 || code == 6) << threads << " threads, exit " << code;
+      EXPECT_EQ(std::filesystem::exists(folder / "out"), code == 0);
+      if (code != 0) continue;
+      if (first_done == 0) first_done = threads;
+      EXPECT_EQ(ReadFile(folder / "out"), expected) << threads;
+      std::filesystem::remove(folder / "out");
+    }
+    EXPECT_GT(first_done, 1);
+    EXPECT_LT(first_done, 12) << "a stage takes more threads than it needs";
+  }
 }
 
 }  // namespace

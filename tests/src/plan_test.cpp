@@ -92,6 +92,45 @@ TEST(Plan, ReadsBlocksOfAnEarlierAttemptAsTheyWereWritten) {
   EXPECT_GE(plan.merge_blocks, 4u);
 }
 
+TEST(Plan, OfAMergeTellsItsLevelsAndTheTempSpaceOfWhatIsMergedTwice) {
+  PlanFacts facts = Facts(10 * kMiB, 16 * kMiB);
+  facts.sorted_inputs.assign(10, kMiB);
+  EXPECT_EQ(Make(facts).levels, 1u);
+  EXPECT_EQ(Make(facts).temp_bytes, 0u);
+  EXPECT_NE(Describe(Make(facts)).find("temp space          none"), std::string::npos) << Describe(Make(facts));
+  facts.fan_in = 8;  // three of the ten become one
+  Plan plan = Make(facts);
+  EXPECT_EQ(plan.runs, 10u);
+  EXPECT_EQ(plan.levels, 2u);
+  EXPECT_TRUE(plan.spills);
+  EXPECT_NEAR(static_cast<double>(plan.temp_bytes), 3.0 * kMiB, 0.01 * kMiB);
+  EXPECT_NE(Describe(plan).find("temp space          3.0 MiB"), std::string::npos) << Describe(plan);
+  facts.fan_in = 2;
+  plan = Make(facts);
+  EXPECT_EQ(plan.levels, 4u);
+  EXPECT_GT(plan.temp_bytes, 9 * kMiB);
+  EXPECT_LE(plan.temp_bytes, 10 * kMiB * 105 / 100);
+}
+
+TEST(NextMerge, TakesTheCheapestNeighboursAndNoMoreThanNeeded) {
+  EXPECT_FALSE(NextMerge({}, 2));
+  EXPECT_FALSE(NextMerge({5, 5}, 2));
+  EXPECT_FALSE(NextMerge({5, kResident, 5, kResident}, 2));
+  const auto expect = [](const std::vector<std::uint64_t>& sizes, std::uint64_t fan_in, std::size_t first,
+                         std::size_t count) {
+    const std::optional<MergeGroup> group = NextMerge(sizes, fan_in);
+    ASSERT_TRUE(group);
+    EXPECT_EQ(group->first, first);
+    EXPECT_EQ(group->count, count);
+  };
+  expect({9, 9, 1, 2, 9}, 4, 2, 2);
+  expect({9, 9, 1, 2, 9}, 3, 1, 3);
+  expect({9, 9, 1, 2, 1}, 3, 2, 3);
+  expect({1, kResident, 1, 9, 9}, 3, 2, 2);
+  expect({4, 4, 4, 4}, 3, 0, 2);
+  EXPECT_THROW(NextMerge({1, kResident, 1, kResident, 1}, 2), Error);
+}
+
 TEST(Plan, RefusesMemoryThatCannotHoldARecordAndSaysHowMuchWould) {
   try {
     Make(Facts(100 * kMiB, kMiB, 8 * kMiB));
@@ -116,7 +155,7 @@ TEST(Plan, StaysInsideItsMemoryWhateverTheFacts) {
     facts.threads = 1 + random() % 32;
     facts.free_ram = random() % (64 * kGiB);
     if (random() % 4 == 0) facts.input_known = facts.rereadable = false, facts.input_bytes = 0;
-    if (random() % 8 == 0) facts.sorted_inputs = 1 + random() % 3000;
+    if (random() % 8 == 0) facts.sorted_inputs.assign(1 + random() % 800, input / 800 / stride * stride);
     Plan plan;
     try {
       plan = Make(facts);
@@ -132,10 +171,9 @@ TEST(Plan, StaysInsideItsMemoryWhateverTheFacts) {
     const std::uint64_t spill_buffers = plan.spill_blocks * plan.block_bytes;
     const std::uint64_t windows = plan.windows * (plan.window_bytes + 8192);
     const std::uint64_t slots = gpu ? 0 : plan.slots * plan.slot_bytes + plan.lanes * facts.lane_bytes(plan.slot_bytes);
-    const std::uint64_t phase1 =
-        facts.sorted_inputs != 0 ? 0 : plan.ring.bytes() + slots + (plan.spills ? spill_buffers : 0);
+    const std::uint64_t phase1 = plan.merges_only ? 0 : plan.ring.bytes() + slots + (plan.spills ? spill_buffers : 0);
     ASSERT_LE(phase1 + plan.host_tier_bytes, memory) << Describe(plan);
-    const bool blocks = plan.spills || facts.sorted_inputs != 0;
+    const bool blocks = plan.spills || plan.merges_only;
     const std::uint64_t kept = blocks ? plan.merge_blocks * plan.block_bytes + spill_buffers : slots;
     const std::uint64_t lane = gpu || !blocks ? 0 : plan.merge_lanes * facts.lane_bytes(plan.window_bytes);
     ASSERT_LE(kept + windows + lane + plan.host_tier_bytes, memory) << Describe(plan);

@@ -187,6 +187,7 @@ TEST(RenderProgress, SaysWhatIsKnown) {
       {{"merge", 8 * kGiB, 8 * kGiB, 0, rate, "", 0}, "merge: 8.0 GiB of 8.0 GiB (100 %), 2.0 GiB/s"},
       {{"merge", 9 * kGiB, 8 * kGiB, 0, rate, "", 0}, "merge: 9.0 GiB of 8.0 GiB (100 %), 2.0 GiB/s"},
       {{"merge", 999, 1000, 0, 0, "", 0}, "merge: 999 B of 1000 B (99 %)"},
+      {{"publish", 0, 0, 0, 0, "disk write", 1}, "publish"},
   };
   for (const auto& row : rows) EXPECT_EQ(RenderProgress(row.facts), row.line);
 }
@@ -334,15 +335,18 @@ TEST(Log, NeverTearsTheStatusLine) {
   std::string output;
   {
     const Terminal terminal;
-    std::atomic<bool> stop{false};
+    std::atomic<bool> stop{false}, stopped{false};
     std::thread drawer([&] {
       while (!stop) ShowStatusLine("status");
+      stopped = true;
     });
-    for (int i = 0; i < 200; ++i) {
-      LogWarn("w");
-      output += terminal.Output();
-    }
-    stop = true;
+    std::thread writer([&] {
+      for (int i = 0; i < 200; ++i) LogWarn("w");
+      stop = true;
+    });
+    // Read until both have ended: either may wait for a full terminal.
+    while (!stopped) output += terminal.Output();
+    writer.join();
     drawer.join();
     ClearStatusLine();
     output += terminal.Output();

@@ -1,0 +1,262 @@
+// What gpusort_tune times, for items of GPUSORT_TUNE_BYTES: 4, 8 or 16.
+#include <cuda_runtime.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <memory>
+#include <stdexcept>
+
+#include "gpusort/key.hpp"
+#include "gpusort/merge.cuh"
+#include "tune.hpp"
+
+namespace gpusort::tune {
+namespace {
+
+void Check(cudaError_t error) {
+  if (error != cudaSuccess) throw std::runtime_error(std::string("CUDA: ") + cudaGetErrorString(error));
+}
+
+__host__ __device__ std::uint64_t Mix(std::uint64_t x) {
+  x += 0x9E3779B97F4A7C15u;
+  x = (x ^ (x >> 30)) * 0xBF58476D1CE4E5B9u;
+  x = (x ^ (x >> 27)) * 0x94D049BB133111EBu;
+  return x ^ (x >> 31);
+}
+
+/// The items of each size, and the order in which their tiles are sorted by networks.
+template <int kBytes>
+struct ItemOf;
+template <>
+struct ItemOf<4> {
+  using Type = std::uint32_t;
+  using LessT = Less;
+  static __device__ Type Random(std::uint64_t i) { return static_cast<Type>(Mix(i)); }
+};
+template <>
+struct ItemOf<8> {
+  using Type = std::uint64_t;
+  using LessT = Less;
+  static __device__ Type Random(std::uint64_t i) { return Mix(i); }
+};
+template <>
+struct ItemOf<16> {
+  using Type = Entry;
+  using LessT = ExactEntryLess;
+  static __device__ Type Random(std::uint64_t i) { return {Mix(i) << 32 | (i & 0xFFFFFFFF), Mix(~i)}; }
+};
+
+/// An order that the kernels know nothing of, so that tiles are sorted by merging.
+template <typename LessT>
+struct Unknown {
+  LessT less;
+  template <typename Key>
+  GPUSORT_HD bool operator()(const Key& a, const Key& b) const {
+    return less(a, b);
+  }
+};
+
+template <int kBytes>
+__global__ void FillKernel(typename ItemOf<kBytes>::Type* items, std::uint64_t n) {
+  const std::uint64_t stride = std::uint64_t{gridDim.x} * blockDim.x;
+  for (std::uint64_t i = std::uint64_t{blockIdx.x} * blockDim.x + threadIdx.x; i < n; i += stride) {
+    items[i] = ItemOf<kBytes>::Random(i);
+  }
+}
+
+/// Counts what is out of order inside runs.
+template <typename Key, typename LessT>
+__global__ void DescentsKernel(const Key* keys, std::uint64_t n, std::uint64_t run, LessT less,
+                               unsigned long long* descents) {
+  const std::uint64_t stride = std::uint64_t{gridDim.x} * blockDim.x;
+  for (std::uint64_t i = std::uint64_t{blockIdx.x} * blockDim.x + threadIdx.x; i < n; i += stride) {
+    if (i % run != 0 && less(keys[i], keys[i - 1])) atomicAdd(descents, 1ull);
+  }
+}
+
+template <typename T>
+std::shared_ptr<T> DeviceList(std::uint64_t n) {
+  T* data = nullptr;
+  Check(cudaMalloc(&data, n * sizeof(T)));
+  return {data, [](T* p) { cudaFree(p); }};
+}
+
+template <int kBytes>
+class Tuner {
+  using Key = typename ItemOf<kBytes>::Type;
+  using LessT = typename ItemOf<kBytes>::LessT;
+
+ public:
+  Tuner(int log2_items, int repetitions, std::vector<Timing>& timings)
+      : log2_items_(log2_items),
+        n_(std::uint64_t{1} << log2_items),
+        repetitions_(repetitions),
+        timings_(timings),
+        in_(DeviceList<Key>(n_)),
+        runs_(DeviceList<Key>(n_)),
+        out_(DeviceList<Key>(n_)),
+        values_(DeviceList<Key>(n_)),
+        values_out_(DeviceList<Key>(n_)),
+        works_(DeviceList<unsigned char>(256 + n_ / 256 * sizeof(WayTile<4>))),
+        descents_(DeviceList<unsigned long long>(1)) {
+    FillKernel<kBytes><<<1024, 256>>>(in_.get(), n_);
+    FillKernel<kBytes><<<1024, 256>>>(values_.get(), n_);
+    Check(cudaGetLastError());
+    Check(cudaEventCreate(&begin_));
+    Check(cudaEventCreate(&end_));
+  }
+  ~Tuner() {
+    cudaEventDestroy(begin_);
+    cudaEventDestroy(end_);
+  }
+
+  void Run() {
+    Sorts<Kind::kNetworkSort>();
+    Sorts<Kind::kSort>();
+    MakeRuns(2);
+    Merges<Kind::kMerge, 2>();
+    Merges<Kind::kMergePairs, 2>();
+    MakeRuns(4);
+    Merges<Kind::kMerge4, 4>();
+    Merges<Kind::kMergePairs4, 4>();
+  }
+
+ private:
+  static constexpr int kItemCounts[] = {5, 7, 9, 11, 13, 15, 17, 19, 21, 23, 25, 27, 29, 31, 33};
+  static constexpr int kItemChoices = 15;
+  static constexpr int kThreadCounts[] = {128, 256, 512};
+
+  void MakeRuns(std::uint64_t runs) {
+    std::size_t bytes = 0;
+    const std::uint64_t items = n_ / runs;
+    Check(SortKeys(nullptr, bytes, in_.get(), runs_.get(), items, LessT{}));
+    const auto workspace = DeviceList<unsigned char>(bytes);
+    for (std::uint64_t r = 0; r < runs; ++r) {
+      Check(SortKeys(workspace.get(), bytes, in_.get() + r * items, runs_.get() + r * items, items, LessT{}));
+    }
+    Check(cudaDeviceSynchronize());
+  }
+
+  /// Calls function(integral_constant<int, i>) for i < kCount.
+  template <int kCount, typename Function>
+  static void ForEach(Function function) {
+    [&]<int... kIndex>(std::integer_sequence<int, kIndex...>) {
+      (function(std::integral_constant<int, kIndex>{}), ...);
+    }
+    (std::make_integer_sequence<int, kCount>{});
+  }
+
+  /// Calls function(integral_constant) with every shape that fits 48 KB: 1024 or 1280 threads a multiprocessor where
+  /// registers may be bounded, as many as will otherwise.
+  template <bool kBounded, std::size_t kItemBytes, typename Function>
+  static void ForShapes(Function function) {
+    ForEach<3>([&](auto t) {
+      ForEach<kItemChoices>([&](auto i) {
+        constexpr int kThreads = kThreadCounts[t], kItems = kItemCounts[i];
+        constexpr std::size_t kBytesOfTile =
+            kThreads * kItems * kItemBytes + kThreads * sizeof(std::uint32_t) + kThreads * kItems * 2;
+        if constexpr (kBytesOfTile <= 48 << 10 && kThreads * kItems >= 1024) {
+          if constexpr (kBounded) {
+            function(std::integral_constant<TileShape, TileShape{kThreads, kItems, 1024 / kThreads}>{});
+            function(std::integral_constant<TileShape, TileShape{kThreads, kItems, 1280 / kThreads}>{});
+          } else {
+            function(std::integral_constant<TileShape, TileShape{kThreads, kItems, 1}>{});
+          }
+        }
+      });
+    });
+  }
+
+  template <Kind kKind>
+  static constexpr TileShape Current() {
+    constexpr Tuning kTuning = TuningTable(kBytes);
+    const TileShape shapes[] = {kTuning.network_sort, kTuning.sort,        kTuning.merge,
+                                kTuning.merge_4,      kTuning.merge_pairs, kTuning.merge_pairs_4};
+    return shapes[static_cast<int>(kKind)];
+  }
+
+  template <Kind kKind>
+  void Sorts() {
+    using Order = std::conditional_t<kKind == Kind::kNetworkSort, LessT, Unknown<LessT>>;
+    const auto time = [&](auto shape, bool current) {
+      constexpr TileShape kShape = decltype(shape)::value;
+      const Key* const in = in_.get();
+      Time(kKind, kShape, LevelCount(detail::DivideUp(n_, kShape.tile())), kShape.tile(), current,
+           [&] { return detail::SortTilesOf<kShape>(in, out_.get(), n_, detail::NoValues{}, Order{}, nullptr); });
+    };
+    time(std::integral_constant<TileShape, Current<kKind>()>{}, true);
+    ForShapes<kKind == Kind::kNetworkSort, kBytes>([&](auto shape) { time(shape, false); });
+  }
+
+  template <Kind kKind, int kWays>
+  void Merges() {
+    constexpr bool kPairs = kKind == Kind::kMergePairs || kKind == Kind::kMergePairs4;
+    const auto time = [&](auto shape, bool current) {
+      constexpr TileShape kShape = decltype(shape)::value;
+      constexpr std::uint32_t kTile = WayTileItems<kWays>(kShape.threads, kShape.items);
+      const UniformRuns runs{n_, n_ / kWays};
+      const std::uint64_t tiles = MergePass<UniformRuns, kWays>{runs, kTile}.tiles();
+      using List = detail::OneList<const Key*>;
+      const auto values = [&] {
+        if constexpr (kPairs) {
+          return detail::MergeValues<List, Key*>{{values_.get()}, values_out_.get()};
+        } else {
+          return detail::NoValues{};
+        }
+      }();
+      Time(kKind, kShape, kWays / 2, n_, current, [&] {
+        return detail::RunPass<kWays, kShape>(works_.get(), runs, tiles, List{runs_.get()}, out_.get(), values, LessT{},
+                                              nullptr);
+      });
+    };
+    time(std::integral_constant<TileShape, Current<kKind>()>{}, true);
+    ForShapes<!kPairs, kBytes>([&](auto shape) { time(shape, false); });
+  }
+
+  /// `run`: the result has runs of so many items, which is checked once.
+  template <typename Call>
+  void Time(Kind kind, TileShape shape, double levels, std::uint64_t run, bool current, Call call) {
+    Check(cudaMemset(out_.get(), 0xFF, n_ * sizeof(Key)));
+    Check(call());
+    Check(cudaMemset(descents_.get(), 0, sizeof(unsigned long long)));
+    DescentsKernel<<<1024, 256>>>(out_.get(), n_, run, LessT{}, descents_.get());
+    unsigned long long descents = 0;
+    Check(cudaMemcpy(&descents, descents_.get(), sizeof descents, cudaMemcpyDeviceToHost));
+    if (descents != 0) throw std::runtime_error(std::string(NameOf(kind)) + ": the result is out of order");
+    std::vector<float> times;
+    for (int i = 0; i < repetitions_; ++i) {
+      Check(cudaEventRecord(begin_));
+      Check(call());
+      Check(cudaEventRecord(end_));
+      Check(cudaEventSynchronize(end_));
+      times.push_back(0);
+      Check(cudaEventElapsedTime(&times.back(), begin_, end_));
+    }
+    std::nth_element(times.begin(), times.begin() + times.size() / 2, times.end());
+    const Timing timing{
+        kind,   kBytes, log2_items_, {shape.threads, shape.items, shape.blocks}, times[times.size() / 2],
+        levels, current};
+    timings_.push_back(timing);
+    std::printf("%2d bytes 2^%d %-14s %3d x %2d, %2d blocks %9.4f ms%s\n", kBytes, log2_items_, NameOf(kind),
+                shape.threads, shape.items, shape.blocks, timing.milliseconds, current ? "  (now)" : "");
+    std::fflush(stdout);
+  }
+
+  int log2_items_;
+  std::uint64_t n_;
+  int repetitions_;
+  std::vector<Timing>& timings_;
+  std::shared_ptr<Key> in_, runs_, out_, values_, values_out_;
+  std::shared_ptr<unsigned char> works_;
+  std::shared_ptr<unsigned long long> descents_;
+  cudaEvent_t begin_ = nullptr, end_ = nullptr;
+};
+
+}  // namespace
+
+template <>
+void TimeShapes<GPUSORT_TUNE_BYTES>(int log2_items, int repetitions, std::vector<Timing>& timings) {
+  Tuner<GPUSORT_TUNE_BYTES>(log2_items, repetitions, timings).Run();
+}
+
+}  // namespace gpusort::tune
