@@ -33,6 +33,7 @@ struct Tuning {
 /// Numbers for items that take item_bytes of shared memory.
 constexpr Tuning TuningTable(std::size_t item_bytes) {
   // H200, 2026-11-21, 2^28 items, ms; what each beat in brackets. One sweep takes 0.51, 1.01 and 2.02 ms.
+  // BEGIN gpusort_tune
   // 4 bytes: network sort 1.8 [512x33 2.2]; 2-way 0.62; 4-way 0.94 [31 items 0.94, two 2-way 1.25]; pairs of 4 + 4:
   // 2-way 1.31 [23 items 1.48], 4-way 1.98 [23 items 2.05].
   if (item_bytes <= 4) return {{256, 33, 4}, {512, 23, 2}, {256, 31, 4}, {256, 23, 5}, {256, 17}, {256, 27}};
@@ -41,6 +42,7 @@ constexpr Tuning TuningTable(std::size_t item_bytes) {
   if (item_bytes <= 8) return {{256, 17, 5}, {256, 23, 4}, {256, 19, 4}, {256, 23, 4}, {256, 9}, {128, 23}};
   // 16 bytes: network sort 7.5 [256x9 8.4, 512x9 10.4]; 2-way 2.38 [11 items 2.66]; 4-way 4.16 [256x23 5.31].
   if (item_bytes <= 16) return {{128, 17, 4}, {256, 11}, {256, 9}, {128, 17}, {256, 9}, {128, 17}};
+  // END gpusort_tune
   // Defaults, not measured, from here on. Any size up to kMaxItemBytes fits 48 KB.
   if (item_bytes <= 32) return {{256, 5}, {256, 5}, {256, 5}, {256, 5}, {256, 5}, {256, 5}};
   if (item_bytes <= 64) return {{128, 5}, {128, 5}, {128, 5}, {128, 5}, {128, 5}, {128, 5}};
