@@ -61,7 +61,6 @@ class Sorter {
     facts_.free_ram = host_.available > memory_.limit() ? host_.available - memory_.limit() : 0;
     facts_.output_file = !streamed_output_;
     facts_.unique = options.unique;
-    facts_.fsync = !options.no_fsync;
     facts_.gpu = use_gpu;
     facts_.threads = options.threads != 0 ? options.threads : std::max(1u, std::thread::hardware_concurrency());
     facts_.batch_bytes = options.batch_bytes;

@@ -250,8 +250,8 @@ class Planner {
 }  // namespace
 
 bool DirectOutput(const PlanFacts& facts) {
-  // -u writes at offsets that are not known in advance; without fsync the page cache is the fastest place.
-  return facts.output_file && !facts.unique && facts.fsync && facts.input_known && facts.input_bytes >= 64 * kMiB;
+  // -u writes at offsets that are not known in advance.
+  return facts.output_file && !facts.unique && facts.input_known && facts.input_bytes >= 64 * kMiB;
 }
 
 Ring MakeRing(const PlanFacts& facts) {

@@ -26,7 +26,6 @@ struct PlanFacts {
   std::uint64_t free_ram = 0;                ///< RAM that the page cache may take beside `memory`
   bool output_file = true;                   ///< a regular file (else a stream)
   bool unique = false;
-  bool fsync = true;
   bool gpu = false;
   unsigned threads = 1;
   std::function<std::uint64_t(std::uint64_t)> lane_bytes;  ///< Backend::LaneBytes of a slot size

@@ -183,8 +183,8 @@ TEST(ExternalSort, TakesTempSpaceOnceForEachByteHoweverManyLevels) {
   const RecordLayout layout = Parse({"--type", "u64", "a", "b"}).layout;
   const Bytes input = MakeRecords(layout, 1500000, Keys::kRandom, 4);
   const Bytes expected = StableSorted(input, layout);
-  const std::vector<std::string> small = {"--type",   "u64", "--memory", "8M",
-                                          "--fan-in", "2",   "--stats",  folder / "stats"};
+  const std::vector<std::string> small = {"--type", "u64",       "--memory", "8M",      "--fan-in",
+                                          "2",      "--threads", "2",        "--stats", folder / "stats"};
   std::vector<std::string> sort = small, merge = small;
   sort.insert(sort.end(), {"--batch-size", "500000", folder / "in", folder / "out"});
   merge.insert(merge.end(), {"-m", "-o", folder / "out"});
@@ -214,8 +214,8 @@ TEST(ExternalSort, CountsTheLevelsOfAStreamAsTheyWere) {
     const Bytes input = MakeRecords(layout, records, Keys::kRandom, 4);
     WriteFile(folder / "data", input);
     const StandardInput stream(folder / "data");
-    Sort({"--type", "u64", "--memory", "8M", "--batch-size", "200000", "--fan-in", "4", "--stats", folder / "stats",
-          "-", folder / "out"});
+    Sort({"--type", "u64", "--memory", "8M", "--batch-size", "200000", "--fan-in", "4", "--threads", "2", "--stats",
+          folder / "stats", "-", folder / "out"});
     ASSERT_EQ(ReadFile(folder / "out"), StableSorted(input, layout));
     EXPECT_EQ(Stats(folder / "stats")["levels"], records == 100 ? 1 : 2);
     EXPECT_EQ(Stats(folder / "stats")["temp_bytes"]["written"] == 0, records == 100);
@@ -413,6 +413,8 @@ TEST_F(FakeGpuSort, FreesTheTempSpaceOfRunsThatItGivesUp) {
                                          "5M",
                                          "--memory",
                                          "24M",
+                                         "--threads",
+                                         "2",
                                          "--batch-size",
                                          "523776",
                                          "--block-size",
