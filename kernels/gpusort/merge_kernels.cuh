@@ -164,6 +164,7 @@ __device__ __forceinline__ void SplitRunsByLanes(std::uint32_t rank, Iterator ke
     if (unknown) probes[lane] = keys[at];
     __syncwarp();
     const int verdict = unknown ? search.Verdict(lane, probes, less) : 0;
+    __syncwarp();  // all have read before the next step writes
     const unsigned found = __ballot_sync(kWarp, verdict > 0), beyond = __ballot_sync(kWarp, verdict < 0);
 #pragma unroll
     for (int w = 0; w < kWays; ++w) {
