@@ -368,8 +368,8 @@ void OutputFile::SetHidden(std::string name) {
 
 void OutputFile::RemoveHidden() noexcept {
   if (hidden_.empty()) return;
-  hidden_output.directory = -1;
   calls_.Unlink(directory_fd_.get(), hidden_.c_str());
+  hidden_output.directory = -1;
 }
 
 void OutputFile::Refuse(const std::string& why) const {

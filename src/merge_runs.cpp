@@ -71,6 +71,7 @@ class ReadAhead {
 
   /// The blocks that cursors still hold go back before their pool ends.
   ~ReadAhead() {
+    pipeline_.StopAndJoin();  // readers too, if making the rest of the merge threw
     for (Cursor& cursor : cursors_) {
       cursor.blocks.clear();
       cursor.early.clear();

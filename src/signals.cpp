@@ -19,7 +19,6 @@ std::atomic<int> received_signal{0};
 std::atomic<CancelFlag*> cancel_flag{nullptr};
 
 void Die(int signal) {
-  RemoveHiddenOutput();
   struct sigaction action {};
   action.sa_handler = SIG_DFL;
   sigaction(signal, &action, nullptr);
@@ -27,6 +26,8 @@ void Die(int signal) {
   sigemptyset(&only);
   sigaddset(&only, signal);
   pthread_sigmask(SIG_UNBLOCK, &only, nullptr);
+  // Now another signal ends the process even if the file system hangs.
+  RemoveHiddenOutput();
   raise(signal);
 }
 

@@ -42,12 +42,12 @@ else
 fi
 
 # No thread for something: fewer threads, or exit 6.
-if [ "$sanitized" = 0 ] && [ "$(id -u)" = 0 ] && setpriv --reuid 54321 --clear-groups true 2>/dev/null; then
+if [ "$sanitized" = 0 ] && [ "$(id -u)" = 0 ] && setpriv --reuid $((60000 + $$ % 5000)) --clear-groups true 2>/dev/null; then
   chmod 777 .
   for threads in 1 2 3 4 5 6 7 8 9 10 12 24; do
     for options in "--memory 8M --batch-size 1000000" ""; do
       code=0
-      setpriv --reuid 54321 --clear-groups bash -c "ulimit -u $threads; exec '$g' --threads 4 $options in.u64 threads.u64" 2>err || code=$?
+      setpriv --reuid $((60000 + $$ % 5000)) --clear-groups bash -c "ulimit -u $threads; exec '$g' --threads 4 $options in.u64 threads.u64" 2>err || code=$?
       if [ $code = 6 ]; then
         [ $threads -lt 12 ] || fail "12 threads are not enough: $(cat err)"
         says 'ulimit -u'
