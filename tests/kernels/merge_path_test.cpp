@@ -146,7 +146,7 @@ std::vector<Item> RunPassByPhases(const Runs& runs, const std::vector<Item>& a, 
   std::vector<int> written(n);
   // Poisoned: WriteCut has to write all of it.
   std::vector<WayTile<kWays>> works(pass.tiles());
-  std::memset(static_cast<void*>(works.data()), 0xA5, works.size() * sizeof(WayTile<kWays>));
+  if (!works.empty()) std::memset(static_cast<void*>(works.data()), 0xA5, works.size() * sizeof(WayTile<kWays>));
   for (std::uint64_t t = 0; t < pass.tiles(); ++t) {
     const MergeTile tile = pass.tile(t);
     EXPECT_LE(tile.items, pass.tile_items);
