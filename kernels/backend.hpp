@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "gpusort/record.hpp"
+#include "gpusort/records.hpp"
 
 namespace gpusort {
 
@@ -62,13 +63,16 @@ struct BackendLimits {
 /// The memory that a backend is asked to make before any work.
 struct ArenaShape {
   RecordLayout layout;
-  std::uint64_t slot_bytes = 0;  ///< capacity of a slot: a batch or a merge window, whole records, below 2^32 of them
-  std::uint32_t slots = 0;       ///< all slots: each lane that sorts holds up to two, resident runs one each; a CPU
-                                 ///< lane that only merges needs none
+  /// Capacity of a slot: a batch or a merge window, whole records, below 2^32 of them. Of lines also below 2^32 bytes,
+  /// and at most SlotRecords(layout, slot_bytes) of them in a batch; a window may have more.
+  std::uint64_t slot_bytes = 0;
+  std::uint32_t slots = 0;  ///< all slots: each lane that sorts holds up to two, resident runs one each; a CPU
+                            ///< lane that only merges needs none
   std::uint32_t lanes = 1;
 };
 
-/// A block of whole records in host memory, on loan: dropping it returns the buffer to its owner.
+/// Bytes of a batch in host memory, on loan: dropping it returns the buffer to its owner. Fixed records are whole; a
+/// line may go on in the next block. The blocks of a batch behind each other are whole records.
 class InputBlock {
  public:
   virtual ~InputBlock() = default;
@@ -96,7 +100,8 @@ class SortedRecords {
   virtual void Read(std::uint64_t offset, std::span<std::byte> out) const = 0;
 };
 
-/// A sorted piece of a run for Merge. Pieces of one run are neighbours and in order; runs come in ordinal order.
+/// A sorted piece of a run for Merge: whole records. Pieces of one run are neighbours and in order; runs come in
+/// ordinal order.
 struct Piece {
   const std::byte* data = nullptr;
   std::uint64_t bytes = 0;
@@ -117,11 +122,11 @@ class Lane {
   virtual void Merge(std::span<const Piece> pieces, std::byte* out) = 0;
 };
 
-/// A range of records on the device in which CountBefore looks.
+/// Whole sorted records on the device among which BytesBefore looks.
 struct SearchRange {
   const std::byte* data = nullptr;
-  std::uint64_t records = 0;
-  bool inclusive = false;  ///< count keys <= the cut's (else keys < the cut's)
+  std::uint64_t bytes = 0;
+  bool inclusive = false;  ///< keys <= the cut's come before it (else keys < the cut's)
 };
 
 class Backend {
@@ -138,8 +143,8 @@ class Backend {
   /// Makes copies to and from [data, data + bytes) fast and asynchronous; a no-op on the CPU. Failure is only slower.
   virtual void Pin(void* data, std::uint64_t bytes) = 0;
   virtual void Unpin(void* data) = 0;
-  /// How many records of each device range are before the cut: by key, `inclusive` deciding ties. Ranges are sorted.
-  virtual std::vector<std::uint64_t> CountBefore(std::span<const SearchRange> ranges, const std::byte* cut_record) = 0;
+  /// Bytes of the records of each device range that come before the cut, a record in host memory.
+  virtual std::vector<std::uint64_t> BytesBefore(std::span<const SearchRange> ranges, RecordSpan cut_record) = 0;
   /// Peak bytes of device memory taken so far.
   virtual std::uint64_t device_peak() const = 0;
   /// Makes lanes that wait for a slot throw Error(kCancelled).

@@ -1,6 +1,6 @@
 // The CPU backend: slots in host memory, tiles sorted by Highway's vqsort, cache-sized tiles merged on oneTBB threads.
 // Records that are one number are sorted as that number (NumberMap); all others through entries, and each record is
-// moved once. Start at CpuLane::Sort and CpuLane::Merge.
+// moved once; lines have cpu_lines.hpp. Start at CpuLane::Sort and CpuLane::Merge.
 #include <hwy/contrib/sort/vqsort.h>
 #include <oneapi/tbb/global_control.h>
 #include <oneapi/tbb/parallel_for.h>
@@ -22,6 +22,7 @@
 #include <utility>
 
 #include "backend.hpp"
+#include "cpu_lines.hpp"
 #include "gpusort/error.hpp"
 #include "gpusort/key.hpp"
 #include "gpusort/merge_host.hpp"
@@ -46,8 +47,6 @@ constexpr std::size_t kSlicesToSort = sizeof(U) == 8 ? 48 : 9;
 constexpr std::uint64_t kSmallGroup = 48;
 
 [[noreturn]] void FailInternal(const std::string& what) { throw Error(ErrorCode::kInternal, "CPU backend: " + what); }
-
-const Byte* AsBytes(const std::byte* p) { return reinterpret_cast<const Byte*>(p); }
 
 constexpr std::uint64_t RoundUp(std::uint64_t n, std::uint64_t unit) { return (n + unit - 1) / unit * unit; }
 constexpr std::uint64_t DivideUp(std::uint64_t n, std::uint64_t by) { return n / by + (n % by != 0); }
@@ -217,6 +216,7 @@ struct LaneShape {
   std::uint64_t worker_bytes = 0;   ///< three tiles of items, and for entries a tile of record addresses
 
   LaneShape(const RecordLayout& layout, std::uint64_t slot_bytes) {
+    if (!layout.fixed()) return;  // detail::LineShape
     const std::uint64_t records = std::max<std::uint64_t>(1, slot_bytes / layout.stride);
     if (layout.direct()) {
       item_bytes = layout.stride;
@@ -238,10 +238,7 @@ struct LaneShape {
 
 void VqSort(std::uint32_t* p, std::uint64_t n) { hwy::Sorter()(p, n, hwy::SortAscending()); }
 void VqSort(std::uint64_t* p, std::uint64_t n) { hwy::Sorter()(p, n, hwy::SortAscending()); }
-void VqSort(Entry* p, std::uint64_t n) {
-  static_assert(sizeof(Entry) == sizeof(hwy::uint128_t) && alignof(Entry) == alignof(hwy::uint128_t));
-  hwy::Sorter()(reinterpret_cast<hwy::uint128_t*>(p), n, hwy::SortAscending());
-}
+void VqSort(Entry* p, std::uint64_t n) { detail::SortEntries(p, n); }
 
 /// Calls f with the map as a type that the compiler can vectorize over: the swap is decided outside the loop.
 template <typename U, typename F>
@@ -541,6 +538,7 @@ class CpuLane : public Lane {
         layout_(arena_->shape().layout),
         keys_(layout_),
         shape_(layout_, arena_->shape().slot_bytes),
+        line_shape_(layout_, arena_->shape().slot_bytes),
         executor_(executor),
         memory_(arena_->TakeLaneMemory()) {}
   ~CpuLane() override { arena_->GiveLaneMemory(std::move(memory_)); }
@@ -548,6 +546,13 @@ class CpuLane : public Lane {
   std::unique_ptr<SortedRecords> Sort(BatchSource& source) override {
     auto [in, out] = arena_->AcquireTwo();
     const std::uint64_t bytes = Fill(source, in.data());
+    if (!layout_.fixed()) {
+      detail::LineSorter sorter(layout_, line_shape_, memory_.data());
+      const auto result = bytes <= kSmallBytes ? sorter.Sort(in.data(), bytes, out.data(), SequentialExecutor())
+                                               : sorter.Sort(in.data(), bytes, out.data(), executor_);
+      return std::make_unique<CpuSortedRecords>(std::move(result.in_input ? in : out), bytes, result.records,
+                                                result.was_sorted);
+    }
     const std::uint64_t records = bytes / layout_.stride;
     const auto sort = [&](const auto& executor) {
       if (!layout_.direct()) return SortRecords(in.data(), records, out.data(), executor);
@@ -563,7 +568,9 @@ class CpuLane : public Lane {
     std::uint64_t bytes = 0;
     for (const Piece& piece : pieces) {
       if (piece.on_device) FailInternal("a piece to merge lies on a device");
-      if (piece.bytes % layout_.stride != 0) FailInternal("a piece to merge ends inside a record");
+      if (WholeRecordBytes({piece.data, piece.bytes}, layout_) != piece.bytes) {
+        FailInternal("a piece to merge ends inside a record");
+      }
       if (piece.bytes > 0) live.push_back(piece);
       bytes += piece.bytes;
     }
@@ -571,6 +578,10 @@ class CpuLane : public Lane {
     const auto merge = [&](const auto& executor) {
       if (live.size() == 1) {
         CopyBytes(live[0], out, executor);
+      } else if (!layout_.fixed()) {
+        std::vector<RecordSpan> lines;
+        for (const Piece& piece : live) lines.emplace_back(piece.data, piece.bytes);
+        detail::LineMerger(layout_, line_shape_, memory_.data()).Merge(std::move(lines), out, executor);
       } else if (!layout_.direct()) {
         MergeRecords(live, out, executor);
       } else if (layout_.stride == 4) {
@@ -611,7 +622,7 @@ class CpuLane : public Lane {
       bytes += data.size();
     }
     if (bytes == 0) FailInternal("an empty batch");
-    if (bytes % layout_.stride != 0) FailInternal("a batch ends inside a record");
+    if (WholeRecordBytes({to, bytes}, layout_) != bytes) FailInternal("a batch ends inside a record");
     return bytes;
   }
 
@@ -839,6 +850,7 @@ class CpuLane : public Lane {
   const RecordLayout& layout_;
   const KeyReader keys_;
   const LaneShape shape_;
+  const detail::LineShape line_shape_;
   const TbbExecutor executor_;
   HostBuffer memory_;
 };
@@ -856,14 +868,17 @@ class CpuBackend : public Backend {
   const BackendLimits& limits() const override { return limits_; }
 
   std::uint64_t LaneBytes(const RecordLayout& layout, std::uint64_t slot_bytes) const override {
-    return LaneShape(layout, slot_bytes).bytes(limits_.threads);
+    return layout.fixed() ? LaneShape(layout, slot_bytes).bytes(limits_.threads)
+                          : detail::LineShape(layout, slot_bytes).bytes(limits_.threads);
   }
 
   void MakeArena(const ArenaShape& shape, HostMemory& memory) override {
     const RecordLayout& layout = shape.layout;
-    if (!layout.fixed()) FailInternal("records of varying length");
-    if (shape.slot_bytes < layout.stride) FailInternal("a slot holds no record");
-    if (shape.slot_bytes / layout.stride >= std::uint64_t{1} << 32) FailInternal("a slot of 2^32 records or more");
+    if (shape.slot_bytes < LeastRecordBytes(layout)) FailInternal("a slot holds no record");
+    // Lines are found by offsets of 32 bits.
+    if (shape.slot_bytes / LeastRecordBytes(layout) >= std::uint64_t{1} << 32) {
+      FailInternal("a slot of 2^32 records or more");
+    }
     const std::lock_guard<std::mutex> lock(mutex_);
     if (arena_.use_count() > 1) FailInternal("lanes or records of the old arena are still alive");
     // Its memory first, so that both never count at once.
@@ -879,19 +894,15 @@ class CpuBackend : public Backend {
   void Pin(void*, std::uint64_t) override {}
   void Unpin(void*) override {}
 
-  std::vector<std::uint64_t> CountBefore(std::span<const SearchRange> ranges, const std::byte* cut_record) override {
+  std::vector<std::uint64_t> BytesBefore(std::span<const SearchRange> ranges, RecordSpan cut_record) override {
     const std::shared_ptr<Arena> arena = this->arena();
-    const RecordLayout& layout = arena->shape().layout;
-    std::vector<std::uint64_t> counts;
-    counts.reserve(ranges.size());
+    std::vector<std::uint64_t> bytes;
+    bytes.reserve(ranges.size());
     for (const SearchRange& range : ranges) {
-      counts.push_back(detail::PartitionPoint(RecordIterator(AsBytes(range.data), layout.stride), range.records,
-                                              [&](const Byte* record) {
-                                                const int order = CompareKeys(record, AsBytes(cut_record), layout);
-                                                return range.inclusive ? order <= 0 : order < 0;
-                                              }));
+      bytes.push_back(
+          gpusort::BytesBefore({range.data, range.bytes}, cut_record, range.inclusive, arena->shape().layout));
     }
-    return counts;
+    return bytes;
   }
 
   std::uint64_t device_peak() const override { return 0; }

@@ -36,7 +36,7 @@ using detail::Stream;
 
 /// Blocks of a batch whose copies may be under way while the next is asked for: a source must be able to spare them.
 constexpr std::size_t kBlocksInFlight = 2;
-/// Ranges that one launch of CountBefore takes; more take several.
+/// Ranges that one launch of CountBeforeKernel takes; more take several.
 constexpr std::uint64_t kSearchRanges = 1024;
 /// Blocks of the kernels that stride over records: enough to fill any device, few enough to stop early together.
 constexpr std::uint64_t kMostBlocks = 4096;
@@ -47,7 +47,6 @@ constexpr std::uint64_t kAlignment = 256;
 constexpr std::uint64_t RoundUp(std::uint64_t n, std::uint64_t unit) { return (n + unit - 1) / unit * unit; }
 constexpr std::uint64_t DivideUp(std::uint64_t n, std::uint64_t by) { return n / by + (n % by != 0); }
 
-const Byte* AsBytes(const std::byte* p) { return reinterpret_cast<const Byte*>(p); }
 
 // ---------------------------------------------------------------------------------------------------------------------
 // Memory: the arena of slots, what a lane needs beside them, and what searches need.
@@ -93,18 +92,18 @@ struct LaneShape {
   std::uint64_t bytes() const { return workspace() + workspace_bytes; }
 };
 
-/// The part that all lanes share: the layout, and what CountBefore needs. Offsets in bytes.
+/// The part that all lanes share: the layout, and what BytesBefore needs. Offsets in bytes.
 struct CommonShape {
   std::uint64_t stride = 0;
 
   std::uint64_t layout() const { return 0; }
   std::uint64_t ranges() const { return RoundUp(sizeof(RecordLayout), kAlignment); }
-  std::uint64_t counts() const { return ranges() + RoundUp(kSearchRanges * sizeof(SearchRange), kAlignment); }
+  std::uint64_t counts() const { return ranges() + RoundUp(kSearchRanges * sizeof(detail::CountRange), kAlignment); }
   std::uint64_t cut() const { return counts() + RoundUp(kSearchRanges * sizeof(std::uint64_t), kAlignment); }
   std::uint64_t bytes() const { return cut() + RoundUp(stride, kAlignment); }
 
   // The same in pinned host memory: room for ranges and counts.
-  static constexpr std::uint64_t kPinnedCounts = RoundUp(kSearchRanges * sizeof(SearchRange), kAlignment);
+  static constexpr std::uint64_t kPinnedCounts = RoundUp(kSearchRanges * sizeof(detail::CountRange), kAlignment);
   static constexpr std::uint64_t kPinnedBytes =
       kPinnedCounts + RoundUp(kSearchRanges * sizeof(std::uint64_t), kAlignment);
 };
@@ -194,21 +193,25 @@ class Arena : public std::enable_shared_from_this<Arena> {
     return reinterpret_cast<Findings*>(pinned_.data() + CommonShape::kPinnedBytes + lane * kAlignment);
   }
 
-  void CountBefore(std::span<const SearchRange> ranges, const std::byte* cut_record,
+  void BytesBefore(std::span<const SearchRange> ranges, const std::byte* cut_record,
                    std::vector<std::uint64_t>& counts) {
+    const std::uint64_t stride = shape_.layout.stride;
     const std::lock_guard<std::mutex> lock(search_mutex_);
     const detail::StreamPool::Borrowed stream(streams_);
-    auto* const d_ranges = reinterpret_cast<SearchRange*>(common() + common_shape_.ranges());
+    auto* const d_ranges = reinterpret_cast<detail::CountRange*>(common() + common_shape_.ranges());
     auto* const d_counts = reinterpret_cast<std::uint64_t*>(common() + common_shape_.counts());
     std::byte* const d_cut = common() + common_shape_.cut();
     std::byte* const pinned_counts = pinned_.data() + CommonShape::kPinnedCounts;
     // Pinned or not, the cut stays until the wait below.
-    stream->Copy(d_cut, cut_record, shape_.layout.stride, cudaMemcpyHostToDevice);
+    stream->Copy(d_cut, cut_record, stride, cudaMemcpyHostToDevice);
     while (!ranges.empty()) {
       const std::span<const SearchRange> some = ranges.first(std::min<std::size_t>(ranges.size(), kSearchRanges));
       ranges = ranges.subspan(some.size());
-      std::memcpy(pinned_.data(), some.data(), some.size_bytes());
-      stream->Copy(d_ranges, pinned_.data(), some.size_bytes(), cudaMemcpyHostToDevice);
+      auto* const pinned_ranges = reinterpret_cast<detail::CountRange*>(pinned_.data());
+      for (std::size_t i = 0; i < some.size(); ++i) {
+        pinned_ranges[i] = {some[i].data, some[i].bytes / stride, some[i].inclusive};
+      }
+      stream->Copy(d_ranges, pinned_.data(), some.size() * sizeof(detail::CountRange), cudaMemcpyHostToDevice);
       stream->Launch("CountBeforeKernel", detail::CountBeforeKernel<>, DivideUp(some.size(), detail::kRecordThreads),
                      detail::kRecordThreads, d_ranges, static_cast<std::uint32_t>(some.size()), AsBytes(d_cut),
                      shape_.layout, d_counts);
@@ -217,6 +220,7 @@ class Arena : public std::enable_shared_from_this<Arena> {
       const std::size_t have = counts.size();
       counts.resize(have + some.size());
       std::memcpy(counts.data() + have, pinned_counts, some.size() * sizeof(std::uint64_t));
+      for (std::size_t i = have; i < counts.size(); ++i) counts[i] *= stride;
     }
   }
 
@@ -602,7 +606,7 @@ class CudaBackend : public Backend {
 
   void MakeArena(const ArenaShape& shape, HostMemory& memory) override {
     const RecordLayout& layout = shape.layout;
-    if (!layout.fixed()) FailInternal("records of varying length");
+    if (!layout.fixed()) throw Error(ErrorCode::kUsage, "the GPU backend takes no records of varying length");
     if (shape.slots < 2) FailInternal("a lane needs two slots");
     if (shape.slot_bytes < layout.stride) FailInternal("a slot holds no record");
     if (shape.slot_bytes / layout.stride >= std::uint64_t{1} << 32) FailInternal("a slot of 2^32 records or more");
@@ -633,13 +637,13 @@ class CudaBackend : public Backend {
     cudaGetLastError();
   }
 
-  std::vector<std::uint64_t> CountBefore(std::span<const SearchRange> ranges, const std::byte* cut_record) override {
+  std::vector<std::uint64_t> BytesBefore(std::span<const SearchRange> ranges, RecordSpan cut_record) override {
     const std::shared_ptr<Arena> arena = this->arena();
     std::vector<std::uint64_t> counts;
     counts.reserve(ranges.size());
     if (ranges.empty()) return counts;
     device_->Enter();
-    arena->CountBefore(ranges, cut_record, counts);
+    arena->BytesBefore(ranges, cut_record.data(), counts);
     return counts;
   }
 

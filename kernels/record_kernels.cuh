@@ -38,8 +38,15 @@ GPUSORT_HD inline std::uint64_t CommonKeyPrefix(const Byte* a, const Byte* b, co
   return common < limit ? common : limit;
 }
 
+/// A SearchRange of fixed records.
+struct CountRange {
+  const std::byte* data = nullptr;
+  std::uint64_t records = 0;
+  bool inclusive = false;
+};
+
 /// How many of the sorted records come before `cut`: by key, `inclusive` deciding ties.
-GPUSORT_HD inline std::uint64_t CountBeforeCut(const SearchRange& range, const Byte* cut, const RecordLayout& layout) {
+GPUSORT_HD inline std::uint64_t CountBeforeCut(const CountRange& range, const Byte* cut, const RecordLayout& layout) {
   const Byte* const records = reinterpret_cast<const Byte*>(range.data);
   std::uint64_t low = 0, high = range.records;
   while (low < high) {
@@ -155,7 +162,7 @@ __global__ void __launch_bounds__(kRecordThreads)
 /// counts[i] = CountBeforeCut of ranges[i].
 template <typename = void>
 __global__ void __launch_bounds__(kRecordThreads)
-    CountBeforeKernel(const SearchRange* ranges, std::uint32_t count, const Byte* cut,
+    CountBeforeKernel(const CountRange* ranges, std::uint32_t count, const Byte* cut,
                       const __grid_constant__ RecordLayout layout, std::uint64_t* counts) {
   const std::uint32_t i = blockIdx.x * blockDim.x + threadIdx.x;
   if (i < count) counts[i] = CountBeforeCut(ranges[i], cut, layout);

@@ -15,6 +15,7 @@
 
 #include "form_runs.hpp"
 #include "gpusort/error.hpp"
+#include "gpusort/records.hpp"
 #include "job.hpp"
 #include "log.hpp"
 #include "machine.hpp"
@@ -48,14 +49,18 @@ class Sorter {
               FormatBytes(host_.limit) + ")");
     }
     streamed_output_ = IsStreamTarget(options.output);
+    const bool takes = options.layout.fixed() || gpus.lines;
+    if (!takes && options.device == DeviceChoice::kGpu) {
+      throw Error(ErrorCode::kUsage, "--device gpu: lines are sorted on the CPU; give --device cpu or auto");
+    }
     const bool use_gpu =
-        options.device == DeviceChoice::kGpu || (options.device == DeviceChoice::kAuto && gpus.likely() &&
+        options.device == DeviceChoice::kGpu || (options.device == DeviceChoice::kAuto && takes && gpus.likely() &&
                                                  (!inputs_.rereadable() || inputs_.bytes() >= gpus.min_bytes));
     facts_.layout = options.layout;
     facts_.input_bytes = inputs_.bytes();
     facts_.input_known = facts_.rereadable = inputs_.rereadable();
     for (std::uint32_t i = 0; options.merge && i < inputs_.count(); ++i) {
-      facts_.sorted_inputs.push_back(inputs_.facts(i).size);
+      facts_.sorted_inputs.push_back(inputs_.size(i));
     }
     facts_.memory = memory_.limit();
     facts_.free_ram = host_.available > memory_.limit() ? host_.available - memory_.limit() : 0;
@@ -66,6 +71,7 @@ class Sorter {
     facts_.batch_bytes = options.batch_bytes;
     facts_.block_bytes = options.block_bytes;
     facts_.fan_in = options.max_fan_in;
+    facts_.max_record = options.max_record;
     if (options.merge && !inputs_.rereadable()) {
       throw Error(ErrorCode::kUsage, "-m needs regular files as inputs; sort streams without -m");
     }
@@ -195,8 +201,8 @@ class Sorter {
         }
       }
     };
-    // Of a stream nobody knows yet whether it will spill.
-    if (facts_.input_known) std::exchange(check, nullptr)();
+    // Of a stream nobody knows yet whether it will spill, and of lines that should fit in memory.
+    if (facts_.input_known && job_.plan.temp_bytes > 0) std::exchange(check, nullptr)();
     if (!options_.no_space_check && job_.plan.temp_bytes > 0) {
       RequireSpace(files_, directories, job_.plan.temp_bytes, "temporary runs");
     }
@@ -224,7 +230,8 @@ class Sorter {
         run.id = job_.next_run_id++;
         run.bytes = range.bytes;
         run.origin = {range};
-        run.blocks = InputBlocks(run.origin, job_.input_payload());
+        // Lines are read beyond their block to the end of the last one.
+        run.blocks = InputBlocks(range, options_.layout.fixed() ? job_.input_payload() : job_.input_payload() / 8 * 7);
         runs_.push_back(std::move(run));
       }
       return;
@@ -355,12 +362,13 @@ class Sorter {
     progress_.SetPhase("verify output", output_bytes_);
     target_.file->DropCache();
     OutputProof read_back(options_.layout, options_.unique);
-    const std::uint64_t stride = options_.layout.stride;
+    const std::uint64_t least = options_.layout.fixed() ? options_.layout.stride : job_.plan.ring.max_record;
+    const std::uint64_t unit = LeastRecordBytes(options_.layout);
     const std::uint64_t room = (memory_.limit() - memory_.used()) / 2;
-    const std::uint64_t step = std::max(stride, std::min(room, std::uint64_t{4} << 20) / stride * stride);
+    const std::uint64_t step = std::max(least, std::min(room, std::uint64_t{4} << 20) / unit * unit);
     HostBuffer buffer(memory_, (step + 2 * kReadSlack) / 4096 * 4096);
     const std::uint64_t alignment = target_.file->alignment();
-    for (std::uint64_t done = 0; done < output_bytes_; done += step) {
+    for (std::uint64_t done = 0; done < output_bytes_;) {
       cancel_.ThrowIfRequested();
       const std::uint64_t count = std::min(step, output_bytes_ - done);
       const std::uint64_t begin = done / alignment * alignment;
@@ -370,8 +378,13 @@ class Sorter {
         throw Error(ErrorCode::kIntegrity, "the output read back ends at byte " + std::to_string(begin + got) +
                                                ", it should have " + std::to_string(output_bytes_));
       }
-      read_back.Add(done, {buffer.data() + (done - begin), count});
-      progress_.Advance(count);
+      const RecordSpan bytes{buffer.data() + (done - begin), count};
+      const std::uint64_t whole = WholeRecordBytes(bytes, options_.layout);
+      if (whole == 0)
+        throw Error(ErrorCode::kIntegrity, "the output read back has an endless line at byte " + std::to_string(done));
+      read_back.Add(done, bytes.first(whole));
+      progress_.Advance(whole);
+      done += whole;
     }
     read_back.Check(proof_->sum());
   }
@@ -483,33 +496,54 @@ void CheckSorted(const Options& options, CancelFlag& cancel) {
   facts.memory = std::min(memory.limit(), std::uint64_t{256} << 20);
   facts.threads = 4;
   facts.rereadable = inputs.rereadable();
+  facts.input_known = inputs.rereadable();
+  facts.input_bytes = inputs.bytes();
+  facts.max_record = options.max_record;
   const Ring ring = MakeRing(facts);
   BatchFeeder feeder(cancel, memory, inputs, ring, inputs.Ranges(), layout, clock);
   Pipeline waiter(cancel);
-  std::vector<std::byte> last;
-  std::uint64_t records = 0;
-  const auto fail = [&] {
-    throw Error(ErrorCode::kNotSorted, EscapeName(options.inputs.front()) + ": not sorted: record " +
-                                           std::to_string(records) + " (byte " +
-                                           std::to_string(records * layout.stride) + ") orders before " +
-                                           (options.unique ? "or equals " : "") + "the one in front of it");
+  std::vector<std::byte> last;        // the last whole record, and of lines what has been read of the next
+  std::uint64_t at = 0, records = 0;  // bytes and records of the input in front of it
+  const auto check = [&](RecordSpan seen) {
+    const std::uint64_t bad = FirstDisorder(seen, layout, options.unique);
+    if (bad == kInOrder) return;
+    // Records are counted from 0, lines from 1, as everybody does.
+    const std::uint64_t number = records + CountRecords(seen.first(bad), layout) + (layout.fixed() ? 0 : 1);
+    throw Error(ErrorCode::kNotSorted,
+                EscapeName(options.inputs.front()) + ": not sorted: " + (layout.fixed() ? "record " : "line ") +
+                    std::to_string(number) + " (byte " + std::to_string(at + bad) + ") orders before " +
+                    (options.unique ? "or equals " : "") + "the one in front of it");
+  };
+  const auto pass = [&](RecordSpan seen) {
+    at += seen.size();
+    records += CountRecords(seen, layout);
+  };
+  const auto add = [&](RecordSpan record) {
+    last.insert(last.end(), record.begin(), record.end());
+    check(last);
+    const std::uint64_t keep = RecordBegin(last, last.size() - 1, layout);
+    pass(RecordSpan(last).first(keep));
+    last.erase(last.begin(), last.begin() + static_cast<std::ptrdiff_t>(keep));
   };
   try {
-    while (const std::unique_ptr<BatchFeeder::Batch> batch = feeder.Next(waiter, ring.piece_bytes, false)) {
+    while (const std::unique_ptr<BatchFeeder::Batch> batch =
+               feeder.Next(waiter, ring.piece_bytes, ring.piece_bytes, false)) {
       while (const std::unique_ptr<InputBlock> block = batch->Next()) {
-        const std::span<const std::byte> bytes = block->bytes();
-        if (!last.empty()) {
-          last.insert(last.end(), bytes.begin(), bytes.begin() + static_cast<std::ptrdiff_t>(layout.stride));
-          if (FirstDisorder(last, layout, options.unique) != kInOrder) fail();
+        RecordSpan rest = block->bytes();
+        progress.Advance(rest.size());
+        if (const std::uint64_t head = FirstRecordBytes(rest, layout); head > 0) {
+          add(rest.first(head));
+          rest = rest.subspan(head);
         }
-        const std::uint64_t bad = FirstDisorder(bytes, layout, options.unique);
-        if (bad != kInOrder) {
-          records += bad;
-          fail();
+        if (const std::uint64_t whole = WholeRecordBytes(rest, layout); whole > 0) {
+          add(FirstRecord(rest, layout));
+          check(rest.first(whole));
+          const RecordSpan record = LastRecord(rest.first(whole), layout);
+          last.assign(record.begin(), record.end());
+          pass(rest.first(whole - record.size()));
+          rest = rest.subspan(whole);
         }
-        last.assign(bytes.end() - static_cast<std::ptrdiff_t>(layout.stride), bytes.end());
-        records += bytes.size() / layout.stride;
-        progress.Advance(bytes.size());
+        last.insert(last.end(), rest.begin(), rest.end());
       }
     }
   } catch (const Error&) {

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "gpusort/error.hpp"
+#include "gpusort/records.hpp"
 
 namespace gpusort {
 namespace {
@@ -38,13 +39,7 @@ class RunPlacer {
     } else if (only) {
       run.records = std::make_shared<HostRecords>(job_.memory, *sorted);
     } else if (sorted->was_sorted() && job_.inputs.rereadable() && !CheaperToSpill()) {
-      run.blocks = InputBlocks(run.origin, job_.input_payload());
-      for (RunBlock& block : run.blocks) {
-        std::vector<std::byte> last(job_.layout.stride);
-        sorted->Read(block.begin + block.bytes - last.size(), last);
-        block.last = MakeForecast(last.data(), job_.layout);
-        block.forecast = true;
-      }
+      run.blocks = InputBlocks(run.origin, *sorted, job_.input_payload(), job_.layout);
     } else if (sorted->on_device() && Claim(&host_bytes_, sorted->bytes(), job_.plan.host_tier_bytes)) {
       const Busy busy(job_.clock, Resource::kBus, sorted->bytes());
       run.records = std::make_shared<HostRecords>(job_.memory, *sorted);
@@ -68,19 +63,13 @@ class RunPlacer {
 
   void Spill(const SortedRecords& sorted, Run& run) {
     if (!job_.plan.spills) throw Error(ErrorCode::kInternal, "a run is left over that was not planned for");
-    const std::uint64_t payload = job_.block_payload();
-    run.blocks.resize((sorted.bytes() + payload - 1) / payload);
+    run.blocks = CutBlocks(sorted, job_.block_payload(), job_.layout);
     const auto spill_block = [&](std::uint64_t i) {
       RunBlock& block = run.blocks[i];
-      block.begin = i * payload;
-      block.bytes = std::min(payload, sorted.bytes() - block.begin);
       const BlockPool::Block buffer = spill_blocks_.Acquire(pipeline_);
-      const std::span<std::byte> bytes = buffer.span().subspan(kSpillHeaderBytes, block.bytes);
-      sorted.Read(block.begin, bytes);
-      block.last = MakeForecast(bytes.data() + bytes.size() - job_.layout.stride, job_.layout);
-      block.forecast = true;
       const Busy busy(job_.clock, Resource::kDiskWrite, block.bytes);
-      block.place = job_.spill->Write(run.id, i, buffer.span(), block.bytes);
+      SpillBlock(*job_.spill, run.id, i, buffer.span(), block, job_.layout,
+                 [&](std::uint64_t at, std::span<std::byte> out) { sorted.Read(block.begin + at, out); });
     };
     try {
       workers_.ForEach(run.blocks.size(), spill_block);
@@ -104,7 +93,8 @@ BatchFeeder::BatchFeeder(CancelFlag& cancel, HostMemory& memory, Inputs& inputs,
     : pipeline_(cancel),
       ring_(memory, ring.block_bytes, ring.blocks),
       inputs_(inputs),
-      stride_(layout.stride),
+      layout_(layout),
+      max_record_(ring.max_record),
       reader_(std::make_unique<InputReader>(pipeline_, inputs, ring_, ranges, layout, ring.piece_bytes, ring.threads,
                                             clock)) {
   pipeline_.StartRest();
@@ -122,7 +112,8 @@ std::shared_ptr<InputReader::Block> BatchFeeder::Take(const Pipeline& waiter) {
   return block ? std::make_shared<InputReader::Block>(std::move(*block)) : nullptr;
 }
 
-std::unique_ptr<BatchFeeder::Batch> BatchFeeder::Next(const Pipeline& waiter, std::uint64_t limit, bool keep) {
+std::unique_ptr<BatchFeeder::Batch> BatchFeeder::Next(const Pipeline& waiter, std::uint64_t limit,
+                                                      std::uint64_t slot_bytes, bool keep) {
   auto batch = std::make_unique<Batch>();
   batch->turn_ = std::unique_lock(turn_);
   std::shared_ptr<InputReader::Block> first = Take(waiter);
@@ -131,6 +122,7 @@ std::unique_ptr<BatchFeeder::Batch> BatchFeeder::Next(const Pipeline& waiter, st
   batch->feeder_ = this;
   batch->waiter_ = &waiter;
   batch->limit_ = limit;
+  batch->lines_left_ = SlotRecords(layout_, slot_bytes);
   batch->keep_ = keep;
   batch->number_ = next_number_++;
   return batch;
@@ -141,8 +133,8 @@ bool BatchFeeder::Batch::Continues(const InputRange& next) const {
   const InputRange& last = ranges_.back();
   if (next.input == last.input) return next.offset == last.offset + last.bytes;
   if (!feeder_->inputs_.rereadable()) return !feeder_->gaps_ && next.offset == 0;
-  std::uint64_t between = feeder_->inputs_.facts(last.input).size - (last.offset + last.bytes) + next.offset;
-  for (std::uint32_t i = last.input + 1; i < next.input; ++i) between += feeder_->inputs_.facts(i).size;
+  std::uint64_t between = feeder_->inputs_.size(last.input) - (last.offset + last.bytes) + next.offset;
+  for (std::uint32_t i = last.input + 1; i < next.input; ++i) between += feeder_->inputs_.size(i);
   return between == 0;
 }
 
@@ -162,20 +154,10 @@ bool BatchFeeder::Ended(const Pipeline& waiter) {
 
 std::unique_ptr<InputBlock> BatchFeeder::Batch::Next() {
   if (!turn_.owns_lock()) return nullptr;
-  // Batches are filled to the last record, so that there are as many as were planned. Kept blocks leave room in the
-  // ring for the batches of the other lanes.
-  const bool full = bytes_ == limit_ || (keep_ && kept_.size() >= (feeder_->ring_.blocks() - 1) / 3);
-  const std::uint64_t room = limit_ - bytes_;
-  std::shared_ptr<InputReader::Block> block = full ? nullptr : feeder_->Take(*waiter_);
-  if (block && !ranges_.empty() && !Continues(block->range)) {
-    feeder_->returned_.push_front(std::exchange(block, nullptr));
-  }
+  std::shared_ptr<InputReader::Block> block = feeder_->layout_.fixed() ? TakeRecords() : TakeLines();
   if (!block) {
     turn_.unlock();
     return nullptr;
-  }
-  if (block->range.bytes > room) {
-    feeder_->returned_.push_front(std::make_shared<InputReader::Block>(block->Split(room, feeder_->stride_)));
   }
   bytes_ += block->range.bytes;
   sum_ += block->sum;
@@ -187,6 +169,96 @@ std::unique_ptr<InputBlock> BatchFeeder::Batch::Next() {
   }
   if (keep_) kept_.push_back(block);
   return std::make_unique<LentBlock>(std::move(block));
+}
+
+/// Batches are filled to the last record, so that there are as many as were planned. Kept blocks leave room in the
+/// ring for the batches of the other lanes.
+std::shared_ptr<InputReader::Block> BatchFeeder::Batch::TakeRecords() {
+  const bool full = bytes_ == limit_ || (keep_ && kept_.size() >= (feeder_->ring_.blocks() - 1) / 3);
+  if (full) return nullptr;
+  std::shared_ptr<InputReader::Block> block = feeder_->Take(*waiter_);
+  if (block && !ranges_.empty() && !Continues(block->range)) {
+    feeder_->returned_.push_front(std::move(block));
+    return nullptr;
+  }
+  const std::uint64_t room = limit_ - bytes_;
+  if (block && block->range.bytes > room) {
+    feeder_->returned_.push_front(std::make_shared<InputReader::Block>(block->Split(room, feeder_->layout_)));
+  }
+  return block;
+}
+
+/// The next block, or the part of it that ends with the last line that has room. What is behind the last delimiter of
+/// a block is a block of its own: it is taken only when the rest of its line has room, too.
+std::shared_ptr<InputReader::Block> BatchFeeder::Batch::TakeLines() {
+  std::deque<std::shared_ptr<InputReader::Block>>& returned = feeder_->returned_;
+  const RecordLayout& layout = feeder_->layout_;
+  const bool inside = open_.bytes() > 0;
+  const bool full = lines_left_ == 0 || (keep_ && kept_.size() >= (feeder_->ring_.blocks() - 1) / 3);
+  if (full && !inside) return nullptr;
+  std::shared_ptr<InputReader::Block> block = feeder_->Take(*waiter_);
+  if (!block) {
+    if (inside) throw Error(ErrorCode::kInternal, "the input ends inside a line");
+    return nullptr;
+  }
+  const auto give_back = [&] {
+    returned.push_front(std::move(block));
+    return nullptr;
+  };
+  if (!ranges_.empty() && !Continues(block->range)) return give_back();
+  if (block->end > 0 && block->end < block->bytes.size()) {
+    returned.push_front(std::make_shared<InputReader::Block>(block->Split(block->end, layout)));
+  }
+  if (block->longest > feeder_->max_record_ || open_.bytes() + block->head > feeder_->max_record_) TooLong(*block);
+
+  if (block->end == 0) {
+    if (!inside && bytes_ > 0) {
+      // Where the line ends is seen in the next block, or it may be as long as any.
+      std::shared_ptr<InputReader::Block> next = feeder_->Take(*waiter_);
+      if (!next) throw Error(ErrorCode::kInternal, "the input ends inside a line");
+      const std::uint64_t line = next->end > 0 ? block->head + next->head : feeder_->max_record_;
+      returned.push_front(std::move(next));
+      if (bytes_ + line > limit_) return give_back();
+    }
+    open_.Add(block->bytes);
+    return block;
+  }
+
+  const std::uint64_t left = limit_ > bytes_ ? limit_ - bytes_ : 0;
+  if (block->bytes.size() > left || block->line_ends() > lines_left_) {
+    // The head of a line that was begun has room, and the first line of a batch always.
+    std::uint64_t fits = inside || bytes_ == 0 ? block->head : 0;
+    const std::uint64_t room = std::max(fits, std::min<std::uint64_t>(left, block->bytes.size()));
+    if (block->line_ends() <= lines_left_) {
+      fits = std::max(fits, WholeRecordBytes(block->bytes.first(room), layout));
+    } else {
+      for (std::uint64_t lines = lines_left_ - (fits > 0 ? 1 : 0); lines > 0; --lines) {
+        const std::uint64_t size = FirstRecordBytes(block->bytes.subspan(fits), layout);
+        if (size == 0 || fits + size > room) break;
+        fits += size;
+      }
+    }
+    if (fits == 0) return give_back();
+    if (fits < block->bytes.size()) {
+      returned.push_front(std::make_shared<InputReader::Block>(block->Split(fits, layout)));
+    }
+  }
+  lines_left_ -= block->line_ends();
+  open_.Add(block->bytes.first(block->head));
+  sum_ += open_.End();
+  return block;
+}
+
+void BatchFeeder::Batch::TooLong(const InputReader::Block& block) const {
+  std::uint64_t at = block.range.offset - open_.bytes();
+  if (open_.bytes() + block.head <= feeder_->max_record_) {
+    std::uint64_t begin = block.head;
+    ForEachRecord(block.bytes.first(block.end), feeder_->layout_, [&](RecordSpan line) {
+      if (line.size() > feeder_->max_record_) begin = static_cast<std::uint64_t>(line.data() - block.bytes.data());
+    });
+    at = block.range.offset + begin;
+  }
+  throw Error(ErrorCode::kBadInput, LineTooLong(feeder_->inputs_.path(block.range.input), at, feeder_->max_record_));
 }
 
 void BatchFeeder::Return(Batch& batch) {
@@ -223,7 +295,7 @@ void FormRuns(Job& job, BatchFeeder& feeder, std::vector<Run>& runs) {
       const bool stream = !job.inputs.rereadable();
       // Only a GPU can be lost, and a stream cannot be read again.
       while (std::unique_ptr<BatchFeeder::Batch> batch =
-                 feeder.Next(pipeline, job.plan.slot_bytes, job.plan.gpu && stream)) {
+                 feeder.Next(pipeline, job.plan.batch_bytes, job.plan.slot_bytes, job.plan.gpu && stream)) {
         try {
           std::unique_ptr<SortedRecords> sorted;
           {

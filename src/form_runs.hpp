@@ -24,7 +24,8 @@ class BatchFeeder {
               const std::vector<InputRange>& ranges, const RecordLayout& layout, StageClock& clock);
   ~BatchFeeder();
 
-  /// Blocks of neighbouring records, for one Lane::Sort. While it is being read no other batch can be.
+  /// Blocks of neighbouring records, for one Lane::Sort. While it is being read no other batch can be. Blocks of lines
+  /// may end inside a line; the batch never does.
   class Batch : public BatchSource {
    public:
     std::unique_ptr<InputBlock> Next() override;
@@ -40,15 +41,22 @@ class BatchFeeder {
     std::unique_lock<std::mutex> turn_;
     std::uint64_t limit_ = 0, number_ = 0, bytes_ = 0;
     bool keep_ = false;
+    // Lines:
+    std::uint64_t lines_left_ = 0;
+    PartSum open_;  ///< of the line that goes on in the next block
     bool Continues(const InputRange& next) const;
+    std::shared_ptr<InputReader::Block> TakeRecords();
+    std::shared_ptr<InputReader::Block> TakeLines();
+    [[noreturn]] void TooLong(const InputReader::Block& block) const;
     std::vector<InputRange> ranges_;
     RecordSum sum_;
     std::vector<std::shared_ptr<InputReader::Block>> kept_;
   };
 
-  /// The next batch of at most `limit` bytes (whole records), or null at the end of the input. With `keep` its blocks
-  /// stay until it is dropped, so that it can be returned.
-  std::unique_ptr<Batch> Next(const Pipeline& waiter, std::uint64_t limit, bool keep);
+  /// The next batch of at most `limit` bytes, or null at the end of the input. It fits a slot of `slot_bytes`; a line
+  /// longer than `limit` is a batch by itself. With `keep` its blocks stay until it is dropped, so that it can be
+  /// returned.
+  std::unique_ptr<Batch> Next(const Pipeline& waiter, std::uint64_t limit, std::uint64_t slot_bytes, bool keep);
   /// True if there is nothing behind the first batch, which has been read. Waits until that is known.
   bool Ended(const Pipeline& waiter);
   /// Takes a batch that was kept back: it did not become a run.
@@ -63,7 +71,8 @@ class BatchFeeder {
   Pipeline pipeline_;
   BlockPool ring_;
   const Inputs& inputs_;
-  const std::uint64_t stride_;
+  const RecordLayout layout_;
+  const std::uint64_t max_record_;
   std::mutex turn_;  ///< held by the batch that is being read
   std::atomic<std::uint64_t> next_number_{0};
   std::deque<std::shared_ptr<InputReader::Block>> returned_;

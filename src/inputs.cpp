@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "gpusort/error.hpp"
+#include "gpusort/records.hpp"
 #include "log.hpp"
 #include "options.hpp"
 
@@ -37,6 +38,11 @@ std::size_t OpenLimit() {
 
 }  // namespace
 
+std::string LineTooLong(const std::string& path, std::uint64_t at, std::uint64_t max_record) {
+  return EscapeName(path) + ": the line at byte " + std::to_string(at) + " is longer than " +
+         std::to_string(max_record) + " bytes: allow it with --max-record";
+}
+
 Inputs::Inputs(FileSystem& files, const std::vector<std::string>& paths, const RecordLayout& layout, CancelFlag& cancel)
     : files_(files), layout_(layout) {
   const std::size_t open_limit = OpenLimit();
@@ -47,6 +53,11 @@ Inputs::Inputs(FileSystem& files, const std::vector<std::string>& paths, const R
     if (!IsStreamSource(path)) {
       std::unique_ptr<File> file = files.OpenInput(path, false);
       input.facts = file->Facts();
+      if (!layout.fixed() && input.facts.size > 0) {
+        std::byte last{};
+        const bool read = file->ReadAt(input.facts.size - 1, {&last, 1}) == 1;
+        input.ending = read && last == static_cast<std::byte>(layout.delimiter) ? 0 : 1;
+      }
       if (input.facts.size >= kDirectMinBytes && files.CachedShare(*file) < kMostlyCached) {
         std::unique_ptr<File> direct = files.OpenInput(path, true);
         if (direct->direct()) {
@@ -56,7 +67,7 @@ Inputs::Inputs(FileSystem& files, const std::vector<std::string>& paths, const R
         }
       }
       if (inputs_.size() < open_limit) input.file = std::move(file);
-      bytes_ += input.facts.size;
+      bytes_ += input.facts.size + input.ending;
     } else {
       rereadable_ = false;
       input.stream = std::make_unique<PipeReader>(path, cancel);
@@ -64,7 +75,8 @@ Inputs::Inputs(FileSystem& files, const std::vector<std::string>& paths, const R
     inputs_.push_back(std::move(input));
   }
   for (const Input& input : inputs_) {
-    if (input.facts.size % layout.stride != 0) PartialRecord(input.path, input.facts.size, layout.stride);
+    if (layout.fixed() && input.facts.size % layout.stride != 0)
+      PartialRecord(input.path, input.facts.size, layout.stride);
   }
   direct_ = 2 * direct_bytes > bytes_;
 }
@@ -76,7 +88,7 @@ std::shared_ptr<File> Inputs::Open(const Input& input) const {
 std::vector<InputRange> Inputs::Ranges() const {
   std::vector<InputRange> ranges;
   for (std::uint32_t i = 0; i < inputs_.size(); ++i) {
-    if (inputs_[i].facts.size > 0) ranges.push_back({i, 0, inputs_[i].facts.size});
+    if (size(i) > 0) ranges.push_back({i, 0, size(i)});
   }
   return ranges;
 }
@@ -86,10 +98,13 @@ std::span<const std::byte> Inputs::Read(const InputRange& range, std::span<std::
   const std::shared_ptr<File> file = Open(input);
   const std::uint64_t alignment = file->alignment();
   const std::uint64_t begin = range.offset / alignment * alignment;
-  const std::uint64_t end = (range.offset + range.bytes + alignment - 1) / alignment * alignment;
+  const bool ending = input.ending != 0 && range.offset + range.bytes > input.facts.size;
+  const std::uint64_t last = range.offset + range.bytes - (ending ? 1 : 0);
+  const std::uint64_t end = (last + alignment - 1) / alignment * alignment;
   const std::uint64_t head = range.offset - begin;
   const std::uint64_t got = file->ReadAt(begin, buffer.first(end - begin));
-  if (got < head + range.bytes) {
+  if (got >= last - begin && ending) buffer[last - begin] = static_cast<std::byte>(layout_.delimiter);
+  if (got < last - begin) {
     throw Error(ErrorCode::kBadInput, EscapeName(input.path) + ": the file shrank while it was read: it ends at " +
                                           std::to_string(begin + got) + ", it had " + std::to_string(input.facts.size) +
                                           " bytes when it was opened");
@@ -98,20 +113,26 @@ std::span<const std::byte> Inputs::Read(const InputRange& range, std::span<std::
 }
 
 std::optional<InputRange> Inputs::ReadStream(std::span<std::byte> buffer, std::uint64_t limit) {
-  const std::uint64_t stride = layout_.stride;
-  limit = limit / stride * stride;
+  const std::uint64_t unit = LeastRecordBytes(layout_);
+  limit = limit / unit * unit;
   for (; stream_ < inputs_.size(); ++stream_, stream_offset_ = 0) {
     Input& input = inputs_[stream_];
     std::uint64_t got = 0;
     if (input.stream) {
-      while (got < limit) {
+      bool ended = false;
+      while (got < limit && !ended) {
         const std::uint64_t more = input.stream->ReadSome(buffer.subspan(got, limit - got));
-        if (more == 0) break;
         got += more;
+        ended = more == 0;
       }
-      if (got % stride != 0) PartialRecord(input.path, stream_offset_ + got, stride);
+      if (got % unit != 0) PartialRecord(input.path, stream_offset_ + got, unit);
+      if (got > 0) stream_last_ = buffer[got - 1];
+      if (ended && !layout_.fixed() && stream_offset_ + got > 0 &&
+          stream_last_ != static_cast<std::byte>(layout_.delimiter)) {
+        buffer[got++] = stream_last_ = static_cast<std::byte>(layout_.delimiter);
+      }
     } else {
-      got = std::min(limit, input.facts.size - stream_offset_);
+      got = std::min(limit, size(stream_) - stream_offset_);
       if (got > 0) {
         const std::span<const std::byte> bytes = Read({stream_, stream_offset_, got}, buffer);
         if (bytes.data() != buffer.data()) std::copy(bytes.begin(), bytes.end(), buffer.begin());
@@ -149,7 +170,7 @@ InputReader::InputReader(Pipeline& pipeline, Inputs& inputs, BlockPool& pool, co
       inputs_(inputs),
       pool_(pool),
       layout_(layout),
-      piece_bytes_(piece_bytes / layout.stride * layout.stride),
+      piece_bytes_(piece_bytes / LeastRecordBytes(layout) * LeastRecordBytes(layout)),
       clock_(clock),
       blocks_(pipeline) {
   if (!inputs.rereadable()) {
@@ -165,12 +186,20 @@ InputReader::InputReader(Pipeline& pipeline, Inputs& inputs, BlockPool& pool, co
   pipeline.Start([this] { ReadFiles(); }, static_cast<unsigned>(std::min<std::size_t>(threads, ranges_.size())));
 }
 
-InputReader::Block InputReader::Block::Split(std::uint64_t count, std::uint64_t stride) {
-  Block rest{{range.input, range.offset + count, range.bytes - count}, buffer, bytes.subspan(count), {}};
+void InputReader::Block::Describe(const RecordLayout& layout) {
+  end = WholeRecordBytes(bytes, layout);
+  head = layout.fixed() ? 0 : end == 0 ? bytes.size() : FirstRecordBytes(bytes, layout);
+  longest = 0;
+  sum = end == 0 ? RecordSum{} : SumRecords(bytes.subspan(head, end - head), layout, &longest);
+}
+
+InputReader::Block InputReader::Block::Split(std::uint64_t count, const RecordLayout& layout) {
+  Block rest{{range.input, range.offset + count, range.bytes - count}, buffer, bytes.subspan(count), {}, 0, 0, 0};
+  const bool tail = !layout.fixed() && count == end;  // then the sum is that of the first part
   range.bytes = count;
   bytes = bytes.first(count);
-  sum = SumRecords(bytes, stride);
-  rest.sum = SumRecords(rest.bytes, stride);
+  if (!tail) Describe(layout);
+  rest.Describe(layout);
   return rest;
 }
 
@@ -184,12 +213,12 @@ void InputReader::ReadFiles() {
       *buffer = pool_.Acquire(pipeline_);
       number = next_range_++;
     }
-    Block block{ranges_[number], std::move(buffer), {}, {}};
+    Block block{ranges_[number], std::move(buffer), {}, {}, 0, 0, 0};
     {
       const Busy busy(clock_, Resource::kDiskRead, block.range.bytes);
       block.bytes = inputs_.Read(block.range, block.buffer->span());
     }
-    block.sum = SumRecords(block.bytes, layout_.stride);
+    block.Describe(layout_);
     blocks_.Push(number, std::move(block));
   }
 }
@@ -210,7 +239,7 @@ void InputReader::ReadStreams() {
     }
     block.range = *range;
     block.bytes = block.buffer->span().first(range->bytes);
-    block.sum = SumRecords(block.bytes, layout_.stride);
+    block.Describe(layout_);
     blocks_.Push(number, std::move(block));
   }
 }

@@ -1,6 +1,7 @@
-// The inputs of a job as one sequence of whole records.
+// The inputs of a job as one sequence of records.
 // Regular files can be read again at any place (so a batch may be forgotten and read once more); anything else is a
-// stream that is read once. Sizes are those seen at open. Start at Inputs; InputReader reads ahead on its own threads.
+// stream that is read once. Sizes are those seen at open, with the newline that a last line lacks: every record ends.
+// Start at Inputs; InputReader reads ahead on its own threads.
 #pragma once
 
 #include <cstdint>
@@ -20,7 +21,7 @@
 
 namespace gpusort {
 
-/// Whole records of one input. For a stream, `offset` counts from its beginning.
+/// Bytes of one input. For a stream, `offset` counts from its beginning.
 struct InputRange {
   std::uint32_t input = 0;
   std::uint64_t offset = 0;
@@ -29,6 +30,9 @@ struct InputRange {
 
 /// Room that direct reads at any offset need around the bytes asked for.
 inline constexpr std::uint64_t kReadSlack = 8192;
+
+/// Says where the line begins and what to do.
+std::string LineTooLong(const std::string& path, std::uint64_t at, std::uint64_t max_record);
 
 class Inputs {
  public:
@@ -42,7 +46,8 @@ class Inputs {
   std::uint64_t bytes() const { return bytes_; }
   std::size_t count() const { return inputs_.size(); }
   const std::string& path(std::uint32_t input) const { return inputs_[input].path; }
-  const FileFacts& facts(std::uint32_t input) const { return inputs_[input].facts; }
+  /// Bytes of the input's records; 0 for a stream.
+  std::uint64_t size(std::uint32_t input) const { return inputs_[input].facts.size + inputs_[input].ending; }
   /// Whether most of the input is read past the page cache.
   bool direct() const { return direct_; }
   /// The whole of every input, in order.
@@ -52,7 +57,8 @@ class Inputs {
   /// Any thread. Error(kBadInput) if the file has shrunk.
   std::span<const std::byte> Read(const InputRange& range, std::span<std::byte> buffer) const;
 
-  /// Streams only: the next `limit` bytes at most, whole records, into `buffer`; nothing at the end of all streams.
+  /// Streams only: the next `limit` bytes at most of one input into `buffer`, which has kReadSlack more; fixed records
+  /// whole. Nothing at the end of all streams.
   std::optional<InputRange> ReadStream(std::span<std::byte> buffer, std::uint64_t limit);
 
   /// Error(kBadInput) if a file was truncated or rewritten since it was opened; a warning if it has grown.
@@ -62,6 +68,7 @@ class Inputs {
   struct Input {
     std::string path;
     FileFacts facts{};
+    std::uint64_t ending = 0;  ///< 1 if the last line lacks its delimiter
     bool direct = false;
     std::shared_ptr<File> file;  ///< null: opened for each use, when there are more inputs than file descriptors
     std::unique_ptr<PipeReader> stream;
@@ -76,19 +83,31 @@ class Inputs {
   std::uint64_t bytes_ = 0;
   std::uint32_t stream_ = 0;         ///< the stream being read
   std::uint64_t stream_offset_ = 0;  ///< bytes read of it
+  std::byte stream_last_{};          ///< the last of them
 };
 
-/// Reads ranges ahead, in order, into blocks of a pool. Each block holds whole records and their sum.
+/// Reads ranges ahead, in order, into blocks of a pool. Blocks of fixed records hold whole ones; blocks of lines are
+/// cut anywhere, so that a line of any length takes no buffer of its own: who copies blocks behind each other puts it
+/// together.
 class InputReader {
  public:
   struct Block {
     InputRange range;
     std::shared_ptr<BlockPool::Block> buffer;
     std::span<const std::byte> bytes;
-    RecordSum sum;
+    RecordSum sum;  ///< of the records in [head, end)
+    // Lines; for fixed records head is 0 and end is the block's.
+    std::uint64_t head = 0;     ///< bytes up to and with the first delimiter, of a line that may begin in front; all
+                                ///< bytes if there is no delimiter
+    std::uint64_t end = 0;      ///< behind the last delimiter; 0 if there is none
+    std::uint64_t longest = 0;  ///< bytes of the longest line in [head, end)
 
-    /// Cuts off and returns what is behind the first `count` bytes (whole records); both parts share the buffer.
-    Block Split(std::uint64_t count, std::uint64_t stride);
+    /// Sets all behind `bytes`.
+    void Describe(const RecordLayout& layout);
+    /// Lines that end in the block.
+    std::uint64_t line_ends() const { return sum.records + (end > 0 ? 1 : 0); }
+    /// Cuts off and returns what is behind the first `count` bytes (a record's end); both parts share the buffer.
+    Block Split(std::uint64_t count, const RecordLayout& layout);
   };
 
   /// Starts reading on threads of `pipeline`, in pieces of at most `piece_bytes` (that many and kReadSlack fit a block

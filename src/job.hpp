@@ -6,6 +6,7 @@
 
 #include "backend.hpp"
 #include "file.hpp"
+#include "gpusort/records.hpp"
 #include "inputs.hpp"
 #include "options.hpp"
 #include "plan.hpp"
@@ -28,10 +29,16 @@ struct Job {
   SpillStore* spill = nullptr;
   std::uint64_t next_run_id = 0;
 
-  /// Whole records of an input that are read into such a block.
-  std::uint64_t input_payload() const { return (plan.block_bytes - kReadSlack) / layout.stride * layout.stride; }
-  /// Whole records that a spilled block holds.
-  std::uint64_t block_payload() const { return (plan.block_bytes - kSpillHeaderBytes) / layout.stride * layout.stride; }
+  /// Bytes of an input that are read into such a block; whole if records are fixed.
+  std::uint64_t input_payload() const { return Payload(kReadSlack); }
+  /// Bytes of records that a spilled block holds.
+  std::uint64_t block_payload() const { return Payload(kSpillHeaderBytes); }
+
+ private:
+  std::uint64_t Payload(std::uint64_t beside) const {
+    const std::uint64_t unit = LeastRecordBytes(layout);
+    return (plan.block_bytes - beside) / unit * unit;
+  }
 };
 
 }  // namespace gpusort

@@ -15,6 +15,7 @@ namespace {
 struct LoadedBlock {
   std::uint64_t begin = 0;  ///< byte of the run
   BlockPool::Block buffer;
+  HostBuffer own;  ///< for lines that no block of the pool holds
   std::span<const std::byte> bytes;
 };
 
@@ -32,7 +33,7 @@ struct Cursor {
   // For this window:
   std::uint64_t take = 0;
   std::uint64_t weight = 1;
-  std::vector<std::byte> sample;  ///< a record fetched from the device
+  std::vector<std::byte> sample, head;  ///< records fetched from the device
 
   std::uint64_t remaining() const { return run->bytes - taken - take; }
   std::uint64_t available() const { return loaded - taken - take; }
@@ -45,6 +46,13 @@ struct MergeTask {
   Window window;
 };
 
+/// What a buffer for any block of the run needs: a block, or its longest line.
+std::uint64_t RunBufferBytes(const Run& run, const Plan& plan) {
+  std::uint64_t bytes = plan.block_bytes;
+  for (const RunBlock& block : run.blocks) bytes = std::max(bytes, LoadBytes(block, plan.block_bytes));
+  return bytes;
+}
+
 /// Reads the blocks of many runs ahead. Which block is next is known in advance (forecasting): it follows the one whose
 /// last key is least. A run with nothing loaded comes before all, so that the cut can always go on.
 class ReadAhead {
@@ -55,7 +63,7 @@ class ReadAhead {
         cursors_(cursors),
         verify_order_(verify_order),
         free_as_read_(free_as_read),
-        pool_(job.memory, NeedsBlocks(cursors) ? job.plan.block_bytes : 0, Blocks(job.plan, cursors)) {
+        pool_(job.memory, BufferBytes(job.plan, cursors), Blocks(job.plan, cursors)) {
     if (job.plan.gpu) pool_.Pin(*job.backend);
     pool_.OnReturn([this] {
       // Taken and given back so that a reader between its look at the pool and its wait is not missed.
@@ -95,8 +103,13 @@ class ReadAhead {
   }
 
  private:
-  static bool NeedsBlocks(const std::vector<Cursor>& cursors) {
-    return std::any_of(cursors.begin(), cursors.end(), [](const Cursor& c) { return !c.run->records; });
+  /// A block, or the longest line.
+  static std::uint64_t BufferBytes(const Plan& plan, const std::vector<Cursor>& cursors) {
+    std::uint64_t bytes = 0;
+    for (const Cursor& cursor : cursors) {
+      if (!cursor.run->records) bytes = std::max(bytes, RunBufferBytes(*cursor.run, plan));
+    }
+    return bytes;
   }
   static std::uint64_t Blocks(const Plan& plan, const std::vector<Cursor>& cursors) {
     std::uint64_t needed = 0, runs = 0;
@@ -104,7 +117,9 @@ class ReadAhead {
       needed += cursor.run->records ? 0 : cursor.run->blocks.size();
       runs += cursor.run->records ? 0 : 1;
     }
-    return std::min(needed, std::max(plan.merge_blocks, 2 * runs));
+    if (needed == 0) return 0;
+    const std::uint64_t fit = plan.merge_blocks * plan.block_bytes / BufferBytes(plan, cursors);
+    return std::min(needed, std::max(fit, 2 * runs));
   }
 
   void Read() {
@@ -129,21 +144,29 @@ class ReadAhead {
         --blocks_left_;
       }
       std::shared_ptr<LoadedBlock> block = Load(*cursor->run, index, std::move(buffer));
+      std::vector<std::shared_ptr<LoadedBlock>> empty;  // dropped without the lock
       const std::lock_guard lock(mutex_);
       if (!cursor->forecast && cursor->next_to_schedule == index + 1) {
-        cursor->last_scheduled =
-            MakeForecast(block->bytes.data() + block->bytes.size() - job_.layout.stride, job_.layout);
-        cursor->forecast = true;
+        // No line begins in a block that one line fills: the block behind it will tell.
+        if (!block->bytes.empty()) {
+          cursor->last_scheduled = MakeForecast(LastRecord(block->bytes, job_.layout), job_.layout);
+          cursor->forecast = true;
+        }
       }
       cursor->early.emplace(index, std::move(block));
       while (!cursor->early.empty() && cursor->early.begin()->first == cursor->next_to_arrive) {
         std::shared_ptr<LoadedBlock> next = std::move(cursor->early.begin()->second);
         cursor->early.erase(cursor->early.begin());
+        ++cursor->next_to_arrive;
         // Kept first: a block that an exception drops would go back to the pool, which needs this lock.
         cursor->blocks.push_back(next);
+        if (next->bytes.empty()) {
+          empty.push_back(std::move(next));
+          cursor->blocks.pop_back();
+          continue;
+        }
         if (verify_order_ && !cursor->run->spilled()) VerifyBorder(*cursor, *next);
         cursor->loaded += next->bytes.size();
-        ++cursor->next_to_arrive;
       }
       --reading_;
       changed_.notify_all();
@@ -156,7 +179,8 @@ class ReadAhead {
       if (cursor.run->records || cursor.next_to_schedule == cursor.run->blocks.size()) continue;
       const bool empty = cursor.next_to_schedule == cursor.next_to_arrive && cursor.loaded == cursor.taken;
       if (empty) return &cursor;
-      if (!cursor.forecast) continue;  // its last block is on its way and will tell
+      // Its last block is on its way and will tell.
+      if (!cursor.forecast && cursor.next_to_schedule > cursor.next_to_arrive) continue;
       if (best == nullptr || cursor.last_scheduled < best->last_scheduled) best = &cursor;
     }
     return best;
@@ -167,49 +191,91 @@ class ReadAhead {
     auto block = std::make_shared<LoadedBlock>();
     block->begin = place.begin;
     block->buffer = std::move(buffer);
+    const bool whole_lines = verify_order_ && !run.spilled() && !job_.layout.fixed();
     {
       const Busy busy(job_.clock, Resource::kDiskRead, place.bytes);
-      if (const SpillExtent* extent = std::get_if<SpillExtent>(&place.place)) {
-        const std::uint64_t bytes = job_.spill->Read(*extent, run.id, index, block->buffer.span());
-        block->bytes = block->buffer.span().subspan(kSpillHeaderBytes, bytes);
+      if (run.spilled()) {
+        block->bytes = LoadSpilled(*job_.spill, run.id, index, block->buffer.span(), place);
+      } else if (whole_lines) {
+        LoadLines(std::get<InputRange>(place.place), *block);
       } else {
         block->bytes = job_.inputs.Read(std::get<InputRange>(place.place), block->buffer.span());
       }
     }
-    if (block->bytes.size() != place.bytes) {
+    if (block->bytes.size() != place.bytes && !whole_lines) {
       throw Error(ErrorCode::kIntegrity, "a spilled block has " + std::to_string(block->bytes.size()) + " bytes, not " +
                                              std::to_string(place.bytes));
     }
-    if (const SpillExtent* extent = std::get_if<SpillExtent>(&place.place)) {
-      if (free_as_read_) job_.spill->Free(*extent);
+    if (run.spilled()) {
+      if (free_as_read_) FreeBlock(place, *job_.spill);
     } else if (verify_order_) {
       const std::uint64_t bad = FirstDisorder(block->bytes, job_.layout, false);
-      if (bad != kInOrder) NotSorted(run, place.begin / job_.layout.stride + bad);
-      AddInputSum(run, block->bytes);
+      if (bad != kInOrder) NotSorted(run, block->begin + bad);
+      AddInputSum(run, *block);
     }
     return block;
   }
 
+  /// The lines that begin in `range`. Reads from the byte in front of it, which tells whether a line begins with the
+  /// range, to the end of the last one: into a larger buffer if it must be.
+  void LoadLines(const InputRange& range, LoadedBlock& block) {
+    const std::uint64_t size = job_.inputs.size(range.input);
+    const std::uint64_t front = range.offset > 0 ? 1 : 0;
+    std::uint64_t room = block.buffer.size() - kReadSlack - front;
+    std::span<std::byte> buffer = block.buffer.span();
+    for (;; room *= 2) {
+      const std::uint64_t count = std::min(room, size - range.offset) + front;
+      const std::span<const std::byte> bytes = job_.inputs.Read({range.input, range.offset - front, count}, buffer);
+      const std::uint64_t first = front == 0 ? 0 : FirstRecordBytes(bytes, job_.layout);
+      block.begin = range.offset - front + first;
+      if (front != 0 && (first == 0 || first >= front + range.bytes)) return;  // no line begins here
+      const std::uint64_t last = front + range.bytes - 1;
+      const std::uint64_t rest = FirstRecordBytes(bytes.subspan(last), job_.layout);
+      if (rest > 0) {
+        block.bytes = bytes.subspan(first, last + rest - first);
+        return;
+      }
+      const std::uint64_t begin = WholeRecordBytes(bytes, job_.layout);
+      if (bytes.size() - begin > job_.plan.ring.max_record) TooLong(range.input, range.offset - front + begin);
+      block.own = {};
+      block.own = HostBuffer(job_.memory, (2 * room + front + 2 * kReadSlack) / 4096 * 4096);
+      buffer = {block.own.data(), block.own.size()};
+    }
+  }
+
   /// -m reads its input here for the first time, so here the proof learns what there is.
-  void AddInputSum(Run& run, std::span<const std::byte> bytes) {
-    const RecordSum sum = SumRecords(bytes, job_.layout.stride);
+  void AddInputSum(Run& run, const LoadedBlock& block) {
+    std::uint64_t longest = 0;
+    const RecordSum sum = SumRecords(block.bytes, job_.layout, &longest);
+    if (!job_.layout.fixed() && longest > job_.plan.ring.max_record) {
+      ForEachRecord(block.bytes, job_.layout, [&](RecordSpan line) {
+        if (line.size() < longest) return;
+        TooLong(run.origin.front().input, block.begin + static_cast<std::uint64_t>(line.data() - block.bytes.data()));
+      });
+    }
     const std::lock_guard lock(mutex_);
     run.sum += sum;
   }
 
   void VerifyBorder(const Cursor& cursor, const LoadedBlock& block) {
     std::vector<std::byte>& last = last_of_[cursor.run];
-    if (!last.empty() && CompareRecords(last.data(), block.bytes.data(), job_.layout) > 0) {
-      NotSorted(*cursor.run, block.begin / job_.layout.stride);
+    if (!last.empty() && CompareRecords(last, FirstRecord(block.bytes, job_.layout), job_.layout) > 0) {
+      NotSorted(*cursor.run, block.begin);
     }
-    last.assign(block.bytes.end() - static_cast<std::ptrdiff_t>(job_.layout.stride), block.bytes.end());
+    const RecordSpan record = LastRecord(block.bytes, job_.layout);
+    last.assign(record.begin(), record.end());
   }
 
-  [[noreturn]] void NotSorted(const Run& run, std::uint64_t record) const {
-    throw Error(ErrorCode::kBadInput, EscapeName(job_.inputs.path(run.origin.front().input)) + ": not sorted: record " +
-                                          std::to_string(record) + " (byte " +
-                                          std::to_string(record * job_.layout.stride) +
-                                          ") orders before the one in front of it; sort it without -m");
+  [[noreturn]] void NotSorted(const Run& run, std::uint64_t at) const {
+    const std::string place =
+        job_.layout.fixed() ? "record " + std::to_string(at / job_.layout.stride) + " (byte " + std::to_string(at) + ")"
+                            : "the line at byte " + std::to_string(at);
+    throw Error(ErrorCode::kBadInput, EscapeName(job_.inputs.path(run.origin.front().input)) + ": not sorted: " +
+                                          place + " orders before the one in front of it; sort it without -m");
+  }
+
+  [[noreturn]] void TooLong(std::uint32_t input, std::uint64_t at) const {
+    throw Error(ErrorCode::kBadInput, LineTooLong(job_.inputs.path(input), at, job_.plan.ring.max_record));
   }
 
   Job& job_;
@@ -228,14 +294,15 @@ class ReadAhead {
 /// their offer take the one, j, whose last offered key is least (the first such run on ties): runs before j give their
 /// keys <= that key, runs after j their keys < it, j gives all it offers. Everything given orders before everything
 /// kept, and equal keys keep the order of the runs. Repeated, with larger shares for the runs that set the cut, until
-/// the window is full: disjoint, sorted and all-equal runs then stream in full windows too.
+/// the window is full: disjoint, sorted and all-equal runs then stream in full windows too. A run whose next line is
+/// longer than its share offers nothing, and that line stands for its last offered key.
 class Cutter {
  public:
   Cutter(Job& job, std::vector<Cursor>& cursors) : job_(job), layout_(job.layout), cursors_(cursors) {}
 
   /// Sets Cursor::take of every cursor for a window of at most `limit` bytes; returns their sum, at least one record.
   std::uint64_t Cut(std::uint64_t limit) {
-    const std::uint64_t stride = layout_.stride;
+    const std::uint64_t unit = LeastRecordBytes(layout_);
     for (Cursor& cursor : cursors_) {
       cursor.take = 0;
       cursor.weight = 1;
@@ -250,9 +317,9 @@ class Cutter {
         weights += cursor.weight;
         ++active;
       }
-      if (active == 0 || limit - total < active * stride) break;
+      if (active == 0 || limit - total < active * unit) break;
       offers_.clear();
-      const std::uint64_t room = (limit - total) / stride - active;
+      const std::uint64_t room = (limit - total) / unit - active;
       std::size_t least = kNone;
       bool starved = false;
       for (std::size_t i = 0; i < cursors_.size(); ++i) {
@@ -265,10 +332,10 @@ class Cutter {
         // Every share has one record; the rest of the room is dealt by weight.
         const std::uint64_t share =
             1 + static_cast<std::uint64_t>(static_cast<unsigned __int128>(room) * cursor.weight / weights);
-        const std::uint64_t bytes = std::min(cursor.available(), share * stride);
-        offers_.push_back({i, bytes, nullptr});
+        const std::uint64_t bytes = Whole(cursor, std::min(cursor.available(), share * unit));
+        offers_.push_back({i, bytes, {}});
         if (bytes == cursor.remaining()) continue;
-        offers_.back().last = RecordAt(cursor, cursor.taken + cursor.take + bytes - stride);
+        offers_.back().last = bytes > 0 ? RecordBefore(cursor, next(cursor) + bytes) : Head(cursor);
         if (least == kNone || CompareRecords(offers_.back().last, offers_[least].last, layout_) < 0) {
           least = offers_.size() - 1;
         }
@@ -320,7 +387,7 @@ class Cutter {
   struct Offer {
     std::size_t cursor;
     std::uint64_t bytes;
-    const std::byte* last;  ///< the last offered record, if the run has more behind it
+    RecordSpan last;  ///< the last offered record, if the run has more behind it
   };
 
   /// For windows of fewer records than there are runs: the least record alone.
@@ -329,49 +396,36 @@ class Cutter {
     std::vector<std::byte> record;
     for (Cursor& cursor : cursors_) {
       if (cursor.remaining() == 0) continue;
-      const std::byte* head = RecordAt(cursor, cursor.taken);
-      if (least != nullptr && CompareRecords(head, record.data(), layout_) >= 0) continue;
+      const RecordSpan head = Head(cursor);
+      if (least != nullptr && CompareRecords(head, record, layout_) >= 0) continue;
       least = &cursor;
-      record.assign(head, head + layout_.stride);
+      record.assign(head.begin(), head.end());
     }
-    least->take = layout_.stride;
-    return layout_.stride;
+    return least->take = record.size();
   }
 
   std::uint64_t Give(std::size_t least) {
-    const std::uint64_t stride = layout_.stride;
-    const std::byte* cut = offers_[least].last;
+    const RecordSpan cut = offers_[least].last;
     std::vector<SearchRange> ranges;
     std::vector<std::size_t> on_device;
     std::uint64_t given = 0;
     for (std::size_t i = 0; i < offers_.size(); ++i) {
       const Offer& offer = offers_[i];
       Cursor& cursor = cursors_[offer.cursor];
-      const std::uint64_t from = cursor.taken + cursor.take;
       if (i == least) {
         given += offer.bytes;
+      } else if (offer.bytes == 0) {
+        continue;
       } else if (cursor.run->on_device()) {
-        ranges.push_back({cursor.run->records->data() + from, offer.bytes / stride, i < least});
+        ranges.push_back({cursor.run->records->data() + next(cursor), offer.bytes, i < least});
         on_device.push_back(i);
       } else {
-        std::uint64_t low = 0, high = offer.bytes / stride;
-        while (low < high) {
-          const std::uint64_t middle = low + (high - low) / 2;
-          const int order = CompareRecords(RecordAt(cursor, from + middle * stride), cut, layout_);
-          if (order < 0 || (order == 0 && i < least)) {
-            low = middle + 1;
-          } else {
-            high = middle;
-          }
-        }
-        counts_.emplace_back(offer.cursor, low * stride);
+        counts_.emplace_back(offer.cursor, Before(cursor, offer.bytes, cut, i < least));
       }
     }
     if (!ranges.empty()) {
-      const std::vector<std::uint64_t> counts = job_.backend->CountBefore(ranges, cut);
-      for (std::size_t i = 0; i < counts.size(); ++i) {
-        counts_.emplace_back(offers_[on_device[i]].cursor, counts[i] * stride);
-      }
+      const std::vector<std::uint64_t> counts = job_.backend->BytesBefore(ranges, cut);
+      for (std::size_t i = 0; i < counts.size(); ++i) counts_.emplace_back(offers_[on_device[i]].cursor, counts[i]);
     }
     cursors_[offers_[least].cursor].take += offers_[least].bytes;
     for (const auto& [cursor, bytes] : counts_) {
@@ -382,18 +436,64 @@ class Cutter {
     return given;
   }
 
-  /// The record at byte `offset` of the run, which must be loaded. Device records are fetched.
-  const std::byte* RecordAt(Cursor& cursor, std::uint64_t offset) {
+  /// The byte of its run that a cursor offers first.
+  static std::uint64_t next(const Cursor& cursor) { return cursor.taken + cursor.take; }
+
+  /// Bytes of the whole records among the next `bytes`.
+  std::uint64_t Whole(Cursor& cursor, std::uint64_t bytes) const {
+    if (layout_.fixed() || bytes == cursor.available()) return bytes;
+    const std::uint64_t from = next(cursor), end = from + bytes;
+    if (cursor.run->records) return RunView(*cursor.run->records, layout_).WholeEnd(from, end) - from;
+    const LoadedBlock& block = BlockAt(cursor, end);
+    const std::uint64_t begin = std::max(from, block.begin);
+    return begin + WholeRecordBytes(block.bytes.subspan(begin - block.begin, end - begin), layout_) - from;
+  }
+
+  /// How many of the next `bytes` order before the cut.
+  std::uint64_t Before(Cursor& cursor, std::uint64_t bytes, RecordSpan cut, bool inclusive) const {
+    const std::uint64_t from = next(cursor), end = from + bytes;
     if (cursor.run->records) {
-      if (!cursor.run->on_device()) return cursor.run->records->data() + offset;
-      cursor.sample.resize(layout_.stride);
-      cursor.run->records->Read(offset, cursor.sample);
-      return cursor.sample.data();
+      return gpusort::BytesBefore({cursor.run->records->data() + from, bytes}, cut, inclusive, layout_);
     }
-    const auto after = std::upper_bound(cursor.blocks.begin(), cursor.blocks.end(), offset,
-                                        [](std::uint64_t at, const auto& block) { return at < block->begin; });
-    const LoadedBlock& block = **std::prev(after);
-    return block.bytes.data() + (offset - block.begin);
+    // The first block whose last record is kept, by halving; it holds the border.
+    std::size_t low = 0, high = cursor.blocks.size();
+    while (low < high) {
+      const std::size_t middle = low + (high - low) / 2;
+      const LoadedBlock& block = *cursor.blocks[middle];
+      bool given = block.begin + block.bytes.size() <= from;
+      if (!given && block.begin < end) {
+        const int order = CompareRecords(LastRecord(block.bytes, layout_), cut, layout_);
+        given = order < 0 || (order == 0 && inclusive);
+      }
+      low = given ? middle + 1 : low;
+      high = given ? high : middle;
+    }
+    if (low == cursor.blocks.size() || cursor.blocks[low]->begin >= end) return bytes;
+    const LoadedBlock& block = *cursor.blocks[low];
+    const std::uint64_t begin = std::max(from, block.begin);
+    const std::uint64_t stop = std::min(end, block.begin + block.bytes.size());
+    return begin - from +
+           gpusort::BytesBefore(block.bytes.subspan(begin - block.begin, stop - begin), cut, inclusive, layout_);
+  }
+
+  /// The next record; it must be loaded. Device records are fetched.
+  RecordSpan Head(Cursor& cursor) const {
+    const std::uint64_t at = next(cursor);
+    if (cursor.run->records) return RunView(*cursor.run->records, layout_).RecordAt(at, cursor.head);
+    const LoadedBlock& block = BlockAt(cursor, at);
+    return FirstRecord(block.bytes.subspan(at - block.begin), layout_);
+  }
+  /// The record that ends at byte `end`.
+  RecordSpan RecordBefore(Cursor& cursor, std::uint64_t end) const {
+    if (cursor.run->records) return RunView(*cursor.run->records, layout_).RecordBefore(end, cursor.sample);
+    const LoadedBlock& block = BlockAt(cursor, end - 1);
+    return LastRecord(block.bytes.first(end - block.begin), layout_);
+  }
+  /// The loaded block that holds byte `at` of the run.
+  static const LoadedBlock& BlockAt(const Cursor& cursor, std::uint64_t at) {
+    const auto after = std::upper_bound(cursor.blocks.begin(), cursor.blocks.end(), at,
+                                        [](std::uint64_t byte, const auto& block) { return byte < block->begin; });
+    return **std::prev(after);
   }
 
   Job& job_;
@@ -402,6 +502,15 @@ class Cutter {
   std::vector<Offer> offers_;
   std::vector<std::pair<std::size_t, std::uint64_t>> counts_;
 };
+
+/// Lines longer than a block take more memory a run.
+std::uint64_t FanIn(const Job& job, const std::vector<Run>& runs) {
+  if (job.layout.fixed()) return job.plan.fan_in;
+  std::uint64_t buffer = job.plan.block_bytes;
+  for (const Run& run : runs) buffer = std::max(buffer, RunBufferBytes(run, job.plan));
+  const std::uint64_t most = job.plan.merge_blocks * job.plan.block_bytes / (2 * buffer);
+  return std::min(job.plan.fan_in, std::max<std::uint64_t>(2, most));
+}
 
 using MakeSink = std::function<std::unique_ptr<WindowSink>(Pipeline&)>;
 
@@ -417,7 +526,7 @@ std::uint64_t MergeInto(Job& job, Run* first, std::size_t count, bool verify_ord
     total += first[i].bytes;
   }
   Pipeline pipeline(job.cancel);
-  const std::uint64_t window_bytes = std::min(job.plan.window_bytes, std::max(total, job.layout.stride));
+  const std::uint64_t window_bytes = std::min(job.plan.window_bytes, std::max(total, LeastRecordBytes(job.layout)));
   BlockPool buffers(job.memory, (window_bytes + 2 * kPage - 1) / kPage * kPage,
                     std::min<std::uint64_t>(job.plan.windows, total / window_bytes + 1));
   if (job.plan.gpu) buffers.Pin(*job.backend);
@@ -503,7 +612,7 @@ std::uint64_t MergeRuns(Job& job, std::vector<Run>& runs, OutputTarget& target, 
     std::vector<std::uint64_t> sizes;
     sizes.reserve(runs.size());
     for (const Run& run : runs) sizes.push_back(run.records ? kResident : run.bytes);
-    const std::optional<MergeGroup> group = NextMerge(sizes, job.plan.fan_in);
+    const std::optional<MergeGroup> group = NextMerge(sizes, FanIn(job, runs));
     if (!group) break;
     MergeNeighbours(job, runs, group->first, group->count, verify_order);
   }

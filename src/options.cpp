@@ -429,14 +429,21 @@ Options ParseOptions(int argc, const char* const* argv) {
   };
 
   with("--format", [&](const std::string& text) {
-    if (text == "lines") Fail("sorting lines is not available yet; only binary records (--format binary) are");
-    options.format = Choose<Format>(text, {{"binary", Format::kBinary}});
+    options.format = Choose<Format>(text, {{"binary", Format::kBinary}, {"lines", Format::kLines}});
   });
   PlaceNames(typed, options);
   options.reverse = typed.has("--reverse");
   options.unique = typed.has("--unique");
   options.merge = typed.has("--merge");
-  ResolveLayout(typed, options);
+  if (options.format == Format::kLines) {
+    LineOrder order;
+    order.last_resort_reverse = options.reverse;
+    options.lines = std::make_shared<const LineOrdered>(std::move(order));
+    options.layout = MakeLineLayout('\n', options.lines->view);
+    options.type_note = "lines";
+  } else {
+    ResolveLayout(typed, options);
+  }
 
   const auto memory = [](std::optional<Size>& target, std::uint64_t bare_unit) {
     return [&target, bare_unit](const std::string& text) {

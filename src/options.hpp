@@ -5,17 +5,20 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
+#include "gpusort/line_order.hpp"
 #include "gpusort/record.hpp"
 
 namespace gpusort {
 
 enum class Action { kSort, kCheck, kExplain, kHelp, kVersion };
-enum class Format { kBinary };
+enum class Format { kBinary, kLines };
 enum class DeviceChoice { kAuto, kCpu, kGpu };
 enum class When { kAuto, kAlways, kNever };
 
@@ -33,13 +36,25 @@ struct Size {
   friend bool operator==(const Size&, const Size&) = default;
 };
 
+/// The order of lines and the view of it that layouts point to.
+struct LineOrdered {
+  explicit LineOrdered(LineOrder given) : order(std::move(given)), view(order.view()) {}
+  LineOrdered(const LineOrdered&) = delete;
+  LineOrdered& operator=(const LineOrdered&) = delete;
+
+  const LineOrder order;
+  const LineOrderView view;
+};
+
 struct Options {
   Action action = Action::kSort;
   std::vector<std::string> inputs;  ///< at least one; "-" (standard input) at most once
   std::string output;               ///< "-" is standard output; empty for kCheck
 
   Format format = Format::kBinary;
-  RecordLayout layout;    ///< resolved; --reverse has flipped the direction of every field
+  RecordLayout layout;                       ///< resolved; --reverse has flipped the direction of every field
+  std::shared_ptr<const LineOrdered> lines;  ///< what the layout of lines refers to
+  std::uint64_t max_record = 0;              ///< bytes of the longest line; 0: planned
   std::string type_note;  ///< what a record is and how that was decided: "i32 (from the extension .bin)"
 
   bool reverse = false;  ///< as typed; the layout holds its effect

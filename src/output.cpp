@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "gpusort/error.hpp"
-#include "gpusort/key.hpp"
+#include "gpusort/records.hpp"
 
 namespace gpusort {
 namespace {
@@ -70,15 +70,13 @@ class FileSink : public WindowSink {
 
   void Accept(Window window) override {
     const auto shared = std::make_shared<Window>(std::move(window));
-    const std::uint64_t stride = job_.layout.stride;
-    const std::uint64_t chunk = std::max(stride, kChunkBytes / stride * stride);
     const std::uint64_t begin = RoundUp(shared->offset);
     const std::uint64_t end = shared->offset + shared->bytes;
     const std::uint64_t aligned_end = end / unit_ * unit_;
-    for (std::uint64_t done = 0; done < shared->bytes; done += chunk) {
-      workers_.Submit([this, shared, done, chunk, begin, aligned_end] {
+    for (std::uint64_t done = 0, count = 0; done < shared->bytes; done += count) {
+      count = Chunk({shared->data + done, shared->bytes - done});
+      workers_.Submit([this, shared, done, count, begin, aligned_end] {
         const std::span<const std::byte> all(shared->data, shared->bytes);
-        const std::uint64_t count = std::min(chunk, shared->bytes - done);
         proof_.Add(shared->offset + done, all.subspan(done, count));
         const std::uint64_t from = std::max(begin, RoundUp(shared->offset + done));
         const std::uint64_t to = std::min(aligned_end, RoundUp(shared->offset + done + count));
@@ -104,6 +102,12 @@ class FileSink : public WindowSink {
   std::uint64_t bytes() const override { return bytes_; }
 
  private:
+  /// Bytes of whole records that one task takes.
+  std::uint64_t Chunk(std::span<const std::byte> rest) const {
+    if (rest.size() <= kChunkBytes) return rest.size();
+    const std::uint64_t whole = WholeRecordBytes(rest.first(kChunkBytes), job_.layout);
+    return whole > 0 ? whole : FirstRecordBytes(rest, job_.layout);
+  }
   std::uint64_t RoundUp(std::uint64_t offset) const { return (offset + unit_ - 1) / unit_ * unit_; }
   void AddBorder(const Window& window, std::uint64_t begin, std::uint64_t end) {
     if (begin < end) borders_.Add(begin, {window.data + (begin - window.offset), end - begin});
@@ -156,18 +160,20 @@ class OrderedSink : public WindowSink {
 
   /// Keeps the first of each group of equal keys, also across windows; returns the bytes kept.
   std::uint64_t DropEqual(const Window& window) {
-    const std::uint64_t stride = job_.layout.stride;
     std::byte* to = window.data;
     RecordSum dropped;
-    for (std::byte* from = window.data; from != window.data + window.bytes; from += stride) {
-      if (!last_.empty() && CompareRecords(last_.data(), from, job_.layout) == 0) {
-        dropped += SumRecords({from, stride}, stride);
-        continue;
+    RecordSpan last = last_;
+    ForEachRecord({window.data, window.bytes}, job_.layout, [&](RecordSpan record) {
+      if (!last.empty() && CompareRecords(last, record, job_.layout) == 0) {
+        dropped += SumRecords(record, job_.layout);
+        return;
       }
-      last_.assign(from, from + stride);
-      if (to != from) std::memcpy(to, from, stride);
-      to += stride;
-    }
+      if (to != record.data()) std::memmove(to, record.data(), record.size());
+      last = {to, record.size()};
+      to += record.size();
+    });
+    const std::vector<std::byte> kept(last.begin(), last.end());
+    last_ = kept;
     proof_.AddDropped(dropped);
     return static_cast<std::uint64_t>(to - window.data);
   }
@@ -211,29 +217,55 @@ class SpillSink : public WindowSink {
   void Take(const Window& window) {
     for (std::uint64_t done = 0; done < window.bytes;) {
       if (buffer_.data() == nullptr) buffer_ = buffers_.Acquire(pipeline_);
-      const std::uint64_t count = std::min(job_.block_payload() - filled_, window.bytes - done);
-      std::memcpy(buffer_.data() + kSpillHeaderBytes + filled_, window.data + done, count);
+      const std::span<const std::byte> rest{window.data + done, window.bytes - done};
+      const std::uint64_t room = job_.block_payload() - filled_;
+      std::uint64_t count = rest.size() <= room ? rest.size() : WholeRecordBytes(rest.first(room), job_.layout);
+      if (count == 0 && filled_ > 0) {
+        Emit();
+        continue;
+      }
+      if (count == 0) {
+        count = FirstRecordBytes(rest, job_.layout);
+        EmitLong(rest.first(count));
+      } else {
+        std::memcpy(buffer_.data() + kSpillHeaderBytes + filled_, rest.data(), count);
+        filled_ += count;
+        if (filled_ == job_.block_payload()) Emit();
+      }
       done += count;
-      filled_ += count;
-      if (filled_ == job_.block_payload()) Emit();
     }
     job_.progress.Advance(window.bytes);
   }
 
   void Emit() {
     const auto buffer = std::make_shared<BlockPool::Block>(std::exchange(buffer_, {}));
+    RunBlock block = NextBlock(std::exchange(filled_, 0));
+    workers_.Submit([this, buffer, block, number = number_++]() mutable {
+      Write(number, *buffer, block, [](std::uint64_t, std::span<std::byte>) {});  // it is in the buffer
+    });
+  }
+
+  /// A line that is longer than a block goes out at once, in parts.
+  void EmitLong(std::span<const std::byte> line) {
+    RunBlock block = NextBlock(line.size());
+    Write(number_++, buffer_, block,
+          [&](std::uint64_t at, std::span<std::byte> out) { std::memcpy(out.data(), line.data() + at, out.size()); });
+  }
+
+  RunBlock NextBlock(std::uint64_t bytes) {
     RunBlock block;
     block.begin = run_.bytes;
-    block.bytes = std::exchange(filled_, 0);
-    block.last = MakeForecast(buffer->data() + kSpillHeaderBytes + block.bytes - job_.layout.stride, job_.layout);
-    block.forecast = true;
-    run_.bytes += block.bytes;
-    workers_.Submit([this, buffer, block, number = number_++]() mutable {
-      const Busy busy(job_.clock, Resource::kDiskWrite, block.bytes);
-      block.place = job_.spill->Write(run_.id, number, buffer->span(), block.bytes);
-      const std::lock_guard lock(mutex_);
-      run_.blocks.push_back(block);
-    });
+    block.bytes = bytes;
+    run_.bytes += bytes;
+    return block;
+  }
+
+  template <typename Read>
+  void Write(std::uint64_t number, const BlockPool::Block& buffer, RunBlock& block, Read read) {
+    const Busy busy(job_.clock, Resource::kDiskWrite, block.bytes);
+    SpillBlock(*job_.spill, run_.id, number, buffer.span(), block, job_.layout, read);
+    const std::lock_guard lock(mutex_);
+    run_.blocks.push_back(std::move(block));
   }
 
   Job& job_;

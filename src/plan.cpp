@@ -5,6 +5,7 @@
 #include <iterator>
 
 #include "gpusort/error.hpp"
+#include "gpusort/records.hpp"
 #include "inputs.hpp"
 #include "options.hpp"
 #include "spill.hpp"
@@ -29,15 +30,27 @@ std::uint32_t Levels(std::uint64_t runs, std::uint64_t fan_in) {
   return levels;
 }
 
+/// Bytes of the longest record that is taken.
+std::uint64_t LargestRecord(const PlanFacts& facts) {
+  if (facts.layout.fixed()) return facts.layout.stride;
+  const std::uint64_t asked =
+      facts.max_record != 0 ? facts.max_record : std::clamp(facts.memory / 16, kMinBlock, 64 * kMiB);
+  return facts.input_known ? std::min(asked, std::max<std::uint64_t>(facts.input_bytes, 1)) : asked;
+}
+
 [[noreturn]] void TooLittleMemory(const PlanFacts& facts, std::uint64_t needed) {
-  throw Error(ErrorCode::kUsage, "memory of " + FormatBytes(facts.memory) + " is too small for records of " +
-                                     std::to_string(facts.layout.stride) + " bytes: give at least --memory " +
+  throw Error(ErrorCode::kUsage, "memory of " + FormatBytes(facts.memory) + " is too small for " +
+                                     (facts.layout.fixed() ? "records" : "lines") + " of " +
+                                     std::to_string(LargestRecord(facts)) + " bytes: give at least --memory " +
                                      FormatBytes(needed));
 }
 
 class Planner {
  public:
-  Planner(const PlanFacts& facts, const Ring& ring) : facts_(facts), stride_(facts.layout.stride) { plan_.ring = ring; }
+  Planner(const PlanFacts& facts, const Ring& ring)
+      : facts_(facts), unit_(LeastRecordBytes(facts.layout)), largest_(ring.max_record) {
+    plan_.ring = ring;
+  }
 
   Plan Make() {
     plan_.gpu = facts_.gpu;
@@ -53,12 +66,13 @@ class Planner {
     } else {
       HostBatches();
     }
+    plan_.batch_bytes = lines() ? std::min(plan_.slot_bytes, AskedBatch()) : plan_.slot_bytes;
     Merging();
     if (plan_.merges_only) {
       MergeLevels();
     } else if (facts_.input_known && plan_.spills) {
-      const std::uint64_t spilled = plan_.runs - plan_.resident_runs;
-      plan_.temp_bytes = SpillBytes(std::min(facts_.input_bytes, spilled * plan_.slot_bytes), spilled);
+      const std::uint64_t spilled = plan_.runs - std::min(plan_.runs, plan_.resident_runs);
+      plan_.temp_bytes = SpillBytes(std::min(facts_.input_bytes, spilled * plan_.batch_bytes), spilled);
     }
     plan_.direct_temp = plan_.spills && facts_.input_bytes >= 64 * kMiB && 2 * facts_.input_bytes > facts_.free_ram;
     plan_.direct_output = DirectOutput(facts_);
@@ -66,11 +80,18 @@ class Planner {
   }
 
  private:
-  std::uint64_t WholeRecords(std::uint64_t bytes) const { return bytes / stride_ * stride_; }
+  bool lines() const { return !facts_.layout.fixed(); }
+  std::uint64_t WholeRecords(std::uint64_t bytes) const { return bytes / unit_ * unit_; }
+  std::uint64_t AskedBatch() const {
+    return facts_.batch_bytes == 0 ? kMaxSize : std::max(unit_, WholeRecords(facts_.batch_bytes));
+  }
+  /// Slots for `runs` that stay. Batches of lines are not filled to the last byte, and a slot ends before it is full of
+  /// very short ones: there may be more runs than planned. What is left over spills.
+  std::uint64_t WithSlack(std::uint64_t runs) const { return lines() ? runs + runs / 16 + 1 : runs; }
 
   [[noreturn]] void TooSmall(std::uint64_t needed) const { TooLittleMemory(facts_, needed); }
 
-  std::uint64_t MinBlock() const { return std::max(kMinBlock, RoundUp(stride_ + kReadSlack, kPage)); }
+  std::uint64_t MinBlock() const { return std::max(kMinBlock, RoundUp(unit_ + kReadSlack, kPage)); }
 
   /// A header a block, the last block of each run rounded up.
   std::uint64_t SpillBytes(std::uint64_t bytes, std::uint64_t runs) const {
@@ -119,36 +140,42 @@ class Planner {
   }
 
   std::uint64_t Slot(std::uint64_t wanted) const {
-    const std::uint64_t slot = WholeRecords(std::min(std::max(wanted, stride_), kMaxRows * stride_));
-    return facts_.batch_bytes == 0 ? slot : std::min(slot, std::max(stride_, WholeRecords(facts_.batch_bytes)));
+    const std::uint64_t slot = WholeRecords(std::min(std::max(wanted, largest_), kMaxRows * unit_));
+    return std::min(slot, std::max(largest_, AskedBatch()));
+  }
+
+  /// Pinning untouched window buffers costs half a second a GiB; a window of 64 MiB crosses the bus in a millisecond.
+  std::uint64_t Window(std::uint64_t slot) const {
+    return std::max(largest_, WholeRecords(std::min({slot, (facts_.gpu ? 64 : 32) * kMiB, facts_.memory / 12})));
   }
 
   void HostBatches() {
     const std::uint64_t fixed = plan_.ring.bytes() + SpillReserve();
-    if (facts_.memory < fixed + 8 * stride_) TooSmall(2 * fixed + 32 * stride_);
+    if (facts_.memory < fixed + 8 * largest_) TooSmall(2 * fixed + 32 * largest_);
     const std::uint64_t room = facts_.memory - fixed;
     const auto fits = [&](std::uint64_t slot, std::uint64_t slots, std::uint32_t lanes) {
-      const std::uint64_t windows = 3 * (std::min(slot, 32 * kMiB) + kPage);
-      return slots <= room / slot && slots * slot + lanes * facts_.lane_bytes(slot) + windows <= room;
+      std::uint64_t merging = 3 * ((lines() ? Window(slot) : std::min(slot, 32 * kMiB)) + kPage);
+      if (lines()) merging += 8 * MinBlock();  // to read what spilled
+      return slots <= room / slot && slots * slot + lanes * facts_.lane_bytes(slot) + merging <= room;
     };
     // Small inputs: one batch, nothing spilled. Larger ones: all runs in memory, if they fit.
     if (facts_.input_known && !plan_.merges_only && !facts_.spilled) {
-      const std::uint64_t bytes = std::max(facts_.input_bytes, stride_);
+      const std::uint64_t bytes = std::max(facts_.input_bytes, unit_);
       const bool small = bytes <= 32 * kMiB;
       plan_.slot_bytes = Slot(small ? bytes : std::clamp(bytes / 8, 16 * kMiB, kMaxBatch));
       plan_.runs = DivideUp(bytes, plan_.slot_bytes);
       plan_.lanes = plan_.runs > 1 ? 2 : 1;
-      plan_.slots = static_cast<std::uint32_t>(std::min<std::uint64_t>(plan_.runs + 2 * plan_.lanes, 1u << 20));
-      if (plan_.runs == 1) plan_.slots = 2;
-      if (facts_.fan_in == 0 && facts_.batch_bytes == 0 && fits(plan_.slot_bytes, plan_.slots, plan_.lanes)) {
-        plan_.resident_runs = plan_.runs;
-        return;
-      }
-      if (plan_.runs == 1 && fits(plan_.slot_bytes, 2, 1)) {
-        plan_.resident_runs = 1;
-        return;
-      }
+      plan_.resident_runs = plan_.runs == 1 ? 1 : WithSlack(plan_.runs);
+      plan_.slots =
+          static_cast<std::uint32_t>(std::min<std::uint64_t>(plan_.resident_runs + 2 * plan_.lanes, 1u << 20));
+      // The only run takes one of its lane's slots; lines may yet make a second run.
+      if (plan_.runs == 1) plan_.slots = lines() ? 3 : 2;
+      plan_.spills = lines();
+      const bool planned = facts_.fan_in == 0 && facts_.batch_bytes == 0;
+      const bool one = plan_.runs == 1 && (!lines() || facts_.batch_bytes == 0);
+      if ((planned || one) && fits(plan_.slot_bytes, plan_.slots, plan_.lanes)) return;
     }
+    plan_.resident_runs = 0;
     plan_.spills = !plan_.merges_only;
     plan_.lanes = 2;
     plan_.slots = 4;
@@ -158,15 +185,15 @@ class Planner {
       return facts_.rereadable ? 4 * slot + 2 * facts_.lane_bytes(slot) <= room : fits(slot, 4, 2);
     };
     std::uint64_t slot = Slot(room / 4);
-    while (slot > stride_ && !fits_lanes(slot)) slot = Slot(slot - slot / 16 - stride_);
-    if (!fits_lanes(slot)) TooSmall(2 * fixed + 32 * stride_);
-    plan_.slot_bytes = facts_.input_known ? Slot(std::min(slot, std::max(facts_.input_bytes, stride_))) : slot;
-    plan_.runs = facts_.input_known ? DivideUp(facts_.input_bytes, plan_.slot_bytes) : 0;
+    while (slot > largest_ && !fits_lanes(slot)) slot = Slot(slot - slot / 16 - unit_);
+    if (!fits_lanes(slot)) TooSmall(2 * fixed + 32 * largest_);
+    plan_.slot_bytes = facts_.input_known ? Slot(std::min(slot, std::max(facts_.input_bytes, unit_))) : slot;
+    plan_.runs = facts_.input_known ? DivideUp(facts_.input_bytes, std::min(plan_.slot_bytes, AskedBatch())) : 0;
   }
 
   void DeviceBatches() {
     plan_.lanes = 2;
-    const std::uint64_t bytes = facts_.input_known ? std::max(facts_.input_bytes, stride_) : 64 * kMaxBatch;
+    const std::uint64_t bytes = facts_.input_known ? std::max(facts_.input_bytes, unit_) : 64 * kMaxBatch;
     std::uint64_t slot = Slot(std::clamp(bytes / 16, 32 * kMiB, kMaxBatch));
     // A stream cannot be read again, so the blocks of the batches under way stay in host memory until they are safe.
     if (!facts_.rereadable) {
@@ -176,30 +203,36 @@ class Planner {
       const std::uint64_t lanes = plan_.lanes * facts_.lane_bytes(size);
       return facts_.device_memory > lanes ? (facts_.device_memory - lanes) / RoundUp(size, 256) : 0;
     };
-    while (slots_for(slot) < 2 * plan_.lanes && slot > std::max(stride_, kMiB)) slot = Slot(slot / 2);
+    while (slots_for(slot) < 2 * plan_.lanes && slot > std::max(largest_, kMiB)) slot = Slot(slot / 2);
     if (slots_for(slot) < 2 * plan_.lanes) {
       throw Error(ErrorCode::kOutOfMemory, "GPU memory of " + FormatBytes(facts_.device_memory) +
-                                               " is too small for records of " + std::to_string(stride_) + " bytes");
+                                               " is too small for records of " + std::to_string(largest_) + " bytes");
     }
     plan_.slot_bytes = slot;
-    plan_.runs = facts_.input_known && !plan_.merges_only ? DivideUp(bytes, slot) : 0;
+    plan_.runs = facts_.input_known && !plan_.merges_only ? DivideUp(bytes, std::min(slot, AskedBatch())) : 0;
     const std::uint64_t resident = slots_for(slot) - 2 * plan_.lanes;
     // Only input that can be read again may have its only copy on the device.
-    plan_.resident_runs = !facts_.rereadable ? 0 : plan_.runs == 0 ? resident : std::min(resident, plan_.runs);
+    plan_.resident_runs = !facts_.rereadable ? 0
+                          : plan_.runs == 0  ? resident
+                                             : std::min(resident, WithSlack(plan_.runs));
     if (facts_.batch_bytes != 0 && facts_.fan_in != 0) plan_.resident_runs = 0;
     plan_.slots = static_cast<std::uint32_t>(2 * plan_.lanes + plan_.resident_runs);
-    plan_.spills = !plan_.merges_only && (facts_.spilled || plan_.runs == 0 || plan_.resident_runs < plan_.runs);
+    plan_.spills =
+        !plan_.merges_only && (lines() || facts_.spilled || plan_.runs == 0 || plan_.resident_runs < plan_.runs);
   }
 
   void Merging() {
     plan_.merge_lanes = facts_.gpu ? 2 : 1;
     plan_.windows = 3;
-    const std::uint64_t slots = facts_.gpu || plan_.spills || plan_.merges_only ? 0 : plan_.slots * plan_.slot_bytes;
-    // Pinning untouched window buffers costs half a second a GiB; a window of 64 MiB crosses the bus in a millisecond.
-    plan_.window_bytes = std::max(
-        stride_, WholeRecords(std::min({plan_.slot_bytes, (facts_.gpu ? 64 : 32) * kMiB, facts_.memory / 12})));
-    const std::uint64_t lanes = facts_.gpu ? 0 : facts_.lane_bytes(plan_.window_bytes);
-    const std::uint64_t taken = slots + lanes + plan_.windows * (plan_.window_bytes + 2 * kPage) + SpillReserve();
+    plan_.window_bytes = Window(plan_.slot_bytes);
+    const bool resident = !facts_.gpu && plan_.resident_runs > 0;
+    const std::uint64_t slots = resident ? plan_.slots * plan_.slot_bytes : 0;
+    const std::uint64_t lanes = facts_.gpu            ? 0
+                                : resident && lines() ? plan_.lanes * facts_.lane_bytes(plan_.slot_bytes)
+                                                      : facts_.lane_bytes(plan_.window_bytes);
+    std::uint64_t taken = slots + lanes + plan_.windows * (plan_.window_bytes + 2 * kPage) + SpillReserve();
+    // Blocks of sorted inputs that a long line makes larger.
+    if (plan_.merges_only && lines()) taken += 2 * largest_;
     const bool from_blocks = plan_.spills || plan_.merges_only;
     if (!from_blocks) {
       plan_.fan_in = std::max<std::uint64_t>(plan_.runs, 1);
@@ -208,7 +241,7 @@ class Planner {
     if (facts_.memory < taken + 4 * MinBlock()) TooSmall(taken + 8 * MinBlock());
     std::uint64_t pool = facts_.memory - taken;
     const std::uint64_t runs = plan_.merges_only ? facts_.sorted_inputs.size()
-                               : plan_.runs != 0 ? plan_.runs - plan_.resident_runs
+                               : plan_.runs != 0 ? plan_.runs - std::min(plan_.runs, plan_.resident_runs)
                                                  : 64;
     const auto fan_in = [&](std::uint64_t block) {
       const std::uint64_t most = std::max<std::uint64_t>(2, pool / (2 * block));
@@ -239,11 +272,12 @@ class Planner {
     }
     plan_.merge_blocks = std::min(pool / block, std::max<std::uint64_t>(4, (std::uint64_t{4} << 30) / block));
     plan_.fan_in = std::min({plan_.fan_in, std::max<std::uint64_t>(2, plan_.merge_blocks / 2),
-                             std::max<std::uint64_t>(2, plan_.window_bytes / stride_)});
+                             std::max<std::uint64_t>(2, plan_.window_bytes / unit_)});
   }
 
   const PlanFacts& facts_;
-  const std::uint64_t stride_;
+  const std::uint64_t unit_;     ///< bytes of a record, or 1: what sizes are multiples of
+  const std::uint64_t largest_;  ///< bytes of the longest record
   Plan plan_;
 };
 
@@ -255,11 +289,12 @@ bool DirectOutput(const PlanFacts& facts) {
 }
 
 Ring MakeRing(const PlanFacts& facts) {
-  const std::uint64_t stride = facts.layout.stride;
+  const std::uint64_t stride = LeastRecordBytes(facts.layout);
   const std::uint64_t one_record = RoundUp(stride + kReadSlack, kPage);
   Ring ring;
   ring.block_bytes = std::max(
       one_record, std::clamp(facts.memory / 64 / kPage * kPage, kMinBlock, facts.gpu ? kMaxReadBlock : 2 * kMiB));
+  ring.max_record = LargestRecord(facts);
   ring.threads = std::clamp(facts.threads / 2, 1u, 8u);
   if (!facts.gpu) {
     ring.blocks = 2 * ring.threads + 2;
@@ -325,6 +360,8 @@ std::string Describe(const Plan& plan) {
   if (plan.host_tier_bytes > 0) tiers += ", " + FormatBytes(plan.host_tier_bytes) + " in host memory";
   if (plan.merges_only) {
     tiers = number(plan.runs) + " in the input";
+  } else if (plan.spills && plan.runs != 0 && plan.resident_runs >= plan.runs) {
+    tiers += ", what is left over in temp files";
   } else if (plan.spills) {
     tiers += plan.runs == 0 ? ", the rest in temp files"
                             : ", " + number(plan.runs - plan.resident_runs) + " at most in temp files";
@@ -335,8 +372,10 @@ std::string Describe(const Plan& plan) {
   line("window", FormatBytes(plan.window_bytes) + ", " + number(plan.windows) + " buffers, " +
                      number(plan.merge_lanes) + " lanes, read-ahead of " + number(plan.merge_blocks) + " blocks");
   line("output", plan.direct_output ? "direct" : "buffered");
-  line("temp space",
-       plan.spills ? (plan.temp_bytes == 0 ? "as much as the input" : FormatBytes(plan.temp_bytes)) : "none");
+  line("temp space", !plan.spills           ? "none"
+                     : plan.temp_bytes != 0 ? FormatBytes(plan.temp_bytes)
+                     : plan.runs == 0       ? "as much as the input"
+                                            : "none expected");
   return text;
 }
 

@@ -33,6 +33,7 @@ struct PlanFacts {
   std::uint64_t batch_bytes = 0;  ///< asked for; 0: planned
   std::uint64_t block_bytes = 0;  ///< asked for; 0: planned
   std::uint64_t fan_in = 0;       ///< asked for; 0: planned
+  std::uint64_t max_record = 0;   ///< of lines; asked for; 0: planned
 };
 
 /// The buffers between reading and lanes. Made from the first facts alone, so that reading starts before the backend
@@ -40,6 +41,7 @@ struct PlanFacts {
 struct Ring {
   std::uint64_t block_bytes = 0, blocks = 0;
   std::uint64_t piece_bytes = 0;  ///< whole records read into a block at once
+  std::uint64_t max_record = 0;   ///< bytes of the longest record that is taken
   unsigned threads = 1;
 
   std::uint64_t bytes() const { return block_bytes * blocks; }
@@ -51,11 +53,12 @@ struct Plan {
   std::uint64_t memory = 0, device_memory = 0;
   // Phase 1.
   Ring ring;
-  std::uint64_t slot_bytes = 0;  ///< a batch: whole records
+  std::uint64_t slot_bytes = 0;   ///< room for a batch: whole records
+  std::uint64_t batch_bytes = 0;  ///< how far it is filled; less than a slot if lines may be longer than batches
   std::uint32_t slots = 0, lanes = 1;
   std::uint64_t resident_runs = 0;    ///< how many runs may stay in slots
   std::uint64_t host_tier_bytes = 0;  ///< GPU only: runs held in host memory when the device is full
-  std::uint64_t runs = 0;             ///< expected; 0 if unknown
+  std::uint64_t runs = 0;             ///< expected, lines of usual length assumed; 0 if unknown
   bool merges_only = false;           ///< -m: the runs are the inputs
   bool spills = false;                ///< some runs, of phase 1 or of a merge level, need temp space
   // Spill and phase 2.

@@ -3,6 +3,7 @@
 #include <xxhash.h>
 
 #include <cstring>
+#include <new>
 #include <string>
 
 #include "gpusort/error.hpp"
@@ -128,7 +129,51 @@ RecordSum SumRecords(std::span<const std::byte> bytes, std::uint64_t stride) {
   return sum;
 }
 
+RecordSum SumRecords(RecordSpan bytes, const RecordLayout& layout, std::uint64_t* longest) {
+  if (layout.fixed()) {
+    if (longest != nullptr) *longest = layout.stride;
+    return SumRecords(bytes, layout.stride);
+  }
+  RecordSum sum;
+  std::uint64_t most = 0;
+  ForEachRecord(bytes, layout, [&](RecordSpan line) {
+    const XXH128_hash_t hash = XXH3_128bits(line.data(), line.size());
+    sum += RecordSum{hash.low64, hash.high64, 1};
+    most = std::max<std::uint64_t>(most, line.size());
+  });
+  if (longest != nullptr) *longest = most;
+  return sum;
+}
+
+struct PartSum::State {
+  XXH3_state_t* hash = XXH3_createState();
+  State() {
+    if (hash == nullptr) throw std::bad_alloc();
+    XXH3_128bits_reset(hash);
+  }
+  State(const State&) = delete;
+  State& operator=(const State&) = delete;
+  ~State() { XXH3_freeState(hash); }
+};
+
+PartSum::PartSum() = default;
+PartSum::~PartSum() = default;
+
+void PartSum::Add(RecordSpan part) {
+  if (!state_) state_ = std::make_unique<State>();
+  XXH3_128bits_update(state_->hash, part.data(), part.size());
+  bytes_ += part.size();
+}
+
+RecordSum PartSum::End() {
+  const XXH128_hash_t hash = XXH3_128bits_digest(state_->hash);
+  XXH3_128bits_reset(state_->hash);
+  bytes_ = 0;
+  return {hash.low64, hash.high64, 1};
+}
+
 std::uint64_t FirstDisorder(std::span<const std::byte> bytes, const RecordLayout& layout, bool strict) {
+  if (!layout.fixed()) return FirstLineDisorder(bytes, layout, strict);
   const std::uint64_t stride = layout.stride;
   const std::uint64_t records = bytes.size() / stride;
   if (layout.direct() && !strict) {
@@ -139,32 +184,34 @@ std::uint64_t FirstDisorder(std::span<const std::byte> bytes, const RecordLayout
   }
   for (std::uint64_t i = 1; i < records; ++i) {
     const std::byte* record = bytes.data() + i * stride;
-    const int order = CompareRecords(record - stride, record, layout);
-    if (order > 0 || (strict && order == 0)) return i;
+    const int order = CompareKeys(AsBytes(record - stride), AsBytes(record), layout);
+    if (order > 0 || (strict && order == 0)) return i * stride;
   }
   return kInOrder;
 }
 
 void OutputProof::Add(std::uint64_t offset, std::span<const std::byte> bytes) {
   if (bytes.empty()) return;
-  const std::uint64_t stride = layout_.stride;
-  const RecordSum sum = SumRecords(bytes, stride);
+  const RecordSum sum = SumRecords(bytes, layout_);
   const std::uint64_t disorder = FirstDisorder(bytes, layout_, strict_);
   const auto fail = [&](std::uint64_t at) {
-    throw Error(ErrorCode::kIntegrity, "the output is out of order at record " + std::to_string(at / stride) +
-                                           " (byte " + std::to_string(at) + "); nothing was published");
+    // Chunks come in any order, so lines are not counted.
+    const std::string place =
+        layout_.fixed() ? "record " + std::to_string(at / layout_.stride) + " (byte " + std::to_string(at) + ")"
+                        : "the line at byte " + std::to_string(at);
+    throw Error(ErrorCode::kIntegrity, "the output is out of order at " + place + "; nothing was published");
   };
-  if (disorder != kInOrder) fail(offset + disorder * stride);
+  if (disorder != kInOrder) fail(offset + disorder);
 
-  Chunk chunk{offset + bytes.size(),
-              {bytes.begin(), bytes.begin() + static_cast<std::ptrdiff_t>(stride)},
-              {bytes.end() - static_cast<std::ptrdiff_t>(stride), bytes.end()}};
+  const RecordSpan first = FirstRecord(bytes, layout_), last = LastRecord(bytes, layout_);
+  Chunk chunk{offset + bytes.size(), {first.begin(), first.end()}, {last.begin(), last.end()}};
   const auto check = [&](const Chunk& left, const Chunk& right) {
-    const int order = CompareRecords(left.last.data(), right.first.data(), layout_);
+    const int order = CompareRecords(left.last, right.first, layout_);
     if (order > 0 || (strict_ && order == 0)) fail(left.end);
   };
   const std::lock_guard lock(mutex_);
   sum_ += sum;
+  bytes_ += bytes.size();
   auto next = chunks_.lower_bound(offset);
   if (next != chunks_.end() && next->first == chunk.end) {
     check(chunk, next->second);
@@ -198,10 +245,9 @@ void OutputProof::Check(const RecordSum& input) const {
   const std::lock_guard lock(mutex_);
   RecordSum total = sum_;
   total += dropped_;
-  const std::uint64_t bytes = sum_.records * layout_.stride;
   const bool whole = chunks_.empty()
-                         ? bytes == 0
-                         : chunks_.size() == 1 && chunks_.begin()->first == 0 && chunks_.begin()->second.end == bytes;
+                         ? bytes_ == 0
+                         : chunks_.size() == 1 && chunks_.begin()->first == 0 && chunks_.begin()->second.end == bytes_;
   if (total.records != input.records || !whole) {
     throw Error(ErrorCode::kIntegrity, "records were lost or doubled: " + std::to_string(input.records) +
                                            " were read, " + std::to_string(total.records) + " would be written");

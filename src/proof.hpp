@@ -7,19 +7,16 @@
 #include <cstddef>
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <mutex>
 #include <span>
 #include <vector>
 
 #include "gpusort/key.hpp"
 #include "gpusort/record.hpp"
+#include "gpusort/records.hpp"
 
 namespace gpusort {
-
-/// Below, at or above 0 as record `a` orders before, with or after `b`.
-inline int CompareRecords(const std::byte* a, const std::byte* b, const RecordLayout& layout) {
-  return CompareKeys(reinterpret_cast<const Byte*>(a), reinterpret_cast<const Byte*>(b), layout);
-}
 
 struct RecordSum {
   std::uint64_t lo = 0;
@@ -33,10 +30,29 @@ struct RecordSum {
 /// The sum over `bytes`, which hold whole records of `stride` bytes. Records of up to 16 bytes take two 64-bit
 /// finalisers (vectorised: 0.1-0.3 s/GiB), longer ones XXH3's 128 bits.
 RecordSum SumRecords(std::span<const std::byte> bytes, std::uint64_t stride);
+/// The same for any layout: of a line, XXH3's 128 bits with its delimiter. `longest`, if given, becomes the bytes of
+/// the longest record.
+RecordSum SumRecords(RecordSpan bytes, const RecordLayout& layout, std::uint64_t* longest = nullptr);
 
-inline constexpr std::uint64_t kInOrder = ~std::uint64_t{0};
-/// Index of the first record of `bytes` that orders before its predecessor (with `strict`: or equals it); kInOrder if
-/// there is none.
+/// The sum of one record that comes in parts.
+class PartSum {
+ public:
+  PartSum();
+  ~PartSum();
+  void Add(RecordSpan part);
+  /// Bytes since the last End.
+  std::uint64_t bytes() const { return bytes_; }
+  /// The record is whole: gives its sum and begins anew.
+  RecordSum End();
+
+ private:
+  struct State;
+  std::unique_ptr<State> state_;
+  std::uint64_t bytes_ = 0;
+};
+
+/// The byte at which the first record of `bytes` begins that orders before its predecessor (with `strict`: or equals
+/// it); kInOrder if there is none.
 std::uint64_t FirstDisorder(std::span<const std::byte> bytes, const RecordLayout& layout, bool strict);
 
 /// What was handed to write, from chunks in any order.
@@ -66,6 +82,7 @@ class OutputProof {
   mutable std::mutex mutex_;
   RecordSum sum_;
   RecordSum dropped_;
+  std::uint64_t bytes_ = 0;
   std::map<std::uint64_t, Chunk> chunks_;  ///< by offset; neighbours that were compared are joined
 };
 

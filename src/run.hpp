@@ -5,37 +5,40 @@
 #pragma once
 
 #include <algorithm>
+#include <array>
 #include <compare>
 #include <cstring>
+#include <functional>
 #include <memory>
+#include <span>
 #include <variant>
 #include <vector>
 
 #include "backend.hpp"
 #include "gpusort/key.hpp"
+#include "gpusort/records.hpp"
 #include "inputs.hpp"
 #include "proof.hpp"
 #include "spill.hpp"
 
 namespace gpusort {
 
-/// The first 16 bytes of a normalized key: enough to guess which block is needed next. Never decides the order.
+/// The first bytes of a normalized key, 16 of a fixed record and 72 of a line: enough to guess which block is needed
+/// next. Never decides the order.
 struct ForecastKey {
-  std::uint64_t hi = 0, lo = 0;
+  std::array<std::uint32_t, 18> words{};
   friend auto operator<=>(const ForecastKey&, const ForecastKey&) = default;
 };
 
-inline ForecastKey MakeForecast(const std::byte* record, const RecordLayout& layout) {
-  const Byte* bytes = reinterpret_cast<const Byte*>(record);
-  return {KeyWord(bytes, layout, 0), layout.key_bytes > 8 ? KeyWord(bytes, layout, 8) : 0};
-}
+ForecastKey MakeForecast(RecordSpan record, const RecordLayout& layout);
 
 /// The unit in which a run is read back: whole records.
 struct RunBlock {
   std::uint64_t begin = 0;  ///< byte of the run at which it starts
   std::uint64_t bytes = 0;
   std::variant<SpillExtent, InputRange> place;
-  ForecastKey last;  ///< of its last record, if `forecast`
+  std::vector<SpillExtent> more;  ///< the rest of a line that is longer than a block of the spill
+  ForecastKey last;               ///< of its last record, if `forecast`
   bool forecast = false;
 };
 
@@ -75,26 +78,50 @@ class HostRecords : public SortedRecords {
   bool was_sorted_;
 };
 
-/// Makes `run`'s spilled blocks reusable; of a run that was given up, those that were written.
-inline void FreeBlocks(const Run& run, SpillStore& store) {
-  for (const RunBlock& block : run.blocks) {
-    const SpillExtent* extent = std::get_if<SpillExtent>(&block.place);
-    if (extent != nullptr && extent->payload_bytes > 0) store.Free(*extent);
-  }
-}
+/// Looks at a run that lies in a slot. Of one on a device only the bytes around a border of records are fetched.
+class RunView {
+ public:
+  RunView(const SortedRecords& records, const RecordLayout& layout) : records_(records), layout_(layout) {}
+  /// The last end of a record in (begin, end]; `begin`, where a record begins, if there is none.
+  std::uint64_t WholeEnd(std::uint64_t begin, std::uint64_t end) const;
+  /// The end of the record that begins at `begin`.
+  std::uint64_t RecordEnd(std::uint64_t begin) const;
+  /// Whole records from `begin` on: as many as fit `room`, else one.
+  std::uint64_t BlockEnd(std::uint64_t begin, std::uint64_t room) const;
+  /// The record that begins at `begin`, or ends at `end`: where it lies, or a copy in `copy`.
+  RecordSpan RecordAt(std::uint64_t begin, std::vector<std::byte>& copy) const;
+  RecordSpan RecordBefore(std::uint64_t end, std::vector<std::byte>& copy) const;
 
-/// The blocks of a run that stays where it is in the input.
-inline std::vector<RunBlock> InputBlocks(const std::vector<InputRange>& ranges, std::uint64_t block_bytes) {
-  std::vector<RunBlock> blocks;
-  std::uint64_t begin = 0;
-  for (const InputRange& range : ranges) {
-    for (std::uint64_t done = 0; done < range.bytes; done += block_bytes) {
-      const std::uint64_t bytes = std::min(block_bytes, range.bytes - done);
-      blocks.push_back({begin, bytes, InputRange{range.input, range.offset + done, bytes}, {}, false});
-      begin += bytes;
-    }
-  }
-  return blocks;
-}
+ private:
+  RecordSpan Bytes(std::uint64_t begin, std::uint64_t end, std::vector<std::byte>& copy) const;
+
+  const SortedRecords& records_;
+  const RecordLayout& layout_;
+};
+
+/// Blocks of whole records, as many as fit `payload` bytes each; a longer one is a block by itself. No places yet.
+std::vector<RunBlock> CutBlocks(const SortedRecords& sorted, std::uint64_t payload, const RecordLayout& layout);
+
+/// Writes block `number` of a run through `buffer`, whose size is the store's, and sets its place and forecast.
+/// read(at, out) gives the block's bytes from `at` on.
+void SpillBlock(SpillStore& store, std::uint64_t run, std::uint64_t number, std::span<std::byte> buffer,
+                RunBlock& block, const RecordLayout& layout,
+                const std::function<void(std::uint64_t, std::span<std::byte>)>& read);
+/// Reads it back into `buffer`, of LoadBytes, and returns the records.
+std::span<const std::byte> LoadSpilled(SpillStore& store, std::uint64_t run, std::uint64_t number,
+                                       std::span<std::byte> buffer, const RunBlock& block);
+/// What a buffer needs for loading `block`. `block_bytes`: of the spill's blocks.
+std::uint64_t LoadBytes(const RunBlock& block, std::uint64_t block_bytes);
+
+/// Makes a spilled block reusable.
+void FreeBlock(const RunBlock& block, SpillStore& store);
+/// All blocks of `run`; of a run that was given up, those that were written.
+void FreeBlocks(const Run& run, SpillStore& store);
+
+/// The blocks of a run that stays where it is in the input: `sorted` are its records, which arrived in order.
+std::vector<RunBlock> InputBlocks(const std::vector<InputRange>& ranges, const SortedRecords& sorted,
+                                  std::uint64_t payload, const RecordLayout& layout);
+/// The blocks of a sorted input. A block of lines is those that begin in its bytes, which is seen when it is read.
+std::vector<RunBlock> InputBlocks(const InputRange& range, std::uint64_t block_bytes);
 
 }  // namespace gpusort

@@ -34,14 +34,18 @@ struct KeySpec {
   std::vector<KeyField> fields;
 };
 
+struct LineOrderView;  // line_order.hpp
+
 /// Where record i and its key lie in a block of bytes. Trivially copyable: passed to kernels by value.
-/// Fixed records: record i is at i * stride. Delimited records (stride 0): each ends with `delimiter`.
+/// Fixed records: record i is at i * stride. Delimited records (stride 0): each ends with `delimiter`,
+/// which is part of its bytes and not of what is compared; records.hpp finds them.
 struct RecordLayout {
   std::uint64_t stride = 0;
   std::uint64_t key_bytes = 0;  ///< length of the normalized key (the sum of the fields' lengths)
   std::uint32_t field_count = 0;
   unsigned char delimiter = 0;
   KeyField fields[kMaxKeyFields] = {};
+  const LineOrderView* lines = nullptr;  ///< the order of delimited records; must outlive the layout
 
   bool fixed() const { return stride != 0; }
   /// True if record and key are the same number of 4 or 8 bytes, so that keys are sorted directly, with no entries.
@@ -82,6 +86,14 @@ inline RecordLayout MakeFixedLayout(std::uint64_t record_bytes, const KeySpec& s
     add(whole);
   }
   for (const KeyField& field : spec.fields) add(field);
+  return layout;
+}
+
+/// Lines that end with `delimiter`, ordered by `order`, which must outlive the layout.
+inline RecordLayout MakeLineLayout(unsigned char delimiter, const LineOrderView& order) {
+  RecordLayout layout;
+  layout.delimiter = delimiter;
+  layout.lines = &order;
   return layout;
 }
 

@@ -466,7 +466,7 @@ TEST(CpuBackend, StatesItsLimits) {
   EXPECT_EQ(OpenCpuBackend(2)->device_peak(), 0u);
 }
 
-TEST(CpuBackend, CountsTheRecordsBeforeACut) {
+TEST(CpuBackend, FindsTheBytesBeforeACut) {
   std::uint64_t seed = 0;
   for (const Case& test : AllLayouts()) {
     const Fixture fixture(test.layout, 100 * test.layout.stride);
@@ -478,17 +478,17 @@ TEST(CpuBackend, CountsTheRecordsBeforeACut) {
       for (const Keys keys : {Keys::kRandom, Keys::kTwoValues}) {
         storage.push_back(StableSorted(MakeRecords(test.layout, records, keys, ++seed), test.layout));
         for (const bool inclusive : {false, true}) {
-          ranges.push_back({reinterpret_cast<const std::byte*>(storage.back().data()), records, inclusive});
-          std::uint64_t count = 0;
+          ranges.push_back({reinterpret_cast<const std::byte*>(storage.back().data()), storage.back().size(), inclusive});
+          std::uint64_t bytes = 0;
           for (std::uint64_t r = 0; r < records; ++r) {
             const int order = CompareKeys(&storage.back()[r * test.layout.stride], cut.data(), test.layout);
-            count += order < 0 || (inclusive && order == 0);
+            bytes += order < 0 || (inclusive && order == 0) ? test.layout.stride : 0;
           }
-          expected.push_back(count);
+          expected.push_back(bytes);
         }
       }
     }
-    EXPECT_EQ(fixture.backend->CountBefore(ranges, reinterpret_cast<const std::byte*>(cut.data())), expected)
+    EXPECT_EQ(fixture.backend->BytesBefore(ranges, std::as_bytes(std::span(cut))), expected)
         << test.name;
   }
 }

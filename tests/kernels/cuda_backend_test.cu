@@ -464,7 +464,7 @@ TEST(CudaMerge, RefusesMoreThanASlotAndTakesNothing) {
   EXPECT_EQ(output, Bytes(88, 0xCC));
 }
 
-TEST(CudaCountBefore, EqualsALinearCount) {
+TEST(CudaBytesBefore, EqualsALinearCount) {
   SKIP_WITHOUT_GPU();
   std::mt19937_64 random(9);
   for (const NamedLayout& named : AllLayouts()) {
@@ -484,15 +484,15 @@ TEST(CudaCountBefore, EqualsALinearCount) {
       for (int i = 0; i < 2500; ++i) {
         const std::uint64_t begin = random() % (count + 1), records = random() % (count - begin + 1);
         const bool inclusive = random() % 2 == 0;
-        ranges.push_back({sorted->data() + begin * stride, records, inclusive});
+        ranges.push_back({sorted->data() + begin * stride, records * stride, inclusive});
         expected.push_back(0);
         for (std::uint64_t r = begin; r < begin + records; ++r) {
-          expected.back() += Compare(&bytes[r * stride], cut.data(), layout) < (inclusive ? 1 : 0);
+          expected.back() += Compare(&bytes[r * stride], cut.data(), layout) < (inclusive ? 1 : 0) ? stride : 0;
         }
       }
-      EXPECT_EQ(device.backend->CountBefore(ranges, AsStdBytes(cut.data())), expected);
+      EXPECT_EQ(device.backend->BytesBefore(ranges, {AsStdBytes(cut.data()), stride}), expected);
     }
-    EXPECT_TRUE(device.backend->CountBefore({}, AsStdBytes(Bytes(stride).data())).empty());
+    EXPECT_TRUE(device.backend->BytesBefore({}, {}).empty());
   }
 }
 
@@ -609,9 +609,9 @@ void UseEverything(const RecordLayout& layout, const Bytes& input, const Bytes& 
   } const returned{source};
   const std::unique_ptr<SortedRecords> sorted = lane->Sort(source);
   EXPECT_TRUE(ReadAll(*sorted) == expected);
-  const std::vector<SearchRange> range{{sorted->data(), sorted->records(), true}};
-  EXPECT_EQ(backend->CountBefore(range, AsStdBytes(expected.data() + expected.size() - layout.stride)).at(0),
-            sorted->records());
+  const std::vector<SearchRange> range{{sorted->data(), sorted->bytes(), true}};
+  const std::byte* const last = AsStdBytes(expected.data() + expected.size() - layout.stride);
+  EXPECT_EQ(backend->BytesBefore(range, {last, layout.stride}).at(0), sorted->bytes());
   const std::uint64_t half = sorted->records() / 2 * layout.stride;
   lane->Merge(std::vector<Piece>{{sorted->data(), half, 0, true}, {sorted->data() + half, half, 1, true}},
               output.data());

@@ -67,7 +67,7 @@ TEST(FirstDisorder, FindsEveryPlace) {
       Bytes broken = sorted;
       std::swap_ranges(broken.begin() + (at - 1) * layout.stride, broken.begin() + at * layout.stride,
                        broken.begin() + at * layout.stride);
-      EXPECT_EQ(FirstDisorder(View(broken), layout, false), at);
+      EXPECT_EQ(FirstDisorder(View(broken), layout, false), at * layout.stride);
     }
   }
 }

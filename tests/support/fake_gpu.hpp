@@ -50,9 +50,9 @@ class FakeGpu : public Backend {
   std::uint32_t free_slots() const override { return cpu_->free_slots(); }
   void Pin(void*, std::uint64_t) override {}
   void Unpin(void*) override {}
-  std::vector<std::uint64_t> CountBefore(std::span<const SearchRange> ranges, const std::byte* cut) override {
+  std::vector<std::uint64_t> BytesBefore(std::span<const SearchRange> ranges, RecordSpan cut) override {
     plan_.Call();
-    return cpu_->CountBefore(ranges, cut);
+    return cpu_->BytesBefore(ranges, cut);
   }
   std::uint64_t device_peak() const override { return device_memory_.peak(); }
   void Cancel() override { cpu_->Cancel(); }

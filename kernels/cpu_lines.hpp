@@ -1,0 +1,567 @@
+// Lines on the CPU backend: a batch is sorted through entries of twelve encoded key bytes and a row, groups that these
+// leave equal by the next bytes; sorted pieces are merged tile by tile, cut where the lines lie, with no index of the
+// whole. Private to cpu_backend.cpp, which lends threads (an executor) and memory. Start at LineSorter::Sort and
+// LineMerger::Merge.
+#pragma once
+
+#include <hwy/contrib/sort/vqsort.h>
+
+#include <algorithm>
+#include <atomic>
+#include <cstdint>
+#include <cstring>
+#include <mutex>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include "gpusort/error.hpp"
+#include "gpusort/line_order.hpp"
+#include "gpusort/merge_host.hpp"
+#include "gpusort/records.hpp"
+
+namespace gpusort::detail {
+
+inline void SortEntries(Entry* p, std::uint64_t n) {
+  static_assert(sizeof(Entry) == sizeof(hwy::uint128_t) && alignof(Entry) == alignof(hwy::uint128_t));
+  hwy::Sorter()(reinterpret_cast<hwy::uint128_t*>(p), n, hwy::SortAscending());
+}
+
+/// A lane's memory: an index of a slot's lines, then scratch for each worker. All in bytes.
+struct LineShape {
+  std::uint64_t rows = 0;       ///< lines of a batch at most
+  std::uint64_t tile_rows = 0;  ///< lines of a merge tile at most
+  std::uint64_t entries_bytes = 0;
+  std::uint64_t starts_bytes = 0;
+  std::uint64_t worker_bytes = 0;  ///< three tiles of entries, and where a tile's lines begin and end
+
+  LineShape(const RecordLayout& layout, std::uint64_t slot_bytes) {
+    const auto round = [](std::uint64_t n) { return (n + 63) / 64 * 64; };
+    rows = SlotRecords(layout, slot_bytes);
+    tile_rows = std::clamp<std::uint64_t>(slot_bytes / 256, 512, 8192);
+    entries_bytes = round(rows * sizeof(Entry));
+    starts_bytes = round((rows + 1) * sizeof(std::uint32_t));
+    worker_bytes = round(tile_rows * (3 * sizeof(Entry) + sizeof(RecordSpan)));
+  }
+  std::uint64_t bytes(unsigned workers) const { return entries_bytes + starts_bytes + workers * worker_bytes; }
+};
+
+/// Encoded keys that lines have in common from the front, looked for twelve bytes at a time, or in one pass where the
+/// encoded key is a range of the line.
+class CommonKey {
+ public:
+  explicit CommonKey(const LineOrderView& order) : order_(order), plain_(IsPlain(order)) {}
+
+  /// How many bytes in [begin, end) of the encoded keys of a and b agree before the first that differs. May give less
+  /// where a key ends.
+  std::uint64_t Find(RecordSpan a, RecordSpan b, std::uint64_t begin, std::uint64_t end) const {
+    if (plain_) {
+      const RecordSpan x = Key(a), y = Key(b);
+      const std::uint64_t stop =
+          std::min({end, static_cast<std::uint64_t>(x.size()), static_cast<std::uint64_t>(y.size())});
+      if (stop <= begin) return begin;
+      std::uint64_t at = begin;
+      for (; at + 8 <= stop; at += 8) {
+        std::uint64_t p, q;
+        std::memcpy(&p, x.data() + at, 8);
+        std::memcpy(&q, y.data() + at, 8);
+        if (p != q) return at + static_cast<unsigned>(__builtin_ctzll(p ^ q)) / 8;
+      }
+      while (at < stop && x[at] == y[at]) ++at;
+      return at;
+    }
+    for (std::uint64_t at = begin; at < end; at += kEntryKeyBytes) {
+      const LineChunk x = Chunk(a, at), y = Chunk(b, at);
+      if (x.hi != y.hi) {
+        return std::min(end, at + static_cast<unsigned>(__builtin_clzll(x.hi ^ y.hi)) / 8);
+      }
+      if (x.lo != y.lo) {
+        return std::min(end, at + 8 + static_cast<unsigned>(__builtin_clz(x.lo ^ y.lo)) / 8);
+      }
+      if (x.ended && y.ended) return at;
+    }
+    return end;
+  }
+  /// `line` without its delimiter.
+  LineChunk Chunk(RecordSpan line, std::uint64_t skip) const {
+    return EncodeChunk(AsBytes(line.data()), line.size(), order_, skip);
+  }
+  bool plain() const { return plain_; }
+  const LineOrderView& order() const { return order_; }
+  int Compare(RecordSpan a, RecordSpan b) const {
+    return CompareLines(AsBytes(a.data()), a.size(), AsBytes(b.data()), b.size(), order_);
+  }
+
+ private:
+  /// True if the encoded key is bytes of the line and nothing else.
+  static bool IsPlain(const LineOrderView& order) {
+    return order.key_count == 0 || (order.key_count == 1 && order.keys[0].plain() && !order.last_resort);
+  }
+  RecordSpan Key(RecordSpan line) const {
+    if (order_.key_count == 0) return line;
+    const KeyRange range = FindKey(AsBytes(line.data()), line.size(), order_.keys[0], order_.separator);
+    return line.subspan(range.begin, range.size());
+  }
+
+  const LineOrderView& order_;
+  const bool plain_;
+};
+
+inline Entry MakeLineEntry(const LineChunk& chunk, std::uint32_t row) {
+  return {static_cast<std::uint64_t>(chunk.lo) << 32 | row, chunk.hi};
+}
+inline bool SameEntryKey(const Entry& a, const Entry& b) { return a.hi == b.hi && (a.lo ^ b.lo) >> 32 == 0; }
+
+/// Orders entries whose rows lines(row) gives, without their delimiters; equal twelve bytes compare the lines.
+template <typename Lines>
+struct LineEntryLess {
+  const CommonKey* keys;
+  Lines lines;
+
+  bool operator()(const Entry& a, const Entry& b) const {
+    if (a.hi != b.hi) return a.hi < b.hi;
+    if ((a.lo ^ b.lo) >> 32 != 0) return a.lo < b.lo;
+    const int order = keys->Compare(lines(a.row()), lines(b.row()));
+    return order != 0 ? order < 0 : a.row() < b.row();
+  }
+};
+
+/// Orders entries that agree in their twelve bytes by the rest of their keys. Most significant bytes first, with a list
+/// of groups in place of recursion; what all keys of a group have in common is skipped.
+template <typename Lines>
+class LineRefiner {
+ public:
+  LineRefiner(const CommonKey& keys, Lines lines) : keys_(keys), lines_(lines) {}
+
+  /// `entries` are sorted as numbers; `next` is the first encoded byte that they do not hold. Afterwards they are in
+  /// full order and hold the bytes that they held before.
+  void Refine(Entry* entries, std::uint64_t n, std::uint64_t next) {
+    ForEachGroup(entries, n, [&](Entry* group, std::uint64_t size) {
+      const Entry head = group[0];
+      if (size <= kPair) return SortByLines(group, size);
+      groups_.assign(1, {group, size, next});
+      while (!groups_.empty()) RefineOne();
+      for (std::uint64_t i = 0; i < size; ++i) {
+        group[i] = {(head.lo & 0xFFFFFFFF00000000u) | group[i].row(), head.hi};
+      }
+    });
+  }
+
+ private:
+  struct Group {
+    Entry* entries;
+    std::uint64_t size;
+    std::uint64_t next;
+  };
+  /// Comparing whole lines costs more than encoding each once from three lines on.
+  static constexpr std::uint64_t kPair = 2;
+  /// vqsort's start costs more than std::sort below this.
+  static constexpr std::uint64_t kFew = 24;
+
+  template <typename F>
+  static void ForEachGroup(Entry* entries, std::uint64_t n, F f) {
+    for (std::uint64_t begin = 0, end; begin < n; begin = end) {
+      for (end = begin + 1; end < n && SameEntryKey(entries[begin], entries[end]);) ++end;
+      if (end - begin > 1) f(entries + begin, end - begin);
+    }
+  }
+
+  void SortByLines(Entry* group, std::uint64_t size) const {
+    std::sort(group, group + size, [&](const Entry& a, const Entry& b) {
+      const int order = keys_.Compare(lines_(a.row()), lines_(b.row()));
+      return order != 0 ? order < 0 : a.row() < b.row();
+    });
+  }
+
+  /// The keys of the group end here, padded: they may yet differ in NULs. In order already if all are equal, because
+  /// equal numbers are in order of their rows.
+  void Settle(Entry* group, std::uint64_t size) const {
+    if (ChunksDecide(keys_.order())) return;
+    for (std::uint64_t i = 1; i < size; ++i) {
+      if (keys_.Compare(lines_(group[i - 1].row()), lines_(group[i].row())) > 0) return SortByLines(group, size);
+    }
+  }
+
+  /// True if all lines of the group are the same bytes.
+  bool AllSame(const Group& group) const {
+    const RecordSpan head = lines_(group.entries[0].row());
+    for (std::uint64_t i = 1; i < group.size; ++i) {
+      const RecordSpan line = lines_(group.entries[i].row());
+      if (line.size() != head.size() || std::memcmp(line.data(), head.data(), head.size()) != 0) return false;
+    }
+    return true;
+  }
+
+  void RefineOne() {
+    const Group group = groups_.back();
+    groups_.pop_back();
+    if (AllSame(group)) return;  // repeated lines would go through all their bytes otherwise
+    std::uint64_t next = group.next;
+    if (keys_.plain()) {
+      const RecordSpan head = lines_(group.entries[0].row());
+      std::uint64_t common = ~std::uint64_t{0};
+      for (std::uint64_t i = 1; i < group.size && common > next; ++i) {
+        common = keys_.Find(head, lines_(group.entries[i].row()), next, common);
+      }
+      next = common;
+    }
+    bool ended, same;
+    do {
+      ended = same = true;
+      for (std::uint64_t i = 0; i < group.size; ++i) {
+        Entry& entry = group.entries[i];
+        const LineChunk chunk = keys_.Chunk(lines_(entry.row()), next);
+        ended = ended && chunk.ended;
+        entry = MakeLineEntry(chunk, entry.row());
+        same = same && SameEntryKey(entry, group.entries[0]);
+      }
+      next += kEntryKeyBytes;
+    } while (same && !ended);
+    // A group that was left as it is still is in order of its rows.
+    if (!same) {
+      if (group.size <= kFew) {
+        std::sort(group.entries, group.entries + group.size, ExactEntryLess());
+      } else {
+        SortEntries(group.entries, group.size);
+      }
+    }
+    ForEachGroup(group.entries, group.size, [&](Entry* inner, std::uint64_t size) {
+      if (ended) {
+        Settle(inner, size);
+      } else if (size <= kPair) {
+        SortByLines(inner, size);
+      } else {
+        groups_.push_back({inner, size, next});
+      }
+    });
+  }
+
+  const CommonKey& keys_;
+  const Lines lines_;
+  std::vector<Group> groups_;
+};
+
+/// A batch in a slot.
+class LineSorter {
+ public:
+  struct Result {
+    bool in_input;  ///< the result is where the input was
+    bool was_sorted;
+    std::uint64_t records;
+  };
+
+  LineSorter(const RecordLayout& layout, const LineShape& shape, std::byte* memory)
+      : layout_(layout), keys_(*layout.lines), shape_(shape), memory_(memory) {}
+
+  template <typename Executor>
+  Result Sort(const std::byte* in, std::uint64_t bytes, std::byte* out, const Executor& executor) {
+    const std::uint64_t n = Index(in, bytes, executor);
+    if (InOrder(in, n, executor)) return {true, true, n};
+    const auto lines = [in, starts = starts()](std::uint32_t row) {
+      return RecordSpan(in + starts[row], starts[row + 1] - starts[row] - 1);
+    };
+    const std::uint64_t skip = Common(lines, n, executor);
+
+    // A quicksort level out of cache costs more than a level of merging in it.
+    constexpr std::uint64_t kEntriesPerPart = std::uint64_t{1} << 18;
+    const std::uint64_t workers = executor.workers();
+    const std::uint64_t rounds = DivideUp(n, kEntriesPerPart * workers);
+    const std::uint64_t part_items = DivideUp(n, rounds * workers);
+    std::vector<Range<const Entry*>> parts;
+    for (std::uint64_t begin = 0; begin < n; begin += part_items) {
+      parts.push_back({entries() + begin, std::min(part_items, n - begin)});
+    }
+    executor.ForEach(parts.size(), [&](std::uint64_t part, unsigned) {
+      const std::uint64_t first_row = part * part_items;
+      Entry* const p = entries() + first_row;
+      for (std::uint64_t i = 0; i < parts[part].size; ++i) {
+        const auto row = static_cast<std::uint32_t>(first_row + i);
+        p[i] = MakeLineEntry(keys_.Chunk(lines(row), skip), row);
+      }
+      SortEntries(p, parts[part].size);
+      LineRefiner(keys_, lines).Refine(p, parts[part].size, skip + kEntryKeyBytes);
+    });
+    Gather(in, parts, LineEntryLess<decltype(lines)>{&keys_, lines}, out, executor);
+    return {false, false, n};
+  }
+
+ private:
+  static std::uint64_t DivideUp(std::uint64_t n, std::uint64_t by) { return n / by + (n % by != 0); }
+  Entry* entries() const { return reinterpret_cast<Entry*>(memory_); }
+  std::uint32_t* starts() const { return reinterpret_cast<std::uint32_t*>(memory_ + shape_.entries_bytes); }
+  Entry* Tile(unsigned worker, unsigned index) const {
+    std::byte* begin = memory_ + shape_.entries_bytes + shape_.starts_bytes + worker * shape_.worker_bytes;
+    return reinterpret_cast<Entry*>(begin) + index * shape_.tile_rows;
+  }
+
+  /// Sets starts()[0 .. n] to where lines begin and the last ends; returns n.
+  template <typename Executor>
+  std::uint64_t Index(const std::byte* in, std::uint64_t bytes, const Executor& executor) const {
+    const std::uint64_t chunk =
+        std::max<std::uint64_t>(DivideUp(bytes, 4 * std::uint64_t{executor.workers()}), 1 << 16);
+    const std::uint64_t chunks = DivideUp(bytes, chunk);
+    std::vector<std::uint64_t> first(chunks + 1);
+    executor.ForEach(chunks, [&](std::uint64_t c, unsigned) {
+      first[c + 1] = CountRecords({in + c * chunk, std::min(chunk, bytes - c * chunk)}, layout_);
+    });
+    for (std::uint64_t c = 0; c < chunks; ++c) first[c + 1] += first[c];
+    if (first[chunks] > shape_.rows)
+      throw Error(ErrorCode::kInternal, "CPU backend: a batch of more lines than a slot takes");
+    std::uint32_t* const to = starts();
+    to[0] = 0;
+    executor.ForEach(chunks, [&](std::uint64_t c, unsigned) {
+      std::uint32_t* next = to + first[c] + 1;
+      const std::byte* const end = in + std::min(bytes, (c + 1) * chunk);
+      for (const std::byte* p = in + c * chunk; (p = FindDelimiter(p, end, layout_.delimiter)) != nullptr;) {
+        *next++ = static_cast<std::uint32_t>(++p - in);
+      }
+    });
+    return first[chunks];
+  }
+
+  template <typename Executor>
+  bool InOrder(const std::byte* in, std::uint64_t n, const Executor& executor) const {
+    constexpr std::uint64_t kLines = 256;
+    const std::uint32_t* const at = starts();
+    std::atomic<bool> sorted{true};
+    const std::uint64_t share = std::max(kLines, DivideUp(n, 4 * std::uint64_t{executor.workers()}));
+    executor.ForEach(DivideUp(n, share), [&](std::uint64_t task, unsigned) {
+      // With the last line of the share before.
+      for (std::uint64_t i = task * share, end = std::min(n, i + share); i < end && sorted; i += kLines) {
+        const std::uint64_t from = i == 0 ? 0 : i - 1, to = std::min(end, i + kLines);
+        if (FirstLineDisorder({in + at[from], at[to] - at[from]}, layout_, false) != kInOrder) sorted = false;
+      }
+    });
+    return sorted;
+  }
+
+  /// Encoded bytes that all keys begin with. A sample says how far it is worth looking.
+  template <typename Lines, typename Executor>
+  std::uint64_t Common(Lines lines, std::uint64_t n, const Executor& executor) const {
+    constexpr std::uint64_t kMost = 1024, kSamples = 64;
+    std::uint64_t most = kMost;
+    for (std::uint64_t s = 1; s <= kSamples && most > 0; ++s) {
+      most = keys_.Find(lines(0), lines(static_cast<std::uint32_t>((n - 1) * s / kSamples)), 0, most);
+    }
+    std::atomic<std::uint64_t> common{most};
+    if (most == 0) return 0;
+    const std::uint64_t share = DivideUp(n, 4 * std::uint64_t{executor.workers()});
+    executor.ForEach(DivideUp(n, share), [&](std::uint64_t task, unsigned) {
+      std::uint64_t prefix = common;
+      for (std::uint64_t i = task * share, end = std::min(n, i + share); i < end && prefix > 0; ++i) {
+        prefix = keys_.Find(lines(0), lines(static_cast<std::uint32_t>(i)), 0, prefix);
+      }
+      for (std::uint64_t seen = common; prefix < seen && !common.compare_exchange_weak(seen, prefix);) {
+      }
+    });
+    return common;
+  }
+
+  /// Merges the parts and copies the lines behind each other to `out`. First all tiles are cut and measured, because
+  /// where a tile's lines go depends on the lengths of all lines before it.
+  template <typename Less, typename Executor>
+  void Gather(const std::byte* in, const std::vector<Range<const Entry*>>& parts, Less less, std::byte* out,
+              const Executor& executor) const {
+    struct Cut {
+      std::uint64_t begin, size, bytes;
+      std::vector<Range<const Entry*>> slices;
+    };
+    const std::uint32_t* const at = starts();
+    std::vector<Cut> cuts;
+    std::mutex mutex;
+    ForEachTile(std::span<const Range<const Entry*>>(parts), shape_.tile_rows, less, executor,
+                [&](std::span<const Range<const Entry*>> slices, std::uint64_t begin, std::uint64_t size, unsigned) {
+                  Cut cut{begin, size, 0, {slices.begin(), slices.end()}};
+                  for (const Range<const Entry*>& slice : slices) {
+                    for (std::uint64_t i = 0; i < slice.size; ++i) {
+                      const std::uint32_t row = slice.first[i].row();
+                      cut.bytes += at[row + 1] - at[row];
+                    }
+                  }
+                  const std::lock_guard<std::mutex> lock(mutex);
+                  cuts.push_back(std::move(cut));
+                });
+    std::sort(cuts.begin(), cuts.end(), [](const Cut& a, const Cut& b) { return a.begin < b.begin; });
+    std::uint64_t offset = 0;
+    for (Cut& cut : cuts) {
+      cut.begin = offset;
+      offset += cut.bytes;
+    }
+    executor.ForEach(cuts.size(), [&](std::uint64_t task, unsigned worker) {
+      const Cut& cut = cuts[task];
+      const Entry* merged = cut.slices[0].first;
+      if (cut.slices.size() > 1) {
+        MergeTree<Entry>(cut.slices, cut.size, Tile(worker, 0), Tile(worker, 1), less);
+        merged = Tile(worker, 0);
+      }
+      // Rows are random, so each line is a few cache misses: ask for it well before it is copied.
+      constexpr std::uint64_t kAhead = 12, kMostAhead = 256;
+      const auto prefetch = [&](std::uint64_t i) {
+        const std::uint32_t row = merged[i].row();
+        const std::uint64_t size = std::min<std::uint64_t>(at[row + 1] - at[row], kMostAhead);
+        for (std::uint64_t byte = 0; byte < size; byte += 64) __builtin_prefetch(in + at[row] + byte);
+      };
+      for (std::uint64_t i = 0; i < std::min(cut.size, kAhead); ++i) prefetch(i);
+      std::byte* to = out + cut.begin;
+      for (std::uint64_t i = 0; i < cut.size; ++i) {
+        if (i + kAhead < cut.size) prefetch(i + kAhead);
+        const std::uint32_t row = merged[i].row();
+        const std::uint64_t size = at[row + 1] - at[row];
+        std::memcpy(to, in + at[row], size);
+        to += size;
+      }
+    });
+  }
+
+  const RecordLayout& layout_;
+  const CommonKey keys_;
+  const LineShape& shape_;
+  std::byte* const memory_;
+};
+
+/// Sorted pieces, cut into tiles in the space of their bytes: a cut halves the pieces at the line around the middle
+/// byte. Only the lines of one tile are indexed, in the worker's memory.
+class LineMerger {
+ public:
+  LineMerger(const RecordLayout& layout, const LineShape& shape, std::byte* memory)
+      : layout_(layout), keys_(*layout.lines), shape_(shape), memory_(memory) {}
+
+  template <typename Executor>
+  void Merge(std::vector<RecordSpan> pieces, std::byte* out, const Executor& executor) {
+    std::uint64_t total = 0;
+    for (const RecordSpan& piece : pieces) total += piece.size();
+    std::vector<Node> nodes(1);
+    nodes[0] = {std::move(pieces), total, out};
+    // First into shares, several a worker, then each share by its worker into tiles.
+    const std::uint64_t share = std::max(kTileBytes, total / (4 * std::uint64_t{executor.workers()}));
+    for (std::size_t at = 0; at < nodes.size();) {
+      if (nodes[at].bytes <= share || nodes[at].pieces.size() == 1) {
+        ++at;
+      } else {
+        nodes.push_back(SplitOff(nodes[at]));
+      }
+    }
+    executor.ForEach(nodes.size(), [&](std::uint64_t task, unsigned worker) {
+      std::vector<Node> stack;
+      stack.push_back(std::move(nodes[task]));
+      while (!stack.empty()) {
+        Node& node = stack.back();
+        if (node.pieces.size() == 1) {
+          std::memcpy(node.out, node.pieces[0].data(), node.bytes);
+        } else if (node.bytes > kTileBytes || !MergeTile(node, worker)) {
+          Node right = SplitOff(node);
+          stack.push_back(std::move(right));
+          continue;
+        }
+        stack.pop_back();
+      }
+    });
+  }
+
+ private:
+  struct Node {
+    std::vector<RecordSpan> pieces;  ///< none is empty
+    std::uint64_t bytes = 0;
+    std::byte* out = nullptr;
+  };
+  /// Lines and entries of a tile stay in a second-level cache of 1 MiB.
+  static constexpr std::uint64_t kTileBytes = std::uint64_t{512} << 10;
+
+  Entry* Tile(unsigned worker, unsigned index) const {
+    std::byte* begin = memory_ + shape_.entries_bytes + shape_.starts_bytes + worker * shape_.worker_bytes;
+    return reinterpret_cast<Entry*>(begin) + index * shape_.tile_rows;
+  }
+
+  /// Takes the later part of `node`, which has at least two pieces, off and returns it. Neither part is empty. The cut
+  /// is in front of the weighted median of the pieces' middle lines, in the order (key, piece).
+  Node SplitOff(Node& node) const {
+    struct Middle {
+      std::size_t piece;
+      std::uint64_t begin;
+      RecordSpan line;
+    };
+    std::vector<Middle> middles(node.pieces.size());
+    for (std::size_t i = 0; i < middles.size(); ++i) {
+      const RecordSpan piece = node.pieces[i];
+      const std::uint64_t begin = RecordBegin(piece, piece.size() / 2, layout_);
+      middles[i] = {i, begin, FirstRecord(piece.subspan(begin), layout_)};
+    }
+    std::sort(middles.begin(), middles.end(), [&](const Middle& a, const Middle& b) {
+      const int order = CompareRecords(a.line, b.line, layout_);
+      return order != 0 ? order < 0 : a.piece < b.piece;
+    });
+    std::uint64_t before = 0;
+    std::size_t median = 0;
+    while (before + node.pieces[middles[median].piece].size() <= node.bytes / 2 && median + 1 < middles.size()) {
+      before += node.pieces[middles[median++].piece].size();
+    }
+    const Middle& pivot = middles[median];
+    Node left, right;
+    left.out = node.out;
+    std::vector<std::uint64_t> cuts(node.pieces.size());
+    for (std::size_t i = 0; i < cuts.size(); ++i) {
+      cuts[i] = i == pivot.piece ? pivot.begin : BytesBefore(node.pieces[i], pivot.line, i < pivot.piece, layout_);
+      left.bytes += cuts[i];
+    }
+    // The pivot is the very first line: it goes left alone.
+    if (left.bytes == 0) left.bytes = cuts[pivot.piece] = pivot.line.size();
+    for (std::size_t i = 0; i < cuts.size(); ++i) {
+      const RecordSpan piece = node.pieces[i];
+      if (cuts[i] > 0) left.pieces.push_back(piece.first(cuts[i]));
+      if (cuts[i] < piece.size()) right.pieces.push_back(piece.subspan(cuts[i]));
+    }
+    right.bytes = node.bytes - left.bytes;
+    right.out = node.out + left.bytes;
+    node = std::move(left);
+    return right;
+  }
+
+  /// False if the tile has more lines than fit the worker's memory.
+  bool MergeTile(const Node& node, unsigned worker) const {
+    auto* const lines = reinterpret_cast<RecordSpan*>(Tile(worker, 3));
+    Entry* const unsorted = Tile(worker, 0);
+    std::vector<Range<const Entry*>> sources;
+    sources.reserve(node.pieces.size());
+    std::uint64_t n = 0;
+    for (const RecordSpan& piece : node.pieces) {
+      const std::uint64_t first = n;
+      const std::byte* const end = piece.data() + piece.size();
+      for (const std::byte* line = piece.data(); line != end; ++n) {
+        if (n == shape_.tile_rows) return false;
+        const std::byte* const delimiter = FindDelimiter(line, end, layout_.delimiter);
+        if (delimiter == nullptr) throw Error(ErrorCode::kInternal, "CPU backend: a piece to merge ends inside a line");
+        new (lines + n) RecordSpan(line, static_cast<std::size_t>(delimiter - line));
+        line = delimiter + 1;
+      }
+      sources.push_back({unsorted + first, n - first});
+    }
+    // What the first and last keys of the pieces have in common, all keys between them have too.
+    constexpr std::uint64_t kMostCommon = 1024;
+    std::uint64_t skip = kMostCommon;
+    for (const Range<const Entry*>& source : sources) {
+      const auto first = static_cast<std::uint64_t>(source.first - unsorted);
+      skip = keys_.Find(lines[0], lines[first], 0, skip);
+      skip = keys_.Find(lines[0], lines[first + source.size - 1], 0, skip);
+    }
+    for (std::uint64_t i = 0; i < n; ++i) {
+      unsorted[i] = MakeLineEntry(keys_.Chunk(lines[i], skip), static_cast<std::uint32_t>(i));
+    }
+    const auto line_of = [lines](std::uint32_t row) { return lines[row]; };
+    Entry* const merged = Tile(worker, 1);
+    MergeTree<Entry>(sources, n, merged, Tile(worker, 2), LineEntryLess<decltype(line_of)>{&keys_, line_of});
+    std::byte* to = node.out;
+    for (std::uint64_t i = 0; i < n; ++i) {
+      const RecordSpan line = lines[merged[i].row()];
+      std::memcpy(to, line.data(), line.size() + 1);  // and the delimiter
+      to += line.size() + 1;
+    }
+    return true;
+  }
+
+  const RecordLayout& layout_;
+  const CommonKey keys_;
+  const LineShape& shape_;
+  std::byte* const memory_;
+};
+
+}  // namespace gpusort::detail

@@ -1,0 +1,151 @@
+// Records of a block by their bytes, whatever the layout: where they begin and end, how many there are, how two order.
+// Fixed records cost arithmetic, delimited ones a search for the delimiter. The bytes of a record include its
+// delimiter; the order looks at what is in front of it. Spans hold whole records unless a function says otherwise, and
+// every place that must work for both kinds goes through here. Host only. Start at RecordSpan.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <span>
+
+#include "gpusort/key.hpp"
+#include "gpusort/line_order.hpp"
+#include "gpusort/record.hpp"
+
+namespace gpusort {
+
+/// The bytes of one record or of several neighbours.
+using RecordSpan = std::span<const std::byte>;
+
+inline const Byte* AsBytes(const std::byte* p) { return reinterpret_cast<const Byte*>(p); }
+
+namespace detail {
+
+inline const std::byte* FindDelimiter(const std::byte* p, const std::byte* end, unsigned char delimiter) {
+  return p == end ? nullptr
+                  : static_cast<const std::byte*>(std::memchr(p, delimiter, static_cast<std::size_t>(end - p)));
+}
+inline const std::byte* FindLastDelimiter(const std::byte* p, const std::byte* end, unsigned char delimiter) {
+  return p == end ? nullptr : static_cast<const std::byte*>(::memrchr(p, delimiter, static_cast<std::size_t>(end - p)));
+}
+
+}  // namespace detail
+
+/// The least that a record takes.
+inline std::uint64_t LeastRecordBytes(const RecordLayout& layout) { return layout.fixed() ? layout.stride : 1; }
+
+/// How many records a slot of `slot_bytes` takes at most. Lines have an index of 24 bytes each beside them, so that
+/// memory for lines shorter than 32 bytes is not planned: a slot ends before it is full of them.
+inline std::uint64_t SlotRecords(const RecordLayout& layout, std::uint64_t slot_bytes) {
+  return layout.fixed() ? slot_bytes / layout.stride : std::max<std::uint64_t>(1024, slot_bytes / 32);
+}
+
+/// Bytes of the first record of `bytes`, which may end inside a record; 0 if there is no whole one.
+inline std::uint64_t FirstRecordBytes(RecordSpan bytes, const RecordLayout& layout) {
+  if (layout.fixed()) return bytes.size() < layout.stride ? 0 : layout.stride;
+  const std::byte* const end = detail::FindDelimiter(bytes.data(), bytes.data() + bytes.size(), layout.delimiter);
+  return end == nullptr ? 0 : static_cast<std::uint64_t>(end - bytes.data()) + 1;
+}
+inline RecordSpan FirstRecord(RecordSpan bytes, const RecordLayout& layout) {
+  return bytes.first(FirstRecordBytes(bytes, layout));
+}
+
+/// Bytes of the whole records at the front of `bytes`, which may end inside a record.
+inline std::uint64_t WholeRecordBytes(RecordSpan bytes, const RecordLayout& layout) {
+  if (layout.fixed()) return bytes.size() / layout.stride * layout.stride;
+  const std::byte* const last = detail::FindLastDelimiter(bytes.data(), bytes.data() + bytes.size(), layout.delimiter);
+  return last == nullptr ? 0 : static_cast<std::uint64_t>(last - bytes.data()) + 1;
+}
+
+/// Where the record begins that holds byte `at`.
+inline std::uint64_t RecordBegin(RecordSpan bytes, std::uint64_t at, const RecordLayout& layout) {
+  return WholeRecordBytes(bytes.first(at), layout);
+}
+
+/// Not of an empty span.
+inline RecordSpan LastRecord(RecordSpan bytes, const RecordLayout& layout) {
+  return bytes.subspan(RecordBegin(bytes, bytes.size() - 1, layout));
+}
+
+inline std::uint64_t CountRecords(RecordSpan bytes, const RecordLayout& layout) {
+  if (layout.fixed()) return bytes.size() / layout.stride;
+  return static_cast<std::uint64_t>(std::count(bytes.begin(), bytes.end(), static_cast<std::byte>(layout.delimiter)));
+}
+
+/// Calls f(record) for each record, in order.
+template <typename F>
+void ForEachRecord(RecordSpan bytes, const RecordLayout& layout, F f) {
+  if (layout.fixed()) {
+    for (std::uint64_t at = 0; at < bytes.size(); at += layout.stride) f(bytes.subspan(at, layout.stride));
+    return;
+  }
+  while (!bytes.empty()) {
+    const std::uint64_t size = FirstRecordBytes(bytes, layout);
+    if (size == 0) throw Error(ErrorCode::kInternal, "records that end inside a record");
+    f(bytes.first(size));
+    bytes = bytes.subspan(size);
+  }
+}
+
+/// Below, at or above 0 as record `a` orders before, with or after `b`.
+inline int CompareRecords(RecordSpan a, RecordSpan b, const RecordLayout& layout) {
+  if (layout.fixed()) return CompareKeys(AsBytes(a.data()), AsBytes(b.data()), layout);
+  return CompareLines(AsBytes(a.data()), a.size() - 1, AsBytes(b.data()), b.size() - 1, *layout.lines);
+}
+
+/// Bytes of the records in front of `cut` in sorted `bytes`: by key, `inclusive` deciding ties.
+inline std::uint64_t BytesBefore(RecordSpan bytes, RecordSpan cut, bool inclusive, const RecordLayout& layout) {
+  const std::uint64_t unit = LeastRecordBytes(layout);
+  std::uint64_t low = 0, high = bytes.size();  // borders of records
+  while (low < high) {
+    const std::uint64_t middle = low + (high - low) / unit / 2 * unit;
+    const std::uint64_t begin = layout.fixed() ? middle : low + RecordBegin(bytes.subspan(low), middle - low, layout);
+    const RecordSpan record = FirstRecord(bytes.subspan(begin), layout);
+    const int order = CompareRecords(record, cut, layout);
+    if (order < 0 || (order == 0 && inclusive)) {
+      low = begin + record.size();
+    } else {
+      high = begin;
+    }
+  }
+  return low;
+}
+
+inline constexpr std::uint64_t kInOrder = ~std::uint64_t{0};
+
+/// The first line of `bytes` that orders before its predecessor (with `strict`: or equals it): the byte at which it
+/// begins, kInOrder if there is none. Looks at each key once where the first twelve bytes of the encoded keys decide.
+inline std::uint64_t FirstLineDisorder(RecordSpan bytes, const RecordLayout& layout, bool strict) {
+  const LineOrderView& order = *layout.lines;
+  const bool whole_line = order.key_count == 0;
+  const std::byte* const begin = bytes.data();
+  const std::byte* const end = begin + bytes.size();
+  const std::byte* last = nullptr;
+  std::uint64_t last_size = 0;
+  LineChunk last_chunk{};
+  for (const std::byte* line = begin; line != end;) {
+    const std::byte* const delimiter = detail::FindDelimiter(line, end, layout.delimiter);
+    if (delimiter == nullptr) throw Error(ErrorCode::kInternal, "lines that end inside a line");
+    const auto size = static_cast<std::uint64_t>(delimiter - line);
+    LineChunk chunk{};
+    if (!whole_line) chunk = EncodeChunk(AsBytes(line), size, order, 0);
+    if (last != nullptr) {
+      if (chunk.hi != last_chunk.hi || chunk.lo != last_chunk.lo) {
+        const bool less = chunk.hi != last_chunk.hi ? chunk.hi < last_chunk.hi : chunk.lo < last_chunk.lo;
+        if (less) return static_cast<std::uint64_t>(line - begin);
+      } else {
+        const int compared = CompareLines(AsBytes(last), last_size, AsBytes(line), size, order);
+        if (compared > 0 || (strict && compared == 0)) return static_cast<std::uint64_t>(line - begin);
+      }
+    }
+    last = line;
+    last_size = size;
+    last_chunk = chunk;
+    line = delimiter + 1;
+  }
+  return kInOrder;
+}
+
+}  // namespace gpusort
