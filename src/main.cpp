@@ -39,7 +39,12 @@ void Run(const Options& options, CancelFlag& cancel) {
       std::fputs(ExplainSort(options, cancel).c_str(), stdout);
       break;
     case Action::kCheck:
-      CheckSorted(options, cancel);
+      try {
+        CheckSorted(options, cancel);
+      } catch (const Error& error) {
+        if (!options.quiet || error.code() != ErrorCode::kNotSorted) throw;
+        throw Error(ErrorCode::kNotSorted, "");
+      }
       break;
     case Action::kSort:
       ExternalSort(options, cancel);
@@ -57,7 +62,7 @@ int Report() {
     EndBySignal(SIGPIPE);
   } catch (const Error& error) {
     if (SignalReceived() != 0 && error.code() == ErrorCode::kCancelled) EndBySignal(SignalReceived());
-    LogError(error.what());
+    if (*error.what() != 0) LogError(error.what());
     return static_cast<int>(error.code());
   } catch (const std::bad_alloc&) {
     LogError("out of memory");
@@ -88,7 +93,8 @@ int main(int argc, char** argv) {
   HandleSignals(cancel);
   std::set_terminate(OnTerminate);
   try {
-    const Options options = ParseOptions(argc, argv);
+    Options options = ParseOptions(argc, argv);
+    ReadNamedFiles(options);
     RefuseClosedStreams(options, closed);
     CheckReportFiles(options);
     InitLog(options.log_level, options.log_file);

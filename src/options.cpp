@@ -6,9 +6,14 @@
 #include <charconv>
 #include <cmath>
 #include <cstdio>
+#include <cstring>
+#include <fstream>
 #include <limits>
 #include <map>
 #include <system_error>
+#include <utility>
+
+#include "key_def.hpp"
 
 namespace gpusort {
 namespace {
@@ -19,7 +24,7 @@ namespace po = boost::program_options;
 
 std::string Quote(std::string_view text) { return "'" + EscapeName(text) + "'"; }
 
-enum class Section { kInput, kOrder, kResources, kOutput, kTuning };
+enum class Section { kInput, kOrder, kLines, kResources, kOutput, kTuning };
 
 /// One option: the parser and the help are both made from this. `argument` empty: a flag.
 struct OptionRow {
@@ -30,22 +35,53 @@ struct OptionRow {
   bool repeats;
   bool with_check;  // has a meaning with --check
   const char* help;
+  enum class For : std::uint8_t { kAll, kBinary, kLines } only = For::kAll;  // typed, it decides between them
 };
+
+constexpr auto kBinaryOnly = OptionRow::For::kBinary;
+constexpr auto kLinesOnly = OptionRow::For::kLines;
 
 constexpr OptionRow kRows[] = {
     {Section::kInput, "type", 0, "TYPE", false, true,
-     "a record is one number: i8 i16 i32 i64 u8 u16 u32 u64\nf32 f64, little-endian (le, the default) or be: u32be"},
+     "a record is one number: i8 i16 i32 i64 u8 u16 u32 u64\nf32 f64, little-endian (le, the default) or be: u32be",
+     kBinaryOnly},
     {Section::kInput, "record-size", 0, "N", false, true,
-     "records of N bytes; without --key ordered by all their\nbytes"},
-    {Section::kInput, "format", 0, "FORMAT", false, true, "binary (the default); lines are not available yet"},
+     "records of N bytes; without --key ordered by all their\nbytes", kBinaryOnly},
+    {Section::kInput, "format", 0, "FORMAT", false, true,
+     "binary or lines; else the options and the inputs'\nextensions tell: without a known one they are lines"},
+    {Section::kInput, "files0-from", 0, "FILE", false, false,
+     "the inputs' names, each with a NUL behind it, are in\nFILE (-: standard input); needs --output"},
     {Section::kInput, "merge", 'm', "", false, false, "the inputs are sorted already: only merge them"},
 
     {Section::kOrder, "key", 'k', "KEY", true, true,
-     "OFFSET:TYPE[:asc|desc], TYPE as above or bytesN: a field\nof the record. Up to 64 times, most important first.\n"
-     "With --type, the type gives the record's size only"},
+     "binary: OFFSET:TYPE[:asc|desc], TYPE as above or bytesN:\na field of the record. Up to 64 times, most important\n"
+     "first. With --type, the type gives the record's size only.\n"
+     "Lines: F[.C][OPTS][,F[.C][OPTS]], fields and bytes from 1,\nOPTS letters of the orderings below"},
     {Section::kOrder, "reverse", 'r', "", false, true, "turn the order of every key around"},
     {Section::kOrder, "unique", 'u', "", false, true,
      "keep the first of records with equal keys; with --check,\nequal keys are out of order"},
+
+    {Section::kLines, "field-separator", 't', "CHAR", false, true,
+     "CHAR between fields ('\\0' is NUL); else a field begins\nwith the blanks in front of it", kLinesOnly},
+    {Section::kLines, "ignore-leading-blanks", 'b', "", false, true, "leave out blanks in front of keys", kLinesOnly},
+    {Section::kLines, "dictionary-order", 'd', "", false, true, "only blanks, letters and digits count", kLinesOnly},
+    {Section::kLines, "ignore-case", 'f', "", false, true, "lower case counts as upper case", kLinesOnly},
+    {Section::kLines, "ignore-nonprinting", 'i', "", false, true, "only printable characters count", kLinesOnly},
+    {Section::kLines, "numeric-sort", 'n', "", false, true, "by decimal numbers of any length", kLinesOnly},
+    {Section::kLines, "general-numeric-sort", 'g', "", false, true, "by floating-point numbers", kLinesOnly},
+    {Section::kLines, "human-numeric-sort", 'h', "", false, true, "by numbers with suffixes: 2K 1G", kLinesOnly},
+    {Section::kLines, "month-sort", 'M', "", false, true, "by months: JAN < ... < DEC", kLinesOnly},
+    {Section::kLines, "random-sort", 'R', "", false, true, "by a hash of the keys: equal keys stay together",
+     kLinesOnly},
+    {Section::kLines, "version-sort", 'V', "", false, true, "by version numbers in the text", kLinesOnly},
+    {Section::kLines, "sort", 0, "WORD", false, true,
+     "general-numeric, human-numeric, month, numeric, random\nor version: the same as the letter", kLinesOnly},
+    {Section::kLines, "stable", 's', "", false, true,
+     "leave lines with equal keys in their order; else the\nwhole line decides", kLinesOnly},
+    {Section::kLines, "zero-terminated", 'z', "", false, true, "lines end with NUL", kLinesOnly},
+    {Section::kLines, "random-source", 0, "FILE", false, true, "16 bytes of FILE choose the hash of -R", kLinesOnly},
+    {Section::kLines, "max-record", 0, "SIZE", false, true,
+     "the longest line that is taken (default 64M, or a\nsixteenth of --memory if that is less)", kLinesOnly},
 
     {Section::kResources, "memory", 0, "SIZE", false, true,
      "host memory to use: bytes, or K M G T (by 1024), or %\nof what is available (default 50%)"},
@@ -59,7 +95,8 @@ constexpr OptionRow kRows[] = {
      "auto (the default: a GPU if there is one), cpu, gpu, or\ngpu:N for the GPU of that number"},
 
     {Section::kOutput, "output", 'o', "FILE", false, false, "the output; needed for several inputs"},
-    {Section::kOutput, "check", 0, "", false, true, "only check that the one input is sorted"},
+    {Section::kOutput, "check", 'c', "", false, true, "only check that the one input is sorted"},
+    {Section::kOutput, "", 'C', "", false, true, "the same, without a message"},
     {Section::kOutput, "explain", 0, "", false, false, "print the plan and write nothing"},
     {Section::kOutput, "verify-output", 0, "", false, false, "read the output back from the disk before it is named"},
     {Section::kOutput, "no-fsync", 0, "", false, false, "do not wait for the disk: a crash may lose the output"},
@@ -72,7 +109,8 @@ constexpr OptionRow kRows[] = {
     {Section::kOutput, "version", 0, "", false, true, "version, and the backends built and found"},
     {Section::kOutput, "help", 0, "", false, true, "this text"},
 
-    {Section::kTuning, "batch-size", 0, "SIZE", false, false, "bytes sorted at once"},
+    {Section::kTuning, "batch-bytes", 0, "SIZE", false, false, "bytes sorted at once"},
+    {Section::kTuning, "batch-size", 0, "SIZE", false, false, "binary: the same; lines: as --fan-in, as for sort"},
     {Section::kTuning, "block-size", 0, "SIZE", false, false, "bytes of one read or write"},
     {Section::kTuning, "fan-in", 0, "N", false, false, "most runs merged at once (at least 2)"},
 };
@@ -84,7 +122,8 @@ struct SectionTitle {
 
 constexpr SectionTitle kSections[] = {
     {Section::kInput, "Input and records"},
-    {Section::kOrder, "Order (every sort is stable)"},
+    {Section::kOrder, "Order"},
+    {Section::kLines, "Lines (orderings as those of sort, in the C locale)"},
     {Section::kResources, "Resources"},
     {Section::kOutput, "Output and reporting"},
     {Section::kTuning, "Tuning (all are planned; for tests and measurements)"},
@@ -94,9 +133,10 @@ constexpr const char* kUsage =
     "Usage: gpusort [OPTION...] INPUT OUTPUT\n"
     "       gpusort [OPTION...] -o OUTPUT INPUT...\n"
     "       gpusort [OPTION...] --check INPUT\n"
-    "Sort a file of binary records that may be larger than memory, on a GPU or without one.\n"
+    "Sort a file of binary records or text lines that may be larger than memory, on a GPU or without one.\n"
     "INPUT - is standard input, OUTPUT - is standard output; -- ends the options.\n"
-    "Without --type and --record-size the extension tells: .bin is i32; .i8 to .f64, also .u32be, name their type.\n";
+    "Without --type and --record-size the extension tells: .bin is i32; .i8 to .f64, also .u32be, name their type;\n"
+    "any other name, and standard input, means lines.\n";
 
 constexpr const char* kExamples =
     "\nExamples:\n"
@@ -105,6 +145,8 @@ constexpr const char* kExamples =
     "  gpusort --record-size 32 --key 8:i64:desc --key 0:u32be a.bin b.bin\n"
     "  gpusort --memory 2G --gpu-memory 4G --temp-dir /nvme0 --temp-dir /nvme1 in.u64 out.u64\n"
     "  gpusort -m -o all.u64 monday.u64 tuesday.u64\n"
+    "  gpusort access.log sorted.log\n"
+    "  gpusort -t, -k3,3n -k1,1 -S 1G table.txt by_column_3.txt\n"
     "  producer | gpusort --type u64 - - | consumer\n"
     "\nExit codes:\n"
     "  0 done and proved   1 --check: not sorted     2 usage         3 bad input   4 I/O error\n"
@@ -252,13 +294,11 @@ std::optional<NamedType> TypeOfName(const std::string& path) {
 NamedType TypeOfInputs(const std::vector<std::string>& inputs) {
   std::optional<NamedType> first;
   for (const std::string& input : inputs) {
-    if (input == "-")
-      Fail(std::string("standard input has no extension that tells the type of its records: ") + kTypeHelp);
-    const std::optional<NamedType> type = TypeOfName(input);
+    const std::optional<NamedType> type = input == "-" ? std::nullopt : TypeOfName(input);
     if (!type) {
-      const bool text = input.ends_with(".txt") || input.ends_with(".log") || input.ends_with(".csv");
-      Fail("the name " + Quote(input) + " does not tell the type of its records" +
-           (text ? " (text is not available yet)" : "") + ": " + kTypeHelp);
+      Fail((input == "-" ? "standard input has no extension that tells"
+                         : "the name " + Quote(input) + " does not tell") +
+           " the type of its records: " + kTypeHelp);
     }
     if (first && !(first->field == type->field)) {
       Fail("the inputs' extensions " + first->extension + " and " + type->extension +
@@ -267,6 +307,90 @@ NamedType TypeOfInputs(const std::vector<std::string>& inputs) {
     if (!first) first = type;
   }
   return *first;
+}
+
+/// What the options say, else what the names say. Throws Error(kUsage) if they contradict each other.
+Format ResolveFormat(const Typed& typed, const Options& options) {
+  std::optional<Format> format;
+  std::string because;
+  if (const std::string* text = typed.value("--format")) {
+    format = Choose<Format>(*text, {{"binary", Format::kBinary}, {"lines", Format::kLines}});
+    because = "--format " + *text;
+  }
+  for (const OptionRow& row : kRows) {
+    const std::string key = KeyOf(row);
+    if (row.only == OptionRow::For::kAll || !typed.has(key)) continue;
+    const Format means = row.only == kLinesOnly ? Format::kLines : Format::kBinary;
+    if (format && *format != means) {
+      Fail(key + " is for " + (means == Format::kLines ? "lines" : "binary records") + ", " + because + " is not");
+    }
+    format = means;
+    because = key;
+  }
+  if (format) return *format;
+  const auto binary = [](const std::string& input) { return input != "-" && TypeOfName(input).has_value(); };
+  const auto first = std::find_if(options.inputs.begin(), options.inputs.end(), binary);
+  if (first == options.inputs.end()) return Format::kLines;
+  const auto other = std::find_if_not(options.inputs.begin(), options.inputs.end(), binary);
+  if (other != options.inputs.end()) {
+    Fail("the name " + Quote(*first) + " means numbers and " + Quote(*other) + " means lines: give --format");
+  }
+  return Format::kBinary;
+}
+
+unsigned char ParseSeparator(const std::string& text) {
+  if (text == "\\0") return 0;
+  if (text.size() != 1) Fail(Quote(text) + " is not one character");
+  return static_cast<unsigned char>(text[0]);
+}
+
+KeyOptions GlobalLetters(const Typed& typed) {
+  static constexpr std::pair<const char*, char> kWords[] = {{"general-numeric", 'g'}, {"human-numeric", 'h'},
+                                                            {"month", 'M'},           {"numeric", 'n'},
+                                                            {"random", 'R'},          {"version", 'V'}};
+  KeyOptions global;
+  for (const OptionRow& row : kRows) {
+    const char letter[] = {row.letter, 0};
+    if (row.letter == 0 || std::string_view("bdfghiMnRrV").find(row.letter) == std::string_view::npos) continue;
+    if (typed.has(KeyOf(row))) AddOrderingLetters(letter, KeyEnd::kBoth, global);
+  }
+  if (const std::string* word = typed.value("--sort")) {
+    const auto known =
+        std::find_if(std::begin(kWords), std::end(kWords), [&](const auto& pair) { return *word == pair.first; });
+    if (known == std::end(kWords)) {
+      Fail("--sort: " + Quote(*word) + " is none of: general-numeric, human-numeric, month, numeric, random, version");
+    }
+    AddOrderingLetters(std::string_view(&known->second, 1), KeyEnd::kBoth, global);
+  }
+  return global;
+}
+
+void ResolveLines(const Typed& typed, Options& options) {
+  const KeyOptions global = GlobalLetters(typed);
+  std::vector<KeyDef> keys;
+  if (const auto typed_keys = typed.values.find("--key"); typed_keys != typed.values.end()) {
+    for (const std::string& text : typed_keys->second)
+      keys.push_back(Named("--key", [&] { return ParseKeyDef(text); }));
+  }
+  int separator = -1;
+  if (const std::string* text = typed.value("--field-separator")) {
+    separator = Named("--field-separator", [&] { return ParseSeparator(*text); });
+  }
+  const bool stable = typed.has("--stable");
+  LineOrder order = MakeLineOrder(ResolveKeys(std::move(keys), global), global, separator, !stable && !options.unique);
+  const bool whole_line = order.keys.empty();
+  options.random = std::any_of(order.keys.begin(), order.keys.end(),
+                               [](const LineKey& key) { return key.ordering == LineOrdering::kRandom; });
+  options.lines = std::make_shared<const LineOrdered>(std::move(order));
+  options.layout = MakeLineLayout(typed.has("--zero-terminated") ? 0 : '\n', options.lines->view);
+  options.type_note = typed.has("--zero-terminated") ? "lines that end with NUL" : "lines";
+  if (whole_line) {
+    options.type_note += std::string(", key: the whole line") + (options.reverse ? ", descending" : "");
+  } else if (const auto typed_keys = typed.values.find("--key"); typed_keys != typed.values.end()) {
+    for (const std::string& text : typed_keys->second) options.type_note += ", key " + EscapeName(text);
+  }
+  if (!global.none() && !whole_line) options.type_note += ", all keys -" + global.letters();
+  if (stable) options.type_note += ", equal keys in their order";
 }
 
 void ResolveLayout(const Typed& typed, Options& options) {
@@ -344,6 +468,14 @@ void PlaceNames(const Typed& typed, Options& options) {
   for (const std::string& name : names) {
     if (name.empty()) Fail("a file name is empty");
   }
+  if (const std::string* file = typed.value("--files0-from")) {
+    if (!names.empty()) Fail("--files0-from: it gives the inputs, so " + Quote(names[0]) + " cannot be one, too");
+    const std::string* output = typed.value("--output");
+    if (output == nullptr) Fail("no output is given: gpusort --files0-from FILE -o OUTPUT");
+    options.names_file = *file;
+    options.output = *output;
+    return;
+  }
   if (options.action == Action::kCheck) {
     if (names.size() != 1) {
       Fail("--check takes exactly one input, and " + std::to_string(names.size()) + " are given");
@@ -414,10 +546,13 @@ Options ParseOptions(int argc, const char* const* argv) {
     options.action = typed.has("--help") ? Action::kHelp : Action::kVersion;
     return options;
   }
-  if (typed.has("--check")) {
+  options.quiet = typed.has("-C");
+  if (typed.has("--check") || options.quiet) {
     for (const OptionRow& row : kRows) {
       const std::string key = KeyOf(row);
-      if (!row.with_check && typed.has(key)) Fail(key + " has no meaning with --check");
+      if (!row.with_check && typed.has(key)) {
+        Fail(key + " has no meaning with " + (options.quiet ? "-C" : "--check"));
+      }
     }
     options.action = Action::kCheck;
   } else if (typed.has("--explain")) {
@@ -428,22 +563,18 @@ Options ParseOptions(int argc, const char* const* argv) {
     if (const std::string* text = typed.value(key)) Named(key, [&] { use(*text); });
   };
 
-  with("--format", [&](const std::string& text) {
-    options.format = Choose<Format>(text, {{"binary", Format::kBinary}, {"lines", Format::kLines}});
-  });
   PlaceNames(typed, options);
   options.reverse = typed.has("--reverse");
   options.unique = typed.has("--unique");
   options.merge = typed.has("--merge");
+  options.format = ResolveFormat(typed, options);
   if (options.format == Format::kLines) {
-    LineOrder order;
-    order.last_resort_reverse = options.reverse;
-    options.lines = std::make_shared<const LineOrdered>(std::move(order));
-    options.layout = MakeLineLayout('\n', options.lines->view);
-    options.type_note = "lines";
+    ResolveLines(typed, options);
   } else {
     ResolveLayout(typed, options);
   }
+  with("--max-record", [&](const std::string& text) { options.max_record = ParseBytes(text); });
+  if (const std::string* path = typed.value("--random-source")) options.random_source = *path;
 
   const auto memory = [](std::optional<Size>& target, std::uint64_t bare_unit) {
     return [&target, bare_unit](const std::string& text) {
@@ -483,12 +614,65 @@ Options ParseOptions(int argc, const char* const* argv) {
                                                    {"off", "off"}});
   });
 
-  with("--batch-size", [&](const std::string& text) { options.batch_bytes = ParseBytes(text); });
-  with("--block-size", [&](const std::string& text) { options.block_bytes = ParseBytes(text); });
-  with("--fan-in", [&](const std::string& text) {
+  const auto fan_in = [&](const std::string& text) {
     options.max_fan_in = static_cast<unsigned>(ParseCount(text, 2, std::numeric_limits<std::int32_t>::max()));
+  };
+  const bool lines = options.format == Format::kLines;
+  if (typed.has("--batch-size") && typed.has(lines ? "--fan-in" : "--batch-bytes")) {
+    Fail(std::string("--batch-size and ") + (lines ? "--fan-in" : "--batch-bytes") +
+         " are the same option, given twice");
+  }
+  with("--batch-bytes", [&](const std::string& text) { options.batch_bytes = ParseBytes(text); });
+  with("--batch-size", [&](const std::string& text) {
+    if (lines) return fan_in(text);
+    options.batch_bytes = ParseBytes(text);
   });
+  with("--block-size", [&](const std::string& text) { options.block_bytes = ParseBytes(text); });
+  with("--fan-in", fan_in);
   return options;
+}
+
+void ReadNamedFiles(Options& options) {
+  const auto read = [](const std::string& path, std::size_t most) {
+    const std::string name = path == "-" ? "/dev/stdin" : path;
+    std::ifstream file(name, std::ios::binary);
+    std::string text;
+    for (char block[4096]; text.size() < most && file;) {
+      file.read(block, static_cast<std::streamsize>(std::min(most - text.size(), sizeof block)));
+      text.append(block, static_cast<std::size_t>(file.gcount()));
+    }
+    if (!file.eof() && text.size() < most) Fail(Quote(path) + " cannot be read");
+    return text;
+  };
+  if (!options.names_file.empty()) {
+    Named("--files0-from", [&] {
+      const std::string text = read(options.names_file, std::string::npos);
+      for (std::size_t at = 0; at < text.size();) {
+        const std::size_t end = std::min(text.find('\0', at), text.size());
+        if (end == at) {
+          Fail("name " + std::to_string(options.inputs.size() + 1) + " in " + Quote(options.names_file) + " is empty");
+        }
+        options.inputs.push_back(text.substr(at, end - at));
+        if (options.names_file == "-" && options.inputs.back() == "-") {
+          Fail("standard input gives the names, so it cannot be one of the inputs");
+        }
+        at = end + 1;
+      }
+      if (options.inputs.empty()) Fail(Quote(options.names_file) + " names no input");
+      if (std::count(options.inputs.begin(), options.inputs.end(), "-") > 1) {
+        Fail("standard input (-) can be read only once");
+      }
+    });
+  }
+  if (!options.random) return;
+  Named("--random-source", [&] {
+    std::string salt = read(options.random_source.empty() ? "/dev/urandom" : options.random_source, 16);
+    if (salt.size() < 16) Fail(Quote(options.random_source) + " has fewer than 16 bytes");
+    LineOrder order = options.lines->order;
+    std::memcpy(order.salt, salt.data(), 16);
+    options.lines = std::make_shared<const LineOrdered>(std::move(order));
+    options.layout = MakeLineLayout(options.layout.delimiter, options.lines->view);
+  });
 }
 
 std::string HelpText() {

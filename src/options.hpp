@@ -55,11 +55,15 @@ struct Options {
   RecordLayout layout;                       ///< resolved; --reverse has flipped the direction of every field
   std::shared_ptr<const LineOrdered> lines;  ///< what the layout of lines refers to
   std::uint64_t max_record = 0;              ///< bytes of the longest line; 0: planned
+  bool random = false;                       ///< a key of `lines` is ordered at random: ReadNamedFiles gives the salt
+  std::string random_source;                 ///< where from; empty: the system
+  std::string names_file;                    ///< --files0-from: the inputs' names are there; empty: none
   std::string type_note;  ///< what a record is and how that was decided: "i32 (from the extension .bin)"
 
   bool reverse = false;  ///< as typed; the layout holds its effect
   bool unique = false;
   bool merge = false;  ///< inputs are sorted already
+  bool quiet = false;  ///< kCheck: no message
 
   std::optional<Size> memory;
   std::optional<Size> gpu_memory;
@@ -83,6 +87,10 @@ struct Options {
 
 /// `argv[0]` is the program's name. Throws Error(kUsage). For kHelp and kVersion nothing else is filled in or checked.
 Options ParseOptions(int argc, const char* const* argv);
+
+/// Reads the files that options name beside inputs: the inputs' names and the salt of random keys. Error(kUsage) if one
+/// cannot be read or has not what is needed. Call it once, before the options are used.
+void ReadNamedFiles(Options& options);
 
 std::string HelpText();
 /// `backends`: one line each, as from ListBackends().

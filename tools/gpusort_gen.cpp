@@ -14,6 +14,7 @@
 #include <charconv>
 #include <condition_variable>
 #include <cstdint>
+#include <cstdio>
 #include <cstring>
 #include <exception>
 #include <functional>
@@ -35,7 +36,7 @@ using U128 = unsigned __int128;
 
 static_assert(std::endian::native == std::endian::little, "numbers are stored little-endian");
 
-enum class Kind { kUnsigned, kSigned, kFloat, kRecord, kGensortAscii, kGensortBinary };
+enum class Kind { kUnsigned, kSigned, kFloat, kRecord, kGensortAscii, kGensortBinary, kWebLog };
 enum class Distribution {
   kUniform,
   kZipf,
@@ -55,9 +56,11 @@ struct Job {
   std::uint64_t count = 0;
   std::uint64_t start = 0;  ///< gensort: number of the first record
   std::uint64_t seed = 0;
-  std::uint64_t values = 16;  ///< kFewValues: how many
-  bool skewed = false;        ///< gensort: as its -s
-  bool special = false;       ///< floats: one value in 16 is a NaN, an infinity, a zero, ...
+  std::uint64_t values = 16;   ///< kFewValues: how many
+  std::uint64_t prefix = 0;    ///< web-log: bytes that every line begins with
+  std::uint64_t distinct = 0;  ///< web-log: about so many different lines; 0: all differ
+  bool skewed = false;         ///< gensort: as its -s
+  bool special = false;        ///< floats: one value in 16 is a NaN, an infinity, a zero, ...
   unsigned threads = 1;
   std::string output;
 };
@@ -377,6 +380,68 @@ void SkewGensortKeys(const Job& job, std::uint64_t first, std::uint64_t n, Byte*
   }
 }
 
+// ---- Lines -------------------------------------------------------------------------------------------------------
+
+/// Lines come in chunks of this size, so that chunks can be made in any order: the last line of each is stretched.
+constexpr std::uint64_t kLogChunkBytes = std::uint64_t{64} << 10;
+
+/// A line of a web server's log in the combined format, without its end: number `number`, what is in it decided by
+/// `id`.
+std::string LogLine(const Job& job, std::uint64_t number, std::uint64_t id) {
+  static constexpr const char* kPaths[] = {"/",          "/index.html", "/api/v1/items/", "/images/",
+                                           "/search?q=", "/login",      "/static/js/",    "/static/css/",
+                                           "/blog/20",   "/feed.xml",   "/favicon.ico",   "/robots.txt"};
+  static constexpr const char* kAgents[] = {
+      "Mozilla/5.0 (X11; Linux x86_64; rv:128.0) Gecko/20100101 Firefox/128.0",
+      "Mozilla/5.0 (Windows NT 10.0; Win64; x64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/126.0 Safari/537.36",
+      "Mozilla/5.0 (Macintosh; Intel Mac OS X 14_5) AppleWebKit/605.1.15 (KHTML, like Gecko) Version/17.5 "
+      "Safari/605.1.15",
+      "Mozilla/5.0 (compatible; Googlebot/2.1; +http://www.google.com/bot.html)",
+      "curl/8.8.0",
+      "-"};
+  static constexpr unsigned kStatus[] = {200, 200, 200, 200, 200, 200, 304, 304, 301, 404, 404, 500};
+  const Random random(id, Stream::kPayload);
+  // One of 2^17 addresses, the low numbers more often: every octave is equally likely.
+  const std::uint64_t octave = Scale(random(0), 17);
+  const std::uint64_t host = Mix((std::uint64_t{1} << octave) + (random(1) & ((std::uint64_t{1} << octave) - 1)));
+  const std::uint64_t second = number / 40;  // forty requests a second
+  char text[640];
+  const auto path = kPaths[Scale(random(2), std::size(kPaths))];
+  const auto referer = kPaths[Scale(random(3), std::size(kPaths))];
+  const std::uint64_t size = random(4) >> (44 + (random(5) & 15));
+  const int length = std::snprintf(
+      text, sizeof text,
+      "%u.%u.%u.%u - %s [%02u/Nov/2026:%02u:%02u:%02u +0000] \"%s %s%llx HTTP/1.1\" %u %llu \"https://example.com%s\" "
+      "\"%s\"",
+      static_cast<unsigned>(1 + host % 223), static_cast<unsigned>(host >> 8 & 255),
+      static_cast<unsigned>(host >> 16 & 255), static_cast<unsigned>(host >> 24 & 255),
+      Scale(random(6), 20) == 0 ? "alice" : "-", static_cast<unsigned>(1 + second / 86400 % 30),
+      static_cast<unsigned>(second / 3600 % 24), static_cast<unsigned>(second / 60 % 60),
+      static_cast<unsigned>(second % 60), Scale(random(7), 12) == 0 ? "POST" : "GET", path,
+      static_cast<unsigned long long>(Scale(random(8), 1 << 20)), kStatus[Scale(random(9), std::size(kStatus))],
+      static_cast<unsigned long long>(size), referer, kAgents[Scale(random(10), std::size(kAgents))]);
+  return std::string(job.prefix, 'p') + std::string(text, static_cast<std::size_t>(length));
+}
+
+void FillLog(const Job& job, std::uint64_t first, std::uint64_t n, Byte* out) {
+  // More than a chunk has, so that numbers ascend from chunk to chunk.
+  constexpr std::uint64_t kLinesPerChunk = 512;
+  const Random value(job.seed, Stream::kValue);
+  for (std::uint64_t c = first; c < first + n; ++c) {
+    std::uint64_t number = c * kLinesPerChunk;
+    for (std::uint64_t room = kLogChunkBytes; room > 0; ++number) {
+      const std::uint64_t pick = job.distinct == 0 ? number : Scale(value(number), job.distinct);
+      std::string line = LogLine(job, pick, value(~pick));
+      // No chunk ends with a rest that no line fits.
+      if (room < line.size() + 1 || room - line.size() - 1 < job.prefix + 100) line.resize(room - 1, 'x');
+      line += '\n';
+      std::memcpy(out, line.data(), line.size());
+      out += line.size();
+      room -= line.size();
+    }
+  }
+}
+
 /// Fills `out` with records [first, first + n) of the job.
 void FillBlock(const Job& job, std::uint64_t first, std::uint64_t n, Byte* out) {
   switch (job.kind) {
@@ -403,6 +468,8 @@ void FillBlock(const Job& job, std::uint64_t first, std::uint64_t n, Byte* out) 
     case Kind::kGensortBinary:
       FillGensortBinary(job, first, n, out);
       break;
+    case Kind::kWebLog:
+      return FillLog(job, first, n, out);
   }
   if (job.skewed) SkewGensortKeys(job, first, n, out);
 }
@@ -543,6 +610,7 @@ void ResolveType(const std::string& text, Job& job) {
       {"record", Kind::kRecord, 0},
       {"gensort-ascii", Kind::kGensortAscii, kGensortBytes},
       {"gensort-binary", Kind::kGensortBinary, kGensortBytes},
+      {"web-log", Kind::kWebLog, kLogChunkBytes},
   };
   for (const Named& named : kNamed) {
     if (named.name != text) continue;
@@ -551,7 +619,8 @@ void ResolveType(const std::string& text, Job& job) {
     return;
   }
   FailUsage("--type: '" + text +
-            "' is not a type: give i8 i16 i32 i64 u8 u16 u32 u64 f32 f64, record, gensort-ascii or gensort-binary");
+            "' is not a type: give i8 i16 i32 i64 u8 u16 u32 u64 f32 f64, record, gensort-ascii, gensort-binary or "
+            "web-log");
 }
 
 Distribution ParseDistribution(const std::string& text) {
@@ -583,10 +652,10 @@ constexpr char kHelpTail[] =
 /// Throws Error(kUsage); boost::program_options::error too. False: help was asked for and printed.
 bool ParseCommandLine(int argc, const char* const* argv, Job& job) {
   namespace po = boost::program_options;
-  std::string type, count, bytes, seed, distribution, record_size, key_size, values, start, threads;
+  std::string type, count, bytes, seed, distribution, record_size, key_size, values, start, threads, prefix, distinct;
   po::options_description visible("Options", 120);
   auto option = visible.add_options();
-  option("type", po::value(&type), "i8..i64 u8..u64 f32 f64, record, gensort-ascii, gensort-binary");
+  option("type", po::value(&type), "i8..i64 u8..u64 f32 f64, record, gensort-ascii, gensort-binary, web-log (lines)");
   option("count", po::value(&count), "number of records");
   option("bytes", po::value(&bytes), "as many whole records as fit in this size (K M G T P by 1024)");
   option("seed", po::value(&seed), "another seed, other records (default 0)");
@@ -597,6 +666,8 @@ bool ParseCommandLine(int argc, const char* const* argv, Job& job) {
   option("record-size", po::value(&record_size), "type record: bytes of a record");
   option("key-size", po::value(&key_size),
          "type record: the distribution shapes the first so many bytes, the others are random (default 10 or all)");
+  option("common-prefix", po::value(&prefix), "web-log: every line begins with N equal bytes");
+  option("distinct", po::value(&distinct), "web-log: about N different lines (default: all differ)");
   option("start", po::value(&start), "gensort: number of the first record (default 0), as gensort's -b");
   option("skewed", po::bool_switch(&job.skewed), "gensort: skewed keys, as gensort's -s");
   option("threads", po::value(&threads), "threads (default: one a core); the bytes do not depend on it");
@@ -626,7 +697,12 @@ bool ParseCommandLine(int argc, const char* const* argv, Job& job) {
   only_for("record-size", job.kind == Kind::kRecord, "--type record");
   only_for("key-size", job.kind == Kind::kRecord, "--type record");
   only_for("start", gensort, "the gensort types");
+  const bool log = job.kind == Kind::kWebLog;
+  only_for("common-prefix", log, "--type web-log");
+  only_for("distinct", log, "--type web-log");
+  only_for("count", !log, "other types: lines differ in length, give --bytes (whole chunks of 64 KiB are written)");
   only_for("seed", !gensort, "other types: gensort's records are fixed, --start chooses them");
+  only_for("dist", !log, "other types: lines have --distinct and --common-prefix");
   only_for("dist", !gensort, "other types: gensort's records are fixed, --start chooses them");
   if (typed.count("dist")) job.distribution = ParseDistribution(distribution);
   only_for("values", job.distribution == Distribution::kFewValues, "--dist few-values");
@@ -655,6 +731,9 @@ bool ParseCommandLine(int argc, const char* const* argv, Job& job) {
   job.count = typed.count("count") ? ParseNumber("--count", count, false)
                                    : ParseNumber("--bytes", bytes, true) / job.record_bytes;
   if (job.count > kMaxBytes / job.record_bytes) FailUsage("that is more than 1 EiB");
+  if (typed.count("common-prefix")) job.prefix = ParseNumber("--common-prefix", prefix, false);
+  if (job.prefix > 10000) FailUsage("--common-prefix must be at most 10000");
+  if (typed.count("distinct")) job.distinct = ParseNumber("--distinct", distinct, false);
   if (typed.count("seed")) job.seed = ParseNumber("--seed", seed, false);
   if (typed.count("start")) job.start = ParseNumber("--start", start, false);
   if (job.skewed && !gensort) FailUsage("--skewed is only for the gensort types");
