@@ -314,7 +314,9 @@ Format ResolveFormat(const Typed& typed, const Options& options) {
   std::optional<Format> format;
   std::string because;
   if (const std::string* text = typed.value("--format")) {
-    format = Choose<Format>(*text, {{"binary", Format::kBinary}, {"lines", Format::kLines}});
+    format = Named("--format", [&] {
+      return Choose<Format>(*text, {{"binary", Format::kBinary}, {"lines", Format::kLines}});
+    });
     because = "--format " + *text;
   }
   for (const OptionRow& row : kRows) {
@@ -369,8 +371,17 @@ void ResolveLines(const Typed& typed, Options& options) {
   const KeyOptions global = GlobalLetters(typed);
   std::vector<KeyDef> keys;
   if (const auto typed_keys = typed.values.find("--key"); typed_keys != typed.values.end()) {
-    for (const std::string& text : typed_keys->second)
-      keys.push_back(Named("--key", [&] { return ParseKeyDef(text); }));
+    for (const std::string& text : typed_keys->second) {
+      keys.push_back(Named("--key", [&] {
+        try {
+          return ParseKeyDef(text);
+        } catch (const Error& error) {
+          const bool binary = text.find(':') != std::string::npos;
+          Fail(EscapeName(error.what()) +
+               (binary ? "; for fields of binary records give --type or --record-size, too" : ""));
+        }
+      }));
+    }
   }
   int separator = -1;
   if (const std::string* text = typed.value("--field-separator")) {

@@ -15,6 +15,7 @@
 
 #include "backend.hpp"
 #include "gpusort/error.hpp"
+#include "line_files.hpp"
 #include "records.hpp"
 
 namespace gpusort {
@@ -478,7 +479,8 @@ TEST(CpuBackend, FindsTheBytesBeforeACut) {
       for (const Keys keys : {Keys::kRandom, Keys::kTwoValues}) {
         storage.push_back(StableSorted(MakeRecords(test.layout, records, keys, ++seed), test.layout));
         for (const bool inclusive : {false, true}) {
-          ranges.push_back({reinterpret_cast<const std::byte*>(storage.back().data()), storage.back().size(), inclusive});
+          ranges.push_back(
+              {reinterpret_cast<const std::byte*>(storage.back().data()), storage.back().size(), inclusive});
           std::uint64_t bytes = 0;
           for (std::uint64_t r = 0; r < records; ++r) {
             const int order = CompareKeys(&storage.back()[r * test.layout.stride], cut.data(), test.layout);
@@ -488,8 +490,89 @@ TEST(CpuBackend, FindsTheBytesBeforeACut) {
         }
       }
     }
-    EXPECT_EQ(fixture.backend->BytesBefore(ranges, std::as_bytes(std::span(cut))), expected)
-        << test.name;
+    EXPECT_EQ(fixture.backend->BytesBefore(ranges, std::as_bytes(std::span(cut))), expected) << test.name;
+  }
+}
+
+TEST(CpuBackendLines, SortAndMergeEqualAStableSort) {
+  using testing::kAllLines;
+  using testing::Lines;
+  using testing::MakeLines;
+  using testing::StableSortedLines;
+  std::uint64_t seed = 0;
+  for (const LineOrder& order : testing::SomeOrders()) {
+    const LineOrderView view = order.view();
+    const RecordLayout layout = MakeLineLayout('\n', view);
+    for (const Lines kind : kAllLines) {
+      for (const std::size_t count : {1, 2, 100, 20000}) {
+        const Bytes input =
+            MakeLines(kind, kind == Lines::kLong ? std::min<std::size_t>(count, 500) : count, '\n', ++seed);
+        const Bytes expected = StableSortedLines(input, '\n', view);
+        const auto all = std::as_bytes(std::span(input));
+        const std::uint64_t lines = CountRecords(all, layout);
+        // Lines of a byte or two need a slot for more bytes than they have.
+        HostMemory memory(kPlenty);
+        const auto backend = OpenCpuBackend(3);
+        backend->MakeArena({layout, std::max<std::uint64_t>(input.size(), 32 * lines), 2, 1}, memory);
+        const auto lane = backend->OpenLane();
+        MemorySource source(input, 1 + seed % 5000);
+        const auto sorted = lane->Sort(source);
+        ASSERT_TRUE(Contents(*sorted) == expected) << "kind " << static_cast<int>(kind) << " count " << count;
+        ASSERT_EQ(sorted->records(), lines);
+        ASSERT_EQ(sorted->was_sorted(), input == expected) << static_cast<int>(kind);
+
+        std::vector<Bytes> runs;
+        std::vector<Piece> pieces;
+        for (std::uint64_t begin = 0; begin < input.size();) {
+          const std::uint64_t want = 1 + seed * 7919 % (2 * input.size() / 6 + 1);
+          const auto rest = all.subspan(begin);
+          std::uint64_t size = WholeRecordBytes(rest.first(std::min<std::uint64_t>(want, rest.size())), layout);
+          if (size == 0) size = FirstRecordBytes(rest, layout);
+          const auto from = input.begin() + static_cast<std::ptrdiff_t>(begin);
+          runs.push_back(StableSortedLines(Bytes(from, from + static_cast<std::ptrdiff_t>(size)), '\n', view));
+          begin += size;
+          ++seed;
+          if (runs.size() == 40) {
+            runs.push_back(
+                StableSortedLines(Bytes(input.begin() + static_cast<std::ptrdiff_t>(begin), input.end()), '\n', view));
+            break;
+          }
+        }
+        for (std::size_t run = 0; run < runs.size(); ++run) {
+          const auto bytes = std::as_bytes(std::span(runs[run]));
+          const std::uint64_t half = WholeRecordBytes(bytes.first(bytes.size() / 2), layout);
+          pieces.push_back({bytes.data(), half, static_cast<std::uint32_t>(run), false});
+          pieces.push_back({bytes.data() + half, bytes.size() - half, static_cast<std::uint32_t>(run), false});
+        }
+        Bytes merged(input.size() + 8, 0xA5);
+        lane->Merge(pieces, reinterpret_cast<std::byte*>(merged.data()));
+        ASSERT_TRUE(std::equal(expected.begin(), expected.end(), merged.begin()))
+            << "kind " << static_cast<int>(kind) << " count " << count << " runs " << runs.size();
+        for (std::size_t i = input.size(); i < merged.size(); ++i) ASSERT_EQ(merged[i], 0xA5);
+      }
+    }
+  }
+}
+
+TEST(CpuBackendLines, FindTheBytesBeforeACut) {
+  for (const LineOrder& order : testing::SomeOrders()) {
+    const LineOrderView view = order.view();
+    const RecordLayout layout = MakeLineLayout('\n', view);
+    const Fixture fixture(layout, 1000);
+    const Bytes lines =
+        testing::StableSortedLines(testing::MakeLines(testing::Lines::kFewValues, 40, '\n', 3), '\n', view);
+    const auto bytes = std::as_bytes(std::span(lines));
+    ForEachRecord(bytes, layout, [&](RecordSpan cut) {
+      for (const bool inclusive : {false, true}) {
+        std::uint64_t expected = 0;
+        ForEachRecord(bytes, layout, [&](RecordSpan record) {
+          const int compared = CompareRecords(record, cut, layout);
+          expected += compared < 0 || (inclusive && compared == 0) ? record.size() : 0;
+        });
+        const std::vector<SearchRange> ranges{{bytes.data(), bytes.size(), inclusive}, {bytes.data(), 0, inclusive}};
+        EXPECT_EQ(fixture.backend->BytesBefore(ranges, cut), (std::vector<std::uint64_t>{expected, 0}));
+      }
+    });
   }
 }
 

@@ -15,6 +15,7 @@
 
 #include "fake_gpu.hpp"
 #include "gpusort/error.hpp"
+#include "line_files.hpp"
 #include "records.hpp"
 
 namespace gpusort::testing {
@@ -462,6 +463,223 @@ TEST_F(FakeGpuSort, IsExit7WhenTheGpuWasAskedFor) {
     EXPECT_EQ(error.code(), ErrorCode::kGpuLost);
   }
   EXPECT_EQ(ReadFile(folder_ / "out"), (Bytes{1}));
+}
+
+// Lines.
+
+/// Options for lines of any order, also of one that cannot be typed.
+Options LineOptions(std::vector<std::string> args, const LineOrder& order, unsigned char delimiter) {
+  args.insert(args.begin(), {"--format", "lines"});
+  Options options = Parse(std::move(args));
+  LineOrder used = order;
+  if (options.unique) used.last_resort = false;
+  options.lines = std::make_shared<const LineOrdered>(std::move(used));
+  options.layout = MakeLineLayout(delimiter, options.lines->view);
+  return options;
+}
+
+void SortLines(const Options& options, const GpuSource& gpus = {0, [] { return false; }, OpenCudaBackend}) {
+  CancelFlag cancel;
+  sigset_t mask;
+  pthread_sigmask(SIG_SETMASK, nullptr, &mask);
+  ExternalSort(options, cancel, gpus);
+  pthread_sigmask(SIG_SETMASK, &mask, nullptr);
+}
+
+const std::vector<std::vector<std::string>>& LinePlans() {
+  static const std::vector<std::vector<std::string>> plans = {
+      {"--threads", "2"},
+      {"--memory", "16M", "--batch-bytes", "9000", "--threads", "2"},
+      {"--memory", "3M", "--batch-bytes", "700", "--fan-in", "3", "--threads", "1"},
+      {"--memory", "3M", "--batch-bytes", "1", "--threads", "3"}};
+  return plans;
+}
+
+TEST(ExternalSortLines, EqualAStableSortForEveryOrderKindAndTier) {
+  const TempFolder folder;
+  std::uint64_t seed = 0;
+  for (const LineOrder& order : SomeOrders()) {
+    for (const Lines kind : kAllLines) {
+      for (const std::size_t count : {0, 1, 2, 70, 1500}) {
+        const unsigned char delimiter = ++seed % 4 == 0 ? 0 : '\n';
+        Bytes input = MakeLines(kind, count, delimiter, seed);
+        if (seed % 3 == 0 && !input.empty()) input.pop_back();
+        const Bytes expected = StableSortedLines(input, delimiter, order.view());
+        WriteFile(folder / "in", input);
+        for (const std::vector<std::string>& plan : LinePlans()) {
+          if (plan.back() == "3" && count > 100) continue;  // a run for each line
+          std::vector<std::string> args = plan;
+          args.insert(args.end(), {folder / "in", folder / "out"});
+          SortLines(LineOptions(args, order, delimiter));
+          ASSERT_TRUE(ReadFile(folder / "out") == expected)
+              << "kind " << static_cast<int>(kind) << " count " << count << " seed " << seed << " plan " << plan[1];
+        }
+      }
+    }
+  }
+  EXPECT_EQ(folder.Names(), (std::vector<std::string>{"in", "out"}));
+}
+
+TEST(ExternalSortLines, ComeFromStreamsAndSeveralInputsInTheirOrder) {
+  const TempFolder folder;
+  const LineOrder order = SomeOrders()[2];  // stable by the second field
+  std::uint64_t seed = 100;
+  for (const Lines kind : kAllLines) {
+    for (const std::vector<std::string>& plan : LinePlans()) {
+      if (plan.back() == "3") continue;
+      Bytes all;
+      std::vector<std::string> args = plan;
+      args.insert(args.end(), {"-o", folder / "out"});
+      for (const char* name : {"a", "b", "c", "d"}) {
+        Bytes part = name[0] == 'b' ? Bytes() : MakeLines(kind, 400, '\n', ++seed);
+        if (seed % 2 == 0 && !part.empty()) part.pop_back();
+        WriteFile(folder / name, part);
+        all.insert(all.end(), part.begin(), part.end());
+        if (!part.empty() && part.back() != '\n') all.push_back('\n');
+        args.push_back(folder / name);
+      }
+      const Bytes expected = StableSortedLines(all, '\n', order.view());
+      SortLines(LineOptions(args, order, '\n'));
+      ASSERT_TRUE(ReadFile(folder / "out") == expected) << static_cast<int>(kind) << " files, plan " << plan[1];
+      args[args.size() - 2] = "-";
+      const StandardInput stream(folder / "c");
+      SortLines(LineOptions(args, order, '\n'));
+      ASSERT_TRUE(ReadFile(folder / "out") == expected) << static_cast<int>(kind) << " stream, plan " << plan[1];
+    }
+  }
+}
+
+TEST(ExternalSortLines, KeepTheFirstOfEqualKeysAndMergeSortedInputs) {
+  const TempFolder folder;
+  std::uint64_t seed = 200;
+  for (const LineOrder& order : SomeOrders()) {
+    for (const Lines kind : kAllLines) {
+      Bytes all;
+      std::vector<std::string> args = {"--memory", "16M", "--fan-in", "2", "-o", folder / "out"};
+      for (const char* name : {"a", "b", "c", "d", "e"}) {
+        const Bytes part = StableSortedLines(MakeLines(kind, 300, '\n', ++seed), '\n', order.view());
+        WriteFile(folder / name, part);
+        all.insert(all.end(), part.begin(), part.end());
+        args.push_back(folder / name);
+      }
+      for (const bool unique : {false, true}) {
+        for (const bool merge : {false, true}) {
+          std::vector<std::string> more = args;
+          if (unique) more.insert(more.begin(), "-u");
+          if (merge) more.insert(more.begin(), "-m");
+          if (!merge) more.insert(more.begin(), {"--batch-bytes", "3000"});
+          const Options options = LineOptions(more, order, '\n');
+          // Sorted by the order without the last resort, if that is what -u compares by.
+          if (merge && unique && order.last_resort && !order.keys.empty()) continue;
+          std::vector<std::string> lines = SplitLines(StableSortedLines(all, '\n', options.lines->view), '\n');
+          if (unique) {
+            lines.erase(std::unique(lines.begin(), lines.end(),
+                                    [&](const std::string& a, const std::string& b) {
+                                      return CompareText(a, b, options.lines->view) == 0;
+                                    }),
+                        lines.end());
+          }
+          SortLines(options);
+          ASSERT_TRUE(ReadFile(folder / "out") == JoinLines(lines, '\n'))
+              << "kind " << static_cast<int>(kind) << (unique ? " -u" : "") << (merge ? " -m" : "");
+        }
+      }
+    }
+  }
+}
+
+TEST(ExternalSortLines, TakeNoLineThatIsLongerThanAllowed) {
+  const TempFolder folder;
+  Bytes input = MakeLines(Lines::kShort, 5000, '\n', 1);
+  const std::size_t at = input.size();
+  input.insert(input.end(), 150000, 'x');
+  input.push_back('\n');
+  input.insert(input.end(), {'b', '\n'});
+  const Bytes expected = StableSortedLines(input, '\n', LineOrder{}.view());
+  WriteFile(folder / "in", input);
+  const auto sort = [&](std::vector<std::string> args) -> std::string {
+    args.insert(args.end(), {"--memory", "8M", "-o", folder / "out", folder / "in"});
+    try {
+      SortLines(LineOptions(args, {}, '\n'));
+    } catch (const Error& error) {
+      EXPECT_EQ(error.code(), ErrorCode::kBadInput) << error.what();
+      return error.what();
+    }
+    EXPECT_TRUE(ReadFile(folder / "out") == expected);
+    return "sorted";
+  };
+  for (const char* batch : {"4M", "100", "60000"}) {
+    EXPECT_EQ(sort({"--batch-bytes", batch}), "sorted");
+    EXPECT_EQ(sort({"--batch-bytes", batch, "--max-record", "150001"}), "sorted");
+    EXPECT_NE(sort({"--batch-bytes", batch, "--max-record", "150000"}).find("byte " + std::to_string(at) + " "),
+              std::string::npos);
+  }
+  WriteFile(folder / "in", expected);
+  EXPECT_EQ(sort({"-m"}), "sorted");
+  EXPECT_NE(sort({"-m", "--max-record", "100"}).find("byte " + std::to_string(expected.size() - 150001) + " "),
+            std::string::npos);
+  std::filesystem::remove(folder / "in");
+  WriteFile(folder / "in", input);
+  EXPECT_NE(sort({"-m"}).find("not sorted"), std::string::npos);
+}
+
+TEST(ExternalSortLines, CheckNamesTheFirstLineOutOfOrder) {
+  const TempFolder folder;
+  const auto check = [&](const std::string& text, std::vector<std::string> args = {}) -> std::string {
+    WriteFile(folder / "in", Bytes(text.begin(), text.end()));
+    args.insert(args.end(), {"--check", folder / "in"});
+    CancelFlag cancel;
+    try {
+      CheckSorted(LineOptions(args, {}, '\n'), cancel);
+    } catch (const Error& error) {
+      EXPECT_EQ(error.code(), ErrorCode::kNotSorted);
+      return error.what();
+    }
+    return "sorted";
+  };
+  EXPECT_EQ(check(""), "sorted");
+  EXPECT_EQ(check("\n\na\na\nb"), "sorted");
+  EXPECT_NE(check("a\nc\nb").find("line 3 (byte 4) orders before the one"), std::string::npos);
+  EXPECT_NE(check("a\na\n", {"-u"}).find("line 2 (byte 2) orders before or equals"), std::string::npos);
+  // A line that goes over several blocks, then disorder behind it.
+  const std::string three(300000, 'b');
+  EXPECT_EQ(check("a\n" + three + "\n" + three + "\nc\n", {"--memory", "8M"}), "sorted");
+  EXPECT_NE(check("a\n" + three + "\n" + three + "\na\n", {"--memory", "8M"}).find("line 4 (byte 600004)"),
+            std::string::npos);
+  EXPECT_NE(check("b\n" + three + "\n" + three.substr(1) + "\n", {"--memory", "8M"}).find("line 3 (byte 300003)"),
+            std::string::npos);
+}
+
+TEST(ExternalSortLines, GoThroughAllTiersOfAGpuAndSurviveItsLoss) {
+  const TempFolder folder;
+  const LineOrder order = SomeOrders()[2];
+  Bytes input = MakeLines(Lines::kRandom, 20000, '\n', 5);
+  const Bytes some = MakeLines(Lines::kLong, 2000, '\n', 6);
+  input.insert(input.end(), some.begin(), some.end());
+  const Bytes expected = StableSortedLines(input, '\n', order.view());
+  WriteFile(folder / "in", input);
+  const auto sort = [&](FakeGpuPlan& plan, const std::string& device_memory) {
+    const GpuSource gpus{0, [] { return true; },
+                         [&](int) -> std::unique_ptr<Backend> { return std::make_unique<FakeGpu>(plan); }, true};
+    SortLines(LineOptions({"--memory", "24M", "--gpu-memory", device_memory, "--batch-bytes", "60000", "--max-record",
+                           "100000", folder / "in", folder / "out"},
+                          order, '\n'),
+              gpus);
+    ASSERT_TRUE(ReadFile(folder / "out") == expected);
+  };
+  std::int64_t calls = 0;
+  for (const char* device_memory : {"3M", "5M", "64M"}) {
+    FakeGpuPlan plan;
+    sort(plan, device_memory);
+    if (HasFatalFailure()) FAIL() << device_memory;
+    calls = std::max<std::int64_t>(calls, plan.calls);
+  }
+  for (std::int64_t n = 0; n < calls; n += 1 + calls / 25) {
+    FakeGpuPlan plan;
+    plan.fail_at = n;
+    sort(plan, "5M");
+    if (HasFatalFailure()) FAIL() << "call " << n;
+  }
 }
 
 // A limit on threads: fewer of them, or exit 6 that says so. In a process and as a user of its own.

@@ -4,8 +4,11 @@
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
+#include <cstring>
 #include <functional>
 #include <sstream>
+
+#include "records.hpp"
 
 namespace gpusort {
 namespace {
@@ -215,15 +218,30 @@ TEST(ParseOptions, ExplainsEveryMistake) {
       {{"--check"}, {"--check takes exactly one input", "0 are given"}},
       {{"--check", "a.u64", "b"}, {"--check takes exactly one input", "2 are given"}},
       // the type
-      {{"a", "b"}, {"'a'", "--type", "--record-size", ".bin"}},
-      {{"a.txt", "b"}, {"'a.txt'", "text is not available yet", "--type"}},
-      {{"a.log", "b"}, {"'a.log'", "text is not available yet", "--type"}},
-      {{"a.dat", "b"}, {"'a.dat'", "--type", "--record-size"}},
-      {{".bin", "b"}, {"'.bin'", "--type"}},
-      {{"dir.u64/a", "b"}, {"'dir.u64/a'", "--type"}},
-      {{"a.bytes4", "b"}, {"'a.bytes4'", "--type"}},
-      {{"a.u64\x1b[2J", "b"}, {"a.u64\\x1b[2J", "--type"}},
-      {{"-", "b"}, {"standard input", "--type", "--record-size"}},
+      {{"--format", "binary", "a", "b"}, {"'a'", "--type", "--record-size", ".bin"}},
+      {{"--format", "binary", "a.txt", "b"}, {"'a.txt'", "--type"}},
+      {{"--format", "binary", ".bin", "b"}, {"'.bin'", "--type"}},
+      {{"--format", "binary", "dir.u64/a", "b"}, {"'dir.u64/a'", "--type"}},
+      {{"--format", "binary", "a.bytes4", "b"}, {"'a.bytes4'", "--type"}},
+      {{"--format", "binary", "a.u64\x1b[2J", "b"}, {"a.u64\\x1b[2J", "--type"}},
+      {{"--format", "binary", "-", "b"}, {"standard input", "--type", "--record-size"}},
+      {{"-o", "x", "a.u64", "b.log"}, {"'a.u64'", "'b.log'", "--format"}},
+      {{"-o", "x", "a.u64", "-"}, {"'a.u64'", "'-'", "--format"}},
+      {{"--format", "lines", "--type", "u64", "a", "b"}, {"--type is for binary records", "--format lines"}},
+      {{"--format", "binary", "-n", "a.u64", "b"}, {"--numeric-sort is for lines", "--format binary"}},
+      {{"--type", "u64", "-z", "a", "b"}, {"--zero-terminated is for lines", "--type"}},
+      // the order of lines
+      {{"-k0", "a", "b"}, {"--key", "field number is zero"}},
+      {{"-k1,2x\n", "a", "b"}, {"--key", "1,2x"}},
+      {{"-nM", "a", "b"}, {"'-Mn' are incompatible"}},
+      {{"-k1n", "-k2gM", "a", "b"}, {"'-gM' are incompatible"}},
+      {{"-txy", "a", "b"}, {"--field-separator", "'xy' is not one character"}},
+      {{"--sort=size", "a", "b"}, {"--sort", "'size' is none of", "version"}},
+      {{"--max-record", "0", "a", "b"}, {"--max-record", "more than 0"}},
+      {{"--files0-from", "names", "a"}, {"--files0-from", "'a'"}},
+      {{"--files0-from", "names"}, {"no output"}},
+      {{"--batch-size", "3", "--fan-in", "3", "a", "b"}, {"--batch-size and --fan-in", "twice"}},
+      {{"-C", "-m", "a"}, {"--merge has no meaning with -C"}},
       {{"-o", "x", "a.u64", "b.i64"}, {".u64 and .i64", "different types"}},
       {{"--type", "u128", "a", "b"}, {"--type", "'u128' is not a type", "f64"}},
       {{"--type", "", "a", "b"}, {"--type has an empty value"}},
@@ -235,7 +253,6 @@ TEST(ParseOptions, ExplainsEveryMistake) {
       {{"--type", "bytes10", "a", "b"}, {"'bytes10' is not a number", "--record-size 10"}},
       {{"--type", "u8", "--record-size", "1", "a", "b"}, {"--type and --record-size exclude each other"}},
       {{"--type", "u8", "--type", "u8", "a", "b"}, {"--type is given twice"}},
-      {{"--format", "lines", "a", "b"}, {"--format", "lines", "not available yet", "binary"}},
       {{"--format", "xml", "a.u64", "b"}, {"--format", "'xml' is none of", "binary"}},
       // record size and keys
       {{"--record-size", "0", "a", "b"}, {"--record-size", "more than 0"}},
@@ -262,7 +279,7 @@ TEST(ParseOptions, ExplainsEveryMistake) {
       {{"--record-size", "8", "--key", "0:bytes4be", "a", "b"}, {"--key", "bytesN needs a length"}},
       {{"--record-size", "8", "--key", "0:bytes4294967296", "a", "b"}, {"--key", "bytesN needs a length"}},
       {{"--record-size", "8", "--key=", "a", "b"}, {"--key"}},
-      {{"--key", "0:u8", "a", "b"}, {"'a'", "--type", "--record-size"}},
+      {{"--key", "0:u8", "a", "b"}, {"--key", "'0:u8'", "--type", "--record-size"}},
       {{"--key", "0:u64", "a.bin", "b"}, {"'0:u64' leaves the record of 4 bytes (i32 from the extension .bin)"}},
       {{"--type", "u32", "--key", "4:u8", "a", "b"}, {"'4:u8' leaves the record of 4 bytes (u32 from --type)"}},
       // sizes
@@ -627,6 +644,86 @@ TEST(HelpText, FitsALineOf120Columns) {
   }
 }
 
+TEST(ParseOptions, TakesWhatHasNoKnownExtensionForLines) {
+  for (const Words& words : std::vector<Words>{{"a.log", "b"},
+                                               {"a", "b"},
+                                               {"-", "b"},
+                                               {".bin", "b"},
+                                               {"-n", "a.u64", "b"},
+                                               {"--format", "lines", "a.u64", "b"},
+                                               {"a.u64.gz", "b"}}) {
+    const Options options = Parse(words);
+    EXPECT_EQ(options.format, Format::kLines) << Describe(words);
+    EXPECT_FALSE(options.layout.fixed());
+    EXPECT_EQ(options.layout.delimiter, '\n');
+    EXPECT_EQ(options.layout.lines, &options.lines->view);
+  }
+  EXPECT_EQ(Parse({"-z", "a", "b"}).layout.delimiter, 0);
+}
+
+TEST(ParseOptions, ReadsTheOrderOfLines) {
+  const auto order = [](Words words) {
+    words.insert(words.end(), {"a", "b"});
+    return Parse(words).lines->order;
+  };
+  EXPECT_TRUE(order({}).keys.empty());
+  EXPECT_FALSE(order({}).last_resort_reverse);
+  EXPECT_TRUE(order({"-r"}).keys.empty());
+  EXPECT_TRUE(order({"-r"}).last_resort_reverse);
+  EXPECT_TRUE(order({"-k1"}).last_resort);
+  EXPECT_FALSE(order({"-k1", "-s"}).last_resort);
+  EXPECT_FALSE(order({"-k1", "-u"}).last_resort);
+  EXPECT_EQ(order({"-t", "x"}).separator, 'x');
+  EXPECT_EQ(order({"-t\\0"}).separator, 0);
+  EXPECT_EQ(order({}).separator, -1);
+  const LineOrder two = order({"-nr", "-k2,2", "-k3.2,4.5bM"});
+  ASSERT_EQ(two.keys.size(), 2u);
+  EXPECT_EQ(two.keys[0].ordering, LineOrdering::kNumeric);
+  EXPECT_TRUE(two.keys[0].reverse);
+  EXPECT_EQ(two.keys[0].begin_field, 1u);
+  EXPECT_EQ(two.keys[1].ordering, LineOrdering::kMonth);
+  EXPECT_FALSE(two.keys[1].reverse);
+  EXPECT_TRUE(two.last_resort_reverse);
+  for (const char* word : {"general-numeric", "human-numeric", "month", "numeric", "random", "version"}) {
+    const std::string letter(1, word == std::string("month")     ? 'M'
+                                : word == std::string("random")  ? 'R'
+                                : word == std::string("version") ? 'V'
+                                                                 : word[0]);
+    EXPECT_EQ(order({"--sort", word}).keys, order({"-" + letter}).keys) << word;
+  }
+  EXPECT_EQ(Parse({"--batch-size", "7", "a", "b"}).max_fan_in, 7u);
+  EXPECT_EQ(Parse({"--batch-size", "7", "a.u8", "b"}).batch_bytes, 7u);
+}
+
+TEST(ReadNamedFiles, TakesNamesAndTheSaltFromFiles) {
+  const testing::TempFolder folder;
+  const auto write = [&](const std::string& text) {
+    testing::WriteFile(folder / "f", testing::Bytes(text.begin(), text.end()));
+  };
+  Options options = Parse({"--files0-from", folder / "f", "-o", "out"});
+  const auto names = [&](const std::string& text) {
+    write(text);
+    Options read = options;
+    ReadNamedFiles(read);
+    return read.inputs;
+  };
+  EXPECT_EQ(names(std::string("a\0b c\0", 6)), (std::vector<std::string>{"a", "b c"}));
+  EXPECT_EQ(names(std::string("a\0-", 3)), (std::vector<std::string>{"a", "-"}));
+  EXPECT_THROW(names(""), Error);
+  EXPECT_THROW(names(std::string("a\0\0b", 4)), Error);
+  write("0123456789abcdefg");
+  Options random = Parse({"-R", "--random-source", folder / "f", "a", "b"});
+  ReadNamedFiles(random);
+  EXPECT_EQ(std::memcmp(random.lines->view.salt, "0123456789abcdef", 16), 0);
+  EXPECT_EQ(random.layout.lines, &random.lines->view);
+  write("0123456789");
+  EXPECT_THROW(ReadNamedFiles(random), Error);
+  Options system = Parse({"-R", "a", "b"}), again = Parse({"-R", "a", "b"});
+  ReadNamedFiles(system);
+  ReadNamedFiles(again);
+  EXPECT_NE(std::memcmp(system.lines->view.salt, again.lines->view.salt, 16), 0);
+}
+
 TEST(HelpText, GivesExamplesThatTheParserTakes) {
   std::istringstream help(HelpText());
   int examples = 0;
@@ -639,7 +736,7 @@ TEST(HelpText, GivesExamplesThatTheParserTakes) {
     EXPECT_EQ(Complaint(words), "") << line;
     ++examples;
   }
-  EXPECT_EQ(examples, 6);
+  EXPECT_EQ(examples, 7);
 }
 
 TEST(VersionText, ListsTheBackends) {
