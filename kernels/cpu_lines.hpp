@@ -271,17 +271,28 @@ class LineSorter {
     for (std::uint64_t begin = 0; begin < n; begin += part_items) {
       parts.push_back({entries() + begin, std::min(part_items, n - begin)});
     }
+    std::atomic<bool> exact{ChunksDecide(keys_.order())};
     executor.ForEach(parts.size(), [&](std::uint64_t part, unsigned) {
       const std::uint64_t first_row = part * part_items;
       Entry* const p = entries() + first_row;
+      bool ended = true;
       for (std::uint64_t i = 0; i < parts[part].size; ++i) {
         const auto row = static_cast<std::uint32_t>(first_row + i);
-        p[i] = MakeLineEntry(keys_.Chunk(lines(row), skip), row);
+        const LineChunk chunk = keys_.Chunk(lines(row), skip);
+        ended = ended && chunk.ended;
+        p[i] = MakeLineEntry(chunk, row);
       }
       SortEntries(p, parts[part].size);
-      LineRefiner(keys_, lines).Refine(p, parts[part].size, skip + kEntryKeyBytes);
+      if (!ended || !exact) {
+        exact = false;
+        LineRefiner(keys_, lines).Refine(p, parts[part].size, skip + kEntryKeyBytes);
+      }
     });
-    Gather(in, parts, LineEntryLess<decltype(lines)>{&keys_, lines}, out, executor);
+    if (exact) {
+      Gather(in, parts, ExactEntryLess(), out, executor);
+    } else {
+      Gather(in, parts, LineEntryLess<decltype(lines)>{&keys_, lines}, out, executor);
+    }
     return {false, false, n};
   }
 
@@ -543,12 +554,19 @@ class LineMerger {
       skip = keys_.Find(lines[0], lines[first], 0, skip);
       skip = keys_.Find(lines[0], lines[first + source.size - 1], 0, skip);
     }
+    bool exact = ChunksDecide(keys_.order());
     for (std::uint64_t i = 0; i < n; ++i) {
-      unsorted[i] = MakeLineEntry(keys_.Chunk(lines[i], skip), static_cast<std::uint32_t>(i));
+      const LineChunk chunk = keys_.Chunk(lines[i], skip);
+      exact = exact && chunk.ended;
+      unsorted[i] = MakeLineEntry(chunk, static_cast<std::uint32_t>(i));
     }
     const auto line_of = [lines](std::uint32_t row) { return lines[row]; };
     Entry* const merged = Tile(worker, 1);
-    MergeTree<Entry>(sources, n, merged, Tile(worker, 2), LineEntryLess<decltype(line_of)>{&keys_, line_of});
+    if (exact) {
+      MergeTree<Entry>(sources, n, merged, Tile(worker, 2), ExactEntryLess());
+    } else {
+      MergeTree<Entry>(sources, n, merged, Tile(worker, 2), LineEntryLess<decltype(line_of)>{&keys_, line_of});
+    }
     std::byte* to = node.out;
     for (std::uint64_t i = 0; i < n; ++i) {
       const RecordSpan line = lines[merged[i].row()];

@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <cstring>
 #include <span>
+#include <vector>
 
 #include "gpusort/key.hpp"
 #include "gpusort/line_order.hpp"
@@ -115,35 +116,59 @@ inline std::uint64_t BytesBefore(RecordSpan bytes, RecordSpan cut, bool inclusiv
 
 inline constexpr std::uint64_t kInOrder = ~std::uint64_t{0};
 
-/// The first line of `bytes` that orders before its predecessor (with `strict`: or equals it): the byte at which it
-/// begins, kInOrder if there is none. Looks at each key once where the first twelve bytes of the encoded keys decide.
-inline std::uint64_t FirstLineDisorder(RecordSpan bytes, const RecordLayout& layout, bool strict) {
-  const LineOrderView& order = *layout.lines;
-  const bool whole_line = order.key_count == 0;
-  const std::byte* const begin = bytes.data();
-  const std::byte* const end = begin + bytes.size();
-  const std::byte* last = nullptr;
-  std::uint64_t last_size = 0;
-  LineChunk last_chunk{};
-  for (const std::byte* line = begin; line != end;) {
-    const std::byte* const delimiter = detail::FindDelimiter(line, end, layout.delimiter);
-    if (delimiter == nullptr) throw Error(ErrorCode::kInternal, "lines that end inside a line");
-    const auto size = static_cast<std::uint64_t>(delimiter - line);
-    LineChunk chunk{};
-    if (!whole_line) chunk = EncodeChunk(AsBytes(line), size, order, 0);
-    if (last != nullptr) {
-      if (chunk.hi != last_chunk.hi || chunk.lo != last_chunk.lo) {
-        const bool less = chunk.hi != last_chunk.hi ? chunk.hi < last_chunk.hi : chunk.lo < last_chunk.lo;
-        if (less) return static_cast<std::uint64_t>(line - begin);
-      } else {
-        const int compared = CompareLines(AsBytes(last), last_size, AsBytes(line), size, order);
-        if (compared > 0 || (strict && compared == 0)) return static_cast<std::uint64_t>(line - begin);
-      }
+/// Compares each line with the one before it; a line's keys are looked for once, and only as far as they are needed.
+class NeighbourLines {
+ public:
+  explicit NeighbourLines(const LineOrderView& order)
+      : order_(order), ranges_(2 * std::size_t{order.key_count}), have_{0, 0} {}
+
+  /// As CompareLines of the line before and this one, without their delimiters; below 0 for the first line.
+  int Next(const Byte* line, std::uint64_t size) {
+    const int compared = last_ == nullptr ? -1 : Compare(line, size);
+    last_ = line;
+    last_size_ = size;
+    have_[0] = have_[1];
+    have_[1] = 0;
+    side_ = !side_;
+    return compared;
+  }
+
+ private:
+  int Compare(const Byte* line, std::uint64_t size) {
+    for (std::uint32_t k = 0; k < order_.key_count; ++k) {
+      const LineKey& key = order_.keys[k];
+      KeyRange* const before = &ranges_[side_ ? order_.key_count : 0];
+      KeyRange* const here = &ranges_[side_ ? 0 : order_.key_count];
+      if (have_[0] == k) before[have_[0]++] = FindKey(last_, last_size_, key, order_.separator);
+      here[have_[1]++] = FindKey(line, size, key, order_.separator);
+      const int order = detail::CompareKeyTexts({last_, before[k].begin, before[k].end, &key},
+                                                {line, here[k].begin, here[k].end, &key}, key, order_.salt);
+      if (order != 0) return (order < 0) != key.reverse ? -1 : 1;
     }
-    last = line;
-    last_size = size;
-    last_chunk = chunk;
-    line = delimiter + 1;
+    if (order_.key_count != 0 && !order_.last_resort) return 0;
+    const int order = detail::CompareBytes(last_, last_size_, line, size);
+    return order_.last_resort_reverse ? (order < 0) - (order > 0) : order;
+  }
+
+  const LineOrderView& order_;
+  std::vector<KeyRange> ranges_;  ///< of the line before and of this one; which half is whose alternates
+  std::uint32_t have_[2];         ///< how many keys of the line before and of this one are known
+  bool side_ = false;             ///< the second half is the line before's
+  const Byte* last_ = nullptr;
+  std::uint64_t last_size_ = 0;
+};
+
+/// The first line of `bytes` that orders before its predecessor (with `strict`: or equals it): the byte at which it
+/// begins, kInOrder if there is none.
+inline std::uint64_t FirstLineDisorder(RecordSpan bytes, const RecordLayout& layout, bool strict) {
+  NeighbourLines neighbours(*layout.lines);
+  std::uint64_t begin = 0;
+  while (begin < bytes.size()) {
+    const std::uint64_t size = FirstRecordBytes(bytes.subspan(begin), layout);
+    if (size == 0) throw Error(ErrorCode::kInternal, "lines that end inside a line");
+    const int compared = neighbours.Next(AsBytes(bytes.data()) + begin, size - 1);
+    if (compared > 0 || (strict && compared == 0)) return begin;
+    begin += size;
   }
   return kInOrder;
 }
