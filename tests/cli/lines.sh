@@ -1,0 +1,120 @@
+# Lines, byte for byte as the system's sort gives them in the C locale: options, ends of lines, streams, spills, checks.
+. "$2/tests/cli/common.sh.inc"
+g=$bin/gpusort
+export LC_ALL=C
+command -v sort >/dev/null || { echo "NOT TESTED: there is no sort"; exit 77; }
+
+# same_as_sort OPTIONS... -- INPUT...: with plans that keep all in memory, spill, and merge in levels.
+same_as_sort() {
+  local options=()
+  while [ "$1" != -- ]; do options+=("$1"); shift; done
+  shift
+  sort "${options[@]}" -- "$@" >want.out
+  local plan
+  for plan in "--threads 2" "--memory 16M --batch-bytes 20000" "--memory 4M --batch-bytes 9000 --fan-in 2 --threads 1"; do
+    expect 0 "$g" --format lines "${options[@]}" $plan -o got.out "$@"
+    cmp -s want.out got.out || fail "sort ${options[*]} $* differs with $plan"
+  done
+}
+
+"$bin/gpusort_gen" --type web-log --bytes 192K web.log
+"$bin/gpusort_gen" --type web-log --bytes 64K --seed 5 --distinct 30 few.log
+"$bin/gpusort_gen" --type web-log --bytes 64K --seed 6 --common-prefix 60 prefix.log
+printf '3\n1\n\n2' >no_end.txt
+printf 'b\0x\na\0y\na\0\na\n' >nuls.txt
+printf 'b\r\na\r\n\r\na\n' >crlf.txt
+printf '\n\n\n' >empty_lines.txt
+: >empty.txt
+printf '\377\200\n\1\n~\n' >bytes.txt
+head -c 3000 /dev/zero | tr '\0' '\n' >many_empty.txt
+{ head -c 150000 /dev/zero | tr '\0' x; echo; echo y; head -c 149999 /dev/zero | tr '\0' x; } >long.txt
+
+for file in web.log few.log prefix.log no_end.txt nuls.txt crlf.txt empty_lines.txt empty.txt bytes.txt many_empty.txt long.txt; do
+  same_as_sort -- $file
+  same_as_sort -r -- $file
+  same_as_sort -u -- $file
+done
+for file in web.log few.log prefix.log no_end.txt crlf.txt; do
+  same_as_sort -k1,1 -k4,4 -- $file
+  same_as_sort '-t"' -k2,2 -- $file
+  same_as_sort -k10,10n -s -- $file
+  same_as_sort -k9,9nr -k1.3,1.5 -- $file
+  same_as_sort -k4M -k7V -- $file
+  same_as_sort -u -k1,1 -- $file
+  same_as_sort -f -d -- $file
+  same_as_sort -g -- $file
+  same_as_sort -h -r -- $file
+  same_as_sort -b -i -k2 -- $file
+  same_as_sort --sort=version -- $file
+done
+same_as_sort -z -- nuls.txt
+same_as_sort -z -k1 -u -- nuls.txt
+same_as_sort -t '\0' -k2 -- nuls.txt
+same_as_sort -k3,3 -s -- no_end.txt web.log empty.txt few.log no_end.txt
+
+# Names and options decide what a file is.
+cp web.log plain
+expect 0 "$g" plain out1
+expect 0 "$g" web.log out2
+sort web.log >want.out
+same out1 want.out
+same out2 want.out
+expect 0 "$g" - out3 <web.log
+same out3 want.out
+"$g" web.log - >out4
+same out4 want.out
+cat web.log | "$g" --memory 4M --batch-bytes 9000 - - >out5
+same out5 want.out
+cp web.log here.log
+expect 0 "$g" here.log here.log
+same here.log want.out
+printf 'few.log\0web.log\0' >names
+expect 0 "$g" --files0-from names -o out6
+sort few.log web.log >want2.out
+same out6 want2.out
+"$bin/gpusort_gen" --type u32 --count 1000 n.u32
+expect 2 "$g" -o out n.u32 web.log
+says 'give --format'
+expect 0 "$g" --format lines n.u32 out7
+sort n.u32 >want3.out
+same out7 want3.out
+
+# -R keeps equal keys together, and the source chooses the order.
+printf '%s' 0123456789abcdef >source
+sort -R --random-source=source few.log >want.out
+expect 0 "$g" -R --random-source source few.log out8
+same out8 want.out
+
+# Sorted inputs, and what says that they are.
+sort -k4,4 web.log >a.log
+sort -k4,4 few.log >b.log
+same_as_sort -m -k4,4 -- a.log b.log
+expect 3 "$g" -m -o out a.log web.log
+says 'not sorted: the line at byte'
+expect 0 "$g" -c -k4,4 a.log
+expect 1 "$g" -c web.log
+says "not sorted: line $(sort -c web.log 2>&1 | cut -d: -f3) (byte "
+expect 1 "$g" -C web.log
+[ ! -s err ] || fail "-C spoke: $(cat err)"
+expect 0 "$g" -C -k4,4 a.log
+expect 1 "$g" -c -u -k1,1 a.log
+
+# A line that is too long is named by where it begins, and the old output stays.
+echo old >kept
+expect 3 "$g" --max-record 100000 long.txt kept
+says 'the line at byte 0 '
+expect 3 "$g" --max-record 149999 --memory 8M - kept <long.txt
+says 'the line at byte 0 '
+[ "$(cat kept)" = old ] || fail "a refused job changed its output"
+expect 2 "$g" --memory 1M --max-record 2M web.log out
+says 'too small'
+expect 2 "$g" --device gpu web.log out
+says 'on the CPU'
+expect 0 "$g" --stats stats.json --memory 16M --batch-bytes 20000 --verify-output web.log out
+grep -q '"records_in": *'"$(wc -l <web.log)" stats.json || fail "the statistics count other lines"
+"$g" --explain web.log out >plan.txt
+grep -q "what is left over in temp files" plan.txt || fail "the plan keeps no way for runs that were not planned"
+
+expect 0 python3 "$src/tests/cli/lines_random.py" "$g" 60 "${GPUSORT_SEED:-1}"
+nothing_left
+echo "lines: ok"
