@@ -817,7 +817,9 @@ cudaError_t RunPass(void* works, const Runs& runs, std::uint64_t tiles, const Li
   constexpr std::uint64_t kFewTiles = 640;
   if (tiles <= kFewTiles) {
     using Pass = MergePass<Runs, kWays>;
-    return Launch(MergeTilesKernel<kWays, kShape.threads, kShape.items, kBlocks, Pass, Lists, Output, Values, LessT>,
+    // Looking for cuts takes registers, and few blocks have room in any case.
+    constexpr int kFewBlocks = std::max(1, kBlocks / 2);
+    return Launch(MergeTilesKernel<kWays, kShape.threads, kShape.items, kFewBlocks, Pass, Lists, Output, Values, LessT>,
                   tiles, kShape.threads, Shared::kBytes, stream, Pass{runs, Shared::kTile}, lists, out, values, less);
   }
   WayTile<kWays>* const tile_works = static_cast<WayTile<kWays>*>(works);
