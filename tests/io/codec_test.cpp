@@ -171,10 +171,10 @@ RC_GTEST_PROP(Codec, ComesBackFromAnySizesOfReadsAndWrites, ()) {
 }
 
 TEST(Codec, WritesTheSameBytesForAnyNumberOfThreads) {
-  const Bytes data = Log(2'000'000, 1);
+  const Bytes data = Log(1'000'000, 1);
   for (const Codec codec : kCodecs) {
     EncoderOptions options;
-    options.member_bytes = 150'000;
+    options.member_bytes = 90'000;
     const Bytes one = Compressed(codec, data, options);
     EXPECT_LT(one.size(), data.size() / 2);
     for (const unsigned threads : {2U, 3U, 9U}) {
@@ -209,7 +209,8 @@ TEST(Codec, RefusesAnEmptyFileAndForeignData) {
     EXPECT_TRUE(Contains(Refused(codec, {}), "file: empty")) << CodecName(codec);
     EXPECT_TRUE(Contains(Refused(codec, Text("10.0.0.1 - - GET /\n")), "file: no ")) << CodecName(codec);
     for (const Codec other : kCodecs) {
-      if (other != codec) EXPECT_TRUE(Contains(Refused(codec, Compressed(other, Log(500, 1))), " data at offset 0"));
+      if (other == codec) continue;
+      EXPECT_TRUE(Contains(Refused(codec, Compressed(other, Log(500, 1))), " data at offset 0"));
     }
   }
   EXPECT_EQ(Expanded(Codec::kNone, {}), Bytes());
@@ -380,7 +381,7 @@ TEST(Codec, RefusesXzDictionariesOfMoreThan256MiB) {
     return bytes;
   };
   EXPECT_EQ(Expanded(Codec::kXz, with_dictionary_bits(31)), Text("x"));  // 192 MiB
-  for (const unsigned char bits : {33, 36, 40}) {
+  for (const auto bits : std::to_array<unsigned char>({33, 36, 40})) {
     EXPECT_TRUE(Contains(Refused(Codec::kXz, with_dictionary_bits(bits)), "256 MiB")) << int{bits};
   }
 }
@@ -467,17 +468,17 @@ TEST(Codec, HasNoLevelsButItsOwn) {
 }
 
 TEST(Codec, TakesNoMoreMemoryThanItSays) {
-  const Bytes log = Log(1 << 20, 1);
+  const Bytes log = Log(1 << 18, 1);
   const auto in_use = [] {
     const struct mallinfo2 info = mallinfo2();
     return std::uint64_t{info.uordblks} + info.hblkhd;
   };
   for (const Codec codec : kCodecs) {
-    for (const int level : {LevelsOf(codec).usual, std::min(LevelsOf(codec).most, 12)}) {
+    for (const int level : {LevelsOf(codec).least, LevelsOf(codec).usual, LevelsOf(codec).most}) {
       EncoderOptions options;
       options.level = level;
-      options.threads = 2;
-      if (codec == Codec::kXz) options.member_bytes = 1 << 20;
+      options.threads = level == LevelsOf(codec).usual ? 2 : 1;
+      options.member_bytes = log.size();
       const std::uint64_t before = in_use();
       std::uint64_t most = 0;
       std::uint64_t bytes = 0;
@@ -485,9 +486,8 @@ TEST(Codec, TakesNoMoreMemoryThanItSays) {
         bytes += data.size();
         most = std::max(most, in_use() - before);
       });
-      // Five times what is under way at once, so that a buffer that grows with the input would show.
-      const int pieces = codec == Codec::kGz || codec == Codec::kXz ? 20 : 80;
-      for (int i = 0; i < pieces; ++i) encoder.Write(AsSpan(log));
+      // Three times what is under way at once.
+      for (int i = 0; i < 12; ++i) encoder.Write(AsSpan(log));
       encoder.Finish();
       EXPECT_GT(bytes, 0U);
       EXPECT_LE(most, EncoderMemoryBytes(codec, options)) << CodecName(codec) << " level " << level;
@@ -543,7 +543,7 @@ class CodecTool : public ::testing::TestWithParam<Codec> {
 };
 
 TEST_P(CodecTool, ReadsWhatIsWritten) {
-  const Bytes data = Log(3'000'000, 1) + RandomBytes(100'000, 2);
+  const Bytes data = Log(1'200'000, 1) + RandomBytes(100'000, 2);
   for (const Bytes& plain : {data, Bytes(), Text("x")}) {
     EncoderOptions options;
     options.threads = 2;
@@ -556,7 +556,7 @@ TEST_P(CodecTool, ReadsWhatIsWritten) {
 }
 
 TEST_P(CodecTool, WritesWhatIsRead) {
-  const Bytes data = Log(3'000'000, 1) + RandomBytes(100'000, 2);
+  const Bytes data = Log(1'200'000, 1) + RandomBytes(100'000, 2);
   for (const char* options : {"-c", "-1 -c", "-9 -c"}) {
     const Bytes once = ByTool(options, data);
     EXPECT_EQ(Expanded(GetParam(), once), data);
@@ -584,7 +584,7 @@ TEST(BlockCodec, BringsBlocksBack) {
       Bytes out(size + 1000);
       const std::uint64_t bytes = block_codec.Compress(AsSpan(data), AsRoom(out));
       ASSERT_GT(bytes, 0U);
-      if (size > 1000) EXPECT_LT(bytes, size / 2) << CodecName(codec);
+      EXPECT_LT(bytes, size / 2 + 200) << CodecName(codec);
       out.resize(bytes);
       Bytes back(size);
       block_codec.Decompress(AsSpan(out), AsRoom(back));
