@@ -386,6 +386,23 @@ TEST(Codec, RefusesXzDictionariesOfMoreThan256MiB) {
   }
 }
 
+TEST(Codec, RefusesXzChecksumsThatItCannotVerify) {
+  // Kind 2 is reserved, and as long as the CRC-32 (kind 1) that the data has.
+  Bytes bytes = Compressed(Codec::kXz, Text("x"));
+  const auto put_crc = [&](std::size_t at, std::size_t from, std::size_t count) {
+    const std::uint32_t crc = lzma_crc32(bytes.data() + from, count, 0);
+    for (std::size_t i = 0; i < 4; ++i) bytes[at + i] = static_cast<unsigned char>(crc >> (8 * i));
+  };
+  const std::size_t foot = bytes.size() - 12;
+  for (const std::size_t flags : {std::size_t{7}, foot + 9}) {
+    ASSERT_EQ(bytes[flags], 1);
+    bytes[flags] = 2;
+  }
+  put_crc(8, 6, 2);
+  put_crc(foot, foot + 4, 6);
+  EXPECT_TRUE(Contains(Refused(Codec::kXz, bytes), "kind of checksum"));
+}
+
 TEST(Codec, SkipsSkippableFrames) {
   const Bytes skippable = Bytes{0x5a, 0x2a, 0x4d, 0x18, 3, 0, 0, 0} + Text("abc");
   const Bytes empty = {0x50, 0x2a, 0x4d, 0x18, 0, 0, 0, 0};
