@@ -65,8 +65,8 @@ constexpr const char* kUsage =
     "  --step N            each 2^N times the one before (default 2)\n"
     "  --inputs LIST       of random,sorted,reversed,equal,conflict (default: random). conflict: constructed so that\n"
     "                      the threads of a warp meet in one bank of shared memory; not for cmp\n"
-    "  --conflict-items N  a thread's share in the merges that those are made for (default 17)\n"
-    "  --conflict-run N    the runs that the tile sort before the merges leaves (default 512 shares)\n"
+    "  --conflict-items N  a thread's share in the merges that those are made for (default: gpusort's)\n"
+    "  --conflict-run N    the runs that the tile sort before the merges leaves (default: gpusort's)\n"
     "  --textbook on|off   the textbook kernels, in merge and cmp (default: on)\n"
     "  --repetitions N     timings of each, at least (21 or more; default 21); host merges of over 0.1 s get fewer\n"
     "  --quick             i32 and i64+i64, three sizes up to 2^26, fewer shapes\n"
@@ -474,7 +474,7 @@ std::string FindCommit() {
 Options ParseOptions(const std::vector<std::string>& words) {
   Options options;
   std::vector<std::string> types;
-  bool sizes_given = false, run_given = false;
+  bool sizes_given = false;
   for (std::size_t at = 0; at < words.size(); ++at) {
     const std::string& name = words[at];
     if (name[0] != '-') {
@@ -506,7 +506,6 @@ Options ParseOptions(const std::vector<std::string>& words) {
       options.conflict_items = static_cast<std::uint32_t>(ParseNumber(name, value, 1, 256));
     } else if (name == "--conflict-run") {
       options.conflict_run = ParseNumber(name, value, 1, 1 << 20);
-      run_given = true;
     } else if (name == "--textbook") {
       if (value != "on" && value != "off") throw UsageError("--textbook takes on or off, not '" + value + "'");
       options.textbook = value == "on";
@@ -520,7 +519,6 @@ Options ParseOptions(const std::vector<std::string>& words) {
       throw UsageError("'" + name + "' is not an option");
     }
   }
-  if (!run_given) options.conflict_run = std::uint64_t{512} * options.conflict_items;
   if (options.quick && !sizes_given) {
     options.log2_from = 12;
     options.log2_to = 26;

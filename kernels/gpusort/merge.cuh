@@ -256,6 +256,8 @@ struct BoundsChunk {
 /// A template only so that the header may be included twice in a program.
 template <typename = void>
 __global__ void StoreBoundsKernel(std::uint64_t* out, BoundsChunk chunk, std::uint32_t count) {
+  WaitForKernelsBefore();
+  LetNextKernelStart();
   if (threadIdx.x < count) out[threadIdx.x] = chunk.bounds[threadIdx.x];
 }
 

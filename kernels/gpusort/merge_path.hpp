@@ -189,13 +189,15 @@ struct SplitSearch {
       if (w == run) {
         least = most = Probe(low[w], high[w], worker % kProbes);
       } else if (low[w] < high[w]) {
-        // How many of the probes of run w are before this one: on equal keys, those of lower runs.
+        // How many of the probes of run w are before this one: on equal keys, those of lower runs. They ascend.
+        const auto before = [&](int p) {
+          const Key& other = probes[w * kProbes + p];
+          return w < run ? !less(own, other) : less(other, own);
+        };
         int count = 0;
         GPUSORT_UNROLL
-        for (int p = 0; p < kProbes; ++p) {
-          const Key& other = probes[w * kProbes + p];
-          count += (w < run ? !less(own, other) : less(other, own)) ? 1 : 0;
-        }
+        for (int step = kProbes / 2; step > 0; step /= 2) count += before(count + step - 1) ? step : 0;
+        count += before(count) ? 1 : 0;
         if (count > 0) least = Probe(low[w], high[w], count - 1) + 1;
         if (count < kProbes) most = Probe(low[w], high[w], count);
       }
@@ -238,10 +240,10 @@ GPUSORT_HD inline void SerialMerge(IteratorA a, std::uint64_t m, IteratorB b, st
 }
 
 /// One thread's share of a tile merge: the next kItems items of keys[a, a_end) merged with keys[b, b_end), and where in
-/// `keys` each came from. Where fewer are left, the rest of `out` and `from` is unspecified (but no key outside the two
+/// `keys` (anything with operator[]) each came from. Where fewer are left, the rest of `out` and `from` is unspecified (but no key outside the two
 /// ranges is ever given to `less`). No index above `last` is read; it must be one of the array.
-template <int kItems, typename Key, typename LessT>
-GPUSORT_HD inline void SerialMergeItems(const Key* keys, std::uint32_t a, std::uint32_t a_end, std::uint32_t b,
+template <int kItems, typename Keys, typename Key, typename LessT>
+GPUSORT_HD inline void SerialMergeItems(Keys keys, std::uint32_t a, std::uint32_t a_end, std::uint32_t b,
                                         std::uint32_t b_end, std::uint32_t last, Key (&out)[kItems],
                                         std::uint32_t (&from)[kItems], LessT less) {
   Key key_a = keys[a < last ? a : last];
@@ -300,12 +302,13 @@ constexpr std::uint32_t WayTileItems(int threads, int items) {
 struct LevelShare {
   std::uint32_t begin = 0;
   std::uint32_t items = 0;
+  std::uint32_t first = 0;  ///< where in the tile it reads its lower run first
 };
 
 /// A thread's phase of level kLevel (from 0) of a tile that holds kWays sorted segments, segment w being
 /// tile[bounds[w], bounds[w + 1]): neighbouring groups of 2^kLevel segments, merged before, are merged pairwise.
-template <int kLevel, int kWays, int kItems, typename Key, typename LessT>
-GPUSORT_HD inline LevelShare MergeWaysShare(const Key* tile, const std::uint32_t (&bounds)[kWays + 1],
+template <int kLevel, int kWays, int kItems, typename Tile, typename Key, typename LessT>
+GPUSORT_HD inline LevelShare MergeWaysShare(Tile tile, const std::uint32_t (&bounds)[kWays + 1],
                                             std::uint32_t thread, Key (&out)[kItems], std::uint32_t (&from)[kItems],
                                             LessT less) {
   constexpr int kHalf = 1 << kLevel;
@@ -325,7 +328,7 @@ GPUSORT_HD inline LevelShare MergeWaysShare(const Key* tile, const std::uint32_t
       CoRankNear<std::uint32_t>(rank, tile + begin, middle - begin, tile + middle, end - middle, less);
   SerialMergeItems<kItems>(tile, begin + i, middle, middle + (rank - i), end, end - 1, out, from, less);
   const std::uint32_t left = end - begin - rank;
-  return {begin + rank, left < kItems ? left : kItems};
+  return {begin + rank, left < kItems ? left : kItems, begin + i};
 }
 
 /// Two neighbouring runs and where their merge goes. Positions count items of the lists that hold them.

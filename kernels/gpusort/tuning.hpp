@@ -14,8 +14,8 @@ namespace gpusort {
 struct TileShape {
   int threads = 0;  ///< a power of two
   int items = 0;    ///< a thread's share; odd, so that shares begin in different banks of shared memory
-  /// Blocks that must fit a multiprocessor together, which bounds the registers; only where Less compares (and no
-  /// values come along), since a comparator that needs more registers would spill.
+  /// Blocks that must fit a multiprocessor together, which bounds the registers; only where Less compares, since a
+  /// comparator that needs more registers would spill.
   int blocks = 1;
 
   GPUSORT_HD constexpr std::uint32_t tile() const { return static_cast<std::uint32_t>(threads) * items; }
@@ -32,16 +32,19 @@ struct Tuning {
 
 /// Numbers for items that take item_bytes of shared memory.
 constexpr Tuning TuningTable(std::size_t item_bytes) {
-  // H200, 2026-11-21, 2^28 items, ms; what each beat in brackets. One sweep takes 0.51, 1.01 and 2.02 ms.
   // BEGIN gpusort_tune
-  // 4 bytes: network sort 1.8 [512x33 2.2]; 2-way 0.62; 4-way 0.94 [31 items 0.94, two 2-way 1.25]; pairs of 4 + 4:
-  // 2-way 1.31 [23 items 1.48], 4-way 1.98 [23 items 2.05].
-  if (item_bytes <= 4) return {{256, 33, 4}, {512, 23, 2}, {256, 31, 4}, {256, 23, 5}, {256, 17}, {256, 27}};
-  // 8 bytes: network sort 4.0, and 4.5 for 33 items [CUB's block sorts 6.9]; 2-way 1.08 [17 items 1.12]; 4-way 1.51
-  // [19 items 1.61, 25 items 1.76]; pairs of 8 + 8: 2-way 2.17 [15 items 2.37], 4-way 2.66 [15 items 3.68].
-  if (item_bytes <= 8) return {{256, 17, 5}, {256, 23, 4}, {256, 19, 4}, {256, 23, 4}, {256, 9}, {128, 23}};
-  // 16 bytes: network sort 7.5 [256x9 8.4, 512x9 10.4]; 2-way 2.38 [11 items 2.66]; 4-way 4.16 [256x23 5.31].
-  if (item_bytes <= 16) return {{128, 17, 4}, {256, 11}, {256, 9}, {128, 17}, {256, 9}, {128, 17}};
+  // By gpusort_tune, 2026-11-21, H200, but for the network sorts: with 2 blocks in place of 5 the tile sort of 8 bytes is
+  // 3 % faster, and a sort of 2^20 of them 18 % slower; with 5 in place of 4 that of 16 bytes spills where values come
+  // along. In brackets: what the row before had.
+  // ms for 2^28 items: network sort 1.85, sort 3.44 [3.89], 2-way 0.606 [0.637], 4-way 0.972 [1.001], 2-way pairs 1.164
+  // [1.315], 4-way pairs 1.642 [2.085].
+  if (item_bytes <= 4) return {{256, 33, 4}, {512, 19}, {128, 33, 10}, {256, 27, 5}, {128, 19, 10}, {256, 19, 5}};
+  // network sort 4.03, sort 4.69 [4.83], 2-way 1.080 [1.167], 4-way 1.520, 2-way pairs 2.136 [2.179], 4-way pairs 2.537
+  // [2.790].
+  if (item_bytes <= 8) return {{256, 17, 5}, {128, 17}, {256, 19, 4}, {256, 23, 4}, {256, 11, 4}, {256, 17, 4}};
+  // network sort 7.56, sort 9.30 [9.58], 2-way 2.436, 4-way 3.924 [4.316], 2-way pairs 4.506 [4.596], 4-way pairs 5.753
+  // [7.134].
+  if (item_bytes <= 16) return {{128, 17, 4}, {128, 9}, {256, 9}, {128, 9}, {128, 13}, {128, 9}};
   // END gpusort_tune
   // Defaults, not measured, from here on. Any size up to kMaxItemBytes fits 48 KB.
   if (item_bytes <= 32) return {{256, 5}, {256, 5}, {256, 5}, {256, 5}, {256, 5}, {256, 5}};

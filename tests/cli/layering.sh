@@ -49,7 +49,7 @@ violations() (
       if (name ~ /^boost\/program_options/ && FILENAME !~ /^(src\/options\.|tools\/)/) {
         bad("only src/options.* and tools use Boost.Program_options")
       }
-      if (name ~ /^boost\/iostreams/ && FILENAME !~ /^io\/stream\./) bad("only io/stream.* uses Boost.Iostreams")
+      if (name ~ /^boost\/iostreams/ && FILENAME !~ /^io\/codec\./) bad("only io/codec.* uses Boost.Iostreams")
       if (name ~ /^spdlog\// && FILENAME !~ /^src\/log\./) bad("only src/log.* uses spdlog")
       if (name ~ /^cuda/ && layer != "kernels" && !(layer ~ /^(tests|tools)$/ && FILENAME ~ /\.cuh?$/)) {
         bad("nothing above kernels knows CUDA")
@@ -108,7 +108,7 @@ expect_found src/planted.cpp '#include <cuda_runtime.h>' 'nothing above kernels 
 expect_found tests/planted.cpp '#include <cuda_runtime_api.h>' 'nothing above kernels knows CUDA'
 expect_found src/planted.cpp '  #  include <boost/program_options.hpp>' \
   'only src/options.* and tools use Boost.Program_options'
-expect_found src/planted.cpp '#include <boost/iostreams/filter/gzip.hpp>' 'only io/stream.* uses Boost.Iostreams'
+expect_found src/planted.cpp '#include <boost/iostreams/filter/gzip.hpp>' 'only io/codec.* uses Boost.Iostreams'
 expect_found src/planted.cpp '#include <spdlog/spdlog.h>' 'only src/log.* uses spdlog'
 expect_found io/planted.cpp 'void Log() { spdlog::info("x"); }' 'only src/log.* uses spdlog'
 expect_found kernels/planted.hpp '#if defined(__CUDACC__)' 'only host_device.hpp asks for nvcc'

@@ -90,13 +90,17 @@ TEST(CompareLines, OrdersWholeLinesAsUnsignedBytes) {
 TEST(CompareLines, OrdersNumbersOfAnyLength) {
   const std::string big = "1" + std::string(400, '0');
   ExpectGroups(OneKey(LineOrdering::kNumeric),
-               {{"-" + big},
+               {{"-" + big + "0"},
+                {"-" + big},
                 {"-10", "  -10", "-010.0x"},
                 {"-9"},
                 {"-.5", "-0.50"},
                 {"-0." + std::string(400, '0') + "1"},
                 {"", "0", "-0", "+5", "- 5", "--5", "x", ".", "-", "-.0", "-x", "000.000", "\v1"},
                 {"0." + std::string(400, '0') + "1", "." + std::string(400, '0') + "1"},
+                {"." + std::string(300, '0') + "1"},
+                {"." + std::string(60, '0') + "1"},
+                {"." + std::string(59, '0') + "1"},
                 {".5", "0.5", ".50", " .5-"},
                 {"1", "1.", "01", "1e9", "1,000", "0001.000"},
                 {"1.05"},
@@ -107,7 +111,8 @@ TEST(CompareLines, OrdersNumbersOfAnyLength) {
                  "2"},  // GNU's quirk: see kThousandsSeparator
                 {big, "0" + big + ".0"},
                 {big + ".1"},
-                {"2" + std::string(400, '0')}});
+                {"2" + std::string(400, '0')},
+                {big + "0"}});
 }
 
 TEST(CompareLines, OrdersHumanNumbersBySuffixFirst) {
@@ -453,6 +458,31 @@ TEST(EncodeChunk, LeavesAPlainLastKeyAsItIs) {
   EXPECT_EQ(reversed.hi, ~std::uint64_t{0x6162000000000000});
   EXPECT_EQ(reversed.lo, ~0u);
   EXPECT_TRUE(reversed.ended);
+}
+
+TEST(EncodeChunk, EscapesBytesInFrontOfOthers) {
+  // All keys of up to three bytes around the escapes, at the start and behind seven others, in front of other bytes.
+  Words keys = {""};
+  for (std::size_t i = 0; keys[i].size() < 3; ++i) {
+    for (const char c : {'\0', '\1', '\2', '\xff'}) keys.push_back(keys[i] + c);
+  }
+  for (const char* const common : {"", "aaaaaaa"}) {
+    Words lines;
+    for (const std::string& key : keys) {
+      for (const char* const rest : {"", "\1", "\xff"}) lines.push_back(common + key + ":" + rest);
+    }
+    LineOrder order = OneKey(LineOrdering::kBytes);
+    order.separator = ':';
+    order.keys[0].end_field = 0;
+    order.last_resort = true;
+    for (const bool reverse : {false, true}) {
+      order.keys[0].reverse = reverse;
+      const LineOrderView view = order.view();
+      for (const std::string& a : lines) {
+        for (const std::string& b : lines) ASSERT_EQ(CompareChunks(a, b, view), Sign(Compare(a, b, view)));
+      }
+    }
+  }
 }
 
 TEST(EncodeChunk, HoldsANumberOfTwentyDigits) {

@@ -550,6 +550,37 @@ TEST_F(MergeRunsCheck, MergesOneLongAndManyShortRuns) {
   for (int pattern = 0; pattern < kPatterns; ++pattern) Check(bounds, pattern, random);
 }
 
+TEST_F(GpuMergeRuns, PadsTilesWhoseThreadsMeetInBanks) {
+  // Every thread of a warp takes first 16 of its keys, a whole row of the banks, from one run, the rest from the other.
+  constexpr std::uint64_t kShare = TuningTable(sizeof(std::uint64_t)).merge_4.items, kRow = 16;
+  std::vector<std::vector<std::uint64_t>> runs{std::vector<std::uint64_t>(200000)};
+  std::iota(runs[0].begin(), runs[0].end(), std::uint64_t{0});
+  const auto expected = runs[0];
+  for (int level = 0; level < 2; ++level) {
+    std::vector<std::vector<std::uint64_t>> halves;
+    for (const auto& run : runs) {
+      std::vector<std::uint64_t> a, b;
+      for (std::uint64_t k = 0; k < run.size(); ++k) {
+        const bool even_warp = k / kShare / 32 % 2 == 0;
+        (even_warp == (k % kShare < kRow) ? a : b).push_back(run[k]);
+      }
+      halves.push_back(a);
+      halves.push_back(b);
+    }
+    runs = halves;
+  }
+  std::vector<std::uint64_t> keys, bounds{0};
+  for (const auto& run : runs) {
+    keys.insert(keys.end(), run.begin(), run.end());
+    bounds.push_back(keys.size());
+  }
+  const DeviceList<std::uint64_t> in(keys), out(keys.size());
+  Run([&](void* w, std::size_t& bytes) {
+    return MergeRuns(w, bytes, in.data(), out.data(), bounds.data(), 4, Less{}, stream_);
+  });
+  EXPECT_TRUE(ToHost(out.data(), keys.size()) == expected);
+}
+
 TEST_F(GpuMergeRuns, TakesNoRunsAtAll) {
   DoubleBuffer<std::uint64_t> buffer;
   Run([&](void* w, std::size_t& bytes) { return MergeRuns(w, bytes, buffer, nullptr, 0, Less{}, stream_); });

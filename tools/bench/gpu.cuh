@@ -19,6 +19,7 @@
 #include "gpusort/error.hpp"
 #include "gpusort/key.hpp"
 #include "gpusort/merge_path.hpp"
+#include "gpusort/tuning.hpp"
 
 namespace gpusort::bench {
 
@@ -110,6 +111,16 @@ void Unmerge(const Key* in, Key* out, std::uint64_t n, std::uint64_t run, std::u
 /// n keys whose runs of n / 2, n / 4, ... items, as long as they are longer than `shortest`, are bad for merges.
 template <typename Key>
 void FillConflicts(Key* keys, std::uint64_t n, std::uint64_t shortest, std::uint32_t thread_items);
+
+/// The share of a thread in the merges that conflict inputs are made for: gpusort's own, unless the options say another.
+template <typename Key, typename Value>
+std::uint32_t ConflictItems(const Options& options, int ways) {
+  if (options.conflict_items != 0) return options.conflict_items;
+  const Tuning tuning = TuningTable(kPairs<Value> ? std::max(sizeof(Key), sizeof(Value)) : sizeof(Key));
+  return static_cast<std::uint32_t>((kPairs<Value> ? (ways == 2 ? tuning.merge_pairs : tuning.merge_pairs_4)
+                                                   : (ways == 2 ? tuning.merge : tuning.merge_4))
+                                        .items);
+}
 
 /// What is true of a list, whatever its order, and how often its order is broken.
 struct Facts {
@@ -266,7 +277,7 @@ void MakeMergeInput(MergeCase<Key, Value>& lists, const std::string& inputs, con
   } else if (inputs == "conflict") {
     const DeviceList<Key> merged(lists.n());
     Fill(merged.data(), lists.n(), Order::kSorted);
-    Unmerge(merged.data(), a, lists.n(), lists.n(), m, options.conflict_items);
+    Unmerge(merged.data(), a, lists.n(), lists.n(), m, ConflictItems<Key, Value>(options, 2));
     GPUSORT_CHECK(cudaDeviceSynchronize());
   } else {
     Fill(a, lists.n(), inputs == "sorted" ? Order::kSorted : Order::kEqual);

@@ -20,8 +20,8 @@ struct Options {
   int repetitions = 21;                             ///< at least; short calls get more
   bool textbook = true;
   bool quick = false;
-  std::uint32_t conflict_items = 17;  ///< a thread's share in the merges that the conflict inputs are made for
-  std::uint64_t conflict_run = 8704;  ///< and the runs that the tile sort before them leaves
+  std::uint32_t conflict_items = 0;  ///< a thread's share in the merges that the conflict inputs are made for; 0: ours
+  std::uint64_t conflict_run = 0;    ///< and the runs that the tile sort before them leaves; 0: ours
   std::string json_path;
   std::string commit;
 

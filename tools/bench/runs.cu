@@ -107,7 +107,7 @@ void MakeRuns(Key* keys, const Shape& shape, const std::string& inputs, const Op
       Fill(keys + bounds[r], bounds[r + 1] - bounds[r], Order::kSorted, n - bounds[r + 1]);
     }
   } else if (inputs == "conflict") {  // equal runs, and n a power of two
-    FillConflicts(keys, n, bounds[1], options.conflict_items);
+    FillConflicts(keys, n, bounds[1], ConflictItems<Key, NoValue>(options, 4));
   } else {
     Fill(keys, n, inputs == "sorted" ? Order::kSorted : Order::kEqual);
   }

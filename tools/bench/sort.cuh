@@ -62,18 +62,20 @@ void SortBench(Gpu& gpu, Report& report) {
   const Options& options = gpu.options();
   const std::string type = TypeName<Key, Value>();
   if (!options.Wants(type)) return;
+  const std::uint64_t conflict_run =
+      options.conflict_run != 0 ? options.conflict_run : TuningTable(sizeof(Key)).network_sort.tile();
   for (const std::uint64_t size : options.Sizes()) {
     for (const std::string& inputs : options.inputs) {
       std::uint64_t items = size;
       if (inputs == "conflict") {
         // As many tiles as a power of two.
-        if (size < 2 * options.conflict_run) continue;
-        for (items = options.conflict_run; items * 2 <= size;) items *= 2;
+        if (size < 2 * conflict_run) continue;
+        for (items = conflict_run; items * 2 <= size;) items *= 2;
       }
       Lists<Key, Value> lists(items);
       Key* const keys = lists.keys_in.at(0);
       if (inputs == "conflict") {
-        FillConflicts(keys, items, options.conflict_run, options.conflict_items);
+        FillConflicts(keys, items, conflict_run, ConflictItems<Key, Value>(options, 4));
       } else {
         Fill(keys, items,
              inputs == "random"     ? Order::kRandom

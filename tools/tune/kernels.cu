@@ -1,4 +1,5 @@
-// What gpusort_tune times, for items of GPUSORT_TUNE_BYTES: 4, 8 or 16.
+// What gpusort_tune times: kernels of kind GPUSORT_TUNE_KIND with GPUSORT_TUNE_THREADS a block, for items of
+// GPUSORT_TUNE_BYTES. Many small files, so that all cores compile.
 #include <cuda_runtime.h>
 
 #include <algorithm>
@@ -81,7 +82,7 @@ std::shared_ptr<T> DeviceList(std::uint64_t n) {
   return {data, [](T* p) { cudaFree(p); }};
 }
 
-template <int kBytes>
+template <int kBytes, Kind kKind, int kThreads>
 class Tuner {
   using Key = typename ItemOf<kBytes>::Type;
   using LessT = typename ItemOf<kBytes>::LessT;
@@ -111,20 +112,20 @@ class Tuner {
   }
 
   void Run() {
-    Sorts<Kind::kNetworkSort>();
-    Sorts<Kind::kSort>();
-    MakeRuns(2);
-    Merges<Kind::kMerge, 2>();
-    Merges<Kind::kMergePairs, 2>();
-    MakeRuns(4);
-    Merges<Kind::kMerge4, 4>();
-    Merges<Kind::kMergePairs4, 4>();
+    if constexpr (kSorts) {
+      Sorts();
+    } else {
+      constexpr int kWays = kKind == Kind::kMerge || kKind == Kind::kMergePairs ? 2 : 4;
+      MakeRuns(kWays);
+      Merges<kWays>();
+    }
   }
 
  private:
-  static constexpr int kItemCounts[] = {5, 7, 9, 11, 13, 15, 17, 19, 21, 23, 25, 27, 29, 31, 33};
-  static constexpr int kItemChoices = 15;
-  static constexpr int kThreadCounts[] = {128, 256, 512};
+  static constexpr bool kSorts = kKind == Kind::kNetworkSort || kKind == Kind::kSort;
+  static constexpr bool kPairs = kKind == Kind::kMergePairs || kKind == Kind::kMergePairs4;
+  static constexpr int kItemCounts[] = {5, 7, 9, 11, 13, 15, 17, 19, 21, 23, 25, 27, 31, 33};
+  static constexpr int kItemChoices = 14;
 
   void MakeRuns(std::uint64_t runs) {
     std::size_t bytes = 0;
@@ -146,28 +147,30 @@ class Tuner {
     (std::make_integer_sequence<int, kCount>{});
   }
 
-  /// Calls function(integral_constant) with every shape that fits 48 KB: 1024 or 1280 threads a multiprocessor where
-  /// registers may be bounded, as many as will otherwise.
+  /// Calls function(integral_constant) with every shape that fits 48 KB: 640, 1024 or 1280 threads a multiprocessor
+  /// where registers may be bounded, as many as will otherwise. The present shape comes first, marked.
   template <bool kBounded, std::size_t kItemBytes, typename Function>
   static void ForShapes(Function function) {
-    ForEach<3>([&](auto t) {
-      ForEach<kItemChoices>([&](auto i) {
-        constexpr int kThreads = kThreadCounts[t], kItems = kItemCounts[i];
-        constexpr std::size_t kBytesOfTile =
-            kThreads * kItems * kItemBytes + kThreads * sizeof(std::uint32_t) + kThreads * kItems * 2;
-        if constexpr (kBytesOfTile <= 48 << 10 && kThreads * kItems >= 1024) {
-          if constexpr (kBounded) {
-            function(std::integral_constant<TileShape, TileShape{kThreads, kItems, 1024 / kThreads}>{});
-            function(std::integral_constant<TileShape, TileShape{kThreads, kItems, 1280 / kThreads}>{});
-          } else {
-            function(std::integral_constant<TileShape, TileShape{kThreads, kItems, 1}>{});
-          }
+    constexpr TileShape kNow = Current();
+    if constexpr (kNow.threads == kThreads) function(std::integral_constant<TileShape, kNow>{}, true);
+    ForEach<kItemChoices>([&](auto i) {
+      constexpr int kItems = kItemCounts[i];
+      constexpr std::size_t kTile = kThreads * kItems;
+      constexpr std::size_t kBytesOfTile =
+          kSorts ? kTile * kItemBytes + kThreads * sizeof(std::uint32_t)
+                 : detail::PaddedTile<Key>::Items(kTile) * kItemBytes + (kPairs ? kTile * 2 : 0) + 128;
+      if constexpr (kBytesOfTile <= 48 << 10 && kTile >= 1024) {
+        if constexpr (kBounded) {
+          function(std::integral_constant<TileShape, TileShape{kThreads, kItems, 640 / kThreads}>{}, false);
+          function(std::integral_constant<TileShape, TileShape{kThreads, kItems, 1024 / kThreads}>{}, false);
+          function(std::integral_constant<TileShape, TileShape{kThreads, kItems, 1280 / kThreads}>{}, false);
+        } else {
+          function(std::integral_constant<TileShape, TileShape{kThreads, kItems, 1}>{}, false);
         }
-      });
+      }
     });
   }
 
-  template <Kind kKind>
   static constexpr TileShape Current() {
     constexpr Tuning kTuning = TuningTable(kBytes);
     const TileShape shapes[] = {kTuning.network_sort, kTuning.sort,        kTuning.merge,
@@ -175,23 +178,19 @@ class Tuner {
     return shapes[static_cast<int>(kKind)];
   }
 
-  template <Kind kKind>
   void Sorts() {
     using Order = std::conditional_t<kKind == Kind::kNetworkSort, LessT, Unknown<LessT>>;
-    const auto time = [&](auto shape, bool current) {
+    ForShapes<kKind == Kind::kNetworkSort, kBytes>([&](auto shape, bool current) {
       constexpr TileShape kShape = decltype(shape)::value;
       const Key* const in = in_.get();
-      Time(kKind, kShape, LevelCount(detail::DivideUp(n_, kShape.tile())), kShape.tile(), current,
+      Time(kShape, LevelCount(detail::DivideUp(n_, kShape.tile())), kShape.tile(), current,
            [&] { return detail::SortTilesOf<kShape>(in, out_.get(), n_, detail::NoValues{}, Order{}, nullptr); });
-    };
-    time(std::integral_constant<TileShape, Current<kKind>()>{}, true);
-    ForShapes<kKind == Kind::kNetworkSort, kBytes>([&](auto shape) { time(shape, false); });
+    });
   }
 
-  template <Kind kKind, int kWays>
+  template <int kWays>
   void Merges() {
-    constexpr bool kPairs = kKind == Kind::kMergePairs || kKind == Kind::kMergePairs4;
-    const auto time = [&](auto shape, bool current) {
+    ForShapes<std::is_same_v<LessT, Less>, kBytes>([&](auto shape, bool current) {
       constexpr TileShape kShape = decltype(shape)::value;
       constexpr std::uint32_t kTile = WayTileItems<kWays>(kShape.threads, kShape.items);
       const UniformRuns runs{n_, n_ / kWays};
@@ -204,25 +203,23 @@ class Tuner {
           return detail::NoValues{};
         }
       }();
-      Time(kKind, kShape, kWays / 2, n_, current, [&] {
+      Time(kShape, kWays / 2, n_, current, [&] {
         return detail::RunPass<kWays, kShape>(works_.get(), runs, tiles, List{runs_.get()}, out_.get(), values, LessT{},
                                               nullptr);
       });
-    };
-    time(std::integral_constant<TileShape, Current<kKind>()>{}, true);
-    ForShapes<!kPairs, kBytes>([&](auto shape) { time(shape, false); });
+    });
   }
 
   /// `run`: the result has runs of so many items, which is checked once.
   template <typename Call>
-  void Time(Kind kind, TileShape shape, double levels, std::uint64_t run, bool current, Call call) {
+  void Time(TileShape shape, double levels, std::uint64_t run, bool current, Call call) {
     Check(cudaMemset(out_.get(), 0xFF, n_ * sizeof(Key)));
     Check(call());
     Check(cudaMemset(descents_.get(), 0, sizeof(unsigned long long)));
     DescentsKernel<<<1024, 256>>>(out_.get(), n_, run, LessT{}, descents_.get());
     unsigned long long descents = 0;
     Check(cudaMemcpy(&descents, descents_.get(), sizeof descents, cudaMemcpyDeviceToHost));
-    if (descents != 0) throw std::runtime_error(std::string(NameOf(kind)) + ": the result is out of order");
+    if (descents != 0) throw std::runtime_error(std::string(NameOf(kKind)) + ": the result is out of order");
     std::vector<float> times;
     for (int i = 0; i < repetitions_; ++i) {
       Check(cudaEventRecord(begin_));
@@ -234,10 +231,10 @@ class Tuner {
     }
     std::nth_element(times.begin(), times.begin() + times.size() / 2, times.end());
     const Timing timing{
-        kind,   kBytes, log2_items_, {shape.threads, shape.items, shape.blocks}, times[times.size() / 2],
+        kKind,  kBytes, log2_items_, {shape.threads, shape.items, shape.blocks}, times[times.size() / 2],
         levels, current};
     timings_.push_back(timing);
-    std::printf("%2d bytes 2^%d %-14s %3d x %2d, %2d blocks %9.4f ms%s\n", kBytes, log2_items_, NameOf(kind),
+    std::printf("%2d bytes 2^%d %-14s %3d x %2d, %2d blocks %9.4f ms%s\n", kBytes, log2_items_, NameOf(kKind),
                 shape.threads, shape.items, shape.blocks, timing.milliseconds, current ? "  (now)" : "");
     std::fflush(stdout);
   }
@@ -255,8 +252,10 @@ class Tuner {
 }  // namespace
 
 template <>
-void TimeShapes<GPUSORT_TUNE_BYTES>(int log2_items, int repetitions, std::vector<Timing>& timings) {
-  Tuner<GPUSORT_TUNE_BYTES>(log2_items, repetitions, timings).Run();
+void TimeShapes<GPUSORT_TUNE_BYTES, GPUSORT_TUNE_KIND, GPUSORT_TUNE_THREADS>(int log2_items, int repetitions,
+                                                                            std::vector<Timing>& timings) {
+  constexpr Kind kKind = static_cast<Kind>(GPUSORT_TUNE_KIND);
+  Tuner<GPUSORT_TUNE_BYTES, kKind, GPUSORT_TUNE_THREADS>(log2_items, repetitions, timings).Run();
 }
 
 }  // namespace gpusort::tune

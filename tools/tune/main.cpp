@@ -2,6 +2,7 @@
 // Prints every timing, then for each kind of kernel the best shape over all sizes and what it gains over the present
 // one, size by size. --write puts the best rows into FILE (kernels/gpusort/tuning.hpp) between its marks.
 #include <algorithm>
+#include <cmath>
 #include <cstdio>
 #include <cstdlib>
 #include <ctime>
@@ -13,6 +14,7 @@
 #include <sstream>
 #include <stdexcept>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "tune.hpp"
@@ -62,7 +64,8 @@ class Chooser {
     return t.milliseconds + (sorts ? t.levels * level_cost_.at(t.log2_items) : 0);
   }
 
-  /// The shape with the least mean of its costs relative to the best of each size; prints how it compares.
+  /// The shape with the least mean of its costs relative to the best of each size, in which each size counts
+  /// twice as much as the one before: what is sorted here is large. Prints how it compares.
   Shape Choose(Kind kind) const {
     std::map<int, double> best, now;
     for (const Timing& t : timings_) {
@@ -93,14 +96,16 @@ class Chooser {
 
  private:
   double MeanOver(Kind kind, const Shape& shape, const std::map<int, double>& best) const {
-    double sum = 0;
+    double sum = 0, weights = 0;
     std::size_t sizes = 0;
     for (const Timing& t : timings_) {
       if (t.kind != kind || t.current || !SameShape(t.shape, shape)) continue;
-      sum += Cost(t) / best.at(t.log2_items);
+      const double weight = std::exp2(std::distance(best.begin(), best.find(t.log2_items)));
+      sum += weight * Cost(t) / best.at(t.log2_items);
+      weights += weight;
       ++sizes;
     }
-    return sizes == best.size() ? sum / static_cast<double>(sizes) : std::numeric_limits<double>::max();
+    return sizes == best.size() ? sum / weights : std::numeric_limits<double>::max();
   }
 
   std::vector<Timing> timings_;
@@ -119,6 +124,17 @@ void Write(const std::string& path, const std::string& rows) {
   text.replace(begin + begin_mark.size(), end - begin - begin_mark.size(), rows);
   std::ofstream out(path, std::ios::trunc);
   if (!(out << text).flush()) throw std::runtime_error("cannot write " + path);
+}
+
+template <int kBytes>
+void TimeKinds(int log2_items, int repetitions, std::vector<Timing>& timings) {
+  [&]<int... kKind>(std::integer_sequence<int, kKind...>) {
+    ((TimeShapes<kBytes, kKind, 128>(log2_items, repetitions, timings),
+      TimeShapes<kBytes, kKind, 256>(log2_items, repetitions, timings),
+      TimeShapes<kBytes, kKind, 512>(log2_items, repetitions, timings)),
+     ...);
+  }
+  (std::make_integer_sequence<int, kKinds>{});
 }
 
 int Run(int argc, char** argv) {
@@ -150,11 +166,11 @@ int Run(int argc, char** argv) {
     std::vector<Timing> timings;
     for (const int size : sizes) {
       if (item_bytes == 4) {
-        TimeShapes<4>(size, repetitions, timings);
+        TimeKinds<4>(size, repetitions, timings);
       } else if (item_bytes == 8) {
-        TimeShapes<8>(size, repetitions, timings);
+        TimeKinds<8>(size, repetitions, timings);
       } else if (item_bytes == 16) {
-        TimeShapes<16>(size, repetitions, timings);
+        TimeKinds<16>(size, repetitions, timings);
       } else {
         throw std::invalid_argument("--bytes are 4, 8 and 16");
       }

@@ -1,6 +1,6 @@
 // gpusort_tune: times every tile shape of every kernel, to find the numbers of kernels/gpusort/tuning.hpp. Not part of
 // the default build: its kernels take ptxas half an hour on two cores. Start at main.cpp; kernels.cu holds what is
-// timed and is compiled once for each size of item.
+// timed and is compiled once for each size of item, kind of kernel and number of threads.
 #pragma once
 
 #include <cstdint>
@@ -30,8 +30,9 @@ struct Timing {
   bool current;   ///< the shape that tuning.hpp has
 };
 
-/// Times all shapes for items of `kBytes`; the median of `repetitions` runs. Prints a line for each as it goes.
-template <int kBytes>
+/// Times all shapes of kind `kKind` (a Kind) with kThreads threads for items of `kBytes`; the median of `repetitions`
+/// runs. Prints a line for each as it goes.
+template <int kBytes, int kKind, int kThreads>
 void TimeShapes(int log2_items, int repetitions, std::vector<Timing>& timings);
 
 }  // namespace gpusort::tune

@@ -1,0 +1,83 @@
+// Arbitrary bytes as compressed data. Byte 0 chooses the codec, byte 1 how the rest is cut into reads and writes.
+// Whatever they are: kBadInput or the same bytes for any sizes of reads, within the limit; kIntegrity for a block.
+#include <algorithm>
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "codec.hpp"
+
+namespace {
+
+using gpusort::BlockCodec;
+using gpusort::Codec;
+using gpusort::Decoder;
+using gpusort::Error;
+using gpusort::ErrorCode;
+using Bytes = std::vector<std::byte>;
+
+constexpr std::uint64_t kMaxExpandedBytes = 1 << 20;
+constexpr std::size_t kMaxBlockBytes = 1 << 16;
+
+void Require(bool holds, const char* what) {
+  if (holds) return;
+  std::fprintf(stderr, "codec_fuzz: %s\n", what);
+  std::abort();
+}
+
+/// Nothing if the data is refused.
+std::optional<Bytes> Expand(Codec codec, std::span<const std::byte> data, std::size_t source_most,
+                            std::size_t read_most) {
+  Decoder decoder(
+      codec, "fuzz",
+      [&, at = std::size_t{0}](std::span<std::byte> out) mutable -> std::uint64_t {
+        const std::size_t count = std::min({data.size() - at, out.size(), source_most});
+        if (count > 0) std::memcpy(out.data(), data.data() + at, count);
+        at += count;
+        return count;
+      },
+      kMaxExpandedBytes);
+  Bytes all;
+  Bytes part(read_most);
+  try {
+    while (const std::uint64_t got = decoder.Read(part)) {
+      Require(got <= part.size(), "more than was asked for");
+      all.insert(all.end(), part.begin(), part.begin() + static_cast<std::ptrdiff_t>(got));
+      Require(all.size() <= kMaxExpandedBytes, "more than the limit");
+    }
+  } catch (const Error& error) {
+    Require(error.code() == ErrorCode::kBadInput, error.what());
+    Require(std::string(error.what()).starts_with("fuzz: "), error.what());
+    return std::nullopt;
+  }
+  Require(decoder.offset() == data.size(), "an end before the end of the data");
+  Require(decoder.expanded_bytes() == all.size(), "a wrong count");
+  return all;
+}
+
+void ExpandBlock(Codec codec, std::span<const std::byte> data, std::size_t size) {
+  Bytes out(size);
+  try {
+    BlockCodec(codec).Decompress(data, out);
+  } catch (const Error& error) {
+    Require(error.code() == ErrorCode::kIntegrity, error.what());
+  }
+}
+
+}  // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* bytes, std::size_t count) {
+  if (count < 2) return 0;
+  constexpr Codec kCodecs[] = {Codec::kGz, Codec::kBz2, Codec::kXz, Codec::kZst, Codec::kLz4};
+  const Codec codec = kCodecs[bytes[0] % std::size(kCodecs)];
+  const std::size_t step = bytes[1] + std::size_t{1};
+  const auto data = std::as_bytes(std::span(bytes, count)).subspan(2);
+  const std::optional<Bytes> whole = Expand(codec, data, 1 << 20, kMaxExpandedBytes + 1);
+  Require(Expand(codec, data, step, 300 * step) == whole, "the answer depends on the sizes of reads");
+  ExpandBlock(codec, data, whole && whole->size() <= kMaxBlockBytes ? whole->size() : step);
+  return 0;
+}
