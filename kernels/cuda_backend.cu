@@ -14,6 +14,7 @@
 #include <deque>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -23,6 +24,8 @@
 #include "gpusort/error.hpp"
 #include "gpusort/key.hpp"
 #include "gpusort/merge.cuh"
+#include "gpusort/records.hpp"
+#include "line_kernels.cuh"
 #include "record_kernels.cuh"
 
 namespace gpusort {
@@ -47,7 +50,6 @@ constexpr std::uint64_t kAlignment = 256;
 constexpr std::uint64_t RoundUp(std::uint64_t n, std::uint64_t unit) { return (n + unit - 1) / unit * unit; }
 constexpr std::uint64_t DivideUp(std::uint64_t n, std::uint64_t by) { return n / by + (n % by != 0); }
 
-
 // ---------------------------------------------------------------------------------------------------------------------
 // Memory: the arena of slots, what a lane needs beside them, and what searches need.
 
@@ -67,7 +69,13 @@ struct LaneShape {
   std::uint64_t entries_bytes = 0;
   std::uint64_t workspace_bytes = 0;
 
+  std::optional<detail::LineSort> lines;  ///< does all of it for lines
+
   LaneShape(const RecordLayout& layout, std::uint64_t slot_bytes) {
+    if (!layout.fixed()) {
+      lines.emplace(slot_bytes, SlotRecords(layout, slot_bytes));
+      return;
+    }
     rows = std::max<std::uint64_t>(1, slot_bytes / layout.stride);
     // A run costs 40 bytes of workspace: under 0.2 bytes a record, but a window of few records may be all runs.
     max_runs = static_cast<std::uint32_t>(std::max<std::uint64_t>(2, std::min(rows, 4096 + rows / 256)));
@@ -89,18 +97,27 @@ struct LaneShape {
   std::uint64_t findings() const { return 0; }
   std::uint64_t entries(unsigned list) const { return kAlignment + list * entries_bytes; }
   std::uint64_t workspace() const { return entries(2); }
-  std::uint64_t bytes() const { return workspace() + workspace_bytes; }
+  std::uint64_t bytes() const { return lines ? lines->bytes() : workspace() + workspace_bytes; }
 };
+
+/// Lines up to which a cut has its place in the common part; longer ones get memory for the search.
+constexpr std::uint64_t kCommonCut = 4096;
 
 /// The part that all lanes share: the layout, and what BytesBefore needs. Offsets in bytes.
 struct CommonShape {
-  std::uint64_t stride = 0;
+  std::uint64_t cut_bytes = 0;   ///< of fixed records
+  std::uint64_t keys_bytes = 0;  ///< of the order of lines
+
+  explicit CommonShape(const RecordLayout& record)
+      : cut_bytes(record.fixed() ? record.stride : kCommonCut),
+        keys_bytes(record.fixed() ? 0 : record.lines->key_count * sizeof(LineKey)) {}
 
   std::uint64_t layout() const { return 0; }
   std::uint64_t ranges() const { return RoundUp(sizeof(RecordLayout), kAlignment); }
   std::uint64_t counts() const { return ranges() + RoundUp(kSearchRanges * sizeof(detail::CountRange), kAlignment); }
   std::uint64_t cut() const { return counts() + RoundUp(kSearchRanges * sizeof(std::uint64_t), kAlignment); }
-  std::uint64_t bytes() const { return cut() + RoundUp(stride, kAlignment); }
+  std::uint64_t keys() const { return cut() + RoundUp(cut_bytes, kAlignment); }
+  std::uint64_t bytes() const { return keys() + RoundUp(keys_bytes, kAlignment); }
 
   // The same in pinned host memory: room for ranges and counts.
   static constexpr std::uint64_t kPinnedCounts = RoundUp(kSearchRanges * sizeof(detail::CountRange), kAlignment);
@@ -131,7 +148,7 @@ class Arena : public std::enable_shared_from_this<Arena> {
       : device_(device),
         shape_(shape),
         lane_shape_(shape.layout, shape.slot_bytes),
-        common_shape_{shape.layout.stride},
+        common_shape_(shape.layout),
         slot_pitch_(RoundUp(shape.slot_bytes, kAlignment)),
         device_bytes_(shape.slots * slot_pitch_ + shape.lanes * lane_shape_.bytes() + common_shape_.bytes()),
         cancelled_(cancelled),
@@ -142,6 +159,11 @@ class Arena : public std::enable_shared_from_this<Arena> {
     for (std::uint32_t i = 0; i < shape.lanes; ++i) free_lanes_.push_back(shape.lanes - 1 - i);
     const detail::StreamPool::Borrowed stream(streams_);
     stream->Copy(common() + common_shape_.layout(), &shape_.layout, sizeof(RecordLayout), cudaMemcpyHostToDevice);
+    if (!shape_.layout.fixed()) {
+      line_order_ = *shape_.layout.lines;
+      stream->Copy(common() + common_shape_.keys(), line_order_.keys, common_shape_.keys_bytes, cudaMemcpyHostToDevice);
+      line_order_.keys = reinterpret_cast<const LineKey*>(common() + common_shape_.keys());
+    }
     stream->Wait();
   }
 
@@ -154,6 +176,9 @@ class Arena : public std::enable_shared_from_this<Arena> {
   const RecordLayout* device_layout() const {
     return reinterpret_cast<const RecordLayout*>(common() + common_shape_.layout());
   }
+
+  /// The order of lines, with its keys in device memory.
+  const LineOrderView& device_line_order() const { return line_order_; }
 
   /// Two slots at once, so that lanes which hold one and wait for another cannot block each other.
   std::pair<Slot, Slot> AcquireTwo() {
@@ -193,17 +218,20 @@ class Arena : public std::enable_shared_from_this<Arena> {
     return reinterpret_cast<Findings*>(pinned_.data() + CommonShape::kPinnedBytes + lane * kAlignment);
   }
 
-  void BytesBefore(std::span<const SearchRange> ranges, const std::byte* cut_record,
-                   std::vector<std::uint64_t>& counts) {
-    const std::uint64_t stride = shape_.layout.stride;
+  void BytesBefore(std::span<const SearchRange> ranges, RecordSpan cut_record, std::vector<std::uint64_t>& counts) {
+    // Of lines, bytes are counted.
+    const bool fixed = shape_.layout.fixed();
+    const std::uint64_t stride = LeastRecordBytes(shape_.layout);
+    std::optional<detail::DeviceMemory> long_cut;
+    if (cut_record.size() > common_shape_.cut_bytes) long_cut.emplace(device_, cut_record.size());
     const std::lock_guard<std::mutex> lock(search_mutex_);
     const detail::StreamPool::Borrowed stream(streams_);
     auto* const d_ranges = reinterpret_cast<detail::CountRange*>(common() + common_shape_.ranges());
     auto* const d_counts = reinterpret_cast<std::uint64_t*>(common() + common_shape_.counts());
-    std::byte* const d_cut = common() + common_shape_.cut();
+    std::byte* const d_cut = long_cut ? long_cut->data() : common() + common_shape_.cut();
     std::byte* const pinned_counts = pinned_.data() + CommonShape::kPinnedCounts;
     // Pinned or not, the cut stays until the wait below.
-    stream->Copy(d_cut, cut_record, stride, cudaMemcpyHostToDevice);
+    stream->Copy(d_cut, cut_record.data(), cut_record.size(), cudaMemcpyHostToDevice);
     while (!ranges.empty()) {
       const std::span<const SearchRange> some = ranges.first(std::min<std::size_t>(ranges.size(), kSearchRanges));
       ranges = ranges.subspan(some.size());
@@ -212,9 +240,16 @@ class Arena : public std::enable_shared_from_this<Arena> {
         pinned_ranges[i] = {some[i].data, some[i].bytes / stride, some[i].inclusive};
       }
       stream->Copy(d_ranges, pinned_.data(), some.size() * sizeof(detail::CountRange), cudaMemcpyHostToDevice);
-      stream->Launch("CountBeforeKernel", detail::CountBeforeKernel<>, DivideUp(some.size(), detail::kRecordThreads),
-                     detail::kRecordThreads, d_ranges, static_cast<std::uint32_t>(some.size()), AsBytes(d_cut),
-                     shape_.layout, d_counts);
+      const std::uint64_t blocks = DivideUp(some.size(), detail::kRecordThreads);
+      const std::uint32_t count = static_cast<std::uint32_t>(some.size());
+      if (fixed) {
+        stream->Launch("CountBeforeKernel", detail::CountBeforeKernel<>, blocks, detail::kRecordThreads, d_ranges,
+                       count, AsBytes(d_cut), shape_.layout, d_counts);
+      } else {
+        stream->Launch("LineBytesBeforeKernel", detail::LineBytesBeforeKernel<>, blocks, detail::kRecordThreads,
+                       d_ranges, count, AsBytes(d_cut), cut_record.size() - 1, shape_.layout.delimiter, line_order_,
+                       d_counts);
+      }
       stream->Copy(pinned_counts, d_counts, some.size() * sizeof(std::uint64_t), cudaMemcpyDeviceToHost);
       stream->Wait();
       const std::size_t have = counts.size();
@@ -243,6 +278,7 @@ class Arena : public std::enable_shared_from_this<Arena> {
   const detail::DeviceMemory memory_;   ///< slots, then lanes, then the common part
   const detail::PinnedMemory pinned_;   ///< for searches, then findings of each lane
   detail::StreamPool streams_;
+  LineOrderView line_order_;
   std::mutex search_mutex_;  ///< guards the common part, but for the layout
   mutable std::mutex mutex_;
   std::condition_variable freed_;
@@ -311,9 +347,13 @@ class CudaLane : public Lane {
     std::deque<Flight> flights;
     const detail::DrainAtExit drain(stream_);
     const std::uint64_t bytes = Load(source, in.data(), flights);
-    const std::uint64_t records = bytes / layout_.stride;
+    std::uint64_t records = layout_.fixed() ? bytes / layout_.stride : 0;
     Sorted result;
-    if (!layout_.direct()) {
+    if (!layout_.fixed()) {
+      const detail::LineSort::Result sorted = SortLines(in.data(), bytes, out.data());
+      records = sorted.rows;
+      result = {sorted.was_sorted, sorted.was_sorted};
+    } else if (!layout_.direct()) {
       result = SortRecords(in.data(), records, out.data());
     } else if (layout_.stride == 4) {
       result = SortNumbers<std::uint32_t>(in.data(), records, out.data());
@@ -326,19 +366,20 @@ class CudaLane : public Lane {
   }
 
   void Merge(std::span<const Piece> pieces, std::byte* out) override {
+    const std::uint64_t unit = LeastRecordBytes(layout_);
     std::uint64_t bytes = 0;
-    std::vector<std::uint64_t> bounds{0};  // in records; of the runs that have any
+    std::vector<std::uint64_t> bounds{0};  // in records, or bytes of lines; of the runs that have any
     std::uint32_t run = 0;
     for (const Piece& piece : pieces) {
-      if (piece.bytes % layout_.stride != 0) FailInternal("a piece to merge ends inside a record");
+      if (piece.bytes % unit != 0) FailInternal("a piece to merge ends inside a record");
       if (piece.bytes == 0) continue;
-      if (bytes > 0 && piece.run != run) bounds.push_back(bytes / layout_.stride);
+      if (bytes > 0 && piece.run != run) bounds.push_back(bytes / unit);
       run = piece.run;
       bytes += piece.bytes;
     }
     if (bytes == 0) return;
     if (bytes > seat_.arena().shape().slot_bytes) FailInternal("the pieces to merge are larger than a slot");
-    bounds.push_back(bytes / layout_.stride);
+    bounds.push_back(bytes / unit);
     seat_.arena().device()->Enter();
     if (bounds.size() == 2) {
       const detail::DrainAtExit drain(stream_);
@@ -362,7 +403,11 @@ class CudaLane : public Lane {
       to += piece.bytes;
     }
     const std::byte* merged;
-    if (!layout_.direct()) {
+    if (!layout_.fixed()) {
+      // Where the lines of a window begin has to be found in any case; sorting them then costs less than their way
+      // over the bus, and is stable, as pieces come in the order of their runs.
+      merged = SortLines(in.data(), bytes, spare.data()).was_sorted ? in.data() : spare.data();
+    } else if (!layout_.direct()) {
       merged = MergeRecords(in.data(), std::move(bounds), spare.data());
     } else if (layout_.stride == 4) {
       merged = MergeNumbers<std::uint32_t>(in.data(), std::move(bounds), spare.data());
@@ -407,9 +452,16 @@ class CudaLane : public Lane {
       bytes += data.size();
     }
     if (bytes == 0) FailInternal("an empty batch");
-    if (bytes % layout_.stride != 0) FailInternal("a batch ends inside a record");
+    if (layout_.fixed() && bytes % layout_.stride != 0) FailInternal("a batch ends inside a record");
     for (; !flights.empty(); flights.pop_front()) flights.front().copied->Wait();
     return bytes;
+  }
+
+  detail::LineSort::Result SortLines(const std::byte* in, std::uint64_t bytes, std::byte* out) const {
+    static_assert(sizeof(detail::LineFindings) <= kAlignment);
+    return shape_.lines->Sort(stream_, seat_.memory(), reinterpret_cast<detail::LineFindings*>(seat_.pinned_findings()),
+                              AsBytes(in), bytes, layout_.delimiter, seat_.arena().device_line_order(),
+                              reinterpret_cast<Byte*>(out));
   }
 
   Findings* device_findings() const { return reinterpret_cast<Findings*>(seat_.memory() + shape_.findings()); }
@@ -601,15 +653,16 @@ class CudaBackend : public Backend {
 
   std::uint64_t LaneBytes(const RecordLayout& layout, std::uint64_t slot_bytes) const override {
     // The common part is needed once, but a lane is what it can be charged to.
-    return LaneShape(layout, slot_bytes).bytes() + CommonShape{layout.stride}.bytes();
+    return LaneShape(layout, slot_bytes).bytes() + CommonShape(layout).bytes();
   }
 
   void MakeArena(const ArenaShape& shape, HostMemory& memory) override {
     const RecordLayout& layout = shape.layout;
-    if (!layout.fixed()) throw Error(ErrorCode::kUsage, "the GPU backend takes no records of varying length");
     if (shape.slots < 2) FailInternal("a lane needs two slots");
-    if (shape.slot_bytes < layout.stride) FailInternal("a slot holds no record");
-    if (shape.slot_bytes / layout.stride >= std::uint64_t{1} << 32) FailInternal("a slot of 2^32 records or more");
+    if (shape.slot_bytes < LeastRecordBytes(layout)) FailInternal("a slot holds no record");
+    if (shape.slot_bytes / LeastRecordBytes(layout) >= std::uint64_t{1} << 32) {
+      FailInternal("a slot of 2^32 records or more");
+    }
     device_->Enter();
     const std::lock_guard<std::mutex> lock(mutex_);
     if (arena_.use_count() > 1) FailInternal("lanes or records of the old arena are still alive");
@@ -643,7 +696,7 @@ class CudaBackend : public Backend {
     counts.reserve(ranges.size());
     if (ranges.empty()) return counts;
     device_->Enter();
-    arena->BytesBefore(ranges, cut_record.data(), counts);
+    arena->BytesBefore(ranges, cut_record, counts);
     return counts;
   }
 

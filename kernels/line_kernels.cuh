@@ -5,6 +5,8 @@
 #pragma once
 
 #include <cuda_runtime.h>
+#include <thrust/iterator/counting_iterator.h>
+#include <thrust/iterator/transform_iterator.h>
 
 #include <algorithm>
 #include <cstdint>
@@ -12,13 +14,12 @@
 #include <cub/block/block_scan.cuh>
 #include <cub/device/device_scan.cuh>
 #include <cub/device/device_select.cuh>
-#include <thrust/iterator/counting_iterator.h>
-#include <thrust/iterator/transform_iterator.h>
 
 #include "device_memory.cuh"
 #include "gpusort/key.hpp"
 #include "gpusort/line_order.hpp"
 #include "gpusort/merge.cuh"
+#include "record_kernels.cuh"
 
 namespace gpusort::detail {
 
@@ -101,9 +102,7 @@ GPUSORT_HD inline std::uint32_t KeyDifference(const DeviceLines& lines, std::uin
   }
 }
 
-GPUSORT_HD inline bool SameKeyBytes(const Entry& a, const Entry& b) {
-  return a.hi == b.hi && (a.lo ^ b.lo) >> 32 == 0;
-}
+GPUSORT_HD inline bool SameKeyBytes(const Entry& a, const Entry& b) { return a.hi == b.hi && (a.lo ^ b.lo) >> 32 == 0; }
 
 /// What looks at lines find. Set to all ones before the first.
 struct LineFindings {
@@ -147,9 +146,8 @@ __global__ void __launch_bounds__(kLineThreads)
 
 /// starts[k + 1] = one behind delimiter k. `before`: delimiters in front of each tile.
 template <typename = void>
-__global__ void __launch_bounds__(kLineThreads)
-    LineStartsKernel(const Byte* text, std::uint64_t bytes, Byte delimiter, const std::uint32_t* before,
-                     std::uint32_t* starts) {
+__global__ void __launch_bounds__(kLineThreads) LineStartsKernel(const Byte* text, std::uint64_t bytes, Byte delimiter,
+                                                                 const std::uint32_t* before, std::uint32_t* starts) {
   using Scan = cub::BlockScan<std::uint32_t, kLineThreads>;
   __shared__ typename Scan::TempStorage storage;
   const std::uint64_t tile = std::uint64_t{blockIdx.x} * kScanTile;
@@ -393,9 +391,9 @@ class LineSort {
     bool was_sorted = false;  ///< then `out` was not written
   };
 
-  /// Sorts text[0, bytes), whole lines, 16-byte aligned, to `out`. `view`: its keys lie on the device. `memory`: bytes()
-  /// on the device; `pinned`: a LineFindings in pinned host memory. Error(kInternal) if there are more lines than rows.
-  /// Returns with work queued on the stream.
+  /// Sorts text[0, bytes), whole lines, 16-byte aligned, to `out`. `view`: its keys lie on the device. `memory`:
+  /// bytes() on the device; `pinned`: a LineFindings in pinned host memory. Error(kOutOfMemory) if there are more lines
+  /// than rows. Returns with work queued on the stream.
   Result Sort(const Stream& stream, std::byte* memory, LineFindings* pinned, const Byte* text, std::uint64_t bytes,
               Byte delimiter, const LineOrderView& view, Byte* out) const {
     const Memory at(*this, memory);
@@ -415,7 +413,10 @@ class LineSort {
     last_tile = pinned->skip;
     last_before = pinned->active;
     const std::uint32_t rows = last_before + last_tile;
-    if (rows > rows_) throw Error(ErrorCode::kInternal, "a batch has more lines than were planned");
+    if (rows > rows_) {
+      // Of a window of very short lines. A smaller plan, or the CPU, goes on.
+      throw Error(ErrorCode::kOutOfMemory, "no GPU memory for the index of " + std::to_string(rows) + " lines");
+    }
     result.rows = rows;
     stream.Launch("LineStartsKernel", LineStartsKernel<>, tiles, kLineThreads, text, bytes, delimiter, at.tiles,
                   at.starts);
@@ -438,8 +439,8 @@ class LineSort {
     const std::uint32_t* order = at.order;
     if (!Rounds(stream, at, pinned, lines, view, rows, skip, keys)) order = SortExactly(stream, at, lines, view, rows);
 
-    const auto sizes = thrust::make_transform_iterator(thrust::counting_iterator<std::uint32_t>(0),
-                                                       LineBytes{at.starts, order});
+    const auto sizes =
+        thrust::make_transform_iterator(thrust::counting_iterator<std::uint32_t>(0), LineBytes{at.starts, order});
     temp = cub_bytes_;
     CheckCuda("cub::DeviceScan",
               [&] { return cub::DeviceScan::ExclusiveSum(at.workspace, temp, sizes, at.groups, rows, s); });
@@ -463,12 +464,11 @@ class LineSort {
     const auto lines = thrust::make_transform_iterator(numbers, ToActiveLine{});
     const auto stays = thrust::make_transform_iterator(numbers, StaysActive{});
     ActiveLine* const no_lines = nullptr;
-    const bool known =
-        cub::DeviceScan::ExclusiveSum(nullptr, sums, none, none, tiles) == cudaSuccess &&
-        cub::DeviceScan::ExclusiveSum(nullptr, sizes, lengths, none, rows) == cudaSuccess &&
-        cub::DeviceScan::InclusiveScan(nullptr, heads, none, none, Greatest{}, rows) == cudaSuccess &&
-        cub::DeviceSelect::Flagged(nullptr, select, lines, stays, no_lines, none, static_cast<std::int64_t>(rows)) ==
-            cudaSuccess;
+    const bool known = cub::DeviceScan::ExclusiveSum(nullptr, sums, none, none, tiles) == cudaSuccess &&
+                       cub::DeviceScan::ExclusiveSum(nullptr, sizes, lengths, none, rows) == cudaSuccess &&
+                       cub::DeviceScan::InclusiveScan(nullptr, heads, none, none, Greatest{}, rows) == cudaSuccess &&
+                       cub::DeviceSelect::Flagged(nullptr, select, lines, stays, no_lines, none,
+                                                  static_cast<std::int64_t>(rows)) == cudaSuccess;
     if (!known) throw Error(ErrorCode::kGpuLost, "CUB gives no workspace sizes");
     return std::max({sums, sizes, heads, select});
   }
@@ -584,6 +584,17 @@ GPUSORT_HD inline std::uint64_t LineBytesBeforeCut(const Byte* data, std::uint64
     }
   }
   return low;
+}
+
+/// bytes[i] = LineBytesBeforeCut of ranges[i], whose `records` are bytes.
+template <typename = void>
+__global__ void __launch_bounds__(kLineThreads)
+    LineBytesBeforeKernel(const CountRange* ranges, std::uint32_t count, const Byte* cut, std::uint64_t cut_length,
+                          Byte delimiter, LineOrderView view, std::uint64_t* bytes) {
+  const std::uint32_t i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i >= count) return;
+  bytes[i] = LineBytesBeforeCut(reinterpret_cast<const Byte*>(ranges[i].data), ranges[i].records, ranges[i].inclusive,
+                                cut, cut_length, delimiter, view);
 }
 
 }  // namespace gpusort::detail

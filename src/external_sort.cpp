@@ -49,9 +49,9 @@ class Sorter {
               FormatBytes(host_.limit) + ")");
     }
     streamed_output_ = IsStreamTarget(options.output);
-    const bool takes = options.layout.fixed() || gpus.lines;
+    const bool takes = options.layout.fixed() || (gpus.lines && !NeedsHost(*options.layout.lines));
     if (!takes && options.device == DeviceChoice::kGpu) {
-      throw Error(ErrorCode::kUsage, "--device gpu: lines are sorted on the CPU; give --device cpu or auto");
+      throw Error(ErrorCode::kUsage, "--device gpu: this order (-g) is known on the CPU only; give --device cpu or auto");
     }
     const bool use_gpu =
         options.device == DeviceChoice::kGpu || (options.device == DeviceChoice::kAuto && takes && gpus.likely() &&

@@ -22,7 +22,7 @@ struct GpuSource {
   std::uint64_t min_bytes = std::uint64_t{32} << 20;
   std::function<bool()> likely = GpuLikely;
   std::function<std::unique_ptr<Backend>(int)> open = OpenCudaBackend;
-  bool lines = false;  ///< whether those backends take delimited records
+  bool lines = true;  ///< whether those backends take delimited records
 };
 
 /// Does what `options` ask for (kSort). Returns only when the output is proved and published; else throws Error.
