@@ -73,7 +73,9 @@ struct LaneShape {
 
   LaneShape(const RecordLayout& layout, std::uint64_t slot_bytes) {
     if (!layout.fixed()) {
-      lines.emplace(slot_bytes, SlotRecords(layout, slot_bytes));
+      // A window may have more lines than a batch: up to a million are always taken.
+      constexpr std::uint64_t kLeastRows = std::uint64_t{1} << 20;
+      lines.emplace(slot_bytes, std::max(SlotRecords(layout, slot_bytes), std::min(slot_bytes, kLeastRows)));
       return;
     }
     rows = std::max<std::uint64_t>(1, slot_bytes / layout.stride);
