@@ -29,7 +29,9 @@
 #include "gnu_options.hpp"
 #include "gnu_quote.hpp"
 #include "line_sorter.hpp"
+#include "locale_keys.hpp"
 #include "machine.hpp"
+#include "sort_debug.hpp"
 
 namespace gpusort {
 namespace {
@@ -275,7 +277,7 @@ TempRun CopyAside(const std::string& name, TempRuns& temp) {
   return temp.Finish();
 }
 
-int Run(GnuOptions options, bool ignore_sigpipe) {
+int Run(GnuOptions options, bool locale_set, bool ignore_sigpipe) {
   if (!options.files0_from.empty()) {
     if (!options.inputs.empty()) {
       throw GnuUsageError(
@@ -288,14 +290,20 @@ int Run(GnuOptions options, bool ignore_sigpipe) {
   if (options.debug && (options.check != 0 || options.output)) {
     Fail(std::string("options '-") + (options.check != 0 ? options.check : 'o') + " --debug' are incompatible");
   }
+  if (options.debug) {
+    for (const std::string& warning : DebugWarnings(options, keys, locale_set)) Say(warning);
+  }
   LineOrder order = MakeLineOrder(keys, options.ordering, options.separator, !options.stable && !options.unique);
   if (std::any_of(order.keys.begin(), order.keys.end(),
                   [](const LineKey& key) { return key.ordering == LineOrdering::kRandom; })) {
     ReadSalt(options.random_source, order.salt);
   }
 
+  const std::unique_ptr<LineKeyMaker> locale_keys = MakeLocaleKeys(order);
   LineSortSettings settings;
-  settings.order = order.view();
+  settings.key_maker = locale_keys.get();
+  // Such keys are compared as bytes and hold the order of whole lines, if that is wanted.
+  settings.order = locale_keys != nullptr ? LineOrderView{} : order.view();
   settings.delimiter = options.zero_terminated ? '\0' : '\n';
   settings.unique = options.unique;
   settings.memory_bytes = options.memory_bytes != 0 ? options.memory_bytes : DefaultMemory();
@@ -320,7 +328,11 @@ int Run(GnuOptions options, bool ignore_sigpipe) {
   if (options.temp_dirs.empty()) options.temp_dirs.push_back(DefaultTempDir());
   TempRuns temp(options.temp_dirs, options.compress_program, ignore_sigpipe, Say);
   const OpenInput open_input = [&](std::size_t i) { return OpenFile(options.inputs[i]); };
-  const OpenOutput open_output = [&] { return std::make_unique<LineWriter>(output.Open()); };
+  const OpenOutput open_output = [&]() -> std::unique_ptr<LineWriter> {
+    if (!options.debug) return std::make_unique<LineWriter>(output.Open());
+    const bool whole_line = order.keys.empty() || order.last_resort;
+    return std::make_unique<DebugWriter>(output.Open(), order, whole_line);
+  };
   if (options.action == GnuOptions::Action::kMerge) {
     std::vector<MergeInput> inputs;
     for (std::size_t i = 0; i < options.inputs.size(); ++i) {
@@ -344,7 +356,7 @@ bool IsNamedSort(const char* program) {
 int SortMain(int argc, char** argv) {
   FillStandardStreams();
   const bool ignore_sigpipe = HandleSignals();
-  std::setlocale(LC_ALL, "");
+  const bool locale_set = std::setlocale(LC_ALL, "") != nullptr;
   char program[] = "sort";  // what getopt's messages begin with
   argv[0] = program;
   try {
@@ -357,7 +369,7 @@ int SortMain(int argc, char** argv) {
         WriteText("sort (gpusort) " GPUSORT_VERSION "\n");
         return 0;
       default:
-        return Run(std::move(options), ignore_sigpipe);
+        return Run(std::move(options), locale_set, ignore_sigpipe);
     }
   } catch (const ClosedPipe& error) {
     if (!ignore_sigpipe) OnSignal(SIGPIPE);
