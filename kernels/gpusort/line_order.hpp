@@ -40,7 +40,7 @@ struct LineKey {
   bool skip_end_blanks = false;      ///< -b of the end
   bool dictionary_order = false;     ///< -d: only blanks and alphanumerics count (kBytes, kVersion, kRandom)
   bool ignore_nonprinting = false;   ///< -i: only printable ASCII counts (the same orderings)
-  bool fold_case = false;            ///< -f: lower case as upper case (the same orderings)
+  bool fold_case = false;            ///< -f: lower case as upper case (these, and the suffix of kHuman)
   LineOrdering ordering = LineOrdering::kBytes;
   bool reverse = false;
 
@@ -323,9 +323,12 @@ GPUSORT_HD inline int CompareDecimals(const Decimal& a, const Decimal& b) {
   return a.negative ? -order : order;
 }
 
-/// The place of a number's suffix among none, K, M, G, ..., negative for negative numbers; 0 also for 0.
-GPUSORT_HD inline int HumanUnit(const Byte* line, std::uint64_t begin, std::uint64_t end) {
-  std::uint64_t at = SkipBlanks(line, begin, end);
+/// The place of a number's suffix among none, K, M, G, ..., negative for negative numbers; 0 also for 0. -f makes
+/// suffixes of small letters.
+GPUSORT_HD inline int HumanUnit(const KeyText& text) {
+  const Byte* const line = text.line;
+  const std::uint64_t end = text.end;
+  std::uint64_t at = SkipBlanks(line, text.begin, end);
   const bool minus = at < end && line[at] == '-';
   at += minus;
   bool nonzero = false;
@@ -335,7 +338,7 @@ GPUSORT_HD inline int HumanUnit(const Byte* line, std::uint64_t begin, std::uint
   }
   if (!nonzero || at == end) return 0;
   int unit = 0;
-  switch (line[at]) {
+  switch (text[at]) {
     case 'K':
     case 'k':
       unit = 1;
@@ -639,7 +642,7 @@ GPUSORT_HD inline int CompareKeyTexts(const KeyText& a, const KeyText& b, const 
       return CompareGeneral(ReadGeneral(a.line, a.begin, a.end), ReadGeneral(b.line, b.begin, b.end));
 #endif
     case LineOrdering::kHuman: {
-      const int units = HumanUnit(a.line, a.begin, a.end) - HumanUnit(b.line, b.begin, b.end);
+      const int units = HumanUnit(a) - HumanUnit(b);
       if (units != 0) return units;
       return CompareDecimals(ReadDecimal(a.line, a.begin, a.end), ReadDecimal(b.line, b.begin, b.end));
     }
@@ -858,7 +861,7 @@ GPUSORT_HD inline void PutKey(ChunkWriter& out, const KeyText& text, const LineK
       PutText(out, text);
       break;
     case LineOrdering::kHuman:
-      out.Put(static_cast<unsigned>(0x80 + HumanUnit(text.line, text.begin, text.end)));
+      out.Put(static_cast<unsigned>(0x80 + HumanUnit(text)));
       [[fallthrough]];
     case LineOrdering::kNumeric:
       PutDecimal(out, ReadDecimal(text.line, text.begin, text.end));
