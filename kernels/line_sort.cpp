@@ -20,7 +20,7 @@ class GroupSorter {
       : lines_(lines),
         order_(order),
         plain_(order.key_count == 0 || (PlainSingleKey(order) && !order.last_resort)),
-        decided_(ChunksDecide(order)) {}
+        decided_(lines.comparer == nullptr && ChunksDecide(order)) {}
 
   /// `group` holds rows in ascending order whose encoded keys agree before `skip`.
   void Sort(Entry* group, std::uint64_t count, std::uint64_t skip) const {

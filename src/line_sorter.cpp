@@ -132,27 +132,55 @@ void ForEachPart(unsigned parts, const Work& work) {
   }
 }
 
+/// What a line is compared by: the line itself, or a prefix and a rest.
+struct KeyView {
+  const Byte* bytes;
+  std::uint64_t length;
+  const Byte* rest;
+  std::uint64_t rest_bytes;
+};
+
+int CompareKeyViews(const LineSortSettings& settings, const KeyView& a, const KeyView& b) {
+  const int order = CompareLines(a.bytes, a.length, b.bytes, b.length, settings.order);
+  return order != 0 || settings.key_maker == nullptr ? order : settings.key_maker->Compare(a.rest, b.rest);
+}
+
+/// The key of a line that is gone.
+class KeptKey {
+ public:
+  void Keep(const KeyView& key) {
+    bytes_.assign(key.bytes, key.bytes + key.length);
+    rest_.assign(key.rest, key.rest + key.rest_bytes);
+    any_ = true;
+  }
+  bool any() const { return any_; }
+  KeyView view() const { return {bytes_.data(), bytes_.size(), rest_.data(), rest_.size()}; }
+
+ private:
+  std::vector<Byte> bytes_;
+  std::vector<Byte> rest_;
+  bool any_ = false;
+};
+
 /// Drops lines that compare equal to the one before.
 class UniqueFilter {
  public:
   explicit UniqueFilter(const LineSortSettings& settings) : settings_(settings) {}
   /// True if the line whose key this is shall stay.
-  bool Takes(const Byte* key, std::uint64_t length) {
+  bool Takes(const KeyView& key) {
     if (!settings_.unique) return true;
-    if (any_ && CompareLines(last_.data(), last_.size(), key, length, settings_.order) == 0) return false;
-    any_ = true;
-    last_.assign(key, key + length);
+    if (last_.any() && CompareKeyViews(settings_, last_.view(), key) == 0) return false;
+    last_.Keep(key);
     return true;
   }
 
  private:
   const LineSortSettings& settings_;
-  bool any_ = false;
-  std::vector<Byte> last_;
+  KeptKey last_;
 };
 
 /// Lines in memory: filled from the inputs, sorted, written.
-class LineBatch {
+class LineBatch : private RowComparer {
  public:
   explicit LineBatch(const LineSortSettings& settings) : settings_(settings) {}
 
@@ -188,7 +216,7 @@ class LineBatch {
     const LineBlock lines = Lines();
     UniqueFilter filter(settings_);
     const auto put = [&](std::uint64_t row) {
-      if (settings_.unique && !filter.Takes(lines.line(row), lines.length(row))) return;
+      if (settings_.unique && !filter.Takes(Key(lines, row))) return;
       out.Put(text_.data() + starts_[row], starts_[row + 1] - starts_[row]);
     };
     if (parts_ == 1) {
@@ -238,7 +266,8 @@ class LineBatch {
     starts_.Release();
     entries_.Release();
     keys_ = {};
-    key_starts_ = {};
+    prefix_starts_ = {};
+    rest_starts_ = {};
     used_ = line_begin_ = scanned_ = rows_ = 0;
   }
 
@@ -247,8 +276,17 @@ class LineBatch {
   std::uint64_t PartBegin(unsigned part) const { return rows_ * part / parts_; }
 
   LineBlock Lines() const {
-    return settings_.key_maker == nullptr ? LineBlock{text_.data(), starts_.data()}
-                                          : LineBlock{keys_.data(), key_starts_.data()};
+    if (settings_.key_maker == nullptr) return {text_.data(), starts_.data(), nullptr};
+    return {keys_.prefix.data(), prefix_starts_.data(), this};
+  }
+  KeyView Key(const LineBlock& lines, std::uint64_t row) const {
+    if (settings_.key_maker == nullptr) return {lines.line(row), lines.length(row), nullptr, 0};
+    return {lines.line(row), lines.length(row), keys_.rest.data() + rest_starts_[row],
+            rest_starts_[row + 1] - rest_starts_[row]};
+  }
+  int Compare(std::uint64_t a, std::uint64_t b) const override {
+    const LineBlock lines = Lines();
+    return CompareKeyViews(settings_, Key(lines, a), Key(lines, b));
   }
 
   void Prefetch(const LineBlock& lines, std::uint64_t i, std::uint64_t end) const {
@@ -267,8 +305,10 @@ class LineBatch {
     scanned_ -= line_begin_;
     line_begin_ = 0;
     rows_ = 0;
-    keys_.clear();
-    key_starts_.clear();
+    keys_.prefix.clear();
+    keys_.rest.clear();
+    prefix_starts_.clear();
+    rest_starts_.clear();
   }
 
   /// Finds the ends of lines in what was read. False if the memory is used up.
@@ -308,16 +348,20 @@ class LineBatch {
     return false;
   }
 
-  /// Keys are some times as long as lines.
-  std::uint64_t KeyBytes() const { return settings_.key_maker == nullptr ? 0 : 4 * line_begin_; }
+  /// What keys take that are yet to be made: some times as much as lines.
+  std::uint64_t KeyBytes() const { return settings_.key_maker == nullptr ? 0 : 4 * line_begin_ + 32 * rows_; }
 
   void MakeKeys() {
     if (settings_.key_maker == nullptr) return;
-    key_starts_.push_back(0);
+    const auto end_key = [&] {
+      prefix_starts_.push_back(keys_.prefix.size());
+      rest_starts_.push_back(keys_.rest.size());
+    };
+    end_key();
     for (std::uint64_t row = 0; row < rows_; ++row) {
       settings_.key_maker->Append(text_.data() + starts_[row], starts_[row + 1] - starts_[row] - 1, keys_);
-      keys_.push_back(0);
-      key_starts_.push_back(keys_.size());
+      keys_.prefix.push_back(0);  // where lines have their delimiter
+      end_key();
     }
   }
 
@@ -330,8 +374,9 @@ class LineBatch {
   PageBuffer<Entry> entries_;
   std::uint64_t rows_ = 0;
   unsigned parts_ = 1;
-  std::vector<Byte> keys_;
-  std::vector<std::uint64_t> key_starts_;
+  LineKeyBytes keys_;  ///< of all lines, one behind the other
+  std::vector<std::uint64_t> prefix_starts_;
+  std::vector<std::uint64_t> rest_starts_;
 };
 
 /// Reads one input or run line by line.
@@ -365,14 +410,16 @@ class LineReader {
   const Byte* line() const { return buffer_.data() + begin_; }
   /// With the delimiter.
   std::uint64_t bytes() const { return end_ - begin_; }
-  const Byte* key() const { return settings_.key_maker == nullptr ? line() : key_.data(); }
-  std::uint64_t key_length() const { return settings_.key_maker == nullptr ? bytes() - 1 : key_.size(); }
+  KeyView key() const {
+    if (settings_.key_maker == nullptr) return {line(), bytes() - 1, nullptr, 0};
+    return {key_.prefix.data(), key_.prefix.size(), key_.rest.data(), key_.rest.size()};
+  }
 
   /// True if this line comes before the other's, equal ones by the readers' places.
   bool Before(const LineReader& other, bool equal) const {
     if (chunk_.hi != other.chunk_.hi) return chunk_.hi < other.chunk_.hi;
     if (chunk_.lo != other.chunk_.lo) return chunk_.lo < other.chunk_.lo;
-    const int order = CompareLines(key(), key_length(), other.key(), other.key_length(), settings_.order);
+    const int order = CompareKeyViews(settings_, key(), other.key());
     return order != 0 ? order < 0 : equal;
   }
 
@@ -392,10 +439,12 @@ class LineReader {
 
   void SetKey() {
     if (settings_.key_maker != nullptr) {
-      key_.clear();
+      key_.prefix.clear();
+      key_.rest.clear();
       settings_.key_maker->Append(line(), bytes() - 1, key_);
     }
-    chunk_ = EncodeChunk(key(), key_length(), settings_.order, 0);
+    const KeyView view = key();
+    chunk_ = EncodeChunk(view.bytes, view.length, settings_.order, 0);
   }
 
   const LineSortSettings& settings_;
@@ -404,7 +453,7 @@ class LineReader {
   std::uint64_t begin_ = 0;  ///< of the line
   std::uint64_t end_ = 0;
   std::uint64_t used_ = 0;
-  std::vector<Byte> key_;
+  LineKeyBytes key_;
   LineChunk chunk_{};
 };
 
@@ -433,7 +482,7 @@ void MergeReaders(const LineSortSettings& settings, Readers readers, LineWriter&
   UniqueFilter filter(settings);
   while (readers[winner] != nullptr) {
     const LineReader& reader = *readers[winner];
-    if (filter.Takes(reader.key(), reader.key_length())) out.Put(reader.line(), reader.bytes());
+    if (filter.Takes(reader.key())) out.Put(reader.line(), reader.bytes());
     advance(winner);
     for (std::size_t node = (winner + count) / 2; node > 0; node /= 2) {
       if (before(losers[node], winner)) std::swap(losers[node], winner);
@@ -597,14 +646,13 @@ void MergeLines(const LineSortSettings& settings, std::vector<MergeInput> inputs
 
 std::optional<Disorder> FindDisorder(const LineSortSettings& settings, std::unique_ptr<ByteSource> input) {
   LineReader reader(settings, std::move(input), kMaxSourceBytes / 16);
-  std::vector<Byte> last;
+  KeptKey last;
   for (std::uint64_t number = 1; reader.Next(); ++number) {
-    const int order =
-        number == 1 ? -1 : CompareLines(last.data(), last.size(), reader.key(), reader.key_length(), settings.order);
+    const int order = last.any() ? CompareKeyViews(settings, last.view(), reader.key()) : -1;
     if (order > 0 || (order == 0 && settings.unique)) {
       return Disorder{number, std::string(reinterpret_cast<const char*>(reader.line()), reader.bytes() - 1)};
     }
-    last.assign(reader.key(), reader.key() + reader.key_length());
+    last.Keep(reader.key());
   }
   return std::nullopt;
 }

@@ -17,12 +17,20 @@
 
 namespace gpusort {
 
-/// Makes the bytes that a line is compared by, where these are not the line itself (other locales than C).
+/// What a line is compared by where that is not the line itself (other locales than C): first `prefix`, as bytes by
+/// LineSortSettings::order, then, if these are equal, `rest` by Compare.
+struct LineKeyBytes {
+  std::vector<Byte> prefix;
+  std::vector<Byte> rest;
+};
+
 class LineKeyMaker {
  public:
   virtual ~LineKeyMaker() = default;
-  /// Appends them to `key`. Any thread, one call at a time for each maker.
-  virtual void Append(const Byte* line, std::uint64_t length, std::vector<Byte>& key) const = 0;
+  /// Appends to both parts of `key`.
+  virtual void Append(const Byte* line, std::uint64_t length, LineKeyBytes& key) const = 0;
+  /// Of two rests. Any thread.
+  virtual int Compare(const Byte* a, const Byte* b) const = 0;
 };
 
 struct LineSortSettings {

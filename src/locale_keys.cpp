@@ -9,6 +9,7 @@
 #include <cstring>
 #include <string>
 #include <string_view>
+#include <utility>
 
 namespace gpusort {
 namespace {
@@ -58,8 +59,8 @@ bool Names(const char* locale, std::initializer_list<const char*> names) {
 
 class LocaleKeys : public LineKeyMaker {
  public:
-  LocaleKeys(const LineOrder& order, bool collates)
-      : order_(order), collates_(collates), numbers_(FindLocaleNumbers()) {
+  explicit LocaleKeys(const LineOrder& order)
+      : order_(order), collates_(CollatesByLocale()), numbers_(FindLocaleNumbers()) {
     for (unsigned c = 0; c < 256; ++c) {
       const int byte = static_cast<int>(c);
       dictionary_[c] = std::isalnum(byte) != 0 || detail::IsBlank(c) || std::isblank(byte) != 0;
@@ -70,7 +71,12 @@ class LocaleKeys : public LineKeyMaker {
 
   /// True if this makes a difference to comparing lines as C does.
   bool Needed() const {
-    if (collates_ || numbers_.decimal_point != '.' || numbers_.thousands_separator >= 0) return true;
+    // C.UTF-8 collates by code points, which is by bytes; but -R hashes what strxfrm makes.
+    const bool by_bytes = !collates_ || Names(std::setlocale(LC_COLLATE, nullptr), {"C.UTF-8", "C.utf8"});
+    const bool hashes = collates_ && std::any_of(order_.keys.begin(), order_.keys.end(), [](const LineKey& key) {
+                          return key.ordering == LineOrdering::kRandom;
+                        });
+    if (!by_bytes || hashes || numbers_.decimal_point != '.' || numbers_.thousands_separator >= 0) return true;
     for (unsigned c = 0; c < 256; ++c) {
       const bool alnum = detail::IsAlpha(c) || detail::IsDigit(c);
       if (dictionary_[c] != (alnum || detail::IsBlank(c)) || printing_[c] != (c >= ' ' && c <= '~')) return true;
@@ -82,53 +88,107 @@ class LocaleKeys : public LineKeyMaker {
                        [&](const Month& month) { return month.name != kEnglish[month.number - 1]; });
   }
 
-  void Append(const Byte* line, std::uint64_t length, std::vector<Byte>& key) const override {
+  void Append(const Byte* line, std::uint64_t length, LineKeyBytes& key) const override {
+    const std::string_view text(reinterpret_cast<const char*>(line), length);
+    bool first = true;
     for (const LineKey& part : order_.keys) {
-      const std::size_t begin = key.size();
       const KeyRange range = FindKey(line, length, part, order_.separator);
-      AppendPart(part, {reinterpret_cast<const char*>(line) + range.begin, range.size()}, key);
-      if (part.reverse) Reverse(key, begin);
+      const std::string bytes = MakePart(part, text.substr(range.begin, range.size()));
+      if (std::exchange(first, false)) AppendPrefix(part.ordering, bytes, key.prefix);
+      AppendPart(bytes, key.rest);
     }
-    if (!order_.keys.empty() && !order_.last_resort) return;
-    const std::size_t begin = key.size();
-    AppendText(std::string(reinterpret_cast<const char*>(line), length), key);
-    if (order_.last_resort_reverse) Reverse(key, begin);
+    if (first) AppendPrefix(LineOrdering::kBytes, text, key.prefix);
+    if (first || order_.last_resort) AppendPart(text, key.rest);
+  }
+
+  int Compare(const Byte* a, const Byte* b) const override {
+    for (const LineKey& part : order_.keys) {
+      const int order = part.ordering == LineOrdering::kBytes ? CompareText(a, b) : CompareBytes(a, b);
+      if (order != 0) return part.reverse ? -order : order;
+      a = NextPart(a);
+      b = NextPart(b);
+    }
+    if (!order_.keys.empty() && !order_.last_resort) return 0;
+    const int order = CompareText(a, b);
+    return order_.last_resort_reverse ? -order : order;
   }
 
  private:
-  static void Reverse(std::vector<Byte>& key, std::size_t begin) {
-    for (std::size_t i = begin; i < key.size(); ++i) key[i] = static_cast<Byte>(~key[i]);
+  /// A part of a rest: its length, its bytes, a NUL.
+  static void AppendPart(std::string_view bytes, std::vector<Byte>& rest) {
+    const std::uint64_t length = bytes.size();
+    const auto* const raw = reinterpret_cast<const Byte*>(&length);
+    rest.insert(rest.end(), raw, raw + sizeof(length));
+    rest.insert(rest.end(), bytes.begin(), bytes.end());
+    rest.push_back(0);
+  }
+  static std::string_view Part(const Byte* at) {
+    std::uint64_t length = 0;
+    std::memcpy(&length, at, sizeof(length));
+    return {reinterpret_cast<const char*>(at) + sizeof(length), length};
+  }
+  static const Byte* NextPart(const Byte* at) { return at + sizeof(std::uint64_t) + Part(at).size() + 1; }
+
+  static int CompareBytes(const Byte* a, const Byte* b) { return Part(a).compare(Part(b)); }
+
+  /// NULs divide the text, and what they divide is collated one by one.
+  int CompareText(const Byte* a, const Byte* b) const {
+    std::string_view x = Part(a), y = Part(b);
+    if (!collates_ || x.empty() || y.empty() || x == y) return x.compare(y);
+    for (;;) {
+      const int order = std::strcoll(x.data(), y.data());
+      if (order != 0) return order;
+      const std::size_t x_bytes = std::strlen(x.data()) + 1, y_bytes = std::strlen(y.data()) + 1;
+      // The last part ends with the text, not with a NUL of it.
+      const bool x_more = x_bytes <= x.size(), y_more = y_bytes <= y.size();
+      if (!x_more || !y_more) return x_more - y_more;
+      x.remove_prefix(x_bytes);
+      y.remove_prefix(y_bytes);
+    }
   }
 
-  void AppendPart(const LineKey& part, std::string_view text, std::vector<Byte>& key) const {
+  /// What of a key's bytes may be compared before the rest.
+  void AppendPrefix(LineOrdering ordering, std::string_view bytes, std::vector<Byte>& prefix) const {
+    if (ordering != LineOrdering::kBytes || !collates_) {
+      prefix.insert(prefix.end(), bytes.begin(), bytes.end());
+      return;
+    }
+    // Level after level, divided by ones.
+    const std::string collated = Collate(std::string(bytes.substr(0, bytes.find('\0'))).c_str());
+    const std::string_view primary = std::string_view(collated).substr(0, collated.find('\1'));
+    prefix.insert(prefix.end(), primary.begin(), primary.end());
+  }
+
+  /// What a key is compared by, its reversal apart: text for CompareText, or bytes.
+  std::string MakePart(const LineKey& part, std::string_view text) const {
     switch (part.ordering) {
       case LineOrdering::kMonth: {
         std::size_t end = 0;
         const Month* const month = FindMonth(text, &end);
-        key.push_back(month != nullptr ? static_cast<Byte>(month->number) : Byte{0});
-        return;
+        return std::string(1, month != nullptr ? static_cast<char>(month->number) : '\0');
       }
       case LineOrdering::kNumeric:
       case LineOrdering::kHuman:
-        return AppendAsInC(part.ordering, CNumber(text, part.ordering == LineOrdering::kHuman), key);
+        return AsInC(part.ordering, CNumber(text, part.ordering == LineOrdering::kHuman));
       case LineOrdering::kGeneral:
-        return AppendAsInC(part.ordering, std::string(text), key);  // strtold knows the locale
+        return AsInC(part.ordering, std::string(text));  // strtold knows the locale
       case LineOrdering::kVersion:
-        return AppendAsInC(part.ordering, Filter(part, text), key);
+        return AsInC(part.ordering, Filter(part, text));
       case LineOrdering::kRandom: {
         // Hashed with the NULs at the ends of its parts.
         const std::string filtered = Filter(part, text);
-        if (!collates_) return AppendAsInC(part.ordering, filtered, key);
+        if (!collates_) return AsInC(part.ordering, filtered);
         std::string collated;
         for (std::size_t at = 0; at < filtered.size(); at += std::strlen(filtered.c_str() + at) + 1) {
           collated += Collate(filtered.c_str() + at);
           collated += '\0';
         }
-        return AppendAsInC(part.ordering, collated, key);
+        return AsInC(part.ordering, collated);
       }
       case LineOrdering::kBytes:
-        return AppendText(Filter(part, text), key);
+        break;
     }
+    return Filter(part, text);
   }
 
   std::string Filter(const LineKey& part, std::string_view text) const {
@@ -180,24 +240,22 @@ class LocaleKeys : public LineKeyMaker {
   }
 
   /// The bytes that C's order compares a whole line `text` by.
-  static void AppendAsInC(LineOrdering ordering, const std::string& text, std::vector<Byte>& key,
-                          const std::uint64_t* salt) {
+  std::string AsInC(LineOrdering ordering, const std::string& text) const {
     LineKey whole;
     whole.ordering = ordering;
     LineOrderView view;
     view.keys = &whole;
     view.key_count = 1;
     view.last_resort = false;
-    if (salt != nullptr) std::copy(salt, salt + 2, view.salt);
+    std::copy(order_.salt, order_.salt + 2, view.salt);
+    std::string bytes;
     LineChunk chunk{};
     for (std::uint64_t skip = 0; !chunk.ended; skip += kEntryKeyBytes) {
       chunk = EncodeChunk(reinterpret_cast<const Byte*>(text.data()), text.size(), view, skip);
-      for (int shift = 56; shift >= 0; shift -= 8) key.push_back(static_cast<Byte>(chunk.hi >> shift));
-      for (int shift = 24; shift >= 0; shift -= 8) key.push_back(static_cast<Byte>(chunk.lo >> shift));
+      for (int shift = 56; shift >= 0; shift -= 8) bytes += static_cast<char>(chunk.hi >> shift);
+      for (int shift = 24; shift >= 0; shift -= 8) bytes += static_cast<char>(chunk.lo >> shift);
     }
-  }
-  void AppendAsInC(LineOrdering ordering, const std::string& text, std::vector<Byte>& key) const {
-    AppendAsInC(ordering, text, key, order_.salt);
+    return bytes;
   }
 
   std::string Collate(const char* text) const {
@@ -209,27 +267,6 @@ class LocaleKeys : public LineKeyMaker {
     }
     collated.resize(bytes);
     return collated;
-  }
-
-  /// None of these begins another; NULs divide the text, and the parts are compared one after the other.
-  void AppendText(const std::string& text, std::vector<Byte>& key) const {
-    // Text that collates as nothing still comes behind no text at all.
-    if (!text.empty()) key.push_back(1);
-    for (std::size_t at = 0; at < text.size();) {
-      if (at > 0) key.insert(key.end(), {0, 1});
-      const char* const part = text.c_str() + at;
-      const std::size_t bytes = std::strlen(part);
-      if (collates_) {
-        const std::string collated = Collate(part);
-        key.insert(key.end(), collated.begin(), collated.end());
-      } else {
-        key.insert(key.end(), part, part + bytes);
-      }
-      at += bytes + 1;
-      // A NUL at the end divides off an empty part.
-      if (at == text.size()) key.insert(key.end(), {0, 1});
-    }
-    key.insert(key.end(), {0, 0});
   }
 
   const LineOrder& order_;
@@ -259,11 +296,13 @@ std::size_t MonthBytes(std::string_view text) {
 }
 
 std::unique_ptr<LineKeyMaker> MakeLocaleKeys(const LineOrder& order) {
-  // C.UTF-8 collates by code points, which is by bytes.
-  const bool collates = !Names(std::setlocale(LC_COLLATE, nullptr), {"C", "POSIX", "C.UTF-8", "C.utf8"});
-  auto keys = std::make_unique<LocaleKeys>(order, collates);
+  auto keys = std::make_unique<LocaleKeys>(order);
   if (!keys->Needed()) return nullptr;
   return keys;
+}
+
+bool ReversesFirst(const LineOrder& order) {
+  return order.keys.empty() ? order.last_resort_reverse : order.keys[0].reverse;
 }
 
 }  // namespace gpusort

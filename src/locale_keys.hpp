@@ -22,7 +22,9 @@ bool CollatesByLocale();
 /// How many bytes of the text at the front are a month of this locale, behind blanks; 0: none.
 std::size_t MonthBytes(std::string_view text);
 
-/// Null if the current locale orders lines as C does. `order` must outlive the result.
+/// Null if the current locale orders lines as C does. `order` must outlive the result. Prefixes are in the order of
+/// bytes, reversed by ReversesFirst.
 std::unique_ptr<LineKeyMaker> MakeLocaleKeys(const LineOrder& order);
+bool ReversesFirst(const LineOrder& order);
 
 }  // namespace gpusort

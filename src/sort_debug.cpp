@@ -99,12 +99,19 @@ std::size_t NumberBytes(std::string_view text, bool human) {
   return at;
 }
 
-/// The part of a key's range that its ordering reads.
-KeyRange Read(const Byte* line, KeyRange range, const LineKey& key) {
+/// The part of a key that its ordering reads.
+KeyRange Read(const Byte* line, std::uint64_t length, const LineKey& key, int separator) {
+  KeyRange range = FindKey(line, length, key, separator);
   const bool number = key.ordering == LineOrdering::kNumeric || key.ordering == LineOrdering::kHuman ||
                       key.ordering == LineOrdering::kGeneral;
   if (!number && key.ordering != LineOrdering::kMonth) return range;
-  while (range.begin < range.end && detail::IsBlank(line[range.begin])) ++range.begin;
+  // GNU sort looks for the number behind the blanks even if the key ends before it begins.
+  LineKey from_start = key;
+  from_start.begin_field = from_start.begin_char = 0;
+  from_start.skip_start_blanks = false;
+  const bool ends_first = FindKey(line, length, from_start, separator).end < range.begin;
+  range.begin = detail::SkipBlanks(line, range.begin, ends_first ? length : range.end);
+  range.end = std::max(range.begin, range.end);
   const std::string text(reinterpret_cast<const char*>(line) + range.begin, range.size());
   std::size_t bytes = 0;
   if (key.ordering == LineOrdering::kMonth) {
@@ -203,7 +210,7 @@ void DebugWriter::Put(const Byte* line, std::uint64_t bytes) {
   shown.push_back('\n');
   Append(shown.data(), shown.size());
   for (const LineKey& key : order_.keys) {
-    Mark(line, Read(line, FindKey(line, length, key, order_.separator), key));
+    Mark(line, Read(line, length, key, order_.separator));
   }
   if (whole_line_) Mark(line, {0, length});
 }

@@ -302,8 +302,11 @@ int Run(GnuOptions options, bool locale_set, bool ignore_sigpipe) {
   const std::unique_ptr<LineKeyMaker> locale_keys = MakeLocaleKeys(order);
   LineSortSettings settings;
   settings.key_maker = locale_keys.get();
-  // Such keys are compared as bytes and hold the order of whole lines, if that is wanted.
-  settings.order = locale_keys != nullptr ? LineOrderView{} : order.view();
+  settings.order = order.view();
+  if (locale_keys != nullptr) {
+    settings.order = LineOrderView{};
+    settings.order.last_resort_reverse = ReversesFirst(order);
+  }
   settings.delimiter = options.zero_terminated ? '\0' : '\n';
   settings.unique = options.unique;
   settings.memory_bytes = options.memory_bytes != 0 ? options.memory_bytes : DefaultMemory();

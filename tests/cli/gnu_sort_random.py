@@ -104,9 +104,11 @@ def random_case(rng):
 class Runner:
     def __init__(self, sort, locale):
         self.programs = ["/usr/bin/sort", sort]
-        self.environment = {"PATH": os.environ["PATH"], "LC_ALL": locale}
+        self.environment = {"PATH": os.environ["PATH"], "LC_ALL": locale, "LANGUAGE": "en"}
         if "LOCPATH" in os.environ:
             self.environment["LOCPATH"] = os.environ["LOCPATH"]
+        version = subprocess.run(["/usr/bin/sort", "--version"], capture_output=True, check=True).stdout
+        self.is_9_1 = version.startswith(b"sort (GNU coreutils) 9.1\n")
 
     def run(self, program, options, files):
         with tempfile.TemporaryDirectory() as folder:
@@ -130,6 +132,12 @@ class Runner:
             return done.returncode, done.stdout, done.stderr, left
 
     def differs(self, options, files):
+        # 9.1 takes a whole name like ".a" for a suffix, compares bytes of NaNs that were never set, and does not know
+        # the units R and Q.
+        if self.is_9_1:
+            for letter, text in (("V", b"."), ("g", b"nan"), ("h", b"r"), ("h", b"q")):
+                if any(letter in option for option in options) and any(text in data.lower() for data in files):
+                    return False
         return self.run(self.programs[0], options, files) != self.run(self.programs[1], options, files)
 
     def shrink(self, options, files):
