@@ -284,7 +284,7 @@ LocaleNumbers FindLocaleNumbers() {
   const auto single = [](const char* text, int otherwise) {
     return text[0] != '\0' && text[1] == '\0' ? static_cast<unsigned char>(text[0]) : otherwise;
   };
-  return {single(facts->decimal_point, '.'), single(facts->thousands_sep, -1)};
+  return {single(facts->decimal_point, '.'), single(facts->thousands_sep, -1), std::strlen(facts->thousands_sep) > 1};
 }
 
 bool CollatesByLocale() { return !Names(std::setlocale(LC_COLLATE, nullptr), {"C", "POSIX"}); }

@@ -13,6 +13,7 @@ namespace gpusort {
 struct LocaleNumbers {
   int decimal_point;        ///< '.' where the locale's is no single byte
   int thousands_separator;  ///< -1: none
+  bool separator_too_long;  ///< the locale has one of several bytes
 };
 LocaleNumbers FindLocaleNumbers();
 

@@ -190,6 +190,10 @@ std::vector<std::string> DebugWarnings(const GnuOptions& options, const std::vec
                    Quoted(numbers.decimal_point) + " as a decimal point in this locale");
   }
 
+  if (decimal && numbers.separator_too_long) {
+    said.emplace_back("the multi-byte number group separator in this locale is not supported");
+  }
+
   KeyOptions unused = Unused(options.ordering, keys);
   const bool last_resort = !options.stable && !options.unique;
   const bool reverse = unused.reverse;
