@@ -120,7 +120,7 @@ std::vector<std::string> ReadFileNames(const std::string& from) {
   if (file != stdin) std::fclose(file);
   if (names.empty()) Fail("no input from " + QuoteShell(from));
   for (std::size_t i = 0; i < names.size(); ++i) {
-    if (names[i] == "-" && from == "-") {
+    if (names[i] == "-") {
       Fail("when reading file names from stdin, no file name of " + QuoteShell("-") + " allowed");
     }
     if (names[i].empty()) {

@@ -145,19 +145,26 @@ class TempRuns::CompressorSink : public ByteSink {
 
 class TempRuns::DecompressorSource : public ByteSource {
  public:
-  DecompressorSource(const TempRuns& runs, pid_t pid, int fd, const std::string& name)
-      : runs_(runs), pid_(pid), pipe_(fd, name, true) {}
+  DecompressorSource(const TempRuns& runs, pid_t pid, int fd, const TempRun& run)
+      : runs_(runs), pid_(pid), pipe_(fd, run.name, true), missing_(run.bytes) {}
   std::size_t Read(std::span<std::byte> out) override {
     if (pid_ == 0) return 0;
     const std::size_t got = pipe_.Read(out);
-    if (got == 0) runs_.Reap(std::exchange(pid_, 0));
-    return got;
+    missing_ -= got;
+    if (got > 0) return got;
+    runs_.Reap(std::exchange(pid_, 0));
+    if (missing_ != 0) {
+      throw Error(ErrorCode::kIntegrity, QuoteShell(runs_.compress_program_) + " -d did not give back what " +
+                                             QuoteShell(runs_.compress_program_) + " was given");
+    }
+    return 0;
   }
 
  private:
   const TempRuns& runs_;
   pid_t pid_;
   FdSource pipe_;
+  std::uint64_t missing_;
 };
 
 TempRuns::TempRuns(std::vector<std::string> directories, std::string compress_program, bool ignore_sigpipe,
@@ -254,7 +261,7 @@ std::unique_ptr<ByteSource> TempRuns::Open(const TempRun& run) {
     throw Error(ErrorCode::kIo,
                 "couldn't create process for " + QuoteShell(compress_program_) + " -d: " + std::strerror(error));
   }
-  return std::make_unique<DecompressorSource>(*this, pid, ends[0], run.name);
+  return std::make_unique<DecompressorSource>(*this, pid, ends[0], run);
 }
 
 void TempRuns::Remove(const TempRun& run) {
