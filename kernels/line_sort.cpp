@@ -24,11 +24,13 @@ class GroupSorter {
 
   /// `group` holds rows in ascending order whose encoded keys agree before `skip`.
   void Sort(Entry* group, std::uint64_t count, std::uint64_t skip) const {
+    if (skip > 0 && Identical(group, count)) return;
     for (;; skip = NextSkip(group, count, skip)) {
       if (count <= kFewLines || (!plain_ && skip > kLastSkip)) return SortByComparing(group, count);
       const Encoded encoded = Encode(group, count, skip);
       if (!encoded.all_equal) {
         if (!encoded.in_order) SortEntries(group, count);
+        if (encoded.all_ended && decided_) return;  // what is equal now is equal
         break;
       }
       if (encoded.all_ended) {
@@ -52,6 +54,16 @@ class GroupSorter {
   };
 
   static bool SameKey(const Entry& a, const Entry& b) { return a.hi == b.hi && (a.lo ^ b.lo) >> 32 == 0; }
+
+  /// True for the usual reason of equal keys, which needs no further chunks.
+  bool Identical(const Entry* group, std::uint64_t count) const {
+    if (lines_.comparer != nullptr) return false;
+    const Byte* const first = lines_.line(group[0].row());
+    const std::uint64_t length = lines_.length(group[0].row());
+    return std::all_of(group + 1, group + count, [&](const Entry& entry) {
+      return lines_.length(entry.row()) == length && std::equal(first, first + length, lines_.line(entry.row()));
+    });
+  }
 
   static void SortEntries(Entry* entries, std::uint64_t count) {
     if (count < kManyEntries) {

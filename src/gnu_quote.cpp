@@ -67,7 +67,7 @@ std::string QuoteShell(std::string_view text) {
   // Double quotes are for what single quotes cannot hold, if nothing in it is special to them.
   if (printable && text.find('\'') != std::string_view::npos &&
       text.find_first_of("\"$\\`!") == std::string_view::npos && text.find_first_of(" ") == std::string_view::npos) {
-    return "\"" + std::string(text) + "\"";
+    return std::string(1, '"').append(text) + '"';
   }
   std::string quoted = "'";
   bool escaped = false;  // within $'...'

@@ -19,11 +19,12 @@ std::string Quoted(int byte) { return QuoteWord(std::string(1, static_cast<char>
 
 /// "obsolescent key '+1 -2' used; consider '-k 2,2' instead".
 std::string Modern(const KeyDef& key) {
-  std::string old = "+" + std::to_string(key.begin_field);
+  std::string old = std::string(1, '+').append(std::to_string(key.begin_field));
   std::string modern = "-k " + std::to_string(key.begin_field + 1);
   if (key.end_field != LineKey::kToEnd) {
     old += " -" + std::to_string(key.end_field + 1);
-    modern += "," + std::to_string(key.end_field + 1 + (key.end_char == LineKey::kToEnd));
+    modern += ',';
+    modern += std::to_string(key.end_field + 1 + (key.end_char == LineKey::kToEnd));
   }
   return "obsolescent key " + QuoteWord(old) + " used; consider " + QuoteWord(modern) + " instead";
 }

@@ -357,6 +357,15 @@ debug: separator is a comma|sort --debug -nk1 -t, numbers
 debug: no such locale|LC_ALL=missing sort --debug fields
 debug: C.UTF-8|LC_ALL=C.UTF-8 sort --debug -k2,2 fields
 debug: wide characters|printf '\303\244 x\n\346\274\242 y\n\377 z\n' !PIPE! LC_ALL=C.UTF-8 sort --debug -k2,2
+# Many lines: threads, and the sorter of large blocks.
+large|seq 300000 !PIPE! rev !PIPE! sort --parallel=4
+large, numeric|seq 300000 !PIPE! rev !PIPE! sort -n --parallel=3
+large, unique|seq 300000 !PIPE! cut -c1-3 !PIPE! sort -u --parallel=4
+large, stable|seq 300000 !PIPE! rev !PIPE! sort -s -k1.1,1.2 --parallel=8
+large, two keys|seq 300000 !PIPE! sed 's/\(.\)/\1 /g' !PIPE! sort -k3,3nr -k2,2 --parallel=2
+large, common beginnings|seq 300000 !PIPE! rev !PIPE! sed 's/^/2026-11-21T00:00:00 a host with a name: /' !PIPE! sort --parallel=2
+large, spilled|seq 300000 !PIPE! rev !PIPE! sort -S 2M --parallel=2
+large, spilled, unique|seq 300000 !PIPE! cut -c1-4 !PIPE! sort -u -S 1M
 TABLE
 
 # Alone: where newer releases differ from older ones, and what no comparison shows.
