@@ -208,7 +208,7 @@ class LineBatch : private RowComparer {
     const LineBlock lines = Lines();
     ForEachPart(parts_, [&](unsigned part) {
       const std::uint64_t begin = PartBegin(part);
-      SortLineEntries(&entries_[begin], begin, PartBegin(part + 1) - begin, lines, settings_.order);
+      SortLineEntries(entries_.data() + begin, begin, PartBegin(part + 1) - begin, lines, settings_.order);
     });
   }
 
