@@ -2,6 +2,7 @@
 
 #include <limits>
 
+#include "gnu_quote.hpp"
 #include "gpusort/error.hpp"
 
 namespace gpusort {
@@ -215,22 +216,6 @@ LineOrder MakeLineOrder(const std::vector<KeyDef>& resolved, const KeyOptions& g
   return order;
 }
 
-std::string QuoteForMessage(std::string_view text) {
-  constexpr std::string_view kNamed = "\a\b\f\n\r\t\v\\'";
-  constexpr std::string_view kNames = "abfnrtv\\'";
-  std::string quoted = "'";
-  for (const char c : text) {
-    const auto byte = static_cast<unsigned char>(c);
-    if (const std::size_t name = kNamed.find(c); name != std::string_view::npos) {
-      quoted += {'\\', kNames[name]};
-    } else if (byte < ' ' || byte > '~') {
-      quoted += {'\\', static_cast<char>('0' + (byte >> 6)), static_cast<char>('0' + (byte >> 3 & 7)),
-                 static_cast<char>('0' + (byte & 7))};
-    } else {
-      quoted += c;
-    }
-  }
-  return quoted + "'";
-}
+std::string QuoteForMessage(std::string_view text) { return QuoteWord(text); }
 
 }  // namespace gpusort

@@ -68,7 +68,7 @@ std::vector<KeyDef> ResolveKeys(std::vector<KeyDef> keys, const KeyOptions& glob
 /// The order that resolved keys mean. `last_resort`: neither -s nor -u. `separator`: -t, or -1.
 LineOrder MakeLineOrder(const std::vector<KeyDef>& resolved, const KeyOptions& global, int separator, bool last_resort);
 
-/// `text` in quotes as GNU's messages show it in the C locale.
+/// `text` in quotes as GNU's messages show it.
 std::string QuoteForMessage(std::string_view text);
 
 }  // namespace gpusort

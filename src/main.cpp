@@ -17,6 +17,7 @@
 #include "log.hpp"
 #include "options.hpp"
 #include "signals.hpp"
+#include "sort_main.hpp"
 
 namespace gpusort {
 namespace {
@@ -88,6 +89,7 @@ void OnTerminate() {
 
 int main(int argc, char** argv) {
   using namespace gpusort;
+  if (argc > 0 && IsNamedSort(argv[0])) return SortMain(argc, argv);
   const unsigned closed = OpenStandardStreams();
   CancelFlag cancel;
   HandleSignals(cancel);
