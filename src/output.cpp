@@ -58,6 +58,13 @@ class BorderPages {
   std::map<std::uint64_t, std::unique_ptr<Page>> pages_;
 };
 
+/// Bytes of whole records that one task takes.
+std::uint64_t Chunk(RecordSpan rest, const RecordLayout& layout) {
+  if (rest.size() <= kChunkBytes) return rest.size();
+  const std::uint64_t whole = WholeRecordBytes(rest.first(kChunkBytes), layout);
+  return whole > 0 ? whole : FirstRecordBytes(rest, layout);
+}
+
 class FileSink : public WindowSink {
  public:
   FileSink(Job& job, Pipeline& pipeline, OutputFile& file, OutputProof& proof)
@@ -74,7 +81,7 @@ class FileSink : public WindowSink {
     const std::uint64_t end = shared->offset + shared->bytes;
     const std::uint64_t aligned_end = end / unit_ * unit_;
     for (std::uint64_t done = 0, count = 0; done < shared->bytes; done += count) {
-      count = Chunk({shared->data + done, shared->bytes - done});
+      count = Chunk({shared->data + done, shared->bytes - done}, job_.layout);
       workers_.Submit([this, shared, done, count, begin, aligned_end] {
         const std::span<const std::byte> all(shared->data, shared->bytes);
         proof_.Add(shared->offset + done, all.subspan(done, count));
@@ -102,12 +109,6 @@ class FileSink : public WindowSink {
   std::uint64_t bytes() const override { return bytes_; }
 
  private:
-  /// Bytes of whole records that one task takes.
-  std::uint64_t Chunk(std::span<const std::byte> rest) const {
-    if (rest.size() <= kChunkBytes) return rest.size();
-    const std::uint64_t whole = WholeRecordBytes(rest.first(kChunkBytes), job_.layout);
-    return whole > 0 ? whole : FirstRecordBytes(rest, job_.layout);
-  }
   std::uint64_t RoundUp(std::uint64_t offset) const { return (offset + unit_ - 1) / unit_ * unit_; }
   void AddBorder(const Window& window, std::uint64_t begin, std::uint64_t end) {
     if (begin < end) borders_.Add(begin, {window.data + (begin - window.offset), end - begin});
@@ -127,9 +128,10 @@ class FileSink : public WindowSink {
 class OrderedSink : public WindowSink {
  public:
   OrderedSink(Job& job, Pipeline& pipeline, OutputTarget& target, OutputProof& proof)
-      : job_(job), target_(target), proof_(proof), windows_(pipeline) {
+      : job_(job), target_(target), proof_(proof), windows_(pipeline), workers_(pipeline, job.plan.io_threads) {
     pipeline.Start([this] {
       while (std::optional<Window> window = windows_.Pop()) Take(*window);
+      workers_.Finish();
     });
   }
 
@@ -145,7 +147,7 @@ class OrderedSink : public WindowSink {
     std::uint64_t kept = window.bytes;
     if (job_.options.unique) kept = DropEqual(window);
     const std::span<const std::byte> bytes(window.data, kept);
-    proof_.Add(bytes_, bytes);
+    Prove(bytes);
     const Busy busy(job_.clock, Resource::kDiskWrite, kept);
     if (target_.file) {
       target_.file->WriteAt(bytes_, bytes);
@@ -156,6 +158,21 @@ class OrderedSink : public WindowSink {
     }
     bytes_ += kept;
     job_.progress.Advance(window.bytes);
+  }
+
+  /// On all workers: by one thread the proof takes longer than the merge.
+  void Prove(RecordSpan bytes) {
+    std::vector<std::pair<std::uint64_t, RecordSpan>> chunks;
+    for (std::uint64_t done = 0, count = 0; done < bytes.size(); done += count) {
+      count = Chunk(bytes.subspan(done), job_.layout);
+      chunks.emplace_back(bytes_ + done, bytes.subspan(done, count));
+    }
+    const auto prove = [&](std::uint64_t i) { proof_.Add(chunks[i].first, chunks[i].second); };
+    if (chunks.size() > 1) {
+      workers_.ForEach(chunks.size(), prove);
+    } else if (!chunks.empty()) {
+      prove(0);
+    }
   }
 
   /// Keeps the first of each group of equal keys, also across windows; returns the bytes kept.
@@ -182,6 +199,7 @@ class OrderedSink : public WindowSink {
   OutputTarget& target_;
   OutputProof& proof_;
   OrderedQueue<Window> windows_;
+  WorkerPool workers_;
   std::vector<std::byte> last_;
   std::uint64_t bytes_ = 0;
 };
