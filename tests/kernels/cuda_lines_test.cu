@@ -1,0 +1,190 @@
+// Lines on a CUDA lane against std::stable_sort by CompareLines: every ordering that a device knows, lines that agree
+// for long, NULs that chunks do not show, batches and merges.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <memory>
+#include <random>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "backend.hpp"
+#include "gpusort/error.hpp"
+#include "gpusort/line_order.hpp"
+#include "gpusort/record.hpp"
+
+namespace gpusort {
+namespace {
+
+constexpr std::uint64_t kSlotBytes = std::uint64_t{4} << 20;
+
+class OneBlock : public BatchSource {
+ public:
+  explicit OneBlock(const std::string& text) : text_(text) {}
+  std::unique_ptr<InputBlock> Next() override {
+    if (std::exchange(given_, true)) return nullptr;
+    return std::make_unique<Block>(text_);
+  }
+
+ private:
+  class Block : public InputBlock {
+   public:
+    explicit Block(const std::string& text) : text_(text) {}
+    std::span<const std::byte> bytes() const override { return std::as_bytes(std::span(text_)); }
+
+   private:
+    const std::string& text_;
+  };
+  const std::string& text_;
+  bool given_ = false;
+};
+
+class CudaLines : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    try {
+      backend_ = OpenCudaBackend(0);
+    } catch (const Error& error) {
+      GTEST_SKIP() << error.what();
+    }
+  }
+
+  static std::vector<std::string> Lines(int pattern, std::size_t count, std::mt19937_64& random) {
+    const std::vector<std::string> words = {"a",  "b",   "A",    " ",  "\t",  "10", "9", "-3",  ".5",
+                                            "1K", "jan", "Dec.", "v1", "x:y", "~",  "_", "\xff"};
+    std::vector<std::string> lines;
+    for (std::size_t i = 0; i < count; ++i) {
+      std::string line = pattern == 1 ? std::string(60, 'p') : "";
+      if (pattern == 2) {
+        line = std::string(random() % 3 * 40, 'q') + std::to_string(random() % 20) + std::string(100, 'r');
+      } else {
+        for (std::uint64_t w = random() % 12; w > 0; --w) {
+          line += pattern == 3 && random() % 3 == 0 ? std::string(random() % 3, '\0') : words[random() % words.size()];
+        }
+      }
+      lines.push_back(line);
+    }
+    return lines;
+  }
+
+  static std::string Join(const std::vector<std::string>& lines) {
+    std::string text;
+    for (const std::string& line : lines) text += line + '\n';
+    return text;
+  }
+
+  static std::vector<std::string> Sorted(std::vector<std::string> lines, const LineOrderView& view) {
+    std::stable_sort(lines.begin(), lines.end(), [&](const std::string& a, const std::string& b) {
+      return CompareLines(reinterpret_cast<const Byte*>(a.data()), a.size(), reinterpret_cast<const Byte*>(b.data()),
+                          b.size(), view) < 0;
+    });
+    return lines;
+  }
+
+  static std::vector<LineOrder> Orders() {
+    std::vector<LineOrder> orders(1);
+    orders.emplace_back().last_resort_reverse = true;
+    for (const LineOrdering ordering : {LineOrdering::kBytes, LineOrdering::kNumeric, LineOrdering::kHuman,
+                                        LineOrdering::kMonth, LineOrdering::kVersion, LineOrdering::kRandom}) {
+      for (const bool stable : {false, true}) {
+        LineOrder order;
+        LineKey key;
+        key.ordering = ordering;
+        key.begin_field = 1;
+        key.reverse = stable;
+        order.keys.push_back(key);
+        key.begin_field = 0;
+        key.end_field = 0;
+        key.reverse = false;
+        key.fold_case = key.dictionary_order = ordering == LineOrdering::kBytes;
+        if (!stable) order.keys.push_back(key);
+        order.last_resort = !stable;
+        orders.push_back(order);
+      }
+    }
+    return orders;
+  }
+
+  std::unique_ptr<Lane> OpenLane(const RecordLayout& layout) {
+    ArenaShape shape;
+    shape.layout = layout;
+    shape.slot_bytes = kSlotBytes;
+    shape.slots = 6;
+    backend_->MakeArena(shape, memory_);
+    return backend_->OpenLane();
+  }
+
+  HostMemory memory_{std::uint64_t{1} << 30};
+  std::unique_ptr<Backend> backend_;
+};
+
+TEST_F(CudaLines, AreSortedAsByAStableSort) {
+  std::mt19937_64 random(1);
+  for (const LineOrder& order : Orders()) {
+    const LineOrderView view = order.view();
+    const std::unique_ptr<Lane> lane = OpenLane(MakeLineLayout('\n', view));
+    for (int pattern = 0; pattern < 4; ++pattern) {
+      for (const std::size_t count : {1, 2, 300, 20000}) {
+        const std::vector<std::string> lines = Lines(pattern, count, random);
+        const std::string text = Join(lines), expected = Join(Sorted(lines, view));
+        OneBlock source(text);
+        const std::unique_ptr<SortedRecords> sorted = lane->Sort(source);
+        std::string result(text.size(), '?');
+        sorted->Read(0, std::as_writable_bytes(std::span(result)));
+        ASSERT_EQ(sorted->records(), count);
+        ASSERT_TRUE(result == expected) << "pattern " << pattern << ", " << count << " lines";
+        ASSERT_EQ(sorted->was_sorted(), text == expected);
+      }
+    }
+  }
+}
+
+TEST_F(CudaLines, AreMergedStably) {
+  std::mt19937_64 random(2);
+  for (const LineOrder& order : Orders()) {
+    const LineOrderView view = order.view();
+    const std::unique_ptr<Lane> lane = OpenLane(MakeLineLayout('\n', view));
+    for (int pattern = 0; pattern < 4; ++pattern) {
+      std::vector<std::string> all;
+      std::vector<std::string> runs;
+      for (std::size_t r = 0; r < 5; ++r) {
+        const std::vector<std::string> run = Sorted(Lines(pattern, r == 2 ? 0 : 3000, random), view);
+        all.insert(all.end(), run.begin(), run.end());
+        runs.push_back(Join(run));
+      }
+      std::vector<Piece> pieces;
+      for (const std::string& run : runs) {
+        const auto bytes = std::as_bytes(std::span(run));
+        pieces.push_back({bytes.data(), bytes.size(), static_cast<std::uint32_t>(pieces.size()), false});
+      }
+      const std::string expected = Join(Sorted(all, view));
+      std::string result(expected.size(), '?');
+      lane->Merge(pieces, reinterpret_cast<std::byte*>(result.data()));
+      ASSERT_TRUE(result == expected) << "pattern " << pattern;
+    }
+  }
+}
+
+TEST_F(CudaLines, AreCountedInFrontOfACut) {
+  std::mt19937_64 random(3);
+  const LineOrder order;
+  const LineOrderView view = order.view();
+  const std::unique_ptr<Lane> lane = OpenLane(MakeLineLayout('\n', view));
+  const std::vector<std::string> lines = Sorted(Lines(0, 2000, random), view);
+  const std::string text = Join(lines);
+  OneBlock source(text);
+  const std::unique_ptr<SortedRecords> sorted = lane->Sort(source);
+  for (const std::string& cut : {lines.front(), lines[777], lines.back(), std::string("zzz"), std::string(9000, 'm')}) {
+    for (const bool inclusive : {false, true}) {
+      std::uint64_t expected = 0;
+      for (const std::string& line : lines) expected += line < cut || (inclusive && line == cut) ? line.size() + 1 : 0;
+      const std::string record = cut + '\n';
+      const SearchRange range{sorted->data(), text.size(), inclusive};
+      EXPECT_EQ(backend_->BytesBefore({&range, 1}, std::as_bytes(std::span(record))).at(0), expected) << cut;
+    }
+  }
+}
+
+}  // namespace
+}  // namespace gpusort
