@@ -344,8 +344,8 @@ cudaError_t SortKeys(void* workspace, std::size_t& workspace_bytes, Input in, de
                            static_cast<detail::NoValues*>(nullptr), n, detail::ToDeviceLess<LessT, Key>(less), stream);
 }
 
-/// Sorts keys.current[0, n); the workspace is under 1 % of the keys, and grows with n. Only n is looked at while it is
-/// asked for.
+/// Sorts keys.current[0, n); the workspace is about 1 % of the keys or less, and grows with n. Only n is looked at
+/// while it is asked for.
 template <typename Key, typename LessT = Less>
 cudaError_t SortKeys(void* workspace, std::size_t& workspace_bytes, DoubleBuffer<Key>& keys, std::uint64_t n,
                      LessT less = {}, cudaStream_t stream = nullptr) {

@@ -207,8 +207,8 @@ __global__ void __launch_bounds__(kPartitionThreads)
     SplitGroup(pass, tile, lists, less, split);
   } else if constexpr (kWays == 2) {
     const RunPair& pair = tile.pair;
-    split[0] = CoRankByLanes<kLanes>(tile.begin, lists.first() + pair.a_begin, pair.a_items, lists.last() + pair.b_begin,
-                             pair.b_items, less);
+    split[0] = CoRankByLanes<kLanes>(tile.begin, lists.first() + pair.a_begin, pair.a_items,
+                                     lists.last() + pair.b_begin, pair.b_items, less);
     split[1] = tile.begin - split[0];
   } else {
     __shared__ __align__(16) unsigned char probes[kPartitionThreads * sizeof(Key)];
@@ -221,7 +221,8 @@ __global__ void __launch_bounds__(kPartitionThreads)
 }
 
 /// The cuts at the begin and at the end of a tile, both at once, by all threads of the block that merges it: for
-/// passes of few tiles, in which a kernel of its own would take longer than the merge. `shared`: room for kThreads keys.
+/// passes of few tiles, in which a kernel of its own would take longer than the merge. `shared`: room for kThreads
+/// keys.
 template <int kWays, int kThreads, typename Runs, typename Lists, typename LessT>
 __device__ __forceinline__ WayTile<kWays> CutByBlock(const MergePass<Runs, kWays>& pass, std::uint64_t t,
                                                      const Lists& lists, LessT less, typename Lists::Item* shared) {
@@ -328,8 +329,8 @@ GPUSORT_HD constexpr std::uint32_t AsyncWordBytes() {
   }
 }
 
-/// The items of a tile in shared memory with one unused place behind every 2^shift of them. By default that is every 256
-/// bytes: threads that all begin at a multiple of the banks, as in inputs made to slow merges down (Berney and
+/// The items of a tile in shared memory with one unused place behind every 2^shift of them. By default that is every
+/// 256 bytes: threads that all begin at a multiple of the banks, as in inputs made to slow merges down (Berney and
 /// Sitchinava 2020), then meet two at a time. With kNoPadding there is none.
 template <typename Item>
 struct PaddedTile {
@@ -493,8 +494,7 @@ struct MergeShared {
   static constexpr std::uint32_t kTile = WayTileItems<kWays>(kThreads, kItems);
   static_assert(kTile <= 0xFFFF);
   static constexpr std::size_t kKeyBytes = PaddedTile<Key>::Items(kTile) * sizeof(Key);
-  static constexpr std::size_t kPlacesAt =
-      (std::max(kKeyBytes, kTile * kStagedValueBytes<Values>) + 15) / 16 * 16;
+  static constexpr std::size_t kPlacesAt = (std::max(kKeyBytes, kTile* kStagedValueBytes<Values>) + 15) / 16 * 16;
   static constexpr std::size_t kBytes = kPlacesAt + (kHasValues<Values> ? kTile * sizeof(std::uint16_t) : 0);
 };
 
@@ -730,12 +730,36 @@ __global__ void __launch_bounds__(kThreads, kBlocks)
 
 // ---- Launching.
 
+/// Whether a kernel may come up before the one in front of it has ended: only machine code of compute capability 9.0 or
+/// newer waits for it (older PTX, compiled by the driver for a newer device, does not). The answer for the last kernel
+/// is kept, as asking costs as much as a launch.
+template <typename Kernel>
+cudaError_t MayOverlap(Kernel* kernel, bool& may) {
+  struct Answer {
+    Kernel* kernel = nullptr;
+    int device = -1;
+    bool may = false;
+  };
+  thread_local Answer last;
+  int device = 0;
+  cudaError_t error = cudaGetDevice(&device);
+  if (error == cudaSuccess && (last.kernel != kernel || last.device != device)) {
+    cudaFuncAttributes attributes;
+    int capability = 0;
+    error = cudaFuncGetAttributes(&attributes, reinterpret_cast<const void*>(kernel));
+    if (error == cudaSuccess) error = cudaDeviceGetAttribute(&capability, cudaDevAttrComputeCapabilityMajor, device);
+    if (error == cudaSuccess) last = {kernel, device, capability >= 9 && attributes.ptxVersion >= 90};
+  }
+  may = error == cudaSuccess && last.may;
+  return error;
+}
+
 template <typename Kernel, typename... Arguments>
 cudaError_t Launch(Kernel* kernel, std::uint64_t blocks, int threads, std::size_t shared_bytes, cudaStream_t stream,
                    Arguments... arguments) {
   if (blocks == 0) return cudaSuccess;
   if (blocks > std::numeric_limits<std::int32_t>::max()) return cudaErrorInvalidValue;
-  constexpr std::size_t kAlwaysThere = 48 << 10;
+  constexpr std::size_t kAlwaysThere = (48 << 10) - 1024;  // less what kernels declare themselves
   if (shared_bytes > kAlwaysThere) {
     const cudaError_t error =
         cudaFuncSetAttribute(reinterpret_cast<const void*>(kernel), cudaFuncAttributeMaxDynamicSharedMemorySize,
@@ -747,15 +771,14 @@ cudaError_t Launch(Kernel* kernel, std::uint64_t blocks, int threads, std::size_
   config.blockDim = dim3(static_cast<unsigned>(threads));
   config.dynamicSmemBytes = shared_bytes;
   config.stream = stream;
-  int device = 0, capability = 0;
-  cudaError_t error = cudaGetDevice(&device);
-  if (error == cudaSuccess) error = cudaDeviceGetAttribute(&capability, cudaDevAttrComputeCapabilityMajor, device);
+  bool overlaps = false;
+  const cudaError_t error = MayOverlap(kernel, overlaps);
   if (error != cudaSuccess) return error;
   cudaLaunchAttribute overlap = {};
   overlap.id = cudaLaunchAttributeProgrammaticStreamSerialization;
   overlap.val.programmaticStreamSerializationAllowed = 1;
   config.attrs = &overlap;
-  config.numAttrs = capability >= 9 ? 1 : 0;
+  config.numAttrs = overlaps ? 1 : 0;
   return cudaLaunchKernelEx(&config, kernel, arguments...);
 }
 
@@ -790,7 +813,8 @@ constexpr std::uint64_t WorkBytes(std::uint64_t n, std::uint64_t runs) {
   return sizeof(WayTile<4>) * (n / kTile + (runs + 1) / 2 + 1);
 }
 
-/// Many cuts are searched by a thread each, which takes longer but less of the machine; few ones by many lanes.
+/// For passes that do not cut themselves (RunPass). Many cuts are searched by a thread each, which takes longer but
+/// less of the machine; fewer by many lanes.
 template <int kWays, std::uint32_t kTile, typename Runs, typename Lists, typename LessT>
 cudaError_t RunPartition(WayTile<kWays>* works, const Runs& runs, std::uint64_t tiles, const Lists& lists, LessT less,
                          cudaStream_t stream) {

@@ -1,6 +1,7 @@
 // Sizes of the kernels as data: threads and items per thread by item size. Nothing here changes a result.
 // Measured on compute capability 9.0 (H200) and used on all: every tile is within the 48 KB of shared memory that any
-// GPU from 7.5 on has. A GPU that wants other numbers gets a table of its own, chosen where TuningTable is called.
+// GPU from 7.5 on has (with items of over 226 bytes, 51 KB). A GPU that wants other numbers gets a table of its own,
+// chosen where TuningTable is called.
 #pragma once
 
 #include <cstddef>
@@ -33,11 +34,10 @@ struct Tuning {
 /// Numbers for items that take item_bytes of shared memory.
 constexpr Tuning TuningTable(std::size_t item_bytes) {
   // BEGIN gpusort_tune
-  // By gpusort_tune, 2026-11-21, H200, but for the network sorts: with 2 blocks in place of 5 the tile sort of 8 bytes is
-  // 3 % faster, and a sort of 2^20 of them 18 % slower; with 5 in place of 4 that of 16 bytes spills where values come
-  // along. In brackets: what the row before had.
-  // ms for 2^28 items: network sort 1.85, sort 3.44 [3.89], 2-way 0.606 [0.637], 4-way 0.972 [1.001], 2-way pairs 1.164
-  // [1.315], 4-way pairs 1.642 [2.085].
+  // By gpusort_tune, 2026-11-21, H200, but for the network sorts: with 2 blocks in place of 5 the tile sort of 8 bytes
+  // is 3 % faster, and a sort of 2^20 of them 18 % slower; with 5 in place of 4 that of 16 bytes spills where values
+  // come along. In brackets: what the row before had. ms for 2^28 items: network sort 1.85, sort 3.44 [3.89], 2-way
+  // 0.606 [0.637], 4-way 0.972 [1.001], 2-way pairs 1.164 [1.315], 4-way pairs 1.642 [2.085].
   if (item_bytes <= 4) return {{256, 33, 4}, {512, 19}, {128, 33, 10}, {256, 27, 5}, {128, 19, 10}, {256, 19, 5}};
   // network sort 4.03, sort 4.69 [4.83], 2-way 1.080 [1.167], 4-way 1.520, 2-way pairs 2.136 [2.179], 4-way pairs 2.537
   // [2.790].
@@ -46,7 +46,7 @@ constexpr Tuning TuningTable(std::size_t item_bytes) {
   // [7.134].
   if (item_bytes <= 16) return {{128, 17, 4}, {128, 9}, {256, 9}, {128, 9}, {128, 13}, {128, 9}};
   // END gpusort_tune
-  // Defaults, not measured, from here on. Any size up to kMaxItemBytes fits 48 KB.
+  // Defaults, not measured, from here on. Any size up to kMaxItemBytes fits 51 KB.
   if (item_bytes <= 32) return {{256, 5}, {256, 5}, {256, 5}, {256, 5}, {256, 5}, {256, 5}};
   if (item_bytes <= 64) return {{128, 5}, {128, 5}, {128, 5}, {128, 5}, {128, 5}, {128, 5}};
   return {{64, 3}, {64, 3}, {64, 3}, {64, 3}, {64, 3}, {64, 3}};

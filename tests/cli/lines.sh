@@ -108,8 +108,6 @@ says 'the line at byte 0 '
 [ "$(cat kept)" = old ] || fail "a refused job changed its output"
 expect 2 "$g" --memory 1M --max-record 2M web.log out
 says 'too small'
-expect 2 "$g" --device gpu web.log out
-says 'on the CPU'
 expect 0 "$g" --stats stats.json --memory 16M --batch-bytes 20000 --verify-output web.log out
 grep -q '"records_in": *'"$(wc -l <web.log)" stats.json || fail "the statistics count other lines"
 "$g" --explain web.log out >plan.txt

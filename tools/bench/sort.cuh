@@ -62,8 +62,9 @@ void SortBench(Gpu& gpu, Report& report) {
   const Options& options = gpu.options();
   const std::string type = TypeName<Key, Value>();
   if (!options.Wants(type)) return;
+  using Values = std::conditional_t<kPairs<Value>, detail::SortValues<const Value*, Value*>, detail::NoValues>;
   const std::uint64_t conflict_run =
-      options.conflict_run != 0 ? options.conflict_run : TuningTable(sizeof(Key)).network_sort.tile();
+      options.conflict_run != 0 ? options.conflict_run : detail::SortShape<Key, LessOf<Key>, Values>().tile();
   for (const std::uint64_t size : options.Sizes()) {
     for (const std::string& inputs : options.inputs) {
       std::uint64_t items = size;

@@ -163,7 +163,9 @@ class Tuner {
         if constexpr (kBounded) {
           function(std::integral_constant<TileShape, TileShape{kThreads, kItems, 640 / kThreads}>{}, false);
           function(std::integral_constant<TileShape, TileShape{kThreads, kItems, 1024 / kThreads}>{}, false);
-          function(std::integral_constant<TileShape, TileShape{kThreads, kItems, 1280 / kThreads}>{}, false);
+          if constexpr (1280 / kThreads != 1024 / kThreads) {
+            function(std::integral_constant<TileShape, TileShape{kThreads, kItems, 1280 / kThreads}>{}, false);
+          }
         } else {
           function(std::integral_constant<TileShape, TileShape{kThreads, kItems, 1}>{}, false);
         }
@@ -253,7 +255,7 @@ class Tuner {
 
 template <>
 void TimeShapes<GPUSORT_TUNE_BYTES, GPUSORT_TUNE_KIND, GPUSORT_TUNE_THREADS>(int log2_items, int repetitions,
-                                                                            std::vector<Timing>& timings) {
+                                                                             std::vector<Timing>& timings) {
   constexpr Kind kKind = static_cast<Kind>(GPUSORT_TUNE_KIND);
   Tuner<GPUSORT_TUNE_BYTES, kKind, GPUSORT_TUNE_THREADS>(log2_items, repetitions, timings).Run();
 }
