@@ -29,7 +29,7 @@ using ValueOf = typename std::iterator_traits<Iterator>::value_type;
 template <typename Key>
 struct alignas(sizeof(Key) <= 4    ? 8
                : sizeof(Key) <= 12 ? 16
-                                   : alignof(Key)) Placed {
+                                   : std::max(alignof(Key), alignof(std::uint32_t))) Placed {
   Key key;
   std::uint32_t place;
 };

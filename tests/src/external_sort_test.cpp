@@ -17,6 +17,7 @@
 #include "gpusort/error.hpp"
 #include "line_files.hpp"
 #include "records.hpp"
+#include "sanitized.hpp"
 
 namespace gpusort::testing {
 namespace {
@@ -90,7 +91,7 @@ const std::vector<Shape>& Shapes() {
 
 TEST(ExternalSort, EqualsAStableSortForEveryLayoutKeyAndTier) {
   const TempFolder folder;
-  std::uint64_t seed = 1;
+  std::uint64_t seed = 1, cases = 0;
   for (const Shape& shape : Shapes()) {
     std::vector<std::string> args = shape.args;
     args.insert(args.end(), {folder / "in", folder / "out"});
@@ -106,6 +107,7 @@ TEST(ExternalSort, EqualsAStableSortForEveryLayoutKeyAndTier) {
             {"--memory", "16M", "--batch-size", batch},
             {"--memory", "3M", "--batch-size", batch, "--fan-in", "2", "--threads", "1"}};
         for (const auto& plan : plans) {
+          if (testing::LeftOut(++cases)) continue;
           std::vector<std::string> all = args;
           all.insert(all.begin(), plan.begin(), plan.end());
           Sort(all);
@@ -396,7 +398,7 @@ TEST_F(FakeGpuSort, FallsBackToTheCpuWhereverTheGpuIsLost) {
   with_auto(counting);
   const std::int64_t calls = counting.calls;
   ASSERT_GT(calls, 50);
-  for (std::int64_t n = 0; n < calls; n += 1 + calls / 60) {
+  for (std::int64_t n = 0; n < calls; n += 1 + calls * testing::kStride / 60) {
     for (const bool sticky : {true, false}) {
       FakeGpuPlan plan;
       plan.fail_at = n;
@@ -433,7 +435,7 @@ TEST_F(FakeGpuSort, FreesTheTempSpaceOfRunsThatItGivesUp) {
   WriteFile(folder_ / "in", input_);
   std::int64_t calls = 0;
   std::uint64_t undisturbed = 0;
-  for (std::int64_t n = -1; n < calls; n += n < 0 ? 1 : 1 + calls / 40) {
+  for (std::int64_t n = -1; n < calls; n += n < 0 ? 1 : 1 + calls * testing::kStride / 40) {
     FakeGpuPlan plan;
     plan.fail_at = n;
     const GpuSource gpus{0, [] { return true; },
@@ -497,7 +499,7 @@ const std::vector<std::vector<std::string>>& LinePlans() {
 
 TEST(ExternalSortLines, EqualAStableSortForEveryOrderKindAndTier) {
   const TempFolder folder;
-  std::uint64_t seed = 0;
+  std::uint64_t seed = 0, cases = 0;
   for (const LineOrder& order : SomeOrders()) {
     for (const Lines kind : kAllLines) {
       for (const std::size_t count : {0, 1, 2, 70, 1500}) {
@@ -508,6 +510,7 @@ TEST(ExternalSortLines, EqualAStableSortForEveryOrderKindAndTier) {
         WriteFile(folder / "in", input);
         for (const std::vector<std::string>& plan : LinePlans()) {
           if (plan.back() == "3" && count > 100) continue;  // a run for each line
+          if (testing::LeftOut(++cases)) continue;
           std::vector<std::string> args = plan;
           args.insert(args.end(), {folder / "in", folder / "out"});
           SortLines(LineOptions(args, order, delimiter));
@@ -551,7 +554,7 @@ TEST(ExternalSortLines, ComeFromStreamsAndSeveralInputsInTheirOrder) {
 
 TEST(ExternalSortLines, KeepTheFirstOfEqualKeysAndMergeSortedInputs) {
   const TempFolder folder;
-  std::uint64_t seed = 200;
+  std::uint64_t seed = 200, cases = 0;
   for (const LineOrder& order : SomeOrders()) {
     for (const Lines kind : kAllLines) {
       Bytes all;
@@ -568,6 +571,7 @@ TEST(ExternalSortLines, KeepTheFirstOfEqualKeysAndMergeSortedInputs) {
           if (unique) more.insert(more.begin(), "-u");
           if (merge) more.insert(more.begin(), "-m");
           if (!merge) more.insert(more.begin(), {"--batch-bytes", "3000"});
+          if (testing::LeftOut(++cases)) continue;
           const Options options = LineOptions(more, order, '\n');
           // Sorted by the order without the last resort, if that is what -u compares by.
           if (merge && unique && order.last_resort && !order.keys.empty()) continue;
@@ -674,7 +678,7 @@ TEST(ExternalSortLines, GoThroughAllTiersOfAGpuAndSurviveItsLoss) {
     if (HasFatalFailure()) FAIL() << device_memory;
     calls = std::max<std::int64_t>(calls, plan.calls);
   }
-  for (std::int64_t n = 0; n < calls; n += 1 + calls / 25) {
+  for (std::int64_t n = 0; n < calls; n += 1 + calls * testing::kStride / 25) {
     FakeGpuPlan plan;
     plan.fail_at = n;
     sort(plan, "5M");
