@@ -260,8 +260,6 @@ class LineSorter {
     const auto lines = [in, starts = starts()](std::uint32_t row) {
       return RecordSpan(in + starts[row], starts[row + 1] - starts[row] - 1);
     };
-    const std::uint64_t skip = Common(lines, n, executor);
-
     // A quicksort level out of cache costs more than a level of merging in it.
     constexpr std::uint64_t kEntriesPerPart = std::uint64_t{1} << 18;
     const std::uint64_t workers = executor.workers();
@@ -271,23 +269,11 @@ class LineSorter {
     for (std::uint64_t begin = 0; begin < n; begin += part_items) {
       parts.push_back({entries() + begin, std::min(part_items, n - begin)});
     }
-    std::atomic<bool> exact{ChunksDecide(keys_.order())};
-    executor.ForEach(parts.size(), [&](std::uint64_t part, unsigned) {
-      const std::uint64_t first_row = part * part_items;
-      Entry* const p = entries() + first_row;
-      bool ended = true;
-      for (std::uint64_t i = 0; i < parts[part].size; ++i) {
-        const auto row = static_cast<std::uint32_t>(first_row + i);
-        const LineChunk chunk = keys_.Chunk(lines(row), skip);
-        ended = ended && chunk.ended;
-        p[i] = MakeLineEntry(chunk, row);
-      }
-      SortEntries(p, parts[part].size);
-      if (!ended || !exact) {
-        exact = false;
-        LineRefiner(keys_, lines).Refine(p, parts[part].size, skip + kEntryKeyBytes);
-      }
-    });
+    // Encoded bytes that all keys begin with are left out. How many a few lines tell; all others are asked on the way,
+    // and all is done again in the rare case that one of them knows better.
+    bool exact = false;
+    std::uint64_t skip = SampleCommon(lines, n);
+    for (std::uint64_t common; (common = SortParts(lines, parts, skip, exact, executor)) < skip;) skip = common;
     if (exact) {
       Gather(in, parts, ExactEntryLess(), out, executor);
     } else {
@@ -346,25 +332,46 @@ class LineSorter {
     return sorted;
   }
 
-  /// Encoded bytes that all keys begin with. A sample says how far it is worth looking.
+  /// Sorts each part by its encoded keys from byte `skip` on, and sets `exact` if entries decide alone. Returns how
+  /// many bytes all keys have in common, `skip` at most: if fewer, nothing is sorted yet.
   template <typename Lines, typename Executor>
-  std::uint64_t Common(Lines lines, std::uint64_t n, const Executor& executor) const {
-    constexpr std::uint64_t kMost = 1024, kSamples = 64;
-    std::uint64_t most = kMost;
-    for (std::uint64_t s = 1; s <= kSamples && most > 0; ++s) {
-      most = keys_.Find(lines(0), lines(static_cast<std::uint32_t>((n - 1) * s / kSamples)), 0, most);
-    }
-    std::atomic<std::uint64_t> common{most};
-    if (most == 0) return 0;
-    const std::uint64_t share = DivideUp(n, 4 * std::uint64_t{executor.workers()});
-    executor.ForEach(DivideUp(n, share), [&](std::uint64_t task, unsigned) {
-      std::uint64_t prefix = common;
-      for (std::uint64_t i = task * share, end = std::min(n, i + share); i < end && prefix > 0; ++i) {
-        prefix = keys_.Find(lines(0), lines(static_cast<std::uint32_t>(i)), 0, prefix);
+  std::uint64_t SortParts(Lines lines, const std::vector<Range<const Entry*>>& parts, std::uint64_t skip, bool& exact,
+                          const Executor& executor) const {
+    std::atomic<std::uint64_t> common{skip};
+    std::atomic<bool> entries_decide{ChunksDecide(keys_.order())};
+    executor.ForEach(parts.size(), [&](std::uint64_t part, unsigned) {
+      const auto first_row = static_cast<std::uint64_t>(parts[part].first - entries());
+      Entry* const p = entries() + first_row;
+      bool ended = true;
+      std::uint64_t prefix = skip;
+      for (std::uint64_t i = 0; i < parts[part].size; ++i) {
+        const auto row = static_cast<std::uint32_t>(first_row + i);
+        if (prefix > 0) prefix = keys_.Find(lines(0), lines(row), 0, prefix);
+        const LineChunk chunk = keys_.Chunk(lines(row), skip);
+        ended = ended && chunk.ended;
+        p[i] = MakeLineEntry(chunk, row);
       }
       for (std::uint64_t seen = common; prefix < seen && !common.compare_exchange_weak(seen, prefix);) {
       }
+      if (common < skip) return;
+      SortEntries(p, parts[part].size);
+      if (!ended || !entries_decide) {
+        entries_decide = false;
+        LineRefiner(keys_, lines).Refine(p, parts[part].size, skip + kEntryKeyBytes);
+      }
     });
+    exact = entries_decide;
+    return common;
+  }
+
+  /// Encoded bytes that some keys from everywhere begin with.
+  template <typename Lines>
+  std::uint64_t SampleCommon(Lines lines, std::uint64_t n) const {
+    constexpr std::uint64_t kMost = 1024, kSamples = 64;
+    std::uint64_t common = kMost;
+    for (std::uint64_t s = 1; s <= kSamples && common > 0; ++s) {
+      common = keys_.Find(lines(0), lines(static_cast<std::uint32_t>((n - 1) * s / kSamples)), 0, common);
+    }
     return common;
   }
 

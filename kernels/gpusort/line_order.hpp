@@ -704,6 +704,16 @@ class ChunkWriter {
     }
     at_ += 8;
   }
+  /// The first `bytes` bytes of a word, the others of which are 0.
+  GPUSORT_HD void PutPart(std::uint64_t word, unsigned bytes) {
+    word ^= flip_ & ~std::uint64_t{0} << (64 - 8 * bytes);
+    if (at_ >= skip_) {
+      Place(at_ - skip_, word);
+    } else if (skip_ - at_ < bytes) {
+      Place(0, word << (8 * (skip_ - at_)));
+    }
+    at_ += bytes;
+  }
   /// Bytes below 255 take one byte of the encoding, which keeps their order.
   GPUSORT_HD void PutCount(std::uint64_t count) {
     Put(count < 255 ? static_cast<unsigned>(count) : 255);
@@ -756,6 +766,16 @@ GPUSORT_HD inline void PutText(ChunkWriter& out, const KeyText& text) {
     }
     at += 8;
   }
+#if !GPUSORT_ON_DEVICE
+  // What is left together with the 0 behind it (for a GPU: more registers, and branches that threads do not share).
+  if (const std::uint64_t left = text.end - at; as_it_is && left > 0 && left < 8 && !out.full()) {
+    const std::uint64_t word = LoadWord(text.line, at, text.end);
+    if (ZeroBytes((word & ~kLowBits) | ~std::uint64_t{0} >> 8 * left) == 0) {
+      out.PutPart(word, static_cast<unsigned>(left) + 1);
+      return;
+    }
+  }
+#endif
   for (at = text.Next(at); at < text.end && !out.full(); at = text.Next(at + 1)) put(text[at]);
   out.Put(0);
 }

@@ -32,6 +32,23 @@ inline const std::byte* FindLastDelimiter(const std::byte* p, const std::byte* e
   return p == end ? nullptr : static_cast<const std::byte*>(::memrchr(p, delimiter, static_cast<std::size_t>(end - p)));
 }
 
+/// How many bytes are `value`: in counters of a byte, which the compiler keeps in vectors (std::count is half as fast).
+inline std::uint64_t CountBytes(const std::byte* p, std::uint64_t n, unsigned char value) {
+  constexpr std::uint64_t kLanes = 64, kMost = 255;
+  std::uint64_t total = 0;
+  while (n >= kLanes) {
+    const std::uint64_t rounds = std::min(n / kLanes, kMost);
+    unsigned char lanes[kLanes] = {};
+    for (std::uint64_t i = 0; i < rounds; ++i, p += kLanes) {
+      for (std::uint64_t j = 0; j < kLanes; ++j) lanes[j] += static_cast<unsigned char>(p[j]) == value ? 1 : 0;
+    }
+    for (const unsigned char lane : lanes) total += lane;
+    n -= rounds * kLanes;
+  }
+  for (; n > 0; --n, ++p) total += static_cast<unsigned char>(*p) == value ? 1 : 0;
+  return total;
+}
+
 }  // namespace detail
 
 /// The least that a record takes.
@@ -72,7 +89,7 @@ inline RecordSpan LastRecord(RecordSpan bytes, const RecordLayout& layout) {
 
 inline std::uint64_t CountRecords(RecordSpan bytes, const RecordLayout& layout) {
   if (layout.fixed()) return bytes.size() / layout.stride;
-  return static_cast<std::uint64_t>(std::count(bytes.begin(), bytes.end(), static_cast<std::byte>(layout.delimiter)));
+  return detail::CountBytes(bytes.data(), bytes.size(), layout.delimiter);
 }
 
 /// Calls f(record) for each record, in order.
