@@ -31,6 +31,14 @@ namespace {
 /// How often GPU memory may be refused before the CPU takes over.
 constexpr int kSmallerPlans = 2;
 
+/// What the header may take is set aside.
+HeaderRule HeaderOf(const Options& options, HostMemory& memory) {
+  if (options.header == 0) return {};
+  const std::uint64_t most = std::min(memory.limit() / 64, std::uint64_t{16} << 20);
+  memory.Reserve(most);
+  return {options.header, most};
+}
+
 class Sorter {
  public:
   Sorter(const Options& options, CancelFlag& cancel, const GpuSource& gpus)
@@ -40,7 +48,7 @@ class Sorter {
         host_(FindMemory()),
         memory_(options.memory ? std::max<std::uint64_t>(1, options.memory->Resolve(host_.limit))
                                : std::min(host_.limit, host_.available) / 2),
-        inputs_(files_, options.inputs, options.layout, cancel),
+        inputs_(files_, options.inputs, options.layout, cancel, HeaderOf(options, memory_)),
         clock_("start"),
         progress_(options.progress, clock_),
         job_{options_, options_.layout, cancel_, memory_, inputs_, clock_, progress_} {
@@ -51,7 +59,8 @@ class Sorter {
     streamed_output_ = IsStreamTarget(options.output);
     const bool takes = options.layout.fixed() || (gpus.lines && !NeedsHost(*options.layout.lines));
     if (!takes && options.device == DeviceChoice::kGpu) {
-      throw Error(ErrorCode::kUsage, "--device gpu: this order (-g) is known on the CPU only; give --device cpu or auto");
+      throw Error(ErrorCode::kUsage,
+                  "--device gpu: this order (-g) is known on the CPU only; give --device cpu or auto");
     }
     const bool use_gpu =
         options.device == DeviceChoice::kGpu || (options.device == DeviceChoice::kAuto && takes && gpus.likely() &&
@@ -62,10 +71,11 @@ class Sorter {
     for (std::uint32_t i = 0; options.merge && i < inputs_.count(); ++i) {
       facts_.sorted_inputs.push_back(inputs_.size(i));
     }
-    facts_.memory = memory_.limit();
+    facts_.memory = memory_.limit() - memory_.used();
     facts_.free_ram = host_.available > memory_.limit() ? host_.available - memory_.limit() : 0;
     facts_.output_file = !streamed_output_;
     facts_.unique = options.unique;
+    facts_.top = options.top;
     facts_.gpu = use_gpu;
     facts_.threads = options.threads != 0 ? options.threads : std::max(1u, std::thread::hardware_concurrency());
     facts_.batch_bytes = options.batch_bytes;
@@ -95,6 +105,8 @@ class Sorter {
                                     (inputs_.direct() ? ", read past the page cache" : ", read through the page cache")
                               : "a stream") +
         "\n";
+    if (options_.header > 0) text += "header              " + std::to_string(options_.header) + " lines stay on top\n";
+    if (options_.top > 0) text += "top                 " + std::to_string(options_.top) + " records\n";
     return text + "backend             " + job_.backend->limits().name + "\n" + Describe(job_.plan);
   }
 
@@ -217,7 +229,7 @@ class Sorter {
       target_.stream = std::make_unique<PipeWriter>(options_.output, cancel_);
       return;
     }
-    const std::uint64_t expected = options_.unique || options_.no_space_check ? 0 : inputs_.bytes();
+    const std::uint64_t expected = options_.unique || options_.top > 0 || options_.no_space_check ? 0 : inputs_.bytes();
     target_.file = files_.CreateOutput(options_.output, DirectOutput(facts_), expected);
   }
 
@@ -259,6 +271,7 @@ class Sorter {
       if (!run.records && !run.spilled()) ++stats_.input_runs;
     }
     progress_.SetPhase("merge runs", bytes);
+    target_.header.assign(inputs_.header().begin(), inputs_.header().end());
     proof_ = std::make_unique<OutputProof>(options_.layout, options_.unique);
     try {
       output_bytes_ = MergeRuns(job_, runs_, target_, *proof_, options_.merge);
@@ -273,7 +286,14 @@ class Sorter {
       stats_.levels = std::max(stats_.levels, run.level + 1);
     }
     if (options_.merge || stats_.input_runs > 0) inputs_.VerifyUnchanged();
-    proof_->Check(total);
+    // Where fewer than N went out nothing was left out, and all can be proved.
+    const bool left_out =
+        options_.top > 0 && total.records > options_.top && !(options_.unique && proof_->sum().records < options_.top);
+    if (left_out) {
+      proof_->CheckCount(options_.top);
+    } else {
+      proof_->Check(total);
+    }
     stats_.records_in = total.records;
   }
 
@@ -368,9 +388,11 @@ class Sorter {
     const std::uint64_t step = std::max(least, std::min(room, std::uint64_t{4} << 20) / unit * unit);
     HostBuffer buffer(memory_, (step + 2 * kReadSlack) / 4096 * 4096);
     const std::uint64_t alignment = target_.file->alignment();
+    const RecordSpan header = target_.header;
+    const std::uint64_t records_begin = header.size();
     for (std::uint64_t done = 0; done < output_bytes_;) {
       cancel_.ThrowIfRequested();
-      const std::uint64_t count = std::min(step, output_bytes_ - done);
+      const std::uint64_t count = std::min(step, (done < records_begin ? records_begin : output_bytes_) - done);
       const std::uint64_t begin = done / alignment * alignment;
       const std::uint64_t end = (done + count + alignment - 1) / alignment * alignment;
       const std::uint64_t got = target_.file->ReadAt(begin, {buffer.data(), end - begin});
@@ -379,10 +401,17 @@ class Sorter {
                                                ", it should have " + std::to_string(output_bytes_));
       }
       const RecordSpan bytes{buffer.data() + (done - begin), count};
+      if (done < records_begin) {
+        if (!std::equal(bytes.begin(), bytes.end(), header.begin() + static_cast<std::ptrdiff_t>(done))) {
+          throw Error(ErrorCode::kIntegrity, "the header of the output read back is not what was written");
+        }
+        done += count;
+        continue;
+      }
       const std::uint64_t whole = WholeRecordBytes(bytes, options_.layout);
       if (whole == 0)
         throw Error(ErrorCode::kIntegrity, "the output read back has an endless line at byte " + std::to_string(done));
-      read_back.Add(done, bytes.first(whole));
+      read_back.Add(done - records_begin, bytes.first(whole));
       progress_.Advance(whole);
       done += whole;
     }
@@ -394,6 +423,8 @@ class Sorter {
     stats_.gpu = facts_.gpu;
     stats_.records_out = proof_->sum().records;
     stats_.bytes = output_bytes_;
+    stats_.top = options_.top;
+    stats_.header_lines = target_.header.empty() ? 0 : CountRecords(target_.header, options_.layout);
     stats_.host_peak = memory_.peak();
     stats_.host_limit = memory_.limit();
     stats_.device_peak = std::max(stats_.device_peak, backend_->device_peak());
@@ -487,13 +518,13 @@ void CheckSorted(const Options& options, CancelFlag& cancel) {
   const MemoryFacts host = FindMemory();
   HostMemory memory(options.memory ? options.memory->Resolve(host.limit) : std::min(host.limit, host.available) / 2);
   const RecordLayout& layout = options.layout;
-  Inputs inputs(files, options.inputs, layout, cancel);
+  Inputs inputs(files, options.inputs, layout, cancel, HeaderOf(options, memory));
   StageClock clock("check");
   Progress progress(options.progress, clock);
   progress.SetPhase("check", inputs.bytes());
   PlanFacts facts;
   facts.layout = layout;
-  facts.memory = std::min(memory.limit(), std::uint64_t{256} << 20);
+  facts.memory = std::min(memory.limit() - memory.used(), std::uint64_t{256} << 20);
   facts.threads = 4;
   facts.rereadable = inputs.rereadable();
   facts.input_known = inputs.rereadable();
@@ -508,11 +539,12 @@ void CheckSorted(const Options& options, CancelFlag& cancel) {
     const std::uint64_t bad = FirstDisorder(seen, layout, options.unique);
     if (bad == kInOrder) return;
     // Records are counted from 0, lines from 1, as everybody does.
-    const std::uint64_t number = records + CountRecords(seen.first(bad), layout) + (layout.fixed() ? 0 : 1);
+    const std::uint64_t above = CountRecords(inputs.header(), layout);
+    const std::uint64_t number = records + CountRecords(seen.first(bad), layout) + (layout.fixed() ? 0 : 1) + above;
     throw Error(ErrorCode::kNotSorted,
                 EscapeName(options.inputs.front()) + ": not sorted: " + (layout.fixed() ? "record " : "line ") +
-                    std::to_string(number) + " (byte " + std::to_string(at + bad) + ") orders before " +
-                    (options.unique ? "or equals " : "") + "the one in front of it");
+                    std::to_string(number) + " (byte " + std::to_string(inputs.header_bytes(0) + at + bad) +
+                    ") orders before " + (options.unique ? "or equals " : "") + "the one in front of it");
   };
   const auto pass = [&](RecordSpan seen) {
     at += seen.size();

@@ -60,6 +60,7 @@ constexpr OptionRow kRows[] = {
     {Section::kOrder, "reverse", 'r', "", false, true, "turn the order of every key around"},
     {Section::kOrder, "unique", 'u', "", false, true,
      "keep the first of records with equal keys; with --check,\nequal keys are out of order"},
+    {Section::kOrder, "top", 0, "N", false, false, "only the first N records of the order; with -u, of those it keeps"},
 
     {Section::kLines, "field-separator", 't', "CHAR", false, true,
      "CHAR between fields ('\\0' is NUL); else a field begins\nwith the blanks in front of it", kLinesOnly},
@@ -79,6 +80,9 @@ constexpr OptionRow kRows[] = {
     {Section::kLines, "stable", 's', "", false, true,
      "leave lines with equal keys in their order; else the\nwhole line decides", kLinesOnly},
     {Section::kLines, "zero-terminated", 'z', "", false, true, "lines end with NUL", kLinesOnly},
+    {Section::kLines, "header", 0, "N", false, true,
+     "the first N lines stay on top, unsorted; several inputs\nmust have the same ones, which are kept once",
+     kLinesOnly},
     {Section::kLines, "random-source", 0, "FILE", false, true, "16 bytes of FILE choose the hash of -R", kLinesOnly},
     {Section::kLines, "max-record", 0, "SIZE", false, true,
      "the longest line that is taken (default 64M, or a\nsixteenth of --memory if that is less)", kLinesOnly},
@@ -584,6 +588,8 @@ Options ParseOptions(int argc, const char* const* argv) {
   } else {
     ResolveLayout(typed, options);
   }
+  with("--top", [&](const std::string& text) { options.top = ParseCount(text, 1, kMaxSize); });
+  with("--header", [&](const std::string& text) { options.header = ParseCount(text, 1, kMaxSize); });
   with("--max-record", [&](const std::string& text) { options.max_record = ParseBytes(text); });
   if (const std::string* path = typed.value("--random-source")) options.random_source = *path;
 

@@ -241,14 +241,23 @@ RecordSum OutputProof::sum() const {
   return sum_;
 }
 
+bool OutputProof::Whole() const {
+  if (chunks_.empty()) return bytes_ == 0;
+  return chunks_.size() == 1 && chunks_.begin()->first == 0 && chunks_.begin()->second.end == bytes_;
+}
+
+void OutputProof::CheckCount(std::uint64_t records) const {
+  const std::lock_guard lock(mutex_);
+  if (sum_.records == records && Whole()) return;
+  throw Error(ErrorCode::kIntegrity, "records were lost or doubled: " + std::to_string(records) + " are wanted, " +
+                                         std::to_string(sum_.records) + " would be written");
+}
+
 void OutputProof::Check(const RecordSum& input) const {
   const std::lock_guard lock(mutex_);
   RecordSum total = sum_;
   total += dropped_;
-  const bool whole = chunks_.empty()
-                         ? bytes_ == 0
-                         : chunks_.size() == 1 && chunks_.begin()->first == 0 && chunks_.begin()->second.end == bytes_;
-  if (total.records != input.records || !whole) {
+  if (total.records != input.records || !Whole()) {
     throw Error(ErrorCode::kIntegrity, "records were lost or doubled: " + std::to_string(input.records) +
                                            " were read, " + std::to_string(total.records) + " would be written");
   }

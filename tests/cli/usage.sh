@@ -20,8 +20,6 @@ done
 "$g" --version | grep -qi 'cpu' || fail "--version does not list the CPU backend"
 
 # What is not built answers with exit 2, and so does every slip of the keyboard.
-expect 2 "$g" --top 3 in.log out2
-expect 2 "$g" --header 1 in.log out2
 expect 2 "$g" --debug in.log out2
 expect 2 "$g" in.bin
 expect 2 "$g" in.bin out.bin more.bin
