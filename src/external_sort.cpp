@@ -31,14 +31,6 @@ namespace {
 /// How often GPU memory may be refused before the CPU takes over.
 constexpr int kSmallerPlans = 2;
 
-/// What the header may take is set aside.
-HeaderRule HeaderOf(const Options& options, HostMemory& memory) {
-  if (options.header == 0) return {};
-  const std::uint64_t most = std::min(memory.limit() / 64, std::uint64_t{16} << 20);
-  memory.Reserve(most);
-  return {options.header, most};
-}
-
 class Sorter {
  public:
   Sorter(const Options& options, CancelFlag& cancel, const GpuSource& gpus)
@@ -48,7 +40,7 @@ class Sorter {
         host_(FindMemory()),
         memory_(options.memory ? std::max<std::uint64_t>(1, options.memory->Resolve(host_.limit))
                                : std::min(host_.limit, host_.available) / 2),
-        inputs_(files_, options.inputs, options.layout, cancel, HeaderOf(options, memory_)),
+        inputs_(files_, options.inputs, options.layout, cancel, MakeHeaderRule(options.header, memory_)),
         clock_("start"),
         progress_(options.progress, clock_),
         job_{options_, options_.layout, cancel_, memory_, inputs_, clock_, progress_} {
@@ -518,7 +510,7 @@ void CheckSorted(const Options& options, CancelFlag& cancel) {
   const MemoryFacts host = FindMemory();
   HostMemory memory(options.memory ? options.memory->Resolve(host.limit) : std::min(host.limit, host.available) / 2);
   const RecordLayout& layout = options.layout;
-  Inputs inputs(files, options.inputs, layout, cancel, HeaderOf(options, memory));
+  Inputs inputs(files, options.inputs, layout, cancel, MakeHeaderRule(options.header, memory));
   StageClock clock("check");
   Progress progress(options.progress, clock);
   progress.SetPhase("check", inputs.bytes());

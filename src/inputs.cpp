@@ -41,6 +41,13 @@ std::size_t OpenLimit() {
 
 }  // namespace
 
+HeaderRule MakeHeaderRule(std::uint64_t lines, HostMemory& memory) {
+  if (lines == 0) return {};
+  const std::uint64_t most = std::min(memory.limit() / 64, std::uint64_t{16} << 20);
+  memory.Reserve(most);
+  return {lines, most};
+}
+
 std::string LineTooLong(const std::string& path, std::uint64_t at, std::uint64_t max_record) {
   return EscapeName(path) + ": the line at byte " + std::to_string(at) + " is longer than " +
          std::to_string(max_record) + " bytes: allow it with --max-record";

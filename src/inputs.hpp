@@ -40,6 +40,8 @@ struct HeaderRule {
   std::uint64_t lines = 0;
   std::uint64_t max_bytes = 0;  ///< of all of them
 };
+/// Sets aside what a header of so many lines may take.
+HeaderRule MakeHeaderRule(std::uint64_t lines, HostMemory& memory);
 
 class Inputs {
  public:

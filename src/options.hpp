@@ -14,6 +14,7 @@
 
 #include "gpusort/line_order.hpp"
 #include "gpusort/record.hpp"
+#include "key_def.hpp"
 
 namespace gpusort {
 
@@ -56,6 +57,11 @@ struct Options {
   std::shared_ptr<const LineOrdered> lines;  ///< what the layout of lines refers to
   std::uint64_t header = 0;                  ///< lines at the top of every input that are not sorted
   std::uint64_t max_record = 0;              ///< bytes of the longest line; 0: planned
+  bool locale = false;                       ///< lines are ordered as the environment's locale says
+  bool debug = false;                        ///< show what lines are compared by
+  std::vector<KeyDef> keys;                  ///< of lines, as typed; for debug
+  KeyOptions ordering;                       ///< the letters of the command line; for debug
+  bool stable = false;                       ///< -s; for debug
   bool random = false;                       ///< a key of `lines` is ordered at random: ReadNamedFiles gives the salt
   std::string random_source;                 ///< where from; empty: the system
   std::string names_file;                    ///< --files0-from: the inputs' names are there; empty: none
