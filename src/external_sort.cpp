@@ -69,7 +69,11 @@ class Sorter {
     facts_.unique = options.unique;
     facts_.top = options.top;
     facts_.gpu = use_gpu;
-    facts_.threads = options.threads != 0 ? options.threads : std::max(1u, std::thread::hardware_concurrency());
+    const unsigned wanted = options.threads != 0 ? options.threads : std::max(1u, std::thread::hardware_concurrency());
+    facts_.threads = FittingThreads(wanted);
+    if (facts_.threads < wanted) {
+      LogInfo("the limit on addresses (ulimit -v) leaves room for " + std::to_string(facts_.threads) + " threads");
+    }
     facts_.batch_bytes = options.batch_bytes;
     facts_.block_bytes = options.block_bytes;
     facts_.fan_in = options.max_fan_in;
@@ -112,7 +116,7 @@ class Sorter {
     const std::launch when = facts_.gpu ? std::launch::async | std::launch::deferred : std::launch::deferred;
     std::future<void> opening = std::async(when, [this] { OpenBackend(); });
     block.reset();
-    if (!options_.merge) StartReading(inputs_.Ranges());
+    if (!merging_) StartReading(inputs_.Ranges());
     OpenOutput();
     opening.get();
     for (;;) {
@@ -143,7 +147,7 @@ class Sorter {
         facts_.gpu = false;
       }
     }
-    if (!backend_) backend_ = OpenCpuBackend(options_.threads);
+    if (!backend_) backend_ = OpenCpuBackend(facts_.threads);
     job_.backend = backend_.get();
     const std::uint64_t free_bytes = backend_->limits().device_bytes;
     facts_.device_memory = !facts_.gpu           ? 0
@@ -162,7 +166,7 @@ class Sorter {
     job_.plan = MakePlan(facts_, feeder_ ? ring_ : MakeRing(facts_));
     std::istringstream plan_lines(Describe(job_.plan));
     for (std::string line; std::getline(plan_lines, line);) LogInfo("plan: " + line);
-    const bool small_arena = options_.merge || (formed_ && !facts_.gpu);
+    const bool small_arena = merging_ || (formed_ && !facts_.gpu);
     MakeArena(small_arena);
     if (feeder_ && facts_.gpu) feeder_->ring().Pin(*backend_);
     if (!spill_) MakeSpill();
@@ -226,7 +230,7 @@ class Sorter {
   }
 
   void FormAll() {
-    if (options_.merge) {
+    if (merging_) {
       stats_.base_runs = inputs_.count();
       if (!runs_.empty()) return;
       for (const InputRange& range : inputs_.Ranges()) {
@@ -256,7 +260,7 @@ class Sorter {
     std::uint64_t bytes = 0;
     for (Run& run : runs_) {
       bytes += run.bytes;
-      if (options_.merge) run.sum = {};
+      if (merging_) run.sum = {};
       if (run.on_device()) ++stats_.device_runs;
       if (run.records && !run.on_device()) ++stats_.host_runs;
       if (run.spilled()) ++stats_.temp_runs;
@@ -266,7 +270,7 @@ class Sorter {
     target_.header.assign(inputs_.header().begin(), inputs_.header().end());
     proof_ = std::make_unique<OutputProof>(options_.layout, options_.unique);
     try {
-      output_bytes_ = MergeRuns(job_, runs_, target_, *proof_, options_.merge);
+      output_bytes_ = MergeRuns(job_, runs_, target_, *proof_, merging_);
     } catch (const Error& error) {
       // Runs that stayed in the input are out of order if somebody rewrote it: then that is what to say.
       if (error.code() == ErrorCode::kIntegrity) inputs_.VerifyUnchanged();
@@ -277,7 +281,7 @@ class Sorter {
       total += run.sum;
       stats_.levels = std::max(stats_.levels, run.level + 1);
     }
-    if (options_.merge || stats_.input_runs > 0) inputs_.VerifyUnchanged();
+    if (merging_ || stats_.input_runs > 0) inputs_.VerifyUnchanged();
     // Where fewer than N went out nothing was left out, and all can be proved.
     const bool left_out =
         options_.top > 0 && total.records > options_.top && !(options_.unique && proof_->sum().records < options_.top);
@@ -293,6 +297,10 @@ class Sorter {
   /// smaller plan if memory was refused, on the CPU if the GPU is lost. Rethrows what cannot be helped.
   void Degrade(const Error& error) {
     const bool refused = error.code() == ErrorCode::kOutOfMemory;
+    if (refused && merging_ && !facts_.gpu && !options_.layout.fixed() && !cancel_.requested()) {
+      SortInstead();
+      return;
+    }
     if (!facts_.gpu || cancel_.requested() || (error.code() != ErrorCode::kGpuLost && !refused)) throw;
     const bool smaller = refused && smaller_plans_ < kSmallerPlans;
     if (!smaller && options_.device == DeviceChoice::kGpu) throw;
@@ -316,7 +324,7 @@ class Sorter {
     facts_.spilled = true;
     proof_.reset();
     stats_.device_runs = stats_.host_runs = stats_.temp_runs = stats_.input_runs = 0;
-    if (options_.merge) {
+    if (merging_) {
       for (const Run& run : runs_) {
         if (run.spilled()) FreeBlocks(run, *spill_);
       }
@@ -331,6 +339,36 @@ class Sorter {
       ring_ = MakeRing(facts_);
       StartReading(missing);
     }
+  }
+
+  /// Of -m, where heads of inputs with long lines do not fit in memory side by side. Sorting gives the same bytes.
+  void SortInstead() {
+    Note("merging lines of this length needs more memory than there is: sorting the inputs, once they are checked");
+    proof_.reset();
+    runs_.clear();
+    spill_.reset();
+    job_.spill = nullptr;
+    DropBackend();
+    for (const std::string& input : options_.inputs) {
+      Options one = options_;
+      one.inputs = {input};
+      one.unique = false;
+      one.memory = Size{memory_.limit() - memory_.used(), false};
+      try {
+        CheckSorted(one, cancel_);
+      } catch (const Error& error) {
+        if (error.code() != ErrorCode::kNotSorted) throw;
+        throw Error(ErrorCode::kBadInput, std::string(error.what()) + "; sort it without -m");
+      }
+    }
+    merging_ = ready_ = false;
+    facts_.sorted_inputs.clear();
+    facts_.memory = memory_.limit() - memory_.used();
+    facts_.block_bytes = options_.block_bytes;
+    stats_.device_runs = stats_.host_runs = stats_.temp_runs = stats_.input_runs = 0;
+    OpenBackend();
+    ring_ = MakeRing(facts_);
+    StartReading(inputs_.Ranges());
   }
 
   /// The parts of the input that no run holds.
@@ -452,6 +490,7 @@ class Sorter {
   PlanFacts facts_;
   Ring ring_;
   bool streamed_output_ = false;
+  bool merging_ = options_.merge;
   bool ready_ = false;   ///< Prepare is done for this attempt
   bool formed_ = false;  ///< every record is in a run
   int smaller_plans_ = 0;

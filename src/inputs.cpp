@@ -20,6 +20,9 @@ constexpr double kMostlyCached = 0.5;
 /// What is read at once to find a header.
 constexpr std::uint64_t kHeaderBlock = std::uint64_t{1} << 14;
 
+/// Standard streams, the output and its directory, a spill file, and files that are opened for a moment.
+constexpr std::uint64_t kOtherFiles = 12;
+
 /// How many inputs may stay open: half of what the process may open, after asking for all that it may have.
 std::size_t OpenLimit() {
   rlimit limit{};
@@ -29,7 +32,8 @@ std::size_t OpenLimit() {
     raised.rlim_cur = std::min<rlim_t>(limit.rlim_max, 65536);
     if (raised.rlim_cur > limit.rlim_cur && setrlimit(RLIMIT_NOFILE, &raised) == 0) limit = raised;
   }
-  return static_cast<std::size_t>(limit.rlim_cur) / 2;
+  const auto most = static_cast<std::uint64_t>(limit.rlim_cur);
+  return std::min(most / 2, most - std::min(most, kOtherFiles));
 }
 
 [[noreturn]] void PartialRecord(const std::string& path, std::uint64_t size, std::uint64_t stride) {

@@ -135,12 +135,22 @@ RecordSum SumRecords(RecordSpan bytes, const RecordLayout& layout, std::uint64_t
     return SumRecords(bytes, layout.stride);
   }
   RecordSum sum;
-  std::uint64_t most = 0;
+  std::uint64_t most = 0, empty = 0;
   ForEachRecord(bytes, layout, [&](RecordSpan line) {
+    most = std::max<std::uint64_t>(most, line.size());
+    if (line.size() == 1) {
+      ++empty;
+      return;
+    }
     const XXH128_hash_t hash = XXH3_128bits(line.data(), line.size());
     sum += RecordSum{hash.low64, hash.high64, 1};
-    most = std::max<std::uint64_t>(most, line.size());
   });
+  if (empty > 0) {
+    const XXH128_hash_t hash = XXH3_128bits(&layout.delimiter, 1);
+    const unsigned __int128 one = static_cast<unsigned __int128>(hash.high64) << 64 | hash.low64;
+    const unsigned __int128 all = one * empty;
+    sum += RecordSum{static_cast<std::uint64_t>(all), static_cast<std::uint64_t>(all >> 64), empty};
+  }
   if (longest != nullptr) *longest = most;
   return sum;
 }
