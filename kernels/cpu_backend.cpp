@@ -554,10 +554,10 @@ class CpuLane : public Lane {
                                                 result.was_sorted);
     }
     const std::uint64_t records = bytes / layout_.stride;
-    const auto sort = [&](const auto& executor) {
-      if (!layout_.direct()) return SortRecords(in.data(), records, out.data(), executor);
-      if (layout_.stride == 4) return SortNumbers<std::uint32_t>(in.data(), records, out.data(), executor);
-      return SortNumbers<std::uint64_t>(in.data(), records, out.data(), executor);
+    const auto sort = [&, from = in.data(), to = out.data()](const auto& executor) {
+      if (!layout_.direct()) return SortRecords(from, records, to, executor);
+      if (layout_.stride == 4) return SortNumbers<std::uint32_t>(from, records, to, executor);
+      return SortNumbers<std::uint64_t>(from, records, to, executor);
     };
     const Sorted result = bytes <= kSmallBytes ? sort(SequentialExecutor()) : sort(executor_);
     return std::make_unique<CpuSortedRecords>(std::move(result.in_input ? in : out), bytes, records, result.was_sorted);

@@ -40,7 +40,7 @@ class Sorter {
         host_(FindMemory()),
         memory_(options.memory ? std::max<std::uint64_t>(1, options.memory->Resolve(host_.limit))
                                : std::min(host_.limit, host_.available) / 2),
-        inputs_(files_, options.inputs, options.layout, cancel),
+        inputs_(files_, options.inputs, options.layout, cancel, MakeHeaderRule(options.header, memory_)),
         clock_("start"),
         progress_(options.progress, clock_),
         job_{options_, options_.layout, cancel_, memory_, inputs_, clock_, progress_} {
@@ -51,7 +51,8 @@ class Sorter {
     streamed_output_ = IsStreamTarget(options.output);
     const bool takes = options.layout.fixed() || (gpus.lines && !NeedsHost(*options.layout.lines));
     if (!takes && options.device == DeviceChoice::kGpu) {
-      throw Error(ErrorCode::kUsage, "--device gpu: this order (-g) is known on the CPU only; give --device cpu or auto");
+      throw Error(ErrorCode::kUsage,
+                  "--device gpu: this order (-g) is known on the CPU only; give --device cpu or auto");
     }
     const bool use_gpu =
         options.device == DeviceChoice::kGpu || (options.device == DeviceChoice::kAuto && takes && gpus.likely() &&
@@ -62,12 +63,17 @@ class Sorter {
     for (std::uint32_t i = 0; options.merge && i < inputs_.count(); ++i) {
       facts_.sorted_inputs.push_back(inputs_.size(i));
     }
-    facts_.memory = memory_.limit();
+    facts_.memory = memory_.limit() - memory_.used();
     facts_.free_ram = host_.available > memory_.limit() ? host_.available - memory_.limit() : 0;
     facts_.output_file = !streamed_output_;
     facts_.unique = options.unique;
+    facts_.top = options.top;
     facts_.gpu = use_gpu;
-    facts_.threads = options.threads != 0 ? options.threads : std::max(1u, std::thread::hardware_concurrency());
+    const unsigned wanted = options.threads != 0 ? options.threads : std::max(1u, std::thread::hardware_concurrency());
+    facts_.threads = FittingThreads(wanted);
+    if (facts_.threads < wanted) {
+      LogInfo("the limit on addresses (ulimit -v) leaves room for " + std::to_string(facts_.threads) + " threads");
+    }
     facts_.batch_bytes = options.batch_bytes;
     facts_.block_bytes = options.block_bytes;
     facts_.fan_in = options.max_fan_in;
@@ -95,6 +101,8 @@ class Sorter {
                                     (inputs_.direct() ? ", read past the page cache" : ", read through the page cache")
                               : "a stream") +
         "\n";
+    if (options_.header > 0) text += "header              " + std::to_string(options_.header) + " lines stay on top\n";
+    if (options_.top > 0) text += "top                 " + std::to_string(options_.top) + " records\n";
     return text + "backend             " + job_.backend->limits().name + "\n" + Describe(job_.plan);
   }
 
@@ -108,7 +116,7 @@ class Sorter {
     const std::launch when = facts_.gpu ? std::launch::async | std::launch::deferred : std::launch::deferred;
     std::future<void> opening = std::async(when, [this] { OpenBackend(); });
     block.reset();
-    if (!options_.merge) StartReading(inputs_.Ranges());
+    if (!merging_) StartReading(inputs_.Ranges());
     OpenOutput();
     opening.get();
     for (;;) {
@@ -139,7 +147,7 @@ class Sorter {
         facts_.gpu = false;
       }
     }
-    if (!backend_) backend_ = OpenCpuBackend(options_.threads);
+    if (!backend_) backend_ = OpenCpuBackend(facts_.threads);
     job_.backend = backend_.get();
     const std::uint64_t free_bytes = backend_->limits().device_bytes;
     facts_.device_memory = !facts_.gpu           ? 0
@@ -158,7 +166,7 @@ class Sorter {
     job_.plan = MakePlan(facts_, feeder_ ? ring_ : MakeRing(facts_));
     std::istringstream plan_lines(Describe(job_.plan));
     for (std::string line; std::getline(plan_lines, line);) LogInfo("plan: " + line);
-    const bool small_arena = options_.merge || (formed_ && !facts_.gpu);
+    const bool small_arena = merging_ || (formed_ && !facts_.gpu);
     MakeArena(small_arena);
     if (feeder_ && facts_.gpu) feeder_->ring().Pin(*backend_);
     if (!spill_) MakeSpill();
@@ -217,12 +225,12 @@ class Sorter {
       target_.stream = std::make_unique<PipeWriter>(options_.output, cancel_);
       return;
     }
-    const std::uint64_t expected = options_.unique || options_.no_space_check ? 0 : inputs_.bytes();
+    const std::uint64_t expected = options_.unique || options_.top > 0 || options_.no_space_check ? 0 : inputs_.bytes();
     target_.file = files_.CreateOutput(options_.output, DirectOutput(facts_), expected);
   }
 
   void FormAll() {
-    if (options_.merge) {
+    if (merging_) {
       stats_.base_runs = inputs_.count();
       if (!runs_.empty()) return;
       for (const InputRange& range : inputs_.Ranges()) {
@@ -252,16 +260,17 @@ class Sorter {
     std::uint64_t bytes = 0;
     for (Run& run : runs_) {
       bytes += run.bytes;
-      if (options_.merge) run.sum = {};
+      if (merging_) run.sum = {};
       if (run.on_device()) ++stats_.device_runs;
       if (run.records && !run.on_device()) ++stats_.host_runs;
       if (run.spilled()) ++stats_.temp_runs;
       if (!run.records && !run.spilled()) ++stats_.input_runs;
     }
     progress_.SetPhase("merge runs", bytes);
+    target_.header.assign(inputs_.header().begin(), inputs_.header().end());
     proof_ = std::make_unique<OutputProof>(options_.layout, options_.unique);
     try {
-      output_bytes_ = MergeRuns(job_, runs_, target_, *proof_, options_.merge);
+      output_bytes_ = MergeRuns(job_, runs_, target_, *proof_, merging_);
     } catch (const Error& error) {
       // Runs that stayed in the input are out of order if somebody rewrote it: then that is what to say.
       if (error.code() == ErrorCode::kIntegrity) inputs_.VerifyUnchanged();
@@ -272,8 +281,15 @@ class Sorter {
       total += run.sum;
       stats_.levels = std::max(stats_.levels, run.level + 1);
     }
-    if (options_.merge || stats_.input_runs > 0) inputs_.VerifyUnchanged();
-    proof_->Check(total);
+    if (merging_ || stats_.input_runs > 0) inputs_.VerifyUnchanged();
+    // Where fewer than N went out nothing was left out, and all can be proved.
+    const bool left_out =
+        options_.top > 0 && total.records > options_.top && !(options_.unique && proof_->sum().records < options_.top);
+    if (left_out) {
+      proof_->CheckCount(options_.top);
+    } else {
+      proof_->Check(total);
+    }
     stats_.records_in = total.records;
   }
 
@@ -281,6 +297,10 @@ class Sorter {
   /// smaller plan if memory was refused, on the CPU if the GPU is lost. Rethrows what cannot be helped.
   void Degrade(const Error& error) {
     const bool refused = error.code() == ErrorCode::kOutOfMemory;
+    if (refused && merging_ && !facts_.gpu && !options_.layout.fixed() && !cancel_.requested()) {
+      SortInstead();
+      return;
+    }
     if (!facts_.gpu || cancel_.requested() || (error.code() != ErrorCode::kGpuLost && !refused)) throw;
     const bool smaller = refused && smaller_plans_ < kSmallerPlans;
     if (!smaller && options_.device == DeviceChoice::kGpu) throw;
@@ -304,7 +324,7 @@ class Sorter {
     facts_.spilled = true;
     proof_.reset();
     stats_.device_runs = stats_.host_runs = stats_.temp_runs = stats_.input_runs = 0;
-    if (options_.merge) {
+    if (merging_) {
       for (const Run& run : runs_) {
         if (run.spilled()) FreeBlocks(run, *spill_);
       }
@@ -319,6 +339,36 @@ class Sorter {
       ring_ = MakeRing(facts_);
       StartReading(missing);
     }
+  }
+
+  /// Of -m, where heads of inputs with long lines do not fit in memory side by side. Sorting gives the same bytes.
+  void SortInstead() {
+    Note("merging lines of this length needs more memory than there is: sorting the inputs, once they are checked");
+    proof_.reset();
+    runs_.clear();
+    spill_.reset();
+    job_.spill = nullptr;
+    DropBackend();
+    for (const std::string& input : options_.inputs) {
+      Options one = options_;
+      one.inputs = {input};
+      one.unique = false;
+      one.memory = Size{memory_.limit() - memory_.used(), false};
+      try {
+        CheckSorted(one, cancel_);
+      } catch (const Error& error) {
+        if (error.code() != ErrorCode::kNotSorted) throw;
+        throw Error(ErrorCode::kBadInput, std::string(error.what()) + "; sort it without -m");
+      }
+    }
+    merging_ = ready_ = false;
+    facts_.sorted_inputs.clear();
+    facts_.memory = memory_.limit() - memory_.used();
+    facts_.block_bytes = options_.block_bytes;
+    stats_.device_runs = stats_.host_runs = stats_.temp_runs = stats_.input_runs = 0;
+    OpenBackend();
+    ring_ = MakeRing(facts_);
+    StartReading(inputs_.Ranges());
   }
 
   /// The parts of the input that no run holds.
@@ -368,9 +418,11 @@ class Sorter {
     const std::uint64_t step = std::max(least, std::min(room, std::uint64_t{4} << 20) / unit * unit);
     HostBuffer buffer(memory_, (step + 2 * kReadSlack) / 4096 * 4096);
     const std::uint64_t alignment = target_.file->alignment();
+    const RecordSpan header = target_.header;
+    const std::uint64_t records_begin = header.size();
     for (std::uint64_t done = 0; done < output_bytes_;) {
       cancel_.ThrowIfRequested();
-      const std::uint64_t count = std::min(step, output_bytes_ - done);
+      const std::uint64_t count = std::min(step, (done < records_begin ? records_begin : output_bytes_) - done);
       const std::uint64_t begin = done / alignment * alignment;
       const std::uint64_t end = (done + count + alignment - 1) / alignment * alignment;
       const std::uint64_t got = target_.file->ReadAt(begin, {buffer.data(), end - begin});
@@ -379,10 +431,17 @@ class Sorter {
                                                ", it should have " + std::to_string(output_bytes_));
       }
       const RecordSpan bytes{buffer.data() + (done - begin), count};
+      if (done < records_begin) {
+        if (!std::equal(bytes.begin(), bytes.end(), header.begin() + static_cast<std::ptrdiff_t>(done))) {
+          throw Error(ErrorCode::kIntegrity, "the header of the output read back is not what was written");
+        }
+        done += count;
+        continue;
+      }
       const std::uint64_t whole = WholeRecordBytes(bytes, options_.layout);
       if (whole == 0)
         throw Error(ErrorCode::kIntegrity, "the output read back has an endless line at byte " + std::to_string(done));
-      read_back.Add(done, bytes.first(whole));
+      read_back.Add(done - records_begin, bytes.first(whole));
       progress_.Advance(whole);
       done += whole;
     }
@@ -394,6 +453,8 @@ class Sorter {
     stats_.gpu = facts_.gpu;
     stats_.records_out = proof_->sum().records;
     stats_.bytes = output_bytes_;
+    stats_.top = options_.top;
+    stats_.header_lines = target_.header.empty() ? 0 : CountRecords(target_.header, options_.layout);
     stats_.host_peak = memory_.peak();
     stats_.host_limit = memory_.limit();
     stats_.device_peak = std::max(stats_.device_peak, backend_->device_peak());
@@ -429,6 +490,7 @@ class Sorter {
   PlanFacts facts_;
   Ring ring_;
   bool streamed_output_ = false;
+  bool merging_ = options_.merge;
   bool ready_ = false;   ///< Prepare is done for this attempt
   bool formed_ = false;  ///< every record is in a run
   int smaller_plans_ = 0;
@@ -487,13 +549,13 @@ void CheckSorted(const Options& options, CancelFlag& cancel) {
   const MemoryFacts host = FindMemory();
   HostMemory memory(options.memory ? options.memory->Resolve(host.limit) : std::min(host.limit, host.available) / 2);
   const RecordLayout& layout = options.layout;
-  Inputs inputs(files, options.inputs, layout, cancel);
+  Inputs inputs(files, options.inputs, layout, cancel, MakeHeaderRule(options.header, memory));
   StageClock clock("check");
   Progress progress(options.progress, clock);
   progress.SetPhase("check", inputs.bytes());
   PlanFacts facts;
   facts.layout = layout;
-  facts.memory = std::min(memory.limit(), std::uint64_t{256} << 20);
+  facts.memory = std::min(memory.limit() - memory.used(), std::uint64_t{256} << 20);
   facts.threads = 4;
   facts.rereadable = inputs.rereadable();
   facts.input_known = inputs.rereadable();
@@ -508,11 +570,12 @@ void CheckSorted(const Options& options, CancelFlag& cancel) {
     const std::uint64_t bad = FirstDisorder(seen, layout, options.unique);
     if (bad == kInOrder) return;
     // Records are counted from 0, lines from 1, as everybody does.
-    const std::uint64_t number = records + CountRecords(seen.first(bad), layout) + (layout.fixed() ? 0 : 1);
+    const std::uint64_t above = CountRecords(inputs.header(), layout);
+    const std::uint64_t number = records + CountRecords(seen.first(bad), layout) + (layout.fixed() ? 0 : 1) + above;
     throw Error(ErrorCode::kNotSorted,
                 EscapeName(options.inputs.front()) + ": not sorted: " + (layout.fixed() ? "record " : "line ") +
-                    std::to_string(number) + " (byte " + std::to_string(at + bad) + ") orders before " +
-                    (options.unique ? "or equals " : "") + "the one in front of it");
+                    std::to_string(number) + " (byte " + std::to_string(inputs.header_bytes(0) + at + bad) +
+                    ") orders before " + (options.unique ? "or equals " : "") + "the one in front of it");
   };
   const auto pass = [&](RecordSpan seen) {
     at += seen.size();

@@ -258,6 +258,7 @@ void BatchFeeder::Batch::TooLong(const InputReader::Block& block) const {
     });
     at = block.range.offset + begin;
   }
+  at += feeder_->inputs_.header_bytes(block.range.input);
   throw Error(ErrorCode::kBadInput, LineTooLong(feeder_->inputs_.path(block.range.input), at, feeder_->max_record_));
 }
 
@@ -301,17 +302,20 @@ void FormRuns(Job& job, BatchFeeder& feeder, std::vector<Run>& runs) {
           {
             const Busy busy(job.clock, Resource::kCompute);
             sorted = lane->Sort(*batch);
+            if (const std::uint64_t top = job.options.top; top > 0) {
+              sorted = TakeFront(std::move(sorted), top, job.options.unique, job.layout);
+            }
           }
           Run run;
           {
             const std::lock_guard lock(mutex);
             run.id = job.next_run_id++;
           }
-          run.bytes = batch->bytes();
+          run.bytes = sorted->bytes();
           run.sum = batch->sum();
           run.origin = batch->ranges();
           placer.Place(std::move(sorted), run, stream && batch->number() == 0 && feeder.Ended(pipeline));
-          job.progress.Advance(run.bytes);
+          job.progress.Advance(batch->bytes());
           const std::lock_guard lock(mutex);
           formed.emplace(batch->number(), std::move(run));
         } catch (...) {

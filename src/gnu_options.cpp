@@ -412,6 +412,11 @@ class Parser {
 
 GnuOptions ParseGnuOptions(int argc, char** argv) { return Parser(argc, argv).Parse(); }
 
+bool TakesObsolescentKey(bool has_end) {
+  const long version = PosixVersion();
+  return version < 200112 || version >= 200809 || (has_end && std::getenv("POSIXLY_CORRECT") == nullptr);
+}
+
 std::string GnuHelpText() {
   return R"(Usage: sort [OPTION]... [FILE]...
   or:  sort [OPTION]... --files0-from=F

@@ -56,4 +56,7 @@ GnuOptions ParseGnuOptions(int argc, char** argv);
 
 std::string GnuHelpText();
 
+/// True if an operand +F may be a key, by the standard that _POSIX2_VERSION asks for; `has_end`: -F follows it.
+bool TakesObsolescentKey(bool has_end);
+
 }  // namespace gpusort

@@ -3,6 +3,7 @@
 #include <sys/resource.h>
 
 #include <algorithm>
+#include <cstring>
 #include <utility>
 
 #include "gpusort/error.hpp"
@@ -16,6 +17,11 @@ namespace {
 /// Below this, the page cache is cheaper than waiting for the disk.
 constexpr std::uint64_t kDirectMinBytes = std::uint64_t{64} << 20;
 constexpr double kMostlyCached = 0.5;
+/// What is read at once to find a header.
+constexpr std::uint64_t kHeaderBlock = std::uint64_t{1} << 14;
+
+/// Standard streams, the output and its directory, a spill file, and files that are opened for a moment.
+constexpr std::uint64_t kOtherFiles = 12;
 
 /// How many inputs may stay open: half of what the process may open, after asking for all that it may have.
 std::size_t OpenLimit() {
@@ -26,7 +32,8 @@ std::size_t OpenLimit() {
     raised.rlim_cur = std::min<rlim_t>(limit.rlim_max, 65536);
     if (raised.rlim_cur > limit.rlim_cur && setrlimit(RLIMIT_NOFILE, &raised) == 0) limit = raised;
   }
-  return static_cast<std::size_t>(limit.rlim_cur) / 2;
+  const auto most = static_cast<std::uint64_t>(limit.rlim_cur);
+  return std::min(most / 2, most - std::min(most, kOtherFiles));
 }
 
 [[noreturn]] void PartialRecord(const std::string& path, std::uint64_t size, std::uint64_t stride) {
@@ -38,13 +45,21 @@ std::size_t OpenLimit() {
 
 }  // namespace
 
+HeaderRule MakeHeaderRule(std::uint64_t lines, HostMemory& memory) {
+  if (lines == 0) return {};
+  const std::uint64_t most = std::min(memory.limit() / 64, std::uint64_t{16} << 20);
+  memory.Reserve(most);
+  return {lines, most};
+}
+
 std::string LineTooLong(const std::string& path, std::uint64_t at, std::uint64_t max_record) {
   return EscapeName(path) + ": the line at byte " + std::to_string(at) + " is longer than " +
          std::to_string(max_record) + " bytes: allow it with --max-record";
 }
 
-Inputs::Inputs(FileSystem& files, const std::vector<std::string>& paths, const RecordLayout& layout, CancelFlag& cancel)
-    : files_(files), layout_(layout) {
+Inputs::Inputs(FileSystem& files, const std::vector<std::string>& paths, const RecordLayout& layout, CancelFlag& cancel,
+               HeaderRule header)
+    : files_(files), layout_(layout), header_rule_(header) {
   const std::size_t open_limit = OpenLimit();
   std::uint64_t direct_bytes = 0;
   for (const std::string& path : paths) {
@@ -67,18 +82,62 @@ Inputs::Inputs(FileSystem& files, const std::vector<std::string>& paths, const R
         }
       }
       if (inputs_.size() < open_limit) input.file = std::move(file);
-      bytes_ += input.facts.size + input.ending;
     } else {
       rereadable_ = false;
       input.stream = std::make_unique<PipeReader>(path, cancel);
     }
     inputs_.push_back(std::move(input));
   }
+  for (std::uint32_t i = 0; i < inputs_.size(); ++i) {
+    if (inputs_[i].stream) continue;
+    if (header_rule_.lines > 0) {
+      const std::unique_ptr<File> file = files.OpenInput(inputs_[i].path, false);
+      TakeHeader(i, [&, at = std::uint64_t{0}](std::span<std::byte> out) mutable {
+        const std::uint64_t got = file->ReadAt(at, out.first(std::min(out.size(), inputs_[i].facts.size - at)));
+        at += got;
+        return got;
+      });
+    }
+    bytes_ += size(i);
+  }
   for (const Input& input : inputs_) {
     if (layout.fixed() && input.facts.size % layout.stride != 0)
       PartialRecord(input.path, input.facts.size, layout.stride);
   }
   direct_ = 2 * direct_bytes > bytes_;
+}
+
+std::vector<std::byte> Inputs::TakeHeader(std::uint32_t number,
+                                          const std::function<std::uint64_t(std::span<std::byte>)>& read) {
+  std::vector<std::byte> header, block(kHeaderBlock);
+  std::uint64_t lines = 0, used = 0, got = 0;
+  while (lines < header_rule_.lines) {
+    got = read(block);
+    for (used = 0; used < got && lines < header_rule_.lines; ++lines) {
+      const std::uint64_t line = FirstRecordBytes(std::span(block).subspan(used, got - used), layout_);
+      used = line == 0 ? got : used + line;
+      if (line == 0) break;
+    }
+    header.insert(header.end(), block.begin(), block.begin() + static_cast<std::ptrdiff_t>(used));
+    if (header.size() > header_rule_.max_bytes) {
+      throw Error(ErrorCode::kBadInput, EscapeName(inputs_[number].path) + ": its header is longer than " +
+                                            FormatBytes(header_rule_.max_bytes) +
+                                            ": give a smaller --header, or more --memory");
+    }
+    if (got == 0) break;
+  }
+  if (!header.empty() && header.back() != static_cast<std::byte>(layout_.delimiter)) {
+    header.push_back(static_cast<std::byte>(layout_.delimiter));
+  }
+  inputs_[number].header = header.size();
+  if (!header.empty() && !header_from_) {
+    header_from_ = number;
+    header_ = std::move(header);
+  } else if (!header.empty() && header != header_) {
+    throw Error(ErrorCode::kBadInput, "the headers of " + EscapeName(inputs_[*header_from_].path) + " and " +
+                                          EscapeName(inputs_[number].path) + " differ");
+  }
+  return {block.begin() + static_cast<std::ptrdiff_t>(used), block.begin() + static_cast<std::ptrdiff_t>(got)};
 }
 
 std::shared_ptr<File> Inputs::Open(const Input& input) const {
@@ -97,11 +156,12 @@ std::span<const std::byte> Inputs::Read(const InputRange& range, std::span<std::
   const Input& input = inputs_[range.input];
   const std::shared_ptr<File> file = Open(input);
   const std::uint64_t alignment = file->alignment();
-  const std::uint64_t begin = range.offset / alignment * alignment;
-  const bool ending = input.ending != 0 && range.offset + range.bytes > input.facts.size;
-  const std::uint64_t last = range.offset + range.bytes - (ending ? 1 : 0);
+  const std::uint64_t offset = input.header + range.offset;
+  const std::uint64_t begin = offset / alignment * alignment;
+  const bool ending = input.ending != 0 && offset + range.bytes > input.facts.size;
+  const std::uint64_t last = offset + range.bytes - (ending ? 1 : 0);
   const std::uint64_t end = (last + alignment - 1) / alignment * alignment;
-  const std::uint64_t head = range.offset - begin;
+  const std::uint64_t head = offset - begin;
   const std::uint64_t got = file->ReadAt(begin, buffer.first(end - begin));
   if (got >= last - begin && ending) buffer[last - begin] = static_cast<std::byte>(layout_.delimiter);
   if (got < last - begin) {
@@ -119,9 +179,18 @@ std::optional<InputRange> Inputs::ReadStream(std::span<std::byte> buffer, std::u
     Input& input = inputs_[stream_];
     std::uint64_t got = 0;
     if (input.stream) {
+      if (stream_offset_ == 0 && input.header == 0 && header_rule_.lines > 0) {
+        input.ahead = TakeHeader(stream_, [&](std::span<std::byte> out) { return input.stream->ReadSome(out); });
+      }
       bool ended = false;
       while (got < limit && !ended) {
-        const std::uint64_t more = input.stream->ReadSome(buffer.subspan(got, limit - got));
+        std::uint64_t more = std::min<std::uint64_t>(input.ahead.size(), limit - got);
+        if (more > 0) {
+          std::memcpy(buffer.data() + got, input.ahead.data(), more);
+          input.ahead.erase(input.ahead.begin(), input.ahead.begin() + static_cast<std::ptrdiff_t>(more));
+        } else {
+          more = input.stream->ReadSome(buffer.subspan(got, limit - got));
+        }
         got += more;
         ended = more == 0;
       }

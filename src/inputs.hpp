@@ -5,6 +5,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -34,11 +35,21 @@ inline constexpr std::uint64_t kReadSlack = 8192;
 /// Says where the line begins and what to do.
 std::string LineTooLong(const std::string& path, std::uint64_t at, std::uint64_t max_record);
 
+/// Lines at the top of every input that stay there: they are kept apart, and offsets count from behind them.
+struct HeaderRule {
+  std::uint64_t lines = 0;
+  std::uint64_t max_bytes = 0;  ///< of all of them
+};
+/// Sets aside what a header of so many lines may take.
+HeaderRule MakeHeaderRule(std::uint64_t lines, HostMemory& memory);
+
 class Inputs {
  public:
   /// Opens every input. Error(kUsage) if one is missing, unreadable or a directory; Error(kBadInput) with the offset if
-  /// a size is not a multiple of the record.
-  Inputs(FileSystem& files, const std::vector<std::string>& paths, const RecordLayout& layout, CancelFlag& cancel);
+  /// a size is not a multiple of the record, and with `header` if the inputs' headers differ or are too long (of a
+  /// stream that is seen when it is read).
+  Inputs(FileSystem& files, const std::vector<std::string>& paths, const RecordLayout& layout, CancelFlag& cancel,
+         HeaderRule header = {});
 
   /// All inputs are regular files.
   bool rereadable() const { return rereadable_; }
@@ -47,7 +58,13 @@ class Inputs {
   std::size_t count() const { return inputs_.size(); }
   const std::string& path(std::uint32_t input) const { return inputs_[input].path; }
   /// Bytes of the input's records; 0 for a stream.
-  std::uint64_t size(std::uint32_t input) const { return inputs_[input].facts.size + inputs_[input].ending; }
+  std::uint64_t size(std::uint32_t input) const {
+    return inputs_[input].facts.size + inputs_[input].ending - inputs_[input].header;
+  }
+  /// The header that all inputs share. Of streams it is known when all is read.
+  std::span<const std::byte> header() const { return header_; }
+  /// Where an input's records begin.
+  std::uint64_t header_bytes(std::uint32_t input) const { return inputs_[input].header; }
   /// Whether most of the input is read past the page cache.
   bool direct() const { return direct_; }
   /// The whole of every input, in order.
@@ -69,15 +86,24 @@ class Inputs {
     std::string path;
     FileFacts facts{};
     std::uint64_t ending = 0;  ///< 1 if the last line lacks its delimiter
+    std::uint64_t header = 0;  ///< bytes in front of the records
     bool direct = false;
     std::shared_ptr<File> file;  ///< null: opened for each use, when there are more inputs than file descriptors
     std::unique_ptr<PipeReader> stream;
+    std::vector<std::byte> ahead;  ///< read of the stream together with its header
   };
+  /// Reads the header by read(out), which returns 0 at the end, and compares it with those before. Gives what was read
+  /// behind it.
+  std::vector<std::byte> TakeHeader(std::uint32_t number,
+                                    const std::function<std::uint64_t(std::span<std::byte>)>& read);
   std::shared_ptr<File> Open(const Input& input) const;
 
   FileSystem& files_;
   const RecordLayout layout_;
+  const HeaderRule header_rule_;
   std::vector<Input> inputs_;
+  std::vector<std::byte> header_;
+  std::optional<std::uint32_t> header_from_;  ///< the first input that has one
   bool rereadable_ = true;
   bool direct_ = false;
   std::uint64_t bytes_ = 0;

@@ -76,4 +76,13 @@ MemoryFacts FindMemory() {
       limited ? static_cast<std::uint64_t>(limit.rlim_cur) : 0);
 }
 
+unsigned FittingThreads(unsigned threads) {
+  rlimit addresses{}, stack{};
+  if (getrlimit(RLIMIT_AS, &addresses) != 0 || addresses.rlim_cur == RLIM_INFINITY) return threads;
+  constexpr rlim_t kUsualStack = rlim_t{8} << 20;
+  const bool known = getrlimit(RLIMIT_STACK, &stack) == 0 && stack.rlim_cur != RLIM_INFINITY && stack.rlim_cur > 0;
+  const rlim_t most = addresses.rlim_cur / 8 / (known ? stack.rlim_cur : kUsualStack);
+  return static_cast<unsigned>(std::clamp<rlim_t>(most, 1, threads));
+}
+
 }  // namespace gpusort

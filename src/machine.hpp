@@ -22,4 +22,7 @@ MemoryFacts FindMemory(const ReadText& read, std::uint64_t rlimit_as);
 /// Of this process.
 MemoryFacts FindMemory();
 
+/// `threads`, or as many as have room for their stacks in an eighth of the address space that RLIMIT_AS leaves.
+unsigned FittingThreads(unsigned threads);
+
 }  // namespace gpusort

@@ -14,6 +14,7 @@
 #include "external_sort.hpp"
 #include "file.hpp"
 #include "gpusort/error.hpp"
+#include "line_path.hpp"
 #include "log.hpp"
 #include "options.hpp"
 #include "signals.hpp"
@@ -29,6 +30,8 @@ void RefuseClosedStreams(const Options& options, unsigned closed) {
 }
 
 void Run(const Options& options, CancelFlag& cancel) {
+  if (options.locale) UseLocale();
+  const bool by_line_sorter = NeedsLineSorter(options);
   switch (options.action) {
     case Action::kHelp:
       std::fputs(HelpText().c_str(), stdout);
@@ -37,18 +40,18 @@ void Run(const Options& options, CancelFlag& cancel) {
       std::fputs(VersionText(ListBackends()).c_str(), stdout);
       break;
     case Action::kExplain:
-      std::fputs(ExplainSort(options, cancel).c_str(), stdout);
+      std::fputs((by_line_sorter ? ExplainLineSorter(options, cancel) : ExplainSort(options, cancel)).c_str(), stdout);
       break;
     case Action::kCheck:
       try {
-        CheckSorted(options, cancel);
+        by_line_sorter ? CheckByLineSorter(options, cancel) : CheckSorted(options, cancel);
       } catch (const Error& error) {
         if (!options.quiet || error.code() != ErrorCode::kNotSorted) throw;
         throw Error(ErrorCode::kNotSorted, "");
       }
       break;
     case Action::kSort:
-      ExternalSort(options, cancel);
+      by_line_sorter ? SortByLineSorter(options, cancel) : ExternalSort(options, cancel);
       break;
   }
   if (std::fflush(stdout) != 0 && errno == EPIPE) throw BrokenPipe("standard output was closed");

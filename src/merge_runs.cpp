@@ -88,6 +88,23 @@ class ReadAhead {
 
   std::mutex& mutex() { return mutex_; }
 
+  /// Nothing more is needed.
+  void Stop() {
+    const std::lock_guard lock(mutex_);
+    blocks_left_ = 0;
+    changed_.notify_all();
+  }
+
+  /// Once the pipeline was joined: makes the blocks reusable that were never read.
+  void FreeUnread() {
+    for (const Cursor& cursor : cursors_) {
+      if (!free_as_read_ || !cursor.run->spilled()) continue;
+      for (std::size_t i = cursor.next_to_schedule; i < cursor.run->blocks.size(); ++i) {
+        FreeBlock(cursor.run->blocks[i], *job_.spill);
+      }
+    }
+  }
+
   /// Waits until a window can be cut that is worth merging: every run has something to offer, and half of the buffers
   /// are full, or no more can be filled. `lock` is on mutex().
   void WaitForWindow(std::unique_lock<std::mutex>& lock) {
@@ -267,6 +284,7 @@ class ReadAhead {
   }
 
   [[noreturn]] void NotSorted(const Run& run, std::uint64_t at) const {
+    at += job_.inputs.header_bytes(run.origin.front().input);
     const std::string place =
         job_.layout.fixed() ? "record " + std::to_string(at / job_.layout.stride) + " (byte " + std::to_string(at) + ")"
                             : "the line at byte " + std::to_string(at);
@@ -275,6 +293,7 @@ class ReadAhead {
   }
 
   [[noreturn]] void TooLong(std::uint32_t input, std::uint64_t at) const {
+    at += job_.inputs.header_bytes(input);
     throw Error(ErrorCode::kBadInput, LineTooLong(job_.inputs.path(input), at, job_.plan.ring.max_record));
   }
 
@@ -540,8 +559,9 @@ std::uint64_t MergeInto(Job& job, Run* first, std::size_t count, bool verify_ord
 
   pipeline.Start([&] {
     Cutter cutter(job, cursors);
-    std::uint64_t offset = 0, number = 0;
-    while (offset < total) {
+    const std::uint64_t end = sink->begin() + total;
+    std::uint64_t offset = sink->begin(), number = 0;
+    while (offset < end && !sink->enough()) {
       // The buffer first: later windows must never hold what an earlier one waits for.
       auto task = std::make_shared<MergeTask>();
       task->window.buffer = buffers.Acquire(pipeline);
@@ -558,6 +578,7 @@ std::uint64_t MergeInto(Job& job, Run* first, std::size_t count, bool verify_ord
       tasks.Push(std::move(task));
     }
     tasks.Finish();
+    if (offset < end) read_ahead.Stop();
     const std::lock_guard lock(mutex);
     windows = number;
     all_cut = true;
@@ -579,6 +600,7 @@ std::uint64_t MergeInto(Job& job, Run* first, std::size_t count, bool verify_ord
   pipeline.Start(merge, job.plan.merge_lanes);
   pipeline.Join();
   sink->Complete();
+  read_ahead.FreeUnread();
   return sink->bytes();
 }
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <boost/program_options.hpp>
+#include <cctype>
 #include <charconv>
 #include <cmath>
 #include <cstdio>
@@ -13,6 +14,7 @@
 #include <system_error>
 #include <utility>
 
+#include "gnu_options.hpp"
 #include "key_def.hpp"
 
 namespace gpusort {
@@ -60,6 +62,7 @@ constexpr OptionRow kRows[] = {
     {Section::kOrder, "reverse", 'r', "", false, true, "turn the order of every key around"},
     {Section::kOrder, "unique", 'u', "", false, true,
      "keep the first of records with equal keys; with --check,\nequal keys are out of order"},
+    {Section::kOrder, "top", 0, "N", false, false, "only the first N records of the order; with -u, of those it keeps"},
 
     {Section::kLines, "field-separator", 't', "CHAR", false, true,
      "CHAR between fields ('\\0' is NUL); else a field begins\nwith the blanks in front of it", kLinesOnly},
@@ -79,23 +82,31 @@ constexpr OptionRow kRows[] = {
     {Section::kLines, "stable", 's', "", false, true,
      "leave lines with equal keys in their order; else the\nwhole line decides", kLinesOnly},
     {Section::kLines, "zero-terminated", 'z', "", false, true, "lines end with NUL", kLinesOnly},
+    {Section::kLines, "locale", 0, "", false, true,
+     "order text, numbers and months as the environment's\nlocale does (LC_ALL); on the CPU", kLinesOnly},
+    {Section::kLines, "debug", 0, "", false, false,
+     "underline in the output what each line is sorted by, and\nwarn about doubtful options", kLinesOnly},
+    {Section::kLines, "header", 0, "N", false, true,
+     "the first N lines stay on top, unsorted; several inputs\nmust have the same ones, which are kept once",
+     kLinesOnly},
     {Section::kLines, "random-source", 0, "FILE", false, true, "16 bytes of FILE choose the hash of -R", kLinesOnly},
     {Section::kLines, "max-record", 0, "SIZE", false, true,
      "the longest line that is taken (default 64M, or a\nsixteenth of --memory if that is less)", kLinesOnly},
 
     {Section::kResources, "memory", 0, "SIZE", false, true,
      "host memory to use: bytes, or K M G T (by 1024), or %\nof what is available (default 50%)"},
-    {Section::kResources, "", 'S', "SIZE", false, true, "the same; a bare number counts KiB, as for sort"},
+    {Section::kResources, "buffer-size", 'S', "SIZE", false, true, "the same; a bare number counts KiB, as for sort"},
     {Section::kResources, "gpu-memory", 0, "SIZE", false, false, "GPU memory to use; % of what is free (default 90%)"},
     {Section::kResources, "temp-dir", 'T', "DIR", true, false,
      "where to spill; several spread the load (default:\nTMPDIR, else the output's directory)"},
+    {Section::kResources, "temporary-directory", 0, "DIR", true, false, "the same as --temp-dir"},
     {Section::kResources, "threads", 0, "N", false, false, "CPU threads (default: one a core)"},
     {Section::kResources, "parallel", 0, "N", false, false, "the same as --threads"},
     {Section::kResources, "device", 0, "WHERE", false, false,
      "auto (the default: a GPU if there is one), cpu, gpu, or\ngpu:N for the GPU of that number"},
 
     {Section::kOutput, "output", 'o', "FILE", false, false, "the output; needed for several inputs"},
-    {Section::kOutput, "check", 'c', "", false, true, "only check that the one input is sorted"},
+    {Section::kOutput, "check", 'c', "", false, true, "only check that the one input is sorted; --check=quiet\nis -C"},
     {Section::kOutput, "", 'C', "", false, true, "the same, without a message"},
     {Section::kOutput, "explain", 0, "", false, false, "print the plan and write nothing"},
     {Section::kOutput, "verify-output", 0, "", false, false, "read the output back from the disk before it is named"},
@@ -175,6 +186,77 @@ struct Typed {
   }
 };
 
+/// Marks a key that was written as +F.C -F.C: no argument has such a byte.
+constexpr char kObsolescent = '\0';
+bool IsObsolescent(const std::string& key) { return key.starts_with(kObsolescent); }
+
+KeyDef ParseKeyText(const std::string& text) {
+  if (!IsObsolescent(text)) return ParseKeyDef(text);
+  const std::size_t space = std::min(text.find(' '), text.size());
+  const auto end = space < text.size() ? std::optional(text.substr(space + 1)) : std::nullopt;
+  const std::optional<KeyDef> key = ParseObsolescentKey(text.substr(1, space - 1), end);
+  if (!key) throw Error(ErrorCode::kInternal, "a key that was one is none");
+  return *key;
+}
+/// As it was typed.
+std::string KeyText(const std::string& text) { return EscapeName(IsObsolescent(text) ? text.substr(1) : text); }
+
+/// True if the argument is an option whose value is the next argument.
+bool TakesNext(const std::string& argument) {
+  const auto takes = [](const OptionRow& row) { return row.argument[0] != '\0'; };
+  if (argument.starts_with("--")) {
+    return std::any_of(std::begin(kRows), std::end(kRows),
+                       [&](const OptionRow& row) { return takes(row) && argument == KeyOf(row); });
+  }
+  if (!argument.starts_with('-')) return false;
+  for (std::size_t i = 1; i < argument.size(); ++i) {
+    const auto row = std::find_if(std::begin(kRows), std::end(kRows),
+                                  [&](const OptionRow& candidate) { return candidate.letter == argument[i]; });
+    if (row == std::end(kRows)) return false;
+    if (takes(*row)) return i + 1 == argument.size();
+  }
+  return false;
+}
+
+/// Puts forms of GNU sort that Boost does not know into ones that it does: --check=WORD and +F.C -F.C.
+std::vector<std::string> Translate(const std::vector<std::string>& arguments) {
+  static constexpr std::pair<const char*, const char*> kChecks[] = {
+      {"quiet", "-C"}, {"silent", "-C"}, {"diagnose-first", "--check"}};
+  std::vector<std::string> translated;
+  for (std::size_t i = 0; i < arguments.size(); ++i) {
+    const std::string& argument = arguments[i];
+    translated.push_back(argument);
+    if (argument == "--") {
+      translated.insert(translated.end(), arguments.begin() + static_cast<std::ptrdiff_t>(i) + 1, arguments.end());
+      break;
+    }
+    if (TakesNext(argument) && i + 1 < arguments.size()) {
+      translated.push_back(arguments[++i]);
+      continue;
+    }
+    if (const std::string_view check = "--check="; argument.starts_with(check)) {
+      const std::string word = argument.substr(check.size());
+      const auto known =
+          std::find_if(std::begin(kChecks), std::end(kChecks), [&](const auto& pair) { return word == pair.first; });
+      if (known == std::end(kChecks)) {
+        Fail("--check: " + Quote(word) + " is none of: quiet, silent, diagnose-first");
+      }
+      translated.back() = known->second;
+    }
+    if (!argument.starts_with('+')) continue;
+    std::optional<std::string> end;
+    if (i + 1 < arguments.size() && arguments[i + 1].size() > 1 && arguments[i + 1][0] == '-' &&
+        std::isdigit(static_cast<unsigned char>(arguments[i + 1][1])) != 0) {
+      end = arguments[i + 1];
+    }
+    if (!TakesObsolescentKey(end.has_value()) || !ParseObsolescentKey(argument, end)) continue;
+    translated.back() = "-k";
+    translated.push_back(kObsolescent + argument + (end ? " " + *end : ""));
+    i += end ? 1 : 0;
+  }
+  return translated;
+}
+
 /// Splits the command line. Boost only finds the tokens: guessing of shortened names is off, so that a new option
 /// never changes what an old script means, and no option takes its value optionally.
 Typed Split(int argc, const char* const* argv) {
@@ -190,7 +272,7 @@ Typed Split(int argc, const char* const* argv) {
   }
   Typed typed;
   try {
-    const std::vector<std::string> arguments(argv + std::min(argc, 1), argv + argc);
+    const std::vector<std::string> arguments = Translate({argv + std::min(argc, 1), argv + argc});
     const int style = po::command_line_style::unix_style & ~po::command_line_style::allow_guessing;
     for (const po::option& option : po::command_line_parser(arguments).options(known).style(style).run().options) {
       if (option.position_key >= 0) {
@@ -204,14 +286,16 @@ Typed Split(int argc, const char* const* argv) {
       const std::string key = KeyOf(*row);
       std::vector<std::string>& values = typed.values[key];
       if (row->argument[0] == '\0') continue;
-      if (!values.empty() && !row->repeats) Fail(key + " is given twice");
+      if (!values.empty() && !row->repeats && values != option.value) {
+        Fail(key + " is given twice, with different values");
+      }
       values.insert(values.end(), option.value.begin(), option.value.end());
       if (values.back().empty()) Fail(key + " has an empty value");
     }
   } catch (const po::error& error) {
     Fail(EscapeName(error.what()) + "; see gpusort --help");
   }
-  for (const auto& [a, b] : {std::pair("--memory", "-S"), std::pair("--threads", "--parallel")}) {
+  for (const auto& [a, b] : {std::pair("--memory", "--buffer-size"), std::pair("--threads", "--parallel")}) {
     if (typed.has(a) && typed.has(b)) Fail(std::string(a) + " and " + b + " are the same option, given twice");
   }
   return typed;
@@ -330,6 +414,9 @@ Format ResolveFormat(const Typed& typed, const Options& options) {
     because = key;
   }
   if (format) return *format;
+  if (const auto keys = typed.values.find("--key"); keys != typed.values.end()) {
+    if (std::any_of(keys->second.begin(), keys->second.end(), IsObsolescent)) return Format::kLines;
+  }
   const auto binary = [](const std::string& input) { return input != "-" && TypeOfName(input).has_value(); };
   const auto first = std::find_if(options.inputs.begin(), options.inputs.end(), binary);
   if (first == options.inputs.end()) return Format::kLines;
@@ -374,7 +461,7 @@ void ResolveLines(const Typed& typed, Options& options) {
     for (const std::string& text : typed_keys->second) {
       keys.push_back(Named("--key", [&] {
         try {
-          return ParseKeyDef(text);
+          return ParseKeyText(text);
         } catch (const Error& error) {
           const bool binary = text.find(':') != std::string::npos;
           Fail(EscapeName(error.what()) +
@@ -387,7 +474,9 @@ void ResolveLines(const Typed& typed, Options& options) {
   if (const std::string* text = typed.value("--field-separator")) {
     separator = Named("--field-separator", [&] { return ParseSeparator(*text); });
   }
-  const bool stable = typed.has("--stable");
+  const bool stable = options.stable = typed.has("--stable");
+  options.keys = keys;
+  options.ordering = global;
   LineOrder order = MakeLineOrder(ResolveKeys(std::move(keys), global), global, separator, !stable && !options.unique);
   const bool whole_line = order.keys.empty();
   options.random = std::any_of(order.keys.begin(), order.keys.end(),
@@ -398,7 +487,7 @@ void ResolveLines(const Typed& typed, Options& options) {
   if (whole_line) {
     options.type_note += std::string(", key: the whole line") + (options.reverse ? ", descending" : "");
   } else if (const auto typed_keys = typed.values.find("--key"); typed_keys != typed.values.end()) {
-    for (const std::string& text : typed_keys->second) options.type_note += ", key " + EscapeName(text);
+    for (const std::string& text : typed_keys->second) options.type_note += ", key " + KeyText(text);
   }
   if (!global.none() && !whole_line) options.type_note += ", all keys -" + global.letters();
   if (stable) options.type_note += ", equal keys in their order";
@@ -449,7 +538,10 @@ void ResolveLayout(const Typed& typed, Options& options) {
            std::to_string(kMaxKeyFields));
     }
     for (const std::string& text : keys->second) {
-      const KeyField field = Named("--key", [&] { return ParseKey(text); });
+      const KeyField field = Named("--key", [&] {
+        if (IsObsolescent(text)) Fail(Quote(KeyText(text)) + " is a key of lines");
+        return ParseKey(text);
+      });
       if (field.offset > record_bytes || field.length > record_bytes - field.offset) {
         Fail("--key: " + Quote(text) + " leaves " + record);
       }
@@ -584,6 +676,10 @@ Options ParseOptions(int argc, const char* const* argv) {
   } else {
     ResolveLayout(typed, options);
   }
+  options.locale = typed.has("--locale");
+  options.debug = typed.has("--debug");
+  with("--top", [&](const std::string& text) { options.top = ParseCount(text, 1, kMaxSize); });
+  with("--header", [&](const std::string& text) { options.header = ParseCount(text, 1, kMaxSize); });
   with("--max-record", [&](const std::string& text) { options.max_record = ParseBytes(text); });
   if (const std::string* path = typed.value("--random-source")) options.random_source = *path;
 
@@ -594,9 +690,12 @@ Options ParseOptions(int argc, const char* const* argv) {
     };
   };
   with("--memory", memory(options.memory, 1));
-  with("-S", memory(options.memory, 1024));
+  with("--buffer-size", memory(options.memory, 1024));
   with("--gpu-memory", memory(options.gpu_memory, 1));
   if (const auto dirs = typed.values.find("--temp-dir"); dirs != typed.values.end()) options.temp_dirs = dirs->second;
+  if (const auto dirs = typed.values.find("--temporary-directory"); dirs != typed.values.end()) {
+    options.temp_dirs.insert(options.temp_dirs.end(), dirs->second.begin(), dirs->second.end());
+  }
   const auto threads = [&](const std::string& text) {
     options.threads = static_cast<unsigned>(ParseCount(text, 1, 4096));
   };
@@ -716,7 +815,8 @@ std::string VersionText(const std::vector<std::string>& backends) {
 Size ParseSize(std::string_view text, std::uint64_t bare_unit) {
   const std::size_t digits = std::min(text.find_first_not_of("0123456789"), text.size());
   const auto fail = [&]() {
-    Fail(Quote(text) + " is not a size: give a whole number, with K, M, G or T (by 1024) or % behind it if wanted");
+    Fail(Quote(text) +
+         " is not a size: give a whole number, with K, M, G, T, P or E (by 1024) or % behind it if wanted");
   };
   if (digits == 0) fail();
   std::string_view suffix = text.substr(digits);
@@ -729,9 +829,9 @@ Size ParseSize(std::string_view text, std::uint64_t bare_unit) {
   std::uint64_t unit = bare_unit;
   if (!suffix.empty()) {
     unit = 1;
-    constexpr std::string_view kUnits = "KMGTkmgt";
+    constexpr std::string_view kUnits = "KMGTPEkmgtpe";
     if (const std::size_t at = kUnits.find(suffix[0]); at != std::string_view::npos) {
-      unit <<= 10 * (at % 4 + 1);
+      unit <<= 10 * (at % 6 + 1);
       suffix.remove_prefix(1);
       if (!suffix.empty() && suffix != "B" && suffix != "iB") fail();
     } else if (suffix != "B" && suffix != "b") {

@@ -14,6 +14,7 @@
 
 #include "gpusort/line_order.hpp"
 #include "gpusort/record.hpp"
+#include "key_def.hpp"
 
 namespace gpusort {
 
@@ -54,7 +55,13 @@ struct Options {
   Format format = Format::kBinary;
   RecordLayout layout;                       ///< resolved; --reverse has flipped the direction of every field
   std::shared_ptr<const LineOrdered> lines;  ///< what the layout of lines refers to
+  std::uint64_t header = 0;                  ///< lines at the top of every input that are not sorted
   std::uint64_t max_record = 0;              ///< bytes of the longest line; 0: planned
+  bool locale = false;                       ///< lines are ordered as the environment's locale says
+  bool debug = false;                        ///< show what lines are compared by
+  std::vector<KeyDef> keys;                  ///< of lines, as typed; for debug
+  KeyOptions ordering;                       ///< the letters of the command line; for debug
+  bool stable = false;                       ///< -s; for debug
   bool random = false;                       ///< a key of `lines` is ordered at random: ReadNamedFiles gives the salt
   std::string random_source;                 ///< where from; empty: the system
   std::string names_file;                    ///< --files0-from: the inputs' names are there; empty: none
@@ -62,8 +69,9 @@ struct Options {
 
   bool reverse = false;  ///< as typed; the layout holds its effect
   bool unique = false;
-  bool merge = false;  ///< inputs are sorted already
-  bool quiet = false;  ///< kCheck: no message
+  std::uint64_t top = 0;  ///< how many records the output has at most; 0: all
+  bool merge = false;     ///< inputs are sorted already
+  bool quiet = false;     ///< kCheck: no message
 
   std::optional<Size> memory;
   std::optional<Size> gpu_memory;

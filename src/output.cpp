@@ -1,6 +1,7 @@
 #include "output.hpp"
 
 #include <algorithm>
+#include <atomic>
 #include <cstring>
 #include <utility>
 #include <vector>
@@ -67,13 +68,21 @@ std::uint64_t Chunk(RecordSpan rest, const RecordLayout& layout) {
 
 class FileSink : public WindowSink {
  public:
-  FileSink(Job& job, Pipeline& pipeline, OutputFile& file, OutputProof& proof)
+  FileSink(Job& job, Pipeline& pipeline, OutputTarget& target, OutputProof& proof)
       : job_(job),
-        file_(file),
+        file_(*target.file),
         proof_(proof),
-        unit_(file.direct() ? kPage : 1),
-        borders_(file),
-        workers_(pipeline, job.plan.io_threads) {}
+        unit_(file_.direct() ? kPage : 1),
+        begin_(target.header.size()),
+        borders_(file_),
+        workers_(pipeline, job.plan.io_threads),
+        bytes_(begin_) {
+    if (unit_ == 1) {
+      file_.WriteAt(0, target.header);
+    } else {
+      borders_.Add(0, target.header);
+    }
+  }
 
   void Accept(Window window) override {
     const auto shared = std::make_shared<Window>(std::move(window));
@@ -84,7 +93,7 @@ class FileSink : public WindowSink {
       count = Chunk({shared->data + done, shared->bytes - done}, job_.layout);
       workers_.Submit([this, shared, done, count, begin, aligned_end] {
         const std::span<const std::byte> all(shared->data, shared->bytes);
-        proof_.Add(shared->offset + done, all.subspan(done, count));
+        proof_.Add(shared->offset - begin_ + done, all.subspan(done, count));
         const std::uint64_t from = std::max(begin, RoundUp(shared->offset + done));
         const std::uint64_t to = std::min(aligned_end, RoundUp(shared->offset + done + count));
         if (from < to) {
@@ -106,6 +115,7 @@ class FileSink : public WindowSink {
 
   void Finish(std::uint64_t) override { workers_.Finish(); }
   void Complete() override { borders_.Flush(); }
+  std::uint64_t begin() const override { return begin_; }
   std::uint64_t bytes() const override { return bytes_; }
 
  private:
@@ -117,19 +127,26 @@ class FileSink : public WindowSink {
   Job& job_;
   OutputFile& file_;
   OutputProof& proof_;
-  const std::uint64_t unit_;  ///< writes begin and end at multiples of it
+  const std::uint64_t unit_;   ///< writes begin and end at multiples of it
+  const std::uint64_t begin_;  ///< of the records
   BorderPages borders_;
   WorkerPool workers_;
   std::mutex mutex_;
-  std::uint64_t bytes_ = 0;
+  std::uint64_t bytes_;
 };
 
-/// Windows in order, for a stream or for -u.
+/// Windows in order, for a stream, for -u or for --top.
 class OrderedSink : public WindowSink {
  public:
   OrderedSink(Job& job, Pipeline& pipeline, OutputTarget& target, OutputProof& proof)
-      : job_(job), target_(target), proof_(proof), windows_(pipeline), workers_(pipeline, job.plan.io_threads) {
+      : job_(job),
+        target_(target),
+        proof_(proof),
+        windows_(pipeline),
+        workers_(pipeline, job.plan.io_threads),
+        front_(job.options.top > 0 ? job.options.top : kMaxSize, false, job.layout) {
     pipeline.Start([this] {
+      Put(target_.header);
       while (std::optional<Window> window = windows_.Pop()) Take(*window);
       workers_.Finish();
     });
@@ -140,24 +157,36 @@ class OrderedSink : public WindowSink {
     windows_.Push(number, std::move(window));
   }
   void Finish(std::uint64_t windows) override { windows_.Finish(windows); }
+  bool enough() const override { return enough_; }
+  std::uint64_t begin() const override { return target_.header.size(); }
   std::uint64_t bytes() const override { return bytes_; }
 
  private:
   void Take(const Window& window) {
     std::uint64_t kept = window.bytes;
     if (job_.options.unique) kept = DropEqual(window);
+    if (job_.options.top > 0) {
+      kept = front_.Take({window.data, kept});
+      enough_ = front_.done();
+    }
     const std::span<const std::byte> bytes(window.data, kept);
     Prove(bytes);
-    const Busy busy(job_.clock, Resource::kDiskWrite, kept);
+    {
+      const Busy busy(job_.clock, Resource::kDiskWrite, kept);
+      Put(bytes);
+    }
+    job_.progress.Advance(window.bytes);
+  }
+
+  void Put(std::span<const std::byte> bytes) {
     if (target_.file) {
       target_.file->WriteAt(bytes_, bytes);
     } else {
-      const std::uint64_t known = target_.streamed > bytes_ ? std::min(target_.streamed - bytes_, kept) : 0;
+      const std::uint64_t known = target_.streamed > bytes_ ? std::min(target_.streamed - bytes_, bytes.size()) : 0;
       target_.stream->WriteAll(bytes.subspan(known));
-      target_.streamed = std::max(target_.streamed, bytes_ + kept);
+      target_.streamed = std::max(target_.streamed, bytes_ + bytes.size());
     }
-    bytes_ += kept;
-    job_.progress.Advance(window.bytes);
+    bytes_ += bytes.size();
   }
 
   /// On all workers: by one thread the proof takes longer than the merge.
@@ -165,7 +194,7 @@ class OrderedSink : public WindowSink {
     std::vector<std::pair<std::uint64_t, RecordSpan>> chunks;
     for (std::uint64_t done = 0, count = 0; done < bytes.size(); done += count) {
       count = Chunk(bytes.subspan(done), job_.layout);
-      chunks.emplace_back(bytes_ + done, bytes.subspan(done, count));
+      chunks.emplace_back(bytes_ - begin() + done, bytes.subspan(done, count));
     }
     const auto prove = [&](std::uint64_t i) { proof_.Add(chunks[i].first, chunks[i].second); };
     if (chunks.size() > 1) {
@@ -200,6 +229,8 @@ class OrderedSink : public WindowSink {
   OutputProof& proof_;
   OrderedQueue<Window> windows_;
   WorkerPool workers_;
+  FrontCounter front_;
+  std::atomic<bool> enough_{false};
   std::vector<std::byte> last_;
   std::uint64_t bytes_ = 0;
 };
@@ -210,6 +241,7 @@ class SpillSink : public WindowSink {
       : job_(job),
         pipeline_(pipeline),
         run_(run),
+        front_(job.options.top > 0 ? job.options.top : kMaxSize, job.options.unique, job.layout),
         buffers_(job.memory, job.plan.block_bytes, job.plan.spill_blocks),
         windows_(pipeline),
         workers_(pipeline, job.plan.io_threads) {
@@ -225,6 +257,7 @@ class SpillSink : public WindowSink {
     windows_.Push(number, std::move(window));
   }
   void Finish(std::uint64_t windows) override { windows_.Finish(windows); }
+  bool enough() const override { return enough_; }
   std::uint64_t bytes() const override { return run_.bytes; }
   void Complete() override {
     std::sort(run_.blocks.begin(), run_.blocks.end(),
@@ -233,9 +266,14 @@ class SpillSink : public WindowSink {
 
  private:
   void Take(const Window& window) {
-    for (std::uint64_t done = 0; done < window.bytes;) {
+    std::uint64_t kept = window.bytes;
+    if (job_.options.top > 0) {
+      kept = front_.Take({window.data, kept});
+      enough_ = front_.done();
+    }
+    for (std::uint64_t done = 0; done < kept;) {
       if (buffer_.data() == nullptr) buffer_ = buffers_.Acquire(pipeline_);
-      const std::span<const std::byte> rest{window.data + done, window.bytes - done};
+      const std::span<const std::byte> rest{window.data + done, kept - done};
       const std::uint64_t room = job_.block_payload() - filled_;
       std::uint64_t count = rest.size() <= room ? rest.size() : WholeRecordBytes(rest.first(room), job_.layout);
       if (count == 0 && filled_ > 0) {
@@ -289,6 +327,8 @@ class SpillSink : public WindowSink {
   Job& job_;
   Pipeline& pipeline_;
   Run& run_;
+  FrontCounter front_;
+  std::atomic<bool> enough_{false};
   BlockPool buffers_;
   OrderedQueue<Window> windows_;
   WorkerPool workers_;
@@ -300,7 +340,8 @@ class SpillSink : public WindowSink {
 }  // namespace
 
 std::unique_ptr<WindowSink> MakeOutputSink(Job& job, Pipeline& pipeline, OutputTarget& target, OutputProof& proof) {
-  if (target.file && !job.options.unique) return std::make_unique<FileSink>(job, pipeline, *target.file, proof);
+  const bool in_place = !job.options.unique && job.options.top == 0;
+  if (target.file && in_place) return std::make_unique<FileSink>(job, pipeline, target, proof);
   return std::make_unique<OrderedSink>(job, pipeline, target, proof);
 }
 

@@ -9,6 +9,7 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <vector>
 
 #include "job.hpp"
 #include "pipeline.hpp"
@@ -22,7 +23,8 @@ namespace gpusort {
 struct OutputTarget {
   std::unique_ptr<OutputFile> file;  ///< or
   std::unique_ptr<PipeWriter> stream;
-  std::uint64_t streamed = 0;  ///< bytes that the stream has taken and that a new attempt must not repeat
+  std::vector<std::byte> header;  ///< what the output begins with; it is no record
+  std::uint64_t streamed = 0;     ///< bytes that the stream has taken and that a new attempt must not repeat
 };
 
 /// Sorted records for bytes [offset, offset + bytes) of the sequence being made.
@@ -43,7 +45,11 @@ class WindowSink {
   virtual void Finish(std::uint64_t windows) = 0;
   /// After the pipeline was joined: what is left to write.
   virtual void Complete() {}
-  /// Bytes that the sequence really has (less than offered with -u). After Complete.
+  /// True if all windows that follow would be dropped. Any thread.
+  virtual bool enough() const { return false; }
+  /// The offset of the first window.
+  virtual std::uint64_t begin() const { return 0; }
+  /// Bytes that the sequence really has (less than offered with -u and --top), from offset 0 on. After Complete.
   virtual std::uint64_t bytes() const = 0;
 };
 

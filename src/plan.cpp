@@ -17,6 +17,7 @@ constexpr std::uint64_t kKiB = 1024, kMiB = kKiB * kKiB, kPage = 4096;
 constexpr std::uint64_t kMinBlock = 64 * kKiB, kMaxBlock = 4 * kMiB;
 /// A batch is bounded so that reading, sorting and writing overlap, and so that the last one is soon done.
 constexpr std::uint64_t kMaxBatch = 256 * kMiB;
+constexpr std::uint64_t kUsualLine = 1024;
 constexpr std::uint64_t kMaxRows = (std::uint64_t{1} << 32) - 1;
 /// The largest direct-write request worth making, and the unit in which windows are checked and written.
 constexpr std::uint64_t kMaxReadBlock = 8 * kMiB;
@@ -72,7 +73,7 @@ class Planner {
       MergeLevels();
     } else if (facts_.input_known && plan_.spills) {
       const std::uint64_t spilled = plan_.runs - std::min(plan_.runs, plan_.resident_runs);
-      plan_.temp_bytes = SpillBytes(std::min(facts_.input_bytes, spilled * plan_.batch_bytes), spilled);
+      plan_.temp_bytes = SpillBytes(std::min(facts_.input_bytes, spilled * KeptBytes()), spilled);
     }
     plan_.direct_temp = plan_.spills && facts_.input_bytes >= 64 * kMiB && 2 * facts_.input_bytes > facts_.free_ram;
     plan_.direct_output = DirectOutput(facts_);
@@ -92,6 +93,13 @@ class Planner {
   [[noreturn]] void TooSmall(std::uint64_t needed) const { TooLittleMemory(facts_, needed); }
 
   std::uint64_t MinBlock() const { return std::max(kMinBlock, RoundUp(unit_ + kReadSlack, kPage)); }
+
+  /// What is kept of a batch; of lines of usual length.
+  std::uint64_t KeptBytes() const {
+    const std::uint64_t record = lines() ? kUsualLine : unit_;
+    const bool some = facts_.top > 0 && facts_.top < plan_.batch_bytes / record;
+    return some ? facts_.top * record : plan_.batch_bytes;
+  }
 
   /// A header a block, the last block of each run rounded up.
   std::uint64_t SpillBytes(std::uint64_t bytes, std::uint64_t runs) const {
@@ -284,8 +292,8 @@ class Planner {
 }  // namespace
 
 bool DirectOutput(const PlanFacts& facts) {
-  // -u writes at offsets that are not known in advance.
-  return facts.output_file && !facts.unique && facts.input_known && facts.input_bytes >= 64 * kMiB;
+  // -u and --top write in order, at offsets that are not known in advance.
+  return facts.output_file && !facts.unique && facts.top == 0 && facts.input_known && facts.input_bytes >= 64 * kMiB;
 }
 
 Ring MakeRing(const PlanFacts& facts) {

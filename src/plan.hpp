@@ -26,6 +26,7 @@ struct PlanFacts {
   std::uint64_t free_ram = 0;                ///< RAM that the page cache may take beside `memory`
   bool output_file = true;                   ///< a regular file (else a stream)
   bool unique = false;
+  std::uint64_t top = 0;  ///< records wanted of each run and of the output; 0: all
   bool gpu = false;
   unsigned threads = 1;
   std::function<std::uint64_t(std::uint64_t)> lane_bytes;  ///< Backend::LaneBytes of a slot size

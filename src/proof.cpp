@@ -135,12 +135,22 @@ RecordSum SumRecords(RecordSpan bytes, const RecordLayout& layout, std::uint64_t
     return SumRecords(bytes, layout.stride);
   }
   RecordSum sum;
-  std::uint64_t most = 0;
+  std::uint64_t most = 0, empty = 0;
   ForEachRecord(bytes, layout, [&](RecordSpan line) {
+    most = std::max<std::uint64_t>(most, line.size());
+    if (line.size() == 1) {
+      ++empty;
+      return;
+    }
     const XXH128_hash_t hash = XXH3_128bits(line.data(), line.size());
     sum += RecordSum{hash.low64, hash.high64, 1};
-    most = std::max<std::uint64_t>(most, line.size());
   });
+  if (empty > 0) {
+    const XXH128_hash_t hash = XXH3_128bits(&layout.delimiter, 1);
+    const unsigned __int128 one = static_cast<unsigned __int128>(hash.high64) << 64 | hash.low64;
+    const unsigned __int128 all = one * empty;
+    sum += RecordSum{static_cast<std::uint64_t>(all), static_cast<std::uint64_t>(all >> 64), empty};
+  }
   if (longest != nullptr) *longest = most;
   return sum;
 }
@@ -241,14 +251,23 @@ RecordSum OutputProof::sum() const {
   return sum_;
 }
 
+bool OutputProof::Whole() const {
+  if (chunks_.empty()) return bytes_ == 0;
+  return chunks_.size() == 1 && chunks_.begin()->first == 0 && chunks_.begin()->second.end == bytes_;
+}
+
+void OutputProof::CheckCount(std::uint64_t records) const {
+  const std::lock_guard lock(mutex_);
+  if (sum_.records == records && Whole()) return;
+  throw Error(ErrorCode::kIntegrity, "records were lost or doubled: " + std::to_string(records) + " are wanted, " +
+                                         std::to_string(sum_.records) + " would be written");
+}
+
 void OutputProof::Check(const RecordSum& input) const {
   const std::lock_guard lock(mutex_);
   RecordSum total = sum_;
   total += dropped_;
-  const bool whole = chunks_.empty()
-                         ? bytes_ == 0
-                         : chunks_.size() == 1 && chunks_.begin()->first == 0 && chunks_.begin()->second.end == bytes_;
-  if (total.records != input.records || !whole) {
+  if (total.records != input.records || !Whole()) {
     throw Error(ErrorCode::kIntegrity, "records were lost or doubled: " + std::to_string(input.records) +
                                            " were read, " + std::to_string(total.records) + " would be written");
   }

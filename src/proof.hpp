@@ -70,9 +70,14 @@ class OutputProof {
   /// Compares with what was read. Error(kIntegrity) if records were lost, changed or are out of order at a border of
   /// chunks, or if a part of the output was never handed over.
   void Check(const RecordSum& input) const;
+  /// Of --top, which leaves records out that nobody reads again: the output has `records`, whole and in order.
+  void CheckCount(std::uint64_t records) const;
   RecordSum sum() const;
 
  private:
+  /// True if chunks cover the output without a gap. Under the lock.
+  bool Whole() const;
+
   struct Chunk {
     std::uint64_t end;
     std::vector<std::byte> first, last;

@@ -8,6 +8,8 @@ namespace {
 /// How much is looked at to find a border of lines; four times as much if it is not there.
 constexpr std::uint64_t kLookBytes = 4096;
 constexpr std::uint64_t kPage = 4096;
+/// How much is looked at to find the front of a run.
+constexpr std::uint64_t kFrontBytes = std::uint64_t{1} << 20;
 
 /// Parts of one block are told apart by their number in the spill's headers.
 std::uint64_t PartNumber(std::uint64_t number, std::uint64_t part) { return number | part << 48; }
@@ -77,6 +79,47 @@ RecordSpan RunView::RecordAt(std::uint64_t begin, std::vector<std::byte>& copy) 
 
 RecordSpan RunView::RecordBefore(std::uint64_t end, std::vector<std::byte>& copy) const {
   return Bytes(layout_.fixed() ? end - layout_.stride : WholeEnd(0, end - 1), end, copy);
+}
+
+std::uint64_t FrontCounter::Take(RecordSpan bytes) {
+  if (done_) return 0;
+  if (layout_.fixed() && !unique_) {
+    const std::uint64_t count = std::min(left_, bytes.size() / layout_.stride);
+    left_ -= count;
+    records_ += count;
+    done_ = left_ == 0;
+    return count * layout_.stride;
+  }
+  std::uint64_t at = 0;
+  RecordSpan last = last_;
+  while (at < bytes.size() && !done_) {
+    const RecordSpan record = FirstRecord(bytes.subspan(at), layout_);
+    const bool counts = !unique_ || last.empty() || CompareRecords(last, record, layout_) != 0;
+    done_ = counts && left_ == 0;  // only keys: equal ones may follow the last
+    if (done_) break;
+    left_ -= counts ? 1 : 0;
+    ++records_;
+    at += record.size();
+    last = record;
+    done_ = !unique_ && left_ == 0;
+  }
+  if (unique_ && last.data() != last_.data()) last_ = std::vector<std::byte>(last.begin(), last.end());
+  return at;
+}
+
+std::unique_ptr<SortedRecords> TakeFront(std::unique_ptr<SortedRecords> sorted, std::uint64_t count, bool unique,
+                                         const RecordLayout& layout) {
+  if (sorted->records() <= count) return sorted;
+  const RunView view(*sorted, layout);
+  FrontCounter front(count, unique, layout);
+  std::uint64_t bytes = 0;
+  std::vector<std::byte> copy;
+  while (bytes < sorted->bytes() && !front.done()) {
+    const std::uint64_t end = view.BlockEnd(bytes, kFrontBytes);
+    bytes += front.Take(view.Bytes(bytes, end, copy));
+  }
+  if (bytes == sorted->bytes()) return sorted;
+  return std::make_unique<FrontRecords>(std::move(sorted), bytes, front.records());
 }
 
 std::vector<RunBlock> CutBlocks(const SortedRecords& sorted, std::uint64_t payload, const RecordLayout& layout) {

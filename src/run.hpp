@@ -78,6 +78,48 @@ class HostRecords : public SortedRecords {
   bool was_sorted_;
 };
 
+/// The front of sorted records, which stay where they are.
+class FrontRecords : public SortedRecords {
+ public:
+  FrontRecords(std::unique_ptr<SortedRecords> all, std::uint64_t bytes, std::uint64_t records)
+      : all_(std::move(all)), bytes_(bytes), records_(records) {}
+  const std::byte* data() const override { return all_->data(); }
+  bool on_device() const override { return all_->on_device(); }
+  std::uint64_t bytes() const override { return bytes_; }
+  std::uint64_t records() const override { return records_; }
+  /// Also where all of them did: the places in the input are those of all.
+  bool was_sorted() const override { return false; }
+  void Read(std::uint64_t offset, std::span<std::byte> out) const override { all_->Read(offset, out); }
+
+ private:
+  std::unique_ptr<SortedRecords> all_;
+  std::uint64_t bytes_, records_;
+};
+
+/// Counts off the first `count` records of a sorted sequence, or with `unique` those of the first `count` keys.
+class FrontCounter {
+ public:
+  FrontCounter(std::uint64_t count, bool unique, const RecordLayout& layout)
+      : left_(count), unique_(unique), layout_(layout) {}
+  /// Bytes of the records at the front of `bytes`, the next of the sequence, that belong to it.
+  std::uint64_t Take(RecordSpan bytes);
+  /// True if no record behind belongs to it.
+  bool done() const { return done_; }
+  /// How many belonged to it so far.
+  std::uint64_t records() const { return records_; }
+
+ private:
+  std::uint64_t left_, records_ = 0;
+  const bool unique_;
+  const RecordLayout layout_;
+  bool done_ = false;
+  std::vector<std::byte> last_;
+};
+
+/// The first `count` of `sorted`, as FrontCounter counts: all of it, as it is, if there are no more.
+std::unique_ptr<SortedRecords> TakeFront(std::unique_ptr<SortedRecords> sorted, std::uint64_t count, bool unique,
+                                         const RecordLayout& layout);
+
 /// Looks at a run that lies in a slot. Of one on a device only the bytes around a border of records are fetched.
 class RunView {
  public:
@@ -91,10 +133,10 @@ class RunView {
   /// The record that begins at `begin`, or ends at `end`: where it lies, or a copy in `copy`.
   RecordSpan RecordAt(std::uint64_t begin, std::vector<std::byte>& copy) const;
   RecordSpan RecordBefore(std::uint64_t end, std::vector<std::byte>& copy) const;
-
- private:
+  /// Its bytes [begin, end), likewise.
   RecordSpan Bytes(std::uint64_t begin, std::uint64_t end, std::vector<std::byte>& copy) const;
 
+ private:
   const SortedRecords& records_;
   const RecordLayout& layout_;
 };

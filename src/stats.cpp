@@ -33,6 +33,8 @@ void WriteStatsFile(const std::string& path, const SortStats& stats, const Plan&
       {"gpu", stats.gpu},
       {"records_in", stats.records_in},
       {"records_out", stats.records_out},
+      {"top", stats.top},
+      {"header_lines", stats.header_lines},
       {"output_bytes", stats.bytes},
       {"seconds", seconds},
       {"bytes_per_second", seconds > 0 ? static_cast<double>(stats.bytes) / seconds : 0},

@@ -686,6 +686,34 @@ TEST(ExternalSortLines, GoThroughAllTiersOfAGpuAndSurviveItsLoss) {
   }
 }
 
+TEST(ExternalSortLines, KeepTheirTopAndHeaderWhenTheGpuIsLost) {
+  const TempFolder folder;
+  const LineOrder order = SomeOrders()[2];
+  const std::string header = "a header\n\n";
+  const Bytes lines = MakeLines(Lines::kFewValues, 20000, '\n', 5);
+  Bytes input(header.begin(), header.end());
+  Bytes expected = input;
+  input.insert(input.end(), lines.begin(), lines.end());
+  WriteFile(folder / "in", input);
+  std::vector<std::string> top = SplitLines(StableSortedLines(lines, '\n', order.view()), '\n');
+  top.resize(300);
+  const Bytes joined = JoinLines(top, '\n');
+  expected.insert(expected.end(), joined.begin(), joined.end());
+  std::int64_t calls = 1;
+  for (std::int64_t n = -1; n < calls; n += 1 + calls / 25) {
+    FakeGpuPlan plan;
+    plan.fail_at = n;
+    const GpuSource gpus{0, [] { return true; },
+                         [&](int) -> std::unique_ptr<Backend> { return std::make_unique<FakeGpu>(plan); }, true};
+    SortLines(LineOptions({"--memory", "24M", "--gpu-memory", "3M", "--batch-bytes", "60000", "--max-record", "100000",
+                           "--fan-in", "3", "--top", "300", "--header", "2", folder / "in", folder / "out"},
+                          order, '\n'),
+              gpus);
+    ASSERT_TRUE(ReadFile(folder / "out") == expected) << "call " << n;
+    calls = std::max<std::int64_t>(calls, plan.calls);
+  }
+}
+
 // A limit on threads: fewer of them, or exit 6 that says so. In a process and as a user of its own.
 TEST(ExternalSort, AnswersALimitOnThreadsByFewerOfThemOrExit6) {
   if (geteuid() != 0) GTEST_SKIP() << "NOT TESTED: only root can take on another user's limit";

@@ -252,7 +252,7 @@ TEST(ParseOptions, ExplainsEveryMistake) {
       {{"--type", "u8\n", "a", "b"}, {"'u8\\x0a' is not a type"}},
       {{"--type", "bytes10", "a", "b"}, {"'bytes10' is not a number", "--record-size 10"}},
       {{"--type", "u8", "--record-size", "1", "a", "b"}, {"--type and --record-size exclude each other"}},
-      {{"--type", "u8", "--type", "u8", "a", "b"}, {"--type is given twice"}},
+      {{"--type", "u8", "--type", "u16", "a", "b"}, {"--type is given twice"}},
       {{"--format", "xml", "a.u64", "b"}, {"--format", "'xml' is none of", "binary"}},
       // record size and keys
       {{"--record-size", "0", "a", "b"}, {"--record-size", "more than 0"}},
@@ -299,9 +299,9 @@ TEST(ParseOptions, ExplainsEveryMistake) {
       {Sort({"--memory", "0%"}), {"--memory", "'0%' is not a share"}},
       {Sort({"--memory", "101%"}), {"--memory", "'101%' is not a share"}},
       {Sort({"--memory", "18446744073709551617%"}), {"--memory", "is not a share"}},
-      {Sort({"-S", "99999999999999999"}), {"-S", "too large"}},
-      {Sort({"-S", "0"}), {"-S", "more than 0"}},
-      {Sort({"-S=1"}), {"-S", "'=1' is not a size"}},
+      {Sort({"-S", "99999999999999999"}), {"--buffer-size", "too large"}},
+      {Sort({"-S", "0"}), {"--buffer-size", "more than 0"}},
+      {Sort({"-S=1"}), {"--buffer-size", "'=1' is not a size"}},
       {Sort({"--gpu-memory", "0"}), {"--gpu-memory", "more than 0"}},
       {Sort({"--gpu-memory", "x\ny"}), {"--gpu-memory", "'x\\x0ay' is not a size"}},
       {Sort({"--batch-size", "0"}), {"--batch-size", "more than 0"}},
@@ -324,9 +324,9 @@ TEST(ParseOptions, ExplainsEveryMistake) {
       {Sort({"--log-level", "loud"}), {"--log-level", "'loud' is none of: trace"}},
       // combinations
       {Sort({"--memory", "1G", "--memory", "2G"}), {"--memory is given twice"}},
-      {Sort({"--memory", "1G", "-S2G"}), {"--memory and -S are the same option, given twice"}},
+      {Sort({"--memory", "1G", "-S2G"}), {"--memory and --buffer-size are the same option, given twice"}},
       {Sort({"--threads", "1", "--parallel", "1"}), {"--threads and --parallel are the same option"}},
-      {Sort({"-S1", "-S2"}), {"-S is given twice"}},
+      {Sort({"-S1", "-S2"}), {"--buffer-size is given twice"}},
       {{"-o", "x", "-o", "y", "a.u64"}, {"--output is given twice"}},
       {Sort({"--explain", "--stats", "s"}), {"--stats has no meaning with --explain"}},
       {Sort({"--stats", "-"}), {"--stats", "give a file name"}},
@@ -343,7 +343,7 @@ TEST(ParseOptions, ExplainsEveryMistake) {
       {Sort({"-r5"}), {"gpusort --help"}},
       {Sort({"--no\nsuch"}), {"--no\\x0asuch"}},
       {{"a.u64", "b", "--memory"}, {"--memory"}},
-      {{"a.u64", "b", "-S"}, {"-S"}},
+      {{"a.u64", "b", "-S"}, {"--buffer-size"}},
       {{"a.u64", "b", "-T"}, {"temp-dir"}},
   };
   for (const Mistake& mistake : mistakes) {
@@ -623,12 +623,16 @@ TEST(FormatDuration, ChoosesTheUnit) {
 
 TEST(HelpText, NamesEveryOptionThatTheParserKnows) {
   const std::string help = HelpText();
-  const char* const options[] = {"--type",         "--record-size", "--format",        "-k, --key",  "-r, --reverse",
-                                 "-u, --unique",   "-m, --merge",   "--memory",        "-S SIZE",    "--gpu-memory",
-                                 "-T, --temp-dir", "--threads",     "--parallel",      "--device",   "-o, --output",
-                                 "--check",        "--explain",     "--verify-output", "--no-fsync", "--no-space-check",
-                                 "--stats",        "--progress",    "--log-level",     "--log-file", "--version",
-                                 "--help",         "--batch-size",  "--block-size",    "--fan-in"};
+  const char* const options[] = {"--type",       "--record-size",    "--format",
+                                 "-k, --key",    "-r, --reverse",    "-u, --unique",
+                                 "-m, --merge",  "--memory",         "-S, --buffer-size SIZE",
+                                 "--gpu-memory", "-T, --temp-dir",   "--threads",
+                                 "--parallel",   "--device",         "-o, --output",
+                                 "--check",      "--explain",        "--verify-output",
+                                 "--no-fsync",   "--no-space-check", "--stats",
+                                 "--progress",   "--log-level",      "--log-file",
+                                 "--version",    "--help",           "--batch-size",
+                                 "--block-size", "--fan-in"};
   for (const char* option : options) EXPECT_NE(help.find(option), std::string::npos) << option;
   for (const char* part :
        {"Usage:", "Input and records", "Order", "Resources", "Output and reporting", "Examples:", "Exit codes:"}) {

@@ -142,5 +142,23 @@ TEST_F(OutputProofTest, StrictRefusesEqualNeighbours) {
   EXPECT_THROW(border.Add(6, View(twice).first(6)), Error);
 }
 
+TEST(SumRecords, CountsEmptyLinesAsItDoesAnyOthers) {
+  const LineOrder order;
+  const LineOrderView view = order.view();
+  const RecordLayout layout = MakeLineLayout('\n', view);
+  for (const std::size_t empty : {0u, 1u, 2u, 1000u}) {
+    const std::string text = "a\n" + std::string(empty, '\n') + "bc\n";
+    RecordSum expected;
+    for (std::size_t at = 0; at < text.size();) {
+      const std::size_t end = text.find('\n', at) + 1;
+      PartSum part;
+      part.Add(std::as_bytes(std::span(text)).subspan(at, end - at));
+      expected += part.End();
+      at = end;
+    }
+    EXPECT_EQ(SumRecords(std::as_bytes(std::span(text)), layout), expected) << empty;
+  }
+}
+
 }  // namespace
 }  // namespace gpusort::testing

@@ -1,0 +1,170 @@
+# GNU sort's options under gpusort's own name: --debug, +F -F, --check=WORD, --locale, and every long name.
+. "$2/tests/cli/common.sh.inc"
+g=$bin/gpusort
+unset POSIXLY_CORRECT _POSIX2_VERSION LANG LANGUAGE LC_COLLATE LC_CTYPE LC_NUMERIC LC_TIME LC_MESSAGES
+export LC_ALL=C
+command -v sort >/dev/null || { echo "NOT TESTED: there is no sort"; exit 77; }
+"$bin/gpusort_gen" --type web-log --bytes 64K --distinct 300 web.log
+printf '3 b\n1 a\n\n2\tc\n10 JAN\n-5 feb\n' >table
+printf 'x  2 c\ny 10 b\nz  1 a\nx  2 c\n' >fields
+
+# --debug: the same annotations, and the same doubts but for the name in front.
+debug() {
+  sort --debug "$@" fields >want.out 2>want.err
+  expect 0 "$g" --debug "$@" fields got.out
+  same want.out got.out
+  sed -n 's/^sort: //p' want.err >want.said
+  sed -n 's/^gpusort: //p' err >got.said
+  same want.said got.said
+}
+debug
+debug -k2n
+debug -k2,2 -s
+debug -k2b,2 -k1,1r
+debug -k3.2,3.4 -r
+debug -t ' ' -k2,2g -u
+debug -n -k1,1
+debug +1 -2
+expect 2 "$g" --debug -c fields
+expect 2 "$g" --debug --verify-output fields out
+expect 2 "$g" --debug --device gpu fields out
+expect 2 "$g" --debug --batch-bytes 1M fields out
+expect 2 "$g" --debug --type u8 fields out
+
+# The keys of old, where the standard that is asked for has them.
+old() {
+  sort "$@" fields table >want.out
+  expect 0 "$g" -o got.out "$@" fields table
+  same want.out got.out
+}
+old +1 -2
+old +1
+old +0.1 -1.2 +1n -2
+old -k3 +1n -2 -k1,1
+old +2b -s
+old -r +1 -2.0 -u
+cp fields +1
+sort -- +1 >want.out
+expect 0 "$g" -o got.out -- +1
+same want.out got.out
+sort ./+1 >want.out
+expect 0 "$g" -o got.out ./+1
+same want.out got.out
+_POSIX2_VERSION=200112 expect 0 "$g" -o got.out +1
+same want.out got.out
+expect 2 "$g" -o +1 -k
+expect 0 "$g" -o +2 fields
+same +2 want.out
+rm +1 +2
+expect 2 "$g" +1x -o out fields
+expect 2 "$g" --type u8 +1 -2 fields out
+says 'is a key of lines'
+
+# --check=WORD.
+sort web.log >sorted.log
+expect 0 "$g" --check=quiet sorted.log
+expect 1 "$g" --check=quiet web.log
+[ ! -s err ] || fail "--check=quiet spoke"
+expect 1 "$g" --check=silent web.log
+[ ! -s err ] || fail "--check=silent spoke"
+expect 1 "$g" --check=diagnose-first web.log
+says 'not sorted'
+expect 2 "$g" --check=loud web.log
+says 'none of'
+
+# Long names and values as GNU sort takes them.
+long() {
+  sort "$@" fields table >want.out
+  expect 0 "$g" "$@" --output=got.out fields table
+  same want.out got.out
+}
+long --key=2 --ignore-leading-blanks
+long --dictionary-order --ignore-case
+long --general-numeric-sort --reverse
+long --ignore-nonprinting --stable --key=1,1
+long --numeric-sort --unique
+long --human-numeric-sort
+long --month-sort --key=2
+long --version-sort
+long --field-separator=' ' --key=2,2n
+long --sort=numeric --batch-size=2 --parallel=2 --buffer-size=20M --temporary-directory=. --temporary-directory="$work"
+for size in 10M 100m 30000K 30000000b 30000 1% 1G 1T 1P 1E; do long --buffer-size=$size; done
+for size in 1Z 2E x -1 1Kb; do expect 2 "$g" -S $size fields out; done
+long -t, -t, -S 10M -S 10M
+expect 2 "$g" -S 10M -S 20M fields out
+expect 0 "$g" -o web.log web.log
+same web.log sorted.log
+printf 'fields\0table\0' | "$g" --files0-from=- --output=got.out
+sort fields table >want.out
+same got.out want.out
+head -c 100 /dev/zero >source
+long -R --random-source=source
+for ((i = 0; i < 40; ++i)); do echo $i; done >numbers
+for word in -T --temp-dir; do
+  expect 2 "$g" $word missing fields out
+done
+
+# --locale: as sort in the locale, which is made here.
+export LOCPATH=$work
+if ! localedef -i en_US -f UTF-8 ./en_US.UTF-8 2>/dev/null || ! localedef -i de_DE -f UTF-8 ./de_DE.UTF-8 2>/dev/null; then
+  echo "SKIPPED: no locale can be made here (package locales)"
+  echo "own name: ok"
+  exit 0
+fi
+printf 'b\nA\na\nB\n_c\nc\n\303\244\nz\n,1\n1,5\n1.4\n10\nMai\nDez\nJan\n\377\n\n"q"\n' >words
+awk 'BEGIN { for (i = 0; i < 6000; ++i) print i * 7919 % 1000 "," i % 7 " wOrd" i * 31 % 50 " " i % 3 }' >>words
+sort words >words.c
+in_locale() {
+  sort "$@" >want.out
+  local plan
+  for plan in "" "--memory 1M --fan-in 2" "--threads 1 --verify-output"; do
+    expect 0 "$g" --locale $plan --stats stats.json -o got.out "$@"
+    cmp -s want.out got.out || fail "--locale $* in $LC_ALL differs"
+  done
+}
+for LC_ALL in en_US.UTF-8 de_DE.UTF-8 C; do
+  in_locale words
+  in_locale -r words
+  in_locale -u -f words
+  in_locale -n words
+  in_locale -M -s words
+  in_locale -k2,2 -k1,1n words
+  in_locale -d words table fields
+  in_locale -h -k1 words
+done
+LC_ALL=en_US.UTF-8
+sort words >sorted
+expect 0 "$g" --locale -c sorted
+expect 1 "$g" --locale -c words.c
+says "words.c: not sorted: line $(sort -c words.c 2>&1 | cut -d: -f3) orders"
+in_locale -m sorted sorted
+expect 3 "$g" --locale -m -o out sorted words.c
+says 'words.c: not sorted: line'
+sort words | head -n 5 >want.out || true
+expect 0 "$g" --locale --top 5 words got.out
+same got.out want.out
+"$g" --locale --top 5 - - <words >got.out
+same got.out want.out
+{ echo 'a header'; cat sorted; } >want.out
+{ echo 'a header'; cat words; } >headed
+expect 0 "$g" --locale --header 1 --stats stats.json --verify-output -o got.out headed
+same got.out want.out
+grep -q '"header_lines": 1' stats.json || fail "no header in the statistics"
+grep -q "\"records_in\": $(wc -l <words)" stats.json || fail "other lines in the statistics"
+expect 0 "$g" --locale --header 1 -c got.out
+sort --debug -k2,2 words >want.out 2>want.err
+expect 0 "$g" --locale --debug -k2,2 words got.out
+same got.out want.out
+says 'sorting rules'
+head -c 5000 /dev/zero | tr '\0' x >long
+expect 3 "$g" --locale --max-record 4K long out
+says 'the line at byte 0 '
+expect 2 "$g" --locale --device gpu words out
+expect 2 "$g" --locale --type u8 words out
+"$g" --locale --explain words out | grep -q 'line sorter' || fail "--explain does not say who sorts"
+echo old >kept
+expect 2 env LC_ALL=xx_XX.UTF-8 "$g" --locale words kept
+says 'does not have the locale'
+[ "$(cat kept)" = old ] || fail "a refused job changed its output"
+nothing_left
+echo "own name: ok"

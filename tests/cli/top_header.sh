@@ -1,0 +1,127 @@
+# --top and --header: the same bytes as head and sort give, for lines and numbers, files and streams, all plans.
+. "$2/tests/cli/common.sh.inc"
+g=$bin/gpusort
+export LC_ALL=C
+command -v sort >/dev/null || { echo "NOT TESTED: there is no sort"; exit 77; }
+plans=("--threads 2" "--memory 16M --batch-bytes 20000" "--memory 4M --batch-bytes 9000 --fan-in 2 --threads 1")
+
+# --top of lines.
+"$bin/gpusort_gen" --type web-log --bytes 192K web.log
+"$bin/gpusort_gen" --type web-log --bytes 64K --seed 5 --distinct 30 few.log
+for file in web.log few.log; do
+  for order in "" "-r" "-u" "-s -k4,4" "-u -k1,1" "-k9,9nr -s"; do
+    sort $order $file >all.out
+    for top in 1 10 29 30 31 300 5000; do
+      head -n $top all.out >want.out
+      for plan in "${plans[@]}"; do
+        expect 0 "$g" --format lines $order --top $top $plan $file got.out
+        cmp -s want.out got.out || fail "--top $top $order of $file differs with $plan"
+      done
+    done
+  done
+done
+sort web.log >sorted.log
+sort few.log >sorted_few.log
+head -n 7 sorted.log >want.out
+"$g" --top 7 --memory 4M --batch-bytes 9000 - - <web.log >got.out
+same got.out want.out
+sort web.log few.log >all.out
+head -n 100 all.out >want.out
+expect 0 "$g" -m --top 100 --verify-output -o got.out sorted.log sorted_few.log
+same got.out want.out
+
+# Of numbers, whose order the checker's own sort confirms.
+"$bin/gpusort_gen" --type i64 --count 50000 --seed 3 in.i64
+expect 0 "$g" in.i64 all.i64
+for top in 1 1000 49999 50000 60000; do
+  head -c $((8 * top)) all.i64 >want.i64
+  for plan in "--threads 2" "--memory 4M --batch-bytes 9000 --fan-in 2"; do
+    expect 0 "$g" --top $top $plan --verify-output in.i64 got.i64
+    cmp -s want.i64 got.i64 || fail "--top $top of numbers differs with $plan"
+  done
+done
+
+# What is left out is not spilled.
+expect 0 "$g" --top 10 --memory 4M --batch-bytes 9000 --stats stats.json in.i64 got.i64
+python3 - <<'PY'
+import json
+s = json.load(open("stats.json"))
+assert s["records_in"] == 50000 and s["records_out"] == 10 and s["top"] == 10, s
+assert s["temp_bytes"]["written"] < s["records_in"] * 8 and s["temp_bytes"]["written"] <= 2 * s["runs"] * 4096, s
+PY
+expect 2 "$g" --top 0 in.i64 out
+expect 2 "$g" --top x in.i64 out
+expect 2 "$g" --top 1 --check all.i64
+says 'no meaning'
+
+# --header.
+{ printf 'name,count\n#types\n'; cat web.log; } >a.csv
+{ printf 'name,count\n#types\n'; cat few.log; } >b.csv
+{ head -n 2 a.csv; sort -k4 web.log few.log; } >want.out
+for plan in "${plans[@]}"; do
+  expect 0 "$g" --header 2 -k4 $plan --verify-output -o got.out a.csv b.csv
+  same got.out want.out
+  "$g" --header 2 -k4 $plan -o - - b.csv <a.csv >got.out
+  same got.out want.out
+done
+sort -ru web.log >all.out
+{ head -n 2 a.csv; head -n 5 all.out; } >want.out
+expect 0 "$g" --header 2 -r -u --top 5 --stats stats.json a.csv got.out
+same got.out want.out
+grep -q '"header_lines": 2' stats.json || fail "the statistics do not count the header"
+expect 0 "$g" --header 2 a.csv a_sorted.csv
+expect 0 "$g" --header 2 b.csv b_sorted.csv
+expect 0 "$g" --header 2 -c a_sorted.csv
+expect 0 "$g" --header 2 -c - <a_sorted.csv
+expect 1 "$g" -c a_sorted.csv
+expect 1 "$g" --header 2 -c a.csv
+says "a.csv: not sorted: line $(($(sort -c web.log 2>&1 | cut -d: -f3) + 2)) (byte "
+{ head -n 2 a.csv; sort -m sorted.log sorted_few.log; } >want.out
+expect 0 "$g" --header 2 -m --memory 4M --fan-in 2 -o got.out a_sorted.csv b_sorted.csv a_sorted.csv
+{ head -n 2 a.csv; sort -m sorted.log sorted_few.log sorted.log; } >want.out
+same got.out want.out
+expect 3 "$g" --header 2 -m -o got.out a_sorted.csv b.csv
+says 'not sorted: the line at byte'
+tr '\n' '\0' <a.csv >a.nul
+{ head -n 2 a.csv; sort web.log; } | tr '\n' '\0' >want.out
+expect 0 "$g" --header 2 -z a.nul got.out
+same got.out want.out
+
+# Headers that differ, in files and streams, are named; empty inputs have none.
+{ printf 'name,size\n#types\n'; cat few.log; } >other.csv
+echo old >kept
+expect 3 "$g" --header 2 -o kept a.csv other.csv
+says 'the headers of a.csv and other.csv differ'
+expect 3 "$g" --header 2 -o kept a.csv - <other.csv
+says 'the headers of a.csv and - differ'
+expect 3 "$g" --header 3 -o kept a.csv b.csv
+: >empty
+expect 0 "$g" --header 2 -o got.out empty a.csv empty
+head -n 2 a.csv >want.out
+sort web.log >>want.out
+same got.out want.out
+[ "$(cat kept)" = old ] || fail "a refused job changed its output"
+
+# Inputs that are no more than a header, or less; a missing newline is added as to any last line.
+for text in '' 'one' 'one\n' 'one\ntwo' 'one\ntwo\n' '\n' '\n\n'; do
+  printf "$text" >short
+  printf "$text" | sed -e '$a\' >want.out
+  expect 0 "$g" --header 2 short got.out
+  same got.out want.out
+  "$g" --header 2 - got.out <short || fail "a short stream"
+  same got.out want.out
+done
+
+# Across pages and blocks, also past the page cache.
+{ head -c 9000 /dev/zero | tr '\0' h; echo; cat web.log; } >wide.csv
+{ head -n 1 wide.csv; sort web.log; } >want.out
+expect 0 "$g" --header 1 --memory 8M --batch-bytes 9000 --verify-output wide.csv got.out
+same got.out want.out
+head -c 300000 /dev/zero | tr '\0' h >endless
+expect 3 "$g" --header 1 --memory 8M endless got.out
+says 'its header is longer than'
+expect 2 "$g" --header 0 a.csv out
+expect 2 "$g" --header 1 --type i64 in.i64 out
+says '--header is for lines'
+nothing_left
+echo "top and header: ok"
