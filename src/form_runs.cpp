@@ -311,7 +311,7 @@ void FormRuns(Job& job, BatchFeeder& feeder, std::vector<Run>& runs) {
           run.sum = batch->sum();
           run.origin = batch->ranges();
           placer.Place(std::move(sorted), run, stream && batch->number() == 0 && feeder.Ended(pipeline));
-          job.progress.Advance(run.bytes);
+          job.progress.Advance(job.inputs.rereadable() ? run.bytes : job.inputs.TakeStoredBytesRead());
           const std::lock_guard lock(mutex);
           formed.emplace(batch->number(), std::move(run));
         } catch (...) {

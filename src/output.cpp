@@ -124,7 +124,7 @@ class FileSink : public WindowSink {
   std::uint64_t bytes_ = 0;
 };
 
-/// Windows in order, for a stream or for -u.
+/// Windows in order, for a stream, an encoder or -u.
 class OrderedSink : public WindowSink {
  public:
   OrderedSink(Job& job, Pipeline& pipeline, OutputTarget& target, OutputProof& proof)
@@ -148,12 +148,17 @@ class OrderedSink : public WindowSink {
     if (job_.options.unique) kept = DropEqual(window);
     const std::span<const std::byte> bytes(window.data, kept);
     Prove(bytes);
-    const Busy busy(job_.clock, Resource::kDiskWrite, kept);
-    if (target_.file) {
+    const Busy busy(job_.clock, target_.encoder ? Resource::kCodec : Resource::kDiskWrite, kept);
+    if (target_.file && !target_.encoder) {
       target_.file->WriteAt(bytes_, bytes);
     } else {
-      const std::uint64_t known = target_.streamed > bytes_ ? std::min(target_.streamed - bytes_, kept) : 0;
-      target_.stream->WriteAll(bytes.subspan(known));
+      const std::span<const std::byte> fresh =
+          bytes.subspan(target_.streamed > bytes_ ? std::min(target_.streamed - bytes_, kept) : 0);
+      if (target_.encoder) {
+        target_.encoder->Write(fresh);
+      } else {
+        target_.stream->WriteAll(fresh);
+      }
       target_.streamed = std::max(target_.streamed, bytes_ + kept);
     }
     bytes_ += kept;
@@ -300,7 +305,8 @@ class SpillSink : public WindowSink {
 }  // namespace
 
 std::unique_ptr<WindowSink> MakeOutputSink(Job& job, Pipeline& pipeline, OutputTarget& target, OutputProof& proof) {
-  if (target.file && !job.options.unique) return std::make_unique<FileSink>(job, pipeline, *target.file, proof);
+  if (target.file && !target.encoder && !job.options.unique)
+    return std::make_unique<FileSink>(job, pipeline, *target.file, proof);
   return std::make_unique<OrderedSink>(job, pipeline, target, proof);
 }
 

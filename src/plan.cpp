@@ -39,10 +39,10 @@ std::uint64_t LargestRecord(const PlanFacts& facts) {
 }
 
 [[noreturn]] void TooLittleMemory(const PlanFacts& facts, std::uint64_t needed) {
-  throw Error(ErrorCode::kUsage, "memory of " + FormatBytes(facts.memory) + " is too small for " +
+  throw Error(ErrorCode::kUsage, "memory of " + FormatBytes(facts.memory + facts.codec_memory) + " is too small for " +
                                      (facts.layout.fixed() ? "records" : "lines") + " of " +
                                      std::to_string(LargestRecord(facts)) + " bytes: give at least --memory " +
-                                     FormatBytes(needed));
+                                     FormatBytes(needed + facts.codec_memory));
 }
 
 class Planner {

@@ -21,10 +21,11 @@ struct PlanFacts {
   bool input_known = true;  ///< false: a stream of unknown size
   bool rereadable = true;
   std::vector<std::uint64_t> sorted_inputs;  ///< -m: bytes of each input, which is a run already; empty: sort
-  std::uint64_t memory = 0;                  ///< host limit, bytes
+  std::uint64_t memory = 0;                  ///< host limit, bytes, without what codecs take
+  std::uint64_t codec_memory = 0;            ///< what they take of --memory
   std::uint64_t device_memory = 0;           ///< device limit, bytes; 0 on the CPU
   std::uint64_t free_ram = 0;                ///< RAM that the page cache may take beside `memory`
-  bool output_file = true;                   ///< a regular file (else a stream)
+  bool output_file = true;                   ///< a regular file of the records as they are (else streamed)
   bool unique = false;
   bool gpu = false;
   unsigned threads = 1;

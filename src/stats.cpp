@@ -34,6 +34,7 @@ void WriteStatsFile(const std::string& path, const SortStats& stats, const Plan&
       {"records_in", stats.records_in},
       {"records_out", stats.records_out},
       {"output_bytes", stats.bytes},
+      {"stored_bytes", stats.stored_bytes},
       {"seconds", seconds},
       {"bytes_per_second", seconds > 0 ? static_cast<double>(stats.bytes) / seconds : 0},
       {"runs", stats.base_runs},

@@ -621,6 +621,32 @@ TEST(FormatDuration, ChoosesTheUnit) {
   for (const auto& row : rows) EXPECT_EQ(FormatDuration(row.seconds), row.text) << row.seconds;
 }
 
+TEST(ParseOptions, ResolvesCodecsByOptionAndName) {
+  const auto codecs = [](Words words) {
+    const Options options = Parse(std::move(words));
+    return std::pair(options.input_codec, options.output_codec);
+  };
+  EXPECT_EQ(codecs({"a.u64", "b"}), std::pair(std::optional<Codec>(), Codec::kNone));
+  EXPECT_EQ(codecs({"a.gz", "b.zst"}), std::pair(std::optional<Codec>(), Codec::kZst));
+  EXPECT_EQ(codecs({"--decompress=auto", "--compress=auto", "-o", "b.log.xz", "a"}),
+            std::pair(std::optional<Codec>(), Codec::kXz));
+  EXPECT_EQ(codecs({"--decompress=none", "--compress=none", "a.gz", "b.gz"}),
+            std::pair(std::optional(Codec::kNone), Codec::kNone));
+  EXPECT_EQ(codecs({"--decompress=gzip", "--compress", "lz4", "-", "-"}),
+            std::pair(std::optional(Codec::kGz), Codec::kLz4));
+  EXPECT_EQ(codecs({"--compress=bz2", "a", "b.bz2"}), std::pair(std::optional<Codec>(), Codec::kBz2));
+  EXPECT_EQ(Parse({"--max-expanded=2K", "a", "b"}).max_expanded, 2048u);
+  EXPECT_EQ(FormatType(Parse({"a.u16be.lz4", "b"}).layout.fields[0]), "u16be");
+  EXPECT_EQ(FormatType(Parse({"--decompress=lz4", "a.u16be.lz4", "b"}).layout.fields[0]), "u16be");
+  EXPECT_EQ(FormatType(Parse({"--decompress=gz", "a.u16be", "b"}).layout.fields[0]), "u16be");
+  EXPECT_NE(Complaint({"--compress=zst", "a", "b.gz"}).find("the name 'b.gz' means gz"), std::string::npos);
+  EXPECT_NE(Complaint({"--compress=zip", "a", "b"}).find("--compress: 'zip' is none of: auto, none, gz"),
+            std::string::npos);
+  EXPECT_NE(Complaint({"--decompress=Z", "a", "b"}).find("--decompress: 'Z' is none of"), std::string::npos);
+  EXPECT_NE(Complaint({"--max-expanded=0", "a", "b"}).find("--max-expanded: must be more than 0"), std::string::npos);
+  EXPECT_NE(Complaint({"--check", "--compress=gz", "a"}).find("has no meaning with --check"), std::string::npos);
+}
+
 TEST(HelpText, NamesEveryOptionThatTheParserKnows) {
   const std::string help = HelpText();
   const char* const options[] = {"--type",         "--record-size", "--format",        "-k, --key",  "-r, --reverse",
@@ -628,7 +654,8 @@ TEST(HelpText, NamesEveryOptionThatTheParserKnows) {
                                  "-T, --temp-dir", "--threads",     "--parallel",      "--device",   "-o, --output",
                                  "--check",        "--explain",     "--verify-output", "--no-fsync", "--no-space-check",
                                  "--stats",        "--progress",    "--log-level",     "--log-file", "--version",
-                                 "--help",         "--batch-size",  "--block-size",    "--fan-in"};
+                                 "--help",         "--batch-size",  "--block-size",    "--fan-in",   "--compress",
+                                 "--decompress",   "--max-expanded"};
   for (const char* option : options) EXPECT_NE(help.find(option), std::string::npos) << option;
   for (const char* part :
        {"Usage:", "Input and records", "Order", "Resources", "Output and reporting", "Examples:", "Exit codes:"}) {
@@ -651,7 +678,9 @@ TEST(ParseOptions, TakesWhatHasNoKnownExtensionForLines) {
                                                {".bin", "b"},
                                                {"-n", "a.u64", "b"},
                                                {"--format", "lines", "a.u64", "b"},
-                                               {"a.u64.gz", "b"}}) {
+                                               {"a.u64.bak", "b"},
+                                               {"--decompress=none", "a.u64.gz", "b"},
+                                               {"--decompress=xz", "a.u64.gz", "b"}}) {
     const Options options = Parse(words);
     EXPECT_EQ(options.format, Format::kLines) << Describe(words);
     EXPECT_FALSE(options.layout.fixed());
@@ -736,7 +765,7 @@ TEST(HelpText, GivesExamplesThatTheParserTakes) {
     EXPECT_EQ(Complaint(words), "") << line;
     ++examples;
   }
-  EXPECT_EQ(examples, 7);
+  EXPECT_EQ(examples, 8);
 }
 
 TEST(VersionText, ListsTheBackends) {
