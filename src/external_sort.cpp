@@ -31,6 +31,8 @@ namespace {
 
 /// How often GPU memory may be refused before the CPU takes over.
 constexpr int kSmallerPlans = 2;
+/// The largest block that a plan makes unasked.
+constexpr std::uint64_t kUsualTempBlock = std::uint64_t{4} << 20;
 
 /// What may be open at once to expand or compress is a quarter of the memory, if the codec can do with it.
 InputOptions MakeInputOptions(const Options& options, const HostMemory& memory) {
@@ -144,6 +146,9 @@ class Sorter {
     facts_.block_bytes = options.block_bytes;
     facts_.fan_in = options.max_fan_in;
     facts_.max_record = options.max_record;
+    if (CompressesTemp())
+      facts_.temp_place_bytes =
+          TempCodec::PlaceBytes(options.temp_codec, std::min(kUsualTempBlock, memory_.limit() / 32));
     encoder_options_ = MakeEncoderOptions(target_.codec, facts_.threads, memory_);
     // Inputs are expanded before the output is compressed.
     ReserveForCodecs(memory_, std::max(inputs_.decoder_bytes(), EncoderMemoryBytes(target_.codec, encoder_options_)));
@@ -214,6 +219,13 @@ class Sorter {
     constexpr std::uint64_t kUsualRatio = 4;
     if (inputs_.rereadable()) return inputs_.bytes();
     return inputs_.stored_bytes() > 0 ? kUsualRatio * inputs_.stored_bytes() : kMaxSize;
+  }
+
+  /// Without a codec asked for: only what will not fit in spare RAM anyway, with memory to spare.
+  bool CompressesTemp() const {
+    constexpr std::uint64_t kLeastMemory = std::uint64_t{64} << 20;
+    if (options_.temp_codec) return *options_.temp_codec != Codec::kNone;
+    return memory_.limit() >= kLeastMemory && 2 * LeastExpected() > facts_.free_ram;
   }
 
   void StartReading(const std::vector<InputRange>& ranges) {
@@ -299,6 +311,9 @@ class Sorter {
     }
     spill_ = std::make_unique<SpillStore>(files_, directories, job_.plan.block_bytes, job_.plan.direct_temp, check);
     job_.spill = spill_.get();
+    temp_codec_ = std::make_unique<TempCodec>(memory_, job_.plan.block_bytes, job_.plan.temp_places,
+                                              options_.temp_codec, facts_.threads);
+    job_.temp_codec = temp_codec_.get();
     facts_.block_bytes = job_.plan.block_bytes;
   }
 
@@ -519,6 +534,7 @@ class Sorter {
     stats_.device_peak = std::max(stats_.device_peak, backend_->device_peak());
     stats_.temp_peak = spill_ ? spill_->peak_bytes() : 0;
     stats_.temp_written = spill_ ? spill_->written_bytes() : 0;
+    if (temp_codec_) stats_.temp_codec = CodecName(temp_codec_->codec());
     stats_.phases = clock_.phases();
     WriteStatsFile(options_.stats_file, stats_, job_.plan);
   }
@@ -556,6 +572,7 @@ class Sorter {
   int smaller_plans_ = 0;
   OutputTarget target_;
   std::unique_ptr<SpillStore> spill_;
+  std::unique_ptr<TempCodec> temp_codec_;
   std::unique_ptr<Backend> backend_;
   std::unique_ptr<BatchFeeder> feeder_;
   std::vector<Run> runs_;

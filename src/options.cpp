@@ -93,6 +93,10 @@ constexpr OptionRow kRows[] = {
     {Section::kResources, "gpu-memory", 0, "SIZE", false, false, "GPU memory to use; % of what is free (default 90%)"},
     {Section::kResources, "temp-dir", 'T', "DIR", true, false,
      "where to spill; several spread the load (default:\nTMPDIR, else the output's directory)"},
+    {Section::kResources, "compress-temp", 0, "CODEC", false, false,
+     "what is spilled: auto (the default: if the disk is so\nslow that it pays), none, lz4 or zst"},
+    {Section::kResources, "compress-program", 0, "PROGRAM", false, false,
+     "the same with gzip, bzip2, xz, zstd or lz4, as for sort;\nthe codecs are built in, no program is run"},
     {Section::kResources, "threads", 0, "N", false, false, "CPU threads (default: one a core)"},
     {Section::kResources, "parallel", 0, "N", false, false, "the same as --threads"},
     {Section::kResources, "device", 0, "WHERE", false, false,
@@ -294,6 +298,25 @@ void ResolveCodecs(const Typed& typed, Options& options) {
     options.max_expanded = Named("--max-expanded", [&] { return ParseBytes(*text); });
   }
   if (options.action == Action::kCheck) return;
+  if (const std::string* text = typed.value("--compress-temp")) {
+    if (typed.has("--compress-program")) Fail("--compress-temp and --compress-program exclude each other");
+    options.temp_codec = Named("--compress-temp", [&] {
+      return Choose<std::optional<Codec>>(*text, {{"auto", std::nullopt},
+                                                  {"none", Codec::kNone},
+                                                  {"lz4", Codec::kLz4},
+                                                  {"zst", Codec::kZst},
+                                                  {"zstd", Codec::kZst}});
+    });
+  }
+  if (const std::string* text = typed.value("--compress-program")) {
+    options.temp_codec = Named("--compress-program", [&] {
+      return Choose<Codec>(*text, {{"gzip", Codec::kGz},
+                                   {"bzip2", Codec::kBz2},
+                                   {"xz", Codec::kXz},
+                                   {"zstd", Codec::kZst},
+                                   {"lz4", Codec::kLz4}});
+    });
+  }
   const Codec named = CodecOfPath(options.output);
   std::optional<Codec> asked;
   if (const std::string* text = typed.value("--compress")) {

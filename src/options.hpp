@@ -74,6 +74,7 @@ struct Options {
   std::optional<Size> memory;
   std::optional<Size> gpu_memory;
   std::vector<std::string> temp_dirs;  ///< empty: the plan chooses
+  std::optional<Codec> temp_codec;     ///< of what is spilled; chosen while it is written if not given
   unsigned threads = 0;                ///< 0: one a core
   DeviceChoice device = DeviceChoice::kAuto;
   int gpu_ordinal = 0;  ///< CUDA ordinal

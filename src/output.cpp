@@ -286,7 +286,7 @@ class SpillSink : public WindowSink {
   template <typename Read>
   void Write(std::uint64_t number, const BlockPool::Block& buffer, RunBlock& block, Read read) {
     const Busy busy(job_.clock, Resource::kDiskWrite, block.bytes);
-    SpillBlock(*job_.spill, run_.id, number, buffer.span(), block, job_.layout, read);
+    SpillBlock(*job_.spill, *job_.temp_codec, run_.id, number, buffer.span(), block, job_.layout, read);
     const std::lock_guard lock(mutex_);
     run_.blocks.push_back(std::move(block));
   }

@@ -30,11 +30,12 @@ struct PlanFacts {
   bool gpu = false;
   unsigned threads = 1;
   std::function<std::uint64_t(std::uint64_t)> lane_bytes;  ///< Backend::LaneBytes of a slot size
-  bool spilled = false;           ///< runs of an earlier attempt lie in blocks of `block_bytes`
-  std::uint64_t batch_bytes = 0;  ///< asked for; 0: planned
-  std::uint64_t block_bytes = 0;  ///< asked for; 0: planned
-  std::uint64_t fan_in = 0;       ///< asked for; 0: planned
-  std::uint64_t max_record = 0;   ///< of lines; asked for; 0: planned
+  std::uint64_t temp_place_bytes = 0;  ///< what compressing a spilled block takes beside it; 0: none is compressed
+  bool spilled = false;                ///< runs of an earlier attempt lie in blocks of `block_bytes`
+  std::uint64_t batch_bytes = 0;       ///< asked for; 0: planned
+  std::uint64_t block_bytes = 0;       ///< asked for; 0: planned
+  std::uint64_t fan_in = 0;            ///< asked for; 0: planned
+  std::uint64_t max_record = 0;        ///< of lines; asked for; 0: planned
 };
 
 /// The buffers between reading and lanes. Made from the first facts alone, so that reading starts before the backend
@@ -65,6 +66,7 @@ struct Plan {
   // Spill and phase 2.
   std::uint64_t block_bytes = 0;   ///< of a spilled block, header included
   std::uint64_t spill_blocks = 0;  ///< buffers for writing runs
+  unsigned temp_places = 0;        ///< blocks being compressed or expanded at once; 0: none is compressed
   unsigned io_threads = 1;
   std::uint64_t fan_in = 0;  ///< runs merged at once from blocks
   std::uint32_t levels = 1;

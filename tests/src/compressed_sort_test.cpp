@@ -293,5 +293,85 @@ TEST(CompressedSort, GoesOnWithTheCpuWithoutRepeatingOutput) {
   }
 }
 
+// Of what is spilled.
+
+TEST(CompressedSort, EqualsThePlainOneWhateverTempDataIsCompressedWith) {
+  const TempFolder folder;
+  std::mt19937_64 random(5);
+  const LineOrder order = SomeOrders()[2];
+  for (const std::vector<std::string>& how : std::vector<std::vector<std::string>>{{"--compress-temp", "lz4"},
+                                                                                   {"--compress-temp", "zstd"},
+                                                                                   {"--compress-temp", "auto"},
+                                                                                   {"--compress-temp", "none"},
+                                                                                   {"--compress-program", "gzip"},
+                                                                                   {"--compress-program", "bzip2"}}) {
+    for (const Lines kind : kAllLines) {
+      // Lines of up to 90,000 bytes are blocks of several extents.
+      const Bytes input = MakeLines(kind, 3000, '\n', random());
+      WriteFile(folder / "in", input);
+      std::vector<std::string> args = how;
+      Append(args, {"--memory", "48M", "--block-size", "64K", "--batch-bytes", std::to_string(1 + input.size() / 9),
+                    "--fan-in", "2", "--threads", "2", "--no-fsync", "--log-level", "off", "--stats", folder / "stats",
+                    folder / "in", folder / "out"});
+      SortLines(LineOptions(args, order, '\n'));
+      ASSERT_TRUE(ReadFile(folder / "out") == StableSortedLines(input, '\n', order.view()))
+          << how[1] << " kind " << static_cast<int>(kind);
+      const nlohmann::json stats = Stats(folder / "stats");
+      EXPECT_GT(stats["levels"], 2);
+      EXPECT_LE(stats["host_memory"]["peak"], stats["host_memory"]["limit"]);
+      const auto peak = static_cast<std::size_t>(stats["temp_bytes"]["peak"]);
+      // A block is 64 KiB, every run's last one may be nearly empty, and so may be one in front of a long line.
+      EXPECT_LE(peak, input.size() * (kind == Lines::kLong ? 2 : 1.05) + 12 * 65536) << how[1];
+      const bool asked = how[1] != "auto" && how[1] != "none";
+      if (!asked) {
+        EXPECT_EQ(stats["temp_bytes"]["codec"], "none");
+      }
+    }
+  }
+}
+
+TEST(CompressedSort, EqualsThePlainOneWhenMergedInLevelsOfCompressedTempData) {
+  const TempFolder folder;
+  std::vector<std::string> args = {"-m",       "--type", "u64",     "--compress-temp", "lz4", "--memory",    "8M",
+                                   "--fan-in", "2",      "--stats", folder / "stats",  "-o",  folder / "out"};
+  const RecordLayout layout = Parse({"--type", "u64", "a", "b"}).layout;
+  Bytes all;
+  for (int i = 0; i < 7; ++i) {
+    Bytes part = MakeRecords(layout, 20000, Keys::kRandom, i);
+    for (std::size_t at = 0; at < part.size(); ++at) part[at] = at % 8 < 6 ? 0 : part[at];
+    part = StableSorted(part, layout);
+    args.push_back(folder / ("in" + std::to_string(i)));
+    WriteFile(args.back(), part);
+    all.insert(all.end(), part.begin(), part.end());
+  }
+  Sort(args);
+  EXPECT_TRUE(ReadFile(folder / "out") == StableSorted(all, layout));
+  EXPECT_GT(Stats(folder / "stats")["levels"], 2);
+  EXPECT_LT(Stats(folder / "stats")["temp_bytes"]["written"], all.size());
+  EXPECT_LT(Stats(folder / "stats")["temp_bytes"]["peak"], all.size() / 2);
+}
+
+TEST(CompressedSort, SurvivesTheLossOfAGpuWithCompressedTempData) {
+  const TempFolder folder;
+  const RecordLayout layout = Parse({"--record-size", "24", "--key", "3:u16", "a", "b"}).layout;
+  const Bytes input = MakeRecords(layout, 100000, Keys::kTwoValues, 12);
+  const Bytes expected = StableSorted(input, layout);
+  WriteFile(folder / "in", input);
+  std::int64_t calls = 0;
+  for (std::int64_t n = -1; n < calls; n += n < 0 ? 1 : 1 + calls / 25) {
+    FakeGpuPlan plan;
+    plan.fail_at = n;
+    const GpuSource gpus{0, [] { return true; },
+                         [&](int) -> std::unique_ptr<Backend> { return std::make_unique<FakeGpu>(plan); }};
+    Sort({"--record-size", "24", "--key", "3:u16", "--gpu-memory", "4400K", "--batch-size", "100000", "--fan-in", "3",
+          "--compress-temp", "zst", "--memory", "24M", "--no-fsync", "--log-level", "off", folder / "in",
+          folder / "out"},
+         gpus);
+    ASSERT_TRUE(ReadFile(folder / "out") == expected) << "lost at call " << n;
+    if (n < 0) calls = plan.calls;
+  }
+  EXPECT_GT(calls, 50);
+}
+
 }  // namespace
 }  // namespace gpusort::testing

@@ -635,6 +635,18 @@ TEST(ParseOptions, ResolvesCodecsByOptionAndName) {
   EXPECT_EQ(codecs({"--decompress=gzip", "--compress", "lz4", "-", "-"}),
             std::pair(std::optional(Codec::kGz), Codec::kLz4));
   EXPECT_EQ(codecs({"--compress=bz2", "a", "b.bz2"}), std::pair(std::optional<Codec>(), Codec::kBz2));
+  EXPECT_EQ(Parse({"a", "b"}).temp_codec, std::nullopt);
+  EXPECT_EQ(Parse({"--compress-temp=auto", "a", "b"}).temp_codec, std::nullopt);
+  EXPECT_EQ(Parse({"--compress-temp=none", "a", "b"}).temp_codec, Codec::kNone);
+  EXPECT_EQ(Parse({"--compress-temp=lz4", "a", "b"}).temp_codec, Codec::kLz4);
+  EXPECT_EQ(Parse({"--compress-temp=zstd", "a", "b"}).temp_codec, Codec::kZst);
+  EXPECT_EQ(Parse({"--compress-program=gzip", "a", "b"}).temp_codec, Codec::kGz);
+  EXPECT_EQ(Parse({"--compress-program", "bzip2", "--type=u8", "a", "b"}).temp_codec, Codec::kBz2);
+  EXPECT_NE(Complaint({"--compress-program=pigz", "a", "b"}).find("'pigz' is none of: gzip, bzip2, xz, zstd, lz4"),
+            std::string::npos);
+  EXPECT_NE(Complaint({"--compress-temp=gz", "a", "b"}).find("'gz' is none of: auto, none, lz4"), std::string::npos);
+  EXPECT_NE(Complaint({"--compress-temp=lz4", "--compress-program=lz4", "a", "b"}).find("exclude each other"),
+            std::string::npos);
   EXPECT_EQ(Parse({"--max-expanded=2K", "a", "b"}).max_expanded, 2048u);
   EXPECT_EQ(FormatType(Parse({"a.u16be.lz4", "b"}).layout.fields[0]), "u16be");
   EXPECT_EQ(FormatType(Parse({"--decompress=lz4", "a.u16be.lz4", "b"}).layout.fields[0]), "u16be");
@@ -649,13 +661,14 @@ TEST(ParseOptions, ResolvesCodecsByOptionAndName) {
 
 TEST(HelpText, NamesEveryOptionThatTheParserKnows) {
   const std::string help = HelpText();
-  const char* const options[] = {"--type",         "--record-size", "--format",        "-k, --key",  "-r, --reverse",
-                                 "-u, --unique",   "-m, --merge",   "--memory",        "-S SIZE",    "--gpu-memory",
-                                 "-T, --temp-dir", "--threads",     "--parallel",      "--device",   "-o, --output",
-                                 "--check",        "--explain",     "--verify-output", "--no-fsync", "--no-space-check",
-                                 "--stats",        "--progress",    "--log-level",     "--log-file", "--version",
-                                 "--help",         "--batch-size",  "--block-size",    "--fan-in",   "--compress",
-                                 "--decompress",   "--max-expanded"};
+  const char* const options[] = {
+      "--type",         "--record-size",   "--format",           "-k, --key",     "-r, --reverse",
+      "-u, --unique",   "-m, --merge",     "--memory",           "-S SIZE",       "--gpu-memory",
+      "-T, --temp-dir", "--threads",       "--parallel",         "--device",      "-o, --output",
+      "--check",        "--explain",       "--verify-output",    "--no-fsync",    "--no-space-check",
+      "--stats",        "--progress",      "--log-level",        "--log-file",    "--version",
+      "--help",         "--batch-size",    "--block-size",       "--fan-in",      "--compress",
+      "--decompress",   "--compress-temp", "--compress-program", "--max-expanded"};
   for (const char* option : options) EXPECT_NE(help.find(option), std::string::npos) << option;
   for (const char* part :
        {"Usage:", "Input and records", "Order", "Resources", "Output and reporting", "Examples:", "Exit codes:"}) {
