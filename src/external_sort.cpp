@@ -146,9 +146,10 @@ class Sorter {
     facts_.block_bytes = options.block_bytes;
     facts_.fan_in = options.max_fan_in;
     facts_.max_record = options.max_record;
-    if (CompressesTemp())
-      facts_.temp_place_bytes =
-          TempCodec::PlaceBytes(options.temp_codec, std::min(kUsualTempBlock, memory_.limit() / 32));
+    if (CompressesTemp()) {
+      const std::uint64_t block_bytes = std::min(kUsualTempBlock, memory_.limit() / 32);
+      facts_.temp_place_bytes = TempCodec::PlaceBytes(options.temp_codec, block_bytes);
+    }
     encoder_options_ = MakeEncoderOptions(target_.codec, facts_.threads, memory_);
     // Inputs are expanded before the output is compressed.
     ReserveForCodecs(memory_, std::max(inputs_.decoder_bytes(), EncoderMemoryBytes(target_.codec, encoder_options_)));
@@ -257,7 +258,9 @@ class Sorter {
   /// Plan, memory and temp space. Runs that an earlier attempt made stay.
   void Prepare() {
     if (ready_) return;
-    facts_.memory = memory_.limit() - memory_.used() + (feeder_ ? ring_.bytes() : 0);
+    // The plan counts the ring and the places for temp data anew, also those of an earlier attempt.
+    facts_.memory = memory_.limit() - memory_.used() + (feeder_ ? ring_.bytes() : 0) +
+                    (temp_codec_ ? temp_codec_->taken_bytes() : 0);
     job_.plan = MakePlan(facts_, feeder_ ? ring_ : MakeRing(facts_));
     std::istringstream plan_lines(Describe(job_.plan));
     for (std::string line; std::getline(plan_lines, line);) LogInfo("plan: " + line);

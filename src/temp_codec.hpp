@@ -37,6 +37,11 @@ class TempCodec {
 
   /// What new blocks are compressed with now.
   Codec codec() const { return codec_; }
+  /// Memory that it has taken by now.
+  std::uint64_t taken_bytes() {
+    const std::lock_guard lock(mutex_);
+    return made_ * (block_bytes_ + place_bytes_);
+  }
   /// What a place takes beside its block.
   static std::uint64_t PlaceBytes(std::optional<Codec> asked, std::uint64_t block_bytes);
 

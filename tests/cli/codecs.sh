@@ -56,6 +56,26 @@ for pair in $programs; do
   nothing_left
 done
 
+# An output that is its input; FIFOs; names from a file; an empty input, and one that is not even a member.
+cp web.log.gz own.gz
+expect 0 "$g" own.gz own.gz
+gzip -dc own.gz | cmp - web.want || fail "sorting a compressed file onto itself"
+mkfifo in_fifo.zst out_fifo.gz
+cat web.log.zst >in_fifo.zst &
+gzip -dc <out_fifo.gz >from_fifo &
+expect 0 "$g" in_fifo.zst out_fifo.gz
+wait
+same from_fifo web.want
+printf 'web.log.gz\0few.log.xz\0' >names
+expect 0 "$g" --files0-from names -o out.log
+same out.log all.want
+: | gzip -c >empty.gz
+expect 0 "$g" empty.gz empty.lz4
+[ -z "$(lz4 -dc empty.lz4)" ] || fail "no lines gave some"
+: >nothing.gz
+expect 3 "$g" nothing.gz out.log
+says 'nothing.gz: empty'
+
 # Rotated logs: sorted files of all kinds are merged, and the one that is not sorted is named.
 inputs=
 for pair in $programs; do

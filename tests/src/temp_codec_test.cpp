@@ -104,6 +104,7 @@ TEST(TempCodec, CountsWhatItTakes) {
     EXPECT_EQ(memory.used(), before);
     codec.Write(store, 1, 1, {block.data(), kBlock}, kPayload);
     EXPECT_EQ(memory.used(), before + kBlock + TempCodec::PlaceBytes(Codec::kZst, kBlock));
+    EXPECT_EQ(memory.used(), before + codec.taken_bytes());
   }
   EXPECT_EQ(memory.used(), before);
 }
