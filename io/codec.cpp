@@ -12,6 +12,7 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <boost/iostreams/close.hpp>
 #include <boost/iostreams/compose.hpp>
 #include <boost/iostreams/device/back_inserter.hpp>
@@ -38,8 +39,10 @@ namespace bio = boost::iostreams;
 constexpr std::uint64_t kKiB = 1024;
 constexpr std::uint64_t kMiB = 1024 * kKiB;
 constexpr std::uint64_t kSourceBytes = 128 * kKiB;
-constexpr int kMaxZstdWindowLog = 27;
+constexpr std::uint64_t kZstdWindowBytes = 128 * kMiB;
+constexpr std::uint64_t kZstdContextBytes = kMiB;
 constexpr std::uint64_t kXzMemoryBytes = 256 * kMiB;
+constexpr std::uint64_t kLeastDecoderBytes = kMiB / 2;
 // The libraries count in 32 bits.
 constexpr std::uint64_t kMaxStepBytes = 1 << 30;
 constexpr std::uint64_t kMinSampleBytes = 4 * kKiB;
@@ -73,6 +76,13 @@ const CodecFacts& FactsOf(Codec codec) { return kFacts[static_cast<std::size_t>(
 
 [[noreturn]] void ThrowInternal(Codec codec, const std::string& why) {
   throw Error(ErrorCode::kInternal, "codec " + std::string(CodecName(codec)) + ": " + why);
+}
+
+/// `bytes` of memory, of at most `cap`.
+std::string AllowedText(std::uint64_t bytes, std::uint64_t cap) {
+  const std::string text =
+      bytes >= kMiB ? std::to_string(bytes / kMiB) + " MiB" : std::to_string(bytes / kKiB) + " KiB";
+  return bytes < cap ? text + ", which --memory leaves for it," : text;
 }
 
 /// What a member's decoder has against the data; Decoder adds path and offset.
@@ -165,12 +175,12 @@ class Bz2Decoder final : public MemberDecoder {
 
 class XzDecoder final : public MemberDecoder {
  public:
-  XzDecoder() = default;
+  explicit XzDecoder(std::uint64_t memory_bytes) : memory_bytes_(memory_bytes) {}
   XzDecoder(const XzDecoder&) = delete;
   XzDecoder& operator=(const XzDecoder&) = delete;
   ~XzDecoder() override { lzma_end(&stream_); }
   void Begin() override {
-    const lzma_ret result = lzma_stream_decoder(&stream_, kXzMemoryBytes, LZMA_TELL_UNSUPPORTED_CHECK);
+    const lzma_ret result = lzma_stream_decoder(&stream_, memory_bytes_, LZMA_TELL_UNSUPPORTED_CHECK);
     if (result == LZMA_MEM_ERROR) ThrowOutOfMemory(Codec::kXz);
     if (result != LZMA_OK) ThrowInternal(Codec::kXz, "lzma_stream_decoder: " + std::to_string(result));
   }
@@ -185,7 +195,7 @@ class XzDecoder final : public MemberDecoder {
       case LZMA_MEM_ERROR:
         ThrowOutOfMemory(Codec::kXz);
       case LZMA_MEMLIMIT_ERROR:
-        throw Refusal{"expanding it takes more than " + std::to_string(kXzMemoryBytes / kMiB) + " MiB of memory"};
+        throw Refusal{"expanding it takes more than " + AllowedText(memory_bytes_, kXzMemoryBytes) + " of memory"};
       case LZMA_FORMAT_ERROR:
         throw Refusal{"wrong header"};
       case LZMA_OPTIONS_ERROR:
@@ -200,6 +210,7 @@ class XzDecoder final : public MemberDecoder {
   }
 
  private:
+  const std::uint64_t memory_bytes_;
   lzma_stream stream_ = LZMA_STREAM_INIT;
 };
 
@@ -208,9 +219,10 @@ class XzDecoder final : public MemberDecoder {
 // whole frame lies in front of it.
 class ZstDecoder final : public MemberDecoder {
  public:
-  ZstDecoder() : context_(ZSTD_createDCtx()) {
+  explicit ZstDecoder(std::uint64_t window_bytes)
+      : window_log_(std::bit_width(window_bytes) - 1), context_(ZSTD_createDCtx()) {
     if (context_ == nullptr) ThrowOutOfMemory(Codec::kZst);
-    ZSTD_DCtx_setParameter(context_, ZSTD_d_windowLogMax, kMaxZstdWindowLog);
+    ZSTD_DCtx_setParameter(context_, ZSTD_d_windowLogMax, window_log_);
   }
   ZstDecoder(const ZstDecoder&) = delete;
   ZstDecoder& operator=(const ZstDecoder&) = delete;
@@ -227,7 +239,7 @@ class ZstDecoder final : public MemberDecoder {
       const ZSTD_ErrorCode error = ZSTD_getErrorCode(result);
       if (error == ZSTD_error_memory_allocation) ThrowOutOfMemory(Codec::kZst);
       if (error == ZSTD_error_frameParameter_windowTooLarge) {
-        throw Refusal{"its window is larger than " + std::to_string((1 << kMaxZstdWindowLog) / kMiB) + " MiB"};
+        throw Refusal{"its window is larger than " + AllowedText(std::uint64_t{1} << window_log_, kZstdWindowBytes)};
       }
       throw Refusal{ZSTD_getErrorName(result)};
     }
@@ -240,6 +252,7 @@ class ZstDecoder final : public MemberDecoder {
  private:
   // The magic number and the descriptor, which says how long the header is.
   static constexpr std::size_t kFirstBytes = 5;
+  const int window_log_;
   ZSTD_DCtx* context_;
   std::size_t wanted_ = kFirstBytes;
 };
@@ -277,7 +290,15 @@ class Lz4Decoder final : public MemberDecoder {
   std::size_t wanted_ = kFirstBytes;
 };
 
-std::unique_ptr<MemberDecoder> MakeMemberDecoder(Codec codec) {
+/// What the codec's library may take of `limit`.
+std::uint64_t LibraryBytes(Codec codec, std::uint64_t limit) {
+  limit = std::max(limit, kLeastDecoderBytes) - kSourceBytes;
+  if (codec == Codec::kXz) return std::min(limit, kXzMemoryBytes);
+  // A window is a power of two; small ones need less beside it.
+  return std::bit_floor(std::min(limit - std::min(limit / 2, kZstdContextBytes), kZstdWindowBytes));
+}
+
+std::unique_ptr<MemberDecoder> MakeMemberDecoder(Codec codec, std::uint64_t memory_bytes) {
   switch (codec) {
     case Codec::kNone:
       return nullptr;
@@ -286,9 +307,9 @@ std::unique_ptr<MemberDecoder> MakeMemberDecoder(Codec codec) {
     case Codec::kBz2:
       return std::make_unique<Bz2Decoder>();
     case Codec::kXz:
-      return std::make_unique<XzDecoder>();
+      return std::make_unique<XzDecoder>(LibraryBytes(codec, memory_bytes));
     case Codec::kZst:
-      return std::make_unique<ZstDecoder>();
+      return std::make_unique<ZstDecoder>(LibraryBytes(codec, memory_bytes));
     case Codec::kLz4:
       return std::make_unique<Lz4Decoder>();
   }
@@ -364,12 +385,12 @@ CodecLevels LevelsOf(Codec codec) { return FactsOf(codec).levels; }
 
 class Decoder::Impl {
  public:
-  Impl(Codec codec, std::string path, Source source, std::uint64_t max_expanded_bytes)
+  Impl(Codec codec, std::string path, Source source, const DecoderLimits& limits)
       : codec_(codec),
         path_(std::move(path)),
         source_(std::move(source)),
-        max_expanded_bytes_(max_expanded_bytes),
-        member_decoder_(MakeMemberDecoder(codec)) {
+        max_expanded_bytes_(limits.expanded_bytes),
+        member_decoder_(MakeMemberDecoder(codec, limits.memory_bytes)) {
     if (codec != Codec::kNone) buffer_.resize(kSourceBytes);
   }
 
@@ -431,7 +452,8 @@ class Decoder::Impl {
     }
     if (!MayBegin(codec_, head)) {
       Refuse("no " + std::string(CodecName(codec_)) + " data at offset " + std::to_string(offset_) +
-             (members_ == 0 ? "" : ", behind member " + std::to_string(members_)));
+             (members_ == 0 ? "; if it is not compressed, give --decompress none"
+                            : ", behind member " + std::to_string(members_)));
     }
     ++members_;
     member_offset_ = offset_;
@@ -514,8 +536,8 @@ class Decoder::Impl {
   std::uint64_t expanded_bytes_ = 0;
 };
 
-Decoder::Decoder(Codec codec, std::string path, Source source, std::uint64_t max_expanded_bytes)
-    : impl_(std::make_unique<Impl>(codec, std::move(path), std::move(source), max_expanded_bytes)) {}
+Decoder::Decoder(Codec codec, std::string path, Source source, const DecoderLimits& limits)
+    : impl_(std::make_unique<Impl>(codec, std::move(path), std::move(source), limits)) {}
 Decoder::~Decoder() = default;
 std::uint64_t Decoder::Read(std::span<std::byte> out) { return impl_->Read(out); }
 std::uint64_t Decoder::offset() const { return impl_->offset(); }
@@ -846,7 +868,7 @@ std::uint64_t EncoderMemoryBytes(Codec codec, const EncoderOptions& options) {
   return std::max(1U, options.threads) * worker_bytes + SlotCount(options.threads) * 3 * (member_bytes + 64 * kKiB);
 }
 
-std::uint64_t DecoderMemoryBytes(Codec codec) {
+std::uint64_t DecoderMemoryBytes(Codec codec, std::uint64_t limit) {
   switch (codec) {
     case Codec::kNone:
       return 0;
@@ -855,9 +877,9 @@ std::uint64_t DecoderMemoryBytes(Codec codec) {
     case Codec::kBz2:
       return kSourceBytes + 4 * kMiB;
     case Codec::kXz:
-      return kSourceBytes + kXzMemoryBytes;
+      return kSourceBytes + LibraryBytes(codec, limit);
     case Codec::kZst:
-      return kSourceBytes + (std::uint64_t{1} << kMaxZstdWindowLog) + kMiB;
+      return kSourceBytes + LibraryBytes(codec, limit) + std::min(kZstdContextBytes, LibraryBytes(codec, limit));
     case Codec::kLz4:
       return kSourceBytes + 10 * kMiB;
   }
@@ -941,7 +963,7 @@ class BlockCodec::Impl {
       return bytes;
     };
     try {
-      Decoder decoder(codec_, "compressed block", source, out.size());
+      Decoder decoder(codec_, "compressed block", source, {out.size(), DecoderLimits{}.memory_bytes});
       std::byte past_end{};
       std::uint64_t made = 0;
       // The decoder's limit is the block's size, so that there is no byte for past_end; its end must be seen.

@@ -31,17 +31,21 @@ std::optional<Codec> CodecOfName(std::string_view name);
 /// "none", "gz", "bz2", "xz", "zst", "lz4".
 std::string_view CodecName(Codec codec);
 
+/// What one input may take of the machine.
+struct DecoderLimits {
+  std::uint64_t expanded_bytes = std::numeric_limits<std::uint64_t>::max();  ///< not for kNone
+  std::uint64_t memory_bytes = std::numeric_limits<std::uint64_t>::max();    ///< for windows and dictionaries
+};
+
 /// Expands a stream of members, from one thread at a time. Windows and dictionaries that need more than 256 MiB (zst:
-/// windows of more than 128 MiB) are refused. Not to be used again after an error.
+/// windows of more than 128 MiB), or more than the limit, are refused. Not to be used again after an error.
 class Decoder {
  public:
   /// Fills the front of a span that is not empty; returns how many bytes, 0 only at the end. May throw.
   using Source = std::function<std::uint64_t(std::span<std::byte>)>;
-  static constexpr std::uint64_t kNoLimit = std::numeric_limits<std::uint64_t>::max();
 
-  /// `path` is for messages. More than `max_expanded_bytes` of output are kBadInput; kNone hands the source's bytes on,
-  /// without a limit.
-  Decoder(Codec codec, std::string path, Source source, std::uint64_t max_expanded_bytes = kNoLimit);
+  /// `path` is for messages. kNone hands the source's bytes on.
+  Decoder(Codec codec, std::string path, Source source, const DecoderLimits& limits = {});
   ~Decoder();
   /// Waits for data. Returns how many bytes it put into `out` (not empty), 0 only at the verified end. Bytes handed out
   /// before belong to a member whose checksum may not have been seen yet: nothing is good until this returns 0.
@@ -88,9 +92,10 @@ class Encoder {
   std::unique_ptr<Impl> impl_;
 };
 
-/// Upper bounds of what an Encoder and a Decoder allocate: measured, and rounded up.
+/// Upper bounds of what an Encoder and a Decoder allocate: measured, and rounded up. `limit`: DecoderLimits'. Only zst
+/// and xz can keep to one, down to half a MiB.
 std::uint64_t EncoderMemoryBytes(Codec codec, const EncoderOptions& options);
-std::uint64_t DecoderMemoryBytes(Codec codec);
+std::uint64_t DecoderMemoryBytes(Codec codec, std::uint64_t limit = std::numeric_limits<std::uint64_t>::max());
 
 /// Compresses blocks whose two sizes are kept elsewhere (a spill block's header). One for each thread: it keeps what
 /// its codec works in, so that no call allocates (but for gz, bz2 and xz, which are slow anyway).

@@ -20,7 +20,8 @@ namespace {
 /// The first 64 bytes of a block, little-endian; FORMAT.md has the same table.
 struct Header {
   char magic[8];
-  std::uint32_t version;
+  std::uint16_t version;
+  std::uint16_t codec;
   std::uint32_t file;
   std::uint64_t job;
   std::uint64_t run;
@@ -33,7 +34,7 @@ static_assert(sizeof(Header) == kSpillHeaderBytes && std::is_trivially_copyable_
 static_assert(std::endian::native == std::endian::little);
 
 constexpr char kMagic[8] = {'g', 'p', 'u', 's', 'p', 'i', 'l', 'l'};
-constexpr std::uint32_t kVersion = 1;
+constexpr std::uint16_t kVersion = 2;
 
 std::uint64_t WholeBytes(std::uint64_t payload_bytes) {
   return (kSpillHeaderBytes + payload_bytes + kSpillAlignment - 1) / kSpillAlignment * kSpillAlignment;
@@ -100,7 +101,7 @@ bool SpillStore::TakeSlot(std::vector<bool>& tried, Slot* slot) {
       *slot = {index, directory.end, directory.file.get()};
       if (fresh) {
         directory.end += block_bytes_;
-        peak_ += block_bytes_;
+        directory.most.push_back(0);
       } else {
         slot->offset = directory.free.back();
         directory.free.pop_back();
@@ -112,14 +113,16 @@ bool SpillStore::TakeSlot(std::vector<bool>& tried, Slot* slot) {
 }
 
 SpillExtent SpillStore::Write(std::uint64_t run, std::uint64_t number, std::span<std::byte> block,
-                              std::uint64_t payload_bytes) {
+                              std::uint64_t payload_bytes, Codec codec) {
   CheckBuffer(block, payload_bytes, payload_capacity());
   const std::uint64_t bytes = WholeBytes(payload_bytes);
   std::memset(block.data() + kSpillHeaderBytes + payload_bytes, 0, bytes - kSpillHeaderBytes - payload_bytes);
   std::vector<bool> tried(directories_.size());
   Slot slot;
   while (TakeSlot(tried, &slot)) {
-    Header header = {{}, kVersion, slot.directory, job_, run, number, payload_bytes, slot.offset, 0};
+    Header header = {
+        {},          kVersion, static_cast<std::uint16_t>(codec), slot.directory, job_, run, number, payload_bytes,
+        slot.offset, 0};
     std::memcpy(header.magic, kMagic, sizeof kMagic);
     header.checksum = Checksum(header, block.data() + kSpillHeaderBytes);
     std::memcpy(block.data(), &header, sizeof header);
@@ -135,7 +138,10 @@ SpillExtent SpillStore::Write(std::uint64_t run, std::uint64_t number, std::span
     const std::lock_guard lock(mutex_);
     in_use_ += bytes;
     written_ += bytes;
-    return {slot.directory, payload_bytes, slot.offset};
+    std::uint64_t& most = directories_[slot.directory].most[slot.offset / block_bytes_];
+    peak_ += std::max(most, bytes) - most;
+    most = std::max(most, bytes);
+    return {slot.directory, payload_bytes, slot.offset, codec};
   }
   FailNoSpace(bytes);
 }
@@ -172,6 +178,7 @@ std::uint64_t SpillStore::Read(const SpillExtent& extent, std::uint64_t run, std
   };
   if (std::memcmp(header.magic, kMagic, sizeof kMagic) != 0) FailIntegrity(extent, "there is no spilled block");
   require("the format version", header.version, kVersion);
+  require("the codec", header.codec, static_cast<std::uint64_t>(extent.codec));
   require("the job", header.job, job_);
   require("the file number", header.file, extent.file);
   require("the offset", header.offset, extent.offset);

@@ -14,6 +14,7 @@
 #include <string_view>
 #include <vector>
 
+#include "codec.hpp"
 #include "file.hpp"
 
 namespace gpusort {
@@ -25,9 +26,10 @@ inline constexpr std::uint64_t kSpillAlignment = 4096;
 
 /// Where a block lies in its store.
 struct SpillExtent {
-  std::uint32_t file = 0;  ///< index of the directory
-  std::uint64_t payload_bytes = 0;
+  std::uint32_t file = 0;           ///< index of the directory
+  std::uint64_t payload_bytes = 0;  ///< as stored
   std::uint64_t offset = 0;
+  Codec codec = Codec::kNone;  ///< what the payload is compressed with
 
   friend bool operator==(const SpillExtent&, const SpillExtent&) = default;
 };
@@ -44,10 +46,12 @@ class SpillStore {
 
   std::uint64_t payload_capacity() const { return block_bytes_ - kSpillHeaderBytes; }
 
-  /// Writes block `number` of `run`, whose payload of `payload_bytes` (at most payload_capacity()) begins at
-  /// block[kSpillHeaderBytes]. The header and the padding up to a multiple of kSpillAlignment are filled in, so `block`
-  /// must be aligned and have room for both. A directory that is full hands over to the next; kNoSpace if all are full.
-  SpillExtent Write(std::uint64_t run, std::uint64_t number, std::span<std::byte> block, std::uint64_t payload_bytes);
+  /// Writes block `number` of `run`, whose payload (records, compressed with `codec` by the caller) of `payload_bytes`
+  /// (at most payload_capacity()) begins at block[kSpillHeaderBytes]. The header and the padding up to a multiple of
+  /// kSpillAlignment are filled in, so `block` must be aligned and have room for both. A directory that is full hands
+  /// over to the next; kNoSpace if all are full.
+  SpillExtent Write(std::uint64_t run, std::uint64_t number, std::span<std::byte> block, std::uint64_t payload_bytes,
+                    Codec codec = Codec::kNone);
 
   /// Reads a block into `block` (aligned, with room for header, payload and padding) and returns its payload bytes,
   /// which begin at block[kSpillHeaderBytes]. kIntegrity if these are not the bytes that were written; an error of the
@@ -59,7 +63,8 @@ class SpillStore {
 
   /// Bytes of the blocks that were written and not freed, with headers and padding.
   std::uint64_t bytes_in_use() const;
-  /// The most that the files have taken from their directories: they never shrink.
+  /// The most that the files have taken from their directories: they never shrink. Pages of a slot that were never
+  /// written are holes and take nothing.
   std::uint64_t peak_bytes() const;
   /// Bytes of all writes so far, with headers and padding.
   std::uint64_t written_bytes() const;
@@ -69,6 +74,7 @@ class SpillStore {
     std::string path;
     std::unique_ptr<File> file;       ///< made at the first write; then it stays
     std::vector<std::uint64_t> free;  ///< offsets of freed slots
+    std::vector<std::uint64_t> most;  ///< by slot: the longest block that it has held
     std::uint64_t end = 0;            ///< first offset that was never handed out
     bool full = false;                ///< do not ask for more space; freed slots are still good
   };

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <cstring>
 #include <filesystem>
 #include <future>
 #include <iterator>
@@ -30,6 +31,73 @@ namespace {
 
 /// How often GPU memory may be refused before the CPU takes over.
 constexpr int kSmallerPlans = 2;
+/// The largest block that a plan makes unasked.
+constexpr std::uint64_t kUsualTempBlock = std::uint64_t{4} << 20;
+
+EncoderOptions MakeEncoderOptions(Codec codec, unsigned threads, const HostMemory& memory) {
+  EncoderOptions options;
+  options.threads = threads;
+  while (options.threads > 1 && EncoderMemoryBytes(codec, options) > memory.limit() / 4) --options.threads;
+  return options;
+}
+
+void ReserveForCodecs(HostMemory& memory, std::uint64_t bytes) {
+  if (bytes > memory.limit() / 4 * 3) {
+    throw Error(ErrorCode::kUsage, "memory of " + FormatBytes(memory.limit()) +
+                                       " is too small for these codecs: give at least --memory " +
+                                       FormatBytes(bytes / 3 * 4));
+  }
+  memory.Reserve(bytes);
+}
+
+/// A compressed output, read back and expanded piece by piece at the front of `buffer`.
+class ExpandedOutput {
+ public:
+  ExpandedOutput(OutputTarget& target, const HostBuffer& buffer)
+      : buffer_{buffer.data(), buffer.size()},
+        decoder_(target.codec, EscapeName(target.file->path()),
+                 [&target, at = std::uint64_t{0}](std::span<std::byte> out) mutable {
+                   const std::uint64_t count = std::min<std::uint64_t>(out.size(), target.stored - at);
+                   const std::uint64_t got = target.file->ReadAt(at, out.first(count));
+                   at += got;
+                   return got;
+                 }) {}
+
+  /// Reads on until the buffer holds `count` bytes or the output ends; returns how many it holds.
+  std::uint64_t Fill(std::uint64_t count) {
+    while (held_ < count) {
+      const std::uint64_t got = Read(buffer_.subspan(held_, count - held_));
+      if (got == 0) break;
+      held_ += got;
+    }
+    return held_;
+  }
+  /// Takes bytes off the front.
+  void Drop(std::uint64_t count) {
+    held_ -= count;
+    std::memmove(buffer_.data(), buffer_.data() + count, held_);
+  }
+  /// Sees the checksum of the last member, too.
+  void RequireEnd() {
+    if (held_ > 0 || Read(buffer_) > 0) {
+      throw Error(ErrorCode::kIntegrity, "the output read back has more than was written");
+    }
+  }
+
+ private:
+  std::uint64_t Read(std::span<std::byte> out) {
+    try {
+      return decoder_.Read(out);
+    } catch (const Error& error) {
+      if (error.code() != ErrorCode::kBadInput) throw;
+      throw Error(ErrorCode::kIntegrity, std::string("the output read back: ") + error.what());
+    }
+  }
+
+  const std::span<std::byte> buffer_;
+  Decoder decoder_;
+  std::uint64_t held_ = 0;
+};
 
 class Sorter {
  public:
@@ -40,7 +108,7 @@ class Sorter {
         host_(FindMemory()),
         memory_(options.memory ? std::max<std::uint64_t>(1, options.memory->Resolve(host_.limit))
                                : std::min(host_.limit, host_.available) / 2),
-        inputs_(files_, options.inputs, options.layout, cancel, MakeHeaderRule(options.header, memory_)),
+        inputs_(files_, options.inputs, MakeInputOptions(options, memory_), options.layout, cancel),
         clock_("start"),
         progress_(options.progress, clock_),
         job_{options_, options_.layout, cancel_, memory_, inputs_, clock_, progress_} {
@@ -49,23 +117,23 @@ class Sorter {
               FormatBytes(host_.limit) + ")");
     }
     streamed_output_ = IsStreamTarget(options.output);
+    merging_ = options.merge && inputs_.rereadable();
     const bool takes = options.layout.fixed() || (gpus.lines && !NeedsHost(*options.layout.lines));
     if (!takes && options.device == DeviceChoice::kGpu) {
       throw Error(ErrorCode::kUsage,
                   "--device gpu: this order (-g) is known on the CPU only; give --device cpu or auto");
     }
-    const bool use_gpu =
-        options.device == DeviceChoice::kGpu || (options.device == DeviceChoice::kAuto && takes && gpus.likely() &&
-                                                 (!inputs_.rereadable() || inputs_.bytes() >= gpus.min_bytes));
+    const bool use_gpu = options.device == DeviceChoice::kGpu || (options.device == DeviceChoice::kAuto && takes &&
+                                                                  gpus.likely() && LeastExpected() >= gpus.min_bytes);
     facts_.layout = options.layout;
     facts_.input_bytes = inputs_.bytes();
     facts_.input_known = facts_.rereadable = inputs_.rereadable();
-    for (std::uint32_t i = 0; options.merge && i < inputs_.count(); ++i) {
+    for (std::uint32_t i = 0; merging_ && i < inputs_.count(); ++i) {
       facts_.sorted_inputs.push_back(inputs_.size(i));
     }
-    facts_.memory = memory_.limit() - memory_.used();
     facts_.free_ram = host_.available > memory_.limit() ? host_.available - memory_.limit() : 0;
-    facts_.output_file = !streamed_output_;
+    target_.codec = options.output_codec;
+    facts_.output_file = !streamed_output_ && target_.codec == Codec::kNone;
     facts_.unique = options.unique;
     facts_.top = options.top;
     facts_.gpu = use_gpu;
@@ -78,9 +146,15 @@ class Sorter {
     facts_.block_bytes = options.block_bytes;
     facts_.fan_in = options.max_fan_in;
     facts_.max_record = options.max_record;
-    if (options.merge && !inputs_.rereadable()) {
-      throw Error(ErrorCode::kUsage, "-m needs regular files as inputs; sort streams without -m");
+    if (CompressesTemp()) {
+      const std::uint64_t block_bytes = std::min(kUsualTempBlock, memory_.limit() / 32);
+      facts_.temp_place_bytes = TempCodec::PlaceBytes(options.temp_codec, block_bytes);
     }
+    encoder_options_ = MakeEncoderOptions(target_.codec, facts_.threads, memory_);
+    // Inputs are expanded before the output is compressed.
+    ReserveForCodecs(memory_, std::max(inputs_.decoder_bytes(), EncoderMemoryBytes(target_.codec, encoder_options_)));
+    facts_.codec_memory = memory_.used();
+    facts_.memory = memory_.limit() - facts_.codec_memory;
   }
 
   ~Sorter() {
@@ -94,15 +168,26 @@ class Sorter {
     OpenBackend();
     job_.plan = MakePlan(facts_, ring_);
     std::string text = "record              " + options_.type_note + "\n";
-    text +=
-        "input               " +
-        (inputs_.rereadable() ? FormatBytes(inputs_.bytes()) + " in " + std::to_string(inputs_.count()) +
-                                    (inputs_.count() == 1 ? " file" : " files") +
-                                    (inputs_.direct() ? ", read past the page cache" : ", read through the page cache")
-                              : "a stream") +
-        "\n";
+    const std::string files = std::to_string(inputs_.count()) + (inputs_.count() == 1 ? " file" : " files");
+    text += "input               ";
+    if (inputs_.rereadable()) {
+      text += FormatBytes(inputs_.bytes()) + " in " + files +
+              (inputs_.direct() ? ", read past the page cache" : ", read through the page cache");
+    } else if (inputs_.stored_bytes() > 0) {
+      text += FormatBytes(inputs_.stored_bytes()) + " in " + files + ", compressed: expanded as a stream";
+    } else {
+      text += inputs_.compressed() ? "a stream, compressed" : "a stream";
+    }
+    text += "\n";
+    if (options_.merge && !merging_)
+      text += "merge               streams are sorted anew, which gives the same bytes\n";
     if (options_.header > 0) text += "header              " + std::to_string(options_.header) + " lines stay on top\n";
     if (options_.top > 0) text += "top                 " + std::to_string(options_.top) + " records\n";
+    if (target_.codec != Codec::kNone) {
+      text += "compression         " + std::string(CodecName(target_.codec)) + ", " +
+              std::to_string(encoder_options_.threads) + (encoder_options_.threads == 1 ? " thread" : " threads") +
+              "\n";
+    }
     return text + "backend             " + job_.backend->limits().name + "\n" + Describe(job_.plan);
   }
 
@@ -133,6 +218,20 @@ class Sorter {
   }
 
  private:
+  /// Bytes of the records, as far as one can tell; a stream may have any number.
+  std::uint64_t LeastExpected() const {
+    constexpr std::uint64_t kUsualRatio = 4;
+    if (inputs_.rereadable()) return inputs_.bytes();
+    return inputs_.stored_bytes() > 0 ? kUsualRatio * inputs_.stored_bytes() : kMaxSize;
+  }
+
+  /// Without a codec asked for: only what will not fit in spare RAM anyway, with memory to spare.
+  bool CompressesTemp() const {
+    constexpr std::uint64_t kLeastMemory = std::uint64_t{64} << 20;
+    if (options_.temp_codec) return *options_.temp_codec != Codec::kNone;
+    return memory_.limit() >= kLeastMemory && 2 * LeastExpected() > facts_.free_ram;
+  }
+
   void StartReading(const std::vector<InputRange>& ranges) {
     feeder_ = std::make_unique<BatchFeeder>(cancel_, memory_, inputs_, ring_, ranges, options_.layout, clock_);
   }
@@ -162,7 +261,9 @@ class Sorter {
   /// Plan, memory and temp space. Runs that an earlier attempt made stay.
   void Prepare() {
     if (ready_) return;
-    facts_.memory = memory_.limit() - memory_.used() + (feeder_ ? ring_.bytes() : 0);
+    // The plan counts the ring and the places for temp data anew, also those of an earlier attempt.
+    facts_.memory = memory_.limit() - memory_.used() + (feeder_ ? ring_.bytes() : 0) +
+                    (temp_codec_ ? temp_codec_->taken_bytes() : 0);
     job_.plan = MakePlan(facts_, feeder_ ? ring_ : MakeRing(facts_));
     std::istringstream plan_lines(Describe(job_.plan));
     for (std::string line; std::getline(plan_lines, line);) LogInfo("plan: " + line);
@@ -216,6 +317,9 @@ class Sorter {
     }
     spill_ = std::make_unique<SpillStore>(files_, directories, job_.plan.block_bytes, job_.plan.direct_temp, check);
     job_.spill = spill_.get();
+    temp_codec_ = std::make_unique<TempCodec>(memory_, job_.plan.block_bytes, job_.plan.temp_places,
+                                              options_.temp_codec, facts_.threads);
+    job_.temp_codec = temp_codec_.get();
     facts_.block_bytes = job_.plan.block_bytes;
   }
 
@@ -223,10 +327,21 @@ class Sorter {
     if (streamed_output_) {
       if (options_.output != "-") LogWarn(EscapeName(options_.output) + " is streamed: it is not replaced atomically");
       target_.stream = std::make_unique<PipeWriter>(options_.output, cancel_);
-      return;
+    } else {
+      const bool sized = facts_.output_file && !options_.unique && options_.top == 0 && !options_.no_space_check;
+      target_.file = files_.CreateOutput(options_.output, DirectOutput(facts_), sized ? inputs_.bytes() : 0);
     }
-    const std::uint64_t expected = options_.unique || options_.top > 0 || options_.no_space_check ? 0 : inputs_.bytes();
-    target_.file = files_.CreateOutput(options_.output, DirectOutput(facts_), expected);
+    if (target_.codec == Codec::kNone) return;
+    target_.encoder =
+        std::make_unique<Encoder>(target_.codec, encoder_options_, [this](std::span<const std::byte> data) {
+          const Busy busy(clock_, Resource::kDiskWrite, data.size());
+          if (target_.file) {
+            target_.file->WriteAt(target_.stored, data);
+          } else {
+            target_.stream->WriteAll(data);
+          }
+          target_.stored += data.size();
+        });
   }
 
   void FormAll() {
@@ -246,7 +361,7 @@ class Sorter {
     }
     if (formed_) return;
     clock_.BeginPhase("form runs");
-    progress_.SetPhase("form runs", inputs_.bytes(), inputs_.bytes());
+    progress_.SetPhase("form runs", inputs_.stored_bytes(), inputs_.rereadable() ? inputs_.bytes() : 0);
     FormRuns(job_, *feeder_, runs_);
     formed_ = true;
     feeder_.reset();
@@ -347,7 +462,9 @@ class Sorter {
     proof_.reset();
     runs_.clear();
     spill_.reset();
+    temp_codec_.reset();
     job_.spill = nullptr;
+    job_.temp_codec = nullptr;
     DropBackend();
     for (const std::string& input : options_.inputs) {
       Options one = options_;
@@ -393,18 +510,31 @@ class Sorter {
 
   void Publish() {
     clock_.BeginPhase("publish");
+    const std::uint64_t stored = StoreRest();
     if (options_.no_fsync) Note("--no-fsync: the output may be lost if the machine stops now");
     if (target_.file) {
       if (options_.verify_output) VerifyOutput();
       cancel_.ThrowIfRequested();
       progress_.SetPhase(
-          options_.no_fsync ? "publish" : "publish: waiting for the disk to have all of " + FormatBytes(output_bytes_),
-          0);
-      target_.file->Publish(output_bytes_, !options_.no_fsync);
+          options_.no_fsync ? "publish" : "publish: waiting for the disk to have all of " + FormatBytes(stored), 0);
+      target_.file->Publish(stored, !options_.no_fsync);
     } else {
       target_.stream->Close();
     }
     if (!options_.stats_file.empty()) WriteStats();
+  }
+
+  /// The bytes of the output as it is stored.
+  std::uint64_t StoreRest() {
+    stats_.stored_bytes = output_bytes_;
+    if (!target_.encoder) return output_bytes_;
+    {
+      const Busy busy(clock_, Resource::kCodec);
+      target_.encoder->Finish();
+    }
+    target_.encoder.reset();
+    stats_.stored_bytes = target_.stored;
+    return target_.stored;
   }
 
   /// Reads the output back from the disk and compares it with what was handed to write.
@@ -420,12 +550,15 @@ class Sorter {
     const std::uint64_t alignment = target_.file->alignment();
     const RecordSpan header = target_.header;
     const std::uint64_t records_begin = header.size();
+    std::optional<ExpandedOutput> expanded;
+    if (target_.codec != Codec::kNone) expanded.emplace(target_, buffer);
     for (std::uint64_t done = 0; done < output_bytes_;) {
       cancel_.ThrowIfRequested();
       const std::uint64_t count = std::min(step, (done < records_begin ? records_begin : output_bytes_) - done);
-      const std::uint64_t begin = done / alignment * alignment;
+      const std::uint64_t begin = expanded ? done : done / alignment * alignment;
       const std::uint64_t end = (done + count + alignment - 1) / alignment * alignment;
-      const std::uint64_t got = target_.file->ReadAt(begin, {buffer.data(), end - begin});
+      const std::uint64_t got =
+          expanded ? expanded->Fill(count) : target_.file->ReadAt(begin, {buffer.data(), end - begin});
       if (got < done - begin + count) {
         throw Error(ErrorCode::kIntegrity, "the output read back ends at byte " + std::to_string(begin + got) +
                                                ", it should have " + std::to_string(output_bytes_));
@@ -436,6 +569,7 @@ class Sorter {
           throw Error(ErrorCode::kIntegrity, "the header of the output read back is not what was written");
         }
         done += count;
+        if (expanded) expanded->Drop(count);
         continue;
       }
       const std::uint64_t whole = WholeRecordBytes(bytes, options_.layout);
@@ -444,7 +578,9 @@ class Sorter {
       read_back.Add(done - records_begin, bytes.first(whole));
       progress_.Advance(whole);
       done += whole;
+      if (expanded) expanded->Drop(whole);
     }
+    if (expanded) expanded->RequireEnd();
     read_back.Check(proof_->sum());
   }
 
@@ -460,6 +596,7 @@ class Sorter {
     stats_.device_peak = std::max(stats_.device_peak, backend_->device_peak());
     stats_.temp_peak = spill_ ? spill_->peak_bytes() : 0;
     stats_.temp_written = spill_ ? spill_->written_bytes() : 0;
+    if (temp_codec_) stats_.temp_codec = CodecName(temp_codec_->codec());
     stats_.phases = clock_.phases();
     WriteStatsFile(options_.stats_file, stats_, job_.plan);
   }
@@ -489,13 +626,15 @@ class Sorter {
   Job job_;
   PlanFacts facts_;
   Ring ring_;
+  EncoderOptions encoder_options_;
   bool streamed_output_ = false;
-  bool merging_ = options_.merge;
-  bool ready_ = false;   ///< Prepare is done for this attempt
-  bool formed_ = false;  ///< every record is in a run
+  bool merging_ = false;  ///< -m of inputs that are runs as they are; streams are sorted
+  bool ready_ = false;    ///< Prepare is done for this attempt
+  bool formed_ = false;   ///< every record is in a run
   int smaller_plans_ = 0;
   OutputTarget target_;
   std::unique_ptr<SpillStore> spill_;
+  std::unique_ptr<TempCodec> temp_codec_;
   std::unique_ptr<Backend> backend_;
   std::unique_ptr<BatchFeeder> feeder_;
   std::vector<Run> runs_;
@@ -549,12 +688,13 @@ void CheckSorted(const Options& options, CancelFlag& cancel) {
   const MemoryFacts host = FindMemory();
   HostMemory memory(options.memory ? options.memory->Resolve(host.limit) : std::min(host.limit, host.available) / 2);
   const RecordLayout& layout = options.layout;
-  Inputs inputs(files, options.inputs, layout, cancel, MakeHeaderRule(options.header, memory));
+  Inputs inputs(files, options.inputs, MakeInputOptions(options, memory), layout, cancel);
   StageClock clock("check");
   Progress progress(options.progress, clock);
-  progress.SetPhase("check", inputs.bytes());
+  progress.SetPhase("check", inputs.stored_bytes());
   PlanFacts facts;
   facts.layout = layout;
+  ReserveForCodecs(memory, inputs.decoder_bytes());
   facts.memory = std::min(memory.limit() - memory.used(), std::uint64_t{256} << 20);
   facts.threads = 4;
   facts.rereadable = inputs.rereadable();
@@ -564,49 +704,18 @@ void CheckSorted(const Options& options, CancelFlag& cancel) {
   const Ring ring = MakeRing(facts);
   BatchFeeder feeder(cancel, memory, inputs, ring, inputs.Ranges(), layout, clock);
   Pipeline waiter(cancel);
-  std::vector<std::byte> last;        // the last whole record, and of lines what has been read of the next
-  std::uint64_t at = 0, records = 0;  // bytes and records of the input in front of it
-  const auto check = [&](RecordSpan seen) {
-    const std::uint64_t bad = FirstDisorder(seen, layout, options.unique);
-    if (bad == kInOrder) return;
-    // Records are counted from 0, lines from 1, as everybody does.
-    const std::uint64_t above = CountRecords(inputs.header(), layout);
-    const std::uint64_t number = records + CountRecords(seen.first(bad), layout) + (layout.fixed() ? 0 : 1) + above;
-    throw Error(ErrorCode::kNotSorted,
-                EscapeName(options.inputs.front()) + ": not sorted: " + (layout.fixed() ? "record " : "line ") +
-                    std::to_string(number) + " (byte " + std::to_string(inputs.header_bytes(0) + at + bad) +
-                    ") orders before " + (options.unique ? "or equals " : "") + "the one in front of it");
-  };
-  const auto pass = [&](RecordSpan seen) {
-    at += seen.size();
-    records += CountRecords(seen, layout);
-  };
-  const auto add = [&](RecordSpan record) {
-    last.insert(last.end(), record.begin(), record.end());
-    check(last);
-    const std::uint64_t keep = RecordBegin(last, last.size() - 1, layout);
-    pass(RecordSpan(last).first(keep));
-    last.erase(last.begin(), last.begin() + static_cast<std::ptrdiff_t>(keep));
-  };
+  OrderCheck order(layout, options.unique);
   try {
     while (const std::unique_ptr<BatchFeeder::Batch> batch =
                feeder.Next(waiter, ring.piece_bytes, ring.piece_bytes, false)) {
       while (const std::unique_ptr<InputBlock> block = batch->Next()) {
-        RecordSpan rest = block->bytes();
-        progress.Advance(rest.size());
-        if (const std::uint64_t head = FirstRecordBytes(rest, layout); head > 0) {
-          add(rest.first(head));
-          rest = rest.subspan(head);
+        progress.Advance(inputs.rereadable() ? block->bytes().size() : inputs.TakeStoredBytesRead());
+        if (std::optional<OrderCheck::Disorder> disorder = order.Add(block->bytes())) {
+          disorder->offset += inputs.header_bytes(0);
+          if (options.header > 0) disorder->record += CountRecords(inputs.header(), layout);
+          throw Error(ErrorCode::kNotSorted, NotSorted(options.inputs.front(), layout, *disorder) +
+                                                 (options.unique ? "or equals " : "") + "the one in front of it");
         }
-        if (const std::uint64_t whole = WholeRecordBytes(rest, layout); whole > 0) {
-          add(FirstRecord(rest, layout));
-          check(rest.first(whole));
-          const RecordSpan record = LastRecord(rest.first(whole), layout);
-          last.assign(record.begin(), record.end());
-          pass(rest.first(whole - record.size()));
-          rest = rest.subspan(whole);
-        }
-        last.insert(last.end(), rest.begin(), rest.end());
       }
     }
   } catch (const Error&) {

@@ -68,7 +68,7 @@ class RunPlacer {
       RunBlock& block = run.blocks[i];
       const BlockPool::Block buffer = spill_blocks_.Acquire(pipeline_);
       const Busy busy(job_.clock, Resource::kDiskWrite, block.bytes);
-      SpillBlock(*job_.spill, run.id, i, buffer.span(), block, job_.layout,
+      SpillBlock(*job_.spill, *job_.temp_codec, run.id, i, buffer.span(), block, job_.layout,
                  [&](std::uint64_t at, std::span<std::byte> out) { sorted.Read(block.begin + at, out); });
     };
     try {
@@ -315,7 +315,7 @@ void FormRuns(Job& job, BatchFeeder& feeder, std::vector<Run>& runs) {
           run.sum = batch->sum();
           run.origin = batch->ranges();
           placer.Place(std::move(sorted), run, stream && batch->number() == 0 && feeder.Ended(pipeline));
-          job.progress.Advance(batch->bytes());
+          job.progress.Advance(job.inputs.rereadable() ? batch->bytes() : job.inputs.TakeStoredBytesRead());
           const std::lock_guard lock(mutex);
           formed.emplace(batch->number(), std::move(run));
         } catch (...) {

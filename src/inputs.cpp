@@ -45,11 +45,13 @@ std::size_t OpenLimit() {
 
 }  // namespace
 
-HeaderRule MakeHeaderRule(std::uint64_t lines, HostMemory& memory) {
-  if (lines == 0) return {};
-  const std::uint64_t most = std::min(memory.limit() / 64, std::uint64_t{16} << 20);
-  memory.Reserve(most);
-  return {lines, most};
+InputOptions MakeInputOptions(const Options& options, HostMemory& memory) {
+  HeaderRule header;
+  if (options.header > 0) {
+    header = {options.header, std::min(memory.limit() / 64, std::uint64_t{16} << 20)};
+    memory.Reserve(header.max_bytes);
+  }
+  return {options.input_codec, header, {options.max_expanded, memory.limit() / 4}, options.merge};
 }
 
 std::string LineTooLong(const std::string& path, std::uint64_t at, std::uint64_t max_record) {
@@ -57,17 +59,32 @@ std::string LineTooLong(const std::string& path, std::uint64_t at, std::uint64_t
          std::to_string(max_record) + " bytes: allow it with --max-record";
 }
 
-Inputs::Inputs(FileSystem& files, const std::vector<std::string>& paths, const RecordLayout& layout, CancelFlag& cancel,
-               HeaderRule header)
-    : files_(files), layout_(layout), header_rule_(header) {
+Inputs::Inputs(FileSystem& files, const std::vector<std::string>& paths, const InputOptions& options,
+               const RecordLayout& layout, CancelFlag& cancel)
+    : files_(files), layout_(layout), header_rule_(options.header), limits_(options.limits), sorted_(options.sorted) {
   const std::size_t open_limit = OpenLimit();
   std::uint64_t direct_bytes = 0;
   for (const std::string& path : paths) {
     Input input;
     input.path = path;
-    if (!IsStreamSource(path)) {
+    input.codec = options.codec.value_or(CodecOfPath(path));
+    if (input.codec != Codec::kNone) {
+      compressed_ = true;
+      rereadable_ = false;
+      decoder_bytes_ = std::max(decoder_bytes_, DecoderMemoryBytes(input.codec, limits_.memory_bytes));
+    }
+    if (IsStreamSource(path)) {
+      rereadable_ = stored_known_ = false;
+      input.stream = std::make_unique<PipeReader>(path, cancel);
+    } else if (input.codec != Codec::kNone) {
       std::unique_ptr<File> file = files.OpenInput(path, false);
       input.facts = file->Facts();
+      stored_bytes_ += input.facts.size;
+      if (inputs_.size() < open_limit) input.file = std::move(file);
+    } else {
+      std::unique_ptr<File> file = files.OpenInput(path, false);
+      input.facts = file->Facts();
+      stored_bytes_ += input.facts.size;
       if (!layout.fixed() && input.facts.size > 0) {
         std::byte last{};
         const bool read = file->ReadAt(input.facts.size - 1, {&last, 1}) == 1;
@@ -82,14 +99,11 @@ Inputs::Inputs(FileSystem& files, const std::vector<std::string>& paths, const R
         }
       }
       if (inputs_.size() < open_limit) input.file = std::move(file);
-    } else {
-      rereadable_ = false;
-      input.stream = std::make_unique<PipeReader>(path, cancel);
     }
     inputs_.push_back(std::move(input));
   }
   for (std::uint32_t i = 0; i < inputs_.size(); ++i) {
-    if (inputs_[i].stream) continue;
+    if (inputs_[i].stream || inputs_[i].codec != Codec::kNone) continue;
     if (header_rule_.lines > 0) {
       const std::unique_ptr<File> file = files.OpenInput(inputs_[i].path, false);
       TakeHeader(i, [&, at = std::uint64_t{0}](std::span<std::byte> out) mutable {
@@ -101,7 +115,7 @@ Inputs::Inputs(FileSystem& files, const std::vector<std::string>& paths, const R
     bytes_ += size(i);
   }
   for (const Input& input : inputs_) {
-    if (layout.fixed() && input.facts.size % layout.stride != 0)
+    if (layout.fixed() && input.codec == Codec::kNone && input.facts.size % layout.stride != 0)
       PartialRecord(input.path, input.facts.size, layout.stride);
   }
   direct_ = 2 * direct_bytes > bytes_;
@@ -164,23 +178,67 @@ std::span<const std::byte> Inputs::Read(const InputRange& range, std::span<std::
   const std::uint64_t head = offset - begin;
   const std::uint64_t got = file->ReadAt(begin, buffer.first(end - begin));
   if (got >= last - begin && ending) buffer[last - begin] = static_cast<std::byte>(layout_.delimiter);
-  if (got < last - begin) {
-    throw Error(ErrorCode::kBadInput, EscapeName(input.path) + ": the file shrank while it was read: it ends at " +
-                                          std::to_string(begin + got) + ", it had " + std::to_string(input.facts.size) +
-                                          " bytes when it was opened");
-  }
+  if (got < last - begin) Shrank(input, begin + got);
   return buffer.subspan(head, range.bytes);
+}
+
+void Inputs::Shrank(const Input& input, std::uint64_t end) {
+  throw Error(ErrorCode::kBadInput, EscapeName(input.path) + ": the file shrank while it was read: it ends at " +
+                                        std::to_string(end) + ", it had " + std::to_string(input.facts.size) +
+                                        " bytes when it was opened");
+}
+
+std::uint64_t Inputs::ReadSome(Input& input, std::span<std::byte> out) {
+  if (!decoder_) {
+    if (!input.stream) stored_ = Open(input);
+    decoder_ = std::make_unique<Decoder>(
+        input.codec, EscapeName(input.path),
+        [this, &input, at = std::uint64_t{0}](std::span<std::byte> to) mutable {
+          std::uint64_t got = 0;
+          if (input.stream) {
+            got = input.stream->ReadSome(to);
+          } else {
+            const std::uint64_t count = std::min<std::uint64_t>(to.size(), input.facts.size - at);
+            got = stored_->ReadAt(at, to.first(count));
+            if (got < count) Shrank(input, at + got);
+          }
+          at += got;
+          stored_read_.fetch_add(got, std::memory_order_relaxed);
+          return got;
+        },
+        limits_);
+  }
+  return decoder_->Read(out);
+}
+
+std::string NotSorted(const std::string& path, const RecordLayout& layout, const OrderCheck::Disorder& disorder) {
+  // Records are counted from 0, lines from 1, as everybody does.
+  return EscapeName(path) + ": not sorted: " +
+         (layout.fixed() ? "record " + std::to_string(disorder.record)
+                         : "line " + std::to_string(disorder.record + 1)) +
+         " (byte " + std::to_string(disorder.offset) + ") orders before ";
+}
+
+void Inputs::CheckOrder(const Input& input, std::span<const std::byte> bytes) {
+  if (!sorted_) return;
+  if (!order_) order_.emplace(layout_, false);
+  std::optional<OrderCheck::Disorder> disorder = order_->Add(bytes);
+  if (!disorder) return;
+  disorder->offset += input.header;
+  if (input.header > 0) disorder->record += CountRecords(header_, layout_);
+  throw Error(ErrorCode::kBadInput,
+              NotSorted(input.path, layout_, *disorder) + "the one in front of it; sort it without -m");
 }
 
 std::optional<InputRange> Inputs::ReadStream(std::span<std::byte> buffer, std::uint64_t limit) {
   const std::uint64_t unit = LeastRecordBytes(layout_);
   limit = limit / unit * unit;
-  for (; stream_ < inputs_.size(); ++stream_, stream_offset_ = 0) {
+  while (stream_ < inputs_.size()) {
     Input& input = inputs_[stream_];
     std::uint64_t got = 0;
-    if (input.stream) {
+    if (input.stream || input.codec != Codec::kNone) {
       if (stream_offset_ == 0 && input.header == 0 && header_rule_.lines > 0) {
-        input.ahead = TakeHeader(stream_, [&](std::span<std::byte> out) { return input.stream->ReadSome(out); });
+        input.ahead = TakeHeader(stream_, [&](std::span<std::byte> out) { return ReadSome(input, out); });
       }
       bool ended = false;
       while (got < limit && !ended) {
@@ -189,7 +247,7 @@ std::optional<InputRange> Inputs::ReadStream(std::span<std::byte> buffer, std::u
           std::memcpy(buffer.data() + got, input.ahead.data(), more);
           input.ahead.erase(input.ahead.begin(), input.ahead.begin() + static_cast<std::ptrdiff_t>(more));
         } else {
-          more = input.stream->ReadSome(buffer.subspan(got, limit - got));
+          more = ReadSome(input, buffer.subspan(got, limit - got));
         }
         got += more;
         ended = more == 0;
@@ -205,13 +263,20 @@ std::optional<InputRange> Inputs::ReadStream(std::span<std::byte> buffer, std::u
       if (got > 0) {
         const std::span<const std::byte> bytes = Read({stream_, stream_offset_, got}, buffer);
         if (bytes.data() != buffer.data()) std::copy(bytes.begin(), bytes.end(), buffer.begin());
+        stored_read_.fetch_add(got, std::memory_order_relaxed);
       }
     }
     if (got > 0) {
       const InputRange range{stream_, stream_offset_, got};
       stream_offset_ += got;
+      CheckOrder(input, buffer.first(got));
       return range;
     }
+    ++stream_;
+    stream_offset_ = 0;
+    decoder_.reset();
+    stored_.reset();
+    order_.reset();
   }
   return std::nullopt;
 }
@@ -298,7 +363,7 @@ void InputReader::ReadStreams() {
     block.buffer = std::make_shared<BlockPool::Block>(pool_.Acquire(pipeline_));
     std::optional<InputRange> range;
     {
-      Busy busy(clock_, Resource::kDiskRead);
+      Busy busy(clock_, inputs_.expanding() ? Resource::kCodec : Resource::kDiskRead);
       range = inputs_.ReadStream(block.buffer->span(), piece_bytes_);
       if (range) busy.set_bytes(range->bytes);
     }

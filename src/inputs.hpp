@@ -1,9 +1,11 @@
 // The inputs of a job as one sequence of records.
-// Regular files can be read again at any place (so a batch may be forgotten and read once more); anything else is a
-// stream that is read once. Sizes are those seen at open, with the newline that a last line lacks: every record ends.
+// Regular files can be read again at any place (so a batch may be forgotten and read once more); anything else, and
+// what is compressed, is a stream that is read once. Sizes are those seen at open, with the newline that a last line
+// lacks: every record ends.
 // Start at Inputs; InputReader reads ahead on its own threads.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -13,6 +15,7 @@
 #include <string>
 #include <vector>
 
+#include "codec.hpp"
 #include "file.hpp"
 #include "gpusort/record.hpp"
 #include "pipeline.hpp"
@@ -21,6 +24,8 @@
 #include "stream.hpp"
 
 namespace gpusort {
+
+struct Options;
 
 /// Bytes of one input. For a stream, `offset` counts from its beginning.
 struct InputRange {
@@ -34,37 +39,57 @@ inline constexpr std::uint64_t kReadSlack = 8192;
 
 /// Says where the line begins and what to do.
 std::string LineTooLong(const std::string& path, std::uint64_t at, std::uint64_t max_record);
+/// Ends with "orders before ".
+std::string NotSorted(const std::string& path, const RecordLayout& layout, const OrderCheck::Disorder& disorder);
 
 /// Lines at the top of every input that stay there: they are kept apart, and offsets count from behind them.
 struct HeaderRule {
   std::uint64_t lines = 0;
   std::uint64_t max_bytes = 0;  ///< of all of them
 };
-/// Sets aside what a header of so many lines may take.
-HeaderRule MakeHeaderRule(std::uint64_t lines, HostMemory& memory);
+
+struct InputOptions {
+  std::optional<Codec> codec;  ///< of every input; each by its extension if not given
+  HeaderRule header;
+  DecoderLimits limits;  ///< of each input that is compressed
+  bool sorted = false;   ///< streams are refused where they are not in order
+};
+/// Sets aside what headers may take. What may be open at once to expand is a quarter of the memory, if the codec can do
+/// with it.
+InputOptions MakeInputOptions(const Options& options, HostMemory& memory);
 
 class Inputs {
  public:
   /// Opens every input. Error(kUsage) if one is missing, unreadable or a directory; Error(kBadInput) with the offset if
-  /// a size is not a multiple of the record, and with `header` if the inputs' headers differ or are too long (of a
-  /// stream that is seen when it is read).
-  Inputs(FileSystem& files, const std::vector<std::string>& paths, const RecordLayout& layout, CancelFlag& cancel,
-         HeaderRule header = {});
+  /// a size is not a multiple of the record, and if the inputs' headers differ or are too long (of a stream that is
+  /// seen when it is read).
+  Inputs(FileSystem& files, const std::vector<std::string>& paths, const InputOptions& options,
+         const RecordLayout& layout, CancelFlag& cancel);
 
-  /// All inputs are regular files.
+  /// All inputs are regular files, and none is compressed.
   bool rereadable() const { return rereadable_; }
-  /// Total size seen at open; 0 if not rereadable.
+  bool compressed() const { return compressed_; }
+  /// Sizes of the files themselves, compressed or not; 0 if one is no regular file.
+  std::uint64_t stored_bytes() const { return stored_known_ ? stored_bytes_ : 0; }
+  /// How many of the stored bytes (of a pipe: of any) ReadStream has read since the last call. Any thread.
+  std::uint64_t TakeStoredBytesRead() { return stored_read_.exchange(0, std::memory_order_relaxed); }
+  /// The most that expanding takes.
+  std::uint64_t decoder_bytes() const { return decoder_bytes_; }
+  /// Bytes of the records of the inputs that are regular files and not compressed.
   std::uint64_t bytes() const { return bytes_; }
   std::size_t count() const { return inputs_.size(); }
   const std::string& path(std::uint32_t input) const { return inputs_[input].path; }
-  /// Bytes of the input's records; 0 for a stream.
+  /// Bytes of the input's records if they are known: 0 for a stream.
   std::uint64_t size(std::uint32_t input) const {
-    return inputs_[input].facts.size + inputs_[input].ending - inputs_[input].header;
+    const Input& in = inputs_[input];
+    return in.stream || in.codec != Codec::kNone ? 0 : in.facts.size + in.ending - in.header;
   }
   /// The header that all inputs share. Of streams it is known when all is read.
   std::span<const std::byte> header() const { return header_; }
   /// Where an input's records begin.
   std::uint64_t header_bytes(std::uint32_t input) const { return inputs_[input].header; }
+  /// The input that ReadStream reads is compressed.
+  bool expanding() const { return stream_ < inputs_.size() && inputs_[stream_].codec != Codec::kNone; }
   /// Whether most of the input is read past the page cache.
   bool direct() const { return direct_; }
   /// The whole of every input, in order.
@@ -88,6 +113,7 @@ class Inputs {
     std::uint64_t ending = 0;  ///< 1 if the last line lacks its delimiter
     std::uint64_t header = 0;  ///< bytes in front of the records
     bool direct = false;
+    Codec codec = Codec::kNone;
     std::shared_ptr<File> file;  ///< null: opened for each use, when there are more inputs than file descriptors
     std::unique_ptr<PipeReader> stream;
     std::vector<std::byte> ahead;  ///< read of the stream together with its header
@@ -97,19 +123,31 @@ class Inputs {
   std::vector<std::byte> TakeHeader(std::uint32_t number,
                                     const std::function<std::uint64_t(std::span<std::byte>)>& read);
   std::shared_ptr<File> Open(const Input& input) const;
+  [[noreturn]] static void Shrank(const Input& input, std::uint64_t end);
+  /// What the input being streamed gives next, expanded; 0 at its end.
+  std::uint64_t ReadSome(Input& input, std::span<std::byte> out);
+  void CheckOrder(const Input& input, std::span<const std::byte> bytes);
 
   FileSystem& files_;
   const RecordLayout layout_;
   const HeaderRule header_rule_;
+  const DecoderLimits limits_;
+  const bool sorted_;
   std::vector<Input> inputs_;
   std::vector<std::byte> header_;
   std::optional<std::uint32_t> header_from_;  ///< the first input that has one
-  bool rereadable_ = true;
+  bool rereadable_ = true, compressed_ = false;
   bool direct_ = false;
+  bool stored_known_ = true;
+  std::uint64_t stored_bytes_ = 0, decoder_bytes_ = 0;
+  std::atomic<std::uint64_t> stored_read_{0};
   std::uint64_t bytes_ = 0;
-  std::uint32_t stream_ = 0;         ///< the stream being read
-  std::uint64_t stream_offset_ = 0;  ///< bytes read of it
-  std::byte stream_last_{};          ///< the last of them
+  std::uint32_t stream_ = 0;          ///< the stream being read
+  std::uint64_t stream_offset_ = 0;   ///< bytes read of it
+  std::byte stream_last_{};           ///< the last of them
+  std::unique_ptr<Decoder> decoder_;  ///< of the stream being read, if it is compressed
+  std::shared_ptr<File> stored_;      ///< what it reads, if that is a regular file
+  std::optional<OrderCheck> order_;   ///< of the stream being read, if it should be sorted
 };
 
 /// Reads ranges ahead, in order, into blocks of a pool. Blocks of fixed records hold whole ones; blocks of lines are

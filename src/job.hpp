@@ -13,6 +13,7 @@
 #include "progress.hpp"
 #include "spill.hpp"
 #include "stream.hpp"
+#include "temp_codec.hpp"
 
 namespace gpusort {
 
@@ -27,6 +28,7 @@ struct Job {
   Backend* backend = nullptr;
   Plan plan{};
   SpillStore* spill = nullptr;
+  TempCodec* temp_codec = nullptr;
   std::uint64_t next_run_id = 0;
 
   /// Bytes of an input that are read into such a block; whole if records are fixed.

@@ -83,9 +83,11 @@ struct LineJob {
         cancel(flag),
         memory(given.memory ? std::max(kLeastMemory, given.memory->Resolve(host.limit))
                             : std::max(kLeastMemory, std::min(host.limit, host.available) / 2)),
-        inputs(files, given.inputs, given.layout, flag, MakeHeaderRule(given.header, memory)),
+        inputs(files, given.inputs, MakeInputOptions(given, memory), given.layout, flag),
         clock("sort lines"),
-        progress(given.progress, clock) {}
+        progress(given.progress, clock) {
+    memory.Reserve(inputs.decoder_bytes());
+  }
 };
 
 /// Bytes of the inputs, one behind the other or just one, with the header taken off and the last newline added.
@@ -240,6 +242,11 @@ void RefuseUnused(const Options& options) {
   refuse(options.gpu_memory.has_value(), "--gpu-memory");
   refuse(options.batch_bytes != 0, "--batch-bytes");
   refuse(options.block_bytes != 0, "--block-size");
+  refuse(options.temp_codec.value_or(Codec::kNone) != Codec::kNone, "--compress-temp");
+  if (options.output_codec != Codec::kNone) {
+    throw Error(ErrorCode::kUsage,
+                what + " writes no compressed output yet: write it plain, or pipe it to the codec's program");
+  }
   if (options.debug && options.verify_output) {
     throw Error(ErrorCode::kUsage, "--verify-output has no meaning with --debug: the output is more than the lines");
   }
@@ -334,7 +341,7 @@ void SortByLineSorter(const Options& options, CancelFlag& cancel) {
   LineJob job(options, cancel, FindMemory());
   block.reset();
   if (options.merge && !job.inputs.rereadable()) {
-    throw Error(ErrorCode::kUsage, "-m needs regular files as inputs; sort streams without -m");
+    throw Error(ErrorCode::kUsage, "-m needs regular files that are not compressed here; sort others without -m");
   }
   if (options.debug) SayDoubts(options);
   const Order order(options, job.memory.limit() - std::min(job.memory.limit() / 2, job.memory.used() + kReadBytes));

@@ -1,5 +1,6 @@
 #include "machine.hpp"
 
+#include <malloc.h>
 #include <sys/resource.h>
 
 #include <algorithm>
@@ -74,6 +75,11 @@ MemoryFacts FindMemory() {
         return std::string(std::istreambuf_iterator<char>(file), {});
       },
       limited ? static_cast<std::uint64_t>(limit.rlim_cur) : 0);
+}
+
+void SaveAddresses() {
+  rlimit addresses{};
+  if (getrlimit(RLIMIT_AS, &addresses) == 0 && addresses.rlim_cur != RLIM_INFINITY) mallopt(M_ARENA_MAX, 1);
 }
 
 unsigned FittingThreads(unsigned threads) {

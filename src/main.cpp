@@ -16,6 +16,7 @@
 #include "gpusort/error.hpp"
 #include "line_path.hpp"
 #include "log.hpp"
+#include "machine.hpp"
 #include "options.hpp"
 #include "signals.hpp"
 #include "sort_main.hpp"
@@ -94,6 +95,7 @@ int main(int argc, char** argv) {
   using namespace gpusort;
   if (argc > 0 && IsNamedSort(argv[0])) return SortMain(argc, argv);
   const unsigned closed = OpenStandardStreams();
+  SaveAddresses();
   CancelFlag cancel;
   HandleSignals(cancel);
   std::set_terminate(OnTerminate);

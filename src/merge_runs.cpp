@@ -212,16 +212,12 @@ class ReadAhead {
     {
       const Busy busy(job_.clock, Resource::kDiskRead, place.bytes);
       if (run.spilled()) {
-        block->bytes = LoadSpilled(*job_.spill, run.id, index, block->buffer.span(), place);
+        block->bytes = LoadSpilled(*job_.spill, *job_.temp_codec, run.id, index, block->buffer.span(), place);
       } else if (whole_lines) {
         LoadLines(std::get<InputRange>(place.place), *block);
       } else {
         block->bytes = job_.inputs.Read(std::get<InputRange>(place.place), block->buffer.span());
       }
-    }
-    if (block->bytes.size() != place.bytes && !whole_lines) {
-      throw Error(ErrorCode::kIntegrity, "a spilled block has " + std::to_string(block->bytes.size()) + " bytes, not " +
-                                             std::to_string(place.bytes));
     }
     if (run.spilled()) {
       if (free_as_read_) FreeBlock(place, *job_.spill);

@@ -53,6 +53,10 @@ constexpr OptionRow kRows[] = {
      "binary or lines; else the options and the inputs'\nextensions tell: without a known one they are lines"},
     {Section::kInput, "files0-from", 0, "FILE", false, false,
      "the inputs' names, each with a NUL behind it, are in\nFILE (-: standard input); needs --output"},
+    {Section::kInput, "decompress", 0, "CODEC", false, true,
+     "auto (the default: inputs named .gz .bz2 .xz .zst .lz4\nare expanded), none, or gz bz2 xz zst lz4 for every "
+     "input"},
+    {Section::kInput, "max-expanded", 0, "SIZE", false, true, "stop if an input expands to more (default: no limit)"},
     {Section::kInput, "merge", 'm', "", false, false, "the inputs are sorted already: only merge them"},
 
     {Section::kOrder, "key", 'k', "KEY", true, true,
@@ -100,12 +104,18 @@ constexpr OptionRow kRows[] = {
     {Section::kResources, "temp-dir", 'T', "DIR", true, false,
      "where to spill; several spread the load (default:\nTMPDIR, else the output's directory)"},
     {Section::kResources, "temporary-directory", 0, "DIR", true, false, "the same as --temp-dir"},
+    {Section::kResources, "compress-temp", 0, "CODEC", false, false,
+     "what is spilled: auto (the default: if the disk is so\nslow that it pays), none, lz4 or zst"},
+    {Section::kResources, "compress-program", 0, "PROGRAM", false, false,
+     "the same with gzip, bzip2, xz, zstd or lz4, as for sort;\nthe codecs are built in, no program is run"},
     {Section::kResources, "threads", 0, "N", false, false, "CPU threads (default: one a core)"},
     {Section::kResources, "parallel", 0, "N", false, false, "the same as --threads"},
     {Section::kResources, "device", 0, "WHERE", false, false,
      "auto (the default: a GPU if there is one), cpu, gpu, or\ngpu:N for the GPU of that number"},
 
     {Section::kOutput, "output", 'o', "FILE", false, false, "the output; needed for several inputs"},
+    {Section::kOutput, "compress", 0, "CODEC", false, false,
+     "auto (the default: by the output's extension), none, or\ngz bz2 xz zst lz4"},
     {Section::kOutput, "check", 'c', "", false, true, "only check that the one input is sorted; --check=quiet\nis -C"},
     {Section::kOutput, "", 'C', "", false, true, "the same, without a message"},
     {Section::kOutput, "explain", 0, "", false, false, "print the plan and write nothing"},
@@ -147,7 +157,8 @@ constexpr const char* kUsage =
     "Sort a file of binary records or text lines that may be larger than memory, on a GPU or without one.\n"
     "INPUT - is standard input, OUTPUT - is standard output; -- ends the options.\n"
     "Without --type and --record-size the extension tells: .bin is i32; .i8 to .f64, also .u32be, name their type;\n"
-    "any other name, and standard input, means lines.\n";
+    "any other name, and standard input, means lines. Behind it .gz .bz2 .xz .zst .lz4 say that a file is "
+    "compressed.\n";
 
 constexpr const char* kExamples =
     "\nExamples:\n"
@@ -157,6 +168,7 @@ constexpr const char* kExamples =
     "  gpusort --memory 2G --gpu-memory 4G --temp-dir /nvme0 --temp-dir /nvme1 in.u64 out.u64\n"
     "  gpusort -m -o all.u64 monday.u64 tuesday.u64\n"
     "  gpusort access.log sorted.log\n"
+    "  gpusort -m -o month.log.zst day*.log.gz\n"
     "  gpusort -t, -k3,3n -k1,1 -S 1G table.txt by_column_3.txt\n"
     "  producer | gpusort --type u64 - - | consumer\n"
     "\nExit codes:\n"
@@ -354,6 +366,61 @@ void ParseDevice(const std::string& text, Options& options) {
       text, {{"auto", DeviceChoice::kAuto}, {"cpu", DeviceChoice::kCpu}, {"gpu", DeviceChoice::kGpu}});
 }
 
+/// Nothing for auto.
+std::optional<Codec> ParseCodec(const std::string& text) {
+  if (text == "auto") return std::nullopt;
+  const std::optional<Codec> codec = CodecOfName(text);
+  if (!codec) Fail(Quote(text) + " is none of: auto, none, gz, bz2, xz, zst, lz4");
+  return codec;
+}
+
+void ResolveCodecs(const Typed& typed, Options& options) {
+  if (const std::string* text = typed.value("--decompress")) {
+    options.input_codec = Named("--decompress", [&] { return ParseCodec(*text); });
+  }
+  if (const std::string* text = typed.value("--max-expanded")) {
+    options.max_expanded = Named("--max-expanded", [&] { return ParseBytes(*text); });
+  }
+  if (options.action == Action::kCheck) return;
+  if (const std::string* text = typed.value("--compress-temp")) {
+    if (typed.has("--compress-program")) Fail("--compress-temp and --compress-program exclude each other");
+    options.temp_codec = Named("--compress-temp", [&] {
+      return Choose<std::optional<Codec>>(*text, {{"auto", std::nullopt},
+                                                  {"none", Codec::kNone},
+                                                  {"lz4", Codec::kLz4},
+                                                  {"zst", Codec::kZst},
+                                                  {"zstd", Codec::kZst}});
+    });
+  }
+  if (const std::string* text = typed.value("--compress-program")) {
+    options.temp_codec = Named("--compress-program", [&] {
+      return Choose<Codec>(*text, {{"gzip", Codec::kGz},
+                                   {"bzip2", Codec::kBz2},
+                                   {"xz", Codec::kXz},
+                                   {"zstd", Codec::kZst},
+                                   {"lz4", Codec::kLz4}});
+    });
+  }
+  const Codec named = CodecOfPath(options.output);
+  std::optional<Codec> asked;
+  if (const std::string* text = typed.value("--compress")) {
+    asked = Named("--compress", [&] { return ParseCodec(*text); });
+  }
+  if (asked && *asked != Codec::kNone && named != Codec::kNone && *asked != named) {
+    Fail("--compress " + std::string(CodecName(*asked)) + ": the name " + Quote(options.output) + " means " +
+         std::string(CodecName(named)));
+  }
+  options.output_codec = asked.value_or(named);
+}
+
+/// The name of what an input holds once it is expanded.
+std::string ExpandedName(const std::string& input, const Options& options) {
+  const Codec named = CodecOfPath(input);
+  return named != Codec::kNone && options.input_codec.value_or(named) == named
+             ? std::string(WithoutCodecExtension(input))
+             : input;
+}
+
 /// The number type that a file's extension names, with the extension; nothing if it names none.
 struct NamedType {
   KeyField field;
@@ -375,10 +442,10 @@ std::optional<NamedType> TypeOfName(const std::string& path) {
   return std::nullopt;
 }
 
-NamedType TypeOfInputs(const std::vector<std::string>& inputs) {
+NamedType TypeOfInputs(const Options& options) {
   std::optional<NamedType> first;
-  for (const std::string& input : inputs) {
-    const std::optional<NamedType> type = input == "-" ? std::nullopt : TypeOfName(input);
+  for (const std::string& input : options.inputs) {
+    const std::optional<NamedType> type = input == "-" ? std::nullopt : TypeOfName(ExpandedName(input, options));
     if (!type) {
       Fail((input == "-" ? "standard input has no extension that tells"
                          : "the name " + Quote(input) + " does not tell") +
@@ -417,7 +484,9 @@ Format ResolveFormat(const Typed& typed, const Options& options) {
   if (const auto keys = typed.values.find("--key"); keys != typed.values.end()) {
     if (std::any_of(keys->second.begin(), keys->second.end(), IsObsolescent)) return Format::kLines;
   }
-  const auto binary = [](const std::string& input) { return input != "-" && TypeOfName(input).has_value(); };
+  const auto binary = [&](const std::string& input) {
+    return input != "-" && TypeOfName(ExpandedName(input, options)).has_value();
+  };
   const auto first = std::find_if(options.inputs.begin(), options.inputs.end(), binary);
   if (first == options.inputs.end()) return Format::kLines;
   const auto other = std::find_if_not(options.inputs.begin(), options.inputs.end(), binary);
@@ -521,7 +590,7 @@ void ResolveLayout(const Typed& typed, Options& options) {
       }
       source = "from --type";
     } else {
-      const NamedType named = TypeOfInputs(options.inputs);
+      const NamedType named = TypeOfInputs(options);
       field = named.field;
       source = "from the extension " + named.extension;
     }
@@ -667,6 +736,7 @@ Options ParseOptions(int argc, const char* const* argv) {
   };
 
   PlaceNames(typed, options);
+  ResolveCodecs(typed, options);
   options.reverse = typed.has("--reverse");
   options.unique = typed.has("--unique");
   options.merge = typed.has("--merge");

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <cstdint>
+#include <limits>
 #include <memory>
 #include <optional>
 #include <string>
@@ -12,6 +13,7 @@
 #include <utility>
 #include <vector>
 
+#include "codec.hpp"
 #include "gpusort/line_order.hpp"
 #include "gpusort/record.hpp"
 #include "key_def.hpp"
@@ -73,9 +75,14 @@ struct Options {
   bool merge = false;     ///< inputs are sorted already
   bool quiet = false;     ///< kCheck: no message
 
+  std::optional<Codec> input_codec;   ///< of every input; each by its extension if not given
+  Codec output_codec = Codec::kNone;  ///< resolved
+  std::uint64_t max_expanded = std::numeric_limits<std::uint64_t>::max();  ///< bytes that one input may expand to
+
   std::optional<Size> memory;
   std::optional<Size> gpu_memory;
   std::vector<std::string> temp_dirs;  ///< empty: the plan chooses
+  std::optional<Codec> temp_codec;     ///< of what is spilled; chosen while it is written if not given
   unsigned threads = 0;                ///< 0: one a core
   DeviceChoice device = DeviceChoice::kAuto;
   int gpu_ordinal = 0;  ///< CUDA ordinal

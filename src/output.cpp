@@ -135,7 +135,7 @@ class FileSink : public WindowSink {
   std::uint64_t bytes_;
 };
 
-/// Windows in order, for a stream, for -u or for --top.
+/// Windows in order, for a stream, an encoder, -u or --top.
 class OrderedSink : public WindowSink {
  public:
   OrderedSink(Job& job, Pipeline& pipeline, OutputTarget& target, OutputProof& proof)
@@ -172,18 +172,23 @@ class OrderedSink : public WindowSink {
     const std::span<const std::byte> bytes(window.data, kept);
     Prove(bytes);
     {
-      const Busy busy(job_.clock, Resource::kDiskWrite, kept);
+      const Busy busy(job_.clock, target_.encoder ? Resource::kCodec : Resource::kDiskWrite, kept);
       Put(bytes);
     }
     job_.progress.Advance(window.bytes);
   }
 
   void Put(std::span<const std::byte> bytes) {
-    if (target_.file) {
+    if (target_.file && !target_.encoder) {
       target_.file->WriteAt(bytes_, bytes);
     } else {
-      const std::uint64_t known = target_.streamed > bytes_ ? std::min(target_.streamed - bytes_, bytes.size()) : 0;
-      target_.stream->WriteAll(bytes.subspan(known));
+      const std::span<const std::byte> fresh =
+          bytes.subspan(target_.streamed > bytes_ ? std::min(target_.streamed - bytes_, bytes.size()) : 0);
+      if (target_.encoder) {
+        target_.encoder->Write(fresh);
+      } else {
+        target_.stream->WriteAll(fresh);
+      }
       target_.streamed = std::max(target_.streamed, bytes_ + bytes.size());
     }
     bytes_ += bytes.size();
@@ -319,7 +324,7 @@ class SpillSink : public WindowSink {
   template <typename Read>
   void Write(std::uint64_t number, const BlockPool::Block& buffer, RunBlock& block, Read read) {
     const Busy busy(job_.clock, Resource::kDiskWrite, block.bytes);
-    SpillBlock(*job_.spill, run_.id, number, buffer.span(), block, job_.layout, read);
+    SpillBlock(*job_.spill, *job_.temp_codec, run_.id, number, buffer.span(), block, job_.layout, read);
     const std::lock_guard lock(mutex_);
     run_.blocks.push_back(std::move(block));
   }
@@ -340,7 +345,7 @@ class SpillSink : public WindowSink {
 }  // namespace
 
 std::unique_ptr<WindowSink> MakeOutputSink(Job& job, Pipeline& pipeline, OutputTarget& target, OutputProof& proof) {
-  const bool in_place = !job.options.unique && job.options.top == 0;
+  const bool in_place = !target.encoder && !job.options.unique && job.options.top == 0;
   if (target.file && in_place) return std::make_unique<FileSink>(job, pipeline, target, proof);
   return std::make_unique<OrderedSink>(job, pipeline, target, proof);
 }

@@ -11,6 +11,7 @@
 #include <optional>
 #include <vector>
 
+#include "codec.hpp"
 #include "job.hpp"
 #include "pipeline.hpp"
 #include "proof.hpp"
@@ -24,7 +25,10 @@ struct OutputTarget {
   std::unique_ptr<OutputFile> file;  ///< or
   std::unique_ptr<PipeWriter> stream;
   std::vector<std::byte> header;  ///< what the output begins with; it is no record
-  std::uint64_t streamed = 0;     ///< bytes that the stream has taken and that a new attempt must not repeat
+  Codec codec = Codec::kNone;
+  std::unique_ptr<Encoder> encoder;  ///< writes to the file or stream, if `codec` is one
+  std::uint64_t streamed = 0;        ///< bytes that stream or encoder has taken and that a new attempt must not repeat
+  std::uint64_t stored = 0;          ///< bytes that the encoder has written
 };
 
 /// Sorted records for bytes [offset, offset + bytes) of the sequence being made.

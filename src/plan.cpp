@@ -40,10 +40,10 @@ std::uint64_t LargestRecord(const PlanFacts& facts) {
 }
 
 [[noreturn]] void TooLittleMemory(const PlanFacts& facts, std::uint64_t needed) {
-  throw Error(ErrorCode::kUsage, "memory of " + FormatBytes(facts.memory) + " is too small for " +
+  throw Error(ErrorCode::kUsage, "memory of " + FormatBytes(facts.memory + facts.codec_memory) + " is too small for " +
                                      (facts.layout.fixed() ? "records" : "lines") + " of " +
                                      std::to_string(LargestRecord(facts)) + " bytes: give at least --memory " +
-                                     FormatBytes(needed));
+                                     FormatBytes(needed + facts.codec_memory));
 }
 
 class Planner {
@@ -61,7 +61,8 @@ class Planner {
     plan_.io_threads = std::clamp(facts_.threads, 2u, 16u);
     plan_.block_bytes = MinBlock();
     plan_.spill_blocks = std::clamp<std::uint64_t>(facts_.memory / 8 / MinBlock(), 2, plan_.io_threads);
-    if (plan_.ring.bytes() + SpillReserve() > facts_.memory) TooSmall(2 * (plan_.ring.bytes() + SpillReserve()));
+    PlanTempPlaces();
+    if (plan_.ring.bytes() + Reserve() > facts_.memory) TooSmall(2 * (plan_.ring.bytes() + Reserve()));
     if (facts_.gpu) {
       DeviceBatches();
     } else {
@@ -147,6 +148,18 @@ class Planner {
     return plan_.spill_blocks * std::max(MinBlock(), std::min(kMaxBlock, facts_.memory / 16 / plan_.spill_blocks));
   }
 
+  std::uint64_t TempReserve(unsigned places) const {
+    return places * (SpillReserve() / plan_.spill_blocks + facts_.temp_place_bytes);
+  }
+  std::uint64_t Reserve() const { return SpillReserve() + TempReserve(plan_.temp_places); }
+
+  /// One for each thread, if they take a sixteenth of the memory at most.
+  void PlanTempPlaces() {
+    if (facts_.temp_place_bytes == 0) return;
+    plan_.temp_places = std::max(1u, std::min(facts_.threads, plan_.io_threads));
+    while (plan_.temp_places > 1 && TempReserve(plan_.temp_places) > facts_.memory / 16) --plan_.temp_places;
+  }
+
   std::uint64_t Slot(std::uint64_t wanted) const {
     const std::uint64_t slot = WholeRecords(std::min(std::max(wanted, largest_), kMaxRows * unit_));
     return std::min(slot, std::max(largest_, AskedBatch()));
@@ -158,7 +171,7 @@ class Planner {
   }
 
   void HostBatches() {
-    const std::uint64_t fixed = plan_.ring.bytes() + SpillReserve();
+    const std::uint64_t fixed = plan_.ring.bytes() + Reserve();
     if (facts_.memory < fixed + 8 * largest_) TooSmall(2 * fixed + 32 * largest_);
     const std::uint64_t room = facts_.memory - fixed;
     const auto fits = [&](std::uint64_t slot, std::uint64_t slots, std::uint32_t lanes) {
@@ -238,7 +251,7 @@ class Planner {
     const std::uint64_t lanes = facts_.gpu            ? 0
                                 : resident && lines() ? plan_.lanes * facts_.lane_bytes(plan_.slot_bytes)
                                                       : facts_.lane_bytes(plan_.window_bytes);
-    std::uint64_t taken = slots + lanes + plan_.windows * (plan_.window_bytes + 2 * kPage) + SpillReserve();
+    std::uint64_t taken = slots + lanes + plan_.windows * (plan_.window_bytes + 2 * kPage) + Reserve();
     // Blocks of sorted inputs that a long line makes larger.
     if (plan_.merges_only && lines()) taken += 2 * largest_;
     const bool from_blocks = plan_.spills || plan_.merges_only;
@@ -259,7 +272,7 @@ class Planner {
     const std::uint64_t limit =
         std::max(MinBlock(), std::min(SpillReserve() / plan_.spill_blocks, plan_.slot_bytes / 32));
     std::uint64_t block = std::max(MinBlock(), RoundUp(facts_.block_bytes, kPage));
-    if (block > pool / 4 || block > facts_.memory / (2 * plan_.spill_blocks)) {
+    if (block > pool / 4 || block > facts_.memory / (2 * (plan_.spill_blocks + plan_.temp_places))) {
       throw Error(ErrorCode::kUsage, "blocks of " + FormatBytes(block) + " are too large for memory of " +
                                          FormatBytes(facts_.memory) + ": give a smaller --block-size or more --memory");
     }
@@ -272,7 +285,7 @@ class Planner {
     if (facts_.gpu && plan_.spills) {
       const std::uint64_t read_ahead =
           std::max<std::uint64_t>(2 * plan_.fan_in < 2 * runs ? pool : 2 * runs * block, pool / 2);
-      const std::uint64_t phase1 = plan_.ring.bytes() + SpillReserve();
+      const std::uint64_t phase1 = plan_.ring.bytes() + Reserve();
       const std::uint64_t tier =
           std::min(pool - std::min(pool, read_ahead), facts_.memory - std::min(facts_.memory, phase1));
       plan_.host_tier_bytes = facts_.rereadable && plan_.levels == 1 ? tier / 4 * 3 : 0;
@@ -375,7 +388,9 @@ std::string Describe(const Plan& plan) {
                             : ", " + number(plan.runs - plan.resident_runs) + " at most in temp files";
   }
   line("tiers", tiers);
-  line("block", FormatBytes(plan.block_bytes) + (plan.direct_temp ? ", direct" : ", buffered"));
+  line("block",
+       FormatBytes(plan.block_bytes) + (plan.direct_temp ? ", direct" : ", buffered") +
+           (plan.temp_places == 0 ? "" : ", compressed by " + number(plan.temp_places) + " at once if it pays"));
   line("fan-in", number(plan.fan_in) + ", " + number(plan.levels) + (plan.levels == 1 ? " level" : " levels"));
   line("window", FormatBytes(plan.window_bytes) + ", " + number(plan.windows) + " buffers, " +
                      number(plan.merge_lanes) + " lanes, read-ahead of " + number(plan.merge_blocks) + " blocks");

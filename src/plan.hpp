@@ -21,20 +21,22 @@ struct PlanFacts {
   bool input_known = true;  ///< false: a stream of unknown size
   bool rereadable = true;
   std::vector<std::uint64_t> sorted_inputs;  ///< -m: bytes of each input, which is a run already; empty: sort
-  std::uint64_t memory = 0;                  ///< host limit, bytes
+  std::uint64_t memory = 0;                  ///< host limit, bytes, without what codecs take
+  std::uint64_t codec_memory = 0;            ///< what they take of --memory
   std::uint64_t device_memory = 0;           ///< device limit, bytes; 0 on the CPU
   std::uint64_t free_ram = 0;                ///< RAM that the page cache may take beside `memory`
-  bool output_file = true;                   ///< a regular file (else a stream)
+  bool output_file = true;                   ///< a regular file of the records as they are (else streamed)
   bool unique = false;
   std::uint64_t top = 0;  ///< records wanted of each run and of the output; 0: all
   bool gpu = false;
   unsigned threads = 1;
   std::function<std::uint64_t(std::uint64_t)> lane_bytes;  ///< Backend::LaneBytes of a slot size
-  bool spilled = false;           ///< runs of an earlier attempt lie in blocks of `block_bytes`
-  std::uint64_t batch_bytes = 0;  ///< asked for; 0: planned
-  std::uint64_t block_bytes = 0;  ///< asked for; 0: planned
-  std::uint64_t fan_in = 0;       ///< asked for; 0: planned
-  std::uint64_t max_record = 0;   ///< of lines; asked for; 0: planned
+  std::uint64_t temp_place_bytes = 0;  ///< what compressing a spilled block takes beside it; 0: none is compressed
+  bool spilled = false;                ///< runs of an earlier attempt lie in blocks of `block_bytes`
+  std::uint64_t batch_bytes = 0;       ///< asked for; 0: planned
+  std::uint64_t block_bytes = 0;       ///< asked for; 0: planned
+  std::uint64_t fan_in = 0;            ///< asked for; 0: planned
+  std::uint64_t max_record = 0;        ///< of lines; asked for; 0: planned
 };
 
 /// The buffers between reading and lanes. Made from the first facts alone, so that reading starts before the backend
@@ -65,6 +67,7 @@ struct Plan {
   // Spill and phase 2.
   std::uint64_t block_bytes = 0;   ///< of a spilled block, header included
   std::uint64_t spill_blocks = 0;  ///< buffers for writing runs
+  unsigned temp_places = 0;        ///< blocks being compressed or expanded at once; 0: none is compressed
   unsigned io_threads = 1;
   std::uint64_t fan_in = 0;  ///< runs merged at once from blocks
   std::uint32_t levels = 1;

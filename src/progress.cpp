@@ -32,6 +32,8 @@ const char* ResourceName(Resource resource) {
       return "bus";
     case Resource::kCompute:
       return "compute";
+    case Resource::kCodec:
+      return "codec";
   }
   return "";
 }

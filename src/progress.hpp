@@ -22,10 +22,11 @@
 namespace gpusort {
 
 /// What a stage may be waiting for. kCompute is a lane sorting or merging (on a GPU its own transfers are inside);
-/// kBus is a transfer made on its own, such as reading a device run.
-enum class Resource : std::uint8_t { kDiskRead, kDiskWrite, kBus, kCompute };
-inline constexpr std::size_t kResourceCount = 4;
-/// "disk read", "disk write", "bus", "compute".
+/// kBus is a transfer made on its own, such as reading a device run; kCodec expands inputs and compresses outputs (the
+/// reading of an input is inside).
+enum class Resource : std::uint8_t { kDiskRead, kDiskWrite, kBus, kCompute, kCodec };
+inline constexpr std::size_t kResourceCount = 5;
+/// "disk read", "disk write", "bus", "compute", "codec".
 const char* ResourceName(Resource resource);
 
 using Nanoseconds = std::chrono::nanoseconds;

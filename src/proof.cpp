@@ -200,6 +200,46 @@ std::uint64_t FirstDisorder(std::span<const std::byte> bytes, const RecordLayout
   return kInOrder;
 }
 
+std::optional<OrderCheck::Disorder> OrderCheck::Check(RecordSpan seen) const {
+  const std::uint64_t bad = FirstDisorder(seen, layout_, strict_);
+  if (bad == kInOrder) return std::nullopt;
+  return Disorder{records_ + CountRecords(seen.first(bad), layout_), offset_ + bad};
+}
+
+void OrderCheck::Pass(RecordSpan seen) {
+  offset_ += seen.size();
+  records_ += CountRecords(seen, layout_);
+}
+
+/// `end`: of the record that `last_` ends with, or all of it.
+std::optional<OrderCheck::Disorder> OrderCheck::AddRecord(RecordSpan end) {
+  last_.insert(last_.end(), end.begin(), end.end());
+  if (const std::optional<Disorder> disorder = Check(last_)) return disorder;
+  const std::uint64_t keep = RecordBegin(last_, last_.size() - 1, layout_);
+  Pass(RecordSpan(last_).first(keep));
+  last_.erase(last_.begin(), last_.begin() + static_cast<std::ptrdiff_t>(keep));
+  return std::nullopt;
+}
+
+std::optional<OrderCheck::Disorder> OrderCheck::Add(RecordSpan bytes) {
+  std::optional<Disorder> disorder;
+  if (bytes.empty()) return disorder;
+  if (const std::uint64_t head = FirstRecordBytes(bytes, layout_); head > 0) {
+    disorder = AddRecord(bytes.first(head));
+    bytes = bytes.subspan(head);
+  }
+  if (const std::uint64_t whole = disorder ? 0 : WholeRecordBytes(bytes, layout_); whole > 0) {
+    disorder = AddRecord(FirstRecord(bytes, layout_));
+    if (!disorder) disorder = Check(bytes.first(whole));
+    const RecordSpan record = LastRecord(bytes.first(whole), layout_);
+    last_.assign(record.begin(), record.end());
+    Pass(bytes.first(whole - record.size()));
+    bytes = bytes.subspan(whole);
+  }
+  last_.insert(last_.end(), bytes.begin(), bytes.end());
+  return disorder;
+}
+
 void OutputProof::Add(std::uint64_t offset, std::span<const std::byte> bytes) {
   if (bytes.empty()) return;
   const RecordSum sum = SumRecords(bytes, layout_);

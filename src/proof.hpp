@@ -9,6 +9,7 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -54,6 +55,31 @@ class PartSum {
 /// The byte at which the first record of `bytes` begins that orders before its predecessor (with `strict`: or equals
 /// it); kInOrder if there is none.
 std::uint64_t FirstDisorder(std::span<const std::byte> bytes, const RecordLayout& layout, bool strict);
+
+/// Looks for the first record that is out of order in a sequence that comes in pieces: of lines cut anywhere, of fixed
+/// records whole.
+class OrderCheck {
+ public:
+  struct Disorder {
+    std::uint64_t record = 0;  ///< counted from 0
+    std::uint64_t offset = 0;  ///< the byte of the sequence at which it begins
+  };
+
+  /// `strict`: records that equal their predecessor are out of order, too. `layout`'s order must outlive this.
+  OrderCheck(const RecordLayout& layout, bool strict) : layout_(layout), strict_(strict) {}
+  /// The next piece. Not to be called again once something was found.
+  std::optional<Disorder> Add(RecordSpan bytes);
+
+ private:
+  std::optional<Disorder> Check(RecordSpan seen) const;
+  std::optional<Disorder> AddRecord(RecordSpan end);
+  void Pass(RecordSpan seen);
+
+  const RecordLayout layout_;
+  const bool strict_;
+  std::vector<std::byte> last_;             ///< the last whole record, and what has come of the next
+  std::uint64_t offset_ = 0, records_ = 0;  ///< of the sequence in front of it
+};
 
 /// What was handed to write, from chunks in any order.
 class OutputProof {

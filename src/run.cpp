@@ -133,8 +133,8 @@ std::vector<RunBlock> CutBlocks(const SortedRecords& sorted, std::uint64_t paylo
   return blocks;
 }
 
-void SpillBlock(SpillStore& store, std::uint64_t run, std::uint64_t number, std::span<std::byte> buffer,
-                RunBlock& block, const RecordLayout& layout,
+void SpillBlock(SpillStore& store, TempCodec& codec, std::uint64_t run, std::uint64_t number,
+                std::span<std::byte> buffer, RunBlock& block, const RecordLayout& layout,
                 const std::function<void(std::uint64_t, std::span<std::byte>)>& read) {
   for (std::uint64_t done = 0, part = 0; done < block.bytes; ++part) {
     const std::uint64_t count = std::min(block.bytes - done, store.payload_capacity());
@@ -145,7 +145,7 @@ void SpillBlock(SpillStore& store, std::uint64_t run, std::uint64_t number, std:
       block.last = MakeForecast(count == block.bytes ? LastRecord(payload, layout) : payload, layout);
       block.forecast = true;
     }
-    const SpillExtent extent = store.Write(run, PartNumber(number, part), buffer, count);
+    const SpillExtent extent = codec.Write(store, run, PartNumber(number, part), buffer, count);
     if (part == 0) {
       block.place = extent;
     } else {
@@ -155,15 +155,16 @@ void SpillBlock(SpillStore& store, std::uint64_t run, std::uint64_t number, std:
   }
 }
 
-std::span<const std::byte> LoadSpilled(SpillStore& store, std::uint64_t run, std::uint64_t number,
+std::span<const std::byte> LoadSpilled(SpillStore& store, TempCodec& codec, std::uint64_t run, std::uint64_t number,
                                        std::span<std::byte> buffer, const RunBlock& block) {
-  std::uint64_t bytes =
-      store.Read(std::get<SpillExtent>(block.place), run, number, buffer.first(buffer.size() / kPage * kPage));
   const std::uint64_t slot_bytes = store.payload_capacity() + kSpillHeaderBytes;
-  for (std::uint64_t part = 1; part <= block.more.size(); ++part) {
-    const std::span<std::byte> rest = buffer.subspan(part * slot_bytes);
-    const std::uint64_t count = store.Read(block.more[part - 1], run, PartNumber(number, part), rest);
-    std::memmove(buffer.data() + kSpillHeaderBytes + bytes, rest.data() + kSpillHeaderBytes, count);
+  std::uint64_t bytes = 0;
+  for (std::uint64_t part = 0; part <= block.more.size(); ++part) {
+    const SpillExtent& extent = part == 0 ? std::get<SpillExtent>(block.place) : block.more[part - 1];
+    const std::span<std::byte> rest = buffer.subspan(part * slot_bytes).first(slot_bytes);
+    const std::uint64_t count = std::min(block.bytes - bytes, store.payload_capacity());
+    codec.Read(store, extent, run, PartNumber(number, part), rest, count);
+    if (part > 0) std::memmove(buffer.data() + kSpillHeaderBytes + bytes, rest.data() + kSpillHeaderBytes, count);
     bytes += count;
   }
   return buffer.subspan(kSpillHeaderBytes, bytes);

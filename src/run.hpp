@@ -20,6 +20,7 @@
 #include "inputs.hpp"
 #include "proof.hpp"
 #include "spill.hpp"
+#include "temp_codec.hpp"
 
 namespace gpusort {
 
@@ -146,11 +147,11 @@ std::vector<RunBlock> CutBlocks(const SortedRecords& sorted, std::uint64_t paylo
 
 /// Writes block `number` of a run through `buffer`, whose size is the store's, and sets its place and forecast.
 /// read(at, out) gives the block's bytes from `at` on.
-void SpillBlock(SpillStore& store, std::uint64_t run, std::uint64_t number, std::span<std::byte> buffer,
-                RunBlock& block, const RecordLayout& layout,
+void SpillBlock(SpillStore& store, TempCodec& codec, std::uint64_t run, std::uint64_t number,
+                std::span<std::byte> buffer, RunBlock& block, const RecordLayout& layout,
                 const std::function<void(std::uint64_t, std::span<std::byte>)>& read);
 /// Reads it back into `buffer`, of LoadBytes, and returns the records.
-std::span<const std::byte> LoadSpilled(SpillStore& store, std::uint64_t run, std::uint64_t number,
+std::span<const std::byte> LoadSpilled(SpillStore& store, TempCodec& codec, std::uint64_t run, std::uint64_t number,
                                        std::span<std::byte> buffer, const RunBlock& block);
 /// What a buffer needs for loading `block`. `block_bytes`: of the spill's blocks.
 std::uint64_t LoadBytes(const RunBlock& block, std::uint64_t block_bytes);

@@ -36,6 +36,7 @@ void WriteStatsFile(const std::string& path, const SortStats& stats, const Plan&
       {"top", stats.top},
       {"header_lines", stats.header_lines},
       {"output_bytes", stats.bytes},
+      {"stored_bytes", stats.stored_bytes},
       {"seconds", seconds},
       {"bytes_per_second", seconds > 0 ? static_cast<double>(stats.bytes) / seconds : 0},
       {"runs", stats.base_runs},
@@ -51,7 +52,7 @@ void WriteStatsFile(const std::string& path, const SortStats& stats, const Plan&
       {"window_bytes", plan.window_bytes},
       {"host_memory", {{"limit", stats.host_limit}, {"peak", stats.host_peak}}},
       {"device_memory", {{"limit", plan.device_memory}, {"peak", stats.device_peak}}},
-      {"temp_bytes", {{"peak", stats.temp_peak}, {"written", stats.temp_written}}},
+      {"temp_bytes", {{"peak", stats.temp_peak}, {"written", stats.temp_written}, {"codec", stats.temp_codec}}},
       {"phases", phases},
       {"notes", stats.notes},
   };

@@ -32,15 +32,14 @@ void Require(bool holds, const char* what) {
 /// Nothing if the data is refused.
 std::optional<Bytes> Expand(Codec codec, std::span<const std::byte> data, std::size_t source_most,
                             std::size_t read_most) {
-  Decoder decoder(
-      codec, "fuzz",
-      [&, at = std::size_t{0}](std::span<std::byte> out) mutable -> std::uint64_t {
-        const std::size_t count = std::min({data.size() - at, out.size(), source_most});
-        if (count > 0) std::memcpy(out.data(), data.data() + at, count);
-        at += count;
-        return count;
-      },
-      kMaxExpandedBytes);
+  Decoder decoder(codec, "fuzz",
+                  [&, at = std::size_t{0}](std::span<std::byte> out) mutable -> std::uint64_t {
+                    const std::size_t count = std::min({data.size() - at, out.size(), source_most});
+                    if (count > 0) std::memcpy(out.data(), data.data() + at, count);
+                    at += count;
+                    return count;
+                  },
+                  {.expanded_bytes = kMaxExpandedBytes});
   Bytes all;
   Bytes part(read_most);
   try {

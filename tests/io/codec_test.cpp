@@ -310,7 +310,7 @@ TEST(Codec, StopsBombsAtTheLimit) {
     const Bytes bomb = Compressed(codec, Bytes(20 << 20), options);
     EXPECT_LT(bomb.size(), kLimit / 2);
     for (const std::size_t read_bytes : {1000U, 1U << 20, 50U << 20}) {
-      Decoder decoder(codec, "bomb", SourceOf(bomb), kLimit);
+      Decoder decoder(codec, "bomb", SourceOf(bomb), {.expanded_bytes = kLimit});
       Bytes part(read_bytes);
       std::uint64_t got = 0;
       const std::string message = MessageOf(ErrorCode::kBadInput, [&] {
@@ -322,13 +322,36 @@ TEST(Codec, StopsBombsAtTheLimit) {
     // Many small members count together; exactly the limit is fine.
     const Bytes member = Compressed(codec, Bytes(600));
     const Bytes two = member + member;
-    Decoder fits(codec, "file", SourceOf(two), 1200);
+    Decoder fits(codec, "file", SourceOf(two), {.expanded_bytes = 1200});
     EXPECT_EQ(ReadToEnd(fits), Bytes(1200));
-    Decoder over(codec, "file", SourceOf(two), 1199);
+    Decoder over(codec, "file", SourceOf(two), {.expanded_bytes = 1199});
     MessageOf(ErrorCode::kBadInput, [&] { ReadToEnd(over); });
     const Bytes nothing = Compressed(codec, {});
-    Decoder none(codec, "file", SourceOf(nothing), 0);
+    Decoder none(codec, "file", SourceOf(nothing), {.expanded_bytes = 0});
     EXPECT_EQ(ReadToEnd(none), Bytes());
+  }
+}
+
+TEST(Codec, KeepsWindowsToTheMemoryItIsGiven) {
+  const Bytes data = Log(9 << 20, 3);
+  // zst: windows of 2 and 8 MiB; xz: dictionaries of 256 KiB and 8 MiB.
+  for (const Codec codec : {Codec::kZst, Codec::kXz}) {
+    EncoderOptions least, most;
+    least.level = LevelsOf(codec).least;
+    most.level = codec == Codec::kXz ? 6 : 19;
+    most.member_bytes = data.size();
+    const auto expand = [&](const Bytes& bytes, std::uint64_t memory_bytes) {
+      Decoder decoder(codec, "file", SourceOf(bytes), {.memory_bytes = memory_bytes});
+      return ReadToEnd(decoder);
+    };
+    const Bytes small = Compressed(codec, data, least), large = Compressed(codec, data, most);
+    EXPECT_EQ(expand(small, 4 << 20), data);
+    EXPECT_EQ(expand(large, 20 << 20), data);
+    const std::string message = MessageOf(ErrorCode::kBadInput, [&] { expand(large, 4 << 20); });
+    EXPECT_TRUE(Contains(message, "which --memory leaves for it")) << message;
+    for (const std::uint64_t limit : {std::uint64_t{1} << 19, std::uint64_t{1} << 20, std::uint64_t{5} << 20}) {
+      EXPECT_LE(DecoderMemoryBytes(codec, limit), limit);
+    }
   }
 }
 

@@ -621,18 +621,58 @@ TEST(FormatDuration, ChoosesTheUnit) {
   for (const auto& row : rows) EXPECT_EQ(FormatDuration(row.seconds), row.text) << row.seconds;
 }
 
+TEST(ParseOptions, ResolvesCodecsByOptionAndName) {
+  const auto codecs = [](Words words) {
+    const Options options = Parse(std::move(words));
+    return std::pair(options.input_codec, options.output_codec);
+  };
+  EXPECT_EQ(codecs({"a.u64", "b"}), std::pair(std::optional<Codec>(), Codec::kNone));
+  EXPECT_EQ(codecs({"a.gz", "b.zst"}), std::pair(std::optional<Codec>(), Codec::kZst));
+  EXPECT_EQ(codecs({"--decompress=auto", "--compress=auto", "-o", "b.log.xz", "a"}),
+            std::pair(std::optional<Codec>(), Codec::kXz));
+  EXPECT_EQ(codecs({"--decompress=none", "--compress=none", "a.gz", "b.gz"}),
+            std::pair(std::optional(Codec::kNone), Codec::kNone));
+  EXPECT_EQ(codecs({"--decompress=gzip", "--compress", "lz4", "-", "-"}),
+            std::pair(std::optional(Codec::kGz), Codec::kLz4));
+  EXPECT_EQ(codecs({"--compress=bz2", "a", "b.bz2"}), std::pair(std::optional<Codec>(), Codec::kBz2));
+  EXPECT_EQ(Parse({"a", "b"}).temp_codec, std::nullopt);
+  EXPECT_EQ(Parse({"--compress-temp=auto", "a", "b"}).temp_codec, std::nullopt);
+  EXPECT_EQ(Parse({"--compress-temp=none", "a", "b"}).temp_codec, Codec::kNone);
+  EXPECT_EQ(Parse({"--compress-temp=lz4", "a", "b"}).temp_codec, Codec::kLz4);
+  EXPECT_EQ(Parse({"--compress-temp=zstd", "a", "b"}).temp_codec, Codec::kZst);
+  EXPECT_EQ(Parse({"--compress-program=gzip", "a", "b"}).temp_codec, Codec::kGz);
+  EXPECT_EQ(Parse({"--compress-program", "bzip2", "--type=u8", "a", "b"}).temp_codec, Codec::kBz2);
+  EXPECT_NE(Complaint({"--compress-program=pigz", "a", "b"}).find("'pigz' is none of: gzip, bzip2, xz, zstd, lz4"),
+            std::string::npos);
+  EXPECT_NE(Complaint({"--compress-temp=gz", "a", "b"}).find("'gz' is none of: auto, none, lz4"), std::string::npos);
+  EXPECT_NE(Complaint({"--compress-temp=lz4", "--compress-program=lz4", "a", "b"}).find("exclude each other"),
+            std::string::npos);
+  EXPECT_EQ(Parse({"--max-expanded=2K", "a", "b"}).max_expanded, 2048u);
+  EXPECT_EQ(FormatType(Parse({"a.u16be.lz4", "b"}).layout.fields[0]), "u16be");
+  EXPECT_EQ(FormatType(Parse({"--decompress=lz4", "a.u16be.lz4", "b"}).layout.fields[0]), "u16be");
+  EXPECT_EQ(FormatType(Parse({"--decompress=gz", "a.u16be", "b"}).layout.fields[0]), "u16be");
+  EXPECT_NE(Complaint({"--compress=zst", "a", "b.gz"}).find("the name 'b.gz' means gz"), std::string::npos);
+  EXPECT_NE(Complaint({"--compress=zip", "a", "b"}).find("--compress: 'zip' is none of: auto, none, gz"),
+            std::string::npos);
+  EXPECT_NE(Complaint({"--decompress=Z", "a", "b"}).find("--decompress: 'Z' is none of"), std::string::npos);
+  EXPECT_NE(Complaint({"--max-expanded=0", "a", "b"}).find("--max-expanded: must be more than 0"), std::string::npos);
+  EXPECT_NE(Complaint({"--check", "--compress=gz", "a"}).find("has no meaning with --check"), std::string::npos);
+}
+
 TEST(HelpText, NamesEveryOptionThatTheParserKnows) {
   const std::string help = HelpText();
-  const char* const options[] = {"--type",       "--record-size",    "--format",
-                                 "-k, --key",    "-r, --reverse",    "-u, --unique",
-                                 "-m, --merge",  "--memory",         "-S, --buffer-size SIZE",
-                                 "--gpu-memory", "-T, --temp-dir",   "--threads",
-                                 "--parallel",   "--device",         "-o, --output",
-                                 "--check",      "--explain",        "--verify-output",
-                                 "--no-fsync",   "--no-space-check", "--stats",
-                                 "--progress",   "--log-level",      "--log-file",
-                                 "--version",    "--help",           "--batch-size",
-                                 "--block-size", "--fan-in"};
+  const char* const options[] = {"--type",        "--record-size",    "--format",
+                                 "-k, --key",     "-r, --reverse",    "-u, --unique",
+                                 "-m, --merge",   "--memory",         "-S, --buffer-size SIZE",
+                                 "--gpu-memory",  "-T, --temp-dir",   "--threads",
+                                 "--parallel",    "--device",         "-o, --output",
+                                 "--check",       "--explain",        "--verify-output",
+                                 "--no-fsync",    "--no-space-check", "--stats",
+                                 "--progress",    "--log-level",      "--log-file",
+                                 "--version",     "--help",           "--batch-size",
+                                 "--block-size",  "--fan-in",         "--compress",
+                                 "--decompress",  "--compress-temp",  "--compress-program",
+                                 "--max-expanded"};
   for (const char* option : options) EXPECT_NE(help.find(option), std::string::npos) << option;
   for (const char* part :
        {"Usage:", "Input and records", "Order", "Resources", "Output and reporting", "Examples:", "Exit codes:"}) {
@@ -655,7 +695,9 @@ TEST(ParseOptions, TakesWhatHasNoKnownExtensionForLines) {
                                                {".bin", "b"},
                                                {"-n", "a.u64", "b"},
                                                {"--format", "lines", "a.u64", "b"},
-                                               {"a.u64.gz", "b"}}) {
+                                               {"a.u64.bak", "b"},
+                                               {"--decompress=none", "a.u64.gz", "b"},
+                                               {"--decompress=xz", "a.u64.gz", "b"}}) {
     const Options options = Parse(words);
     EXPECT_EQ(options.format, Format::kLines) << Describe(words);
     EXPECT_FALSE(options.layout.fixed());
@@ -740,7 +782,7 @@ TEST(HelpText, GivesExamplesThatTheParserTakes) {
     EXPECT_EQ(Complaint(words), "") << line;
     ++examples;
   }
-  EXPECT_EQ(examples, 7);
+  EXPECT_EQ(examples, 8);
 }
 
 TEST(VersionText, ListsTheBackends) {

@@ -195,7 +195,7 @@ TEST(RenderProgress, SaysWhatIsKnown) {
 TEST(ResourceName, IsDifferentForEach) {
   std::vector<std::string> names;
   for (std::size_t r = 0; r < kResourceCount; ++r) names.push_back(ResourceName(static_cast<Resource>(r)));
-  EXPECT_EQ(names, (std::vector<std::string>{"disk read", "disk write", "bus", "compute"}));
+  EXPECT_EQ(names, (std::vector<std::string>{"disk read", "disk write", "bus", "compute", "codec"}));
 }
 
 /// What `body` writes to standard error, a regular file meanwhile.

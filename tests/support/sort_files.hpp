@@ -1,0 +1,89 @@
+// Runs the whole job on files, inside the test's process.
+#pragma once
+
+#include <fcntl.h>
+#include <gtest/gtest.h>
+#include <signal.h>
+#include <unistd.h>
+
+#include <fstream>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "external_sort.hpp"
+#include "gpusort/error.hpp"
+#include "gpusort/line_order.hpp"
+#include "options.hpp"
+
+namespace gpusort::testing {
+
+inline Options Parse(std::vector<std::string> args) {
+  std::vector<const char*> argv{"gpusort"};
+  for (const std::string& arg : args) argv.push_back(arg.c_str());
+  return ParseOptions(static_cast<int>(argv.size()), argv.data());
+}
+
+inline void Sort(std::vector<std::string> args, const GpuSource& gpus = {0, [] { return false; }, OpenCudaBackend}) {
+  const Options options = Parse(std::move(args));
+  CancelFlag cancel;
+  // Publishing leaves signals blocked, which is for a process that ends then.
+  sigset_t mask;
+  pthread_sigmask(SIG_SETMASK, nullptr, &mask);
+  ExternalSort(options, cancel, gpus);
+  pthread_sigmask(SIG_SETMASK, &mask, nullptr);
+}
+
+/// Runs Sort and returns the code of the Error that it throws; 0 if it throws none.
+inline int CodeOf(const std::vector<std::string>& args) {
+  try {
+    Sort(args);
+  } catch (const Error& error) {
+    return static_cast<int>(error.code());
+  }
+  return 0;
+}
+
+inline nlohmann::json Stats(const std::string& path) { return nlohmann::json::parse(std::ifstream(path)); }
+
+/// While it lives, standard input is the file.
+class StandardInput {
+ public:
+  explicit StandardInput(const std::string& path) : before_(dup(STDIN_FILENO)) {
+    const int fd = open(path.c_str(), O_RDONLY);
+    EXPECT_EQ(dup2(fd, STDIN_FILENO), STDIN_FILENO);
+    close(fd);
+  }
+  StandardInput(const StandardInput&) = delete;
+  StandardInput& operator=(const StandardInput&) = delete;
+  ~StandardInput() {
+    dup2(before_, STDIN_FILENO);
+    close(before_);
+  }
+
+ private:
+  int before_;
+};
+
+/// Options for lines of any order, also of one that cannot be typed.
+inline Options LineOptions(std::vector<std::string> args, const LineOrder& order, unsigned char delimiter) {
+  args.insert(args.begin(), {"--format", "lines"});
+  Options options = Parse(std::move(args));
+  LineOrder used = order;
+  if (options.unique) used.last_resort = false;
+  options.lines = std::make_shared<const LineOrdered>(std::move(used));
+  options.layout = MakeLineLayout(delimiter, options.lines->view);
+  return options;
+}
+
+inline void SortLines(const Options& options, const GpuSource& gpus = {0, [] { return false; }, OpenCudaBackend}) {
+  CancelFlag cancel;
+  sigset_t mask;
+  pthread_sigmask(SIG_SETMASK, nullptr, &mask);
+  ExternalSort(options, cancel, gpus);
+  pthread_sigmask(SIG_SETMASK, &mask, nullptr);
+}
+
+}  // namespace gpusort::testing
