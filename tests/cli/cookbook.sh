@@ -1,0 +1,66 @@
+# The README's cookbook: each recipe is run as it stands, and what it makes is compared with what GNU sort makes.
+. "$2/tests/cli/common.sh.inc"
+export LC_ALL=C
+for program in sort gzip zstd; do
+  command -v "$program" >/dev/null || { echo "NOT TESTED: there is no $program"; exit 77; }
+done
+gnu=$(command -v sort)
+awk '/^### Cookbook/ { here = 1; next } /^### / { here = 0 }
+     here && /^```sh/ { ++n; inside = 1; next } /^```/ { inside = 0 } here && inside { print > (n ".sh") }' "$src/README.md"
+[ "$(ls ./*.sh | wc -l)" = 10 ] || fail "the cookbook has other recipes: $(ls ./*.sh)"
+mkdir bin
+ln -s "$bin/gpusort" bin/gpusort
+PATH=$PWD/bin:$PATH
+run() { bash -e "$1.sh" || fail "recipe $1"; }
+
+# Three months, so that the order of dates is not that of bytes; 40 clients.
+for month in Nov Feb Jan; do
+  "$bin/gpusort_gen" --type web-log --bytes 120K --seed "${#month}$(($(printf %d "'$month") % 7))" --distinct 400 part
+  awk -v month="$month" '{ $1 = "10." NR * 7 % 13 "." NR * 5 % 3 ".9"; sub("/Nov/", "/" month "/"); print }' part
+done >unsorted.log
+time="-s -k4.9b,4.12bn -k4.5b,4.7bM -k4.2b,4.3bn -k4.14b,4.21b"
+split -n r/3 unsorted.log part.
+$gnu $time part.aa | gzip >access.log.2.gz
+$gnu $time part.ab >access.log.1
+$gnu $time part.ac >access.log
+zcat access.log.2.gz >2.log
+
+run 4
+$gnu $time 2.log access.log.1 access.log | cmp - all.log || fail "merged logs"
+cp access.log kept.log
+cp unsorted.log access.log
+run 1
+$gnu $time access.log | cmp - by-time.log || fail "by time"
+run 2
+$gnu -s -k1,1V access.log | cmp - by-address.log || fail "by address"
+run 3
+cut -d' ' -f1 access.log | $gnu | uniq -c | $gnu -k1,1nr | head -n 10 | cmp - talkers.txt || fail "top talkers"
+cut -d'"' -f2 access.log >words.txt
+$gnu -u words.txt >want.txt
+[ "$(wc -l <words.txt)" -gt "$(wc -l <want.txt)" ] || fail "no word is there twice"
+run 5
+same words.txt want.txt
+run 6
+$gnu -k1,1 2.log >want.log
+zstd -dcq by-client.log.zst | cmp - want.log || fail "by client"
+run 7
+grep ' 404 ' access.log | $gnu -t'"' -k2,2 | cut -d'"' -f2 | uniq -c | cmp - missing.txt || fail "missing pages"
+[ -s missing.txt ] || fail "no page is missing"
+cp unsorted.log events.log
+$gnu events.log >want.log
+run 8
+same events.sorted.log want.log
+[ -s events.json ] && [ -s events.txt ] || fail "no report"
+rm events.sorted.log
+# The schedule and the folder are cron's.
+sed -E 's/^([^ ]+ ){5}cd [^ ]+ && //' 9.sh >nine.sh && mv nine.sh 9.sh
+grep -q '^ionice' 9.sh || fail "recipe 9 is no line of a crontab"
+run 9 >said 2>&1
+[ ! -s said ] || fail "recipe 9 is not quiet: $(cat said)"
+same events.sorted.log want.log
+printf '#!/bin/sh\ncommand -v sort >which\nsort -k2,2 -u unsorted.log >report.txt\n' >monthly-report.sh
+chmod +x monthly-report.sh
+run 10
+grep -q '/fast/sort$' which || fail "recipe 10 runs $(cat which)"
+$gnu -k2,2 -u unsorted.log | cmp - report.txt || fail "the script's report"
+echo "cookbook: ok"
