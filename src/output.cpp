@@ -163,17 +163,22 @@ class OrderedSink : public WindowSink {
 
  private:
   void Take(const Window& window) {
-    std::uint64_t kept = window.bytes;
-    if (job_.options.unique) kept = DropEqual(window);
-    if (job_.options.top > 0) {
-      kept = front_.Take({window.data, kept});
+    std::vector<std::span<std::byte>> chunks;
+    for (std::uint64_t done = 0, count = 0; done < window.bytes; done += count) {
+      count = Chunk({window.data + done, window.bytes - done}, job_.layout);
+      chunks.emplace_back(window.data + done, count);
+    }
+    if (job_.options.unique) DropEqual(chunks);
+    for (std::size_t i = 0; job_.options.top > 0 && i < chunks.size(); ++i) {
+      chunks[i] = chunks[i].first(front_.Take(chunks[i]));
       enough_ = front_.done();
     }
-    const std::span<const std::byte> bytes(window.data, kept);
-    Prove(bytes);
+    Prove(chunks);
+    std::uint64_t kept = 0;
+    for (const auto& chunk : chunks) kept += chunk.size();
     {
       const Busy busy(job_.clock, target_.encoder ? Resource::kCodec : Resource::kDiskWrite, kept);
-      Put(bytes);
+      for (const auto& chunk : chunks) Put(chunk);
     }
     job_.progress.Advance(window.bytes);
   }
@@ -194,39 +199,51 @@ class OrderedSink : public WindowSink {
     bytes_ += bytes.size();
   }
 
-  /// On all workers: by one thread the proof takes longer than the merge.
-  void Prove(RecordSpan bytes) {
-    std::vector<std::pair<std::uint64_t, RecordSpan>> chunks;
-    for (std::uint64_t done = 0, count = 0; done < bytes.size(); done += count) {
-      count = Chunk(bytes.subspan(done), job_.layout);
-      chunks.emplace_back(bytes_ - begin() + done, bytes.subspan(done, count));
-    }
-    const auto prove = [&](std::uint64_t i) { proof_.Add(chunks[i].first, chunks[i].second); };
-    if (chunks.size() > 1) {
-      workers_.ForEach(chunks.size(), prove);
-    } else if (!chunks.empty()) {
-      prove(0);
+  /// On all workers: one thread takes longer for these than the merge.
+  void ForEach(std::uint64_t count, const std::function<void(std::uint64_t)>& task) {
+    if (count == 1) {
+      task(0);
+    } else if (count > 1) {
+      workers_.ForEach(count, task);
     }
   }
 
-  /// Keeps the first of each group of equal keys, also across windows; returns the bytes kept.
-  std::uint64_t DropEqual(const Window& window) {
-    std::byte* to = window.data;
-    RecordSum dropped;
-    RecordSpan last = last_;
-    ForEachRecord({window.data, window.bytes}, job_.layout, [&](RecordSpan record) {
-      if (!last.empty() && CompareRecords(last, record, job_.layout) == 0) {
-        dropped += SumRecords(record, job_.layout);
-        return;
-      }
-      if (to != record.data()) std::memmove(to, record.data(), record.size());
-      last = {to, record.size()};
-      to += record.size();
+  void Prove(const std::vector<std::span<std::byte>>& chunks) {
+    std::vector<std::uint64_t> offsets(chunks.size());
+    for (std::size_t i = 1; i < chunks.size(); ++i) offsets[i] = offsets[i - 1] + chunks[i - 1].size();
+    ForEach(chunks.size(), [&](std::uint64_t i) {
+      if (!chunks[i].empty()) proof_.Add(bytes_ - begin() + offsets[i], chunks[i]);
     });
-    const std::vector<std::byte> kept(last.begin(), last.end());
-    last_ = kept;
-    proof_.AddDropped(dropped);
-    return static_cast<std::uint64_t>(to - window.data);
+  }
+
+  /// Keeps the first of each group of equal keys, also across chunks and windows.
+  void DropEqual(std::vector<std::span<std::byte>>& chunks) {
+    // Of what stands in front of each chunk, before any record moves.
+    std::vector<char> equal(chunks.size());
+    RecordSpan last = last_;
+    for (std::size_t i = 0; i < chunks.size(); ++i) {
+      equal[i] = !last.empty() && CompareRecords(last, FirstRecord(chunks[i], job_.layout), job_.layout) == 0;
+      last = LastRecord(chunks[i], job_.layout);
+    }
+    if (!chunks.empty()) last_ = std::vector<std::byte>(last.begin(), last.end());
+    ForEach(chunks.size(), [&](std::uint64_t i) {
+      std::byte* to = chunks[i].data();
+      RecordSum dropped;
+      RecordSpan before;
+      ForEachRecord(chunks[i], job_.layout, [&](RecordSpan record) {
+        const bool drop = before.empty() ? equal[i] != 0 : CompareRecords(before, record, job_.layout) == 0;
+        if (drop) {
+          dropped += SumRecords(record, job_.layout);
+          if (before.empty()) before = record;  // stays as it is until another one is kept
+          return;
+        }
+        if (to != record.data()) std::memmove(to, record.data(), record.size());
+        before = {to, record.size()};
+        to += record.size();
+      });
+      chunks[i] = chunks[i].first(static_cast<std::uint64_t>(to - chunks[i].data()));
+      proof_.AddDropped(dropped);
+    });
   }
 
   Job& job_;
