@@ -4,6 +4,7 @@
 // until they are dropped, so a slot is either a lane's workspace or a resident run. Start at Lane.
 #pragma once
 
+#include <algorithm>
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
@@ -12,6 +13,7 @@
 #include <string>
 #include <vector>
 
+#include "gpusort/error.hpp"
 #include "gpusort/record.hpp"
 #include "gpusort/records.hpp"
 
@@ -128,6 +130,42 @@ struct SearchRange {
   std::uint64_t bytes = 0;
   bool inclusive = false;  ///< keys <= the cut's come before it (else keys < the cut's)
 };
+
+/// For sorted runs of lines, run r being [bounds[r], bounds[r + 1]) behind `data` (which only `before` looks at): how
+/// many bytes of each come before the line at the middle of the longest, in the order of (key, run). Neither they nor
+/// the rest are none. read(begin, span) gives bytes; before(ranges, cut) counts as Backend::BytesBefore.
+template <typename Read, typename Before>
+std::vector<std::uint64_t> CutLinesInHalf(const std::byte* data, std::span<const std::uint64_t> bounds,
+                                          const RecordLayout& layout, const Read& read, const Before& before) {
+  const std::size_t runs = bounds.size() - 1;
+  std::size_t longest = 0;
+  for (std::size_t r = 1; r < runs; ++r) {
+    if (bounds[r + 1] - bounds[r] > bounds[longest + 1] - bounds[longest]) longest = r;
+  }
+  const std::uint64_t size = bounds[longest + 1] - bounds[longest];
+  const std::uint64_t middle = size / 2;
+  // As much around the middle as shows the whole line that holds it.
+  std::vector<std::byte> around;
+  std::uint64_t begin = 0, line = 0;
+  for (std::uint64_t reach = 1 << 12; line == 0; reach *= 4) {
+    const std::uint64_t from = middle - std::min(middle, reach), until = std::min(size, middle + reach);
+    around.resize(until - from);
+    read(bounds[longest] + from, std::span(around));
+    begin = WholeRecordBytes(RecordSpan(around).first(middle - from), layout);
+    if (begin > 0 || from == 0) line = FirstRecordBytes(RecordSpan(around).subspan(begin), layout);
+    if (line == 0 && from == 0 && until == size) throw Error(ErrorCode::kInternal, "a run that ends inside a line");
+    if (line == 0) continue;
+    around.erase(around.begin(), around.begin() + static_cast<std::ptrdiff_t>(begin));
+    around.resize(line);
+    begin += from;
+  }
+  std::vector<SearchRange> ranges;
+  for (std::size_t r = 0; r < runs; ++r) ranges.push_back({data + bounds[r], bounds[r + 1] - bounds[r], r < longest});
+  std::vector<std::uint64_t> cuts = before(ranges, RecordSpan(around));
+  cuts[longest] = begin;
+  if (std::all_of(cuts.begin(), cuts.end(), [](std::uint64_t cut) { return cut == 0; })) cuts[longest] = line;
+  return cuts;
+}
 
 class Backend {
  public:

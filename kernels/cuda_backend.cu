@@ -353,6 +353,7 @@ class CudaLane : public Lane {
     Sorted result;
     if (!layout_.fixed()) {
       const detail::LineSort::Result sorted = SortLines(in.data(), bytes, out.data());
+      if (sorted.too_many) FailInternal("a batch of more lines than a slot takes");
       records = sorted.rows;
       result = {sorted.was_sorted, sorted.was_sorted};
     } else if (!layout_.direct()) {
@@ -396,6 +397,32 @@ class CudaLane : public Lane {
       stream_.Wait();
       return;
     }
+    const std::vector<std::uint64_t> cuts = MergeOrCut(pieces, bytes, std::move(bounds), out);
+    if (cuts.empty()) return;
+    std::vector<Piece> low, high;
+    std::uint64_t low_bytes = 0;
+    std::size_t number = 0;
+    std::uint64_t left = 0;  // of the cut in the run of this piece
+    for (const Piece& piece : pieces) {
+      if (piece.bytes == 0) continue;
+      if (number == 0 || piece.run != run) left = cuts[number++];
+      run = piece.run;
+      const std::uint64_t below = std::min(left, piece.bytes);
+      if (below > 0) low.push_back({piece.data, below, run, piece.on_device});
+      if (below < piece.bytes) high.push_back({piece.data + below, piece.bytes - below, run, piece.on_device});
+      left -= below;
+      low_bytes += below;
+    }
+    Merge(low, out);
+    Merge(high, out + low_bytes);
+  }
+
+ private:
+  /// Merges pieces of two or more runs, of which run r has the records or bytes of lines [bounds[r], bounds[r + 1]).
+  /// Of lines that are more than a lane's index takes, nothing is merged, and the answer is how many bytes of each run
+  /// go to a first half.
+  std::vector<std::uint64_t> MergeOrCut(std::span<const Piece> pieces, std::uint64_t bytes,
+                                        std::vector<std::uint64_t> bounds, std::byte* out) {
     const auto [in, spare] = seat_.arena().AcquireTwo();
     const detail::DrainAtExit drain(stream_);
     std::byte* to = in.data();
@@ -408,7 +435,9 @@ class CudaLane : public Lane {
     if (!layout_.fixed()) {
       // Where the lines of a window begin has to be found in any case; sorting them then costs less than their way
       // over the bus, and is stable, as pieces come in the order of their runs.
-      merged = SortLines(in.data(), bytes, spare.data()).was_sorted ? in.data() : spare.data();
+      const detail::LineSort::Result sorted = SortLines(in.data(), bytes, spare.data());
+      if (sorted.too_many) return CutInHalf(in.data(), bounds);
+      merged = sorted.was_sorted ? in.data() : spare.data();
     } else if (!layout_.direct()) {
       merged = MergeRecords(in.data(), std::move(bounds), spare.data());
     } else if (layout_.stride == 4) {
@@ -418,9 +447,22 @@ class CudaLane : public Lane {
     }
     stream_.Copy(out, merged, bytes, cudaMemcpyDeviceToHost);
     stream_.Wait();
+    return {};
   }
 
- private:
+  std::vector<std::uint64_t> CutInHalf(const std::byte* in, std::span<const std::uint64_t> bounds) {
+    const auto read = [&](std::uint64_t begin, std::span<std::byte> to) {
+      stream_.Copy(to.data(), in + begin, to.size(), cudaMemcpyDeviceToHost);
+      stream_.Wait();
+    };
+    const auto before = [&](std::span<const SearchRange> ranges, RecordSpan cut) {
+      std::vector<std::uint64_t> counts;
+      seat_.arena().BytesBefore(ranges, cut, counts);
+      return counts;
+    };
+    return CutLinesInHalf(in, bounds, layout_, read, before);
+  }
+
   struct Sorted {
     bool in_input;  ///< the result is where the input was
     bool was_sorted;
@@ -654,6 +696,7 @@ class CudaBackend : public Backend {
   const BackendLimits& limits() const override { return limits_; }
 
   std::uint64_t LaneBytes(const RecordLayout& layout, std::uint64_t slot_bytes) const override {
+    device_->Enter();  // sizes of workspaces depend on it
     // The common part is needed once, but a lane is what it can be charged to.
     return LaneShape(layout, slot_bytes).bytes() + CommonShape(layout).bytes();
   }

@@ -14,6 +14,7 @@
 #include <cub/block/block_scan.cuh>
 #include <cub/device/device_scan.cuh>
 #include <cub/device/device_select.cuh>
+#include <utility>
 
 #include "device_memory.cuh"
 #include "gpusort/key.hpp"
@@ -62,8 +63,12 @@ GPUSORT_HD inline bool EncodedAsItIs(const LineOrderView& view) {
   return view.key_count == 0 || (view.key_count == 1 && view.keys[0].plain() && !view.last_resort);
 }
 
-/// A byte of the encoded keys up to which they agree, and in whose chunk they differ. The first `from` bytes are known
-/// to agree.
+/// Keys that must be encoded are compared so far at most: a step costs as much as all that lies in front of it.
+inline constexpr std::uint32_t kFarEncoded = 1020;
+inline constexpr std::uint32_t kNearEncoded = 60;
+
+/// A byte of the encoded keys up to which they agree, and in whose chunk they differ unless they agree for very long.
+/// The first `from` bytes are known to agree.
 GPUSORT_HD inline std::uint32_t KeyDifference(const DeviceLines& lines, std::uint32_t a, std::uint32_t b,
                                               const LineOrderView& view, std::uint32_t from) {
   const Byte* const line_a = lines.line(a);
@@ -90,7 +95,7 @@ GPUSORT_HD inline std::uint32_t KeyDifference(const DeviceLines& lines, std::uin
     }
     return static_cast<std::uint32_t>(at);
   }
-  for (;; from += 12) {
+  for (const std::uint32_t first = from;; from += 12) {
     const LineChunk chunk_a = EncodeRow(lines, a, view, from);
     const LineChunk chunk_b = EncodeRow(lines, b, view, from);
     if (chunk_a.hi != chunk_b.hi) return from;
@@ -99,6 +104,8 @@ GPUSORT_HD inline std::uint32_t KeyDifference(const DeviceLines& lines, std::uin
       const bool equal = ChunksDecide(view) || CompareRows(lines, a, b, view) == 0;
       return equal ? kNoDifference : kHiddenDifference;
     }
+    if (from - first == kNearEncoded && CompareRows(lines, a, b, view) == 0) return kNoDifference;
+    if (from - first == kFarEncoded) return from;
   }
 }
 
@@ -185,7 +192,6 @@ __global__ void __launch_bounds__(kLineThreads)
     InspectLinesKernel(DeviceLines lines, std::uint32_t rows, LineOrderView view, LineFindings* findings) {
   const volatile LineFindings* const seen = findings;
   std::uint32_t skip = kNoDifference;
-  bool decided = true;
   for (std::uint64_t row = std::uint64_t{blockIdx.x} * kLineThreads + threadIdx.x + 1; row < rows;
        row += std::uint64_t{gridDim.x} * kLineThreads) {
     const std::uint32_t b = static_cast<std::uint32_t>(row), a = b - 1;
@@ -194,15 +200,13 @@ __global__ void __launch_bounds__(kLineThreads)
     if (in_order && CompareRows(lines, a, b, view) > 0) {
       findings->in_order = 0;
     }
+    if (skip == 0 || seen->skip == 0) continue;
     const std::uint32_t difference = KeyDifference(lines, a, b, view, 0);
-    if (difference == kHiddenDifference) {
-      decided = false;
-    } else if (difference < skip) {
+    if (difference < kHiddenDifference && difference < skip) {
       skip = difference;
       if (skip < seen->skip) atomicMin(&findings->skip, skip);
     }
   }
-  (void)decided;
 }
 
 template <typename = void>
@@ -254,7 +258,6 @@ __global__ void __launch_bounds__(kLineThreads)
 
 /// The lines of a round whose group has two or more that differ go on to the next.
 struct StaysActive {
-  const ActiveLine* active;
   const std::uint32_t* groups;
   const std::uint32_t* skips;
   __device__ bool operator()(std::uint32_t j) const { return skips[groups[j]] != kNoDifference; }
@@ -382,18 +385,18 @@ class LineSort {
 
   /// Device memory that `Sort` needs.
   std::uint64_t bytes() const {
-    return Part(0) + 2 * Round(rows_ * sizeof(Entry)) + 5 * Round((rows_ + 1) * 4) + 2 * Round(rows_ * 8) +
-           Round(tiles_ * 4) + Round(sort_bytes_);
+    return Round(sizeof(LineFindings)) + 2 * Round(rows_ * sizeof(Entry)) + 5 * Round((rows_ + 1) * 4) +
+           2 * Round(rows_ * 8) + Round(tiles_ * 4) + Round(sort_bytes_);
   }
 
   struct Result {
     std::uint64_t rows = 0;
     bool was_sorted = false;  ///< then `out` was not written
+    bool too_many = false;    ///< more lines than the index takes: nothing was done
   };
 
   /// Sorts text[0, bytes), whole lines, 16-byte aligned, to `out`. `view`: its keys lie on the device. `memory`:
-  /// bytes() on the device; `pinned`: a LineFindings in pinned host memory. Error(kOutOfMemory) if there are more lines
-  /// than rows. Returns with work queued on the stream.
+  /// bytes() on the device; `pinned`: a LineFindings in pinned host memory. Returns with work queued on the stream.
   Result Sort(const Stream& stream, std::byte* memory, LineFindings* pinned, const Byte* text, std::uint64_t bytes,
               Byte delimiter, const LineOrderView& view, Byte* out) const {
     const Memory at(*this, memory);
@@ -413,11 +416,9 @@ class LineSort {
     last_tile = pinned->skip;
     last_before = pinned->active;
     const std::uint32_t rows = last_before + last_tile;
-    if (rows > rows_) {
-      // Of a window of very short lines. A smaller plan, or the CPU, goes on.
-      throw Error(ErrorCode::kOutOfMemory, "no GPU memory for the index of " + std::to_string(rows) + " lines");
-    }
     result.rows = rows;
+    result.too_many = rows > rows_;
+    if (result.too_many) return result;
     stream.Launch("LineStartsKernel", LineStartsKernel<>, tiles, kLineThreads, text, bytes, delimiter, at.tiles,
                   at.starts);
     const DeviceLines lines{text, at.starts};
@@ -451,7 +452,6 @@ class LineSort {
 
  private:
   static std::uint64_t Round(std::uint64_t n) { return (n + 255) / 256 * 256; }
-  static std::uint64_t Part(std::uint64_t) { return Round(sizeof(LineFindings)); }
   static std::uint64_t Blocks(std::uint64_t items) {
     return std::max<std::uint64_t>(1, std::min((items + kLineThreads - 1) / kLineThreads, kMostLineBlocks));
   }
@@ -540,7 +540,7 @@ class LineSort {
                     at.order, at.groups, skip + 12, known_skips, skips, at.findings);
       ActiveLine* const next = at.active[round % 2];
       const auto all = thrust::make_transform_iterator(numbers, ToActiveLine{active, at.groups});
-      const auto stays = thrust::make_transform_iterator(numbers, StaysActive{active, at.groups, skips});
+      const auto stays = thrust::make_transform_iterator(numbers, StaysActive{at.groups, skips});
       temp = cub_bytes_;
       CheckCuda("cub::DeviceSelect", [&] {
         return cub::DeviceSelect::Flagged(at.workspace, temp, all, stays, next, &at.findings->active,

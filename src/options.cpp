@@ -750,7 +750,10 @@ Options ParseOptions(int argc, const char* const* argv) {
   options.debug = typed.has("--debug");
   with("--top", [&](const std::string& text) { options.top = ParseCount(text, 1, kMaxSize); });
   with("--header", [&](const std::string& text) { options.header = ParseCount(text, 1, kMaxSize); });
-  with("--max-record", [&](const std::string& text) { options.max_record = ParseBytes(text); });
+  with("--max-record", [&](const std::string& text) {
+    options.max_record = ParseBytes(text);
+    if (options.max_record >= std::uint64_t{1} << 32) Fail("the longest line that can be sorted has 4294967295 bytes");
+  });
   if (const std::string* path = typed.value("--random-source")) options.random_source = *path;
 
   const auto memory = [](std::optional<Size>& target, std::uint64_t bare_unit) {

@@ -75,14 +75,8 @@ class FileSink : public WindowSink {
         unit_(file_.direct() ? kPage : 1),
         begin_(target.header.size()),
         borders_(file_),
-        workers_(pipeline, job.plan.io_threads),
-        bytes_(begin_) {
-    if (unit_ == 1) {
-      file_.WriteAt(0, target.header);
-    } else {
-      borders_.Add(0, target.header);
-    }
-  }
+        bytes_(PutHeader(target.header)),
+        workers_(pipeline, job.plan.io_threads) {}
 
   void Accept(Window window) override {
     const auto shared = std::make_shared<Window>(std::move(window));
@@ -119,6 +113,14 @@ class FileSink : public WindowSink {
   std::uint64_t bytes() const override { return bytes_; }
 
  private:
+  std::uint64_t PutHeader(std::span<const std::byte> header) {
+    if (unit_ == 1) {
+      file_.WriteAt(0, header);
+    } else {
+      borders_.Add(0, header);
+    }
+    return header.size();
+  }
   std::uint64_t RoundUp(std::uint64_t offset) const { return (offset + unit_ - 1) / unit_ * unit_; }
   void AddBorder(const Window& window, std::uint64_t begin, std::uint64_t end) {
     if (begin < end) borders_.Add(begin, {window.data + (begin - window.offset), end - begin});
@@ -130,9 +132,9 @@ class FileSink : public WindowSink {
   const std::uint64_t unit_;   ///< writes begin and end at multiples of it
   const std::uint64_t begin_;  ///< of the records
   BorderPages borders_;
-  WorkerPool workers_;
   std::mutex mutex_;
   std::uint64_t bytes_;
+  WorkerPool workers_;  ///< last: nothing may fail once its threads run
 };
 
 /// Windows in order, for a stream, an encoder, -u or --top.

@@ -331,8 +331,19 @@ Ring MakeRing(const PlanFacts& facts) {
     ring.blocks = std::max<std::uint64_t>(4, facts.memory / 2 / ring.block_bytes);
     if (ring.bytes() > facts.memory / 2) TooLittleMemory(facts, 4 * ring.bytes());
   }
+  const std::uint64_t piece_bytes = ring.piece_bytes;
   if (facts.batch_bytes != 0)
     ring.piece_bytes = std::min(ring.piece_bytes, std::max(stride, facts.batch_bytes / stride * stride));
+  if (facts.gpu && !facts.rereadable && !facts.layout.fixed()) {
+    // The blocks of a batch that is not safe yet stay: those of a few of the longest lines must not be the whole ring.
+    const std::uint64_t least = DivideUp(ring.max_record, std::max<std::uint64_t>(1, (ring.blocks - 4) / 3));
+    if (least > piece_bytes) {
+      throw Error(ErrorCode::kUsage, "--max-record " + FormatBytes(ring.max_record) +
+                                         ": too long for a stream through a GPU with memory of " +
+                                         FormatBytes(facts.memory) + "; give more --memory, or --device cpu");
+    }
+    ring.piece_bytes = std::max(ring.piece_bytes, least);
+  }
   return ring;
 }
 

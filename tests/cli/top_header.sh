@@ -5,6 +5,11 @@ export LC_ALL=C
 command -v sort >/dev/null || { echo "NOT TESTED: there is no sort"; exit 77; }
 plans=("--threads 2" "--memory 16M --batch-bytes 20000" "--memory 4M --batch-bytes 9000 --fan-in 2 --threads 1")
 
+# A header that cannot be written.
+printf 'h\nb\na\n' >small.txt
+(trap '' XFSZ; ulimit -f 0; expect 5 "$g" --header 1 --no-space-check small.txt unwritten)
+[ ! -e unwritten ] || fail "an output that could not be written has its name"
+
 # --top of lines.
 "$bin/gpusort_gen" --type web-log --bytes 192K web.log
 "$bin/gpusort_gen" --type web-log --bytes 64K --seed 5 --distinct 30 few.log

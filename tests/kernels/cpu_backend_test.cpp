@@ -498,6 +498,54 @@ TEST(CpuBackend, FindsTheBytesBeforeACut) {
   }
 }
 
+TEST(CutLinesInHalf, KeepsTheOrderOfKeysAndRuns) {
+  const LineOrder order;
+  const LineOrderView view = order.view();
+  const RecordLayout layout = MakeLineLayout('\n', view);
+  std::mt19937_64 random(1);
+  for (int i = 0; i < 300; ++i) {
+    Bytes all;
+    std::vector<std::uint64_t> bounds{0};
+    for (std::uint64_t run = random() % 4 + 2; run > 0; --run) {
+      const testing::Lines kind = testing::kAllLines[random() % std::size(testing::kAllLines)];
+      Bytes lines = testing::MakeLines(kind, 1 + random() % (kind == testing::Lines::kLong ? 3 : 200), '\n', random());
+      if (i % 5 == 0) lines = {'x', '\n'};
+      const Bytes sorted = testing::StableSortedLines(lines, '\n', view);
+      all.insert(all.end(), sorted.begin(), sorted.end());
+      bounds.push_back(all.size());
+    }
+    const RecordSpan span = std::as_bytes(std::span(all));
+    const auto read = [&](std::uint64_t begin, std::span<std::byte> to) {
+      ASSERT_LE(begin + to.size(), span.size());
+      std::memcpy(to.data(), span.data() + begin, to.size());
+    };
+    const auto before = [&](std::span<const SearchRange> ranges, RecordSpan cut) {
+      std::vector<std::uint64_t> counts;
+      for (const SearchRange& range : ranges) {
+        counts.push_back(BytesBefore({range.data, range.bytes}, cut, range.inclusive, layout));
+      }
+      return counts;
+    };
+    const std::vector<std::uint64_t> cuts = CutLinesInHalf(span.data(), bounds, layout, read, before);
+    ASSERT_EQ(cuts.size(), bounds.size() - 1);
+    Bytes low, high;
+    for (std::size_t r = 0; r < cuts.size(); ++r) {
+      const auto at = [&](std::uint64_t offset) { return all.begin() + static_cast<std::ptrdiff_t>(offset); };
+      ASSERT_LE(cuts[r], bounds[r + 1] - bounds[r]);
+      low.insert(low.end(), at(bounds[r]), at(bounds[r] + cuts[r]));
+      high.insert(high.end(), at(bounds[r] + cuts[r]), at(bounds[r + 1]));
+    }
+    ASSERT_FALSE(low.empty());
+    ASSERT_FALSE(high.empty());
+    ASSERT_EQ(low.back(), '\n');
+    // Both halves sorted by themselves are the whole sorted.
+    Bytes halves = testing::StableSortedLines(low, '\n', view);
+    const Bytes upper = testing::StableSortedLines(high, '\n', view);
+    halves.insert(halves.end(), upper.begin(), upper.end());
+    ASSERT_TRUE(halves == testing::StableSortedLines(all, '\n', view));
+  }
+}
+
 TEST(CpuBackendLines, SortAndMergeEqualAStableSort) {
   using testing::kAllLines;
   using testing::Lines;

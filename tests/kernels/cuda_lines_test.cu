@@ -166,6 +166,38 @@ TEST_F(CudaLines, AreMergedStably) {
   }
 }
 
+TEST_F(CudaLines, MoreThanALaneIndexesAreMergedInParts) {
+  std::mt19937_64 random(4);
+  const LineOrder order;
+  const std::unique_ptr<Lane> lane = OpenLane(MakeLineLayout('\n', order.view()));
+  for (const unsigned letters : {1, 3, 26}) {
+    std::vector<std::string> runs(4);
+    std::string all;
+    for (std::string& run : runs) {
+      std::vector<std::string> lines(kSlotBytes / 2 / runs.size());  // two bytes each: twice what a lane indexes
+      for (std::string& line : lines) line = std::string(1, static_cast<char>('a' + random() % letters));
+      run = Join(Sorted(lines, order.view()));
+      all += run;
+    }
+    std::vector<Piece> pieces;
+    for (const std::string& run : runs) {
+      const auto bytes = std::as_bytes(std::span(run));
+      // Two pieces of each run, as where blocks meet.
+      const std::uint64_t half = bytes.size() / 4 * 2;
+      const auto number = static_cast<std::uint32_t>(pieces.size() / 2);
+      pieces.push_back({bytes.data(), half, number, false});
+      pieces.push_back({bytes.data() + half, bytes.size() - half, number, false});
+    }
+    std::string result(all.size(), '?');
+    lane->Merge(pieces, reinterpret_cast<std::byte*>(result.data()));
+    std::string expected;
+    for (char c = 'a'; c <= 'z'; ++c) {
+      for (auto n = std::count(all.begin(), all.end(), c); n > 0; --n) expected += std::string(1, c) + '\n';
+    }
+    ASSERT_TRUE(result == expected) << letters << " letters";
+  }
+}
+
 TEST_F(CudaLines, AreCountedInFrontOfACut) {
   std::mt19937_64 random(3);
   const LineOrder order;

@@ -647,6 +647,25 @@ TEST(ExternalSortLines, KeepTheirTopAndHeaderWhenTheGpuIsLost) {
   }
 }
 
+// The blocks of a stream stay until their run is safe, and a line may be longer than all blocks of the size asked for.
+TEST(ExternalSortLines, TakeALongLineOfAStreamThroughAGpu) {
+  const TempFolder folder;
+  const LineOrder order;
+  Bytes input = MakeLines(Lines::kShort, 500, '\n', 1);
+  input.insert(input.end(), 1200000, 'x');
+  input.push_back('\n');
+  const Bytes rest = MakeLines(Lines::kShort, 500, '\n', 2);
+  input.insert(input.end(), rest.begin(), rest.end());
+  WriteFile(folder / "in", input);
+  const StandardInput stream(folder / "in");
+  FakeGpuPlan plan;
+  const GpuSource gpus{0, [] { return true; },
+                       [&](int) -> std::unique_ptr<Backend> { return std::make_unique<FakeGpu>(plan); }, true};
+  SortLines(LineOptions({"--memory", "24M", "--batch-bytes", "20000", "-", folder / "out"}, order, '\n'), gpus);
+  EXPECT_TRUE(ReadFile(folder / "out") == StableSortedLines(input, '\n', order.view()));
+  EXPECT_GT(plan.calls, 5);
+}
+
 // A limit on threads: fewer of them, or exit 6 that says so. In a process and as a user of its own.
 TEST(ExternalSort, AnswersALimitOnThreadsByFewerOfThemOrExit6) {
   if (geteuid() != 0) GTEST_SKIP() << "NOT TESTED: only root can take on another user's limit";

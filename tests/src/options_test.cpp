@@ -238,6 +238,7 @@ TEST(ParseOptions, ExplainsEveryMistake) {
       {{"-txy", "a", "b"}, {"--field-separator", "'xy' is not one character"}},
       {{"--sort=size", "a", "b"}, {"--sort", "'size' is none of", "version"}},
       {{"--max-record", "0", "a", "b"}, {"--max-record", "more than 0"}},
+      {{"--max-record", "4G", "a", "b"}, {"--max-record", "4294967295 bytes"}},
       {{"--files0-from", "names", "a"}, {"--files0-from", "'a'"}},
       {{"--files0-from", "names"}, {"no output"}},
       {{"--batch-size", "3", "--fan-in", "3", "a", "b"}, {"--batch-size and --fan-in", "twice"}},
