@@ -41,15 +41,6 @@ EncoderOptions MakeEncoderOptions(Codec codec, unsigned threads, const HostMemor
   return options;
 }
 
-void ReserveForCodecs(HostMemory& memory, std::uint64_t bytes) {
-  if (bytes > memory.limit() / 4 * 3) {
-    throw Error(ErrorCode::kUsage, "memory of " + FormatBytes(memory.limit()) +
-                                       " is too small for these codecs: give at least --memory " +
-                                       FormatBytes(bytes / 3 * 4));
-  }
-  memory.Reserve(bytes);
-}
-
 /// A compressed output, read back and expanded piece by piece at the front of `buffer`.
 class ExpandedOutput {
  public:
@@ -320,11 +311,13 @@ class Sorter {
     temp_codec_ = std::make_unique<TempCodec>(memory_, job_.plan.block_bytes, job_.plan.temp_places,
                                               options_.temp_codec, facts_.threads);
     job_.temp_codec = temp_codec_.get();
+    facts_.temp_places = job_.plan.temp_places;
     facts_.block_bytes = job_.plan.block_bytes;
   }
 
   void OpenOutput() {
     if (streamed_output_) {
+      if (options_.verify_output) RefuseVerifying(options_.output);
       if (options_.output != "-") LogWarn(EscapeName(options_.output) + " is streamed: it is not replaced atomically");
       target_.stream = std::make_unique<PipeWriter>(options_.output, cancel_);
     } else {
@@ -363,6 +356,9 @@ class Sorter {
     clock_.BeginPhase("form runs");
     progress_.SetPhase("form runs", inputs_.stored_bytes(), inputs_.rereadable() ? inputs_.bytes() : 0);
     FormRuns(job_, *feeder_, runs_);
+    if (inputs_.rereadable() && !MissingRanges().empty()) {
+      throw Error(ErrorCode::kIntegrity, "a part of the input is in no run");
+    }
     formed_ = true;
     feeder_.reset();
     inputs_.VerifyUnchanged();
@@ -413,7 +409,7 @@ class Sorter {
   void Degrade(const Error& error) {
     const bool refused = error.code() == ErrorCode::kOutOfMemory;
     if (refused && merging_ && !facts_.gpu && !options_.layout.fixed() && !cancel_.requested()) {
-      SortInstead();
+      SortInstead(error);
       return;
     }
     if (!facts_.gpu || cancel_.requested() || (error.code() != ErrorCode::kGpuLost && !refused)) throw;
@@ -457,8 +453,9 @@ class Sorter {
   }
 
   /// Of -m, where heads of inputs with long lines do not fit in memory side by side. Sorting gives the same bytes.
-  void SortInstead() {
-    Note("merging lines of this length needs more memory than there is: sorting the inputs, once they are checked");
+  void SortInstead(const Error& error) {
+    Note(std::string("merging all inputs at once was refused memory: ") + error.what() +
+         "; sorting them instead, once they are checked");
     proof_.reset();
     runs_.clear();
     spill_.reset();
@@ -471,6 +468,7 @@ class Sorter {
       one.inputs = {input};
       one.unique = false;
       one.memory = Size{memory_.limit() - memory_.used(), false};
+      one.max_record = job_.plan.ring.max_record;
       try {
         CheckSorted(one, cancel_);
       } catch (const Error& error) {
@@ -482,6 +480,7 @@ class Sorter {
     facts_.sorted_inputs.clear();
     facts_.memory = memory_.limit() - memory_.used();
     facts_.block_bytes = options_.block_bytes;
+    facts_.temp_places = 0;
     stats_.device_runs = stats_.host_runs = stats_.temp_runs = stats_.input_runs = 0;
     OpenBackend();
     ring_ = MakeRing(facts_);
@@ -700,7 +699,7 @@ void CheckSorted(const Options& options, CancelFlag& cancel) {
   facts.rereadable = inputs.rereadable();
   facts.input_known = inputs.rereadable();
   facts.input_bytes = inputs.bytes();
-  facts.max_record = options.max_record;
+  facts.max_record = options.max_record != 0 ? options.max_record : UsualMaxRecord(memory.limit() - memory.used());
   const Ring ring = MakeRing(facts);
   BatchFeeder feeder(cancel, memory, inputs, ring, inputs.Ranges(), layout, clock);
   Pipeline waiter(cancel);
@@ -718,8 +717,8 @@ void CheckSorted(const Options& options, CancelFlag& cancel) {
         }
       }
     }
-  } catch (const Error&) {
-    feeder.RethrowIfFailed();
+  } catch (const Error& error) {
+    if (error.code() == ErrorCode::kCancelled) feeder.RethrowIfFailed();
     throw;
   }
   inputs.VerifyUnchanged();

@@ -54,6 +54,15 @@ InputOptions MakeInputOptions(const Options& options, HostMemory& memory) {
   return {options.input_codec, header, {options.max_expanded, memory.limit() / 4}, options.merge};
 }
 
+void ReserveForCodecs(HostMemory& memory, std::uint64_t bytes) {
+  if (bytes > memory.limit() / 4 * 3) {
+    throw Error(ErrorCode::kUsage, "memory of " + FormatBytes(memory.limit()) +
+                                       " is too small for these codecs: give at least --memory " +
+                                       FormatBytes(bytes / 3 * 4));
+  }
+  memory.Reserve(bytes);
+}
+
 std::string LineTooLong(const std::string& path, std::uint64_t at, std::uint64_t max_record) {
   return EscapeName(path) + ": the line at byte " + std::to_string(at) + " is longer than " +
          std::to_string(max_record) + " bytes: allow it with --max-record";

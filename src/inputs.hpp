@@ -57,6 +57,8 @@ struct InputOptions {
 /// Sets aside what headers may take. What may be open at once to expand is a quarter of the memory, if the codec can do
 /// with it.
 InputOptions MakeInputOptions(const Options& options, HostMemory& memory);
+/// Sets aside what expanding and compressing take. Error(kUsage) if that is most of the memory.
+void ReserveForCodecs(HostMemory& memory, std::uint64_t bytes);
 
 class Inputs {
  public:

@@ -20,6 +20,7 @@
 #include "log.hpp"
 #include "machine.hpp"
 #include "output.hpp"
+#include "plan.hpp"
 #include "progress.hpp"
 #include "proof.hpp"
 #include "sort_debug.hpp"
@@ -86,7 +87,7 @@ struct LineJob {
         inputs(files, given.inputs, MakeInputOptions(given, memory), given.layout, flag),
         clock("sort lines"),
         progress(given.progress, clock) {
-    memory.Reserve(inputs.decoder_bytes());
+    ReserveForCodecs(memory, inputs.decoder_bytes());
   }
 };
 
@@ -98,7 +99,8 @@ class InputSource : public ByteSource {
       : job_(job),
         only_(only),
         buffer_(job.memory, kReadBytes + kReadSlack),
-        sum_(job.read, job.options.layout, job.options.max_record) {}
+        max_record_(job.options.max_record != 0 ? job.options.max_record : UsualMaxRecord(job.memory.limit())),
+        sum_(job.read, job.options.layout, max_record_) {}
 
   std::size_t Read(std::span<std::byte> out) override {
     job_.cancel.ThrowIfRequested();
@@ -129,9 +131,8 @@ class InputSource : public ByteSource {
     job_.progress.Advance(range.bytes);
     if (range.offset == 0) sum_.BeginInput();
     if (!sum_.Add(rest_)) {
-      throw Error(ErrorCode::kBadInput,
-                  LineTooLong(job_.inputs.path(range.input), job_.inputs.header_bytes(range.input) + sum_.at(),
-                              job_.options.max_record));
+      throw Error(ErrorCode::kBadInput, LineTooLong(job_.inputs.path(range.input),
+                                                    job_.inputs.header_bytes(range.input) + sum_.at(), max_record_));
     }
     return true;
   }
@@ -139,6 +140,7 @@ class InputSource : public ByteSource {
   LineJob& job_;
   const std::optional<std::uint32_t> only_;
   HostBuffer buffer_;
+  const std::uint64_t max_record_;
   LineSum sum_;
   std::uint64_t at_ = 0;
   std::span<const std::byte> rest_;
@@ -229,6 +231,9 @@ struct Order {
     settings.threads = std::min(options.threads != 0 ? options.threads : cores, kMostThreads);
     settings.run_fan_in = static_cast<unsigned>(std::clamp<std::uint64_t>(memory >> 20, 16, 128));
     if (options.max_fan_in != 0) settings.fan_in = settings.run_fan_in = options.max_fan_in;
+    // Each input of a merge has a buffer.
+    const std::uint64_t inputs = std::max<std::uint64_t>(2, memory / (4 * (kReadBytes + kReadSlack)));
+    settings.fan_in = static_cast<unsigned>(std::min<std::uint64_t>(settings.fan_in, inputs));
   }
 };
 
@@ -242,7 +247,7 @@ void RefuseUnused(const Options& options) {
   refuse(options.gpu_memory.has_value(), "--gpu-memory");
   refuse(options.batch_bytes != 0, "--batch-bytes");
   refuse(options.block_bytes != 0, "--block-size");
-  refuse(options.temp_codec.value_or(Codec::kNone) != Codec::kNone, "--compress-temp");
+  refuse(options.temp_codec.value_or(Codec::kNone) != Codec::kNone, "--compress-temp or --compress-program");
   if (options.output_codec != Codec::kNone) {
     throw Error(ErrorCode::kUsage,
                 what + " writes no compressed output yet: write it plain, or pipe it to the codec's program");
@@ -276,8 +281,9 @@ void SayDoubts(const Options& options) {
 
 void Prove(const Options& options, const RecordSum& in, const RecordSum& out) {
   const bool some = options.unique || (options.top != 0 && in.records > options.top);
-  const std::uint64_t least = some ? std::min<std::uint64_t>(in.records, 1) : in.records;
-  if (out.records > in.records || out.records < least) {
+  const std::uint64_t most = options.top != 0 ? std::min(in.records, options.top) : in.records;
+  const std::uint64_t least = options.unique ? std::min<std::uint64_t>(in.records, 1) : most;
+  if (out.records > most || out.records < least) {
     throw Error(ErrorCode::kIntegrity, "lines were lost or doubled: " + std::to_string(in.records) + " were read, " +
                                            std::to_string(out.records) + " would be written");
   }
@@ -347,6 +353,7 @@ void SortByLineSorter(const Options& options, CancelFlag& cancel) {
   const Order order(options, job.memory.limit() - std::min(job.memory.limit() / 2, job.memory.used() + kReadBytes));
   OutputTarget target;
   if (IsStreamTarget(options.output)) {
+    if (options.verify_output) RefuseVerifying(options.output);
     if (options.output != "-") LogWarn(EscapeName(options.output) + " is streamed: it is not replaced atomically");
     target.stream = std::make_unique<PipeWriter>(options.output, cancel);
   } else {
@@ -402,7 +409,8 @@ void SortByLineSorter(const Options& options, CancelFlag& cancel) {
   if (options.stats_file.empty()) return;
   stats.records_in = job.read.records;
   stats.records_out = sum.records;
-  stats.bytes = bytes;
+  stats.bytes = stats.stored_bytes = bytes;
+  stats.host_peak = job.memory.peak();
   stats.top = options.top;
   stats.header_lines = CountRecords(target.header, options.layout);
   stats.host_limit = job.memory.limit();

@@ -98,7 +98,7 @@ constexpr OptionRow kRows[] = {
      "the longest line that is taken (default 64M, or a\nsixteenth of --memory if that is less)", kLinesOnly},
 
     {Section::kResources, "memory", 0, "SIZE", false, true,
-     "host memory to use: bytes, or K M G T (by 1024), or %\nof what is available (default 50%)"},
+     "host memory to use: bytes, or K M G T (by 1024), or %\nof all (default: half of what is available)"},
     {Section::kResources, "buffer-size", 'S', "SIZE", false, true, "the same; a bare number counts KiB, as for sort"},
     {Section::kResources, "gpu-memory", 0, "SIZE", false, false, "GPU memory to use; % of what is free (default 90%)"},
     {Section::kResources, "temp-dir", 'T', "DIR", true, false,
@@ -443,6 +443,7 @@ std::optional<NamedType> TypeOfName(const std::string& path) {
 }
 
 NamedType TypeOfInputs(const Options& options) {
+  if (options.inputs.empty()) Fail("the names that --files0-from gives do not tell: " + std::string(kTypeHelp));
   std::optional<NamedType> first;
   for (const std::string& input : options.inputs) {
     const std::optional<NamedType> type = input == "-" ? std::nullopt : TypeOfName(ExpandedName(input, options));
@@ -461,7 +462,7 @@ NamedType TypeOfInputs(const Options& options) {
 }
 
 /// What the options say, else what the names say. Throws Error(kUsage) if they contradict each other.
-Format ResolveFormat(const Typed& typed, const Options& options) {
+Format ResolveFormat(const Typed& typed, Options& options) {
   std::optional<Format> format;
   std::string because;
   if (const std::string* text = typed.value("--format")) {
@@ -488,7 +489,10 @@ Format ResolveFormat(const Typed& typed, const Options& options) {
     return input != "-" && TypeOfName(ExpandedName(input, options)).has_value();
   };
   const auto first = std::find_if(options.inputs.begin(), options.inputs.end(), binary);
-  if (first == options.inputs.end()) return Format::kLines;
+  if (first == options.inputs.end()) {
+    options.format_guessed = options.inputs.empty();
+    return Format::kLines;
+  }
   const auto other = std::find_if_not(options.inputs.begin(), options.inputs.end(), binary);
   if (other != options.inputs.end()) {
     Fail("the name " + Quote(*first) + " means numbers and " + Quote(*other) + " means lines: give --format");
@@ -842,6 +846,11 @@ void ReadNamedFiles(Options& options) {
         at = end + 1;
       }
       if (options.inputs.empty()) Fail(Quote(options.names_file) + " names no input");
+      for (const std::string& input : options.inputs) {
+        if (options.format_guessed && input != "-" && TypeOfName(ExpandedName(input, options))) {
+          Fail("the name " + Quote(input) + " means numbers: give --format lines, or " + kTypeHelp);
+        }
+      }
       if (std::count(options.inputs.begin(), options.inputs.end(), "-") > 1) {
         Fail("standard input (-) can be read only once");
       }

@@ -64,6 +64,7 @@ struct Options {
   std::vector<KeyDef> keys;                  ///< of lines, as typed; for debug
   KeyOptions ordering;                       ///< the letters of the command line; for debug
   bool stable = false;                       ///< -s; for debug
+  bool format_guessed = false;               ///< lines, before any input had a name that tells
   bool random = false;                       ///< a key of `lines` is ordered at random: ReadNamedFiles gives the salt
   std::string random_source;                 ///< where from; empty: the system
   std::string names_file;                    ///< --files0-from: the inputs' names are there; empty: none

@@ -373,4 +373,8 @@ std::unique_ptr<WindowSink> MakeSpillSink(Job& job, Pipeline& pipeline, Run& run
   return std::make_unique<SpillSink>(job, pipeline, run);
 }
 
+void RefuseVerifying(const std::string& output) {
+  throw Error(ErrorCode::kUsage, "--verify-output cannot read " + EscapeName(output) + " back: it is a stream");
+}
+
 }  // namespace gpusort

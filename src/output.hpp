@@ -63,4 +63,7 @@ std::unique_ptr<WindowSink> MakeOutputSink(Job& job, Pipeline& pipeline, OutputT
 /// The sink of the levels before: fills `run`'s blocks in the spill.
 std::unique_ptr<WindowSink> MakeSpillSink(Job& job, Pipeline& pipeline, Run& run);
 
+/// Of an output that is a stream.
+[[noreturn]] void RefuseVerifying(const std::string& output);
+
 }  // namespace gpusort

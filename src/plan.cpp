@@ -34,8 +34,7 @@ std::uint32_t Levels(std::uint64_t runs, std::uint64_t fan_in) {
 /// Bytes of the longest record that is taken.
 std::uint64_t LargestRecord(const PlanFacts& facts) {
   if (facts.layout.fixed()) return facts.layout.stride;
-  const std::uint64_t asked =
-      facts.max_record != 0 ? facts.max_record : std::clamp(facts.memory / 16, kMinBlock, 64 * kMiB);
+  const std::uint64_t asked = facts.max_record != 0 ? facts.max_record : UsualMaxRecord(facts.memory);
   return facts.input_known ? std::min(asked, std::max<std::uint64_t>(facts.input_bytes, 1)) : asked;
 }
 
@@ -156,6 +155,8 @@ class Planner {
   /// One for each thread, if they take a sixteenth of the memory at most.
   void PlanTempPlaces() {
     if (facts_.temp_place_bytes == 0) return;
+    plan_.temp_places = facts_.temp_places;
+    if (plan_.temp_places != 0) return;
     plan_.temp_places = std::max(1u, std::min(facts_.threads, plan_.io_threads));
     while (plan_.temp_places > 1 && TempReserve(plan_.temp_places) > facts_.memory / 16) --plan_.temp_places;
   }
@@ -303,6 +304,8 @@ class Planner {
 };
 
 }  // namespace
+
+std::uint64_t UsualMaxRecord(std::uint64_t memory) { return std::clamp(memory / 16, kMinBlock, 64 * kMiB); }
 
 bool DirectOutput(const PlanFacts& facts) {
   // -u and --top write in order, at offsets that are not known in advance.

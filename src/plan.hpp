@@ -32,6 +32,7 @@ struct PlanFacts {
   unsigned threads = 1;
   std::function<std::uint64_t(std::uint64_t)> lane_bytes;  ///< Backend::LaneBytes of a slot size
   std::uint64_t temp_place_bytes = 0;  ///< what compressing a spilled block takes beside it; 0: none is compressed
+  unsigned temp_places = 0;            ///< those of an earlier attempt, which stay; 0: planned
   bool spilled = false;                ///< runs of an earlier attempt lie in blocks of `block_bytes`
   std::uint64_t batch_bytes = 0;       ///< asked for; 0: planned
   std::uint64_t block_bytes = 0;       ///< asked for; 0: planned
@@ -102,5 +103,7 @@ Plan MakePlan(const PlanFacts& facts, const Ring& ring);
 
 /// The plan as text, a fact a line.
 std::string Describe(const Plan& plan);
+/// Bytes of the longest line that is taken unless something else is asked for.
+std::uint64_t UsualMaxRecord(std::uint64_t memory);
 
 }  // namespace gpusort

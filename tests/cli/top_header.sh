@@ -10,6 +10,34 @@ printf 'h\nb\na\n' >small.txt
 (trap '' XFSZ; ulimit -f 0; expect 5 "$g" --header 1 --no-space-check small.txt unwritten)
 [ ! -e unwritten ] || fail "an output that could not be written has its name"
 
+# Lines that are too long for a merge of all inputs in so little memory: checked, sorted, and said so.
+names=()
+for i in 1 2 3 4 5 6 7 8 9 10 11 12; do
+  { echo head; { head -c 1000000 /dev/zero | tr '\0' "$((i % 10))"; echo; seq $i 7 5000; } | sort; } >long$i.txt
+  names+=(long$i.txt)
+done
+{ echo head; tail -qn +2 "${names[@]}" | sort; } >want.out
+expect 0 "$g" -m --header 1 --memory 16M -o got.out "${names[@]}"
+same got.out want.out
+says 'sorting them instead'
+head -n 101 want.out | cmp - <("$g" -m --header 1 --top 100 --memory 16M -o - "${names[@]}" 2>/dev/null) || fail "--top of long lines"
+{ echo head; echo b; echo a; } >long12.txt
+expect 3 "$g" -m --header 1 --memory 16M -o got.out "${names[@]}"
+says 'long12.txt: not sorted: line 3 '
+expect 0 "$g" --check --header 1 long1.txt
+mkfifo pipe
+expect 2 "$g" --verify-output small.txt pipe
+rm pipe
+says 'a stream'
+printf 'a.u64\0b.u64\0' >names
+expect 2 "$g" --files0-from names -o got.out
+says "'a.u64' means numbers"
+expect 2 "$g" --files0-from names --format binary -o got.out
+says 'do not tell'
+head -c 300000 /dev/zero | tr '\0' x >one.txt
+expect 3 "$g" --debug --memory 4M one.txt got.out
+says 'longer than 262144 bytes'
+
 # --top of lines.
 "$bin/gpusort_gen" --type web-log --bytes 192K web.log
 "$bin/gpusort_gen" --type web-log --bytes 64K --seed 5 --distinct 30 few.log
