@@ -129,15 +129,15 @@ RecordSum SumRecords(std::span<const std::byte> bytes, std::uint64_t stride) {
   return sum;
 }
 
-RecordSum SumRecords(RecordSpan bytes, const RecordLayout& layout, std::uint64_t* longest) {
-  if (layout.fixed()) {
-    if (longest != nullptr) *longest = layout.stride;
-    return SumRecords(bytes, layout.stride);
-  }
+namespace {
+
+/// Calls each(line) on the way.
+template <typename F>
+RecordSum SumLines(RecordSpan bytes, const RecordLayout& layout, F each) {
   RecordSum sum;
-  std::uint64_t most = 0, empty = 0;
+  std::uint64_t empty = 0;
   ForEachRecord(bytes, layout, [&](RecordSpan line) {
-    most = std::max<std::uint64_t>(most, line.size());
+    each(line);
     if (line.size() == 1) {
       ++empty;
       return;
@@ -151,6 +151,17 @@ RecordSum SumRecords(RecordSpan bytes, const RecordLayout& layout, std::uint64_t
     const unsigned __int128 all = one * empty;
     sum += RecordSum{static_cast<std::uint64_t>(all), static_cast<std::uint64_t>(all >> 64), empty};
   }
+  return sum;
+}
+
+}  // namespace
+
+RecordSum SumRecords(RecordSpan bytes, const RecordLayout& layout, std::uint64_t* longest) {
+  std::uint64_t most = layout.stride;
+  const RecordSum sum =
+      layout.fixed()
+          ? SumRecords(bytes, layout.stride)
+          : SumLines(bytes, layout, [&](RecordSpan line) { most = std::max<std::uint64_t>(most, line.size()); });
   if (longest != nullptr) *longest = most;
   return sum;
 }
@@ -242,8 +253,21 @@ std::optional<OrderCheck::Disorder> OrderCheck::Add(RecordSpan bytes) {
 
 void OutputProof::Add(std::uint64_t offset, std::span<const std::byte> bytes) {
   if (bytes.empty()) return;
-  const RecordSum sum = SumRecords(bytes, layout_);
-  const std::uint64_t disorder = FirstDisorder(bytes, layout_, strict_);
+  RecordSum sum;
+  std::uint64_t disorder = kInOrder;
+  if (layout_.fixed()) {
+    sum = SumRecords(bytes, layout_);
+    disorder = FirstDisorder(bytes, layout_, strict_);
+  } else {
+    // Both at once: where lines end is looked for once.
+    NeighbourLines neighbours(*layout_.lines);
+    sum = SumLines(bytes, layout_, [&](RecordSpan line) {
+      const int compared = neighbours.Next(AsBytes(line.data()), line.size() - 1);
+      if (disorder == kInOrder && (compared > 0 || (strict_ && compared == 0))) {
+        disorder = static_cast<std::uint64_t>(line.data() - bytes.data());
+      }
+    });
+  }
   const auto fail = [&](std::uint64_t at) {
     // Chunks come in any order, so lines are not counted.
     const std::string place =
