@@ -109,14 +109,19 @@ rm -f m?
 sort web.log >want.out
 spill=(--memory 8M --batch-bytes 100000)
 split -n l/30 web.log part.
-for n in 10 16 32; do
-  (ulimit -n $n; expect 0 "${g[@]}" "${spill[@]}" web.log got.out; same want.out got.out)
-  (ulimit -n $n; expect 0 "${g[@]}" "${spill[@]}" -o got.out part.*; same want.out got.out)
-done
-rm got.out
-(ulimit -n 5; expect_one_of "0 2 4" "${g[@]}" "${spill[@]}" web.log got.out)
-[ ! -e got.out ] || same want.out got.out
-if [ "$(nm "$bin/gpusort" 2>/dev/null | grep -cE '__(a|t)san_init' || true)" != 0 ]; then
+sanitized=$(nm "$bin/gpusort" 2>/dev/null | grep -cE '__(a|t)san_init' || true)
+if [ "$sanitized" != 0 ]; then
+  echo "SKIPPED: UBSan opens a pipe to look at a pointer, and takes it for a wrong one if it cannot: ulimit -n"
+else
+  for n in 10 16 32; do
+    (ulimit -n $n; expect 0 "${g[@]}" "${spill[@]}" web.log got.out; same want.out got.out)
+    (ulimit -n $n; expect 0 "${g[@]}" "${spill[@]}" -o got.out part.*; same want.out got.out)
+  done
+  rm got.out
+  (ulimit -n 5; expect_one_of "0 2 4" "${g[@]}" "${spill[@]}" web.log got.out)
+  [ ! -e got.out ] || same want.out got.out
+fi
+if [ "$sanitized" != 0 ]; then
   echo "SKIPPED: sanitizers reserve terabytes of addresses: ulimit -v"
 else
   for kib in 30000 50000 70000 100000 150000 250000 500000 1000000; do
