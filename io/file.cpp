@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <linux/magic.h>
 #include <signal.h>
+#include <sys/mman.h>
 #include <sys/random.h>
 #include <sys/stat.h>
 #include <sys/statfs.h>
@@ -167,6 +168,17 @@ ssize_t SystemCalls::Write(int fd, const std::byte* data, std::size_t bytes, std
   return ::pwrite(fd, data, bytes, static_cast<off_t>(offset));
 }
 
+bool SystemCalls::CopyToPages(int fd, const std::byte* data, std::size_t bytes, std::uint64_t offset) {
+  const std::uint64_t front = offset % static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE));
+  // Populated: one call for all pages costs a fraction of their faults.
+  void* const pages = ::mmap(nullptr, front + bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_POPULATE, fd,
+                             static_cast<off_t>(offset - front));
+  if (pages == MAP_FAILED) return false;
+  std::memcpy(static_cast<std::byte*>(pages) + front, data, bytes);
+  ::munmap(pages, front + bytes);
+  return true;
+}
+
 int SystemCalls::Sync(int fd) { return ::fsync(fd); }
 
 int SystemCalls::Truncate(int fd, std::uint64_t size) { return ::ftruncate(fd, static_cast<off_t>(size)); }
@@ -253,6 +265,12 @@ std::uint64_t File::ReadAt(std::uint64_t offset, std::span<std::byte> out) {
 void File::WriteAt(std::uint64_t offset, std::span<const std::byte> data) {
   CheckAligned("write", offset, data.data(), data.size());
   std::uint64_t done = 0;
+  // Mapped at once: what a large block is worth, and no more than that in this process's resident memory.
+  constexpr std::uint64_t kMapped = std::uint64_t{4} << 20;
+  for (std::uint64_t bytes; done < data.size() && offset + data.size() <= page_bytes_; done += bytes) {
+    bytes = std::min(kMapped, data.size() - done);
+    if (!calls_.CopyToPages(fd_.get(), data.data() + done, bytes, offset + done)) break;
+  }
   for (int stalls = 0; done < data.size();) {
     const ssize_t put = calls_.Write(fd_.get(), data.data() + done, data.size() - done, offset + done);
     if (put < 0 && errno != EINTR) Fail("write", offset + done, data.size() - done, errno);
@@ -270,6 +288,7 @@ void File::Sync() {
 }
 
 void File::Truncate(std::uint64_t size) {
+  page_bytes_ = std::min(page_bytes_, size);
   while (calls_.Truncate(fd_.get(), size) != 0) {
     if (errno != EINTR) Fail("truncate", size, 0, errno);
   }
@@ -280,6 +299,13 @@ void File::Allocate(std::uint64_t size) {
   while (calls_.Allocate(fd_.get(), size) != 0) {
     if (errno == EOPNOTSUPP || errno == ENOSYS || errno == EINVAL) return;
     if (errno != EINTR) Fail("reserve", 0, size, errno);
+  }
+  struct stat st;
+  struct statfs fs;
+  // Without a name, or somebody could cut the file and make a copy end by SIGBUS.
+  if (!direct_ && ::fstat(fd_.get(), &st) == 0 && st.st_nlink == 0 && ::fstatfs(fd_.get(), &fs) == 0 &&
+      fs.f_type == TMPFS_MAGIC) {
+    page_bytes_ = size;
   }
 }
 
@@ -295,7 +321,7 @@ FileFacts File::Facts() const {
   return FactsFrom(st);
 }
 
-OutputFile::OutputFile(SystemCalls& calls, const std::string& path, bool direct, std::uint64_t expected_bytes)
+OutputFile::OutputFile(SystemCalls& calls, const std::string& path, bool direct)
     : calls_(calls), path_(path) {
   namespace fs = std::filesystem;
   // The target of the link is replaced, not the link. Only the last part of the path is read here: the kernel follows
@@ -348,7 +374,6 @@ OutputFile::OutputFile(SystemCalls& calls, const std::string& path, bool direct,
   }
   try {
     file_.reset(new File(calls_, std::move(fd), path_, directory_, direct));
-    file_->Allocate(expected_bytes);
   } catch (...) {
     RemoveHidden();
     throw;
@@ -408,7 +433,10 @@ void OutputFile::LinkHidden() {
 
 void OutputFile::Publish(std::uint64_t total_bytes, bool sync) {
   if (published_) throw Error(ErrorCode::kInternal, "output " + path_ + " is published twice");
+  const bool mapped = file_->page_bytes_ > 0;
   file_->Truncate(total_bytes);
+  // Writes through a mapping of a tmpfs leave the time of the last change as it was.
+  if (mapped && ::futimens(file_->fd_.get(), nullptr) != 0) file_->Fail("set the times of", 0, 0, errno);
   SetOwnerAndMode();
   if (sync) file_->Sync();
   // Network file systems report some write errors at close only. Closing a copy asks for them while the old output can
@@ -467,9 +495,8 @@ std::unique_ptr<File> FileSystem::OpenTemp(const std::string& directory, bool di
   return std::unique_ptr<File>(new File(*calls_, std::move(fd), "a temporary file in " + directory, directory, direct));
 }
 
-std::unique_ptr<OutputFile> FileSystem::CreateOutput(const std::string& path, bool direct,
-                                                     std::uint64_t expected_bytes) {
-  return std::unique_ptr<OutputFile>(new OutputFile(*calls_, path, direct, expected_bytes));
+std::unique_ptr<OutputFile> FileSystem::CreateOutput(const std::string& path, bool direct) {
+  return std::unique_ptr<OutputFile>(new OutputFile(*calls_, path, direct));
 }
 
 std::uint64_t FileSystem::FreeSpace(const std::string& directory) {

@@ -133,6 +133,13 @@ class Sorter {
     if (facts_.threads < wanted) {
       LogInfo("the limit on addresses (ulimit -v) leaves room for " + std::to_string(facts_.threads) + " threads");
     }
+    // Each takes memory for lines of its own: with less than this for each, lines of --max-record do not fit.
+    constexpr std::uint64_t kLeastForThread = std::uint64_t{4} << 20;
+    const std::uint64_t most = std::max<std::uint64_t>(1, memory_.limit() / kLeastForThread);
+    if (!options.layout.fixed() && facts_.threads > most) {
+      facts_.threads = static_cast<unsigned>(most);
+      LogInfo("the memory is enough for " + std::to_string(most) + " threads");
+    }
     facts_.batch_bytes = options.batch_bytes;
     facts_.block_bytes = options.block_bytes;
     facts_.fan_in = options.max_fan_in;
@@ -194,11 +201,13 @@ class Sorter {
     block.reset();
     if (!merging_) StartReading(inputs_.Ranges());
     OpenOutput();
+    std::future<void> reserving = ReserveOutput();
     opening.get();
     for (;;) {
       try {
         Prepare();
         FormAll();
+        if (reserving.valid()) reserving.get();
         MergeAll();
         break;
       } catch (const Error& error) {
@@ -260,7 +269,7 @@ class Sorter {
     for (std::string line; std::getline(plan_lines, line);) LogInfo("plan: " + line);
     const bool small_arena = merging_ || (formed_ && !facts_.gpu);
     MakeArena(small_arena);
-    if (feeder_ && facts_.gpu) feeder_->ring().Pin(*backend_);
+    if (feeder_ && facts_.gpu) feeder_->ring().memory()->Pin(*backend_);
     if (!spill_) MakeSpill();
     ready_ = true;
   }
@@ -321,8 +330,7 @@ class Sorter {
       if (options_.output != "-") LogWarn(EscapeName(options_.output) + " is streamed: it is not replaced atomically");
       target_.stream = std::make_unique<PipeWriter>(options_.output, cancel_);
     } else {
-      const bool sized = facts_.output_file && !options_.unique && options_.top == 0 && !options_.no_space_check;
-      target_.file = files_.CreateOutput(options_.output, DirectOutput(facts_), sized ? inputs_.bytes() : 0);
+      target_.file = files_.CreateOutput(options_.output, DirectOutput(facts_));
     }
     if (target_.codec == Codec::kNone) return;
     target_.encoder =
@@ -335,6 +343,20 @@ class Sorter {
           }
           target_.stored += data.size();
         });
+  }
+
+  /// So that a full disk ends the job at once, not after hours. A tmpfs takes as long as for writing: meanwhile the
+  /// input is read.
+  std::future<void> ReserveOutput() {
+    const bool sized = facts_.output_file && !options_.unique && options_.top == 0 && !options_.no_space_check;
+    if (!sized) return {};
+    const auto reserve = [this] { target_.file->Allocate(inputs_.bytes()); };
+    if (files_.IsTmpfs(target_.file->directory())) {
+      const SignalBlock block;
+      return std::async(std::launch::async | std::launch::deferred, reserve);
+    }
+    reserve();
+    return {};
   }
 
   void FormAll() {
@@ -360,6 +382,7 @@ class Sorter {
       throw Error(ErrorCode::kIntegrity, "a part of the input is in no run");
     }
     formed_ = true;
+    if (job_.plan.windows_in_ring) job_.ring_memory = feeder_->ring().memory();
     feeder_.reset();
     inputs_.VerifyUnchanged();
     stats_.base_runs = runs_.size();
@@ -609,7 +632,8 @@ class Sorter {
     std::erase_if(runs_, [](const Run& run) { return run.on_device(); });
     if (backend_) stats_.device_peak = std::max(stats_.device_peak, backend_->device_peak());
     job_.backend = nullptr;
-    if (feeder_) feeder_->ring().Unpin();
+    if (feeder_) feeder_->ring().memory()->Unpin();
+    job_.ring_memory.reset();
     backend_.reset();
   }
 

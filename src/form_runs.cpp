@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <chrono>
 #include <map>
+#include <mutex>
 #include <thread>
 #include <utility>
 
@@ -28,9 +29,7 @@ class RunPlacer {
       : job_(job),
         pipeline_(pipeline),
         spill_blocks_(job.memory, job.plan.spills ? job.plan.block_bytes : 0, job.plan.spill_blocks),
-        workers_(pipeline, job.plan.spills ? job.plan.io_threads : 0) {
-    if (job.plan.spills && job.plan.gpu) spill_blocks_.Pin(*job.backend);
-  }
+        workers_(pipeline, job.plan.spills ? job.plan.io_threads : 0) {}
 
   /// `only`: the whole of a stream, which cannot be read again.
   void Place(std::unique_ptr<SortedRecords> sorted, Run& run, bool only) {
@@ -63,6 +62,8 @@ class RunPlacer {
 
   void Spill(const SortedRecords& sorted, Run& run) {
     if (!job_.plan.spills) throw Error(ErrorCode::kInternal, "a run is left over that was not planned for");
+    // Not before: lines always may spill, and hardly ever do.
+    if (job_.plan.gpu) std::call_once(pinned_, [&] { spill_blocks_.memory()->Pin(*job_.backend); });
     run.blocks = CutBlocks(sorted, job_.block_payload(), job_.layout);
     const auto spill_block = [&](std::uint64_t i) {
       RunBlock& block = run.blocks[i];
@@ -82,6 +83,7 @@ class RunPlacer {
   Job& job_;
   Pipeline& pipeline_;
   BlockPool spill_blocks_;
+  std::once_flag pinned_;
   WorkerPool workers_;
   std::atomic<std::uint64_t> resident_{0}, host_bytes_{0};
 };

@@ -3,12 +3,14 @@
 
 #include <atomic>
 #include <cstdint>
+#include <memory>
 
 #include "backend.hpp"
 #include "file.hpp"
 #include "gpusort/records.hpp"
 #include "inputs.hpp"
 #include "options.hpp"
+#include "pipeline.hpp"
 #include "plan.hpp"
 #include "progress.hpp"
 #include "spill.hpp"
@@ -29,6 +31,8 @@ struct Job {
   Plan plan{};
   SpillStore* spill = nullptr;
   TempCodec* temp_codec = nullptr;
+  /// What the reader's ring was, if windows of the merge shall use it.
+  std::shared_ptr<PinnedBuffer> ring_memory{};
   std::uint64_t next_run_id = 0;
 
   /// Bytes of an input that are read into such a block; whole if records are fixed.

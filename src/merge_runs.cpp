@@ -64,7 +64,7 @@ class ReadAhead {
         verify_order_(verify_order),
         free_as_read_(free_as_read),
         pool_(job.memory, BufferBytes(job.plan, cursors), Blocks(job.plan, cursors)) {
-    if (job.plan.gpu) pool_.Pin(*job.backend);
+    if (job.plan.gpu) pool_.memory()->Pin(*job.backend);
     pool_.OnReturn([this] {
       // Taken and given back so that a reader between its look at the pool and its wait is not missed.
       { const std::lock_guard lock(mutex_); }
@@ -542,14 +542,17 @@ std::uint64_t MergeInto(Job& job, Run* first, std::size_t count, bool verify_ord
   }
   Pipeline pipeline(job.cancel);
   const std::uint64_t window_bytes = std::min(job.plan.window_bytes, std::max(total, LeastRecordBytes(job.layout)));
-  BlockPool buffers(job.memory, (window_bytes + 2 * kPage - 1) / kPage * kPage,
-                    std::min<std::uint64_t>(job.plan.windows, total / window_bytes + 1));
-  if (job.plan.gpu) buffers.Pin(*job.backend);
+  const std::uint64_t buffer_bytes = (window_bytes + 2 * kPage - 1) / kPage * kPage;
+  const std::uint64_t windows = std::min<std::uint64_t>(job.plan.windows, total / window_bytes + 1);
+  BlockPool buffers(job.ring_memory ? job.ring_memory
+                                    : std::make_shared<PinnedBuffer>(job.memory, windows * buffer_bytes),
+                    buffer_bytes, windows);
+  if (job.plan.gpu) buffers.memory()->Pin(*job.backend);
   ReadAhead read_ahead(job, pipeline, cursors, verify_order, free_as_read);
   BoundedQueue<std::shared_ptr<MergeTask>> tasks(pipeline, 1);
   const std::unique_ptr<WindowSink> sink = make_sink(pipeline);
   std::mutex mutex;
-  std::uint64_t windows = 0, merged = 0;
+  std::uint64_t cut = 0, merged = 0;
   bool all_cut = false;
   const Pipeline::Guard guard(pipeline);
 
@@ -576,9 +579,9 @@ std::uint64_t MergeInto(Job& job, Run* first, std::size_t count, bool verify_ord
     tasks.Finish();
     if (offset < end) read_ahead.Stop();
     const std::lock_guard lock(mutex);
-    windows = number;
+    cut = number;
     all_cut = true;
-    if (merged == windows) sink->Finish(windows);
+    if (merged == cut) sink->Finish(cut);
   });
   const auto merge = [&] {
     const std::unique_ptr<Lane> lane = job.backend->OpenLane();
@@ -590,7 +593,7 @@ std::uint64_t MergeInto(Job& job, Run* first, std::size_t count, bool verify_ord
       (*task)->blocks.clear();
       sink->Accept(std::move((*task)->window));
       const std::lock_guard lock(mutex);
-      if (++merged == windows && all_cut) sink->Finish(windows);
+      if (++merged == cut && all_cut) sink->Finish(cut);
     }
   };
   pipeline.Start(merge, job.plan.merge_lanes);

@@ -2,7 +2,10 @@
 
 #include <algorithm>
 #include <atomic>
+#include <condition_variable>
 #include <cstring>
+#include <memory>
+#include <mutex>
 #include <utility>
 #include <vector>
 
@@ -137,20 +140,27 @@ class FileSink : public WindowSink {
   WorkerPool workers_;  ///< last: nothing may fail once its threads run
 };
 
-/// Windows in order, for a stream, an encoder, -u or --top.
+/// Windows in order, for a stream, an encoder, -u or --top. Three stages, so that workers are never waited for window by
+/// window: what is left of each window is known in order, its chunks are proved, and it goes out in order.
 class OrderedSink : public WindowSink {
  public:
   OrderedSink(Job& job, Pipeline& pipeline, OutputTarget& target, OutputProof& proof)
       : job_(job),
+        pipeline_(pipeline),
         target_(target),
         proof_(proof),
         windows_(pipeline),
+        chosen_(pipeline, job.plan.windows),
         workers_(pipeline, job.plan.io_threads),
         front_(job.options.top > 0 ? job.options.top : kMaxSize, false, job.layout) {
     pipeline.Start([this] {
-      Put(target_.header);
-      while (std::optional<Window> window = windows_.Pop()) Take(*window);
+      while (std::optional<Window> window = windows_.Pop()) Choose(std::move(*window));
       workers_.Finish();
+      chosen_.Finish();
+    });
+    pipeline.Start([this] {
+      Put(target_.header);
+      while (std::optional<std::shared_ptr<Chosen>> window = chosen_.Pop()) PutProved(**window);
     });
   }
 
@@ -164,25 +174,53 @@ class OrderedSink : public WindowSink {
   std::uint64_t bytes() const override { return bytes_; }
 
  private:
-  void Take(const Window& window) {
+  /// What goes out of a window.
+  struct Chosen {
+    Window window;
     std::vector<std::span<std::byte>> chunks;
+    std::mutex mutex;
+    std::condition_variable proved;
+    std::size_t unproved = 0;
+  };
+
+  void Choose(Window window) {
+    const auto chosen = std::make_shared<Chosen>();
+    std::vector<std::span<std::byte>>& chunks = chosen->chunks;
     for (std::uint64_t done = 0, count = 0; done < window.bytes; done += count) {
       count = Chunk({window.data + done, window.bytes - done}, job_.layout);
       chunks.emplace_back(window.data + done, count);
     }
+    chosen->window = std::move(window);
     if (job_.options.unique) DropEqual(chunks);
     for (std::size_t i = 0; job_.options.top > 0 && i < chunks.size(); ++i) {
       chunks[i] = chunks[i].first(front_.Take(chunks[i]));
       enough_ = front_.done();
     }
-    Prove(chunks);
+    std::erase_if(chunks, [](const auto& chunk) { return chunk.empty(); });
+    chosen->unproved = chunks.size();
+    for (const std::span<std::byte> chunk : chunks) {
+      workers_.Submit([this, chosen, chunk, offset = chosen_bytes_] {
+        proof_.Add(offset, chunk);
+        const std::lock_guard lock(chosen->mutex);
+        if (--chosen->unproved == 0) chosen->proved.notify_one();
+      });
+      chosen_bytes_ += chunk.size();
+    }
+    chosen_.Push(chosen);
+  }
+
+  void PutProved(Chosen& chosen) {
+    {
+      std::unique_lock lock(chosen.mutex);
+      pipeline_.Wait(lock, chosen.proved, [&] { return chosen.unproved == 0; });
+    }
     std::uint64_t kept = 0;
-    for (const auto& chunk : chunks) kept += chunk.size();
+    for (const auto& chunk : chosen.chunks) kept += chunk.size();
     {
       const Busy busy(job_.clock, target_.encoder ? Resource::kCodec : Resource::kDiskWrite, kept);
-      for (const auto& chunk : chunks) Put(chunk);
+      for (const auto& chunk : chosen.chunks) Put(chunk);
     }
-    job_.progress.Advance(window.bytes);
+    job_.progress.Advance(chosen.window.bytes);
   }
 
   void Put(std::span<const std::byte> bytes) {
@@ -201,23 +239,6 @@ class OrderedSink : public WindowSink {
     bytes_ += bytes.size();
   }
 
-  /// On all workers: one thread takes longer for these than the merge.
-  void ForEach(std::uint64_t count, const std::function<void(std::uint64_t)>& task) {
-    if (count == 1) {
-      task(0);
-    } else if (count > 1) {
-      workers_.ForEach(count, task);
-    }
-  }
-
-  void Prove(const std::vector<std::span<std::byte>>& chunks) {
-    std::vector<std::uint64_t> offsets(chunks.size());
-    for (std::size_t i = 1; i < chunks.size(); ++i) offsets[i] = offsets[i - 1] + chunks[i - 1].size();
-    ForEach(chunks.size(), [&](std::uint64_t i) {
-      if (!chunks[i].empty()) proof_.Add(bytes_ - begin() + offsets[i], chunks[i]);
-    });
-  }
-
   /// Keeps the first of each group of equal keys, also across chunks and windows.
   void DropEqual(std::vector<std::span<std::byte>>& chunks) {
     // Of what stands in front of each chunk, before any record moves.
@@ -228,7 +249,8 @@ class OrderedSink : public WindowSink {
       last = LastRecord(chunks[i], job_.layout);
     }
     if (!chunks.empty()) last_ = std::vector<std::byte>(last.begin(), last.end());
-    ForEach(chunks.size(), [&](std::uint64_t i) {
+    // On all workers: one thread takes longer for this than the merge.
+    workers_.ForEach(chunks.size(), [&](std::uint64_t i) {
       std::byte* to = chunks[i].data();
       RecordSum dropped;
       RecordSpan before;
@@ -249,14 +271,17 @@ class OrderedSink : public WindowSink {
   }
 
   Job& job_;
+  Pipeline& pipeline_;
   OutputTarget& target_;
   OutputProof& proof_;
   OrderedQueue<Window> windows_;
+  BoundedQueue<std::shared_ptr<Chosen>> chosen_;
   WorkerPool workers_;
   FrontCounter front_;
   std::atomic<bool> enough_{false};
   std::vector<std::byte> last_;
-  std::uint64_t bytes_ = 0;
+  std::uint64_t chosen_bytes_ = 0;  ///< of records
+  std::uint64_t bytes_ = 0;         ///< that went out, with the header
 };
 
 class SpillSink : public WindowSink {

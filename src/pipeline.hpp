@@ -247,6 +247,34 @@ class OrderedQueue {
   std::uint64_t end_ = ~std::uint64_t{0};
 };
 
+/// Page-aligned, counted memory that may be registered with a backend, which must live as long.
+class PinnedBuffer {
+ public:
+  PinnedBuffer(HostMemory& memory, std::uint64_t bytes) : buffer_(memory, bytes) {}
+  PinnedBuffer(const PinnedBuffer&) = delete;
+  PinnedBuffer& operator=(const PinnedBuffer&) = delete;
+  ~PinnedBuffer() { Unpin(); }
+
+  std::byte* data() const { return buffer_.data(); }
+  std::uint64_t size() const { return buffer_.size(); }
+
+  /// Registers it until Unpin, its end, or another backend's turn.
+  void Pin(Backend& backend) {
+    if (pinned_by_ == &backend || buffer_.size() == 0) return;
+    Unpin();
+    backend.Pin(buffer_.data(), buffer_.size());
+    pinned_by_ = &backend;
+  }
+  void Unpin() {
+    if (pinned_by_ != nullptr) pinned_by_->Unpin(buffer_.data());
+    pinned_by_ = nullptr;
+  }
+
+ private:
+  HostBuffer buffer_;
+  Backend* pinned_by_ = nullptr;
+};
+
 /// Equal page-aligned buffers out of one counted allocation, lent one at a time.
 class BlockPool {
  public:
@@ -275,24 +303,16 @@ class BlockPool {
   };
 
   BlockPool(HostMemory& memory, std::uint64_t block_bytes, std::uint64_t blocks)
-      : block_bytes_(block_bytes), blocks_(blocks), buffer_(memory, block_bytes * blocks) {
-    for (std::uint64_t i = blocks; i > 0; --i) free_.push_back(buffer_.data() + (i - 1) * block_bytes);
+      : BlockPool(std::make_shared<PinnedBuffer>(memory, block_bytes * blocks), block_bytes, blocks) {}
+  /// Out of the front of `memory`, which nobody else uses meanwhile.
+  BlockPool(std::shared_ptr<PinnedBuffer> memory, std::uint64_t block_bytes, std::uint64_t blocks)
+      : block_bytes_(block_bytes), blocks_(blocks), memory_(std::move(memory)) {
+    for (std::uint64_t i = blocks; i > 0; --i) free_.push_back(memory_->data() + (i - 1) * block_bytes);
   }
   BlockPool(const BlockPool&) = delete;
   BlockPool& operator=(const BlockPool&) = delete;
-  ~BlockPool() { Unpin(); }
 
-  /// Registers the buffers with `backend` until Unpin, the pool's end, or another Pin.
-  void Pin(Backend& backend) {
-    Unpin();
-    if (buffer_.size() == 0) return;
-    backend.Pin(buffer_.data(), buffer_.size());
-    pinned_by_ = &backend;
-  }
-  void Unpin() {
-    if (pinned_by_ != nullptr) pinned_by_->Unpin(buffer_.data());
-    pinned_by_ = nullptr;
-  }
+  const std::shared_ptr<PinnedBuffer>& memory() const { return memory_; }
 
   Block Acquire(const Pipeline& pipeline) {
     std::unique_lock lock(mutex_);
@@ -332,8 +352,7 @@ class BlockPool {
 
   const std::uint64_t block_bytes_;
   const std::uint64_t blocks_;
-  HostBuffer buffer_;
-  Backend* pinned_by_ = nullptr;
+  const std::shared_ptr<PinnedBuffer> memory_;
   mutable std::mutex mutex_;
   std::condition_variable returned_;
   std::vector<std::byte*> free_;

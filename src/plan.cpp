@@ -251,15 +251,24 @@ class Planner {
   }
 
   void Merging() {
-    plan_.merge_lanes = facts_.gpu ? 2 : 1;
+    plan_.merge_lanes = facts_.gpu ? plan_.lanes : 1;
     plan_.windows = 3;
     plan_.window_bytes = Window(plan_.slot_bytes);
+    std::uint64_t windows = plan_.windows * (plan_.window_bytes + 2 * kPage);
+    // The ring's memory is there and registered already, and more windows keep lanes and the proof busy at once.
+    if (facts_.gpu && !plan_.merges_only && plan_.ring.bytes() >= windows && plan_.ring.bytes() <= facts_.memory / 4) {
+      constexpr std::uint64_t kMostWindows = 8;
+      plan_.windows_in_ring = true;
+      plan_.windows = static_cast<std::uint32_t>(
+          std::min(kMostWindows, plan_.ring.bytes() / RoundUp(plan_.window_bytes + 2 * kPage, kPage)));
+      windows = plan_.ring.bytes();
+    }
     const bool resident = !facts_.gpu && plan_.resident_runs > 0;
     const std::uint64_t slots = resident ? plan_.slots * plan_.slot_bytes : 0;
     const std::uint64_t lanes = facts_.gpu            ? 0
                                 : resident && lines() ? plan_.lanes * facts_.lane_bytes(plan_.slot_bytes)
                                                       : facts_.lane_bytes(plan_.window_bytes);
-    std::uint64_t taken = slots + lanes + plan_.windows * (plan_.window_bytes + 2 * kPage) + Reserve();
+    std::uint64_t taken = slots + lanes + windows + Reserve();
     // Blocks of sorted inputs that a long line makes larger.
     if (plan_.merges_only && lines()) taken += 2 * largest_;
     const bool from_blocks = plan_.spills || plan_.merges_only;
@@ -330,7 +339,8 @@ Ring MakeRing(const PlanFacts& facts) {
   ring.block_bytes = std::max(
       one_record, std::clamp(facts.memory / 64 / kPage * kPage, kMinBlock, facts.gpu ? kMaxReadBlock : 2 * kMiB));
   ring.max_record = LargestRecord(facts);
-  ring.threads = std::clamp(facts.threads / 2, 1u, 8u);
+  // They sum up what they read, which takes longer than reading from memory. The CPU's lanes need the other half.
+  ring.threads = facts.gpu ? std::clamp(facts.threads, 1u, 16u) : std::clamp(facts.threads / 2, 1u, 8u);
   if (!facts.gpu) {
     ring.blocks = 2 * ring.threads + 2;
   } else if (facts.rereadable) {

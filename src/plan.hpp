@@ -74,6 +74,7 @@ struct Plan {
   std::uint32_t levels = 1;
   std::uint64_t window_bytes = 0;  ///< merged at once: whole records
   std::uint32_t windows = 3;       ///< output buffers
+  bool windows_in_ring = false;    ///< they take the ring's place
   std::uint32_t merge_lanes = 1;
   std::uint64_t merge_blocks = 0;  ///< read-ahead buffers
   bool direct_temp = false, direct_output = false;

@@ -192,7 +192,7 @@ class Output {
     if (!name) return;
     if (Replaceable()) {
       try {
-        replacement_ = files_.CreateOutput(*name, false, 0);
+        replacement_ = files_.CreateOutput(*name, false);
         return;
       } catch (const Error&) {
         // A directory that cannot be written, say: in place, then.

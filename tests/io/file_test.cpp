@@ -10,9 +10,12 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <atomic>
+#include <cerrno>
 #include <cstring>
 #include <functional>
 #include <random>
+#include <thread>
 
 #include "faulty_file_system.hpp"
 #include "records.hpp"
@@ -122,7 +125,8 @@ unsigned ModeOf(const std::string& path) {
 
 void Replace(FileSystem& files, const std::string& path, const Bytes& bytes, bool sync = true) {
   const SignalMask restore;
-  const auto output = files.CreateOutput(path, false, bytes.size());
+  const auto output = files.CreateOutput(path, false);
+  output->Allocate(bytes.size());
   output->WriteAt(0, AsSpan(bytes));
   output->Publish(bytes.size(), sync);
 }
@@ -436,10 +440,11 @@ TEST(FileSystem, SaysNoSpaceOnAFullDisk) {
             kNoSpace);
   EXPECT_EQ(on_small_disk([&](FileSystem& files) { files.OpenTemp(folder.path(), false)->Allocate(bytes.size()); }),
             kNoSpace);
-  EXPECT_EQ(on_small_disk([&](FileSystem& files) { files.CreateOutput(folder / "out", false, bytes.size()); }),
+  EXPECT_EQ(on_small_disk(
+                [&](FileSystem& files) { files.CreateOutput(folder / "out", false)->Allocate(bytes.size()); }),
             kNoSpace);
   EXPECT_EQ(on_small_disk(
-                [&](FileSystem& files) { files.CreateOutput(folder / "out", false, 0)->WriteAt(0, AsSpan(bytes)); }),
+                [&](FileSystem& files) { files.CreateOutput(folder / "out", false)->WriteAt(0, AsSpan(bytes)); }),
             kNoSpace);
   EXPECT_EQ(on_small_disk([&](FileSystem& files) { Replace(files, folder / "out", kNew); }), 0);
 }
@@ -467,7 +472,8 @@ TEST(OutputFile, IsInvisibleUntilPublishedAndThenWhole) {
   const TempFolder folder;
   FileSystem files;
   const SignalMask restore;
-  const auto output = files.CreateOutput(folder / "out", false, kNew.size());
+  const auto output = files.CreateOutput(folder / "out", false);
+  output->Allocate(kNew.size());
   output->WriteAt(0, AsSpan(kNew));
   EXPECT_TRUE(folder.Names().empty());
   output->Publish(kNew.size(), true);
@@ -487,7 +493,8 @@ TEST(OutputFile, DroppedUnpublishedLeavesTheOldFileAndNothingElse) {
       FaultyFileSystem files;
       if (!tmpfile) files.Fail(Call::kOpen, 2, EOPNOTSUPP);  // the first opens the directory
       {
-        const auto output = files.CreateOutput(folder / "out", false, 100000);
+        const auto output = files.CreateOutput(folder / "out", false);
+        output->Allocate(100000);
         output->WriteAt(0, AsSpan(kNew));
         EXPECT_EQ(folder.Names().size(), before.size() + (tmpfile ? 0 : 1));
       }
@@ -506,14 +513,14 @@ TEST(OutputFile, CanLoseItsHiddenNameToASignalHandler) {
   files.Fail(Call::kOpen, 2, EOPNOTSUPP);
   const SignalMask restore;
   {
-    const auto output = files.CreateOutput(folder / "out", false, 0);
+    const auto output = files.CreateOutput(folder / "out", false);
     EXPECT_EQ(folder.Names().size(), 2u);
     RemoveHiddenOutput();
     EXPECT_EQ(folder.Names(), std::vector<std::string>{"out"});
   }
   files.Clear();
   files.Fail(Call::kOpen, 2, EOPNOTSUPP);
-  const auto output = files.CreateOutput(folder / "out", false, 0);
+  const auto output = files.CreateOutput(folder / "out", false);
   output->Publish(0, true);
   RemoveHiddenOutput();  // what is published is no longer hidden
   EXPECT_EQ(folder.Names(), std::vector<std::string>{"out"});
@@ -541,7 +548,7 @@ TEST(OutputFile, IsPrivateWhileItHasAHiddenName) {
   const TempFolder folder;
   FaultyFileSystem files;
   files.Fail(Call::kOpen, 2, EOPNOTSUPP);
-  const auto output = files.CreateOutput(folder / "out", false, 0);
+  const auto output = files.CreateOutput(folder / "out", false);
   ASSERT_EQ(folder.Names().size(), 1u);
   EXPECT_EQ(folder.Names()[0].substr(0, 9), ".gpusort-");
   EXPECT_EQ(ModeOf(folder / folder.Names()[0]), 0600u);
@@ -607,7 +614,7 @@ TEST(OutputFile, LeavesOtherHardLinksAndOpenReadersTheOldContent) {
 TEST(OutputFile, RefusesWhatItCannotReplace) {
   const TempFolder folder;
   FileSystem files;
-  const auto create = [&](const std::string& path) { return [&files, path] { files.CreateOutput(path, false, 0); }; };
+  const auto create = [&](const std::string& path) { return [&files, path] { files.CreateOutput(path, false); }; };
   ASSERT_EQ(mkfifo((folder / "fifo").c_str(), 0600), 0);
   ASSERT_EQ(symlink("loop", (folder / "loop").c_str()), 0);
   ASSERT_EQ(symlink("none/target", (folder / "lost").c_str()), 0);
@@ -625,7 +632,7 @@ TEST(OutputFile, RefusesWhatItCannotReplace) {
   const auto as_nobody = [&](const std::string& path) {
     return InChild([&] {
       BecomeNobody();
-      files.CreateOutput(path, false, 0);
+      files.CreateOutput(path, false);
     });
   };
   constexpr int kUsage = static_cast<int>(ErrorCode::kUsage);
@@ -650,7 +657,8 @@ TEST(OutputFile, WritesDirectlyInWholePagesAndIsCutToItsLength) {
     FileSystem files;
     const SignalMask restore;
     const Bytes content = RandomBytes(size, size);
-    const auto output = files.CreateOutput(folder / "out", true, 200000);
+    const auto output = files.CreateOutput(folder / "out", true);
+    output->Allocate(200000);
     PageBuffer padded((size + kPage - 1) / kPage * kPage);
     if (size > 0) std::memcpy(padded.span().data(), content.data(), size);
     output->WriteAt(0, padded.span());
@@ -658,6 +666,65 @@ TEST(OutputFile, WritesDirectlyInWholePagesAndIsCutToItsLength) {
     output->Publish(size, false);
     EXPECT_EQ(ReadFile(folder / "out"), content);
   }
+}
+
+/// Counts what goes through mappings.
+class PageCounter : public SystemCalls {
+ public:
+  explicit PageCounter(bool tmpfile) : tmpfile_(tmpfile) {}
+  int Open(int directory, const char* path, int flags, unsigned mode) override {
+    if (tmpfile_ || (flags & O_TMPFILE) != O_TMPFILE) return SystemCalls::Open(directory, path, flags, mode);
+    errno = EOPNOTSUPP;
+    return -1;
+  }
+  bool CopyToPages(int fd, const std::byte* data, std::size_t bytes, std::uint64_t offset) override {
+    const bool done = SystemCalls::CopyToPages(fd, data, bytes, offset);
+    if (done) copied += bytes;
+    return done;
+  }
+  std::atomic<std::uint64_t> copied{0};
+
+ private:
+  const bool tmpfile_;
+};
+
+TEST(OutputFile, OnATmpfsThreadsCopyAtOnceIntoWhatIsAllocated) {
+  if (!FileSystem().IsTmpfs("/dev/shm")) GTEST_SKIP() << "NOT TESTED: /dev/shm is no tmpfs";
+  const TempFolder folder("/dev/shm");
+  const auto calls = std::make_shared<PageCounter>(true);
+  FileSystem files(calls);
+  const SignalMask restore;
+  constexpr std::uint64_t kAllocated = 9'000'001, kPart = 700'001;
+  const Bytes content = RandomBytes(kAllocated + 3 * kPart, 3);
+  const auto output = files.CreateOutput(folder / "out", false);
+  output->Allocate(kAllocated);
+  std::vector<std::thread> threads;
+  for (std::uint64_t first = 0; first < 4; ++first) {
+    threads.emplace_back([&, first] {
+      for (std::uint64_t at = first * kPart; at < content.size(); at += 4 * kPart) {
+        output->WriteAt(at, AsSpan(content).subspan(at, std::min(kPart, content.size() - at)));
+      }
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  output->WriteAt(100, AsSpan(content).subspan(100, kAllocated - 100));  // more than is mapped at once
+  struct timespec before;
+  ASSERT_EQ(clock_gettime(CLOCK_REALTIME_COARSE, &before), 0);
+  output->Publish(content.size(), true);
+  EXPECT_GE(calls->copied, 2 * kAllocated - kPart - 100);
+  EXPECT_LE(calls->copied, 2 * kAllocated - 100);
+  EXPECT_TRUE(ReadFile(folder / "out") == content);
+  struct stat st;
+  ASSERT_EQ(stat((folder / "out").c_str(), &st), 0);
+  EXPECT_GE(std::pair(st.st_mtim.tv_sec, st.st_mtim.tv_nsec), std::pair(before.tv_sec, before.tv_nsec));
+
+  // Nothing is mapped of a file that others may find and cut.
+  const auto named_calls = std::make_shared<PageCounter>(false);
+  FileSystem named(named_calls);
+  const auto hidden = named.CreateOutput(folder / "hidden", false);
+  hidden->Allocate(kNew.size());
+  hidden->WriteAt(0, AsSpan(kNew));
+  EXPECT_EQ(named_calls->copied, 0u);
 }
 
 TEST(OutputFile, PublishesPlainFileNamesInTheCurrentDirectory) {
@@ -675,12 +742,12 @@ TEST(OutputFile, BlocksSignalsFromTheRenameOn) {
   const TempFolder folder;
   FaultyFileSystem files;
   const SignalMask restore;
-  const auto output = files.CreateOutput(folder / "out", false, 0);
+  const auto output = files.CreateOutput(folder / "out", false);
   files.Fail(Call::kRename, 1, EIO);
   ASSERT_FALSE(SignalMask::Blocked(SIGTERM));
   ExpectError(ErrorCode::kIo, {"EIO", folder / "out"}, [&] { output->Publish(0, true); });
   EXPECT_FALSE(SignalMask::Blocked(SIGTERM));
-  const auto second = files.CreateOutput(folder / "out", false, 0);
+  const auto second = files.CreateOutput(folder / "out", false);
   second->Publish(0, true);
   EXPECT_TRUE(SignalMask::Blocked(SIGTERM));
   EXPECT_TRUE(SignalMask::Blocked(SIGINT));

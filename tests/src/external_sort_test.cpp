@@ -525,6 +525,19 @@ TEST(ExternalSortLines, KeepTheFirstOfEqualKeysAndMergeSortedInputs) {
   }
 }
 
+TEST(ExternalSortLines, AnyNumberOfThreadsDoesWithAnyMemory) {
+  const TempFolder folder;
+  const Bytes input = MakeLines(Lines::kShort, 100000, '\n', 7);
+  const Bytes expected = StableSortedLines(input, '\n', LineOrder{}.view());
+  WriteFile(folder / "in", input);
+  for (const char* memory : {"3M", "16M", "33M", "70M"}) {
+    for (const char* threads : {"1", "16", "64"}) {
+      SortLines(LineOptions({"--memory", memory, "--threads", threads, "-o", folder / "out", folder / "in"}, {}, '\n'));
+      ASSERT_TRUE(ReadFile(folder / "out") == expected) << memory << ", " << threads << " threads";
+    }
+  }
+}
+
 TEST(ExternalSortLines, TakeNoLineThatIsLongerThanAllowed) {
   const TempFolder folder;
   Bytes input = MakeLines(Lines::kShort, 5000, '\n', 1);

@@ -92,6 +92,8 @@ class FaultyCalls : public SystemCalls {
     Flip(copy, bytes, fault->value);
     return SystemCalls::Write(fd, copy, bytes, offset);
   }
+  /// Everything goes through Write, where it can fail.
+  bool CopyToPages(int, const std::byte*, std::size_t, std::uint64_t) override { return false; }
   int Sync(int fd) override { return Fails(Call::kSync) ? -1 : SystemCalls::Sync(fd); }
   int Truncate(int fd, std::uint64_t size) override {
     return Fails(Call::kTruncate) ? -1 : SystemCalls::Truncate(fd, size);
