@@ -111,6 +111,17 @@ struct Piece {
   bool on_device = false;
 };
 
+/// Seconds that a device spent for a lane, as the device saw them.
+struct DeviceTimes {
+  double upload = 0, kernels = 0, download = 0;
+  DeviceTimes& operator+=(const DeviceTimes& other) {
+    upload += other.upload;
+    kernels += other.kernels;
+    download += other.download;
+    return *this;
+  }
+};
+
 /// One worker of a backend: one thread, one stream. Errors: kOutOfMemory leaves the backend usable; kGpuLost ends it
 /// (and nothing on the device can be read any more); kCancelled after Backend::Cancel.
 class Lane {
@@ -122,6 +133,8 @@ class Lane {
   /// Stable merge: on equal keys, earlier pieces first. Writes exactly the sum of the pieces' bytes (at most
   /// slot_bytes) to host memory at `out`, which must not overlap any piece.
   virtual void Merge(std::span<const Piece> pieces, std::byte* out) = 0;
+  /// Of the Sorts and Merges since the last call; none on the CPU.
+  virtual DeviceTimes TakeTimes() { return {}; }
 };
 
 /// Whole sorted records on the device among which BytesBefore looks.

@@ -242,15 +242,13 @@ class Arena : public std::enable_shared_from_this<Arena> {
         pinned_ranges[i] = {some[i].data, some[i].bytes / stride, some[i].inclusive};
       }
       stream->Copy(d_ranges, pinned_.data(), some.size() * sizeof(detail::CountRange), cudaMemcpyHostToDevice);
-      const std::uint64_t blocks = DivideUp(some.size(), detail::kRecordThreads);
-      const std::uint32_t count = static_cast<std::uint32_t>(some.size());
       if (fixed) {
-        stream->Launch("CountBeforeKernel", detail::CountBeforeKernel<>, blocks, detail::kRecordThreads, d_ranges,
-                       count, AsBytes(d_cut), shape_.layout, d_counts);
+        stream->Launch("CountBeforeKernel", detail::CountBeforeKernel<>, DivideUp(some.size(), detail::kRecordThreads),
+                       detail::kRecordThreads, d_ranges, static_cast<std::uint32_t>(some.size()), AsBytes(d_cut),
+                       shape_.layout, d_counts);
       } else {
-        stream->Launch("LineBytesBeforeKernel", detail::LineBytesBeforeKernel<>, blocks, detail::kRecordThreads,
-                       d_ranges, count, AsBytes(d_cut), cut_record.size() - 1, shape_.layout.delimiter, line_order_,
-                       d_counts);
+        stream->Launch("LineBytesBeforeKernel", detail::LineBytesBeforeKernel<>, some.size(), detail::kLineThreads,
+                       d_ranges, AsBytes(d_cut), cut_record.size() - 1, shape_.layout.delimiter, line_order_, d_counts);
       }
       stream->Copy(pinned_counts, d_counts, some.size() * sizeof(std::uint64_t), cudaMemcpyDeviceToHost);
       stream->Wait();
@@ -337,10 +335,11 @@ class CudaLane : public Lane {
       : seat_(std::move(arena)),
         layout_(seat_.arena().shape().layout),
         shape_(seat_.arena().lane_shape()),
-        stream_(seat_.arena().device()) {
-    for (std::unique_ptr<detail::Event>& event : events_) {
-      event = std::make_unique<detail::Event>(seat_.arena().device());
-    }
+        stream_(seat_.arena().device()),
+        upload_(seat_.arena().device()),
+        kernels_(seat_.arena().device()),
+        download_(seat_.arena().device()) {
+    for (std::unique_ptr<Copied>& copied : copies_) copied = std::make_unique<Copied>(seat_.arena().device());
   }
 
   std::unique_ptr<SortedRecords> Sort(BatchSource& source) override {
@@ -350,6 +349,7 @@ class CudaLane : public Lane {
     const detail::DrainAtExit drain(stream_);
     const std::uint64_t bytes = Load(source, in.data(), flights);
     std::uint64_t records = layout_.fixed() ? bytes / layout_.stride : 0;
+    kernels_.Start(stream_);
     Sorted result;
     if (!layout_.fixed()) {
       const detail::LineSort::Result sorted = SortLines(in.data(), bytes, out.data());
@@ -363,7 +363,9 @@ class CudaLane : public Lane {
     } else {
       result = SortNumbers<std::uint64_t>(in.data(), records, out.data());
     }
+    kernels_.Stop(stream_);
     stream_.Wait();
+    times_.kernels += kernels_.Take();
     return std::make_unique<CudaSortedRecords>(std::move(result.in_input ? in : out), bytes, records,
                                                result.was_sorted);
   }
@@ -386,6 +388,7 @@ class CudaLane : public Lane {
     seat_.arena().device()->Enter();
     if (bounds.size() == 2) {
       const detail::DrainAtExit drain(stream_);
+      download_.Start(stream_);
       for (const Piece& piece : pieces) {
         if (piece.on_device) {
           stream_.Copy(out, piece.data, piece.bytes, cudaMemcpyDeviceToHost);
@@ -394,7 +397,9 @@ class CudaLane : public Lane {
         }
         out += piece.bytes;
       }
+      download_.Stop(stream_);
       stream_.Wait();
+      times_.download += download_.Take();
       return;
     }
     const std::vector<std::uint64_t> cuts = MergeOrCut(pieces, bytes, std::move(bounds), out);
@@ -417,6 +422,8 @@ class CudaLane : public Lane {
     Merge(high, out + low_bytes);
   }
 
+  DeviceTimes TakeTimes() override { return std::exchange(times_, {}); }
+
  private:
   /// Merges pieces of two or more runs, of which run r has the records or bytes of lines [bounds[r], bounds[r + 1]).
   /// Of lines that are more than a lane's index takes, nothing is merged, and the answer is how many bytes of each run
@@ -426,11 +433,14 @@ class CudaLane : public Lane {
     const auto [in, spare] = seat_.arena().AcquireTwo();
     const detail::DrainAtExit drain(stream_);
     std::byte* to = in.data();
+    upload_.Start(stream_);
     for (const Piece& piece : pieces) {
       if (piece.bytes == 0) continue;
       stream_.Copy(to, piece.data, piece.bytes, piece.on_device ? cudaMemcpyDeviceToDevice : cudaMemcpyHostToDevice);
       to += piece.bytes;
     }
+    upload_.Stop(stream_);
+    kernels_.Start(stream_);
     const std::byte* merged;
     if (!layout_.fixed()) {
       // Where the lines of a window begin has to be found in any case; sorting them then costs less than their way
@@ -445,8 +455,12 @@ class CudaLane : public Lane {
     } else {
       merged = MergeNumbers<std::uint64_t>(in.data(), std::move(bounds), spare.data());
     }
+    kernels_.Stop(stream_);
+    download_.Start(stream_);
     stream_.Copy(out, merged, bytes, cudaMemcpyDeviceToHost);
+    download_.Stop(stream_);
     stream_.Wait();
+    times_ += {upload_.Take(), kernels_.Take(), download_.Take()};
     return {};
   }
 
@@ -467,37 +481,53 @@ class CudaLane : public Lane {
     bool in_input;  ///< the result is where the input was
     bool was_sorted;
   };
+  /// The end of a block's copy, and how long it took.
+  struct Copied {
+    detail::Event event;
+    detail::Stopwatch time;
+    explicit Copied(const DevicePtr& device) : event(device), time(device) {}
+  };
   /// A block whose copy may be under way.
   struct Flight {
     std::unique_ptr<InputBlock> block;
-    const detail::Event* copied;
+    Copied* copied;
   };
 
   /// Copies the batch into a slot and returns its size. Each block goes back as soon as its copy is seen to be done.
   std::uint64_t Load(BatchSource& source, std::byte* to, std::deque<Flight>& flights) {
     std::uint64_t bytes = 0;
-    std::size_t next_event = 0;
+    std::size_t next_copy = 0;
+    const auto land = [&] {
+      times_.upload += flights.front().copied->time.Take();
+      flights.pop_front();
+    };
     for (;;) {
       while (flights.size() > kBlocksInFlight) {
-        flights.front().copied->Wait();
-        flights.pop_front();
+        flights.front().copied->event.Wait();
+        land();
       }
-      while (!flights.empty() && flights.front().copied->Passed()) flights.pop_front();
+      while (!flights.empty() && flights.front().copied->event.Passed()) land();
       std::unique_ptr<InputBlock> block = source.Next();
       if (!block) break;
       const std::span<const std::byte> data = block->bytes();
       if (data.size() > seat_.arena().shape().slot_bytes - bytes) FailInternal("a batch is larger than a slot");
       if (data.empty()) continue;
       // In flight before the copy starts: if something is thrown from here on, the block outlives the stream's work.
-      flights.push_back({std::move(block), events_[next_event].get()});
+      Copied& copied = *copies_[next_copy];
+      flights.push_back({std::move(block), &copied});
+      copied.time.Start(stream_);
       stream_.Copy(to + bytes, data.data(), data.size(), cudaMemcpyHostToDevice);
-      events_[next_event]->Record(stream_);
-      next_event = (next_event + 1) % events_.size();
+      copied.time.Stop(stream_);
+      copied.event.Record(stream_);
+      next_copy = (next_copy + 1) % copies_.size();
       bytes += data.size();
     }
     if (bytes == 0) FailInternal("an empty batch");
     if (layout_.fixed() && bytes % layout_.stride != 0) FailInternal("a batch ends inside a record");
-    for (; !flights.empty(); flights.pop_front()) flights.front().copied->Wait();
+    while (!flights.empty()) {
+      flights.front().copied->event.Wait();
+      land();
+    }
     return bytes;
   }
 
@@ -664,7 +694,9 @@ class CudaLane : public Lane {
   const RecordLayout& layout_;
   const LaneShape& shape_;
   const Stream stream_;
-  std::array<std::unique_ptr<detail::Event>, kBlocksInFlight + 1> events_;
+  std::array<std::unique_ptr<Copied>, kBlocksInFlight + 1> copies_;
+  detail::Stopwatch upload_, kernels_, download_;
+  DeviceTimes times_;
 };
 
 // ---------------------------------------------------------------------------------------------------------------------

@@ -232,6 +232,41 @@ class Event {
   cudaEvent_t event_ = nullptr;
 };
 
+/// The time between two places in a stream. For statistics: what fails here fails at the calls that matter, too.
+class Stopwatch {
+ public:
+  explicit Stopwatch(DevicePtr device) : device_(std::move(device)) {
+    for (cudaEvent_t& event : events_) cudaEventCreate(&event);
+    cudaGetLastError();
+  }
+  Stopwatch(const Stopwatch&) = delete;
+  Stopwatch& operator=(const Stopwatch&) = delete;
+  ~Stopwatch() {
+    if (device_->EnterToFree()) {
+      for (cudaEvent_t event : events_) cudaEventDestroy(event);
+    }
+    cudaGetLastError();
+  }
+  void Start(const Stream& stream) { Mark(stream, 0); }
+  void Stop(const Stream& stream) { Mark(stream, 1); }
+  /// Once the stream has passed Stop: the seconds, once; 0 if it was not started and stopped.
+  double Take() {
+    float milliseconds = 0;
+    const bool known = marked_ == 3 && cudaEventElapsedTime(&milliseconds, events_[0], events_[1]) == cudaSuccess;
+    marked_ = 0;
+    return known ? milliseconds / 1e3 : 0;
+  }
+
+ private:
+  void Mark(const Stream& stream, unsigned which) {
+    if (cudaEventRecord(events_[which], stream.get()) == cudaSuccess) marked_ |= 1u << which;
+  }
+
+  DevicePtr device_;
+  cudaEvent_t events_[2] = {};
+  unsigned marked_ = 0;
+};
+
 /// Device memory, 256-byte aligned.
 class DeviceMemory {
  public:

@@ -565,36 +565,58 @@ class LineSort {
   std::uint64_t sort_bytes_ = 0;
 };
 
-/// How many bytes of the sorted lines in [data, data + bytes) come before the line `cut`: by key, `inclusive` deciding
-/// ties. All lines end with the delimiter; `cut` is without it.
-GPUSORT_HD inline std::uint64_t LineBytesBeforeCut(const Byte* data, std::uint64_t bytes, bool inclusive,
-                                                   const Byte* cut, std::uint64_t cut_length, Byte delimiter,
-                                                   const LineOrderView& view) {
-  std::uint64_t low = 0, high = bytes;  // line starts; lines before low come before the cut, those from high on do not
-  while (low < high) {
-    std::uint64_t begin = low + (high - low) / 2;
-    while (begin > low && data[begin - 1] != delimiter) --begin;
-    std::uint64_t end = begin;
-    while (data[end] != delimiter) ++end;
-    const int order = CompareLines(data + begin, end - begin, cut, cut_length, view);
-    if (order < 0 || (order == 0 && inclusive)) {
-      low = end + 1;
-    } else {
-      high = begin;
-    }
-  }
-  return low;
-}
-
-/// bytes[i] = LineBytesBeforeCut of ranges[i], whose `records` are bytes.
+/// bytes[i] = how many bytes of the sorted lines of ranges[i], whose `records` are bytes, come before the line `cut`: by
+/// key, `inclusive` deciding ties. All lines end with the delimiter; `cut` is without it. A block a range: each of its
+/// warps looks at a line, so that a round leaves a ninth of the range.
 template <typename = void>
 __global__ void __launch_bounds__(kLineThreads)
-    LineBytesBeforeKernel(const CountRange* ranges, std::uint32_t count, const Byte* cut, std::uint64_t cut_length,
-                          Byte delimiter, LineOrderView view, std::uint64_t* bytes) {
-  const std::uint32_t i = blockIdx.x * blockDim.x + threadIdx.x;
-  if (i >= count) return;
-  bytes[i] = LineBytesBeforeCut(reinterpret_cast<const Byte*>(ranges[i].data), ranges[i].records, ranges[i].inclusive,
-                                cut, cut_length, delimiter, view);
+    LineBytesBeforeKernel(const CountRange* ranges, const Byte* cut, std::uint64_t cut_length, Byte delimiter,
+                          LineOrderView view, std::uint64_t* bytes) {
+  constexpr std::uint32_t kWarp = 32, kWarps = kLineThreads / kWarp, kAll = ~std::uint32_t{0};
+  __shared__ std::uint64_t begins[kWarps], ends[kWarps];
+  __shared__ bool before[kWarps];
+  const std::uint32_t lane = threadIdx.x % kWarp, warp = threadIdx.x / kWarp;
+  const CountRange range = ranges[blockIdx.x];
+  const Byte* const data = reinterpret_cast<const Byte*>(range.data);
+  std::uint64_t low = 0, high = range.records;  // line starts; lines before low come before the cut, from high on not
+  while (low < high) {
+    const std::uint64_t at = low + (high - low) * (warp + 1) / (kWarps + 1);
+    std::uint64_t begin = low;  // of the line that holds byte `at`
+    for (std::uint64_t right = at; right > low;) {
+      const std::uint64_t left = right - low > kWarp ? right - kWarp : low;
+      const bool ends_here = left + lane < right && data[left + lane] == delimiter;
+      const std::uint32_t found = __ballot_sync(kAll, ends_here);
+      if (found != 0) {
+        begin = left + kWarp - __clz(static_cast<int>(found));
+        break;
+      }
+      right = left;
+    }
+    std::uint64_t end = at;
+    for (;; end += kWarp) {
+      const std::uint32_t found = __ballot_sync(kAll, end + lane < high && data[end + lane] == delimiter);
+      if (found != 0) {
+        end += __ffs(static_cast<int>(found)) - 1;
+        break;
+      }
+    }
+    const int order = CompareLines(data + begin, end - begin, cut, cut_length, view);
+    if (lane == 0) {
+      begins[warp] = begin;
+      ends[warp] = end;
+      before[warp] = order < 0 || (order == 0 && range.inclusive);
+    }
+    __syncthreads();
+    for (std::uint32_t w = 0; w < kWarps; ++w) {
+      if (!before[w]) {
+        high = begins[w];
+        break;
+      }
+      low = ends[w] + 1;
+    }
+    __syncthreads();
+  }
+  if (threadIdx.x == 0) bytes[blockIdx.x] = low;
 }
 
 }  // namespace gpusort::detail

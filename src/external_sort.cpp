@@ -237,6 +237,7 @@ class Sorter {
   }
 
   void OpenBackend() {
+    const Nanoseconds begin = StageClock::SteadyNow();
     if (facts_.gpu) {
       try {
         backend_ = gpus_.open(options_.gpu_ordinal);
@@ -256,6 +257,7 @@ class Sorter {
       return backend->LaneBytes(layout, slot);
     };
     LogInfo("backend: " + backend_->limits().name);
+    stats_.open_seconds += std::chrono::duration<double>(StageClock::SteadyNow() - begin).count();
   }
 
   /// Plan, memory and temp space. Runs that an earlier attempt made stay.

@@ -304,6 +304,7 @@ void FormRuns(Job& job, BatchFeeder& feeder, std::vector<Run>& runs) {
           {
             const Busy busy(job.clock, Resource::kCompute);
             sorted = lane->Sort(*batch);
+            job.clock.Add(lane->TakeTimes());
             if (const std::uint64_t top = job.options.top; top > 0) {
               sorted = TakeFront(std::move(sorted), top, job.options.unique, job.layout);
             }

@@ -347,10 +347,9 @@ class Cutter {
         // Every share has one record; the rest of the room is dealt by weight.
         const std::uint64_t share =
             1 + static_cast<std::uint64_t>(static_cast<unsigned __int128>(room) * cursor.weight / weights);
-        const std::uint64_t bytes = Whole(cursor, std::min(cursor.available(), share * unit));
-        offers_.push_back({i, bytes, {}});
-        if (bytes == cursor.remaining()) continue;
-        offers_.back().last = bytes > 0 ? RecordBefore(cursor, next(cursor) + bytes) : Head(cursor);
+        offers_.push_back(MakeOffer(i, std::min(cursor.available(), share * unit)));
+        if (offers_.back().bytes == cursor.remaining()) continue;
+        if (offers_.back().bytes == 0) offers_.back().last = Head(cursor);
         if (least == kNone || CompareRecords(offers_.back().last, offers_[least].last, layout_) < 0) {
           least = offers_.size() - 1;
         }
@@ -454,14 +453,23 @@ class Cutter {
   /// The byte of its run that a cursor offers first.
   static std::uint64_t next(const Cursor& cursor) { return cursor.taken + cursor.take; }
 
-  /// Bytes of the whole records among the next `bytes`.
-  std::uint64_t Whole(Cursor& cursor, std::uint64_t bytes) const {
-    if (layout_.fixed() || bytes == cursor.available()) return bytes;
+  /// Of the next `bytes`.
+  Offer MakeOffer(std::size_t index, std::uint64_t bytes) const {
+    Cursor& cursor = cursors_[index];
+    if (bytes == cursor.remaining()) return {index, bytes, {}};
     const std::uint64_t from = next(cursor), end = from + bytes;
-    if (cursor.run->records) return RunView(*cursor.run->records, layout_).WholeEnd(from, end) - from;
-    const LoadedBlock& block = BlockAt(cursor, end);
+    if (cursor.run->records) {
+      const RunView::Last last = RunView(*cursor.run->records, layout_).LastBefore(from, end, cursor.sample);
+      return {index, last.end - from, last.record};
+    }
+    const LoadedBlock& block = BlockAt(cursor, end - 1);
     const std::uint64_t begin = std::max(from, block.begin);
-    return begin + WholeRecordBytes(block.bytes.subspan(begin - block.begin, end - begin), layout_) - from;
+    const std::uint64_t whole = WholeRecordBytes(block.bytes.subspan(begin - block.begin, end - begin), layout_);
+    // What is loaded ends with a record, and so do blocks.
+    const std::uint64_t offered = begin + whole - from;
+    if (offered == 0) return {index, 0, {}};
+    const LoadedBlock& holder = BlockAt(cursor, from + offered - 1);
+    return {index, offered, LastRecord(holder.bytes.first(from + offered - holder.begin), layout_)};
   }
 
   /// How many of the next `bytes` order before the cut.
@@ -497,12 +505,6 @@ class Cutter {
     if (cursor.run->records) return RunView(*cursor.run->records, layout_).RecordAt(at, cursor.head);
     const LoadedBlock& block = BlockAt(cursor, at);
     return FirstRecord(block.bytes.subspan(at - block.begin), layout_);
-  }
-  /// The record that ends at byte `end`.
-  RecordSpan RecordBefore(Cursor& cursor, std::uint64_t end) const {
-    if (cursor.run->records) return RunView(*cursor.run->records, layout_).RecordBefore(end, cursor.sample);
-    const LoadedBlock& block = BlockAt(cursor, end - 1);
-    return LastRecord(block.bytes.first(end - block.begin), layout_);
   }
   /// The loaded block that holds byte `at` of the run.
   static const LoadedBlock& BlockAt(const Cursor& cursor, std::uint64_t at) {
@@ -589,6 +591,7 @@ std::uint64_t MergeInto(Job& job, Run* first, std::size_t count, bool verify_ord
       {
         const Busy busy(job.clock, Resource::kCompute, (*task)->window.bytes);
         lane->Merge((*task)->pieces, (*task)->window.data);
+        job.clock.Add(lane->TakeTimes());
       }
       (*task)->blocks.clear();
       sink->Accept(std::move((*task)->window));

@@ -75,6 +75,11 @@ void StageClock::Leave(Resource resource, std::uint64_t bytes) {
   if (--uses_[i].threads == 0) phase_.busy[i] += now_() - uses_[i].since;
 }
 
+void StageClock::Add(const DeviceTimes& times) {
+  const std::lock_guard lock(mutex_);
+  phase_.device += times;
+}
+
 std::vector<PhaseTimes> StageClock::phases() const {
   const std::lock_guard lock(mutex_);
   std::vector<PhaseTimes> all = ended_;

@@ -17,6 +17,7 @@
 #include <thread>
 #include <vector>
 
+#include "backend.hpp"
 #include "options.hpp"
 
 namespace gpusort {
@@ -37,6 +38,7 @@ struct PhaseTimes {
   Nanoseconds wall{0};
   std::array<Nanoseconds, kResourceCount> busy{};
   std::array<std::uint64_t, kResourceCount> bytes{};
+  DeviceTimes device;  ///< summed over lanes
 
   double Share(Resource resource) const {  ///< of the phase's time, 0 to 1
     return wall.count() == 0 ? 0 : static_cast<double>(busy[static_cast<std::size_t>(resource)].count()) / wall.count();
@@ -59,6 +61,8 @@ class StageClock {
   void Enter(Resource resource);
   /// `bytes` are added to the phase that is current now.
   void Leave(Resource resource, std::uint64_t bytes);
+  /// To the phase that is current now.
+  void Add(const DeviceTimes& times);
 
   /// All phases so far, the last one up to now.
   std::vector<PhaseTimes> phases() const;

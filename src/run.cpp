@@ -77,8 +77,20 @@ RecordSpan RunView::RecordAt(std::uint64_t begin, std::vector<std::byte>& copy) 
   return Bytes(begin, RecordEnd(begin), copy);
 }
 
-RecordSpan RunView::RecordBefore(std::uint64_t end, std::vector<std::byte>& copy) const {
-  return Bytes(layout_.fixed() ? end - layout_.stride : WholeEnd(0, end - 1), end, copy);
+RunView::Last RunView::LastBefore(std::uint64_t begin, std::uint64_t end, std::vector<std::byte>& copy) const {
+  if (layout_.fixed()) {
+    end = WholeEnd(begin, end);
+    return {end == begin ? RecordSpan{} : Bytes(end - layout_.stride, end, copy), end};
+  }
+  // As a rule both ends of the record are in sight at the first look.
+  for (std::uint64_t look = kLookBytes;; look *= 4) {
+    const std::uint64_t from = end - std::min(look, end - begin);
+    const RecordSpan bytes = Bytes(from, end, copy);
+    const std::uint64_t whole = WholeRecordBytes(bytes, layout_);
+    const std::uint64_t first = whole == 0 ? 0 : RecordBegin(bytes, whole - 1, layout_);
+    if (whole > 0 && (first > 0 || from == begin)) return {bytes.subspan(first, whole - first), from + whole};
+    if (from == begin) return {{}, begin};
+  }
 }
 
 std::uint64_t FrontCounter::Take(RecordSpan bytes) {
@@ -199,7 +211,7 @@ std::vector<RunBlock> InputBlocks(const std::vector<InputRange>& ranges, const S
       block.begin = begin;
       block.bytes = end - begin;
       block.place = InputRange{range.input, range.offset + (begin - base), end - begin};
-      block.last = MakeForecast(view.RecordBefore(end, copy), layout);
+      block.last = MakeForecast(view.LastBefore(begin, end, copy).record, layout);
       block.forecast = true;
       begin = end;
     }

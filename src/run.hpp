@@ -131,9 +131,14 @@ class RunView {
   std::uint64_t RecordEnd(std::uint64_t begin) const;
   /// Whole records from `begin` on: as many as fit `room`, else one.
   std::uint64_t BlockEnd(std::uint64_t begin, std::uint64_t room) const;
-  /// The record that begins at `begin`, or ends at `end`: where it lies, or a copy in `copy`.
+  /// The record that begins at `begin`: where it lies, or a copy in `copy`.
   RecordSpan RecordAt(std::uint64_t begin, std::vector<std::byte>& copy) const;
-  RecordSpan RecordBefore(std::uint64_t end, std::vector<std::byte>& copy) const;
+  /// The last whole record in [begin, end), likewise, and where it ends. Empty if there is none; `begin` is a border.
+  struct Last {
+    RecordSpan record;
+    std::uint64_t end;
+  };
+  Last LastBefore(std::uint64_t begin, std::uint64_t end, std::vector<std::byte>& copy) const;
   /// Its bytes [begin, end), likewise.
   RecordSpan Bytes(std::uint64_t begin, std::uint64_t end, std::vector<std::byte>& copy) const;
 

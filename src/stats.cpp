@@ -25,12 +25,18 @@ void WriteStatsFile(const std::string& path, const SortStats& stats, const Plan&
       for (char& c : name) c = c == ' ' ? '_' : c;
       entry[name] = {{"busy", phase.Share(resource)}, {"bytes", phase.bytes[i]}};
     }
+    if (stats.gpu) {
+      entry["device"] = {{"upload_seconds", phase.device.upload},
+                         {"kernel_seconds", phase.device.kernels},
+                         {"download_seconds", phase.device.download}};
+    }
     seconds += Seconds(phase.wall);
     phases.push_back(std::move(entry));
   }
   const Json json{
       {"backend", stats.backend},
       {"gpu", stats.gpu},
+      {"open_seconds", stats.open_seconds},
       {"records_in", stats.records_in},
       {"records_out", stats.records_out},
       {"top", stats.top},

@@ -13,6 +13,7 @@ namespace gpusort {
 struct SortStats {
   std::string backend;
   bool gpu = false;
+  double open_seconds = 0;  ///< until the backend was ready, while the first blocks were read
   std::uint64_t records_in = 0, records_out = 0, bytes = 0;
   std::uint64_t top = 0;           ///< records wanted; 0: all
   std::uint64_t header_lines = 0;  ///< kept on top; they are no records
