@@ -4,8 +4,6 @@
 #include <lz4.h>
 #include <lz4frame.h>
 #include <lzma.h>
-#include <pthread.h>
-#include <signal.h>
 #include <zlib.h>
 #include <zstd.h>
 #include <zstd_errors.h>
@@ -30,6 +28,8 @@
 #include <thread>
 #include <utility>
 #include <vector>
+
+#include "signal_block.hpp"
 
 namespace gpusort {
 namespace {
@@ -658,22 +658,6 @@ std::uint64_t MemberBytes(Codec codec, const EncoderOptions& options) {
 /// Members under way: one for each thread, and two more that are filled and written meanwhile.
 std::size_t SlotCount(unsigned threads) { return threads <= 1 ? 1 : std::size_t{threads} + 2; }
 
-/// Threads started while it lives get no signals: those are for the main thread.
-class NoSignals {
- public:
-  NoSignals() {
-    sigset_t all;
-    sigfillset(&all);
-    pthread_sigmask(SIG_BLOCK, &all, &before_);
-  }
-  NoSignals(const NoSignals&) = delete;
-  NoSignals& operator=(const NoSignals&) = delete;
-  ~NoSignals() { pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
-
- private:
-  sigset_t before_;
-};
-
 }  // namespace
 
 /// The members are a ring: the caller fills one, hands it to the workers, and passes the oldest on as soon as it is
@@ -739,7 +723,7 @@ class Encoder::Impl {
   void StartWorkers(unsigned threads) {
     encoders_.reserve(threads);
     workers_.reserve(threads);
-    const NoSignals no_signals;
+    const SignalBlock block;
     try {
       for (unsigned t = 0; t < threads; ++t) {
         encoders_.push_back(std::make_unique<MemberEncoder>(codec_, level_));

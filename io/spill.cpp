@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <bit>
 #include <cerrno>
+#include <cstdlib>
 #include <cstring>
 #include <set>
 #include <type_traits>
@@ -222,6 +223,13 @@ void SpillStore::FailNoSpace(std::uint64_t bytes) const {
 void SpillStore::FailIntegrity(const SpillExtent& extent, const std::string& why) const {
   throw Error(ErrorCode::kIntegrity, "damaged temporary file in " + directories_[extent.file].path + " at " +
                                          std::to_string(extent.offset) + ": " + why);
+}
+
+std::vector<std::string> TempDirectories(const std::vector<std::string>& asked, const OutputFile* output) {
+  if (!asked.empty()) return asked;
+  const char* const configured = std::getenv("TMPDIR");
+  if (configured != nullptr && configured[0] != '\0') return {configured};
+  return {output != nullptr ? output->directory() : "/var/tmp"};
 }
 
 void CheckTempDirectory(const std::string& directory) {

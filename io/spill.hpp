@@ -102,6 +102,10 @@ class SpillStore {
   std::uint64_t written_ = 0;
 };
 
+/// Where to spill: the directories asked for, else TMPDIR, else the one that the output will lie in, or /var/tmp if it
+/// is no file (null).
+std::vector<std::string> TempDirectories(const std::vector<std::string>& asked, const OutputFile* output);
+
 /// Error(kUsage) if `directory` is not an existing, writable directory.
 void CheckTempDirectory(const std::string& directory);
 

@@ -3,7 +3,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <cstdlib>
 #include <cstring>
 #include <filesystem>
 #include <future>
@@ -287,19 +286,7 @@ class Sorter {
   }
 
   void MakeSpill() {
-    std::vector<std::string> directories = options_.temp_dirs;
-    if (directories.empty()) {
-      const char* configured = std::getenv("TMPDIR");
-      if (configured != nullptr && configured[0] != '\0') {
-        directories.push_back(configured);
-      } else if (target_.file) {
-        const std::string& path = target_.file->path();
-        const std::size_t slash = path.rfind('/');
-        directories.push_back(slash == std::string::npos ? "." : slash == 0 ? "/" : path.substr(0, slash));
-      } else {
-        directories.push_back("/var/tmp");
-      }
-    }
+    const std::vector<std::string> directories = TempDirectories(options_.temp_dirs, target_.file.get());
     // Asked for by name, a directory that cannot be used is an error even if nothing is spilled.
     for (const std::string& directory : options_.temp_dirs) CheckTempDirectory(directory);
     if (!job_.plan.spills) return;

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <clocale>
 #include <cstdio>
-#include <cstdlib>
 #include <cstring>
 #include <memory>
 #include <optional>
@@ -257,16 +256,6 @@ void RefuseUnused(const Options& options) {
   }
 }
 
-std::vector<std::string> TempDirectories(const Options& options, const OutputTarget& target) {
-  if (!options.temp_dirs.empty()) return options.temp_dirs;
-  const char* const configured = std::getenv("TMPDIR");
-  if (configured != nullptr && configured[0] != '\0') return {configured};
-  if (!target.file) return {"/var/tmp"};
-  const std::string& path = target.file->path();
-  const std::size_t slash = path.rfind('/');
-  return {slash == std::string::npos ? "." : slash == 0 ? "/" : path.substr(0, slash)};
-}
-
 void SayDoubts(const Options& options) {
   GnuOptions typed;
   typed.keys = options.keys;
@@ -360,7 +349,8 @@ void SortByLineSorter(const Options& options, CancelFlag& cancel) {
     target.file = job.files.CreateOutput(options.output, false);
   }
   for (const std::string& directory : options.temp_dirs) CheckTempDirectory(directory);
-  TempRuns temp(TempDirectories(options, target), "", true, [](const std::string& text) { LogWarn(text); });
+  TempRuns temp(TempDirectories(options.temp_dirs, target.file.get()), "", true,
+                [](const std::string& text) { LogWarn(text); });
 
   SortStats stats;
   stats.backend = "line sorter, " + std::to_string(order.settings.threads) + " threads";

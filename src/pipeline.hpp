@@ -4,8 +4,6 @@
 // counted, pinned buffers, WorkerPool runs short I/O tasks. Start at Pipeline.
 #pragma once
 
-#include <signal.h>
-
 #include <atomic>
 #include <chrono>
 #include <condition_variable>
@@ -28,29 +26,13 @@
 #include "backend.hpp"
 #include "gpusort/error.hpp"
 #include "log.hpp"
+#include "signal_block.hpp"
 #include "stream.hpp"
 
 namespace gpusort {
 
 /// How long a waiting thread may be blind to the stop flag. Normal hand-overs notify and do not wait for it.
 inline constexpr std::chrono::milliseconds kPollInterval{20};
-
-/// Blocks all signals while it lives; threads started meanwhile never get any. Signals are for the main thread, which
-/// blocks them in turn while the output is published.
-class SignalBlock {
- public:
-  SignalBlock() {
-    sigset_t all;
-    sigfillset(&all);
-    pthread_sigmask(SIG_BLOCK, &all, &before_);
-  }
-  SignalBlock(const SignalBlock&) = delete;
-  SignalBlock& operator=(const SignalBlock&) = delete;
-  ~SignalBlock() { pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
-
- private:
-  sigset_t before_;
-};
 
 class Pipeline {
  public:

@@ -13,6 +13,7 @@
 #include <utility>
 
 #include "gnu_quote.hpp"
+#include "signal_block.hpp"
 
 extern char** environ;
 
@@ -26,21 +27,6 @@ struct NameNode {
 };
 NameNode* volatile temp_names = nullptr;
 
-class BlockSignals {
- public:
-  BlockSignals() {
-    sigset_t all;
-    sigfillset(&all);
-    pthread_sigmask(SIG_BLOCK, &all, &before_);
-  }
-  ~BlockSignals() { pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
-  BlockSignals(const BlockSignals&) = delete;
-  BlockSignals& operator=(const BlockSignals&) = delete;
-
- private:
-  sigset_t before_;
-};
-
 bool TooManyFiles(int error) { return error == EMFILE || error == ENFILE; }
 
 [[noreturn]] void FailCreate(const std::string& directory, int error) {
@@ -50,7 +36,7 @@ bool TooManyFiles(int error) { return error == EMFILE || error == ENFILE; }
 /// A new file in `directory` with a name that signal handlers know; -1 if too many files are open.
 int CreateNamed(const std::string& directory, std::string* name) {
   std::string path = directory + "/sortXXXXXX";
-  const BlockSignals blocked;
+  const SignalBlock blocked;
   const int fd = ::mkostemp(path.data(), O_CLOEXEC);
   if (fd < 0) {
     if (TooManyFiles(errno)) return -1;
@@ -62,7 +48,7 @@ int CreateNamed(const std::string& directory, std::string* name) {
 }
 
 void RemoveNamed(const std::string& name) {
-  const BlockSignals blocked;
+  const SignalBlock blocked;
   NameNode* previous = nullptr;
   for (NameNode* node = temp_names; node != nullptr; previous = node, node = node->next) {
     if (name != node->path) continue;
@@ -79,7 +65,7 @@ int CreateUnnamed(const std::string& directory) {
   // Kernels and file systems that do not know O_TMPFILE answer in several ways.
   if (fd >= 0 || TooManyFiles(errno)) return fd;
   std::string path = directory + "/sortXXXXXX";
-  const BlockSignals blocked;
+  const SignalBlock blocked;
   const int named = ::mkostemp(path.data(), O_CLOEXEC);
   if (named >= 0) ::unlink(path.c_str());
   return named;

@@ -115,8 +115,7 @@ codes=("${PIPESTATUS[@]}")
 set -e
 [ "${codes[0]}" = 141 ] || fail "exit ${codes[0]} instead of 141 when the consumer left"
 # What was written is read back: a write that is lost is found.
-sanitized=$(nm "$g" 2>/dev/null | grep -cE '__(a|t)san_init' || true)
-if [ "$sanitized" = 0 ] && command -v strace >/dev/null && strace -o /dev/null true 2>/dev/null; then
+if ! sanitized && command -v strace >/dev/null && strace -o /dev/null true 2>/dev/null; then
   size=$("$g" --compress lz4 web.log - 2>/dev/null | wc -c)
   expect 0 "$g" --verify-output web.log whole.lz4
   expect 8 strace -f -qq -o trace -e trace=pwrite64 -e inject=pwrite64:retval="$size":when=1 \

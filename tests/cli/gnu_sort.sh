@@ -419,7 +419,7 @@ gives 0 'sort --help | grep -q -- --compress-program'
 gives 0 'sort --version | grep -q gpusort'
 
 # Few descriptors: three standard streams and four more. Little memory: 4 MB more than what it takes to start.
-if grep -qa -e __asan_init -e __tsan_init "$bin/gpusort"; then
+if sanitized; then
   echo "SKIPPED (a sanitizer takes descriptors and address space): few descriptors, little memory"
 else
   few='exec 3<&- 4<&- 5<&- 6<&- 7<&- 8<&- 9<&-; ulimit -n 7;'

@@ -2,14 +2,13 @@
 // Whatever they are: kBadInput or the same bytes for any sizes of reads, within the limit; kIntegrity for a block.
 #include <algorithm>
 #include <cstdint>
-#include <cstdio>
-#include <cstdlib>
 #include <cstring>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "codec.hpp"
+#include "require.hpp"
 
 namespace {
 
@@ -18,16 +17,11 @@ using gpusort::Codec;
 using gpusort::Decoder;
 using gpusort::Error;
 using gpusort::ErrorCode;
+using gpusort::Require;
 using Bytes = std::vector<std::byte>;
 
 constexpr std::uint64_t kMaxExpandedBytes = 1 << 20;
 constexpr std::size_t kMaxBlockBytes = 1 << 16;
-
-void Require(bool holds, const char* what) {
-  if (holds) return;
-  std::fprintf(stderr, "codec_fuzz: %s\n", what);
-  std::abort();
-}
 
 /// Nothing if the data is refused.
 std::optional<Bytes> Expand(Codec codec, std::span<const std::byte> data, std::size_t source_most,

@@ -1,24 +1,17 @@
 // Arbitrary text as a key: that of -k, or of +F -F if it begins with '+' (a NUL parts start and end).
 // Whatever it is: a key or kUsage, as the grammar of GNU sort says, and the key written out again is the same key.
 #include <cstdint>
-#include <cstdio>
-#include <cstdlib>
 #include <optional>
 #include <regex>
 #include <string>
 
 #include "gpusort/error.hpp"
 #include "key_def.hpp"
+#include "require.hpp"
 
 namespace {
 
 using namespace gpusort;
-
-void Require(bool holds, const char* what) {
-  if (holds) return;
-  std::fprintf(stderr, "key_def_fuzz: %s\n", what);
-  std::abort();
-}
 
 /// Takes what `parse` gives; nothing if it complains as it may.
 template <typename Parse>

@@ -3,22 +3,15 @@
 // must order them as CompareLines does.
 #include <algorithm>
 #include <cstdint>
-#include <cstdio>
-#include <cstdlib>
 #include <string>
 #include <vector>
 
 #include "gpusort/line_order.hpp"
+#include "require.hpp"
 
 namespace {
 
 using namespace gpusort;
-
-void Require(bool holds, const char* what) {
-  if (holds) return;
-  std::fprintf(stderr, "line_order_fuzz: %s\n", what);
-  std::abort();
-}
 
 LineKey MakeKey(const std::uint8_t* bytes) {
   LineKey key;

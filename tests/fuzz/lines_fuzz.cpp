@@ -5,24 +5,17 @@
 
 #include <algorithm>
 #include <cstdint>
-#include <cstdio>
-#include <cstdlib>
 #include <fstream>
 #include <string>
 #include <vector>
 
 #include "form_runs.hpp"
 #include "gpusort/error.hpp"
+#include "require.hpp"
 
 namespace {
 
 using namespace gpusort;
-
-void Require(bool holds, const char* what) {
-  if (holds) return;
-  std::fprintf(stderr, "lines_fuzz: %s\n", what);
-  std::abort();
-}
 
 /// A file that goes with the process.
 class InputFile {

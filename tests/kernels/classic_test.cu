@@ -11,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include "device_list.cuh"
 #include "gpusort/classic/merge_kernels.cuh"
 #include "gpusort/classic/row_column_merge.cuh"
 #include "gpusort/merge_path.hpp"
@@ -18,47 +19,10 @@
 namespace gpusort::classic {
 namespace {
 
-#define ASSERT_CUDA(call) ASSERT_EQ((call), cudaSuccess)
-#define EXPECT_CUDA(call) EXPECT_EQ((call), cudaSuccess)
+using testing::DeviceList;
+using testing::ToHost;
 
 bool Reduced() { return std::getenv("GPUSORT_REDUCED") != nullptr; }
-
-constexpr std::size_t kGuardBytes = 256;
-constexpr unsigned char kGuard = 0xA5;
-
-/// Device memory with a guard behind it, checked when it is dropped.
-template <typename T>
-class GuardedList {
- public:
-  explicit GuardedList(std::uint64_t n) : n_(n) {
-    EXPECT_CUDA(cudaMalloc(&data_, bytes() + kGuardBytes));
-    EXPECT_CUDA(cudaMemset(data_, kGuard, bytes() + kGuardBytes));
-  }
-  explicit GuardedList(const std::vector<T>& items) : GuardedList(items.size()) {
-    if (n_ > 0) EXPECT_CUDA(cudaMemcpy(data_, items.data(), bytes(), cudaMemcpyHostToDevice));
-  }
-  GuardedList(const GuardedList&) = delete;
-  GuardedList& operator=(const GuardedList&) = delete;
-  ~GuardedList() {
-    std::vector<unsigned char> guard(kGuardBytes);
-    EXPECT_CUDA(cudaDeviceSynchronize());
-    EXPECT_CUDA(cudaMemcpy(guard.data(), reinterpret_cast<unsigned char*>(data_) + bytes(), kGuardBytes,
-                           cudaMemcpyDeviceToHost));
-    EXPECT_EQ(guard, std::vector<unsigned char>(kGuardBytes, kGuard)) << "written behind the end";
-    EXPECT_CUDA(cudaFree(data_));
-  }
-  T* data() const { return data_; }
-  std::vector<T> ToHost(std::uint64_t n) const {
-    std::vector<T> items(n);
-    if (n > 0) EXPECT_CUDA(cudaMemcpy(items.data(), data_, n * sizeof(T), cudaMemcpyDeviceToHost));
-    return items;
-  }
-
- private:
-  std::size_t bytes() const { return n_ * sizeof(T); }
-  std::uint64_t n_;
-  T* data_ = nullptr;
-};
 
 /// A key with its origin, so that stability shows. Only `key` is compared.
 struct Tagged {
@@ -162,10 +126,10 @@ class ClassicGpu : public ::testing::Test {
           const auto b = MakeSorted<Item>(n, m, true, pattern, less, random);
           std::vector<Item> expected(m + n);
           std::merge(a.begin(), a.end(), b.begin(), b.end(), expected.begin(), less);
-          const GuardedList<Item> device_a(a), device_b(b), out(m + n);
+          const DeviceList<Item> device_a(a), device_b(b), out(m + n);
           const Item *from_a = device_a.data(), *from_b = device_b.data();
           ASSERT_NO_FATAL_FAILURE(Run([&] { return merge(from_a, m, from_b, n, out.data(), less, stream_); }));
-          ASSERT_TRUE(out.ToHost(m + n) == expected) << m << " and " << n << ", pattern " << pattern;
+          ASSERT_TRUE(ToHost(out.data(), m + n) == expected) << m << " and " << n << ", pattern " << pattern;
         }
       }
     }
@@ -274,12 +238,12 @@ TEST_F(ClassicGpu, TakesAnyIterators) {
   for (std::uint64_t i = 0; i < m; ++i) a[i] = 5 * i;
   for (std::uint64_t i = 0; i < n; ++i) b[i] = 3 * i;
   std::merge(a.begin(), a.end(), b.begin(), b.end(), expected.begin());
-  const GuardedList<std::uint64_t> out(m + n);
+  const DeviceList<std::uint64_t> out(m + n);
   Run([&] { return BasicMerge<kPlain>(Multiples{5}, m, Multiples{3}, n, out.data(), Less{}, stream_); });
-  EXPECT_TRUE(out.ToHost(m + n) == expected);
+  EXPECT_TRUE(ToHost(out.data(), m + n) == expected);
   EXPECT_CUDA(cudaMemset(out.data(), 0, (m + n) * sizeof(std::uint64_t)));
   Run([&] { return CircularMerge<kPlain>(Multiples{5}, m, Multiples{3}, n, out.data(), Less{}, stream_); });
-  EXPECT_TRUE(out.ToHost(m + n) == expected);
+  EXPECT_TRUE(ToHost(out.data(), m + n) == expected);
 }
 
 template <RowStorage kStorage>
@@ -299,12 +263,12 @@ void ExpectMergesRowPairs(std::uint64_t items, std::uint64_t row_items, cudaStre
     rows.push_back(MakeSorted<Tagged>(matrix.length(row), 0, row % 2 != 0, 4 + row % 2, KeyLess{}, random));
     for (std::uint64_t i = 0; i < matrix.length(row); ++i) in[Slot(matrix, row, i)] = rows[row][i];
   }
-  const GuardedList<Tagged> device_in(in), device_out(merged.slots());
+  const DeviceList<Tagged> device_in(in), device_out(merged.slots());
   ASSERT_CUDA(cudaDeviceSynchronize());
   ASSERT_CUDA(
       MergeRowPairs(matrix, static_cast<const Tagged*>(device_in.data()), device_out.data(), KeyLess{}, stream));
   ASSERT_CUDA(cudaStreamSynchronize(stream));
-  const auto out = device_out.ToHost(merged.slots());
+  const auto out = ToHost(device_out.data(), merged.slots());
   rows.emplace_back();  // the partner of a last row without one
   for (std::uint64_t row = 0; row < merged.rows(); ++row) {
     const auto &a = rows[2 * row], &b = rows[2 * row + 1];
@@ -339,13 +303,13 @@ void ExpectRowsSort(std::uint64_t items, std::uint64_t row_items, int pattern, c
   auto expected = in;
   std::stable_sort(expected.begin(), expected.end(), KeyLess{});
   const std::uint64_t slots = RowMergeSortSlots<kStorage>(items, row_items);
-  const GuardedList<Tagged> device_in(in), out(slots), spare(slots);
+  const DeviceList<Tagged> device_in(in), out(slots), spare(slots);
   ASSERT_CUDA(cudaDeviceSynchronize());
   ASSERT_CUDA(RowMergeSort<kStorage>(static_cast<const Tagged*>(device_in.data()), items, row_items, out.data(),
                                      spare.data(), KeyLess{}, stream));
   ASSERT_CUDA(cudaStreamSynchronize(stream));
-  ASSERT_TRUE(out.ToHost(items) == expected) << items << " in rows of " << row_items << ", pattern " << pattern;
-  ASSERT_TRUE(device_in.ToHost(items) == in) << "input changed";
+  ASSERT_TRUE(ToHost(out.data(), items) == expected) << items << " in rows of " << row_items << ", pattern " << pattern;
+  ASSERT_TRUE(ToHost(device_in.data(), items) == in) << "input changed";
 }
 
 TEST_F(ClassicRows, SortEndToEndInBothStorages) {

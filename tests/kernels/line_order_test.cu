@@ -7,30 +7,15 @@
 #include <string>
 #include <vector>
 
+#include "device_list.cuh"
 #include "gpusort/line_order.hpp"
 #include "lines.hpp"
 
 namespace gpusort {
 namespace {
 
-#define ASSERT_CUDA(call) ASSERT_EQ((call), cudaSuccess)
-
-/// Device memory with a copy of `items`.
-template <typename T>
-class DeviceList {
- public:
-  explicit DeviceList(const std::vector<T>& items) {
-    EXPECT_EQ(cudaMalloc(&data_, items.size() * sizeof(T) + 1), cudaSuccess);
-    EXPECT_EQ(cudaMemcpy(data_, items.data(), items.size() * sizeof(T), cudaMemcpyHostToDevice), cudaSuccess);
-  }
-  DeviceList(const DeviceList&) = delete;
-  DeviceList& operator=(const DeviceList&) = delete;
-  ~DeviceList() { cudaFree(data_); }
-  T* data() const { return data_; }
-
- private:
-  T* data_ = nullptr;
-};
+using testing::DeviceList;
+using testing::ToHost;
 
 /// Each line i with line i + 1, and its chunk from byte i % 30 on.
 __global__ void CompareAndEncode(const Byte* text, const std::uint64_t* begins, std::uint64_t count, LineOrderView view,
@@ -88,15 +73,13 @@ TEST(LineOrderOnGpu, IsTheHosts) {
       const DeviceList<LineKey> d_keys(order.keys);
       LineOrderView d_view = view;
       d_view.keys = d_keys.data();
-      std::vector<int> orders(kLines);
-      std::vector<LineChunk> chunks(kLines);
-      const DeviceList<int> d_orders(orders);
-      const DeviceList<LineChunk> d_chunks(chunks);
+      const DeviceList<int> d_orders(kLines);
+      const DeviceList<LineChunk> d_chunks(kLines);
       CompareAndEncode<<<(kLines + 255) / 256, 256>>>(d_text.data(), d_begins.data(), kLines, d_view, d_orders.data(),
                                                       d_chunks.data());
       ASSERT_CUDA(cudaGetLastError());
-      ASSERT_CUDA(cudaMemcpy(orders.data(), d_orders.data(), kLines * sizeof(int), cudaMemcpyDeviceToHost));
-      ASSERT_CUDA(cudaMemcpy(chunks.data(), d_chunks.data(), kLines * sizeof(LineChunk), cudaMemcpyDeviceToHost));
+      const std::vector<int> orders = ToHost(d_orders.data(), kLines);
+      const std::vector<LineChunk> chunks = ToHost(d_chunks.data(), kLines);
 
       for (std::uint64_t i = 0; i < kLines; ++i) {
         const Byte* line = text.data() + begins[i];

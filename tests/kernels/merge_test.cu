@@ -17,6 +17,7 @@
 #include <utility>
 #include <vector>
 
+#include "device_list.cuh"
 #include "gpusort/key.hpp"
 #include "gpusort/merge.cuh"
 
@@ -26,49 +27,10 @@ static bool operator==(const Entry& a, const Entry& b) { return a.hi == b.hi && 
 
 namespace {
 
-#define ASSERT_CUDA(call) ASSERT_EQ((call), cudaSuccess)
-#define EXPECT_CUDA(call) EXPECT_EQ((call), cudaSuccess)
+using testing::DeviceList;
+using testing::ToHost;
 
 bool Reduced() { return std::getenv("GPUSORT_REDUCED") != nullptr; }
-
-constexpr std::size_t kGuardBytes = 256;
-constexpr unsigned char kGuard = 0xA5;
-
-/// Device memory with a guard behind it, checked when it is dropped.
-template <typename T>
-class DeviceList {
- public:
-  explicit DeviceList(std::uint64_t n) : n_(n) {
-    EXPECT_CUDA(cudaMalloc(&data_, bytes() + kGuardBytes));
-    EXPECT_CUDA(cudaMemset(data_, kGuard, bytes() + kGuardBytes));
-  }
-  explicit DeviceList(const std::vector<T>& items) : DeviceList(items.size()) {
-    if (n_ > 0) EXPECT_CUDA(cudaMemcpy(data_, items.data(), bytes(), cudaMemcpyHostToDevice));
-  }
-  DeviceList(const DeviceList&) = delete;
-  DeviceList& operator=(const DeviceList&) = delete;
-  ~DeviceList() {
-    std::vector<unsigned char> guard(kGuardBytes);
-    EXPECT_CUDA(cudaDeviceSynchronize());
-    EXPECT_CUDA(cudaMemcpy(guard.data(), reinterpret_cast<unsigned char*>(data_) + bytes(), kGuardBytes,
-                           cudaMemcpyDeviceToHost));
-    EXPECT_EQ(guard, std::vector<unsigned char>(kGuardBytes, kGuard)) << "written behind the end";
-    EXPECT_CUDA(cudaFree(data_));
-  }
-  T* data() const { return data_; }
-
- private:
-  std::size_t bytes() const { return n_ * sizeof(T); }
-  std::uint64_t n_;
-  T* data_ = nullptr;
-};
-
-template <typename T>
-std::vector<T> ToHost(const T* data, std::uint64_t n) {
-  std::vector<T> items(n);
-  if (n > 0) EXPECT_CUDA(cudaMemcpy(items.data(), data, n * sizeof(T), cudaMemcpyDeviceToHost));
-  return items;
-}
 
 class Gpu : public ::testing::Test {
  protected:

@@ -5,8 +5,11 @@
 #include <algorithm>
 #include <chrono>
 #include <cstring>
+#include <memory>
 #include <random>
+#include <span>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "records.hpp"
@@ -23,6 +26,22 @@ void Fill(std::span<std::byte> bytes, std::uint64_t seed, bool random_bytes) {
   std::mt19937_64 random(seed);
   for (std::byte& byte : bytes) byte = static_cast<std::byte>(random_bytes ? random() : random() % 4);
 }
+
+/// What a codec writes to, and a block to write.
+struct StoreAndBlock {
+  explicit StoreAndBlock(bool random_bytes = false,
+                         std::shared_ptr<SystemCalls> calls = std::make_shared<SystemCalls>())
+      : files(std::move(calls)) {
+    Fill(bytes, 1, random_bytes);
+  }
+
+  TempFolder folder;
+  FileSystem files;
+  HostMemory memory{kMemory};
+  SpillStore store{files, {folder.path()}, kBlock, false};
+  HostBuffer block{memory, kBlock};
+  std::span<std::byte> bytes{block.data(), kBlock};
+};
 
 TEST(TempCodec, GivesBackWhatWasWrittenFromManyThreads) {
   for (const std::optional<Codec> asked :
@@ -72,18 +91,13 @@ class SlowCalls : public SystemCalls {
 
 TEST(TempCodec, CompressesOnASlowDiskWhatGetsShorter) {
   for (const bool random_bytes : {false, true}) {
-    const TempFolder folder;
-    FileSystem files(std::make_shared<SlowCalls>());
-    HostMemory memory(kMemory);
-    SpillStore store(files, {folder.path()}, kBlock, false);
-    TempCodec codec(memory, kBlock, 1, std::nullopt, 2);
-    TempCodec without_places(memory, kBlock, 0, std::nullopt, 2);
-    const HostBuffer block(memory, kBlock);
-    Fill({block.data(), kBlock}, 1, random_bytes);
+    StoreAndBlock on(random_bytes, std::make_shared<SlowCalls>());
+    TempCodec codec(on.memory, kBlock, 1, std::nullopt, 2);
+    TempCodec without_places(on.memory, kBlock, 0, std::nullopt, 2);
     for (std::uint64_t number = 0; number < 520; ++number) {
       for (TempCodec* const one : {&codec, number < 2 ? &without_places : nullptr}) {
         if (one == nullptr) continue;
-        store.Free(one->Write(store, 1, number, {block.data(), kBlock}, kPayload));
+        on.store.Free(one->Write(on.store, 1, number, on.bytes, kPayload));
       }
     }
     EXPECT_EQ(codec.codec() != Codec::kNone, !random_bytes);
@@ -92,37 +106,26 @@ TEST(TempCodec, CompressesOnASlowDiskWhatGetsShorter) {
 }
 
 TEST(TempCodec, CountsWhatItTakes) {
-  const TempFolder folder;
-  FileSystem files;
-  HostMemory memory(kMemory);
-  SpillStore store(files, {folder.path()}, kBlock, false);
-  const HostBuffer block(memory, kBlock);
-  Fill({block.data(), kBlock}, 1, false);
-  const std::uint64_t before = memory.used();
+  StoreAndBlock on;
+  const std::uint64_t before = on.memory.used();
   {
-    TempCodec codec(memory, kBlock, 1, Codec::kZst, 2);
-    EXPECT_EQ(memory.used(), before);
-    codec.Write(store, 1, 1, {block.data(), kBlock}, kPayload);
-    EXPECT_EQ(memory.used(), before + kBlock + TempCodec::PlaceBytes(Codec::kZst, kBlock));
-    EXPECT_EQ(memory.used(), before + codec.taken_bytes());
+    TempCodec codec(on.memory, kBlock, 1, Codec::kZst, 2);
+    EXPECT_EQ(on.memory.used(), before);
+    codec.Write(on.store, 1, 1, on.bytes, kPayload);
+    EXPECT_EQ(on.memory.used(), before + kBlock + TempCodec::PlaceBytes(Codec::kZst, kBlock));
+    EXPECT_EQ(on.memory.used(), before + codec.taken_bytes());
   }
-  EXPECT_EQ(memory.used(), before);
+  EXPECT_EQ(on.memory.used(), before);
 }
 
 TEST(TempCodec, FindsABlockThatExpandsToAnotherLength) {
-  const TempFolder folder;
-  FileSystem files;
-  HostMemory memory(kMemory);
-  SpillStore store(files, {folder.path()}, kBlock, false);
-  const HostBuffer block(memory, kBlock);
-  const std::span<std::byte> bytes{block.data(), kBlock};
-  Fill(bytes, 1, false);
+  StoreAndBlock on;
   for (const Codec asked : {Codec::kNone, Codec::kLz4, Codec::kZst, Codec::kGz}) {
-    TempCodec codec(memory, kBlock, 1, asked, 2);
-    const SpillExtent extent = codec.Write(store, 1, 1, bytes, 30000);
+    TempCodec codec(on.memory, kBlock, 1, asked, 2);
+    const SpillExtent extent = codec.Write(on.store, 1, 1, on.bytes, 30000);
     for (const std::uint64_t count : {29999, 30001}) {
       try {
-        codec.Read(store, extent, 1, 1, bytes, count);
+        codec.Read(on.store, extent, 1, 1, on.bytes, count);
         ADD_FAILURE() << CodecName(asked) << " " << count;
       } catch (const Error& error) {
         EXPECT_EQ(error.code(), ErrorCode::kIntegrity) << error.what();
