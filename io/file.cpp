@@ -203,13 +203,19 @@ int SystemCalls::FreeSpace(const char* directory, std::uint64_t* bytes) {
   return 0;
 }
 
+// Newer kernels take O_DIRECT for a tmpfs, and copy all the same.
+bool InMemory(int fd) {
+  struct statfs fs;
+  return ::fstatfs(fd, &fs) == 0 && fs.f_type == TMPFS_MAGIC;
+}
+
 // O_DIRECT is set after the open: open(O_CREAT | O_DIRECT) on a file system without it creates the file and then fails.
 File::File(SystemCalls& calls, detail::Fd fd, std::string path, std::string directory, bool direct)
     : calls_(calls),
       fd_(std::move(fd)),
       path_(std::move(path)),
       directory_(std::move(directory)),
-      direct_(direct && calls.SetDirect(fd_.get()) == 0) {
+      direct_(direct && !InMemory(fd_.get()) && calls.SetDirect(fd_.get()) == 0) {
   if (!direct_) return;
   alignment_ = kDefaultDirectAlignment;
 #ifdef STATX_DIOALIGN
@@ -300,13 +306,9 @@ void File::Allocate(std::uint64_t size) {
     if (errno == EOPNOTSUPP || errno == ENOSYS || errno == EINVAL) return;
     if (errno != EINTR) Fail("reserve", 0, size, errno);
   }
-  struct stat st;
-  struct statfs fs;
   // Without a name, or somebody could cut the file and make a copy end by SIGBUS.
-  if (!direct_ && ::fstat(fd_.get(), &st) == 0 && st.st_nlink == 0 && ::fstatfs(fd_.get(), &fs) == 0 &&
-      fs.f_type == TMPFS_MAGIC) {
-    page_bytes_ = size;
-  }
+  struct stat st;
+  if (InMemory(fd_.get()) && ::fstat(fd_.get(), &st) == 0 && st.st_nlink == 0) page_bytes_ = size;
 }
 
 void File::DropCache() {
@@ -321,8 +323,7 @@ FileFacts File::Facts() const {
   return FactsFrom(st);
 }
 
-OutputFile::OutputFile(SystemCalls& calls, const std::string& path, bool direct)
-    : calls_(calls), path_(path) {
+OutputFile::OutputFile(SystemCalls& calls, const std::string& path, bool direct) : calls_(calls), path_(path) {
   namespace fs = std::filesystem;
   // The target of the link is replaced, not the link. Only the last part of the path is read here: the kernel follows
   // links in the directory part.

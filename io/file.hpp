@@ -175,8 +175,8 @@ class OutputFile {
 /// output has no name (O_TMPFILE), and once it is published, this does nothing.
 void RemoveHiddenOutput() noexcept;
 
-/// Makes files. Where `direct` is asked for and the file system refuses O_DIRECT, files are buffered: see direct().
-/// Must outlive everything that it made. Any thread may call any member.
+/// Makes files. Where `direct` is asked for and the file system refuses O_DIRECT, or lies in memory, files are
+/// buffered: see direct(). Must outlive everything that it made. Any thread may call any member.
 class FileSystem {
  public:
   FileSystem() : FileSystem(std::make_shared<SystemCalls>()) {}

@@ -565,9 +565,9 @@ class LineSort {
   std::uint64_t sort_bytes_ = 0;
 };
 
-/// bytes[i] = how many bytes of the sorted lines of ranges[i], whose `records` are bytes, come before the line `cut`: by
-/// key, `inclusive` deciding ties. All lines end with the delimiter; `cut` is without it. A block a range: each of its
-/// warps looks at a line, so that a round leaves a ninth of the range.
+/// bytes[i] = how many bytes of the sorted lines of ranges[i], whose `records` are bytes, come before the line `cut`:
+/// by key, `inclusive` deciding ties. All lines end with the delimiter; `cut` is without it. A block a range: each of
+/// its warps looks at a line, so that a round leaves a ninth of the range.
 template <typename = void>
 __global__ void __launch_bounds__(kLineThreads)
     LineBytesBeforeKernel(const CountRange* ranges, const Byte* cut, std::uint64_t cut_length, Byte delimiter,

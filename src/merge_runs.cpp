@@ -546,9 +546,9 @@ std::uint64_t MergeInto(Job& job, Run* first, std::size_t count, bool verify_ord
   const std::uint64_t window_bytes = std::min(job.plan.window_bytes, std::max(total, LeastRecordBytes(job.layout)));
   const std::uint64_t buffer_bytes = (window_bytes + 2 * kPage - 1) / kPage * kPage;
   const std::uint64_t windows = std::min<std::uint64_t>(job.plan.windows, total / window_bytes + 1);
-  BlockPool buffers(job.ring_memory ? job.ring_memory
-                                    : std::make_shared<PinnedBuffer>(job.memory, windows * buffer_bytes),
-                    buffer_bytes, windows);
+  BlockPool buffers(
+      job.ring_memory ? job.ring_memory : std::make_shared<PinnedBuffer>(job.memory, windows * buffer_bytes),
+      buffer_bytes, windows);
   if (job.plan.gpu) buffers.memory()->Pin(*job.backend);
   ReadAhead read_ahead(job, pipeline, cursors, verify_order, free_as_read);
   BoundedQueue<std::shared_ptr<MergeTask>> tasks(pipeline, 1);

@@ -140,8 +140,8 @@ class FileSink : public WindowSink {
   WorkerPool workers_;  ///< last: nothing may fail once its threads run
 };
 
-/// Windows in order, for a stream, an encoder, -u or --top. Three stages, so that workers are never waited for window by
-/// window: what is left of each window is known in order, its chunks are proved, and it goes out in order.
+/// Windows in order, for a stream, an encoder, -u or --top. Three stages, so that workers are never waited for window
+/// by window: what is left of each window is known in order, its chunks are proved, and it goes out in order.
 class OrderedSink : public WindowSink {
  public:
   OrderedSink(Job& job, Pipeline& pipeline, OutputTarget& target, OutputProof& proof)

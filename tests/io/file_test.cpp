@@ -440,12 +440,12 @@ TEST(FileSystem, SaysNoSpaceOnAFullDisk) {
             kNoSpace);
   EXPECT_EQ(on_small_disk([&](FileSystem& files) { files.OpenTemp(folder.path(), false)->Allocate(bytes.size()); }),
             kNoSpace);
-  EXPECT_EQ(on_small_disk(
-                [&](FileSystem& files) { files.CreateOutput(folder / "out", false)->Allocate(bytes.size()); }),
-            kNoSpace);
-  EXPECT_EQ(on_small_disk(
-                [&](FileSystem& files) { files.CreateOutput(folder / "out", false)->WriteAt(0, AsSpan(bytes)); }),
-            kNoSpace);
+  EXPECT_EQ(
+      on_small_disk([&](FileSystem& files) { files.CreateOutput(folder / "out", false)->Allocate(bytes.size()); }),
+      kNoSpace);
+  EXPECT_EQ(
+      on_small_disk([&](FileSystem& files) { files.CreateOutput(folder / "out", false)->WriteAt(0, AsSpan(bytes)); }),
+      kNoSpace);
   EXPECT_EQ(on_small_disk([&](FileSystem& files) { Replace(files, folder / "out", kNew); }), 0);
 }
 
@@ -696,7 +696,8 @@ TEST(OutputFile, OnATmpfsThreadsCopyAtOnceIntoWhatIsAllocated) {
   const SignalMask restore;
   constexpr std::uint64_t kAllocated = 9'000'001, kPart = 700'001;
   const Bytes content = RandomBytes(kAllocated + 3 * kPart, 3);
-  const auto output = files.CreateOutput(folder / "out", false);
+  const auto output = files.CreateOutput(folder / "out", true);
+  EXPECT_FALSE(output->direct());
   output->Allocate(kAllocated);
   std::vector<std::thread> threads;
   for (std::uint64_t first = 0; first < 4; ++first) {
