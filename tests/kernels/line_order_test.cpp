@@ -368,6 +368,21 @@ RC_GTEST_PROP(FindKey, AgreesWithAListOfFields, ()) {
   RC_ASSERT(KeyOf(line, key, separator) == SlowKey(line, key, separator));
 }
 
+/// Lines of several times the 64 bytes that are looked at together, in memory of just their size.
+RC_GTEST_PROP(FindKey, AgreesWithAListOfFieldsInLongLines, ()) {
+  const LineKey key = *testing::KeyOf(LineOrdering::kBytes);
+  const int separator = *testing::Separator();
+  std::string line;
+  const int words = *rc::gen::inRange(0, 12);
+  for (int i = 0; i < words; ++i) {
+    line.append(*rc::gen::inRange<std::size_t>(0, 70), 'x');
+    line.append(*rc::gen::inRange<std::size_t>(0, 4), *rc::gen::element(' ', '\t', ':', '\n'));
+  }
+  const std::vector<Byte> exact(line.begin(), line.end());
+  const KeyRange found = FindKey(exact.data(), exact.size(), key, separator);
+  RC_ASSERT(line.substr(found.begin, found.size()) == SlowKey(line, key, separator));
+}
+
 /// Each ordering gets its own cases, so that none is starved.
 class EveryOrdering : public ::testing::TestWithParam<LineOrdering> {};
 
