@@ -149,6 +149,12 @@ unsigned DefaultMode() {
   return 0666u & ~mask;
 }
 
+// Newer kernels take O_DIRECT for it, and copy all the same.
+bool IsOnTmpfs(int fd) {
+  struct statfs fs;
+  return ::fstatfs(fd, &fs) == 0 && fs.f_type == TMPFS_MAGIC;
+}
+
 }  // namespace
 
 int SystemCalls::Open(int directory, const char* path, int flags, unsigned mode) {
@@ -203,19 +209,13 @@ int SystemCalls::FreeSpace(const char* directory, std::uint64_t* bytes) {
   return 0;
 }
 
-// Newer kernels take O_DIRECT for a tmpfs, and copy all the same.
-bool InMemory(int fd) {
-  struct statfs fs;
-  return ::fstatfs(fd, &fs) == 0 && fs.f_type == TMPFS_MAGIC;
-}
-
 // O_DIRECT is set after the open: open(O_CREAT | O_DIRECT) on a file system without it creates the file and then fails.
 File::File(SystemCalls& calls, detail::Fd fd, std::string path, std::string directory, bool direct)
     : calls_(calls),
       fd_(std::move(fd)),
       path_(std::move(path)),
       directory_(std::move(directory)),
-      direct_(direct && !InMemory(fd_.get()) && calls.SetDirect(fd_.get()) == 0) {
+      direct_(direct && !IsOnTmpfs(fd_.get()) && calls.SetDirect(fd_.get()) == 0) {
   if (!direct_) return;
   alignment_ = kDefaultDirectAlignment;
 #ifdef STATX_DIOALIGN
@@ -308,7 +308,7 @@ void File::Allocate(std::uint64_t size) {
   }
   // Without a name, or somebody could cut the file and make a copy end by SIGBUS.
   struct stat st;
-  if (InMemory(fd_.get()) && ::fstat(fd_.get(), &st) == 0 && st.st_nlink == 0) page_bytes_ = size;
+  if (IsOnTmpfs(fd_.get()) && ::fstat(fd_.get(), &st) == 0 && st.st_nlink == 0) page_bytes_ = size;
 }
 
 void File::DropCache() {

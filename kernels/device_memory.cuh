@@ -254,12 +254,16 @@ class Stopwatch {
     float milliseconds = 0;
     const bool known = marked_ == 3 && cudaEventElapsedTime(&milliseconds, events_[0], events_[1]) == cudaSuccess;
     marked_ = 0;
+    cudaGetLastError();
     return known ? milliseconds / 1e3 : 0;
   }
 
  private:
   void Mark(const Stream& stream, unsigned which) {
-    if (cudaEventRecord(events_[which], stream.get()) == cudaSuccess) marked_ |= 1u << which;
+    if (events_[which] != nullptr && cudaEventRecord(events_[which], stream.get()) == cudaSuccess)
+      marked_ |= 1u << which;
+    // The next launch asks for it, and would take it for its own.
+    cudaGetLastError();
   }
 
   DevicePtr device_;

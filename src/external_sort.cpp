@@ -200,14 +200,15 @@ class Sorter {
     block.reset();
     if (!merging_) StartReading(inputs_.Ranges());
     OpenOutput();
-    std::future<void> reserving = ReserveOutput();
+    ReserveOutput();
     opening.get();
     for (;;) {
       try {
         Prepare();
         FormAll();
-        if (reserving.valid()) reserving.get();
+        FinishReserving();
         MergeAll();
+        job_.ring_memory.reset();
         break;
       } catch (const Error& error) {
         Degrade(error);
@@ -302,6 +303,7 @@ class Sorter {
     // Of a stream nobody knows yet whether it will spill, and of lines that should fit in memory.
     if (facts_.input_known && job_.plan.temp_bytes > 0) std::exchange(check, nullptr)();
     if (!options_.no_space_check && job_.plan.temp_bytes > 0) {
+      FinishReserving();  // what the output has is not there for runs
       RequireSpace(files_, directories, job_.plan.temp_bytes, "temporary runs");
     }
     spill_ = std::make_unique<SpillStore>(files_, directories, job_.plan.block_bytes, job_.plan.direct_temp, check);
@@ -334,18 +336,22 @@ class Sorter {
         });
   }
 
-  /// So that a full disk ends the job at once, not after hours. A tmpfs takes as long as for writing: meanwhile the
-  /// input is read.
-  std::future<void> ReserveOutput() {
+  /// So that a full disk ends the job at once, not after hours. A tmpfs takes as long as for writing: if it has the
+  /// room now, the input is read meanwhile.
+  void ReserveOutput() {
     const bool sized = facts_.output_file && !options_.unique && options_.top == 0 && !options_.no_space_check;
-    if (!sized) return {};
+    if (!sized) return;
     const auto reserve = [this] { target_.file->Allocate(inputs_.bytes()); };
-    if (files_.IsTmpfs(target_.file->directory())) {
+    const std::string& directory = target_.file->directory();
+    if (files_.IsTmpfs(directory) && files_.FreeSpace(directory) >= inputs_.bytes()) {
       const SignalBlock block;
-      return std::async(std::launch::async | std::launch::deferred, reserve);
+      reserving_ = std::async(std::launch::async | std::launch::deferred, reserve);
+    } else {
+      reserve();
     }
-    reserve();
-    return {};
+  }
+  void FinishReserving() {
+    if (reserving_.valid()) reserving_.get();
   }
 
   void FormAll() {
@@ -645,6 +651,7 @@ class Sorter {
   bool formed_ = false;   ///< every record is in a run
   int smaller_plans_ = 0;
   OutputTarget target_;
+  std::future<void> reserving_;
   std::unique_ptr<SpillStore> spill_;
   std::unique_ptr<TempCodec> temp_codec_;
   std::unique_ptr<Backend> backend_;

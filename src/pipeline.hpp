@@ -289,6 +289,7 @@ class BlockPool {
   /// Out of the front of `memory`, which nobody else uses meanwhile.
   BlockPool(std::shared_ptr<PinnedBuffer> memory, std::uint64_t block_bytes, std::uint64_t blocks)
       : block_bytes_(block_bytes), blocks_(blocks), memory_(std::move(memory)) {
+    if (block_bytes * blocks > memory_->size()) throw Error(ErrorCode::kInternal, "blocks that pass their memory");
     for (std::uint64_t i = blocks; i > 0; --i) free_.push_back(memory_->data() + (i - 1) * block_bytes);
   }
   BlockPool(const BlockPool&) = delete;

@@ -254,13 +254,13 @@ class Planner {
     plan_.merge_lanes = facts_.gpu ? plan_.lanes : 1;
     plan_.windows = 3;
     plan_.window_bytes = Window(plan_.slot_bytes);
-    std::uint64_t windows = plan_.windows * (plan_.window_bytes + 2 * kPage);
+    const std::uint64_t pitch = RoundUp(plan_.window_bytes + 2 * kPage, kPage);
+    std::uint64_t windows = plan_.windows * pitch;
     // The ring's memory is there and registered already, and more windows keep lanes and the proof busy at once.
     if (facts_.gpu && !plan_.merges_only && plan_.ring.bytes() >= windows && plan_.ring.bytes() <= facts_.memory / 4) {
       constexpr std::uint64_t kMostWindows = 8;
       plan_.windows_in_ring = true;
-      plan_.windows = static_cast<std::uint32_t>(
-          std::min(kMostWindows, plan_.ring.bytes() / RoundUp(plan_.window_bytes + 2 * kPage, kPage)));
+      plan_.windows = static_cast<std::uint32_t>(std::min(kMostWindows, plan_.ring.bytes() / pitch));
       windows = plan_.ring.bytes();
     }
     const bool resident = !facts_.gpu && plan_.resident_runs > 0;
@@ -427,8 +427,9 @@ std::string Describe(const Plan& plan) {
        FormatBytes(plan.block_bytes) + (plan.direct_temp ? ", direct" : ", buffered") +
            (plan.temp_places == 0 ? "" : ", compressed by " + number(plan.temp_places) + " at once if it pays"));
   line("fan-in", number(plan.fan_in) + ", " + number(plan.levels) + (plan.levels == 1 ? " level" : " levels"));
-  line("window", FormatBytes(plan.window_bytes) + ", " + number(plan.windows) + " buffers, " +
-                     number(plan.merge_lanes) + " lanes, read-ahead of " + number(plan.merge_blocks) + " blocks");
+  line("window", FormatBytes(plan.window_bytes) + ", " + number(plan.windows) +
+                     (plan.windows_in_ring ? " buffers in the ring, " : " buffers, ") + number(plan.merge_lanes) +
+                     " lanes, read-ahead of " + number(plan.merge_blocks) + " blocks");
   line("output", plan.direct_output ? "direct" : "buffered");
   line("temp space", !plan.spills           ? "none"
                      : plan.temp_bytes != 0 ? FormatBytes(plan.temp_bytes)

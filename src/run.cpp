@@ -88,7 +88,13 @@ RunView::Last RunView::LastBefore(std::uint64_t begin, std::uint64_t end, std::v
     const RecordSpan bytes = Bytes(from, end, copy);
     const std::uint64_t whole = WholeRecordBytes(bytes, layout_);
     const std::uint64_t first = whole == 0 ? 0 : RecordBegin(bytes, whole - 1, layout_);
-    if (whole > 0 && (first > 0 || from == begin)) return {bytes.subspan(first, whole - first), from + whole};
+    if (whole > 0 && (first > 0 || from == begin)) {
+      if (bytes.data() != copy.data()) return {bytes.subspan(first, whole - first), from + whole};
+      // A cursor keeps it: no more than the record.
+      const auto at = [&copy](std::uint64_t byte) { return copy.begin() + static_cast<std::ptrdiff_t>(byte); };
+      copy = std::vector<std::byte>(at(first), at(whole));
+      return {copy, from + whole};
+    }
     if (from == begin) return {{}, begin};
   }
 }

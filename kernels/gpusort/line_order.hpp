@@ -278,6 +278,9 @@ GPUSORT_HD inline std::uint64_t Advance(std::uint64_t at, std::uint64_t end, std
 GPUSORT_HD inline KeyRange FindKey(const Byte* text, std::uint64_t length, const LineKey& key, int separator) {
   using namespace detail;
 #if !GPUSORT_ON_DEVICE && defined(__SSE2__)
+  if (key.begin_field == 0 && !key.skip_start_blanks && key.end_field == LineKey::kToEnd) {
+    return {Advance(0, length, key.begin_char), length};
+  }
   FieldMasks line(text, length, separator);
 #else
   const Byte* const line = text;

@@ -21,6 +21,19 @@ if mkdir small && mount -t tmpfs -o size=10m tmpfs small 2>/dev/null; then
   says 'small.*needed [0-9]* bytes.*free\|needed [0-9]* bytes.*free in.*small'
   [ -z "$(ls -A small)" ] || fail "left on the full disk: $(ls -A small)"
   old_output "full temp disk"
+  # Output and runs on one tmpfs: what the output has reserved is not free, even while it is being reserved.
+  mount -o remount,size=40m small
+  expect 5 env -u TMPDIR "$g" "${spill[@]}" in.u64 small/out.u64
+  says 'temporary runs'
+  mount -o remount,size=80m small
+  expect 0 env -u TMPDIR "$g" "${spill[@]}" --verify-output in.u64 small/out.u64
+  same want.u64 small/out.u64
+  { echo zzz head; seq 200000 | tac; } >lines.txt
+  { echo zzz head; seq 200000 | LC_ALL=C sort; } >want.txt
+  expect 0 "$g" --header 1 --verify-output lines.txt small/lines.txt
+  same want.txt small/lines.txt
+  rm small/*
+  mount -o remount,size=10m small
   mkdir other
   expect 0 "$g" "${spill[@]}" --temp-dir small --temp-dir other --no-space-check in.u64 two.u64
   same want.u64 two.u64

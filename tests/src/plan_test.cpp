@@ -143,7 +143,7 @@ TEST(Plan, RefusesMemoryThatCannotHoldARecordAndSaysHowMuchWould) {
 
 TEST(Plan, StaysInsideItsMemoryWhateverTheFacts) {
   std::mt19937_64 random(1);
-  int made = 0;
+  int made = 0, in_ring = 0;
   for (int i = 0; i < 20000; ++i) {
     const bool gpu = random() % 2 == 0;
     const std::uint64_t strides[] = {8, 8, 1, 100, 4097, 300000};
@@ -169,7 +169,13 @@ TEST(Plan, StaysInsideItsMemoryWhateverTheFacts) {
     ASSERT_EQ(plan.window_bytes % stride, 0u);
     ASSERT_GE(plan.fan_in, 1u);
     const std::uint64_t spill_buffers = plan.spill_blocks * plan.block_bytes;
-    const std::uint64_t windows = plan.windows * (plan.window_bytes + 8192);
+    const std::uint64_t pitch = (plan.window_bytes + 8192 + 4095) / 4096 * 4096;
+    if (plan.windows_in_ring) {
+      ASSERT_LE(plan.windows * pitch, plan.ring.bytes()) << Describe(plan);
+    }
+    in_ring += plan.windows_in_ring ? 1 : 0;
+    ASSERT_GE(plan.windows, 3u);
+    const std::uint64_t windows = plan.windows_in_ring ? plan.ring.bytes() : plan.windows * pitch;
     const std::uint64_t slots = gpu ? 0 : plan.slots * plan.slot_bytes + plan.lanes * facts.lane_bytes(plan.slot_bytes);
     const std::uint64_t phase1 = plan.merges_only ? 0 : plan.ring.bytes() + slots + (plan.spills ? spill_buffers : 0);
     ASSERT_LE(phase1 + plan.host_tier_bytes, memory) << Describe(plan);
@@ -181,6 +187,8 @@ TEST(Plan, StaysInsideItsMemoryWhateverTheFacts) {
     ASSERT_TRUE(!blocks || plan.merge_blocks >= 2 * std::min<std::uint64_t>(plan.fan_in, 2));
   }
   EXPECT_GT(made, 10000);
+  EXPECT_GT(in_ring, 100);
+  EXPECT_LT(in_ring, made - 100);
 }
 
 }  // namespace

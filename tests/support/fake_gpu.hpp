@@ -2,8 +2,12 @@
 // would. With it the tiers, the device searches and the fallbacks are tested where there is no GPU.
 #pragma once
 
+#include <gtest/gtest.h>
+
 #include <atomic>
 #include <memory>
+#include <mutex>
+#include <set>
 #include <utility>
 #include <vector>
 
@@ -48,8 +52,15 @@ class FakeGpu : public Backend {
     return std::make_unique<FakeLane>(plan_, cpu_->OpenLane());
   }
   std::uint32_t free_slots() const override { return cpu_->free_slots(); }
-  void Pin(void*, std::uint64_t) override {}
-  void Unpin(void*) override {}
+  ~FakeGpu() override { EXPECT_TRUE(pinned_.empty()) << "memory that is still registered"; }
+  void Pin(void* data, std::uint64_t) override {
+    const std::lock_guard lock(mutex_);
+    EXPECT_TRUE(pinned_.insert(data).second) << "registered twice";
+  }
+  void Unpin(void* data) override {
+    const std::lock_guard lock(mutex_);
+    EXPECT_EQ(pinned_.erase(data), 1u) << "not registered";
+  }
   std::vector<std::uint64_t> BytesBefore(std::span<const SearchRange> ranges, RecordSpan cut) override {
     plan_.Call();
     return cpu_->BytesBefore(ranges, cut);
@@ -102,6 +113,8 @@ class FakeGpu : public Backend {
   HostMemory device_memory_{std::uint64_t{1} << 32};
   std::unique_ptr<Backend> cpu_;
   BackendLimits limits_;
+  std::mutex mutex_;
+  std::set<void*> pinned_;
 };
 
 }  // namespace gpusort::testing
