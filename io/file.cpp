@@ -190,7 +190,9 @@ int SystemCalls::Sync(int fd) { return ::fsync(fd); }
 int SystemCalls::Truncate(int fd, std::uint64_t size) { return ::ftruncate(fd, static_cast<off_t>(size)); }
 
 // Not posix_fallocate: where the file system cannot reserve, the C library would write a byte into every block.
-int SystemCalls::Allocate(int fd, std::uint64_t size) { return ::fallocate(fd, 0, 0, static_cast<off_t>(size)); }
+int SystemCalls::Allocate(int fd, std::uint64_t begin, std::uint64_t end) {
+  return ::fallocate(fd, 0, static_cast<off_t>(begin), static_cast<off_t>(end - begin));
+}
 
 int SystemCalls::Link(int fd, int directory, const char* name) {
   return ::linkat(AT_FDCWD, ProcPath(fd).c_str(), directory, name, AT_SYMLINK_FOLLOW);
@@ -294,21 +296,31 @@ void File::Sync() {
 }
 
 void File::Truncate(std::uint64_t size) {
-  page_bytes_ = std::min(page_bytes_, size);
+  page_bytes_ = std::min<std::uint64_t>(page_bytes_, size);
   while (calls_.Truncate(fd_.get(), size) != 0) {
     if (errno != EINTR) Fail("truncate", size, 0, errno);
   }
 }
 
-void File::Allocate(std::uint64_t size) {
-  if (size == 0) return;
-  while (calls_.Allocate(fd_.get(), size) != 0) {
-    if (errno == EOPNOTSUPP || errno == ENOSYS || errno == EINVAL) return;
-    if (errno != EINTR) Fail("reserve", 0, size, errno);
-  }
-  // Without a name, or somebody could cut the file and make a copy end by SIGBUS.
+/// A tmpfs, and without a name, or somebody could cut the file and make a copy end by SIGBUS.
+bool File::OnlyInMemory() const {
   struct stat st;
-  if (IsOnTmpfs(fd_.get()) && ::fstat(fd_.get(), &st) == 0 && st.st_nlink == 0) page_bytes_ = size;
+  return IsOnTmpfs(fd_.get()) && ::fstat(fd_.get(), &st) == 0 && st.st_nlink == 0;
+}
+
+void File::Allocate(std::uint64_t size) {
+  // Pages that are there already would be looked at one by one.
+  const std::uint64_t begin = page_bytes_;
+  if (size <= begin) return;
+  while (calls_.Allocate(fd_.get(), begin, size) != 0) {
+    if (errno == EOPNOTSUPP || errno == ENOSYS || errno == EINVAL) return;
+    if (errno != EINTR) Fail("reserve", begin, size - begin, errno);
+  }
+  if (OnlyInMemory()) page_bytes_ = size;
+}
+
+void File::AllocateToWrite(std::uint64_t size) {
+  if (OnlyInMemory()) Allocate(size);
 }
 
 void File::DropCache() {

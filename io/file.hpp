@@ -6,6 +6,7 @@
 
 #include <sys/types.h>
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -47,7 +48,7 @@ class SystemCalls {
   virtual bool CopyToPages(int fd, const std::byte* data, std::size_t bytes, std::uint64_t offset);
   virtual int Sync(int fd);
   virtual int Truncate(int fd, std::uint64_t size);
-  virtual int Allocate(int fd, std::uint64_t size);
+  virtual int Allocate(int fd, std::uint64_t begin, std::uint64_t end);
   /// Gives the unnamed file `fd` a name; EEXIST if it is taken.
   virtual int Link(int fd, int directory, const char* name);
   virtual int Rename(int directory, const char* from, const char* to);
@@ -95,9 +96,11 @@ class File {
   void Sync();
   void Truncate(std::uint64_t size);
   /// Reserves the blocks of [0, size) and makes the file at least that long. Does nothing where the file system cannot.
-  /// On a tmpfs that takes as long as writing (0.13 s/GiB), and WriteAt then copies on any number of threads at once:
-  /// write() lets one at a time into a file. Not while others write.
+  /// On a tmpfs that takes as long as writing (0.09 s/GiB), and WriteAt then copies on any number of threads at once:
+  /// write() lets one at a time into a file. Others may write meanwhile; one thread at a time allocates.
   void Allocate(std::uint64_t size);
+  /// The same where it makes writing faster: on a tmpfs. For a file whose size is not known in advance.
+  void AllocateToWrite(std::uint64_t size);
   /// Writes dirty pages back and drops the cached ones, so that the next ReadAt asks the device.
   void DropCache();
   bool direct() const { return direct_; }
@@ -111,6 +114,7 @@ class File {
   friend class FileSystem;
   friend class OutputFile;
   File(SystemCalls& calls, detail::Fd fd, std::string path, std::string directory, bool direct);
+  bool OnlyInMemory() const;
   void CheckAligned(const char* verb, std::uint64_t offset, const std::byte* data, std::uint64_t bytes) const;
   [[noreturn]] void Fail(const char* verb, std::uint64_t offset, std::uint64_t bytes, int error) const;
   [[noreturn]] void Stalled(const char* verb, std::uint64_t offset) const;
@@ -121,7 +125,7 @@ class File {
   std::string directory_;
   bool direct_;
   std::uint64_t alignment_ = 1;
-  std::uint64_t page_bytes_ = 0;  ///< [0, here) are pages of memory that no other process can take away
+  std::atomic<std::uint64_t> page_bytes_{0};  ///< [0, here) are pages of memory that no other process can take away
 };
 
 /// A new version of a file, invisible (and mode 0600) until Publish puts it in place of the old one. Dropped without
@@ -139,6 +143,7 @@ class OutputFile {
   void DropCache() { file_->DropCache(); }
   /// As File's; kNoSpace if the bytes cannot be reserved.
   void Allocate(std::uint64_t size) { file_->Allocate(size); }
+  void AllocateToWrite(std::uint64_t size) { file_->AllocateToWrite(size); }
   /// Cuts the file to `total_bytes`, gives it the old file's owner and mode (else 0666 & ~umask), syncs it if asked,
   /// renames it over the name and, if asked, syncs the directory. Call once. On success, and when only the last step
   /// failed (kIo; the message says that the new output is in place), signals stay blocked in the calling thread: a job

@@ -141,7 +141,8 @@ class FileSink : public WindowSink {
 };
 
 /// Windows in order, for a stream, an encoder, -u or --top. Three stages, so that workers are never waited for window
-/// by window: what is left of each window is known in order, its chunks are proved, and it goes out in order.
+/// by window: what is left of each window is known in order, its chunks are proved (and written, if to a file), and to
+/// anything else it goes out in order.
 class OrderedSink : public WindowSink {
  public:
   OrderedSink(Job& job, Pipeline& pipeline, OutputTarget& target, OutputProof& proof)
@@ -149,6 +150,7 @@ class OrderedSink : public WindowSink {
         pipeline_(pipeline),
         target_(target),
         proof_(proof),
+        to_file_(target.file && !target.encoder),
         windows_(pipeline),
         chosen_(pipeline, job.plan.windows),
         workers_(pipeline, job.plan.io_threads),
@@ -198,9 +200,18 @@ class OrderedSink : public WindowSink {
     }
     std::erase_if(chunks, [](const auto& chunk) { return chunk.empty(); });
     chosen->unproved = chunks.size();
+    if (to_file_) {
+      std::uint64_t end = begin() + chosen_bytes_;
+      for (const auto& chunk : chunks) end += chunk.size();
+      target_.file->AllocateToWrite(end);
+    }
     for (const std::span<std::byte> chunk : chunks) {
       workers_.Submit([this, chosen, chunk, offset = chosen_bytes_] {
         proof_.Add(offset, chunk);
+        if (to_file_) {
+          const Busy busy(job_.clock, Resource::kDiskWrite, chunk.size());
+          target_.file->WriteAt(begin() + offset, chunk);
+        }
         const std::lock_guard lock(chosen->mutex);
         if (--chosen->unproved == 0) chosen->proved.notify_one();
       });
@@ -216,7 +227,9 @@ class OrderedSink : public WindowSink {
     }
     std::uint64_t kept = 0;
     for (const auto& chunk : chosen.chunks) kept += chunk.size();
-    {
+    if (to_file_) {
+      bytes_ += kept;
+    } else {
       const Busy busy(job_.clock, target_.encoder ? Resource::kCodec : Resource::kDiskWrite, kept);
       for (const auto& chunk : chosen.chunks) Put(chunk);
     }
@@ -224,7 +237,7 @@ class OrderedSink : public WindowSink {
   }
 
   void Put(std::span<const std::byte> bytes) {
-    if (target_.file && !target_.encoder) {
+    if (to_file_) {
       target_.file->WriteAt(bytes_, bytes);
     } else {
       const std::span<const std::byte> fresh =
@@ -274,6 +287,7 @@ class OrderedSink : public WindowSink {
   Pipeline& pipeline_;
   OutputTarget& target_;
   OutputProof& proof_;
+  const bool to_file_;  ///< its place is known when the window is chosen: workers write, too
   OrderedQueue<Window> windows_;
   BoundedQueue<std::shared_ptr<Chosen>> chosen_;
   WorkerPool workers_;

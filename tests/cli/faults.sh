@@ -32,6 +32,8 @@ if mkdir small && mount -t tmpfs -o size=10m tmpfs small 2>/dev/null; then
   { echo zzz head; seq 200000 | LC_ALL=C sort; } >want.txt
   expect 0 "$g" --header 1 --verify-output lines.txt small/lines.txt
   same want.txt small/lines.txt
+  expect 0 "$g" --format lines -u lines.txt small/lines.txt
+  LC_ALL=C sort -u lines.txt | cmp -s - small/lines.txt || fail "-u to a tmpfs differs from sort -u"
   rm small/*
   mount -o remount,size=10m small
   mkdir other

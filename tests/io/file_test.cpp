@@ -719,6 +719,21 @@ TEST(OutputFile, OnATmpfsThreadsCopyAtOnceIntoWhatIsAllocated) {
   ASSERT_EQ(stat((folder / "out").c_str(), &st), 0);
   EXPECT_GE(std::pair(st.st_mtim.tv_sec, st.st_mtim.tv_nsec), std::pair(before.tv_sec, before.tv_nsec));
 
+  // Piece by piece, as far as it is known.
+  const auto growing = files.CreateOutput(folder / "growing", false);
+  const std::uint64_t before_growing = calls->copied;
+  std::thread writer;
+  for (std::uint64_t at = 0; at < content.size(); at += kPart) {
+    const std::uint64_t bytes = std::min(kPart, content.size() - at);
+    growing->AllocateToWrite(at + bytes);
+    if (writer.joinable()) writer.join();
+    writer = std::thread([&, at, bytes] { growing->WriteAt(at, AsSpan(content).subspan(at, bytes)); });
+  }
+  writer.join();
+  growing->Publish(content.size() - 5, true);
+  EXPECT_EQ(calls->copied - before_growing, content.size());
+  EXPECT_TRUE(ReadFile(folder / "growing") == Bytes(content.begin(), content.end() - 5));
+
   // Nothing is mapped of a file that others may find and cut.
   const auto named_calls = std::make_shared<PageCounter>(false);
   FileSystem named(named_calls);

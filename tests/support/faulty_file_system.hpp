@@ -98,8 +98,8 @@ class FaultyCalls : public SystemCalls {
   int Truncate(int fd, std::uint64_t size) override {
     return Fails(Call::kTruncate) ? -1 : SystemCalls::Truncate(fd, size);
   }
-  int Allocate(int fd, std::uint64_t size) override {
-    return Fails(Call::kAllocate) ? -1 : SystemCalls::Allocate(fd, size);
+  int Allocate(int fd, std::uint64_t begin, std::uint64_t end) override {
+    return Fails(Call::kAllocate) ? -1 : SystemCalls::Allocate(fd, begin, end);
   }
   int Link(int fd, int directory, const char* name) override {
     return Fails(Call::kLink) ? -1 : SystemCalls::Link(fd, directory, name);
