@@ -62,8 +62,7 @@ void SortWithAGpuThatIsLost(const std::vector<std::string>& more, const std::str
   for (std::int64_t n = -1; n < calls; n += n < 0 ? 1 : 1 + calls * testing::kStride / 25) {
     FakeGpuPlan plan;
     plan.fail_at = n;
-    const GpuSource gpus{0, [] { return true; },
-                         [&](int) -> std::unique_ptr<Backend> { return std::make_unique<FakeGpu>(plan); }};
+    const GpuSource gpus = FakeGpus(plan);
     Sort(args, gpus);
     ASSERT_TRUE(ReadFile(output) == expected) << "lost at call " << n;
     if (n < 0) calls = plan.calls;

@@ -312,8 +312,7 @@ class FakeGpuSort : public ::testing::Test {
       expected_ = StableSorted(input_, layout);
       WriteFile(folder_ / "in", input_);
     }
-    const GpuSource gpus{0, [] { return true; },
-                         [&](int) -> std::unique_ptr<Backend> { return std::make_unique<FakeGpu>(plan); }};
+    const GpuSource gpus = FakeGpus(plan);
     Sort(args, gpus);
     if (expect_success) {
       ASSERT_EQ(ReadFile(folder_ / "out"), expected_);
@@ -342,8 +341,7 @@ TEST_F(FakeGpuSort, FallsBackToTheCpuWhereverTheGpuIsLost) {
       expected_ = StableSorted(input_, layout);
       WriteFile(folder_ / "in", input_);
     }
-    const GpuSource gpus{0, [] { return true; },
-                         [&](int) -> std::unique_ptr<Backend> { return std::make_unique<FakeGpu>(plan); }};
+    const GpuSource gpus = FakeGpus(plan);
     Sort(args, gpus);
     ASSERT_EQ(ReadFile(folder_ / "out"), expected_);
   };
@@ -390,8 +388,7 @@ TEST_F(FakeGpuSort, FreesTheTempSpaceOfRunsThatItGivesUp) {
   for (std::int64_t n = -1; n < calls; n += n < 0 ? 1 : 1 + calls * testing::kStride / 40) {
     FakeGpuPlan plan;
     plan.fail_at = n;
-    const GpuSource gpus{0, [] { return true; },
-                         [&](int) -> std::unique_ptr<Backend> { return std::make_unique<FakeGpu>(plan); }};
+    const GpuSource gpus = FakeGpus(plan);
     const StandardInput stream(folder_ / "in");
     Sort(args, gpus);
     ASSERT_EQ(ReadFile(folder_ / "out"), expected_);
@@ -609,8 +606,7 @@ TEST(ExternalSortLines, GoThroughAllTiersOfAGpuAndSurviveItsLoss) {
   const Bytes expected = StableSortedLines(input, '\n', order.view());
   WriteFile(folder / "in", input);
   const auto sort = [&](FakeGpuPlan& plan, const std::string& device_memory) {
-    const GpuSource gpus{0, [] { return true; },
-                         [&](int) -> std::unique_ptr<Backend> { return std::make_unique<FakeGpu>(plan); }, true};
+    const GpuSource gpus = FakeGpus(plan);
     SortLines(LineOptions({"--memory", "24M", "--gpu-memory", device_memory, "--batch-bytes", "60000", "--max-record",
                            "100000", folder / "in", folder / "out"},
                           order, '\n'),
@@ -649,8 +645,7 @@ TEST(ExternalSortLines, KeepTheirTopAndHeaderWhenTheGpuIsLost) {
   for (std::int64_t n = -1; n < calls; n += 1 + calls / 25) {
     FakeGpuPlan plan;
     plan.fail_at = n;
-    const GpuSource gpus{0, [] { return true; },
-                         [&](int) -> std::unique_ptr<Backend> { return std::make_unique<FakeGpu>(plan); }, true};
+    const GpuSource gpus = FakeGpus(plan);
     SortLines(LineOptions({"--memory", "24M", "--gpu-memory", "3M", "--batch-bytes", "60000", "--max-record", "100000",
                            "--fan-in", "3", "--top", "300", "--header", "2", folder / "in", folder / "out"},
                           order, '\n'),
@@ -672,8 +667,7 @@ TEST(ExternalSortLines, TakeALongLineOfAStreamThroughAGpu) {
   WriteFile(folder / "in", input);
   const StandardInput stream(folder / "in");
   FakeGpuPlan plan;
-  const GpuSource gpus{0, [] { return true; },
-                       [&](int) -> std::unique_ptr<Backend> { return std::make_unique<FakeGpu>(plan); }, true};
+  const GpuSource gpus = FakeGpus(plan);
   SortLines(LineOptions({"--memory", "24M", "--batch-bytes", "20000", "-", folder / "out"}, order, '\n'), gpus);
   EXPECT_TRUE(ReadFile(folder / "out") == StableSortedLines(input, '\n', order.view()));
   EXPECT_GT(plan.calls, 5);

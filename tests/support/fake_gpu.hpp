@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "backend.hpp"
+#include "external_sort.hpp"
 #include "gpusort/error.hpp"
 
 namespace gpusort::testing {
@@ -116,5 +117,10 @@ class FakeGpu : public Backend {
   std::mutex mutex_;
   std::set<void*> pinned_;
 };
+
+/// Every GPU is a fake one of `plan`, which must outlive them; no input is too small for it.
+inline GpuSource FakeGpus(FakeGpuPlan& plan) {
+  return {0, [] { return true; }, [&plan](int) -> std::unique_ptr<Backend> { return std::make_unique<FakeGpu>(plan); }};
+}
 
 }  // namespace gpusort::testing
