@@ -102,6 +102,8 @@ struct LaneShape {
   std::uint64_t bytes() const { return lines ? lines->bytes() : workspace() + workspace_bytes; }
 };
 
+/// What is read of a slot at once by a kernel, not by a copy.
+constexpr std::uint64_t kMostFetched = 4096;
 /// Lines up to which a cut has its place in the common part; longer ones get memory for the search.
 constexpr std::uint64_t kCommonCut = 4096;
 
@@ -121,10 +123,11 @@ struct CommonShape {
   std::uint64_t keys() const { return cut() + RoundUp(cut_bytes, kAlignment); }
   std::uint64_t bytes() const { return keys() + RoundUp(keys_bytes, kAlignment); }
 
-  // The same in pinned host memory: room for ranges and counts.
+  // The same in pinned host memory: room for ranges, counts and what is fetched.
   static constexpr std::uint64_t kPinnedCounts = RoundUp(kSearchRanges * sizeof(detail::CountRange), kAlignment);
-  static constexpr std::uint64_t kPinnedBytes =
+  static constexpr std::uint64_t kPinnedFetched =
       kPinnedCounts + RoundUp(kSearchRanges * sizeof(std::uint64_t), kAlignment);
+  static constexpr std::uint64_t kPinnedBytes = kPinnedFetched + kMostFetched;
 };
 
 class Arena : public std::enable_shared_from_this<Arena> {
@@ -220,6 +223,16 @@ class Arena : public std::enable_shared_from_this<Arena> {
     return reinterpret_cast<Findings*>(pinned_.data() + CommonShape::kPinnedBytes + lane * kAlignment);
   }
 
+  /// Up to kMostFetched bytes of device memory.
+  void Fetch(const std::byte* from, std::span<std::byte> out) {
+    const std::lock_guard<std::mutex> lock(search_mutex_);
+    const detail::StreamPool::Borrowed stream(streams_);
+    std::byte* const pinned = pinned_.data() + CommonShape::kPinnedFetched;
+    stream->Fetch(pinned, from, out.size());
+    stream->Wait();
+    std::memcpy(out.data(), pinned, out.size());
+  }
+
   void BytesBefore(std::span<const SearchRange> ranges, RecordSpan cut_record, std::vector<std::uint64_t>& counts) {
     // Of lines, bytes are counted.
     const bool fixed = shape_.layout.fixed();
@@ -250,7 +263,7 @@ class Arena : public std::enable_shared_from_this<Arena> {
         stream->Launch("LineBytesBeforeKernel", detail::LineBytesBeforeKernel<>, some.size(), detail::kLineThreads,
                        d_ranges, AsBytes(d_cut), cut_record.size() - 1, shape_.layout.delimiter, line_order_, d_counts);
       }
-      stream->Copy(pinned_counts, d_counts, some.size() * sizeof(std::uint64_t), cudaMemcpyDeviceToHost);
+      stream->Fetch(pinned_counts, d_counts, some.size() * sizeof(std::uint64_t));
       stream->Wait();
       const std::size_t have = counts.size();
       counts.resize(have + some.size());
@@ -279,7 +292,7 @@ class Arena : public std::enable_shared_from_this<Arena> {
   const detail::PinnedMemory pinned_;   ///< for searches, then findings of each lane
   detail::StreamPool streams_;
   LineOrderView line_order_;
-  std::mutex search_mutex_;  ///< guards the common part, but for the layout
+  std::mutex search_mutex_;  ///< guards the common part, but for the layout, and its pinned memory
   mutable std::mutex mutex_;
   std::condition_variable freed_;
   std::vector<std::uint32_t> free_;
@@ -299,6 +312,7 @@ class CudaSortedRecords : public SortedRecords {
     if (offset > bytes_ || out.size() > bytes_ - offset) FailInternal("a read past the end of the sorted records");
     if (out.empty()) return;
     slot_.arena().device()->Enter();
+    if (out.size() <= kMostFetched) return slot_.arena().Fetch(slot_.data() + offset, out);
     const detail::StreamPool::Borrowed stream(slot_.arena().streams());
     stream->Copy(out.data(), slot_.data() + offset, out.size(), cudaMemcpyDeviceToHost);
     stream->Wait();
@@ -352,7 +366,7 @@ class CudaLane : public Lane {
     kernels_.Start(stream_);
     Sorted result;
     if (!layout_.fixed()) {
-      const detail::LineSort::Result sorted = SortLines(in.data(), bytes, out.data());
+      const detail::LineSort::Result sorted = SortLines(in.data(), bytes, {}, out.data());
       if (sorted.too_many) FailInternal("a batch of more lines than a slot takes");
       records = sorted.rows;
       result = {sorted.was_sorted, sorted.was_sorted};
@@ -445,7 +459,8 @@ class CudaLane : public Lane {
     if (!layout_.fixed()) {
       // Where the lines of a window begin has to be found in any case; sorting them then costs less than their way
       // over the bus, and is stable, as pieces come in the order of their runs.
-      const detail::LineSort::Result sorted = SortLines(in.data(), bytes, spare.data());
+      const std::vector<std::uint32_t> ends(bounds.begin() + 1, bounds.end());
+      const detail::LineSort::Result sorted = SortLines(in.data(), bytes, ends, spare.data());
       if (sorted.too_many) return CutInHalf(in.data(), bounds);
       merged = sorted.was_sorted ? in.data() : spare.data();
     } else if (!layout_.direct()) {
@@ -531,10 +546,11 @@ class CudaLane : public Lane {
     return bytes;
   }
 
-  detail::LineSort::Result SortLines(const std::byte* in, std::uint64_t bytes, std::byte* out) const {
+  detail::LineSort::Result SortLines(const std::byte* in, std::uint64_t bytes, std::span<const std::uint32_t> ends,
+                                     std::byte* out) const {
     static_assert(sizeof(detail::LineFindings) <= kAlignment);
     return shape_.lines->Sort(stream_, seat_.memory(), reinterpret_cast<detail::LineFindings*>(seat_.pinned_findings()),
-                              AsBytes(in), bytes, layout_.delimiter, seat_.arena().device_line_order(),
+                              AsBytes(in), bytes, ends, layout_.delimiter, seat_.arena().device_line_order(),
                               reinterpret_cast<Byte*>(out));
   }
 
@@ -552,7 +568,7 @@ class CudaLane : public Lane {
     CheckCuda("cudaMemsetAsync",
               [&] { return cudaMemsetAsync(device_findings(), 0, sizeof(Findings), stream_.get()); });
     launch();
-    stream_.Copy(seat_.pinned_findings(), device_findings(), sizeof(Findings), cudaMemcpyDeviceToHost);
+    stream_.Fetch(seat_.pinned_findings(), device_findings(), sizeof(Findings));
     stream_.Wait();
     return *seat_.pinned_findings();
   }

@@ -14,6 +14,7 @@
 #include <cub/block/block_scan.cuh>
 #include <cub/device/device_scan.cuh>
 #include <cub/device/device_select.cuh>
+#include <span>
 #include <utility>
 
 #include "device_memory.cuh"
@@ -58,43 +59,14 @@ __host__ __device__ __noinline__ inline LineChunk EncodeRow(const DeviceLines& l
 inline constexpr std::uint32_t kNoDifference = ~std::uint32_t{0};
 inline constexpr std::uint32_t kHiddenDifference = ~std::uint32_t{0} - 1;
 
-/// True if the encoded key is a range of the line's bytes.
-GPUSORT_HD inline bool EncodedAsItIs(const LineOrderView& view) {
-  return view.key_count == 0 || (view.key_count == 1 && view.keys[0].plain() && !view.last_resort);
-}
-
-/// Keys that must be encoded are compared so far at most: a step costs as much as all that lies in front of it.
+/// Of keys that no other way is known to compare: a step costs as much as all that lies in front of it, so they are
+/// compared so far at most.
 inline constexpr std::uint32_t kFarEncoded = 1020;
 inline constexpr std::uint32_t kNearEncoded = 60;
 
-/// A byte of the encoded keys up to which they agree, and in whose chunk they differ unless they agree for very long.
-/// The first `from` bytes are known to agree.
-GPUSORT_HD inline std::uint32_t KeyDifference(const DeviceLines& lines, std::uint32_t a, std::uint32_t b,
-                                              const LineOrderView& view, std::uint32_t from) {
-  const Byte* const line_a = lines.line(a);
-  const Byte* const line_b = lines.line(b);
-  const std::uint64_t length_a = lines.length(a), length_b = lines.length(b);
-  if (EncodedAsItIs(view)) {
-    KeyRange range_a{0, length_a}, range_b{0, length_b};
-    if (view.key_count == 1) {
-      range_a = FindKey(line_a, length_a, view.keys[0], view.separator);
-      range_b = FindKey(line_b, length_b, view.keys[0], view.separator);
-    }
-    const std::uint64_t common = range_a.size() < range_b.size() ? range_a.size() : range_b.size();
-    std::uint64_t at = from;
-    while (at < common && line_a[range_a.begin + at] == line_b[range_b.begin + at]) ++at;
-    if (at >= common) {
-      if (range_a.size() == range_b.size()) return kNoDifference;
-      // The padding behind the shorter key looks like NULs.
-      const bool a_longer = range_a.size() > range_b.size();
-      const Byte* const rest = a_longer ? line_a + range_a.begin : line_b + range_b.begin;
-      const std::uint64_t end = a_longer ? range_a.size() : range_b.size();
-      if (at < common) at = common;
-      while (at < end && rest[at] == 0) ++at;
-      if (at >= end) return kHiddenDifference;
-    }
-    return static_cast<std::uint32_t>(at);
-  }
+/// KeyDifference by chunks.
+__device__ inline std::uint32_t EncodedDifference(const DeviceLines& lines, std::uint32_t a, std::uint32_t b,
+                                                  const LineOrderView& view, std::uint32_t from) {
   for (const std::uint32_t first = from;; from += 12) {
     const LineChunk chunk_a = EncodeRow(lines, a, view, from);
     const LineChunk chunk_b = EncodeRow(lines, b, view, from);
@@ -107,6 +79,75 @@ GPUSORT_HD inline std::uint32_t KeyDifference(const DeviceLines& lines, std::uin
     if (from - first == kNearEncoded && CompareRows(lines, a, b, view) == 0) return kNoDifference;
     if (from - first == kFarEncoded) return from;
   }
+}
+
+/// A place in encoded keys. Of many long keys they may have 2^32 bytes: then rounds come to their end there.
+__device__ inline std::uint32_t Place(std::uint64_t at) {
+  constexpr std::uint32_t kMost = std::uint32_t{1} << 31;
+  return at < kMost ? static_cast<std::uint32_t>(at) : kMost;
+}
+
+/// What the fronts of two texts have in common.
+struct CommonFront {
+  std::uint64_t bytes;    ///< up to the first that differs, or to the end of the shorter
+  std::uint64_t escapes;  ///< how many of them take two bytes of an encoded key that others follow
+};
+__device__ inline CommonFront FindCommonFront(const Byte* a, const Byte* b, std::uint64_t size, std::uint64_t known) {
+  CommonFront common{known < size ? known : size, 0};
+  while (common.bytes < size) {
+    const std::uint64_t x = LoadWord(a, common.bytes, size), y = LoadWord(b, common.bytes, size);
+    const std::uint64_t left = size - common.bytes;
+    unsigned same = left < 8 ? static_cast<unsigned>(left) : 8;
+    if (x != y) same = static_cast<unsigned>(__clzll(static_cast<long long>(x ^ y))) / 8;
+    if (detail::ZeroBytes(x & ~kLowBits) != 0) {
+      for (unsigned i = 0; i < same; ++i) common.escapes += (x >> (56 - 8 * i) & 0xFF) < 2;
+    }
+    common.bytes += same;
+    if (x != y) break;
+  }
+  return common;
+}
+
+/// KeyDifference of what both encoded keys end with, as it is, behind `front` bytes.
+__device__ inline std::uint32_t RestDifference(const Byte* a, std::uint64_t a_size, const Byte* b, std::uint64_t b_size,
+                                               std::uint64_t front, std::uint64_t from) {
+  const std::uint64_t size = a_size < b_size ? a_size : b_size, known = from > front ? from - front : 0;
+  std::uint64_t at = FindCommonFront(a, b, size, known).bytes;
+  if (at == size) {
+    if (a_size == b_size) return kNoDifference;
+    // The padding behind the shorter one looks like NULs.
+    if (at < known) at = known;
+    const Byte* const rest = a_size > b_size ? a : b;
+    const std::uint64_t end = a_size > b_size ? a_size : b_size;
+    while (at < end && rest[at] == 0) ++at;
+    if (at >= end) return kHiddenDifference;
+  }
+  return Place(front + at);
+}
+
+/// A byte of the encoded keys up to which they agree, and in whose chunk they differ unless they agree for very long.
+/// The first `from` bytes are known to agree.
+__device__ inline std::uint32_t KeyDifference(const DeviceLines& lines, std::uint32_t a, std::uint32_t b,
+                                              const LineOrderView& view, std::uint32_t from) {
+  const Byte* const line_a = lines.line(a);
+  const Byte* const line_b = lines.line(b);
+  const std::uint64_t length_a = lines.length(a), length_b = lines.length(b);
+  std::uint64_t front = 0;  // bytes of encoded keys that are equal
+  for (std::uint32_t k = 0; k < view.key_count; ++k) {
+    const LineKey& key = view.keys[k];
+    if (!key.plain()) return EncodedDifference(lines, a, b, view, front > from ? Place(front) : from);
+    const KeyRange x = FindKey(line_a, length_a, key, view.separator);
+    const KeyRange y = FindKey(line_b, length_b, key, view.separator);
+    if (k + 1 == view.key_count && !view.last_resort) {
+      return RestDifference(line_a + x.begin, x.size(), line_b + y.begin, y.size(), front, from);
+    }
+    const std::uint64_t size = x.size() < y.size() ? x.size() : y.size();
+    const CommonFront common = FindCommonFront(line_a + x.begin, line_b + y.begin, size, 0);
+    front += common.bytes + common.escapes;
+    if (common.bytes < x.size() || common.bytes < y.size()) return Place(front);
+    ++front;  // what ends a key
+  }
+  return RestDifference(line_a, length_a, line_b, length_b, front, from);
 }
 
 GPUSORT_HD inline bool SameKeyBytes(const Entry& a, const Entry& b) { return a.hi == b.hi && (a.lo ^ b.lo) >> 32 == 0; }
@@ -186,10 +227,22 @@ __global__ void __launch_bounds__(kLineThreads) LineStartsKernel(const Byte* tex
   if (blockIdx.x == 0 && threadIdx.x == 0) starts[0] = 0;
 }
 
+/// Lowers findings->skip to what rows a and b have in common. `skip` is what the thread knows of it.
+__device__ inline void LowerSkip(const DeviceLines& lines, std::uint32_t a, std::uint32_t b, const LineOrderView& view,
+                                 std::uint32_t& skip, LineFindings* findings) {
+  const volatile LineFindings* const seen = findings;
+  if (skip == 0 || seen->skip == 0) return;
+  const std::uint32_t difference = KeyDifference(lines, a, b, view, 0);
+  if (difference >= kHiddenDifference || difference >= skip) return;
+  skip = difference;
+  if (skip < seen->skip) atomicMin(&findings->skip, skip);
+}
+
 /// Are the lines in order, and what do all keys begin with? Looks as long as there is something to find.
 template <typename = void>
 __global__ void __launch_bounds__(kLineThreads)
-    InspectLinesKernel(DeviceLines lines, std::uint32_t rows, LineOrderView view, LineFindings* findings) {
+    InspectLinesKernel(const __grid_constant__ DeviceLines lines, std::uint32_t rows,
+                       const __grid_constant__ LineOrderView view, LineFindings* findings) {
   const volatile LineFindings* const seen = findings;
   std::uint32_t skip = kNoDifference;
   for (std::uint64_t row = std::uint64_t{blockIdx.x} * kLineThreads + threadIdx.x + 1; row < rows;
@@ -197,21 +250,43 @@ __global__ void __launch_bounds__(kLineThreads)
     const std::uint32_t b = static_cast<std::uint32_t>(row), a = b - 1;
     const bool in_order = seen->in_order != 0;
     if (!in_order && (skip == 0 || seen->skip == 0)) break;
-    if (in_order && CompareRows(lines, a, b, view) > 0) {
-      findings->in_order = 0;
+    if (in_order && CompareRows(lines, a, b, view) > 0) findings->in_order = 0;
+    LowerSkip(lines, a, b, view, skip, findings);
+  }
+}
+
+/// The same for sorted runs, of which run r ends at byte ends[r] and none is empty: what its first and its last line
+/// have in common, all of its lines have.
+template <typename = void>
+__global__ void __launch_bounds__(kLineThreads)
+    InspectRunsKernel(const __grid_constant__ DeviceLines lines, std::uint32_t rows, const std::uint32_t* ends,
+                      std::uint32_t runs, const __grid_constant__ LineOrderView view, LineFindings* findings) {
+  const auto row_at = [&](std::uint32_t offset) {
+    std::uint32_t low = 0, high = rows;
+    while (low < high) {
+      const std::uint32_t middle = low + (high - low) / 2;
+      if (lines.starts[middle] < offset) {
+        low = middle + 1;
+      } else {
+        high = middle;
+      }
     }
-    if (skip == 0 || seen->skip == 0) continue;
-    const std::uint32_t difference = KeyDifference(lines, a, b, view, 0);
-    if (difference < kHiddenDifference && difference < skip) {
-      skip = difference;
-      if (skip < seen->skip) atomicMin(&findings->skip, skip);
-    }
+    return low;
+  };
+  std::uint32_t skip = kNoDifference;
+  for (std::uint32_t r = blockIdx.x * kLineThreads + threadIdx.x; r < runs; r += gridDim.x * kLineThreads) {
+    const std::uint32_t first = r == 0 ? 0 : row_at(ends[r - 1]), behind = row_at(ends[r]);
+    LowerSkip(lines, first, behind - 1, view, skip, findings);
+    if (behind == rows) continue;
+    if (CompareRows(lines, behind - 1, behind, view) > 0) findings->in_order = 0;
+    LowerSkip(lines, behind - 1, behind, view, skip, findings);
   }
 }
 
 template <typename = void>
 __global__ void __launch_bounds__(kLineThreads)
-    LineEntriesKernel(DeviceLines lines, std::uint32_t rows, LineOrderView view, std::uint32_t skip, Entry* entries) {
+    LineEntriesKernel(const __grid_constant__ DeviceLines lines, std::uint32_t rows,
+                      const __grid_constant__ LineOrderView view, std::uint32_t skip, Entry* entries) {
   for (std::uint64_t row = std::uint64_t{blockIdx.x} * kLineThreads + threadIdx.x; row < rows;
        row += std::uint64_t{gridDim.x} * kLineThreads) {
     const std::uint32_t r = static_cast<std::uint32_t>(row);
@@ -239,9 +314,10 @@ __global__ void __launch_bounds__(kLineThreads)
 /// behind known_skips[their group of the round].
 template <typename = void>
 __global__ void __launch_bounds__(kLineThreads)
-    DifferencesKernel(DeviceLines lines, LineOrderView view, std::uint32_t count, const ActiveLine* active,
-                      const std::uint32_t* order, const std::uint32_t* groups, std::uint32_t known,
-                      const std::uint32_t* known_skips, std::uint32_t* skips, LineFindings* findings) {
+    DifferencesKernel(const __grid_constant__ DeviceLines lines, const __grid_constant__ LineOrderView view,
+                      std::uint32_t count, const ActiveLine* active, const std::uint32_t* order,
+                      const std::uint32_t* groups, std::uint32_t known, const std::uint32_t* known_skips,
+                      std::uint32_t* skips, LineFindings* findings) {
   for (std::uint64_t j = std::uint64_t{blockIdx.x} * kLineThreads + threadIdx.x; j < count;
        j += std::uint64_t{gridDim.x} * kLineThreads) {
     if (j == 0 || groups[j] != groups[j - 1]) continue;
@@ -272,8 +348,9 @@ struct ToActiveLine {
 
 template <typename = void>
 __global__ void __launch_bounds__(kLineThreads)
-    RoundEntriesKernel(DeviceLines lines, LineOrderView view, const ActiveLine* active, std::uint32_t count,
-                       const std::uint32_t* order, const std::uint32_t* skips, Entry* entries) {
+    RoundEntriesKernel(const __grid_constant__ DeviceLines lines, const __grid_constant__ LineOrderView view,
+                       const ActiveLine* active, std::uint32_t count, const std::uint32_t* order,
+                       const std::uint32_t* skips, Entry* entries) {
   for (std::uint64_t j = std::uint64_t{blockIdx.x} * kLineThreads + threadIdx.x; j < count;
        j += std::uint64_t{gridDim.x} * kLineThreads) {
     const ActiveLine line = active[j];
@@ -296,7 +373,8 @@ inline constexpr std::uint32_t kExactItems = 8;
 /// Sorts every kExactItems rows.
 template <typename = void>
 __global__ void __launch_bounds__(kLineThreads)
-    ExactTilesKernel(DeviceLines lines, LineOrderView view, std::uint32_t* order, std::uint32_t rows) {
+    ExactTilesKernel(const __grid_constant__ DeviceLines lines, const __grid_constant__ LineOrderView view,
+                     std::uint32_t* order, std::uint32_t rows) {
   const std::uint64_t begin = (std::uint64_t{blockIdx.x} * kLineThreads + threadIdx.x) * kExactItems;
   if (begin >= rows) return;
   const std::uint64_t end = begin + kExactItems < rows ? begin + kExactItems : rows;
@@ -313,8 +391,8 @@ __global__ void __launch_bounds__(kLineThreads)
 /// Merges neighbouring runs of `run` rows, a multiple of kExactItems.
 template <typename = void>
 __global__ void __launch_bounds__(kLineThreads)
-    ExactMergeKernel(DeviceLines lines, LineOrderView view, const std::uint32_t* in, std::uint32_t* out,
-                     std::uint32_t rows, std::uint64_t run) {
+    ExactMergeKernel(const __grid_constant__ DeviceLines lines, const __grid_constant__ LineOrderView view,
+                     const std::uint32_t* in, std::uint32_t* out, std::uint32_t rows, std::uint64_t run) {
   const std::uint64_t begin = (std::uint64_t{blockIdx.x} * kLineThreads + threadIdx.x) * kExactItems;
   if (begin >= rows) return;
   const std::uint64_t first = begin / (2 * run) * (2 * run);
@@ -395,10 +473,11 @@ class LineSort {
     bool too_many = false;    ///< more lines than the index takes: nothing was done
   };
 
-  /// Sorts text[0, bytes), whole lines, 16-byte aligned, to `out`. `view`: its keys lie on the device. `memory`:
-  /// bytes() on the device; `pinned`: a LineFindings in pinned host memory. Returns with work queued on the stream.
+  /// Sorts text[0, bytes), whole lines, 16-byte aligned, to `out`. `ends`: empty, or where each of the sorted runs ends
+  /// that the text consists of, none of them empty. `view`: its keys lie on the device. `memory`: bytes() on the
+  /// device; `pinned`: a LineFindings in pinned host memory. Returns with work queued on the stream.
   Result Sort(const Stream& stream, std::byte* memory, LineFindings* pinned, const Byte* text, std::uint64_t bytes,
-              Byte delimiter, const LineOrderView& view, Byte* out) const {
+              std::span<const std::uint32_t> ends, Byte delimiter, const LineOrderView& view, Byte* out) const {
     const Memory at(*this, memory);
     const cudaStream_t s = stream.get();
     Result result;
@@ -407,11 +486,11 @@ class LineSort {
     const std::uint64_t tiles = (bytes + kScanTile - 1) / kScanTile;
     stream.Launch("CountLinesKernel", CountLinesKernel<>, tiles, kLineThreads, text, bytes, delimiter, at.tiles);
     std::uint32_t last_tile = 0, last_before = 0;
-    stream.Copy(&pinned->skip, at.tiles + tiles - 1, 4, cudaMemcpyDeviceToHost);
+    stream.Fetch(&pinned->skip, at.tiles + tiles - 1, 4);
     std::size_t temp = cub_bytes_;
     CheckCuda("cub::DeviceScan",
               [&] { return cub::DeviceScan::ExclusiveSum(at.workspace, temp, at.tiles, at.tiles, tiles, s); });
-    stream.Copy(&pinned->active, at.tiles + tiles - 1, 4, cudaMemcpyDeviceToHost);
+    stream.Fetch(&pinned->active, at.tiles + tiles - 1, 4);
     stream.Wait();
     last_tile = pinned->skip;
     last_before = pinned->active;
@@ -419,13 +498,21 @@ class LineSort {
     result.rows = rows;
     result.too_many = rows > rows_;
     if (result.too_many) return result;
+    // Not pinned: copied while nothing is queued that the copy would wait for. There are no more runs than lines.
+    std::uint32_t* const run_ends = at.groups;
+    if (!ends.empty()) stream.Copy(run_ends, ends.data(), ends.size_bytes(), cudaMemcpyHostToDevice);
     stream.Launch("LineStartsKernel", LineStartsKernel<>, tiles, kLineThreads, text, bytes, delimiter, at.tiles,
                   at.starts);
     const DeviceLines lines{text, at.starts};
 
     CheckCuda("cudaMemsetAsync", [&] { return cudaMemsetAsync(at.findings, 0xFF, sizeof(LineFindings), s); });
-    stream.Launch("InspectLinesKernel", InspectLinesKernel<>, Blocks(rows), kLineThreads, lines, rows, view,
-                  at.findings);
+    if (ends.empty()) {
+      stream.Launch("InspectLinesKernel", InspectLinesKernel<>, Blocks(rows), kLineThreads, lines, rows, view,
+                    at.findings);
+    } else {
+      stream.Launch("InspectRunsKernel", InspectRunsKernel<>, Blocks(ends.size()), kLineThreads, lines, rows, run_ends,
+                    static_cast<std::uint32_t>(ends.size()), view, at.findings);
+    }
     Fetch(stream, pinned, at.findings);
     if (pinned->in_order != 0) {
       result.was_sorted = true;
@@ -496,7 +583,7 @@ class LineSort {
   };
 
   static void Fetch(const Stream& stream, LineFindings* pinned, const LineFindings* findings) {
-    stream.Copy(pinned, findings, sizeof(LineFindings), cudaMemcpyDeviceToHost);
+    stream.Fetch(pinned, findings, sizeof(LineFindings));
     stream.Wait();
   }
 
@@ -571,7 +658,7 @@ class LineSort {
 template <typename = void>
 __global__ void __launch_bounds__(kLineThreads)
     LineBytesBeforeKernel(const CountRange* ranges, const Byte* cut, std::uint64_t cut_length, Byte delimiter,
-                          LineOrderView view, std::uint64_t* bytes) {
+                          const __grid_constant__ LineOrderView view, std::uint64_t* bytes) {
   constexpr std::uint32_t kWarp = 32, kWarps = kLineThreads / kWarp, kAll = ~std::uint32_t{0};
   __shared__ std::uint64_t begins[kWarps], ends[kWarps];
   __shared__ bool before[kWarps];

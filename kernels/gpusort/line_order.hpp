@@ -134,9 +134,23 @@ inline constexpr std::uint64_t kHighBits = 0x8080808080808080;
 /// Not 0 if a byte of `word` is 0; the lowest bit that is set lies in the lowest such byte.
 GPUSORT_HD inline std::uint64_t ZeroBytes(std::uint64_t word) { return (word - kLowBits) & ~word & kHighBits; }
 
+#if GPUSORT_ON_DEVICE
+/// The eight bytes from p on, most significant first, of which the first `left` (1..8) exist; others are anything. A
+/// warp's loads from as many lines take turns, so there are as few as can be: aligned words, each with a byte that
+/// exists.
+__device__ inline std::uint64_t LoadAligned(const Byte* p, std::uint64_t left) {
+  const unsigned over = static_cast<unsigned>(reinterpret_cast<std::uintptr_t>(p) % 8);
+  const auto* const words = reinterpret_cast<const std::uint64_t*>(p - over);
+  std::uint64_t word = words[0] >> 8 * over;
+  if (over + left > 8) word |= words[1] << 8 * (8 - over);
+  return std::uint64_t{__byte_perm(static_cast<std::uint32_t>(word), 0, 0x0123)} << 32 |
+         __byte_perm(static_cast<std::uint32_t>(word >> 32), 0, 0x0123);
+}
+#endif
+
 GPUSORT_HD inline std::uint64_t LoadBigEndian(const Byte* p) {
 #if GPUSORT_ON_DEVICE
-  return LoadNumber(p, 8, true);
+  return LoadAligned(p, 8);
 #else
   std::uint64_t word;
   std::memcpy(&word, p, 8);
@@ -144,14 +158,19 @@ GPUSORT_HD inline std::uint64_t LoadBigEndian(const Byte* p) {
 #endif
 }
 
-/// Up to eight bytes of [at, end), most significant first, zeros behind. Reads nothing outside of [0, end).
+/// Up to eight bytes of [at, end), most significant first, zeros behind. Reads nothing outside of [0, end), on a device
+/// nothing outside of the aligned words that hold it.
 GPUSORT_HD inline std::uint64_t LoadWord(const Byte* line, std::uint64_t at, std::uint64_t end) {
   if (at >= end) return 0;
   const std::uint64_t left = end - at;
   if (left >= 8) return LoadBigEndian(line + at);
   const unsigned missing = static_cast<unsigned>(8 * (8 - left));
+#if GPUSORT_ON_DEVICE
+  return LoadAligned(line + at, left) >> missing << missing;
+#else
   if (end >= 8) return LoadBigEndian(line + end - 8) << missing;
   return LoadNumber(line + at, static_cast<std::uint32_t>(left), true) << missing;
+#endif
 }
 
 /// The first byte at or behind `at` that is `c`, or a blank if c is -1; `end` if there is none.
@@ -165,22 +184,58 @@ GPUSORT_HD inline std::uint64_t SkipBlanks(const Byte* line, std::uint64_t at, s
   return at;
 }
 
-#if !GPUSORT_ON_DEVICE && defined(__SSE2__)
+/// True where FieldMasks finds keys.
+#if GPUSORT_ON_DEVICE || defined(__SSE2__)
+#define GPUSORT_FIELD_MASKS 1
+#else
+#define GPUSORT_FIELD_MASKS 0
+#endif
+
+#if GPUSORT_FIELD_MASKS
+#if GPUSORT_ON_DEVICE
+/// FieldMasks::Load as a call, because it is much code: 64 bytes of a line that goes on for `left`, by aligned loads
+/// that each hold a byte of it.
+__device__ __noinline__ inline std::uint64_t LoadSeparators(const Byte* bytes, std::uint64_t left, int separator) {
+  const unsigned over = static_cast<unsigned>(reinterpret_cast<std::uintptr_t>(bytes) % 16);
+  const auto* const blocks = reinterpret_cast<const uint4*>(bytes - over);
+  const std::uint32_t end = over + static_cast<std::uint32_t>(left < 64 ? left : 64);
+  const auto mask4 = [separator](std::uint32_t four) {
+    // The high bit of each byte that is not c.
+    const auto differ = [four](std::uint32_t c) {
+      const std::uint32_t x = four ^ c * 0x01010101u;
+      return ((x & 0x7F7F7F7F) + 0x7F7F7F7F) | x;
+    };
+    const std::uint32_t others =
+        separator < 0 ? differ(' ') & differ('\t') & differ('\n') : differ(static_cast<std::uint32_t>(separator));
+    return std::uint64_t{(~others >> 7 & 0x01010101) * 0x01020408 >> 24};
+  };
+  std::uint64_t mask = 0;
+#pragma unroll
+  for (unsigned i = 0; i < 5; ++i) {
+    if (16 * i >= end) break;
+    const uint4 block = blocks[i];
+    const std::uint64_t found = mask4(block.x) | mask4(block.y) << 4 | mask4(block.z) << 8 | mask4(block.w) << 12;
+    mask |= i == 0 ? found >> over : found << (16 * i - over);
+  }
+  return left < 64 ? mask & ~(~std::uint64_t{0} << left) : mask;
+}
+#endif
+
 /// A line whose separators (blanks if there is none) are known 64 bytes at a time: looking for keys by steps of eight
 /// took more than a third of sorts by two keys.
 class FieldMasks {
  public:
-  FieldMasks(const Byte* line, std::uint64_t end, int separator)
+  GPUSORT_HD FieldMasks(const Byte* line, std::uint64_t end, int separator)
       : line_(line), end_(end), separator_(separator), begin_(0), mask_(Load(0)) {}
-  const Byte* line() const { return line_; }
-  int separator() const { return separator_; }
+  GPUSORT_HD const Byte* line() const { return line_; }
+  GPUSORT_HD int separator() const { return separator_; }
 
   /// The first byte at or behind `at` that is a separator, or none; the line's end if there is no such byte.
-  [[gnu::always_inline]] inline std::uint64_t Find(std::uint64_t at, bool wanted) {
+  [[gnu::always_inline]] GPUSORT_HD inline std::uint64_t Find(std::uint64_t at, bool wanted) {
     if (at - begin_ < 64) {
       const std::uint64_t left = (wanted ? mask_ : ~mask_) >> (at - begin_);
       if (left != 0) {
-        const std::uint64_t found = at + static_cast<unsigned>(__builtin_ctzll(left));
+        const std::uint64_t found = at + LowestBit(left);
         return found < end_ ? found : end_;
       }
       at = begin_ + 64;
@@ -189,28 +244,44 @@ class FieldMasks {
   }
 
   /// SkipFields in the first 64 bytes: each field ends at the next border. True if all of them end there.
-  [[gnu::always_inline]] inline bool Skip(std::uint64_t& at, std::uint64_t count) const {
+  [[gnu::always_inline]] GPUSORT_HD inline bool Skip(std::uint64_t& at, std::uint64_t count) const {
     if (begin_ != 0 || at >= 64) return false;
     // Borders are separators, or blanks behind another byte; the blanks at `at` belong to the field.
     std::uint64_t borders = separator_ < 0 ? (mask_ & ~(mask_ << 1)) >> at >> 1 << 1 : mask_ >> at;
     for (std::uint64_t i = 1; i < count && borders != 0; ++i) borders &= borders - 1;
     if (borders == 0) return false;
-    at += static_cast<unsigned>(__builtin_ctzll(borders)) + (separator_ < 0 ? 0 : 1);
+    at += LowestBit(borders) + (separator_ < 0 ? 0 : 1);
     return true;
   }
 
  private:
-  [[gnu::noinline]] std::uint64_t FindBehind(std::uint64_t at, bool wanted) {
+#if !GPUSORT_ON_DEVICE
+  [[gnu::noinline]]  // a device would have to keep all this in memory
+#endif
+  GPUSORT_HD std::uint64_t
+  FindBehind(std::uint64_t at, bool wanted) {
     for (; at < end_; at += 64) {
       begin_ = at;
       mask_ = Load(at);
       const std::uint64_t left = wanted ? mask_ : ~mask_;
       if (left == 0) continue;
-      const std::uint64_t found = at + static_cast<unsigned>(__builtin_ctzll(left));
+      const std::uint64_t found = at + LowestBit(left);
       return found < end_ ? found : end_;
     }
     return end_;
   }
+  static GPUSORT_HD unsigned LowestBit(std::uint64_t mask) {
+#if GPUSORT_ON_DEVICE
+    return static_cast<unsigned>(__ffsll(static_cast<long long>(mask)) - 1);
+#else
+    return static_cast<unsigned>(__builtin_ctzll(mask));
+#endif
+  }
+#if GPUSORT_ON_DEVICE
+  __device__ std::uint64_t Load(std::uint64_t at) const {
+    return at < end_ ? LoadSeparators(line_ + at, end_ - at, separator_) : 0;
+  }
+#else
   /// Bit i: is line[at + i] a separator?
   [[gnu::always_inline]] inline std::uint64_t Load(std::uint64_t at) const {
     if (end_ - at >= 64) {
@@ -236,6 +307,7 @@ class FieldMasks {
                                          : equal(static_cast<char>(separator_));
     return static_cast<unsigned>(_mm_movemask_epi8(found));
   }
+#endif
 
   const Byte* const line_;
   const std::uint64_t end_;
@@ -243,13 +315,13 @@ class FieldMasks {
   std::uint64_t begin_, mask_;  ///< bit i: of line[begin + i]
 };
 
-inline std::uint64_t FindSeparator(FieldMasks& fields, std::uint64_t at, std::uint64_t, int) {
+GPUSORT_HD inline std::uint64_t FindSeparator(FieldMasks& fields, std::uint64_t at, std::uint64_t, int) {
   return fields.Find(at, true);
 }
-inline std::uint64_t SkipBlanks(FieldMasks& fields, std::uint64_t at, std::uint64_t end) {
+GPUSORT_HD inline std::uint64_t SkipBlanks(FieldMasks& fields, std::uint64_t at, std::uint64_t end) {
   return fields.separator() < 0 ? fields.Find(at, false) : SkipBlanks(fields.line(), at, end);
 }
-inline bool SkipAtOnce(const FieldMasks& fields, std::uint64_t& at, std::uint64_t count) {
+GPUSORT_HD inline bool SkipAtOnce(const FieldMasks& fields, std::uint64_t& at, std::uint64_t count) {
   return fields.Skip(at, count);
 }
 #endif
@@ -277,7 +349,7 @@ GPUSORT_HD inline std::uint64_t Advance(std::uint64_t at, std::uint64_t end, std
 /// Where `key` lies in a line: empty if it ends before it begins or lies behind the line.
 GPUSORT_HD inline KeyRange FindKey(const Byte* text, std::uint64_t length, const LineKey& key, int separator) {
   using namespace detail;
-#if !GPUSORT_ON_DEVICE && defined(__SSE2__)
+#if GPUSORT_FIELD_MASKS
   if (key.begin_field == 0 && !key.skip_start_blanks && key.end_field == LineKey::kToEnd) {
     return {Advance(0, length, key.begin_char), length};
   }
@@ -336,8 +408,9 @@ GPUSORT_HD inline int Order(std::uint64_t a, std::uint64_t b) { return (a > b) -
 GPUSORT_HD inline int CompareBytes(const Byte* a, std::uint64_t a_size, const Byte* b, std::uint64_t b_size) {
   const std::uint64_t common = a_size < b_size ? a_size : b_size;
 #if GPUSORT_ON_DEVICE
-  for (std::uint64_t i = 0; i < common; ++i) {
-    if (a[i] != b[i]) return a[i] < b[i] ? -1 : 1;
+  for (std::uint64_t i = 0; i < common; i += 8) {
+    const std::uint64_t x = LoadWord(a, i, common), y = LoadWord(b, i, common);
+    if (x != y) return x < y ? -1 : 1;
   }
 #else
   const int order = common == 0 ? 0 : std::memcmp(a, b, common);
@@ -859,8 +932,7 @@ GPUSORT_HD inline void PutText(ChunkWriter& out, const KeyText& text) {
     }
     at += 8;
   }
-#if !GPUSORT_ON_DEVICE
-  // What is left together with the 0 behind it (for a GPU: more registers, and branches that threads do not share).
+  // What is left together with the 0 behind it.
   if (const std::uint64_t left = text.end - at; as_it_is && left > 0 && left < 8 && !out.full()) {
     const std::uint64_t word = LoadWord(text.line, at, text.end);
     if (ZeroBytes((word & ~kLowBits) | ~std::uint64_t{0} >> 8 * left) == 0) {
@@ -868,7 +940,6 @@ GPUSORT_HD inline void PutText(ChunkWriter& out, const KeyText& text) {
       return;
     }
   }
-#endif
   for (at = text.Next(at); at < text.end && !out.full(); at = text.Next(at + 1)) put(text[at]);
   out.Put(0);
 }

@@ -60,7 +60,8 @@ class CudaLines : public ::testing::Test {
         line = std::string(random() % 3 * 40, 'q') + std::to_string(random() % 20) + std::string(100, 'r');
       } else {
         for (std::uint64_t w = random() % 12; w > 0; --w) {
-          line += pattern == 3 && random() % 3 == 0 ? std::string(random() % 3, '\0') : words[random() % words.size()];
+          line += pattern == 3 && random() % 3 == 0 ? std::string(random() % 3, random() % 2)
+                                                    : words[random() % words.size()];
         }
       }
       lines.push_back(line);
@@ -102,6 +103,19 @@ class CudaLines : public ::testing::Test {
         order.last_resort = !stable;
         orders.push_back(order);
       }
+    }
+    // Keys that are compared as they lie, in front of others.
+    for (const bool stable : {false, true}) {
+      LineOrder order;
+      order.separator = stable ? ':' : -1;
+      order.last_resort = !stable;
+      for (const std::uint64_t field : {1, 0, 2}) {
+        LineKey key;
+        key.begin_field = key.end_field = field;
+        key.reverse = field == 0;
+        order.keys.push_back(key);
+      }
+      orders.push_back(order);
     }
     return orders;
   }
