@@ -6,6 +6,7 @@
 #include <cstring>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -140,9 +141,9 @@ class FileSink : public WindowSink {
   WorkerPool workers_;  ///< last: nothing may fail once its threads run
 };
 
-/// Windows in order, for a stream, an encoder, -u or --top. Three stages, so that workers are never waited for window
-/// by window: what is left of each window is known in order, its chunks are proved (and written, if to a file), and to
-/// anything else it goes out in order.
+/// Windows in order, for a stream, an encoder, -u or --top. Three stages, so that nobody waits for one window before
+/// the next is begun: each window is cut into chunks; workers drop what -u drops of each, and look at the rest; then
+/// its place is known, and it goes out in order, to a file by the workers.
 class OrderedSink : public WindowSink {
  public:
   OrderedSink(Job& job, Pipeline& pipeline, OutputTarget& target, OutputProof& proof)
@@ -152,17 +153,17 @@ class OrderedSink : public WindowSink {
         proof_(proof),
         to_file_(target.file && !target.encoder),
         windows_(pipeline),
-        chosen_(pipeline, job.plan.windows),
+        cut_(pipeline, job.plan.windows),
         workers_(pipeline, job.plan.io_threads),
         front_(job.options.top > 0 ? job.options.top : kMaxSize, false, job.layout) {
     pipeline.Start([this] {
-      while (std::optional<Window> window = windows_.Pop()) Choose(std::move(*window));
-      workers_.Finish();
-      chosen_.Finish();
+      while (std::optional<Window> window = windows_.Pop()) Cut(std::move(*window));
+      cut_.Finish();
     });
     pipeline.Start([this] {
       Put(target_.header);
-      while (std::optional<std::shared_ptr<Chosen>> window = chosen_.Pop()) PutProved(**window);
+      while (std::optional<std::shared_ptr<Chunks>> window = cut_.Pop()) PutChunks(*window);
+      workers_.Finish();
     });
   }
 
@@ -176,64 +177,79 @@ class OrderedSink : public WindowSink {
   std::uint64_t bytes() const override { return bytes_; }
 
  private:
-  /// What goes out of a window.
-  struct Chosen {
+  /// A window on its way out.
+  struct Chunks {
     Window window;
-    std::vector<std::span<std::byte>> chunks;
+    std::vector<std::span<std::byte>> bytes;  ///< what is left of each chunk
+    std::vector<OutputProof::Chunk> proofs;   ///< of that
     std::mutex mutex;
-    std::condition_variable proved;
-    std::size_t unproved = 0;
+    std::condition_variable ready;
+    std::size_t unready = 0;
   };
 
-  void Choose(Window window) {
-    const auto chosen = std::make_shared<Chosen>();
-    std::vector<std::span<std::byte>>& chunks = chosen->chunks;
+  void Cut(Window window) {
+    const auto chunks = std::make_shared<Chunks>();
     for (std::uint64_t done = 0, count = 0; done < window.bytes; done += count) {
       count = Chunk({window.data + done, window.bytes - done}, job_.layout);
-      chunks.emplace_back(window.data + done, count);
+      chunks->bytes.emplace_back(window.data + done, count);
     }
-    chosen->window = std::move(window);
-    if (job_.options.unique) DropEqual(chunks);
-    for (std::size_t i = 0; job_.options.top > 0 && i < chunks.size(); ++i) {
-      chunks[i] = chunks[i].first(front_.Take(chunks[i]));
-      enough_ = front_.done();
+    chunks->window = std::move(window);
+    chunks->unready = chunks->bytes.size();
+    chunks->proofs.resize(chunks->bytes.size());
+    // What stands in front of each chunk, before any record moves.
+    std::vector<char> goes_on(chunks->bytes.size());
+    for (std::size_t i = 0; job_.options.unique && i < chunks->bytes.size(); ++i) {
+      const RecordSpan chunk = chunks->bytes[i];
+      goes_on[i] = !last_.empty() && CompareRecords(last_, FirstRecord(chunk, job_.layout), job_.layout) == 0;
+      const RecordSpan last = LastRecord(chunk, job_.layout);
+      last_.assign(last.begin(), last.end());
     }
-    std::erase_if(chunks, [](const auto& chunk) { return chunk.empty(); });
-    chosen->unproved = chunks.size();
-    if (to_file_) {
-      std::uint64_t end = begin() + chosen_bytes_;
-      for (const auto& chunk : chunks) end += chunk.size();
-      target_.file->AllocateToWrite(end);
-    }
-    for (const std::span<std::byte> chunk : chunks) {
-      workers_.Submit([this, chosen, chunk, offset = chosen_bytes_] {
-        proof_.Add(offset, chunk);
-        if (to_file_) {
-          const Busy busy(job_.clock, Resource::kDiskWrite, chunk.size());
-          target_.file->WriteAt(begin() + offset, chunk);
-        }
-        const std::lock_guard lock(chosen->mutex);
-        if (--chosen->unproved == 0) chosen->proved.notify_one();
+    for (std::size_t i = 0; i < chunks->bytes.size(); ++i) {
+      workers_.Submit([this, chunks, i, goes_on = goes_on[i] != 0] {
+        std::span<std::byte>& chunk = chunks->bytes[i];
+        if (job_.options.unique) DropEqual(chunk, goes_on);
+        chunks->proofs[i] = proof_.Look(chunk);
+        const std::lock_guard lock(chunks->mutex);
+        if (--chunks->unready == 0) chunks->ready.notify_one();
       });
-      chosen_bytes_ += chunk.size();
     }
-    chosen_.Push(chosen);
+    cut_.Push(chunks);
   }
 
-  void PutProved(Chosen& chosen) {
+  void PutChunks(const std::shared_ptr<Chunks>& chunks) {
     {
-      std::unique_lock lock(chosen.mutex);
-      pipeline_.Wait(lock, chosen.proved, [&] { return chosen.unproved == 0; });
+      std::unique_lock lock(chunks->mutex);
+      pipeline_.Wait(lock, chunks->ready, [&] { return chunks->unready == 0; });
     }
     std::uint64_t kept = 0;
-    for (const auto& chunk : chosen.chunks) kept += chunk.size();
+    for (std::size_t i = 0; i < chunks->bytes.size(); ++i) {
+      std::span<std::byte>& chunk = chunks->bytes[i];
+      if (job_.options.top > 0) {
+        const std::uint64_t front = front_.Take(chunk);
+        enough_ = front_.done();
+        if (front < chunk.size()) {
+          chunk = chunk.first(front);
+          chunks->proofs[i] = proof_.Look(chunk);
+        }
+      }
+      proof_.Add(bytes_ - begin() + kept, std::move(chunks->proofs[i]));
+      kept += chunk.size();
+    }
     if (to_file_) {
-      bytes_ += kept;
+      target_.file->AllocateToWrite(bytes_ + kept);
+      for (const std::span<std::byte> chunk : chunks->bytes) {
+        if (chunk.empty()) continue;
+        workers_.Submit([this, chunks, chunk, offset = bytes_] {  // the window stays until it is written
+          const Busy busy(job_.clock, Resource::kDiskWrite, chunk.size());
+          target_.file->WriteAt(offset, chunk);
+        });
+        bytes_ += chunk.size();
+      }
     } else {
       const Busy busy(job_.clock, target_.encoder ? Resource::kCodec : Resource::kDiskWrite, kept);
-      for (const auto& chunk : chosen.chunks) Put(chunk);
+      for (const auto& chunk : chunks->bytes) Put(chunk);
     }
-    job_.progress.Advance(chosen.window.bytes);
+    job_.progress.Advance(chunks->window.bytes);
   }
 
   void Put(std::span<const std::byte> bytes) {
@@ -252,50 +268,49 @@ class OrderedSink : public WindowSink {
     bytes_ += bytes.size();
   }
 
-  /// Keeps the first of each group of equal keys, also across chunks and windows.
-  void DropEqual(std::vector<std::span<std::byte>>& chunks) {
-    // Of what stands in front of each chunk, before any record moves.
-    std::vector<char> equal(chunks.size());
-    RecordSpan last = last_;
-    for (std::size_t i = 0; i < chunks.size(); ++i) {
-      equal[i] = !last.empty() && CompareRecords(last, FirstRecord(chunks[i], job_.layout), job_.layout) == 0;
-      last = LastRecord(chunks[i], job_.layout);
-    }
-    if (!chunks.empty()) last_ = std::vector<std::byte>(last.begin(), last.end());
-    // On all workers: one thread takes longer for this than the merge.
-    workers_.ForEach(chunks.size(), [&](std::uint64_t i) {
-      std::byte* to = chunks[i].data();
-      RecordSum dropped;
-      RecordSpan before;
-      ForEachRecord(chunks[i], job_.layout, [&](RecordSpan record) {
-        const bool drop = before.empty() ? equal[i] != 0 : CompareRecords(before, record, job_.layout) == 0;
-        if (drop) {
-          dropped += SumRecords(record, job_.layout);
-          if (before.empty()) before = record;  // stays as it is until another one is kept
-          return;
-        }
-        if (to != record.data()) std::memmove(to, record.data(), record.size());
-        before = {to, record.size()};
-        to += record.size();
-      });
-      chunks[i] = chunks[i].first(static_cast<std::uint64_t>(to - chunks[i].data()));
-      proof_.AddDropped(dropped);
+  /// Keeps the first of each group of equal keys; `goes_on`: the first group begins in front of the chunk.
+  void DropEqual(std::span<std::byte>& chunk, bool goes_on) {
+    std::byte *to = chunk.data(), *from = to;  // kept records in front of `to` have their place, those from `from` not
+    const auto move_up_to = [&](std::byte* end) {
+      if (to != from) std::memmove(to, from, static_cast<std::size_t>(end - from));
+      to += end - from;
+    };
+    RecordSum dropped;
+    // The record before stays where it is, kept or not: what is moved ends in front of the one that was dropped last.
+    RecordSpan before;
+    std::optional<NeighbourLines> lines;
+    if (!job_.layout.fixed()) lines.emplace(*job_.layout.lines);
+    std::byte* at = chunk.data();
+    ForEachRecord(chunk, job_.layout, [&](RecordSpan record) {
+      const int compared = lines            ? lines->Next(AsBytes(record.data()), record.size() - 1)
+                           : before.empty() ? -1
+                                            : CompareRecords(before, record, job_.layout);
+      const bool drop = before.empty() ? goes_on : compared == 0;
+      before = record;
+      if (drop) {
+        dropped += SumRecords(record, job_.layout);
+        move_up_to(at);
+        from = at + record.size();
+      }
+      at += record.size();
     });
+    move_up_to(at);
+    chunk = chunk.first(static_cast<std::size_t>(to - chunk.data()));
+    proof_.AddDropped(dropped);
   }
 
   Job& job_;
   Pipeline& pipeline_;
   OutputTarget& target_;
   OutputProof& proof_;
-  const bool to_file_;  ///< its place is known when the window is chosen: workers write, too
+  const bool to_file_;
   OrderedQueue<Window> windows_;
-  BoundedQueue<std::shared_ptr<Chosen>> chosen_;
+  BoundedQueue<std::shared_ptr<Chunks>> cut_;
   WorkerPool workers_;
   FrontCounter front_;
   std::atomic<bool> enough_{false};
-  std::vector<std::byte> last_;
-  std::uint64_t chosen_bytes_ = 0;  ///< of records
-  std::uint64_t bytes_ = 0;         ///< that went out, with the header
+  std::vector<std::byte> last_;  ///< record that was cut
+  std::uint64_t bytes_ = 0;      ///< that went out, with the header
 };
 
 class SpillSink : public WindowSink {

@@ -1,5 +1,7 @@
 #include "proof.hpp"
 
+// In line: a call takes a tenth of the time for a line.
+#define XXH_INLINE_ALL
 #include <xxhash.h>
 
 #include <cstring>
@@ -142,6 +144,10 @@ RecordSum SumLines(RecordSpan bytes, const RecordLayout& layout, F each) {
       ++empty;
       return;
     }
+    // Where lines end is not known in advance, so a core waits for each that is not in its cache.
+    constexpr std::ptrdiff_t kAhead = 1024, kCacheLine = 64;
+    __builtin_prefetch(line.data() + kAhead);
+    __builtin_prefetch(line.data() + kAhead + kCacheLine);
     const XXH128_hash_t hash = XXH3_128bits(line.data(), line.size());
     sum += RecordSum{hash.low64, hash.high64, 1};
   });
@@ -251,23 +257,31 @@ std::optional<OrderCheck::Disorder> OrderCheck::Add(RecordSpan bytes) {
   return disorder;
 }
 
-void OutputProof::Add(std::uint64_t offset, std::span<const std::byte> bytes) {
-  if (bytes.empty()) return;
-  RecordSum sum;
-  std::uint64_t disorder = kInOrder;
+OutputProof::Chunk OutputProof::Look(std::span<const std::byte> bytes) const {
+  Chunk chunk;
+  chunk.bytes = bytes.size();
+  if (bytes.empty()) return chunk;
   if (layout_.fixed()) {
-    sum = SumRecords(bytes, layout_);
-    disorder = FirstDisorder(bytes, layout_, strict_);
+    chunk.sum = SumRecords(bytes, layout_);
+    chunk.disorder = FirstDisorder(bytes, layout_, strict_);
   } else {
     // Both at once: where lines end is looked for once.
     NeighbourLines neighbours(*layout_.lines);
-    sum = SumLines(bytes, layout_, [&](RecordSpan line) {
+    chunk.sum = SumLines(bytes, layout_, [&](RecordSpan line) {
       const int compared = neighbours.Next(AsBytes(line.data()), line.size() - 1);
-      if (disorder == kInOrder && (compared > 0 || (strict_ && compared == 0))) {
-        disorder = static_cast<std::uint64_t>(line.data() - bytes.data());
+      if (chunk.disorder == kInOrder && (compared > 0 || (strict_ && compared == 0))) {
+        chunk.disorder = static_cast<std::uint64_t>(line.data() - bytes.data());
       }
     });
   }
+  const RecordSpan first = FirstRecord(bytes, layout_), last = LastRecord(bytes, layout_);
+  chunk.first.assign(first.begin(), first.end());
+  chunk.last.assign(last.begin(), last.end());
+  return chunk;
+}
+
+void OutputProof::Add(std::uint64_t offset, Chunk chunk) {
+  if (chunk.bytes == 0) return;
   const auto fail = [&](std::uint64_t at) {
     // Chunks come in any order, so lines are not counted.
     const std::string place =
@@ -275,29 +289,27 @@ void OutputProof::Add(std::uint64_t offset, std::span<const std::byte> bytes) {
                         : "the line at byte " + std::to_string(at);
     throw Error(ErrorCode::kIntegrity, "the output is out of order at " + place + "; nothing was published");
   };
-  if (disorder != kInOrder) fail(offset + disorder);
-
-  const RecordSpan first = FirstRecord(bytes, layout_), last = LastRecord(bytes, layout_);
-  Chunk chunk{offset + bytes.size(), {first.begin(), first.end()}, {last.begin(), last.end()}};
-  const auto check = [&](const Chunk& left, const Chunk& right) {
+  if (chunk.disorder != kInOrder) fail(offset + chunk.disorder);
+  const auto check = [&](const Chunk& left, const Chunk& right, std::uint64_t border) {
     const int order = CompareRecords(left.last, right.first, layout_);
-    if (order > 0 || (strict_ && order == 0)) fail(left.end);
+    if (order > 0 || (strict_ && order == 0)) fail(border);
   };
   const std::lock_guard lock(mutex_);
-  sum_ += sum;
-  bytes_ += bytes.size();
+  sum_ += chunk.sum;
+  bytes_ += chunk.bytes;
+  const std::uint64_t end = offset + chunk.bytes;
   auto next = chunks_.lower_bound(offset);
-  if (next != chunks_.end() && next->first == chunk.end) {
-    check(chunk, next->second);
-    chunk.end = next->second.end;
+  if (next != chunks_.end() && next->first == end) {
+    check(chunk, next->second, end);
+    chunk.bytes += next->second.bytes;
     chunk.last = std::move(next->second.last);
     next = chunks_.erase(next);
   }
   if (next != chunks_.begin()) {
     const auto before = std::prev(next);
-    if (before->second.end == offset) {
-      check(before->second, chunk);
-      before->second.end = chunk.end;
+    if (before->first + before->second.bytes == offset) {
+      check(before->second, chunk, offset);
+      before->second.bytes += chunk.bytes;
       before->second.last = std::move(chunk.last);
       return;
     }
@@ -317,7 +329,7 @@ RecordSum OutputProof::sum() const {
 
 bool OutputProof::Whole() const {
   if (chunks_.empty()) return bytes_ == 0;
-  return chunks_.size() == 1 && chunks_.begin()->first == 0 && chunks_.begin()->second.end == bytes_;
+  return chunks_.size() == 1 && chunks_.begin()->first == 0 && chunks_.begin()->second.bytes == bytes_;
 }
 
 void OutputProof::CheckCount(std::uint64_t records) const {

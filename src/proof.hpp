@@ -88,9 +88,19 @@ class OutputProof {
   OutputProof(const OutputProof&) = delete;
   OutputProof& operator=(const OutputProof&) = delete;
 
+  /// What is to be known of records that stand together in the output, wherever that will be.
+  struct Chunk {
+    RecordSum sum;
+    std::uint64_t bytes = 0;
+    std::uint64_t disorder = kInOrder;  ///< as FirstDisorder
+    std::vector<std::byte> first, last;
+  };
+  Chunk Look(std::span<const std::byte> bytes) const;
+
   /// Records of the output that begin at byte `offset`. Chunks must not overlap; any thread.
   /// Error(kIntegrity) with the record's number if they are out of order.
-  void Add(std::uint64_t offset, std::span<const std::byte> bytes);
+  void Add(std::uint64_t offset, Chunk chunk);
+  void Add(std::uint64_t offset, std::span<const std::byte> bytes) { Add(offset, Look(bytes)); }
   /// Records that were left out on purpose.
   void AddDropped(const RecordSum& sum);
   /// Compares with what was read. Error(kIntegrity) if records were lost, changed or are out of order at a border of
@@ -104,17 +114,13 @@ class OutputProof {
   /// True if chunks cover the output without a gap. Under the lock.
   bool Whole() const;
 
-  struct Chunk {
-    std::uint64_t end;
-    std::vector<std::byte> first, last;
-  };
   const RecordLayout layout_;
   const bool strict_;
   mutable std::mutex mutex_;
   RecordSum sum_;
   RecordSum dropped_;
   std::uint64_t bytes_ = 0;
-  std::map<std::uint64_t, Chunk> chunks_;  ///< by offset; neighbours that were compared are joined
+  std::map<std::uint64_t, Chunk> chunks_;  ///< by offset; of neighbours that were compared one is left
 };
 
 }  // namespace gpusort
