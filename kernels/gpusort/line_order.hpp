@@ -243,15 +243,26 @@ class FieldMasks {
     return FindBehind(at, wanted);
   }
 
-  /// SkipFields in the first 64 bytes: each field ends at the next border. True if all of them end there.
-  [[gnu::always_inline]] GPUSORT_HD inline bool Skip(std::uint64_t& at, std::uint64_t count) const {
-    if (begin_ != 0 || at >= 64) return false;
-    // Borders are separators, or blanks behind another byte; the blanks at `at` belong to the field.
-    std::uint64_t borders = separator_ < 0 ? (mask_ & ~(mask_ << 1)) >> at >> 1 << 1 : mask_ >> at;
-    for (std::uint64_t i = 1; i < count && borders != 0; ++i) borders &= borders - 1;
-    if (borders == 0) return false;
-    at += LowestBit(borders) + (separator_ < 0 ? 0 : 1);
-    return true;
+  /// As the other SkipFields: `count` fields, at least one, from `at` on, where one begins.
+  [[gnu::always_inline]] GPUSORT_HD inline std::uint64_t Skip(std::uint64_t at, std::uint64_t count) {
+    if (at - begin_ >= 64) {
+      if (at >= end_) return end_;
+      begin_ = at;
+      mask_ = Load(at);
+    }
+    // Fields end at separators, or at blanks behind another byte; the blanks at `at` belong to the field.
+    const std::uint64_t from = at - begin_;
+    std::uint64_t ends = separator_ < 0 ? (mask_ & ~(mask_ << 1)) >> from >> 1 << 1 << from : mask_ >> from << from;
+    for (;;) {
+      for (; ends != 0 && count > 1; --count) ends &= ends - 1;
+      if (ends != 0) break;
+      if (end_ - begin_ <= 64) return end_;
+      const std::uint64_t last = mask_ >> 63;
+      begin_ += 64;
+      mask_ = Load(begin_);
+      ends = separator_ < 0 ? mask_ & ~(mask_ << 1 | last) : mask_;
+    }
+    return begin_ + LowestBit(ends) + (separator_ < 0 ? 0 : 1);
   }
 
  private:
@@ -321,17 +332,11 @@ GPUSORT_HD inline std::uint64_t FindSeparator(FieldMasks& fields, std::uint64_t 
 GPUSORT_HD inline std::uint64_t SkipBlanks(FieldMasks& fields, std::uint64_t at, std::uint64_t end) {
   return fields.separator() < 0 ? fields.Find(at, false) : SkipBlanks(fields.line(), at, end);
 }
-GPUSORT_HD inline bool SkipAtOnce(const FieldMasks& fields, std::uint64_t& at, std::uint64_t count) {
-  return fields.Skip(at, count);
-}
 #endif
-GPUSORT_HD inline bool SkipAtOnce(const Byte*, std::uint64_t&, std::uint64_t) { return false; }
 
-/// Where the field behind that at `at` begins: behind a separator, or at the blanks in front of it.
-template <typename Line>
-GPUSORT_HD inline std::uint64_t SkipFields(Line& line, std::uint64_t at, std::uint64_t end, std::uint64_t count,
+/// Where the field begins that is `count` behind that at `at`: behind a separator, or at the blanks in front of it.
+GPUSORT_HD inline std::uint64_t SkipFields(const Byte* line, std::uint64_t at, std::uint64_t end, std::uint64_t count,
                                            int separator) {
-  if (count == 0 || SkipAtOnce(line, at, count)) return at;
   for (; count > 0 && at < end; --count) {
     if (separator < 0) at = SkipBlanks(line, at, end);
     at = FindSeparator(line, at, end, separator);
@@ -339,6 +344,12 @@ GPUSORT_HD inline std::uint64_t SkipFields(Line& line, std::uint64_t at, std::ui
   }
   return at;
 }
+#if GPUSORT_FIELD_MASKS
+GPUSORT_HD inline std::uint64_t SkipFields(FieldMasks& line, std::uint64_t at, std::uint64_t, std::uint64_t count,
+                                           int) {
+  return count == 0 ? at : line.Skip(at, count);
+}
+#endif
 
 GPUSORT_HD inline std::uint64_t Advance(std::uint64_t at, std::uint64_t end, std::uint64_t count) {
   return count < end - at ? at + count : end;
