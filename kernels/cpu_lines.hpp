@@ -1,13 +1,14 @@
 // Lines on the CPU backend: a batch is sorted through entries of twelve encoded key bytes and a row, groups that these
-// leave equal by the next bytes; sorted pieces are merged tile by tile, cut where the lines lie, with no index of the
-// whole. Private to cpu_backend.cpp, which lends threads (an executor) and memory. Start at LineSorter::Sort and
-// LineMerger::Merge.
+// leave equal by the next bytes, of which lines with keys give 56 at a time (WideKey); sorted pieces are merged tile by
+// tile, cut where the lines lie, with no index of the whole. Private to cpu_backend.cpp, which lends threads (an
+// executor) and memory. Start at LineSorter::Sort and LineMerger::Merge.
 #pragma once
 
 #include <hwy/contrib/sort/vqsort.h>
 
 #include <algorithm>
 #include <atomic>
+#include <bit>
 #include <cstdint>
 #include <cstring>
 #include <mutex>
@@ -27,23 +28,104 @@ inline void SortEntries(Entry* p, std::uint64_t n) {
   hwy::Sorter()(reinterpret_cast<hwy::uint128_t*>(p), n, hwy::SortAscending());
 }
 
+/// Encoded key bytes of one line, so that its keys are looked for once where twelve bytes do not decide.
+struct WideKey {
+  static constexpr std::uint64_t kBytes = 56;
+
+  Byte bytes[kBytes];  ///< padded as EncodeChunk's
+  std::uint32_t row;
+  std::uint32_t ended;  ///< not 0: the encoded key has no byte behind these
+};
+
+/// What ChunkWriter is for twelve bytes, for a WideKey.
+class WideWriter {
+ public:
+  /// Collects bytes [skip, skip + WideKey::kBytes) of what is put in.
+  WideWriter(WideKey& key, std::uint64_t skip) : to_(reinterpret_cast<Byte*>(&key)), skip_(skip) {}
+
+  void set_reverse(bool reverse) { flip_ = reverse ? ~std::uint64_t{0} : 0; }
+  bool reverse() const { return flip_ != 0; }
+  bool full() const { return at_ > skip_ + WideKey::kBytes; }
+
+  void Put(unsigned byte) { PutPart(std::uint64_t{byte} << 56, 1); }
+  void PutWord(std::uint64_t word) { PutPart(word, 8); }
+  void PutPart(std::uint64_t word, unsigned bytes) {
+    word ^= flip_ & ~std::uint64_t{0} << (64 - 8 * bytes);
+    // Whole words: what follows overwrites the zeros, and what is behind the last byte is set at the end.
+    if (at_ >= skip_) {
+      if (at_ - skip_ < WideKey::kBytes) Store(at_ - skip_, word);
+    } else if (skip_ - at_ < bytes) {
+      Store(0, word << (8 * (skip_ - at_)));
+    }
+    at_ += bytes;
+  }
+  void PutCount(std::uint64_t count) {
+    Put(count < 255 ? static_cast<unsigned>(count) : 255);
+    if (count >= 255) PutWord(count);
+  }
+  void PutRest(const Byte* line, std::uint64_t begin, std::uint64_t end) {
+    const std::uint64_t from = std::min(end, begin + (skip_ - std::min(skip_, at_)));
+    const std::uint64_t have = Have();
+    const std::uint64_t size = std::min(end - from, WideKey::kBytes - have);
+    if (size > 0) std::memcpy(to_ + have, line + from, size);
+    for (std::uint64_t i = have; reverse() && i < have + size; ++i) to_[i] = static_cast<Byte>(~to_[i]);
+    at_ += end - begin;
+    padding_ = reverse() ? 0xFF : 0;
+  }
+  void Finish(std::uint32_t row) {
+    std::memset(to_ + Have(), padding_, WideKey::kBytes - Have());
+    const std::uint32_t tail[2] = {row, !full()};
+    std::memcpy(to_ + WideKey::kBytes, tail, sizeof(tail));
+  }
+
+ private:
+  std::uint64_t Have() const { return at_ > skip_ ? std::min(at_ - skip_, WideKey::kBytes) : 0; }
+  void Store(std::uint64_t index, std::uint64_t word) {
+    word = __builtin_bswap64(word);
+    std::memcpy(to_ + index, &word, 8);
+  }
+
+  Byte* const to_;
+  const std::uint64_t skip_;
+  std::uint64_t at_ = 0;
+  std::uint64_t flip_ = 0;
+  int padding_ = 0;
+};
+static_assert(sizeof(WideKey) == WideKey::kBytes + 8, "a word at the last byte stays inside");
+
 /// A lane's memory: an index of a slot's lines, then scratch for each worker. All in bytes.
 struct LineShape {
   std::uint64_t rows = 0;       ///< lines of a batch at most
   std::uint64_t tile_rows = 0;  ///< lines of a merge tile at most
   std::uint64_t entries_bytes = 0;
   std::uint64_t starts_bytes = 0;
-  std::uint64_t worker_bytes = 0;  ///< three tiles of entries, and where a tile's lines begin and end
+  std::uint64_t worker_bytes = 0;  ///< three tiles of entries, where a tile's lines begin and end, keys of half of them
 
   LineShape(const RecordLayout& layout, std::uint64_t slot_bytes) {
     const auto round = [](std::uint64_t n) { return (n + 63) / 64 * 64; };
     rows = SlotRecords(layout, slot_bytes);
-    tile_rows = std::clamp<std::uint64_t>(slot_bytes / 256, 512, 8192);
+    tile_rows = std::clamp<std::uint64_t>(slot_bytes / 256 / 4 * 4, 512, 8192);
     entries_bytes = round(rows * sizeof(Entry));
     starts_bytes = round((rows + 1) * sizeof(std::uint32_t));
-    worker_bytes = round(tile_rows * (3 * sizeof(Entry) + sizeof(RecordSpan)));
+    worker_bytes = round(tile_rows * (3 * sizeof(Entry) + sizeof(RecordSpan) + sizeof(WideKey) / 2));
   }
   std::uint64_t bytes(unsigned workers) const { return entries_bytes + starts_bytes + workers * worker_bytes; }
+
+  /// A worker's part of a lane's memory.
+  std::byte* Worker(std::byte* memory, unsigned worker) const {
+    return memory + entries_bytes + starts_bytes + worker * worker_bytes;
+  }
+  Entry* Tile(std::byte* memory, unsigned worker, unsigned index) const {
+    return reinterpret_cast<Entry*>(Worker(memory, worker)) + index * tile_rows;
+  }
+  /// Where a worker merges: behind its tiles and the lines of one.
+  std::span<WideKey> MergeKeys(std::byte* memory, unsigned worker) const {
+    return {reinterpret_cast<WideKey*>(Tile(memory, worker, 4)), tile_rows / 2};
+  }
+  /// Where it does not: all that it has.
+  std::span<WideKey> SortKeys(std::byte* memory, unsigned worker) const {
+    return {reinterpret_cast<WideKey*>(Worker(memory, worker)), worker_bytes / sizeof(WideKey)};
+  }
 };
 
 /// Encoded keys that lines have in common from the front, looked for twelve bytes at a time, or in one pass where the
@@ -86,6 +168,12 @@ class CommonKey {
   LineChunk Chunk(RecordSpan line, std::uint64_t skip) const {
     return EncodeChunk(AsBytes(line.data()), line.size(), order_, skip);
   }
+  /// As Chunk, for bytes [skip, skip + WideKey::kBytes).
+  void Widen(RecordSpan line, std::uint64_t skip, std::uint32_t row, WideKey& key) const {
+    WideWriter writer(key, skip);
+    PutKeys(writer, AsBytes(line.data()), line.size(), order_);
+    writer.Finish(row);
+  }
   bool plain() const { return plain_; }
   const LineOrderView& order() const { return order_; }
   int Compare(RecordSpan a, RecordSpan b) const {
@@ -112,16 +200,58 @@ inline Entry MakeLineEntry(const LineChunk& chunk, std::uint32_t row) {
 }
 inline bool SameEntryKey(const Entry& a, const Entry& b) { return a.hi == b.hi && (a.lo ^ b.lo) >> 32 == 0; }
 
-/// Orders entries whose rows lines(row) gives, without their delimiters; equal twelve bytes compare the lines.
+inline void Prefetch(RecordSpan line) {
+  __builtin_prefetch(line.data());
+  __builtin_prefetch(line.data() + 64);
+}
+
+/// Compares lines with keys by wide keys, of which it keeps those that were used last: in a merge the next comparison
+/// has one of the two lines again.
 template <typename Lines>
+class WideCompare {
+ public:
+  /// `next` is the first encoded byte that may differ. What is in `memory` does not matter.
+  WideCompare(const CommonKey& keys, Lines lines, std::uint64_t next, std::span<WideKey> memory)
+      : keys_(keys), lines_(lines), next_(next), memory_(memory.first(std::bit_floor(memory.size()))) {}
+
+  int operator()(std::uint32_t a, std::uint32_t b) {
+    if (keys_.order().key_count == 0 || Place(a) == Place(b)) return keys_.Compare(lines_(a), lines_(b));
+    if (!clean_) {
+      for (WideKey& key : memory_) key.row = kNoRow;
+      clean_ = true;
+    }
+    const WideKey &x = Get(a), &y = Get(b);
+    const int order = std::memcmp(x.bytes, y.bytes, WideKey::kBytes);
+    if (order != 0 || (x.ended && y.ended && ChunksDecide(keys_.order()))) return order;
+    return keys_.Compare(lines_(a), lines_(b));
+  }
+
+ private:
+  static constexpr std::uint32_t kNoRow = ~std::uint32_t{0};  // batches have fewer lines
+
+  std::uint64_t Place(std::uint32_t row) const { return row & (memory_.size() - 1); }
+  const WideKey& Get(std::uint32_t row) const {
+    WideKey& key = memory_[Place(row)];
+    if (key.row != row) keys_.Widen(lines_(row), next_, row, key);
+    return key;
+  }
+
+  const CommonKey& keys_;
+  const Lines lines_;
+  const std::uint64_t next_;
+  const std::span<WideKey> memory_;
+  bool clean_ = false;
+};
+
+/// Orders entries; compare(row, row) decides where twelve bytes are equal.
+template <typename Compare>
 struct LineEntryLess {
-  const CommonKey* keys;
-  Lines lines;
+  Compare* compare;
 
   bool operator()(const Entry& a, const Entry& b) const {
     if (a.hi != b.hi) return a.hi < b.hi;
     if ((a.lo ^ b.lo) >> 32 != 0) return a.lo < b.lo;
-    const int order = keys->Compare(lines(a.row()), lines(b.row()));
+    const int order = (*compare)(a.row(), b.row());
     return order != 0 ? order < 0 : a.row() < b.row();
   }
 };
@@ -131,12 +261,15 @@ struct LineEntryLess {
 template <typename Lines>
 class LineRefiner {
  public:
-  LineRefiner(const CommonKey& keys, Lines lines) : keys_(keys), lines_(lines) {}
+  /// `memory`, of 2^32 keys at most, is used as scratch.
+  LineRefiner(const CommonKey& keys, Lines lines, std::span<WideKey> memory)
+      : keys_(keys), lines_(lines), wide_(memory) {}
 
   /// `entries` are sorted as numbers; `next` is the first encoded byte that they do not hold. Afterwards they are in
   /// full order and hold the bytes that they held before.
   void Refine(Entry* entries, std::uint64_t n, std::uint64_t next) {
     ForEachGroup(entries, n, [&](Entry* group, std::uint64_t size) {
+      if (size == 1) return;
       const Entry head = group[0];
       if (size <= kPair) return SortByLines(group, size);
       groups_.assign(1, {group, size, next});
@@ -162,7 +295,7 @@ class LineRefiner {
   static void ForEachGroup(Entry* entries, std::uint64_t n, F f) {
     for (std::uint64_t begin = 0, end; begin < n; begin = end) {
       for (end = begin + 1; end < n && SameEntryKey(entries[begin], entries[end]);) ++end;
-      if (end - begin > 1) f(entries + begin, end - begin);
+      f(entries + begin, end - begin);
     }
   }
 
@@ -196,6 +329,7 @@ class LineRefiner {
     const Group group = groups_.back();
     groups_.pop_back();
     if (AllSame(group)) return;  // repeated lines would go through all their bytes otherwise
+    if (!keys_.plain() && group.size <= wide_.size()) return RefineWide(group);
     std::uint64_t next = group.next;
     if (keys_.plain()) {
       const RecordSpan head = lines_(group.entries[0].row());
@@ -218,26 +352,81 @@ class LineRefiner {
       next += kEntryKeyBytes;
     } while (same && !ended);
     // A group that was left as it is still is in order of its rows.
-    if (!same) {
-      if (group.size <= kFew) {
-        std::sort(group.entries, group.entries + group.size, ExactEntryLess());
-      } else {
-        SortEntries(group.entries, group.size);
-      }
+    if (!same) SortGroup(group.entries, group.size);
+    ForEachGroup(group.entries, group.size, [&](Entry* inner, std::uint64_t size) { Leave(inner, size, ended, next); });
+  }
+
+  static void SortGroup(Entry* entries, std::uint64_t n) {
+    if (n <= kFew) {
+      std::sort(entries, entries + n, ExactEntryLess());
+    } else {
+      SortEntries(entries, n);
     }
-    ForEachGroup(group.entries, group.size, [&](Entry* inner, std::uint64_t size) {
-      if (ended) {
-        Settle(inner, size);
-      } else if (size <= kPair) {
-        SortByLines(inner, size);
-      } else {
-        groups_.push_back({inner, size, next});
+  }
+
+  /// `next` encoded bytes of the group are equal.
+  void Leave(Entry* group, std::uint64_t size, bool ended, std::uint64_t next) {
+    if (size == 1) return;
+    if (ended) {
+      Settle(group, size);
+    } else if (size <= kPair) {
+      SortByLines(group, size);
+    } else {
+      groups_.push_back({group, size, next});
+    }
+  }
+
+  void RefineWide(const Group& group) {
+    constexpr std::uint64_t kAhead = 8;
+    for (std::uint64_t i = 0; i < group.size; ++i) {
+      if (i + kAhead < group.size) Prefetch(lines_(group.entries[i + kAhead].row()));
+      const std::uint32_t row = group.entries[i].row();
+      keys_.Widen(lines_(row), group.next, row, wide_[i]);
+      group.entries[i] = {i, 0};  // in the order of rows, as equal entries are
+    }
+    SortWide(group.entries, group.size, 0, group.next + WideKey::kBytes);
+  }
+
+  /// Orders entries, whose rows are places in wide_, where wide keys agree before byte `at`, and gives them the rows of
+  /// the lines again.
+  void SortWide(Entry* entries, std::uint64_t n, std::uint64_t at, std::uint64_t next) {
+    const auto wide = [this](const Entry& entry) -> const WideKey& { return wide_[entry.row()]; };
+    if (n > 1) at = Differs(entries, n, at);
+    if (n == 1 || at == WideKey::kBytes) {
+      bool ended = true;
+      for (std::uint64_t i = 0; i < n; ++i) {
+        ended = ended && wide(entries[i]).ended;
+        entries[i] = {wide(entries[i]).row, 0};
       }
-    });
+      return Leave(entries, n, ended, next);
+    }
+    at = std::min(at, WideKey::kBytes - kEntryKeyBytes);
+    for (std::uint64_t i = 0; i < n; ++i) {
+      const Byte* const bytes = wide(entries[i]).bytes + at;
+      const auto lo = static_cast<std::uint32_t>(LoadBigEndian(bytes + 4));
+      entries[i] = MakeLineEntry({LoadBigEndian(bytes), lo, false}, entries[i].row());
+    }
+    SortGroup(entries, n);
+    ForEachGroup(entries, n,
+                 [&](Entry* inner, std::uint64_t size) { SortWide(inner, size, at + kEntryKeyBytes, next); });
+  }
+
+  /// The first byte from `at` on in which not all wide keys agree; kBytes if there is none.
+  std::uint64_t Differs(const Entry* entries, std::uint64_t n, std::uint64_t at) const {
+    const Byte* const head = wide_[entries[0].row()].bytes;
+    for (at = at / 8 * 8; at < WideKey::kBytes; at += 8) {
+      std::uint64_t differ = 0;
+      for (std::uint64_t i = 1; i < n; ++i) {
+        differ |= LoadBigEndian(head + at) ^ LoadBigEndian(wide_[entries[i].row()].bytes + at);
+      }
+      if (differ != 0) return at + static_cast<unsigned>(__builtin_clzll(differ)) / 8;
+    }
+    return at;
   }
 
   const CommonKey& keys_;
   const Lines lines_;
+  const std::span<WideKey> wide_;
   std::vector<Group> groups_;
 };
 
@@ -275,9 +464,21 @@ class LineSorter {
     std::uint64_t skip = SampleCommon(lines, n);
     for (std::uint64_t common; (common = SortParts(lines, parts, skip, exact, executor)) < skip;) skip = common;
     if (exact) {
-      Gather(in, parts, ExactEntryLess(), out, executor);
+      const auto merge = [&](std::span<const Range<const Entry*>> slices, std::uint64_t size, unsigned worker) {
+        MergeTree<Entry>(slices, size, Tile(worker, 0), Tile(worker, 1), ExactEntryLess());
+      };
+      Gather(in, parts, ExactEntryLess(), merge, out, executor);
     } else {
-      Gather(in, parts, LineEntryLess<decltype(lines)>{&keys_, lines}, out, executor);
+      const auto compare = [&](std::uint32_t a, std::uint32_t b) { return keys_.Compare(lines(a), lines(b)); };
+      const auto merge = [&](std::span<const Range<const Entry*>> slices, std::uint64_t size, unsigned worker) {
+        // Rows are random, so the lines that are compared, and copied later, are cache misses: better all at once.
+        for (const Range<const Entry*>& slice : slices) {
+          for (std::uint64_t i = 0; i < slice.size; ++i) Prefetch(lines(slice.first[i].row()));
+        }
+        WideCompare wide(keys_, lines, skip + kEntryKeyBytes, shape_.MergeKeys(memory_, worker));
+        MergeTree<Entry>(slices, size, Tile(worker, 0), Tile(worker, 1), LineEntryLess<decltype(wide)>{&wide});
+      };
+      Gather(in, parts, LineEntryLess<decltype(compare)>{&compare}, merge, out, executor);
     }
     return {false, false, n};
   }
@@ -286,10 +487,7 @@ class LineSorter {
   static std::uint64_t DivideUp(std::uint64_t n, std::uint64_t by) { return n / by + (n % by != 0); }
   Entry* entries() const { return reinterpret_cast<Entry*>(memory_); }
   std::uint32_t* starts() const { return reinterpret_cast<std::uint32_t*>(memory_ + shape_.entries_bytes); }
-  Entry* Tile(unsigned worker, unsigned index) const {
-    std::byte* begin = memory_ + shape_.entries_bytes + shape_.starts_bytes + worker * shape_.worker_bytes;
-    return reinterpret_cast<Entry*>(begin) + index * shape_.tile_rows;
-  }
+  Entry* Tile(unsigned worker, unsigned index) const { return shape_.Tile(memory_, worker, index); }
 
   /// Sets starts()[0 .. n] to where lines begin and the last ends; returns n.
   template <typename Executor>
@@ -339,7 +537,7 @@ class LineSorter {
                           const Executor& executor) const {
     std::atomic<std::uint64_t> common{skip};
     std::atomic<bool> entries_decide{ChunksDecide(keys_.order())};
-    executor.ForEach(parts.size(), [&](std::uint64_t part, unsigned) {
+    executor.ForEach(parts.size(), [&](std::uint64_t part, unsigned worker) {
       const auto first_row = static_cast<std::uint64_t>(parts[part].first - entries());
       Entry* const p = entries() + first_row;
       bool ended = true;
@@ -357,7 +555,7 @@ class LineSorter {
       SortEntries(p, parts[part].size);
       if (!ended || !entries_decide) {
         entries_decide = false;
-        LineRefiner(keys_, lines).Refine(p, parts[part].size, skip + kEntryKeyBytes);
+        LineRefiner(keys_, lines, shape_.SortKeys(memory_, worker)).Refine(p, parts[part].size, skip + kEntryKeyBytes);
       }
     });
     exact = entries_decide;
@@ -375,11 +573,12 @@ class LineSorter {
     return common;
   }
 
-  /// Merges the parts and copies the lines behind each other to `out`. First all tiles are cut and measured, because
-  /// where a tile's lines go depends on the lengths of all lines before it.
-  template <typename Less, typename Executor>
-  void Gather(const std::byte* in, const std::vector<Range<const Entry*>>& parts, Less less, std::byte* out,
-              const Executor& executor) const {
+  /// Merges the parts by merge(slices, size, worker), into the worker's first tile, and copies the lines behind each
+  /// other to `out`. First all tiles are cut and measured, because where a tile's lines go depends on the lengths of
+  /// all lines before it.
+  template <typename Less, typename Merge, typename Executor>
+  void Gather(const std::byte* in, const std::vector<Range<const Entry*>>& parts, Less less, Merge merge,
+              std::byte* out, const Executor& executor) const {
     struct Cut {
       std::uint64_t begin, size, bytes;
       std::vector<Range<const Entry*>> slices;
@@ -409,7 +608,7 @@ class LineSorter {
       const Cut& cut = cuts[task];
       const Entry* merged = cut.slices[0].first;
       if (cut.slices.size() > 1) {
-        MergeTree<Entry>(cut.slices, cut.size, Tile(worker, 0), Tile(worker, 1), less);
+        merge(std::span<const Range<const Entry*>>(cut.slices), cut.size, worker);
         merged = Tile(worker, 0);
       }
       // Rows are random, so each line is a few cache misses: ask for it well before it is copied.
@@ -485,10 +684,7 @@ class LineMerger {
   /// Lines and entries of a tile stay in a second-level cache of 1 MiB.
   static constexpr std::uint64_t kTileBytes = std::uint64_t{512} << 10;
 
-  Entry* Tile(unsigned worker, unsigned index) const {
-    std::byte* begin = memory_ + shape_.entries_bytes + shape_.starts_bytes + worker * shape_.worker_bytes;
-    return reinterpret_cast<Entry*>(begin) + index * shape_.tile_rows;
-  }
+  Entry* Tile(unsigned worker, unsigned index) const { return shape_.Tile(memory_, worker, index); }
 
   /// Takes the later part of `node`, which has at least two pieces, off and returns it. Neither part is empty. The cut
   /// is in front of the weighted median of the pieces' middle lines, in the order (key, piece).
@@ -572,7 +768,8 @@ class LineMerger {
     if (exact) {
       MergeTree<Entry>(sources, n, merged, Tile(worker, 2), ExactEntryLess());
     } else {
-      MergeTree<Entry>(sources, n, merged, Tile(worker, 2), LineEntryLess<decltype(line_of)>{&keys_, line_of});
+      WideCompare wide(keys_, line_of, skip + kEntryKeyBytes, shape_.MergeKeys(memory_, worker));
+      MergeTree<Entry>(sources, n, merged, Tile(worker, 2), LineEntryLess<decltype(wide)>{&wide});
     }
     std::byte* to = node.out;
     for (std::uint64_t i = 0; i < n; ++i) {

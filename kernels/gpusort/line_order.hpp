@@ -926,7 +926,8 @@ class ChunkWriter {
 };
 
 /// Bytes in front of other bytes: 0 ends them, and 0 and 1 become 1 1 and 1 2.
-GPUSORT_HD inline void PutText(ChunkWriter& out, const KeyText& text) {
+template <typename Writer>
+GPUSORT_HD inline void PutText(Writer& out, const KeyText& text) {
   const auto put = [&](unsigned c) {
     if (c < 2) out.Put(1);
     out.Put(c < 2 ? c + 1 : c);
@@ -956,7 +957,8 @@ GPUSORT_HD inline void PutText(ChunkWriter& out, const KeyText& text) {
 }
 
 /// A number as sign and size of its integer part, then pairs of digits, then 0; complemented for negative numbers.
-GPUSORT_HD inline void PutDecimal(ChunkWriter& out, const Decimal& number) {
+template <typename Writer>
+GPUSORT_HD inline void PutDecimal(Writer& out, const Decimal& number) {
   constexpr unsigned kZero = 0x80;
   if (number.zero()) {
     out.Put(kZero);
@@ -1008,7 +1010,8 @@ GPUSORT_HD inline void PutDecimal(ChunkWriter& out, const Decimal& number) {
 }
 
 /// One pass of -V over [text.begin, end): ranks, and numbers by their length and digits.
-GPUSORT_HD inline void PutVersion(ChunkWriter& out, const KeyText& text, std::uint64_t end) {
+template <typename Writer>
+GPUSORT_HD inline void PutVersion(Writer& out, const KeyText& text, std::uint64_t end) {
   std::uint64_t at = text.Next(text.begin);
   for (bool first = true; !out.full(); first = false) {
     bool others = first;
@@ -1028,7 +1031,8 @@ GPUSORT_HD inline void PutVersion(ChunkWriter& out, const KeyText& text, std::ui
   out.Put(kVersionEnd);
 }
 
-GPUSORT_HD inline void PutGeneral(ChunkWriter& out, const KeyText& text) {
+template <typename Writer>
+GPUSORT_HD inline void PutGeneral(Writer& out, const KeyText& text) {
 #if GPUSORT_ON_DEVICE
   RefuseDevice();
 #else
@@ -1050,7 +1054,8 @@ GPUSORT_HD inline void PutGeneral(ChunkWriter& out, const KeyText& text) {
 }
 
 /// A key in front of others: bytes that keep its order, none of which begins another.
-GPUSORT_HD inline void PutKey(ChunkWriter& out, const KeyText& text, const LineKey& key, const std::uint64_t salt[2]) {
+template <typename Writer>
+GPUSORT_HD inline void PutKey(Writer& out, const KeyText& text, const LineKey& key, const std::uint64_t salt[2]) {
   switch (key.ordering) {
     case LineOrdering::kBytes:
       PutText(out, text);
@@ -1086,6 +1091,26 @@ GPUSORT_HD inline void PutKey(ChunkWriter& out, const KeyText& text, const LineK
   }
 }
 
+/// The line's encoded key: all keys, then the whole line if it is the last resort.
+template <typename Writer>
+GPUSORT_HD inline void PutKeys(Writer& out, const Byte* line, std::uint64_t length, const LineOrderView& view) {
+  for (std::uint32_t k = 0; k < view.key_count; ++k) {
+    const LineKey& key = view.keys[k];
+    const KeyRange range = FindKey(line, length, key, view.separator);
+    out.set_reverse(key.reverse);
+    if (k + 1 == view.key_count && !view.last_resort && key.plain()) {
+      out.PutRest(line, range.begin, range.end);
+    } else {
+      PutKey(out, {line, range.begin, range.end, &key}, key, view.salt);
+    }
+    if (out.full()) return;
+  }
+  if (view.key_count == 0 || view.last_resort) {
+    out.set_reverse(view.last_resort_reverse);
+    out.PutRest(line, 0, length);
+  }
+}
+
 }  // namespace detail
 
 /// Bytes [skip, skip + 12) of the line's encoded key: all keys, then the whole line if it is the last resort.
@@ -1098,21 +1123,7 @@ GPUSORT_HD inline void PutKey(ChunkWriter& out, const KeyText& text, const LineK
 GPUSORT_HD inline LineChunk EncodeChunk(const Byte* line, std::uint64_t length, const LineOrderView& view,
                                         std::uint64_t skip) {
   detail::ChunkWriter out(skip);
-  for (std::uint32_t k = 0; k < view.key_count; ++k) {
-    const LineKey& key = view.keys[k];
-    const KeyRange range = FindKey(line, length, key, view.separator);
-    out.set_reverse(key.reverse);
-    if (k + 1 == view.key_count && !view.last_resort && key.plain()) {
-      out.PutRest(line, range.begin, range.end);
-    } else {
-      detail::PutKey(out, {line, range.begin, range.end, &key}, key, view.salt);
-    }
-    if (out.full()) return out.chunk();
-  }
-  if (view.key_count == 0 || view.last_resort) {
-    out.set_reverse(view.last_resort_reverse);
-    out.PutRest(line, 0, length);
-  }
+  detail::PutKeys(out, line, length, view);
   return out.chunk();
 }
 

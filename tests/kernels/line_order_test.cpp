@@ -6,10 +6,13 @@
 #include <rapidcheck.h>
 #include <rapidcheck/gtest.h>
 
+#include <cstring>
 #include <memory>
+#include <span>
 #include <string>
 #include <vector>
 
+#include "cpu_lines.hpp"
 #include "lines.hpp"
 
 namespace gpusort {
@@ -451,6 +454,26 @@ TEST_P(EveryOrdering, HasChunksOfOneStringFromAnyByteOn) {
     if (skip + 12 >= bytes.size()) RC_ASSERT(chunk.ended);
     if (skip + 24 <= bytes.size()) RC_ASSERT(!chunk.ended);
     RC_ASSERT(Encode(line, view, kMax).ended);
+  }));
+}
+
+TEST_P(EveryOrdering, HasWideKeysOfFiveChunks) {
+  EXPECT_TRUE(rc::check([] {
+    const LineOrder order = *testing::OrderOf(GetParam());
+    const LineOrderView view = order.view();
+    const std::string line = *testing::LineOf(GetParam());
+    const Exact exact(line);
+    const std::uint64_t skip = *rc::gen::inRange<std::uint64_t>(0, 2 * line.size() + 30);
+    detail::WideKey wide;
+    std::memset(&wide, 0xA5, sizeof(wide));
+    detail::CommonKey(view).Widen(std::as_bytes(std::span(exact.bytes.get(), exact.size)), skip, 7, wide);
+    RC_ASSERT(wide.row == 7);
+    for (const std::uint64_t at : {0, 12, 24, 36, 44}) {
+      const LineChunk chunk = Encode(line, view, skip + at);
+      RC_ASSERT(detail::LoadBigEndian(wide.bytes + at) == chunk.hi);
+      RC_ASSERT(static_cast<std::uint32_t>(detail::LoadBigEndian(wide.bytes + at + 4)) == chunk.lo);
+      if (at == 44) RC_ASSERT((wide.ended != 0) == chunk.ended);
+    }
   }));
 }
 

@@ -11,10 +11,22 @@
 
 namespace gpusort::testing {
 
-enum class Lines { kRandom, kShort, kEmpty, kAllEqual, kFewValues, kCommonPrefix, kSorted, kReversed, kLong, kNuls };
-inline constexpr Lines kAllLines[] = {Lines::kRandom,       Lines::kShort,  Lines::kEmpty,    Lines::kAllEqual,
-                                      Lines::kFewValues,    Lines::kSorted, Lines::kReversed, Lines::kLong,
-                                      Lines::kCommonPrefix, Lines::kNuls};
+enum class Lines {
+  kRandom,
+  kShort,
+  kEmpty,
+  kAllEqual,
+  kFewValues,
+  kCommonPrefix,
+  kSorted,
+  kReversed,
+  kLong,
+  kNuls,
+  kLongFields
+};
+inline constexpr Lines kAllLines[] = {Lines::kRandom,       Lines::kShort,  Lines::kEmpty,     Lines::kAllEqual,
+                                      Lines::kFewValues,    Lines::kSorted, Lines::kReversed,  Lines::kLong,
+                                      Lines::kCommonPrefix, Lines::kNuls,   Lines::kLongFields};
 
 inline std::vector<std::string> SplitLines(const Bytes& bytes, unsigned char delimiter) {
   std::vector<std::string> lines;
@@ -81,6 +93,12 @@ inline Bytes MakeLines(Lines kind, std::size_t count, unsigned char delimiter, s
       case Lines::kLong:
         line = random() % 100 == 0 ? text(random() % 90000, 2) : text(random() % 20, 2);
         break;
+      case Lines::kLongFields:  // groups of all sizes, equal in all that entries and wide keys hold, and longer
+        for (const char* const separator : {" ", "a", "b", " "}) {
+          constexpr std::size_t kLengths[] = {1, 11, 25, 45, 80};
+          line += std::string(kLengths[random() % 5], 'x') + std::to_string(random() % 8) + separator;
+        }
+        break;
       case Lines::kNuls:
         line = delimiter == 0 ? text(random() % 4, 1) : std::string(random() % 20, 0) + text(random() % 2, 2);
         break;
@@ -95,7 +113,7 @@ inline Bytes MakeLines(Lines kind, std::size_t count, unsigned char delimiter, s
 
 /// Orders of every cost: the whole line, one range of it, several keys, with and without the last resort.
 inline std::vector<LineOrder> SomeOrders() {
-  std::vector<LineOrder> orders(7);
+  std::vector<LineOrder> orders(8);
   orders[1].last_resort_reverse = true;
   orders[2].keys.resize(1);
   orders[2].keys[0].begin_field = orders[2].keys[0].end_field = 1;
@@ -113,6 +131,10 @@ inline std::vector<LineOrder> SomeOrders() {
   orders[6] = orders[2];
   orders[6].keys[0].reverse = true;
   orders[6].separator = 'b';
+  orders[7].keys.resize(2);
+  orders[7].keys[0].end_field = 0;
+  orders[7].keys[1].begin_field = orders[7].keys[1].end_field = 1;
+  orders[7].keys[1].reverse = true;
   return orders;
 }
 
