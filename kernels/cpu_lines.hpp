@@ -47,7 +47,11 @@ class WideWriter {
   bool reverse() const { return flip_ != 0; }
   bool full() const { return at_ > skip_ + WideKey::kBytes; }
 
-  void Put(unsigned byte) { PutPart(std::uint64_t{byte} << 56, 1); }
+  void Put(unsigned byte) {
+    // In front of skip_ the difference wraps around.
+    if (at_ - skip_ < WideKey::kBytes) to_[at_ - skip_] = static_cast<Byte>(byte ^ flip_);
+    ++at_;
+  }
   void PutWord(std::uint64_t word) { PutPart(word, 8); }
   void PutPart(std::uint64_t word, unsigned bytes) {
     word ^= flip_ & ~std::uint64_t{0} << (64 - 8 * bytes);
