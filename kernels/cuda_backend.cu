@@ -238,13 +238,15 @@ class Arena : public std::enable_shared_from_this<Arena> {
     const bool fixed = shape_.layout.fixed();
     const std::uint64_t stride = LeastRecordBytes(shape_.layout);
     std::optional<detail::DeviceMemory> long_cut;
-    if (cut_record.size() > common_shape_.cut_bytes) long_cut.emplace(device_, cut_record.size());
+    const std::uint64_t cut_room = RoundUp(cut_record.size(), detail::kLoadedBytes);
+    if (cut_room > RoundUp(common_shape_.cut_bytes, kAlignment)) long_cut.emplace(device_, cut_room);
     const std::lock_guard<std::mutex> lock(search_mutex_);
     const detail::StreamPool::Borrowed stream(streams_);
     auto* const d_ranges = reinterpret_cast<detail::CountRange*>(common() + common_shape_.ranges());
     auto* const d_counts = reinterpret_cast<std::uint64_t*>(common() + common_shape_.counts());
     std::byte* const d_cut = long_cut ? long_cut->data() : common() + common_shape_.cut();
     std::byte* const pinned_counts = pinned_.data() + CommonShape::kPinnedCounts;
+    detail::PadLoaded(*stream, d_cut, cut_record.size());
     // Pinned or not, the cut stays until the wait below.
     stream->Copy(d_cut, cut_record.data(), cut_record.size(), cudaMemcpyHostToDevice);
     while (!ranges.empty()) {
@@ -546,9 +548,12 @@ class CudaLane : public Lane {
     return bytes;
   }
 
-  detail::LineSort::Result SortLines(const std::byte* in, std::uint64_t bytes, std::span<const std::uint32_t> ends,
+  detail::LineSort::Result SortLines(std::byte* in, std::uint64_t bytes, std::span<const std::uint32_t> ends,
                                      std::byte* out) const {
     static_assert(sizeof(detail::LineFindings) <= kAlignment);
+    // Either of them may become a run. Slots are multiples of the alignment.
+    detail::PadLoaded(stream_, in, bytes);
+    detail::PadLoaded(stream_, out, bytes);
     return shape_.lines->Sort(stream_, seat_.memory(), reinterpret_cast<detail::LineFindings*>(seat_.pinned_findings()),
                               AsBytes(in), bytes, ends, layout_.delimiter, seat_.arena().device_line_order(),
                               reinterpret_cast<Byte*>(out));

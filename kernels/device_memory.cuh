@@ -6,6 +6,7 @@
 #include <cuda_runtime.h>
 #include <sys/prctl.h>
 
+#include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <cstdint>
@@ -129,13 +130,14 @@ class CudaDevice {
   }
 
  private:
-  /// Spins at first, because most waits are short, then naps: who sleeps is woken before threads that work are done with
-  /// their slices, who yields to them is not.
+  /// Spins at first, because most waits are short, then naps: who sleeps is woken before threads that work are done
+  /// with their slices, who yields to them is not.
   template <typename Query>
   cudaError_t Poll(Query query) const noexcept {
     using Clock = std::chrono::steady_clock;
     constexpr auto kSpin = std::chrono::microseconds(50);
-    constexpr auto kNap = std::chrono::microseconds(10);
+    constexpr std::chrono::nanoseconds kShortest = std::chrono::microseconds(10),
+                                       kLongest = std::chrono::microseconds(200);
     const Clock::time_point start = Clock::now();
     for (;;) {
       // Another thread found out: no need to wait as long again.
@@ -149,10 +151,10 @@ class CudaDevice {
         return cudaErrorLaunchTimeout;
       }
       if (waited < kSpin) continue;
-      // As a rule a nap takes 50 us longer than asked for.
-      thread_local const bool exact = prctl(PR_SET_TIMERSLACK, 1000) == 0;
+      // Without it a nap takes 50 us longer than asked for. It stays the thread's.
+      thread_local const bool exact = prctl(PR_SET_TIMERSLACK, 1000UL) == 0;
       static_cast<void>(exact);
-      std::this_thread::sleep_for(kNap);
+      std::this_thread::sleep_for(std::clamp<std::chrono::nanoseconds>(waited / 16, kShortest, kLongest));
     }
   }
 

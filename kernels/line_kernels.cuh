@@ -33,6 +33,15 @@ inline constexpr std::uint32_t kScanTile = kLineThreads * kScanBytesPerThread;
 /// Rounds after which lines that still agree are compared one with one: that takes keys which branch as often.
 inline constexpr int kMostRounds = 64;
 
+/// Lines are loaded by aligned blocks of so many bytes, which must be there where a line has a byte.
+inline constexpr std::uint64_t kLoadedBytes = 16;
+/// Sets what may be loaded with the last of `bytes` bytes and belongs to nothing: sanitizers take it for an error.
+inline void PadLoaded(const Stream& stream, std::byte* data, std::uint64_t bytes) {
+  const std::uint64_t over = bytes % kLoadedBytes;
+  if (over == 0) return;
+  CheckCuda("cudaMemsetAsync", [&] { return cudaMemsetAsync(data + bytes, 0, kLoadedBytes - over, stream.get()); });
+}
+
 /// The lines of a block of text. starts[rows] is the end of the text.
 struct DeviceLines {
   const Byte* text = nullptr;
@@ -144,7 +153,7 @@ __device__ inline std::uint32_t KeyDifference(const DeviceLines& lines, std::uin
     const std::uint64_t size = x.size() < y.size() ? x.size() : y.size();
     const CommonFront common = FindCommonFront(line_a + x.begin, line_b + y.begin, size, 0);
     front += common.bytes + common.escapes;
-    if (common.bytes < x.size() || common.bytes < y.size()) return Place(front);
+    if (common.bytes < x.size() || common.bytes < y.size()) return Place(front > from ? front : from);
     ++front;  // what ends a key
   }
   return RestDifference(line_a, length_a, line_b, length_b, front, from);
@@ -255,8 +264,8 @@ __global__ void __launch_bounds__(kLineThreads)
   }
 }
 
-/// The same for sorted runs, of which run r ends at byte ends[r] and none is empty: what its first and its last line
-/// have in common, all of its lines have.
+/// The same for sorted runs, of which run r ends at byte ends[r]: what its first and its last line have in common, all
+/// of its lines have. Of what is no run of lines (the input was rewritten) anything may be said: the proof sees it.
 template <typename = void>
 __global__ void __launch_bounds__(kLineThreads)
     InspectRunsKernel(const __grid_constant__ DeviceLines lines, std::uint32_t rows, const std::uint32_t* ends,
@@ -276,7 +285,8 @@ __global__ void __launch_bounds__(kLineThreads)
   std::uint32_t skip = kNoDifference;
   for (std::uint32_t r = blockIdx.x * kLineThreads + threadIdx.x; r < runs; r += gridDim.x * kLineThreads) {
     const std::uint32_t first = r == 0 ? 0 : row_at(ends[r - 1]), behind = row_at(ends[r]);
-    LowerSkip(lines, first, behind - 1, view, skip, findings);
+    if (behind <= first) continue;
+    if (behind - first > 1) LowerSkip(lines, first, behind - 1, view, skip, findings);
     if (behind == rows) continue;
     if (CompareRows(lines, behind - 1, behind, view) > 0) findings->in_order = 0;
     LowerSkip(lines, behind - 1, behind, view, skip, findings);

@@ -63,8 +63,11 @@ class BorderPages {
   std::map<std::uint64_t, std::unique_ptr<Page>> pages_;
 };
 
-/// Bytes of whole records that one task takes.
-std::uint64_t Chunk(RecordSpan rest, const RecordLayout& layout) {
+/// Bytes of whole records that one task takes of the rest of a window, which is not empty.
+std::uint64_t ChunkBytes(RecordSpan rest, const RecordLayout& layout) {
+  if (!layout.fixed() && static_cast<unsigned char>(rest.back()) != layout.delimiter) {
+    throw Error(ErrorCode::kIntegrity, "a window of the output ends inside a line; nothing was published");
+  }
   if (rest.size() <= kChunkBytes) return rest.size();
   const std::uint64_t whole = WholeRecordBytes(rest.first(kChunkBytes), layout);
   return whole > 0 ? whole : FirstRecordBytes(rest, layout);
@@ -88,7 +91,7 @@ class FileSink : public WindowSink {
     const std::uint64_t end = shared->offset + shared->bytes;
     const std::uint64_t aligned_end = end / unit_ * unit_;
     for (std::uint64_t done = 0, count = 0; done < shared->bytes; done += count) {
-      count = Chunk({shared->data + done, shared->bytes - done}, job_.layout);
+      count = ChunkBytes({shared->data + done, shared->bytes - done}, job_.layout);
       workers_.Submit([this, shared, done, count, begin, aligned_end] {
         const std::span<const std::byte> all(shared->data, shared->bytes);
         proof_.Add(shared->offset - begin_ + done, all.subspan(done, count));
@@ -177,11 +180,11 @@ class OrderedSink : public WindowSink {
   std::uint64_t bytes() const override { return bytes_; }
 
  private:
-  /// A window on its way out.
+  /// A window on its way out, in chunks.
   struct Chunks {
     Window window;
-    std::vector<std::span<std::byte>> bytes;  ///< what is left of each chunk
-    std::vector<OutputProof::Chunk> proofs;   ///< of that
+    std::vector<std::span<std::byte>> spans;  ///< what is left of each
+    std::vector<OutputProof::Seen> seen;      ///< of that
     std::mutex mutex;
     std::condition_variable ready;
     std::size_t unready = 0;
@@ -190,25 +193,25 @@ class OrderedSink : public WindowSink {
   void Cut(Window window) {
     const auto chunks = std::make_shared<Chunks>();
     for (std::uint64_t done = 0, count = 0; done < window.bytes; done += count) {
-      count = Chunk({window.data + done, window.bytes - done}, job_.layout);
-      chunks->bytes.emplace_back(window.data + done, count);
+      count = ChunkBytes({window.data + done, window.bytes - done}, job_.layout);
+      chunks->spans.emplace_back(window.data + done, count);
     }
     chunks->window = std::move(window);
-    chunks->unready = chunks->bytes.size();
-    chunks->proofs.resize(chunks->bytes.size());
+    chunks->unready = chunks->spans.size();
+    chunks->seen.resize(chunks->spans.size());
     // What stands in front of each chunk, before any record moves.
-    std::vector<char> goes_on(chunks->bytes.size());
-    for (std::size_t i = 0; job_.options.unique && i < chunks->bytes.size(); ++i) {
-      const RecordSpan chunk = chunks->bytes[i];
+    std::vector<char> goes_on(chunks->spans.size());
+    for (std::size_t i = 0; job_.options.unique && i < chunks->spans.size(); ++i) {
+      const RecordSpan chunk = chunks->spans[i];
       goes_on[i] = !last_.empty() && CompareRecords(last_, FirstRecord(chunk, job_.layout), job_.layout) == 0;
       const RecordSpan last = LastRecord(chunk, job_.layout);
       last_.assign(last.begin(), last.end());
     }
-    for (std::size_t i = 0; i < chunks->bytes.size(); ++i) {
+    for (std::size_t i = 0; i < chunks->spans.size(); ++i) {
       workers_.Submit([this, chunks, i, goes_on = goes_on[i] != 0] {
-        std::span<std::byte>& chunk = chunks->bytes[i];
+        std::span<std::byte>& chunk = chunks->spans[i];
         if (job_.options.unique) DropEqual(chunk, goes_on);
-        chunks->proofs[i] = proof_.Look(chunk);
+        chunks->seen[i] = proof_.Look(chunk);
         const std::lock_guard lock(chunks->mutex);
         if (--chunks->unready == 0) chunks->ready.notify_one();
       });
@@ -222,22 +225,22 @@ class OrderedSink : public WindowSink {
       pipeline_.Wait(lock, chunks->ready, [&] { return chunks->unready == 0; });
     }
     std::uint64_t kept = 0;
-    for (std::size_t i = 0; i < chunks->bytes.size(); ++i) {
-      std::span<std::byte>& chunk = chunks->bytes[i];
+    for (std::size_t i = 0; i < chunks->spans.size(); ++i) {
+      std::span<std::byte>& chunk = chunks->spans[i];
       if (job_.options.top > 0) {
         const std::uint64_t front = front_.Take(chunk);
         enough_ = front_.done();
         if (front < chunk.size()) {
           chunk = chunk.first(front);
-          chunks->proofs[i] = proof_.Look(chunk);
+          chunks->seen[i] = proof_.Look(chunk);
         }
       }
-      proof_.Add(bytes_ - begin() + kept, std::move(chunks->proofs[i]));
+      proof_.Add(bytes_ - begin() + kept, chunks->seen[i]);
       kept += chunk.size();
     }
     if (to_file_) {
       target_.file->AllocateToWrite(bytes_ + kept);
-      for (const std::span<std::byte> chunk : chunks->bytes) {
+      for (const std::span<std::byte> chunk : chunks->spans) {
         if (chunk.empty()) continue;
         workers_.Submit([this, chunks, chunk, offset = bytes_] {  // the window stays until it is written
           const Busy busy(job_.clock, Resource::kDiskWrite, chunk.size());
@@ -247,7 +250,7 @@ class OrderedSink : public WindowSink {
       }
     } else {
       const Busy busy(job_.clock, target_.encoder ? Resource::kCodec : Resource::kDiskWrite, kept);
-      for (const auto& chunk : chunks->bytes) Put(chunk);
+      for (const auto& chunk : chunks->spans) Put(chunk);
     }
     job_.progress.Advance(chunks->window.bytes);
   }

@@ -1,7 +1,6 @@
 // Where merged windows go: the safe output file, a stream, or a new run in the spill.
 // A WindowSink takes windows from any lane in any order; the proof is made over the same bytes that are written. Files
-// are written in parallel, in place; what depends on order (pipes, -u, new runs) is taken in window order by one
-// thread.
+// are written in parallel, in place; what depends on order (pipes, -u, new runs) is taken in the order of windows.
 #pragma once
 
 #include <cstdint>

@@ -257,31 +257,29 @@ std::optional<OrderCheck::Disorder> OrderCheck::Add(RecordSpan bytes) {
   return disorder;
 }
 
-OutputProof::Chunk OutputProof::Look(std::span<const std::byte> bytes) const {
-  Chunk chunk;
-  chunk.bytes = bytes.size();
-  if (bytes.empty()) return chunk;
+OutputProof::Seen OutputProof::Look(RecordSpan records) const {
+  Seen seen;
+  seen.records = records;
+  if (records.empty()) return seen;
   if (layout_.fixed()) {
-    chunk.sum = SumRecords(bytes, layout_);
-    chunk.disorder = FirstDisorder(bytes, layout_, strict_);
+    seen.sum = SumRecords(records, layout_);
+    seen.disorder = FirstDisorder(records, layout_, strict_);
   } else {
     // Both at once: where lines end is looked for once.
     NeighbourLines neighbours(*layout_.lines);
-    chunk.sum = SumLines(bytes, layout_, [&](RecordSpan line) {
+    seen.sum = SumLines(records, layout_, [&](RecordSpan line) {
       const int compared = neighbours.Next(AsBytes(line.data()), line.size() - 1);
-      if (chunk.disorder == kInOrder && (compared > 0 || (strict_ && compared == 0))) {
-        chunk.disorder = static_cast<std::uint64_t>(line.data() - bytes.data());
+      if (seen.disorder == kInOrder && (compared > 0 || (strict_ && compared == 0))) {
+        seen.disorder = static_cast<std::uint64_t>(line.data() - records.data());
       }
     });
   }
-  const RecordSpan first = FirstRecord(bytes, layout_), last = LastRecord(bytes, layout_);
-  chunk.first.assign(first.begin(), first.end());
-  chunk.last.assign(last.begin(), last.end());
-  return chunk;
+  return seen;
 }
 
-void OutputProof::Add(std::uint64_t offset, Chunk chunk) {
-  if (chunk.bytes == 0) return;
+void OutputProof::Add(std::uint64_t offset, const Seen& seen) {
+  const RecordSpan records = seen.records;
+  if (records.empty()) return;
   const auto fail = [&](std::uint64_t at) {
     // Chunks come in any order, so lines are not counted.
     const std::string place =
@@ -289,27 +287,29 @@ void OutputProof::Add(std::uint64_t offset, Chunk chunk) {
                         : "the line at byte " + std::to_string(at);
     throw Error(ErrorCode::kIntegrity, "the output is out of order at " + place + "; nothing was published");
   };
-  if (chunk.disorder != kInOrder) fail(offset + chunk.disorder);
-  const auto check = [&](const Chunk& left, const Chunk& right, std::uint64_t border) {
+  if (seen.disorder != kInOrder) fail(offset + seen.disorder);
+
+  const RecordSpan first = FirstRecord(records, layout_), last = LastRecord(records, layout_);
+  Chunk chunk{offset + records.size(), {first.begin(), first.end()}, {last.begin(), last.end()}};
+  const auto check = [&](const Chunk& left, const Chunk& right) {
     const int order = CompareRecords(left.last, right.first, layout_);
-    if (order > 0 || (strict_ && order == 0)) fail(border);
+    if (order > 0 || (strict_ && order == 0)) fail(left.end);
   };
   const std::lock_guard lock(mutex_);
-  sum_ += chunk.sum;
-  bytes_ += chunk.bytes;
-  const std::uint64_t end = offset + chunk.bytes;
+  sum_ += seen.sum;
+  bytes_ += records.size();
   auto next = chunks_.lower_bound(offset);
-  if (next != chunks_.end() && next->first == end) {
-    check(chunk, next->second, end);
-    chunk.bytes += next->second.bytes;
+  if (next != chunks_.end() && next->first == chunk.end) {
+    check(chunk, next->second);
+    chunk.end = next->second.end;
     chunk.last = std::move(next->second.last);
     next = chunks_.erase(next);
   }
   if (next != chunks_.begin()) {
     const auto before = std::prev(next);
-    if (before->first + before->second.bytes == offset) {
-      check(before->second, chunk, offset);
-      before->second.bytes += chunk.bytes;
+    if (before->second.end == offset) {
+      check(before->second, chunk);
+      before->second.end = chunk.end;
       before->second.last = std::move(chunk.last);
       return;
     }
@@ -329,7 +329,7 @@ RecordSum OutputProof::sum() const {
 
 bool OutputProof::Whole() const {
   if (chunks_.empty()) return bytes_ == 0;
-  return chunks_.size() == 1 && chunks_.begin()->first == 0 && chunks_.begin()->second.bytes == bytes_;
+  return chunks_.size() == 1 && chunks_.begin()->first == 0 && chunks_.begin()->second.end == bytes_;
 }
 
 void OutputProof::CheckCount(std::uint64_t records) const {

@@ -89,18 +89,17 @@ class OutputProof {
   OutputProof& operator=(const OutputProof&) = delete;
 
   /// What is to be known of records that stand together in the output, wherever that will be.
-  struct Chunk {
+  struct Seen {
+    RecordSpan records;
     RecordSum sum;
-    std::uint64_t bytes = 0;
     std::uint64_t disorder = kInOrder;  ///< as FirstDisorder
-    std::vector<std::byte> first, last;
   };
-  Chunk Look(std::span<const std::byte> bytes) const;
+  Seen Look(RecordSpan records) const;
 
   /// Records of the output that begin at byte `offset`. Chunks must not overlap; any thread.
   /// Error(kIntegrity) with the record's number if they are out of order.
-  void Add(std::uint64_t offset, Chunk chunk);
-  void Add(std::uint64_t offset, std::span<const std::byte> bytes) { Add(offset, Look(bytes)); }
+  void Add(std::uint64_t offset, const Seen& seen);
+  void Add(std::uint64_t offset, RecordSpan records) { Add(offset, Look(records)); }
   /// Records that were left out on purpose.
   void AddDropped(const RecordSum& sum);
   /// Compares with what was read. Error(kIntegrity) if records were lost, changed or are out of order at a border of
@@ -114,13 +113,17 @@ class OutputProof {
   /// True if chunks cover the output without a gap. Under the lock.
   bool Whole() const;
 
+  struct Chunk {
+    std::uint64_t end;
+    std::vector<std::byte> first, last;
+  };
   const RecordLayout layout_;
   const bool strict_;
   mutable std::mutex mutex_;
   RecordSum sum_;
   RecordSum dropped_;
   std::uint64_t bytes_ = 0;
-  std::map<std::uint64_t, Chunk> chunks_;  ///< by offset; of neighbours that were compared one is left
+  std::map<std::uint64_t, Chunk> chunks_;  ///< by offset; neighbours that were compared are joined
 };
 
 }  // namespace gpusort

@@ -5,9 +5,7 @@
 // their terminator and may hold any byte. Start at CompareLines.
 #pragma once
 
-#ifdef __SSE2__
 #include <emmintrin.h>
-#endif
 
 #include <cstdint>
 #include <cstdlib>
@@ -173,25 +171,11 @@ GPUSORT_HD inline std::uint64_t LoadWord(const Byte* line, std::uint64_t at, std
 #endif
 }
 
-/// The first byte at or behind `at` that is `c`, or a blank if c is -1; `end` if there is none.
-GPUSORT_HD inline std::uint64_t FindSeparator(const Byte* line, std::uint64_t at, std::uint64_t end, int c) {
-  while (at < end && (c >= 0 ? line[at] != c : !IsBlank(line[at]))) ++at;
-  return at;
-}
-
 GPUSORT_HD inline std::uint64_t SkipBlanks(const Byte* line, std::uint64_t at, std::uint64_t end) {
   while (at < end && IsBlank(line[at])) ++at;
   return at;
 }
 
-/// True where FieldMasks finds keys.
-#if GPUSORT_ON_DEVICE || defined(__SSE2__)
-#define GPUSORT_FIELD_MASKS 1
-#else
-#define GPUSORT_FIELD_MASKS 0
-#endif
-
-#if GPUSORT_FIELD_MASKS
 #if GPUSORT_ON_DEVICE
 /// FieldMasks::Load as a call, because it is much code: 64 bytes of a line that goes on for `left`, by aligned loads
 /// that each hold a byte of it.
@@ -227,24 +211,15 @@ class FieldMasks {
  public:
   GPUSORT_HD FieldMasks(const Byte* line, std::uint64_t end, int separator)
       : line_(line), end_(end), separator_(separator), begin_(0), mask_(Load(0)) {}
-  GPUSORT_HD const Byte* line() const { return line_; }
-  GPUSORT_HD int separator() const { return separator_; }
 
-  /// The first byte at or behind `at` that is a separator, or none; the line's end if there is no such byte.
-  [[gnu::always_inline]] GPUSORT_HD inline std::uint64_t Find(std::uint64_t at, bool wanted) {
-    if (at - begin_ < 64) {
-      const std::uint64_t left = (wanted ? mask_ : ~mask_) >> (at - begin_);
-      if (left != 0) {
-        const std::uint64_t found = at + LowestBit(left);
-        return found < end_ ? found : end_;
-      }
-      at = begin_ + 64;
-    }
-    return FindBehind(at, wanted);
+  GPUSORT_HD std::uint64_t FindSeparator(std::uint64_t at) { return Find(at, true); }
+  /// The first byte at or behind `at` that is no blank.
+  GPUSORT_HD std::uint64_t SkipBlanks(std::uint64_t at) {
+    return separator_ < 0 ? Find(at, false) : detail::SkipBlanks(line_, at, end_);
   }
-
-  /// As the other SkipFields: `count` fields, at least one, from `at` on, where one begins.
-  [[gnu::always_inline]] GPUSORT_HD inline std::uint64_t Skip(std::uint64_t at, std::uint64_t count) {
+  /// Where the field begins that is `count` behind that at `at`: behind a separator, or at the blanks in front of it.
+  [[gnu::always_inline]] GPUSORT_HD inline std::uint64_t SkipFields(std::uint64_t at, std::uint64_t count) {
+    if (count == 0) return at;
     if (at - begin_ >= 64) {
       if (at >= end_) return end_;
       begin_ = at;
@@ -266,6 +241,18 @@ class FieldMasks {
   }
 
  private:
+  /// The first byte at or behind `at` that is a separator, or none; the line's end if there is no such byte.
+  [[gnu::always_inline]] GPUSORT_HD inline std::uint64_t Find(std::uint64_t at, bool wanted) {
+    if (at - begin_ < 64) {
+      const std::uint64_t left = (wanted ? mask_ : ~mask_) >> (at - begin_);
+      if (left != 0) {
+        const std::uint64_t found = at + LowestBit(left);
+        return found < end_ ? found : end_;
+      }
+      at = begin_ + 64;
+    }
+    return FindBehind(at, wanted);
+  }
 #if !GPUSORT_ON_DEVICE
   [[gnu::noinline]]  // a device would have to keep all this in memory
 #endif
@@ -326,31 +313,6 @@ class FieldMasks {
   std::uint64_t begin_, mask_;  ///< bit i: of line[begin + i]
 };
 
-GPUSORT_HD inline std::uint64_t FindSeparator(FieldMasks& fields, std::uint64_t at, std::uint64_t, int) {
-  return fields.Find(at, true);
-}
-GPUSORT_HD inline std::uint64_t SkipBlanks(FieldMasks& fields, std::uint64_t at, std::uint64_t end) {
-  return fields.separator() < 0 ? fields.Find(at, false) : SkipBlanks(fields.line(), at, end);
-}
-#endif
-
-/// Where the field begins that is `count` behind that at `at`: behind a separator, or at the blanks in front of it.
-GPUSORT_HD inline std::uint64_t SkipFields(const Byte* line, std::uint64_t at, std::uint64_t end, std::uint64_t count,
-                                           int separator) {
-  for (; count > 0 && at < end; --count) {
-    if (separator < 0) at = SkipBlanks(line, at, end);
-    at = FindSeparator(line, at, end, separator);
-    if (separator >= 0 && at < end) ++at;
-  }
-  return at;
-}
-#if GPUSORT_FIELD_MASKS
-GPUSORT_HD inline std::uint64_t SkipFields(FieldMasks& line, std::uint64_t at, std::uint64_t, std::uint64_t count,
-                                           int) {
-  return count == 0 ? at : line.Skip(at, count);
-}
-#endif
-
 GPUSORT_HD inline std::uint64_t Advance(std::uint64_t at, std::uint64_t end, std::uint64_t count) {
   return count < end - at ? at + count : end;
 }
@@ -360,17 +322,13 @@ GPUSORT_HD inline std::uint64_t Advance(std::uint64_t at, std::uint64_t end, std
 /// Where `key` lies in a line: empty if it ends before it begins or lies behind the line.
 GPUSORT_HD inline KeyRange FindKey(const Byte* text, std::uint64_t length, const LineKey& key, int separator) {
   using namespace detail;
-#if GPUSORT_FIELD_MASKS
   if (key.begin_field == 0 && !key.skip_start_blanks && key.end_field == LineKey::kToEnd) {
     return {Advance(0, length, key.begin_char), length};
   }
   FieldMasks line(text, length, separator);
-#else
-  const Byte* const line = text;
-#endif
-  const std::uint64_t field = SkipFields(line, 0, length, key.begin_field, separator);
+  const std::uint64_t field = line.SkipFields(0, key.begin_field);
   std::uint64_t begin = field;
-  if (key.skip_start_blanks) begin = SkipBlanks(line, begin, length);
+  if (key.skip_start_blanks) begin = line.SkipBlanks(begin);
   begin = Advance(begin, length, key.begin_char);
   if (key.end_field == LineKey::kToEnd) return {begin, length};
 
@@ -381,12 +339,12 @@ GPUSORT_HD inline KeyRange FindKey(const Byte* text, std::uint64_t length, const
     end = field;
     fields -= key.begin_field;
   }
-  end = SkipFields(line, end, length, fields, separator);
+  end = line.SkipFields(end, fields);
   if (key.end_char == 0) {
-    if (separator < 0) end = SkipBlanks(line, end, length);
-    end = FindSeparator(line, end, length, separator);
+    if (separator < 0) end = line.SkipBlanks(end);
+    end = line.FindSeparator(end);
   } else {
-    if (key.skip_end_blanks) end = SkipBlanks(line, end, length);
+    if (key.skip_end_blanks) end = line.SkipBlanks(end);
     end = Advance(end, length, key.end_char);
   }
   return {begin, end > begin ? end : begin};

@@ -180,6 +180,37 @@ TEST_F(CudaLines, AreMergedStably) {
   }
 }
 
+TEST_F(CudaLines, OfManyRunsOfFewLinesThatAgreeForLongAreMerged) {
+  std::mt19937_64 random(5);
+  for (const LineOrder& order : Orders()) {
+    const LineOrderView view = order.view();
+    const std::unique_ptr<Lane> lane = OpenLane(MakeLineLayout('\n', view));
+    // Fields behind the first 64 and 128 bytes, and lines that are all the same.
+    for (const std::uint64_t differs : {0, 1, 3}) {
+      std::vector<std::string> all, runs;
+      for (std::size_t r = 0; r < 300; ++r) {
+        std::vector<std::string> run(1 + random() % 3);
+        for (std::string& line : run) {
+          line = std::string(130, 'f') + (random() % 2 == 0 ? " :" : "\t: ") + std::string(70, 'g') + ' ' +
+                 std::to_string(random() % (10 * differs + 1)) + " :" + std::string(differs * 40, 'h');
+        }
+        run = Sorted(run, view);
+        all.insert(all.end(), run.begin(), run.end());
+        runs.push_back(Join(run));
+      }
+      std::vector<Piece> pieces;
+      for (const std::string& run : runs) {
+        const auto bytes = std::as_bytes(std::span(run));
+        pieces.push_back({bytes.data(), bytes.size(), static_cast<std::uint32_t>(pieces.size()), false});
+      }
+      const std::string expected = Join(Sorted(all, view));
+      std::string result(expected.size(), '?');
+      lane->Merge(pieces, reinterpret_cast<std::byte*>(result.data()));
+      ASSERT_TRUE(result == expected) << differs;
+    }
+  }
+}
+
 TEST_F(CudaLines, MoreThanALaneIndexesAreMergedInParts) {
   std::mt19937_64 random(4);
   const LineOrder order;
@@ -214,17 +245,22 @@ TEST_F(CudaLines, MoreThanALaneIndexesAreMergedInParts) {
 
 TEST_F(CudaLines, AreCountedInFrontOfACut) {
   std::mt19937_64 random(3);
-  const LineOrder order;
+  LineOrder order;
+  order.keys.emplace_back().begin_field = 1;  // words hold blanks, and then the whole line decides
   const LineOrderView view = order.view();
   const std::unique_ptr<Lane> lane = OpenLane(MakeLineLayout('\n', view));
   const std::vector<std::string> lines = Sorted(Lines(0, 2000, random), view);
   const std::string text = Join(lines);
   OneBlock source(text);
   const std::unique_ptr<SortedRecords> sorted = lane->Sort(source);
-  for (const std::string& cut : {lines.front(), lines[777], lines.back(), std::string("zzz"), std::string(9000, 'm')}) {
+  for (const std::string& cut : {lines.front(), lines[777], lines.back(), std::string("zzz"), std::string(9001, 'm')}) {
     for (const bool inclusive : {false, true}) {
       std::uint64_t expected = 0;
-      for (const std::string& line : lines) expected += line < cut || (inclusive && line == cut) ? line.size() + 1 : 0;
+      for (const std::string& line : lines) {
+        const int compared = CompareLines(reinterpret_cast<const Byte*>(line.data()), line.size(),
+                                          reinterpret_cast<const Byte*>(cut.data()), cut.size(), view);
+        expected += compared < 0 || (inclusive && compared == 0) ? line.size() + 1 : 0;
+      }
       const std::string record = cut + '\n';
       const SearchRange range{sorted->data(), text.size(), inclusive};
       EXPECT_EQ(backend_->BytesBefore({&range, 1}, std::as_bytes(std::span(record))).at(0), expected) << cut;

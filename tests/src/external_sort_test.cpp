@@ -522,6 +522,36 @@ TEST(ExternalSortLines, KeepTheFirstOfEqualKeysAndMergeSortedInputs) {
   }
 }
 
+TEST(ExternalSortLines, KeepTheFirstOfGroupsThatGoOverChunksAndWindows) {
+  const TempFolder folder;
+  // Chunks have 4 MiB, and more than 20 MiB have one key: whole chunks are dropped.
+  std::string text;
+  const char* const keys[] = {"b", "d", "a", "c"};
+  for (std::uint64_t i = 0; text.size() < (std::uint64_t{24} << 20); ++i) {
+    text += keys[i % 29 == 0 ? i % 3 : 3];
+    text += ' ' + std::string(200, 'x') + std::to_string(i % 100000) + '\n';
+  }
+  const Bytes input(text.begin(), text.end());
+  WriteFile(folder / "in", input);
+  for (const std::vector<std::string>& how :
+       {std::vector<std::string>{"-u", "-k1,1"}, {"-u"}, {"-u", "-k1,1", "--top", "3"}, {"-u", "--top", "70000"}}) {
+    for (const char* memory : {"64M", "512M"}) {
+      std::vector<std::string> args = how;
+      args.insert(args.end(), {"--device", "cpu", "--memory", memory, folder / "in", folder / "out"});
+      const Options options = Parse(args);
+      std::vector<std::string> lines = SplitLines(StableSortedLines(input, '\n', options.lines->view), '\n');
+      lines.erase(std::unique(lines.begin(), lines.end(),
+                              [&](const std::string& a, const std::string& b) {
+                                return CompareText(a, b, options.lines->view) == 0;
+                              }),
+                  lines.end());
+      if (options.top > 0 && lines.size() > options.top) lines.resize(options.top);
+      SortLines(options);
+      ASSERT_TRUE(ReadFile(folder / "out") == JoinLines(lines, '\n')) << how.size() << " options, " << memory;
+    }
+  }
+}
+
 TEST(ExternalSortLines, AnyNumberOfThreadsDoesWithAnyMemory) {
   const TempFolder folder;
   const Bytes input = MakeLines(Lines::kShort, 100000, '\n', 7);

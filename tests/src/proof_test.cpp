@@ -133,6 +133,16 @@ TEST_F(OutputProofTest, CountsWhatWasDroppedOnPurpose) {
   proof.Check(SumRecords(View(records_), 6));
 }
 
+TEST_F(OutputProofTest, TakesWhatWasSeenBeforeItsPlaceWasKnown) {
+  OutputProof proof(layout_, false);
+  const OutputProof::Seen front = proof.Look(View(records_).first(600)), back = proof.Look(View(records_).subspan(600));
+  proof.Add(600, back);
+  proof.Add(300, proof.Look(View(records_).subspan(300, 300)));  // the rest of what was cut is looked at again
+  EXPECT_THROW(proof.Check(SumRecords(View(records_), 6)), Error);
+  proof.Add(0, proof.Look(front.records.first(300)));
+  proof.Check(SumRecords(View(records_), 6));
+}
+
 TEST_F(OutputProofTest, StrictRefusesEqualNeighbours) {
   const Bytes twice(12, 1);
   OutputProof inside(layout_, true);
