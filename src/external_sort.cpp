@@ -133,7 +133,7 @@ class Sorter {
       LogInfo("the limit on addresses (ulimit -v) leaves room for " + std::to_string(facts_.threads) + " threads");
     }
     // Each takes memory for lines of its own: with less than this for each, lines of --max-record do not fit.
-    constexpr std::uint64_t kLeastForThread = std::uint64_t{4} << 20;
+    constexpr std::uint64_t kLeastForThread = std::uint64_t{6} << 20;
     const std::uint64_t most = std::max<std::uint64_t>(1, memory_.limit() / kLeastForThread);
     if (!options.layout.fixed() && facts_.threads > most) {
       facts_.threads = static_cast<unsigned>(most);
