@@ -524,10 +524,10 @@ TEST(ExternalSortLines, KeepTheFirstOfEqualKeysAndMergeSortedInputs) {
 
 TEST(ExternalSortLines, KeepTheFirstOfGroupsThatGoOverChunksAndWindows) {
   const TempFolder folder;
-  // Chunks have 4 MiB, and more than 20 MiB have one key: whole chunks are dropped.
+  // Chunks have 4 MiB, and more than 9 MiB have one key: a whole chunk is dropped.
   std::string text;
   const char* const keys[] = {"b", "d", "a", "c"};
-  for (std::uint64_t i = 0; text.size() < (std::uint64_t{24} << 20); ++i) {
+  for (std::uint64_t i = 0; text.size() < (std::uint64_t{10} << 20); ++i) {
     text += keys[i % 29 == 0 ? i % 3 : 3];
     text += ' ' + std::string(200, 'x') + std::to_string(i % 100000) + '\n';
   }
