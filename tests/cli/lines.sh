@@ -54,8 +54,8 @@ same_as_sort -k3,3 -s -- no_end.txt web.log empty.txt few.log no_end.txt
 
 # Any memory does for any number of threads: fewer are used where their memory for long lines would not fit.
 "$bin/gpusort_gen" --type web-log --bytes 24M large.log
-for threads in 1 8 16 64; do
-  for memory in 3M 16M 33M 56M 64M 72M 112M 256M; do
+for threads in 1 16 64; do
+  for memory in 3M 33M 64M 112M; do
     expect 0 "$g" --device cpu --threads $threads --memory $memory --explain large.log out
   done
 done
