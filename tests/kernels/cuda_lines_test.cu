@@ -83,6 +83,20 @@ class CudaLines : public ::testing::Test {
     return lines;
   }
 
+  /// A piece for each run.
+  static std::string Merged(Lane& lane, const std::vector<std::string>& runs) {
+    std::vector<Piece> pieces;
+    std::size_t size = 0;
+    for (const std::string& run : runs) {
+      const auto bytes = std::as_bytes(std::span(run));
+      pieces.push_back({bytes.data(), bytes.size(), static_cast<std::uint32_t>(pieces.size()), false});
+      size += bytes.size();
+    }
+    std::string result(size, '?');
+    lane.Merge(pieces, reinterpret_cast<std::byte*>(result.data()));
+    return result;
+  }
+
   static std::vector<LineOrder> Orders() {
     std::vector<LineOrder> orders(1);
     orders.emplace_back().last_resort_reverse = true;
@@ -167,15 +181,7 @@ TEST_F(CudaLines, AreMergedStably) {
         all.insert(all.end(), run.begin(), run.end());
         runs.push_back(Join(run));
       }
-      std::vector<Piece> pieces;
-      for (const std::string& run : runs) {
-        const auto bytes = std::as_bytes(std::span(run));
-        pieces.push_back({bytes.data(), bytes.size(), static_cast<std::uint32_t>(pieces.size()), false});
-      }
-      const std::string expected = Join(Sorted(all, view));
-      std::string result(expected.size(), '?');
-      lane->Merge(pieces, reinterpret_cast<std::byte*>(result.data()));
-      ASSERT_TRUE(result == expected) << "pattern " << pattern;
+      ASSERT_TRUE(Merged(*lane, runs) == Join(Sorted(all, view))) << "pattern " << pattern;
     }
   }
 }
@@ -198,15 +204,7 @@ TEST_F(CudaLines, OfManyRunsOfFewLinesThatAgreeForLongAreMerged) {
         all.insert(all.end(), run.begin(), run.end());
         runs.push_back(Join(run));
       }
-      std::vector<Piece> pieces;
-      for (const std::string& run : runs) {
-        const auto bytes = std::as_bytes(std::span(run));
-        pieces.push_back({bytes.data(), bytes.size(), static_cast<std::uint32_t>(pieces.size()), false});
-      }
-      const std::string expected = Join(Sorted(all, view));
-      std::string result(expected.size(), '?');
-      lane->Merge(pieces, reinterpret_cast<std::byte*>(result.data()));
-      ASSERT_TRUE(result == expected) << differs;
+      ASSERT_TRUE(Merged(*lane, runs) == Join(Sorted(all, view))) << differs;
     }
   }
 }

@@ -482,6 +482,12 @@ TEST(ExternalSortLines, ComeFromStreamsAndSeveralInputsInTheirOrder) {
   }
 }
 
+/// What -u leaves of sorted lines.
+void KeepFirsts(std::vector<std::string>& lines, const LineOrderView& view) {
+  const auto equal = [&](const std::string& a, const std::string& b) { return CompareText(a, b, view) == 0; };
+  lines.erase(std::unique(lines.begin(), lines.end(), equal), lines.end());
+}
+
 TEST(ExternalSortLines, KeepTheFirstOfEqualKeysAndMergeSortedInputs) {
   const TempFolder folder;
   std::uint64_t seed = 200, cases = 0;
@@ -506,13 +512,7 @@ TEST(ExternalSortLines, KeepTheFirstOfEqualKeysAndMergeSortedInputs) {
           // Sorted by the order without the last resort, if that is what -u compares by.
           if (merge && unique && order.last_resort && !order.keys.empty()) continue;
           std::vector<std::string> lines = SplitLines(StableSortedLines(all, '\n', options.lines->view), '\n');
-          if (unique) {
-            lines.erase(std::unique(lines.begin(), lines.end(),
-                                    [&](const std::string& a, const std::string& b) {
-                                      return CompareText(a, b, options.lines->view) == 0;
-                                    }),
-                        lines.end());
-          }
+          if (unique) KeepFirsts(lines, options.lines->view);
           SortLines(options);
           ASSERT_TRUE(ReadFile(folder / "out") == JoinLines(lines, '\n'))
               << "kind " << static_cast<int>(kind) << (unique ? " -u" : "") << (merge ? " -m" : "");
@@ -540,11 +540,7 @@ TEST(ExternalSortLines, KeepTheFirstOfGroupsThatGoOverChunksAndWindows) {
       args.insert(args.end(), {"--device", "cpu", "--memory", memory, folder / "in", folder / "out"});
       const Options options = Parse(args);
       std::vector<std::string> lines = SplitLines(StableSortedLines(input, '\n', options.lines->view), '\n');
-      lines.erase(std::unique(lines.begin(), lines.end(),
-                              [&](const std::string& a, const std::string& b) {
-                                return CompareText(a, b, options.lines->view) == 0;
-                              }),
-                  lines.end());
+      KeepFirsts(lines, options.lines->view);
       if (options.top > 0 && lines.size() > options.top) lines.resize(options.top);
       SortLines(options);
       ASSERT_TRUE(ReadFile(folder / "out") == JoinLines(lines, '\n')) << how.size() << " options, " << memory;
