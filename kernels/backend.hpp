@@ -198,6 +198,8 @@ class Backend {
   virtual std::vector<std::uint64_t> BytesBefore(std::span<const SearchRange> ranges, RecordSpan cut_record) = 0;
   /// Peak bytes of device memory taken so far.
   virtual std::uint64_t device_peak() const = 0;
+  /// Of limits().threads, those that the system did not grant: the rest did their work.
+  virtual unsigned refused_threads() const { return 0; }
   /// Makes lanes that wait for a slot throw Error(kCancelled).
   virtual void Cancel() = 0;
 };

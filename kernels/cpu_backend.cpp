@@ -1,11 +1,7 @@
-// The CPU backend: slots in host memory, tiles sorted by Highway's vqsort, cache-sized tiles merged on oneTBB threads.
-// Records that are one number are sorted as that number (NumberMap); all others through entries, and each record is
-// moved once; lines have cpu_lines.hpp. Start at CpuLane::Sort and CpuLane::Merge.
+// The CPU backend: slots in host memory, tiles sorted by Highway's vqsort, cache-sized tiles merged on a team of
+// threads. Records that are one number are sorted as that number (NumberMap); all others through entries, and each
+// record is moved once; lines have cpu_lines.hpp. Start at CpuLane::Sort and CpuLane::Merge.
 #include <hwy/contrib/sort/vqsort.h>
-#include <oneapi/tbb/global_control.h>
-#include <oneapi/tbb/parallel_for.h>
-#include <oneapi/tbb/partitioner.h>
-#include <oneapi/tbb/task_arena.h>
 #include <sched.h>
 
 #include <algorithm>
@@ -17,7 +13,6 @@
 #include <functional>
 #include <memory>
 #include <mutex>
-#include <optional>
 #include <thread>
 #include <utility>
 
@@ -26,6 +21,7 @@
 #include "gpusort/error.hpp"
 #include "gpusort/key.hpp"
 #include "gpusort/merge_host.hpp"
+#include "thread_team.hpp"
 
 namespace gpusort {
 namespace {
@@ -56,54 +52,6 @@ unsigned AvailableCores() {
   if (sched_getaffinity(0, sizeof(set), &set) == 0) return static_cast<unsigned>(std::max(1, CPU_COUNT(&set)));
   return std::max(1u, std::thread::hardware_concurrency());
 }
-
-/// The threads of the backend, shared by its lanes. Nothing is started before the first ForEach of several tasks.
-/// TBB gets one piece of work for each worker, of one type, and tasks are handed out by a counter: less code, fewer
-/// allocations, and thread sanitizers have one place in which they cannot see TBB's hand-over.
-class TbbExecutor {
- public:
-  TbbExecutor(oneapi::tbb::task_arena& arena, unsigned workers) : arena_(arena), workers_(workers) {}
-  unsigned workers() const { return workers_; }
-
-  template <typename F>
-  void ForEach(std::uint64_t tasks, F&& f) const {
-    if (tasks <= 1) {
-      if (tasks == 1) f(std::uint64_t{0}, 0u);
-      return;
-    }
-    // TBB orders what comes before, in and after the tasks, unseen by a thread sanitizer; the counters say it again.
-    std::atomic<std::uint64_t> next;
-    std::atomic<unsigned> finished{0};
-    next.store(0, std::memory_order_release);
-    const std::function<void(unsigned)> work = [&](unsigned worker) {
-      try {
-        for (std::uint64_t task = next++; task < tasks; task = next++) f(task, worker);
-      } catch (...) {
-        next = tasks;
-        throw;
-      }
-      finished.fetch_add(1, std::memory_order_release);
-    };
-    RunOnWorkers(static_cast<unsigned>(std::min<std::uint64_t>(tasks, workers_)), work);
-    (void)finished.load(std::memory_order_acquire);
-  }
-
- private:
-  void RunOnWorkers(unsigned workers, const std::function<void(unsigned)>& work) const {
-    arena_.execute([&] {
-      // Isolated: a lane that waits for its last task does not start on another lane's work meanwhile.
-      oneapi::tbb::this_task_arena::isolate([&] {
-        oneapi::tbb::parallel_for(
-            0u, workers,
-            [&](unsigned) { work(static_cast<unsigned>(oneapi::tbb::this_task_arena::current_thread_index())); },
-            oneapi::tbb::simple_partitioner());
-      });
-    });
-  }
-
-  oneapi::tbb::task_arena& arena_;
-  unsigned workers_;
-};
 
 // ---------------------------------------------------------------------------------------------------------------------
 // Memory: the arena of slots, and what a lane needs beside them.
@@ -533,13 +481,13 @@ void Gather(const Entry* entries, std::uint64_t n, std::uint64_t stride, std::by
 
 class CpuLane : public Lane {
  public:
-  CpuLane(std::shared_ptr<Arena> arena, const TbbExecutor& executor)
+  CpuLane(std::shared_ptr<Arena> arena, detail::ThreadTeam& team)
       : arena_(std::move(arena)),
         layout_(arena_->shape().layout),
         keys_(layout_),
         shape_(layout_, arena_->shape().slot_bytes),
         line_shape_(layout_, arena_->shape().slot_bytes),
-        executor_(executor),
+        executor_(team),
         memory_(arena_->TakeLaneMemory()) {}
   ~CpuLane() override { arena_->GiveLaneMemory(std::move(memory_)); }
 
@@ -851,19 +799,15 @@ class CpuLane : public Lane {
   const KeyReader keys_;
   const LaneShape shape_;
   const detail::LineShape line_shape_;
-  const TbbExecutor executor_;
+  const detail::TeamExecutor executor_;
   HostBuffer memory_;
 };
 
 class CpuBackend : public Backend {
  public:
-  explicit CpuBackend(unsigned threads) : threads_(static_cast<int>(threads), 1), executor_(threads_, threads) {
+  explicit CpuBackend(unsigned threads) : team_(threads) {
     limits_.name = "CPU, " + std::to_string(threads) + (threads == 1 ? " thread" : " threads");
     limits_.threads = threads;
-    // Without this TBB starts no more threads than there are cores, and says so on stderr.
-    if (threads > AvailableCores()) {
-      more_threads_.emplace(oneapi::tbb::global_control::max_allowed_parallelism, threads);
-    }
   }
   const BackendLimits& limits() const override { return limits_; }
 
@@ -886,7 +830,7 @@ class CpuBackend : public Backend {
     arena_ = std::make_shared<Arena>(shape, LaneBytes(layout, shape.slot_bytes), memory, cancelled_);
   }
 
-  std::unique_ptr<Lane> OpenLane() override { return std::make_unique<CpuLane>(arena(), executor_); }
+  std::unique_ptr<Lane> OpenLane() override { return std::make_unique<CpuLane>(arena(), team_); }
   std::uint32_t free_slots() const override {
     const std::lock_guard<std::mutex> lock(mutex_);
     return arena_ ? arena_->free_slots() : 0;
@@ -906,6 +850,7 @@ class CpuBackend : public Backend {
   }
 
   std::uint64_t device_peak() const override { return 0; }
+  unsigned refused_threads() const override { return team_.refused(); }
   void Cancel() override {
     cancelled_ = true;
     const std::lock_guard<std::mutex> lock(mutex_);
@@ -921,9 +866,7 @@ class CpuBackend : public Backend {
 
   BackendLimits limits_;
   std::atomic<bool> cancelled_{false};
-  std::optional<oneapi::tbb::global_control> more_threads_;
-  oneapi::tbb::task_arena threads_;
-  TbbExecutor executor_;
+  detail::ThreadTeam team_;
   mutable std::mutex mutex_;
   std::shared_ptr<Arena> arena_;
 };

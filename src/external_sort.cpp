@@ -420,6 +420,10 @@ class Sorter {
       proof_->Check(total);
     }
     stats_.records_in = total.records;
+    if (const unsigned refused = job_.backend->refused_threads(); refused > 0) {
+      Note("the system refused " + std::to_string(refused) + " of " + std::to_string(facts_.threads) +
+           " threads (ulimit -u, pids.max of the control group, or memory); sorted with the rest");
+    }
   }
 
   /// What a failed attempt leaves: runs that are not on the device. The rest of the input is sorted again, with a

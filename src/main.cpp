@@ -1,18 +1,14 @@
 // gpusort INPUT OUTPUT: parse, plan, sort, exit code. The main path goes on in external_sort.hpp.
-#include <unistd.h>
-
 #include <algorithm>
 #include <cerrno>
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
-#include <cstring>
 #include <exception>
 #include <new>
 
 #include "backend.hpp"
 #include "external_sort.hpp"
-#include "file.hpp"
 #include "gpusort/error.hpp"
 #include "line_path.hpp"
 #include "log.hpp"
@@ -73,19 +69,9 @@ int Report() {
     LogError("out of memory");
     return static_cast<int>(ErrorCode::kOutOfMemory);
   } catch (const std::exception& error) {
-    // oneTBB has no type for it.
-    const bool no_thread = std::strstr(error.what(), "pthread_create") != nullptr;
-    LogError(no_thread ? std::string(error.what()) + "; a limit on threads is reached (ulimit -u, pids.max)"
-                       : std::string("internal error: ") + error.what());
-    return static_cast<int>(no_thread ? ErrorCode::kOutOfMemory : ErrorCode::kInternal);
+    LogError(std::string("internal error: ") + error.what());
+    return static_cast<int>(ErrorCode::kInternal);
   }
-}
-
-/// oneTBB's own threads throw where nobody can catch.
-void OnTerminate() {
-  RemoveHiddenOutput();
-  if (std::current_exception()) _exit(Report());
-  std::abort();
 }
 
 }  // namespace
@@ -98,7 +84,6 @@ int main(int argc, char** argv) {
   SaveAddresses();
   CancelFlag cancel;
   HandleSignals(cancel);
-  std::set_terminate(OnTerminate);
   try {
     Options options = ParseOptions(argc, argv);
     ReadNamedFiles(options);

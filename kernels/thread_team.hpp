@@ -1,0 +1,149 @@
+// The threads of the CPU backend, shared by its lanes. Start at TeamExecutor.
+// Not oneTBB's: where the system refuses it a thread (ulimit -u, pids.max), version 2021.8 throws out of the call that
+// asked for work, in threads of its own as well, and every later call waits for ever for the one that threw. This team
+// goes on with the threads it got.
+#pragma once
+
+#include <signal.h>
+
+#include <algorithm>
+#include <atomic>
+#include <condition_variable>
+#include <cstdint>
+#include <exception>
+#include <functional>
+#include <mutex>
+#include <system_error>
+#include <thread>
+#include <vector>
+
+namespace gpusort::detail {
+
+class ThreadTeam {
+ public:
+  /// At most `threads` are at work at any time, with those that call. They start at the first work for several.
+  explicit ThreadTeam(unsigned threads) : size_(std::max(1u, threads)) {}
+  ThreadTeam(const ThreadTeam&) = delete;
+  ThreadTeam& operator=(const ThreadTeam&) = delete;
+  ~ThreadTeam() {
+    {
+      const std::lock_guard lock(mutex_);
+      ending_ = true;
+    }
+    work_.notify_all();
+    for (std::thread& thread : threads_) thread.join();
+  }
+
+  unsigned size() const { return size_; }
+  /// Threads that the system did not grant.
+  unsigned refused() const {
+    const std::lock_guard lock(mutex_);
+    return started_ ? size_ - 1 - static_cast<unsigned>(threads_.size()) : 0;
+  }
+
+  /// Runs run(worker) on this thread and on up to `most` - 1 of the team, each with another worker < `most`, and
+  /// returns when all have returned. A return means that nothing is left to do: nobody joins any more. Throws the first
+  /// exception. `run` itself must not call this.
+  void Run(unsigned most, const std::function<void(unsigned)>& run) {
+    Call call{run, most, 0, 0, {}};
+    std::unique_lock lock(mutex_);
+    if (!started_) StartThreads();
+    place_.wait(lock, [&] { return running_ < size_; });
+    calls_.push_back(&call);
+    work_.notify_all();
+    Join(call, lock);
+    place_.wait(lock, [&] { return call.inside == 0; });
+    if (call.error) std::rethrow_exception(call.error);
+  }
+
+ private:
+  struct Call {
+    const std::function<void(unsigned)>& run;
+    const unsigned most;
+    unsigned joined, inside;  ///< so far; now
+    std::exception_ptr error;
+  };
+
+  void StartThreads() {
+    started_ = true;
+    // Signals are for the threads that know what to clean up.
+    sigset_t all, before;
+    sigfillset(&all);
+    pthread_sigmask(SIG_BLOCK, &all, &before);
+    try {
+      threads_.reserve(size_ - 1);
+      while (threads_.size() < size_ - 1) threads_.emplace_back([this] { Work(); });
+    } catch (const std::system_error&) {
+      // A limit on threads or memory.
+    }
+    pthread_sigmask(SIG_SETMASK, &before, nullptr);
+  }
+
+  void Work() {
+    std::unique_lock lock(mutex_);
+    for (;;) {
+      work_.wait(lock, [&] { return ending_ || (!calls_.empty() && running_ < size_); });
+      if (ending_) return;
+      Join(*calls_.front(), lock);
+    }
+  }
+
+  void Join(Call& call, std::unique_lock<std::mutex>& lock) {
+    const unsigned worker = call.joined++;
+    if (call.joined == call.most) std::erase(calls_, &call);
+    ++call.inside;
+    ++running_;
+    lock.unlock();
+    std::exception_ptr error;
+    try {
+      call.run(worker);
+    } catch (...) {
+      error = std::current_exception();
+    }
+    lock.lock();
+    std::erase(calls_, &call);
+    if (!call.error) call.error = std::move(error);
+    --call.inside;
+    --running_;
+    place_.notify_all();
+    if (!calls_.empty()) work_.notify_one();
+  }
+
+  const unsigned size_;
+  mutable std::mutex mutex_;
+  std::condition_variable work_;   ///< there is some, or the end
+  std::condition_variable place_;  ///< a thread left a call
+  std::vector<Call*> calls_;       ///< that others may join, oldest first
+  unsigned running_ = 0;           ///< threads inside calls
+  bool started_ = false, ending_ = false;
+  std::vector<std::thread> threads_;
+};
+
+/// Runs tasks on a team. After an exception no further task begins.
+class TeamExecutor {
+ public:
+  explicit TeamExecutor(ThreadTeam& team) : team_(team) {}
+  unsigned workers() const { return team_.size(); }
+
+  template <typename F>
+  void ForEach(std::uint64_t tasks, F&& f) const {
+    if (tasks <= 1) {
+      if (tasks == 1) f(std::uint64_t{0}, 0u);
+      return;
+    }
+    std::atomic<std::uint64_t> next{0};
+    team_.Run(static_cast<unsigned>(std::min<std::uint64_t>(tasks, workers())), [&](unsigned worker) {
+      try {
+        for (std::uint64_t task = next++; task < tasks; task = next++) f(task, worker);
+      } catch (...) {
+        next = tasks;
+        throw;
+      }
+    });
+  }
+
+ private:
+  ThreadTeam& team_;
+};
+
+}  // namespace gpusort::detail
