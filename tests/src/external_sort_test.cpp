@@ -533,9 +533,11 @@ TEST(ExternalSortLines, KeepTheFirstOfGroupsThatGoOverChunksAndWindows) {
   }
   const Bytes input(text.begin(), text.end());
   WriteFile(folder / "in", input);
+  std::uint64_t number = 0;
   for (const std::vector<std::string>& how :
        {std::vector<std::string>{"-u", "-k1,1"}, {"-u"}, {"-u", "-k1,1", "--top", "3"}, {"-u", "--top", "70000"}}) {
     for (const char* memory : {"64M", "512M"}) {
+      if (testing::LeftOut(number++)) continue;
       std::vector<std::string> args = how;
       args.insert(args.end(), {"--device", "cpu", "--memory", memory, folder / "in", folder / "out"});
       const Options options = Parse(args);
