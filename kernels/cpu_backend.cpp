@@ -10,7 +10,6 @@
 #include <bit>
 #include <condition_variable>
 #include <cstring>
-#include <functional>
 #include <memory>
 #include <mutex>
 #include <thread>

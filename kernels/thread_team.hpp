@@ -13,6 +13,7 @@
 #include <exception>
 #include <functional>
 #include <mutex>
+#include <new>
 #include <system_error>
 #include <thread>
 #include <vector>
@@ -21,7 +22,8 @@ namespace gpusort::detail {
 
 class ThreadTeam {
  public:
-  /// At most `threads` are at work at any time, with those that call. They start at the first work for several.
+  /// At most `threads` are in Run at any time, with those that call it. They start at the first Run and stay, so that
+  /// later stages of a job may be refused theirs.
   explicit ThreadTeam(unsigned threads) : size_(std::max(1u, threads)) {}
   ThreadTeam(const ThreadTeam&) = delete;
   ThreadTeam& operator=(const ThreadTeam&) = delete;
@@ -50,7 +52,7 @@ class ThreadTeam {
     if (!started_) StartThreads();
     place_.wait(lock, [&] { return running_ < size_; });
     calls_.push_back(&call);
-    work_.notify_all();
+    for (unsigned i = 1; i < most; ++i) work_.notify_one();  // those that are at work look for more themselves
     Join(call, lock);
     place_.wait(lock, [&] { return call.inside == 0; });
     if (call.error) std::rethrow_exception(call.error);
@@ -74,7 +76,8 @@ class ThreadTeam {
       threads_.reserve(size_ - 1);
       while (threads_.size() < size_ - 1) threads_.emplace_back([this] { Work(); });
     } catch (const std::system_error&) {
-      // A limit on threads or memory.
+      // A limit on threads: there are some already, and the caller.
+    } catch (const std::bad_alloc&) {
     }
     pthread_sigmask(SIG_SETMASK, &before, nullptr);
   }
@@ -105,7 +108,7 @@ class ThreadTeam {
     if (!call.error) call.error = std::move(error);
     --call.inside;
     --running_;
-    place_.notify_all();
+    if (call.inside == 0 || running_ + 1 == size_) place_.notify_all();
     if (!calls_.empty()) work_.notify_one();
   }
 

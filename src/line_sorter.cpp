@@ -122,7 +122,8 @@ void ForEachPart(unsigned parts, const Work& work) {
     threads.reserve(parts);
     for (; started + 1 < parts; ++started) threads.emplace_back(guarded, started);
   } catch (const std::system_error&) {
-    // A limit on threads or memory: the rest is done here.
+    // A limit on threads: the rest is done here.
+  } catch (const std::bad_alloc&) {
   }
   pthread_sigmask(SIG_SETMASK, &before, nullptr);
   for (unsigned part = started; part < parts; ++part) guarded(part);

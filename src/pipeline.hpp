@@ -1,4 +1,4 @@
-// Every thread of the application, and what they hand to one another.
+// The threads of the stages of a job, and what they hand to one another.
 // A Pipeline starts named threads, keeps the first error and stops the rest; whoever waits polls its stop flag, so
 // nothing outlives a failure or a signal. BoundedQueue and OrderedQueue carry work between stages, BlockPool lends
 // counted, pinned buffers, WorkerPool runs short I/O tasks. Start at Pipeline.
@@ -15,6 +15,7 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <new>
 #include <optional>
 #include <span>
 #include <string>
@@ -57,12 +58,12 @@ class Pipeline {
   /// the system grants before any stage gets a second. Error(kOutOfMemory) if it does not grant this one.
   void Start(const std::function<void()>& body, unsigned count = 1) {
     if (count == 0) return;
+    rest_.insert(rest_.end(), count - 1, body);  // first: nothing may throw once the thread runs
     if (const std::string refused = TryStart(body); !refused.empty()) {
       // What the threads that did start use is about to be destroyed.
       StopAndJoin();
       throw Error(ErrorCode::kOutOfMemory, refused);
     }
-    rest_.insert(rest_.end(), count - 1, body);
   }
 
   /// Goes on with fewer threads if the system refuses some.
@@ -133,6 +134,8 @@ class Pipeline {
     } catch (const std::system_error& error) {
       return std::string("cannot start a thread: ") + error.what() +
              "; a limit is reached (ulimit -u, pids.max of the control group, or memory)";
+    } catch (const std::bad_alloc&) {
+      return "cannot start a thread: out of memory";
     }
     return {};
   }

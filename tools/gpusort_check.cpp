@@ -27,6 +27,7 @@
 #include <stdexcept>
 #include <string>
 #include <string_view>
+#include <system_error>
 #include <thread>
 #include <utility>
 #include <vector>
@@ -433,7 +434,11 @@ void ForEachBlock(File& file, std::uint64_t record_bytes, unsigned threads, cons
     }
   };
   std::vector<std::thread> others;
-  for (unsigned t = 1; t < threads; ++t) others.emplace_back(run);
+  try {
+    for (unsigned t = 1; t < threads; ++t) others.emplace_back(run);
+  } catch (const std::system_error&) {
+    // A limit on threads: those that there are do the work.
+  }
   run();
   for (std::thread& thread : others) thread.join();
   if (failure) std::rethrow_exception(failure);

@@ -22,6 +22,7 @@
 #include <mutex>
 #include <string>
 #include <string_view>
+#include <system_error>
 #include <thread>
 #include <vector>
 
@@ -557,7 +558,12 @@ void WriteBlocks(const Job& job, Output& output) {
   };
   std::vector<std::thread> threads;
   const auto wanted = static_cast<unsigned>(std::min<std::uint64_t>(job.threads, blocks));
-  for (unsigned t = 0; t < wanted; ++t) threads.emplace_back(work);
+  try {
+    for (unsigned t = 1; t < wanted; ++t) threads.emplace_back(work);
+  } catch (const std::system_error&) {
+    // A limit on threads: those that there are do the work.
+  }
+  work();
   for (std::thread& thread : threads) thread.join();
   if (error) std::rethrow_exception(error);
 }

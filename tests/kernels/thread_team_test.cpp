@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
+#include <chrono>
 #include <cstdint>
 #include <stdexcept>
 #include <thread>
@@ -56,7 +57,7 @@ TEST(ThreadTeam, ThrowsTheFirstExceptionOnceAllHaveEndedAndIsStillOfUse) {
         --inside;
         throw std::runtime_error("task 3");
       }
-      std::this_thread::yield();
+      std::this_thread::sleep_for(std::chrono::microseconds(100));
       --inside;
     };
     EXPECT_THROW(executor.ForEach(100'000, fail), std::runtime_error);

@@ -13,7 +13,10 @@ extern "C" int pthread_create(pthread_t* thread, const pthread_attr_t* attribute
   static const auto real = reinterpret_cast<Create>(dlsym(RTLD_NEXT, "pthread_create"));
   static std::atomic<int> calls{0};
   const int call = ++calls;
-  const auto number = [](const char* name) { return std::atoi(std::getenv(name)); };
+  const auto number = [](const char* name) {
+    const char* const value = std::getenv(name);
+    return value != nullptr ? std::atoi(value) : 0;
+  };
   if (call >= number("REFUSE_FIRST") && call <= number("REFUSE_LAST")) return EAGAIN;
   return real(thread, attributes, body, argument);
 }
