@@ -1,6 +1,5 @@
 #include "line_sorter.hpp"
 
-#include <signal.h>
 #include <sys/mman.h>
 
 #include <algorithm>
@@ -12,6 +11,7 @@
 #include <utility>
 
 #include "line_sort.hpp"
+#include "signal_block.hpp"
 
 namespace gpusort {
 namespace {
@@ -113,19 +113,15 @@ void ForEachPart(unsigned parts, const Work& work) {
       errors[part] = std::current_exception();
     }
   };
-  // Signals belong to the main thread, which knows what to clean up.
-  sigset_t all, before;
-  sigfillset(&all);
-  pthread_sigmask(SIG_BLOCK, &all, &before);
   unsigned started = 0;
   try {
+    const SignalBlock block;
     threads.reserve(parts);
     for (; started + 1 < parts; ++started) threads.emplace_back(guarded, started);
   } catch (const std::system_error&) {
     // A limit on threads: the rest is done here.
   } catch (const std::bad_alloc&) {
   }
-  pthread_sigmask(SIG_SETMASK, &before, nullptr);
   for (unsigned part = started; part < parts; ++part) guarded(part);
   for (std::thread& thread : threads) thread.join();
   for (const std::exception_ptr& error : errors) {

@@ -80,8 +80,12 @@ else
     chmod 777 .
     limited() { setpriv --reuid $((60000 + $$ % 5000)) --clear-groups bash -c "ulimit -u $1"'; shift; exec "$@"' bash "$@"; }
     for threads in 1 3 5 8; do exits limited $threads "$g" --threads 4 "${spill[@]}" in.u64 threads.u64; done
-    expect 0 limited 12 "$g" --threads 4 "${spill[@]}" in.u64 threads.u64
-    same want.u64 threads.u64
+    for threads in 12 24; do
+      expect 0 limited $threads "$g" --threads 4 "${spill[@]}" in.u64 threads.u64
+      same want.u64 threads.u64
+      expect 0 limited $threads "$g" --threads 4 in.u64 threads.u64
+      same want.u64 threads.u64
+    done
     chmod 700 .
   else
     echo "SKIPPED: needs root and setpriv: ulimit -u"
