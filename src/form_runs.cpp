@@ -148,6 +148,8 @@ bool BatchFeeder::Ended(const Pipeline& waiter) {
     if (next_number_ > 1) return false;
     std::this_thread::sleep_for(std::chrono::milliseconds(1));
   }
+  // Other batches may have been read to their ends before this one asks.
+  if (next_number_ > 1) return false;
   std::shared_ptr<InputReader::Block> block = Take(waiter);
   if (!block) return true;
   returned_.push_front(std::move(block));
