@@ -238,14 +238,14 @@ void File::CheckAligned(const char* verb, std::uint64_t offset, const std::byte*
 void File::Fail(const char* verb, std::uint64_t offset, std::uint64_t bytes, int error) const {
   std::string message =
       std::string(verb) + " " + path_ + " at " + std::to_string(offset) + ": " + detail::ErrnoText(error);
-  if (!IsNoSpace(error)) throw Error(ErrorCode::kIo, message);
+  if (!IsNoSpace(error)) throw SystemError(ErrorCode::kIo, message, error);
   std::uint64_t free = 0;
   const bool known = calls_.FreeSpace(directory_.c_str(), &free) == 0;
   message += "; needed " + std::to_string(bytes) + " bytes more, free in " + directory_ + ": " +
              (known ? std::to_string(free) + " bytes" : "unknown");
   if (error == EDQUOT) message += " (a quota is used up)";
   if (error == EFBIG) message += " (a file-size limit is reached)";
-  throw Error(ErrorCode::kNoSpace, message);
+  throw SystemError(ErrorCode::kNoSpace, message, error);
 }
 
 void File::Stalled(const char* verb, std::uint64_t offset) const {

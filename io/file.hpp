@@ -19,6 +19,16 @@
 
 namespace gpusort {
 
+/// A system call on a file failed with the error `number`.
+class SystemError : public Error {
+ public:
+  SystemError(ErrorCode code, const std::string& message, int number) : Error(code, message), number_(number) {}
+  int number() const noexcept { return number_; }
+
+ private:
+  int number_;
+};
+
 /// What stat says about a file. Two equal values mean: the same file, not written to in between.
 struct FileFacts {
   std::uint64_t size = 0;

@@ -168,8 +168,9 @@ class LocaleKeys : public LineKeyMaker {
         return std::string(1, month != nullptr ? static_cast<char>(month->number) : '\0');
       }
       case LineOrdering::kNumeric:
-      case LineOrdering::kHuman:
-        return AsInC(part.ordering, CNumber(text, part.ordering == LineOrdering::kHuman));
+        return AsInC(part.ordering, CNumber(text, false));
+      case LineOrdering::kHuman:  // with -f 2m is 2M
+        return AsInC(part.ordering, CNumber(Filter(part, text), true));
       case LineOrdering::kGeneral:
         return AsInC(part.ordering, std::string(text));  // strtold knows the locale
       case LineOrdering::kVersion:

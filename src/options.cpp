@@ -1,5 +1,8 @@
 #include "options.hpp"
 
+#include <fcntl.h>
+#include <unistd.h>
+
 #include <algorithm>
 #include <array>
 #include <boost/program_options.hpp>
@@ -8,12 +11,14 @@
 #include <cmath>
 #include <cstdio>
 #include <cstring>
-#include <fstream>
 #include <limits>
 #include <map>
+#include <span>
 #include <system_error>
 #include <utility>
 
+#include "byte_streams.hpp"
+#include "file.hpp"
 #include "gnu_options.hpp"
 #include "key_def.hpp"
 
@@ -821,14 +826,20 @@ Options ParseOptions(int argc, const char* const* argv) {
 
 void ReadNamedFiles(Options& options) {
   const auto read = [](const std::string& path, std::size_t most) {
-    const std::string name = path == "-" ? "/dev/stdin" : path;
-    std::ifstream file(name, std::ios::binary);
+    // Not /dev/stdin: opening that reads a file from its start again, and is refused for sockets and others' pipes.
+    const detail::Fd opened(path == "-" ? -1 : ::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+    FdSource source(path == "-" ? STDIN_FILENO : opened.get(), path, false);
     std::string text;
-    for (char block[4096]; text.size() < most && file;) {
-      file.read(block, static_cast<std::streamsize>(std::min(most - text.size(), sizeof block)));
-      text.append(block, static_cast<std::size_t>(file.gcount()));
+    try {
+      std::byte block[4096];
+      while (text.size() < most) {
+        const std::size_t got = source.Read(std::span(block).first(std::min(most - text.size(), sizeof block)));
+        if (got == 0) break;
+        text.append(reinterpret_cast<const char*>(block), got);
+      }
+    } catch (const Error&) {
+      Fail(Quote(path) + " cannot be read");
     }
-    if (!file.eof() && text.size() < most) Fail(Quote(path) + " cannot be read");
     return text;
   };
   if (!options.names_file.empty()) {

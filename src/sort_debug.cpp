@@ -187,8 +187,7 @@ std::vector<std::string> DebugWarnings(const GnuOptions& options, const std::vec
     }
   }
   if ((decimal || general) && !locale_said) {
-    said.push_back((options.separator == numbers.decimal_point ? "numbers use " : "note numbers use ") +
-                   Quoted(numbers.decimal_point) + " as a decimal point in this locale");
+    said.push_back("numbers use " + Quoted(numbers.decimal_point) + " as a decimal point in this locale");
   }
 
   if (decimal && numbers.separator_too_long) {

@@ -121,7 +121,7 @@ std::vector<std::string> ReadFileNames(const std::string& from) {
   if (names.empty()) Fail("no input from " + QuoteShell(from));
   for (std::size_t i = 0; i < names.size(); ++i) {
     if (names[i] == "-") {
-      Fail("when reading file names from stdin, no file name of " + QuoteShell("-") + " allowed");
+      Fail("when reading file names from standard input, no file name of " + QuoteShell("-") + " allowed");
     }
     if (names[i].empty()) {
       Fail(QuoteName(from) + ":" + std::to_string(i + 1) + ": invalid zero-length file name");
@@ -171,15 +171,27 @@ std::unique_ptr<ByteSource> OpenFile(const std::string& name) {
 /// A new version of the output, which takes its name when it is complete.
 class ReplacingSink : public ByteSink {
  public:
-  explicit ReplacingSink(std::unique_ptr<OutputFile> file) : file_(std::move(file)) {}
+  ReplacingSink(std::unique_ptr<OutputFile> file, std::string name) : file_(std::move(file)), name_(std::move(name)) {}
   void Write(std::span<const std::byte> data) override {
-    file_->WriteAt(bytes_, data);
+    InGnuWords([&] { file_->WriteAt(bytes_, data); });
     bytes_ += data.size();
   }
-  void Close() override { file_->Publish(bytes_, false); }
+  void Close() override {
+    InGnuWords([&] { file_->Publish(bytes_, false); });
+  }
 
  private:
+  template <typename Work>
+  void InGnuWords(const Work& work) const {
+    try {
+      work();
+    } catch (const SystemError& error) {
+      throw Error(error.code(), FileMessage("write failed", name_, error.number()));
+    }
+  }
+
   std::unique_ptr<OutputFile> file_;
+  std::string name_;
   std::uint64_t bytes_ = 0;
 };
 
@@ -216,7 +228,7 @@ class Output {
   }
 
   std::unique_ptr<ByteSink> Open() {
-    if (replacement_ != nullptr) return std::make_unique<ReplacingSink>(std::move(replacement_));
+    if (replacement_ != nullptr) return std::make_unique<ReplacingSink>(std::move(replacement_), name_);
     const int fd = std::exchange(fd_, -1);
     struct stat facts;
     // Not standard output, whose start the caller chose. What is no file cannot be cut, and need not.
@@ -259,7 +271,7 @@ int Check(const GnuOptions& options, const LineSortSettings& settings) {
   const std::optional<Disorder> disorder = FindDisorder(settings, std::move(input));
   if (!disorder) return 0;
   if (options.check == 'c') {
-    const std::string message = "sort: " + QuoteName(options.inputs[0]) + ":" + std::to_string(disorder->line_number) +
+    const std::string message = "sort: " + options.inputs[0] + ":" + std::to_string(disorder->line_number) +
                                 ": disorder: " + disorder->line + settings.delimiter;
     std::fwrite(message.data(), 1, message.size(), stderr);
   }
