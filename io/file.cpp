@@ -202,6 +202,15 @@ int SystemCalls::Rename(int directory, const char* from, const char* to) {
   return ::renameat(directory, from, directory, to);
 }
 
+int SystemCalls::RenameNew(int directory, const char* from, const char* to) {
+  if (::renameat2(directory, from, directory, to, RENAME_NOREPLACE) == 0) return 0;
+  // Network file systems do not know the flag. Where a file can have two names for a moment, that does it, too.
+  if (errno != EINVAL && errno != ENOSYS) return -1;
+  if (::linkat(directory, from, directory, to, 0) != 0) return -1;
+  ::unlinkat(directory, from, 0);  // if it fails, the new file just has one name too many
+  return 0;
+}
+
 int SystemCalls::Unlink(int directory, const char* name) { return ::unlinkat(directory, name, 0); }
 
 int SystemCalls::FreeSpace(const char* directory, std::uint64_t* bytes) {
@@ -335,7 +344,8 @@ FileFacts File::Facts() const {
   return FactsFrom(st);
 }
 
-OutputFile::OutputFile(SystemCalls& calls, const std::string& path, bool direct) : calls_(calls), path_(path) {
+OutputFile::OutputFile(SystemCalls& calls, const std::string& path, bool direct, bool keep_old)
+    : calls_(calls), path_(path), keep_old_(keep_old) {
   namespace fs = std::filesystem;
   // The target of the link is replaced, not the link. Only the last part of the path is read here: the kernel follows
   // links in the directory part.
@@ -358,6 +368,7 @@ OutputFile::OutputFile(SystemCalls& calls, const std::string& path, bool direct)
   if (::stat(path_.c_str(), &st) == 0) {
     if (S_ISDIR(st.st_mode)) Refuse("it is a directory");
     if (!S_ISREG(st.st_mode)) Refuse("it is not a regular file");
+    if (keep_old_) Refuse("it exists, and --no-clobber keeps it");
     old_ = FactsFrom(st);
     if (::faccessat(AT_FDCWD, path_.c_str(), W_OK, AT_EACCESS) != 0) Refuse(detail::ErrnoText(errno));
   } else if (errno != ENOENT) {
@@ -464,7 +475,13 @@ void OutputFile::Publish(std::uint64_t total_bytes, bool sync) {
   if (blocked != 0) throw Error(ErrorCode::kInternal, "pthread_sigmask: " + detail::ErrnoText(blocked));
   try {
     if (hidden_.empty()) LinkHidden();
-    if (calls_.Rename(directory_fd_.get(), hidden_.c_str(), name_.c_str()) != 0) file_->Fail("rename to", 0, 0, errno);
+    const int renamed = keep_old_ ? calls_.RenameNew(directory_fd_.get(), hidden_.c_str(), name_.c_str())
+                                  : calls_.Rename(directory_fd_.get(), hidden_.c_str(), name_.c_str());
+    if (renamed != 0 && keep_old_ && errno == EEXIST) {
+      throw Error(ErrorCode::kIo, "output " + path_ + " has come into being meanwhile, and --no-clobber keeps it: what "
+                                  "was sorted is dropped");
+    }
+    if (renamed != 0) file_->Fail("rename to", 0, 0, errno);
   } catch (...) {
     pthread_sigmask(SIG_SETMASK, &before, nullptr);
     throw;
@@ -508,8 +525,8 @@ std::unique_ptr<File> FileSystem::OpenTemp(const std::string& directory, bool di
   return std::unique_ptr<File>(new File(*calls_, std::move(fd), "a temporary file in " + directory, directory, direct));
 }
 
-std::unique_ptr<OutputFile> FileSystem::CreateOutput(const std::string& path, bool direct) {
-  return std::unique_ptr<OutputFile>(new OutputFile(*calls_, path, direct));
+std::unique_ptr<OutputFile> FileSystem::CreateOutput(const std::string& path, bool direct, bool keep_old) {
+  return std::unique_ptr<OutputFile>(new OutputFile(*calls_, path, direct, keep_old));
 }
 
 std::uint64_t FileSystem::FreeSpace(const std::string& directory) {

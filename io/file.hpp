@@ -62,6 +62,8 @@ class SystemCalls {
   /// Gives the unnamed file `fd` a name; EEXIST if it is taken.
   virtual int Link(int fd, int directory, const char* name);
   virtual int Rename(int directory, const char* from, const char* to);
+  /// The same, but EEXIST if there is a `to`.
+  virtual int RenameNew(int directory, const char* from, const char* to);
   virtual int Unlink(int directory, const char* name);
   virtual int FreeSpace(const char* directory, std::uint64_t* bytes);
 };
@@ -157,7 +159,8 @@ class OutputFile {
   /// Cuts the file to `total_bytes`, gives it the old file's owner and mode (else 0666 & ~umask), syncs it if asked,
   /// renames it over the name and, if asked, syncs the directory. Call once. On success, and when only the last step
   /// failed (kIo; the message says that the new output is in place), signals stay blocked in the calling thread: a job
-  /// that is done must not end by a signal. On any other error the old file is as it was.
+  /// that is done must not end by a signal. On any other error the old file is as it was. With keep_old a file that has
+  /// come meanwhile is kept, too (kIo).
   void Publish(std::uint64_t total_bytes, bool sync);
   bool direct() const { return file_->direct(); }
   std::uint64_t alignment() const { return file_->alignment(); }
@@ -167,7 +170,7 @@ class OutputFile {
 
  private:
   friend class FileSystem;
-  OutputFile(SystemCalls& calls, const std::string& path, bool direct);
+  OutputFile(SystemCalls& calls, const std::string& path, bool direct, bool keep_old);
   void SetOwnerAndMode();
   void LinkHidden();
   void SetHidden(std::string name);
@@ -181,6 +184,7 @@ class OutputFile {
   std::string name_;
   std::string hidden_;  ///< the file's name in the directory until it is renamed; empty while it has none
   std::optional<FileFacts> old_;
+  const bool keep_old_;
   detail::Fd directory_fd_;
   std::unique_ptr<File> file_;
   bool published_ = false;
@@ -205,8 +209,8 @@ class FileSystem {
   /// kUsage if the directory is missing or not writable.
   std::unique_ptr<File> OpenTemp(const std::string& directory, bool direct);
   /// Starts a new version of `path`. A symbolic link is followed to its target, which need not exist. kUsage if path is
-  /// no regular file, exists and is not writable, or its directory is missing or not writable.
-  std::unique_ptr<OutputFile> CreateOutput(const std::string& path, bool direct);
+  /// no regular file, exists and is not writable (with `keep_old`: exists), or its directory is missing or not writable.
+  std::unique_ptr<OutputFile> CreateOutput(const std::string& path, bool direct, bool keep_old = false);
   /// Bytes that this user can still write below `directory`.
   std::uint64_t FreeSpace(const std::string& directory);
   /// Facts about what the path leads to, links followed; nothing if it does not exist.

@@ -321,7 +321,7 @@ class Sorter {
       if (options_.output != "-") LogWarn(EscapeName(options_.output) + " is streamed: it is not replaced atomically");
       target_.stream = std::make_unique<PipeWriter>(options_.output, cancel_);
     } else {
-      target_.file = files_.CreateOutput(options_.output, DirectOutput(facts_));
+      target_.file = files_.CreateOutput(options_.output, DirectOutput(facts_), options_.no_clobber);
     }
     if (target_.codec == Codec::kNone) return;
     target_.encoder =

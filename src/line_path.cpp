@@ -346,7 +346,7 @@ void SortByLineSorter(const Options& options, CancelFlag& cancel) {
     if (options.output != "-") LogWarn(EscapeName(options.output) + " is streamed: it is not replaced atomically");
     target.stream = std::make_unique<PipeWriter>(options.output, cancel);
   } else {
-    target.file = job.files.CreateOutput(options.output, false);
+    target.file = job.files.CreateOutput(options.output, false, options.no_clobber);
   }
   for (const std::string& directory : options.temp_dirs) CheckTempDirectory(directory);
   TempRuns temp(TempDirectories(options.temp_dirs, target.file.get()), "", true,

@@ -125,6 +125,7 @@ constexpr OptionRow kRows[] = {
     {Section::kOutput, "", 'C', "", false, true, "the same, without a message"},
     {Section::kOutput, "explain", 0, "", false, false, "print the plan and write nothing"},
     {Section::kOutput, "verify-output", 0, "", false, false, "read the output back from the disk before it is named"},
+    {Section::kOutput, "no-clobber", 0, "", false, false, "stop if the output exists, instead of replacing it"},
     {Section::kOutput, "no-fsync", 0, "", false, false, "do not wait for the disk: a crash may lose the output"},
     {Section::kOutput, "no-space-check", 0, "", false, false, "start even if the disk looks too full"},
     {Section::kOutput, "stats", 0, "FILE", false, false, "write times, bytes and sizes of the run as JSON"},
@@ -671,6 +672,11 @@ void PlaceNames(const Typed& typed, Options& options) {
     if (names.size() == 1) {
       Fail("no output is given for " + Quote(names[0]) + ": gpusort INPUT OUTPUT, where - is standard output");
     }
+    // Two names may as well be two inputs and a forgotten -o.
+    if (typed.has("--merge")) {
+      Fail("-m needs -o: gpusort -m -o OUTPUT " + Quote(names[0]) + " " + Quote(names[1]) +
+           (names.size() > 2 ? " ..." : "") + " merges them, and no input is replaced");
+    }
     if (names.size() > 2) {
       Fail("there are " + std::to_string(names.size()) + " names; for several inputs give gpusort -o OUTPUT INPUT...");
     }
@@ -786,6 +792,7 @@ Options ParseOptions(int argc, const char* const* argv) {
   with("--device", [&](const std::string& text) { ParseDevice(text, options); });
 
   options.no_fsync = typed.has("--no-fsync");
+  options.no_clobber = typed.has("--no-clobber");
   options.verify_output = typed.has("--verify-output");
   options.no_space_check = typed.has("--no-space-check");
   if (options.verify_output && options.output == "-") Fail("--verify-output cannot read standard output back");

@@ -89,6 +89,7 @@ struct Options {
   int gpu_ordinal = 0;  ///< CUDA ordinal
 
   bool no_fsync = false;
+  bool no_clobber = false;  ///< an output that exists is not replaced
   bool verify_output = false;
   bool no_space_check = false;
   std::string stats_file;  ///< empty: none

@@ -158,7 +158,7 @@ else
 fi
 code=0
 cp in.u64 moving.u64
-"$g" --memory 8M -m moving.u64 kept.u64 2>err || code=$?
+"$g" --memory 8M -m -o kept.u64 moving.u64 2>err || code=$?
 [ $code = 3 ] || fail "exit $code instead of 3: -m of an unsorted file ($(cat err))"
 says 'moving.u64'
 nothing_left

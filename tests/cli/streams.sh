@@ -33,9 +33,9 @@ expect 0 "$g" --type u64 - empty.out </dev/null
 expect 0 "$g" in.u64 /dev/null
 expect 5 "$g" in.u64 /dev/full
 # -m of a stream: its order is checked while it is read.
-expect 0 "$g" -m --type u64 - merged.u64 <want.u64
+expect 0 "$g" -m --type u64 -o merged.u64 - <want.u64
 same want.u64 merged.u64
-expect 3 "$g" -m --type u64 - merged.u64 <in.u64
+expect 3 "$g" -m --type u64 -o merged.u64 - <in.u64
 says '-: not sorted: record'
 # A stream that is never spilled needs no temp directory; one asked for by name must be usable.
 head -c 1024 in.u64 | TMPDIR=/nonexistent "$g" --type u64 - short.u64 || fail "a short stream asked for a temp directory"

@@ -19,6 +19,36 @@ done
 "$g" --help | grep -q 'Exit codes' || "$g" --help | grep -qi 'exit' || fail "--help without exit codes"
 "$g" --version | grep -qi 'cpu' || fail "--version does not list the CPU backend"
 
+# An output that exists: --no-clobber, also by another name, in place, and if it comes into being meanwhile.
+ln -s out.bin link.bin
+for name in out.bin link.bin; do
+  for more in "" "--format lines --locale" "--format lines --debug"; do
+    expect 2 "$g" --no-clobber $more -o $name in.bin
+    says 'out.bin: it exists, and --no-clobber keeps it'
+  done
+done
+expect 2 "$g" --no-clobber in.bin in.bin
+expect 0 "$g" --no-clobber in.bin new.bin
+same new.bin out.bin
+"$g" --no-clobber in.bin - | cmp -s - out.bin || fail "--no-clobber to a pipe"
+expect 0 "$g" --no-clobber in.bin /dev/null
+mkfifo late
+"$g" --no-clobber --type i32 late new2.bin 2>err & job=$!
+exec 3>late
+cat in.bin >&3
+echo old >new2.bin
+exec 3>&-
+code=0
+wait $job || code=$?
+[ $code = 4 ] || [ $code = 2 ] || fail "exit $code: an output that came into being meanwhile"
+[ "$(cat new2.bin)" = old ] || fail "--no-clobber replaced an output that came into being meanwhile"
+# Two logs and a forgotten -o.
+cp out.bin monday.bin
+cp in.bin tuesday.bin
+expect 2 "$g" -m monday.bin tuesday.bin
+says "gpusort -m -o OUTPUT 'monday.bin' 'tuesday.bin'"
+same tuesday.bin in.bin
+
 # Every slip of the keyboard is exit 2.
 expect 2 "$g" in.bin
 expect 2 "$g" in.bin out.bin more.bin

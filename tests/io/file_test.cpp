@@ -769,6 +769,33 @@ TEST(OutputFile, BlocksSignalsFromTheRenameOn) {
   EXPECT_TRUE(SignalMask::Blocked(SIGINT));
 }
 
+TEST(OutputFile, KeepsAnOldFileIfAsked) {
+  const TempFolder folder;
+  const SignalMask restore;
+  WriteFile(folder / "old", kOld);
+  std::filesystem::create_symlink(folder / "old", folder / "link");
+  FaultyFileSystem files;
+  for (const char* name : {"old", "link"}) {
+    ExpectError(ErrorCode::kUsage, {folder / "old", "--no-clobber"},
+                [&] { files.CreateOutput(folder / name, false, true); });
+  }
+  for (const bool tmpfile : {true, false}) {
+    files.Clear();
+    if (!tmpfile) files.Fail(Call::kOpen, 2, EOPNOTSUPP);
+    const auto late = files.CreateOutput(folder / "late", false, true);
+    WriteFile(folder / "late", kOld);
+    ExpectError(ErrorCode::kIo, {folder / "late", "--no-clobber"}, [&] { late->Publish(0, false); });
+    EXPECT_EQ(ReadFile(folder / "late"), kOld);
+    std::filesystem::remove(folder / "late");
+    const auto fresh = files.CreateOutput(folder / "late", false, true);
+    fresh->Publish(0, false);
+    EXPECT_TRUE(ReadFile(folder / "late").empty());
+    std::filesystem::remove(folder / "late");
+  }
+  EXPECT_EQ(folder.Names().size(), 2u);
+  EXPECT_EQ(ReadFile(folder / "old"), kOld);
+}
+
 TEST(OutputFile, TriesAnotherHiddenNameIfOneIsTaken) {
   for (const bool tmpfile : {true, false}) {
     const TempFolder folder;

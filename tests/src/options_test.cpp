@@ -136,15 +136,11 @@ TEST(ParseOptions, TurnsEveryOptionIntoItsField) {
       {{"--device", "gpu:3"}, [](const Options& o) { return o.device == DeviceChoice::kGpu && o.gpu_ordinal == 3; }},
       {{"-u"}, [](const Options& o) { return o.unique && !o.reverse && !o.merge; }},
       {{"--unique"}, [](const Options& o) { return o.unique; }},
-      {{"-m"}, [](const Options& o) { return o.merge && !o.reverse && !o.unique; }},
-      {{"--merge"}, [](const Options& o) { return o.merge; }},
+      {{"--no-clobber"}, [](const Options& o) { return o.no_clobber; }},
       {{"-r"}, [](const Options& o) { return o.reverse && !o.unique && !o.merge; }},
       {{"--reverse"}, [](const Options& o) { return o.reverse; }},
       {{"-ru"}, [](const Options& o) { return o.reverse && o.unique && !o.merge; }},
-      {{"-rumS1"},
-       [](const Options& o) {
-         return o.reverse && o.unique && o.merge && o.memory == Size{1024, false};
-       }},
+      {{"-ruS1"}, [](const Options& o) { return o.reverse && o.unique && o.memory == Size{1024, false}; }},
       {{"-r", "-r"}, [](const Options& o) { return o.reverse && o.layout.fields[0].descending; }},
       {{"--no-fsync"}, [](const Options& o) { return o.no_fsync && !o.verify_output && !o.no_space_check; }},
       {{"--verify-output"}, [](const Options& o) { return o.verify_output && !o.no_fsync && !o.no_space_check; }},
@@ -172,6 +168,12 @@ TEST(ParseOptions, TurnsEveryOptionIntoItsField) {
     before.insert(before.end(), {"a.u64", "b"});
     EXPECT_TRUE(meaning.holds(Parse(before))) << "options before names: " << Describe(meaning.words);
   }
+  for (const char* word : {"-m", "--merge"}) {
+    const Options options = Parse({word, "-o", "b", "a.u64"});
+    EXPECT_TRUE(options.merge && !options.reverse && !options.unique) << word;
+  }
+  const Options joined = Parse({"-rumo", "b", "a.u64"});
+  EXPECT_TRUE(joined.reverse && joined.unique && joined.merge && joined.output == "b");
 }
 
 TEST(ParseOptions, PlacesNames) {
@@ -243,6 +245,8 @@ TEST(ParseOptions, ExplainsEveryMistake) {
       {{"--files0-from", "names"}, {"no output"}},
       {{"--batch-size", "3", "--fan-in", "3", "a", "b"}, {"--batch-size and --fan-in", "twice"}},
       {{"-C", "-m", "a"}, {"--merge has no meaning with -C"}},
+      {{"-m", "monday.log", "tuesday.log"}, {"-m", "gpusort -m -o OUTPUT 'monday.log' 'tuesday.log'"}},
+      {{"-m", "a", "b", "c"}, {"-m -o OUTPUT"}},
       {{"-o", "x", "a.u64", "b.i64"}, {".u64 and .i64", "different types"}},
       {{"--type", "u128", "a", "b"}, {"--type", "'u128' is not a type", "f64"}},
       {{"--type", "", "a", "b"}, {"--type has an empty value"}},

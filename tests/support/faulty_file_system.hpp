@@ -107,6 +107,9 @@ class FaultyCalls : public SystemCalls {
   int Rename(int directory, const char* from, const char* to) override {
     return Fails(Call::kRename) ? -1 : SystemCalls::Rename(directory, from, to);
   }
+  int RenameNew(int directory, const char* from, const char* to) override {
+    return Fails(Call::kRename) ? -1 : SystemCalls::RenameNew(directory, from, to);
+  }
   int Unlink(int directory, const char* name) override {
     return Fails(Call::kUnlink) ? -1 : SystemCalls::Unlink(directory, name);
   }
