@@ -5,6 +5,7 @@
 #include <signal.h>
 #include <sys/mman.h>
 #include <sys/random.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/statfs.h>
 #include <sys/statvfs.h>
@@ -29,6 +30,20 @@ std::string ErrnoText(int error) {
   const char* text = strerrordesc_np(error);
   return std::string(name != nullptr ? name : "error " + std::to_string(error)) + " (" +
          (text != nullptr ? text : "unknown") + ")";
+}
+
+std::string NoSpaceHint(int error) {
+  if (error == EDQUOT) return "a disk quota is used up (see quota): remove files that count against it, or raise it";
+  if (error != EFBIG) return "the disk is full: make room there, or use another";
+  rlimit limit{};
+  if (::getrlimit(RLIMIT_FSIZE, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY) {
+    return "the file system there takes no file so large: use another";
+  }
+  return "the file-size limit of " + std::to_string(limit.rlim_cur) + " bytes is reached: raise it (ulimit -f)";
+}
+
+std::string SpaceText(std::uint64_t free_bytes) {
+  return free_bytes == kUnknownSpace ? "unknown" : std::to_string(free_bytes) + " bytes";
 }
 
 std::uint64_t RandomNumber() {
@@ -216,7 +231,7 @@ int SystemCalls::Unlink(int directory, const char* name) { return ::unlinkat(dir
 int SystemCalls::FreeSpace(const char* directory, std::uint64_t* bytes) {
   struct statvfs fs;
   if (::statvfs(directory, &fs) != 0) return -1;
-  *bytes = static_cast<std::uint64_t>(fs.f_bavail) * fs.f_frsize;
+  *bytes = fs.f_blocks == 0 ? kUnknownSpace : static_cast<std::uint64_t>(fs.f_bavail) * fs.f_frsize;
   return 0;
 }
 
@@ -248,13 +263,12 @@ void File::Fail(const char* verb, std::uint64_t offset, std::uint64_t bytes, int
   std::string message =
       std::string(verb) + " " + path_ + " at " + std::to_string(offset) + ": " + detail::ErrnoText(error);
   if (!IsNoSpace(error)) throw SystemError(ErrorCode::kIo, message, error);
-  std::uint64_t free = 0;
-  const bool known = calls_.FreeSpace(directory_.c_str(), &free) == 0;
-  message += "; needed " + std::to_string(bytes) + " bytes more, free in " + directory_ + ": " +
-             (known ? std::to_string(free) + " bytes" : "unknown");
-  if (error == EDQUOT) message += " (a quota is used up)";
-  if (error == EFBIG) message += " (a file-size limit is reached)";
-  throw SystemError(ErrorCode::kNoSpace, message, error);
+  message += "; needed " + std::to_string(bytes) + " bytes more";
+  std::uint64_t free = kUnknownSpace;
+  if (error == ENOSPC && calls_.FreeSpace(directory_.c_str(), &free) == 0) {
+    message += ", free in " + directory_ + ": " + detail::SpaceText(free);
+  }
+  throw SystemError(ErrorCode::kNoSpace, message + "; " + detail::NoSpaceHint(error), error);
 }
 
 void File::Stalled(const char* verb, std::uint64_t offset) const {
@@ -478,8 +492,9 @@ void OutputFile::Publish(std::uint64_t total_bytes, bool sync) {
     const int renamed = keep_old_ ? calls_.RenameNew(directory_fd_.get(), hidden_.c_str(), name_.c_str())
                                   : calls_.Rename(directory_fd_.get(), hidden_.c_str(), name_.c_str());
     if (renamed != 0 && keep_old_ && errno == EEXIST) {
-      throw Error(ErrorCode::kIo, "output " + path_ + " has come into being meanwhile, and --no-clobber keeps it: what "
-                                  "was sorted is dropped");
+      throw Error(ErrorCode::kIo, "output " + path_ +
+                                      " has come into being meanwhile, and --no-clobber keeps it: what "
+                                      "was sorted is dropped");
     }
     if (renamed != 0) file_->Fail("rename to", 0, 0, errno);
   } catch (...) {

@@ -68,10 +68,17 @@ class SystemCalls {
   virtual int FreeSpace(const char* directory, std::uint64_t* bytes);
 };
 
+/// The free space of a file system that does not say how large it is (ramfs): no file is refused for it.
+inline constexpr std::uint64_t kUnknownSpace = UINT64_MAX;
+
 namespace detail {
 
 /// "ENOSPC (No space left on device)".
 std::string ErrnoText(int error);
+/// What is full, and what helps: for a message about ENOSPC, EDQUOT or EFBIG.
+std::string NoSpaceHint(int error);
+/// "12345 bytes", or "unknown".
+std::string SpaceText(std::uint64_t free_bytes);
 /// A number that other processes cannot guess.
 std::uint64_t RandomNumber();
 
@@ -211,7 +218,7 @@ class FileSystem {
   /// Starts a new version of `path`. A symbolic link is followed to its target, which need not exist. kUsage if path is
   /// no regular file, exists and is not writable (with `keep_old`: exists), or its directory is missing or not writable.
   std::unique_ptr<OutputFile> CreateOutput(const std::string& path, bool direct, bool keep_old = false);
-  /// Bytes that this user can still write below `directory`.
+  /// Bytes that this user can still write below `directory`, or kUnknownSpace.
   std::uint64_t FreeSpace(const std::string& directory);
   /// Facts about what the path leads to, links followed; nothing if it does not exist.
   std::optional<FileFacts> Identify(const std::string& path);

@@ -87,13 +87,13 @@ bool SpillStore::TakeSlot(std::vector<bool>& tried, Slot* slot) {
     for (std::uint32_t i = 0; i < count; ++i) {
       const std::uint32_t index = (next_ + i) % count;
       Directory& directory = directories_[index];
-      if (tried[index] || (fresh ? directory.full : directory.free.empty())) continue;
+      if (tried[index] || (fresh ? !directory.full.empty() : directory.free.empty())) continue;
       if (!directory.file) {
         try {
           OpenFile(directory);
         } catch (const Error& error) {
           if (error.code() != ErrorCode::kNoSpace) throw;
-          directory.full = true;
+          directory.full = error.what();
           continue;
         }
       }
@@ -133,7 +133,7 @@ SpillExtent SpillStore::Write(std::uint64_t run, std::uint64_t number, std::span
       if (error.code() != ErrorCode::kNoSpace) throw;
       // The slot is given up: in the list it would cost every later write a vain attempt.
       const std::lock_guard lock(mutex_);
-      directories_[slot.directory].full = true;
+      directories_[slot.directory].full = error.what();
       continue;
     }
     const std::lock_guard lock(mutex_);
@@ -214,10 +214,9 @@ std::uint64_t SpillStore::written_bytes() const {
 
 void SpillStore::FailNoSpace(std::uint64_t bytes) const {
   std::string message = "no space for temporary runs: needed " + std::to_string(bytes) + " bytes more";
-  for (const Directory& directory : directories_) {
-    message += ", free in " + directory.path + ": " + std::to_string(files_.FreeSpace(directory.path)) + " bytes";
-  }
-  throw Error(ErrorCode::kNoSpace, message + "; give another directory with --temp-dir");
+  const std::lock_guard lock(mutex_);
+  for (const Directory& directory : directories_) message += "; " + directory.full;
+  throw Error(ErrorCode::kNoSpace, message + "; or give another directory with --temp-dir");
 }
 
 void SpillStore::FailIntegrity(const SpillExtent& extent, const std::string& why) const {
@@ -250,13 +249,14 @@ void RequireSpace(FileSystem& files, const std::vector<std::string>& directories
   for (const std::string& directory : directories) {
     const std::uint64_t here = files.FreeSpace(directory);
     const std::optional<FileFacts> facts = files.Identify(directory);
-    list += ", free in " + directory + ": " + std::to_string(here) + " bytes";
+    list += ", free in " + directory + ": " + detail::SpaceText(here);
     if (facts && !devices.insert(facts->dev).second) continue;
     free += std::min(here, UINT64_MAX - free);
   }
   if (free >= needed_bytes) return;
   throw Error(ErrorCode::kNoSpace,
-              "no space for " + std::string(what) + ": needed " + std::to_string(needed_bytes) + " bytes" + list);
+              "no space for " + std::string(what) + ": needed " + std::to_string(needed_bytes) + " bytes" + list +
+                  "; give more or others with --temp-dir, or start all the same with --no-space-check");
 }
 
 }  // namespace gpusort

@@ -76,7 +76,7 @@ class SpillStore {
     std::vector<std::uint64_t> free;  ///< offsets of freed slots
     std::vector<std::uint64_t> most;  ///< by slot: the longest block that it has held
     std::uint64_t end = 0;            ///< first offset that was never handed out
-    bool full = false;                ///< do not ask for more space; freed slots are still good
+    std::string full;                 ///< why not to ask for more space, if so; freed slots are still good
   };
   struct Slot {
     std::uint32_t directory;

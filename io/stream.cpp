@@ -152,7 +152,8 @@ void PipeWriter::Fail(const char* verb, int error) const {
       std::string(verb) + " " + path_ + " at " + std::to_string(offset_) + ": " + detail::ErrnoText(error);
   if (error == EPIPE || error == ECONNRESET) throw BrokenPipe(message);
   const bool full = error == ENOSPC || error == EDQUOT || error == EFBIG;
-  throw Error(full ? ErrorCode::kNoSpace : ErrorCode::kIo, message);
+  if (full) throw Error(ErrorCode::kNoSpace, message + "; " + detail::NoSpaceHint(error));
+  throw Error(ErrorCode::kIo, message);
 }
 
 void PipeWriter::WriteAll(std::span<const std::byte> data) {

@@ -10,7 +10,20 @@ spill=(--memory 8M --batch-size 1000000)
 
 # The limit on file sizes counts as no space.
 (ulimit -f 4000; expect 5 "$g" in.u64 kept.u64)
+says 'file-size limit of 4096000 bytes is reached: raise it (ulimit -f)'
+(ulimit -f 4000; expect 5 "$g" in.u64 - >small.out)
+says 'file-size limit of 4096000 bytes'
+(ulimit -f 4000; expect 5 "$g" "${spill[@]}" --temp-dir . in.u64 - >/dev/null)
+says 'no space for temporary runs.*file-size limit of 4096000 bytes'
+rm small.out
 old_output "ulimit -f"
+if mkdir ram && mount -t ramfs ramfs ram 2>/dev/null; then
+  expect 0 "$g" "${spill[@]}" --temp-dir ram in.u64 ram/out.u64
+  same want.u64 ram/out.u64
+  umount ram
+else
+  echo "SKIPPED: mounts are not allowed here: ramfs"
+fi
 if mkdir small && mount -t tmpfs -o size=10m tmpfs small 2>/dev/null; then
   trap 'cd /; umount "$work/small" 2>/dev/null; rm -rf "$work"' EXIT
   expect 5 "$g" "${spill[@]}" --temp-dir small in.u64 kept.u64

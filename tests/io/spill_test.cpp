@@ -387,6 +387,18 @@ TEST(SpillStore, SaysWhatIsMissingWhenAllDirectoriesAreFull) {
   EXPECT_EQ(store.bytes_in_use(), 12288u);
 }
 
+TEST(SpillStore, SaysWhatKindOfLimitIsReached) {
+  const TempFolder folder;
+  FaultyFileSystem files;
+  SpillStore store(files, {folder.path()}, kBlock, false);
+  files.FailFrom(Call::kWrite, 1, EDQUOT);
+  Block block;
+  for (int i = 0; i < 2; ++i) {
+    ExpectError(ErrorCode::kNoSpace, {folder.path(), "EDQUOT", "a disk quota is used up", "--temp-dir"},
+                [&] { store.Write(1, 1, block.span(), 10000); });
+  }
+}
+
 TEST(SpillStore, PassesOtherWriteErrorsOn) {
   const TempFolder a, b;
   FaultyFileSystem files;
@@ -504,6 +516,12 @@ TEST(RequireSpace, AddsUpFileSystemsOnceEach) {
   }
   files.SetFreeSpace(UINT64_MAX);
   EXPECT_NO_THROW(RequireSpace(files, {a.path(), "/proc"}, UINT64_MAX, "runs"));
+  // What a file system without a size (ramfs) has free is not known: nobody is refused for it.
+  files.SetFreeSpace(std::nullopt);
+  EXPECT_NO_THROW(RequireSpace(files, {"/proc"}, 1000, "runs"));
+  files.SetFreeSpace(0);
+  ExpectError(ErrorCode::kNoSpace, {"--temp-dir", "--no-space-check"},
+              [&] { RequireSpace(files, {a.path()}, 1000, "runs"); });
 }
 
 }  // namespace
