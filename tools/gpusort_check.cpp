@@ -558,16 +558,19 @@ std::uint64_t MemoryNeeded(std::uint64_t input_bytes, std::uint64_t record_bytes
 // ---- Command line ------------------------------------------------------------------------------------------------
 
 constexpr char kHelpHead[] =
-    "gpusort_check (--type TYPE | --record-size N) [--key OFFSET:TYPE[:asc|desc]]... [options] FILE\n"
+    "gpusort_check (--type TYPE | --record-size N) [--key OFFSET:TYPE[:asc|desc]]...\n"
+    "              [options] FILE\n"
     "gpusort_check ... --against INPUT... FILE\n"
-    "Checks that FILE (- is standard input) is in order, and that its records are those of the inputs. Prints counts,\n"
-    "equal neighbouring keys, the multiset sum (128 bits) and valsort's sum of CRC-32.\n\n";
+    "Checks that FILE (- is standard input) is in order, and that its records are\n"
+    "those of the inputs. Prints counts, equal neighbouring keys, the multiset sum\n"
+    "(128 bits) and valsort's sum of CRC-32.\n\n";
 constexpr char kHelpTail[] =
-    "\nTYPE is i8 i16 i32 i64 u8 u16 u32 u64 f32 f64, with le (default) or be; of a key also bytesN.\n"
-    "Without --key the key is the number, or all bytes of the record. Floats are in IEEE totalOrder.\n\n"
-    "Exit codes: 0 good; 1 not in order, or not the same records; 2 usage, or --unique or --stable not checked\n"
-    "because the inputs do not fit in the memory allowed; 3 a size is not a multiple of the record; 4 I/O error;\n"
-    "6 out of memory\n";
+    "\nTYPE is i8 i16 i32 i64 u8 u16 u32 u64 f32 f64, with le (default) or be; of a\n"
+    "key also bytesN. Without --key the key is the number, or all bytes of the\n"
+    "record. Floats are in IEEE totalOrder.\n\n"
+    "Exit codes: 0 good; 1 not in order, or not the same records; 2 usage, or\n"
+    "--unique or --stable not checked because the inputs do not fit in the memory\n"
+    "allowed; 3 a size is not a multiple of the record; 4 I/O error; 6 out of memory\n";
 
 /// False: help was asked for and printed. Names may stand anywhere; those after an --against are inputs too, but for
 /// the last name, which is FILE.
@@ -576,7 +579,7 @@ bool ParseCommandLine(int argc, const char* const* argv, Job& job) {
   std::string type, record_size, memory_limit, threads;
   std::vector<std::string> keys;
   bool reverse = false;
-  po::options_description visible("Options", 120);
+  po::options_description visible("Options", 80);
   auto option = visible.add_options();
   option("type", po::value(&type), "records are numbers of this type");
   option("record-size", po::value(&record_size), "records of N bytes");

@@ -13,6 +13,7 @@
 #include <cerrno>
 #include <charconv>
 #include <condition_variable>
+#include <csignal>
 #include <cstdint>
 #include <cstdio>
 #include <cstring>
@@ -60,6 +61,7 @@ struct Job {
   std::uint64_t values = 16;   ///< kFewValues: how many
   std::uint64_t prefix = 0;    ///< web-log: bytes that every line begins with
   std::uint64_t distinct = 0;  ///< web-log: about so many different lines; 0: all differ
+  std::uint64_t rest = 0;      ///< web-log: bytes behind the last whole chunk, for as many whole lines as fit
   bool skewed = false;         ///< gensort: as its -s
   bool special = false;        ///< floats: one value in 16 is a NaN, an infinity, a zero, ...
   unsigned threads = 1;
@@ -474,7 +476,8 @@ void FillBlock(const Job& job, std::uint64_t first, std::uint64_t n, Byte* out) 
 
 [[noreturn]] void FailIo(const std::string& path, const std::string& what, int error) {
   const bool full = error == ENOSPC || error == EDQUOT || error == EFBIG;
-  throw Error(full ? ErrorCode::kNoSpace : ErrorCode::kIo, path + ": " + what + ": " + std::strerror(error));
+  const char* const hint = error == EFBIG ? "; see ulimit -f" : "";
+  throw Error(full ? ErrorCode::kNoSpace : ErrorCode::kIo, path + ": " + what + ": " + std::strerror(error) + hint);
 }
 
 class Output {
@@ -568,6 +571,15 @@ void WriteBlocks(const Job& job, Output& output) {
   if (error) std::rethrow_exception(error);
 }
 
+/// The lines that fit into what is left behind the last whole chunk.
+std::vector<Byte> RestOfLog(const Job& job) {
+  std::vector<Byte> chunk(kLogChunkBytes);
+  FillLog(job, job.count, 1, chunk.data());
+  const auto room = chunk.rend() - static_cast<std::ptrdiff_t>(job.rest);
+  chunk.erase(std::find(room, chunk.rend(), Byte{'\n'}).base(), chunk.end());
+  return chunk;
+}
+
 // ---- Command line ------------------------------------------------------------------------------------------------
 
 constexpr std::uint64_t kMaxBytes = std::uint64_t{1} << 60;
@@ -637,7 +649,7 @@ Distribution ParseDistribution(const std::string& text) {
 
 constexpr char kHelpHead[] =
     "gpusort_gen --type TYPE (--count N | --bytes SIZE) [options] OUTPUT\n"
-    "Writes records to sort. The same options give the same bytes on every machine. OUTPUT - is standard output.\n\n";
+    "Writes records to sort. The same options give the same bytes on every machine.\nOUTPUT - is standard output.\n\n";
 constexpr char kHelpTail[] =
     "\nDistributions\n"
     "  uniform        every value equally likely; floats: every finite bit pattern\n"
@@ -647,18 +659,19 @@ constexpr char kHelpTail[] =
     "  nearly-sorted  ascending, but one in 100 is uniform\n"
     "  all-equal      one value\n"
     "  few-values     16 values, or as many as --values says\n"
-    "  common-prefix  the first three quarters of the bits (records: of the key's bytes) are the same\n\n"
+    "  common-prefix  the first three quarters of the bits (records: of the key's\n"
+    "                 bytes) are the same\n\n"
     "Exit codes: 0 done, 2 usage, 4 I/O error, 5 no space, 6 out of memory\n";
 
 /// Throws Error(kUsage); boost::program_options::error too. False: help was asked for and printed.
 bool ParseCommandLine(int argc, const char* const* argv, Job& job) {
   namespace po = boost::program_options;
   std::string type, count, bytes, seed, distribution, record_size, key_size, values, start, threads, prefix, distinct;
-  po::options_description visible("Options", 120);
+  po::options_description visible("Options", 80);
   auto option = visible.add_options();
   option("type", po::value(&type), "i8..i64 u8..u64 f32 f64, record, gensort-ascii, gensort-binary, web-log (lines)");
   option("count", po::value(&count), "number of records");
-  option("bytes", po::value(&bytes), "as many whole records as fit in this size (K M G T P by 1024)");
+  option("bytes", po::value(&bytes), "as many whole records or lines as fit in this size (K M G T P by 1024)");
   option("seed", po::value(&seed), "another seed, other records (default 0)");
   option("dist", po::value(&distribution), "distribution, see below (default uniform)");
   option("values", po::value(&values), "few-values: how many (default 16)");
@@ -682,7 +695,8 @@ bool ParseCommandLine(int argc, const char* const* argv, Job& job) {
   po::store(po::command_line_parser(argc, argv).options(all).positional(positional).style(style).run(), typed);
   po::notify(typed);
   if (typed.count("help")) {
-    std::cout << kHelpHead << visible << kHelpTail;
+    std::cout << kHelpHead << visible << kHelpTail << std::flush;
+    if (!std::cout) throw Error(ErrorCode::kIo, "standard output: cannot write");
     return false;
   }
 
@@ -701,7 +715,7 @@ bool ParseCommandLine(int argc, const char* const* argv, Job& job) {
   const bool log = job.kind == Kind::kWebLog;
   only_for("common-prefix", log, "--type web-log");
   only_for("distinct", log, "--type web-log");
-  only_for("count", !log, "other types: lines differ in length, give --bytes (whole chunks of 64 KiB are written)");
+  only_for("count", !log, "other types: lines differ in length, give --bytes");
   only_for("seed", !gensort, "other types: gensort's records are fixed, --start chooses them");
   only_for("dist", !log, "other types: lines have --distinct and --common-prefix");
   only_for("dist", !gensort, "other types: gensort's records are fixed, --start chooses them");
@@ -729,8 +743,9 @@ bool ParseCommandLine(int argc, const char* const* argv, Job& job) {
     }
   }
   if (typed.count("count") + typed.count("bytes") != 1) FailUsage("give either --count or --bytes");
-  job.count = typed.count("count") ? ParseNumber("--count", count, false)
-                                   : ParseNumber("--bytes", bytes, true) / job.record_bytes;
+  const std::uint64_t size = typed.count("bytes") ? ParseNumber("--bytes", bytes, true) : 0;
+  job.count = typed.count("count") ? ParseNumber("--count", count, false) : size / job.record_bytes;
+  if (log) job.rest = size % job.record_bytes;
   if (job.count > kMaxBytes / job.record_bytes) FailUsage("that is more than 1 EiB");
   if (typed.count("common-prefix")) job.prefix = ParseNumber("--common-prefix", prefix, false);
   if (job.prefix > 10000) FailUsage("--common-prefix must be at most 10000");
@@ -746,6 +761,9 @@ bool ParseCommandLine(int argc, const char* const* argv, Job& job) {
     if (n == 0 || n > 1024) FailUsage("--threads must be from 1 to 1024");
     job.threads = static_cast<unsigned>(n);
   }
+  if (size > 0 && job.count == 0 && (!log || RestOfLog(job).empty())) {
+    FailUsage("--bytes " + bytes + ": not even one " + (log ? "line" : "record") + " fits");
+  }
   return true;
 }
 
@@ -758,6 +776,10 @@ int Run(int argc, const char* const* argv) {
   }
   Output output(job.output);
   WriteBlocks(job, output);
+  if (job.rest > 0) {
+    const std::vector<Byte> rest = RestOfLog(job);
+    output.Write(rest.data(), rest.size(), job.count * job.record_bytes);
+  }
   output.Close();
   return 0;
 }
@@ -765,6 +787,7 @@ int Run(int argc, const char* const* argv) {
 }  // namespace
 
 int main(int argc, char** argv) {
+  std::signal(SIGXFSZ, SIG_IGN);  // a limit on file sizes is an error like others
   try {
     return Run(argc, argv);
   } catch (const Error& error) {

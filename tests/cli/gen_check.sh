@@ -199,5 +199,41 @@ for words in "--type u64 out" "--type u65 --count 1 out" "--type u64 --count 1" 
   expect 2 "$gen" "${words[@]}"
   [ ! -e out ] || fail "usage error, but an output: ${words[*]}"
 done
+# Lines up to the byte, or a word about none.
+"$gen" --type web-log --bytes 200K whole.log
+for bytes in 1000 65535 65537 150000; do
+  "$gen" --type web-log --bytes $bytes part.log
+  "$gen" --type web-log --bytes $bytes - | cmp - part.log || fail "web-log differs in a pipe"
+  size=$(stat -c %s part.log)
+  [ $size -le $bytes ] && [ $size -gt $((bytes - 1000)) ] || fail "web-log of $bytes bytes has $size"
+  [ "$(tail -c 1 part.log)" = "" ] || fail "web-log of $bytes bytes ends within a line"
+  head -c $size whole.log | cmp - part.log || fail "web-log of $bytes bytes is no beginning of a longer one"
+done
+for words in "--type web-log --bytes 50" "--type u64 --bytes 7" "--type record --record-size 8K --bytes 1K"; do
+  expect 2 "$gen" $words out
+  says 'not even one'
+  [ ! -e out ] || fail "usage error, but an output: $words"
+done
+expect 0 "$gen" --type web-log --bytes 0 out
+[ ! -s out ] || fail "0 bytes of web-log are some"
+(ulimit -f 100; expect 5 "$gen" --type u64 --bytes 1M limited)
+says 'ulimit -f'
+
+# Help fits a terminal, and is not lost without a word.
+for tool in gpusort gpusort_gen gpusort_check; do
+  "$bin/$tool" --help >help
+  [ -s help ] || fail "$tool --help says nothing"
+  ! grep -E '.{81}' help || fail "$tool --help has lines of more than 80 columns"
+  expect 4 "$bin/$tool" --help >/dev/full
+  expect 4 "$bin/$tool" --help >&-
+done
+expect 4 "$bin/gpusort" --version >/dev/full
+expect 4 "$bin/gpusort" --version >&-
+expect 4 "$bin/gpusort" --explain good.u64 out >&-
+for option in --help --version; do
+  expect 2 bash -c 'exec -a sort "$0" "$1" >/dev/full' "$bin/gpusort" $option
+  expect 2 bash -c 'exec -a sort "$0" "$1" >&-' "$bin/gpusort" $option
+done
+
 expect 4 "$gen" --type u64 --count 1 no/such/folder/out
 expect 5 "$gen" --type u64 --count 1000000 /dev/full
