@@ -1,10 +1,7 @@
 #include "external_sort.hpp"
 
-#include <unistd.h>
-
 #include <algorithm>
 #include <cstring>
-#include <filesystem>
 #include <future>
 #include <iterator>
 #include <memory>
@@ -106,6 +103,9 @@ class Sorter {
       LogWarn("--memory " + FormatBytes(memory_.limit()) + " is more than this process can have (" +
               FormatBytes(host_.limit) + ")");
     }
+    if (options_.gpu_memory && options_.device == DeviceChoice::kCpu) {
+      LogWarn("--gpu-memory has no effect with --device cpu");
+    }
     streamed_output_ = IsStreamTarget(options.output);
     merging_ = options.merge && inputs_.rereadable();
     const bool takes = options.layout.fixed() || (gpus.lines && !NeedsHost(*options.layout.lines));
@@ -188,7 +188,7 @@ class Sorter {
     return text + "backend             " + job_.backend->limits().name + "\n" + Describe(job_.plan);
   }
 
-  void Sort() {
+  SortResult Sort() {
     ring_ = MakeRing(facts_);
     LogInfo("records: " + options_.type_note);
     // The backend opens (0.35 s for a GPU) while the first blocks are read.
@@ -215,6 +215,7 @@ class Sorter {
       }
     }
     Publish();
+    return {proof_->sum().records, stats_.stored_bytes};
   }
 
  private:
@@ -668,38 +669,12 @@ class Sorter {
 
 }  // namespace
 
-void CheckReportFiles(const Options& options) {
-  namespace fs = std::filesystem;
-  FileSystem files;
-  std::vector<std::string> data = options.inputs;
-  if (!options.output.empty()) data.push_back(options.output);
-  for (const std::string& report : {options.stats_file, options.log_file}) {
-    if (report.empty()) continue;
-    std::error_code ignored;
-    const std::optional<FileFacts> facts = files.Identify(report);
-    for (const std::string& path : data) {
-      if (path == "-") continue;
-      const std::optional<FileFacts> other = files.Identify(path);
-      const bool same_file = facts && other && facts->regular && facts->dev == other->dev && facts->ino == other->ino;
-      if (same_file || fs::weakly_canonical(report, ignored) == fs::weakly_canonical(path, ignored)) {
-        throw Error(ErrorCode::kUsage, "the report " + EscapeName(report) + " would overwrite " + EscapeName(path));
-      }
-    }
-    const std::string parent = fs::path(report).parent_path().string();
-    if (access(parent.empty() ? "." : parent.c_str(), W_OK) != 0) {
-      throw Error(ErrorCode::kUsage, "the report " + EscapeName(report) +
-                                         " cannot be made: its directory is missing or "
-                                         "not writable");
-    }
-  }
-}
-
-void ExternalSort(const Options& options, CancelFlag& cancel, const GpuSource& gpus) {
+SortResult ExternalSort(const Options& options, CancelFlag& cancel, const GpuSource& gpus) {
   std::optional<SignalBlock> block;
   block.emplace();
   Sorter sorter(options, cancel, gpus);
   block.reset();
-  sorter.Sort();
+  return sorter.Sort();
 }
 
 std::string ExplainSort(const Options& options, CancelFlag& cancel, const GpuSource& gpus) {

@@ -9,12 +9,10 @@
 
 #include "backend.hpp"
 #include "options.hpp"
+#include "stats.hpp"
 #include "stream.hpp"
 
 namespace gpusort {
-
-/// Error(kUsage) if --stats or --log-file would overwrite an input or the output, by whatever name, or cannot be made.
-void CheckReportFiles(const Options& options);
 
 /// Where GPU backends come from: the seam through which tests put one that fails.
 struct GpuSource {
@@ -26,7 +24,7 @@ struct GpuSource {
 };
 
 /// Does what `options` ask for (kSort). Returns only when the output is proved and published; else throws Error.
-void ExternalSort(const Options& options, CancelFlag& cancel, const GpuSource& gpus = {});
+SortResult ExternalSort(const Options& options, CancelFlag& cancel, const GpuSource& gpus = {});
 
 /// The plan that ExternalSort would follow, as text. Opens inputs and backend, writes nothing.
 std::string ExplainSort(const Options& options, CancelFlag& cancel, const GpuSource& gpus = {});

@@ -329,7 +329,7 @@ bool NeedsLineSorter(const Options& options) {
   return options.debug || (options.locale && MakeLocaleKeys(options.lines->order) != nullptr);
 }
 
-void SortByLineSorter(const Options& options, CancelFlag& cancel) {
+SortResult SortByLineSorter(const Options& options, CancelFlag& cancel) {
   RefuseUnused(options);
   std::optional<SignalBlock> block;
   block.emplace();  // progress starts a thread
@@ -396,7 +396,8 @@ void SortByLineSorter(const Options& options, CancelFlag& cancel) {
   } else {
     target.stream->Close();
   }
-  if (options.stats_file.empty()) return;
+  const SortResult result{sum.records, bytes};
+  if (options.stats_file.empty()) return result;
   stats.records_in = job.read.records;
   stats.records_out = sum.records;
   stats.bytes = stats.stored_bytes = bytes;
@@ -406,6 +407,7 @@ void SortByLineSorter(const Options& options, CancelFlag& cancel) {
   stats.host_limit = job.memory.limit();
   stats.phases = job.clock.phases();
   WriteStatsFile(options.stats_file, stats, Plan{});
+  return result;
 }
 
 std::string ExplainLineSorter(const Options& options, CancelFlag& cancel) {

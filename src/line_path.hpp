@@ -6,6 +6,7 @@
 #include <string>
 
 #include "options.hpp"
+#include "stats.hpp"
 #include "stream.hpp"
 
 namespace gpusort {
@@ -18,7 +19,7 @@ bool NeedsLineSorter(const Options& options);
 
 /// As ExternalSort. Proves that the output's lines are those of the input (with -u and --top: their number); that they
 /// are in order only with --verify-output.
-void SortByLineSorter(const Options& options, CancelFlag& cancel);
+SortResult SortByLineSorter(const Options& options, CancelFlag& cancel);
 
 /// As ExplainSort.
 std::string ExplainLineSorter(const Options& options, CancelFlag& cancel);

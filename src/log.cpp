@@ -1,6 +1,5 @@
 #include "log.hpp"
 
-#include <fcntl.h>
 #include <poll.h>
 #include <spdlog/logger.h>
 #include <spdlog/pattern_formatter.h>
@@ -17,24 +16,13 @@
 
 #include "gpusort/error.hpp"
 #include "options.hpp"
+#include "reports.hpp"
 
 namespace gpusort {
 namespace {
 
-/// Writes all of `text`, or as much as the file takes: there is nowhere to report a log that cannot be written.
-void WriteAll(int fd, std::string_view text) noexcept {
-  while (!text.empty()) {
-    const ssize_t count = ::write(fd, text.data(), text.size());
-    if (count < 0 && errno == EINTR) continue;
-    if (count < 0 && errno == EAGAIN) {
-      // Somebody else made the shared terminal or pipe non-blocking. Wait a while, not for ever.
-      pollfd waiting{fd, POLLOUT, 0};
-      if (::poll(&waiting, 1, 1000) > 0) continue;
-    }
-    if (count <= 0) return;
-    text.remove_prefix(static_cast<std::size_t>(count));
-  }
-}
+/// Or as much as the file takes: there is nowhere to report a log that cannot be written.
+void WriteAll(int fd, std::string_view text) noexcept { WriteReport(fd, text); }
 
 /// Standard error, shared by log lines and the status line.
 class ErrorScreen {
@@ -101,8 +89,7 @@ class ErrorSink final : public spdlog::sinks::base_sink<std::mutex> {
 /// make missing directories and try again for 50 ms.
 class FileSink final : public spdlog::sinks::base_sink<std::mutex> {
  public:
-  explicit FileSink(const std::string& path)
-      : fd_(::open(path.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666)) {
+  explicit FileSink(const std::string& path) : fd_(OpenReport(path, true)) {
     if (fd_ < 0) {
       throw Error(ErrorCode::kUsage,
                   "--log-file: cannot open '" + EscapeName(path) + "': " + std::generic_category().message(errno));

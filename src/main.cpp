@@ -1,10 +1,15 @@
 // gpusort INPUT OUTPUT: parse, plan, sort, exit code. The main path goes on in external_sort.hpp.
+#include <unistd.h>
+
 #include <algorithm>
 #include <cerrno>
+#include <chrono>
 #include <csignal>
 #include <cstdio>
 #include <exception>
 #include <new>
+#include <optional>
+#include <string>
 
 #include "backend.hpp"
 #include "external_sort.hpp"
@@ -13,6 +18,7 @@
 #include "log.hpp"
 #include "machine.hpp"
 #include "options.hpp"
+#include "reports.hpp"
 #include "signals.hpp"
 #include "sort_main.hpp"
 
@@ -22,10 +28,58 @@ namespace {
 void RefuseClosedStreams(const Options& options, unsigned closed) {
   const bool reads = std::find(options.inputs.begin(), options.inputs.end(), "-") != options.inputs.end();
   if (reads && (closed & 1u) != 0) throw Error(ErrorCode::kIo, "standard input is closed");
-  if (options.output == "-" && (closed & 2u) != 0) throw Error(ErrorCode::kIo, "standard output is closed");
+  const bool prints =
+      options.action != Action::kSort && options.action != Action::kCheck;  // help, version, or the plan
+  if ((prints || options.output == "-") && (closed & 2u) != 0) throw Error(ErrorCode::kIo, "standard output is closed");
 }
 
-void Run(const Options& options, CancelFlag& cancel) {
+/// The log's first line. Names of many inputs would fill it.
+void LogStart(const Options& options) {
+  constexpr std::size_t kMostNames = 8;
+  std::string text = VersionText({});
+  text.pop_back();
+  text += ", pid " + std::to_string(::getpid()) + ":";
+  for (std::size_t i = 0; i < std::min(options.inputs.size(), kMostNames); ++i) {
+    text += " '" + EscapeName(options.inputs[i]) + "'";
+  }
+  if (options.inputs.size() > kMostNames) {
+    text += " and " + std::to_string(options.inputs.size() - kMostNames) + " more";
+  }
+  text += options.output.empty() ? " (--check)" : " to '" + EscapeName(options.output) + "'";
+  LogInfo(text);
+}
+
+/// The log's last line: how the job ended, what the output has, and how long it took.
+class LogEnd {
+ public:
+  void Done(const std::optional<SortResult>& result) const {
+    const std::string wrote =
+        result ? ", " + std::to_string(result->records) + " records, " + std::to_string(result->bytes) + " bytes" : "";
+    LogInfo("done: exit code 0" + wrote + After());
+  }
+  void Failed(int code) const {
+    const bool answered = code == static_cast<int>(ErrorCode::kNotSorted);
+    LogInfo((answered ? "done: not sorted, exit code " : "failed: exit code ") + std::to_string(code) + After());
+  }
+  [[noreturn]] void Signal(int signal) const {
+    LogInfo("failed: ended by signal " + std::to_string(signal) + After());
+    EndBySignal(signal);
+  }
+
+ private:
+  std::string After() const {
+    const std::chrono::duration<double> time = std::chrono::steady_clock::now() - begin_;
+    char text[48];
+    std::snprintf(text, sizeof text, ", %.3f seconds", time.count());
+    return text;
+  }
+
+  const std::chrono::steady_clock::time_point begin_ = std::chrono::steady_clock::now();
+};
+
+/// Nothing if nothing was sorted.
+std::optional<SortResult> Run(const Options& options, CancelFlag& cancel) {
+  std::optional<SortResult> result;
   if (options.locale) UseLocale();
   const bool by_line_sorter = NeedsLineSorter(options);
   switch (options.action) {
@@ -47,21 +101,22 @@ void Run(const Options& options, CancelFlag& cancel) {
       }
       break;
     case Action::kSort:
-      by_line_sorter ? SortByLineSorter(options, cancel) : ExternalSort(options, cancel);
+      result = by_line_sorter ? SortByLineSorter(options, cancel) : ExternalSort(options, cancel);
       break;
   }
   if (std::fflush(stdout) != 0 && errno == EPIPE) throw BrokenPipe("standard output was closed");
   if (std::ferror(stdout) != 0) throw Error(ErrorCode::kIo, "cannot write to standard output");
+  return result;
 }
 
 /// Says what the exception being handled is about and gives the exit code.
-int Report() {
+int Report(const LogEnd& end) {
   try {
     throw;
   } catch (const BrokenPipe&) {
-    EndBySignal(SIGPIPE);
+    end.Signal(SIGPIPE);
   } catch (const Error& error) {
-    if (SignalReceived() != 0 && error.code() == ErrorCode::kCancelled) EndBySignal(SignalReceived());
+    if (SignalReceived() != 0 && error.code() == ErrorCode::kCancelled) end.Signal(SignalReceived());
     if (*error.what() != 0) LogError(error.what());
     return static_cast<int>(error.code());
   } catch (const std::bad_alloc&) {
@@ -83,15 +138,19 @@ int main(int argc, char** argv) {
   SaveAddresses();
   CancelFlag cancel;
   HandleSignals(cancel);
+  const LogEnd end;
   try {
     Options options = ParseOptions(argc, argv);
     ReadNamedFiles(options);
-    RefuseClosedStreams(options, closed);
     CheckReportFiles(options);
     InitLog(options.log_level, options.log_file);
-    Run(options, cancel);
+    if (!options.inputs.empty()) LogStart(options);
+    RefuseClosedStreams(options, closed);
+    end.Done(Run(options, cancel));
     return 0;
   } catch (...) {
-    return Report();
+    const int code = Report(end);
+    end.Failed(code);
+    return code;
   }
 }

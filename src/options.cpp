@@ -14,6 +14,7 @@
 #include <limits>
 #include <map>
 #include <span>
+#include <sstream>
 #include <system_error>
 #include <utility>
 
@@ -30,6 +31,50 @@ namespace po = boost::program_options;
 [[noreturn]] void Fail(const std::string& why) { throw Error(ErrorCode::kUsage, why); }
 
 std::string Quote(std::string_view text) { return "'" + EscapeName(text) + "'"; }
+
+/// How many letters must be changed, left out, put in or exchanged with a neighbour to make `b` of `a`.
+std::size_t EditDistance(std::string_view a, std::string_view b) {
+  std::vector<std::size_t> before, above, row(b.size() + 1);
+  for (std::size_t j = 0; j <= b.size(); ++j) row[j] = j;
+  for (std::size_t i = 1; i <= a.size(); ++i) {
+    before = std::exchange(above, row);
+    row[0] = i;
+    for (std::size_t j = 1; j <= b.size(); ++j) {
+      row[j] = std::min({above[j] + 1, row[j - 1] + 1, above[j - 1] + (a[i - 1] == b[j - 1] ? 0 : 1)});
+      const bool exchanged = i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1];
+      if (exchanged) row[j] = std::min(row[j], before[j - 2] + 1);
+    }
+  }
+  return row[b.size()];
+}
+
+std::string Lower(std::string_view text) {
+  std::string lower(text);
+  for (char& c : lower) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+  return lower;
+}
+
+/// "; did you mean X?" with the known words next to what was typed, or those that it begins; else nothing.
+std::string DidYouMean(std::string_view typed, const std::vector<std::string>& known) {
+  constexpr std::size_t kMostWords = 3;
+  const std::string text = Lower(typed);
+  std::size_t least = std::clamp<std::size_t>(text.size() / 3, 1, 2);
+  std::vector<std::string> near, begun;
+  for (const std::string& word : known) {
+    const std::size_t distance = EditDistance(text, word);
+    if (distance < least) near.clear();
+    if (distance <= least) {
+      least = distance;
+      near.push_back(word);
+    }
+    if (text.size() > 1 && word.starts_with(text)) begun.push_back(word);
+  }
+  const std::vector<std::string>& words = begun.empty() ? near : begun;
+  if (words.empty() || words.size() > kMostWords) return "";
+  std::string list;
+  for (const std::string& word : words) list += (list.empty() ? "" : " or ") + word;
+  return "; did you mean " + list + "?";
+}
 
 enum class Section { kInput, kOrder, kLines, kResources, kOutput, kTuning };
 
@@ -50,31 +95,31 @@ constexpr auto kLinesOnly = OptionRow::For::kLines;
 
 constexpr OptionRow kRows[] = {
     {Section::kInput, "type", 0, "TYPE", false, true,
-     "a record is one number: i8 i16 i32 i64 u8 u16 u32 u64\nf32 f64, little-endian (le, the default) or be: u32be",
+     "a record is one number: i8 i16 i32 i64 u8 u16 u32 u64 f32 f64, little-endian (le, the default) or be: u32be",
      kBinaryOnly},
     {Section::kInput, "record-size", 0, "N", false, true,
-     "records of N bytes; without --key ordered by all their\nbytes", kBinaryOnly},
+     "records of N bytes; without --key ordered by all their bytes", kBinaryOnly},
     {Section::kInput, "format", 0, "FORMAT", false, true,
-     "binary or lines; else the options and the inputs'\nextensions tell: without a known one they are lines"},
+     "binary or lines; else the options and the inputs' extensions tell: without a known one they are lines"},
     {Section::kInput, "files0-from", 0, "FILE", false, false,
-     "the inputs' names, each with a NUL behind it, are in\nFILE (-: standard input); needs --output"},
+     "the inputs' names, each with a NUL behind it, are in FILE (-: standard input); needs --output"},
     {Section::kInput, "decompress", 0, "CODEC", false, true,
-     "auto (the default: inputs named .gz .bz2 .xz .zst .lz4\nare expanded), none, or gz bz2 xz zst lz4 for every "
+     "auto (the default: inputs named .gz .bz2 .xz .zst .lz4 are expanded), none, or gz bz2 xz zst lz4 for every "
      "input"},
     {Section::kInput, "max-expanded", 0, "SIZE", false, true, "stop if an input expands to more (default: no limit)"},
     {Section::kInput, "merge", 'm', "", false, false, "the inputs are sorted already: only merge them"},
 
     {Section::kOrder, "key", 'k', "KEY", true, true,
-     "binary: OFFSET:TYPE[:asc|desc], TYPE as above or bytesN:\na field of the record. Up to 64 times, most important\n"
+     "binary: OFFSET:TYPE[:asc|desc], TYPE as above or bytesN: a field of the record. Up to 64 times, most important "
      "first. With --type, the type gives the record's size only.\n"
-     "Lines: F[.C][OPTS][,F[.C][OPTS]], fields and bytes from 1,\nOPTS letters of the orderings below"},
+     "Lines: F[.C][OPTS][,F[.C][OPTS]], fields and bytes from 1, OPTS letters of the orderings below"},
     {Section::kOrder, "reverse", 'r', "", false, true, "turn the order of every key around"},
     {Section::kOrder, "unique", 'u', "", false, true,
-     "keep the first of records with equal keys; with --check,\nequal keys are out of order"},
+     "keep the first of records with equal keys; with --check, equal keys are out of order"},
     {Section::kOrder, "top", 0, "N", false, false, "only the first N records of the order; with -u, of those it keeps"},
 
     {Section::kLines, "field-separator", 't', "CHAR", false, true,
-     "CHAR between fields ('\\0' is NUL); else a field begins\nwith the blanks in front of it", kLinesOnly},
+     "CHAR between fields ('\\0' is NUL); else a field begins with the blanks in front of it", kLinesOnly},
     {Section::kLines, "ignore-leading-blanks", 'b', "", false, true, "leave out blanks in front of keys", kLinesOnly},
     {Section::kLines, "dictionary-order", 'd', "", false, true, "only blanks, letters and digits count", kLinesOnly},
     {Section::kLines, "ignore-case", 'f', "", false, true, "lower case counts as upper case", kLinesOnly},
@@ -87,41 +132,41 @@ constexpr OptionRow kRows[] = {
      kLinesOnly},
     {Section::kLines, "version-sort", 'V', "", false, true, "by version numbers in the text", kLinesOnly},
     {Section::kLines, "sort", 0, "WORD", false, true,
-     "general-numeric, human-numeric, month, numeric, random\nor version: the same as the letter", kLinesOnly},
+     "general-numeric, human-numeric, month, numeric, random or version: the same as the letter", kLinesOnly},
     {Section::kLines, "stable", 's', "", false, true,
-     "leave lines with equal keys in their order; else the\nwhole line decides", kLinesOnly},
+     "leave lines with equal keys in their order; else the whole line decides", kLinesOnly},
     {Section::kLines, "zero-terminated", 'z', "", false, true, "lines end with NUL", kLinesOnly},
     {Section::kLines, "locale", 0, "", false, true,
-     "order text, numbers and months as the environment's\nlocale does (LC_ALL); on the CPU", kLinesOnly},
+     "order text, numbers and months as the environment's locale does (LC_ALL); on the CPU", kLinesOnly},
     {Section::kLines, "debug", 0, "", false, false,
-     "underline in the output what each line is sorted by, and\nwarn about doubtful options", kLinesOnly},
+     "underline in the output what each line is sorted by, and warn about doubtful options", kLinesOnly},
     {Section::kLines, "header", 0, "N", false, true,
-     "the first N lines stay on top, unsorted; several inputs\nmust have the same ones, which are kept once",
+     "the first N lines stay on top, unsorted; several inputs must have the same ones, which are kept once",
      kLinesOnly},
     {Section::kLines, "random-source", 0, "FILE", false, true, "16 bytes of FILE choose the hash of -R", kLinesOnly},
     {Section::kLines, "max-record", 0, "SIZE", false, true,
-     "the longest line that is taken (default 64M, or a\nsixteenth of --memory if that is less)", kLinesOnly},
+     "the longest line that is taken (default 64M, or a sixteenth of --memory if that is less)", kLinesOnly},
 
     {Section::kResources, "memory", 0, "SIZE", false, true,
-     "host memory to use: bytes, or K M G T (by 1024), or %\nof all (default: half of what is available)"},
+     "host memory to use: bytes, or K M G T (by 1024), or % of all (default: half of what is available)"},
     {Section::kResources, "buffer-size", 'S', "SIZE", false, true, "the same; a bare number counts KiB, as for sort"},
     {Section::kResources, "gpu-memory", 0, "SIZE", false, false, "GPU memory to use; % of what is free (default 90%)"},
     {Section::kResources, "temp-dir", 'T', "DIR", true, false,
-     "where to spill; several spread the load (default:\nTMPDIR, else the output's directory)"},
+     "where to spill; several spread the load (default: TMPDIR, else the output's folder, /var/tmp for a stream)"},
     {Section::kResources, "temporary-directory", 0, "DIR", true, false, "the same as --temp-dir"},
     {Section::kResources, "compress-temp", 0, "CODEC", false, false,
-     "what is spilled: auto (the default: if the disk is so\nslow that it pays), none, lz4 or zst"},
+     "what is spilled: auto (the default: if the disk is so slow that it pays), none, lz4 or zst"},
     {Section::kResources, "compress-program", 0, "PROGRAM", false, false,
-     "the same with gzip, bzip2, xz, zstd or lz4, as for sort;\nthe codecs are built in, no program is run"},
+     "the same with gzip, bzip2, xz, zstd or lz4, as for sort; the codecs are built in, no program is run"},
     {Section::kResources, "threads", 0, "N", false, false, "CPU threads (default: one a core)"},
     {Section::kResources, "parallel", 0, "N", false, false, "the same as --threads"},
     {Section::kResources, "device", 0, "WHERE", false, false,
-     "auto (the default: a GPU if there is one), cpu, gpu, or\ngpu:N for the GPU of that number"},
+     "auto (the default: a GPU if there is one), cpu, gpu, or gpu:N for the GPU of that number"},
 
     {Section::kOutput, "output", 'o', "FILE", false, false, "the output; needed for several inputs"},
     {Section::kOutput, "compress", 0, "CODEC", false, false,
-     "auto (the default: by the output's extension), none, or\ngz bz2 xz zst lz4"},
-    {Section::kOutput, "check", 'c', "", false, true, "only check that the one input is sorted; --check=quiet\nis -C"},
+     "auto (the default: by the output's extension), none, or gz bz2 xz zst lz4"},
+    {Section::kOutput, "check", 'c', "", false, true, "only check that the one input is sorted; --check=quiet is -C"},
     {Section::kOutput, "", 'C', "", false, true, "the same, without a message"},
     {Section::kOutput, "explain", 0, "", false, false, "print the plan and write nothing"},
     {Section::kOutput, "verify-output", 0, "", false, false, "read the output back from the disk before it is named"},
@@ -131,8 +176,9 @@ constexpr OptionRow kRows[] = {
     {Section::kOutput, "stats", 0, "FILE", false, false, "write times, bytes and sizes of the run as JSON"},
     {Section::kOutput, "progress", 0, "WHEN", false, true, "auto (the default: on a terminal), always, never"},
     {Section::kOutput, "log-level", 0, "LEVEL", false, true,
-     "trace debug info warn (the default) error off: what to\nsay on standard error"},
-    {Section::kOutput, "log-file", 0, "FILE", false, true, "append the log, from info on, with UTC times"},
+     "trace debug info warn (the default) error off: what to say on standard error"},
+    {Section::kOutput, "log-file", 0, "FILE", false, true,
+     "append the log, from info on, with UTC times; the last line tells how the job ended"},
     {Section::kOutput, "version", 0, "", false, true, "version, and the backends built and found"},
     {Section::kOutput, "help", 0, "", false, true, "this text"},
 
@@ -160,27 +206,29 @@ constexpr const char* kUsage =
     "Usage: gpusort [OPTION...] INPUT OUTPUT\n"
     "       gpusort [OPTION...] -o OUTPUT INPUT...\n"
     "       gpusort [OPTION...] --check INPUT\n"
-    "Sort a file of binary records or text lines that may be larger than memory, on a GPU or without one.\n"
-    "INPUT - is standard input, OUTPUT - is standard output; -- ends the options.\n"
-    "Without --type and --record-size the extension tells: .bin is i32; .i8 to .f64, also .u32be, name their type;\n"
-    "any other name, and standard input, means lines. Behind it .gz .bz2 .xz .zst .lz4 say that a file is "
-    "compressed.\n";
+    "Sort a file of binary records or text lines that may be larger than memory, on\n"
+    "a GPU or without one. INPUT - is standard input, OUTPUT - is standard output;\n"
+    "-- ends the options.\n"
+    "Without --type and --record-size the extension tells: .bin is i32; .i8 to .f64,\n"
+    "also .u32be, name their type; any other name, and standard input, means lines.\n"
+    "Behind it .gz .bz2 .xz .zst .lz4 say that a file is compressed.\n";
 
 constexpr const char* kExamples =
     "\nExamples:\n"
     "  gpusort --type u64 input.bin output.bin\n"
     "  gpusort --record-size 100 --key 0:bytes10 gensort.dat out.dat\n"
     "  gpusort --record-size 32 --key 8:i64:desc --key 0:u32be a.bin b.bin\n"
-    "  gpusort --memory 2G --gpu-memory 4G --temp-dir /nvme0 --temp-dir /nvme1 in.u64 out.u64\n"
+    "  gpusort --memory 2G --temp-dir /nvme0 --temp-dir /nvme1 in.u64 out.u64\n"
     "  gpusort -m -o all.u64 monday.u64 tuesday.u64\n"
     "  gpusort access.log sorted.log\n"
     "  gpusort -m -o month.log.zst day*.log.gz\n"
     "  gpusort -t, -k3,3n -k1,1 -S 1G table.txt by_column_3.txt\n"
     "  producer | gpusort --type u64 - - | consumer\n"
     "\nExit codes:\n"
-    "  0 done and proved   1 --check: not sorted     2 usage         3 bad input   4 I/O error\n"
-    "  5 no space          6 out of memory           7 GPU lost      8 integrity   9 internal error\n"
-    "  128+N ended by signal N. After any code but 0 an existing output is as it was, unless the message says "
+    "  0 done and proved   1 --check: not sorted     2 usage         3 bad input\n"
+    "  4 I/O error         5 no space                6 no memory     7 GPU lost\n"
+    "  8 integrity         9 internal error          128+N ended by signal N\n"
+    "After any code but 0 an existing output is as it was, unless the message says\n"
     "otherwise.\n";
 
 constexpr const char* kTypeHelp =
@@ -218,6 +266,25 @@ KeyDef ParseKeyText(const std::string& text) {
 }
 /// As it was typed.
 std::string KeyText(const std::string& text) { return EscapeName(IsObsolescent(text) ? text.substr(1) : text); }
+
+/// What the user must have forgotten the file's name for.
+void RefuseOptionAsFile(const OptionRow& row, const std::string& value) {
+  const std::string_view argument = row.argument;
+  if (argument != "FILE" && argument != "DIR") return;
+  const std::string name = value.substr(0, value.find('='));
+  const bool option =
+      name.starts_with("--") &&
+      std::any_of(std::begin(kRows), std::end(kRows), [&](const OptionRow& known) { return name == KeyOf(known); });
+  if (option) Fail(KeyOf(row) + ": " + Quote(value) + " is an option; for a file of that name give ./" + value);
+}
+
+std::string UnknownOption(const std::string& typed) {
+  std::vector<std::string> known;
+  for (const OptionRow& row : kRows) {
+    if (row.name[0] != '\0') known.push_back(KeyOf(row));
+  }
+  return "unrecognised option " + Quote(typed) + DidYouMean(typed.substr(0, typed.find('=')), known);
+}
 
 /// True if the argument is an option whose value is the next argument.
 bool TakesNext(const std::string& argument) {
@@ -257,7 +324,8 @@ std::vector<std::string> Translate(const std::vector<std::string>& arguments) {
       const auto known =
           std::find_if(std::begin(kChecks), std::end(kChecks), [&](const auto& pair) { return word == pair.first; });
       if (known == std::end(kChecks)) {
-        Fail("--check: " + Quote(word) + " is none of: quiet, silent, diagnose-first");
+        Fail("--check: " + Quote(word) + " is none of: quiet, silent, diagnose-first" +
+             DidYouMean(word, {"quiet", "silent", "diagnose-first"}));
       }
       translated.back() = known->second;
     }
@@ -309,7 +377,10 @@ Typed Split(int argc, const char* const* argv) {
       }
       values.insert(values.end(), option.value.begin(), option.value.end());
       if (values.back().empty()) Fail(key + " has an empty value");
+      RefuseOptionAsFile(*row, values.back());
     }
+  } catch (const po::unknown_option& error) {
+    Fail(UnknownOption(error.get_option_name()) + "; see gpusort --help");
   } catch (const po::error& error) {
     Fail(EscapeName(error.what()) + "; see gpusort --help");
   }
@@ -355,11 +426,13 @@ std::uint64_t ParseBytes(std::string_view text) {
 template <typename T>
 T Choose(const std::string& text, std::initializer_list<std::pair<const char*, T>> choices) {
   std::string all;
+  std::vector<std::string> names;
   for (const auto& [name, value] : choices) {
     if (text == name) return value;
     all += (all.empty() ? "" : ", ") + std::string(name);
+    names.emplace_back(name);
   }
-  Fail(Quote(text) + " is none of: " + all);
+  Fail(Quote(text) + " is none of: " + all + DidYouMean(text, names));
 }
 
 void ParseDevice(const std::string& text, Options& options) {
@@ -376,8 +449,34 @@ void ParseDevice(const std::string& text, Options& options) {
 std::optional<Codec> ParseCodec(const std::string& text) {
   if (text == "auto") return std::nullopt;
   const std::optional<Codec> codec = CodecOfName(text);
-  if (!codec) Fail(Quote(text) + " is none of: auto, none, gz, bz2, xz, zst, lz4");
+  if (!codec) {
+    Fail(Quote(text) + " is none of: auto, none, gz, bz2, xz, zst, lz4" +
+         DidYouMean(text, {"auto", "none", "gz", "gzip", "bz2", "bzip2", "xz", "zst", "zstd", "lz4"}));
+  }
   return codec;
+}
+
+/// The codec that a name seems to mean by an extension that is none of ours: in upper case, a program's name, or tar's.
+std::optional<Codec> CodecInDoubt(const std::string& path) {
+  static constexpr std::pair<const char*, Codec> kOthers[] = {
+      {".gzip", Codec::kGz},  {".tgz", Codec::kGz},   {".taz", Codec::kGz}, {".bzip2", Codec::kBz2},
+      {".tbz", Codec::kBz2},  {".tbz2", Codec::kBz2}, {".txz", Codec::kXz}, {".zstd", Codec::kZst},
+      {".tzst", Codec::kZst}, {".tlz4", Codec::kLz4}};
+  if (CodecOfPath(path) != Codec::kNone) return std::nullopt;
+  const std::string lower = Lower(path);
+  if (const Codec codec = CodecOfPath(lower); codec != Codec::kNone) return codec;
+  for (const auto& [extension, codec] : kOthers) {
+    if (lower.ends_with(extension)) return codec;
+  }
+  return std::nullopt;
+}
+
+/// `option`: the one that decides in place of the name.
+void RefuseCodecInDoubt(const std::string& path, const std::string& option) {
+  const std::optional<Codec> codec = CodecInDoubt(path);
+  if (!codec) return;
+  Fail("the name " + Quote(path) + " looks compressed, but only .gz .bz2 .xz .zst .lz4 tell that: give " + option +
+       " " + std::string(CodecName(*codec)) + ", or " + option + " none for bytes as they are");
 }
 
 void ResolveCodecs(const Typed& typed, Options& options) {
@@ -386,6 +485,9 @@ void ResolveCodecs(const Typed& typed, Options& options) {
   }
   if (const std::string* text = typed.value("--max-expanded")) {
     options.max_expanded = Named("--max-expanded", [&] { return ParseBytes(*text); });
+  }
+  if (!options.input_codec) {
+    for (const std::string& input : options.inputs) RefuseCodecInDoubt(input, "--decompress");
   }
   if (options.action == Action::kCheck) return;
   if (const std::string* text = typed.value("--compress-temp")) {
@@ -416,6 +518,7 @@ void ResolveCodecs(const Typed& typed, Options& options) {
     Fail("--compress " + std::string(CodecName(*asked)) + ": the name " + Quote(options.output) + " means " +
          std::string(CodecName(named)));
   }
+  if (!typed.has("--compress")) RefuseCodecInDoubt(options.output, "--compress");
   options.output_codec = asked.value_or(named);
 }
 
@@ -446,6 +549,16 @@ std::optional<NamedType> TypeOfName(const std::string& path) {
     // Any other extension.
   }
   return std::nullopt;
+}
+
+/// Of lines, for want of anything that says otherwise.
+void RefuseTypeInDoubt(const std::string& input, const Options& options) {
+  const std::string name = ExpandedName(input, options);
+  if (TypeOfName(name)) return;
+  if (const std::optional<NamedType> type = TypeOfName(Lower(name))) {
+    Fail("the name " + Quote(input) + " looks like numbers, but extensions are in lower case: give --type " +
+         FormatType(type->field) + ", or --format lines");
+  }
 }
 
 NamedType TypeOfInputs(const Options& options) {
@@ -496,6 +609,7 @@ Format ResolveFormat(const Typed& typed, Options& options) {
   };
   const auto first = std::find_if(options.inputs.begin(), options.inputs.end(), binary);
   if (first == options.inputs.end()) {
+    for (const std::string& input : options.inputs) RefuseTypeInDoubt(input, options);
     options.format_guessed = options.inputs.empty();
     return Format::kLines;
   }
@@ -526,7 +640,10 @@ KeyOptions GlobalLetters(const Typed& typed) {
     const auto known =
         std::find_if(std::begin(kWords), std::end(kWords), [&](const auto& pair) { return *word == pair.first; });
     if (known == std::end(kWords)) {
-      Fail("--sort: " + Quote(*word) + " is none of: general-numeric, human-numeric, month, numeric, random, version");
+      std::vector<std::string> words;
+      for (const auto& pair : kWords) words.emplace_back(pair.first);
+      Fail("--sort: " + Quote(*word) + " is none of: general-numeric, human-numeric, month, numeric, random, version" +
+           DidYouMean(*word, words));
     }
     AddOrderingLetters(std::string_view(&known->second, 1), KeyEnd::kBoth, global);
   }
@@ -770,6 +887,10 @@ Options ParseOptions(int argc, const char* const* argv) {
     if (options.max_record >= std::uint64_t{1} << 32) Fail("the longest line that can be sorted has 4294967295 bytes");
   });
   if (const std::string* path = typed.value("--random-source")) options.random_source = *path;
+  if (options.random_source == "-" &&
+      (options.names_file == "-" || std::count(options.inputs.begin(), options.inputs.end(), "-") > 0)) {
+    Fail("standard input (-) can be read only once: --random-source needs a file");
+  }
 
   const auto memory = [](std::optional<Size>& target, std::uint64_t bare_unit) {
     return [&target, bare_unit](const std::string& text) {
@@ -868,6 +989,8 @@ void ReadNamedFiles(Options& options) {
         if (options.format_guessed && input != "-" && TypeOfName(ExpandedName(input, options))) {
           Fail("the name " + Quote(input) + " means numbers: give --format lines, or " + kTypeHelp);
         }
+        if (options.format_guessed) RefuseTypeInDoubt(input, options);
+        if (!options.input_codec) RefuseCodecInDoubt(input, "--decompress");
       }
       if (std::count(options.inputs.begin(), options.inputs.end(), "-") > 1) {
         Fail("standard input (-) can be read only once");
@@ -886,21 +1009,29 @@ void ReadNamedFiles(Options& options) {
 }
 
 std::string HelpText() {
-  constexpr std::size_t kHelpColumn = 28;
+  constexpr std::size_t kHelpColumn = 28, kHelpWidth = 80;
   std::string text = kUsage;
   for (const SectionTitle& section : kSections) {
     text += std::string("\n") + section.title + ":\n";
     for (const OptionRow& row : kRows) {
       if (row.section != section.section) continue;
-      std::string left = row.letter == 0 ? "      " : std::string("  -") + row.letter;
-      if (row.name[0] != '\0') left += (row.letter == 0 ? "--" : ", --") + std::string(row.name);
-      if (row.argument[0] != '\0') left += std::string(" ") + row.argument;
-      left.resize(std::max(left.size() + 2, kHelpColumn), ' ');
-      for (const char* c = row.help; *c != '\0'; ++c) {
-        left += *c;
-        if (*c == '\n') left.append(kHelpColumn, ' ');
+      std::string line = row.letter == 0 ? "      " : std::string("  -") + row.letter;
+      if (row.name[0] != '\0') line += (row.letter == 0 ? "--" : ", --") + std::string(row.name);
+      if (row.argument[0] != '\0') line += std::string(" ") + row.argument;
+      line.resize(std::max(line.size() + 2, kHelpColumn) - 1, ' ');
+      std::istringstream paragraphs(row.help);
+      for (std::string paragraph; std::getline(paragraphs, paragraph);) {
+        std::istringstream words(paragraph);
+        for (std::string word; words >> word;) {
+          if (line.size() + 1 + word.size() > kHelpWidth) {
+            text += line + "\n";
+            line.assign(kHelpColumn - 1, ' ');
+          }
+          line += " " + word;
+        }
+        text += line + "\n";
+        line.assign(kHelpColumn - 1, ' ');
       }
-      text += left + "\n";
     }
   }
   return text + kExamples;
@@ -976,7 +1107,10 @@ KeyField ParseType(std::string_view text) {
     if (known.length == 1) field.big_endian = false;  // one byte has no order of bytes
     return field;
   }
-  Fail(Quote(text) + " is not a type: give i8 i16 i32 i64 u8 u16 u32 u64 f32 f64 (then le or be if wanted) or bytesN");
+  std::vector<std::string> names;
+  for (const Known& known : kKnown) names.emplace_back(known.name);
+  Fail(Quote(text) + " is not a type: give i8 i16 i32 i64 u8 u16 u32 u64 f32 f64 (then le or be if wanted) or bytesN" +
+       DidYouMean(text, names));
 }
 
 KeyField ParseKey(std::string_view text) {

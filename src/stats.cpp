@@ -1,10 +1,12 @@
 #include "stats.hpp"
 
-#include <fstream>
+#include <cerrno>
 #include <nlohmann/json.hpp>
 
+#include "file.hpp"
 #include "gpusort/error.hpp"
 #include "options.hpp"
+#include "reports.hpp"
 
 namespace gpusort {
 namespace {
@@ -62,12 +64,14 @@ void WriteStatsFile(const std::string& path, const SortStats& stats, const Plan&
       {"phases", phases},
       {"notes", stats.notes},
   };
-  std::ofstream file(path);
   // Names in notes are escaped already; what is left of foreign bytes must not stop the report.
-  file << json.dump(2, ' ', false, Json::error_handler_t::replace) << "\n";
-  file.close();
-  if (!file)
-    throw Error(ErrorCode::kIo, "cannot write the statistics to " + EscapeName(path) + "; the output is in place");
+  const std::string text = json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+  const detail::Fd fd(OpenReport(path, false));
+  const int error = fd.open() ? WriteReport(fd.get(), text) : errno;
+  if (error != 0) {
+    throw Error(ErrorCode::kIo, "cannot write the statistics to " + EscapeName(path) + ": " + detail::ErrnoText(error) +
+                                    "; the output is in place");
+  }
 }
 
 }  // namespace gpusort

@@ -10,6 +10,12 @@
 
 namespace gpusort {
 
+/// What the output has that a sort has published.
+struct SortResult {
+  std::uint64_t records = 0;
+  std::uint64_t bytes = 0;  ///< as stored
+};
+
 struct SortStats {
   std::string backend;
   bool gpu = false;

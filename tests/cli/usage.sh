@@ -128,6 +128,104 @@ expect 2 "$g" --stats ./out.bin in.bin out.bin
 expect 2 "$g" --stats alias in.bin out.bin
 expect 2 "$g" --log-file ./in.bin in.bin out.bin
 expect 2 "$g" --stats no/such/dir/s.json in.bin out.bin
+# Two roles of one file, whatever its names: each pair, where one is written.
+printf './././././in.bin\0' >list
+printf './././././in.bin\0' >list.before
+ln list list.hard
+ln -s list list.soft
+ln -s none.bin nowhere
+lines=(--format lines -R)
+refused() {
+  expect 2 "$g" "$@"
+  says 'one file'
+  same list list.before
+}
+refused --files0-from list --stats list.hard -o out2 --type i32
+refused --files0-from list --log-file list.soft -o out2 --type i32
+refused --files0-from list -o list.soft --type i32
+refused --stats list.hard --log-file list.soft in.bin out2
+refused --stats none.bin --log-file nowhere in.bin out2
+refused --stats nowhere in.bin none.bin
+refused "${lines[@]}" --random-source list --stats list.soft in.bin out2
+refused "${lines[@]}" --random-source list --log-file list.hard in.bin out2
+refused "${lines[@]}" --random-source list in.bin list.hard
+refused --type i32 --stats list.soft - out2 <list
+refused --log-file list.soft in.bin - >>list
+[ ! -e out2 ] && [ ! -e none.bin ] || fail "a refused job made a file"
+expect 0 "$g" --stats /dev/null --log-file /dev/zero in.bin out2
+rm out2
+
+# Reports to streams; to files that can be written, in folders that cannot; and nowhere, before any work.
+"$g" --stats /dev/stderr in.bin out.bin 2>err
+grep -q '"records_out": 10000' err || fail "no statistics on standard error: $(cat err)"
+"$g" --stats /dev/stdout --log-file /dev/stderr in.bin out.bin >stats.json 2>err
+grep -q '"records_out": 10000' stats.json || fail "no statistics on standard output"
+says 'done: exit code 0'
+(echo before; "$g" --stats /dev/stderr in.bin out.bin; echo after) >both 2>&1
+[ "$(head -n 1 both)" = before ] && [ "$(tail -n 1 both)" = after ] || fail "a report overwrote what was on the stream"
+mkdir reports
+: >reports/stats
+: >reports/log
+chmod 666 reports/*
+chmod 555 reports
+as_user=()
+[ "$(id -u)" != 0 ] || as_user=(setpriv --reuid 60001 --clear-groups)
+if "${as_user[@]}" test -r in.bin 2>/dev/null; then :; else chmod 755 .; fi
+if "${as_user[@]}" true 2>/dev/null; then
+  for report in "--stats reports/stats" "--log-file reports/log" "--stats /dev/stderr" "--log-file /dev/stderr"; do
+    expect 0 "${as_user[@]}" "$g" $report in.bin - >written
+    same written out.bin
+  done
+  grep -q '"records_out": 10000' reports/stats || fail "no statistics in a folder that cannot be written"
+  expect 2 "${as_user[@]}" "$g" --stats reports/new in.bin -
+  says 'cannot be made'
+  chmod 444 reports/stats
+  expect 2 "${as_user[@]}" "$g" --stats reports/stats in.bin -
+else
+  echo "SKIPPED (root without setpriv): reports in a folder that cannot be written"
+fi
+for report in . reports no/such; do
+  for option in --stats --log-file; do
+    expect 2 "$g" $option $report in.bin out4.bin
+    [ ! -e out4.bin ] || fail "the job ran before $option $report failed"
+  done
+done
+
+# The log begins with who does what, and ends with how it ended.
+first() { head -n 1 "$1" | grep -Eq "$2" || fail "the log begins: $(head -n 1 "$1")"; }
+last() { tail -n 1 "$1" | grep -Eq "$2" || fail "the log ends: $(tail -n 1 "$1")"; }
+rm -f job.log
+expect 0 "$g" --log-file job.log in.bin out.bin
+first job.log "^[-0-9T:.]*Z info: gpusort [0-9.]+, pid [0-9]+: 'in.bin' to 'out.bin'\$"
+last job.log 'Z info: done: exit code 0, 10000 records, 40000 bytes, [0-9.]+ seconds$'
+expect 0 "$g" --log-file job.log --format lines --debug list out4
+last job.log 'done: exit code 0, 1 records, [0-9]+ bytes, [0-9.]+ seconds$'
+rm -f job.log
+expect 3 "$g" --type u64 --log-file job.log --log-level off nine out4
+last job.log 'failed: exit code 3, [0-9.]+ seconds$'
+expect 2 "$g" --log-file job.log missing.bin out4
+last job.log 'failed: exit code 2, [0-9.]+ seconds$'
+expect 1 "$g" --check --log-file job.log in.bin
+grep -q "'in.bin' (--check)\$" job.log || fail "the log does not say that it is a check"
+last job.log 'done: not sorted, exit code 1, [0-9.]+ seconds$'
+(for i in {1..20}; do printf 'in.bin\0'; done) >many
+expect 0 "$g" --log-file job.log --files0-from many --type i32 -o out4
+grep -q "'in.bin' and 12 more to 'out4'" job.log || fail "the log names too many inputs"
+# More than a pipe holds, and nobody reads it.
+"$bin/gpusort_gen" --type i32 --bytes 8M more.bin
+mkfifo unread
+"$g" --log-file ended.log more.bin - >unread 2>err & job=$!
+exec 3<unread
+exec 3<&-
+code=0
+wait $job || code=$?
+[ $code = 141 ] || fail "exit $code instead of 141"
+last ended.log 'failed: ended by signal 13, [0-9.]+ seconds$'
+
+# What has no effect is said.
+expect 0 "$g" --device cpu --gpu-memory 1G in.bin out.bin
+says '--gpu-memory has no effect with --device cpu'
+
 expect 4 "$g" in.bin - >&-
 expect 4 "$g" --type i32 - closed.bin <&-
 expect 3 sh -c "head -c 7 in.bin | '$g' --check --type i32 -"
