@@ -693,13 +693,15 @@ void CheckSorted(const Options& options, CancelFlag& cancel) {
   PlanFacts facts;
   facts.layout = layout;
   ReserveForCodecs(memory, inputs.decoder_bytes());
-  facts.memory = std::min(memory.limit() - memory.used(), std::uint64_t{256} << 20);
+  facts.memory = memory.limit() - memory.used();
   facts.threads = 4;
   facts.rereadable = inputs.rereadable();
   facts.input_known = inputs.rereadable();
   facts.input_bytes = inputs.bytes();
-  facts.max_record = options.max_record != 0 ? options.max_record : UsualMaxRecord(memory.limit() - memory.used());
+  facts.max_record = options.max_record != 0 ? options.max_record : UsualMaxRecord(facts.memory);
   const Ring ring = MakeRing(facts);
+  // The line in front of the one that is read stays.
+  if (!layout.fixed()) RequireMemory(facts, ring.bytes() + 2 * ring.max_record);
   BatchFeeder feeder(cancel, memory, inputs, ring, inputs.Ranges(), layout, clock);
   Pipeline waiter(cancel);
   OrderCheck order(layout, options.unique);

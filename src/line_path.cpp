@@ -236,6 +236,19 @@ struct Order {
   }
 };
 
+/// Without --max-record lines are short for the memory.
+void RequireRoom(const LineJob& job, const Order& order) {
+  PlanFacts facts;
+  facts.layout = job.options.layout;
+  facts.memory = job.memory.limit();
+  facts.input_known = job.inputs.rereadable();
+  facts.input_bytes = job.inputs.bytes();
+  facts.max_record = job.options.max_record;
+  const std::uint64_t longest = facts.input_known ? std::min(facts.max_record, facts.input_bytes) : facts.max_record;
+  // Measured: 6 times the line, and 18 times with the keys of a locale.
+  RequireMemory(facts, longest * (order.keys != nullptr ? 20 : 8));
+}
+
 /// What the line sorter has no use for must not be ignored.
 void RefuseUnused(const Options& options) {
   const std::string what = options.debug ? "--debug" : "--locale";
@@ -352,6 +365,8 @@ SortResult SortByLineSorter(const Options& options, CancelFlag& cancel) {
   TempRuns temp(TempDirectories(options.temp_dirs, target.file.get()), "", true,
                 [](const std::string& text) { LogWarn(text); });
 
+  RequireRoom(job, order);
+
   SortStats stats;
   stats.backend = "line sorter, " + std::to_string(order.settings.threads) + " threads";
   stats.notes.emplace_back("sorted by the line sorter, which counts no runs");
@@ -423,6 +438,7 @@ void CheckByLineSorter(const Options& options, CancelFlag& cancel) {
   LineJob job(options, cancel, FindMemory());
   job.progress.SetPhase("check", job.inputs.bytes());
   const Order order(options, job.memory.limit() / 2);
+  RequireRoom(job, order);
   const std::optional<Disorder> disorder =
       FindDisorder(order.settings, std::make_unique<InputSource>(job, std::nullopt));
   if (disorder) {

@@ -1,7 +1,5 @@
 #include "line_sorter.hpp"
 
-#include <sys/mman.h>
-
 #include <algorithm>
 #include <cstring>
 #include <new>
@@ -11,6 +9,7 @@
 #include <utility>
 
 #include "line_sort.hpp"
+#include "page_buffer.hpp"
 #include "signal_block.hpp"
 
 namespace gpusort {
@@ -29,52 +28,6 @@ constexpr std::uint64_t kMaxSourceBytes = std::uint64_t{1} << 22;
 constexpr std::uint64_t kPrefetchRows = 12;
 
 [[noreturn]] void FailMemory() { throw Error(ErrorCode::kOutOfMemory, "memory exhausted"); }
-
-/// Memory that grows by moving pages, not bytes.
-template <typename T>
-class PageBuffer {
- public:
-  PageBuffer() = default;
-  PageBuffer(const PageBuffer&) = delete;
-  PageBuffer& operator=(const PageBuffer&) = delete;
-  ~PageBuffer() { Release(); }
-
-  T* data() { return data_; }
-  const T* data() const { return data_; }
-  T& operator[](std::uint64_t i) { return data_[i]; }
-  const T& operator[](std::uint64_t i) const { return data_[i]; }
-  std::uint64_t capacity() const { return capacity_; }
-
-  /// Room for at least `count`; what was there stays. False if there is no memory, and then nothing changes.
-  bool Reserve(std::uint64_t count) {
-    if (count <= capacity_) return true;
-    constexpr std::uint64_t kPage = 4096;
-    for (const std::uint64_t wanted : {std::max(count, capacity_ * 2), count}) {
-      const std::uint64_t bytes = (wanted * sizeof(T) + kPage - 1) / kPage * kPage;
-      void* const grown = data_ == nullptr
-                              ? ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0)
-                              : ::mremap(data_, bytes_, bytes, MREMAP_MAYMOVE);
-      if (grown == MAP_FAILED) continue;
-      // Fewer page faults; only a hint.
-      if (bytes >= (std::uint64_t{4} << 20)) ::madvise(grown, bytes, MADV_HUGEPAGE);
-      data_ = static_cast<T*>(grown);
-      bytes_ = bytes;
-      capacity_ = bytes / sizeof(T);
-      return true;
-    }
-    return false;
-  }
-  void Release() {
-    if (data_ != nullptr) ::munmap(data_, bytes_);
-    data_ = nullptr;
-    bytes_ = capacity_ = 0;
-  }
-
- private:
-  T* data_ = nullptr;
-  std::uint64_t bytes_ = 0;
-  std::uint64_t capacity_ = 0;
-};
 
 /// All inputs as one stream of bytes, with a mark where one ends.
 class InputSequence {
@@ -379,14 +332,18 @@ class LineBatch : private RowComparer {
 /// Reads one input or run line by line.
 class LineReader {
  public:
-  LineReader(const LineSortSettings& settings, std::unique_ptr<ByteSource> source, std::uint64_t buffer_bytes)
-      : settings_(settings), source_(std::move(source)) {
-    buffer_.resize(buffer_bytes);
+  /// Takes up to `buffer_bytes`, if there is as much to read, and what a longer line needs.
+  LineReader(const LineSortSettings& settings, std::unique_ptr<ByteSource> source, std::uint64_t buffer_bytes,
+             bool keeps_previous = false)
+      : settings_(settings), source_(std::move(source)), buffer_bytes_(buffer_bytes), keeps_previous_(keeps_previous) {
+    if (!buffer_.Reserve(std::min(buffer_bytes, kMinSourceBytes))) FailMemory();
   }
 
   /// The next line. False at the end; then the source is closed.
   bool Next() {
+    previous_ = keeps_previous_ ? begin_ : end_;
     begin_ = end_;
+    if (keeps_previous_) std::swap(previous_key_, key_);
     for (std::uint64_t scanned = begin_;;) {
       const void* const found = std::memchr(buffer_.data() + scanned, settings_.delimiter, used_ - scanned);
       if (found != nullptr) {
@@ -394,8 +351,10 @@ class LineReader {
         break;
       }
       if (source_ == nullptr) return false;
-      scanned = used_ - begin_;
-      if (!Refill()) {
+      const std::uint64_t seen = used_ - begin_;
+      const bool more = Refill();
+      scanned = begin_ + seen;
+      if (!more) {
         if (used_ == begin_) return false;
         buffer_[used_++] = static_cast<Byte>(settings_.delimiter);
       }
@@ -407,10 +366,9 @@ class LineReader {
   const Byte* line() const { return buffer_.data() + begin_; }
   /// With the delimiter.
   std::uint64_t bytes() const { return end_ - begin_; }
-  KeyView key() const {
-    if (settings_.key_maker == nullptr) return {line(), bytes() - 1, nullptr, 0};
-    return {key_.prefix.data(), key_.prefix.size(), key_.rest.data(), key_.rest.size()};
-  }
+  KeyView key() const { return View(begin_, end_, key_); }
+  /// Of the line in front, if it is kept and there is one.
+  KeyView previous_key() const { return View(previous_, begin_, previous_key_); }
 
   /// True if this line comes before the other's, equal ones by the readers' places.
   bool Before(const LineReader& other, bool equal) const {
@@ -421,14 +379,23 @@ class LineReader {
   }
 
  private:
-  /// Moves the line's start to the front and reads on behind it, with room for one byte more. False at the end.
+  KeyView View(std::uint64_t begin, std::uint64_t end, const LineKeyBytes& key) const {
+    if (settings_.key_maker == nullptr) return {buffer_.data() + begin, end - begin - 1, nullptr, 0};
+    return {key.prefix.data(), key.prefix.size(), key.rest.data(), key.rest.size()};
+  }
+
+  /// Moves what is needed to the front and reads on behind it, with room for one byte more. False at the end.
   bool Refill() {
-    std::memmove(buffer_.data(), buffer_.data() + begin_, used_ - begin_);
-    used_ -= begin_;
-    begin_ = 0;
-    if (used_ + 1 >= buffer_.size()) buffer_.resize(buffer_.size() * 2);
-    const std::size_t got = source_->Read(
-        {reinterpret_cast<std::byte*>(buffer_.data()) + used_, static_cast<std::size_t>(buffer_.size() - 1 - used_)});
+    const bool filled = used_ + 1 >= buffer_.capacity();
+    std::memmove(buffer_.data(), buffer_.data() + previous_, used_ - previous_);
+    used_ -= previous_;
+    begin_ -= previous_;
+    previous_ = 0;
+    const bool needed = used_ + 1 >= buffer_.capacity();
+    const bool grows = needed || (filled && 2 * buffer_.capacity() <= buffer_bytes_);
+    if (grows && !buffer_.Reserve(2 * buffer_.capacity()) && needed) FailMemory();
+    const std::size_t got = source_->Read({reinterpret_cast<std::byte*>(buffer_.data()) + used_,
+                                           static_cast<std::size_t>(buffer_.capacity() - 1 - used_)});
     used_ += got;
     if (got == 0) source_.reset();
     return got > 0;
@@ -446,11 +413,14 @@ class LineReader {
 
   const LineSortSettings& settings_;
   std::unique_ptr<ByteSource> source_;
-  std::vector<Byte> buffer_;
-  std::uint64_t begin_ = 0;  ///< of the line
+  const std::uint64_t buffer_bytes_;
+  const bool keeps_previous_;
+  PageBuffer<Byte> buffer_;
+  std::uint64_t previous_ = 0;  ///< of the line in front; of the line itself if that one is not kept
+  std::uint64_t begin_ = 0;     ///< of the line
   std::uint64_t end_ = 0;
   std::uint64_t used_ = 0;
-  LineKeyBytes key_;
+  LineKeyBytes key_, previous_key_;
   LineChunk chunk_{};
 };
 
@@ -642,14 +612,12 @@ void MergeLines(const LineSortSettings& settings, std::vector<MergeInput> inputs
 }
 
 std::optional<Disorder> FindDisorder(const LineSortSettings& settings, std::unique_ptr<ByteSource> input) {
-  LineReader reader(settings, std::move(input), kMaxSourceBytes / 16);
-  KeptKey last;
+  LineReader reader(settings, std::move(input), kMaxSourceBytes / 16, true);
   for (std::uint64_t number = 1; reader.Next(); ++number) {
-    const int order = last.any() ? CompareKeyViews(settings, last.view(), reader.key()) : -1;
+    const int order = number > 1 ? CompareKeyViews(settings, reader.previous_key(), reader.key()) : -1;
     if (order > 0 || (order == 0 && settings.unique)) {
       return Disorder{number, std::string(reinterpret_cast<const char*>(reader.line()), reader.bytes() - 1)};
     }
-    last.Keep(reader.key());
   }
   return std::nullopt;
 }

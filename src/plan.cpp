@@ -325,6 +325,11 @@ class Planner {
 
 }  // namespace
 
+void RequireMemory(const PlanFacts& facts, std::uint64_t needed) {
+  // With more memory buffers are larger, too.
+  if (needed > facts.memory) TooLittleMemory(facts, needed + needed / 8 + 16 * kMiB);
+}
+
 std::uint64_t UsualMaxRecord(std::uint64_t memory) { return std::clamp(memory / 16, kMinBlock, 64 * kMiB); }
 
 bool DirectOutput(const PlanFacts& facts) {

@@ -102,6 +102,9 @@ Ring MakeRing(const PlanFacts& facts);
 /// smallest plan needs (it says how much would do).
 Plan MakePlan(const PlanFacts& facts, const Ring& ring);
 
+/// Error(kUsage) that says how much would do, if `needed` is more than the memory of `facts`.
+void RequireMemory(const PlanFacts& facts, std::uint64_t needed);
+
 /// The plan as text, a fact a line.
 std::string Describe(const Plan& plan);
 /// Bytes of the longest line that is taken unless something else is asked for.

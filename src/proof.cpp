@@ -230,12 +230,21 @@ void OrderCheck::Pass(RecordSpan seen) {
 
 /// `end`: of the record that `last_` ends with, or all of it.
 std::optional<OrderCheck::Disorder> OrderCheck::AddRecord(RecordSpan end) {
-  last_.insert(last_.end(), end.begin(), end.end());
-  if (const std::optional<Disorder> disorder = Check(last_)) return disorder;
-  const std::uint64_t keep = RecordBegin(last_, last_.size() - 1, layout_);
-  Pass(RecordSpan(last_).first(keep));
-  last_.erase(last_.begin(), last_.begin() + static_cast<std::ptrdiff_t>(keep));
+  Keep(end);
+  const RecordSpan kept{last_.data(), last_bytes_};
+  if (const std::optional<Disorder> disorder = Check(kept)) return disorder;
+  const std::uint64_t keep = RecordBegin(kept, kept.size() - 1, layout_);
+  Pass(kept.first(keep));
+  last_bytes_ -= keep;
+  std::memmove(last_.data(), last_.data() + keep, last_bytes_);
   return std::nullopt;
+}
+
+void OrderCheck::Keep(RecordSpan bytes) {
+  if (bytes.empty()) return;
+  if (!last_.Reserve(last_bytes_ + bytes.size())) throw std::bad_alloc();
+  std::memcpy(last_.data() + last_bytes_, bytes.data(), bytes.size());
+  last_bytes_ += bytes.size();
 }
 
 std::optional<OrderCheck::Disorder> OrderCheck::Add(RecordSpan bytes) {
@@ -249,11 +258,12 @@ std::optional<OrderCheck::Disorder> OrderCheck::Add(RecordSpan bytes) {
     disorder = AddRecord(FirstRecord(bytes, layout_));
     if (!disorder) disorder = Check(bytes.first(whole));
     const RecordSpan record = LastRecord(bytes.first(whole), layout_);
-    last_.assign(record.begin(), record.end());
+    last_bytes_ = 0;
+    Keep(record);
     Pass(bytes.first(whole - record.size()));
     bytes = bytes.subspan(whole);
   }
-  last_.insert(last_.end(), bytes.begin(), bytes.end());
+  Keep(bytes);
   return disorder;
 }
 

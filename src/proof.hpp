@@ -16,6 +16,7 @@
 #include "gpusort/key.hpp"
 #include "gpusort/record.hpp"
 #include "gpusort/records.hpp"
+#include "page_buffer.hpp"
 
 namespace gpusort {
 
@@ -74,10 +75,12 @@ class OrderCheck {
   std::optional<Disorder> Check(RecordSpan seen) const;
   std::optional<Disorder> AddRecord(RecordSpan end);
   void Pass(RecordSpan seen);
+  void Keep(RecordSpan bytes);
 
   const RecordLayout layout_;
   const bool strict_;
-  std::vector<std::byte> last_;             ///< the last whole record, and what has come of the next
+  PageBuffer<std::byte> last_;              ///< the last whole record, and what has come of the next
+  std::uint64_t last_bytes_ = 0;
   std::uint64_t offset_ = 0, records_ = 0;  ///< of the sequence in front of it
 };
 

@@ -453,6 +453,11 @@ else
     gives 0 "ulimit -v $((limit + 4000)); sort -n --parallel=$threads more"
     same out exp50000
   done
+  # Small inputs and a long line take what they need, however large the memory.
+  gives 0 "ulimit -v $((limit + 16000)); sort -n -m -S1G $names"
+  same out exp31
+  { head -c 16000000 /dev/zero | tr '\0' y; echo; echo z; } >wide
+  gives 0 "ulimit -v $((limit + 24000)); sort -c -S1M wide"
 fi
 
 # A line longer than the memory.

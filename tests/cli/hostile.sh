@@ -34,7 +34,19 @@ expect 0 "${g[@]}" --memory 512M --max-record 20M some out
 { cat some; echo; } | cmp -s - out || fail "a line of 17 MiB is changed"
 expect 2 "${g[@]}" --memory 64M --max-record 20M some out
 says 'give at least --memory'
-rm -f some second
+# A check keeps two lines: it says what it needs for them, and keeps to that.
+for input in some -; do
+  for order in "" --locale --debug; do
+    [ "$order" != --debug ] || [ $input = some ] || continue
+    to=-c
+    [ "$order" != --debug ] || to="-o out"
+    expect 2 "${g[@]}" $order --memory 16M --max-record 20M $to $input <some
+    says 'give at least --memory'
+    memory=$(sed -n 's/.*give at least --memory \([0-9]*\)\.\([0-9]\) MiB.*/\1\2/p' err)
+    expect 0 "${g[@]}" $order --memory $((memory * 1024 / 10))K --max-record 20M $to $input <some
+  done
+done
+rm -f some second out
 # The same file as that many empty lines, and as records.
 truncate -s $lines nuls
 expect 0 "${g[@]}" -z --memory 64M --stats stats.json nuls out
