@@ -211,6 +211,7 @@ class Sorter {
         job_.ring_memory.reset();
         break;
       } catch (const Error& error) {
+        inputs_.BlameChange(error);
         Degrade(error);
       }
     }
@@ -399,13 +400,7 @@ class Sorter {
     progress_.SetPhase("merge runs", bytes);
     target_.header.assign(inputs_.header().begin(), inputs_.header().end());
     proof_ = std::make_unique<OutputProof>(options_.layout, options_.unique);
-    try {
-      output_bytes_ = MergeRuns(job_, runs_, target_, *proof_, merging_);
-    } catch (const Error& error) {
-      // Runs that stayed in the input are out of order if somebody rewrote it: then that is what to say.
-      if (error.code() == ErrorCode::kIntegrity) inputs_.VerifyUnchanged();
-      throw;
-    }
+    output_bytes_ = MergeRuns(job_, runs_, target_, *proof_, merging_);
     RecordSum total;
     for (const Run& run : runs_) {
       total += run.sum;
@@ -713,12 +708,14 @@ void CheckSorted(const Options& options, CancelFlag& cancel) {
         if (std::optional<OrderCheck::Disorder> disorder = order.Add(block->bytes())) {
           disorder->offset += inputs.header_bytes(0);
           if (options.header > 0) disorder->record += CountRecords(inputs.header(), layout);
+          inputs.VerifyUnchanged();
           throw Error(ErrorCode::kNotSorted, NotSorted(options.inputs.front(), layout, *disorder) +
                                                  (options.unique ? "or equals " : "") + "the one in front of it");
         }
       }
     }
   } catch (const Error& error) {
+    inputs.BlameChange(error);
     if (error.code() == ErrorCode::kCancelled) feeder.RethrowIfFailed();
     throw;
   }

@@ -3,6 +3,7 @@
 #include <sys/resource.h>
 
 #include <algorithm>
+#include <array>
 #include <cstring>
 #include <utility>
 
@@ -34,6 +35,31 @@ std::size_t OpenLimit() {
   }
   const auto most = static_cast<std::uint64_t>(limit.rlim_cur);
   return std::min(most / 2, most - std::min(most, kOtherFiles));
+}
+
+/// The last bytes of the first `size` of a file.
+struct FileEnd {
+  RecordSum sum;
+  std::byte last{};
+};
+FileEnd ReadEnd(File& file, std::uint64_t size) {
+  constexpr std::uint64_t kBytes = 4096;
+  alignas(4096) std::array<std::byte, kBytes + kReadSlack> buffer;
+  FileEnd end;
+  if (size == 0) return end;
+  const std::uint64_t alignment = file.alignment();
+  const std::uint64_t from = size - std::min(size, kBytes), begin = from / alignment * alignment;
+  const std::uint64_t stop = (size + alignment - 1) / alignment * alignment;
+  const std::uint64_t got = std::min(file.ReadAt(begin, std::span(buffer).first(stop - begin)), size - begin);
+  const std::span bytes = std::span(buffer).first(got).subspan(std::min(got, from - begin));
+  if (bytes.empty()) return end;
+  end.sum = SumRecords(bytes, bytes.size());
+  end.last = bytes.back();
+  return end;
+}
+
+bool Changed(const FileFacts& then, const FileFacts& now) {
+  return now.size != then.size || now.mtime_ns != then.mtime_ns || now.ino != then.ino || now.dev != then.dev;
 }
 
 [[noreturn]] void PartialRecord(const std::string& path, std::uint64_t size, std::uint64_t stride) {
@@ -88,17 +114,17 @@ Inputs::Inputs(FileSystem& files, const std::vector<std::string>& paths, const I
     } else if (input.codec != Codec::kNone) {
       std::unique_ptr<File> file = files.OpenInput(path, false);
       input.facts = file->Facts();
+      input.end = ReadEnd(*file, input.facts.size).sum;
       stored_bytes_ += input.facts.size;
       if (inputs_.size() < open_limit) input.file = std::move(file);
     } else {
       std::unique_ptr<File> file = files.OpenInput(path, false);
       input.facts = file->Facts();
       stored_bytes_ += input.facts.size;
-      if (!layout.fixed() && input.facts.size > 0) {
-        std::byte last{};
-        const bool read = file->ReadAt(input.facts.size - 1, {&last, 1}) == 1;
-        input.ending = read && last == static_cast<std::byte>(layout.delimiter) ? 0 : 1;
-      }
+      const FileEnd end = ReadEnd(*file, input.facts.size);
+      input.end = end.sum;
+      const bool ended = end.sum.records > 0 && end.last == static_cast<std::byte>(layout.delimiter);
+      input.ending = layout.fixed() || input.facts.size == 0 || ended ? 0 : 1;
       if (input.facts.size >= kDirectMinBytes && files.CachedShare(*file) < kMostlyCached) {
         std::unique_ptr<File> direct = files.OpenInput(path, true);
         if (direct->direct()) {
@@ -164,7 +190,13 @@ std::vector<std::byte> Inputs::TakeHeader(std::uint32_t number,
 }
 
 std::shared_ptr<File> Inputs::Open(const Input& input) const {
-  return input.file ? input.file : std::shared_ptr<File>(files_.OpenInput(input.path, input.direct));
+  if (input.file) return input.file;
+  try {
+    return files_.OpenInput(input.path, input.direct);
+  } catch (const Error& error) {
+    if (error.code() != ErrorCode::kUsage) throw;
+    throw Error(ErrorCode::kBadInput, std::string(error.what()) + "; it was there when the job began");
+  }
 }
 
 std::vector<InputRange> Inputs::Ranges() const {
@@ -293,17 +325,27 @@ std::optional<InputRange> Inputs::ReadStream(std::span<std::byte> buffer, std::u
 void Inputs::VerifyUnchanged() const {
   for (const Input& input : inputs_) {
     if (input.stream) continue;
-    const FileFacts now = Open(input)->Facts();
+    const std::shared_ptr<File> file = Open(input);
+    const FileFacts now = file->Facts();
     const FileFacts& then = input.facts;
-    if (now.size > then.size) {
+    if (!Changed(then, now)) continue;
+    const bool same_file = now.ino == then.ino && now.dev == then.dev;
+    if (same_file && now.size > then.size && ReadEnd(*file, then.size).sum == input.end) {
       LogWarn(EscapeName(input.path) + ": the file grew while it was read; exactly the " + std::to_string(then.size) +
               " bytes seen when it was opened are sorted");
       continue;
     }
-    if (now.size < then.size || now.mtime_ns != then.mtime_ns || now.ino != then.ino || now.dev != then.dev) {
-      throw Error(ErrorCode::kBadInput, EscapeName(input.path) + ": the file was " +
-                                            (now.size < then.size ? "truncated" : "rewritten") + " while it was read");
-    }
+    throw Error(ErrorCode::kBadInput, EscapeName(input.path) + ": the file was " +
+                                          (now.size < then.size ? "truncated" : "rewritten") + " while it was read");
+  }
+}
+
+void Inputs::BlameChange(const Error& error) const {
+  if (error.code() != ErrorCode::kIntegrity && error.code() != ErrorCode::kInternal) return;
+  for (const Input& input : inputs_) {
+    if (input.stream || !Changed(input.facts, Open(input)->Facts())) continue;
+    throw Error(ErrorCode::kBadInput,
+                EscapeName(input.path) + ": the file was changed while it was read: " + error.what());
   }
 }
 

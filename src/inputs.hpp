@@ -17,6 +17,7 @@
 
 #include "codec.hpp"
 #include "file.hpp"
+#include "gpusort/error.hpp"
 #include "gpusort/record.hpp"
 #include "pipeline.hpp"
 #include "progress.hpp"
@@ -105,13 +106,18 @@ class Inputs {
   /// whole. Nothing at the end of all streams.
   std::optional<InputRange> ReadStream(std::span<std::byte> buffer, std::uint64_t limit);
 
-  /// Error(kBadInput) if a file was truncated or rewritten since it was opened; a warning if it has grown.
+  /// Error(kBadInput) if a file was truncated or rewritten since it was opened; a warning if it has grown, and its old
+  /// end is as it was.
   void VerifyUnchanged() const;
+  /// Error(kBadInput) if a job failed by `error`, which looks like a fault of the machine or of this program, and a file
+  /// was changed meanwhile, also by growing.
+  void BlameChange(const Error& error) const;
 
  private:
   struct Input {
     std::string path;
     FileFacts facts{};
+    RecordSum end;             ///< of its last bytes
     std::uint64_t ending = 0;  ///< 1 if the last line lacks its delimiter
     std::uint64_t header = 0;  ///< bytes in front of the records
     bool direct = false;

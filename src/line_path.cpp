@@ -441,13 +441,13 @@ void CheckByLineSorter(const Options& options, CancelFlag& cancel) {
   RequireRoom(job, order);
   const std::optional<Disorder> disorder =
       FindDisorder(order.settings, std::make_unique<InputSource>(job, std::nullopt));
+  job.inputs.VerifyUnchanged();
   if (disorder) {
     const std::uint64_t number = disorder->line_number + CountRecords(job.inputs.header(), options.layout);
     throw Error(ErrorCode::kNotSorted, EscapeName(options.inputs.front()) + ": not sorted: line " +
                                            std::to_string(number) + " orders before " +
                                            (options.unique ? "or equals " : "") + "the one in front of it");
   }
-  job.inputs.VerifyUnchanged();
 }
 
 }  // namespace gpusort

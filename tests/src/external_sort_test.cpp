@@ -226,6 +226,41 @@ TEST(ExternalSort, NoticesInputThatChangesWhileItIsRead) {
             std::string::npos);
 }
 
+// A rewritten input looks like a fault of the program or the machine wherever it is read: in the middle of a line that
+// goes on, in a run that is no longer sorted.
+TEST(ExternalSort, BlamesRewrittenInputsAndNotItself) {
+  const TempFolder folder;
+  std::string lines, other;
+  for (int i = 100000; i < 400000; ++i) lines += std::to_string(i) + "\n";
+  const std::string same(lines.size(), 'x'), longer(lines.size() + 1000, '9');
+  for (std::size_t i = 0; i < lines.size(); ++i) other += lines[lines.size() - 2 - i % (lines.size() - 1)];
+  const std::vector<std::vector<std::string>> jobs = {
+      {"--batch-size", "100000"}, {"-m"}, {"-m", "--type", "u64"}, {"-u"}, {"--top", "300000"}};
+  for (std::vector<std::string> args : jobs) {
+    for (const std::string& content : {same, longer, other, other + longer}) {
+      if (testing::LeftOut(args.size() + content.size())) continue;
+      std::ofstream(folder / "in") << lines.substr(0, lines.size() / 8 * 8);
+      std::vector<std::string> all = args;
+      all.insert(all.end(), {"--memory", "3M", "-o", folder / "out", folder / "in"});
+      if (std::find(args.begin(), args.end(), "--type") == args.end()) all.insert(all.begin(), {"--format", "lines"});
+      const GpuSource gpus{0, [] { return true; },
+                           [&](int) -> std::unique_ptr<Backend> {
+                             // In place, and with a time of its own.
+                             std::fstream(folder / "in", std::ios::in | std::ios::out) << content;
+                             std::filesystem::last_write_time(folder / "in",
+                                                              std::filesystem::file_time_type::clock::now());
+                             throw Error(ErrorCode::kGpuLost, "none");
+                           }};
+      try {
+        Sort(all, gpus);
+        FAIL() << "sorted what was rewritten: " << args[0] << " " << content.substr(0, 9);
+      } catch (const Error& error) {
+        EXPECT_EQ(error.code(), ErrorCode::kBadInput) << args[0] << " " << content.substr(0, 9) << ": " << error.what();
+      }
+    }
+  }
+}
+
 TEST(ExternalSort, NamesDisorderAtTheBorderOfTwoBlocks) {
   const TempFolder folder;
   const std::vector<std::string> args = {"-m",       "--type", "u64", "--block-size", "64K",
