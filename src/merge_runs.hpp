@@ -1,5 +1,5 @@
 // Phase 2: sorted runs become one.
-// The merger cuts the next window off the front of all runs (the cut rule, see Cutter in merge_runs.cpp), lanes merge
+// The merger cuts the next window off the front of all runs (see Cutter in cut.hpp), lanes merge
 // windows side by side, a sink takes them. Blocks are read ahead in the order in which they will be used up. If there
 // are more runs than the fan-in, levels of merges of neighbouring runs come first. Start at MergeRuns.
 #pragma once
