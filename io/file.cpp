@@ -10,6 +10,7 @@
 #include <sys/statfs.h>
 #include <sys/statvfs.h>
 #include <sys/uio.h>
+#include <sys/xattr.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -21,6 +22,8 @@
 #include <filesystem>
 #include <fstream>
 #include <tuple>
+
+#include "signal_block.hpp"
 
 namespace gpusort {
 namespace detail {
@@ -164,6 +167,61 @@ unsigned DefaultMode() {
   return 0666u & ~mask;
 }
 
+constexpr char kAcl[] = "system.posix_acl_access";
+
+/// An ACL as the kernel stores it; empty if there is none.
+std::string ReadAcl(const std::string& path, const char* which) {
+  std::string acl(std::size_t{1} << 16, '\0');
+  const ssize_t got = ::lgetxattr(path.c_str(), which, acl.data(), acl.size());
+  acl.resize(got > 0 ? static_cast<std::size_t>(got) : 0);
+  return acl;
+}
+
+/// Of what a directory passes on, what a file gets that is created with mode 0666, as the kernel does it: owner, others
+/// and the mask, or the group where there is no mask, are limited by the mode.
+void KeepReadAndWrite(std::string& acl) {
+  // linux/posix_acl_xattr.h: a version of 4 bytes, then entries of tag, permissions and id.
+  struct Entry {
+    std::uint16_t tag, permissions;
+    std::uint32_t id;
+  };
+  constexpr std::size_t kHeader = 4;
+  constexpr std::uint16_t kOwner = 0x01, kGroup = 0x04, kMask = 0x10, kOthers = 0x20;
+  const auto limit = [&](std::uint16_t tag) {
+    bool found = false;
+    for (std::size_t at = kHeader; at + sizeof(Entry) <= acl.size(); at += sizeof(Entry)) {
+      Entry entry;
+      std::memcpy(&entry, acl.data() + at, sizeof entry);
+      if (entry.tag != tag) continue;
+      entry.permissions &= 06;
+      std::memcpy(acl.data() + at, &entry, sizeof entry);
+      found = true;
+    }
+    return found;
+  };
+  limit(kOwner);
+  limit(kOthers);
+  if (!limit(kMask)) limit(kGroup);
+}
+
+bool IsLink(const std::filesystem::path& path) {
+  std::error_code none;
+  return std::filesystem::is_symlink(std::filesystem::symlink_status(path, none));
+}
+
+/// Where a link leads, one step.
+std::filesystem::path TargetOf(const std::filesystem::path& link, std::error_code& failure) {
+  const std::filesystem::path next = std::filesystem::read_symlink(link, failure);
+  return next.is_absolute() ? next : link.parent_path() / next;
+}
+
+/// True of a directory in which nothing can be renamed or removed (chattr +a).
+bool TakesOnlyAdditions(int directory, const std::string& path) {
+  struct statx facts {};
+  return ::statx(directory, path.c_str(), AT_EMPTY_PATH, STATX_BASIC_STATS, &facts) == 0 &&
+         (facts.stx_attributes & STATX_ATTR_APPEND) != 0;
+}
+
 // Newer kernels take O_DIRECT for it, and copy all the same.
 bool IsOnTmpfs(int fd) {
   struct statfs fs;
@@ -235,13 +293,14 @@ int SystemCalls::FreeSpace(const char* directory, std::uint64_t* bytes) {
   return 0;
 }
 
-// O_DIRECT is set after the open: open(O_CREAT | O_DIRECT) on a file system without it creates the file and then fails.
 File::File(SystemCalls& calls, detail::Fd fd, std::string path, std::string directory, bool direct)
-    : calls_(calls),
-      fd_(std::move(fd)),
-      path_(std::move(path)),
-      directory_(std::move(directory)),
-      direct_(direct && !IsOnTmpfs(fd_.get()) && calls.SetDirect(fd_.get()) == 0) {
+    : calls_(calls), fd_(std::move(fd)), path_(std::move(path)), directory_(std::move(directory)) {
+  if (direct) MakeDirect();
+}
+
+// After the open: open(O_CREAT | O_DIRECT) on a file system without it creates the file and then fails.
+void File::MakeDirect() {
+  direct_ = !IsOnTmpfs(fd_.get()) && calls_.SetDirect(fd_.get()) == 0;
   if (!direct_) return;
   alignment_ = kDefaultDirectAlignment;
 #ifdef STATX_DIOALIGN
@@ -358,68 +417,128 @@ FileFacts File::Facts() const {
   return FactsFrom(st);
 }
 
-OutputFile::OutputFile(SystemCalls& calls, const std::string& path, bool direct, bool keep_old)
-    : calls_(calls), path_(path), keep_old_(keep_old) {
+void OutputFile::Open(bool direct) {
+  FindOld();
+  try {
+    CreateNew(direct);
+  } catch (const Error& error) {
+    if (on_old_ != OldFile::kReplaceOrRewrite || !old_ || error.code() != ErrorCode::kUsage) throw;
+    in_place_ = error.what();
+    file_.reset();
+    RemoveHidden();
+    OpenOld();
+  }
+}
+
+/// Sets the names and what they lead to.
+void OutputFile::FindOld() {
   namespace fs = std::filesystem;
   // The target of the link is replaced, not the link. Only the last part of the path is read here: the kernel follows
   // links in the directory part.
   constexpr int kMaxLinks = 40;
-  fs::path target = path;
-  for (int links = 0;; ++links) {
-    std::error_code none;
-    if (!fs::is_symlink(fs::symlink_status(target, none))) break;
+  fs::path target = given_;
+  int links = 0;
+  for (; IsLink(target); ++links) {
     if (links == kMaxLinks) Refuse("too many symbolic links");
     std::error_code failure;
-    const fs::path next = fs::read_symlink(target, failure);
+    target = TargetOf(target, failure);
     if (failure) Refuse(detail::ErrnoText(failure.value()));
-    target = next.is_absolute() ? next : target.parent_path() / next;
   }
   path_ = target.string();
   directory_ = DirectoryOf(target);
   name_ = target.filename().string();
 
   struct stat st;
-  if (::stat(path_.c_str(), &st) == 0) {
+  int error = 0;
+  if (links > 0 || TakesOnlyAdditions(AT_FDCWD, directory_)) {
+    // What these links lead to says the kernel, which does not follow those of other users everywhere
+    // (fs.protected_symlinks); the walk above could be led astray meanwhile. So it also makes a target that is missing.
+    detail::Fd end(OpenRetrying(calls_, AT_FDCWD, given_.c_str(), O_PATH | O_CLOEXEC, 0));
+    if (!end.open() && errno == ENOENT && on_old_ != OldFile::kKeep) {
+      end = detail::Fd(OpenRetrying(calls_, AT_FDCWD, given_.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC | O_NOCTTY, 0666));
+      made_ = end.open();
+    }
+    if (!end.open() || ::fstat(end.get(), &st) != 0) error = errno;
+  } else if (::stat(path_.c_str(), &st) != 0) {
+    error = errno;
+  }
+  if (error == 0) {
     if (S_ISDIR(st.st_mode)) Refuse("it is a directory");
     if (!S_ISREG(st.st_mode)) Refuse("it is not a regular file");
-    if (keep_old_) Refuse("it exists, and --no-clobber keeps it");
+    if (on_old_ == OldFile::kKeep) Refuse("it exists, and --no-clobber keeps it");
     old_ = FactsFrom(st);
-    if (::faccessat(AT_FDCWD, path_.c_str(), W_OK, AT_EACCESS) != 0) Refuse(detail::ErrnoText(errno));
-  } else if (errno != ENOENT) {
-    Refuse(detail::ErrnoText(errno));
+  } else if (error != ENOENT || links > 0) {
+    Refuse(detail::ErrnoText(error));
   }
   if (name_.empty() || name_ == "." || name_ == "..") Refuse("it names a directory");
+}
 
+void OutputFile::CreateNew(bool direct) {
+  const std::string what = "output directory " + directory_;
   directory_fd_ = detail::Fd(OpenRetrying(calls_, AT_FDCWD, directory_.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC, 0));
-  if (!directory_fd_.open()) FailOpen("output directory " + directory_, errno);
-  if (::faccessat(directory_fd_.get(), ".", W_OK | X_OK, AT_EACCESS) != 0) {
-    FailOpen("output directory " + directory_, errno);
+  if (!directory_fd_.open()) FailOpen(what, errno);
+  if (old_) {
+    struct stat st;
+    if (::fstatat(directory_fd_.get(), name_.c_str(), &st, AT_SYMLINK_NOFOLLOW) != 0 ||
+        !FactsFrom(st).same_file(*old_)) {
+      Refuse("it has no name that a new file could take");
+    }
+    if (::faccessat(directory_fd_.get(), name_.c_str(), W_OK, AT_EACCESS) != 0) Refuse(detail::ErrnoText(errno));
+    struct statx facts {};
+    ::statx(directory_fd_.get(), name_.c_str(), AT_SYMLINK_NOFOLLOW, STATX_BASIC_STATS, &facts);
+    if ((facts.stx_attributes & STATX_ATTR_MOUNT_ROOT) != 0) Refuse("it is mounted there");
+    if ((facts.stx_attributes & STATX_ATTR_APPEND) != 0) Refuse("it can only be appended to");
   }
+  if (::faccessat(directory_fd_.get(), ".", W_OK | X_OK, AT_EACCESS) != 0) FailOpen(what, errno);
+  if (TakesOnlyAdditions(directory_fd_.get(), "")) Refuse("its directory takes only additions");
   struct stat dir;
-  if (::fstat(directory_fd_.get(), &dir) != 0) FailOpen("output directory " + directory_, errno);
+  if (::fstat(directory_fd_.get(), &dir) != 0) FailOpen(what, errno);
   const uid_t self = ::geteuid();
   if (old_ && (dir.st_mode & S_ISVTX) != 0 && self != 0 && old_->uid != self && dir.st_uid != self) {
     Refuse("another user's file in a sticky directory cannot be replaced");
   }
 
   detail::Fd fd(OpenRetrying(calls_, directory_fd_.get(), ".", O_TMPFILE | O_RDWR | O_CLOEXEC, 0600));
-  if (!fd.open() && !IsTmpfileUnsupported(errno)) FailOpen("create a file in output directory " + directory_, errno);
+  if (!fd.open() && !IsTmpfileUnsupported(errno)) FailOpen("create a file in " + what, errno);
   // A nameless file gets its name through /proc, which may not be there.
   if (!fd.open() || ::access(ProcPath(fd.get()).c_str(), F_OK) != 0) {
+    const SignalBlock until_it_can_be_removed;
     std::string name;
-    std::tie(fd, name) = CreateHidden(calls_, directory_fd_.get(), "output directory " + directory_);
+    std::tie(fd, name) = CreateHidden(calls_, directory_fd_.get(), what);
     SetHidden(std::move(name));
   }
-  try {
-    file_.reset(new File(calls_, std::move(fd), path_, directory_, direct));
-  } catch (...) {
-    RemoveHidden();
-    throw;
+  file_.reset(new File(calls_, std::move(fd), path_, directory_, direct));
+  access_ = ReadAccess();
+  if (!access_) return;
+  // Tried now, not after hours, and taken back: until Publish nobody else may touch the file.
+  const FileFacts mine = file_->Facts();
+  if (!Give(*access_)) Refuse("a new file would lose its owner, group or ACL");
+  ::fremovexattr(file_->fd_.get(), kAcl);
+  if (::fchown(file_->fd_.get(), mine.uid, static_cast<gid_t>(-1)) != 0 || ::fchmod(file_->fd_.get(), 0600) != 0) {
+    file_->Fail("chown", 0, 0, errno);
   }
 }
 
+void OutputFile::OpenOld() {
+  detail::Fd fd;
+  // Reading is only for --verify-output.
+  for (const int mode : {O_RDWR, O_WRONLY}) {
+    fd = detail::Fd(OpenRetrying(calls_, AT_FDCWD, given_.c_str(), mode | O_CLOEXEC | O_NOCTTY, 0));
+    if (fd.open() || errno != EACCES) break;
+  }
+  if (!fd.open()) Refuse(detail::ErrnoText(errno));
+  file_.reset(new File(calls_, std::move(fd), path_, directory_, false));
+  if (!file_->Facts().regular) Refuse("it is not a regular file");
+}
+
 OutputFile::~OutputFile() {
-  if (!published_) RemoveHidden();
+  if (published_) return;
+  RemoveHidden();
+  struct stat st;
+  if (made_ && directory_fd_.open() && ::fstatat(directory_fd_.get(), name_.c_str(), &st, AT_SYMLINK_NOFOLLOW) == 0 &&
+      FactsFrom(st).same_file(*old_)) {
+    calls_.Unlink(directory_fd_.get(), name_.c_str());
+  }
 }
 
 void OutputFile::SetHidden(std::string name) {
@@ -433,28 +552,92 @@ void OutputFile::RemoveHidden() noexcept {
   if (hidden_.empty()) return;
   calls_.Unlink(directory_fd_.get(), hidden_.c_str());
   hidden_output.directory = -1;
+  hidden_.clear();
 }
 
 void OutputFile::Refuse(const std::string& why) const {
   throw Error(ErrorCode::kUsage, "output " + path_ + ": " + why);
 }
 
-void OutputFile::SetOwnerAndMode() {
+/// The name through the open directory, wherever that is by now.
+std::string OutputFile::ByDirectory() const { return ProcPath(directory_fd_.get()) + "/" + name_; }
+
+/// Of the file that has the name now; nothing if there is none, or no regular one.
+std::optional<OutputFile::Access> OutputFile::ReadAccess() const {
+  struct stat st;
+  if (::fstatat(directory_fd_.get(), name_.c_str(), &st, AT_SYMLINK_NOFOLLOW) != 0 || !S_ISREG(st.st_mode)) {
+    return std::nullopt;
+  }
+  return Access{st.st_uid, st.st_gid, st.st_mode & 0777, ReadAcl(ByDirectory(), kAcl)};
+}
+
+/// Gives the new file that owner, group, mode and ACL. False if some of it could not be given: then nobody can do more
+/// than before.
+bool OutputFile::Give(const Access& access) {
   const int fd = file_->fd_.get();
-  unsigned mode = old_ ? old_->mode & 0777 : DefaultMode();
-  if (old_) {
-    const FileFacts now = file_->Facts();
-    // Only root can give a file away, and others only to their own groups. If the group is lost, the new one must not
-    // gain what the old one could do.
-    if (now.uid != old_->uid && ::fchown(fd, old_->uid, static_cast<gid_t>(-1)) != 0 && errno != EPERM) {
-      file_->Fail("chown", 0, 0, errno);
-    }
-    if (now.gid != old_->gid && ::fchown(fd, static_cast<uid_t>(-1), old_->gid) != 0) {
-      if (errno != EPERM) file_->Fail("chown", 0, 0, errno);
-      mode &= ~070u | ((mode & 07u) << 3);
-    }
+  const FileFacts now = file_->Facts();
+  unsigned mode = access.mode;
+  bool all = true;
+  // Only root can give a file away, and others only to their own groups.
+  if (now.uid != access.uid && ::fchown(fd, access.uid, static_cast<gid_t>(-1)) != 0) all = false;
+  if (now.gid != access.gid && ::fchown(fd, static_cast<uid_t>(-1), access.gid) != 0) {
+    all = false;
+    mode &= ~070u | ((mode & 07u) << 3);
+  }
+  // What the directory passes on to new files goes in any case.
+  ::fremovexattr(fd, kAcl);
+  if (!access.acl.empty() && (!all || ::fsetxattr(fd, kAcl, access.acl.data(), access.acl.size(), 0) != 0)) {
+    all = false;
+    mode &= 0700u;
   }
   if (::fchmod(fd, mode) != 0) file_->Fail("chmod", 0, 0, errno);
+  return all;
+}
+
+/// What the kernel gives a new file of mode 0666 in the directory.
+void OutputFile::GiveUsual() {
+  const int fd = file_->fd_.get();
+  std::string acl = ReadAcl(ProcPath(directory_fd_.get()) + "/.", "system.posix_acl_default");
+  if (acl.empty()) {
+    if (::fchmod(fd, DefaultMode()) != 0) file_->Fail("chmod", 0, 0, errno);
+    return;
+  }
+  KeepReadAndWrite(acl);
+  if (::fsetxattr(fd, kAcl, acl.data(), acl.size(), 0) != 0) file_->Fail("set the ACL of", 0, 0, errno);
+}
+
+/// Gives the file what the old one has by now. False if it had that already.
+bool OutputFile::FollowOld() {
+  const std::optional<Access> now = ReadAccess();
+  if (!now || now == access_) return false;
+  access_ = now;
+  Give(*now);
+  return true;
+}
+
+void OutputFile::WriteAt(std::uint64_t offset, std::span<const std::byte> data) {
+  if (!in_place_.empty()) std::call_once(emptied_, [this] { file_->Truncate(0); });
+  file_->WriteAt(offset, data);
+}
+
+void OutputFile::Allocate(std::uint64_t size) {
+  if (in_place_.empty()) {
+    file_->Allocate(size);
+    return;
+  }
+  // The old bytes are needed until the first write, which frees them.
+  struct stat st;
+  std::uint64_t free = 0;
+  if (::fstat(file_->fd_.get(), &st) != 0 || calls_.FreeSpace(path_.c_str(), &free) != 0) return;
+  if (free != kUnknownSpace) free += static_cast<std::uint64_t>(st.st_blocks) * 512;
+  if (free < size) {
+    throw Error(ErrorCode::kNoSpace, "write " + path_ + ": needed " + std::to_string(size) +
+                                         " bytes, free there: " + std::to_string(free) + " bytes");
+  }
+}
+
+void OutputFile::MakeDirect() {
+  if (in_place_.empty()) file_->MakeDirect();
 }
 
 void OutputFile::LinkHidden() {
@@ -475,23 +658,35 @@ void OutputFile::Publish(std::uint64_t total_bytes, bool sync) {
   file_->Truncate(total_bytes);
   // Writes through a mapping of a tmpfs leave the time of the last change as it was.
   if (mapped && ::futimens(file_->fd_.get(), nullptr) != 0) file_->Fail("set the times of", 0, 0, errno);
-  SetOwnerAndMode();
+  if (in_place_.empty() && !access_) GiveUsual();
+  if (in_place_.empty() && access_) Give(*access_);
   if (sync) file_->Sync();
   // Network file systems report some write errors at close only. Closing a copy asks for them while the old output can
   // still be kept, and the file stays open for reading back.
   const int copy = ::fcntl(file_->fd_.get(), F_DUPFD_CLOEXEC, 0);
   if (copy < 0 || ::close(copy) != 0) file_->Fail("close", 0, 0, errno);
 
-  sigset_t all, before;
-  sigfillset(&all);
-  for (const int fault : {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT}) sigdelset(&all, fault);
+  if (!in_place_.empty()) {
+    struct stat st;
+    if (::stat(given_.c_str(), &st) != 0 || !FactsFrom(st).same_file(file_->Facts())) {
+      throw Error(ErrorCode::kIo, "output " + path_ + ": it was removed or renamed while it was written in place");
+    }
+  }
+  sigset_t before;
+  const sigset_t all = AllSignals();
   const int blocked = pthread_sigmask(SIG_BLOCK, &all, &before);
   if (blocked != 0) throw Error(ErrorCode::kInternal, "pthread_sigmask: " + detail::ErrnoText(blocked));
+  if (!in_place_.empty()) {
+    published_ = true;
+    return;
+  }
   try {
+    if (FollowOld() && sync) file_->Sync();
     if (hidden_.empty()) LinkHidden();
-    const int renamed = keep_old_ ? calls_.RenameNew(directory_fd_.get(), hidden_.c_str(), name_.c_str())
-                                  : calls_.Rename(directory_fd_.get(), hidden_.c_str(), name_.c_str());
-    if (renamed != 0 && keep_old_ && errno == EEXIST) {
+    const bool keep = on_old_ == OldFile::kKeep;
+    const int renamed = keep ? calls_.RenameNew(directory_fd_.get(), hidden_.c_str(), name_.c_str())
+                             : calls_.Rename(directory_fd_.get(), hidden_.c_str(), name_.c_str());
+    if (renamed != 0 && keep && errno == EEXIST) {
       throw Error(ErrorCode::kIo, "output " + path_ +
                                       " has come into being meanwhile, and --no-clobber keeps it: what "
                                       "was sorted is dropped");
@@ -533,6 +728,7 @@ std::unique_ptr<File> FileSystem::OpenTemp(const std::string& directory, bool di
     if (!IsTmpfileUnsupported(errno)) FailOpen("create a file in " + what, errno);
     const detail::Fd parent(OpenRetrying(*calls_, AT_FDCWD, directory.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC, 0));
     if (!parent.open()) FailOpen(what, errno);
+    const SignalBlock until_it_is_removed;
     std::string name;
     std::tie(fd, name) = CreateHidden(*calls_, parent.get(), what);
     if (calls_->Unlink(parent.get(), name.c_str()) != 0) FailOpen("unlink " + name + " in " + what, errno);
@@ -540,8 +736,10 @@ std::unique_ptr<File> FileSystem::OpenTemp(const std::string& directory, bool di
   return std::unique_ptr<File>(new File(*calls_, std::move(fd), "a temporary file in " + directory, directory, direct));
 }
 
-std::unique_ptr<OutputFile> FileSystem::CreateOutput(const std::string& path, bool direct, bool keep_old) {
-  return std::unique_ptr<OutputFile>(new OutputFile(*calls_, path, direct, keep_old));
+std::unique_ptr<OutputFile> FileSystem::CreateOutput(const std::string& path, bool direct, OldFile old) {
+  std::unique_ptr<OutputFile> output(new OutputFile(*calls_, path, old));
+  output->Open(direct);
+  return output;
 }
 
 std::uint64_t FileSystem::FreeSpace(const std::string& directory) {
@@ -587,8 +785,32 @@ double FileSystem::CachedShare(const File& file) {
   return static_cast<double>(cached) / static_cast<double>(samples);
 }
 
+FileFacts FactsOf(int fd) {
+  struct stat st;
+  if (::fstat(fd, &st) != 0) throw Error(ErrorCode::kIo, "stat: " + detail::ErrnoText(errno));
+  return FactsFrom(st);
+}
+
+std::optional<int> DescriptorOf(const std::string& path) {
+  namespace fs = std::filesystem;
+  constexpr int kMaxLinks = 40;
+  std::error_code none, failure;
+  const fs::path mine = fs::canonical("/proc/self/fd", none);
+  fs::path target = path;
+  for (int links = 0; links < kMaxLinks && !mine.empty() && !failure; ++links) {
+    const std::string name = target.filename().string();
+    if (!name.empty() && name.size() < 9 && name.find_first_not_of("0123456789") == std::string::npos &&
+        fs::canonical(DirectoryOf(target), none) == mine) {
+      return std::stoi(name);
+    }
+    if (!IsLink(target)) break;
+    target = TargetOf(target, failure);
+  }
+  return std::nullopt;
+}
+
 bool IsStreamTarget(const std::string& path) {
-  if (path == "-") return true;
+  if (path == "-" || DescriptorOf(path)) return true;
   struct stat st;
   return ::stat(path.c_str(), &st) == 0 && (S_ISFIFO(st.st_mode) || S_ISCHR(st.st_mode));
 }

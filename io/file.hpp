@@ -10,6 +10,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <span>
 #include <string>
@@ -41,6 +42,7 @@ struct FileFacts {
   unsigned uid = 0;
   unsigned gid = 0;
 
+  bool same_file(const FileFacts& other) const { return dev == other.dev && ino == other.ino; }
   friend bool operator==(const FileFacts&, const FileFacts&) = default;
 };
 
@@ -137,19 +139,30 @@ class File {
   void CheckAligned(const char* verb, std::uint64_t offset, const std::byte* data, std::uint64_t bytes) const;
   [[noreturn]] void Fail(const char* verb, std::uint64_t offset, std::uint64_t bytes, int error) const;
   [[noreturn]] void Stalled(const char* verb, std::uint64_t offset) const;
+  void MakeDirect();
 
   SystemCalls& calls_;
   detail::Fd fd_;
   std::string path_;
   std::string directory_;
-  bool direct_;
+  bool direct_ = false;
   std::uint64_t alignment_ = 1;
   std::atomic<std::uint64_t> page_bytes_{0};  ///< [0, here) are pages of memory that no other process can take away
 };
 
+/// What becomes of a file that has the output's name.
+enum class OldFile {
+  kReplace,
+  kReplaceOrRewrite,  ///< where it cannot be replaced, it is written in place
+  kKeep,              ///< the output is refused, at the end, too
+};
+
 /// A new version of a file, invisible (and mode 0600) until Publish puts it in place of the old one. Dropped without
-/// Publish it leaves nothing behind, and the old file untouched. Hard links of the old file keep the old content; ACLs
-/// and extended attributes are not carried over.
+/// Publish it leaves nothing behind, and the old file untouched. Hard links of the old file keep the old content;
+/// extended attributes other than ACLs are not carried over.
+/// In place, the first write empties the old file: then there is neither old nor new until Publish returns. That is for
+/// what cannot be replaced (a mount point, a folder that cannot be written, another's file) or would lose its owner,
+/// group or ACL.
 class OutputFile {
  public:
   ~OutputFile();
@@ -158,27 +171,48 @@ class OutputFile {
 
   /// As File's; what was written can be read back before and after Publish.
   std::uint64_t ReadAt(std::uint64_t offset, std::span<std::byte> out) { return file_->ReadAt(offset, out); }
-  void WriteAt(std::uint64_t offset, std::span<const std::byte> data) { file_->WriteAt(offset, data); }
+  void WriteAt(std::uint64_t offset, std::span<const std::byte> data);
   void DropCache() { file_->DropCache(); }
-  /// As File's; kNoSpace if the bytes cannot be reserved.
-  void Allocate(std::uint64_t size) { file_->Allocate(size); }
+  /// As File's; kNoSpace if the bytes cannot be reserved. In place: if they would not fit now.
+  void Allocate(std::uint64_t size);
   void AllocateToWrite(std::uint64_t size) { file_->AllocateToWrite(size); }
-  /// Cuts the file to `total_bytes`, gives it the old file's owner and mode (else 0666 & ~umask), syncs it if asked,
-  /// renames it over the name and, if asked, syncs the directory. Call once. On success, and when only the last step
-  /// failed (kIo; the message says that the new output is in place), signals stay blocked in the calling thread: a job
-  /// that is done must not end by a signal. On any other error the old file is as it was. With keep_old a file that has
-  /// come meanwhile is kept, too (kIo).
+  /// Direct from now on, if it can be: before the first write.
+  void MakeDirect();
+  /// Cuts the file to `total_bytes`, gives it the owner, mode and ACL that the old file has by now (else those of any
+  /// new file there), syncs it if asked, renames it over the name and, if asked, syncs the directory. Call once. On
+  /// success, and when only the last step failed (kIo; the message says that the new output is in place), signals stay
+  /// blocked in the calling thread: a job that is done must not end by a signal. On any other error the old file is as
+  /// it was, if it was not written in place. With kKeep a file that has come meanwhile is kept, too (kIo).
   void Publish(std::uint64_t total_bytes, bool sync);
   bool direct() const { return file_->direct(); }
   std::uint64_t alignment() const { return file_->alignment(); }
   /// The name that will be replaced, links resolved.
   const std::string& path() const { return path_; }
   const std::string& directory() const { return directory_; }
+  /// Why the old file is written in place; empty if it is replaced.
+  const std::string& in_place() const { return in_place_; }
+  /// About the file that is written.
+  FileFacts Facts() const { return file_->Facts(); }
 
  private:
   friend class FileSystem;
-  OutputFile(SystemCalls& calls, const std::string& path, bool direct, bool keep_old);
-  void SetOwnerAndMode();
+  /// What a file may be used for by whom.
+  struct Access {
+    unsigned uid = 0, gid = 0, mode = 0;
+    std::string acl;  ///< as the kernel stores it; empty if mode says it all
+    friend bool operator==(const Access&, const Access&) = default;
+  };
+  OutputFile(SystemCalls& calls, const std::string& path, OldFile old)
+      : calls_(calls), given_(path), on_old_(old), path_(path) {}
+  void Open(bool direct);
+  void FindOld();
+  void CreateNew(bool direct);
+  void OpenOld();
+  std::string ByDirectory() const;
+  std::optional<Access> ReadAccess() const;
+  bool Give(const Access& access);
+  void GiveUsual();
+  bool FollowOld();
   void LinkHidden();
   void SetHidden(std::string name);
   void RemoveHidden() noexcept;
@@ -186,14 +220,19 @@ class OutputFile {
   [[noreturn]] void Refuse(const std::string& why) const;
 
   SystemCalls& calls_;
+  const std::string given_;
+  const OldFile on_old_;
   std::string path_;
   std::string directory_;
   std::string name_;
   std::string hidden_;  ///< the file's name in the directory until it is renamed; empty while it has none
+  std::string in_place_;
   std::optional<FileFacts> old_;
-  const bool keep_old_;
+  std::optional<Access> access_;  ///< of the old file
+  bool made_ = false;             ///< the old file is an empty one that was made here
   detail::Fd directory_fd_;
   std::unique_ptr<File> file_;
+  std::once_flag emptied_;
   bool published_ = false;
 };
 
@@ -215,9 +254,11 @@ class FileSystem {
   /// A nameless file in `directory` that only this process can open; gone when it is dropped, also by SIGKILL.
   /// kUsage if the directory is missing or not writable.
   std::unique_ptr<File> OpenTemp(const std::string& directory, bool direct);
-  /// Starts a new version of `path`. A symbolic link is followed to its target, which need not exist. kUsage if path is
-  /// no regular file, exists and is not writable (with `keep_old`: exists), or its directory is missing or not writable.
-  std::unique_ptr<OutputFile> CreateOutput(const std::string& path, bool direct, bool keep_old = false);
+  /// Starts a new version of `path`. A symbolic link is followed to its target, if the kernel lets it; one that does
+  /// not exist is made at once, empty. kUsage if path is no regular file, exists and is not writable (with kKeep:
+  /// exists), or its directory is missing or not writable; and, with kReplace, if the file cannot be replaced by one of
+  /// the same owner, group and ACL.
+  std::unique_ptr<OutputFile> CreateOutput(const std::string& path, bool direct, OldFile old = OldFile::kReplace);
   /// Bytes that this user can still write below `directory`, or kUnknownSpace.
   std::uint64_t FreeSpace(const std::string& directory);
   /// Facts about what the path leads to, links followed; nothing if it does not exist.
@@ -231,7 +272,12 @@ class FileSystem {
   std::shared_ptr<SystemCalls> calls_;
 };
 
-/// True if an output is streamed because it cannot be replaced: "-", a FIFO or a character device, also behind links.
+/// About what a descriptor is open on. Error(kIo).
+FileFacts FactsOf(int fd);
+/// The descriptor of this process that a path names: /dev/stdout, /dev/fd/3, /proc/self/fd/3, or a link to one.
+std::optional<int> DescriptorOf(const std::string& path);
+/// True if an output is streamed because it cannot be replaced: "-", an open descriptor, a FIFO or a character device,
+/// also behind links.
 bool IsStreamTarget(const std::string& path);
 /// True if an input must be streamed: "-", or whatever is no regular file and no directory, or a file that says that it
 /// is empty and is not (as in /proc).

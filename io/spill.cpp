@@ -228,7 +228,9 @@ std::vector<std::string> TempDirectories(const std::vector<std::string>& asked, 
   if (!asked.empty()) return asked;
   const char* const configured = std::getenv("TMPDIR");
   if (configured != nullptr && configured[0] != '\0') return {configured};
-  return {output != nullptr ? output->directory() : "/var/tmp"};
+  const bool writable =
+      output != nullptr && ::faccessat(AT_FDCWD, output->directory().c_str(), W_OK | X_OK, AT_EACCESS) == 0;
+  return {writable ? output->directory() : "/var/tmp"};
 }
 
 void CheckTempDirectory(const std::string& directory) {

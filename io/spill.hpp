@@ -103,7 +103,7 @@ class SpillStore {
 };
 
 /// Where to spill: the directories asked for, else TMPDIR, else the one that the output will lie in, or /var/tmp if it
-/// is no file (null).
+/// is no file (null) or that directory is not writable (the output is then written in place).
 std::vector<std::string> TempDirectories(const std::vector<std::string>& asked, const OutputFile* output);
 
 /// Error(kUsage) if `directory` is not an existing, writable directory.

@@ -90,13 +90,14 @@ std::uint64_t PipeReader::ReadSome(std::span<std::byte> out) {
 }
 
 PipeWriter::PipeWriter(const std::string& path, const CancelFlag& cancel) : cancel_(cancel), path_(path) {
-  if (path == "-") {
-    path_ = "standard output";
-    fd_ = STDOUT_FILENO;
-    Prepare();
+  if (path == "-") path_ = "standard output";
+  const std::optional<int> descriptor = path == "-" ? STDOUT_FILENO : DescriptorOf(path);
+  if (!descriptor) {
+    TryOpenFifo();
     return;
   }
-  TryOpenFifo();
+  fd_ = *descriptor;
+  Prepare();
 }
 
 PipeWriter::PipeWriter(int fd, std::string name, const CancelFlag& cancel)
@@ -127,11 +128,18 @@ void PipeWriter::WaitForReader() {
   }
 }
 
+std::optional<FileFacts> PipeWriter::file() const {
+  return kind_ == Kind::kFile ? std::optional(FactsOf(fd_)) : std::nullopt;
+}
+
 // O_NONBLOCK belongs to the open file description, which a borrowed descriptor shares with other processes. Opening the
 // pipe again through /proc gives a description of our own. Where that is refused (another user's pipe, no /proc),
 // pieces of PIPE_BUF bytes never block once poll has said that there is room.
 void PipeWriter::Prepare() {
   const struct stat st = StatStream(fd_, path_);
+  if ((::fcntl(fd_, F_GETFL) & O_ACCMODE) == O_RDONLY) {
+    throw Error(ErrorCode::kUsage, "output " + path_ + ": its descriptor is open for reading only");
+  }
   if (S_ISREG(st.st_mode)) {
     kind_ = Kind::kFile;
   } else if (S_ISSOCK(st.st_mode)) {

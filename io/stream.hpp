@@ -7,6 +7,7 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 
@@ -63,7 +64,8 @@ class PipeReader {
 /// Writes a stream, from one thread. Errors: BrokenPipe; kNoSpace (as from /dev/full); kIo; kCancelled while it waits.
 class PipeWriter {
  public:
-  /// "-" is standard output. kUsage if the path is missing or not writable. A FIFO without a reader is opened by the
+  /// "-" is standard output, and what DescriptorOf knows is that descriptor. kUsage if the path is missing or not
+  /// writable. A FIFO without a reader is opened by the
   /// first WriteAll or by Close, which wait for the reader.
   PipeWriter(const std::string& path, const CancelFlag& cancel);
   /// Writes to a descriptor of the caller's, which stays open; `name` is for messages.
@@ -75,6 +77,8 @@ class PipeWriter {
   /// Bytes written so far.
   std::uint64_t offset() const { return offset_; }
   const std::string& path() const { return path_; }
+  /// The regular file that it writes into, at the descriptor's offset, if it is one.
+  std::optional<FileFacts> file() const;
 
  private:
   enum class Kind { kNonBlocking, kSocket, kFile, kBlocking };

@@ -88,17 +88,21 @@ class ExpandedOutput {
 
 class Sorter {
  public:
-  Sorter(const Options& options, CancelFlag& cancel, const GpuSource& gpus)
+  /// `target`: nothing if the sort is only to be explained.
+  Sorter(const Options& options, CancelFlag& cancel, const GpuSource& gpus, FileSystem& files, OutputTarget target)
       : options_(options),
         cancel_(cancel),
         gpus_(gpus),
         host_(FindMemory()),
+        files_(files),
         memory_(options.memory ? std::max<std::uint64_t>(1, options.memory->Resolve(host_.limit))
                                : std::min(host_.limit, host_.available) / 2),
-        inputs_(files_, options.inputs, MakeInputOptions(options, memory_), options.layout, cancel),
+        inputs_(files_, options.inputs, MakeInputOptions(options, memory_, target.overwritten()), options.layout,
+                cancel),
         clock_("start"),
         progress_(options.progress, clock_),
-        job_{options_, options_.layout, cancel_, memory_, inputs_, clock_, progress_} {
+        job_{options_, options_.layout, cancel_, memory_, inputs_, clock_, progress_},
+        target_(std::move(target)) {
     if (options_.memory && memory_.limit() > host_.limit) {
       LogWarn("--memory " + FormatBytes(memory_.limit()) + " is more than this process can have (" +
               FormatBytes(host_.limit) + ")");
@@ -106,7 +110,6 @@ class Sorter {
     if (options_.gpu_memory && options_.device == DeviceChoice::kCpu) {
       LogWarn("--gpu-memory has no effect with --device cpu");
     }
-    streamed_output_ = IsStreamTarget(options.output);
     merging_ = options.merge && inputs_.rereadable();
     const bool takes = options.layout.fixed() || (gpus.lines && !NeedsHost(*options.layout.lines));
     if (!takes && options.device == DeviceChoice::kGpu) {
@@ -123,7 +126,7 @@ class Sorter {
     }
     facts_.free_ram = host_.available > memory_.limit() ? host_.available - memory_.limit() : 0;
     target_.codec = options.output_codec;
-    facts_.output_file = !streamed_output_ && target_.codec == Codec::kNone;
+    facts_.output_file = !IsStreamTarget(options.output) && target_.codec == Codec::kNone;
     facts_.unique = options.unique;
     facts_.top = options.top;
     facts_.gpu = use_gpu;
@@ -199,7 +202,7 @@ class Sorter {
     std::future<void> opening = std::async(when, [this] { OpenBackend(); });
     block.reset();
     if (!merging_) StartReading(inputs_.Ranges());
-    OpenOutput();
+    PrepareOutput();
     ReserveOutput();
     opening.get();
     for (;;) {
@@ -317,14 +320,8 @@ class Sorter {
     facts_.block_bytes = job_.plan.block_bytes;
   }
 
-  void OpenOutput() {
-    if (streamed_output_) {
-      if (options_.verify_output) RefuseVerifying(options_.output);
-      if (options_.output != "-") LogWarn(EscapeName(options_.output) + " is streamed: it is not replaced atomically");
-      target_.stream = std::make_unique<PipeWriter>(options_.output, cancel_);
-    } else {
-      target_.file = files_.CreateOutput(options_.output, DirectOutput(facts_), options_.no_clobber);
-    }
+  void PrepareOutput() {
+    if (target_.file && DirectOutput(facts_)) target_.file->MakeDirect();
     if (target_.codec == Codec::kNone) return;
     target_.encoder =
         std::make_unique<Encoder>(target_.codec, encoder_options_, [this](std::span<const std::byte> data) {
@@ -636,7 +633,7 @@ class Sorter {
   CancelFlag& cancel_;
   const GpuSource& gpus_;
   const MemoryFacts host_;
-  FileSystem files_;
+  FileSystem& files_;
   HostMemory memory_;
   Inputs inputs_;
   StageClock clock_;
@@ -645,7 +642,6 @@ class Sorter {
   PlanFacts facts_;
   Ring ring_;
   EncoderOptions encoder_options_;
-  bool streamed_output_ = false;
   bool merging_ = false;  ///< -m of inputs that are runs as they are; streams are sorted
   bool ready_ = false;    ///< Prepare is done for this attempt
   bool formed_ = false;   ///< every record is in a run
@@ -665,15 +661,18 @@ class Sorter {
 }  // namespace
 
 SortResult ExternalSort(const Options& options, CancelFlag& cancel, const GpuSource& gpus) {
+  FileSystem files;
+  OutputTarget target = OpenTarget(files, options, cancel);
   std::optional<SignalBlock> block;
   block.emplace();
-  Sorter sorter(options, cancel, gpus);
+  Sorter sorter(options, cancel, gpus, files, std::move(target));
   block.reset();
   return sorter.Sort();
 }
 
 std::string ExplainSort(const Options& options, CancelFlag& cancel, const GpuSource& gpus) {
-  return Sorter(options, cancel, gpus).Explain();
+  FileSystem files;
+  return Sorter(options, cancel, gpus, files, {}).Explain();
 }
 
 void CheckSorted(const Options& options, CancelFlag& cancel) {

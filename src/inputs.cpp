@@ -71,13 +71,13 @@ bool Changed(const FileFacts& then, const FileFacts& now) {
 
 }  // namespace
 
-InputOptions MakeInputOptions(const Options& options, HostMemory& memory) {
+InputOptions MakeInputOptions(const Options& options, HostMemory& memory, std::optional<FileFacts> overwritten) {
   HeaderRule header;
   if (options.header > 0) {
     header = {options.header, std::min(memory.limit() / 64, std::uint64_t{16} << 20)};
     memory.Reserve(header.max_bytes);
   }
-  return {options.input_codec, header, {options.max_expanded, memory.limit() / 4}, options.merge};
+  return {options.input_codec, header, {options.max_expanded, memory.limit() / 4}, options.merge, overwritten};
 }
 
 void ReserveForCodecs(HostMemory& memory, std::uint64_t bytes) {
@@ -108,7 +108,13 @@ Inputs::Inputs(FileSystem& files, const std::vector<std::string>& paths, const I
       rereadable_ = false;
       decoder_bytes_ = std::max(decoder_bytes_, DecoderMemoryBytes(input.codec, limits_.memory_bytes));
     }
-    if (IsStreamSource(path)) {
+    bool once = IsStreamSource(path);
+    if (!once && options.overwritten) {
+      const std::optional<FileFacts> facts = files.Identify(path);
+      once = facts && facts->regular && facts->same_file(*options.overwritten);
+      if (once) LogInfo(EscapeName(path) + " is the output, too: all of it is read before anything is written");
+    }
+    if (once) {
       rereadable_ = stored_known_ = false;
       input.stream = std::make_unique<PipeReader>(path, cancel);
     } else if (input.codec != Codec::kNone) {

@@ -52,12 +52,13 @@ struct HeaderRule {
 struct InputOptions {
   std::optional<Codec> codec;  ///< of every input; each by its extension if not given
   HeaderRule header;
-  DecoderLimits limits;  ///< of each input that is compressed
-  bool sorted = false;   ///< streams are refused where they are not in order
+  DecoderLimits limits;                  ///< of each input that is compressed
+  bool sorted = false;                   ///< streams are refused where they are not in order
+  std::optional<FileFacts> overwritten;  ///< what the output is written into: it can be read only once, before that
 };
 /// Sets aside what headers may take. What may be open at once to expand is a quarter of the memory, if the codec can do
 /// with it.
-InputOptions MakeInputOptions(const Options& options, HostMemory& memory);
+InputOptions MakeInputOptions(const Options& options, HostMemory& memory, std::optional<FileFacts> overwritten = {});
 /// Sets aside what expanding and compressing take. Error(kUsage) if that is most of the memory.
 void ReserveForCodecs(HostMemory& memory, std::uint64_t bytes);
 
@@ -69,7 +70,7 @@ class Inputs {
   Inputs(FileSystem& files, const std::vector<std::string>& paths, const InputOptions& options,
          const RecordLayout& layout, CancelFlag& cancel);
 
-  /// All inputs are regular files, and none is compressed.
+  /// All inputs are regular files, and none is compressed or what the output is written into.
   bool rereadable() const { return rereadable_; }
   bool compressed() const { return compressed_; }
   /// Sizes of the files themselves, compressed or not; 0 if one is no regular file.

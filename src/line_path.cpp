@@ -72,6 +72,7 @@ struct LineJob {
   const Options& options;
   CancelFlag& cancel;
   FileSystem files;
+  OutputTarget target;
   HostMemory memory;
   Inputs inputs;
   StageClock clock;
@@ -81,9 +82,10 @@ struct LineJob {
   LineJob(const Options& given, CancelFlag& flag, const MemoryFacts& host)
       : options(given),
         cancel(flag),
+        target(given.action == Action::kSort ? OpenTarget(files, given, flag) : OutputTarget{}),
         memory(given.memory ? std::max(kLeastMemory, given.memory->Resolve(host.limit))
                             : std::max(kLeastMemory, std::min(host.limit, host.available) / 2)),
-        inputs(files, given.inputs, MakeInputOptions(given, memory), given.layout, flag),
+        inputs(files, given.inputs, MakeInputOptions(given, memory, target.overwritten()), given.layout, flag),
         clock("sort lines"),
         progress(given.progress, clock) {
     ReserveForCodecs(memory, inputs.decoder_bytes());
@@ -349,18 +351,12 @@ SortResult SortByLineSorter(const Options& options, CancelFlag& cancel) {
   LineJob job(options, cancel, FindMemory());
   block.reset();
   if (options.merge && !job.inputs.rereadable()) {
-    throw Error(ErrorCode::kUsage, "-m needs regular files that are not compressed here; sort others without -m");
+    throw Error(ErrorCode::kUsage,
+                "-m needs regular files here, neither compressed nor written in place; sort others without -m");
   }
   if (options.debug) SayDoubts(options);
   const Order order(options, job.memory.limit() - std::min(job.memory.limit() / 2, job.memory.used() + kReadBytes));
-  OutputTarget target;
-  if (IsStreamTarget(options.output)) {
-    if (options.verify_output) RefuseVerifying(options.output);
-    if (options.output != "-") LogWarn(EscapeName(options.output) + " is streamed: it is not replaced atomically");
-    target.stream = std::make_unique<PipeWriter>(options.output, cancel);
-  } else {
-    target.file = job.files.CreateOutput(options.output, false, options.no_clobber);
-  }
+  OutputTarget& target = job.target;
   for (const std::string& directory : options.temp_dirs) CheckTempDirectory(directory);
   TempRuns temp(TempDirectories(options.temp_dirs, target.file.get()), "", true,
                 [](const std::string& text) { LogWarn(text); });

@@ -28,7 +28,13 @@ struct OutputTarget {
   std::unique_ptr<Encoder> encoder;  ///< writes to the file or stream, if `codec` is one
   std::uint64_t streamed = 0;        ///< bytes that stream or encoder has taken and that a new attempt must not repeat
   std::uint64_t stored = 0;          ///< bytes that the encoder has written
+
+  /// The file that is written into, if it is not a new one: an input that is the same must be read before that.
+  std::optional<FileFacts> overwritten() const;
 };
+
+/// Opens where the options want the result. Error(kUsage) if that cannot be, before any work.
+OutputTarget OpenTarget(FileSystem& files, const Options& options, CancelFlag& cancel);
 
 /// Sorted records for bytes [offset, offset + bytes) of the sequence being made.
 struct Window {
@@ -61,8 +67,5 @@ std::unique_ptr<WindowSink> MakeOutputSink(Job& job, Pipeline& pipeline, OutputT
 
 /// The sink of the levels before: fills `run`'s blocks in the spill.
 std::unique_ptr<WindowSink> MakeSpillSink(Job& job, Pipeline& pipeline, Run& run);
-
-/// Of an output that is a stream.
-[[noreturn]] void RefuseVerifying(const std::string& output);
 
 }  // namespace gpusort

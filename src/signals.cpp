@@ -9,6 +9,7 @@
 
 #include "file.hpp"
 #include "gpusort/error.hpp"
+#include "signal_block.hpp"
 
 namespace gpusort {
 namespace {
@@ -52,6 +53,12 @@ void Install(int signal, void (*handler)(int)) {
   sigaction(signal, &action, nullptr);
 }
 
+/// What the caller ignores (nohup does) stays ignored, and a tool's handler (a sanitizer's) stays.
+bool IsAsUsual(int signal) {
+  struct sigaction old {};
+  return sigaction(signal, nullptr, &old) == 0 && old.sa_handler == SIG_DFL;
+}
+
 }  // namespace
 
 void HandleSignals(CancelFlag& cancel) {
@@ -59,11 +66,19 @@ void HandleSignals(CancelFlag& cancel) {
   Install(SIGPIPE, SIG_IGN);
   Install(SIGXFSZ, SIG_IGN);
   Install(SIGALRM, OnAlarm);
-  for (const int signal : {SIGINT, SIGTERM, SIGHUP}) {
-    struct sigaction old {};
-    // What the caller ignores (nohup does) stays ignored.
-    if (sigaction(signal, nullptr, &old) == 0 && old.sa_handler != SIG_IGN) Install(signal, OnStopSignal);
+  for (const int signal : EndingSignals()) {
+    if (IsAsUsual(signal)) Install(signal, OnStopSignal);
   }
+  for (const int signal : kFaultSignals) {
+    if (IsAsUsual(signal)) Install(signal, Die);
+  }
+}
+
+std::vector<int> EndingSignals() {
+  std::vector<int> signals{SIGHUP,  SIGINT,    SIGQUIT, SIGUSR1, SIGUSR2,   SIGALRM, SIGTERM,
+                           SIGXCPU, SIGVTALRM, SIGPROF, SIGIO,   SIGSTKFLT, SIGPWR};
+  for (int signal = SIGRTMIN; signal <= SIGRTMAX; ++signal) signals.push_back(signal);
+  return signals;
 }
 
 unsigned OpenStandardStreams() {

@@ -1,12 +1,17 @@
-// SIGINT, SIGTERM and SIGHUP: the first asks the job to stop through the one CancelFlag; if it has not ended 0.35 s
-// later (a system call may hang), or at a second signal, the process ends by that signal at once. Temporary files are
+// Signals that end a process (SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGXCPU...): the first asks the job to stop through the
+// one CancelFlag; if it has not ended 0.35 s later (a system call may hang), or at a second signal, the process ends by
+// that signal at once, as it does by a fault of its own (SIGSEGV, SIGABRT...). Temporary files are
 // unlinked from birth, and an output that has a name before its time is removed here, so that nothing stays behind.
 #pragma once
+
+#include <vector>
 
 #include "stream.hpp"
 
 namespace gpusort {
 
+/// All that end a process whose caller did not choose otherwise, and that it can catch; without those in kFaultSignals.
+std::vector<int> EndingSignals();
 /// Call once, in the main thread, before any other thread starts. Ignores SIGPIPE and SIGXFSZ, which arrive as errors.
 void HandleSignals(CancelFlag& cancel);
 /// The signal that asked to stop; 0 if none.

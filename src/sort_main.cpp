@@ -16,6 +16,7 @@
 #include <cstring>
 #include <exception>
 #include <fstream>
+#include <iterator>
 #include <memory>
 #include <new>
 #include <optional>
@@ -31,6 +32,8 @@
 #include "line_sorter.hpp"
 #include "locale_keys.hpp"
 #include "machine.hpp"
+#include "signal_block.hpp"
+#include "signals.hpp"
 #include "sort_debug.hpp"
 
 namespace gpusort {
@@ -62,12 +65,16 @@ void OnSignal(int signal) {
 
 /// Returns true if SIGPIPE was ignored by whoever started this.
 bool HandleSignals() {
-  struct sigaction old {};
-  for (const int signal : {SIGALRM, SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGVTALRM, SIGPROF, SIGXCPU, SIGXFSZ}) {
-    struct sigaction action {};
+  std::vector<int> signals = EndingSignals();
+  signals.push_back(SIGXFSZ);
+  signals.insert(signals.end(), std::begin(kFaultSignals), std::end(kFaultSignals));
+  for (const int signal : signals) {
+    struct sigaction action {
+    }, old{};
     action.sa_handler = OnSignal;
     sigemptyset(&action.sa_mask);
-    if (sigaction(signal, nullptr, &old) == 0 && old.sa_handler != SIG_IGN) sigaction(signal, &action, nullptr);
+    // What the caller ignores stays ignored, and a tool's handler (a sanitizer's) stays.
+    if (sigaction(signal, nullptr, &old) == 0 && old.sa_handler == SIG_DFL) sigaction(signal, &action, nullptr);
   }
   // Whoever ignores SIGCHLD would take away the exit status of compress programs.
   ::signal(SIGCHLD, SIG_DFL);

@@ -8,8 +8,10 @@
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
+#include <sys/xattr.h>
 #include <unistd.h>
 
+#include <array>
 #include <atomic>
 #include <cerrno>
 #include <cstring>
@@ -452,6 +454,20 @@ TEST(FileSystem, SaysNoSpaceOnAFullDisk) {
   EXPECT_EQ(on_small_disk([&](FileSystem& files) { Replace(files, folder / "out", kNew); }), 0);
 }
 
+TEST(FileSystem, KnowsDescriptorsByAllTheirNames) {
+  const TempFolder folder;
+  ASSERT_EQ(symlink("/dev/stdout", (folder / "link").c_str()), 0);
+  ASSERT_EQ(symlink("link", (folder / "chain").c_str()), 0);
+  for (const char* name : {"/dev/stdout", "/dev/fd/1", "/proc/self/fd/1"}) EXPECT_EQ(DescriptorOf(name), 1) << name;
+  EXPECT_EQ(DescriptorOf("/proc/" + std::to_string(getpid()) + "/fd/42"), 42);
+  EXPECT_EQ(DescriptorOf(folder / "link"), 1);
+  EXPECT_EQ(DescriptorOf(folder / "chain"), 1);
+  for (const std::string& name :
+       std::vector<std::string>{folder / "1", "/dev/fd", "/dev/fd/x", "/proc/1/fd/1", "1", ""}) {
+    EXPECT_EQ(DescriptorOf(name), std::nullopt) << name;
+  }
+}
+
 TEST(FileSystem, KnowsWhatCanOnlyBeStreamed) {
   const TempFolder folder;
   WriteFile(folder / "file", kOld);
@@ -570,16 +586,169 @@ TEST(OutputFile, KeepsOwnerAndGroupWhereItMay) {
   EXPECT_EQ(facts->gid, 2345u);
   EXPECT_EQ(facts->mode, 0640u);
 
-  // Another user may replace it but not keep its group: that user's group gets no more than others had.
+  // Another user could not keep owner and group.
   ASSERT_EQ(chmod(folder.path().c_str(), 0777), 0);
   ASSERT_EQ(chmod((folder / "out").c_str(), 0662), 0);
   EXPECT_EQ(InChild([&] {
               BecomeNobody();
               Replace(files, folder / "out", kOld);
             }),
+            static_cast<int>(ErrorCode::kUsage));
+  // If that is seen at the end only: that user's group gets no more than others had.
+  std::filesystem::remove(folder / "out");
+  EXPECT_EQ(InChild([&] {
+              // The child may not change the file any more, so another one does.
+              int go[2], done[2];
+              if (pipe(go) != 0 || pipe(done) != 0) _exit(102);
+              if (fork() == 0) {
+                char byte;
+                if (read(go[0], &byte, 1) != 1) _exit(1);
+                WriteFile(folder / "out", kNew);
+                if (chown((folder / "out").c_str(), 1234, 2345) != 0 || chmod((folder / "out").c_str(), 0662) != 0)
+                  _exit(1);
+                _exit(write(done[1], &byte, 1) == 1 ? 0 : 1);
+              }
+              BecomeNobody();
+              const auto output = files.CreateOutput(folder / "out", false);
+              output->WriteAt(0, AsSpan(kOld));
+              char byte = 0;
+              if (write(go[1], &byte, 1) != 1 || read(done[0], &byte, 1) != 1) _exit(102);
+              output->Publish(kOld.size(), true);
+            }),
             0);
+  EXPECT_EQ(ReadFile(folder / "out"), kOld);
   EXPECT_EQ(files.Identify(folder / "out")->uid, 65534u);
   EXPECT_EQ(ModeOf(folder / "out"), 0622u);
+}
+
+TEST(OutputFile, FollowsWhatTheOldFileMayBeUsedForUntilTheEnd) {
+  for (const bool sync : {false, true}) {
+    const TempFolder folder;
+    FileSystem files;
+    const SignalMask restore;
+    WriteFile(folder / "out", kOld);
+    ASSERT_EQ(chmod((folder / "out").c_str(), 0644), 0);
+    auto output = files.CreateOutput(folder / "out", false);
+    output->WriteAt(0, AsSpan(kNew));
+    ASSERT_EQ(chmod((folder / "out").c_str(), 0600), 0);
+    output->Publish(kNew.size(), sync);
+    EXPECT_EQ(ReadFile(folder / "out"), kNew);
+    EXPECT_EQ(ModeOf(folder / "out"), 0600u);
+    // Removed, it comes back as it was.
+    output = files.CreateOutput(folder / "out", false);
+    std::filesystem::remove(folder / "out");
+    output->Publish(0, sync);
+    EXPECT_EQ(ModeOf(folder / "out"), 0600u);
+  }
+}
+
+/// An ACL as the kernel stores it.
+std::string Acl(const std::vector<std::array<std::uint16_t, 2>>& entries) {
+  std::string acl{2, 0, 0, 0};
+  for (const auto& [tag, permissions] : entries) {
+    const std::uint32_t id = tag == 0x02 ? 65534 : 0xFFFFFFFF;
+    acl.append(reinterpret_cast<const char*>(&tag), 2).append(reinterpret_cast<const char*>(&permissions), 2);
+    acl.append(reinterpret_cast<const char*>(&id), 4);
+  }
+  return acl;
+}
+
+std::string AclOf(const std::string& path) {
+  std::string acl(4096, '\0');
+  const ssize_t got = getxattr(path.c_str(), "system.posix_acl_access", acl.data(), acl.size());
+  return acl.substr(0, got > 0 ? static_cast<std::size_t>(got) : 0);
+}
+
+TEST(OutputFile, KeepsTheAclOrTakesWhatItsDirectoryGives) {
+  constexpr std::uint16_t kOwner = 0x01, kUser = 0x02, kGroup = 0x04, kMask = 0x10, kOthers = 0x20;
+  const Umask umask(022);
+  const TempFolder folder;
+  FileSystem files;
+  const std::string acl = Acl({{kOwner, 6}, {kUser, 6}, {kGroup, 0}, {kMask, 6}, {kOthers, 0}});
+  WriteFile(folder / "out", kOld);
+  if (setxattr((folder / "out").c_str(), "system.posix_acl_access", acl.data(), acl.size(), 0) != 0) {
+    GTEST_SKIP() << "NOT TESTED: no ACLs in " << folder.path();
+  }
+  Replace(files, folder / "out", kNew);
+  EXPECT_EQ(AclOf(folder / "out"), acl);
+  const std::vector<std::string> defaults = {
+      Acl({{kOwner, 7}, {kGroup, 5}, {kOthers, 0}}),
+      Acl({{kOwner, 7}, {kUser, 7}, {kGroup, 0}, {kMask, 7}, {kOthers, 0}}),
+      Acl({{kOwner, 4}, {kUser, 3}, {kGroup, 7}, {kMask, 5}, {kOthers, 3}}),
+  };
+  for (const std::string& passed_on : defaults) {
+    ASSERT_EQ(setxattr(folder.path().c_str(), "system.posix_acl_default", passed_on.data(), passed_on.size(), 0), 0);
+    for (const char* name : {"usual", "new"}) std::filesystem::remove(folder / name);
+    const int usual = open((folder / "usual").c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+    ASSERT_GE(usual, 0);
+    close(usual);
+    Replace(files, folder / "new", kNew);
+    EXPECT_EQ(ModeOf(folder / "new"), ModeOf(folder / "usual"));
+    EXPECT_EQ(AclOf(folder / "new"), AclOf(folder / "usual"));
+    // What the directory gives is more than the old file has.
+    ASSERT_EQ(removexattr((folder / "usual").c_str(), "system.posix_acl_access") == 0 || errno == ENODATA, true);
+    ASSERT_EQ(chmod((folder / "usual").c_str(), 0600), 0);
+    Replace(files, folder / "usual", kNew);
+    EXPECT_EQ(ModeOf(folder / "usual"), 0600u);
+    EXPECT_EQ(AclOf(folder / "usual"), "");
+  }
+}
+
+TEST(OutputFile, InPlaceKeepsTheOldContentUntilTheFirstWrite) {
+  const TempFolder folder;
+  WriteFile(folder / "out", kNew);
+  WriteFile(folder / "full", kOld);
+  ASSERT_EQ(chmod((folder / "out").c_str(), 0666), 0);
+  ASSERT_EQ(chmod((folder / "full").c_str(), 0666), 0);
+  ASSERT_EQ(chmod(folder.path().c_str(), 0555), 0);
+  EXPECT_EQ(InChild([&] {
+              BecomeNobody();
+              FaultyFileSystem files;
+              if (Try([&] { files.CreateOutput(folder / "out", false); }).code == 0) _exit(101);
+              auto output = files.CreateOutput(folder / "out", true, OldFile::kReplaceOrRewrite);
+              if (output->in_place().empty() || output->direct()) _exit(102);
+              output->MakeDirect();
+              output->Allocate(100000);
+              if (output->direct() || ReadFile(folder / "out") != kNew) _exit(103);
+              output = files.CreateOutput(folder / "out", false, OldFile::kReplaceOrRewrite);
+              if (ReadFile(folder / "out") != kNew) _exit(104);
+              // Shorter than before, written from behind.
+              output->WriteAt(100, AsSpan(kOld).subspan(100));
+              output->WriteAt(0, AsSpan(kOld).first(100));
+              if (ReadFile(folder / "out") != kOld) _exit(105);
+              output->Publish(kOld.size() - 5, true);
+              Bytes got(kOld.size());
+              if (output->ReadAt(0, std::as_writable_bytes(std::span(got))) != kOld.size() - 5) _exit(106);
+              // Too little room is known before.
+              files.SetFreeSpace(100);
+              output = files.CreateOutput(folder / "full", false, OldFile::kReplaceOrRewrite);
+              output->Allocate(kOld.size() + 50);
+              if (Try([&] { output->Allocate(100000); }).code != static_cast<int>(ErrorCode::kNoSpace)) _exit(107);
+              if (ReadFile(folder / "full") != kOld) _exit(108);
+            }),
+            0);
+  EXPECT_EQ(ReadFile(folder / "out"), Bytes(kOld.begin(), kOld.end() - 5));
+  ASSERT_EQ(chmod(folder.path().c_str(), 0755), 0);
+}
+
+TEST(OutputFile, FollowsLinksOnlyWhereTheKernelDoes) {
+  const TempFolder folder;
+  WriteFile(folder / "there", kOld);
+  ASSERT_EQ(symlink("there", (folder / "link").c_str()), 0);
+  ASSERT_EQ(symlink("missing", (folder / "dangling").c_str()), 0);
+  for (const char* name : {"link", "dangling"}) {
+    for (const OldFile old : {OldFile::kReplace, OldFile::kReplaceOrRewrite}) {
+      FaultyFileSystem files;
+      files.Fail(Call::kOpen, 1, EACCES);
+      ExpectError(ErrorCode::kUsage, {"EACCES"}, [&] { files.CreateOutput(folder / name, false, old); });
+      EXPECT_EQ(files.Count(Call::kOpen), 1u);
+    }
+  }
+  // What a link leads to is made first, and goes with the job.
+  FileSystem files;
+  files.CreateOutput(folder / "dangling", false);
+  EXPECT_EQ(folder.Names(), (std::vector<std::string>{"dangling", "link", "there"}));
+  EXPECT_EQ(ReadFile(folder / "there"), kOld);
 }
 
 TEST(OutputFile, ReplacesTheTargetOfALinkAndKeepsTheLink) {
@@ -646,7 +815,7 @@ TEST(OutputFile, RefusesWhatItCannotReplace) {
   ASSERT_EQ(chmod((folder / "file").c_str(), 0444), 0);
   EXPECT_EQ(as_nobody(folder / "file"), kUsage) << "read-only file";
   ASSERT_EQ(chmod((folder / "file").c_str(), 0666), 0);
-  EXPECT_EQ(as_nobody(folder / "file"), 0);
+  EXPECT_EQ(as_nobody(folder / "file"), geteuid() == 0 ? kUsage : 0) << "another user's file";
   if (geteuid() == 0) {
     ASSERT_EQ(chmod(folder.path().c_str(), 01777), 0);
     EXPECT_EQ(as_nobody(folder / "file"), kUsage) << "another user's file in a sticky directory";
@@ -780,17 +949,17 @@ TEST(OutputFile, KeepsAnOldFileIfAsked) {
   FaultyFileSystem files;
   for (const char* name : {"old", "link"}) {
     ExpectError(ErrorCode::kUsage, {folder / "old", "--no-clobber"},
-                [&] { files.CreateOutput(folder / name, false, true); });
+                [&] { files.CreateOutput(folder / name, false, OldFile::kKeep); });
   }
   for (const bool tmpfile : {true, false}) {
     files.Clear();
     if (!tmpfile) files.Fail(Call::kOpen, 2, EOPNOTSUPP);
-    const auto late = files.CreateOutput(folder / "late", false, true);
+    const auto late = files.CreateOutput(folder / "late", false, OldFile::kKeep);
     WriteFile(folder / "late", kOld);
     ExpectError(ErrorCode::kIo, {folder / "late", "--no-clobber"}, [&] { late->Publish(0, false); });
     EXPECT_EQ(ReadFile(folder / "late"), kOld);
     std::filesystem::remove(folder / "late");
-    const auto fresh = files.CreateOutput(folder / "late", false, true);
+    const auto fresh = files.CreateOutput(folder / "late", false, OldFile::kKeep);
     fresh->Publish(0, false);
     EXPECT_TRUE(ReadFile(folder / "late").empty());
     std::filesystem::remove(folder / "late");
