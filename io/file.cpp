@@ -514,14 +514,12 @@ void OutputFile::CreateNew(bool direct) {
   const FileFacts mine = file_->Facts();
   if (!Give(*access_)) Refuse("a new file would lose its owner, group or ACL");
   ::fremovexattr(file_->fd_.get(), kAcl);
-  if (::fchown(file_->fd_.get(), mine.uid, static_cast<gid_t>(-1)) != 0 || ::fchmod(file_->fd_.get(), 0600) != 0) {
-    file_->Fail("chown", 0, 0, errno);
-  }
+  std::ignore = ::fchown(file_->fd_.get(), mine.uid, static_cast<gid_t>(-1));
+  std::ignore = ::fchmod(file_->fd_.get(), 0600);
 }
 
 void OutputFile::OpenOld() {
   detail::Fd fd;
-  // Reading is only for --verify-output.
   for (const int mode : {O_RDWR, O_WRONLY}) {
     fd = detail::Fd(OpenRetrying(calls_, AT_FDCWD, given_.c_str(), mode | O_CLOEXEC | O_NOCTTY, 0));
     if (fd.open() || errno != EACCES) break;
@@ -635,6 +633,8 @@ void OutputFile::Allocate(std::uint64_t size) {
                                          " bytes, free there: " + std::to_string(free) + " bytes");
   }
 }
+
+bool OutputFile::readable() const { return (::fcntl(file_->fd_.get(), F_GETFL) & O_ACCMODE) == O_RDWR; }
 
 void OutputFile::MakeDirect() {
   if (in_place_.empty()) file_->MakeDirect();

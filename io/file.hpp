@@ -191,6 +191,8 @@ class OutputFile {
   const std::string& directory() const { return directory_; }
   /// Why the old file is written in place; empty if it is replaced.
   const std::string& in_place() const { return in_place_; }
+  /// False of a file written in place that this user may only write.
+  bool readable() const;
   /// About the file that is written.
   FileFacts Facts() const { return file_->Facts(); }
 

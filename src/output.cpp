@@ -450,6 +450,9 @@ OutputTarget OpenTarget(FileSystem& files, const Options& options, CancelFlag& c
   }
   const OldFile old = options.no_clobber ? OldFile::kKeep : OldFile::kReplaceOrRewrite;
   target.file = files.CreateOutput(options.output, false, old);
+  if (options.verify_output && !target.file->readable()) {
+    throw Error(ErrorCode::kUsage, "--verify-output cannot read " + name + " back: it may only be written");
+  }
   if (!target.file->in_place().empty()) {
     LogWarn(name + " is written in place, so a job that fails while it writes leaves neither the old content nor the " +
             "new: it cannot be replaced (" + target.file->in_place() + ")");

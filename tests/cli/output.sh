@@ -175,6 +175,12 @@ if root && as_nobody true 2>/dev/null; then
     expect 0 as_nobody "$g" $options --memory 4M -o open/out sorted.txt open/out
     same plain.out open/out
   done
+  cp sorted.txt open/out
+  chmod 622 open/out
+  expect 2 as_nobody "$g" --verify-output -o open/out in.txt
+  same sorted.txt open/out
+  expect 0 as_nobody "$g" -o open/out in.txt
+  same want.txt open/out
   cp in.u64 open/out.u64
   chmod 666 open/out.u64
   expect 0 as_nobody "$g" --memory 4M --verify-output open/out.u64 open/out.u64
