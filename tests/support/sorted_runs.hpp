@@ -1,0 +1,60 @@
+// Sorted runs and the reference order of records of any layout, for tests of what lies between sorting and writing.
+#pragma once
+
+#include <algorithm>
+#include <cstring>
+#include <memory>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include "backend.hpp"
+#include "gpusort/records.hpp"
+#include "records.hpp"
+
+namespace gpusort::testing {
+
+inline RecordSpan View(const Bytes& bytes) { return {reinterpret_cast<const std::byte*>(bytes.data()), bytes.size()}; }
+
+inline void Append(Bytes& bytes, RecordSpan more) {
+  const auto* const begin = reinterpret_cast<const unsigned char*>(more.data());
+  bytes.insert(bytes.end(), begin, begin + more.size());
+}
+
+inline std::vector<RecordSpan> SplitRecords(RecordSpan bytes, const RecordLayout& layout) {
+  std::vector<RecordSpan> records;
+  ForEachRecord(bytes, layout, [&](RecordSpan record) { records.push_back(record); });
+  return records;
+}
+
+/// The oracle: stable, by CompareRecords.
+inline Bytes StableSortedRecords(RecordSpan bytes, const RecordLayout& layout) {
+  std::vector<RecordSpan> records = SplitRecords(bytes, layout);
+  std::stable_sort(records.begin(), records.end(),
+                   [&](RecordSpan a, RecordSpan b) { return CompareRecords(a, b, layout) < 0; });
+  Bytes sorted;
+  for (const RecordSpan record : records) Append(sorted, record);
+  return sorted;
+}
+
+/// Sorted records as a lane leaves them, in host memory or in what passes for a device's.
+class RecordsInMemory : public SortedRecords {
+ public:
+  RecordsInMemory(Bytes bytes, const RecordLayout& layout, bool on_device = false)
+      : bytes_(std::move(bytes)), records_(CountRecords(View(bytes_), layout)), on_device_(on_device) {}
+  const std::byte* data() const override { return View(bytes_).data(); }
+  bool on_device() const override { return on_device_; }
+  std::uint64_t bytes() const override { return bytes_.size(); }
+  std::uint64_t records() const override { return records_; }
+  bool was_sorted() const override { return false; }
+  void Read(std::uint64_t offset, std::span<std::byte> out) const override {
+    std::memcpy(out.data(), bytes_.data() + offset, out.size());
+  }
+
+ private:
+  Bytes bytes_;
+  std::uint64_t records_;
+  bool on_device_;
+};
+
+}  // namespace gpusort::testing
