@@ -99,8 +99,8 @@ class Inputs {
   /// The whole of every input, in order.
   std::vector<InputRange> Ranges() const;
 
-  /// Reads `range` into `buffer` (4096-aligned, range.bytes + kReadSlack long) and returns where the bytes lie in it.
-  /// Any thread. Error(kBadInput) if the file has shrunk.
+  /// Reads `range` (not empty) into `buffer` (4096-aligned, range.bytes + kReadSlack long) and returns where the bytes
+  /// lie in it. Any thread. Error(kBadInput) if the file has shrunk.
   std::span<const std::byte> Read(const InputRange& range, std::span<std::byte> buffer) const;
 
   /// Streams only: the next `limit` bytes at most of one input into `buffer`, which has kReadSlack more; fixed records
@@ -110,8 +110,8 @@ class Inputs {
   /// Error(kBadInput) if a file was truncated or rewritten since it was opened; a warning if it has grown, and its old
   /// end is as it was.
   void VerifyUnchanged() const;
-  /// Error(kBadInput) if a job failed by `error`, which looks like a fault of the machine or of this program, and a file
-  /// was changed meanwhile, also by growing.
+  /// Error(kBadInput) if a job failed by `error`, which looks like a fault of the machine or of this program, and a
+  /// file was changed meanwhile, also by growing.
   void BlameChange(const Error& error) const;
 
  private:
