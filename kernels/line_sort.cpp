@@ -20,7 +20,7 @@ class GroupSorter {
       : lines_(lines),
         order_(order),
         plain_(order.key_count == 0 || (PlainSingleKey(order) && !order.last_resort)),
-        decided_(lines.comparer == nullptr && ChunksDecide(order)) {}
+        decided_(ChunksDecide(order)) {}
 
   /// `group` holds rows in ascending order whose encoded keys agree before `skip`.
   void Sort(Entry* group, std::uint64_t count, std::uint64_t skip) const {
@@ -57,7 +57,6 @@ class GroupSorter {
 
   /// True for the usual reason of equal keys, which needs no further chunks.
   bool Identical(const Entry* group, std::uint64_t count) const {
-    if (lines_.comparer != nullptr) return false;
     const Byte* const first = lines_.line(group[0].row());
     const std::uint64_t length = lines_.length(group[0].row());
     return std::all_of(group + 1, group + count, [&](const Entry& entry) {

@@ -9,24 +9,14 @@
 
 namespace gpusort {
 
-/// Settles what the order of bytes does not: where lines are replaced by beginnings of what they are compared by.
-class RowComparer {
- public:
-  virtual ~RowComparer() = default;
-  /// Agrees with the order of the lines' bytes where these differ. Any thread.
-  virtual int Compare(std::uint64_t a, std::uint64_t b) const = 0;
-};
-
 /// Lines that lie one behind the other, each followed by one byte that does not belong to it.
 struct LineBlock {
   const Byte* text = nullptr;
   const std::uint64_t* starts = nullptr;  ///< one more than there are lines
-  const RowComparer* comparer = nullptr;  ///< null: CompareLines decides
 
   const Byte* line(std::uint64_t row) const { return text + starts[row]; }
   std::uint64_t length(std::uint64_t row) const { return starts[row + 1] - starts[row] - 1; }
   int Compare(std::uint64_t a, std::uint64_t b, const LineOrderView& order) const {
-    if (comparer != nullptr) return comparer->Compare(a, b);
     return CompareLines(line(a), length(a), line(b), length(b), order);
   }
 };

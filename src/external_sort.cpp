@@ -14,12 +14,15 @@
 #include "gpusort/error.hpp"
 #include "gpusort/records.hpp"
 #include "job.hpp"
+#include "keyed_lines.hpp"
+#include "locale_keys.hpp"
 #include "log.hpp"
 #include "machine.hpp"
 #include "merge_runs.hpp"
 #include "output.hpp"
 #include "plan.hpp"
 #include "proof.hpp"
+#include "sort_debug.hpp"
 #include "stats.hpp"
 
 namespace gpusort {
@@ -27,6 +30,8 @@ namespace {
 
 /// How often GPU memory may be refused before the CPU takes over.
 constexpr int kSmallerPlans = 2;
+/// With less memory lines are compared as they lie: what makes keys would take too much of it.
+constexpr std::uint64_t kLeastForKeys = std::uint64_t{8} << 20;
 /// The largest block that a plan makes unasked.
 constexpr std::uint64_t kUsualTempBlock = std::uint64_t{4} << 20;
 
@@ -86,22 +91,43 @@ class ExpandedOutput {
   std::uint64_t held_ = 0;
 };
 
+/// The order of records as they lie in inputs and output, and of what is sorted: the same, or lines with keys.
+struct Ordered {
+  std::unique_ptr<KeyMaker> keys;
+  std::unique_ptr<KeyedOrder> keyed;  ///< null: records are sorted as they lie
+  RecordLayout plain;
+
+  explicit Ordered(const Options& options) : plain(options.layout) {
+    if (plain.fixed()) return;
+    if (options.locale) keys = MakeLocaleKeys(options.lines->order);
+    if (!keys) keys = MakeKeys(*plain.lines);
+    if (!keys) return;
+    keyed = std::make_unique<KeyedOrder>(*keys);
+    plain.lines = &keyed->plain();
+  }
+};
+
 class Sorter {
  public:
   /// `target`: nothing if the sort is only to be explained.
   Sorter(const Options& options, CancelFlag& cancel, const GpuSource& gpus, FileSystem& files, OutputTarget target)
       : options_(options),
+        ordered_(options),
         cancel_(cancel),
         gpus_(gpus),
         host_(FindMemory()),
         files_(files),
         memory_(options.memory ? std::max<std::uint64_t>(1, options.memory->Resolve(host_.limit))
                                : std::min(host_.limit, host_.available) / 2),
-        inputs_(files_, options.inputs, MakeInputOptions(options, memory_, target.overwritten()), options.layout,
+        inputs_(files_, options.inputs, MakeInputOptions(options, memory_, target.overwritten()), ordered_.plain,
                 cancel),
+        merging_(options.merge && inputs_.rereadable()),
+        layout_(ordered_.keyed && !merging_ && memory_.limit() >= kLeastForKeys
+                    ? ordered_.keyed->layout(options.layout.delimiter)
+                    : ordered_.plain),
         clock_("start"),
         progress_(options.progress, clock_),
-        job_{options_, options_.layout, cancel_, memory_, inputs_, clock_, progress_},
+        job_{options_, layout_, cancel_, memory_, inputs_, clock_, progress_},
         target_(std::move(target)) {
     if (options_.memory && memory_.limit() > host_.limit) {
       LogWarn("--memory " + FormatBytes(memory_.limit()) + " is more than this process can have (" +
@@ -110,23 +136,33 @@ class Sorter {
     if (options_.gpu_memory && options_.device == DeviceChoice::kCpu) {
       LogWarn("--gpu-memory has no effect with --device cpu");
     }
-    merging_ = options.merge && inputs_.rereadable();
-    const bool takes = options.layout.fixed() || (gpus.lines && !NeedsHost(*options.layout.lines));
+    if (options.debug) {
+      const LineOrder& order = options.lines->order;
+      annotator_.emplace(order, order.keys.empty() || order.last_resort);
+      job_.formatter = &*annotator_;
+    }
+    if (options.debug && options.verify_output) {
+      throw Error(ErrorCode::kUsage, "--verify-output has no meaning with --debug: the output is more than the lines");
+    }
+    const bool takes = layout_.fixed() || (gpus.lines && !NeedsHost(*layout_.lines));
     if (!takes && options.device == DeviceChoice::kGpu) {
-      throw Error(ErrorCode::kUsage,
-                  "--device gpu: this order (-g) is known on the CPU only; give --device cpu or auto");
+      throw Error(ErrorCode::kUsage, std::string("--device gpu: this order (") +
+                                         (options.locale ? "a locale's" : "-g") +
+                                         ") is known on the CPU only; give --device cpu or auto");
     }
     const bool use_gpu = options.device == DeviceChoice::kGpu || (options.device == DeviceChoice::kAuto && takes &&
                                                                   gpus.likely() && LeastExpected() >= gpus.min_bytes);
-    facts_.layout = options.layout;
+    facts_.layout = layout_;
     facts_.input_bytes = inputs_.bytes();
-    facts_.input_known = facts_.rereadable = inputs_.rereadable();
+    facts_.input_known = inputs_.rereadable();
+    facts_.rereadable = job_.rereadable();
     for (std::uint32_t i = 0; merging_ && i < inputs_.count(); ++i) {
       facts_.sorted_inputs.push_back(inputs_.size(i));
     }
     facts_.free_ram = host_.available > memory_.limit() ? host_.available - memory_.limit() : 0;
     target_.codec = options.output_codec;
-    facts_.output_file = !IsStreamTarget(options.output) && target_.codec == Codec::kNone;
+    facts_.output_file =
+        !IsStreamTarget(options.output) && target_.codec == Codec::kNone && !layout_.keyed() && !options.debug;
     facts_.unique = options.unique;
     facts_.top = options.top;
     facts_.gpu = use_gpu;
@@ -155,6 +191,7 @@ class Sorter {
     ReserveForCodecs(memory_, std::max(inputs_.decoder_bytes(), EncoderMemoryBytes(target_.codec, encoder_options_)));
     facts_.codec_memory = memory_.used();
     facts_.memory = memory_.limit() - facts_.codec_memory;
+    if (layout_.keyed()) PlanKeys();
   }
 
   ~Sorter() {
@@ -237,8 +274,36 @@ class Sorter {
     return memory_.limit() >= kLeastMemory && 2 * LeastExpected() > facts_.free_ram;
   }
 
+  /// Keyed lines are longer than lines: how much is seen in some from everywhere.
+  void PlanKeys() {
+    key_shape_ = MakeKeyShape(facts_.memory, facts_.threads);
+    facts_.memory -= key_shape_.bytes();
+    facts_.codec_memory += key_shape_.bytes();
+    if (!facts_.input_known) return;
+    constexpr std::uint64_t kSample = std::uint64_t{64} << 10;
+    std::uint64_t lines = 0, keyed = 0;
+    std::vector<std::byte> out;
+    HostBuffer buffer(memory_, kSample + kReadSlack);
+    for (std::uint32_t i = 0; i < std::min<std::size_t>(inputs_.count(), 4); ++i) {
+      const std::span<const std::byte> bytes =
+          inputs_.Read({i, 0, std::min(kSample, inputs_.size(i))}, {buffer.data(), buffer.size()});
+      const RecordSpan whole = bytes.first(WholeRecordBytes(bytes, ordered_.plain));
+      if (lines == 0) ordered_.keyed->Tune(whole, layout_.delimiter);
+      lines += whole.size();
+      out.clear();
+      ForEachRecord(whole, ordered_.plain, [&](RecordSpan line) { ordered_.keyed->AppendKeyed(line, out); });
+      keyed += out.size();
+    }
+    if (lines > 0) facts_.input_bytes = inputs_.bytes() / lines * keyed + inputs_.bytes() % lines * keyed / lines;
+  }
+
   void StartReading(const std::vector<InputRange>& ranges) {
-    feeder_ = std::make_unique<BatchFeeder>(cancel_, memory_, inputs_, ring_, ranges, options_.layout, clock_);
+    if (layout_.keyed()) {
+      feeder_ = std::make_unique<BatchFeeder>(cancel_, memory_, inputs_, ring_, ranges, ordered_.plain, clock_,
+                                              *ordered_.keyed, key_shape_);
+    } else {
+      feeder_ = std::make_unique<BatchFeeder>(cancel_, memory_, inputs_, ring_, ranges, layout_, clock_);
+    }
   }
 
   void OpenBackend() {
@@ -258,7 +323,7 @@ class Sorter {
     facts_.device_memory = !facts_.gpu           ? 0
                            : options_.gpu_memory ? std::min(options_.gpu_memory->Resolve(free_bytes), free_bytes)
                                                  : free_bytes / 10 * 9;
-    facts_.lane_bytes = [backend = backend_.get(), layout = options_.layout](std::uint64_t slot) {
+    facts_.lane_bytes = [backend = backend_.get(), layout = layout_](std::uint64_t slot) {
       return backend->LaneBytes(layout, slot);
     };
     LogInfo("backend: " + backend_->limits().name);
@@ -269,7 +334,8 @@ class Sorter {
   void Prepare() {
     if (ready_) return;
     // The plan counts the ring and the places for temp data anew, also those of an earlier attempt.
-    facts_.memory = memory_.limit() - memory_.used() + (feeder_ ? ring_.bytes() : 0) +
+    facts_.memory = memory_.limit() - memory_.used() + (feeder_ ? ring_.bytes() : 0) -
+                    (feeder_ ? key_shape_.bytes() - key_shape_.pool_bytes() : 0) +
                     (temp_codec_ ? temp_codec_->taken_bytes() : 0);
     job_.plan = MakePlan(facts_, feeder_ ? ring_ : MakeRing(facts_));
     std::istringstream plan_lines(Describe(job_.plan));
@@ -284,7 +350,7 @@ class Sorter {
   /// `merging`: on the CPU nothing is resident in slots, so lanes get just what merging windows needs.
   void MakeArena(bool merging) {
     ArenaShape shape;
-    shape.layout = options_.layout;
+    shape.layout = layout_;
     shape.slot_bytes = merging && !facts_.gpu ? job_.plan.window_bytes : job_.plan.slot_bytes;
     shape.slots = merging && !facts_.gpu ? 0 : job_.plan.slots;
     shape.lanes = merging ? job_.plan.merge_lanes : job_.plan.lanes;
@@ -338,7 +404,8 @@ class Sorter {
   /// So that a full disk ends the job at once, not after hours. A tmpfs takes as long as for writing: if it has the
   /// room now, the input is read meanwhile.
   void ReserveOutput() {
-    const bool sized = facts_.output_file && !options_.unique && options_.top == 0 && !options_.no_space_check;
+    const bool sized = target_.file && target_.codec == Codec::kNone && inputs_.rereadable() && !options_.debug &&
+                       !options_.unique && options_.top == 0 && !options_.no_space_check;
     if (!sized) return;
     const auto reserve = [this] { target_.file->Allocate(inputs_.bytes()); };
     const std::string& directory = target_.file->directory();
@@ -363,7 +430,7 @@ class Sorter {
         run.bytes = range.bytes;
         run.origin = {range};
         // Lines are read beyond their block to the end of the last one.
-        run.blocks = InputBlocks(range, options_.layout.fixed() ? job_.input_payload() : job_.input_payload() / 8 * 7);
+        run.blocks = InputBlocks(range, layout_.fixed() ? job_.input_payload() : job_.input_payload() / 8 * 7);
         runs_.push_back(std::move(run));
       }
       return;
@@ -372,8 +439,13 @@ class Sorter {
     clock_.BeginPhase("form runs");
     progress_.SetPhase("form runs", inputs_.stored_bytes(), inputs_.rereadable() ? inputs_.bytes() : 0);
     FormRuns(job_, *feeder_, runs_);
-    if (inputs_.rereadable() && !MissingRanges().empty()) {
+    if (job_.rereadable() && !MissingRanges().empty()) {
       throw Error(ErrorCode::kIntegrity, "a part of the input is in no run");
+    }
+    if (const RecordSum* read = feeder_->keyed_sum()) {
+      RecordSum formed;
+      for (const Run& run : runs_) formed += run.sum;
+      if (!(formed == *read)) throw Error(ErrorCode::kIntegrity, "lines were changed when they got keys");
     }
     formed_ = true;
     if (job_.plan.windows_in_ring) job_.ring_memory = feeder_->ring().memory();
@@ -396,7 +468,7 @@ class Sorter {
     }
     progress_.SetPhase("merge runs", bytes);
     target_.header.assign(inputs_.header().begin(), inputs_.header().end());
-    proof_ = std::make_unique<OutputProof>(options_.layout, options_.unique);
+    proof_ = std::make_unique<OutputProof>(layout_, options_.unique);
     output_bytes_ = MergeRuns(job_, runs_, target_, *proof_, merging_);
     RecordSum total;
     for (const Run& run : runs_) {
@@ -423,7 +495,7 @@ class Sorter {
   /// smaller plan if memory was refused, on the CPU if the GPU is lost. Rethrows what cannot be helped.
   void Degrade(const Error& error) {
     const bool refused = error.code() == ErrorCode::kOutOfMemory;
-    if (refused && merging_ && !facts_.gpu && !options_.layout.fixed() && !cancel_.requested()) {
+    if (refused && merging_ && !facts_.gpu && !layout_.fixed() && !cancel_.requested()) {
       SortInstead(error);
       return;
     }
@@ -457,7 +529,7 @@ class Sorter {
       runs_.clear();
       return;
     }
-    if (!inputs_.rereadable()) return;
+    if (!job_.rereadable()) return;
     feeder_.reset();
     const std::vector<InputRange> missing = MissingRanges();
     formed_ = missing.empty();
@@ -555,9 +627,9 @@ class Sorter {
   void VerifyOutput() {
     progress_.SetPhase("verify output", output_bytes_);
     target_.file->DropCache();
-    OutputProof read_back(options_.layout, options_.unique);
-    const std::uint64_t least = options_.layout.fixed() ? options_.layout.stride : job_.plan.ring.max_record;
-    const std::uint64_t unit = LeastRecordBytes(options_.layout);
+    OutputProof read_back(ordered_.plain, options_.unique);
+    const std::uint64_t least = ordered_.plain.fixed() ? ordered_.plain.stride : job_.plan.ring.max_record;
+    const std::uint64_t unit = LeastRecordBytes(ordered_.plain);
     const std::uint64_t room = (memory_.limit() - memory_.used()) / 2;
     const std::uint64_t step = std::max(least, std::min(room, std::uint64_t{4} << 20) / unit * unit);
     HostBuffer buffer(memory_, (step + 2 * kReadSlack) / 4096 * 4096);
@@ -586,7 +658,7 @@ class Sorter {
         if (expanded) expanded->Drop(count);
         continue;
       }
-      const std::uint64_t whole = WholeRecordBytes(bytes, options_.layout);
+      const std::uint64_t whole = WholeRecordBytes(bytes, ordered_.plain);
       if (whole == 0)
         throw Error(ErrorCode::kIntegrity, "the output read back has an endless line at byte " + std::to_string(done));
       read_back.Add(done - records_begin, bytes.first(whole));
@@ -604,7 +676,7 @@ class Sorter {
     stats_.records_out = proof_->sum().records;
     stats_.bytes = output_bytes_;
     stats_.top = options_.top;
-    stats_.header_lines = target_.header.empty() ? 0 : CountRecords(target_.header, options_.layout);
+    stats_.header_lines = target_.header.empty() ? 0 : CountRecords(target_.header, ordered_.plain);
     stats_.host_peak = memory_.peak();
     stats_.host_limit = memory_.limit();
     stats_.device_peak = std::max(stats_.device_peak, backend_->device_peak());
@@ -630,21 +702,25 @@ class Sorter {
   }
 
   const Options& options_;
+  const Ordered ordered_;
   CancelFlag& cancel_;
   const GpuSource& gpus_;
   const MemoryFacts host_;
   FileSystem& files_;
   HostMemory memory_;
   Inputs inputs_;
+  bool merging_ = false;       ///< -m of inputs that are runs as they are; streams are sorted
+  const RecordLayout layout_;  ///< of runs
   StageClock clock_;
   Progress progress_;
   Job job_;
+  std::optional<Annotator> annotator_;  ///< of --debug
   PlanFacts facts_;
   Ring ring_;
+  KeyShape key_shape_;
   EncoderOptions encoder_options_;
-  bool merging_ = false;  ///< -m of inputs that are runs as they are; streams are sorted
-  bool ready_ = false;    ///< Prepare is done for this attempt
-  bool formed_ = false;   ///< every record is in a run
+  bool ready_ = false;   ///< Prepare is done for this attempt
+  bool formed_ = false;  ///< every record is in a run
   int smaller_plans_ = 0;
   OutputTarget target_;
   std::future<void> reserving_;
@@ -679,7 +755,8 @@ void CheckSorted(const Options& options, CancelFlag& cancel) {
   FileSystem files;
   const MemoryFacts host = FindMemory();
   HostMemory memory(options.memory ? options.memory->Resolve(host.limit) : std::min(host.limit, host.available) / 2);
-  const RecordLayout& layout = options.layout;
+  const Ordered ordered(options);
+  const RecordLayout& layout = ordered.plain;
   Inputs inputs(files, options.inputs, MakeInputOptions(options, memory), layout, cancel);
   StageClock clock("check");
   Progress progress(options.progress, clock);

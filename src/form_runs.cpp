@@ -37,7 +37,7 @@ class RunPlacer {
       run.records = std::move(sorted);
     } else if (only) {
       run.records = std::make_shared<HostRecords>(job_.memory, *sorted);
-    } else if (sorted->was_sorted() && job_.inputs.rereadable() && !CheaperToSpill()) {
+    } else if (sorted->was_sorted() && job_.rereadable() && !CheaperToSpill()) {
       run.blocks = InputBlocks(run.origin, *sorted, job_.input_payload(), job_.layout);
     } else if (sorted->on_device() && Claim(&host_bytes_, sorted->bytes(), job_.plan.host_tier_bytes)) {
       const Busy busy(job_.clock, Resource::kBus, sorted->bytes());
@@ -96,9 +96,24 @@ BatchFeeder::BatchFeeder(CancelFlag& cancel, HostMemory& memory, Inputs& inputs,
       ring_(memory, ring.block_bytes, ring.blocks),
       inputs_(inputs),
       layout_(layout),
+      rereadable_(inputs.rereadable()),
       max_record_(ring.max_record),
       reader_(std::make_unique<InputReader>(pipeline_, inputs, ring_, ranges, layout, ring.piece_bytes, ring.threads,
                                             clock)) {
+  pipeline_.StartRest();
+}
+
+BatchFeeder::BatchFeeder(CancelFlag& cancel, HostMemory& memory, Inputs& inputs, const Ring& ring,
+                         const std::vector<InputRange>& ranges, const RecordLayout& layout, StageClock& clock,
+                         const KeyedOrder& order, const KeyShape& keys)
+    : pipeline_(cancel),
+      ring_(memory, ring.block_bytes, ring.blocks),
+      inputs_(inputs),
+      layout_(order.layout(layout.delimiter)),
+      rereadable_(false),
+      max_record_(ring.max_record + order.most_added()),
+      keys_(std::make_unique<KeyStage>(pipeline_, memory, inputs, order, keys, ring_, ranges, layout, ring.max_record,
+                                       ring.threads, clock)) {
   pipeline_.StartRest();
 }
 
@@ -110,13 +125,13 @@ std::shared_ptr<InputReader::Block> BatchFeeder::Take(const Pipeline& waiter) {
     returned_.pop_front();
     return block;
   }
-  std::optional<InputReader::Block> block = reader_->Next(waiter);
+  std::optional<InputReader::Block> block = keys_ ? keys_->Next(waiter) : reader_->Next(waiter);
   return block ? std::make_shared<InputReader::Block>(std::move(*block)) : nullptr;
 }
 
 std::unique_ptr<BatchFeeder::Batch> BatchFeeder::Next(const Pipeline& waiter, std::uint64_t limit,
                                                       std::uint64_t slot_bytes, bool keep) {
-  auto batch = std::make_unique<Batch>();
+  std::unique_ptr<Batch> batch(new Batch(layout_));
   batch->turn_ = std::unique_lock(turn_);
   std::shared_ptr<InputReader::Block> first = Take(waiter);
   if (!first) return nullptr;
@@ -134,7 +149,7 @@ std::unique_ptr<BatchFeeder::Batch> BatchFeeder::Next(const Pipeline& waiter, st
 bool BatchFeeder::Batch::Continues(const InputRange& next) const {
   const InputRange& last = ranges_.back();
   if (next.input == last.input) return next.offset == last.offset + last.bytes;
-  if (!feeder_->inputs_.rereadable()) return !feeder_->gaps_ && next.offset == 0;
+  if (!feeder_->rereadable_) return !feeder_->gaps_ && next.offset == 0;
   std::uint64_t between = feeder_->inputs_.size(last.input) - (last.offset + last.bytes) + next.offset;
   for (std::uint32_t i = last.input + 1; i < next.input; ++i) between += feeder_->inputs_.size(i);
   return between == 0;
@@ -297,7 +312,7 @@ void FormRuns(Job& job, BatchFeeder& feeder, std::vector<Run>& runs) {
         ++working;
       }
       const std::unique_ptr<Lane> lane = job.backend->OpenLane();
-      const bool stream = !job.inputs.rereadable();
+      const bool stream = !job.rereadable();
       // Only a GPU can be lost, and a stream cannot be read again.
       while (std::unique_ptr<BatchFeeder::Batch> batch =
                  feeder.Next(pipeline, job.plan.batch_bytes, job.plan.slot_bytes, job.plan.gpu && stream)) {
@@ -320,7 +335,7 @@ void FormRuns(Job& job, BatchFeeder& feeder, std::vector<Run>& runs) {
           run.sum = batch->sum();
           run.origin = batch->ranges();
           placer.Place(std::move(sorted), run, stream && batch->number() == 0 && feeder.Ended(pipeline));
-          job.progress.Advance(job.inputs.rereadable() ? batch->bytes() : job.inputs.TakeStoredBytesRead());
+          job.progress.Advance(job.rereadable() ? batch->bytes() : job.inputs.TakeStoredBytesRead());
           const std::lock_guard lock(mutex);
           formed.emplace(batch->number(), std::move(run));
         } catch (...) {

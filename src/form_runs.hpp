@@ -11,6 +11,7 @@
 
 #include "inputs.hpp"
 #include "job.hpp"
+#include "key_stage.hpp"
 #include "run.hpp"
 
 namespace gpusort {
@@ -22,6 +23,10 @@ class BatchFeeder {
   /// Starts reading.
   BatchFeeder(CancelFlag& cancel, HostMemory& memory, Inputs& inputs, const Ring& ring,
               const std::vector<InputRange>& ranges, const RecordLayout& layout, StageClock& clock);
+  /// The same for lines of `layout` that get keys: batches are of keyed lines, and count as those of one stream.
+  BatchFeeder(CancelFlag& cancel, HostMemory& memory, Inputs& inputs, const Ring& ring,
+              const std::vector<InputRange>& ranges, const RecordLayout& layout, StageClock& clock,
+              const KeyedOrder& order, const KeyShape& keys);
   ~BatchFeeder();
 
   /// Blocks of neighbouring records, for one Lane::Sort. While it is being read no other batch can be. Blocks of lines
@@ -43,6 +48,7 @@ class BatchFeeder {
     bool keep_ = false;
     // Lines:
     std::uint64_t lines_left_ = 0;
+    explicit Batch(const RecordLayout& layout) : open_(layout) {}
     PartSum open_;  ///< of the line that goes on in the next block
     bool Continues(const InputRange& next) const;
     std::shared_ptr<InputReader::Block> TakeRecords();
@@ -64,6 +70,8 @@ class BatchFeeder {
   /// The reader's own error, if that is why Next threw.
   void RethrowIfFailed() { pipeline_.RethrowIfFailed(); }
   BlockPool& ring() { return ring_; }
+  /// Of lines that got keys: the sum of all that was read, once Next gave nothing.
+  const RecordSum* keyed_sum() const { return keys_ ? &keys_->sum() : nullptr; }
 
  private:
   std::shared_ptr<InputReader::Block> Take(const Pipeline& waiter);
@@ -72,12 +80,14 @@ class BatchFeeder {
   BlockPool ring_;
   const Inputs& inputs_;
   const RecordLayout layout_;
+  const bool rereadable_;
   const std::uint64_t max_record_;
   std::mutex turn_;  ///< held by the batch that is being read
   std::atomic<std::uint64_t> next_number_{0};
   std::deque<std::shared_ptr<InputReader::Block>> returned_;
   bool gaps_ = false;  ///< batches were taken back: between blocks there may be records that a run holds
   std::unique_ptr<InputReader> reader_;  ///< dropped before the pool, after its threads
+  std::unique_ptr<KeyStage> keys_;       ///< in place of the reader
 };
 
 /// Sorts all that `feeder` gives on the job's backend and adds the runs, in input order, to `runs`. If it throws,

@@ -77,6 +77,8 @@ class Inputs {
   std::uint64_t stored_bytes() const { return stored_known_ ? stored_bytes_ : 0; }
   /// How many of the stored bytes (of a pipe: of any) ReadStream has read since the last call. Any thread.
   std::uint64_t TakeStoredBytesRead() { return stored_read_.exchange(0, std::memory_order_relaxed); }
+  /// For who reads files by Read.
+  void AddStoredBytesRead(std::uint64_t bytes) { stored_read_.fetch_add(bytes, std::memory_order_relaxed); }
   /// The most that expanding takes.
   std::uint64_t decoder_bytes() const { return decoder_bytes_; }
   /// Bytes of the records of the inputs that are regular files and not compressed.

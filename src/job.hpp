@@ -19,14 +19,18 @@
 
 namespace gpusort {
 
+class Annotator;
+
 struct Job {
   const Options& options;
-  const RecordLayout& layout;
+  const RecordLayout& layout;  ///< of runs
   CancelFlag& cancel;
   HostMemory& memory;
   Inputs& inputs;
   StageClock& clock;
   Progress& progress;
+  /// What is written in place of each record; null: the record.
+  const Annotator* formatter = nullptr;
   Backend* backend = nullptr;
   Plan plan{};
   SpillStore* spill = nullptr;
@@ -35,6 +39,8 @@ struct Job {
   std::shared_ptr<PinnedBuffer> ring_memory{};
   std::uint64_t next_run_id = 0;
 
+  /// Bytes of a run may still be those of an input.
+  bool rereadable() const { return inputs.rereadable() && !layout.keyed(); }
   /// Bytes of an input that are read into such a block; whole if records are fixed.
   std::uint64_t input_payload() const { return Payload(kReadSlack); }
   /// Bytes of records that a spilled block holds.

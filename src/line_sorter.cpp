@@ -82,17 +82,14 @@ void ForEachPart(unsigned parts, const Work& work) {
   }
 }
 
-/// What a line is compared by: the line itself, or a prefix and a rest.
+/// What a line is compared by: itself or the keyed line, without the delimiter.
 struct KeyView {
   const Byte* bytes;
   std::uint64_t length;
-  const Byte* rest;
-  std::uint64_t rest_bytes;
 };
 
 int CompareKeyViews(const LineSortSettings& settings, const KeyView& a, const KeyView& b) {
-  const int order = CompareLines(a.bytes, a.length, b.bytes, b.length, settings.order);
-  return order != 0 || settings.key_maker == nullptr ? order : settings.key_maker->Compare(a.rest, b.rest);
+  return CompareLines(a.bytes, a.length, b.bytes, b.length, settings.order);
 }
 
 /// The key of a line that is gone.
@@ -100,15 +97,13 @@ class KeptKey {
  public:
   void Keep(const KeyView& key) {
     bytes_.assign(key.bytes, key.bytes + key.length);
-    rest_.assign(key.rest, key.rest + key.rest_bytes);
     any_ = true;
   }
   bool any() const { return any_; }
-  KeyView view() const { return {bytes_.data(), bytes_.size(), rest_.data(), rest_.size()}; }
+  KeyView view() const { return {bytes_.data(), bytes_.size()}; }
 
  private:
   std::vector<Byte> bytes_;
-  std::vector<Byte> rest_;
   bool any_ = false;
 };
 
@@ -130,7 +125,7 @@ class UniqueFilter {
 };
 
 /// Lines in memory: filled from the inputs, sorted, written.
-class LineBatch : private RowComparer {
+class LineBatch {
  public:
   explicit LineBatch(const LineSortSettings& settings) : settings_(settings) {}
 
@@ -153,8 +148,8 @@ class LineBatch : private RowComparer {
   }
 
   void Sort() {
-    parts_ = static_cast<unsigned>(std::clamp<std::uint64_t>(rows_ / kRowsPerThread, 1, settings_.threads));
     MakeKeys();
+    parts_ = static_cast<unsigned>(std::clamp<std::uint64_t>(rows_ / kRowsPerThread, 1, settings_.threads));
     const LineBlock lines = Lines();
     ForEachPart(parts_, [&](unsigned part) {
       const std::uint64_t begin = PartBegin(part);
@@ -215,9 +210,8 @@ class LineBatch : private RowComparer {
     text_.Release();
     starts_.Release();
     entries_.Release();
-    keys_ = {};
-    prefix_starts_ = {};
-    rest_starts_ = {};
+    keyed_ = {};
+    keyed_starts_ = {};
     used_ = line_begin_ = scanned_ = rows_ = 0;
   }
 
@@ -226,18 +220,10 @@ class LineBatch : private RowComparer {
   std::uint64_t PartBegin(unsigned part) const { return rows_ * part / parts_; }
 
   LineBlock Lines() const {
-    if (settings_.key_maker == nullptr) return {text_.data(), starts_.data(), nullptr};
-    return {keys_.prefix.data(), prefix_starts_.data(), this};
+    if (settings_.keyed == nullptr) return {text_.data(), starts_.data()};
+    return {AsBytes(keyed_.data()), keyed_starts_.data()};
   }
-  KeyView Key(const LineBlock& lines, std::uint64_t row) const {
-    if (settings_.key_maker == nullptr) return {lines.line(row), lines.length(row), nullptr, 0};
-    return {lines.line(row), lines.length(row), keys_.rest.data() + rest_starts_[row],
-            rest_starts_[row + 1] - rest_starts_[row]};
-  }
-  int Compare(std::uint64_t a, std::uint64_t b) const override {
-    const LineBlock lines = Lines();
-    return CompareKeyViews(settings_, Key(lines, a), Key(lines, b));
-  }
+  static KeyView Key(const LineBlock& lines, std::uint64_t row) { return {lines.line(row), lines.length(row)}; }
 
   void Prefetch(const LineBlock& lines, std::uint64_t i, std::uint64_t end) const {
     if (i + 2 * kPrefetchRows < end) __builtin_prefetch(&lines.starts[entries_[i + 2 * kPrefetchRows].row()]);
@@ -255,10 +241,6 @@ class LineBatch : private RowComparer {
     scanned_ -= line_begin_;
     line_begin_ = 0;
     rows_ = 0;
-    keys_.prefix.clear();
-    keys_.rest.clear();
-    prefix_starts_.clear();
-    rest_starts_.clear();
   }
 
   /// Finds the ends of lines in what was read. False if the memory is used up.
@@ -269,8 +251,7 @@ class LineBatch : private RowComparer {
         scanned_ = used_;
         return true;
       }
-      if (rows_ > 0 &&
-          (line_begin_ + KeyBytes() + kLineOverhead * rows_ > settings_.memory_bytes || rows_ == kMaxRows)) {
+      if (rows_ > 0 && (line_begin_ + KeyBytes() + kLineOverhead * rows_ > settings_.memory_bytes || rows_ == kMaxRows)) {
         scanned_ = line_begin_;
         return false;
       }
@@ -298,20 +279,18 @@ class LineBatch : private RowComparer {
     return false;
   }
 
-  /// What keys take that are yet to be made: some times as much as lines.
-  std::uint64_t KeyBytes() const { return settings_.key_maker == nullptr ? 0 : 4 * line_begin_ + 32 * rows_; }
+  /// What keyed lines take that are yet to be made.
+  std::uint64_t KeyBytes() const { return settings_.keyed == nullptr ? 0 : 3 * line_begin_ + 32 * rows_; }
 
   void MakeKeys() {
-    if (settings_.key_maker == nullptr) return;
-    const auto end_key = [&] {
-      prefix_starts_.push_back(keys_.prefix.size());
-      rest_starts_.push_back(keys_.rest.size());
-    };
-    end_key();
+    if (settings_.keyed == nullptr) return;
+    keyed_.clear();
+    keyed_starts_.assign(1, 0);
     for (std::uint64_t row = 0; row < rows_; ++row) {
-      settings_.key_maker->Append(text_.data() + starts_[row], starts_[row + 1] - starts_[row] - 1, keys_);
-      keys_.prefix.push_back(0);  // where lines have their delimiter
-      end_key();
+      settings_.keyed->AppendKeyed({reinterpret_cast<const std::byte*>(text_.data()) + starts_[row],
+                                    static_cast<std::size_t>(starts_[row + 1] - starts_[row])},
+                                   keyed_);
+      keyed_starts_.push_back(keyed_.size());
     }
   }
 
@@ -324,9 +303,8 @@ class LineBatch : private RowComparer {
   PageBuffer<Entry> entries_;
   std::uint64_t rows_ = 0;
   unsigned parts_ = 1;
-  LineKeyBytes keys_;  ///< of all lines, one behind the other
-  std::vector<std::uint64_t> prefix_starts_;
-  std::vector<std::uint64_t> rest_starts_;
+  std::vector<std::byte> keyed_;  ///< all lines with keys, one behind the other
+  std::vector<std::uint64_t> keyed_starts_;
 };
 
 /// Reads one input or run line by line.
@@ -342,8 +320,8 @@ class LineReader {
   /// The next line. False at the end; then the source is closed.
   bool Next() {
     previous_ = keeps_previous_ ? begin_ : end_;
-    begin_ = end_;
     if (keeps_previous_) std::swap(previous_key_, key_);
+    begin_ = end_;
     for (std::uint64_t scanned = begin_;;) {
       const void* const found = std::memchr(buffer_.data() + scanned, settings_.delimiter, used_ - scanned);
       if (found != nullptr) {
@@ -379,9 +357,9 @@ class LineReader {
   }
 
  private:
-  KeyView View(std::uint64_t begin, std::uint64_t end, const LineKeyBytes& key) const {
-    if (settings_.key_maker == nullptr) return {buffer_.data() + begin, end - begin - 1, nullptr, 0};
-    return {key.prefix.data(), key.prefix.size(), key.rest.data(), key.rest.size()};
+  KeyView View(std::uint64_t begin, std::uint64_t end, const std::vector<std::byte>& key) const {
+    if (settings_.keyed != nullptr) return {AsBytes(key.data()), key.size() - 1};
+    return {buffer_.data() + begin, end - begin - 1};
   }
 
   /// Moves what is needed to the front and reads on behind it, with room for one byte more. False at the end.
@@ -402,10 +380,10 @@ class LineReader {
   }
 
   void SetKey() {
-    if (settings_.key_maker != nullptr) {
-      key_.prefix.clear();
-      key_.rest.clear();
-      settings_.key_maker->Append(line(), bytes() - 1, key_);
+    if (settings_.keyed != nullptr) {
+      key_.clear();
+      settings_.keyed->AppendKeyed(
+          {reinterpret_cast<const std::byte*>(line()), static_cast<std::size_t>(bytes())}, key_);
     }
     const KeyView view = key();
     chunk_ = EncodeChunk(view.bytes, view.length, settings_.order, 0);
@@ -420,7 +398,7 @@ class LineReader {
   std::uint64_t begin_ = 0;     ///< of the line
   std::uint64_t end_ = 0;
   std::uint64_t used_ = 0;
-  LineKeyBytes key_, previous_key_;
+  std::vector<std::byte> key_, previous_key_;
   LineChunk chunk_{};
 };
 

@@ -13,29 +13,14 @@
 
 #include "byte_streams.hpp"
 #include "gpusort/line_order.hpp"
+#include "keyed_lines.hpp"
 #include "temp_runs.hpp"
 
 namespace gpusort {
 
-/// What a line is compared by where that is not the line itself (other locales than C): first `prefix`, as bytes by
-/// LineSortSettings::order, then, if these are equal, `rest` by Compare.
-struct LineKeyBytes {
-  std::vector<Byte> prefix;
-  std::vector<Byte> rest;
-};
-
-class LineKeyMaker {
- public:
-  virtual ~LineKeyMaker() = default;
-  /// Appends to both parts of `key`.
-  virtual void Append(const Byte* line, std::uint64_t length, LineKeyBytes& key) const = 0;
-  /// Of two rests. Any thread.
-  virtual int Compare(const Byte* a, const Byte* b) const = 0;
-};
-
 struct LineSortSettings {
-  LineOrderView order;  ///< of lines, or of what key_maker makes of them
-  const LineKeyMaker* key_maker = nullptr;
+  LineOrderView order;                ///< of lines, or of the keyed lines that `keyed` makes of them
+  const KeyedOrder* keyed = nullptr;  ///< null: lines are compared as they lie
   char delimiter = '\n';
   bool unique = false;             ///< of lines that compare equal only the first stays; wants no last resort
   std::uint64_t memory_bytes = 0;  ///< for lines and their entries; a longer line is taken all the same

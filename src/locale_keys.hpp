@@ -1,13 +1,18 @@
-// Lines in other locales than C: what a line is compared by becomes a string of bytes, made once, that any order of
-// bytes serves. Text is collated by strxfrm; numbers, months and classes of characters are the locale's; versions and
-// fields are as in C. Start at MakeLocaleKeys.
+// Keys of lines: in other locales than C, and for -g. Text is collated by strcoll, of which the first level of
+// strxfrm's weights is the key; numbers, months and classes of characters are the locale's; versions and fields are as
+// in C. Start at MakeLocaleKeys.
 #pragma once
 
+#include <cstddef>
 #include <memory>
+#include <string_view>
 
-#include "line_sorter.hpp"
+#include "keyed_lines.hpp"
 
 namespace gpusort {
+
+/// Takes the environment's locale for what orders lines. Error(kUsage) if the system does not have it.
+void UseLocale();
 
 /// How numbers are written here.
 struct LocaleNumbers {
@@ -23,9 +28,9 @@ bool CollatesByLocale();
 /// How many bytes of the text at the front are a month of this locale, behind blanks; 0: none.
 std::size_t MonthBytes(std::string_view text);
 
-/// Null if the current locale orders lines as C does. `order` must outlive the result. Prefixes are in the order of
-/// bytes, reversed by ReversesFirst.
-std::unique_ptr<LineKeyMaker> MakeLocaleKeys(const LineOrder& order);
-bool ReversesFirst(const LineOrder& order);
+/// Null if the current locale orders lines as C does. `order` must outlive the result.
+std::unique_ptr<KeyMaker> MakeLocaleKeys(const LineOrder& order);
+/// In the C locale. Null if lines are as quickly compared as they lie. What `order` refers to must outlive the result.
+std::unique_ptr<KeyMaker> MakeKeys(const LineOrderView& order);
 
 }  // namespace gpusort

@@ -14,12 +14,13 @@
 #include "backend.hpp"
 #include "external_sort.hpp"
 #include "gpusort/error.hpp"
-#include "line_path.hpp"
+#include "locale_keys.hpp"
 #include "log.hpp"
 #include "machine.hpp"
 #include "options.hpp"
 #include "reports.hpp"
 #include "signals.hpp"
+#include "sort_debug.hpp"
 #include "sort_main.hpp"
 
 namespace gpusort {
@@ -77,11 +78,18 @@ class LogEnd {
   const std::chrono::steady_clock::time_point begin_ = std::chrono::steady_clock::now();
 };
 
+void SayDoubts(const Options& options) {
+  const TypedOrder typed{options.keys, options.ordering, options.lines->order.separator, options.stable,
+                         options.unique};
+  for (const std::string& doubt : DebugWarnings(typed, true)) {
+    std::fprintf(stderr, "gpusort: %s\n", EscapeName(doubt).c_str());
+  }
+}
+
 /// Nothing if nothing was sorted.
 std::optional<SortResult> Run(const Options& options, CancelFlag& cancel) {
   std::optional<SortResult> result;
   if (options.locale) UseLocale();
-  const bool by_line_sorter = NeedsLineSorter(options);
   switch (options.action) {
     case Action::kHelp:
       std::fputs(HelpText().c_str(), stdout);
@@ -90,18 +98,19 @@ std::optional<SortResult> Run(const Options& options, CancelFlag& cancel) {
       std::fputs(VersionText(ListBackends()).c_str(), stdout);
       break;
     case Action::kExplain:
-      std::fputs((by_line_sorter ? ExplainLineSorter(options, cancel) : ExplainSort(options, cancel)).c_str(), stdout);
+      std::fputs(ExplainSort(options, cancel).c_str(), stdout);
       break;
     case Action::kCheck:
       try {
-        by_line_sorter ? CheckByLineSorter(options, cancel) : CheckSorted(options, cancel);
+        CheckSorted(options, cancel);
       } catch (const Error& error) {
         if (!options.quiet || error.code() != ErrorCode::kNotSorted) throw;
         throw Error(ErrorCode::kNotSorted, "");
       }
       break;
     case Action::kSort:
-      result = by_line_sorter ? SortByLineSorter(options, cancel) : ExternalSort(options, cancel);
+      if (options.debug) SayDoubts(options);
+      result = ExternalSort(options, cancel);
       break;
   }
   if (std::fflush(stdout) != 0 && errno == EPIPE) throw BrokenPipe("standard output was closed");

@@ -12,7 +12,9 @@
 
 #include "gpusort/error.hpp"
 #include "gpusort/records.hpp"
+#include "keyed_lines.hpp"
 #include "log.hpp"
+#include "sort_debug.hpp"
 
 namespace gpusort {
 namespace {
@@ -20,6 +22,8 @@ namespace {
 constexpr std::uint64_t kPage = 4096;
 /// The unit of checking and writing: large enough for the disk, small enough for all workers to share a window.
 constexpr std::uint64_t kChunkBytes = std::uint64_t{4} << 20;
+/// Formatted at once.
+constexpr std::size_t kFormatBytes = std::size_t{1} << 16;
 
 /// The pages that windows share at their borders. Each is written once both sides are there.
 class BorderPages {
@@ -185,7 +189,7 @@ class OrderedSink : public WindowSink {
   struct Chunks {
     Window window;
     std::vector<std::span<std::byte>> spans;  ///< what is left of each
-    std::vector<OutputProof::Seen> seen;      ///< of that
+    std::vector<OutputProof::Seen> seen;      ///< of that, with keys
     std::mutex mutex;
     std::condition_variable ready;
     std::size_t unready = 0;
@@ -213,6 +217,7 @@ class OrderedSink : public WindowSink {
         std::span<std::byte>& chunk = chunks->spans[i];
         if (job_.options.unique) DropEqual(chunk, goes_on);
         chunks->seen[i] = proof_.Look(chunk);
+        if (job_.layout.keyed() && job_.options.top == 0) chunk = DropKeys(chunk, job_.layout);
         const std::lock_guard lock(chunks->mutex);
         if (--chunks->unready == 0) chunks->ready.notify_one();
       });
@@ -235,11 +240,23 @@ class OrderedSink : public WindowSink {
           chunk = chunk.first(front);
           chunks->seen[i] = proof_.Look(chunk);
         }
+        if (job_.layout.keyed()) chunk = DropKeys(chunk, job_.layout);
       }
-      proof_.Add(bytes_ - begin() + kept, chunks->seen[i]);
+      proof_.Add(std::exchange(proved_, proved_ + chunks->seen[i].bytes), std::move(chunks->seen[i]));
       kept += chunk.size();
     }
-    if (to_file_) {
+    if (job_.formatter != nullptr) {
+      std::string text;
+      for (const std::span<std::byte> chunk : chunks->spans) {
+        ForEachRecord(chunk, job_.layout, [&](RecordSpan line) {
+          job_.formatter->Append(line, text);
+          if (text.size() < kFormatBytes) return;
+          Put(std::as_bytes(std::span(text)));
+          text.clear();
+        });
+      }
+      Put(std::as_bytes(std::span(text)));
+    } else if (to_file_) {
       target_.file->AllocateToWrite(bytes_ + kept);
       for (const std::span<std::byte> chunk : chunks->spans) {
         if (chunk.empty()) continue;
@@ -314,6 +331,7 @@ class OrderedSink : public WindowSink {
   FrontCounter front_;
   std::atomic<bool> enough_{false};
   std::vector<std::byte> last_;  ///< record that was cut
+  std::uint64_t proved_ = 0;     ///< bytes of records that went out, with their keys
   std::uint64_t bytes_ = 0;      ///< that went out, with the header
 };
 
@@ -422,7 +440,8 @@ class SpillSink : public WindowSink {
 }  // namespace
 
 std::unique_ptr<WindowSink> MakeOutputSink(Job& job, Pipeline& pipeline, OutputTarget& target, OutputProof& proof) {
-  const bool in_place = !target.encoder && !job.options.unique && job.options.top == 0;
+  const bool in_place =
+      !target.encoder && !job.options.unique && job.options.top == 0 && !job.layout.keyed() && job.formatter == nullptr;
   if (target.file && in_place) return std::make_unique<FileSink>(job, pipeline, target, proof);
   return std::make_unique<OrderedSink>(job, pipeline, target, proof);
 }

@@ -138,8 +138,9 @@ template <typename F>
 RecordSum SumLines(RecordSpan bytes, const RecordLayout& layout, F each) {
   RecordSum sum;
   std::uint64_t empty = 0;
-  ForEachRecord(bytes, layout, [&](RecordSpan line) {
-    each(line);
+  ForEachRecord(bytes, layout, [&](RecordSpan record) {
+    each(record);
+    const RecordSpan line = Body(record, layout);
     if (line.size() == 1) {
       ++empty;
       return;
@@ -183,19 +184,25 @@ struct PartSum::State {
   ~State() { XXH3_freeState(hash); }
 };
 
-PartSum::PartSum() = default;
+PartSum::PartSum(const RecordLayout& layout) : keys_(layout.keys), keys_left_(layout.keys) {}
 PartSum::~PartSum() = default;
 
 void PartSum::Add(RecordSpan part) {
   if (!state_) state_ = std::make_unique<State>();
-  XXH3_128bits_update(state_->hash, part.data(), part.size());
   bytes_ += part.size();
+  for (; keys_left_ > 0; --keys_left_) {
+    const auto end = std::find(part.begin(), part.end(), static_cast<std::byte>(kKeyEnd));
+    if (end == part.end()) return;
+    part = part.subspan(static_cast<std::size_t>(end - part.begin()) + 1);
+  }
+  XXH3_128bits_update(state_->hash, part.data(), part.size());
 }
 
 RecordSum PartSum::End() {
   const XXH128_hash_t hash = XXH3_128bits_digest(state_->hash);
   XXH3_128bits_reset(state_->hash);
   bytes_ = 0;
+  keys_left_ = keys_;
   return {hash.low64, hash.high64, 1};
 }
 
@@ -269,8 +276,11 @@ std::optional<OrderCheck::Disorder> OrderCheck::Add(RecordSpan bytes) {
 
 OutputProof::Seen OutputProof::Look(RecordSpan records) const {
   Seen seen;
-  seen.records = records;
   if (records.empty()) return seen;
+  seen.bytes = records.size();
+  const RecordSpan first = FirstRecord(records, layout_), last = LastRecord(records, layout_);
+  seen.first.assign(first.begin(), first.end());
+  seen.last.assign(last.begin(), last.end());
   if (layout_.fixed()) {
     seen.sum = SumRecords(records, layout_);
     seen.disorder = FirstDisorder(records, layout_, strict_);
@@ -287,9 +297,8 @@ OutputProof::Seen OutputProof::Look(RecordSpan records) const {
   return seen;
 }
 
-void OutputProof::Add(std::uint64_t offset, const Seen& seen) {
-  const RecordSpan records = seen.records;
-  if (records.empty()) return;
+void OutputProof::Add(std::uint64_t offset, Seen seen) {
+  if (seen.bytes == 0) return;
   const auto fail = [&](std::uint64_t at) {
     // Chunks come in any order, so lines are not counted.
     const std::string place =
@@ -299,15 +308,14 @@ void OutputProof::Add(std::uint64_t offset, const Seen& seen) {
   };
   if (seen.disorder != kInOrder) fail(offset + seen.disorder);
 
-  const RecordSpan first = FirstRecord(records, layout_), last = LastRecord(records, layout_);
-  Chunk chunk{offset + records.size(), {first.begin(), first.end()}, {last.begin(), last.end()}};
+  Chunk chunk{offset + seen.bytes, std::move(seen.first), std::move(seen.last)};
   const auto check = [&](const Chunk& left, const Chunk& right) {
     const int order = CompareRecords(left.last, right.first, layout_);
     if (order > 0 || (strict_ && order == 0)) fail(left.end);
   };
   const std::lock_guard lock(mutex_);
   sum_ += seen.sum;
-  bytes_ += records.size();
+  bytes_ += seen.bytes;
   auto next = chunks_.lower_bound(offset);
   if (next != chunks_.end() && next->first == chunk.end) {
     check(chunk, next->second);

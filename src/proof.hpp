@@ -32,14 +32,14 @@ struct RecordSum {
 /// The sum over `bytes`, which hold whole records of `stride` bytes. Records of up to 16 bytes take two 64-bit
 /// finalisers (vectorised: 0.1-0.3 s/GiB), longer ones XXH3's 128 bits.
 RecordSum SumRecords(std::span<const std::byte> bytes, std::uint64_t stride);
-/// The same for any layout: of a line, XXH3's 128 bits with its delimiter. `longest`, if given, becomes the bytes of
-/// the longest record.
+/// The same for any layout: of a line, XXH3's 128 bits with its delimiter and without the keys that it was given.
+/// `longest`, if given, becomes the bytes of the longest record.
 RecordSum SumRecords(RecordSpan bytes, const RecordLayout& layout, std::uint64_t* longest = nullptr);
 
 /// The sum of one record that comes in parts.
 class PartSum {
  public:
-  PartSum();
+  explicit PartSum(const RecordLayout& layout);
   ~PartSum();
   void Add(RecordSpan part);
   /// Bytes since the last End.
@@ -49,6 +49,8 @@ class PartSum {
 
  private:
   struct State;
+  const std::uint32_t keys_;
+  std::uint32_t keys_left_;
   std::unique_ptr<State> state_;
   std::uint64_t bytes_ = 0;
 };
@@ -79,7 +81,7 @@ class OrderCheck {
 
   const RecordLayout layout_;
   const bool strict_;
-  PageBuffer<std::byte> last_;              ///< the last whole record, and what has come of the next
+  PageBuffer<std::byte> last_;  ///< the last whole record, and what has come of the next
   std::uint64_t last_bytes_ = 0;
   std::uint64_t offset_ = 0, records_ = 0;  ///< of the sequence in front of it
 };
@@ -93,7 +95,8 @@ class OutputProof {
 
   /// What is to be known of records that stand together in the output, wherever that will be.
   struct Seen {
-    RecordSpan records;
+    std::uint64_t bytes = 0;
+    std::vector<std::byte> first, last;  ///< record
     RecordSum sum;
     std::uint64_t disorder = kInOrder;  ///< as FirstDisorder
   };
@@ -101,7 +104,7 @@ class OutputProof {
 
   /// Records of the output that begin at byte `offset`. Chunks must not overlap; any thread.
   /// Error(kIntegrity) with the record's number if they are out of order.
-  void Add(std::uint64_t offset, const Seen& seen);
+  void Add(std::uint64_t offset, Seen seen);
   void Add(std::uint64_t offset, RecordSpan records) { Add(offset, Look(records)); }
   /// Records that were left out on purpose.
   void AddDropped(const RecordSum& sum);

@@ -130,7 +130,8 @@ KeyRange Read(const Byte* line, std::uint64_t length, const LineKey& key, int se
 
 }  // namespace
 
-std::vector<std::string> DebugWarnings(const GnuOptions& options, const std::vector<KeyDef>& keys, bool locale_set) {
+std::vector<std::string> DebugWarnings(const TypedOrder& options, bool locale_set) {
+  const std::vector<KeyDef> keys = ResolveKeys(options.keys, options.ordering);
   std::vector<std::string> said;
   if (!locale_set) said.emplace_back("failed to set locale");
   said.push_back(CollatesByLocale() ? "text ordering performed using " +
@@ -207,25 +208,27 @@ std::vector<std::string> DebugWarnings(const GnuOptions& options, const std::vec
   return said;
 }
 
-void DebugWriter::Put(const Byte* line, std::uint64_t bytes) {
-  const std::uint64_t length = bytes - 1;
-  std::vector<Byte> shown(line, line + length);
-  std::replace(shown.begin(), shown.end(), Byte{'\t'}, Byte{'>'});
-  shown.push_back('\n');
-  Append(shown.data(), shown.size());
-  for (const LineKey& key : order_.keys) {
-    Mark(line, Read(line, length, key, order_.separator));
-  }
-  if (whole_line_) Mark(line, {0, length});
+namespace {
+
+void Mark(const Byte* line, KeyRange range, std::string& out) {
+  const std::string_view text(reinterpret_cast<const char*>(line), range.end);
+  out.append(Columns(text.substr(0, range.begin)), ' ');
+  const std::size_t columns = Columns(text.substr(range.begin));
+  out += columns > 0 ? std::string(columns, '_') : "^ no match for key";
+  out += '\n';
 }
 
-void DebugWriter::Mark(const Byte* line, KeyRange range) {
-  const std::string_view text(reinterpret_cast<const char*>(line), range.end);
-  std::string mark(Columns(text.substr(0, range.begin)), ' ');
-  const std::size_t columns = Columns(text.substr(range.begin));
-  mark += columns > 0 ? std::string(columns, '_') : "^ no match for key";
-  mark += '\n';
-  Append(reinterpret_cast<const Byte*>(mark.data()), mark.size());
+}  // namespace
+
+void Annotator::Append(RecordSpan line, std::string& out) const {
+  const Byte* const bytes = AsBytes(line.data());
+  const std::uint64_t length = line.size() - 1;
+  const std::size_t begin = out.size();
+  out.append(reinterpret_cast<const char*>(bytes), length);
+  std::replace(out.begin() + static_cast<std::ptrdiff_t>(begin), out.end(), '\t', '>');
+  out += '\n';
+  for (const LineKey& key : order_.keys) Mark(bytes, Read(bytes, length, key, order_.separator), out);
+  if (whole_line_) Mark(bytes, {0, length}, out);
 }
 
 }  // namespace gpusort

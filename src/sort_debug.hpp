@@ -5,27 +5,49 @@
 #include <string>
 #include <vector>
 
-#include "gnu_options.hpp"
+#include "gpusort/records.hpp"
+#include "key_def.hpp"
 #include "line_sorter.hpp"
 
 namespace gpusort {
 
-/// In the order in which they are said. `keys` as ResolveKeys gives them; `locale_set`: setlocale took the
-/// environment's.
-std::vector<std::string> DebugWarnings(const GnuOptions& options, const std::vector<KeyDef>& keys, bool locale_set);
+/// The order of lines as it was typed.
+struct TypedOrder {
+  const std::vector<KeyDef>& keys;
+  const KeyOptions& ordering;
+  int separator = -1;
+  bool stable = false;
+  bool unique = false;
+};
+
+/// In the order in which they are said. `locale_set`: setlocale took the environment's.
+std::vector<std::string> DebugWarnings(const TypedOrder& options, bool locale_set);
+
+/// Shows lines with what they are sorted by underlined.
+class Annotator {
+ public:
+  /// `order` must outlive this; without `whole_line` only keys are underlined.
+  Annotator(const LineOrder& order, bool whole_line) : order_(order), whole_line_(whole_line) {}
+  /// Appends `line`, which has its delimiter, and a line for each key.
+  void Append(RecordSpan line, std::string& out) const;
+
+ private:
+  const LineOrder& order_;
+  const bool whole_line_;
+};
 
 class DebugWriter : public LineWriter {
  public:
-  /// `order` must outlive this; without `whole_line` only keys are underlined.
   DebugWriter(std::unique_ptr<ByteSink> sink, const LineOrder& order, bool whole_line)
-      : LineWriter(std::move(sink)), order_(order), whole_line_(whole_line) {}
-  void Put(const Byte* line, std::uint64_t bytes) override;
+      : LineWriter(std::move(sink)), annotator_(order, whole_line) {}
+  void Put(const Byte* line, std::uint64_t bytes) override {
+    std::string text;
+    annotator_.Append({reinterpret_cast<const std::byte*>(line), bytes}, text);
+    LineWriter::Put(reinterpret_cast<const Byte*>(text.data()), text.size());
+  }
 
  private:
-  void Mark(const Byte* line, KeyRange range);
-
-  const LineOrder& order_;
-  const bool whole_line_;
+  const Annotator annotator_;
 };
 
 }  // namespace gpusort

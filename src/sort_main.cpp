@@ -310,7 +310,8 @@ int Run(GnuOptions options, bool locale_set, bool ignore_sigpipe) {
     Fail(std::string("options '-") + (options.check != 0 ? options.check : 'o') + " --debug' are incompatible");
   }
   if (options.debug) {
-    for (const std::string& warning : DebugWarnings(options, keys, locale_set)) Say(warning);
+    const TypedOrder typed{options.keys, options.ordering, options.separator, options.stable, options.unique};
+    for (const std::string& warning : DebugWarnings(typed, locale_set)) Say(warning);
   }
   LineOrder order = MakeLineOrder(keys, options.ordering, options.separator, !options.stable && !options.unique);
   if (std::any_of(order.keys.begin(), order.keys.end(),
@@ -318,14 +319,12 @@ int Run(GnuOptions options, bool locale_set, bool ignore_sigpipe) {
     ReadSalt(options.random_source, order.salt);
   }
 
-  const std::unique_ptr<LineKeyMaker> locale_keys = MakeLocaleKeys(order);
+  const std::unique_ptr<KeyMaker> locale_keys = MakeLocaleKeys(order);
+  std::optional<KeyedOrder> keyed;
+  if (locale_keys) keyed.emplace(*locale_keys);
   LineSortSettings settings;
-  settings.key_maker = locale_keys.get();
-  settings.order = order.view();
-  if (locale_keys != nullptr) {
-    settings.order = LineOrderView{};
-    settings.order.last_resort_reverse = ReversesFirst(order);
-  }
+  settings.order = keyed ? *keyed->layout(options.zero_terminated ? '\0' : '\n').lines : order.view();
+  settings.keyed = keyed ? &*keyed : nullptr;
   settings.delimiter = options.zero_terminated ? '\0' : '\n';
   settings.unique = options.unique;
   settings.memory_bytes = options.memory_bytes != 0 ? options.memory_bytes : DefaultMemory();

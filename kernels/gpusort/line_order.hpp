@@ -28,6 +28,18 @@ enum class LineOrdering : std::uint8_t {
   kMonth,    ///< -M: unknown < JAN < ... < DEC
   kVersion,  ///< -V: names with version numbers, as GNU's filevercmp
   kRandom,   ///< -R: MD5 of salt and key, so that equal keys are together
+  kHost,     ///< LineKey::host decides. Host only, and never with a last resort
+};
+
+/// An order of texts that only the host knows, such as a locale's. Must outlive the keys that name it; any thread may
+/// call it.
+class HostOrder {
+ public:
+  /// Below, at or above 0.
+  virtual int Compare(const Byte* a, std::uint64_t a_size, const Byte* b, std::uint64_t b_size) const = 0;
+
+ protected:
+  ~HostOrder() = default;
 };
 
 /// One key of a line (KEYDEF), zero-based as sort counts inside. Numbers up to 2^64 - 1 are fine: a position behind the
@@ -45,6 +57,7 @@ struct LineKey {
   bool fold_case = false;            ///< -f: lower case as upper case (these, and the suffix of kHuman)
   LineOrdering ordering = LineOrdering::kBytes;
   bool reverse = false;
+  const HostOrder* host = nullptr;  ///< of kHost
 
   /// True if the key's order is that of its bytes as they are.
   GPUSORT_HD bool plain() const {
@@ -94,10 +107,10 @@ struct LineChunk {
   bool ended;        ///< the encoded key has no byte behind this chunk
 };
 
-/// True if only the host can compare and encode (long double does not exist on a device).
+/// True if only the host can compare and encode (long double and locales do not exist on a device).
 GPUSORT_HD inline bool NeedsHost(const LineOrderView& view) {
   for (std::uint32_t k = 0; k < view.key_count; ++k) {
-    if (view.keys[k].ordering == LineOrdering::kGeneral) return true;
+    if (view.keys[k].ordering == LineOrdering::kGeneral || view.keys[k].ordering == LineOrdering::kHost) return true;
   }
   return false;
 }
@@ -108,8 +121,11 @@ GPUSORT_HD inline bool PlainSingleKey(const LineOrderView& view) {
 }
 
 /// True if lines whose chunks are all equal are equal for CompareLines, too. False where the encoded key ends in plain
-/// bytes, because its padding looks like NULs of the line.
+/// bytes, because its padding looks like NULs of the line, or before a key of the host, which has no encoding.
 GPUSORT_HD inline bool ChunksDecide(const LineOrderView& view) {
+  for (std::uint32_t k = 0; k < view.key_count; ++k) {
+    if (view.keys[k].ordering == LineOrdering::kHost) return false;
+  }
   return view.key_count != 0 && !view.last_resort && !view.keys[view.key_count - 1].plain();
 }
 
@@ -787,6 +803,13 @@ GPUSORT_HD inline int CompareKeyTexts(const KeyText& a, const KeyText& b, const 
       return CompareVersionKeys(a, b);
     case LineOrdering::kRandom:
       return CompareRandom(a, b, salt);
+    case LineOrdering::kHost:
+#if GPUSORT_ON_DEVICE
+      RefuseDevice();
+      return 0;
+#else
+      return key.host->Compare(a.line + a.begin, a.end - a.begin, b.line + b.begin, b.end - b.begin);
+#endif
     case LineOrdering::kBytes:
       break;
   }
@@ -1046,6 +1069,8 @@ GPUSORT_HD inline void PutKey(Writer& out, const KeyText& text, const LineKey& k
       PutText(out, text);
       break;
     }
+    case LineOrdering::kHost:
+      break;
   }
 }
 
@@ -1054,6 +1079,7 @@ template <typename Writer>
 GPUSORT_HD inline void PutKeys(Writer& out, const Byte* line, std::uint64_t length, const LineOrderView& view) {
   for (std::uint32_t k = 0; k < view.key_count; ++k) {
     const LineKey& key = view.keys[k];
+    if (key.ordering == LineOrdering::kHost) return;
     const KeyRange range = FindKey(line, length, key, view.separator);
     out.set_reverse(key.reverse);
     if (k + 1 == view.key_count && !view.last_resort && key.plain()) {

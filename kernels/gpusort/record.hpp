@@ -1,6 +1,5 @@
 // What a record is: where it lies in a block of bytes, and where in it the key lies.
-// KeySpec is what a user means by order; RecordLayout is the same as plain data that kernels take by value;
-// RecordBatch is a block of whole records, the unit that is read, sorted, merged, spilled and written.
+// KeySpec is what a user means by order; RecordLayout is the same as plain data that kernels take by value.
 #pragma once
 
 #include <cstddef>
@@ -34,6 +33,9 @@ struct KeySpec {
   std::vector<KeyField> fields;
 };
 
+/// Ends a key that a record was given; less than any byte of one.
+inline constexpr unsigned char kKeyEnd = 1;
+
 struct LineOrderView;  // line_order.hpp
 
 /// Where record i and its key lie in a block of bytes. Trivially copyable: passed to kernels by value.
@@ -46,8 +48,12 @@ struct RecordLayout {
   unsigned char delimiter = 0;
   KeyField fields[kMaxKeyFields] = {};
   const LineOrderView* lines = nullptr;  ///< the order of delimited records; must outlive the layout
+  /// So many keys were made for each delimited record and stand in front of it, each ended by kKeyEnd: what was read,
+  /// and will be written, is behind them. They hold neither delimiters nor kKeyEnd.
+  std::uint32_t keys = 0;
 
   bool fixed() const { return stride != 0; }
+  bool keyed() const { return keys != 0; }
   /// True if record and key are the same number of 4 or 8 bytes, so that keys are sorted directly, with no entries.
   bool direct() const {
     return field_count == 1 && fields[0].offset == 0 && fields[0].length == stride && (stride == 4 || stride == 8);
@@ -96,12 +102,5 @@ inline RecordLayout MakeLineLayout(unsigned char delimiter, const LineOrderView&
   layout.lines = &order;
   return layout;
 }
-
-/// Whole records in memory. `records` may be 0 while unknown (delimited records carry no index).
-struct RecordBatch {
-  std::byte* data = nullptr;
-  std::uint64_t bytes = 0;
-  std::uint64_t records = 0;
-};
 
 }  // namespace gpusort

@@ -72,6 +72,16 @@ inline RecordSpan FirstRecord(RecordSpan bytes, const RecordLayout& layout) {
   return bytes.first(FirstRecordBytes(bytes, layout));
 }
 
+/// What of a record was read and will be written: all of it, but for the keys that it was given.
+inline RecordSpan Body(RecordSpan record, const RecordLayout& layout) {
+  for (std::uint32_t key = 0; key < layout.keys; ++key) {
+    const std::byte* const end = detail::FindDelimiter(record.data(), record.data() + record.size(), kKeyEnd);
+    if (end == nullptr) throw Error(ErrorCode::kInternal, "a record lost its key");
+    record = record.subspan(static_cast<std::size_t>(end - record.data()) + 1);
+  }
+  return record;
+}
+
 /// Bytes of the whole records at the front of `bytes`, which may end inside a record.
 inline std::uint64_t WholeRecordBytes(RecordSpan bytes, const RecordLayout& layout) {
   if (layout.fixed()) return bytes.size() / layout.stride * layout.stride;

@@ -160,8 +160,8 @@ expect 0 "$g" --debug -k1,1 no_end.txt out.log
 gzip -c no_end.txt >no_end.txt.gz
 expect 0 "$g" --debug -k1,1 no_end.txt.gz out2.log
 same out.log out2.log
-expect 2 "$g" --debug no_end.txt out.zst
-says 'no compressed output'
+expect 0 "$g" --debug -k1,1 no_end.txt out.log.zst
+zstd -dcq out.log.zst | cmp - out.log || fail "annotated lines, compressed"
 
 expect 2 "$g" --compress-program pigz web.log out.log
 says "'pigz' is none of: gzip, bzip2, xz, zstd, lz4"

@@ -108,6 +108,14 @@ expect 1 "$g" -C web.log
 expect 0 "$g" -C -k4,4 a.log
 expect 1 "$g" -c -u -k1,1 a.log
 
+# Long lines among short ones that get keys: longer than the blocks in which keyed lines are handed on.
+awk 'BEGIN { for (i = 0; i < 90; ++i) { n = i % 3 ? i : 20000 * i; s = "ab c-"; while (length(s) < n) s = s s; print i * 37 % 50 substr(s, 1, n) } }' >longs
+LC_ALL=C sort -k1,1g -k2 longs >want
+expect 0 "$g" -k1,1g -k2 --format lines --memory 32M --max-record 2M longs got
+same want got
+"$g" -k1,1g -k2 --memory 32M --max-record 2M --batch-bytes 3M --fan-in 2 - got <longs
+same want got
+
 # A line that is too long is named by where it begins, and the old output stays.
 echo old >kept
 expect 3 "$g" --max-record 100000 long.txt kept

@@ -27,8 +27,9 @@ debug -n -k1,1
 debug +1 -2
 expect 2 "$g" --debug -c fields
 expect 2 "$g" --debug --verify-output fields out
-expect 2 "$g" --debug --device gpu fields out
-expect 2 "$g" --debug --batch-bytes 1M fields out
+sort --debug -k2n fields >want.out 2>want.err
+expect 0 "$g" --debug -k2n --memory 1M --batch-bytes 100 --fan-in 2 --compress-temp lz4 fields got.out
+same want.out got.out
 expect 2 "$g" --debug --type u8 fields out
 
 # The keys of old, where the standard that is asked for has them.
@@ -128,7 +129,7 @@ sort words >words.c
 in_locale() {
   sort "$@" >want.out
   local plan
-  for plan in "" "--memory 1M --fan-in 2" "--threads 1 --verify-output"; do
+  for plan in "" "--memory 2M --fan-in 2 --batch-bytes 8K" "--memory 8M --fan-in 2 --batch-bytes 8K" "--threads 1 --verify-output" "--compress-temp zst --batch-bytes 20K"; do
     expect 0 "$g" --locale $plan --stats stats.json -o got.out "$@"
     cmp -s want.out got.out || fail "--locale $* in $LC_ALL differs"
   done
@@ -168,10 +169,17 @@ LC_ALL=en_US.UTF-8
 sort words >sorted
 expect 0 "$g" --locale -c sorted
 expect 1 "$g" --locale -c words.c
-says "words.c: not sorted: line $(sort -c words.c 2>&1 | cut -d: -f3) orders"
+says "words.c: not sorted: line $(sort -c words.c 2>&1 | cut -d: -f3) (byte [0-9]*) orders"
 in_locale -m sorted sorted
 expect 3 "$g" --locale -m -o out sorted words.c
-says 'words.c: not sorted: line'
+says 'words.c: not sorted: the line'
+# A pipe and a compressed file, merged; compressed output; statistics.
+gzip -kf sorted
+sort -m sorted sorted >want.out
+expect 0 "$g" --locale -m -o got.out.zst sorted.gz <(cat sorted)
+zstd -dcq got.out.zst | cmp - want.out || fail "--locale -m of streams into a compressed file"
+expect 0 "$g" --locale --memory 8M --batch-bytes 8K --fan-in 2 --stats stats.json words got.out
+grep -q '"temp": [1-9]' stats.json || fail "--locale did not spill"
 sort words | head -n 5 >want.out || true
 expect 0 "$g" --locale --top 5 words got.out
 same got.out want.out
@@ -193,7 +201,8 @@ expect 3 "$g" --locale --max-record 4K long out
 says 'the line at byte 0 '
 expect 2 "$g" --locale --device gpu words out
 expect 2 "$g" --locale --type u8 words out
-"$g" --locale --explain words out | grep -q 'line sorter' || fail "--explain does not say who sorts"
+"$g" --locale --explain words out >plan
+grep -q '^fan-in' plan || fail "--explain does not plan a sort in a locale"
 echo old >kept
 expect 2 env LC_ALL=xx_XX.UTF-8 "$g" --locale words kept
 says 'does not have the locale'

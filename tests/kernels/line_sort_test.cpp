@@ -22,7 +22,7 @@ struct Lines {
     starts.push_back(text.size());
   }
   std::uint64_t count() const { return starts.size() - 1; }
-  LineBlock block() const { return {text.data(), starts.data(), nullptr}; }
+  LineBlock block() const { return {text.data(), starts.data()}; }
 };
 
 Lines MakeLines() {
@@ -83,39 +83,6 @@ RC_GTEST_PROP(SortLineEntries, IsAStableSortByCompareLines, ()) {
   std::stable_sort(expected.begin(), expected.end(),
                    [&](std::uint32_t a, std::uint32_t b) { return block.Compare(a, b, view) < 0; });
   for (std::uint64_t i = 0; i < count; ++i) RC_ASSERT(entries[i].row() == expected[i]);
-}
-
-/// Lines are replaced by their first letters; what follows decides the rest.
-class ByLength : public RowComparer {
- public:
-  ByLength(const LineBlock& prefixes, const std::vector<int>& rest) : prefixes_(prefixes), rest_(rest) {}
-  int Compare(std::uint64_t a, std::uint64_t b) const override {
-    const int order = CompareLines(prefixes_.line(a), prefixes_.length(a), prefixes_.line(b), prefixes_.length(b), {});
-    return order != 0 ? order : rest_[a] - rest_[b];
-  }
-
- private:
-  const LineBlock& prefixes_;
-  const std::vector<int>& rest_;
-};
-
-TEST(SortLineEntries, AsksTheComparerWherePrefixesAgree) {
-  Lines lines;
-  std::vector<int> rest;
-  for (int i = 0; i < 2000; ++i) {
-    lines.Add(std::string(static_cast<std::size_t>(i % 3), 'x'));
-    rest.push_back(i * 7919 % 10);
-  }
-  LineBlock block = lines.block();
-  const ByLength comparer(block, rest);
-  block.comparer = &comparer;
-  std::vector<Entry> entries(lines.count());
-  SortLineEntries(entries.data(), 0, lines.count(), block, {});
-  for (std::size_t i = 1; i < entries.size(); ++i) {
-    const std::uint32_t a = entries[i - 1].row(), b = entries[i].row();
-    const int order = comparer.Compare(a, b);
-    ASSERT_TRUE(order < 0 || (order == 0 && a < b)) << i;
-  }
 }
 
 TEST(SortLineEntries, TakesNothing) { SortLineEntries(nullptr, 0, 0, {}, {}); }

@@ -34,6 +34,7 @@ inline std::vector<std::string> WordsOf(LineOrdering ordering) {
   std::vector<std::string> words = {"a", "b", "A", "~", "_", ":", ",", "\0"s, "\1"s, "\2"s, "\x80"s, "\xff"s, "\t"};
   std::vector<std::string> more;
   switch (ordering) {
+    case LineOrdering::kHost:
     case LineOrdering::kBytes:
     case LineOrdering::kRandom:
       more = {"aaaaaaaaaaaa", "\0\0\0\0"s, "aB", "Ab", " ", "\1\1"s};
