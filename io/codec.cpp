@@ -53,19 +53,16 @@ struct CodecFacts {
   std::string_view name;
   std::string_view program;  ///< the name of the tool that people know it by
   std::string_view extension;
-  CodecLevels levels;
+  int level;  ///< the usual one
   std::uint64_t member_bytes;
 };
 
 // Members cost what a dictionary learns at their start: gz looks back 32 KiB, so 1 MiB is plenty; bz2 has blocks of
 // 900,000 bytes; a member of xz is as long as the dictionary of level 6.
 constexpr CodecFacts kFacts[] = {
-    {Codec::kNone, "none", "none", "", {0, 0, 0}, kMiB},
-    {Codec::kGz, "gz", "gzip", ".gz", {1, 9, 6}, kMiB},
-    {Codec::kBz2, "bz2", "bzip2", ".bz2", {1, 9, 9}, 3'600'000},
-    {Codec::kXz, "xz", "xz", ".xz", {0, 9, 6}, 8 * kMiB},
-    {Codec::kZst, "zst", "zstd", ".zst", {1, 19, 3}, 4 * kMiB},
-    {Codec::kLz4, "lz4", "lz4", ".lz4", {1, 12, 1}, 4 * kMiB},
+    {Codec::kNone, "none", "none", "", 0, kMiB},         {Codec::kGz, "gz", "gzip", ".gz", 6, kMiB},
+    {Codec::kBz2, "bz2", "bzip2", ".bz2", 9, 3'600'000}, {Codec::kXz, "xz", "xz", ".xz", 6, 8 * kMiB},
+    {Codec::kZst, "zst", "zstd", ".zst", 3, 4 * kMiB},   {Codec::kLz4, "lz4", "lz4", ".lz4", 1, 4 * kMiB},
 };
 
 const CodecFacts& FactsOf(Codec codec) { return kFacts[static_cast<std::size_t>(codec)]; }
@@ -381,8 +378,6 @@ std::optional<Codec> CodecOfName(std::string_view name) {
 
 std::string_view CodecName(Codec codec) { return FactsOf(codec).name; }
 
-CodecLevels LevelsOf(Codec codec) { return FactsOf(codec).levels; }
-
 class Decoder::Impl {
  public:
   Impl(Codec codec, std::string path, Source source, const DecoderLimits& limits)
@@ -548,11 +543,11 @@ namespace {
 /// Compresses one member after the other, each in one call, on one thread.
 class MemberEncoder {
  public:
-  MemberEncoder(Codec codec, int level) : codec_(codec), level_(level) {
+  explicit MemberEncoder(Codec codec) : codec_(codec), level_(FactsOf(codec).level) {
     if (codec == Codec::kZst) {
       zst_ = ZSTD_createCCtx();
       if (zst_ == nullptr) ThrowOutOfMemory(codec);
-      ZSTD_CCtx_setParameter(zst_, ZSTD_c_compressionLevel, level);
+      ZSTD_CCtx_setParameter(zst_, ZSTD_c_compressionLevel, level_);
       ZSTD_CCtx_setParameter(zst_, ZSTD_c_checksumFlag, 1);
     }
     if (codec == Codec::kLz4 && LZ4F_isError(LZ4F_createCompressionContext(&lz4_, LZ4F_VERSION)) != 0) {
@@ -617,8 +612,6 @@ class MemberEncoder {
     preferences.frameInfo.blockSizeID = LZ4F_max1MB;
     preferences.frameInfo.contentChecksumFlag = LZ4F_contentChecksumEnabled;
     preferences.frameInfo.contentSize = in.size();
-    // Level 1 of the lz4 program is its fast one, 0 in the library; 2 is the same.
-    preferences.compressionLevel = level_ < 3 ? 0 : level_;
     out.resize(LZ4F_HEADER_SIZE_MAX + LZ4F_compressBound(in.size(), &preferences));
     const auto checked = [&](std::size_t result) {
       if (LZ4F_isError(result) == 0) return result;
@@ -637,17 +630,6 @@ class MemberEncoder {
   LZ4F_cctx* lz4_ = nullptr;
 };
 
-int CheckedLevel(Codec codec, std::optional<int> level) {
-  const CodecLevels levels = LevelsOf(codec);
-  if (!level) return levels.usual;
-  if (codec == Codec::kNone) throw Error(ErrorCode::kUsage, "without compression there is no level");
-  if (*level < levels.least || *level > levels.most) {
-    throw Error(ErrorCode::kUsage, std::string(CodecName(codec)) + " has the levels " + std::to_string(levels.least) +
-                                       " to " + std::to_string(levels.most) + ", not " + std::to_string(*level));
-  }
-  return *level;
-}
-
 std::uint64_t MemberBytes(Codec codec, const EncoderOptions& options) {
   const std::uint64_t bytes = options.member_bytes != 0 ? options.member_bytes : FactsOf(codec).member_bytes;
   // LZ4F and zlib count a member in 32 bits.
@@ -665,14 +647,11 @@ std::size_t SlotCount(unsigned threads) { return threads <= 1 ? 1 : std::size_t{
 class Encoder::Impl {
  public:
   Impl(Codec codec, const EncoderOptions& options, Sink sink)
-      : codec_(codec),
-        level_(CheckedLevel(codec, options.level)),
-        member_bytes_(MemberBytes(codec, options)),
-        sink_(std::move(sink)) {
+      : codec_(codec), member_bytes_(MemberBytes(codec, options)), sink_(std::move(sink)) {
     if (codec == Codec::kNone) return;
     slots_.resize(SlotCount(options.threads));
     if (options.threads > 1) StartWorkers(options.threads);
-    if (encoders_.empty()) encoders_.push_back(std::make_unique<MemberEncoder>(codec_, level_));
+    if (encoders_.empty()) encoders_.push_back(std::make_unique<MemberEncoder>(codec_));
   }
   Impl(const Impl&) = delete;
   Impl& operator=(const Impl&) = delete;
@@ -726,7 +705,7 @@ class Encoder::Impl {
     const SignalBlock block;
     try {
       for (unsigned t = 0; t < threads; ++t) {
-        encoders_.push_back(std::make_unique<MemberEncoder>(codec_, level_));
+        encoders_.push_back(std::make_unique<MemberEncoder>(codec_));
         workers_.emplace_back([this, encoder = encoders_.back().get()] { Work(*encoder); });
       }
     } catch (const std::system_error&) {
@@ -810,7 +789,6 @@ class Encoder::Impl {
   }
 
   const Codec codec_;
-  const int level_;
   const std::uint64_t member_bytes_;
   const Sink sink_;
   std::vector<Slot> slots_;
@@ -835,7 +813,6 @@ void Encoder::Finish() { impl_->Finish(); }
 
 std::uint64_t EncoderMemoryBytes(Codec codec, const EncoderOptions& options) {
   if (codec == Codec::kNone) return 0;
-  const int level = CheckedLevel(codec, options.level);
   const std::uint64_t member_bytes = MemberBytes(codec, options);
   std::uint64_t worker_bytes = 0;
   if (codec == Codec::kGz) worker_bytes = 512 * kKiB;
@@ -843,10 +820,10 @@ std::uint64_t EncoderMemoryBytes(Codec codec, const EncoderOptions& options) {
   if (codec == Codec::kXz) {
     lzma_mt alone{};
     alone.threads = 1;
-    alone.preset = static_cast<std::uint32_t>(level);
+    alone.preset = static_cast<std::uint32_t>(FactsOf(codec).level);
     worker_bytes = lzma_stream_encoder_mt_memusage(&alone);
   }
-  if (codec == Codec::kZst) worker_bytes = (level < 6 ? 8 : level < 10 ? 16 : 96) * kMiB;
+  if (codec == Codec::kZst) worker_bytes = 8 * kMiB;
   if (codec == Codec::kLz4) worker_bytes = 4 * kMiB;
   // The output of incompressible input is a little longer, and Boost's back_inserter doubles a buffer that is full.
   return std::max(1U, options.threads) * worker_bytes + SlotCount(options.threads) * 3 * (member_bytes + 64 * kKiB);
@@ -880,7 +857,7 @@ class BlockCodec::Impl {
     } else if (codec == Codec::kLz4) {
       lz4_state_.resize(static_cast<std::size_t>(LZ4_sizeofState()) / sizeof(lz4_state_.front()) + 1);
     } else {
-      member_encoder_ = std::make_unique<MemberEncoder>(codec, LevelsOf(codec).usual);
+      member_encoder_ = std::make_unique<MemberEncoder>(codec);
     }
     if (codec == Codec::kZst && (zst_encoder_ == nullptr || zst_decoder_ == nullptr)) {
       Free();

@@ -59,16 +59,7 @@ class Decoder {
   std::unique_ptr<Impl> impl_;
 };
 
-/// The levels that a codec takes; kNone takes none.
-struct CodecLevels {
-  int least;
-  int most;
-  int usual;
-};
-CodecLevels LevelsOf(Codec codec);
-
 struct EncoderOptions {
-  std::optional<int> level;        ///< the codec's usual one if not given
   unsigned threads = 1;            ///< 1: in Write itself. Fewer are used if the system does not grant them
   std::uint64_t member_bytes = 0;  ///< input of one member; 0: the codec's own choice, 1 to 8 MiB
 };
@@ -79,7 +70,7 @@ class Encoder {
   /// Takes the compressed bytes, in order, inside Write and Finish. May throw.
   using Sink = std::function<void(std::span<const std::byte>)>;
 
-  /// Error(kUsage) if the codec does not have the level.
+  /// At the codec's usual level.
   Encoder(Codec codec, const EncoderOptions& options, Sink sink);
   /// Without Finish the output stays cut short.
   ~Encoder();

@@ -57,7 +57,6 @@ class HostBuffer {
 struct BackendLimits {
   std::string name;  ///< for people: "CPU, 2 threads" or "GPU 0, NVIDIA H200"
   bool gpu = false;
-  int device = 0;                  ///< CUDA ordinal; 0 on the CPU
   std::uint64_t device_bytes = 0;  ///< device memory free at open; 0 on the CPU, whose slots are host memory
   unsigned threads = 1;            ///< host threads it sorts with
 };

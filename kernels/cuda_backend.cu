@@ -742,7 +742,6 @@ class CudaBackend : public Backend {
     CheckCuda("cudaMemGetInfo", [&] { return cudaMemGetInfo(&free_bytes, &all_bytes); });
     limits_.name = "GPU " + std::to_string(ordinal) + ", " + properties.name;
     limits_.gpu = true;
-    limits_.device = ordinal;
     limits_.device_bytes = free_bytes;
   }
 

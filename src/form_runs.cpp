@@ -22,6 +22,12 @@ class LentBlock : public InputBlock {
   std::shared_ptr<InputReader::Block> block_;
 };
 
+std::string PlaceText(const Run& run) {
+  if (run.on_device()) return "on the device";
+  if (run.records) return "in memory";
+  return run.spilled() ? "in temp space" : "left in the input";
+}
+
 /// Where sorted batches go.
 class RunPlacer {
  public:
@@ -335,6 +341,8 @@ void FormRuns(Job& job, BatchFeeder& feeder, std::vector<Run>& runs) {
           run.sum = batch->sum();
           run.origin = batch->ranges();
           placer.Place(std::move(sorted), run, stream && batch->number() == 0 && feeder.Ended(pipeline));
+          LogDebug("run " + std::to_string(run.id) + ": batch " + std::to_string(batch->number()) + ", " +
+                   FormatBytes(run.bytes) + ", " + PlaceText(run));
           job.progress.Advance(job.rereadable() ? batch->bytes() : job.inputs.TakeStoredBytesRead());
           const std::lock_guard lock(mutex);
           formed.emplace(batch->number(), std::move(run));

@@ -42,6 +42,8 @@ std::uint64_t MergeInto(Job& job, Run* first, std::size_t count, bool verify_ord
   const std::uint64_t window_bytes = std::min(job.plan.window_bytes, std::max(total, LeastRecordBytes(job.layout)));
   const std::uint64_t buffer_bytes = (window_bytes + 2 * kPage - 1) / kPage * kPage;
   const std::uint64_t windows = std::min<std::uint64_t>(job.plan.windows, total / window_bytes + 1);
+  LogDebug("merge of " + std::to_string(count) + " runs: " + FormatBytes(total) + ", in windows of " +
+           FormatBytes(window_bytes));
   BlockPool buffers(
       job.ring_memory ? job.ring_memory : std::make_shared<PinnedBuffer>(job.memory, windows * buffer_bytes),
       buffer_bytes, windows);

@@ -198,6 +198,11 @@ rm -f job.log
 expect 0 "$g" --log-file job.log in.bin out.bin
 first job.log "^[-0-9T:.]*Z info: gpusort [0-9.]+, pid [0-9]+: 'in.bin' to 'out.bin'\$"
 last job.log 'Z info: done: exit code 0, 10000 records, 40000 bytes, [0-9.]+ seconds$'
+# With debug, of each run and merge, too.
+expect 0 "$g" --log-file job.log --log-level debug in.bin out.bin
+for line in 'run 0: batch 0, 39.1 KiB, in memory$' 'merge of 1 runs: 39.1 KiB, in windows of '; do
+  grep -q "debug: $line" job.log || fail "the log does not have '$line'"
+done
 expect 0 "$g" --log-file job.log --format lines --debug list out4
 last job.log 'done: exit code 0, 1 records, [0-9]+ bytes, [0-9.]+ seconds$'
 rm -f job.log
