@@ -267,6 +267,11 @@ int SystemCalls::Allocate(int fd, std::uint64_t begin, std::uint64_t end) {
   return ::fallocate(fd, 0, static_cast<off_t>(begin), static_cast<off_t>(end - begin));
 }
 
+int SystemCalls::Deallocate(int fd, std::uint64_t begin, std::uint64_t end) {
+  return ::fallocate(fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, static_cast<off_t>(begin),
+                     static_cast<off_t>(end - begin));
+}
+
 int SystemCalls::Link(int fd, int directory, const char* name) {
   return ::linkat(AT_FDCWD, ProcPath(fd).c_str(), directory, name, AT_SYMLINK_FOLLOW);
 }
@@ -403,6 +408,10 @@ void File::Allocate(std::uint64_t size) {
 
 void File::AllocateToWrite(std::uint64_t size) {
   if (OnlyInMemory()) Allocate(size);
+}
+
+bool File::Deallocate(std::uint64_t offset, std::uint64_t bytes) {
+  return calls_.Deallocate(fd_.get(), offset, offset + bytes) == 0;
 }
 
 void File::DropCache() {

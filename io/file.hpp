@@ -61,6 +61,8 @@ class SystemCalls {
   virtual int Sync(int fd);
   virtual int Truncate(int fd, std::uint64_t size);
   virtual int Allocate(int fd, std::uint64_t begin, std::uint64_t end);
+  /// Makes a hole of these bytes.
+  virtual int Deallocate(int fd, std::uint64_t begin, std::uint64_t end);
   /// Gives the unnamed file `fd` a name; EEXIST if it is taken.
   virtual int Link(int fd, int directory, const char* name);
   virtual int Rename(int directory, const char* from, const char* to);
@@ -122,6 +124,8 @@ class File {
   void Allocate(std::uint64_t size);
   /// The same where it makes writing faster: on a tmpfs. For a file whose size is not known in advance.
   void AllocateToWrite(std::uint64_t size);
+  /// Gives the space of these bytes back; they read as zeros then. False where the file system cannot.
+  bool Deallocate(std::uint64_t offset, std::uint64_t bytes);
   /// Writes dirty pages back and drops the cached ones, so that the next ReadAt asks the device.
   void DropCache();
   bool direct() const { return direct_; }

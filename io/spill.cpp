@@ -11,6 +11,7 @@
 #include <cstring>
 #include <set>
 #include <type_traits>
+#include <utility>
 
 #define XXH_INLINE_ALL
 #include <xxhash.h>
@@ -140,7 +141,8 @@ SpillExtent SpillStore::Write(std::uint64_t run, std::uint64_t number, std::span
     in_use_ += bytes;
     written_ += bytes;
     std::uint64_t& most = directories_[slot.directory].most[slot.offset / block_bytes_];
-    peak_ += std::max(most, bytes) - most;
+    taken_ += std::max(most, bytes) - most;
+    peak_ = std::max(peak_, taken_);
     most = std::max(most, bytes);
     return {slot.directory, payload_bytes, slot.offset, codec};
   }
@@ -191,8 +193,18 @@ std::uint64_t SpillStore::Read(const SpillExtent& extent, std::uint64_t run, std
 }
 
 void SpillStore::Free(const SpillExtent& extent) {
+  File* file = nullptr;
+  {
+    const std::lock_guard lock(mutex_);
+    Directory& directory = directories_.at(extent.file);
+    if (directory.holes) file = directory.file.get();
+  }
+  // The slot may next hold a longer block: without a hole, files would grow to a whole block for every short one.
+  const bool hole = file != nullptr && file->Deallocate(extent.offset, block_bytes_);
   const std::lock_guard lock(mutex_);
   Directory& directory = directories_.at(extent.file);
+  directory.holes = hole;
+  if (hole) taken_ -= std::exchange(directory.most[extent.offset / block_bytes_], 0);
   directory.free.push_back(extent.offset);
   in_use_ -= WholeBytes(extent.payload_bytes);
 }

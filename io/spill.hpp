@@ -1,7 +1,7 @@
 // Temporary space for sorted runs: blocks of records in unlinked files, one file a directory, made at the first write.
 // Every block carries its run, number, length, place, job and an XXH3-64 checksum, and is verified before use, so that
-// a lost, misdirected, torn or foreign block is kIntegrity and never a wrong result. Space is reused as soon as it is
-// freed. The bytes are described in FORMAT.md. Start at SpillStore.
+// a lost, misdirected, torn or foreign block is kIntegrity and never a wrong result. Space goes back to the file system
+// as soon as it is freed. The bytes are described in FORMAT.md. Start at SpillStore.
 #pragma once
 
 #include <cstddef>
@@ -58,13 +58,14 @@ class SpillStore {
   /// device is answered by one more try, then kIo.
   std::uint64_t Read(const SpillExtent& extent, std::uint64_t run, std::uint64_t number, std::span<std::byte> block);
 
-  /// Makes the block's space reusable. Once for each extent that Write gave, with no Read of it under way.
+  /// Gives the block's space back: to the file system, or where that makes no holes, to later blocks. Once for each
+  /// extent that Write gave, with no Read of it under way.
   void Free(const SpillExtent& extent);
 
   /// Bytes of the blocks that were written and not freed, with headers and padding.
   std::uint64_t bytes_in_use() const;
-  /// The most that the files have taken from their directories: they never shrink. Pages of a slot that were never
-  /// written are holes and take nothing.
+  /// The most that the files have taken from their directories. Pages of a slot that were never written are holes and
+  /// take nothing.
   std::uint64_t peak_bytes() const;
   /// Bytes of all writes so far, with headers and padding.
   std::uint64_t written_bytes() const;
@@ -74,8 +75,9 @@ class SpillStore {
     std::string path;
     std::unique_ptr<File> file;       ///< made at the first write; then it stays
     std::vector<std::uint64_t> free;  ///< offsets of freed slots
-    std::vector<std::uint64_t> most;  ///< by slot: the longest block that it has held
+    std::vector<std::uint64_t> most;  ///< by slot: the longest block that it has held since it was a hole
     std::uint64_t end = 0;            ///< first offset that was never handed out
+    bool holes = true;                ///< the file system makes them
     std::string full;                 ///< why not to ask for more space, if so; freed slots are still good
   };
   struct Slot {
@@ -98,7 +100,7 @@ class SpillStore {
   std::vector<Directory> directories_;
   std::uint32_t next_ = 0;
   std::uint64_t in_use_ = 0;
-  std::uint64_t peak_ = 0;
+  std::uint64_t taken_ = 0, peak_ = 0;
   std::uint64_t written_ = 0;
 };
 

@@ -20,8 +20,8 @@ namespace gpusort {
 
 /// Kinds of calls, each counted from 1. kSync counts files and directories; kOpen counts temporary and output files
 /// and directories as well as inputs.
-enum class Call { kOpen, kDirect, kRead, kWrite, kSync, kTruncate, kAllocate, kLink, kRename, kUnlink };
-inline constexpr std::size_t kCallKinds = 10;
+enum class Call { kOpen, kDirect, kRead, kWrite, kSync, kTruncate, kAllocate, kDeallocate, kLink, kRename, kUnlink };
+inline constexpr std::size_t kCallKinds = 11;
 
 enum class Effect {
   kError,    ///< -1 with errno `value`
@@ -100,6 +100,9 @@ class FaultyCalls : public SystemCalls {
   }
   int Allocate(int fd, std::uint64_t begin, std::uint64_t end) override {
     return Fails(Call::kAllocate) ? -1 : SystemCalls::Allocate(fd, begin, end);
+  }
+  int Deallocate(int fd, std::uint64_t begin, std::uint64_t end) override {
+    return Fails(Call::kDeallocate) ? -1 : SystemCalls::Deallocate(fd, begin, end);
   }
   int Link(int fd, int directory, const char* name) override {
     return Fails(Call::kLink) ? -1 : SystemCalls::Link(fd, directory, name);
