@@ -1044,13 +1044,21 @@ std::string VersionText(const std::vector<std::string>& backends) {
 }
 
 Size ParseSize(std::string_view text, std::uint64_t bare_unit) {
-  const std::size_t digits = std::min(text.find_first_not_of("0123456789"), text.size());
+  constexpr std::string_view kDigits = "0123456789";
+  const std::size_t digits = std::min(text.find_first_not_of(kDigits), text.size());
   const auto fail = [&]() {
     Fail(Quote(text) +
-         " is not a size: give a whole number, with K, M, G, T, P or E (by 1024) or % behind it if wanted");
+         " is not a size: give a whole number, with K, M, G, T, P or E (by 1024) or % behind it if wanted, or a "
+         "fraction of such a unit (1.5G)");
   };
   if (digits == 0) fail();
-  std::string_view suffix = text.substr(digits);
+  std::string_view suffix = text.substr(digits), fraction;
+  if (suffix.starts_with('.')) {
+    const std::size_t end = std::min(suffix.find_first_not_of(kDigits, 1), suffix.size());
+    fraction = suffix.substr(1, end - 1);
+    suffix.remove_prefix(end);
+    if (fraction.empty() || suffix.empty() || suffix == "%" || suffix == "B" || suffix == "b") fail();
+  }
   const auto too_large = [&] { Fail(Quote(text) + " is too large: no size is over 1 EiB (1048576T)"); };
   const std::optional<std::uint64_t> number = ParseDigits(text.substr(0, digits));
   if (suffix == "%") {
@@ -1070,7 +1078,15 @@ Size ParseSize(std::string_view text, std::uint64_t bare_unit) {
     }
   }
   if (!number || *number > kMaxSize / unit) too_large();
-  return {*number * unit, false};
+  // Whole bytes; digits behind the 18th are worth less than one.
+  unsigned __int128 parts = 0, whole = 1;
+  for (const char digit : fraction.substr(0, 18)) {
+    parts = 10 * parts + static_cast<unsigned>(digit - '0');
+    whole *= 10;
+  }
+  const std::uint64_t bytes = *number * unit + static_cast<std::uint64_t>(parts * unit / whole);
+  if (bytes > kMaxSize) too_large();
+  return {bytes, false};
 }
 
 KeyField ParseType(std::string_view text) {
@@ -1167,6 +1183,17 @@ std::string EscapeName(std::string_view text) {
     text.remove_prefix(taken);
   }
   return out;
+}
+
+std::string SizeArgument(std::uint64_t bytes) {
+  constexpr std::string_view kUnits = "KMGTPE";
+  std::size_t unit = 0;
+  while (unit + 1 < kUnits.size() && bytes >= std::uint64_t{1024} << 10 * (unit + 1)) ++unit;
+  const std::uint64_t size = std::uint64_t{1} << 10 * (unit + 1);
+  const std::uint64_t whole = bytes / size;
+  const std::uint64_t tenths = (bytes % size * 10 + size - 1) / size;
+  const std::uint64_t all = 10 * whole + tenths;
+  return std::to_string(all / 10) + (all % 10 == 0 ? "" : "." + std::to_string(all % 10)) + kUnits[unit];
 }
 
 std::string FormatBytes(std::uint64_t bytes) {

@@ -134,6 +134,8 @@ std::string EscapeName(std::string_view text);
 
 /// "512 B", "1.5 KiB", "8.0 GiB".
 std::string FormatBytes(std::uint64_t bytes);
+/// As one types it, and no less: "15.4M".
+std::string SizeArgument(std::uint64_t bytes);
 /// "0.35 s", "12.3 s", "2 min 05 s", "3 h 07 min".
 std::string FormatDuration(double seconds);
 

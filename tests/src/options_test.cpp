@@ -323,7 +323,7 @@ TEST(ParseOptions, ExplainsEveryMistake) {
       {Sort({"--memory="}), {"--memory"}},
       {Sort({"--memory", "-1"}), {"--memory"}},
       {Sort({"--memory=-1"}), {"--memory", "'-1' is not a size"}},
-      {Sort({"--memory", "1.5G"}), {"--memory", "'1.5G' is not a size"}},
+      {Sort({"--memory", "1.5"}), {"--memory", "'1.5' is not a size"}},
       {Sort({"--memory", "2X"}), {"--memory", "'2X' is not a size"}},
       {Sort({"--memory", "2GG"}), {"--memory", "'2GG' is not a size"}},
       {Sort({"--memory", "2 G"}), {"--memory", "'2 G' is not a size"}},
@@ -589,6 +589,31 @@ RC_GTEST_PROP(ParseSize, RefusesWhatIsOverTheLargestSize, ()) {
   RC_ASSERT(Complaint([&] { ParseSize(std::to_string(over), 1); }).find("too large") != std::string::npos);
   RC_ASSERT(Complaint([&] { ParseSize(std::to_string(over) + "K", 1); }).find("too large") != std::string::npos);
   RC_ASSERT(Complaint([&] { ParseSize(std::to_string(over) + "0000", 1); }).find("too large") != std::string::npos);
+}
+
+TEST(ParseSize, TakesDecimalFractionsOfAUnit) {
+  EXPECT_EQ(ParseSize("1.5G", 1).value, std::uint64_t{3} << 29);
+  EXPECT_EQ(ParseSize("1.5GiB", 1).value, std::uint64_t{3} << 29);
+  EXPECT_EQ(ParseSize("0.5k", 1024).value, 512u);
+  EXPECT_EQ(ParseSize("15.4M", 1).value, 16148070u);
+  EXPECT_EQ(ParseSize("0.9999999999999999999999999999999999999K", 1).value, 1023u);
+  for (const char* const text :
+       {"1.5", "1.5B", "1.M", ".5M", "1.5%", "1..5M", "1.5.5M", "1.5X", "1.0E1", "1.1E", "1,5M"}) {
+    EXPECT_THROW(ParseSize(text, 1), Error) << text;
+  }
+}
+
+TEST(SizeArgument, IsNoLessThanWhatItStandsFor) {
+  EXPECT_EQ(SizeArgument(1), "0.1K");
+  EXPECT_EQ(SizeArgument(16 << 20), "16M");
+  EXPECT_EQ(SizeArgument((16 << 20) + 1), "16.1M");
+  std::mt19937_64 random(1);
+  for (int i = 0; i < 10000; ++i) {
+    const std::uint64_t bytes = random() >> (5 + random() % 56);
+    const std::uint64_t read = ParseSize(SizeArgument(bytes), 1).value;
+    EXPECT_GE(read, bytes);
+    EXPECT_LE(read, bytes + bytes / 8 + 103);
+  }
 }
 
 TEST(ParseSize, ReachesTheLargestSizeExactly) {
