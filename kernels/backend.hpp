@@ -210,6 +210,8 @@ bool GpuLikely();
 std::vector<std::string> ListBackends();
 /// `threads` 0: one a core.
 std::unique_ptr<Backend> OpenCpuBackend(unsigned threads);
+/// Backend::LaneBytes of the CPU with so many threads.
+std::uint64_t CpuLaneBytes(const RecordLayout& layout, std::uint64_t slot_bytes, unsigned threads);
 /// Takes about 0.35 s. Error(kGpuLost) with the reason if there is no such device or this build has no CUDA backend.
 std::unique_ptr<Backend> OpenCudaBackend(int device);
 

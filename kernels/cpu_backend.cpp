@@ -811,8 +811,7 @@ class CpuBackend : public Backend {
   const BackendLimits& limits() const override { return limits_; }
 
   std::uint64_t LaneBytes(const RecordLayout& layout, std::uint64_t slot_bytes) const override {
-    return layout.fixed() ? LaneShape(layout, slot_bytes).bytes(limits_.threads)
-                          : detail::LineShape(layout, slot_bytes).bytes(limits_.threads);
+    return CpuLaneBytes(layout, slot_bytes, limits_.threads);
   }
 
   void MakeArena(const ArenaShape& shape, HostMemory& memory) override {
@@ -871,6 +870,11 @@ class CpuBackend : public Backend {
 };
 
 }  // namespace
+
+std::uint64_t CpuLaneBytes(const RecordLayout& layout, std::uint64_t slot_bytes, unsigned threads) {
+  return layout.fixed() ? LaneShape(layout, slot_bytes).bytes(threads)
+                        : detail::LineShape(layout, slot_bytes).bytes(threads);
+}
 
 std::unique_ptr<Backend> OpenCpuBackend(unsigned threads) {
   return std::make_unique<CpuBackend>(threads != 0 ? threads : AvailableCores());

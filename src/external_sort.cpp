@@ -35,10 +35,10 @@ constexpr std::uint64_t kLeastForKeys = std::uint64_t{8} << 20;
 /// The largest block that a plan makes unasked.
 constexpr std::uint64_t kUsualTempBlock = std::uint64_t{4} << 20;
 
-EncoderOptions MakeEncoderOptions(Codec codec, unsigned threads, const HostMemory& memory) {
+EncoderOptions MakeEncoderOptions(Codec codec, unsigned threads, std::uint64_t memory) {
   EncoderOptions options;
   options.threads = threads;
-  while (options.threads > 1 && EncoderMemoryBytes(codec, options) > memory.limit() / 4) --options.threads;
+  while (options.threads > 1 && EncoderMemoryBytes(codec, options) > memory / 4) --options.threads;
   return options;
 }
 
@@ -109,7 +109,7 @@ struct Ordered {
 
 class Sorter {
  public:
-  /// `target`: nothing if the sort is only to be explained.
+  /// `target`: no stream if the sort is only to be explained.
   Sorter(const Options& options, CancelFlag& cancel, const GpuSource& gpus, FileSystem& files, OutputTarget target)
       : options_(options),
         ordered_(options),
@@ -122,9 +122,7 @@ class Sorter {
         inputs_(files_, options.inputs, MakeInputOptions(options, memory_, target.overwritten()), ordered_.plain,
                 cancel),
         merging_(options.merge && inputs_.rereadable()),
-        layout_(ordered_.keyed && !merging_ && memory_.limit() >= kLeastForKeys
-                    ? ordered_.keyed->layout(options.layout.delimiter)
-                    : ordered_.plain),
+        layout_(LayoutAt(memory_.limit())),
         clock_("start"),
         progress_(options.progress, clock_),
         job_{options_, layout_, cancel_, memory_, inputs_, clock_, progress_},
@@ -167,31 +165,28 @@ class Sorter {
     facts_.top = options.top;
     facts_.gpu = use_gpu;
     const unsigned wanted = options.threads != 0 ? options.threads : std::max(1u, std::thread::hardware_concurrency());
-    facts_.threads = FittingThreads(wanted);
-    if (facts_.threads < wanted) {
-      LogInfo("the limit on addresses (ulimit -v) leaves room for " + std::to_string(facts_.threads) + " threads");
-    }
-    // Each takes memory for lines of its own: with less than this for each, lines of --max-record do not fit.
-    constexpr std::uint64_t kLeastForThread = std::uint64_t{6} << 20;
-    const std::uint64_t most = std::max<std::uint64_t>(1, memory_.limit() / kLeastForThread);
-    if (!options.layout.fixed() && facts_.threads > most) {
-      facts_.threads = static_cast<unsigned>(most);
-      LogInfo("the memory is enough for " + std::to_string(most) + " threads");
+    most_threads_ = FittingThreads(wanted);
+    if (most_threads_ < wanted) {
+      LogInfo("the limit on addresses (ulimit -v) leaves room for " + std::to_string(most_threads_) + " threads");
     }
     facts_.batch_bytes = options.batch_bytes;
     facts_.block_bytes = options.block_bytes;
     facts_.fan_in = options.max_fan_in;
     facts_.max_record = options.max_record;
-    if (CompressesTemp()) {
-      const std::uint64_t block_bytes = std::min(kUsualTempBlock, memory_.limit() / 32);
-      facts_.temp_place_bytes = TempCodec::PlaceBytes(options.temp_codec, block_bytes);
+    key_shape_ = ShareMemory(facts_, memory_.limit());
+    facts_.at_limit = [this](std::uint64_t limit) {
+      PlanFacts other = facts_;
+      ShareMemory(other, limit);
+      return other;
+    };
+    if (facts_.threads < most_threads_) {
+      LogInfo("the memory is enough for " + std::to_string(facts_.threads) + " threads");
     }
-    encoder_options_ = MakeEncoderOptions(target_.codec, facts_.threads, memory_);
-    // Inputs are expanded before the output is compressed.
-    ReserveForCodecs(memory_, std::max(inputs_.decoder_bytes(), EncoderMemoryBytes(target_.codec, encoder_options_)));
-    facts_.codec_memory = memory_.used();
-    facts_.memory = memory_.limit() - facts_.codec_memory;
     if (layout_.keyed()) PlanKeys();
+    ring_ = MakeRing(facts_);
+    encoder_options_ = MakeEncoderOptions(target_.codec, most_threads_, memory_.limit());
+    // The header's is reserved, and that for keys is for who makes them.
+    memory_.Reserve(facts_.codec_memory - key_shape_.bytes() - memory_.used());
   }
 
   ~Sorter() {
@@ -201,9 +196,9 @@ class Sorter {
   }
 
   std::string Explain() {
-    ring_ = MakeRing(facts_);
     OpenBackend();
     job_.plan = MakePlan(facts_, ring_);
+    CheckTempDirectories();
     std::string text = "record              " + options_.type_note + "\n";
     const std::string files = std::to_string(inputs_.count()) + (inputs_.count() == 1 ? " file" : " files");
     text += "input               ";
@@ -229,8 +224,9 @@ class Sorter {
   }
 
   SortResult Sort() {
-    ring_ = MakeRing(facts_);
     LogInfo("records: " + options_.type_note);
+    // What no plan can be made for is refused before the output takes space. A GPU's memory is not known yet.
+    if (!facts_.gpu) MakePlan(facts_, ring_);
     // The backend opens (0.35 s for a GPU) while the first blocks are read.
     std::optional<SignalBlock> block;
     block.emplace();
@@ -268,17 +264,53 @@ class Sorter {
   }
 
   /// Without a codec asked for: only what will not fit in spare RAM anyway, with memory to spare.
-  bool CompressesTemp() const {
+  bool CompressesTemp(std::uint64_t limit) const {
     constexpr std::uint64_t kLeastMemory = std::uint64_t{64} << 20;
     if (options_.temp_codec) return *options_.temp_codec != Codec::kNone;
-    return memory_.limit() >= kLeastMemory && 2 * LeastExpected() > facts_.free_ram;
+    return limit >= kLeastMemory && 2 * LeastExpected() > facts_.free_ram;
+  }
+
+  /// Everything in `facts` that hangs on the limit on all memory. Returns what making keys takes of it.
+  KeyShape ShareMemory(PlanFacts& facts, std::uint64_t limit) const {
+    facts.temp_place_bytes = 0;
+    if (CompressesTemp(limit)) {
+      const std::uint64_t block_bytes = std::max(options_.block_bytes, std::min(kUsualTempBlock, limit / 32));
+      facts.temp_place_bytes = TempCodec::PlaceBytes(options_.temp_codec, block_bytes);
+    }
+    // Inputs are expanded before the output is compressed.
+    const EncoderOptions encoder = MakeEncoderOptions(target_.codec, most_threads_, limit);
+    facts.codec_memory = HeaderMemory(options_, limit) +
+                         std::max(inputs_.DecoderBytes(limit), EncoderMemoryBytes(target_.codec, encoder));
+    facts.limit = limit;
+    facts.memory = limit - std::min(limit, facts.codec_memory);
+    facts.threads = most_threads_;
+    // Each takes memory for lines of its own: with less than this for each, lines of --max-record do not fit.
+    constexpr std::uint64_t kLeastForThread = std::uint64_t{6} << 20;
+    if (!layout_.fixed()) {
+      const std::uint64_t most = std::max<std::uint64_t>(1, facts.memory / kLeastForThread);
+      facts.threads = static_cast<unsigned>(std::min<std::uint64_t>(most_threads_, most));
+    }
+    facts.layout = LayoutAt(limit);
+    KeyShape keys;
+    if (facts.layout.keyed()) keys = MakeKeyShape(facts.memory, facts.threads);
+    facts.memory -= std::min(facts.memory, keys.bytes());
+    facts.codec_memory += keys.bytes();
+    if (!facts.gpu) {
+      facts.lane_bytes = [layout = facts.layout, threads = facts.threads](std::uint64_t slot) {
+        return CpuLaneBytes(layout, slot, threads);
+      };
+    }
+    return keys;
+  }
+
+  /// Of runs. With little memory lines are compared as they lie.
+  RecordLayout LayoutAt(std::uint64_t limit) const {
+    const bool keyed = ordered_.keyed && !merging_ && limit >= kLeastForKeys;
+    return keyed ? ordered_.keyed->layout(options_.layout.delimiter) : ordered_.plain;
   }
 
   /// Keyed lines are longer than lines: how much is seen in some from everywhere.
   void PlanKeys() {
-    key_shape_ = MakeKeyShape(facts_.memory, facts_.threads);
-    facts_.memory -= key_shape_.bytes();
-    facts_.codec_memory += key_shape_.bytes();
     if (!facts_.input_known) return;
     constexpr std::uint64_t kSample = std::uint64_t{64} << 10;
     std::uint64_t lines = 0, keyed = 0;
@@ -357,10 +389,19 @@ class Sorter {
     backend_->MakeArena(shape, memory_);
   }
 
+  /// Asked for by name, a directory that cannot be used is an error even if nothing is spilled.
+  void CheckTempDirectories() const {
+    for (const std::string& directory : options_.temp_dirs) CheckTempDirectory(directory);
+    // Of a stream nobody knows yet whether it will spill, and of lines that should fit in memory.
+    if (!facts_.input_known || job_.plan.temp_bytes == 0) return;
+    for (const std::string& directory : TempDirectories(options_.temp_dirs, target_.file.get())) {
+      CheckTempDirectory(directory);
+    }
+  }
+
   void MakeSpill() {
     const std::vector<std::string> directories = TempDirectories(options_.temp_dirs, target_.file.get());
-    // Asked for by name, a directory that cannot be used is an error even if nothing is spilled.
-    for (const std::string& directory : options_.temp_dirs) CheckTempDirectory(directory);
+    CheckTempDirectories();
     if (!job_.plan.spills) return;
     std::function<void()> check = [this, directories] {
       for (const std::string& directory : directories) {
@@ -371,7 +412,6 @@ class Sorter {
         }
       }
     };
-    // Of a stream nobody knows yet whether it will spill, and of lines that should fit in memory.
     if (facts_.input_known && job_.plan.temp_bytes > 0) std::exchange(check, nullptr)();
     if (!options_.no_space_check && job_.plan.temp_bytes > 0) {
       FinishReserving();  // what the output has is not there for runs
@@ -430,14 +470,15 @@ class Sorter {
         run.bytes = range.bytes;
         run.origin = {range};
         // Lines are read beyond their block to the end of the last one.
-        run.blocks = InputBlocks(range, layout_.fixed() ? job_.input_payload() : job_.input_payload() / 8 * 7);
+        run.blocks = RunBlocks(range, layout_.fixed() ? job_.input_payload() : job_.input_payload() / 8 * 7);
         runs_.push_back(std::move(run));
       }
       return;
     }
     if (formed_) return;
     clock_.BeginPhase("form runs");
-    progress_.SetPhase("form runs", inputs_.stored_bytes(), inputs_.rereadable() ? inputs_.bytes() : 0);
+    progress_.SetPhase("form runs", inputs_.stored_bytes(),
+                       inputs_.rereadable() ? inputs_.bytes() + job_.plan.level_bytes : 0);
     FormRuns(job_, *feeder_, runs_);
     if (job_.rereadable() && !MissingRanges().empty()) {
       throw Error(ErrorCode::kIntegrity, "a part of the input is in no run");
@@ -457,16 +498,13 @@ class Sorter {
 
   void MergeAll() {
     clock_.BeginPhase("merge runs");
-    std::uint64_t bytes = 0;
     for (Run& run : runs_) {
-      bytes += run.bytes;
       if (merging_) run.sum = {};
       if (run.on_device()) ++stats_.device_runs;
       if (run.records && !run.on_device()) ++stats_.host_runs;
       if (run.spilled()) ++stats_.temp_runs;
       if (!run.records && !run.spilled()) ++stats_.input_runs;
     }
-    progress_.SetPhase("merge runs", bytes);
     target_.header.assign(inputs_.header().begin(), inputs_.header().end());
     proof_ = std::make_unique<OutputProof>(layout_, options_.unique);
     output_bytes_ = MergeRuns(job_, runs_, target_, *proof_, merging_);
@@ -722,6 +760,7 @@ class Sorter {
   bool ready_ = false;   ///< Prepare is done for this attempt
   bool formed_ = false;  ///< every record is in a run
   int smaller_plans_ = 0;
+  unsigned most_threads_ = 1;
   OutputTarget target_;
   std::future<void> reserving_;
   std::unique_ptr<SpillStore> spill_;
@@ -748,7 +787,10 @@ SortResult ExternalSort(const Options& options, CancelFlag& cancel, const GpuSou
 
 std::string ExplainSort(const Options& options, CancelFlag& cancel, const GpuSource& gpus) {
   FileSystem files;
-  return Sorter(options, cancel, gpus, files, {}).Explain();
+  // So that what the job would find wrong with it is found. It has no name yet and is dropped; a pipe would be opened.
+  OutputTarget target;
+  if (!IsStreamTarget(options.output)) target = OpenTarget(files, options, cancel);
+  return Sorter(options, cancel, gpus, files, std::move(target)).Explain();
 }
 
 void CheckSorted(const Options& options, CancelFlag& cancel) {
@@ -763,16 +805,22 @@ void CheckSorted(const Options& options, CancelFlag& cancel) {
   progress.SetPhase("check", inputs.stored_bytes());
   PlanFacts facts;
   facts.layout = layout;
-  ReserveForCodecs(memory, inputs.decoder_bytes());
-  facts.memory = memory.limit() - memory.used();
   facts.threads = 4;
+  facts.checks = true;
   facts.rereadable = inputs.rereadable();
   facts.input_known = inputs.rereadable();
   facts.input_bytes = inputs.bytes();
-  facts.max_record = options.max_record != 0 ? options.max_record : UsualMaxRecord(facts.memory);
+  facts.max_record = options.max_record;
+  facts.at_limit = [&facts, &options, &inputs](std::uint64_t limit) {
+    PlanFacts other = facts;
+    other.limit = limit;
+    other.codec_memory = HeaderMemory(options, limit) + inputs.DecoderBytes(limit);
+    other.memory = limit - std::min(limit, other.codec_memory);
+    return other;
+  };
+  facts = facts.at_limit(memory.limit());
   const Ring ring = MakeRing(facts);
-  // The line in front of the one that is read stays.
-  if (!layout.fixed()) RequireMemory(facts, ring.bytes() + 2 * ring.max_record);
+  memory.Reserve(facts.codec_memory - memory.used());
   BatchFeeder feeder(cancel, memory, inputs, ring, inputs.Ranges(), layout, clock);
   Pipeline waiter(cancel);
   OrderCheck order(layout, options.unique);

@@ -71,12 +71,15 @@ class RunPlacer {
     // Not before: lines always may spill, and hardly ever do.
     if (job_.plan.gpu) std::call_once(pinned_, [&] { spill_blocks_.memory()->Pin(*job_.backend); });
     run.blocks = CutBlocks(sorted, job_.block_payload(), job_.layout);
+    std::mutex mutex;
     const auto spill_block = [&](std::uint64_t i) {
-      RunBlock& block = run.blocks[i];
+      RunBlock block = run.blocks[i];
       const BlockPool::Block buffer = spill_blocks_.Acquire(pipeline_);
       const Busy busy(job_.clock, Resource::kDiskWrite, block.bytes);
       SpillBlock(*job_.spill, *job_.temp_codec, run.id, i, buffer.span(), block, job_.layout,
                  [&](std::uint64_t at, std::span<std::byte> out) { sorted.Read(block.begin + at, out); });
+      const std::lock_guard lock(mutex);
+      run.blocks.Set(i, block);
     };
     try {
       workers_.ForEach(run.blocks.size(), spill_block);
@@ -302,7 +305,8 @@ void FormRuns(Job& job, BatchFeeder& feeder, std::vector<Run>& runs) {
   std::mutex mutex;
   std::map<std::uint64_t, Run> formed;  // by batch number, which is input order
   const auto collect = [&] {
-    for (auto& [number, run] : formed) runs.push_back(std::move(run));
+    runs.reserve(runs.size() + formed.size());
+    for (; !formed.empty(); formed.erase(formed.begin())) runs.push_back(std::move(formed.begin()->second));
     std::sort(runs.begin(), runs.end(), [](const Run& a, const Run& b) {
       return std::pair(a.origin.front().input, a.origin.front().offset) <
              std::pair(b.origin.front().input, b.origin.front().offset);

@@ -21,6 +21,9 @@ constexpr double kMostlyCached = 0.5;
 /// What is read at once to find a header.
 constexpr std::uint64_t kHeaderBlock = std::uint64_t{1} << 14;
 
+/// A window or a dictionary takes at most this part of the memory.
+constexpr std::uint64_t kDecoderShare = 4;
+
 /// Standard streams, the output and its directory, a spill file, and files that are opened for a moment.
 constexpr std::uint64_t kOtherFiles = 12;
 
@@ -71,22 +74,17 @@ bool Changed(const FileFacts& then, const FileFacts& now) {
 
 }  // namespace
 
+std::uint64_t HeaderMemory(const Options& options, std::uint64_t limit) {
+  return options.header == 0 ? 0 : std::min(limit / 64, std::uint64_t{16} << 20);
+}
+
 InputOptions MakeInputOptions(const Options& options, HostMemory& memory, std::optional<FileFacts> overwritten) {
   HeaderRule header;
   if (options.header > 0) {
-    header = {options.header, std::min(memory.limit() / 64, std::uint64_t{16} << 20)};
+    header = {options.header, HeaderMemory(options, memory.limit())};
     memory.Reserve(header.max_bytes);
   }
-  return {options.input_codec, header, {options.max_expanded, memory.limit() / 4}, options.merge, overwritten};
-}
-
-void ReserveForCodecs(HostMemory& memory, std::uint64_t bytes) {
-  if (bytes > memory.limit() / 4 * 3) {
-    throw Error(ErrorCode::kUsage, "memory of " + FormatBytes(memory.limit()) +
-                                       " is too small for these codecs: give at least --memory " +
-                                       FormatBytes(bytes / 3 * 4));
-  }
-  memory.Reserve(bytes);
+  return {options.input_codec, header, {options.max_expanded, memory.limit() / kDecoderShare}, options.merge, overwritten};
 }
 
 std::string LineTooLong(const std::string& path, std::uint64_t at, std::uint64_t max_record) {
@@ -106,7 +104,6 @@ Inputs::Inputs(FileSystem& files, const std::vector<std::string>& paths, const I
     if (input.codec != Codec::kNone) {
       compressed_ = true;
       rereadable_ = false;
-      decoder_bytes_ = std::max(decoder_bytes_, DecoderMemoryBytes(input.codec, limits_.memory_bytes));
     }
     bool once = IsStreamSource(path);
     if (!once && options.overwritten) {
@@ -153,6 +150,12 @@ Inputs::Inputs(FileSystem& files, const std::vector<std::string>& paths, const I
         return got;
       });
     }
+    if (size(i) > kMaxSize || bytes_ + size(i) > kMaxSize) {
+      throw Error(ErrorCode::kBadInput, EscapeName(inputs_[i].path) + ": " + FormatBytes(bytes_ + size(i)) +
+                                            (bytes_ > 0 ? " with the inputs before it" : "") +
+                                            " are more than can be sorted at once: 1 EiB (" + std::to_string(kMaxSize) +
+                                            " bytes)");
+    }
     bytes_ += size(i);
   }
   for (const Input& input : inputs_) {
@@ -193,6 +196,14 @@ std::vector<std::byte> Inputs::TakeHeader(std::uint32_t number,
                                           EscapeName(inputs_[number].path) + " differ");
   }
   return {block.begin() + static_cast<std::ptrdiff_t>(used), block.begin() + static_cast<std::ptrdiff_t>(got)};
+}
+
+std::uint64_t Inputs::DecoderBytes(std::uint64_t limit) const {
+  std::uint64_t bytes = 0;
+  for (const Input& input : inputs_) {
+    if (input.codec != Codec::kNone) bytes = std::max(bytes, DecoderMemoryBytes(input.codec, limit / kDecoderShare));
+  }
+  return bytes;
 }
 
 std::shared_ptr<File> Inputs::Open(const Input& input) const {
@@ -363,18 +374,16 @@ InputReader::InputReader(Pipeline& pipeline, Inputs& inputs, BlockPool& pool, co
       layout_(layout),
       piece_bytes_(piece_bytes / LeastRecordBytes(layout) * LeastRecordBytes(layout)),
       clock_(clock),
-      blocks_(pipeline) {
+      blocks_(pipeline),
+      ranges_(ranges) {
   if (!inputs.rereadable()) {
     pipeline.Start([this] { ReadStreams(); });
     return;
   }
-  for (const InputRange& range : ranges) {
-    for (std::uint64_t done = 0; done < range.bytes; done += piece_bytes_) {
-      ranges_.push_back({range.input, range.offset + done, std::min(piece_bytes_, range.bytes - done)});
-    }
-  }
-  blocks_.Finish(ranges_.size());
-  pipeline.Start([this] { ReadFiles(); }, static_cast<unsigned>(std::min<std::size_t>(threads, ranges_.size())));
+  std::uint64_t pieces = 0;
+  for (const InputRange& range : ranges_) pieces += (range.bytes + piece_bytes_ - 1) / piece_bytes_;
+  blocks_.Finish(pieces);
+  pipeline.Start([this] { ReadFiles(); }, static_cast<unsigned>(std::min<std::uint64_t>(threads, pieces)));
 }
 
 void InputReader::Block::Describe(const RecordLayout& layout) {
@@ -397,14 +406,22 @@ InputReader::Block InputReader::Block::Split(std::uint64_t count, const RecordLa
 void InputReader::ReadFiles() {
   for (;;) {
     std::uint64_t number;
+    InputRange piece;
     auto buffer = std::make_shared<BlockPool::Block>();
     {
       const std::lock_guard lock(mutex_);
-      if (next_range_ == ranges_.size()) return;
+      if (range_ == ranges_.size()) return;
       *buffer = pool_.Acquire(pipeline_);
-      number = next_range_++;
+      const InputRange& range = ranges_[range_];
+      piece = {range.input, range.offset + range_done_, std::min(piece_bytes_, range.bytes - range_done_)};
+      range_done_ += piece.bytes;
+      if (range_done_ == range.bytes) {
+        ++range_;
+        range_done_ = 0;
+      }
+      number = next_piece_++;
     }
-    Block block{ranges_[number], std::move(buffer), {}, {}, 0, 0, 0};
+    Block block{piece, std::move(buffer), {}, {}, 0, 0, 0};
     {
       const Busy busy(clock_, Resource::kDiskRead, block.range.bytes);
       block.bytes = inputs_.Read(block.range, block.buffer->span());

@@ -59,8 +59,8 @@ struct InputOptions {
 /// Sets aside what headers may take. What may be open at once to expand is a quarter of the memory, if the codec can do
 /// with it.
 InputOptions MakeInputOptions(const Options& options, HostMemory& memory, std::optional<FileFacts> overwritten = {});
-/// Sets aside what expanding and compressing take. Error(kUsage) if that is most of the memory.
-void ReserveForCodecs(HostMemory& memory, std::uint64_t bytes);
+/// What headers may take of a limit on memory.
+std::uint64_t HeaderMemory(const Options& options, std::uint64_t limit);
 
 class Inputs {
  public:
@@ -79,8 +79,8 @@ class Inputs {
   std::uint64_t TakeStoredBytesRead() { return stored_read_.exchange(0, std::memory_order_relaxed); }
   /// For who reads files by Read.
   void AddStoredBytesRead(std::uint64_t bytes) { stored_read_.fetch_add(bytes, std::memory_order_relaxed); }
-  /// The most that expanding takes.
-  std::uint64_t decoder_bytes() const { return decoder_bytes_; }
+  /// The most that expanding takes where all may take `limit`.
+  std::uint64_t DecoderBytes(std::uint64_t limit) const;
   /// Bytes of the records of the inputs that are regular files and not compressed.
   std::uint64_t bytes() const { return bytes_; }
   std::size_t count() const { return inputs_.size(); }
@@ -150,7 +150,7 @@ class Inputs {
   bool rereadable_ = true, compressed_ = false;
   bool direct_ = false;
   bool stored_known_ = true;
-  std::uint64_t stored_bytes_ = 0, decoder_bytes_ = 0;
+  std::uint64_t stored_bytes_ = 0;
   std::atomic<std::uint64_t> stored_read_{0};
   std::uint64_t bytes_ = 0;
   std::uint32_t stream_ = 0;          ///< the stream being read
@@ -205,8 +205,9 @@ class InputReader {
   StageClock& clock_;
   OrderedQueue<Block> blocks_;
   std::mutex mutex_;  ///< number and buffer are taken together, so that the block waited for always has a buffer
-  std::vector<InputRange> ranges_;
-  std::size_t next_range_ = 0;
+  const std::vector<InputRange> ranges_;
+  std::size_t range_ = 0;                          ///< the one being read
+  std::uint64_t range_done_ = 0, next_piece_ = 0;  ///< bytes of it, and pieces of all, that a thread has
 };
 
 }  // namespace gpusort

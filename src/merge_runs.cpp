@@ -108,6 +108,10 @@ std::uint64_t MergeInto(Job& job, Run* first, std::size_t count, bool verify_ord
 void MergeNeighbours(Job& job, std::vector<Run>& runs, std::size_t first, std::size_t count, bool verify_order) {
   Run merged;
   merged.id = job.next_run_id++;
+  merged.blocks = RunBlocks(job.layout);
+  std::size_t blocks = 0;
+  for (std::size_t i = first; i < first + count; ++i) blocks += runs[i].blocks.size();
+  merged.blocks.reserve(blocks);
   const bool free_as_read = !job.plan.gpu;  // only a lost GPU asks for them again
   try {
     MergeInto(job, &runs[first], count, verify_order, free_as_read,
@@ -130,11 +134,19 @@ void MergeNeighbours(Job& job, std::vector<Run>& runs, std::size_t first, std::s
 }  // namespace
 
 std::uint64_t MergeRuns(Job& job, std::vector<Run>& runs, OutputTarget& target, OutputProof& proof, bool verify_order) {
-  for (;;) {
+  const auto run_bytes = [&] {
     std::vector<std::uint64_t> sizes;
     sizes.reserve(runs.size());
     for (const Run& run : runs) sizes.push_back(run.records ? kResident : run.bytes);
-    const std::optional<MergeGroup> group = NextMerge(sizes, FanIn(job, runs));
+    return sizes;
+  };
+  const MergeOutlook outlook = LookAhead(run_bytes(), std::vector<std::uint64_t>(runs.size()), FanIn(job, runs), true,
+                                         [](std::uint64_t) { return 0; });
+  std::uint64_t total = outlook.bytes;
+  for (const Run& run : runs) total += run.bytes;
+  job.progress.SetPhase("merge runs", total);
+  for (;;) {
+    const std::optional<MergeGroup> group = NextMerge(run_bytes(), FanIn(job, runs));
     if (!group) break;
     MergeNeighbours(job, runs, group->first, group->count, verify_order);
   }

@@ -359,10 +359,6 @@ class SpillSink : public WindowSink {
   void Finish(std::uint64_t windows) override { windows_.Finish(windows); }
   bool enough() const override { return enough_; }
   std::uint64_t bytes() const override { return run_.bytes; }
-  void Complete() override {
-    std::sort(run_.blocks.begin(), run_.blocks.end(),
-              [](const RunBlock& a, const RunBlock& b) { return a.begin < b.begin; });
-  }
 
  private:
   void Take(const Window& window) {
@@ -421,7 +417,7 @@ class SpillSink : public WindowSink {
     const Busy busy(job_.clock, Resource::kDiskWrite, block.bytes);
     SpillBlock(*job_.spill, *job_.temp_codec, run_.id, number, buffer.span(), block, job_.layout, read);
     const std::lock_guard lock(mutex_);
-    run_.blocks.push_back(std::move(block));
+    run_.blocks.Set(number, block);
   }
 
   Job& job_;

@@ -3,11 +3,15 @@
 #include <algorithm>
 #include <initializer_list>
 #include <iterator>
+#include <numeric>
+#include <string_view>
+#include <utility>
 
 #include "gpusort/error.hpp"
 #include "gpusort/records.hpp"
 #include "inputs.hpp"
 #include "options.hpp"
+#include "run.hpp"
 #include "spill.hpp"
 
 namespace gpusort {
@@ -15,6 +19,8 @@ namespace {
 
 constexpr std::uint64_t kKiB = 1024, kMiB = kKiB * kKiB, kPage = 4096;
 constexpr std::uint64_t kMinBlock = 64 * kKiB, kMaxBlock = 4 * kMiB;
+/// What RunBlocks can say. A record of 1 GiB fits.
+constexpr std::uint64_t kMostBlock = 2048 * kMiB;
 /// A batch is bounded so that reading, sorting and writing overlap, and so that the last one is soon done.
 constexpr std::uint64_t kMaxBatch = 256 * kMiB;
 constexpr std::uint64_t kUsualLine = 1024;
@@ -38,30 +44,35 @@ std::uint64_t LargestRecord(const PlanFacts& facts) {
   return facts.input_known ? std::min(asked, std::max<std::uint64_t>(facts.input_bytes, 1)) : asked;
 }
 
-[[noreturn]] void TooLittleMemory(const PlanFacts& facts, std::uint64_t needed) {
-  throw Error(ErrorCode::kUsage, "memory of " + FormatBytes(facts.memory + facts.codec_memory) + " is too small for " +
-                                     (facts.layout.fixed() ? "records" : "lines") + " of " +
-                                     std::to_string(LargestRecord(facts)) + " bytes: give at least --memory " +
-                                     FormatBytes(needed + facts.codec_memory));
+/// More memory would do: MakeRing and MakePlan say how much.
+struct TooLittleMemory {
+  std::string for_what;
+};
+
+[[noreturn]] void TooLittleForRecords(const PlanFacts& facts) {
+  throw TooLittleMemory{(facts.layout.fixed() ? "records of " : "lines of ") + std::to_string(LargestRecord(facts)) +
+                        " bytes"};
 }
 
 class Planner {
  public:
-  Planner(const PlanFacts& facts, const Ring& ring)
-      : facts_(facts), unit_(LeastRecordBytes(facts.layout)), largest_(ring.max_record) {
+  /// `doublings`: of the smallest block, even if there are more levels then.
+  Planner(const PlanFacts& facts, const Ring& ring, int doublings)
+      : facts_(facts), doublings_(doublings), unit_(LeastRecordBytes(facts.layout)), largest_(ring.max_record) {
     plan_.ring = ring;
   }
 
+  /// All but what MergeLevels tells.
   Plan Make() {
     plan_.gpu = facts_.gpu;
     plan_.merges_only = !facts_.sorted_inputs.empty();
     plan_.memory = facts_.memory;
     plan_.device_memory = facts_.device_memory;
     plan_.io_threads = std::clamp(facts_.threads, 2u, 16u);
-    plan_.block_bytes = MinBlock();
-    plan_.spill_blocks = std::clamp<std::uint64_t>(facts_.memory / 8 / MinBlock(), 2, plan_.io_threads);
+    plan_.block_bytes = LeastBlock();
+    plan_.spill_blocks = std::clamp<std::uint64_t>(facts_.memory / 8 / LeastBlock(), 2, plan_.io_threads);
     PlanTempPlaces();
-    if (plan_.ring.bytes() + Reserve() > facts_.memory) TooSmall(2 * (plan_.ring.bytes() + Reserve()));
+    if (plan_.ring.bytes() + Reserve() > facts_.memory) TooSmall();
     if (facts_.gpu) {
       DeviceBatches();
     } else {
@@ -69,14 +80,15 @@ class Planner {
     }
     plan_.batch_bytes = lines() ? std::min(plan_.slot_bytes, AskedBatch()) : plan_.slot_bytes;
     Merging();
-    if (plan_.merges_only) {
-      MergeLevels();
-    } else if (facts_.input_known && plan_.spills) {
-      const std::uint64_t spilled = plan_.runs - std::min(plan_.runs, plan_.resident_runs);
-      plan_.temp_bytes = SpillBytes(std::min(facts_.input_bytes, spilled * KeptBytes()), spilled);
-    }
+    plan_.index_bytes = IndexBytes();
     plan_.direct_temp = plan_.spills && facts_.input_bytes >= 64 * kMiB && 2 * facts_.input_bytes > facts_.free_ram;
     plan_.direct_output = DirectOutput(facts_);
+    return plan_;
+  }
+
+  /// Goes through the merges to come, whose sizes are known.
+  Plan WithLevels() {
+    if (plan_.merges_only || (facts_.input_known && plan_.spills)) MergeLevels();
     return plan_;
   }
 
@@ -90,61 +102,102 @@ class Planner {
   /// very short ones: there may be more runs than planned. What is left over spills.
   std::uint64_t WithSlack(std::uint64_t runs) const { return lines() ? runs + runs / 16 + 1 : runs; }
 
-  [[noreturn]] void TooSmall(std::uint64_t needed) const { TooLittleMemory(facts_, needed); }
+  [[noreturn]] void TooSmall() const { TooLittleForRecords(facts_); }
 
   std::uint64_t MinBlock() const { return std::max(kMinBlock, RoundUp(unit_ + kReadSlack, kPage)); }
+  /// The same, or what was asked for.
+  std::uint64_t LeastBlock() const { return std::max(MinBlock(), RoundUp(facts_.block_bytes, kPage)); }
 
-  /// What is kept of a batch; of lines of usual length.
+  /// What is kept of a batch at most.
   std::uint64_t KeptBytes() const {
-    const std::uint64_t record = lines() ? kUsualLine : unit_;
-    const bool some = facts_.top > 0 && facts_.top < plan_.batch_bytes / record;
-    return some ? facts_.top * record : plan_.batch_bytes;
+    const bool some = facts_.top > 0 && facts_.top < plan_.batch_bytes / largest_;
+    return some ? facts_.top * largest_ : plan_.batch_bytes;
   }
 
-  /// A header a block, the last block of each run rounded up.
-  std::uint64_t SpillBytes(std::uint64_t bytes, std::uint64_t runs) const {
-    return bytes + bytes / (plan_.block_bytes / kSpillHeaderBytes) + runs * kPage;
+  std::uint64_t Payload() const { return WholeRecords(plan_.block_bytes - kSpillHeaderBytes); }
+  static std::uint64_t Extent(std::uint64_t payload) { return RoundUp(payload + kSpillHeaderBytes, kPage); }
+  static constexpr std::uint64_t kMostBeside = kSpillHeaderBytes + kPage - 1;
+
+  /// Blocks of `bytes` in so many runs, at most. Two neighbouring blocks of lines hold more than one is long.
+  std::uint64_t Blocks(std::uint64_t bytes, std::uint64_t runs) const {
+    return (lines() ? 2 : 1) * (bytes / Payload()) + runs;
   }
 
-  /// -m: goes through the merges to come, whose sizes are known.
+  /// What `bytes` in one run take of the spill, at most.
+  std::uint64_t SpillBytes(std::uint64_t bytes) const {
+    if (lines()) return bytes + Blocks(bytes, 1) * kMostBeside;
+    const std::uint64_t rest = bytes % Payload();
+    return bytes / Payload() * Extent(Payload()) + (rest > 0 ? Extent(rest) : 0);
+  }
+
+  /// How many runs lines can make: a batch ends where the next line has no room, or where it has all the lines that a
+  /// slot takes.
+  std::uint64_t MostRuns() const {
+    if (!lines()) return plan_.runs;
+    return facts_.input_bytes / SlotRecords(facts_.layout, plan_.slot_bytes) +
+           2 * (facts_.input_bytes / plan_.batch_bytes) + 1;
+  }
+
   void MergeLevels() {
-    struct Merged {
-      std::uint64_t temp_bytes = 0;
-      std::uint32_t level = 0;
-    };
-    std::vector<std::uint64_t> sizes;
-    std::copy_if(facts_.sorted_inputs.begin(), facts_.sorted_inputs.end(), std::back_inserter(sizes),
-                 [](std::uint64_t bytes) { return bytes > 0; });
-    plan_.runs = sizes.size();
-    std::vector<Merged> runs(sizes.size());
-    plan_.levels = 1;
-    std::uint64_t live = 0;
-    while (const std::optional<MergeGroup> group = NextMerge(sizes, plan_.fan_in)) {
-      const auto at = [&](auto& list, std::size_t i) { return list.begin() + static_cast<std::ptrdiff_t>(i); };
-      const std::size_t first = group->first, end = first + group->count;
-      Merged merged;
-      std::uint64_t bytes = 0, freed = 0;
-      for (std::size_t i = first; i < end; ++i) {
-        bytes += sizes[i];
-        freed += runs[i].temp_bytes;
-        merged.level = std::max(merged.level, runs[i].level + 1);
-      }
-      merged.temp_bytes = SpillBytes(bytes, 1);
-      // On the CPU what is merged is freed as it is read.
-      plan_.temp_bytes = std::max(plan_.temp_bytes, live + merged.temp_bytes - (facts_.gpu ? 0 : freed));
-      live += merged.temp_bytes - freed;
-      plan_.levels = std::max(plan_.levels, merged.level + 1);
-      sizes[first] = bytes;
-      runs[first] = merged;
-      sizes.erase(at(sizes, first + 1), at(sizes, end));
-      runs.erase(at(runs, first + 1), at(runs, end));
+    std::vector<std::uint64_t> sizes, temp;
+    // Resident runs are the first ones, whose records the rest does not hold.
+    const std::uint64_t resident = plan_.merges_only ? 0 : std::min(plan_.runs, plan_.resident_runs);
+    std::uint64_t left = facts_.input_bytes - std::min(facts_.input_bytes, resident * plan_.batch_bytes);
+    if (plan_.merges_only) {
+      std::copy_if(facts_.sorted_inputs.begin(), facts_.sorted_inputs.end(), std::back_inserter(sizes),
+                   [](std::uint64_t bytes) { return bytes > 0; });
+      plan_.runs = sizes.size();
+      temp.assign(sizes.size(), 0);
     }
-    plan_.spills = plan_.temp_bytes > 0;
+    const std::uint64_t runs = plan_.runs - resident;
+    for (std::uint64_t i = 0; i < runs && !plan_.merges_only; ++i) {
+      const std::uint64_t batch = std::min(left, plan_.batch_bytes);
+      left -= batch;
+      sizes.push_back(std::min(batch, KeptBytes()));
+      temp.push_back(SpillBytes(sizes.back()));
+    }
+    const MergeOutlook outlook = LookAhead(std::move(sizes), std::move(temp), plan_.fan_in, !facts_.gpu,
+                                           [this](std::uint64_t bytes) { return SpillBytes(bytes); });
+    plan_.levels = outlook.levels;
+    plan_.level_bytes = outlook.bytes;
+    plan_.temp_bytes = outlook.temp_peak;
+    // Short lines make more and shorter runs.
+    if (lines() && !plan_.merges_only && runs > 0) {
+      plan_.temp_bytes += (MostRuns() - std::min(MostRuns(), plan_.runs)) * kMostBeside;
+    }
+    if (plan_.merges_only) plan_.spills = plan_.temp_bytes > 0;
   }
 
-  /// Memory for writing spilled blocks, assuming the largest blocks that a sixteenth of the memory allows.
+  /// What is known of runs and their blocks while they are merged.
+  std::uint64_t IndexBytes() const {
+    if (!facts_.input_known) return 0;
+    // Run, its place in the input, and its node in the map of those that are being formed.
+    constexpr std::uint64_t kRunBytes = sizeof(Run) + 128;
+    const std::uint64_t inputs = facts_.sorted_inputs.size();
+    if (plan_.merges_only) {
+      // Blocks of inputs are not kept.
+      const std::uint64_t merged = inputs > plan_.fan_in ? facts_.input_bytes : 0;
+      return inputs * kRunBytes + merged / Payload() * BlockBytes();
+    }
+    // Lines of a slot's least average assumed (SlotRecords): shorter ones make more runs.
+    const std::uint64_t most_runs = lines() ? SlotRecords(facts_.layout, facts_.input_bytes) + 1 : plan_.runs;
+    const std::uint64_t runs = std::min(plan_.runs, most_runs);
+    if (!plan_.spills) return runs * kRunBytes;
+    const std::uint64_t spilled = runs - std::min(runs, plan_.resident_runs);
+    const std::uint64_t bytes = std::min(facts_.input_bytes, spilled * KeptBytes());
+    // A merge knows what it reads and what it writes.
+    const std::uint64_t copies = spilled > plan_.fan_in ? 2 : 1;
+    return runs * kRunBytes + copies * (bytes / Payload() + spilled) * BlockBytes();
+  }
+  std::uint64_t BlockBytes() const {
+    return RunBlocks::kBytes + RunBlocks::kSlotBytes + sizeof(std::uint32_t) * RunBlocks::ForecastWords(facts_.layout);
+  }
+
+  /// Memory for writing spilled blocks, assuming the largest blocks that a sixteenth of the memory allows, or those
+  /// that were asked for.
   std::uint64_t SpillReserve() const {
-    return plan_.spill_blocks * std::max(MinBlock(), std::min(kMaxBlock, facts_.memory / 16 / plan_.spill_blocks));
+    const std::uint64_t most = std::min(kMaxBlock, facts_.memory / 16 / plan_.spill_blocks / kPage * kPage);
+    return plan_.spill_blocks * (facts_.block_bytes != 0 ? LeastBlock() : std::max(MinBlock(), most));
   }
 
   std::uint64_t TempReserve(unsigned places) const {
@@ -173,11 +226,11 @@ class Planner {
 
   void HostBatches() {
     const std::uint64_t fixed = plan_.ring.bytes() + Reserve();
-    if (facts_.memory < fixed + 8 * largest_) TooSmall(2 * fixed + 32 * largest_);
+    if (facts_.memory < fixed + 8 * largest_) TooSmall();
     const std::uint64_t room = facts_.memory - fixed;
     const auto fits = [&](std::uint64_t slot, std::uint64_t slots, std::uint32_t lanes) {
       std::uint64_t merging = 3 * ((lines() ? Window(slot) : std::min(slot, 32 * kMiB)) + kPage);
-      if (lines()) merging += 8 * MinBlock();  // to read what spilled
+      if (lines()) merging += 8 * LeastBlock();  // to read what spilled
       return slots <= room / slot && slots * slot + lanes * facts_.lane_bytes(slot) + merging <= room;
     };
     // Small inputs: one batch, nothing spilled. Larger ones: all runs in memory, if they fit.
@@ -208,7 +261,7 @@ class Planner {
     };
     std::uint64_t slot = Slot(room / 4);
     while (slot > largest_ && !fits_lanes(slot)) slot = Slot(slot - slot / 16 - unit_);
-    if (!fits_lanes(slot)) TooSmall(2 * fixed + 32 * largest_);
+    if (!fits_lanes(slot)) TooSmall();
     plan_.slot_bytes = facts_.input_known ? Slot(std::min(slot, std::max(facts_.input_bytes, unit_))) : slot;
     if (lines() && facts_.input_known && facts_.batch_bytes == 0) {
       // Lines are gathered in random order: from batches near the size of the cache, as long as all runs can be merged
@@ -276,7 +329,7 @@ class Planner {
       plan_.fan_in = std::max<std::uint64_t>(plan_.runs, 1);
       return;
     }
-    if (facts_.memory < taken + 4 * MinBlock()) TooSmall(taken + 8 * MinBlock());
+    if (facts_.memory < taken + 4 * LeastBlock()) TooSmall();
     std::uint64_t pool = facts_.memory - taken;
     const std::uint64_t runs = plan_.merges_only ? facts_.sorted_inputs.size()
                                : plan_.runs != 0 ? plan_.runs - std::min(plan_.runs, plan_.resident_runs)
@@ -285,19 +338,28 @@ class Planner {
       const std::uint64_t most = std::max<std::uint64_t>(2, pool / (2 * block));
       return facts_.fan_in == 0 ? most : std::min(most, std::max<std::uint64_t>(2, facts_.fan_in));
     };
-    // The last block of a run may be nearly empty: small ones keep the temp space close to the input's size.
-    const std::uint64_t limit = std::max(MinBlock(), std::min(SpillReserve() / plan_.spill_blocks,
-                                                              plan_.slot_bytes / (lines() && !facts_.gpu ? 64 : 32)));
-    std::uint64_t block = std::max(MinBlock(), RoundUp(facts_.block_bytes, kPage));
-    if (block > pool / 4 || block > facts_.memory / (2 * (plan_.spill_blocks + plan_.temp_places))) {
-      throw Error(ErrorCode::kUsage, "blocks of " + FormatBytes(block) + " are too large for memory of " +
-                                         FormatBytes(facts_.memory) + ": give a smaller --block-size or more --memory");
+    // Small enough that many runs can be merged at once, and that their last blocks are few of all.
+    const std::uint64_t limit =
+        std::max(MinBlock(), std::min(SpillReserve() / plan_.spill_blocks, plan_.slot_bytes / (doublings_ > 0 ? 4
+                                                                                               : facts_.gpu   ? 32
+                                                                                               : lines()      ? 64
+                                                                                                              : 16)));
+    std::uint64_t block = LeastBlock();
+    if (block > kMostBlock) {
+      throw Error(ErrorCode::kUsage,
+                  "--block-size " + FormatBytes(block) + ": no block has more than " + FormatBytes(kMostBlock));
     }
+    if (block > pool / 4 || block > facts_.memory / (2 * (plan_.spill_blocks + plan_.temp_places))) {
+      throw TooLittleMemory{"blocks of " + FormatBytes(block)};
+    }
+    constexpr std::uint64_t kFewRuns = 8;
+    const auto can_double = [&] { return facts_.block_bytes == 0 && 2 * block <= limit; };
+    for (int i = 0; i < doublings_ && can_double() && fan_in(2 * block) >= std::min(runs, kFewRuns); ++i) block *= 2;
     const std::uint32_t fewest = Levels(runs, fan_in(block));
-    while (facts_.block_bytes == 0 && 2 * block <= limit && Levels(runs, fan_in(2 * block)) == fewest) block *= 2;
+    while (can_double() && Levels(runs, fan_in(2 * block)) == fewest) block *= 2;
     plan_.block_bytes = block / kPage * kPage;
     plan_.fan_in = fan_in(block);
-    plan_.levels = fewest;
+    plan_.levels = Levels(runs, plan_.fan_in);
     // What read-ahead of a gigabyte does not hide, more does not hide either; the rest can hold whole runs.
     if (facts_.gpu && plan_.spills) {
       const std::uint64_t read_ahead =
@@ -318,26 +380,15 @@ class Planner {
   }
 
   const PlanFacts& facts_;
+  const int doublings_;
   const std::uint64_t unit_;     ///< bytes of a record, or 1: what sizes are multiples of
   const std::uint64_t largest_;  ///< bytes of the longest record
   Plan plan_;
 };
 
-}  // namespace
-
-void RequireMemory(const PlanFacts& facts, std::uint64_t needed) {
-  // With more memory buffers are larger, too.
-  if (needed > facts.memory) TooLittleMemory(facts, needed + needed / 8 + 16 * kMiB);
-}
-
-std::uint64_t UsualMaxRecord(std::uint64_t memory) { return std::clamp(memory / 16, kMinBlock, 64 * kMiB); }
-
-bool DirectOutput(const PlanFacts& facts) {
-  // -u and --top write in order, at offsets that are not known in advance.
-  return facts.output_file && !facts.unique && facts.top == 0 && facts.input_known && facts.input_bytes >= 64 * kMiB;
-}
-
-Ring MakeRing(const PlanFacts& facts) {
+Ring RingFor(const PlanFacts& facts) {
+  // Three quarters of it are too much for codecs.
+  if (facts.codec_memory / 3 > facts.memory) throw TooLittleMemory{"these codecs"};
   const std::uint64_t stride = LeastRecordBytes(facts.layout);
   const std::uint64_t one_record = RoundUp(stride + kReadSlack, kPage);
   Ring ring;
@@ -358,7 +409,11 @@ Ring MakeRing(const PlanFacts& facts) {
   ring.piece_bytes = (ring.block_bytes - kReadSlack) / stride * stride;
   if (ring.bytes() > facts.memory / 2) {
     ring.blocks = std::max<std::uint64_t>(4, facts.memory / 2 / ring.block_bytes);
-    if (ring.bytes() > facts.memory / 2) TooLittleMemory(facts, 4 * ring.bytes());
+    if (ring.bytes() > facts.memory / 2) TooLittleForRecords(facts);
+  }
+  // The line in front of the one that is read stays.
+  if (facts.checks && !facts.layout.fixed() && ring.bytes() + 2 * ring.max_record > facts.memory) {
+    TooLittleForRecords(facts);
   }
   const std::uint64_t piece_bytes = ring.piece_bytes;
   if (facts.batch_bytes != 0)
@@ -367,22 +422,126 @@ Ring MakeRing(const PlanFacts& facts) {
     // The blocks of a batch that is not safe yet stay: those of a few of the longest lines must not be the whole ring.
     const std::uint64_t least = DivideUp(ring.max_record, std::max<std::uint64_t>(1, (ring.blocks - 4) / 3));
     if (least > piece_bytes) {
-      throw Error(ErrorCode::kUsage, "--max-record " + FormatBytes(ring.max_record) +
-                                         ": too long for a stream through a GPU with memory of " +
-                                         FormatBytes(facts.memory) + "; give more --memory, or --device cpu");
+      throw TooLittleMemory{"a stream of lines of " + FormatBytes(ring.max_record) +
+                            " (--max-record) through a GPU (or give --device cpu)"};
     }
     ring.piece_bytes = std::max(ring.piece_bytes, least);
   }
   return ring;
 }
 
-Plan MakePlan(const PlanFacts& facts, const Ring& ring) { return Planner(facts, ring).Make(); }
+/// Where what is known of the runs takes more than it may beside the memory, blocks get larger; what is still too much
+/// comes off the memory of a plan that is then made anew.
+Plan PlanFor(const PlanFacts& facts, const Ring& ring, bool with_levels) {
+  PlanFacts rest = facts;
+  constexpr int kMostDoublings = 8, kMostTries = 16;
+  for (int tries = 0; tries < kMostTries; ++tries) {
+    Planner planner(rest, ring, std::min(tries, kMostDoublings));
+    Plan plan = planner.Make();
+    const std::uint64_t counted = plan.index_bytes - std::min(plan.index_bytes, kFreeIndex);
+    if (counted <= facts.memory - rest.memory) {
+      if (with_levels) plan = planner.WithLevels();
+      plan.memory = facts.memory;
+      return plan;
+    }
+    if (tries < kMostDoublings) continue;
+    if (counted >= facts.memory / 2) break;
+    rest.memory = facts.memory - counted - counted / 16;
+  }
+  throw TooLittleMemory{"what must be known of the runs of " + FormatBytes(facts.input_bytes)};
+}
+
+PlanFacts AtLimit(const PlanFacts& facts, std::uint64_t limit) {
+  PlanFacts other = facts;
+  if (facts.at_limit) {
+    other = facts.at_limit(limit);
+  } else {
+    other.memory = limit - std::min(limit, facts.codec_memory);
+  }
+  if (other.gpu && other.device_memory == 0) other.device_memory = std::uint64_t{64} << 30;  // not known yet
+  if (!other.lane_bytes) other.lane_bytes = [](std::uint64_t slot) { return slot; };
+  return other;
+}
+
+bool Enough(const PlanFacts& facts) {
+  try {
+    const Ring ring = RingFor(facts);
+    if (!facts.checks) PlanFor(facts, ring, false);
+    return true;
+  } catch (const TooLittleMemory&) {
+  } catch (const Error&) {
+    // Of the GPU's memory, or what no memory changes.
+  }
+  return false;
+}
+
+/// Says how much memory would do: found by planning with more and more.
+[[noreturn]] void Advise(const PlanFacts& facts, const TooLittleMemory& error) {
+  const std::uint64_t limit = facts.limit != 0 ? facts.limit : facts.memory + facts.codec_memory;
+  std::string message = "memory of " + FormatBytes(limit) + " is too small for " + error.for_what;
+  const std::uint64_t least = std::max<std::uint64_t>(limit, 64 * kKiB);
+  std::uint64_t low = least, high = least;
+  const auto climb = [&](std::uint64_t steps) {
+    while (high < kMaxSize && !Enough(AtLimit(facts, high))) {
+      low = high;
+      high += high / steps;
+    }
+  };
+  climb(1);
+  // Then in small steps: a little more need not do where a plan is of another kind, or has more threads.
+  low = high = std::max(least, high / 4);
+  climb(8);
+  if (high < kMaxSize) {
+    constexpr std::uint64_t kExact = 64;
+    while (high - low > high / kExact) {
+      const std::uint64_t middle = low + (high - low) / 2;
+      (Enough(AtLimit(facts, middle)) ? high : low) = middle;
+    }
+    const auto parsed = [](std::uint64_t bytes) { return ParseSize(SizeArgument(bytes), 1).value; };
+    while (!Enough(AtLimit(facts, parsed(high)))) high += high / kExact;
+    message += ": give at least --memory " + SizeArgument(high);
+  }
+  throw Error(ErrorCode::kUsage, message);
+}
+
+}  // namespace
+
+std::uint64_t UsualMaxRecord(std::uint64_t memory) { return std::clamp(memory / 16, kMinBlock, 64 * kMiB); }
+
+bool DirectOutput(const PlanFacts& facts) {
+  // -u and --top write in order, at offsets that are not known in advance.
+  return facts.output_file && !facts.unique && facts.top == 0 && facts.input_known && facts.input_bytes >= 64 * kMiB;
+}
+
+Ring MakeRing(const PlanFacts& facts) {
+  try {
+    return RingFor(facts);
+  } catch (const TooLittleMemory& error) {
+    Advise(facts, error);
+  }
+}
+
+Plan MakePlan(const PlanFacts& facts, const Ring& ring) {
+  try {
+    return PlanFor(facts, ring, true);
+  } catch (const TooLittleMemory& error) {
+    Advise(facts, error);
+  }
+}
 
 std::optional<MergeGroup> NextMerge(const std::vector<std::uint64_t>& run_bytes, std::uint64_t fan_in) {
   const auto waiting = static_cast<std::uint64_t>(
       std::count_if(run_bytes.begin(), run_bytes.end(), [](std::uint64_t bytes) { return bytes != kResident; }));
   if (waiting <= fan_in) return std::nullopt;
-  const std::uint64_t count = std::min(fan_in, waiting - fan_in + 1);
+  // The odd one is the first and cheapest: all later ones merge as many as can be merged at once.
+  std::uint64_t count = (waiting - fan_in - 1) % std::max<std::uint64_t>(1, fan_in - 1) + 2;
+  // Where resident runs lie between, there may be no so many neighbours.
+  std::uint64_t longest = 0, row = 0;
+  for (const std::uint64_t bytes : run_bytes) {
+    row = bytes == kResident ? 0 : row + 1;
+    longest = std::max(longest, row);
+  }
+  count = std::min(count, longest);
   std::optional<MergeGroup> best;
   std::uint64_t least = 0, bytes = 0, first = 0;  // bytes of the runs [first, i]
   for (std::size_t i = 0; i < run_bytes.size(); ++i) {
@@ -398,11 +557,57 @@ std::optional<MergeGroup> NextMerge(const std::vector<std::uint64_t>& run_bytes,
       best = {first, count};
     }
   }
-  if (!best) {
+  if (!best || count < 2) {
     throw Error(ErrorCode::kOutOfMemory,
                 "the runs do not fit the fan-in of " + std::to_string(fan_in) + ": give more --memory");
   }
   return best;
+}
+
+MergeOutlook LookAhead(std::vector<std::uint64_t> run_bytes, std::vector<std::uint64_t> temp_bytes,
+                       std::uint64_t fan_in, bool freed_as_read,
+                       const std::function<std::uint64_t(std::uint64_t)>& merged_temp_bytes) {
+  std::vector<std::uint32_t> levels(run_bytes.size());
+  MergeOutlook outlook;
+  std::uint64_t live = std::accumulate(temp_bytes.begin(), temp_bytes.end(), std::uint64_t{0});
+  outlook.temp_peak = live;
+  // Where nobody would wait for the answer, an estimate does.
+  constexpr std::uint64_t kMostSteps = std::uint64_t{1} << 26;
+  const std::uint64_t runs = run_bytes.size();
+  if (runs > fan_in && runs / std::max<std::uint64_t>(1, fan_in - 1) > kMostSteps / runs) {
+    std::uint64_t all = 0;
+    for (const std::uint64_t bytes : run_bytes) all += bytes == kResident ? 0 : bytes;
+    outlook.levels = Levels(runs, fan_in);
+    outlook.bytes = (outlook.levels - 1) * all;
+    outlook.temp_peak = (freed_as_read ? 1 : 2) * std::max(live, merged_temp_bytes(all));
+    return outlook;
+  }
+  while (const std::optional<MergeGroup> group = NextMerge(run_bytes, fan_in)) {
+    const auto at = [](auto& list, std::size_t i) { return list.begin() + static_cast<std::ptrdiff_t>(i); };
+    const std::size_t first = group->first, end = first + group->count;
+    std::uint64_t bytes = 0, freed = 0, shared = 0;
+    std::uint32_t level = 0;
+    for (std::size_t i = first; i < end; ++i) {
+      bytes += run_bytes[i];
+      freed += temp_bytes[i];
+      if (temp_bytes[i] > 0) shared += kSpillAlignment;
+      level = std::max(level, levels[i] + 1);
+    }
+    const std::uint64_t temp = merged_temp_bytes(bytes);
+    // A block is freed before what is in it is written, but for the page that the last one of each run may share.
+    outlook.temp_peak =
+        std::max(outlook.temp_peak, freed_as_read ? std::max(live, live - freed + temp) + shared : live + temp);
+    live += temp - freed;
+    outlook.levels = std::max(outlook.levels, level + 1);
+    outlook.bytes += bytes;
+    run_bytes[first] = bytes;
+    temp_bytes[first] = temp;
+    levels[first] = level;
+    run_bytes.erase(at(run_bytes, first + 1), at(run_bytes, end));
+    temp_bytes.erase(at(temp_bytes, first + 1), at(temp_bytes, end));
+    levels.erase(at(levels, first + 1), at(levels, end));
+  }
+  return outlook;
 }
 
 std::string Describe(const Plan& plan) {
@@ -436,6 +641,7 @@ std::string Describe(const Plan& plan) {
                      (plan.windows_in_ring ? " buffers in the ring, " : " buffers, ") + number(plan.merge_lanes) +
                      " lanes, read-ahead of " + number(plan.merge_blocks) + " blocks");
   line("output", plan.direct_output ? "direct" : "buffered");
+  if (plan.index_bytes > kFreeIndex) line("index of runs", FormatBytes(plan.index_bytes));
   line("temp space", !plan.spills           ? "none"
                      : plan.temp_bytes != 0 ? FormatBytes(plan.temp_bytes)
                      : plan.runs == 0       ? "as much as the input"

@@ -21,11 +21,13 @@ struct PlanFacts {
   bool input_known = true;  ///< false: a stream of unknown size
   bool rereadable = true;
   std::vector<std::uint64_t> sorted_inputs;  ///< -m: bytes of each input, which is a run already; empty: sort
+  std::uint64_t limit = 0;                   ///< on all memory, for messages; 0: the sum of these two
   std::uint64_t memory = 0;                  ///< host limit, bytes, without what codecs take
   std::uint64_t codec_memory = 0;            ///< what they take of --memory
   std::uint64_t device_memory = 0;           ///< device limit, bytes; 0 on the CPU
   std::uint64_t free_ram = 0;                ///< RAM that the page cache may take beside `memory`
   bool output_file = true;                   ///< a regular file of the records as they are (else streamed)
+  bool checks = false;       ///< --check: there is a ring and no plan
   bool unique = false;
   std::uint64_t top = 0;  ///< records wanted of each run and of the output; 0: all
   bool gpu = false;
@@ -38,6 +40,8 @@ struct PlanFacts {
   std::uint64_t block_bytes = 0;       ///< asked for; 0: planned
   std::uint64_t fan_in = 0;            ///< asked for; 0: planned
   std::uint64_t max_record = 0;        ///< of lines; asked for; 0: planned
+  /// The facts with another limit on all memory, codecs included. Not given: only `memory` differs.
+  std::function<PlanFacts(std::uint64_t)> at_limit;
 };
 
 /// The buffers between reading and lanes. Made from the first facts alone, so that reading starts before the backend
@@ -78,7 +82,9 @@ struct Plan {
   std::uint32_t merge_lanes = 1;
   std::uint64_t merge_blocks = 0;  ///< read-ahead buffers
   bool direct_temp = false, direct_output = false;
-  std::uint64_t temp_bytes = 0;  ///< what the spill will take; 0 if unknown or none
+  std::uint64_t temp_bytes = 0;   ///< what the spill takes at most; 0 if unknown, none, or none expected
+  std::uint64_t level_bytes = 0;  ///< what levels before the last write
+  std::uint64_t index_bytes = 0;  ///< memory for what is known of runs and blocks; from kFreeIndex on it is counted
 };
 
 /// Neighbours [first, first + count) that a level merges.
@@ -92,18 +98,31 @@ struct MergeGroup {
 inline constexpr std::uint64_t kResident = ~std::uint64_t{0};
 std::optional<MergeGroup> NextMerge(const std::vector<std::uint64_t>& run_bytes, std::uint64_t fan_in);
 
+/// Where all merges to come lead: they are gone through one by one, unless they are too many to wait for.
+struct MergeOutlook {
+  std::uint32_t levels = 1;
+  std::uint64_t bytes = 0;      ///< that levels before the last write
+  std::uint64_t temp_peak = 0;  ///< of all extents of the spill
+};
+/// `temp_bytes`: of each run, what it takes of the spill now. `merged_temp_bytes(bytes)`: what a merged run takes.
+/// `freed_as_read`: else the spill has source and result side by side.
+MergeOutlook LookAhead(std::vector<std::uint64_t> run_bytes, std::vector<std::uint64_t> temp_bytes,
+                       std::uint64_t fan_in, bool freed_as_read,
+                       const std::function<std::uint64_t(std::uint64_t)>& merged_temp_bytes);
+
 /// Whether the output is written past the page cache; known before a backend is.
 bool DirectOutput(const PlanFacts& facts);
 
-/// Uses nothing of the backend but whether it is a GPU.
+/// What is known of runs and blocks may take so much beside the memory: it is little for all but huge inputs, and small
+/// limits need not be made larger for it.
+inline constexpr std::uint64_t kFreeIndex = std::uint64_t{32} << 20;
+
+/// Uses nothing of the backend but whether it is a GPU. Errors as MakePlan's.
 Ring MakeRing(const PlanFacts& facts);
 
 /// `ring`: as MakeRing gave it, perhaps for another backend. Error(kUsage) if the memory cannot hold what even the
 /// smallest plan needs (it says how much would do).
 Plan MakePlan(const PlanFacts& facts, const Ring& ring);
-
-/// Error(kUsage) that says how much would do, if `needed` is more than the memory of `facts`.
-void RequireMemory(const PlanFacts& facts, std::uint64_t needed);
 
 /// The plan as text, a fact a line.
 std::string Describe(const Plan& plan);

@@ -34,9 +34,7 @@ std::uint64_t Blocks(const Plan& plan, const std::vector<Cursor>& cursors) {
 }  // namespace
 
 std::uint64_t RunBufferBytes(const Run& run, const Plan& plan) {
-  std::uint64_t bytes = plan.block_bytes;
-  for (const RunBlock& block : run.blocks) bytes = std::max(bytes, LoadBytes(block, plan.block_bytes));
-  return bytes;
+  return std::max(plan.block_bytes, run.blocks.LoadBytes(plan.block_bytes));
 }
 
 ReadAhead::ReadAhead(Job& job, Pipeline& pipeline, std::vector<Cursor>& cursors, bool verify_order, bool free_as_read)
@@ -110,8 +108,9 @@ void ReadAhead::Read() {
       });
       if (blocks_left_ == 0) return;
       index = cursor->next_to_schedule++;
-      cursor->last_scheduled = cursor->run->blocks[index].last;
-      cursor->forecast = cursor->run->blocks[index].forecast;
+      const RunBlock next = cursor->run->blocks[index];
+      cursor->last_scheduled = next.last;
+      cursor->forecast = next.forecast;
       ++reading_;
       --blocks_left_;
     }
@@ -159,7 +158,7 @@ Cursor* ReadAhead::Choose() {
 }
 
 std::shared_ptr<LoadedBlock> ReadAhead::Load(Run& run, std::size_t index, BlockPool::Block buffer) {
-  const RunBlock& place = run.blocks[index];
+  const RunBlock place = run.blocks[index];
   auto block = std::make_shared<LoadedBlock>();
   block->begin = place.begin;
   block->buffer = std::move(buffer);

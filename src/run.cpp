@@ -36,6 +36,69 @@ ForecastKey MakeForecast(RecordSpan record, const RecordLayout& layout) {
   return key;
 }
 
+RunBlock RunBlocks::operator[](std::size_t number) const {
+  RunBlock block;
+  if (range_block_ > 0) {
+    block.begin = number * range_block_;
+    block.bytes = std::min(range_block_, range_.bytes - block.begin);
+    block.place = InputRange{range_.input, range_.offset + block.begin, block.bytes};
+    return block;
+  }
+  const Packed& packed = packed_[number];
+  block.begin = packed.begin;
+  block.bytes = packed.bytes;
+  block.forecast = packed.forecast;
+  std::copy_n(forecasts_.begin() + static_cast<std::ptrdiff_t>(number * words_), words_, block.last.words.begin());
+  if (packed.in_input) {
+    block.place = InputRange{packed.owner, packed.offset, packed.bytes};
+  } else {
+    block.place = SpillExtent{packed.owner, packed.stored, packed.offset, static_cast<Codec>(packed.codec)};
+  }
+  if (packed.has_more) block.more = more_->at(number);
+  return block;
+}
+
+void RunBlocks::reserve(std::size_t count) {
+  packed_.reserve(count);
+  forecasts_.reserve(count * words_);
+}
+
+void RunBlocks::Set(std::size_t number, const RunBlock& block) {
+  if (number >= packed_.size()) {
+    packed_.resize(number + 1);
+    forecasts_.resize((number + 1) * words_);
+  }
+  Packed& packed = packed_[number];
+  packed.begin = block.begin;
+  packed.bytes = static_cast<std::uint32_t>(block.bytes);
+  packed.forecast = block.forecast;
+  std::copy_n(block.last.words.begin(), words_, forecasts_.begin() + static_cast<std::ptrdiff_t>(number * words_));
+  if (const auto* const range = std::get_if<InputRange>(&block.place)) {
+    packed.in_input = true;
+    packed.owner = range->input;
+    packed.offset = range->offset;
+    most_input_bytes_ = std::max(most_input_bytes_, block.bytes);
+    return;
+  }
+  const auto& extent = std::get<SpillExtent>(block.place);
+  packed.owner = extent.file;
+  packed.offset = extent.offset;
+  packed.stored = static_cast<std::uint32_t>(extent.payload_bytes);
+  packed.codec = static_cast<std::uint8_t>(extent.codec);
+  packed.has_more = !block.more.empty();
+  if (packed.has_more) {
+    if (!more_) more_ = std::make_unique<std::map<std::uint64_t, std::vector<SpillExtent>>>();
+    (*more_)[number] = block.more;
+  }
+  most_parts_ = std::max<std::uint64_t>(most_parts_, 1 + block.more.size());
+}
+
+std::uint64_t RunBlocks::LoadBytes(std::uint64_t block_bytes) const {
+  const std::uint64_t input = range_block_ > 0 ? std::min(range_block_, range_.bytes) : most_input_bytes_;
+  const std::uint64_t from_input = input == 0 ? 0 : (input + kReadSlack + kPage - 1) / kPage * kPage;
+  return std::max(from_input, most_parts_ * block_bytes);
+}
+
 RecordSpan RunView::Bytes(std::uint64_t begin, std::uint64_t end, std::vector<std::byte>& copy) const {
   if (!records_.on_device()) return {records_.data() + begin, end - begin};
   copy.resize(end - begin);
@@ -140,13 +203,13 @@ std::unique_ptr<SortedRecords> TakeFront(std::unique_ptr<SortedRecords> sorted, 
   return std::make_unique<FrontRecords>(std::move(sorted), bytes, front.records());
 }
 
-std::vector<RunBlock> CutBlocks(const SortedRecords& sorted, std::uint64_t payload, const RecordLayout& layout) {
+RunBlocks CutBlocks(const SortedRecords& sorted, std::uint64_t payload, const RecordLayout& layout) {
   const RunView view(sorted, layout);
-  std::vector<RunBlock> blocks;
-  for (std::uint64_t begin = 0; begin < sorted.bytes(); begin += blocks.back().bytes) {
-    blocks.emplace_back();
-    blocks.back().begin = begin;
-    blocks.back().bytes = view.BlockEnd(begin, payload) - begin;
+  RunBlocks blocks(layout);
+  blocks.reserve(sorted.bytes() / payload + 1);
+  for (RunBlock block; block.begin < sorted.bytes(); block.begin += block.bytes) {
+    block.bytes = view.BlockEnd(block.begin, payload) - block.begin;
+    blocks.Set(blocks.size(), block);
   }
   return blocks;
 }
@@ -188,11 +251,6 @@ std::span<const std::byte> LoadSpilled(SpillStore& store, TempCodec& codec, std:
   return buffer.subspan(kSpillHeaderBytes, bytes);
 }
 
-std::uint64_t LoadBytes(const RunBlock& block, std::uint64_t block_bytes) {
-  if (std::holds_alternative<SpillExtent>(block.place)) return (1 + block.more.size()) * block_bytes;
-  return (block.bytes + kReadSlack + kPage - 1) / kPage * kPage;
-}
-
 void FreeBlock(const RunBlock& block, SpillStore& store) {
   const SpillExtent* const first = std::get_if<SpillExtent>(&block.place);
   if (first != nullptr && first->payload_bytes > 0) store.Free(*first);
@@ -200,38 +258,28 @@ void FreeBlock(const RunBlock& block, SpillStore& store) {
 }
 
 void FreeBlocks(const Run& run, SpillStore& store) {
-  for (const RunBlock& block : run.blocks) FreeBlock(block, store);
+  for (std::size_t i = 0; i < run.blocks.size(); ++i) FreeBlock(run.blocks[i], store);
 }
 
-std::vector<RunBlock> InputBlocks(const std::vector<InputRange>& ranges, const SortedRecords& sorted,
-                                  std::uint64_t payload, const RecordLayout& layout) {
+RunBlocks InputBlocks(const std::vector<InputRange>& ranges, const SortedRecords& sorted, std::uint64_t payload,
+                      const RecordLayout& layout) {
   const RunView view(sorted, layout);
-  std::vector<RunBlock> blocks;
+  RunBlocks blocks(layout);
   std::vector<std::byte> copy;
   std::uint64_t begin = 0;
   for (const InputRange& range : ranges) {
     const std::uint64_t base = begin, range_end = begin + range.bytes;
     while (begin < range_end) {
       const std::uint64_t end = std::min(range_end, view.BlockEnd(begin, payload));
-      RunBlock& block = blocks.emplace_back();
+      RunBlock block;
       block.begin = begin;
       block.bytes = end - begin;
       block.place = InputRange{range.input, range.offset + (begin - base), end - begin};
       block.last = MakeForecast(view.LastBefore(begin, end, copy).record, layout);
       block.forecast = true;
+      blocks.Set(blocks.size(), block);
       begin = end;
     }
-  }
-  return blocks;
-}
-
-std::vector<RunBlock> InputBlocks(const InputRange& range, std::uint64_t block_bytes) {
-  std::vector<RunBlock> blocks;
-  for (std::uint64_t done = 0; done < range.bytes; done += block_bytes) {
-    RunBlock& block = blocks.emplace_back();
-    block.begin = done;
-    block.bytes = std::min(block_bytes, range.bytes - done);
-    block.place = InputRange{range.input, range.offset + done, block.bytes};
   }
   return blocks;
 }

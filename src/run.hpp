@@ -9,6 +9,7 @@
 #include <compare>
 #include <cstring>
 #include <functional>
+#include <map>
 #include <memory>
 #include <span>
 #include <variant>
@@ -33,7 +34,7 @@ struct ForecastKey {
 
 ForecastKey MakeForecast(RecordSpan record, const RecordLayout& layout);
 
-/// The unit in which a run is read back: whole records.
+/// The unit in which a run is read back: whole records. RunBlocks keeps it.
 struct RunBlock {
   std::uint64_t begin = 0;  ///< byte of the run at which it starts
   std::uint64_t bytes = 0;
@@ -43,6 +44,57 @@ struct RunBlock {
   bool forecast = false;
 };
 
+/// The blocks of a run. There may be millions, so each takes what a merge must know and no more (kBytes), and those of
+/// a sorted input, which any number tells, take nothing.
+class RunBlocks {
+ public:
+  /// Memory of one, without its forecast; and that with the slot that it has in the spill.
+  static constexpr std::uint64_t kBytes = 32, kSlotBytes = 16;
+  /// Words of a forecast that differ from one record to another.
+  static std::size_t ForecastWords(const RecordLayout& layout) {
+    return layout.fixed() ? 4 : ForecastKey{}.words.size();
+  }
+
+  RunBlocks() = default;
+  explicit RunBlocks(const RecordLayout& layout) : words_(ForecastWords(layout)) {}
+  /// Those of a sorted input, of `block_bytes` each. A block of lines is those that begin in its bytes, which is seen
+  /// when it is read.
+  RunBlocks(const InputRange& range, std::uint64_t block_bytes) : range_(range), range_block_(block_bytes) {}
+
+  std::size_t size() const {
+    return range_block_ > 0 ? (range_.bytes + range_block_ - 1) / range_block_ : packed_.size();
+  }
+  bool empty() const { return size() == 0; }
+  RunBlock operator[](std::size_t number) const;
+  void reserve(std::size_t count);
+  /// Puts a block in its place; makes room up to there if it must.
+  void Set(std::size_t number, const RunBlock& block);
+  /// What a buffer for loading any of them needs. `block_bytes`: of the spill's blocks.
+  std::uint64_t LoadBytes(std::uint64_t block_bytes) const;
+
+ private:
+  struct Packed {
+    std::uint64_t begin = 0;
+    std::uint64_t offset = 0;
+    std::uint32_t bytes = 0;   // no block of 4 GiB is made
+    std::uint32_t stored = 0;  // of the spill's block
+    std::uint32_t owner = 0;   // the input, or the spill's file
+    std::uint8_t codec = 0;
+    bool in_input = false;
+    bool forecast = false;
+    bool has_more = false;
+  };
+  static_assert(sizeof(Packed) == kBytes);
+
+  InputRange range_;
+  std::uint64_t range_block_ = 0;
+  std::size_t words_ = 0;
+  std::vector<Packed> packed_;
+  std::vector<std::uint32_t> forecasts_;                                     ///< words_ for each block
+  std::unique_ptr<std::map<std::uint64_t, std::vector<SpillExtent>>> more_;  ///< by number; null: none has more
+  std::uint64_t most_parts_ = 0, most_input_bytes_ = 0;                      ///< of any block
+};
+
 struct Run {
   std::uint64_t id = 0;  ///< names the run in spilled blocks
   std::uint64_t bytes = 0;
@@ -50,10 +102,10 @@ struct Run {
   RecordSum sum;                           ///< of its records as read; of merged runs, the parts' sum
   std::vector<InputRange> origin;          ///< base runs: the records' places in the input
   std::shared_ptr<SortedRecords> records;  ///< the run in a slot or in host memory; else it is in `blocks`
-  std::vector<RunBlock> blocks;
+  RunBlocks blocks;
 
   bool on_device() const { return records != nullptr && records->on_device(); }
-  bool spilled() const { return !blocks.empty() && std::holds_alternative<SpillExtent>(blocks.front().place); }
+  bool spilled() const { return !blocks.empty() && std::holds_alternative<SpillExtent>(blocks[0].place); }
 };
 
 /// Sorted records in host memory of their own: the middle tier, for runs that the device has no room for.
@@ -148,7 +200,7 @@ class RunView {
 };
 
 /// Blocks of whole records, as many as fit `payload` bytes each; a longer one is a block by itself. No places yet.
-std::vector<RunBlock> CutBlocks(const SortedRecords& sorted, std::uint64_t payload, const RecordLayout& layout);
+RunBlocks CutBlocks(const SortedRecords& sorted, std::uint64_t payload, const RecordLayout& layout);
 
 /// Writes block `number` of a run through `buffer`, whose size is the store's, and sets its place and forecast.
 /// read(at, out) gives the block's bytes from `at` on.
@@ -158,8 +210,6 @@ void SpillBlock(SpillStore& store, TempCodec& codec, std::uint64_t run, std::uin
 /// Reads it back into `buffer`, of LoadBytes, and returns the records.
 std::span<const std::byte> LoadSpilled(SpillStore& store, TempCodec& codec, std::uint64_t run, std::uint64_t number,
                                        std::span<std::byte> buffer, const RunBlock& block);
-/// What a buffer needs for loading `block`. `block_bytes`: of the spill's blocks.
-std::uint64_t LoadBytes(const RunBlock& block, std::uint64_t block_bytes);
 
 /// Makes a spilled block reusable.
 void FreeBlock(const RunBlock& block, SpillStore& store);
@@ -167,9 +217,7 @@ void FreeBlock(const RunBlock& block, SpillStore& store);
 void FreeBlocks(const Run& run, SpillStore& store);
 
 /// The blocks of a run that stays where it is in the input: `sorted` are its records, which arrived in order.
-std::vector<RunBlock> InputBlocks(const std::vector<InputRange>& ranges, const SortedRecords& sorted,
-                                  std::uint64_t payload, const RecordLayout& layout);
-/// The blocks of a sorted input. A block of lines is those that begin in its bytes, which is seen when it is read.
-std::vector<RunBlock> InputBlocks(const InputRange& range, std::uint64_t block_bytes);
+RunBlocks InputBlocks(const std::vector<InputRange>& ranges, const SortedRecords& sorted, std::uint64_t payload,
+                      const RecordLayout& layout);
 
 }  // namespace gpusort

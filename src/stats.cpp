@@ -60,7 +60,11 @@ void WriteStatsFile(const std::string& path, const SortStats& stats, const Plan&
       {"window_bytes", plan.window_bytes},
       {"host_memory", {{"limit", stats.host_limit}, {"peak", stats.host_peak}}},
       {"device_memory", {{"limit", plan.device_memory}, {"peak", stats.device_peak}}},
-      {"temp_bytes", {{"peak", stats.temp_peak}, {"written", stats.temp_written}, {"codec", stats.temp_codec}}},
+      {"temp_bytes",
+       {{"planned", plan.temp_bytes},
+        {"peak", stats.temp_peak},
+        {"written", stats.temp_written},
+        {"codec", stats.temp_codec}}},
       {"phases", phases},
       {"notes", stats.notes},
   };

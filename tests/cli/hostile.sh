@@ -42,8 +42,8 @@ for input in some -; do
     [ "$order" != --debug ] || to="-o out"
     expect 2 "${g[@]}" $order --memory 16M --max-record 20M $to $input <some
     says 'give at least --memory'
-    memory=$(sed -n 's/.*give at least --memory \([0-9]*\)\.\([0-9]\) MiB.*/\1\2/p' err)
-    expect 0 "${g[@]}" $order --memory $((memory * 1024 / 10))K --max-record 20M $to $input <some
+    memory=$(sed -n 's/.*give at least --memory \([0-9.]*[KMG]\).*/\1/p' err)
+    expect 0 "${g[@]}" $order --memory "$memory" --max-record 20M $to $input <some
   done
 done
 rm -f some second out

@@ -6,6 +6,7 @@
 
 #include "gpusort/error.hpp"
 #include "options.hpp"
+#include "run.hpp"
 #include "spill.hpp"
 
 namespace gpusort::testing {
@@ -128,7 +129,89 @@ TEST(NextMerge, TakesTheCheapestNeighboursAndNoMoreThanNeeded) {
   expect({9, 9, 1, 2, 1}, 3, 2, 3);
   expect({1, kResident, 1, 9, 9}, 3, 2, 2);
   expect({4, 4, 4, 4}, 3, 0, 2);
+  // The odd one first: all later merges are of the fan-in.
+  expect({1, 1, 1, 1, 1, 1}, 3, 0, 2);
+  expect({1, 1, 1, 1, 1}, 3, 0, 3);
+  // As many neighbours as there are between resident runs.
+  expect({1, kResident, 1, 1, kResident, 1, 1}, 3, 2, 2);
+  expect({1, kResident, 1, 1, kResident, 1, 1, 1, 1}, 4, 5, 4);
   EXPECT_THROW(NextMerge({1, kResident, 1, kResident, 1}, 2), Error);
+}
+
+TEST(LookAhead, GoesThroughAllMerges) {
+  const auto look = [](std::size_t runs, std::uint64_t fan_in, bool freed) {
+    return LookAhead(std::vector<std::uint64_t>(runs, 10), std::vector<std::uint64_t>(runs, 10), fan_in, freed,
+                     [](std::uint64_t bytes) { return bytes; });
+  };
+  EXPECT_EQ(look(4, 4, true).levels, 1u);
+  EXPECT_EQ(look(4, 4, true).bytes, 0u);
+  EXPECT_EQ(look(5, 4, true).levels, 2u);
+  EXPECT_EQ(look(5, 4, true).bytes, 20u);
+  EXPECT_EQ(look(5, 4, false).temp_peak, 70u);
+  EXPECT_EQ(look(16, 4, true).bytes, 160u);
+  EXPECT_EQ(look(16, 4, true).levels, 2u);
+  EXPECT_LE(look(16, 4, true).temp_peak, 160u + 4 * kSpillAlignment);
+  EXPECT_EQ(look(16, 4, false).temp_peak, 200u);
+  EXPECT_GE(look(1000000, 2, true).levels, 20u);  // estimated
+}
+
+std::string Refusal(const PlanFacts& facts) {
+  try {
+    Make(facts);
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code(), ErrorCode::kUsage) << error.what();
+    return error.what();
+  }
+  return {};
+}
+
+TEST(Plan, AdvisesMemoryThatDoesAndNotMuchMore) {
+  std::mt19937_64 random(1);
+  int refused = 0;
+  for (int i = 0; i < 400; ++i) {
+    const std::uint64_t strides[] = {1, 8, 100, 4097, 300000, 50000000, 1 << 30};
+    const std::uint64_t stride = strides[random() % 7];
+    const std::uint64_t memory = (std::uint64_t{1} << (16 + random() % 14)) + random() % 100000;
+    const std::uint64_t input = (random() >> (22 + random() % 40)) / stride * stride;
+    PlanFacts facts = Facts(input, memory, stride);
+    facts.threads = 1 + random() % 32;
+    if (random() % 4 == 0) facts.input_known = facts.rereadable = false, facts.input_bytes = 0;
+    if (random() % 4 == 0) facts.block_bytes = random() % (std::uint64_t{1} << (8 + random() % 20));
+    if (random() % 4 == 0) facts.batch_bytes = kMiB + random() % (64 * kMiB);
+    if (random() % 4 == 0) facts.fan_in = 2 + random() % 100;
+    if (random() % 4 == 0) facts.codec_memory = random() % (16 * kMiB);
+    if (random() % 8 == 0) facts.sorted_inputs.assign(1 + random() % 800, input / 800 / stride * stride);
+    const std::string said = Refusal(facts);
+    if (said.empty()) continue;
+    ++refused;
+    const std::string words = "give at least --memory ";
+    const std::size_t at = said.find(words);
+    ASSERT_NE(at, std::string::npos) << said;
+    const std::uint64_t advised = ParseSize(said.substr(at + words.size()), 1).value;
+    facts.memory = advised - facts.codec_memory;
+    ASSERT_EQ(Refusal(facts), "") << said;
+    if (advised / 2 <= memory + facts.codec_memory) continue;
+    facts.memory = advised / 2 - std::min(advised / 2, facts.codec_memory);
+    ASSERT_NE(Refusal(facts), "") << said << ", but half does";
+  }
+  EXPECT_GT(refused, 40);
+}
+
+TEST(Plan, CountsWhatIsKnownOfTheRunsOfLargeInputs) {
+  const std::uint64_t tera = std::uint64_t{1} << 40;
+  EXPECT_NE(Refusal(Facts(tera, 4 * kMiB)).find("what must be known of the runs of 1.0 TiB"), std::string::npos);
+  EXPECT_EQ(Refusal(Facts(64 * kGiB, 32 * kMiB)), "");
+  for (const std::uint64_t input : {64 * kGiB, tera, 16 * tera}) {
+    for (std::uint64_t memory = 64 * kMiB; memory <= 4 * kGiB; memory *= 2) {
+      if (!Refusal(Facts(input, memory)).empty()) continue;
+      const Plan plan = Make(Facts(input, memory));
+      EXPECT_GE(plan.index_bytes, input / plan.block_bytes * RunBlocks::kBytes);
+      const std::uint64_t pitch = (plan.window_bytes + 8192 + 4095) / 4096 * 4096;
+      EXPECT_LE(plan.merge_blocks * plan.block_bytes + plan.spill_blocks * plan.block_bytes + plan.windows * pitch +
+                    plan.index_bytes,
+                memory + kFreeIndex);
+    }
+  }
 }
 
 TEST(Plan, RefusesMemoryThatCannotHoldARecordAndSaysHowMuchWould) {
@@ -144,7 +227,7 @@ TEST(Plan, RefusesMemoryThatCannotHoldARecordAndSaysHowMuchWould) {
 TEST(Plan, StaysInsideItsMemoryWhateverTheFacts) {
   std::mt19937_64 random(1);
   int made = 0, in_ring = 0;
-  for (int i = 0; i < 20000; ++i) {
+  for (int i = 0; i < 6000; ++i) {
     const bool gpu = random() % 2 == 0;
     const std::uint64_t strides[] = {8, 8, 1, 100, 4097, 300000};
     const std::uint64_t stride = gpu ? 8 : strides[random() % 6];
@@ -186,7 +269,7 @@ TEST(Plan, StaysInsideItsMemoryWhateverTheFacts) {
     ASSERT_LE(plan.slots * plan.slot_bytes * (gpu ? 1 : 0), gpu ? facts.device_memory : 0);
     ASSERT_TRUE(!blocks || plan.merge_blocks >= 2 * std::min<std::uint64_t>(plan.fan_in, 2));
   }
-  EXPECT_GT(made, 10000);
+  EXPECT_GT(made, 3000);
   EXPECT_GT(in_ring, 100);
   EXPECT_LT(in_ring, made - 100);
 }
