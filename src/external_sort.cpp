@@ -311,6 +311,7 @@ class Sorter {
 
   /// Keyed lines are longer than lines: how much is seen in some from everywhere.
   void PlanKeys() {
+    facts_.key_bytes = ordered_.keyed->most_added();
     if (!facts_.input_known) return;
     constexpr std::uint64_t kSample = std::uint64_t{64} << 10;
     std::uint64_t lines = 0, keyed = 0;
@@ -327,6 +328,7 @@ class Sorter {
       keyed += out.size();
     }
     if (lines > 0) facts_.input_bytes = inputs_.bytes() / lines * keyed + inputs_.bytes() % lines * keyed / lines;
+    facts_.key_bytes = ordered_.keyed->most_added();  // once it is tuned
   }
 
   void StartReading(const std::vector<InputRange>& ranges) {

@@ -26,6 +26,7 @@ KeyStage::KeyStage(Pipeline& pipeline, HostMemory& memory, Inputs& inputs, const
       lines_(lines),
       layout_(order.layout(lines.delimiter)),
       max_record_(max_record),
+      long_bytes_(4 * shape.piece_bytes),
       pool_(pool),
       raw_(memory, shape.block_bytes(), shape.blocks()),
       reader_(pipeline, inputs, raw_, ranges, lines, shape.piece_bytes, readers, clock),
@@ -71,7 +72,11 @@ void KeyStage::Cut() {
     }
     open.assign(bytes.begin() + static_cast<std::ptrdiff_t>(block->end), bytes.end());
     piece.block = std::move(*block);
+    // A long line is far more than threads have memory for: only one at a time.
+    const bool alone = piece.head.size() > long_bytes_;
+    if (alone) WaitForTurn(piece.number);
     pieces_.Push(std::move(piece));
+    if (alone) WaitForTurn(number);
   }
   if (!open.empty()) throw Error(ErrorCode::kInternal, "the input ends inside a line");
   pieces_.Finish();
@@ -96,16 +101,19 @@ void KeyStage::MakeKeys() {
     const std::uint64_t number = piece->number;
     piece.reset();  // its buffer is wanted by the reader
     HandOn(number, keyed, sum);
+    if (keyed.capacity() > 2 * long_bytes_) keyed = {};
   }
+}
+
+void KeyStage::WaitForTurn(std::uint64_t number) {
+  std::unique_lock lock(mutex_);
+  pipeline_.Wait(lock, turn_changed_, [&] { return turn_ == number; });
 }
 
 /// Blocks are taken and numbered in turn, so that nobody holds what the one whose turn it is waits for; those of a
 /// piece that fills several are also handed on in turn, one before the next is taken.
 void KeyStage::HandOn(std::uint64_t number, std::span<const std::byte> keyed, const RecordSum& sum) {
-  {
-    std::unique_lock lock(mutex_);
-    pipeline_.Wait(lock, turn_changed_, [&] { return turn_ == number; });
-  }
+  WaitForTurn(number);
   InputReader::Block block;
   const auto take = [&](std::uint64_t count) {
     block = {};

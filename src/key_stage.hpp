@@ -52,6 +52,8 @@ class KeyStage {
   };
   void Cut();
   void MakeKeys();
+  /// Until all pieces before `number` are handed on.
+  void WaitForTurn(std::uint64_t number);
   void HandOn(std::uint64_t number, std::span<const std::byte> keyed, const RecordSum& sum);
   void RequireShort(const InputReader::Block& block, std::uint64_t open) const;
 
@@ -60,6 +62,7 @@ class KeyStage {
   const KeyedOrder& order_;
   const RecordLayout lines_, layout_;
   const std::uint64_t max_record_;
+  const std::uint64_t long_bytes_;  ///< lines over several blocks that are longer get their keys alone
   BlockPool& pool_;
   BlockPool raw_;
   InputReader reader_;

@@ -58,7 +58,7 @@ class Planner {
  public:
   /// `doublings`: of the smallest block, even if there are more levels then.
   Planner(const PlanFacts& facts, const Ring& ring, int doublings)
-      : facts_(facts), doublings_(doublings), unit_(LeastRecordBytes(facts.layout)), largest_(ring.max_record) {
+      : facts_(facts), doublings_(doublings), unit_(LeastRecordBytes(facts.layout)), largest_(ring.max_record + facts.key_bytes) {
     plan_.ring = ring;
   }
 

@@ -40,6 +40,7 @@ struct PlanFacts {
   std::uint64_t block_bytes = 0;       ///< asked for; 0: planned
   std::uint64_t fan_in = 0;            ///< asked for; 0: planned
   std::uint64_t max_record = 0;        ///< of lines; asked for; 0: planned
+  std::uint64_t key_bytes = 0;         ///< at most so many more has a line with the keys that it is given
   /// The facts with another limit on all memory, codecs included. Not given: only `memory` differs.
   std::function<PlanFacts(std::uint64_t)> at_limit;
 };

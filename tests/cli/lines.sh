@@ -116,6 +116,18 @@ same want got
 "$g" -k1,1g -k2 --memory 32M --max-record 2M --batch-bytes 3M --fan-in 2 - got <longs
 same want got
 
+# A line is as long as all that is planned for, and its keys come on top.
+head -c 1000000 /dev/zero | tr '\0' 1 >one
+echo >>one
+expect 0 "$g" -g --format lines one got
+same one got
+{ head -c 65535 /dev/zero | tr '\0' 7; echo; seq 3000; } >mixed
+LC_ALL=C sort -g mixed >want
+expect 0 "$g" -g --format lines --max-record 64K --batch-bytes 4K --memory 16M mixed got
+same want got
+expect 0 "$g" -g --format lines --max-record 1200K --batch-bytes 4K --fan-in 2 --memory 16M mixed got
+same want got
+
 # A line that is too long is named by where it begins, and the old output stays.
 echo old >kept
 expect 3 "$g" --max-record 100000 long.txt kept
