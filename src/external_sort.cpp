@@ -32,8 +32,8 @@ namespace {
 constexpr int kSmallerPlans = 2;
 /// With less memory lines are compared as they lie: what makes keys would take too much of it.
 constexpr std::uint64_t kLeastForKeys = std::uint64_t{8} << 20;
-/// The largest block that a plan makes unasked.
-constexpr std::uint64_t kUsualTempBlock = std::uint64_t{4} << 20;
+/// Unasked, a plan's blocks are no smaller and no larger.
+constexpr std::uint64_t kLeastTempBlock = std::uint64_t{64} << 10, kUsualTempBlock = std::uint64_t{4} << 20;
 
 EncoderOptions MakeEncoderOptions(Codec codec, unsigned threads, std::uint64_t memory) {
   EncoderOptions options;
@@ -274,7 +274,10 @@ class Sorter {
   KeyShape ShareMemory(PlanFacts& facts, std::uint64_t limit) const {
     facts.temp_place_bytes = 0;
     if (CompressesTemp(limit)) {
-      const std::uint64_t block_bytes = std::max(options_.block_bytes, std::min(kUsualTempBlock, limit / 32));
+      // The largest that the plan may make: of what was asked for, of a record, of the memory.
+      const std::uint64_t least = std::max(options_.block_bytes, LeastRecordBytes(ordered_.plain) + kReadSlack);
+      const std::uint64_t block_bytes = std::max((least + kSpillAlignment - 1) / kSpillAlignment * kSpillAlignment,
+                                                 std::clamp(limit / 32, kLeastTempBlock, kUsualTempBlock));
       facts.temp_place_bytes = TempCodec::PlaceBytes(options_.temp_codec, block_bytes);
     }
     // Inputs are expanded before the output is compressed.

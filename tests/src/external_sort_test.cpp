@@ -294,8 +294,8 @@ RandomJob MakeRandomJob(const TempFolder& folder, std::mt19937_64& random) {
   RandomJob job;
   job.lines = one_in(3);
   job.stream = one_in(4);
-  const std::uint64_t strides[] = {1, 2, 8, 100, 3000, 33000};
-  const std::uint64_t stride = job.lines ? 1 : strides[random() % 6];
+  const std::uint64_t strides[] = {1, 2, 8, 100, 3000, 33000, 200000};
+  const std::uint64_t stride = job.lines ? 1 : strides[random() % 7];
   Bytes input(random() % (std::uint64_t{1} << (random() % 22)) / stride * stride);
   const std::uint64_t line = std::uint64_t{1} << (random() % 14);
   for (std::uint8_t& byte : input) {
@@ -382,6 +382,22 @@ TEST(ExternalSort, KeepsToItsPlanWhateverTheOptionsAndToWhatItAdvises) {
   }
   EXPECT_GT(refused, 3u);
   EXPECT_GT(spilled, 3u);
+}
+
+TEST(ExternalSort, CountsTheTempCodecForTheBlocksThatAreMade) {
+  const TempFolder folder;
+  WriteFile(folder / "in", Bytes(3000000));
+  const auto code = [&](const std::vector<std::string>& args) {
+    std::vector<std::string> all = {"--threads", "1", "--device", "cpu", "--compress-program", "gzip"};
+    all.insert(all.end(), args.begin(), args.end());
+    all.insert(all.end(), {folder / "in", folder / "out"});
+    return CodeOf(all);
+  };
+  // Blocks are whole pages, and hold a record.
+  EXPECT_NE(code({"--record-size", "1", "--memory", "3750093", "--block-size", "121047", "--batch-size", "384596"}), 6);
+  for (const char* const memory : {"6M", "8M", "10M", "12M"}) {
+    EXPECT_NE(code({"--record-size", "300000", "--memory", memory}), 6) << memory;
+  }
 }
 
 TEST(ExternalSort, CountsTheLevelsOfAStreamAsTheyWere) {
