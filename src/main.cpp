@@ -14,6 +14,7 @@
 #include "backend.hpp"
 #include "external_sort.hpp"
 #include "gpusort/error.hpp"
+#include "help.hpp"
 #include "locale_keys.hpp"
 #include "log.hpp"
 #include "machine.hpp"
@@ -92,7 +93,7 @@ std::optional<SortResult> Run(const Options& options, CancelFlag& cancel) {
   if (options.locale) UseLocale();
   switch (options.action) {
     case Action::kHelp:
-      std::fputs(HelpText().c_str(), stdout);
+      std::fputs(HelpText(options.help).c_str(), stdout);
       break;
     case Action::kVersion:
       std::fputs(VersionText(ListBackends()).c_str(), stdout);

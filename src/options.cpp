@@ -14,7 +14,6 @@
 #include <limits>
 #include <map>
 #include <span>
-#include <sstream>
 #include <system_error>
 #include <utility>
 
@@ -22,6 +21,7 @@
 #include "file.hpp"
 #include "gnu_options.hpp"
 #include "key_def.hpp"
+#include "option_table.hpp"
 
 namespace gpusort {
 namespace {
@@ -76,161 +76,6 @@ std::string DidYouMean(std::string_view typed, const std::vector<std::string>& k
   return "; did you mean " + list + "?";
 }
 
-enum class Section { kInput, kOrder, kLines, kResources, kOutput, kTuning };
-
-/// One option: the parser and the help are both made from this. `argument` empty: a flag.
-struct OptionRow {
-  Section section;
-  const char* name;
-  char letter;  // 0: none
-  const char* argument;
-  bool repeats;
-  bool with_check;  // has a meaning with --check
-  const char* help;
-  enum class For : std::uint8_t { kAll, kBinary, kLines } only = For::kAll;  // typed, it decides between them
-};
-
-constexpr auto kBinaryOnly = OptionRow::For::kBinary;
-constexpr auto kLinesOnly = OptionRow::For::kLines;
-
-constexpr OptionRow kRows[] = {
-    {Section::kInput, "type", 0, "TYPE", false, true,
-     "a record is one number: i8 i16 i32 i64 u8 u16 u32 u64 f32 f64, little-endian (le, the default) or be: u32be",
-     kBinaryOnly},
-    {Section::kInput, "record-size", 0, "N", false, true,
-     "records of N bytes; without --key ordered by all their bytes", kBinaryOnly},
-    {Section::kInput, "format", 0, "FORMAT", false, true,
-     "binary or lines; else the options and the inputs' extensions tell: without a known one they are lines"},
-    {Section::kInput, "files0-from", 0, "FILE", false, false,
-     "the inputs' names, each with a NUL behind it, are in FILE (-: standard input); needs --output"},
-    {Section::kInput, "decompress", 0, "CODEC", false, true,
-     "auto (the default: inputs named .gz .bz2 .xz .zst .lz4 are expanded), none, or gz bz2 xz zst lz4 for every "
-     "input"},
-    {Section::kInput, "max-expanded", 0, "SIZE", false, true, "stop if an input expands to more (default: no limit)"},
-    {Section::kInput, "merge", 'm', "", false, false, "the inputs are sorted already: only merge them"},
-
-    {Section::kOrder, "key", 'k', "KEY", true, true,
-     "binary: OFFSET:TYPE[:asc|desc], TYPE as above or bytesN: a field of the record. Up to 64 times, most important "
-     "first. With --type, the type gives the record's size only.\n"
-     "Lines: F[.C][OPTS][,F[.C][OPTS]], fields and bytes from 1, OPTS letters of the orderings below"},
-    {Section::kOrder, "reverse", 'r', "", false, true, "turn the order of every key around"},
-    {Section::kOrder, "unique", 'u', "", false, true,
-     "keep the first of records with equal keys; with --check, equal keys are out of order"},
-    {Section::kOrder, "top", 0, "N", false, false, "only the first N records of the order; with -u, of those it keeps"},
-
-    {Section::kLines, "field-separator", 't', "CHAR", false, true,
-     "CHAR between fields ('\\0' is NUL); else a field begins with the blanks in front of it", kLinesOnly},
-    {Section::kLines, "ignore-leading-blanks", 'b', "", false, true, "leave out blanks in front of keys", kLinesOnly},
-    {Section::kLines, "dictionary-order", 'd', "", false, true, "only blanks, letters and digits count", kLinesOnly},
-    {Section::kLines, "ignore-case", 'f', "", false, true, "lower case counts as upper case", kLinesOnly},
-    {Section::kLines, "ignore-nonprinting", 'i', "", false, true, "only printable characters count", kLinesOnly},
-    {Section::kLines, "numeric-sort", 'n', "", false, true, "by decimal numbers of any length", kLinesOnly},
-    {Section::kLines, "general-numeric-sort", 'g', "", false, true, "by floating-point numbers", kLinesOnly},
-    {Section::kLines, "human-numeric-sort", 'h', "", false, true, "by numbers with suffixes: 2K 1G", kLinesOnly},
-    {Section::kLines, "month-sort", 'M', "", false, true, "by months: JAN < ... < DEC", kLinesOnly},
-    {Section::kLines, "random-sort", 'R', "", false, true, "by a hash of the keys: equal keys stay together",
-     kLinesOnly},
-    {Section::kLines, "version-sort", 'V', "", false, true, "by version numbers in the text", kLinesOnly},
-    {Section::kLines, "sort", 0, "WORD", false, true,
-     "general-numeric, human-numeric, month, numeric, random or version: the same as the letter", kLinesOnly},
-    {Section::kLines, "stable", 's', "", false, true,
-     "leave lines with equal keys in their order; else the whole line decides", kLinesOnly},
-    {Section::kLines, "zero-terminated", 'z', "", false, true, "lines end with NUL", kLinesOnly},
-    {Section::kLines, "locale", 0, "", false, true,
-     "order text, numbers and months as the environment's locale does (LC_ALL); on the CPU", kLinesOnly},
-    {Section::kLines, "debug", 0, "", false, false,
-     "underline in the output what each line is sorted by, and warn about doubtful options", kLinesOnly},
-    {Section::kLines, "header", 0, "N", false, true,
-     "the first N lines stay on top, unsorted; several inputs must have the same ones, which are kept once",
-     kLinesOnly},
-    {Section::kLines, "random-source", 0, "FILE", false, true, "16 bytes of FILE choose the hash of -R", kLinesOnly},
-    {Section::kLines, "max-record", 0, "SIZE", false, true,
-     "the longest line that is taken (default 64M, or a sixteenth of --memory if that is less)", kLinesOnly},
-
-    {Section::kResources, "memory", 0, "SIZE", false, true,
-     "host memory to use: bytes, or K M G T (by 1024), or % of all (default: half of what is available)"},
-    {Section::kResources, "buffer-size", 'S', "SIZE", false, true, "the same; a bare number counts KiB, as for sort"},
-    {Section::kResources, "gpu-memory", 0, "SIZE", false, false, "GPU memory to use; % of what is free (default 90%)"},
-    {Section::kResources, "temp-dir", 'T', "DIR", true, false,
-     "where to spill; several spread the load (default: TMPDIR, else the output's folder, /var/tmp for a stream)"},
-    {Section::kResources, "temporary-directory", 0, "DIR", true, false, "the same as --temp-dir"},
-    {Section::kResources, "compress-temp", 0, "CODEC", false, false,
-     "what is spilled: auto (the default: if the disk is so slow that it pays), none, lz4 or zst"},
-    {Section::kResources, "compress-program", 0, "PROGRAM", false, false,
-     "the same with gzip, bzip2, xz, zstd or lz4, as for sort; the codecs are built in, no program is run"},
-    {Section::kResources, "threads", 0, "N", false, false, "CPU threads (default: one a core)"},
-    {Section::kResources, "parallel", 0, "N", false, false, "the same as --threads"},
-    {Section::kResources, "device", 0, "WHERE", false, false,
-     "auto (the default: a GPU if there is one), cpu, gpu, or gpu:N for the GPU of that number"},
-
-    {Section::kOutput, "output", 'o', "FILE", false, false, "the output; needed for several inputs"},
-    {Section::kOutput, "compress", 0, "CODEC", false, false,
-     "auto (the default: by the output's extension), none, or gz bz2 xz zst lz4"},
-    {Section::kOutput, "check", 'c', "", false, true, "only check that the one input is sorted; --check=quiet is -C"},
-    {Section::kOutput, "", 'C', "", false, true, "the same, without a message"},
-    {Section::kOutput, "explain", 0, "", false, false, "print the plan and write nothing"},
-    {Section::kOutput, "verify-output", 0, "", false, false, "read the output back from the disk before it is named"},
-    {Section::kOutput, "no-clobber", 0, "", false, false, "stop if the output exists, instead of replacing it"},
-    {Section::kOutput, "no-fsync", 0, "", false, false, "do not wait for the disk: a crash may lose the output"},
-    {Section::kOutput, "no-space-check", 0, "", false, false, "start even if the disk looks too full"},
-    {Section::kOutput, "stats", 0, "FILE", false, false, "write times, bytes and sizes of the run as JSON"},
-    {Section::kOutput, "progress", 0, "WHEN", false, true, "auto (the default: on a terminal), always, never"},
-    {Section::kOutput, "log-level", 0, "LEVEL", false, true,
-     "trace debug info warn (the default) error off: what to say on standard error"},
-    {Section::kOutput, "log-file", 0, "FILE", false, true,
-     "append the log, from info on, with UTC times; the last line tells how the job ended"},
-    {Section::kOutput, "version", 0, "", false, true, "version, and the backends built and found"},
-    {Section::kOutput, "help", 0, "", false, true, "this text"},
-
-    {Section::kTuning, "batch-bytes", 0, "SIZE", false, false, "bytes sorted at once"},
-    {Section::kTuning, "batch-size", 0, "SIZE", false, false, "binary: the same; lines: as --fan-in, as for sort"},
-    {Section::kTuning, "block-size", 0, "SIZE", false, false, "bytes of one read or write"},
-    {Section::kTuning, "fan-in", 0, "N", false, false, "most runs merged at once (at least 2)"},
-};
-
-struct SectionTitle {
-  Section section;
-  const char* title;
-};
-
-constexpr SectionTitle kSections[] = {
-    {Section::kInput, "Input and records"},
-    {Section::kOrder, "Order"},
-    {Section::kLines, "Lines (orderings as those of sort, in the C locale)"},
-    {Section::kResources, "Resources"},
-    {Section::kOutput, "Output and reporting"},
-    {Section::kTuning, "Tuning (all are planned; for tests and measurements)"},
-};
-
-constexpr const char* kUsage =
-    "Usage: gpusort [OPTION...] INPUT OUTPUT\n"
-    "       gpusort [OPTION...] -o OUTPUT INPUT...\n"
-    "       gpusort [OPTION...] --check INPUT\n"
-    "Sort a file of binary records or text lines that may be larger than memory, on\n"
-    "a GPU or without one. INPUT - is standard input, OUTPUT - is standard output;\n"
-    "-- ends the options.\n"
-    "Without --type and --record-size the extension tells: .bin is i32; .i8 to .f64,\n"
-    "also .u32be, name their type; any other name, and standard input, means lines.\n"
-    "Behind it .gz .bz2 .xz .zst .lz4 say that a file is compressed.\n";
-
-constexpr const char* kExamples =
-    "\nExamples:\n"
-    "  gpusort --type u64 input.bin output.bin\n"
-    "  gpusort --record-size 100 --key 0:bytes10 gensort.dat out.dat\n"
-    "  gpusort --record-size 32 --key 8:i64:desc --key 0:u32be a.bin b.bin\n"
-    "  gpusort --memory 2G --temp-dir /nvme0 --temp-dir /nvme1 in.u64 out.u64\n"
-    "  gpusort -m -o all.u64 monday.u64 tuesday.u64\n"
-    "  gpusort access.log sorted.log\n"
-    "  gpusort -m -o month.log.zst day*.log.gz\n"
-    "  gpusort -t, -k3,3n -k1,1 -S 1G table.txt by_column_3.txt\n"
-    "  producer | gpusort --type u64 - - | consumer\n"
-    "\nExit codes:\n"
-    "  0 done and proved   1 --check: not sorted     2 usage         3 bad input\n"
-    "  4 I/O error         5 no space                6 no memory     7 GPU lost\n"
-    "  8 integrity         9 internal error          128+N ended by signal N\n"
-    "After any code but 0 an existing output is as it was, unless the message says\n"
-    "otherwise.\n";
-
 constexpr const char* kTypeHelp =
     "give --type (i8 i16 i32 i64 u8 u16 u32 u64 f32 f64) or --record-size N; the extensions .bin (i32) and .i8 to "
     ".f64 name a type by themselves";
@@ -244,6 +89,7 @@ std::string KeyOf(const OptionRow& row) {
 struct Typed {
   std::map<std::string, std::vector<std::string>> values;  // a flag has an empty vector
   std::vector<std::string> names;
+  HelpTopic help = HelpTopic::kShort;  // of --help, the last one
 
   bool has(const std::string& key) const { return values.count(key) != 0; }
   const std::string* value(const std::string& key) const {
@@ -273,14 +119,14 @@ void RefuseOptionAsFile(const OptionRow& row, const std::string& value) {
   if (argument != "FILE" && argument != "DIR") return;
   const std::string name = value.substr(0, value.find('='));
   const bool option =
-      name.starts_with("--") &&
-      std::any_of(std::begin(kRows), std::end(kRows), [&](const OptionRow& known) { return name == KeyOf(known); });
+      name.starts_with("--") && std::any_of(std::begin(kOptionRows), std::end(kOptionRows),
+                                            [&](const OptionRow& known) { return name == KeyOf(known); });
   if (option) Fail(KeyOf(row) + ": " + Quote(value) + " is an option; for a file of that name give ./" + value);
 }
 
 std::string UnknownOption(const std::string& typed) {
   std::vector<std::string> known;
-  for (const OptionRow& row : kRows) {
+  for (const OptionRow& row : kOptionRows) {
     if (row.name[0] != '\0') known.push_back(KeyOf(row));
   }
   return "unrecognised option " + Quote(typed) + DidYouMean(typed.substr(0, typed.find('=')), known);
@@ -290,23 +136,44 @@ std::string UnknownOption(const std::string& typed) {
 bool TakesNext(const std::string& argument) {
   const auto takes = [](const OptionRow& row) { return row.argument[0] != '\0'; };
   if (argument.starts_with("--")) {
-    return std::any_of(std::begin(kRows), std::end(kRows),
+    return std::any_of(std::begin(kOptionRows), std::end(kOptionRows),
                        [&](const OptionRow& row) { return takes(row) && argument == KeyOf(row); });
   }
   if (!argument.starts_with('-')) return false;
   for (std::size_t i = 1; i < argument.size(); ++i) {
-    const auto row = std::find_if(std::begin(kRows), std::end(kRows),
+    const auto row = std::find_if(std::begin(kOptionRows), std::end(kOptionRows),
                                   [&](const OptionRow& candidate) { return candidate.letter == argument[i]; });
-    if (row == std::end(kRows)) return false;
+    if (row == std::end(kOptionRows)) return false;
     if (takes(*row)) return i + 1 == argument.size();
   }
   return false;
 }
 
-/// Puts forms of GNU sort that Boost does not know into ones that it does: --check=WORD and +F.C -F.C.
-std::vector<std::string> Translate(const std::vector<std::string>& arguments) {
-  static constexpr std::pair<const char*, const char*> kChecks[] = {
-      {"quiet", "-C"}, {"silent", "-C"}, {"diagnose-first", "--check"}};
+/// Runs `parse` and puts the option's name before what it complains about.
+template <typename Parse>
+auto Named(const std::string& key, Parse parse) {
+  try {
+    return parse();
+  } catch (const Error& error) {
+    throw Error(error.code(), key + ": " + error.what());
+  }
+}
+
+template <typename T>
+T Choose(const std::string& text, std::initializer_list<std::pair<const char*, T>> choices) {
+  std::string all;
+  std::vector<std::string> names;
+  for (const auto& [name, value] : choices) {
+    if (text == name) return value;
+    all += (all.empty() ? "" : ", ") + std::string(name);
+    names.emplace_back(name);
+  }
+  Fail(Quote(text) + " is none of: " + all + DidYouMean(text, names));
+}
+
+/// Puts forms that Boost does not know into ones that it does: --help=TOPIC, which goes into `help`, and GNU sort's
+/// --check=WORD and +F.C -F.C.
+std::vector<std::string> Translate(const std::vector<std::string>& arguments, HelpTopic& help) {
   std::vector<std::string> translated;
   for (std::size_t i = 0; i < arguments.size(); ++i) {
     const std::string& argument = arguments[i];
@@ -319,15 +186,19 @@ std::vector<std::string> Translate(const std::vector<std::string>& arguments) {
       translated.push_back(arguments[++i]);
       continue;
     }
-    if (const std::string_view check = "--check="; argument.starts_with(check)) {
-      const std::string word = argument.substr(check.size());
-      const auto known =
-          std::find_if(std::begin(kChecks), std::end(kChecks), [&](const auto& pair) { return word == pair.first; });
-      if (known == std::end(kChecks)) {
-        Fail("--check: " + Quote(word) + " is none of: quiet, silent, diagnose-first" +
-             DidYouMean(word, {"quiet", "silent", "diagnose-first"}));
-      }
-      translated.back() = known->second;
+    const auto word = [&] { return argument.substr(argument.find('=') + 1); };
+    if (argument.starts_with("--check=")) {
+      translated.back() = Named("--check", [&] {
+        return Choose<const char*>(word(), {{"quiet", "-C"}, {"silent", "-C"}, {"diagnose-first", "--check"}});
+      });
+    }
+    if (argument == "--help") help = HelpTopic::kShort;
+    if (argument.starts_with("--help=")) {
+      help = Named("--help", [&] {
+        return Choose<HelpTopic>(
+            word(), {{"all", HelpTopic::kAll}, {"examples", HelpTopic::kExamples}, {"man", HelpTopic::kManual}});
+      });
+      translated.back() = "--help";
     }
     if (!argument.starts_with('+')) continue;
     std::optional<std::string> end;
@@ -347,7 +218,7 @@ std::vector<std::string> Translate(const std::vector<std::string>& arguments) {
 /// never changes what an old script means, and no option takes its value optionally.
 Typed Split(int argc, const char* const* argv) {
   po::options_description known;
-  for (const OptionRow& row : kRows) {
+  for (const OptionRow& row : kOptionRows) {
     std::string names = row.name;
     if (row.letter != 0) names += std::string(",") + row.letter;
     if (row.argument[0] == '\0') {
@@ -358,21 +229,21 @@ Typed Split(int argc, const char* const* argv) {
   }
   Typed typed;
   try {
-    const std::vector<std::string> arguments = Translate({argv + std::min(argc, 1), argv + argc});
+    const std::vector<std::string> arguments = Translate({argv + std::min(argc, 1), argv + argc}, typed.help);
     const int style = po::command_line_style::unix_style & ~po::command_line_style::allow_guessing;
     for (const po::option& option : po::command_line_parser(arguments).options(known).style(style).run().options) {
       if (option.position_key >= 0) {
         typed.names.insert(typed.names.end(), option.value.begin(), option.value.end());
         continue;
       }
-      const auto row = std::find_if(std::begin(kRows), std::end(kRows), [&](const OptionRow& candidate) {
+      const auto row = std::find_if(std::begin(kOptionRows), std::end(kOptionRows), [&](const OptionRow& candidate) {
         return option.string_key == candidate.name || option.string_key == KeyOf(candidate);
       });
-      if (row == std::end(kRows)) throw Error(ErrorCode::kInternal, "option without a row: " + option.string_key);
+      if (row == std::end(kOptionRows)) throw Error(ErrorCode::kInternal, "option without a row: " + option.string_key);
       const std::string key = KeyOf(*row);
       std::vector<std::string>& values = typed.values[key];
       if (row->argument[0] == '\0') continue;
-      if (!values.empty() && !row->repeats && values != option.value) {
+      if (!values.empty() && (row->marks & kRepeats) == 0 && values != option.value) {
         Fail(key + " is given twice, with different values");
       }
       values.insert(values.end(), option.value.begin(), option.value.end());
@@ -388,16 +259,6 @@ Typed Split(int argc, const char* const* argv) {
     if (typed.has(a) && typed.has(b)) Fail(std::string(a) + " and " + b + " are the same option, given twice");
   }
   return typed;
-}
-
-/// Runs `parse` and puts the option's name before what it complains about.
-template <typename Parse>
-auto Named(const std::string& key, Parse parse) {
-  try {
-    return parse();
-  } catch (const Error& error) {
-    throw Error(error.code(), key + ": " + error.what());
-  }
 }
 
 std::optional<std::uint64_t> ParseDigits(std::string_view text) {
@@ -421,18 +282,6 @@ std::uint64_t ParseBytes(std::string_view text) {
   if (size.percent) Fail(Quote(text) + " is a share; give bytes, or K M G T");
   if (size.value == 0) Fail("must be more than 0");
   return size.value;
-}
-
-template <typename T>
-T Choose(const std::string& text, std::initializer_list<std::pair<const char*, T>> choices) {
-  std::string all;
-  std::vector<std::string> names;
-  for (const auto& [name, value] : choices) {
-    if (text == name) return value;
-    all += (all.empty() ? "" : ", ") + std::string(name);
-    names.emplace_back(name);
-  }
-  Fail(Quote(text) + " is none of: " + all + DidYouMean(text, names));
 }
 
 void ParseDevice(const std::string& text, Options& options) {
@@ -590,10 +439,10 @@ Format ResolveFormat(const Typed& typed, Options& options) {
     });
     because = "--format " + *text;
   }
-  for (const OptionRow& row : kRows) {
+  for (const OptionRow& row : kOptionRows) {
     const std::string key = KeyOf(row);
-    if (row.only == OptionRow::For::kAll || !typed.has(key)) continue;
-    const Format means = row.only == kLinesOnly ? Format::kLines : Format::kBinary;
+    if ((row.marks & (kLinesOnly | kBinaryOnly)) == 0 || !typed.has(key)) continue;
+    const Format means = (row.marks & kLinesOnly) != 0 ? Format::kLines : Format::kBinary;
     if (format && *format != means) {
       Fail(key + " is for " + (means == Format::kLines ? "lines" : "binary records") + ", " + because + " is not");
     }
@@ -631,7 +480,7 @@ KeyOptions GlobalLetters(const Typed& typed) {
                                                             {"month", 'M'},           {"numeric", 'n'},
                                                             {"random", 'R'},          {"version", 'V'}};
   KeyOptions global;
-  for (const OptionRow& row : kRows) {
+  for (const OptionRow& row : kOptionRows) {
     const char letter[] = {row.letter, 0};
     if (row.letter == 0 || std::string_view("bdfghiMnRrV").find(row.letter) == std::string_view::npos) continue;
     if (typed.has(KeyOf(row))) AddOrderingLetters(letter, KeyEnd::kBoth, global);
@@ -848,13 +697,14 @@ Options ParseOptions(int argc, const char* const* argv) {
   Options options;
   if (typed.has("--help") || typed.has("--version")) {
     options.action = typed.has("--help") ? Action::kHelp : Action::kVersion;
+    options.help = typed.help;
     return options;
   }
   options.quiet = typed.has("-C");
   if (typed.has("--check") || options.quiet) {
-    for (const OptionRow& row : kRows) {
+    for (const OptionRow& row : kOptionRows) {
       const std::string key = KeyOf(row);
-      if (!row.with_check && typed.has(key)) {
+      if ((row.marks & kWithCheck) == 0 && typed.has(key)) {
         Fail(key + " has no meaning with " + (options.quiet ? "-C" : "--check"));
       }
     }
@@ -1006,35 +856,6 @@ void ReadNamedFiles(Options& options) {
     options.lines = std::make_shared<const LineOrdered>(std::move(order));
     options.layout = MakeLineLayout(options.layout.delimiter, options.lines->view);
   });
-}
-
-std::string HelpText() {
-  constexpr std::size_t kHelpColumn = 28, kHelpWidth = 80;
-  std::string text = kUsage;
-  for (const SectionTitle& section : kSections) {
-    text += std::string("\n") + section.title + ":\n";
-    for (const OptionRow& row : kRows) {
-      if (row.section != section.section) continue;
-      std::string line = row.letter == 0 ? "      " : std::string("  -") + row.letter;
-      if (row.name[0] != '\0') line += (row.letter == 0 ? "--" : ", --") + std::string(row.name);
-      if (row.argument[0] != '\0') line += std::string(" ") + row.argument;
-      line.resize(std::max(line.size() + 2, kHelpColumn) - 1, ' ');
-      std::istringstream paragraphs(row.help);
-      for (std::string paragraph; std::getline(paragraphs, paragraph);) {
-        std::istringstream words(paragraph);
-        for (std::string word; words >> word;) {
-          if (line.size() + 1 + word.size() > kHelpWidth) {
-            text += line + "\n";
-            line.assign(kHelpColumn - 1, ' ');
-          }
-          line += " " + word;
-        }
-        text += line + "\n";
-        line.assign(kHelpColumn - 1, ' ');
-      }
-    }
-  }
-  return text + kExamples;
 }
 
 std::string VersionText(const std::vector<std::string>& backends) {

@@ -23,6 +23,7 @@ namespace gpusort {
 enum class Action { kSort, kCheck, kExplain, kHelp, kVersion };
 enum class Format { kBinary, kLines };
 enum class DeviceChoice { kAuto, kCpu, kGpu };
+enum class HelpTopic { kShort, kAll, kExamples, kManual };
 enum class When { kAuto, kAlways, kNever };
 
 /// No size is larger (1 EiB), so that sums and small multiples of sizes never overflow.
@@ -51,6 +52,7 @@ struct LineOrdered {
 
 struct Options {
   Action action = Action::kSort;
+  HelpTopic help = HelpTopic::kShort;  ///< for kHelp
   std::vector<std::string> inputs;  ///< at least one; "-" (standard input) at most once
   std::string output;               ///< "-" is standard output; empty for kCheck
 
@@ -109,7 +111,6 @@ Options ParseOptions(int argc, const char* const* argv);
 /// cannot be read or has not what is needed. Call it once, before the options are used.
 void ReadNamedFiles(Options& options);
 
-std::string HelpText();
 /// `backends`: one line each, as from ListBackends().
 std::string VersionText(const std::vector<std::string>& backends);
 

@@ -1,12 +1,11 @@
-# The README's cookbook: each recipe is run as it stands, and what it makes is compared with what GNU sort makes.
+# The manual page's cookbook, as --help=examples prints it: each recipe is run as it stands, and what it makes is compared with what GNU sort makes.
 . "$2/tests/cli/common.sh.inc"
 export LC_ALL=C
 for program in sort gzip zstd; do
   command -v "$program" >/dev/null || { echo "NOT TESTED: there is no $program"; exit 77; }
 done
 gnu=$(command -v sort)
-awk '/^### Cookbook/ { here = 1; next } /^### / { here = 0 }
-     here && /^```sh/ { ++n; inside = 1; next } /^```/ { inside = 0 } here && inside { print > (n ".sh") }' "$src/README.md"
+"$bin/gpusort" --help=examples | awk '/^[0-9]+[.] / { n = int($1) } n && sub(/^      /, "") { print > (n ".sh") }'
 [ "$(ls ./*.sh | wc -l)" = 10 ] || fail "the cookbook has other recipes: $(ls ./*.sh)"
 mkdir bin
 ln -s "$bin/gpusort" bin/gpusort

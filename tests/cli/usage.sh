@@ -16,7 +16,27 @@ expect 0 "$g" --explain in.bin explained.bin
 for word in runs fan-in level batch window "temp space" block tiers; do
   "$g" --explain in.bin out.bin | grep -q "$word" || fail "--explain does not say: $word"
 done
-"$g" --help | grep -q 'Exit codes' || "$g" --help | grep -qi 'exit' || fail "--help without exit codes"
+# Help: what fits a screen, all options, and the manual page, which the build made of the same table.
+"$g" --help | grep -q 'man gpusort' || fail "--help does not say where the manual is"
+[ "$("$g" --help | wc -l)" -le 40 ] || fail "--help is long"
+"$g" --help=all | grep -q 'Exit codes' || fail "--help=all without exit codes"
+expect 2 "$g" --help=more
+says 'none of: all, examples, man'
+expect 4 "$g" --help=man >/dev/full
+"$g" --help=man | cmp - "$bin/gpusort.1" || fail "gpusort.1 is not what --help=man prints"
+if command -v groff >/dev/null; then
+  LC_ALL=C.UTF-8 groff -man -Tutf8 -P-c -ww "$bin/gpusort.1" >page 2>err || fail "groff: $(cat err)"
+  [ ! -s err ] || fail "groff warns: $(cat err)"
+  sed -i 's/.\x08//g' page  # bold, by striking a letter twice
+  for option in $("$g" --help=all | grep -Eo '^  (-.|  ), --[a-z0-9-]+|^      --[a-z0-9-]+|^  -. ' | tr -d ','); do
+    grep -Eq "^ +(-., )?$option( |,|\$)" page || fail "the manual page has no $option"
+  done
+  for section in NAME SYNOPSIS DESCRIPTION OPTIONS 'EXIT STATUS' SIGNALS ENVIRONMENT FILES LIMITS NOTES EXAMPLES; do
+    grep -qx "$section" page || fail "the manual page has no $section"
+  done
+else
+  echo "SKIPPED (no groff): the manual page as it is read"
+fi
 "$g" --version | grep -qi 'cpu' || fail "--version does not list the CPU backend"
 
 # An output that exists: --no-clobber, also by another name, in place, and if it comes into being meanwhile.

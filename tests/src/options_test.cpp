@@ -4,10 +4,13 @@
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
+#include <cctype>
 #include <cstring>
 #include <functional>
 #include <sstream>
 
+#include "help.hpp"
+#include "option_table.hpp"
 #include "records.hpp"
 
 namespace gpusort {
@@ -203,6 +206,12 @@ TEST(ParseOptions, AnswersHelpAndVersionBeforeAnythingElse) {
   EXPECT_EQ(Parse({"--version"}).action, Action::kVersion);
   EXPECT_EQ(Parse({"--version", "--help"}).action, Action::kHelp);
   EXPECT_EQ(Parse({"--memory", "junk", "--help", "x"}).action, Action::kHelp);
+  EXPECT_EQ(Parse({"--help"}).help, HelpTopic::kShort);
+  EXPECT_EQ(Parse({"--help=all"}).action, Action::kHelp);
+  EXPECT_EQ(Parse({"--help=all"}).help, HelpTopic::kAll);
+  EXPECT_EQ(Parse({"--help=examples"}).help, HelpTopic::kExamples);
+  EXPECT_EQ(Parse({"--help=man"}).help, HelpTopic::kManual);
+  EXPECT_EQ(Parse({"a", "--", "--help=junk"}).output, "--help=junk");
 }
 
 struct Mistake {
@@ -248,6 +257,8 @@ TEST(ParseOptions, ExplainsEveryMistake) {
       {{"--files0-from", "names"}, {"no output"}},
       {{"--batch-size", "3", "--fan-in", "3", "a", "b"}, {"--batch-size and --fan-in", "twice"}},
       {{"-C", "-m", "a"}, {"--merge has no meaning with -C"}},
+      {{"--help=al"}, {"--help: 'al' is none of: all, examples, man", "did you mean all?"}},
+      {{"--help="}, {"--help: '' is none of"}},
       {{"--outptu", "a", "b"}, {"'--outptu'", "; did you mean --output?", "see gpusort --help"}},
       {{"--rev", "a", "b"}, {"'--rev'; did you mean --reverse?"}},
       {{"--Reverse=1", "a", "b"}, {"did you mean --reverse?"}},
@@ -734,32 +745,50 @@ TEST(ParseOptions, ResolvesCodecsByOptionAndName) {
   EXPECT_NE(Complaint({"--check", "--compress=gz", "a"}).find("has no meaning with --check"), std::string::npos);
 }
 
-TEST(HelpText, NamesEveryOptionThatTheParserKnows) {
-  const std::string help = HelpText();
-  const char* const options[] = {"--type",        "--record-size",    "--format",
-                                 "-k, --key",     "-r, --reverse",    "-u, --unique",
-                                 "-m, --merge",   "--memory",         "-S, --buffer-size SIZE",
-                                 "--gpu-memory",  "-T, --temp-dir",   "--threads",
-                                 "--parallel",    "--device",         "-o, --output",
-                                 "--check",       "--explain",        "--verify-output",
-                                 "--no-fsync",    "--no-space-check", "--stats",
-                                 "--progress",    "--log-level",      "--log-file",
-                                 "--version",     "--help",           "--batch-size",
-                                 "--block-size",  "--fan-in",         "--compress",
-                                 "--decompress",  "--compress-temp",  "--compress-program",
-                                 "--max-expanded"};
-  for (const char* option : options) EXPECT_NE(help.find(option), std::string::npos) << option;
-  for (const char* part :
-       {"Usage:", "Input and records", "Order", "Resources", "Output and reporting", "Examples:", "Exit codes:"}) {
-    EXPECT_NE(help.find(part), std::string::npos) << part;
+TEST(HelpText, NamesEveryOptionOfTheTableWithItsArgument) {
+  const std::string all = HelpText(HelpTopic::kAll), manual = HelpText(HelpTopic::kManual);
+  for (const OptionRow& row : kOptionRows) {
+    std::string plain, roff;
+    if (row.letter != 0) {
+      plain = std::string("  -") + row.letter;
+      roff = std::string("\\fB\\-") + row.letter + "\\fR";
+    }
+    if (row.name[0] != '\0') {
+      plain += std::string(row.letter == 0 ? "      --" : ", --") + row.name;
+      roff += row.letter == 0 ? "\\fB\\-\\-" : ", \\fB\\-\\-";
+      for (const char* c = row.name; *c != '\0'; ++c) roff += *c == '-' ? std::string("\\-") : std::string(1, *c);
+      roff += "\\fR";
+    }
+    if (row.argument[0] != '\0') {
+      plain += std::string(" ") + row.argument;
+      roff += std::string(" \\fI") + row.argument + "\\fR";
+    }
+    EXPECT_NE(all.find("\n" + plain + " "), std::string::npos) << plain;
+    EXPECT_NE(manual.find("\n.TP\n" + roff + "\n"), std::string::npos) << roff;
+  }
+  for (const SectionTitle& section : kSectionTitles) EXPECT_NE(all.find(section.title), std::string::npos);
+  for (const char* part : {"Usage:", "Exit codes:"}) EXPECT_NE(all.find(part), std::string::npos) << part;
+}
+
+TEST(HelpText, FitsALineOf80ColumnsAndTheShortOneAScreen) {
+  for (const HelpTopic topic : {HelpTopic::kShort, HelpTopic::kAll, HelpTopic::kExamples}) {
+    std::istringstream help(HelpText(topic));
+    int lines = 0;
+    for (std::string line; std::getline(help, line); ++lines) {
+      EXPECT_FALSE(line.ends_with(' ')) << line;
+      // Commands of examples stand as they are typed.
+      const bool command = topic == HelpTopic::kExamples && line.starts_with("      ");
+      EXPECT_TRUE(command || line.size() <= 80) << line;
+    }
+    EXPECT_TRUE(topic != HelpTopic::kShort || lines <= 40) << lines;
   }
 }
 
-TEST(HelpText, FitsALineOf80Columns) {
-  std::istringstream help(HelpText());
-  for (std::string line; std::getline(help, line);) {
-    EXPECT_LE(line.size(), 80u) << line;
-    EXPECT_FALSE(line.ends_with(' ')) << line;
+TEST(HelpText, MakesNoControlLineOfTextOfTheManual) {
+  std::istringstream manual(HelpText(HelpTopic::kManual));
+  for (std::string line; std::getline(manual, line);) {
+    const bool control = line.starts_with('.') || line.starts_with('\'');
+    EXPECT_TRUE(!control || std::isupper(static_cast<unsigned char>(line[1])) || line == ".br") << line;
   }
 }
 
@@ -846,18 +875,25 @@ TEST(ReadNamedFiles, TakesNamesAndTheSaltFromFiles) {
 }
 
 TEST(HelpText, GivesExamplesThatTheParserTakes) {
-  std::istringstream help(HelpText());
-  int examples = 0;
+  std::string examples = HelpText(HelpTopic::kExamples);
+  examples.resize(examples.find("\n1. "));  // what follows is run by cookbook.sh
+  std::istringstream help(HelpText(HelpTopic::kShort) + examples);
+  int count = 0;
   for (std::string line; std::getline(help, line);) {
-    const std::size_t begin = line.find("  gpusort -") == 0 ? 2 : line.find("producer | ") == 2 ? 13 : 0;
-    if (begin == 0) continue;
-    std::istringstream rest(line.substr(begin + 7));
+    const std::size_t begin = line.find_first_not_of(' ');
+    if (begin != 2 && begin != 6) continue;
+    const bool piped = line.compare(begin, 11, "producer | ") == 0;
+    const std::size_t name = begin + (piped ? 11 : 0);
+    if (line.compare(name, 8, "gpusort ") != 0) continue;
+    std::istringstream rest(line.substr(name + 8));
     Words words;
-    for (std::string word; rest >> word && word != "|";) words.push_back(word);
+    for (std::string word; rest >> word && word != "|" && word != "#" && word[0] != '<';) {
+      words.push_back(word == "-t'\"'" ? "-t\"" : word);
+    }
     EXPECT_EQ(Complaint(words), "") << line;
-    ++examples;
+    ++count;
   }
-  EXPECT_EQ(examples, 8);
+  EXPECT_EQ(count, 5 + 16);
 }
 
 TEST(VersionText, ListsTheBackends) {

@@ -1,0 +1,177 @@
+// Every option of gpusort, once: the parser (options.cpp), `--help`, `--help=all` and the manual page (help.cpp) are
+// made from these rows. Under the name `sort` another grammar holds (gnu_options.hpp).
+#pragma once
+
+namespace gpusort {
+
+enum class Section { kInput, kOrder, kLines, kCompressed, kResources, kOutput, kReports, kTuning };
+
+enum OptionMark : unsigned {
+  kRepeats = 1,
+  kWithCheck = 2,   ///< has a meaning with --check
+  kBinaryOnly = 4,  ///< typed, it says that records are binary
+  kLinesOnly = 8,   ///< typed, it says that records are lines
+};
+
+/// One option. Texts are plain, with `\n` where a line ends; help.cpp wraps and escapes them.
+struct OptionRow {
+  Section section;
+  const char* name;      ///< without the hyphens; empty: only the letter
+  char letter;           ///< 0: none
+  const char* argument;  ///< empty: a flag
+  unsigned marks;
+  const char* help;        ///< for --help=all and the manual page
+  const char* more = "";   ///< sentences that the manual page adds
+  const char* brief = "";  ///< one line for --help; empty: not there
+};
+
+inline constexpr OptionRow kOptionRows[] = {
+    {Section::kInput, "type", 0, "TYPE", kWithCheck | kBinaryOnly,
+     "a record is one number: i8 i16 i32 i64 u8 u16 u32 u64 f32 f64, little-endian (le, the default) or be: u32be", "",
+     "a record is one number: i32 u64 f64 u32be ..."},
+    {Section::kInput, "record-size", 0, "N", kWithCheck | kBinaryOnly,
+     "records of N bytes; without --key ordered by all their bytes", "", "records of N bytes"},
+    {Section::kInput, "format", 0, "FORMAT", kWithCheck,
+     "binary or lines; else the options and the inputs' extensions tell: without a known one they are lines"},
+    {Section::kInput, "files0-from", 0, "FILE", 0,
+     "the inputs' names, each with a NUL behind it, are in FILE (-: standard input); needs --output"},
+    {Section::kInput, "merge", 'm', "", 0, "the inputs are sorted already: only merge them",
+     "It needs --output. An input that is out of order is exit 3.", "merge inputs that are sorted already"},
+
+    {Section::kOrder, "key", 'k', "KEY", kRepeats | kWithCheck,
+     "binary: OFFSET:TYPE[:asc|desc], TYPE as above or bytesN (unsigned bytes): a field of the record. Up to 64 "
+     "times, most important first. With --type, the type gives the record's size only.\n"
+     "Lines: F[.C][OPTS][,F[.C][OPTS]], fields and bytes from 1, OPTS letters of the orderings below",
+     "", "lines: 2,2 or 3,3nr as for sort; records: 8:i64:desc"},
+    {Section::kOrder, "reverse", 'r', "", kWithCheck, "turn the order of every key around",
+     "Records with equal keys keep the order of the input.", "largest first"},
+    {Section::kOrder, "unique", 'u', "", kWithCheck,
+     "keep the first of records with equal keys; with --check, equal keys are out of order", "",
+     "keep the first of records with equal keys"},
+    {Section::kOrder, "top", 0, "N", 0, "only the first N records of the order; with -u, of those it keeps",
+     "The same bytes as head leaves of the whole output. Each batch keeps its first N, so little is spilled.",
+     "write only the first N records of the order"},
+
+    {Section::kLines, "field-separator", 't', "CHAR", kWithCheck | kLinesOnly,
+     "CHAR between fields ('\\0' is NUL); else a field begins with the blanks in front of it", "",
+     "CHAR between the fields of lines (default: blanks)"},
+    {Section::kLines, "ignore-leading-blanks", 'b', "", kWithCheck | kLinesOnly, "leave out blanks in front of keys"},
+    {Section::kLines, "dictionary-order", 'd', "", kWithCheck | kLinesOnly, "only blanks, letters and digits count"},
+    {Section::kLines, "ignore-case", 'f', "", kWithCheck | kLinesOnly, "lower case counts as upper case"},
+    {Section::kLines, "ignore-nonprinting", 'i', "", kWithCheck | kLinesOnly, "only printable characters count"},
+    {Section::kLines, "numeric-sort", 'n', "", kWithCheck | kLinesOnly, "by decimal numbers of any length", "",
+     "lines by the numbers they begin with"},
+    {Section::kLines, "general-numeric-sort", 'g', "", kWithCheck | kLinesOnly, "by floating-point numbers",
+     "On the CPU; all other orderings also run on the GPU."},
+    {Section::kLines, "human-numeric-sort", 'h', "", kWithCheck | kLinesOnly, "by numbers with suffixes: 2K 1G"},
+    {Section::kLines, "month-sort", 'M', "", kWithCheck | kLinesOnly, "by months: JAN < ... < DEC"},
+    {Section::kLines, "random-sort", 'R', "", kWithCheck | kLinesOnly,
+     "by a hash of the keys: equal keys stay together"},
+    {Section::kLines, "version-sort", 'V', "", kWithCheck | kLinesOnly, "by version numbers in the text"},
+    {Section::kLines, "sort", 0, "WORD", kWithCheck | kLinesOnly,
+     "general-numeric, human-numeric, month, numeric, random or version: the same as the letter"},
+    {Section::kLines, "stable", 's', "", kWithCheck | kLinesOnly,
+     "leave lines with equal keys in their order; else the whole line decides"},
+    {Section::kLines, "zero-terminated", 'z', "", kWithCheck | kLinesOnly, "lines end with NUL"},
+    {Section::kLines, "locale", 0, "", kWithCheck | kLinesOnly,
+     "order text, numbers and months as the environment's locale does (LC_ALL); on the CPU",
+     "The output has the bytes that sort gives there. In a locale that orders as C does, it changes nothing."},
+    {Section::kLines, "debug", 0, "", kLinesOnly,
+     "underline in the output what each line is sorted by, and warn about doubtful options"},
+    {Section::kLines, "header", 0, "N", kWithCheck | kLinesOnly,
+     "the first N lines stay on top, unsorted; several inputs must have the same ones, which are kept once",
+     "See Headers below."},
+    {Section::kLines, "random-source", 0, "FILE", kWithCheck | kLinesOnly, "16 bytes of FILE choose the hash of -R"},
+    {Section::kLines, "max-record", 0, "SIZE", kWithCheck | kLinesOnly,
+     "the longest line that is taken (default 64M, or a sixteenth of --memory if that is less)",
+     "A longer one is exit 3 with its place."},
+
+    {Section::kCompressed, "decompress", 0, "CODEC", kWithCheck,
+     "auto (the default: inputs named .gz .bz2 .xz .zst .lz4 are expanded), none, or gz bz2 xz zst lz4 for every "
+     "input",
+     "gzip, bzip2 and zstd are taken, too. A codec counts whatever the inputs' names are."},
+    {Section::kCompressed, "max-expanded", 0, "SIZE", kWithCheck,
+     "stop if an input expands to more (default: no limit)", "A guard against bombs: exit 3."},
+    {Section::kCompressed, "compress", 0, "CODEC", 0,
+     "auto (the default: by the output's extension), none, or gz bz2 xz zst lz4",
+     "For an output whose name names none: against one that does, a codec is exit 2."},
+    {Section::kCompressed, "compress-temp", 0, "CODEC", 0,
+     "what is spilled: auto (the default: if the disk is so slow that it pays), none, lz4 or zst",
+     "auto measures how fast blocks reach the disk, and compresses them if that is slower than lz4 or zst; what the "
+     "page "
+     "cache takes at the speed of RAM is left as it is."},
+    {Section::kCompressed, "compress-program", 0, "PROGRAM", 0,
+     "the same with gzip, bzip2, xz, zstd or lz4, as for sort; the codecs are built in, no program is run"},
+
+    {Section::kResources, "memory", 0, "SIZE", kWithCheck,
+     "host memory to use: bytes, or K M G T (by 1024), or % of all (default: half of what is available)",
+     "Sizes take K M G T P E, also a fraction of a unit: 1.5G. % is of all memory, or of the control group's limit.",
+     "host memory: 2G, 50% (default: half of what is free)"},
+    {Section::kResources, "buffer-size", 'S', "SIZE", kWithCheck, "the same; a bare number counts KiB, as for sort"},
+    {Section::kResources, "gpu-memory", 0, "SIZE", 0, "GPU memory to use; % of what is free (default 90%)",
+     "With --device cpu a warning says that it has no effect."},
+    {Section::kResources, "temp-dir", 'T', "DIR", kRepeats,
+     "where to spill; several spread the load (default: TMPDIR, else the output's folder, /var/tmp for a stream)", "",
+     "where to spill; several spread the load"},
+    {Section::kResources, "temporary-directory", 0, "DIR", kRepeats, "the same as --temp-dir"},
+    {Section::kResources, "threads", 0, "N", 0, "CPU threads (default: one a core)",
+     "For lines at most one for each 6 MiB of --memory."},
+    {Section::kResources, "parallel", 0, "N", 0, "the same as --threads"},
+    {Section::kResources, "device", 0, "WHERE", 0,
+     "auto (the default: a GPU if there is one), cpu, gpu, or gpu:N for the GPU of that number", "",
+     "auto (a GPU if there is one), cpu, gpu or gpu:N"},
+
+    {Section::kOutput, "output", 'o', "FILE", 0, "the output; needed for several inputs",
+     "It may be one of the inputs: it is replaced when all is done.", "the output; needed for several inputs"},
+    {Section::kOutput, "check", 'c', "", kWithCheck, "only check that the one input is sorted; --check=quiet is -C",
+     "Exit 0: sorted; 1: not, and the first bad record is named. --check=silent is the same as --check=quiet, and "
+     "--check=diagnose-first the same as --check.",
+     "only check that the one input is sorted: exit 0 or 1"},
+    {Section::kOutput, "", 'C', "", kWithCheck, "the same, without a message"},
+    {Section::kOutput, "no-clobber", 0, "", 0, "stop if the output exists, instead of replacing it",
+     "That is exit 2; one that comes into being meanwhile is kept, too (exit 4)."},
+    {Section::kOutput, "verify-output", 0, "", 0, "read the output back from the disk before it is named"},
+    {Section::kOutput, "no-fsync", 0, "", 0, "do not wait for the disk: a crash may lose the output"},
+    {Section::kOutput, "no-space-check", 0, "", 0, "start even if the disk looks too full"},
+
+    {Section::kReports, "explain", 0, "", 0, "print the plan and write nothing",
+     "Sizes, runs, levels, memory and temp space.", "print the plan and write nothing"},
+    {Section::kReports, "stats", 0, "FILE", 0, "write times, bytes and sizes of the run as JSON",
+     "And how busy each part was. /dev/stderr is taken, too."},
+    {Section::kReports, "progress", 0, "WHEN", kWithCheck, "auto (the default: on a terminal), always, never",
+     "One line with bytes, rate, time left, and the bottleneck."},
+    {Section::kReports, "log-level", 0, "LEVEL", kWithCheck,
+     "trace debug info warn (the default) error off: what to say on standard error"},
+    {Section::kReports, "log-file", 0, "FILE", kWithCheck,
+     "append the log, from info on, with UTC times; the last line tells how the job ended",
+     "A job's first line there names version, pid, inputs and output, its last one says done or failed, with exit "
+     "code, "
+     "records, bytes and seconds (of the output; a job that is killed outright has none)."},
+    {Section::kReports, "version", 0, "", kWithCheck, "version, and the backends built and found"},
+    {Section::kReports, "help", 0, "", kWithCheck,
+     "what is needed most; --help=all: all options; --help=examples: ten tasks; --help=man: the manual page",
+     "The manual page is roff: gpusort --help=man | man -l -"},
+
+    {Section::kTuning, "batch-bytes", 0, "SIZE", 0, "bytes sorted at once"},
+    {Section::kTuning, "batch-size", 0, "SIZE", 0, "binary: the same; lines: as --fan-in, as for sort"},
+    {Section::kTuning, "block-size", 0, "SIZE", 0, "bytes of one read or write"},
+    {Section::kTuning, "fan-in", 0, "N", 0, "most runs merged at once (at least 2)"},
+};
+
+struct SectionTitle {
+  Section section;
+  const char* title;
+};
+
+inline constexpr SectionTitle kSectionTitles[] = {
+    {Section::kInput, "Input and records"},
+    {Section::kOrder, "Order"},
+    {Section::kLines, "Lines (orderings as those of sort, in the C locale)"},
+    {Section::kCompressed, "Compressed files"},
+    {Section::kResources, "Resources"},
+    {Section::kOutput, "Output"},
+    {Section::kReports, "Reports"},
+    {Section::kTuning, "Tuning (all are planned; for tests and measurements)"},
+};
+
+}  // namespace gpusort
