@@ -309,6 +309,8 @@ std::unique_ptr<MemberDecoder> MakeMemberDecoder(Codec codec, std::uint64_t memo
       return std::make_unique<ZstDecoder>(LibraryBytes(codec, memory_bytes));
     case Codec::kLz4:
       return std::make_unique<Lz4Decoder>();
+    case Codec::kProgram:
+      break;
   }
   throw Error(ErrorCode::kInternal, "unknown codec");
 }
@@ -376,7 +378,7 @@ std::optional<Codec> CodecOfName(std::string_view name) {
   return std::nullopt;
 }
 
-std::string_view CodecName(Codec codec) { return FactsOf(codec).name; }
+std::string_view CodecName(Codec codec) { return codec == Codec::kProgram ? "program" : FactsOf(codec).name; }
 
 class Decoder::Impl {
  public:
@@ -566,6 +568,7 @@ class MemberEncoder {
     out.clear();
     switch (codec_) {
       case Codec::kNone:
+      case Codec::kProgram:
         ThrowInternal(codec_, "nothing to encode");
       case Codec::kGz:
         return Filter(bio::gzip_compressor(bio::gzip_params(level_)), in, out);
@@ -843,6 +846,8 @@ std::uint64_t DecoderMemoryBytes(Codec codec, std::uint64_t limit) {
       return kSourceBytes + LibraryBytes(codec, limit) + std::min(kZstdContextBytes, LibraryBytes(codec, limit));
     case Codec::kLz4:
       return kSourceBytes + 10 * kMiB;
+    case Codec::kProgram:
+      break;
   }
   throw Error(ErrorCode::kInternal, "unknown codec");
 }

@@ -19,7 +19,9 @@
 
 namespace gpusort {
 
-enum class Codec { kNone, kGz, kBz2, kXz, kZst, kLz4 };
+/// kProgram is of spill blocks only, and none of what is here: a program of the user's made them.
+enum class Codec { kNone, kGz, kBz2, kXz, kZst, kLz4, kProgram };
+/// Those that are built in.
 inline constexpr Codec kAllCodecs[] = {Codec::kNone, Codec::kGz, Codec::kBz2, Codec::kXz, Codec::kZst, Codec::kLz4};
 
 /// By extension: .gz, .bz2, .xz, .zst, .lz4; else kNone.
@@ -28,7 +30,7 @@ Codec CodecOfPath(std::string_view path);
 std::string_view WithoutCodecExtension(std::string_view path);
 /// By name: none, gz or gzip, bz2 or bzip2, xz, zst or zstd, lz4.
 std::optional<Codec> CodecOfName(std::string_view name);
-/// "none", "gz", "bz2", "xz", "zst", "lz4".
+/// "none", "gz", "bz2", "xz", "zst", "lz4", "program".
 std::string_view CodecName(Codec codec);
 
 /// What one input may take of the machine.

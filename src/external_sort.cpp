@@ -5,6 +5,7 @@
 #include <future>
 #include <iterator>
 #include <memory>
+#include <mutex>
 #include <sstream>
 #include <thread>
 #include <utility>
@@ -263,10 +264,14 @@ class Sorter {
     return inputs_.stored_bytes() > 0 ? kUsualRatio * inputs_.stored_bytes() : kMaxSize;
   }
 
+  std::optional<Codec> TempCodecAsked() const {
+    return options_.temp_program.empty() ? options_.temp_codec : Codec::kProgram;
+  }
+
   /// Without a codec asked for: only what will not fit in spare RAM anyway, with memory to spare.
   bool CompressesTemp(std::uint64_t limit) const {
     constexpr std::uint64_t kLeastMemory = std::uint64_t{64} << 20;
-    if (options_.temp_codec) return *options_.temp_codec != Codec::kNone;
+    if (const std::optional<Codec> asked = TempCodecAsked()) return *asked != Codec::kNone;
     return limit >= kLeastMemory && 2 * LeastExpected() > facts_.free_ram;
   }
 
@@ -278,7 +283,7 @@ class Sorter {
       const std::uint64_t least = std::max(options_.block_bytes, LeastRecordBytes(ordered_.plain) + kReadSlack);
       const std::uint64_t block_bytes = std::max((least + kSpillAlignment - 1) / kSpillAlignment * kSpillAlignment,
                                                  std::clamp(limit / 32, kLeastTempBlock, kUsualTempBlock));
-      facts.temp_place_bytes = TempCodec::PlaceBytes(options_.temp_codec, block_bytes);
+      facts.temp_place_bytes = TempCodec::PlaceBytes(TempCodecAsked(), block_bytes);
     }
     // Inputs are expanded before the output is compressed.
     const EncoderOptions encoder = MakeEncoderOptions(target_.codec, most_threads_, limit);
@@ -424,8 +429,8 @@ class Sorter {
     }
     spill_ = std::make_unique<SpillStore>(files_, directories, job_.plan.block_bytes, job_.plan.direct_temp, check);
     job_.spill = spill_.get();
-    temp_codec_ = std::make_unique<TempCodec>(memory_, job_.plan.block_bytes, job_.plan.temp_places,
-                                              options_.temp_codec, facts_.threads);
+    temp_codec_ = std::make_unique<TempCodec>(memory_, job_.plan.block_bytes, job_.plan.temp_places, TempCodecAsked(),
+                                              facts_.threads, &program_codec_);
     job_.temp_codec = temp_codec_.get();
     facts_.temp_places = job_.plan.temp_places;
     facts_.block_bytes = job_.plan.block_bytes;
@@ -730,8 +735,10 @@ class Sorter {
     WriteStatsFile(options_.stats_file, stats_, job_.plan);
   }
 
+  /// From any thread.
   void Note(const std::string& text) {
     LogWarn(text);
+    const std::lock_guard lock(notes_mutex_);
     stats_.notes.push_back(text);
   }
 
@@ -769,12 +776,15 @@ class Sorter {
   OutputTarget target_;
   std::future<void> reserving_;
   std::unique_ptr<SpillStore> spill_;
+  ProgramCodec program_codec_{options_.temp_program, options_.ignore_sigpipe, cancel_,
+                              [this](const std::string& warning) { Note(warning); }};
   std::unique_ptr<TempCodec> temp_codec_;
   std::unique_ptr<Backend> backend_;
   std::unique_ptr<BatchFeeder> feeder_;
   std::vector<Run> runs_;
   std::unique_ptr<OutputProof> proof_;
   std::uint64_t output_bytes_ = 0;
+  std::mutex notes_mutex_;
   SortStats stats_;
 };
 

@@ -147,10 +147,11 @@ int main(int argc, char** argv) {
   const unsigned closed = OpenStandardStreams();
   SaveAddresses();
   CancelFlag cancel;
-  HandleSignals(cancel);
+  const bool ignore_sigpipe = HandleSignals(cancel);
   const LogEnd end;
   try {
     Options options = ParseOptions(argc, argv);
+    options.ignore_sigpipe = ignore_sigpipe;
     ReadNamedFiles(options);
     CheckReportFiles(options);
     InitLog(options.log_level, options.log_file);

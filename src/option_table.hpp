@@ -101,7 +101,11 @@ inline constexpr OptionRow kOptionRows[] = {
      "page "
      "cache takes at the speed of RAM is left as it is."},
     {Section::kCompressed, "compress-program", 0, "PROGRAM", 0,
-     "the same with gzip, bzip2, xz, zstd or lz4, as for sort; the codecs are built in, no program is run"},
+     "what is spilled goes through PROGRAM, and PROGRAM -d when it is read, as for sort; gzip, bzip2, xz, zstd and lz4 "
+     "are built in",
+     "A process for each block and each way. A block that does not get shorter is stored as it is, so this is no means "
+     "to encrypt. If the program cannot be started, a warning says so and nothing is compressed; if it fails: exit 4; "
+     "if it does not give back what it was given: exit 8. Its memory does not count towards --memory."},
 
     {Section::kResources, "memory", 0, "SIZE", kWithCheck,
      "host memory to use: bytes, or K M G T (by 1024), or % of all (default: half of what is available)",

@@ -350,13 +350,12 @@ void ResolveCodecs(const Typed& typed, Options& options) {
     });
   }
   if (const std::string* text = typed.value("--compress-program")) {
-    options.temp_codec = Named("--compress-program", [&] {
-      return Choose<Codec>(*text, {{"gzip", Codec::kGz},
-                                   {"bzip2", Codec::kBz2},
-                                   {"xz", Codec::kXz},
-                                   {"zstd", Codec::kZst},
-                                   {"lz4", Codec::kLz4}});
-    });
+    static constexpr std::pair<std::string_view, Codec> kBuiltIn[] = {
+        {"gzip", Codec::kGz}, {"bzip2", Codec::kBz2}, {"xz", Codec::kXz}, {"zstd", Codec::kZst}, {"lz4", Codec::kLz4}};
+    for (const auto& [program, codec] : kBuiltIn) {
+      if (*text == program) options.temp_codec = codec;
+    }
+    if (!options.temp_codec) options.temp_program = *text;
   }
   const Codec named = CodecOfPath(options.output);
   std::optional<Codec> asked;

@@ -86,6 +86,8 @@ struct Options {
   std::optional<Size> gpu_memory;
   std::vector<std::string> temp_dirs;  ///< empty: the plan chooses
   std::optional<Codec> temp_codec;     ///< of what is spilled; chosen while it is written if not given
+  std::string temp_program;            ///< what is spilled goes through it instead; empty: through none
+  bool ignore_sigpipe = false;         ///< the caller ignored SIGPIPE: programs that are run do, too
   unsigned threads = 0;                ///< 0: one a core
   DeviceChoice device = DeviceChoice::kAuto;
   int gpu_ordinal = 0;  ///< CUDA ordinal

@@ -61,9 +61,12 @@ bool IsAsUsual(int signal) {
 
 }  // namespace
 
-void HandleSignals(CancelFlag& cancel) {
+bool HandleSignals(CancelFlag& cancel) {
   cancel_flag = &cancel;
+  const bool ignored_pipe = !IsAsUsual(SIGPIPE);
   Install(SIGPIPE, SIG_IGN);
+  // Whoever ignores it would take away the exit status of compress programs.
+  Install(SIGCHLD, SIG_DFL);
   Install(SIGXFSZ, SIG_IGN);
   Install(SIGALRM, OnAlarm);
   for (const int signal : EndingSignals()) {
@@ -72,6 +75,7 @@ void HandleSignals(CancelFlag& cancel) {
   for (const int signal : kFaultSignals) {
     if (IsAsUsual(signal)) Install(signal, Die);
   }
+  return ignored_pipe;
 }
 
 std::vector<int> EndingSignals() {

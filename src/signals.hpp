@@ -13,7 +13,8 @@ namespace gpusort {
 /// All that end a process whose caller did not choose otherwise, and that it can catch; without those in kFaultSignals.
 std::vector<int> EndingSignals();
 /// Call once, in the main thread, before any other thread starts. Ignores SIGPIPE and SIGXFSZ, which arrive as errors.
-void HandleSignals(CancelFlag& cancel);
+/// Returns true if the caller had ignored SIGPIPE.
+bool HandleSignals(CancelFlag& cancel);
 /// The signal that asked to stop; 0 if none.
 int SignalReceived();
 /// A closed standard stream would give its number to a data file, and messages would be written into that: opens it on

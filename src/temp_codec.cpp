@@ -71,13 +71,14 @@ class TempCodec::Lent {
 };
 
 TempCodec::TempCodec(HostMemory& memory, std::uint64_t block_bytes, unsigned places, std::optional<Codec> asked,
-                     unsigned threads)
+                     unsigned threads, ProgramCodec* program)
     : memory_(memory),
       block_bytes_(block_bytes),
       place_bytes_(PlaceBytes(asked, block_bytes)),
       places_(places),
       asked_(asked),
       threads_(threads),
+      program_(program),
       codec_(places == 0 ? Codec::kNone : asked.value_or(Codec::kNone)),
       next_choice_bytes_(kFirstChoiceBytes) {
   free_.reserve(places);
@@ -92,6 +93,8 @@ std::uint64_t TempCodec::PlaceBytes(std::optional<Codec> asked, std::uint64_t bl
       return 0;
     case Codec::kLz4:
       return 32 << 10;
+    case Codec::kProgram:
+      return 64 << 10;  // a stack to start it from; the program's own memory is its own
     case Codec::kZst:
       return 2 * kMiB;
     default:
@@ -113,9 +116,11 @@ SpillExtent TempCodec::Write(SpillStore& store, std::uint64_t run, std::uint64_t
   // A block takes whole pages, so less than one is no gain.
   if (const Codec codec = codec_; codec != Codec::kNone && payload_bytes > kSpillAlignment) {
     const Lent place(*this);
+    const std::span<std::byte> room = place->block().subspan(kSpillHeaderBytes, payload_bytes - kSpillAlignment);
     const std::uint64_t bytes =
-        place->For(codec).Compress(payload, place->block().subspan(kSpillHeaderBytes, payload_bytes - kSpillAlignment));
+        codec == Codec::kProgram ? program_->Compress(payload, room) : place->For(codec).Compress(payload, room);
     if (bytes > 0) return write(place->block(), bytes, codec);
+    if (codec == Codec::kProgram && !program_->usable()) codec_ = Codec::kNone;
   }
   return write(block, payload_bytes, Codec::kNone);
 }
@@ -128,8 +133,13 @@ void TempCodec::Read(SpillStore& store, const SpillExtent& extent, std::uint64_t
   } else {
     const Lent place(*this);
     const std::uint64_t bytes = store.Read(extent, run, number, place->block());
-    place->For(extent.codec)
-        .Decompress(place->block().subspan(kSpillHeaderBytes, bytes), block.subspan(kSpillHeaderBytes, payload_bytes));
+    const std::span<const std::byte> stored = place->block().subspan(kSpillHeaderBytes, bytes);
+    const std::span<std::byte> payload = block.subspan(kSpillHeaderBytes, payload_bytes);
+    if (extent.codec == Codec::kProgram) {
+      program_->Decompress(stored, payload);
+    } else {
+      place->For(extent.codec).Decompress(stored, payload);
+    }
   }
   if (got != payload_bytes) {
     throw Error(ErrorCode::kIntegrity,

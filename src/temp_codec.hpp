@@ -13,6 +13,7 @@
 
 #include "backend.hpp"
 #include "codec.hpp"
+#include "program_codec.hpp"
 #include "progress.hpp"
 #include "spill.hpp"
 
@@ -23,9 +24,9 @@ class TempCodec {
  public:
   /// Blocks have `block_bytes`. Works in at most `places` of its own; with none nothing is compressed. `asked`: a codec
   /// or kNone; if not given, it is chosen from the content and from how fast the blocks before were written, and again
-  /// every now and then.
+  /// every now and then. kProgram needs `program`, and is kNone once that is not usable.
   TempCodec(HostMemory& memory, std::uint64_t block_bytes, unsigned places, std::optional<Codec> asked,
-            unsigned threads);
+            unsigned threads, ProgramCodec* program = nullptr);
   ~TempCodec();
 
   /// As SpillStore's. A block that does not get shorter is stored as it is.
@@ -55,6 +56,7 @@ class TempCodec {
   const unsigned places_;
   const std::optional<Codec> asked_;
   const unsigned threads_;
+  ProgramCodec* const program_;
   std::atomic<Codec> codec_;
   StageClock clock_{"spill"};        ///< times the writes since the last choice
   std::uint64_t next_choice_bytes_;  ///< written until the next one; guarded by mutex_

@@ -139,6 +139,62 @@ assert temp["codec"] == codec, temp
 assert (temp["peak"] < 700_000) == (codec != "none"), temp
 PY
 done
+# Through any program: one process a block, and none is left however the job ends.
+tool() {
+  printf '#!/bin/sh\n%s\n' "$2" >"$1"
+  chmod +x "$1"
+}
+spills="--memory 100M --batch-bytes 100000 --fan-in 3 --no-fsync"
+tool prog 'echo $$ "$@" >>calls; exec gzip -1 "$@"'
+expect 0 "$g" $spills --compress-program=./prog --stats stats.json web.log out.log
+same out.log web.want
+python3 - <<'PY'
+import json
+temp = json.load(open("stats.json"))["temp_bytes"]
+assert temp["codec"] == "program" and temp["peak"] < 700_000, temp
+calls = open("calls").read().splitlines()
+assert len(calls) > 10 and 2 * sum(call.endswith(" -d") for call in calls) == len(calls), calls
+PY
+# A parent's habits about SIGCHLD do not matter.
+expect 0 sh -c "trap '' CHLD; exec $g $spills --compress-program=./prog web.log out.log"
+same out.log web.want
+tool longer 'case $1 in -d) exec false;; *) cat; echo;; esac'
+expect 0 "$g" $spills --compress-program=./longer web.log out.log
+same out.log web.want
+tool no_mode 'exec cat'
+chmod -x no_mode
+for program in ./missing ./no_mode; do
+  expect 0 "$g" $spills --compress-program=$program --stats stats.json web.log out.log
+  same out.log web.want
+  [ "$(grep -c "could not run compress program '$program': " err)" = 1 ] || fail "$program: $(cat err)"
+  grep -q 'could not run compress program' stats.json || fail "stats do not note that $program was not run"
+done
+rm out.log
+tool fails 'echo $$ >>pids; cat | gzip; exit 3'
+tool fails_back 'echo $$ >>pids; gzip "$@"; test "$1" != -d'
+tool killed 'echo $$ >>pids; kill -9 $$'
+for program in fails fails_back killed; do
+  expect 4 "$g" $spills --compress-program=./$program web.log out.log
+  says "'./$program' \[-d\] terminated abnormally"
+done
+tool cuts 'echo $$ >>pids; case $1 in -d) exec cat;; *) head -c 50; cat >/dev/null;; esac'
+expect 8 "$g" $spills --compress-program=./cuts web.log out.log
+says "'./cuts' -d did not give back what './cuts' was given"
+tool hangs 'echo $$ >>pids; echo >hung; exec sleep 1000'
+for signal in TERM INT; do
+  rm -f hung
+  env --default-signal=$signal "$g" $spills --compress-program=./hangs web.log out.log &
+  until [ -e hung ]; do sleep 0.01; done
+  kill -$signal $!
+  code=0
+  wait $! || code=$?
+  [ "$code" = $((128 + $(kill -l $signal))) ] || fail "signal $signal: exit $code"
+done
+for pid in $(cat pids); do
+  if kill -0 "$pid" 2>/dev/null && grep -qs sleep "/proc/$pid/cmdline"; then fail "a compress program is left"; fi
+done
+[ ! -e out.log ] || fail "a failed compress program left an output"
+nothing_left
 # Together with what counts lines from the top.
 head -n 2 web.log >two.log
 { cat two.log; sort few.log; } >a.log
@@ -164,7 +220,7 @@ same out.log out2.log
 expect 0 "$g" --debug -k1,1 no_end.txt out.log.zst
 zstd -dcq out.log.zst | cmp - out.log || fail "annotated lines, compressed"
 
-expect 2 "$g" --compress-program pigz web.log out.log
-says "'pigz' is none of: gzip, bzip2, xz, zstd, lz4"
+expect 2 "$g" --compress-temp lz4 --compress-program ./prog web.log out.log
+says "exclude each other"
 nothing_left
 echo "codecs: ok"

@@ -1,8 +1,10 @@
 // The whole job on compressed inputs and outputs: the same records as from and to plain files.
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 
 #include <algorithm>
 #include <cstring>
+#include <fstream>
 #include <random>
 #include <string>
 #include <vector>
@@ -307,13 +309,17 @@ TEST(CompressedSort, EqualsThePlainOneWhateverTempDataIsCompressedWith) {
   const TempFolder folder;
   std::mt19937_64 random(5);
   const LineOrder order = SomeOrders()[2];
+  const std::string program = folder / "program";
+  std::ofstream(program) << "#!/bin/sh\nexec gzip -1 \"$@\"\n";
+  ASSERT_EQ(::chmod(program.c_str(), 0755), 0);
   std::uint64_t cases = 0;
   for (const std::vector<std::string>& how : std::vector<std::vector<std::string>>{{"--compress-temp", "lz4"},
                                                                                    {"--compress-temp", "zstd"},
                                                                                    {"--compress-temp", "auto"},
                                                                                    {"--compress-temp", "none"},
                                                                                    {"--compress-program", "gzip"},
-                                                                                   {"--compress-program", "bzip2"}}) {
+                                                                                   {"--compress-program", "bzip2"},
+                                                                                   {"--compress-program", program}}) {
     for (const Lines kind : kAllLines) {
       if (testing::LeftOut(++cases)) continue;
       // Lines of up to 90,000 bytes are blocks of several extents.
@@ -335,6 +341,9 @@ TEST(CompressedSort, EqualsThePlainOneWhateverTempDataIsCompressedWith) {
       const bool asked = how[1] != "auto" && how[1] != "none";
       if (!asked) {
         EXPECT_EQ(stats["temp_bytes"]["codec"], "none");
+      }
+      if (how[1] == program) {
+        EXPECT_EQ(stats["temp_bytes"]["codec"], "program");
       }
     }
   }

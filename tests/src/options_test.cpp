@@ -728,7 +728,13 @@ TEST(ParseOptions, ResolvesCodecsByOptionAndName) {
   EXPECT_EQ(Parse({"--compress-temp=zstd", "a", "b"}).temp_codec, Codec::kZst);
   EXPECT_EQ(Parse({"--compress-program=gzip", "a", "b"}).temp_codec, Codec::kGz);
   EXPECT_EQ(Parse({"--compress-program", "bzip2", "--type=u8", "a", "b"}).temp_codec, Codec::kBz2);
-  EXPECT_NE(Complaint({"--compress-program=pigz", "a", "b"}).find("'pigz' is none of: gzip, bzip2, xz, zstd, lz4"),
+  EXPECT_EQ(Parse({"--compress-program=gzip", "a", "b"}).temp_program, "");
+  for (const char* const program : {"pigz", "./gzip", "/usr/bin/gzip", "none"}) {
+    const Options options = Parse({"--compress-program", program, "a", "b"});
+    EXPECT_EQ(options.temp_program, program);
+    EXPECT_EQ(options.temp_codec, std::nullopt);
+  }
+  EXPECT_NE(Complaint({"--compress-temp=lz4", "--compress-program=./a", "a", "b"}).find("exclude each other"),
             std::string::npos);
   EXPECT_NE(Complaint({"--compress-temp=gz", "a", "b"}).find("'gz' is none of: auto, none, lz4"), std::string::npos);
   EXPECT_NE(Complaint({"--compress-temp=lz4", "--compress-program=lz4", "a", "b"}).find("exclude each other"),

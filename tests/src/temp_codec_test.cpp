@@ -46,12 +46,15 @@ struct StoreAndBlock {
 TEST(TempCodec, GivesBackWhatWasWrittenFromManyThreads) {
   for (const std::optional<Codec> asked :
        {std::optional<Codec>(), std::optional(Codec::kNone), std::optional(Codec::kLz4), std::optional(Codec::kZst),
-        std::optional(Codec::kGz), std::optional(Codec::kBz2), std::optional(Codec::kXz)}) {
+        std::optional(Codec::kGz), std::optional(Codec::kBz2), std::optional(Codec::kXz),
+        std::optional(Codec::kProgram)}) {
     const TempFolder folder;
     FileSystem files;
     HostMemory memory(std::uint64_t{1} << 30);
     SpillStore store(files, {folder.path()}, kBlock, false);
-    TempCodec codec(memory, kBlock, 2, asked, 2);
+    const CancelFlag cancel;
+    ProgramCodec gzip("gzip", false, cancel, [](const std::string& text) { ADD_FAILURE() << text; });
+    TempCodec codec(memory, kBlock, 2, asked, 2, &gzip);
     const auto work = [&](std::uint64_t seed) {
       std::mt19937_64 random(seed);
       const HostBuffer block(memory, kBlock), expected(memory, kBlock);
@@ -118,10 +121,29 @@ TEST(TempCodec, CountsWhatItTakes) {
   EXPECT_EQ(on.memory.used(), before);
 }
 
+TEST(TempCodec, StoresBlocksAsTheyAreOnceAProgramCannotBeStarted) {
+  StoreAndBlock on;
+  const CancelFlag cancel;
+  int warnings = 0;
+  ProgramCodec missing(on.folder / "missing", false, cancel, [&](const std::string&) { ++warnings; });
+  TempCodec codec(on.memory, kBlock, 1, Codec::kProgram, 2, &missing);
+  EXPECT_EQ(codec.codec(), Codec::kProgram);
+  for (std::uint64_t number = 0; number < 3; ++number) {
+    const SpillExtent extent = codec.Write(on.store, 1, number, on.bytes, kPayload);
+    EXPECT_EQ(extent.codec, Codec::kNone);
+    EXPECT_EQ(extent.payload_bytes, kPayload);
+    codec.Read(on.store, extent, 1, number, on.bytes, kPayload);
+  }
+  EXPECT_EQ(codec.codec(), Codec::kNone);
+  EXPECT_EQ(warnings, 1);
+}
+
 TEST(TempCodec, FindsABlockThatExpandsToAnotherLength) {
   StoreAndBlock on;
-  for (const Codec asked : {Codec::kNone, Codec::kLz4, Codec::kZst, Codec::kGz}) {
-    TempCodec codec(on.memory, kBlock, 1, asked, 2);
+  const CancelFlag cancel;
+  ProgramCodec gzip("gzip", false, cancel, {});
+  for (const Codec asked : {Codec::kNone, Codec::kLz4, Codec::kZst, Codec::kGz, Codec::kProgram}) {
+    TempCodec codec(on.memory, kBlock, 1, asked, 2, &gzip);
     const SpillExtent extent = codec.Write(on.store, 1, 1, on.bytes, 30000);
     for (const std::uint64_t count : {29999, 30001}) {
       try {
