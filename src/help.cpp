@@ -230,7 +230,8 @@ where to spill, if --temp-dir does not say it
 the locale, for --locale and under the name sort. LC_ALL=C compares bytes, which is quickest.
 .TP
 .B GPUSORT_DEVICE
-under the name sort: where to sort, cpu, gpu or auto, as --device says it under the program's own name
+under the name sort, what --device is under the program's own: auto (the default: a GPU if there is one and the input is
+worth it), cpu, or gpu; any other word is exit 2
 .TP
 .B POSIXLY_CORRECT, _POSIX2_VERSION
 under the name sort: as for GNU sort
