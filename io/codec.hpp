@@ -15,7 +15,7 @@
 #include <string>
 #include <string_view>
 
-#include "gpusort/error.hpp"
+#include "error.hpp"
 
 namespace gpusort {
 

@@ -16,7 +16,7 @@
 #include <string>
 #include <utility>
 
-#include "gpusort/error.hpp"
+#include "error.hpp"
 
 namespace gpusort {
 

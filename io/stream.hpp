@@ -11,8 +11,8 @@
 #include <span>
 #include <string>
 
+#include "error.hpp"
 #include "file.hpp"
-#include "gpusort/error.hpp"
 
 namespace gpusort {
 

@@ -5,7 +5,7 @@
 
 #include <utility>
 
-#include "gpusort/error.hpp"
+#include "error.hpp"
 
 namespace gpusort {
 

@@ -13,9 +13,9 @@
 #include <string>
 #include <vector>
 
-#include "gpusort/error.hpp"
-#include "gpusort/record.hpp"
-#include "gpusort/records.hpp"
+#include "error.hpp"
+#include "records/record.hpp"
+#include "records/records.hpp"
 
 namespace gpusort {
 

@@ -17,9 +17,9 @@
 
 #include "backend.hpp"
 #include "cpu_lines.hpp"
-#include "gpusort/error.hpp"
-#include "gpusort/key.hpp"
+#include "error.hpp"
 #include "gpusort/merge_host.hpp"
+#include "records/key.hpp"
 #include "thread_team.hpp"
 
 namespace gpusort {

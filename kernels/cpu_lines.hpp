@@ -16,10 +16,10 @@
 #include <utility>
 #include <vector>
 
-#include "gpusort/error.hpp"
-#include "gpusort/line_order.hpp"
+#include "error.hpp"
 #include "gpusort/merge_host.hpp"
-#include "gpusort/records.hpp"
+#include "lines/line_order.hpp"
+#include "records/records.hpp"
 
 namespace gpusort::detail {
 

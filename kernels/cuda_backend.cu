@@ -21,12 +21,12 @@
 
 #include "backend.hpp"
 #include "device_memory.cuh"
-#include "gpusort/error.hpp"
-#include "gpusort/key.hpp"
+#include "error.hpp"
 #include "gpusort/merge.cuh"
-#include "gpusort/records.hpp"
 #include "line_kernels.cuh"
 #include "record_kernels.cuh"
+#include "records/key.hpp"
+#include "records/records.hpp"
 
 namespace gpusort {
 namespace {

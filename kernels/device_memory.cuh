@@ -19,7 +19,7 @@
 #include <vector>
 
 #include "backend.hpp"
-#include "gpusort/error.hpp"
+#include "error.hpp"
 
 namespace gpusort::detail {
 

@@ -18,10 +18,10 @@
 #include <utility>
 
 #include "device_memory.cuh"
-#include "gpusort/key.hpp"
-#include "gpusort/line_order.hpp"
 #include "gpusort/merge.cuh"
+#include "lines/line_order.hpp"
 #include "record_kernels.cuh"
+#include "records/key.hpp"
 
 namespace gpusort::detail {
 

@@ -5,7 +5,7 @@
 
 #include <cstdint>
 
-#include "gpusort/line_order.hpp"
+#include "lines/line_order.hpp"
 
 namespace gpusort {
 

@@ -11,8 +11,8 @@
 
 #include "backend.hpp"
 #include "gpusort/host_device.hpp"
-#include "gpusort/key.hpp"
-#include "gpusort/record.hpp"
+#include "records/key.hpp"
+#include "records/record.hpp"
 
 namespace gpusort::detail {
 

@@ -8,7 +8,7 @@
 #include <span>
 #include <string>
 
-#include "gpusort/error.hpp"
+#include "error.hpp"
 
 namespace gpusort {
 

@@ -13,8 +13,8 @@
 #include <vector>
 
 #include "backend.hpp"
-#include "gpusort/records.hpp"
 #include "pipeline.hpp"
+#include "records/records.hpp"
 #include "run.hpp"
 
 namespace gpusort {

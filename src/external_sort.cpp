@@ -11,9 +11,8 @@
 #include <utility>
 #include <vector>
 
+#include "error.hpp"
 #include "form_runs.hpp"
-#include "gpusort/error.hpp"
-#include "gpusort/records.hpp"
 #include "job.hpp"
 #include "keyed_lines.hpp"
 #include "locale_keys.hpp"
@@ -23,6 +22,7 @@
 #include "output.hpp"
 #include "plan.hpp"
 #include "proof.hpp"
+#include "records/records.hpp"
 #include "sort_debug.hpp"
 #include "stats.hpp"
 

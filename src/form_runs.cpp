@@ -7,8 +7,8 @@
 #include <thread>
 #include <utility>
 
-#include "gpusort/error.hpp"
-#include "gpusort/records.hpp"
+#include "error.hpp"
+#include "records/records.hpp"
 
 namespace gpusort {
 namespace {

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "gpusort/error.hpp"
+#include "error.hpp"
 #include "key_def.hpp"
 
 namespace gpusort {

@@ -7,10 +7,10 @@
 #include <cstring>
 #include <utility>
 
-#include "gpusort/error.hpp"
-#include "gpusort/records.hpp"
+#include "error.hpp"
 #include "log.hpp"
 #include "options.hpp"
+#include "records/records.hpp"
 
 namespace gpusort {
 namespace {
@@ -84,7 +84,8 @@ InputOptions MakeInputOptions(const Options& options, HostMemory& memory, std::o
     header = {options.header, HeaderMemory(options, memory.limit())};
     memory.Reserve(header.max_bytes);
   }
-  return {options.input_codec, header, {options.max_expanded, memory.limit() / kDecoderShare}, options.merge, overwritten};
+  return {
+      options.input_codec, header, {options.max_expanded, memory.limit() / kDecoderShare}, options.merge, overwritten};
 }
 
 std::string LineTooLong(const std::string& path, std::uint64_t at, std::uint64_t max_record) {

@@ -16,12 +16,12 @@
 #include <vector>
 
 #include "codec.hpp"
+#include "error.hpp"
 #include "file.hpp"
-#include "gpusort/error.hpp"
-#include "gpusort/record.hpp"
 #include "pipeline.hpp"
 #include "progress.hpp"
 #include "proof.hpp"
+#include "records/record.hpp"
 #include "stream.hpp"
 
 namespace gpusort {

@@ -7,12 +7,12 @@
 
 #include "backend.hpp"
 #include "file.hpp"
-#include "gpusort/records.hpp"
 #include "inputs.hpp"
 #include "options.hpp"
 #include "pipeline.hpp"
 #include "plan.hpp"
 #include "progress.hpp"
+#include "records/records.hpp"
 #include "spill.hpp"
 #include "stream.hpp"
 #include "temp_codec.hpp"

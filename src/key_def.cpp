@@ -2,8 +2,8 @@
 
 #include <limits>
 
+#include "error.hpp"
 #include "gnu_quote.hpp"
-#include "gpusort/error.hpp"
 
 namespace gpusort {
 namespace {

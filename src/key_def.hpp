@@ -9,7 +9,7 @@
 #include <string_view>
 #include <vector>
 
-#include "gpusort/line_order.hpp"
+#include "lines/line_order.hpp"
 
 namespace gpusort {
 

@@ -4,7 +4,7 @@
 #include <cstring>
 #include <utility>
 
-#include "gpusort/error.hpp"
+#include "error.hpp"
 
 namespace gpusort {
 

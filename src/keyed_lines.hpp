@@ -12,8 +12,8 @@
 #include <span>
 #include <vector>
 
-#include "gpusort/line_order.hpp"
-#include "gpusort/records.hpp"
+#include "lines/line_order.hpp"
+#include "records/records.hpp"
 
 namespace gpusort {
 

@@ -12,8 +12,8 @@
 #include <vector>
 
 #include "byte_streams.hpp"
-#include "gpusort/line_order.hpp"
 #include "keyed_lines.hpp"
+#include "lines/line_order.hpp"
 #include "temp_runs.hpp"
 
 namespace gpusort {

@@ -114,7 +114,7 @@ class LocaleKeys : public KeyMaker {
         const std::string text_in_c = InC(part, here);
         LineKey whole;
         whole.ordering = part.ordering;
-        detail::PutKey(out, WholeText(text_in_c, whole), whole, order_.salt);
+        detail::PutKey(out, WholeText(text_in_c, whole), order_.salt);
       }
     }
   }
@@ -176,7 +176,7 @@ class LocaleKeys : public KeyMaker {
     const std::string p = InC(part, x), q = InC(part, y);
     LineKey whole;
     whole.ordering = part.ordering;
-    return Sign(detail::CompareKeyTexts(WholeText(p, whole), WholeText(q, whole), whole, order_.salt));
+    return Sign(detail::CompareKeyTexts(WholeText(p, whole), WholeText(q, whole), order_.salt));
   }
   static bool Filters(const LineKey& part) {
     return part.dictionary_order || part.ignore_nonprinting || part.fold_case;

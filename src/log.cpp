@@ -14,7 +14,7 @@
 #include <string_view>
 #include <system_error>
 
-#include "gpusort/error.hpp"
+#include "error.hpp"
 #include "options.hpp"
 #include "reports.hpp"
 

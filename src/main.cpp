@@ -12,8 +12,8 @@
 #include <string>
 
 #include "backend.hpp"
+#include "error.hpp"
 #include "external_sort.hpp"
-#include "gpusort/error.hpp"
 #include "help.hpp"
 #include "locale_keys.hpp"
 #include "log.hpp"

@@ -14,9 +14,9 @@
 #include <vector>
 
 #include "codec.hpp"
-#include "gpusort/line_order.hpp"
-#include "gpusort/record.hpp"
 #include "key_def.hpp"
+#include "lines/line_order.hpp"
+#include "records/record.hpp"
 
 namespace gpusort {
 

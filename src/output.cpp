@@ -10,10 +10,10 @@
 #include <utility>
 #include <vector>
 
-#include "gpusort/error.hpp"
-#include "gpusort/records.hpp"
+#include "error.hpp"
 #include "keyed_lines.hpp"
 #include "log.hpp"
+#include "records/records.hpp"
 #include "sort_debug.hpp"
 
 namespace gpusort {

@@ -25,7 +25,7 @@
 #include <vector>
 
 #include "backend.hpp"
-#include "gpusort/error.hpp"
+#include "error.hpp"
 #include "log.hpp"
 #include "signal_block.hpp"
 #include "stream.hpp"

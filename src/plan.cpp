@@ -7,10 +7,10 @@
 #include <string_view>
 #include <utility>
 
-#include "gpusort/error.hpp"
-#include "gpusort/records.hpp"
+#include "error.hpp"
 #include "inputs.hpp"
 #include "options.hpp"
+#include "records/records.hpp"
 #include "run.hpp"
 #include "spill.hpp"
 
@@ -58,7 +58,10 @@ class Planner {
  public:
   /// `doublings`: of the smallest block, even if there are more levels then.
   Planner(const PlanFacts& facts, const Ring& ring, int doublings)
-      : facts_(facts), doublings_(doublings), unit_(LeastRecordBytes(facts.layout)), largest_(ring.max_record + facts.key_bytes) {
+      : facts_(facts),
+        doublings_(doublings),
+        unit_(LeastRecordBytes(facts.layout)),
+        largest_(ring.max_record + facts.key_bytes) {
     plan_.ring = ring;
   }
 

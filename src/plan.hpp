@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "backend.hpp"
-#include "gpusort/record.hpp"
+#include "records/record.hpp"
 
 namespace gpusort {
 
@@ -27,7 +27,7 @@ struct PlanFacts {
   std::uint64_t device_memory = 0;           ///< device limit, bytes; 0 on the CPU
   std::uint64_t free_ram = 0;                ///< RAM that the page cache may take beside `memory`
   bool output_file = true;                   ///< a regular file of the records as they are (else streamed)
-  bool checks = false;       ///< --check: there is a ring and no plan
+  bool checks = false;                       ///< --check: there is a ring and no plan
   bool unique = false;
   std::uint64_t top = 0;  ///< records wanted of each run and of the output; 0: all
   bool gpu = false;

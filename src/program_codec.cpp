@@ -16,9 +16,9 @@
 #include <thread>
 #include <utility>
 
+#include "error.hpp"
 #include "file.hpp"
 #include "gnu_quote.hpp"
-#include "gpusort/error.hpp"
 #include "pipeline.hpp"
 
 #define XXH_INLINE_ALL

@@ -8,8 +8,8 @@
 #include <new>
 #include <string>
 
-#include "gpusort/error.hpp"
-#include "gpusort/key.hpp"
+#include "error.hpp"
+#include "records/key.hpp"
 
 // Sanitizers run before ifunc resolvers may, so their builds take the plain code.
 #if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__) && !defined(__SANITIZE_ADDRESS__) && \

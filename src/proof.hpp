@@ -13,10 +13,10 @@
 #include <span>
 #include <vector>
 
-#include "gpusort/key.hpp"
-#include "gpusort/record.hpp"
-#include "gpusort/records.hpp"
 #include "page_buffer.hpp"
+#include "records/key.hpp"
+#include "records/record.hpp"
+#include "records/records.hpp"
 
 namespace gpusort {
 

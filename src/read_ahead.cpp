@@ -6,8 +6,8 @@
 #include <utility>
 #include <variant>
 
-#include "gpusort/error.hpp"
-#include "gpusort/records.hpp"
+#include "error.hpp"
+#include "records/records.hpp"
 
 namespace gpusort {
 namespace {

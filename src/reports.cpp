@@ -11,8 +11,8 @@
 #include <utility>
 #include <vector>
 
+#include "error.hpp"
 #include "file.hpp"
-#include "gpusort/error.hpp"
 
 namespace gpusort {
 namespace {

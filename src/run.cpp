@@ -1,6 +1,6 @@
 #include "run.hpp"
 
-#include "gpusort/error.hpp"
+#include "error.hpp"
 
 namespace gpusort {
 namespace {

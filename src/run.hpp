@@ -16,10 +16,10 @@
 #include <vector>
 
 #include "backend.hpp"
-#include "gpusort/key.hpp"
-#include "gpusort/records.hpp"
 #include "inputs.hpp"
 #include "proof.hpp"
+#include "records/key.hpp"
+#include "records/records.hpp"
 #include "spill.hpp"
 #include "temp_codec.hpp"
 

@@ -7,8 +7,8 @@
 
 #include <atomic>
 
+#include "error.hpp"
 #include "file.hpp"
-#include "gpusort/error.hpp"
 #include "signal_block.hpp"
 
 namespace gpusort {

@@ -5,9 +5,9 @@
 #include <string>
 #include <vector>
 
-#include "gpusort/records.hpp"
 #include "key_def.hpp"
 #include "line_sorter.hpp"
+#include "records/records.hpp"
 
 namespace gpusort {
 

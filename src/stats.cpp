@@ -3,8 +3,8 @@
 #include <cerrno>
 #include <nlohmann/json.hpp>
 
+#include "error.hpp"
 #include "file.hpp"
-#include "gpusort/error.hpp"
 #include "options.hpp"
 #include "reports.hpp"
 

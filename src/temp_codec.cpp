@@ -6,7 +6,7 @@
 #include <string>
 #include <utility>
 
-#include "gpusort/error.hpp"
+#include "error.hpp"
 #include "log.hpp"
 #include "options.hpp"
 

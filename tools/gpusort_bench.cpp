@@ -33,7 +33,7 @@
 #include <vector>
 
 #include "bench/report.hpp"
-#include "gpusort/error.hpp"
+#include "error.hpp"
 
 namespace {
 

@@ -27,7 +27,7 @@
 #include <thread>
 #include <vector>
 
-#include "gpusort/error.hpp"
+#include "error.hpp"
 
 namespace {
 

@@ -2,10 +2,10 @@
 // benchmarks have, and the textbook kernels in their best form. Never linked into anything.
 #include <cstdint>
 
-#include "gpusort/classic/merge_kernels.cuh"
-#include "gpusort/classic/row_column_merge.cuh"
-#include "gpusort/key.hpp"
+#include "classic/merge_kernels.cuh"
+#include "classic/row_column_merge.cuh"
 #include "gpusort/merge.cuh"
+#include "records/key.hpp"
 
 namespace gpusort {
 

@@ -7,6 +7,10 @@ cached() { sed -n "s/^$1:[A-Z]*=//p" "$bin/CMakeCache.txt"; }
 
 cmake --install "$bin" --prefix "$work/prefix" --component library >install.log || fail "cmake --install: $(cat install.log)"
 [ -e prefix/include/gpusort/gpusort.hpp ] || fail "no headers under prefix/include"
+for header in prefix/include/gpusort/*; do
+  name=${header##*/}
+  [ "$name" = gpusort.hpp ] || grep -rqF "include \"gpusort/$name\"" prefix/include || fail "the library needs no $name"
+done
 # What is installed knows neither the sources nor the build folder.
 if grep -rlF -e "$src" -e "$bin" prefix; then fail "these files name a folder of the build"; fi
 

@@ -62,7 +62,7 @@ violations() (
         if (FILENAME ~ /^tools\/gpusort_check\./) bad("the checker shares nothing with the program")
         if (FILENAME ~ /^kernels\/gpusort\// && path !~ /^kernels\/gpusort\//) bad("public headers stand alone")
         if (layer == "kernels" && path !~ /^kernels\//) bad("kernels includes no other folder")
-        if (layer == "io" && path !~ /^io\/|^kernels\/gpusort\/(record|key|error)\.hpp$/) {
+        if (layer == "io" && path !~ /^io\/|^kernels\/(records\/(record|key)|error)\.hpp$/) {
           bad("io takes only record, key and error from kernels")
         }
         if (layer == "src" && path !~ /^(src|io|kernels)\//) bad("src includes neither tools nor tests")
@@ -119,7 +119,7 @@ expect_found kernels/planted.cu '#include <cub/device/device_merge.cuh>' 'no dev
 expect_found kernels/planted.cu 'void Sort() { cub::DeviceMergeSort::SortKeys(); }' \
   'no device-wide library sort or merge'
 expect_found src/planted.cpp 'auto sort = thrust::stable_sort;' 'no device-wide library sort or merge'
-expect_found tools/gpusort_check.cpp '#include "gpusort/key.hpp"' 'the checker shares nothing with the program'
+expect_found tools/gpusort_check.cpp '#include "records/key.hpp"' 'the checker shares nothing with the program'
 
 found=$(violations "$root")
 if [[ -n $found ]]; then fail "$(printf 'the tree breaks its rules\n%s' "$found")"; fi

@@ -5,7 +5,7 @@
 #include <regex>
 #include <string>
 
-#include "gpusort/error.hpp"
+#include "error.hpp"
 #include "key_def.hpp"
 #include "require.hpp"
 

@@ -9,8 +9,8 @@
 #include <string>
 #include <vector>
 
+#include "error.hpp"
 #include "form_runs.hpp"
-#include "gpusort/error.hpp"
 #include "require.hpp"
 
 namespace {

@@ -16,11 +16,11 @@
 #include <utility>
 #include <vector>
 
-#include "gpusort/classic/co_rank.hpp"
-#include "gpusort/classic/merge_phases.hpp"
-#include "gpusort/classic/parallel_host.hpp"
-#include "gpusort/classic/row_column_merge.hpp"
-#include "gpusort/classic/sequential.hpp"
+#include "classic/co_rank.hpp"
+#include "classic/merge_phases.hpp"
+#include "classic/parallel_host.hpp"
+#include "classic/row_column_merge.hpp"
+#include "classic/sequential.hpp"
 
 namespace gpusort::classic {
 namespace {

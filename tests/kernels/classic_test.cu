@@ -11,9 +11,9 @@
 #include <utility>
 #include <vector>
 
+#include "classic/merge_kernels.cuh"
+#include "classic/row_column_merge.cuh"
 #include "device_list.cuh"
-#include "gpusort/classic/merge_kernels.cuh"
-#include "gpusort/classic/row_column_merge.cuh"
 #include "gpusort/merge_path.hpp"
 
 namespace gpusort::classic {

@@ -14,7 +14,7 @@
 #include <vector>
 
 #include "backend.hpp"
-#include "gpusort/error.hpp"
+#include "error.hpp"
 #include "line_files.hpp"
 #include "records.hpp"
 #include "sanitized.hpp"

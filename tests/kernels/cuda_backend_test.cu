@@ -15,10 +15,10 @@
 
 #include "backend.hpp"
 #include "device_memory.cuh"
-#include "gpusort/error.hpp"
-#include "gpusort/key.hpp"
+#include "error.hpp"
 #include "record_kernels.cuh"
 #include "records.hpp"
+#include "records/key.hpp"
 
 namespace gpusort::testing {
 

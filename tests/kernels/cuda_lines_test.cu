@@ -10,9 +10,9 @@
 #include <vector>
 
 #include "backend.hpp"
-#include "gpusort/error.hpp"
-#include "gpusort/line_order.hpp"
-#include "gpusort/record.hpp"
+#include "error.hpp"
+#include "lines/line_order.hpp"
+#include "records/record.hpp"
 
 namespace gpusort {
 namespace {

@@ -1,6 +1,6 @@
 // The encodings of keys against what the values themselves say: integers as integers, floats by std::strong_order
 // (IEEE totalOrder), bytes by lexicographical comparison.
-#include "gpusort/key.hpp"
+#include "records/key.hpp"
 
 #include <gtest/gtest.h>
 

@@ -18,8 +18,8 @@
 #include <vector>
 
 #include "device_list.cuh"
-#include "gpusort/key.hpp"
 #include "gpusort/merge.cuh"
+#include "records/key.hpp"
 
 namespace gpusort {
 

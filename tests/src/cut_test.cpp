@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "gpusort/line_order.hpp"
+#include "lines/line_order.hpp"
 #include "records.hpp"
 #include "sorted_runs.hpp"
 

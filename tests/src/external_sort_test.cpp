@@ -14,8 +14,8 @@
 #include <string>
 #include <vector>
 
+#include "error.hpp"
 #include "fake_gpu.hpp"
-#include "gpusort/error.hpp"
 #include "line_files.hpp"
 #include "records.hpp"
 #include "run.hpp"

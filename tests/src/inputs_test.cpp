@@ -14,8 +14,8 @@
 #include <thread>
 #include <vector>
 
-#include "gpusort/error.hpp"
-#include "gpusort/line_order.hpp"
+#include "error.hpp"
+#include "lines/line_order.hpp"
 #include "records.hpp"
 #include "sorted_runs.hpp"
 

@@ -10,7 +10,7 @@
 
 #include <numeric>
 
-#include "gpusort/error.hpp"
+#include "error.hpp"
 #include "lines.hpp"
 #include "records.hpp"
 
@@ -232,7 +232,7 @@ bool DiffersIn91(const std::string& line, const LineOrder& order) {
   return std::any_of(order.keys.begin(), order.keys.end(), [&](const LineKey& key) {
     std::string text = testing::KeyOf(line, key, order.separator);
     if (key.ordering == LineOrdering::kGeneral) {
-      const int rank = detail::ReadGeneral(testing::Data(text), 0, text.size()).rank;
+      const int rank = detail::ReadGeneral({testing::Data(text), 0, text.size(), nullptr}).rank;
       return rank == 1 || rank == 2;
     }
     std::erase_if(text, [&](char c) { return detail::Ignores(key, Byte(c)); });

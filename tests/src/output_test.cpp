@@ -11,8 +11,8 @@
 #include <string>
 #include <vector>
 
-#include "gpusort/error.hpp"
-#include "gpusort/line_order.hpp"
+#include "error.hpp"
+#include "lines/line_order.hpp"
 #include "records.hpp"
 #include "sorted_runs.hpp"
 #include "test_job.hpp"

@@ -4,7 +4,7 @@
 
 #include <random>
 
-#include "gpusort/error.hpp"
+#include "error.hpp"
 #include "options.hpp"
 #include "run.hpp"
 #include "spill.hpp"

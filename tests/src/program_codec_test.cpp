@@ -21,7 +21,7 @@
 #include <utility>
 #include <vector>
 
-#include "gpusort/error.hpp"
+#include "error.hpp"
 #include "records.hpp"
 #include "signal_block.hpp"
 

@@ -13,7 +13,7 @@
 #include <memory>
 #include <tuple>
 
-#include "gpusort/error.hpp"
+#include "error.hpp"
 #include "log.hpp"
 
 namespace gpusort {

@@ -4,7 +4,7 @@
 
 #include <random>
 
-#include "gpusort/error.hpp"
+#include "error.hpp"
 #include "records.hpp"
 
 namespace gpusort::testing {

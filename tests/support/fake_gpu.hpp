@@ -12,8 +12,8 @@
 #include <vector>
 
 #include "backend.hpp"
+#include "error.hpp"
 #include "external_sort.hpp"
-#include "gpusort/error.hpp"
 
 namespace gpusort::testing {
 

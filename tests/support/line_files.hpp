@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "gpusort/line_order.hpp"
+#include "lines/line_order.hpp"
 #include "records.hpp"
 
 namespace gpusort::testing {

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "gpusort/line_order.hpp"
+#include "lines/line_order.hpp"
 
 namespace gpusort::testing {
 

@@ -15,8 +15,8 @@
 #include <string>
 #include <vector>
 
-#include "gpusort/key.hpp"
-#include "gpusort/record.hpp"
+#include "records/key.hpp"
+#include "records/record.hpp"
 
 namespace gpusort::testing {
 

@@ -13,9 +13,9 @@
 #include <utility>
 #include <vector>
 
+#include "error.hpp"
 #include "external_sort.hpp"
-#include "gpusort/error.hpp"
-#include "gpusort/line_order.hpp"
+#include "lines/line_order.hpp"
 #include "options.hpp"
 
 namespace gpusort::testing {

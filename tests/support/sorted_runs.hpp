@@ -9,8 +9,8 @@
 #include <vector>
 
 #include "backend.hpp"
-#include "gpusort/records.hpp"
 #include "records.hpp"
+#include "records/records.hpp"
 
 namespace gpusort::testing {
 

@@ -10,9 +10,9 @@
 #include <vector>
 
 #include "bench/report.hpp"
-#include "gpusort/classic/parallel_host.hpp"
-#include "gpusort/classic/sequential.hpp"
-#include "gpusort/error.hpp"
+#include "classic/parallel_host.hpp"
+#include "classic/sequential.hpp"
+#include "error.hpp"
 #include "gpusort/gpusort.hpp"
 
 namespace gpusort::bench {

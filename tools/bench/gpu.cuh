@@ -16,10 +16,10 @@
 #include <vector>
 
 #include "bench/report.hpp"
-#include "gpusort/error.hpp"
-#include "gpusort/key.hpp"
+#include "error.hpp"
 #include "gpusort/merge_path.hpp"
 #include "gpusort/tuning.hpp"
+#include "records/key.hpp"
 
 namespace gpusort::bench {
 
@@ -112,7 +112,8 @@ void Unmerge(const Key* in, Key* out, std::uint64_t n, std::uint64_t run, std::u
 template <typename Key>
 void FillConflicts(Key* keys, std::uint64_t n, std::uint64_t shortest, std::uint32_t thread_items);
 
-/// The share of a thread in the merges that conflict inputs are made for: gpusort's own, unless the options say another.
+/// The share of a thread in the merges that conflict inputs are made for: gpusort's own, unless the options say
+/// another.
 template <typename Key, typename Value>
 std::uint32_t ConflictItems(const Options& options, int ways) {
   if (options.conflict_items != 0) return options.conflict_items;

@@ -7,7 +7,7 @@
 #include <fstream>
 #include <nlohmann/json.hpp>
 
-#include "gpusort/error.hpp"
+#include "error.hpp"
 
 namespace gpusort::bench {
 

@@ -2,7 +2,7 @@
 // transposed, and the merge sort made of that, end to end, beside Yang's published times for the same numbers of keys.
 // Source: K. Yang, Two Phase Multiway Merge Sort and new GPU merging algorithm on GPU.
 #include "bench/gpu.cuh"
-#include "gpusort/classic/row_column_merge.cuh"
+#include "classic/row_column_merge.cuh"
 #include "gpusort/merge.cuh"
 
 namespace gpusort::bench {

@@ -7,8 +7,8 @@
 #include <memory>
 #include <stdexcept>
 
-#include "gpusort/key.hpp"
 #include "gpusort/merge.cuh"
+#include "records/key.hpp"
 #include "tune.hpp"
 
 namespace gpusort::tune {

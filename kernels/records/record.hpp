@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "gpusort/error.hpp"
+#include "error.hpp"
 
 namespace gpusort {
 
@@ -36,7 +36,7 @@ struct KeySpec {
 /// Ends a key that a record was given; less than any byte of one.
 inline constexpr unsigned char kKeyEnd = 1;
 
-struct LineOrderView;  // line_order.hpp
+struct LineOrderView;  // lines/line_key.hpp
 
 /// Where record i and its key lie in a block of bytes. Trivially copyable: passed to kernels by value.
 /// Fixed records: record i is at i * stride. Delimited records (stride 0): each ends with `delimiter`,

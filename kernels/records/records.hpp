@@ -11,9 +11,9 @@
 #include <span>
 #include <vector>
 
-#include "gpusort/key.hpp"
-#include "gpusort/line_order.hpp"
-#include "gpusort/record.hpp"
+#include "lines/line_order.hpp"
+#include "records/key.hpp"
+#include "records/record.hpp"
 
 namespace gpusort {
 
@@ -144,48 +144,6 @@ inline std::uint64_t BytesBefore(RecordSpan bytes, RecordSpan cut, bool inclusiv
 }
 
 inline constexpr std::uint64_t kInOrder = ~std::uint64_t{0};
-
-/// Compares each line with the one before it; a line's keys are looked for once, and only as far as they are needed.
-class NeighbourLines {
- public:
-  explicit NeighbourLines(const LineOrderView& order)
-      : order_(order), ranges_(2 * std::size_t{order.key_count}), have_{0, 0} {}
-
-  /// As CompareLines of the line before and this one, without their delimiters; below 0 for the first line.
-  int Next(const Byte* line, std::uint64_t size) {
-    const int compared = last_ == nullptr ? -1 : Compare(line, size);
-    last_ = line;
-    last_size_ = size;
-    have_[0] = have_[1];
-    have_[1] = 0;
-    side_ = !side_;
-    return compared;
-  }
-
- private:
-  int Compare(const Byte* line, std::uint64_t size) {
-    for (std::uint32_t k = 0; k < order_.key_count; ++k) {
-      const LineKey& key = order_.keys[k];
-      KeyRange* const before = &ranges_[side_ ? order_.key_count : 0];
-      KeyRange* const here = &ranges_[side_ ? 0 : order_.key_count];
-      if (have_[0] == k) before[have_[0]++] = FindKey(last_, last_size_, key, order_.separator);
-      here[have_[1]++] = FindKey(line, size, key, order_.separator);
-      const int order = detail::CompareKeyTexts({last_, before[k].begin, before[k].end, &key},
-                                                {line, here[k].begin, here[k].end, &key}, key, order_.salt);
-      if (order != 0) return (order < 0) != key.reverse ? -1 : 1;
-    }
-    if (order_.key_count != 0 && !order_.last_resort) return 0;
-    const int order = detail::CompareBytes(last_, last_size_, line, size);
-    return order_.last_resort_reverse ? (order < 0) - (order > 0) : order;
-  }
-
-  const LineOrderView& order_;
-  std::vector<KeyRange> ranges_;  ///< of the line before and of this one; which half is whose alternates
-  std::uint32_t have_[2];         ///< how many keys of the line before and of this one are known
-  bool side_ = false;             ///< the second half is the line before's
-  const Byte* last_ = nullptr;
-  std::uint64_t last_size_ = 0;
-};
 
 /// The first line of `bytes` that orders before its predecessor (with `strict`: or equals it): the byte at which it
 /// begins, kInOrder if there is none.

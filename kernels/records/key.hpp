@@ -9,7 +9,7 @@
 #include <cstring>
 
 #include "gpusort/host_device.hpp"
-#include "gpusort/record.hpp"
+#include "records/record.hpp"
 
 namespace gpusort {
 

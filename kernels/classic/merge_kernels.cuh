@@ -15,7 +15,7 @@
 #include <iterator>
 #include <type_traits>
 
-#include "gpusort/classic/merge_phases.hpp"
+#include "classic/merge_phases.hpp"
 
 namespace gpusort::classic {
 namespace detail {

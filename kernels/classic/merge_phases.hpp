@@ -17,8 +17,8 @@
 #include <cstdint>
 #include <iterator>
 
-#include "gpusort/classic/co_rank.hpp"
-#include "gpusort/classic/sequential.hpp"
+#include "classic/co_rank.hpp"
+#include "classic/sequential.hpp"
 #include "gpusort/host_device.hpp"
 
 namespace gpusort::classic {

@@ -9,7 +9,7 @@
 #include <cstdint>
 #include <thread>
 
-#include "gpusort/classic/sequential.hpp"
+#include "classic/sequential.hpp"
 #include "gpusort/merge_host.hpp"
 #include "gpusort/merge_path.hpp"
 

@@ -1,0 +1,89 @@
+// The bytes of lines: classes of characters in the C locale, loads of whole words that read nothing outside of a line,
+// and the order of plain bytes.
+#pragma once
+
+#include <cstdint>
+#include <cstring>
+
+#include "gpusort/host_device.hpp"
+#include "records/key.hpp"
+
+namespace gpusort::detail {
+
+// Newline is a blank as well: it occurs in lines only where NUL ends them.
+GPUSORT_HD inline bool IsBlank(unsigned c) { return c == ' ' || c == '\t' || c == '\n'; }
+GPUSORT_HD inline bool IsDigit(unsigned c) { return c - '0' < 10; }
+GPUSORT_HD inline bool IsAlpha(unsigned c) { return (c | 0x20) - 'a' < 26; }
+GPUSORT_HD inline unsigned ToUpper(unsigned c) { return c - 'a' < 26 ? c - 0x20 : c; }
+
+inline constexpr std::uint64_t kLowBits = 0x0101010101010101;
+inline constexpr std::uint64_t kHighBits = 0x8080808080808080;
+
+/// Not 0 if a byte of `word` is 0; the lowest bit that is set lies in the lowest such byte.
+GPUSORT_HD inline std::uint64_t ZeroBytes(std::uint64_t word) { return (word - kLowBits) & ~word & kHighBits; }
+
+#if GPUSORT_ON_DEVICE
+/// The eight bytes from p on, most significant first, of which the first `left` (1..8) exist; others are anything. A
+/// warp's loads from as many lines take turns, so there are as few as can be: aligned words, each with a byte that
+/// exists.
+__device__ inline std::uint64_t LoadAligned(const Byte* p, std::uint64_t left) {
+  const unsigned over = static_cast<unsigned>(reinterpret_cast<std::uintptr_t>(p) % 8);
+  const auto* const words = reinterpret_cast<const std::uint64_t*>(p - over);
+  std::uint64_t word = words[0] >> 8 * over;
+  if (over + left > 8) word |= words[1] << 8 * (8 - over);
+  return std::uint64_t{__byte_perm(static_cast<std::uint32_t>(word), 0, 0x0123)} << 32 |
+         __byte_perm(static_cast<std::uint32_t>(word >> 32), 0, 0x0123);
+}
+#endif
+
+GPUSORT_HD inline std::uint64_t LoadBigEndian(const Byte* p) {
+#if GPUSORT_ON_DEVICE
+  return LoadAligned(p, 8);
+#else
+  std::uint64_t word;
+  std::memcpy(&word, p, 8);
+  return __builtin_bswap64(word);
+#endif
+}
+
+/// Up to eight bytes of [at, end), most significant first, zeros behind. Reads nothing outside of [0, end), on a device
+/// nothing outside of the aligned words that hold it.
+GPUSORT_HD inline std::uint64_t LoadWord(const Byte* line, std::uint64_t at, std::uint64_t end) {
+  if (at >= end) return 0;
+  const std::uint64_t left = end - at;
+  if (left >= 8) return LoadBigEndian(line + at);
+  const unsigned missing = static_cast<unsigned>(8 * (8 - left));
+#if GPUSORT_ON_DEVICE
+  return LoadAligned(line + at, left) >> missing << missing;
+#else
+  if (end >= 8) return LoadBigEndian(line + end - 8) << missing;
+  return LoadNumber(line + at, static_cast<std::uint32_t>(left), true) << missing;
+#endif
+}
+
+GPUSORT_HD inline std::uint64_t SkipBlanks(const Byte* line, std::uint64_t at, std::uint64_t end) {
+  while (at < end && IsBlank(line[at])) ++at;
+  return at;
+}
+
+GPUSORT_HD inline std::uint64_t Advance(std::uint64_t at, std::uint64_t end, std::uint64_t count) {
+  return count < end - at ? at + count : end;
+}
+
+GPUSORT_HD inline int Order(std::uint64_t a, std::uint64_t b) { return (a > b) - (a < b); }
+
+GPUSORT_HD inline int CompareBytes(const Byte* a, std::uint64_t a_size, const Byte* b, std::uint64_t b_size) {
+  const std::uint64_t common = a_size < b_size ? a_size : b_size;
+#if GPUSORT_ON_DEVICE
+  for (std::uint64_t i = 0; i < common; i += 8) {
+    const std::uint64_t x = LoadWord(a, i, common), y = LoadWord(b, i, common);
+    if (x != y) return x < y ? -1 : 1;
+  }
+#else
+  const int order = common == 0 ? 0 : std::memcmp(a, b, common);
+  if (order != 0) return order < 0 ? -1 : 1;
+#endif
+  return Order(a_size, b_size);
+}
+
+}  // namespace gpusort::detail

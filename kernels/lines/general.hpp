@@ -1,0 +1,110 @@
+// What only the host can compare: -g, numbers as strtold reads them (a device has no long double), and orders of the
+// user's own, such as locales.
+#pragma once
+
+#include <cstdint>
+#include <cstdlib>
+#include <cstring>
+#include <limits>
+#include <string>
+
+#include "gpusort/host_device.hpp"
+#include "lines/bytes.hpp"
+#include "lines/text.hpp"
+
+namespace gpusort::detail {
+
+/// Stops a kernel that was given an order of which NeedsHost says that only the host has it.
+GPUSORT_HD inline void RefuseDevice() {
+#if GPUSORT_ON_DEVICE
+  __trap();
+#endif
+}
+
+#if !GPUSORT_ON_DEVICE
+/// What -g sees in a key. rank: 0 not a number, 1 -NaN, 2 NaN, 3 a number.
+struct GeneralNumber {
+  int rank;
+  long double value;
+};
+
+inline GeneralNumber ReadGeneral(const KeyText& key) {
+  const Byte* const line = key.line;
+  std::uint64_t begin = key.begin;
+  const std::uint64_t end = key.end;
+  const auto is_space = [](Byte c) { return c == ' ' || (c >= '\t' && c <= '\r'); };
+  while (begin < end && is_space(line[begin])) ++begin;
+  // strtold wants a NUL behind the number: copy what can belong to it. Words are "infinity" or "nan" at most; numbers
+  // have no letters but hexadecimal digits, x and p (and whatever the locale has for a point).
+  const std::uint64_t digits = begin + (begin < end && (line[begin] == '-' || line[begin] == '+'));
+  std::uint64_t stop = digits;
+  if (digits < end && IsAlpha(line[digits])) {
+    stop = Advance(digits, end, 8);
+  } else {
+    const auto ends = [](unsigned c) {
+      return IsAlpha(c) && ToUpper(c) > 'F' && ToUpper(c) != 'X' && ToUpper(c) != 'P';
+    };
+    while (stop < end && line[stop] != 0 && !is_space(line[stop]) && !ends(line[stop])) ++stop;
+  }
+  char few[64];
+  std::string many;
+  const std::uint64_t size = stop - begin;
+  const char* text = few;
+  if (size < sizeof few) {
+    if (size != 0) std::memcpy(few, line + begin, size);
+    few[size] = 0;
+  } else {
+    many.assign(reinterpret_cast<const char*>(line + begin), size);
+    text = many.c_str();
+  }
+  char* parsed = nullptr;
+  const long double value = std::strtold(text, &parsed);
+  if (parsed == text) return {0, 0};
+  if (value != value) return {__builtin_signbit(value) != 0 ? 1 : 2, 0};
+  return {3, value};
+}
+#endif
+
+GPUSORT_HD inline int CompareGeneral(const KeyText& a, const KeyText& b) {
+#if GPUSORT_ON_DEVICE
+  RefuseDevice();
+  return 0;
+#else
+  const GeneralNumber x = ReadGeneral(a), y = ReadGeneral(b);
+  return x.rank != y.rank ? x.rank - y.rank : (x.value > y.value) - (x.value < y.value);
+#endif
+}
+
+/// By LineKey::host.
+GPUSORT_HD inline int CompareByHost(const KeyText& a, const KeyText& b) {
+#if GPUSORT_ON_DEVICE
+  RefuseDevice();
+  return 0;
+#else
+  return a.key->host->Compare(a.line + a.begin, a.end - a.begin, b.line + b.begin, b.end - b.begin);
+#endif
+}
+
+template <typename Writer>
+GPUSORT_HD inline void PutGeneral(Writer& out, const KeyText& text) {
+#if GPUSORT_ON_DEVICE
+  RefuseDevice();
+#else
+  static_assert(std::numeric_limits<long double>::digits == 64, "the x87 format: 64 bits of mantissa, 16 of exponent");
+  const GeneralNumber number = ReadGeneral(text);
+  out.Put(static_cast<unsigned>(number.rank));
+  if (number.rank < 3) return;
+  const long double value = number.value == 0 ? 0 : number.value;  // -0 is 0
+  std::uint64_t mantissa;
+  std::uint16_t exponent;
+  std::memcpy(&mantissa, &value, 8);
+  std::memcpy(&exponent, reinterpret_cast<const char*>(&value) + 8, 2);
+  const bool negative = exponent >> 15 != 0;
+  exponent = static_cast<std::uint16_t>(negative ? ~exponent : exponent | 0x8000);
+  out.Put(exponent >> 8);
+  out.Put(exponent & 0xFF);
+  out.PutWord(negative ? ~mantissa : mantissa);
+#endif
+}
+
+}  // namespace gpusort::detail

@@ -1,0 +1,108 @@
+// What a user means by an order of lines: keys found in a line, each with its ordering, then the whole line. LineOrder
+// owns the keys; LineOrderView is the same as plain data for host and device.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "gpusort/host_device.hpp"
+#include "records/key.hpp"
+
+namespace gpusort {
+
+/// What a key's bytes mean. A key that is only bytes compares them as unsigned numbers, the shorter first.
+enum class LineOrdering : std::uint8_t {
+  kBytes,
+  kNumeric,  ///< -n: blanks, '-', digits, '.', digits, of any length; what follows does not count, nothing is 0
+  kGeneral,  ///< -g: a long double as strtold reads it; what is no number first, then NaNs, then numbers. Host only
+  kHuman,    ///< -h: sign and suffix (K M G T P E Z Y R Q), then as -n
+  kMonth,    ///< -M: unknown < JAN < ... < DEC
+  kVersion,  ///< -V: names with version numbers, as GNU's filevercmp
+  kRandom,   ///< -R: MD5 of salt and key, so that equal keys are together
+  kHost,     ///< LineKey::host decides. Host only, and never with a last resort
+};
+
+/// An order of texts that only the host knows, such as a locale's. Must outlive the keys that name it; any thread may
+/// call it.
+class HostOrder {
+ public:
+  /// Below, at or above 0.
+  virtual int Compare(const Byte* a, std::uint64_t a_size, const Byte* b, std::uint64_t b_size) const = 0;
+
+ protected:
+  ~HostOrder() = default;
+};
+
+/// One key of a line (KEYDEF), zero-based as sort counts inside. Numbers up to 2^64 - 1 are fine: a position behind the
+/// line is its end.
+struct LineKey {
+  static constexpr std::uint64_t kToEnd = ~std::uint64_t{0};
+  std::uint64_t begin_field = 0;
+  std::uint64_t begin_char = 0;
+  std::uint64_t end_field = kToEnd;  ///< the field that holds the last byte; kToEnd: the key goes to the line's end
+  std::uint64_t end_char = 0;        ///< how many of that field's bytes count; 0: all
+  bool skip_start_blanks = false;    ///< -b of the start
+  bool skip_end_blanks = false;      ///< -b of the end
+  bool dictionary_order = false;     ///< -d: only blanks and alphanumerics count (kBytes, kVersion, kRandom)
+  bool ignore_nonprinting = false;   ///< -i: only printable ASCII counts (the same orderings)
+  bool fold_case = false;            ///< -f: lower case as upper case (these, and the suffix of kHuman)
+  LineOrdering ordering = LineOrdering::kBytes;
+  bool reverse = false;
+  const HostOrder* host = nullptr;  ///< of kHost
+
+  /// True if the key's order is that of its bytes as they are.
+  GPUSORT_HD bool plain() const {
+    return ordering == LineOrdering::kBytes && !dictionary_order && !ignore_nonprinting && !fold_case;
+  }
+
+  friend bool operator==(const LineKey&, const LineKey&) = default;
+};
+
+/// Plain data for kernels: `keys` must be readable where this is used.
+struct LineOrderView {
+  const LineKey* keys = nullptr;
+  std::uint32_t key_count = 0;       ///< 0: the whole line is the only key, reversed by last_resort_reverse
+  int separator = -1;                ///< -t, 0..255; -1: a field begins with the blanks in front of it
+  bool last_resort = true;           ///< equal keys are ordered by the whole line (neither -s nor -u)
+  bool last_resort_reverse = false;  ///< -r
+  std::uint64_t salt[2] = {0, 0};    ///< of kRandom: the 16 bytes of the random source, as they lie in memory
+};
+
+/// The order of lines that a user asks for; owns its keys.
+struct LineOrder {
+  std::vector<LineKey> keys;
+  int separator = -1;
+  bool last_resort = true;
+  bool last_resort_reverse = false;
+  std::uint64_t salt[2] = {0, 0};
+
+  /// Valid as long as `keys` is not changed.
+  LineOrderView view() const {
+    return {keys.data(),       static_cast<std::uint32_t>(keys.size()), separator, last_resort, last_resort_reverse,
+            {salt[0], salt[1]}};
+  }
+};
+
+/// True if only the host can compare and encode (long double and locales do not exist on a device).
+GPUSORT_HD inline bool NeedsHost(const LineOrderView& view) {
+  for (std::uint32_t k = 0; k < view.key_count; ++k) {
+    if (view.keys[k].ordering == LineOrdering::kGeneral || view.keys[k].ordering == LineOrdering::kHost) return true;
+  }
+  return false;
+}
+
+/// True if the keys are one range of the line, compared as bytes: the whole line, or FindKey's of the only key.
+GPUSORT_HD inline bool PlainSingleKey(const LineOrderView& view) {
+  return view.key_count == 0 || (view.key_count == 1 && view.keys[0].plain());
+}
+
+/// True if lines whose chunks are all equal are equal for CompareLines, too. False where the encoded key ends in plain
+/// bytes, because its padding looks like NULs of the line, or before a key of the host, which has no encoding.
+GPUSORT_HD inline bool ChunksDecide(const LineOrderView& view) {
+  for (std::uint32_t k = 0; k < view.key_count; ++k) {
+    if (view.keys[k].ordering == LineOrdering::kHost) return false;
+  }
+  return view.key_count != 0 && !view.last_resort && !view.keys[view.key_count - 1].plain();
+}
+
+}  // namespace gpusort

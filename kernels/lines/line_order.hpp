@@ -1,0 +1,181 @@
+// The order of text lines as GNU sort 9.10 defines it in the C locale: keys found in a line, each compared by its
+// ordering, then the whole line. LineOrder is what a user means; LineOrderView is the same as plain data for host and
+// device. Two ways to use it, which agree: CompareLines, which is exact, and EncodeChunk, which gives the
+// order-preserving bytes of all keys twelve at a time, so that sorters of fixed entries serve. Lines are given without
+// their terminator and may hold any byte. Start at CompareLines.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "gpusort/host_device.hpp"
+#include "lines/chunk.hpp"
+#include "lines/fields.hpp"
+#include "lines/general.hpp"
+#include "lines/human.hpp"
+#include "lines/line_key.hpp"
+#include "lines/month.hpp"
+#include "lines/numeric.hpp"
+#include "lines/random.hpp"
+#include "lines/text.hpp"
+#include "lines/version.hpp"
+
+namespace gpusort {
+namespace detail {
+
+GPUSORT_HD inline int CompareKeyTexts(const KeyText& a, const KeyText& b, const std::uint64_t salt[2]) {
+  switch (a.key->ordering) {
+    case LineOrdering::kNumeric:
+      return CompareNumeric(a, b);
+    case LineOrdering::kGeneral:
+      return CompareGeneral(a, b);
+    case LineOrdering::kHuman:
+      return CompareHuman(a, b);
+    case LineOrdering::kMonth:
+      return CompareMonth(a, b);
+    case LineOrdering::kVersion:
+      return CompareVersion(a, b);
+    case LineOrdering::kRandom:
+      return CompareRandom(a, b, salt);
+    case LineOrdering::kHost:
+      return CompareByHost(a, b);
+    case LineOrdering::kBytes:
+      break;
+  }
+  if (a.key->plain()) return CompareBytes(a.line + a.begin, a.end - a.begin, b.line + b.begin, b.end - b.begin);
+  return CompareText(a, b);
+}
+
+/// By what two lines have of one key.
+GPUSORT_HD inline int CompareFound(const Byte* a, const KeyRange& x, const Byte* b, const KeyRange& y,
+                                   const LineKey& key, const std::uint64_t salt[2]) {
+  const int order = CompareKeyTexts({a, x.begin, x.end, &key}, {b, y.begin, y.end, &key}, salt);
+  return key.reverse ? (order < 0) - (order > 0) : order;
+}
+
+/// Of lines whose keys are all equal.
+GPUSORT_HD inline int CompareLast(const Byte* a, std::uint64_t a_size, const Byte* b, std::uint64_t b_size,
+                                  const LineOrderView& view) {
+  if (view.key_count != 0 && !view.last_resort) return 0;
+  const int order = CompareBytes(a, a_size, b, b_size);
+  return view.last_resort_reverse ? (order < 0) - (order > 0) : order;
+}
+
+}  // namespace detail
+
+/// The order of two lines: negative, 0 or positive. 0 means that sort -s keeps their order and sort -u drops the
+/// second.
+GPUSORT_HD inline int CompareLines(const Byte* a, std::uint64_t a_size, const Byte* b, std::uint64_t b_size,
+                                   const LineOrderView& view) {
+  for (std::uint32_t k = 0; k < view.key_count; ++k) {
+    const LineKey& key = view.keys[k];
+    const KeyRange x = FindKey(a, a_size, key, view.separator);
+    const KeyRange y = FindKey(b, b_size, key, view.separator);
+    const int order = detail::CompareFound(a, x, b, y, key, view.salt);
+    if (order != 0) return order;
+  }
+  return detail::CompareLast(a, a_size, b, b_size, view);
+}
+
+namespace detail {
+
+/// A key in front of others: bytes that keep its order, none of which begins another.
+template <typename Writer>
+GPUSORT_HD inline void PutKey(Writer& out, const KeyText& text, const std::uint64_t salt[2]) {
+  switch (text.key->ordering) {
+    case LineOrdering::kBytes:
+      return PutText(out, text);
+    case LineOrdering::kNumeric:
+      return PutNumeric(out, text);
+    case LineOrdering::kGeneral:
+      return PutGeneral(out, text);
+    case LineOrdering::kHuman:
+      return PutHuman(out, text);
+    case LineOrdering::kMonth:
+      return PutMonth(out, text);
+    case LineOrdering::kVersion:
+      return PutVersion(out, text);
+    case LineOrdering::kRandom:
+      return PutRandom(out, text, salt);
+    case LineOrdering::kHost:
+      break;
+  }
+}
+
+/// The line's encoded key: all keys, then the whole line if it is the last resort.
+template <typename Writer>
+GPUSORT_HD inline void PutKeys(Writer& out, const Byte* line, std::uint64_t length, const LineOrderView& view) {
+  for (std::uint32_t k = 0; k < view.key_count; ++k) {
+    const LineKey& key = view.keys[k];
+    if (key.ordering == LineOrdering::kHost) return;
+    const KeyRange range = FindKey(line, length, key, view.separator);
+    out.set_reverse(key.reverse);
+    if (k + 1 == view.key_count && !view.last_resort && key.plain()) {
+      out.PutRest(line, range.begin, range.end);
+    } else {
+      PutKey(out, {line, range.begin, range.end, &key}, view.salt);
+    }
+    if (out.full()) return;
+  }
+  if (view.key_count == 0 || view.last_resort) {
+    out.set_reverse(view.last_resort_reverse);
+    out.PutRest(line, 0, length);
+  }
+}
+
+}  // namespace detail
+
+/// Bytes [skip, skip + 12) of the line's encoded key: all keys, then the whole line if it is the last resort.
+/// Of two lines let the first chunk that differs (skip = 0, 12, 24, ... or any other common steps) decide by (hi, lo),
+/// unsigned: its order is that of CompareLines. If all chunks are equal until both have ended, the lines differ in NULs
+/// at the end of a plain last key at most: CompareLines decides then, or nothing if ChunksDecide. Behind its end an
+/// encoded key is padded, with zeros, or with ones where it ends in plain bytes in reverse.
+/// A plain last key (the whole line; one key without last resort) costs two loads behind FindKey, whatever `skip` is;
+/// other keys cost O(skip).
+GPUSORT_HD inline LineChunk EncodeChunk(const Byte* line, std::uint64_t length, const LineOrderView& view,
+                                        std::uint64_t skip) {
+  detail::ChunkWriter out(skip);
+  detail::PutKeys(out, line, length, view);
+  return out.chunk();
+}
+
+/// Compares each line with the one before it; a line's keys are looked for once, and only as far as they are needed.
+class NeighbourLines {
+ public:
+  explicit NeighbourLines(const LineOrderView& order)
+      : order_(order), ranges_(2 * std::size_t{order.key_count}), have_{0, 0} {}
+
+  /// As CompareLines of the line before and this one, without their delimiters; below 0 for the first line.
+  int Next(const Byte* line, std::uint64_t size) {
+    const int compared = last_ == nullptr ? -1 : Compare(line, size);
+    last_ = line;
+    last_size_ = size;
+    have_[0] = have_[1];
+    have_[1] = 0;
+    side_ = !side_;
+    return compared;
+  }
+
+ private:
+  int Compare(const Byte* line, std::uint64_t size) {
+    KeyRange* const before = &ranges_[side_ ? order_.key_count : 0];
+    KeyRange* const here = &ranges_[side_ ? 0 : order_.key_count];
+    for (std::uint32_t k = 0; k < order_.key_count; ++k) {
+      const LineKey& key = order_.keys[k];
+      if (have_[0] == k) before[have_[0]++] = FindKey(last_, last_size_, key, order_.separator);
+      here[have_[1]++] = FindKey(line, size, key, order_.separator);
+      const int order = detail::CompareFound(last_, before[k], line, here[k], key, order_.salt);
+      if (order != 0) return order;
+    }
+    return detail::CompareLast(last_, last_size_, line, size, order_);
+  }
+
+  const LineOrderView& order_;
+  std::vector<KeyRange> ranges_;  ///< of the line before and of this one; which half is whose alternates
+  std::uint32_t have_[2];         ///< how many keys of the line before and of this one are known
+  bool side_ = false;             ///< the second half is the line before's
+  const Byte* last_ = nullptr;
+  std::uint64_t last_size_ = 0;
+};
+
+}  // namespace gpusort

@@ -1,0 +1,77 @@
+// Keys as text (-d, -f, -i): what the other orderings read, too.
+#pragma once
+
+#include <cstdint>
+
+#include "gpusort/host_device.hpp"
+#include "lines/bytes.hpp"
+#include "lines/line_key.hpp"
+
+namespace gpusort::detail {
+
+GPUSORT_HD inline bool Ignores(const LineKey& key, unsigned c) {
+  if (key.dictionary_order) return !IsBlank(c) && !IsAlpha(c) && !IsDigit(c);  // decides alone, also beside -i
+  return key.ignore_nonprinting && c - ' ' > '~' - ' ';
+}
+
+/// A key as an ordering sees it: what the key ignores is left out, and letters are folded.
+struct KeyText {
+  const Byte* line;
+  std::uint64_t begin;
+  std::uint64_t end;
+  const LineKey* key;
+
+  /// The first byte that counts at or behind `at`, or end.
+  GPUSORT_HD std::uint64_t Next(std::uint64_t at) const {
+    while (at < end && Ignores(*key, line[at])) ++at;
+    return at;
+  }
+  /// One behind the last byte that counts before `at`, or begin.
+  GPUSORT_HD std::uint64_t Back(std::uint64_t at) const {
+    while (at > begin && Ignores(*key, line[at - 1])) --at;
+    return at;
+  }
+  GPUSORT_HD unsigned operator[](std::uint64_t at) const { return key->fold_case ? ToUpper(line[at]) : line[at]; }
+};
+
+GPUSORT_HD inline int CompareText(const KeyText& a, const KeyText& b) {
+  std::uint64_t i = a.Next(a.begin);
+  std::uint64_t j = b.Next(b.begin);
+  for (; i < a.end && j < b.end; i = a.Next(i + 1), j = b.Next(j + 1)) {
+    if (a[i] != b[j]) return a[i] < b[j] ? -1 : 1;
+  }
+  return (i < a.end) - (j < b.end);
+}
+
+/// Bytes in front of other bytes: 0 ends them, and 0 and 1 become 1 1 and 1 2.
+template <typename Writer>
+GPUSORT_HD inline void PutText(Writer& out, const KeyText& text) {
+  const auto put = [&](unsigned c) {
+    if (c < 2) out.Put(1);
+    out.Put(c < 2 ? c + 1 : c);
+  };
+  const LineKey& key = *text.key;
+  const bool as_it_is = !key.dictionary_order && !key.ignore_nonprinting && !key.fold_case;
+  std::uint64_t at = text.begin;
+  while (as_it_is && text.end - at >= 8 && !out.full()) {
+    const std::uint64_t word = LoadBigEndian(text.line + at);
+    if (ZeroBytes(word & ~kLowBits) == 0) {
+      out.PutWord(word);
+    } else {
+      for (unsigned i = 0; i < 8; ++i) put(text.line[at + i]);
+    }
+    at += 8;
+  }
+  // What is left together with the 0 behind it.
+  if (const std::uint64_t left = text.end - at; as_it_is && left > 0 && left < 8 && !out.full()) {
+    const std::uint64_t word = LoadWord(text.line, at, text.end);
+    if (ZeroBytes((word & ~kLowBits) | ~std::uint64_t{0} >> 8 * left) == 0) {
+      out.PutPart(word, static_cast<unsigned>(left) + 1);
+      return;
+    }
+  }
+  for (at = text.Next(at); at < text.end && !out.full(); at = text.Next(at + 1)) put(text[at]);
+  out.Put(0);
+}
+
+}  // namespace gpusort::detail

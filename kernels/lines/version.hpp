@@ -1,0 +1,123 @@
+// -V: names with version numbers, as GNU's filevercmp.
+#pragma once
+
+#include <cstdint>
+
+#include "gpusort/host_device.hpp"
+#include "lines/bytes.hpp"
+#include "lines/text.hpp"
+
+namespace gpusort::detail {
+
+/// -V puts what is empty first, then ".", "..", other names with a leading dot, other names: 0..4.
+GPUSORT_HD inline int VersionClass(const KeyText& text) {
+  const std::uint64_t first = text.Next(text.begin);
+  if (first == text.end) return 0;
+  if (text[first] != '.') return 4;
+  const std::uint64_t second = text.Next(first + 1);
+  if (second == text.end) return 1;
+  return text[second] == '.' && text.Next(second + 1) == text.end ? 2 : 3;
+}
+
+/// Where a name's suffix begins: the longest (\.[A-Za-z~][A-Za-z0-9~]*)* at the end that is not the whole name.
+GPUSORT_HD inline std::uint64_t VersionSuffix(const KeyText& text) {
+  std::uint64_t suffix = text.end;
+  for (;;) {
+    std::uint64_t at = text.Back(suffix);
+    unsigned first = 0;
+    while (at > text.begin) {
+      const unsigned c = text[at - 1];
+      if (!IsAlpha(c) && !IsDigit(c) && c != '~') break;
+      first = c;
+      at = text.Back(at - 1);
+    }
+    const bool word = IsAlpha(first) || first == '~';
+    if (!word || at == text.begin || text[at - 1] != '.' || text.Back(at - 1) == text.begin) return suffix;
+    suffix = at - 1;
+  }
+}
+
+// How -V ranks what stands at one place of two names: '~' before the end, the end before a number, then letters, then
+// all other bytes.
+inline constexpr unsigned kVersionTilde = 1;
+inline constexpr unsigned kVersionEnd = 2;
+inline constexpr unsigned kVersionNumber = 3;
+
+GPUSORT_HD inline unsigned VersionRank(unsigned c) {
+  if (c == '~') return kVersionTilde;
+  if (IsDigit(c)) return kVersionNumber;
+  if (IsAlpha(c)) return kVersionNumber + 1 + (c < 'a' ? c - 'A' : c - 'a' + 26);
+  // Digits, letters and the tilde leave 193 others, so that ranks end at 248.
+  return kVersionNumber + 53 + c - (c > '9' ? 10 : 0) - (c > 'Z' ? 26 : 0) - (c > 'z' ? 26 : 0) - (c > '~');
+}
+
+GPUSORT_HD inline int CompareVersionParts(const KeyText& a, std::uint64_t a_end, const KeyText& b,
+                                          std::uint64_t b_end) {
+  std::uint64_t i = a.Next(a.begin);
+  std::uint64_t j = b.Next(b.begin);
+  while (i < a_end || j < b_end) {
+    // What is no digit, by rank. An end does not meet a number here: it counts as the number 0 below.
+    while ((i < a_end && !IsDigit(a[i])) || (j < b_end && !IsDigit(b[j]))) {
+      const unsigned x = i < a_end ? VersionRank(a[i]) : kVersionEnd;
+      const unsigned y = j < b_end ? VersionRank(b[j]) : kVersionEnd;
+      if (x != y) return x < y ? -1 : 1;
+      i = a.Next(i + 1);
+      j = b.Next(j + 1);
+    }
+    // Numbers without leading zeros: the longer is greater, then the first digit that differs decides.
+    while (i < a_end && a[i] == '0') i = a.Next(i + 1);
+    while (j < b_end && b[j] == '0') j = b.Next(j + 1);
+    int order = 0;
+    for (;; i = a.Next(i + 1), j = b.Next(j + 1)) {
+      const bool a_digit = i < a_end && IsDigit(a[i]);
+      const bool b_digit = j < b_end && IsDigit(b[j]);
+      if (a_digit != b_digit) return a_digit ? 1 : -1;
+      if (!a_digit) break;
+      if (order == 0) order = Order(a[i], b[j]);
+    }
+    if (order != 0) return order;
+  }
+  return 0;
+}
+
+GPUSORT_HD inline int CompareVersion(const KeyText& a, const KeyText& b) {
+  const int a_class = VersionClass(a);
+  const int b_class = VersionClass(b);
+  if (a_class != b_class) return a_class < b_class ? -1 : 1;
+  if (a_class < 3) return 0;
+  const int order = CompareVersionParts(a, VersionSuffix(a), b, VersionSuffix(b));
+  return order != 0 ? order : CompareVersionParts(a, a.end, b, b.end);
+}
+
+/// One pass of -V over [text.begin, end): ranks, and numbers by their length and digits.
+template <typename Writer>
+GPUSORT_HD inline void PutVersionPart(Writer& out, const KeyText& text, std::uint64_t end) {
+  std::uint64_t at = text.Next(text.begin);
+  for (bool first = true; !out.full(); first = false) {
+    bool others = first;
+    for (; at < end && !IsDigit(text[at]) && !out.full(); at = text.Next(at + 1)) {
+      out.Put(VersionRank(text[at]));
+      others = true;
+    }
+    if (at >= end && !others) break;
+    // A name that ends here is equal to one that goes on with the number 0 and ends then.
+    out.Put(kVersionNumber);
+    while (at < end && text[at] == '0') at = text.Next(at + 1);
+    std::uint64_t digits = 0;
+    for (std::uint64_t i = at; i < end && IsDigit(text[i]); i = text.Next(i + 1)) ++digits;
+    out.PutCount(digits);
+    for (; digits > 0 && !out.full(); --digits, at = text.Next(at + 1)) out.Put(text[at]);
+  }
+  out.Put(kVersionEnd);
+}
+
+template <typename Writer>
+GPUSORT_HD inline void PutVersion(Writer& out, const KeyText& text) {
+  const int version_class = VersionClass(text);
+  out.Put(static_cast<unsigned>(version_class));
+  if (version_class < 3) return;
+  PutVersionPart(out, text, VersionSuffix(text));
+  PutVersionPart(out, text, text.end);
+}
+
+}  // namespace gpusort::detail
