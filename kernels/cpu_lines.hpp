@@ -40,12 +40,13 @@ struct WideKey {
 /// What ChunkWriter is for twelve bytes, for a WideKey.
 class WideWriter {
  public:
-  /// Collects bytes [skip, skip + WideKey::kBytes) of what is put in.
-  WideWriter(WideKey& key, std::uint64_t skip) : to_(reinterpret_cast<Byte*>(&key)), skip_(skip) {}
+  /// Collects bytes [skip, skip + WideKey::kBytes) of what is put in, of which the first `wanted` will be looked at.
+  WideWriter(WideKey& key, std::uint64_t skip, std::uint64_t wanted)
+      : to_(reinterpret_cast<Byte*>(&key)), skip_(skip), end_(skip + wanted) {}
 
   void set_reverse(bool reverse) { flip_ = reverse ? ~std::uint64_t{0} : 0; }
   bool reverse() const { return flip_ != 0; }
-  bool full() const { return at_ > skip_ + WideKey::kBytes; }
+  bool full() const { return at_ > end_; }
 
   void Put(unsigned byte) {
     // In front of skip_ the difference wraps around.
@@ -90,7 +91,7 @@ class WideWriter {
   }
 
   Byte* const to_;
-  const std::uint64_t skip_;
+  const std::uint64_t skip_, end_;
   std::uint64_t at_ = 0;
   std::uint64_t flip_ = 0;
   int padding_ = 0;
@@ -132,71 +133,114 @@ struct LineShape {
   }
 };
 
-/// Encoded keys that lines have in common from the front, looked for twelve bytes at a time, or in one pass where the
-/// encoded key is a range of the line.
-class CommonKey {
+/// The encoded keys of lines, as chunks, as wide keys, or as ranges of the lines where they are nothing else.
+class LineKeys {
  public:
-  explicit CommonKey(const LineOrderView& order) : order_(order), plain_(IsPlain(order)) {}
+  explicit LineKeys(const LineOrderView& order) : order_(order), plain_(IsPlain(order)) {}
 
-  /// How many bytes in [begin, end) of the encoded keys of a and b agree before the first that differs. May give less
-  /// where a key ends.
+  /// Of plain keys: the first of the bytes [begin, end) in which those of a and b differ; where one ends, at the
+  /// latest.
   std::uint64_t Find(RecordSpan a, RecordSpan b, std::uint64_t begin, std::uint64_t end) const {
-    if (plain_) {
-      const RecordSpan x = Key(a), y = Key(b);
-      const std::uint64_t stop =
-          std::min({end, static_cast<std::uint64_t>(x.size()), static_cast<std::uint64_t>(y.size())});
-      if (stop <= begin) return begin;
-      std::uint64_t at = begin;
-      for (; at + 8 <= stop; at += 8) {
-        std::uint64_t p, q;
-        std::memcpy(&p, x.data() + at, 8);
-        std::memcpy(&q, y.data() + at, 8);
-        if (p != q) return at + static_cast<unsigned>(__builtin_ctzll(p ^ q)) / 8;
-      }
-      while (at < stop && x[at] == y[at]) ++at;
-      return at;
-    }
-    for (std::uint64_t at = begin; at < end; at += kEntryKeyBytes) {
-      const LineChunk x = Chunk(a, at), y = Chunk(b, at);
-      if (x.hi != y.hi) {
-        return std::min(end, at + static_cast<unsigned>(__builtin_clzll(x.hi ^ y.hi)) / 8);
-      }
-      if (x.lo != y.lo) {
-        return std::min(end, at + 8 + static_cast<unsigned>(__builtin_clz(x.lo ^ y.lo)) / 8);
-      }
-      if (x.ended && y.ended) return at;
-    }
-    return end;
+    const RecordSpan x = Key(a), y = Key(b);
+    return FirstDifference(x.data(), y.data(), begin,
+                           std::min({end, std::uint64_t{x.size()}, std::uint64_t{y.size()}}));
   }
   /// `line` without its delimiter.
   LineChunk Chunk(RecordSpan line, std::uint64_t skip) const {
     return EncodeChunk(AsBytes(line.data()), line.size(), order_, skip);
   }
-  /// As Chunk, for bytes [skip, skip + WideKey::kBytes).
-  void Widen(RecordSpan line, std::uint64_t skip, std::uint32_t row, WideKey& key) const {
-    WideWriter writer(key, skip);
+  /// As Chunk, for bytes [skip, skip + WideKey::kBytes). True if none is behind the first `wanted` of them.
+  bool Widen(RecordSpan line, std::uint64_t skip, std::uint32_t row, WideKey& key,
+             std::uint64_t wanted = WideKey::kBytes) const {
+    WideWriter writer(key, skip, wanted);
     PutKeys(writer, AsBytes(line.data()), line.size(), order_);
     writer.Finish(row);
+    return key.ended != 0;
   }
+  /// The encoded key is bytes of the line and nothing else.
   bool plain() const { return plain_; }
-  const LineOrderView& order() const { return order_; }
-  int Compare(RecordSpan a, RecordSpan b) const {
-    return CompareLines(AsBytes(a.data()), a.size(), AsBytes(b.data()), b.size(), order_);
-  }
-
- private:
-  /// True if the encoded key is bytes of the line and nothing else.
-  static bool IsPlain(const LineOrderView& order) {
-    return order.key_count == 0 || (order.key_count == 1 && order.keys[0].plain() && !order.last_resort);
-  }
+  /// These bytes, in reverse or not.
   RecordSpan Key(RecordSpan line) const {
     if (order_.key_count == 0) return line;
     const KeyRange range = FindKey(AsBytes(line.data()), line.size(), order_.keys[0], order_.separator);
     return line.subspan(range.begin, range.size());
   }
+  const LineOrderView& order() const { return order_; }
+  int Compare(RecordSpan a, RecordSpan b) const {
+    return CompareLines(AsBytes(a.data()), a.size(), AsBytes(b.data()), b.size(), order_);
+  }
+
+  /// The first of the bytes [begin, end) in which a and b differ; `end` if there is none.
+  static std::uint64_t FirstDifference(const std::byte* a, const std::byte* b, std::uint64_t begin, std::uint64_t end) {
+    std::uint64_t at = begin;
+    for (; at + 8 <= end; at += 8) {
+      std::uint64_t p, q;
+      std::memcpy(&p, a + at, 8);
+      std::memcpy(&q, b + at, 8);
+      if (p != q) return at + static_cast<unsigned>(__builtin_ctzll(p ^ q)) / 8;
+    }
+    while (at < end && a[at] == b[at]) ++at;
+    return at;
+  }
+
+ private:
+  static bool IsPlain(const LineOrderView& order) {
+    return order.key_count == 0 || (order.key_count == 1 && order.keys[0].plain() && !order.last_resort);
+  }
 
   const LineOrderView& order_;
   const bool plain_;
+};
+
+/// What the encoded keys of some lines have in common with that of the first of them, from the front. Where the key of
+/// a line is looked for anyway, its chunk costs little more.
+class CommonKey {
+ public:
+  CommonKey(const LineKeys& keys, RecordSpan first) : keys_(keys) {
+    if (keys.plain()) {
+      plain_ = keys.Key(first);
+      most_ = std::min<std::uint64_t>(plain_.size(), 1024);
+    } else {
+      keys.Widen(first, 0, 0, wide_);
+    }
+  }
+  /// How much can be known to be common.
+  std::uint64_t most() const { return most_; }
+
+  /// How many of the first `most` bytes are the same in the key of `line`.
+  std::uint64_t Find(RecordSpan line, std::uint64_t most) const {
+    if (keys_.plain()) {
+      const RecordSpan key = keys_.Key(line);
+      return LineKeys::FirstDifference(plain_.data(), key.data(), 0, std::min<std::uint64_t>(most, key.size()));
+    }
+    WideKey wide;
+    keys_.Widen(line, 0, 0, wide, most);
+    return Same(wide, most);
+  }
+  /// The chunk of `line` behind the first `skip` bytes. Lowers `common` to how many of these are the same.
+  LineChunk Chunk(RecordSpan line, std::uint64_t skip, std::uint64_t& common) const {
+    if (skip == 0) return keys_.Chunk(line, 0);
+    if (keys_.plain()) {
+      common = Find(line, common);
+      return keys_.Chunk(line, skip);
+    }
+    WideKey wide;
+    const bool ended = keys_.Widen(line, 0, 0, wide, skip + kEntryKeyBytes);
+    common = Same(wide, common);
+    const Byte* const bytes = wide.bytes + skip;
+    return {LoadBigEndian(bytes), static_cast<std::uint32_t>(LoadBigEndian(bytes + 4)), ended};
+  }
+
+ private:
+  std::uint64_t Same(const WideKey& wide, std::uint64_t most) const {
+    return LineKeys::FirstDifference(reinterpret_cast<const std::byte*>(wide.bytes),
+                                     reinterpret_cast<const std::byte*>(wide_.bytes), 0, most);
+  }
+
+  const LineKeys& keys_;
+  RecordSpan plain_;
+  WideKey wide_;
+  std::uint64_t most_ = WideKey::kBytes - kEntryKeyBytes;
 };
 
 inline Entry MakeLineEntry(const LineChunk& chunk, std::uint32_t row) {
@@ -215,7 +259,7 @@ template <typename Lines>
 class WideCompare {
  public:
   /// `next` is the first encoded byte that may differ. What is in `memory` does not matter.
-  WideCompare(const CommonKey& keys, Lines lines, std::uint64_t next, std::span<WideKey> memory)
+  WideCompare(const LineKeys& keys, Lines lines, std::uint64_t next, std::span<WideKey> memory)
       : keys_(keys), lines_(lines), next_(next), memory_(memory.first(std::bit_floor(memory.size()))) {}
 
   int operator()(std::uint32_t a, std::uint32_t b) {
@@ -240,7 +284,7 @@ class WideCompare {
     return key;
   }
 
-  const CommonKey& keys_;
+  const LineKeys& keys_;
   const Lines lines_;
   const std::uint64_t next_;
   const std::span<WideKey> memory_;
@@ -266,7 +310,7 @@ template <typename Lines>
 class LineRefiner {
  public:
   /// `memory`, of 2^32 keys at most, is used as scratch.
-  LineRefiner(const CommonKey& keys, Lines lines, std::span<WideKey> memory)
+  LineRefiner(const LineKeys& keys, Lines lines, std::span<WideKey> memory)
       : keys_(keys), lines_(lines), wide_(memory) {}
 
   /// `entries` are sorted as numbers; `next` is the first encoded byte that they do not hold. Afterwards they are in
@@ -428,7 +472,7 @@ class LineRefiner {
     return at;
   }
 
-  const CommonKey& keys_;
+  const LineKeys& keys_;
   const Lines lines_;
   const std::span<WideKey> wide_;
   std::vector<Group> groups_;
@@ -465,8 +509,9 @@ class LineSorter {
     // Encoded bytes that all keys begin with are left out. How many a few lines tell; all others are asked on the way,
     // and all is done again in the rare case that one of them knows better.
     bool exact = false;
-    std::uint64_t skip = SampleCommon(lines, n);
-    for (std::uint64_t common; (common = SortParts(lines, parts, skip, exact, executor)) < skip;) skip = common;
+    const CommonKey first(keys_, lines(0));
+    std::uint64_t skip = SampleCommon(first, lines, n);
+    for (std::uint64_t common; (common = SortParts(first, lines, parts, skip, exact, executor)) < skip;) skip = common;
     if (exact) {
       const auto merge = [&](std::span<const Range<const Entry*>> slices, std::uint64_t size, unsigned worker) {
         MergeTree<Entry>(slices, size, Tile(worker, 0), Tile(worker, 1), ExactEntryLess());
@@ -537,8 +582,8 @@ class LineSorter {
   /// Sorts each part by its encoded keys from byte `skip` on, and sets `exact` if entries decide alone. Returns how
   /// many bytes all keys have in common, `skip` at most: if fewer, nothing is sorted yet.
   template <typename Lines, typename Executor>
-  std::uint64_t SortParts(Lines lines, const std::vector<Range<const Entry*>>& parts, std::uint64_t skip, bool& exact,
-                          const Executor& executor) const {
+  std::uint64_t SortParts(const CommonKey& first, Lines lines, const std::vector<Range<const Entry*>>& parts,
+                          std::uint64_t skip, bool& exact, const Executor& executor) const {
     std::atomic<std::uint64_t> common{skip};
     std::atomic<bool> entries_decide{ChunksDecide(keys_.order())};
     executor.ForEach(parts.size(), [&](std::uint64_t part, unsigned worker) {
@@ -548,8 +593,7 @@ class LineSorter {
       std::uint64_t prefix = skip;
       for (std::uint64_t i = 0; i < parts[part].size; ++i) {
         const auto row = static_cast<std::uint32_t>(first_row + i);
-        if (prefix > 0) prefix = keys_.Find(lines(0), lines(row), 0, prefix);
-        const LineChunk chunk = keys_.Chunk(lines(row), skip);
+        const LineChunk chunk = first.Chunk(lines(row), skip, prefix);
         ended = ended && chunk.ended;
         p[i] = MakeLineEntry(chunk, row);
       }
@@ -568,11 +612,11 @@ class LineSorter {
 
   /// Encoded bytes that some keys from everywhere begin with.
   template <typename Lines>
-  std::uint64_t SampleCommon(Lines lines, std::uint64_t n) const {
-    constexpr std::uint64_t kMost = 1024, kSamples = 64;
-    std::uint64_t common = kMost;
-    for (std::uint64_t s = 1; s <= kSamples && common > 0; ++s) {
-      common = keys_.Find(lines(0), lines(static_cast<std::uint32_t>((n - 1) * s / kSamples)), 0, common);
+  static std::uint64_t SampleCommon(const CommonKey& first, Lines lines, std::uint64_t n) {
+    const std::uint64_t samples = std::min<std::uint64_t>(64, n - 1);
+    std::uint64_t common = first.most();
+    for (std::uint64_t s = 1; s <= samples && common > 0; ++s) {
+      common = first.Find(lines(static_cast<std::uint32_t>((n - 1) * s / samples)), common);
     }
     return common;
   }
@@ -635,7 +679,7 @@ class LineSorter {
   }
 
   const RecordLayout& layout_;
-  const CommonKey keys_;
+  const LineKeys keys_;
   const LineShape& shape_;
   std::byte* const memory_;
 };
@@ -754,12 +798,12 @@ class LineMerger {
       sources.push_back({unsorted + first, n - first});
     }
     // What the first and last keys of the pieces have in common, all keys between them have too.
-    constexpr std::uint64_t kMostCommon = 1024;
-    std::uint64_t skip = kMostCommon;
+    const CommonKey common(keys_, lines[0]);
+    std::uint64_t skip = common.most();
     for (const Range<const Entry*>& source : sources) {
       const auto first = static_cast<std::uint64_t>(source.first - unsorted);
-      skip = keys_.Find(lines[0], lines[first], 0, skip);
-      skip = keys_.Find(lines[0], lines[first + source.size - 1], 0, skip);
+      skip = common.Find(lines[first], skip);
+      skip = common.Find(lines[first + source.size - 1], skip);
     }
     bool exact = ChunksDecide(keys_.order());
     for (std::uint64_t i = 0; i < n; ++i) {
@@ -785,7 +829,7 @@ class LineMerger {
   }
 
   const RecordLayout& layout_;
-  const CommonKey keys_;
+  const LineKeys keys_;
   const LineShape& shape_;
   std::byte* const memory_;
 };
