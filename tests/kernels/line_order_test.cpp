@@ -466,13 +466,36 @@ TEST_P(EveryOrdering, HasWideKeysOfFiveChunks) {
     const std::uint64_t skip = *rc::gen::inRange<std::uint64_t>(0, 2 * line.size() + 30);
     detail::WideKey wide;
     std::memset(&wide, 0xA5, sizeof(wide));
-    detail::CommonKey(view).Widen(std::as_bytes(std::span(exact.bytes.get(), exact.size)), skip, 7, wide);
+    detail::LineKeys(view).Widen(std::as_bytes(std::span(exact.bytes.get(), exact.size)), skip, 7, wide);
     RC_ASSERT(wide.row == 7);
     for (const std::uint64_t at : {0, 12, 24, 36, 44}) {
       const LineChunk chunk = Encode(line, view, skip + at);
       RC_ASSERT(detail::LoadBigEndian(wide.bytes + at) == chunk.hi);
       RC_ASSERT(static_cast<std::uint32_t>(detail::LoadBigEndian(wide.bytes + at + 4)) == chunk.lo);
       if (at == 44) RC_ASSERT((wide.ended != 0) == chunk.ended);
+    }
+  }));
+}
+
+TEST_P(EveryOrdering, HasTheChunkBehindWhatKeysHaveInCommon) {
+  EXPECT_TRUE(rc::check([] {
+    const LineOrder order = *testing::OrderOf(GetParam());
+    const LineOrderView view = order.view();
+    const detail::LineKeys keys(view);
+    const Exact first(*testing::LineOf(GetParam())), exact(*testing::LineOf(GetParam()));
+    const RecordSpan a = std::as_bytes(std::span(first.bytes.get(), first.size));
+    const RecordSpan b = std::as_bytes(std::span(exact.bytes.get(), exact.size));
+    const detail::CommonKey key(keys, a);
+    const std::uint64_t skip = *rc::gen::inRange<std::uint64_t>(0, key.most() + 1);
+    std::uint64_t common = skip;
+    const LineChunk chunk = key.Chunk(b, skip, common), expected = keys.Chunk(b, skip);
+    RC_ASSERT(chunk.hi == expected.hi);
+    RC_ASSERT(chunk.lo == expected.lo);
+    RC_ASSERT(chunk.ended == expected.ended);
+    RC_ASSERT(common == key.Find(b, skip));
+    for (std::uint64_t at = 0; at < common; ++at) RC_ASSERT(keys.Chunk(a, at).hi >> 56 == keys.Chunk(b, at).hi >> 56);
+    if (common < skip && !keys.plain()) {
+      RC_ASSERT(keys.Chunk(a, common).hi >> 56 != keys.Chunk(b, common).hi >> 56);
     }
   }));
 }
