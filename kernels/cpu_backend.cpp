@@ -8,10 +8,8 @@
 #include <array>
 #include <atomic>
 #include <bit>
-#include <condition_variable>
 #include <cstring>
 #include <memory>
-#include <mutex>
 #include <thread>
 #include <utility>
 
@@ -20,6 +18,7 @@
 #include "error.hpp"
 #include "gpusort/merge_host.hpp"
 #include "records/key.hpp"
+#include "slot_pool.hpp"
 #include "thread_team.hpp"
 
 namespace gpusort {
@@ -55,104 +54,20 @@ unsigned AvailableCores() {
 // ---------------------------------------------------------------------------------------------------------------------
 // Memory: the arena of slots, and what a lane needs beside them.
 
-class Arena : public std::enable_shared_from_this<Arena> {
+class Arena : public SlotPool {
  public:
-  /// One slot, held until dropped. Keeps the arena alive.
-  class Slot {
-   public:
-    Slot(std::shared_ptr<Arena> arena, std::uint32_t index) : arena_(std::move(arena)), index_(index) {}
-    Slot(Slot&&) noexcept = default;
-    Slot& operator=(Slot&&) = delete;
-    ~Slot() {
-      if (arena_) arena_->Free(index_);
-    }
-    std::byte* data() const { return arena_->slots_[index_].data(); }
-
-   private:
-    std::shared_ptr<Arena> arena_;
-    std::uint32_t index_;
-  };
-
-  Arena(const ArenaShape& shape, std::uint64_t lane_bytes, HostMemory& memory, const std::atomic<bool>& cancelled)
-      : shape_(shape), cancelled_(cancelled) {
+  Arena(const ArenaShape& shape, std::uint64_t lane_bytes, HostMemory& memory) : SlotPool(shape.lanes), shape_(shape) {
     for (std::uint32_t i = 0; i < shape.lanes; ++i) lane_memory_.emplace_back(memory, lane_bytes);
-    for (std::uint32_t i = 0; i < shape.slots; ++i) {
-      slots_.emplace_back(memory, shape.slot_bytes);
-      free_.push_back(shape.slots - 1 - i);
-    }
+    for (std::uint32_t i = 0; i < shape.slots; ++i) slots_.emplace_back(memory, shape.slot_bytes);
+    AddSlots(shape.slots, [this](std::uint32_t slot) { return slots_[slot].data(); });
   }
   const ArenaShape& shape() const { return shape_; }
-
-  /// Two slots at once, so that lanes which hold one and wait for another cannot block each other.
-  std::pair<Slot, Slot> AcquireTwo() {
-    if (slots_.size() < 2) FailInternal("the arena was made for merging: Sort needs two slots");
-    if (slots_.size() < 2) FailInternal("a lane that sorts needs two slots");
-    std::unique_lock<std::mutex> lock(mutex_);
-    freed_.wait(lock, [&] { return cancelled_ || free_.size() >= 2; });
-    if (cancelled_) throw Error(ErrorCode::kCancelled, "cancelled while waiting for a free slot");
-    const std::uint32_t first = free_.back();
-    free_.pop_back();
-    const std::uint32_t second = free_.back();
-    free_.pop_back();
-    return {Slot(shared_from_this(), first), Slot(shared_from_this(), second)};
-  }
-  std::uint32_t free_slots() const {
-    const std::lock_guard<std::mutex> lock(mutex_);
-    return static_cast<std::uint32_t>(free_.size());
-  }
-  void WakeAll() {
-    const std::lock_guard<std::mutex> lock(mutex_);
-    freed_.notify_all();
-  }
-
-  HostBuffer TakeLaneMemory() {
-    const std::lock_guard<std::mutex> lock(mutex_);
-    if (lane_memory_.empty()) FailInternal("the arena was made for " + std::to_string(shape_.lanes) + " lanes");
-    HostBuffer taken = std::move(lane_memory_.back());
-    lane_memory_.pop_back();
-    return taken;
-  }
-  void GiveLaneMemory(HostBuffer buffer) {
-    const std::lock_guard<std::mutex> lock(mutex_);
-    lane_memory_.push_back(std::move(buffer));
-  }
+  std::byte* lane_memory(std::uint32_t lane) const { return lane_memory_[lane].data(); }
 
  private:
-  void Free(std::uint32_t index) {
-    const std::lock_guard<std::mutex> lock(mutex_);
-    free_.push_back(index);
-    // All: a lane may need two slots, and the one that is woken may not be the one that can go on.
-    freed_.notify_all();
-  }
-
   const ArenaShape shape_;
-  const std::atomic<bool>& cancelled_;  ///< of the backend, set once
-  std::vector<HostBuffer> slots_;
-  mutable std::mutex mutex_;
-  std::condition_variable freed_;
-  std::vector<std::uint32_t> free_;
   std::vector<HostBuffer> lane_memory_;
-};
-
-class CpuSortedRecords : public SortedRecords {
- public:
-  CpuSortedRecords(Arena::Slot slot, std::uint64_t bytes, std::uint64_t records, bool was_sorted)
-      : slot_(std::move(slot)), bytes_(bytes), records_(records), was_sorted_(was_sorted) {}
-  const std::byte* data() const override { return slot_.data(); }
-  bool on_device() const override { return false; }
-  std::uint64_t bytes() const override { return bytes_; }
-  std::uint64_t records() const override { return records_; }
-  bool was_sorted() const override { return was_sorted_; }
-  void Read(std::uint64_t offset, std::span<std::byte> out) const override {
-    if (offset > bytes_ || out.size() > bytes_ - offset) FailInternal("a read past the end of the sorted records");
-    if (!out.empty()) std::memcpy(out.data(), slot_.data() + offset, out.size());
-  }
-
- private:
-  Arena::Slot slot_;
-  std::uint64_t bytes_;
-  std::uint64_t records_;
-  bool was_sorted_;
+  std::vector<HostBuffer> slots_;
 };
 
 /// Layout of a lane's memory: entries for every record of a slot, then scratch for each worker. All in bytes.
@@ -487,18 +402,18 @@ class CpuLane : public Lane {
         shape_(layout_, arena_->shape().slot_bytes),
         line_shape_(layout_, arena_->shape().slot_bytes),
         executor_(team),
-        memory_(arena_->TakeLaneMemory()) {}
-  ~CpuLane() override { arena_->GiveLaneMemory(std::move(memory_)); }
+        seat_(arena_),
+        memory_(arena_->lane_memory(seat_.lane())) {}
 
   std::unique_ptr<SortedRecords> Sort(BatchSource& source) override {
-    auto [in, out] = arena_->AcquireTwo();
+    auto [in, out] = arena_->TakeTwo();
     const std::uint64_t bytes = Fill(source, in.data());
     if (!layout_.fixed()) {
-      detail::LineSorter sorter(layout_, line_shape_, memory_.data());
+      detail::LineSorter sorter(layout_, line_shape_, memory_);
       const auto result = bytes <= kSmallBytes ? sorter.Sort(in.data(), bytes, out.data(), SequentialExecutor())
                                                : sorter.Sort(in.data(), bytes, out.data(), executor_);
-      return std::make_unique<CpuSortedRecords>(std::move(result.in_input ? in : out), bytes, result.records,
-                                                result.was_sorted);
+      return std::make_unique<SortedSlot>(std::move(result.in_input ? in : out), bytes, result.records,
+                                          result.was_sorted);
     }
     const std::uint64_t records = bytes / layout_.stride;
     const auto sort = [&, from = in.data(), to = out.data()](const auto& executor) {
@@ -507,7 +422,7 @@ class CpuLane : public Lane {
       return SortNumbers<std::uint64_t>(from, records, to, executor);
     };
     const Sorted result = bytes <= kSmallBytes ? sort(SequentialExecutor()) : sort(executor_);
-    return std::make_unique<CpuSortedRecords>(std::move(result.in_input ? in : out), bytes, records, result.was_sorted);
+    return std::make_unique<SortedSlot>(std::move(result.in_input ? in : out), bytes, records, result.was_sorted);
   }
 
   void Merge(std::span<const Piece> pieces, std::byte* out) override {
@@ -528,7 +443,7 @@ class CpuLane : public Lane {
       } else if (!layout_.fixed()) {
         std::vector<RecordSpan> lines;
         for (const Piece& piece : live) lines.emplace_back(piece.data, piece.bytes);
-        detail::LineMerger(layout_, line_shape_, memory_.data()).Merge(std::move(lines), out, executor);
+        detail::LineMerger(layout_, line_shape_, memory_).Merge(std::move(lines), out, executor);
       } else if (!layout_.direct()) {
         MergeRecords(live, out, executor);
       } else if (layout_.stride == 4) {
@@ -550,11 +465,11 @@ class CpuLane : public Lane {
     bool was_sorted;
   };
 
-  Entry* entries() const { return reinterpret_cast<Entry*>(memory_.data()); }
+  Entry* entries() const { return reinterpret_cast<Entry*>(memory_); }
   /// Scratch tile `index` (0, 1 or 2) of a worker.
   template <typename T>
   T* Tile(unsigned worker, unsigned index) const {
-    std::byte* begin = memory_.data() + shape_.entries_bytes + worker * shape_.worker_bytes;
+    std::byte* begin = memory_ + shape_.entries_bytes + worker * shape_.worker_bytes;
     return reinterpret_cast<T*>(begin + index * shape_.tile_items * shape_.item_bytes);
   }
   const Byte** Addresses(unsigned worker) const { return Tile<const Byte*>(worker, 3); }
@@ -799,40 +714,22 @@ class CpuLane : public Lane {
   const LaneShape shape_;
   const detail::LineShape line_shape_;
   const detail::TeamExecutor executor_;
-  HostBuffer memory_;
+  const SlotPool::Seat seat_;
+  std::byte* const memory_;
 };
 
-class CpuBackend : public Backend {
+class CpuBackend : public ArenaBackend<Arena> {
  public:
   explicit CpuBackend(unsigned threads) : team_(threads) {
     limits_.name = "CPU, " + std::to_string(threads) + (threads == 1 ? " thread" : " threads");
     limits_.threads = threads;
   }
-  const BackendLimits& limits() const override { return limits_; }
 
   std::uint64_t LaneBytes(const RecordLayout& layout, std::uint64_t slot_bytes) const override {
     return CpuLaneBytes(layout, slot_bytes, limits_.threads);
   }
 
-  void MakeArena(const ArenaShape& shape, HostMemory& memory) override {
-    const RecordLayout& layout = shape.layout;
-    if (shape.slot_bytes < LeastRecordBytes(layout)) FailInternal("a slot holds no record");
-    // Lines are found by offsets of 32 bits.
-    if (shape.slot_bytes / LeastRecordBytes(layout) >= std::uint64_t{1} << 32) {
-      FailInternal("a slot of 2^32 records or more");
-    }
-    const std::lock_guard<std::mutex> lock(mutex_);
-    if (arena_.use_count() > 1) FailInternal("lanes or records of the old arena are still alive");
-    // Its memory first, so that both never count at once.
-    arena_.reset();
-    arena_ = std::make_shared<Arena>(shape, LaneBytes(layout, shape.slot_bytes), memory, cancelled_);
-  }
-
   std::unique_ptr<Lane> OpenLane() override { return std::make_unique<CpuLane>(arena(), team_); }
-  std::uint32_t free_slots() const override {
-    const std::lock_guard<std::mutex> lock(mutex_);
-    return arena_ ? arena_->free_slots() : 0;
-  }
   void Pin(void*, std::uint64_t) override {}
   void Unpin(void*) override {}
 
@@ -849,24 +746,13 @@ class CpuBackend : public Backend {
 
   std::uint64_t device_peak() const override { return 0; }
   unsigned refused_threads() const override { return team_.refused(); }
-  void Cancel() override {
-    cancelled_ = true;
-    const std::lock_guard<std::mutex> lock(mutex_);
-    if (arena_) arena_->WakeAll();
-  }
 
  private:
-  std::shared_ptr<Arena> arena() const {
-    const std::lock_guard<std::mutex> lock(mutex_);
-    if (!arena_) FailInternal("no arena was made");
-    return arena_;
+  std::shared_ptr<Arena> NewArena(const ArenaShape& shape, HostMemory& memory) override {
+    return std::make_shared<Arena>(shape, LaneBytes(shape.layout, shape.slot_bytes), memory);
   }
 
-  BackendLimits limits_;
-  std::atomic<bool> cancelled_{false};
   detail::ThreadTeam team_;
-  mutable std::mutex mutex_;
-  std::shared_ptr<Arena> arena_;
 };
 
 }  // namespace

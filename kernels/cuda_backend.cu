@@ -9,7 +9,6 @@
 #include <algorithm>
 #include <array>
 #include <atomic>
-#include <condition_variable>
 #include <cstring>
 #include <deque>
 #include <memory>
@@ -27,6 +26,7 @@
 #include "record_kernels.cuh"
 #include "records/key.hpp"
 #include "records/records.hpp"
+#include "slot_pool.hpp"
 
 namespace gpusort {
 namespace {
@@ -130,38 +130,20 @@ struct CommonShape {
   static constexpr std::uint64_t kPinnedBytes = kPinnedFetched + kMostFetched;
 };
 
-class Arena : public std::enable_shared_from_this<Arena> {
+class Arena : public SlotPool {
  public:
-  /// One slot, held until dropped. Keeps the arena alive.
-  class Slot {
-   public:
-    Slot(std::shared_ptr<Arena> arena, std::uint32_t index) : arena_(std::move(arena)), index_(index) {}
-    Slot(Slot&&) noexcept = default;
-    Slot& operator=(Slot&&) = delete;
-    ~Slot() {
-      if (arena_) arena_->Free(index_);
-    }
-    std::byte* data() const { return arena_->memory_.data() + index_ * arena_->slot_pitch_; }
-    Arena& arena() const { return *arena_; }
-
-   private:
-    std::shared_ptr<Arena> arena_;
-    std::uint32_t index_;
-  };
-
-  Arena(DevicePtr device, const ArenaShape& shape, HostMemory& memory, const std::atomic<bool>& cancelled)
-      : device_(device),
+  Arena(DevicePtr device, const ArenaShape& shape, HostMemory& memory)
+      : SlotPool(shape.lanes),
+        device_(device),
         shape_(shape),
         lane_shape_(shape.layout, shape.slot_bytes),
         common_shape_(shape.layout),
         slot_pitch_(RoundUp(shape.slot_bytes, kAlignment)),
         device_bytes_(shape.slots * slot_pitch_ + shape.lanes * lane_shape_.bytes() + common_shape_.bytes()),
-        cancelled_(cancelled),
         memory_(device, device_bytes_),
         pinned_(device, memory, CommonShape::kPinnedBytes + shape.lanes * kAlignment),
         streams_(device) {
-    for (std::uint32_t i = 0; i < shape.slots; ++i) free_.push_back(shape.slots - 1 - i);
-    for (std::uint32_t i = 0; i < shape.lanes; ++i) free_lanes_.push_back(shape.lanes - 1 - i);
+    AddSlots(shape.slots, [this](std::uint32_t slot) { return memory_.data() + slot * slot_pitch_; });
     const detail::StreamPool::Borrowed stream(streams_);
     stream->Copy(common() + common_shape_.layout(), &shape_.layout, sizeof(RecordLayout), cudaMemcpyHostToDevice);
     if (!shape_.layout.fixed()) {
@@ -185,37 +167,6 @@ class Arena : public std::enable_shared_from_this<Arena> {
   /// The order of lines, with its keys in device memory.
   const LineOrderView& device_line_order() const { return line_order_; }
 
-  /// Two slots at once, so that lanes which hold one and wait for another cannot block each other.
-  std::pair<Slot, Slot> AcquireTwo() {
-    std::unique_lock<std::mutex> lock(mutex_);
-    freed_.wait(lock, [&] { return cancelled_ || free_.size() >= 2; });
-    if (cancelled_) throw Error(ErrorCode::kCancelled, "cancelled while waiting for a free slot");
-    const std::uint32_t first = free_.back();
-    free_.pop_back();
-    const std::uint32_t second = free_.back();
-    free_.pop_back();
-    return {Slot(shared_from_this(), first), Slot(shared_from_this(), second)};
-  }
-  std::uint32_t free_slots() const {
-    const std::lock_guard<std::mutex> lock(mutex_);
-    return static_cast<std::uint32_t>(free_.size());
-  }
-  void WakeAll() {
-    const std::lock_guard<std::mutex> lock(mutex_);
-    freed_.notify_all();
-  }
-
-  std::uint32_t TakeLane() {
-    const std::lock_guard<std::mutex> lock(mutex_);
-    if (free_lanes_.empty()) FailInternal("the arena was made for " + std::to_string(shape_.lanes) + " lanes");
-    const std::uint32_t lane = free_lanes_.back();
-    free_lanes_.pop_back();
-    return lane;
-  }
-  void GiveLane(std::uint32_t lane) {
-    const std::lock_guard<std::mutex> lock(mutex_);
-    free_lanes_.push_back(lane);
-  }
   std::byte* lane_memory(std::uint32_t lane) const {
     return memory_.data() + shape_.slots * slot_pitch_ + lane * lane_shape_.bytes();
   }
@@ -275,12 +226,6 @@ class Arena : public std::enable_shared_from_this<Arena> {
   }
 
  private:
-  void Free(std::uint32_t index) {
-    const std::lock_guard<std::mutex> lock(mutex_);
-    free_.push_back(index);
-    // All: a lane needs two slots, and the one that is woken may not be the one that can go on.
-    freed_.notify_all();
-  }
   std::byte* common() const { return lane_memory(shape_.lanes); }
 
   const DevicePtr device_;
@@ -289,66 +234,50 @@ class Arena : public std::enable_shared_from_this<Arena> {
   const CommonShape common_shape_;
   const std::uint64_t slot_pitch_;
   const std::uint64_t device_bytes_;
-  const std::atomic<bool>& cancelled_;  ///< of the backend, set once
-  const detail::DeviceMemory memory_;   ///< slots, then lanes, then the common part
-  const detail::PinnedMemory pinned_;   ///< for searches, then findings of each lane
+  const detail::DeviceMemory memory_;  ///< slots, then lanes, then the common part
+  const detail::PinnedMemory pinned_;  ///< for searches, then findings of each lane
   detail::StreamPool streams_;
   LineOrderView line_order_;
   std::mutex search_mutex_;  ///< guards the common part, but for the layout, and its pinned memory
-  mutable std::mutex mutex_;
-  std::condition_variable freed_;
-  std::vector<std::uint32_t> free_;
-  std::vector<std::uint32_t> free_lanes_;
 };
 
-class CudaSortedRecords : public SortedRecords {
+class CudaSortedRecords : public SortedSlot {
  public:
-  CudaSortedRecords(Arena::Slot slot, std::uint64_t bytes, std::uint64_t records, bool was_sorted)
-      : slot_(std::move(slot)), bytes_(bytes), records_(records), was_sorted_(was_sorted) {}
-  const std::byte* data() const override { return slot_.data(); }
+  CudaSortedRecords(Arena& arena, SlotPool::Slot slot, std::uint64_t bytes, std::uint64_t records, bool was_sorted)
+      : SortedSlot(std::move(slot), bytes, records, was_sorted), arena_(arena) {}
   bool on_device() const override { return true; }
-  std::uint64_t bytes() const override { return bytes_; }
-  std::uint64_t records() const override { return records_; }
-  bool was_sorted() const override { return was_sorted_; }
-  void Read(std::uint64_t offset, std::span<std::byte> out) const override {
-    if (offset > bytes_ || out.size() > bytes_ - offset) FailInternal("a read past the end of the sorted records");
-    if (out.empty()) return;
-    slot_.arena().device()->Enter();
-    if (out.size() <= kMostFetched) return slot_.arena().Fetch(slot_.data() + offset, out);
-    const detail::StreamPool::Borrowed stream(slot_.arena().streams());
-    stream->Copy(out.data(), slot_.data() + offset, out.size(), cudaMemcpyDeviceToHost);
+
+ private:
+  void Copy(const std::byte* from, std::span<std::byte> out) const override {
+    arena_.device()->Enter();
+    if (out.size() <= kMostFetched) return arena_.Fetch(from, out);
+    const detail::StreamPool::Borrowed stream(arena_.streams());
+    stream->Copy(out.data(), from, out.size(), cudaMemcpyDeviceToHost);
     stream->Wait();
   }
 
- private:
-  Arena::Slot slot_;
-  std::uint64_t bytes_;
-  std::uint64_t records_;
-  bool was_sorted_;
+  Arena& arena_;  ///< which the slot keeps alive
 };
 
 // ---------------------------------------------------------------------------------------------------------------------
 
-/// A lane's place in the arena, given back when dropped.
+/// A lane's place in the arena, with what of it is the lane's.
 class LaneSeat {
  public:
-  explicit LaneSeat(std::shared_ptr<Arena> arena) : arena_(std::move(arena)), lane_(arena_->TakeLane()) {}
-  LaneSeat(const LaneSeat&) = delete;
-  LaneSeat& operator=(const LaneSeat&) = delete;
-  ~LaneSeat() { arena_->GiveLane(lane_); }
-  Arena& arena() const { return *arena_; }
-  std::byte* memory() const { return arena_->lane_memory(lane_); }
-  Findings* pinned_findings() const { return arena_->pinned_findings(lane_); }
+  explicit LaneSeat(const std::shared_ptr<Arena>& arena) : arena_(*arena), seat_(arena) {}
+  Arena& arena() const { return arena_; }
+  std::byte* memory() const { return arena_.lane_memory(seat_.lane()); }
+  Findings* pinned_findings() const { return arena_.pinned_findings(seat_.lane()); }
 
  private:
-  const std::shared_ptr<Arena> arena_;
-  const std::uint32_t lane_;
+  Arena& arena_;
+  const SlotPool::Seat seat_;
 };
 
 class CudaLane : public Lane {
  public:
-  explicit CudaLane(std::shared_ptr<Arena> arena)
-      : seat_(std::move(arena)),
+  explicit CudaLane(const std::shared_ptr<Arena>& arena)
+      : seat_(arena),
         layout_(seat_.arena().shape().layout),
         shape_(seat_.arena().lane_shape()),
         stream_(seat_.arena().device()),
@@ -360,7 +289,7 @@ class CudaLane : public Lane {
 
   std::unique_ptr<SortedRecords> Sort(BatchSource& source) override {
     seat_.arena().device()->Enter();
-    auto [in, out] = seat_.arena().AcquireTwo();
+    auto [in, out] = seat_.arena().TakeTwo();
     std::deque<Flight> flights;
     const detail::DrainAtExit drain(stream_);
     const std::uint64_t bytes = Load(source, in.data(), flights);
@@ -382,7 +311,7 @@ class CudaLane : public Lane {
     kernels_.Stop(stream_);
     stream_.Wait();
     times_.kernels += kernels_.Take();
-    return std::make_unique<CudaSortedRecords>(std::move(result.in_input ? in : out), bytes, records,
+    return std::make_unique<CudaSortedRecords>(seat_.arena(), std::move(result.in_input ? in : out), bytes, records,
                                                result.was_sorted);
   }
 
@@ -446,7 +375,7 @@ class CudaLane : public Lane {
   /// go to a first half.
   std::vector<std::uint64_t> MergeOrCut(std::span<const Piece> pieces, std::uint64_t bytes,
                                         std::vector<std::uint64_t> bounds, std::byte* out) {
-    const auto [in, spare] = seat_.arena().AcquireTwo();
+    const auto [in, spare] = seat_.arena().TakeTwo();
     const detail::DrainAtExit drain(stream_);
     std::byte* to = in.data();
     upload_.Start(stream_);
@@ -722,7 +651,7 @@ class CudaLane : public Lane {
 
 // ---------------------------------------------------------------------------------------------------------------------
 
-class CudaBackend : public Backend {
+class CudaBackend : public ArenaBackend<Arena> {
  public:
   explicit CudaBackend(int ordinal) : device_(std::make_shared<CudaDevice>(ordinal)) {
     int count = 0;
@@ -745,35 +674,16 @@ class CudaBackend : public Backend {
     limits_.device_bytes = free_bytes;
   }
 
-  const BackendLimits& limits() const override { return limits_; }
-
   std::uint64_t LaneBytes(const RecordLayout& layout, std::uint64_t slot_bytes) const override {
     device_->Enter();  // sizes of workspaces depend on it
     // The common part is needed once, but a lane is what it can be charged to.
     return LaneShape(layout, slot_bytes).bytes() + CommonShape(layout).bytes();
   }
 
-  void MakeArena(const ArenaShape& shape, HostMemory& memory) override {
-    const RecordLayout& layout = shape.layout;
-    if (shape.slots < 2) FailInternal("a lane needs two slots");
-    if (shape.slot_bytes < LeastRecordBytes(layout)) FailInternal("a slot holds no record");
-    if (shape.slot_bytes / LeastRecordBytes(layout) >= std::uint64_t{1} << 32) {
-      FailInternal("a slot of 2^32 records or more");
-    }
-    device_->Enter();
-    const std::lock_guard<std::mutex> lock(mutex_);
-    if (arena_.use_count() > 1) FailInternal("lanes or records of the old arena are still alive");
-    // Its memory first, so that both never count at once.
-    arena_.reset();
-    arena_ = std::make_shared<Arena>(device_, shape, memory, cancelled_);
-    peak_ = std::max(peak_, arena_->device_bytes());
-  }
-
   std::unique_ptr<Lane> OpenLane() override {
     device_->Enter();
     return std::make_unique<CudaLane>(arena());
   }
-  std::uint32_t free_slots() const override { return arena()->free_slots(); }
 
   void Pin(void* data, std::uint64_t bytes) override {
     // Refused memory only makes copies slower, and a lost GPU is found by the next call that needs it.
@@ -797,29 +707,19 @@ class CudaBackend : public Backend {
     return counts;
   }
 
-  std::uint64_t device_peak() const override {
-    const std::lock_guard<std::mutex> lock(mutex_);
-    return peak_;
-  }
-  void Cancel() override {
-    cancelled_ = true;
-    const std::lock_guard<std::mutex> lock(mutex_);
-    if (arena_) arena_->WakeAll();
-  }
+  std::uint64_t device_peak() const override { return peak_; }
 
  private:
-  std::shared_ptr<Arena> arena() const {
-    const std::lock_guard<std::mutex> lock(mutex_);
-    if (!arena_) FailInternal("no arena was made");
-    return arena_;
+  std::shared_ptr<Arena> NewArena(const ArenaShape& shape, HostMemory& memory) override {
+    if (shape.slots < 2) FailInternal("a lane needs two slots");
+    device_->Enter();
+    auto arena = std::make_shared<Arena>(device_, shape, memory);
+    peak_ = std::max(peak_.load(), arena->device_bytes());
+    return arena;
   }
 
   const DevicePtr device_;
-  BackendLimits limits_;
-  std::atomic<bool> cancelled_{false};
-  mutable std::mutex mutex_;
-  std::shared_ptr<Arena> arena_;
-  std::uint64_t peak_ = 0;
+  std::atomic<std::uint64_t> peak_{0};
 };
 
 }  // namespace

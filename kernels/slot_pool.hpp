@@ -1,0 +1,193 @@
+// Which slots and lanes of an arena are free. Lanes that sort wait here for slots until records are dropped or the
+// backend is cancelled; a slot comes back when its holder is dropped. For both backends. Start at TakeTwo.
+#pragma once
+
+#include <condition_variable>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <memory>
+#include <mutex>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "backend.hpp"
+#include "error.hpp"
+
+namespace gpusort {
+
+class SlotPool : public std::enable_shared_from_this<SlotPool> {
+ public:
+  /// One slot, held until dropped. Keeps the pool alive, and so what derives from it.
+  class Slot {
+   public:
+    Slot(std::shared_ptr<SlotPool> pool, std::byte* data) : pool_(std::move(pool)), data_(data) {}
+    Slot(Slot&&) noexcept = default;
+    Slot& operator=(Slot&&) = delete;
+    ~Slot() {
+      if (pool_) pool_->Give(data_);
+    }
+    std::byte* data() const { return data_; }
+
+   private:
+    std::shared_ptr<SlotPool> pool_;
+    std::byte* data_;
+  };
+
+  /// A lane's place in the arena, held until dropped.
+  class Seat {
+   public:
+    explicit Seat(std::shared_ptr<SlotPool> pool) : pool_(std::move(pool)), lane_(pool_->TakeLane()) {}
+    Seat(const Seat&) = delete;
+    Seat& operator=(const Seat&) = delete;
+    ~Seat() { pool_->GiveLane(lane_); }
+    std::uint32_t lane() const { return lane_; }
+
+   private:
+    const std::shared_ptr<SlotPool> pool_;
+    const std::uint32_t lane_;
+  };
+
+  explicit SlotPool(std::uint32_t lanes) : lanes_(lanes) {
+    for (std::uint32_t lane = lanes; lane-- > 0;) free_lanes_.push_back(lane);
+  }
+  virtual ~SlotPool() = default;
+
+  /// Makes `count` slots known, slot i being at slot(i). The one that was freed last is taken first.
+  template <typename SlotAt>
+  void AddSlots(std::uint32_t count, const SlotAt& slot) {
+    slots_ = count;
+    for (std::uint32_t i = count; i-- > 0;) free_.push_back(slot(i));
+  }
+
+  /// Two slots at once, so that lanes which hold one and wait for another cannot block each other. Waits for them;
+  /// Error(kCancelled) after Cancel.
+  std::pair<Slot, Slot> TakeTwo() {
+    if (slots_ < 2)
+      throw Error(ErrorCode::kInternal, "the arena was made for merging: a lane that sorts needs two slots");
+    std::unique_lock lock(mutex_);
+    freed_.wait(lock, [&] { return cancelled_ || free_.size() >= 2; });
+    if (cancelled_) throw Error(ErrorCode::kCancelled, "cancelled while waiting for a free slot");
+    const auto take = [&] { return Slot(shared_from_this(), free_.back()); };
+    Slot first = take();
+    free_.pop_back();
+    Slot second = take();
+    free_.pop_back();
+    return {std::move(first), std::move(second)};
+  }
+  std::uint32_t free_slots() const {
+    const std::lock_guard lock(mutex_);
+    return static_cast<std::uint32_t>(free_.size());
+  }
+  /// Ends all waiting, also what would begin later.
+  void Cancel() {
+    const std::lock_guard lock(mutex_);
+    cancelled_ = true;
+    freed_.notify_all();
+  }
+
+ private:
+  void Give(std::byte* slot) {
+    const std::lock_guard lock(mutex_);
+    free_.push_back(slot);
+    // All: a lane needs two slots, and the one that is woken may not be the one that can go on.
+    freed_.notify_all();
+  }
+  std::uint32_t TakeLane() {
+    const std::lock_guard lock(mutex_);
+    if (free_lanes_.empty()) {
+      throw Error(ErrorCode::kInternal, "the arena was made for " + std::to_string(lanes_) + " lanes");
+    }
+    const std::uint32_t lane = free_lanes_.back();
+    free_lanes_.pop_back();
+    return lane;
+  }
+  void GiveLane(std::uint32_t lane) {
+    const std::lock_guard lock(mutex_);
+    free_lanes_.push_back(lane);
+  }
+
+  const std::uint32_t lanes_;
+  std::uint32_t slots_ = 0;
+  mutable std::mutex mutex_;
+  std::condition_variable freed_;
+  bool cancelled_ = false;
+  std::vector<std::byte*> free_;
+  std::vector<std::uint32_t> free_lanes_;
+};
+
+/// Sorted records in the slot where a lane left them.
+class SortedSlot : public SortedRecords {
+ public:
+  SortedSlot(SlotPool::Slot slot, std::uint64_t bytes, std::uint64_t records, bool was_sorted)
+      : slot_(std::move(slot)), bytes_(bytes), records_(records), was_sorted_(was_sorted) {}
+  const std::byte* data() const override { return slot_.data(); }
+  bool on_device() const override { return false; }
+  std::uint64_t bytes() const override { return bytes_; }
+  std::uint64_t records() const override { return records_; }
+  bool was_sorted() const override { return was_sorted_; }
+  void Read(std::uint64_t offset, std::span<std::byte> out) const final {
+    if (offset > bytes_ || out.size() > bytes_ - offset) {
+      throw Error(ErrorCode::kInternal, "a read past the end of the sorted records");
+    }
+    if (!out.empty()) Copy(data() + offset, out);
+  }
+
+ private:
+  virtual void Copy(const std::byte* from, std::span<std::byte> out) const {
+    std::memcpy(out.data(), from, out.size());
+  }
+
+  const SlotPool::Slot slot_;
+  const std::uint64_t bytes_, records_;
+  const bool was_sorted_;
+};
+
+/// What backends with an Arena, which is a SlotPool, have in common.
+template <typename Arena>
+class ArenaBackend : public Backend {
+ public:
+  const BackendLimits& limits() const override { return limits_; }
+  void MakeArena(const ArenaShape& shape, HostMemory& memory) override {
+    const auto fail = [](const char* why) { throw Error(ErrorCode::kInternal, why); };
+    const std::uint64_t least = LeastRecordBytes(shape.layout);
+    if (shape.slot_bytes < least) fail("a slot holds no record");
+    // Lines are found by offsets of 32 bits.
+    if (shape.slot_bytes / least >= std::uint64_t{1} << 32) fail("a slot of 2^32 records or more");
+    const std::lock_guard lock(mutex_);
+    if (arena_.use_count() > 1) fail("lanes or records of the old arena are still alive");
+    // Its memory first, so that both never count at once.
+    arena_.reset();
+    arena_ = NewArena(shape, memory);
+    if (cancelled_) arena_->Cancel();
+  }
+  std::uint32_t free_slots() const override {
+    const std::lock_guard lock(mutex_);
+    return arena_ ? arena_->free_slots() : 0;
+  }
+  void Cancel() override {
+    const std::lock_guard lock(mutex_);
+    cancelled_ = true;
+    if (arena_) arena_->Cancel();
+  }
+
+ protected:
+  std::shared_ptr<Arena> arena() const {
+    const std::lock_guard lock(mutex_);
+    if (!arena_) throw Error(ErrorCode::kInternal, "no arena was made");
+    return arena_;
+  }
+
+  BackendLimits limits_;
+
+ private:
+  virtual std::shared_ptr<Arena> NewArena(const ArenaShape& shape, HostMemory& memory) = 0;
+
+  mutable std::mutex mutex_;
+  bool cancelled_ = false;
+  std::shared_ptr<Arena> arena_;
+};
+
+}  // namespace gpusort
