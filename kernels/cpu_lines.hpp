@@ -4,8 +4,6 @@
 // executor) and memory. Start at LineSorter::Sort and LineMerger::Merge.
 #pragma once
 
-#include <hwy/contrib/sort/vqsort.h>
-
 #include <algorithm>
 #include <atomic>
 #include <bit>
@@ -16,17 +14,13 @@
 #include <utility>
 #include <vector>
 
+#include "cpu_sorter.hpp"
 #include "error.hpp"
 #include "gpusort/merge_host.hpp"
 #include "lines/line_order.hpp"
 #include "records/records.hpp"
 
 namespace gpusort::detail {
-
-inline void SortEntries(Entry* p, std::uint64_t n) {
-  static_assert(sizeof(Entry) == sizeof(hwy::uint128_t) && alignof(Entry) == alignof(hwy::uint128_t));
-  hwy::Sorter()(reinterpret_cast<hwy::uint128_t*>(p), n, hwy::SortAscending());
-}
 
 /// Encoded key bytes of one line, so that its keys are looked for once where twelve bytes do not decide.
 struct WideKey {
@@ -107,12 +101,11 @@ struct LineShape {
   std::uint64_t worker_bytes = 0;  ///< three tiles of entries, where a tile's lines begin and end, keys of half of them
 
   LineShape(const RecordLayout& layout, std::uint64_t slot_bytes) {
-    const auto round = [](std::uint64_t n) { return (n + 63) / 64 * 64; };
     rows = SlotRecords(layout, slot_bytes);
     tile_rows = std::clamp<std::uint64_t>(slot_bytes / 256 / 4 * 4, 512, 8192);
-    entries_bytes = round(rows * sizeof(Entry));
-    starts_bytes = round((rows + 1) * sizeof(std::uint32_t));
-    worker_bytes = round(tile_rows * (3 * sizeof(Entry) + sizeof(RecordSpan) + sizeof(WideKey) / 2));
+    entries_bytes = RoundUp(rows * sizeof(Entry), 64);
+    starts_bytes = RoundUp((rows + 1) * sizeof(std::uint32_t), 64);
+    worker_bytes = RoundUp(tile_rows * (3 * sizeof(Entry) + sizeof(RecordSpan) + sizeof(WideKey) / 2), 64);
   }
   std::uint64_t bytes(unsigned workers) const { return entries_bytes + starts_bytes + workers * worker_bytes; }
 
@@ -481,24 +474,15 @@ class LineRefiner {
 /// A batch in a slot.
 class LineSorter {
  public:
-  struct Result {
-    bool in_input;  ///< the result is where the input was
-    bool was_sorted;
-    std::uint64_t records;
-  };
-
   LineSorter(const RecordLayout& layout, const LineShape& shape, std::byte* memory)
       : layout_(layout), keys_(*layout.lines), shape_(shape), memory_(memory) {}
 
-  template <typename Executor>
-  Result Sort(const std::byte* in, std::uint64_t bytes, std::byte* out, const Executor& executor) {
+  SlotSorter::Sorted Sort(const std::byte* in, std::uint64_t bytes, std::byte* out, const TeamExecutor& executor) {
     const std::uint64_t n = Index(in, bytes, executor);
     if (InOrder(in, n, executor)) return {true, true, n};
     const auto lines = [in, starts = starts()](std::uint32_t row) {
       return RecordSpan(in + starts[row], starts[row + 1] - starts[row] - 1);
     };
-    // A quicksort level out of cache costs more than a level of merging in it.
-    constexpr std::uint64_t kEntriesPerPart = std::uint64_t{1} << 18;
     const std::uint64_t workers = executor.workers();
     const std::uint64_t rounds = DivideUp(n, kEntriesPerPart * workers);
     const std::uint64_t part_items = DivideUp(n, rounds * workers);
@@ -533,14 +517,12 @@ class LineSorter {
   }
 
  private:
-  static std::uint64_t DivideUp(std::uint64_t n, std::uint64_t by) { return n / by + (n % by != 0); }
   Entry* entries() const { return reinterpret_cast<Entry*>(memory_); }
   std::uint32_t* starts() const { return reinterpret_cast<std::uint32_t*>(memory_ + shape_.entries_bytes); }
   Entry* Tile(unsigned worker, unsigned index) const { return shape_.Tile(memory_, worker, index); }
 
   /// Sets starts()[0 .. n] to where lines begin and the last ends; returns n.
-  template <typename Executor>
-  std::uint64_t Index(const std::byte* in, std::uint64_t bytes, const Executor& executor) const {
+  std::uint64_t Index(const std::byte* in, std::uint64_t bytes, const TeamExecutor& executor) const {
     const std::uint64_t chunk =
         std::max<std::uint64_t>(DivideUp(bytes, 4 * std::uint64_t{executor.workers()}), 1 << 16);
     const std::uint64_t chunks = DivideUp(bytes, chunk);
@@ -563,8 +545,7 @@ class LineSorter {
     return first[chunks];
   }
 
-  template <typename Executor>
-  bool InOrder(const std::byte* in, std::uint64_t n, const Executor& executor) const {
+  bool InOrder(const std::byte* in, std::uint64_t n, const TeamExecutor& executor) const {
     constexpr std::uint64_t kLines = 256;
     const std::uint32_t* const at = starts();
     std::atomic<bool> sorted{true};
@@ -581,9 +562,9 @@ class LineSorter {
 
   /// Sorts each part by its encoded keys from byte `skip` on, and sets `exact` if entries decide alone. Returns how
   /// many bytes all keys have in common, `skip` at most: if fewer, nothing is sorted yet.
-  template <typename Lines, typename Executor>
+  template <typename Lines>
   std::uint64_t SortParts(const CommonKey& first, Lines lines, const std::vector<Range<const Entry*>>& parts,
-                          std::uint64_t skip, bool& exact, const Executor& executor) const {
+                          std::uint64_t skip, bool& exact, const TeamExecutor& executor) const {
     std::atomic<std::uint64_t> common{skip};
     std::atomic<bool> entries_decide{ChunksDecide(keys_.order())};
     executor.ForEach(parts.size(), [&](std::uint64_t part, unsigned worker) {
@@ -624,9 +605,9 @@ class LineSorter {
   /// Merges the parts by merge(slices, size, worker), into the worker's first tile, and copies the lines behind each
   /// other to `out`. First all tiles are cut and measured, because where a tile's lines go depends on the lengths of
   /// all lines before it.
-  template <typename Less, typename Merge, typename Executor>
+  template <typename Less, typename Merge>
   void Gather(const std::byte* in, const std::vector<Range<const Entry*>>& parts, Less less, Merge merge,
-              std::byte* out, const Executor& executor) const {
+              std::byte* out, const TeamExecutor& executor) const {
     struct Cut {
       std::uint64_t begin, size, bytes;
       std::vector<Range<const Entry*>> slices;
@@ -691,12 +672,11 @@ class LineMerger {
   LineMerger(const RecordLayout& layout, const LineShape& shape, std::byte* memory)
       : layout_(layout), keys_(*layout.lines), shape_(shape), memory_(memory) {}
 
-  template <typename Executor>
-  void Merge(std::vector<RecordSpan> pieces, std::byte* out, const Executor& executor) {
+  void Merge(std::span<const RecordSpan> pieces, std::byte* out, const TeamExecutor& executor) {
     std::uint64_t total = 0;
     for (const RecordSpan& piece : pieces) total += piece.size();
     std::vector<Node> nodes(1);
-    nodes[0] = {std::move(pieces), total, out};
+    nodes[0] = {{pieces.begin(), pieces.end()}, total, out};
     // First into shares, several a worker, then each share by its worker into tiles.
     const std::uint64_t share = std::max(kTileBytes, total / (4 * std::uint64_t{executor.workers()}));
     for (std::size_t at = 0; at < nodes.size();) {
@@ -832,6 +812,24 @@ class LineMerger {
   const LineKeys keys_;
   const LineShape& shape_;
   std::byte* const memory_;
+};
+
+class LineSlotSorter final : public SlotSorter {
+ public:
+  LineSlotSorter(const RecordLayout& layout, std::uint64_t slot_bytes) : layout_(layout), shape_(layout, slot_bytes) {}
+  std::uint64_t LaneBytes(unsigned workers) const override { return shape_.bytes(workers); }
+  Sorted Sort(std::byte* in, std::uint64_t bytes, std::byte* out, std::byte* memory,
+              const TeamExecutor& executor) const override {
+    return LineSorter(layout_, shape_, memory).Sort(in, bytes, out, executor);
+  }
+  void Merge(std::span<const RecordSpan> pieces, std::byte* out, std::byte* memory,
+             const TeamExecutor& executor) const override {
+    LineMerger(layout_, shape_, memory).Merge(pieces, out, executor);
+  }
+
+ private:
+  const RecordLayout& layout_;
+  const LineShape shape_;
 };
 
 }  // namespace gpusort::detail

@@ -125,13 +125,15 @@ class ThreadTeam {
 /// Runs tasks on a team. After an exception no further task begins.
 class TeamExecutor {
  public:
-  explicit TeamExecutor(ThreadTeam& team) : team_(team) {}
-  unsigned workers() const { return team_.size(); }
+  explicit TeamExecutor(ThreadTeam& team) : TeamExecutor(team, team.size()) {}
+  /// With one worker the calling thread does it all, and no other is started.
+  TeamExecutor(ThreadTeam& team, unsigned workers) : team_(team), workers_(workers) {}
+  unsigned workers() const { return workers_; }
 
   template <typename F>
   void ForEach(std::uint64_t tasks, F&& f) const {
-    if (tasks <= 1) {
-      if (tasks == 1) f(std::uint64_t{0}, 0u);
+    if (tasks <= 1 || workers_ == 1) {
+      for (std::uint64_t task = 0; task < tasks; ++task) f(task, 0u);
       return;
     }
     std::atomic<std::uint64_t> next{0};
@@ -147,6 +149,7 @@ class TeamExecutor {
 
  private:
   ThreadTeam& team_;
+  const unsigned workers_;
 };
 
 }  // namespace gpusort::detail
