@@ -45,11 +45,11 @@ std::unique_ptr<SlotSorter> MakeSorter(const RecordLayout& layout, std::uint64_t
 class Arena : public SlotPool {
  public:
   Arena(const ArenaShape& shape, unsigned threads, HostMemory& memory)
-      : SlotPool(shape.lanes), shape_(shape), sorter_(MakeSorter(shape_.layout, shape_.slot_bytes)) {
+      : SlotPool(shape.slots, shape.lanes), shape_(shape), sorter_(MakeSorter(shape_.layout, shape_.slot_bytes)) {
     for (std::uint32_t i = 0; i < shape.lanes; ++i) lane_memory_.emplace_back(memory, sorter_->LaneBytes(threads));
     for (std::uint32_t i = 0; i < shape.slots; ++i) slots_.emplace_back(memory, shape.slot_bytes);
-    AddSlots(shape.slots, [this](std::uint32_t slot) { return slots_[slot].data(); });
   }
+  std::byte* slot_data(std::uint32_t slot) const override { return slots_[slot].data(); }
   const ArenaShape& shape() const { return shape_; }
   const SlotSorter& sorter() const { return *sorter_; }
   std::byte* lane_memory(std::uint32_t lane) const { return lane_memory_[lane].data(); }

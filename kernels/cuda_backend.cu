@@ -133,7 +133,7 @@ struct CommonShape {
 class Arena : public SlotPool {
  public:
   Arena(DevicePtr device, const ArenaShape& shape, HostMemory& memory)
-      : SlotPool(shape.lanes),
+      : SlotPool(shape.slots, shape.lanes),
         device_(device),
         shape_(shape),
         lane_shape_(shape.layout, shape.slot_bytes),
@@ -143,7 +143,6 @@ class Arena : public SlotPool {
         memory_(device, device_bytes_),
         pinned_(device, memory, CommonShape::kPinnedBytes + shape.lanes * kAlignment),
         streams_(device) {
-    AddSlots(shape.slots, [this](std::uint32_t slot) { return memory_.data() + slot * slot_pitch_; });
     const detail::StreamPool::Borrowed stream(streams_);
     stream->Copy(common() + common_shape_.layout(), &shape_.layout, sizeof(RecordLayout), cudaMemcpyHostToDevice);
     if (!shape_.layout.fixed()) {
@@ -154,6 +153,7 @@ class Arena : public SlotPool {
     stream->Wait();
   }
 
+  std::byte* slot_data(std::uint32_t slot) const override { return memory_.data() + slot * slot_pitch_; }
   const DevicePtr& device() const { return device_; }
   const ArenaShape& shape() const { return shape_; }
   const LaneShape& lane_shape() const { return lane_shape_; }

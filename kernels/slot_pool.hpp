@@ -23,17 +23,18 @@ class SlotPool : public std::enable_shared_from_this<SlotPool> {
   /// One slot, held until dropped. Keeps the pool alive, and so what derives from it.
   class Slot {
    public:
-    Slot(std::shared_ptr<SlotPool> pool, std::byte* data) : pool_(std::move(pool)), data_(data) {}
+    Slot(std::shared_ptr<SlotPool> pool, std::uint32_t index) : pool_(std::move(pool)), index_(index) {}
     Slot(Slot&&) noexcept = default;
     Slot& operator=(Slot&&) = delete;
     ~Slot() {
-      if (pool_) pool_->Give(data_);
+      if (pool_) pool_->Give(index_);
     }
-    std::byte* data() const { return data_; }
+    std::uint32_t index() const { return index_; }
+    std::byte* data() const { return pool_->slot_data(index_); }
 
    private:
     std::shared_ptr<SlotPool> pool_;
-    std::byte* data_;
+    std::uint32_t index_;
   };
 
   /// A lane's place in the arena, held until dropped.
@@ -50,17 +51,13 @@ class SlotPool : public std::enable_shared_from_this<SlotPool> {
     const std::uint32_t lane_;
   };
 
-  explicit SlotPool(std::uint32_t lanes) : lanes_(lanes) {
+  /// All are free, the first in front; later the one that was freed last.
+  SlotPool(std::uint32_t slots, std::uint32_t lanes) : slots_(slots), lanes_(lanes) {
+    for (std::uint32_t slot = slots; slot-- > 0;) free_.push_back(slot);
     for (std::uint32_t lane = lanes; lane-- > 0;) free_lanes_.push_back(lane);
   }
   virtual ~SlotPool() = default;
-
-  /// Makes `count` slots known, slot i being at slot(i). The one that was freed last is taken first.
-  template <typename SlotAt>
-  void AddSlots(std::uint32_t count, const SlotAt& slot) {
-    slots_ = count;
-    for (std::uint32_t i = count; i-- > 0;) free_.push_back(slot(i));
-  }
+  virtual std::byte* slot_data(std::uint32_t slot) const = 0;
 
   /// Two slots at once, so that lanes which hold one and wait for another cannot block each other. Waits for them;
   /// Error(kCancelled) after Cancel.
@@ -89,7 +86,7 @@ class SlotPool : public std::enable_shared_from_this<SlotPool> {
   }
 
  private:
-  void Give(std::byte* slot) {
+  void Give(std::uint32_t slot) {
     const std::lock_guard lock(mutex_);
     free_.push_back(slot);
     // All: a lane needs two slots, and the one that is woken may not be the one that can go on.
@@ -109,13 +106,11 @@ class SlotPool : public std::enable_shared_from_this<SlotPool> {
     free_lanes_.push_back(lane);
   }
 
-  const std::uint32_t lanes_;
-  std::uint32_t slots_ = 0;
+  const std::uint32_t slots_, lanes_;
   mutable std::mutex mutex_;
   std::condition_variable freed_;
   bool cancelled_ = false;
-  std::vector<std::byte*> free_;
-  std::vector<std::uint32_t> free_lanes_;
+  std::vector<std::uint32_t> free_, free_lanes_;
 };
 
 /// Sorted records in the slot where a lane left them.

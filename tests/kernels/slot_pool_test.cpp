@@ -24,12 +24,17 @@ ErrorCode CodeOf(F f) {
   return {};
 }
 
+struct BytePool : SlotPool {
+  using SlotPool::SlotPool;
+  std::byte* slot_data(std::uint32_t slot) const override { return &bytes[slot]; }
+  mutable std::array<std::byte, 8> bytes{};
+};
+
 struct Pool {
-  explicit Pool(std::uint32_t slots, std::uint32_t lanes = 1) : pool(std::make_shared<SlotPool>(lanes)) {
-    pool->AddSlots(slots, [this](std::uint32_t slot) { return &bytes[slot]; });
-  }
-  std::array<std::byte, 8> bytes{};
-  std::shared_ptr<SlotPool> pool;
+  explicit Pool(std::uint32_t slots, std::uint32_t lanes = 1)
+      : pool(std::make_shared<BytePool>(slots, lanes)), bytes(pool->bytes) {}
+  std::shared_ptr<BytePool> pool;
+  std::array<std::byte, 8>& bytes;
 };
 
 using Two = std::pair<SlotPool::Slot, SlotPool::Slot>;
