@@ -93,8 +93,9 @@ ErrorCode OpenErrorCode(int error) {
   }
 }
 
-[[noreturn]] void FailOpen(const std::string& what, int error) {
-  throw Error(OpenErrorCode(error), what + ": " + detail::ErrnoText(error));
+[[noreturn]] void FailOpen(const std::string& what, const std::string& path, int error,
+                           SystemError::Verb verb = SystemError::Verb::kOpen) {
+  throw SystemError(OpenErrorCode(error), what + path + ": " + detail::ErrnoText(error), error, verb, path);
 }
 
 FileFacts FactsFrom(const struct stat& st) {
@@ -137,15 +138,16 @@ int OpenRetrying(SystemCalls& calls, int directory, const char* path, int flags,
 }
 
 /// A new file of mode 0600 under a hidden name that did not exist. Gives back the name.
-std::pair<detail::Fd, std::string> CreateHidden(SystemCalls& calls, int directory, const std::string& what) {
+std::pair<detail::Fd, std::string> CreateHidden(SystemCalls& calls, int directory, const std::string& what,
+                                                const std::string& path) {
   for (int attempt = 0; attempt < kNameAttempts; ++attempt) {
     std::string name = HiddenName();
     const int fd =
         OpenRetrying(calls, directory, name.c_str(), O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
     if (fd >= 0) return {detail::Fd(fd), std::move(name)};
-    if (errno != EEXIST) FailOpen("create a file in " + what, errno);
+    if (errno != EEXIST) FailOpen("create a file in " + what, path, errno, SystemError::Verb::kMakeTemp);
   }
-  throw Error(ErrorCode::kIo, "create a file in " + what + ": every random name is taken");
+  throw Error(ErrorCode::kIo, "create a file in " + what + path + ": every random name is taken");
 }
 
 // What RemoveHiddenOutput removes: signal handlers have no other way to find it. The name is written before the
@@ -326,13 +328,16 @@ void File::CheckAligned(const char* verb, std::uint64_t offset, const std::byte*
 void File::Fail(const char* verb, std::uint64_t offset, std::uint64_t bytes, int error) const {
   std::string message =
       std::string(verb) + " " + path_ + " at " + std::to_string(offset) + ": " + detail::ErrnoText(error);
-  if (!IsNoSpace(error)) throw SystemError(ErrorCode::kIo, message, error);
+  const bool reads = std::string_view(verb) == "read" || std::string_view(verb) == "stat";
+  const SystemError::Verb done = reads ? SystemError::Verb::kRead : SystemError::Verb::kWrite;
+  if (!IsNoSpace(error)) throw SystemError(ErrorCode::kIo, message, error, done, path_);
   message += "; needed " + std::to_string(bytes) + " bytes more";
   std::uint64_t free = kUnknownSpace;
   if (error == ENOSPC && calls_.FreeSpace(directory_.c_str(), &free) == 0) {
     message += ", free in " + directory_ + ": " + detail::SpaceText(free);
   }
-  throw SystemError(ErrorCode::kNoSpace, message + "; " + detail::NoSpaceHint(error), error);
+  throw SystemError(ErrorCode::kNoSpace, message + "; " + detail::NoSpaceHint(error), error, done,
+                    path_);
 }
 
 void File::Stalled(const char* verb, std::uint64_t offset) const {
@@ -431,7 +436,8 @@ void OutputFile::Open(bool direct) {
   try {
     CreateNew(direct);
   } catch (const Error& error) {
-    if (on_old_ != OldFile::kReplaceOrRewrite || !old_ || error.code() != ErrorCode::kUsage) throw;
+    const bool rewrites = on_old_ == OldFile::kReplaceOrRewrite || on_old_ == OldFile::kRewriteIfSeen;
+    if (!rewrites || !old_ || error.code() != ErrorCode::kUsage) throw;
     in_place_ = error.what();
     file_.reset();
     RemoveHidden();
@@ -483,9 +489,9 @@ void OutputFile::FindOld() {
 }
 
 void OutputFile::CreateNew(bool direct) {
-  const std::string what = "output directory " + directory_;
+  const std::string what = "output directory ";
   directory_fd_ = detail::Fd(OpenRetrying(calls_, AT_FDCWD, directory_.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC, 0));
-  if (!directory_fd_.open()) FailOpen(what, errno);
+  if (!directory_fd_.open()) FailOpen(what, directory_, errno);
   if (old_) {
     struct stat st;
     if (::fstatat(directory_fd_.get(), name_.c_str(), &st, AT_SYMLINK_NOFOLLOW) != 0 ||
@@ -497,23 +503,24 @@ void OutputFile::CreateNew(bool direct) {
     ::statx(directory_fd_.get(), name_.c_str(), AT_SYMLINK_NOFOLLOW, STATX_BASIC_STATS, &facts);
     if ((facts.stx_attributes & STATX_ATTR_MOUNT_ROOT) != 0) Refuse("it is mounted there");
     if ((facts.stx_attributes & STATX_ATTR_APPEND) != 0) Refuse("it can only be appended to");
+    if (on_old_ == OldFile::kRewriteIfSeen) RefuseIfSeen(st.st_nlink);
   }
-  if (::faccessat(directory_fd_.get(), ".", W_OK | X_OK, AT_EACCESS) != 0) FailOpen(what, errno);
+  if (::faccessat(directory_fd_.get(), ".", W_OK | X_OK, AT_EACCESS) != 0) FailOpen(what, directory_, errno);
   if (TakesOnlyAdditions(directory_fd_.get(), "")) Refuse("its directory takes only additions");
   struct stat dir;
-  if (::fstat(directory_fd_.get(), &dir) != 0) FailOpen(what, errno);
+  if (::fstat(directory_fd_.get(), &dir) != 0) FailOpen(what, directory_, errno);
   const uid_t self = ::geteuid();
   if (old_ && (dir.st_mode & S_ISVTX) != 0 && self != 0 && old_->uid != self && dir.st_uid != self) {
     Refuse("another user's file in a sticky directory cannot be replaced");
   }
 
   detail::Fd fd(OpenRetrying(calls_, directory_fd_.get(), ".", O_TMPFILE | O_RDWR | O_CLOEXEC, 0600));
-  if (!fd.open() && !IsTmpfileUnsupported(errno)) FailOpen("create a file in " + what, errno);
+  if (!fd.open() && !IsTmpfileUnsupported(errno)) FailOpen("create a file in " + what, directory_, errno);
   // A nameless file gets its name through /proc, which may not be there.
   if (!fd.open() || ::access(ProcPath(fd.get()).c_str(), F_OK) != 0) {
     const SignalBlock until_it_can_be_removed;
     std::string name;
-    std::tie(fd, name) = CreateHidden(calls_, directory_fd_.get(), what);
+    std::tie(fd, name) = CreateHidden(calls_, directory_fd_.get(), what, directory_);
     SetHidden(std::move(name));
   }
   file_.reset(new File(calls_, std::move(fd), path_, directory_, direct));
@@ -564,6 +571,17 @@ void OutputFile::RemoveHidden() noexcept {
 
 void OutputFile::Refuse(const std::string& why) const {
   throw Error(ErrorCode::kUsage, "output " + path_ + ": " + why);
+}
+
+/// Other names, another owner, attributes, or a descriptor that somebody shares.
+void OutputFile::RefuseIfSeen(std::uint64_t names) const {
+  if (names != 1) Refuse("it has several names");
+  if (old_->uid != ::geteuid()) Refuse("it is another user's");
+  if (::llistxattr(ByDirectory().c_str(), nullptr, 0) > 0) Refuse("it has attributes");
+  struct stat stream;
+  for (int fd = 0; fd <= 2; ++fd) {
+    if (::fstat(fd, &stream) == 0 && FactsFrom(stream).same_file(*old_)) Refuse("it is a standard stream, too");
+  }
 }
 
 /// The name through the open directory, wherever that is by now.
@@ -721,26 +739,30 @@ void RemoveHiddenOutput() noexcept {
 
 std::unique_ptr<File> FileSystem::OpenInput(const std::string& path, bool direct) {
   struct stat st;
-  if (::stat(path.c_str(), &st) != 0) FailOpen("input " + path, errno);
+  if (::stat(path.c_str(), &st) != 0) FailOpen("input ", path, errno);
   // Asked before the open, which would wait for the other end of a FIFO.
   if (S_ISDIR(st.st_mode)) throw Error(ErrorCode::kUsage, "input " + path + " is a directory");
   if (!S_ISREG(st.st_mode)) throw Error(ErrorCode::kUsage, "input " + path + " is not a regular file");
   detail::Fd fd(OpenRetrying(*calls_, AT_FDCWD, path.c_str(), O_RDONLY | O_CLOEXEC | O_NOCTTY, 0));
-  if (!fd.open()) FailOpen("input " + path, errno);
+  if (!fd.open()) FailOpen("input ", path, errno);
   return std::unique_ptr<File>(new File(*calls_, std::move(fd), path, DirectoryOf(path), direct));
 }
 
 std::unique_ptr<File> FileSystem::OpenTemp(const std::string& directory, bool direct) {
-  const std::string what = "temporary directory " + directory;
+  const std::string what = "temporary directory ";
   detail::Fd fd(OpenRetrying(*calls_, AT_FDCWD, directory.c_str(), O_TMPFILE | O_EXCL | O_RDWR | O_CLOEXEC, 0600));
   if (!fd.open()) {
-    if (!IsTmpfileUnsupported(errno)) FailOpen("create a file in " + what, errno);
+    if (!IsTmpfileUnsupported(errno)) {
+      FailOpen("create a file in " + what, directory, errno, SystemError::Verb::kMakeTemp);
+    }
     const detail::Fd parent(OpenRetrying(*calls_, AT_FDCWD, directory.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC, 0));
-    if (!parent.open()) FailOpen(what, errno);
+    if (!parent.open()) FailOpen(what, directory, errno, SystemError::Verb::kMakeTemp);
     const SignalBlock until_it_is_removed;
     std::string name;
-    std::tie(fd, name) = CreateHidden(*calls_, parent.get(), what);
-    if (calls_->Unlink(parent.get(), name.c_str()) != 0) FailOpen("unlink " + name + " in " + what, errno);
+    std::tie(fd, name) = CreateHidden(*calls_, parent.get(), what, directory);
+    if (calls_->Unlink(parent.get(), name.c_str()) != 0) {
+      FailOpen("unlink " + name + " in " + what, directory, errno, SystemError::Verb::kMakeTemp);
+    }
   }
   return std::unique_ptr<File>(new File(*calls_, std::move(fd), "a temporary file in " + directory, directory, direct));
 }
@@ -754,7 +776,7 @@ std::unique_ptr<OutputFile> FileSystem::CreateOutput(const std::string& path, bo
 std::uint64_t FileSystem::FreeSpace(const std::string& directory) {
   std::uint64_t bytes = 0;
   while (calls_->FreeSpace(directory.c_str(), &bytes) != 0) {
-    if (errno != EINTR) FailOpen("free space of " + directory, errno);
+    if (errno != EINTR) FailOpen("free space of ", directory, errno);
   }
   return bytes;
 }
@@ -763,13 +785,13 @@ std::optional<FileFacts> FileSystem::Identify(const std::string& path) {
   struct stat st;
   if (::stat(path.c_str(), &st) == 0) return FactsFrom(st);
   if (errno == ENOENT || errno == ENOTDIR) return std::nullopt;
-  FailOpen(path, errno);
+  FailOpen("", path, errno);
 }
 
 bool FileSystem::IsTmpfs(const std::string& directory) {
   struct statfs fs;
   while (::statfs(directory.c_str(), &fs) != 0) {
-    if (errno != EINTR) FailOpen("file system of " + directory, errno);
+    if (errno != EINTR) FailOpen("file system of ", directory, errno);
   }
   return fs.f_type == TMPFS_MAGIC || fs.f_type == RAMFS_MAGIC;
 }

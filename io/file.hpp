@@ -23,11 +23,20 @@ namespace gpusort {
 /// A system call on a file failed with the error `number`.
 class SystemError : public Error {
  public:
-  SystemError(ErrorCode code, const std::string& message, int number) : Error(code, message), number_(number) {}
+  /// What was being done when it happened.
+  enum class Verb { kOpen, kRead, kWrite, kMakeTemp };
+
+  SystemError(ErrorCode code, const std::string& message, int number, Verb verb, std::string path)
+      : Error(code, message), number_(number), verb_(verb), path_(std::move(path)) {}
   int number() const noexcept { return number_; }
+  Verb verb() const noexcept { return verb_; }
+  /// What it was done to; of a temporary file, its directory.
+  const std::string& path() const noexcept { return path_; }
 
  private:
   int number_;
+  Verb verb_;
+  std::string path_;
 };
 
 /// What stat says about a file. Two equal values mean: the same file, not written to in between.
@@ -158,6 +167,7 @@ class File {
 enum class OldFile {
   kReplace,
   kReplaceOrRewrite,  ///< where it cannot be replaced, it is written in place
+  kRewriteIfSeen,     ///< also where somebody could tell a new file from the old one rewritten, as by `sort`
   kKeep,              ///< the output is refused, at the end, too
 };
 
@@ -214,6 +224,7 @@ class OutputFile {
   void FindOld();
   void CreateNew(bool direct);
   void OpenOld();
+  void RefuseIfSeen(std::uint64_t names) const;
   std::string ByDirectory() const;
   std::optional<Access> ReadAccess() const;
   bool Give(const Access& access);

@@ -51,7 +51,10 @@ PipeReader::PipeReader(const std::string& path, const CancelFlag& cancel) : canc
   } else {
     // Non-blocking: the open of a FIFO would wait for a writer. The open file description is ours alone.
     owned_ = detail::Fd(::open(path.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC | O_NOCTTY));
-    if (!owned_.open()) throw Error(ErrorCode::kUsage, "input " + path + ": " + detail::ErrnoText(errno));
+    if (!owned_.open()) {
+      throw SystemError(ErrorCode::kUsage, "input " + path + ": " + detail::ErrnoText(errno), errno,
+                        SystemError::Verb::kOpen, path);
+    }
     fd_ = owned_.get();
   }
   Prepare();
@@ -64,7 +67,9 @@ PipeReader::PipeReader(int fd, std::string name, const CancelFlag& cancel)
 
 void PipeReader::Prepare() {
   const struct stat st = StatStream(fd_, path_);
-  if (S_ISDIR(st.st_mode)) throw Error(ErrorCode::kUsage, "input " + path_ + " is a directory");
+  if (S_ISDIR(st.st_mode)) {
+    throw SystemError(ErrorCode::kUsage, "input " + path_ + " is a directory", EISDIR, SystemError::Verb::kRead, path_);
+  }
   if (S_ISFIFO(st.st_mode)) WidenPipe(fd_);
 }
 
@@ -83,7 +88,9 @@ std::uint64_t PipeReader::ReadSome(std::span<std::byte> out) {
     if (got == 0) {
       ended_ = true;
     } else if (errno != EINTR && errno != EAGAIN) {
-      throw Error(ErrorCode::kIo, "read " + path_ + " at " + std::to_string(offset_) + ": " + detail::ErrnoText(errno));
+      throw SystemError(ErrorCode::kIo,
+                        "read " + path_ + " at " + std::to_string(offset_) + ": " + detail::ErrnoText(errno), errno,
+                        SystemError::Verb::kRead, path_);
     }
   }
   return 0;
@@ -112,7 +119,8 @@ bool PipeWriter::TryOpenFifo() {
     const int error = errno;
     if (error == EINTR) return false;
     if (error == ENXIO && ::stat(path_.c_str(), &st) == 0 && S_ISFIFO(st.st_mode)) return false;
-    throw Error(ErrorCode::kUsage, "output " + path_ + ": " + detail::ErrnoText(error));
+    throw SystemError(ErrorCode::kUsage, "output " + path_ + ": " + detail::ErrnoText(error), error,
+                      SystemError::Verb::kOpen, path_);
   }
   fd_ = owned_.get();
   kind_ = Kind::kNonBlocking;
@@ -138,7 +146,8 @@ std::optional<FileFacts> PipeWriter::file() const {
 void PipeWriter::Prepare() {
   const struct stat st = StatStream(fd_, path_);
   if ((::fcntl(fd_, F_GETFL) & O_ACCMODE) == O_RDONLY) {
-    throw Error(ErrorCode::kUsage, "output " + path_ + ": its descriptor is open for reading only");
+    throw SystemError(ErrorCode::kUsage, "output " + path_ + ": its descriptor is open for reading only", EBADF,
+                      SystemError::Verb::kWrite, path_);
   }
   if (S_ISREG(st.st_mode)) {
     kind_ = Kind::kFile;
@@ -158,10 +167,11 @@ void PipeWriter::Prepare() {
 void PipeWriter::Fail(const char* verb, int error) const {
   const std::string message =
       std::string(verb) + " " + path_ + " at " + std::to_string(offset_) + ": " + detail::ErrnoText(error);
-  if (error == EPIPE || error == ECONNRESET) throw BrokenPipe(message);
+  if (error == EPIPE || error == ECONNRESET) throw BrokenPipe(message, path_);
   const bool full = error == ENOSPC || error == EDQUOT || error == EFBIG;
-  if (full) throw Error(ErrorCode::kNoSpace, message + "; " + detail::NoSpaceHint(error));
-  throw Error(ErrorCode::kIo, message);
+  if (!full) throw SystemError(ErrorCode::kIo, message, error, SystemError::Verb::kWrite, path_);
+  throw SystemError(ErrorCode::kNoSpace, message + "; " + detail::NoSpaceHint(error), error,
+                    SystemError::Verb::kWrite, path_);
 }
 
 void PipeWriter::WriteAll(std::span<const std::byte> data) {

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <atomic>
+#include <cerrno>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -32,9 +33,10 @@ class CancelFlag {
 };
 
 /// Nobody reads any more (EPIPE): main ends quietly by SIGPIPE, as other filters do.
-class BrokenPipe : public Error {
+class BrokenPipe : public SystemError {
  public:
-  explicit BrokenPipe(const std::string& message) : Error(ErrorCode::kIo, message) {}
+  explicit BrokenPipe(const std::string& message, const std::string& path = "standard output")
+      : SystemError(ErrorCode::kIo, message, EPIPE, Verb::kWrite, path) {}
 };
 
 /// Reads a stream to its end, from one thread. Errors: kIo; kCancelled while it waits.

@@ -3,6 +3,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <utility>
 
 #include "error.hpp"
@@ -12,7 +13,7 @@ namespace gpusort {
 void HostMemory::Reserve(std::uint64_t bytes) {
   std::uint64_t used = used_.load();
   do {
-    if (bytes > limit_ - used) {
+    if (!elastic_ && bytes > limit_ - used) {
       throw Error(ErrorCode::kOutOfMemory, "host memory: need " + std::to_string(bytes) + " bytes more, " +
                                                std::to_string(limit_ - used) + " of the limit of " +
                                                std::to_string(limit_) + " are left");

@@ -22,16 +22,19 @@ namespace gpusort {
 /// The counter behind --memory: everything large on the host is taken through it, pinned memory included.
 class HostMemory {
  public:
-  explicit HostMemory(std::uint64_t limit) : limit_(limit) {}
-  /// Throws Error(kOutOfMemory) if `bytes` more would pass the limit.
+  /// `elastic`: the limit is what plans keep to, and a line that is longer than planned may pass it.
+  explicit HostMemory(std::uint64_t limit, bool elastic = false) : limit_(limit), elastic_(elastic) {}
+  /// Throws Error(kOutOfMemory) if `bytes` more would pass the limit, if that is not elastic.
   void Reserve(std::uint64_t bytes);
   void Release(std::uint64_t bytes) noexcept;
   std::uint64_t limit() const { return limit_; }
   std::uint64_t used() const { return used_; }
+  std::uint64_t left() const { return limit_ - std::min<std::uint64_t>(limit_, used_); }
   std::uint64_t peak() const { return peak_; }
 
  private:
   const std::uint64_t limit_;
+  const bool elastic_;
   std::atomic<std::uint64_t> used_{0};
   std::atomic<std::uint64_t> peak_{0};
 };
@@ -70,6 +73,8 @@ struct ArenaShape {
   std::uint32_t slots = 0;  ///< all slots: each lane that sorts holds up to two, resident runs one each; a CPU
                             ///< lane that only merges needs none
   std::uint32_t lanes = 1;
+  std::uint64_t batch_lines = 0;  ///< lines of a batch at most (the CPU's), if not SlotRecords
+  bool grows = false;  ///< a line longer than a slot is taken all the same, alone in its batch (the CPU's)
 };
 
 /// Bytes of a batch in host memory, on loan: dropping it returns the buffer to its owner. Fixed records are whole; a

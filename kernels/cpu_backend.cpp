@@ -35,8 +35,9 @@ unsigned AvailableCores() {
   return std::max(1u, std::thread::hardware_concurrency());
 }
 
-std::unique_ptr<SlotSorter> MakeSorter(const RecordLayout& layout, std::uint64_t slot_bytes) {
-  if (!layout.fixed()) return std::make_unique<detail::LineSlotSorter>(layout, slot_bytes);
+std::unique_ptr<SlotSorter> MakeSorter(const RecordLayout& layout, std::uint64_t slot_bytes,
+                                       std::uint64_t batch_lines = 0) {
+  if (!layout.fixed()) return std::make_unique<detail::LineSlotSorter>(layout, slot_bytes, batch_lines);
   if (!layout.direct()) return std::make_unique<detail::RecordSorter>(layout, slot_bytes);
   if (layout.stride == 4) return std::make_unique<detail::NumberSorter<std::uint32_t>>(layout, slot_bytes);
   return std::make_unique<detail::NumberSorter<std::uint64_t>>(layout, slot_bytes);
@@ -45,20 +46,43 @@ std::unique_ptr<SlotSorter> MakeSorter(const RecordLayout& layout, std::uint64_t
 class Arena : public SlotPool {
  public:
   Arena(const ArenaShape& shape, unsigned threads, HostMemory& memory)
-      : SlotPool(shape.slots, shape.lanes), shape_(shape), sorter_(MakeSorter(shape_.layout, shape_.slot_bytes)) {
+      : SlotPool(shape.slots, shape.lanes),
+        shape_(shape),
+        memory_(memory),
+        sorter_(MakeSorter(shape_.layout, shape_.slot_bytes, shape_.batch_lines)) {
     for (std::uint32_t i = 0; i < shape.lanes; ++i) lane_memory_.emplace_back(memory, sorter_->LaneBytes(threads));
     for (std::uint32_t i = 0; i < shape.slots; ++i) slots_.emplace_back(memory, shape.slot_bytes);
   }
   std::byte* slot_data(std::uint32_t slot) const override { return slots_[slot].data(); }
   const ArenaShape& shape() const { return shape_; }
   const SlotSorter& sorter() const { return *sorter_; }
+  HostMemory& memory() const { return memory_; }
   std::byte* lane_memory(std::uint32_t lane) const { return lane_memory_[lane].data(); }
 
  private:
   const ArenaShape shape_;
+  HostMemory& memory_;
   const std::unique_ptr<SlotSorter> sorter_;
   std::vector<HostBuffer> lane_memory_;
   std::vector<HostBuffer> slots_;
+};
+
+/// A line that no slot holds, alone in a batch, and so sorted.
+class LongLine : public SortedRecords {
+ public:
+  LongLine(HostBuffer buffer, std::uint64_t bytes) : buffer_(std::move(buffer)), bytes_(bytes) {}
+  const std::byte* data() const override { return buffer_.data(); }
+  bool on_device() const override { return false; }
+  std::uint64_t bytes() const override { return bytes_; }
+  std::uint64_t records() const override { return 1; }
+  bool was_sorted() const override { return true; }
+  void Read(std::uint64_t offset, std::span<std::byte> out) const override {
+    std::memcpy(out.data(), buffer_.data() + offset, out.size());
+  }
+
+ private:
+  HostBuffer buffer_;
+  std::uint64_t bytes_;
 };
 
 class CpuLane : public Lane {
@@ -68,7 +92,9 @@ class CpuLane : public Lane {
 
   std::unique_ptr<SortedRecords> Sort(BatchSource& source) override {
     auto [in, out] = arena_.TakeTwo();
-    const std::uint64_t bytes = Fill(source, in.data());
+    HostBuffer longer;
+    const std::uint64_t bytes = Fill(source, in.data(), longer);
+    if (bytes > shape_.slot_bytes) return std::make_unique<LongLine>(std::move(longer), bytes);
     const SlotSorter::Sorted result = arena_.sorter().Sort(in.data(), bytes, out.data(), memory(), Executor(bytes));
     return std::make_unique<SortedSlot>(std::move(result.in_input ? in : out), bytes, result.records,
                                         result.was_sorted);
@@ -97,17 +123,29 @@ class CpuLane : public Lane {
   std::byte* memory() const { return arena_.lane_memory(seat_.lane()); }
   const TeamExecutor& Executor(std::uint64_t bytes) const { return bytes <= kSmallBytes ? alone_ : team_; }
 
-  /// Copies the batch into a slot and returns its size.
-  std::uint64_t Fill(BatchSource& source, std::byte* to) const {
+  /// Copies the batch into a slot, or what is longer into memory of its own, and returns its size.
+  std::uint64_t Fill(BatchSource& source, std::byte* to, HostBuffer& longer) const {
+    std::uint64_t room = shape_.slot_bytes;
     std::uint64_t bytes = 0;
     while (const std::unique_ptr<InputBlock> block = source.Next()) {
       const std::span<const std::byte> data = block->bytes();
-      if (data.size() > shape_.slot_bytes - bytes) FailInternal("a batch is larger than a slot");
+      if (data.size() > room - bytes) {
+        if (!shape_.grows) FailInternal("a batch is larger than a slot");
+        const std::byte* const from = longer.data() == nullptr ? to : longer.data();
+        room = 2 * (bytes + data.size());
+        HostBuffer larger(arena_.memory(), room);
+        std::memcpy(larger.data(), from, bytes);
+        longer = std::move(larger);
+        to = longer.data();
+      }
       if (!data.empty()) std::memcpy(to + bytes, data.data(), data.size());
       bytes += data.size();
     }
     if (bytes == 0) FailInternal("an empty batch");
     if (WholeRecordBytes({to, bytes}, shape_.layout) != bytes) FailInternal("a batch ends inside a record");
+    if (bytes > shape_.slot_bytes && FirstRecordBytes({to, bytes}, shape_.layout) != bytes) {
+      FailInternal("a batch of several records is larger than a slot");
+    }
     return bytes;
   }
 

@@ -100,8 +100,9 @@ struct LineShape {
   std::uint64_t starts_bytes = 0;
   std::uint64_t worker_bytes = 0;  ///< three tiles of entries, where a tile's lines begin and end, keys of half of them
 
-  LineShape(const RecordLayout& layout, std::uint64_t slot_bytes) {
-    rows = SlotRecords(layout, slot_bytes);
+  /// `batch_lines` 0: SlotRecords.
+  LineShape(const RecordLayout& layout, std::uint64_t slot_bytes, std::uint64_t batch_lines) {
+    rows = batch_lines != 0 ? batch_lines : SlotRecords(layout, slot_bytes);
     tile_rows = std::clamp<std::uint64_t>(slot_bytes / 256 / 4 * 4, 512, 8192);
     entries_bytes = RoundUp(rows * sizeof(Entry), 64);
     starts_bytes = RoundUp((rows + 1) * sizeof(std::uint32_t), 64);
@@ -816,7 +817,8 @@ class LineMerger {
 
 class LineSlotSorter final : public SlotSorter {
  public:
-  LineSlotSorter(const RecordLayout& layout, std::uint64_t slot_bytes) : layout_(layout), shape_(layout, slot_bytes) {}
+  LineSlotSorter(const RecordLayout& layout, std::uint64_t slot_bytes, std::uint64_t batch_lines)
+      : layout_(layout), shape_(layout, slot_bytes, batch_lines) {}
   std::uint64_t LaneBytes(unsigned workers) const override { return shape_.bytes(workers); }
   Sorted Sort(std::byte* in, std::uint64_t bytes, std::byte* out, std::byte* memory,
               const TeamExecutor& executor) const override {

@@ -92,26 +92,11 @@ class ExpandedOutput {
   std::uint64_t held_ = 0;
 };
 
-/// The order of records as they lie in inputs and output, and of what is sorted: the same, or lines with keys.
-struct Ordered {
-  std::unique_ptr<KeyMaker> keys;
-  std::unique_ptr<KeyedOrder> keyed;  ///< null: records are sorted as they lie
-  RecordLayout plain;
-
-  explicit Ordered(const Options& options) : plain(options.layout) {
-    if (plain.fixed()) return;
-    if (options.locale) keys = MakeLocaleKeys(options.lines->order);
-    if (!keys) keys = MakeKeys(*plain.lines);
-    if (!keys) return;
-    keyed = std::make_unique<KeyedOrder>(*keys);
-    plain.lines = &keyed->plain();
-  }
-};
-
 class Sorter {
  public:
   /// `target`: no stream if the sort is only to be explained.
-  Sorter(const Options& options, CancelFlag& cancel, const GpuSource& gpus, FileSystem& files, OutputTarget target)
+  Sorter(const Options& options, CancelFlag& cancel, const GpuSource& gpus, FileSystem& files, OutputTarget target,
+         StreamFronts fronts = {})
       : options_(options),
         ordered_(options),
         cancel_(cancel),
@@ -119,9 +104,10 @@ class Sorter {
         host_(FindMemory()),
         files_(files),
         memory_(options.memory ? std::max<std::uint64_t>(1, options.memory->Resolve(host_.limit))
-                               : std::min(host_.limit, host_.available) / 2),
+                               : std::min(host_.limit, host_.available) / 2,
+                options.grows),
         inputs_(files_, options.inputs, MakeInputOptions(options, memory_, target.overwritten()), ordered_.plain,
-                cancel),
+                cancel, std::move(fronts)),
         merging_(options.merge && inputs_.rereadable()),
         layout_(LayoutAt(memory_.limit())),
         clock_("start"),
@@ -174,6 +160,7 @@ class Sorter {
     facts_.block_bytes = options.block_bytes;
     facts_.fan_in = options.max_fan_in;
     facts_.max_record = options.max_record;
+    facts_.grows = options.grows;
     key_shape_ = ShareMemory(facts_, memory_.limit());
     facts_.at_limit = [this](std::uint64_t limit) {
       PlanFacts other = facts_;
@@ -376,7 +363,7 @@ class Sorter {
   void Prepare() {
     if (ready_) return;
     // The plan counts the ring and the places for temp data anew, also those of an earlier attempt.
-    facts_.memory = memory_.limit() - memory_.used() + (feeder_ ? ring_.bytes() : 0) -
+    facts_.memory = memory_.left() + (feeder_ ? ring_.bytes() : 0) -
                     (feeder_ ? key_shape_.bytes() - key_shape_.pool_bytes() : 0) +
                     (temp_codec_ ? temp_codec_->taken_bytes() : 0);
     job_.plan = MakePlan(facts_, feeder_ ? ring_ : MakeRing(facts_));
@@ -396,11 +383,13 @@ class Sorter {
     shape.slot_bytes = merging && !facts_.gpu ? job_.plan.window_bytes : job_.plan.slot_bytes;
     shape.slots = merging && !facts_.gpu ? 0 : job_.plan.slots;
     shape.lanes = merging ? job_.plan.merge_lanes : job_.plan.lanes;
+    shape.grows = job_.plan.ring.grows && !facts_.gpu;
     backend_->MakeArena(shape, memory_);
   }
 
   /// Asked for by name, a directory that cannot be used is an error even if nothing is spilled.
   void CheckTempDirectories() const {
+    if (!options_.strict) return;  // the first block that is written will tell
     for (const std::string& directory : options_.temp_dirs) CheckTempDirectory(directory);
     // Of a stream nobody knows yet whether it will spill, and of lines that should fit in memory.
     if (!facts_.input_known || job_.plan.temp_bytes == 0) return;
@@ -414,6 +403,7 @@ class Sorter {
     CheckTempDirectories();
     if (!job_.plan.spills) return;
     std::function<void()> check = [this, directories] {
+      if (!options_.strict) return;
       for (const std::string& directory : directories) {
         CheckTempDirectory(directory);
         if (files_.IsTmpfs(directory)) {
@@ -423,7 +413,7 @@ class Sorter {
       }
     };
     if (facts_.input_known && job_.plan.temp_bytes > 0) std::exchange(check, nullptr)();
-    if (!options_.no_space_check && job_.plan.temp_bytes > 0) {
+    if (options_.strict && !options_.no_space_check && job_.plan.temp_bytes > 0) {
       FinishReserving();  // what the output has is not there for runs
       RequireSpace(files_, directories, job_.plan.temp_bytes, "temporary runs");
     }
@@ -547,7 +537,10 @@ class Sorter {
       SortInstead(error);
       return;
     }
-    if (!facts_.gpu || cancel_.requested() || (error.code() != ErrorCode::kGpuLost && !refused)) throw;
+    // Slots on a GPU do not grow.
+    const bool too_long = job_.plan.ring.grows && dynamic_cast<const LineTooLong*>(&error) != nullptr;
+    const bool helped = error.code() == ErrorCode::kGpuLost || refused || too_long;
+    if (!facts_.gpu || cancel_.requested() || !helped) throw;
     const bool smaller = refused && smaller_plans_ < kSmallerPlans;
     if (!smaller && options_.device == DeviceChoice::kGpu) throw;
     // In both cases the device runs go, and a fresh backend comes: lanes of the old one were cancelled for good.
@@ -602,7 +595,7 @@ class Sorter {
       Options one = options_;
       one.inputs = {input};
       one.unique = false;
-      one.memory = Size{memory_.limit() - memory_.used(), false};
+      one.memory = Size{memory_.left(), false};
       one.max_record = job_.plan.ring.max_record;
       try {
         CheckSorted(one, cancel_);
@@ -613,7 +606,7 @@ class Sorter {
     }
     merging_ = ready_ = false;
     facts_.sorted_inputs.clear();
-    facts_.memory = memory_.limit() - memory_.used();
+    facts_.memory = memory_.left();
     facts_.block_bytes = options_.block_bytes;
     facts_.temp_places = 0;
     stats_.device_runs = stats_.host_runs = stats_.temp_runs = stats_.input_runs = 0;
@@ -678,7 +671,7 @@ class Sorter {
     OutputProof read_back(ordered_.plain, options_.unique);
     const std::uint64_t least = ordered_.plain.fixed() ? ordered_.plain.stride : job_.plan.ring.max_record;
     const std::uint64_t unit = LeastRecordBytes(ordered_.plain);
-    const std::uint64_t room = (memory_.limit() - memory_.used()) / 2;
+    const std::uint64_t room = (memory_.left()) / 2;
     const std::uint64_t step = std::max(least, std::min(room, std::uint64_t{4} << 20) / unit * unit);
     HostBuffer buffer(memory_, (step + 2 * kReadSlack) / 4096 * 4096);
     const std::uint64_t alignment = target_.file->alignment();
@@ -777,7 +770,7 @@ class Sorter {
   std::future<void> reserving_;
   std::unique_ptr<SpillStore> spill_;
   ProgramCodec program_codec_{options_.temp_program, options_.ignore_sigpipe, cancel_,
-                              [this](const std::string& warning) { Note(warning); }};
+                              [this](const std::string& warning) { options_.say ? options_.say(warning) : Note(warning); }};
   std::unique_ptr<TempCodec> temp_codec_;
   std::unique_ptr<Backend> backend_;
   std::unique_ptr<BatchFeeder> feeder_;
@@ -790,12 +783,26 @@ class Sorter {
 
 }  // namespace
 
+Ordered::Ordered(const Options& options) : plain(options.layout) {
+  if (plain.fixed()) return;
+  if (options.locale) keys = MakeLocaleKeys(options.lines->order);
+  if (!keys) keys = MakeKeys(*plain.lines);
+  if (!keys) return;
+  keyed = std::make_unique<KeyedOrder>(*keys);
+  plain.lines = &keyed->plain();
+}
+
 SortResult ExternalSort(const Options& options, CancelFlag& cancel, const GpuSource& gpus) {
   FileSystem files;
   OutputTarget target = OpenTarget(files, options, cancel);
+  return ExternalSort(options, cancel, files, std::move(target), {}, gpus);
+}
+
+SortResult ExternalSort(const Options& options, CancelFlag& cancel, FileSystem& files, OutputTarget target,
+                        StreamFronts fronts, const GpuSource& gpus) {
   std::optional<SignalBlock> block;
   block.emplace();
-  Sorter sorter(options, cancel, gpus, files, std::move(target));
+  Sorter sorter(options, cancel, gpus, files, std::move(target), std::move(fronts));
   block.reset();
   return sorter.Sort();
 }
@@ -848,8 +855,9 @@ void CheckSorted(const Options& options, CancelFlag& cancel) {
           disorder->offset += inputs.header_bytes(0);
           if (options.header > 0) disorder->record += CountRecords(inputs.header(), layout);
           inputs.VerifyUnchanged();
-          throw Error(ErrorCode::kNotSorted, NotSorted(options.inputs.front(), layout, *disorder) +
-                                                 (options.unique ? "or equals " : "") + "the one in front of it");
+          const std::string message = NotSorted(options.inputs.front(), layout, *disorder) +
+                                      (options.unique ? "or equals " : "") + "the one in front of it";
+          throw Error(ErrorCode::kNotSorted, message);
         }
       }
     }

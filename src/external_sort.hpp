@@ -6,9 +6,13 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <utility>
 
 #include "backend.hpp"
+#include "inputs.hpp"
+#include "keyed_lines.hpp"
 #include "options.hpp"
+#include "output.hpp"
 #include "stats.hpp"
 #include "stream.hpp"
 
@@ -26,10 +30,24 @@ struct GpuSource {
 /// Does what `options` ask for (kSort). Returns only when the output is proved and published; else throws Error.
 SortResult ExternalSort(const Options& options, CancelFlag& cancel, const GpuSource& gpus = {});
 
+/// The same for inputs of which some fronts were read, into an output that was opened by `files`.
+SortResult ExternalSort(const Options& options, CancelFlag& cancel, FileSystem& files, OutputTarget target,
+                        StreamFronts fronts, const GpuSource& gpus = {});
+
 /// The plan that ExternalSort would follow, as text. Opens inputs and backend, writes nothing.
 std::string ExplainSort(const Options& options, CancelFlag& cancel, const GpuSource& gpus = {});
 
 /// --check: throws Error(kNotSorted) naming the first record out of order (with -u: also a repeated key).
 void CheckSorted(const Options& options, CancelFlag& cancel);
+
+/// The order of records as they lie in inputs and output, and of what is sorted: the same, or lines with keys. Options
+/// must outlive it.
+struct Ordered {
+  std::unique_ptr<KeyMaker> keys;
+  std::unique_ptr<KeyedOrder> keyed;  ///< null: records are sorted as they lie
+  RecordLayout plain;
+
+  explicit Ordered(const Options& options);
+};
 
 }  // namespace gpusort

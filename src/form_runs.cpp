@@ -121,8 +121,8 @@ BatchFeeder::BatchFeeder(CancelFlag& cancel, HostMemory& memory, Inputs& inputs,
       layout_(order.layout(layout.delimiter)),
       rereadable_(false),
       max_record_(ring.max_record + order.most_added()),
-      keys_(std::make_unique<KeyStage>(pipeline_, memory, inputs, order, keys, ring_, ranges, layout, ring.max_record,
-                                       ring.threads, clock)) {
+      keys_(std::make_unique<KeyStage>(pipeline_, memory, inputs, order, keys, ring_, ranges, layout,
+                                       ring.grows ? kMostLine : ring.max_record, ring.threads, clock)) {
   pipeline_.StartRest();
 }
 
@@ -237,7 +237,12 @@ std::shared_ptr<InputReader::Block> BatchFeeder::Batch::TakeLines() {
   if (block->end > 0 && block->end < block->bytes.size()) {
     returned.push_front(std::make_shared<InputReader::Block>(block->Split(block->end, layout)));
   }
-  if (block->longest > feeder_->max_record_ || open_.bytes() + block->head > feeder_->max_record_) TooLong(*block);
+  if (block->longest > feeder_->max_record_ || open_.bytes() + block->head > feeder_->max_record_) {
+    // Whoever takes longer ones may go on with it.
+    const std::shared_ptr<InputReader::Block> too_long = block;
+    returned.push_front(std::move(block));
+    TooLong(*too_long);
+  }
 
   if (block->end == 0) {
     if (!inside && bytes_ > 0) {
@@ -287,7 +292,7 @@ void BatchFeeder::Batch::TooLong(const InputReader::Block& block) const {
     at = block.range.offset + begin;
   }
   at += feeder_->inputs_.header_bytes(block.range.input);
-  throw Error(ErrorCode::kBadInput, LineTooLong(feeder_->inputs_.path(block.range.input), at, feeder_->max_record_));
+  throw LineTooLong(feeder_->inputs_.path(block.range.input), at, feeder_->max_record_);
 }
 
 void BatchFeeder::Return(Batch& batch) {
@@ -302,6 +307,7 @@ void BatchFeeder::Return(Batch& batch) {
 }
 
 void FormRuns(Job& job, BatchFeeder& feeder, std::vector<Run>& runs) {
+  if (job.plan.ring.grows) feeder.TakeLinesUpTo(job.plan.gpu ? job.plan.ring.max_record : kMostLine);
   std::mutex mutex;
   std::map<std::uint64_t, Run> formed;  // by batch number, which is input order
   const auto collect = [&] {

@@ -65,6 +65,8 @@ class BatchFeeder {
   std::unique_ptr<Batch> Next(const Pipeline& waiter, std::uint64_t limit, std::uint64_t slot_bytes, bool keep);
   /// True if there is nothing behind the first batch, which has been read. Waits until that is known.
   bool Ended(const Pipeline& waiter);
+  /// Lines of up to so many bytes are taken: those planned for, if nothing else is said. Before the first batch.
+  void TakeLinesUpTo(std::uint64_t bytes) { max_record_ = bytes; }
   /// Takes a batch that was kept back: it did not become a run.
   void Return(Batch& batch);
   /// The reader's own error, if that is why Next threw.
@@ -81,7 +83,7 @@ class BatchFeeder {
   const Inputs& inputs_;
   const RecordLayout layout_;
   const bool rereadable_;
-  const std::uint64_t max_record_;
+  std::uint64_t max_record_;
   std::mutex turn_;  ///< held by the batch that is being read
   std::atomic<std::uint64_t> next_number_{0};
   std::deque<std::shared_ptr<InputReader::Block>> returned_;

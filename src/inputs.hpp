@@ -8,6 +8,7 @@
 #include <atomic>
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -38,8 +39,11 @@ struct InputRange {
 /// Room that direct reads at any offset need around the bytes asked for.
 inline constexpr std::uint64_t kReadSlack = 8192;
 
-/// Says where the line begins and what to do.
-std::string LineTooLong(const std::string& path, std::uint64_t at, std::uint64_t max_record);
+/// Error(kBadInput) that says where the line begins and what to do.
+class LineTooLong : public Error {
+ public:
+  LineTooLong(const std::string& path, std::uint64_t at, std::uint64_t max_record);
+};
 /// Ends with "orders before ".
 std::string NotSorted(const std::string& path, const RecordLayout& layout, const OrderCheck::Disorder& disorder);
 
@@ -49,12 +53,21 @@ struct HeaderRule {
   std::uint64_t max_bytes = 0;  ///< of all of them
 };
 
+/// The front of a stream that was read before, and the rest.
+struct StreamFront {
+  std::unique_ptr<PipeReader> stream;
+  std::vector<std::byte> bytes;
+};
+/// By the number of the input.
+using StreamFronts = std::map<std::uint32_t, StreamFront>;
+
 struct InputOptions {
   std::optional<Codec> codec;  ///< of every input; each by its extension if not given
   HeaderRule header;
   DecoderLimits limits;                  ///< of each input that is compressed
   bool sorted = false;                   ///< streams are refused where they are not in order
   std::optional<FileFacts> overwritten;  ///< what the output is written into: it can be read only once, before that
+  bool strict = true;                    ///< an input that is changed while it is read is an error
 };
 /// Sets aside what headers may take. What may be open at once to expand is a quarter of the memory, if the codec can do
 /// with it.
@@ -68,7 +81,7 @@ class Inputs {
   /// a size is not a multiple of the record, and if the inputs' headers differ or are too long (of a stream that is
   /// seen when it is read).
   Inputs(FileSystem& files, const std::vector<std::string>& paths, const InputOptions& options,
-         const RecordLayout& layout, CancelFlag& cancel);
+         const RecordLayout& layout, CancelFlag& cancel, StreamFronts fronts = {});
 
   /// All inputs are regular files, and none is compressed or what the output is written into.
   bool rereadable() const { return rereadable_; }
@@ -127,7 +140,8 @@ class Inputs {
     Codec codec = Codec::kNone;
     std::shared_ptr<File> file;  ///< null: opened for each use, when there are more inputs than file descriptors
     std::unique_ptr<PipeReader> stream;
-    std::vector<std::byte> ahead;  ///< read of the stream together with its header
+    std::vector<std::byte> ahead;  ///< read of the stream before, or together with its header
+    std::uint64_t ahead_taken = 0;  ///< bytes of that
   };
   /// Reads the header by read(out), which returns 0 at the end, and compares it with those before. Gives what was read
   /// behind it.
@@ -143,7 +157,7 @@ class Inputs {
   const RecordLayout layout_;
   const HeaderRule header_rule_;
   const DecoderLimits limits_;
-  const bool sorted_;
+  const bool sorted_, strict_;
   std::vector<Input> inputs_;
   std::vector<std::byte> header_;
   std::optional<std::uint32_t> header_from_;  ///< the first input that has one

@@ -49,7 +49,7 @@ void KeyStage::RequireShort(const InputReader::Block& block, std::uint64_t open)
     at = block.range.offset + begin;
   }
   at += inputs_.header_bytes(block.range.input);
-  throw Error(ErrorCode::kBadInput, LineTooLong(inputs_.path(block.range.input), at, max_record_));
+  throw LineTooLong(inputs_.path(block.range.input), at, max_record_);
 }
 
 void KeyStage::Cut() {

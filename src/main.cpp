@@ -88,7 +88,7 @@ void SayDoubts(const Options& options) {
 }
 
 /// Nothing if nothing was sorted.
-std::optional<SortResult> Run(const Options& options, CancelFlag& cancel) {
+std::optional<SortResult> RunJob(const Options& options, CancelFlag& cancel) {
   std::optional<SortResult> result;
   if (options.locale) UseLocale();
   switch (options.action) {
@@ -157,7 +157,7 @@ int main(int argc, char** argv) {
     InitLog(options.log_level, options.log_file);
     if (!options.inputs.empty()) LogStart(options);
     RefuseClosedStreams(options, closed);
-    end.Done(Run(options, cancel));
+    end.Done(RunJob(options, cancel));
     return 0;
   } catch (...) {
     const int code = Report(end);

@@ -18,7 +18,8 @@ struct MergeTask {
 
 /// Lines longer than a block take more memory a run.
 std::uint64_t FanIn(const Job& job, const std::vector<Run>& runs) {
-  if (job.layout.fixed()) return job.plan.fan_in;
+  // A line that nobody planned for takes memory of its own.
+  if (job.layout.fixed() || job.plan.ring.grows) return job.plan.fan_in;
   std::uint64_t buffer = job.plan.block_bytes;
   for (const Run& run : runs) buffer = std::max(buffer, RunBufferBytes(run, job.plan));
   const std::uint64_t most = job.plan.merge_blocks * job.plan.block_bytes / (2 * buffer);
@@ -70,9 +71,15 @@ std::uint64_t MergeInto(Job& job, Run* first, std::size_t count, bool verify_ord
         task->window.bytes = cutter.Cut(window_bytes);
         task->from = cutter.Take();
       }
+      std::byte* data = task->window.buffer.data();
+      if (task->window.bytes > window_bytes) {
+        // A line that nobody planned for.
+        task->window.own = HostBuffer(job.memory, task->window.bytes + kPage);
+        data = task->window.own.data();
+      }
       task->window.number = number++;
       task->window.offset = offset;
-      task->window.data = task->window.buffer.data() + offset % kPage;
+      task->window.data = data + offset % kPage;
       offset += task->window.bytes;
       tasks.Push(std::move(task));
     }
@@ -88,7 +95,12 @@ std::uint64_t MergeInto(Job& job, Run* first, std::size_t count, bool verify_ord
     while (std::optional<std::shared_ptr<MergeTask>> task = tasks.Pop()) {
       {
         const Busy busy(job.clock, Resource::kCompute, (*task)->window.bytes);
-        lane->Merge((*task)->from.pieces, (*task)->window.data);
+        if ((*task)->window.own.data() != nullptr) {
+          std::byte* to = (*task)->window.data;
+          for (const Piece& piece : (*task)->from.pieces) to = std::copy_n(piece.data, piece.bytes, to);
+        } else {
+          lane->Merge((*task)->from.pieces, (*task)->window.data);
+        }
         job.clock.Add(lane->TakeTimes());
       }
       (*task)->from.blocks.clear();

@@ -17,11 +17,11 @@
 #include <system_error>
 #include <utility>
 
-#include "byte_streams.hpp"
 #include "file.hpp"
 #include "gnu_options.hpp"
 #include "key_def.hpp"
 #include "option_table.hpp"
+#include "stream.hpp"
 
 namespace gpusort {
 namespace {
@@ -805,12 +805,13 @@ void ReadNamedFiles(Options& options) {
   const auto read = [](const std::string& path, std::size_t most) {
     // Not /dev/stdin: opening that reads a file from its start again, and is refused for sockets and others' pipes.
     const detail::Fd opened(path == "-" ? -1 : ::open(path.c_str(), O_RDONLY | O_CLOEXEC));
-    FdSource source(path == "-" ? STDIN_FILENO : opened.get(), path, false);
     std::string text;
     try {
+      CancelFlag cancel;
+      PipeReader source(path == "-" ? STDIN_FILENO : opened.get(), path, cancel);
       std::byte block[4096];
       while (text.size() < most) {
-        const std::size_t got = source.Read(std::span(block).first(std::min(most - text.size(), sizeof block)));
+        const std::size_t got = source.ReadSome(std::span(block).first(std::min(most - text.size(), sizeof block)));
         if (got == 0) break;
         text.append(reinterpret_cast<const char*>(block), got);
       }

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <limits>
 #include <memory>
 #include <optional>
@@ -61,6 +62,8 @@ struct Options {
   std::shared_ptr<const LineOrdered> lines;  ///< what the layout of lines refers to
   std::uint64_t header = 0;                  ///< lines at the top of every input that are not sorted
   std::uint64_t max_record = 0;              ///< bytes of the longest line; 0: planned
+  bool grows = false;                        ///< longer lines take more memory than was planned, as by `sort`
+  bool strict = true;  ///< inputs that change meanwhile, and temp directories that may not do, are errors
   bool locale = false;                       ///< lines are ordered as the environment's locale says
   bool debug = false;                        ///< show what lines are compared by
   std::vector<KeyDef> keys;                  ///< of lines, as typed; for debug
@@ -87,6 +90,7 @@ struct Options {
   std::vector<std::string> temp_dirs;  ///< empty: the plan chooses
   std::optional<Codec> temp_codec;     ///< of what is spilled; chosen while it is written if not given
   std::string temp_program;            ///< what is spilled goes through it instead; empty: through none
+  std::function<void(const std::string&)> say;  ///< for a program that cannot be run; none: a warning of the log
   bool ignore_sigpipe = false;         ///< the caller ignored SIGPIPE: programs that are run do, too
   unsigned threads = 0;                ///< 0: one a core
   DeviceChoice device = DeviceChoice::kAuto;

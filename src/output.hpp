@@ -42,7 +42,8 @@ struct Window {
   std::uint64_t offset = 0;
   std::uint64_t bytes = 0;
   BlockPool::Block buffer;
-  std::byte* data = nullptr;  ///< inside buffer, at an address that suits a direct write to `offset`
+  HostBuffer own;             ///< of a window that is one line longer than was planned for
+  std::byte* data = nullptr;  ///< inside buffer or own, at an address that suits a direct write to `offset`
 };
 
 class WindowSink {

@@ -253,9 +253,19 @@ class Planner {
       const bool one = plan_.runs == 1 && (!lines() || facts_.batch_bytes == 0);
       if ((planned || one) && fits(plan_.slot_bytes, plan_.slots, plan_.lanes)) return;
     }
-    plan_.resident_runs = 0;
     plan_.spills = !plan_.merges_only;
     plan_.lanes = 2;
+    if (!facts_.input_known && !facts_.spilled && facts_.fan_in == 0 && facts_.batch_bytes == 0) {
+      // A stream: batches as of a large input, so that reading and sorting overlap. Half of the memory keeps runs; the
+      // other half merges them with what is spilled.
+      const std::uint64_t slot = Slot(std::clamp(room / 32, 8 * kMiB, kMaxBatch));
+      for (plan_.resident_runs = room / 2 / slot; plan_.resident_runs >= 2; --plan_.resident_runs) {
+        plan_.slots = static_cast<std::uint32_t>(plan_.resident_runs + 2 * plan_.lanes);
+        plan_.slot_bytes = slot;
+        if (fits(slot, plan_.slots, plan_.lanes)) return;
+      }
+    }
+    plan_.resident_runs = 0;
     plan_.slots = 4;
     // What a lane needs beside its slots grows with them, so the share is found by shrinking. The only batch of a short
     // stream stays in its slot while it is written.
@@ -398,6 +408,7 @@ Ring RingFor(const PlanFacts& facts) {
   ring.block_bytes = std::max(
       one_record, std::clamp(facts.memory / 64 / kPage * kPage, kMinBlock, facts.gpu ? kMaxReadBlock : 2 * kMiB));
   ring.max_record = LargestRecord(facts);
+  ring.grows = facts.grows && !facts.layout.fixed();
   // They sum up what they read, which takes longer than reading from memory. The CPU's lanes need the other half.
   ring.threads = facts.gpu ? std::clamp(facts.threads, 1u, 16u) : std::clamp(facts.threads / 2, 1u, 8u);
   if (!facts.gpu) {

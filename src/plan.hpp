@@ -40,6 +40,7 @@ struct PlanFacts {
   std::uint64_t block_bytes = 0;       ///< asked for; 0: planned
   std::uint64_t fan_in = 0;            ///< asked for; 0: planned
   std::uint64_t max_record = 0;        ///< of lines; asked for; 0: planned
+  bool grows = false;                  ///< longer lines are taken all the same, and take more memory than planned
   std::uint64_t key_bytes = 0;         ///< at most so many more has a line with the keys that it is given
   /// The facts with another limit on all memory, codecs included. Not given: only `memory` differs.
   std::function<PlanFacts(std::uint64_t)> at_limit;
@@ -50,7 +51,8 @@ struct PlanFacts {
 struct Ring {
   std::uint64_t block_bytes = 0, blocks = 0;
   std::uint64_t piece_bytes = 0;  ///< whole records read into a block at once
-  std::uint64_t max_record = 0;   ///< bytes of the longest record that is taken
+  std::uint64_t max_record = 0;   ///< bytes of the longest record that is planned for, and taken
+  bool grows = false;             ///< on the CPU lines are taken up to kMostLine
   unsigned threads = 1;
 
   std::uint64_t bytes() const { return block_bytes * blocks; }
@@ -110,6 +112,9 @@ struct MergeOutlook {
 MergeOutlook LookAhead(std::vector<std::uint64_t> run_bytes, std::vector<std::uint64_t> temp_bytes,
                        std::uint64_t fan_in, bool freed_as_read,
                        const std::function<std::uint64_t(std::uint64_t)>& merged_temp_bytes);
+
+/// Offsets of 32 bits, with room for the batch that a line is part of.
+inline constexpr std::uint64_t kMostLine = (std::uint64_t{1} << 32) - (std::uint64_t{1} << 26);
 
 /// Whether the output is written past the page cache; known before a backend is.
 bool DirectOutput(const PlanFacts& facts);

@@ -227,7 +227,8 @@ std::uint64_t FirstDisorder(std::span<const std::byte> bytes, const RecordLayout
 std::optional<OrderCheck::Disorder> OrderCheck::Check(RecordSpan seen) const {
   const std::uint64_t bad = FirstDisorder(seen, layout_, strict_);
   if (bad == kInOrder) return std::nullopt;
-  return Disorder{records_ + CountRecords(seen.first(bad), layout_), offset_ + bad};
+  const RecordSpan record = FirstRecord(seen.subspan(bad), layout_);
+  return Disorder{records_ + CountRecords(seen.first(bad), layout_), offset_ + bad, {record.begin(), record.end()}};
 }
 
 void OrderCheck::Pass(RecordSpan seen) {

@@ -66,6 +66,7 @@ class OrderCheck {
   struct Disorder {
     std::uint64_t record = 0;  ///< counted from 0
     std::uint64_t offset = 0;  ///< the byte of the sequence at which it begins
+    std::vector<std::byte> bytes;  ///< of the record
   };
 
   /// `strict`: records that equal their predecessor are out of order, too. `layout`'s order must outlive this.

@@ -12,8 +12,9 @@
 namespace gpusort {
 namespace {
 
-/// A block, or the longest line.
+/// A block, or the longest line that was planned for.
 std::uint64_t BufferBytes(const Plan& plan, const std::vector<Cursor>& cursors) {
+  if (plan.ring.grows) return plan.block_bytes;
   std::uint64_t bytes = 0;
   for (const Cursor& cursor : cursors) {
     if (!cursor.run->records) bytes = std::max(bytes, RunBufferBytes(*cursor.run, plan));
@@ -34,7 +35,7 @@ std::uint64_t Blocks(const Plan& plan, const std::vector<Cursor>& cursors) {
 }  // namespace
 
 std::uint64_t RunBufferBytes(const Run& run, const Plan& plan) {
-  return std::max(plan.block_bytes, run.blocks.LoadBytes(plan.block_bytes));
+  return std::max(plan.block_bytes, run.blocks.MostLoadBytes(plan.block_bytes));
 }
 
 ReadAhead::ReadAhead(Job& job, Pipeline& pipeline, std::vector<Cursor>& cursors, bool verify_order, bool free_as_read)
@@ -163,14 +164,20 @@ std::shared_ptr<LoadedBlock> ReadAhead::Load(Run& run, std::size_t index, BlockP
   block->begin = place.begin;
   block->buffer = std::move(buffer);
   const bool whole_lines = verify_order_ && !run.spilled() && !job_.layout.fixed();
+  std::span<std::byte> buffer_span = block->buffer.span();
+  if (const std::uint64_t bytes = LoadBytes(place, job_.plan.block_bytes); bytes > buffer_span.size()) {
+    // A line that nobody planned for.
+    block->own = HostBuffer(job_.memory, bytes);
+    buffer_span = {block->own.data(), bytes};
+  }
   {
     const Busy busy(job_.clock, Resource::kDiskRead, place.bytes);
     if (run.spilled()) {
-      block->bytes = LoadSpilled(*job_.spill, *job_.temp_codec, run.id, index, block->buffer.span(), place);
+      block->bytes = LoadSpilled(*job_.spill, *job_.temp_codec, run.id, index, buffer_span, place);
     } else if (whole_lines) {
       LoadLines(std::get<InputRange>(place.place), *block);
     } else {
-      block->bytes = job_.inputs.Read(std::get<InputRange>(place.place), block->buffer.span());
+      block->bytes = job_.inputs.Read(std::get<InputRange>(place.place), buffer_span);
     }
   }
   if (run.spilled()) {
@@ -244,7 +251,7 @@ void ReadAhead::NotSorted(const Run& run, std::uint64_t at) const {
 
 void ReadAhead::TooLong(std::uint32_t input, std::uint64_t at) const {
   at += job_.inputs.header_bytes(input);
-  throw Error(ErrorCode::kBadInput, LineTooLong(job_.inputs.path(input), at, job_.plan.ring.max_record));
+  throw LineTooLong(job_.inputs.path(input), at, job_.plan.ring.max_record);
 }
 
 }  // namespace gpusort

@@ -11,6 +11,9 @@ constexpr std::uint64_t kPage = 4096;
 /// How much is looked at to find the front of a run.
 constexpr std::uint64_t kFrontBytes = std::uint64_t{1} << 20;
 
+/// For reading so many bytes of an input.
+std::uint64_t InputBufferBytes(std::uint64_t bytes) { return (bytes + kReadSlack + kPage - 1) / kPage * kPage; }
+
 /// Parts of one block are told apart by their number in the spill's headers.
 std::uint64_t PartNumber(std::uint64_t number, std::uint64_t part) { return number | part << 48; }
 
@@ -93,10 +96,14 @@ void RunBlocks::Set(std::size_t number, const RunBlock& block) {
   most_parts_ = std::max<std::uint64_t>(most_parts_, 1 + block.more.size());
 }
 
-std::uint64_t RunBlocks::LoadBytes(std::uint64_t block_bytes) const {
+std::uint64_t LoadBytes(const RunBlock& block, std::uint64_t block_bytes) {
+  const auto* const range = std::get_if<InputRange>(&block.place);
+  return range == nullptr ? (1 + block.more.size()) * block_bytes : InputBufferBytes(range->bytes);
+}
+
+std::uint64_t RunBlocks::MostLoadBytes(std::uint64_t block_bytes) const {
   const std::uint64_t input = range_block_ > 0 ? std::min(range_block_, range_.bytes) : most_input_bytes_;
-  const std::uint64_t from_input = input == 0 ? 0 : (input + kReadSlack + kPage - 1) / kPage * kPage;
-  return std::max(from_input, most_parts_ * block_bytes);
+  return std::max(input == 0 ? 0 : InputBufferBytes(input), most_parts_ * block_bytes);
 }
 
 RecordSpan RunView::Bytes(std::uint64_t begin, std::uint64_t end, std::vector<std::byte>& copy) const {

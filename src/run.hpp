@@ -44,6 +44,9 @@ struct RunBlock {
   bool forecast = false;
 };
 
+/// What a buffer for loading it needs. `block_bytes`: of the spill's blocks.
+std::uint64_t LoadBytes(const RunBlock& block, std::uint64_t block_bytes);
+
 /// The blocks of a run. There may be millions, so each takes what a merge must know and no more (kBytes), and those of
 /// a sorted input, which any number tells, take nothing.
 class RunBlocks {
@@ -70,7 +73,7 @@ class RunBlocks {
   /// Puts a block in its place; makes room up to there if it must.
   void Set(std::size_t number, const RunBlock& block);
   /// What a buffer for loading any of them needs. `block_bytes`: of the spill's blocks.
-  std::uint64_t LoadBytes(std::uint64_t block_bytes) const;
+  std::uint64_t MostLoadBytes(std::uint64_t block_bytes) const;
 
  private:
   struct Packed {

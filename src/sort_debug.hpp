@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "key_def.hpp"
-#include "line_sorter.hpp"
+#include "lines/line_order.hpp"
 #include "records/records.hpp"
 
 namespace gpusort {
@@ -34,20 +34,6 @@ class Annotator {
  private:
   const LineOrder& order_;
   const bool whole_line_;
-};
-
-class DebugWriter : public LineWriter {
- public:
-  DebugWriter(std::unique_ptr<ByteSink> sink, const LineOrder& order, bool whole_line)
-      : LineWriter(std::move(sink)), annotator_(order, whole_line) {}
-  void Put(const Byte* line, std::uint64_t bytes) override {
-    std::string text;
-    annotator_.Append({reinterpret_cast<const std::byte*>(line), bytes}, text);
-    LineWriter::Put(reinterpret_cast<const Byte*>(text.data()), text.size());
-  }
-
- private:
-  const Annotator annotator_;
 };
 
 }  // namespace gpusort

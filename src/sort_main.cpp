@@ -3,9 +3,7 @@
 #include <fcntl.h>
 #include <signal.h>
 #include <sys/random.h>
-#include <sys/resource.h>
 #include <sys/stat.h>
-#include <sys/xattr.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -15,7 +13,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <exception>
-#include <fstream>
+#include <future>
 #include <iterator>
 #include <memory>
 #include <new>
@@ -28,9 +26,10 @@
 
 #include "file.hpp"
 #include "gnu_options.hpp"
+#include "external_sort.hpp"
 #include "gnu_quote.hpp"
-#include "line_sorter.hpp"
-#include "locale_keys.hpp"
+#include "in_memory.hpp"
+#include "log.hpp"
 #include "machine.hpp"
 #include "signal_block.hpp"
 #include "signals.hpp"
@@ -39,8 +38,12 @@
 namespace gpusort {
 namespace {
 
-constexpr char kStandardOutput[] = "standard output";
-constexpr unsigned kMostThreads = 8;
+/// More buys nothing that was ever measured.
+constexpr unsigned kMostThreads = 256;
+/// What the smallest plan can do with, whatever -S says.
+constexpr std::uint64_t kLeastMemory = std::uint64_t{4} << 20;
+/// Bytes of lines that are sorted without the main path.
+constexpr std::uint64_t kMostInMemory = std::uint64_t{16} << 20;
 
 [[noreturn]] void Fail(const std::string& message) { throw Error(ErrorCode::kIo, message); }
 [[noreturn]] void FailOpen(const std::string& file, int error) { Fail(FileMessage("open failed", file, error)); }
@@ -55,7 +58,6 @@ void FillStandardStreams() {
 }
 
 void OnSignal(int signal) {
-  RemoveTempNames();
   RemoveHiddenOutput();
   struct sigaction usual {};
   usual.sa_handler = SIG_DFL;
@@ -81,27 +83,6 @@ bool HandleSignals() {
   const auto before = ::signal(SIGPIPE, SIG_IGN);
   return before == SIG_IGN;
 }
-
-/// What a limit leaves free, from the field of /proc/self/statm that counts against it.
-std::uint64_t LeftOf(int limit, unsigned statm_field) {
-  rlimit value{};
-  if (::getrlimit(static_cast<__rlimit_resource>(limit), &value) != 0 || value.rlim_cur == RLIM_INFINITY) {
-    return ~std::uint64_t{0};
-  }
-  std::uint64_t pages = 0;
-  std::ifstream statm("/proc/self/statm");
-  for (unsigned i = 0; i <= statm_field; ++i) statm >> pages;
-  const std::uint64_t used = pages * static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE));
-  return value.rlim_cur > used ? value.rlim_cur - used : 0;
-}
-
-std::uint64_t DefaultMemory() {
-  const MemoryFacts facts = FindMemory();
-  const std::uint64_t free = std::min({facts.limit, facts.available, LeftOf(RLIMIT_AS, 0), LeftOf(RLIMIT_DATA, 5)});
-  return std::max(free / 2, std::uint64_t{1} << 16);
-}
-
-unsigned DefaultThreads() { return std::clamp(std::thread::hardware_concurrency(), 1u, kMostThreads); }
 
 /// Where temporary files go if nobody says so.
 std::string DefaultTempDir() {
@@ -163,208 +144,204 @@ void CheckReadable(const std::vector<std::string>& inputs) {
   }
 }
 
-/// Null if too many files are open.
-std::unique_ptr<ByteSource> OpenFile(const std::string& name) {
-  if (name == "-") return std::make_unique<FdSource>(STDIN_FILENO, "-", false);
-  const int fd = ::open(name.c_str(), O_RDONLY | O_CLOEXEC);
-  if (fd < 0) {
-    if (errno == EMFILE || errno == ENFILE) return nullptr;
-    FailOpen(name, errno);
+/// The place of the result, found before anything is read, so that what cannot be written is said at once. What was
+/// there is changed only when everything has been read.
+OutputTarget OpenOutput(FileSystem& files, const std::optional<std::string>& name, const CancelFlag& cancel) {
+  OutputTarget target;
+  if (!name) {
+    target.stream = std::make_unique<PipeWriter>("-", cancel);
+    return target;
   }
-  ::posix_fadvise(fd, 0, 0, POSIX_FADV_SEQUENTIAL);
-  return std::make_unique<FdSource>(fd, name, true);
+  const std::string path = *name == "-" ? "./-" : *name;
+  try {
+    if (IsStreamTarget(path)) {
+      target.stream = std::make_unique<PipeWriter>(path, cancel);
+    } else {
+      target.file = files.CreateOutput(path, false, OldFile::kRewriteIfSeen);
+    }
+  } catch (const Error&) {
+    // Asked once more, for the reason in GNU sort's words.
+    const int fd = ::open(path.c_str(), O_WRONLY | O_CREAT | O_NONBLOCK | O_CLOEXEC, 0666);
+    if (fd < 0) FailOpen(*name, errno);
+    ::close(fd);
+    throw;
+  }
+  return target;
 }
 
-/// A new version of the output, which takes its name when it is complete.
-class ReplacingSink : public ByteSink {
- public:
-  ReplacingSink(std::unique_ptr<OutputFile> file, std::string name) : file_(std::move(file)), name_(std::move(name)) {}
-  void Write(std::span<const std::byte> data) override {
-    InGnuWords([&] { file_->WriteAt(bytes_, data); });
-    bytes_ += data.size();
-  }
-  void Close() override {
-    InGnuWords([&] { file_->Publish(bytes_, false); });
-  }
-
- private:
-  template <typename Work>
-  void InGnuWords(const Work& work) const {
-    try {
-      work();
-    } catch (const SystemError& error) {
-      throw Error(error.code(), FileMessage("write failed", name_, error.number()));
-    }
-  }
-
-  std::unique_ptr<OutputFile> file_;
-  std::string name_;
-  std::uint64_t bytes_ = 0;
-};
-
-/// The place of the result. Made before anything is read, so that what cannot be written is said at once; changed only
-/// when everything has been read.
-class Output {
- public:
-  /// Nothing: standard output.
-  explicit Output(const std::optional<std::string>& name) : name_(name.value_or(kStandardOutput)) {
-    if (!name) return;
-    if (Replaceable()) {
-      try {
-        replacement_ = files_.CreateOutput(*name, false);
-        return;
-      } catch (const Error&) {
-        // A directory that cannot be written, say: in place, then.
-      }
-    }
-    fd_ = ::open(name_.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0666);
-    if (fd_ < 0) FailOpen(name_, errno);
-  }
-  ~Output() {
-    if (fd_ > STDERR_FILENO) ::close(fd_);
-  }
-  Output(const Output&) = delete;
-  Output& operator=(const Output&) = delete;
-
-  /// True if opening the sink destroys this input.
-  bool Overwrites(const std::string& input) const {
-    struct stat mine, other;
-    if (replacement_ != nullptr || ::fstat(fd_, &mine) != 0 || !S_ISREG(mine.st_mode)) return false;
-    const int found = input == "-" ? ::fstat(STDIN_FILENO, &other) : ::stat(input.c_str(), &other);
-    return found == 0 && mine.st_dev == other.st_dev && mine.st_ino == other.st_ino;
-  }
-
-  std::unique_ptr<ByteSink> Open() {
-    if (replacement_ != nullptr) return std::make_unique<ReplacingSink>(std::move(replacement_), name_);
-    const int fd = std::exchange(fd_, -1);
-    struct stat facts;
-    // Not standard output, whose start the caller chose. What is no file cannot be cut, and need not.
-    if (fd != STDOUT_FILENO && ::ftruncate(fd, 0) != 0 && ::fstat(fd, &facts) == 0 && S_ISREG(facts.st_mode)) {
-      Fail(QuoteName(name_) + ": error truncating: " + std::strerror(errno));
-    }
-    return std::make_unique<FdSink>(fd, name_, true);
-  }
-
- private:
-  /// True if nobody can tell a new file under this name from the old one rewritten, and descriptors are not scarce.
-  bool Replaceable() const {
-    rlimit limit{};
-    if (::getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur < 64) return false;
-    if (name_.starts_with("/dev/") || name_.starts_with("/proc/")) return false;
-    struct stat facts, stream;
-    if (::lstat(name_.c_str(), &facts) != 0) return errno == ENOENT;
-    if (!S_ISREG(facts.st_mode) || facts.st_nlink != 1 || facts.st_uid != ::geteuid()) return false;
-    for (int fd = 0; fd <= 2; ++fd) {
-      if (::fstat(fd, &stream) == 0 && stream.st_dev == facts.st_dev && stream.st_ino == facts.st_ino) return false;
-    }
-    return ::listxattr(name_.c_str(), nullptr, 0) <= 0;
-  }
-
-  std::string name_;
-  FileSystem files_;
-  std::unique_ptr<OutputFile> replacement_;
-  int fd_ = STDOUT_FILENO;
-};
-
 void WriteText(const std::string& text) {
-  FdSink out(STDOUT_FILENO, kStandardOutput, false);
-  out.Write(std::as_bytes(std::span(text)));
+  CancelFlag cancel;
+  PipeWriter out("-", cancel);
+  out.WriteAll(std::as_bytes(std::span(text)));
   out.Close();
 }
 
-int Check(const GnuOptions& options, const LineSortSettings& settings) {
-  std::unique_ptr<ByteSource> input = OpenFile(options.inputs[0]);
-  if (input == nullptr) FailOpen(options.inputs[0], EMFILE);
-  const std::optional<Disorder> disorder = FindDisorder(settings, std::move(input));
+int Check(const Options& options, char how, const CancelFlag& cancel) {
+  const std::optional<OrderCheck::Disorder> disorder = CheckAsRead(options, cancel);
   if (!disorder) return 0;
-  if (options.check == 'c') {
-    const std::string message = "sort: " + options.inputs[0] + ":" + std::to_string(disorder->line_number) +
-                                ": disorder: " + disorder->line + settings.delimiter;
+  if (how == 'c') {
+    std::string message = "sort: " + options.inputs[0] + ":" + std::to_string(disorder->record + 1) + ": disorder: ";
+    for (const std::byte c : disorder->bytes) message += static_cast<char>(c);
     std::fwrite(message.data(), 1, message.size(), stderr);
   }
   return 1;
 }
 
-/// A raw copy of an input that the output is about to overwrite.
-TempRun CopyAside(const std::string& name, TempRuns& temp) {
-  std::unique_ptr<ByteSource> source = OpenFile(name);
-  std::unique_ptr<ByteSink> sink = temp.Create();
-  if (source == nullptr || sink == nullptr) FailOpen(name, EMFILE);
-  std::vector<std::byte> buffer(std::size_t{1} << 16);
-  while (const std::size_t got = source->Read(buffer)) sink->Write(std::span(buffer).first(got));
-  sink->Close();
-  return temp.Finish();
+/// GPUSORT_DEVICE of the environment: `sort` has no option for it.
+DeviceChoice FindDevice() {
+  const char* const word = std::getenv("GPUSORT_DEVICE");
+  const std::string_view device = word != nullptr ? word : "";
+  if (device.empty() || device == "auto") return DeviceChoice::kAuto;
+  if (device == "cpu") return DeviceChoice::kCpu;
+  if (device == "gpu") return DeviceChoice::kGpu;
+  Fail("GPUSORT_DEVICE is " + QuoteShell(device) + ", and none of auto, cpu, gpu");
 }
 
-int Run(GnuOptions options, bool locale_set, bool ignore_sigpipe) {
-  if (!options.files0_from.empty()) {
-    if (!options.inputs.empty()) {
+/// The same job for the main path, which keeps to its rules but for what differs by `sort`'s.
+Options MakeOptions(const GnuOptions& typed, LineOrder order, bool ignore_sigpipe) {
+  Options options;
+  options.inputs = typed.inputs;
+  options.output = typed.output.value_or("-");
+  options.format = Format::kLines;
+  options.lines = std::make_shared<const LineOrdered>(std::move(order));
+  options.layout = MakeLineLayout(typed.zero_terminated ? '\0' : '\n', options.lines->view);
+  options.type_note = "lines";
+  options.locale = true;
+  options.debug = typed.debug;
+  options.unique = typed.unique;
+  options.input_codec = Codec::kNone;
+  options.temp_dirs = typed.temp_dirs;
+  if (options.temp_dirs.empty()) options.temp_dirs.push_back(DefaultTempDir());
+  if (typed.memory_bytes != 0) options.memory = Size{std::clamp(typed.memory_bytes, kLeastMemory, kMaxSize), false};
+  options.temp_program = typed.compress_program;
+  options.ignore_sigpipe = ignore_sigpipe;
+  options.say = Say;
+  options.threads = std::min(typed.threads, kMostThreads);
+  options.device = FindDevice();
+  options.max_fan_in = typed.batch_size;
+  options.no_fsync = true;
+  options.grows = true;
+  options.strict = false;
+  options.progress = When::kNever;
+  return options;
+}
+
+/// Bytes of the inputs that are regular files; those of standard input behind its place.
+std::uint64_t KnownBytes(const std::vector<std::string>& inputs) {
+  std::uint64_t bytes = 0;
+  for (const std::string& input : inputs) {
+    struct stat facts {};
+    const int found = input == "-" ? ::fstat(STDIN_FILENO, &facts) : ::stat(input.c_str(), &facts);
+    if (found == 0 && S_ISDIR(facts.st_mode)) Fail(FileMessage("read failed", input, EISDIR));
+    if (found == 0 && S_ISREG(facts.st_mode)) bytes += static_cast<std::uint64_t>(facts.st_size);
+  }
+  return bytes;
+}
+
+/// A file that the shell opened is read as one, by as many threads, from its beginning.
+void NameStandardInput(std::vector<std::string>& inputs) {
+  constexpr char kName[] = "/proc/self/fd/0";
+  struct stat facts {};
+  if (std::count(inputs.begin(), inputs.end(), "-") != 1 || ::fstat(STDIN_FILENO, &facts) != 0 ||
+      !S_ISREG(facts.st_mode) || ::lseek(STDIN_FILENO, 0, SEEK_CUR) != 0 || ::access(kName, R_OK) != 0) {
+    return;
+  }
+  *std::find(inputs.begin(), inputs.end(), "-") = kName;
+  // Whoever shares the descriptor finds it where reading would have left it.
+  ::lseek(STDIN_FILENO, 0, SEEK_END);
+}
+
+/// Whether the main path can have its threads (ulimit -u, pids.max). Without them all is sorted in memory.
+bool HasThreads() {
+  constexpr int kThreads = 32;
+  std::vector<std::thread> threads;
+  std::promise<void> all;
+  bool refused = false;
+  try {
+    const std::shared_future<void> done = all.get_future().share();
+    threads.reserve(kThreads);
+    const SignalBlock block;
+    for (int i = 0; i < kThreads; ++i) threads.emplace_back([done] { done.wait(); });
+  } catch (const std::exception&) {
+    refused = true;
+  }
+  all.set_value();
+  for (std::thread& thread : threads) thread.join();
+  return !refused;
+}
+
+void Sort(Options options, const std::optional<std::string>& output, CancelFlag& cancel) {
+  FileSystem files;
+  OutputTarget target = OpenOutput(files, output, cancel);
+  // Sorting has the lines twice, and as much again for what it knows of them.
+  const std::uint64_t memory = options.memory ? options.memory->value : kMostInMemory * 4;
+  const std::uint64_t most = std::clamp(memory / 4, kLeastMemory / 4, kMostInMemory);
+  StreamFronts fronts;
+  if (KnownBytes(options.inputs) <= most || !HasThreads()) {
+    InputFront front(options.inputs, static_cast<char>(options.layout.delimiter), most, HasThreads, cancel);
+    if (front.whole()) {
+      SortInMemory(options, front.lines(), std::move(target));
+      return;
+    }
+    fronts = front.TakeFronts();
+  } else {
+    NameStandardInput(options.inputs);
+  }
+  InitLog("off", "");
+  ExternalSort(options, cancel, files, std::move(target), std::move(fronts));
+}
+
+int RunJob(GnuOptions typed, bool locale_set, bool ignore_sigpipe) {
+  if (!typed.files0_from.empty()) {
+    if (!typed.inputs.empty()) {
       throw GnuUsageError(
-          "extra operand " + QuoteShell(options.inputs[0]) + "\nfile operands cannot be combined with --files0-from",
+          "extra operand " + QuoteShell(typed.inputs[0]) + "\nfile operands cannot be combined with --files0-from",
           true);
     }
-    options.inputs = ReadFileNames(options.files0_from);
+    typed.inputs = ReadFileNames(typed.files0_from);
   }
-  const std::vector<KeyDef> keys = ResolveKeys(options.keys, options.ordering);
-  if (options.debug && (options.check != 0 || options.output)) {
-    Fail(std::string("options '-") + (options.check != 0 ? options.check : 'o') + " --debug' are incompatible");
+  const std::vector<KeyDef> keys = ResolveKeys(typed.keys, typed.ordering);
+  if (typed.debug && (typed.check != 0 || typed.output)) {
+    Fail(std::string("options '-") + (typed.check != 0 ? typed.check : 'o') + " --debug' are incompatible");
   }
-  if (options.debug) {
-    const TypedOrder typed{options.keys, options.ordering, options.separator, options.stable, options.unique};
-    for (const std::string& warning : DebugWarnings(typed, locale_set)) Say(warning);
+  if (typed.debug) {
+    const TypedOrder order{typed.keys, typed.ordering, typed.separator, typed.stable, typed.unique};
+    for (const std::string& warning : DebugWarnings(order, locale_set)) Say(warning);
   }
-  LineOrder order = MakeLineOrder(keys, options.ordering, options.separator, !options.stable && !options.unique);
+  LineOrder order = MakeLineOrder(keys, typed.ordering, typed.separator, !typed.stable && !typed.unique);
   if (std::any_of(order.keys.begin(), order.keys.end(),
                   [](const LineKey& key) { return key.ordering == LineOrdering::kRandom; })) {
-    ReadSalt(options.random_source, order.salt);
+    ReadSalt(typed.random_source, order.salt);
   }
-
-  const std::unique_ptr<KeyMaker> locale_keys = MakeLocaleKeys(order);
-  std::optional<KeyedOrder> keyed;
-  if (locale_keys) keyed.emplace(*locale_keys);
-  LineSortSettings settings;
-  settings.order = keyed ? *keyed->layout(options.zero_terminated ? '\0' : '\n').lines : order.view();
-  settings.keyed = keyed ? &*keyed : nullptr;
-  settings.delimiter = options.zero_terminated ? '\0' : '\n';
-  settings.unique = options.unique;
-  settings.memory_bytes = options.memory_bytes != 0 ? options.memory_bytes : DefaultMemory();
-  settings.threads = std::min(options.threads != 0 ? options.threads : DefaultThreads(), 2 * kMostThreads);
-  if (options.batch_size != 0) {
-    settings.fan_in = settings.run_fan_in = options.batch_size;
-  } else {
-    settings.run_fan_in = static_cast<unsigned>(std::clamp<std::uint64_t>(settings.memory_bytes >> 20, 16, 128));
-  }
-
-  if (options.inputs.empty()) options.inputs.emplace_back("-");
-  if (options.check != 0) {
-    if (options.inputs.size() > 1) {
-      Fail("extra operand " + QuoteShell(options.inputs[1]) + " not allowed with -" + options.check);
+  if (typed.inputs.empty()) typed.inputs.emplace_back("-");
+  if (typed.check != 0) {
+    if (typed.inputs.size() > 1) {
+      Fail("extra operand " + QuoteShell(typed.inputs[1]) + " not allowed with -" + typed.check);
     }
-    if (options.output) Fail(std::string("options '-") + options.check + "o' are incompatible");
-    return Check(options, settings);
+    if (typed.output) Fail(std::string("options '-") + typed.check + "o' are incompatible");
   }
-
+  const Options options = MakeOptions(typed, std::move(order), ignore_sigpipe);
+  CancelFlag cancel;
+  if (typed.check != 0) return Check(options, typed.check, cancel);
   CheckReadable(options.inputs);
-  Output output(options.output);
-  if (options.temp_dirs.empty()) options.temp_dirs.push_back(DefaultTempDir());
-  TempRuns temp(options.temp_dirs, options.compress_program, ignore_sigpipe, Say);
-  const OpenInput open_input = [&](std::size_t i) { return OpenFile(options.inputs[i]); };
-  const OpenOutput open_output = [&]() -> std::unique_ptr<LineWriter> {
-    if (!options.debug) return std::make_unique<LineWriter>(output.Open());
-    const bool whole_line = order.keys.empty() || order.last_resort;
-    return std::make_unique<DebugWriter>(output.Open(), order, whole_line);
-  };
-  if (options.action == GnuOptions::Action::kMerge) {
-    std::vector<MergeInput> inputs;
-    for (std::size_t i = 0; i < options.inputs.size(); ++i) {
-      inputs.push_back({i, {}});
-      if (output.Overwrites(options.inputs[i])) inputs.back().run = CopyAside(options.inputs[i], temp);
-    }
-    MergeLines(settings, std::move(inputs), open_input, temp, open_output);
-  } else {
-    SortLines(settings, options.inputs.size(), open_input, temp, open_output);
-  }
+  Sort(options, typed.output, cancel);
   return 0;
+}
+
+/// An error of the main path as GNU sort says it.
+std::string InGnuWords(const SystemError& error) {
+  const std::string name = error.path() == "standard input" ? "-" : error.path();
+  switch (error.verb()) {
+    case SystemError::Verb::kOpen:
+      return FileMessage("open failed", name, error.number());
+    case SystemError::Verb::kRead:
+      return FileMessage("read failed", name, error.number());
+    case SystemError::Verb::kWrite:
+      return FileMessage("write failed", name, error.number());
+    case SystemError::Verb::kMakeTemp:
+      return "cannot create temporary file in " + QuoteShell(name) + ": " + std::strerror(error.number());
+  }
+  return error.what();
 }
 
 }  // namespace
@@ -390,11 +367,13 @@ int SortMain(int argc, char** argv) {
         WriteText("sort (gpusort) " GPUSORT_VERSION "\n");
         return 0;
       default:
-        return Run(std::move(options), locale_set, ignore_sigpipe);
+        return RunJob(std::move(options), locale_set, ignore_sigpipe);
     }
-  } catch (const ClosedPipe& error) {
+  } catch (const BrokenPipe& error) {
     if (!ignore_sigpipe) OnSignal(SIGPIPE);
-    Say(error.what());
+    Say(InGnuWords(error));
+  } catch (const SystemError& error) {
+    Say(InGnuWords(error));
   } catch (const GnuUsageError& error) {
     if (*error.what() != '\0') Say(error.what());
     if (error.try_help()) std::fputs("Try 'sort --help' for more information.\n", stderr);

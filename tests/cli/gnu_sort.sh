@@ -185,10 +185,10 @@ merge many|sort -m m1 m2 m3 m4 m5 m6 m7 m8 m9 m10 m11 m12 m13 m14 m15 m16 m17 m1
 merge many, few at once|sort -m --batch-size=2 m1 m2 m3 m4 m5 m6 m7 m8 m9 m10 m11 m12 m13 m14 m15 m16 m17 m18 m19 m20
 merge, stable|sort -m -s -k1,1 sorted twice sorted
 merge with standard input|sort -m - twice <sorted
-merge of what is not in order|sort -m abc abc
+merge of what is not in order: no line is lost|sort -m abc abc !PIPE! sort
 merge onto an input|sort -m -o sorted sorted twice
 merge onto an input twice|sort -m -o sorted sorted twice sorted
-merge, zero-terminated|sort -mz nuls nuls
+merge, zero-terminated|sort -z nuls >s; sort -mz s s
 merge, last line open|sort -m open_end sorted
 merge a missing file|sort -m sorted missing
 merge a directory|sort -m .
@@ -220,15 +220,16 @@ memory with a letter|sort -S1M many
 memory, letter only|sort -SK many
 memory twice|sort -S1k -S1M many
 threads|sort --parallel=4 many
-temporary folders|mkdir t u; sort -T t -T u -S1k many; ls -A t u
-temporary folder from the environment|mkdir t; TMPDIR=t sort -S1k many; ls -A t
-no temporary folder|sort -S1k -T /no/such many
-temporary folder is a file|sort -S1k -T abc many
+temporary folders|mkdir t u; seq 1000000 !PIPE! sort -T t -T u -S1M; ls -A t u
+temporary folder from the environment|mkdir t; seq 1000000 !PIPE! TMPDIR=t sort -S1M; ls -A t
+no temporary folder|seq 1000000 !PIPE! sort -S1M -T /no/such
+no temporary folder for a file|seq 1000000 >big; sort -S1M -T /no/such big
+temporary folder is a file|seq 1000000 !PIPE! sort -S1M -T abc
 a temporary folder that is not used|sort -T /no/such abc
-compressed|sort -S1k --compress-program=gzip many
-compressed, pairs|sort -S10k --compress-program=gzip --batch-size=2 many
-a compressor that fails|printf '#!/bin/sh\ncat\nexit 3\n' >p; chmod +x p; sort -S1k --compress-program=./p many
-a decompressor that fails|printf '#!/bin/sh\ncat\ntest "$1" != -d\n' >p; chmod +x p; sort -S1k --compress-program=./p many
+compressed|seq 1000000 !PIPE! sort -S1M --compress-program=gzip
+compressed, pairs|seq 700000 !PIPE! sort -S2M --compress-program=gzip --batch-size=2
+a compressor that fails|printf '#!/bin/sh\ncat\nexit 3\n' >p; chmod +x p; seq 1000000 !PIPE! sort -S1M --compress-program=./p
+a decompressor that fails|printf '#!/bin/sh\ngzip "$@"\ntest "$1" != -d\n' >p; chmod +x p; seq 1000000 !PIPE! sort -S1M --compress-program=./p
 a compressor that is not needed|sort --compress-program=/no/such abc
 # Lists of files.
 list|sort --files0-from=list0
@@ -388,23 +389,35 @@ gives() {
 gives 0 'sort -n --parallel=99999999999999999999 many'
 same out exp
 # A compress program that cannot be started is not used; one that fails is an error, also if it does so by a signal.
+seq 1000000 >ascending
+tac ascending >big
 for program in ./missing ./abc; do
-  gives 0 "chmod +x abc; sort -n -S1k --compress-program=$program many"
-  same out exp
+  gives 0 "chmod +x abc; sort -n -S1M --compress-program=$program big"
+  same out ascending
   [ "$(grep -c 'could not run compress program' err)" = 1 ] || fail "compress program $program: $(cat err)"
 done
 printf '#!/bin/sh\nkill -9 $$\n' >killed
 printf '#!/bin/sh\nhead -c 50\ncat >/dev/null\n' >cuts
 chmod +x killed cuts
-gives 2 'sort -S1k --compress-program=./killed many'
+gives 2 'sort -S1M --compress-program=./killed big'
 says "'./killed' \[-d\] terminated abnormally"
-gives 2 'sort -S1k --compress-program=./cuts many'
+gives 2 'sort -S1M --compress-program=./cuts big'
 says 'did not give back'
 # A parent's habits about SIGCHLD do not matter, nor do children from before.
-gives 0 "trap '' CHLD; exec sort -n -S1k --compress-program=gzip many"
+gives 0 "trap '' CHLD; exec sort -n -S1M --compress-program=gzip big"
+same out ascending
+gives 0 '(sleep 0.2; exit 3) & exec sort -n -S1M --compress-program=gzip big'
+same out ascending
+
+# Where to sort says the environment; what is small needs no GPU.
+gives 0 'GPUSORT_DEVICE=gpu sort -n many'
 same out exp
-gives 0 '(sleep 0.2; exit 3) & exec sort -n -S1k --compress-program=gzip many'
-same out exp
+for device in cpu auto ''; do
+  gives 0 "GPUSORT_DEVICE=$device sort -n big"
+  same out ascending
+done
+gives 2 'GPUSORT_DEVICE=tpu sort abc'
+says "^sort: GPUSORT_DEVICE is 'tpu', and none of auto, cpu, gpu$"
 
 # Full devices and closed pipes.
 gives 2 'sort abc >/dev/full'
@@ -470,7 +483,7 @@ same out exp
 mkdir temp
 for signal in TERM INT HUP; do
   (
-    env --default-signal=INT "$sort" -S1k -T temp --compress-program=gzip < <(seq 20000; sleep 3) >/dev/null &
+    env --default-signal=INT "$sort" -S1M -T temp --compress-program=gzip < <(cat big; sleep 3) >/dev/null &
     sleep 1
     kill -$signal $!
     code=0
@@ -498,8 +511,8 @@ exec 8<&-
 wait $pid 2>/dev/null || true
 
 # An output that a new file cannot replace is rewritten in place, others never are half written.
-gives 0 'cp many a; ln a b; sort -n -S1k -o a a; cmp a b'
-gives 0 'cp many a; sort -n -S1k -T /no/such -o a a || cmp a many'
+gives 0 'cp big a; ln a b; sort -n -S1M -o a a; cmp a b; cmp a ascending'
+gives 0 'cp big a; sort -n -S1M -T /no/such -o a a || cmp a big'
 says 'cannot create temporary file'
 gives 2 'mkfifo p; sort -o made p & exec 3>p; mkdir made; echo x >&3; exec 3>&-; wait $!'
 says '^sort: write failed: made: Is a directory$'

@@ -120,11 +120,16 @@ class Runner:
                 with open(os.path.join(folder, names[-1]), "wb") as out:
                     out.write(data)
             if "-m" in options:
-                plain = [o for o in options if o not in ("-m", "--debug", "-u") and not o.startswith("-o")]
-                if "-o" not in options:
-                    for name in names:
-                        subprocess.run(["sort", *plain, "-o", name, name], executable="/usr/bin/sort", cwd=folder,
-                                       env=self.environment, stderr=subprocess.DEVNULL)
+                # POSIX leaves open what becomes of inputs that are not sorted.
+                plain, rest = [], iter(options)
+                for option in rest:
+                    if option == "-o":
+                        next(rest)
+                    elif option not in ("-m", "--debug", "-u"):
+                        plain.append(option)
+                for name in names:
+                    subprocess.run(["sort", *plain, "-o", name, name], executable="/usr/bin/sort", cwd=folder,
+                                   env=self.environment, stderr=subprocess.DEVNULL)
             done = subprocess.run(["sort", *options, *names], executable=program, cwd=folder, env=self.environment,
                                   stdin=subprocess.DEVNULL, capture_output=True, timeout=60)
             left = {name: open(os.path.join(folder, name), "rb").read() for name in sorted(os.listdir(folder))

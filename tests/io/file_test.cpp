@@ -731,6 +731,41 @@ TEST(OutputFile, InPlaceKeepsTheOldContentUntilTheFirstWrite) {
   ASSERT_EQ(chmod(folder.path().c_str(), 0755), 0);
 }
 
+TEST(OutputFile, IsRewrittenWhereSomebodyCouldTell) {
+  const TempFolder folder;
+  FileSystem files;
+  const auto in_place = [&](const std::string& name) {
+    return !files.CreateOutput(folder / name, false, OldFile::kRewriteIfSeen)->in_place().empty();
+  };
+  const auto make = [&](const std::string& name) { std::ofstream(folder / name) << "old"; };
+  EXPECT_FALSE(in_place("missing"));
+  make("plain");
+  EXPECT_FALSE(in_place("plain"));
+  make("linked");
+  std::filesystem::create_hard_link(folder / "linked", folder / "other");
+  EXPECT_TRUE(in_place("linked"));
+  std::filesystem::remove(folder / "other");
+  EXPECT_FALSE(in_place("linked"));
+  make("marked");
+  if (setxattr((folder / "marked").c_str(), "user.mark", "x", 1, 0) == 0) {
+    EXPECT_TRUE(in_place("marked"));
+  }
+  if (geteuid() == 0) {
+    make("given");
+    ASSERT_EQ(chown((folder / "given").c_str(), 12345, 0), 0);
+    EXPECT_TRUE(in_place("given"));
+  }
+  // A file that is a standard stream, too: whoever reads that would find the old file.
+  const int before = dup(STDIN_FILENO);
+  const int fd = open((folder / "plain").c_str(), O_RDONLY);
+  ASSERT_EQ(dup2(fd, STDIN_FILENO), STDIN_FILENO);
+  EXPECT_TRUE(in_place("plain"));
+  dup2(before, STDIN_FILENO);
+  close(before);
+  close(fd);
+  EXPECT_FALSE(in_place("plain"));
+}
+
 TEST(OutputFile, FollowsLinksOnlyWhereTheKernelDoes) {
   const TempFolder folder;
   WriteFile(folder / "there", kOld);

@@ -871,6 +871,88 @@ TEST(ExternalSortLines, TakeNoLineThatIsLongerThanAllowed) {
   EXPECT_NE(sort({"-m"}).find("not sorted"), std::string::npos);
 }
 
+/// Lines of all lengths, some far longer than is planned for: at the front, at the end, side by side.
+Bytes LinesOfAnyLength(std::uint64_t seed) {
+  Bytes input;
+  const auto add = [&](std::size_t count, unsigned char with) {
+    input.insert(input.end(), count, with);
+    input.push_back('\n');
+  };
+  if (seed % 2 == 0) add(1900000, 'm');
+  const Bytes some = MakeLines(Lines::kRandom, 20000, '\n', seed);
+  input.insert(input.end(), some.begin(), some.end());
+  add(2500000, 'f');
+  add(2500001, 'f');
+  add(2500000, 'f');
+  const Bytes more = MakeLines(Lines::kFewValues, 20000, '\n', seed + 1);
+  input.insert(input.end(), more.begin(), more.end());
+  if (seed % 2 == 1) add(1900000, '7');
+  return input;
+}
+
+TEST(ExternalSortLines, OfAnyLengthTakeTheMemoryThatTheyNeedIfTheyMay) {
+  const TempFolder folder;
+  const LineOrder plain, general{.keys = {LineKey{.ordering = LineOrdering::kGeneral}}, .last_resort = true};
+  for (const LineOrder& order : {plain, general}) {
+    for (std::uint64_t seed : {1, 2}) {
+      const Bytes input = LinesOfAnyLength(seed);
+      WriteFile(folder / "in", input);
+      const Bytes expected = StableSortedLines(input, '\n', order.view());
+      for (const std::vector<std::string>& plan : std::vector<std::vector<std::string>>{
+               {"--memory", "4M"},
+               {"--memory", "8M"},
+               {"--memory", "12M", "--batch-bytes", "100000", "--fan-in", "3"},
+               {"--memory", "9M", "--threads", "1", "--compress-temp", "lz4", "--batch-bytes", "1M"},
+               {"--memory", "256M"}}) {
+        for (const char* name : {"in", "-"}) {
+          std::vector<std::string> args = plan;
+          args.insert(args.end(), {"-o", folder / "out", *name == '-' ? "-" : folder / "in"});
+          Options options = LineOptions(args, order, '\n');
+          options.grows = true;
+          options.strict = false;
+          const StandardInput stream(folder / "in");
+          SortLines(options);
+          ASSERT_TRUE(ReadFile(folder / "out") == expected) << plan[1] << " " << name << " " << seed;
+        }
+      }
+    }
+  }
+}
+
+TEST(ExternalSortLines, TooLongForAGpuAreSortedByTheCpu) {
+  const TempFolder folder;
+  const LineOrder order;
+  const Bytes input = LinesOfAnyLength(3);
+  WriteFile(folder / "in", input);
+  for (const char* name : {"in", "-"}) {
+    Options options =
+        LineOptions({"--memory", "32M", "--gpu-memory", "5M", "--batch-bytes", "60000", "--max-record", "100000", "-o", folder / "out",
+                     *name == '-' ? "-" : folder / "in"},
+                    order, '\n');
+    options.grows = true;
+    FakeGpuPlan plan;
+    const GpuSource gpus = FakeGpus(plan);
+    const StandardInput stream(folder / "in");
+    SortLines(options, gpus);
+    EXPECT_TRUE(ReadFile(folder / "out") == StableSortedLines(input, '\n', order.view())) << name;
+    EXPECT_GT(plan.calls, 5);
+  }
+}
+
+// A stream's runs stay in memory, where there is enough: what is spilled is written and read once more for nothing.
+TEST(ExternalSortLines, OfAStreamStayInMemoryThatHasRoom) {
+  const TempFolder folder;
+  const LineOrder order;
+  Bytes input = MakeLines(Lines::kRandom, 1000000, '\n', 4);
+  WriteFile(folder / "in", input);
+  const StandardInput stream(folder / "in");
+  ASSERT_GT(input.size(), std::size_t{20} << 20);
+  SortLines(LineOptions({"--memory", "400M", "--stats", folder / "stats", "-", folder / "out"}, order, '\n'));
+  EXPECT_TRUE(ReadFile(folder / "out") == StableSortedLines(input, '\n', order.view()));
+  const nlohmann::json stats = Stats(folder / "stats");
+  EXPECT_EQ(stats["tiers"]["temp"], 0) << stats["tiers"];
+}
+
 TEST(ExternalSortLines, CheckNamesTheFirstLineOutOfOrder) {
   const TempFolder folder;
   const auto check = [&](const std::string& text, std::vector<std::string> args = {}) -> std::string {
