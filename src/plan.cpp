@@ -380,7 +380,7 @@ class Planner {
       const std::uint64_t phase1 = plan_.ring.bytes() + Reserve();
       const std::uint64_t tier =
           std::min(pool - std::min(pool, read_ahead), facts_.memory - std::min(facts_.memory, phase1));
-      plan_.host_tier_bytes = facts_.rereadable && plan_.levels == 1 ? tier / 4 * 3 : 0;
+      plan_.host_tier_bytes = plan_.levels == 1 ? tier / 4 * 3 : 0;
       pool -= plan_.host_tier_bytes;
     }
     plan_.merge_blocks = std::min(pool / block, std::max<std::uint64_t>(4, (std::uint64_t{4} << 30) / block));

@@ -633,7 +633,8 @@ TEST_F(FakeGpuSort, FallsBackToTheCpuWhereverTheGpuIsLost) {
 }
 
 TEST_F(FakeGpuSort, FreesTheTempSpaceOfRunsThatItGivesUp) {
-  // A stream, because nothing of it stays on the device. A batch fills eight blocks to the last byte.
+  // A stream, because nothing of it stays on the device, and more than the host's tier. A batch fills eight blocks to
+  // the last byte.
   const std::vector<std::string> args = {"--record-size",
                                          "24",
                                          "--key",
@@ -653,7 +654,7 @@ TEST_F(FakeGpuSort, FreesTheTempSpaceOfRunsThatItGivesUp) {
                                          "-",
                                          folder_ / "out"};
   const RecordLayout layout = Parse(args).layout;
-  input_ = MakeRecords(layout, 400000, Keys::kRandom, 12);
+  input_ = MakeRecords(layout, 700000, Keys::kRandom, 12);
   expected_ = StableSorted(input_, layout);
   WriteFile(folder_ / "in", input_);
   std::int64_t calls = 0;
@@ -949,8 +950,19 @@ TEST(ExternalSortLines, OfAStreamStayInMemoryThatHasRoom) {
   ASSERT_GT(input.size(), std::size_t{20} << 20);
   SortLines(LineOptions({"--memory", "400M", "--stats", folder / "stats", "-", folder / "out"}, order, '\n'));
   EXPECT_TRUE(ReadFile(folder / "out") == StableSortedLines(input, '\n', order.view()));
-  const nlohmann::json stats = Stats(folder / "stats");
+  nlohmann::json stats = Stats(folder / "stats");
   EXPECT_EQ(stats["tiers"]["temp"], 0) << stats["tiers"];
+  // With a GPU, which may be lost: in the host's.
+  FakeGpuPlan plan;
+  const GpuSource gpus = FakeGpus(plan);
+  const StandardInput again(folder / "in");
+  SortLines(LineOptions({"--memory", "400M", "--max-record", "1M", "--stats", folder / "stats", "-", folder / "out"},
+                        order, '\n'),
+            gpus);
+  EXPECT_TRUE(ReadFile(folder / "out") == StableSortedLines(input, '\n', order.view()));
+  stats = Stats(folder / "stats");
+  EXPECT_EQ(stats["tiers"]["temp"], 0) << stats["tiers"];
+  EXPECT_GT(stats["tiers"]["host"], 0) << stats["tiers"];
 }
 
 TEST(ExternalSortLines, CheckNamesTheFirstLineOutOfOrder) {
