@@ -658,7 +658,6 @@ TEST_F(FakeGpuSort, FreesTheTempSpaceOfRunsThatItGivesUp) {
   expected_ = StableSorted(input_, layout);
   WriteFile(folder_ / "in", input_);
   std::int64_t calls = 0;
-  std::uint64_t undisturbed = 0;
   for (std::int64_t n = -1; n < calls; n += n < 0 ? 1 : 1 + calls * testing::kStride / 40) {
     FakeGpuPlan plan;
     plan.fail_at = n;
@@ -671,8 +670,8 @@ TEST_F(FakeGpuSort, FreesTheTempSpaceOfRunsThatItGivesUp) {
     if (n < 0) {
       ASSERT_GT(stats["tiers"]["temp"], 5);
     }
-    if (n < 0) undisturbed = stats["temp_bytes"]["peak"];
-    ASSERT_LE(stats["temp_bytes"]["peak"], undisturbed + 2 * 65536) << "lost at call " << n << " of " << calls;
+    // A lost GPU's successor may spill all; a run that was given up and stays would come on top, with half a MB.
+    ASSERT_LE(stats["temp_bytes"]["peak"], input_.size() / 64 * 65 + 2 * 65536) << "lost at call " << n << " of " << calls;
   }
   EXPECT_GT(calls, 100);
 }
