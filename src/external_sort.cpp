@@ -11,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include "annotator.hpp"
 #include "error.hpp"
 #include "form_runs.hpp"
 #include "job.hpp"
@@ -18,12 +19,11 @@
 #include "locale_keys.hpp"
 #include "log.hpp"
 #include "machine.hpp"
+#include "make_plan.hpp"
 #include "merge_runs.hpp"
 #include "output.hpp"
-#include "plan.hpp"
 #include "proof.hpp"
 #include "records/records.hpp"
-#include "sort_debug.hpp"
 #include "stats.hpp"
 
 namespace gpusort {
@@ -769,8 +769,9 @@ class Sorter {
   OutputTarget target_;
   std::future<void> reserving_;
   std::unique_ptr<SpillStore> spill_;
-  ProgramCodec program_codec_{options_.temp_program, options_.ignore_sigpipe, cancel_,
-                              [this](const std::string& warning) { options_.say ? options_.say(warning) : Note(warning); }};
+  ProgramCodec program_codec_{
+      options_.temp_program, options_.ignore_sigpipe, cancel_,
+      [this](const std::string& warning) { options_.say ? options_.say(warning) : Note(warning); }};
   std::unique_ptr<TempCodec> temp_codec_;
   std::unique_ptr<Backend> backend_;
   std::unique_ptr<BatchFeeder> feeder_;

@@ -8,14 +8,14 @@
 #include <thread>
 #include <utility>
 
+#include "annotator.hpp"
 #include "backend.hpp"
 #include "error.hpp"
-#include "records/records.hpp"
 #include "keyed_lines.hpp"
 #include "machine.hpp"
 #include "proof.hpp"
+#include "records/records.hpp"
 #include "signal_block.hpp"
-#include "sort_debug.hpp"
 
 namespace gpusort {
 namespace {
@@ -159,7 +159,8 @@ SortResult SortInMemory(const Options& options, std::span<const std::byte> lines
   SortResult result{0, 0};
   if (!unsorted.empty()) {
     const auto threads = static_cast<unsigned>(std::clamp<std::uint64_t>(
-        unsorted.size() / kBytesPerThread, 1, options.threads != 0 ? options.threads : std::max(1u, std::thread::hardware_concurrency())));
+        unsorted.size() / kBytesPerThread, 1,
+        options.threads != 0 ? options.threads : std::max(1u, std::thread::hardware_concurrency())));
     HostMemory memory(0, true);
     const std::unique_ptr<Backend> backend = OpenCpuBackend(threads);
     ArenaShape shape;

@@ -19,7 +19,7 @@
 
 namespace gpusort {
 
-class Annotator;
+class Formatter;
 
 struct Job {
   const Options& options;
@@ -30,7 +30,7 @@ struct Job {
   StageClock& clock;
   Progress& progress;
   /// What is written in place of each record; null: the record.
-  const Annotator* formatter = nullptr;
+  const Formatter* formatter = nullptr;
   Backend* backend = nullptr;
   Plan plan{};
   SpillStore* spill = nullptr;

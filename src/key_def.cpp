@@ -11,7 +11,7 @@ namespace {
 constexpr std::uint64_t kMax = std::numeric_limits<std::uint64_t>::max();
 
 [[noreturn]] void FailSpec(const std::string& why, const std::string& spec) {
-  throw Error(ErrorCode::kUsage, why + ": invalid field specification " + QuoteForMessage(spec));
+  throw Error(ErrorCode::kUsage, why + ": invalid field specification " + QuoteWord(spec));
 }
 
 /// A count at `at` of `text`, read as strtoumax reads it: white space and '+' may stand in front. Nothing if there is
@@ -33,7 +33,7 @@ std::optional<std::uint64_t> TakeCount(const std::string& text, std::size_t& at)
 std::uint64_t NeedCount(const std::string& text, std::size_t& at, const std::string& why) {
   const std::optional<std::uint64_t> count = TakeCount(text, at);
   if (!count) {
-    throw Error(ErrorCode::kUsage, why + ": invalid count at start of " + QuoteForMessage(text.substr(at)));
+    throw Error(ErrorCode::kUsage, why + ": invalid count at start of " + QuoteWord(text.substr(at)));
   }
   return *count;
 }
@@ -82,22 +82,6 @@ LineKey MakeLineKey(const KeyDef& def) {
 }
 
 }  // namespace
-
-std::string KeyOptions::letters() const {
-  std::string all;
-  if (skip_start_blanks || skip_end_blanks) all += 'b';
-  if (dictionary_order) all += 'd';
-  if (fold_case) all += 'f';
-  if (general) all += 'g';
-  if (human) all += 'h';
-  if (ignore_nonprinting && !dictionary_order) all += 'i';
-  if (month) all += 'M';
-  if (numeric) all += 'n';
-  if (random) all += 'R';
-  if (reverse) all += 'r';
-  if (version) all += 'V';
-  return all;
-}
 
 std::size_t AddOrderingLetters(std::string_view text, KeyEnd end, KeyOptions& options) {
   std::size_t taken = 0;
@@ -215,7 +199,5 @@ LineOrder MakeLineOrder(const std::vector<KeyDef>& resolved, const KeyOptions& g
   order.last_resort_reverse = global.reverse;
   return order;
 }
-
-std::string QuoteForMessage(std::string_view text) { return QuoteWord(text); }
 
 }  // namespace gpusort

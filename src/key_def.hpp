@@ -10,49 +10,15 @@
 #include <vector>
 
 #include "lines/line_order.hpp"
+#include "typed_keys.hpp"
 
 namespace gpusort {
-
-/// The ordering letters of a key or of the command line, as typed.
-struct KeyOptions {
-  bool skip_start_blanks = false;
-  bool skip_end_blanks = false;
-  bool dictionary_order = false;
-  bool ignore_nonprinting = false;
-  bool fold_case = false;
-  bool general = false;
-  bool human = false;
-  bool month = false;
-  bool numeric = false;
-  bool random = false;
-  bool reverse = false;
-  bool version = false;
-
-  /// True if a key with these options takes over those of the command line.
-  bool none() const { return *this == KeyOptions{}; }
-  /// The letters in GNU's order; -b if either end has it, no -i beside -d.
-  std::string letters() const;
-
-  friend bool operator==(const KeyOptions&, const KeyOptions&) = default;
-};
 
 /// The end of a key that a letter b speaks of.
 enum class KeyEnd { kStart, kEnd, kBoth };
 
 /// Adds the ordering letters (bdfghiMnRrV) at the front of `text` and returns how many there are.
 std::size_t AddOrderingLetters(std::string_view text, KeyEnd end, KeyOptions& options);
-
-/// One key as typed, counted as LineKey counts.
-struct KeyDef {
-  std::uint64_t begin_field = 0;
-  std::uint64_t begin_char = 0;
-  std::uint64_t end_field = LineKey::kToEnd;
-  std::uint64_t end_char = 0;
-  KeyOptions options;
-  bool obsolescent = false;  ///< written as +F.C -F.C
-
-  friend bool operator==(const KeyDef&, const KeyDef&) = default;
-};
 
 /// The operand of -k. Numbers beyond 2^64 - 1 count as that.
 KeyDef ParseKeyDef(const std::string& text);
@@ -67,8 +33,5 @@ std::vector<KeyDef> ResolveKeys(std::vector<KeyDef> keys, const KeyOptions& glob
 
 /// The order that resolved keys mean. `last_resort`: neither -s nor -u. `separator`: -t, or -1.
 LineOrder MakeLineOrder(const std::vector<KeyDef>& resolved, const KeyOptions& global, int separator, bool last_resort);
-
-/// `text` in quotes as GNU's messages show it.
-std::string QuoteForMessage(std::string_view text);
 
 }  // namespace gpusort

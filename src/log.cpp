@@ -15,8 +15,8 @@
 #include <system_error>
 
 #include "error.hpp"
-#include "options.hpp"
-#include "reports.hpp"
+#include "report_file.hpp"
+#include "text.hpp"
 
 namespace gpusort {
 namespace {

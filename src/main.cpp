@@ -12,16 +12,16 @@
 #include <string>
 
 #include "backend.hpp"
+#include "debug_warnings.hpp"
 #include "error.hpp"
 #include "external_sort.hpp"
 #include "help.hpp"
 #include "locale_keys.hpp"
 #include "log.hpp"
 #include "machine.hpp"
-#include "options.hpp"
+#include "parse_options.hpp"
 #include "reports.hpp"
 #include "signals.hpp"
-#include "sort_debug.hpp"
 #include "sort_main.hpp"
 
 namespace gpusort {

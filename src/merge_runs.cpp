@@ -5,7 +5,9 @@
 #include <utility>
 
 #include "cut.hpp"
+#include "merge_levels.hpp"
 #include "read_ahead.hpp"
+#include "sinks.hpp"
 
 namespace gpusort {
 namespace {

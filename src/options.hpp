@@ -1,7 +1,5 @@
-// What was typed: the command line, checked and turned into plain data.
-// ParseOptions answers or throws Error(kUsage) with one line that names the option and the value; it touches no file.
-// The record type is decided here (--type, --record-size and --key, or the inputs' extensions), with --reverse folded
-// into it. The small parsers and the formatters for people are public, for plan, log and messages. Start at Options.
+// What is meant by a command line, checked and turned into plain data by one of the front ends: inputs, output, order,
+// limits, reports. The record type is decided, with --reverse folded into it. Start at Options.
 #pragma once
 
 #include <cstdint>
@@ -10,14 +8,14 @@
 #include <memory>
 #include <optional>
 #include <string>
-#include <string_view>
 #include <utility>
 #include <vector>
 
 #include "codec.hpp"
-#include "key_def.hpp"
 #include "lines/line_order.hpp"
 #include "records/record.hpp"
+#include "text.hpp"
+#include "typed_keys.hpp"
 
 namespace gpusort {
 
@@ -26,20 +24,6 @@ enum class Format { kBinary, kLines };
 enum class DeviceChoice { kAuto, kCpu, kGpu };
 enum class HelpTopic { kShort, kAll, kExamples, kManual };
 enum class When { kAuto, kAlways, kNever };
-
-/// No size is larger (1 EiB), so that sums and small multiples of sizes never overflow.
-inline constexpr std::uint64_t kMaxSize = std::uint64_t{1} << 60;
-
-/// An amount of memory as typed: bytes, or a share of a limit that is not known yet.
-struct Size {
-  std::uint64_t value = 0;  ///< bytes, or percent (1 to 100)
-  bool percent = false;
-
-  std::uint64_t Resolve(std::uint64_t limit) const {
-    return percent ? limit / 100 * value + limit % 100 * value / 100 : value;
-  }
-  friend bool operator==(const Size&, const Size&) = default;
-};
 
 /// The order of lines and the view of it that layouts point to.
 struct LineOrdered {
@@ -54,8 +38,8 @@ struct LineOrdered {
 struct Options {
   Action action = Action::kSort;
   HelpTopic help = HelpTopic::kShort;  ///< for kHelp
-  std::vector<std::string> inputs;  ///< at least one; "-" (standard input) at most once
-  std::string output;               ///< "-" is standard output; empty for kCheck
+  std::vector<std::string> inputs;     ///< at least one; "-" (standard input) at most once
+  std::string output;                  ///< "-" is standard output; empty for kCheck
 
   Format format = Format::kBinary;
   RecordLayout layout;                       ///< resolved; --reverse has flipped the direction of every field
@@ -63,17 +47,17 @@ struct Options {
   std::uint64_t header = 0;                  ///< lines at the top of every input that are not sorted
   std::uint64_t max_record = 0;              ///< bytes of the longest line; 0: planned
   bool grows = false;                        ///< longer lines take more memory than was planned, as by `sort`
-  bool strict = true;  ///< inputs that change meanwhile, and temp directories that may not do, are errors
-  bool locale = false;                       ///< lines are ordered as the environment's locale says
-  bool debug = false;                        ///< show what lines are compared by
-  std::vector<KeyDef> keys;                  ///< of lines, as typed; for debug
-  KeyOptions ordering;                       ///< the letters of the command line; for debug
-  bool stable = false;                       ///< -s; for debug
-  bool format_guessed = false;               ///< lines, before any input had a name that tells
-  bool random = false;                       ///< a key of `lines` is ordered at random: ReadNamedFiles gives the salt
-  std::string random_source;                 ///< where from; empty: the system
-  std::string names_file;                    ///< --files0-from: the inputs' names are there; empty: none
-  std::string type_note;  ///< what a record is and how that was decided: "i32 (from the extension .bin)"
+  bool strict = true;           ///< inputs that change meanwhile, and temp directories that may not do, are errors
+  bool locale = false;          ///< lines are ordered as the environment's locale says
+  bool debug = false;           ///< show what lines are compared by
+  std::vector<KeyDef> keys;     ///< of lines, as typed; for debug
+  KeyOptions ordering;          ///< the letters of the command line; for debug
+  bool stable = false;          ///< -s; for debug
+  bool format_guessed = false;  ///< lines, before any input had a name that tells
+  bool random = false;          ///< a key of `lines` is ordered at random: ReadNamedFiles gives the salt
+  std::string random_source;    ///< where from; empty: the system
+  std::string names_file;       ///< --files0-from: the inputs' names are there; empty: none
+  std::string type_note;        ///< what a record is and how that was decided: "i32 (from the extension .bin)"
 
   bool reverse = false;  ///< as typed; the layout holds its effect
   bool unique = false;
@@ -87,12 +71,12 @@ struct Options {
 
   std::optional<Size> memory;
   std::optional<Size> gpu_memory;
-  std::vector<std::string> temp_dirs;  ///< empty: the plan chooses
-  std::optional<Codec> temp_codec;     ///< of what is spilled; chosen while it is written if not given
-  std::string temp_program;            ///< what is spilled goes through it instead; empty: through none
+  std::vector<std::string> temp_dirs;           ///< empty: the plan chooses
+  std::optional<Codec> temp_codec;              ///< of what is spilled; chosen while it is written if not given
+  std::string temp_program;                     ///< what is spilled goes through it instead; empty: through none
   std::function<void(const std::string&)> say;  ///< for a program that cannot be run; none: a warning of the log
-  bool ignore_sigpipe = false;         ///< the caller ignored SIGPIPE: programs that are run do, too
-  unsigned threads = 0;                ///< 0: one a core
+  bool ignore_sigpipe = false;                  ///< the caller ignored SIGPIPE: programs that are run do, too
+  unsigned threads = 0;                         ///< 0: one a core
   DeviceChoice device = DeviceChoice::kAuto;
   int gpu_ordinal = 0;  ///< CUDA ordinal
 
@@ -109,41 +93,5 @@ struct Options {
   std::uint64_t block_bytes = 0;  ///< 0: planned
   unsigned max_fan_in = 0;        ///< 0: planned; else at least 2
 };
-
-/// `argv[0]` is the program's name. Throws Error(kUsage). For kHelp and kVersion nothing else is filled in or checked.
-Options ParseOptions(int argc, const char* const* argv);
-
-/// Reads the files that options name beside inputs: the inputs' names and the salt of random keys. Error(kUsage) if one
-/// cannot be read or has not what is needed. Call it once, before the options are used.
-void ReadNamedFiles(Options& options);
-
-/// `backends`: one line each, as from ListBackends().
-std::string VersionText(const std::vector<std::string>& backends);
-
-/// A whole number with an optional unit (B, K, M, G, T by 1024, also KB or KiB; either case for the letter) or %.
-/// A number without a unit counts `bare_unit` bytes. Throws Error(kUsage) quoting `text`.
-Size ParseSize(std::string_view text, std::uint64_t bare_unit);
-
-/// i8 i16 i32 i64 u8 u16 u32 u64 f32 f64, each with an optional le (the default) or be; bytesN. At offset 0, ascending.
-/// Throws Error(kUsage) quoting `text`.
-KeyField ParseType(std::string_view text);
-
-/// OFFSET:TYPE or OFFSET:TYPE:asc or OFFSET:TYPE:desc, TYPE as for ParseType. Throws Error(kUsage) quoting `text`.
-KeyField ParseKey(std::string_view text);
-
-/// The inverses of ParseType (ignores offset and direction) and ParseKey.
-std::string FormatType(const KeyField& field);
-std::string FormatKey(const KeyField& field);
-
-/// `text` for a message or a log: control characters, line and direction marks and bytes that are not UTF-8 become
-/// \xNN. Never more than one line. Escaping twice changes nothing more (a backslash stays as it is).
-std::string EscapeName(std::string_view text);
-
-/// "512 B", "1.5 KiB", "8.0 GiB".
-std::string FormatBytes(std::uint64_t bytes);
-/// As one types it, and no less: "15.4M".
-std::string SizeArgument(std::uint64_t bytes);
-/// "0.35 s", "12.3 s", "2 min 05 s", "3 h 07 min".
-std::string FormatDuration(double seconds);
 
 }  // namespace gpusort

@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "log.hpp"
+#include "text.hpp"
 
 namespace gpusort {
 namespace {

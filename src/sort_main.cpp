@@ -24,16 +24,16 @@
 #include <utility>
 #include <vector>
 
+#include "debug_warnings.hpp"
+#include "external_sort.hpp"
 #include "file.hpp"
 #include "gnu_options.hpp"
-#include "external_sort.hpp"
 #include "gnu_quote.hpp"
 #include "in_memory.hpp"
 #include "log.hpp"
 #include "machine.hpp"
 #include "signal_block.hpp"
 #include "signals.hpp"
-#include "sort_debug.hpp"
 
 namespace gpusort {
 namespace {

@@ -5,8 +5,8 @@
 
 #include "error.hpp"
 #include "file.hpp"
-#include "options.hpp"
-#include "reports.hpp"
+#include "report_file.hpp"
+#include "text.hpp"
 
 namespace gpusort {
 namespace {

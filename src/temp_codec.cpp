@@ -8,7 +8,7 @@
 
 #include "error.hpp"
 #include "log.hpp"
-#include "options.hpp"
+#include "text.hpp"
 
 namespace gpusort {
 namespace {

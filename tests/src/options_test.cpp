@@ -1,5 +1,5 @@
 // The command line: tables of what is typed against what it means or what is said about it.
-#include "options.hpp"
+#include "parse_options.hpp"
 
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>

@@ -1,4 +1,4 @@
-#include "output.hpp"
+#include "sinks.hpp"
 
 #include <fcntl.h>
 #include <gtest/gtest.h>

@@ -1,10 +1,11 @@
-#include "plan.hpp"
+#include "make_plan.hpp"
 
 #include <gtest/gtest.h>
 
 #include <random>
 
 #include "error.hpp"
+#include "merge_levels.hpp"
 #include "options.hpp"
 #include "run.hpp"
 #include "spill.hpp"

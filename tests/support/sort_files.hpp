@@ -16,7 +16,7 @@
 #include "error.hpp"
 #include "external_sort.hpp"
 #include "lines/line_order.hpp"
-#include "options.hpp"
+#include "parse_options.hpp"
 
 namespace gpusort::testing {
 

@@ -18,6 +18,7 @@
 #include "output.hpp"
 #include "records.hpp"
 #include "run.hpp"
+#include "sinks.hpp"
 #include "sorted_runs.hpp"
 
 namespace gpusort::testing {
