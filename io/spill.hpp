@@ -14,7 +14,7 @@
 #include <string_view>
 #include <vector>
 
-#include "codec.hpp"
+#include "codec/codec.hpp"
 #include "file.hpp"
 
 namespace gpusort {

@@ -12,17 +12,17 @@
 #include <string>
 
 #include "backend.hpp"
-#include "debug_warnings.hpp"
+#include "cli/debug_warnings.hpp"
+#include "cli/help.hpp"
+#include "cli/parse_options.hpp"
+#include "cli/reports.hpp"
+#include "cli/sort_main.hpp"
 #include "error.hpp"
-#include "external_sort.hpp"
-#include "help.hpp"
-#include "locale_keys.hpp"
-#include "log.hpp"
-#include "machine.hpp"
-#include "parse_options.hpp"
-#include "reports.hpp"
-#include "signals.hpp"
-#include "sort_main.hpp"
+#include "formats/locale_keys.hpp"
+#include "job/external_sort.hpp"
+#include "support/log.hpp"
+#include "support/machine.hpp"
+#include "support/signals.hpp"
 
 namespace gpusort {
 namespace {

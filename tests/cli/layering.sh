@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# The house rules on who includes whom: tools, tests -> src -> io -> kernels, and one user for each outside library.
+# The house rules on who includes whom: tools, tests -> src -> io -> kernels, inside src cli -> job -> runs, formats ->
+# data -> support, and one user for each outside library.
 # Usage: layering.sh BUILD_DIR SOURCE_ROOT. First plants one violation of every rule in a copy of the tree and expects
 # it to be found, then expects none in the tree itself.
 set -euo pipefail
@@ -23,9 +24,22 @@ violations() (
       }
       return ""
     }
+    # The folder of a path inside src; "" for what starts everything and lies in none.
+    function part(path) {
+      if (path !~ /^src\/[^\/]+\//) return ""
+      sub(/^src\//, "", path)
+      sub(/\/.*/, "", path)
+      return path
+    }
     function bad(rule) { print FILENAME ":" FNR ": " rule ": " line }
     BEGIN {
       roots = split("kernels/,io/,src/,tests/,tests/support/,tools/,", root_of, ",")
+      level["support"] = 1
+      level["data"] = 2
+      level["runs"] = level["formats"] = 3  # neither knows the other
+      level["job"] = 4
+      level["cli"] = 5
+      level[""] = 6
       for (i = 1; i < ARGC; ++i) ours[ARGV[i]] = 1
     }
     FNR == 1 {
@@ -42,18 +56,18 @@ violations() (
     # Scans, selections and iterators are no sorts.
     { gsub(/thrust::[a-z_]*iterator|cub::Device(Scan|Select)/, "", code) }
     code ~ /thrust::|cub::Device/ && layer ~ /^(kernels|io|src)$/ { bad("no device-wide library sort or merge") }
-    code ~ /spdlog::/ && FILENAME !~ /^src\/log\./ { bad("only src/log.* uses spdlog") }
+    code ~ /spdlog::/ && FILENAME !~ /^src\/support\/log\./ { bad("only src/support/log.* uses spdlog") }
     code ~ /^[ \t]*#[ \t]*include/ {
       name = code
       sub(/^[^"<]*["<]/, "", name)
       sub(/[">].*$/, "", name)
       if (name ~ /^thrust\/|^cub\/device\// && name !~ /^thrust\/iterator\/|\/device_(scan|select)[.]cuh$/ &&
           layer ~ /^(kernels|io|src)$/) bad("no device-wide library sort or merge")
-      if (name ~ /^boost\/program_options/ && FILENAME !~ /^(src\/options\.|tools\/)/) {
-        bad("only src/options.* and tools use Boost.Program_options")
+      if (name ~ /^boost\/program_options/ && FILENAME !~ /^(src\/cli\/parse_options\.|tools\/)/) {
+        bad("only src/cli/parse_options.* and tools use Boost.Program_options")
       }
-      if (name ~ /^boost\/iostreams/ && FILENAME !~ /^io\/codec\./) bad("only io/codec.* uses Boost.Iostreams")
-      if (name ~ /^spdlog\// && FILENAME !~ /^src\/log\./) bad("only src/log.* uses spdlog")
+      if (name ~ /^boost\/iostreams/ && FILENAME !~ /^io\/codec\//) bad("only io/codec uses Boost.Iostreams")
+      if (name ~ /^spdlog\// && FILENAME !~ /^src\/support\/log\./) bad("only src/support/log.* uses spdlog")
       if (name ~ /^cuda/ && layer != "kernels" && !(layer ~ /^(tests|tools)$/ && FILENAME ~ /\.cuh?$/)) {
         bad("nothing above kernels knows CUDA")
       }
@@ -66,6 +80,15 @@ violations() (
           bad("io takes only record, key and error from kernels")
         }
         if (layer == "src" && path !~ /^(src|io|kernels)\//) bad("src includes neither tools nor tests")
+        if (layer == "src" && path ~ /^src\//) {
+          from = part(FILENAME)
+          to = part(path)
+          if (!(from in level) || !(to in level) || (from != to && level[to] >= level[from])) {
+            bad("inside src: cli -> job -> runs, formats -> data -> support")
+          }
+        }
+        if ((FILENAME ~ /^kernels\/cpu\// && path ~ /^kernels\/cuda\//) ||
+            (FILENAME ~ /^kernels\/cuda\// && path ~ /^kernels\/cpu\//)) bad("no backend knows the other")
         if (layer == "tools" && path ~ /^tests\//) bad("tools include no tests")
       }
     }
@@ -100,20 +123,34 @@ expect_found() {
 }
 
 expect_found kernels/planted.cpp '#include "file.hpp"' 'kernels includes no other folder'
-expect_found kernels/planted.cpp '#include "../src/plan.hpp"' 'kernels includes no other folder'
+expect_found kernels/planted.cpp '#include "../src/runs/plan.hpp"' 'kernels includes no other folder'
 expect_found kernels/gpusort/planted.hpp '#include "backend.hpp"' 'public headers stand alone'
 expect_found io/planted.cpp '#include "backend.hpp"' 'io takes only record, key and error from kernels'
 expect_found io/planted.cpp '#include <gpusort/host_device.hpp>' 'io takes only record, key and error from kernels'
-expect_found io/planted.cpp '#include "plan.hpp"' 'io takes only record, key and error from kernels'
+expect_found io/planted.cpp '#include "runs/plan.hpp"' 'io takes only record, key and error from kernels'
+expect_found kernels/cpu/planted.hpp '#include "cuda/device_memory.cuh"' 'no backend knows the other'
+expect_found kernels/cuda/planted.cuh '#include "../cpu/thread_team.hpp"' 'no backend knows the other'
+while read -r from to; do
+  expect_found "src/$from" "#include \"$to\"" 'inside src: cli -> job -> runs, formats -> data -> support'
+done <<'END'
+support/planted.hpp data/proof.hpp
+data/planted.hpp formats/locale_keys.hpp
+data/planted.cpp ../runs/plan.hpp
+formats/planted.cpp runs/run.hpp
+runs/planted.cpp formats/annotator.hpp
+runs/planted.cpp job/make_plan.hpp
+job/planted.hpp cli/help.hpp
+odd/planted.cpp support/log.hpp
+END
 expect_found src/planted.cpp '#include "tests/support/planted.hpp"' 'src includes neither tools nor tests'
 expect_found tools/planted.cpp '#include "planted.hpp"' 'tools include no tests'
 expect_found src/planted.cpp '#include <cuda_runtime.h>' 'nothing above kernels knows CUDA'
 expect_found tests/planted.cpp '#include <cuda_runtime_api.h>' 'nothing above kernels knows CUDA'
 expect_found src/planted.cpp '  #  include <boost/program_options.hpp>' \
-  'only src/options.* and tools use Boost.Program_options'
-expect_found src/planted.cpp '#include <boost/iostreams/filter/gzip.hpp>' 'only io/codec.* uses Boost.Iostreams'
-expect_found src/planted.cpp '#include <spdlog/spdlog.h>' 'only src/log.* uses spdlog'
-expect_found io/planted.cpp 'void Log() { spdlog::info("x"); }' 'only src/log.* uses spdlog'
+  'only src/cli/parse_options.* and tools use Boost.Program_options'
+expect_found src/planted.cpp '#include <boost/iostreams/filter/gzip.hpp>' 'only io/codec uses Boost.Iostreams'
+expect_found src/planted.cpp '#include <spdlog/spdlog.h>' 'only src/support/log.* uses spdlog'
+expect_found io/planted.cpp 'void Log() { spdlog::info("x"); }' 'only src/support/log.* uses spdlog'
 expect_found kernels/planted.hpp '#if defined(__CUDACC__)' 'only host_device.hpp asks for nvcc'
 expect_found kernels/planted.cu '#include <cub/device/device_merge.cuh>' 'no device-wide library sort or merge'
 expect_found kernels/planted.cu 'void Sort() { cub::DeviceMergeSort::SortKeys(); }' \

@@ -5,8 +5,8 @@
 #include <regex>
 #include <string>
 
+#include "cli/key_def.hpp"
 #include "error.hpp"
-#include "key_def.hpp"
 #include "require.hpp"
 
 namespace {

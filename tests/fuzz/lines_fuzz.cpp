@@ -10,8 +10,8 @@
 #include <vector>
 
 #include "error.hpp"
-#include "form_runs.hpp"
 #include "require.hpp"
+#include "runs/form_runs.hpp"
 
 namespace {
 

@@ -12,7 +12,7 @@
 #include <string>
 #include <vector>
 
-#include "cpu_lines.hpp"
+#include "cpu/cpu_lines.hpp"
 #include "lines.hpp"
 
 namespace gpusort {

@@ -13,7 +13,7 @@
 
 #include "backend.hpp"
 #include "error.hpp"
-#include "external_sort.hpp"
+#include "job/external_sort.hpp"
 
 namespace gpusort::testing {
 

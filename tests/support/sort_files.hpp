@@ -13,10 +13,10 @@
 #include <utility>
 #include <vector>
 
+#include "cli/parse_options.hpp"
 #include "error.hpp"
-#include "external_sort.hpp"
+#include "job/external_sort.hpp"
 #include "lines/line_order.hpp"
-#include "parse_options.hpp"
 
 namespace gpusort::testing {
 

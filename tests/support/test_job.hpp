@@ -13,12 +13,12 @@
 #include <utility>
 #include <vector>
 
+#include "data/output.hpp"
 #include "faulty_file_system.hpp"
-#include "job.hpp"
-#include "output.hpp"
 #include "records.hpp"
-#include "run.hpp"
-#include "sinks.hpp"
+#include "runs/job.hpp"
+#include "runs/run.hpp"
+#include "runs/sinks.hpp"
 #include "sorted_runs.hpp"
 
 namespace gpusort::testing {

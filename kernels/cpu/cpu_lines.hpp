@@ -1,0 +1,837 @@
+// Lines on the CPU backend: a batch is sorted through entries of twelve encoded key bytes and a row, groups that these
+// leave equal by the next bytes, of which lines with keys give 56 at a time (WideKey); sorted pieces are merged tile by
+// tile, cut where the lines lie, with no index of the whole. Private to cpu_backend.cpp, which lends threads (an
+// executor) and memory. Start at LineSorter::Sort and LineMerger::Merge.
+#pragma once
+
+#include <algorithm>
+#include <atomic>
+#include <bit>
+#include <cstdint>
+#include <cstring>
+#include <mutex>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include "cpu/cpu_sorter.hpp"
+#include "error.hpp"
+#include "gpusort/merge_host.hpp"
+#include "lines/line_order.hpp"
+#include "records/records.hpp"
+
+namespace gpusort::detail {
+
+/// Encoded key bytes of one line, so that its keys are looked for once where twelve bytes do not decide.
+struct WideKey {
+  static constexpr std::uint64_t kBytes = 56;
+
+  Byte bytes[kBytes];  ///< padded as EncodeChunk's
+  std::uint32_t row;
+  std::uint32_t ended;  ///< not 0: the encoded key has no byte behind these
+};
+
+/// What ChunkWriter is for twelve bytes, for a WideKey.
+class WideWriter {
+ public:
+  /// Collects bytes [skip, skip + WideKey::kBytes) of what is put in, of which the first `wanted` will be looked at.
+  WideWriter(WideKey& key, std::uint64_t skip, std::uint64_t wanted)
+      : to_(reinterpret_cast<Byte*>(&key)), skip_(skip), end_(skip + wanted) {}
+
+  void set_reverse(bool reverse) { flip_ = reverse ? ~std::uint64_t{0} : 0; }
+  bool reverse() const { return flip_ != 0; }
+  bool full() const { return at_ > end_; }
+
+  void Put(unsigned byte) {
+    // In front of skip_ the difference wraps around.
+    if (at_ - skip_ < WideKey::kBytes) to_[at_ - skip_] = static_cast<Byte>(byte ^ flip_);
+    ++at_;
+  }
+  void PutWord(std::uint64_t word) { PutPart(word, 8); }
+  void PutPart(std::uint64_t word, unsigned bytes) {
+    word ^= flip_ & ~std::uint64_t{0} << (64 - 8 * bytes);
+    // Whole words: what follows overwrites the zeros, and what is behind the last byte is set at the end.
+    if (at_ >= skip_) {
+      if (at_ - skip_ < WideKey::kBytes) Store(at_ - skip_, word);
+    } else if (skip_ - at_ < bytes) {
+      Store(0, word << (8 * (skip_ - at_)));
+    }
+    at_ += bytes;
+  }
+  void PutCount(std::uint64_t count) {
+    Put(count < 255 ? static_cast<unsigned>(count) : 255);
+    if (count >= 255) PutWord(count);
+  }
+  void PutRest(const Byte* line, std::uint64_t begin, std::uint64_t end) {
+    const std::uint64_t from = std::min(end, begin + (skip_ - std::min(skip_, at_)));
+    const std::uint64_t have = Have();
+    const std::uint64_t size = std::min(end - from, WideKey::kBytes - have);
+    if (size > 0) std::memcpy(to_ + have, line + from, size);
+    for (std::uint64_t i = have; reverse() && i < have + size; ++i) to_[i] = static_cast<Byte>(~to_[i]);
+    at_ += end - begin;
+    padding_ = reverse() ? 0xFF : 0;
+  }
+  void Finish(std::uint32_t row) {
+    std::memset(to_ + Have(), padding_, WideKey::kBytes - Have());
+    const std::uint32_t tail[2] = {row, !full()};
+    std::memcpy(to_ + WideKey::kBytes, tail, sizeof(tail));
+  }
+
+ private:
+  std::uint64_t Have() const { return at_ > skip_ ? std::min(at_ - skip_, WideKey::kBytes) : 0; }
+  void Store(std::uint64_t index, std::uint64_t word) {
+    word = __builtin_bswap64(word);
+    std::memcpy(to_ + index, &word, 8);
+  }
+
+  Byte* const to_;
+  const std::uint64_t skip_, end_;
+  std::uint64_t at_ = 0;
+  std::uint64_t flip_ = 0;
+  int padding_ = 0;
+};
+static_assert(sizeof(WideKey) == WideKey::kBytes + 8, "a word at the last byte stays inside");
+
+/// A lane's memory: an index of a slot's lines, then scratch for each worker. All in bytes.
+struct LineShape {
+  std::uint64_t rows = 0;       ///< lines of a batch at most
+  std::uint64_t tile_rows = 0;  ///< lines of a merge tile at most
+  std::uint64_t entries_bytes = 0;
+  std::uint64_t starts_bytes = 0;
+  std::uint64_t worker_bytes = 0;  ///< three tiles of entries, where a tile's lines begin and end, keys of half of them
+
+  /// `batch_lines` 0: SlotRecords.
+  LineShape(const RecordLayout& layout, std::uint64_t slot_bytes, std::uint64_t batch_lines) {
+    rows = batch_lines != 0 ? batch_lines : SlotRecords(layout, slot_bytes);
+    tile_rows = std::clamp<std::uint64_t>(slot_bytes / 256 / 4 * 4, 512, 8192);
+    entries_bytes = RoundUp(rows * sizeof(Entry), 64);
+    starts_bytes = RoundUp((rows + 1) * sizeof(std::uint32_t), 64);
+    worker_bytes = RoundUp(tile_rows * (3 * sizeof(Entry) + sizeof(RecordSpan) + sizeof(WideKey) / 2), 64);
+  }
+  std::uint64_t bytes(unsigned workers) const { return entries_bytes + starts_bytes + workers * worker_bytes; }
+
+  /// A worker's part of a lane's memory.
+  std::byte* Worker(std::byte* memory, unsigned worker) const {
+    return memory + entries_bytes + starts_bytes + worker * worker_bytes;
+  }
+  Entry* Tile(std::byte* memory, unsigned worker, unsigned index) const {
+    return reinterpret_cast<Entry*>(Worker(memory, worker)) + index * tile_rows;
+  }
+  /// Where a worker merges: behind its tiles and the lines of one.
+  std::span<WideKey> MergeKeys(std::byte* memory, unsigned worker) const {
+    return {reinterpret_cast<WideKey*>(Tile(memory, worker, 4)), tile_rows / 2};
+  }
+  /// Where it does not: all that it has.
+  std::span<WideKey> SortKeys(std::byte* memory, unsigned worker) const {
+    return {reinterpret_cast<WideKey*>(Worker(memory, worker)), worker_bytes / sizeof(WideKey)};
+  }
+};
+
+/// The encoded keys of lines, as chunks, as wide keys, or as ranges of the lines where they are nothing else.
+class LineKeys {
+ public:
+  explicit LineKeys(const LineOrderView& order) : order_(order), plain_(IsPlain(order)) {}
+
+  /// Of plain keys: the first of the bytes [begin, end) in which those of a and b differ; where one ends, at the
+  /// latest.
+  std::uint64_t Find(RecordSpan a, RecordSpan b, std::uint64_t begin, std::uint64_t end) const {
+    const RecordSpan x = Key(a), y = Key(b);
+    return FirstDifference(x.data(), y.data(), begin,
+                           std::min({end, std::uint64_t{x.size()}, std::uint64_t{y.size()}}));
+  }
+  /// `line` without its delimiter.
+  LineChunk Chunk(RecordSpan line, std::uint64_t skip) const {
+    return EncodeChunk(AsBytes(line.data()), line.size(), order_, skip);
+  }
+  /// As Chunk, for bytes [skip, skip + WideKey::kBytes). True if none is behind the first `wanted` of them.
+  bool Widen(RecordSpan line, std::uint64_t skip, std::uint32_t row, WideKey& key,
+             std::uint64_t wanted = WideKey::kBytes) const {
+    WideWriter writer(key, skip, wanted);
+    PutKeys(writer, AsBytes(line.data()), line.size(), order_);
+    writer.Finish(row);
+    return key.ended != 0;
+  }
+  /// The encoded key is bytes of the line and nothing else.
+  bool plain() const { return plain_; }
+  /// These bytes, in reverse or not.
+  RecordSpan Key(RecordSpan line) const {
+    if (order_.key_count == 0) return line;
+    const KeyRange range = FindKey(AsBytes(line.data()), line.size(), order_.keys[0], order_.separator);
+    return line.subspan(range.begin, range.size());
+  }
+  const LineOrderView& order() const { return order_; }
+  int Compare(RecordSpan a, RecordSpan b) const {
+    return CompareLines(AsBytes(a.data()), a.size(), AsBytes(b.data()), b.size(), order_);
+  }
+
+  /// The first of the bytes [begin, end) in which a and b differ; `end` if there is none.
+  static std::uint64_t FirstDifference(const std::byte* a, const std::byte* b, std::uint64_t begin, std::uint64_t end) {
+    std::uint64_t at = begin;
+    for (; at + 8 <= end; at += 8) {
+      std::uint64_t p, q;
+      std::memcpy(&p, a + at, 8);
+      std::memcpy(&q, b + at, 8);
+      if (p != q) return at + static_cast<unsigned>(__builtin_ctzll(p ^ q)) / 8;
+    }
+    while (at < end && a[at] == b[at]) ++at;
+    return at;
+  }
+
+ private:
+  static bool IsPlain(const LineOrderView& order) {
+    return order.key_count == 0 || (order.key_count == 1 && order.keys[0].plain() && !order.last_resort);
+  }
+
+  const LineOrderView& order_;
+  const bool plain_;
+};
+
+/// What the encoded keys of some lines have in common with that of the first of them, from the front. Where the key of
+/// a line is looked for anyway, its chunk costs little more.
+class CommonKey {
+ public:
+  CommonKey(const LineKeys& keys, RecordSpan first) : keys_(keys) {
+    if (keys.plain()) {
+      plain_ = keys.Key(first);
+      most_ = std::min<std::uint64_t>(plain_.size(), 1024);
+    } else {
+      keys.Widen(first, 0, 0, wide_);
+    }
+  }
+  /// How much can be known to be common.
+  std::uint64_t most() const { return most_; }
+
+  /// How many of the first `most` bytes are the same in the key of `line`.
+  std::uint64_t Find(RecordSpan line, std::uint64_t most) const {
+    if (keys_.plain()) {
+      const RecordSpan key = keys_.Key(line);
+      return LineKeys::FirstDifference(plain_.data(), key.data(), 0, std::min<std::uint64_t>(most, key.size()));
+    }
+    WideKey wide;
+    keys_.Widen(line, 0, 0, wide, most);
+    return Same(wide, most);
+  }
+  /// The chunk of `line` behind the first `skip` bytes. Lowers `common` to how many of these are the same.
+  LineChunk Chunk(RecordSpan line, std::uint64_t skip, std::uint64_t& common) const {
+    if (skip == 0) return keys_.Chunk(line, 0);
+    if (keys_.plain()) {
+      common = Find(line, common);
+      return keys_.Chunk(line, skip);
+    }
+    WideKey wide;
+    const bool ended = keys_.Widen(line, 0, 0, wide, skip + kEntryKeyBytes);
+    common = Same(wide, common);
+    const Byte* const bytes = wide.bytes + skip;
+    return {LoadBigEndian(bytes), static_cast<std::uint32_t>(LoadBigEndian(bytes + 4)), ended};
+  }
+
+ private:
+  std::uint64_t Same(const WideKey& wide, std::uint64_t most) const {
+    return LineKeys::FirstDifference(reinterpret_cast<const std::byte*>(wide.bytes),
+                                     reinterpret_cast<const std::byte*>(wide_.bytes), 0, most);
+  }
+
+  const LineKeys& keys_;
+  RecordSpan plain_;
+  WideKey wide_;
+  std::uint64_t most_ = WideKey::kBytes - kEntryKeyBytes;
+};
+
+inline Entry MakeLineEntry(const LineChunk& chunk, std::uint32_t row) {
+  return {static_cast<std::uint64_t>(chunk.lo) << 32 | row, chunk.hi};
+}
+inline bool SameEntryKey(const Entry& a, const Entry& b) { return a.hi == b.hi && (a.lo ^ b.lo) >> 32 == 0; }
+
+inline void Prefetch(RecordSpan line) {
+  __builtin_prefetch(line.data());
+  __builtin_prefetch(line.data() + 64);
+}
+
+/// Compares lines with keys by wide keys, of which it keeps those that were used last: in a merge the next comparison
+/// has one of the two lines again.
+template <typename Lines>
+class WideCompare {
+ public:
+  /// `next` is the first encoded byte that may differ. What is in `memory` does not matter.
+  WideCompare(const LineKeys& keys, Lines lines, std::uint64_t next, std::span<WideKey> memory)
+      : keys_(keys), lines_(lines), next_(next), memory_(memory.first(std::bit_floor(memory.size()))) {}
+
+  int operator()(std::uint32_t a, std::uint32_t b) {
+    if (keys_.order().key_count == 0 || Place(a) == Place(b)) return keys_.Compare(lines_(a), lines_(b));
+    if (!clean_) {
+      for (WideKey& key : memory_) key.row = kNoRow;
+      clean_ = true;
+    }
+    const WideKey &x = Get(a), &y = Get(b);
+    const int order = std::memcmp(x.bytes, y.bytes, WideKey::kBytes);
+    if (order != 0 || (x.ended && y.ended && ChunksDecide(keys_.order()))) return order;
+    return keys_.Compare(lines_(a), lines_(b));
+  }
+
+ private:
+  static constexpr std::uint32_t kNoRow = ~std::uint32_t{0};  // batches have fewer lines
+
+  std::uint64_t Place(std::uint32_t row) const { return row & (memory_.size() - 1); }
+  const WideKey& Get(std::uint32_t row) const {
+    WideKey& key = memory_[Place(row)];
+    if (key.row != row) keys_.Widen(lines_(row), next_, row, key);
+    return key;
+  }
+
+  const LineKeys& keys_;
+  const Lines lines_;
+  const std::uint64_t next_;
+  const std::span<WideKey> memory_;
+  bool clean_ = false;
+};
+
+/// Orders entries; compare(row, row) decides where twelve bytes are equal.
+template <typename Compare>
+struct LineEntryLess {
+  Compare* compare;
+
+  bool operator()(const Entry& a, const Entry& b) const {
+    if (a.hi != b.hi) return a.hi < b.hi;
+    if ((a.lo ^ b.lo) >> 32 != 0) return a.lo < b.lo;
+    const int order = (*compare)(a.row(), b.row());
+    return order != 0 ? order < 0 : a.row() < b.row();
+  }
+};
+
+/// Orders entries that agree in their twelve bytes by the rest of their keys. Most significant bytes first, with a list
+/// of groups in place of recursion; what all keys of a group have in common is skipped.
+template <typename Lines>
+class LineRefiner {
+ public:
+  /// `memory`, of 2^32 keys at most, is used as scratch.
+  LineRefiner(const LineKeys& keys, Lines lines, std::span<WideKey> memory)
+      : keys_(keys), lines_(lines), wide_(memory) {}
+
+  /// `entries` are sorted as numbers; `next` is the first encoded byte that they do not hold. Afterwards they are in
+  /// full order and hold the bytes that they held before.
+  void Refine(Entry* entries, std::uint64_t n, std::uint64_t next) {
+    ForEachGroup(entries, n, [&](Entry* group, std::uint64_t size) {
+      if (size == 1) return;
+      const Entry head = group[0];
+      if (size <= kPair) return SortByLines(group, size);
+      groups_.assign(1, {group, size, next});
+      while (!groups_.empty()) RefineOne();
+      for (std::uint64_t i = 0; i < size; ++i) {
+        group[i] = {(head.lo & 0xFFFFFFFF00000000u) | group[i].row(), head.hi};
+      }
+    });
+  }
+
+ private:
+  struct Group {
+    Entry* entries;
+    std::uint64_t size;
+    std::uint64_t next;
+  };
+  /// Comparing whole lines costs more than encoding each once from three lines on.
+  static constexpr std::uint64_t kPair = 2;
+  /// vqsort's start costs more than std::sort below this.
+  static constexpr std::uint64_t kFew = 24;
+
+  template <typename F>
+  static void ForEachGroup(Entry* entries, std::uint64_t n, F f) {
+    for (std::uint64_t begin = 0, end; begin < n; begin = end) {
+      for (end = begin + 1; end < n && SameEntryKey(entries[begin], entries[end]);) ++end;
+      f(entries + begin, end - begin);
+    }
+  }
+
+  void SortByLines(Entry* group, std::uint64_t size) const {
+    std::sort(group, group + size, [&](const Entry& a, const Entry& b) {
+      const int order = keys_.Compare(lines_(a.row()), lines_(b.row()));
+      return order != 0 ? order < 0 : a.row() < b.row();
+    });
+  }
+
+  /// The keys of the group end here, padded: they may yet differ in NULs. In order already if all are equal, because
+  /// equal numbers are in order of their rows.
+  void Settle(Entry* group, std::uint64_t size) const {
+    if (ChunksDecide(keys_.order())) return;
+    for (std::uint64_t i = 1; i < size; ++i) {
+      if (keys_.Compare(lines_(group[i - 1].row()), lines_(group[i].row())) > 0) return SortByLines(group, size);
+    }
+  }
+
+  /// True if all lines of the group are the same bytes.
+  bool AllSame(const Group& group) const {
+    const RecordSpan head = lines_(group.entries[0].row());
+    for (std::uint64_t i = 1; i < group.size; ++i) {
+      const RecordSpan line = lines_(group.entries[i].row());
+      if (line.size() != head.size() || std::memcmp(line.data(), head.data(), head.size()) != 0) return false;
+    }
+    return true;
+  }
+
+  void RefineOne() {
+    const Group group = groups_.back();
+    groups_.pop_back();
+    if (AllSame(group)) return;  // repeated lines would go through all their bytes otherwise
+    if (!keys_.plain() && group.size <= wide_.size()) return RefineWide(group);
+    std::uint64_t next = group.next;
+    if (keys_.plain()) {
+      const RecordSpan head = lines_(group.entries[0].row());
+      std::uint64_t common = ~std::uint64_t{0};
+      for (std::uint64_t i = 1; i < group.size && common > next; ++i) {
+        common = keys_.Find(head, lines_(group.entries[i].row()), next, common);
+      }
+      next = common;
+    }
+    bool ended, same;
+    do {
+      ended = same = true;
+      for (std::uint64_t i = 0; i < group.size; ++i) {
+        Entry& entry = group.entries[i];
+        const LineChunk chunk = keys_.Chunk(lines_(entry.row()), next);
+        ended = ended && chunk.ended;
+        entry = MakeLineEntry(chunk, entry.row());
+        same = same && SameEntryKey(entry, group.entries[0]);
+      }
+      next += kEntryKeyBytes;
+    } while (same && !ended);
+    // A group that was left as it is still is in order of its rows.
+    if (!same) SortGroup(group.entries, group.size);
+    ForEachGroup(group.entries, group.size, [&](Entry* inner, std::uint64_t size) { Leave(inner, size, ended, next); });
+  }
+
+  static void SortGroup(Entry* entries, std::uint64_t n) {
+    if (n <= kFew) {
+      std::sort(entries, entries + n, ExactEntryLess());
+    } else {
+      SortEntries(entries, n);
+    }
+  }
+
+  /// `next` encoded bytes of the group are equal.
+  void Leave(Entry* group, std::uint64_t size, bool ended, std::uint64_t next) {
+    if (size == 1) return;
+    if (ended) {
+      Settle(group, size);
+    } else if (size <= kPair) {
+      SortByLines(group, size);
+    } else {
+      groups_.push_back({group, size, next});
+    }
+  }
+
+  void RefineWide(const Group& group) {
+    constexpr std::uint64_t kAhead = 8;
+    for (std::uint64_t i = 0; i < group.size; ++i) {
+      if (i + kAhead < group.size) Prefetch(lines_(group.entries[i + kAhead].row()));
+      const std::uint32_t row = group.entries[i].row();
+      keys_.Widen(lines_(row), group.next, row, wide_[i]);
+      group.entries[i] = {i, 0};  // in the order of rows, as equal entries are
+    }
+    SortWide(group.entries, group.size, 0, group.next + WideKey::kBytes);
+  }
+
+  /// Orders entries, whose rows are places in wide_, where wide keys agree before byte `at`, and gives them the rows of
+  /// the lines again.
+  void SortWide(Entry* entries, std::uint64_t n, std::uint64_t at, std::uint64_t next) {
+    const auto wide = [this](const Entry& entry) -> const WideKey& { return wide_[entry.row()]; };
+    if (n > 1) at = Differs(entries, n, at);
+    if (n == 1 || at == WideKey::kBytes) {
+      bool ended = true;
+      for (std::uint64_t i = 0; i < n; ++i) {
+        ended = ended && wide(entries[i]).ended;
+        entries[i] = {wide(entries[i]).row, 0};
+      }
+      return Leave(entries, n, ended, next);
+    }
+    at = std::min(at, WideKey::kBytes - kEntryKeyBytes);
+    for (std::uint64_t i = 0; i < n; ++i) {
+      const Byte* const bytes = wide(entries[i]).bytes + at;
+      const auto lo = static_cast<std::uint32_t>(LoadBigEndian(bytes + 4));
+      entries[i] = MakeLineEntry({LoadBigEndian(bytes), lo, false}, entries[i].row());
+    }
+    SortGroup(entries, n);
+    ForEachGroup(entries, n,
+                 [&](Entry* inner, std::uint64_t size) { SortWide(inner, size, at + kEntryKeyBytes, next); });
+  }
+
+  /// The first byte from `at` on in which not all wide keys agree; kBytes if there is none.
+  std::uint64_t Differs(const Entry* entries, std::uint64_t n, std::uint64_t at) const {
+    const Byte* const head = wide_[entries[0].row()].bytes;
+    for (at = at / 8 * 8; at < WideKey::kBytes; at += 8) {
+      std::uint64_t differ = 0;
+      for (std::uint64_t i = 1; i < n; ++i) {
+        differ |= LoadBigEndian(head + at) ^ LoadBigEndian(wide_[entries[i].row()].bytes + at);
+      }
+      if (differ != 0) return at + static_cast<unsigned>(__builtin_clzll(differ)) / 8;
+    }
+    return at;
+  }
+
+  const LineKeys& keys_;
+  const Lines lines_;
+  const std::span<WideKey> wide_;
+  std::vector<Group> groups_;
+};
+
+/// A batch in a slot.
+class LineSorter {
+ public:
+  LineSorter(const RecordLayout& layout, const LineShape& shape, std::byte* memory)
+      : layout_(layout), keys_(*layout.lines), shape_(shape), memory_(memory) {}
+
+  SlotSorter::Sorted Sort(const std::byte* in, std::uint64_t bytes, std::byte* out, const TeamExecutor& executor) {
+    const std::uint64_t n = Index(in, bytes, executor);
+    if (InOrder(in, n, executor)) return {true, true, n};
+    const auto lines = [in, starts = starts()](std::uint32_t row) {
+      return RecordSpan(in + starts[row], starts[row + 1] - starts[row] - 1);
+    };
+    const std::uint64_t workers = executor.workers();
+    const std::uint64_t rounds = DivideUp(n, kEntriesPerPart * workers);
+    const std::uint64_t part_items = DivideUp(n, rounds * workers);
+    std::vector<Range<const Entry*>> parts;
+    for (std::uint64_t begin = 0; begin < n; begin += part_items) {
+      parts.push_back({entries() + begin, std::min(part_items, n - begin)});
+    }
+    // Encoded bytes that all keys begin with are left out. How many a few lines tell; all others are asked on the way,
+    // and all is done again in the rare case that one of them knows better.
+    bool exact = false;
+    const CommonKey first(keys_, lines(0));
+    std::uint64_t skip = SampleCommon(first, lines, n);
+    for (std::uint64_t common; (common = SortParts(first, lines, parts, skip, exact, executor)) < skip;) skip = common;
+    if (exact) {
+      const auto merge = [&](std::span<const Range<const Entry*>> slices, std::uint64_t size, unsigned worker) {
+        MergeTree<Entry>(slices, size, Tile(worker, 0), Tile(worker, 1), ExactEntryLess());
+      };
+      Gather(in, parts, ExactEntryLess(), merge, out, executor);
+    } else {
+      const auto compare = [&](std::uint32_t a, std::uint32_t b) { return keys_.Compare(lines(a), lines(b)); };
+      const auto merge = [&](std::span<const Range<const Entry*>> slices, std::uint64_t size, unsigned worker) {
+        // Rows are random, so the lines that are compared, and copied later, are cache misses: better all at once.
+        for (const Range<const Entry*>& slice : slices) {
+          for (std::uint64_t i = 0; i < slice.size; ++i) Prefetch(lines(slice.first[i].row()));
+        }
+        WideCompare wide(keys_, lines, skip + kEntryKeyBytes, shape_.MergeKeys(memory_, worker));
+        MergeTree<Entry>(slices, size, Tile(worker, 0), Tile(worker, 1), LineEntryLess<decltype(wide)>{&wide});
+      };
+      Gather(in, parts, LineEntryLess<decltype(compare)>{&compare}, merge, out, executor);
+    }
+    return {false, false, n};
+  }
+
+ private:
+  Entry* entries() const { return reinterpret_cast<Entry*>(memory_); }
+  std::uint32_t* starts() const { return reinterpret_cast<std::uint32_t*>(memory_ + shape_.entries_bytes); }
+  Entry* Tile(unsigned worker, unsigned index) const { return shape_.Tile(memory_, worker, index); }
+
+  /// Sets starts()[0 .. n] to where lines begin and the last ends; returns n.
+  std::uint64_t Index(const std::byte* in, std::uint64_t bytes, const TeamExecutor& executor) const {
+    const std::uint64_t chunk =
+        std::max<std::uint64_t>(DivideUp(bytes, 4 * std::uint64_t{executor.workers()}), 1 << 16);
+    const std::uint64_t chunks = DivideUp(bytes, chunk);
+    std::vector<std::uint64_t> first(chunks + 1);
+    executor.ForEach(chunks, [&](std::uint64_t c, unsigned) {
+      first[c + 1] = CountRecords({in + c * chunk, std::min(chunk, bytes - c * chunk)}, layout_);
+    });
+    for (std::uint64_t c = 0; c < chunks; ++c) first[c + 1] += first[c];
+    if (first[chunks] > shape_.rows)
+      throw Error(ErrorCode::kInternal, "CPU backend: a batch of more lines than a slot takes");
+    std::uint32_t* const to = starts();
+    to[0] = 0;
+    executor.ForEach(chunks, [&](std::uint64_t c, unsigned) {
+      std::uint32_t* next = to + first[c] + 1;
+      const std::byte* const end = in + std::min(bytes, (c + 1) * chunk);
+      for (const std::byte* p = in + c * chunk; (p = FindDelimiter(p, end, layout_.delimiter)) != nullptr;) {
+        *next++ = static_cast<std::uint32_t>(++p - in);
+      }
+    });
+    return first[chunks];
+  }
+
+  bool InOrder(const std::byte* in, std::uint64_t n, const TeamExecutor& executor) const {
+    constexpr std::uint64_t kLines = 256;
+    const std::uint32_t* const at = starts();
+    std::atomic<bool> sorted{true};
+    const std::uint64_t share = std::max(kLines, DivideUp(n, 4 * std::uint64_t{executor.workers()}));
+    executor.ForEach(DivideUp(n, share), [&](std::uint64_t task, unsigned) {
+      // With the last line of the share before.
+      for (std::uint64_t i = task * share, end = std::min(n, i + share); i < end && sorted; i += kLines) {
+        const std::uint64_t from = i == 0 ? 0 : i - 1, to = std::min(end, i + kLines);
+        if (FirstLineDisorder({in + at[from], at[to] - at[from]}, layout_, false) != kInOrder) sorted = false;
+      }
+    });
+    return sorted;
+  }
+
+  /// Sorts each part by its encoded keys from byte `skip` on, and sets `exact` if entries decide alone. Returns how
+  /// many bytes all keys have in common, `skip` at most: if fewer, nothing is sorted yet.
+  template <typename Lines>
+  std::uint64_t SortParts(const CommonKey& first, Lines lines, const std::vector<Range<const Entry*>>& parts,
+                          std::uint64_t skip, bool& exact, const TeamExecutor& executor) const {
+    std::atomic<std::uint64_t> common{skip};
+    std::atomic<bool> entries_decide{ChunksDecide(keys_.order())};
+    executor.ForEach(parts.size(), [&](std::uint64_t part, unsigned worker) {
+      const auto first_row = static_cast<std::uint64_t>(parts[part].first - entries());
+      Entry* const p = entries() + first_row;
+      bool ended = true;
+      std::uint64_t prefix = skip;
+      for (std::uint64_t i = 0; i < parts[part].size; ++i) {
+        const auto row = static_cast<std::uint32_t>(first_row + i);
+        const LineChunk chunk = first.Chunk(lines(row), skip, prefix);
+        ended = ended && chunk.ended;
+        p[i] = MakeLineEntry(chunk, row);
+      }
+      for (std::uint64_t seen = common; prefix < seen && !common.compare_exchange_weak(seen, prefix);) {
+      }
+      if (common < skip) return;
+      SortEntries(p, parts[part].size);
+      if (!ended || !entries_decide) {
+        entries_decide = false;
+        LineRefiner(keys_, lines, shape_.SortKeys(memory_, worker)).Refine(p, parts[part].size, skip + kEntryKeyBytes);
+      }
+    });
+    exact = entries_decide;
+    return common;
+  }
+
+  /// Encoded bytes that some keys from everywhere begin with.
+  template <typename Lines>
+  static std::uint64_t SampleCommon(const CommonKey& first, Lines lines, std::uint64_t n) {
+    const std::uint64_t samples = std::min<std::uint64_t>(64, n - 1);
+    std::uint64_t common = first.most();
+    for (std::uint64_t s = 1; s <= samples && common > 0; ++s) {
+      common = first.Find(lines(static_cast<std::uint32_t>((n - 1) * s / samples)), common);
+    }
+    return common;
+  }
+
+  /// Merges the parts by merge(slices, size, worker), into the worker's first tile, and copies the lines behind each
+  /// other to `out`. First all tiles are cut and measured, because where a tile's lines go depends on the lengths of
+  /// all lines before it.
+  template <typename Less, typename Merge>
+  void Gather(const std::byte* in, const std::vector<Range<const Entry*>>& parts, Less less, Merge merge,
+              std::byte* out, const TeamExecutor& executor) const {
+    struct Cut {
+      std::uint64_t begin, size, bytes;
+      std::vector<Range<const Entry*>> slices;
+    };
+    const std::uint32_t* const at = starts();
+    std::vector<Cut> cuts;
+    std::mutex mutex;
+    ForEachTile(std::span<const Range<const Entry*>>(parts), shape_.tile_rows, less, executor,
+                [&](std::span<const Range<const Entry*>> slices, std::uint64_t begin, std::uint64_t size, unsigned) {
+                  Cut cut{begin, size, 0, {slices.begin(), slices.end()}};
+                  for (const Range<const Entry*>& slice : slices) {
+                    for (std::uint64_t i = 0; i < slice.size; ++i) {
+                      const std::uint32_t row = slice.first[i].row();
+                      cut.bytes += at[row + 1] - at[row];
+                    }
+                  }
+                  const std::lock_guard<std::mutex> lock(mutex);
+                  cuts.push_back(std::move(cut));
+                });
+    std::sort(cuts.begin(), cuts.end(), [](const Cut& a, const Cut& b) { return a.begin < b.begin; });
+    std::uint64_t offset = 0;
+    for (Cut& cut : cuts) {
+      cut.begin = offset;
+      offset += cut.bytes;
+    }
+    executor.ForEach(cuts.size(), [&](std::uint64_t task, unsigned worker) {
+      const Cut& cut = cuts[task];
+      const Entry* merged = cut.slices[0].first;
+      if (cut.slices.size() > 1) {
+        merge(std::span<const Range<const Entry*>>(cut.slices), cut.size, worker);
+        merged = Tile(worker, 0);
+      }
+      // Rows are random, so each line is a few cache misses: ask for it well before it is copied.
+      constexpr std::uint64_t kAhead = 12, kMostAhead = 256;
+      const auto prefetch = [&](std::uint64_t i) {
+        const std::uint32_t row = merged[i].row();
+        const std::uint64_t size = std::min<std::uint64_t>(at[row + 1] - at[row], kMostAhead);
+        for (std::uint64_t byte = 0; byte < size; byte += 64) __builtin_prefetch(in + at[row] + byte);
+      };
+      for (std::uint64_t i = 0; i < std::min(cut.size, kAhead); ++i) prefetch(i);
+      std::byte* to = out + cut.begin;
+      for (std::uint64_t i = 0; i < cut.size; ++i) {
+        if (i + kAhead < cut.size) prefetch(i + kAhead);
+        const std::uint32_t row = merged[i].row();
+        const std::uint64_t size = at[row + 1] - at[row];
+        std::memcpy(to, in + at[row], size);
+        to += size;
+      }
+    });
+  }
+
+  const RecordLayout& layout_;
+  const LineKeys keys_;
+  const LineShape& shape_;
+  std::byte* const memory_;
+};
+
+/// Sorted pieces, cut into tiles in the space of their bytes: a cut halves the pieces at the line around the middle
+/// byte. Only the lines of one tile are indexed, in the worker's memory.
+class LineMerger {
+ public:
+  LineMerger(const RecordLayout& layout, const LineShape& shape, std::byte* memory)
+      : layout_(layout), keys_(*layout.lines), shape_(shape), memory_(memory) {}
+
+  void Merge(std::span<const RecordSpan> pieces, std::byte* out, const TeamExecutor& executor) {
+    std::uint64_t total = 0;
+    for (const RecordSpan& piece : pieces) total += piece.size();
+    std::vector<Node> nodes(1);
+    nodes[0] = {{pieces.begin(), pieces.end()}, total, out};
+    // First into shares, several a worker, then each share by its worker into tiles.
+    const std::uint64_t share = std::max(kTileBytes, total / (4 * std::uint64_t{executor.workers()}));
+    for (std::size_t at = 0; at < nodes.size();) {
+      if (nodes[at].bytes <= share || nodes[at].pieces.size() == 1) {
+        ++at;
+      } else {
+        nodes.push_back(SplitOff(nodes[at]));
+      }
+    }
+    executor.ForEach(nodes.size(), [&](std::uint64_t task, unsigned worker) {
+      std::vector<Node> stack;
+      stack.push_back(std::move(nodes[task]));
+      while (!stack.empty()) {
+        Node& node = stack.back();
+        if (node.pieces.size() == 1) {
+          std::memcpy(node.out, node.pieces[0].data(), node.bytes);
+        } else if (node.bytes > kTileBytes || !MergeTile(node, worker)) {
+          Node right = SplitOff(node);
+          stack.push_back(std::move(right));
+          continue;
+        }
+        stack.pop_back();
+      }
+    });
+  }
+
+ private:
+  struct Node {
+    std::vector<RecordSpan> pieces;  ///< none is empty
+    std::uint64_t bytes = 0;
+    std::byte* out = nullptr;
+  };
+  /// Lines and entries of a tile stay in a second-level cache of 1 MiB.
+  static constexpr std::uint64_t kTileBytes = std::uint64_t{512} << 10;
+
+  Entry* Tile(unsigned worker, unsigned index) const { return shape_.Tile(memory_, worker, index); }
+
+  /// Takes the later part of `node`, which has at least two pieces, off and returns it. Neither part is empty. The cut
+  /// is in front of the weighted median of the pieces' middle lines, in the order (key, piece).
+  Node SplitOff(Node& node) const {
+    struct Middle {
+      std::size_t piece;
+      std::uint64_t begin;
+      RecordSpan line;
+    };
+    std::vector<Middle> middles(node.pieces.size());
+    for (std::size_t i = 0; i < middles.size(); ++i) {
+      const RecordSpan piece = node.pieces[i];
+      const std::uint64_t begin = RecordBegin(piece, piece.size() / 2, layout_);
+      middles[i] = {i, begin, FirstRecord(piece.subspan(begin), layout_)};
+    }
+    std::sort(middles.begin(), middles.end(), [&](const Middle& a, const Middle& b) {
+      const int order = CompareRecords(a.line, b.line, layout_);
+      return order != 0 ? order < 0 : a.piece < b.piece;
+    });
+    std::uint64_t before = 0;
+    std::size_t median = 0;
+    while (before + node.pieces[middles[median].piece].size() <= node.bytes / 2 && median + 1 < middles.size()) {
+      before += node.pieces[middles[median++].piece].size();
+    }
+    const Middle& pivot = middles[median];
+    Node left, right;
+    left.out = node.out;
+    std::vector<std::uint64_t> cuts(node.pieces.size());
+    for (std::size_t i = 0; i < cuts.size(); ++i) {
+      cuts[i] = i == pivot.piece ? pivot.begin : BytesBefore(node.pieces[i], pivot.line, i < pivot.piece, layout_);
+      left.bytes += cuts[i];
+    }
+    // The pivot is the very first line: it goes left alone.
+    if (left.bytes == 0) left.bytes = cuts[pivot.piece] = pivot.line.size();
+    for (std::size_t i = 0; i < cuts.size(); ++i) {
+      const RecordSpan piece = node.pieces[i];
+      if (cuts[i] > 0) left.pieces.push_back(piece.first(cuts[i]));
+      if (cuts[i] < piece.size()) right.pieces.push_back(piece.subspan(cuts[i]));
+    }
+    right.bytes = node.bytes - left.bytes;
+    right.out = node.out + left.bytes;
+    node = std::move(left);
+    return right;
+  }
+
+  /// False if the tile has more lines than fit the worker's memory.
+  bool MergeTile(const Node& node, unsigned worker) const {
+    auto* const lines = reinterpret_cast<RecordSpan*>(Tile(worker, 3));
+    Entry* const unsorted = Tile(worker, 0);
+    std::vector<Range<const Entry*>> sources;
+    sources.reserve(node.pieces.size());
+    std::uint64_t n = 0;
+    for (const RecordSpan& piece : node.pieces) {
+      const std::uint64_t first = n;
+      const std::byte* const end = piece.data() + piece.size();
+      for (const std::byte* line = piece.data(); line != end; ++n) {
+        if (n == shape_.tile_rows) return false;
+        const std::byte* const delimiter = FindDelimiter(line, end, layout_.delimiter);
+        if (delimiter == nullptr) throw Error(ErrorCode::kInternal, "CPU backend: a piece to merge ends inside a line");
+        new (lines + n) RecordSpan(line, static_cast<std::size_t>(delimiter - line));
+        line = delimiter + 1;
+      }
+      sources.push_back({unsorted + first, n - first});
+    }
+    // What the first and last keys of the pieces have in common, all keys between them have too.
+    const CommonKey common(keys_, lines[0]);
+    std::uint64_t skip = common.most();
+    for (const Range<const Entry*>& source : sources) {
+      const auto first = static_cast<std::uint64_t>(source.first - unsorted);
+      skip = common.Find(lines[first], skip);
+      skip = common.Find(lines[first + source.size - 1], skip);
+    }
+    bool exact = ChunksDecide(keys_.order());
+    for (std::uint64_t i = 0; i < n; ++i) {
+      const LineChunk chunk = keys_.Chunk(lines[i], skip);
+      exact = exact && chunk.ended;
+      unsorted[i] = MakeLineEntry(chunk, static_cast<std::uint32_t>(i));
+    }
+    const auto line_of = [lines](std::uint32_t row) { return lines[row]; };
+    Entry* const merged = Tile(worker, 1);
+    if (exact) {
+      MergeTree<Entry>(sources, n, merged, Tile(worker, 2), ExactEntryLess());
+    } else {
+      WideCompare wide(keys_, line_of, skip + kEntryKeyBytes, shape_.MergeKeys(memory_, worker));
+      MergeTree<Entry>(sources, n, merged, Tile(worker, 2), LineEntryLess<decltype(wide)>{&wide});
+    }
+    std::byte* to = node.out;
+    for (std::uint64_t i = 0; i < n; ++i) {
+      const RecordSpan line = lines[merged[i].row()];
+      std::memcpy(to, line.data(), line.size() + 1);  // and the delimiter
+      to += line.size() + 1;
+    }
+    return true;
+  }
+
+  const RecordLayout& layout_;
+  const LineKeys keys_;
+  const LineShape& shape_;
+  std::byte* const memory_;
+};
+
+class LineSlotSorter final : public SlotSorter {
+ public:
+  LineSlotSorter(const RecordLayout& layout, std::uint64_t slot_bytes, std::uint64_t batch_lines)
+      : layout_(layout), shape_(layout, slot_bytes, batch_lines) {}
+  std::uint64_t LaneBytes(unsigned workers) const override { return shape_.bytes(workers); }
+  Sorted Sort(std::byte* in, std::uint64_t bytes, std::byte* out, std::byte* memory,
+              const TeamExecutor& executor) const override {
+    return LineSorter(layout_, shape_, memory).Sort(in, bytes, out, executor);
+  }
+  void Merge(std::span<const RecordSpan> pieces, std::byte* out, std::byte* memory,
+             const TeamExecutor& executor) const override {
+    LineMerger(layout_, shape_, memory).Merge(pieces, out, executor);
+  }
+
+ private:
+  const RecordLayout& layout_;
+  const LineShape shape_;
+};
+
+}  // namespace gpusort::detail

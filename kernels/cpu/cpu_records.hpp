@@ -1,0 +1,357 @@
+// Fixed records on the CPU backend: sorted and merged through entries of twelve key bytes and a row, tile by tile in
+// cache; each record is moved once. Start at RecordSorter.
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <bit>
+#include <cstdint>
+#include <cstring>
+#include <iterator>
+#include <span>
+#include <vector>
+
+#include "cpu/cpu_sorter.hpp"
+#include "gpusort/merge_host.hpp"
+#include "records/key.hpp"
+
+namespace gpusort::detail {
+
+constexpr std::uint64_t kEntriesPerTile = std::uint64_t{1} << 13;
+/// Groups of equal prefixes up to this size are ordered by comparing records; larger ones by the next key bytes.
+constexpr std::uint64_t kSmallGroup = 48;
+
+/// KeyWord with the common case, one field of bytes, as one load.
+class KeyReader {
+ public:
+  KeyReader(const RecordLayout& layout)
+      : layout_(layout), bytes_only_(layout.field_count == 1 && layout.fields[0].type == KeyType::kBytes) {}
+
+  std::uint64_t Word(const Byte* record, std::uint64_t begin) const {
+    const KeyField& field = layout_.fields[0];
+    // The load may pass the key's end but not the record's.
+    if (bytes_only_ && begin < field.length && field.offset + begin + 8 <= layout_.stride) {
+      std::uint64_t word;
+      std::memcpy(&word, record + field.offset + begin, 8);
+      word = __builtin_bswap64(word);
+      if (field.descending) word = ~word;
+      const std::uint64_t have = field.length - begin;
+      return have >= 8 ? word : word & ~(~std::uint64_t{0} >> (8 * have));
+    }
+    return KeyWord(record, layout_, begin);
+  }
+  Entry MakeEntry(const Byte* record, std::uint64_t begin, std::uint32_t row) const {
+    const std::uint64_t next = layout_.key_bytes > begin + 8 ? Word(record, begin + 8) : 0;
+    return {(next & 0xFFFFFFFF00000000u) | row, Word(record, begin)};
+  }
+  /// The first byte in [begin, end) in which the normalized keys of a and b differ, else `end`.
+  std::uint64_t FirstDifference(const Byte* a, const Byte* b, std::uint64_t begin, std::uint64_t end) const {
+    for (std::uint64_t at = begin; at < end; at += 8) {
+      const std::uint64_t differ = Word(a, at) ^ Word(b, at);
+      if (differ != 0) return std::min<std::uint64_t>(end, at + static_cast<unsigned>(std::countl_zero(differ)) / 8);
+    }
+    return end;
+  }
+  const RecordLayout& layout() const { return layout_; }
+
+ private:
+  const RecordLayout& layout_;
+  const bool bytes_only_;
+};
+
+/// As PrefixEntryLess, for rows that index a table of record addresses.
+struct AddressEntryLess {
+  const Byte* const* records;
+  const RecordLayout* layout;
+  std::uint64_t rest;
+
+  bool operator()(const Entry& a, const Entry& b) const {
+    if (a.hi != b.hi) return a.hi < b.hi;
+    if ((a.lo ^ b.lo) >> 32 != 0) return a.lo < b.lo;
+    const int order = CompareKeys(records[a.row()], records[b.row()], *layout, rest);
+    return order != 0 ? order < 0 : a.row() < b.row();
+  }
+};
+
+inline bool SameKeyBytes(const Entry& a, const Entry& b) { return a.hi == b.hi && (a.lo ^ b.lo) >> 32 == 0; }
+
+inline void SetKeyBytes(Entry& entry, const Entry& from) {
+  entry.hi = from.hi;
+  entry.lo = (from.lo & 0xFFFFFFFF00000000u) | entry.row();
+}
+
+/// Orders entries that agree in their first twelve bytes by the rest of their keys.
+class Refiner {
+ public:
+  Refiner(const KeyReader& keys, const Byte* records) : keys_(keys), layout_(keys.layout()), records_(records) {}
+
+  /// `entries` are sorted as numbers; `next` is the first key byte that they do not hold. Afterwards they are in full
+  /// key order, rows breaking ties, and hold the bytes that they held before.
+  /// Most significant bytes first, with a list of groups in place of recursion. A group skips what all its keys have in
+  /// common at once, so a key byte is read a bounded number of times for each level of sorting.
+  void Refine(Entry* entries, std::uint64_t n, std::uint64_t next) {
+    if (next >= layout_.key_bytes) return;
+    ForEachGroup(entries, n, [&](Entry* group, std::uint64_t size) {
+      if (size <= kSmallGroup) return SortSmall(group, size, next);
+      const Entry head = group[0];
+      groups_.assign(1, {group, size, next});
+      while (!groups_.empty()) RefineOne();
+      for (std::uint64_t i = 0; i < size; ++i) SetKeyBytes(group[i], head);
+    });
+  }
+
+ private:
+  struct Group {
+    Entry* entries;
+    std::uint64_t size;
+    std::uint64_t next;
+  };
+
+  const Byte* Record(const Entry& entry) const { return records_ + entry.row() * layout_.stride; }
+
+  template <typename F>
+  static void ForEachGroup(Entry* entries, std::uint64_t n, F f) {
+    for (std::uint64_t begin = 0, end; begin < n; begin = end) {
+      for (end = begin + 1; end < n && SameKeyBytes(entries[begin], entries[end]);) ++end;
+      if (end - begin > 1) f(entries + begin, end - begin);
+    }
+  }
+
+  void SortSmall(Entry* group, std::uint64_t size, std::uint64_t next) const {
+    std::sort(group, group + size, [&](const Entry& a, const Entry& b) {
+      const int order = CompareKeys(Record(a), Record(b), layout_, next);
+      return order != 0 ? order < 0 : a.row() < b.row();
+    });
+  }
+
+  void RefineOne() {
+    const Group group = groups_.back();
+    groups_.pop_back();
+    std::uint64_t common = layout_.key_bytes;
+    for (std::uint64_t i = 1; i < group.size && common > group.next; ++i) {
+      common = keys_.FirstDifference(Record(group.entries[0]), Record(group.entries[i]), group.next, common);
+    }
+    // Equal to the end: in order already, because equal numbers are in order of their rows.
+    if (common >= layout_.key_bytes) return;
+    for (std::uint64_t i = 0; i < group.size; ++i) {
+      Entry& entry = group.entries[i];
+      entry = keys_.MakeEntry(Record(entry), common, entry.row());
+    }
+    SortEntries(group.entries, group.size);
+    const std::uint64_t next = common + kEntryKeyBytes;
+    if (next >= layout_.key_bytes) return;
+    ForEachGroup(group.entries, group.size, [&](Entry* inner, std::uint64_t size) {
+      if (size <= kSmallGroup) {
+        SortSmall(inner, size, next);
+      } else {
+        groups_.push_back({inner, size, next});
+      }
+    });
+  }
+
+  const KeyReader& keys_;
+  const RecordLayout& layout_;
+  const Byte* records_;
+  std::vector<Group> groups_;
+};
+
+/// Iterates over records of fixed stride as their addresses.
+class RecordIterator {
+ public:
+  using iterator_category = std::input_iterator_tag;
+  using value_type = const Byte*;
+  using difference_type = std::ptrdiff_t;
+  using pointer = void;
+  using reference = const Byte*;
+
+  RecordIterator() = default;
+  RecordIterator(const Byte* p, std::uint64_t stride) : p_(p), stride_(stride) {}
+  const Byte* operator*() const { return p_; }
+  RecordIterator operator+(difference_type n) const { return {p_ + static_cast<std::uint64_t>(n) * stride_, stride_}; }
+
+ private:
+  const Byte* p_ = nullptr;
+  std::uint64_t stride_ = 0;
+};
+
+/// Copies one record; small ones without a call.
+inline void CopyRecord(std::byte* to, const Byte* from, std::uint64_t stride) {
+  const auto copy = [&](std::uint64_t at, auto chunk) {
+    std::memcpy(&chunk, from + at, sizeof(chunk));
+    std::memcpy(to + at, &chunk, sizeof(chunk));
+  };
+  // The last chunk overlaps the one before it.
+  const auto run = [&](auto chunk) {
+    for (std::uint64_t at = 0; at + sizeof(chunk) < stride; at += sizeof(chunk)) copy(at, chunk);
+    copy(stride - sizeof(chunk), chunk);
+  };
+  if (stride > 512) {
+    std::memcpy(to, from, stride);
+  } else if (stride >= 32) {
+    run(std::array<std::uint64_t, 4>{});
+  } else if (stride >= 8) {
+    run(std::uint64_t{});
+  } else {
+    for (std::uint64_t i = 0; i < stride; ++i) to[i] = static_cast<std::byte>(from[i]);
+  }
+}
+
+/// Copies the records that `record_of` names for entries [0, n) behind each other to `to`.
+template <typename RecordOf>
+void Gather(const Entry* entries, std::uint64_t n, std::uint64_t stride, std::byte* to, RecordOf record_of) {
+  // Rows are random, so each record is a cache miss or two: ask for it well before it is copied.
+  constexpr std::uint64_t kAhead = 16;
+  const auto prefetch = [&](std::uint64_t i) {
+    const Byte* record = record_of(entries[i].row());
+    // The hardware goes on by itself in records longer than this.
+    const std::uint64_t last = std::min<std::uint64_t>(stride - 1, 255);
+    for (std::uint64_t at = 0; at < last; at += 64) __builtin_prefetch(record + at);
+    __builtin_prefetch(record + last);
+  };
+  for (std::uint64_t i = 0; i < std::min(n, kAhead); ++i) prefetch(i);
+  for (std::uint64_t i = 0; i < n; ++i) {
+    if (i + kAhead < n) prefetch(i + kAhead);
+    CopyRecord(to + i * stride, record_of(entries[i].row()), stride);
+  }
+}
+
+class RecordSorter final : public SlotSorter {
+ public:
+  RecordSorter(const RecordLayout& layout, std::uint64_t slot_bytes)
+      : layout_(layout), keys_(layout), records_(std::max<std::uint64_t>(1, slot_bytes / layout.stride)) {}
+
+  std::uint64_t LaneBytes(unsigned workers) const override { return EntriesBytes() + workers * WorkerBytes(); }
+
+  Sorted Sort(std::byte* in, std::uint64_t bytes, std::byte* out, std::byte* memory,
+              const TeamExecutor& executor) const override {
+    const std::uint64_t stride = layout_.stride, n = bytes / stride;
+    Entry* const entries = reinterpret_cast<Entry*>(memory);
+    const Byte* const records = AsBytes(in);
+    // One look at every key, while it has anything to tell: is the batch in order, and what do all keys begin with?
+    std::atomic<bool> sorted{true};
+    std::atomic<std::uint64_t> common{layout_.key_bytes};
+    const std::uint64_t chunk = DivideUp(n, 4 * std::uint64_t{executor.workers()});
+    executor.ForEach(DivideUp(n, chunk), [&](std::uint64_t task, unsigned) {
+      bool in_order = sorted;
+      std::uint64_t prefix = common;
+      for (std::uint64_t i = std::max<std::uint64_t>(1, task * chunk), end = std::min(n, (task + 1) * chunk);
+           i < end && (in_order || prefix > 0); ++i) {
+        const Byte* record = records + i * stride;
+        if (in_order && CompareKeys(record - stride, record, layout_) > 0) {
+          in_order = false;
+          sorted = false;
+        }
+        if (prefix > 0) prefix = keys_.FirstDifference(records, record, 0, prefix);
+      }
+      for (std::uint64_t seen = common; prefix < seen && !common.compare_exchange_weak(seen, prefix);) {
+      }
+    });
+    if (sorted) return {true, true, n};
+
+    const std::uint64_t skip = common;
+    const std::uint64_t rounds = DivideUp(n, kEntriesPerPart * executor.workers());
+    const std::uint64_t part_items = DivideUp(n, rounds * executor.workers());
+    std::vector<Range<const Entry*>> parts;
+    for (std::uint64_t begin = 0; begin < n; begin += part_items) {
+      parts.push_back({entries + begin, std::min(part_items, n - begin)});
+    }
+    executor.ForEach(parts.size(), [&](std::uint64_t part, unsigned) {
+      const std::uint64_t first_row = part * part_items;
+      Entry* const p = entries + first_row;
+      for (std::uint64_t i = 0; i < parts[part].size; ++i) {
+        const std::uint64_t row = first_row + i;
+        p[i] = keys_.MakeEntry(records + row * stride, skip, static_cast<std::uint32_t>(row));
+      }
+      SortEntries(p, parts[part].size);
+      Refiner(keys_, records).Refine(p, parts[part].size, skip + kEntryKeyBytes);
+    });
+
+    const auto merge = [&](auto less) {
+      ForEachTile(
+          std::span<const Range<const Entry*>>(parts), tile_items_, less, executor,
+          [&](std::span<const Range<const Entry*>> slices, std::uint64_t begin, std::uint64_t size, unsigned worker) {
+            const Entry* merged = slices[0].first;
+            if (slices.size() > 1) {
+              MergeTree<Entry>(slices, size, Tile(memory, worker, 0), Tile(memory, worker, 1), less);
+              merged = Tile(memory, worker, 0);
+            }
+            Gather(merged, size, stride, out + begin * stride,
+                   [&](std::uint32_t row) { return records + row * stride; });
+          });
+    };
+    if (skip + kEntryKeyBytes >= layout_.key_bytes) {
+      merge(ExactEntryLess());
+    } else {
+      merge(PrefixEntryLess{records, &layout_, skip + kEntryKeyBytes});
+    }
+    return {false, false, n};
+  }
+
+  void Merge(std::span<const RecordSpan> pieces, std::byte* out, std::byte* memory,
+             const TeamExecutor& executor) const override {
+    const std::uint64_t stride = layout_.stride;
+    std::vector<Range<RecordIterator>> runs;
+    for (const RecordSpan& piece : pieces) runs.push_back({{AsBytes(piece.data()), stride}, piece.size() / stride});
+    ForEachTile(
+        std::span<const Range<RecordIterator>>(runs), tile_items_,
+        [&](const Byte* a, const Byte* b) { return CompareKeys(a, b, layout_) < 0; }, executor,
+        [&](std::span<const Range<RecordIterator>> slices, std::uint64_t begin, std::uint64_t size, unsigned worker) {
+          std::byte* const to = out + begin * stride;
+          if (slices.size() == 1) {
+            std::memcpy(to, *slices[0].first, size * stride);
+            return;
+          }
+          // What the first and last keys of the slices have in common, all keys between them have too.
+          const Byte* const head = *slices[0].first;
+          std::uint64_t skip = layout_.key_bytes;
+          for (const Range<RecordIterator>& slice : slices) {
+            skip = keys_.FirstDifference(head, *slice.first, 0, skip);
+            skip = keys_.FirstDifference(head, *detail::Advance(slice.first, slice.size - 1), 0, skip);
+          }
+          Entry* const unsorted = Tile(memory, worker, 0);
+          const Byte** const addresses = Addresses(memory, worker);
+          std::vector<Range<const Entry*>> sources;
+          sources.reserve(slices.size());
+          std::uint32_t row = 0;
+          for (const Range<RecordIterator>& slice : slices) {
+            sources.push_back({unsorted + row, slice.size});
+            const Byte* record = *slice.first;
+            for (std::uint64_t i = 0; i < slice.size; ++i, ++row, record += stride) {
+              addresses[row] = record;
+              unsorted[row] = keys_.MakeEntry(record, skip, row);
+            }
+          }
+          Entry* const merged = Tile(memory, worker, 1);
+          Entry* const scratch = Tile(memory, worker, 2);
+          if (skip + kEntryKeyBytes >= layout_.key_bytes) {
+            MergeTree<Entry>(sources, size, merged, scratch, ExactEntryLess());
+          } else {
+            MergeTree<Entry>(sources, size, merged, scratch,
+                             AddressEntryLess{addresses, &layout_, skip + kEntryKeyBytes});
+          }
+          Gather(merged, size, stride, to, [&](std::uint32_t r) { return addresses[r]; });
+        });
+  }
+
+ private:
+  // A lane's memory: entries for every record of a slot, then for each worker three tiles of entries and one of record
+  // addresses.
+  std::uint64_t EntriesBytes() const { return RoundUp(records_ * sizeof(Entry), 64); }
+  std::uint64_t WorkerBytes() const { return RoundUp(tile_items_ * (3 * sizeof(Entry) + sizeof(const Byte*)), 64); }
+  Entry* Tile(std::byte* memory, unsigned worker, unsigned index) const {
+    return reinterpret_cast<Entry*>(memory + EntriesBytes() + worker * WorkerBytes()) + index * tile_items_;
+  }
+  const Byte** Addresses(std::byte* memory, unsigned worker) const {
+    return reinterpret_cast<const Byte**>(Tile(memory, worker, 3));
+  }
+
+  const RecordLayout& layout_;
+  const KeyReader keys_;
+  const std::uint64_t records_;  ///< of a slot at most
+  /// Large records: fewer a tile, so that threads share the work evenly.
+  const std::uint64_t tile_items_ =
+      std::min(records_, std::clamp<std::uint64_t>((std::uint64_t{8} << 20) / layout_.stride, 16, kEntriesPerTile));
+};
+
+}  // namespace gpusort::detail

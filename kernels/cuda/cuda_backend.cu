@@ -1,0 +1,763 @@
+// The CUDA backend: one arena of slots and lane workspaces in device memory; each lane one stream and one thread.
+// Sort copies a batch up block by block, sorts it with <gpusort/merge.cuh> and leaves it in a slot; Merge copies slices
+// up (or across), merges them and copies the result down. Records that are one number are sorted as that number
+// (NumberMap); all others through entries, and each record is moved once. Lanes overlap one another: inside a lane each
+// verb is one sequence on its stream. Start at CudaLane::Sort and CudaLane::Merge.
+#include <cuda_runtime.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <cstring>
+#include <deque>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "backend.hpp"
+#include "cuda/device_memory.cuh"
+#include "cuda/line_kernels.cuh"
+#include "cuda/record_kernels.cuh"
+#include "error.hpp"
+#include "gpusort/merge.cuh"
+#include "records/key.hpp"
+#include "records/records.hpp"
+#include "slot_pool.hpp"
+
+namespace gpusort {
+namespace {
+
+using detail::CheckCuda;
+using detail::CudaDevice;
+using detail::DevicePtr;
+using detail::Findings;
+using detail::Stream;
+
+/// Blocks of a batch whose copies may be under way while the next is asked for: a source must be able to spare them.
+constexpr std::size_t kBlocksInFlight = 2;
+/// Ranges that one launch of CountBeforeKernel takes; more take several.
+constexpr std::uint64_t kSearchRanges = 1024;
+/// Blocks of the kernels that stride over records: enough to fill any device, few enough to stop early together.
+constexpr std::uint64_t kMostBlocks = 4096;
+constexpr std::uint64_t kAlignment = 256;
+
+[[noreturn]] void FailInternal(const std::string& what) { throw Error(ErrorCode::kInternal, "CUDA backend: " + what); }
+
+constexpr std::uint64_t RoundUp(std::uint64_t n, std::uint64_t unit) { return (n + unit - 1) / unit * unit; }
+constexpr std::uint64_t DivideUp(std::uint64_t n, std::uint64_t by) { return n / by + (n % by != 0); }
+
+// ---------------------------------------------------------------------------------------------------------------------
+// Memory: the arena of slots, what a lane needs beside them, and what searches need.
+
+/// Workspace of sorting `n` keys in two lists; only `n` is looked at.
+template <typename Key, typename LessT>
+std::uint64_t SortWorkspace(std::uint64_t n, LessT less) {
+  std::size_t bytes = 0;
+  DoubleBuffer<Key> keys;
+  if (SortKeys(nullptr, bytes, keys, n, less, nullptr) != cudaSuccess) FailInternal("no workspace size");
+  return bytes;
+}
+
+/// A lane's part of the arena: offsets in bytes.
+struct LaneShape {
+  std::uint64_t rows = 0;      ///< most records of a slot
+  std::uint32_t max_runs = 0;  ///< runs that one MergeRuns takes; more take several
+  std::uint64_t entries_bytes = 0;
+  std::uint64_t workspace_bytes = 0;
+
+  std::optional<detail::LineSort> lines;  ///< does all of it for lines
+
+  LaneShape(const RecordLayout& layout, std::uint64_t slot_bytes) {
+    if (!layout.fixed()) {
+      // A window may have more lines than a batch: up to a million are always taken.
+      constexpr std::uint64_t kLeastRows = std::uint64_t{1} << 20;
+      lines.emplace(slot_bytes, std::max(SlotRecords(layout, slot_bytes), std::min(slot_bytes, kLeastRows)));
+      return;
+    }
+    rows = std::max<std::uint64_t>(1, slot_bytes / layout.stride);
+    // A run costs 40 bytes of workspace: under 0.2 bytes a record, but a window of few records may be all runs.
+    max_runs = static_cast<std::uint32_t>(std::max<std::uint64_t>(2, std::min(rows, 4096 + rows / 256)));
+    if (!layout.direct()) {
+      entries_bytes = RoundUp(rows * sizeof(Entry), kAlignment);
+      workspace_bytes = std::max({SortWorkspace<Entry>(rows, ExactEntryLess{}),
+                                  SortWorkspace<Entry>(rows, PrefixEntryLess{nullptr, nullptr, 0}),
+                                  std::uint64_t{MergeRunsWorkspace<Entry>(rows, max_runs)}});
+    } else if (layout.stride == 4) {
+      workspace_bytes = std::max(SortWorkspace<std::uint32_t>(rows, Less{}),
+                                 std::uint64_t{MergeRunsWorkspace<std::uint32_t>(rows, max_runs)});
+    } else {
+      workspace_bytes = std::max(SortWorkspace<std::uint64_t>(rows, Less{}),
+                                 std::uint64_t{MergeRunsWorkspace<std::uint64_t>(rows, max_runs)});
+    }
+    workspace_bytes = RoundUp(workspace_bytes, kAlignment);
+  }
+
+  std::uint64_t findings() const { return 0; }
+  std::uint64_t entries(unsigned list) const { return kAlignment + list * entries_bytes; }
+  std::uint64_t workspace() const { return entries(2); }
+  std::uint64_t bytes() const { return lines ? lines->bytes() : workspace() + workspace_bytes; }
+};
+
+/// What is read of a slot at once by a kernel, not by a copy.
+constexpr std::uint64_t kMostFetched = 4096;
+/// Lines up to which a cut has its place in the common part; longer ones get memory for the search.
+constexpr std::uint64_t kCommonCut = 4096;
+
+/// The part that all lanes share: the layout, and what BytesBefore needs. Offsets in bytes.
+struct CommonShape {
+  std::uint64_t cut_bytes = 0;   ///< of fixed records
+  std::uint64_t keys_bytes = 0;  ///< of the order of lines
+
+  explicit CommonShape(const RecordLayout& record)
+      : cut_bytes(record.fixed() ? record.stride : kCommonCut),
+        keys_bytes(record.fixed() ? 0 : record.lines->key_count * sizeof(LineKey)) {}
+
+  std::uint64_t layout() const { return 0; }
+  std::uint64_t ranges() const { return RoundUp(sizeof(RecordLayout), kAlignment); }
+  std::uint64_t counts() const { return ranges() + RoundUp(kSearchRanges * sizeof(detail::CountRange), kAlignment); }
+  std::uint64_t cut() const { return counts() + RoundUp(kSearchRanges * sizeof(std::uint64_t), kAlignment); }
+  std::uint64_t keys() const { return cut() + RoundUp(cut_bytes, kAlignment); }
+  std::uint64_t bytes() const { return keys() + RoundUp(keys_bytes, kAlignment); }
+
+  // The same in pinned host memory: room for ranges, counts and what is fetched.
+  static constexpr std::uint64_t kPinnedCounts = RoundUp(kSearchRanges * sizeof(detail::CountRange), kAlignment);
+  static constexpr std::uint64_t kPinnedFetched =
+      kPinnedCounts + RoundUp(kSearchRanges * sizeof(std::uint64_t), kAlignment);
+  static constexpr std::uint64_t kPinnedBytes = kPinnedFetched + kMostFetched;
+};
+
+class Arena : public SlotPool {
+ public:
+  Arena(DevicePtr device, const ArenaShape& shape, HostMemory& memory)
+      : SlotPool(shape.slots, shape.lanes),
+        device_(device),
+        shape_(shape),
+        lane_shape_(shape.layout, shape.slot_bytes),
+        common_shape_(shape.layout),
+        slot_pitch_(RoundUp(shape.slot_bytes, kAlignment)),
+        device_bytes_(shape.slots * slot_pitch_ + shape.lanes * lane_shape_.bytes() + common_shape_.bytes()),
+        memory_(device, device_bytes_),
+        pinned_(device, memory, CommonShape::kPinnedBytes + shape.lanes * kAlignment),
+        streams_(device) {
+    const detail::StreamPool::Borrowed stream(streams_);
+    stream->Copy(common() + common_shape_.layout(), &shape_.layout, sizeof(RecordLayout), cudaMemcpyHostToDevice);
+    if (!shape_.layout.fixed()) {
+      line_order_ = *shape_.layout.lines;
+      stream->Copy(common() + common_shape_.keys(), line_order_.keys, common_shape_.keys_bytes, cudaMemcpyHostToDevice);
+      line_order_.keys = reinterpret_cast<const LineKey*>(common() + common_shape_.keys());
+    }
+    stream->Wait();
+  }
+
+  std::byte* slot_data(std::uint32_t slot) const override { return memory_.data() + slot * slot_pitch_; }
+  const DevicePtr& device() const { return device_; }
+  const ArenaShape& shape() const { return shape_; }
+  const LaneShape& lane_shape() const { return lane_shape_; }
+  std::uint64_t device_bytes() const { return device_bytes_; }
+  detail::StreamPool& streams() { return streams_; }
+  /// The layout, in device memory.
+  const RecordLayout* device_layout() const {
+    return reinterpret_cast<const RecordLayout*>(common() + common_shape_.layout());
+  }
+
+  /// The order of lines, with its keys in device memory.
+  const LineOrderView& device_line_order() const { return line_order_; }
+
+  std::byte* lane_memory(std::uint32_t lane) const {
+    return memory_.data() + shape_.slots * slot_pitch_ + lane * lane_shape_.bytes();
+  }
+  Findings* pinned_findings(std::uint32_t lane) const {
+    return reinterpret_cast<Findings*>(pinned_.data() + CommonShape::kPinnedBytes + lane * kAlignment);
+  }
+
+  /// Up to kMostFetched bytes of device memory.
+  void Fetch(const std::byte* from, std::span<std::byte> out) {
+    const std::lock_guard<std::mutex> lock(search_mutex_);
+    const detail::StreamPool::Borrowed stream(streams_);
+    std::byte* const pinned = pinned_.data() + CommonShape::kPinnedFetched;
+    stream->Fetch(pinned, from, out.size());
+    stream->Wait();
+    std::memcpy(out.data(), pinned, out.size());
+  }
+
+  void BytesBefore(std::span<const SearchRange> ranges, RecordSpan cut_record, std::vector<std::uint64_t>& counts) {
+    // Of lines, bytes are counted.
+    const bool fixed = shape_.layout.fixed();
+    const std::uint64_t stride = LeastRecordBytes(shape_.layout);
+    std::optional<detail::DeviceMemory> long_cut;
+    const std::uint64_t cut_room = RoundUp(cut_record.size(), detail::kLoadedBytes);
+    if (cut_room > RoundUp(common_shape_.cut_bytes, kAlignment)) long_cut.emplace(device_, cut_room);
+    const std::lock_guard<std::mutex> lock(search_mutex_);
+    const detail::StreamPool::Borrowed stream(streams_);
+    auto* const d_ranges = reinterpret_cast<detail::CountRange*>(common() + common_shape_.ranges());
+    auto* const d_counts = reinterpret_cast<std::uint64_t*>(common() + common_shape_.counts());
+    std::byte* const d_cut = long_cut ? long_cut->data() : common() + common_shape_.cut();
+    std::byte* const pinned_counts = pinned_.data() + CommonShape::kPinnedCounts;
+    detail::PadLoaded(*stream, d_cut, cut_record.size());
+    // Pinned or not, the cut stays until the wait below.
+    stream->Copy(d_cut, cut_record.data(), cut_record.size(), cudaMemcpyHostToDevice);
+    while (!ranges.empty()) {
+      const std::span<const SearchRange> some = ranges.first(std::min<std::size_t>(ranges.size(), kSearchRanges));
+      ranges = ranges.subspan(some.size());
+      auto* const pinned_ranges = reinterpret_cast<detail::CountRange*>(pinned_.data());
+      for (std::size_t i = 0; i < some.size(); ++i) {
+        pinned_ranges[i] = {some[i].data, some[i].bytes / stride, some[i].inclusive};
+      }
+      stream->Copy(d_ranges, pinned_.data(), some.size() * sizeof(detail::CountRange), cudaMemcpyHostToDevice);
+      if (fixed) {
+        stream->Launch("CountBeforeKernel", detail::CountBeforeKernel<>, DivideUp(some.size(), detail::kRecordThreads),
+                       detail::kRecordThreads, d_ranges, static_cast<std::uint32_t>(some.size()), AsBytes(d_cut),
+                       shape_.layout, d_counts);
+      } else {
+        stream->Launch("LineBytesBeforeKernel", detail::LineBytesBeforeKernel<>, some.size(), detail::kLineThreads,
+                       d_ranges, AsBytes(d_cut), cut_record.size() - 1, shape_.layout.delimiter, line_order_, d_counts);
+      }
+      stream->Fetch(pinned_counts, d_counts, some.size() * sizeof(std::uint64_t));
+      stream->Wait();
+      const std::size_t have = counts.size();
+      counts.resize(have + some.size());
+      std::memcpy(counts.data() + have, pinned_counts, some.size() * sizeof(std::uint64_t));
+      for (std::size_t i = have; i < counts.size(); ++i) counts[i] *= stride;
+    }
+  }
+
+ private:
+  std::byte* common() const { return lane_memory(shape_.lanes); }
+
+  const DevicePtr device_;
+  const ArenaShape shape_;
+  const LaneShape lane_shape_;
+  const CommonShape common_shape_;
+  const std::uint64_t slot_pitch_;
+  const std::uint64_t device_bytes_;
+  const detail::DeviceMemory memory_;  ///< slots, then lanes, then the common part
+  const detail::PinnedMemory pinned_;  ///< for searches, then findings of each lane
+  detail::StreamPool streams_;
+  LineOrderView line_order_;
+  std::mutex search_mutex_;  ///< guards the common part, but for the layout, and its pinned memory
+};
+
+class CudaSortedRecords : public SortedSlot {
+ public:
+  CudaSortedRecords(Arena& arena, SlotPool::Slot slot, std::uint64_t bytes, std::uint64_t records, bool was_sorted)
+      : SortedSlot(std::move(slot), bytes, records, was_sorted), arena_(arena) {}
+  bool on_device() const override { return true; }
+
+ private:
+  void Copy(const std::byte* from, std::span<std::byte> out) const override {
+    arena_.device()->Enter();
+    if (out.size() <= kMostFetched) return arena_.Fetch(from, out);
+    const detail::StreamPool::Borrowed stream(arena_.streams());
+    stream->Copy(out.data(), from, out.size(), cudaMemcpyDeviceToHost);
+    stream->Wait();
+  }
+
+  Arena& arena_;  ///< which the slot keeps alive
+};
+
+// ---------------------------------------------------------------------------------------------------------------------
+
+/// A lane's place in the arena, with what of it is the lane's.
+class LaneSeat {
+ public:
+  explicit LaneSeat(const std::shared_ptr<Arena>& arena) : arena_(*arena), seat_(arena) {}
+  Arena& arena() const { return arena_; }
+  std::byte* memory() const { return arena_.lane_memory(seat_.lane()); }
+  Findings* pinned_findings() const { return arena_.pinned_findings(seat_.lane()); }
+
+ private:
+  Arena& arena_;
+  const SlotPool::Seat seat_;
+};
+
+class CudaLane : public Lane {
+ public:
+  explicit CudaLane(const std::shared_ptr<Arena>& arena)
+      : seat_(arena),
+        layout_(seat_.arena().shape().layout),
+        shape_(seat_.arena().lane_shape()),
+        stream_(seat_.arena().device()),
+        upload_(seat_.arena().device()),
+        kernels_(seat_.arena().device()),
+        download_(seat_.arena().device()) {
+    for (std::unique_ptr<Copied>& copied : copies_) copied = std::make_unique<Copied>(seat_.arena().device());
+  }
+
+  std::unique_ptr<SortedRecords> Sort(BatchSource& source) override {
+    seat_.arena().device()->Enter();
+    auto [in, out] = seat_.arena().TakeTwo();
+    std::deque<Flight> flights;
+    const detail::DrainAtExit drain(stream_);
+    const std::uint64_t bytes = Load(source, in.data(), flights);
+    std::uint64_t records = layout_.fixed() ? bytes / layout_.stride : 0;
+    kernels_.Start(stream_);
+    Sorted result;
+    if (!layout_.fixed()) {
+      const detail::LineSort::Result sorted = SortLines(in.data(), bytes, {}, out.data());
+      if (sorted.too_many) FailInternal("a batch of more lines than a slot takes");
+      records = sorted.rows;
+      result = {sorted.was_sorted, sorted.was_sorted};
+    } else if (!layout_.direct()) {
+      result = SortRecords(in.data(), records, out.data());
+    } else if (layout_.stride == 4) {
+      result = SortNumbers<std::uint32_t>(in.data(), records, out.data());
+    } else {
+      result = SortNumbers<std::uint64_t>(in.data(), records, out.data());
+    }
+    kernels_.Stop(stream_);
+    stream_.Wait();
+    times_.kernels += kernels_.Take();
+    return std::make_unique<CudaSortedRecords>(seat_.arena(), std::move(result.in_input ? in : out), bytes, records,
+                                               result.was_sorted);
+  }
+
+  void Merge(std::span<const Piece> pieces, std::byte* out) override {
+    const std::uint64_t unit = LeastRecordBytes(layout_);
+    std::uint64_t bytes = 0;
+    std::vector<std::uint64_t> bounds{0};  // in records, or bytes of lines; of the runs that have any
+    std::uint32_t run = 0;
+    for (const Piece& piece : pieces) {
+      if (piece.bytes % unit != 0) FailInternal("a piece to merge ends inside a record");
+      if (piece.bytes == 0) continue;
+      if (bytes > 0 && piece.run != run) bounds.push_back(bytes / unit);
+      run = piece.run;
+      bytes += piece.bytes;
+    }
+    if (bytes == 0) return;
+    if (bytes > seat_.arena().shape().slot_bytes) FailInternal("the pieces to merge are larger than a slot");
+    bounds.push_back(bytes / unit);
+    seat_.arena().device()->Enter();
+    if (bounds.size() == 2) {
+      const detail::DrainAtExit drain(stream_);
+      download_.Start(stream_);
+      for (const Piece& piece : pieces) {
+        if (piece.on_device) {
+          stream_.Copy(out, piece.data, piece.bytes, cudaMemcpyDeviceToHost);
+        } else if (piece.bytes > 0) {
+          std::memcpy(out, piece.data, piece.bytes);
+        }
+        out += piece.bytes;
+      }
+      download_.Stop(stream_);
+      stream_.Wait();
+      times_.download += download_.Take();
+      return;
+    }
+    const std::vector<std::uint64_t> cuts = MergeOrCut(pieces, bytes, std::move(bounds), out);
+    if (cuts.empty()) return;
+    std::vector<Piece> low, high;
+    std::uint64_t low_bytes = 0;
+    std::size_t number = 0;
+    std::uint64_t left = 0;  // of the cut in the run of this piece
+    for (const Piece& piece : pieces) {
+      if (piece.bytes == 0) continue;
+      if (number == 0 || piece.run != run) left = cuts[number++];
+      run = piece.run;
+      const std::uint64_t below = std::min(left, piece.bytes);
+      if (below > 0) low.push_back({piece.data, below, run, piece.on_device});
+      if (below < piece.bytes) high.push_back({piece.data + below, piece.bytes - below, run, piece.on_device});
+      left -= below;
+      low_bytes += below;
+    }
+    Merge(low, out);
+    Merge(high, out + low_bytes);
+  }
+
+  DeviceTimes TakeTimes() override { return std::exchange(times_, {}); }
+
+ private:
+  /// Merges pieces of two or more runs, of which run r has the records or bytes of lines [bounds[r], bounds[r + 1]).
+  /// Of lines that are more than a lane's index takes, nothing is merged, and the answer is how many bytes of each run
+  /// go to a first half.
+  std::vector<std::uint64_t> MergeOrCut(std::span<const Piece> pieces, std::uint64_t bytes,
+                                        std::vector<std::uint64_t> bounds, std::byte* out) {
+    const auto [in, spare] = seat_.arena().TakeTwo();
+    const detail::DrainAtExit drain(stream_);
+    std::byte* to = in.data();
+    upload_.Start(stream_);
+    for (const Piece& piece : pieces) {
+      if (piece.bytes == 0) continue;
+      stream_.Copy(to, piece.data, piece.bytes, piece.on_device ? cudaMemcpyDeviceToDevice : cudaMemcpyHostToDevice);
+      to += piece.bytes;
+    }
+    upload_.Stop(stream_);
+    kernels_.Start(stream_);
+    const std::byte* merged;
+    if (!layout_.fixed()) {
+      // Where the lines of a window begin has to be found in any case; sorting them then costs less than their way
+      // over the bus, and is stable, as pieces come in the order of their runs.
+      const std::vector<std::uint32_t> ends(bounds.begin() + 1, bounds.end());
+      const detail::LineSort::Result sorted = SortLines(in.data(), bytes, ends, spare.data());
+      if (sorted.too_many) return CutInHalf(in.data(), bounds);
+      merged = sorted.was_sorted ? in.data() : spare.data();
+    } else if (!layout_.direct()) {
+      merged = MergeRecords(in.data(), std::move(bounds), spare.data());
+    } else if (layout_.stride == 4) {
+      merged = MergeNumbers<std::uint32_t>(in.data(), std::move(bounds), spare.data());
+    } else {
+      merged = MergeNumbers<std::uint64_t>(in.data(), std::move(bounds), spare.data());
+    }
+    kernels_.Stop(stream_);
+    download_.Start(stream_);
+    stream_.Copy(out, merged, bytes, cudaMemcpyDeviceToHost);
+    download_.Stop(stream_);
+    stream_.Wait();
+    times_ += {upload_.Take(), kernels_.Take(), download_.Take()};
+    return {};
+  }
+
+  std::vector<std::uint64_t> CutInHalf(const std::byte* in, std::span<const std::uint64_t> bounds) {
+    const auto read = [&](std::uint64_t begin, std::span<std::byte> to) {
+      stream_.Copy(to.data(), in + begin, to.size(), cudaMemcpyDeviceToHost);
+      stream_.Wait();
+    };
+    const auto before = [&](std::span<const SearchRange> ranges, RecordSpan cut) {
+      std::vector<std::uint64_t> counts;
+      seat_.arena().BytesBefore(ranges, cut, counts);
+      return counts;
+    };
+    return CutLinesInHalf(in, bounds, layout_, read, before);
+  }
+
+  struct Sorted {
+    bool in_input;  ///< the result is where the input was
+    bool was_sorted;
+  };
+  /// The end of a block's copy, and how long it took.
+  struct Copied {
+    detail::Event event;
+    detail::Stopwatch time;
+    explicit Copied(const DevicePtr& device) : event(device), time(device) {}
+  };
+  /// A block whose copy may be under way.
+  struct Flight {
+    std::unique_ptr<InputBlock> block;
+    Copied* copied;
+  };
+
+  /// Copies the batch into a slot and returns its size. Each block goes back as soon as its copy is seen to be done.
+  std::uint64_t Load(BatchSource& source, std::byte* to, std::deque<Flight>& flights) {
+    std::uint64_t bytes = 0;
+    std::size_t next_copy = 0;
+    const auto land = [&] {
+      times_.upload += flights.front().copied->time.Take();
+      flights.pop_front();
+    };
+    for (;;) {
+      while (flights.size() > kBlocksInFlight) {
+        flights.front().copied->event.Wait();
+        land();
+      }
+      while (!flights.empty() && flights.front().copied->event.Passed()) land();
+      std::unique_ptr<InputBlock> block = source.Next();
+      if (!block) break;
+      const std::span<const std::byte> data = block->bytes();
+      if (data.size() > seat_.arena().shape().slot_bytes - bytes) FailInternal("a batch is larger than a slot");
+      if (data.empty()) continue;
+      // In flight before the copy starts: if something is thrown from here on, the block outlives the stream's work.
+      Copied& copied = *copies_[next_copy];
+      flights.push_back({std::move(block), &copied});
+      copied.time.Start(stream_);
+      stream_.Copy(to + bytes, data.data(), data.size(), cudaMemcpyHostToDevice);
+      copied.time.Stop(stream_);
+      copied.event.Record(stream_);
+      next_copy = (next_copy + 1) % copies_.size();
+      bytes += data.size();
+    }
+    if (bytes == 0) FailInternal("an empty batch");
+    if (layout_.fixed() && bytes % layout_.stride != 0) FailInternal("a batch ends inside a record");
+    while (!flights.empty()) {
+      flights.front().copied->event.Wait();
+      land();
+    }
+    return bytes;
+  }
+
+  detail::LineSort::Result SortLines(std::byte* in, std::uint64_t bytes, std::span<const std::uint32_t> ends,
+                                     std::byte* out) const {
+    static_assert(sizeof(detail::LineFindings) <= kAlignment);
+    // Either of them may become a run. Slots are multiples of the alignment.
+    detail::PadLoaded(stream_, in, bytes);
+    detail::PadLoaded(stream_, out, bytes);
+    return shape_.lines->Sort(stream_, seat_.memory(), reinterpret_cast<detail::LineFindings*>(seat_.pinned_findings()),
+                              AsBytes(in), bytes, ends, layout_.delimiter, seat_.arena().device_line_order(),
+                              reinterpret_cast<Byte*>(out));
+  }
+
+  Findings* device_findings() const { return reinterpret_cast<Findings*>(seat_.memory() + shape_.findings()); }
+  Entry* entries(unsigned list) const { return reinterpret_cast<Entry*>(seat_.memory() + shape_.entries(list)); }
+  std::byte* workspace() const { return seat_.memory() + shape_.workspace(); }
+
+  static std::uint64_t StridingBlocks(std::uint64_t items) {
+    return std::min(DivideUp(items, detail::kRecordThreads), kMostBlocks);
+  }
+
+  /// Runs a kernel that fills Findings, and waits for it.
+  template <typename LaunchInspect>
+  Findings Inspect(const LaunchInspect& launch) const {
+    CheckCuda("cudaMemsetAsync",
+              [&] { return cudaMemsetAsync(device_findings(), 0, sizeof(Findings), stream_.get()); });
+    launch();
+    stream_.Fetch(seat_.pinned_findings(), device_findings(), sizeof(Findings));
+    stream_.Wait();
+    return *seat_.pinned_findings();
+  }
+  Findings InspectRecords(const std::byte* records, std::uint64_t n, bool want_prefix) const {
+    return Inspect([&] {
+      stream_.Launch("InspectRecordsKernel", detail::InspectRecordsKernel<>, StridingBlocks(n), detail::kRecordThreads,
+                     AsBytes(records), n, layout_, want_prefix, device_findings());
+    });
+  }
+
+  template <typename U>
+  void MapNumbers(U* numbers, std::uint64_t n, const NumberMap<U>& map, bool back) const {
+    if (map.identity()) return;
+    stream_.Launch("MapNumbersKernel", detail::MapNumbersKernel<U>, StridingBlocks(n), detail::kRecordThreads, numbers,
+                   n, map, back);
+  }
+
+  template <typename Key, typename LessT>
+  void SortInBuffer(DoubleBuffer<Key>& keys, std::uint64_t n, const LessT& less) const {
+    std::size_t bytes = shape_.workspace_bytes;
+    CheckCuda("SortKeys", [&] { return SortKeys(workspace(), bytes, keys, n, less, stream_.get()); });
+  }
+
+  /// MergeRuns for any number of runs. Spends `bounds`.
+  template <typename Key, typename LessT>
+  void MergeInBuffer(DoubleBuffer<Key>& keys, std::vector<std::uint64_t> bounds, const LessT& less) const {
+    const auto merge = [&](DoubleBuffer<Key>& part, std::span<const std::uint64_t> part_bounds) {
+      std::size_t bytes = shape_.workspace_bytes;
+      CheckCuda("MergeRuns", [&] {
+        return MergeRuns(workspace(), bytes, part, part_bounds.data(),
+                         static_cast<std::uint32_t>(part_bounds.size() - 1), less, stream_.get());
+      });
+    };
+    while (bounds.size() - 1 > shape_.max_runs) {
+      // Neighbouring runs become one; the groups are gathered in `alternate`, wherever MergeRuns leaves each.
+      std::vector<std::uint64_t> merged{0};
+      for (std::size_t first = 0; first + 1 < bounds.size(); first += shape_.max_runs) {
+        const std::size_t runs = std::min<std::size_t>(shape_.max_runs, bounds.size() - 1 - first);
+        const std::uint64_t begin = bounds[first], end = bounds[first + runs];
+        std::vector<std::uint64_t> part_bounds(bounds.begin() + first, bounds.begin() + first + runs + 1);
+        for (std::uint64_t& bound : part_bounds) bound -= begin;
+        DoubleBuffer<Key> part{keys.current + begin, keys.alternate + begin};
+        merge(part, part_bounds);
+        if (part.current != keys.alternate + begin) {
+          stream_.Copy(keys.alternate + begin, part.current, (end - begin) * sizeof(Key), cudaMemcpyDeviceToDevice);
+        }
+        merged.push_back(end);
+      }
+      std::swap(keys.current, keys.alternate);
+      bounds = std::move(merged);
+    }
+    merge(keys, bounds);
+  }
+
+  template <typename U>
+  Sorted SortNumbers(std::byte* in, std::uint64_t n, std::byte* out) const {
+    U* const numbers = reinterpret_cast<U*>(in);
+    const NumberMap<U> map = MakeNumberMap<U>(layout_.fields[0]);
+    const Findings found = Inspect([&] {
+      stream_.Launch("InspectNumbersKernel", detail::InspectNumbersKernel<U>, StridingBlocks(n), detail::kRecordThreads,
+                     numbers, n, map, device_findings());
+    });
+    if (found.out_of_order == 0) return {true, true};
+    MapNumbers(numbers, n, map, false);
+    DoubleBuffer<U> keys{numbers, reinterpret_cast<U*>(out)};
+    SortInBuffer(keys, n, Less{});
+    MapNumbers(keys.current, n, map, true);
+    return {keys.current == numbers, false};
+  }
+
+  template <typename U>
+  const std::byte* MergeNumbers(std::byte* in, std::vector<std::uint64_t> bounds, std::byte* spare) const {
+    const std::uint64_t n = bounds.back();
+    const NumberMap<U> map = MakeNumberMap<U>(layout_.fields[0]);
+    DoubleBuffer<U> keys{reinterpret_cast<U*>(in), reinterpret_cast<U*>(spare)};
+    MapNumbers(keys.current, n, map, false);
+    MergeInBuffer(keys, std::move(bounds), Less{});
+    MapNumbers(keys.current, n, map, true);
+    return reinterpret_cast<const std::byte*>(keys.current);
+  }
+
+  /// Makes the entries of n records, has `order` order them, and gathers the records to `out`.
+  /// `order(keys, less)` takes either comparator; `skip` bytes of normalized key are common to all records.
+  template <typename Order>
+  void ThroughEntries(const std::byte* in, std::uint64_t n, std::byte* out, std::uint64_t skip,
+                      const Order& order) const {
+    stream_.Launch("MakeEntriesKernel", detail::MakeEntriesKernel<>, StridingBlocks(n), detail::kRecordThreads,
+                   AsBytes(in), n, layout_, skip, entries(0));
+    DoubleBuffer<Entry> keys{entries(0), entries(1)};
+    if (layout_.key_bytes - skip <= kEntryKeyBytes) {
+      order(keys, ExactEntryLess{});
+    } else {
+      order(keys, PrefixEntryLess{AsBytes(in), seat_.arena().device_layout(), skip + kEntryKeyBytes});
+    }
+    switch (detail::GatherWordBytes(layout_.stride)) {
+      case 16:
+        return Gather<uint4>(in, out, keys.current, n);
+      case 8:
+        return Gather<std::uint64_t>(in, out, keys.current, n);
+      case 4:
+        return Gather<std::uint32_t>(in, out, keys.current, n);
+      case 2:
+        return Gather<std::uint16_t>(in, out, keys.current, n);
+      default:
+        return Gather<std::uint8_t>(in, out, keys.current, n);
+    }
+  }
+
+  template <typename Word>
+  void Gather(const std::byte* in, std::byte* out, const Entry* order, std::uint64_t n) const {
+    const std::uint64_t record_words = layout_.stride / sizeof(Word);
+    const std::uint64_t words = n * record_words;
+    stream_.Launch("GatherKernel", detail::GatherKernel<Word>, DivideUp(words, detail::kGatherTile),
+                   detail::kRecordThreads, reinterpret_cast<const Word*>(in), reinterpret_cast<Word*>(out), order,
+                   words, static_cast<std::uint32_t>(record_words));
+  }
+
+  /// Bytes of normalized key that all the records have in common, if it helps to know.
+  bool WantsPrefix() const { return layout_.key_bytes > kEntryKeyBytes; }
+  std::uint64_t Prefix(const Findings& found) const { return WantsPrefix() ? layout_.key_bytes - found.differing : 0; }
+
+  Sorted SortRecords(const std::byte* in, std::uint64_t n, std::byte* out) const {
+    const Findings found = InspectRecords(in, n, WantsPrefix());
+    if (found.out_of_order == 0) return {true, true};
+    ThroughEntries(in, n, out, Prefix(found),
+                   [&](DoubleBuffer<Entry>& keys, const auto& less) { SortInBuffer(keys, n, less); });
+    return {false, false};
+  }
+
+  const std::byte* MergeRecords(const std::byte* in, std::vector<std::uint64_t> bounds, std::byte* out) const {
+    const std::uint64_t n = bounds.back();
+    const std::uint64_t skip = WantsPrefix() ? Prefix(InspectRecords(in, n, true)) : 0;
+    ThroughEntries(in, n, out, skip,
+                   [&](DoubleBuffer<Entry>& keys, const auto& less) { MergeInBuffer(keys, std::move(bounds), less); });
+    return out;
+  }
+
+  const LaneSeat seat_;
+  const RecordLayout& layout_;
+  const LaneShape& shape_;
+  const Stream stream_;
+  std::array<std::unique_ptr<Copied>, kBlocksInFlight + 1> copies_;
+  detail::Stopwatch upload_, kernels_, download_;
+  DeviceTimes times_;
+};
+
+// ---------------------------------------------------------------------------------------------------------------------
+
+class CudaBackend : public ArenaBackend<Arena> {
+ public:
+  explicit CudaBackend(int ordinal) : device_(std::make_shared<CudaDevice>(ordinal)) {
+    int count = 0;
+    CheckCuda("cudaGetDeviceCount", [&] { return cudaGetDeviceCount(&count); });
+    if (ordinal < 0 || ordinal >= count) {
+      throw Error(ErrorCode::kGpuLost,
+                  "there is no GPU " + std::to_string(ordinal) + ": found " + std::to_string(count));
+    }
+    cudaDeviceProp properties;
+    CheckCuda("cudaGetDeviceProperties", [&] { return cudaGetDeviceProperties(&properties, ordinal); });
+    device_->Enter();
+    // Makes the context, and fails if this build has no code for the device.
+    cudaFuncAttributes attributes;
+    CheckCuda("cudaFuncGetAttributes",
+              [&] { return cudaFuncGetAttributes(&attributes, detail::InspectRecordsKernel<>); });
+    std::size_t free_bytes = 0, all_bytes = 0;
+    CheckCuda("cudaMemGetInfo", [&] { return cudaMemGetInfo(&free_bytes, &all_bytes); });
+    limits_.name = "GPU " + std::to_string(ordinal) + ", " + properties.name;
+    limits_.gpu = true;
+    limits_.device_bytes = free_bytes;
+  }
+
+  std::uint64_t LaneBytes(const RecordLayout& layout, std::uint64_t slot_bytes) const override {
+    device_->Enter();  // sizes of workspaces depend on it
+    // The common part is needed once, but a lane is what it can be charged to.
+    return LaneShape(layout, slot_bytes).bytes() + CommonShape(layout).bytes();
+  }
+
+  std::unique_ptr<Lane> OpenLane() override {
+    device_->Enter();
+    return std::make_unique<CudaLane>(arena());
+  }
+
+  void Pin(void* data, std::uint64_t bytes) override {
+    // Refused memory only makes copies slower, and a lost GPU is found by the next call that needs it.
+    if (data == nullptr || bytes == 0) return;
+    if (detail::TryCuda([&] { return cudaSetDevice(device_->ordinal()); }) != cudaSuccess) return;
+    detail::TryCuda([&] { return cudaHostRegister(data, bytes, cudaHostRegisterPortable); });
+  }
+  void Unpin(void* data) override {
+    // What was not pinned says so, and that is no error. Neither counted nor failed by the fault seam, as destructors.
+    if (data != nullptr && device_->EnterToFree()) cudaHostUnregister(data);
+    cudaGetLastError();
+  }
+
+  std::vector<std::uint64_t> BytesBefore(std::span<const SearchRange> ranges, RecordSpan cut_record) override {
+    const std::shared_ptr<Arena> arena = this->arena();
+    std::vector<std::uint64_t> counts;
+    counts.reserve(ranges.size());
+    if (ranges.empty()) return counts;
+    device_->Enter();
+    arena->BytesBefore(ranges, cut_record, counts);
+    return counts;
+  }
+
+  std::uint64_t device_peak() const override { return peak_; }
+
+ private:
+  std::shared_ptr<Arena> NewArena(const ArenaShape& shape, HostMemory& memory) override {
+    if (shape.slots < 2) FailInternal("a lane needs two slots");
+    device_->Enter();
+    auto arena = std::make_shared<Arena>(device_, shape, memory);
+    peak_ = std::max(peak_.load(), arena->device_bytes());
+    return arena;
+  }
+
+  const DevicePtr device_;
+  std::atomic<std::uint64_t> peak_{0};
+};
+
+}  // namespace
+
+bool GpuLikely() {
+  // The last is a GPU under WSL.
+  for (const char* node : {"/dev/nvidiactl", "/dev/nvidia0", "/dev/dxg"}) {
+    if (access(node, F_OK) == 0) return true;
+  }
+  return false;
+}
+
+std::vector<std::string> ListBackends() {
+  std::vector<std::string> lines{OpenCpuBackend(0)->limits().name};
+  try {
+    int count = 0;
+    CheckCuda("cudaGetDeviceCount", [&] { return cudaGetDeviceCount(&count); });
+    for (int i = 0; i < count; ++i) {
+      cudaDeviceProp properties;
+      CheckCuda("cudaGetDeviceProperties", [&] { return cudaGetDeviceProperties(&properties, i); });
+      lines.push_back("GPU " + std::to_string(i) + ", " + properties.name + ", " +
+                      std::to_string(properties.totalGlobalMem >> 20) + " MiB, compute capability " +
+                      std::to_string(properties.major) + "." + std::to_string(properties.minor));
+    }
+  } catch (const Error& error) {
+    lines.push_back(std::string("no GPU: ") + error.what());
+  }
+  return lines;
+}
+
+std::unique_ptr<Backend> OpenCudaBackend(int device) {
+  try {
+    return std::make_unique<CudaBackend>(device);
+  } catch (const Error& error) {
+    // A GPU whose memory is too full for a context is none for us: no smaller plan would help.
+    if (error.code() != ErrorCode::kOutOfMemory) throw;
+    throw Error(ErrorCode::kGpuLost, error.what());
+  }
+}
+
+}  // namespace gpusort

@@ -1,0 +1,719 @@
+// Sorting text lines on the device: where lines begin, entries of twelve key bytes, rounds of eight more for those that
+// are still equal, and one gather of whole lines. Every round first asks how far the lines of a group agree, so that
+// what they have in common costs one comparison and no round. What rounds cannot decide (NULs at the ends of keys, or
+// more rounds than kMostRounds) is sorted by CompareLines itself. Start at LineSort::Sort.
+#pragma once
+
+#include <cuda_runtime.h>
+#include <thrust/iterator/counting_iterator.h>
+#include <thrust/iterator/transform_iterator.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <cub/block/block_reduce.cuh>
+#include <cub/block/block_scan.cuh>
+#include <cub/device/device_scan.cuh>
+#include <cub/device/device_select.cuh>
+#include <span>
+#include <utility>
+
+#include "cuda/device_memory.cuh"
+#include "cuda/record_kernels.cuh"
+#include "gpusort/merge.cuh"
+#include "lines/line_order.hpp"
+#include "records/key.hpp"
+
+namespace gpusort::detail {
+
+inline constexpr unsigned kLineThreads = 256;
+inline constexpr std::uint64_t kMostLineBlocks = 4096;
+/// Text that a block searches for line ends.
+inline constexpr std::uint32_t kScanBytesPerThread = 64;
+inline constexpr std::uint32_t kScanTile = kLineThreads * kScanBytesPerThread;
+/// Rounds after which lines that still agree are compared one with one: that takes keys which branch as often.
+inline constexpr int kMostRounds = 64;
+
+/// Lines are loaded by aligned blocks of so many bytes, which must be there where a line has a byte.
+inline constexpr std::uint64_t kLoadedBytes = 16;
+/// Sets what may be loaded with the last of `bytes` bytes and belongs to nothing: sanitizers take it for an error.
+inline void PadLoaded(const Stream& stream, std::byte* data, std::uint64_t bytes) {
+  const std::uint64_t over = bytes % kLoadedBytes;
+  if (over == 0) return;
+  CheckCuda("cudaMemsetAsync", [&] { return cudaMemsetAsync(data + bytes, 0, kLoadedBytes - over, stream.get()); });
+}
+
+/// The lines of a block of text. starts[rows] is the end of the text.
+struct DeviceLines {
+  const Byte* text = nullptr;
+  const std::uint32_t* starts = nullptr;
+
+  GPUSORT_HD const Byte* line(std::uint32_t row) const { return text + starts[row]; }
+  /// Without the delimiter.
+  GPUSORT_HD std::uint64_t length(std::uint32_t row) const { return starts[row + 1] - starts[row] - 1; }
+};
+
+/// CompareLines as a call: in line it would be compiled some hundred times in every sort that compares by it.
+__host__ __device__ __noinline__ inline int CompareRows(const DeviceLines& lines, std::uint32_t a, std::uint32_t b,
+                                                        const LineOrderView& view) {
+  return CompareLines(lines.line(a), lines.length(a), lines.line(b), lines.length(b), view);
+}
+
+/// EncodeChunk as a call, too.
+__host__ __device__ __noinline__ inline LineChunk EncodeRow(const DeviceLines& lines, std::uint32_t row,
+                                                            const LineOrderView& view, std::uint64_t skip) {
+  return EncodeChunk(lines.line(row), lines.length(row), view, skip);
+}
+
+/// Where two keys differ: nowhere; only in a way that chunks do not show.
+inline constexpr std::uint32_t kNoDifference = ~std::uint32_t{0};
+inline constexpr std::uint32_t kHiddenDifference = ~std::uint32_t{0} - 1;
+
+/// Of keys that no other way is known to compare: a step costs as much as all that lies in front of it, so they are
+/// compared so far at most.
+inline constexpr std::uint32_t kFarEncoded = 1020;
+inline constexpr std::uint32_t kNearEncoded = 60;
+
+/// KeyDifference by chunks.
+__device__ inline std::uint32_t EncodedDifference(const DeviceLines& lines, std::uint32_t a, std::uint32_t b,
+                                                  const LineOrderView& view, std::uint32_t from) {
+  for (const std::uint32_t first = from;; from += 12) {
+    const LineChunk chunk_a = EncodeRow(lines, a, view, from);
+    const LineChunk chunk_b = EncodeRow(lines, b, view, from);
+    if (chunk_a.hi != chunk_b.hi) return from;
+    if (chunk_a.lo != chunk_b.lo) return from + 8;
+    if (chunk_a.ended && chunk_b.ended) {
+      const bool equal = ChunksDecide(view) || CompareRows(lines, a, b, view) == 0;
+      return equal ? kNoDifference : kHiddenDifference;
+    }
+    if (from - first == kNearEncoded && CompareRows(lines, a, b, view) == 0) return kNoDifference;
+    if (from - first == kFarEncoded) return from;
+  }
+}
+
+/// A place in encoded keys. Of many long keys they may have 2^32 bytes: then rounds come to their end there.
+__device__ inline std::uint32_t Place(std::uint64_t at) {
+  constexpr std::uint32_t kMost = std::uint32_t{1} << 31;
+  return at < kMost ? static_cast<std::uint32_t>(at) : kMost;
+}
+
+/// What the fronts of two texts have in common.
+struct CommonFront {
+  std::uint64_t bytes;    ///< up to the first that differs, or to the end of the shorter
+  std::uint64_t escapes;  ///< how many of them take two bytes of an encoded key that others follow
+};
+__device__ inline CommonFront FindCommonFront(const Byte* a, const Byte* b, std::uint64_t size, std::uint64_t known) {
+  CommonFront common{known < size ? known : size, 0};
+  while (common.bytes < size) {
+    const std::uint64_t x = LoadWord(a, common.bytes, size), y = LoadWord(b, common.bytes, size);
+    const std::uint64_t left = size - common.bytes;
+    unsigned same = left < 8 ? static_cast<unsigned>(left) : 8;
+    if (x != y) same = static_cast<unsigned>(__clzll(static_cast<long long>(x ^ y))) / 8;
+    if (detail::ZeroBytes(x & ~kLowBits) != 0) {
+      for (unsigned i = 0; i < same; ++i) common.escapes += (x >> (56 - 8 * i) & 0xFF) < 2;
+    }
+    common.bytes += same;
+    if (x != y) break;
+  }
+  return common;
+}
+
+/// KeyDifference of what both encoded keys end with, as it is, behind `front` bytes.
+__device__ inline std::uint32_t RestDifference(const Byte* a, std::uint64_t a_size, const Byte* b, std::uint64_t b_size,
+                                               std::uint64_t front, std::uint64_t from) {
+  const std::uint64_t size = a_size < b_size ? a_size : b_size, known = from > front ? from - front : 0;
+  std::uint64_t at = FindCommonFront(a, b, size, known).bytes;
+  if (at == size) {
+    if (a_size == b_size) return kNoDifference;
+    // The padding behind the shorter one looks like NULs.
+    if (at < known) at = known;
+    const Byte* const rest = a_size > b_size ? a : b;
+    const std::uint64_t end = a_size > b_size ? a_size : b_size;
+    while (at < end && rest[at] == 0) ++at;
+    if (at >= end) return kHiddenDifference;
+  }
+  return Place(front + at);
+}
+
+/// A byte of the encoded keys up to which they agree, and in whose chunk they differ unless they agree for very long.
+/// The first `from` bytes are known to agree.
+__device__ inline std::uint32_t KeyDifference(const DeviceLines& lines, std::uint32_t a, std::uint32_t b,
+                                              const LineOrderView& view, std::uint32_t from) {
+  const Byte* const line_a = lines.line(a);
+  const Byte* const line_b = lines.line(b);
+  const std::uint64_t length_a = lines.length(a), length_b = lines.length(b);
+  std::uint64_t front = 0;  // bytes of encoded keys that are equal
+  for (std::uint32_t k = 0; k < view.key_count; ++k) {
+    const LineKey& key = view.keys[k];
+    if (!key.plain()) return EncodedDifference(lines, a, b, view, front > from ? Place(front) : from);
+    const KeyRange x = FindKey(line_a, length_a, key, view.separator);
+    const KeyRange y = FindKey(line_b, length_b, key, view.separator);
+    if (k + 1 == view.key_count && !view.last_resort) {
+      return RestDifference(line_a + x.begin, x.size(), line_b + y.begin, y.size(), front, from);
+    }
+    const std::uint64_t size = x.size() < y.size() ? x.size() : y.size();
+    const CommonFront common = FindCommonFront(line_a + x.begin, line_b + y.begin, size, 0);
+    front += common.bytes + common.escapes;
+    if (common.bytes < x.size() || common.bytes < y.size()) return Place(front > from ? front : from);
+    ++front;  // what ends a key
+  }
+  return RestDifference(line_a, length_a, line_b, length_b, front, from);
+}
+
+GPUSORT_HD inline bool SameKeyBytes(const Entry& a, const Entry& b) { return a.hi == b.hi && (a.lo ^ b.lo) >> 32 == 0; }
+
+/// What looks at lines find. Set to all ones before the first.
+struct LineFindings {
+  std::uint32_t in_order;  ///< 0 if some line orders before its predecessor
+  std::uint32_t skip;      ///< encoded bytes that all lines have in common (a lower bound)
+  std::uint32_t decided;   ///< 0 if some lines differ in a way that chunks do not show
+  std::uint32_t active;    ///< lines that the next round takes
+};
+
+/// A line of a round: its place in the order, and the place of the first line that agrees with it so far.
+struct ActiveLine {
+  std::uint32_t place;
+  std::uint32_t group;
+};
+
+// ---- Kernels. Templates only so that the header may be included twice in a program.
+
+/// How many delimiters each tile of the text has.
+template <typename = void>
+__global__ void __launch_bounds__(kLineThreads)
+    CountLinesKernel(const Byte* text, std::uint64_t bytes, Byte delimiter, std::uint32_t* counts) {
+  using Reduce = cub::BlockReduce<std::uint32_t, kLineThreads>;
+  __shared__ typename Reduce::TempStorage storage;
+  const std::uint64_t begin = std::uint64_t{blockIdx.x} * kScanTile;
+  std::uint32_t count = 0;
+  // Neighbouring threads read neighbouring words.
+  for (std::uint32_t at = threadIdx.x * 16; at < kScanTile; at += kLineThreads * 16) {
+    const std::uint64_t from = begin + at;
+    if (from + 16 <= bytes) {
+      const uint4 words = *reinterpret_cast<const uint4*>(text + from);
+      const std::uint32_t wanted = 0x01010101u * delimiter;
+      count += __popc(__vcmpeq4(words.x, wanted)) / 8 + __popc(__vcmpeq4(words.y, wanted)) / 8 +
+               __popc(__vcmpeq4(words.z, wanted)) / 8 + __popc(__vcmpeq4(words.w, wanted)) / 8;
+    } else {
+      for (std::uint64_t i = from; i < bytes; ++i) count += text[i] == delimiter;
+    }
+  }
+  const std::uint32_t all = Reduce(storage).Sum(count);
+  if (threadIdx.x == 0) counts[blockIdx.x] = all;
+}
+
+/// starts[k + 1] = one behind delimiter k. `before`: delimiters in front of each tile.
+template <typename = void>
+__global__ void __launch_bounds__(kLineThreads) LineStartsKernel(const Byte* text, std::uint64_t bytes, Byte delimiter,
+                                                                 const std::uint32_t* before, std::uint32_t* starts) {
+  using Scan = cub::BlockScan<std::uint32_t, kLineThreads>;
+  __shared__ typename Scan::TempStorage storage;
+  const std::uint64_t tile = std::uint64_t{blockIdx.x} * kScanTile;
+  const std::uint64_t begin = tile + threadIdx.x * kScanBytesPerThread;
+  const std::uint64_t end = begin + kScanBytesPerThread < bytes ? begin + kScanBytesPerThread : bytes;
+  std::uint64_t found = 0;  // a bit for each byte
+  if (begin + kScanBytesPerThread <= bytes) {
+    const std::uint32_t wanted = 0x01010101u * delimiter;
+#pragma unroll
+    for (int w = 0; w < static_cast<int>(kScanBytesPerThread / 16); ++w) {
+      const uint4 words = reinterpret_cast<const uint4*>(text + begin)[w];
+      const std::uint32_t four[4] = {words.x, words.y, words.z, words.w};
+#pragma unroll
+      for (int i = 0; i < 4; ++i) {
+        const std::uint32_t equal = __vcmpeq4(four[i], wanted) & 0x08040201u;
+        const std::uint32_t bits = (equal | equal >> 8 | equal >> 16 | equal >> 24) & 0xF;
+        found |= std::uint64_t{bits} << (w * 16 + i * 4);
+      }
+    }
+  } else {
+    for (std::uint64_t i = begin; i < end; ++i) found |= std::uint64_t{text[i] == delimiter} << (i - begin);
+  }
+  std::uint32_t index = 0;
+  Scan(storage).ExclusiveSum(static_cast<std::uint32_t>(__popcll(found)), index);
+  index += before[blockIdx.x];
+  for (; found != 0; found &= found - 1) {
+    starts[++index] = static_cast<std::uint32_t>(begin + __ffsll(static_cast<long long>(found)));
+  }
+  if (blockIdx.x == 0 && threadIdx.x == 0) starts[0] = 0;
+}
+
+/// Lowers findings->skip to what rows a and b have in common. `skip` is what the thread knows of it.
+__device__ inline void LowerSkip(const DeviceLines& lines, std::uint32_t a, std::uint32_t b, const LineOrderView& view,
+                                 std::uint32_t& skip, LineFindings* findings) {
+  const volatile LineFindings* const seen = findings;
+  if (skip == 0 || seen->skip == 0) return;
+  const std::uint32_t difference = KeyDifference(lines, a, b, view, 0);
+  if (difference >= kHiddenDifference || difference >= skip) return;
+  skip = difference;
+  if (skip < seen->skip) atomicMin(&findings->skip, skip);
+}
+
+/// Are the lines in order, and what do all keys begin with? Looks as long as there is something to find.
+template <typename = void>
+__global__ void __launch_bounds__(kLineThreads)
+    InspectLinesKernel(const __grid_constant__ DeviceLines lines, std::uint32_t rows,
+                       const __grid_constant__ LineOrderView view, LineFindings* findings) {
+  const volatile LineFindings* const seen = findings;
+  std::uint32_t skip = kNoDifference;
+  for (std::uint64_t row = std::uint64_t{blockIdx.x} * kLineThreads + threadIdx.x + 1; row < rows;
+       row += std::uint64_t{gridDim.x} * kLineThreads) {
+    const std::uint32_t b = static_cast<std::uint32_t>(row), a = b - 1;
+    const bool in_order = seen->in_order != 0;
+    if (!in_order && (skip == 0 || seen->skip == 0)) break;
+    if (in_order && CompareRows(lines, a, b, view) > 0) findings->in_order = 0;
+    LowerSkip(lines, a, b, view, skip, findings);
+  }
+}
+
+/// The same for sorted runs, of which run r ends at byte ends[r]: what its first and its last line have in common, all
+/// of its lines have. Of what is no run of lines (the input was rewritten) anything may be said: the proof sees it.
+template <typename = void>
+__global__ void __launch_bounds__(kLineThreads)
+    InspectRunsKernel(const __grid_constant__ DeviceLines lines, std::uint32_t rows, const std::uint32_t* ends,
+                      std::uint32_t runs, const __grid_constant__ LineOrderView view, LineFindings* findings) {
+  const auto row_at = [&](std::uint32_t offset) {
+    std::uint32_t low = 0, high = rows;
+    while (low < high) {
+      const std::uint32_t middle = low + (high - low) / 2;
+      if (lines.starts[middle] < offset) {
+        low = middle + 1;
+      } else {
+        high = middle;
+      }
+    }
+    return low;
+  };
+  std::uint32_t skip = kNoDifference;
+  for (std::uint32_t r = blockIdx.x * kLineThreads + threadIdx.x; r < runs; r += gridDim.x * kLineThreads) {
+    const std::uint32_t first = r == 0 ? 0 : row_at(ends[r - 1]), behind = row_at(ends[r]);
+    if (behind <= first) continue;
+    if (behind - first > 1) LowerSkip(lines, first, behind - 1, view, skip, findings);
+    if (behind == rows) continue;
+    if (CompareRows(lines, behind - 1, behind, view) > 0) findings->in_order = 0;
+    LowerSkip(lines, behind - 1, behind, view, skip, findings);
+  }
+}
+
+template <typename = void>
+__global__ void __launch_bounds__(kLineThreads)
+    LineEntriesKernel(const __grid_constant__ DeviceLines lines, std::uint32_t rows,
+                      const __grid_constant__ LineOrderView view, std::uint32_t skip, Entry* entries) {
+  for (std::uint64_t row = std::uint64_t{blockIdx.x} * kLineThreads + threadIdx.x; row < rows;
+       row += std::uint64_t{gridDim.x} * kLineThreads) {
+    const std::uint32_t r = static_cast<std::uint32_t>(row);
+    const LineChunk chunk = EncodeRow(lines, r, view, skip);
+    entries[row] = {std::uint64_t{chunk.lo} << 32 | r, chunk.hi};
+  }
+}
+
+/// Stores the order that a round found, and where the groups that remain begin: heads[j] is the place of line j of the
+/// round if it differs from the line before, else 0. `active` null: the round took all lines.
+template <typename = void>
+__global__ void __launch_bounds__(kLineThreads)
+    StoreRoundKernel(const Entry* sorted, std::uint32_t count, const ActiveLine* active, std::uint32_t* order,
+                     std::uint32_t* heads) {
+  for (std::uint64_t j = std::uint64_t{blockIdx.x} * kLineThreads + threadIdx.x; j < count;
+       j += std::uint64_t{gridDim.x} * kLineThreads) {
+    const std::uint32_t place = active == nullptr ? static_cast<std::uint32_t>(j) : active[j].place;
+    order[place] = sorted[j].row();
+    heads[j] = j == 0 || !SameKeyBytes(sorted[j - 1], sorted[j]) ? place : 0;
+  }
+}
+
+/// For each group (groups[j] is the place of its first line): up to which byte do its lines agree? skips[group] holds
+/// it, kNoDifference if they are equal. The lines are known to agree up to `known`, or, with `active`, eight bytes
+/// behind known_skips[their group of the round].
+template <typename = void>
+__global__ void __launch_bounds__(kLineThreads)
+    DifferencesKernel(const __grid_constant__ DeviceLines lines, const __grid_constant__ LineOrderView view,
+                      std::uint32_t count, const ActiveLine* active, const std::uint32_t* order,
+                      const std::uint32_t* groups, std::uint32_t known, const std::uint32_t* known_skips,
+                      std::uint32_t* skips, LineFindings* findings) {
+  for (std::uint64_t j = std::uint64_t{blockIdx.x} * kLineThreads + threadIdx.x; j < count;
+       j += std::uint64_t{gridDim.x} * kLineThreads) {
+    if (j == 0 || groups[j] != groups[j - 1]) continue;
+    const std::uint32_t place = active == nullptr ? static_cast<std::uint32_t>(j) : active[j].place;
+    const std::uint32_t from = active == nullptr ? known : known_skips[active[j].group] + 8;
+    const std::uint32_t difference = KeyDifference(lines, order[place - 1], order[place], view, from);
+    if (difference == kHiddenDifference) {
+      findings->decided = 0;
+    } else if (difference != kNoDifference) {
+      atomicMin(&skips[groups[j]], difference);
+    }
+  }
+}
+
+/// The lines of a round whose group has two or more that differ go on to the next.
+struct StaysActive {
+  const std::uint32_t* groups;
+  const std::uint32_t* skips;
+  __device__ bool operator()(std::uint32_t j) const { return skips[groups[j]] != kNoDifference; }
+};
+struct ToActiveLine {
+  const ActiveLine* active;
+  const std::uint32_t* groups;
+  __device__ ActiveLine operator()(std::uint32_t j) const {
+    return {active == nullptr ? j : active[j].place, groups[j]};
+  }
+};
+
+template <typename = void>
+__global__ void __launch_bounds__(kLineThreads)
+    RoundEntriesKernel(const __grid_constant__ DeviceLines lines, const __grid_constant__ LineOrderView view,
+                       const ActiveLine* active, std::uint32_t count, const std::uint32_t* order,
+                       const std::uint32_t* skips, Entry* entries) {
+  for (std::uint64_t j = std::uint64_t{blockIdx.x} * kLineThreads + threadIdx.x; j < count;
+       j += std::uint64_t{gridDim.x} * kLineThreads) {
+    const ActiveLine line = active[j];
+    const std::uint32_t row = order[line.place];
+    const LineChunk chunk = EncodeRow(lines, row, view, skips[line.group]);
+    entries[j] = {chunk.hi << 32 | row, std::uint64_t{line.group} << 32 | chunk.hi >> 32};
+  }
+}
+
+/// Is row a in front of row b?
+__device__ inline bool RowLess(const DeviceLines& lines, const LineOrderView& view, std::uint32_t a, std::uint32_t b) {
+  const int order = CompareRows(lines, a, b, view);
+  return order != 0 ? order < 0 : a < b;
+}
+
+/// What a thread sorts or merges of rows that CompareLines orders. Loops that are not unrolled: comparing lines is so
+/// much code that it may stand in a kernel only a few times.
+inline constexpr std::uint32_t kExactItems = 8;
+
+/// Sorts every kExactItems rows.
+template <typename = void>
+__global__ void __launch_bounds__(kLineThreads)
+    ExactTilesKernel(const __grid_constant__ DeviceLines lines, const __grid_constant__ LineOrderView view,
+                     std::uint32_t* order, std::uint32_t rows) {
+  const std::uint64_t begin = (std::uint64_t{blockIdx.x} * kLineThreads + threadIdx.x) * kExactItems;
+  if (begin >= rows) return;
+  const std::uint64_t end = begin + kExactItems < rows ? begin + kExactItems : rows;
+#pragma unroll 1
+  for (std::uint64_t i = begin + 1; i < end; ++i) {
+    const std::uint32_t row = order[i];
+    std::uint64_t at = i;
+#pragma unroll 1
+    for (; at > begin && RowLess(lines, view, row, order[at - 1]); --at) order[at] = order[at - 1];
+    order[at] = row;
+  }
+}
+
+/// Merges neighbouring runs of `run` rows, a multiple of kExactItems.
+template <typename = void>
+__global__ void __launch_bounds__(kLineThreads)
+    ExactMergeKernel(const __grid_constant__ DeviceLines lines, const __grid_constant__ LineOrderView view,
+                     const std::uint32_t* in, std::uint32_t* out, std::uint32_t rows, std::uint64_t run) {
+  const std::uint64_t begin = (std::uint64_t{blockIdx.x} * kLineThreads + threadIdx.x) * kExactItems;
+  if (begin >= rows) return;
+  const std::uint64_t first = begin / (2 * run) * (2 * run);
+  const std::uint64_t middle = first + run < rows ? first + run : rows;
+  const std::uint64_t last = first + 2 * run < rows ? first + 2 * run : rows;
+  const std::uint64_t rank = begin - first, m = middle - first, n = last - middle;
+  std::uint64_t low = rank > n ? rank - n : 0, high = rank < m ? rank : m;
+#pragma unroll 1
+  while (low < high) {
+    const std::uint64_t i = low + (high - low) / 2;
+    if (RowLess(lines, view, in[middle + rank - 1 - i], in[first + i])) {
+      high = i;
+    } else {
+      low = i + 1;
+    }
+  }
+  std::uint64_t a = first + low, b = middle + rank - low;
+#pragma unroll 1
+  for (std::uint64_t k = begin; k < begin + kExactItems && k < last; ++k) {
+    const bool take_b = b < last && (a >= middle || RowLess(lines, view, in[b], in[a]));
+    out[k] = in[take_b ? b++ : a++];
+  }
+}
+
+struct Greatest {
+  __device__ std::uint32_t operator()(std::uint32_t a, std::uint32_t b) const { return a > b ? a : b; }
+};
+
+/// Bytes of the line at place j of the order, with its delimiter.
+struct LineBytes {
+  const std::uint32_t* starts;
+  const std::uint32_t* order;
+  __device__ std::uint32_t operator()(std::uint32_t j) const { return starts[order[j] + 1] - starts[order[j]]; }
+};
+
+/// A warp copies a line at a time.
+template <typename = void>
+__global__ void __launch_bounds__(kLineThreads)
+    GatherLinesKernel(DeviceLines lines, std::uint32_t rows, const std::uint32_t* order, const std::uint32_t* offsets,
+                      Byte* out) {
+  constexpr std::uint32_t kWarp = 32;
+  const std::uint32_t lane = threadIdx.x % kWarp;
+  const std::uint64_t warps = std::uint64_t{gridDim.x} * (kLineThreads / kWarp);
+  for (std::uint64_t j = std::uint64_t{blockIdx.x} * (kLineThreads / kWarp) + threadIdx.x / kWarp; j < rows;
+       j += warps) {
+    const std::uint32_t row = order[j];
+    const std::uint32_t begin = lines.starts[row], bytes = lines.starts[row + 1] - begin;
+    const Byte* const from = lines.text + begin;
+    Byte* const to = out + offsets[j];
+#pragma unroll 4
+    for (std::uint32_t i = lane; i < bytes; i += kWarp) to[i] = from[i];
+  }
+}
+
+/// Sorts the lines of one slot at a time, with its own memory on the device.
+class LineSort {
+ public:
+  /// For text of up to `bytes` (below 4 GiB) in up to `rows` lines.
+  LineSort(std::uint64_t bytes, std::uint64_t rows)
+      : rows_(rows), tiles_(bytes / kScanTile + 1), cub_bytes_(CubBytes(rows, tiles_)) {
+    DoubleBuffer<Entry> keys;
+    std::size_t bytes_of_sort = 0;
+    if (SortKeys(nullptr, bytes_of_sort, keys, rows, ExactEntryLess{}, nullptr) != cudaSuccess) {
+      throw Error(ErrorCode::kInternal, "no workspace size for lines");
+    }
+    sort_bytes_ = std::max<std::uint64_t>(bytes_of_sort, cub_bytes_);
+  }
+
+  /// Device memory that `Sort` needs.
+  std::uint64_t bytes() const {
+    return Round(sizeof(LineFindings)) + 2 * Round(rows_ * sizeof(Entry)) + 5 * Round((rows_ + 1) * 4) +
+           2 * Round(rows_ * 8) + Round(tiles_ * 4) + Round(sort_bytes_);
+  }
+
+  struct Result {
+    std::uint64_t rows = 0;
+    bool was_sorted = false;  ///< then `out` was not written
+    bool too_many = false;    ///< more lines than the index takes: nothing was done
+  };
+
+  /// Sorts text[0, bytes), whole lines, 16-byte aligned, to `out`. `ends`: empty, or where each of the sorted runs ends
+  /// that the text consists of, none of them empty. `view`: its keys lie on the device. `memory`: bytes() on the
+  /// device; `pinned`: a LineFindings in pinned host memory. Returns with work queued on the stream.
+  Result Sort(const Stream& stream, std::byte* memory, LineFindings* pinned, const Byte* text, std::uint64_t bytes,
+              std::span<const std::uint32_t> ends, Byte delimiter, const LineOrderView& view, Byte* out) const {
+    const Memory at(*this, memory);
+    const cudaStream_t s = stream.get();
+    Result result;
+
+    // Where lines begin.
+    const std::uint64_t tiles = (bytes + kScanTile - 1) / kScanTile;
+    stream.Launch("CountLinesKernel", CountLinesKernel<>, tiles, kLineThreads, text, bytes, delimiter, at.tiles);
+    std::uint32_t last_tile = 0, last_before = 0;
+    stream.Fetch(&pinned->skip, at.tiles + tiles - 1, 4);
+    std::size_t temp = cub_bytes_;
+    CheckCuda("cub::DeviceScan",
+              [&] { return cub::DeviceScan::ExclusiveSum(at.workspace, temp, at.tiles, at.tiles, tiles, s); });
+    stream.Fetch(&pinned->active, at.tiles + tiles - 1, 4);
+    stream.Wait();
+    last_tile = pinned->skip;
+    last_before = pinned->active;
+    const std::uint32_t rows = last_before + last_tile;
+    result.rows = rows;
+    result.too_many = rows > rows_;
+    if (result.too_many) return result;
+    // Not pinned: copied while nothing is queued that the copy would wait for. There are no more runs than lines.
+    std::uint32_t* const run_ends = at.groups;
+    if (!ends.empty()) stream.Copy(run_ends, ends.data(), ends.size_bytes(), cudaMemcpyHostToDevice);
+    stream.Launch("LineStartsKernel", LineStartsKernel<>, tiles, kLineThreads, text, bytes, delimiter, at.tiles,
+                  at.starts);
+    const DeviceLines lines{text, at.starts};
+
+    CheckCuda("cudaMemsetAsync", [&] { return cudaMemsetAsync(at.findings, 0xFF, sizeof(LineFindings), s); });
+    if (ends.empty()) {
+      stream.Launch("InspectLinesKernel", InspectLinesKernel<>, Blocks(rows), kLineThreads, lines, rows, view,
+                    at.findings);
+    } else {
+      stream.Launch("InspectRunsKernel", InspectRunsKernel<>, Blocks(ends.size()), kLineThreads, lines, rows, run_ends,
+                    static_cast<std::uint32_t>(ends.size()), view, at.findings);
+    }
+    Fetch(stream, pinned, at.findings);
+    if (pinned->in_order != 0) {
+      result.was_sorted = true;
+      return result;
+    }
+    const std::uint32_t skip = pinned->skip >= kHiddenDifference ? 0 : pinned->skip;
+
+    stream.Launch("LineEntriesKernel", LineEntriesKernel<>, Blocks(rows), kLineThreads, lines, rows, view, skip,
+                  at.entries[0]);
+    DoubleBuffer<Entry> keys{at.entries[0], at.entries[1]};
+    SortEntries(at, keys, rows, s);
+    const std::uint32_t* order = at.order;
+    if (!Rounds(stream, at, pinned, lines, view, rows, skip, keys)) order = SortExactly(stream, at, lines, view, rows);
+
+    const auto sizes =
+        thrust::make_transform_iterator(thrust::counting_iterator<std::uint32_t>(0), LineBytes{at.starts, order});
+    temp = cub_bytes_;
+    CheckCuda("cub::DeviceScan",
+              [&] { return cub::DeviceScan::ExclusiveSum(at.workspace, temp, sizes, at.groups, rows, s); });
+    stream.Launch("GatherLinesKernel", GatherLinesKernel<>, std::min<std::uint64_t>((rows + 7) / 8, 1 << 16),
+                  kLineThreads, lines, rows, order, at.groups, out);
+    return result;
+  }
+
+ private:
+  static std::uint64_t Round(std::uint64_t n) { return (n + 255) / 256 * 256; }
+  static std::uint64_t Blocks(std::uint64_t items) {
+    return std::max<std::uint64_t>(1, std::min((items + kLineThreads - 1) / kLineThreads, kMostLineBlocks));
+  }
+
+  static std::uint64_t CubBytes(std::uint64_t rows, std::uint64_t tiles) {
+    std::size_t sums = 0, sizes = 0, heads = 0, select = 0;
+    std::uint32_t* const none = nullptr;
+    const thrust::counting_iterator<std::uint32_t> numbers(0);
+    const auto lengths = thrust::make_transform_iterator(numbers, LineBytes{});
+    const auto lines = thrust::make_transform_iterator(numbers, ToActiveLine{});
+    const auto stays = thrust::make_transform_iterator(numbers, StaysActive{});
+    ActiveLine* const no_lines = nullptr;
+    const bool known = cub::DeviceScan::ExclusiveSum(nullptr, sums, none, none, tiles) == cudaSuccess &&
+                       cub::DeviceScan::ExclusiveSum(nullptr, sizes, lengths, none, rows) == cudaSuccess &&
+                       cub::DeviceScan::InclusiveScan(nullptr, heads, none, none, Greatest{}, rows) == cudaSuccess &&
+                       cub::DeviceSelect::Flagged(nullptr, select, lines, stays, no_lines, none,
+                                                  static_cast<std::int64_t>(rows)) == cudaSuccess;
+    if (!known) throw Error(ErrorCode::kGpuLost, "CUB gives no workspace sizes");
+    return std::max({sums, sizes, heads, select});
+  }
+
+  /// The parts of the memory.
+  struct Memory {
+    LineFindings* findings;
+    Entry* entries[2];
+    std::uint32_t *starts, *order, *groups, *skips[2];
+    ActiveLine* active[2];
+    std::uint32_t* tiles;
+    std::byte* workspace;
+
+    Memory(const LineSort& sort, std::byte* next) {
+      const auto take = [&](std::uint64_t bytes) { return std::exchange(next, next + Round(bytes)); };
+      findings = reinterpret_cast<LineFindings*>(take(sizeof(LineFindings)));
+      for (Entry*& list : entries) list = reinterpret_cast<Entry*>(take(sort.rows_ * sizeof(Entry)));
+      for (std::uint32_t** list : {&starts, &order, &groups, &skips[0], &skips[1]}) {
+        *list = reinterpret_cast<std::uint32_t*>(take((sort.rows_ + 1) * 4));
+      }
+      for (ActiveLine*& list : active) list = reinterpret_cast<ActiveLine*>(take(sort.rows_ * sizeof(ActiveLine)));
+      tiles = reinterpret_cast<std::uint32_t*>(take(sort.tiles_ * 4));
+      workspace = take(sort.sort_bytes_);
+    }
+  };
+
+  static void Fetch(const Stream& stream, LineFindings* pinned, const LineFindings* findings) {
+    stream.Fetch(pinned, findings, sizeof(LineFindings));
+    stream.Wait();
+  }
+
+  void SortEntries(const Memory& at, DoubleBuffer<Entry>& keys, std::uint64_t n, cudaStream_t s) const {
+    std::size_t bytes = sort_bytes_;
+    CheckCuda("SortKeys", [&] { return SortKeys(at.workspace, bytes, keys, n, ExactEntryLess{}, s); });
+  }
+
+  /// Sorts the rows in at.order by CompareLines. Returns where they are then.
+  static const std::uint32_t* SortExactly(const Stream& stream, const Memory& at, const DeviceLines& lines,
+                                          const LineOrderView& view, std::uint32_t rows) {
+    const std::uint64_t blocks = (std::uint64_t{rows} + kLineThreads * kExactItems - 1) / (kLineThreads * kExactItems);
+    std::uint32_t *from = at.order, *to = at.skips[0];
+    stream.Launch("ExactTilesKernel", ExactTilesKernel<>, blocks, kLineThreads, lines, view, from, rows);
+    for (std::uint64_t run = kExactItems; run < rows; run *= 2) {
+      stream.Launch("ExactMergeKernel", ExactMergeKernel<>, blocks, kLineThreads, lines, view, from, to, rows, run);
+      std::swap(from, to);
+    }
+    return from;
+  }
+
+  /// Orders lines whose twelve bytes are equal by the bytes behind. `keys`: all entries, sorted. Leaves the rows in
+  /// order in at.order; false if chunks do not decide.
+  bool Rounds(const Stream& stream, const Memory& at, LineFindings* pinned, const DeviceLines& lines,
+              const LineOrderView& view, std::uint32_t rows, std::uint32_t skip, DoubleBuffer<Entry> keys) const {
+    const cudaStream_t s = stream.get();
+    const thrust::counting_iterator<std::uint32_t> numbers(0);
+    const ActiveLine* active = nullptr;
+    std::uint32_t count = rows;
+    for (int round = 0; round < kMostRounds; ++round) {
+      std::uint32_t* const skips = at.skips[round % 2];
+      const std::uint32_t* const known_skips = at.skips[(round + 1) % 2];
+      stream.Launch("StoreRoundKernel", StoreRoundKernel<>, Blocks(count), kLineThreads, keys.current, count, active,
+                    at.order, at.groups);
+      std::size_t temp = cub_bytes_;
+      CheckCuda("cub::DeviceScan", [&] {
+        return cub::DeviceScan::InclusiveScan(at.workspace, temp, at.groups, at.groups, Greatest{}, count, s);
+      });
+      CheckCuda("cudaMemsetAsync", [&] { return cudaMemsetAsync(skips, 0xFF, std::uint64_t{rows} * 4, s); });
+      stream.Launch("DifferencesKernel", DifferencesKernel<>, Blocks(count), kLineThreads, lines, view, count, active,
+                    at.order, at.groups, skip + 12, known_skips, skips, at.findings);
+      ActiveLine* const next = at.active[round % 2];
+      const auto all = thrust::make_transform_iterator(numbers, ToActiveLine{active, at.groups});
+      const auto stays = thrust::make_transform_iterator(numbers, StaysActive{at.groups, skips});
+      temp = cub_bytes_;
+      CheckCuda("cub::DeviceSelect", [&] {
+        return cub::DeviceSelect::Flagged(at.workspace, temp, all, stays, next, &at.findings->active,
+                                          static_cast<std::int64_t>(count), s);
+      });
+      Fetch(stream, pinned, at.findings);
+      if (pinned->decided == 0) return false;
+      count = pinned->active;
+      if (count == 0) return true;
+      active = next;
+      stream.Launch("RoundEntriesKernel", RoundEntriesKernel<>, Blocks(count), kLineThreads, lines, view, active, count,
+                    at.order, skips, at.entries[0]);
+      keys = {at.entries[0], at.entries[1]};
+      SortEntries(at, keys, count, s);
+    }
+    return false;
+  }
+
+  std::uint64_t rows_;
+  std::uint64_t tiles_;
+  std::uint64_t cub_bytes_;
+  std::uint64_t sort_bytes_ = 0;
+};
+
+/// bytes[i] = how many bytes of the sorted lines of ranges[i], whose `records` are bytes, come before the line `cut`:
+/// by key, `inclusive` deciding ties. All lines end with the delimiter; `cut` is without it. A block a range: each of
+/// its warps looks at a line, so that a round leaves a ninth of the range.
+template <typename = void>
+__global__ void __launch_bounds__(kLineThreads)
+    LineBytesBeforeKernel(const CountRange* ranges, const Byte* cut, std::uint64_t cut_length, Byte delimiter,
+                          const __grid_constant__ LineOrderView view, std::uint64_t* bytes) {
+  constexpr std::uint32_t kWarp = 32, kWarps = kLineThreads / kWarp, kAll = ~std::uint32_t{0};
+  __shared__ std::uint64_t begins[kWarps], ends[kWarps];
+  __shared__ bool before[kWarps];
+  const std::uint32_t lane = threadIdx.x % kWarp, warp = threadIdx.x / kWarp;
+  const CountRange range = ranges[blockIdx.x];
+  const Byte* const data = reinterpret_cast<const Byte*>(range.data);
+  std::uint64_t low = 0, high = range.records;  // line starts; lines before low come before the cut, from high on not
+  while (low < high) {
+    const std::uint64_t at = low + (high - low) * (warp + 1) / (kWarps + 1);
+    std::uint64_t begin = low;  // of the line that holds byte `at`
+    for (std::uint64_t right = at; right > low;) {
+      const std::uint64_t left = right - low > kWarp ? right - kWarp : low;
+      const bool ends_here = left + lane < right && data[left + lane] == delimiter;
+      const std::uint32_t found = __ballot_sync(kAll, ends_here);
+      if (found != 0) {
+        begin = left + kWarp - __clz(static_cast<int>(found));
+        break;
+      }
+      right = left;
+    }
+    std::uint64_t end = at;
+    for (;; end += kWarp) {
+      const std::uint32_t found = __ballot_sync(kAll, end + lane < high && data[end + lane] == delimiter);
+      if (found != 0) {
+        end += __ffs(static_cast<int>(found)) - 1;
+        break;
+      }
+    }
+    const int order = CompareLines(data + begin, end - begin, cut, cut_length, view);
+    if (lane == 0) {
+      begins[warp] = begin;
+      ends[warp] = end;
+      before[warp] = order < 0 || (order == 0 && range.inclusive);
+    }
+    __syncthreads();
+    for (std::uint32_t w = 0; w < kWarps; ++w) {
+      if (!before[w]) {
+        high = begins[w];
+        break;
+      }
+      low = ends[w] + 1;
+    }
+    __syncthreads();
+  }
+  if (threadIdx.x == 0) bytes[blockIdx.x] = low;
+}
+
+}  // namespace gpusort::detail

@@ -1,0 +1,460 @@
+#include "cli/help.hpp"
+
+#include <algorithm>
+#include <cctype>
+#include <sstream>
+#include <string_view>
+
+#include "cli/option_table.hpp"
+
+namespace gpusort {
+namespace {
+
+constexpr const char* kUsage =
+    "Usage: gpusort [OPTION...] INPUT OUTPUT\n"
+    "       gpusort [OPTION...] -o OUTPUT INPUT...\n"
+    "       gpusort [OPTION...] --check INPUT\n"
+    "Sort a file of text lines or binary records that may be larger than memory, on\n"
+    "a GPU or without one. INPUT - is standard input, OUTPUT - is standard output;\n"
+    "-- ends the options.\n"
+    "Without --type and --record-size the extension tells: .bin is i32; .i8 to .f64,\n"
+    "also .u32be, name their type; any other name, and standard input, means lines.\n"
+    "Behind it .gz .bz2 .xz .zst .lz4 say that a file is compressed.\n";
+
+constexpr const char* kShortExamples =
+    "\nExamples:\n"
+    "  gpusort access.log sorted.log\n"
+    "  gpusort -t, -k3,3n -k1,1 -S 1G table.txt by_column_3.txt\n"
+    "  gpusort -m -o month.log.zst monday.log.gz tuesday.log.gz\n"
+    "  gpusort --record-size 100 --key 0:bytes10 gensort.dat out.dat\n"
+    "  producer | gpusort --type u64 - - | consumer\n"
+    "\nExit 0: done and proved. After any other code an existing output is as it was,\n"
+    "unless the message says otherwise.\n"
+    "All options: gpusort --help=all. Tasks: gpusort --help=examples.\n"
+    "Manual: man gpusort, or gpusort --help=man | man -l -\n";
+
+constexpr const char* kExitCodes =
+    "\nExit codes:\n"
+    "  0 done and proved   1 --check: not sorted     2 usage         3 bad input\n"
+    "  4 I/O error         5 no space                6 no memory     7 GPU lost\n"
+    "  8 integrity         9 internal error          128+N ended by signal N\n"
+    "After any code but 0 an existing output is as it was, unless the message says\n"
+    "otherwise.\n";
+
+constexpr const char* kCommands =
+    R"sh(gpusort access.log sorted.log                                  # lines, by all their bytes, as LC_ALL=C sort
+gpusort -t'"' -k2,2 -k10,10n access.log sorted.log             # sort's own keys and letters, the same bytes as the result
+gpusort -m -o month.log monday.log tuesday.log                 # merge logs that are sorted already
+gpusort -u words.txt once.txt
+gpusort --header 1 -t, -k3,3nr --top 10 table.csv ten.csv      # the ten largest, below the line of names
+gpusort -m -k4,4 -o month.log.zst access.log.1.gz access.log   # merge rotated logs
+gpusort --decompress gz --compress zst - - <in.gz >out.zst     # streams have no name that tells
+gpusort --type i32 input.bin output.bin                        # .bin alone means 32-bit signed integers; .u64, .f32 ... name their type
+gpusort --record-size 100 --key 0:bytes10 gensort.dat out.dat  # records of 100 bytes, key = first 10 bytes; no --key: the whole record
+gpusort --record-size 32 --key 8:i64:desc --key 0:u32be a.bin b.bin
+gpusort --memory 2G --gpu-memory 4G --temp-dir /nvme0 --temp-dir /nvme1 in.bin out.bin
+gpusort --explain in.bin out.bin                               # the plan: sizes, runs, levels, memory and temp space; writes nothing
+gpusort --check --type u64 file                                # exit 0: sorted; 1: not, and it names the first bad record
+gpusort -m -o all.u64 monday.u64 tuesday.u64                   # merge files that are sorted already
+gpusort -u -r --type u64 in.bin out.bin                        # largest first, one of each
+producer | gpusort --type u64 - - | consumer                   # pipes on both sides
+)sh";
+
+/// A task, as one would write it in a script.
+struct Recipe {
+  const char* title;
+  const char* text;
+  const char* script;
+};
+
+constexpr Recipe kCookbook[] = {
+    {"A web log by time",
+     "[01/Nov/2026:06:25:24 +0000] as year, month, day and clock; equal times keep their order (-s).",
+     R"sh(gpusort -s -k4.9b,4.12bn -k4.5b,4.7bM -k4.2b,4.3bn -k4.14b,4.21b access.log by-time.log)sh"},
+    {"By client address", "Numerically, each client's requests in the order of the log.",
+     R"sh(gpusort -s -k1,1V access.log by-address.log)sh"},
+    {"Top talkers", "The ten addresses with the most requests. --top keeps only what can still be among the first.",
+     R"sh(cut -d' ' -f1 access.log | gpusort - - | uniq -c | gpusort -k1,1nr --top 10 - talkers.txt)sh"},
+    {"Merge rotated logs",
+     "They are in order already, compressed or not; nothing is sorted that need not be, and an input out of order is "
+     "exit 3.",
+     R"sh(gpusort -m -s -k4.9b,4.12bn -k4.5b,4.7bM -k4.2b,4.3bn -k4.14b,4.21b -o all.log access.log.2.gz access.log.1 access.log)sh"},
+    {"Remove duplicates", "From a list, in place. The old file stays until the new one is complete.",
+     R"sh(gpusort -u -o words.txt words.txt)sh"},
+    {"gz in, zst out", "With all cores compressing.", R"sh(gpusort -k1,1 access.log.2.gz by-client.log.zst)sh"},
+    {"Inside a pipe", "With pipefail, because there the exit code is all that says that the output is whole.",
+     R"sh(set -o pipefail
+grep ' 404 ' access.log | gpusort -t'"' -k2,2 - - | cut -d'"' -f2 | uniq -c >missing.txt)sh"},
+    {"In a Slurm job",
+     "Memory a little below what was asked for, temp files on the node's own disk, a report beside the output.",
+     R"sh(#!/bin/bash
+#SBATCH --mem=8G --cpus-per-task=4 --gres=gpu:1
+gpusort --memory 6G --threads "${SLURM_CPUS_PER_TASK:-2}" --temp-dir "${SLURM_TMPDIR:-/tmp}" \
+  --stats events.json --log-file events.txt events.log events.sorted.log)sh"},
+    {"In cron with a memory limit",
+     "Quiet unless it fails; mail from cron then has the reason, and the old output is still there.",
+     R"sh(0 3 * * * cd /var/log/app && ionice -c3 nice gpusort --memory 256M --log-level warn events.log events.sorted.log)sh"},
+    {"As sort in a script that exists", "No change to the script, same options, same output, same exit codes.",
+     R"sh(mkdir -p fast && ln -sf "$(command -v gpusort)" fast/sort
+PATH=$PWD/fast:$PATH ./monthly-report.sh)sh"},
+};
+
+// The manual page, in three parts: options stand between the first two, the cookbook between the last two. Lines that
+// begin with a dot and a capital are man(7)'s macros; all others are plain text, escaped when the page is made.
+
+constexpr const char* kManualAbove = R"(.SH SYNOPSIS
+.SY gpusort
+.RI [ OPTION ...] " INPUT OUTPUT"
+.YS
+.SY gpusort
+.RI [ OPTION ...] " \-o OUTPUT INPUT" ...
+.YS
+.SY gpusort
+.RI [ OPTION ...] " \-\-check INPUT"
+.YS
+.SY sort
+.RI [ "OPTION OF GNU SORT" ...] " " [ FILE ...]
+.YS
+.SH DESCRIPTION
+gpusort sorts binary records or lines of text on an NVIDIA GPU or, with the same bytes as the result, on the CPU. Every
+sort is stable. Order and content of what it writes are checked while the bytes pass, and the output gets its name only
+when it is complete and on the disk.
+.PP
+INPUT - is standard input, OUTPUT - is standard output; -- ends the options. Long names of options are not shortened.
+.SS Records
+Without --type and --record-size the extension tells what a record is: .bin is i32, and .i8 to .f64 (also .u32be and so
+on) name their type. Files without a known extension, standard input, and --format lines are lines.
+.PP
+Floating-point numbers are in IEEE 754 totalOrder: -NaN, -inf, ..., -0, +0, ..., +inf, +NaN; no bit of them is changed.
+Records with equal keys keep the order of the input, also with -r.
+.SS Lines
+Keys, letters of orderings, -t -b -d -f -g -h -i -M -n -R -r -V -s -u -z, --sort, --random-source, --files0-from, -c and
+-C mean what they mean to GNU sort in the C locale, and the output has the same bytes; --locale orders as the environment
+says. A last line without an end gets one. A line may be as long as --max-record; a longer one is exit 3 with its place.
+Where memory cannot hold the long lines of all inputs of -m side by side, they are checked and then sorted, with a
+warning.
+.SS Headers
+--header N keeps the first N lines where they are, above everything. All inputs must have the same header, which is kept
+once (exit 3 names the two that differ); an empty input has none. It takes part in no order, in no -u and in no --top, and
+--check begins behind it.
+.SS Compressed files
+Inputs and outputs named .gz .bz2 .xz .zst .lz4 are compressed; what is in them is told by the rest of the name
+(access.log.gz: lines, ids.u64.zst: numbers). All codecs are built in, and every mix works, also with -m, -c and pipes,
+--locale and --debug. A name that only looks compressed (x.GZ, x.tgz) is exit 2 until --decompress or --compress says what
+is meant. Names and options decide, never the content: records may begin with any bytes, so standard input is expanded
+only with --decompress.
+.PP
+Files of several members (concatenated, or written by pigz, pzstd...) are read to the end. Data that is corrupt, followed
+by anything else, or cut short (but not exactly between two members: that is a whole file) is exit 3 with its offset, and
+the old output stays. A zst window or an xz dictionary may take a quarter of --memory, and 128 or 256 MiB at most. One
+thread expands; all cores compress, as far as a quarter of --memory allows, and the bytes do not depend on how many.
+.PP
+A compressed input is a stream: how much it holds is not known before it ends, so that temp space cannot be checked before
+the start, and -m sorts such inputs anew. The result is the same, as --explain says, and an input that is not sorted is
+exit 3.
+.SS Output
+The output may be an input: it is replaced when all is done. After any exit code but 0 an output that was there before is
+as it was, unless the message says otherwise. Output goes under a hidden name, or none, into the output's folder, is
+synced, and is renamed.
+.PP
+The new file has the owner, group, mode and ACL that the old one has when it is replaced; one that is new has what its
+folder gives. Hard links keep the old content, and other extended attributes are lost. A link is followed if the kernel
+follows it.
+.PP
+What cannot be replaced like that is written in place, with a warning, once all input that it holds has been read: a mount
+point (docker -v file:file), a folder that cannot be written or is sticky or append-only, another's owner or group. A job
+that fails while it writes then leaves neither the old content nor the new.
+.PP
+-, /dev/stdout, /dev/fd/N and links to them are written where the descriptor stands, and may be an input, too. Pipes and
+devices are streamed; there the exit code is the only sign that the output is complete.
+.SS Under the name sort
+Under the name sort, by a link or a copy of that name, the program takes GNU sort's command line (9.10) and gives its
+output, messages and exit codes. It is the same engine: inputs from 32 MiB on go to a GPU if there is one (GPUSORT_DEVICE
+says otherwise), what is small is sorted in milliseconds, and the order and content of all output are checked. It keeps to
+-S from 4 MiB on, but a longer line takes what it needs, up to 4 GiB. It spills to TMPDIR or /tmp, through any program that
+--compress-program names, and compares text as LC_ALL says. -m sorts, so that inputs need not be in order; of pipes it may
+need temp space. An output file gets its name when it is complete, unless it has several names, attributes, an
+owner or group that a new file could not get, or a folder in which it cannot be replaced: then it is rewritten in place, as
+by GNU sort, after all input has been read. Messages are in English only. Exit codes are sort's own: 0 done, 1 not in order
+(-c, -C), 2 trouble.
+.SH OPTIONS
+Sizes take K M G T P E (by 1024, also as a fraction: 1.5G) or %; a bare number is bytes, and KiB for -S. An option that is
+given twice must say the same twice, but for --key and --temp-dir.
+)";
+
+constexpr const char* kManualBetween = R"(.SH EXIT STATUS
+.TP
+.B 0
+done: the output is complete, in order, holds exactly the input's records, and is on the disk. With --top, whose other
+records nobody keeps, their content is not compared: only that all were read and that N are there, in order. With both -m
+and --top no more is read than must be.
+.TP
+.B 1
+only --check: not sorted
+.TP
+.B 2
+wrong usage, or a file that is missing or unreadable, found before any work began
+.TP
+.B 3
+the input breaks its format or limits, or changed while it was read
+.TP
+.B 4
+an I/O error
+.TP
+.B 5
+no space, quota or file-size limit
+.TP
+.B 6
+out of host or GPU memory, after all fallbacks
+.TP
+.B 7
+the GPU is absent or stopped working, and --device gpu allowed no fallback
+.TP
+.B 8
+integrity: a checksum, a count or the order does not agree. Look at the hardware; do not just try again
+.TP
+.B 9
+an internal error: please report it
+.TP
+.B 75
+reserved: stopped, with a checkpoint kept
+.TP
+.B 128+n
+ended by signal n
+.SH SIGNALS
+SIGINT, SIGTERM, SIGHUP and all others that end a process and can be caught end the job by that signal, and leave no file
+behind: within 0.5 s, or within 1 s if the job has a GPU, whose driver takes that long to let go.
+.SH ENVIRONMENT
+.TP
+.B TMPDIR
+where to spill, if --temp-dir does not say it
+.TP
+.B LC_ALL, LC_COLLATE, LC_CTYPE, LC_NUMERIC, LC_TIME, LANG
+the locale, for --locale and under the name sort. LC_ALL=C compares bytes, which is quickest.
+.TP
+.B GPUSORT_DEVICE
+under the name sort, what --device is under the program's own: auto (the default: a GPU if there is one and the input is
+worth it), cpu, or gpu; any other word is exit 2
+.TP
+.B POSIXLY_CORRECT, _POSIX2_VERSION
+under the name sort: as for GNU sort
+.SH FILES
+What is spilled belongs to no name, so that nothing remains after a crash; other users cannot read it. Where a file system
+makes no nameless files, the output has a hidden name in its folder until it is complete.
+.SH LIMITS
+A record has 1 byte to 1 GiB, a key up to 64 fields, all inputs together up to 1 EiB (a larger one is exit 3). Memory must
+hold a few records of each of a few runs; if --memory is too small for that, the message says what would do.
+.PP
+Sorting spills about 1.05 times the (expanded) input to the temp folders, more with a few MiB of memory, very short lines or
+records as long as a block, and nothing if all runs fit in memory. --explain says how much at most (for --locale and -g, an
+estimate). Space is checked before the start.
+.PP
+--memory bounds what gpusort itself takes, pinned memory included. On top come the program (about 10 MiB), up to 32 MiB of
+what is known of runs and their blocks (what passes that is counted, so huge inputs need more than a few MiB; of a stream it
+is not counted), and the CUDA driver's own memory.
+.PP
+Only the size that a file has when it is opened is sorted: growth is a warning, shrinking is exit code 3.
+.PP
+Linux on x86-64; GPUs from compute capability 7.5 on.
+.SH NOTES
+Under its own name gpusort differs from GNU sort: an output must be named (- is standard output); -m needs -o, so that of
+two inputs none is replaced; long names of options are not shortened; an option that is given twice must say the same
+twice; % of -S is of all memory, or of the control group's limit; lines are compared as in the C locale unless --locale is
+given; and exit codes tell more. The keys of old, +1 -2, and --check=quiet, silent or diagnose-first are taken as by GNU
+sort.
+.PP
+It does not know CSV: a separator inside quotes separates.
+.SH EXAMPLES
+)";
+
+constexpr const char* kManualBelow = R"(.SH SEE ALSO
+sort(1), uniq(1), join(1), split(1), zstd(1), locale(7)
+.PP
+gpusort_gen --help makes files to try it on, and gpusort_check --help is an independent check of the result.
+)";
+
+std::string FirstColumn(const OptionRow& row) {
+  std::string text = row.letter == 0 ? "      " : std::string("  -") + row.letter;
+  if (row.name[0] != '\0') text += (row.letter == 0 ? "--" : ", --") + std::string(row.name);
+  if (row.argument[0] != '\0') text += std::string(" ") + row.argument;
+  return text;
+}
+
+/// `words` behind `line`, in lines of 80 columns at most; further lines begin in `column`.
+std::string Wrapped(std::string line, std::size_t column, const char* words) {
+  constexpr std::size_t kWidth = 80;
+  std::string text;
+  line.resize(std::max(line.size() + 2, column) - 1, ' ');
+  std::istringstream paragraphs(words);
+  for (std::string paragraph; std::getline(paragraphs, paragraph);) {
+    std::istringstream rest(paragraph);
+    for (std::string word; rest >> word;) {
+      if (line.size() + 1 + word.size() > kWidth) {
+        text += line + "\n";
+        line.assign(column - 1, ' ');
+      }
+      line += " " + word;
+    }
+    text += line + "\n";
+    line.assign(column - 1, ' ');
+  }
+  return text;
+}
+
+std::string ShortHelp() {
+  constexpr std::size_t kColumn = 28;
+  std::string text = kUsage + std::string("\nOptions most often needed:\n");
+  for (const OptionRow& row : kOptionRows) {
+    if (row.brief[0] != '\0') text += Wrapped(FirstColumn(row), kColumn, row.brief);
+  }
+  return text + kShortExamples;
+}
+
+std::string AllOptions() {
+  constexpr std::size_t kColumn = 28;
+  std::string text = kUsage;
+  for (const SectionTitle& section : kSectionTitles) {
+    text += std::string("\n") + section.title + ":\n";
+    for (const OptionRow& row : kOptionRows) {
+      if (row.section == section.section) text += Wrapped(FirstColumn(row), kColumn, row.help);
+    }
+  }
+  return text + kExitCodes;
+}
+
+std::string Examples() {
+  const auto commands = [](const char* script) {
+    std::string text;
+    std::istringstream lines(script);
+    for (std::string line; std::getline(lines, line);) text += "      " + line + "\n";
+    return text;
+  };
+  std::string text = "Commands\n\n" + commands(kCommands);
+  int number = 0;
+  for (const Recipe& recipe : kCookbook) {
+    text += '\n';
+    text += std::to_string(++number) + ". " + recipe.title + "\n" + Wrapped("", 3, recipe.text) + "\n";
+    text += commands(recipe.script);
+  }
+  return text;
+}
+
+/// For roff, as it is: quotes and accents that are bytes of a command, hyphens that are minus signs if `minus`.
+std::string Escape(std::string_view text, bool minus) {
+  std::string out = text.size() > 1 && (text[0] == '.' || text[0] == '\'') ? "\\&" : "";  // no control line
+  for (const char c : text) {
+    switch (c) {
+      case '\\':
+        out += "\\e";
+        break;
+      case '\'':
+        out += "\\(aq";
+        break;
+      case '`':
+        out += "\\(ga";
+        break;
+      case '^':
+        out += "\\(ha";
+        break;
+      case '~':
+        out += "\\(ti";
+        break;
+      case '-':
+        out += minus ? "\\-" : "-";
+        break;
+      default:
+        out += c;
+    }
+  }
+  return out;
+}
+
+/// A line of prose: words that are options become bold.
+std::string Prose(const std::string& line) {
+  std::string out;
+  std::istringstream words(line);
+  for (std::string word; words >> word;) {
+    const std::size_t begin = std::min(word.find_first_not_of("(["), word.size());
+    const std::size_t end = std::max(word.find_last_not_of(".,;:)]") + 1, begin);
+    const bool minus = word[begin] == '-';  // past the end there is a NUL
+    const bool option = minus && (end - begin <= 2 || word[begin + 1] == '-');
+    if (!out.empty()) out += ' ';
+    out += Escape(word.substr(0, begin), false) + (option ? "\\%\\fB" : "") +
+           Escape(word.substr(begin, end - begin), minus) + (option ? "\\fR" : "") + Escape(word.substr(end), false);
+  }
+  return out + "\n";
+}
+
+/// Text with macros.
+std::string Roff(const char* text) {
+  std::string out;
+  std::istringstream lines(text);
+  for (std::string line; std::getline(lines, line);) {
+    const bool macro = line.size() > 1 && line[0] == '.' && std::isupper(static_cast<unsigned char>(line[1])) != 0;
+    out += macro ? line + "\n" : Prose(line);
+  }
+  return out;
+}
+
+std::string RoffCommands(const char* script) {
+  std::string text = ".PP\n.RS 4\n.EX\n";
+  std::istringstream lines(script);
+  for (std::string line; std::getline(lines, line);) text += Escape(line, true) + "\n";
+  return text + ".EE\n.RE\n";
+}
+
+std::string RoffOption(const OptionRow& row) {
+  std::string text = ".TP\n";
+  if (row.letter != 0) text += std::string("\\fB\\-") + row.letter + "\\fR";
+  if (row.name[0] != '\0') {
+    text += std::string(row.letter == 0 ? "" : ", ") + "\\fB\\-\\-" + Escape(row.name, true) + "\\fR";
+  }
+  if (row.argument[0] != '\0') text += std::string(" \\fI") + row.argument + "\\fR";
+  text += "\n";
+  std::istringstream paragraphs(row.help);
+  bool first = true;
+  for (std::string paragraph; std::getline(paragraphs, paragraph); first = false) {
+    text += (first ? "" : ".br\n") + Prose(paragraph);
+  }
+  if (row.more[0] != '\0') {
+    text.pop_back();
+    text += ".\n" + Prose(row.more);
+  }
+  return text;
+}
+
+std::string Manual() {
+  std::string text = ".TH GPUSORT 1 \"\" \"gpusort " GPUSORT_VERSION "\" \"User Commands\"\n";
+  text += ".SH NAME\ngpusort \\- sort files larger than memory, on a GPU or without one\n" + Roff(kManualAbove);
+  for (const SectionTitle& section : kSectionTitles) {
+    text += ".SS \"" + Escape(section.title, false) + "\"\n";
+    for (const OptionRow& row : kOptionRows) {
+      if (row.section == section.section) text += RoffOption(row);
+    }
+  }
+  text += Roff(kManualBetween) + ".SS Commands\n" + RoffCommands(kCommands);
+  int number = 0;
+  for (const Recipe& recipe : kCookbook) {
+    text += ".SS \"" + std::to_string(++number) + ". " + Escape(recipe.title, false) + "\"\n" + Prose(recipe.text);
+    text += RoffCommands(recipe.script);
+  }
+  return text + Roff(kManualBelow);
+}
+
+}  // namespace
+
+std::string HelpText(HelpTopic topic) {
+  switch (topic) {
+    case HelpTopic::kAll:
+      return AllOptions();
+    case HelpTopic::kExamples:
+      return Examples();
+    case HelpTopic::kManual:
+      return Manual();
+    case HelpTopic::kShort:
+      break;
+  }
+  return ShortHelp();
+}
+
+}  // namespace gpusort

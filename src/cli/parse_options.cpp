@@ -1,0 +1,911 @@
+#include "cli/parse_options.hpp"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <boost/program_options.hpp>
+#include <cctype>
+#include <charconv>
+#include <cmath>
+#include <cstdio>
+#include <cstring>
+#include <limits>
+#include <map>
+#include <span>
+#include <system_error>
+#include <utility>
+
+#include "cli/gnu_options.hpp"
+#include "cli/key_def.hpp"
+#include "cli/option_table.hpp"
+#include "file.hpp"
+#include "stream.hpp"
+
+namespace gpusort {
+namespace {
+
+namespace po = boost::program_options;
+
+[[noreturn]] void Fail(const std::string& why) { throw Error(ErrorCode::kUsage, why); }
+
+std::string Quote(std::string_view text) { return "'" + EscapeName(text) + "'"; }
+
+/// How many letters must be changed, left out, put in or exchanged with a neighbour to make `b` of `a`.
+std::size_t EditDistance(std::string_view a, std::string_view b) {
+  std::vector<std::size_t> before, above, row(b.size() + 1);
+  for (std::size_t j = 0; j <= b.size(); ++j) row[j] = j;
+  for (std::size_t i = 1; i <= a.size(); ++i) {
+    before = std::exchange(above, row);
+    row[0] = i;
+    for (std::size_t j = 1; j <= b.size(); ++j) {
+      row[j] = std::min({above[j] + 1, row[j - 1] + 1, above[j - 1] + (a[i - 1] == b[j - 1] ? 0 : 1)});
+      const bool exchanged = i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1];
+      if (exchanged) row[j] = std::min(row[j], before[j - 2] + 1);
+    }
+  }
+  return row[b.size()];
+}
+
+std::string Lower(std::string_view text) {
+  std::string lower(text);
+  for (char& c : lower) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+  return lower;
+}
+
+/// "; did you mean X?" with the known words next to what was typed, or those that it begins; else nothing.
+std::string DidYouMean(std::string_view typed, const std::vector<std::string>& known) {
+  constexpr std::size_t kMostWords = 3;
+  const std::string text = Lower(typed);
+  std::size_t least = std::clamp<std::size_t>(text.size() / 3, 1, 2);
+  std::vector<std::string> near, begun;
+  for (const std::string& word : known) {
+    const std::size_t distance = EditDistance(text, word);
+    if (distance < least) near.clear();
+    if (distance <= least) {
+      least = distance;
+      near.push_back(word);
+    }
+    if (text.size() > 1 && word.starts_with(text)) begun.push_back(word);
+  }
+  const std::vector<std::string>& words = begun.empty() ? near : begun;
+  if (words.empty() || words.size() > kMostWords) return "";
+  std::string list;
+  for (const std::string& word : words) list += (list.empty() ? "" : " or ") + word;
+  return "; did you mean " + list + "?";
+}
+
+constexpr const char* kTypeHelp =
+    "give --type (i8 i16 i32 i64 u8 u16 u32 u64 f32 f64) or --record-size N; the extensions .bin (i32) and .i8 to "
+    ".f64 name a type by themselves";
+
+/// The name that messages and the map of values use.
+std::string KeyOf(const OptionRow& row) {
+  return row.name[0] == '\0' ? std::string("-") + row.letter : std::string("--") + row.name;
+}
+
+/// What was typed, by KeyOf; positional arguments apart.
+struct Typed {
+  std::map<std::string, std::vector<std::string>> values;  // a flag has an empty vector
+  std::vector<std::string> names;
+  HelpTopic help = HelpTopic::kShort;  // of --help, the last one
+
+  bool has(const std::string& key) const { return values.count(key) != 0; }
+  const std::string* value(const std::string& key) const {
+    const auto it = values.find(key);
+    return it == values.end() ? nullptr : &it->second.front();
+  }
+};
+
+/// Marks a key that was written as +F.C -F.C: no argument has such a byte.
+constexpr char kObsolescent = '\0';
+bool IsObsolescent(const std::string& key) { return key.starts_with(kObsolescent); }
+
+KeyDef ParseKeyText(const std::string& text) {
+  if (!IsObsolescent(text)) return ParseKeyDef(text);
+  const std::size_t space = std::min(text.find(' '), text.size());
+  const auto end = space < text.size() ? std::optional(text.substr(space + 1)) : std::nullopt;
+  const std::optional<KeyDef> key = ParseObsolescentKey(text.substr(1, space - 1), end);
+  if (!key) throw Error(ErrorCode::kInternal, "a key that was one is none");
+  return *key;
+}
+/// As it was typed.
+std::string KeyText(const std::string& text) { return EscapeName(IsObsolescent(text) ? text.substr(1) : text); }
+
+/// What the user must have forgotten the file's name for.
+void RefuseOptionAsFile(const OptionRow& row, const std::string& value) {
+  const std::string_view argument = row.argument;
+  if (argument != "FILE" && argument != "DIR") return;
+  const std::string name = value.substr(0, value.find('='));
+  const bool option =
+      name.starts_with("--") && std::any_of(std::begin(kOptionRows), std::end(kOptionRows),
+                                            [&](const OptionRow& known) { return name == KeyOf(known); });
+  if (option) Fail(KeyOf(row) + ": " + Quote(value) + " is an option; for a file of that name give ./" + value);
+}
+
+std::string UnknownOption(const std::string& typed) {
+  std::vector<std::string> known;
+  for (const OptionRow& row : kOptionRows) {
+    if (row.name[0] != '\0') known.push_back(KeyOf(row));
+  }
+  return "unrecognised option " + Quote(typed) + DidYouMean(typed.substr(0, typed.find('=')), known);
+}
+
+/// True if the argument is an option whose value is the next argument.
+bool TakesNext(const std::string& argument) {
+  const auto takes = [](const OptionRow& row) { return row.argument[0] != '\0'; };
+  if (argument.starts_with("--")) {
+    return std::any_of(std::begin(kOptionRows), std::end(kOptionRows),
+                       [&](const OptionRow& row) { return takes(row) && argument == KeyOf(row); });
+  }
+  if (!argument.starts_with('-')) return false;
+  for (std::size_t i = 1; i < argument.size(); ++i) {
+    const auto row = std::find_if(std::begin(kOptionRows), std::end(kOptionRows),
+                                  [&](const OptionRow& candidate) { return candidate.letter == argument[i]; });
+    if (row == std::end(kOptionRows)) return false;
+    if (takes(*row)) return i + 1 == argument.size();
+  }
+  return false;
+}
+
+/// Runs `parse` and puts the option's name before what it complains about.
+template <typename Parse>
+auto Named(const std::string& key, Parse parse) {
+  try {
+    return parse();
+  } catch (const Error& error) {
+    throw Error(error.code(), key + ": " + error.what());
+  }
+}
+
+template <typename T>
+T Choose(const std::string& text, std::initializer_list<std::pair<const char*, T>> choices) {
+  std::string all;
+  std::vector<std::string> names;
+  for (const auto& [name, value] : choices) {
+    if (text == name) return value;
+    all += (all.empty() ? "" : ", ") + std::string(name);
+    names.emplace_back(name);
+  }
+  Fail(Quote(text) + " is none of: " + all + DidYouMean(text, names));
+}
+
+/// Puts forms that Boost does not know into ones that it does: --help=TOPIC, which goes into `help`, and GNU sort's
+/// --check=WORD and +F.C -F.C.
+std::vector<std::string> Translate(const std::vector<std::string>& arguments, HelpTopic& help) {
+  std::vector<std::string> translated;
+  for (std::size_t i = 0; i < arguments.size(); ++i) {
+    const std::string& argument = arguments[i];
+    translated.push_back(argument);
+    if (argument == "--") {
+      translated.insert(translated.end(), arguments.begin() + static_cast<std::ptrdiff_t>(i) + 1, arguments.end());
+      break;
+    }
+    if (TakesNext(argument) && i + 1 < arguments.size()) {
+      translated.push_back(arguments[++i]);
+      continue;
+    }
+    const auto word = [&] { return argument.substr(argument.find('=') + 1); };
+    if (argument.starts_with("--check=")) {
+      translated.back() = Named("--check", [&] {
+        return Choose<const char*>(word(), {{"quiet", "-C"}, {"silent", "-C"}, {"diagnose-first", "--check"}});
+      });
+    }
+    if (argument == "--help") help = HelpTopic::kShort;
+    if (argument.starts_with("--help=")) {
+      help = Named("--help", [&] {
+        return Choose<HelpTopic>(
+            word(), {{"all", HelpTopic::kAll}, {"examples", HelpTopic::kExamples}, {"man", HelpTopic::kManual}});
+      });
+      translated.back() = "--help";
+    }
+    if (!argument.starts_with('+')) continue;
+    std::optional<std::string> end;
+    if (i + 1 < arguments.size() && arguments[i + 1].size() > 1 && arguments[i + 1][0] == '-' &&
+        std::isdigit(static_cast<unsigned char>(arguments[i + 1][1])) != 0) {
+      end = arguments[i + 1];
+    }
+    if (!TakesObsolescentKey(end.has_value()) || !ParseObsolescentKey(argument, end)) continue;
+    translated.back() = "-k";
+    translated.push_back(kObsolescent + argument + (end ? " " + *end : ""));
+    i += end ? 1 : 0;
+  }
+  return translated;
+}
+
+/// Splits the command line. Boost only finds the tokens: guessing of shortened names is off, so that a new option
+/// never changes what an old script means, and no option takes its value optionally.
+Typed Split(int argc, const char* const* argv) {
+  po::options_description known;
+  for (const OptionRow& row : kOptionRows) {
+    std::string names = row.name;
+    if (row.letter != 0) names += std::string(",") + row.letter;
+    if (row.argument[0] == '\0') {
+      known.add_options()(names.c_str(), "");
+    } else {
+      known.add_options()(names.c_str(), po::value<std::string>(), "");
+    }
+  }
+  Typed typed;
+  try {
+    const std::vector<std::string> arguments = Translate({argv + std::min(argc, 1), argv + argc}, typed.help);
+    const int style = po::command_line_style::unix_style & ~po::command_line_style::allow_guessing;
+    for (const po::option& option : po::command_line_parser(arguments).options(known).style(style).run().options) {
+      if (option.position_key >= 0) {
+        typed.names.insert(typed.names.end(), option.value.begin(), option.value.end());
+        continue;
+      }
+      const auto row = std::find_if(std::begin(kOptionRows), std::end(kOptionRows), [&](const OptionRow& candidate) {
+        return option.string_key == candidate.name || option.string_key == KeyOf(candidate);
+      });
+      if (row == std::end(kOptionRows)) throw Error(ErrorCode::kInternal, "option without a row: " + option.string_key);
+      const std::string key = KeyOf(*row);
+      std::vector<std::string>& values = typed.values[key];
+      if (row->argument[0] == '\0') continue;
+      if (!values.empty() && (row->marks & kRepeats) == 0 && values != option.value) {
+        Fail(key + " is given twice, with different values");
+      }
+      values.insert(values.end(), option.value.begin(), option.value.end());
+      if (values.back().empty()) Fail(key + " has an empty value");
+      RefuseOptionAsFile(*row, values.back());
+    }
+  } catch (const po::unknown_option& error) {
+    Fail(UnknownOption(error.get_option_name()) + "; see gpusort --help");
+  } catch (const po::error& error) {
+    Fail(EscapeName(error.what()) + "; see gpusort --help");
+  }
+  for (const auto& [a, b] : {std::pair("--memory", "--buffer-size"), std::pair("--threads", "--parallel")}) {
+    if (typed.has(a) && typed.has(b)) Fail(std::string(a) + " and " + b + " are the same option, given twice");
+  }
+  return typed;
+}
+
+std::uint64_t ParseCount(std::string_view text, std::uint64_t least, std::uint64_t most) {
+  const std::optional<std::uint64_t> value = ParseDigits(text);
+  if (!value || *value < least || *value > most) {
+    Fail(Quote(text) + " is not a whole number from " + std::to_string(least) + " to " + std::to_string(most));
+  }
+  return *value;
+}
+
+/// A size in bytes above 0; a share of a limit has no meaning here.
+std::uint64_t ParseBytes(std::string_view text) {
+  const Size size = ParseSize(text, 1);
+  if (size.percent) Fail(Quote(text) + " is a share; give bytes, or K M G T");
+  if (size.value == 0) Fail("must be more than 0");
+  return size.value;
+}
+
+void ParseDevice(const std::string& text, Options& options) {
+  if (text.starts_with("gpu:")) {
+    options.device = DeviceChoice::kGpu;
+    options.gpu_ordinal = static_cast<int>(ParseCount(std::string_view(text).substr(4), 0, 1023));
+    return;
+  }
+  options.device = Choose<DeviceChoice>(
+      text, {{"auto", DeviceChoice::kAuto}, {"cpu", DeviceChoice::kCpu}, {"gpu", DeviceChoice::kGpu}});
+}
+
+/// Nothing for auto.
+std::optional<Codec> ParseCodec(const std::string& text) {
+  if (text == "auto") return std::nullopt;
+  const std::optional<Codec> codec = CodecOfName(text);
+  if (!codec) {
+    Fail(Quote(text) + " is none of: auto, none, gz, bz2, xz, zst, lz4" +
+         DidYouMean(text, {"auto", "none", "gz", "gzip", "bz2", "bzip2", "xz", "zst", "zstd", "lz4"}));
+  }
+  return codec;
+}
+
+/// The codec that a name seems to mean by an extension that is none of ours: in upper case, a program's name, or tar's.
+std::optional<Codec> CodecInDoubt(const std::string& path) {
+  static constexpr std::pair<const char*, Codec> kOthers[] = {
+      {".gzip", Codec::kGz},  {".tgz", Codec::kGz},   {".taz", Codec::kGz}, {".bzip2", Codec::kBz2},
+      {".tbz", Codec::kBz2},  {".tbz2", Codec::kBz2}, {".txz", Codec::kXz}, {".zstd", Codec::kZst},
+      {".tzst", Codec::kZst}, {".tlz4", Codec::kLz4}};
+  if (CodecOfPath(path) != Codec::kNone) return std::nullopt;
+  const std::string lower = Lower(path);
+  if (const Codec codec = CodecOfPath(lower); codec != Codec::kNone) return codec;
+  for (const auto& [extension, codec] : kOthers) {
+    if (lower.ends_with(extension)) return codec;
+  }
+  return std::nullopt;
+}
+
+/// `option`: the one that decides in place of the name.
+void RefuseCodecInDoubt(const std::string& path, const std::string& option) {
+  const std::optional<Codec> codec = CodecInDoubt(path);
+  if (!codec) return;
+  Fail("the name " + Quote(path) + " looks compressed, but only .gz .bz2 .xz .zst .lz4 tell that: give " + option +
+       " " + std::string(CodecName(*codec)) + ", or " + option + " none for bytes as they are");
+}
+
+void ResolveCodecs(const Typed& typed, Options& options) {
+  if (const std::string* text = typed.value("--decompress")) {
+    options.input_codec = Named("--decompress", [&] { return ParseCodec(*text); });
+  }
+  if (const std::string* text = typed.value("--max-expanded")) {
+    options.max_expanded = Named("--max-expanded", [&] { return ParseBytes(*text); });
+  }
+  if (!options.input_codec) {
+    for (const std::string& input : options.inputs) RefuseCodecInDoubt(input, "--decompress");
+  }
+  if (options.action == Action::kCheck) return;
+  if (const std::string* text = typed.value("--compress-temp")) {
+    if (typed.has("--compress-program")) Fail("--compress-temp and --compress-program exclude each other");
+    options.temp_codec = Named("--compress-temp", [&] {
+      return Choose<std::optional<Codec>>(*text, {{"auto", std::nullopt},
+                                                  {"none", Codec::kNone},
+                                                  {"lz4", Codec::kLz4},
+                                                  {"zst", Codec::kZst},
+                                                  {"zstd", Codec::kZst}});
+    });
+  }
+  if (const std::string* text = typed.value("--compress-program")) {
+    static constexpr std::pair<std::string_view, Codec> kBuiltIn[] = {
+        {"gzip", Codec::kGz}, {"bzip2", Codec::kBz2}, {"xz", Codec::kXz}, {"zstd", Codec::kZst}, {"lz4", Codec::kLz4}};
+    for (const auto& [program, codec] : kBuiltIn) {
+      if (*text == program) options.temp_codec = codec;
+    }
+    if (!options.temp_codec) options.temp_program = *text;
+  }
+  const Codec named = CodecOfPath(options.output);
+  std::optional<Codec> asked;
+  if (const std::string* text = typed.value("--compress")) {
+    asked = Named("--compress", [&] { return ParseCodec(*text); });
+  }
+  if (asked && *asked != Codec::kNone && named != Codec::kNone && *asked != named) {
+    Fail("--compress " + std::string(CodecName(*asked)) + ": the name " + Quote(options.output) + " means " +
+         std::string(CodecName(named)));
+  }
+  if (!typed.has("--compress")) RefuseCodecInDoubt(options.output, "--compress");
+  options.output_codec = asked.value_or(named);
+}
+
+/// The name of what an input holds once it is expanded.
+std::string ExpandedName(const std::string& input, const Options& options) {
+  const Codec named = CodecOfPath(input);
+  return named != Codec::kNone && options.input_codec.value_or(named) == named
+             ? std::string(WithoutCodecExtension(input))
+             : input;
+}
+
+/// The number type that a file's extension names, with the extension; nothing if it names none.
+struct NamedType {
+  KeyField field;
+  std::string extension;
+};
+
+std::optional<NamedType> TypeOfName(const std::string& path) {
+  const std::string name = path.substr(path.rfind('/') + 1);  // npos + 1 is 0
+  const std::size_t dot = name.rfind('.');
+  if (dot == std::string::npos || dot == 0) return std::nullopt;
+  const std::string extension = name.substr(dot + 1);
+  if (extension == "bin") return NamedType{ParseType("i32"), ".bin"};
+  try {
+    const KeyField field = ParseType(extension);
+    if (field.type != KeyType::kBytes) return NamedType{field, "." + extension};
+  } catch (const Error&) {
+    // Any other extension.
+  }
+  return std::nullopt;
+}
+
+/// Of lines, for want of anything that says otherwise.
+void RefuseTypeInDoubt(const std::string& input, const Options& options) {
+  const std::string name = ExpandedName(input, options);
+  if (TypeOfName(name)) return;
+  if (const std::optional<NamedType> type = TypeOfName(Lower(name))) {
+    Fail("the name " + Quote(input) + " looks like numbers, but extensions are in lower case: give --type " +
+         FormatType(type->field) + ", or --format lines");
+  }
+}
+
+NamedType TypeOfInputs(const Options& options) {
+  if (options.inputs.empty()) Fail("the names that --files0-from gives do not tell: " + std::string(kTypeHelp));
+  std::optional<NamedType> first;
+  for (const std::string& input : options.inputs) {
+    const std::optional<NamedType> type = input == "-" ? std::nullopt : TypeOfName(ExpandedName(input, options));
+    if (!type) {
+      Fail((input == "-" ? "standard input has no extension that tells"
+                         : "the name " + Quote(input) + " does not tell") +
+           " the type of its records: " + kTypeHelp);
+    }
+    if (first && !(first->field == type->field)) {
+      Fail("the inputs' extensions " + first->extension + " and " + type->extension +
+           " name different types: " + kTypeHelp);
+    }
+    if (!first) first = type;
+  }
+  return *first;
+}
+
+/// What the options say, else what the names say. Throws Error(kUsage) if they contradict each other.
+Format ResolveFormat(const Typed& typed, Options& options) {
+  std::optional<Format> format;
+  std::string because;
+  if (const std::string* text = typed.value("--format")) {
+    format = Named("--format", [&] {
+      return Choose<Format>(*text, {{"binary", Format::kBinary}, {"lines", Format::kLines}});
+    });
+    because = "--format " + *text;
+  }
+  for (const OptionRow& row : kOptionRows) {
+    const std::string key = KeyOf(row);
+    if ((row.marks & (kLinesOnly | kBinaryOnly)) == 0 || !typed.has(key)) continue;
+    const Format means = (row.marks & kLinesOnly) != 0 ? Format::kLines : Format::kBinary;
+    if (format && *format != means) {
+      Fail(key + " is for " + (means == Format::kLines ? "lines" : "binary records") + ", " + because + " is not");
+    }
+    format = means;
+    because = key;
+  }
+  if (format) return *format;
+  if (const auto keys = typed.values.find("--key"); keys != typed.values.end()) {
+    if (std::any_of(keys->second.begin(), keys->second.end(), IsObsolescent)) return Format::kLines;
+  }
+  const auto binary = [&](const std::string& input) {
+    return input != "-" && TypeOfName(ExpandedName(input, options)).has_value();
+  };
+  const auto first = std::find_if(options.inputs.begin(), options.inputs.end(), binary);
+  if (first == options.inputs.end()) {
+    for (const std::string& input : options.inputs) RefuseTypeInDoubt(input, options);
+    options.format_guessed = options.inputs.empty();
+    return Format::kLines;
+  }
+  const auto other = std::find_if_not(options.inputs.begin(), options.inputs.end(), binary);
+  if (other != options.inputs.end()) {
+    Fail("the name " + Quote(*first) + " means numbers and " + Quote(*other) + " means lines: give --format");
+  }
+  return Format::kBinary;
+}
+
+unsigned char ParseSeparator(const std::string& text) {
+  if (text == "\\0") return 0;
+  if (text.size() != 1) Fail(Quote(text) + " is not one character");
+  return static_cast<unsigned char>(text[0]);
+}
+
+KeyOptions GlobalLetters(const Typed& typed) {
+  static constexpr std::pair<const char*, char> kWords[] = {{"general-numeric", 'g'}, {"human-numeric", 'h'},
+                                                            {"month", 'M'},           {"numeric", 'n'},
+                                                            {"random", 'R'},          {"version", 'V'}};
+  KeyOptions global;
+  for (const OptionRow& row : kOptionRows) {
+    const char letter[] = {row.letter, 0};
+    if (row.letter == 0 || std::string_view("bdfghiMnRrV").find(row.letter) == std::string_view::npos) continue;
+    if (typed.has(KeyOf(row))) AddOrderingLetters(letter, KeyEnd::kBoth, global);
+  }
+  if (const std::string* word = typed.value("--sort")) {
+    const auto known =
+        std::find_if(std::begin(kWords), std::end(kWords), [&](const auto& pair) { return *word == pair.first; });
+    if (known == std::end(kWords)) {
+      std::vector<std::string> words;
+      for (const auto& pair : kWords) words.emplace_back(pair.first);
+      Fail("--sort: " + Quote(*word) + " is none of: general-numeric, human-numeric, month, numeric, random, version" +
+           DidYouMean(*word, words));
+    }
+    AddOrderingLetters(std::string_view(&known->second, 1), KeyEnd::kBoth, global);
+  }
+  return global;
+}
+
+void ResolveLines(const Typed& typed, Options& options) {
+  const KeyOptions global = GlobalLetters(typed);
+  std::vector<KeyDef> keys;
+  if (const auto typed_keys = typed.values.find("--key"); typed_keys != typed.values.end()) {
+    for (const std::string& text : typed_keys->second) {
+      keys.push_back(Named("--key", [&] {
+        try {
+          return ParseKeyText(text);
+        } catch (const Error& error) {
+          const bool binary = text.find(':') != std::string::npos;
+          Fail(EscapeName(error.what()) +
+               (binary ? "; for fields of binary records give --type or --record-size, too" : ""));
+        }
+      }));
+    }
+  }
+  int separator = -1;
+  if (const std::string* text = typed.value("--field-separator")) {
+    separator = Named("--field-separator", [&] { return ParseSeparator(*text); });
+  }
+  const bool stable = options.stable = typed.has("--stable");
+  options.keys = keys;
+  options.ordering = global;
+  LineOrder order = MakeLineOrder(ResolveKeys(std::move(keys), global), global, separator, !stable && !options.unique);
+  const bool whole_line = order.keys.empty();
+  options.random = std::any_of(order.keys.begin(), order.keys.end(),
+                               [](const LineKey& key) { return key.ordering == LineOrdering::kRandom; });
+  options.lines = std::make_shared<const LineOrdered>(std::move(order));
+  options.layout = MakeLineLayout(typed.has("--zero-terminated") ? 0 : '\n', options.lines->view);
+  options.type_note = typed.has("--zero-terminated") ? "lines that end with NUL" : "lines";
+  if (whole_line) {
+    options.type_note += std::string(", key: the whole line") + (options.reverse ? ", descending" : "");
+  } else if (const auto typed_keys = typed.values.find("--key"); typed_keys != typed.values.end()) {
+    for (const std::string& text : typed_keys->second) options.type_note += ", key " + KeyText(text);
+  }
+  if (!global.none() && !whole_line) options.type_note += ", all keys -" + global.letters();
+  if (stable) options.type_note += ", equal keys in their order";
+}
+
+void ResolveLayout(const Typed& typed, Options& options) {
+  const std::string* type_text = typed.value("--type");
+  const std::string* size_text = typed.value("--record-size");
+  if (type_text != nullptr && size_text != nullptr) {
+    Fail("--type and --record-size exclude each other: --type already gives the record's size");
+  }
+
+  KeySpec spec;
+  std::uint64_t record_bytes = 0;
+  std::string what;
+  std::string source;
+  if (size_text != nullptr) {
+    record_bytes = Named("--record-size", [&] {
+      const std::uint64_t bytes = ParseBytes(*size_text);
+      MakeFixedLayout(bytes, {});
+      return bytes;
+    });
+    source = "--record-size";
+  } else {
+    KeyField field;
+    if (type_text != nullptr) {
+      field = Named("--type", [&] { return ParseType(*type_text); });
+      if (field.type == KeyType::kBytes) {
+        Fail("--type: " + Quote(*type_text) + " is not a number; for records of bytes give --record-size " +
+             std::to_string(field.length));
+      }
+      source = "from --type";
+    } else {
+      const NamedType named = TypeOfInputs(options);
+      field = named.field;
+      source = "from the extension " + named.extension;
+    }
+    record_bytes = field.length;
+    what = FormatType(field);
+    if (!typed.has("--key")) spec.fields.push_back(field);
+  }
+
+  const std::string record = "the record of " + std::to_string(record_bytes) + " bytes (" +
+                             (what.empty() ? source : what + " " + source) + ")";
+  if (const auto keys = typed.values.find("--key"); keys != typed.values.end()) {
+    if (keys->second.size() > kMaxKeyFields) {
+      Fail("--key is given " + std::to_string(keys->second.size()) + " times; at most " +
+           std::to_string(kMaxKeyFields));
+    }
+    for (const std::string& text : keys->second) {
+      const KeyField field = Named("--key", [&] {
+        if (IsObsolescent(text)) Fail(Quote(KeyText(text)) + " is a key of lines");
+        return ParseKey(text);
+      });
+      if (field.offset > record_bytes || field.length > record_bytes - field.offset) {
+        Fail("--key: " + Quote(text) + " leaves " + record);
+      }
+      spec.fields.push_back(field);
+    }
+  }
+
+  options.layout = MakeFixedLayout(record_bytes, spec);
+  std::string keys;
+  for (std::uint32_t i = 0; i < options.layout.field_count; ++i) {
+    KeyField& field = options.layout.fields[i];
+    field.descending ^= options.reverse;
+    keys += (i == 0 ? " " : ", ") + FormatKey(field);
+  }
+  if (what.empty() || typed.has("--key")) {
+    const std::string size = "records of " + std::to_string(record_bytes) + " bytes";
+    options.type_note = size + " (" + (what.empty() ? source : what + " " + source) + "), " +
+                        (typed.has("--key") ? (options.layout.field_count == 1 ? "key" : "keys") + keys
+                                            : std::string("key: all bytes") + (options.reverse ? ", descending" : ""));
+  } else {
+    options.type_note = what + (options.reverse ? " descending" : "") + " (" + source + ")";
+  }
+}
+
+void PlaceNames(const Typed& typed, Options& options) {
+  const std::vector<std::string>& names = typed.names;
+  for (const std::string& name : names) {
+    if (name.empty()) Fail("a file name is empty");
+  }
+  if (const std::string* file = typed.value("--files0-from")) {
+    if (!names.empty()) Fail("--files0-from: it gives the inputs, so " + Quote(names[0]) + " cannot be one, too");
+    const std::string* output = typed.value("--output");
+    if (output == nullptr) Fail("no output is given: gpusort --files0-from FILE -o OUTPUT");
+    options.names_file = *file;
+    options.output = *output;
+    return;
+  }
+  if (options.action == Action::kCheck) {
+    if (names.size() != 1) {
+      Fail("--check takes exactly one input, and " + std::to_string(names.size()) + " are given");
+    }
+    options.inputs = names;
+  } else if (const std::string* output = typed.value("--output")) {
+    if (names.empty()) Fail("no input is given: gpusort -o OUTPUT INPUT...");
+    options.inputs = names;
+    options.output = *output;
+  } else {
+    if (names.empty()) Fail("no input is given: gpusort INPUT OUTPUT; see gpusort --help");
+    if (names.size() == 1) {
+      Fail("no output is given for " + Quote(names[0]) + ": gpusort INPUT OUTPUT, where - is standard output");
+    }
+    // Two names may as well be two inputs and a forgotten -o.
+    if (typed.has("--merge")) {
+      Fail("-m needs -o: gpusort -m -o OUTPUT " + Quote(names[0]) + " " + Quote(names[1]) +
+           (names.size() > 2 ? " ..." : "") + " merges them, and no input is replaced");
+    }
+    if (names.size() > 2) {
+      Fail("there are " + std::to_string(names.size()) + " names; for several inputs give gpusort -o OUTPUT INPUT...");
+    }
+    options.inputs = {names[0]};
+    options.output = names[1];
+  }
+  if (std::count(options.inputs.begin(), options.inputs.end(), "-") > 1) {
+    Fail("standard input (-) can be read only once");
+  }
+}
+
+/// The files that the run writes beside its output must not be its data.
+std::string ReportFile(const Typed& typed, const std::string& key, const Options& options) {
+  const std::string* path = typed.value(key);
+  if (path == nullptr) return "";
+  if (*path == "-") Fail(key + ": '-' is not a file; give a file name");
+  if (*path == options.output) Fail(key + ": " + Quote(*path) + " is the output");
+  if (std::count(options.inputs.begin(), options.inputs.end(), *path) != 0) {
+    Fail(key + ": " + Quote(*path) + " is an input");
+  }
+  return *path;
+}
+
+}  // namespace
+
+Options ParseOptions(int argc, const char* const* argv) {
+  const Typed typed = Split(argc, argv);
+  Options options;
+  if (typed.has("--help") || typed.has("--version")) {
+    options.action = typed.has("--help") ? Action::kHelp : Action::kVersion;
+    options.help = typed.help;
+    return options;
+  }
+  options.quiet = typed.has("-C");
+  if (typed.has("--check") || options.quiet) {
+    for (const OptionRow& row : kOptionRows) {
+      const std::string key = KeyOf(row);
+      if ((row.marks & kWithCheck) == 0 && typed.has(key)) {
+        Fail(key + " has no meaning with " + (options.quiet ? "-C" : "--check"));
+      }
+    }
+    options.action = Action::kCheck;
+  } else if (typed.has("--explain")) {
+    if (typed.has("--stats")) Fail("--stats has no meaning with --explain, which sorts nothing");
+    options.action = Action::kExplain;
+  }
+  const auto with = [&](const std::string& key, const auto& use) {
+    if (const std::string* text = typed.value(key)) Named(key, [&] { use(*text); });
+  };
+
+  PlaceNames(typed, options);
+  ResolveCodecs(typed, options);
+  options.reverse = typed.has("--reverse");
+  options.unique = typed.has("--unique");
+  options.merge = typed.has("--merge");
+  options.format = ResolveFormat(typed, options);
+  if (options.format == Format::kLines) {
+    ResolveLines(typed, options);
+  } else {
+    ResolveLayout(typed, options);
+  }
+  options.locale = typed.has("--locale");
+  options.debug = typed.has("--debug");
+  with("--top", [&](const std::string& text) { options.top = ParseCount(text, 1, kMaxSize); });
+  with("--header", [&](const std::string& text) { options.header = ParseCount(text, 1, kMaxSize); });
+  with("--max-record", [&](const std::string& text) {
+    options.max_record = ParseBytes(text);
+    if (options.max_record >= std::uint64_t{1} << 32) Fail("the longest line that can be sorted has 4294967295 bytes");
+  });
+  if (const std::string* path = typed.value("--random-source")) options.random_source = *path;
+  if (options.random_source == "-" &&
+      (options.names_file == "-" || std::count(options.inputs.begin(), options.inputs.end(), "-") > 0)) {
+    Fail("standard input (-) can be read only once: --random-source needs a file");
+  }
+
+  const auto memory = [](std::optional<Size>& target, std::uint64_t bare_unit) {
+    return [&target, bare_unit](const std::string& text) {
+      target = ParseSize(text, bare_unit);
+      if (target->value == 0) Fail("must be more than 0");
+    };
+  };
+  with("--memory", memory(options.memory, 1));
+  with("--buffer-size", memory(options.memory, 1024));
+  with("--gpu-memory", memory(options.gpu_memory, 1));
+  if (const auto dirs = typed.values.find("--temp-dir"); dirs != typed.values.end()) options.temp_dirs = dirs->second;
+  if (const auto dirs = typed.values.find("--temporary-directory"); dirs != typed.values.end()) {
+    options.temp_dirs.insert(options.temp_dirs.end(), dirs->second.begin(), dirs->second.end());
+  }
+  const auto threads = [&](const std::string& text) {
+    options.threads = static_cast<unsigned>(ParseCount(text, 1, 4096));
+  };
+  with("--threads", threads);
+  with("--parallel", threads);
+  with("--device", [&](const std::string& text) { ParseDevice(text, options); });
+
+  options.no_fsync = typed.has("--no-fsync");
+  options.no_clobber = typed.has("--no-clobber");
+  options.verify_output = typed.has("--verify-output");
+  options.no_space_check = typed.has("--no-space-check");
+  if (options.verify_output && options.output == "-") Fail("--verify-output cannot read standard output back");
+  options.stats_file = ReportFile(typed, "--stats", options);
+  options.log_file = ReportFile(typed, "--log-file", options);
+  if (!options.stats_file.empty() && options.stats_file == options.log_file) {
+    Fail("--stats and --log-file name the same file " + Quote(options.stats_file));
+  }
+  with("--progress", [&](const std::string& text) {
+    options.progress = Choose<When>(text, {{"auto", When::kAuto}, {"always", When::kAlways}, {"never", When::kNever}});
+  });
+  with("--log-level", [&](const std::string& text) {
+    options.log_level = Choose<const char*>(text, {{"trace", "trace"},
+                                                   {"debug", "debug"},
+                                                   {"info", "info"},
+                                                   {"warn", "warn"},
+                                                   {"error", "error"},
+                                                   {"off", "off"}});
+  });
+
+  const auto fan_in = [&](const std::string& text) {
+    options.max_fan_in = static_cast<unsigned>(ParseCount(text, 2, std::numeric_limits<std::int32_t>::max()));
+  };
+  const bool lines = options.format == Format::kLines;
+  if (typed.has("--batch-size") && typed.has(lines ? "--fan-in" : "--batch-bytes")) {
+    Fail(std::string("--batch-size and ") + (lines ? "--fan-in" : "--batch-bytes") +
+         " are the same option, given twice");
+  }
+  with("--batch-bytes", [&](const std::string& text) { options.batch_bytes = ParseBytes(text); });
+  with("--batch-size", [&](const std::string& text) {
+    if (lines) return fan_in(text);
+    options.batch_bytes = ParseBytes(text);
+  });
+  with("--block-size", [&](const std::string& text) { options.block_bytes = ParseBytes(text); });
+  with("--fan-in", fan_in);
+  return options;
+}
+
+void ReadNamedFiles(Options& options) {
+  const auto read = [](const std::string& path, std::size_t most) {
+    // Not /dev/stdin: opening that reads a file from its start again, and is refused for sockets and others' pipes.
+    const detail::Fd opened(path == "-" ? -1 : ::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+    std::string text;
+    try {
+      CancelFlag cancel;
+      PipeReader source(path == "-" ? STDIN_FILENO : opened.get(), path, cancel);
+      std::byte block[4096];
+      while (text.size() < most) {
+        const std::size_t got = source.ReadSome(std::span(block).first(std::min(most - text.size(), sizeof block)));
+        if (got == 0) break;
+        text.append(reinterpret_cast<const char*>(block), got);
+      }
+    } catch (const Error&) {
+      Fail(Quote(path) + " cannot be read");
+    }
+    return text;
+  };
+  if (!options.names_file.empty()) {
+    Named("--files0-from", [&] {
+      const std::string text = read(options.names_file, std::string::npos);
+      for (std::size_t at = 0; at < text.size();) {
+        const std::size_t end = std::min(text.find('\0', at), text.size());
+        if (end == at) {
+          Fail("name " + std::to_string(options.inputs.size() + 1) + " in " + Quote(options.names_file) + " is empty");
+        }
+        options.inputs.push_back(text.substr(at, end - at));
+        if (options.names_file == "-" && options.inputs.back() == "-") {
+          Fail("standard input gives the names, so it cannot be one of the inputs");
+        }
+        at = end + 1;
+      }
+      if (options.inputs.empty()) Fail(Quote(options.names_file) + " names no input");
+      for (const std::string& input : options.inputs) {
+        if (options.format_guessed && input != "-" && TypeOfName(ExpandedName(input, options))) {
+          Fail("the name " + Quote(input) + " means numbers: give --format lines, or " + kTypeHelp);
+        }
+        if (options.format_guessed) RefuseTypeInDoubt(input, options);
+        if (!options.input_codec) RefuseCodecInDoubt(input, "--decompress");
+      }
+      if (std::count(options.inputs.begin(), options.inputs.end(), "-") > 1) {
+        Fail("standard input (-) can be read only once");
+      }
+    });
+  }
+  if (!options.random) return;
+  Named("--random-source", [&] {
+    std::string salt = read(options.random_source.empty() ? "/dev/urandom" : options.random_source, 16);
+    if (salt.size() < 16) Fail(Quote(options.random_source) + " has fewer than 16 bytes");
+    LineOrder order = options.lines->order;
+    std::memcpy(order.salt, salt.data(), 16);
+    options.lines = std::make_shared<const LineOrdered>(std::move(order));
+    options.layout = MakeLineLayout(options.layout.delimiter, options.lines->view);
+  });
+}
+
+std::string VersionText(const std::vector<std::string>& backends) {
+  std::string text = "gpusort " GPUSORT_VERSION "\n";
+  for (const std::string& backend : backends) text += "backend: " + EscapeName(backend) + "\n";
+  return text;
+}
+
+KeyField ParseType(std::string_view text) {
+  KeyField field;
+  if (text.starts_with("bytes")) {
+    const std::optional<std::uint64_t> length = ParseDigits(text.substr(5));
+    constexpr std::uint64_t kMaxFieldBytes = std::uint64_t{1} << 30;
+    if (!length || *length == 0 || *length > kMaxFieldBytes) {
+      Fail(Quote(text) + " is not a type: bytesN needs a length from 1 to " + std::to_string(kMaxFieldBytes));
+    }
+    field.length = static_cast<std::uint32_t>(*length);
+    return field;
+  }
+  std::string_view number = text;
+  if (number.ends_with("le") || number.ends_with("be")) {
+    field.big_endian = number.ends_with("be");
+    number.remove_suffix(2);
+  }
+  struct Known {
+    std::string_view name;
+    KeyType type;
+    std::uint32_t length;
+  };
+  static constexpr Known kKnown[] = {
+      {"i8", KeyType::kSigned, 1},    {"i16", KeyType::kSigned, 2},   {"i32", KeyType::kSigned, 4},
+      {"i64", KeyType::kSigned, 8},   {"u8", KeyType::kUnsigned, 1},  {"u16", KeyType::kUnsigned, 2},
+      {"u32", KeyType::kUnsigned, 4}, {"u64", KeyType::kUnsigned, 8}, {"f32", KeyType::kFloat, 4},
+      {"f64", KeyType::kFloat, 8},
+  };
+  for (const Known& known : kKnown) {
+    if (number != known.name) continue;
+    field.type = known.type;
+    field.length = known.length;
+    if (known.length == 1) field.big_endian = false;  // one byte has no order of bytes
+    return field;
+  }
+  std::vector<std::string> names;
+  for (const Known& known : kKnown) names.emplace_back(known.name);
+  Fail(Quote(text) + " is not a type: give i8 i16 i32 i64 u8 u16 u32 u64 f32 f64 (then le or be if wanted) or bytesN" +
+       DidYouMean(text, names));
+}
+
+KeyField ParseKey(std::string_view text) {
+  const auto fail = [&](const std::string& why) {
+    Fail(Quote(text) + " is not a key: " + why + "; give OFFSET:TYPE[:asc|desc], like 8:i64:desc or 0:bytes10");
+  };
+  const std::size_t first = text.find(':');
+  if (first == std::string_view::npos) fail("it has no ':'");
+  const std::size_t second = text.find(':', first + 1);
+  const std::string_view offset_text = text.substr(0, first);
+  const std::optional<std::uint64_t> offset = ParseDigits(offset_text);
+  if (!offset) fail(Quote(offset_text) + " is not an offset");
+  KeyField field;
+  try {
+    field = ParseType(text.substr(first + 1, second == std::string_view::npos ? second : second - first - 1));
+  } catch (const Error& error) {
+    Fail(Quote(text) + " is not a key: " + error.what());
+  }
+  field.offset = *offset;
+  if (second != std::string_view::npos) {
+    const std::string_view direction = text.substr(second + 1);
+    if (direction != "asc" && direction != "desc") fail(Quote(direction) + " is neither asc nor desc");
+    field.descending = direction == "desc";
+  }
+  return field;
+}
+
+std::string FormatType(const KeyField& field) {
+  if (field.type == KeyType::kBytes) return "bytes" + std::to_string(field.length);
+  const char letter = field.type == KeyType::kFloat ? 'f' : field.type == KeyType::kSigned ? 'i' : 'u';
+  return letter + std::to_string(8 * field.length) + (field.big_endian ? "be" : "");
+}
+
+std::string FormatKey(const KeyField& field) {
+  return std::to_string(field.offset) + ":" + FormatType(field) + (field.descending ? ":desc" : "");
+}
+
+}  // namespace gpusort

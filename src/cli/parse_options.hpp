@@ -1,0 +1,36 @@
+// The command line of gpusort, checked and turned into Options.
+// ParseOptions answers or throws Error(kUsage) with one line that names the option and the value; it touches no file.
+// The record type is decided here (--type, --record-size and --key, or the inputs' extensions). The small parsers are
+// public for the tests. Start at ParseOptions.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "support/options.hpp"
+
+namespace gpusort {
+
+/// `argv[0]` is the program's name. Throws Error(kUsage). For kHelp and kVersion nothing else is filled in or checked.
+Options ParseOptions(int argc, const char* const* argv);
+
+/// Reads the files that options name beside inputs: the inputs' names and the salt of random keys. Error(kUsage) if one
+/// cannot be read or has not what is needed. Call it once, before the options are used.
+void ReadNamedFiles(Options& options);
+
+/// `backends`: one line each, as from ListBackends().
+std::string VersionText(const std::vector<std::string>& backends);
+
+/// i8 i16 i32 i64 u8 u16 u32 u64 f32 f64, each with an optional le (the default) or be; bytesN. At offset 0, ascending.
+/// Throws Error(kUsage) quoting `text`.
+KeyField ParseType(std::string_view text);
+
+/// OFFSET:TYPE or OFFSET:TYPE:asc or OFFSET:TYPE:desc, TYPE as for ParseType. Throws Error(kUsage) quoting `text`.
+KeyField ParseKey(std::string_view text);
+
+/// The inverses of ParseType (ignores offset and direction) and ParseKey.
+std::string FormatType(const KeyField& field);
+std::string FormatKey(const KeyField& field);
+
+}  // namespace gpusort

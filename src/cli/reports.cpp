@@ -1,0 +1,107 @@
+#include "cli/reports.hpp"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <filesystem>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "error.hpp"
+#include "file.hpp"
+#include "support/report_file.hpp"
+
+namespace gpusort {
+namespace {
+
+namespace fs = std::filesystem;
+
+enum class Role { kInput, kOutput, kNames, kRandomSource, kReport };
+
+/// Where a file of this name, which does not exist, would be made: links are followed.
+fs::path Place(fs::path path) {
+  std::error_code ignored;
+  constexpr int kMaxLinks = 40;
+  for (int links = 0; links < kMaxLinks && fs::is_symlink(fs::symlink_status(path, ignored)); ++links) {
+    path = path.parent_path() / fs::read_symlink(path, ignored);  // an absolute target replaces all
+  }
+  return fs::weakly_canonical(fs::absolute(path, ignored), ignored);
+}
+
+/// A file that the options name, with what it is for.
+struct Named {
+  Role role;
+  std::string what;
+  std::string path;
+  std::optional<struct stat> facts = std::nullopt;  ///< if it exists,
+  fs::path place = {};                              ///< else where it would
+
+  void Look() {
+    struct stat st;
+    const bool stream = path == "-";
+    const int found =
+        stream ? ::fstat(role == Role::kOutput ? STDOUT_FILENO : STDIN_FILENO, &st) : ::stat(path.c_str(), &st);
+    if (found == 0) {
+      facts = st;
+    } else if (!stream) {
+      place = Place(path);
+    }
+  }
+  bool written() const { return role == Role::kOutput || role == Role::kReport; }
+  /// Terminals, /dev/null and the like keep nothing that could be overwritten.
+  bool Is(const Named& other) const {
+    if (facts && other.facts) return SameFile(*facts, *other.facts) && !S_ISCHR(facts->st_mode);
+    return !facts && !place.empty() && place == other.place;
+  }
+};
+
+void RequireWritable(const Named& report) {
+  const auto refuse = [&](const std::string& why) {
+    throw Error(ErrorCode::kUsage, report.what + " " + EscapeName(report.path) + ": " + why);
+  };
+  if (report.facts) {
+    if (S_ISDIR(report.facts->st_mode)) refuse("it is a directory");
+    if (StandardStream(*report.facts)) return;
+    if (::faccessat(AT_FDCWD, report.path.c_str(), W_OK, AT_EACCESS) != 0) refuse(detail::ErrnoText(errno));
+    return;
+  }
+  const std::string directory = report.place.parent_path().string();
+  if (::faccessat(AT_FDCWD, directory.c_str(), W_OK | X_OK, AT_EACCESS) != 0) {
+    refuse("it cannot be made in " + EscapeName(directory) + ": " + detail::ErrnoText(errno));
+  }
+}
+
+}  // namespace
+
+void CheckReportFiles(const Options& options) {
+  std::vector<Named> files;
+  for (const std::string& input : options.inputs) files.push_back({Role::kInput, "the input", input});
+  const std::pair<Named, bool> others[] = {
+      {{Role::kOutput, "the output", options.output}, !options.output.empty()},
+      {{Role::kNames, "--files0-from", options.names_file}, !options.names_file.empty()},
+      {{Role::kRandomSource, "--random-source", options.random_source}, !options.random_source.empty()},
+      {{Role::kReport, "--stats", options.stats_file}, !options.stats_file.empty()},
+      {{Role::kReport, "--log-file", options.log_file}, !options.log_file.empty()},
+  };
+  for (const auto& [file, given] : others) {
+    if (given) files.push_back(file);
+  }
+  for (Named& file : files) file.Look();
+  for (std::size_t b = 0; b < files.size(); ++b) {
+    if (!files[b].written() && files[b].role != Role::kNames && files[b].role != Role::kRandomSource) continue;
+    for (std::size_t a = 0; a < b; ++a) {
+      const bool in_place = files[a].role == Role::kInput && files[b].role == Role::kOutput;
+      if (in_place || !(files[a].written() || files[b].written()) || !files[a].Is(files[b])) continue;
+      throw Error(ErrorCode::kUsage, files[b].what + " " + EscapeName(files[b].path) + " and " + files[a].what + " " +
+                                         EscapeName(files[a].path) + " are one file, which would be overwritten");
+    }
+  }
+  for (const Named& file : files) {
+    if (file.role == Role::kReport) RequireWritable(file);
+  }
+}
+
+}  // namespace gpusort

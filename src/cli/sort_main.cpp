@@ -1,0 +1,389 @@
+#include "cli/sort_main.hpp"
+
+#include <fcntl.h>
+#include <signal.h>
+#include <sys/random.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <clocale>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <exception>
+#include <future>
+#include <iterator>
+#include <memory>
+#include <new>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "cli/debug_warnings.hpp"
+#include "cli/gnu_options.hpp"
+#include "file.hpp"
+#include "job/external_sort.hpp"
+#include "job/in_memory.hpp"
+#include "signal_block.hpp"
+#include "support/gnu_quote.hpp"
+#include "support/log.hpp"
+#include "support/machine.hpp"
+#include "support/signals.hpp"
+
+namespace gpusort {
+namespace {
+
+/// More buys nothing that was ever measured.
+constexpr unsigned kMostThreads = 256;
+/// What the smallest plan can do with, whatever -S says.
+constexpr std::uint64_t kLeastMemory = std::uint64_t{4} << 20;
+/// Bytes of lines that are sorted without the main path.
+constexpr std::uint64_t kMostInMemory = std::uint64_t{16} << 20;
+
+[[noreturn]] void Fail(const std::string& message) { throw Error(ErrorCode::kIo, message); }
+[[noreturn]] void FailOpen(const std::string& file, int error) { Fail(FileMessage("open failed", file, error)); }
+
+void Say(const std::string& message) { std::fprintf(stderr, "sort: %s\n", message.c_str()); }
+
+/// A data file must not take the place of a standard stream that is closed: reads and writes of that still fail.
+void FillStandardStreams() {
+  for (int fd = 0; fd <= 2; ++fd) {
+    if (::fcntl(fd, F_GETFD) < 0 && ::open("/dev/null", fd == 0 ? O_WRONLY : O_RDONLY) < 0) _exit(2);
+  }
+}
+
+void OnSignal(int signal) {
+  RemoveHiddenOutput();
+  struct sigaction usual {};
+  usual.sa_handler = SIG_DFL;
+  sigaction(signal, &usual, nullptr);
+  raise(signal);
+}
+
+/// Returns true if SIGPIPE was ignored by whoever started this.
+bool HandleSignals() {
+  std::vector<int> signals = EndingSignals();
+  signals.push_back(SIGXFSZ);
+  signals.insert(signals.end(), std::begin(kFaultSignals), std::end(kFaultSignals));
+  for (const int signal : signals) {
+    struct sigaction action {
+    }, old{};
+    action.sa_handler = OnSignal;
+    sigemptyset(&action.sa_mask);
+    // What the caller ignores stays ignored, and a tool's handler (a sanitizer's) stays.
+    if (sigaction(signal, nullptr, &old) == 0 && old.sa_handler == SIG_DFL) sigaction(signal, &action, nullptr);
+  }
+  // Whoever ignores SIGCHLD would take away the exit status of compress programs.
+  ::signal(SIGCHLD, SIG_DFL);
+  const auto before = ::signal(SIGPIPE, SIG_IGN);
+  return before == SIG_IGN;
+}
+
+/// Where temporary files go if nobody says so.
+std::string DefaultTempDir() {
+  const char* const dir = std::getenv("TMPDIR");
+  return dir != nullptr && *dir != '\0' ? dir : "/tmp";
+}
+
+std::vector<std::string> ReadFileNames(const std::string& from) {
+  std::FILE* const file = from == "-" ? stdin : std::fopen(from.c_str(), "re");
+  if (file == nullptr) FailOpen(from, errno);
+  std::vector<std::string> names;
+  std::string name;
+  int c = 0;
+  while ((c = std::getc(file)) != EOF) {
+    if (c != '\0') {
+      name += static_cast<char>(c);
+      continue;
+    }
+    names.push_back(std::exchange(name, {}));
+  }
+  if (!name.empty()) names.push_back(name);
+  if (std::ferror(file) != 0) Fail("cannot read file names from " + QuoteShell(from));
+  if (file != stdin) std::fclose(file);
+  if (names.empty()) Fail("no input from " + QuoteShell(from));
+  for (std::size_t i = 0; i < names.size(); ++i) {
+    if (names[i] == "-") {
+      Fail("when reading file names from standard input, no file name of " + QuoteShell("-") + " allowed");
+    }
+    if (names[i].empty()) {
+      Fail(QuoteName(from) + ":" + std::to_string(i + 1) + ": invalid zero-length file name");
+    }
+  }
+  return names;
+}
+
+/// The 16 bytes that -R mixes into its hashes.
+void ReadSalt(const std::string& source, std::uint64_t salt[2]) {
+  if (source.empty()) {
+    if (::getrandom(salt, 16, 0) != 16) Fail(std::string("getrandom: ") + std::strerror(errno));
+    return;
+  }
+  const int fd = ::open(source.c_str(), O_RDONLY | O_CLOEXEC);
+  if (fd < 0) FailOpen(source, errno);
+  for (std::size_t have = 0; have < 16;) {
+    const ssize_t got = ::read(fd, reinterpret_cast<char*>(salt) + have, 16 - have);
+    if (got < 0 && errno == EINTR) continue;
+    if (got < 0) Fail(QuoteWord(source) + ": read error: " + std::strerror(errno));
+    if (got == 0) Fail(QuoteWord(source) + ": end of file");
+    have += static_cast<std::size_t>(got);
+  }
+  ::close(fd);
+}
+
+void CheckReadable(const std::vector<std::string>& inputs) {
+  for (const std::string& input : inputs) {
+    if (input != "-" && ::faccessat(AT_FDCWD, input.c_str(), R_OK, AT_EACCESS) != 0) {
+      Fail(FileMessage("cannot read", input, errno));
+    }
+  }
+}
+
+/// The place of the result, found before anything is read, so that what cannot be written is said at once. What was
+/// there is changed only when everything has been read.
+OutputTarget OpenOutput(FileSystem& files, const std::optional<std::string>& name, const CancelFlag& cancel) {
+  OutputTarget target;
+  if (!name) {
+    target.stream = std::make_unique<PipeWriter>("-", cancel);
+    return target;
+  }
+  const std::string path = *name == "-" ? "./-" : *name;
+  try {
+    if (IsStreamTarget(path)) {
+      target.stream = std::make_unique<PipeWriter>(path, cancel);
+    } else {
+      target.file = files.CreateOutput(path, false, OldFile::kRewriteIfSeen);
+    }
+  } catch (const Error&) {
+    // Asked once more, for the reason in GNU sort's words.
+    const int fd = ::open(path.c_str(), O_WRONLY | O_CREAT | O_NONBLOCK | O_CLOEXEC, 0666);
+    if (fd < 0) FailOpen(*name, errno);
+    ::close(fd);
+    throw;
+  }
+  return target;
+}
+
+void WriteText(const std::string& text) {
+  CancelFlag cancel;
+  PipeWriter out("-", cancel);
+  out.WriteAll(std::as_bytes(std::span(text)));
+  out.Close();
+}
+
+int Check(const Options& options, char how, const CancelFlag& cancel) {
+  const std::optional<OrderCheck::Disorder> disorder = CheckAsRead(options, cancel);
+  if (!disorder) return 0;
+  if (how == 'c') {
+    std::string message = "sort: " + options.inputs[0] + ":" + std::to_string(disorder->record + 1) + ": disorder: ";
+    for (const std::byte c : disorder->bytes) message += static_cast<char>(c);
+    std::fwrite(message.data(), 1, message.size(), stderr);
+  }
+  return 1;
+}
+
+/// GPUSORT_DEVICE of the environment: `sort` has no option for it.
+DeviceChoice FindDevice() {
+  const char* const word = std::getenv("GPUSORT_DEVICE");
+  const std::string_view device = word != nullptr ? word : "";
+  if (device.empty() || device == "auto") return DeviceChoice::kAuto;
+  if (device == "cpu") return DeviceChoice::kCpu;
+  if (device == "gpu") return DeviceChoice::kGpu;
+  Fail("GPUSORT_DEVICE is " + QuoteShell(device) + ", and none of auto, cpu, gpu");
+}
+
+/// The same job for the main path, which keeps to its rules but for what differs by `sort`'s.
+Options MakeOptions(const GnuOptions& typed, LineOrder order, bool ignore_sigpipe) {
+  Options options;
+  options.inputs = typed.inputs;
+  options.output = typed.output.value_or("-");
+  options.format = Format::kLines;
+  options.lines = std::make_shared<const LineOrdered>(std::move(order));
+  options.layout = MakeLineLayout(typed.zero_terminated ? '\0' : '\n', options.lines->view);
+  options.type_note = "lines";
+  options.locale = true;
+  options.debug = typed.debug;
+  options.unique = typed.unique;
+  options.input_codec = Codec::kNone;
+  options.temp_dirs = typed.temp_dirs;
+  if (options.temp_dirs.empty()) options.temp_dirs.push_back(DefaultTempDir());
+  if (typed.memory_bytes != 0) options.memory = Size{std::clamp(typed.memory_bytes, kLeastMemory, kMaxSize), false};
+  options.temp_program = typed.compress_program;
+  options.ignore_sigpipe = ignore_sigpipe;
+  options.say = Say;
+  options.threads = std::min(typed.threads, kMostThreads);
+  options.device = FindDevice();
+  options.max_fan_in = typed.batch_size;
+  options.no_fsync = true;
+  options.grows = true;
+  options.strict = false;
+  options.progress = When::kNever;
+  return options;
+}
+
+/// Bytes of the inputs that are regular files; those of standard input behind its place.
+std::uint64_t KnownBytes(const std::vector<std::string>& inputs) {
+  std::uint64_t bytes = 0;
+  for (const std::string& input : inputs) {
+    struct stat facts {};
+    const int found = input == "-" ? ::fstat(STDIN_FILENO, &facts) : ::stat(input.c_str(), &facts);
+    if (found == 0 && S_ISDIR(facts.st_mode)) Fail(FileMessage("read failed", input, EISDIR));
+    if (found == 0 && S_ISREG(facts.st_mode)) bytes += static_cast<std::uint64_t>(facts.st_size);
+  }
+  return bytes;
+}
+
+/// A file that the shell opened is read as one, by as many threads, from its beginning.
+void NameStandardInput(std::vector<std::string>& inputs) {
+  constexpr char kName[] = "/proc/self/fd/0";
+  struct stat facts {};
+  if (std::count(inputs.begin(), inputs.end(), "-") != 1 || ::fstat(STDIN_FILENO, &facts) != 0 ||
+      !S_ISREG(facts.st_mode) || ::lseek(STDIN_FILENO, 0, SEEK_CUR) != 0 || ::access(kName, R_OK) != 0) {
+    return;
+  }
+  *std::find(inputs.begin(), inputs.end(), "-") = kName;
+  // Whoever shares the descriptor finds it where reading would have left it.
+  ::lseek(STDIN_FILENO, 0, SEEK_END);
+}
+
+/// Whether the main path can have its threads (ulimit -u, pids.max). Without them all is sorted in memory.
+bool HasThreads() {
+  constexpr int kThreads = 32;
+  std::vector<std::thread> threads;
+  std::promise<void> all;
+  bool refused = false;
+  try {
+    const std::shared_future<void> done = all.get_future().share();
+    threads.reserve(kThreads);
+    const SignalBlock block;
+    for (int i = 0; i < kThreads; ++i) threads.emplace_back([done] { done.wait(); });
+  } catch (const std::exception&) {
+    refused = true;
+  }
+  all.set_value();
+  for (std::thread& thread : threads) thread.join();
+  return !refused;
+}
+
+void Sort(Options options, const std::optional<std::string>& output, CancelFlag& cancel) {
+  FileSystem files;
+  OutputTarget target = OpenOutput(files, output, cancel);
+  // Sorting has the lines twice, and as much again for what it knows of them.
+  const std::uint64_t memory = options.memory ? options.memory->value : kMostInMemory * 4;
+  const std::uint64_t most = std::clamp(memory / 4, kLeastMemory / 4, kMostInMemory);
+  StreamFronts fronts;
+  if (KnownBytes(options.inputs) <= most || !HasThreads()) {
+    InputFront front(options.inputs, static_cast<char>(options.layout.delimiter), most, HasThreads, cancel);
+    if (front.whole()) {
+      SortInMemory(options, front.lines(), std::move(target));
+      return;
+    }
+    fronts = front.TakeFronts();
+  } else {
+    NameStandardInput(options.inputs);
+  }
+  InitLog("off", "");
+  ExternalSort(options, cancel, files, std::move(target), std::move(fronts));
+}
+
+int RunJob(GnuOptions typed, bool locale_set, bool ignore_sigpipe) {
+  if (!typed.files0_from.empty()) {
+    if (!typed.inputs.empty()) {
+      throw GnuUsageError(
+          "extra operand " + QuoteShell(typed.inputs[0]) + "\nfile operands cannot be combined with --files0-from",
+          true);
+    }
+    typed.inputs = ReadFileNames(typed.files0_from);
+  }
+  const std::vector<KeyDef> keys = ResolveKeys(typed.keys, typed.ordering);
+  if (typed.debug && (typed.check != 0 || typed.output)) {
+    Fail(std::string("options '-") + (typed.check != 0 ? typed.check : 'o') + " --debug' are incompatible");
+  }
+  if (typed.debug) {
+    const TypedOrder order{typed.keys, typed.ordering, typed.separator, typed.stable, typed.unique};
+    for (const std::string& warning : DebugWarnings(order, locale_set)) Say(warning);
+  }
+  LineOrder order = MakeLineOrder(keys, typed.ordering, typed.separator, !typed.stable && !typed.unique);
+  if (std::any_of(order.keys.begin(), order.keys.end(),
+                  [](const LineKey& key) { return key.ordering == LineOrdering::kRandom; })) {
+    ReadSalt(typed.random_source, order.salt);
+  }
+  if (typed.inputs.empty()) typed.inputs.emplace_back("-");
+  if (typed.check != 0) {
+    if (typed.inputs.size() > 1) {
+      Fail("extra operand " + QuoteShell(typed.inputs[1]) + " not allowed with -" + typed.check);
+    }
+    if (typed.output) Fail(std::string("options '-") + typed.check + "o' are incompatible");
+  }
+  const Options options = MakeOptions(typed, std::move(order), ignore_sigpipe);
+  CancelFlag cancel;
+  if (typed.check != 0) return Check(options, typed.check, cancel);
+  CheckReadable(options.inputs);
+  Sort(options, typed.output, cancel);
+  return 0;
+}
+
+/// An error of the main path as GNU sort says it.
+std::string InGnuWords(const SystemError& error) {
+  const std::string name = error.path() == "standard input" ? "-" : error.path();
+  switch (error.verb()) {
+    case SystemError::Verb::kOpen:
+      return FileMessage("open failed", name, error.number());
+    case SystemError::Verb::kRead:
+      return FileMessage("read failed", name, error.number());
+    case SystemError::Verb::kWrite:
+      return FileMessage("write failed", name, error.number());
+    case SystemError::Verb::kMakeTemp:
+      return "cannot create temporary file in " + QuoteShell(name) + ": " + std::strerror(error.number());
+  }
+  return error.what();
+}
+
+}  // namespace
+
+bool IsNamedSort(const char* program) {
+  const std::string_view name(program);
+  return name.substr(name.rfind('/') + 1) == "sort";
+}
+
+int SortMain(int argc, char** argv) {
+  FillStandardStreams();
+  const bool ignore_sigpipe = HandleSignals();
+  const bool locale_set = std::setlocale(LC_ALL, "") != nullptr;
+  char program[] = "sort";  // what getopt's messages begin with
+  argv[0] = program;
+  try {
+    GnuOptions options = ParseGnuOptions(argc, argv);
+    switch (options.action) {
+      case GnuOptions::Action::kHelp:
+        WriteText(GnuHelpText());
+        return 0;
+      case GnuOptions::Action::kVersion:
+        WriteText("sort (gpusort) " GPUSORT_VERSION "\n");
+        return 0;
+      default:
+        return RunJob(std::move(options), locale_set, ignore_sigpipe);
+    }
+  } catch (const BrokenPipe& error) {
+    if (!ignore_sigpipe) OnSignal(SIGPIPE);
+    Say(InGnuWords(error));
+  } catch (const SystemError& error) {
+    Say(InGnuWords(error));
+  } catch (const GnuUsageError& error) {
+    if (*error.what() != '\0') Say(error.what());
+    if (error.try_help()) std::fputs("Try 'sort --help' for more information.\n", stderr);
+    return error.exit_code();
+  } catch (const std::bad_alloc&) {
+    Say("memory exhausted");
+  } catch (const std::exception& error) {
+    Say(error.what());
+  }
+  return 2;
+}
+
+}  // namespace gpusort

@@ -1,0 +1,471 @@
+#include "data/inputs.hpp"
+
+#include <sys/resource.h>
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+#include <utility>
+
+#include "error.hpp"
+#include "records/records.hpp"
+#include "support/log.hpp"
+#include "support/options.hpp"
+
+namespace gpusort {
+namespace {
+
+/// Below this, the page cache is cheaper than waiting for the disk.
+constexpr std::uint64_t kDirectMinBytes = std::uint64_t{64} << 20;
+constexpr double kMostlyCached = 0.5;
+/// What is read at once to find a header.
+constexpr std::uint64_t kHeaderBlock = std::uint64_t{1} << 14;
+
+/// A window or a dictionary takes at most this part of the memory.
+constexpr std::uint64_t kDecoderShare = 4;
+
+/// Standard streams, the output and its directory, a spill file, and files that are opened for a moment.
+constexpr std::uint64_t kOtherFiles = 12;
+
+/// How many inputs may stay open: half of what the process may open, after asking for all that it may have.
+std::size_t OpenLimit() {
+  rlimit limit{};
+  if (getrlimit(RLIMIT_NOFILE, &limit) != 0) return 64;
+  if (limit.rlim_cur < limit.rlim_max) {
+    rlimit raised = limit;
+    raised.rlim_cur = std::min<rlim_t>(limit.rlim_max, 65536);
+    if (raised.rlim_cur > limit.rlim_cur && setrlimit(RLIMIT_NOFILE, &raised) == 0) limit = raised;
+  }
+  const auto most = static_cast<std::uint64_t>(limit.rlim_cur);
+  return std::min(most / 2, most - std::min(most, kOtherFiles));
+}
+
+/// The last bytes of the first `size` of a file.
+struct FileEnd {
+  RecordSum sum;
+  std::byte last{};
+};
+FileEnd ReadEnd(File& file, std::uint64_t size) {
+  constexpr std::uint64_t kBytes = 4096;
+  alignas(4096) std::array<std::byte, kBytes + kReadSlack> buffer;
+  FileEnd end;
+  if (size == 0) return end;
+  const std::uint64_t alignment = file.alignment();
+  const std::uint64_t from = size - std::min(size, kBytes), begin = from / alignment * alignment;
+  const std::uint64_t stop = (size + alignment - 1) / alignment * alignment;
+  const std::uint64_t got = std::min(file.ReadAt(begin, std::span(buffer).first(stop - begin)), size - begin);
+  const std::span bytes = std::span(buffer).first(got).subspan(std::min(got, from - begin));
+  if (bytes.empty()) return end;
+  end.sum = SumRecords(bytes, bytes.size());
+  end.last = bytes.back();
+  return end;
+}
+
+bool Changed(const FileFacts& then, const FileFacts& now) {
+  return now.size != then.size || now.mtime_ns != then.mtime_ns || now.ino != then.ino || now.dev != then.dev;
+}
+
+[[noreturn]] void PartialRecord(const std::string& path, std::uint64_t size, std::uint64_t stride) {
+  throw Error(ErrorCode::kBadInput, EscapeName(path) + ": " + std::to_string(size) +
+                                        " bytes are not a multiple of the record of " + std::to_string(stride) +
+                                        " bytes: the last record, at offset " + std::to_string(size - size % stride) +
+                                        ", is incomplete");
+}
+
+}  // namespace
+
+std::uint64_t HeaderMemory(const Options& options, std::uint64_t limit) {
+  return options.header == 0 ? 0 : std::min(limit / 64, std::uint64_t{16} << 20);
+}
+
+InputOptions MakeInputOptions(const Options& options, HostMemory& memory, std::optional<FileFacts> overwritten) {
+  HeaderRule header;
+  if (options.header > 0) {
+    header = {options.header, HeaderMemory(options, memory.limit())};
+    memory.Reserve(header.max_bytes);
+  }
+  return {options.input_codec, header,      {options.max_expanded, memory.limit() / kDecoderShare},
+          options.merge,       overwritten, options.strict};
+}
+
+LineTooLong::LineTooLong(const std::string& path, std::uint64_t at, std::uint64_t max_record)
+    : Error(ErrorCode::kBadInput, EscapeName(path) + ": the line at byte " + std::to_string(at) + " is longer than " +
+                                      std::to_string(max_record) + " bytes: allow it with --max-record") {}
+
+Inputs::Inputs(FileSystem& files, const std::vector<std::string>& paths, const InputOptions& options,
+               const RecordLayout& layout, CancelFlag& cancel, StreamFronts fronts)
+    : files_(files),
+      layout_(layout),
+      header_rule_(options.header),
+      limits_(options.limits),
+      sorted_(options.sorted),
+      strict_(options.strict) {
+  const std::size_t open_limit = OpenLimit();
+  std::uint64_t direct_bytes = 0;
+  for (const std::string& path : paths) {
+    Input input;
+    input.path = path;
+    input.codec = options.codec.value_or(CodecOfPath(path));
+    if (input.codec != Codec::kNone) {
+      compressed_ = true;
+      rereadable_ = false;
+    }
+    const auto front = fronts.find(static_cast<std::uint32_t>(inputs_.size()));
+    bool once = front != fronts.end() || IsStreamSource(path);
+    if (!once && options.overwritten) {
+      const std::optional<FileFacts> facts = files.Identify(path);
+      once = facts && facts->regular && facts->same_file(*options.overwritten);
+      if (once) LogInfo(EscapeName(path) + " is the output, too: all of it is read before anything is written");
+    }
+    if (once) {
+      rereadable_ = stored_known_ = false;
+      if (front != fronts.end()) {
+        input.stream = std::move(front->second.stream);
+        input.ahead = std::move(front->second.bytes);
+      } else {
+        input.stream = std::make_unique<PipeReader>(path, cancel);
+      }
+    } else if (input.codec != Codec::kNone) {
+      std::unique_ptr<File> file = files.OpenInput(path, false);
+      input.facts = file->Facts();
+      input.end = ReadEnd(*file, input.facts.size).sum;
+      stored_bytes_ += input.facts.size;
+      if (inputs_.size() < open_limit) input.file = std::move(file);
+    } else {
+      std::unique_ptr<File> file = files.OpenInput(path, false);
+      input.facts = file->Facts();
+      stored_bytes_ += input.facts.size;
+      const FileEnd end = ReadEnd(*file, input.facts.size);
+      input.end = end.sum;
+      const bool ended = end.sum.records > 0 && end.last == static_cast<std::byte>(layout.delimiter);
+      input.ending = layout.fixed() || input.facts.size == 0 || ended ? 0 : 1;
+      if (input.facts.size >= kDirectMinBytes && files.CachedShare(*file) < kMostlyCached) {
+        std::unique_ptr<File> direct = files.OpenInput(path, true);
+        if (direct->direct()) {
+          input.direct = true;
+          direct_bytes += input.facts.size;
+          file = std::move(direct);
+        }
+      }
+      if (inputs_.size() < open_limit) input.file = std::move(file);
+    }
+    inputs_.push_back(std::move(input));
+  }
+  for (std::uint32_t i = 0; i < inputs_.size(); ++i) {
+    if (inputs_[i].stream || inputs_[i].codec != Codec::kNone) continue;
+    if (header_rule_.lines > 0) {
+      const std::unique_ptr<File> file = files.OpenInput(inputs_[i].path, false);
+      TakeHeader(i, [&, at = std::uint64_t{0}](std::span<std::byte> out) mutable {
+        const std::uint64_t got = file->ReadAt(at, out.first(std::min(out.size(), inputs_[i].facts.size - at)));
+        at += got;
+        return got;
+      });
+    }
+    if (size(i) > kMaxSize || bytes_ + size(i) > kMaxSize) {
+      throw Error(ErrorCode::kBadInput, EscapeName(inputs_[i].path) + ": " + FormatBytes(bytes_ + size(i)) +
+                                            (bytes_ > 0 ? " with the inputs before it" : "") +
+                                            " are more than can be sorted at once: 1 EiB (" + std::to_string(kMaxSize) +
+                                            " bytes)");
+    }
+    bytes_ += size(i);
+  }
+  for (const Input& input : inputs_) {
+    if (layout.fixed() && input.codec == Codec::kNone && input.facts.size % layout.stride != 0)
+      PartialRecord(input.path, input.facts.size, layout.stride);
+  }
+  direct_ = 2 * direct_bytes > bytes_;
+}
+
+std::vector<std::byte> Inputs::TakeHeader(std::uint32_t number,
+                                          const std::function<std::uint64_t(std::span<std::byte>)>& read) {
+  std::vector<std::byte> header, block(kHeaderBlock);
+  std::uint64_t lines = 0, used = 0, got = 0;
+  while (lines < header_rule_.lines) {
+    got = read(block);
+    for (used = 0; used < got && lines < header_rule_.lines; ++lines) {
+      const std::uint64_t line = FirstRecordBytes(std::span(block).subspan(used, got - used), layout_);
+      used = line == 0 ? got : used + line;
+      if (line == 0) break;
+    }
+    header.insert(header.end(), block.begin(), block.begin() + static_cast<std::ptrdiff_t>(used));
+    if (header.size() > header_rule_.max_bytes) {
+      throw Error(ErrorCode::kBadInput, EscapeName(inputs_[number].path) + ": its header is longer than " +
+                                            FormatBytes(header_rule_.max_bytes) +
+                                            ": give a smaller --header, or more --memory");
+    }
+    if (got == 0) break;
+  }
+  if (!header.empty() && header.back() != static_cast<std::byte>(layout_.delimiter)) {
+    header.push_back(static_cast<std::byte>(layout_.delimiter));
+  }
+  inputs_[number].header = header.size();
+  if (!header.empty() && !header_from_) {
+    header_from_ = number;
+    header_ = std::move(header);
+  } else if (!header.empty() && header != header_) {
+    throw Error(ErrorCode::kBadInput, "the headers of " + EscapeName(inputs_[*header_from_].path) + " and " +
+                                          EscapeName(inputs_[number].path) + " differ");
+  }
+  return {block.begin() + static_cast<std::ptrdiff_t>(used), block.begin() + static_cast<std::ptrdiff_t>(got)};
+}
+
+std::uint64_t Inputs::DecoderBytes(std::uint64_t limit) const {
+  std::uint64_t bytes = 0;
+  for (const Input& input : inputs_) {
+    if (input.codec != Codec::kNone) bytes = std::max(bytes, DecoderMemoryBytes(input.codec, limit / kDecoderShare));
+  }
+  return bytes;
+}
+
+std::shared_ptr<File> Inputs::Open(const Input& input) const {
+  if (input.file) return input.file;
+  try {
+    return files_.OpenInput(input.path, input.direct);
+  } catch (const Error& error) {
+    if (error.code() != ErrorCode::kUsage) throw;
+    throw Error(ErrorCode::kBadInput, std::string(error.what()) + "; it was there when the job began");
+  }
+}
+
+std::vector<InputRange> Inputs::Ranges() const {
+  std::vector<InputRange> ranges;
+  for (std::uint32_t i = 0; i < inputs_.size(); ++i) {
+    if (size(i) > 0) ranges.push_back({i, 0, size(i)});
+  }
+  return ranges;
+}
+
+std::span<const std::byte> Inputs::Read(const InputRange& range, std::span<std::byte> buffer) const {
+  const Input& input = inputs_[range.input];
+  const std::shared_ptr<File> file = Open(input);
+  const std::uint64_t alignment = file->alignment();
+  const std::uint64_t offset = input.header + range.offset;
+  const std::uint64_t begin = offset / alignment * alignment;
+  const bool ending = input.ending != 0 && offset + range.bytes > input.facts.size;
+  const std::uint64_t last = offset + range.bytes - (ending ? 1 : 0);
+  const std::uint64_t end = (last + alignment - 1) / alignment * alignment;
+  const std::uint64_t head = offset - begin;
+  const std::uint64_t got = file->ReadAt(begin, buffer.first(end - begin));
+  if (got >= last - begin && ending) buffer[last - begin] = static_cast<std::byte>(layout_.delimiter);
+  if (got < last - begin) Shrank(input, begin + got);
+  return buffer.subspan(head, range.bytes);
+}
+
+void Inputs::Shrank(const Input& input, std::uint64_t end) {
+  throw Error(ErrorCode::kBadInput, EscapeName(input.path) + ": the file shrank while it was read: it ends at " +
+                                        std::to_string(end) + ", it had " + std::to_string(input.facts.size) +
+                                        " bytes when it was opened");
+}
+
+std::uint64_t Inputs::ReadSome(Input& input, std::span<std::byte> out) {
+  if (!decoder_) {
+    if (!input.stream) stored_ = Open(input);
+    decoder_ = std::make_unique<Decoder>(
+        input.codec, EscapeName(input.path),
+        [this, &input, at = std::uint64_t{0}](std::span<std::byte> to) mutable {
+          std::uint64_t got = 0;
+          if (input.stream) {
+            got = input.stream->ReadSome(to);
+          } else {
+            const std::uint64_t count = std::min<std::uint64_t>(to.size(), input.facts.size - at);
+            got = stored_->ReadAt(at, to.first(count));
+            if (got < count) Shrank(input, at + got);
+          }
+          at += got;
+          stored_read_.fetch_add(got, std::memory_order_relaxed);
+          return got;
+        },
+        limits_);
+  }
+  return decoder_->Read(out);
+}
+
+std::string NotSorted(const std::string& path, const RecordLayout& layout, const OrderCheck::Disorder& disorder) {
+  // Records are counted from 0, lines from 1, as everybody does.
+  return EscapeName(path) + ": not sorted: " +
+         (layout.fixed() ? "record " + std::to_string(disorder.record)
+                         : "line " + std::to_string(disorder.record + 1)) +
+         " (byte " + std::to_string(disorder.offset) + ") orders before ";
+}
+
+void Inputs::CheckOrder(const Input& input, std::span<const std::byte> bytes) {
+  if (!sorted_) return;
+  if (!order_) order_.emplace(layout_, false);
+  std::optional<OrderCheck::Disorder> disorder = order_->Add(bytes);
+  if (!disorder) return;
+  disorder->offset += input.header;
+  if (input.header > 0) disorder->record += CountRecords(header_, layout_);
+  throw Error(ErrorCode::kBadInput,
+              NotSorted(input.path, layout_, *disorder) + "the one in front of it; sort it without -m");
+}
+
+std::optional<InputRange> Inputs::ReadStream(std::span<std::byte> buffer, std::uint64_t limit) {
+  const std::uint64_t unit = LeastRecordBytes(layout_);
+  limit = limit / unit * unit;
+  while (stream_ < inputs_.size()) {
+    Input& input = inputs_[stream_];
+    std::uint64_t got = 0;
+    if (input.stream || input.codec != Codec::kNone) {
+      if (stream_offset_ == 0 && input.header == 0 && header_rule_.lines > 0) {
+        input.ahead = TakeHeader(stream_, [&](std::span<std::byte> out) { return ReadSome(input, out); });
+      }
+      bool ended = false;
+      while (got < limit && !ended) {
+        std::uint64_t more = std::min<std::uint64_t>(input.ahead.size() - input.ahead_taken, limit - got);
+        if (more > 0) {
+          std::memcpy(buffer.data() + got, input.ahead.data() + input.ahead_taken, more);
+          input.ahead_taken += more;
+          if (input.ahead_taken == input.ahead.size()) {
+            input.ahead = {};
+            input.ahead_taken = 0;
+          }
+        } else {
+          more = ReadSome(input, buffer.subspan(got, limit - got));
+        }
+        got += more;
+        ended = more == 0;
+      }
+      if (got % unit != 0) PartialRecord(input.path, stream_offset_ + got, unit);
+      if (got > 0) stream_last_ = buffer[got - 1];
+      if (ended && !layout_.fixed() && stream_offset_ + got > 0 &&
+          stream_last_ != static_cast<std::byte>(layout_.delimiter)) {
+        buffer[got++] = stream_last_ = static_cast<std::byte>(layout_.delimiter);
+      }
+    } else {
+      got = std::min(limit, size(stream_) - stream_offset_);
+      if (got > 0) {
+        const std::span<const std::byte> bytes = Read({stream_, stream_offset_, got}, buffer);
+        if (bytes.data() != buffer.data()) std::copy(bytes.begin(), bytes.end(), buffer.begin());
+        stored_read_.fetch_add(got, std::memory_order_relaxed);
+      }
+    }
+    if (got > 0) {
+      const InputRange range{stream_, stream_offset_, got};
+      stream_offset_ += got;
+      CheckOrder(input, buffer.first(got));
+      return range;
+    }
+    ++stream_;
+    stream_offset_ = 0;
+    decoder_.reset();
+    stored_.reset();
+    order_.reset();
+  }
+  return std::nullopt;
+}
+
+void Inputs::VerifyUnchanged() const {
+  if (!strict_) return;
+  for (const Input& input : inputs_) {
+    if (input.stream) continue;
+    const std::shared_ptr<File> file = Open(input);
+    const FileFacts now = file->Facts();
+    const FileFacts& then = input.facts;
+    if (!Changed(then, now)) continue;
+    const bool same_file = now.ino == then.ino && now.dev == then.dev;
+    if (same_file && now.size > then.size && ReadEnd(*file, then.size).sum == input.end) {
+      LogWarn(EscapeName(input.path) + ": the file grew while it was read; exactly the " + std::to_string(then.size) +
+              " bytes seen when it was opened are sorted");
+      continue;
+    }
+    throw Error(ErrorCode::kBadInput, EscapeName(input.path) + ": the file was " +
+                                          (now.size < then.size ? "truncated" : "rewritten") + " while it was read");
+  }
+}
+
+void Inputs::BlameChange(const Error& error) const {
+  if (error.code() != ErrorCode::kIntegrity && error.code() != ErrorCode::kInternal) return;
+  for (const Input& input : inputs_) {
+    if (input.stream || !Changed(input.facts, Open(input)->Facts())) continue;
+    throw Error(ErrorCode::kBadInput,
+                EscapeName(input.path) + ": the file was changed while it was read: " + error.what());
+  }
+}
+
+InputReader::InputReader(Pipeline& pipeline, Inputs& inputs, BlockPool& pool, const std::vector<InputRange>& ranges,
+                         const RecordLayout& layout, std::uint64_t piece_bytes, unsigned threads, StageClock& clock)
+    : pipeline_(pipeline),
+      inputs_(inputs),
+      pool_(pool),
+      layout_(layout),
+      piece_bytes_(piece_bytes / LeastRecordBytes(layout) * LeastRecordBytes(layout)),
+      clock_(clock),
+      blocks_(pipeline),
+      ranges_(ranges) {
+  if (!inputs.rereadable()) {
+    pipeline.Start([this] { ReadStreams(); });
+    return;
+  }
+  std::uint64_t pieces = 0;
+  for (const InputRange& range : ranges_) pieces += (range.bytes + piece_bytes_ - 1) / piece_bytes_;
+  blocks_.Finish(pieces);
+  pipeline.Start([this] { ReadFiles(); }, static_cast<unsigned>(std::min<std::uint64_t>(threads, pieces)));
+}
+
+void InputReader::Block::Describe(const RecordLayout& layout) {
+  end = WholeRecordBytes(bytes, layout);
+  head = layout.fixed() ? 0 : end == 0 ? bytes.size() : FirstRecordBytes(bytes, layout);
+  longest = 0;
+  sum = end == 0 ? RecordSum{} : SumRecords(bytes.subspan(head, end - head), layout, &longest);
+}
+
+InputReader::Block InputReader::Block::Split(std::uint64_t count, const RecordLayout& layout) {
+  Block rest{{range.input, range.offset + count, range.bytes - count}, buffer, bytes.subspan(count), {}, 0, 0, 0};
+  const bool tail = !layout.fixed() && count == end;  // then the sum is that of the first part
+  range.bytes = count;
+  bytes = bytes.first(count);
+  if (!tail) Describe(layout);
+  rest.Describe(layout);
+  return rest;
+}
+
+void InputReader::ReadFiles() {
+  for (;;) {
+    std::uint64_t number;
+    InputRange piece;
+    auto buffer = std::make_shared<BlockPool::Block>();
+    {
+      const std::lock_guard lock(mutex_);
+      if (range_ == ranges_.size()) return;
+      *buffer = pool_.Acquire(pipeline_);
+      const InputRange& range = ranges_[range_];
+      piece = {range.input, range.offset + range_done_, std::min(piece_bytes_, range.bytes - range_done_)};
+      range_done_ += piece.bytes;
+      if (range_done_ == range.bytes) {
+        ++range_;
+        range_done_ = 0;
+      }
+      number = next_piece_++;
+    }
+    Block block{piece, std::move(buffer), {}, {}, 0, 0, 0};
+    {
+      const Busy busy(clock_, Resource::kDiskRead, block.range.bytes);
+      block.bytes = inputs_.Read(block.range, block.buffer->span());
+    }
+    block.Describe(layout_);
+    blocks_.Push(number, std::move(block));
+  }
+}
+
+void InputReader::ReadStreams() {
+  for (std::uint64_t number = 0;; ++number) {
+    Block block;
+    block.buffer = std::make_shared<BlockPool::Block>(pool_.Acquire(pipeline_));
+    std::optional<InputRange> range;
+    {
+      Busy busy(clock_, inputs_.expanding() ? Resource::kCodec : Resource::kDiskRead);
+      range = inputs_.ReadStream(block.buffer->span(), piece_bytes_);
+      if (range) busy.set_bytes(range->bytes);
+    }
+    if (!range) {
+      blocks_.Finish(number);
+      return;
+    }
+    block.range = *range;
+    block.bytes = block.buffer->span().first(range->bytes);
+    block.Describe(layout_);
+    blocks_.Push(number, std::move(block));
+  }
+}
+
+}  // namespace gpusort

@@ -1,0 +1,227 @@
+// The inputs of a job as one sequence of records.
+// Regular files can be read again at any place (so a batch may be forgotten and read once more); anything else, and
+// what is compressed, is a stream that is read once. Sizes are those seen at open, with the newline that a last line
+// lacks: every record ends.
+// Start at Inputs; InputReader reads ahead on its own threads.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "codec/codec.hpp"
+#include "data/proof.hpp"
+#include "error.hpp"
+#include "file.hpp"
+#include "records/record.hpp"
+#include "stream.hpp"
+#include "support/pipeline.hpp"
+#include "support/progress.hpp"
+
+namespace gpusort {
+
+struct Options;
+
+/// Bytes of one input. For a stream, `offset` counts from its beginning.
+struct InputRange {
+  std::uint32_t input = 0;
+  std::uint64_t offset = 0;
+  std::uint64_t bytes = 0;
+};
+
+/// Room that direct reads at any offset need around the bytes asked for.
+inline constexpr std::uint64_t kReadSlack = 8192;
+
+/// Error(kBadInput) that says where the line begins and what to do.
+class LineTooLong : public Error {
+ public:
+  LineTooLong(const std::string& path, std::uint64_t at, std::uint64_t max_record);
+};
+/// Ends with "orders before ".
+std::string NotSorted(const std::string& path, const RecordLayout& layout, const OrderCheck::Disorder& disorder);
+
+/// Lines at the top of every input that stay there: they are kept apart, and offsets count from behind them.
+struct HeaderRule {
+  std::uint64_t lines = 0;
+  std::uint64_t max_bytes = 0;  ///< of all of them
+};
+
+/// The front of a stream that was read before, and the rest.
+struct StreamFront {
+  std::unique_ptr<PipeReader> stream;
+  std::vector<std::byte> bytes;
+};
+/// By the number of the input.
+using StreamFronts = std::map<std::uint32_t, StreamFront>;
+
+struct InputOptions {
+  std::optional<Codec> codec;  ///< of every input; each by its extension if not given
+  HeaderRule header;
+  DecoderLimits limits;                  ///< of each input that is compressed
+  bool sorted = false;                   ///< streams are refused where they are not in order
+  std::optional<FileFacts> overwritten;  ///< what the output is written into: it can be read only once, before that
+  bool strict = true;                    ///< an input that is changed while it is read is an error
+};
+/// Sets aside what headers may take. What may be open at once to expand is a quarter of the memory, if the codec can do
+/// with it.
+InputOptions MakeInputOptions(const Options& options, HostMemory& memory, std::optional<FileFacts> overwritten = {});
+/// What headers may take of a limit on memory.
+std::uint64_t HeaderMemory(const Options& options, std::uint64_t limit);
+
+class Inputs {
+ public:
+  /// Opens every input. Error(kUsage) if one is missing, unreadable or a directory; Error(kBadInput) with the offset if
+  /// a size is not a multiple of the record, and if the inputs' headers differ or are too long (of a stream that is
+  /// seen when it is read).
+  Inputs(FileSystem& files, const std::vector<std::string>& paths, const InputOptions& options,
+         const RecordLayout& layout, CancelFlag& cancel, StreamFronts fronts = {});
+
+  /// All inputs are regular files, and none is compressed or what the output is written into.
+  bool rereadable() const { return rereadable_; }
+  bool compressed() const { return compressed_; }
+  /// Sizes of the files themselves, compressed or not; 0 if one is no regular file.
+  std::uint64_t stored_bytes() const { return stored_known_ ? stored_bytes_ : 0; }
+  /// How many of the stored bytes (of a pipe: of any) ReadStream has read since the last call. Any thread.
+  std::uint64_t TakeStoredBytesRead() { return stored_read_.exchange(0, std::memory_order_relaxed); }
+  /// For who reads files by Read.
+  void AddStoredBytesRead(std::uint64_t bytes) { stored_read_.fetch_add(bytes, std::memory_order_relaxed); }
+  /// The most that expanding takes where all may take `limit`.
+  std::uint64_t DecoderBytes(std::uint64_t limit) const;
+  /// Bytes of the records of the inputs that are regular files and not compressed.
+  std::uint64_t bytes() const { return bytes_; }
+  std::size_t count() const { return inputs_.size(); }
+  const std::string& path(std::uint32_t input) const { return inputs_[input].path; }
+  /// Bytes of the input's records if they are known: 0 for a stream.
+  std::uint64_t size(std::uint32_t input) const {
+    const Input& in = inputs_[input];
+    return in.stream || in.codec != Codec::kNone ? 0 : in.facts.size + in.ending - in.header;
+  }
+  /// The header that all inputs share. Of streams it is known when all is read.
+  std::span<const std::byte> header() const { return header_; }
+  /// Where an input's records begin.
+  std::uint64_t header_bytes(std::uint32_t input) const { return inputs_[input].header; }
+  /// The input that ReadStream reads is compressed.
+  bool expanding() const { return stream_ < inputs_.size() && inputs_[stream_].codec != Codec::kNone; }
+  /// Whether most of the input is read past the page cache.
+  bool direct() const { return direct_; }
+  /// The whole of every input, in order.
+  std::vector<InputRange> Ranges() const;
+
+  /// Reads `range` (not empty) into `buffer` (4096-aligned, range.bytes + kReadSlack long) and returns where the bytes
+  /// lie in it. Any thread. Error(kBadInput) if the file has shrunk.
+  std::span<const std::byte> Read(const InputRange& range, std::span<std::byte> buffer) const;
+
+  /// Streams only: the next `limit` bytes at most of one input into `buffer`, which has kReadSlack more; fixed records
+  /// whole. Nothing at the end of all streams.
+  std::optional<InputRange> ReadStream(std::span<std::byte> buffer, std::uint64_t limit);
+
+  /// Error(kBadInput) if a file was truncated or rewritten since it was opened; a warning if it has grown, and its old
+  /// end is as it was.
+  void VerifyUnchanged() const;
+  /// Error(kBadInput) if a job failed by `error`, which looks like a fault of the machine or of this program, and a
+  /// file was changed meanwhile, also by growing.
+  void BlameChange(const Error& error) const;
+
+ private:
+  struct Input {
+    std::string path;
+    FileFacts facts{};
+    RecordSum end;             ///< of its last bytes
+    std::uint64_t ending = 0;  ///< 1 if the last line lacks its delimiter
+    std::uint64_t header = 0;  ///< bytes in front of the records
+    bool direct = false;
+    Codec codec = Codec::kNone;
+    std::shared_ptr<File> file;  ///< null: opened for each use, when there are more inputs than file descriptors
+    std::unique_ptr<PipeReader> stream;
+    std::vector<std::byte> ahead;   ///< read of the stream before, or together with its header
+    std::uint64_t ahead_taken = 0;  ///< bytes of that
+  };
+  /// Reads the header by read(out), which returns 0 at the end, and compares it with those before. Gives what was read
+  /// behind it.
+  std::vector<std::byte> TakeHeader(std::uint32_t number,
+                                    const std::function<std::uint64_t(std::span<std::byte>)>& read);
+  std::shared_ptr<File> Open(const Input& input) const;
+  [[noreturn]] static void Shrank(const Input& input, std::uint64_t end);
+  /// What the input being streamed gives next, expanded; 0 at its end.
+  std::uint64_t ReadSome(Input& input, std::span<std::byte> out);
+  void CheckOrder(const Input& input, std::span<const std::byte> bytes);
+
+  FileSystem& files_;
+  const RecordLayout layout_;
+  const HeaderRule header_rule_;
+  const DecoderLimits limits_;
+  const bool sorted_, strict_;
+  std::vector<Input> inputs_;
+  std::vector<std::byte> header_;
+  std::optional<std::uint32_t> header_from_;  ///< the first input that has one
+  bool rereadable_ = true, compressed_ = false;
+  bool direct_ = false;
+  bool stored_known_ = true;
+  std::uint64_t stored_bytes_ = 0;
+  std::atomic<std::uint64_t> stored_read_{0};
+  std::uint64_t bytes_ = 0;
+  std::uint32_t stream_ = 0;          ///< the stream being read
+  std::uint64_t stream_offset_ = 0;   ///< bytes read of it
+  std::byte stream_last_{};           ///< the last of them
+  std::unique_ptr<Decoder> decoder_;  ///< of the stream being read, if it is compressed
+  std::shared_ptr<File> stored_;      ///< what it reads, if that is a regular file
+  std::optional<OrderCheck> order_;   ///< of the stream being read, if it should be sorted
+};
+
+/// Reads ranges ahead, in order, into blocks of a pool. Blocks of fixed records hold whole ones; blocks of lines are
+/// cut anywhere, so that a line of any length takes no buffer of its own: who copies blocks behind each other puts it
+/// together.
+class InputReader {
+ public:
+  struct Block {
+    InputRange range;
+    std::shared_ptr<BlockPool::Block> buffer;
+    std::span<const std::byte> bytes;
+    RecordSum sum;  ///< of the records in [head, end)
+    // Lines; for fixed records head is 0 and end is the block's.
+    std::uint64_t head = 0;     ///< bytes up to and with the first delimiter, of a line that may begin in front; all
+                                ///< bytes if there is no delimiter
+    std::uint64_t end = 0;      ///< behind the last delimiter; 0 if there is none
+    std::uint64_t longest = 0;  ///< bytes of the longest line in [head, end)
+
+    /// Sets all behind `bytes`.
+    void Describe(const RecordLayout& layout);
+    /// Lines that end in the block.
+    std::uint64_t line_ends() const { return sum.records + (end > 0 ? 1 : 0); }
+    /// Cuts off and returns what is behind the first `count` bytes (a record's end); both parts share the buffer.
+    Block Split(std::uint64_t count, const RecordLayout& layout);
+  };
+
+  /// Starts reading on threads of `pipeline`, in pieces of at most `piece_bytes` (that many and kReadSlack fit a block
+  /// of the pool); `ranges` is ignored for streams.
+  InputReader(Pipeline& pipeline, Inputs& inputs, BlockPool& pool, const std::vector<InputRange>& ranges,
+              const RecordLayout& layout, std::uint64_t piece_bytes, unsigned threads, StageClock& clock);
+
+  /// The next block in input order; nothing at the end. `waiter`: the pipeline of the calling thread.
+  std::optional<Block> Next(const Pipeline& waiter) { return blocks_.Pop(waiter); }
+
+ private:
+  void ReadFiles();
+  void ReadStreams();
+
+  Pipeline& pipeline_;
+  Inputs& inputs_;
+  BlockPool& pool_;
+  const RecordLayout layout_;
+  const std::uint64_t piece_bytes_;
+  StageClock& clock_;
+  OrderedQueue<Block> blocks_;
+  std::mutex mutex_;  ///< number and buffer are taken together, so that the block waited for always has a buffer
+  const std::vector<InputRange> ranges_;
+  std::size_t range_ = 0;                          ///< the one being read
+  std::uint64_t range_done_ = 0, next_piece_ = 0;  ///< bytes of it, and pieces of all, that a thread has
+};
+
+}  // namespace gpusort

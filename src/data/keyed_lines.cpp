@@ -1,0 +1,77 @@
+#include "data/keyed_lines.hpp"
+
+#include <algorithm>
+#include <cstring>
+
+namespace gpusort {
+
+KeyedOrder::KeyedOrder(const KeyMaker& maker) : maker_(maker) {
+  plain_key_.ordering = LineOrdering::kHost;
+  plain_key_.host = &maker;
+  plain_.keys = &plain_key_;
+  plain_.key_count = 1;
+  plain_.last_resort = false;
+  for (std::size_t field = 0; field < maker.fields(); ++field) {
+    LineKey bytes;
+    bytes.begin_field = bytes.end_field = field;
+    LineKey ties;
+    ties.begin_field = maker.fields();
+    ties.ordering = LineOrdering::kHost;
+    ties.host = &maker.ties(field);
+    keyed_keys_.insert(keyed_keys_.end(), {bytes, ties});
+  }
+  keyed_ = plain_;
+  keyed_.keys = keyed_keys_.data();
+  keyed_.key_count = static_cast<std::uint32_t>(keyed_keys_.size());
+  keyed_.separator = kKeyEnd;
+}
+
+void KeyedOrder::Tune(RecordSpan lines, unsigned char delimiter) {
+  constexpr std::size_t kSamples = 64;
+  const RecordLayout layout = MakeLineLayout(delimiter, plain_);
+  std::uint64_t common = kMostFirst;
+  std::vector<std::byte> first, other;
+  const auto key_of = [&](std::uint64_t at, std::vector<std::byte>& out) {
+    const RecordSpan line = FirstRecord(lines.subspan(RecordBegin(lines, at, layout)), layout);
+    out.clear();
+    FieldWriter writer(out);
+    writer.Begin(kMostFirst);
+    maker_.PutField(0, AsBytes(line.data()), line.size() - 1, writer);
+  };
+  for (std::size_t i = 0; i < kSamples && !lines.empty(); ++i) {
+    key_of(lines.size() / kSamples * i, i == 0 ? first : other);
+    if (i == 0) continue;
+    const auto differ = std::mismatch(first.begin(), first.end(), other.begin(), other.end()).first;
+    // Repeated lines tell nothing.
+    if (first != other) common = std::min(common, static_cast<std::uint64_t>(differ - first.begin()));
+  }
+  first_limit_ = std::min(kMostFirst, common + kBehindCommon);
+}
+
+RecordLayout KeyedOrder::layout(unsigned char delimiter) const {
+  RecordLayout layout = MakeLineLayout(delimiter, keyed_);
+  layout.keys = static_cast<std::uint32_t>(maker_.fields());
+  return layout;
+}
+
+void KeyedOrder::AppendKeyed(RecordSpan line, std::vector<std::byte>& out) const {
+  FieldWriter writer(out);
+  for (std::size_t field = 0; field < maker_.fields(); ++field) {
+    writer.Begin(field == 0 ? first_limit_ : kNextLimit);
+    maker_.PutField(field, AsBytes(line.data()), line.size() - 1, writer);
+    writer.End();
+  }
+  out.insert(out.end(), line.begin(), line.end());
+}
+
+std::span<std::byte> DropKeys(std::span<std::byte> records, const RecordLayout& layout) {
+  std::byte* to = records.data();
+  ForEachRecord(records, layout, [&](RecordSpan record) {
+    const RecordSpan body = Body(record, layout);
+    std::memmove(to, body.data(), body.size());
+    to += body.size();
+  });
+  return records.first(static_cast<std::size_t>(to - records.data()));
+}
+
+}  // namespace gpusort

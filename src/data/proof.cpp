@@ -1,0 +1,375 @@
+#include "data/proof.hpp"
+
+// In line: a call takes a tenth of the time for a line.
+#define XXH_INLINE_ALL
+#include <xxhash.h>
+
+#include <cstring>
+#include <new>
+#include <string>
+
+#include "error.hpp"
+#include "records/key.hpp"
+
+// Sanitizers run before ifunc resolvers may, so their builds take the plain code.
+#if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__) && !defined(__SANITIZE_ADDRESS__) && \
+    !defined(__SANITIZE_THREAD__)
+#define GPUSORT_VECTORISED __attribute__((target_clones("arch=x86-64-v4", "avx2", "default"), optimize("O3")))
+#else
+#define GPUSORT_VECTORISED
+#endif
+
+namespace gpusort {
+namespace {
+
+// Finalisers of the splitmix64 family (Stafford's variants 13 and 1).
+inline std::uint64_t MixA(std::uint64_t x) {
+  x += 0x9E3779B97F4A7C15u;
+  x = (x ^ (x >> 30)) * 0xBF58476D1CE4E5B9u;
+  x = (x ^ (x >> 27)) * 0x94D049BB133111EBu;
+  return x ^ (x >> 31);
+}
+inline std::uint64_t MixB(std::uint64_t x) {
+  x += 0xD1B54A32D192ED03u;
+  x = (x ^ (x >> 31)) * 0x7FB5D329728EA185u;
+  x = (x ^ (x >> 27)) * 0x81DADEF4BC2DD44Du;
+  return x ^ (x >> 33);
+}
+
+template <typename U>
+GPUSORT_VECTORISED void SumNumbers(const std::byte* bytes, std::uint64_t records, std::uint64_t* lo,
+                                   std::uint64_t* hi) {
+  std::uint64_t low = 0, high = 0, carries = 0;
+  for (std::uint64_t i = 0; i < records; ++i) {
+    U value;
+    std::memcpy(&value, bytes + i * sizeof(U), sizeof(U));
+    const std::uint64_t a = MixA(value), b = MixB(value);
+    // The low halves are summed in two 32-bit parts, so that no lane ever carries out (below 2^32 records a call).
+    low += a & 0xFFFFFFFFu;
+    carries += a >> 32;
+    high += b;
+  }
+  const unsigned __int128 sum = (static_cast<unsigned __int128>(carries) << 32) + low;
+  *lo = static_cast<std::uint64_t>(sum);
+  *hi = high + static_cast<std::uint64_t>(sum >> 64);
+}
+
+void SumShort(const std::byte* bytes, std::uint64_t records, std::uint64_t stride, RecordSum* sum) {
+  for (std::uint64_t i = 0; i < records; ++i) {
+    std::uint64_t words[2] = {0, 0};
+    std::memcpy(words, bytes + i * stride, stride);
+    const std::uint64_t a = MixA(words[0] ^ MixB(words[1]));
+    const std::uint64_t b = MixB(words[0] + MixA(words[1]));
+    *sum += RecordSum{a, b, 0};
+  }
+}
+
+void SumLong(const std::byte* bytes, std::uint64_t records, std::uint64_t stride, RecordSum* sum) {
+  for (std::uint64_t i = 0; i < records; ++i) {
+    const XXH128_hash_t hash = XXH3_128bits(bytes + i * stride, stride);
+    *sum += RecordSum{hash.low64, hash.high64, 0};
+  }
+}
+
+template <typename U>
+GPUSORT_VECTORISED bool NumbersInOrder(const std::byte* bytes, std::uint64_t records, NumberMap<U> map) {
+  // Blocks let a disorder end the search early without a branch for each record.
+  constexpr std::uint64_t kBlock = 4096;
+  for (std::uint64_t begin = 1; begin < records; begin += kBlock) {
+    const std::uint64_t end = begin + kBlock < records ? begin + kBlock : records;
+    unsigned bad = 0;
+    if (map.identity()) {
+      for (std::uint64_t i = begin; i < end; ++i) {
+        U a, b;
+        std::memcpy(&a, bytes + (i - 1) * sizeof(U), sizeof(U));
+        std::memcpy(&b, bytes + i * sizeof(U), sizeof(U));
+        bad |= b < a;
+      }
+    } else {
+      for (std::uint64_t i = begin; i < end; ++i) {
+        U a, b;
+        std::memcpy(&a, bytes + (i - 1) * sizeof(U), sizeof(U));
+        std::memcpy(&b, bytes + i * sizeof(U), sizeof(U));
+        bad |= map.Map(b) < map.Map(a);
+      }
+    }
+    if (bad != 0) return false;
+  }
+  return true;
+}
+
+}  // namespace
+
+RecordSum& RecordSum::operator+=(const RecordSum& other) {
+  lo += other.lo;
+  hi += other.hi + (lo < other.lo ? 1 : 0);
+  records += other.records;
+  return *this;
+}
+
+RecordSum SumRecords(std::span<const std::byte> bytes, std::uint64_t stride) {
+  RecordSum sum;
+  const std::uint64_t records = bytes.size() / stride;
+  constexpr std::uint64_t kCall = std::uint64_t{1} << 31;
+  if (stride == 8 || stride == 4) {
+    for (std::uint64_t done = 0; done < records; done += kCall) {
+      const std::uint64_t count = records - done < kCall ? records - done : kCall;
+      RecordSum part;
+      if (stride == 8) {
+        SumNumbers<std::uint64_t>(bytes.data() + done * 8, count, &part.lo, &part.hi);
+      } else {
+        SumNumbers<std::uint32_t>(bytes.data() + done * 4, count, &part.lo, &part.hi);
+      }
+      sum += part;
+    }
+  } else if (stride <= 16) {
+    SumShort(bytes.data(), records, stride, &sum);
+  } else {
+    SumLong(bytes.data(), records, stride, &sum);
+  }
+  sum.records = records;
+  return sum;
+}
+
+namespace {
+
+/// Calls each(line) on the way.
+template <typename F>
+RecordSum SumLines(RecordSpan bytes, const RecordLayout& layout, F each) {
+  RecordSum sum;
+  std::uint64_t empty = 0;
+  ForEachRecord(bytes, layout, [&](RecordSpan record) {
+    each(record);
+    const RecordSpan line = Body(record, layout);
+    if (line.size() == 1) {
+      ++empty;
+      return;
+    }
+    // Where lines end is not known in advance, so a core waits for each that is not in its cache.
+    constexpr std::ptrdiff_t kAhead = 1024, kCacheLine = 64;
+    __builtin_prefetch(line.data() + kAhead);
+    __builtin_prefetch(line.data() + kAhead + kCacheLine);
+    const XXH128_hash_t hash = XXH3_128bits(line.data(), line.size());
+    sum += RecordSum{hash.low64, hash.high64, 1};
+  });
+  if (empty > 0) {
+    const XXH128_hash_t hash = XXH3_128bits(&layout.delimiter, 1);
+    const unsigned __int128 one = static_cast<unsigned __int128>(hash.high64) << 64 | hash.low64;
+    const unsigned __int128 all = one * empty;
+    sum += RecordSum{static_cast<std::uint64_t>(all), static_cast<std::uint64_t>(all >> 64), empty};
+  }
+  return sum;
+}
+
+}  // namespace
+
+RecordSum SumRecords(RecordSpan bytes, const RecordLayout& layout, std::uint64_t* longest) {
+  std::uint64_t most = layout.stride;
+  const RecordSum sum =
+      layout.fixed()
+          ? SumRecords(bytes, layout.stride)
+          : SumLines(bytes, layout, [&](RecordSpan line) { most = std::max<std::uint64_t>(most, line.size()); });
+  if (longest != nullptr) *longest = most;
+  return sum;
+}
+
+struct PartSum::State {
+  XXH3_state_t* hash = XXH3_createState();
+  State() {
+    if (hash == nullptr) throw std::bad_alloc();
+    XXH3_128bits_reset(hash);
+  }
+  State(const State&) = delete;
+  State& operator=(const State&) = delete;
+  ~State() { XXH3_freeState(hash); }
+};
+
+PartSum::PartSum(const RecordLayout& layout) : keys_(layout.keys), keys_left_(layout.keys) {}
+PartSum::~PartSum() = default;
+
+void PartSum::Add(RecordSpan part) {
+  if (!state_) state_ = std::make_unique<State>();
+  bytes_ += part.size();
+  for (; keys_left_ > 0; --keys_left_) {
+    const auto end = std::find(part.begin(), part.end(), static_cast<std::byte>(kKeyEnd));
+    if (end == part.end()) return;
+    part = part.subspan(static_cast<std::size_t>(end - part.begin()) + 1);
+  }
+  XXH3_128bits_update(state_->hash, part.data(), part.size());
+}
+
+RecordSum PartSum::End() {
+  const XXH128_hash_t hash = XXH3_128bits_digest(state_->hash);
+  XXH3_128bits_reset(state_->hash);
+  bytes_ = 0;
+  keys_left_ = keys_;
+  return {hash.low64, hash.high64, 1};
+}
+
+std::uint64_t FirstDisorder(std::span<const std::byte> bytes, const RecordLayout& layout, bool strict) {
+  if (!layout.fixed()) return FirstLineDisorder(bytes, layout, strict);
+  const std::uint64_t stride = layout.stride;
+  const std::uint64_t records = bytes.size() / stride;
+  if (layout.direct() && !strict) {
+    const bool in_order = stride == 8
+                              ? NumbersInOrder(bytes.data(), records, MakeNumberMap<std::uint64_t>(layout.fields[0]))
+                              : NumbersInOrder(bytes.data(), records, MakeNumberMap<std::uint32_t>(layout.fields[0]));
+    if (in_order) return kInOrder;
+  }
+  for (std::uint64_t i = 1; i < records; ++i) {
+    const std::byte* record = bytes.data() + i * stride;
+    const int order = CompareKeys(AsBytes(record - stride), AsBytes(record), layout);
+    if (order > 0 || (strict && order == 0)) return i * stride;
+  }
+  return kInOrder;
+}
+
+std::optional<OrderCheck::Disorder> OrderCheck::Check(RecordSpan seen) const {
+  const std::uint64_t bad = FirstDisorder(seen, layout_, strict_);
+  if (bad == kInOrder) return std::nullopt;
+  const RecordSpan record = FirstRecord(seen.subspan(bad), layout_);
+  return Disorder{records_ + CountRecords(seen.first(bad), layout_), offset_ + bad, {record.begin(), record.end()}};
+}
+
+void OrderCheck::Pass(RecordSpan seen) {
+  offset_ += seen.size();
+  records_ += CountRecords(seen, layout_);
+}
+
+/// `end`: of the record that `last_` ends with, or all of it.
+std::optional<OrderCheck::Disorder> OrderCheck::AddRecord(RecordSpan end) {
+  Keep(end);
+  const RecordSpan kept{last_.data(), last_bytes_};
+  if (const std::optional<Disorder> disorder = Check(kept)) return disorder;
+  const std::uint64_t keep = RecordBegin(kept, kept.size() - 1, layout_);
+  Pass(kept.first(keep));
+  last_bytes_ -= keep;
+  std::memmove(last_.data(), last_.data() + keep, last_bytes_);
+  return std::nullopt;
+}
+
+void OrderCheck::Keep(RecordSpan bytes) {
+  if (bytes.empty()) return;
+  if (!last_.Reserve(last_bytes_ + bytes.size())) throw std::bad_alloc();
+  std::memcpy(last_.data() + last_bytes_, bytes.data(), bytes.size());
+  last_bytes_ += bytes.size();
+}
+
+std::optional<OrderCheck::Disorder> OrderCheck::Add(RecordSpan bytes) {
+  std::optional<Disorder> disorder;
+  if (bytes.empty()) return disorder;
+  if (const std::uint64_t head = FirstRecordBytes(bytes, layout_); head > 0) {
+    disorder = AddRecord(bytes.first(head));
+    bytes = bytes.subspan(head);
+  }
+  if (const std::uint64_t whole = disorder ? 0 : WholeRecordBytes(bytes, layout_); whole > 0) {
+    disorder = AddRecord(FirstRecord(bytes, layout_));
+    if (!disorder) disorder = Check(bytes.first(whole));
+    const RecordSpan record = LastRecord(bytes.first(whole), layout_);
+    last_bytes_ = 0;
+    Keep(record);
+    Pass(bytes.first(whole - record.size()));
+    bytes = bytes.subspan(whole);
+  }
+  Keep(bytes);
+  return disorder;
+}
+
+OutputProof::Seen OutputProof::Look(RecordSpan records) const {
+  Seen seen;
+  if (records.empty()) return seen;
+  seen.bytes = records.size();
+  const RecordSpan first = FirstRecord(records, layout_), last = LastRecord(records, layout_);
+  seen.first.assign(first.begin(), first.end());
+  seen.last.assign(last.begin(), last.end());
+  if (layout_.fixed()) {
+    seen.sum = SumRecords(records, layout_);
+    seen.disorder = FirstDisorder(records, layout_, strict_);
+  } else {
+    // Both at once: where lines end is looked for once.
+    NeighbourLines neighbours(*layout_.lines);
+    seen.sum = SumLines(records, layout_, [&](RecordSpan line) {
+      const int compared = neighbours.Next(AsBytes(line.data()), line.size() - 1);
+      if (seen.disorder == kInOrder && (compared > 0 || (strict_ && compared == 0))) {
+        seen.disorder = static_cast<std::uint64_t>(line.data() - records.data());
+      }
+    });
+  }
+  return seen;
+}
+
+void OutputProof::Add(std::uint64_t offset, Seen seen) {
+  if (seen.bytes == 0) return;
+  const auto fail = [&](std::uint64_t at) {
+    // Chunks come in any order, so lines are not counted.
+    const std::string place =
+        layout_.fixed() ? "record " + std::to_string(at / layout_.stride) + " (byte " + std::to_string(at) + ")"
+                        : "the line at byte " + std::to_string(at);
+    throw Error(ErrorCode::kIntegrity, "the output is out of order at " + place + "; nothing was published");
+  };
+  if (seen.disorder != kInOrder) fail(offset + seen.disorder);
+
+  Chunk chunk{offset + seen.bytes, std::move(seen.first), std::move(seen.last)};
+  const auto check = [&](const Chunk& left, const Chunk& right) {
+    const int order = CompareRecords(left.last, right.first, layout_);
+    if (order > 0 || (strict_ && order == 0)) fail(left.end);
+  };
+  const std::lock_guard lock(mutex_);
+  sum_ += seen.sum;
+  bytes_ += seen.bytes;
+  auto next = chunks_.lower_bound(offset);
+  if (next != chunks_.end() && next->first == chunk.end) {
+    check(chunk, next->second);
+    chunk.end = next->second.end;
+    chunk.last = std::move(next->second.last);
+    next = chunks_.erase(next);
+  }
+  if (next != chunks_.begin()) {
+    const auto before = std::prev(next);
+    if (before->second.end == offset) {
+      check(before->second, chunk);
+      before->second.end = chunk.end;
+      before->second.last = std::move(chunk.last);
+      return;
+    }
+  }
+  chunks_.emplace(offset, std::move(chunk));
+}
+
+void OutputProof::AddDropped(const RecordSum& sum) {
+  const std::lock_guard lock(mutex_);
+  dropped_ += sum;
+}
+
+RecordSum OutputProof::sum() const {
+  const std::lock_guard lock(mutex_);
+  return sum_;
+}
+
+bool OutputProof::Whole() const {
+  if (chunks_.empty()) return bytes_ == 0;
+  return chunks_.size() == 1 && chunks_.begin()->first == 0 && chunks_.begin()->second.end == bytes_;
+}
+
+void OutputProof::CheckCount(std::uint64_t records) const {
+  const std::lock_guard lock(mutex_);
+  if (sum_.records == records && Whole()) return;
+  throw Error(ErrorCode::kIntegrity, "records were lost or doubled: " + std::to_string(records) + " are wanted, " +
+                                         std::to_string(sum_.records) + " would be written");
+}
+
+void OutputProof::Check(const RecordSum& input) const {
+  const std::lock_guard lock(mutex_);
+  RecordSum total = sum_;
+  total += dropped_;
+  if (total.records != input.records || !Whole()) {
+    throw Error(ErrorCode::kIntegrity, "records were lost or doubled: " + std::to_string(input.records) +
+                                           " were read, " + std::to_string(total.records) + " would be written");
+  }
+  if (!(total == input)) {
+    throw Error(ErrorCode::kIntegrity,
+                "records were changed: the multiset of what was read differs from what would be written");
+  }
+}
+
+}  // namespace gpusort

@@ -1,0 +1,113 @@
+#include "formats/annotator.hpp"
+
+#include <algorithm>
+#include <cstdlib>
+#include <cwchar>
+#include <cwctype>
+#include <string_view>
+
+#include "formats/locale_keys.hpp"
+
+namespace gpusort {
+namespace {
+
+/// Columns of text on a terminal; a tab, shown as '>', takes one.
+std::size_t Columns(std::string_view text) {
+  std::size_t columns = static_cast<std::size_t>(std::count(text.begin(), text.end(), '\t'));
+  std::mbstate_t state{};
+  while (!text.empty()) {
+    wchar_t c = 0;
+    std::size_t bytes = std::mbrtowc(&c, text.data(), text.size(), &state);
+    if (bytes > text.size()) {
+      // What is no character takes a column a byte; what is cut off, one column in all.
+      const bool cut = bytes == static_cast<std::size_t>(-2);
+      state = {};
+      bytes = cut ? text.size() : 1;
+      ++columns;
+    } else {
+      bytes = std::max<std::size_t>(bytes, 1);
+      const int width = ::wcwidth(c);
+      columns += width >= 0 ? static_cast<std::size_t>(width) : std::iswcntrl(static_cast<std::wint_t>(c)) == 0;
+    }
+    text.remove_prefix(bytes);
+  }
+  return columns;
+}
+
+/// How many bytes at the front of `text` -n or -h read as a number; blanks are skipped already.
+std::size_t NumberBytes(std::string_view text, bool human) {
+  const LocaleNumbers numbers = FindLocaleNumbers();
+  const auto digit = [&](std::size_t i) { return i < text.size() && text[i] >= '0' && text[i] <= '9'; };
+  const auto is = [&](std::size_t i, int c) { return i < text.size() && static_cast<unsigned char>(text[i]) == c; };
+  std::size_t at = is(0, '-') ? 1 : 0;
+  bool any = false;
+  bool unit = human;
+  while (digit(at)) {
+    any = true;
+    ++at;
+    if (!is(at, numbers.thousands_separator)) continue;
+    if (!digit(at + 1)) {
+      unit = false;
+      break;
+    }
+    ++at;
+  }
+  if (!is(at, numbers.thousands_separator) && is(at, numbers.decimal_point)) {
+    ++at;
+    for (; digit(at); ++at) any = true;
+  }
+  if (!any) return 0;
+  if (unit && at < text.size() && std::string_view("KkMGTPEZYRQ").find(text[at]) != std::string_view::npos) ++at;
+  return at;
+}
+
+/// The part of a key that its ordering reads.
+KeyRange Read(const Byte* line, std::uint64_t length, const LineKey& key, int separator) {
+  KeyRange range = FindKey(line, length, key, separator);
+  const bool number = key.ordering == LineOrdering::kNumeric || key.ordering == LineOrdering::kHuman ||
+                      key.ordering == LineOrdering::kGeneral;
+  if (!number && key.ordering != LineOrdering::kMonth) return range;
+  // GNU sort looks for the number behind the blanks even if the key ends before it begins.
+  LineKey from_start = key;
+  from_start.begin_field = from_start.begin_char = 0;
+  from_start.skip_start_blanks = false;
+  const bool ends_first = FindKey(line, length, from_start, separator).end < range.begin;
+  range.begin = detail::SkipBlanks(line, range.begin, ends_first ? length : range.end);
+  range.end = std::max(range.begin, range.end);
+  const std::string text(reinterpret_cast<const char*>(line) + range.begin, range.size());
+  std::size_t bytes = 0;
+  if (key.ordering == LineOrdering::kMonth) {
+    bytes = MonthBytes(text);
+  } else if (key.ordering == LineOrdering::kGeneral) {
+    char* end = nullptr;
+    std::strtold(text.c_str(), &end);
+    bytes = static_cast<std::size_t>(end - text.c_str());
+  } else {
+    bytes = NumberBytes(text, key.ordering == LineOrdering::kHuman);
+  }
+  range.end = range.begin + bytes;
+  return range;
+}
+
+void Mark(const Byte* line, KeyRange range, std::string& out) {
+  const std::string_view text(reinterpret_cast<const char*>(line), range.end);
+  out.append(Columns(text.substr(0, range.begin)), ' ');
+  const std::size_t columns = Columns(text.substr(range.begin));
+  out += columns > 0 ? std::string(columns, '_') : "^ no match for key";
+  out += '\n';
+}
+
+}  // namespace
+
+void Annotator::Append(RecordSpan line, std::string& out) const {
+  const Byte* const bytes = AsBytes(line.data());
+  const std::uint64_t length = line.size() - 1;
+  const std::size_t begin = out.size();
+  out.append(reinterpret_cast<const char*>(bytes), length);
+  std::replace(out.begin() + static_cast<std::ptrdiff_t>(begin), out.end(), '\t', '>');
+  out += '\n';
+  for (const LineKey& key : order_.keys) Mark(bytes, Read(bytes, length, key, order_.separator), out);
+  if (whole_line_) Mark(bytes, {0, length}, out);
+}
+
+}  // namespace gpusort

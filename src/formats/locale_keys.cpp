@@ -1,0 +1,453 @@
+#include "formats/locale_keys.hpp"
+
+#include <langinfo.h>
+
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <cctype>
+#include <clocale>
+#include <cstring>
+#include <deque>
+#include <mutex>
+#include <string>
+#include <string_view>
+#include <utility>
+
+namespace gpusort {
+namespace {
+
+struct Month {
+  std::string name;  ///< in upper case, without blanks
+  unsigned number;
+};
+
+/// Sorted by name; found once, since setlocale is not called again.
+const std::array<Month, 12>& Months() {
+  static const std::array<Month, 12> months = [] {
+    std::array<Month, 12> made;
+    for (unsigned i = 0; i < made.size(); ++i) {
+      made[i].number = i + 1;
+      for (const char* c = ::nl_langinfo(ABMON_1 + static_cast<int>(i)); *c != '\0'; ++c) {
+        const auto byte = static_cast<unsigned char>(*c);
+        if (std::isblank(byte) == 0) made[i].name += static_cast<char>(std::toupper(byte));
+      }
+    }
+    std::sort(made.begin(), made.end(), [](const Month& a, const Month& b) { return a.name < b.name; });
+    return made;
+  }();
+  return months;
+}
+
+/// The month at the front of `text`, null if there is none, and where it ends.
+const Month* FindMonth(std::string_view text, std::size_t* end) {
+  std::size_t begin = 0;
+  while (begin < text.size() && detail::IsBlank(static_cast<unsigned char>(text[begin]))) ++begin;
+  for (const Month& month : Months()) {
+    const std::string_view here = text.substr(begin, month.name.size());
+    if (!month.name.empty() && here.size() == month.name.size() &&
+        std::equal(here.begin(), here.end(), month.name.begin(), [](char a, char b) {
+          return static_cast<char>(std::toupper(static_cast<unsigned char>(a))) == b;
+        })) {
+      *end = begin + month.name.size();
+      return &month;
+    }
+  }
+  return nullptr;
+}
+
+bool Names(const char* locale, std::initializer_list<const char*> names) {
+  return std::any_of(names.begin(), names.end(), [&](const char* name) { return std::strcmp(locale, name) == 0; });
+}
+
+class LocaleKeys : public KeyMaker {
+ public:
+  explicit LocaleKeys(const LineOrder& order)
+      : order_(order), collates_(CollatesByLocale()), numbers_(FindLocaleNumbers()), fields_(MakeFields(*this)) {
+    for (unsigned c = 0; c < 256; ++c) {
+      const int byte = static_cast<int>(c);
+      dictionary_[c] = std::isalnum(byte) != 0 || detail::IsBlank(c) || std::isblank(byte) != 0;
+      printing_[c] = std::isprint(byte) != 0;
+      upper_[c] = static_cast<char>(std::toupper(byte));
+    }
+  }
+
+  /// True if this makes a difference to comparing lines as C does.
+  bool Needed() const {
+    // C.UTF-8 collates by code points, which is by bytes; but -R hashes what strxfrm makes.
+    const bool by_bytes = !collates_ || Names(std::setlocale(LC_COLLATE, nullptr), {"C.UTF-8", "C.utf8"});
+    const bool hashes = collates_ && std::any_of(order_.keys.begin(), order_.keys.end(), [](const LineKey& key) {
+                          return key.ordering == LineOrdering::kRandom;
+                        });
+    if (!by_bytes || hashes || numbers_.decimal_point != '.' || numbers_.thousands_separator >= 0) return true;
+    for (unsigned c = 0; c < 256; ++c) {
+      const bool alnum = detail::IsAlpha(c) || detail::IsDigit(c);
+      if (dictionary_[c] != (alnum || detail::IsBlank(c)) || printing_[c] != (c >= ' ' && c <= '~')) return true;
+      if (static_cast<unsigned char>(upper_[c]) != detail::ToUpper(c)) return true;
+    }
+    constexpr std::string_view kEnglish[] = {"JAN", "FEB", "MAR", "APR", "MAY", "JUN",
+                                             "JUL", "AUG", "SEP", "OCT", "NOV", "DEC"};
+    return std::any_of(Months().begin(), Months().end(),
+                       [&](const Month& month) { return month.name != kEnglish[month.number - 1]; });
+  }
+
+  std::size_t fields() const override { return fields_.size(); }
+  const HostOrder& ties(std::size_t field) const override { return fields_[field]; }
+
+  void PutField(std::size_t field, const Byte* line, std::uint64_t size, FieldWriter& out) const override {
+    const std::string_view text(reinterpret_cast<const char*>(line), size);
+    for (std::size_t k = fields_[field].begin; k < fields_[field].end && !out.full(); ++k) {
+      if (k == order_.keys.size()) {
+        out.set_reverse(order_.last_resort_reverse);
+        PutText(text, out);
+        continue;
+      }
+      const LineKey& part = order_.keys[k];
+      const KeyRange range = FindKey(line, size, part, order_.separator);
+      const std::string_view here = text.substr(range.begin, range.size());
+      out.set_reverse(part.reverse);
+      if (part.ordering == LineOrdering::kBytes) {
+        PutText(Filters(part) ? Filter(part, here) : here, out);
+      } else if (part.ordering == LineOrdering::kMonth) {
+        out.Put(MonthNumber(here));
+      } else {
+        const std::string text_in_c = InC(part, here);
+        LineKey whole;
+        whole.ordering = part.ordering;
+        detail::PutKey(out, WholeText(text_in_c, whole), order_.salt);
+      }
+    }
+  }
+
+  int Compare(const Byte* a, std::uint64_t a_size, const Byte* b, std::uint64_t b_size) const override {
+    return CompareParts(0, order_.keys.size() + (order_.keys.empty() || order_.last_resort), a, a_size, b, b_size);
+  }
+
+ private:
+  /// Keys [begin, end), of which the one behind the last is the whole line: any number that bytes order, then a text,
+  /// whose ties only strcoll can tell.
+  struct Field : HostOrder {
+    Field(const LocaleKeys& keys, std::size_t first) : owner(keys), begin(first), end(first) {}
+    int Compare(const Byte* a, std::uint64_t a_size, const Byte* b, std::uint64_t b_size) const override {
+      return owner.CompareParts(begin, end, a, a_size, b, b_size);
+    }
+    const LocaleKeys& owner;
+    std::size_t begin, end;
+  };
+  static std::deque<Field> MakeFields(const LocaleKeys& keys) {
+    const LineOrder& order = keys.order_;
+    std::deque<Field> fields;
+    for (std::size_t k = 0; k < order.keys.size(); ++k) {
+      if (k == 0 || order.keys[k - 1].ordering == LineOrdering::kBytes) fields.emplace_back(keys, k);
+      ++fields.back().end;
+    }
+    if (order.keys.empty() || order.last_resort) {
+      if (order.keys.empty() || order.keys.back().ordering == LineOrdering::kBytes) {
+        fields.emplace_back(keys, order.keys.size());
+      }
+      ++fields.back().end;
+    }
+    return fields;
+  }
+
+  int CompareParts(std::size_t begin, std::size_t end, const Byte* a, std::uint64_t a_size, const Byte* b,
+                   std::uint64_t b_size) const {
+    const std::string_view x(reinterpret_cast<const char*>(a), a_size), y(reinterpret_cast<const char*>(b), b_size);
+    for (std::size_t k = begin; k < end; ++k) {
+      if (k == order_.keys.size()) {
+        const int order = CompareText(x, y);
+        return order_.last_resort_reverse ? -order : order;
+      }
+      const LineKey& part = order_.keys[k];
+      const KeyRange p = FindKey(a, a_size, part, order_.separator), q = FindKey(b, b_size, part, order_.separator);
+      const int order = ComparePart(part, x.substr(p.begin, p.size()), y.substr(q.begin, q.size()));
+      if (order != 0) return part.reverse ? -order : order;
+    }
+    return 0;
+  }
+
+  int ComparePart(const LineKey& part, std::string_view x, std::string_view y) const {
+    if (x == y) return 0;
+    if (part.ordering == LineOrdering::kMonth)
+      return Sign(static_cast<int>(MonthNumber(x)) - static_cast<int>(MonthNumber(y)));
+    if (part.ordering == LineOrdering::kBytes) {
+      return Filters(part) ? CompareText(Filter(part, x), Filter(part, y)) : CompareText(x, y);
+    }
+    const std::string p = InC(part, x), q = InC(part, y);
+    LineKey whole;
+    whole.ordering = part.ordering;
+    return Sign(detail::CompareKeyTexts(WholeText(p, whole), WholeText(q, whole), order_.salt));
+  }
+  static bool Filters(const LineKey& part) {
+    return part.dictionary_order || part.ignore_nonprinting || part.fold_case;
+  }
+  static int Sign(int order) { return (order > 0) - (order < 0); }
+
+  /// NULs divide the text, and what they divide is collated one by one.
+  int CompareText(std::string_view x, std::string_view y) const {
+    if (!collates_ || x.empty() || y.empty() || x == y) return Sign(x.compare(y));
+    // strcoll wants a NUL behind its texts.
+    thread_local std::string x_copy, y_copy;
+    x_copy.assign(x);
+    y_copy.assign(y);
+    const char *p = x_copy.c_str(), *q = y_copy.c_str();
+    const char *const p_end = p + x.size(), *const q_end = q + y.size();
+    for (;;) {
+      const int order = std::strcoll(p, q);
+      if (order != 0) return Sign(order);
+      p += std::strlen(p) + 1;
+      q += std::strlen(q) + 1;
+      // The last part ends with the text, not with a NUL of it.
+      const bool x_more = p <= p_end, y_more = q <= q_end;
+      if (!x_more || !y_more) return x_more - y_more;
+    }
+  }
+
+  /// What of a text orders it before all else, then a byte below all others.
+  void PutText(std::string_view text, FieldWriter& out) const {
+    if (!collates_) {
+      // NULs of the text follow its end.
+      for (const char c : text) {
+        if (out.full()) return;
+        const auto byte = static_cast<unsigned char>(c);
+        if (byte < 2) out.Put(1);
+        out.Put(byte < 2 ? byte + 1u : byte);
+      }
+      return out.Put(0);
+    }
+    // A NUL ends what is compared first.
+    text = text.substr(0, text.find('\0'));
+    if (!PutAscii(text, out)) {
+      for (const char c : Primary(std::string(text).c_str())) out.Put(static_cast<unsigned char>(c));
+    }
+    out.Put(0);
+  }
+
+  /// Weights of the first level. Further levels, divided by ones, disagree with strcoll.
+  static std::string Primary(const char* text) {
+    std::string weights = Collate(text);
+    weights.resize(std::min(weights.size(), weights.find('\1')));
+    return weights;
+  }
+
+  /// Puts the weights of `text`; false if it is not all ASCII or the weights of characters depend on their neighbours.
+  /// strxfrm takes 1.5 us for 120 bytes, this 0.1.
+  bool PutAscii(std::string_view text, FieldWriter& out) const {
+    // The table takes 10 ms: not for a few lines.
+    constexpr unsigned kFewTexts = 4096;
+    if (!ascii_asked_.load(std::memory_order_acquire)) {
+      if (texts_.fetch_add(1, std::memory_order_relaxed) < kFewTexts) return false;
+      std::call_once(ascii_made_, [this] { MakeAscii(); });
+      ascii_asked_.store(true, std::memory_order_release);
+    }
+    if (!ascii_independent_) return false;
+    unsigned char any = 0;
+    for (const char c : text) any |= static_cast<unsigned char>(c);
+    if (any >= kAscii) return false;
+    out.PutWords(reinterpret_cast<const Byte*>(text.data()), text.size(), ascii_[out.reverse()].data());
+    return true;
+  }
+  /// Contractions are pairs, or words that begin with one, or three small letters: all of those are looked at.
+  void MakeAscii() const {
+    std::array<std::string, kAscii> weights;
+    for (unsigned c = 1; c < kAscii; ++c) {
+      weights[c] = Primary(std::string(1, static_cast<char>(c)).c_str());
+      for (const unsigned reverse : {0u, 1u}) {
+        FieldWriter::Word& word = ascii_[reverse][c];
+        for (const char byte : weights[c]) {
+          const FieldWriter::Escaped escaped =
+              FieldWriter::Escape(static_cast<unsigned char>(byte) ^ (reverse != 0 ? 0xFFu : 0u));
+          if (word.size + escaped.size > sizeof(word.bytes)) return;
+          std::copy(escaped.bytes, escaped.bytes + escaped.size, word.bytes + word.size);
+          word.size = static_cast<unsigned char>(word.size + escaped.size);
+        }
+      }
+    }
+    const auto independent = [&](std::initializer_list<unsigned> text) {
+      std::string bytes, all;
+      for (const unsigned c : text) {
+        bytes += static_cast<char>(c);
+        all += weights[c];
+      }
+      return Primary(bytes.c_str()) == all;
+    };
+    for (unsigned a = 1; a < kAscii; ++a) {
+      for (unsigned b = 1; b < kAscii; ++b) {
+        if (!independent({a, b})) return;
+      }
+    }
+    for (unsigned a = 'a'; a <= 'z'; ++a) {
+      for (unsigned b = 'a'; b <= 'z'; ++b) {
+        for (unsigned c = 'a'; c <= 'z'; ++c) {
+          if (!independent({a, b, c})) return;
+        }
+      }
+    }
+    ascii_independent_ = true;
+  }
+
+  static unsigned MonthNumber(std::string_view text) {
+    std::size_t end = 0;
+    const Month* const month = FindMonth(text, &end);
+    return month != nullptr ? month->number : 0;
+  }
+  static detail::KeyText WholeText(const std::string& text, const LineKey& key) {
+    return {reinterpret_cast<const Byte*>(text.data()), 0, text.size(), &key};
+  }
+
+  /// The text that C's order compares as the locale does `text`, but for texts and months.
+  std::string InC(const LineKey& part, std::string_view text) const {
+    switch (part.ordering) {
+      case LineOrdering::kNumeric:
+        return CNumber(text, false);
+      case LineOrdering::kHuman:  // with -f 2m is 2M
+        return CNumber(Filter(part, text), true);
+      case LineOrdering::kVersion:
+        return Filter(part, text);
+      case LineOrdering::kRandom: {
+        // Hashed with the NULs at the ends of its parts.
+        const std::string filtered = Filter(part, text);
+        if (!collates_) return filtered;
+        std::string collated;
+        for (std::size_t at = 0; at < filtered.size(); at += std::strlen(filtered.c_str() + at) + 1) {
+          collated += Collate(filtered.c_str() + at);
+          collated += '\0';
+        }
+        return collated;
+      }
+      default:
+        return std::string(text);  // strtold knows the locale
+    }
+  }
+
+  std::string Filter(const LineKey& part, std::string_view text) const {
+    std::string filtered;
+    filtered.reserve(text.size());
+    for (const char c : text) {
+      const auto byte = static_cast<unsigned char>(c);
+      if (part.dictionary_order ? !dictionary_[byte] : part.ignore_nonprinting && !printing_[byte]) continue;
+      filtered += part.fold_case ? upper_[byte] : c;
+    }
+    return filtered;
+  }
+
+  /// The number at the front of `text` as C writes it, with its unit if it is `human`.
+  std::string CNumber(std::string_view text, bool human) const {
+    std::size_t at = 0;
+    const auto digit = [&](std::size_t i) {
+      return i < text.size() && detail::IsDigit(static_cast<unsigned char>(text[i]));
+    };
+    const auto is = [&](std::size_t i, int c) { return i < text.size() && static_cast<unsigned char>(text[i]) == c; };
+    while (at < text.size() && detail::IsBlank(static_cast<unsigned char>(text[at]))) ++at;
+    std::string number;
+    if (is(at, '-')) {
+      number += '-';
+      ++at;
+    }
+    const std::size_t begin = at;
+    for (; digit(at) || is(at, numbers_.thousands_separator); ++at) {
+      if (digit(at)) number += text[at];
+    }
+    if (is(at, numbers_.decimal_point)) {
+      number += '.';
+      for (++at; digit(at); ++at) number += text[at];
+    }
+    if (!human) return number;
+    // For the unit one separator may stand behind a digit, and none at the end.
+    at = begin;
+    while (digit(at)) {
+      ++at;
+      if (!is(at, numbers_.thousands_separator)) continue;
+      if (!digit(at + 1)) return number;
+      ++at;
+    }
+    if (is(at, numbers_.decimal_point)) {
+      for (++at; digit(at);) ++at;
+    }
+    if (at < text.size() && std::strchr("KkMGTPEZYRQ", text[at]) != nullptr) number += text[at];
+    return number;
+  }
+
+  static std::string Collate(const char* text) {
+    std::string collated(3 * std::strlen(text) + 16, '\0');
+    const std::size_t bytes = std::strxfrm(collated.data(), text, collated.size());
+    if (bytes >= collated.size()) {
+      collated.resize(bytes + 1);
+      std::strxfrm(collated.data(), text, collated.size());
+    }
+    collated.resize(bytes);
+    return collated;
+  }
+
+  const LineOrder& order_;
+  const bool collates_;
+  const LocaleNumbers numbers_;
+  std::array<bool, 256> dictionary_{};
+  std::array<bool, 256> printing_{};
+  std::array<char, 256> upper_{};
+  static constexpr unsigned kAscii = 128;
+  mutable std::atomic<unsigned> texts_{0};
+  mutable std::atomic<bool> ascii_asked_{false};
+  mutable std::once_flag ascii_made_;
+  mutable bool ascii_independent_ = false;
+  mutable std::array<std::array<FieldWriter::Word, kAscii>, 2> ascii_{};  ///< of each character, and complemented
+  const std::deque<Field> fields_;
+};
+
+/// Orders in C whose keys cost more to read than to carry: floats in text.
+class HostKeys : public KeyMaker {
+ public:
+  explicit HostKeys(const LineOrderView& order) : order_(order), keys_(order) { keys_.last_resort = true; }
+
+  std::size_t fields() const override { return 1; }
+  const HostOrder& ties(std::size_t) const override { return *this; }
+  void PutField(std::size_t, const Byte* line, std::uint64_t size, FieldWriter& out) const override {
+    detail::PutKeys(out, line, size, keys_);
+  }
+  int Compare(const Byte* a, std::uint64_t a_size, const Byte* b, std::uint64_t b_size) const override {
+    return CompareLines(a, a_size, b, b_size, order_);
+  }
+
+ private:
+  const LineOrderView order_;
+  LineOrderView keys_;  ///< with a last resort, so that each key ends before what follows
+};
+
+}  // namespace
+
+void UseLocale() {
+  // Not what numbers of messages look like in other categories.
+  for (const int category : {LC_COLLATE, LC_CTYPE, LC_NUMERIC, LC_TIME}) {
+    if (std::setlocale(category, "") != nullptr) continue;
+    throw Error(ErrorCode::kUsage,
+                "--locale: the system does not have the locale that LC_ALL, LC_COLLATE or LANG names");
+  }
+}
+
+LocaleNumbers FindLocaleNumbers() {
+  const std::lconv* const facts = std::localeconv();
+  const auto single = [](const char* text, int otherwise) {
+    return text[0] != '\0' && text[1] == '\0' ? static_cast<unsigned char>(text[0]) : otherwise;
+  };
+  return {single(facts->decimal_point, '.'), single(facts->thousands_sep, -1), std::strlen(facts->thousands_sep) > 1};
+}
+
+bool CollatesByLocale() { return !Names(std::setlocale(LC_COLLATE, nullptr), {"C", "POSIX"}); }
+
+std::size_t MonthBytes(std::string_view text) {
+  std::size_t end = 0;
+  FindMonth(text, &end);
+  return end;
+}
+
+std::unique_ptr<KeyMaker> MakeLocaleKeys(const LineOrder& order) {
+  auto keys = std::make_unique<LocaleKeys>(order);
+  if (!keys->Needed()) return nullptr;
+  return keys;
+}
+
+std::unique_ptr<KeyMaker> MakeKeys(const LineOrderView& order) {
+  return NeedsHost(order) ? std::make_unique<HostKeys>(order) : nullptr;
+}
+
+}  // namespace gpusort

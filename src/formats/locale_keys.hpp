@@ -1,0 +1,36 @@
+// Keys of lines: in other locales than C, and for -g. Text is collated by strcoll, of which the first level of
+// strxfrm's weights is the key; numbers, months and classes of characters are the locale's; versions and fields are as
+// in C. Start at MakeLocaleKeys.
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <string_view>
+
+#include "data/keyed_lines.hpp"
+
+namespace gpusort {
+
+/// Takes the environment's locale for what orders lines. Error(kUsage) if the system does not have it.
+void UseLocale();
+
+/// How numbers are written here.
+struct LocaleNumbers {
+  int decimal_point;        ///< '.' where the locale's is no single byte
+  int thousands_separator;  ///< -1: none
+  bool separator_too_long;  ///< the locale has one of several bytes
+};
+LocaleNumbers FindLocaleNumbers();
+
+/// True if text is compared by strcoll's rules, so that --debug names them.
+bool CollatesByLocale();
+
+/// How many bytes of the text at the front are a month of this locale, behind blanks; 0: none.
+std::size_t MonthBytes(std::string_view text);
+
+/// Null if the current locale orders lines as C does. `order` must outlive the result.
+std::unique_ptr<KeyMaker> MakeLocaleKeys(const LineOrder& order);
+/// In the C locale. Null if lines are as quickly compared as they lie. What `order` refers to must outlive the result.
+std::unique_ptr<KeyMaker> MakeKeys(const LineOrderView& order);
+
+}  // namespace gpusort

@@ -1,0 +1,228 @@
+#include "job/in_memory.hpp"
+
+#include <sys/stat.h>
+
+#include <algorithm>
+#include <future>
+#include <memory>
+#include <thread>
+#include <utility>
+
+#include "backend.hpp"
+#include "data/keyed_lines.hpp"
+#include "data/proof.hpp"
+#include "error.hpp"
+#include "formats/annotator.hpp"
+#include "records/records.hpp"
+#include "signal_block.hpp"
+#include "support/machine.hpp"
+
+namespace gpusort {
+namespace {
+
+constexpr std::uint64_t kReadBytes = std::uint64_t{256} << 10, kWriteBytes = std::uint64_t{256} << 10;
+/// A thread costs some 50 us; so many bytes take several ms.
+constexpr std::uint64_t kBytesPerThread = std::uint64_t{1} << 20;
+
+/// Both at once, if a thread can be had.
+template <typename First, typename Second>
+void DoBoth(bool with_thread, const First& first, const Second& second) {
+  std::future<void> other;
+  if (with_thread) {
+    const SignalBlock block;
+    other = std::async(std::launch::async | std::launch::deferred, [&] { second(); });
+  }
+  first();
+  with_thread ? other.get() : second();
+}
+
+[[noreturn]] void FailMemory() { throw Error(ErrorCode::kOutOfMemory, "memory exhausted"); }
+
+class WholeBlock : public InputBlock {
+ public:
+  explicit WholeBlock(std::span<const std::byte> bytes) : bytes_(bytes) {}
+  std::span<const std::byte> bytes() const override { return bytes_; }
+
+ private:
+  std::span<const std::byte> bytes_;
+};
+
+class WholeSource : public BatchSource {
+ public:
+  explicit WholeSource(std::span<const std::byte> bytes) : bytes_(bytes) {}
+  std::unique_ptr<InputBlock> Next() override {
+    if (bytes_.empty()) return nullptr;
+    return std::make_unique<WholeBlock>(std::exchange(bytes_, {}));
+  }
+
+ private:
+  std::span<const std::byte> bytes_;
+};
+
+/// Writes in large pieces, in order.
+class Writer {
+ public:
+  explicit Writer(OutputTarget& target) : target_(target) {}
+  void Put(std::span<const std::byte> bytes) {
+    if (held_.size() + bytes.size() > kWriteBytes) Flush();
+    if (bytes.size() >= kWriteBytes) {
+      Write(bytes);
+    } else {
+      held_.insert(held_.end(), bytes.begin(), bytes.end());
+    }
+  }
+  void Flush() {
+    Write(held_);
+    held_.clear();
+  }
+  std::uint64_t written() const { return written_; }
+
+ private:
+  void Write(std::span<const std::byte> bytes) {
+    if (bytes.empty()) return;
+    if (target_.file) {
+      target_.file->WriteAt(written_, bytes);
+    } else {
+      target_.stream->WriteAll(bytes);
+    }
+    written_ += bytes.size();
+  }
+
+  OutputTarget& target_;
+  std::vector<std::byte> held_;
+  std::uint64_t written_ = 0;
+};
+
+}  // namespace
+
+InputFront::InputFront(const std::vector<std::string>& inputs, char delimiter, std::uint64_t limit,
+                       const std::function<bool()>& stops, const CancelFlag& cancel)
+    : limit_(limit) {
+  for (const std::string& input : inputs) {
+    whole_ = Read(input, delimiter, stops, cancel);
+    if (!whole_) return;
+  }
+}
+
+/// False if there is more than fits the limit.
+bool InputFront::Read(const std::string& input, char delimiter, const std::function<bool()>& stops,
+                      const CancelFlag& cancel) {
+  Begun begun;
+  begun.stream = std::make_unique<PipeReader>(input, cancel);
+  begun.again = !IsStreamSource(input);
+  begun.begin = used_;
+  for (;;) {
+    if (!text_.Reserve(used_ + kReadBytes + 1)) FailMemory();
+    const std::uint64_t got = begun.stream->ReadSome({text_.data() + used_, kReadBytes});
+    used_ += got;
+    begun.bytes += got;
+    if (got == 0) break;
+    if (used_ <= limit_) continue;
+    if (stops()) {
+      begun_.push_back(std::move(begun));
+      return false;
+    }
+    limit_ = ~std::uint64_t{0};
+  }
+  if (begun.bytes > 0 && text_[used_ - 1] != static_cast<std::byte>(delimiter)) {
+    text_[used_++] = static_cast<std::byte>(delimiter);
+  }
+  if (begun.again) begun.stream.reset();  // there may be more inputs than descriptors
+  begun_.push_back(std::move(begun));
+  return true;
+}
+
+StreamFronts InputFront::TakeFronts() {
+  StreamFronts fronts;
+  for (std::uint32_t i = 0; i < begun_.size(); ++i) {
+    Begun& begun = begun_[i];
+    if (begun.again) continue;
+    const std::byte* const bytes = text_.data() + begun.begin;
+    fronts[i] = {std::move(begun.stream), std::vector<std::byte>(bytes, bytes + begun.bytes)};
+  }
+  text_.Release();
+  return fronts;
+}
+
+SortResult SortInMemory(const Options& options, std::span<const std::byte> lines, OutputTarget target) {
+  const Ordered ordered(options);
+  RecordLayout layout = ordered.plain;
+  std::vector<std::byte> keyed;
+  std::span<const std::byte> unsorted = lines;
+  if (ordered.keyed) {
+    layout = ordered.keyed->layout(options.layout.delimiter);
+    ordered.keyed->Tune(lines, options.layout.delimiter);
+    ForEachRecord(lines, ordered.plain, [&](RecordSpan line) { ordered.keyed->AppendKeyed(line, keyed); });
+    unsorted = keyed;
+  }
+  Writer out(target);
+  SortResult result{0, 0};
+  if (!unsorted.empty()) {
+    const auto threads = static_cast<unsigned>(std::clamp<std::uint64_t>(
+        unsorted.size() / kBytesPerThread, 1,
+        options.threads != 0 ? options.threads : std::max(1u, std::thread::hardware_concurrency())));
+    HostMemory memory(0, true);
+    const std::unique_ptr<Backend> backend = OpenCpuBackend(threads);
+    ArenaShape shape;
+    shape.layout = layout;
+    const RecordSum read = SumRecords(lines, ordered.plain);
+    shape.slot_bytes = unsorted.size();
+    shape.batch_lines = read.records;
+    shape.slots = 2;
+    backend->MakeArena(shape, memory);
+    const std::unique_ptr<Lane> lane = backend->OpenLane();
+    WholeSource source(unsorted);
+    const std::unique_ptr<SortedRecords> sorted = lane->Sort(source);
+    const RecordSpan records{sorted->data(), sorted->bytes()};
+    RecordSum kept;
+    std::uint64_t disorder = 0;
+    DoBoth(
+        threads > 1, [&] { kept = SumRecords(records, layout); },
+        [&] { disorder = FirstDisorder(records, layout, false); });
+    if (!(kept == read) || disorder != kInOrder) {
+      throw Error(ErrorCode::kIntegrity, "the sorted lines are not those that were read, or not in order");
+    }
+    if (!options.unique && !layout.keyed() && !options.debug) {
+      out.Put(records);
+      result.records = read.records;
+    } else {
+      const LineOrder& order = options.lines->order;
+      const Annotator annotator(order, order.keys.empty() || order.last_resort);
+      std::string text;
+      NeighbourLines neighbours(*layout.lines);
+      ForEachRecord(records, layout, [&](RecordSpan record) {
+        if (options.unique && neighbours.Next(AsBytes(record.data()), record.size() - 1) == 0) return;
+        ++result.records;
+        const RecordSpan line = Body(record, layout);
+        if (!options.debug) return out.Put(line);
+        text.clear();
+        annotator.Append(line, text);
+        out.Put(std::as_bytes(std::span(text)));
+      });
+    }
+  }
+  out.Flush();
+  result.bytes = out.written();
+  if (target.file) {
+    target.file->Publish(result.bytes, !options.no_fsync);
+  } else {
+    target.stream->Close();
+  }
+  return result;
+}
+
+std::optional<OrderCheck::Disorder> CheckAsRead(const Options& options, const CancelFlag& cancel) {
+  const Ordered ordered(options);
+  OrderCheck order(ordered.plain, options.unique);
+  PipeReader input(options.inputs[0], cancel);
+  std::vector<std::byte> buffer(kReadBytes);
+  const auto delimiter = static_cast<std::byte>(options.layout.delimiter);
+  std::byte last = delimiter;
+  while (const std::uint64_t got = input.ReadSome(buffer)) {
+    last = buffer[got - 1];
+    if (auto disorder = order.Add({buffer.data(), got})) return disorder;
+  }
+  return last == delimiter ? std::nullopt : order.Add({&delimiter, 1});
+}
+
+}  // namespace gpusort

@@ -1,0 +1,67 @@
+// Every decision of a sort: sizes, tiers, fan-in, levels, I/O. MakePlan is a pure function of what was asked, what the
+// input and the machine are, and what the backend can do; --explain prints its result, tests compare it. A smaller plan
+// (memory refused, GPU lost) is a new plan from smaller facts.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "records/record.hpp"
+#include "runs/plan.hpp"
+
+namespace gpusort {
+
+/// What a plan is made from.
+struct PlanFacts {
+  RecordLayout layout;
+  std::uint64_t input_bytes = 0;
+  bool input_known = true;  ///< false: a stream of unknown size
+  bool rereadable = true;
+  std::vector<std::uint64_t> sorted_inputs;  ///< -m: bytes of each input, which is a run already; empty: sort
+  std::uint64_t limit = 0;                   ///< on all memory, for messages; 0: the sum of these two
+  std::uint64_t memory = 0;                  ///< host limit, bytes, without what codecs take
+  std::uint64_t codec_memory = 0;            ///< what they take of --memory
+  std::uint64_t device_memory = 0;           ///< device limit, bytes; 0 on the CPU
+  std::uint64_t free_ram = 0;                ///< RAM that the page cache may take beside `memory`
+  bool output_file = true;                   ///< a regular file of the records as they are (else streamed)
+  bool checks = false;                       ///< --check: there is a ring and no plan
+  bool unique = false;
+  std::uint64_t top = 0;  ///< records wanted of each run and of the output; 0: all
+  bool gpu = false;
+  unsigned threads = 1;
+  std::function<std::uint64_t(std::uint64_t)> lane_bytes;  ///< Backend::LaneBytes of a slot size
+  std::uint64_t temp_place_bytes = 0;  ///< what compressing a spilled block takes beside it; 0: none is compressed
+  unsigned temp_places = 0;            ///< those of an earlier attempt, which stay; 0: planned
+  bool spilled = false;                ///< runs of an earlier attempt lie in blocks of `block_bytes`
+  std::uint64_t batch_bytes = 0;       ///< asked for; 0: planned
+  std::uint64_t block_bytes = 0;       ///< asked for; 0: planned
+  std::uint64_t fan_in = 0;            ///< asked for; 0: planned
+  std::uint64_t max_record = 0;        ///< of lines; asked for; 0: planned
+  bool grows = false;                  ///< longer lines are taken all the same, and take more memory than planned
+  std::uint64_t key_bytes = 0;         ///< at most so many more has a line with the keys that it is given
+  /// The facts with another limit on all memory, codecs included. Not given: only `memory` differs.
+  std::function<PlanFacts(std::uint64_t)> at_limit;
+};
+
+/// Whether the output is written past the page cache; known before a backend is.
+bool DirectOutput(const PlanFacts& facts);
+
+/// What is known of runs and blocks may take so much beside the memory: it is little for all but huge inputs, and small
+/// limits need not be made larger for it.
+inline constexpr std::uint64_t kFreeIndex = std::uint64_t{32} << 20;
+
+/// Uses nothing of the backend but whether it is a GPU. Errors as MakePlan's.
+Ring MakeRing(const PlanFacts& facts);
+
+/// `ring`: as MakeRing gave it, perhaps for another backend. Error(kUsage) if the memory cannot hold what even the
+/// smallest plan needs (it says how much would do).
+Plan MakePlan(const PlanFacts& facts, const Ring& ring);
+
+/// The plan as text, a fact a line.
+std::string Describe(const Plan& plan);
+/// Bytes of the longest line that is taken unless something else is asked for.
+std::uint64_t UsualMaxRecord(std::uint64_t memory);
+
+}  // namespace gpusort

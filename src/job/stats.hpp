@@ -1,0 +1,38 @@
+// What a finished sort did, as JSON for --stats.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "runs/plan.hpp"
+#include "support/progress.hpp"
+
+namespace gpusort {
+
+/// What the output has that a sort has published.
+struct SortResult {
+  std::uint64_t records = 0;
+  std::uint64_t bytes = 0;  ///< as stored
+};
+
+struct SortStats {
+  std::string backend;
+  bool gpu = false;
+  double open_seconds = 0;  ///< until the backend was ready, while the first blocks were read
+  std::uint64_t records_in = 0, records_out = 0, bytes = 0;
+  std::uint64_t top = 0;           ///< records wanted; 0: all
+  std::uint64_t header_lines = 0;  ///< kept on top; they are no records
+  std::uint64_t stored_bytes = 0;  ///< of the output as it was written: compressed, if it was
+  std::uint64_t base_runs = 0, device_runs = 0, host_runs = 0, temp_runs = 0, input_runs = 0;
+  std::uint32_t levels = 0;  ///< merges that the records went through
+  std::uint64_t host_limit = 0, host_peak = 0, device_peak = 0, temp_peak = 0, temp_written = 0;
+  std::string temp_codec = "none";  ///< of the last blocks written
+  std::vector<PhaseTimes> phases;
+  std::vector<std::string> notes;  ///< fallbacks and skipped steps, as logged
+};
+
+/// Error(kIo) if the file cannot be written; the sort itself is done by then.
+void WriteStatsFile(const std::string& path, const SortStats& stats, const Plan& plan);
+
+}  // namespace gpusort

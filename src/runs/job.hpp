@@ -1,0 +1,56 @@
+// What one sort works with: the things that every stage shares, made by ExternalSort and passed by reference.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+
+#include "backend.hpp"
+#include "data/inputs.hpp"
+#include "file.hpp"
+#include "records/records.hpp"
+#include "runs/plan.hpp"
+#include "runs/temp_codec.hpp"
+#include "spill.hpp"
+#include "stream.hpp"
+#include "support/options.hpp"
+#include "support/pipeline.hpp"
+#include "support/progress.hpp"
+
+namespace gpusort {
+
+class Formatter;
+
+struct Job {
+  const Options& options;
+  const RecordLayout& layout;  ///< of runs
+  CancelFlag& cancel;
+  HostMemory& memory;
+  Inputs& inputs;
+  StageClock& clock;
+  Progress& progress;
+  /// What is written in place of each record; null: the record.
+  const Formatter* formatter = nullptr;
+  Backend* backend = nullptr;
+  Plan plan{};
+  SpillStore* spill = nullptr;
+  TempCodec* temp_codec = nullptr;
+  /// What the reader's ring was, if windows of the merge shall use it.
+  std::shared_ptr<PinnedBuffer> ring_memory{};
+  std::uint64_t next_run_id = 0;
+
+  /// Bytes of a run may still be those of an input.
+  bool rereadable() const { return inputs.rereadable() && !layout.keyed(); }
+  /// Bytes of an input that are read into such a block; whole if records are fixed.
+  std::uint64_t input_payload() const { return Payload(kReadSlack); }
+  /// Bytes of records that a spilled block holds.
+  std::uint64_t block_payload() const { return Payload(kSpillHeaderBytes); }
+
+ private:
+  std::uint64_t Payload(std::uint64_t beside) const {
+    const std::uint64_t unit = LeastRecordBytes(layout);
+    return (plan.block_bytes - beside) / unit * unit;
+  }
+};
+
+}  // namespace gpusort

@@ -1,0 +1,171 @@
+#include "runs/merge_runs.hpp"
+
+#include <algorithm>
+#include <functional>
+#include <utility>
+
+#include "runs/cut.hpp"
+#include "runs/merge_levels.hpp"
+#include "runs/read_ahead.hpp"
+#include "runs/sinks.hpp"
+
+namespace gpusort {
+namespace {
+
+/// A window on its way to a lane.
+struct MergeTask {
+  WindowPieces from;
+  Window window;
+};
+
+/// Lines longer than a block take more memory a run.
+std::uint64_t FanIn(const Job& job, const std::vector<Run>& runs) {
+  // A line that nobody planned for takes memory of its own.
+  if (job.layout.fixed() || job.plan.ring.grows) return job.plan.fan_in;
+  std::uint64_t buffer = job.plan.block_bytes;
+  for (const Run& run : runs) buffer = std::max(buffer, RunBufferBytes(run, job.plan));
+  const std::uint64_t most = job.plan.merge_blocks * job.plan.block_bytes / (2 * buffer);
+  return std::min(job.plan.fan_in, std::max<std::uint64_t>(2, most));
+}
+
+using MakeSink = std::function<std::unique_ptr<WindowSink>(Pipeline&)>;
+
+/// One merge of `count` neighbouring runs from `first` on. Returns the sink's bytes.
+std::uint64_t MergeInto(Job& job, Run* first, std::size_t count, bool verify_order, bool free_as_read,
+                        const MakeSink& make_sink) {
+  constexpr std::uint64_t kPage = 4096;
+  std::uint64_t total = 0;
+  std::vector<Cursor> cursors(count);
+  for (std::size_t i = 0; i < count; ++i) {
+    cursors[i].run = first + i;
+    cursors[i].loaded = first[i].records ? first[i].bytes : 0;
+    total += first[i].bytes;
+  }
+  Pipeline pipeline(job.cancel);
+  const std::uint64_t window_bytes = std::min(job.plan.window_bytes, std::max(total, LeastRecordBytes(job.layout)));
+  const std::uint64_t buffer_bytes = (window_bytes + 2 * kPage - 1) / kPage * kPage;
+  const std::uint64_t windows = std::min<std::uint64_t>(job.plan.windows, total / window_bytes + 1);
+  LogDebug("merge of " + std::to_string(count) + " runs: " + FormatBytes(total) + ", in windows of " +
+           FormatBytes(window_bytes));
+  BlockPool buffers(
+      job.ring_memory ? job.ring_memory : std::make_shared<PinnedBuffer>(job.memory, windows * buffer_bytes),
+      buffer_bytes, windows);
+  if (job.plan.gpu) buffers.memory()->Pin(*job.backend);
+  ReadAhead read_ahead(job, pipeline, cursors, verify_order, free_as_read);
+  BoundedQueue<std::shared_ptr<MergeTask>> tasks(pipeline, 1);
+  const std::unique_ptr<WindowSink> sink = make_sink(pipeline);
+  std::mutex mutex;
+  std::uint64_t cut = 0, merged = 0;
+  bool all_cut = false;
+  const Pipeline::Guard guard(pipeline);
+
+  pipeline.Start([&] {
+    Cutter cutter(job.layout, *job.backend, cursors);
+    const std::uint64_t end = sink->begin() + total;
+    std::uint64_t offset = sink->begin(), number = 0;
+    while (offset < end && !sink->enough()) {
+      // The buffer first: later windows must never hold what an earlier one waits for.
+      auto task = std::make_shared<MergeTask>();
+      task->window.buffer = buffers.Acquire(pipeline);
+      {
+        std::unique_lock lock(read_ahead.mutex());
+        read_ahead.WaitForWindow(lock);
+        task->window.bytes = cutter.Cut(window_bytes);
+        task->from = cutter.Take();
+      }
+      std::byte* data = task->window.buffer.data();
+      if (task->window.bytes > window_bytes) {
+        // A line that nobody planned for.
+        task->window.own = HostBuffer(job.memory, task->window.bytes + kPage);
+        data = task->window.own.data();
+      }
+      task->window.number = number++;
+      task->window.offset = offset;
+      task->window.data = data + offset % kPage;
+      offset += task->window.bytes;
+      tasks.Push(std::move(task));
+    }
+    tasks.Finish();
+    if (offset < end) read_ahead.Stop();
+    const std::lock_guard lock(mutex);
+    cut = number;
+    all_cut = true;
+    if (merged == cut) sink->Finish(cut);
+  });
+  const auto merge = [&] {
+    const std::unique_ptr<Lane> lane = job.backend->OpenLane();
+    while (std::optional<std::shared_ptr<MergeTask>> task = tasks.Pop()) {
+      {
+        const Busy busy(job.clock, Resource::kCompute, (*task)->window.bytes);
+        if ((*task)->window.own.data() != nullptr) {
+          std::byte* to = (*task)->window.data;
+          for (const Piece& piece : (*task)->from.pieces) to = std::copy_n(piece.data, piece.bytes, to);
+        } else {
+          lane->Merge((*task)->from.pieces, (*task)->window.data);
+        }
+        job.clock.Add(lane->TakeTimes());
+      }
+      (*task)->from.blocks.clear();
+      sink->Accept(std::move((*task)->window));
+      const std::lock_guard lock(mutex);
+      if (++merged == cut && all_cut) sink->Finish(cut);
+    }
+  };
+  pipeline.Start(merge, job.plan.merge_lanes);
+  pipeline.Join();
+  sink->Complete();
+  read_ahead.FreeUnread();
+  return sink->bytes();
+}
+
+/// Makes one run of `count` neighbours in place.
+void MergeNeighbours(Job& job, std::vector<Run>& runs, std::size_t first, std::size_t count, bool verify_order) {
+  Run merged;
+  merged.id = job.next_run_id++;
+  merged.blocks = RunBlocks(job.layout);
+  std::size_t blocks = 0;
+  for (std::size_t i = first; i < first + count; ++i) blocks += runs[i].blocks.size();
+  merged.blocks.reserve(blocks);
+  const bool free_as_read = !job.plan.gpu;  // only a lost GPU asks for them again
+  try {
+    MergeInto(job, &runs[first], count, verify_order, free_as_read,
+              [&](Pipeline& pipeline) { return MakeSpillSink(job, pipeline, merged); });
+  } catch (...) {
+    FreeBlocks(merged, *job.spill);
+    throw;
+  }
+  for (std::size_t i = first; i < first + count; ++i) {
+    merged.sum += runs[i].sum;
+    merged.level = std::max(merged.level, runs[i].level + 1);
+    if (!free_as_read) FreeBlocks(runs[i], *job.spill);
+    merged.origin.insert(merged.origin.end(), runs[i].origin.begin(), runs[i].origin.end());
+  }
+  runs[first] = std::move(merged);
+  runs.erase(runs.begin() + static_cast<std::ptrdiff_t>(first) + 1,
+             runs.begin() + static_cast<std::ptrdiff_t>(first + count));
+}
+
+}  // namespace
+
+std::uint64_t MergeRuns(Job& job, std::vector<Run>& runs, OutputTarget& target, OutputProof& proof, bool verify_order) {
+  const auto run_bytes = [&] {
+    std::vector<std::uint64_t> sizes;
+    sizes.reserve(runs.size());
+    for (const Run& run : runs) sizes.push_back(run.records ? kResident : run.bytes);
+    return sizes;
+  };
+  const MergeOutlook outlook = LookAhead(run_bytes(), std::vector<std::uint64_t>(runs.size()), FanIn(job, runs), true,
+                                         [](std::uint64_t) { return 0; });
+  std::uint64_t total = outlook.bytes;
+  for (const Run& run : runs) total += run.bytes;
+  job.progress.SetPhase("merge runs", total);
+  for (;;) {
+    const std::optional<MergeGroup> group = NextMerge(run_bytes(), FanIn(job, runs));
+    if (!group) break;
+    MergeNeighbours(job, runs, group->first, group->count, verify_order);
+  }
+  return MergeInto(job, runs.data(), runs.size(), verify_order, false,
+                   [&](Pipeline& pipeline) { return MakeOutputSink(job, pipeline, target, proof); });
+}
+
+}  // namespace gpusort

@@ -1,0 +1,257 @@
+#include "runs/read_ahead.hpp"
+
+#include <algorithm>
+#include <span>
+#include <string>
+#include <utility>
+#include <variant>
+
+#include "error.hpp"
+#include "records/records.hpp"
+
+namespace gpusort {
+namespace {
+
+/// A block, or the longest line that was planned for.
+std::uint64_t BufferBytes(const Plan& plan, const std::vector<Cursor>& cursors) {
+  if (plan.ring.grows) return plan.block_bytes;
+  std::uint64_t bytes = 0;
+  for (const Cursor& cursor : cursors) {
+    if (!cursor.run->records) bytes = std::max(bytes, RunBufferBytes(*cursor.run, plan));
+  }
+  return bytes;
+}
+std::uint64_t Blocks(const Plan& plan, const std::vector<Cursor>& cursors) {
+  std::uint64_t needed = 0, runs = 0;
+  for (const Cursor& cursor : cursors) {
+    needed += cursor.run->records ? 0 : cursor.run->blocks.size();
+    runs += cursor.run->records ? 0 : 1;
+  }
+  if (needed == 0) return 0;
+  const std::uint64_t fit = plan.merge_blocks * plan.block_bytes / BufferBytes(plan, cursors);
+  return std::min(needed, std::max(fit, 2 * runs));
+}
+
+}  // namespace
+
+std::uint64_t RunBufferBytes(const Run& run, const Plan& plan) {
+  return std::max(plan.block_bytes, run.blocks.MostLoadBytes(plan.block_bytes));
+}
+
+ReadAhead::ReadAhead(Job& job, Pipeline& pipeline, std::vector<Cursor>& cursors, bool verify_order, bool free_as_read)
+    : job_(job),
+      pipeline_(pipeline),
+      cursors_(cursors),
+      verify_order_(verify_order),
+      free_as_read_(free_as_read),
+      pool_(job.memory, BufferBytes(job.plan, cursors), Blocks(job.plan, cursors)) {
+  if (job.plan.gpu) pool_.memory()->Pin(*job.backend);
+  pool_.OnReturn([this] {
+    // Taken and given back so that a reader between its look at the pool and its wait is not missed.
+    { const std::lock_guard lock(mutex_); }
+    changed_.notify_all();
+  });
+  for (const Cursor& cursor : cursors) {
+    if (!cursor.run->records) blocks_left_ += cursor.run->blocks.size();
+  }
+  if (blocks_left_ == 0) return;
+  pipeline.Start([this] { Read(); }, job.plan.io_threads);
+}
+
+ReadAhead::~ReadAhead() {
+  pipeline_.StopAndJoin();  // readers too, if making the rest of the merge threw
+  for (Cursor& cursor : cursors_) {
+    cursor.blocks.clear();
+    cursor.early.clear();
+  }
+}
+
+void ReadAhead::Stop() {
+  const std::lock_guard lock(mutex_);
+  blocks_left_ = 0;
+  changed_.notify_all();
+}
+
+void ReadAhead::FreeUnread() {
+  for (const Cursor& cursor : cursors_) {
+    if (!free_as_read_ || !cursor.run->spilled()) continue;
+    for (std::size_t i = cursor.next_to_schedule; i < cursor.run->blocks.size(); ++i) {
+      FreeBlock(cursor.run->blocks[i], *job_.spill);
+    }
+  }
+}
+
+void ReadAhead::WaitForWindow(std::unique_lock<std::mutex>& lock) {
+  pipeline_.Wait(lock, changed_, [&] {
+    std::uint64_t waiting = 0;
+    for (const Cursor& cursor : cursors_) {
+      if (cursor.remaining() > 0 && cursor.available() == 0) return false;
+      if (!cursor.run->records) waiting += cursor.available();
+    }
+    if (blocks_left_ == 0 && reading_ == 0) return true;
+    return waiting >= pool_.blocks() * pool_.block_bytes() / 2 || (reading_ == 0 && pool_.free_blocks() == 0);
+  });
+}
+
+void ReadAhead::Read() {
+  for (;;) {
+    Cursor* cursor = nullptr;
+    BlockPool::Block buffer;
+    std::size_t index = 0;
+    {
+      std::unique_lock lock(mutex_);
+      pipeline_.Wait(lock, changed_, [&] {
+        if (blocks_left_ == 0) return true;
+        cursor = Choose();
+        if (cursor == nullptr) return false;
+        buffer = pool_.TryAcquire();
+        return buffer.data() != nullptr;
+      });
+      if (blocks_left_ == 0) return;
+      index = cursor->next_to_schedule++;
+      const RunBlock next = cursor->run->blocks[index];
+      cursor->last_scheduled = next.last;
+      cursor->forecast = next.forecast;
+      ++reading_;
+      --blocks_left_;
+    }
+    std::shared_ptr<LoadedBlock> block = Load(*cursor->run, index, std::move(buffer));
+    std::vector<std::shared_ptr<LoadedBlock>> empty;  // dropped without the lock
+    const std::lock_guard lock(mutex_);
+    if (!cursor->forecast && cursor->next_to_schedule == index + 1) {
+      // No line begins in a block that one line fills: the block behind it will tell.
+      if (!block->bytes.empty()) {
+        cursor->last_scheduled = MakeForecast(LastRecord(block->bytes, job_.layout), job_.layout);
+        cursor->forecast = true;
+      }
+    }
+    cursor->early.emplace(index, std::move(block));
+    while (!cursor->early.empty() && cursor->early.begin()->first == cursor->next_to_arrive) {
+      std::shared_ptr<LoadedBlock> next = std::move(cursor->early.begin()->second);
+      cursor->early.erase(cursor->early.begin());
+      ++cursor->next_to_arrive;
+      // Kept first: a block that an exception drops would go back to the pool, which needs this lock.
+      cursor->blocks.push_back(next);
+      if (next->bytes.empty()) {
+        empty.push_back(std::move(next));
+        cursor->blocks.pop_back();
+        continue;
+      }
+      if (verify_order_ && !cursor->run->spilled()) VerifyBorder(*cursor, *next);
+      cursor->loaded += next->bytes.size();
+    }
+    --reading_;
+    changed_.notify_all();
+  }
+}
+
+Cursor* ReadAhead::Choose() {
+  Cursor* best = nullptr;
+  for (Cursor& cursor : cursors_) {
+    if (cursor.run->records || cursor.next_to_schedule == cursor.run->blocks.size()) continue;
+    const bool empty = cursor.next_to_schedule == cursor.next_to_arrive && cursor.loaded == cursor.taken;
+    if (empty) return &cursor;
+    // Its last block is on its way and will tell.
+    if (!cursor.forecast && cursor.next_to_schedule > cursor.next_to_arrive) continue;
+    if (best == nullptr || cursor.last_scheduled < best->last_scheduled) best = &cursor;
+  }
+  return best;
+}
+
+std::shared_ptr<LoadedBlock> ReadAhead::Load(Run& run, std::size_t index, BlockPool::Block buffer) {
+  const RunBlock place = run.blocks[index];
+  auto block = std::make_shared<LoadedBlock>();
+  block->begin = place.begin;
+  block->buffer = std::move(buffer);
+  const bool whole_lines = verify_order_ && !run.spilled() && !job_.layout.fixed();
+  std::span<std::byte> buffer_span = block->buffer.span();
+  if (const std::uint64_t bytes = LoadBytes(place, job_.plan.block_bytes); bytes > buffer_span.size()) {
+    // A line that nobody planned for.
+    block->own = HostBuffer(job_.memory, bytes);
+    buffer_span = {block->own.data(), bytes};
+  }
+  {
+    const Busy busy(job_.clock, Resource::kDiskRead, place.bytes);
+    if (run.spilled()) {
+      block->bytes = LoadSpilled(*job_.spill, *job_.temp_codec, run.id, index, buffer_span, place);
+    } else if (whole_lines) {
+      LoadLines(std::get<InputRange>(place.place), *block);
+    } else {
+      block->bytes = job_.inputs.Read(std::get<InputRange>(place.place), buffer_span);
+    }
+  }
+  if (run.spilled()) {
+    if (free_as_read_) FreeBlock(place, *job_.spill);
+  } else if (verify_order_) {
+    const std::uint64_t bad = FirstDisorder(block->bytes, job_.layout, false);
+    if (bad != kInOrder) NotSorted(run, block->begin + bad);
+    AddInputSum(run, *block);
+  }
+  return block;
+}
+
+/// The lines that begin in `range`. Reads from the byte in front of it, which tells whether a line begins with the
+/// range, to the end of the last one: into a larger buffer if it must be.
+void ReadAhead::LoadLines(const InputRange& range, LoadedBlock& block) {
+  const std::uint64_t size = job_.inputs.size(range.input);
+  const std::uint64_t front = range.offset > 0 ? 1 : 0;
+  std::uint64_t room = block.buffer.size() - kReadSlack - front;
+  std::span<std::byte> buffer = block.buffer.span();
+  for (;; room *= 2) {
+    const std::uint64_t count = std::min(room, size - range.offset) + front;
+    const std::span<const std::byte> bytes = job_.inputs.Read({range.input, range.offset - front, count}, buffer);
+    const std::uint64_t first = front == 0 ? 0 : FirstRecordBytes(bytes, job_.layout);
+    block.begin = range.offset - front + first;
+    if (front != 0 && (first == 0 || first >= front + range.bytes)) return;  // no line begins here
+    const std::uint64_t last = front + range.bytes - 1;
+    const std::uint64_t rest = FirstRecordBytes(bytes.subspan(last), job_.layout);
+    if (rest > 0) {
+      block.bytes = bytes.subspan(first, last + rest - first);
+      return;
+    }
+    const std::uint64_t begin = WholeRecordBytes(bytes, job_.layout);
+    if (bytes.size() - begin > job_.plan.ring.max_record) TooLong(range.input, range.offset - front + begin);
+    block.own = {};
+    block.own = HostBuffer(job_.memory, (2 * room + front + 2 * kReadSlack) / 4096 * 4096);
+    buffer = {block.own.data(), block.own.size()};
+  }
+}
+
+/// -m reads its input here for the first time, so here the proof learns what there is.
+void ReadAhead::AddInputSum(Run& run, const LoadedBlock& block) {
+  std::uint64_t longest = 0;
+  const RecordSum sum = SumRecords(block.bytes, job_.layout, &longest);
+  if (!job_.layout.fixed() && longest > job_.plan.ring.max_record) {
+    ForEachRecord(block.bytes, job_.layout, [&](RecordSpan line) {
+      if (line.size() < longest) return;
+      TooLong(run.origin.front().input, block.begin + static_cast<std::uint64_t>(line.data() - block.bytes.data()));
+    });
+  }
+  const std::lock_guard lock(mutex_);
+  run.sum += sum;
+}
+
+void ReadAhead::VerifyBorder(const Cursor& cursor, const LoadedBlock& block) {
+  std::vector<std::byte>& last = last_of_[cursor.run];
+  if (!last.empty() && CompareRecords(last, FirstRecord(block.bytes, job_.layout), job_.layout) > 0) {
+    NotSorted(*cursor.run, block.begin);
+  }
+  const RecordSpan record = LastRecord(block.bytes, job_.layout);
+  last.assign(record.begin(), record.end());
+}
+
+void ReadAhead::NotSorted(const Run& run, std::uint64_t at) const {
+  at += job_.inputs.header_bytes(run.origin.front().input);
+  const std::string place =
+      job_.layout.fixed() ? "record " + std::to_string(at / job_.layout.stride) + " (byte " + std::to_string(at) + ")"
+                          : "the line at byte " + std::to_string(at);
+  throw Error(ErrorCode::kBadInput, EscapeName(job_.inputs.path(run.origin.front().input)) + ": not sorted: " + place +
+                                        " orders before the one in front of it; sort it without -m");
+}
+
+void ReadAhead::TooLong(std::uint32_t input, std::uint64_t at) const {
+  at += job_.inputs.header_bytes(input);
+  throw LineTooLong(job_.inputs.path(input), at, job_.plan.ring.max_record);
+}
+
+}  // namespace gpusort

@@ -1,0 +1,97 @@
+// What is meant by a command line, checked and turned into plain data by one of the front ends: inputs, output, order,
+// limits, reports. The record type is decided, with --reverse folded into it. Start at Options.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <limits>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "codec/codec.hpp"
+#include "lines/line_order.hpp"
+#include "records/record.hpp"
+#include "support/text.hpp"
+#include "support/typed_keys.hpp"
+
+namespace gpusort {
+
+enum class Action { kSort, kCheck, kExplain, kHelp, kVersion };
+enum class Format { kBinary, kLines };
+enum class DeviceChoice { kAuto, kCpu, kGpu };
+enum class HelpTopic { kShort, kAll, kExamples, kManual };
+enum class When { kAuto, kAlways, kNever };
+
+/// The order of lines and the view of it that layouts point to.
+struct LineOrdered {
+  explicit LineOrdered(LineOrder given) : order(std::move(given)), view(order.view()) {}
+  LineOrdered(const LineOrdered&) = delete;
+  LineOrdered& operator=(const LineOrdered&) = delete;
+
+  const LineOrder order;
+  const LineOrderView view;
+};
+
+struct Options {
+  Action action = Action::kSort;
+  HelpTopic help = HelpTopic::kShort;  ///< for kHelp
+  std::vector<std::string> inputs;     ///< at least one; "-" (standard input) at most once
+  std::string output;                  ///< "-" is standard output; empty for kCheck
+
+  Format format = Format::kBinary;
+  RecordLayout layout;                       ///< resolved; --reverse has flipped the direction of every field
+  std::shared_ptr<const LineOrdered> lines;  ///< what the layout of lines refers to
+  std::uint64_t header = 0;                  ///< lines at the top of every input that are not sorted
+  std::uint64_t max_record = 0;              ///< bytes of the longest line; 0: planned
+  bool grows = false;                        ///< longer lines take more memory than was planned, as by `sort`
+  bool strict = true;           ///< inputs that change meanwhile, and temp directories that may not do, are errors
+  bool locale = false;          ///< lines are ordered as the environment's locale says
+  bool debug = false;           ///< show what lines are compared by
+  std::vector<KeyDef> keys;     ///< of lines, as typed; for debug
+  KeyOptions ordering;          ///< the letters of the command line; for debug
+  bool stable = false;          ///< -s; for debug
+  bool format_guessed = false;  ///< lines, before any input had a name that tells
+  bool random = false;          ///< a key of `lines` is ordered at random: ReadNamedFiles gives the salt
+  std::string random_source;    ///< where from; empty: the system
+  std::string names_file;       ///< --files0-from: the inputs' names are there; empty: none
+  std::string type_note;        ///< what a record is and how that was decided: "i32 (from the extension .bin)"
+
+  bool reverse = false;  ///< as typed; the layout holds its effect
+  bool unique = false;
+  std::uint64_t top = 0;  ///< how many records the output has at most; 0: all
+  bool merge = false;     ///< inputs are sorted already
+  bool quiet = false;     ///< kCheck: no message
+
+  std::optional<Codec> input_codec;   ///< of every input; each by its extension if not given
+  Codec output_codec = Codec::kNone;  ///< resolved
+  std::uint64_t max_expanded = std::numeric_limits<std::uint64_t>::max();  ///< bytes that one input may expand to
+
+  std::optional<Size> memory;
+  std::optional<Size> gpu_memory;
+  std::vector<std::string> temp_dirs;           ///< empty: the plan chooses
+  std::optional<Codec> temp_codec;              ///< of what is spilled; chosen while it is written if not given
+  std::string temp_program;                     ///< what is spilled goes through it instead; empty: through none
+  std::function<void(const std::string&)> say;  ///< for a program that cannot be run; none: a warning of the log
+  bool ignore_sigpipe = false;                  ///< the caller ignored SIGPIPE: programs that are run do, too
+  unsigned threads = 0;                         ///< 0: one a core
+  DeviceChoice device = DeviceChoice::kAuto;
+  int gpu_ordinal = 0;  ///< CUDA ordinal
+
+  bool no_fsync = false;
+  bool no_clobber = false;  ///< an output that exists is not replaced
+  bool verify_output = false;
+  bool no_space_check = false;
+  std::string stats_file;  ///< empty: none
+  When progress = When::kAuto;
+  std::string log_level = "warn";  ///< trace, debug, info, warn, error or off
+  std::string log_file;            ///< empty: none
+
+  std::uint64_t batch_bytes = 0;  ///< 0: planned
+  std::uint64_t block_bytes = 0;  ///< 0: planned
+  unsigned max_fan_in = 0;        ///< 0: planned; else at least 2
+};
+
+}  // namespace gpusort

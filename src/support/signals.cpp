@@ -1,0 +1,105 @@
+#include "support/signals.hpp"
+
+#include <fcntl.h>
+#include <signal.h>
+#include <sys/time.h>
+#include <unistd.h>
+
+#include <atomic>
+
+#include "error.hpp"
+#include "file.hpp"
+#include "signal_block.hpp"
+
+namespace gpusort {
+namespace {
+
+// Signal handlers have no other way to reach the job: with the hidden output's name in file.cpp, the only mutable
+// globals of the program.
+std::atomic<int> received_signal{0};
+std::atomic<CancelFlag*> cancel_flag{nullptr};
+
+void Die(int signal) {
+  struct sigaction action {};
+  action.sa_handler = SIG_DFL;
+  sigaction(signal, &action, nullptr);
+  sigset_t only;
+  sigemptyset(&only);
+  sigaddset(&only, signal);
+  pthread_sigmask(SIG_UNBLOCK, &only, nullptr);
+  // Now another signal ends the process even if the file system hangs.
+  RemoveHiddenOutput();
+  raise(signal);
+}
+
+void OnStopSignal(int signal) {
+  if (received_signal.exchange(signal) != 0) Die(signal);
+  cancel_flag.load()->Request();
+  itimerval timer{};
+  timer.it_value.tv_usec = 350'000;
+  setitimer(ITIMER_REAL, &timer, nullptr);
+}
+
+void OnAlarm(int) {
+  const int signal = received_signal;
+  if (signal != 0) Die(signal);
+}
+
+void Install(int signal, void (*handler)(int)) {
+  struct sigaction action {};
+  action.sa_handler = handler;
+  action.sa_flags = SA_RESTART;
+  sigemptyset(&action.sa_mask);
+  sigaction(signal, &action, nullptr);
+}
+
+/// What the caller ignores (nohup does) stays ignored, and a tool's handler (a sanitizer's) stays.
+bool IsAsUsual(int signal) {
+  struct sigaction old {};
+  return sigaction(signal, nullptr, &old) == 0 && old.sa_handler == SIG_DFL;
+}
+
+}  // namespace
+
+bool HandleSignals(CancelFlag& cancel) {
+  cancel_flag = &cancel;
+  const bool ignored_pipe = !IsAsUsual(SIGPIPE);
+  Install(SIGPIPE, SIG_IGN);
+  // Whoever ignores it would take away the exit status of compress programs.
+  Install(SIGCHLD, SIG_DFL);
+  Install(SIGXFSZ, SIG_IGN);
+  Install(SIGALRM, OnAlarm);
+  for (const int signal : EndingSignals()) {
+    if (IsAsUsual(signal)) Install(signal, OnStopSignal);
+  }
+  for (const int signal : kFaultSignals) {
+    if (IsAsUsual(signal)) Install(signal, Die);
+  }
+  return ignored_pipe;
+}
+
+std::vector<int> EndingSignals() {
+  std::vector<int> signals{SIGHUP,  SIGINT,    SIGQUIT, SIGUSR1, SIGUSR2,   SIGALRM, SIGTERM,
+                           SIGXCPU, SIGVTALRM, SIGPROF, SIGIO,   SIGSTKFLT, SIGPWR};
+  for (int signal = SIGRTMIN; signal <= SIGRTMAX; ++signal) signals.push_back(signal);
+  return signals;
+}
+
+unsigned OpenStandardStreams() {
+  unsigned closed = 0;
+  for (int fd = 0; fd <= 2; ++fd) {
+    if (fcntl(fd, F_GETFD) >= 0) continue;
+    closed |= 1u << fd;
+    if (open("/dev/null", O_RDWR) < 0) _exit(static_cast<int>(ErrorCode::kIo));
+  }
+  return closed;
+}
+
+int SignalReceived() { return received_signal; }
+
+void EndBySignal(int signal) {
+  Die(signal);
+  _exit(128 + signal);
+}
+
+}  // namespace gpusort

@@ -1,0 +1,690 @@
+#include "codec/codec.hpp"
+
+#include <fcntl.h>
+#include <gtest/gtest.h>
+#include <lzma.h>
+#include <malloc.h>
+#include <rapidcheck/gtest.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cstdlib>
+#include <cstring>
+#include <memory>
+#include <random>
+#include <string>
+#include <thread>
+
+#include "records.hpp"
+#include "stream.hpp"
+
+namespace gpusort {
+namespace {
+
+using testing::Bytes;
+using testing::ReadFile;
+using testing::TempFolder;
+using testing::WriteFile;
+
+constexpr Codec kCodecs[] = {Codec::kGz, Codec::kBz2, Codec::kXz, Codec::kZst, Codec::kLz4};
+
+std::span<const std::byte> AsSpan(const Bytes& bytes) { return std::as_bytes(std::span(bytes)); }
+
+Bytes operator+(Bytes a, const Bytes& b) {
+  a.insert(a.end(), b.begin(), b.end());
+  return a;
+}
+
+Bytes Text(const std::string& text) { return Bytes(text.begin(), text.end()); }
+
+Bytes RandomBytes(std::size_t count, std::uint64_t seed) {
+  std::mt19937_64 random(seed);
+  Bytes bytes(count);
+  for (unsigned char& byte : bytes) byte = static_cast<unsigned char>(random());
+  return bytes;
+}
+
+/// Lines as in a web log: three to five times smaller when compressed.
+Bytes Log(std::size_t count, std::uint64_t seed) {
+  std::mt19937_64 random(seed);
+  Bytes bytes;
+  bytes.reserve(count + 200);
+  while (bytes.size() < count) {
+    const std::string line = "10." + std::to_string(random() % 256) + "." + std::to_string(random() % 256) +
+                             ".7 - - [21/Nov/2026:10:" + std::to_string(10 + random() % 50) + ":" +
+                             std::to_string(10 + random() % 50) + " +0000] \"GET /item/" +
+                             std::to_string(random() % 100000) + " HTTP/1.1\" 200 " + std::to_string(random() % 90000) +
+                             " \"-\" \"Mozilla/5.0\"\n";
+    bytes.insert(bytes.end(), line.begin(), line.end());
+  }
+  bytes.resize(count);
+  return bytes;
+}
+
+Encoder::Sink AppendTo(Bytes& out) {
+  return [&out](std::span<const std::byte> data) {
+    const auto* first = reinterpret_cast<const unsigned char*>(data.data());
+    out.insert(out.end(), first, first + data.size());
+  };
+}
+
+Bytes Compressed(Codec codec, const Bytes& data, const EncoderOptions& options = {}) {
+  Bytes out;
+  Encoder encoder(codec, options, AppendTo(out));
+  encoder.Write(AsSpan(data));
+  encoder.Finish();
+  return out;
+}
+
+/// Hands out at most `most` bytes at a time.
+Decoder::Source SourceOf(const Bytes& bytes, std::size_t most = 1 << 20) {
+  return [&bytes, most, at = std::size_t{0}](std::span<std::byte> out) mutable -> std::uint64_t {
+    const std::size_t count = std::min({bytes.size() - at, out.size(), most});
+    if (count > 0) std::memcpy(out.data(), bytes.data() + at, count);
+    at += count;
+    return count;
+  };
+}
+
+Bytes ReadToEnd(Decoder& decoder, std::size_t most = 1 << 16) {
+  Bytes all;
+  Bytes part(most);
+  while (const std::uint64_t got = decoder.Read(std::as_writable_bytes(std::span(part)))) {
+    all.insert(all.end(), part.begin(), part.begin() + static_cast<std::ptrdiff_t>(got));
+  }
+  // The end stays the end.
+  EXPECT_EQ(decoder.Read(std::as_writable_bytes(std::span(part))), 0U);
+  return all;
+}
+
+Bytes Expanded(Codec codec, const Bytes& bytes) {
+  Decoder decoder(codec, "file", SourceOf(bytes));
+  return ReadToEnd(decoder);
+}
+
+/// The message of the error with `code` that `call` throws.
+template <class Call>
+std::string MessageOf(ErrorCode code, Call call) {
+  try {
+    call();
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code(), code) << error.what();
+    return error.what();
+  }
+  ADD_FAILURE() << "no error";
+  return "";
+}
+
+std::string Refused(Codec codec, const Bytes& bytes) {
+  return MessageOf(ErrorCode::kBadInput, [&] { Expanded(codec, bytes); });
+}
+
+bool Contains(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
+
+TEST(Codec, IsFoundByExtensionAndByName) {
+  EXPECT_EQ(CodecOfPath("/a.b/access.log.gz"), Codec::kGz);
+  EXPECT_EQ(CodecOfPath("a.bz2"), Codec::kBz2);
+  EXPECT_EQ(CodecOfPath("a.xz"), Codec::kXz);
+  EXPECT_EQ(CodecOfPath("a.zst"), Codec::kZst);
+  EXPECT_EQ(CodecOfPath("a.lz4"), Codec::kLz4);
+  for (const char* path : {"a.log", "gz", "a.gz/b", "a.gz.bak", "", "-"}) EXPECT_EQ(CodecOfPath(path), Codec::kNone);
+  EXPECT_EQ(WithoutCodecExtension("x/access.log.zst"), "x/access.log");
+  EXPECT_EQ(WithoutCodecExtension("access.log"), "access.log");
+  EXPECT_EQ(CodecOfName("gzip"), Codec::kGz);
+  EXPECT_EQ(CodecOfName("bzip2"), Codec::kBz2);
+  EXPECT_EQ(CodecOfName("zstd"), Codec::kZst);
+  for (const Codec codec : kAllCodecs) EXPECT_EQ(CodecOfName(CodecName(codec)), codec);
+  for (const char* name : {"", "GZ", ".gz", "compress", "gz "}) EXPECT_EQ(CodecOfName(name), std::nullopt);
+}
+
+RC_GTEST_PROP(Codec, ComesBackFromAnySizesOfReadsAndWrites, ()) {
+  const Codec codec = *rc::gen::elementOf(std::vector<Codec>(std::begin(kAllCodecs), std::end(kAllCodecs)));
+  const auto seed = *rc::gen::arbitrary<std::uint64_t>();
+  const auto size = *rc::gen::element<std::size_t>(0, 1, 100, 4095, 4096, 4097, 70'000, 300'000);
+  const Bytes data = *rc::gen::element(0, 1, 2) == 0 ? RandomBytes(size, seed) : Log(size, seed);
+  EncoderOptions options;
+  options.threads = *rc::gen::inRange(0U, 5U);
+  options.member_bytes = *rc::gen::element<std::uint64_t>(0, std::max<std::size_t>(1, size / 3), size + 1, 40'000);
+  std::mt19937_64 random(seed);
+
+  Bytes compressed;
+  Encoder encoder(codec, options, AppendTo(compressed));
+  for (std::size_t at = 0; at < size;) {
+    const std::size_t count = std::min<std::size_t>(size - at, random() % (random() % 2 == 0 ? 50 : 100'000));
+    encoder.Write(AsSpan(data).subspan(at, count));
+    at += count;
+  }
+  encoder.Finish();
+
+  Decoder decoder(codec, "file", [&, source = SourceOf(compressed)](std::span<std::byte> out) {
+    return source(out.first(std::min<std::size_t>(out.size(), 1 + random() % (random() % 2 == 0 ? 20 : 50'000))));
+  });
+  const std::size_t read_most = 1 + random() % (random() % 2 == 0 ? 20 : 500'000);
+  RC_ASSERT(ReadToEnd(decoder, read_most) == data);
+  RC_ASSERT(decoder.offset() == compressed.size());
+  RC_ASSERT(decoder.expanded_bytes() == data.size());
+}
+
+TEST(Codec, WritesTheSameBytesForAnyNumberOfThreads) {
+  const Bytes data = Log(1'000'000, 1);
+  for (const Codec codec : kCodecs) {
+    EncoderOptions options;
+    options.member_bytes = 90'000;
+    const Bytes one = Compressed(codec, data, options);
+    EXPECT_LT(one.size(), data.size() / 2);
+    for (const unsigned threads : {2U, 3U, 9U}) {
+      options.threads = threads;
+      EXPECT_EQ(Compressed(codec, data, options), one) << CodecName(codec) << " on " << threads;
+    }
+    EXPECT_EQ(Expanded(codec, one), data);
+  }
+}
+
+TEST(Codec, CutsTheInputIntoMembersOfTheSizeAskedFor) {
+  const Bytes first = Log(1000, 1);
+  const Bytes second = Log(1000, 2);
+  for (const Codec codec : kCodecs) {
+    EncoderOptions options;
+    options.member_bytes = 1000;
+    EXPECT_EQ(Compressed(codec, first + second, options), Compressed(codec, first) + Compressed(codec, second));
+  }
+}
+
+TEST(Codec, MakesOneMemberOfNothing) {
+  for (const Codec codec : kCodecs) {
+    const Bytes member = Compressed(codec, {});
+    EXPECT_FALSE(member.empty());
+    EXPECT_EQ(Expanded(codec, member), Bytes());
+    EXPECT_EQ(Expanded(codec, member + Compressed(codec, Text("x")) + member), Text("x"));
+  }
+}
+
+TEST(Codec, RefusesAnEmptyFileAndForeignData) {
+  for (const Codec codec : kCodecs) {
+    EXPECT_TRUE(Contains(Refused(codec, {}), "file: empty")) << CodecName(codec);
+    EXPECT_TRUE(Contains(Refused(codec, Text("10.0.0.1 - - GET /\n")), "file: no ")) << CodecName(codec);
+    for (const Codec other : kCodecs) {
+      if (other == codec) continue;
+      EXPECT_TRUE(Contains(Refused(codec, Compressed(other, Log(500, 1))), " data at offset 0"));
+    }
+  }
+  EXPECT_EQ(Expanded(Codec::kNone, {}), Bytes());
+}
+
+void RefusesEveryCut(Codec codec, const Bytes& first, const Bytes& second, const Bytes& first_data,
+                     const Bytes& second_data) {
+  const Bytes both = first + second;
+  ASSERT_EQ(Expanded(codec, both), first_data + second_data);
+  ASSERT_EQ(Expanded(codec, first), first_data);
+  for (std::size_t cut = 0; cut < both.size(); ++cut) {
+    if (cut == first.size()) continue;
+    for (const std::size_t most : {std::size_t{1}, std::size_t{1} << 20}) {
+      const Bytes part(both.begin(), both.begin() + static_cast<std::ptrdiff_t>(cut));
+      Decoder decoder(codec, "file", SourceOf(part, most));
+      const std::string message = MessageOf(ErrorCode::kBadInput, [&] { ReadToEnd(decoder); });
+      ASSERT_TRUE(Contains(message, cut == 0 ? "file: empty" : "file: cut short at offset " + std::to_string(cut)))
+          << CodecName(codec) << " at " << cut << ": " << message;
+    }
+  }
+}
+
+TEST(Codec, RefusesATwoMemberFileCutAtAnyByte) {
+  const Bytes first = Log(700, 1);
+  const Bytes second = RandomBytes(100, 2) + Log(300, 2);
+  for (const Codec codec : kCodecs) {
+    RefusesEveryCut(codec, Compressed(codec, first), Compressed(codec, second), first, second);
+    // Nothing but frame: headers and ends.
+    RefusesEveryCut(codec, Compressed(codec, {}), Compressed(codec, {}), {}, {});
+  }
+}
+
+TEST(Codec, GivesNoWrongBytesForAFlippedBit) {
+  const Bytes data = Log(400, 1);
+  for (const Codec codec : kCodecs) {
+    const Bytes whole = Compressed(codec, data) + Compressed(codec, Text("second\n"));
+    const Bytes right = data + Text("second\n");
+    std::size_t refused = 0;
+    for (std::size_t at = 0; at < whole.size(); ++at) {
+      for (unsigned bit = 0; bit < 8; ++bit) {
+        Bytes flipped = whole;
+        flipped[at] = static_cast<unsigned char>(flipped[at] ^ (1U << bit));
+        try {
+          ASSERT_EQ(Expanded(codec, flipped), right) << CodecName(codec) << ": bit " << bit << " of byte " << at;
+        } catch (const Error& error) {
+          ASSERT_EQ(error.code(), ErrorCode::kBadInput) << error.what();
+          ++refused;
+        }
+      }
+    }
+    // Some bits mean nothing, as those of gz's time.
+    EXPECT_GT(refused, whole.size() * 8 * 3 / 4) << CodecName(codec);
+  }
+}
+
+TEST(Codec, RefusesWhatFollowsTheLastMember) {
+  for (const Codec codec : kCodecs) {
+    const Bytes member = Compressed(codec, Text("data\n"));
+    const std::string offset = std::to_string(member.size());
+    for (const Bytes& garbage : {Text("x"), Text("garbage that is longer than any header"), RandomBytes(3000, 7)}) {
+      const std::string message = Refused(codec, member + garbage);
+      EXPECT_TRUE(Contains(message, "data at offset " + offset + ", behind member 1")) << message;
+    }
+    const Bytes magic(member.begin(), member.begin() + 1);
+    EXPECT_TRUE(Contains(Refused(codec, member + magic), "cut short"));
+  }
+}
+
+TEST(Codec, TakesZerosOnlyWhereTheFormatHasThem) {
+  for (const Codec codec : kCodecs) {
+    const Bytes member = Compressed(codec, Text("data\n"));
+    const Bytes data = Text("data\n");
+    for (const std::size_t count : {1U, 4U, 511U, 512U, 300'000U}) {
+      const Bytes padded = member + Bytes(count);
+      const bool fine = codec == Codec::kGz || (codec == Codec::kXz && count % 4 == 0);
+      if (fine) {
+        EXPECT_EQ(Expanded(codec, padded), data) << CodecName(codec) << " " << count;
+      } else {
+        Refused(codec, padded);
+      }
+      // Between members xz alone has them; in front of the first, none has.
+      if (fine && codec == Codec::kXz) {
+        EXPECT_EQ(Expanded(codec, padded + member), data + data);
+      } else {
+        Refused(codec, padded + member);
+      }
+      Refused(codec, Bytes(count) + member);
+    }
+  }
+}
+
+TEST(Codec, StopsBombsAtTheLimit) {
+  constexpr std::uint64_t kLimit = 1 << 20;
+  for (const Codec codec : kCodecs) {
+    const Bytes bomb = Compressed(codec, Bytes(20 << 20));
+    EXPECT_LT(bomb.size(), kLimit / 2);
+    for (const std::size_t read_bytes : {1000U, 1U << 20, 50U << 20}) {
+      Decoder decoder(codec, "bomb", SourceOf(bomb), {.expanded_bytes = kLimit});
+      Bytes part(read_bytes);
+      std::uint64_t got = 0;
+      const std::string message = MessageOf(ErrorCode::kBadInput, [&] {
+        while (const std::uint64_t more = decoder.Read(std::as_writable_bytes(std::span(part)))) got += more;
+      });
+      EXPECT_LE(got, kLimit);
+      EXPECT_TRUE(Contains(message, "bomb: expands to more than 1048576 bytes (--max-expanded) at offset ")) << message;
+    }
+    // Many small members count together; exactly the limit is fine.
+    const Bytes member = Compressed(codec, Bytes(600));
+    const Bytes two = member + member;
+    Decoder fits(codec, "file", SourceOf(two), {.expanded_bytes = 1200});
+    EXPECT_EQ(ReadToEnd(fits), Bytes(1200));
+    Decoder over(codec, "file", SourceOf(two), {.expanded_bytes = 1199});
+    MessageOf(ErrorCode::kBadInput, [&] { ReadToEnd(over); });
+    const Bytes nothing = Compressed(codec, {});
+    Decoder none(codec, "file", SourceOf(nothing), {.expanded_bytes = 0});
+    EXPECT_EQ(ReadToEnd(none), Bytes());
+  }
+}
+
+/// A frame with one block that is stored as it is.
+Bytes ZstFrame(const Bytes& header, const Bytes& content) {
+  const std::size_t block = content.size() * 8 + 1;
+  const Bytes block_header = {static_cast<unsigned char>(block), static_cast<unsigned char>(block >> 8),
+                              static_cast<unsigned char>(block >> 16)};
+  return Bytes{0x28, 0xb5, 0x2f, 0xfd} + header + block_header + content;
+}
+
+/// By the library, at a level that has a smaller dictionary than the usual one.
+Bytes XzOfLevel(std::uint32_t level, const Bytes& data) {
+  Bytes out(lzma_stream_buffer_bound(data.size()));
+  std::size_t size = 0;
+  EXPECT_EQ(lzma_easy_buffer_encode(level, LZMA_CHECK_CRC64, nullptr, data.data(), data.size(), out.data(), &size,
+                                    out.size()),
+            LZMA_OK);
+  out.resize(size);
+  return out;
+}
+
+TEST(Codec, KeepsWindowsToTheMemoryItIsGiven) {
+  // zst: windows of 2 and 8 MiB; xz: dictionaries of 256 KiB and 8 MiB, whatever the data; these are compressed soon.
+  const Bytes part = Log(1 << 16, 3);
+  Bytes data;
+  while (data.size() < 9 << 20) data.insert(data.end(), part.begin(), part.end());
+  for (const Codec codec : {Codec::kZst, Codec::kXz}) {
+    const auto expand = [&](const Bytes& bytes, std::uint64_t memory_bytes) {
+      Decoder decoder(codec, "file", SourceOf(bytes), {.memory_bytes = memory_bytes});
+      return ReadToEnd(decoder);
+    };
+    const Bytes small = codec == Codec::kXz ? XzOfLevel(0, data) : Compressed(codec, data);
+    const Bytes large = codec == Codec::kXz ? Compressed(codec, data) : ZstFrame({0, (23 - 10) << 3}, Text("x"));
+    EXPECT_EQ(expand(small, 4 << 20), data);
+    EXPECT_EQ(expand(large, 20 << 20), codec == Codec::kXz ? data : Text("x"));
+    const std::string message = MessageOf(ErrorCode::kBadInput, [&] { expand(large, 4 << 20); });
+    EXPECT_TRUE(Contains(message, "which --memory leaves for it")) << message;
+    for (const std::uint64_t limit : {std::uint64_t{1} << 19, std::uint64_t{1} << 20, std::uint64_t{5} << 20}) {
+      EXPECT_LE(DecoderMemoryBytes(codec, limit), limit);
+    }
+  }
+}
+
+TEST(Codec, RefusesZstWindowsOfMoreThan128MiB) {
+  const auto with_window_log = [](int log) {
+    return ZstFrame({0, static_cast<unsigned char>((log - 10) << 3)}, Text("x"));
+  };
+  EXPECT_EQ(Expanded(Codec::kZst, with_window_log(10)), Text("x"));
+  EXPECT_EQ(Expanded(Codec::kZst, with_window_log(27)), Text("x"));
+  for (const int log : {28, 30, 31, 41}) {
+    EXPECT_TRUE(Contains(Refused(Codec::kZst, with_window_log(log)), "window is larger than 128 MiB")) << log;
+  }
+  // Also in a frame whose size is known, and small enough for the reader's buffer; and in the second frame.
+  const Bytes small = ZstFrame({0x40, (31 - 10) << 3, 0, 0}, Bytes(256));
+  EXPECT_TRUE(Contains(Refused(Codec::kZst, small), "window")) << Refused(Codec::kZst, small);
+  EXPECT_TRUE(Contains(Refused(Codec::kZst, with_window_log(20) + with_window_log(31)), "member 2 begins at"));
+  // A single segment is its own window.
+  EXPECT_EQ(Expanded(Codec::kZst, ZstFrame({0x20, 1}, Text("x"))), Text("x"));
+  EXPECT_TRUE(Contains(Refused(Codec::kZst, ZstFrame({0xa0, 0, 0, 0, 0x10}, Text("x"))), "window"));
+}
+
+TEST(Codec, RefusesZstFramesThatNeedADictionary) {
+  EXPECT_TRUE(Contains(Refused(Codec::kZst, ZstFrame({0x21, 7, 1}, Text("x"))), "dictionary"));
+  // A frame hidden in the header of another: taken for it by zstd alone.
+  const Bytes hidden = {0x28, 0xb5, 0x2f, 0xfd, 0xe3, 0x28, 0xb5, 0x2f, 0xfd, 0x20, 0, 1, 0, 0, 0, 0, 0};
+  EXPECT_TRUE(Contains(Refused(Codec::kZst, hidden), "dictionary"));
+}
+
+TEST(Codec, RefusesXzDictionariesOfMoreThan256MiB) {
+  const auto with_dictionary_bits = [](unsigned char bits) {
+    Bytes bytes = Compressed(Codec::kXz, Text("x"));
+    constexpr std::size_t kBlock = 12;
+    const std::size_t header_bytes = (std::size_t{bytes[kBlock]} + 1) * 4;
+    const auto begin = bytes.begin() + kBlock;
+    const std::array<unsigned char, 2> lzma2 = {0x21, 1};
+    const auto filter =
+        std::search(begin + 2, begin + static_cast<std::ptrdiff_t>(header_bytes), lzma2.begin(), lzma2.end());
+    filter[2] = bits;
+    const std::uint32_t crc = lzma_crc32(&*begin, header_bytes - 4, 0);
+    for (std::size_t i = 0; i < 4; ++i)
+      bytes[kBlock + header_bytes - 4 + i] = static_cast<unsigned char>(crc >> (8 * i));
+    return bytes;
+  };
+  EXPECT_EQ(Expanded(Codec::kXz, with_dictionary_bits(31)), Text("x"));  // 192 MiB
+  for (const auto bits : std::to_array<unsigned char>({33, 36, 40})) {
+    EXPECT_TRUE(Contains(Refused(Codec::kXz, with_dictionary_bits(bits)), "256 MiB")) << int{bits};
+  }
+}
+
+TEST(Codec, RefusesXzChecksumsThatItCannotVerify) {
+  // Kind 2 is reserved, and as long as the CRC-32 (kind 1) that the data has.
+  Bytes bytes = Compressed(Codec::kXz, Text("x"));
+  const auto put_crc = [&](std::size_t at, std::size_t from, std::size_t count) {
+    const std::uint32_t crc = lzma_crc32(bytes.data() + from, count, 0);
+    for (std::size_t i = 0; i < 4; ++i) bytes[at + i] = static_cast<unsigned char>(crc >> (8 * i));
+  };
+  const std::size_t foot = bytes.size() - 12;
+  for (const std::size_t flags : {std::size_t{7}, foot + 9}) {
+    ASSERT_EQ(bytes[flags], 1);
+    bytes[flags] = 2;
+  }
+  put_crc(8, 6, 2);
+  put_crc(foot, foot + 4, 6);
+  EXPECT_TRUE(Contains(Refused(Codec::kXz, bytes), "kind of checksum"));
+}
+
+TEST(Codec, SkipsSkippableFrames) {
+  const Bytes skippable = Bytes{0x5a, 0x2a, 0x4d, 0x18, 3, 0, 0, 0} + Text("abc");
+  const Bytes empty = {0x50, 0x2a, 0x4d, 0x18, 0, 0, 0, 0};
+  for (const Codec codec : {Codec::kZst, Codec::kLz4}) {
+    const Bytes member = Compressed(codec, Text("data"));
+    EXPECT_EQ(Expanded(codec, skippable + member + empty + member + skippable), Text("datadata"));
+    RefusesEveryCut(codec, skippable, member, {}, Text("data"));
+    RefusesEveryCut(codec, member, skippable, Text("data"), {});
+  }
+}
+
+TEST(Codec, NamesPathMemberAndOffsetOfCorruptData) {
+  const Bytes first = Log(3000, 1);
+  for (const Codec codec : kCodecs) {
+    const Bytes good = Compressed(codec, first);
+    Bytes bad = good;
+    bad[bad.size() - 3] ^= 0x55;  // the check of gz, bz2, zst and lz4, the foot of xz
+    const Bytes both = good + bad;
+    Decoder again(codec, "logs/a.x", SourceOf(both));
+    const std::string message = MessageOf(ErrorCode::kBadInput, [&] { ReadToEnd(again); });
+    EXPECT_TRUE(message.starts_with("logs/a.x: bad " + std::string(CodecName(codec)) + " data at offset ")) << message;
+    EXPECT_TRUE(Contains(message, "(member 2 begins at " + std::to_string(good.size()) + ")")) << message;
+    EXPECT_GT(again.offset(), both.size() - 30) << message;
+    // It is not to be used again, and says so.
+    Bytes part(10);
+    MessageOf(ErrorCode::kInternal, [&] { again.Read(std::as_writable_bytes(std::span(part))); });
+  }
+}
+
+TEST(Codec, PassesErrorsOfItsSourceAndSinkOn) {
+  const Bytes data = RandomBytes(100'000, 1);
+  for (const Codec codec : kAllCodecs) {
+    const Bytes good = Compressed(codec, data);
+    Decoder decoder(codec, "file", [&, source = SourceOf(good, 1000), left = 5](std::span<std::byte> out) mutable {
+      if (--left == 0) throw Error(ErrorCode::kIo, "the cable is out");
+      return source(out);
+    });
+    EXPECT_EQ(MessageOf(ErrorCode::kIo, [&] { ReadToEnd(decoder); }), "the cable is out");
+    for (const unsigned threads : {1U, 3U}) {
+      EncoderOptions options;
+      options.threads = threads;
+      options.member_bytes = 10'000;
+      int calls = 0;
+      Encoder encoder(codec, options, [&](std::span<const std::byte>) {
+        if (++calls == 2 || codec == Codec::kNone) throw Error(ErrorCode::kNoSpace, "full");
+      });
+      EXPECT_EQ(MessageOf(ErrorCode::kNoSpace,
+                          [&] {
+                            encoder.Write(AsSpan(data));
+                            encoder.Finish();
+                          }),
+                "full");
+      MessageOf(ErrorCode::kInternal, [&] { encoder.Finish(); });
+      // Dropped with members under way.
+      Encoder dropped(codec, options, [](std::span<const std::byte>) {});
+      dropped.Write(AsSpan(data).first(35'000));
+    }
+  }
+}
+
+TEST(Codec, TakesNoMoreMemoryThanItSays) {
+  const Bytes log = Log(1 << 18, 1);
+  const auto in_use = [] {
+    const struct mallinfo2 info = mallinfo2();
+    return std::uint64_t{info.uordblks} + info.hblkhd;
+  };
+  for (const Codec codec : kCodecs) {
+    for (const unsigned threads : {1U, 2U}) {
+      EncoderOptions options;
+      options.threads = threads;
+      options.member_bytes = log.size();
+      const std::uint64_t before = in_use();
+      std::uint64_t most = 0;
+      std::uint64_t bytes = 0;
+      Encoder encoder(codec, options, [&](std::span<const std::byte> data) {
+        bytes += data.size();
+        most = std::max(most, in_use() - before);
+      });
+      // Three times what is under way at once.
+      for (int i = 0; i < 12; ++i) encoder.Write(AsSpan(log));
+      encoder.Finish();
+      EXPECT_GT(bytes, 0U);
+      EXPECT_LE(most, EncoderMemoryBytes(codec, options)) << CodecName(codec) << " on " << threads;
+    }
+  }
+}
+
+TEST(Codec, ReadsAndWritesPipes) {
+  const Bytes data = Log(3'000'000, 1);
+  std::array<int, 2> fds{};
+  ASSERT_EQ(pipe2(fds.data(), O_CLOEXEC), 0);
+  const CancelFlag cancel;
+  std::thread writing([&] {
+    const detail::Fd end(fds[1]);
+    PipeWriter writer(end.get(), "pipe", cancel);
+    EncoderOptions options;
+    options.threads = 2;
+    Encoder encoder(Codec::kZst, options, [&](std::span<const std::byte> part) { writer.WriteAll(part); });
+    encoder.Write(AsSpan(data));
+    encoder.Finish();
+    writer.Close();
+  });
+  const detail::Fd end(fds[0]);
+  PipeReader reader(end.get(), "pipe", cancel);
+  Decoder decoder(Codec::kZst, reader.path(), [&](std::span<std::byte> out) { return reader.ReadSome(out); });
+  EXPECT_EQ(ReadToEnd(decoder), data);
+  writing.join();
+}
+
+/// The program that people have for a codec, as another opinion about the format.
+class CodecTool : public ::testing::TestWithParam<Codec> {
+ protected:
+  void SetUp() override {
+    program_ = GetParam() == Codec::kGz    ? "gzip"
+               : GetParam() == Codec::kBz2 ? "bzip2"
+               : GetParam() == Codec::kXz  ? "xz"
+               : GetParam() == Codec::kZst ? "zstd"
+                                           : "lz4";
+    if (std::system(("command -v " + program_ + " >/dev/null").c_str()) != 0) GTEST_SKIP() << "no " << program_;
+  }
+  /// Runs the program as a filter: true if it is content.
+  bool Filter(const std::string& options, const std::string& from, const std::string& to) const {
+    return std::system((program_ + " " + options + " <'" + from + "' >'" + to + "' 2>/dev/null").c_str()) == 0;
+  }
+  Bytes ByTool(const std::string& options, const Bytes& data) const {
+    WriteFile(folder_ / "plain", data);
+    EXPECT_TRUE(Filter(options, folder_ / "plain", folder_ / "made"));
+    return ReadFile(folder_ / "made");
+  }
+
+  std::string program_;
+  TempFolder folder_;
+};
+
+TEST_P(CodecTool, ReadsWhatIsWritten) {
+  const Bytes data = Log(1'200'000, 1) + RandomBytes(100'000, 2);
+  for (const Bytes& plain : {data, Bytes(), Text("x")}) {
+    EncoderOptions options;
+    options.threads = 2;
+    options.member_bytes = 400'000;
+    WriteFile(folder_ / "compressed", Compressed(GetParam(), plain, options));
+    EXPECT_TRUE(Filter("-t", folder_ / "compressed", "/dev/null"));
+    EXPECT_TRUE(Filter("-dc", folder_ / "compressed", folder_ / "plain"));
+    EXPECT_EQ(ReadFile(folder_ / "plain"), plain);
+  }
+}
+
+TEST_P(CodecTool, WritesWhatIsRead) {
+  const Bytes data = Log(1'200'000, 1) + RandomBytes(100'000, 2);
+  for (const char* options : {"-c", "-1 -c", "-9 -c"}) {
+    const Bytes once = ByTool(options, data);
+    EXPECT_EQ(Expanded(GetParam(), once), data);
+    EXPECT_EQ(Expanded(GetParam(), once + Compressed(GetParam(), Text("x")) + once), data + Text("x") + data);
+    EXPECT_EQ(Expanded(GetParam(), ByTool(options, {})), Bytes());
+  }
+}
+
+TEST_P(CodecTool, WritesWhatIsRefusedWhenCutAtAnyByte) {
+  const Bytes first = Log(600, 1);
+  const Bytes second = Log(200, 2);
+  RefusesEveryCut(GetParam(), ByTool("-c", first), ByTool("-c", second), first, second);
+}
+
+INSTANTIATE_TEST_SUITE_P(Each, CodecTool, ::testing::ValuesIn(kCodecs),
+                         [](const auto& each) { return std::string(CodecName(each.param)); });
+
+std::span<std::byte> AsRoom(Bytes& bytes) { return std::as_writable_bytes(std::span(bytes)); }
+
+TEST(BlockCodec, BringsBlocksBack) {
+  for (const Codec codec : kCodecs) {
+    BlockCodec block_codec(codec);
+    for (const std::size_t size : {1'000UL, 65'536UL, 1'000'000UL, 40UL}) {
+      const Bytes data = size == 40 ? Bytes(40, 'a') : Log(size, size);
+      Bytes out(size + 1000);
+      const std::uint64_t bytes = block_codec.Compress(AsSpan(data), AsRoom(out));
+      ASSERT_GT(bytes, 0U);
+      EXPECT_LT(bytes, size / 2 + 200) << CodecName(codec);
+      out.resize(bytes);
+      Bytes back(size);
+      block_codec.Decompress(AsSpan(out), AsRoom(back));
+      EXPECT_EQ(back, data);
+      // Never a block that is cut short: what does not fit is 0.
+      Bytes tight(bytes - 1);
+      EXPECT_EQ(block_codec.Compress(AsSpan(data), AsRoom(tight)), 0U) << CodecName(codec);
+    }
+  }
+}
+
+TEST(BlockCodec, LeavesWhatDoesNotGetSmaller) {
+  const Bytes data = RandomBytes(100'000, 1);
+  for (const Codec codec : kCodecs) {
+    Bytes out(data.size());
+    EXPECT_EQ(BlockCodec(codec).Compress(AsSpan(data), AsRoom(out)), 0U) << CodecName(codec);
+  }
+}
+
+TEST(BlockCodec, RefusesWhatIsNoWholeBlockOfThatSize) {
+  const Bytes data = Log(500, 1);
+  for (const Codec codec : kCodecs) {
+    BlockCodec block_codec(codec);
+    Bytes block(2000);
+    block.resize(block_codec.Compress(AsSpan(data), AsRoom(block)));
+    const auto refused = [&](const Bytes& in, std::size_t size) {
+      Bytes out(size);
+      const std::string message =
+          MessageOf(ErrorCode::kIntegrity, [&] { block_codec.Decompress(AsSpan(in), AsRoom(out)); });
+      EXPECT_TRUE(message.starts_with(CodecName(codec))) << message;
+    };
+    for (const std::size_t size : {0U, 1U, 499U, 501U, 100'000U}) refused(block, size);
+    for (std::size_t cut = 0; cut < block.size(); ++cut) {
+      refused(Bytes(block.begin(), block.begin() + static_cast<std::ptrdiff_t>(cut)), 500);
+    }
+    refused(block + Text("x"), 500);
+    refused(RandomBytes(300, 1), 500);
+    // It is as good as new afterwards.
+    Bytes out(500);
+    block_codec.Decompress(AsSpan(block), AsRoom(out));
+    EXPECT_EQ(out, data);
+  }
+  MessageOf(ErrorCode::kInternal, [] { BlockCodec(Codec::kNone); });
+}
+
+TEST(ChooseTempCodec, CompressesMoreTheSlowerTheDiskIs) {
+  const Bytes log = Log(1 << 20, 1);
+  const auto choose = [&](double speed, unsigned threads) { return ChooseTempCodec(AsSpan(log), speed, threads); };
+  EXPECT_EQ(choose(20e6, 2), Codec::kZst);
+  EXPECT_EQ(choose(20e9, 2), Codec::kNone);
+  // As the disk gets faster, from zst over lz4 to none, and never back; more threads keep a codec longer.
+  const auto rank = [](Codec codec) { return codec == Codec::kZst ? 2 : codec == Codec::kLz4 ? 1 : 0; };
+  bool lz4_seen = false;
+  for (const unsigned threads : {1U, 2U, 16U}) {
+    int last = 2;
+    for (double speed = 10e6; speed < 100e9; speed *= 1.1) {
+      const Codec choice = choose(speed, threads);
+      EXPECT_LE(rank(choice), last) << speed << " on " << threads;
+      EXPECT_LE(rank(choice), rank(choose(speed, threads * 2)));
+      lz4_seen = lz4_seen || choice == Codec::kLz4;
+      last = rank(choice);
+    }
+    EXPECT_EQ(last, 0);
+  }
+  EXPECT_TRUE(lz4_seen);
+}
+
+TEST(ChooseTempCodec, LeavesAloneWhatDoesNotGetSmallerOrCannotBeJudged) {
+  for (const double speed : {1e6, 100e6, 1e9}) {
+    EXPECT_EQ(ChooseTempCodec(AsSpan(RandomBytes(300'000, 1)), speed, 16), Codec::kNone);
+    EXPECT_EQ(ChooseTempCodec(AsSpan(Log(1000, 1)), speed, 16), Codec::kNone);
+    EXPECT_EQ(ChooseTempCodec({}, speed, 16), Codec::kNone);
+  }
+  const Bytes log = Log(100'000, 1);
+  for (const double speed : {0.0, -1.0, std::numeric_limits<double>::quiet_NaN()}) {
+    EXPECT_EQ(ChooseTempCodec(AsSpan(log), speed, 16), Codec::kNone);
+  }
+}
+
+}  // namespace
+}  // namespace gpusort

@@ -1,0 +1,174 @@
+// Keyed lines: fields keep the order of what is put, lines with keys order as their maker says, and lose nothing. The
+// makers here are small; those of locales are compared with GNU sort by tests/cli/own_name.sh.
+#include "data/keyed_lines.hpp"
+
+#include <gtest/gtest.h>
+#include <rapidcheck.h>
+#include <rapidcheck/gtest.h>
+
+#include <algorithm>
+#include <string>
+#include <vector>
+
+#include "data/proof.hpp"
+#include "formats/locale_keys.hpp"
+
+namespace gpusort {
+namespace {
+
+RecordSpan Bytes(const std::string& text) { return std::as_bytes(std::span(text)); }
+int Sign(int order) { return (order > 0) - (order < 0); }
+
+/// Few bytes of every kind, so that lines agree and hold what must be escaped.
+std::string AnyText(std::size_t most) {
+  const auto byte = rc::gen::weightedElement<char>(
+      {{3, 'a'}, {3, 'b'}, {1, '\0'}, {1, '\1'}, {1, '\2'}, {1, '\x09'}, {1, '\x0b'}, {1, '\xff'}, {1, '\xfe'}});
+  std::string text = *rc::gen::container<std::string>(byte);
+  text.resize(std::min(text.size(), most));
+  return text;
+}
+
+/// First by the number of letters 'a', then, in reverse, by the letters 'b', then by all bytes.
+class LetterOrder : public KeyMaker {
+ public:
+  explicit LetterOrder(bool exact) : exact_(exact), letters_(*this, true), bytes_(*this, false) {}
+  std::size_t fields() const override { return 2; }
+  const HostOrder& ties(std::size_t field) const override { return field == 0 ? letters_ : bytes_; }
+  void PutField(std::size_t field, const Byte* line, std::uint64_t size, FieldWriter& out) const override {
+    if (field == 0) {
+      out.PutWord(static_cast<std::uint64_t>(std::count(line, line + size, 'a')));
+      out.set_reverse(true);
+      if (exact_) out.PutWord(static_cast<std::uint64_t>(std::count(line, line + size, 'b')));
+    } else {
+      for (std::uint64_t i = 0; i < size; ++i) out.Put(line[i]);
+    }
+  }
+  int Compare(const Byte* a, std::uint64_t a_size, const Byte* b, std::uint64_t b_size) const override {
+    const int order = letters_.Compare(a, a_size, b, b_size);
+    return order != 0 ? order : bytes_.Compare(a, a_size, b, b_size);
+  }
+
+ private:
+  struct Part : HostOrder {
+    Part(const LetterOrder&, bool letters) : of_letters(letters) {}
+    int Compare(const Byte* a, std::uint64_t a_size, const Byte* b, std::uint64_t b_size) const override {
+      if (!of_letters) return detail::CompareBytes(a, a_size, b, b_size);
+      const auto difference = [&](char c) {
+        return std::count(a, a + a_size, static_cast<Byte>(c)) - std::count(b, b + b_size, static_cast<Byte>(c));
+      };
+      if (difference('a') != 0) return difference('a') < 0 ? -1 : 1;
+      return difference('b') > 0 ? -1 : difference('b') < 0;
+    }
+    const bool of_letters;
+  };
+  const bool exact_;
+  const Part letters_, bytes_;
+};
+
+RC_GTEST_PROP(FieldWriter, KeepsTheOrderOfBytes, ()) {
+  const std::string a = AnyText(40), b = AnyText(40);
+  const bool reverse = *rc::gen::arbitrary<bool>();
+  const auto limit = *rc::gen::inRange<std::uint64_t>(1, 60);
+  const auto field = [&](const std::string& text) {
+    std::vector<std::byte> out;
+    FieldWriter writer(out);
+    writer.Begin(limit);
+    writer.set_reverse(reverse);
+    for (const char c : text) writer.Put(static_cast<unsigned char>(c));
+    writer.End();
+    RC_ASSERT(out.size() <= limit + 1);
+    for (const std::byte byte : RecordSpan(out).first(out.size() - 1)) {
+      RC_ASSERT(byte > static_cast<std::byte>(kKeyEnd));
+      RC_ASSERT(byte != static_cast<std::byte>('\n'));
+    }
+    return out;
+  };
+  const std::vector<std::byte> x = field(a), y = field(b);
+  if (x == y) return;
+  // In reverse the shorter still comes first: who puts texts in reverse ends them.
+  const std::size_t common = std::min(a.size(), b.size());
+  const int order = Sign(a.compare(0, common, b, 0, common));
+  const int expected = order != 0 ? (reverse ? -order : order) : Sign(a.compare(b));
+  RC_ASSERT(std::lexicographical_compare(x.begin(), x.end(), y.begin(), y.end()) == (expected < 0));
+}
+
+RC_GTEST_PROP(FieldWriter, PutsWordsAsItPutsTheirBytes, ()) {
+  FieldWriter::Word words[256] = {};
+  std::vector<std::string> plain(256);
+  for (unsigned c = 0; c < 256; ++c) {
+    for (unsigned i = 0; i < c % 4; ++i) {
+      plain[c] += static_cast<char>(c * 7 + i);
+      const FieldWriter::Escaped escaped = FieldWriter::Escape(static_cast<unsigned char>(plain[c].back()));
+      std::copy(escaped.bytes, escaped.bytes + escaped.size, words[c].bytes + words[c].size);
+      words[c].size = static_cast<unsigned char>(words[c].size + escaped.size);
+    }
+  }
+  const auto text = *rc::gen::arbitrary<std::vector<Byte>>();
+  const auto limit = *rc::gen::inRange<std::uint64_t>(0, 100);
+  std::vector<std::byte> expected, out;
+  FieldWriter slow(expected), fast(out);
+  slow.Begin(limit);
+  for (const Byte c : text) {
+    for (const char byte : plain[c]) slow.Put(static_cast<unsigned char>(byte));
+  }
+  fast.Begin(limit);
+  fast.PutWords(text.data(), text.size(), words);
+  RC_ASSERT(out == expected);
+}
+
+RC_GTEST_PROP(KeyedOrder, OrdersKeyedLinesAsTheMakerOrdersLines, (bool exact, bool tuned)) {
+  const LetterOrder maker(exact);
+  KeyedOrder order(maker);
+  const std::string a = AnyText(120) + "\n", b = AnyText(120) + "\n";
+  if (tuned) order.Tune(Bytes(a + b), '\n');
+  const RecordLayout layout = order.layout('\n');
+  std::vector<std::byte> x, y;
+  order.AppendKeyed(Bytes(a), x);
+  order.AppendKeyed(Bytes(b), y);
+  RC_ASSERT(x.size() <= a.size() + order.most_added());
+  const int expected = maker.Compare(AsBytes(Bytes(a).data()), a.size() - 1, AsBytes(Bytes(b).data()), b.size() - 1);
+  RC_ASSERT(Sign(CompareRecords(x, y, layout)) == Sign(expected));
+  const RecordLayout plain = MakeLineLayout('\n', order.plain());
+  RC_ASSERT(Sign(CompareRecords(Bytes(a), Bytes(b), plain)) == Sign(expected));
+}
+
+RC_GTEST_PROP(KeyedOrder, LosesNothing, ()) {
+  const LetterOrder maker(true);
+  const KeyedOrder order(maker);
+  const RecordLayout layout = order.layout('\n'), plain = MakeLineLayout('\n', order.plain());
+  std::string text;
+  const auto lines = *rc::gen::inRange<std::size_t>(0, 40);
+  for (std::size_t i = 0; i < lines; ++i) text += AnyText(30) + "\n";
+  std::vector<std::byte> keyed;
+  ForEachRecord(Bytes(text), plain, [&](RecordSpan line) { order.AppendKeyed(line, keyed); });
+  RC_ASSERT(CountRecords(keyed, layout) == lines);
+  RC_ASSERT(SumRecords(keyed, layout) == SumRecords(Bytes(text), plain));
+  // In parts, too.
+  RecordSum sum;
+  PartSum part(layout);
+  ForEachRecord(keyed, layout, [&](RecordSpan record) {
+    const auto cut = *rc::gen::inRange<std::size_t>(0, record.size() + 1);
+    part.Add(record.first(cut));
+    part.Add(record.subspan(cut));
+    sum += part.End();
+  });
+  RC_ASSERT(sum == SumRecords(Bytes(text), plain));
+  const std::span<std::byte> left = DropKeys(keyed, layout);
+  RC_ASSERT(std::equal(left.begin(), left.end(), Bytes(text).begin(), Bytes(text).end()));
+}
+
+TEST(MakeKeys, AreMadeForFloatsInTextAlone) {
+  LineOrder order;
+  order.keys.resize(2);
+  LineOrderView view = order.view();
+  EXPECT_EQ(MakeKeys(view), nullptr);
+  order.keys[0].ordering = LineOrdering::kGeneral;
+  view = order.view();
+  const std::unique_ptr<KeyMaker> keys = MakeKeys(view);
+  ASSERT_NE(keys, nullptr);
+  const std::string a = "1e2", b = "99";
+  EXPECT_GT(keys->Compare(AsBytes(Bytes(a).data()), a.size(), AsBytes(Bytes(b).data()), b.size()), 0);
+}
+
+}  // namespace
+}  // namespace gpusort

@@ -1,0 +1,174 @@
+#include "data/proof.hpp"
+
+#include <gtest/gtest.h>
+
+#include <random>
+
+#include "error.hpp"
+#include "records.hpp"
+
+namespace gpusort::testing {
+namespace {
+
+std::span<const std::byte> View(const Bytes& bytes) {
+  return {reinterpret_cast<const std::byte*>(bytes.data()), bytes.size()};
+}
+
+RecordLayout Layout(std::uint64_t stride) { return MakeFixedLayout(stride, {}); }
+
+TEST(RecordSum, DoesNotDependOnOrderOrGrouping) {
+  for (const std::uint64_t stride : {1, 3, 4, 8, 13, 16, 17, 100}) {
+    const RecordLayout layout = Layout(stride);
+    const Bytes records = MakeRecords(layout, 1000, Keys::kRandom, stride);
+    RecordSum parts = SumRecords(View(records).first(stride * 333), stride);
+    parts += SumRecords(View(records).subspan(stride * 333), stride);
+    EXPECT_EQ(parts, SumRecords(View(records), stride));
+    EXPECT_EQ(parts, SumRecords(View(StableSorted(records, layout)), stride)) << stride;
+    EXPECT_EQ(parts.records, 1000u);
+  }
+}
+
+TEST(RecordSum, SeesEveryFlippedBitAndEveryExchangeOfEqualBytes) {
+  for (const std::uint64_t stride : {1, 4, 8, 12, 16, 40}) {
+    Bytes records = MakeRecords(Layout(stride), 50, Keys::kRandom, stride + 7);
+    const RecordSum sum = SumRecords(View(records), stride);
+    for (std::size_t bit = 0; bit < records.size() * 8; ++bit) {
+      records[bit / 8] ^= static_cast<unsigned char>(1u << bit % 8);
+      EXPECT_FALSE(sum == SumRecords(View(records), stride)) << stride << " bit " << bit;
+      records[bit / 8] ^= static_cast<unsigned char>(1u << bit % 8);
+    }
+  }
+  // {1, 4} and {2, 3}: the same bytes' sum, other records.
+  EXPECT_FALSE(SumRecords(View({1, 4}), 1) == SumRecords(View({2, 3}), 1));
+}
+
+TEST(RecordSum, AddsModulo128Bits) {
+  RecordSum sum{~std::uint64_t{0}, 5, 1};
+  sum += RecordSum{1, 0, 1};
+  EXPECT_EQ(sum, (RecordSum{0, 6, 2}));
+}
+
+TEST(RecordSum, OfNumbersEqualsTheSumOfSingles) {
+  for (const std::uint64_t stride : {4, 8}) {
+    const Bytes records = MakeRecords(Layout(stride), 777, Keys::kRandom, 3);
+    RecordSum singles;
+    for (std::size_t i = 0; i < 777; ++i) singles += SumRecords(View(records).subspan(i * stride, stride), stride);
+    EXPECT_EQ(singles, SumRecords(View(records), stride));
+  }
+}
+
+TEST(FirstDisorder, FindsEveryPlace) {
+  KeySpec spec;
+  spec.fields = {{0, 8, KeyType::kFloat, false, true}};
+  for (const RecordLayout& layout : {Layout(8), Layout(5), MakeFixedLayout(8, spec)}) {
+    const Bytes sorted = StableSorted(MakeRecords(layout, 9000, Keys::kRandom, 1), layout);
+    EXPECT_EQ(FirstDisorder(View(sorted), layout, false), kInOrder);
+    for (std::size_t at = 1; at < 9000; at += 509) {
+      Bytes broken = sorted;
+      std::swap_ranges(broken.begin() + (at - 1) * layout.stride, broken.begin() + at * layout.stride,
+                       broken.begin() + at * layout.stride);
+      EXPECT_EQ(FirstDisorder(View(broken), layout, false), at * layout.stride);
+    }
+  }
+}
+
+class OutputProofTest : public ::testing::Test {
+ protected:
+  const RecordLayout layout_ = Layout(6);
+  const Bytes records_ = StableSorted(MakeRecords(layout_, 500, Keys::kRandom, 2), layout_);
+
+  /// Hands chunks of random sizes over in random order, leaving out chunk `lost` (-1: none).
+  void Hand(OutputProof& proof, const Bytes& records, int lost) {
+    std::mt19937 random(4);
+    std::vector<std::pair<std::size_t, std::size_t>> chunks;
+    for (std::size_t at = 0; at < records.size();) {
+      const std::size_t count = std::min(records.size() - at, 6 * (1 + random() % 40));
+      chunks.emplace_back(at, count);
+      at += count;
+    }
+    if (lost >= 0) chunks.erase(chunks.begin() + lost);
+    std::shuffle(chunks.begin(), chunks.end(), random);
+    for (const auto& [at, count] : chunks) proof.Add(at, View(records).subspan(at, count));
+  }
+};
+
+TEST_F(OutputProofTest, AcceptsChunksInAnyOrder) {
+  OutputProof proof(layout_, false);
+  Hand(proof, records_, -1);
+  proof.Check(SumRecords(View(records_), 6));
+}
+
+TEST_F(OutputProofTest, SeesALostChunk) {
+  OutputProof proof(layout_, false);
+  Hand(proof, records_, 3);
+  EXPECT_THROW(proof.Check(SumRecords(View(records_), 6)), Error);
+}
+
+TEST_F(OutputProofTest, SeesAChangedRecord) {
+  OutputProof proof(layout_, false);
+  Hand(proof, records_, -1);
+  Bytes other = records_;
+  other[5] ^= 1;
+  EXPECT_THROW(proof.Check(SumRecords(View(other), 6)), Error);
+}
+
+TEST_F(OutputProofTest, SeesDisorderAtABorderWhicheverSideComesFirst) {
+  for (const bool left_first : {true, false}) {
+    OutputProof proof(layout_, false);
+    const auto left = View(records_).subspan(600, 600), right = View(records_).first(600);
+    EXPECT_THROW(
+        {
+          proof.Add(left_first ? 0 : 600, left_first ? left : right);
+          proof.Add(left_first ? 600 : 0, left_first ? right : left);
+        },
+        Error);
+  }
+}
+
+TEST_F(OutputProofTest, CountsWhatWasDroppedOnPurpose) {
+  OutputProof proof(layout_, true);
+  proof.Add(0, View(records_).first(600));
+  EXPECT_THROW(proof.Check(SumRecords(View(records_), 6)), Error);
+  proof.AddDropped(SumRecords(View(records_).subspan(600), 6));
+  proof.Check(SumRecords(View(records_), 6));
+}
+
+TEST_F(OutputProofTest, TakesWhatWasSeenBeforeItsPlaceWasKnown) {
+  OutputProof proof(layout_, false);
+  const OutputProof::Seen back = proof.Look(View(records_).subspan(600));
+  proof.Add(600, back);
+  proof.Add(300, proof.Look(View(records_).subspan(300, 300)));  // the rest of what was cut is looked at again
+  EXPECT_THROW(proof.Check(SumRecords(View(records_), 6)), Error);
+  proof.Add(0, proof.Look(View(records_).first(300)));
+  proof.Check(SumRecords(View(records_), 6));
+}
+
+TEST_F(OutputProofTest, StrictRefusesEqualNeighbours) {
+  const Bytes twice(12, 1);
+  OutputProof inside(layout_, true);
+  EXPECT_THROW(inside.Add(0, View(twice)), Error);
+  OutputProof border(layout_, true);
+  border.Add(0, View(twice).first(6));
+  EXPECT_THROW(border.Add(6, View(twice).first(6)), Error);
+}
+
+TEST(SumRecords, CountsEmptyLinesAsItDoesAnyOthers) {
+  const LineOrder order;
+  const LineOrderView view = order.view();
+  const RecordLayout layout = MakeLineLayout('\n', view);
+  for (const std::size_t empty : {0u, 1u, 2u, 1000u}) {
+    const std::string text = "a\n" + std::string(empty, '\n') + "bc\n";
+    RecordSum expected;
+    for (std::size_t at = 0; at < text.size();) {
+      const std::size_t end = text.find('\n', at) + 1;
+      PartSum part(layout);
+      part.Add(std::as_bytes(std::span(text)).subspan(at, end - at));
+      expected += part.End();
+      at = end;
+    }
+    EXPECT_EQ(SumRecords(std::as_bytes(std::span(text)), layout), expected) << empty;
+  }
+}
+
+}  // namespace
+}  // namespace gpusort::testing

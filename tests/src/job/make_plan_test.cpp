@@ -1,0 +1,279 @@
+#include "job/make_plan.hpp"
+
+#include <gtest/gtest.h>
+
+#include <random>
+
+#include "error.hpp"
+#include "runs/merge_levels.hpp"
+#include "runs/run.hpp"
+#include "spill.hpp"
+#include "support/options.hpp"
+
+namespace gpusort::testing {
+namespace {
+
+constexpr std::uint64_t kMiB = std::uint64_t{1} << 20, kGiB = std::uint64_t{1} << 30;
+
+PlanFacts Facts(std::uint64_t input, std::uint64_t memory, std::uint64_t stride = 8) {
+  PlanFacts facts;
+  KeySpec spec;
+  if (stride == 8) spec.fields = {ParseType("u64")};
+  facts.layout = MakeFixedLayout(stride, spec);
+  facts.input_bytes = input;
+  facts.memory = memory;
+  facts.threads = 2;
+  facts.lane_bytes = [stride](std::uint64_t slot) { return stride == 8 ? 0 : slot / stride * 16; };
+  return facts;
+}
+
+PlanFacts GpuFacts(std::uint64_t input, std::uint64_t memory, std::uint64_t device) {
+  PlanFacts facts = Facts(input, memory);
+  facts.gpu = true;
+  facts.threads = 16;
+  facts.device_memory = device;
+  return facts;
+}
+
+Plan Make(const PlanFacts& facts) { return MakePlan(facts, MakeRing(facts)); }
+
+TEST(Plan, IsAFunctionOfItsFacts) {
+  EXPECT_EQ(Describe(Make(Facts(kGiB, 256 * kMiB))), Describe(Make(Facts(kGiB, 256 * kMiB))));
+}
+
+TEST(Plan, KeepsSmallInputsInOneBatchAndSpillsNothing) {
+  const Plan plan = Make(Facts(1000, 256 * kMiB));
+  EXPECT_EQ(plan.runs, 1u);
+  EXPECT_EQ(plan.resident_runs, 1u);
+  EXPECT_FALSE(plan.spills);
+  EXPECT_EQ(plan.temp_bytes, 0u);
+}
+
+TEST(Plan, KeepsAllRunsInMemoryIfTheyFit) {
+  const Plan plan = Make(Facts(kGiB, 4 * kGiB));
+  EXPECT_GT(plan.runs, 1u);
+  EXPECT_EQ(plan.resident_runs, plan.runs);
+  EXPECT_FALSE(plan.spills);
+}
+
+TEST(Plan, KeepsRunsOnTheDeviceIfTheyFit) {
+  const Plan plan = Make(GpuFacts(8 * kGiB, 60 * kGiB, 120 * kGiB));
+  EXPECT_EQ(plan.resident_runs, plan.runs);
+  EXPECT_FALSE(plan.spills);
+  EXPECT_FALSE(Make(GpuFacts(8 * kGiB, 2 * kGiB, 120 * kGiB)).spills);
+  EXPECT_TRUE(Make(GpuFacts(8 * kGiB, 2 * kGiB, 4 * kGiB)).spills);
+}
+
+TEST(Plan, LeavesNothingOfAStreamOnTheDeviceAlone) {
+  PlanFacts facts = GpuFacts(0, 8 * kGiB, 100 * kGiB);
+  facts.input_known = facts.rereadable = false;
+  const Plan plan = Make(facts);
+  EXPECT_EQ(plan.resident_runs, 0u);
+  EXPECT_LE((plan.lanes + 1) * plan.slot_bytes, plan.ring.blocks * plan.ring.piece_bytes);
+}
+
+TEST(Plan, AddsLevelsOnlyWhenRunsExceedTheFanIn) {
+  EXPECT_EQ(Make(Facts(kGiB, 256 * kMiB)).levels, 1u);
+  EXPECT_EQ(Make(Facts(4 * kGiB, 16 * kMiB)).levels, 2u);
+  PlanFacts facts = Facts(kMiB, 16 * kMiB);
+  facts.batch_bytes = 64 * 1024;
+  facts.fan_in = 2;
+  const Plan plan = Make(facts);
+  EXPECT_EQ(plan.runs, 16u);
+  EXPECT_EQ(plan.levels, 4u);
+}
+
+TEST(Plan, ReadsBlocksOfAnEarlierAttemptAsTheyWereWritten) {
+  PlanFacts facts = Facts(100 * kMiB, 8 * kGiB);
+  EXPECT_FALSE(Make(facts).spills);
+  facts.spilled = true;
+  facts.block_bytes = 2 * kMiB;
+  const Plan plan = Make(facts);
+  EXPECT_TRUE(plan.spills);
+  EXPECT_EQ(plan.block_bytes, 2 * kMiB);
+  EXPECT_GE(plan.merge_blocks, 4u);
+}
+
+TEST(Plan, OfAMergeTellsItsLevelsAndTheTempSpaceOfWhatIsMergedTwice) {
+  PlanFacts facts = Facts(10 * kMiB, 16 * kMiB);
+  facts.sorted_inputs.assign(10, kMiB);
+  EXPECT_EQ(Make(facts).levels, 1u);
+  EXPECT_EQ(Make(facts).temp_bytes, 0u);
+  EXPECT_NE(Describe(Make(facts)).find("temp space          none"), std::string::npos) << Describe(Make(facts));
+  facts.fan_in = 8;  // three of the ten become one
+  Plan plan = Make(facts);
+  EXPECT_EQ(plan.runs, 10u);
+  EXPECT_EQ(plan.levels, 2u);
+  EXPECT_TRUE(plan.spills);
+  EXPECT_NEAR(static_cast<double>(plan.temp_bytes), 3.0 * kMiB, 0.01 * kMiB);
+  EXPECT_NE(Describe(plan).find("temp space          3.0 MiB"), std::string::npos) << Describe(plan);
+  facts.fan_in = 2;
+  plan = Make(facts);
+  EXPECT_EQ(plan.levels, 4u);
+  EXPECT_GT(plan.temp_bytes, 9 * kMiB);
+  EXPECT_LE(plan.temp_bytes, 10 * kMiB * 105 / 100);
+}
+
+TEST(NextMerge, TakesTheCheapestNeighboursAndNoMoreThanNeeded) {
+  EXPECT_FALSE(NextMerge({}, 2));
+  EXPECT_FALSE(NextMerge({5, 5}, 2));
+  EXPECT_FALSE(NextMerge({5, kResident, 5, kResident}, 2));
+  const auto expect = [](const std::vector<std::uint64_t>& sizes, std::uint64_t fan_in, std::size_t first,
+                         std::size_t count) {
+    const std::optional<MergeGroup> group = NextMerge(sizes, fan_in);
+    ASSERT_TRUE(group);
+    EXPECT_EQ(group->first, first);
+    EXPECT_EQ(group->count, count);
+  };
+  expect({9, 9, 1, 2, 9}, 4, 2, 2);
+  expect({9, 9, 1, 2, 9}, 3, 1, 3);
+  expect({9, 9, 1, 2, 1}, 3, 2, 3);
+  expect({1, kResident, 1, 9, 9}, 3, 2, 2);
+  expect({4, 4, 4, 4}, 3, 0, 2);
+  // The odd one first: all later merges are of the fan-in.
+  expect({1, 1, 1, 1, 1, 1}, 3, 0, 2);
+  expect({1, 1, 1, 1, 1}, 3, 0, 3);
+  // As many neighbours as there are between resident runs.
+  expect({1, kResident, 1, 1, kResident, 1, 1}, 3, 2, 2);
+  expect({1, kResident, 1, 1, kResident, 1, 1, 1, 1}, 4, 5, 4);
+  EXPECT_THROW(NextMerge({1, kResident, 1, kResident, 1}, 2), Error);
+}
+
+TEST(LookAhead, GoesThroughAllMerges) {
+  const auto look = [](std::size_t runs, std::uint64_t fan_in, bool freed) {
+    return LookAhead(std::vector<std::uint64_t>(runs, 10), std::vector<std::uint64_t>(runs, 10), fan_in, freed,
+                     [](std::uint64_t bytes) { return bytes; });
+  };
+  EXPECT_EQ(look(4, 4, true).levels, 1u);
+  EXPECT_EQ(look(4, 4, true).bytes, 0u);
+  EXPECT_EQ(look(5, 4, true).levels, 2u);
+  EXPECT_EQ(look(5, 4, true).bytes, 20u);
+  EXPECT_EQ(look(5, 4, false).temp_peak, 70u);
+  EXPECT_EQ(look(16, 4, true).bytes, 160u);
+  EXPECT_EQ(look(16, 4, true).levels, 2u);
+  EXPECT_LE(look(16, 4, true).temp_peak, 160u + 4 * kSpillAlignment);
+  EXPECT_EQ(look(16, 4, false).temp_peak, 200u);
+  EXPECT_GE(look(1000000, 2, true).levels, 20u);  // estimated
+}
+
+std::string Refusal(const PlanFacts& facts) {
+  try {
+    Make(facts);
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code(), ErrorCode::kUsage) << error.what();
+    return error.what();
+  }
+  return {};
+}
+
+TEST(Plan, AdvisesMemoryThatDoesAndNotMuchMore) {
+  std::mt19937_64 random(1);
+  int refused = 0;
+  for (int i = 0; i < 400; ++i) {
+    const std::uint64_t strides[] = {1, 8, 100, 4097, 300000, 50000000, 1 << 30};
+    const std::uint64_t stride = strides[random() % 7];
+    const std::uint64_t memory = (std::uint64_t{1} << (16 + random() % 14)) + random() % 100000;
+    const std::uint64_t input = (random() >> (22 + random() % 40)) / stride * stride;
+    PlanFacts facts = Facts(input, memory, stride);
+    facts.threads = 1 + random() % 32;
+    if (random() % 4 == 0) facts.input_known = facts.rereadable = false, facts.input_bytes = 0;
+    if (random() % 4 == 0) facts.block_bytes = random() % (std::uint64_t{1} << (8 + random() % 20));
+    if (random() % 4 == 0) facts.batch_bytes = kMiB + random() % (64 * kMiB);
+    if (random() % 4 == 0) facts.fan_in = 2 + random() % 100;
+    if (random() % 4 == 0) facts.codec_memory = random() % (16 * kMiB);
+    if (random() % 8 == 0) facts.sorted_inputs.assign(1 + random() % 800, input / 800 / stride * stride);
+    const std::string said = Refusal(facts);
+    if (said.empty()) continue;
+    ++refused;
+    const std::string words = "give at least --memory ";
+    const std::size_t at = said.find(words);
+    ASSERT_NE(at, std::string::npos) << said;
+    const std::uint64_t advised = ParseSize(said.substr(at + words.size()), 1).value;
+    facts.memory = advised - facts.codec_memory;
+    ASSERT_EQ(Refusal(facts), "") << said;
+    if (advised / 2 <= memory + facts.codec_memory) continue;
+    facts.memory = advised / 2 - std::min(advised / 2, facts.codec_memory);
+    ASSERT_NE(Refusal(facts), "") << said << ", but half does";
+  }
+  EXPECT_GT(refused, 40);
+}
+
+TEST(Plan, CountsWhatIsKnownOfTheRunsOfLargeInputs) {
+  const std::uint64_t tera = std::uint64_t{1} << 40;
+  EXPECT_NE(Refusal(Facts(tera, 4 * kMiB)).find("what must be known of the runs of 1.0 TiB"), std::string::npos);
+  EXPECT_EQ(Refusal(Facts(64 * kGiB, 32 * kMiB)), "");
+  for (const std::uint64_t input : {64 * kGiB, tera, 16 * tera}) {
+    for (std::uint64_t memory = 64 * kMiB; memory <= 4 * kGiB; memory *= 2) {
+      if (!Refusal(Facts(input, memory)).empty()) continue;
+      const Plan plan = Make(Facts(input, memory));
+      EXPECT_GE(plan.index_bytes, input / plan.block_bytes * RunBlocks::kBytes);
+      const std::uint64_t pitch = (plan.window_bytes + 8192 + 4095) / 4096 * 4096;
+      EXPECT_LE(plan.merge_blocks * plan.block_bytes + plan.spill_blocks * plan.block_bytes + plan.windows * pitch +
+                    plan.index_bytes,
+                memory + kFreeIndex);
+    }
+  }
+}
+
+TEST(Plan, RefusesMemoryThatCannotHoldARecordAndSaysHowMuchWould) {
+  try {
+    Make(Facts(100 * kMiB, kMiB, 8 * kMiB));
+    FAIL();
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code(), ErrorCode::kUsage);
+    EXPECT_NE(std::string(error.what()).find("at least"), std::string::npos);
+  }
+}
+
+TEST(Plan, StaysInsideItsMemoryWhateverTheFacts) {
+  std::mt19937_64 random(1);
+  int made = 0, in_ring = 0;
+  for (int i = 0; i < 6000; ++i) {
+    const bool gpu = random() % 2 == 0;
+    const std::uint64_t strides[] = {8, 8, 1, 100, 4097, 300000};
+    const std::uint64_t stride = gpu ? 8 : strides[random() % 6];
+    const std::uint64_t memory = (std::uint64_t{1} << (20 + random() % 16)) + random() % kMiB;
+    const std::uint64_t input = (random() % (std::uint64_t{1} << (10 + random() % 32))) / stride * stride;
+    PlanFacts facts =
+        gpu ? GpuFacts(input, memory, (std::uint64_t{1} << (28 + random() % 9))) : Facts(input, memory, stride);
+    facts.threads = 1 + random() % 32;
+    facts.free_ram = random() % (64 * kGiB);
+    if (random() % 4 == 0) facts.input_known = facts.rereadable = false, facts.input_bytes = 0;
+    if (random() % 8 == 0) facts.sorted_inputs.assign(1 + random() % 800, input / 800 / stride * stride);
+    Plan plan;
+    try {
+      plan = Make(facts);
+    } catch (const Error& error) {
+      EXPECT_TRUE(error.code() == ErrorCode::kUsage || gpu) << error.what();
+      continue;
+    }
+    ++made;
+    ASSERT_GT(plan.slot_bytes, 0u);
+    ASSERT_EQ(plan.slot_bytes % stride, 0u);
+    ASSERT_EQ(plan.window_bytes % stride, 0u);
+    ASSERT_GE(plan.fan_in, 1u);
+    const std::uint64_t spill_buffers = plan.spill_blocks * plan.block_bytes;
+    const std::uint64_t pitch = (plan.window_bytes + 8192 + 4095) / 4096 * 4096;
+    if (plan.windows_in_ring) {
+      ASSERT_LE(plan.windows * pitch, plan.ring.bytes()) << Describe(plan);
+    }
+    in_ring += plan.windows_in_ring ? 1 : 0;
+    ASSERT_GE(plan.windows, 3u);
+    const std::uint64_t windows = plan.windows_in_ring ? plan.ring.bytes() : plan.windows * pitch;
+    const std::uint64_t slots = gpu ? 0 : plan.slots * plan.slot_bytes + plan.lanes * facts.lane_bytes(plan.slot_bytes);
+    const std::uint64_t phase1 = plan.merges_only ? 0 : plan.ring.bytes() + slots + (plan.spills ? spill_buffers : 0);
+    ASSERT_LE(phase1 + plan.host_tier_bytes, memory) << Describe(plan);
+    const bool blocks = plan.spills || plan.merges_only;
+    const std::uint64_t kept = blocks ? plan.merge_blocks * plan.block_bytes + spill_buffers : slots;
+    const std::uint64_t lane = gpu || !blocks ? 0 : plan.merge_lanes * facts.lane_bytes(plan.window_bytes);
+    ASSERT_LE(kept + windows + lane + plan.host_tier_bytes, memory) << Describe(plan);
+    ASSERT_LE(plan.slots * plan.slot_bytes * (gpu ? 1 : 0), gpu ? facts.device_memory : 0);
+    ASSERT_TRUE(!blocks || plan.merge_blocks >= 2 * std::min<std::uint64_t>(plan.fan_in, 2));
+  }
+  EXPECT_GT(made, 3000);
+  EXPECT_GT(in_ring, 100);
+  EXPECT_LT(in_ring, made - 100);
+}
+
+}  // namespace
+}  // namespace gpusort::testing

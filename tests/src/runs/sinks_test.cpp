@@ -1,0 +1,307 @@
+#include "runs/sinks.hpp"
+
+#include <fcntl.h>
+#include <gtest/gtest.h>
+#include <signal.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "error.hpp"
+#include "lines/line_order.hpp"
+#include "records.hpp"
+#include "sorted_runs.hpp"
+#include "test_job.hpp"
+
+namespace gpusort::testing {
+namespace {
+
+RecordLayout Pairs() {
+  KeySpec spec;
+  spec.fields.push_back({0, 4, KeyType::kUnsigned});
+  return MakeFixedLayout(13, spec);  // windows begin and end anywhere in a page
+}
+
+const LineOrderView kWholeLines = [] {
+  LineOrderView view;
+  return view;
+}();
+RecordLayout LineLayout() { return MakeLineLayout('\n', kWholeLines); }
+
+Bytes SortedLines(std::size_t count) {
+  Bytes lines;
+  for (std::size_t i = 0; i < count; ++i) {
+    const std::string line = std::to_string(i * 7919 % 1000) + std::string(i % 97, 'x') + "\n";
+    lines.insert(lines.end(), line.begin(), line.end());
+  }
+  return StableSortedRecords(View(lines), LineLayout());
+}
+
+Bytes Plus(Bytes a, RecordSpan b) {
+  Append(a, b);
+  return a;
+}
+const Bytes kHeader = {'a', ' ', 'h', 'e', 'a', 'd', 'e', 'r', '\n'};
+
+enum class To { kFile, kDirectFile, kStream };
+constexpr To kEverywhere[] = {To::kFile, To::kDirectFile, To::kStream};
+/// What the plan never writes past the page cache: its place is known only once it is there.
+constexpr To kOneByOne[] = {To::kFile, To::kStream};
+
+/// An output at `path`, and what is in it in the end.
+struct Output {
+  Output(TestJob& on, To to, const Bytes& header = {}) : on_(on), path_(on.folder / "out") {
+    if (to == To::kStream) {
+      fd_ = open(path_.c_str(), O_WRONLY | O_CREAT | O_TRUNC, 0600);
+      target.stream = std::make_unique<PipeWriter>(fd_, "stream", on.cancel);
+    } else {
+      target.file = on.files.CreateOutput(path_, to == To::kDirectFile);
+    }
+    for (const unsigned char byte : header) target.header.push_back(static_cast<std::byte>(byte));
+  }
+  ~Output() {
+    if (fd_ >= 0) close(fd_);
+  }
+  std::function<std::unique_ptr<WindowSink>(Pipeline&)> Sink(OutputProof& proof) {
+    return [this, &proof](Pipeline& pipeline) { return MakeOutputSink(on_.job, pipeline, target, proof); };
+  }
+  Bytes Published(std::uint64_t bytes) {
+    if (target.stream) {
+      target.stream->Close();
+    } else {
+      // Publishing leaves signals blocked, which is for a process that ends then.
+      sigset_t mask;
+      pthread_sigmask(SIG_SETMASK, nullptr, &mask);
+      target.file->Publish(bytes, false);
+      pthread_sigmask(SIG_SETMASK, &mask, nullptr);
+    }
+    const Bytes content = ReadFile(path_);
+    EXPECT_EQ(content.size(), bytes);
+    return content;
+  }
+
+  OutputTarget target;
+
+ private:
+  TestJob& on_;
+  const std::string path_;
+  int fd_ = -1;
+};
+
+/// What is written of sorted records, handed over in windows of up to `most` bytes.
+Bytes Written(const RecordLayout& layout, RecordSpan sorted, std::uint64_t most, To to, const Bytes& header,
+              bool unique = false, std::uint64_t top = 0) {
+  TestJob on(layout);
+  on.options.unique = unique;
+  on.options.top = top;
+  Output output(on, to, header);
+  OutputProof proof(layout, unique);
+  const std::uint64_t bytes = PassThrough(on, sorted, most, static_cast<std::uint32_t>(most), output.Sink(proof));
+  if (top == 0) {
+    proof.Check(SumRecords(sorted, layout));
+  } else {
+    proof.CheckCount(proof.sum().records);
+  }
+  return output.Published(bytes);
+}
+
+TEST(OutputSink, PutsWindowsWhereTheyBelong) {
+  for (const RecordLayout& layout : {Pairs(), LineLayout()}) {
+    const Bytes all =
+        layout.fixed() ? StableSorted(MakeRecords(layout, 5000, Keys::kRandom, 1), layout) : SortedLines(1000);
+    for (const std::size_t count : {std::size_t{0}, std::size_t{1}, std::size_t{100}, std::size_t{1} << 20}) {
+      const std::vector<RecordSpan> records = SplitRecords(View(all), layout);
+      std::uint64_t size = 0;
+      for (std::size_t i = 0; i < std::min(count, records.size()); ++i) size += records[i].size();
+      const RecordSpan sorted = View(all).first(size);
+      for (const To to : kEverywhere) {
+        for (const Bytes& header : {Bytes{}, kHeader, Bytes(4096, 'h'), Bytes(5000, 'h')}) {
+          // Many windows a page, about one, and many pages a window.
+          for (const std::uint64_t most : {200, 4096, 30000}) {
+            ASSERT_EQ(Written(layout, sorted, most, to, header), Plus(header, sorted))
+                << "fixed " << layout.fixed() << ", to " << static_cast<int>(to) << ", " << size << " bytes, header "
+                << header.size() << ", windows of " << most;
+          }
+        }
+      }
+    }
+  }
+}
+
+TEST(OutputSink, KeepsTheFirstOfEqualRecordsAcrossWindows) {
+  for (const Keys keys : {Keys::kAllEqual, Keys::kTwoValues, Keys::kCommonPrefix, Keys::kRandom}) {
+    const RecordLayout layout = Pairs();
+    const Bytes sorted = StableSorted(MakeRecords(layout, 2000, keys, 3), layout);
+    const Bytes first = FirstOfEqual(sorted, layout);
+    const std::uint64_t count = first.size() / layout.stride;
+    for (const To to : kOneByOne) {
+      for (const std::uint64_t most : {13, 500, 100000}) {
+        EXPECT_EQ(Written(layout, View(sorted), most, to, kHeader, true), Plus(kHeader, View(first)));
+        for (const std::uint64_t top : {std::uint64_t{1}, count / 2 + 1, count, count + 1}) {
+          EXPECT_EQ(Written(layout, View(sorted), most, to, kHeader, true, top),
+                    Plus(kHeader, View(first).first(std::min(top, count) * layout.stride)));
+        }
+      }
+    }
+  }
+  const Bytes lines = StableSortedRecords(View(Plus(SortedLines(1500), View(SortedLines(1500)))), LineLayout());
+  Bytes first;
+  RecordSpan last;
+  for (const RecordSpan line : SplitRecords(View(lines), LineLayout())) {
+    if (last.empty() || CompareRecords(last, line, LineLayout()) != 0) Append(first, line);
+    last = line;
+  }
+  ASSERT_LT(first.size(), lines.size());
+  for (const std::uint64_t most : {1, 300, 30000}) {
+    EXPECT_EQ(Written(LineLayout(), View(lines), most, To::kFile, {}, true), first);
+  }
+}
+
+TEST(OutputSink, CutsLargeWindowsIntoChunks) {
+  KeySpec spec;
+  spec.fields.push_back({0, 1, KeyType::kUnsigned});
+  const RecordLayout layout = MakeFixedLayout(1000, spec);  // no whole number of them fills a chunk
+  Bytes sorted(11000 * 1000);
+  for (std::size_t i = 0; i < 11000; ++i) {
+    sorted[i * 1000] = static_cast<unsigned char>(i / 4000);
+    std::memcpy(&sorted[i * 1000 + 1], &i, sizeof(i));
+  }
+  for (const To to : {To::kFile, To::kDirectFile}) {
+    EXPECT_TRUE(Written(layout, View(sorted), sorted.size(), to, kHeader) == Plus(kHeader, View(sorted)));
+  }
+  EXPECT_EQ(Written(layout, View(sorted), sorted.size(), To::kFile, {}, true), FirstOfEqual(sorted, layout));
+}
+
+TEST(OutputSink, EndsAfterTheTop) {
+  const RecordLayout layout = Pairs();
+  const Bytes sorted = StableSorted(MakeRecords(layout, 1000, Keys::kTwoValues, 3), layout);
+  for (const To to : kOneByOne) {
+    for (const std::uint64_t top : {1, 77, 999, 1000, 1001}) {
+      EXPECT_EQ(Written(layout, View(sorted), 400, to, kHeader, false, top),
+                Plus(kHeader, View(sorted).first(std::min<std::uint64_t>(top, 1000) * layout.stride)));
+    }
+  }
+}
+
+TEST(OutputSink, CompressesInOrder) {
+  const RecordLayout layout = Pairs();
+  const Bytes sorted = StableSorted(MakeRecords(layout, 5000, Keys::kTwoValues, 3), layout);
+  TestJob on(layout);
+  Output output(on, To::kStream, kHeader);
+  Bytes compressed;
+  output.target.codec = Codec::kGz;
+  output.target.encoder = std::make_unique<Encoder>(Codec::kGz, EncoderOptions{},
+                                                    [&](std::span<const std::byte> more) { Append(compressed, more); });
+  OutputProof proof(layout, false);
+  PassThrough(on, View(sorted), 3000, 5, output.Sink(proof));
+  output.target.encoder->Finish();
+  std::size_t at = 0;
+  Decoder decoder(Codec::kGz, "output", [&](std::span<std::byte> to) {
+    const std::size_t count = std::min(to.size(), compressed.size() - at);
+    std::memcpy(to.data(), compressed.data() + at, count);
+    at += count;
+    return count;
+  });
+  Bytes expanded;
+  std::vector<std::byte> buffer(10000);
+  while (const std::size_t got = decoder.Read(buffer)) Append(expanded, {buffer.data(), got});
+  EXPECT_EQ(expanded, Plus(kHeader, View(sorted)));
+}
+
+TEST(OutputSink, ANewAttemptRepeatsNothingThatAStreamHasTaken) {
+  const RecordLayout layout = Pairs();
+  const Bytes sorted = StableSorted(MakeRecords(layout, 3000, Keys::kTwoValues, 3), layout);
+  for (const bool unique : {false, true}) {
+    for (const std::uint64_t stop_after : {0, 1, 17}) {
+      TestJob on(layout);
+      on.options.unique = unique;
+      Output output(on, To::kStream, kHeader);
+      for (const std::uint64_t stop : {stop_after, stop_after + 5}) {
+        OutputProof proof(layout, unique);
+        PassThrough(on, View(sorted), 800, 4, output.Sink(proof), stop);
+      }
+      OutputProof proof(layout, unique);
+      // Windows are cut elsewhere this time.
+      const std::uint64_t bytes = PassThrough(on, View(sorted), 3000, 5, output.Sink(proof));
+      proof.Check(SumRecords(View(sorted), layout));
+      const Bytes kept = unique ? FirstOfEqual(sorted, layout) : sorted;
+      EXPECT_EQ(output.Published(bytes), Plus(kHeader, View(kept))) << stop_after << " unique " << unique;
+    }
+  }
+}
+
+TEST(OutputSink, AFailedWriteEndsTheMerge) {
+  const RecordLayout layout = Pairs();
+  const Bytes sorted = StableSorted(MakeRecords(layout, 20000, Keys::kRandom, 3), layout);
+  for (const bool unique : {false, true}) {
+    for (const std::uint64_t nth : {1, 2, 5}) {
+      TestJob on(layout);
+      on.options.unique = unique;
+      Output output(on, To::kFile, kHeader);
+      on.files.FailFrom(Call::kWrite, nth, ENOSPC);
+      OutputProof proof(layout, unique);
+      try {
+        PassThrough(on, View(sorted), 9000, 4, output.Sink(proof));
+        ADD_FAILURE() << nth << ": nothing was thrown";
+      } catch (const Error& error) {
+        EXPECT_EQ(error.code(), ErrorCode::kNoSpace) << error.what();
+      }
+    }
+  }
+}
+
+TEST(SpillSink, MakesARunOfTheWindows) {
+  for (const RecordLayout& layout : {Pairs(), LineLayout()}) {
+    Bytes sorted = layout.fixed() ? StableSorted(MakeRecords(layout, 5000, Keys::kRandom, 1), layout) : Bytes{};
+    if (!layout.fixed()) {
+      // Lines longer than a block, than two and than many, in between and at the end.
+      sorted = SortedLines(1000);
+      for (const std::size_t length : {9000, 17000, 100000}) {
+        sorted.insert(sorted.end(), length, 'y');
+        sorted.push_back('\n');
+      }
+      Append(sorted, View({'z', '\n'}));
+      sorted.insert(sorted.end(), 8128, 'z');
+      sorted.push_back('\n');
+      sorted = StableSortedRecords(View(sorted), layout);
+    }
+    for (const std::uint64_t most : {100, 8192, 50000}) {
+      TestJob on(layout);
+      const gpusort::Run run = SpillRun(on, View(sorted), most);
+      EXPECT_TRUE(run.spilled());
+      EXPECT_EQ(ReadRun(on, run), sorted) << most;
+      FreeBlocks(run, on.spill);
+      EXPECT_EQ(on.spill.bytes_in_use(), 0u);
+    }
+  }
+}
+
+TEST(SpillSink, KeepsNoMoreThanTheTopNeeds) {
+  const RecordLayout layout = Pairs();
+  const Bytes sorted = StableSorted(MakeRecords(layout, 4000, Keys::kCommonPrefix, 1), layout);
+  for (const bool unique : {false, true}) {
+    for (const std::uint64_t top : {1, 3, 100, 3999, 4000, 5000}) {
+      TestJob on(layout);
+      on.options.top = top;
+      on.options.unique = unique;
+      const gpusort::Run run = SpillRun(on, View(sorted));
+      // Of -u all records of the first keys stay: the last merge drops those that are not the first.
+      std::uint64_t records = 0, wanted = 0;
+      for (; records < 4000; ++records) {
+        const bool first = records == 0 || Compare(&sorted[(records - 1) * 13], &sorted[records * 13], layout) != 0;
+        wanted += first || !unique ? 1 : 0;
+        if (wanted > top) break;
+      }
+      Bytes front;
+      Append(front, View(sorted).first(records * 13));
+      EXPECT_EQ(ReadRun(on, run), front) << top << " unique " << unique;
+    }
+  }
+}
+
+}  // namespace
+}  // namespace gpusort::testing
