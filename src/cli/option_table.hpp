@@ -1,5 +1,5 @@
-// Every option of gpusort, once: the parser (options.cpp), `--help`, `--help=all` and the manual page (help.cpp) are
-// made from these rows. Under the name `sort` another grammar holds (gnu_options.hpp).
+// Every option of gpusort, once: the parser (parse_options.cpp), `--help`, `--help=all` and the manual page (help.cpp)
+// are made from these rows. Under the name `sort` another grammar holds (gnu_options.hpp).
 #pragma once
 
 namespace gpusort {

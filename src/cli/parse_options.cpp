@@ -4,17 +4,12 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <array>
 #include <boost/program_options.hpp>
 #include <cctype>
-#include <charconv>
-#include <cmath>
-#include <cstdio>
 #include <cstring>
 #include <limits>
 #include <map>
 #include <span>
-#include <system_error>
 #include <utility>
 
 #include "cli/gnu_options.hpp"

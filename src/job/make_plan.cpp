@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <initializer_list>
 #include <iterator>
-#include <numeric>
 #include <string_view>
 #include <utility>
 

@@ -1,6 +1,6 @@
-// Every decision of a sort: sizes, tiers, fan-in, levels, I/O. MakePlan is a pure function of what was asked, what the
-// input and the machine are, and what the backend can do; --explain prints its result, tests compare it. A smaller plan
-// (memory refused, GPU lost) is a new plan from smaller facts.
+// Makes the plan of a sort. MakePlan is a pure function of what was asked, what the input and the machine are, and what
+// the backend can do; --explain prints its result, tests compare it. A smaller plan (memory refused, GPU lost) is a new
+// plan from smaller facts.
 #pragma once
 
 #include <cstdint>
