@@ -4,11 +4,11 @@
 
 #include <random>
 
+#include "cli/parse_options.hpp"
 #include "error.hpp"
 #include "runs/merge_levels.hpp"
 #include "runs/run.hpp"
 #include "spill.hpp"
-#include "support/options.hpp"
 
 namespace gpusort::testing {
 namespace {
