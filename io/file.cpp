@@ -503,7 +503,7 @@ void OutputFile::CreateNew(bool direct) {
     ::statx(directory_fd_.get(), name_.c_str(), AT_SYMLINK_NOFOLLOW, STATX_BASIC_STATS, &facts);
     if ((facts.stx_attributes & STATX_ATTR_MOUNT_ROOT) != 0) Refuse("it is mounted there");
     if ((facts.stx_attributes & STATX_ATTR_APPEND) != 0) Refuse("it can only be appended to");
-    if (on_old_ == OldFile::kRewriteIfSeen) RefuseIfSeen(st.st_nlink);
+    if (on_old_ == OldFile::kRewriteIfSeen) RefuseIfSeen(st.st_nlink, st.st_mode);
   }
   if (::faccessat(directory_fd_.get(), ".", W_OK | X_OK, AT_EACCESS) != 0) FailOpen(what, directory_, errno);
   if (TakesOnlyAdditions(directory_fd_.get(), "")) Refuse("its directory takes only additions");
@@ -574,8 +574,9 @@ void OutputFile::Refuse(const std::string& why) const {
 }
 
 /// Other names, another owner, attributes, or a descriptor that somebody shares.
-void OutputFile::RefuseIfSeen(std::uint64_t names) const {
+void OutputFile::RefuseIfSeen(std::uint64_t names, unsigned mode) const {
   if (names != 1) Refuse("it has several names");
+  if ((mode & (S_ISUID | S_ISGID | S_ISVTX)) != 0) Refuse("it has mode bits that a new file does not get");
   if (old_->uid != ::geteuid()) Refuse("it is another user's");
   if (::llistxattr(ByDirectory().c_str(), nullptr, 0) > 0) Refuse("it has attributes");
   struct stat stream;
@@ -851,10 +852,14 @@ bool IsStreamSource(const std::string& path) {
   struct stat st;
   if (::stat(path.c_str(), &st) != 0 || S_ISDIR(st.st_mode)) return false;
   if (!S_ISREG(st.st_mode)) return true;
-  if (st.st_size != 0) return false;
+  constexpr off_t kMostInvented = off_t{64} << 10;  // files of /sys say that they have a page, or several
+  if (st.st_size > kMostInvented) return false;
   const detail::Fd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  if (!fd.open()) return false;
   char byte = 0;
-  return fd.open() && ::pread(fd.get(), &byte, 1, 0) == 1;
+  // An error is for who reads it to the end.
+  const off_t last = st.st_size == 0 ? 0 : st.st_size - 1;
+  return (::pread(fd.get(), &byte, 1, last) == 0) == (st.st_size > 0);
 }
 
 }  // namespace gpusort

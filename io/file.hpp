@@ -224,7 +224,7 @@ class OutputFile {
   void FindOld();
   void CreateNew(bool direct);
   void OpenOld();
-  void RefuseIfSeen(std::uint64_t names) const;
+  void RefuseIfSeen(std::uint64_t names, unsigned mode) const;
   std::string ByDirectory() const;
   std::optional<Access> ReadAccess() const;
   bool Give(const Access& access);

@@ -228,7 +228,8 @@ void SpillStore::FailNoSpace(std::uint64_t bytes) const {
   std::string message = "no space for temporary runs: needed " + std::to_string(bytes) + " bytes more";
   const std::lock_guard lock(mutex_);
   for (const Directory& directory : directories_) message += "; " + directory.full;
-  throw Error(ErrorCode::kNoSpace, message + "; or give another directory with --temp-dir");
+  throw SystemError(ErrorCode::kNoSpace, message + "; or give another directory with --temp-dir", ENOSPC,
+                    SystemError::Verb::kWrite, directories_.front().path);
 }
 
 void SpillStore::FailIntegrity(const SpillExtent& extent, const std::string& why) const {

@@ -87,6 +87,7 @@ std::uint64_t PipeReader::ReadSome(std::span<std::byte> out) {
     }
     if (got == 0) {
       ended_ = true;
+      owned_ = {};  // there may be more inputs than descriptors
     } else if (errno != EINTR && errno != EAGAIN) {
       throw SystemError(ErrorCode::kIo,
                         "read " + path_ + " at " + std::to_string(offset_) + ": " + detail::ErrnoText(errno), errno,

@@ -161,9 +161,11 @@ OutputTarget OpenOutput(FileSystem& files, const std::optional<std::string>& nam
     }
   } catch (const Error&) {
     // Asked once more, for the reason in GNU sort's words.
+    const bool existed = ::access(path.c_str(), F_OK) == 0;
     const int fd = ::open(path.c_str(), O_WRONLY | O_CREAT | O_NONBLOCK | O_CLOEXEC, 0666);
     if (fd < 0) FailOpen(*name, errno);
     ::close(fd);
+    if (!existed) ::unlink(path.c_str());
     throw;
   }
   return target;
@@ -238,15 +240,16 @@ std::uint64_t KnownBytes(const std::vector<std::string>& inputs) {
   return bytes;
 }
 
+constexpr char kStandardInput[] = "/proc/self/fd/0";
+
 /// A file that the shell opened is read as one, by as many threads, from its beginning.
 void NameStandardInput(std::vector<std::string>& inputs) {
-  constexpr char kName[] = "/proc/self/fd/0";
   struct stat facts {};
-  if (std::count(inputs.begin(), inputs.end(), "-") != 1 || ::fstat(STDIN_FILENO, &facts) != 0 ||
-      !S_ISREG(facts.st_mode) || ::lseek(STDIN_FILENO, 0, SEEK_CUR) != 0 || ::access(kName, R_OK) != 0) {
+  if (std::count(inputs.begin(), inputs.end(), "-") != 1 || (::fcntl(STDIN_FILENO, F_GETFL) & O_ACCMODE) == O_WRONLY || ::fstat(STDIN_FILENO, &facts) != 0 ||
+      !S_ISREG(facts.st_mode) || ::lseek(STDIN_FILENO, 0, SEEK_CUR) != 0 || ::access(kStandardInput, R_OK) != 0) {
     return;
   }
-  *std::find(inputs.begin(), inputs.end(), "-") = kName;
+  *std::find(inputs.begin(), inputs.end(), "-") = kStandardInput;
   // Whoever shares the descriptor finds it where reading would have left it.
   ::lseek(STDIN_FILENO, 0, SEEK_END);
 }
@@ -276,6 +279,7 @@ void Sort(Options options, const std::optional<std::string>& output, CancelFlag&
   // Sorting has the lines twice, and as much again for what it knows of them.
   const std::uint64_t memory = options.memory ? options.memory->value : kMostInMemory * 4;
   const std::uint64_t most = std::clamp(memory / 4, kLeastMemory / 4, kMostInMemory);
+  SaveAddresses();
   StreamFronts fronts;
   if (KnownBytes(options.inputs) <= most || !HasThreads()) {
     InputFront front(options.inputs, static_cast<char>(options.layout.delimiter), most, HasThreads, cancel);
@@ -330,7 +334,8 @@ int RunJob(GnuOptions typed, bool locale_set, bool ignore_sigpipe) {
 
 /// An error of the main path as GNU sort says it.
 std::string InGnuWords(const SystemError& error) {
-  const std::string name = error.path() == "standard input" ? "-" : error.path();
+  const bool standard = error.path() == "standard input" || error.path() == kStandardInput;
+  const std::string name = standard ? "-" : error.path();
   switch (error.verb()) {
     case SystemError::Verb::kOpen:
       return FileMessage("open failed", name, error.number());
@@ -378,6 +383,10 @@ int SortMain(int argc, char** argv) {
     if (*error.what() != '\0') Say(error.what());
     if (error.try_help()) std::fputs("Try 'sort --help' for more information.\n", stderr);
     return error.exit_code();
+  } catch (const LineTooLong& error) {
+    Say(error.place() + " is longer than can be sorted");
+  } catch (const Error& error) {
+    Say(error.code() == ErrorCode::kOutOfMemory ? "memory exhausted" : error.what());
   } catch (const std::bad_alloc&) {
     Say("memory exhausted");
   } catch (const std::exception& error) {

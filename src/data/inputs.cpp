@@ -90,7 +90,8 @@ InputOptions MakeInputOptions(const Options& options, HostMemory& memory, std::o
 
 LineTooLong::LineTooLong(const std::string& path, std::uint64_t at, std::uint64_t max_record)
     : Error(ErrorCode::kBadInput, EscapeName(path) + ": the line at byte " + std::to_string(at) + " is longer than " +
-                                      std::to_string(max_record) + " bytes: allow it with --max-record") {}
+                                      std::to_string(max_record) + " bytes: allow it with --max-record"),
+      place_(EscapeName(path) + ": the line at byte " + std::to_string(at)) {}
 
 Inputs::Inputs(FileSystem& files, const std::vector<std::string>& paths, const InputOptions& options,
                const RecordLayout& layout, CancelFlag& cancel, StreamFronts fronts)

@@ -43,6 +43,11 @@ inline constexpr std::uint64_t kReadSlack = 8192;
 class LineTooLong : public Error {
  public:
   LineTooLong(const std::string& path, std::uint64_t at, std::uint64_t max_record);
+  /// The input, and where in it the line begins.
+  const std::string& place() const { return place_; }
+
+ private:
+  std::string place_;
 };
 /// Ends with "orders before ".
 std::string NotSorted(const std::string& path, const RecordLayout& layout, const OrderCheck::Disorder& disorder);

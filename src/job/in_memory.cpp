@@ -1,7 +1,5 @@
 #include "job/in_memory.hpp"
 
-#include <sys/stat.h>
-
 #include <algorithm>
 #include <future>
 #include <memory>
@@ -155,6 +153,8 @@ SortResult SortInMemory(const Options& options, std::span<const std::byte> lines
     ForEachRecord(lines, ordered.plain, [&](RecordSpan line) { ordered.keyed->AppendKeyed(line, keyed); });
     unsorted = keyed;
   }
+  // Lines are found by offsets of 32 bits.
+  if (unsorted.size() > UINT32_MAX) FailMemory();
   Writer out(target);
   SortResult result{0, 0};
   if (!unsorted.empty()) {

@@ -43,7 +43,7 @@ class RunPlacer {
       run.records = std::move(sorted);
     } else if (only) {
       run.records = std::make_shared<HostRecords>(job_.memory, *sorted);
-    } else if (sorted->was_sorted() && job_.rereadable() && !CheaperToSpill()) {
+    } else if (sorted->was_sorted() && job_.options.strict && job_.rereadable() && !CheaperToSpill()) {
       run.blocks = InputBlocks(run.origin, *sorted, job_.input_payload(), job_.layout);
     } else if (sorted->on_device() && Claim(&host_bytes_, sorted->bytes(), job_.plan.host_tier_bytes)) {
       const Busy busy(job_.clock, Resource::kBus, sorted->bytes());

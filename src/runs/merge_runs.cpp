@@ -71,6 +71,8 @@ std::uint64_t MergeInto(Job& job, Run* first, std::size_t count, bool verify_ord
         std::unique_lock lock(read_ahead.mutex());
         read_ahead.WaitForWindow(lock);
         task->window.bytes = cutter.Cut(window_bytes);
+        // Runs that lie in the input are read again.
+        if (task->window.bytes == 0) throw Error(ErrorCode::kIntegrity, "a run has fewer records than it had");
         task->from = cutter.Take();
       }
       std::byte* data = task->window.buffer.data();

@@ -180,6 +180,10 @@ std::shared_ptr<LoadedBlock> ReadAhead::Load(Run& run, std::size_t index, BlockP
       block->bytes = job_.inputs.Read(std::get<InputRange>(place.place), buffer_span);
     }
   }
+  if (!run.spilled() && !whole_lines && !job_.layout.fixed() &&
+      block->bytes.back() != static_cast<std::byte>(job_.layout.delimiter)) {
+    throw Error(ErrorCode::kIntegrity, "a run in the input ends inside a line that ended there before");
+  }
   if (run.spilled()) {
     if (free_as_read_) FreeBlock(place, *job_.spill);
   } else if (verify_order_) {

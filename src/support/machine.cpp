@@ -1,6 +1,7 @@
 #include "support/machine.hpp"
 
 #include <malloc.h>
+#include <pthread.h>
 #include <sys/resource.h>
 
 #include <algorithm>
@@ -79,7 +80,13 @@ MemoryFacts FindMemory() {
 
 void SaveAddresses() {
   rlimit addresses{};
-  if (getrlimit(RLIMIT_AS, &addresses) == 0 && addresses.rlim_cur != RLIM_INFINITY) mallopt(M_ARENA_MAX, 1);
+  if (getrlimit(RLIMIT_AS, &addresses) != 0 || addresses.rlim_cur == RLIM_INFINITY) return;
+  mallopt(M_ARENA_MAX, 1);
+  // The usual stacks of 8 MiB are hardly touched.
+  pthread_attr_t attributes;
+  if (pthread_attr_init(&attributes) != 0) return;
+  if (pthread_attr_setstacksize(&attributes, std::size_t{512} << 10) == 0) pthread_setattr_default_np(&attributes);
+  pthread_attr_destroy(&attributes);
 }
 
 unsigned FittingThreads(unsigned threads) {

@@ -22,8 +22,8 @@ MemoryFacts FindMemory(const ReadText& read, std::uint64_t rlimit_as);
 /// Of this process.
 MemoryFacts FindMemory();
 
-/// Under RLIMIT_AS: no heap of its own for each thread, which takes 64 MiB of addresses that stacks then lack. Before
-/// any thread is started.
+/// Under RLIMIT_AS: no heap of its own for each thread, which takes 64 MiB of addresses that stacks then lack, and
+/// stacks of 512 KiB. Before any thread is started.
 void SaveAddresses();
 
 /// `threads`, or as many as have room for their stacks in an eighth of the address space that RLIMIT_AS leaves.

@@ -419,6 +419,21 @@ done
 gives 2 'GPUSORT_DEVICE=tpu sort abc'
 says "^sort: GPUSORT_DEVICE is 'tpu', and none of auto, cpu, gpu$"
 
+# What is read is read once, so an input may be rewritten meanwhile; what cannot be read is an error, also beside others.
+cp ascending rewritten
+for wait in 0.02 0.05 0.1; do
+  gives 0 "sort -S1M rewritten >o & sleep $wait; dd if=big of=rewritten conv=notrunc bs=1M 2>/dev/null; wait \$!"
+  [ "$(wc -l <o)" -gt 900000 ] || fail "a rewritten input lost its lines"
+  cp ascending rewritten
+done
+gives 2 'sort /proc/self/mem big'
+says '^sort: read failed: /proc/self/mem: Input/output error$'
+gives 0 'sort -S1M big /sys/kernel/mm/transparent_hugepage/enabled >o'
+gives 2 'cp big x; sort 0>>x'
+says '^sort: read failed: -: Bad file descriptor$'
+if ! sanitized; then gives 0 'ulimit -v 100000; sort -n -S4M big'; same out ascending; fi
+gives 0 'ulimit -n 20; sort $(yes /dev/null | head -n 40)'
+
 # Full devices and closed pipes.
 gives 2 'sort abc >/dev/full'
 says "^sort: write failed: 'standard output': No space left on device$"
