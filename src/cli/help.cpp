@@ -172,8 +172,8 @@ Under the name sort, by a link or a copy of that name, the program takes GNU sor
 output, messages and exit codes. It is the same engine: inputs from 32 MiB on go to a GPU if there is one (GPUSORT_DEVICE
 says otherwise), what is small is sorted in milliseconds, and the order and content of all output are checked. It keeps to
 -S from 4 MiB on, but a longer line takes what it needs, up to 4 GiB. It spills to TMPDIR or /tmp, through any program that
---compress-program names, and compares text as LC_ALL says. -m sorts, so that inputs need not be in order; of pipes it may
-need temp space. An output file gets its name when it is complete, unless it has several names, attributes, an
+--compress-program names, and compares text as LC_ALL says. -m sorts, so that inputs need not be in order, and may need
+temp space. An output file gets its name when it is complete, unless it has several names, attributes, an
 owner or group that a new file could not get, or a folder in which it cannot be replaced: then it is rewritten in place, as
 by GNU sort, after all input has been read. Messages are in English only. Exit codes are sort's own: 0 done, 1 not in order
 (-c, -C), 2 trouble.
