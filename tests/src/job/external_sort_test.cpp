@@ -894,7 +894,7 @@ TEST(ExternalSortLines, OfAnyLengthTakeTheMemoryThatTheyNeedIfTheyMay) {
   const TempFolder folder;
   const LineOrder plain, general{.keys = {LineKey{.ordering = LineOrdering::kGeneral}}, .last_resort = true};
   for (const LineOrder& order : {plain, general}) {
-    for (std::uint64_t seed : {1, 2}) {
+    for (std::uint64_t seed = 1; seed <= (testing::kStride > 1 ? 1 : 2); ++seed) {
       const Bytes input = LinesOfAnyLength(seed);
       WriteFile(folder / "in", input);
       const Bytes expected = StableSortedLines(input, '\n', order.view());
@@ -905,6 +905,9 @@ TEST(ExternalSortLines, OfAnyLengthTakeTheMemoryThatTheyNeedIfTheyMay) {
                {"--memory", "9M", "--threads", "1", "--compress-temp", "lz4", "--batch-bytes", "1M"},
                {"--memory", "256M"}}) {
         for (const char* name : {"in", "-"}) {
+          // Where each takes ten times as long: of a file the smallest, of a stream one that merges in levels.
+          const std::string only = *name == '-' ? "12M" : "4M";
+          if (testing::kStride > 1 && plan[1] != only) continue;
           std::vector<std::string> args = plan;
           args.insert(args.end(), {"-o", folder / "out", *name == '-' ? "-" : folder / "in"});
           Options options = LineOptions(args, order, '\n');
@@ -942,11 +945,11 @@ TEST(ExternalSortLines, TooLongForAGpuAreSortedByTheCpu) {
 TEST(ExternalSortLines, OfAStreamStayInMemoryThatHasRoom) {
   const TempFolder folder;
   const LineOrder order;
-  Bytes input = MakeLines(Lines::kRandom, 1000000, '\n', 4);
+  Bytes input = MakeLines(Lines::kRandom, 500000, '\n', 4);
   WriteFile(folder / "in", input);
   const StandardInput stream(folder / "in");
-  ASSERT_GT(input.size(), std::size_t{20} << 20);
-  SortLines(LineOptions({"--memory", "400M", "--stats", folder / "stats", "-", folder / "out"}, order, '\n'));
+  ASSERT_GT(input.size(), std::size_t{10} << 20);
+  SortLines(LineOptions({"--memory", "200M", "--max-record", "1M", "--stats", folder / "stats", "-", folder / "out"}, order, '\n'));
   EXPECT_TRUE(ReadFile(folder / "out") == StableSortedLines(input, '\n', order.view()));
   nlohmann::json stats = Stats(folder / "stats");
   EXPECT_EQ(stats["tiers"]["temp"], 0) << stats["tiers"];
@@ -954,7 +957,7 @@ TEST(ExternalSortLines, OfAStreamStayInMemoryThatHasRoom) {
   FakeGpuPlan plan;
   const GpuSource gpus = FakeGpus(plan);
   const StandardInput again(folder / "in");
-  SortLines(LineOptions({"--memory", "400M", "--max-record", "1M", "--stats", folder / "stats", "-", folder / "out"},
+  SortLines(LineOptions({"--memory", "200M", "--max-record", "1M", "--stats", folder / "stats", "-", folder / "out"},
                         order, '\n'),
             gpus);
   EXPECT_TRUE(ReadFile(folder / "out") == StableSortedLines(input, '\n', order.view()));
