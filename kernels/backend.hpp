@@ -8,9 +8,11 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <memory>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "error.hpp"
@@ -104,6 +106,27 @@ class SortedRecords {
   virtual bool was_sorted() const = 0;
   /// Copies out.size() bytes from byte `offset` on into host memory. Blocks; any thread may call it.
   virtual void Read(std::uint64_t offset, std::span<std::byte> out) const = 0;
+};
+
+/// Sorted records in host memory of their own.
+class HostRecords : public SortedRecords {
+ public:
+  /// The first `bytes` of `buffer`.
+  HostRecords(HostBuffer buffer, std::uint64_t bytes, std::uint64_t records, bool was_sorted)
+      : buffer_(std::move(buffer)), bytes_(bytes), records_(records), was_sorted_(was_sorted) {}
+  const std::byte* data() const override { return buffer_.data(); }
+  bool on_device() const override { return false; }
+  std::uint64_t bytes() const override { return bytes_; }
+  std::uint64_t records() const override { return records_; }
+  bool was_sorted() const override { return was_sorted_; }
+  void Read(std::uint64_t offset, std::span<std::byte> out) const override {
+    std::memcpy(out.data(), buffer_.data() + offset, out.size());
+  }
+
+ private:
+  const HostBuffer buffer_;
+  const std::uint64_t bytes_, records_;
+  const bool was_sorted_;
 };
 
 /// A sorted piece of a run for Merge: whole records. Pieces of one run are neighbours and in order; runs come in

@@ -67,24 +67,6 @@ class Arena : public SlotPool {
   std::vector<HostBuffer> slots_;
 };
 
-/// A line that no slot holds, alone in a batch, and so sorted.
-class LongLine : public SortedRecords {
- public:
-  LongLine(HostBuffer buffer, std::uint64_t bytes) : buffer_(std::move(buffer)), bytes_(bytes) {}
-  const std::byte* data() const override { return buffer_.data(); }
-  bool on_device() const override { return false; }
-  std::uint64_t bytes() const override { return bytes_; }
-  std::uint64_t records() const override { return 1; }
-  bool was_sorted() const override { return true; }
-  void Read(std::uint64_t offset, std::span<std::byte> out) const override {
-    std::memcpy(out.data(), buffer_.data() + offset, out.size());
-  }
-
- private:
-  HostBuffer buffer_;
-  std::uint64_t bytes_;
-};
-
 class CpuLane : public Lane {
  public:
   CpuLane(const std::shared_ptr<Arena>& arena, detail::ThreadTeam& team)
@@ -94,7 +76,10 @@ class CpuLane : public Lane {
     auto [in, out] = arena_.TakeTwo();
     HostBuffer longer;
     const std::uint64_t bytes = Fill(source, in.data(), longer);
-    if (bytes > shape_.slot_bytes) return std::make_unique<LongLine>(std::move(longer), bytes);
+    if (bytes > shape_.slot_bytes) {
+      // A line that no slot holds, alone in its batch, and so sorted.
+      return std::make_unique<HostRecords>(std::move(longer), bytes, 1, true);
+    }
     const SlotSorter::Sorted result = arena_.sorter().Sort(in.data(), bytes, out.data(), memory(), Executor(bytes));
     return std::make_unique<SortedSlot>(std::move(result.in_input ? in : out), bytes, result.records,
                                         result.was_sorted);

@@ -228,7 +228,7 @@ Options MakeOptions(const GnuOptions& typed, LineOrder order, bool ignore_sigpip
   return options;
 }
 
-/// Bytes of the inputs that are regular files; those of standard input behind its place.
+/// Bytes of the inputs that are regular files.
 std::uint64_t KnownBytes(const std::vector<std::string>& inputs) {
   std::uint64_t bytes = 0;
   for (const std::string& input : inputs) {
@@ -245,7 +245,8 @@ constexpr char kStandardInput[] = "/proc/self/fd/0";
 /// A file that the shell opened is read as one, by as many threads, from its beginning.
 void NameStandardInput(std::vector<std::string>& inputs) {
   struct stat facts {};
-  if (std::count(inputs.begin(), inputs.end(), "-") != 1 || (::fcntl(STDIN_FILENO, F_GETFL) & O_ACCMODE) == O_WRONLY || ::fstat(STDIN_FILENO, &facts) != 0 ||
+  if (std::count(inputs.begin(), inputs.end(), "-") != 1 ||
+      (::fcntl(STDIN_FILENO, F_GETFL) & O_ACCMODE) == O_WRONLY || ::fstat(STDIN_FILENO, &facts) != 0 ||
       !S_ISREG(facts.st_mode) || ::lseek(STDIN_FILENO, 0, SEEK_CUR) != 0 || ::access(kStandardInput, R_OK) != 0) {
     return;
   }
@@ -281,8 +282,10 @@ void Sort(Options options, const std::optional<std::string>& output, CancelFlag&
   const std::uint64_t most = std::clamp(memory / 4, kLeastMemory / 4, kMostInMemory);
   SaveAddresses();
   StreamFronts fronts;
-  if (KnownBytes(options.inputs) <= most || !HasThreads()) {
-    InputFront front(options.inputs, static_cast<char>(options.layout.delimiter), most, HasThreads, cancel);
+  const bool small = KnownBytes(options.inputs) <= most;
+  if (small || !HasThreads()) {
+    const auto stops = [small] { return small && HasThreads(); };
+    InputFront front(options.inputs, static_cast<char>(options.layout.delimiter), most, stops, cancel);
     if (front.whole()) {
       SortInMemory(options, front.lines(), std::move(target));
       return;

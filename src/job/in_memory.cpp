@@ -13,7 +13,6 @@
 #include "formats/annotator.hpp"
 #include "records/records.hpp"
 #include "signal_block.hpp"
-#include "support/machine.hpp"
 
 namespace gpusort {
 namespace {
@@ -125,7 +124,6 @@ bool InputFront::Read(const std::string& input, char delimiter, const std::funct
   if (begun.bytes > 0 && text_[used_ - 1] != static_cast<std::byte>(delimiter)) {
     text_[used_++] = static_cast<std::byte>(delimiter);
   }
-  if (begun.again) begun.stream.reset();  // there may be more inputs than descriptors
   begun_.push_back(std::move(begun));
   return true;
 }

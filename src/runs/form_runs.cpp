@@ -42,12 +42,12 @@ class RunPlacer {
     if (Claim(&resident_, 1, job_.plan.resident_runs) || (only && !sorted->on_device())) {
       run.records = std::move(sorted);
     } else if (only) {
-      run.records = std::make_shared<HostRecords>(job_.memory, *sorted);
+      run.records = CopyToHost(job_.memory, *sorted);
     } else if (sorted->was_sorted() && job_.options.strict && job_.rereadable() && !CheaperToSpill()) {
       run.blocks = InputBlocks(run.origin, *sorted, job_.input_payload(), job_.layout);
     } else if (sorted->on_device() && Claim(&host_bytes_, sorted->bytes(), job_.plan.host_tier_bytes)) {
       const Busy busy(job_.clock, Resource::kBus, sorted->bytes());
-      run.records = std::make_shared<HostRecords>(job_.memory, *sorted);
+      run.records = CopyToHost(job_.memory, *sorted);
     } else {
       Spill(*sorted, run);
     }

@@ -39,6 +39,12 @@ ForecastKey MakeForecast(RecordSpan record, const RecordLayout& layout) {
   return key;
 }
 
+std::shared_ptr<SortedRecords> CopyToHost(HostMemory& memory, const SortedRecords& source) {
+  HostBuffer buffer(memory, source.bytes());
+  source.Read(0, {buffer.data(), buffer.size()});
+  return std::make_shared<HostRecords>(std::move(buffer), source.bytes(), source.records(), source.was_sorted());
+}
+
 RunBlock RunBlocks::operator[](std::size_t number) const {
   RunBlock block;
   if (range_block_ > 0) {

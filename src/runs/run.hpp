@@ -111,28 +111,8 @@ struct Run {
   bool spilled() const { return !blocks.empty() && std::holds_alternative<SpillExtent>(blocks[0].place); }
 };
 
-/// Sorted records in host memory of their own: the middle tier, for runs that the device has no room for.
-class HostRecords : public SortedRecords {
- public:
-  /// Copies `source` out of its slot.
-  HostRecords(HostMemory& memory, const SortedRecords& source)
-      : buffer_(memory, source.bytes()), records_(source.records()), was_sorted_(source.was_sorted()) {
-    source.Read(0, {buffer_.data(), buffer_.size()});
-  }
-  const std::byte* data() const override { return buffer_.data(); }
-  bool on_device() const override { return false; }
-  std::uint64_t bytes() const override { return buffer_.size(); }
-  std::uint64_t records() const override { return records_; }
-  bool was_sorted() const override { return was_sorted_; }
-  void Read(std::uint64_t offset, std::span<std::byte> out) const override {
-    std::memcpy(out.data(), buffer_.data() + offset, out.size());
-  }
-
- private:
-  HostBuffer buffer_;
-  std::uint64_t records_;
-  bool was_sorted_;
-};
+/// A copy in host memory, out of a slot: the middle tier, for runs that the device has no room for.
+std::shared_ptr<SortedRecords> CopyToHost(HostMemory& memory, const SortedRecords& source);
 
 /// The front of sorted records, which stay where they are.
 class FrontRecords : public SortedRecords {
