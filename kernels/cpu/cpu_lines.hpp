@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "cpu/cpu_sorter.hpp"
+#include "cpu/vqsort.hpp"
 #include "error.hpp"
 #include "gpusort/merge_host.hpp"
 #include "lines/line_order.hpp"
@@ -402,7 +403,7 @@ class LineRefiner {
     if (n <= kFew) {
       std::sort(entries, entries + n, ExactEntryLess());
     } else {
-      SortEntries(entries, n);
+      VqSort(entries, n);
     }
   }
 
@@ -582,7 +583,7 @@ class LineSorter {
       for (std::uint64_t seen = common; prefix < seen && !common.compare_exchange_weak(seen, prefix);) {
       }
       if (common < skip) return;
-      SortEntries(p, parts[part].size);
+      VqSort(p, parts[part].size);
       if (!ended || !entries_decide) {
         entries_decide = false;
         LineRefiner(keys_, lines, shape_.SortKeys(memory_, worker)).Refine(p, parts[part].size, skip + kEntryKeyBytes);

@@ -3,8 +3,6 @@
 // of merging 1.3. Start at NumberSorter.
 #pragma once
 
-#include <hwy/contrib/sort/vqsort.h>
-
 #include <algorithm>
 #include <atomic>
 #include <cstdint>
@@ -14,6 +12,7 @@
 #include <vector>
 
 #include "cpu/cpu_sorter.hpp"
+#include "cpu/vqsort.hpp"
 #include "gpusort/merge_host.hpp"
 #include "records/key.hpp"
 
@@ -24,9 +23,6 @@ constexpr std::uint64_t kNumberTileBytes = kMergeTileBytes;
 /// item of 8 bytes and 3.7 for 4, a level of merging 1.3 for both.
 template <typename U>
 constexpr std::size_t kSlicesToSort = sizeof(U) == 8 ? 48 : 9;
-
-inline void VqSort(std::uint32_t* p, std::uint64_t n) { hwy::Sorter()(p, n, hwy::SortAscending()); }
-inline void VqSort(std::uint64_t* p, std::uint64_t n) { hwy::Sorter()(p, n, hwy::SortAscending()); }
 
 /// Calls f with the map as a type that the compiler can vectorize over: the swap is decided outside the loop.
 template <typename U, typename F>

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "cpu/cpu_sorter.hpp"
+#include "cpu/vqsort.hpp"
 #include "gpusort/merge_host.hpp"
 #include "records/key.hpp"
 
@@ -138,7 +139,7 @@ class Refiner {
       Entry& entry = group.entries[i];
       entry = keys_.MakeEntry(Record(entry), common, entry.row());
     }
-    SortEntries(group.entries, group.size);
+    VqSort(group.entries, group.size);
     const std::uint64_t next = common + kEntryKeyBytes;
     if (next >= layout_.key_bytes) return;
     ForEachGroup(group.entries, group.size, [&](Entry* inner, std::uint64_t size) {
@@ -263,7 +264,7 @@ class RecordSorter final : public SlotSorter {
         const std::uint64_t row = first_row + i;
         p[i] = keys_.MakeEntry(records + row * stride, skip, static_cast<std::uint32_t>(row));
       }
-      SortEntries(p, parts[part].size);
+      VqSort(p, parts[part].size);
       Refiner(keys_, records).Refine(p, parts[part].size, skip + kEntryKeyBytes);
     });
 

@@ -2,8 +2,6 @@
 // Chosen once, when the arena is made. Start at SlotSorter.
 #pragma once
 
-#include <hwy/contrib/sort/vqsort.h>
-
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -39,10 +37,5 @@ constexpr std::uint64_t kEntriesPerPart = std::uint64_t{1} << 18;
 
 constexpr std::uint64_t RoundUp(std::uint64_t n, std::uint64_t unit) { return (n + unit - 1) / unit * unit; }
 constexpr std::uint64_t DivideUp(std::uint64_t n, std::uint64_t by) { return n / by + (n % by != 0); }
-
-inline void SortEntries(Entry* p, std::uint64_t n) {
-  static_assert(sizeof(Entry) == sizeof(hwy::uint128_t) && alignof(Entry) == alignof(hwy::uint128_t));
-  hwy::Sorter()(reinterpret_cast<hwy::uint128_t*>(p), n, hwy::SortAscending());
-}
 
 }  // namespace gpusort::detail

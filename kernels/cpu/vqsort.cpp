@@ -1,0 +1,74 @@
+// Compiled here out of Highway's headers: its shared library (1.0.3) calibrates a timer whenever it is loaded, 5 ms,
+// more than all else that sorting ten lines takes.
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "cpu/vqsort.cpp"
+#define HWY_DISABLED_TARGETS (HWY_SSSE3 | HWY_SSE4 | HWY_AVX3_DL)
+#include <hwy/foreach_target.h>
+// These come after foreach_target.h.
+#include <hwy/contrib/sort/traits-inl.h>
+#include <hwy/contrib/sort/traits128-inl.h>
+#include <hwy/contrib/sort/vqsort-inl.h>
+
+#include <algorithm>
+#include <cstring>
+
+#include "cpu/vqsort.hpp"
+
+HWY_BEFORE_NAMESPACE();
+namespace gpusort::detail::HWY_NAMESPACE {
+namespace hn = hwy::HWY_NAMESPACE;
+
+#if HWY_TARGET == HWY_SCALAR  // a machine without AVX2, for which vqsort is a heapsort
+template <typename T>
+void Sort(T* p, std::uint64_t n) {
+  std::sort(p, p + n);
+}
+void Sort(Entry* p, std::uint64_t n) {
+  std::sort(p, p + n, [](const Entry& a, const Entry& b) { return a.hi < b.hi || (a.hi == b.hi && a.lo < b.lo); });
+}
+#else
+template <typename Traits, typename T>
+void SortLanes(T* p, std::uint64_t lanes) {
+  hn::Sort(hn::SortTag<T>(), hn::detail::SharedTraits<Traits>(), p, lanes, p);  // the last is for RVV and SVE
+}
+template <typename T>
+void Sort(T* p, std::uint64_t n) {
+  SortLanes<hn::detail::TraitsLane<hn::detail::OrderAscending<T>>>(p, n);
+}
+void Sort(Entry* p, std::uint64_t n) {
+  SortLanes<hn::detail::Traits128<hn::detail::OrderAscending128>>(reinterpret_cast<std::uint64_t*>(p), 2 * n);
+}
+#endif
+
+}  // namespace gpusort::detail::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+/// What vqsort draws its pivots by: an address, which is another one in each process. Data made to meet bad pivots costs
+/// a heapsort.
+void hwy::Sorter::Fill24Bytes(const void* keys, std::size_t n, void* seed) {
+  const std::uint64_t words[3] = {reinterpret_cast<std::uintptr_t>(keys), n, 0x9E3779B97F4A7C15u};
+  std::memcpy(seed, words, sizeof words);
+}
+
+namespace gpusort::detail {
+namespace {
+
+/// Highway's own choice is in the library that is not loaded.
+template <typename T>
+void Sort(T* p, std::uint64_t n) {
+#if HWY_ARCH_X86
+  if (__builtin_cpu_supports("x86-64-v4")) return N_AVX3::Sort(p, n);
+  if (__builtin_cpu_supports("x86-64-v3")) return N_AVX2::Sort(p, n);
+#endif
+  HWY_STATIC_DISPATCH(Sort)(p, n);
+}
+
+}  // namespace
+
+void VqSort(std::uint32_t* p, std::uint64_t n) { Sort(p, n); }
+void VqSort(std::uint64_t* p, std::uint64_t n) { Sort(p, n); }
+void VqSort(Entry* p, std::uint64_t n) { Sort(p, n); }
+
+}  // namespace gpusort::detail
+#endif
