@@ -131,7 +131,10 @@ struct LineShape {
 /// The encoded keys of lines, as chunks, as wide keys, or as ranges of the lines where they are nothing else.
 class LineKeys {
  public:
-  explicit LineKeys(const LineOrderView& order) : order_(order), plain_(IsPlain(order)) {}
+  explicit LineKeys(const LineOrderView& order)
+      : order_(order),
+        plain_(IsPlain(order)),
+        flip_((order.key_count == 0 ? order.last_resort_reverse : order.keys[0].reverse) ? ~std::uint64_t{0} : 0) {}
 
   /// Of plain keys: the first of the bytes [begin, end) in which those of a and b differ; where one ends, at the
   /// latest.
@@ -142,6 +145,14 @@ class LineKeys {
   }
   /// `line` without its delimiter.
   LineChunk Chunk(RecordSpan line, std::uint64_t skip) const {
+    if (plain_) {
+      const RecordSpan key = Key(line);
+      if (key.size() >= skip + kEntryKeyBytes) {
+        const Byte* const at = AsBytes(key.data()) + skip;
+        return {LoadBigEndian(at) ^ flip_, static_cast<std::uint32_t>(LoadBigEndian(at + 4) ^ flip_),
+                key.size() == skip + kEntryKeyBytes};
+      }
+    }
     return EncodeChunk(AsBytes(line.data()), line.size(), order_, skip);
   }
   /// As Chunk, for bytes [skip, skip + WideKey::kBytes). True if none is behind the first `wanted` of them.
@@ -185,6 +196,7 @@ class LineKeys {
 
   const LineOrderView& order_;
   const bool plain_;
+  const std::uint64_t flip_;  ///< of plain keys: all ones if these are in reverse
 };
 
 /// What the encoded keys of some lines have in common with that of the first of them, from the front. Where the key of
@@ -311,11 +323,21 @@ class LineRefiner {
   /// `entries` are sorted as numbers; `next` is the first encoded byte that they do not hold. Afterwards they are in
   /// full order and hold the bytes that they held before.
   void Refine(Entry* entries, std::uint64_t n, std::uint64_t next) {
+    const Entry* const last = entries + n;
+    const Entry* asked = entries;
     ForEachGroup(entries, n, [&](Entry* group, std::uint64_t size) {
+      // Rows are random, so each line is a cache miss: ask for those of the next groups well before.
+      constexpr std::uint64_t kAhead = 32;
+      const std::uint64_t ahead = std::min<std::uint64_t>(std::min(size, kAhead) + kAhead, last - group);
+      for (asked = std::max<const Entry*>(asked, group); asked < group + ahead; ++asked) {
+        const bool alone = !(asked > entries && SameEntryKey(asked[-1], *asked)) &&
+                           !(asked + 1 < last && SameEntryKey(*asked, asked[1]));
+        if (!alone) Prefetch(lines_(asked->row()));
+      }
       if (size == 1) return;
       const Entry head = group[0];
       if (size <= kPair) return SortByLines(group, size);
-      groups_.assign(1, {group, size, next});
+      groups_.assign(1, {group, size, next, true});
       while (!groups_.empty()) RefineOne();
       for (std::uint64_t i = 0; i < size; ++i) {
         group[i] = {(head.lo & 0xFFFFFFFF00000000u) | group[i].row(), head.hi};
@@ -328,6 +350,7 @@ class LineRefiner {
     Entry* entries;
     std::uint64_t size;
     std::uint64_t next;
+    bool fresh;  ///< the bytes before `next` told these apart from others
   };
   /// Comparing whole lines costs more than encoding each once from three lines on.
   static constexpr std::uint64_t kPair = 2;
@@ -371,6 +394,8 @@ class LineRefiner {
   void RefineOne() {
     const Group group = groups_.back();
     groups_.pop_back();
+    // Mostly the very next bytes tell the lines of a small group apart.
+    if (keys_.plain() && group.fresh && group.size <= kFew) return RefineBy(group, group.next);
     if (AllSame(group)) return;  // repeated lines would go through all their bytes otherwise
     if (!keys_.plain() && group.size <= wide_.size()) return RefineWide(group);
     std::uint64_t next = group.next;
@@ -382,21 +407,24 @@ class LineRefiner {
       }
       next = common;
     }
-    bool ended, same;
-    do {
-      ended = same = true;
-      for (std::uint64_t i = 0; i < group.size; ++i) {
-        Entry& entry = group.entries[i];
-        const LineChunk chunk = keys_.Chunk(lines_(entry.row()), next);
-        ended = ended && chunk.ended;
-        entry = MakeLineEntry(chunk, entry.row());
-        same = same && SameEntryKey(entry, group.entries[0]);
-      }
-      next += kEntryKeyBytes;
-    } while (same && !ended);
+    RefineBy(group, next);
+  }
+
+  /// By the encoded bytes from `next` on.
+  void RefineBy(const Group& group, std::uint64_t next) {
+    bool ended = true, same = true;
+    for (std::uint64_t i = 0; i < group.size; ++i) {
+      Entry& entry = group.entries[i];
+      const LineChunk chunk = keys_.Chunk(lines_(entry.row()), next);
+      ended = ended && chunk.ended;
+      entry = MakeLineEntry(chunk, entry.row());
+      same = same && SameEntryKey(entry, group.entries[0]);
+    }
+    next += kEntryKeyBytes;
     // A group that was left as it is still is in order of its rows.
     if (!same) SortGroup(group.entries, group.size);
-    ForEachGroup(group.entries, group.size, [&](Entry* inner, std::uint64_t size) { Leave(inner, size, ended, next); });
+    ForEachGroup(group.entries, group.size,
+                 [&](Entry* inner, std::uint64_t size) { Leave(inner, size, ended, next, !same); });
   }
 
   static void SortGroup(Entry* entries, std::uint64_t n) {
@@ -408,14 +436,14 @@ class LineRefiner {
   }
 
   /// `next` encoded bytes of the group are equal.
-  void Leave(Entry* group, std::uint64_t size, bool ended, std::uint64_t next) {
+  void Leave(Entry* group, std::uint64_t size, bool ended, std::uint64_t next, bool fresh) {
     if (size == 1) return;
     if (ended) {
       Settle(group, size);
     } else if (size <= kPair) {
       SortByLines(group, size);
     } else {
-      groups_.push_back({group, size, next});
+      groups_.push_back({group, size, next, fresh});
     }
   }
 
@@ -441,7 +469,7 @@ class LineRefiner {
         ended = ended && wide(entries[i]).ended;
         entries[i] = {wide(entries[i]).row, 0};
       }
-      return Leave(entries, n, ended, next);
+      return Leave(entries, n, ended, next, false);
     }
     at = std::min(at, WideKey::kBytes - kEntryKeyBytes);
     for (std::uint64_t i = 0; i < n; ++i) {
