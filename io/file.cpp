@@ -23,7 +23,7 @@
 #include <fstream>
 #include <tuple>
 
-#include "signal_block.hpp"
+#include "thread.hpp"
 
 namespace gpusort {
 namespace detail {

@@ -24,12 +24,10 @@
 #include <exception>
 #include <mutex>
 #include <new>
-#include <system_error>
-#include <thread>
 #include <utility>
 #include <vector>
 
-#include "signal_block.hpp"
+#include "thread.hpp"
 
 namespace gpusort {
 namespace {
@@ -703,16 +701,12 @@ class Encoder::Impl {
   Slot& Filling() { return slots_[(oldest_ + under_way_) % slots_.size()]; }
 
   void StartWorkers(unsigned threads) {
-    encoders_.reserve(threads);
-    workers_.reserve(threads);
-    const SignalBlock block;
     try {
-      for (unsigned t = 0; t < threads; ++t) {
+      do {
         encoders_.push_back(std::make_unique<MemberEncoder>(codec_));
-        workers_.emplace_back([this, encoder = encoders_.back().get()] { Work(*encoder); });
-      }
-    } catch (const std::system_error&) {
-      // The threads that there are give the same bytes, later.
+        // The threads that there are give the same bytes, later.
+      } while (StartThread(workers_, [this, encoder = encoders_.back().get()] { Work(*encoder); }).empty() &&
+               workers_.size() < threads);
     } catch (...) {
       StopWorkers();
       throw;
@@ -725,7 +719,6 @@ class Encoder::Impl {
       stop_ = true;
     }
     work_.notify_all();
-    for (std::thread& worker : workers_) worker.join();
     workers_.clear();
   }
 
@@ -805,7 +798,7 @@ class Encoder::Impl {
   std::deque<Slot*> queue_;  ///< guarded by mutex_
   bool stop_ = false;        ///< guarded by mutex_
   std::vector<std::unique_ptr<MemberEncoder>> encoders_;
-  std::vector<std::thread> workers_;
+  Threads workers_;
 };
 
 Encoder::Encoder(Codec codec, const EncoderOptions& options, Sink sink)

@@ -1,12 +1,10 @@
 // The CPU backend: slots in host memory, tiles sorted by Highway's vqsort, cache-sized tiles merged on a team of
 // threads. What depends on the kind of records is a SlotSorter's: cpu_numbers.hpp, cpu_records.hpp, cpu_lines.hpp.
 // Start at CpuLane::Sort and CpuLane::Merge.
-#include <sched.h>
 
 #include <algorithm>
 #include <cstring>
 #include <memory>
-#include <thread>
 #include <utility>
 
 #include "backend.hpp"
@@ -28,12 +26,6 @@ constexpr std::uint64_t kMiB = std::uint64_t{1} << 20;
 constexpr std::uint64_t kSmallBytes = kMiB / 4;
 
 [[noreturn]] void FailInternal(const std::string& what) { throw Error(ErrorCode::kInternal, "CPU backend: " + what); }
-
-unsigned AvailableCores() {
-  cpu_set_t set;
-  if (sched_getaffinity(0, sizeof(set), &set) == 0) return static_cast<unsigned>(std::max(1, CPU_COUNT(&set)));
-  return std::max(1u, std::thread::hardware_concurrency());
-}
 
 std::unique_ptr<SlotSorter> MakeSorter(const RecordLayout& layout, std::uint64_t slot_bytes,
                                        std::uint64_t batch_lines = 0) {

@@ -4,8 +4,6 @@
 // goes on with the threads it got.
 #pragma once
 
-#include <signal.h>
-
 #include <algorithm>
 #include <atomic>
 #include <condition_variable>
@@ -13,10 +11,9 @@
 #include <exception>
 #include <functional>
 #include <mutex>
-#include <new>
-#include <system_error>
-#include <thread>
 #include <vector>
+
+#include "thread.hpp"
 
 namespace gpusort::detail {
 
@@ -33,7 +30,7 @@ class ThreadTeam {
       ending_ = true;
     }
     work_.notify_all();
-    for (std::thread& thread : threads_) thread.join();
+    threads_.clear();
   }
 
   unsigned size() const { return size_; }
@@ -68,18 +65,7 @@ class ThreadTeam {
 
   void StartThreads() {
     started_ = true;
-    // Signals are for the threads that know what to clean up.
-    sigset_t all, before;
-    sigfillset(&all);
-    pthread_sigmask(SIG_BLOCK, &all, &before);
-    try {
-      threads_.reserve(size_ - 1);
-      while (threads_.size() < size_ - 1) threads_.emplace_back([this] { Work(); });
-    } catch (const std::system_error&) {
-      // A limit on threads: there are some already, and the caller.
-    } catch (const std::bad_alloc&) {
-    }
-    pthread_sigmask(SIG_SETMASK, &before, nullptr);
+    while (threads_.size() + 1 < size_ && StartThread(threads_, [this] { Work(); }).empty()) continue;
   }
 
   void Work() {
@@ -119,7 +105,7 @@ class ThreadTeam {
   std::vector<Call*> calls_;       ///< that others may join, oldest first
   unsigned running_ = 0;           ///< threads inside calls
   bool started_ = false, ending_ = false;
-  std::vector<std::thread> threads_;
+  Threads threads_;
 };
 
 /// Runs tasks on a team. After an exception no further task begins.

@@ -13,14 +13,13 @@
 #include <cstdlib>
 #include <cstring>
 #include <exception>
-#include <future>
 #include <iterator>
+#include <latch>
 #include <memory>
 #include <new>
 #include <optional>
 #include <string>
 #include <string_view>
-#include <thread>
 #include <utility>
 #include <vector>
 
@@ -29,11 +28,11 @@
 #include "file.hpp"
 #include "job/external_sort.hpp"
 #include "job/in_memory.hpp"
-#include "signal_block.hpp"
 #include "support/gnu_quote.hpp"
 #include "support/log.hpp"
 #include "support/machine.hpp"
 #include "support/signals.hpp"
+#include "thread.hpp"
 
 namespace gpusort {
 namespace {
@@ -257,21 +256,12 @@ void NameStandardInput(std::vector<std::string>& inputs) {
 
 /// Whether the main path can have its threads (ulimit -u, pids.max). Without them all is sorted in memory.
 bool HasThreads() {
-  constexpr int kThreads = 32;
-  std::vector<std::thread> threads;
-  std::promise<void> all;
-  bool refused = false;
-  try {
-    const std::shared_future<void> done = all.get_future().share();
-    threads.reserve(kThreads);
-    const SignalBlock block;
-    for (int i = 0; i < kThreads; ++i) threads.emplace_back([done] { done.wait(); });
-  } catch (const std::exception&) {
-    refused = true;
-  }
-  all.set_value();
-  for (std::thread& thread : threads) thread.join();
-  return !refused;
+  constexpr std::size_t kThreads = 32;
+  std::latch all_asked{1};
+  Threads threads;
+  while (threads.size() < kThreads && StartThread(threads, [&] { all_asked.wait(); }).empty()) continue;
+  all_asked.count_down();
+  return threads.size() == kThreads;
 }
 
 void Sort(Options options, const std::optional<std::string>& output, CancelFlag& cancel) {

@@ -7,7 +7,6 @@
 #include <memory>
 #include <mutex>
 #include <sstream>
-#include <thread>
 #include <utility>
 #include <vector>
 
@@ -25,6 +24,7 @@
 #include "runs/merge_runs.hpp"
 #include "support/log.hpp"
 #include "support/machine.hpp"
+#include "thread.hpp"
 
 namespace gpusort {
 namespace {
@@ -151,7 +151,7 @@ class Sorter {
     facts_.unique = options.unique;
     facts_.top = options.top;
     facts_.gpu = use_gpu;
-    const unsigned wanted = options.threads != 0 ? options.threads : std::max(1u, std::thread::hardware_concurrency());
+    const unsigned wanted = options.threads != 0 ? options.threads : AvailableCores();
     most_threads_ = FittingThreads(wanted);
     if (most_threads_ < wanted) {
       LogInfo("the limit on addresses (ulimit -v) leaves room for " + std::to_string(most_threads_) + " threads");
@@ -216,16 +216,12 @@ class Sorter {
     // What no plan can be made for is refused before the output takes space. A GPU's memory is not known yet.
     if (!facts_.gpu) MakePlan(facts_, ring_);
     // The backend opens (0.35 s for a GPU) while the first blocks are read.
-    std::optional<SignalBlock> block;
-    block.emplace();
-    // With both policies it opens later, in this thread, if no thread can be started.
-    const std::launch when = facts_.gpu ? std::launch::async | std::launch::deferred : std::launch::deferred;
-    std::future<void> opening = std::async(when, [this] { OpenBackend(); });
-    block.reset();
+    std::future<void> opening;
+    if (facts_.gpu) opening = RunBeside([this] { OpenBackend(); });
     if (!merging_) StartReading(inputs_.Ranges());
     PrepareOutput();
     ReserveOutput();
-    opening.get();
+    opening.valid() ? opening.get() : OpenBackend();
     for (;;) {
       try {
         Prepare();
@@ -450,8 +446,7 @@ class Sorter {
     const auto reserve = [this] { target_.file->Allocate(inputs_.bytes()); };
     const std::string& directory = target_.file->directory();
     if (files_.IsTmpfs(directory) && files_.FreeSpace(directory) >= inputs_.bytes()) {
-      const SignalBlock block;
-      reserving_ = std::async(std::launch::async | std::launch::deferred, reserve);
+      reserving_ = RunBeside(reserve);
     } else {
       reserve();
     }
@@ -801,11 +796,7 @@ SortResult ExternalSort(const Options& options, CancelFlag& cancel, const GpuSou
 
 SortResult ExternalSort(const Options& options, CancelFlag& cancel, FileSystem& files, OutputTarget target,
                         StreamFronts fronts, const GpuSource& gpus) {
-  std::optional<SignalBlock> block;
-  block.emplace();
-  Sorter sorter(options, cancel, gpus, files, std::move(target), std::move(fronts));
-  block.reset();
-  return sorter.Sort();
+  return Sorter(options, cancel, gpus, files, std::move(target), std::move(fronts)).Sort();
 }
 
 std::string ExplainSort(const Options& options, CancelFlag& cancel, const GpuSource& gpus) {

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <future>
 #include <memory>
-#include <thread>
 #include <utility>
 
 #include "backend.hpp"
@@ -12,7 +11,7 @@
 #include "error.hpp"
 #include "formats/annotator.hpp"
 #include "records/records.hpp"
-#include "signal_block.hpp"
+#include "thread.hpp"
 
 namespace gpusort {
 namespace {
@@ -20,18 +19,6 @@ namespace {
 constexpr std::uint64_t kReadBytes = std::uint64_t{256} << 10, kWriteBytes = std::uint64_t{256} << 10;
 /// A thread costs some 50 us; so many bytes take several ms.
 constexpr std::uint64_t kBytesPerThread = std::uint64_t{1} << 20;
-
-/// Both at once, if a thread can be had.
-template <typename First, typename Second>
-void DoBoth(bool with_thread, const First& first, const Second& second) {
-  std::future<void> other;
-  if (with_thread) {
-    const SignalBlock block;
-    other = std::async(std::launch::async | std::launch::deferred, [&] { second(); });
-  }
-  first();
-  with_thread ? other.get() : second();
-}
 
 [[noreturn]] void FailMemory() { throw Error(ErrorCode::kOutOfMemory, "memory exhausted"); }
 
@@ -158,7 +145,7 @@ SortResult SortInMemory(const Options& options, std::span<const std::byte> lines
   if (!unsorted.empty()) {
     const auto threads = static_cast<unsigned>(std::clamp<std::uint64_t>(
         unsorted.size() / kBytesPerThread, 1,
-        options.threads != 0 ? options.threads : std::max(1u, std::thread::hardware_concurrency())));
+        options.threads != 0 ? options.threads : AvailableCores()));
     HostMemory memory(0, true);
     const std::unique_ptr<Backend> backend = OpenCpuBackend(threads);
     ArenaShape shape;
@@ -173,10 +160,11 @@ SortResult SortInMemory(const Options& options, std::span<const std::byte> lines
     const std::unique_ptr<SortedRecords> sorted = lane->Sort(source);
     const RecordSpan records{sorted->data(), sorted->bytes()};
     RecordSum kept;
-    std::uint64_t disorder = 0;
-    DoBoth(
-        threads > 1, [&] { kept = SumRecords(records, layout); },
-        [&] { disorder = FirstDisorder(records, layout, false); });
+    const auto sum = [&] { kept = SumRecords(records, layout); };
+    std::future<void> summed;
+    if (threads > 1) summed = RunBeside(sum);
+    const std::uint64_t disorder = FirstDisorder(records, layout, false);
+    summed.valid() ? summed.get() : sum();
     if (!(kept == read) || disorder != kInOrder) {
       throw Error(ErrorCode::kIntegrity, "the sorted lines are not those that were read, or not in order");
     }

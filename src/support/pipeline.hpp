@@ -15,20 +15,17 @@
 #include <map>
 #include <memory>
 #include <mutex>
-#include <new>
 #include <optional>
 #include <span>
 #include <string>
-#include <system_error>
-#include <thread>
 #include <utility>
 #include <vector>
 
 #include "backend.hpp"
 #include "error.hpp"
-#include "signal_block.hpp"
 #include "stream.hpp"
 #include "support/log.hpp"
+#include "thread.hpp"
 
 namespace gpusort {
 
@@ -56,10 +53,10 @@ class Pipeline {
 
   /// Starts a thread of `body`, and at StartRest or Join `count` - 1 more. So every stage gets one of the threads that
   /// the system grants before any stage gets a second. Error(kOutOfMemory) if it does not grant this one.
-  void Start(const std::function<void()>& body, unsigned count = 1) {
+  void Start(std::function<void()> body, unsigned count = 1) {
     if (count == 0) return;
     rest_.insert(rest_.end(), count - 1, body);  // first: nothing may throw once the thread runs
-    if (const std::string refused = TryStart(body); !refused.empty()) {
+    if (const std::string refused = TryStart(std::move(body)); !refused.empty()) {
       // What the threads that did start use is about to be destroyed.
       StopAndJoin();
       throw Error(ErrorCode::kOutOfMemory, refused);
@@ -68,8 +65,8 @@ class Pipeline {
 
   /// Goes on with fewer threads if the system refuses some.
   void StartRest() {
-    for (const std::function<void()>& body : rest_) {
-      const std::string refused = TryStart(body);
+    for (std::function<void()>& body : rest_) {
+      const std::string refused = TryStart(std::move(body));
       if (refused.empty()) continue;
       LogWarn(refused + "; going on with " + std::to_string(threads_.size()));
       break;
@@ -86,7 +83,6 @@ class Pipeline {
 
   void StopAndJoin() {
     Stop();
-    for (std::thread& thread : threads_) thread.join();
     threads_.clear();
   }
 
@@ -104,7 +100,6 @@ class Pipeline {
   /// Waits for all threads and throws the first error, if there was one.
   void Join() {
     StartRest();
-    for (std::thread& thread : threads_) thread.join();
     threads_.clear();
     RethrowIfFailed();
     cancel_.ThrowIfRequested();
@@ -121,30 +116,24 @@ class Pipeline {
 
  private:
   /// Why there is no thread; empty if there is one.
-  std::string TryStart(const std::function<void()>& body) {
-    const SignalBlock block;
-    try {
-      threads_.emplace_back([this, body] {
-        try {
-          body();
-        } catch (...) {
-          Fail(std::current_exception());
-        }
-      });
-    } catch (const std::system_error& error) {
-      return std::string("cannot start a thread: ") + error.what() +
-             "; a limit is reached (ulimit -u, pids.max of the control group, or memory)";
-    } catch (const std::bad_alloc&) {
-      return "cannot start a thread: out of memory";
-    }
-    return {};
+  std::string TryStart(std::function<void()> body) {
+    const std::string refused = StartThread(threads_, [this, body = std::move(body)] {
+      try {
+        body();
+      } catch (...) {
+        Fail(std::current_exception());
+      }
+    });
+    if (refused.empty()) return {};
+    return "cannot start a thread: " + refused +
+           "; a limit is reached (ulimit -u, pids.max of the control group, or memory)";
   }
 
   CancelFlag& cancel_;
   std::atomic<bool> stop_{false};
   std::mutex mutex_;
   std::exception_ptr error_;
-  std::vector<std::thread> threads_;
+  Threads threads_;
   std::vector<std::function<void()>> rest_;  ///< to be started
 };
 

@@ -6,7 +6,6 @@
 #include <cmath>
 #include <cstdlib>
 #include <string_view>
-#include <system_error>
 #include <utility>
 
 #include "support/log.hpp"
@@ -128,21 +127,18 @@ Progress::Progress(When when, const StageClock& clock) : clock_(clock) {
   const char* kind = std::getenv("TERM");
   terminal_ = ::isatty(STDERR_FILENO) == 1 && (kind == nullptr || std::string_view(kind) != "dumb");
   if (when == When::kAuto && !terminal_) return;
-  try {
-    thread_ = std::thread([this] { Loop(); });
-  } catch (const std::system_error& error) {
-    LogWarn(std::string("no progress is shown, for its thread cannot start: ") + error.what());
-  }
+  const std::string refused = StartThread(thread_, [this] { Loop(); });
+  if (!refused.empty()) LogWarn("no progress is shown, for its thread cannot start: " + refused);
 }
 
 Progress::~Progress() {
-  if (!thread_.joinable()) return;
+  if (!shown()) return;
   {
     const std::lock_guard lock(mutex_);
     stop_ = true;
   }
   changed_.notify_all();
-  thread_.join();
+  thread_.clear();
   if (terminal_) {
     ClearStatusLine();
   } else {

@@ -14,11 +14,11 @@
 #include <functional>
 #include <mutex>
 #include <string>
-#include <thread>
 #include <vector>
 
 #include "backend.hpp"
 #include "support/options.hpp"
+#include "thread.hpp"
 
 namespace gpusort {
 
@@ -146,7 +146,7 @@ class Progress {
   /// `total_bytes` 0: not known. `bytes_after`: what the phases after this one will move.
   void SetPhase(const std::string& name, std::uint64_t total_bytes, std::uint64_t bytes_after = 0);
   void Advance(std::uint64_t bytes) noexcept { done_.fetch_add(bytes, std::memory_order_relaxed); }
-  bool shown() const { return thread_.joinable(); }
+  bool shown() const { return !thread_.empty(); }
 
  private:
   void Loop();
@@ -162,7 +162,7 @@ class Progress {
   ProgressFacts facts_;
   RateMeter rate_;
   PhaseTimes last_;  // the clock's current phase when the last line was made
-  std::thread thread_;
+  Threads thread_;  // one, if it is shown
 };
 
 }  // namespace gpusort

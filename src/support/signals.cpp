@@ -9,7 +9,7 @@
 
 #include "error.hpp"
 #include "file.hpp"
-#include "signal_block.hpp"
+#include "thread.hpp"
 
 namespace gpusort {
 namespace {

@@ -53,6 +53,8 @@ violations() (
       sub(/\/\/.*/, "", code)
     }
     code ~ /__CUDACC__/ && FILENAME != "kernels/gpusort/host_device.hpp" { bad("only host_device.hpp asks for nvcc") }
+    code ~ /std::(j?thread[^_a-z]|async)|pthread_create/ && layer ~ /^(kernels|io|src)$/ &&
+        FILENAME !~ /^kernels\/(thread\.hpp|gpusort\/|classic\/)/ { bad("only kernels/thread.hpp starts threads") }
     # Scans, selections and iterators are no sorts.
     { gsub(/thrust::[a-z_]*iterator|cub::Device(Scan|Select)/, "", code) }
     code ~ /thrust::|cub::Device/ && layer ~ /^(kernels|io|src)$/ { bad("no device-wide library sort or merge") }
@@ -76,8 +78,8 @@ violations() (
         if (FILENAME ~ /^tools\/gpusort_check\./) bad("the checker shares nothing with the program")
         if (FILENAME ~ /^kernels\/gpusort\// && path !~ /^kernels\/gpusort\//) bad("public headers stand alone")
         if (layer == "kernels" && path !~ /^kernels\//) bad("kernels includes no other folder")
-        if (layer == "io" && path !~ /^io\/|^kernels\/(records\/(record|key)|error)\.hpp$/) {
-          bad("io takes only record, key and error from kernels")
+        if (layer == "io" && path !~ /^io\/|^kernels\/(records\/(record|key)|error|thread)\.hpp$/) {
+          bad("io takes only record, key, error and thread from kernels")
         }
         if (layer == "src" && path !~ /^(src|io|kernels)\//) bad("src includes neither tools nor tests")
         if (layer == "src" && path ~ /^src\//) {
@@ -125,9 +127,9 @@ expect_found() {
 expect_found kernels/planted.cpp '#include "file.hpp"' 'kernels includes no other folder'
 expect_found kernels/planted.cpp '#include "../src/runs/plan.hpp"' 'kernels includes no other folder'
 expect_found kernels/gpusort/planted.hpp '#include "backend.hpp"' 'public headers stand alone'
-expect_found io/planted.cpp '#include "backend.hpp"' 'io takes only record, key and error from kernels'
-expect_found io/planted.cpp '#include <gpusort/host_device.hpp>' 'io takes only record, key and error from kernels'
-expect_found io/planted.cpp '#include "runs/plan.hpp"' 'io takes only record, key and error from kernels'
+expect_found io/planted.cpp '#include "backend.hpp"' 'io takes only record, key, error and thread from kernels'
+expect_found io/planted.cpp '#include <gpusort/host_device.hpp>' 'io takes only record, key, error and thread from kernels'
+expect_found io/planted.cpp '#include "runs/plan.hpp"' 'io takes only record, key, error and thread from kernels'
 expect_found kernels/cpu/planted.hpp '#include "cuda/device_memory.cuh"' 'no backend knows the other'
 expect_found kernels/cuda/planted.cuh '#include "../cpu/thread_team.hpp"' 'no backend knows the other'
 while read -r from to; do
@@ -150,6 +152,8 @@ expect_found src/planted.cpp '  #  include <boost/program_options.hpp>' \
   'only src/cli/parse_options.* and tools use Boost.Program_options'
 expect_found src/planted.cpp '#include <boost/iostreams/filter/gzip.hpp>' 'only io/codec uses Boost.Iostreams'
 expect_found src/planted.cpp '#include <spdlog/spdlog.h>' 'only src/support/log.* uses spdlog'
+expect_found io/planted.cpp 'std::thread thread([] {});' 'only kernels/thread.hpp starts threads'
+expect_found src/planted.cpp 'auto done = std::async([] {});' 'only kernels/thread.hpp starts threads'
 expect_found io/planted.cpp 'void Log() { spdlog::info("x"); }' 'only src/support/log.* uses spdlog'
 expect_found kernels/planted.hpp '#if defined(__CUDACC__)' 'only host_device.hpp asks for nvcc'
 expect_found kernels/planted.cu '#include <cub/device/device_merge.cuh>' 'no device-wide library sort or merge'

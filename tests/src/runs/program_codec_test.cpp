@@ -23,7 +23,7 @@
 
 #include "error.hpp"
 #include "records.hpp"
-#include "signal_block.hpp"
+#include "thread.hpp"
 
 namespace gpusort::testing {
 namespace {

@@ -1,7 +1,6 @@
 #include "support/pipeline.hpp"
 
 #include <gtest/gtest.h>
-#include <pthread.h>
 
 #include <algorithm>
 #include <atomic>
@@ -15,30 +14,10 @@
 #include <utility>
 #include <vector>
 
+#include "refused_threads.hpp"
+
 namespace gpusort::testing {
 namespace {
-
-/// While it lives the system refuses every new thread: their stacks would be larger than all addresses.
-class RefusedThreads {
- public:
-  RefusedThreads() {
-    pthread_getattr_default_np(&before_);
-    pthread_attr_t attributes;
-    pthread_attr_init(&attributes);
-    pthread_attr_setstacksize(&attributes, std::size_t{1} << 62);
-    EXPECT_EQ(pthread_setattr_default_np(&attributes), 0);
-    pthread_attr_destroy(&attributes);
-  }
-  RefusedThreads(const RefusedThreads&) = delete;
-  RefusedThreads& operator=(const RefusedThreads&) = delete;
-  ~RefusedThreads() {
-    pthread_setattr_default_np(&before_);
-    pthread_attr_destroy(&before_);
-  }
-
- private:
-  pthread_attr_t before_{};
-};
 
 template <typename F>
 std::string MessageOf(F f) {
