@@ -19,6 +19,7 @@
 #include "cli/sort_main.hpp"
 #include "error.hpp"
 #include "formats/locale_keys.hpp"
+#include "job/check_sorted.hpp"
 #include "job/external_sort.hpp"
 #include "support/log.hpp"
 #include "support/machine.hpp"

@@ -3,45 +3,25 @@
 #include <algorithm>
 #include <cstring>
 #include <future>
-#include <iterator>
 #include <memory>
-#include <mutex>
-#include <sstream>
+#include <optional>
 #include <utility>
 #include <vector>
 
-#include "data/keyed_lines.hpp"
-#include "data/output.hpp"
-#include "data/proof.hpp"
 #include "error.hpp"
 #include "formats/annotator.hpp"
-#include "formats/locale_keys.hpp"
-#include "job/make_plan.hpp"
-#include "job/stats.hpp"
+#include "job/attempt.hpp"
+#include "job/check_sorted.hpp"
+#include "job/memory_shares.hpp"
+#include "job/order.hpp"
+#include "job/recovery.hpp"
 #include "records/records.hpp"
-#include "runs/form_runs.hpp"
-#include "runs/job.hpp"
-#include "runs/merge_runs.hpp"
 #include "support/log.hpp"
 #include "support/machine.hpp"
 #include "thread.hpp"
 
 namespace gpusort {
 namespace {
-
-/// How often GPU memory may be refused before the CPU takes over.
-constexpr int kSmallerPlans = 2;
-/// With less memory lines are compared as they lie: what makes keys would take too much of it.
-constexpr std::uint64_t kLeastForKeys = std::uint64_t{8} << 20;
-/// Unasked, a plan's blocks are no smaller and no larger.
-constexpr std::uint64_t kLeastTempBlock = std::uint64_t{64} << 10, kUsualTempBlock = std::uint64_t{4} << 20;
-
-EncoderOptions MakeEncoderOptions(Codec codec, unsigned threads, std::uint64_t memory) {
-  EncoderOptions options;
-  options.threads = threads;
-  while (options.threads > 1 && EncoderMemoryBytes(codec, options) > memory / 4) --options.threads;
-  return options;
-}
 
 /// A compressed output, read back and expanded piece by piece at the front of `buffer`.
 class ExpandedOutput {
@@ -100,7 +80,6 @@ class Sorter {
       : options_(options),
         ordered_(options),
         cancel_(cancel),
-        gpus_(gpus),
         host_(FindMemory()),
         files_(files),
         memory_(options.memory ? std::max<std::uint64_t>(1, options.memory->Resolve(host_.limit))
@@ -108,11 +87,13 @@ class Sorter {
                 options.grows),
         inputs_(files_, options.inputs, MakeInputOptions(options, memory_, target.overwritten()), ordered_.plain,
                 cancel, std::move(fronts)),
-        merging_(options.merge && inputs_.rereadable()),
-        layout_(LayoutAt(memory_.limit())),
+        shares_(options, ordered_, inputs_, FittingThreads(ThreadsAsked(options)),
+                options.merge && inputs_.rereadable()),
+        layout_(shares_.LayoutAt(memory_.limit())),
         clock_("start"),
         progress_(options.progress, clock_),
         job_{options_, layout_, cancel_, memory_, inputs_, clock_, progress_},
+        sorting_{job_, ordered_, gpus},
         target_(std::move(target)) {
     if (options_.memory && memory_.limit() > host_.limit) {
       LogWarn("--memory " + FormatBytes(memory_.limit()) + " is more than this process can have (" +
@@ -135,57 +116,22 @@ class Sorter {
                                          (options.locale ? "a locale's" : "-g") +
                                          ") is known on the CPU only; give --device cpu or auto");
     }
-    const bool use_gpu = options.device == DeviceChoice::kGpu || (options.device == DeviceChoice::kAuto && takes &&
-                                                                  gpus.likely() && LeastExpected() >= gpus.min_bytes);
-    facts_.layout = layout_;
-    facts_.input_bytes = inputs_.bytes();
-    facts_.input_known = inputs_.rereadable();
-    facts_.rereadable = job_.rereadable();
-    for (std::uint32_t i = 0; merging_ && i < inputs_.count(); ++i) {
-      facts_.sorted_inputs.push_back(inputs_.size(i));
-    }
-    facts_.free_ram = host_.available > memory_.limit() ? host_.available - memory_.limit() : 0;
+    const bool use_gpu =
+        options.device == DeviceChoice::kGpu ||
+        (options.device == DeviceChoice::kAuto && takes && gpus.likely() && shares_.LeastExpected() >= gpus.min_bytes);
     target_.codec = options.output_codec;
-    facts_.output_file =
-        !IsStreamTarget(options.output) && target_.codec == Codec::kNone && !layout_.keyed() && !options.debug;
-    facts_.unique = options.unique;
-    facts_.top = options.top;
-    facts_.gpu = use_gpu;
-    const unsigned wanted = options.threads != 0 ? options.threads : AvailableCores();
-    most_threads_ = FittingThreads(wanted);
-    if (most_threads_ < wanted) {
-      LogInfo("the limit on addresses (ulimit -v) leaves room for " + std::to_string(most_threads_) + " threads");
-    }
-    facts_.batch_bytes = options.batch_bytes;
-    facts_.block_bytes = options.block_bytes;
-    facts_.fan_in = options.max_fan_in;
-    facts_.max_record = options.max_record;
-    facts_.grows = options.grows;
-    key_shape_ = ShareMemory(facts_, memory_.limit());
-    facts_.at_limit = [this](std::uint64_t limit) {
-      PlanFacts other = facts_;
-      ShareMemory(other, limit);
-      return other;
-    };
-    if (facts_.threads < most_threads_) {
-      LogInfo("the memory is enough for " + std::to_string(facts_.threads) + " threads");
-    }
-    if (layout_.keyed()) PlanKeys();
-    ring_ = MakeRing(facts_);
-    encoder_options_ = MakeEncoderOptions(target_.codec, most_threads_, memory_.limit());
+    FindFacts(use_gpu);
+    ring_ = MakeRing(facts());
     // The header's is reserved, and that for keys is for who makes them.
-    memory_.Reserve(facts_.codec_memory - key_shape_.bytes() - memory_.used());
+    memory_.Reserve(facts().codec_memory - sorting_.keys.bytes() - memory_.used());
   }
 
-  ~Sorter() {
-    feeder_.reset();
-    runs_.clear();  // before the backend: they lie in its slots
-    DropBackend();
-  }
+  ~Sorter() { sorting_.runs.clear(); }  // before the backend: they lie in its slots
 
   std::string Explain() {
-    OpenBackend();
-    job_.plan = MakePlan(facts_, ring_);
+    attempt_.emplace(sorting_);
+    attempt_->OpenBackend();
+    job_.plan = MakePlan(facts(), ring_);
     CheckTempDirectories();
     std::string text = "record              " + options_.type_note + "\n";
     const std::string files = std::to_string(inputs_.count()) + (inputs_.count() == 1 ? " file" : " files");
@@ -199,14 +145,14 @@ class Sorter {
       text += inputs_.compressed() ? "a stream, compressed" : "a stream";
     }
     text += "\n";
-    if (options_.merge && !merging_)
+    if (options_.merge && !sorting_.merging())
       text += "merge               streams are sorted anew, which gives the same bytes\n";
     if (options_.header > 0) text += "header              " + std::to_string(options_.header) + " lines stay on top\n";
     if (options_.top > 0) text += "top                 " + std::to_string(options_.top) + " records\n";
     if (target_.codec != Codec::kNone) {
-      text += "compression         " + std::string(CodecName(target_.codec)) + ", " +
-              std::to_string(encoder_options_.threads) + (encoder_options_.threads == 1 ? " thread" : " threads") +
-              "\n";
+      const EncoderOptions encoder = shares_.EncoderAt(memory_.limit());
+      text += "compression         " + std::string(CodecName(target_.codec)) + ", " + std::to_string(encoder.threads) +
+              (encoder.threads == 1 ? " thread" : " threads") + "\n";
     }
     return text + "backend             " + job_.backend->limits().name + "\n" + Describe(job_.plan);
   }
@@ -214,181 +160,81 @@ class Sorter {
   SortResult Sort() {
     LogInfo("records: " + options_.type_note);
     // What no plan can be made for is refused before the output takes space. A GPU's memory is not known yet.
-    if (!facts_.gpu) MakePlan(facts_, ring_);
+    if (!facts().gpu) MakePlan(facts(), ring_);
     // The backend opens (0.35 s for a GPU) while the first blocks are read.
+    attempt_.emplace(sorting_);
     std::future<void> opening;
-    if (facts_.gpu) opening = RunBeside([this] { OpenBackend(); });
-    if (!merging_) StartReading(inputs_.Ranges());
+    if (facts().gpu) opening = RunBeside([this] { attempt_->OpenBackend(); });
+    if (!sorting_.merging()) attempt_->StartReading(inputs_.Ranges(), ring_);
     PrepareOutput();
     ReserveOutput();
-    opening.valid() ? opening.get() : OpenBackend();
+    opening.valid() ? opening.get() : attempt_->OpenBackend();
     for (;;) {
       try {
-        Prepare();
-        FormAll();
+        attempt_->Prepare();
+        if (!spill_) MakeSpill();
+        attempt_->FormRuns();
         FinishReserving();
-        MergeAll();
-        job_.ring_memory.reset();
+        target_.header.assign(inputs_.header().begin(), inputs_.header().end());
+        output_bytes_ = attempt_->MergeRuns(target_);
         break;
       } catch (const Error& error) {
         inputs_.BlameChange(error);
-        Degrade(error);
+        StartOver(error);
       }
     }
     Publish();
-    return {proof_->sum().records, stats_.stored_bytes};
+    return {attempt_->proof().sum().records, sorting_.stats.stored_bytes};
   }
 
  private:
-  /// Bytes of the records, as far as one can tell; a stream may have any number.
-  std::uint64_t LeastExpected() const {
-    constexpr std::uint64_t kUsualRatio = 4;
-    if (inputs_.rereadable()) return inputs_.bytes();
-    return inputs_.stored_bytes() > 0 ? kUsualRatio * inputs_.stored_bytes() : kMaxSize;
+  PlanFacts& facts() { return sorting_.facts; }
+
+  static unsigned ThreadsAsked(const Options& options) {
+    return options.threads != 0 ? options.threads : AvailableCores();
   }
 
-  std::optional<Codec> TempCodecAsked() const {
-    return options_.temp_program.empty() ? options_.temp_codec : Codec::kProgram;
-  }
-
-  /// Without a codec asked for: only what will not fit in spare RAM anyway, with memory to spare.
-  bool CompressesTemp(std::uint64_t limit) const {
-    constexpr std::uint64_t kLeastMemory = std::uint64_t{64} << 20;
-    if (const std::optional<Codec> asked = TempCodecAsked()) return *asked != Codec::kNone;
-    return limit >= kLeastMemory && 2 * LeastExpected() > facts_.free_ram;
-  }
-
-  /// Everything in `facts` that hangs on the limit on all memory. Returns what making keys takes of it.
-  KeyShape ShareMemory(PlanFacts& facts, std::uint64_t limit) const {
-    facts.temp_place_bytes = 0;
-    if (CompressesTemp(limit)) {
-      // The largest that the plan may make: of what was asked for, of a record, of the memory.
-      const std::uint64_t least = std::max(options_.block_bytes, LeastRecordBytes(ordered_.plain) + kReadSlack);
-      const std::uint64_t block_bytes = std::max((least + kSpillAlignment - 1) / kSpillAlignment * kSpillAlignment,
-                                                 std::clamp(limit / 32, kLeastTempBlock, kUsualTempBlock));
-      facts.temp_place_bytes = TempCodec::PlaceBytes(TempCodecAsked(), block_bytes);
+  void FindFacts(bool use_gpu) {
+    PlanFacts& facts = sorting_.facts;
+    facts.layout = layout_;
+    facts.input_bytes = inputs_.bytes();
+    facts.input_known = inputs_.rereadable();
+    facts.rereadable = job_.rereadable();
+    for (std::uint32_t i = 0; options_.merge && inputs_.rereadable() && i < inputs_.count(); ++i) {
+      facts.sorted_inputs.push_back(inputs_.size(i));
     }
-    // Inputs are expanded before the output is compressed.
-    const EncoderOptions encoder = MakeEncoderOptions(target_.codec, most_threads_, limit);
-    facts.codec_memory = HeaderMemory(options_, limit) +
-                         std::max(inputs_.DecoderBytes(limit), EncoderMemoryBytes(target_.codec, encoder));
-    facts.limit = limit;
-    facts.memory = limit - std::min(limit, facts.codec_memory);
-    facts.threads = most_threads_;
-    // Each takes memory for lines of its own: with less than this for each, lines of --max-record do not fit.
-    constexpr std::uint64_t kLeastForThread = std::uint64_t{6} << 20;
-    if (!layout_.fixed()) {
-      const std::uint64_t most = std::max<std::uint64_t>(1, facts.memory / kLeastForThread);
-      facts.threads = static_cast<unsigned>(std::min<std::uint64_t>(most_threads_, most));
-    }
-    facts.layout = LayoutAt(limit);
-    KeyShape keys;
-    if (facts.layout.keyed()) keys = MakeKeyShape(facts.memory, facts.threads);
-    facts.memory -= std::min(facts.memory, keys.bytes());
-    facts.codec_memory += keys.bytes();
-    if (!facts.gpu) {
-      facts.lane_bytes = [layout = facts.layout, threads = facts.threads](std::uint64_t slot) {
-        return CpuLaneBytes(layout, slot, threads);
-      };
-    }
-    return keys;
-  }
-
-  /// Of runs. With little memory lines are compared as they lie.
-  RecordLayout LayoutAt(std::uint64_t limit) const {
-    const bool keyed = ordered_.keyed && !merging_ && limit >= kLeastForKeys;
-    return keyed ? ordered_.keyed->layout(options_.layout.delimiter) : ordered_.plain;
-  }
-
-  /// Keyed lines are longer than lines: how much is seen in some from everywhere.
-  void PlanKeys() {
-    facts_.key_bytes = ordered_.keyed->most_added();
-    if (!facts_.input_known) return;
-    constexpr std::uint64_t kSample = std::uint64_t{64} << 10;
-    std::uint64_t lines = 0, keyed = 0;
-    std::vector<std::byte> out;
-    HostBuffer buffer(memory_, kSample + kReadSlack);
-    for (std::uint32_t i = 0; i < std::min<std::size_t>(inputs_.count(), 4); ++i) {
-      const std::span<const std::byte> bytes =
-          inputs_.Read({i, 0, std::min(kSample, inputs_.size(i))}, {buffer.data(), buffer.size()});
-      const RecordSpan whole = bytes.first(WholeRecordBytes(bytes, ordered_.plain));
-      if (lines == 0) ordered_.keyed->Tune(whole, layout_.delimiter);
-      lines += whole.size();
-      out.clear();
-      ForEachRecord(whole, ordered_.plain, [&](RecordSpan line) { ordered_.keyed->AppendKeyed(line, out); });
-      keyed += out.size();
-    }
-    if (lines > 0) facts_.input_bytes = inputs_.bytes() / lines * keyed + inputs_.bytes() % lines * keyed / lines;
-    facts_.key_bytes = ordered_.keyed->most_added();  // once it is tuned
-  }
-
-  void StartReading(const std::vector<InputRange>& ranges) {
-    if (layout_.keyed()) {
-      feeder_ = std::make_unique<BatchFeeder>(cancel_, memory_, inputs_, ring_, ranges, ordered_.plain, clock_,
-                                              *ordered_.keyed, key_shape_);
-    } else {
-      feeder_ = std::make_unique<BatchFeeder>(cancel_, memory_, inputs_, ring_, ranges, layout_, clock_);
-    }
-  }
-
-  void OpenBackend() {
-    const Nanoseconds begin = StageClock::SteadyNow();
-    if (facts_.gpu) {
-      try {
-        backend_ = gpus_.open(options_.gpu_ordinal);
-      } catch (const Error& error) {
-        if (options_.device == DeviceChoice::kGpu) throw;
-        Note(std::string("no GPU: ") + error.what() + "; sorting on the CPU");
-        facts_.gpu = false;
-      }
-    }
-    if (!backend_) backend_ = OpenCpuBackend(facts_.threads);
-    job_.backend = backend_.get();
-    const std::uint64_t free_bytes = backend_->limits().device_bytes;
-    facts_.device_memory = !facts_.gpu           ? 0
-                           : options_.gpu_memory ? std::min(options_.gpu_memory->Resolve(free_bytes), free_bytes)
-                                                 : free_bytes / 10 * 9;
-    facts_.lane_bytes = [backend = backend_.get(), layout = layout_](std::uint64_t slot) {
-      return backend->LaneBytes(layout, slot);
+    facts.free_ram = host_.available > memory_.limit() ? host_.available - memory_.limit() : 0;
+    facts.output_file =
+        !IsStreamTarget(options_.output) && target_.codec == Codec::kNone && !layout_.keyed() && !options_.debug;
+    facts.unique = options_.unique;
+    facts.top = options_.top;
+    facts.gpu = use_gpu;
+    facts.batch_bytes = options_.batch_bytes;
+    facts.block_bytes = options_.block_bytes;
+    facts.fan_in = options_.max_fan_in;
+    facts.max_record = options_.max_record;
+    facts.grows = options_.grows;
+    facts.at_limit = [this](std::uint64_t limit) {
+      PlanFacts other = sorting_.facts;
+      shares_.Share(other, limit);
+      return other;
     };
-    LogInfo("backend: " + backend_->limits().name);
-    stats_.open_seconds += std::chrono::duration<double>(StageClock::SteadyNow() - begin).count();
-  }
-
-  /// Plan, memory and temp space. Runs that an earlier attempt made stay.
-  void Prepare() {
-    if (ready_) return;
-    // The plan counts the ring and the places for temp data anew, also those of an earlier attempt.
-    facts_.memory = memory_.left() + (feeder_ ? ring_.bytes() : 0) -
-                    (feeder_ ? key_shape_.bytes() - key_shape_.pool_bytes() : 0) +
-                    (temp_codec_ ? temp_codec_->taken_bytes() : 0);
-    job_.plan = MakePlan(facts_, feeder_ ? ring_ : MakeRing(facts_));
-    std::istringstream plan_lines(Describe(job_.plan));
-    for (std::string line; std::getline(plan_lines, line);) LogInfo("plan: " + line);
-    const bool small_arena = merging_ || (formed_ && !facts_.gpu);
-    MakeArena(small_arena);
-    if (feeder_ && facts_.gpu) feeder_->ring().memory()->Pin(*backend_);
-    if (!spill_) MakeSpill();
-    ready_ = true;
-  }
-
-  /// `merging`: on the CPU nothing is resident in slots, so lanes get just what merging windows needs.
-  void MakeArena(bool merging) {
-    ArenaShape shape;
-    shape.layout = layout_;
-    shape.slot_bytes = merging && !facts_.gpu ? job_.plan.window_bytes : job_.plan.slot_bytes;
-    shape.slots = merging && !facts_.gpu ? 0 : job_.plan.slots;
-    shape.lanes = merging ? job_.plan.merge_lanes : job_.plan.lanes;
-    shape.grows = job_.plan.ring.grows && !facts_.gpu;
-    backend_->MakeArena(shape, memory_);
+    sorting_.keys = shares_.Share(facts, memory_.limit());
+    if (shares_.threads() < ThreadsAsked(options_)) {
+      LogInfo("the limit on addresses (ulimit -v) leaves room for " + std::to_string(shares_.threads()) + " threads");
+    }
+    if (facts.threads < shares_.threads()) {
+      LogInfo("the memory is enough for " + std::to_string(facts.threads) + " threads");
+    }
+    if (layout_.keyed()) PlanKeys(facts, *ordered_.keyed, ordered_.plain, inputs_, memory_);
   }
 
   /// Asked for by name, a directory that cannot be used is an error even if nothing is spilled.
-  void CheckTempDirectories() const {
+  void CheckTempDirectories() {
     if (!options_.strict) return;  // the first block that is written will tell
     for (const std::string& directory : options_.temp_dirs) CheckTempDirectory(directory);
     // Of a stream nobody knows yet whether it will spill, and of lines that should fit in memory.
-    if (!facts_.input_known || job_.plan.temp_bytes == 0) return;
+    if (!facts().input_known || job_.plan.temp_bytes == 0) return;
     for (const std::string& directory : TempDirectories(options_.temp_dirs, target_.file.get())) {
       CheckTempDirectory(directory);
     }
@@ -408,33 +254,33 @@ class Sorter {
         }
       }
     };
-    if (facts_.input_known && job_.plan.temp_bytes > 0) std::exchange(check, nullptr)();
+    if (facts().input_known && job_.plan.temp_bytes > 0) std::exchange(check, nullptr)();
     if (options_.strict && !options_.no_space_check && job_.plan.temp_bytes > 0) {
       FinishReserving();  // what the output has is not there for runs
       RequireSpace(files_, directories, job_.plan.temp_bytes, "temporary runs");
     }
     spill_ = std::make_unique<SpillStore>(files_, directories, job_.plan.block_bytes, job_.plan.direct_temp, check);
     job_.spill = spill_.get();
-    temp_codec_ = std::make_unique<TempCodec>(memory_, job_.plan.block_bytes, job_.plan.temp_places, TempCodecAsked(),
-                                              facts_.threads, &program_codec_);
+    temp_codec_ = std::make_unique<TempCodec>(memory_, job_.plan.block_bytes, job_.plan.temp_places,
+                                              TempCodecAsked(options_), facts().threads, &program_codec_);
     job_.temp_codec = temp_codec_.get();
-    facts_.temp_places = job_.plan.temp_places;
-    facts_.block_bytes = job_.plan.block_bytes;
+    facts().temp_places = job_.plan.temp_places;
+    facts().block_bytes = job_.plan.block_bytes;
   }
 
   void PrepareOutput() {
-    if (target_.file && DirectOutput(facts_)) target_.file->MakeDirect();
+    if (target_.file && DirectOutput(facts())) target_.file->MakeDirect();
     if (target_.codec == Codec::kNone) return;
-    target_.encoder =
-        std::make_unique<Encoder>(target_.codec, encoder_options_, [this](std::span<const std::byte> data) {
-          const Busy busy(clock_, Resource::kDiskWrite, data.size());
-          if (target_.file) {
-            target_.file->WriteAt(target_.stored, data);
-          } else {
-            target_.stream->WriteAll(data);
-          }
-          target_.stored += data.size();
-        });
+    target_.encoder = std::make_unique<Encoder>(target_.codec, shares_.EncoderAt(memory_.limit()),
+                                                [this](std::span<const std::byte> data) {
+                                                  const Busy busy(clock_, Resource::kDiskWrite, data.size());
+                                                  if (target_.file) {
+                                                    target_.file->WriteAt(target_.stored, data);
+                                                  } else {
+                                                    target_.stream->WriteAll(data);
+                                                  }
+                                                  target_.stored += data.size();
+                                                });
   }
 
   /// So that a full disk ends the job at once, not after hours. A tmpfs takes as long as for writing: if it has the
@@ -455,137 +301,46 @@ class Sorter {
     if (reserving_.valid()) reserving_.get();
   }
 
-  void FormAll() {
-    if (merging_) {
-      stats_.base_runs = inputs_.count();
-      if (!runs_.empty()) return;
-      for (const InputRange& range : inputs_.Ranges()) {
-        Run run;
-        run.id = job_.next_run_id++;
-        run.bytes = range.bytes;
-        run.origin = {range};
-        // Lines are read beyond their block to the end of the last one.
-        run.blocks = RunBlocks(range, layout_.fixed() ? job_.input_payload() : job_.input_payload() / 8 * 7);
-        runs_.push_back(std::move(run));
-      }
-      return;
+  /// The attempt after one that failed. Runs that are not on the device stay, the rest of the input is sorted again;
+  /// what a stream's reader holds goes on. Rethrows what cannot be helped.
+  void StartOver(const Error& error) {
+    std::optional<Recovery> recovery;
+    if (!cancel_.requested()) {
+      recovery = Recover(error, facts(), smaller_plans_, options_.device == DeviceChoice::kGpu);
     }
-    if (formed_) return;
-    clock_.BeginPhase("form runs");
-    progress_.SetPhase("form runs", inputs_.stored_bytes(),
-                       inputs_.rereadable() ? inputs_.bytes() + job_.plan.level_bytes : 0);
-    FormRuns(job_, *feeder_, runs_);
-    if (job_.rereadable() && !MissingRanges().empty()) {
-      throw Error(ErrorCode::kIntegrity, "a part of the input is in no run");
-    }
-    if (const RecordSum* read = feeder_->keyed_sum()) {
-      RecordSum formed;
-      for (const Run& run : runs_) formed += run.sum;
-      if (!(formed == *read)) throw Error(ErrorCode::kIntegrity, "lines were changed when they got keys");
-    }
-    formed_ = true;
-    if (job_.plan.windows_in_ring) job_.ring_memory = feeder_->ring().memory();
-    feeder_.reset();
-    inputs_.VerifyUnchanged();
-    stats_.base_runs = runs_.size();
-    if (!facts_.gpu && backend_->free_slots() == job_.plan.slots) MakeArena(true);
-  }
-
-  void MergeAll() {
-    clock_.BeginPhase("merge runs");
-    for (Run& run : runs_) {
-      if (merging_) run.sum = {};
-      if (run.on_device()) ++stats_.device_runs;
-      if (run.records && !run.on_device()) ++stats_.host_runs;
-      if (run.spilled()) ++stats_.temp_runs;
-      if (!run.records && !run.spilled()) ++stats_.input_runs;
-    }
-    target_.header.assign(inputs_.header().begin(), inputs_.header().end());
-    proof_ = std::make_unique<OutputProof>(layout_, options_.unique);
-    output_bytes_ = MergeRuns(job_, runs_, target_, *proof_, merging_);
-    RecordSum total;
-    for (const Run& run : runs_) {
-      total += run.sum;
-      stats_.levels = std::max(stats_.levels, run.level + 1);
-    }
-    if (merging_ || stats_.input_runs > 0) inputs_.VerifyUnchanged();
-    // Where fewer than N went out nothing was left out, and all can be proved.
-    const bool left_out =
-        options_.top > 0 && total.records > options_.top && !(options_.unique && proof_->sum().records < options_.top);
-    if (left_out) {
-      proof_->CheckCount(options_.top);
-    } else {
-      proof_->Check(total);
-    }
-    stats_.records_in = total.records;
-    if (const unsigned refused = job_.backend->refused_threads(); refused > 0) {
-      Note("the system refused " + std::to_string(refused) + " of " + std::to_string(facts_.threads) +
-           " threads (ulimit -u, pids.max of the control group, or memory); sorted with the rest");
-    }
-  }
-
-  /// What a failed attempt leaves: runs that are not on the device. The rest of the input is sorted again, with a
-  /// smaller plan if memory was refused, on the CPU if the GPU is lost. Rethrows what cannot be helped.
-  void Degrade(const Error& error) {
-    const bool refused = error.code() == ErrorCode::kOutOfMemory;
-    if (refused && merging_ && !facts_.gpu && !layout_.fixed() && !cancel_.requested()) {
-      SortInstead(error);
-      return;
-    }
-    // Slots on a GPU do not grow.
-    const bool too_long = job_.plan.ring.grows && dynamic_cast<const LineTooLong*>(&error) != nullptr;
-    const bool helped = error.code() == ErrorCode::kGpuLost || refused || too_long;
-    if (!facts_.gpu || cancel_.requested() || !helped) throw;
-    const bool smaller = refused && smaller_plans_ < kSmallerPlans;
-    if (!smaller && options_.device == DeviceChoice::kGpu) throw;
-    // In both cases the device runs go, and a fresh backend comes: lanes of the old one were cancelled for good.
-    DropBackend();
-    if (smaller) {
-      ++smaller_plans_;
-      facts_.device_memory /= 2;
-      Note(std::string("memory was refused: ") + error.what() + "; trying again with " +
-           FormatBytes(facts_.device_memory) + " of the GPU's");
-      const std::uint64_t device_memory = facts_.device_memory;
-      OpenBackend();
-      facts_.device_memory = std::min(facts_.device_memory, device_memory);
-    } else {
-      Note(std::string("the GPU failed: ") + error.what() + "; going on with the CPU");
-      facts_.gpu = false;
-      OpenBackend();
-    }
-    ready_ = false;
-    // Gaps between kept runs can make more runs than there would be slots for: what is left over spills.
-    facts_.spilled = true;
-    proof_.reset();
-    stats_.device_runs = stats_.host_runs = stats_.temp_runs = stats_.input_runs = 0;
-    if (merging_) {
-      for (const Run& run : runs_) {
+    if (!recovery) throw;
+    Reading stream;
+    if (sorting_.merging()) {
+      for (const Run& run : sorting_.runs) {
         if (run.spilled()) FreeBlocks(run, *spill_);
       }
-      runs_.clear();
-      return;
+      sorting_.runs.clear();
+    } else if (!job_.rereadable()) {
+      stream = attempt_->TakeReading();
     }
-    if (!job_.rereadable()) return;
-    feeder_.reset();
-    const std::vector<InputRange> missing = MissingRanges();
-    formed_ = missing.empty();
-    if (!formed_) {
-      ring_ = MakeRing(facts_);
-      StartReading(missing);
+    // Always a fresh backend: lanes of the old one were cancelled for good.
+    attempt_.reset();
+    sorting_.Note(recovery->note);
+    facts() = std::move(recovery->facts);
+    if (recovery->way == Recovery::Way::kSmaller) ++smaller_plans_;
+    if (recovery->way == Recovery::Way::kSort) {
+      job_.spill = nullptr;
+      job_.temp_codec = nullptr;
+      temp_codec_.reset();
+      spill_.reset();
+      CheckEachInput();
+      facts().memory = memory_.left();
+      facts().block_bytes = options_.block_bytes;
     }
+    attempt_.emplace(sorting_, std::move(stream));
+    attempt_->OpenBackend();
+    if (sorting_.merging() || !job_.rereadable()) return;
+    const std::vector<InputRange> missing = MissingRanges(inputs_.Ranges(), sorting_.runs);
+    if (!missing.empty()) attempt_->StartReading(missing, MakeRing(facts()));
   }
 
-  /// Of -m, where heads of inputs with long lines do not fit in memory side by side. Sorting gives the same bytes.
-  void SortInstead(const Error& error) {
-    Note(std::string("merging all inputs at once was refused memory: ") + error.what() +
-         "; sorting them instead, once they are checked");
-    proof_.reset();
-    runs_.clear();
-    spill_.reset();
-    temp_codec_.reset();
-    job_.spill = nullptr;
-    job_.temp_codec = nullptr;
-    DropBackend();
+  /// Of -m: what is sorted in place of it must be in order all the same.
+  void CheckEachInput() {
     for (const std::string& input : options_.inputs) {
       Options one = options_;
       one.inputs = {input};
@@ -599,41 +354,12 @@ class Sorter {
         throw Error(ErrorCode::kBadInput, std::string(error.what()) + "; sort it without -m");
       }
     }
-    merging_ = ready_ = false;
-    facts_.sorted_inputs.clear();
-    facts_.memory = memory_.left();
-    facts_.block_bytes = options_.block_bytes;
-    facts_.temp_places = 0;
-    stats_.device_runs = stats_.host_runs = stats_.temp_runs = stats_.input_runs = 0;
-    OpenBackend();
-    ring_ = MakeRing(facts_);
-    StartReading(inputs_.Ranges());
-  }
-
-  /// The parts of the input that no run holds.
-  std::vector<InputRange> MissingRanges() const {
-    std::vector<InputRange> held;
-    for (const Run& run : runs_) held.insert(held.end(), run.origin.begin(), run.origin.end());
-    std::sort(held.begin(), held.end(), [](const InputRange& a, const InputRange& b) {
-      return std::pair(a.input, a.offset) < std::pair(b.input, b.offset);
-    });
-    std::vector<InputRange> missing;
-    auto next = held.begin();
-    for (const InputRange& whole : inputs_.Ranges()) {
-      std::uint64_t at = 0;
-      for (; next != held.end() && next->input == whole.input; ++next) {
-        if (next->offset > at) missing.push_back({whole.input, at, next->offset - at});
-        at = next->offset + next->bytes;
-      }
-      if (at < whole.bytes) missing.push_back({whole.input, at, whole.bytes - at});
-    }
-    return missing;
   }
 
   void Publish() {
     clock_.BeginPhase("publish");
     const std::uint64_t stored = StoreRest();
-    if (options_.no_fsync) Note("--no-fsync: the output may be lost if the machine stops now");
+    if (options_.no_fsync) sorting_.Note("--no-fsync: the output may be lost if the machine stops now");
     if (target_.file) {
       if (options_.verify_output) VerifyOutput();
       cancel_.ThrowIfRequested();
@@ -648,14 +374,14 @@ class Sorter {
 
   /// The bytes of the output as it is stored.
   std::uint64_t StoreRest() {
-    stats_.stored_bytes = output_bytes_;
+    sorting_.stats.stored_bytes = output_bytes_;
     if (!target_.encoder) return output_bytes_;
     {
       const Busy busy(clock_, Resource::kCodec);
       target_.encoder->Finish();
     }
     target_.encoder.reset();
-    stats_.stored_bytes = target_.stored;
+    sorting_.stats.stored_bytes = target_.stored;
     return target_.stored;
   }
 
@@ -703,90 +429,55 @@ class Sorter {
       if (expanded) expanded->Drop(whole);
     }
     if (expanded) expanded->RequireEnd();
-    read_back.Check(proof_->sum());
+    read_back.Check(attempt_->proof().sum());
   }
 
   void WriteStats() {
-    stats_.backend = backend_->limits().name;
-    stats_.gpu = facts_.gpu;
-    stats_.records_out = proof_->sum().records;
-    stats_.bytes = output_bytes_;
-    stats_.top = options_.top;
-    stats_.header_lines = target_.header.empty() ? 0 : CountRecords(target_.header, ordered_.plain);
-    stats_.host_peak = memory_.peak();
-    stats_.host_limit = memory_.limit();
-    stats_.device_peak = std::max(stats_.device_peak, backend_->device_peak());
-    stats_.temp_peak = spill_ ? spill_->peak_bytes() : 0;
-    stats_.temp_written = spill_ ? spill_->written_bytes() : 0;
-    if (temp_codec_) stats_.temp_codec = CodecName(temp_codec_->codec());
-    stats_.phases = clock_.phases();
-    WriteStatsFile(options_.stats_file, stats_, job_.plan);
-  }
-
-  /// From any thread.
-  void Note(const std::string& text) {
-    LogWarn(text);
-    const std::lock_guard lock(notes_mutex_);
-    stats_.notes.push_back(text);
-  }
-
-  void DropBackend() {
-    std::erase_if(runs_, [](const Run& run) { return run.on_device(); });
-    if (backend_) stats_.device_peak = std::max(stats_.device_peak, backend_->device_peak());
-    job_.backend = nullptr;
-    if (feeder_) feeder_->ring().memory()->Unpin();
-    job_.ring_memory.reset();
-    backend_.reset();
+    SortStats& stats = sorting_.stats;
+    stats.backend = attempt_->backend().limits().name;
+    stats.gpu = facts().gpu;
+    stats.records_out = attempt_->proof().sum().records;
+    stats.bytes = output_bytes_;
+    stats.top = options_.top;
+    stats.header_lines = target_.header.empty() ? 0 : CountRecords(target_.header, ordered_.plain);
+    stats.host_peak = memory_.peak();
+    stats.host_limit = memory_.limit();
+    stats.device_peak = std::max(stats.device_peak, attempt_->backend().device_peak());
+    stats.temp_peak = spill_ ? spill_->peak_bytes() : 0;
+    stats.temp_written = spill_ ? spill_->written_bytes() : 0;
+    if (temp_codec_) stats.temp_codec = CodecName(temp_codec_->codec());
+    stats.phases = clock_.phases();
+    WriteStatsFile(options_.stats_file, stats, job_.plan);
   }
 
   const Options& options_;
   const Ordered ordered_;
   CancelFlag& cancel_;
-  const GpuSource& gpus_;
   const MemoryFacts host_;
   FileSystem& files_;
   HostMemory memory_;
   Inputs inputs_;
-  bool merging_ = false;       ///< -m of inputs that are runs as they are; streams are sorted
+  const MemoryShares shares_;
   const RecordLayout layout_;  ///< of runs
   StageClock clock_;
   Progress progress_;
   Job job_;
   std::optional<Annotator> annotator_;  ///< of --debug
-  PlanFacts facts_;
-  Ring ring_;
-  KeyShape key_shape_;
-  EncoderOptions encoder_options_;
-  bool ready_ = false;   ///< Prepare is done for this attempt
-  bool formed_ = false;  ///< every record is in a run
-  int smaller_plans_ = 0;
-  unsigned most_threads_ = 1;
+  Sorting sorting_;
+  Ring ring_;  ///< of the first attempt
+  unsigned smaller_plans_ = 0;
   OutputTarget target_;
   std::future<void> reserving_;
   std::unique_ptr<SpillStore> spill_;
   ProgramCodec program_codec_{
       options_.temp_program, options_.ignore_sigpipe, cancel_,
-      [this](const std::string& warning) { options_.say ? options_.say(warning) : Note(warning); }};
+      [this](const std::string& warning) { options_.say ? options_.say(warning) : sorting_.Note(warning); }};
   std::unique_ptr<TempCodec> temp_codec_;
-  std::unique_ptr<Backend> backend_;
-  std::unique_ptr<BatchFeeder> feeder_;
-  std::vector<Run> runs_;
-  std::unique_ptr<OutputProof> proof_;
+  std::optional<Attempt> attempt_;
   std::uint64_t output_bytes_ = 0;
-  std::mutex notes_mutex_;
-  SortStats stats_;
 };
 
 }  // namespace
-
-Ordered::Ordered(const Options& options) : plain(options.layout) {
-  if (plain.fixed()) return;
-  if (options.locale) keys = MakeLocaleKeys(options.lines->order);
-  if (!keys) keys = MakeKeys(*plain.lines);
-  if (!keys) return;
-  keyed = std::make_unique<KeyedOrder>(*keys);
-  plain.lines = &keyed->plain();
-}
 
 SortResult ExternalSort(const Options& options, CancelFlag& cancel, const GpuSource& gpus) {
   FileSystem files;
@@ -805,60 +496,6 @@ std::string ExplainSort(const Options& options, CancelFlag& cancel, const GpuSou
   OutputTarget target;
   if (!IsStreamTarget(options.output)) target = OpenTarget(files, options, cancel);
   return Sorter(options, cancel, gpus, files, std::move(target)).Explain();
-}
-
-void CheckSorted(const Options& options, CancelFlag& cancel) {
-  FileSystem files;
-  const MemoryFacts host = FindMemory();
-  HostMemory memory(options.memory ? options.memory->Resolve(host.limit) : std::min(host.limit, host.available) / 2);
-  const Ordered ordered(options);
-  const RecordLayout& layout = ordered.plain;
-  Inputs inputs(files, options.inputs, MakeInputOptions(options, memory), layout, cancel);
-  StageClock clock("check");
-  Progress progress(options.progress, clock);
-  progress.SetPhase("check", inputs.stored_bytes());
-  PlanFacts facts;
-  facts.layout = layout;
-  facts.threads = 4;
-  facts.checks = true;
-  facts.rereadable = inputs.rereadable();
-  facts.input_known = inputs.rereadable();
-  facts.input_bytes = inputs.bytes();
-  facts.max_record = options.max_record;
-  facts.at_limit = [&facts, &options, &inputs](std::uint64_t limit) {
-    PlanFacts other = facts;
-    other.limit = limit;
-    other.codec_memory = HeaderMemory(options, limit) + inputs.DecoderBytes(limit);
-    other.memory = limit - std::min(limit, other.codec_memory);
-    return other;
-  };
-  facts = facts.at_limit(memory.limit());
-  const Ring ring = MakeRing(facts);
-  memory.Reserve(facts.codec_memory - memory.used());
-  BatchFeeder feeder(cancel, memory, inputs, ring, inputs.Ranges(), layout, clock);
-  Pipeline waiter(cancel);
-  OrderCheck order(layout, options.unique);
-  try {
-    while (const std::unique_ptr<BatchFeeder::Batch> batch =
-               feeder.Next(waiter, ring.piece_bytes, ring.piece_bytes, false)) {
-      while (const std::unique_ptr<InputBlock> block = batch->Next()) {
-        progress.Advance(inputs.rereadable() ? block->bytes().size() : inputs.TakeStoredBytesRead());
-        if (std::optional<OrderCheck::Disorder> disorder = order.Add(block->bytes())) {
-          disorder->offset += inputs.header_bytes(0);
-          if (options.header > 0) disorder->record += CountRecords(inputs.header(), layout);
-          inputs.VerifyUnchanged();
-          const std::string message = NotSorted(options.inputs.front(), layout, *disorder) +
-                                      (options.unique ? "or equals " : "") + "the one in front of it";
-          throw Error(ErrorCode::kNotSorted, message);
-        }
-      }
-    }
-  } catch (const Error& error) {
-    inputs.BlameChange(error);
-    if (error.code() == ErrorCode::kCancelled) feeder.RethrowIfFailed();
-    throw;
-  }
-  inputs.VerifyUnchanged();
 }
 
 }  // namespace gpusort

@@ -10,6 +10,7 @@
 #include "data/proof.hpp"
 #include "error.hpp"
 #include "formats/annotator.hpp"
+#include "job/order.hpp"
 #include "records/records.hpp"
 #include "thread.hpp"
 
@@ -144,8 +145,7 @@ SortResult SortInMemory(const Options& options, std::span<const std::byte> lines
   SortResult result{0, 0};
   if (!unsorted.empty()) {
     const auto threads = static_cast<unsigned>(std::clamp<std::uint64_t>(
-        unsorted.size() / kBytesPerThread, 1,
-        options.threads != 0 ? options.threads : AvailableCores()));
+        unsorted.size() / kBytesPerThread, 1, options.threads != 0 ? options.threads : AvailableCores()));
     HostMemory memory(0, true);
     const std::unique_ptr<Backend> backend = OpenCpuBackend(threads);
     ArenaShape shape;

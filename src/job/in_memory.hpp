@@ -13,7 +13,8 @@
 #include "data/inputs.hpp"
 #include "data/output.hpp"
 #include "data/page_buffer.hpp"
-#include "job/external_sort.hpp"
+#include "data/proof.hpp"
+#include "job/stats.hpp"
 #include "stream.hpp"
 #include "support/options.hpp"
 

@@ -100,29 +100,21 @@ class RunPlacer {
 }  // namespace
 
 BatchFeeder::BatchFeeder(CancelFlag& cancel, HostMemory& memory, Inputs& inputs, const Ring& ring,
-                         const std::vector<InputRange>& ranges, const RecordLayout& layout, StageClock& clock)
-    : pipeline_(cancel),
-      ring_(memory, ring.block_bytes, ring.blocks),
-      inputs_(inputs),
-      layout_(layout),
-      rereadable_(inputs.rereadable()),
-      max_record_(ring.max_record),
-      reader_(std::make_unique<InputReader>(pipeline_, inputs, ring_, ranges, layout, ring.piece_bytes, ring.threads,
-                                            clock)) {
-  pipeline_.StartRest();
-}
-
-BatchFeeder::BatchFeeder(CancelFlag& cancel, HostMemory& memory, Inputs& inputs, const Ring& ring,
                          const std::vector<InputRange>& ranges, const RecordLayout& layout, StageClock& clock,
-                         const KeyedOrder& order, const KeyShape& keys)
+                         const KeyedOrder* order, const KeyShape& keys)
     : pipeline_(cancel),
       ring_(memory, ring.block_bytes, ring.blocks),
       inputs_(inputs),
-      layout_(order.layout(layout.delimiter)),
-      rereadable_(false),
-      max_record_(ring.max_record + order.most_added()),
-      keys_(std::make_unique<KeyStage>(pipeline_, memory, inputs, order, keys, ring_, ranges, layout,
-                                       ring.grows ? kMostLine : ring.max_record, ring.threads, clock)) {
+      layout_(order != nullptr ? order->layout(layout.delimiter) : layout),
+      rereadable_(order == nullptr && inputs.rereadable()),
+      max_record_(ring.max_record + (order != nullptr ? order->most_added() : 0)) {
+  if (order != nullptr) {
+    keys_ = std::make_unique<KeyStage>(pipeline_, memory, inputs, *order, keys, ring_, ranges, layout,
+                                       ring.grows ? kMostLine : ring.max_record, ring.threads, clock);
+  } else {
+    reader_ =
+        std::make_unique<InputReader>(pipeline_, inputs, ring_, ranges, layout, ring.piece_bytes, ring.threads, clock);
+  }
   pipeline_.StartRest();
 }
 

@@ -20,13 +20,11 @@ namespace gpusort {
 /// stream that were dealt out but not yet made safe are taken back and dealt out again.
 class BatchFeeder {
  public:
-  /// Starts reading.
-  BatchFeeder(CancelFlag& cancel, HostMemory& memory, Inputs& inputs, const Ring& ring,
-              const std::vector<InputRange>& ranges, const RecordLayout& layout, StageClock& clock);
-  /// The same for lines of `layout` that get keys: batches are of keyed lines, and count as those of one stream.
+  /// Starts reading records of `layout`. With `order` they are lines that get keys: batches are of keyed lines, and
+  /// count as those of one stream.
   BatchFeeder(CancelFlag& cancel, HostMemory& memory, Inputs& inputs, const Ring& ring,
               const std::vector<InputRange>& ranges, const RecordLayout& layout, StageClock& clock,
-              const KeyedOrder& order, const KeyShape& keys);
+              const KeyedOrder* order = nullptr, const KeyShape& keys = {});
   ~BatchFeeder();
 
   /// Blocks of neighbouring records, for one Lane::Sort. While it is being read no other batch can be. Blocks of lines

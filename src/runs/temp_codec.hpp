@@ -15,9 +15,15 @@
 #include "codec/codec.hpp"
 #include "runs/program_codec.hpp"
 #include "spill.hpp"
+#include "support/options.hpp"
 #include "support/progress.hpp"
 
 namespace gpusort {
+
+/// What blocks of temp data shall be compressed with. Nothing: the disk decides.
+inline std::optional<Codec> TempCodecAsked(const Options& options) {
+  return options.temp_program.empty() ? options.temp_codec : Codec::kProgram;
+}
 
 /// Any thread may call any member.
 class TempCodec {

@@ -1,0 +1,184 @@
+#include "job/attempt.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <sstream>
+#include <utility>
+
+#include "error.hpp"
+#include "runs/merge_runs.hpp"
+#include "support/log.hpp"
+#include "support/text.hpp"
+
+namespace gpusort {
+
+void Sorting::Note(const std::string& text) {
+  LogWarn(text);
+  const std::lock_guard lock(notes_mutex);
+  stats.notes.push_back(text);
+}
+
+Attempt::Attempt(Sorting& sorting, Reading reading)
+    : sorting_(sorting), job_(sorting.job), facts_(sorting.facts), reading_(std::move(reading)) {}
+
+Attempt::~Attempt() {
+  TakeReading();
+  std::erase_if(sorting_.runs, [](const Run& run) { return run.on_device(); });
+  if (backend_) sorting_.stats.device_peak = std::max(sorting_.stats.device_peak, backend_->device_peak());
+  job_.ring_memory.reset();
+  job_.backend = nullptr;
+}
+
+Reading Attempt::TakeReading() {
+  if (reading_.feeder) reading_.feeder->ring().memory()->Unpin();
+  return std::move(reading_);
+}
+
+void Attempt::OpenBackend() {
+  const Nanoseconds begin = StageClock::SteadyNow();
+  if (facts_.gpu) {
+    try {
+      backend_ = sorting_.gpus.open(job_.options.gpu_ordinal);
+    } catch (const Error& error) {
+      if (job_.options.device == DeviceChoice::kGpu) throw;
+      sorting_.Note(std::string("no GPU: ") + error.what() + "; sorting on the CPU");
+      facts_.gpu = false;
+    }
+  }
+  if (!backend_) backend_ = OpenCpuBackend(facts_.threads);
+  job_.backend = backend_.get();
+  const std::uint64_t free_bytes = backend_->limits().device_bytes;
+  const std::uint64_t asked =
+      job_.options.gpu_memory ? job_.options.gpu_memory->Resolve(free_bytes) : free_bytes / 10 * 9;
+  const std::uint64_t before = facts_.device_memory != 0 ? facts_.device_memory : kMaxSize;
+  facts_.device_memory = facts_.gpu ? std::min({asked, free_bytes, before}) : 0;
+  facts_.lane_bytes = [backend = backend_.get(), layout = job_.layout](std::uint64_t slot) {
+    return backend->LaneBytes(layout, slot);
+  };
+  LogInfo("backend: " + backend_->limits().name);
+  sorting_.stats.open_seconds += std::chrono::duration<double>(StageClock::SteadyNow() - begin).count();
+}
+
+void Attempt::StartReading(const std::vector<InputRange>& ranges, const Ring& ring) {
+  reading_.ring = ring;
+  const KeyedOrder* const keyed = job_.layout.keyed() ? sorting_.ordered.keyed.get() : nullptr;
+  reading_.feeder = std::make_unique<BatchFeeder>(job_.cancel, job_.memory, job_.inputs, ring, ranges,
+                                                  sorting_.ordered.plain, job_.clock, keyed, sorting_.keys);
+}
+
+void Attempt::Prepare() {
+  // The plan counts the ring and the places for temp data anew, also those of an earlier attempt.
+  facts_.memory = job_.memory.left() + (job_.temp_codec != nullptr ? job_.temp_codec->taken_bytes() : 0);
+  if (reading_.feeder) {
+    facts_.memory += reading_.ring.bytes();
+    facts_.memory -= sorting_.keys.bytes() - sorting_.keys.pool_bytes();
+  }
+  job_.plan = MakePlan(facts_, reading_.feeder ? reading_.ring : MakeRing(facts_));
+  std::istringstream lines(Describe(job_.plan));
+  for (std::string line; std::getline(lines, line);) LogInfo("plan: " + line);
+  MakeArena(!reading_.feeder);
+  if (reading_.feeder && facts_.gpu) reading_.feeder->ring().memory()->Pin(*backend_);
+}
+
+/// `merging`: on the CPU nothing is resident in slots, so lanes get just what merging windows needs.
+void Attempt::MakeArena(bool merging) {
+  ArenaShape shape;
+  shape.layout = job_.layout;
+  shape.slot_bytes = merging && !facts_.gpu ? job_.plan.window_bytes : job_.plan.slot_bytes;
+  shape.slots = merging && !facts_.gpu ? 0 : job_.plan.slots;
+  shape.lanes = merging ? job_.plan.merge_lanes : job_.plan.lanes;
+  shape.grows = job_.plan.ring.grows && !facts_.gpu;
+  backend_->MakeArena(shape, job_.memory);
+}
+
+void Attempt::FormRuns() {
+  std::vector<Run>& runs = sorting_.runs;
+  if (sorting_.merging()) {
+    sorting_.stats.base_runs = job_.inputs.count();
+    for (const InputRange& range : job_.inputs.Ranges()) {
+      Run run;
+      run.id = job_.next_run_id++;
+      run.bytes = range.bytes;
+      run.origin = {range};
+      // Lines are read beyond their block to the end of the last one.
+      run.blocks = RunBlocks(range, job_.layout.fixed() ? job_.input_payload() : job_.input_payload() / 8 * 7);
+      runs.push_back(std::move(run));
+    }
+    return;
+  }
+  if (!reading_.feeder) return;
+  job_.clock.BeginPhase("form runs");
+  job_.progress.SetPhase("form runs", job_.inputs.stored_bytes(),
+                         job_.inputs.rereadable() ? job_.inputs.bytes() + job_.plan.level_bytes : 0);
+  gpusort::FormRuns(job_, *reading_.feeder, runs);
+  if (job_.rereadable() && !MissingRanges(job_.inputs.Ranges(), runs).empty()) {
+    throw Error(ErrorCode::kIntegrity, "a part of the input is in no run");
+  }
+  if (const RecordSum* read = reading_.feeder->keyed_sum()) {
+    RecordSum formed;
+    for (const Run& run : runs) formed += run.sum;
+    if (!(formed == *read)) throw Error(ErrorCode::kIntegrity, "lines were changed when they got keys");
+  }
+  if (job_.plan.windows_in_ring) job_.ring_memory = reading_.feeder->ring().memory();
+  reading_.feeder.reset();
+  job_.inputs.VerifyUnchanged();
+  sorting_.stats.base_runs = runs.size();
+  if (!facts_.gpu && backend_->free_slots() == job_.plan.slots) MakeArena(true);
+}
+
+std::uint64_t Attempt::MergeRuns(OutputTarget& target) {
+  job_.clock.BeginPhase("merge runs");
+  SortStats& stats = sorting_.stats;
+  stats.device_runs = stats.host_runs = stats.temp_runs = stats.input_runs = 0;
+  for (Run& run : sorting_.runs) {
+    if (sorting_.merging()) run.sum = {};
+    ++(run.on_device() ? stats.device_runs
+       : run.records   ? stats.host_runs
+       : run.spilled() ? stats.temp_runs
+                       : stats.input_runs);
+  }
+  proof_ = std::make_unique<OutputProof>(job_.layout, job_.options.unique);
+  const std::uint64_t bytes = gpusort::MergeRuns(job_, sorting_.runs, target, *proof_, sorting_.merging());
+  RecordSum total;
+  for (const Run& run : sorting_.runs) {
+    total += run.sum;
+    stats.levels = std::max(stats.levels, run.level + 1);
+  }
+  if (sorting_.merging() || stats.input_runs > 0) job_.inputs.VerifyUnchanged();
+  // Where fewer than N went out nothing was left out, and all can be proved.
+  const std::uint64_t top = job_.options.top;
+  const bool left_out = top > 0 && total.records > top && !(job_.options.unique && proof_->sum().records < top);
+  if (left_out) {
+    proof_->CheckCount(top);
+  } else {
+    proof_->Check(total);
+  }
+  stats.records_in = total.records;
+  if (const unsigned refused = backend_->refused_threads(); refused > 0) {
+    sorting_.Note("the system refused " + std::to_string(refused) + " of " + std::to_string(facts_.threads) +
+                  " threads (ulimit -u, pids.max of the control group, or memory); sorted with the rest");
+  }
+  job_.ring_memory.reset();
+  return bytes;
+}
+
+std::vector<InputRange> MissingRanges(const std::vector<InputRange>& whole, const std::vector<Run>& runs) {
+  std::vector<InputRange> held;
+  for (const Run& run : runs) held.insert(held.end(), run.origin.begin(), run.origin.end());
+  std::sort(held.begin(), held.end(), [](const InputRange& a, const InputRange& b) {
+    return std::pair(a.input, a.offset) < std::pair(b.input, b.offset);
+  });
+  std::vector<InputRange> missing;
+  auto next = held.begin();
+  for (const InputRange& range : whole) {
+    std::uint64_t at = 0;
+    for (; next != held.end() && next->input == range.input; ++next) {
+      if (next->offset > at) missing.push_back({range.input, at, next->offset - at});
+      at = next->offset + next->bytes;
+    }
+    if (at < range.bytes) missing.push_back({range.input, at, range.bytes - at});
+  }
+  return missing;
+}
+
+}  // namespace gpusort

@@ -1,0 +1,73 @@
+#include "job/check_sorted.hpp"
+
+#include <algorithm>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "data/inputs.hpp"
+#include "data/proof.hpp"
+#include "error.hpp"
+#include "job/make_plan.hpp"
+#include "job/order.hpp"
+#include "records/records.hpp"
+#include "runs/form_runs.hpp"
+#include "support/machine.hpp"
+
+namespace gpusort {
+
+void CheckSorted(const Options& options, CancelFlag& cancel) {
+  FileSystem files;
+  const MemoryFacts host = FindMemory();
+  HostMemory memory(options.memory ? options.memory->Resolve(host.limit) : std::min(host.limit, host.available) / 2);
+  const Ordered ordered(options);
+  const RecordLayout& layout = ordered.plain;
+  Inputs inputs(files, options.inputs, MakeInputOptions(options, memory), layout, cancel);
+  StageClock clock("check");
+  Progress progress(options.progress, clock);
+  progress.SetPhase("check", inputs.stored_bytes());
+  PlanFacts facts;
+  facts.layout = layout;
+  facts.threads = 4;
+  facts.checks = true;
+  facts.rereadable = inputs.rereadable();
+  facts.input_known = inputs.rereadable();
+  facts.input_bytes = inputs.bytes();
+  facts.max_record = options.max_record;
+  facts.at_limit = [&facts, &options, &inputs](std::uint64_t limit) {
+    PlanFacts other = facts;
+    other.limit = limit;
+    other.codec_memory = HeaderMemory(options, limit) + inputs.DecoderBytes(limit);
+    other.memory = limit - std::min(limit, other.codec_memory);
+    return other;
+  };
+  facts = facts.at_limit(memory.limit());
+  const Ring ring = MakeRing(facts);
+  memory.Reserve(facts.codec_memory - memory.used());
+  BatchFeeder feeder(cancel, memory, inputs, ring, inputs.Ranges(), layout, clock);
+  Pipeline waiter(cancel);
+  OrderCheck order(layout, options.unique);
+  try {
+    while (const std::unique_ptr<BatchFeeder::Batch> batch =
+               feeder.Next(waiter, ring.piece_bytes, ring.piece_bytes, false)) {
+      while (const std::unique_ptr<InputBlock> block = batch->Next()) {
+        progress.Advance(inputs.rereadable() ? block->bytes().size() : inputs.TakeStoredBytesRead());
+        if (std::optional<OrderCheck::Disorder> disorder = order.Add(block->bytes())) {
+          disorder->offset += inputs.header_bytes(0);
+          if (options.header > 0) disorder->record += CountRecords(inputs.header(), layout);
+          inputs.VerifyUnchanged();
+          const std::string message = NotSorted(options.inputs.front(), layout, *disorder) +
+                                      (options.unique ? "or equals " : "") + "the one in front of it";
+          throw Error(ErrorCode::kNotSorted, message);
+        }
+      }
+    }
+  } catch (const Error& error) {
+    inputs.BlameChange(error);
+    if (error.code() == ErrorCode::kCancelled) feeder.RethrowIfFailed();
+    throw;
+  }
+  inputs.VerifyUnchanged();
+}
+
+}  // namespace gpusort

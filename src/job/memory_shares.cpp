@@ -1,0 +1,102 @@
+#include "job/memory_shares.hpp"
+
+#include <algorithm>
+#include <span>
+#include <vector>
+
+#include "records/records.hpp"
+#include "runs/temp_codec.hpp"
+
+namespace gpusort {
+namespace {
+
+/// With less memory lines are compared as they lie: what makes keys would take too much of it.
+constexpr std::uint64_t kLeastForKeys = std::uint64_t{8} << 20;
+/// Unasked, a plan's blocks are no smaller and no larger.
+constexpr std::uint64_t kLeastTempBlock = std::uint64_t{64} << 10, kUsualTempBlock = std::uint64_t{4} << 20;
+
+}  // namespace
+
+RecordLayout MemoryShares::LayoutAt(std::uint64_t limit) const {
+  const bool keyed = ordered_.keyed && !merging_ && limit >= kLeastForKeys;
+  return keyed ? ordered_.keyed->layout(options_.layout.delimiter) : ordered_.plain;
+}
+
+EncoderOptions MemoryShares::EncoderAt(std::uint64_t limit) const {
+  EncoderOptions options;
+  options.threads = most_threads_;
+  while (options.threads > 1 && EncoderMemoryBytes(options_.output_codec, options) > limit / 4) --options.threads;
+  return options;
+}
+
+std::uint64_t MemoryShares::LeastExpected() const {
+  constexpr std::uint64_t kUsualRatio = 4;
+  if (inputs_.rereadable()) return inputs_.bytes();
+  return inputs_.stored_bytes() > 0 ? kUsualRatio * inputs_.stored_bytes() : kMaxSize;
+}
+
+/// Without a codec asked for: only what will not fit in spare RAM anyway, with memory to spare.
+bool MemoryShares::CompressesTemp(std::uint64_t limit, std::uint64_t free_ram) const {
+  constexpr std::uint64_t kLeastMemory = std::uint64_t{64} << 20;
+  if (const std::optional<Codec> asked = TempCodecAsked(options_)) return *asked != Codec::kNone;
+  return limit >= kLeastMemory && 2 * LeastExpected() > free_ram;
+}
+
+KeyShape MemoryShares::Share(PlanFacts& facts, std::uint64_t limit) const {
+  facts.temp_place_bytes = 0;
+  if (CompressesTemp(limit, facts.free_ram)) {
+    // The largest that the plan may make: of what was asked for, of a record, of the memory.
+    const std::uint64_t least = std::max(options_.block_bytes, LeastRecordBytes(ordered_.plain) + kReadSlack);
+    const std::uint64_t block_bytes = std::max((least + kSpillAlignment - 1) / kSpillAlignment * kSpillAlignment,
+                                               std::clamp(limit / 32, kLeastTempBlock, kUsualTempBlock));
+    facts.temp_place_bytes = TempCodec::PlaceBytes(TempCodecAsked(options_), block_bytes);
+  }
+  // Inputs are expanded before the output is compressed.
+  facts.codec_memory =
+      HeaderMemory(options_, limit) +
+      std::max(inputs_.DecoderBytes(limit), EncoderMemoryBytes(options_.output_codec, EncoderAt(limit)));
+  facts.limit = limit;
+  facts.memory = limit - std::min(limit, facts.codec_memory);
+  facts.threads = most_threads_;
+  // Each takes memory for lines of its own: with less than this for each, lines of --max-record do not fit.
+  constexpr std::uint64_t kLeastForThread = std::uint64_t{6} << 20;
+  if (!ordered_.plain.fixed()) {
+    const std::uint64_t most = std::max<std::uint64_t>(1, facts.memory / kLeastForThread);
+    facts.threads = static_cast<unsigned>(std::min<std::uint64_t>(most_threads_, most));
+  }
+  facts.layout = LayoutAt(limit);
+  KeyShape keys;
+  if (facts.layout.keyed()) keys = MakeKeyShape(facts.memory, facts.threads);
+  facts.memory -= std::min(facts.memory, keys.bytes());
+  facts.codec_memory += keys.bytes();
+  if (!facts.gpu) {
+    facts.lane_bytes = [layout = facts.layout, threads = facts.threads](std::uint64_t slot) {
+      return CpuLaneBytes(layout, slot, threads);
+    };
+  }
+  return keys;
+}
+
+void PlanKeys(PlanFacts& facts, KeyedOrder& order, const RecordLayout& lines, const Inputs& inputs,
+              HostMemory& memory) {
+  facts.key_bytes = order.most_added();
+  if (!facts.input_known) return;
+  constexpr std::uint64_t kSample = std::uint64_t{64} << 10;
+  std::uint64_t plain = 0, keyed = 0;
+  std::vector<std::byte> out;
+  HostBuffer buffer(memory, kSample + kReadSlack);
+  for (std::uint32_t i = 0; i < std::min<std::size_t>(inputs.count(), 4); ++i) {
+    const std::span<const std::byte> bytes =
+        inputs.Read({i, 0, std::min(kSample, inputs.size(i))}, {buffer.data(), buffer.size()});
+    const RecordSpan whole = bytes.first(WholeRecordBytes(bytes, lines));
+    if (plain == 0) order.Tune(whole, lines.delimiter);
+    plain += whole.size();
+    out.clear();
+    ForEachRecord(whole, lines, [&](RecordSpan line) { order.AppendKeyed(line, out); });
+    keyed += out.size();
+  }
+  if (plain > 0) facts.input_bytes = inputs.bytes() / plain * keyed + inputs.bytes() % plain * keyed / plain;
+  facts.key_bytes = order.most_added();  // once it is tuned
+}
+
+}  // namespace gpusort

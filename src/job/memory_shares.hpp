@@ -1,0 +1,45 @@
+// What of the limit on memory goes to codecs, headers, keys and threads, and what is left for the plan.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+
+#include "codec/codec.hpp"
+#include "data/inputs.hpp"
+#include "job/make_plan.hpp"
+#include "job/order.hpp"
+#include "runs/key_stage.hpp"
+#include "support/options.hpp"
+
+namespace gpusort {
+
+class MemoryShares {
+ public:
+  /// All that is given must outlive it. `threads`: at most so many; `merging`: the inputs are runs as they are.
+  MemoryShares(const Options& options, const Ordered& ordered, const Inputs& inputs, unsigned threads, bool merging)
+      : options_(options), ordered_(ordered), inputs_(inputs), most_threads_(threads), merging_(merging) {}
+
+  unsigned threads() const { return most_threads_; }
+  /// Of runs. With little memory lines are compared as they lie.
+  RecordLayout LayoutAt(std::uint64_t limit) const;
+  /// Of the output.
+  EncoderOptions EncoderAt(std::uint64_t limit) const;
+  /// Bytes of the records, as far as one can tell; a stream may have any number.
+  std::uint64_t LeastExpected() const;
+  /// Sets everything in `facts` that hangs on the limit on all memory. Returns what making keys takes of it.
+  KeyShape Share(PlanFacts& facts, std::uint64_t limit) const;
+
+ private:
+  bool CompressesTemp(std::uint64_t limit, std::uint64_t free_ram) const;
+
+  const Options& options_;
+  const Ordered& ordered_;
+  const Inputs& inputs_;
+  const unsigned most_threads_;
+  const bool merging_;
+};
+
+/// Keyed lines are longer than lines: how much is seen in some from everywhere, which `order` is tuned for, too.
+void PlanKeys(PlanFacts& facts, KeyedOrder& order, const RecordLayout& lines, const Inputs& inputs, HostMemory& memory);
+
+}  // namespace gpusort

@@ -1,0 +1,20 @@
+// The order of records as they lie in inputs and output, and of what is sorted.
+#pragma once
+
+#include <memory>
+
+#include "data/keyed_lines.hpp"
+#include "support/options.hpp"
+
+namespace gpusort {
+
+/// Both are the same, or lines are sorted with keys. Options must outlive it.
+struct Ordered {
+  std::unique_ptr<KeyMaker> keys;
+  std::unique_ptr<KeyedOrder> keyed;  ///< null: records are sorted as they lie
+  RecordLayout plain;
+
+  explicit Ordered(const Options& options);
+};
+
+}  // namespace gpusort

@@ -1,0 +1,94 @@
+#include "job/recovery.hpp"
+
+#include <gtest/gtest.h>
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "data/inputs.hpp"
+#include "records/record.hpp"
+#include "support/options.hpp"
+
+namespace gpusort::testing {
+namespace {
+
+using Way = Recovery::Way;
+
+enum class Where { kCpu, kGpu };
+enum class What { kRecords, kLines, kLinesOfAnyLength };
+enum class How { kSort, kMerge };
+
+/// With 1 GiB of device memory.
+PlanFacts Facts(Where where, What what, How how) {
+  static const LineOrdered order{LineOrder{}};
+  PlanFacts facts;
+  facts.layout = what == What::kRecords ? MakeFixedLayout(8, {}) : MakeLineLayout('\n', order.view);
+  facts.grows = what == What::kLinesOfAnyLength;
+  facts.gpu = where == Where::kGpu;
+  facts.device_memory = facts.gpu ? std::uint64_t{1} << 30 : 0;
+  if (how == How::kMerge) facts.sorted_inputs = {1000, 1000};
+  facts.temp_places = 3;
+  return facts;
+}
+
+TEST(Recover, MakesThePlanSmallerGoesOnWithTheCpuSortsOrGivesUp) {
+  const Error refused(ErrorCode::kOutOfMemory, "refused"), lost(ErrorCode::kGpuLost, "lost"), io(ErrorCode::kIo, "io"),
+      bad(ErrorCode::kBadInput, "bad"), integrity(ErrorCode::kIntegrity, "damaged");
+  const LineTooLong too_long("in", 5, 100);
+  struct Case {
+    const Error& error;
+    Where where;
+    What what;
+    How how;
+    unsigned smaller;
+    bool only_gpu;
+    std::optional<Way> way;
+  };
+  const Case cases[] = {
+      // Refused GPU memory: twice a smaller plan, then the CPU, if it may.
+      {refused, Where::kGpu, What::kRecords, How::kSort, 0, false, Way::kSmaller},
+      {refused, Where::kGpu, What::kLines, How::kMerge, 1, false, Way::kSmaller},
+      {refused, Where::kGpu, What::kRecords, How::kSort, 1, true, Way::kSmaller},
+      {refused, Where::kGpu, What::kRecords, How::kSort, 2, false, Way::kCpu},
+      {refused, Where::kGpu, What::kRecords, How::kSort, 2, true, std::nullopt},
+      // A lost GPU.
+      {lost, Where::kGpu, What::kRecords, How::kSort, 0, false, Way::kCpu},
+      {lost, Where::kGpu, What::kLines, How::kMerge, 1, false, Way::kCpu},
+      {lost, Where::kGpu, What::kRecords, How::kSort, 0, true, std::nullopt},
+      {lost, Where::kCpu, What::kRecords, How::kSort, 0, false, std::nullopt},
+      // Lines too long for slots that do not grow.
+      {too_long, Where::kGpu, What::kLinesOfAnyLength, How::kSort, 0, false, Way::kCpu},
+      {too_long, Where::kGpu, What::kLinesOfAnyLength, How::kSort, 0, true, std::nullopt},
+      {too_long, Where::kGpu, What::kLines, How::kSort, 0, false, std::nullopt},
+      {too_long, Where::kCpu, What::kLinesOfAnyLength, How::kSort, 0, false, std::nullopt},
+      // Refused host memory: only a merge of lines has another way.
+      {refused, Where::kCpu, What::kLines, How::kMerge, 0, false, Way::kSort},
+      {refused, Where::kCpu, What::kLines, How::kMerge, 2, false, Way::kSort},
+      {refused, Where::kCpu, What::kRecords, How::kMerge, 0, false, std::nullopt},
+      {refused, Where::kCpu, What::kLines, How::kSort, 0, false, std::nullopt},
+      // What another attempt would meet again.
+      {io, Where::kGpu, What::kRecords, How::kSort, 0, false, std::nullopt},
+      {bad, Where::kGpu, What::kLinesOfAnyLength, How::kSort, 0, false, std::nullopt},
+      {integrity, Where::kGpu, What::kRecords, How::kMerge, 0, false, std::nullopt},
+      {io, Where::kCpu, What::kLines, How::kMerge, 0, false, std::nullopt},
+  };
+  for (const Case& c : cases) {
+    SCOPED_TRACE(static_cast<int>(&c - cases));
+    const PlanFacts facts = Facts(c.where, c.what, c.how);
+    const std::optional<Recovery> recovery = Recover(c.error, facts, c.smaller, c.only_gpu);
+    ASSERT_EQ(recovery.has_value(), c.way.has_value());
+    if (!recovery) continue;
+    EXPECT_EQ(recovery->way, *c.way);
+    EXPECT_NE(recovery->note.find(c.error.what()), std::string::npos);
+    const bool sorts = c.way == Way::kSort;
+    EXPECT_EQ(recovery->facts.gpu, c.way == Way::kSmaller);
+    EXPECT_EQ(recovery->facts.spilled, !sorts);
+    EXPECT_EQ(recovery->facts.sorted_inputs, sorts ? std::vector<std::uint64_t>{} : facts.sorted_inputs);
+    EXPECT_EQ(recovery->facts.temp_places, sorts ? 0u : 3u);
+    EXPECT_EQ(recovery->facts.device_memory, c.way == Way::kSmaller ? facts.device_memory / 2 : facts.device_memory);
+  }
+}
+
+}  // namespace
+}  // namespace gpusort::testing
