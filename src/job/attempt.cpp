@@ -68,7 +68,7 @@ void Attempt::StartReading(const std::vector<InputRange>& ranges, const Ring& ri
 
 void Attempt::Prepare() {
   // The plan counts the ring and the places for temp data anew, also those of an earlier attempt.
-  facts_.memory = job_.memory.left() + (job_.temp_codec != nullptr ? job_.temp_codec->taken_bytes() : 0);
+  facts_.memory = job_.memory.left() + job_.store->taken_bytes();
   if (reading_.feeder) {
     facts_.memory += reading_.ring.bytes();
     facts_.memory -= sorting_.keys.bytes() - sorting_.keys.pool_bytes();

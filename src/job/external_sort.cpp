@@ -94,7 +94,10 @@ class Sorter {
         progress_(options.progress, clock_),
         job_{options_, layout_, cancel_, memory_, inputs_, clock_, progress_},
         sorting_{job_, ordered_, gpus},
-        target_(std::move(target)) {
+        target_(std::move(target)),
+        store_(options_, files_, memory_, cancel_, TempDirectories(options_.temp_dirs, target_.file.get()),
+               [this](const std::string& warning) { sorting_.Note(warning); }) {
+    job_.store = &store_;
     if (options_.memory && memory_.limit() > host_.limit) {
       LogWarn("--memory " + FormatBytes(memory_.limit()) + " is more than this process can have (" +
               FormatBytes(host_.limit) + ")");
@@ -132,7 +135,7 @@ class Sorter {
     attempt_.emplace(sorting_);
     attempt_->OpenBackend();
     job_.plan = MakePlan(facts(), ring_);
-    CheckTempDirectories();
+    store_.CheckDirectories(job_.plan);
     std::string text = "record              " + options_.type_note + "\n";
     const std::string files = std::to_string(inputs_.count()) + (inputs_.count() == 1 ? " file" : " files");
     text += "input               ";
@@ -172,7 +175,9 @@ class Sorter {
     for (;;) {
       try {
         attempt_->Prepare();
-        if (!spill_) MakeSpill();
+        if (options_.strict && job_.plan.temp_bytes > 0)
+          FinishReserving();  // what the output has is not there for runs
+        OpenStore();
         attempt_->FormRuns();
         FinishReserving();
         target_.header.assign(inputs_.header().begin(), inputs_.header().end());
@@ -229,41 +234,9 @@ class Sorter {
     if (layout_.keyed()) PlanKeys(facts, *ordered_.keyed, ordered_.plain, inputs_, memory_);
   }
 
-  /// Asked for by name, a directory that cannot be used is an error even if nothing is spilled.
-  void CheckTempDirectories() {
-    if (!options_.strict) return;  // the first block that is written will tell
-    for (const std::string& directory : options_.temp_dirs) CheckTempDirectory(directory);
-    // Of a stream nobody knows yet whether it will spill, and of lines that should fit in memory.
-    if (!facts().input_known || job_.plan.temp_bytes == 0) return;
-    for (const std::string& directory : TempDirectories(options_.temp_dirs, target_.file.get())) {
-      CheckTempDirectory(directory);
-    }
-  }
-
-  void MakeSpill() {
-    const std::vector<std::string> directories = TempDirectories(options_.temp_dirs, target_.file.get());
-    CheckTempDirectories();
-    if (!job_.plan.spills) return;
-    std::function<void()> check = [this, directories] {
-      if (!options_.strict) return;
-      for (const std::string& directory : directories) {
-        CheckTempDirectory(directory);
-        if (files_.IsTmpfs(directory)) {
-          LogWarn("the temp directory " + EscapeName(directory) +
-                  " is in memory (tmpfs): what is spilled there takes RAM");
-        }
-      }
-    };
-    if (facts().input_known && job_.plan.temp_bytes > 0) std::exchange(check, nullptr)();
-    if (options_.strict && !options_.no_space_check && job_.plan.temp_bytes > 0) {
-      FinishReserving();  // what the output has is not there for runs
-      RequireSpace(files_, directories, job_.plan.temp_bytes, "temporary runs");
-    }
-    spill_ = std::make_unique<SpillStore>(files_, directories, job_.plan.block_bytes, job_.plan.direct_temp, check);
-    job_.spill = spill_.get();
-    temp_codec_ = std::make_unique<TempCodec>(memory_, job_.plan.block_bytes, job_.plan.temp_places,
-                                              TempCodecAsked(options_), facts().threads, &program_codec_);
-    job_.temp_codec = temp_codec_.get();
+  void OpenStore() {
+    store_.Open(job_.plan, facts().threads);
+    if (!store_.open()) return;
     facts().temp_places = job_.plan.temp_places;
     facts().block_bytes = job_.plan.block_bytes;
   }
@@ -312,7 +285,7 @@ class Sorter {
     Reading stream;
     if (sorting_.merging()) {
       for (const Run& run : sorting_.runs) {
-        if (run.spilled()) FreeBlocks(run, *spill_);
+        if (run.spilled()) store_.Free(run);
       }
       sorting_.runs.clear();
     } else if (!job_.rereadable()) {
@@ -324,10 +297,7 @@ class Sorter {
     facts() = std::move(recovery->facts);
     if (recovery->way == Recovery::Way::kSmaller) ++smaller_plans_;
     if (recovery->way == Recovery::Way::kSort) {
-      job_.spill = nullptr;
-      job_.temp_codec = nullptr;
-      temp_codec_.reset();
-      spill_.reset();
+      store_.Close();
       CheckEachInput();
       facts().memory = memory_.left();
       facts().block_bytes = options_.block_bytes;
@@ -443,9 +413,9 @@ class Sorter {
     stats.host_peak = memory_.peak();
     stats.host_limit = memory_.limit();
     stats.device_peak = std::max(stats.device_peak, attempt_->backend().device_peak());
-    stats.temp_peak = spill_ ? spill_->peak_bytes() : 0;
-    stats.temp_written = spill_ ? spill_->written_bytes() : 0;
-    if (temp_codec_) stats.temp_codec = CodecName(temp_codec_->codec());
+    stats.temp_peak = store_.peak_bytes();
+    stats.temp_written = store_.written_bytes();
+    stats.temp_codec = CodecName(store_.codec());
     stats.phases = clock_.phases();
     WriteStatsFile(options_.stats_file, stats, job_.plan);
   }
@@ -468,11 +438,7 @@ class Sorter {
   unsigned smaller_plans_ = 0;
   OutputTarget target_;
   std::future<void> reserving_;
-  std::unique_ptr<SpillStore> spill_;
-  ProgramCodec program_codec_{
-      options_.temp_program, options_.ignore_sigpipe, cancel_,
-      [this](const std::string& warning) { options_.say ? options_.say(warning) : sorting_.Note(warning); }};
-  std::unique_ptr<TempCodec> temp_codec_;
+  RunStore store_;
   std::optional<Attempt> attempt_;
   std::uint64_t output_bytes_ = 0;
 };

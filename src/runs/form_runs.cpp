@@ -76,15 +76,15 @@ class RunPlacer {
       RunBlock block = run.blocks[i];
       const BlockPool::Block buffer = spill_blocks_.Acquire(pipeline_);
       const Busy busy(job_.clock, Resource::kDiskWrite, block.bytes);
-      SpillBlock(*job_.spill, *job_.temp_codec, run.id, i, buffer.span(), block, job_.layout,
-                 [&](std::uint64_t at, std::span<std::byte> out) { sorted.Read(block.begin + at, out); });
+      job_.store->Write(run.id, i, buffer.span(), block, job_.layout,
+                        [&](std::uint64_t at, std::span<std::byte> out) { sorted.Read(block.begin + at, out); });
       const std::lock_guard lock(mutex);
       run.blocks.Set(i, block);
     };
     try {
       workers_.ForEach(run.blocks.size(), spill_block);
     } catch (...) {
-      FreeBlocks(run, *job_.spill);
+      job_.store->Free(run);
       throw;
     }
   }

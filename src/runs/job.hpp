@@ -10,8 +10,7 @@
 #include "file.hpp"
 #include "records/records.hpp"
 #include "runs/plan.hpp"
-#include "runs/temp_codec.hpp"
-#include "spill.hpp"
+#include "runs/run_store.hpp"
 #include "stream.hpp"
 #include "support/options.hpp"
 #include "support/pipeline.hpp"
@@ -33,8 +32,7 @@ struct Job {
   const Formatter* formatter = nullptr;
   Backend* backend = nullptr;
   Plan plan{};
-  SpillStore* spill = nullptr;
-  TempCodec* temp_codec = nullptr;
+  RunStore* store = nullptr;
   /// What the reader's ring was, if windows of the merge shall use it.
   std::shared_ptr<PinnedBuffer> ring_memory{};
   std::uint64_t next_run_id = 0;

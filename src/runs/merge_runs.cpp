@@ -133,13 +133,13 @@ void MergeNeighbours(Job& job, std::vector<Run>& runs, std::size_t first, std::s
     MergeInto(job, &runs[first], count, verify_order, free_as_read,
               [&](Pipeline& pipeline) { return MakeSpillSink(job, pipeline, merged); });
   } catch (...) {
-    FreeBlocks(merged, *job.spill);
+    job.store->Free(merged);
     throw;
   }
   for (std::size_t i = first; i < first + count; ++i) {
     merged.sum += runs[i].sum;
     merged.level = std::max(merged.level, runs[i].level + 1);
-    if (!free_as_read) FreeBlocks(runs[i], *job.spill);
+    if (!free_as_read) job.store->Free(runs[i]);
     merged.origin.insert(merged.origin.end(), runs[i].origin.begin(), runs[i].origin.end());
   }
   runs[first] = std::move(merged);

@@ -76,7 +76,7 @@ void ReadAhead::FreeUnread() {
   for (const Cursor& cursor : cursors_) {
     if (!free_as_read_ || !cursor.run->spilled()) continue;
     for (std::size_t i = cursor.next_to_schedule; i < cursor.run->blocks.size(); ++i) {
-      FreeBlock(cursor.run->blocks[i], *job_.spill);
+      job_.store->Free(cursor.run->blocks[i]);
     }
   }
 }
@@ -173,7 +173,7 @@ std::shared_ptr<LoadedBlock> ReadAhead::Load(Run& run, std::size_t index, BlockP
   {
     const Busy busy(job_.clock, Resource::kDiskRead, place.bytes);
     if (run.spilled()) {
-      block->bytes = LoadSpilled(*job_.spill, *job_.temp_codec, run.id, index, buffer_span, place);
+      block->bytes = job_.store->Load(run.id, index, buffer_span, place);
     } else if (whole_lines) {
       LoadLines(std::get<InputRange>(place.place), *block);
     } else {
@@ -185,7 +185,7 @@ std::shared_ptr<LoadedBlock> ReadAhead::Load(Run& run, std::size_t index, BlockP
     throw Error(ErrorCode::kIntegrity, "a run in the input ends inside a line that ended there before");
   }
   if (run.spilled()) {
-    if (free_as_read_) FreeBlock(place, *job_.spill);
+    if (free_as_read_) job_.store->Free(place);
   } else if (verify_order_) {
     const std::uint64_t bad = FirstDisorder(block->bytes, job_.layout, false);
     if (bad != kInOrder) NotSorted(run, block->begin + bad);

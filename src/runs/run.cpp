@@ -14,9 +14,6 @@ constexpr std::uint64_t kFrontBytes = std::uint64_t{1} << 20;
 /// For reading so many bytes of an input.
 std::uint64_t InputBufferBytes(std::uint64_t bytes) { return (bytes + kReadSlack + kPage - 1) / kPage * kPage; }
 
-/// Parts of one block are told apart by their number in the spill's headers.
-std::uint64_t PartNumber(std::uint64_t number, std::uint64_t part) { return number | part << 48; }
-
 }  // namespace
 
 ForecastKey MakeForecast(RecordSpan record, const RecordLayout& layout) {
@@ -225,53 +222,6 @@ RunBlocks CutBlocks(const SortedRecords& sorted, std::uint64_t payload, const Re
     blocks.Set(blocks.size(), block);
   }
   return blocks;
-}
-
-void SpillBlock(SpillStore& store, TempCodec& codec, std::uint64_t run, std::uint64_t number,
-                std::span<std::byte> buffer, RunBlock& block, const RecordLayout& layout,
-                const std::function<void(std::uint64_t, std::span<std::byte>)>& read) {
-  for (std::uint64_t done = 0, part = 0; done < block.bytes; ++part) {
-    const std::uint64_t count = std::min(block.bytes - done, store.payload_capacity());
-    const std::span<std::byte> payload = buffer.subspan(kSpillHeaderBytes, count);
-    read(done, payload);
-    if (part == 0) {
-      // Of a line in parts its front must do.
-      block.last = MakeForecast(count == block.bytes ? LastRecord(payload, layout) : payload, layout);
-      block.forecast = true;
-    }
-    const SpillExtent extent = codec.Write(store, run, PartNumber(number, part), buffer, count);
-    if (part == 0) {
-      block.place = extent;
-    } else {
-      block.more.push_back(extent);
-    }
-    done += count;
-  }
-}
-
-std::span<const std::byte> LoadSpilled(SpillStore& store, TempCodec& codec, std::uint64_t run, std::uint64_t number,
-                                       std::span<std::byte> buffer, const RunBlock& block) {
-  const std::uint64_t slot_bytes = store.payload_capacity() + kSpillHeaderBytes;
-  std::uint64_t bytes = 0;
-  for (std::uint64_t part = 0; part <= block.more.size(); ++part) {
-    const SpillExtent& extent = part == 0 ? std::get<SpillExtent>(block.place) : block.more[part - 1];
-    const std::span<std::byte> rest = buffer.subspan(part * slot_bytes).first(slot_bytes);
-    const std::uint64_t count = std::min(block.bytes - bytes, store.payload_capacity());
-    codec.Read(store, extent, run, PartNumber(number, part), rest, count);
-    if (part > 0) std::memmove(buffer.data() + kSpillHeaderBytes + bytes, rest.data() + kSpillHeaderBytes, count);
-    bytes += count;
-  }
-  return buffer.subspan(kSpillHeaderBytes, bytes);
-}
-
-void FreeBlock(const RunBlock& block, SpillStore& store) {
-  const SpillExtent* const first = std::get_if<SpillExtent>(&block.place);
-  if (first != nullptr && first->payload_bytes > 0) store.Free(*first);
-  for (const SpillExtent& extent : block.more) store.Free(extent);
-}
-
-void FreeBlocks(const Run& run, SpillStore& store) {
-  for (std::size_t i = 0; i < run.blocks.size(); ++i) FreeBlock(run.blocks[i], store);
 }
 
 RunBlocks InputBlocks(const std::vector<InputRange>& ranges, const SortedRecords& sorted, std::uint64_t payload,

@@ -1,14 +1,13 @@
 // A run: an immutable sorted sequence of records, and where its bytes are.
 // A run lies in a slot (device or host memory), in host memory of its own, in blocks of the spill, or, if it arrived in
 // order, still in the input. It does not remember who sorted it; dropping it frees it, but for spilled blocks, which
-// FreeBlocks gives back. Runs of a job are kept in the order of their records' input positions.
+// RunStore gives back. Runs of a job are kept in the order of their records' input positions.
 #pragma once
 
 #include <algorithm>
 #include <array>
 #include <compare>
 #include <cstring>
-#include <functional>
 #include <map>
 #include <memory>
 #include <span>
@@ -20,7 +19,6 @@
 #include "data/proof.hpp"
 #include "records/key.hpp"
 #include "records/records.hpp"
-#include "runs/temp_codec.hpp"
 #include "spill.hpp"
 
 namespace gpusort {
@@ -184,20 +182,6 @@ class RunView {
 
 /// Blocks of whole records, as many as fit `payload` bytes each; a longer one is a block by itself. No places yet.
 RunBlocks CutBlocks(const SortedRecords& sorted, std::uint64_t payload, const RecordLayout& layout);
-
-/// Writes block `number` of a run through `buffer`, whose size is the store's, and sets its place and forecast.
-/// read(at, out) gives the block's bytes from `at` on.
-void SpillBlock(SpillStore& store, TempCodec& codec, std::uint64_t run, std::uint64_t number,
-                std::span<std::byte> buffer, RunBlock& block, const RecordLayout& layout,
-                const std::function<void(std::uint64_t, std::span<std::byte>)>& read);
-/// Reads it back into `buffer`, of LoadBytes, and returns the records.
-std::span<const std::byte> LoadSpilled(SpillStore& store, TempCodec& codec, std::uint64_t run, std::uint64_t number,
-                                       std::span<std::byte> buffer, const RunBlock& block);
-
-/// Makes a spilled block reusable.
-void FreeBlock(const RunBlock& block, SpillStore& store);
-/// All blocks of `run`; of a run that was given up, those that were written.
-void FreeBlocks(const Run& run, SpillStore& store);
 
 /// The blocks of a run that stays where it is in the input: `sorted` are its records, which arrived in order.
 RunBlocks InputBlocks(const std::vector<InputRange>& ranges, const SortedRecords& sorted, std::uint64_t payload,

@@ -415,7 +415,7 @@ class SpillSink : public WindowSink {
   template <typename Read>
   void Write(std::uint64_t number, const BlockPool::Block& buffer, RunBlock& block, Read read) {
     const Busy busy(job_.clock, Resource::kDiskWrite, block.bytes);
-    SpillBlock(*job_.spill, *job_.temp_codec, run_.id, number, buffer.span(), block, job_.layout, read);
+    job_.store->Write(run_.id, number, buffer.span(), block, job_.layout, read);
     const std::lock_guard lock(mutex_);
     run_.blocks.Set(number, block);
   }

@@ -30,14 +30,16 @@ struct TestJob {
                    const InputOptions& input_options = {})
       : inputs(files, input_paths, input_options, layout, cancel) {
     options.layout = layout;
-    job.spill = &spill;
-    job.temp_codec = &temp_codec;
+    options.temp_codec = Codec::kNone;
+    job.store = &store;
+    job.plan.spills = true;
     job.plan.block_bytes = kBlockBytes;
     job.plan.spill_blocks = 3;
     job.plan.merge_blocks = 16;
     job.plan.io_threads = 3;
     job.plan.windows = 3;
     job.plan.ring.max_record = 1 << 20;
+    store.Open(job.plan, 1);
   }
 
   TempFolder folder;
@@ -48,8 +50,7 @@ struct TestJob {
   Inputs inputs;
   StageClock clock{"test"};
   Progress progress{When::kNever, clock};
-  SpillStore spill{files, {folder.path()}, kBlockBytes, false};
-  TempCodec temp_codec{memory, kBlockBytes, 0, Codec::kNone, 1};
+  RunStore store{options, files, memory, cancel, {folder.path()}, {}};
   Job job{options, options.layout, cancel, memory, inputs, clock, progress};
 };
 
@@ -125,7 +126,7 @@ inline Bytes ReadRun(TestJob& on, const Run& run) {
     const RunBlock block = run.blocks[i];
     EXPECT_EQ(block.begin, all.size());
     const HostBuffer buffer(on.memory, (1 + block.more.size()) * TestJob::kBlockBytes);
-    Append(all, LoadSpilled(on.spill, on.temp_codec, run.id, i, {buffer.data(), buffer.size()}, block));
+    Append(all, on.store.Load(run.id, i, {buffer.data(), buffer.size()}, block));
   }
   EXPECT_EQ(all.size(), run.bytes);
   return all;

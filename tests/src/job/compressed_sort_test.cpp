@@ -11,6 +11,7 @@
 
 #include "codec/codec.hpp"
 #include "fake_gpu.hpp"
+#include "job/check_sorted.hpp"
 #include "line_files.hpp"
 #include "records.hpp"
 #include "sanitized.hpp"

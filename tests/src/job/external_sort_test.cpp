@@ -16,6 +16,7 @@
 
 #include "error.hpp"
 #include "fake_gpu.hpp"
+#include "job/check_sorted.hpp"
 #include "line_files.hpp"
 #include "records.hpp"
 #include "runs/run.hpp"

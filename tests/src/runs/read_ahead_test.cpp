@@ -123,11 +123,12 @@ TEST(ReadAhead, LoadsWhatTheCutNeedsHoweverBlocksArrive) {
   for (const Shape shape : kShapes) {
     TestJob on(Pairs());
     FileSystem uneven(std::make_shared<UnevenReads>());
-    SpillStore spill(uneven, {on.folder.path()}, TestJob::kBlockBytes, false);
-    on.job.spill = &spill;
+    RunStore store(on.options, uneven, on.memory, on.cancel, {on.folder.path()}, {});
+    store.Open(on.job.plan, 1);
+    on.job.store = &store;
     Spilled made = MakeSpilled(on, shape, 6);
     EXPECT_EQ(Merge(on, made.runs).Read(20000, true), made.sorted) << "shape " << static_cast<int>(shape);
-    EXPECT_EQ(spill.bytes_in_use(), 0u);
+    EXPECT_EQ(store.bytes_in_use(), 0u);
   }
 }
 
@@ -166,7 +167,7 @@ TEST(ReadAhead, ReadsLinesThatAreLongerThanABlock) {
     runs.push_back(SpillRun(on, View(lines)));
   }
   EXPECT_TRUE(Merge(on, runs).Read(60000, true) == StableSortedRecords(View(input), layout));
-  EXPECT_EQ(on.spill.bytes_in_use(), 0u);
+  EXPECT_EQ(on.store.bytes_in_use(), 0u);
 }
 
 TEST(ReadAhead, FreesWhatNobodyWillReadAgainAndNothingElse) {
@@ -174,16 +175,16 @@ TEST(ReadAhead, FreesWhatNobodyWillReadAgainAndNothingElse) {
     for (const std::uint64_t enough : {std::uint64_t{20000}, ~std::uint64_t{0}}) {
       TestJob on(Pairs());
       Spilled made = MakeSpilled(on, Shape::kRandom, 5);
-      const std::uint64_t before = on.spill.bytes_in_use();
+      const std::uint64_t before = on.store.bytes_in_use();
       const Bytes output = Merge(on, made.runs).Read(4000, free_as_read, false, enough);
       // The sorted front, and with --top not much more than that.
       EXPECT_TRUE(std::equal(output.begin(), output.end(), made.sorted.begin()));
       EXPECT_LT(output.size(), enough == 20000 ? 24000 : made.sorted.size() + 1);
-      EXPECT_EQ(on.spill.bytes_in_use(), free_as_read ? 0 : before);
+      EXPECT_EQ(on.store.bytes_in_use(), free_as_read ? 0 : before);
       if (free_as_read) continue;
       // All is still there for another attempt.
       EXPECT_TRUE(Merge(on, made.runs).Read(50000, true) == made.sorted);
-      EXPECT_EQ(on.spill.bytes_in_use(), 0u);
+      EXPECT_EQ(on.store.bytes_in_use(), 0u);
     }
   }
 }

@@ -184,51 +184,5 @@ TEST(InputBlocks, LieWhereTheirRecordsAre) {
   }
 }
 
-TEST(SpillBlock, ComesBackAsItWas) {
-  constexpr std::uint64_t kBlock = 8192, kCapacity = kBlock - kSpillHeaderBytes;
-  const RecordLayout layout = LineLayout();
-  for (const Codec codec : {Codec::kNone, Codec::kZst}) {
-    const TempFolder folder;
-    FileSystem files;
-    HostMemory memory(1 << 24);
-    SpillStore store(files, {folder.path()}, kBlock, false);
-    TempCodec temp_codec(memory, kBlock, 1, codec, 1);
-    for (const std::uint64_t size : {std::uint64_t{1}, std::uint64_t{100}, kCapacity - 1, kCapacity, kCapacity + 1,
-                                     3 * kCapacity, 3 * kCapacity + 1}) {
-      // Short lines, or one line that takes several extents.
-      Bytes lines(size, 'x');
-      lines.back() = '\n';
-      for (std::size_t i = 80; size <= kCapacity && i < size; i += 81) lines[i] = '\n';
-      RunBlock block;
-      block.bytes = size;
-      const HostBuffer write(memory, kBlock);
-      const auto read = [&](std::uint64_t at, std::span<std::byte> out) {
-        std::memcpy(out.data(), &lines[at], out.size());
-      };
-      SpillBlock(store, temp_codec, 5, 9, {write.data(), write.size()}, block, layout, read);
-      EXPECT_EQ(block.more.size(), (size - 1) / kCapacity);
-      EXPECT_TRUE(block.forecast);
-      EXPECT_EQ(
-          block.last,
-          MakeForecast(size <= kCapacity ? LastRecord(View(lines), layout) : View(lines).first(kCapacity), layout));
-      const HostBuffer buffer(memory, (1 + block.more.size()) * kBlock);
-      const std::span<std::byte> room{buffer.data(), buffer.size()};
-      Bytes back;
-      Append(back, LoadSpilled(store, temp_codec, 5, 9, room, block));
-      EXPECT_EQ(back, lines) << size;
-      // Another's block is never taken for it.
-      EXPECT_THROW(LoadSpilled(store, temp_codec, 6, 9, room, block), Error);
-      EXPECT_THROW(LoadSpilled(store, temp_codec, 5, 8, room, block), Error);
-      if (!block.more.empty()) {
-        RunBlock swapped = block;
-        std::swap(std::get<SpillExtent>(swapped.place), swapped.more.back());
-        EXPECT_THROW(LoadSpilled(store, temp_codec, 5, 9, room, swapped), Error) << "parts in another order";
-      }
-      FreeBlock(block, store);
-      EXPECT_EQ(store.bytes_in_use(), 0u);
-    }
-  }
-}
-
 }  // namespace
 }  // namespace gpusort::testing

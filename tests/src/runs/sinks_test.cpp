@@ -274,8 +274,8 @@ TEST(SpillSink, MakesARunOfTheWindows) {
       const gpusort::Run run = SpillRun(on, View(sorted), most);
       EXPECT_TRUE(run.spilled());
       EXPECT_EQ(ReadRun(on, run), sorted) << most;
-      FreeBlocks(run, on.spill);
-      EXPECT_EQ(on.spill.bytes_in_use(), 0u);
+      on.store.Free(run);
+      EXPECT_EQ(on.store.bytes_in_use(), 0u);
     }
   }
 }

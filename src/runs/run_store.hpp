@@ -1,0 +1,67 @@
+// Temp space for runs: the only owner of what they take of it, and of what compresses their blocks. Start at RunStore.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "runs/plan.hpp"
+#include "runs/program_codec.hpp"
+#include "runs/run.hpp"
+#include "runs/temp_codec.hpp"
+#include "spill.hpp"
+#include "support/options.hpp"
+
+namespace gpusort {
+
+/// Any thread may write, load and free blocks.
+class RunStore {
+ public:
+  /// Takes nothing yet. `directories`: those that the options name, or what stands for them. `warn`: for the log.
+  RunStore(const Options& options, FileSystem& files, HostMemory& memory, const CancelFlag& cancel,
+           std::vector<std::string> directories, const std::function<void(const std::string&)>& warn);
+
+  /// Asked for by name, a directory that cannot be used is an error even if nothing is spilled. If the options are not
+  /// strict, the first block that is written will tell.
+  void CheckDirectories(const Plan& plan) const;
+  /// For the blocks of `plan`, if it has any; checks directories and space. Once open, it stays as it is.
+  void Open(const Plan& plan, unsigned threads);
+  bool open() const { return spill_ != nullptr; }
+  /// Drops all blocks.
+  void Close();
+
+  /// Writes block `number` of a run through `buffer`, which has the plan's size, and sets its place and forecast.
+  /// read(at, out) gives the block's bytes from `at` on.
+  void Write(std::uint64_t run, std::uint64_t number, std::span<std::byte> buffer, RunBlock& block,
+             const RecordLayout& layout, const std::function<void(std::uint64_t, std::span<std::byte>)>& read);
+  /// Reads it back into `buffer`, of LoadBytes, and returns the records.
+  std::span<const std::byte> Load(std::uint64_t run, std::uint64_t number, std::span<std::byte> buffer,
+                                  const RunBlock& block);
+  /// Makes the space of a block reusable; of one in the input there is none.
+  void Free(const RunBlock& block);
+  /// Of all blocks of `run`; of a run that was given up, of those that were written.
+  void Free(const Run& run);
+
+  /// Memory that compressing has taken by now.
+  std::uint64_t taken_bytes() const { return codec_ ? codec_->taken_bytes() : 0; }
+  std::uint64_t bytes_in_use() const { return spill_ ? spill_->bytes_in_use() : 0; }
+  std::uint64_t peak_bytes() const { return spill_ ? spill_->peak_bytes() : 0; }
+  std::uint64_t written_bytes() const { return spill_ ? spill_->written_bytes() : 0; }
+  /// What new blocks are compressed with now.
+  Codec codec() const { return codec_ ? codec_->codec() : Codec::kNone; }
+
+ private:
+  const Options& options_;
+  FileSystem& files_;
+  HostMemory& memory_;
+  const std::vector<std::string> directories_;
+  ProgramCodec program_;
+  std::unique_ptr<SpillStore> spill_;
+  std::unique_ptr<TempCodec> codec_;
+};
+
+}  // namespace gpusort
