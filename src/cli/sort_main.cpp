@@ -145,19 +145,12 @@ void CheckReadable(const std::vector<std::string>& inputs) {
 
 /// The place of the result, found before anything is read, so that what cannot be written is said at once. What was
 /// there is changed only when everything has been read.
-OutputTarget OpenOutput(FileSystem& files, const std::optional<std::string>& name, const CancelFlag& cancel) {
-  OutputTarget target;
-  if (!name) {
-    target.stream = std::make_unique<PipeWriter>("-", cancel);
-    return target;
-  }
+Output OpenOutput(FileSystem& files, const std::optional<std::string>& name, const CancelFlag& cancel) {
+  if (!name) return Output(std::make_unique<PipeWriter>("-", cancel));
   const std::string path = *name == "-" ? "./-" : *name;
   try {
-    if (IsStreamTarget(path)) {
-      target.stream = std::make_unique<PipeWriter>(path, cancel);
-    } else {
-      target.file = files.CreateOutput(path, false, OldFile::kRewriteIfSeen);
-    }
+    if (IsStreamTarget(path)) return Output(std::make_unique<PipeWriter>(path, cancel));
+    return Output(files.CreateOutput(path, false, OldFile::kRewriteIfSeen));
   } catch (const Error&) {
     // Asked once more, for the reason in GNU sort's words.
     const bool existed = ::access(path.c_str(), F_OK) == 0;
@@ -167,7 +160,6 @@ OutputTarget OpenOutput(FileSystem& files, const std::optional<std::string>& nam
     if (!existed) ::unlink(path.c_str());
     throw;
   }
-  return target;
 }
 
 void WriteText(const std::string& text) {
@@ -244,9 +236,9 @@ constexpr char kStandardInput[] = "/proc/self/fd/0";
 /// A file that the shell opened is read as one, by as many threads, from its beginning.
 void NameStandardInput(std::vector<std::string>& inputs) {
   struct stat facts {};
-  if (std::count(inputs.begin(), inputs.end(), "-") != 1 ||
-      (::fcntl(STDIN_FILENO, F_GETFL) & O_ACCMODE) == O_WRONLY || ::fstat(STDIN_FILENO, &facts) != 0 ||
-      !S_ISREG(facts.st_mode) || ::lseek(STDIN_FILENO, 0, SEEK_CUR) != 0 || ::access(kStandardInput, R_OK) != 0) {
+  if (std::count(inputs.begin(), inputs.end(), "-") != 1 || (::fcntl(STDIN_FILENO, F_GETFL) & O_ACCMODE) == O_WRONLY ||
+      ::fstat(STDIN_FILENO, &facts) != 0 || !S_ISREG(facts.st_mode) || ::lseek(STDIN_FILENO, 0, SEEK_CUR) != 0 ||
+      ::access(kStandardInput, R_OK) != 0) {
     return;
   }
   *std::find(inputs.begin(), inputs.end(), "-") = kStandardInput;
@@ -266,7 +258,7 @@ bool HasThreads() {
 
 void Sort(Options options, const std::optional<std::string>& output, CancelFlag& cancel) {
   FileSystem files;
-  OutputTarget target = OpenOutput(files, output, cancel);
+  Output out = OpenOutput(files, output, cancel);
   // Sorting has the lines twice, and as much again for what it knows of them.
   const std::uint64_t memory = options.memory ? options.memory->value : kMostInMemory * 4;
   const std::uint64_t most = std::clamp(memory / 4, kLeastMemory / 4, kMostInMemory);
@@ -277,7 +269,7 @@ void Sort(Options options, const std::optional<std::string>& output, CancelFlag&
     const auto stops = [small] { return small && HasThreads(); };
     InputFront front(options.inputs, static_cast<char>(options.layout.delimiter), most, stops, cancel);
     if (front.whole()) {
-      SortInMemory(options, front.lines(), std::move(target));
+      SortInMemory(options, front.lines(), std::move(out));
       return;
     }
     fronts = front.TakeFronts();
@@ -285,7 +277,7 @@ void Sort(Options options, const std::optional<std::string>& output, CancelFlag&
     NameStandardInput(options.inputs);
   }
   InitLog("off", "");
-  ExternalSort(options, cancel, files, std::move(target), std::move(fronts));
+  ExternalSort(options, cancel, files, std::move(out), std::move(fronts));
 }
 
 int RunJob(GnuOptions typed, bool locale_set, bool ignore_sigpipe) {

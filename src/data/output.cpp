@@ -1,37 +1,191 @@
 #include "data/output.hpp"
 
+#include <algorithm>
+#include <cstring>
+#include <string>
+
+#include "data/inputs.hpp"
 #include "error.hpp"
+#include "records/records.hpp"
 #include "support/log.hpp"
+#include "thread.hpp"
 
 namespace gpusort {
+namespace {
 
-std::optional<FileFacts> OutputTarget::overwritten() const {
-  if (stream) return stream->file();
-  return file && !file->in_place().empty() ? std::optional(file->Facts()) : std::nullopt;
+/// A compressed output, read back and expanded piece by piece at the front of `buffer`.
+class ExpandedOutput {
+ public:
+  ExpandedOutput(OutputFile& file, Codec codec, std::uint64_t stored, const HostBuffer& buffer)
+      : buffer_{buffer.data(), buffer.size()},
+        decoder_(codec, EscapeName(file.path()),
+                 [&file, stored, at = std::uint64_t{0}](std::span<std::byte> out) mutable {
+                   const std::uint64_t count = std::min<std::uint64_t>(out.size(), stored - at);
+                   const std::uint64_t got = file.ReadAt(at, out.first(count));
+                   at += got;
+                   return got;
+                 }) {}
+
+  /// Reads on until the buffer holds `count` bytes or the output ends; returns how many it holds.
+  std::uint64_t Fill(std::uint64_t count) {
+    while (held_ < count) {
+      const std::uint64_t got = Read(buffer_.subspan(held_, count - held_));
+      if (got == 0) break;
+      held_ += got;
+    }
+    return held_;
+  }
+  /// Takes bytes off the front.
+  void Drop(std::uint64_t count) {
+    held_ -= count;
+    std::memmove(buffer_.data(), buffer_.data() + count, held_);
+  }
+  /// Sees the checksum of the last member, too.
+  void RequireEnd() {
+    if (held_ > 0 || Read(buffer_) > 0) {
+      throw Error(ErrorCode::kIntegrity, "the output read back has more than was written");
+    }
+  }
+
+ private:
+  std::uint64_t Read(std::span<std::byte> out) {
+    try {
+      return decoder_.Read(out);
+    } catch (const Error& error) {
+      if (error.code() != ErrorCode::kBadInput) throw;
+      throw Error(ErrorCode::kIntegrity, std::string("the output read back: ") + error.what());
+    }
+  }
+
+  const std::span<std::byte> buffer_;
+  Decoder decoder_;
+  std::uint64_t held_ = 0;
+};
+
+}  // namespace
+
+std::optional<FileFacts> Output::overwritten() const {
+  if (stream_) return stream_->file();
+  return file_ && !file_->in_place().empty() ? std::optional(file_->Facts()) : std::nullopt;
 }
 
-OutputTarget OpenTarget(FileSystem& files, const Options& options, CancelFlag& cancel) {
-  OutputTarget target;
-  target.codec = options.output_codec;
+Output Output::Open(FileSystem& files, const Options& options, CancelFlag& cancel) {
   const std::string name = EscapeName(options.output);
   if (IsStreamTarget(options.output)) {
     if (options.verify_output) {
       throw Error(ErrorCode::kUsage, "--verify-output cannot read " + name + " back: it is a stream");
     }
     if (options.output != "-") LogWarn(name + " is streamed: it is not replaced atomically");
-    target.stream = std::make_unique<PipeWriter>(options.output, cancel);
-    return target;
+    return Output(std::make_unique<PipeWriter>(options.output, cancel));
   }
   const OldFile old = options.no_clobber ? OldFile::kKeep : OldFile::kReplaceOrRewrite;
-  target.file = files.CreateOutput(options.output, false, old);
-  if (options.verify_output && !target.file->readable()) {
+  Output output(files.CreateOutput(options.output, false, old));
+  if (options.verify_output && !output.file_->readable()) {
     throw Error(ErrorCode::kUsage, "--verify-output cannot read " + name + " back: it may only be written");
   }
-  if (!target.file->in_place().empty()) {
+  if (!output.file_->in_place().empty()) {
     LogWarn(name + " is written in place, so a job that fails while it writes leaves neither the old content nor the " +
-            "new: it cannot be replaced (" + target.file->in_place() + ")");
+            "new: it cannot be replaced (" + output.file_->in_place() + ")");
   }
-  return target;
+  return output;
+}
+
+void Output::Compress(Codec codec, const EncoderOptions& options, StageClock& clock) {
+  codec_ = codec;
+  clock_ = &clock;
+  encoder_ = std::make_unique<Encoder>(codec, options, [this](std::span<const std::byte> data) {
+    const Busy busy(*clock_, Resource::kDiskWrite, data.size());
+    if (file_) {
+      file_->WriteAt(stored_, data);
+    } else {
+      stream_->WriteAll(data);
+    }
+    stored_ += data.size();
+  });
+}
+
+void Output::Reserve(FileSystem& files, std::uint64_t bytes) {
+  const auto reserve = [this, bytes] { file_->Allocate(bytes); };
+  if (files.IsTmpfs(file_->directory()) && files.FreeSpace(file_->directory()) >= bytes) {
+    reserving_ = RunBeside(reserve);
+  } else {
+    reserve();
+  }
+}
+
+void Output::Write(std::uint64_t at, std::span<const std::byte> bytes) {
+  if (!in_order()) return file_->WriteAt(at, bytes);
+  const std::uint64_t end = at + bytes.size();
+  bytes = bytes.subspan(streamed_ > at ? std::min<std::uint64_t>(streamed_ - at, bytes.size()) : 0);
+  if (encoder_) {
+    encoder_->Write(bytes);
+  } else {
+    stream_->WriteAll(bytes);
+  }
+  streamed_ = std::max(streamed_, end);
+}
+
+std::uint64_t Output::Finish(std::uint64_t bytes) {
+  bytes_ = bytes;
+  if (!encoder_) return stored_ = bytes;
+  const Busy busy(*clock_, Resource::kCodec);
+  encoder_->Finish();
+  encoder_.reset();
+  return stored_;
+}
+
+void Output::Publish(bool sync) {
+  if (file_) {
+    file_->Publish(stored_, sync);
+  } else {
+    stream_->Close();
+  }
+}
+
+void Output::Verify(const RecordLayout& layout, bool unique, std::uint64_t longest, const RecordSum& sum,
+                    HostMemory& memory, const CancelFlag& cancel, Progress& progress) {
+  progress.SetPhase("verify output", bytes_);
+  file_->DropCache();
+  OutputProof read_back(layout, unique);
+  const std::uint64_t least = layout.fixed() ? layout.stride : longest;
+  const std::uint64_t unit = LeastRecordBytes(layout);
+  const std::uint64_t room = memory.left() / 2;
+  const std::uint64_t step = std::max(least, std::min(room, std::uint64_t{4} << 20) / unit * unit);
+  HostBuffer buffer(memory, (step + 2 * kReadSlack) / 4096 * 4096);
+  const std::uint64_t alignment = file_->alignment();
+  const RecordSpan header = header_;
+  const std::uint64_t records_begin = header.size();
+  std::optional<ExpandedOutput> expanded;
+  if (codec_ != Codec::kNone) expanded.emplace(*file_, codec_, stored_, buffer);
+  for (std::uint64_t done = 0; done < bytes_;) {
+    cancel.ThrowIfRequested();
+    const std::uint64_t count = std::min(step, (done < records_begin ? records_begin : bytes_) - done);
+    const std::uint64_t begin = expanded ? done : done / alignment * alignment;
+    const std::uint64_t end = (done + count + alignment - 1) / alignment * alignment;
+    const std::uint64_t got = expanded ? expanded->Fill(count) : file_->ReadAt(begin, {buffer.data(), end - begin});
+    if (got < done - begin + count) {
+      throw Error(ErrorCode::kIntegrity, "the output read back ends at byte " + std::to_string(begin + got) +
+                                             ", it should have " + std::to_string(bytes_));
+    }
+    const RecordSpan bytes{buffer.data() + (done - begin), count};
+    if (done < records_begin) {
+      if (!std::equal(bytes.begin(), bytes.end(), header.begin() + static_cast<std::ptrdiff_t>(done))) {
+        throw Error(ErrorCode::kIntegrity, "the header of the output read back is not what was written");
+      }
+      done += count;
+      if (expanded) expanded->Drop(count);
+      continue;
+    }
+    const std::uint64_t whole = WholeRecordBytes(bytes, layout);
+    if (whole == 0)
+      throw Error(ErrorCode::kIntegrity, "the output read back has an endless line at byte " + std::to_string(done));
+    read_back.Add(done - records_begin, bytes.first(whole));
+    progress.Advance(whole);
+    done += whole;
+    if (expanded) expanded->Drop(whole);
+  }
+  if (expanded) expanded->RequireEnd();
+  read_back.Check(sum);
 }
 
 }  // namespace gpusort

@@ -1,34 +1,74 @@
-// Where the result goes: a file that appears when it is whole, one that is written in place, or a stream.
+// Where the result goes: a file that appears when it is whole, one that is written in place, or a stream; compressed on
+// the way, if it shall be. Opened, and where its size is known reserved, before the work. Start at Output.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
+#include <future>
 #include <memory>
 #include <optional>
+#include <span>
 #include <vector>
 
+#include "backend.hpp"
 #include "codec/codec.hpp"
+#include "data/proof.hpp"
 #include "file.hpp"
 #include "stream.hpp"
 #include "support/options.hpp"
+#include "support/progress.hpp"
 
 namespace gpusort {
 
-/// The final destination; outlives attempts that a lost GPU cuts short.
-struct OutputTarget {
-  std::unique_ptr<OutputFile> file;  ///< or
-  std::unique_ptr<PipeWriter> stream;
-  std::vector<std::byte> header;  ///< what the output begins with; it is no record
-  Codec codec = Codec::kNone;
-  std::unique_ptr<Encoder> encoder;  ///< writes to the file or stream, if `codec` is one
-  std::uint64_t streamed = 0;        ///< bytes that stream or encoder has taken and that a new attempt must not repeat
-  std::uint64_t stored = 0;          ///< bytes that the encoder has written
+/// Outlives attempts that a lost GPU cuts short. Until Compress and Reserve it can be moved.
+class Output {
+ public:
+  /// Nowhere: for a job that is only explained.
+  Output() = default;
+  explicit Output(std::unique_ptr<OutputFile> file) : file_(std::move(file)) {}
+  explicit Output(std::unique_ptr<PipeWriter> stream) : stream_(std::move(stream)) {}
+  /// Where the options want it. Error(kUsage) if that cannot be, before any work.
+  static Output Open(FileSystem& files, const Options& options, CancelFlag& cancel);
 
+  /// Null if it is a stream.
+  OutputFile* file() const { return file_.get(); }
   /// The file that is written into, if it is not a new one: an input that is the same must be read before that.
   std::optional<FileFacts> overwritten() const;
-};
+  /// Whether Write must be called for one byte after the other.
+  bool in_order() const { return !file_ || encoder_; }
+  bool compressed() const { return encoder_ != nullptr; }
+  /// What it begins with; it is no record.
+  const std::vector<std::byte>& header() const { return header_; }
+  void SetHeader(std::span<const std::byte> header) { header_.assign(header.begin(), header.end()); }
 
-/// Opens where the options want the result. Error(kUsage) if that cannot be, before any work.
-OutputTarget OpenTarget(FileSystem& files, const Options& options, CancelFlag& cancel);
+  void Compress(Codec codec, const EncoderOptions& options, StageClock& clock);
+  /// So that a full disk ends the job at once, not after hours. A tmpfs takes as long as for writing: if it has the
+  /// room now, that goes on until FinishReserving.
+  void Reserve(FileSystem& files, std::uint64_t bytes);
+  void FinishReserving() {
+    if (reserving_.valid()) reserving_.get();
+  }
+
+  /// The bytes from `at` on, header included. What a stream has taken in an attempt before is not repeated.
+  void Write(std::uint64_t at, std::span<const std::byte> bytes);
+  /// All `bytes` are written. Returns how many are stored: fewer if they are compressed.
+  std::uint64_t Finish(std::uint64_t bytes);
+  /// Reads the finished file back from the disk and compares it with the header and the sum of the records.
+  void Verify(const RecordLayout& layout, bool unique, std::uint64_t longest, const RecordSum& sum, HostMemory& memory,
+              const CancelFlag& cancel, Progress& progress);
+  void Publish(bool sync);
+
+ private:
+  std::unique_ptr<OutputFile> file_;  ///< or
+  std::unique_ptr<PipeWriter> stream_;
+  std::vector<std::byte> header_;
+  std::future<void> reserving_;
+  Codec codec_ = Codec::kNone;
+  StageClock* clock_ = nullptr;  ///< of the encoder
+  std::unique_ptr<Encoder> encoder_;
+  std::uint64_t streamed_ = 0;  ///< bytes that stream or encoder has taken
+  std::uint64_t bytes_ = 0;     ///< of the finished output
+  std::uint64_t stored_ = 0;    ///< of them as they lie in the file
+};
 
 }  // namespace gpusort

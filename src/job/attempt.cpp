@@ -126,7 +126,7 @@ void Attempt::FormRuns() {
   if (!facts_.gpu && backend_->free_slots() == job_.plan.slots) MakeArena(true);
 }
 
-std::uint64_t Attempt::MergeRuns(OutputTarget& target) {
+std::uint64_t Attempt::MergeRuns(Output& output) {
   job_.clock.BeginPhase("merge runs");
   SortStats& stats = sorting_.stats;
   stats.device_runs = stats.host_runs = stats.temp_runs = stats.input_runs = 0;
@@ -138,7 +138,7 @@ std::uint64_t Attempt::MergeRuns(OutputTarget& target) {
                        : stats.input_runs);
   }
   proof_ = std::make_unique<OutputProof>(job_.layout, job_.options.unique);
-  const std::uint64_t bytes = gpusort::MergeRuns(job_, sorting_.runs, target, *proof_, sorting_.merging());
+  const std::uint64_t bytes = gpusort::MergeRuns(job_, sorting_.runs, output, *proof_, sorting_.merging());
   RecordSum total;
   for (const Run& run : sorting_.runs) {
     total += run.sum;

@@ -72,8 +72,8 @@ class Attempt {
   void Prepare();
   /// Puts every record that is not in a run yet into one.
   void FormRuns();
-  /// Merges all runs into `target`, and proves that it has them. Returns the bytes written there.
-  std::uint64_t MergeRuns(OutputTarget& target);
+  /// Merges all runs into `output`, and proves that it has them. Returns the bytes written there.
+  std::uint64_t MergeRuns(Output& output);
 
   const Backend& backend() const { return *backend_; }
   const OutputProof& proof() const { return *proof_; }

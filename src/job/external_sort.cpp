@@ -23,59 +23,10 @@
 namespace gpusort {
 namespace {
 
-/// A compressed output, read back and expanded piece by piece at the front of `buffer`.
-class ExpandedOutput {
- public:
-  ExpandedOutput(OutputTarget& target, const HostBuffer& buffer)
-      : buffer_{buffer.data(), buffer.size()},
-        decoder_(target.codec, EscapeName(target.file->path()),
-                 [&target, at = std::uint64_t{0}](std::span<std::byte> out) mutable {
-                   const std::uint64_t count = std::min<std::uint64_t>(out.size(), target.stored - at);
-                   const std::uint64_t got = target.file->ReadAt(at, out.first(count));
-                   at += got;
-                   return got;
-                 }) {}
-
-  /// Reads on until the buffer holds `count` bytes or the output ends; returns how many it holds.
-  std::uint64_t Fill(std::uint64_t count) {
-    while (held_ < count) {
-      const std::uint64_t got = Read(buffer_.subspan(held_, count - held_));
-      if (got == 0) break;
-      held_ += got;
-    }
-    return held_;
-  }
-  /// Takes bytes off the front.
-  void Drop(std::uint64_t count) {
-    held_ -= count;
-    std::memmove(buffer_.data(), buffer_.data() + count, held_);
-  }
-  /// Sees the checksum of the last member, too.
-  void RequireEnd() {
-    if (held_ > 0 || Read(buffer_) > 0) {
-      throw Error(ErrorCode::kIntegrity, "the output read back has more than was written");
-    }
-  }
-
- private:
-  std::uint64_t Read(std::span<std::byte> out) {
-    try {
-      return decoder_.Read(out);
-    } catch (const Error& error) {
-      if (error.code() != ErrorCode::kBadInput) throw;
-      throw Error(ErrorCode::kIntegrity, std::string("the output read back: ") + error.what());
-    }
-  }
-
-  const std::span<std::byte> buffer_;
-  Decoder decoder_;
-  std::uint64_t held_ = 0;
-};
-
 class Sorter {
  public:
-  /// `target`: no stream if the sort is only to be explained.
-  Sorter(const Options& options, CancelFlag& cancel, const GpuSource& gpus, FileSystem& files, OutputTarget target,
+  /// `output`: no stream if the sort is only to be explained.
+  Sorter(const Options& options, CancelFlag& cancel, const GpuSource& gpus, FileSystem& files, Output output,
          StreamFronts fronts = {})
       : options_(options),
         ordered_(options),
@@ -85,7 +36,7 @@ class Sorter {
         memory_(options.memory ? std::max<std::uint64_t>(1, options.memory->Resolve(host_.limit))
                                : std::min(host_.limit, host_.available) / 2,
                 options.grows),
-        inputs_(files_, options.inputs, MakeInputOptions(options, memory_, target.overwritten()), ordered_.plain,
+        inputs_(files_, options.inputs, MakeInputOptions(options, memory_, output.overwritten()), ordered_.plain,
                 cancel, std::move(fronts)),
         shares_(options, ordered_, inputs_, FittingThreads(ThreadsAsked(options)),
                 options.merge && inputs_.rereadable()),
@@ -94,8 +45,8 @@ class Sorter {
         progress_(options.progress, clock_),
         job_{options_, layout_, cancel_, memory_, inputs_, clock_, progress_},
         sorting_{job_, ordered_, gpus},
-        target_(std::move(target)),
-        store_(options_, files_, memory_, cancel_, TempDirectories(options_.temp_dirs, target_.file.get()),
+        output_(std::move(output)),
+        store_(options_, files_, memory_, cancel_, TempDirectories(options_.temp_dirs, output_.file()),
                [this](const std::string& warning) { sorting_.Note(warning); }) {
     job_.store = &store_;
     if (options_.memory && memory_.limit() > host_.limit) {
@@ -122,7 +73,6 @@ class Sorter {
     const bool use_gpu =
         options.device == DeviceChoice::kGpu ||
         (options.device == DeviceChoice::kAuto && takes && gpus.likely() && shares_.LeastExpected() >= gpus.min_bytes);
-    target_.codec = options.output_codec;
     FindFacts(use_gpu);
     ring_ = MakeRing(facts());
     // The header's is reserved, and that for keys is for who makes them.
@@ -152,10 +102,10 @@ class Sorter {
       text += "merge               streams are sorted anew, which gives the same bytes\n";
     if (options_.header > 0) text += "header              " + std::to_string(options_.header) + " lines stay on top\n";
     if (options_.top > 0) text += "top                 " + std::to_string(options_.top) + " records\n";
-    if (target_.codec != Codec::kNone) {
+    if (options_.output_codec != Codec::kNone) {
       const EncoderOptions encoder = shares_.EncoderAt(memory_.limit());
-      text += "compression         " + std::string(CodecName(target_.codec)) + ", " + std::to_string(encoder.threads) +
-              (encoder.threads == 1 ? " thread" : " threads") + "\n";
+      text += "compression         " + std::string(CodecName(options_.output_codec)) + ", " +
+              std::to_string(encoder.threads) + (encoder.threads == 1 ? " thread" : " threads") + "\n";
     }
     return text + "backend             " + job_.backend->limits().name + "\n" + Describe(job_.plan);
   }
@@ -170,18 +120,17 @@ class Sorter {
     if (facts().gpu) opening = RunBeside([this] { attempt_->OpenBackend(); });
     if (!sorting_.merging()) attempt_->StartReading(inputs_.Ranges(), ring_);
     PrepareOutput();
-    ReserveOutput();
     opening.valid() ? opening.get() : attempt_->OpenBackend();
     for (;;) {
       try {
         attempt_->Prepare();
         if (options_.strict && job_.plan.temp_bytes > 0)
-          FinishReserving();  // what the output has is not there for runs
+          output_.FinishReserving();  // what the output has is not there for runs
         OpenStore();
         attempt_->FormRuns();
-        FinishReserving();
-        target_.header.assign(inputs_.header().begin(), inputs_.header().end());
-        output_bytes_ = attempt_->MergeRuns(target_);
+        output_.FinishReserving();
+        output_.SetHeader(inputs_.header());
+        output_bytes_ = attempt_->MergeRuns(output_);
         break;
       } catch (const Error& error) {
         inputs_.BlameChange(error);
@@ -209,8 +158,8 @@ class Sorter {
       facts.sorted_inputs.push_back(inputs_.size(i));
     }
     facts.free_ram = host_.available > memory_.limit() ? host_.available - memory_.limit() : 0;
-    facts.output_file =
-        !IsStreamTarget(options_.output) && target_.codec == Codec::kNone && !layout_.keyed() && !options_.debug;
+    facts.output_file = !IsStreamTarget(options_.output) && options_.output_codec == Codec::kNone && !layout_.keyed() &&
+                        !options_.debug;
     facts.unique = options_.unique;
     facts.top = options_.top;
     facts.gpu = use_gpu;
@@ -242,36 +191,13 @@ class Sorter {
   }
 
   void PrepareOutput() {
-    if (target_.file && DirectOutput(facts())) target_.file->MakeDirect();
-    if (target_.codec == Codec::kNone) return;
-    target_.encoder = std::make_unique<Encoder>(target_.codec, shares_.EncoderAt(memory_.limit()),
-                                                [this](std::span<const std::byte> data) {
-                                                  const Busy busy(clock_, Resource::kDiskWrite, data.size());
-                                                  if (target_.file) {
-                                                    target_.file->WriteAt(target_.stored, data);
-                                                  } else {
-                                                    target_.stream->WriteAll(data);
-                                                  }
-                                                  target_.stored += data.size();
-                                                });
-  }
-
-  /// So that a full disk ends the job at once, not after hours. A tmpfs takes as long as for writing: if it has the
-  /// room now, the input is read meanwhile.
-  void ReserveOutput() {
-    const bool sized = target_.file && target_.codec == Codec::kNone && inputs_.rereadable() && !options_.debug &&
-                       !options_.unique && options_.top == 0 && !options_.no_space_check;
-    if (!sized) return;
-    const auto reserve = [this] { target_.file->Allocate(inputs_.bytes()); };
-    const std::string& directory = target_.file->directory();
-    if (files_.IsTmpfs(directory) && files_.FreeSpace(directory) >= inputs_.bytes()) {
-      reserving_ = RunBeside(reserve);
-    } else {
-      reserve();
+    if (output_.file() != nullptr && DirectOutput(facts())) output_.file()->MakeDirect();
+    if (options_.output_codec != Codec::kNone) {
+      output_.Compress(options_.output_codec, shares_.EncoderAt(memory_.limit()), clock_);
+    } else if (output_.file() != nullptr && inputs_.rereadable() && !options_.debug && !options_.unique &&
+               options_.top == 0 && !options_.no_space_check) {
+      output_.Reserve(files_, inputs_.bytes());
     }
-  }
-  void FinishReserving() {
-    if (reserving_.valid()) reserving_.get();
   }
 
   /// The attempt after one that failed. Runs that are not on the device stay, the rest of the input is sorted again;
@@ -328,78 +254,20 @@ class Sorter {
 
   void Publish() {
     clock_.BeginPhase("publish");
-    const std::uint64_t stored = StoreRest();
+    const std::uint64_t stored = output_.Finish(output_bytes_);
+    sorting_.stats.stored_bytes = stored;
     if (options_.no_fsync) sorting_.Note("--no-fsync: the output may be lost if the machine stops now");
-    if (target_.file) {
-      if (options_.verify_output) VerifyOutput();
+    if (output_.file() != nullptr) {
+      if (options_.verify_output) {
+        output_.Verify(ordered_.plain, options_.unique, job_.plan.ring.max_record, attempt_->proof().sum(), memory_,
+                       cancel_, progress_);
+      }
       cancel_.ThrowIfRequested();
       progress_.SetPhase(
           options_.no_fsync ? "publish" : "publish: waiting for the disk to have all of " + FormatBytes(stored), 0);
-      target_.file->Publish(stored, !options_.no_fsync);
-    } else {
-      target_.stream->Close();
     }
+    output_.Publish(!options_.no_fsync);
     if (!options_.stats_file.empty()) WriteStats();
-  }
-
-  /// The bytes of the output as it is stored.
-  std::uint64_t StoreRest() {
-    sorting_.stats.stored_bytes = output_bytes_;
-    if (!target_.encoder) return output_bytes_;
-    {
-      const Busy busy(clock_, Resource::kCodec);
-      target_.encoder->Finish();
-    }
-    target_.encoder.reset();
-    sorting_.stats.stored_bytes = target_.stored;
-    return target_.stored;
-  }
-
-  /// Reads the output back from the disk and compares it with what was handed to write.
-  void VerifyOutput() {
-    progress_.SetPhase("verify output", output_bytes_);
-    target_.file->DropCache();
-    OutputProof read_back(ordered_.plain, options_.unique);
-    const std::uint64_t least = ordered_.plain.fixed() ? ordered_.plain.stride : job_.plan.ring.max_record;
-    const std::uint64_t unit = LeastRecordBytes(ordered_.plain);
-    const std::uint64_t room = (memory_.left()) / 2;
-    const std::uint64_t step = std::max(least, std::min(room, std::uint64_t{4} << 20) / unit * unit);
-    HostBuffer buffer(memory_, (step + 2 * kReadSlack) / 4096 * 4096);
-    const std::uint64_t alignment = target_.file->alignment();
-    const RecordSpan header = target_.header;
-    const std::uint64_t records_begin = header.size();
-    std::optional<ExpandedOutput> expanded;
-    if (target_.codec != Codec::kNone) expanded.emplace(target_, buffer);
-    for (std::uint64_t done = 0; done < output_bytes_;) {
-      cancel_.ThrowIfRequested();
-      const std::uint64_t count = std::min(step, (done < records_begin ? records_begin : output_bytes_) - done);
-      const std::uint64_t begin = expanded ? done : done / alignment * alignment;
-      const std::uint64_t end = (done + count + alignment - 1) / alignment * alignment;
-      const std::uint64_t got =
-          expanded ? expanded->Fill(count) : target_.file->ReadAt(begin, {buffer.data(), end - begin});
-      if (got < done - begin + count) {
-        throw Error(ErrorCode::kIntegrity, "the output read back ends at byte " + std::to_string(begin + got) +
-                                               ", it should have " + std::to_string(output_bytes_));
-      }
-      const RecordSpan bytes{buffer.data() + (done - begin), count};
-      if (done < records_begin) {
-        if (!std::equal(bytes.begin(), bytes.end(), header.begin() + static_cast<std::ptrdiff_t>(done))) {
-          throw Error(ErrorCode::kIntegrity, "the header of the output read back is not what was written");
-        }
-        done += count;
-        if (expanded) expanded->Drop(count);
-        continue;
-      }
-      const std::uint64_t whole = WholeRecordBytes(bytes, ordered_.plain);
-      if (whole == 0)
-        throw Error(ErrorCode::kIntegrity, "the output read back has an endless line at byte " + std::to_string(done));
-      read_back.Add(done - records_begin, bytes.first(whole));
-      progress_.Advance(whole);
-      done += whole;
-      if (expanded) expanded->Drop(whole);
-    }
-    if (expanded) expanded->RequireEnd();
-    read_back.Check(attempt_->proof().sum());
   }
 
   void WriteStats() {
@@ -409,7 +277,7 @@ class Sorter {
     stats.records_out = attempt_->proof().sum().records;
     stats.bytes = output_bytes_;
     stats.top = options_.top;
-    stats.header_lines = target_.header.empty() ? 0 : CountRecords(target_.header, ordered_.plain);
+    stats.header_lines = output_.header().empty() ? 0 : CountRecords(output_.header(), ordered_.plain);
     stats.host_peak = memory_.peak();
     stats.host_limit = memory_.limit();
     stats.device_peak = std::max(stats.device_peak, attempt_->backend().device_peak());
@@ -436,8 +304,7 @@ class Sorter {
   Sorting sorting_;
   Ring ring_;  ///< of the first attempt
   unsigned smaller_plans_ = 0;
-  OutputTarget target_;
-  std::future<void> reserving_;
+  Output output_;
   RunStore store_;
   std::optional<Attempt> attempt_;
   std::uint64_t output_bytes_ = 0;
@@ -447,21 +314,20 @@ class Sorter {
 
 SortResult ExternalSort(const Options& options, CancelFlag& cancel, const GpuSource& gpus) {
   FileSystem files;
-  OutputTarget target = OpenTarget(files, options, cancel);
-  return ExternalSort(options, cancel, files, std::move(target), {}, gpus);
+  return ExternalSort(options, cancel, files, Output::Open(files, options, cancel), {}, gpus);
 }
 
-SortResult ExternalSort(const Options& options, CancelFlag& cancel, FileSystem& files, OutputTarget target,
+SortResult ExternalSort(const Options& options, CancelFlag& cancel, FileSystem& files, Output output,
                         StreamFronts fronts, const GpuSource& gpus) {
-  return Sorter(options, cancel, gpus, files, std::move(target), std::move(fronts)).Sort();
+  return Sorter(options, cancel, gpus, files, std::move(output), std::move(fronts)).Sort();
 }
 
 std::string ExplainSort(const Options& options, CancelFlag& cancel, const GpuSource& gpus) {
   FileSystem files;
   // So that what the job would find wrong with it is found. It has no name yet and is dropped; a pipe would be opened.
-  OutputTarget target;
-  if (!IsStreamTarget(options.output)) target = OpenTarget(files, options, cancel);
-  return Sorter(options, cancel, gpus, files, std::move(target)).Explain();
+  Output output;
+  if (!IsStreamTarget(options.output)) output = Output::Open(files, options, cancel);
+  return Sorter(options, cancel, gpus, files, std::move(output)).Explain();
 }
 
 }  // namespace gpusort

@@ -17,7 +17,7 @@ namespace gpusort {
 SortResult ExternalSort(const Options& options, CancelFlag& cancel, const GpuSource& gpus = {});
 
 /// The same for inputs of which some fronts were read, into an output that was opened by `files`.
-SortResult ExternalSort(const Options& options, CancelFlag& cancel, FileSystem& files, OutputTarget target,
+SortResult ExternalSort(const Options& options, CancelFlag& cancel, FileSystem& files, Output output,
                         StreamFronts fronts, const GpuSource& gpus = {});
 
 /// The plan that ExternalSort would follow, as text. Opens inputs and backend, writes nothing.

@@ -47,7 +47,7 @@ class WholeSource : public BatchSource {
 /// Writes in large pieces, in order.
 class Writer {
  public:
-  explicit Writer(OutputTarget& target) : target_(target) {}
+  explicit Writer(Output& output) : output_(output) {}
   void Put(std::span<const std::byte> bytes) {
     if (held_.size() + bytes.size() > kWriteBytes) Flush();
     if (bytes.size() >= kWriteBytes) {
@@ -65,15 +65,11 @@ class Writer {
  private:
   void Write(std::span<const std::byte> bytes) {
     if (bytes.empty()) return;
-    if (target_.file) {
-      target_.file->WriteAt(written_, bytes);
-    } else {
-      target_.stream->WriteAll(bytes);
-    }
+    output_.Write(written_, bytes);
     written_ += bytes.size();
   }
 
-  OutputTarget& target_;
+  Output& output_;
   std::vector<std::byte> held_;
   std::uint64_t written_ = 0;
 };
@@ -128,7 +124,7 @@ StreamFronts InputFront::TakeFronts() {
   return fronts;
 }
 
-SortResult SortInMemory(const Options& options, std::span<const std::byte> lines, OutputTarget target) {
+SortResult SortInMemory(const Options& options, std::span<const std::byte> lines, Output output) {
   const Ordered ordered(options);
   RecordLayout layout = ordered.plain;
   std::vector<std::byte> keyed;
@@ -141,7 +137,7 @@ SortResult SortInMemory(const Options& options, std::span<const std::byte> lines
   }
   // Lines are found by offsets of 32 bits.
   if (unsorted.size() > UINT32_MAX) FailMemory();
-  Writer out(target);
+  Writer out(output);
   SortResult result{0, 0};
   if (!unsorted.empty()) {
     const auto threads = static_cast<unsigned>(std::clamp<std::uint64_t>(
@@ -189,11 +185,8 @@ SortResult SortInMemory(const Options& options, std::span<const std::byte> lines
   }
   out.Flush();
   result.bytes = out.written();
-  if (target.file) {
-    target.file->Publish(result.bytes, !options.no_fsync);
-  } else {
-    target.stream->Close();
-  }
+  output.Finish(result.bytes);
+  output.Publish(!options.no_fsync);
   return result;
 }
 

@@ -49,8 +49,8 @@ class InputFront {
   bool whole_ = true;
 };
 
-/// Sorts `lines` as `options` say and writes them to `target`. Returns when they are published.
-SortResult SortInMemory(const Options& options, std::span<const std::byte> lines, OutputTarget target);
+/// Sorts `lines` as `options` say and writes them to `output`. Returns when they are published.
+SortResult SortInMemory(const Options& options, std::span<const std::byte> lines, Output output);
 
 /// The first line of the only input that is out of order, if there is one. Reads no further, and takes memory for two
 /// lines.

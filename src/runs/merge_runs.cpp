@@ -149,7 +149,7 @@ void MergeNeighbours(Job& job, std::vector<Run>& runs, std::size_t first, std::s
 
 }  // namespace
 
-std::uint64_t MergeRuns(Job& job, std::vector<Run>& runs, OutputTarget& target, OutputProof& proof, bool verify_order) {
+std::uint64_t MergeRuns(Job& job, std::vector<Run>& runs, Output& output, OutputProof& proof, bool verify_order) {
   const auto run_bytes = [&] {
     std::vector<std::uint64_t> sizes;
     sizes.reserve(runs.size());
@@ -167,7 +167,7 @@ std::uint64_t MergeRuns(Job& job, std::vector<Run>& runs, OutputTarget& target, 
     MergeNeighbours(job, runs, group->first, group->count, verify_order);
   }
   return MergeInto(job, runs.data(), runs.size(), verify_order, false,
-                   [&](Pipeline& pipeline) { return MakeOutputSink(job, pipeline, target, proof); });
+                   [&](Pipeline& pipeline) { return MakeOutputSink(job, pipeline, output, proof); });
 }
 
 }  // namespace gpusort

@@ -14,10 +14,10 @@
 
 namespace gpusort {
 
-/// Merges `runs` (in input order; consumed level by level) into `target`. Returns the bytes written there.
+/// Merges `runs` (in input order; consumed level by level) into `output`. Returns the bytes written there.
 /// With `verify_order` (-m) the runs' order is checked as they are read: Error(kBadInput) naming the input and record.
 /// On Error(kGpuLost) and Error(kOutOfMemory) the runs that are not on the device are still whole: it can be called
 /// again.
-std::uint64_t MergeRuns(Job& job, std::vector<Run>& runs, OutputTarget& target, OutputProof& proof, bool verify_order);
+std::uint64_t MergeRuns(Job& job, std::vector<Run>& runs, Output& output, OutputProof& proof, bool verify_order);
 
 }  // namespace gpusort

@@ -80,14 +80,14 @@ std::uint64_t ChunkBytes(RecordSpan rest, const RecordLayout& layout) {
 
 class FileSink : public WindowSink {
  public:
-  FileSink(Job& job, Pipeline& pipeline, OutputTarget& target, OutputProof& proof)
+  FileSink(Job& job, Pipeline& pipeline, Output& output, OutputProof& proof)
       : job_(job),
-        file_(*target.file),
+        file_(*output.file()),
         proof_(proof),
         unit_(file_.direct() ? kPage : 1),
-        begin_(target.header.size()),
+        begin_(output.header().size()),
         borders_(file_),
-        bytes_(PutHeader(target.header)),
+        bytes_(PutHeader(output.header())),
         workers_(pipeline, job.plan.io_threads) {}
 
   void Accept(Window window) override {
@@ -154,12 +154,11 @@ class FileSink : public WindowSink {
 /// its place is known, and it goes out in order, to a file by the workers.
 class OrderedSink : public WindowSink {
  public:
-  OrderedSink(Job& job, Pipeline& pipeline, OutputTarget& target, OutputProof& proof)
+  OrderedSink(Job& job, Pipeline& pipeline, Output& output, OutputProof& proof)
       : job_(job),
         pipeline_(pipeline),
-        target_(target),
+        output_(output),
         proof_(proof),
-        to_file_(target.file && !target.encoder),
         windows_(pipeline),
         cut_(pipeline, job.plan.windows),
         workers_(pipeline, job.plan.io_threads),
@@ -169,7 +168,7 @@ class OrderedSink : public WindowSink {
       cut_.Finish();
     });
     pipeline.Start([this] {
-      Put(target_.header);
+      Put(output_.header());
       while (std::optional<std::shared_ptr<Chunks>> window = cut_.Pop()) PutChunks(*window);
       workers_.Finish();
     });
@@ -181,7 +180,7 @@ class OrderedSink : public WindowSink {
   }
   void Finish(std::uint64_t windows) override { windows_.Finish(windows); }
   bool enough() const override { return enough_; }
-  std::uint64_t begin() const override { return target_.header.size(); }
+  std::uint64_t begin() const override { return output_.header().size(); }
   std::uint64_t bytes() const override { return bytes_; }
 
  private:
@@ -256,36 +255,25 @@ class OrderedSink : public WindowSink {
         });
       }
       Put(std::as_bytes(std::span(text)));
-    } else if (to_file_) {
-      target_.file->AllocateToWrite(bytes_ + kept);
+    } else if (!output_.in_order()) {
+      output_.file()->AllocateToWrite(bytes_ + kept);
       for (const std::span<std::byte> chunk : chunks->spans) {
         if (chunk.empty()) continue;
         workers_.Submit([this, chunks, chunk, offset = bytes_] {  // the window stays until it is written
           const Busy busy(job_.clock, Resource::kDiskWrite, chunk.size());
-          target_.file->WriteAt(offset, chunk);
+          output_.Write(offset, chunk);
         });
         bytes_ += chunk.size();
       }
     } else {
-      const Busy busy(job_.clock, target_.encoder ? Resource::kCodec : Resource::kDiskWrite, kept);
+      const Busy busy(job_.clock, output_.compressed() ? Resource::kCodec : Resource::kDiskWrite, kept);
       for (const auto& chunk : chunks->spans) Put(chunk);
     }
     job_.progress.Advance(chunks->window.bytes);
   }
 
   void Put(std::span<const std::byte> bytes) {
-    if (to_file_) {
-      target_.file->WriteAt(bytes_, bytes);
-    } else {
-      const std::span<const std::byte> fresh =
-          bytes.subspan(target_.streamed > bytes_ ? std::min(target_.streamed - bytes_, bytes.size()) : 0);
-      if (target_.encoder) {
-        target_.encoder->Write(fresh);
-      } else {
-        target_.stream->WriteAll(fresh);
-      }
-      target_.streamed = std::max(target_.streamed, bytes_ + bytes.size());
-    }
+    output_.Write(bytes_, bytes);
     bytes_ += bytes.size();
   }
 
@@ -322,9 +310,8 @@ class OrderedSink : public WindowSink {
 
   Job& job_;
   Pipeline& pipeline_;
-  OutputTarget& target_;
+  Output& output_;
   OutputProof& proof_;
-  const bool to_file_;
   OrderedQueue<Window> windows_;
   BoundedQueue<std::shared_ptr<Chunks>> cut_;
   WorkerPool workers_;
@@ -435,11 +422,11 @@ class SpillSink : public WindowSink {
 
 }  // namespace
 
-std::unique_ptr<WindowSink> MakeOutputSink(Job& job, Pipeline& pipeline, OutputTarget& target, OutputProof& proof) {
-  const bool in_place =
-      !target.encoder && !job.options.unique && job.options.top == 0 && !job.layout.keyed() && job.formatter == nullptr;
-  if (target.file && in_place) return std::make_unique<FileSink>(job, pipeline, target, proof);
-  return std::make_unique<OrderedSink>(job, pipeline, target, proof);
+std::unique_ptr<WindowSink> MakeOutputSink(Job& job, Pipeline& pipeline, Output& output, OutputProof& proof) {
+  const bool in_place = !output.in_order() && !job.options.unique && job.options.top == 0 && !job.layout.keyed() &&
+                        job.formatter == nullptr;
+  if (in_place) return std::make_unique<FileSink>(job, pipeline, output, proof);
+  return std::make_unique<OrderedSink>(job, pipeline, output, proof);
 }
 
 std::unique_ptr<WindowSink> MakeSpillSink(Job& job, Pipeline& pipeline, Run& run) {

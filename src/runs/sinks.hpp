@@ -41,8 +41,8 @@ class WindowSink {
   virtual std::uint64_t bytes() const = 0;
 };
 
-/// The sink of the last level. `proof` and `target` must outlive it.
-std::unique_ptr<WindowSink> MakeOutputSink(Job& job, Pipeline& pipeline, OutputTarget& target, OutputProof& proof);
+/// The sink of the last level. `proof` and `output` must outlive it.
+std::unique_ptr<WindowSink> MakeOutputSink(Job& job, Pipeline& pipeline, Output& output, OutputProof& proof);
 
 /// The sink of the levels before: fills `run`'s blocks in the spill.
 std::unique_ptr<WindowSink> MakeSpillSink(Job& job, Pipeline& pipeline, Run& run);

@@ -53,38 +53,35 @@ constexpr To kEverywhere[] = {To::kFile, To::kDirectFile, To::kStream};
 constexpr To kOneByOne[] = {To::kFile, To::kStream};
 
 /// An output at `path`, and what is in it in the end.
-struct Output {
-  Output(TestJob& on, To to, const Bytes& header = {}) : on_(on), path_(on.folder / "out") {
+struct OutFile {
+  OutFile(TestJob& on, To to, const Bytes& header = {}) : on_(on), path_(on.folder / "out") {
     if (to == To::kStream) {
       fd_ = open(path_.c_str(), O_WRONLY | O_CREAT | O_TRUNC, 0600);
-      target.stream = std::make_unique<PipeWriter>(fd_, "stream", on.cancel);
+      target = Output(std::make_unique<PipeWriter>(fd_, "stream", on.cancel));
     } else {
-      target.file = on.files.CreateOutput(path_, to == To::kDirectFile);
+      target = Output(on.files.CreateOutput(path_, to == To::kDirectFile));
     }
-    for (const unsigned char byte : header) target.header.push_back(static_cast<std::byte>(byte));
+    target.SetHeader(View(header));
   }
-  ~Output() {
+  ~OutFile() {
     if (fd_ >= 0) close(fd_);
   }
   std::function<std::unique_ptr<WindowSink>(Pipeline&)> Sink(OutputProof& proof) {
     return [this, &proof](Pipeline& pipeline) { return MakeOutputSink(on_.job, pipeline, target, proof); };
   }
   Bytes Published(std::uint64_t bytes) {
-    if (target.stream) {
-      target.stream->Close();
-    } else {
-      // Publishing leaves signals blocked, which is for a process that ends then.
-      sigset_t mask;
-      pthread_sigmask(SIG_SETMASK, nullptr, &mask);
-      target.file->Publish(bytes, false);
-      pthread_sigmask(SIG_SETMASK, &mask, nullptr);
-    }
+    // Publishing leaves signals blocked, which is for a process that ends then.
+    sigset_t mask;
+    pthread_sigmask(SIG_SETMASK, nullptr, &mask);
+    const std::uint64_t stored = target.Finish(bytes);
+    target.Publish(false);
+    pthread_sigmask(SIG_SETMASK, &mask, nullptr);
     const Bytes content = ReadFile(path_);
-    EXPECT_EQ(content.size(), bytes);
+    EXPECT_EQ(content.size(), stored);
     return content;
   }
 
-  OutputTarget target;
+  Output target;
 
  private:
   TestJob& on_;
@@ -98,7 +95,7 @@ Bytes Written(const RecordLayout& layout, RecordSpan sorted, std::uint64_t most,
   TestJob on(layout);
   on.options.unique = unique;
   on.options.top = top;
-  Output output(on, to, header);
+  OutFile output(on, to, header);
   OutputProof proof(layout, unique);
   const std::uint64_t bytes = PassThrough(on, sorted, most, static_cast<std::uint32_t>(most), output.Sink(proof));
   if (top == 0) {
@@ -191,14 +188,10 @@ TEST(OutputSink, CompressesInOrder) {
   const RecordLayout layout = Pairs();
   const Bytes sorted = StableSorted(MakeRecords(layout, 5000, Keys::kTwoValues, 3), layout);
   TestJob on(layout);
-  Output output(on, To::kStream, kHeader);
-  Bytes compressed;
-  output.target.codec = Codec::kGz;
-  output.target.encoder = std::make_unique<Encoder>(Codec::kGz, EncoderOptions{},
-                                                    [&](std::span<const std::byte> more) { Append(compressed, more); });
+  OutFile output(on, To::kStream, kHeader);
+  output.target.Compress(Codec::kGz, EncoderOptions{}, on.clock);
   OutputProof proof(layout, false);
-  PassThrough(on, View(sorted), 3000, 5, output.Sink(proof));
-  output.target.encoder->Finish();
+  const Bytes compressed = output.Published(PassThrough(on, View(sorted), 3000, 5, output.Sink(proof)));
   std::size_t at = 0;
   Decoder decoder(Codec::kGz, "output", [&](std::span<std::byte> to) {
     const std::size_t count = std::min(to.size(), compressed.size() - at);
@@ -219,7 +212,7 @@ TEST(OutputSink, ANewAttemptRepeatsNothingThatAStreamHasTaken) {
     for (const std::uint64_t stop_after : {0, 1, 17}) {
       TestJob on(layout);
       on.options.unique = unique;
-      Output output(on, To::kStream, kHeader);
+      OutFile output(on, To::kStream, kHeader);
       for (const std::uint64_t stop : {stop_after, stop_after + 5}) {
         OutputProof proof(layout, unique);
         PassThrough(on, View(sorted), 800, 4, output.Sink(proof), stop);
@@ -241,7 +234,7 @@ TEST(OutputSink, AFailedWriteEndsTheMerge) {
     for (const std::uint64_t nth : {1, 2, 5}) {
       TestJob on(layout);
       on.options.unique = unique;
-      Output output(on, To::kFile, kHeader);
+      OutFile output(on, To::kFile, kHeader);
       on.files.FailFrom(Call::kWrite, nth, ENOSPC);
       OutputProof proof(layout, unique);
       try {
