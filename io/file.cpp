@@ -336,8 +336,7 @@ void File::Fail(const char* verb, std::uint64_t offset, std::uint64_t bytes, int
   if (error == ENOSPC && calls_.FreeSpace(directory_.c_str(), &free) == 0) {
     message += ", free in " + directory_ + ": " + detail::SpaceText(free);
   }
-  throw SystemError(ErrorCode::kNoSpace, message + "; " + detail::NoSpaceHint(error), error, done,
-                    path_);
+  throw SystemError(ErrorCode::kNoSpace, message + "; " + detail::NoSpaceHint(error), error, done, path_);
 }
 
 void File::Stalled(const char* verb, std::uint64_t offset) const {
@@ -454,10 +453,10 @@ void OutputFile::FindOld() {
   fs::path target = given_;
   int links = 0;
   for (; IsLink(target); ++links) {
-    if (links == kMaxLinks) Refuse("too many symbolic links");
+    if (links == kMaxLinks) Refuse("too many symbolic links", ELOOP);
     std::error_code failure;
     target = TargetOf(target, failure);
-    if (failure) Refuse(detail::ErrnoText(failure.value()));
+    if (failure) Refuse(detail::ErrnoText(failure.value()), failure.value());
   }
   path_ = target.string();
   directory_ = DirectoryOf(target);
@@ -478,14 +477,14 @@ void OutputFile::FindOld() {
     error = errno;
   }
   if (error == 0) {
-    if (S_ISDIR(st.st_mode)) Refuse("it is a directory");
+    if (S_ISDIR(st.st_mode)) Refuse("it is a directory", EISDIR);
     if (!S_ISREG(st.st_mode)) Refuse("it is not a regular file");
     if (on_old_ == OldFile::kKeep) Refuse("it exists, and --no-clobber keeps it");
     old_ = FactsFrom(st);
   } else if (error != ENOENT || links > 0) {
-    Refuse(detail::ErrnoText(error));
+    Refuse(detail::ErrnoText(error), error);
   }
-  if (name_.empty() || name_ == "." || name_ == "..") Refuse("it names a directory");
+  if (name_.empty() || name_ == "." || name_ == "..") Refuse("it names a directory", given_.empty() ? ENOENT : EISDIR);
 }
 
 void OutputFile::CreateNew(bool direct) {
@@ -540,7 +539,7 @@ void OutputFile::OpenOld() {
     fd = detail::Fd(OpenRetrying(calls_, AT_FDCWD, given_.c_str(), mode | O_CLOEXEC | O_NOCTTY, 0));
     if (fd.open() || errno != EACCES) break;
   }
-  if (!fd.open()) Refuse(detail::ErrnoText(errno));
+  if (!fd.open()) Refuse(detail::ErrnoText(errno), errno);
   file_.reset(new File(calls_, std::move(fd), path_, directory_, false));
   if (!file_->Facts().regular) Refuse("it is not a regular file");
 }
@@ -569,8 +568,10 @@ void OutputFile::RemoveHidden() noexcept {
   hidden_.clear();
 }
 
-void OutputFile::Refuse(const std::string& why) const {
-  throw Error(ErrorCode::kUsage, "output " + path_ + ": " + why);
+void OutputFile::Refuse(const std::string& why, int error) const {
+  const std::string message = "output " + path_ + ": " + why;
+  if (error == 0) throw Error(ErrorCode::kUsage, message);
+  throw SystemError(ErrorCode::kUsage, message, error, SystemError::Verb::kOpen, path_);
 }
 
 /// Other names, another owner, attributes, or a descriptor that somebody shares.

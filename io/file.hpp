@@ -233,8 +233,8 @@ class OutputFile {
   void LinkHidden();
   void SetHidden(std::string name);
   void RemoveHidden() noexcept;
-  /// Error(kUsage) about the output.
-  [[noreturn]] void Refuse(const std::string& why) const;
+  /// Error(kUsage) about the output: a SystemError if there is an error number.
+  [[noreturn]] void Refuse(const std::string& why, int error = 0) const;
 
   SystemCalls& calls_;
   const std::string given_;

@@ -151,14 +151,8 @@ Output OpenOutput(FileSystem& files, const std::optional<std::string>& name, con
   try {
     if (IsStreamTarget(path)) return Output(std::make_unique<PipeWriter>(path, cancel));
     return Output(files.CreateOutput(path, false, OldFile::kRewriteIfSeen));
-  } catch (const Error&) {
-    // Asked once more, for the reason in GNU sort's words.
-    const bool existed = ::access(path.c_str(), F_OK) == 0;
-    const int fd = ::open(path.c_str(), O_WRONLY | O_CREAT | O_NONBLOCK | O_CLOEXEC, 0666);
-    if (fd < 0) FailOpen(*name, errno);
-    ::close(fd);
-    if (!existed) ::unlink(path.c_str());
-    throw;
+  } catch (const SystemError& error) {
+    FailOpen(*name, error.number());
   }
 }
 

@@ -202,6 +202,10 @@ output given twice|sort -o out -o out abc
 two outputs|sort -o out -o other abc
 output in no folder|sort -o no/such/out abc
 output is a folder|sort -o . abc
+output under a file|sort -o abc/out abc
+output in a folder that is not there yet|sort -o new/ abc
+output without a name|sort -o '' abc
+output is a link to itself|ln -s self self; sort -o self abc; code=$?; rm self; exit $code
 output is standard output|sort -o /dev/stdout abc
 output to a file of the shell|sort -o /dev/stdout abc >out
 output keeps its mode|chmod 640 abc; sort -o abc abc; stat -c %a abc

@@ -835,6 +835,24 @@ TEST(OutputFile, RefusesWhatItCannotReplace) {
   ExpectError(ErrorCode::kUsage, {folder / "none"}, create(folder / "lost"));
   ExpectError(ErrorCode::kUsage, {}, create(folder / "file/out"));
   ExpectError(ErrorCode::kUsage, {"ENAMETOOLONG"}, create(folder / std::string(300, 'x')));
+  // Front ends word it by the number.
+  const auto number = [&](const std::string& path) {
+    try {
+      files.CreateOutput(path, false);
+    } catch (const SystemError& error) {
+      return error.number();
+    }
+    return 0;
+  };
+  for (const auto& [path, error] : {std::pair(folder.path(), EISDIR),
+                                    {folder / "new/", EISDIR},
+                                    {"", ENOENT},
+                                    {folder / "loop", ELOOP},
+                                    {folder / "none/out", ENOENT},
+                                    {folder / "lost", ENOENT},
+                                    {folder / "file/out", ENOTDIR}}) {
+    EXPECT_EQ(number(path), error) << path;
+  }
 
   const auto as_nobody = [&](const std::string& path) {
     return InChild([&] {
