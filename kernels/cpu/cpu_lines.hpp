@@ -312,13 +312,23 @@ struct LineEntryLess {
 };
 
 /// Orders entries that agree in their twelve bytes by the rest of their keys. Most significant bytes first, with a list
-/// of groups in place of recursion; what all keys of a group have in common is skipped.
+/// of groups in place of recursion; what all keys of a group have in common is skipped. Behind a key of the host the
+/// next ones are encoded anew, where it is settled for all lines of a group.
 template <typename Lines>
 class LineRefiner {
  public:
   /// `memory`, of 2^32 keys at most, is used as scratch.
   LineRefiner(const LineKeys& keys, Lines lines, std::span<WideKey> memory)
-      : keys_(keys), lines_(lines), wide_(memory) {}
+      : keys_(keys), lines_(lines), wide_(memory) {
+    const LineOrderView& order = keys.order();
+    for (std::uint32_t k = 0; k < order.key_count; ++k) {
+      if (order.keys[k].ordering != LineOrdering::kHost) continue;
+      LineOrderView rest = order;
+      rest.keys += k + 1;
+      rest.key_count -= k + 1;
+      stages_.push_back({order.keys[k].host, rest});
+    }
+  }
 
   /// `entries` are sorted as numbers; `next` is the first encoded byte that they do not hold. Afterwards they are in
   /// full order and hold the bytes that they held before.
@@ -337,7 +347,7 @@ class LineRefiner {
       if (size == 1) return;
       const Entry head = group[0];
       if (size <= kPair) return SortByLines(group, size);
-      groups_.assign(1, {group, size, next, true});
+      groups_.assign(1, {group, size, next, true, 0});
       while (!groups_.empty()) RefineOne();
       for (std::uint64_t i = 0; i < size; ++i) {
         group[i] = {(head.lo & 0xFFFFFFFF00000000u) | group[i].row(), head.hi};
@@ -350,7 +360,13 @@ class LineRefiner {
     Entry* entries;
     std::uint64_t size;
     std::uint64_t next;
-    bool fresh;  ///< the bytes before `next` told these apart from others
+    bool fresh;         ///< the bytes before `next` told these apart from others
+    std::size_t stage;  ///< they are equal by so many keys of the host
+  };
+  /// What decides where lines are equal by the keys before, and the keys behind it.
+  struct Stage {
+    const HostOrder* host;
+    LineOrderView rest;
   };
   /// Comparing whole lines costs more than encoding each once from three lines on.
   static constexpr std::uint64_t kPair = 2;
@@ -372,10 +388,18 @@ class LineRefiner {
     });
   }
 
+  LineKeys Keys(std::size_t stage) const { return stage == 0 ? keys_ : LineKeys(stages_[stage - 1].rest); }
+
   /// The keys of the group end here, padded: they may yet differ in NULs. In order already if all are equal, because
   /// equal numbers are in order of their rows.
-  void Settle(Entry* group, std::uint64_t size) const {
+  void Settle(Entry* group, std::uint64_t size, std::size_t stage) {
     if (ChunksDecide(keys_.order())) return;
+    if (stage < stages_.size() && std::all_of(group, group + size, [&](const Entry& entry) {
+          return stages_[stage].host->Settled(AsBytes(lines_(entry.row()).data()));
+        })) {
+      if (stages_[stage].rest.key_count > 0) groups_.push_back({group, size, 0, true, stage + 1});
+      return;
+    }
     for (std::uint64_t i = 1; i < size; ++i) {
       if (keys_.Compare(lines_(group[i - 1].row()), lines_(group[i].row())) > 0) return SortByLines(group, size);
     }
@@ -395,27 +419,28 @@ class LineRefiner {
     const Group group = groups_.back();
     groups_.pop_back();
     // Mostly the very next bytes tell the lines of a small group apart.
-    if (keys_.plain() && group.fresh && group.size <= kFew) return RefineBy(group, group.next);
+    const LineKeys keys = Keys(group.stage);
+    if (keys.plain() && group.fresh && group.size <= kFew) return RefineBy(keys, group, group.next);
     if (AllSame(group)) return;  // repeated lines would go through all their bytes otherwise
-    if (!keys_.plain() && group.size <= wide_.size()) return RefineWide(group);
+    if (!keys.plain() && group.size <= wide_.size()) return RefineWide(keys, group);
     std::uint64_t next = group.next;
-    if (keys_.plain()) {
+    if (keys.plain()) {
       const RecordSpan head = lines_(group.entries[0].row());
       std::uint64_t common = ~std::uint64_t{0};
       for (std::uint64_t i = 1; i < group.size && common > next; ++i) {
-        common = keys_.Find(head, lines_(group.entries[i].row()), next, common);
+        common = keys.Find(head, lines_(group.entries[i].row()), next, common);
       }
       next = common;
     }
-    RefineBy(group, next);
+    RefineBy(keys, group, next);
   }
 
   /// By the encoded bytes from `next` on.
-  void RefineBy(const Group& group, std::uint64_t next) {
+  void RefineBy(const LineKeys& keys, const Group& group, std::uint64_t next) {
     bool ended = true, same = true;
     for (std::uint64_t i = 0; i < group.size; ++i) {
       Entry& entry = group.entries[i];
-      const LineChunk chunk = keys_.Chunk(lines_(entry.row()), next);
+      const LineChunk chunk = keys.Chunk(lines_(entry.row()), next);
       ended = ended && chunk.ended;
       entry = MakeLineEntry(chunk, entry.row());
       same = same && SameEntryKey(entry, group.entries[0]);
@@ -424,7 +449,7 @@ class LineRefiner {
     // A group that was left as it is still is in order of its rows.
     if (!same) SortGroup(group.entries, group.size);
     ForEachGroup(group.entries, group.size,
-                 [&](Entry* inner, std::uint64_t size) { Leave(inner, size, ended, next, !same); });
+                 [&](Entry* inner, std::uint64_t size) { Leave({inner, size, next, !same, group.stage}, ended); });
   }
 
   static void SortGroup(Entry* entries, std::uint64_t n) {
@@ -435,32 +460,34 @@ class LineRefiner {
     }
   }
 
-  /// `next` encoded bytes of the group are equal.
-  void Leave(Entry* group, std::uint64_t size, bool ended, std::uint64_t next, bool fresh) {
-    if (size == 1) return;
+  /// Its encoded bytes before `next` are equal.
+  void Leave(const Group& group, bool ended) {
+    if (group.size == 1) return;
     if (ended) {
-      Settle(group, size);
-    } else if (size <= kPair) {
-      SortByLines(group, size);
+      Settle(group.entries, group.size, group.stage);
+    } else if (group.size <= kPair) {
+      SortByLines(group.entries, group.size);
     } else {
-      groups_.push_back({group, size, next, fresh});
+      groups_.push_back(group);
     }
   }
 
-  void RefineWide(const Group& group) {
+  void RefineWide(const LineKeys& keys, const Group& group) {
     constexpr std::uint64_t kAhead = 8;
     for (std::uint64_t i = 0; i < group.size; ++i) {
       if (i + kAhead < group.size) Prefetch(lines_(group.entries[i + kAhead].row()));
       const std::uint32_t row = group.entries[i].row();
-      keys_.Widen(lines_(row), group.next, row, wide_[i]);
+      keys.Widen(lines_(row), group.next, row, wide_[i]);
       group.entries[i] = {i, 0};  // in the order of rows, as equal entries are
     }
-    SortWide(group.entries, group.size, 0, group.next + WideKey::kBytes);
+    SortWide({group.entries, group.size, group.next + WideKey::kBytes, false, group.stage}, 0);
   }
 
   /// Orders entries, whose rows are places in wide_, where wide keys agree before byte `at`, and gives them the rows of
   /// the lines again.
-  void SortWide(Entry* entries, std::uint64_t n, std::uint64_t at, std::uint64_t next) {
+  void SortWide(const Group& group, std::uint64_t at) {
+    Entry* const entries = group.entries;
+    const std::uint64_t n = group.size;
     const auto wide = [this](const Entry& entry) -> const WideKey& { return wide_[entry.row()]; };
     if (n > 1) at = Differs(entries, n, at);
     if (n == 1 || at == WideKey::kBytes) {
@@ -469,7 +496,7 @@ class LineRefiner {
         ended = ended && wide(entries[i]).ended;
         entries[i] = {wide(entries[i]).row, 0};
       }
-      return Leave(entries, n, ended, next, false);
+      return Leave(group, ended);
     }
     at = std::min(at, WideKey::kBytes - kEntryKeyBytes);
     for (std::uint64_t i = 0; i < n; ++i) {
@@ -478,8 +505,9 @@ class LineRefiner {
       entries[i] = MakeLineEntry({LoadBigEndian(bytes), lo, false}, entries[i].row());
     }
     SortGroup(entries, n);
-    ForEachGroup(entries, n,
-                 [&](Entry* inner, std::uint64_t size) { SortWide(inner, size, at + kEntryKeyBytes, next); });
+    ForEachGroup(entries, n, [&](Entry* inner, std::uint64_t size) {
+      SortWide({inner, size, group.next, false, group.stage}, at + kEntryKeyBytes);
+    });
   }
 
   /// The first byte from `at` on in which not all wide keys agree; kBytes if there is none.
@@ -498,6 +526,7 @@ class LineRefiner {
   const LineKeys& keys_;
   const Lines lines_;
   const std::span<WideKey> wide_;
+  std::vector<Stage> stages_;
   std::vector<Group> groups_;
 };
 

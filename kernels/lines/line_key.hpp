@@ -28,6 +28,8 @@ class HostOrder {
  public:
   /// Below, at or above 0.
   virtual int Compare(const Byte* a, std::uint64_t a_size, const Byte* b, std::uint64_t b_size) const = 0;
+  /// Of the whole lines that agree in all keys before this one, those for which this is true are equal by it.
+  virtual bool Settled(const Byte* /*line*/) const { return false; }
 
  protected:
   ~HostOrder() = default;

@@ -13,11 +13,11 @@ KeyedOrder::KeyedOrder(const KeyMaker& maker) : maker_(maker) {
   plain_.last_resort = false;
   for (std::size_t field = 0; field < maker.fields(); ++field) {
     LineKey bytes;
-    bytes.begin_field = bytes.end_field = field;
+    bytes.begin_field = bytes.end_field = field + 1;
     LineKey ties;
-    ties.begin_field = maker.fields();
+    ties.begin_field = maker.fields() + 1;
     ties.ordering = LineOrdering::kHost;
-    ties.host = &maker.ties(field);
+    ties.host = &ties_.emplace_back(maker.ties(field), FieldBit(field));
     keyed_keys_.insert(keyed_keys_.end(), {bytes, ties});
   }
   keyed_ = plain_;
@@ -50,17 +50,21 @@ void KeyedOrder::Tune(RecordSpan lines, unsigned char delimiter) {
 
 RecordLayout KeyedOrder::layout(unsigned char delimiter) const {
   RecordLayout layout = MakeLineLayout(delimiter, keyed_);
-  layout.keys = static_cast<std::uint32_t>(maker_.fields());
+  layout.keys = static_cast<std::uint32_t>(maker_.fields() + 1);
   return layout;
 }
 
 void KeyedOrder::AppendKeyed(RecordSpan line, std::vector<std::byte>& out) const {
   FieldWriter writer(out);
+  const std::size_t begin = out.size();
+  unsigned exact = kNoExact;
+  out.insert(out.end(), {std::byte{kNoExact}, static_cast<std::byte>(kKeyEnd)});
   for (std::size_t field = 0; field < maker_.fields(); ++field) {
     writer.Begin(field == 0 ? first_limit_ : kNextLimit);
     maker_.PutField(field, AsBytes(line.data()), line.size() - 1, writer);
-    writer.End();
+    if (writer.End()) exact |= FieldBit(field);
   }
+  out[begin] = static_cast<std::byte>(exact);
   out.insert(out.end(), line.begin(), line.end());
 }
 

@@ -1,5 +1,6 @@
 // Lines whose order must be computed (a locale's collation, floats in text) get their keys once, when they are read: a
-// keyed line is one or more fields, each ended by kKeyEnd, and the line as it was. Behind phase 1's reader it is a line
+// keyed line is a byte that tells which fields say all, one or more fields, each ended by kKeyEnd, and the line as it
+// was. Behind phase 1's reader it is a line
 // like any other, so that sorting, the cut, merging and the check of order serve it as they are; the sum of a record
 // and the output leave its keys out (Body). A field is what of the order bytes can tell, cut to a limit: lines with
 // equal fields are compared by KeyMaker itself, before the next field is looked at. Start at KeyedOrder.
@@ -9,6 +10,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <deque>
 #include <span>
 #include <vector>
 
@@ -26,7 +28,10 @@ class FieldWriter {
   void Begin(std::uint64_t limit) {
     end_ = out_.size() + limit;
     flip_ = 0;
+    exact_ = false;
   }
+  /// No field that is put as the same bytes, exact too, differs by what the field is made of.
+  void SetExact() { exact_ = true; }
   /// Complements all that is put from now on, which turns its order around.
   void set_reverse(bool reverse) { flip_ = reverse ? 0xFF : 0; }
   bool reverse() const { return flip_ != 0; }
@@ -78,7 +83,12 @@ class FieldWriter {
   }
   /// The last resort of detail::PutKeys, which is no part of a field.
   void PutRest(const Byte*, std::uint64_t, std::uint64_t) {}
-  void End() { out_.push_back(static_cast<std::byte>(kKeyEnd)); }
+  /// True if the field is exact and not cut.
+  bool End() {
+    const bool cut = full();
+    out_.push_back(static_cast<std::byte>(kKeyEnd));
+    return exact_ && !cut;
+  }
 
  private:
   void PutRaw(unsigned byte) {
@@ -88,6 +98,7 @@ class FieldWriter {
   std::vector<std::byte>& out_;
   std::size_t end_ = 0;
   unsigned flip_ = 0;
+  bool exact_ = false;
 };
 
 /// What lines are ordered by where their bytes do not tell. Compare is the order of whole lines.
@@ -122,9 +133,25 @@ class KeyedOrder {
   /// Appends `line`, which has its delimiter, as a keyed line to `out`.
   void AppendKeyed(RecordSpan line, std::vector<std::byte>& out) const;
   /// The most that a keyed line has more than the line.
-  std::uint64_t most_added() const { return first_limit_ + (maker_.fields() - 1) * kNextLimit + maker_.fields(); }
+  std::uint64_t most_added() const { return 2 + first_limit_ + (maker_.fields() - 1) * kNextLimit + maker_.fields(); }
 
  private:
+  /// The bit of a keyed line's first byte that is set if the field is exact; fields behind the sixth have none.
+  static constexpr unsigned kNoExact = 0x40, kFieldBits = 6;
+  static constexpr unsigned FieldBit(std::size_t field) { return field < kFieldBits ? 1u << field : 0; }
+  /// What says how lines with equal bytes in a field differ by it.
+  struct Ties : HostOrder {
+    Ties(const HostOrder& maker, unsigned bit) : maker_(maker), bit_(bit) {}
+    int Compare(const Byte* a, std::uint64_t a_size, const Byte* b, std::uint64_t b_size) const override {
+      return maker_.Compare(a, a_size, b, b_size);
+    }
+    bool Settled(const Byte* line) const override { return (line[0] & bit_) != 0; }
+
+   private:
+    const HostOrder& maker_;
+    const unsigned bit_;
+  };
+
   /// Bytes of a first field: where the first that differs in lines from everywhere lies, and as many behind it as tell
   /// nearly all lines apart; a line's tie costs microseconds, a byte of all keys memory and time to copy.
   static constexpr std::uint64_t kMostFirst = 256, kBehindCommon = 40, kUsualFirst = 96, kNextLimit = 48;
@@ -132,6 +159,7 @@ class KeyedOrder {
   const KeyMaker& maker_;
   std::uint64_t first_limit_ = kUsualFirst;
   LineKey plain_key_;
+  std::deque<Ties> ties_;
   std::vector<LineKey> keyed_keys_;
   LineOrderView plain_, keyed_;
 };

@@ -13,6 +13,7 @@
 #include <string>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 namespace gpusort {
 namespace {
@@ -96,10 +97,11 @@ class LocaleKeys : public KeyMaker {
 
   void PutField(std::size_t field, const Byte* line, std::uint64_t size, FieldWriter& out) const override {
     const std::string_view text(reinterpret_cast<const char*>(line), size);
+    bool exact = true;
     for (std::size_t k = fields_[field].begin; k < fields_[field].end && !out.full(); ++k) {
       if (k == order_.keys.size()) {
         out.set_reverse(order_.last_resort_reverse);
-        PutText(text, out);
+        exact = PutText(text, out) && exact;
         continue;
       }
       const LineKey& part = order_.keys[k];
@@ -107,7 +109,7 @@ class LocaleKeys : public KeyMaker {
       const std::string_view here = text.substr(range.begin, range.size());
       out.set_reverse(part.reverse);
       if (part.ordering == LineOrdering::kBytes) {
-        PutText(Filters(part) ? Filter(part, here) : here, out);
+        exact = PutText(Filters(part) ? Filter(part, here) : here, out) && exact;
       } else if (part.ordering == LineOrdering::kMonth) {
         out.Put(MonthNumber(here));
       } else {
@@ -117,6 +119,7 @@ class LocaleKeys : public KeyMaker {
         detail::PutKey(out, WholeText(text_in_c, whole), order_.salt);
       }
     }
+    if (exact) out.SetExact();
   }
 
   int Compare(const Byte* a, std::uint64_t a_size, const Byte* b, std::uint64_t b_size) const override {
@@ -203,24 +206,29 @@ class LocaleKeys : public KeyMaker {
     }
   }
 
-  /// What of a text orders it before all else, then a byte below all others.
-  void PutText(std::string_view text, FieldWriter& out) const {
+  /// What of a text orders it before all else, then a byte below all others. True if no other text, for which this is
+  /// true, is put as the same bytes.
+  bool PutText(std::string_view text, FieldWriter& out) const {
     if (!collates_) {
       // NULs of the text follow its end.
       for (const char c : text) {
-        if (out.full()) return;
+        if (out.full()) return false;
         const auto byte = static_cast<unsigned char>(c);
         if (byte < 2) out.Put(1);
         out.Put(byte < 2 ? byte + 1u : byte);
       }
-      return out.Put(0);
+      out.Put(0);
+      return true;
     }
     // A NUL ends what is compared first.
-    text = text.substr(0, text.find('\0'));
-    if (!PutAscii(text, out)) {
-      for (const char c : Primary(std::string(text).c_str())) out.Put(static_cast<unsigned char>(c));
+    const std::string_view first = text.substr(0, text.find('\0'));
+    bool exact = first.size() == text.size();
+    if (!PutAscii(first, out, exact)) {
+      exact = false;
+      for (const char c : Primary(std::string(first).c_str())) out.Put(static_cast<unsigned char>(c));
     }
     out.Put(0);
+    return exact;
   }
 
   /// Weights of the first level. Further levels, divided by ones, disagree with strcoll.
@@ -232,7 +240,8 @@ class LocaleKeys : public KeyMaker {
 
   /// Puts the weights of `text`; false if it is not all ASCII or the weights of characters depend on their neighbours.
   /// strxfrm takes 1.5 us for 120 bytes, this 0.1.
-  bool PutAscii(std::string_view text, FieldWriter& out) const {
+  /// Clears `exact` if another ASCII text has the same weights.
+  bool PutAscii(std::string_view text, FieldWriter& out, bool& exact) const {
     // The table takes 10 ms: not for a few lines.
     constexpr unsigned kFewTexts = 4096;
     if (!ascii_asked_.load(std::memory_order_acquire)) {
@@ -241,9 +250,10 @@ class LocaleKeys : public KeyMaker {
       ascii_asked_.store(true, std::memory_order_release);
     }
     if (!ascii_independent_) return false;
-    unsigned char any = 0;
-    for (const char c : text) any |= static_cast<unsigned char>(c);
-    if (any >= kAscii) return false;
+    unsigned any = 0;
+    for (const char c : text) any |= kinds_[static_cast<unsigned char>(c)];
+    if ((any & kOther) != 0) return false;
+    if ((any & kShared) != 0) exact = false;
     out.PutWords(reinterpret_cast<const Byte*>(text.data()), text.size(), ascii_[out.reverse()].data());
     return true;
   }
@@ -282,6 +292,18 @@ class LocaleKeys : public KeyMaker {
           if (!independent({a, b, c})) return;
         }
       }
+    }
+    // Small letters go before capital ones, which have the same weights.
+    std::vector<unsigned> own;
+    kinds_.fill(kOther);
+    const auto begins = [&](unsigned a, unsigned b) { return weights[b].compare(0, weights[a].size(), weights[a]) == 0; };
+    for (unsigned at = 1; at < kAscii; ++at) {
+      const unsigned c = kAscii - at;
+      const bool shared = weights[c].empty() || std::any_of(own.begin(), own.end(), [&](unsigned b) {
+                            return begins(b, c) || begins(c, b);
+                          });
+      kinds_[c] = shared ? kShared : kOwn;
+      if (!shared) own.push_back(c);
     }
     ascii_independent_ = true;
   }
@@ -390,6 +412,10 @@ class LocaleKeys : public KeyMaker {
   mutable std::atomic<bool> ascii_asked_{false};
   mutable std::once_flag ascii_made_;
   mutable bool ascii_independent_ = false;
+  /// Of each byte: it alone has its weights, and none of the others that do begins with them, nor they with another's,
+  /// so that weights of such texts are those of one text; some other has them; or it is not ASCII.
+  enum Kind : unsigned char { kOwn = 0, kShared = 1, kOther = 2 };
+  mutable std::array<unsigned char, 256> kinds_{};
   mutable std::array<std::array<FieldWriter::Word, kAscii>, 2> ascii_{};  ///< of each character, and complemented
   const std::deque<Field> fields_;
 };
