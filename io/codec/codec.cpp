@@ -9,7 +9,6 @@
 #include <zstd_errors.h>
 
 #include <algorithm>
-#include <array>
 #include <bit>
 #include <boost/iostreams/close.hpp>
 #include <boost/iostreams/compose.hpp>

@@ -3,7 +3,6 @@
 // become a LineOrder. Mistakes are Error(kUsage) in GNU sort's words, without "sort: " in front. Start at ParseKeyDef.
 #pragma once
 
-#include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>

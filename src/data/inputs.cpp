@@ -410,6 +410,19 @@ void InputReader::Block::Describe(const RecordLayout& layout) {
   sum = end == 0 ? RecordSum{} : SumRecords(bytes.subspan(head, end - head), layout, &longest);
 }
 
+void InputReader::Block::ThrowTooLong(std::uint64_t most, std::uint64_t open, const Inputs& inputs,
+                                      const RecordLayout& layout) const {
+  std::uint64_t at = range.offset - open;
+  if (open + head <= most) {
+    std::uint64_t begin = head;
+    ForEachRecord(bytes.first(end), layout, [&](RecordSpan line) {
+      if (line.size() > most) begin = static_cast<std::uint64_t>(line.data() - bytes.data());
+    });
+    at = range.offset + begin;
+  }
+  throw LineTooLong(inputs.path(range.input), at + inputs.header_bytes(range.input), most);
+}
+
 InputReader::Block InputReader::Block::Split(std::uint64_t count, const RecordLayout& layout) {
   Block rest{{range.input, range.offset + count, range.bytes - count}, buffer, bytes.subspan(count), {}, 0, 0, 0};
   const bool tail = !layout.fixed() && count == end;  // then the sum is that of the first part

@@ -200,6 +200,11 @@ class InputReader {
     void Describe(const RecordLayout& layout);
     /// Lines that end in the block.
     std::uint64_t line_ends() const { return sum.records + (end > 0 ? 1 : 0); }
+    /// A line is longer than `most`; `open` bytes of the first one stand in front.
+    bool has_longer(std::uint64_t most, std::uint64_t open) const { return longest > most || open + head > most; }
+    /// LineTooLong about that line.
+    [[noreturn]] void ThrowTooLong(std::uint64_t most, std::uint64_t open, const Inputs& inputs,
+                                   const RecordLayout& layout) const;
     /// Cuts off and returns what is behind the first `count` bytes (a record's end); both parts share the buffer.
     Block Split(std::uint64_t count, const RecordLayout& layout);
   };

@@ -1,9 +1,7 @@
 #include "job/external_sort.hpp"
 
 #include <algorithm>
-#include <cstring>
 #include <future>
-#include <memory>
 #include <optional>
 #include <utility>
 #include <vector>

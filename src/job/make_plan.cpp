@@ -1,9 +1,7 @@
 #include "job/make_plan.hpp"
 
 #include <algorithm>
-#include <initializer_list>
 #include <iterator>
-#include <string_view>
 #include <utility>
 
 #include "data/inputs.hpp"

@@ -229,11 +229,9 @@ std::shared_ptr<InputReader::Block> BatchFeeder::Batch::TakeLines() {
   if (block->end > 0 && block->end < block->bytes.size()) {
     returned.push_front(std::make_shared<InputReader::Block>(block->Split(block->end, layout)));
   }
-  if (block->longest > feeder_->max_record_ || open_.bytes() + block->head > feeder_->max_record_) {
-    // Whoever takes longer ones may go on with it.
-    const std::shared_ptr<InputReader::Block> too_long = block;
-    returned.push_front(std::move(block));
-    TooLong(*too_long);
+  if (block->has_longer(feeder_->max_record_, open_.bytes())) {
+    returned.push_front(block);  // whoever takes longer ones may go on with it
+    block->ThrowTooLong(feeder_->max_record_, open_.bytes(), feeder_->inputs_, layout);
   }
 
   if (block->end == 0) {
@@ -272,19 +270,6 @@ std::shared_ptr<InputReader::Block> BatchFeeder::Batch::TakeLines() {
   open_.Add(block->bytes.first(block->head));
   sum_ += open_.End();
   return block;
-}
-
-void BatchFeeder::Batch::TooLong(const InputReader::Block& block) const {
-  std::uint64_t at = block.range.offset - open_.bytes();
-  if (open_.bytes() + block.head <= feeder_->max_record_) {
-    std::uint64_t begin = block.head;
-    ForEachRecord(block.bytes.first(block.end), feeder_->layout_, [&](RecordSpan line) {
-      if (line.size() > feeder_->max_record_) begin = static_cast<std::uint64_t>(line.data() - block.bytes.data());
-    });
-    at = block.range.offset + begin;
-  }
-  at += feeder_->inputs_.header_bytes(block.range.input);
-  throw LineTooLong(feeder_->inputs_.path(block.range.input), at, feeder_->max_record_);
 }
 
 void BatchFeeder::Return(Batch& batch) {

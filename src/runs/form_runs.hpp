@@ -51,7 +51,6 @@ class BatchFeeder {
     bool Continues(const InputRange& next) const;
     std::shared_ptr<InputReader::Block> TakeRecords();
     std::shared_ptr<InputReader::Block> TakeLines();
-    [[noreturn]] void TooLong(const InputReader::Block& block) const;
     std::vector<InputRange> ranges_;
     RecordSum sum_;
     std::vector<std::shared_ptr<InputReader::Block>> kept_;

@@ -1,7 +1,6 @@
 // What one sort works with: the things that every stage shares, made by ExternalSort and passed by reference.
 #pragma once
 
-#include <atomic>
 #include <cstdint>
 #include <memory>
 

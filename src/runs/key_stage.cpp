@@ -37,26 +37,11 @@ KeyStage::KeyStage(Pipeline& pipeline, HostMemory& memory, Inputs& inputs, const
   pipeline.Start([this] { MakeKeys(); }, shape.threads);
 }
 
-/// As the feeder's check of lines that get no keys.
-void KeyStage::RequireShort(const InputReader::Block& block, std::uint64_t open) const {
-  std::uint64_t at = block.range.offset - open;
-  if (open + block.head <= max_record_) {
-    if (block.longest <= max_record_) return;
-    std::uint64_t begin = block.head;
-    ForEachRecord(block.bytes.first(block.end), lines_, [&](RecordSpan line) {
-      if (line.size() > max_record_) begin = static_cast<std::uint64_t>(line.data() - block.bytes.data());
-    });
-    at = block.range.offset + begin;
-  }
-  at += inputs_.header_bytes(block.range.input);
-  throw LineTooLong(inputs_.path(block.range.input), at, max_record_);
-}
-
 void KeyStage::Cut() {
   std::vector<std::byte> open;  // of a line that goes on in the next block
   std::uint64_t number = 0;
   while (std::optional<InputReader::Block> block = reader_.Next(pipeline_)) {
-    RequireShort(*block, open.size());
+    if (block->has_longer(max_record_, open.size())) block->ThrowTooLong(max_record_, open.size(), inputs_, lines_);
     if (inputs_.rereadable()) inputs_.AddStoredBytesRead(block->range.bytes);
     const RecordSpan bytes = block->bytes;
     if (block->end == 0) {

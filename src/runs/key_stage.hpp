@@ -5,7 +5,6 @@
 
 #include <condition_variable>
 #include <cstdint>
-#include <memory>
 #include <mutex>
 #include <optional>
 #include <vector>
@@ -55,7 +54,6 @@ class KeyStage {
   /// Until all pieces before `number` are handed on.
   void WaitForTurn(std::uint64_t number);
   void HandOn(std::uint64_t number, std::span<const std::byte> keyed, const RecordSum& sum);
-  void RequireShort(const InputReader::Block& block, std::uint64_t open) const;
 
   Pipeline& pipeline_;
   Inputs& inputs_;

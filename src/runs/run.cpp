@@ -1,5 +1,7 @@
 #include "runs/run.hpp"
 
+#include <algorithm>
+
 #include "error.hpp"
 
 namespace gpusort {

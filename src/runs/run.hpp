@@ -4,10 +4,8 @@
 // RunStore gives back. Runs of a job are kept in the order of their records' input positions.
 #pragma once
 
-#include <algorithm>
 #include <array>
 #include <compare>
-#include <cstring>
 #include <map>
 #include <memory>
 #include <span>

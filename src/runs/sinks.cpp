@@ -149,17 +149,33 @@ class FileSink : public WindowSink {
   WorkerPool workers_;  ///< last: nothing may fail once its threads run
 };
 
+/// Takes windows in their order.
+class InOrderSink : public WindowSink {
+ public:
+  explicit InOrderSink(Pipeline& pipeline) : windows_(pipeline) {}
+  void Accept(Window window) override {
+    const std::uint64_t number = window.number;
+    windows_.Push(number, std::move(window));
+  }
+  void Finish(std::uint64_t windows) override { windows_.Finish(windows); }
+  bool enough() const override { return enough_; }
+
+ protected:
+  OrderedQueue<Window> windows_;
+  std::atomic<bool> enough_{false};
+};
+
 /// Windows in order, for a stream, an encoder, -u or --top. Three stages, so that nobody waits for one window before
 /// the next is begun: each window is cut into chunks; workers drop what -u drops of each, and look at the rest; then
 /// its place is known, and it goes out in order, to a file by the workers.
-class OrderedSink : public WindowSink {
+class OrderedSink : public InOrderSink {
  public:
   OrderedSink(Job& job, Pipeline& pipeline, Output& output, OutputProof& proof)
-      : job_(job),
+      : InOrderSink(pipeline),
+        job_(job),
         pipeline_(pipeline),
         output_(output),
         proof_(proof),
-        windows_(pipeline),
         cut_(pipeline, job.plan.windows),
         workers_(pipeline, job.plan.io_threads),
         front_(job.options.top > 0 ? job.options.top : kMaxSize, false, job.layout) {
@@ -174,12 +190,6 @@ class OrderedSink : public WindowSink {
     });
   }
 
-  void Accept(Window window) override {
-    const std::uint64_t number = window.number;
-    windows_.Push(number, std::move(window));
-  }
-  void Finish(std::uint64_t windows) override { windows_.Finish(windows); }
-  bool enough() const override { return enough_; }
   std::uint64_t begin() const override { return output_.header().size(); }
   std::uint64_t bytes() const override { return bytes_; }
 
@@ -312,25 +322,23 @@ class OrderedSink : public WindowSink {
   Pipeline& pipeline_;
   Output& output_;
   OutputProof& proof_;
-  OrderedQueue<Window> windows_;
   BoundedQueue<std::shared_ptr<Chunks>> cut_;
   WorkerPool workers_;
   FrontCounter front_;
-  std::atomic<bool> enough_{false};
   std::vector<std::byte> last_;  ///< record that was cut
   std::uint64_t proved_ = 0;     ///< bytes of records that went out, with their keys
   std::uint64_t bytes_ = 0;      ///< that went out, with the header
 };
 
-class SpillSink : public WindowSink {
+class SpillSink : public InOrderSink {
  public:
   SpillSink(Job& job, Pipeline& pipeline, Run& run)
-      : job_(job),
+      : InOrderSink(pipeline),
+        job_(job),
         pipeline_(pipeline),
         run_(run),
         front_(job.options.top > 0 ? job.options.top : kMaxSize, job.options.unique, job.layout),
         buffers_(job.memory, job.plan.block_bytes, job.plan.spill_blocks),
-        windows_(pipeline),
         workers_(pipeline, job.plan.io_threads) {
     pipeline.Start([this] {
       while (std::optional<Window> window = windows_.Pop()) Take(*window);
@@ -339,12 +347,6 @@ class SpillSink : public WindowSink {
     });
   }
 
-  void Accept(Window window) override {
-    const std::uint64_t number = window.number;
-    windows_.Push(number, std::move(window));
-  }
-  void Finish(std::uint64_t windows) override { windows_.Finish(windows); }
-  bool enough() const override { return enough_; }
   std::uint64_t bytes() const override { return run_.bytes; }
 
  private:
@@ -411,9 +413,7 @@ class SpillSink : public WindowSink {
   Pipeline& pipeline_;
   Run& run_;
   FrontCounter front_;
-  std::atomic<bool> enough_{false};
   BlockPool buffers_;
-  OrderedQueue<Window> windows_;
   WorkerPool workers_;
   std::mutex mutex_;
   BlockPool::Block buffer_;  // being filled

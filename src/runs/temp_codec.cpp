@@ -1,6 +1,5 @@
 #include "runs/temp_codec.hpp"
 
-#include <algorithm>
 #include <chrono>
 #include <map>
 #include <string>
