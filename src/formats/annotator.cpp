@@ -99,15 +99,15 @@ void Mark(const Byte* line, KeyRange range, std::string& out) {
 
 }  // namespace
 
-void Annotator::Append(RecordSpan line, std::string& out) const {
+void Annotate(RecordSpan line, const LineOrder& order, std::string& out) {
   const Byte* const bytes = AsBytes(line.data());
   const std::uint64_t length = line.size() - 1;
   const std::size_t begin = out.size();
   out.append(reinterpret_cast<const char*>(bytes), length);
   std::replace(out.begin() + static_cast<std::ptrdiff_t>(begin), out.end(), '\t', '>');
   out += '\n';
-  for (const LineKey& key : order_.keys) Mark(bytes, Read(bytes, length, key, order_.separator), out);
-  if (whole_line_) Mark(bytes, {0, length}, out);
+  for (const LineKey& key : order.keys) Mark(bytes, Read(bytes, length, key, order.separator), out);
+  if (order.keys.empty() || order.last_resort) Mark(bytes, {0, length}, out);
 }
 
 }  // namespace gpusort

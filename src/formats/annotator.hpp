@@ -3,22 +3,12 @@
 
 #include <string>
 
-#include "data/formatter.hpp"
 #include "lines/line_order.hpp"
+#include "records/records.hpp"
 
 namespace gpusort {
 
-/// Shows lines with what they are sorted by underlined.
-class Annotator : public Formatter {
- public:
-  /// `order` must outlive this; without `whole_line` only keys are underlined.
-  Annotator(const LineOrder& order, bool whole_line) : order_(order), whole_line_(whole_line) {}
-  /// Appends `line`, which has its delimiter, and a line for each key.
-  void Append(RecordSpan line, std::string& out) const override;
-
- private:
-  const LineOrder& order_;
-  const bool whole_line_;
-};
+/// Appends `line`, which has its delimiter, and a line below it for each thing that is compared.
+void Annotate(RecordSpan line, const LineOrder& order, std::string& out);
 
 }  // namespace gpusort

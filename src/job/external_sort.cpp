@@ -55,9 +55,7 @@ class Sorter {
       LogWarn("--gpu-memory has no effect with --device cpu");
     }
     if (options.debug) {
-      const LineOrder& order = options.lines->order;
-      annotator_.emplace(order, order.keys.empty() || order.last_resort);
-      job_.formatter = &*annotator_;
+      job_.format = [&options](RecordSpan line, std::string& out) { Annotate(line, options.lines->order, out); };
     }
     if (options.debug && options.verify_output) {
       throw Error(ErrorCode::kUsage, "--verify-output has no meaning with --debug: the output is more than the lines");
@@ -208,9 +206,7 @@ class Sorter {
     if (!recovery) throw;
     Reading stream;
     if (sorting_.merging()) {
-      for (const Run& run : sorting_.runs) {
-        if (run.spilled()) store_.Free(run);
-      }
+      for (const Run& run : sorting_.runs) store_.Free(run);
       sorting_.runs.clear();
     } else if (!job_.rereadable()) {
       stream = attempt_->TakeReading();
@@ -298,7 +294,6 @@ class Sorter {
   StageClock clock_;
   Progress progress_;
   Job job_;
-  std::optional<Annotator> annotator_;  ///< of --debug
   Sorting sorting_;
   Ring ring_;  ///< of the first attempt
   unsigned smaller_plans_ = 0;

@@ -168,8 +168,6 @@ SortResult SortInMemory(const Options& options, std::span<const std::byte> lines
       out.Put(records);
       result.records = read.records;
     } else {
-      const LineOrder& order = options.lines->order;
-      const Annotator annotator(order, order.keys.empty() || order.last_resort);
       std::string text;
       NeighbourLines neighbours(*layout.lines);
       ForEachRecord(records, layout, [&](RecordSpan record) {
@@ -178,7 +176,7 @@ SortResult SortInMemory(const Options& options, std::span<const std::byte> lines
         const RecordSpan line = Body(record, layout);
         if (!options.debug) return out.Put(line);
         text.clear();
-        annotator.Append(line, text);
+        Annotate(line, options.lines->order, text);
         out.Put(std::as_bytes(std::span(text)));
       });
     }

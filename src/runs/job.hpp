@@ -2,7 +2,9 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
+#include <string>
 
 #include "backend.hpp"
 #include "data/inputs.hpp"
@@ -17,8 +19,6 @@
 
 namespace gpusort {
 
-class Formatter;
-
 struct Job {
   const Options& options;
   const RecordLayout& layout;  ///< of runs
@@ -27,8 +27,8 @@ struct Job {
   Inputs& inputs;
   StageClock& clock;
   Progress& progress;
-  /// What is written in place of each record; null: the record.
-  const Formatter* formatter = nullptr;
+  /// Appends what is written in place of a record, on any thread; none: the record.
+  std::function<void(RecordSpan, std::string&)> format{};
   Backend* backend = nullptr;
   Plan plan{};
   RunStore* store = nullptr;

@@ -11,7 +11,6 @@
 #include <utility>
 #include <vector>
 
-#include "data/formatter.hpp"
 #include "data/keyed_lines.hpp"
 #include "error.hpp"
 #include "records/records.hpp"
@@ -254,11 +253,11 @@ class OrderedSink : public InOrderSink {
       proof_.Add(std::exchange(proved_, proved_ + chunks->seen[i].bytes), std::move(chunks->seen[i]));
       kept += chunk.size();
     }
-    if (job_.formatter != nullptr) {
+    if (job_.format) {
       std::string text;
       for (const std::span<std::byte> chunk : chunks->spans) {
         ForEachRecord(chunk, job_.layout, [&](RecordSpan line) {
-          job_.formatter->Append(line, text);
+          job_.format(line, text);
           if (text.size() < kFormatBytes) return;
           Put(std::as_bytes(std::span(text)));
           text.clear();
@@ -423,8 +422,8 @@ class SpillSink : public InOrderSink {
 }  // namespace
 
 std::unique_ptr<WindowSink> MakeOutputSink(Job& job, Pipeline& pipeline, Output& output, OutputProof& proof) {
-  const bool in_place = !output.in_order() && !job.options.unique && job.options.top == 0 && !job.layout.keyed() &&
-                        job.formatter == nullptr;
+  const bool in_place =
+      !output.in_order() && !job.options.unique && job.options.top == 0 && !job.layout.keyed() && !job.format;
   if (in_place) return std::make_unique<FileSink>(job, pipeline, output, proof);
   return std::make_unique<OrderedSink>(job, pipeline, output, proof);
 }
