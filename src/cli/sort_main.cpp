@@ -26,6 +26,7 @@
 #include "cli/debug_warnings.hpp"
 #include "cli/gnu_options.hpp"
 #include "file.hpp"
+#include "job/check_sorted.hpp"
 #include "job/external_sort.hpp"
 #include "job/in_memory.hpp"
 #include "support/gnu_quote.hpp"

@@ -76,7 +76,7 @@ void Attempt::Prepare() {
   job_.plan = MakePlan(facts_, reading_.feeder ? reading_.ring : MakeRing(facts_));
   std::istringstream lines(Describe(job_.plan));
   for (std::string line; std::getline(lines, line);) LogInfo("plan: " + line);
-  MakeArena(!reading_.feeder);
+  MakeArena(sorting_.merging() || (!reading_.feeder && !facts_.gpu));
   if (reading_.feeder && facts_.gpu) reading_.feeder->ring().memory()->Pin(*backend_);
 }
 

@@ -2,11 +2,10 @@
 
 #include <algorithm>
 #include <memory>
-#include <optional>
 #include <string>
+#include <vector>
 
 #include "data/inputs.hpp"
-#include "data/proof.hpp"
 #include "error.hpp"
 #include "job/make_plan.hpp"
 #include "job/order.hpp"
@@ -68,6 +67,20 @@ void CheckSorted(const Options& options, CancelFlag& cancel) {
     throw;
   }
   inputs.VerifyUnchanged();
+}
+
+std::optional<OrderCheck::Disorder> CheckAsRead(const Options& options, const CancelFlag& cancel) {
+  const Ordered ordered(options);
+  OrderCheck order(ordered.plain, options.unique);
+  PipeReader input(options.inputs[0], cancel);
+  std::vector<std::byte> buffer(std::size_t{256} << 10);
+  const auto delimiter = static_cast<std::byte>(options.layout.delimiter);
+  std::byte last = delimiter;
+  while (const std::uint64_t got = input.ReadSome(buffer)) {
+    last = buffer[got - 1];
+    if (auto disorder = order.Add({buffer.data(), got})) return disorder;
+  }
+  return last == delimiter ? std::nullopt : order.Add({&delimiter, 1});
 }
 
 }  // namespace gpusort

@@ -1,6 +1,9 @@
-// --check.
+// --check, and -c of sort.
 #pragma once
 
+#include <optional>
+
+#include "data/proof.hpp"
 #include "stream.hpp"
 #include "support/options.hpp"
 
@@ -8,5 +11,9 @@ namespace gpusort {
 
 /// Throws Error(kNotSorted) naming the first record out of order (with -u: also a repeated key).
 void CheckSorted(const Options& options, CancelFlag& cancel);
+
+/// The first line of the only input that is out of order, if there is one. Reads no further, and takes memory for two
+/// lines.
+std::optional<OrderCheck::Disorder> CheckAsRead(const Options& options, const CancelFlag& cancel);
 
 }  // namespace gpusort

@@ -2,12 +2,10 @@
 
 #include <algorithm>
 #include <future>
-#include <memory>
 #include <utility>
 
 #include "backend.hpp"
 #include "data/keyed_lines.hpp"
-#include "data/proof.hpp"
 #include "error.hpp"
 #include "formats/annotator.hpp"
 #include "job/order.hpp"
@@ -186,20 +184,6 @@ SortResult SortInMemory(const Options& options, std::span<const std::byte> lines
   output.Finish(result.bytes);
   output.Publish(!options.no_fsync);
   return result;
-}
-
-std::optional<OrderCheck::Disorder> CheckAsRead(const Options& options, const CancelFlag& cancel) {
-  const Ordered ordered(options);
-  OrderCheck order(ordered.plain, options.unique);
-  PipeReader input(options.inputs[0], cancel);
-  std::vector<std::byte> buffer(kReadBytes);
-  const auto delimiter = static_cast<std::byte>(options.layout.delimiter);
-  std::byte last = delimiter;
-  while (const std::uint64_t got = input.ReadSome(buffer)) {
-    last = buffer[got - 1];
-    if (auto disorder = order.Add({buffer.data(), got})) return disorder;
-  }
-  return last == delimiter ? std::nullopt : order.Add({&delimiter, 1});
 }
 
 }  // namespace gpusort

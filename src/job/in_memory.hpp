@@ -5,7 +5,6 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
-#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -13,7 +12,6 @@
 #include "data/inputs.hpp"
 #include "data/output.hpp"
 #include "data/page_buffer.hpp"
-#include "data/proof.hpp"
 #include "job/stats.hpp"
 #include "stream.hpp"
 #include "support/options.hpp"
@@ -51,9 +49,5 @@ class InputFront {
 
 /// Sorts `lines` as `options` say and writes them to `output`. Returns when they are published.
 SortResult SortInMemory(const Options& options, std::span<const std::byte> lines, Output output);
-
-/// The first line of the only input that is out of order, if there is one. Reads no further, and takes memory for two
-/// lines.
-std::optional<OrderCheck::Disorder> CheckAsRead(const Options& options, const CancelFlag& cancel);
 
 }  // namespace gpusort

@@ -8,7 +8,6 @@
 
 #include "backend.hpp"
 #include "data/inputs.hpp"
-#include "file.hpp"
 #include "records/records.hpp"
 #include "runs/plan.hpp"
 #include "runs/run_store.hpp"

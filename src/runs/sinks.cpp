@@ -5,7 +5,6 @@
 #include <condition_variable>
 #include <cstring>
 #include <map>
-#include <memory>
 #include <mutex>
 #include <optional>
 #include <utility>
