@@ -47,7 +47,7 @@ gpusort -t'"' -k2,2 -k10,10n access.log sorted.log             # sort's own keys
 gpusort -m -o month.log monday.log tuesday.log                 # merge logs that are sorted already
 gpusort -u words.txt once.txt
 gpusort --header 1 -t, -k3,3nr --top 10 table.csv ten.csv      # the ten largest, below the line of names
-gpusort -m -k4,4 -o month.log.zst access.log.1.gz access.log   # merge rotated logs
+gpusort -m -s -k4,4 -o month.log.zst old.log.gz access.log     # merge rotated logs; -s: equal times stay as they are
 gpusort --decompress gz --compress zst - - <in.gz >out.zst     # streams have no name that tells
 gpusort --type i32 input.bin output.bin                        # .bin alone means 32-bit signed integers; .u64, .f32 ... name their type
 gpusort --record-size 100 --key 0:bytes10 gensort.dat out.dat  # records of 100 bytes, key = first 10 bytes; no --key: the whole record

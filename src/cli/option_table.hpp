@@ -80,7 +80,7 @@ inline constexpr OptionRow kOptionRows[] = {
      "underline in the output what each line is sorted by, and warn about doubtful options"},
     {Section::kLines, "header", 0, "N", kWithCheck | kLinesOnly,
      "the first N lines stay on top, unsorted; several inputs must have the same ones, which are kept once",
-     "See Headers below."},
+     "See Headers in the manual page."},
     {Section::kLines, "random-source", 0, "FILE", kWithCheck | kLinesOnly, "16 bytes of FILE choose the hash of -R"},
     {Section::kLines, "max-record", 0, "SIZE", kWithCheck | kLinesOnly,
      "the longest line that is taken (default 64M, or a sixteenth of --memory if that is less)",
