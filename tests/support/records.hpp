@@ -134,7 +134,13 @@ inline void WriteFile(const std::string& path, const Bytes& bytes) {
 
 inline Bytes ReadFile(const std::string& path) {
   std::ifstream file(path, std::ios::binary);
-  return Bytes(std::istreambuf_iterator<char>(file), {});
+  Bytes bytes;
+  constexpr std::size_t kBlock = std::size_t{1} << 16;
+  for (std::size_t size = 0; file; bytes.resize(size)) {
+    bytes.resize(size + kBlock);
+    size += static_cast<std::size_t>(file.read(reinterpret_cast<char*>(bytes.data() + size), kBlock).gcount());
+  }
+  return bytes;
 }
 
 }  // namespace gpusort::testing

@@ -895,6 +895,7 @@ TEST(ExternalSortLines, OfAnyLengthTakeTheMemoryThatTheyNeedIfTheyMay) {
   const TempFolder folder;
   const LineOrder plain, general{.keys = {LineKey{.ordering = LineOrdering::kGeneral}}, .last_resort = true};
   for (const LineOrder& order : {plain, general}) {
+    if (testing::kStride > 7 && !order.keys.empty()) continue;
     for (std::uint64_t seed = 1; seed <= (testing::kStride > 1 ? 1 : 2); ++seed) {
       const Bytes input = LinesOfAnyLength(seed);
       WriteFile(folder / "in", input);
