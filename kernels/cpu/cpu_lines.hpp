@@ -153,11 +153,25 @@ class LineKeys {
                 key.size() == skip + kEntryKeyBytes};
       }
     }
+    if (order_.keyed) {
+      const RecordSpan field = Field(line);
+      Byte bytes[kEntryKeyBytes];
+      PutPadded(field, skip, bytes, kEntryKeyBytes);
+      return {LoadBigEndian(bytes), static_cast<std::uint32_t>(LoadBigEndian(bytes + 4)),
+              field.size() <= skip + kEntryKeyBytes};
+    }
     return EncodeChunk(AsBytes(line.data()), line.size(), order_, skip);
   }
   /// As Chunk, for bytes [skip, skip + WideKey::kBytes). True if none is behind the first `wanted` of them.
   bool Widen(RecordSpan line, std::uint64_t skip, std::uint32_t row, WideKey& key,
              std::uint64_t wanted = WideKey::kBytes) const {
+    if (order_.keyed) {
+      const RecordSpan field = Field(line);
+      PutPadded(field, skip, key.bytes, WideKey::kBytes);
+      key.row = row;
+      key.ended = field.size() <= skip + wanted;
+      return key.ended != 0;
+    }
     WideWriter writer(key, skip, wanted);
     PutKeys(writer, AsBytes(line.data()), line.size(), order_);
     writer.Finish(row);
@@ -192,6 +206,21 @@ class LineKeys {
  private:
   static bool IsPlain(const LineOrderView& order) {
     return order.key_count == 0 || (order.key_count == 1 && order.keys[0].plain() && !order.last_resort);
+  }
+
+  /// Of a keyed line: the encoded key, up to the host's.
+  RecordSpan Field(RecordSpan line) const {
+    const std::byte* const end = line.data() + line.size();
+    const auto separator = static_cast<unsigned char>(order_.separator);
+    const std::byte* begin = line.data();
+    for (std::uint64_t n = order_.keys[0].begin_field; n > 0; --n) begin = FindDelimiter(begin, end, separator) + 1;
+    return {begin, FindDelimiter(begin, end, separator)};
+  }
+  /// Zeros are below all bytes of a field.
+  static void PutPadded(RecordSpan field, std::uint64_t skip, Byte* to, std::uint64_t room) {
+    const std::uint64_t size = std::min(room, field.size() - std::min<std::uint64_t>(skip, field.size()));
+    if (size > 0) std::memcpy(to, field.data() + skip, size);
+    std::memset(to + size, 0, room - size);
   }
 
   const LineOrderView& order_;
@@ -270,7 +299,9 @@ class WideCompare {
       : keys_(keys), lines_(lines), next_(next), memory_(memory.first(std::bit_floor(memory.size()))) {}
 
   int operator()(std::uint32_t a, std::uint32_t b) {
-    if (keys_.order().key_count == 0 || Place(a) == Place(b)) return keys_.Compare(lines_(a), lines_(b));
+    if (keys_.order().key_count == 0 || keys_.order().keyed || Place(a) == Place(b)) {
+      return keys_.Compare(lines_(a), lines_(b));
+    }
     if (!clean_) {
       for (WideKey& key : memory_) key.row = kNoRow;
       clean_ = true;

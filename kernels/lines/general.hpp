@@ -81,7 +81,6 @@ GPUSORT_HD inline int CompareByHost(const KeyText& a, const KeyText& b) {
   RefuseDevice();
   return 0;
 #else
-  if (a.key->host->Settled(a.line) && a.key->host->Settled(b.line)) return 0;
   return a.key->host->Compare(a.line + a.begin, a.end - a.begin, b.line + b.begin, b.end - b.begin);
 #endif
 }

@@ -68,6 +68,9 @@ struct LineOrderView {
   bool last_resort = true;           ///< equal keys are ordered by the whole line (neither -s nor -u)
   bool last_resort_reverse = false;  ///< -r
   std::uint64_t salt[2] = {0, 0};    ///< of kRandom: the 16 bytes of the random source, as they lie in memory
+  /// Of keyed lines, on the host: keys are pairs of a field, as bytes of which none is 0 or the separator, and the
+  /// host's order where fields are equal. Neighbouring pairs have neighbouring fields.
+  bool keyed = false;
 };
 
 /// The order of lines that a user asks for; owns its keys.

@@ -6,6 +6,7 @@
 #pragma once
 
 #include <cstdint>
+#include <cstring>
 #include <vector>
 
 #include "gpusort/host_device.hpp"
@@ -63,10 +64,43 @@ GPUSORT_HD inline int CompareLast(const Byte* a, std::uint64_t a_size, const Byt
 
 }  // namespace detail
 
+#if !GPUSORT_ON_DEVICE
+/// CompareLines of keyed lines; each field is looked for once.
+inline int CompareKeyedLines(const Byte* a, std::uint64_t a_size, const Byte* b, std::uint64_t b_size,
+                             const LineOrderView& view) {
+  const auto field_end = [&](const Byte* from, const Byte* end) {
+    return static_cast<const Byte*>(std::memchr(from, view.separator, static_cast<std::size_t>(end - from)));
+  };
+  const Byte *p = a, *q = b;
+  for (std::uint64_t field = 0; field < view.keys[0].begin_field; ++field) {
+    p = field_end(p, a + a_size) + 1;
+    q = field_end(q, b + b_size) + 1;
+  }
+  for (std::uint32_t k = 0; k < view.key_count; k += 2) {
+    const Byte *const p_end = field_end(p, a + a_size), *const q_end = field_end(q, b + b_size);
+    const int order = detail::CompareBytes(p, static_cast<std::uint64_t>(p_end - p), q,
+                                           static_cast<std::uint64_t>(q_end - q));
+    if (order != 0) return order;
+    const LineKey& ties = view.keys[k + 1];
+    if (!ties.host->Settled(a) || !ties.host->Settled(b)) {
+      const KeyRange x = FindKey(a, a_size, ties, view.separator), y = FindKey(b, b_size, ties, view.separator);
+      const int tie = detail::CompareFound(a, x, b, y, ties, view.salt);
+      if (tie != 0) return tie;
+    }
+    p = p_end + 1;
+    q = q_end + 1;
+  }
+  return 0;
+}
+#endif
+
 /// The order of two lines: negative, 0 or positive. 0 means that sort -s keeps their order and sort -u drops the
 /// second.
 GPUSORT_HD inline int CompareLines(const Byte* a, std::uint64_t a_size, const Byte* b, std::uint64_t b_size,
                                    const LineOrderView& view) {
+#if !GPUSORT_ON_DEVICE
+  if (view.keyed) return CompareKeyedLines(a, a_size, b, b_size, view);
+#endif
   for (std::uint32_t k = 0; k < view.key_count; ++k) {
     const LineKey& key = view.keys[k];
     const KeyRange x = FindKey(a, a_size, key, view.separator);
@@ -158,6 +192,7 @@ class NeighbourLines {
 
  private:
   int Compare(const Byte* line, std::uint64_t size) {
+    if (order_.keyed) return CompareKeyedLines(last_, last_size_, line, size, order_);
     KeyRange* const before = &ranges_[side_ ? order_.key_count : 0];
     KeyRange* const here = &ranges_[side_ ? 0 : order_.key_count];
     for (std::uint32_t k = 0; k < order_.key_count; ++k) {

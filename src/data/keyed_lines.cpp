@@ -24,6 +24,7 @@ KeyedOrder::KeyedOrder(const KeyMaker& maker) : maker_(maker) {
   keyed_.keys = keyed_keys_.data();
   keyed_.key_count = static_cast<std::uint32_t>(keyed_keys_.size());
   keyed_.separator = kKeyEnd;
+  keyed_.keyed = true;
 }
 
 void KeyedOrder::Tune(RecordSpan lines, unsigned char delimiter) {

@@ -154,7 +154,7 @@ class KeyedOrder {
 
   /// Bytes of a first field: where the first that differs in lines from everywhere lies, and as many behind it as tell
   /// nearly all lines apart; a line's tie costs microseconds, a byte of all keys memory and time to copy.
-  static constexpr std::uint64_t kMostFirst = 256, kBehindCommon = 40, kUsualFirst = 96, kNextLimit = 48;
+  static constexpr std::uint64_t kMostFirst = 256, kBehindCommon = 40, kUsualFirst = 96, kNextLimit = 24;
 
   const KeyMaker& maker_;
   std::uint64_t first_limit_ = kUsualFirst;
