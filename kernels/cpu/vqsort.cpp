@@ -1,5 +1,24 @@
-// Compiled here out of Highway's headers: its shared library (1.0.3) calibrates a timer whenever it is loaded, 5 ms,
-// more than all else that sorting ten lines takes.
+// Compiled here out of the headers of Highway 1.0.3, whose shared library calibrates a timer whenever it is loaded:
+// 5 ms, more than all else that sorting ten lines takes. Other versions are linked.
+#if !GPUSORT_OWN_VQSORT
+
+#include "cpu/vqsort.hpp"
+
+#include <hwy/contrib/sort/vqsort.h>
+
+namespace gpusort::detail {
+
+void VqSort(std::uint32_t* p, std::uint64_t n) { hwy::Sorter()(p, n, hwy::SortAscending()); }
+void VqSort(std::uint64_t* p, std::uint64_t n) { hwy::Sorter()(p, n, hwy::SortAscending()); }
+void VqSort(Entry* p, std::uint64_t n) {
+  static_assert(sizeof(Entry) == sizeof(hwy::uint128_t) && alignof(Entry) == alignof(hwy::uint128_t));
+  hwy::Sorter()(reinterpret_cast<hwy::uint128_t*>(p), n, hwy::SortAscending());
+}
+
+}  // namespace gpusort::detail
+
+#else
+
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "cpu/vqsort.cpp"
 #define HWY_DISABLED_TARGETS (HWY_SSSE3 | HWY_SSE4 | HWY_AVX3_DL)
@@ -71,4 +90,5 @@ void VqSort(std::uint64_t* p, std::uint64_t n) { Sort(p, n); }
 void VqSort(Entry* p, std::uint64_t n) { Sort(p, n); }
 
 }  // namespace gpusort::detail
+#endif  // HWY_ONCE
 #endif
