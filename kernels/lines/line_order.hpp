@@ -64,8 +64,7 @@ GPUSORT_HD inline int CompareLast(const Byte* a, std::uint64_t a_size, const Byt
 
 }  // namespace detail
 
-#if !GPUSORT_ON_DEVICE
-/// CompareLines of keyed lines; each field is looked for once.
+/// CompareLines of keyed lines, on the host; each field is looked for once.
 inline int CompareKeyedLines(const Byte* a, std::uint64_t a_size, const Byte* b, std::uint64_t b_size,
                              const LineOrderView& view) {
   const auto field_end = [&](const Byte* from, const Byte* end) {
@@ -92,7 +91,6 @@ inline int CompareKeyedLines(const Byte* a, std::uint64_t a_size, const Byte* b,
   }
   return 0;
 }
-#endif
 
 /// The order of two lines: negative, 0 or positive. 0 means that sort -s keeps their order and sort -u drops the
 /// second.
