@@ -478,10 +478,11 @@ void OutputFile::FindOld() {
   }
   if (error == 0) {
     if (S_ISDIR(st.st_mode)) Refuse("it is a directory", EISDIR);
-    if (!S_ISREG(st.st_mode)) Refuse("it is not a regular file");
+    if (!S_ISREG(st.st_mode)) Refuse("it is not a regular file", ENXIO);
     if (on_old_ == OldFile::kKeep) Refuse("it exists, and --no-clobber keeps it");
     old_ = FactsFrom(st);
   } else if (error != ENOENT || links > 0) {
+    if (error == ENOTDIR && given_.ends_with('/')) error = EISDIR;  // as open says it of "FILE/"
     Refuse(detail::ErrnoText(error), error);
   }
   if (name_.empty() || name_ == "." || name_ == "..") Refuse("it names a directory", given_.empty() ? ENOENT : EISDIR);

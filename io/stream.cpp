@@ -105,6 +105,10 @@ PipeWriter::PipeWriter(const std::string& path, const CancelFlag& cancel) : canc
     return;
   }
   fd_ = *descriptor;
+  if (path != "-" && ::fcntl(fd_, F_GETFD) < 0) {
+    // As open says it of a descriptor's name.
+    throw SystemError(ErrorCode::kUsage, path_ + ": " + detail::ErrnoText(errno), ENOENT, SystemError::Verb::kOpen, path_);
+  }
   Prepare();
 }
 

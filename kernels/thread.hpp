@@ -2,6 +2,7 @@
 // only ways to a thread outside the header library.
 #pragma once
 
+#include <sched.h>
 #include <signal.h>
 
 #include <algorithm>
@@ -68,6 +69,11 @@ inline std::future<void> RunBeside(const std::function<void()>& body) {
   return std::async(std::launch::async | std::launch::deferred, body);  // not moved: where it is refused it is deferred
 }
 
-inline unsigned AvailableCores() { return std::max(1u, std::thread::hardware_concurrency()); }
+/// Those that this process may run on.
+inline unsigned AvailableCores() {
+  cpu_set_t set;
+  if (::sched_getaffinity(0, sizeof(set), &set) == 0) return static_cast<unsigned>(std::max(1, CPU_COUNT(&set)));
+  return std::max(1u, std::thread::hardware_concurrency());
+}
 
 }  // namespace gpusort

@@ -77,8 +77,13 @@ namespace {
 template <typename T>
 void Sort(T* p, std::uint64_t n) {
 #if HWY_ARCH_X86
-  if (__builtin_cpu_supports("x86-64-v4")) return N_AVX3::Sort(p, n);
-  if (__builtin_cpu_supports("x86-64-v3")) return N_AVX2::Sort(p, n);
+  const bool v3 = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("bmi") && __builtin_cpu_supports("bmi2") &&
+                  __builtin_cpu_supports("fma");
+  const bool v4 = v3 && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512vl") &&
+                  __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512bw") &&
+                  __builtin_cpu_supports("avx512cd");
+  if (v4) return N_AVX3::Sort(p, n);
+  if (v3) return N_AVX2::Sort(p, n);
 #endif
   HWY_STATIC_DISPATCH(Sort)(p, n);
 }

@@ -96,11 +96,6 @@ GPUSORT_HD inline bool NeedsHost(const LineOrderView& view) {
   return false;
 }
 
-/// True if the keys are one range of the line, compared as bytes: the whole line, or FindKey's of the only key.
-GPUSORT_HD inline bool PlainSingleKey(const LineOrderView& view) {
-  return view.key_count == 0 || (view.key_count == 1 && view.keys[0].plain());
-}
-
 /// True if lines whose chunks are all equal are equal for CompareLines, too. False where the encoded key ends in plain
 /// bytes, because its padding looks like NULs of the line, or before a key of the host, which has no encoding.
 GPUSORT_HD inline bool ChunksDecide(const LineOrderView& view) {

@@ -64,7 +64,7 @@ GPUSORT_HD inline int CompareLast(const Byte* a, std::uint64_t a_size, const Byt
 
 }  // namespace detail
 
-/// CompareLines of keyed lines, on the host; each field is looked for once.
+/// CompareLines of keyed lines, which must be whole, on the host; each field is looked for once.
 inline int CompareKeyedLines(const Byte* a, std::uint64_t a_size, const Byte* b, std::uint64_t b_size,
                              const LineOrderView& view) {
   const auto field_end = [&](const Byte* from, const Byte* end) {

@@ -21,7 +21,6 @@ constexpr std::uint64_t kMinBlock = 64 * kKiB, kMaxBlock = 4 * kMiB;
 constexpr std::uint64_t kMostBlock = 2048 * kMiB;
 /// A batch is bounded so that reading, sorting and writing overlap, and so that the last one is soon done.
 constexpr std::uint64_t kMaxBatch = 256 * kMiB;
-constexpr std::uint64_t kUsualLine = 1024;
 constexpr std::uint64_t kMaxRows = (std::uint64_t{1} << 32) - 1;
 /// The largest direct-write request worth making, and the unit in which windows are checked and written.
 constexpr std::uint64_t kMaxReadBlock = 8 * kMiB;

@@ -205,6 +205,8 @@ output is a folder|sort -o . abc
 output under a file|sort -o abc/out abc
 output in a folder that is not there yet|sort -o new/ abc
 output without a name|sort -o '' abc
+output is a file with a slash|sort -o abc/ abc
+output is a closed descriptor by name|sort -o /dev/fd/9 abc
 output is a link to itself|ln -s self self; sort -o self abc; code=$?; rm self; exit $code
 output is standard output|sort -o /dev/stdout abc
 output to a file of the shell|sort -o /dev/stdout abc >out

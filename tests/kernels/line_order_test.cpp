@@ -554,20 +554,16 @@ TEST(EncodeChunk, HoldsANumberOfTwentyDigits) {
 
 TEST(LineOrder, SaysWhatAnOrderNeeds) {
   LineOrder order;
-  EXPECT_TRUE(PlainSingleKey(order.view()));
   EXPECT_FALSE(NeedsHost(order.view()));
   EXPECT_FALSE(ChunksDecide(order.view()));
   order.keys.resize(1);
-  EXPECT_TRUE(PlainSingleKey(order.view()));
   order.last_resort = false;
   EXPECT_FALSE(ChunksDecide(order.view()));
   order.keys[0].fold_case = true;
-  EXPECT_FALSE(PlainSingleKey(order.view()));
   EXPECT_TRUE(ChunksDecide(order.view()));
   order.keys.resize(2);
   order.keys[1].ordering = LineOrdering::kGeneral;
   EXPECT_TRUE(NeedsHost(order.view()));
-  EXPECT_FALSE(PlainSingleKey(order.view()));
 }
 
 }  // namespace
