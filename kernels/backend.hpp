@@ -108,26 +108,34 @@ class SortedRecords {
   virtual void Read(std::uint64_t offset, std::span<std::byte> out) const = 0;
 };
 
-/// Sorted records in host memory of their own.
-class HostRecords : public SortedRecords {
+/// Sorted records at the front of memory that is theirs: a slot, or a buffer of the host.
+template <typename Memory>
+class OwnedRecords : public SortedRecords {
  public:
-  /// The first `bytes` of `buffer`.
-  HostRecords(HostBuffer buffer, std::uint64_t bytes, std::uint64_t records, bool was_sorted)
-      : buffer_(std::move(buffer)), bytes_(bytes), records_(records), was_sorted_(was_sorted) {}
-  const std::byte* data() const override { return buffer_.data(); }
+  OwnedRecords(Memory memory, std::uint64_t bytes, std::uint64_t records, bool was_sorted)
+      : memory_(std::move(memory)), bytes_(bytes), records_(records), was_sorted_(was_sorted) {}
+  const std::byte* data() const override { return memory_.data(); }
   bool on_device() const override { return false; }
   std::uint64_t bytes() const override { return bytes_; }
   std::uint64_t records() const override { return records_; }
   bool was_sorted() const override { return was_sorted_; }
-  void Read(std::uint64_t offset, std::span<std::byte> out) const override {
-    std::memcpy(out.data(), buffer_.data() + offset, out.size());
+  void Read(std::uint64_t offset, std::span<std::byte> out) const final {
+    if (offset > bytes_ || out.size() > bytes_ - offset) {
+      throw Error(ErrorCode::kInternal, "a read past the end of the sorted records");
+    }
+    if (!out.empty()) Copy(data() + offset, out);
   }
 
  private:
-  const HostBuffer buffer_;
+  virtual void Copy(const std::byte* from, std::span<std::byte> out) const {
+    std::memcpy(out.data(), from, out.size());
+  }
+
+  const Memory memory_;
   const std::uint64_t bytes_, records_;
   const bool was_sorted_;
 };
+using HostRecords = OwnedRecords<HostBuffer>;
 
 /// A sorted piece of a run for Merge: whole records. Pieces of one run are neighbours and in order; runs come in
 /// ordinal order.

@@ -113,32 +113,8 @@ class SlotPool : public std::enable_shared_from_this<SlotPool> {
   std::vector<std::uint32_t> free_, free_lanes_;
 };
 
-/// Sorted records in the slot where a lane left them.
-class SortedSlot : public SortedRecords {
- public:
-  SortedSlot(SlotPool::Slot slot, std::uint64_t bytes, std::uint64_t records, bool was_sorted)
-      : slot_(std::move(slot)), bytes_(bytes), records_(records), was_sorted_(was_sorted) {}
-  const std::byte* data() const override { return slot_.data(); }
-  bool on_device() const override { return false; }
-  std::uint64_t bytes() const override { return bytes_; }
-  std::uint64_t records() const override { return records_; }
-  bool was_sorted() const override { return was_sorted_; }
-  void Read(std::uint64_t offset, std::span<std::byte> out) const final {
-    if (offset > bytes_ || out.size() > bytes_ - offset) {
-      throw Error(ErrorCode::kInternal, "a read past the end of the sorted records");
-    }
-    if (!out.empty()) Copy(data() + offset, out);
-  }
-
- private:
-  virtual void Copy(const std::byte* from, std::span<std::byte> out) const {
-    std::memcpy(out.data(), from, out.size());
-  }
-
-  const SlotPool::Slot slot_;
-  const std::uint64_t bytes_, records_;
-  const bool was_sorted_;
-};
+/// Where a lane left them.
+using SortedSlot = OwnedRecords<SlotPool::Slot>;
 
 /// What backends with an Arena, which is a SlotPool, have in common.
 template <typename Arena>

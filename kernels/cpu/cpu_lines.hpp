@@ -210,11 +210,8 @@ class LineKeys {
 
   /// Of a keyed line: the encoded key, up to the host's.
   RecordSpan Field(RecordSpan line) const {
-    const std::byte* const end = line.data() + line.size();
-    const auto separator = static_cast<unsigned char>(order_.separator);
-    const std::byte* begin = line.data();
-    for (std::uint64_t n = order_.keys[0].begin_field; n > 0; --n) begin = FindDelimiter(begin, end, separator) + 1;
-    return {begin, FindDelimiter(begin, end, separator)};
+    const KeyRange field = KeyedFields(AsBytes(line.data()), line.size(), order_).Next();
+    return line.subspan(field.begin, field.size());
   }
   /// Zeros are below all bytes of a field.
   static void PutPadded(RecordSpan field, std::uint64_t skip, Byte* to, std::uint64_t room) {
@@ -423,16 +420,21 @@ class LineRefiner {
 
   /// The keys of the group end here, padded: they may yet differ in NULs. In order already if all are equal, because
   /// equal numbers are in order of their rows.
-  void Settle(Entry* group, std::uint64_t size, std::size_t stage) {
+  void Settle(const Group& group) {
     if (ChunksDecide(keys_.order())) return;
-    if (stage < stages_.size() && std::all_of(group, group + size, [&](const Entry& entry) {
-          return stages_[stage].host->Settled(AsBytes(lines_(entry.row()).data()));
-        })) {
-      if (stages_[stage].rest.key_count > 0) groups_.push_back({group, size, 0, true, stage + 1});
-      return;
+    const std::span<const Entry> entries(group.entries, group.size);
+    if (group.stage < stages_.size()) {
+      const Stage& stage = stages_[group.stage];
+      const auto settled = [&](const Entry& entry) { return stage.host->Settled(AsBytes(lines_(entry.row()).data())); };
+      if (std::all_of(entries.begin(), entries.end(), settled)) {
+        if (stage.rest.key_count > 0) groups_.push_back({group.entries, group.size, 0, true, group.stage + 1});
+        return;
+      }
     }
-    for (std::uint64_t i = 1; i < size; ++i) {
-      if (keys_.Compare(lines_(group[i - 1].row()), lines_(group[i].row())) > 0) return SortByLines(group, size);
+    for (std::uint64_t i = 1; i < group.size; ++i) {
+      if (keys_.Compare(lines_(entries[i - 1].row()), lines_(entries[i].row())) > 0) {
+        return SortByLines(group.entries, group.size);
+      }
     }
   }
 
@@ -449,8 +451,8 @@ class LineRefiner {
   void RefineOne() {
     const Group group = groups_.back();
     groups_.pop_back();
-    // Mostly the very next bytes tell the lines of a small group apart.
     const LineKeys keys = Keys(group.stage);
+    // Mostly the very next bytes tell the lines of a small group apart.
     if (keys.plain() && group.fresh && group.size <= kFew) return RefineBy(keys, group, group.next);
     if (AllSame(group)) return;  // repeated lines would go through all their bytes otherwise
     if (!keys.plain() && group.size <= wide_.size()) return RefineWide(keys, group);
@@ -495,7 +497,7 @@ class LineRefiner {
   void Leave(const Group& group, bool ended) {
     if (group.size == 1) return;
     if (ended) {
-      Settle(group.entries, group.size, group.stage);
+      Settle(group);
     } else if (group.size <= kPair) {
       SortByLines(group.entries, group.size);
     } else {

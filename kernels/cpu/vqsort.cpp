@@ -42,9 +42,7 @@ template <typename T>
 void Sort(T* p, std::uint64_t n) {
   std::sort(p, p + n);
 }
-void Sort(Entry* p, std::uint64_t n) {
-  std::sort(p, p + n, [](const Entry& a, const Entry& b) { return a.hi < b.hi || (a.hi == b.hi && a.lo < b.lo); });
-}
+void Sort(Entry* p, std::uint64_t n) { std::sort(p, p + n, ExactEntryLess()); }
 #else
 template <typename Traits, typename T>
 void SortLanes(T* p, std::uint64_t lanes) {

@@ -64,21 +64,34 @@ GPUSORT_HD inline int CompareLast(const Byte* a, std::uint64_t a_size, const Byt
 
 }  // namespace detail
 
-/// CompareLines of keyed lines, which must be whole, on the host; each field is looked for once.
+/// The fields of a keyed line, which must be whole, one after the other from the first key's on. On the host.
+class KeyedFields {
+ public:
+  KeyedFields(const Byte* line, std::uint64_t size, const LineOrderView& view)
+      : line_(line), size_(size), separator_(view.separator) {
+    for (std::uint64_t field = 0; field < view.keys[0].begin_field; ++field) Next();
+  }
+  KeyRange Next() {
+    const void* const end = std::memchr(line_ + at_, separator_, size_ - at_);
+    const KeyRange field{at_, static_cast<std::uint64_t>(static_cast<const Byte*>(end) - line_)};
+    at_ = field.end + 1;
+    return field;
+  }
+
+ private:
+  const Byte* const line_;
+  const std::uint64_t size_;
+  const int separator_;
+  std::uint64_t at_ = 0;
+};
+
+/// CompareLines of keyed lines; each field is looked for once.
 inline int CompareKeyedLines(const Byte* a, std::uint64_t a_size, const Byte* b, std::uint64_t b_size,
                              const LineOrderView& view) {
-  const auto field_end = [&](const Byte* from, const Byte* end) {
-    return static_cast<const Byte*>(std::memchr(from, view.separator, static_cast<std::size_t>(end - from)));
-  };
-  const Byte *p = a, *q = b;
-  for (std::uint64_t field = 0; field < view.keys[0].begin_field; ++field) {
-    p = field_end(p, a + a_size) + 1;
-    q = field_end(q, b + b_size) + 1;
-  }
+  KeyedFields of_a(a, a_size, view), of_b(b, b_size, view);
   for (std::uint32_t k = 0; k < view.key_count; k += 2) {
-    const Byte *const p_end = field_end(p, a + a_size), *const q_end = field_end(q, b + b_size);
-    const int order = detail::CompareBytes(p, static_cast<std::uint64_t>(p_end - p), q,
-                                           static_cast<std::uint64_t>(q_end - q));
+    const KeyRange p = of_a.Next(), q = of_b.Next();
+    const int order = detail::CompareBytes(a + p.begin, p.size(), b + q.begin, q.size());
     if (order != 0) return order;
     const LineKey& ties = view.keys[k + 1];
     if (!ties.host->Settled(a) || !ties.host->Settled(b)) {
@@ -86,8 +99,6 @@ inline int CompareKeyedLines(const Byte* a, std::uint64_t a_size, const Byte* b,
       const int tie = detail::CompareFound(a, x, b, y, ties, view.salt);
       if (tie != 0) return tie;
     }
-    p = p_end + 1;
-    q = q_end + 1;
   }
   return 0;
 }
