@@ -1,0 +1,71 @@
+// A walk over the bytes of a value, for those who parse one. Letters and blanks are ASCII's, whatever the locale.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+
+namespace gpusort {
+
+inline bool IsSpace(char c) { return c == ' ' || (c >= '\t' && c <= '\r'); }
+inline bool IsDigit(char c) { return c >= '0' && c <= '9'; }
+inline char Lower(char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c; }
+/// True if `text` is `lower`, a word in small letters, in any case.
+inline bool IsWord(std::string_view text, std::string_view lower) {
+  return std::equal(text.begin(), text.end(), lower.begin(), lower.end(), [](char a, char b) { return Lower(a) == b; });
+}
+
+struct TextReader {
+  /// What is left of `text` without white space around.
+  static TextReader Trimmed(std::string_view text) {
+    TextReader reader{text.data(), text.data() + text.size()};
+    reader.SkipSpace();
+    while (reader.end != reader.at && IsSpace(reader.end[-1])) --reader.end;
+    return reader;
+  }
+
+  bool done() const { return at == end; }
+  std::string_view rest() const { return {at, static_cast<std::size_t>(end - at)}; }
+  bool Is(char c) const { return at != end && *at == c; }
+  bool Take(char c) {
+    if (!Is(c)) return false;
+    ++at;
+    return true;
+  }
+  bool TakeWord(std::string_view lower) {
+    if (!IsWord(rest().substr(0, lower.size()), lower)) return false;
+    at += lower.size();
+    return true;
+  }
+  /// '-' or '+', or nothing; true if it was '-'.
+  bool TakeSign() { return Take('-') || (Take('+') && false); }
+  bool SkipSpace() {
+    const char* const begin = at;
+    while (at != end && IsSpace(*at)) ++at;
+    return at != begin;
+  }
+  /// How many digits follow.
+  std::size_t digits() const {
+    const char* c = at;
+    while (c != end && IsDigit(*c)) ++c;
+    return static_cast<std::size_t>(c - at);
+  }
+  /// The number that the next `count` digits are, at most 18.
+  std::int64_t TakeNumber(std::size_t count) {
+    std::int64_t number = 0;
+    for (; count > 0; --count) number = number * 10 + (*at++ - '0');
+    return number;
+  }
+  bool TakeTwo(unsigned& number) {
+    if (end - at < 2 || !IsDigit(at[0]) || !IsDigit(at[1])) return false;
+    number = static_cast<unsigned>((at[0] - '0') * 10 + (at[1] - '0'));
+    at += 2;
+    return true;
+  }
+
+  const char* at;
+  const char* end;
+};
+
+}  // namespace gpusort

@@ -1,0 +1,675 @@
+#include "formats/value_key.hpp"
+
+#include <arpa/inet.h>
+
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <charconv>
+#include <cmath>
+#include <cstring>
+#include <limits>
+#include <utility>
+
+#include "error.hpp"
+#include "formats/locale_keys.hpp"
+#include "formats/text_reader.hpp"
+#include "formats/time_text.hpp"
+#include "support/gnu_quote.hpp"
+
+namespace gpusort {
+namespace {
+
+// Bytes 3..8, 11..244 and 247..252 need no escape, nor do their complements. Keys of values begin with 16..239, so that
+// nulls can stand on either side of them, in both directions.
+constexpr unsigned kNullFirst = 4, kNullLast = 251;
+constexpr unsigned kLeast = 17, kGreatest = 238, kAboveAll = 239;  ///< first bytes of infinities and NaN
+constexpr unsigned kText = 128;                                    ///< the first byte of what is put as bytes
+
+constexpr std::pair<std::string_view, ValueType> kTypes[] = {
+    {"text", ValueType::kText},           {"nocase", ValueType::kNoCase}, {"natural", ValueType::kNatural},
+    {"locale", ValueType::kLocale},       {"int", ValueType::kInt},       {"decimal", ValueType::kDecimal},
+    {"float", ValueType::kFloat},         {"bool", ValueType::kBool},     {"date", ValueType::kDate},
+    {"timestamp", ValueType::kTimestamp}, {"ip", ValueType::kIp},         {"uuid", ValueType::kUuid},
+    {"bytes-hex", ValueType::kBytesHex}};
+
+/// Reverses what is put while it lives, on top of what is reversed already.
+class Reversed {
+ public:
+  Reversed(FieldWriter& out, bool reverse) : out_(out), before_(out.reverse()) { out_.set_reverse(before_ != reverse); }
+  Reversed(const Reversed&) = delete;
+  Reversed& operator=(const Reversed&) = delete;
+  ~Reversed() { out_.set_reverse(before_); }
+
+ private:
+  FieldWriter& out_;
+  const bool before_;
+};
+
+// --- Numbers of a fixed range: digits of base 224, as bytes from 16 on. -------------------------------------------
+
+constexpr std::uint64_t kBase = 224;
+constexpr unsigned kFirstDigit = 16;
+
+template <unsigned kDigits>
+void PutFixed(std::uint64_t value, FieldWriter& out) {
+  std::array<unsigned char, kDigits> bytes;
+  for (unsigned i = kDigits; i-- > 0; value /= kBase)
+    bytes[i] = static_cast<unsigned char>(kFirstDigit + value % kBase);
+  for (const unsigned char byte : bytes) out.Put(byte);
+}
+
+constexpr std::uint64_t Power(unsigned digits) { return digits == 0 ? 1 : kBase * Power(digits - 1); }
+
+/// `value`, of less than 2^54, in kDigits bytes if it is in [0, 200 * 224^(kDigits - 1)), otherwise in 9.
+template <unsigned kDigits>
+void PutUsual(std::int64_t value, FieldWriter& out) {
+  constexpr std::uint64_t kDigit = Power(kDigits - 1);
+  if (value >= 0 && static_cast<std::uint64_t>(value) < 200 * kDigit) {
+    PutFixed<kDigits>(static_cast<std::uint64_t>(value) + 10 * kDigit, out);  // begins with 26..225
+  } else {
+    out.Put(value < 0 ? 20 : 230);
+    PutFixed<8>(static_cast<std::uint64_t>(value + (std::int64_t{1} << 54)), out);
+  }
+}
+
+// --- Decimal numbers ----------------------------------------------------------------------------------------------
+
+/// Decimal digits by twos: 20 + 2 * pair, and one more if another pair follows. So they need no end, and what is cut
+/// off is less. The last digit is not to be 0.
+class DigitPairs {
+ public:
+  explicit DigitPairs(FieldWriter& out) : out_(out) {}
+  void Add(unsigned digit) {
+    if (half_) {
+      pair_ += digit;
+    } else {
+      if (any_) out_.Put(kMore + 2 * pair_);
+      pair_ = 10 * digit;
+      any_ = true;
+    }
+    half_ = !half_;
+  }
+  void End() { out_.Put(kLast + 2 * pair_); }
+
+ private:
+  static constexpr unsigned kLast = 20, kMore = 21;
+
+  FieldWriter& out_;
+  unsigned pair_ = 0;
+  bool half_ = false;
+  bool any_ = false;
+};
+
+// First bytes of numbers that are not negative; those of negative ones are complements. The number is 0.DIGITS *
+// 10^exponent, the first digit not 0.
+constexpr unsigned kTiny = 132, kExponentZero = 180, kHuge = 228, kZero = 127;
+constexpr std::int64_t kMostExponent = 45;
+
+/// An exponent whose magnitude is not small: how many digits it has, then they.
+void PutLongExponent(bool negative, std::string_view digits, FieldWriter& out) {
+  out.Put(negative ? kTiny : kHuge);
+  const Reversed reversed(out, negative);
+  constexpr unsigned kShort = 200;
+  if (digits.size() < kShort) {
+    out.Put(kFirstDigit + static_cast<unsigned>(digits.size()));
+  } else {
+    out.Put(kFirstDigit + kShort);
+    PutFixed<9>(digits.size(), out);
+  }
+  for (const char digit : digits) out.Put(kFirstDigit + static_cast<unsigned>(digit - '0'));
+}
+
+void PutExponent(std::int64_t exponent, FieldWriter& out) {
+  if (exponent >= -kMostExponent && exponent <= kMostExponent) {
+    out.Put(static_cast<unsigned>(kExponentZero + exponent));
+    return;
+  }
+  char digits[20];
+  const char* const end = std::to_chars(digits, std::end(digits), exponent < 0 ? -exponent : exponent).ptr;
+  PutLongExponent(exponent < 0, {digits, static_cast<std::size_t>(end - digits)}, out);
+}
+
+/// A decimal number in its text.
+struct Decimal {
+  bool negative = false;
+  const char* first = nullptr;  ///< the first digit that is not 0; null: the number is 0
+  const char* last = nullptr;   ///< the last one
+  std::int64_t shift = 0;       ///< digits from `first` to the point, or zeros between them, negative
+  bool negative_exponent = false;
+  std::string_view exponent;  ///< without leading zeros
+
+  static constexpr std::size_t kShortExponent = 17;  ///< digits, with which the sum of it and `shift` is no overflow
+  bool short_exponent() const { return exponent.size() <= kShortExponent; }
+  std::int64_t short_sum() const {
+    std::int64_t number = 0;
+    for (const char digit : exponent) number = number * 10 + (digit - '0');
+    return shift + (negative_exponent ? -number : number);
+  }
+  /// The digits of |shift + exponent| where the exponent is not short and decides the sign.
+  std::string LongSum() const {
+    std::string sum(exponent);
+    std::int64_t carry = negative_exponent ? -shift : shift;
+    for (std::size_t i = sum.size(); i-- > 0 && carry != 0;) {
+      std::int64_t digit = sum[i] - '0' + carry % 10;
+      carry /= 10;
+      if (digit < 0 || digit > 9) {
+        const int over = digit < 0 ? -1 : 1;
+        digit -= 10 * over;
+        carry += over;
+      }
+      sum[i] = static_cast<char>('0' + digit);
+    }
+    if (carry > 0) sum.insert(0, std::to_string(carry));
+    return sum.substr(sum.find_first_not_of('0'));
+  }
+};
+
+/// All that `reader` holds as a number. False if it is none. `whole`: only digits.
+bool ReadDecimal(TextReader reader, const ValueRule& rule, bool whole, Decimal& number) {
+  number.negative = reader.TakeSign();
+  const char* at = reader.at;
+  const char* const end = reader.end;
+  bool any = false;
+  for (; at != end; ++at) {
+    if (IsDigit(*at)) {
+      any = true;
+      if (*at != '0') {
+        if (number.first == nullptr) number.first = at;
+        number.last = at;
+      }
+      number.shift += number.first != nullptr;
+    } else if (static_cast<unsigned char>(*at) != rule.thousands || !any || at + 1 == end || !IsDigit(at[1])) {
+      break;
+    }
+  }
+  if (!whole && at != end && *at == rule.decimal_point) {
+    for (++at; at != end && IsDigit(*at); ++at) {
+      any = true;
+      if (*at != '0') {
+        if (number.first == nullptr) number.first = at;
+        number.last = at;
+      }
+      number.shift -= number.first == nullptr;
+    }
+  }
+  if (!any) return false;
+  reader.at = at;
+  if (whole || reader.done()) return reader.done();
+  if (!reader.Take('e') && !reader.Take('E')) return false;
+  number.negative_exponent = reader.TakeSign();
+  number.exponent = reader.rest();
+  if (reader.done() || reader.digits() != number.exponent.size()) return false;
+  number.exponent.remove_prefix(std::min(number.exponent.find_first_not_of('0'), number.exponent.size()));
+  return true;
+}
+
+void PutDecimalText(const Decimal& number, FieldWriter& out) {
+  if (number.first == nullptr) {
+    out.Put(kZero);
+    return;
+  }
+  const Reversed reversed(out, number.negative);
+  if (number.short_exponent()) {
+    PutExponent(number.short_sum(), out);
+  } else {
+    PutLongExponent(number.negative_exponent, number.LongSum(), out);
+  }
+  DigitPairs pairs(out);
+  for (const char* at = number.first; at <= number.last; ++at) {
+    if (IsDigit(*at)) pairs.Add(static_cast<unsigned>(*at - '0'));
+  }
+  pairs.End();
+}
+
+void PutWhole(bool negative, std::uint64_t magnitude, FieldWriter& out) {
+  char digits[20];
+  const char* const end = std::to_chars(digits, std::end(digits), magnitude).ptr;
+  Decimal number;
+  ReadDecimal({digits, end}, {}, true, number);
+  number.negative = negative;
+  PutDecimalText(number, out);
+}
+
+// --- Words for what is no finite number ---------------------------------------------------------------------------
+
+enum class Special { kNone, kInfinity, kNan };
+
+/// Behind a sign.
+Special SpecialOf(std::string_view text) {
+  if (text.empty() || (Lower(text[0]) != 'i' && Lower(text[0]) != 'n')) return Special::kNone;
+  if (IsWord(text, "inf") || IsWord(text, "infinity")) return Special::kInfinity;
+  return IsWord(text, "nan") ? Special::kNan : Special::kNone;
+}
+
+bool PutDecimalOf(TextReader reader, const ValueRule& rule, FieldWriter& out) {
+  Decimal number;
+  if (ReadDecimal(reader, rule, false, number)) {
+    PutDecimalText(number, out);
+    return true;
+  }
+  const char* const begin = reader.at;
+  const bool negative = reader.TakeSign();
+  const Special special = SpecialOf(reader.rest());
+  if (special == Special::kNone || (special == Special::kNan && reader.at != begin)) return false;
+  out.Put(special == Special::kNan ? kAboveAll : negative ? kLeast : kGreatest);
+  return true;
+}
+
+// --- Floats -------------------------------------------------------------------------------------------------------
+
+/// Of a NaN only the sign counts.
+void PutDouble(double value, FieldWriter& out) {
+  constexpr std::uint64_t kSign = std::uint64_t{1} << 63;
+  const auto bits = std::bit_cast<std::uint64_t>(value);
+  if (std::isnan(value)) {
+    PutFixed<9>((bits & kSign) != 0 ? 0 : ~std::uint64_t{0}, out);
+  } else {
+    PutFixed<9>((bits & kSign) != 0 ? ~bits : bits | kSign, out);
+  }
+}
+
+std::optional<double> DoubleOf(TextReader reader, const ValueRule& rule) {
+  Decimal number;
+  if (!ReadDecimal(reader, rule, false, number)) {
+    const double sign = reader.TakeSign() ? -1 : 1;
+    const Special special = SpecialOf(reader.rest());
+    if (special == Special::kNone) return std::nullopt;
+    return std::copysign(
+        special == Special::kNan ? std::numeric_limits<double>::quiet_NaN() : std::numeric_limits<double>::infinity(),
+        sign);
+  }
+  const double sign = number.negative ? -1 : 1;
+  if (number.first == nullptr) return std::copysign(0.0, sign);
+  reader.TakeSign();
+  // As from_chars wants it.
+  std::string_view text = reader.rest();
+  std::string plain;
+  if (rule.decimal_point != '.' || rule.thousands >= 0) {
+    for (const char c : text) {
+      if (static_cast<unsigned char>(c) != rule.thousands) plain += c == rule.decimal_point ? '.' : c;
+    }
+    text = plain;
+  }
+  double value = 0;
+  if (std::from_chars(text.data(), text.data() + text.size(), value).ec == std::errc::result_out_of_range) {
+    const bool large = number.short_exponent() ? number.short_sum() > 0 : !number.negative_exponent;
+    value = large ? std::numeric_limits<double>::infinity() : 0;
+  }
+  return std::copysign(value, sign);
+}
+
+// --- Days and instants --------------------------------------------------------------------------------------------
+
+void PutInfinite(int sign, FieldWriter& out) { out.Put(sign < 0 ? kLeast : kGreatest); }
+
+void PutDay(const Day& day, FieldWriter& out) {
+  constexpr std::int64_t kYearZero = 719528;  // 3 bytes for the years 0 to 27474
+  if (day.infinite != 0) return PutInfinite(day.infinite, out);
+  PutUsual<3>(day.days + kYearZero, out);
+}
+
+void PutInstant(const Instant& instant, FieldWriter& out) {
+  constexpr std::int64_t kYearZero = 62167219200;  // 5 bytes for the years 0 to 7978
+  if (instant.infinite != 0) return PutInfinite(instant.infinite, out);
+  PutUsual<5>(2 * (instant.seconds + kYearZero) + !instant.fraction.empty(), out);
+  if (instant.fraction.empty()) return;
+  DigitPairs pairs(out);
+  const std::size_t last = instant.fraction.size() - 1;
+  for (std::size_t i = 0; i <= last; ++i) {
+    const auto digit = static_cast<unsigned>(instant.fraction[i] - '0');
+    pairs.Add(!instant.from_next ? digit : (i == last ? 10 : 9) - digit);
+  }
+  pairs.End();
+}
+
+// --- Bytes, bools, addresses --------------------------------------------------------------------------------------
+
+/// One byte of what is put as bytes: 3 ends it, 4 and one more stand for the least ones.
+void PutContent(unsigned byte, FieldWriter& out) {
+  if (byte <= 4) {
+    out.Put(4);
+    byte += kFirstDigit;
+  }
+  out.Put(byte);
+}
+void EndContent(FieldWriter& out) { out.Put(3); }
+
+int HexDigit(char c) {
+  if (IsDigit(c)) return c - '0';
+  const char lower = Lower(c);
+  return lower >= 'a' && lower <= 'f' ? lower - 'a' + 10 : -1;
+}
+
+bool PutHex(std::string_view text, FieldWriter& out) {
+  if (text.starts_with("\\x") || text.starts_with("0x") || text.starts_with("\\X") || text.starts_with("0X")) {
+    text.remove_prefix(2);
+  }
+  if (text.size() % 2 != 0 || std::any_of(text.begin(), text.end(), [](char c) { return HexDigit(c) < 0; })) {
+    return false;
+  }
+  out.Put(kText);
+  for (std::size_t i = 0; i < text.size(); i += 2) {
+    PutContent(static_cast<unsigned>(HexDigit(text[i]) * 16 + HexDigit(text[i + 1])), out);
+  }
+  EndContent(out);
+  return true;
+}
+
+bool ReadUuid(std::string_view text, std::array<unsigned char, 16>& uuid) {
+  if (text.size() >= 2 && text.front() == '{' && text.back() == '}') text = text.substr(1, text.size() - 2);
+  uuid.fill(0);
+  unsigned digits = 0;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    if (text[i] == '-') {
+      if (digits == 0 || digits % 4 != 0 || digits == 32 || text[i - 1] == '-') return false;
+      continue;
+    }
+    const int digit = HexDigit(text[i]);
+    if (digit < 0 || digits == 32) return false;
+    uuid[digits / 2] = static_cast<unsigned char>(uuid[digits / 2] * 16 + digit);
+    ++digits;
+  }
+  return digits == 32;
+}
+
+struct Address {
+  bool v6 = false;
+  std::uint64_t high = 0, low = 0;  ///< a v4 one is `low`
+  unsigned prefix = 0;
+};
+
+bool ReadAddress(std::string_view text, Address& address) {
+  const std::size_t slash = text.find('/');
+  const std::string_view number = text.substr(0, slash);
+  char copy[INET6_ADDRSTRLEN] = {};
+  if (number.empty() || number.size() >= sizeof(copy) || number.find('\0') != std::string_view::npos) return false;
+  std::memcpy(copy, number.data(), number.size());
+  std::array<unsigned char, 16> bytes{};
+  address.v6 = number.find(':') != std::string_view::npos;
+  if (::inet_pton(address.v6 ? AF_INET6 : AF_INET, copy, bytes.data()) != 1) return false;
+  for (unsigned i = 0; i < 8; ++i) {
+    address.high = address.high << 8 | bytes[i];
+    address.low = address.low << 8 | bytes[8 + i];
+  }
+  if (!address.v6) address.low = std::exchange(address.high, 0) >> 32;
+  const unsigned full = address.v6 ? 128 : 32;
+  address.prefix = full;
+  if (slash == std::string_view::npos) return true;
+  const std::string_view prefix = text.substr(slash + 1);
+  if (prefix.empty() || prefix.size() > 3 || !std::all_of(prefix.begin(), prefix.end(), IsDigit)) return false;
+  std::from_chars(prefix.data(), prefix.data() + prefix.size(), address.prefix);
+  return address.prefix <= full;
+}
+
+void PutAddress(const Address& address, FieldWriter& out) {
+  if (!address.v6) return PutFixed<5>(address.low * 33 + address.prefix, out);  // begins with 16..72
+  out.Put(200);
+  PutFixed<9>(address.high, out);
+  PutFixed<9>(address.low, out);
+  out.Put(kFirstDigit + address.prefix);
+}
+
+std::optional<bool> BoolOf(std::string_view text) {
+  for (const std::string_view word : {"t", "true", "y", "yes", "on", "1"}) {
+    if (IsWord(text, word)) return true;
+  }
+  for (const std::string_view word : {"f", "false", "n", "no", "off", "0"}) {
+    if (IsWord(text, word)) return false;
+  }
+  return std::nullopt;
+}
+
+// --- Texts --------------------------------------------------------------------------------------------------------
+
+void PutNatural(std::string_view text, FieldWriter& out) {
+  const LineKey whole;
+  detail::PutVersion(out, {reinterpret_cast<const Byte*>(text.data()), 0, text.size(), &whole});
+}
+
+/// The weights of what NULs divide, each behind the other with a byte between that is less than all of them.
+void PutCollated(std::string_view text, FieldWriter& out) {
+  thread_local std::string copy, weights;
+  copy.assign(text);
+  const char* part = copy.c_str();
+  const char* const end = part + copy.size();
+  for (;; ++part) {
+    std::size_t size = std::strxfrm(weights.data(), part, weights.size());
+    if (size >= weights.size()) {
+      weights.resize(size + 1);
+      size = std::strxfrm(weights.data(), part, weights.size());
+    }
+    for (std::size_t i = 0; i < size; ++i) PutContent(static_cast<unsigned char>(weights[i]), out);
+    part += std::strlen(part);
+    if (part == end) return;
+    PutContent(0, out);
+  }
+}
+
+}  // namespace
+
+std::string_view ValueTypeName(ValueType type) {
+  const auto* const found =
+      std::find_if(std::begin(kTypes), std::end(kTypes), [&](const auto& named) { return named.second == type; });
+  return found->first;
+}
+
+std::optional<ValueType> FindValueType(std::string_view name) {
+  for (const auto& [known, type] : kTypes) {
+    if (known == name) return type;
+  }
+  return std::nullopt;
+}
+
+std::string ValueTypeNames() {
+  std::string names;
+  for (const auto& [name, type] : kTypes) {
+    if (!names.empty()) names += ", ";
+    names += name;
+  }
+  return names;
+}
+
+std::optional<ValueType> LooksLike(std::string_view text) {
+  if (text.empty() || text.size() > 64) return std::nullopt;
+  const TextReader all{text.data(), text.data() + text.size()};
+  TextReader reader = all;
+  reader.TakeSign();
+  const std::size_t digits = reader.digits();
+  if (digits > 0) {
+    const bool zeros = *reader.at == '0' && digits > 1;
+    reader.at += digits;
+    if (!zeros && reader.done()) return ValueType::kInt;
+    Decimal number;
+    if (!zeros && reader.Take('.') && reader.digits() > 0 && ReadDecimal(all, {}, false, number)) {
+      return ValueType::kDecimal;
+    }
+  }
+  std::array<unsigned char, 16> uuid;
+  if (text.size() == 36 && text[8] == '-' && text[13] == '-' && text[18] == '-' && text[23] == '-' &&
+      ReadUuid(text, uuid)) {
+    return ValueType::kUuid;
+  }
+  // "a::b" is more often no address.
+  Address address;
+  if (ReadAddress(text, address) && (digits > 0 || std::count(text.begin(), text.end(), ':') > 1) &&
+      std::any_of(text.begin(), text.end(), IsDigit)) {
+    return ValueType::kIp;
+  }
+  if (digits != 4 && digits != 2) return std::nullopt;
+  if (digits == 4 && ParseDay(text)) return ValueType::kDate;
+  if (ParseInstant(text)) return ValueType::kTimestamp;
+  return std::nullopt;
+}
+
+ValueKey::ValueKey(const ValueRule& rule)
+    : rule_(rule), time_format_(CheckedTimeFormat(rule.time_format)), collates_(CollatesByLocale()) {
+  if (!rule.time_format.empty() && rule.type != ValueType::kTimestamp) {
+    throw Error(ErrorCode::kUsage, "only timestamps have a format: " + QuoteWord(rule.time_format));
+  }
+  const auto needed = [](int c) { return c >= 0 && c < 128 && std::strchr("0123456789+-eE", c) != nullptr; };
+  const int point = static_cast<unsigned char>(rule.decimal_point);
+  if (needed(point) || needed(rule.thousands) || point == rule.thousands) {
+    throw Error(ErrorCode::kUsage, "numbers need other bytes as decimal point and between thousands");
+  }
+}
+
+void ValueKey::PutAnyText(std::string_view text, FieldWriter& out) const {
+  const Reversed reversed(out, rule_.descending);
+  out.Put(kText);
+  if (rule_.type == ValueType::kNatural) return PutNatural(text, out);
+  if (rule_.type == ValueType::kLocale && collates_) {
+    PutCollated(text, out);
+  } else if (rule_.type == ValueType::kNoCase) {
+    for (const char c : text) PutContent(detail::ToUpper(static_cast<unsigned char>(c)), out);
+  } else {
+    for (const char c : text) PutContent(static_cast<unsigned char>(c), out);
+  }
+  EndContent(out);
+}
+
+bool ValueKey::Put(std::string_view text, FieldWriter& out, bool* lacks_zone) const {
+  const Reversed reversed(out, rule_.descending && rule_.type >= ValueType::kInt);
+  const TextReader trimmed = TextReader::Trimmed(text);
+  switch (rule_.type) {
+    case ValueType::kText:
+    case ValueType::kNoCase:
+    case ValueType::kNatural:
+    case ValueType::kLocale:
+      PutAnyText(text, out);
+      return true;
+    case ValueType::kInt: {
+      Decimal number;
+      if (!ReadDecimal(trimmed, rule_, true, number)) return false;
+      PutDecimalText(number, out);
+      return true;
+    }
+    case ValueType::kDecimal:
+      return PutDecimalOf(trimmed, rule_, out);
+    case ValueType::kFloat: {
+      const std::optional<double> value = DoubleOf(trimmed, rule_);
+      if (value) PutDouble(*value, out);
+      return value.has_value();
+    }
+    case ValueType::kBool: {
+      const std::optional<bool> value = BoolOf(trimmed.rest());
+      if (value) out.Put(*value ? 160 : 96);
+      return value.has_value();
+    }
+    case ValueType::kDate: {
+      const std::optional<Day> day = ParseDay(text);
+      if (day) PutDay(*day, out);
+      return day.has_value();
+    }
+    case ValueType::kTimestamp: {
+      const std::optional<Instant> instant =
+          time_format_.empty() ? ParseInstant(text) : ParseInstantBy(time_format_, text);
+      if (!instant) return false;
+      PutInstant(*instant, out);
+      if (!instant->zoned && lacks_zone != nullptr) *lacks_zone = true;
+      return true;
+    }
+    case ValueType::kIp: {
+      Address address;
+      if (!ReadAddress(trimmed.rest(), address)) return false;
+      PutAddress(address, out);
+      return true;
+    }
+    case ValueType::kUuid: {
+      std::array<unsigned char, 16> uuid;
+      if (!ReadUuid(trimmed.rest(), uuid)) return false;
+      out.Put(kText);
+      for (const unsigned char byte : uuid) out.Put(byte);
+      return true;
+    }
+    case ValueType::kBytesHex:
+      return PutHex(trimmed.rest(), out);
+  }
+  return false;
+}
+
+void ValueKey::PutNull(FieldWriter& out) const { out.Put(rule_.puts_nulls_first() ? kNullFirst : kNullLast); }
+
+void ValueKey::PutInt(std::int64_t value, FieldWriter& out) const {
+  const Reversed reversed(out, rule_.descending);
+  const auto bits = static_cast<std::uint64_t>(value);
+  PutWhole(value < 0, value < 0 ? 0 - bits : bits, out);
+}
+
+void ValueKey::PutUnsigned64(std::uint64_t value, FieldWriter& out) const {
+  const Reversed reversed(out, rule_.descending);
+  PutWhole(false, value, out);
+}
+
+bool ValueKey::PutDecimal(std::span<const std::uint16_t> digits, int weight, unsigned sign, FieldWriter& out) const {
+  constexpr unsigned kNegative = 0x4000, kNan = 0xC000, kInfinity = 0xD000, kMinusInfinity = 0xF000;
+  const Reversed reversed(out, rule_.descending);
+  if (sign == kNan || sign == kInfinity || sign == kMinusInfinity) {
+    out.Put(sign == kNan ? kAboveAll : sign == kInfinity ? kGreatest : kLeast);
+    return true;
+  }
+  if ((sign != 0 && sign != kNegative) ||
+      std::any_of(digits.begin(), digits.end(), [](unsigned digit) { return digit > 9999; })) {
+    return false;
+  }
+  std::int64_t exponent = (std::int64_t{weight} + 1) * 4;
+  while (!digits.empty() && digits.back() == 0) digits = digits.first(digits.size() - 1);
+  for (; !digits.empty() && digits.front() == 0; digits = digits.subspan(1)) exponent -= 4;
+  if (digits.empty()) {
+    out.Put(kZero);
+    return true;
+  }
+  // Decimal digits from the first to the last that is not 0.
+  unsigned skip = digits.front() < 10 ? 3 : digits.front() < 100 ? 2 : digits.front() < 1000 ? 1 : 0;
+  const unsigned back = digits.back();
+  const unsigned cut = back % 1000 == 0 ? 3 : back % 100 == 0 ? 2 : back % 10 == 0 ? 1 : 0;
+  const Reversed negative(out, sign == kNegative);
+  PutExponent(exponent - skip, out);
+  DigitPairs pairs(out);
+  for (std::size_t i = 0; i < digits.size(); ++i, skip = 0) {
+    const unsigned digit = digits[i];
+    const unsigned four[] = {digit / 1000, digit / 100 % 10, digit / 10 % 10, digit % 10};
+    const unsigned end = i + 1 == digits.size() ? 4 - cut : 4;
+    for (unsigned k = skip; k < end; ++k) pairs.Add(four[k]);
+  }
+  pairs.End();
+  return true;
+}
+
+void ValueKey::PutFloat(double value, FieldWriter& out) const {
+  const Reversed reversed(out, rule_.descending);
+  PutDouble(std::isnan(value) ? std::numeric_limits<double>::quiet_NaN() : value, out);
+}
+
+void ValueKey::PutBool(bool value, FieldWriter& out) const {
+  const Reversed reversed(out, rule_.descending);
+  out.Put(value ? 160 : 96);
+}
+
+void ValueKey::PutMicros(std::int64_t micros, FieldWriter& out, std::int64_t epoch) const {
+  const Reversed reversed(out, rule_.descending);
+  constexpr std::int64_t kSecond = 1'000'000;
+  if (micros == std::numeric_limits<std::int64_t>::max()) return PutInfinite(1, out);
+  if (micros == std::numeric_limits<std::int64_t>::min()) return PutInfinite(-1, out);
+  Instant instant;
+  instant.seconds = micros / kSecond - (micros % kSecond < 0);
+  auto part = static_cast<unsigned>(micros - instant.seconds * kSecond);
+  instant.seconds += epoch;
+  char digits[6];
+  std::size_t size = 6;
+  for (unsigned i = 6; i-- > 0; part /= 10) digits[i] = static_cast<char>('0' + part % 10);
+  while (size > 0 && digits[size - 1] == '0') --size;
+  instant.fraction = {digits, size};
+  PutInstant(instant, out);
+}
+
+void ValueKey::PutDays(std::int32_t days, FieldWriter& out) const {
+  const Reversed reversed(out, rule_.descending);
+  if (days == std::numeric_limits<std::int32_t>::max()) return PutInfinite(1, out);
+  if (days == std::numeric_limits<std::int32_t>::min()) return PutInfinite(-1, out);
+  PutDay({0, days}, out);
+}
+
+void ValueKey::PutBytes(std::string_view bytes, FieldWriter& out) const { PutAnyText(bytes, out); }
+
+}  // namespace gpusort
