@@ -498,7 +498,7 @@ std::optional<ValueType> LooksLike(std::string_view text) {
   }
   if (digits != 4 && digits != 2) return std::nullopt;
   if (digits == 4 && ParseDay(text)) return ValueType::kDate;
-  if (ParseInstant(text)) return ValueType::kTimestamp;
+  if (text.find(':') != std::string_view::npos && ParseInstant(text)) return ValueType::kTimestamp;
   return std::nullopt;
 }
 
