@@ -57,7 +57,10 @@ std::ptrdiff_t BadByte(std::string_view line) {
 
 bool IsJsonHere(std::string_view line) { return BadByte(line) < 0; }
 
-// A document as it is meant, and how it was written.
+/// From 0, whatever the size of the case, so that small cases are no poor ones.
+std::size_t Below(std::size_t end) { return *rc::gen::resize(rc::kNominalSize, rc::gen::inRange<std::size_t>(0, end)); }
+
+/// A document as it is meant, and how it was written.
 struct Doc {
   Kind kind = Kind::kNull;
   std::string text;                                ///< as JsonValue::text, also of arrays and objects, once written
@@ -76,17 +79,19 @@ std::string AnyCharacter() {
 
 std::string AnyString() {
   std::string text;
-  for (int i = *rc::gen::inRange(0, 6); i > 0; --i) text += AnyCharacter();
+  for (std::size_t i = Below(6); i > 0; --i) text += AnyCharacter();
   return text;
 }
 
-std::string AnyDigits(int most) {
-  return *rc::gen::container<std::string>(*rc::gen::inRange(1, most), rc::gen::inRange<char>('0', '9' + 1));
+std::string AnyDigits(std::size_t most) {
+  std::string digits(1 + Below(most), '0');
+  for (char& digit : digits) digit = static_cast<char>('0' + Below(10));
+  return digits;
 }
 
 std::string AnyNumber() {
   std::string text = *rc::gen::element(""s, "-"s);
-  const int digits = *rc::gen::element(3, 30, 400);
+  const std::size_t digits = *rc::gen::element(3, 3, 30, 400);
   text += *rc::gen::arbitrary<bool>() ? "0"s : *rc::gen::element("1"s, "9"s) + AnyDigits(digits);
   if (*rc::gen::arbitrary<bool>()) text += "." + AnyDigits(digits);
   if (*rc::gen::arbitrary<bool>()) {
@@ -97,7 +102,7 @@ std::string AnyNumber() {
 
 Doc AnyDoc(int depth) {
   Doc doc;
-  switch (*rc::gen::inRange(0, depth > 0 ? 9 : 4)) {
+  switch (Below(4 + 4 * static_cast<std::size_t>(depth))) {
     case 0:
       doc.text = "null";
       break;
@@ -112,7 +117,7 @@ Doc AnyDoc(int depth) {
       break;
     default:
       doc.kind = *rc::gen::element(Kind::kArray, Kind::kObject);
-      for (int i = *rc::gen::inRange(0, 5); i > 0; --i) {
+      for (std::size_t i = Below(6); i > 0; --i) {
         doc.parts.emplace_back(doc.kind == Kind::kObject ? AnyName() : "", AnyDoc(depth - 1));
       }
   }
@@ -122,15 +127,17 @@ Doc AnyDoc(int depth) {
 /// Few choices, read over and over: one random draw a document is enough for blanks and escapes.
 class Choices {
  public:
-  Choices() : choices_(*rc::gen::container<std::vector<unsigned>>(31, rc::gen::inRange(0u, 60u))) {}
-  unsigned Next(unsigned below) { return choices_[at_++ % choices_.size()] % below; }
+  Choices() : choices_(31) {
+    for (std::size_t& choice : choices_) choice = Below(48);
+  }
+  std::size_t Next(std::size_t below) { return choices_[at_++ % choices_.size()] % below; }
   std::string Blanks() {
     static const char* const kBlanks[] = {"", "", "", "", " ", "\t", "\r", " \n  "};
     return kBlanks[Next(8)];
   }
 
  private:
-  std::vector<unsigned> choices_;
+  std::vector<std::size_t> choices_;
   std::size_t at_ = 0;
 };
 
@@ -206,7 +213,7 @@ std::pair<std::string, const Doc*> AnyPath(const Doc& doc) {
   do {
     const bool object = at != nullptr && at->kind == Kind::kObject;
     const std::size_t size = at != nullptr ? at->parts.size() : 0;
-    const auto i = static_cast<std::size_t>(*rc::gen::inRange(0, static_cast<int>(size) + 1));
+    const std::size_t i = Below(size + 1);
     const std::string name = object && i < size ? at->parts[i].first : AnyName();
     if (object) {
       const auto part = std::ranges::find(at->parts, name, [](const auto& member) { return member.first; });
@@ -219,7 +226,7 @@ std::pair<std::string, const Doc*> AnyPath(const Doc& doc) {
       pointer += "/" + std::to_string(i);
       dotted += "[" + std::to_string(i) + "]";
     }
-  } while (at != nullptr && *rc::gen::inRange(0, 3) > 0);
+  } while (at != nullptr && Below(8) > (at->parts.empty() ? 6 : 1));
   return {only_pointer || *rc::gen::arbitrary<bool>() ? pointer : dotted, at};
 }
 
@@ -230,7 +237,7 @@ RC_GTEST_PROP(JsonRecords, FindsWhatWasWritten, ()) {
   RC_ASSERT(IsJson(line));
   std::vector<std::string> paths;
   Found expected;
-  for (int i = *rc::gen::inRange(0, 8); i > 0; --i) {
+  for (std::size_t i = Below(8); i > 0; --i) {
     const auto [path, part] = AnyPath(doc);
     paths.push_back(path);
     expected.push_back(part != nullptr ? std::pair(part->kind, part->text) : std::pair(Kind::kMissing, ""s));
@@ -252,34 +259,39 @@ RC_GTEST_PROP(JsonRecords, FindsWhatWasWritten, ()) {
 RC_GTEST_PROP(JsonRecords, AgreesWithNlohmannAboutMutants, ()) {
   Doc doc = AnyDoc(3);
   std::string line = WriteLine(doc);
-  for (int i = *rc::gen::inRange(1, 4); i > 0 && !line.empty(); --i) {
-    const auto at = static_cast<std::size_t>(*rc::gen::inRange(0, static_cast<int>(line.size())));
+  for (std::size_t i = 1 + Below(2); i > 0 && !line.empty(); --i) {
+    const std::size_t at = Below(line.size());
     const auto any = rc::gen::weightedOneOf<char>(
         {{3, rc::gen::elementOf("{}[],:\"\\/0123456789eE+-. \t\r\nutfbnrald\x01\x7f\xc0\xed\xa0\x80\xf4\x90"s)},
          {1, rc::gen::arbitrary<char>()}});
-    switch (*rc::gen::inRange(0, 4)) {
+    switch (Below(10)) {
       case 0:
+      case 1:
+      case 2:
         line.erase(at, 1);
         break;
-      case 1:
+      case 3:
+      case 4:
+      case 5:
         line.insert(at, 1, *any);
         break;
-      case 2:
-        line[at] = *any;
+      case 6:
+        line.resize(at);
         break;
       default:
-        line.resize(at);
+        line[at] = *any;
     }
   }
   RC_PRE(line.find_first_not_of(" \t\r\n") != std::string::npos);
   RC_LOG() << line << '\n';
+  RC_CLASSIFY(IsJson(line), "still JSON");
   RC_ASSERT(IsJsonHere(line) == IsJson(line));
 }
 
 RC_GTEST_PROP(JsonRecords, SaysTheFirstByteThatNoTextBehindItCouldMend, ()) {
   Doc doc = AnyDoc(3);
   const std::string line = WriteLine(doc);
-  const auto at = static_cast<std::size_t>(*rc::gen::inRange(0, static_cast<int>(line.size()) + 1));
+  const std::size_t at = Below(line.size() + 1);
   const std::string cut = line.substr(0, at);
   const std::ptrdiff_t bad = BadByte(cut + "\x01");  // never JSON, and everything in front of it is
   RC_LOG() << cut << '\n';
