@@ -70,8 +70,8 @@ class JsonRecords {
  private:
   /// The paths order_[begin] to order_[end - 1].
   struct Paths {
-    std::uint32_t begin;
-    std::uint32_t end;
+    std::uint32_t begin = 0;
+    std::uint32_t end = 0;
   };
   /// An array or object that is open.
   struct Level {
