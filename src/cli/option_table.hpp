@@ -4,13 +4,15 @@
 
 namespace gpusort {
 
-enum class Section { kInput, kOrder, kLines, kCompressed, kResources, kOutput, kReports, kTuning };
+enum class Section { kInput, kOrder, kLines, kTables, kCompressed, kResources, kOutput, kReports, kTuning };
 
 enum OptionMark : unsigned {
   kRepeats = 1,
   kWithCheck = 2,   ///< has a meaning with --check
   kBinaryOnly = 4,  ///< typed, it says that records are binary
   kLinesOnly = 8,   ///< typed, it says that records are lines
+  kTablesOnly = 16,  ///< typed, it says that records have columns
+  kTablesToo = 32,   ///< beside kLinesOnly: or that
 };
 
 /// One option. Texts are plain, with `\n` where a line ends; help.cpp wraps and escapes them.
@@ -32,7 +34,9 @@ inline constexpr OptionRow kOptionRows[] = {
     {Section::kInput, "record-size", 0, "N", kWithCheck | kBinaryOnly,
      "records of N bytes; without --key ordered by all their bytes", "", "records of N bytes"},
     {Section::kInput, "format", 0, "FORMAT", kWithCheck,
-     "binary or lines; else the options and the inputs' extensions tell: without a known one they are lines"},
+     "binary, lines, or one with columns: csv tsv jsonl pgcopy pgcopy-csv pgcopy-binary pgdump mysql; else the options "
+     "and the inputs' extensions tell: .csv .tsv .jsonl .ndjson, numbers, else lines",
+     "See Records with columns in the manual page."},
     {Section::kInput, "files0-from", 0, "FILE", 0,
      "the inputs' names, each with a NUL behind it, are in FILE (-: standard input); needs --output"},
     {Section::kInput, "merge", 'm', "", 0, "the inputs are sorted already: only merge them",
@@ -41,7 +45,8 @@ inline constexpr OptionRow kOptionRows[] = {
     {Section::kOrder, "key", 'k', "KEY", kRepeats | kWithCheck,
      "binary: OFFSET:TYPE[:asc|desc], TYPE as above or bytesN (unsigned bytes): a field of the record. Up to 64 "
      "times, most important first. With --type, the type gives the record's size only.\n"
-     "Lines: F[.C][OPTS][,F[.C][OPTS]], fields and bytes from 1, OPTS letters of the orderings below",
+     "Lines: F[.C][OPTS][,F[.C][OPTS]], fields and bytes from 1, OPTS letters of the orderings below.\n"
+     "Columns: NAME or #N or PATH, then [:TYPE][:asc|desc][:nulls-first|nulls-last]",
      "", "lines: 2,2 or 3,3nr as for sort; records: 8:i64:desc"},
     {Section::kOrder, "reverse", 'r', "", kWithCheck, "turn the order of every key around",
      "Records with equal keys keep the order of the input.", "largest first"},
@@ -78,13 +83,29 @@ inline constexpr OptionRow kOptionRows[] = {
      "The output has the bytes that sort gives there. In a locale that orders as C does, it changes nothing."},
     {Section::kLines, "debug", 0, "", kLinesOnly,
      "underline in the output what each line is sorted by, and warn about doubtful options"},
-    {Section::kLines, "header", 0, "N", kWithCheck | kLinesOnly,
+    {Section::kLines, "header", 0, "N", kWithCheck | kLinesOnly | kTablesToo,
      "the first N lines stay on top, unsorted; several inputs must have the same ones, which are kept once",
      "See Headers in the manual page."},
     {Section::kLines, "random-source", 0, "FILE", kWithCheck | kLinesOnly, "16 bytes of FILE choose the hash of -R"},
-    {Section::kLines, "max-record", 0, "SIZE", kWithCheck | kLinesOnly,
+    {Section::kLines, "max-record", 0, "SIZE", kWithCheck | kLinesOnly | kTablesToo,
      "the longest line that is taken (default 64M, or a sixteenth of --memory if that is less)",
      "A longer one is exit 3 with its place."},
+
+    {Section::kTables, "delimiter", 0, "CHAR", kWithCheck | kTablesOnly, "CHAR between fields ('\\t' is a tab)"},
+    {Section::kTables, "quote", 0, "CHAR", kWithCheck | kTablesOnly,
+     "CHAR around fields (default: \"); none: quotes are text"},
+    {Section::kTables, "escape", 0, "CHAR", kWithCheck | kTablesOnly,
+     "in quotes, CHAR takes the next byte as it is; else a quote there is doubled"},
+    {Section::kTables, "comment", 0, "CHAR", kWithCheck | kTablesOnly,
+     "lines that begin with CHAR are no records: they go with the record behind them"},
+    {Section::kTables, "no-header", 0, "", kWithCheck | kTablesOnly, "the first record is no header: keys are #N"},
+    {Section::kTables, "null", 0, "TEXT", kRepeats | kWithCheck | kTablesOnly,
+     "fields that are TEXT, without quotes, are null, as empty ones and \\N are"},
+    {Section::kTables, "strict", 0, "", kWithCheck | kTablesOnly,
+     "stop at a value that is not of its key's type, a missing column, text behind a closing quote",
+     "Exit 3 with the place. Else such values are ordered as null, and counted."},
+    {Section::kTables, "decimal-point", 0, "CHAR", kWithCheck | kTablesOnly, "in numbers (default: .)"},
+    {Section::kTables, "thousands", 0, "CHAR", kWithCheck | kTablesOnly, "between the digits of numbers"},
 
     {Section::kCompressed, "decompress", 0, "CODEC", kWithCheck,
      "auto (the default: inputs named .gz .bz2 .xz .zst .lz4 are expanded), none, or gz bz2 xz zst lz4 for every "
@@ -171,6 +192,7 @@ inline constexpr SectionTitle kSectionTitles[] = {
     {Section::kInput, "Input and records"},
     {Section::kOrder, "Order"},
     {Section::kLines, "Lines (orderings as those of sort, in the C locale)"},
+    {Section::kTables, "Records with columns (CSV, TSV)"},
     {Section::kCompressed, "Compressed files"},
     {Section::kResources, "Resources"},
     {Section::kOutput, "Output"},

@@ -12,6 +12,7 @@
 #include <span>
 #include <utility>
 
+#include "cli/column_key.hpp"
 #include "cli/gnu_options.hpp"
 #include "cli/key_def.hpp"
 #include "cli/option_table.hpp"
@@ -26,22 +27,6 @@ namespace po = boost::program_options;
 [[noreturn]] void Fail(const std::string& why) { throw Error(ErrorCode::kUsage, why); }
 
 std::string Quote(std::string_view text) { return "'" + EscapeName(text) + "'"; }
-
-/// How many letters must be changed, left out, put in or exchanged with a neighbour to make `b` of `a`.
-std::size_t EditDistance(std::string_view a, std::string_view b) {
-  std::vector<std::size_t> before, above, row(b.size() + 1);
-  for (std::size_t j = 0; j <= b.size(); ++j) row[j] = j;
-  for (std::size_t i = 1; i <= a.size(); ++i) {
-    before = std::exchange(above, row);
-    row[0] = i;
-    for (std::size_t j = 1; j <= b.size(); ++j) {
-      row[j] = std::min({above[j] + 1, row[j - 1] + 1, above[j - 1] + (a[i - 1] == b[j - 1] ? 0 : 1)});
-      const bool exchanged = i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1];
-      if (exchanged) row[j] = std::min(row[j], before[j - 2] + 1);
-    }
-  }
-  return row[b.size()];
-}
 
 std::string Lower(std::string_view text) {
   std::string lower(text);
@@ -416,29 +401,102 @@ NamedType TypeOfInputs(const Options& options) {
   return *first;
 }
 
+struct TableName {
+  const char* name;
+  TableKind kind;
+  unsigned char delimiter;
+};
+constexpr TableName kTableNames[] = {
+    {"csv", TableKind::kCsv, ','},          {"tsv", TableKind::kCsv, '\t'},
+    {"jsonl", TableKind::kJsonLines, 0},    {"pgcopy", TableKind::kPgCopy, '\t'},
+    {"pgcopy-csv", TableKind::kCsv, ','},   {"pgcopy-binary", TableKind::kPgCopyBinary, 0},
+    {"pgdump", TableKind::kPgDump, '\t'},   {"mysql", TableKind::kMysql, '\t'},
+};
+
+void SetTable(const char* name, Options& options) {
+  const auto known = std::find_if(std::begin(kTableNames), std::end(kTableNames),
+                                  [&](const TableName& table) { return std::string_view(table.name) == name; });
+  options.table.emplace();
+  options.table->name = name;
+  options.table->kind = known->kind;
+  options.table->delimiter = known->delimiter;
+}
+
+/// The format with columns that an input's extension names; null: none.
+const char* TableOfName(const std::string& path) {
+  static constexpr std::pair<const char*, const char*> kExtensions[] = {
+      {".csv", "csv"}, {".tsv", "tsv"}, {".jsonl", "jsonl"}, {".ndjson", "jsonl"}};
+  for (const auto& [extension, name] : kExtensions) {
+    if (path.ends_with(extension) && path.size() > std::strlen(extension)) return name;
+  }
+  return nullptr;
+}
+
+/// The format with columns that all inputs' names tell; null: they tell none.
+const char* TableOfInputs(const Options& options) {
+  const char* first = nullptr;
+  for (const std::string& input : options.inputs) {
+    const char* const name = input == "-" ? nullptr : TableOfName(ExpandedName(input, options));
+    if (name == nullptr || (first != nullptr && first != name)) return nullptr;
+    first = name;
+  }
+  return first;
+}
+
+/// A key as of sort: fields by number.
+bool IsFieldKey(const std::string& text) { return std::isdigit(static_cast<unsigned char>(text[0])) != 0; }
+
 /// What the options say, else what the names say. Throws Error(kUsage) if they contradict each other.
 Format ResolveFormat(const Typed& typed, Options& options) {
   std::optional<Format> format;
   std::string because;
   if (const std::string* text = typed.value("--format")) {
     format = Named("--format", [&] {
-      return Choose<Format>(*text, {{"binary", Format::kBinary}, {"lines", Format::kLines}});
+      const auto choice =
+          Choose<const char*>(*text, {{"binary", "binary"}, {"lines", "lines"}, {"csv", "csv"}, {"tsv", "tsv"},
+                                      {"jsonl", "jsonl"}, {"pgcopy", "pgcopy"}, {"pgcopy-csv", "pgcopy-csv"},
+                                      {"pgcopy-binary", "pgcopy-binary"}, {"pgdump", "pgdump"}, {"mysql", "mysql"}});
+      if (std::string_view(choice) == "binary") return Format::kBinary;
+      if (std::string_view(choice) == "lines") return Format::kLines;
+      SetTable(choice, options);
+      return Format::kTable;
     });
     because = "--format " + *text;
   }
   for (const OptionRow& row : kOptionRows) {
     const std::string key = KeyOf(row);
-    if ((row.marks & (kLinesOnly | kBinaryOnly)) == 0 || !typed.has(key)) continue;
-    const Format means = (row.marks & kLinesOnly) != 0 ? Format::kLines : Format::kBinary;
+    if ((row.marks & (kLinesOnly | kBinaryOnly | kTablesOnly)) == 0 || !typed.has(key)) continue;
+    if ((row.marks & kTablesToo) != 0 && (format ? *format == Format::kTable : TableOfInputs(options) != nullptr)) {
+      continue;
+    }
+    const Format means = (row.marks & kLinesOnly) != 0    ? Format::kLines
+                         : (row.marks & kBinaryOnly) != 0 ? Format::kBinary
+                                                          : Format::kTable;
     if (format && *format != means) {
-      Fail(key + " is for " + (means == Format::kLines ? "lines" : "binary records") + ", " + because + " is not");
+      Fail(key + " is for " +
+           (means == Format::kLines    ? "lines"
+            : means == Format::kBinary ? "binary records"
+                                       : "records with columns") +
+           ", " + because + " is not");
     }
     format = means;
     because = key;
   }
-  if (format) return *format;
+  if (format) {
+    if (*format == Format::kTable && !options.table) {
+      const char* const named = TableOfInputs(options);
+      SetTable(named != nullptr ? named : "csv", options);
+    }
+    return *format;
+  }
+  bool field_keys = false;
   if (const auto keys = typed.values.find("--key"); keys != typed.values.end()) {
     if (std::any_of(keys->second.begin(), keys->second.end(), IsObsolescent)) return Format::kLines;
+    field_keys = std::any_of(keys->second.begin(), keys->second.end(), IsFieldKey);
+  }
+  if (const char* const named = field_keys ? nullptr : TableOfInputs(options)) {
+    SetTable(named, options);
+    return Format::kTable;
   }
   const auto binary = [&](const std::string& input) {
     return input != "-" && TypeOfName(ExpandedName(input, options)).has_value();
@@ -523,6 +581,65 @@ void ResolveLines(const Typed& typed, Options& options) {
   }
   if (!global.none() && !whole_line) options.type_note += ", all keys -" + global.letters();
   if (stable) options.type_note += ", equal keys in their order";
+}
+
+void ResolveTable(const Typed& typed, Options& options) {
+  TableOptions& table = *options.table;
+  const auto byte = [&](const std::string& key) -> std::optional<unsigned char> {
+    const std::string* text = typed.value(key);
+    if (text == nullptr) return std::nullopt;
+    return Named(key, [&] {
+      const unsigned char separator = *text == "\\t" ? '\t' : ParseSeparator(*text);
+      if (separator == '\n' || separator == '\r') Fail("the end of a line cannot be that");
+      return separator;
+    });
+  };
+  const auto for_csv = [&](const std::string& key) {
+    if (typed.has(key) && table.kind != TableKind::kCsv) Fail(key + " has no meaning with --format " + table.name);
+  };
+  for (const char* key : {"--delimiter", "--quote", "--escape", "--comment", "--no-header"}) for_csv(key);
+  if (const auto given = byte("--delimiter")) table.delimiter = *given;
+  if (const std::string* text = typed.value("--quote"); text != nullptr && *text == "none") {
+    table.quote = -1;
+  } else if (const auto given = byte("--quote")) {
+    table.quote = *given;
+  }
+  if (const auto given = byte("--escape"); given && *given != table.quote) table.escape = *given;
+  if (table.escape >= 0 && table.quote < 0) Fail("--escape has no meaning with --quote none");
+  if (const auto given = byte("--comment")) table.comment = *given;
+  if (table.delimiter == table.quote || table.delimiter == table.escape || table.delimiter == table.comment ||
+      (table.comment >= 0 && table.comment == table.quote)) {
+    Fail("--delimiter, --quote, --escape and --comment must be different bytes");
+  }
+  table.header = typed.has("--no-header") || table.kind != TableKind::kCsv || table.name == "pgcopy-csv" ? 0 : 1;
+  if (const std::string* text = typed.value("--header")) {
+    if (typed.has("--no-header")) Fail("--header and --no-header exclude each other");
+    table.header = Named("--header", [&] { return ParseCount(*text, 1, 1000000); });
+  }
+  if (const auto nulls = typed.values.find("--null"); nulls != typed.values.end()) table.nulls = nulls->second;
+  table.strict = typed.has("--strict");
+  table.reverse = options.reverse;
+  const auto point = byte("--decimal-point"), thousands = byte("--thousands");
+  const char decimal_point = static_cast<char>(point.value_or('.'));
+  if (thousands && *thousands == static_cast<unsigned char>(decimal_point)) {
+    Fail("--thousands and --decimal-point must be different bytes");
+  }
+  options.type_note = table.name;
+  if (const auto keys = typed.values.find("--key"); keys != typed.values.end()) {
+    if (keys->second.size() > kMaxKeyFields) {
+      Fail("there are " + std::to_string(keys->second.size()) + " keys; at most " + std::to_string(kMaxKeyFields));
+    }
+    for (const std::string& text : keys->second) {
+      ColumnKey key = Named("--key", [&] { return ParseColumnKey(text, decimal_point, thousands ? *thousands : -1); });
+      if (options.reverse) key.rule.descending = !key.rule.descending;
+      table.keys.push_back(std::move(key));
+      options.type_note += ", key " + EscapeName(text);
+    }
+  } else {
+    options.type_note += ", key: all columns as text";
+  }
+  options.lines = std::make_shared<const LineOrdered>(LineOrder{});
+  options.layout = MakeLineLayout('\n', options.lines->view);
 }
 
 void ResolveLayout(const Typed& typed, Options& options) {
@@ -688,13 +805,17 @@ Options ParseOptions(int argc, const char* const* argv) {
   options.format = ResolveFormat(typed, options);
   if (options.format == Format::kLines) {
     ResolveLines(typed, options);
+  } else if (options.format == Format::kTable) {
+    ResolveTable(typed, options);
   } else {
     ResolveLayout(typed, options);
   }
   options.locale = typed.has("--locale");
   options.debug = typed.has("--debug");
   with("--top", [&](const std::string& text) { options.top = ParseCount(text, 1, kMaxSize); });
-  with("--header", [&](const std::string& text) { options.header = ParseCount(text, 1, kMaxSize); });
+  if (!options.table) {
+    with("--header", [&](const std::string& text) { options.header = ParseCount(text, 1, kMaxSize); });
+  }
   with("--max-record", [&](const std::string& text) {
     options.max_record = ParseBytes(text);
     if (options.max_record >= std::uint64_t{1} << 32) Fail("the longest line that can be sorted has 4294967295 bytes");
@@ -750,7 +871,7 @@ Options ParseOptions(int argc, const char* const* argv) {
   const auto fan_in = [&](const std::string& text) {
     options.max_fan_in = static_cast<unsigned>(ParseCount(text, 2, std::numeric_limits<std::int32_t>::max()));
   };
-  const bool lines = options.format == Format::kLines;
+  const bool lines = options.format != Format::kBinary;
   if (typed.has("--batch-size") && typed.has(lines ? "--fan-in" : "--batch-bytes")) {
     Fail(std::string("--batch-size and ") + (lines ? "--fan-in" : "--batch-bytes") +
          " are the same option, given twice");

@@ -7,6 +7,7 @@
 #include <cstring>
 #include <utility>
 
+#include "data/record_keyer.hpp"
 #include "error.hpp"
 #include "records/records.hpp"
 #include "support/log.hpp"
@@ -75,17 +76,23 @@ bool Changed(const FileFacts& then, const FileFacts& now) {
 }  // namespace
 
 std::uint64_t HeaderMemory(const Options& options, std::uint64_t limit) {
-  return options.header == 0 ? 0 : std::min(limit / 64, std::uint64_t{16} << 20);
+  return options.header == 0 && !options.table ? 0 : std::min(limit / 64, std::uint64_t{16} << 20);
 }
 
-InputOptions MakeInputOptions(const Options& options, HostMemory& memory, std::optional<FileFacts> overwritten) {
+InputOptions MakeInputOptions(const Options& options, HostMemory& memory, const RecordKeyer* format,
+                              std::optional<FileFacts> overwritten) {
   HeaderRule header;
-  if (options.header > 0) {
+  if (HeaderMemory(options, memory.limit()) > 0) {
     header = {options.header, HeaderMemory(options, memory.limit())};
     memory.Reserve(header.max_bytes);
   }
-  return {options.input_codec, header,      {options.max_expanded, memory.limit() / kDecoderShare},
-          options.merge,       overwritten, options.strict};
+  return {options.input_codec,
+          header,
+          format,
+          {options.max_expanded, memory.limit() / kDecoderShare},
+          options.merge && format == nullptr,
+          overwritten,
+          options.strict};
 }
 
 LineTooLong::LineTooLong(const std::string& path, std::uint64_t at, std::uint64_t max_record)
@@ -98,6 +105,7 @@ Inputs::Inputs(FileSystem& files, const std::vector<std::string>& paths, const I
     : files_(files),
       layout_(layout),
       header_rule_(options.header),
+      format_(options.format),
       limits_(options.limits),
       sorted_(options.sorted),
       strict_(options.strict) {
@@ -139,7 +147,7 @@ Inputs::Inputs(FileSystem& files, const std::vector<std::string>& paths, const I
       const FileEnd end = ReadEnd(*file, input.facts.size);
       input.end = end.sum;
       const bool ended = end.sum.records > 0 && end.last == static_cast<std::byte>(layout.delimiter);
-      input.ending = layout.fixed() || input.facts.size == 0 || ended ? 0 : 1;
+      input.ending = !delimits() || input.facts.size == 0 || ended ? 0 : 1;
       if (input.facts.size >= kDirectMinBytes && files.CachedShare(*file) < kMostlyCached) {
         std::unique_ptr<File> direct = files.OpenInput(path, true);
         if (direct->direct()) {
@@ -154,7 +162,7 @@ Inputs::Inputs(FileSystem& files, const std::vector<std::string>& paths, const I
   }
   for (std::uint32_t i = 0; i < inputs_.size(); ++i) {
     if (inputs_[i].stream || inputs_[i].codec != Codec::kNone) continue;
-    if (header_rule_.lines > 0) {
+    if (has_header()) {
       const std::unique_ptr<File> file = files.OpenInput(inputs_[i].path, false);
       TakeHeader(i, [&, at = std::uint64_t{0}](std::span<std::byte> out) mutable {
         const std::uint64_t got = file->ReadAt(at, out.first(std::min(out.size(), inputs_[i].facts.size - at)));
@@ -177,26 +185,50 @@ Inputs::Inputs(FileSystem& files, const std::vector<std::string>& paths, const I
   direct_ = 2 * direct_bytes > bytes_;
 }
 
+bool Inputs::has_header() const { return format_ != nullptr ? format_->has_header() : header_rule_.lines > 0; }
+
+bool Inputs::delimits() const { return format_ != nullptr ? format_->newlines() : !layout_.fixed(); }
+
+std::optional<std::uint64_t> Inputs::HeaderBytes(RecordSpan front, bool all) const {
+  if (format_ != nullptr) return format_->HeaderBytes(front, all);
+  std::uint64_t bytes = 0;
+  for (std::uint64_t lines = 0; lines < header_rule_.lines; ++lines) {
+    const std::uint64_t line = FirstRecordBytes(front.subspan(bytes), layout_);
+    if (line == 0) return all ? std::optional<std::uint64_t>(front.size()) : std::nullopt;
+    bytes += line;
+  }
+  return bytes;
+}
+
 std::vector<std::byte> Inputs::TakeHeader(std::uint32_t number,
                                           const std::function<std::uint64_t(std::span<std::byte>)>& read) {
-  std::vector<std::byte> header, block(kHeaderBlock);
-  std::uint64_t lines = 0, used = 0, got = 0;
-  while (lines < header_rule_.lines) {
-    got = read(block);
-    for (used = 0; used < got && lines < header_rule_.lines; ++lines) {
-      const std::uint64_t line = FirstRecordBytes(std::span(block).subspan(used, got - used), layout_);
-      used = line == 0 ? got : used + line;
-      if (line == 0) break;
+  std::vector<std::byte> header;
+  std::optional<std::uint64_t> bytes;
+  // Twice as much each time, so that a long header is not looked at too often.
+  const auto keep_to = [&](std::uint64_t held) {
+    if (held <= header_rule_.max_bytes) return;
+    throw Error(ErrorCode::kBadInput, EscapeName(inputs_[number].path) + ": its header is longer than " +
+                                          FormatBytes(header_rule_.max_bytes) +
+                                          ": give a smaller --header, or more --memory");
+  };
+  for (bool all = false; !bytes;) {
+    const std::uint64_t held = header.size();
+    keep_to(held);
+    header.resize(held + std::max<std::uint64_t>(held, kHeaderBlock));
+    std::uint64_t got = held;
+    while (got < header.size() && !all) {
+      const std::uint64_t more = read(std::span(header).subspan(got));
+      got += more;
+      all = more == 0;
     }
-    header.insert(header.end(), block.begin(), block.begin() + static_cast<std::ptrdiff_t>(used));
-    if (header.size() > header_rule_.max_bytes) {
-      throw Error(ErrorCode::kBadInput, EscapeName(inputs_[number].path) + ": its header is longer than " +
-                                            FormatBytes(header_rule_.max_bytes) +
-                                            ": give a smaller --header, or more --memory");
-    }
-    if (got == 0) break;
+    header.resize(got);
+    bytes = HeaderBytes(header, all);
   }
-  if (!header.empty() && header.back() != static_cast<std::byte>(layout_.delimiter)) {
+  keep_to(*bytes);
+  const auto end = header.begin() + static_cast<std::ptrdiff_t>(*bytes);
+  std::vector<std::byte> behind(end, header.end());
+  header.erase(end, header.end());
+  if (!header.empty() && delimits() && header.back() != static_cast<std::byte>(layout_.delimiter)) {
     header.push_back(static_cast<std::byte>(layout_.delimiter));
   }
   inputs_[number].header = header.size();
@@ -207,7 +239,7 @@ std::vector<std::byte> Inputs::TakeHeader(std::uint32_t number,
     throw Error(ErrorCode::kBadInput, "the headers of " + EscapeName(inputs_[*header_from_].path) + " and " +
                                           EscapeName(inputs_[number].path) + " differ");
   }
-  return {block.begin() + static_cast<std::ptrdiff_t>(used), block.begin() + static_cast<std::ptrdiff_t>(got)};
+  return behind;
 }
 
 std::uint64_t Inputs::DecoderBytes(std::uint64_t limit) const {
@@ -307,7 +339,7 @@ std::optional<InputRange> Inputs::ReadStream(std::span<std::byte> buffer, std::u
     Input& input = inputs_[stream_];
     std::uint64_t got = 0;
     if (input.stream || input.codec != Codec::kNone) {
-      if (stream_offset_ == 0 && input.header == 0 && header_rule_.lines > 0) {
+      if (stream_offset_ == 0 && input.header == 0 && has_header()) {
         input.ahead = TakeHeader(stream_, [&](std::span<std::byte> out) { return ReadSome(input, out); });
       }
       bool ended = false;
@@ -328,7 +360,7 @@ std::optional<InputRange> Inputs::ReadStream(std::span<std::byte> buffer, std::u
       }
       if (got % unit != 0) PartialRecord(input.path, stream_offset_ + got, unit);
       if (got > 0) stream_last_ = buffer[got - 1];
-      if (ended && !layout_.fixed() && stream_offset_ + got > 0 &&
+      if (ended && delimits() && stream_offset_ + got > 0 &&
           stream_last_ != static_cast<std::byte>(layout_.delimiter)) {
         buffer[got++] = stream_last_ = static_cast<std::byte>(layout_.delimiter);
       }
@@ -384,12 +416,14 @@ void Inputs::BlameChange(const Error& error) const {
 }
 
 InputReader::InputReader(Pipeline& pipeline, Inputs& inputs, BlockPool& pool, const std::vector<InputRange>& ranges,
-                         const RecordLayout& layout, std::uint64_t piece_bytes, unsigned threads, StageClock& clock)
+                         const RecordLayout& layout, std::uint64_t piece_bytes, unsigned threads, StageClock& clock,
+                         bool describes)
     : pipeline_(pipeline),
       inputs_(inputs),
       pool_(pool),
       layout_(layout),
       piece_bytes_(piece_bytes / LeastRecordBytes(layout) * LeastRecordBytes(layout)),
+      describes_(describes),
       clock_(clock),
       blocks_(pipeline),
       ranges_(ranges) {
@@ -456,7 +490,7 @@ void InputReader::ReadFiles() {
       const Busy busy(clock_, Resource::kDiskRead, block.range.bytes);
       block.bytes = inputs_.Read(block.range, block.buffer->span());
     }
-    block.Describe(layout_);
+    if (describes_) block.Describe(layout_);
     blocks_.Push(number, std::move(block));
   }
 }
@@ -477,7 +511,7 @@ void InputReader::ReadStreams() {
     }
     block.range = *range;
     block.bytes = block.buffer->span().first(range->bytes);
-    block.Describe(layout_);
+    if (describes_) block.Describe(layout_);
     blocks_.Push(number, std::move(block));
   }
 }

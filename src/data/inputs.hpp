@@ -66,17 +66,21 @@ struct StreamFront {
 /// By the number of the input.
 using StreamFronts = std::map<std::uint32_t, StreamFront>;
 
+class RecordKeyer;
+
 struct InputOptions {
   std::optional<Codec> codec;  ///< of every input; each by its extension if not given
   HeaderRule header;
+  const RecordKeyer* format = nullptr;  ///< tells what of the inputs is no record; none: HeaderRule does
   DecoderLimits limits;                  ///< of each input that is compressed
   bool sorted = false;                   ///< streams are refused where they are not in order
   std::optional<FileFacts> overwritten;  ///< what the output is written into: it can be read only once, before that
   bool strict = true;                    ///< an input that is changed while it is read is an error
 };
 /// Sets aside what headers may take. What may be open at once to expand is a quarter of the memory, if the codec can do
-/// with it.
-InputOptions MakeInputOptions(const Options& options, HostMemory& memory, std::optional<FileFacts> overwritten = {});
+/// with it. `format`: of records that are more than lines.
+InputOptions MakeInputOptions(const Options& options, HostMemory& memory, const RecordKeyer* format = nullptr,
+                              std::optional<FileFacts> overwritten = {});
 /// What headers may take of a limit on memory.
 std::uint64_t HeaderMemory(const Options& options, std::uint64_t limit);
 
@@ -148,6 +152,11 @@ class Inputs {
     std::vector<std::byte> ahead;   ///< read of the stream before, or together with its header
     std::uint64_t ahead_taken = 0;  ///< bytes of that
   };
+  bool has_header() const;
+  /// Whether a last record gets the delimiter that it lacks.
+  bool delimits() const;
+  /// How much of the front of an input, `all` of it or less, is its header; nothing: `front` is not enough to tell.
+  std::optional<std::uint64_t> HeaderBytes(RecordSpan front, bool all) const;
   /// Reads the header by read(out), which returns 0 at the end, and compares it with those before. Gives what was read
   /// behind it.
   std::vector<std::byte> TakeHeader(std::uint32_t number,
@@ -161,6 +170,7 @@ class Inputs {
   FileSystem& files_;
   const RecordLayout layout_;
   const HeaderRule header_rule_;
+  const RecordKeyer* const format_;
   const DecoderLimits limits_;
   const bool sorted_, strict_;
   std::vector<Input> inputs_;
@@ -210,9 +220,10 @@ class InputReader {
   };
 
   /// Starts reading on threads of `pipeline`, in pieces of at most `piece_bytes` (that many and kReadSlack fit a block
-  /// of the pool); `ranges` is ignored for streams.
+  /// of the pool); `ranges` is ignored for streams. With `describes`, blocks are described.
   InputReader(Pipeline& pipeline, Inputs& inputs, BlockPool& pool, const std::vector<InputRange>& ranges,
-              const RecordLayout& layout, std::uint64_t piece_bytes, unsigned threads, StageClock& clock);
+              const RecordLayout& layout, std::uint64_t piece_bytes, unsigned threads, StageClock& clock,
+              bool describes = true);
 
   /// The next block in input order; nothing at the end. `waiter`: the pipeline of the calling thread.
   std::optional<Block> Next(const Pipeline& waiter) { return blocks_.Pop(waiter); }
@@ -226,6 +237,7 @@ class InputReader {
   BlockPool& pool_;
   const RecordLayout layout_;
   const std::uint64_t piece_bytes_;
+  const bool describes_;
   StageClock& clock_;
   OrderedQueue<Block> blocks_;
   std::mutex mutex_;  ///< number and buffer are taken together, so that the block waited for always has a buffer

@@ -5,7 +5,7 @@
 
 namespace gpusort {
 
-KeyedOrder::KeyedOrder(const KeyMaker& maker) : maker_(maker) {
+KeyedOrder::KeyedOrder(const KeyMaker& maker, unsigned char delimiter) : maker_(maker), delimiter_(delimiter) {
   plain_key_.ordering = LineOrdering::kHost;
   plain_key_.host = &maker;
   plain_.keys = &plain_key_;
@@ -27,9 +27,9 @@ KeyedOrder::KeyedOrder(const KeyMaker& maker) : maker_(maker) {
   keyed_.keyed = true;
 }
 
-void KeyedOrder::Tune(RecordSpan lines, unsigned char delimiter) {
+void KeyedOrder::Tune(RecordSpan lines) {
   constexpr std::size_t kSamples = 64;
-  const RecordLayout layout = MakeLineLayout(delimiter, plain_);
+  const RecordLayout layout = MakeLineLayout(delimiter_, plain_);
   std::uint64_t common = kMostFirst;
   std::vector<std::byte> first, other;
   const auto key_of = [&](std::uint64_t at, std::vector<std::byte>& out) {
@@ -49,34 +49,31 @@ void KeyedOrder::Tune(RecordSpan lines, unsigned char delimiter) {
   first_limit_ = std::min(kMostFirst, common + kBehindCommon);
 }
 
-RecordLayout KeyedOrder::layout(unsigned char delimiter) const {
-  RecordLayout layout = MakeLineLayout(delimiter, keyed_);
+RecordLayout KeyedOrder::layout() const {
+  RecordLayout layout = MakeLineLayout(delimiter_, keyed_);
   layout.keys = static_cast<std::uint32_t>(maker_.fields() + 1);
   return layout;
 }
 
-void KeyedOrder::AppendKeyed(RecordSpan line, std::vector<std::byte>& out) const {
+RecordKeyer::Ends KeyedOrder::Scan(RecordSpan bytes, ScanState&) const {
+  const RecordLayout lines = MakeLineLayout(delimiter_, plain_);
+  return {FirstRecordBytes(bytes, lines), WholeRecordBytes(bytes, lines), {}};
+}
+
+std::uint64_t KeyedOrder::Append(RecordSpan lines, ScanState&, std::vector<std::byte>& out, KeyTally&) const {
+  const RecordSpan line = FirstRecord(lines, MakeLineLayout(delimiter_, plain_));
   FieldWriter writer(out);
   const std::size_t begin = out.size();
-  unsigned exact = kNoExact;
-  out.insert(out.end(), {std::byte{kNoExact}, static_cast<std::byte>(kKeyEnd)});
+  unsigned head = kKeyedHead;
+  out.insert(out.end(), {std::byte{kKeyedHead}, static_cast<std::byte>(kKeyEnd)});
   for (std::size_t field = 0; field < maker_.fields(); ++field) {
     writer.Begin(field == 0 ? first_limit_ : kNextLimit);
     maker_.PutField(field, AsBytes(line.data()), line.size() - 1, writer);
-    if (writer.End()) exact |= FieldBit(field);
+    if (writer.End()) head |= FieldBit(field);
   }
-  out[begin] = static_cast<std::byte>(exact);
+  out[begin] = static_cast<std::byte>(head);
   out.insert(out.end(), line.begin(), line.end());
-}
-
-std::span<std::byte> DropKeys(std::span<std::byte> records, const RecordLayout& layout) {
-  std::byte* to = records.data();
-  ForEachRecord(records, layout, [&](RecordSpan record) {
-    const RecordSpan body = Body(record, layout);
-    std::memmove(to, body.data(), body.size());
-    to += body.size();
-  });
-  return records.first(static_cast<std::size_t>(to - records.data()));
+  return line.size();
 }
 
 }  // namespace gpusort

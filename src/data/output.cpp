@@ -142,11 +142,31 @@ void Output::Publish(bool sync) {
   }
 }
 
-void Output::Verify(const RecordLayout& layout, bool unique, std::uint64_t longest, const RecordSum& sum,
-                    HostMemory& memory, const CancelFlag& cancel, Progress& progress) {
+namespace {
+
+/// The whole records at the front of `bytes`, and their keyed form in `keyed`, if a format finds them.
+RecordSpan WholeRecords(RecordSpan bytes, const RecordLayout& layout, const RecordKeyer* format, ScanState& state,
+                        std::vector<std::byte>& keyed) {
+  if (format == nullptr) return bytes.first(WholeRecordBytes(bytes, layout));
+  ScanState end = state;
+  const RecordSpan whole = bytes.first(format->Scan(bytes, end).last);
+  keyed.clear();
+  KeyTally tally;
+  for (RecordSpan rest = whole; !rest.empty();) rest = rest.subspan(format->Append(rest, state, keyed, tally));
+  return whole;
+}
+
+}  // namespace
+
+void Output::Verify(const RecordLayout& layout, const RecordKeyer* format, bool unique, std::uint64_t longest,
+                    const RecordSum& sum, HostMemory& memory, const CancelFlag& cancel, Progress& progress) {
   progress.SetPhase("verify output", bytes_);
   file_->DropCache();
-  OutputProof read_back(layout, unique);
+  OutputProof read_back(format != nullptr ? format->layout() : layout, unique);
+  ScanState state;
+  std::vector<std::byte> keyed;
+  std::uint64_t keyed_bytes = 0;
+  const std::uint64_t records_end = bytes_ - trailer_.size();
   const std::uint64_t least = layout.fixed() ? layout.stride : longest;
   const std::uint64_t unit = LeastRecordBytes(layout);
   const std::uint64_t room = memory.left() / 2;
@@ -159,7 +179,8 @@ void Output::Verify(const RecordLayout& layout, bool unique, std::uint64_t longe
   if (codec_ != Codec::kNone) expanded.emplace(*file_, codec_, stored_, buffer);
   for (std::uint64_t done = 0; done < bytes_;) {
     cancel.ThrowIfRequested();
-    const std::uint64_t count = std::min(step, (done < records_begin ? records_begin : bytes_) - done);
+    const std::uint64_t part_end = done < records_begin ? records_begin : done < records_end ? records_end : bytes_;
+    const std::uint64_t count = std::min(step, part_end - done);
     const std::uint64_t begin = expanded ? done : done / alignment * alignment;
     const std::uint64_t end = (done + count + alignment - 1) / alignment * alignment;
     const std::uint64_t got = expanded ? expanded->Fill(count) : file_->ReadAt(begin, {buffer.data(), end - begin});
@@ -168,18 +189,25 @@ void Output::Verify(const RecordLayout& layout, bool unique, std::uint64_t longe
                                              ", it should have " + std::to_string(bytes_));
     }
     const RecordSpan bytes{buffer.data() + (done - begin), count};
-    if (done < records_begin) {
-      if (!std::equal(bytes.begin(), bytes.end(), header.begin() + static_cast<std::ptrdiff_t>(done))) {
-        throw Error(ErrorCode::kIntegrity, "the header of the output read back is not what was written");
+    if (part_end != records_end) {
+      const RecordSpan written = done < records_begin ? header.subspan(done) : RecordSpan(trailer_).subspan(done - records_end);
+      if (!std::equal(bytes.begin(), bytes.end(), written.begin())) {
+        throw Error(ErrorCode::kIntegrity, std::string("the ") + (done < records_begin ? "header" : "end") +
+                                               " of the output read back is not what was written");
       }
       done += count;
       if (expanded) expanded->Drop(count);
       continue;
     }
-    const std::uint64_t whole = WholeRecordBytes(bytes, layout);
+    const std::uint64_t whole = WholeRecords(bytes, layout, format, state, keyed).size();
     if (whole == 0)
       throw Error(ErrorCode::kIntegrity, "the output read back has an endless line at byte " + std::to_string(done));
-    read_back.Add(done - records_begin, bytes.first(whole));
+    if (format != nullptr) {
+      read_back.Add(keyed_bytes, keyed);
+      keyed_bytes += keyed.size();
+    } else {
+      read_back.Add(done - records_begin, bytes.first(whole));
+    }
     progress.Advance(whole);
     done += whole;
     if (expanded) expanded->Drop(whole);

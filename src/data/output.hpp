@@ -13,6 +13,7 @@
 #include "backend.hpp"
 #include "codec/codec.hpp"
 #include "data/proof.hpp"
+#include "data/record_keyer.hpp"
 #include "file.hpp"
 #include "stream.hpp"
 #include "support/options.hpp"
@@ -40,6 +41,9 @@ class Output {
   /// What it begins with; it is no record.
   const std::vector<std::byte>& header() const { return header_; }
   void SetHeader(std::span<const std::byte> header) { header_.assign(header.begin(), header.end()); }
+  /// What it ends with, behind the records.
+  const std::vector<std::byte>& trailer() const { return trailer_; }
+  void SetTrailer(std::span<const std::byte> trailer) { trailer_.assign(trailer.begin(), trailer.end()); }
 
   void Compress(Codec codec, const EncoderOptions& options, StageClock& clock);
   /// So that a full disk ends the job at once, not after hours. A tmpfs takes as long as for writing: if it has the
@@ -53,15 +57,16 @@ class Output {
   void Write(std::uint64_t at, std::span<const std::byte> bytes);
   /// All `bytes` are written. Returns how many are stored: fewer if they are compressed.
   std::uint64_t Finish(std::uint64_t bytes);
-  /// Reads the finished file back from the disk and compares it with the header and the sum of the records.
-  void Verify(const RecordLayout& layout, bool unique, std::uint64_t longest, const RecordSum& sum, HostMemory& memory,
-              const CancelFlag& cancel, Progress& progress);
+  /// Reads the finished file back from the disk and compares it with the header and the sum of the records; `format`
+  /// finds those that are more than lines (else null).
+  void Verify(const RecordLayout& layout, const RecordKeyer* format, bool unique, std::uint64_t longest,
+              const RecordSum& sum, HostMemory& memory, const CancelFlag& cancel, Progress& progress);
   void Publish(bool sync);
 
  private:
   std::unique_ptr<OutputFile> file_;  ///< or
   std::unique_ptr<PipeWriter> stream_;
-  std::vector<std::byte> header_;
+  std::vector<std::byte> header_, trailer_;
   std::future<void> reserving_;
   Codec codec_ = Codec::kNone;
   StageClock* clock_ = nullptr;  ///< of the encoder

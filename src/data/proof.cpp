@@ -138,10 +138,11 @@ template <typename F>
 RecordSum SumLines(RecordSpan bytes, const RecordLayout& layout, F each) {
   RecordSum sum;
   std::uint64_t empty = 0;
+  std::vector<std::byte> scratch;
   ForEachRecord(bytes, layout, [&](RecordSpan record) {
     each(record);
-    const RecordSpan line = Body(record, layout);
-    if (line.size() == 1) {
+    const RecordSpan line = layout.keyed() ? OwnBytes(record, layout, scratch) : record;
+    if (line.size() == 1 && line.data() != scratch.data()) {
       ++empty;
       return;
     }
@@ -187,15 +188,22 @@ struct PartSum::State {
 PartSum::PartSum(const RecordLayout& layout) : keys_(layout.keys), keys_left_(layout.keys) {}
 PartSum::~PartSum() = default;
 
+RecordSum SumRecord(RecordSpan record) {
+  const XXH128_hash_t hash = XXH3_128bits(record.data(), record.size());
+  return {hash.low64, hash.high64, 1};
+}
+
 void PartSum::Add(RecordSpan part) {
   if (!state_) state_ = std::make_unique<State>();
+  if (bytes_ == 0 && keys_ > 0 && !part.empty() && HasEscapedBody(part)) escaped_.emplace();
   bytes_ += part.size();
   for (; keys_left_ > 0; --keys_left_) {
     const auto end = std::find(part.begin(), part.end(), static_cast<std::byte>(kKeyEnd));
     if (end == part.end()) return;
     part = part.subspan(static_cast<std::size_t>(end - part.begin()) + 1);
   }
-  XXH3_128bits_update(state_->hash, part.data(), part.size());
+  const auto update = [&](RecordSpan bytes) { XXH3_128bits_update(state_->hash, bytes.data(), bytes.size()); };
+  escaped_ ? escaped_->Add(part, update) : update(part);
 }
 
 RecordSum PartSum::End() {
@@ -203,6 +211,7 @@ RecordSum PartSum::End() {
   XXH3_128bits_reset(state_->hash);
   bytes_ = 0;
   keys_left_ = keys_;
+  escaped_.reset();
   return {hash.low64, hash.high64, 1};
 }
 

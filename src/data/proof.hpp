@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "data/page_buffer.hpp"
+#include "data/record_keyer.hpp"
 #include "records/key.hpp"
 #include "records/record.hpp"
 #include "records/records.hpp"
@@ -36,6 +37,9 @@ RecordSum SumRecords(std::span<const std::byte> bytes, std::uint64_t stride);
 /// `longest`, if given, becomes the bytes of the longest record.
 RecordSum SumRecords(RecordSpan bytes, const RecordLayout& layout, std::uint64_t* longest = nullptr);
 
+/// Of one record that has no keys.
+RecordSum SumRecord(RecordSpan record);
+
 /// The sum of one record that comes in parts.
 class PartSum {
  public:
@@ -51,6 +55,7 @@ class PartSum {
   struct State;
   const std::uint32_t keys_;
   std::uint32_t keys_left_;
+  std::optional<BodyUnescaper> escaped_;
   std::unique_ptr<State> state_;
   std::uint64_t bytes_ = 0;
 };

@@ -61,9 +61,10 @@ void Attempt::OpenBackend() {
 
 void Attempt::StartReading(const std::vector<InputRange>& ranges, const Ring& ring) {
   reading_.ring = ring;
-  const KeyedOrder* const keyed = job_.layout.keyed() ? sorting_.ordered.keyed.get() : nullptr;
+  RecordKeyer* const keyed = job_.layout.keyed() ? sorting_.ordered.keyed.get() : nullptr;
   reading_.feeder = std::make_unique<BatchFeeder>(job_.cancel, job_.memory, job_.inputs, ring, ranges,
-                                                  sorting_.ordered.plain, job_.clock, keyed, sorting_.keys);
+                                                  sorting_.ordered.plain, job_.clock, keyed, sorting_.keys,
+                                                  job_.options.merge && sorting_.ordered.table);
 }
 
 void Attempt::Prepare() {
@@ -114,10 +115,12 @@ void Attempt::FormRuns() {
   if (job_.rereadable() && !MissingRanges(job_.inputs.Ranges(), runs).empty()) {
     throw Error(ErrorCode::kIntegrity, "a part of the input is in no run");
   }
-  if (const RecordSum* read = reading_.feeder->keyed_sum()) {
+  if (const KeyStage* keys = reading_.feeder->keys()) {
     RecordSum formed;
     for (const Run& run : runs) formed += run.sum;
-    if (!(formed == *read)) throw Error(ErrorCode::kIntegrity, "lines were changed when they got keys");
+    if (!(formed == keys->sum())) throw Error(ErrorCode::kIntegrity, "records were changed when they got keys");
+    sorting_.tally = keys->tally();
+    sorting_.trailer = keys->trailer();
   }
   if (job_.plan.windows_in_ring) job_.ring_memory = reading_.feeder->ring().memory();
   reading_.feeder.reset();

@@ -39,6 +39,8 @@ struct Sorting {
   PlanFacts facts{};
   KeyShape keys{};
   std::vector<Run> runs{};
+  KeyTally tally{};                  ///< of records with columns
+  std::vector<std::byte> trailer{};  ///< of the output
   SortStats stats{};
   std::mutex notes_mutex{};
 

@@ -12,6 +12,7 @@
 #include "records/records.hpp"
 #include "runs/form_runs.hpp"
 #include "support/machine.hpp"
+#include "thread.hpp"
 
 namespace gpusort {
 
@@ -20,8 +21,9 @@ void CheckSorted(const Options& options, CancelFlag& cancel) {
   const MemoryFacts host = FindMemory();
   HostMemory memory(options.memory ? options.memory->Resolve(host.limit) : std::min(host.limit, host.available) / 2);
   const Ordered ordered(options);
-  const RecordLayout& layout = ordered.plain;
-  Inputs inputs(files, options.inputs, MakeInputOptions(options, memory), layout, cancel);
+  const RecordLayout layout = ordered.table ? ordered.keyed->layout() : ordered.plain;
+  Inputs inputs(files, options.inputs, MakeInputOptions(options, memory, ordered.format()), ordered.plain, cancel);
+  if (ordered.table && !inputs.header().empty()) ordered.keyed->ReadHeader(inputs.header());
   StageClock clock("check");
   Progress progress(options.progress, clock);
   progress.SetPhase("check", inputs.stored_bytes());
@@ -41,9 +43,15 @@ void CheckSorted(const Options& options, CancelFlag& cancel) {
     return other;
   };
   facts = facts.at_limit(memory.limit());
+  KeyShape keys;
+  if (ordered.table) {
+    keys = MakeKeyShape(facts.memory, std::min(facts.threads, AvailableCores()));
+    facts.key_bytes = [&ordered](std::uint64_t bytes) { return ordered.keyed->most_added(bytes); };
+    facts.memory -= std::min(facts.memory, keys.bytes());
+  }
   const Ring ring = MakeRing(facts);
   memory.Reserve(facts.codec_memory - memory.used());
-  BatchFeeder feeder(cancel, memory, inputs, ring, inputs.Ranges(), layout, clock);
+  BatchFeeder feeder(cancel, memory, inputs, ring, inputs.Ranges(), ordered.plain, clock, ordered.format(), keys);
   Pipeline waiter(cancel);
   OrderCheck order(layout, options.unique);
   try {
@@ -55,7 +63,11 @@ void CheckSorted(const Options& options, CancelFlag& cancel) {
           disorder->offset += inputs.header_bytes(0);
           if (options.header > 0) disorder->record += CountRecords(inputs.header(), layout);
           inputs.VerifyUnchanged();
-          const std::string message = NotSorted(options.inputs.front(), layout, *disorder) +
+          const std::string where = ordered.table
+                                        ? EscapeName(options.inputs.front()) + ": not sorted: record " +
+                                              std::to_string(disorder->record + 1) + " orders before "
+                                        : NotSorted(options.inputs.front(), layout, *disorder);
+          const std::string message = where +
                                       (options.unique ? "or equals " : "") + "the one in front of it";
           throw Error(ErrorCode::kNotSorted, message);
         }

@@ -8,6 +8,7 @@
 
 #include "error.hpp"
 #include "formats/annotator.hpp"
+#include "formats/table_format.hpp"
 #include "job/attempt.hpp"
 #include "job/check_sorted.hpp"
 #include "job/memory_shares.hpp"
@@ -34,10 +35,10 @@ class Sorter {
         memory_(options.memory ? std::max<std::uint64_t>(1, options.memory->Resolve(host_.limit))
                                : std::min(host_.limit, host_.available) / 2,
                 options.grows),
-        inputs_(files_, options.inputs, MakeInputOptions(options, memory_, output.overwritten()), ordered_.plain,
+        inputs_(files_, options.inputs, MakeInputOptions(options, memory_, ordered_.format(), output.overwritten()), ordered_.plain,
                 cancel, std::move(fronts)),
         shares_(options, ordered_, inputs_, FittingThreads(ThreadsAsked(options)),
-                options.merge && inputs_.rereadable()),
+                options.merge && inputs_.rereadable() && !ordered_.table),
         layout_(shares_.LayoutAt(memory_.limit())),
         clock_("start"),
         progress_(options.progress, clock_),
@@ -69,6 +70,8 @@ class Sorter {
     const bool use_gpu =
         options.device == DeviceChoice::kGpu ||
         (options.device == DeviceChoice::kAuto && takes && gpus.likely() && shares_.LeastExpected() >= gpus.min_bytes);
+    // A key that names no column is known before any work, where the header is.
+    if (ordered_.table && !inputs_.header().empty()) ordered_.keyed->ReadHeader(inputs_.header());
     FindFacts(use_gpu);
     ring_ = MakeRing(facts());
     // The header's is reserved, and that for keys is for who makes them.
@@ -124,8 +127,10 @@ class Sorter {
           output_.FinishReserving();  // what the output has is not there for runs
         OpenStore();
         attempt_->FormRuns();
+        SayWhatWasNoValue();
         output_.FinishReserving();
         output_.SetHeader(inputs_.header());
+        output_.SetTrailer(sorting_.trailer);
         output_bytes_ = attempt_->MergeRuns(output_);
         break;
       } catch (const Error& error) {
@@ -150,7 +155,7 @@ class Sorter {
     facts.input_bytes = inputs_.bytes();
     facts.input_known = inputs_.rereadable();
     facts.rereadable = job_.rereadable();
-    for (std::uint32_t i = 0; options_.merge && inputs_.rereadable() && i < inputs_.count(); ++i) {
+    for (std::uint32_t i = 0; options_.merge && inputs_.rereadable() && !ordered_.table && i < inputs_.count(); ++i) {
       facts.sorted_inputs.push_back(inputs_.size(i));
     }
     facts.free_ram = host_.available > memory_.limit() ? host_.available - memory_.limit() : 0;
@@ -176,7 +181,7 @@ class Sorter {
     if (facts.threads < shares_.threads()) {
       LogInfo("the memory is enough for " + std::to_string(facts.threads) + " threads");
     }
-    if (layout_.keyed()) PlanKeys(facts, *ordered_.keyed, ordered_.plain, inputs_, memory_);
+    if (layout_.keyed()) PlanKeys(facts, *ordered_.keyed, inputs_, memory_);
   }
 
   void OpenStore() {
@@ -184,6 +189,12 @@ class Sorter {
     if (!store_.open()) return;
     facts().temp_places = job_.plan.temp_places;
     facts().block_bytes = job_.plan.block_bytes;
+  }
+
+  /// Once, whatever attempts it takes.
+  void SayWhatWasNoValue() {
+    if (!ordered_.table) return;
+    for (const std::string& line : DescribeTally(options_, std::exchange(sorting_.tally, {}))) sorting_.Note(line);
   }
 
   void PrepareOutput() {
@@ -253,7 +264,7 @@ class Sorter {
     if (options_.no_fsync) sorting_.Note("--no-fsync: the output may be lost if the machine stops now");
     if (output_.file() != nullptr) {
       if (options_.verify_output) {
-        output_.Verify(ordered_.plain, options_.unique, job_.plan.ring.max_record, attempt_->proof().sum(), memory_,
+        output_.Verify(ordered_.plain, ordered_.format(), options_.unique, job_.plan.ring.max_record, attempt_->proof().sum(), memory_,
                        cancel_, progress_);
       }
       cancel_.ThrowIfRequested();

@@ -128,9 +128,11 @@ SortResult SortInMemory(const Options& options, std::span<const std::byte> lines
   std::vector<std::byte> keyed;
   std::span<const std::byte> unsorted = lines;
   if (ordered.keyed) {
-    layout = ordered.keyed->layout(options.layout.delimiter);
-    ordered.keyed->Tune(lines, options.layout.delimiter);
-    ForEachRecord(lines, ordered.plain, [&](RecordSpan line) { ordered.keyed->AppendKeyed(line, keyed); });
+    layout = ordered.keyed->layout();
+    ordered.keyed->Tune(lines);
+    ScanState state;
+    KeyTally tally;
+    for (RecordSpan rest = lines; !rest.empty();) rest = rest.subspan(ordered.keyed->Append(rest, state, keyed, tally));
     unsorted = keyed;
   }
   // Lines are found by offsets of 32 bits.

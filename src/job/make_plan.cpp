@@ -52,7 +52,7 @@ class Planner {
       : facts_(facts),
         doublings_(doublings),
         unit_(LeastRecordBytes(facts.layout)),
-        largest_(ring.max_record + facts.key_bytes) {
+        largest_(ring.max_record + (facts.key_bytes ? facts.key_bytes(ring.max_record) : 0)) {
     plan_.ring = ring;
   }
 

@@ -40,7 +40,8 @@ struct PlanFacts {
   std::uint64_t fan_in = 0;            ///< asked for; 0: planned
   std::uint64_t max_record = 0;        ///< of lines; asked for; 0: planned
   bool grows = false;                  ///< longer lines are taken all the same, and take more memory than planned
-  std::uint64_t key_bytes = 0;         ///< at most so many more has a line with the keys that it is given
+  /// At most so many more has a record of so many bytes with the keys that it is given; none: it gets none.
+  std::function<std::uint64_t(std::uint64_t)> key_bytes{};
   /// The facts with another limit on all memory, codecs included. Not given: only `memory` differs.
   std::function<PlanFacts(std::uint64_t)> at_limit;
 };

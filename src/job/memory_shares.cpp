@@ -18,8 +18,8 @@ constexpr std::uint64_t kLeastTempBlock = std::uint64_t{64} << 10, kUsualTempBlo
 }  // namespace
 
 RecordLayout MemoryShares::LayoutAt(std::uint64_t limit) const {
-  const bool keyed = ordered_.keyed && !merging_ && limit >= kLeastForKeys;
-  return keyed ? ordered_.keyed->layout(options_.layout.delimiter) : ordered_.plain;
+  const bool keyed = ordered_.table || (ordered_.keyed && !merging_ && limit >= kLeastForKeys);
+  return keyed ? ordered_.keyed->layout() : ordered_.plain;
 }
 
 EncoderOptions MemoryShares::EncoderAt(std::uint64_t limit) const {
@@ -77,9 +77,8 @@ KeyShape MemoryShares::Share(PlanFacts& facts, std::uint64_t limit) const {
   return keys;
 }
 
-void PlanKeys(PlanFacts& facts, KeyedOrder& order, const RecordLayout& lines, const Inputs& inputs,
-              HostMemory& memory) {
-  facts.key_bytes = order.most_added();
+void PlanKeys(PlanFacts& facts, RecordKeyer& keyer, const Inputs& inputs, HostMemory& memory) {
+  facts.key_bytes = [&keyer](std::uint64_t bytes) { return keyer.most_added(bytes); };
   if (!facts.input_known) return;
   constexpr std::uint64_t kSample = std::uint64_t{64} << 10;
   std::uint64_t plain = 0, keyed = 0;
@@ -88,15 +87,21 @@ void PlanKeys(PlanFacts& facts, KeyedOrder& order, const RecordLayout& lines, co
   for (std::uint32_t i = 0; i < std::min<std::size_t>(inputs.count(), 4); ++i) {
     const std::span<const std::byte> bytes =
         inputs.Read({i, 0, std::min(kSample, inputs.size(i))}, {buffer.data(), buffer.size()});
-    const RecordSpan whole = bytes.first(WholeRecordBytes(bytes, lines));
-    if (plain == 0) order.Tune(whole, lines.delimiter);
-    plain += whole.size();
-    out.clear();
-    ForEachRecord(whole, lines, [&](RecordSpan line) { order.AppendKeyed(line, out); });
-    keyed += out.size();
+    ScanState end, state;
+    KeyTally tally;
+    try {
+      RecordSpan whole = bytes.first(keyer.Scan(bytes, end).last);
+      if (plain == 0) keyer.Tune(whole);
+      const std::uint64_t bytes_whole = whole.size();
+      out.clear();
+      while (!whole.empty()) whole = whole.subspan(keyer.Append(whole, state, out, tally));
+      plain += bytes_whole;
+      keyed += out.size();
+    } catch (const BadRecord&) {
+      // Who reads it in its turn says where it is.
+    }
   }
   if (plain > 0) facts.input_bytes = inputs.bytes() / plain * keyed + inputs.bytes() % plain * keyed / plain;
-  facts.key_bytes = order.most_added();  // once it is tuned
 }
 
 }  // namespace gpusort

@@ -38,7 +38,7 @@ class MemoryShares {
   const bool merging_;
 };
 
-/// Keyed lines are longer than lines: how much is seen in some from everywhere, which `order` is tuned for, too.
-void PlanKeys(PlanFacts& facts, KeyedOrder& order, const RecordLayout& lines, const Inputs& inputs, HostMemory& memory);
+/// Keyed records are longer than records: how much is seen in the first of some inputs, which `keyer` is tuned for, too.
+void PlanKeys(PlanFacts& facts, RecordKeyer& keyer, const Inputs& inputs, HostMemory& memory);
 
 }  // namespace gpusort

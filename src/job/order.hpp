@@ -11,8 +11,12 @@ namespace gpusort {
 /// Both are the same, or lines are sorted with keys. Options must outlive it.
 struct Ordered {
   std::unique_ptr<KeyMaker> keys;
-  std::unique_ptr<KeyedOrder> keyed;  ///< null: records are sorted as they lie
+  std::unique_ptr<RecordKeyer> keyed;  ///< null: records are sorted as they lie
   RecordLayout plain;
+  bool table = false;  ///< they cannot be compared as they lie: `keyed` knows a format
+
+  /// What knows the format; null: records are fixed, or lines.
+  RecordKeyer* format() const { return table ? keyed.get() : nullptr; }
 
   explicit Ordered(const Options& options);
 };

@@ -100,16 +100,16 @@ class RunPlacer {
 
 BatchFeeder::BatchFeeder(CancelFlag& cancel, HostMemory& memory, Inputs& inputs, const Ring& ring,
                          const std::vector<InputRange>& ranges, const RecordLayout& layout, StageClock& clock,
-                         const KeyedOrder* order, const KeyShape& keys)
+                         RecordKeyer* keyer, const KeyShape& keys, bool sorted)
     : pipeline_(cancel),
       ring_(memory, ring.block_bytes, ring.blocks),
       inputs_(inputs),
-      layout_(order != nullptr ? order->layout(layout.delimiter) : layout),
-      rereadable_(order == nullptr && inputs.rereadable()),
-      max_record_(ring.max_record + (order != nullptr ? order->most_added() : 0)) {
-  if (order != nullptr) {
-    keys_ = std::make_unique<KeyStage>(pipeline_, memory, inputs, *order, keys, ring_, ranges, layout,
-                                       ring.grows ? kMostLine : ring.max_record, ring.threads, clock);
+      layout_(keyer != nullptr ? keyer->layout() : layout),
+      rereadable_(keyer == nullptr && inputs.rereadable()),
+      max_record_(ring.max_record + (keyer != nullptr ? keyer->most_added(ring.max_record) : 0)) {
+  if (keyer != nullptr) {
+    keys_ = std::make_unique<KeyStage>(pipeline_, memory, inputs, *keyer, keys, ring_, ranges, layout,
+                                       ring.grows ? kMostLine : ring.max_record, sorted, ring.threads, clock);
   } else {
     reader_ =
         std::make_unique<InputReader>(pipeline_, inputs, ring_, ranges, layout, ring.piece_bytes, ring.threads, clock);

@@ -20,11 +20,11 @@ namespace gpusort {
 /// stream that were dealt out but not yet made safe are taken back and dealt out again.
 class BatchFeeder {
  public:
-  /// Starts reading records of `layout`. With `order` they are lines that get keys: batches are of keyed lines, and
-  /// count as those of one stream.
+  /// Starts reading records of `layout`. With `keyer` they get keys: batches are of keyed records, and count as
+  /// those of one stream; `sorted`: it is an error if an input is not in order.
   BatchFeeder(CancelFlag& cancel, HostMemory& memory, Inputs& inputs, const Ring& ring,
               const std::vector<InputRange>& ranges, const RecordLayout& layout, StageClock& clock,
-              const KeyedOrder* order = nullptr, const KeyShape& keys = {});
+              RecordKeyer* keyer = nullptr, const KeyShape& keys = {}, bool sorted = false);
   ~BatchFeeder();
 
   /// Blocks of neighbouring records, for one Lane::Sort. While it is being read no other batch can be. Blocks of lines
@@ -69,8 +69,8 @@ class BatchFeeder {
   /// The reader's own error, if that is why Next threw.
   void RethrowIfFailed() { pipeline_.RethrowIfFailed(); }
   BlockPool& ring() { return ring_; }
-  /// Of lines that got keys: the sum of all that was read, once Next gave nothing.
-  const RecordSum* keyed_sum() const { return keys_ ? &keys_->sum() : nullptr; }
+  /// What gave records their keys, once Next gave nothing; null: none did.
+  const KeyStage* keys() const { return keys_.get(); }
 
  private:
   std::shared_ptr<InputReader::Block> Take(const Pipeline& waiter);

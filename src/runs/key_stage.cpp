@@ -17,19 +17,19 @@ KeyShape MakeKeyShape(std::uint64_t memory, unsigned threads) {
   return shape;
 }
 
-KeyStage::KeyStage(Pipeline& pipeline, HostMemory& memory, Inputs& inputs, const KeyedOrder& order,
-                   const KeyShape& shape, BlockPool& pool, const std::vector<InputRange>& ranges,
-                   const RecordLayout& lines, std::uint64_t max_record, unsigned readers, StageClock& clock)
+KeyStage::KeyStage(Pipeline& pipeline, HostMemory& memory, Inputs& inputs, RecordKeyer& keyer, const KeyShape& shape,
+                   BlockPool& pool, const std::vector<InputRange>& ranges, const RecordLayout& lines,
+                   std::uint64_t max_record, bool sorted, unsigned readers, StageClock& clock)
     : pipeline_(pipeline),
       inputs_(inputs),
-      order_(order),
-      lines_(lines),
-      layout_(order.layout(lines.delimiter)),
+      keyer_(keyer),
+      layout_(keyer.layout()),
       max_record_(max_record),
       long_bytes_(4 * shape.piece_bytes),
+      sorted_(sorted),
       pool_(pool),
       raw_(memory, shape.block_bytes(), shape.blocks()),
-      reader_(pipeline, inputs, raw_, ranges, lines, shape.piece_bytes, readers, clock),
+      reader_(pipeline, inputs, raw_, ranges, lines, shape.piece_bytes, readers, clock, false),
       clock_(clock),
       pieces_(pipeline, 1),
       keyed_(pipeline) {
@@ -38,56 +38,154 @@ KeyStage::KeyStage(Pipeline& pipeline, HostMemory& memory, Inputs& inputs, const
 }
 
 void KeyStage::Cut() {
-  std::vector<std::byte> open;  // of a line that goes on in the next block
-  std::uint64_t number = 0;
-  while (std::optional<InputReader::Block> block = reader_.Next(pipeline_)) {
-    if (block->has_longer(max_record_, open.size())) block->ThrowTooLong(max_record_, open.size(), inputs_, lines_);
-    if (inputs_.rereadable()) inputs_.AddStoredBytesRead(block->range.bytes);
-    const RecordSpan bytes = block->bytes;
-    if (block->end == 0) {
-      open.insert(open.end(), bytes.begin(), bytes.end());
-      continue;
-    }
-    Piece piece;
+  std::vector<std::byte> open;  // of a record that goes on in the next block
+  ScanState state, open_state;  // behind all that was read, and where `open` begins
+  std::uint64_t number = 0, at = 0;  // the next piece, and the place behind all that was read
+  std::optional<std::uint32_t> input;
+  const auto fail = [&](std::uint64_t records_from, std::uint64_t offset, const std::string& why) {
+    WaitForTurn(number);
+    Blame(*input, 0, 0, std::max(records_from, offset), why);
+  };
+  const auto push = [&](Piece piece) {
     piece.number = number++;
-    if (!open.empty()) {
-      piece.begin = block->head;
-      open.insert(open.end(), bytes.begin(), bytes.begin() + static_cast<std::ptrdiff_t>(block->head));
-      piece.head = std::exchange(open, {});
-    }
-    open.assign(bytes.begin() + static_cast<std::ptrdiff_t>(block->end), bytes.end());
-    piece.block = std::move(*block);
-    // A long line is far more than threads have memory for: only one at a time.
+    piece.input = *input;
+    // A long record is far more than threads have memory for: only one at a time.
     const bool alone = piece.head.size() > long_bytes_;
     if (alone) WaitForTurn(piece.number);
     pieces_.Push(std::move(piece));
     if (alone) WaitForTurn(number);
+  };
+  const auto end_input = [&] {
+    std::uint64_t whole = 0;
+    try {
+      whole = keyer_.Finish(open, state);
+    } catch (const BadRecord& bad) {
+      fail(at - open.size(), at - open.size() + bad.at(), bad.what());
+    }
+    SetTrailer(*input, RecordSpan(open).subspan(whole));
+    open.resize(whole);
+    Piece last;
+    last.offset = at - open.size();
+    last.state = open_state;
+    last.head = std::exchange(open, {});
+    if (whole > 0) push(std::move(last));
+    state = open_state = {};
+  };
+  while (std::optional<InputReader::Block> block = reader_.Next(pipeline_)) {
+    if (inputs_.rereadable()) inputs_.AddStoredBytesRead(block->range.bytes);
+    if (!input) keyer_.ReadHeader(inputs_.header());
+    if (input && *input != block->range.input) end_input();
+    input = block->range.input;
+    const RecordSpan bytes = block->bytes;
+    at = block->range.offset;
+    RecordKeyer::Ends ends;
+    try {
+      ends = keyer_.Scan(bytes, state);
+    } catch (const BadRecord& bad) {
+      fail(at - open.size(), at + bad.at(), bad.what());
+    }
+    at += bytes.size();
+    if (ends.last == 0) {
+      open.insert(open.end(), bytes.begin(), bytes.end());
+      if (open.size() <= max_record_) continue;
+      const std::string why = keyer_.WhyOpen(state);
+      if (why.empty()) throw LineTooLong(inputs_.path(*input), inputs_.header_bytes(*input) + at - open.size(), max_record_);
+      fail(at - open.size(), at - open.size(),
+           why + " in the next " + std::to_string(open.size()) + " bytes (longer records: --max-record)");
+    }
+    Piece piece;
+    piece.offset = block->range.offset - open.size();
+    piece.state = std::exchange(open_state, std::move(ends.state));
+    piece.end = ends.last;
+    if (!open.empty()) {
+      piece.begin = ends.first;
+      open.insert(open.end(), bytes.begin(), bytes.begin() + static_cast<std::ptrdiff_t>(ends.first));
+      piece.head = std::exchange(open, {});
+    }
+    open.assign(bytes.begin() + static_cast<std::ptrdiff_t>(ends.last), bytes.end());
+    piece.block = std::move(*block);
+    push(std::move(piece));
   }
-  if (!open.empty()) throw Error(ErrorCode::kInternal, "the input ends inside a line");
+  if (input) end_input();
   pieces_.Finish();
   const std::lock_guard lock(mutex_);
   pieces_end_ = number;
   if (turn_ == pieces_end_) keyed_.Finish(blocks_);
 }
 
+void KeyStage::SetTrailer(std::uint32_t input, RecordSpan trailer) {
+  if (trailer.empty()) return;
+  if (!trailer_.empty() && !std::equal(trailer.begin(), trailer.end(), trailer_.begin(), trailer_.end())) {
+    throw Error(ErrorCode::kBadInput, EscapeName(inputs_.path(input)) + ": its end differs from that of another input");
+  }
+  trailer_.assign(trailer.begin(), trailer.end());
+}
+
 void KeyStage::MakeKeys() {
-  std::vector<std::byte> keyed;
+  Made made;
   while (std::optional<Piece> piece = pieces_.Pop()) {
-    keyed.clear();
-    RecordSum sum;
-    {
-      const RecordSpan lines = piece->block.bytes.subspan(piece->begin, piece->block.end - piece->begin);
-      const Busy busy(clock_, Resource::kCompute, piece->head.size() + lines.size());
-      for (const RecordSpan part : {RecordSpan(piece->head), lines}) {
-        sum += SumRecords(part, lines_);
-        ForEachRecord(part, lines_, [&](RecordSpan line) { order_.AppendKeyed(line, keyed); });
-      }
+    made.keyed.clear();
+    made.sum = {};
+    made.tally = {};
+    try {
+      const Busy busy(clock_, Resource::kCompute, piece->head.size() + piece->end - piece->begin);
+      Make(*piece, made);
+    } catch (const BadRecord& bad) {
+      WaitForTurn(piece->number);
+      const std::uint64_t before = made.tally.offset - piece->offset;
+      Blame(piece->input, made.tally.record, Newlines(*piece, before), made.tally.offset + bad.at(), bad.what());
     }
     const std::uint64_t number = piece->number;
+    const std::uint32_t input = piece->input;
     piece.reset();  // its buffer is wanted by the reader
-    HandOn(number, keyed, sum);
-    if (keyed.capacity() > 2 * long_bytes_) keyed = {};
+    HandOn(number, input, made);
+    if (made.keyed.capacity() > 2 * long_bytes_) made.keyed = {};
   }
+}
+
+std::uint64_t KeyStage::Newlines(const Piece& piece, std::uint64_t count) {
+  const std::uint64_t in_head = std::min<std::uint64_t>(count, piece.head.size());
+  return detail::CountBytes(piece.head.data(), in_head, '\n') +
+         detail::CountBytes(piece.block.bytes.data() + piece.begin, count - in_head, '\n');
+}
+
+void KeyStage::Make(Piece& piece, Made& made) {
+  made.tally.offset = piece.offset;
+  const std::uint64_t most_keyed = max_record_ + keyer_.most_added(max_record_);
+  const RecordSpan rest = piece.block.bytes.subspan(piece.begin, piece.end - piece.begin);
+  for (RecordSpan part : {RecordSpan(piece.head), rest}) {
+    while (!part.empty()) {
+      const std::size_t begin = made.keyed.size();
+      const std::uint64_t size = keyer_.Append(part, piece.state, made.keyed, made.tally);
+      if (size > max_record_ || made.keyed.size() - begin > most_keyed) {
+        throw LineTooLong(inputs_.path(piece.input), inputs_.header_bytes(piece.input) + made.tally.offset, max_record_);
+      }
+      made.sum += SumRecord(part.first(size));
+      ++made.tally.record;
+      made.tally.offset += size;
+      part = part.subspan(size);
+    }
+  }
+  made.newlines = Newlines(piece, piece.head.size() + rest.size());
+  made.disorder = sorted_ ? FirstLineDisorder(made.keyed, layout_, false) : kInOrder;
+}
+
+void KeyStage::Blame(std::uint32_t input, std::uint64_t records, std::uint64_t newlines, std::uint64_t offset,
+                     const std::string& why) {
+  std::uint64_t before = 0, lines = 0;
+  {
+    const std::lock_guard lock(mutex_);
+    if (input == input_) {
+      before = records_;
+      lines = newlines_;
+    }
+  }
+  const std::span<const std::byte> header = inputs_.header();
+  if (inputs_.header_bytes(input) > 0) lines += detail::CountBytes(header.data(), header.size(), '\n');
+  throw Error(ErrorCode::kBadInput,
+              EscapeName(inputs_.path(input)) + ": record " + std::to_string(before + records + 1) +
+                  (keyer_.newlines() ? ", line " + std::to_string(lines + newlines + 1) : "") + ", byte " +
+                  std::to_string(inputs_.header_bytes(input) + offset) + ": " + why);
 }
 
 void KeyStage::WaitForTurn(std::uint64_t number) {
@@ -97,8 +195,27 @@ void KeyStage::WaitForTurn(std::uint64_t number) {
 
 /// Blocks are taken and numbered in turn, so that nobody holds what the one whose turn it is waits for; those of a
 /// piece that fills several are also handed on in turn, one before the next is taken.
-void KeyStage::HandOn(std::uint64_t number, std::span<const std::byte> keyed, const RecordSum& sum) {
+void KeyStage::HandOn(std::uint64_t number, std::uint32_t input, const Made& made) {
   WaitForTurn(number);
+  RecordSpan keyed = made.keyed;
+  if (input != input_) {
+    const std::lock_guard lock(mutex_);
+    input_ = input;
+    records_ = newlines_ = 0;
+    last_.clear();
+  }
+  if (sorted_) {
+    const bool border = !last_.empty() && CompareRecords(last_, FirstRecord(keyed, layout_), layout_) > 0;
+    if (border || made.disorder != kInOrder) {
+      const std::uint64_t record =
+          records_ + 1 + (border ? 0 : CountRecords(keyed.first(made.disorder), layout_));
+      throw Error(ErrorCode::kBadInput, EscapeName(inputs_.path(input)) + ": not sorted: record " +
+                                            std::to_string(record) +
+                                            " orders before the one in front of it; sort it without -m");
+    }
+    const RecordSpan last = LastRecord(keyed, layout_);
+    last_.assign(last.begin(), last.end());
+  }
   InputReader::Block block;
   const auto take = [&](std::uint64_t count) {
     block = {};
@@ -122,7 +239,10 @@ void KeyStage::HandOn(std::uint64_t number, std::span<const std::byte> keyed, co
   const std::uint64_t last = take(keyed.size());
   {
     const std::lock_guard lock(mutex_);
-    sum_ += sum;
+    sum_ += made.sum;
+    tally_.Add(made.tally);
+    records_ += made.tally.record;
+    newlines_ += made.newlines;
     ++turn_;
     turn_changed_.notify_all();
     if (turn_ == pieces_end_) keyed_.Finish(blocks_);

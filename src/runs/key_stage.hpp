@@ -1,6 +1,6 @@
-// Makes keyed lines of the lines that a reader gives, on threads of its own, in the order of the input: one thread puts
-// lines together that blocks cut, the others make keys of whole lines and hand on blocks of keyed lines. Start at
-// KeyStage.
+// Makes keyed records of what a reader gives, on threads of its own, in the order of the input: one thread finds where
+// records end and puts those together that blocks cut, the others make keys of whole records and hand on blocks of
+// keyed ones. Start at KeyStage.
 #pragma once
 
 #include <condition_variable>
@@ -10,7 +10,8 @@
 #include <vector>
 
 #include "data/inputs.hpp"
-#include "data/keyed_lines.hpp"
+#include "data/proof.hpp"
+#include "data/record_keyer.hpp"
 #include "support/pipeline.hpp"
 
 namespace gpusort {
@@ -30,43 +31,69 @@ KeyShape MakeKeyShape(std::uint64_t memory, unsigned threads);
 
 class KeyStage {
  public:
-  /// Starts threads of `pipeline`, which read `ranges` of `inputs` (streams: all), and fill blocks of `pool`.
-  KeyStage(Pipeline& pipeline, HostMemory& memory, Inputs& inputs, const KeyedOrder& order, const KeyShape& shape,
+  /// Starts threads of `pipeline`, which read `ranges` of `inputs` (streams: all), and fill blocks of `pool`. `sorted`:
+  /// an input that is not in order is an error.
+  KeyStage(Pipeline& pipeline, HostMemory& memory, Inputs& inputs, RecordKeyer& keyer, const KeyShape& shape,
            BlockPool& pool, const std::vector<InputRange>& ranges, const RecordLayout& lines, std::uint64_t max_record,
-           unsigned readers, StageClock& clock);
+           bool sorted, unsigned readers, StageClock& clock);
 
-  /// The next block of keyed lines, which counts as one of a stream: its range is that of the keyed bytes. Nothing at
+  /// The next block of keyed records, which counts as one of a stream: its range is that of the keyed bytes. Nothing at
   /// the end. `waiter`: the pipeline of the calling thread.
   std::optional<InputReader::Block> Next(const Pipeline& waiter) { return keyed_.Pop(waiter); }
-  /// The sum of the lines that were read, once Next gave nothing.
+  // Once Next gave nothing:
+  /// The sum of the records that were read.
   const RecordSum& sum() const { return sum_; }
+  const KeyTally& tally() const { return tally_; }
+  /// What stands behind the records of the inputs; the same in all that have it.
+  const std::vector<std::byte>& trailer() const { return trailer_; }
 
  private:
-  /// Whole lines: `head`, put together out of several blocks, then those of `block` from `begin` up to its `end`.
+  /// Whole records: `head`, put together out of several blocks, then those of `block` from `begin` up to `end`.
   struct Piece {
     std::uint64_t number = 0;
+    std::uint32_t input = 0;
+    std::uint64_t offset = 0;  ///< where in the input it begins
+    ScanState state;           ///< there
     std::vector<std::byte> head;
     InputReader::Block block;
-    std::uint64_t begin = 0;
+    std::uint64_t begin = 0, end = 0;
+  };
+  /// What came of one.
+  struct Made {
+    std::vector<std::byte> keyed;
+    RecordSum sum;
+    KeyTally tally;
+    std::uint64_t newlines = 0;
+    std::uint64_t disorder = kInOrder;  ///< byte of `keyed`
   };
   void Cut();
   void MakeKeys();
+  void Make(Piece& piece, Made& made);
+  /// In the first `count` bytes of its records.
+  static std::uint64_t Newlines(const Piece& piece, std::uint64_t count);
+  void SetTrailer(std::uint32_t input, RecordSpan trailer);
   /// Until all pieces before `number` are handed on.
   void WaitForTurn(std::uint64_t number);
-  void HandOn(std::uint64_t number, std::span<const std::byte> keyed, const RecordSum& sum);
+  void HandOn(std::uint64_t number, std::uint32_t input, const Made& made);
+  /// Error(kBadInput) about the record of `records` more than were handed on, which begins `newlines` lines further, at
+  /// `offset` of the input. In turn.
+  [[noreturn]] void Blame(std::uint32_t input, std::uint64_t records, std::uint64_t newlines, std::uint64_t offset,
+                          const std::string& why);
 
   Pipeline& pipeline_;
   Inputs& inputs_;
-  const KeyedOrder& order_;
-  const RecordLayout lines_, layout_;
+  RecordKeyer& keyer_;
+  const RecordLayout layout_;
   const std::uint64_t max_record_;
-  const std::uint64_t long_bytes_;  ///< lines over several blocks that are longer get their keys alone
+  const std::uint64_t long_bytes_;  ///< records over several blocks that are longer get their keys alone
+  const bool sorted_;
   BlockPool& pool_;
   BlockPool raw_;
   InputReader reader_;
   StageClock& clock_;
   BoundedQueue<Piece> pieces_;
   OrderedQueue<InputReader::Block> keyed_;
+  std::vector<std::byte> trailer_;
   std::mutex mutex_;
   std::condition_variable turn_changed_;
   std::uint64_t turn_ = 0;    ///< the piece whose blocks are handed on now
@@ -74,6 +101,11 @@ class KeyStage {
   std::uint64_t bytes_ = 0;   ///< in them
   std::uint64_t pieces_end_ = ~std::uint64_t{0};
   RecordSum sum_;
+  KeyTally tally_;
+  // Of the input whose turn it is:
+  std::uint32_t input_ = 0;
+  std::uint64_t records_ = 0, newlines_ = 0;
+  std::vector<std::byte> last_;  ///< keyed record of it; if it shall be sorted
 };
 
 }  // namespace gpusort

@@ -10,7 +10,7 @@
 #include <utility>
 #include <vector>
 
-#include "data/keyed_lines.hpp"
+#include "data/record_keyer.hpp"
 #include "error.hpp"
 #include "records/records.hpp"
 
@@ -184,6 +184,7 @@ class OrderedSink : public InOrderSink {
     pipeline.Start([this] {
       Put(output_.header());
       while (std::optional<std::shared_ptr<Chunks>> window = cut_.Pop()) PutChunks(*window);
+      Put(output_.trailer());
       workers_.Finish();
     });
   }

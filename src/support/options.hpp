@@ -14,13 +14,14 @@
 #include "codec/codec.hpp"
 #include "lines/line_order.hpp"
 #include "records/record.hpp"
+#include "support/table_options.hpp"
 #include "support/text.hpp"
 #include "support/typed_keys.hpp"
 
 namespace gpusort {
 
 enum class Action { kSort, kCheck, kExplain, kHelp, kVersion };
-enum class Format { kBinary, kLines };
+enum class Format { kBinary, kLines, kTable };
 enum class DeviceChoice { kAuto, kCpu, kGpu };
 enum class HelpTopic { kShort, kAll, kExamples, kManual };
 enum class When { kAuto, kAlways, kNever };
@@ -44,6 +45,7 @@ struct Options {
   Format format = Format::kBinary;
   RecordLayout layout;                       ///< resolved; --reverse has flipped the direction of every field
   std::shared_ptr<const LineOrdered> lines;  ///< what the layout of lines refers to
+  std::optional<TableOptions> table;         ///< of kTable, whose layout is that of its lines
   std::uint64_t header = 0;                  ///< lines at the top of every input that are not sorted
   std::uint64_t max_record = 0;              ///< bytes of the longest line; 0: planned
   bool grows = false;                        ///< longer lines take more memory than was planned, as by `sort`

@@ -40,4 +40,7 @@ std::string SizeArgument(std::uint64_t bytes);
 /// "0.35 s", "12.3 s", "2 min 05 s", "3 h 07 min".
 std::string FormatDuration(double seconds);
 
+/// How many letters must be changed, left out, put in or exchanged with a neighbour to make `b` of `a`.
+std::size_t EditDistance(std::string_view a, std::string_view b);
+
 }  // namespace gpusort

@@ -139,16 +139,53 @@ RC_GTEST_PROP(FieldWriter, PutsWordsAsItPutsTheirBytes, ()) {
   RC_ASSERT(out == expected);
 }
 
+void Append(const RecordKeyer& keyer, RecordSpan record, std::vector<std::byte>& out) {
+  ScanState state;
+  KeyTally tally;
+  EXPECT_EQ(keyer.Append(record, state, out, tally), record.size());
+}
+
+// Bodies with and without newlines inside and at their ends.
+RC_GTEST_PROP(StoreBody, IsUndoneWhole, ()) {
+  const auto bodies = *rc::gen::container<std::vector<std::string>>(
+      rc::gen::nonEmpty(rc::gen::container<std::string>(rc::gen::element('a', '\n', '\x1d', 'n', 'e', '.', '\0', '\1'))));
+  LineOrder order;
+  const LineOrderView view = order.view();
+  RecordLayout layout = MakeLineLayout('\n', view);
+  layout.keys = 1;
+  std::vector<std::byte> keyed;
+  RecordSum expected, parts;
+  PartSum part(layout);
+  std::string all;
+  for (const std::string& body : bodies) {
+    const std::size_t begin = keyed.size();
+    keyed.insert(keyed.end(), {std::byte{kKeyedHead}, static_cast<std::byte>(kKeyEnd)});
+    StoreBody(Bytes(body), begin, keyed);
+    expected += SumRecord(Bytes(body));
+    all += body;
+    const RecordSpan record = RecordSpan(keyed).subspan(begin);
+    RC_ASSERT(CountRecords(record, layout) == 1u);
+    const auto cut = *rc::gen::inRange<std::size_t>(0, record.size() + 1);
+    part.Add(record.first(cut));
+    part.Add(record.subspan(cut));
+    parts += part.End();
+  }
+  RC_ASSERT(SumRecords(keyed, layout) == expected);
+  RC_ASSERT(parts == expected);
+  const std::span<std::byte> left = DropKeys(keyed, layout);
+  RC_ASSERT(std::equal(left.begin(), left.end(), Bytes(all).begin(), Bytes(all).end()));
+}
+
 RC_GTEST_PROP(KeyedOrder, OrdersKeyedLinesAsTheMakerOrdersLines, (bool exact, bool tuned)) {
   const LetterOrder maker(exact);
-  KeyedOrder order(maker);
+  KeyedOrder order(maker, '\n');
   const std::string a = AnyText(120) + "\n", b = AnyText(120) + "\n";
-  if (tuned) order.Tune(Bytes(a + b), '\n');
-  const RecordLayout layout = order.layout('\n');
+  if (tuned) order.Tune(Bytes(a + b));
+  const RecordLayout layout = order.layout();
   std::vector<std::byte> x, y;
-  order.AppendKeyed(Bytes(a), x);
-  order.AppendKeyed(Bytes(b), y);
-  RC_ASSERT(x.size() <= a.size() + order.most_added());
+  Append(order, Bytes(a), x);
+  Append(order, Bytes(b), y);
+  RC_ASSERT(x.size() <= a.size() + order.most_added(a.size()));
   const int expected = maker.Compare(AsBytes(Bytes(a).data()), a.size() - 1, AsBytes(Bytes(b).data()), b.size() - 1);
   RC_ASSERT(Sign(CompareRecords(x, y, layout)) == Sign(expected));
   const RecordLayout plain = MakeLineLayout('\n', order.plain());
@@ -157,13 +194,13 @@ RC_GTEST_PROP(KeyedOrder, OrdersKeyedLinesAsTheMakerOrdersLines, (bool exact, bo
 
 RC_GTEST_PROP(KeyedOrder, LosesNothing, ()) {
   const LetterOrder maker(true);
-  const KeyedOrder order(maker);
-  const RecordLayout layout = order.layout('\n'), plain = MakeLineLayout('\n', order.plain());
+  const KeyedOrder order(maker, '\n');
+  const RecordLayout layout = order.layout(), plain = MakeLineLayout('\n', order.plain());
   std::string text;
   const auto lines = *rc::gen::inRange<std::size_t>(0, 40);
   for (std::size_t i = 0; i < lines; ++i) text += AnyText(30) + "\n";
   std::vector<std::byte> keyed;
-  ForEachRecord(Bytes(text), plain, [&](RecordSpan line) { order.AppendKeyed(line, keyed); });
+  ForEachRecord(Bytes(text), plain, [&](RecordSpan line) { Append(order, line, keyed); });
   RC_ASSERT(CountRecords(keyed, layout) == lines);
   RC_ASSERT(SumRecords(keyed, layout) == SumRecords(Bytes(text), plain));
   // In parts, too.
@@ -186,8 +223,8 @@ TEST(KeyedOrder, SortsAsTheMakerDoes) {
   std::mt19937_64 random(1);
   for (const bool exact : {false, true}) {
     const LetterOrder maker(exact);
-    const KeyedOrder order(maker);
-    const RecordLayout layout = order.layout('\n'), plain = MakeLineLayout('\n', order.plain());
+    const KeyedOrder order(maker, '\n');
+    const RecordLayout layout = order.layout(), plain = MakeLineLayout('\n', order.plain());
     for (const std::size_t letters : {1, 2, 8, 40}) {
       std::vector<std::string> lines(5000);
       std::vector<std::byte> keyed;
@@ -198,7 +235,7 @@ TEST(KeyedOrder, SortsAsTheMakerDoes) {
         if (random() % 2 != 0) line.append(60, 'x').append(random() % 3, '\0');
         std::shuffle(line.begin(), line.begin() + static_cast<std::ptrdiff_t>(line.size() / 2), random);
         line += '\n';
-        order.AppendKeyed(Bytes(line), keyed);
+        Append(order, Bytes(line), keyed);
       }
       std::stable_sort(lines.begin(), lines.end(), [&](const std::string& a, const std::string& b) {
         return CompareRecords(Bytes(a), Bytes(b), plain) < 0;

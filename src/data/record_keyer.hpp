@@ -1,0 +1,243 @@
+// Records whose order must be computed (a locale's collation, floats in text, typed columns of CSV or JSON) get their
+// keys once, when they are read: a keyed record is a byte that tells about it, one or more fields, each ended by
+// kKeyEnd, and the record as it was. Behind phase 1's reader it is a line like any other, so that sorting, the cut,
+// merging and the check of order serve it. A record with newlines inside is stored with those escaped (StoreBody); the
+// sum of a record and the output look at its own bytes (OwnBytes). Start at RecordKeyer.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "error.hpp"
+#include "lines/bytes.hpp"
+#include "records/record.hpp"
+#include "records/records.hpp"
+
+namespace gpusort {
+
+/// The first byte of a keyed record; its other bits are the keyer's, but for kEscapedBody.
+inline constexpr unsigned kKeyedHead = 0x40;
+
+/// Bytes for a field of a keyed line, up to its limit. Bytes that end fields or lines are written as two that keep
+/// their place in the order.
+class FieldWriter {
+ public:
+  explicit FieldWriter(std::vector<std::byte>& out) : out_(out) {}
+  /// Begins a field of at most `limit` bytes.
+  void Begin(std::uint64_t limit) {
+    end_ = out_.size() + limit;
+    flip_ = 0;
+    exact_ = false;
+  }
+  /// No field that is put as the same bytes, exact too, differs by what the field is made of.
+  void SetExact() { exact_ = true; }
+  /// Complements all that is put from now on, which turns its order around.
+  void set_reverse(bool reverse) { flip_ = reverse ? 0xFF : 0; }
+  bool reverse() const { return flip_ != 0; }
+  /// Nothing that follows matters.
+  bool full() const { return out_.size() >= end_; }
+  void Put(unsigned byte) {
+    const Escaped escaped = Escape((byte ^ flip_) & 0xFF);
+    PutRaw(escaped.bytes[0]);
+    if (escaped.size > 1) PutRaw(escaped.bytes[1]);
+  }
+  /// One or two bytes in place of any.
+  struct Escaped {
+    unsigned char bytes[2];
+    unsigned char size;
+  };
+  static Escaped Escape(unsigned byte) {
+    constexpr unsigned kLow = 2, kNearNewline = 9;
+    // NUL, kKeyEnd and kLow begin with kLow; kNearNewline and newline with kNearNewline.
+    if (byte <= kLow) return {{kLow, static_cast<unsigned char>(byte + kLow)}, 2};
+    if (byte != kNearNewline && byte != '\n') return {{static_cast<unsigned char>(byte), 0}, 1};
+    return {{kNearNewline, static_cast<unsigned char>(byte - kNearNewline + kLow)}, 2};
+  }
+  /// What each of some bytes is to be put as: escaped, and complemented if reverse().
+  struct Word {
+    unsigned char bytes[15];
+    unsigned char size;
+  };
+  /// Puts words[c] for each byte c of [text, text + size).
+  void PutWords(const Byte* text, std::uint64_t size, const Word* words) {
+    const std::size_t begin = out_.size();
+    const std::size_t room = end_ - begin;
+    out_.resize(end_ + sizeof(Word::bytes));
+    std::byte* to = out_.data() + begin;
+    std::byte* const stop = to + room;
+    for (std::uint64_t i = 0; i < size && to < stop; ++i) {
+      const Word& word = words[text[i]];
+      std::memcpy(to, word.bytes, sizeof(word.bytes));
+      to += word.size;
+    }
+    out_.resize(std::min(end_, static_cast<std::size_t>(to - out_.data())));
+  }
+  void PutWord(std::uint64_t word) { PutPart(word, 8); }
+  void PutPart(std::uint64_t word, unsigned bytes) {
+    for (unsigned i = 0; i < bytes; ++i) Put(static_cast<unsigned>(word >> (56 - 8 * i) & 0xFF));
+  }
+  void PutCount(std::uint64_t count) {
+    Put(count < 255 ? static_cast<unsigned>(count) : 255);
+    if (count >= 255) PutWord(count);
+  }
+  /// The last resort of detail::PutKeys, which is no part of a field.
+  void PutRest(const Byte*, std::uint64_t, std::uint64_t) {}
+  /// True if the field is exact and not cut.
+  bool End() {
+    const bool cut = full();
+    out_.push_back(static_cast<std::byte>(kKeyEnd));
+    return exact_ && !cut;
+  }
+
+ private:
+  void PutRaw(unsigned byte) {
+    if (!full()) out_.push_back(static_cast<std::byte>(byte));
+  }
+
+  std::vector<std::byte>& out_;
+  std::size_t end_ = 0;
+  unsigned flip_ = 0;
+  bool exact_ = false;
+};
+
+/// What is known in front of a byte of an input; at its front: ScanState{}. Means what the keyer says.
+struct ScanState {
+  unsigned mode = 0;
+  std::uint64_t count = 0;
+  std::string held;  ///< what came of a token that goes on
+};
+
+/// What was seen of the values of columns while keys were made.
+struct KeyTally {
+  struct Column {
+    std::uint64_t bad = 0;  ///< values that are none of the column's type
+    std::uint64_t first_record = 0, first_offset = 0;  ///< of those, counted from 0
+    std::string first_text;
+    std::uint64_t values = 0;   ///< looked at, to guess the type
+    unsigned looks_like = ~0u;  ///< a bit for each type that all of them may be
+  };
+  std::vector<Column> columns;
+  std::uint64_t short_records = 0;  ///< without a column that is a key
+  bool lacks_zone = false;          ///< timestamps were taken as UTC
+  // While a piece is read: where in it the record being read is.
+  std::uint64_t record = 0, offset = 0;
+
+  /// `later` follows what was seen before.
+  void Add(const KeyTally& later);
+};
+
+/// A record that cannot be read: `at` is the byte of it. Whoever knows where it lies makes an Error of it.
+class BadRecord : public Error {
+ public:
+  BadRecord(std::uint64_t at, const std::string& why) : Error(ErrorCode::kBadInput, why), at_(at) {}
+  std::uint64_t at() const { return at_; }
+
+ private:
+  std::uint64_t at_;
+};
+
+/// Where records of an input end, and what keys they get. Const functions from any thread.
+class RecordKeyer {
+ public:
+  RecordKeyer() = default;
+  RecordKeyer(const RecordKeyer&) = delete;
+  RecordKeyer& operator=(const RecordKeyer&) = delete;
+  virtual ~RecordKeyer() = default;
+
+  /// Of keyed records.
+  virtual RecordLayout layout() const = 0;
+  /// The most that a keyed record has more than a record of `bytes`.
+  virtual std::uint64_t most_added(std::uint64_t bytes) const = 0;
+  /// Looks at whole records of the input. Not once keyed records were made.
+  virtual void Tune(RecordSpan) {}
+
+  /// How much of the front of an input is no record; nothing if `front` is not enough to tell, and not `all` of it.
+  virtual std::optional<std::uint64_t> HeaderBytes(RecordSpan, bool) const { return 0; }
+  virtual bool has_header() const { return false; }
+  /// What HeaderBytes found, before the first record is read.
+  virtual void ReadHeader(RecordSpan) {}
+  /// Whether a last record that lacks its newline gets one.
+  virtual bool newlines() const { return true; }
+
+  struct Ends {
+    std::uint64_t first = 0, last = 0;  ///< behind the first and the last record that end there; 0: none
+    ScanState state;                    ///< behind the last
+  };
+  /// Goes over bytes that follow those for which `state` stands, and takes it on to their end. Throws BadRecord.
+  virtual Ends Scan(RecordSpan bytes, ScanState& state) const = 0;
+  /// The input ends in `state`, `open` being what is behind the last record: returns how much of that is a record; the
+  /// rest is the trailer of the output. Throws BadRecord.
+  virtual std::uint64_t Finish(RecordSpan open, const ScanState&) const {
+    if (!open.empty()) throw Error(ErrorCode::kInternal, "the input ends inside a line");
+    return 0;
+  }
+  /// Why a record is still open in `state`, for who finds it too long; empty: nothing to say.
+  virtual std::string WhyOpen(const ScanState&) const { return {}; }
+
+  /// Appends the first of `records`, which hold whole ones and begin in `state`, as a keyed record. Returns its bytes.
+  /// Throws BadRecord.
+  virtual std::uint64_t Append(RecordSpan records, ScanState& state, std::vector<std::byte>& out,
+                               KeyTally& tally) const = 0;
+};
+
+/// In the first byte of a keyed record: its body is escaped.
+inline constexpr unsigned kEscapedBody = 0x80;
+
+/// Appends `record` behind the keys of the keyed record that begins at `begin` of `out`, so that it ends with a newline
+/// and has no other.
+void StoreBody(RecordSpan record, std::size_t begin, std::vector<std::byte>& out);
+
+inline bool HasEscapedBody(RecordSpan keyed) { return (static_cast<unsigned>(keyed[0]) & kEscapedBody) != 0; }
+
+/// What was read, and will be written, of a whole record of `layout`; where that is not how it lies, in `scratch`.
+RecordSpan OwnBytes(RecordSpan record, const RecordLayout& layout, std::vector<std::byte>& scratch);
+
+/// Takes an escaped body, which comes in parts, apart: calls put(bytes) for what it stands for.
+class BodyUnescaper {
+ public:
+  template <typename Put>
+  void Add(RecordSpan part, Put put);
+
+ private:
+  bool escape_ = false, ended_ = false;
+};
+
+/// Puts the own bytes of the keyed records in `records`, which hold whole ones, in their place; returns what is left at
+/// the front.
+std::span<std::byte> DropKeys(std::span<std::byte> records, const RecordLayout& layout);
+
+namespace detail {
+inline constexpr unsigned char kBodyEscape = 0x1D;
+inline constexpr char kBodyNewline = 'n', kBodyItself = 'e', kBodyNoNewline = '.';
+}  // namespace detail
+
+template <typename Put>
+void BodyUnescaper::Add(RecordSpan part, Put put) {
+  static constexpr std::byte kNewline{'\n'}, kItself{detail::kBodyEscape};
+  while (!part.empty() && !ended_) {
+    if (escape_) {
+      const char code = static_cast<char>(part[0]);
+      if (code == detail::kBodyNoNewline) {
+        ended_ = true;
+      } else {
+        put(RecordSpan(code == detail::kBodyNewline ? &kNewline : &kItself, 1));
+      }
+      escape_ = false;
+      part = part.subspan(1);
+      continue;
+    }
+    const std::byte* const end = detail::FindDelimiter(part.data(), part.data() + part.size(), detail::kBodyEscape);
+    const std::size_t plain = end == nullptr ? part.size() : static_cast<std::size_t>(end - part.data());
+    if (plain > 0) put(part.first(plain));
+    escape_ = end != nullptr;
+    part = part.subspan(std::min(part.size(), plain + 1));
+  }
+}
+
+}  // namespace gpusort

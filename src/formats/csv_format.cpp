@@ -1,0 +1,269 @@
+#include "formats/csv_format.hpp"
+
+#include <algorithm>
+#include <cstring>
+#include <numeric>
+
+#include "error.hpp"
+#include "formats/find_bytes.hpp"
+#include "support/text.hpp"
+
+namespace gpusort {
+namespace {
+
+std::string_view Text(const Byte* begin, const Byte* end) {
+  return {reinterpret_cast<const char*>(begin), static_cast<std::size_t>(end - begin)};
+}
+
+}  // namespace
+
+CsvFormat::CsvFormat(const Options& options)
+    : TableFormat(options),
+      delimiter_(table_.delimiter),
+      quote_(table_.quote),
+      escape_(table_.escape),
+      comment_(table_.comment),
+      by_column_(keys_.size()) {
+  for (const ColumnKey& key : table_.keys) {
+    if (table_.header == 0 && key.number == 0) {
+      throw Error(ErrorCode::kUsage, "--key: '" + EscapeName(key.text) +
+                                         "': without a header columns have no names: give its number, like #1");
+    }
+  }
+  OrderColumns();
+}
+
+void CsvFormat::OrderColumns() {
+  std::iota(by_column_.begin(), by_column_.end(), std::size_t{0});
+  const auto by_number = [this](std::size_t a, std::size_t b) { return columns_[a] < columns_[b]; };
+  std::stable_sort(by_column_.begin(), by_column_.end(), by_number);
+}
+
+std::optional<std::uint64_t> CsvFormat::HeaderBytes(RecordSpan front, bool all) const {
+  const std::optional<std::uint64_t> mark = ByteOrderMark(front, all);
+  if (!mark) return std::nullopt;
+  std::uint64_t at = *mark;
+  for (std::uint64_t record = 0; record < table_.header && at < front.size(); ++record) {
+    ScanState state;
+    const std::uint64_t size = Scan(front.subspan(at), state).first;
+    if (size == 0) return all ? std::optional<std::uint64_t>(front.size()) : std::nullopt;
+    at += size;
+  }
+  if (at == front.size() && !all && table_.header > 0) return std::nullopt;  // there may be more of it
+  return at;
+}
+
+void CsvFormat::ReadHeader(RecordSpan header) {
+  if (table_.header == 0 || header.empty()) return;
+  const Byte* const end = AsBytes(header.data()) + header.size();
+  const Byte* record = AsBytes(header.data()) + *ByteOrderMark(header, true);
+  for (const Byte* next = record; next != end;) {
+    record = next;
+    Mode mode = kRecord;
+    bool ended = false;
+    next = RecordEnd(record, end, mode, ended);
+  }
+  std::vector<std::string> names;
+  std::string scratch;
+  for (const Byte* p = SkipComments(record, end); p != end; ++p) {
+    Field field;
+    const Byte* const begin = p;
+    p = ReadField(begin, p, end, field, scratch);
+    names.emplace_back(field.text);
+    if (p == end || *p != delimiter_) break;
+  }
+  Resolve(names);
+  OrderColumns();
+}
+
+const Byte* CsvFormat::RecordEnd(const Byte* p, const Byte* end, Mode& mode, bool& ended) const {
+  ended = false;
+  const auto newline = static_cast<unsigned char>('\n');
+  const unsigned char quote = quote_ < 0 ? newline : static_cast<unsigned char>(quote_);
+  while (p != end) {
+    switch (mode) {
+      case kRecord:
+        mode = *p == comment_ ? kComment : kField;
+        break;
+      case kComment:
+        p = FindByte(p, end, newline);
+        if (p == end) return end;
+        ++p;
+        mode = kRecord;
+        break;
+      case kField:
+        if (*p != quote_) {
+          mode = kPlain;
+        } else {
+          mode = kQuoted;
+          ++p;
+        }
+        break;
+      case kPlain: {
+        const Byte* const found = FindEither(p, end, newline, quote);
+        if (found == end) {
+          if (end[-1] == delimiter_) mode = kField;
+          return end;
+        }
+        if (*found == newline) {
+          mode = kRecord;
+          ended = true;
+          return found + 1;
+        }
+        // A quote at the front of a field; at the front of `p` it would have been seen as that.
+        if (found != p && found[-1] == delimiter_) mode = kQuoted;
+        p = found + 1;
+        break;
+      }
+      case kQuoted:
+        p = escape_ < 0 ? FindByte(p, end, quote) : FindEither(p, end, quote, static_cast<unsigned char>(escape_));
+        if (p == end) return end;
+        mode = *p == escape_ ? kEscape : kQuote;
+        ++p;
+        break;
+      case kEscape:
+        mode = kQuoted;
+        ++p;
+        break;
+      case kQuote:
+        if (*p == quote_) {
+          mode = kQuoted;
+          ++p;
+        } else {
+          mode = kPlain;
+        }
+        break;
+    }
+  }
+  return end;
+}
+
+RecordKeyer::Ends CsvFormat::Scan(RecordSpan bytes, ScanState& state) const {
+  const Byte* const begin = AsBytes(bytes.data());
+  const Byte* const end = begin + bytes.size();
+  Ends ends;
+  auto mode = static_cast<Mode>(state.mode);
+  for (const Byte* p = begin; p != end;) {
+    bool ended = false;
+    p = RecordEnd(p, end, mode, ended);
+    if (!ended) break;
+    ends.last = static_cast<std::uint64_t>(p - begin);
+    if (ends.first == 0) ends.first = ends.last;
+  }
+  state.mode = mode;
+  return ends;
+}
+
+std::uint64_t CsvFormat::Finish(RecordSpan open, const ScanState& state) const {
+  const std::string why = WhyOpen(state);
+  if (!why.empty()) throw BadRecord(0, why + " before the end of the input");
+  return open.size();
+}
+
+std::string CsvFormat::WhyOpen(const ScanState& state) const {
+  return state.mode == kQuoted || state.mode == kEscape ? "a quote is opened in this record and not closed" : "";
+}
+
+const Byte* CsvFormat::SkipComments(const Byte* p, const Byte* end) const {
+  while (comment_ >= 0 && p != end && *p == comment_) {
+    p = FindByte(p, end, '\n');
+    if (p != end) ++p;
+  }
+  return p;
+}
+
+const Byte* CsvFormat::ReadField(const Byte* begin, const Byte* p, const Byte* end, Field& field,
+                                 std::string& scratch) const {
+  field.at = static_cast<std::uint64_t>(p - begin);
+  field.is = Field::kValue;
+  if (p == end || *p != quote_) {
+    const Byte* const stop = FindEither(p, end, delimiter_, '\n');
+    const bool returns = stop != end && *stop == '\n' && stop != p && stop[-1] == '\r';
+    field.text = Text(p, stop - (returns ? 1 : 0));
+    if (IsNull(field.text)) field.is = Field::kNull;
+    return stop;
+  }
+  // In quotes. Mostly all of the field is, and nothing in it is written as two bytes.
+  scratch.clear();
+  const auto quote = static_cast<unsigned char>(quote_);
+  const Byte* from = ++p;
+  for (;;) {
+    p = escape_ < 0 ? FindByte(p, end, quote) : FindEither(p, end, quote, static_cast<unsigned char>(escape_));
+    if (p == end) break;
+    if (*p != quote || (p + 1 != end && p[1] == quote)) {
+      scratch.append(Text(from, p));
+      from = ++p;  // what the escape stands in front of
+      if (p != end) ++p;
+      continue;
+    }
+    break;
+  }
+  const Byte* const closing = p;
+  if (p != end) ++p;
+  const Byte* const stop = FindEither(p, end, delimiter_, '\n');
+  const bool returns = stop != end && *stop == '\n' && stop != p && stop[-1] == '\r';
+  const Byte* const rest = stop - (returns ? 1 : 0);
+  if (p == rest && scratch.empty()) {
+    field.text = Text(from, closing);
+    return stop;
+  }
+  if (p != rest && table_.strict) {
+    throw BadRecord(static_cast<std::uint64_t>(p - begin), "there is text behind a closing quote");
+  }
+  scratch.append(Text(from, closing)).append(Text(p, rest));
+  field.text = scratch;
+  return stop;
+}
+
+const Byte* CsvFormat::SkipField(const Byte* p, const Byte* end) const {
+  if (p == end || *p != quote_) return FindEither(p, end, delimiter_, '\n');
+  Mode mode = kQuoted;
+  for (++p; p != end && mode != kPlain;) {
+    if (mode == kQuote) {
+      mode = *p == quote_ ? kQuoted : kPlain;
+      if (mode == kQuoted) ++p;
+      continue;
+    }
+    const auto quote = static_cast<unsigned char>(quote_);
+    p = escape_ < 0 ? FindByte(p, end, quote) : FindEither(p, end, quote, static_cast<unsigned char>(escape_));
+    if (p == end) break;
+    const bool escape = *p == escape_;
+    p += escape && end - p > 1 ? 2 : 1;
+    if (!escape) mode = kQuote;
+  }
+  return FindEither(p, end, delimiter_, '\n');
+}
+
+std::uint64_t CsvFormat::PutKeys(RecordSpan records, ScanState&, FieldWriter& out, KeyTally& tally) const {
+  const Byte* const begin = AsBytes(records.data());
+  const Byte* const end = begin + records.size();
+  const Byte* p = SkipComments(begin, end);
+  std::size_t next = 0;  // of by_column_
+  const std::size_t keys = by_column_.size();
+  thread_local std::vector<Field> fields;
+  thread_local std::vector<std::string> texts;
+  fields.assign(keys, {});
+  texts.resize(std::max<std::size_t>(1, keys));
+  bool ended = p == end;
+  for (std::uint64_t column = 0; !ended && (keys == 0 || next < keys); ++column) {
+    const bool wanted = keys == 0 || columns_[by_column_[next]] == column;
+    Field field;
+    if (wanted) {
+      p = ReadField(begin, p, end, field, texts[next]);
+      if (keys == 0) PutWhole(field, out);
+    } else {
+      p = SkipField(p, end);
+    }
+    for (; next < keys && columns_[by_column_[next]] == column; ++next) fields[by_column_[next]] = field;
+    ended = p == end || *p == '\n';
+    if (p != end) ++p;
+  }
+  if (!ended) {
+    Mode mode = kField;
+    p = RecordEnd(p, end, mode, ended);
+  }
+  for (std::size_t key = 0; key < keys; ++key) PutKey(key, fields[key], out, tally);
+  return static_cast<std::uint64_t>(p - begin);
+}
+
+}  // namespace gpusort

@@ -1,0 +1,42 @@
+// CSV and TSV: RFC 4180 with any one-byte delimiter and quote, as files are. A quote opens quotes only at the front of
+// a field; text behind a closing quote is kept. Lines that begin with the comment byte go with the record behind them.
+#pragma once
+
+#include "formats/table_format.hpp"
+
+namespace gpusort {
+
+class CsvFormat : public TableFormat {
+ public:
+  explicit CsvFormat(const Options& options);
+
+  bool has_header() const override { return true; }  // or at least a byte order mark
+  std::optional<std::uint64_t> HeaderBytes(RecordSpan front, bool all) const override;
+  void ReadHeader(RecordSpan header) override;
+  Ends Scan(RecordSpan bytes, ScanState& state) const override;
+  std::uint64_t Finish(RecordSpan open, const ScanState& state) const override;
+  std::string WhyOpen(const ScanState& state) const override;
+
+ protected:
+  std::uint64_t PutKeys(RecordSpan records, ScanState& state, FieldWriter& out, KeyTally& tally) const override;
+
+ private:
+  enum Mode : unsigned { kRecord, kField, kPlain, kQuoted, kQuote, kEscape, kComment };
+
+  /// Goes on in `mode` from `p`: behind the end of the record there; or `end`, not `ended`, with the mode that holds
+  /// there.
+  const Byte* RecordEnd(const Byte* p, const Byte* end, Mode& mode, bool& ended) const;
+  /// Behind the comments in front of the record at `p`.
+  const Byte* SkipComments(const Byte* p, const Byte* end) const;
+  /// Behind the field at `p`: a delimiter, or the end of its line.
+  const Byte* SkipField(const Byte* p, const Byte* end) const;
+  void OrderColumns();
+  /// The field at `p`; gives what is behind it: a delimiter, or the end of its line. `scratch` may hold its text.
+  const Byte* ReadField(const Byte* begin, const Byte* p, const Byte* end, Field& field, std::string& scratch) const;
+
+  const unsigned char delimiter_;
+  const int quote_, escape_, comment_;
+  std::vector<std::size_t> by_column_;  ///< keys in the order of their columns
+};
+
+}  // namespace gpusort

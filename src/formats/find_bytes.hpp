@@ -1,0 +1,35 @@
+// Where one of two bytes stands first: what splits text into fields spends its time here.
+#pragma once
+
+#include <bit>
+#include <cstring>
+
+#if defined(__SSE2__)
+#include <emmintrin.h>
+#endif
+
+#include "lines/bytes.hpp"
+
+namespace gpusort {
+
+/// The first of [p, end) that is `a` or `b`; `end` if none is.
+inline const Byte* FindEither(const Byte* p, const Byte* end, unsigned char a, unsigned char b) {
+#if defined(__SSE2__)
+  const __m128i as = _mm_set1_epi8(static_cast<char>(a)), bs = _mm_set1_epi8(static_cast<char>(b));
+  for (; end - p >= 16; p += 16) {
+    const __m128i bytes = _mm_loadu_si128(reinterpret_cast<const __m128i*>(p));
+    const int found = _mm_movemask_epi8(_mm_or_si128(_mm_cmpeq_epi8(bytes, as), _mm_cmpeq_epi8(bytes, bs)));
+    if (found != 0) return p + std::countr_zero(static_cast<unsigned>(found));
+  }
+#endif
+  while (p < end && *p != a && *p != b) ++p;
+  return p;
+}
+
+/// The first of [p, end) that is `a`; `end` if none is.
+inline const Byte* FindByte(const Byte* p, const Byte* end, unsigned char a) {
+  const void* const found = p == end ? nullptr : std::memchr(p, a, static_cast<std::size_t>(end - p));
+  return found == nullptr ? end : static_cast<const Byte*>(found);
+}
+
+}  // namespace gpusort

@@ -1,0 +1,25 @@
+// JSON Lines: a record is a line that is one JSON value; keys are paths into it.
+#pragma once
+
+#include "formats/json_record.hpp"
+#include "formats/table_format.hpp"
+
+namespace gpusort {
+
+class JsonFormat : public TableFormat {
+ public:
+  explicit JsonFormat(const Options& options);
+
+  bool has_header() const override { return true; }  // or at least a byte order mark
+  std::optional<std::uint64_t> HeaderBytes(RecordSpan front, bool all) const override;
+  Ends Scan(RecordSpan bytes, ScanState& state) const override;
+
+ protected:
+  std::uint64_t PutKeys(RecordSpan records, ScanState& state, FieldWriter& out, KeyTally& tally) const override;
+
+ private:
+  const std::uint64_t id_;  ///< of all that were made: whose paths a thread's parser knows
+  std::vector<JsonPath> paths_;
+};
+
+}  // namespace gpusort

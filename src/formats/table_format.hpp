@@ -1,0 +1,67 @@
+// Records with columns (CSV, JSON Lines, COPY, ...): a keyed record holds one field, the normalized keys of its key
+// columns one behind the other, which says all, so that GPU and cores sort it as bytes. What is special to a format,
+// where records and their fields lie, is a class derived from TableFormat. Start at MakeTableFormat.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "data/record_keyer.hpp"
+#include "formats/value_key.hpp"
+#include "lines/line_order.hpp"
+#include "support/options.hpp"
+
+namespace gpusort {
+
+class TableFormat : public RecordKeyer {
+ public:
+  /// `options.table` must be there; `options` must outlive this.
+  explicit TableFormat(const Options& options);
+
+  RecordLayout layout() const override;
+  std::uint64_t most_added(std::uint64_t bytes) const override { return bytes + kMostKeys; }
+  std::uint64_t Append(RecordSpan records, ScanState& state, std::vector<std::byte>& out,
+                       KeyTally& tally) const override;
+
+ protected:
+  /// One column of a record, as text that its type can read.
+  struct Field {
+    std::string_view text;
+    enum : std::uint8_t { kMissing, kNull, kValue } is = kMissing;
+    std::uint64_t at = 0;  ///< byte of the record
+  };
+  /// Puts the keys of the first record of `records` by PutKey, and returns its bytes.
+  virtual std::uint64_t PutKeys(RecordSpan records, ScanState& state, FieldWriter& out, KeyTally& tally) const = 0;
+
+  void PutKey(std::size_t key, const Field& field, FieldWriter& out, KeyTally& tally) const;
+  /// Where there are no keys: a column as text.
+  void PutWhole(const Field& field, FieldWriter& out) const;
+  bool IsNull(std::string_view unquoted) const;
+  /// Bytes of the byte order mark at the front; nothing if that cannot be told yet.
+  static std::optional<std::uint64_t> ByteOrderMark(RecordSpan front, bool all);
+  /// Finds the columns of keys by the names that a header gives. Error(kUsage) that lists them if one is not there.
+  void Resolve(const std::vector<std::string>& names);
+
+  const TableOptions& table_;
+  std::vector<ValueKey> keys_;
+  /// Of each key: its column, from 0.
+  std::vector<std::uint64_t> columns_;
+
+ private:
+  static constexpr std::uint64_t kMostKeys = std::uint64_t{64} << 10;
+
+  const ValueKey whole_;
+  LineKey key_;
+  LineOrderView view_;
+};
+
+/// By `options.table`. Error(kUsage) if a key cannot be.
+std::unique_ptr<TableFormat> MakeTableFormat(const Options& options);
+
+/// What the end of a job says of values that were no values: lines for warnings.
+std::vector<std::string> DescribeTally(const Options& options, const KeyTally& tally);
+
+}  // namespace gpusort

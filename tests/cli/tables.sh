@@ -1,0 +1,206 @@
+# Records with columns: CSV, TSV and JSON Lines as Python's csv and json modules read them, through all tiers.
+. "$2/tests/cli/common.sh.inc"
+g=$bin/gpusort
+export LC_ALL=C
+command -v python3 >/dev/null || { echo "NOT TESTED: there is no python3"; exit 77; }
+
+# make.py FORMAT RECORDS SEED FILE writes random records; check.py FORMAT KEYS IN OUT sorts IN as KEYS (column:type:desc,
+# ...) say, stably, by what the module reads, and compares OUT with that.
+cat >tables.py <<'PY'
+import csv, datetime, decimal, io, json, random, sys
+
+def make(kind, count, seed):
+    r = random.Random(int(seed))
+    def text():
+        t = ''.join(r.choice('ab ,;"\n\t\'xyz') for _ in range(r.randrange(12)))
+        return r.choice([t, t, 'name%d' % r.randrange(50), 'x' * r.randrange(300)])
+    def number():
+        return r.choice(['%d' % r.randrange(-99, 99), '%d.%d' % (r.randrange(99), r.randrange(1000)),
+                         str(r.randrange(10 ** 40)), '-0', '1e3', '007', ''])
+    def time():
+        t = datetime.datetime(1960, 1, 1) + datetime.timedelta(seconds=r.randrange(3 * 10 ** 9))
+        zone = r.choice(['Z', '+00:00', '+05:30', '-0800'])
+        return r.choice(['', t.isoformat() + zone, t.isoformat(' ') + '.%d' % r.randrange(100) + zone])
+    rows = [[str(r.randrange(count)), text(), time(), number()] for _ in range(count)]
+    if kind == 'jsonl':
+        out = []
+        for i, n, t, a in rows:
+            value = {'id': int(i), 'in': {'name': n, 'list': [t or None]}}
+            line = json.dumps(value, ensure_ascii=r.random() < .5)
+            out.append(line[:-1] + (',"amount":' + str(decimal.Decimal(a)) + '}' if a not in ('', '007') else '}'))
+        return '\n'.join(out) + '\n'
+    out = io.StringIO()
+    w = csv.writer(out, delimiter='\t' if kind == 'tsv' else ',', lineterminator='\n')
+    w.writerow(['id', 'the, name', 'created_at', 'amount'])
+    w.writerows(rows)
+    return out.getvalue()
+
+def instant(t):
+    t = t.replace('Z', '+00:00').replace(' ', 'T')
+    base, zone = t[:19], t[19:]
+    fraction = ''
+    if zone[0] == '.':
+        fraction, zone = zone[1:len(zone) - len(zone.lstrip('.0123456789'))], zone.lstrip('.0123456789')
+    sign = -1 if zone[0] == '-' else 1
+    zone = zone[1:].replace(':', '')
+    seconds = (datetime.datetime.fromisoformat(base) - datetime.datetime(1970, 1, 1)).total_seconds()
+    return decimal.Decimal(int(seconds) - sign * (int(zone[:2]) * 3600 + int(zone[2:]) * 60)) + decimal.Decimal('0.' + (fraction or '0'))
+
+def records(kind, text):
+    if kind == 'jsonl':
+        return '', [(line + '\n', json.loads(line, parse_float=decimal.Decimal)) for line in text.splitlines()]
+    # The module does not say what it read, so that is watched.
+    lines, read = text.split('\n'), []
+    lines = [l + '\n' for l in lines[:-1]]
+    def watched():
+        for l in lines:
+            read.append(l)
+            yield l
+    out = []
+    for row in csv.reader(watched(), delimiter='\t' if kind == 'tsv' else ',', strict=True):
+        out.append((''.join(read), row))
+        read.clear()
+    names = out[0][1]
+    return out[0][0], [(raw, dict(zip(names, row))) for raw, row in out[1:]]
+
+def value(kind, row, column, type):
+    if kind == 'jsonl':
+        v = row
+        for part in column.replace('[0]', '.0').split('.'):
+            v = v[int(part)] if isinstance(v, list) else v.get(part) if v is not None else None
+        if v is None: return None
+        if type in ('int', 'decimal'): return decimal.Decimal(v)
+        return instant(v) if type == 'timestamp' else str(v).encode()
+    v = row[column]
+    if v == '' and (type != 'text'): return None
+    if type == 'text': return v.encode()
+    if type == 'nocase': return v.upper().encode()
+    return instant(v) if type == 'timestamp' else decimal.Decimal(v)
+
+def check(kind, keys, source, sorted_, mode):
+    decimal.getcontext().prec = 100
+    header, rows = records(kind, open(source, newline='').read())
+    for key in reversed([k.split(':') for k in keys.split('|')]):
+        desc = 'desc' in key
+        if mode == 'reverse': desc = not desc
+        def of(pair):
+            v = value(kind, pair[1], key[0], key[1])
+            if v == b'' and kind != 'jsonl' and '""' not in pair[0]: v = None  # no quotes: null
+            return v
+        nulls = [p for p in rows if of(p) is None]
+        rest = [p for p in rows if of(p) is not None]
+        rest.sort(key=of, reverse=desc)
+        if desc:  # stable, though reversed
+            groups, last = [], object()
+            for p in sorted((p for p in rows if of(p) is not None), key=of):
+                if of(p) != last: groups.append([]); last = of(p)
+                groups[-1].append(p)
+            rest = [p for group in reversed(groups) for p in group]
+        rows = nulls + rest if desc else rest + nulls
+    if mode == 'unique':
+        kept, last = [], None
+        for p in rows:
+            k = [value(kind, p[1], *key.split(':')[:2]) for key in keys.split('|')]
+            if k != last: kept.append(p)
+            last = k
+        rows = kept
+    want = header + ''.join(raw for raw, _ in rows)
+    got = open(sorted_, newline='').read()
+    if want != got:
+        sys.exit('differs from %s by %s: %r...' % (source, keys, next((a, b) for a, b in zip(want.split('\n'), got.split('\n')) if a != b)))
+
+if sys.argv[1] == 'make':
+    open(sys.argv[5], 'w', newline='').write(make(sys.argv[2], int(sys.argv[3]), sys.argv[4]))
+else:
+    check(*sys.argv[2:6], sys.argv[6] if len(sys.argv) > 6 else '')
+PY
+py() { python3 tables.py "$@" || fail "python3 tables.py $*"; }
+
+plans=("" "--memory 24M --batch-bytes 60000 --fan-in 3" "--memory 16M --batch-bytes 9000 --block-size 8K --threads 1")
+for kind in csv tsv jsonl; do
+  py make $kind 3000 7 in.$kind
+  case $kind in
+    jsonl) keys=("id:int" "amount:decimal:desc|id:int" "in.list[0]:timestamp|in.name:text:desc") ;;
+    *) keys=("id:int" "created_at:timestamp:desc|amount:decimal" "the, name:nocase|id:int:desc" "amount:decimal|created_at:timestamp") ;;
+  esac
+  for key in "${keys[@]}"; do
+    args=()
+    IFS='|' read -ra parts <<<"$key"
+    for part in "${parts[@]}"; do args+=(-k "$part"); done
+    for plan in "${plans[@]}"; do
+      expect 0 "$g" "${args[@]}" $plan in.$kind out.$kind
+      py check $kind "$key" in.$kind out.$kind
+    done
+    expect 0 "$g" --check "${args[@]}" out.$kind
+    expect 0 "$g" -r "${args[@]}" --verify-output in.$kind back.$kind
+    py check $kind "$key" in.$kind back.$kind reverse
+    expect 0 "$g" -u "${args[@]}" --format $kind - once.$kind <in.$kind
+    py check $kind "$key" in.$kind once.$kind unique
+    "$g" "${args[@]}" --top 40 in.$kind top.$kind 2>err || fail "--top: $(cat err)"
+    cmp -s <(head -c "$(wc -c <top.$kind)" out.$kind) top.$kind || fail "--top of $kind by $key"
+    # Two sorted halves, merged, and their headers kept once.
+    expect 0 "$g" -m "${args[@]}" -o merged.$kind out.$kind once.$kind
+    expect 0 "$g" "${args[@]}" -o sorted.$kind out.$kind once.$kind
+    same merged.$kind sorted.$kind
+  done
+  expect 3 "$g" -m -k id:int -o merged.$kind in.$kind
+  says 'not sorted: record'
+  gzip -k in.$kind
+  expect 0 "$g" "${args[@]}" in.$kind.gz out.$kind.gz
+  gzip -dc out.$kind.gz | cmp -s - out.$kind || fail "compressed $kind"
+  expect 1 "$g" --check "${args[@]}" in.$kind
+done
+nothing_left
+
+# What is not as it should be.
+printf 'id,n\n1,a\n2,"b\n3,c\n' >open.csv
+expect 3 "$g" -k id:int open.csv got.csv
+says 'open.csv: record 2, line 3, byte 9: a quote is opened in this record and not closed'
+printf 'id,n\n1,a\nx,b\n' >bad.csv
+expect 0 "$g" -k id:int bad.csv got.csv
+says "column 'id': 1 value is no int and ordered as null, the first in record 2: 'x'"
+expect 3 "$g" --strict -k id:int bad.csv kept.csv
+says "bad.csv: record 2, line 3, byte 9: column 'id': 'x' is no int"
+[ ! -e kept.csv ] || fail "an output of a job that failed"
+printf '{"a":1}\n\n{"a":]}\n' >bad.jsonl
+expect 3 "$g" -k a bad.jsonl got.jsonl
+says 'bad.jsonl: record 3, line 3, byte 14: this is no JSON'
+expect 2 "$g" -k idd:int bad.csv got.csv
+says "there is no column 'idd' (the header has 2 columns: 'id', 'n')"
+expect 2 "$g" -k idd:int --format csv - got.csv <bad.csv
+says "there is no column 'idd'"
+printf 'id,m\n1,a\n' >other.csv
+expect 3 "$g" -k id:int -o got.csv bad.csv other.csv
+says 'the headers of bad.csv and other.csv differ'
+printf 'id,n\n10,a\n9,b\n' >untyped.csv
+expect 0 "$g" -k id untyped.csv got.csv
+says 'say -k id:int'
+# Keys as of sort, and -t, mean lines.
+printf 'b,1\na,2\n' >lines.csv
+expect 0 "$g" -t, -k2,2n lines.csv got.csv
+same got.csv lines.csv
+printf 'b,1\na,2\n' | sort >want.csv
+expect 0 "$g" -k1,1 lines.csv got.csv
+same got.csv want.csv
+# A byte order mark, CR LF, comments, no header, a last record without its end.
+printf '\357\273\277id;n\r\n#c\r\n2;"x;\r\ny"\r\n10;b' >mark.csv
+expect 0 "$g" --delimiter ';' --comment '#' -k id:int:desc mark.csv got.csv
+printf '\357\273\277id;n\r\n10;b\n#c\r\n2;"x;\r\ny"\r\n' >want.csv
+same got.csv want.csv
+: >empty.csv
+expect 0 "$g" -k id:int empty.csv got.csv
+same got.csv empty.csv
+{ printf 'id,n\n1,"'; head -c 3000000 /dev/zero; } >endless.csv
+expect 3 "$g" -k id --max-record 1M --memory 32M endless.csv got.csv
+says 'longer records: --max-record'
+# Fields as long as records may be, and a million columns.
+python3 - <<'PY'
+open('wide.csv', 'w').write(','.join('c%d' % i for i in range(1000000)) + '\n' + ','.join('9' * 1000000) + '\n' + ','.join('1' * 1000000) + '\n')
+open('long.csv', 'w').write('a,b\n' + ''.join('%s,"%s\n"\n' % (c * 1000000, c) for c in 'cab'))
+PY
+expect 0 "$g" -k c999999:int --memory 512M wide.csv got.csv
+[ "$(tail -n +2 got.csv | head -c 3)" = 1,1 ] || fail "a million columns"
+expect 0 "$g" -k a --memory 64M long.csv got.csv
+[ "$(cut -c 1 got.csv | tr -d '\n"')" = aabc ] || fail "long fields: $(cut -c 1 got.csv | tr -d '\n')"
+nothing_left
+echo "tables: ok"

@@ -1,0 +1,212 @@
+#include "formats/csv_format.hpp"
+
+#include <gtest/gtest.h>
+#include <rapidcheck/gtest.h>
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "error.hpp"
+#include "sort_files.hpp"
+
+namespace gpusort {
+namespace {
+
+using testing::Parse;
+
+RecordSpan Bytes(const std::string& text) { return std::as_bytes(std::span(text)); }
+
+struct Dialect {
+  char delimiter = ',';
+  char quote = '"';   // 0: none
+  char escape = 0;    // 0: quotes are doubled
+  char comment = 0;   // 0: none
+};
+
+struct Record {
+  std::string bytes;
+  std::vector<std::optional<std::string>> fields;  // nothing: null
+};
+
+// A plain parser, byte by byte. Nothing if a quote is left open.
+std::optional<std::vector<Record>> ParseSlowly(const std::string& text, const Dialect& dialect) {
+  std::vector<Record> records;
+  std::size_t at = 0;
+  while (at < text.size()) {
+    Record record;
+    const std::size_t begin = at;
+    while (dialect.comment != 0 && at < text.size() && text[at] == dialect.comment) {
+      at = std::min(text.find('\n', at), text.size() - 1) + 1;
+    }
+    for (bool more = at < text.size(); more;) {
+      std::string field;
+      bool quoted = false;
+      if (dialect.quote != 0 && at < text.size() && text[at] == dialect.quote) {
+        quoted = true;
+        for (++at;;) {
+          if (at >= text.size()) return std::nullopt;
+          if (dialect.escape != 0 && text[at] == dialect.escape) {
+            if (at + 1 >= text.size()) return std::nullopt;
+            field += text[at + 1];
+            at += 2;
+          } else if (text[at] != dialect.quote) {
+            field += text[at++];
+          } else if (at + 1 < text.size() && text[at + 1] == dialect.quote) {
+            field += dialect.quote;
+            at += 2;
+          } else {
+            ++at;
+            break;
+          }
+        }
+      }
+      std::string rest;
+      while (at < text.size() && text[at] != dialect.delimiter && text[at] != '\n') rest += text[at++];
+      more = at < text.size() && text[at] == dialect.delimiter;
+      if (!more && at < text.size() && !rest.empty() && rest.back() == '\r') rest.pop_back();
+      if (at < text.size()) ++at;
+      field += rest;
+      if (!quoted && (field.empty() || field == "\\N")) {
+        record.fields.emplace_back();
+      } else {
+        record.fields.emplace_back(field);
+      }
+    }
+    record.bytes = text.substr(begin, at - begin);
+    records.push_back(std::move(record));
+  }
+  return records;
+}
+
+Options MakeOptions(const Dialect& dialect, std::vector<std::string> more) {
+  std::vector<std::string> args{"--format", "csv", "--no-header", "--delimiter", std::string(1, dialect.delimiter)};
+  args.insert(args.end(), {"--quote", dialect.quote == 0 ? std::string("none") : std::string(1, dialect.quote)});
+  if (dialect.escape != 0) args.insert(args.end(), {"--escape", std::string(1, dialect.escape)});
+  if (dialect.comment != 0) args.insert(args.end(), {"--comment", std::string(1, dialect.comment)});
+  args.insert(args.end(), more.begin(), more.end());
+  args.insert(args.end(), {"in", "out"});
+  return Parse(args);
+}
+
+Dialect AnyDialect() {
+  Dialect dialect;
+  dialect.delimiter = *rc::gen::element(',', ';');
+  dialect.quote = *rc::gen::element('"', '\'', '\0');
+  if (dialect.quote != 0) dialect.escape = *rc::gen::element('\0', '\\');
+  dialect.comment = *rc::gen::element('\0', '#');
+  return dialect;
+}
+
+std::string AnyCsv() {
+  return *rc::gen::container<std::string>(
+      rc::gen::element('a', 'N', ',', ',', ';', '"', '"', '\'', '\\', '\n', '\n', '\r', '#', '\0'));
+}
+
+RC_GTEST_PROP(CsvFormat, FindsWhatAPlainParserFindsHoweverBlocksAreCut, ()) {
+  const Dialect dialect = AnyDialect();
+  std::string text = AnyCsv();
+  if (!text.empty()) text += '\n';
+  const Options options = MakeOptions(dialect, {"-k", "#2", "-k", "#1:nocase:desc", "-k", "#2:text:nulls-first"});
+  const CsvFormat format(options);
+  const std::optional<std::vector<Record>> expected = ParseSlowly(text, dialect);
+
+  // Ends, seen in blocks of any sizes.
+  std::vector<std::size_t> ends;
+  ScanState state;
+  std::size_t last = 0;
+  for (std::size_t at = 0; at < text.size();) {
+    const auto size = *rc::gen::inRange<std::size_t>(1, text.size() - at + 1);
+    const RecordKeyer::Ends found = format.Scan(Bytes(text).subspan(at, size), state);
+    RC_ASSERT((found.first == 0) == (found.last == 0));
+    if (found.first > 0) ends.push_back(at + found.first);
+    if (found.last > 0) ends.push_back(last = at + found.last);
+    at += size;
+  }
+  const RecordSpan open = Bytes(text).subspan(last);
+  if (!expected) {
+    RC_ASSERT_THROWS_AS(format.Finish(open, state), BadRecord);
+    return;
+  }
+  std::size_t end = 0, found = 0;
+  std::vector<std::byte> keyed;
+  RecordSpan rest = Bytes(text);
+  for (const Record& record : *expected) {
+    end += record.bytes.size();
+    if (found < ends.size() && ends[found] < end) RC_FAIL("an end inside a record");
+    while (found < ends.size() && ends[found] == end) ++found;
+
+    // The record with its keys.
+    ScanState none;
+    KeyTally tally;
+    std::vector<std::byte> out, key;
+    RC_ASSERT(format.Append(rest, none, out, tally) == record.bytes.size());
+    rest = rest.subspan(record.bytes.size());
+    FieldWriter writer(key);
+    writer.Begin(1000000);
+    std::size_t k = 0;
+    for (const std::size_t column : {1u, 0u, 1u}) {
+      const ValueKey value(options.table->keys[k++].rule);
+      if (column < record.fields.size() && record.fields[column]) {
+        RC_ASSERT(value.Put(*record.fields[column], writer));
+      } else {
+        value.PutNull(writer);
+      }
+    }
+    writer.End();
+    const RecordSpan head = RecordSpan(out).subspan(2, key.size());
+    RC_ASSERT(std::equal(head.begin(), head.end(), key.begin(), key.end()));
+    const std::span<std::byte> body = DropKeys(out, format.layout());
+    RC_ASSERT(std::string(reinterpret_cast<const char*>(body.data()), body.size()) == record.bytes);
+  }
+  RC_ASSERT(found == ends.size());
+  // Comments behind the last record are one of their own.
+  RC_ASSERT(format.Finish(open, state) == open.size());
+}
+
+TEST(CsvFormat, KnowsItsColumnsByTheNamesInTheHeader) {
+  const auto resolve = [](const std::string& key, const std::string& header) -> std::string {
+    const Options options = Parse({"--format", "csv", "-k", key, "in", "out"});
+    CsvFormat format(options);
+    try {
+      EXPECT_EQ(format.HeaderBytes(Bytes(header + "x,y\n"), true), header.size());
+      format.ReadHeader(Bytes(header));
+    } catch (const Error& error) {
+      EXPECT_EQ(error.code(), ErrorCode::kUsage);
+      return error.what();
+    }
+    return "";
+  };
+  EXPECT_EQ(resolve("b", "\xEF\xBB\xBF\"a\nx\",b\r\n"), "");
+  EXPECT_EQ(resolve("\"a:b\":int", "\"a:b\",c\n"), "");
+  EXPECT_NE(resolve("bb", "a,b,c\n").find("3 columns: 'b', 'a', 'c'"), std::string::npos);
+  EXPECT_NE(resolve("a", "a,b,a\n").find("#1 or #3"), std::string::npos);
+  EXPECT_EQ(resolve("#2", "a,b,a\n"), "");
+  EXPECT_NE(resolve("#4", "a,b,a\n").find("there is no column 4"), std::string::npos);
+}
+
+TEST(CsvFormat, SaysWhatIsWrongIfItShallBeStrict) {
+  const auto what = [](const std::string& record, std::vector<std::string> args) -> std::string {
+    args.insert(args.begin(), {"--format", "csv", "--no-header"});
+    args.insert(args.end(), {"in", "out"});
+    const Options options = Parse(args);
+    const CsvFormat format(options);
+    ScanState state;
+    KeyTally tally;
+    std::vector<std::byte> out;
+    try {
+      format.Append(Bytes(record), state, out, tally);
+    } catch (const BadRecord& error) {
+      return std::to_string(error.at()) + " " + error.what();
+    }
+    return "";
+  };
+  EXPECT_EQ(what("a,\"b\"c\n", {"-k", "#2"}), "");
+  EXPECT_EQ(what("a,\"b\"c\n", {"-k", "#2", "--strict"}), "5 there is text behind a closing quote");
+  EXPECT_EQ(what("a,b\n", {"-k", "#3"}), "");
+  EXPECT_EQ(what("a,b\n", {"-k", "#3", "--strict"}), "0 it has no column '3', which is a key");
+  EXPECT_EQ(what("a,b\n", {"-k", "#2:int", "--strict"}), "2 column '2': 'b' is no int");
+}
+
+}  // namespace
+}  // namespace gpusort
