@@ -30,23 +30,33 @@ constexpr std::string_view kMonths[] = {"january", "february", "march",     "apr
                                         "july",    "august",   "september", "october", "november", "december"};
 constexpr std::string_view kWeekdays[] = {"sunday", "monday", "tuesday", "wednesday", "thursday", "friday", "saturday"};
 
-bool IsLeap(std::int64_t year) { return year % 4 == 0 && (year % 100 != 0 || year % 400 == 0); }
+constexpr std::uint32_t kEraYears = 400, kEraDays = 146097;
 
-unsigned DaysOfMonth(std::int64_t year, unsigned month) {
-  constexpr unsigned char kDays[] = {31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31};
-  return kDays[month - 1] + (month == 2 && IsLeap(year) ? 1u : 0u);
+/// Years from a leap year on that is a multiple of 400 before all others, so that they are quick to divide.
+std::uint32_t Counted(std::int64_t year) {
+  constexpr std::int64_t kFirst = 25'000 * kEraYears;
+  static_assert(kFirst > 9'999'999);
+  return static_cast<std::uint32_t>(year + kFirst);
+}
+
+bool IsLeap(std::int64_t year) {
+  const std::uint32_t counted = Counted(year);
+  return counted % 4 == 0 && (counted % 100 != 0 || counted % 400 == 0);
 }
 
 /// Days since 1970-01-01, by eras of 400 years that begin in March: Hinnant, "chrono-Compatible Low-Level Date
 /// Algorithms".
 std::optional<std::int64_t> DaysOf(const Civil& civil) {
+  constexpr unsigned char kDays[] = {0, 31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31};
   if (civil.month < 1 || civil.month > 12) return std::nullopt;
-  if (civil.day < 1 || civil.day > DaysOfMonth(civil.year, civil.month)) return std::nullopt;
-  const std::int64_t year = civil.year - (civil.month <= 2);
-  const std::int64_t era = (year >= 0 ? year : year - 399) / 400;
-  const std::int64_t of_era = year - era * 400;
-  const std::int64_t of_year = (153 * ((civil.month + 9) % 12) + 2) / 5 + civil.day - 1;
-  return era * 146097 + of_era * 365 + of_era / 4 - of_era / 100 + of_year - 719468;
+  if (civil.day < 1 || civil.day > kDays[civil.month]) {
+    if (civil.month != 2 || civil.day != 29 || !IsLeap(civil.year)) return std::nullopt;
+  }
+  const std::uint32_t year = Counted(civil.year) - (civil.month <= 2);
+  const std::uint32_t era = year / kEraYears, of_era = year % kEraYears;
+  const std::uint32_t of_year = (153 * (civil.month + (civil.month > 2 ? -3u : 9u)) + 2) / 5 + civil.day - 1;
+  const std::uint32_t day = of_era * 365 + of_era / 4 - of_era / 100 + of_year;
+  return (std::int64_t{era} - Counted(0) / kEraYears) * kEraDays + day - 719468;
 }
 
 bool AllZeros(std::string_view digits) { return digits.find_first_not_of('0') == std::string_view::npos; }
@@ -103,16 +113,38 @@ bool TakeBc(TextReader& reader, Civil& civil) {
   return civil.year <= 0;
 }
 
+/// Behind seconds: nothing, or '.' or ',' and digits.
+bool TakeFraction(TextReader& reader, Clock& clock) {
+  if (!reader.Take('.') && !reader.Take(',')) return true;
+  clock.fraction = reader.rest().substr(0, reader.digits());
+  reader.at += clock.fraction.size();
+  return !clock.fraction.empty();
+}
+
 bool TakeClock(TextReader& reader, bool compact, Clock& clock) {
   if (!reader.TakeTwo(clock.hour)) return false;
   const bool colons = reader.Take(':');
   if ((!colons && !compact) || !reader.TakeTwo(clock.minute)) return false;
   if (colons ? !reader.Take(':') : reader.digits() == 0) return true;
-  if (!reader.TakeTwo(clock.second)) return false;
-  if (!reader.Take('.') && !reader.Take(',')) return true;
-  clock.fraction = reader.rest().substr(0, reader.digits());
-  reader.at += clock.fraction.size();
-  return !clock.fraction.empty();
+  return reader.TakeTwo(clock.second) && TakeFraction(reader, clock);
+}
+
+/// YYYY-MM-DD?hh:mm:ss, ? one of T, t and a blank: nearly all there is, in half the time. False, and takes nothing, if
+/// it is otherwise.
+bool TakeUsual(TextReader& reader, Civil& civil, Clock& clock) {
+  const char* const c = reader.at;
+  if (reader.end - c < 19 || c[4] != '-' || c[7] != '-' || c[13] != ':' || c[16] != ':') return false;
+  if (c[10] != 'T' && c[10] != ' ' && c[10] != 't') return false;
+  bool digits = true;
+  const auto two = [&](unsigned at) {
+    const unsigned high = static_cast<unsigned char>(c[at] - '0'), low = static_cast<unsigned char>(c[at + 1] - '0');
+    digits = digits & (high <= 9) & (low <= 9);
+    return high * 10 + low;
+  };
+  civil = {two(0) * 100 + two(2), two(5), two(8)};
+  clock = {two(11), two(14), two(17), {}};
+  if (digits) reader.at += 19;
+  return digits;
 }
 
 /// A zone at the front, if there is one: its seconds before UTC. False if it is a broken one.
@@ -196,34 +228,36 @@ std::optional<Day> ParseDay(std::string_view text) {
 
 std::optional<Instant> ParseInstant(std::string_view text) {
   TextReader reader = TextReader::Trimmed(text);
-  if (const int infinite = TakeInfinity(reader); infinite != 0) {
-    Instant instant;
-    instant.infinite = infinite;
-    return instant;
-  }
-  TextReader number = reader;
-  const bool minus = number.TakeSign();
-  const std::size_t digits = number.digits();
-  const char* const behind = number.at + digits;
-  if (digits > 0 && digits <= 19 && (behind == reader.end || (digits <= 10 && (*behind == '.' || *behind == ',')))) {
-    return ParseCount(number, digits, minus);
-  }
-  if (digits == 2) return ParseApache(reader);
-
   Civil civil;
   Clock clock;
   std::optional<std::int64_t> offset;
-  bool compact = false;
-  if (!TakeDate(reader, civil, &compact) || !TakeBc(reader, civil)) return std::nullopt;
-  if (!reader.done()) {
+  if (TakeUsual(reader, civil, clock)) {
+    if (!TakeFraction(reader, clock)) return std::nullopt;
+  } else {
+    if (const int infinite = TakeInfinity(reader); infinite != 0) {
+      Instant instant;
+      instant.infinite = infinite;
+      return instant;
+    }
+    TextReader number = reader;
+    const bool minus = number.TakeSign();
+    const std::size_t digits = number.digits();
+    const char* const behind = number.at + digits;
+    if (digits > 0 && digits <= 19 && (behind == reader.end || (digits <= 10 && (*behind == '.' || *behind == ',')))) {
+      return ParseCount(number, digits, minus);
+    }
+    if (digits == 2) return ParseApache(reader);
+    bool compact = false;
+    if (!TakeDate(reader, civil, &compact) || !TakeBc(reader, civil)) return std::nullopt;
+    if (reader.done()) return InstantOf(civil, clock, offset);
     if (!reader.Take('T') && !reader.Take('t') && !reader.SkipSpace()) return std::nullopt;
     if (!TakeClock(reader, compact, clock)) return std::nullopt;
-    const char* const behind_clock = reader.at;
-    reader.SkipSpace();
-    if (!TakeZone(reader, offset)) return std::nullopt;
-    if (!offset) reader.at = behind_clock;
-    if (!TakeBc(reader, civil) || !reader.done()) return std::nullopt;
   }
+  const char* const behind = reader.at;
+  reader.SkipSpace();
+  if (!TakeZone(reader, offset)) return std::nullopt;
+  if (!offset) reader.at = behind;
+  if (!reader.done() && (!TakeBc(reader, civil) || !reader.done())) return std::nullopt;
   return InstantOf(civil, clock, offset);
 }
 

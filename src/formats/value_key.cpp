@@ -33,37 +33,80 @@ constexpr std::pair<std::string_view, ValueType> kTypes[] = {
     {"timestamp", ValueType::kTimestamp}, {"ip", ValueType::kIp},         {"uuid", ValueType::kUuid},
     {"bytes-hex", ValueType::kBytesHex}};
 
+/// Gathers the bytes of a key, for FieldWriter::PutBytes.
+class KeyBytes {
+ public:
+  KeyBytes(FieldWriter& out, bool reverse) : out_(out) { set_reverse(reverse); }
+  KeyBytes(const KeyBytes&) = delete;
+  KeyBytes& operator=(const KeyBytes&) = delete;
+
+  void Put(unsigned byte) {
+    if (size_ == bytes_.size()) End();
+    bytes_[size_++] = static_cast<unsigned char>(byte ^ flip_);
+  }
+  template <std::size_t kSize>
+  void Put(const std::array<unsigned char, kSize>& bytes) {
+    if (size_ + kSize > bytes_.size()) End();
+    for (std::size_t i = 0; i < kSize; ++i) bytes_[size_ + i] = static_cast<unsigned char>(bytes[i] ^ flip_);
+    size_ += kSize;
+  }
+  void End() { out_.PutBytes(bytes_.data(), std::exchange(size_, 0)); }
+  /// Complements what is put from now on.
+  void set_reverse(bool reverse) { flip_ = reverse ? 0xFF : 0; }
+  bool reverse() const { return flip_ != 0; }
+
+  // What detail::PutVersionPart wants besides.
+  static bool full() { return false; }
+  void PutCount(std::uint64_t count) {
+    Put(count < 255 ? static_cast<unsigned>(count) : 255);
+    for (unsigned shift = 64; count >= 255 && shift > 0;) Put(static_cast<unsigned>(count >> (shift -= 8) & 0xFF));
+  }
+
+ private:
+  FieldWriter& out_;
+  std::array<unsigned char, 120> bytes_;
+  std::size_t size_ = 0;
+  unsigned flip_ = 0;
+};
+
 /// Reverses what is put while it lives, on top of what is reversed already.
 class Reversed {
  public:
-  Reversed(FieldWriter& out, bool reverse) : out_(out), before_(out.reverse()) { out_.set_reverse(before_ != reverse); }
+  Reversed(KeyBytes& out, bool reverse) : out_(out), before_(out.reverse()) { out_.set_reverse(before_ != reverse); }
   Reversed(const Reversed&) = delete;
   Reversed& operator=(const Reversed&) = delete;
   ~Reversed() { out_.set_reverse(before_); }
 
  private:
-  FieldWriter& out_;
+  KeyBytes& out_;
   const bool before_;
 };
 
 // --- Numbers of a fixed range: digits of base 224, as bytes from 16 on. -------------------------------------------
 
-constexpr std::uint64_t kBase = 224;
+constexpr std::uint32_t kBase = 224;
 constexpr unsigned kFirstDigit = 16;
+constexpr std::uint64_t Power(unsigned digits) { return digits == 0 ? 1 : kBase * Power(digits - 1); }
 
 template <unsigned kDigits>
-void PutFixed(std::uint64_t value, FieldWriter& out) {
-  std::array<unsigned char, kDigits> bytes;
-  for (unsigned i = kDigits; i-- > 0; value /= kBase)
-    bytes[i] = static_cast<unsigned char>(kFirstDigit + value % kBase);
-  for (const unsigned char byte : bytes) out.Put(byte);
+void PutFixed(std::uint64_t value, KeyBytes& out) {
+  // Four digits at a time, which 32 bits hold.
+  constexpr unsigned kPart = 4;
+  if constexpr (kDigits > kPart) {
+    PutFixed<kDigits - kPart>(value / Power(kPart), out);
+    PutFixed<kPart>(value % Power(kPart), out);
+  } else {
+    auto part = static_cast<std::uint32_t>(value);
+    std::array<unsigned char, kDigits> bytes;
+    for (unsigned i = kDigits; i-- > 0; part /= kBase)
+      bytes[i] = static_cast<unsigned char>(kFirstDigit + part % kBase);
+    out.Put(bytes);
+  }
 }
-
-constexpr std::uint64_t Power(unsigned digits) { return digits == 0 ? 1 : kBase * Power(digits - 1); }
 
 /// `value`, of less than 2^54, in kDigits bytes if it is in [0, 200 * 224^(kDigits - 1)), otherwise in 9.
 template <unsigned kDigits>
-void PutUsual(std::int64_t value, FieldWriter& out) {
+void PutUsual(std::int64_t value, KeyBytes& out) {
   constexpr std::uint64_t kDigit = Power(kDigits - 1);
   if (value >= 0 && static_cast<std::uint64_t>(value) < 200 * kDigit) {
     PutFixed<kDigits>(static_cast<std::uint64_t>(value) + 10 * kDigit, out);  // begins with 26..225
@@ -79,7 +122,7 @@ void PutUsual(std::int64_t value, FieldWriter& out) {
 /// off is less. The last digit is not to be 0.
 class DigitPairs {
  public:
-  explicit DigitPairs(FieldWriter& out) : out_(out) {}
+  explicit DigitPairs(KeyBytes& out) : out_(out) {}
   void Add(unsigned digit) {
     if (half_) {
       pair_ += digit;
@@ -95,7 +138,7 @@ class DigitPairs {
  private:
   static constexpr unsigned kLast = 20, kMore = 21;
 
-  FieldWriter& out_;
+  KeyBytes& out_;
   unsigned pair_ = 0;
   bool half_ = false;
   bool any_ = false;
@@ -107,7 +150,7 @@ constexpr unsigned kTiny = 132, kExponentZero = 180, kHuge = 228, kZero = 127;
 constexpr std::int64_t kMostExponent = 45;
 
 /// An exponent whose magnitude is not small: how many digits it has, then they.
-void PutLongExponent(bool negative, std::string_view digits, FieldWriter& out) {
+void PutLongExponent(bool negative, std::string_view digits, KeyBytes& out) {
   out.Put(negative ? kTiny : kHuge);
   const Reversed reversed(out, negative);
   constexpr unsigned kShort = 200;
@@ -120,7 +163,7 @@ void PutLongExponent(bool negative, std::string_view digits, FieldWriter& out) {
   for (const char digit : digits) out.Put(kFirstDigit + static_cast<unsigned>(digit - '0'));
 }
 
-void PutExponent(std::int64_t exponent, FieldWriter& out) {
+void PutExponent(std::int64_t exponent, KeyBytes& out) {
   if (exponent >= -kMostExponent && exponent <= kMostExponent) {
     out.Put(static_cast<unsigned>(kExponentZero + exponent));
     return;
@@ -204,7 +247,7 @@ bool ReadDecimal(TextReader reader, const ValueRule& rule, bool whole, Decimal& 
   return true;
 }
 
-void PutDecimalText(const Decimal& number, FieldWriter& out) {
+void PutDecimalText(const Decimal& number, KeyBytes& out) {
   if (number.first == nullptr) {
     out.Put(kZero);
     return;
@@ -222,13 +265,48 @@ void PutDecimalText(const Decimal& number, FieldWriter& out) {
   pairs.End();
 }
 
-void PutWhole(bool negative, std::uint64_t magnitude, FieldWriter& out) {
+void PutWhole(bool negative, std::uint64_t magnitude, KeyBytes& out) {
   char digits[20];
   const char* const end = std::to_chars(digits, std::end(digits), magnitude).ptr;
   Decimal number;
   ReadDecimal({digits, end}, {}, true, number);
   number.negative = negative;
   PutDecimalText(number, out);
+}
+
+/// See ValueKey::PutDecimal.
+bool PutNumeric(std::span<const std::uint16_t> digits, int weight, unsigned sign, KeyBytes& out) {
+  constexpr unsigned kNegative = 0x4000, kNan = 0xC000, kInfinity = 0xD000, kMinusInfinity = 0xF000;
+  if (sign == kNan || sign == kInfinity || sign == kMinusInfinity) {
+    out.Put(sign == kNan ? kAboveAll : sign == kInfinity ? kGreatest : kLeast);
+    return true;
+  }
+  if ((sign != 0 && sign != kNegative) ||
+      std::any_of(digits.begin(), digits.end(), [](unsigned digit) { return digit > 9999; })) {
+    return false;
+  }
+  std::int64_t exponent = (std::int64_t{weight} + 1) * 4;
+  while (!digits.empty() && digits.back() == 0) digits = digits.first(digits.size() - 1);
+  for (; !digits.empty() && digits.front() == 0; digits = digits.subspan(1)) exponent -= 4;
+  if (digits.empty()) {
+    out.Put(kZero);
+    return true;
+  }
+  // Decimal digits from the first to the last that is not 0.
+  unsigned skip = digits.front() < 10 ? 3 : digits.front() < 100 ? 2 : digits.front() < 1000 ? 1 : 0;
+  const unsigned back = digits.back();
+  const unsigned cut = back % 1000 == 0 ? 3 : back % 100 == 0 ? 2 : back % 10 == 0 ? 1 : 0;
+  const Reversed negative(out, sign == kNegative);
+  PutExponent(exponent - skip, out);
+  DigitPairs pairs(out);
+  for (std::size_t i = 0; i < digits.size(); ++i, skip = 0) {
+    const unsigned digit = digits[i];
+    const unsigned four[] = {digit / 1000, digit / 100 % 10, digit / 10 % 10, digit % 10};
+    const unsigned end = i + 1 == digits.size() ? 4 - cut : 4;
+    for (unsigned k = skip; k < end; ++k) pairs.Add(four[k]);
+  }
+  pairs.End();
+  return true;
 }
 
 // --- Words for what is no finite number ---------------------------------------------------------------------------
@@ -242,7 +320,7 @@ Special SpecialOf(std::string_view text) {
   return IsWord(text, "nan") ? Special::kNan : Special::kNone;
 }
 
-bool PutDecimalOf(TextReader reader, const ValueRule& rule, FieldWriter& out) {
+bool PutDecimalOf(TextReader reader, const ValueRule& rule, KeyBytes& out) {
   Decimal number;
   if (ReadDecimal(reader, rule, false, number)) {
     PutDecimalText(number, out);
@@ -259,7 +337,7 @@ bool PutDecimalOf(TextReader reader, const ValueRule& rule, FieldWriter& out) {
 // --- Floats -------------------------------------------------------------------------------------------------------
 
 /// Of a NaN only the sign counts.
-void PutDouble(double value, FieldWriter& out) {
+void PutDouble(double value, KeyBytes& out) {
   constexpr std::uint64_t kSign = std::uint64_t{1} << 63;
   const auto bits = std::bit_cast<std::uint64_t>(value);
   if (std::isnan(value)) {
@@ -301,15 +379,21 @@ std::optional<double> DoubleOf(TextReader reader, const ValueRule& rule) {
 
 // --- Days and instants --------------------------------------------------------------------------------------------
 
-void PutInfinite(int sign, FieldWriter& out) { out.Put(sign < 0 ? kLeast : kGreatest); }
+/// Of a binary number, whose ends stand for them.
+template <typename Number>
+int InfinityOf(Number number) {
+  return number == std::numeric_limits<Number>::max() ? 1 : number == std::numeric_limits<Number>::min() ? -1 : 0;
+}
 
-void PutDay(const Day& day, FieldWriter& out) {
+void PutInfinite(int sign, KeyBytes& out) { out.Put(sign < 0 ? kLeast : kGreatest); }
+
+void PutDay(const Day& day, KeyBytes& out) {
   constexpr std::int64_t kYearZero = 719528;  // 3 bytes for the years 0 to 27474
   if (day.infinite != 0) return PutInfinite(day.infinite, out);
   PutUsual<3>(day.days + kYearZero, out);
 }
 
-void PutInstant(const Instant& instant, FieldWriter& out) {
+void PutInstant(const Instant& instant, KeyBytes& out) {
   constexpr std::int64_t kYearZero = 62167219200;  // 5 bytes for the years 0 to 7978
   if (instant.infinite != 0) return PutInfinite(instant.infinite, out);
   PutUsual<5>(2 * (instant.seconds + kYearZero) + !instant.fraction.empty(), out);
@@ -326,14 +410,14 @@ void PutInstant(const Instant& instant, FieldWriter& out) {
 // --- Bytes, bools, addresses --------------------------------------------------------------------------------------
 
 /// One byte of what is put as bytes: 3 ends it, 4 and one more stand for the least ones.
-void PutContent(unsigned byte, FieldWriter& out) {
+void PutContent(unsigned byte, KeyBytes& out) {
   if (byte <= 4) {
     out.Put(4);
     byte += kFirstDigit;
   }
   out.Put(byte);
 }
-void EndContent(FieldWriter& out) { out.Put(3); }
+void EndContent(KeyBytes& out) { out.Put(3); }
 
 int HexDigit(char c) {
   if (IsDigit(c)) return c - '0';
@@ -341,7 +425,7 @@ int HexDigit(char c) {
   return lower >= 'a' && lower <= 'f' ? lower - 'a' + 10 : -1;
 }
 
-bool PutHex(std::string_view text, FieldWriter& out) {
+bool PutHex(std::string_view text, KeyBytes& out) {
   if (text.starts_with("\\x") || text.starts_with("0x") || text.starts_with("\\X") || text.starts_with("0X")) {
     text.remove_prefix(2);
   }
@@ -402,13 +486,15 @@ bool ReadAddress(std::string_view text, Address& address) {
   return address.prefix <= full;
 }
 
-void PutAddress(const Address& address, FieldWriter& out) {
+void PutAddress(const Address& address, KeyBytes& out) {
   if (!address.v6) return PutFixed<5>(address.low * 33 + address.prefix, out);  // begins with 16..72
   out.Put(200);
   PutFixed<9>(address.high, out);
   PutFixed<9>(address.low, out);
   out.Put(kFirstDigit + address.prefix);
 }
+
+constexpr unsigned kFalse = 96, kTrue = 160;
 
 std::optional<bool> BoolOf(std::string_view text) {
   for (const std::string_view word : {"t", "true", "y", "yes", "on", "1"}) {
@@ -422,13 +508,21 @@ std::optional<bool> BoolOf(std::string_view text) {
 
 // --- Texts --------------------------------------------------------------------------------------------------------
 
-void PutNatural(std::string_view text, FieldWriter& out) {
+/// As detail::PutVersion, but of the second pass only what differs from the first: names that agree up to their
+/// suffixes differ by those.
+void PutNatural(std::string_view text, KeyBytes& out) {
   const LineKey whole;
-  detail::PutVersion(out, {reinterpret_cast<const Byte*>(text.data()), 0, text.size(), &whole});
+  const detail::KeyText all{reinterpret_cast<const Byte*>(text.data()), 0, text.size(), &whole};
+  const int version_class = detail::VersionClass(all);
+  out.Put(kFirstDigit + static_cast<unsigned>(version_class));
+  if (version_class < 3) return;
+  const std::uint64_t suffix = detail::VersionSuffix(all);
+  detail::PutVersionPart(out, all, suffix);
+  detail::PutVersionPart(out, {all.line, suffix, all.end, &whole}, all.end);
 }
 
 /// The weights of what NULs divide, each behind the other with a byte between that is less than all of them.
-void PutCollated(std::string_view text, FieldWriter& out) {
+void PutCollated(std::string_view text, KeyBytes& out) {
   thread_local std::string copy, weights;
   copy.assign(text);
   const char* part = copy.c_str();
@@ -514,162 +608,145 @@ ValueKey::ValueKey(const ValueRule& rule)
   }
 }
 
-void ValueKey::PutAnyText(std::string_view text, FieldWriter& out) const {
-  const Reversed reversed(out, rule_.descending);
-  out.Put(kText);
-  if (rule_.type == ValueType::kNatural) return PutNatural(text, out);
-  if (rule_.type == ValueType::kLocale && collates_) {
-    PutCollated(text, out);
-  } else if (rule_.type == ValueType::kNoCase) {
-    for (const char c : text) PutContent(detail::ToUpper(static_cast<unsigned char>(c)), out);
-  } else {
-    for (const char c : text) PutContent(static_cast<unsigned char>(c), out);
-  }
-  EndContent(out);
-}
-
 bool ValueKey::Put(std::string_view text, FieldWriter& out, bool* lacks_zone) const {
-  const Reversed reversed(out, rule_.descending && rule_.type >= ValueType::kInt);
+  KeyBytes key(out, rule_.descending);
   const TextReader trimmed = TextReader::Trimmed(text);
   switch (rule_.type) {
     case ValueType::kText:
     case ValueType::kNoCase:
     case ValueType::kNatural:
     case ValueType::kLocale:
-      PutAnyText(text, out);
+      PutBytes(text, out);
       return true;
     case ValueType::kInt: {
       Decimal number;
       if (!ReadDecimal(trimmed, rule_, true, number)) return false;
-      PutDecimalText(number, out);
-      return true;
+      PutDecimalText(number, key);
+      break;
     }
     case ValueType::kDecimal:
-      return PutDecimalOf(trimmed, rule_, out);
+      if (!PutDecimalOf(trimmed, rule_, key)) return false;
+      break;
     case ValueType::kFloat: {
       const std::optional<double> value = DoubleOf(trimmed, rule_);
-      if (value) PutDouble(*value, out);
-      return value.has_value();
+      if (!value) return false;
+      PutDouble(*value, key);
+      break;
     }
     case ValueType::kBool: {
       const std::optional<bool> value = BoolOf(trimmed.rest());
-      if (value) out.Put(*value ? 160 : 96);
-      return value.has_value();
+      if (!value) return false;
+      key.Put(*value ? kTrue : kFalse);
+      break;
     }
     case ValueType::kDate: {
       const std::optional<Day> day = ParseDay(text);
-      if (day) PutDay(*day, out);
-      return day.has_value();
+      if (!day) return false;
+      PutDay(*day, key);
+      break;
     }
     case ValueType::kTimestamp: {
       const std::optional<Instant> instant =
           time_format_.empty() ? ParseInstant(text) : ParseInstantBy(time_format_, text);
       if (!instant) return false;
-      PutInstant(*instant, out);
+      PutInstant(*instant, key);
       if (!instant->zoned && lacks_zone != nullptr) *lacks_zone = true;
-      return true;
+      break;
     }
     case ValueType::kIp: {
       Address address;
       if (!ReadAddress(trimmed.rest(), address)) return false;
-      PutAddress(address, out);
-      return true;
+      PutAddress(address, key);
+      break;
     }
     case ValueType::kUuid: {
       std::array<unsigned char, 16> uuid;
       if (!ReadUuid(trimmed.rest(), uuid)) return false;
-      out.Put(kText);
-      for (const unsigned char byte : uuid) out.Put(byte);
-      return true;
+      key.Put(kText);
+      key.Put(uuid);
+      break;
     }
     case ValueType::kBytesHex:
-      return PutHex(trimmed.rest(), out);
+      if (!PutHex(trimmed.rest(), key)) return false;
   }
-  return false;
+  key.End();
+  return true;
 }
 
 void ValueKey::PutNull(FieldWriter& out) const { out.Put(rule_.puts_nulls_first() ? kNullFirst : kNullLast); }
 
 void ValueKey::PutInt(std::int64_t value, FieldWriter& out) const {
-  const Reversed reversed(out, rule_.descending);
+  KeyBytes key(out, rule_.descending);
   const auto bits = static_cast<std::uint64_t>(value);
-  PutWhole(value < 0, value < 0 ? 0 - bits : bits, out);
+  PutWhole(value < 0, value < 0 ? 0 - bits : bits, key);
+  key.End();
 }
 
 void ValueKey::PutUnsigned64(std::uint64_t value, FieldWriter& out) const {
-  const Reversed reversed(out, rule_.descending);
-  PutWhole(false, value, out);
+  KeyBytes key(out, rule_.descending);
+  PutWhole(false, value, key);
+  key.End();
 }
 
 bool ValueKey::PutDecimal(std::span<const std::uint16_t> digits, int weight, unsigned sign, FieldWriter& out) const {
-  constexpr unsigned kNegative = 0x4000, kNan = 0xC000, kInfinity = 0xD000, kMinusInfinity = 0xF000;
-  const Reversed reversed(out, rule_.descending);
-  if (sign == kNan || sign == kInfinity || sign == kMinusInfinity) {
-    out.Put(sign == kNan ? kAboveAll : sign == kInfinity ? kGreatest : kLeast);
-    return true;
-  }
-  if ((sign != 0 && sign != kNegative) ||
-      std::any_of(digits.begin(), digits.end(), [](unsigned digit) { return digit > 9999; })) {
-    return false;
-  }
-  std::int64_t exponent = (std::int64_t{weight} + 1) * 4;
-  while (!digits.empty() && digits.back() == 0) digits = digits.first(digits.size() - 1);
-  for (; !digits.empty() && digits.front() == 0; digits = digits.subspan(1)) exponent -= 4;
-  if (digits.empty()) {
-    out.Put(kZero);
-    return true;
-  }
-  // Decimal digits from the first to the last that is not 0.
-  unsigned skip = digits.front() < 10 ? 3 : digits.front() < 100 ? 2 : digits.front() < 1000 ? 1 : 0;
-  const unsigned back = digits.back();
-  const unsigned cut = back % 1000 == 0 ? 3 : back % 100 == 0 ? 2 : back % 10 == 0 ? 1 : 0;
-  const Reversed negative(out, sign == kNegative);
-  PutExponent(exponent - skip, out);
-  DigitPairs pairs(out);
-  for (std::size_t i = 0; i < digits.size(); ++i, skip = 0) {
-    const unsigned digit = digits[i];
-    const unsigned four[] = {digit / 1000, digit / 100 % 10, digit / 10 % 10, digit % 10};
-    const unsigned end = i + 1 == digits.size() ? 4 - cut : 4;
-    for (unsigned k = skip; k < end; ++k) pairs.Add(four[k]);
-  }
-  pairs.End();
+  KeyBytes key(out, rule_.descending);
+  if (!PutNumeric(digits, weight, sign, key)) return false;
+  key.End();
   return true;
 }
 
 void ValueKey::PutFloat(double value, FieldWriter& out) const {
-  const Reversed reversed(out, rule_.descending);
-  PutDouble(std::isnan(value) ? std::numeric_limits<double>::quiet_NaN() : value, out);
+  KeyBytes key(out, rule_.descending);
+  PutDouble(std::isnan(value) ? std::numeric_limits<double>::quiet_NaN() : value, key);
+  key.End();
 }
 
 void ValueKey::PutBool(bool value, FieldWriter& out) const {
-  const Reversed reversed(out, rule_.descending);
-  out.Put(value ? 160 : 96);
+  KeyBytes key(out, rule_.descending);
+  key.Put(value ? kTrue : kFalse);
+  key.End();
 }
 
 void ValueKey::PutMicros(std::int64_t micros, FieldWriter& out, std::int64_t epoch) const {
-  const Reversed reversed(out, rule_.descending);
   constexpr std::int64_t kSecond = 1'000'000;
-  if (micros == std::numeric_limits<std::int64_t>::max()) return PutInfinite(1, out);
-  if (micros == std::numeric_limits<std::int64_t>::min()) return PutInfinite(-1, out);
   Instant instant;
+  instant.infinite = InfinityOf(micros);
   instant.seconds = micros / kSecond - (micros % kSecond < 0);
-  auto part = static_cast<unsigned>(micros - instant.seconds * kSecond);
+  auto part = static_cast<unsigned>(micros % kSecond + (micros % kSecond < 0 ? kSecond : 0));
   instant.seconds += epoch;
   char digits[6];
   std::size_t size = 6;
   for (unsigned i = 6; i-- > 0; part /= 10) digits[i] = static_cast<char>('0' + part % 10);
   while (size > 0 && digits[size - 1] == '0') --size;
   instant.fraction = {digits, size};
-  PutInstant(instant, out);
+  KeyBytes key(out, rule_.descending);
+  PutInstant(instant, key);
+  key.End();
 }
 
 void ValueKey::PutDays(std::int32_t days, FieldWriter& out) const {
-  const Reversed reversed(out, rule_.descending);
-  if (days == std::numeric_limits<std::int32_t>::max()) return PutInfinite(1, out);
-  if (days == std::numeric_limits<std::int32_t>::min()) return PutInfinite(-1, out);
-  PutDay({0, days}, out);
+  KeyBytes key(out, rule_.descending);
+  PutDay({InfinityOf(days), days}, key);
+  key.End();
 }
 
-void ValueKey::PutBytes(std::string_view bytes, FieldWriter& out) const { PutAnyText(bytes, out); }
+void ValueKey::PutBytes(std::string_view bytes, FieldWriter& out) const {
+  KeyBytes key(out, rule_.descending);
+  key.Put(kText);
+  if (rule_.type == ValueType::kNatural) {
+    PutNatural(bytes, key);
+  } else if (rule_.type == ValueType::kLocale && collates_) {
+    PutCollated(bytes, key);
+    EndContent(key);
+  } else {
+    const bool folds = rule_.type == ValueType::kNoCase;
+    for (const char c : bytes) {
+      const auto byte = static_cast<unsigned char>(c);
+      PutContent(folds ? detail::ToUpper(byte) : byte, key);
+    }
+    EndContent(key);
+  }
+  key.End();
+}
 
 }  // namespace gpusort

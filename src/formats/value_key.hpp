@@ -72,8 +72,6 @@ class ValueKey {
   const ValueRule& rule() const { return rule_; }
 
  private:
-  void PutAnyText(std::string_view text, FieldWriter& out) const;
-
   const ValueRule rule_;
   std::string time_format_;  ///< as ParseInstantBy takes it
   bool collates_;            ///< strxfrm makes a difference

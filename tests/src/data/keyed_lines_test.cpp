@@ -115,6 +115,20 @@ RC_GTEST_PROP(FieldWriter, KeepsTheOrderOfBytes, ()) {
   RC_ASSERT(std::lexicographical_compare(x.begin(), x.end(), y.begin(), y.end()) == (expected < 0));
 }
 
+RC_GTEST_PROP(FieldWriter, PutsManyBytesAsOneByOne, (bool reverse)) {
+  const std::string text = AnyText(1000) + std::string(*rc::gen::element<std::size_t>(0, 126, 127, 128, 300), '\n');
+  const std::uint64_t limit = *rc::gen::element<std::uint64_t>(0, 1, 5, 128, 129, 255, 256, std::uint64_t{1} << 60);
+  std::vector<std::byte> one_by_one(3), together(3);
+  FieldWriter expected(one_by_one), out(together);
+  for (FieldWriter* writer : {&expected, &out}) {
+    writer->Begin(limit);
+    writer->set_reverse(reverse);
+  }
+  for (const char c : text) expected.Put(static_cast<unsigned char>(c));
+  out.PutBytes(reinterpret_cast<const unsigned char*>(text.data()), text.size());
+  RC_ASSERT(one_by_one == together);
+}
+
 RC_GTEST_PROP(FieldWriter, PutsWordsAsItPutsTheirBytes, ()) {
   FieldWriter::Word words[256] = {};
   std::vector<std::string> plain(256);
