@@ -38,7 +38,7 @@ using U128 = unsigned __int128;
 
 static_assert(std::endian::native == std::endian::little, "numbers are stored little-endian");
 
-enum class Kind { kUnsigned, kSigned, kFloat, kRecord, kGensortAscii, kGensortBinary, kWebLog };
+enum class Kind { kUnsigned, kSigned, kFloat, kRecord, kGensortAscii, kGensortBinary, kWebLog, kOrdersCsv, kOrdersJson };
 enum class Distribution {
   kUniform,
   kZipf,
@@ -440,6 +440,62 @@ void FillLog(const Job& job, std::uint64_t first, std::uint64_t n, Byte* out) {
   }
 }
 
+/// An order of a shop: ten columns, a third of them quoted, in one of fifty records a newline and quotes inside;
+/// about 150 bytes as CSV. `note` stretches it.
+std::string Order(const Job& job, std::uint64_t number, std::string_view note) {
+  static constexpr const char* kCities[] = {"Oslo", "Lima", "Accra", "Kyoto", "Perth", "Quito", "Turku", "Sucre"};
+  const Random random(Mix(job.seed) + number, Stream::kPayload);
+  const std::uint64_t second = Scale(random(0), 200000000);
+  const std::uint64_t day = second / 86400;  // months of 28 days are enough
+  char time[32];
+  std::snprintf(time, sizeof time, "%04u-%02u-%02uT%02u:%02u:%02u.%03uZ", static_cast<unsigned>(2019 + day / 336),
+                static_cast<unsigned>(1 + day % 336 / 28), static_cast<unsigned>(1 + day % 28),
+                static_cast<unsigned>(second / 3600 % 24), static_cast<unsigned>(second / 60 % 60),
+                static_cast<unsigned>(second % 60), static_cast<unsigned>(random(1) % 1000));
+  const bool csv = job.kind == Kind::kOrdersCsv;
+  const char* const quote = csv ? "\"\"" : "\\\"";
+  const char* const newline = csv ? "\n" : "\\n";
+  char comment[96];
+  if (random(2) % 50 == 0) {
+    std::snprintf(comment, sizeof comment, "said %sno, thanks%s,%sthen came back", quote, quote, newline);
+  } else {
+    std::snprintf(comment, sizeof comment, "leave at door %u, please", static_cast<unsigned>(random(2) % 1000));
+  }
+  char text[512];
+  const int length = std::snprintf(
+      text, sizeof text,
+      csv ? "%llu,%s,%llu.%02u,\"customer %u\",%s,%u,\"%s\",%u,%s,\""
+          : "{\"id\":%llu,\"created_at\":\"%s\",\"amount\":%llu.%02u,\"who\":{\"name\":\"customer %u\",\"city\":\"%s\"},"
+            "\"items\":%u,\"comment\":\"%s\",\"shop\":%u,\"state\":\"%s\",\"note\":\"",
+      static_cast<unsigned long long>(number), time, static_cast<unsigned long long>(Scale(random(3), 100000)),
+      static_cast<unsigned>(random(4) % 100), static_cast<unsigned>(Scale(random(5), 1 << 20)),
+      kCities[random(6) % std::size(kCities)], static_cast<unsigned>(1 + random(7) % 9), comment,
+      static_cast<unsigned>(random(8) % 400), random(9) % 9 == 0 ? "returned" : "sent");
+  return std::string(text, static_cast<std::size_t>(length)).append(note).append(csv ? "\"\n" : "\"}\n");
+}
+
+void FillOrders(const Job& job, std::uint64_t first, std::uint64_t n, Byte* out) {
+  constexpr std::uint64_t kRecordsPerChunk = 1024;  // more than a chunk has
+  constexpr std::uint64_t kMost = 600;              // bytes of a record
+  constexpr std::string_view kHeader = "id,created_at,amount,customer,city,items,comment,shop,state,note\n";
+  for (std::uint64_t c = first; c < first + n; ++c) {
+    std::uint64_t number = c * kRecordsPerChunk, room = kLogChunkBytes;
+    const auto put = [&](std::string_view text) {
+      std::memcpy(out, text.data(), text.size());
+      out += text.size();
+      room -= text.size();
+    };
+    if (c == 0 && job.kind == Kind::kOrdersCsv) put(kHeader);
+    while (room > 0) {
+      std::string record = Order(job, number, "");
+      // The last of a chunk fills it.
+      if (room < record.size() + kMost) record = Order(job, number, std::string(room - record.size(), 'x'));
+      put(record);
+      ++number;
+    }
+  }
+}
+
 /// Fills `out` with records [first, first + n) of the job.
 void FillBlock(const Job& job, std::uint64_t first, std::uint64_t n, Byte* out) {
   switch (job.kind) {
@@ -468,6 +524,9 @@ void FillBlock(const Job& job, std::uint64_t first, std::uint64_t n, Byte* out) 
       break;
     case Kind::kWebLog:
       return FillLog(job, first, n, out);
+    case Kind::kOrdersCsv:
+    case Kind::kOrdersJson:
+      return FillOrders(job, first, n, out);
   }
   if (job.skewed) SkewGensortKeys(job, first, n, out);
 }
@@ -624,6 +683,8 @@ void ResolveType(const std::string& text, Job& job) {
       {"gensort-ascii", Kind::kGensortAscii, kGensortBytes},
       {"gensort-binary", Kind::kGensortBinary, kGensortBytes},
       {"web-log", Kind::kWebLog, kLogChunkBytes},
+      {"orders-csv", Kind::kOrdersCsv, kLogChunkBytes},
+      {"orders-jsonl", Kind::kOrdersJson, kLogChunkBytes},
   };
   for (const Named& named : kNamed) {
     if (named.name != text) continue;
@@ -632,8 +693,8 @@ void ResolveType(const std::string& text, Job& job) {
     return;
   }
   FailUsage("--type: '" + text +
-            "' is not a type: give i8 i16 i32 i64 u8 u16 u32 u64 f32 f64, record, gensort-ascii, gensort-binary or "
-            "web-log");
+            "' is not a type: give i8 i16 i32 i64 u8 u16 u32 u64 f32 f64, record, gensort-ascii, "
+            "gensort-binary, web-log, orders-csv or orders-jsonl");
 }
 
 Distribution ParseDistribution(const std::string& text) {
@@ -669,9 +730,11 @@ bool ParseCommandLine(int argc, const char* const* argv, Job& job) {
   std::string type, count, bytes, seed, distribution, record_size, key_size, values, start, threads, prefix, distinct;
   po::options_description visible("Options", 80);
   auto option = visible.add_options();
-  option("type", po::value(&type), "i8..i64 u8..u64 f32 f64, record, gensort-ascii, gensort-binary, web-log (lines)");
+  option("type", po::value(&type), "i8..i64 u8..u64 f32 f64, record, gensort-ascii, gensort-binary, web-log (lines), "
+         "orders-csv, orders-jsonl");
   option("count", po::value(&count), "number of records");
-  option("bytes", po::value(&bytes), "as many whole records or lines as fit in this size (K M G T P by 1024)");
+  option("bytes", po::value(&bytes), "as many whole records or lines as fit in this size (K M G T P by 1024); orders in "
+                                    "chunks of 64K");
   option("seed", po::value(&seed), "another seed, other records (default 0)");
   option("dist", po::value(&distribution), "distribution, see below (default uniform)");
   option("values", po::value(&values), "few-values: how many (default 16)");
@@ -715,9 +778,10 @@ bool ParseCommandLine(int argc, const char* const* argv, Job& job) {
   const bool log = job.kind == Kind::kWebLog;
   only_for("common-prefix", log, "--type web-log");
   only_for("distinct", log, "--type web-log");
-  only_for("count", !log, "other types: lines differ in length, give --bytes");
+  const bool orders = job.kind == Kind::kOrdersCsv || job.kind == Kind::kOrdersJson;
+  only_for("count", !log && !orders, "other types: lines differ in length, give --bytes");
   only_for("seed", !gensort, "other types: gensort's records are fixed, --start chooses them");
-  only_for("dist", !log, "other types: lines have --distinct and --common-prefix");
+  only_for("dist", !log && !orders, "other types: lines have --distinct and --common-prefix");
   only_for("dist", !gensort, "other types: gensort's records are fixed, --start chooses them");
   if (typed.count("dist")) job.distribution = ParseDistribution(distribution);
   only_for("values", job.distribution == Distribution::kFewValues, "--dist few-values");
