@@ -7,7 +7,6 @@
 #include <cstring>
 #include <utility>
 
-#include "data/record_keyer.hpp"
 #include "error.hpp"
 #include "records/records.hpp"
 #include "support/log.hpp"
@@ -417,13 +416,13 @@ void Inputs::BlameChange(const Error& error) const {
 
 InputReader::InputReader(Pipeline& pipeline, Inputs& inputs, BlockPool& pool, const std::vector<InputRange>& ranges,
                          const RecordLayout& layout, std::uint64_t piece_bytes, unsigned threads, StageClock& clock,
-                         bool describes)
+                         const RecordKeyer* keyer)
     : pipeline_(pipeline),
       inputs_(inputs),
       pool_(pool),
       layout_(layout),
       piece_bytes_(piece_bytes / LeastRecordBytes(layout) * LeastRecordBytes(layout)),
-      describes_(describes),
+      keyer_(keyer),
       clock_(clock),
       blocks_(pipeline),
       ranges_(ranges) {
@@ -458,13 +457,18 @@ void InputReader::Block::ThrowTooLong(std::uint64_t most, std::uint64_t open, co
 }
 
 InputReader::Block InputReader::Block::Split(std::uint64_t count, const RecordLayout& layout) {
-  Block rest{{range.input, range.offset + count, range.bytes - count}, buffer, bytes.subspan(count), {}, 0, 0, 0};
+  Block rest{{range.input, range.offset + count, range.bytes - count}, buffer, bytes.subspan(count), {}, 0, 0, 0, {}};
   const bool tail = !layout.fixed() && count == end;  // then the sum is that of the first part
   range.bytes = count;
   bytes = bytes.first(count);
   if (!tail) Describe(layout);
   rest.Describe(layout);
   return rest;
+}
+
+void InputReader::Look(Block& block) const {
+  if (keyer_ == nullptr) return block.Describe(layout_);
+  block.guess = keyer_->LookAhead(block.bytes);
 }
 
 void InputReader::ReadFiles() {
@@ -485,12 +489,12 @@ void InputReader::ReadFiles() {
       }
       number = next_piece_++;
     }
-    Block block{piece, std::move(buffer), {}, {}, 0, 0, 0};
+    Block block{piece, std::move(buffer), {}, {}, 0, 0, 0, {}};
     {
       const Busy busy(clock_, Resource::kDiskRead, block.range.bytes);
       block.bytes = inputs_.Read(block.range, block.buffer->span());
     }
-    if (describes_) block.Describe(layout_);
+    Look(block);
     blocks_.Push(number, std::move(block));
   }
 }
@@ -511,7 +515,7 @@ void InputReader::ReadStreams() {
     }
     block.range = *range;
     block.bytes = block.buffer->span().first(range->bytes);
-    if (describes_) block.Describe(layout_);
+    Look(block);
     blocks_.Push(number, std::move(block));
   }
 }

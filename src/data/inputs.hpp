@@ -18,6 +18,7 @@
 
 #include "codec/codec.hpp"
 #include "data/proof.hpp"
+#include "data/record_keyer.hpp"
 #include "error.hpp"
 #include "file.hpp"
 #include "records/record.hpp"
@@ -65,8 +66,6 @@ struct StreamFront {
 };
 /// By the number of the input.
 using StreamFronts = std::map<std::uint32_t, StreamFront>;
-
-class RecordKeyer;
 
 struct InputOptions {
   std::optional<Codec> codec;  ///< of every input; each by its extension if not given
@@ -205,6 +204,7 @@ class InputReader {
                                 ///< bytes if there is no delimiter
     std::uint64_t end = 0;      ///< behind the last delimiter; 0 if there is none
     std::uint64_t longest = 0;  ///< bytes of the longest line in [head, end)
+    RecordKeyer::Guess guess;   ///< if a keyer looked at it, in place of all these
 
     /// Sets all behind `bytes`.
     void Describe(const RecordLayout& layout);
@@ -220,10 +220,11 @@ class InputReader {
   };
 
   /// Starts reading on threads of `pipeline`, in pieces of at most `piece_bytes` (that many and kReadSlack fit a block
-  /// of the pool); `ranges` is ignored for streams. With `describes`, blocks are described.
+  /// of the pool); `ranges` is ignored for streams. `keyer` looks at blocks in place of
+  /// Describe.
   InputReader(Pipeline& pipeline, Inputs& inputs, BlockPool& pool, const std::vector<InputRange>& ranges,
               const RecordLayout& layout, std::uint64_t piece_bytes, unsigned threads, StageClock& clock,
-              bool describes = true);
+              const RecordKeyer* keyer = nullptr);
 
   /// The next block in input order; nothing at the end. `waiter`: the pipeline of the calling thread.
   std::optional<Block> Next(const Pipeline& waiter) { return blocks_.Pop(waiter); }
@@ -231,13 +232,14 @@ class InputReader {
  private:
   void ReadFiles();
   void ReadStreams();
+  void Look(Block& block) const;
 
   Pipeline& pipeline_;
   Inputs& inputs_;
   BlockPool& pool_;
   const RecordLayout layout_;
   const std::uint64_t piece_bytes_;
-  const bool describes_;
+  const RecordKeyer* const keyer_;
   StageClock& clock_;
   OrderedQueue<Block> blocks_;
   std::mutex mutex_;  ///< number and buffer are taken together, so that the block waited for always has a buffer

@@ -61,7 +61,7 @@ RecordKeyer::Ends KeyedOrder::Scan(RecordSpan bytes, ScanState&) const {
 }
 
 std::uint64_t KeyedOrder::Append(RecordSpan lines, ScanState&, std::vector<std::byte>& out, KeyTally&) const {
-  const RecordSpan line = FirstRecord(lines, MakeLineLayout(delimiter_, plain_));
+  const RecordSpan line = FirstLine(lines, delimiter_);
   FieldWriter writer(out);
   const std::size_t begin = out.size();
   unsigned head = kKeyedHead;

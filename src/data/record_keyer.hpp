@@ -160,6 +160,13 @@ class BadRecord : public Error {
   std::uint64_t at_;
 };
 
+/// The first line of `records`, up to and with its delimiter.
+inline RecordSpan FirstLine(RecordSpan records, unsigned char delimiter) {
+  const std::byte* const end = detail::FindDelimiter(records.data(), records.data() + records.size(), delimiter);
+  if (end == nullptr) throw Error(ErrorCode::kInternal, "records that end inside a record");
+  return records.first(static_cast<std::size_t>(end - records.data()) + 1);
+}
+
 /// Where records of an input end, and what keys they get. Const functions from any thread.
 class RecordKeyer {
  public:
@@ -197,6 +204,15 @@ class RecordKeyer {
   }
   /// Why a record is still open in `state`, for who finds it too long; empty: nothing to say.
   virtual std::string WhyOpen(const ScanState&) const { return {}; }
+
+  /// What Scan finds behind the first newline of a block, if a record ends there: so that several threads can look,
+  /// each without what is in front of its block.
+  struct Guess {
+    std::uint64_t from = 0;  ///< behind that newline; 0: nothing was looked for
+    std::uint64_t last = 0;  ///< of the block; 0: no other record ends in it
+    ScanState at_last, state;
+  };
+  virtual Guess LookAhead(RecordSpan) const { return {}; }
 
   /// Appends the first of `records`, which hold whole ones and begin in `state`, as a keyed record. Returns its bytes.
   /// Throws BadRecord.

@@ -154,6 +154,17 @@ RecordKeyer::Ends CsvFormat::Scan(RecordSpan bytes, ScanState& state) const {
   return ends;
 }
 
+RecordKeyer::Guess CsvFormat::LookAhead(RecordSpan block) const {
+  const std::byte* const newline = detail::FindDelimiter(block.data(), block.data() + block.size(), '\n');
+  if (newline == nullptr) return {};
+  Guess guess;
+  guess.from = static_cast<std::uint64_t>(newline - block.data()) + 1;
+  const Ends ends = Scan(block.subspan(guess.from), guess.state);
+  if (ends.last > 0) guess.last = guess.from + ends.last;
+  guess.at_last = ends.state;
+  return guess;
+}
+
 std::uint64_t CsvFormat::Finish(RecordSpan open, const ScanState& state) const {
   const std::string why = WhyOpen(state);
   if (!why.empty()) throw BadRecord(0, why + " before the end of the input");

@@ -14,6 +14,7 @@ class CsvFormat : public TableFormat {
   std::optional<std::uint64_t> HeaderBytes(RecordSpan front, bool all) const override;
   void ReadHeader(RecordSpan header) override;
   Ends Scan(RecordSpan bytes, ScanState& state) const override;
+  Guess LookAhead(RecordSpan block) const override;
   std::uint64_t Finish(RecordSpan open, const ScanState& state) const override;
   std::string WhyOpen(const ScanState& state) const override;
 

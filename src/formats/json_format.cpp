@@ -40,7 +40,7 @@ std::uint64_t JsonFormat::PutKeys(RecordSpan records, ScanState&, FieldWriter& o
     values.resize(paths_.size());
     owner = id_;
   }
-  const RecordSpan line = FirstRecord(records, layout());
+  const RecordSpan line = FirstLine(records, '\n');
   try {
     parser->Find(line, values);
   } catch (const JsonError& error) {

@@ -29,7 +29,7 @@ KeyStage::KeyStage(Pipeline& pipeline, HostMemory& memory, Inputs& inputs, Recor
       sorted_(sorted),
       pool_(pool),
       raw_(memory, shape.block_bytes(), shape.blocks()),
-      reader_(pipeline, inputs, raw_, ranges, lines, shape.piece_bytes, readers, clock, false),
+      reader_(pipeline, inputs, raw_, ranges, lines, shape.piece_bytes, readers, clock, &keyer),
       clock_(clock),
       pieces_(pipeline, 1),
       keyed_(pipeline) {
@@ -80,7 +80,7 @@ void KeyStage::Cut() {
     at = block->range.offset;
     RecordKeyer::Ends ends;
     try {
-      ends = keyer_.Scan(bytes, state);
+      ends = Scan(*block, state);
     } catch (const BadRecord& bad) {
       fail(at - open.size(), at + bad.at(), bad.what());
     }
@@ -113,6 +113,28 @@ void KeyStage::Cut() {
   if (turn_ == pieces_end_) keyed_.Finish(blocks_);
 }
 
+RecordKeyer::Ends KeyStage::Scan(const InputReader::Block& block, ScanState& state) const {
+  const RecordKeyer::Guess& guess = block.guess;
+  const std::uint64_t front = guess.from > 0 ? guess.from : block.bytes.size();
+  RecordKeyer::Ends ends = keyer_.Scan(block.bytes.first(front), state);
+  if (guess.from == 0) return ends;
+  if (ends.last == front) {  // as was guessed
+    state = guess.state;
+    if (guess.last > 0) {
+      ends.last = guess.last;
+      ends.state = guess.at_last;
+    }
+    return ends;
+  }
+  const RecordKeyer::Ends rest = keyer_.Scan(block.bytes.subspan(front), state);
+  if (rest.last > 0) {
+    if (ends.first == 0) ends.first = front + rest.first;
+    ends.last = front + rest.last;
+    ends.state = rest.state;
+  }
+  return ends;
+}
+
 void KeyStage::SetTrailer(std::uint32_t input, RecordSpan trailer) {
   if (trailer.empty()) return;
   if (!trailer_.empty() && !std::equal(trailer.begin(), trailer.end(), trailer_.begin(), trailer_.end())) {
@@ -125,7 +147,8 @@ void KeyStage::MakeKeys() {
   Made made;
   while (std::optional<Piece> piece = pieces_.Pop()) {
     made.keyed.clear();
-    made.sum = {};
+    made.sum = made.rest = {};
+    made.longest = 0;
     made.tally = {};
     try {
       const Busy busy(clock_, Resource::kCompute, piece->head.size() + piece->end - piece->begin);
@@ -160,8 +183,14 @@ void KeyStage::Make(Piece& piece, Made& made) {
       if (size > max_record_ || made.keyed.size() - begin > most_keyed) {
         throw LineTooLong(inputs_.path(piece.input), inputs_.header_bytes(piece.input) + made.tally.offset, max_record_);
       }
-      made.sum += SumRecord(part.first(size));
-      ++made.tally.record;
+      const RecordSum sum = SumRecord(part.first(size));
+      made.sum += sum;
+      if (made.tally.record++ == 0) {
+        made.first_end = made.keyed.size();
+      } else {
+        made.longest = std::max<std::uint64_t>(made.longest, made.keyed.size() - begin);
+        made.rest += sum;
+      }
       made.tally.offset += size;
       part = part.subspan(size);
     }
@@ -227,7 +256,15 @@ void KeyStage::HandOn(std::uint64_t number, std::uint32_t input, const Made& mad
   const auto hand_on = [&](std::uint64_t place) {
     std::memcpy(block.buffer->data(), keyed.data(), block.range.bytes);
     block.bytes = block.buffer->span().first(block.range.bytes);
-    block.Describe(layout_);
+    if (block.range.bytes == made.keyed.size()) {
+      // As Describe would, but for another look at all bytes. That they are what was read is proved by the output.
+      block.head = made.first_end;
+      block.end = made.keyed.size();
+      block.longest = made.longest;
+      block.sum = made.rest;
+    } else {
+      block.Describe(layout_);
+    }
     keyed = keyed.subspan(block.range.bytes);
     keyed_.Push(place, std::move(block));
   };

@@ -61,7 +61,9 @@ class KeyStage {
   /// What came of one.
   struct Made {
     std::vector<std::byte> keyed;
-    RecordSum sum;
+    RecordSum sum, rest;          ///< of the records as they were read, and of those behind the first
+    std::uint64_t first_end = 0;  ///< in `keyed`
+    std::uint64_t longest = 0;    ///< keyed record behind the first
     KeyTally tally;
     std::uint64_t newlines = 0;
     std::uint64_t disorder = kInOrder;  ///< byte of `keyed`
@@ -71,6 +73,8 @@ class KeyStage {
   void Make(Piece& piece, Made& made);
   /// In the first `count` bytes of its records.
   static std::uint64_t Newlines(const Piece& piece, std::uint64_t count);
+  /// The keyer's, by what was guessed of the block where that holds. Throws BadRecord.
+  RecordKeyer::Ends Scan(const InputReader::Block& block, ScanState& state) const;
   void SetTrailer(std::uint32_t input, RecordSpan trailer);
   /// Until all pieces before `number` are handed on.
   void WaitForTurn(std::uint64_t number);
