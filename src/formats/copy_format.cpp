@@ -1,0 +1,346 @@
+#include "formats/copy_format.hpp"
+
+#include <algorithm>
+#include <cstring>
+
+#include "error.hpp"
+#include "formats/find_bytes.hpp"
+
+namespace gpusort {
+namespace {
+
+constexpr unsigned char kNewline = '\n', kReturn = '\r';
+
+std::string_view Text(const Byte* begin, const Byte* end) {
+  return {reinterpret_cast<const char*>(begin), static_cast<std::size_t>(end - begin)};
+}
+
+/// The first of [p, end) that is one of three bytes; `end` if none is.
+const Byte* FindAny(const Byte* p, const Byte* end, unsigned char a, unsigned char b, unsigned char c) {
+#if defined(__SSE2__)
+  const __m128i as = _mm_set1_epi8(static_cast<char>(a)), bs = _mm_set1_epi8(static_cast<char>(b)),
+                cs = _mm_set1_epi8(static_cast<char>(c));
+  for (; end - p >= 16; p += 16) {
+    const __m128i bytes = _mm_loadu_si128(reinterpret_cast<const __m128i*>(p));
+    const __m128i any =
+        _mm_or_si128(_mm_or_si128(_mm_cmpeq_epi8(bytes, as), _mm_cmpeq_epi8(bytes, bs)), _mm_cmpeq_epi8(bytes, cs));
+    if (const int found = _mm_movemask_epi8(any); found != 0) return p + std::countr_zero(static_cast<unsigned>(found));
+  }
+#endif
+  while (p < end && *p != a && *p != b && *p != c) ++p;
+  return p;
+}
+
+const Byte* LastNewline(const Byte* p, const Byte* end) {
+  return p == end ? nullptr : static_cast<const Byte*>(::memrchr(p, kNewline, static_cast<std::size_t>(end - p)));
+}
+
+/// Of an octal or a hexadecimal digit; -1: it is none.
+int DigitOf(unsigned char c) {
+  if (c >= '0' && c <= '9') return c - '0';
+  const unsigned char lower = c | 0x20;
+  return lower >= 'a' && lower <= 'f' ? lower - 'a' + 10 : -1;
+}
+
+/// The number that up to `most` digits at `p` are, which it takes.
+char TakeDigits(const Byte*& p, const Byte* end, unsigned base, unsigned most) {
+  unsigned number = 0;
+  for (; most > 0 && p != end; --most, ++p) {
+    const int digit = DigitOf(*p);
+    if (digit < 0 || digit >= static_cast<int>(base)) break;
+    number = number * base + static_cast<unsigned>(digit);
+  }
+  return static_cast<char>(number & 0xFF);
+}
+
+}  // namespace
+
+CopyFormat::CopyFormat(const Options& options)
+    : TableFormat(options),
+      postgres_(table_.kind != TableKind::kMysql),
+      delimiter_(table_.delimiter),
+      escape_(table_.escape < 0 ? '\\' : static_cast<unsigned char>(table_.escape)),
+      quote_(postgres_ ? -1 : table_.quote),
+      wanted_(columns_) {
+  if (table_.kind != TableKind::kPgDump) RefuseNames(table_);
+}
+
+const Byte* CopyFormat::ScanRows(const Byte* p, const Byte* end, Mode& mode, RowEnds& ends) const {
+  if (quote_ >= 0) {
+    while (p != end) {
+      p = ScanQuotedRow(p, end, mode);
+      if (mode != kStart || p[-1] != kNewline) continue;
+      ends.last = p;
+      if (ends.first == nullptr) ends.first = p;
+    }
+    return p;
+  }
+  while (p != end) {
+    switch (mode) {
+      case kEscape:
+        ++p;
+        mode = kPlain;
+        break;
+      case kStartEscape:
+        mode = *p++ == '.' ? kDot : kPlain;
+        break;
+      case kDot:
+      case kDotReturn:
+        if (*p == kNewline) {
+          mode = kEnded;
+          return p + 1;
+        }
+        mode = mode == kDot && *p == kReturn ? kDotReturn : kPlain;
+        if (mode == kDotReturn) ++p;
+        break;
+      case kEnded:
+        return p;
+      default: {
+        // All newlines up to an escape end records.
+        const Byte* const escape = FindByte(p, end, escape_);
+        const Byte* const newline = LastNewline(p, escape);
+        if (newline != nullptr) {
+          ends.last = newline + 1;
+          if (ends.first == nullptr) ends.first = FindByte(p, end, kNewline) + 1;
+        }
+        const bool at_start = newline != nullptr ? newline + 1 == escape : mode == kStart && p == escape;
+        if (escape == end) {
+          mode = at_start ? kStart : kPlain;
+          return end;
+        }
+        mode = at_start && postgres_ ? kStartEscape : kEscape;
+        p = escape + 1;
+      }
+    }
+  }
+  return p;
+}
+
+/// Behind the end of the record, with kStart, or `end`.
+const Byte* CopyFormat::ScanQuotedRow(const Byte* p, const Byte* end, Mode& mode) const {
+  const auto quote = static_cast<unsigned char>(quote_);
+  while (p != end) {
+    switch (mode) {
+      case kStart:
+        mode = *p == quote ? kQuoted : kPlain;
+        if (mode == kQuoted) ++p;
+        break;
+      case kEscape:
+      case kQuotedEscape:
+        ++p;
+        mode = mode == kEscape ? kPlain : kQuoted;
+        break;
+      case kQuoted:
+        p = FindEither(p, end, quote, escape_);
+        if (p == end) return end;
+        mode = *p == escape_ ? kQuotedEscape : kQuote;
+        ++p;
+        break;
+      case kQuote:
+      case kQuoteReturn:
+        if (*p == kNewline || (*p == delimiter_ && mode == kQuote)) {
+          mode = kStart;
+          if (*p++ == kNewline) return p;
+        } else if (mode == kQuote && (*p == quote || *p == kReturn)) {
+          mode = *p++ == quote ? kQuoted : kQuoteReturn;
+        } else {
+          mode = kQuoted;
+        }
+        break;
+      default:
+        p = FindAny(p, end, delimiter_, kNewline, escape_);
+        if (p == end) return end;
+        mode = *p == escape_ ? kEscape : kStart;
+        if (*p++ == kNewline) return p;
+    }
+  }
+  return end;
+}
+
+RecordKeyer::Ends CopyFormat::Scan(RecordSpan bytes, ScanState& state) const {
+  const Byte* const begin = AsBytes(bytes.data());
+  const Byte* const end = begin + bytes.size();
+  auto mode = static_cast<Mode>(state.mode);
+  RowEnds rows;
+  const Byte* const p = ScanRows(begin, end, mode, rows);
+  if (p != end) {
+    throw BadRecord(static_cast<std::uint64_t>(p - begin), "there is more behind the line \\. that ends the data");
+  }
+  state.mode = mode;
+  Ends ends;
+  if (rows.last != nullptr) {
+    ends.first = static_cast<std::uint64_t>(rows.first - begin);
+    ends.last = static_cast<std::uint64_t>(rows.last - begin);
+  }
+  return ends;
+}
+
+std::uint64_t CopyFormat::Finish(RecordSpan open, const ScanState& state) const {
+  if (state.mode == kDot || state.mode == kDotReturn || state.mode == kEnded) return 0;
+  const std::string why = WhyOpen(state);
+  if (!why.empty()) throw BadRecord(0, why + " before the end of the input");
+  if (!open.empty() &&
+      (state.mode == kEscape || state.mode == kStartEscape || open.back() == static_cast<std::byte>(kNewline))) {
+    throw BadRecord(open.size() - 1, "the input ends inside a record, behind an escape");
+  }
+  return open.size();
+}
+
+std::string CopyFormat::WhyOpen(const ScanState& state) const {
+  return state.mode >= kQuoted && state.mode != kQuote ? "a quote is opened in this record and not closed" : "";
+}
+
+bool CopyFormat::IsNullField(std::string_view raw) const {
+  return (raw.size() == 2 && static_cast<unsigned char>(raw[0]) == escape_ && raw[1] == 'N') ||
+         std::find(table_.nulls.begin(), table_.nulls.end(), raw) != table_.nulls.end();
+}
+
+void CopyFormat::TakeEscaped(const Byte*& p, const Byte* end, std::string& text) const {
+  const unsigned char code = *p++;
+  switch (code) {
+    case 'b':
+      text += '\b';
+      return;
+    case 'n':
+      text += '\n';
+      return;
+    case 'r':
+      text += '\r';
+      return;
+    case 't':
+      text += '\t';
+      return;
+    default:
+      break;
+  }
+  if (!postgres_) {
+    text += code == '0' ? '\0' : code == 'Z' ? '\x1A' : static_cast<char>(code);
+  } else if (code == 'f' || code == 'v') {
+    text += code == 'f' ? '\f' : '\v';
+  } else if (code >= '0' && code <= '7') {
+    --p;
+    text += TakeDigits(p, end, 8, 3);
+  } else if (code == 'x' && p != end && DigitOf(*p) >= 0) {
+    text += TakeDigits(p, end, 16, 2);
+  } else {
+    text += static_cast<char>(code);
+  }
+}
+
+const Byte* CopyFormat::FieldEnd(const Byte* p, const Byte* end, const Byte*& escaped) const {
+  for (escaped = nullptr;; escaped = p) {
+    p = FindAny(p, end, delimiter_, kNewline, escape_);
+    if (p == end || *p != escape_) return p;
+    p += end - p > 1 ? 2 : 1;
+  }
+}
+
+const Byte* CopyFormat::ReadField(const Byte* begin, const Byte* p, const Byte* end, Field& field,
+                                  std::string& scratch) const {
+  field.at = static_cast<std::uint64_t>(p - begin);
+  field.is = Field::kValue;
+  if (p != end && *p == quote_) return ReadQuoted(p, end, field, scratch);
+  const Byte* escaped = nullptr;
+  const Byte* const stop = FieldEnd(p, end, escaped);
+  const bool returns = stop != end && *stop == kNewline && stop != p && stop[-1] == kReturn && stop != escaped;
+  const Byte* const last = stop - (returns ? 1 : 0);
+  field.text = Text(p, last);
+  if (IsNullField(field.text)) {
+    field.is = Field::kNull;
+  } else if (escaped != nullptr) {
+    scratch.clear();
+    while (p != last) {
+      const Byte* const escape = FindByte(p, last, escape_);
+      scratch.append(Text(p, escape));
+      p = escape;
+      if (p != last && ++p != last) TakeEscaped(p, last, scratch);
+    }
+    field.text = scratch;
+  }
+  return stop;
+}
+
+const Byte* CopyFormat::ReadQuoted(const Byte* p, const Byte* end, Field& field, std::string& scratch) const {
+  const auto quote = static_cast<unsigned char>(quote_);
+  scratch.clear();
+  const Byte* from = ++p;
+  for (;;) {
+    p = FindEither(p, end, quote, escape_);
+    if (p == end) break;
+    if (*p == escape_) {
+      scratch.append(Text(from, p));
+      if (++p != end) TakeEscaped(p, end, scratch);
+      from = p;
+      continue;
+    }
+    // A quote closes only in front of a delimiter or the end of the record.
+    const Byte* stop = p + 1;
+    if (end - stop > 1 && *stop == kReturn && stop[1] == kNewline) ++stop;
+    if (stop == end || *stop == kNewline || *stop == delimiter_) {
+      field.text = Text(from, p);
+      if (!scratch.empty()) field.text = scratch.append(field.text);
+      return stop;
+    }
+    if (p[1] == quote) {
+      scratch.append(Text(from, ++p));
+      from = p + 1;
+    }
+    ++p;
+  }
+  field.text = scratch.append(Text(from, end));
+  return end;
+}
+
+const Byte* CopyFormat::SkipField(const Byte* p, const Byte* end) const {
+  const Byte* escaped = nullptr;
+  if (p == end || *p != quote_) return FieldEnd(p, end, escaped);
+  thread_local std::string scratch;
+  Field field;
+  return ReadQuoted(p, end, field, scratch);
+}
+
+/// From the front of a field on.
+const Byte* CopyFormat::RowEnd(const Byte* p, const Byte* end) const {
+  if (quote_ >= 0) {
+    Mode mode = kStart;
+    return ScanQuotedRow(p, end, mode);
+  }
+  for (;;) {
+    p = FindEither(p, end, kNewline, escape_);
+    if (p == end || *p == kNewline) return p == end ? end : p + 1;
+    p += end - p > 1 ? 2 : 1;
+  }
+}
+
+const Byte* CopyFormat::PutRow(const Byte* const begin, const Byte* end, const KeyColumns& wanted, FieldWriter& out,
+                               KeyTally& tally) const {
+  thread_local std::vector<Field> fields;
+  thread_local std::vector<std::string> texts;
+  const auto& columns = wanted.by_column;
+  fields.assign(keys_.size(), {});
+  texts.resize(columns.size() + 1);
+  const Byte* p = begin;
+  std::size_t next = 0;  // of `columns`
+  bool ended = false;
+  for (std::uint64_t column = 0; !ended && (columns.empty() || next < columns.size()); ++column) {
+    if (columns.empty() || columns[next].column == column) {
+      Field field;
+      p = ReadField(begin, p, end, field, texts[next]);
+      if (columns.empty()) PutWhole(field, out);
+      for (; next < columns.size() && columns[next].column == column; ++next) fields[columns[next].key] = field;
+    } else {
+      p = SkipField(p, end);
+    }
+    ended = p == end || *p == kNewline;
+    if (p != end) ++p;
+  }
+  for (const std::size_t key : wanted.keys) PutKey(key, fields[key], out, tally);
+  return ended ? p : RowEnd(p, end);
+}
+
+std::uint64_t CopyFormat::PutKeys(RecordSpan records, ScanState&, FieldWriter& out, KeyTally& tally) const {
+  const Byte* const begin = AsBytes(records.data());
+  return static_cast<std::uint64_t>(PutRow(begin, begin + records.size(), wanted_, out, tally) - begin);
+}
+
+}  // namespace gpusort

@@ -1,0 +1,72 @@
+// Tables as databases write them in text: PostgreSQL's COPY (pgcopy), and SELECT INTO OUTFILE and mysqldump --tab of
+// MySQL and MariaDB (mysql). A delimiter stands between columns, a backslash in front of a byte gives it another
+// meaning, so a newline behind one ends no record, and \N alone is null; an empty field is an empty text. In pgcopy a
+// line \. ends the data and is the output's trailer; in mysql fields may be in quotes. A CR in front of the newline
+// that ends a record is part of no field. Start at Scan and PutKeys; ScanRows and PutRow also serve dumps.
+#pragma once
+
+#include <string>
+
+#include "formats/key_columns.hpp"
+#include "formats/table_format.hpp"
+
+namespace gpusort {
+
+class CopyFormat : public TableFormat {
+ public:
+  explicit CopyFormat(const Options& options);
+
+  Ends Scan(RecordSpan bytes, ScanState& state) const override;
+  std::uint64_t Finish(RecordSpan open, const ScanState& state) const override;
+  std::string WhyOpen(const ScanState& state) const override;
+
+ protected:
+  std::uint64_t PutKeys(RecordSpan records, ScanState& state, FieldWriter& out, KeyTally& tally) const override;
+
+  /// What was read last. Quoted modes occur only where fields have quotes, and there kStart is also that of a field.
+  enum Mode : unsigned {
+    kStart,
+    kPlain,
+    kEscape,
+    kStartEscape,  ///< a backslash is the first byte of a record
+    kDot,          ///< the record is \. so far
+    kDotReturn,    ///< and a CR
+    kEnded,        ///< the line that ends the data
+    kQuoted,
+    kQuotedEscape,
+    kQuote,  ///< what may be the closing quote
+    kQuoteReturn,
+  };
+  /// Where records end; null: none does.
+  struct RowEnds {
+    const Byte* first = nullptr;
+    const Byte* last = nullptr;
+  };
+  /// Goes over rows in `mode` up to `end`, or up to the end of the line that ends the data (kEnded).
+  const Byte* ScanRows(const Byte* p, const Byte* end, Mode& mode, RowEnds& ends) const;
+  /// Puts the keys of the row at `begin`: those that are wanted, or if there are none, every column by PutWhole.
+  /// Returns its end.
+  const Byte* PutRow(const Byte* begin, const Byte* end, const KeyColumns& wanted, FieldWriter& out,
+                     KeyTally& tally) const;
+
+ private:
+  const Byte* ScanQuotedRow(const Byte* p, const Byte* end, Mode& mode) const;
+  const Byte* RowEnd(const Byte* p, const Byte* end) const;
+  /// Behind the plain field at `p`: a delimiter, a newline, or `end`. `escaped`: behind the last byte that an escape
+  /// stands in front of; null: there is none.
+  const Byte* FieldEnd(const Byte* p, const Byte* end, const Byte*& escaped) const;
+  /// These two give what is behind the field at `p`. `scratch` may hold its text.
+  const Byte* ReadField(const Byte* begin, const Byte* p, const Byte* end, Field& field, std::string& scratch) const;
+  const Byte* ReadQuoted(const Byte* p, const Byte* end, Field& field, std::string& scratch) const;
+  const Byte* SkipField(const Byte* p, const Byte* end) const;
+  bool IsNullField(std::string_view raw) const;
+  /// Appends what an escape and the bytes at `p` stand for, and takes them.
+  void TakeEscaped(const Byte*& p, const Byte* end, std::string& text) const;
+
+  const bool postgres_;
+  const unsigned char delimiter_, escape_;
+  const int quote_;  ///< -1: none
+  const KeyColumns wanted_;
+};
+
+}  // namespace gpusort

@@ -1,0 +1,45 @@
+// The columns that keys want, in the order in which a walk over a record meets them.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "error.hpp"
+#include "support/table_options.hpp"
+#include "support/text.hpp"
+
+namespace gpusort {
+
+struct KeyColumns {
+  struct Wanted {
+    std::uint64_t column;  ///< from 0
+    std::size_t key;
+  };
+  std::vector<Wanted> by_column;
+  std::vector<std::size_t> keys;  ///< in the order in which they are put
+
+  KeyColumns() = default;
+  /// `columns` are those of all keys.
+  explicit KeyColumns(const std::vector<std::uint64_t>& columns) {
+    for (std::size_t key = 0; key < columns.size(); ++key) Add(columns[key], key);
+  }
+  void Add(std::uint64_t column, std::size_t key) {
+    const auto behind = std::find_if(by_column.begin(), by_column.end(),
+                                     [column](const Wanted& other) { return other.column > column; });
+    by_column.insert(behind, {column, key});
+    keys.push_back(key);
+  }
+};
+
+/// Error(kUsage) if a key names its column.
+inline void RefuseNames(const TableOptions& table) {
+  for (const ColumnKey& key : table.keys) {
+    if (key.number > 0) continue;
+    throw Error(ErrorCode::kUsage, "--key: '" + EscapeName(key.text) + "': the columns of --format " + table.name +
+                                       " have no names: give its number, like #1");
+  }
+}
+
+}  // namespace gpusort

@@ -1,0 +1,269 @@
+#include "formats/pgcopy_binary_format.hpp"
+
+#include <arpa/inet.h>
+
+#include <algorithm>
+#include <bit>
+#include <cstring>
+#include <limits>
+#include <vector>
+
+#include "error.hpp"
+
+namespace gpusort {
+namespace {
+
+constexpr char kSignature[] = "PGCOPY\n\377\r\n";  // and a NUL
+constexpr std::uint64_t kFlagsAt = sizeof(kSignature), kExtensionAt = kFlagsAt + 8;
+constexpr std::uint32_t kCritical = 0xFFFF0000, kHasOids = 1u << 16;
+
+/// A number of the servers' order of bytes.
+template <typename T>
+T Load(const Byte* p) {
+  T number;
+  std::memcpy(&number, p, sizeof(T));
+  if constexpr (sizeof(T) == 2) return static_cast<T>(__builtin_bswap16(static_cast<std::uint16_t>(number)));
+  if constexpr (sizeof(T) == 4) return static_cast<T>(__builtin_bswap32(static_cast<std::uint32_t>(number)));
+  return static_cast<T>(__builtin_bswap64(static_cast<std::uint64_t>(number)));
+}
+
+/// A ScanState in words of its own.
+struct Place {
+  enum Next : unsigned { kTuple, kLength, kData, kEnd };
+
+  Next next;
+  std::uint32_t fields;   ///< of the tuple that have not begun
+  std::uint32_t columns;  ///< of every tuple, and 1; 0: there was none
+  std::uint32_t left;     ///< bytes of the field
+
+  explicit Place(const ScanState& state)
+      : next(static_cast<Next>(state.mode & 3)),
+        fields(state.mode >> 2),
+        columns(static_cast<std::uint32_t>(state.count >> 32)),
+        left(static_cast<std::uint32_t>(state.count)) {}
+  void Store(ScanState& state) const {
+    state.mode = next | fields << 2;
+    state.count = std::uint64_t{columns} << 32 | left;
+  }
+};
+
+bool PutNumeric(const ValueKey& key, const Byte* p, std::uint64_t size, FieldWriter& out) {
+  constexpr std::uint64_t kHeader = 8;
+  if (size < kHeader || size % 2 != 0 || Load<std::uint16_t>(p) != (size - kHeader) / 2) return false;
+  thread_local std::vector<std::uint16_t> digits;
+  digits.clear();
+  for (std::uint64_t at = kHeader; at < size; at += 2) digits.push_back(Load<std::uint16_t>(p + at));
+  return key.PutDecimal(digits, Load<std::int16_t>(p + 2), Load<std::uint16_t>(p + 4), out);
+}
+
+bool PutAddress(const ValueKey& key, const Byte* p, std::uint64_t size, FieldWriter& out) {
+  constexpr unsigned kHeader = 4, kV4 = 2, kV6 = 3;
+  const unsigned family = size < kHeader ? 0 : p[0];
+  if ((family != kV4 && family != kV6) || p[3] != (family == kV4 ? 4 : 16) || size != kHeader + p[3]) return false;
+  char text[INET6_ADDRSTRLEN];
+  ::inet_ntop(family == kV4 ? AF_INET : AF_INET6, p + kHeader, text, sizeof(text));
+  return key.Put(std::string(text) + "/" + std::to_string(p[1]), out);
+}
+
+bool PutUuid(const ValueKey& key, const Byte* p, std::uint64_t size, FieldWriter& out) {
+  static constexpr char kDigits[] = "0123456789abcdef";
+  char text[32];
+  if (size != sizeof(text) / 2) return false;
+  for (std::uint64_t i = 0; i < size; ++i) {
+    text[2 * i] = kDigits[p[i] >> 4];
+    text[2 * i + 1] = kDigits[p[i] & 15];
+  }
+  return key.Put({text, sizeof(text)}, out);
+}
+
+constexpr std::int64_t kDaysTo2000 = 10957, kSecondsTo2000 = kDaysTo2000 * 86400;
+
+bool PutDate(const ValueKey& key, std::int32_t days, FieldWriter& out) {
+  using Limits = std::numeric_limits<std::int32_t>;
+  const bool infinite = days == Limits::max() || days == Limits::min();
+  if (!infinite && days >= Limits::max() - kDaysTo2000) return false;
+  key.PutDays(infinite ? days : days + static_cast<std::int32_t>(kDaysTo2000), out);
+  return true;
+}
+
+}  // namespace
+
+PgCopyBinaryFormat::PgCopyBinaryFormat(const Options& options) : TableFormat(options), wanted_(columns_) {
+  RefuseNames(table_);
+}
+
+std::optional<std::uint64_t> PgCopyBinaryFormat::HeaderBytes(RecordSpan front, bool all) const {
+  const Byte* const p = AsBytes(front.data());
+  const std::uint64_t size = front.size();
+  const std::string_view signature(kSignature, sizeof(kSignature));
+  if (std::string_view(reinterpret_cast<const char*>(p), size).substr(0, signature.size()) !=
+      signature.substr(0, size)) {
+    throw BadRecord(0, "it does not begin as COPY ... WITH (FORMAT binary) does");
+  }
+  if (size >= kExtensionAt) {
+    const auto flags = Load<std::uint32_t>(p + kFlagsAt);
+    if ((flags & kCritical & ~kHasOids) != 0) throw BadRecord(kFlagsAt, "its header has flags that nobody knows");
+    const auto extension = Load<std::int32_t>(p + kFlagsAt + 4);
+    if (extension < 0) throw BadRecord(kFlagsAt + 4, "the length in its header is negative");
+    if (size - kExtensionAt >= static_cast<std::uint64_t>(extension)) {
+      return kExtensionAt + static_cast<std::uint64_t>(extension);
+    }
+  }
+  if (all) throw BadRecord(size, "it ends inside its header");
+  return std::nullopt;
+}
+
+void PgCopyBinaryFormat::ReadHeader(RecordSpan header) {
+  const Byte* const p = AsBytes(header.data());
+  oids_ = header.size() >= kExtensionAt && (Load<std::uint32_t>(p + kFlagsAt) & kHasOids) != 0 ? 1 : 0;
+}
+
+RecordKeyer::Ends PgCopyBinaryFormat::Scan(RecordSpan bytes, ScanState& state) const {
+  const Byte* const begin = AsBytes(bytes.data());
+  const Byte* const end = begin + bytes.size();
+  const Byte* p = begin;
+  Place place(state);
+  Ends ends;
+  const auto fail = [&](const Byte* at, const std::string& why) {
+    throw BadRecord(at < begin ? 0 : static_cast<std::uint64_t>(at - begin), why);
+  };
+  // The next number of `size` bytes, which may have begun in front of `bytes`; null: it goes on behind them.
+  const auto take = [&](std::size_t size) -> const Byte* {
+    if (state.held.empty() && static_cast<std::size_t>(end - p) >= size) return (p += size) - size;
+    const std::size_t more = std::min(size - state.held.size(), static_cast<std::size_t>(end - p));
+    state.held.append(reinterpret_cast<const char*>(p), more);
+    p += more;
+    return state.held.size() == size ? reinterpret_cast<const Byte*>(state.held.data()) : nullptr;
+  };
+  while (p != end) {
+    switch (place.next) {
+      case Place::kTuple: {
+        const Byte* const token = take(2);
+        if (token == nullptr) break;
+        const int count = Load<std::int16_t>(token);
+        state.held.clear();
+        if (count < 0) {
+          if (count < -1) fail(p - 2, "a tuple of " + std::to_string(count) + " fields");
+          place.next = Place::kEnd;
+          break;
+        }
+        const auto columns = static_cast<std::uint32_t>(count) + 1;
+        if (place.columns != 0 && place.columns != columns) {
+          fail(p - 2,
+               "a tuple of " + std::to_string(count) + " fields behind one of " + std::to_string(place.columns - 1));
+        }
+        place.columns = columns;
+        place.fields = static_cast<std::uint32_t>(count) + oids_;
+        place.next = Place::kLength;
+        break;
+      }
+      case Place::kLength: {
+        const Byte* const token = take(4);
+        if (token == nullptr) break;
+        const auto length = Load<std::int32_t>(token);
+        state.held.clear();
+        if (length < -1) fail(p - 4, "a field of " + std::to_string(length) + " bytes");
+        --place.fields;
+        place.left = length < 0 ? 0 : static_cast<std::uint32_t>(length);
+        if (place.left > 0) place.next = Place::kData;
+        break;
+      }
+      case Place::kData: {
+        const auto here =
+            static_cast<std::uint32_t>(std::min<std::uint64_t>(place.left, static_cast<std::uint64_t>(end - p)));
+        p += here;
+        place.left -= here;
+        if (place.left == 0) place.next = Place::kLength;
+        break;
+      }
+      case Place::kEnd:
+        fail(p, "there is more behind the trailer");
+    }
+    if (place.next != Place::kLength || place.fields > 0) continue;
+    place.next = Place::kTuple;
+    ends.last = static_cast<std::uint64_t>(p - begin);
+    if (ends.first == 0) ends.first = ends.last;
+  }
+  place.Store(state);
+  place.next = Place::kTuple;
+  place.fields = place.left = 0;
+  place.Store(ends.state);
+  return ends;
+}
+
+std::uint64_t PgCopyBinaryFormat::Finish(RecordSpan open, const ScanState& state) const {
+  const Place place(state);
+  if (place.next == Place::kEnd) return 0;
+  throw BadRecord(open.size(), open.empty() ? "the trailer is missing: the input ends behind a tuple"
+                                            : "the input ends inside a tuple");
+}
+
+std::uint64_t PgCopyBinaryFormat::PutKeys(RecordSpan records, ScanState&, FieldWriter& out, KeyTally& tally) const {
+  const Byte* const begin = AsBytes(records.data());
+  const Byte* p = begin + 2;
+  const auto& columns = wanted_.by_column;
+  const auto count = static_cast<unsigned>(Load<std::int16_t>(begin));
+  thread_local std::vector<Field> fields;
+  fields.assign(keys_.size(), {});
+  std::size_t next = 0;  // of `columns`
+  for (unsigned i = 0; i < count + oids_; ++i) {
+    const auto length = Load<std::int32_t>(p);
+    p += 4;
+    Field field;
+    field.at = static_cast<std::uint64_t>(p - begin);
+    field.is = length < 0 ? Field::kNull : Field::kValue;
+    if (length > 0) field.text = {reinterpret_cast<const char*>(p), static_cast<std::size_t>(length)};
+    p += field.text.size();
+    if (i < oids_) continue;
+    if (keys_.empty()) PutWhole(field, out);
+    for (; next < columns.size() && columns[next].column == i - oids_; ++next) fields[columns[next].key] = field;
+  }
+  for (std::size_t key = 0; key < keys_.size(); ++key) PutKey(key, fields[key], out, tally);
+  return static_cast<std::uint64_t>(p - begin);
+}
+
+bool PgCopyBinaryFormat::PutValue(std::size_t number, const Field& field, FieldWriter& out, KeyTally& tally) const {
+  const ValueKey& key = keys_[number];
+  const auto* const p = reinterpret_cast<const Byte*>(field.text.data());
+  const std::uint64_t size = field.text.size();
+  switch (key.rule().type) {
+    case ValueType::kText:
+    case ValueType::kNoCase:
+    case ValueType::kNatural:
+    case ValueType::kLocale:
+    case ValueType::kBytesHex:
+      key.PutBytes(field.text, out);
+      return true;
+    case ValueType::kInt:
+      if (size != 2 && size != 4 && size != 8) return false;
+      key.PutInt(size == 2 ? Load<std::int16_t>(p) : size == 4 ? Load<std::int32_t>(p) : Load<std::int64_t>(p), out);
+      return true;
+    case ValueType::kDecimal:
+      return PutNumeric(key, p, size, out);
+    case ValueType::kFloat:
+      if (size != 4 && size != 8) return false;
+      key.PutFloat(size == 4 ? static_cast<double>(std::bit_cast<float>(Load<std::uint32_t>(p)))
+                             : std::bit_cast<double>(Load<std::uint64_t>(p)),
+                   out);
+      return true;
+    case ValueType::kBool:
+      if (size != 1) return false;
+      key.PutBool(*p != 0, out);
+      return true;
+    case ValueType::kDate:
+      return size == 4 && PutDate(key, Load<std::int32_t>(p), out);
+    case ValueType::kTimestamp:
+      // One that has a format is a text.
+      if (!key.rule().time_format.empty()) return TableFormat::PutValue(number, field, out, tally);
+      if (size != 8) return false;
+      key.PutMicros(Load<std::int64_t>(p), out, kSecondsTo2000);
+      return true;
+    case ValueType::kIp:
+      return PutAddress(key, p, size, out);
+    case ValueType::kUuid:
+      return PutUuid(key, p, size, out);
+  }
+  return false;
+}
+
+}  // namespace gpusort

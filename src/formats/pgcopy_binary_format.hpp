@@ -1,0 +1,34 @@
+// PostgreSQL's COPY ... BINARY: a header, tuples (a count of fields, then of each its length and its bytes), and a
+// trailer of two bytes. Keys read values as the servers' types send them and order them as their texts: int reads int2,
+// int4 and int8, float float4 and float8, decimal only numeric (an int8 may look like one, so it is int that such a
+// column needs), bytes-hex and the types of text any bytes. All tuples have as many fields as the first. Start at Scan.
+#pragma once
+
+#include <string>
+
+#include "formats/key_columns.hpp"
+#include "formats/table_format.hpp"
+
+namespace gpusort {
+
+class PgCopyBinaryFormat : public TableFormat {
+ public:
+  explicit PgCopyBinaryFormat(const Options& options);
+
+  bool newlines() const override { return false; }
+  bool has_header() const override { return true; }
+  std::optional<std::uint64_t> HeaderBytes(RecordSpan front, bool all) const override;
+  void ReadHeader(RecordSpan header) override;
+  Ends Scan(RecordSpan bytes, ScanState& state) const override;
+  std::uint64_t Finish(RecordSpan open, const ScanState& state) const override;
+
+ protected:
+  std::uint64_t PutKeys(RecordSpan records, ScanState& state, FieldWriter& out, KeyTally& tally) const override;
+  bool PutValue(std::size_t key, const Field& field, FieldWriter& out, KeyTally& tally) const override;
+
+ private:
+  const KeyColumns wanted_;
+  unsigned oids_ = 0;  ///< fields in front of the columns that the counts leave out: 1 if the tables had OIDs
+};
+
+}  // namespace gpusort

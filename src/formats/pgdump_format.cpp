@@ -1,0 +1,329 @@
+#include "formats/pgdump_format.hpp"
+
+#include <algorithm>
+#include <cstring>
+#include <memory>
+#include <utility>
+
+#include "error.hpp"
+#include "formats/find_bytes.hpp"
+#include "support/text.hpp"
+
+namespace gpusort {
+namespace {
+
+/// What SQL is inside of at the front of a line.
+struct SqlText {
+  enum In : std::uint8_t { kNothing, kString, kEscapeString, kName, kDollar, kComment } in = kNothing;
+  unsigned depth = 0;      ///< of comments
+  std::string tag;         ///< $...$ that ends kDollar
+  bool conforming = true;  ///< a backslash in '...' is a byte like others
+
+  friend bool operator==(const SqlText&, const SqlText&) = default;
+};
+
+bool IsWordByte(char c) {
+  const auto byte = static_cast<unsigned char>(c);
+  return byte >= 0x80 || c == '_' || (c >= '0' && c <= '9') || ((byte | 0x20) >= 'a' && (byte | 0x20) <= 'z');
+}
+
+/// "$tag$" at `at`; empty: none.
+std::string_view DollarTag(std::string_view line, std::size_t at) {
+  if (at > 0 && (IsWordByte(line[at - 1]) || line[at - 1] == '$')) return {};
+  std::size_t end = at + 1;
+  if (end < line.size() && line[end] >= '0' && line[end] <= '9') return {};
+  while (end < line.size() && IsWordByte(line[end])) ++end;
+  return end < line.size() && line[end] == '$' ? line.substr(at, end + 1 - at) : std::string_view{};
+}
+
+/// Behind the quote that closes what goes on at `at`; a quote twice is none. The end of the line: it goes on.
+std::size_t CloseQuote(std::string_view line, std::size_t at, char quote, bool escapes, bool& closed) {
+  closed = false;
+  for (; at < line.size() && !closed; ++at) {
+    if (escapes && line[at] == '\\') {
+      ++at;
+    } else if (line[at] == quote) {
+      closed = at + 1 == line.size() || line[at + 1] != quote;
+      if (!closed) ++at;
+    }
+  }
+  return std::min(at, line.size());
+}
+
+/// Takes `text` over a line.
+void TakeSql(std::string_view line, SqlText& text) {
+  std::size_t at = 0;
+  const auto is = [&](std::string_view what) { return line.compare(at, what.size(), what) == 0; };
+  while (at < line.size()) {
+    bool closed = false;
+    switch (text.in) {
+      case SqlText::kString:
+      case SqlText::kEscapeString:
+      case SqlText::kName:
+        at = CloseQuote(line, at, text.in == SqlText::kName ? '"' : '\'', text.in == SqlText::kEscapeString, closed);
+        if (closed) text.in = SqlText::kNothing;
+        break;
+      case SqlText::kDollar: {
+        const std::size_t found = line.find(text.tag, at);
+        if (found == std::string_view::npos) return;
+        at = found + text.tag.size();
+        text.in = SqlText::kNothing;
+        text.tag.clear();
+        break;
+      }
+      case SqlText::kComment:
+        at = line.find_first_of("*/", at);
+        if (at == std::string_view::npos) return;
+        if (is("/*") || is("*/")) {
+          text.depth += is("/*") ? 1 : -1u;
+          if (text.depth == 0) text.in = SqlText::kNothing;
+          ++at;
+        }
+        ++at;
+        break;
+      case SqlText::kNothing: {
+        at = line.find_first_of("'\"-/$", at);
+        if (at == std::string_view::npos || is("--")) return;
+        if (line[at] == '\'') {
+          const bool escapes = at > 0 && (line[at - 1] | 0x20) == 'e' && (at == 1 || !IsWordByte(line[at - 2]));
+          text.in = escapes || !text.conforming ? SqlText::kEscapeString : SqlText::kString;
+        } else if (line[at] == '"') {
+          text.in = SqlText::kName;
+        } else if (is("/*")) {
+          text.in = SqlText::kComment;
+          text.depth = 1;
+          ++at;
+        } else if (const std::string_view tag = line[at] == '$' ? DollarTag(line, at) : std::string_view{};
+                   !tag.empty()) {
+          text.in = SqlText::kDollar;
+          text.tag = tag;
+          at += tag.size() - 1;
+        }
+        ++at;
+      }
+    }
+  }
+}
+
+/// A name at the front of `text`, which loses it: one in quotes, or bytes up to one of `stops`. False if there is none.
+bool TakeName(std::string_view& text, std::string_view stops, std::string& name) {
+  name.clear();
+  if (!text.starts_with('"')) {
+    const std::size_t size = std::min(text.find_first_of(stops), text.size());
+    name = text.substr(0, size);
+    text.remove_prefix(size);
+    return size > 0;
+  }
+  bool closed = false;
+  const std::size_t end = CloseQuote(text, 1, '"', false, closed);
+  if (!closed) return false;
+  for (std::size_t at = 1; at + 1 < end; ++at) {
+    name += text[at];
+    if (text[at] == '"') ++at;
+  }
+  text.remove_prefix(end);
+  return true;
+}
+
+bool Take(std::string_view& text, std::string_view what) {
+  if (!text.starts_with(what)) return false;
+  text.remove_prefix(what.size());
+  return true;
+}
+
+void SkipBlanks(std::string_view& text) { text.remove_prefix(std::min(text.find_first_not_of(' '), text.size())); }
+
+constexpr std::size_t kMostShown = 20;  ///< tables in a message
+
+}  // namespace
+
+/// Where in a dump lines begin. One that another follows is never changed.
+struct DumpPlace {
+  SqlText text;
+  std::string table;              ///< whose rows came last
+  KeyColumns wanted;              ///< of it
+  std::vector<bool> named;        ///< of each key: there was its table
+  std::vector<std::string> seen;  ///< the first tables
+};
+
+namespace {
+
+/// ScanState::mode. Rows: what CopyFormat::Scan has, and kRows.
+constexpr unsigned kSql = 0, kRows = 1;
+
+const DumpPlace& PlaceOf(const ScanState& state) {
+  static const DumpPlace front;
+  return state.dump ? *state.dump : front;
+}
+
+}  // namespace
+
+PgDumpFormat::PgDumpFormat(const Options& options) : CopyFormat(options) {
+  const auto refuse = [](bool given, const std::string& what) {
+    if (given) throw Error(ErrorCode::kUsage, what + " with --format pgdump: a dump is put in order as a whole");
+  };
+  refuse(options.inputs.size() > 1, "several inputs");
+  refuse(options.unique, "--unique");
+  refuse(options.top > 0, "--top");
+  for (const ColumnKey& key : table_.keys) names_.push_back(ParseName(key));
+}
+
+PgDumpFormat::Name PgDumpFormat::ParseName(const ColumnKey& key) {
+  std::vector<std::string> parts;
+  std::string_view rest = key.column;
+  bool good = key.number == 0;
+  do {
+    good = good && TakeName(rest, ".\"", parts.emplace_back());
+  } while (good && Take(rest, "."));
+  if (!good || !rest.empty() || parts.size() < 2 || parts.size() > 3) {
+    throw Error(ErrorCode::kUsage, "--key: '" + EscapeName(key.text) +
+                                       "': a key of --format pgdump is TABLE.COLUMN or SCHEMA.TABLE.COLUMN");
+  }
+  if (parts.size() == 2) parts.insert(parts.begin(), "");
+  return {parts[0], parts[1], parts[2]};
+}
+
+std::optional<PgDumpFormat::Copy> PgDumpFormat::ParseCopy(std::string_view line) {
+  constexpr std::string_view kStops = " .,()\";\r\n";
+  Copy copy;
+  if (!Take(line, "COPY ") || !TakeName(line, kStops, copy.table)) return std::nullopt;
+  if (Take(line, ".")) {
+    copy.schema = std::exchange(copy.table, {});
+    if (!TakeName(line, kStops, copy.table)) return std::nullopt;
+  }
+  SkipBlanks(line);
+  if (Take(line, "(")) {
+    do {
+      SkipBlanks(line);
+      if (!TakeName(line, kStops, copy.columns.emplace_back())) return std::nullopt;
+    } while (Take(line, ","));
+    if (!Take(line, ")")) return std::nullopt;
+    SkipBlanks(line);
+  }
+  if (!Take(line, "FROM stdin;")) return std::nullopt;
+  SkipBlanks(line);
+  Take(line, "\r");
+  return line == "\n" ? std::optional(std::move(copy)) : std::nullopt;
+}
+
+void PgDumpFormat::TakeLine(std::string_view line, ScanState& state) const {
+  const DumpPlace& place = PlaceOf(state);
+  SqlText text = place.text;
+  if (text.in == SqlText::kNothing) {
+    if (line.starts_with('\\')) return;  // psql's own: its quotes are others
+    if (const std::optional<Copy> copy = ParseCopy(line)) return BeginRows(*copy, state);
+    constexpr std::string_view kSetting = "SET standard_conforming_strings = ";
+    if (line.starts_with(kSetting)) text.conforming = !line.substr(kSetting.size()).starts_with("off");
+  }
+  TakeSql(line, text);
+  if (text == place.text) return;
+  DumpPlace next = place;
+  next.text = std::move(text);
+  state.dump = std::make_shared<const DumpPlace>(std::move(next));
+}
+
+void PgDumpFormat::BeginRows(const Copy& copy, ScanState& state) const {
+  DumpPlace next = PlaceOf(state);
+  next.table = copy.name();
+  next.wanted = {};
+  next.named.resize(names_.size());
+  if (next.seen.size() < kMostShown) next.seen.push_back(next.table);
+  for (std::size_t key = 0; key < names_.size(); ++key) {
+    const Name& name = names_[key];
+    if (name.table != copy.table || (!name.schema.empty() && name.schema != copy.schema)) continue;
+    const auto found = std::find(copy.columns.begin(), copy.columns.end(), name.column);
+    if (found == copy.columns.end()) {
+      std::string columns;
+      for (const std::string& column : copy.columns) columns += (columns.empty() ? "" : ", ") + column;
+      throw Error(ErrorCode::kUsage, "--key: '" + EscapeName(table_.keys[key].text) + "': table " +
+                                         EscapeName(next.table) +
+                                         " has no such column (it has: " + EscapeName(columns) + ")");
+    }
+    next.wanted.Add(static_cast<std::uint64_t>(found - copy.columns.begin()), key);
+    next.named[key] = true;
+  }
+  state.dump = std::make_shared<const DumpPlace>(std::move(next));
+  state.mode = kRows;
+  ++state.count;
+}
+
+void PgDumpFormat::EndRows(ScanState& state) {
+  state.mode = kSql;
+  ++state.count;
+}
+
+RecordKeyer::Ends PgDumpFormat::Scan(RecordSpan bytes, ScanState& state) const {
+  const Byte* const begin = AsBytes(bytes.data());
+  const Byte* const end = begin + bytes.size();
+  Ends ends;
+  const auto end_record = [&](const Byte* at) {
+    ends.last = static_cast<std::uint64_t>(at - begin);
+    if (ends.first == 0) ends.first = ends.last;
+  };
+  const auto text = [](const Byte* from, const Byte* to) {
+    return std::string_view(reinterpret_cast<const char*>(from), static_cast<std::size_t>(to - from));
+  };
+  for (const Byte* p = begin; p != end;) {
+    if (state.mode == kSql) {
+      const Byte* const newline = FindByte(p, end, '\n');
+      const Byte* const next = newline == end ? end : newline + 1;
+      std::string_view line = text(p, next);
+      std::string torn;
+      p = next;
+      if (!state.held.empty() || newline == end) state.held.append(line);
+      if (newline == end) break;
+      if (!state.held.empty()) line = torn = std::exchange(state.held, {});
+      TakeLine(line, state);
+      end_record(p);
+      continue;
+    }
+    auto mode = static_cast<Mode>(state.mode - kRows);
+    RowEnds rows;
+    p = ScanRows(p, end, mode, rows);
+    if (rows.first != nullptr) end_record(rows.first);
+    if (rows.last != nullptr) end_record(rows.last);
+    state.mode = kRows + mode;
+    if (mode != kEnded) continue;
+    EndRows(state);
+    end_record(p);
+  }
+  if (ends.last == 0) return ends;
+  ends.state.mode = state.mode == kSql ? kSql : kRows;
+  ends.state.count = state.count;
+  ends.state.dump = state.dump;
+  return ends;
+}
+
+std::uint64_t PgDumpFormat::Finish(RecordSpan open, const ScanState& state) const {
+  const DumpPlace& place = PlaceOf(state);
+  if (state.mode != kSql) {
+    throw BadRecord(open.size(), "the dump ends inside the rows of table " + EscapeName(place.table));
+  }
+  for (std::size_t key = 0; key < names_.size(); ++key) {
+    if (key < place.named.size() && place.named[key]) continue;
+    std::string seen;
+    for (const std::string& table : place.seen) seen += (seen.empty() ? "" : ", ") + table;
+    throw Error(ErrorCode::kUsage, "--key: '" + EscapeName(table_.keys[key].text) +
+                                       "': the dump has no rows of such a table (" +
+                                       (seen.empty() ? "it has no rows" : "it has those of: " + EscapeName(seen)) +
+                                       (place.seen.size() == kMostShown ? ", ..." : "") + ")");
+  }
+  return open.size();
+}
+
+std::uint64_t PgDumpFormat::PutKeys(RecordSpan records, ScanState& state, FieldWriter& out, KeyTally& tally) const {
+  const Byte* const begin = AsBytes(records.data());
+  const Byte* const end = begin + records.size();
+  const std::string_view text(reinterpret_cast<const char*>(begin), records.size());
+  if (state.mode != kSql && (text.starts_with("\\.\n") || text.starts_with("\\.\r\n"))) EndRows(state);
+  out.PutCount(state.count);
+  if (state.mode != kSql) {
+    return static_cast<std::uint64_t>(PutRow(begin, end, PlaceOf(state).wanted, out, tally) - begin);
+  }
+  const Byte* const newline = FindByte(begin, end, '\n');
+  const auto size = static_cast<std::size_t>(newline - begin) + (newline == end ? 0 : 1);
+  TakeLine(text.substr(0, size), state);
+  return size;
+}
+
+}  // namespace gpusort

@@ -1,0 +1,49 @@
+// Plain dumps of pg_dump: the rows of every COPY block are sorted among themselves, all else stays where it is. One
+// sort does it, by a key that begins with the number of the part of the dump: each stretch of SQL is one, and each
+// block of rows. Records are lines, in blocks as pgcopy's. A key names its table, too: [SCHEMA.]TABLE.COLUMN, names
+// with dots in double quotes; the rows of tables without a key are ordered by all columns as text. COPY is looked for
+// where pg_dump writes it, at the front of a line outside of strings, quoted names and comments. Start at Scan.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "formats/copy_format.hpp"
+
+namespace gpusort {
+
+class PgDumpFormat : public CopyFormat {
+ public:
+  explicit PgDumpFormat(const Options& options);
+
+  Ends Scan(RecordSpan bytes, ScanState& state) const override;
+  /// Error(kUsage) if a key names no table of the dump: only its end tells.
+  std::uint64_t Finish(RecordSpan open, const ScanState& state) const override;
+  std::string WhyOpen(const ScanState&) const override { return {}; }
+
+ protected:
+  std::uint64_t PutKeys(RecordSpan records, ScanState& state, FieldWriter& out, KeyTally& tally) const override;
+
+ private:
+  struct Name {
+    std::string schema, table, column;  ///< schema: empty if it is not said
+  };
+  struct Copy {
+    std::string schema, table;
+    std::vector<std::string> columns;
+    std::string name() const { return schema.empty() ? table : schema + "." + table; }
+  };
+  static Name ParseName(const ColumnKey& key);
+  /// The statement that a line is; nothing if it is another one.
+  static std::optional<Copy> ParseCopy(std::string_view line);
+  /// Takes `state` over a line of SQL.
+  void TakeLine(std::string_view line, ScanState& state) const;
+  void BeginRows(const Copy& copy, ScanState& state) const;
+  static void EndRows(ScanState& state);
+
+  std::vector<Name> names_;  ///< of the keys
+};
+
+}  // namespace gpusort

@@ -1,0 +1,267 @@
+#!/usr/bin/env bash
+# Files of real databases: what a server exports is sorted, compared with the server's own ORDER BY, and loaded again,
+# with no row lost. PostgreSQL (COPY in text, CSV and binary, pg_dump), SQLite (CSV), MariaDB (OUTFILE, if it is
+# installed). Servers are started in a scratch folder and listen on a socket there.
+. "$2/tests/cli/common.sh.inc"
+pg=$(find /usr/lib/postgresql/*/bin /usr/local/pgsql/bin -maxdepth 0 2>/dev/null | sort -V | tail -n 1) || true
+maria=$(command -v mariadbd || true)
+maria_process=
+stop_servers() {
+  [ ! -e "$work/pg/data/postmaster.pid" ] ||
+    as_postgres "$pg/pg_ctl" -D "$work/pg/data" -m immediate stop >/dev/null 2>&1 || true
+  [ -z "$maria_process" ] || kill "$maria_process" 2>/dev/null || true
+}
+trap 'stop_servers; chmod -R u+rwx "$work" 2>/dev/null; rm -rf "$work"' EXIT
+# PostgreSQL's server does not run as root.
+as_postgres() {
+  if [ "$(id -u)" = 0 ]; then (cd /; runuser -u postgres -- "$@"); else "$@"; fi
+}
+
+# --- PostgreSQL ---------------------------------------------------------------------------------------------------
+
+sql() { "$pg/psql" -X -q -A -t -h "$work/pg" -U postgres -v ON_ERROR_STOP=1 -d "${database:-postgres}" "$@"; }
+start_postgres() {
+  chmod 711 "$work"
+  mkdir "$work/pg"
+  [ "$(id -u)" != 0 ] || chown postgres "$work/pg"
+  as_postgres "$pg/initdb" -D "$work/pg/data" -U postgres -A trust --locale=C -E UTF8 --no-sync >initdb.log 2>&1 ||
+    fail "initdb: $(tail -n 3 initdb.log)"
+  as_postgres "$pg/pg_ctl" -D "$work/pg/data" -w -l "$work/pg/log" \
+    -o "-c listen_addresses='' -c unix_socket_directories='$work/pg' -c fsync=off -c timezone=UTC" start >/dev/null ||
+    fail "PostgreSQL does not start"
+}
+
+make_table() {
+  sql <<'SQL'
+SELECT setseed(0.5);
+CREATE TABLE t (id int, i2 int2, i4 int4, i8 int8, f4 float4, f8 float8, n numeric, b bool, d date, ts timestamp,
+                tz timestamptz, u uuid, a inet, y bytea, s text);
+-- One of `choices`, or null; the volatile argument makes each row draw anew.
+CREATE FUNCTION draw(choices text[], r float8) RETURNS text LANGUAGE sql IMMUTABLE
+  AS $$ SELECT choices[1 + floor(r * (array_length(choices, 1) + 1))::int] $$;
+INSERT INTO t SELECT id,
+  draw('{0,1,-1,32767,-32768,7,300}', random())::int2,
+  CASE WHEN random() < 0.3 THEN draw('{0,-1,2147483647,-2147483648}', random())::int4
+       ELSE (random() * 2000 - 1000)::int4 END,
+  CASE WHEN random() < 0.5 THEN draw('{0,-1,9223372036854775807,-9223372036854775808,256}', random())::int8
+       ELSE (random() * 1e18 - 5e17)::int8 END,
+  CASE WHEN random() < 0.3 THEN draw('{NaN,Infinity,-Infinity,0,1e-40,3.4e38}', random())::float4
+       ELSE ((random() - 0.5) * 100)::float4 END,
+  CASE WHEN random() < 0.3 THEN draw('{NaN,Infinity,-Infinity,0,5e-324,1.7976931348623157e308}', random())::float8
+       ELSE (random() - 0.5) * 1e10 ^ (random() * 6 - 3) END,
+  CASE WHEN random() < 0.5 THEN draw('{NaN,Infinity,-Infinity,0,-0.0001,1.10,1.1,1e100,-1e100,99999999,100000000,
+         10000,9999.9999,1e-30,123456789012345678901234567890.123456789}', random())::numeric
+       ELSE ((random() - 0.5) * 1e6)::numeric(20, 4) END,
+  draw('{t,f}', random())::bool,
+  CASE WHEN random() < 0.3 THEN draw('{infinity,-infinity,0044-03-15 BC,0001-01-01,1969-12-31,1970-01-01,2000-02-29,
+         9999-12-31}', random())::date ELSE '1900-01-01'::date + (random() * 80000)::int END,
+  CASE WHEN random() < 0.3 THEN draw('{infinity,-infinity,1969-12-31 23:59:59.999999,1970-01-01 00:00:00,
+         2000-01-01 00:00:00.5,0099-01-01 01:02:03,0044-03-15 12:00:00 BC}', random())::timestamp
+       ELSE '1960-01-01'::timestamp + random() * interval '100 years' END,
+  CASE WHEN random() < 0.3 THEN draw('{infinity,-infinity,1969-12-31 23:59:59.1+01,2026-03-29 02:30:00+02}',
+         random())::timestamptz ELSE '1960-01-01Z'::timestamptz + random() * interval '100 years' END,
+  CASE WHEN random() < 0.9 THEN md5(random()::text)::uuid END,
+  CASE WHEN random() < 0.5 THEN '10.0.0.0'::inet + (random() * 1e6)::int8
+       ELSE draw('{::1,2001:db8::ff,255.255.255.255,0.0.0.0,fe80::1,::ffff:1.2.3.4}', random())::inet END,
+  CASE WHEN random() < 0.9 THEN substr(decode(md5(random()::text), 'hex'), 1, (random() * 4)::int) END,
+  draw(array['', 'a', 'A', E'a\tb', E'a\nb', 'a"b', 'a,b', '"', 'it''s', E'a\\b', E'\\', E'a\r\nb', E'\r', E'\\N',
+             E'\\.', 'N', 'NULL', ' a ', 'é', '字', E'\u0001', E'\b\f\v', 'a10', 'a9'], random())
+  FROM generate_series(1, 1500) AS id;
+CREATE TABLE got (LIKE t);
+ALTER TABLE got ADD pos bigserial;
+SQL
+}
+
+# As the key of every format: a number, since only one of them has names.
+columns=(id i2 i4 i8 f4 f8 n b d ts tz u a y s)
+number_of() {
+  local i
+  for i in "${!columns[@]}"; do [ "${columns[i]}" != "$1" ] || echo $((i + 1)); done
+}
+
+# Orders: pairs of a column with its keys' words, as gpusort's operands and as the server's.
+orders=(
+  'i4:int' 'i8:int:desc' 'i2:int:nulls-first f4:float:desc' 'f8:float' 'f8:float:desc:nulls-last' 'n:decimal'
+  'n:decimal:desc i4:int' 'b:bool:desc d:date' 'd:date:desc' 'ts:timestamp' 'b:bool tz:timestamp:desc' 'u:uuid'
+  'a:ip' 'y:bytes-hex' 's:text' 's:text:desc:nulls-last i2:int' 's'
+)
+check_copy() {  # FORMAT, COPY's options
+  local order key column rest words
+  sql -c "COPY (SELECT * FROM t ORDER BY id) TO STDOUT WITH ($2)" >"t.$1"
+  for order in "${orders[@]}"; do
+    local operands=() server=''
+    for key in $order; do
+      column=${key%%:*}
+      rest=${key#"$column"}
+      operands+=(-k "#$(number_of "$column")$rest")
+      words=$column
+      case $rest in *text*|'') words+=' COLLATE "C"' ;; esac
+      case $rest in *:desc*) words+=' DESC' ;; esac
+      case $rest in *nulls-first*) words+=' NULLS FIRST' ;; *nulls-last*) words+=' NULLS LAST' ;; esac
+      server+="$words, "
+    done
+    expect 0 "$bin/gpusort" --format "$1" --strict "${operands[@]}" "t.$1" "sorted.$1"
+    # The sort is stable, and rows were exported in the order of their numbers.
+    sql >differences <<SQL || fail "$1: the sorted file of '$order' cannot be loaded"
+TRUNCATE got RESTART IDENTITY;
+\\copy got ($(IFS=,; echo "${columns[*]}")) FROM 'sorted.$1' WITH ($2)
+SELECT 'place ' || g.pos || ' has row ' || g.id || ' instead of ' || o.id
+  FROM got g JOIN (SELECT id, row_number() OVER (ORDER BY $server id) AS pos FROM t) o USING (pos)
+  WHERE g.id <> o.id ORDER BY g.pos LIMIT 3;
+ALTER TABLE got DROP pos;
+SELECT 'lost: ' || x.id FROM (TABLE t EXCEPT ALL TABLE got) x;
+SELECT 'made up: ' || x.id FROM (TABLE got EXCEPT ALL TABLE t) x;
+ALTER TABLE got ADD pos bigserial;
+SQL
+    [ ! -s differences ] || fail "$1, $order: $(head -n 5 differences)"
+  done
+  # By all columns, as text: in any order, but nothing is lost.
+  expect 0 "$bin/gpusort" --format "$1" "t.$1" "sorted.$1"
+  [ "$(wc -c <"t.$1")" = "$(wc -c <"sorted.$1")" ] || fail "$1: another size without keys"
+}
+
+# The rows of the COPY statement that begins like that.
+rows_of() {
+  awk -v begin="$1" '/^\\\.$/ { inside = 0 } inside; index($0, begin) == 1 && /FROM stdin;$/ { inside = 1 }'
+}
+check_dump() {
+  sql <<'SQL'
+CREATE SCHEMA "odd one";
+CREATE TABLE "odd one"."a.b" ("x""y" int, "COPY t (id) FROM stdin;" text);
+INSERT INTO "odd one"."a.b" SELECT (random() * 1000)::int, E'\\.\n' || g FROM generate_series(1, 300) g;
+CREATE TABLE empty (id int);
+SET check_function_bodies = off;
+CREATE FUNCTION trap() RETURNS text LANGUAGE sql AS $_$
+SELECT E'\'$$' || '\'; -- '
+COPY public.t (id) FROM stdin;
+$_$;
+COMMENT ON TABLE t IS 'it''s
+COPY public.t (id, s) FROM stdin;
+9
+\.
+/*';
+CREATE DATABASE restored;
+SQL
+  "$pg/pg_dump" -h "$work/pg" -U postgres postgres >dump.sql
+  expect 0 "$bin/gpusort" --format pgdump --strict -k public.t.n:decimal -k t.f8:float:desc \
+    -k '"""odd one"".""a.b"".""x""""y""":int' dump.sql sorted.sql
+  same <(LC_ALL=C sort dump.sql) <(LC_ALL=C sort sorted.sql)
+  same <(grep -n -A3 '^CREATE\|^ALTER\|^COMMENT' dump.sql) <(grep -n -A3 '^CREATE\|^ALTER\|^COMMENT' sorted.sql)
+  database=restored sql -f sorted.sql >/dev/null || fail "the sorted dump cannot be restored"
+  rows_of 'COPY public.t (id, i2' <sorted.sql >rows
+  same <(sql -c 'SELECT trim_scale(n), f8 FROM t ORDER BY n, f8 DESC') <(sql <<'SQL'
+TRUNCATE got RESTART IDENTITY;
+\copy got (id, i2, i4, i8, f4, f8, n, b, d, ts, tz, u, a, y, s) FROM 'rows'
+SELECT trim_scale(n), f8 FROM got ORDER BY pos;
+SQL
+  )
+  same <(sql -c 'SELECT "x""y" FROM "odd one"."a.b" ORDER BY "x""y"') <(rows_of 'COPY "odd one"' <sorted.sql | cut -f1)
+  same <(sql -c 'COPY (SELECT * FROM t ORDER BY id) TO STDOUT') \
+    <(database=restored sql -c 'COPY (SELECT * FROM t ORDER BY id) TO STDOUT')
+  expect 2 "$bin/gpusort" --format pgdump -k nobody.id:int dump.sql sorted.sql
+  says 'no rows of such a table'
+}
+
+check_broken_files() {
+  head -c -2 t.pgcopy-binary >cut
+  expect 3 "$bin/gpusort" --format pgcopy-binary cut out
+  says 'trailer is missing'
+  head -c -7 t.pgcopy-binary >cut
+  expect 3 "$bin/gpusort" --format pgcopy-binary cut out
+  { cat t.pgcopy-binary; echo; } >long
+  expect 3 "$bin/gpusort" --format pgcopy-binary long out
+  says 'behind the trailer'
+  expect 3 "$bin/gpusort" --format pgcopy-binary t.pgcopy out
+  says 'does not begin as COPY'
+  printf '1\n\\.\n2\n' >more
+  expect 3 "$bin/gpusort" --format pgcopy more out
+  says 'behind the line'
+}
+
+# --- SQLite -------------------------------------------------------------------------------------------------------
+
+check_sqlite() {
+  python3 - "$bin/gpusort" <<'PYTHON'
+import csv, random, sqlite3, subprocess, sys
+random.seed(1)
+texts = ["a", "A", "a,b", 'quo"te', "line\nbreak", "cr\r\nlf", " blank ", "é", "字", "tab\t", "'", "\\N.", None]
+db = sqlite3.connect(":memory:")
+db.execute("CREATE TABLE t (id INTEGER, i INTEGER, r REAL, s TEXT)")
+rows = [(n, random.choice([None, 0, -1, 2**63 - 1, -(2**63), random.randint(-999, 999)]),
+         random.choice([None, float("inf"), 0.1, 1e-300, random.uniform(-1e6, 1e6)]), random.choice(texts))
+        for n in range(2000)]
+db.executemany("INSERT INTO t VALUES (?, ?, ?, ?)", rows)
+names = ["id", "i", "r", "s"]
+with open("t.csv", "w", newline="", encoding="utf-8") as out:
+    writer = csv.writer(out)
+    writer.writerow(names)
+    writer.writerows(db.execute("SELECT * FROM t ORDER BY id"))
+for keys, order in [(["i:int:nulls-first"], "i"), (["r:float:desc"], "r DESC NULLS FIRST"),
+                    (["s:text:nulls-first", "i:int:desc:nulls-last"], "s, i DESC"),
+                    (["s:text:desc", "r:float"], "s DESC NULLS FIRST, r NULLS LAST")]:
+    options = [word for key in keys for word in ("-k", key)]
+    subprocess.run([sys.argv[1], "--format", "csv", *options, "t.csv", "sorted.csv"], check=True)
+    with open("sorted.csv", newline="", encoding="utf-8") as file:
+        got = list(csv.reader(file))
+    want = [["" if value is None else str(value) for value in row]
+            for row in db.execute(f"SELECT * FROM t ORDER BY {order}, id")]
+    assert got[0] == names, got[0]
+    assert got[1:] == want, (order, next(pair for pair in zip(got[1:], want) if pair[0] != pair[1]))
+PYTHON
+}
+
+# --- MariaDB ------------------------------------------------------------------------------------------------------
+
+maria_sql() { mariadb --no-defaults --socket="$work/maria/socket" --user="$(id -un)" --batch --skip-column-names "$@"; }
+check_mariadb() {
+  mkdir "$work/maria"
+  mariadb-install-db --no-defaults --datadir="$work/maria/data" --auth-root-authentication-method=normal \
+    --user="$(id -un)" >maria.log 2>&1 || fail "mariadb-install-db: $(tail -n 3 maria.log)"
+  "$maria" --no-defaults --datadir="$work/maria/data" --socket="$work/maria/socket" --skip-networking \
+    --secure-file-priv='' --skip-grant-tables --user="$(id -un)" >>maria.log 2>&1 &
+  maria_process=$!
+  local tries quoted fields
+  for ((tries = 0; tries < 100; ++tries)); do
+    maria_sql -e 'SELECT 1' >/dev/null 2>&1 && break
+    sleep 0.2
+  done
+  maria_sql <<'SQL' || fail "MariaDB takes no table"
+CREATE DATABASE x; USE x;
+CREATE TABLE t (id int, i int, n decimal(30, 10), s varbinary(20));
+INSERT INTO t SELECT seq, IF(RAND(1) < 0.1, NULL, FLOOR(RAND(2) * 200 - 100)), IF(RAND(3) < 0.1, NULL, RAND(4) * 1e9),
+  ELT(1 + FLOOR(RAND(5) * 12), '', 'a', 'A', 'a\tb', 'a\nb', 'q"q', '"', 'b\\', '\\N', 'x\0y', 'x\Zy', NULL)
+  FROM seq_1_to_2000;
+SQL
+  for quoted in '' '"'; do
+    fields=${quoted:+FIELDS ENCLOSED BY \'\"\'}
+    rm -f out.mysql
+    maria_sql -e "SELECT * FROM x.t ORDER BY id INTO OUTFILE '$work/out.mysql' $fields"
+    expect 0 "$bin/gpusort" --format mysql ${quoted:+--quote "$quoted"} --strict -k '#4:text:nulls-first' \
+      -k '#2:int:desc:nulls-last' -k '#3:decimal:nulls-first' out.mysql sorted.mysql
+    maria_sql <<SQL >differences || fail "MariaDB does not load what was sorted"
+USE x; CREATE OR REPLACE TABLE got LIKE t; ALTER TABLE got ADD pos int AUTO_INCREMENT PRIMARY KEY;
+LOAD DATA INFILE '$work/sorted.mysql' INTO TABLE got $fields (id, i, n, s);
+SELECT g.pos, g.id, o.id FROM got g JOIN (SELECT id, ROW_NUMBER() OVER (ORDER BY s, i DESC, n, id) AS pos FROM t) o
+  USING (pos) WHERE g.id <> o.id LIMIT 3;
+(SELECT * FROM t EXCEPT SELECT id, i, n, s FROM got) LIMIT 3;
+SELECT COUNT(*) FROM got HAVING COUNT(*) <> 2000;
+SQL
+    [ ! -s differences ] || fail "mysql $quoted: $(head -n 5 differences)"
+  done
+}
+
+check_sqlite
+if [ -n "$maria" ]; then check_mariadb; else echo "databases: no MariaDB here: its files are not checked" >&2; fi
+if [ -z "$pg" ]; then
+  echo "databases: SKIPPED: no PostgreSQL server here" >&2
+  exit 77
+fi
+start_postgres
+make_table
+check_copy pgcopy 'FORMAT text'
+check_copy pgcopy-csv 'FORMAT csv'
+check_copy pgcopy-binary 'FORMAT binary'
+check_dump
+check_broken_files
+nothing_left
+echo "databases: ok"

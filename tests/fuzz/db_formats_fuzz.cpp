@@ -1,0 +1,71 @@
+// Arbitrary bytes as a file of a database: byte 0 tells the format and whether there are keys, byte 1 the size of a
+// block. Wherever blocks are cut: the same records with the same keys, which are all of the input, or the same error.
+#include <cstdint>
+#include <memory>
+#include <string>
+
+#include "../support/cut_records.hpp"
+#include "error.hpp"
+#include "formats/table_format.hpp"
+#include "require.hpp"
+
+namespace {
+
+using namespace gpusort;
+
+struct Kind {
+  TableKind kind;
+  const char* name;
+  int quote;
+};
+constexpr Kind kKinds[] = {{TableKind::kPgCopy, "pgcopy", -1},
+                           {TableKind::kMysql, "mysql", -1},
+                           {TableKind::kMysql, "mysql", '"'},
+                           {TableKind::kPgCopyBinary, "pgcopy-binary", -1},
+                           {TableKind::kPgDump, "pgdump", -1}};
+
+Options OptionsOf(const Kind& kind, bool keys) {
+  Options options;
+  options.inputs = {"fuzz"};
+  options.table.emplace();
+  options.table->kind = kind.kind;
+  options.table->name = kind.name;
+  options.table->delimiter = '\t';
+  options.table->quote = kind.quote;
+  for (unsigned type = 0; keys && type <= static_cast<unsigned>(ValueType::kBytesHex); ++type) {
+    ColumnKey key;
+    key.number = kind.kind == TableKind::kPgDump ? 0 : type % 3 + 1;
+    key.text = key.column = kind.kind == TableKind::kPgDump ? "t.a" : std::to_string(key.number);
+    key.rule.type = static_cast<ValueType>(type);
+    key.rule.typed = key.rule.descending = type % 2 == 0;
+    options.table->keys.push_back(key);
+  }
+  return options;
+}
+
+}  // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* bytes, std::size_t count) {
+  if (count < 2 || count > 4096) return 0;
+  const Options options = OptionsOf(kKinds[bytes[0] % std::size(kKinds)], bytes[0] >= 128);
+  const std::string text(reinterpret_cast<const char*>(bytes) + 2, count - 2);
+  const std::unique_ptr<TableFormat> format = MakeTableFormat(options);
+  std::size_t header = 0;
+  if (format->has_header()) {
+    try {
+      header = format->HeaderBytes(testing::Span(text), true).value();
+    } catch (const Error&) {
+      return 0;
+    }
+    format->ReadHeader(testing::Span(text).first(header));
+  }
+  std::string records = text.substr(header);
+  if (format->newlines() && !records.empty() && records.back() != '\n') records += '\n';
+  const testing::CutInput whole = testing::CutRecords(*format, records, count);
+  const testing::CutInput parts = testing::CutRecords(*format, records, bytes[1] + std::size_t{1});
+  Require(whole.error == parts.error, "another error");
+  if (!whole.error.empty()) return 0;
+  Require(whole.records == parts.records && whole.trailer == parts.trailer, "other records");
+  Require(whole.text() == records, "lost bytes");
+  return 0;
+}

@@ -1,0 +1,182 @@
+// Dumps made of parts that are known: which lines lie in which, wherever blocks end, and where the rows go.
+#include "formats/pgdump_format.hpp"
+
+#include <gtest/gtest.h>
+#include <rapidcheck/gtest.h>
+
+#include <algorithm>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "cut_records.hpp"
+#include "error.hpp"
+
+namespace gpusort {
+namespace {
+
+using namespace gpusort::testing;
+
+ColumnKey Key(const std::string& column, ValueType type, bool descending = false) {
+  ColumnKey key;
+  key.text = key.column = column;
+  key.rule.type = type;
+  key.rule.typed = true;
+  key.rule.descending = descending;
+  return key;
+}
+
+Options DumpOptions(std::vector<ColumnKey> keys) {
+  Options options;
+  options.inputs = {"dump.sql"};
+  options.table.emplace();
+  options.table->kind = TableKind::kPgDump;
+  options.table->name = "pgdump";
+  options.table->delimiter = '\t';
+  options.table->quote = -1;
+  options.table->keys = std::move(keys);
+  return options;
+}
+
+/// Stretches of SQL, each inside of nothing at both ends; those with COPY have it where it is none.
+const std::string kSql[] = {
+    "--\n-- PostgreSQL database dump\n--\n\n",
+    "\\restrict it's\n",
+    "\\connect -reuse-previous=on \"dbname='o''brien\"\n",
+    "SET standard_conforming_strings = on;\n",
+    "COMMENT ON TABLE t IS 'it''s\nCOPY public.t (a, b) FROM stdin;\n\\.\n';\n",
+    "COMMENT ON TABLE t IS E'\\'\nCOPY public.t (a, b) FROM stdin;\n';\n",
+    "SELECT 'ends with \\';\n",
+    "CREATE FUNCTION f() AS $_$\nCOPY public.t (a, b) FROM stdin;\n$$ ' \" /* $_$;\n",
+    "SELECT a$b$c, 1;\n",
+    "CREATE TABLE \"a\nCOPY public.t (a, b) FROM stdin;\n\"\"b\" (x int);\n",
+    "/* one /* two */ '\nCOPY public.t (a, b) FROM stdin;\n\" $$ */\n",
+    "SELECT 1; -- it's \" /* $$\n",
+    "SELECT 4/2*3, 'x' COPY;\n",
+    " COPY public.t (a, b) FROM stdin;\n",
+    "COPY public.t (a, b) TO stdout;\n",
+    "COPY public.t (a, b) FROM stdin WITH (FORMAT csv);\n",
+    "\n\r\n",
+};
+
+struct Dump {
+  std::string text;
+  std::vector<std::pair<std::size_t, std::string>> records;  ///< with the number of its part
+};
+
+Dump AnyDump() {
+  Dump dump;
+  std::size_t part = 0;
+  const auto add = [&](const std::string& record) {
+    dump.text += record;
+    dump.records.emplace_back(part, record);
+  };
+  for (int i = *rc::gen::inRange(0, 4); i > 0; --i) {
+    for (const std::size_t which :
+         *rc::gen::container<std::vector<std::size_t>>(2, rc::gen::inRange<std::size_t>(0, std::size(kSql)))) {
+      std::string lines = kSql[which];
+      while (!lines.empty()) {
+        const std::size_t size = lines.find('\n') + 1;
+        add(lines.substr(0, size));
+        lines.erase(0, size);
+      }
+    }
+    add(*rc::gen::element<std::string>("COPY public.t (a, b) FROM stdin;\n", "COPY t  (a,b)  FROM stdin;\r\n",
+                                       "COPY \"S.\"\"x\".\"a b\" (\"a \", b) FROM stdin;\n",
+                                       "COPY public.none  FROM stdin;\n"));
+    ++part;
+    for (int rows = *rc::gen::inRange(0, 4); rows > 0; --rows) {
+      add(*rc::gen::element<std::string>("\n", "a\tb\n", "\\\\.\n", "\\N\t2\n", "it's\t$$\n", "a\\\nb\t\\.\n",
+                                         "COPY public.t (a, b) FROM stdin;\n", "\\.a\n"));
+    }
+    ++part;
+    add(*rc::gen::element<std::string>("\\.\n", "\\.\r\n"));
+  }
+  return dump;
+}
+
+RC_GTEST_PROP(PgDumpFormat, FindsTheRowsOfTables, ()) {
+  const Dump dump = AnyDump();
+  const Options options = DumpOptions({});
+  const CutInput cut = CutEverywhere(PgDumpFormat(options), dump.text, [](std::size_t) { RC_FAIL("cuts matter"); });
+  RC_ASSERT(cut.error == "");
+  RC_ASSERT(cut.text() == dump.text);
+  RC_ASSERT(cut.records.size() == dump.records.size());
+  for (std::size_t i = 0; i < cut.records.size(); ++i) {
+    RC_ASSERT(cut.records[i].body == dump.records[i].second);
+    const std::string part = KeyBytes([&](FieldWriter& out) { out.PutCount(dump.records[i].first); });
+    RC_ASSERT(cut.records[i].key.starts_with(part));
+    const bool row = dump.records[i].first % 2 == 1;
+    RC_ASSERT((cut.records[i].key.size() > part.size()) == row);
+  }
+}
+
+RC_GTEST_PROP(PgDumpFormat, LosesNothingOfAnyText, ()) {
+  std::string text;
+  for (const int which : *rc::gen::container<std::vector<int>>(rc::gen::inRange(0, 40))) {
+    static const std::string kPieces[] = {"'",  "\"", "$",  "$a$",   "E'", "\\", "--",
+                                          "/*", "*/", "\n", "\\.\n", "a",  "\r"};
+    text += which < 13 ? kPieces[which] : which < 17 ? "\nCOPY t (a) FROM stdin;\n" : kSql[which % std::size(kSql)];
+  }
+  text.resize(std::min<std::size_t>(text.size(), 300));
+  text += "\n";
+  const Options options = DumpOptions({});
+  const CutInput cut = CutEverywhere(PgDumpFormat(options), text, [](std::size_t) { RC_FAIL("cuts matter"); });
+  if (cut.error.empty()) RC_ASSERT(cut.text() == text);
+}
+
+const std::string kDump =
+    "SET x = 1;\n"
+    "COPY public.t (id, name) FROM stdin;\n10\tb\n9\ta\n\\N\tc\n\\.\n"
+    "\nSELECT 1;\n"
+    "COPY other.t (id, name) FROM stdin;\n2\tz\n10\ty\n\\.\n"
+    "COPY public.\"A.b\" (\"X\"\"y\") FROM stdin;\nq\np\n\\.\n"
+    "-- end\n";
+
+std::string SortedDump(std::vector<ColumnKey> keys) {
+  const Options options = DumpOptions(std::move(keys));
+  const CutInput cut = CutRecords(PgDumpFormat(options), kDump, 11);
+  return cut.error.empty() ? Sorted(cut) : cut.error;
+}
+
+TEST(PgDumpFormat, SortsRowsOfEachTable) {
+  const std::string rest =
+      "\\.\nCOPY public.\"A.b\" (\"X\"\"y\") FROM stdin;\np\nq\n\\.\n"
+      "-- end\n";
+  const std::string other = "\\.\n\nSELECT 1;\nCOPY other.t (id, name) FROM stdin;\n";
+  const std::string front = "SET x = 1;\nCOPY public.t (id, name) FROM stdin;\n";
+  EXPECT_EQ(SortedDump({}), front + "10\tb\n9\ta\n\\N\tc\n" + other + "10\ty\n2\tz\n" + rest);
+  EXPECT_EQ(SortedDump({Key("t.id", ValueType::kInt)}),
+            front + "9\ta\n10\tb\n\\N\tc\n" + other + "2\tz\n10\ty\n" + rest);
+  EXPECT_EQ(SortedDump({Key("other.t.name", ValueType::kText), Key("public.t.name", ValueType::kText, true),
+                        Key("\"A.b\".\"X\"\"y\"", ValueType::kText)}),
+            front + "\\N\tc\n10\tb\n9\ta\n" + other + "10\ty\n2\tz\n" + rest);
+}
+
+TEST(PgDumpFormat, RefusesKeysOfNoTable) {
+  EXPECT_NE(SortedDump({Key("nobody.id", ValueType::kInt)}).find("public.t, other.t, public.A.b"), std::string::npos);
+  EXPECT_NE(SortedDump({Key("t.ID", ValueType::kInt)}).find("it has: id, name"), std::string::npos);
+  for (const std::string name : {"id", "a.b.c.d", "a..b", "\"a", "\"a\"b.c", ""}) {
+    EXPECT_THROW(SortedDump({Key(name, ValueType::kInt)}), Error) << name;
+  }
+  Options options = DumpOptions({});
+  options.inputs.push_back("another");
+  EXPECT_THROW(PgDumpFormat{options}, Error);
+}
+
+TEST(PgDumpFormat, RefusesADumpThatEndsInRows) {
+  const Options options = DumpOptions({});
+  const std::string text = "COPY public.t (id) FROM stdin;\n1\n";
+  EXPECT_NE(CutRecords(PgDumpFormat(options), text, 5).error.find("rows of table public.t"), std::string::npos);
+}
+
+TEST(PgDumpFormat, ReadsOldStringsWithBackslashes) {
+  const Options options = DumpOptions({});
+  const std::string copy = "COPY t (a) FROM stdin;\n2\n1\n\\.\n";
+  const std::string set = "SET standard_conforming_strings = off;\n";
+  EXPECT_EQ(Sorted(CutRecords(PgDumpFormat(options), set + "SELECT '\\'';\n" + copy, 9)),
+            set + "SELECT '\\'';\nCOPY t (a) FROM stdin;\n1\n2\n\\.\n");
+}
+
+}  // namespace
+}  // namespace gpusort

@@ -1,0 +1,111 @@
+// What phase 1 makes of an input whose format is a RecordKeyer, in memory: cut into blocks of any size, as
+// runs/key_stage does it, and every record with its key.
+#pragma once
+
+#include <algorithm>
+#include <compare>
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "data/record_keyer.hpp"
+
+namespace gpusort::testing {
+
+struct CutRecord {
+  std::string key, body;
+  friend auto operator<=>(const CutRecord&, const CutRecord&) = default;
+};
+
+struct CutInput {
+  std::vector<CutRecord> records;
+  std::string trailer;
+  std::string error;  ///< empty: none
+  KeyTally tally;
+
+  std::string text() const {
+    std::string all;
+    for (const CutRecord& record : records) all += record.body;
+    return all + trailer;
+  }
+};
+
+inline RecordSpan Span(const std::string& text) { return std::as_bytes(std::span(text)); }
+inline std::string String(RecordSpan bytes) { return {reinterpret_cast<const char*>(bytes.data()), bytes.size()}; }
+
+/// The records of `piece`, which begins in `state`.
+inline void KeyPiece(const RecordKeyer& keyer, RecordSpan piece, ScanState& state, CutInput& cut) {
+  while (!piece.empty()) {
+    std::vector<std::byte> keyed;
+    const std::uint64_t size = keyer.Append(piece, state, keyed, cut.tally);
+    const auto key = keyed.begin() + 2;
+    const auto end = std::find(key, keyed.end(), static_cast<std::byte>(kKeyEnd));
+    cut.records.push_back({{}, String(piece.first(size))});
+    cut.records.back().key = String(RecordSpan(keyed).subspan(2, static_cast<std::size_t>(end - key)));
+    ++cut.tally.record;
+    cut.tally.offset += size;
+    piece = piece.subspan(size);
+  }
+}
+
+/// `text` without its header, in blocks of `block` bytes.
+inline CutInput CutRecords(const RecordKeyer& keyer, const std::string& text, std::size_t block) {
+  CutInput cut;
+  std::string open;
+  ScanState state, open_state;
+  try {
+    for (std::size_t at = 0; at < text.size(); at += block) {
+      const std::string bytes = text.substr(at, block);
+      const RecordKeyer::Ends ends = keyer.Scan(Span(bytes), state);
+      if (ends.last == 0) {
+        open += bytes;
+        continue;
+      }
+      const std::size_t begin = open.empty() ? 0 : ends.first;
+      ScanState piece = std::exchange(open_state, ends.state);
+      KeyPiece(keyer, Span(open + bytes.substr(0, begin)), piece, cut);
+      KeyPiece(keyer, Span(bytes).subspan(begin, ends.last - begin), piece, cut);
+      open = bytes.substr(ends.last);
+    }
+    const std::uint64_t whole = keyer.Finish(Span(open), state);
+    cut.trailer = open.substr(whole);
+    open.resize(whole);
+    KeyPiece(keyer, Span(open), open_state, cut);
+  } catch (const Error& error) {
+    cut.error = error.what();
+  }
+  return cut;
+}
+
+/// What blocks of every size have in common; `differ` is told of a size that gives something else.
+inline CutInput CutEverywhere(const RecordKeyer& keyer, const std::string& text,
+                              const std::function<void(std::size_t)>& differ) {
+  const CutInput whole = CutRecords(keyer, text, std::max<std::size_t>(1, text.size()));
+  for (std::size_t block = 1; block < text.size(); ++block) {
+    const CutInput cut = CutRecords(keyer, text, block);
+    if (cut.error != whole.error) differ(block);
+    if (whole.error.empty() && (cut.records != whole.records || cut.trailer != whole.trailer)) differ(block);
+  }
+  return whole;
+}
+
+/// The bodies of records that are sorted by their keys, then the trailer.
+inline std::string Sorted(CutInput cut) {
+  std::stable_sort(cut.records.begin(), cut.records.end(),
+                   [](const CutRecord& a, const CutRecord& b) { return a.key < b.key; });
+  return cut.text();
+}
+
+/// What put(FieldWriter&) puts.
+template <typename Put>
+std::string KeyBytes(const Put& put) {
+  std::vector<std::byte> bytes;
+  FieldWriter out(bytes);
+  out.Begin(std::uint64_t{1} << 60);
+  put(out);
+  return String(bytes);
+}
+
+}  // namespace gpusort::testing
