@@ -594,10 +594,15 @@ void ResolveTable(const Typed& typed, Options& options) {
       return separator;
     });
   };
-  const auto for_csv = [&](const std::string& key) {
-    if (typed.has(key) && table.kind != TableKind::kCsv) Fail(key + " has no meaning with --format " + table.name);
+  const bool csv = table.kind == TableKind::kCsv, mysql = table.kind == TableKind::kMysql;
+  const auto only_if = [&](bool means, const std::string& key) {
+    if (typed.has(key) && !means) Fail(key + " has no meaning with --format " + table.name);
   };
-  for (const char* key : {"--delimiter", "--quote", "--escape", "--comment", "--no-header"}) for_csv(key);
+  only_if(csv || mysql || table.kind == TableKind::kPgCopy, "--delimiter");
+  for (const char* key : {"--quote", "--escape"}) only_if(csv || mysql, key);
+  for (const char* key : {"--comment", "--header", "--no-header"}) only_if(csv, key);
+  if (!csv) table.quote = -1;
+  if (!csv) table.escape = '\\';
   if (const auto given = byte("--delimiter")) table.delimiter = *given;
   if (const std::string* text = typed.value("--quote"); text != nullptr && *text == "none") {
     table.quote = -1;
@@ -605,10 +610,10 @@ void ResolveTable(const Typed& typed, Options& options) {
     table.quote = *given;
   }
   if (const auto given = byte("--escape"); given && *given != table.quote) table.escape = *given;
-  if (table.escape >= 0 && table.quote < 0) Fail("--escape has no meaning with --quote none");
+  if (csv && table.escape >= 0 && table.quote < 0) Fail("--escape has no meaning with --quote none");
   if (const auto given = byte("--comment")) table.comment = *given;
   if (table.delimiter == table.quote || table.delimiter == table.escape || table.delimiter == table.comment ||
-      (table.comment >= 0 && table.comment == table.quote)) {
+      (table.comment >= 0 && table.comment == table.quote) || (mysql && table.quote == table.escape)) {
     Fail("--delimiter, --quote, --escape and --comment must be different bytes");
   }
   table.header = typed.has("--no-header") || table.kind != TableKind::kCsv || table.name == "pgcopy-csv" ? 0 : 1;
@@ -617,6 +622,8 @@ void ResolveTable(const Typed& typed, Options& options) {
     table.header = Named("--header", [&] { return ParseCount(*text, 1, 1000000); });
   }
   if (const auto nulls = typed.values.find("--null"); nulls != typed.values.end()) table.nulls = nulls->second;
+  // PostgreSQL's CSV writes the text \N so.
+  if (csv && table.name != "pgcopy-csv") table.nulls.emplace_back("\\N");
   table.strict = typed.has("--strict");
   table.reverse = options.reverse;
   const auto point = byte("--decimal-point"), thousands = byte("--thousands");

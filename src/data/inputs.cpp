@@ -221,7 +221,12 @@ std::vector<std::byte> Inputs::TakeHeader(std::uint32_t number,
       all = more == 0;
     }
     header.resize(got);
-    bytes = HeaderBytes(header, all);
+    try {
+      bytes = HeaderBytes(header, all);
+    } catch (const BadRecord& bad) {
+      throw Error(ErrorCode::kBadInput, EscapeName(inputs_[number].path) + ": byte " + std::to_string(bad.at()) +
+                                            " of its header: " + bad.what());
+    }
   }
   keep_to(*bytes);
   const auto end = header.begin() + static_cast<std::ptrdiff_t>(*bytes);

@@ -9,6 +9,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <memory>
 #include <optional>
 #include <span>
 #include <string>
@@ -124,11 +125,14 @@ class FieldWriter {
   bool exact_ = false;
 };
 
+struct DumpPlace;
+
 /// What is known in front of a byte of an input; at its front: ScanState{}. Means what the keyer says.
 struct ScanState {
   unsigned mode = 0;
   std::uint64_t count = 0;
   std::string held;  ///< what came of a token that goes on
+  std::shared_ptr<const DumpPlace> dump;  ///< formats/pgdump_format.cpp's
 };
 
 /// What was seen of the values of columns while keys were made.

@@ -6,7 +6,10 @@
 #include <utility>
 
 #include "error.hpp"
+#include "formats/copy_format.hpp"
 #include "formats/csv_format.hpp"
+#include "formats/pgcopy_binary_format.hpp"
+#include "formats/pgdump_format.hpp"
 #include "formats/json_format.hpp"
 #include "support/text.hpp"
 
@@ -89,7 +92,7 @@ void TableFormat::PutKey(std::size_t key, const Field& field, FieldWriter& out, 
     const std::optional<ValueType> guess = LooksLike(field.text);
     seen.looks_like &= guess ? 1u << static_cast<unsigned>(*guess) : 0;
   }
-  if (keys_[key].Put(field.text, out, &tally.lacks_zone)) return;
+  if (PutValue(key, field, out, tally)) return;
   if (table_.strict) {
     throw BadRecord(field.at, "column '" + EscapeName(column.column) + "': " + Shown(field.text) + " is no " +
                                   std::string(ValueTypeName(column.rule.type)));
@@ -102,6 +105,10 @@ void TableFormat::PutKey(std::size_t key, const Field& field, FieldWriter& out, 
   keys_[key].PutNull(out);
 }
 
+bool TableFormat::PutValue(std::size_t key, const Field& field, FieldWriter& out, KeyTally& tally) const {
+  return keys_[key].Put(field.text, out, &tally.lacks_zone);
+}
+
 void TableFormat::PutWhole(const Field& field, FieldWriter& out) const {
   if (field.is == Field::kValue) {
     whole_.Put(field.text, out);
@@ -111,7 +118,7 @@ void TableFormat::PutWhole(const Field& field, FieldWriter& out) const {
 }
 
 bool TableFormat::IsNull(std::string_view unquoted) const {
-  return unquoted.empty() || unquoted == "\\N" ||
+  return unquoted.empty() ||
          std::find(table_.nulls.begin(), table_.nulls.end(), unquoted) != table_.nulls.end();
 }
 
@@ -152,6 +159,13 @@ std::unique_ptr<TableFormat> MakeTableFormat(const Options& options) {
       return std::make_unique<CsvFormat>(options);
     case TableKind::kJsonLines:
       return std::make_unique<JsonFormat>(options);
+    case TableKind::kPgCopy:
+    case TableKind::kMysql:
+      return std::make_unique<CopyFormat>(options);
+    case TableKind::kPgCopyBinary:
+      return std::make_unique<PgCopyBinaryFormat>(options);
+    case TableKind::kPgDump:
+      return std::make_unique<PgDumpFormat>(options);
     default:
       throw Error(ErrorCode::kUsage, "--format " + options.table->name + " is not built yet");
   }

@@ -37,6 +37,9 @@ class TableFormat : public RecordKeyer {
   virtual std::uint64_t PutKeys(RecordSpan records, ScanState& state, FieldWriter& out, KeyTally& tally) const = 0;
 
   void PutKey(std::size_t key, const Field& field, FieldWriter& out, KeyTally& tally) const;
+  /// Puts the value that `field` has under the key's rule; false, and puts nothing, if it is none. From text, if a
+  /// format says nothing else.
+  virtual bool PutValue(std::size_t key, const Field& field, FieldWriter& out, KeyTally& tally) const;
   /// Where there are no keys: a column as text.
   void PutWhole(const Field& field, FieldWriter& out) const;
   bool IsNull(std::string_view unquoted) const;

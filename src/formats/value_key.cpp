@@ -549,7 +549,15 @@ std::string_view ValueTypeName(ValueType type) {
 }
 
 std::optional<ValueType> FindValueType(std::string_view name) {
+  // PostgreSQL's names, too.
+  static constexpr std::pair<std::string_view, ValueType> kOthers[] = {
+      {"int2", ValueType::kInt},         {"int4", ValueType::kInt},         {"int8", ValueType::kInt},
+      {"float4", ValueType::kFloat},     {"float8", ValueType::kFloat},     {"numeric", ValueType::kDecimal},
+      {"timestamptz", ValueType::kTimestamp}, {"bytea", ValueType::kBytesHex}, {"inet", ValueType::kIp}};
   for (const auto& [known, type] : kTypes) {
+    if (known == name) return type;
+  }
+  for (const auto& [known, type] : kOthers) {
     if (known == name) return type;
   }
   return std::nullopt;

@@ -19,7 +19,7 @@ struct TableOptions {
   int escape = -1;                 ///< takes the next byte in quotes as it is; -1: a quote in quotes is doubled
   int comment = -1;                ///< begins lines that are no records; -1: none
   std::uint64_t header = 1;        ///< records on top that are not sorted; the last has the names of columns
-  std::vector<std::string> nulls;  ///< unquoted fields that are null, beside empty ones and \N
+  std::vector<std::string> nulls;  ///< unquoted fields that are null, beside empty ones
   bool strict = false;             ///< what is taken leniently else is an error
   std::vector<ColumnKey> keys;     ///< with --reverse folded in; none: all columns as text
   bool reverse = false;            ///< of what has no key
