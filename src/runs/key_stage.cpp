@@ -9,7 +9,7 @@
 namespace gpusort {
 
 KeyShape MakeKeyShape(std::uint64_t memory, unsigned threads) {
-  constexpr std::uint64_t kPage = 4096, kLeast = std::uint64_t{16} << 10, kMost = std::uint64_t{256} << 10;
+  constexpr std::uint64_t kPage = 4096, kLeast = std::uint64_t{16} << 10, kMost = std::uint64_t{1} << 20;
   KeyShape shape;
   shape.threads = threads;
   // An eighth of the memory.
