@@ -31,7 +31,10 @@ std::uint64_t DivideUp(std::uint64_t n, std::uint64_t d) { return (n + d - 1) / 
 /// Bytes of the longest record that is taken.
 std::uint64_t LargestRecord(const PlanFacts& facts) {
   if (facts.layout.fixed()) return facts.layout.stride;
-  const std::uint64_t asked = facts.max_record != 0 ? facts.max_record : UsualMaxRecord(facts.memory);
+  // With keys that may be as long as they are, records have half of what is planned for.
+  const std::uint64_t usual = UsualMaxRecord(facts.memory);
+  const bool halves = facts.key_bytes && facts.key_bytes(usual) > usual;
+  const std::uint64_t asked = facts.max_record != 0 ? facts.max_record : halves ? usual / 2 : usual;
   return facts.input_known ? std::min(asked, std::max<std::uint64_t>(facts.input_bytes, 1)) : asked;
 }
 
