@@ -97,6 +97,15 @@ gpusort --memory 6G --threads "${SLURM_CPUS_PER_TASK:-2}" --temp-dir "${SLURM_TM
     {"As sort in a script that exists", "No change to the script, same options, same output, same exit codes.",
      R"sh(mkdir -p fast && ln -sf "$(command -v gpusort)" fast/sort
 PATH=$PWD/fast:$PATH ./monthly-report.sh)sh"},
+    {"Orders by time and amount",
+     "CSV with quotes and newlines inside fields; the header stays on top, and every record keeps its bytes.",
+     R"sh(gpusort -k created_at:timestamp:desc -k amount:decimal orders.csv sorted.csv)sh"},
+    {"Events by user and time", "JSON Lines by paths; compressed in and out.",
+     R"sh(gpusort -k user.id:int -k ts:timestamp events.jsonl.gz sorted.jsonl.zst)sh"},
+    {"Merge and deduplicate exports", "The first record of each id stays, the header is kept once.",
+     R"sh(gpusort -m -u -k id:int -o all.csv monday.csv tuesday.csv)sh"},
+    {"Dumps that can be compared", "The rows of every COPY block sorted, all else where it was.",
+     R"sh(gpusort --format pgdump dump.sql sorted.sql)sh"},
 };
 
 // The manual page, in three parts: options stand between the first two, the cookbook between the last two. Lines that
@@ -116,7 +125,7 @@ constexpr const char* kManualAbove = R"(.SH SYNOPSIS
 .RI [ "OPTION OF GNU SORT" ...] " " [ FILE ...]
 .YS
 .SH DESCRIPTION
-gpusort sorts binary records or lines of text on an NVIDIA GPU or, with the same bytes as the result, on the CPU. Every
+gpusort sorts lines of text, CSV, JSON Lines, database dumps or binary records on an NVIDIA GPU or, with the same bytes as the result, on the CPU. Every
 sort is stable. Order and content of what it writes are checked while the bytes pass, and the output gets its name only
 when it is complete and on the disk.
 .PP
@@ -133,6 +142,43 @@ Keys, letters of orderings, -t -b -d -f -g -h -i -M -n -R -r -V -s -u -z, --sort
 says. A last line without an end gets one. A line may be as long as --max-record; a longer one is exit 3 with its place.
 Where memory cannot hold the long lines of all inputs of -m side by side, they are checked and then sorted, with a
 warning.
+.SS Records with columns
+Inputs named .csv, .tsv, .jsonl or .ndjson (compressed or not), or any with --format csv, tsv, jsonl, pgcopy, pgcopy-csv,
+pgcopy-binary, pgdump or mysql, are sorted by columns, and every record comes out with the bytes that it had: quotes,
+newlines inside quotes, CR LF, a byte order mark on top. Only a last record without a newline gets one. -t or a key as of
+sort (-k2,2) means lines, whatever the name is.
+.PP
+A key is NAME, #N (columns from 1) or, in JSON, a path (a.b[0], or a JSON Pointer, /a/b/0), then any of :TYPE, :asc or
+:desc, :nulls-first or :nulls-last; a name with colons stands in double quotes. Up to 64 keys; none: all columns as text.
+.TP
+.B text, nocase, natural, locale
+unsigned bytes (the default); ASCII letters folded; numbers inside text by value, as sort -V; as the environment's locale
+.TP
+.B int, decimal, float
+exact at any length (--decimal-point, --thousands); float is rounded to 64 bits and ordered by IEEE totalOrder
+.TP
+.B date, timestamp, timestamp(FORMAT)
+ISO 8601, RFC 3339, what PostgreSQL and MySQL write, 31/Dec/2026:23:59:59 +0100, seconds (up to 10 digits), milli- or
+microseconds since 1970; FORMAT has strptime's letters and %f for a fraction. Compared as instants; without a zone as UTC
+.TP
+.B bool, ip, uuid, bytes-hex
+false before true; v4 before v6; as bytes. int8, float8, numeric, timestamptz, bytea, inet, ... are taken as well
+.PP
+Null is an empty field without quotes, \N (not in pgcopy-csv), --null TEXT, null and what is missing in JSON. Nulls come
+last, with desc first, as in PostgreSQL. What is no value of its key's type is ordered as null; a warning says how many
+there are, and where the first is; --strict makes it exit 3. A key without a type whose values look like numbers or times
+gets a warning that names the type.
+.PP
+csv and tsv: --delimiter, --quote (or none), --escape, --comment; a quote opens quotes only at the front of a field; text
+behind a closing quote stays; lines of comments go with the record behind them. The first record is the header unless
+--no-header (pgcopy-csv has none); --header N: the first N are, and the last of them has the names. jsonl: a line is one
+JSON value of RFC 8259; of several members with one name the first counts. pgcopy and mysql: COPY text, SELECT INTO
+OUTFILE and mysqldump --tab; keys are #N. pgcopy-binary: keys are #N with the column's type. pgdump: the rows of every COPY
+block are sorted, all else stays where it is; keys are TABLE.COLUMN or SCHEMA.TABLE.COLUMN.
+.PP
+Exit 3 names record, line and byte of: a quote that is not closed, malformed JSON, a broken COPY BINARY tuple or missing
+trailer, inputs whose headers differ. A name that is not in the header is exit 2 with the names, the nearest first. -m
+sorts anew, which gives the same bytes; an input out of order is exit 3. Keys count towards --max-record.
 .SS Headers
 --header N keeps the first N lines where they are, above everything. All inputs must have the same header, which is kept
 once (exit 3 names the two that differ); an empty input has none. It takes part in no order, in no -u and in no --top, and
@@ -262,8 +308,6 @@ two inputs none is replaced; long names of options are not shortened; an option 
 twice; % of -S is of all memory, or of the control group's limit; lines are compared as in the C locale unless --locale is
 given; and exit codes tell more. The keys of old, +1 -2, and --check=quiet, silent or diagnose-first are taken as by GNU
 sort.
-.PP
-It does not know CSV: a separator inside quotes separates.
 .SH EXAMPLES
 )";
 

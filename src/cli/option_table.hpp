@@ -174,7 +174,7 @@ inline constexpr OptionRow kOptionRows[] = {
      "records, bytes and seconds (of the output; a job that is killed outright has none)."},
     {Section::kReports, "version", 0, "", kWithCheck, "version, and the backends built and found"},
     {Section::kReports, "help", 0, "", kWithCheck,
-     "what is needed most; --help=all: all options; --help=examples: ten tasks; --help=man: the manual page",
+     "what is needed most; --help=all: all options; --help=examples: tasks out of practice; --help=man: the manual page",
      "The manual page is roff: gpusort --help=man | man -l -"},
 
     {Section::kTuning, "batch-bytes", 0, "SIZE", 0, "bytes sorted at once"},

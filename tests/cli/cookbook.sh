@@ -6,7 +6,7 @@ for program in sort gzip zstd; do
 done
 gnu=$(command -v sort)
 "$bin/gpusort" --help=examples | awk '/^[0-9]+[.] / { n = int($1) } n && sub(/^      /, "") { print > (n ".sh") }'
-[ "$(ls ./*.sh | wc -l)" = 10 ] || fail "the cookbook has other recipes: $(ls ./*.sh)"
+[ "$(ls ./*.sh | wc -l)" = 14 ] || fail "the cookbook has other recipes: $(ls ./*.sh)"
 mkdir bin
 ln -s "$bin/gpusort" bin/gpusort
 PATH=$PWD/bin:$PATH
@@ -62,4 +62,19 @@ chmod +x monthly-report.sh
 run 10
 grep -q '/fast/sort$' which || fail "recipe 10 runs $(cat which)"
 $gnu -k2,2 -u unsorted.log | cmp - report.txt || fail "the script's report"
+# Records with columns; what their orders are is tables.sh's and databases.sh's.
+"$bin/gpusort_gen" --type orders-csv --bytes 64K orders.csv
+run 11
+[ "$(head -n 1 sorted.csv)" = "$(head -n 1 orders.csv)" ] && [ "$(sort sorted.csv | cksum)" = "$(sort orders.csv | cksum)" ] || fail "orders"
+gpusort --check -k created_at:timestamp:desc -k amount:decimal sorted.csv || fail "orders by time"
+printf '{"user":{"id":%d},"ts":%d}\n' 3 5 1 9 3 2 | gzip >events.jsonl.gz
+run 12
+[ "$(zstd -qdc sorted.jsonl.zst | tr -dc '0-9\n' | tr '\n' ' ')" = "19 32 35 " ] || fail "events: $(zstd -qdc sorted.jsonl.zst)"
+printf 'id,n\n1,a\n4,b\n' >monday.csv
+printf 'id,n\n1,c\n2,d\n' >tuesday.csv
+run 13
+[ "$(tr '\n' ' ' <all.csv)" = "id,n 1,a 2,d 4,b " ] || fail "exports: $(cat all.csv)"
+printf -- '--\nCOPY public.t (a) FROM stdin;\nb\na\n\\.\n\nSELECT 1;\n' >dump.sql
+run 14
+[ "$(sed -n 3,4p sorted.sql | tr -d '\n')" = ab ] && [ "$(tail -n 1 sorted.sql)" = 'SELECT 1;' ] || fail "a dump: $(cat sorted.sql)"
 echo "cookbook: ok"

@@ -88,49 +88,49 @@ expect 2 "$g" --top 1 --check all.i64
 says 'no meaning'
 
 # --header.
-{ printf 'name,count\n#types\n'; cat web.log; } >a.csv
-{ printf 'name,count\n#types\n'; cat few.log; } >b.csv
-{ head -n 2 a.csv; sort -k4 web.log few.log; } >want.out
+{ printf 'name,count\n#types\n'; cat web.log; } >a.list
+{ printf 'name,count\n#types\n'; cat few.log; } >b.list
+{ head -n 2 a.list; sort -k4 web.log few.log; } >want.out
 for plan in "${plans[@]}"; do
-  expect 0 "$g" --header 2 -k4 $plan --verify-output -o got.out a.csv b.csv
+  expect 0 "$g" --header 2 -k4 $plan --verify-output -o got.out a.list b.list
   same got.out want.out
-  "$g" --header 2 -k4 $plan -o - - b.csv <a.csv >got.out
+  "$g" --header 2 -k4 $plan -o - - b.list <a.list >got.out
   same got.out want.out
 done
 sort -ru web.log >all.out
-{ head -n 2 a.csv; head -n 5 all.out; } >want.out
-expect 0 "$g" --header 2 -r -u --top 5 --stats stats.json a.csv got.out
+{ head -n 2 a.list; head -n 5 all.out; } >want.out
+expect 0 "$g" --header 2 -r -u --top 5 --stats stats.json a.list got.out
 same got.out want.out
 grep -q '"header_lines": 2' stats.json || fail "the statistics do not count the header"
-expect 0 "$g" --header 2 a.csv a_sorted.csv
-expect 0 "$g" --header 2 b.csv b_sorted.csv
-expect 0 "$g" --header 2 -c a_sorted.csv
-expect 0 "$g" --header 2 -c - <a_sorted.csv
-expect 1 "$g" -c a_sorted.csv
-expect 1 "$g" --header 2 -c a.csv
-says "a.csv: not sorted: line $(($(sort -c web.log 2>&1 | cut -d: -f3) + 2)) (byte "
-{ head -n 2 a.csv; sort -m sorted.log sorted_few.log; } >want.out
-expect 0 "$g" --header 2 -m --memory 4M --fan-in 2 -o got.out a_sorted.csv b_sorted.csv a_sorted.csv
-{ head -n 2 a.csv; sort -m sorted.log sorted_few.log sorted.log; } >want.out
+expect 0 "$g" --header 2 a.list a_sorted.list
+expect 0 "$g" --header 2 b.list b_sorted.list
+expect 0 "$g" --header 2 -c a_sorted.list
+expect 0 "$g" --header 2 -c - <a_sorted.list
+expect 1 "$g" -c a_sorted.list
+expect 1 "$g" --header 2 -c a.list
+says "a.list: not sorted: line $(($(sort -c web.log 2>&1 | cut -d: -f3) + 2)) (byte "
+{ head -n 2 a.list; sort -m sorted.log sorted_few.log; } >want.out
+expect 0 "$g" --header 2 -m --memory 4M --fan-in 2 -o got.out a_sorted.list b_sorted.list a_sorted.list
+{ head -n 2 a.list; sort -m sorted.log sorted_few.log sorted.log; } >want.out
 same got.out want.out
-expect 3 "$g" --header 2 -m -o got.out a_sorted.csv b.csv
+expect 3 "$g" --header 2 -m -o got.out a_sorted.list b.list
 says 'not sorted: the line at byte'
-tr '\n' '\0' <a.csv >a.nul
-{ head -n 2 a.csv; sort web.log; } | tr '\n' '\0' >want.out
+tr '\n' '\0' <a.list >a.nul
+{ head -n 2 a.list; sort web.log; } | tr '\n' '\0' >want.out
 expect 0 "$g" --header 2 -z a.nul got.out
 same got.out want.out
 
 # Headers that differ, in files and streams, are named; empty inputs have none.
 { printf 'name,size\n#types\n'; cat few.log; } >other.csv
 echo old >kept
-expect 3 "$g" --header 2 -o kept a.csv other.csv
-says 'the headers of a.csv and other.csv differ'
-expect 3 "$g" --header 2 -o kept a.csv - <other.csv
-says 'the headers of a.csv and - differ'
-expect 3 "$g" --header 3 -o kept a.csv b.csv
+expect 3 "$g" --header 2 -o kept a.list other.csv
+says 'the headers of a.list and other.csv differ'
+expect 3 "$g" --header 2 -o kept a.list - <other.csv
+says 'the headers of a.list and - differ'
+expect 3 "$g" --header 3 -o kept a.list b.list
 : >empty
-expect 0 "$g" --header 2 -o got.out empty a.csv empty
-head -n 2 a.csv >want.out
+expect 0 "$g" --header 2 -o got.out empty a.list empty
+head -n 2 a.list >want.out
 sort web.log >>want.out
 same got.out want.out
 [ "$(cat kept)" = old ] || fail "a refused job changed its output"
@@ -153,7 +153,7 @@ same got.out want.out
 head -c 300000 /dev/zero | tr '\0' h >endless
 expect 3 "$g" --header 1 --memory 8M endless got.out
 says 'its header is longer than'
-expect 2 "$g" --header 0 a.csv out
+expect 2 "$g" --header 0 a.list out
 expect 2 "$g" --header 1 --type i64 in.i64 out
 says '--header is for lines'
 nothing_left
