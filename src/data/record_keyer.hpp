@@ -66,6 +66,11 @@ class FieldWriter {
       size -= chunk;
     }
   }
+  /// The same of bytes that need no escape. Not reversed.
+  void PutPlain(const unsigned char* bytes, std::size_t size) {
+    const auto* const from = reinterpret_cast<const std::byte*>(bytes);
+    out_.insert(out_.end(), from, from + std::min(size, end_ - out_.size()));
+  }
   /// One or two bytes in place of any.
   struct Escaped {
     unsigned char bytes[2];

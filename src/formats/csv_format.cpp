@@ -37,6 +37,8 @@ void CsvFormat::OrderColumns() {
   std::iota(by_column_.begin(), by_column_.end(), std::size_t{0});
   const auto by_number = [this](std::size_t a, std::size_t b) { return columns_[a] < columns_[b]; };
   std::stable_sort(by_column_.begin(), by_column_.end(), by_number);
+  places_.resize(by_column_.size());
+  for (std::size_t i = 0; i < by_column_.size(); ++i) places_[by_column_[i]] = i;
 }
 
 std::optional<std::uint64_t> CsvFormat::HeaderBytes(RecordSpan front, bool all) const {
@@ -138,17 +140,48 @@ const Byte* CsvFormat::RecordEnd(const Byte* p, const Byte* end, Mode& mode, boo
   return end;
 }
 
+CsvFormat::Mode CsvFormat::ModeBehind(Byte byte, const CsvMarks::State& marked) const {
+  if (marked.quoted != 0) return kQuoted;
+  if (marked.may_open == 0) return kPlain;
+  return byte == '\n' ? kRecord : byte == delimiter_ ? kField : kQuote;
+}
+
 RecordKeyer::Ends CsvFormat::Scan(RecordSpan bytes, ScanState& state) const {
   const Byte* const begin = AsBytes(bytes.data());
   const Byte* const end = begin + bytes.size();
   Ends ends;
   auto mode = static_cast<Mode>(state.mode);
-  for (const Byte* p = begin; p != end;) {
-    bool ended = false;
-    p = RecordEnd(p, end, mode, ended);
-    if (!ended) break;
+  const auto ends_at = [&](const Byte* p) {
     ends.last = static_cast<std::uint64_t>(p - begin);
     if (ends.first == 0) ends.first = ends.last;
+  };
+  const Byte* p = begin;
+  CsvMarks next(static_cast<unsigned char>(quote_), delimiter_);
+  while (marks() && p != end) {
+    CsvMarks::State marked{mode == kQuoted ? ~std::uint64_t{0} : 0, mode != kQuoted && mode != kPlain};
+    const Byte* const from = p;
+    std::uint64_t count = 0;
+    for (; p != end; p += count) {
+      count = std::min<std::uint64_t>(CsvMarks::kBytes, end - p);
+      if (!next.Next(p, count, marked)) break;
+      const std::uint64_t newlines = next.newlines();
+      if (newlines == 0) continue;
+      if (ends.first == 0) ends_at(p + std::countr_zero(newlines) + 1);
+      ends_at(p + std::bit_width(newlines));
+    }
+    if (p != from) mode = ModeBehind(p[-1], marked);
+    if (p == end) break;
+    const Byte* const stop = p + count;
+    while (p != stop) {
+      bool ended = false;
+      p = RecordEnd(p, stop, mode, ended);
+      if (ended) ends_at(p);
+    }
+  }
+  while (p != end) {
+    bool ended = false;
+    p = RecordEnd(p, end, mode, ended);
+    if (ended) ends_at(p);
   }
   state.mode = mode;
   return ends;
@@ -183,15 +216,20 @@ const Byte* CsvFormat::SkipComments(const Byte* p, const Byte* end) const {
   return p;
 }
 
+void CsvFormat::SetPlain(const Byte* begin, const Byte* p, const Byte* stop, const Byte* end, Field& field) const {
+  field.at = static_cast<std::uint64_t>(p - begin);
+  const bool returns = stop != end && *stop == '\n' && stop != p && stop[-1] == '\r';
+  field.text = Text(p, stop - (returns ? 1 : 0));
+  field.is = IsNull(field.text) ? Field::kNull : Field::kValue;
+}
+
 const Byte* CsvFormat::ReadField(const Byte* begin, const Byte* p, const Byte* end, Field& field,
                                  std::string& scratch) const {
   field.at = static_cast<std::uint64_t>(p - begin);
   field.is = Field::kValue;
   if (p == end || *p != quote_) {
     const Byte* const stop = FindEither(p, end, delimiter_, '\n');
-    const bool returns = stop != end && *stop == '\n' && stop != p && stop[-1] == '\r';
-    field.text = Text(p, stop - (returns ? 1 : 0));
-    if (IsNull(field.text)) field.is = Field::kNull;
+    SetPlain(begin, p, stop, end, field);
     return stop;
   }
   // In quotes. Mostly all of the field is, and nothing in it is written as two bytes.
@@ -245,9 +283,56 @@ const Byte* CsvFormat::SkipField(const Byte* p, const Byte* end) const {
   return FindEither(p, end, delimiter_, '\n');
 }
 
+const Byte* CsvFormat::Split(const Byte* p, const Byte* end, Column* columns, std::size_t& found) const {
+  const std::size_t keys = by_column_.size();
+  CsvMarks next(static_cast<unsigned char>(quote_), delimiter_);
+  CsvMarks::State state;
+  const Byte* begin = p;
+  std::uint64_t column = 0;
+  for (found = 0; p != end;) {
+    const std::uint64_t count = std::min<std::uint64_t>(CsvMarks::kBytes, end - p);
+    if (!next.Next(p, count, state)) return nullptr;
+    const std::uint64_t newline = next.newlines() & (0 - next.newlines());  // the first
+    for (std::uint64_t stops = (next.delimiters() & (newline - 1)) | newline; stops != 0 && found < keys; stops &= stops - 1) {
+      const Byte* const stop = p + std::countr_zero(stops);
+      for (; found < keys && columns_[by_column_[found]] == column; ++found) columns[found] = {begin, stop};
+      begin = stop + 1;
+      ++column;
+    }
+    if (newline != 0) return p + std::countr_zero(newline) + 1;
+    p += count;
+  }
+  return nullptr;
+}
+
+void CsvFormat::PutColumns(const Byte* begin, const Byte* end, const Column* columns, std::size_t found,
+                           FieldWriter& out, KeyTally& tally) const {
+  thread_local std::string scratch;
+  for (std::size_t key = 0; key < by_column_.size(); ++key) {
+    Field field;
+    if (places_[key] < found) {
+      const Column& column = columns[places_[key]];
+      if (column.begin != column.end && *column.begin == quote_) {
+        ReadField(begin, column.begin, end, field, scratch);
+      } else {
+        SetPlain(begin, column.begin, column.end, end, field);
+      }
+    }
+    PutKey(key, field, out, tally);
+  }
+}
+
 std::uint64_t CsvFormat::PutKeys(RecordSpan records, ScanState&, FieldWriter& out, KeyTally& tally) const {
   const Byte* const begin = AsBytes(records.data());
   const Byte* const end = begin + records.size();
+  if (marks() && !by_column_.empty()) {
+    Column columns[kMaxKeyFields];
+    std::size_t found = 0;
+    if (const Byte* const behind = Split(begin, end, columns, found); behind != nullptr) {
+      PutColumns(begin, behind, columns, found, out, tally);
+      return static_cast<std::uint64_t>(behind - begin);
+    }
+  }
   const Byte* p = SkipComments(begin, end);
   std::size_t next = 0;  // of by_column_
   const std::size_t keys = by_column_.size();

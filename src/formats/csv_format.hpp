@@ -2,6 +2,7 @@
 // a field; text behind a closing quote is kept. Lines that begin with the comment byte go with the record behind them.
 #pragma once
 
+#include "formats/csv_marks.hpp"
 #include "formats/table_format.hpp"
 
 namespace gpusort {
@@ -23,21 +24,36 @@ class CsvFormat : public TableFormat {
 
  private:
   enum Mode : unsigned { kRecord, kField, kPlain, kQuoted, kQuote, kEscape, kComment };
+  struct Column {
+    const Byte *begin, *end;  ///< quotes are in it
+  };
 
   /// Goes on in `mode` from `p`: behind the end of the record there; or `end`, not `ended`, with the mode that holds
   /// there.
   const Byte* RecordEnd(const Byte* p, const Byte* end, Mode& mode, bool& ended) const;
+  /// Whether CsvMarks tell where records and fields end.
+  bool marks() const { return quote_ >= 0 && escape_ < 0 && comment_ < 0; }
+  Mode ModeBehind(Byte byte, const CsvMarks::State& marked) const;
+  /// Where the columns that are keys lie in the record at `p`, in the order of by_column_; gives what is behind the
+  /// record. Null if that takes a walk byte by byte.
+  const Byte* Split(const Byte* p, const Byte* end, Column* columns, std::size_t& found) const;
+  /// The same keys as PutKeys puts, of a record that was split.
+  void PutColumns(const Byte* begin, const Byte* end, const Column* columns, std::size_t found, FieldWriter& out,
+                  KeyTally& tally) const;
   /// Behind the comments in front of the record at `p`.
   const Byte* SkipComments(const Byte* p, const Byte* end) const;
   /// Behind the field at `p`: a delimiter, or the end of its line.
   const Byte* SkipField(const Byte* p, const Byte* end) const;
   void OrderColumns();
+  /// The field without quotes from `p` to `stop`.
+  void SetPlain(const Byte* begin, const Byte* p, const Byte* stop, const Byte* end, Field& field) const;
   /// The field at `p`; gives what is behind it: a delimiter, or the end of its line. `scratch` may hold its text.
   const Byte* ReadField(const Byte* begin, const Byte* p, const Byte* end, Field& field, std::string& scratch) const;
 
   const unsigned char delimiter_;
   const int quote_, escape_, comment_;
   std::vector<std::size_t> by_column_;  ///< keys in the order of their columns
+  std::vector<std::size_t> places_;     ///< of keys, in by_column_
 };
 
 }  // namespace gpusort

@@ -53,6 +53,9 @@ TableFormat::TableFormat(const Options& options) : table_(*options.table), whole
     keys_.emplace_back(key.rule);
     columns_.push_back(key.number - (key.number > 0 ? 1 : 0));
   }
+  for (const std::string& null : table_.nulls) {
+    if (!null.empty()) begins_null_.set(static_cast<unsigned char>(null[0]));
+  }
   key_.begin_field = key_.end_field = 1;
   view_.keys = &key_;
   view_.key_count = 1;
@@ -118,8 +121,9 @@ void TableFormat::PutWhole(const Field& field, FieldWriter& out) const {
 }
 
 bool TableFormat::IsNull(std::string_view unquoted) const {
-  return unquoted.empty() ||
-         std::find(table_.nulls.begin(), table_.nulls.end(), unquoted) != table_.nulls.end();
+  if (unquoted.empty()) return true;
+  if (!begins_null_[static_cast<unsigned char>(unquoted[0])]) return false;
+  return std::find(table_.nulls.begin(), table_.nulls.end(), unquoted) != table_.nulls.end();
 }
 
 std::optional<std::uint64_t> TableFormat::ByteOrderMark(RecordSpan front, bool all) {

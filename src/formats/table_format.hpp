@@ -3,6 +3,7 @@
 // where records and their fields lie, is a class derived from TableFormat. Start at MakeTableFormat.
 #pragma once
 
+#include <bitset>
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -57,6 +58,7 @@ class TableFormat : public RecordKeyer {
   static constexpr std::uint64_t kMostKeys = std::uint64_t{64} << 10;
 
   const ValueKey whole_;
+  std::bitset<256> begins_null_;  ///< first bytes of table_.nulls
   LineKey key_;
   LineOrderView view_;
 };

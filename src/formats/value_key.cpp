@@ -11,6 +11,10 @@
 #include <limits>
 #include <utility>
 
+#if defined(__SSE2__)
+#include <emmintrin.h>
+#endif
+
 #include "error.hpp"
 #include "formats/locale_keys.hpp"
 #include "formats/text_reader.hpp"
@@ -50,7 +54,16 @@ class KeyBytes {
     for (std::size_t i = 0; i < kSize; ++i) bytes_[size_ + i] = static_cast<unsigned char>(bytes[i] ^ flip_);
     size_ += kSize;
   }
+  /// The first `count` bytes of `word` as it lies in memory.
+  void PutWord(std::uint64_t word, unsigned count) {
+    if (size_ + sizeof(word) > bytes_.size()) End();
+    word ^= flip_ * 0x0101010101010101u;
+    std::memcpy(bytes_.data() + size_, &word, sizeof(word));
+    size_ += count;
+  }
   void End() { out_.PutBytes(bytes_.data(), std::exchange(size_, 0)); }
+  /// Of bytes that need no escape.
+  void EndPlain() { out_.PutPlain(bytes_.data(), std::exchange(size_, 0)); }
   /// Complements what is put from now on.
   void set_reverse(bool reverse) { flip_ = reverse ? 0xFF : 0; }
   bool reverse() const { return flip_ != 0; }
@@ -135,14 +148,69 @@ class DigitPairs {
   }
   void End() { out_.Put(kLast + 2 * pair_); }
 
- private:
   static constexpr unsigned kLast = 20, kMore = 21;
 
+ private:
   KeyBytes& out_;
   unsigned pair_ = 0;
   bool half_ = false;
   bool any_ = false;
 };
+
+#if defined(__SSE2__)
+/// Up to 16 bytes of text, as digits without a loop over them: most numbers are that short, and where the point
+/// stands and how many digits there are is hard to foresee.
+class ShortDigits {
+ public:
+  static constexpr std::size_t kMost = 16;
+
+  explicit ShortDigits(std::string_view text) : count_(static_cast<unsigned>(text.size())) {
+    char copy[kMost] = {};
+    std::memcpy(copy, text.data(), text.size());
+    const __m128i values = _mm_sub_epi8(_mm_loadu_si128(reinterpret_cast<const __m128i*>(copy)), _mm_set1_epi8('0'));
+    const __m128i nine = _mm_set1_epi8(9);
+    const __m128i digits = _mm_cmpeq_epi8(_mm_max_epu8(values, nine), nine);
+    others_ = ~static_cast<unsigned>(_mm_movemask_epi8(digits)) & ((1u << count_) - 1);
+    Set(_mm_and_si128(values, digits));
+  }
+  /// A bit for each byte that is no digit.
+  unsigned others() const { return others_; }
+  /// Digits; also the others count while they are not removed, and are zeros.
+  unsigned count() const { return count_; }
+  void Remove(unsigned at) {
+    const unsigned __int128 front = (static_cast<unsigned __int128>(1) << 8 * at) - 1;
+    digits_ = (digits_ & front) | (digits_ >> 8 & ~front);
+    --count_;
+  }
+  /// A bit for each digit that is not 0.
+  unsigned not_zero() const {
+    return ~static_cast<unsigned>(_mm_movemask_epi8(_mm_cmpeq_epi8(Vector(), _mm_setzero_si128()))) & 0xFFFF;
+  }
+  /// What DigitPairs puts for the digits from `first` to `last`.
+  void PutPairs(unsigned first, unsigned last, KeyBytes& out) {
+    digits_ >>= 8 * first;
+    const __m128i tens = _mm_mullo_epi16(_mm_and_si128(Vector(), _mm_set1_epi16(0xFF)), _mm_set1_epi16(2 * 10));
+    const __m128i ones = _mm_slli_epi16(_mm_srli_epi16(Vector(), 8), 1);
+    const __m128i pairs = _mm_add_epi16(_mm_add_epi16(tens, ones), _mm_set1_epi16(DigitPairs::kLast));
+    std::uint64_t word = 0;
+    _mm_storel_epi64(reinterpret_cast<__m128i*>(&word), _mm_packus_epi16(pairs, pairs));
+    const unsigned count = (last - first) / 2 + 1;
+    constexpr std::uint64_t kMore = 0x0101010101010101u * (DigitPairs::kMore - DigitPairs::kLast);
+    out.PutWord(word + (kMore & ((std::uint64_t{1} << 8 * (count - 1)) - 1)), count);
+  }
+
+ private:
+  void Set(__m128i digits) { std::memcpy(&digits_, &digits, sizeof(digits_)); }
+  __m128i Vector() const {
+    __m128i vector;
+    std::memcpy(&vector, &digits_, sizeof(vector));
+    return vector;
+  }
+
+  unsigned count_, others_;
+  unsigned __int128 digits_;
+};
+#endif
 
 // First bytes of numbers that are not negative; those of negative ones are complements. The number is 0.DIGITS *
 // 10^exponent, the first digit not 0.
@@ -263,6 +331,37 @@ void PutDecimalText(const Decimal& number, KeyBytes& out) {
     if (IsDigit(*at)) pairs.Add(static_cast<unsigned>(*at - '0'));
   }
   pairs.End();
+}
+
+/// The same as by ReadDecimal and PutDecimalText, if `reader` holds a number of few digits without an exponent; false if
+/// not, and puts nothing.
+bool PutShort(TextReader reader, const ValueRule& rule, bool whole, KeyBytes& out) {
+#if defined(__SSE2__)
+  const bool negative = reader.TakeSign();
+  if (reader.rest().size() > ShortDigits::kMost) return false;
+  ShortDigits digits(reader.rest());
+  unsigned point = digits.count();
+  if (digits.others() != 0) {
+    if (whole || !std::has_single_bit(digits.others())) return false;
+    point = static_cast<unsigned>(std::countr_zero(digits.others()));
+    if (reader.at[point] != rule.decimal_point) return false;
+    digits.Remove(point);
+  }
+  if (digits.count() == 0) return false;
+  const unsigned not_zero = digits.not_zero();
+  if (not_zero == 0) {
+    out.Put(kZero);
+    return true;
+  }
+  const auto first = static_cast<unsigned>(std::countr_zero(not_zero));
+  const auto last = static_cast<unsigned>(std::bit_width(not_zero)) - 1;
+  const Reversed reversed(out, negative);
+  out.Put(kExponentZero + point - first);
+  digits.PutPairs(first, last, out);
+  return true;
+#else
+  return false;
+#endif
 }
 
 void PutWhole(bool negative, std::uint64_t magnitude, KeyBytes& out) {
@@ -398,6 +497,12 @@ void PutInstant(const Instant& instant, KeyBytes& out) {
   if (instant.infinite != 0) return PutInfinite(instant.infinite, out);
   PutUsual<5>(2 * (instant.seconds + kYearZero) + !instant.fraction.empty(), out);
   if (instant.fraction.empty()) return;
+#if defined(__SSE2__)
+  if (!instant.from_next && instant.fraction.size() <= ShortDigits::kMost) {
+    const auto count = static_cast<unsigned>(instant.fraction.size());
+    return ShortDigits(instant.fraction).PutPairs(0, count - 1, out);
+  }
+#endif
   DigitPairs pairs(out);
   const std::size_t last = instant.fraction.size() - 1;
   for (std::size_t i = 0; i <= last; ++i) {
@@ -627,13 +732,14 @@ bool ValueKey::Put(std::string_view text, FieldWriter& out, bool* lacks_zone) co
       PutBytes(text, out);
       return true;
     case ValueType::kInt: {
+      if (PutShort(trimmed, rule_, true, key)) break;
       Decimal number;
       if (!ReadDecimal(trimmed, rule_, true, number)) return false;
       PutDecimalText(number, key);
       break;
     }
     case ValueType::kDecimal:
-      if (!PutDecimalOf(trimmed, rule_, key)) return false;
+      if (!PutShort(trimmed, rule_, false, key) && !PutDecimalOf(trimmed, rule_, key)) return false;
       break;
     case ValueType::kFloat: {
       const std::optional<double> value = DoubleOf(trimmed, rule_);
@@ -672,12 +778,15 @@ bool ValueKey::Put(std::string_view text, FieldWriter& out, bool* lacks_zone) co
       if (!ReadUuid(trimmed.rest(), uuid)) return false;
       key.Put(kText);
       key.Put(uuid);
-      break;
+      key.End();
+      return true;
     }
     case ValueType::kBytesHex:
       if (!PutHex(trimmed.rest(), key)) return false;
+      key.End();
+      return true;
   }
-  key.End();
+  key.EndPlain();
   return true;
 }
 

@@ -13,7 +13,7 @@ KeyShape MakeKeyShape(std::uint64_t memory, unsigned threads) {
   KeyShape shape;
   shape.threads = threads;
   // An eighth of the memory.
-  shape.piece_bytes = std::clamp(memory / 8 / (5 * threads + 3) / kPage * kPage, kLeast, kMost);
+  shape.piece_bytes = std::clamp(memory / 8 / (10 * threads + 3) / kPage * kPage, kLeast, kMost);
   return shape;
 }
 
@@ -25,6 +25,7 @@ KeyStage::KeyStage(Pipeline& pipeline, HostMemory& memory, Inputs& inputs, Recor
       keyer_(keyer),
       layout_(keyer.layout()),
       max_record_(max_record),
+      most_waiting_(shape.threads),
       long_bytes_(4 * shape.piece_bytes),
       sorted_(sorted),
       pool_(pool),
@@ -144,12 +145,17 @@ void KeyStage::SetTrailer(std::uint32_t input, RecordSpan trailer) {
 }
 
 void KeyStage::MakeKeys() {
-  Made made;
   while (std::optional<Piece> piece = pieces_.Pop()) {
-    made.keyed.clear();
-    made.sum = made.rest = {};
-    made.longest = 0;
-    made.tally = {};
+    Made made;
+    {
+      const std::lock_guard lock(mutex_);
+      if (!spare_.empty()) {
+        made.keyed = std::move(spare_.back());
+        spare_.pop_back();
+      }
+    }
+    made.number = piece->number;
+    made.input = piece->input;
     try {
       const Busy busy(clock_, Resource::kCompute, piece->head.size() + piece->end - piece->begin);
       Make(*piece, made);
@@ -158,12 +164,25 @@ void KeyStage::MakeKeys() {
       const std::uint64_t before = made.tally.offset - piece->offset;
       Blame(piece->input, made.tally.record, Newlines(*piece, before), made.tally.offset + bad.at(), bad.what());
     }
-    const std::uint64_t number = piece->number;
-    const std::uint32_t input = piece->input;
     piece.reset();  // its buffer is wanted by the reader
-    HandOn(number, input, made);
-    if (made.keyed.capacity() > 2 * long_bytes_) made.keyed = {};
+    HandOnInTurn(std::move(made));
   }
+}
+
+/// A thread that is done early leaves what it made and goes on with the next piece; whoever has the turn takes that along.
+void KeyStage::HandOnInTurn(Made made) {
+  std::unique_lock lock(mutex_);
+  waiting_.emplace(made.number, std::move(made));
+  while (!waiting_.empty() && waiting_.begin()->first == turn_) {
+    const auto next = waiting_.extract(waiting_.begin());
+    lock.unlock();
+    HandOn(next.mapped());
+    lock.lock();
+    std::vector<std::byte>& keyed = next.mapped().keyed;
+    keyed.clear();
+    if (keyed.capacity() <= 2 * long_bytes_) spare_.push_back(std::move(keyed));
+  }
+  pipeline_.Wait(lock, turn_changed_, [&] { return waiting_.size() < most_waiting_; });
 }
 
 std::uint64_t KeyStage::Newlines(const Piece& piece, std::uint64_t count) {
@@ -224,12 +243,11 @@ void KeyStage::WaitForTurn(std::uint64_t number) {
 
 /// Blocks are taken and numbered in turn, so that nobody holds what the one whose turn it is waits for; those of a
 /// piece that fills several are also handed on in turn, one before the next is taken.
-void KeyStage::HandOn(std::uint64_t number, std::uint32_t input, const Made& made) {
-  WaitForTurn(number);
+void KeyStage::HandOn(const Made& made) {
   RecordSpan keyed = made.keyed;
-  if (input != input_) {
+  if (made.input != input_) {
     const std::lock_guard lock(mutex_);
-    input_ = input;
+    input_ = made.input;
     records_ = newlines_ = 0;
     last_.clear();
   }
@@ -238,7 +256,7 @@ void KeyStage::HandOn(std::uint64_t number, std::uint32_t input, const Made& mad
     if (border || made.disorder != kInOrder) {
       const std::uint64_t record =
           records_ + 1 + (border ? 0 : CountRecords(keyed.first(made.disorder), layout_));
-      throw Error(ErrorCode::kBadInput, EscapeName(inputs_.path(input)) + ": not sorted: record " +
+      throw Error(ErrorCode::kBadInput, EscapeName(inputs_.path(made.input)) + ": not sorted: record " +
                                             std::to_string(record) +
                                             " orders before the one in front of it; sort it without -m");
     }

@@ -5,6 +5,7 @@
 
 #include <condition_variable>
 #include <cstdint>
+#include <map>
 #include <mutex>
 #include <optional>
 #include <vector>
@@ -21,11 +22,11 @@ struct KeyShape {
   unsigned threads = 0;  ///< 0: lines get no keys
   std::uint64_t piece_bytes = 0;
 
-  std::uint64_t blocks() const { return threads + 3; }
+  std::uint64_t blocks() const { return 2 * threads + 3; }
   std::uint64_t block_bytes() const { return piece_bytes + kReadSlack; }
   std::uint64_t pool_bytes() const { return threads == 0 ? 0 : blocks() * block_bytes(); }
   /// Of everything. Keyed lines are taken to be at most four times as long as the lines.
-  std::uint64_t bytes() const { return pool_bytes() + threads * 4 * piece_bytes; }
+  std::uint64_t bytes() const { return pool_bytes() + 2 * threads * 4 * piece_bytes; }
 };
 KeyShape MakeKeyShape(std::uint64_t memory, unsigned threads);
 
@@ -60,6 +61,8 @@ class KeyStage {
   };
   /// What came of one.
   struct Made {
+    std::uint64_t number = 0;
+    std::uint32_t input = 0;
     std::vector<std::byte> keyed;
     RecordSum sum, rest;          ///< of the records as they were read, and of those behind the first
     std::uint64_t first_end = 0;  ///< in `keyed`
@@ -78,7 +81,10 @@ class KeyStage {
   void SetTrailer(std::uint32_t input, RecordSpan trailer);
   /// Until all pieces before `number` are handed on.
   void WaitForTurn(std::uint64_t number);
-  void HandOn(std::uint64_t number, std::uint32_t input, const Made& made);
+  /// Hands on what waits for its turn and has it now.
+  void HandOnInTurn(Made made);
+  /// In turn.
+  void HandOn(const Made& made);
   /// Error(kBadInput) about the record of `records` more than were handed on, which begins `newlines` lines further, at
   /// `offset` of the input. In turn.
   [[noreturn]] void Blame(std::uint32_t input, std::uint64_t records, std::uint64_t newlines, std::uint64_t offset,
@@ -89,6 +95,7 @@ class KeyStage {
   RecordKeyer& keyer_;
   const RecordLayout layout_;
   const std::uint64_t max_record_;
+  const std::size_t most_waiting_;
   const std::uint64_t long_bytes_;  ///< records over several blocks that are longer get their keys alone
   const bool sorted_;
   BlockPool& pool_;
@@ -101,6 +108,8 @@ class KeyStage {
   std::mutex mutex_;
   std::condition_variable turn_changed_;
   std::uint64_t turn_ = 0;    ///< the piece whose blocks are handed on now
+  std::map<std::uint64_t, Made> waiting_;  ///< for their turns, by number: about as many as there are threads
+  std::vector<std::vector<std::byte>> spare_;  ///< buffers of keyed records, to be used again
   std::uint64_t blocks_ = 0;  ///< handed on
   std::uint64_t bytes_ = 0;   ///< in them
   std::uint64_t pieces_end_ = ~std::uint64_t{0};

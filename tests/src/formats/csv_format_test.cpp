@@ -98,7 +98,15 @@ Dialect AnyDialect() {
   return dialect;
 }
 
+/// Of any bytes, or mostly well formed and longer than what is looked at at once.
 std::string AnyCsv() {
+  if (*rc::gen::arbitrary<bool>()) {
+    const auto tokens = *rc::gen::container<std::vector<std::string>>(rc::gen::element<std::string>(
+        ",", ",", "\n", "\r\n", "word", "another word", "\"\"", "\"in, quotes\"", "\"line\nline\"", "\"a \"\"b\"\"\"", "5\""));
+    std::string text;
+    for (const std::string& token : tokens) text += token;
+    return text;
+  }
   return *rc::gen::container<std::string>(
       rc::gen::element('a', 'N', ',', ',', ';', '"', '"', '\'', '\\', '\n', '\n', '\r', '#', '\0'));
 }

@@ -1,0 +1,110 @@
+// Where the delimiters and newlines of CSV stand outside of quotes, for 64 bytes at a time: a bit for each, quotes by
+// the exclusive or of all in front (Langdale and Lemire, "Parsing Gigabytes of JSON per Second"). That holds where
+// quotes open only at the front of a field and are escaped by doubling; Next says where they do not. Start at CsvMarks.
+#pragma once
+
+#include <algorithm>
+#include <bit>
+#include <cstdint>
+#include <cstring>
+
+#if defined(__x86_64__)
+#include <immintrin.h>
+#endif
+
+#include "lines/bytes.hpp"
+
+namespace gpusort {
+
+class CsvMarks {
+ public:
+  static constexpr std::uint64_t kBytes = 64;
+
+  /// What holds in front of a byte.
+  struct State {
+    std::uint64_t quoted = 0;   ///< all bits or none: inside quotes
+    std::uint64_t may_open = 1; ///< 1: a quote would open quotes (also those that one has just closed), 0: it is text
+  };
+
+  CsvMarks(unsigned char quote, unsigned char delimiter) : quote_(quote), delimiter_(delimiter) {}
+
+  /// Looks at the next `count` bytes, at most 64, and sets delimiters() and newlines(). False, and changes nothing, if a
+  /// quote among them stands inside of a field.
+  bool Next(const Byte* bytes, std::uint64_t count, State& state) {
+    Byte copy[kBytes];
+    if (count < kBytes) {
+      std::memcpy(copy, bytes, count);
+      std::memset(copy + count, 0, kBytes - count);
+      bytes = copy;
+    }
+    auto [quotes, delimiters, newlines] = Find(bytes);
+    const std::uint64_t last = count - 1, valid = ~std::uint64_t{0} >> (kBytes - count);
+    quotes &= valid;
+    const std::uint64_t quoted = PrefixXor(quotes) ^ state.quoted;  // a quote that opens is, one that closes is not
+    delimiters &= valid & ~quoted;
+    newlines &= valid & ~quoted;
+    const std::uint64_t before_open = delimiters | newlines | (quotes & ~quoted);
+    if ((quotes & quoted & ~(before_open << 1 | state.may_open)) != 0) return false;
+    state.quoted = 0 - (quoted >> last & 1);
+    state.may_open = before_open >> last & 1;
+    delimiters_ = delimiters;
+    newlines_ = newlines;
+    return true;
+  }
+  std::uint64_t delimiters() const { return delimiters_; }
+  std::uint64_t newlines() const { return newlines_; }
+
+ private:
+  static std::uint64_t PrefixXor(std::uint64_t bits) {
+    for (unsigned shift = 1; shift < 64; shift *= 2) bits ^= bits << shift;
+    return bits;
+  }
+
+  struct Found {
+    std::uint64_t quotes, delimiters, newlines;
+  };
+#if defined(__x86_64__)
+  Found Find(const Byte* bytes) const {
+    static const bool avx2 = __builtin_cpu_supports("avx2") != 0;
+    if (avx2) return FindByAvx2(bytes, quote_, delimiter_);
+    return {Find(bytes, quote_), Find(bytes, delimiter_), Find(bytes, '\n')};
+  }
+  __attribute__((target("avx2"))) static Found FindByAvx2(const Byte* bytes, unsigned char quote,
+                                                          unsigned char delimiter) {
+    const __m256i low = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(bytes));
+    const __m256i high = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(bytes + 32));
+    const auto find = [&](unsigned char wanted) __attribute__((target("avx2"))) {
+      const __m256i all = _mm256_set1_epi8(static_cast<char>(wanted));
+      const auto bits = [](__m256i equal) __attribute__((target("avx2"))) {
+        return static_cast<std::uint64_t>(static_cast<unsigned>(_mm256_movemask_epi8(equal)));
+      };
+      return bits(_mm256_cmpeq_epi8(low, all)) | bits(_mm256_cmpeq_epi8(high, all)) << 32;
+    };
+    return {find(quote), find(delimiter), find('\n')};
+  }
+  static std::uint64_t Find(const Byte* bytes, unsigned char wanted) {
+    const __m128i all = _mm_set1_epi8(static_cast<char>(wanted));
+    std::uint64_t found = 0;
+    for (unsigned i = 0; i < kBytes; i += 16) {
+      const __m128i part = _mm_loadu_si128(reinterpret_cast<const __m128i*>(bytes + i));
+      found |= static_cast<std::uint64_t>(static_cast<unsigned>(_mm_movemask_epi8(_mm_cmpeq_epi8(part, all)))) << i;
+    }
+    return found;
+  }
+#else
+  Found Find(const Byte* bytes) const {
+    Found found{};
+    for (unsigned i = 0; i < kBytes; ++i) {
+      found.quotes |= std::uint64_t{bytes[i] == quote_} << i;
+      found.delimiters |= std::uint64_t{bytes[i] == delimiter_} << i;
+      found.newlines |= std::uint64_t{bytes[i] == '\n'} << i;
+    }
+    return found;
+  }
+#endif
+
+  const unsigned char quote_, delimiter_;
+  std::uint64_t delimiters_ = 0, newlines_ = 0;
+};
+
+}  // namespace gpusort
