@@ -151,11 +151,13 @@ std::pair<detail::Fd, std::string> CreateHidden(SystemCalls& calls, int director
 }
 
 // What RemoveHiddenOutput removes: signal handlers have no other way to find it. The name is written before the
-// descriptor of its directory is set, and stands until that is taken back.
-struct {
+// descriptor of its directory is set, and stands until that is taken back. The most that a job has are 256 parts and
+// their manifest; one thread makes them.
+struct HiddenOutput {
   std::atomic<int> directory{-1};
   std::array<char, 32> name{};
-} hidden_output;
+};
+std::array<HiddenOutput, 257> hidden_outputs;
 
 /// The permission bits that a new file gets.
 unsigned DefaultMode() {
@@ -557,15 +559,24 @@ OutputFile::~OutputFile() {
 
 void OutputFile::SetHidden(std::string name) {
   hidden_ = std::move(name);
-  hidden_output.name.fill('\0');
-  hidden_.copy(hidden_output.name.data(), hidden_output.name.size() - 1);
-  hidden_output.directory = directory_fd_.get();
+  const auto free = std::find_if(hidden_outputs.begin(), hidden_outputs.end(),
+                                 [](const HiddenOutput& output) { return output.directory < 0; });
+  if (free == hidden_outputs.end()) return;
+  free->name.fill('\0');
+  hidden_.copy(free->name.data(), free->name.size() - 1);
+  free->directory = directory_fd_.get();
+}
+
+void OutputFile::ForgetHidden() noexcept {
+  for (HiddenOutput& output : hidden_outputs) {
+    if (output.directory == directory_fd_.get()) output.directory = -1;
+  }
 }
 
 void OutputFile::RemoveHidden() noexcept {
   if (hidden_.empty()) return;
   calls_.Unlink(directory_fd_.get(), hidden_.c_str());
-  hidden_output.directory = -1;
+  ForgetHidden();
   hidden_.clear();
 }
 
@@ -682,8 +693,7 @@ void OutputFile::LinkHidden() {
   throw Error(ErrorCode::kIo, "name " + path_ + ": every random name is taken");
 }
 
-void OutputFile::Publish(std::uint64_t total_bytes, bool sync) {
-  if (published_) throw Error(ErrorCode::kInternal, "output " + path_ + " is published twice");
+void OutputFile::Complete(std::uint64_t total_bytes, bool sync) {
   const bool mapped = file_->page_bytes_ > 0;
   file_->Truncate(total_bytes);
   // Writes through a mapping of a tmpfs leave the time of the last change as it was.
@@ -695,7 +705,12 @@ void OutputFile::Publish(std::uint64_t total_bytes, bool sync) {
   // still be kept, and the file stays open for reading back.
   const int copy = ::fcntl(file_->fd_.get(), F_DUPFD_CLOEXEC, 0);
   if (copy < 0 || ::close(copy) != 0) file_->Fail("close", 0, 0, errno);
+  completed_ = true;
+}
 
+void OutputFile::Publish(std::uint64_t total_bytes, bool sync) {
+  if (published_) throw Error(ErrorCode::kInternal, "output " + path_ + " is published twice");
+  if (!completed_) Complete(total_bytes, sync);
   if (!in_place_.empty()) {
     struct stat st;
     if (::stat(given_.c_str(), &st) != 0 || !FactsFrom(st).same_file(file_->Facts())) {
@@ -727,7 +742,7 @@ void OutputFile::Publish(std::uint64_t total_bytes, bool sync) {
     throw;
   }
   published_ = true;
-  hidden_output.directory = -1;
+  ForgetHidden();
   while (sync && calls_.Sync(directory_fd_.get()) != 0) {
     if (errno == EINTR) continue;
     throw Error(ErrorCode::kIo, "sync output directory " + directory_ + ": " + detail::ErrnoText(errno) +
@@ -736,8 +751,10 @@ void OutputFile::Publish(std::uint64_t total_bytes, bool sync) {
 }
 
 void RemoveHiddenOutput() noexcept {
-  const int directory = hidden_output.directory;
-  if (directory >= 0) ::unlinkat(directory, hidden_output.name.data(), 0);
+  for (const HiddenOutput& entry : hidden_outputs) {
+    const int directory = entry.directory;
+    if (directory >= 0) ::unlinkat(directory, entry.name.data(), 0);
+  }
 }
 
 std::unique_ptr<File> FileSystem::OpenInput(const std::string& path, bool direct) {

@@ -192,11 +192,15 @@ class OutputFile {
   void AllocateToWrite(std::uint64_t size) { file_->AllocateToWrite(size); }
   /// Direct from now on, if it can be: before the first write.
   void MakeDirect();
+  /// Gives all space back; what was written is gone.
+  void Release() { file_->Truncate(0); }
   /// Cuts the file to `total_bytes`, gives it the owner, mode and ACL that the old file has by now (else those of any
-  /// new file there), syncs it if asked, renames it over the name and, if asked, syncs the directory. Call once. On
-  /// success, and when only the last step failed (kIo; the message says that the new output is in place), signals stay
-  /// blocked in the calling thread: a job that is done must not end by a signal. On any other error the old file is as
-  /// it was, if it was not written in place. With kKeep a file that has come meanwhile is kept, too (kIo).
+  /// new file there), and syncs it if asked: what of Publish takes long or fails, for who publishes several files.
+  void Complete(std::uint64_t total_bytes, bool sync);
+  /// Completes the file if that was not done, renames it over the name and, if asked, syncs the directory. Call once.
+  /// On success, and when only the last step failed (kIo; the message says that the new output is in place), signals
+  /// stay blocked in the calling thread: a job that is done must not end by a signal. On any other error the old file
+  /// is as it was, if it was not written in place. With kKeep a file that has come meanwhile is kept, too (kIo).
   void Publish(std::uint64_t total_bytes, bool sync);
   bool direct() const { return file_->direct(); }
   std::uint64_t alignment() const { return file_->alignment(); }
@@ -232,6 +236,7 @@ class OutputFile {
   bool FollowOld();
   void LinkHidden();
   void SetHidden(std::string name);
+  void ForgetHidden() noexcept;
   void RemoveHidden() noexcept;
   /// Error(kUsage) about the output: a SystemError if there is an error number.
   [[noreturn]] void Refuse(const std::string& why, int error = 0) const;
@@ -250,10 +255,11 @@ class OutputFile {
   detail::Fd directory_fd_;
   std::unique_ptr<File> file_;
   std::once_flag emptied_;
+  bool completed_ = false;
   bool published_ = false;
 };
 
-/// Removes the name of an OutputFile that is being made: for a signal handler, when destructors will not run. Where the
+/// Removes the names of OutputFiles that are being made: for a signal handler, when destructors will not run. Where the
 /// output has no name (O_TMPFILE), and once it is published, this does nothing.
 void RemoveHiddenOutput() noexcept;
 

@@ -213,6 +213,23 @@ that fails while it writes then leaves neither the old content nor the new.
 .PP
 -, /dev/stdout, /dev/fd/N and links to them are written where the descriptor stands, and may be an input, too. Pipes and
 devices are streamed; there the exit code is the only sign that the output is complete.
+.SS Parts
+--split N writes the sorted records to N files, at most 256: part I is OUTPUT-I and the extension that the (first) input has
+when it is expanded. One behind the other, without their headers and what stands behind the records, the parts are what is
+written without --split. Each is a complete file: it begins with the header, and ends with what stands behind the records. A
+part ends where the key changes first at or behind its share of the bytes of all records, so that records with equal keys
+are in one part, and a part may have none. What orders lines whose keys are equal (without -s) is not part of the key. Typed
+columns and locales add keys to records, and -u and --top leave records out: then shares differ more. The parts are not
+compressed.
+.PP
+OUTPUT.manifest.json is a JSON object: format (binary, lines, csv...), header_bytes (of each part), records and bytes (of
+all parts, headers included), and parts, a list of objects: file (its name, in the manifest's folder), records, bytes, first
+and last (its first and last record as they lie, of which 4096 bytes at most; null if it has none). What is not UTF-8 is in
+file_base64, first_base64, last_base64 instead.
+.PP
+All parts are complete and synced before the first is renamed, and the manifest is renamed last: a job that fails before
+leaves all old files as they were, and only a crash or an error between these renames leaves new parts beside old ones. Parts
+of an earlier job with a larger N stay. Each part takes two file descriptors (ulimit -n).
 .SS Under the name sort
 Under the name sort, by a link or a copy of that name, the program takes GNU sort's command line (9.10) and gives its
 output, messages and exit codes. It is the same engine: inputs from 32 MiB on go to a GPU if there is one (GPUSORT_DEVICE

@@ -153,6 +153,10 @@ inline constexpr OptionRow kOptionRows[] = {
      "--check=diagnose-first the same as --check.",
      "only check that the one input is sorted: exit 0 or 1"},
     {Section::kOutput, "", 'C', "", kWithCheck, "the same, without a message"},
+    {Section::kOutput, "split", 0, "N", 0,
+     "the output is N files of about the same bytes, OUTPUT-0.csv to OUTPUT-(N-1).csv (the input's extension, none of "
+     "a stream), and OUTPUT.manifest.json; records with equal keys are in one",
+     "See Parts in the manual page.", "write N parts and a manifest: OUTPUT-0.csv ..."},
     {Section::kOutput, "no-clobber", 0, "", 0, "stop if the output exists, instead of replacing it",
      "That is exit 2; one that comes into being meanwhile is kept, too (exit 4)."},
     {Section::kOutput, "verify-output", 0, "", 0, "read the output back from the disk before it is named"},

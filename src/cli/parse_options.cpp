@@ -16,6 +16,7 @@
 #include "cli/gnu_options.hpp"
 #include "cli/key_def.hpp"
 #include "cli/option_table.hpp"
+#include "data/output_parts.hpp"
 #include "file.hpp"
 #include "stream.hpp"
 
@@ -330,6 +331,7 @@ void ResolveCodecs(const Typed& typed, Options& options) {
     }
     if (!options.temp_codec) options.temp_program = *text;
   }
+  if (options.split > 0) return;  // the output's name is a part of names
   const Codec named = CodecOfPath(options.output);
   std::optional<Codec> asked;
   if (const std::string* text = typed.value("--compress")) {
@@ -341,14 +343,6 @@ void ResolveCodecs(const Typed& typed, Options& options) {
   }
   if (!typed.has("--compress")) RefuseCodecInDoubt(options.output, "--compress");
   options.output_codec = asked.value_or(named);
-}
-
-/// The name of what an input holds once it is expanded.
-std::string ExpandedName(const std::string& input, const Options& options) {
-  const Codec named = CodecOfPath(input);
-  return named != Codec::kNone && options.input_codec.value_or(named) == named
-             ? std::string(WithoutCodecExtension(input))
-             : input;
 }
 
 /// The number type that a file's extension names, with the extension; nothing if it names none.
@@ -805,6 +799,14 @@ Options ParseOptions(int argc, const char* const* argv) {
   };
 
   PlaceNames(typed, options);
+  with("--split", [&](const std::string& text) {
+    options.split = static_cast<unsigned>(ParseCount(text, 1, kMostParts));
+    if (IsStreamTarget(options.output)) Fail("it makes files, and " + Quote(options.output) + " is a stream");
+    if (options.output.ends_with('/')) Fail("it needs what names begin with, behind " + Quote(options.output));
+    for (const char* key : {"--compress", "--debug"}) {
+      if (typed.has(key)) Fail(std::string(key) + " has no meaning with it");
+    }
+  });
   ResolveCodecs(typed, options);
   options.reverse = typed.has("--reverse");
   options.unique = typed.has("--unique");
@@ -816,6 +818,9 @@ Options ParseOptions(int argc, const char* const* argv) {
     ResolveTable(typed, options);
   } else {
     ResolveLayout(typed, options);
+  }
+  if (options.split > 0 && options.table && options.table->kind == TableKind::kPgDump) {
+    Fail("--split: the rows of a dump stand between what else is in it; it has no meaning with pgdump");
   }
   options.locale = typed.has("--locale");
   options.debug = typed.has("--debug");

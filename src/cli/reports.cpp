@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "data/output_parts.hpp"
 #include "error.hpp"
 #include "file.hpp"
 #include "support/report_file.hpp"
@@ -80,12 +81,13 @@ void CheckReportFiles(const Options& options) {
   std::vector<Named> files;
   for (const std::string& input : options.inputs) files.push_back({Role::kInput, "the input", input});
   const std::pair<Named, bool> others[] = {
-      {{Role::kOutput, "the output", options.output}, !options.output.empty()},
+      {{Role::kOutput, "the output", options.output}, !options.output.empty() && options.split == 0},
       {{Role::kNames, "--files0-from", options.names_file}, !options.names_file.empty()},
       {{Role::kRandomSource, "--random-source", options.random_source}, !options.random_source.empty()},
       {{Role::kReport, "--stats", options.stats_file}, !options.stats_file.empty()},
       {{Role::kReport, "--log-file", options.log_file}, !options.log_file.empty()},
   };
+  for (const std::string& part : PartNames(options)) files.push_back({Role::kOutput, "the output", part});
   for (const auto& [file, given] : others) {
     if (given) files.push_back(file);
   }

@@ -78,6 +78,7 @@ Output Output::Open(FileSystem& files, const Options& options, CancelFlag& cance
     if (options.output != "-") LogWarn(name + " is streamed: it is not replaced atomically");
     return Output(std::make_unique<PipeWriter>(options.output, cancel));
   }
+  if (options.split > 0) return Output(std::make_unique<OutputParts>(files, options));
   const OldFile old = options.no_clobber ? OldFile::kKeep : OldFile::kReplaceOrRewrite;
   Output output(files.CreateOutput(options.output, false, old));
   if (options.verify_output && !output.file_->readable()) {
@@ -127,6 +128,12 @@ void Output::Write(std::uint64_t at, std::span<const std::byte> bytes) {
 
 std::uint64_t Output::Finish(std::uint64_t bytes) {
   bytes_ = bytes;
+  if (parts_) {
+    const std::string manifest = parts_->Manifest();
+    file_->WriteAt(0, std::as_bytes(std::span(manifest)));
+    stored_ = manifest.size();
+    return bytes;
+  }
   if (!encoder_) return stored_ = bytes;
   const Busy busy(*clock_, Resource::kCodec);
   encoder_->Finish();
@@ -135,6 +142,10 @@ std::uint64_t Output::Finish(std::uint64_t bytes) {
 }
 
 void Output::Publish(bool sync) {
+  if (parts_) {
+    file_->Complete(stored_, sync);
+    parts_->Publish(sync);
+  }
   if (file_) {
     file_->Publish(stored_, sync);
   } else {
@@ -161,32 +172,42 @@ RecordSpan WholeRecords(RecordSpan bytes, const RecordLayout& layout, const Reco
 void Output::Verify(const RecordLayout& layout, const RecordKeyer* format, bool unique, std::uint64_t longest,
                     const RecordSum& sum, HostMemory& memory, const CancelFlag& cancel, Progress& progress) {
   progress.SetPhase("verify output", bytes_);
-  file_->DropCache();
+  if (!parts_) return VerifyFile(*file_, bytes_, layout, format, unique, longest, sum, memory, cancel, progress);
+  for (unsigned part = 0; part < parts_->count(); ++part) {
+    VerifyFile(parts_->file(part), parts_->bytes(part), layout, format, unique, longest, parts_->sum(part), memory,
+               cancel, progress);
+  }
+}
+
+void Output::VerifyFile(OutputFile& file, std::uint64_t size, const RecordLayout& layout, const RecordKeyer* format,
+                        bool unique, std::uint64_t longest, const RecordSum& sum, HostMemory& memory,
+                        const CancelFlag& cancel, Progress& progress) {
+  file.DropCache();
   OutputProof read_back(format != nullptr ? format->layout() : layout, unique);
   ScanState state;
   std::vector<std::byte> keyed;
   std::uint64_t keyed_bytes = 0;
-  const std::uint64_t records_end = bytes_ - trailer_.size();
+  const std::uint64_t records_end = size - trailer_.size();
   const std::uint64_t least = layout.fixed() ? layout.stride : longest;
   const std::uint64_t unit = LeastRecordBytes(layout);
   const std::uint64_t room = memory.left() / 2;
   const std::uint64_t step = std::max(least, std::min(room, std::uint64_t{4} << 20) / unit * unit);
   HostBuffer buffer(memory, (step + 2 * kReadSlack) / 4096 * 4096);
-  const std::uint64_t alignment = file_->alignment();
+  const std::uint64_t alignment = file.alignment();
   const RecordSpan header = header_;
   const std::uint64_t records_begin = header.size();
   std::optional<ExpandedOutput> expanded;
-  if (codec_ != Codec::kNone) expanded.emplace(*file_, codec_, stored_, buffer);
-  for (std::uint64_t done = 0; done < bytes_;) {
+  if (codec_ != Codec::kNone) expanded.emplace(file, codec_, stored_, buffer);
+  for (std::uint64_t done = 0; done < size;) {
     cancel.ThrowIfRequested();
-    const std::uint64_t part_end = done < records_begin ? records_begin : done < records_end ? records_end : bytes_;
+    const std::uint64_t part_end = done < records_begin ? records_begin : done < records_end ? records_end : size;
     const std::uint64_t count = std::min(step, part_end - done);
     const std::uint64_t begin = expanded ? done : done / alignment * alignment;
     const std::uint64_t end = (done + count + alignment - 1) / alignment * alignment;
-    const std::uint64_t got = expanded ? expanded->Fill(count) : file_->ReadAt(begin, {buffer.data(), end - begin});
+    const std::uint64_t got = expanded ? expanded->Fill(count) : file.ReadAt(begin, {buffer.data(), end - begin});
     if (got < done - begin + count) {
       throw Error(ErrorCode::kIntegrity, "the output read back ends at byte " + std::to_string(begin + got) +
-                                             ", it should have " + std::to_string(bytes_));
+                                             ", it should have " + std::to_string(size));
     }
     const RecordSpan bytes{buffer.data() + (done - begin), count};
     if (part_end != records_end) {

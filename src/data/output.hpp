@@ -1,5 +1,6 @@
-// Where the result goes: a file that appears when it is whole, one that is written in place, or a stream; compressed on
-// the way, if it shall be. Opened, and where its size is known reserved, before the work. Start at Output.
+// Where the result goes: a file that appears when it is whole, one that is written in place, parts that appear when all
+// are, or a stream; compressed on the way, if it shall be. Opened, and where its size is known reserved, before the
+// work. Start at Output.
 #pragma once
 
 #include <cstddef>
@@ -12,6 +13,7 @@
 
 #include "backend.hpp"
 #include "codec/codec.hpp"
+#include "data/output_parts.hpp"
 #include "data/proof.hpp"
 #include "data/record_keyer.hpp"
 #include "file.hpp"
@@ -27,12 +29,15 @@ class Output {
   /// Nowhere: for a job that is only explained.
   Output() = default;
   explicit Output(std::unique_ptr<OutputFile> file) : file_(std::move(file)) {}
+  explicit Output(std::unique_ptr<OutputParts> parts) : file_(parts->TakeManifest()), parts_(std::move(parts)) {}
   explicit Output(std::unique_ptr<PipeWriter> stream) : stream_(std::move(stream)) {}
   /// Where the options want it. Error(kUsage) if that cannot be, before any work.
   static Output Open(FileSystem& files, const Options& options, CancelFlag& cancel);
 
-  /// Null if it is a stream.
+  /// Null if it is a stream. Of parts, their manifest.
   OutputFile* file() const { return file_.get(); }
+  /// Null if there are none; else records are written there, and not by Write.
+  OutputParts* parts() const { return parts_.get(); }
   /// The file that is written into, if it is not a new one: an input that is the same must be read before that.
   std::optional<FileFacts> overwritten() const;
   /// Whether Write must be called for one byte after the other.
@@ -47,10 +52,14 @@ class Output {
 
   void Compress(Codec codec, const EncoderOptions& options, StageClock& clock);
   /// So that a full disk ends the job at once, not after hours. A tmpfs takes as long as for writing: if it has the
-  /// room now, that goes on until FinishReserving.
+  /// room now, that goes on until FinishReserving. Of parts nobody knows the sizes yet: the manifest keeps the space
+  /// for them until ReleaseForParts.
   void Reserve(FileSystem& files, std::uint64_t bytes);
   void FinishReserving() {
     if (reserving_.valid()) reserving_.get();
+  }
+  void ReleaseForParts() {
+    if (parts_) file_->Release();
   }
 
   /// The bytes from `at` on, header included. What a stream has taken in an attempt before is not repeated.
@@ -64,8 +73,14 @@ class Output {
   void Publish(bool sync);
 
  private:
+  /// Of `bytes`, with records of that sum.
+  void VerifyFile(OutputFile& file, std::uint64_t bytes, const RecordLayout& layout, const RecordKeyer* format,
+                  bool unique, std::uint64_t longest, const RecordSum& sum, HostMemory& memory,
+                  const CancelFlag& cancel, Progress& progress);
+
   std::unique_ptr<OutputFile> file_;  ///< or
   std::unique_ptr<PipeWriter> stream_;
+  std::unique_ptr<OutputParts> parts_;
   std::vector<std::byte> header_, trailer_;
   std::future<void> reserving_;
   Codec codec_ = Codec::kNone;

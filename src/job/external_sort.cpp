@@ -48,6 +48,7 @@ class Sorter {
         store_(options_, files_, memory_, cancel_, TempDirectories(options_.temp_dirs, output_.file()),
                [this](const std::string& warning) { sorting_.Note(warning); }) {
     job_.store = &store_;
+    job_.groups = ordered_.groups;
     if (options_.memory && memory_.limit() > host_.limit) {
       LogWarn("--memory " + FormatBytes(memory_.limit()) + " is more than this process can have (" +
               FormatBytes(host_.limit) + ")");
@@ -101,6 +102,7 @@ class Sorter {
       text += "merge               streams are sorted anew, which gives the same bytes\n";
     if (options_.header > 0) text += "header              " + std::to_string(options_.header) + " lines stay on top\n";
     if (options_.top > 0) text += "top                 " + std::to_string(options_.top) + " records\n";
+    if (options_.split > 0) text += "parts               " + std::to_string(options_.split) + ", by ranges of keys\n";
     if (options_.output_codec != Codec::kNone) {
       const EncoderOptions encoder = shares_.EncoderAt(memory_.limit());
       text += "compression         " + std::string(CodecName(options_.output_codec)) + ", " +
@@ -129,6 +131,7 @@ class Sorter {
         attempt_->FormRuns();
         SayWhatWasNoValue();
         output_.FinishReserving();
+        output_.ReleaseForParts();
         output_.SetHeader(inputs_.header());
         output_.SetTrailer(sorting_.trailer);
         output_bytes_ = attempt_->MergeRuns(output_);
@@ -160,7 +163,7 @@ class Sorter {
     }
     facts.free_ram = host_.available > memory_.limit() ? host_.available - memory_.limit() : 0;
     facts.output_file = !IsStreamTarget(options_.output) && options_.output_codec == Codec::kNone && !layout_.keyed() &&
-                        !options_.debug;
+                        !options_.debug && options_.split == 0;
     facts.unique = options_.unique;
     facts.top = options_.top;
     facts.gpu = use_gpu;

@@ -7,19 +7,32 @@
 
 namespace gpusort {
 
-Ordered::Ordered(const Options& options) : plain(options.layout) {
+Ordered::Ordered(const Options& options) : plain(options.layout), groups(plain) {
   if (options.table) {
     keyed = MakeTableFormat(options);
     table = true;
+    groups = keyed->layout();
     return;
   }
   if (plain.fixed()) return;
+  if (options.split > 0) FindGroups(options);
   if (options.locale) keys = MakeLocaleKeys(options.lines->order);
   if (!keys) keys = MakeKeys(*plain.lines);
   if (!keys) return;
   auto lines = std::make_unique<KeyedOrder>(*keys, plain.delimiter);
   plain.lines = &lines->plain();
   keyed = std::move(lines);
+}
+
+void Ordered::FindGroups(const Options& options) {
+  LineOrder order = options.lines->order;
+  order.last_resort = false;
+  group_order_ = std::make_unique<LineOrdered>(std::move(order));
+  groups.lines = &group_order_->view;
+  if (options.locale) group_keys_ = MakeLocaleKeys(group_order_->order);
+  if (!group_keys_) return;
+  group_lines_ = std::make_unique<KeyedOrder>(*group_keys_, plain.delimiter);
+  groups.lines = &group_lines_->plain();
 }
 
 }  // namespace gpusort

@@ -14,11 +14,21 @@ struct Ordered {
   std::unique_ptr<RecordKeyer> keyed;  ///< null: records are sorted as they lie
   RecordLayout plain;
   bool table = false;  ///< they cannot be compared as they lie: `keyed` knows a format
+  /// With --split: neighbours that are equal in it have equal keys. As `plain`, without the last resort; of a table, of
+  /// keyed records.
+  RecordLayout groups;
 
   /// What knows the format; null: records are fixed, or lines.
   RecordKeyer* format() const { return table ? keyed.get() : nullptr; }
 
   explicit Ordered(const Options& options);
+
+ private:
+  void FindGroups(const Options& options);
+
+  std::unique_ptr<LineOrdered> group_order_;
+  std::unique_ptr<KeyMaker> group_keys_;
+  std::unique_ptr<KeyedOrder> group_lines_;
 };
 
 }  // namespace gpusort

@@ -28,6 +28,8 @@ struct Job {
   Progress& progress;
   /// Appends what is written in place of a record, on any thread; none: the record.
   std::function<void(RecordSpan, std::string&)> format{};
+  /// With --split, as Ordered::groups.
+  RecordLayout groups{};
   Backend* backend = nullptr;
   Plan plan{};
   RunStore* store = nullptr;

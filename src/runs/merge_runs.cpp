@@ -28,7 +28,8 @@ std::uint64_t FanIn(const Job& job, const std::vector<Run>& runs) {
   return std::min(job.plan.fan_in, std::max<std::uint64_t>(2, most));
 }
 
-using MakeSink = std::function<std::unique_ptr<WindowSink>(Pipeline&)>;
+/// Of as many bytes.
+using MakeSink = std::function<std::unique_ptr<WindowSink>(Pipeline&, std::uint64_t)>;
 
 /// One merge of `count` neighbouring runs from `first` on. Returns the sink's bytes.
 std::uint64_t MergeInto(Job& job, Run* first, std::size_t count, bool verify_order, bool free_as_read,
@@ -53,7 +54,7 @@ std::uint64_t MergeInto(Job& job, Run* first, std::size_t count, bool verify_ord
   if (job.plan.gpu) buffers.memory()->Pin(*job.backend);
   ReadAhead read_ahead(job, pipeline, cursors, verify_order, free_as_read);
   BoundedQueue<std::shared_ptr<MergeTask>> tasks(pipeline, 1);
-  const std::unique_ptr<WindowSink> sink = make_sink(pipeline);
+  const std::unique_ptr<WindowSink> sink = make_sink(pipeline, total);
   std::mutex mutex;
   std::uint64_t cut = 0, merged = 0;
   bool all_cut = false;
@@ -131,7 +132,7 @@ void MergeNeighbours(Job& job, std::vector<Run>& runs, std::size_t first, std::s
   const bool free_as_read = !job.plan.gpu;  // only a lost GPU asks for them again
   try {
     MergeInto(job, &runs[first], count, verify_order, free_as_read,
-              [&](Pipeline& pipeline) { return MakeSpillSink(job, pipeline, merged); });
+              [&](Pipeline& pipeline, std::uint64_t) { return MakeSpillSink(job, pipeline, merged); });
   } catch (...) {
     job.store->Free(merged);
     throw;
@@ -166,8 +167,9 @@ std::uint64_t MergeRuns(Job& job, std::vector<Run>& runs, Output& output, Output
     if (!group) break;
     MergeNeighbours(job, runs, group->first, group->count, verify_order);
   }
-  return MergeInto(job, runs.data(), runs.size(), verify_order, false,
-                   [&](Pipeline& pipeline) { return MakeOutputSink(job, pipeline, output, proof); });
+  return MergeInto(job, runs.data(), runs.size(), verify_order, false, [&](Pipeline& pipeline, std::uint64_t bytes) {
+    return MakeOutputSink(job, pipeline, output, proof, bytes);
+  });
 }
 
 }  // namespace gpusort

@@ -13,6 +13,7 @@
 #include "data/record_keyer.hpp"
 #include "error.hpp"
 #include "records/records.hpp"
+#include "runs/part_borders.hpp"
 
 namespace gpusort {
 namespace {
@@ -163,16 +164,18 @@ class InOrderSink : public WindowSink {
   std::atomic<bool> enough_{false};
 };
 
-/// Windows in order, for a stream, an encoder, -u or --top. Three stages, so that nobody waits for one window before
-/// the next is begun: each window is cut into chunks; workers drop what -u drops of each, and look at the rest; then
-/// its place is known, and it goes out in order, to a file by the workers.
+/// Windows in order, for a stream, an encoder, parts, -u or --top. Three stages, so that nobody waits for one window
+/// before the next is begun: each window is cut into chunks, which are in one part each; workers drop what -u drops of
+/// each, and look at the rest; then its place is known, and it goes out in order, to files by the workers.
 class OrderedSink : public InOrderSink {
  public:
-  OrderedSink(Job& job, Pipeline& pipeline, Output& output, OutputProof& proof)
+  OrderedSink(Job& job, Pipeline& pipeline, Output& output, OutputProof& proof, std::uint64_t bytes)
       : InOrderSink(pipeline),
         job_(job),
         pipeline_(pipeline),
         output_(output),
+        parts_(output.parts()),
+        borders_(job, bytes),
         proof_(proof),
         cut_(pipeline, job.plan.windows),
         workers_(pipeline, job.plan.io_threads),
@@ -182,15 +185,15 @@ class OrderedSink : public InOrderSink {
       cut_.Finish();
     });
     pipeline.Start([this] {
-      Put(output_.header());
+      parts_ ? parts_->Begin(output_.header()) : Put(output_.header());
       while (std::optional<std::shared_ptr<Chunks>> window = cut_.Pop()) PutChunks(*window);
-      Put(output_.trailer());
+      parts_ ? parts_->End(output_.trailer()) : Put(output_.trailer());
       workers_.Finish();
     });
   }
 
   std::uint64_t begin() const override { return output_.header().size(); }
-  std::uint64_t bytes() const override { return bytes_; }
+  std::uint64_t bytes() const override { return parts_ ? parts_->bytes() : bytes_; }
 
  private:
   /// A window on its way out, in chunks.
@@ -198,6 +201,7 @@ class OrderedSink : public InOrderSink {
     Window window;
     std::vector<std::span<std::byte>> spans;  ///< what is left of each
     std::vector<OutputProof::Seen> seen;      ///< of that, with keys
+    std::vector<unsigned> parts;              ///< that they are in, if there are parts
     std::mutex mutex;
     std::condition_variable ready;
     std::size_t unready = 0;
@@ -207,6 +211,10 @@ class OrderedSink : public InOrderSink {
     const auto chunks = std::make_shared<Chunks>();
     for (std::uint64_t done = 0, count = 0; done < window.bytes; done += count) {
       count = ChunkBytes({window.data + done, window.bytes - done}, job_.layout);
+      if (parts_) {
+        count = borders_.Take({window.data + done, count});
+        chunks->parts.push_back(borders_.part());
+      }
       chunks->spans.emplace_back(window.data + done, count);
     }
     chunks->window = std::move(window);
@@ -250,9 +258,29 @@ class OrderedSink : public InOrderSink {
         }
         if (job_.layout.keyed()) chunk = DropKeys(chunk, job_.layout);
       }
+      if (parts_) PutIntoPart(chunks, i);
       proof_.Add(std::exchange(proved_, proved_ + chunks->seen[i].bytes), std::move(chunks->seen[i]));
       kept += chunk.size();
     }
+    if (!parts_) PutBehind(chunks, kept);
+    job_.progress.Advance(chunks->window.bytes);
+  }
+
+  void PutIntoPart(const std::shared_ptr<Chunks>& chunks, std::size_t i) {
+    const OutputProof::Seen& seen = chunks->seen[i];
+    if (seen.sum.records == 0) return;
+    std::vector<std::byte> first, last;
+    const std::uint64_t at =
+        parts_->Add(chunks->parts[i], chunks->spans[i].size(), seen.sum, OwnBytes(seen.first, job_.layout, first),
+                    OwnBytes(seen.last, job_.layout, last));
+    workers_.Submit([this, chunks, i, at] {  // the window stays until it is written
+      const Busy busy(job_.clock, Resource::kDiskWrite, chunks->spans[i].size());
+      parts_->Write(chunks->parts[i], at, chunks->spans[i]);
+    });
+  }
+
+  /// `bytes` in all, behind what went out before.
+  void PutBehind(const std::shared_ptr<Chunks>& chunks, std::uint64_t bytes) {
     if (job_.format) {
       std::string text;
       for (const std::span<std::byte> chunk : chunks->spans) {
@@ -265,7 +293,7 @@ class OrderedSink : public InOrderSink {
       }
       Put(std::as_bytes(std::span(text)));
     } else if (!output_.in_order()) {
-      output_.file()->AllocateToWrite(bytes_ + kept);
+      output_.file()->AllocateToWrite(bytes_ + bytes);
       for (const std::span<std::byte> chunk : chunks->spans) {
         if (chunk.empty()) continue;
         workers_.Submit([this, chunks, chunk, offset = bytes_] {  // the window stays until it is written
@@ -275,10 +303,9 @@ class OrderedSink : public InOrderSink {
         bytes_ += chunk.size();
       }
     } else {
-      const Busy busy(job_.clock, output_.compressed() ? Resource::kCodec : Resource::kDiskWrite, kept);
+      const Busy busy(job_.clock, output_.compressed() ? Resource::kCodec : Resource::kDiskWrite, bytes);
       for (const auto& chunk : chunks->spans) Put(chunk);
     }
-    job_.progress.Advance(chunks->window.bytes);
   }
 
   void Put(std::span<const std::byte> bytes) {
@@ -320,6 +347,8 @@ class OrderedSink : public InOrderSink {
   Job& job_;
   Pipeline& pipeline_;
   Output& output_;
+  OutputParts* const parts_;
+  PartBorders borders_;
   OutputProof& proof_;
   BoundedQueue<std::shared_ptr<Chunks>> cut_;
   WorkerPool workers_;
@@ -421,11 +450,12 @@ class SpillSink : public InOrderSink {
 
 }  // namespace
 
-std::unique_ptr<WindowSink> MakeOutputSink(Job& job, Pipeline& pipeline, Output& output, OutputProof& proof) {
-  const bool in_place =
-      !output.in_order() && !job.options.unique && job.options.top == 0 && !job.layout.keyed() && !job.format;
+std::unique_ptr<WindowSink> MakeOutputSink(Job& job, Pipeline& pipeline, Output& output, OutputProof& proof,
+                                           std::uint64_t bytes) {
+  const bool in_place = !output.in_order() && output.parts() == nullptr && !job.options.unique &&
+                        job.options.top == 0 && !job.layout.keyed() && !job.format;
   if (in_place) return std::make_unique<FileSink>(job, pipeline, output, proof);
-  return std::make_unique<OrderedSink>(job, pipeline, output, proof);
+  return std::make_unique<OrderedSink>(job, pipeline, output, proof, bytes);
 }
 
 std::unique_ptr<WindowSink> MakeSpillSink(Job& job, Pipeline& pipeline, Run& run) {

@@ -1,4 +1,4 @@
-// Where merged windows go: the safe output file, a stream, or a new run in the spill.
+// Where merged windows go: the safe output file, parts of it, a stream, or a new run in the spill.
 // A WindowSink takes windows from any lane in any order; the proof is made over the same bytes that are written. Files
 // are written in parallel, in place; what depends on order (pipes, -u, new runs) is taken in the order of windows.
 #pragma once
@@ -41,8 +41,9 @@ class WindowSink {
   virtual std::uint64_t bytes() const = 0;
 };
 
-/// The sink of the last level. `proof` and `output` must outlive it.
-std::unique_ptr<WindowSink> MakeOutputSink(Job& job, Pipeline& pipeline, Output& output, OutputProof& proof);
+/// The sink of the last level, of windows that have `bytes` in all. `proof` and `output` must outlive it.
+std::unique_ptr<WindowSink> MakeOutputSink(Job& job, Pipeline& pipeline, Output& output, OutputProof& proof,
+                                           std::uint64_t bytes);
 
 /// The sink of the levels before: fills `run`'s blocks in the spill.
 std::unique_ptr<WindowSink> MakeSpillSink(Job& job, Pipeline& pipeline, Run& run);

@@ -64,6 +64,7 @@ struct Options {
   bool reverse = false;  ///< as typed; the layout holds its effect
   bool unique = false;
   std::uint64_t top = 0;  ///< how many records the output has at most; 0: all
+  unsigned split = 0;     ///< the output is so many parts, `output` what their names begin with; 0: it is one file
   bool merge = false;     ///< inputs are sorted already
   bool quiet = false;     ///< kCheck: no message
 
@@ -95,5 +96,13 @@ struct Options {
   std::uint64_t block_bytes = 0;  ///< 0: planned
   unsigned max_fan_in = 0;        ///< 0: planned; else at least 2
 };
+
+/// The name of what an input holds once it is expanded.
+inline std::string ExpandedName(const std::string& input, const Options& options) {
+  const Codec named = CodecOfPath(input);
+  return named != Codec::kNone && options.input_codec.value_or(named) == named
+             ? std::string(WithoutCodecExtension(input))
+             : input;
+}
 
 }  // namespace gpusort

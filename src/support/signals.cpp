@@ -14,7 +14,7 @@
 namespace gpusort {
 namespace {
 
-// Signal handlers have no other way to reach the job: with the hidden output's name in file.cpp, the only mutable
+// Signal handlers have no other way to reach the job: with the hidden outputs' names in file.cpp, the only mutable
 // globals of the program.
 std::atomic<int> received_signal{0};
 std::atomic<CancelFlag*> cancel_flag{nullptr};

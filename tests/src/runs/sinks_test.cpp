@@ -67,7 +67,7 @@ struct OutFile {
     if (fd_ >= 0) close(fd_);
   }
   std::function<std::unique_ptr<WindowSink>(Pipeline&)> Sink(OutputProof& proof) {
-    return [this, &proof](Pipeline& pipeline) { return MakeOutputSink(on_.job, pipeline, target, proof); };
+    return [this, &proof](Pipeline& pipeline) { return MakeOutputSink(on_.job, pipeline, target, proof, 0); };
   }
   Bytes Published(std::uint64_t bytes) {
     // Publishing leaves signals blocked, which is for a process that ends then.

@@ -1,0 +1,170 @@
+#include "data/output_parts.hpp"
+
+#include <algorithm>
+#include <cerrno>
+#include <nlohmann/json.hpp>
+#include <string_view>
+#include <utility>
+
+#include "error.hpp"
+
+namespace gpusort {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+constexpr std::size_t kMostShown = 4096;
+
+std::string BaseName(const std::string& path) { return path.substr(path.rfind('/') + 1); }  // npos + 1 is 0
+
+/// Of what the first input holds, with its dot; empty if it has none.
+std::string Extension(const Options& options) {
+  if (options.inputs.empty() || options.inputs[0] == "-") return "";
+  const std::string name = BaseName(ExpandedName(options.inputs[0], options));
+  const std::size_t dot = name.rfind('.');
+  return dot == std::string::npos || dot == 0 ? "" : name.substr(dot);
+}
+
+std::string FormatName(const Options& options) {
+  if (options.table) return options.table->name;
+  return options.format == Format::kBinary ? "binary" : "lines";
+}
+
+std::string Base64(std::string_view bytes) {
+  constexpr char kDigits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+  std::string text;
+  for (std::size_t at = 0; at < bytes.size(); at += 3) {
+    const std::size_t count = std::min<std::size_t>(3, bytes.size() - at);
+    unsigned group = 0;
+    for (std::size_t i = 0; i < 3; ++i) {
+      group = group << 8 | (i < count ? static_cast<unsigned char>(bytes[at + i]) : 0u);
+    }
+    for (std::size_t i = 0; i < 4; ++i) text += i <= count ? kDigits[group >> (18 - 6 * i) & 63] : '=';
+  }
+  return text;
+}
+
+bool IsUtf8(const std::string& text) {
+  try {
+    Json(text).dump();
+    return true;
+  } catch (const Json::type_error&) {
+    return false;
+  }
+}
+
+void PutText(Json& object, const std::string& key, const std::string& text) {
+  if (IsUtf8(text)) {
+    object[key] = text;
+  } else {
+    object[key + "_base64"] = Base64(text);
+  }
+}
+
+/// What the manifest shows of a record: text is not cut inside a character.
+std::string Shown(RecordSpan record) {
+  const auto continues = [](std::byte byte) { return (byte & std::byte{0xC0}) == std::byte{0x80}; };
+  std::size_t size = std::min(record.size(), kMostShown);
+  if (size < record.size()) {
+    for (int i = 0; i < 3 && continues(record[size]); ++i) --size;
+    if (continues(record[size])) size = kMostShown;
+  }
+  return {reinterpret_cast<const char*>(record.data()), size};
+}
+
+}  // namespace
+
+std::vector<std::string> PartNames(const Options& options) {
+  std::vector<std::string> names;
+  if (options.split == 0) return names;
+  const std::string extension = Extension(options);
+  for (unsigned i = 0; i < options.split; ++i) {
+    names.push_back(options.output + "-" + std::to_string(i) + extension);
+  }
+  names.push_back(options.output + ".manifest.json");
+  return names;
+}
+
+OutputParts::OutputParts(FileSystem& files, const Options& options) : format_(FormatName(options)) {
+  for (const std::string& name : PartNames(options)) {
+    try {
+      parts_.push_back(
+          {name, files.CreateOutput(name, false, options.no_clobber ? OldFile::kKeep : OldFile::kReplace)});
+    } catch (const SystemError& error) {
+      if (error.number() != EMFILE) throw;
+      throw Error(ErrorCode::kUsage, std::string(error.what()) + "; --split takes two file descriptors for each part " +
+                                         "(see ulimit -n)");
+    }
+  }
+  manifest_ = std::move(parts_.back().file);
+  parts_.pop_back();
+}
+
+void OutputParts::Begin(RecordSpan header) {
+  header_bytes_ = header.size();
+  for (Part& part : parts_) {
+    part = {std::move(part.name), std::move(part.file)};
+    part.file->WriteAt(0, header);
+    part.bytes = header.size();
+  }
+}
+
+std::uint64_t OutputParts::Add(unsigned number, std::uint64_t bytes, const RecordSum& sum, RecordSpan first,
+                               RecordSpan last) {
+  Part& part = parts_[number];
+  if (part.sum.records == 0) part.first = Shown(first);
+  part.last = Shown(last);
+  part.sum += sum;
+  part.file->AllocateToWrite(part.bytes + bytes);
+  return std::exchange(part.bytes, part.bytes + bytes);
+}
+
+void OutputParts::End(RecordSpan trailer) {
+  for (Part& part : parts_) {
+    part.file->WriteAt(part.bytes, trailer);
+    part.bytes += trailer.size();
+  }
+}
+
+std::uint64_t OutputParts::bytes() const {
+  std::uint64_t bytes = 0;
+  for (const Part& part : parts_) bytes += part.bytes;
+  return bytes;
+}
+
+std::string OutputParts::Manifest() const {
+  std::uint64_t records = 0;
+  Json parts = Json::array();
+  for (const Part& part : parts_) {
+    records += part.sum.records;
+    Json entry = Json::object();
+    PutText(entry, "file", BaseName(part.name));
+    entry["records"] = part.sum.records;
+    entry["bytes"] = part.bytes;
+    if (part.sum.records > 0) {
+      PutText(entry, "first", part.first);
+      PutText(entry, "last", part.last);
+    } else {
+      entry["first"] = entry["last"] = nullptr;
+    }
+    parts.push_back(std::move(entry));
+  }
+  const Json manifest{{"format", format_},
+                      {"header_bytes", header_bytes_},
+                      {"records", records},
+                      {"bytes", bytes()},
+                      {"parts", std::move(parts)}};
+  return manifest.dump(2) + "\n";
+}
+
+void OutputParts::Publish(bool sync) {
+  for (Part& part : parts_) part.file->Complete(part.bytes, sync);
+  for (std::size_t i = 0; i < parts_.size(); ++i) {
+    OutputFile& file = *parts_[i].file;
+    // One sync of their directory serves all that are in it.
+    const bool last = i + 1 == parts_.size() || parts_[i + 1].file->directory() != file.directory();
+    file.Publish(parts_[i].bytes, sync && last);
+  }
+}
+
+}  // namespace gpusort
