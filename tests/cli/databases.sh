@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # Files of real databases: what a server exports is sorted, compared with the server's own ORDER BY, and loaded again,
 # with no row lost. PostgreSQL (COPY in text, CSV and binary, pg_dump), SQLite (CSV), MariaDB (OUTFILE, if it is
-# installed). Servers are started in a scratch folder and listen on a socket there.
+# installed). Servers are started in a scratch folder and listen on a socket there. DuckDB, if python3 has it, tells
+# how it orders the same texts.
 . "$2/tests/cli/common.sh.inc"
 pg=$(find /usr/lib/postgresql/*/bin /usr/local/pgsql/bin -maxdepth 0 2>/dev/null | sort -V | tail -n 1) || true
 maria=$(command -v mariadbd || true)
@@ -210,6 +211,48 @@ for keys, order in [(["i:int:nulls-first"], "i"), (["r:float:desc"], "r DESC NUL
 PYTHON
 }
 
+# --- DuckDB -------------------------------------------------------------------------------------------------------
+
+# Texts of each type in many spellings, and some that are none and order as null.
+check_duckdb() {
+  python3 - "$bin/gpusort" <<'PYTHON'
+import csv, random, subprocess, sys, uuid
+import duckdb
+random.seed(3)
+def stamp():
+    text = f"{random.choice([1, 1890, 1969, 1970, 2026]):04}-{random.randint(1, 12):02}-{random.randint(1, 28):02}"
+    text += random.choice(" T") + f"{random.randint(0, 23):02}:{random.randint(0, 59):02}:{random.randint(0, 59):02}"
+    text += random.choice(["", ".5", ".500000", ".123456", ".000001"])
+    return text + random.choice(["", "Z", "+00", "+05:30", "-11:00"])
+makers = {
+    "int:HUGEINT": lambda: str(random.choice([0, -0, 7, -7, 10**30, -(10**30), random.randint(-999, 999)])),
+    "decimal:DECIMAL(38, 10)": lambda: random.choice(["0", "-0.0", ".5", "0.50", "+3", "-.25", "1e3", "12e-2", "99999999999",
+                                                      f"{random.uniform(-1e3, 1e3):.4f}"]),
+    "float:DOUBLE": lambda: random.choice(["inf", "-inf", "nan", "1e308", "5e-324", "0.1", repr(random.gauss(0, 1e9))]),
+    "bool:BOOLEAN": lambda: random.choice(["true", "false", "t", "f", "TRUE", "1", "0"]),
+    "date:DATE": lambda: stamp()[:10],
+    "timestamp:TIMESTAMPTZ": stamp,
+    "uuid:UUID": lambda: random.choice([str, lambda u: str(u).upper(), lambda u: "{%s}" % u])(uuid.UUID(int=random.getrandbits(128))),
+}
+duckdb.sql("SET TimeZone='UTC'")
+for typed, make in makers.items():
+    kind, theirs = typed.split(":")
+    with open("t.csv", "w", newline="") as out:
+        writer = csv.writer(out)
+        writer.writerow(["id", "v"])
+        writer.writerows([n, random.choice(["", "?"]) if random.random() < 0.05 else make()] for n in range(3000))
+    for direction in ("asc nulls last", "desc nulls first"):
+        subprocess.run([sys.argv[1], "-k", f"v:{kind}:{direction.split()[0]}", "t.csv", "sorted.csv"], check=True,
+                       stderr=subprocess.DEVNULL)
+        with open("sorted.csv", newline="") as file:
+            got = [(int(row["id"]), row["v"]) for row in csv.DictReader(file)]
+        want = [(n, v or "") for n, v in duckdb.sql(
+            "SELECT id::INT, v FROM read_csv('t.csv', all_varchar=true, header=true) "
+            f"ORDER BY try_cast(v AS {theirs}) {direction}, id::INT").fetchall()]
+        assert got == want, (typed, direction, next(pair for pair in zip(got, want) if pair[0] != pair[1]))
+PYTHON
+}
+
 # --- MariaDB ------------------------------------------------------------------------------------------------------
 
 maria_sql() { mariadb --no-defaults --socket="$work/maria/socket" --user="$(id -un)" --batch --skip-column-names "$@"; }
@@ -251,6 +294,11 @@ SQL
 }
 
 check_sqlite
+if python3 -c 'import duckdb' 2>/dev/null; then
+  check_duckdb || fail "DuckDB orders otherwise"
+else
+  echo "databases: no DuckDB here (pip install --target DIR duckdb; PYTHONPATH=DIR): its orders are not checked" >&2
+fi
 if [ -n "$maria" ]; then check_mariadb; else echo "databases: no MariaDB here: its files are not checked" >&2; fi
 if [ -z "$pg" ]; then
   echo "databases: SKIPPED: no PostgreSQL server here" >&2
