@@ -206,6 +206,8 @@ class RecordKeyer {
     if (!open.empty()) throw Error(ErrorCode::kInternal, "the input ends inside a line");
     return 0;
   }
+  /// Whether the trailers of several inputs stand behind each other in the output; else they must be the same.
+  virtual bool joins_trailers() const { return false; }
   /// Why a record is still open in `state`, for who finds it too long; empty: nothing to say.
   virtual std::string WhyOpen(const ScanState&) const { return {}; }
 

@@ -168,7 +168,7 @@ RecordKeyer::Guess CsvFormat::LookAhead(RecordSpan block) const {
 std::uint64_t CsvFormat::Finish(RecordSpan open, const ScanState& state) const {
   const std::string why = WhyOpen(state);
   if (!why.empty()) throw BadRecord(0, why + " before the end of the input");
-  return open.size();
+  return state.mode == kRecord ? 0 : open.size();  // comments without a record behind them
 }
 
 std::string CsvFormat::WhyOpen(const ScanState& state) const {

@@ -137,10 +137,13 @@ RecordKeyer::Ends KeyStage::Scan(const InputReader::Block& block, ScanState& sta
 
 void KeyStage::SetTrailer(std::uint32_t input, RecordSpan trailer) {
   if (trailer.empty()) return;
-  if (!trailer_.empty() && !std::equal(trailer.begin(), trailer.end(), trailer_.begin(), trailer_.end())) {
+  const bool joins = keyer_.joins_trailers();
+  const bool same = std::equal(trailer.begin(), trailer.end(), trailer_.begin(), trailer_.end());
+  if (!joins && !trailer_.empty() && !same) {
     throw Error(ErrorCode::kBadInput, EscapeName(inputs_.path(input)) + ": its end differs from that of another input");
   }
-  trailer_.assign(trailer.begin(), trailer.end());
+  if (!joins) trailer_.clear();
+  trailer_.insert(trailer_.end(), trailer.begin(), trailer.end());
 }
 
 void KeyStage::MakeKeys() {

@@ -44,7 +44,7 @@ class KeyStage {
   /// The sum of the records that were read.
   const RecordSum& sum() const { return sum_; }
   const KeyTally& tally() const { return tally_; }
-  /// What stands behind the records of the inputs; the same in all that have it.
+  /// What stands behind the records of the inputs.
   const std::vector<std::byte>& trailer() const { return trailer_; }
 
  private:

@@ -193,6 +193,18 @@ same got.csv empty.csv
 { printf 'id,n\n1,"'; head -c 3000000 /dev/zero; } >endless.csv
 expect 3 "$g" -k id --max-record 1M --memory 32M endless.csv got.csv
 says 'longer records: --max-record'
+# Comments behind the last record stay at the end, those of all inputs.
+printf 'id,n\n3,c\n#x\n1,a\n# end' >one.csv
+printf 'id,n\n2,b\n# end2\n' >two.csv
+printf 'id,n\n#x\n1,a\n2,b\n3,c\n# end\n# end2\n' >want.csv
+expect 0 "$g" -k id:int --comment '#' --verify-output -o got.csv one.csv two.csv
+same got.csv want.csv
+expect 0 "$g" -k id:int --comment '#' --verify-output -o got.csv.gz one.csv two.csv
+gzip -dc got.csv.gz | cmp -s - want.csv || fail "comments of a compressed output"
+expect 0 "$g" -k id:int --comment '#' --check -u want.csv
+printf 'id,n\n#x\n1,a\n# end\n# end2\n' >want.csv
+expect 0 "$g" -k id:int --comment '#' --top 1 -o got.csv one.csv two.csv
+same got.csv want.csv
 # Fields as long as records may be, and a million columns.
 python3 - <<'PY'
 open('wide.csv', 'w').write(','.join('c%d' % i for i in range(1000000)) + '\n' + ','.join('9' * 1000000) + '\n' + ','.join('1' * 1000000) + '\n')

@@ -160,8 +160,9 @@ RC_GTEST_PROP(CsvFormat, FindsWhatAPlainParserFindsHoweverBlocksAreCut, ()) {
     RC_ASSERT(std::string(reinterpret_cast<const char*>(body.data()), body.size()) == record.bytes);
   }
   RC_ASSERT(found == ends.size());
-  // Comments behind the last record are one of their own.
-  RC_ASSERT(format.Finish(open, state) == open.size());
+  // Comments behind the last record are none.
+  const bool comments = !expected->empty() && expected->back().fields.empty();
+  RC_ASSERT(format.Finish(open, state) == (comments ? 0 : open.size()));
 }
 
 TEST(CsvFormat, KnowsItsColumnsByTheNamesInTheHeader) {
