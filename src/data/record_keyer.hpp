@@ -189,10 +189,14 @@ class RecordKeyer {
   /// How much of the front of an input is no record; nothing if `front` is not enough to tell, and not `all` of it.
   virtual std::optional<std::uint64_t> HeaderBytes(RecordSpan, bool) const { return 0; }
   virtual bool has_header() const { return false; }
+  /// Whether what HeaderBytes found, and has no newline at its end, gets one.
+  virtual bool ends_header(RecordSpan) const { return true; }
   /// What HeaderBytes found, before the first record is read.
   virtual void ReadHeader(RecordSpan) {}
   /// Whether a last record that lacks its newline gets one.
   virtual bool newlines() const { return true; }
+  /// Whether records of an input with this header end with CR LF, so that a last one that lacks its end gets that.
+  virtual bool EndsInReturns(RecordSpan) const { return false; }
 
   struct Ends {
     std::uint64_t first = 0, last = 0;  ///< behind the first and the last record that end there; 0: none

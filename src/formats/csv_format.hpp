@@ -13,6 +13,7 @@ class CsvFormat : public TableFormat {
 
   bool has_header() const override { return true; }  // or at least a byte order mark
   std::optional<std::uint64_t> HeaderBytes(RecordSpan front, bool all) const override;
+  bool EndsInReturns(RecordSpan header) const override;
   void ReadHeader(RecordSpan header) override;
   Ends Scan(RecordSpan bytes, ScanState& state) const override;
   Guess LookAhead(RecordSpan block) const override;

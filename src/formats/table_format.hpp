@@ -25,6 +25,7 @@ class TableFormat : public RecordKeyer {
   std::uint64_t most_added(std::uint64_t bytes) const override { return bytes + kMostKeys; }
   std::uint64_t Append(RecordSpan records, ScanState& state, std::vector<std::byte>& out,
                        KeyTally& tally) const override;
+  bool ends_header(RecordSpan header) const override { return ByteOrderMark(header, true) != header.size(); }
 
  protected:
   /// One column of a record, as text that its type can read.

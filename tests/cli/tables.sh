@@ -185,7 +185,7 @@ same got.csv want.csv
 # A byte order mark, CR LF, comments, no header, a last record without its end.
 printf '\357\273\277id;n\r\n#c\r\n2;"x;\r\ny"\r\n10;b' >mark.csv
 expect 0 "$g" --delimiter ';' --comment '#' -k id:int:desc mark.csv got.csv
-printf '\357\273\277id;n\r\n10;b\n#c\r\n2;"x;\r\ny"\r\n' >want.csv
+printf '\357\273\277id;n\r\n10;b\r\n#c\r\n2;"x;\r\ny"\r\n' >want.csv
 same got.csv want.csv
 : >empty.csv
 expect 0 "$g" -k id:int empty.csv got.csv
@@ -193,6 +193,33 @@ same got.csv empty.csv
 { printf 'id,n\n1,"'; head -c 3000000 /dev/zero; } >endless.csv
 expect 3 "$g" -k id --max-record 1M --memory 32M endless.csv got.csv
 says 'longer records: --max-record'
+# A last record without its end gets that of the header, wherever blocks cut; a header without its end is one.
+for ending in '' '\r'; do
+  printf "id,n$ending\\n3,c$ending\\n1,a$ending\\n2,b" >last.csv
+  printf "id,n$ending\\n1,a$ending\\n2,b$ending\\n3,c$ending\\n" >want.csv
+  gzip -kf last.csv
+  expect 0 "$g" -k id:int --verify-output last.csv got.csv
+  same got.csv want.csv
+  expect 0 "$g" -k id:int --decompress gz last.csv.gz got.csv
+  same got.csv want.csv
+  expect 0 "$g" -k id:int --format csv - got.csv <last.csv
+  same got.csv want.csv
+done
+printf 'id,n\n' >want.csv
+printf 'id,n' >header.csv
+expect 0 "$g" -k id:int --verify-output header.csv got.csv
+same got.csv want.csv
+expect 0 "$g" -k id:int --verify-output -o got.csv header.csv want.csv header.csv
+same got.csv want.csv
+expect 2 "$g" -k nn header.csv kept.csv
+expect 2 "$g" -k nn --format csv - kept.csv <header.csv
+says "there is no column 'nn' (the header has 2 columns: 'n', 'id')"
+for only in '\357\273\277' '#c\n' ''; do
+  printf "$only" >only.csv
+  expect 0 "$g" -k id:int --comment '#' --verify-output only.csv got.csv
+  same got.csv only.csv
+  expect 0 "$g" -k id:int --comment '#' --check only.csv
+done
 # Comments behind the last record stay at the end, those of all inputs.
 printf 'id,n\n3,c\n#x\n1,a\n# end' >one.csv
 printf 'id,n\n2,b\n# end2\n' >two.csv
@@ -205,6 +232,16 @@ expect 0 "$g" -k id:int --comment '#' --check -u want.csv
 printf 'id,n\n#x\n1,a\n# end\n# end2\n' >want.csv
 expect 0 "$g" -k id:int --comment '#' --top 1 -o got.csv one.csv two.csv
 same got.csv want.csv
+# Headers that do not end, or are long.
+printf 'id,"n\n1,a\n' >open.csv
+expect 3 "$g" -k id open.csv kept.csv
+says 'open.csv: byte 0 of its header: a quote is opened in this record and not closed'
+truncate -s 1G open.csv
+expect 3 "$g" -k id --memory 32M open.csv kept.csv
+says 'open.csv: byte 0 of its header: a quote is opened in this record and not closed'
+{ printf 'id,'; head -c 1000000 /dev/zero; } >open.csv
+expect 3 "$g" -k id --memory 32M open.csv kept.csv
+says 'open.csv: its header is longer than 512.0 KiB: give a smaller --header, or more --memory'
 # Fields as long as records may be, and a million columns.
 python3 - <<'PY'
 open('wide.csv', 'w').write(','.join('c%d' % i for i in range(1000000)) + '\n' + ','.join('9' * 1000000) + '\n' + ','.join('1' * 1000000) + '\n')
@@ -212,6 +249,12 @@ open('long.csv', 'w').write('a,b\n' + ''.join('%s,"%s\n"\n' % (c * 1000000, c) f
 PY
 expect 0 "$g" -k c999999:int --memory 512M wide.csv got.csv
 [ "$(tail -n +2 got.csv | head -c 3)" = 1,1 ] || fail "a million columns"
+keys=()
+for i in $(seq 64); do keys+=(-k "c$((i * 10000)):int"); done
+expect 0 "$g" "${keys[@]}" --memory 512M wide.csv got.csv
+[ "$(tail -n +2 got.csv | head -c 3)" = 1,1 ] || fail "a million columns, 64 keys"
+expect 2 "$g" -k c1000000 --memory 512M wide.csv kept.csv
+says "there is no column 'c1000000' (the header has 1000000 columns: 'c100000', "
 expect 0 "$g" -k a --memory 64M long.csv got.csv
 [ "$(cut -c 1 got.csv | tr -d '\n"')" = aabc ] || fail "long fields: $(cut -c 1 got.csv | tr -d '\n')"
 nothing_left

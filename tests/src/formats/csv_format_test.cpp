@@ -183,7 +183,17 @@ TEST(CsvFormat, KnowsItsColumnsByTheNamesInTheHeader) {
   EXPECT_NE(resolve("bb", "a,b,c\n").find("3 columns: 'b', 'a', 'c'"), std::string::npos);
   EXPECT_NE(resolve("a", "a,b,a\n").find("#1 or #3"), std::string::npos);
   EXPECT_EQ(resolve("#2", "a,b,a\n"), "");
+  EXPECT_EQ(resolve("\"\"", "a,\n"), "");
   EXPECT_NE(resolve("#4", "a,b,a\n").find("there is no column 4"), std::string::npos);
+}
+
+TEST(CsvFormat, RefusesAHeaderThatDoesNotEnd) {
+  const Options options = Parse({"--format", "csv", "in", "out"});
+  const CsvFormat format(options);
+  const std::string open = "a,\"b\nc,d\n";
+  EXPECT_EQ(format.HeaderBytes(Bytes(open), false), std::nullopt);
+  EXPECT_THROW(format.HeaderBytes(Bytes(open), true), BadRecord);
+  EXPECT_EQ(format.HeaderBytes(Bytes("a,b"), true), 3u);
 }
 
 TEST(CsvFormat, SaysWhatIsWrongIfItShallBeStrict) {
