@@ -204,6 +204,8 @@ class RecordKeyer {
   };
   /// Goes over bytes that follow those for which `state` stands, and takes it on to their end. Throws BadRecord.
   virtual Ends Scan(RecordSpan bytes, ScanState& state) const = 0;
+  /// Where another input begins, behind one that ended in this state.
+  virtual ScanState NextInput(const ScanState&) const { return {}; }
   /// The input ends in `state`, `open` being what is behind the last record: returns how much of that is a record; the
   /// rest is the trailer of the output. Throws BadRecord.
   virtual std::uint64_t Finish(RecordSpan open, const ScanState&) const {

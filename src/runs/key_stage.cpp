@@ -41,14 +41,19 @@ void KeyStage::Cut() {
   std::vector<std::byte> open;  // of a record that goes on in the next block
   ScanState state, open_state;  // behind all that was read, and where `open` begins
   std::uint64_t number = 0, at = 0;  // the next piece, and the place behind all that was read
-  std::optional<std::uint32_t> input;
+  std::uint32_t input = 0;
+  bool begun = false;
+  const auto begin = [&] {
+    if (!begun) keyer_.ReadHeader(inputs_.header());
+    begun = true;
+  };
   const auto fail = [&](std::uint64_t records_from, std::uint64_t offset, const std::string& why) {
     WaitForTurn(number);
-    Blame(*input, 0, 0, std::max(records_from, offset), why);
+    Blame(input, 0, 0, std::max(records_from, offset), why);
   };
   const auto push = [&](Piece piece) {
     piece.number = number++;
-    piece.input = *input;
+    piece.input = input;
     // A long record is far more than threads have memory for: only one at a time.
     const bool alone = piece.head.size() > long_bytes_;
     if (alone) WaitForTurn(piece.number);
@@ -62,34 +67,43 @@ void KeyStage::Cut() {
     } catch (const BadRecord& bad) {
       fail(at - open.size(), at - open.size() + bad.at(), bad.what());
     }
-    SetTrailer(*input, RecordSpan(open).subspan(whole));
+    SetTrailer(input, RecordSpan(open).subspan(whole));
     open.resize(whole);
     Piece last;
     last.offset = at - open.size();
     last.state = open_state;
     last.head = std::exchange(open, {});
     if (whole > 0) push(std::move(last));
-    state = open_state = {};
+    state = open_state = keyer_.NextInput(state);
+    at = 0;
+    ++input;
   };
   while (std::optional<InputReader::Block> block = reader_.Next(pipeline_)) {
     if (inputs_.rereadable()) inputs_.AddStoredBytesRead(block->range.bytes);
-    if (!input) keyer_.ReadHeader(inputs_.header());
-    if (input && *input != block->range.input) end_input();
-    input = block->range.input;
-    const RecordSpan bytes = block->bytes;
+    begin();
+    while (input != block->range.input) end_input();
+    RecordSpan bytes = block->bytes;
     at = block->range.offset;
     RecordKeyer::Ends ends;
+    std::optional<BadRecord> bad;
+    const ScanState front = state;
     try {
       ends = Scan(*block, state);
-    } catch (const BadRecord& bad) {
-      fail(at - open.size(), at + bad.at(), bad.what());
+    } catch (const BadRecord& error) {
+      // Those in front of it count, so that it is known which one it is.
+      bad = error;
+      bytes = bytes.first(error.at());
+      ends = keyer_.Scan(bytes, state = front);
     }
     at += bytes.size();
     if (ends.last == 0) {
       open.insert(open.end(), bytes.begin(), bytes.end());
+      if (bad) fail(at - open.size(), at, bad->what());
       if (open.size() <= max_record_) continue;
       const std::string why = keyer_.WhyOpen(state);
-      if (why.empty()) throw LineTooLong(inputs_.path(*input), inputs_.header_bytes(*input) + at - open.size(), max_record_);
+      if (why.empty()) {
+        throw LineTooLong(inputs_.path(input), inputs_.header_bytes(input) + at - open.size(), max_record_);
+      }
       fail(at - open.size(), at - open.size(),
            why + " in the next " + std::to_string(open.size()) + " bytes (longer records: --max-record)");
     }
@@ -105,8 +119,10 @@ void KeyStage::Cut() {
     open.assign(bytes.begin() + static_cast<std::ptrdiff_t>(ends.last), bytes.end());
     piece.block = std::move(*block);
     push(std::move(piece));
+    if (bad) fail(at - open.size(), at, bad->what());
   }
-  if (input) end_input();
+  begin();
+  while (input < inputs_.count()) end_input();
   pieces_.Finish();
   const std::lock_guard lock(mutex_);
   pieces_end_ = number;

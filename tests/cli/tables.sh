@@ -242,6 +242,34 @@ says 'open.csv: byte 0 of its header: a quote is opened in this record and not c
 { printf 'id,'; head -c 1000000 /dev/zero; } >open.csv
 expect 3 "$g" -k id --memory 32M open.csv kept.csv
 says 'open.csv: its header is longer than 512.0 KiB: give a smaller --header, or more --memory'
+# Binary COPY: a file ends with its trailer, also without tuples; all files have the same count of fields.
+python3 - <<'PY'
+import struct
+def tuple_(*values): return struct.pack('>h', len(values)) + b''.join(struct.pack('>i', len(v)) + v for v in values)
+header, end = b'PGCOPY\n\xff\r\n\0' + bytes(8), b'\xff\xff'
+rows = [tuple_(struct.pack('>i', n), b'\n' * n) for n in (3, 1, 2)]
+for name, body in (('rows', b''.join(rows) + end), ('none', end), ('cut', b''), ('other', tuple_(bytes(4)) + end),
+                   ('more', b''.join(rows) + end + b'x'), ('bad', rows[0] + rows[1] + tuple_(b'') + end)):
+    open(name + '.pgc', 'wb').write(header + body)
+open('want.pgc', 'wb').write(header + b''.join(sorted(rows * 2)) + end)
+PY
+expect 0 "$g" --format pgcopy-binary -k '#1:int' --verify-output -o got.pgc rows.pgc none.pgc rows.pgc
+same got.pgc want.pgc
+expect 0 "$g" --format pgcopy-binary -k '#1:int' --verify-output none.pgc got.pgc
+same got.pgc none.pgc
+for inputs in cut.pgc 'rows.pgc cut.pgc' 'cut.pgc rows.pgc'; do
+  expect 3 "$g" --format pgcopy-binary -k '#1:int' -o kept.pgc $inputs
+  says 'cut.pgc: record 1, byte 19: the trailer is missing'
+done
+expect 3 "$g" --format pgcopy-binary -k '#1:int' - kept.pgc <cut.pgc
+expect 3 "$g" --format pgcopy-binary -k '#1:int' --check cut.pgc
+expect 3 "$g" --format pgcopy-binary -k '#1:int' -o kept.pgc rows.pgc other.pgc
+says 'other.pgc: record 1, byte 19: a tuple of 1 fields behind one of 2'
+expect 3 "$g" --format pgcopy-binary -k '#1:int' more.pgc kept.pgc
+says 'more.pgc: record 4, byte 69: there is more behind the trailer'
+expect 3 "$g" --format pgcopy-binary -k '#1:int' bad.pgc kept.pgc
+says 'bad.pgc: record 3, byte 51: a tuple of 1 fields behind one of 2'
+[ ! -e kept.pgc ] || fail "an output of a job that failed"
 # Fields as long as records may be, and a million columns.
 python3 - <<'PY'
 open('wide.csv', 'w').write(','.join('c%d' % i for i in range(1000000)) + '\n' + ','.join('9' * 1000000) + '\n' + ','.join('1' * 1000000) + '\n')
