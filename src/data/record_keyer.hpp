@@ -183,6 +183,8 @@ class RecordKeyer {
   virtual RecordLayout layout() const = 0;
   /// The most that a keyed record has more than a record of `bytes`.
   virtual std::uint64_t most_added(std::uint64_t bytes) const = 0;
+  /// Keys are cut behind so many bytes: who makes them refuses records with longer ones. Not while keys are made.
+  virtual void LimitKeys(std::uint64_t) {}
   /// Looks at whole records of the input. Not once keyed records were made.
   virtual void Tune(RecordSpan) {}
 

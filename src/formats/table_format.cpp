@@ -16,7 +16,6 @@
 namespace gpusort {
 namespace {
 
-constexpr std::uint64_t kNoLimit = std::uint64_t{1} << 62;
 /// So many values of a key without a type are looked at, to warn of one that looks like numbers or times.
 constexpr std::uint64_t kGuessed = 1000;
 constexpr std::size_t kMostShown = 40;
@@ -71,7 +70,7 @@ std::uint64_t TableFormat::Append(RecordSpan records, ScanState& state, std::vec
   const std::size_t begin = out.size();
   out.insert(out.end(), {std::byte{kKeyedHead}, static_cast<std::byte>(kKeyEnd)});
   FieldWriter writer(out);
-  writer.Begin(kNoLimit);
+  writer.Begin(most_keys_);
   tally.columns.resize(keys_.size());
   const std::uint64_t size = PutKeys(records, state, writer, tally);
   writer.End();

@@ -25,6 +25,7 @@ KeyStage::KeyStage(Pipeline& pipeline, HostMemory& memory, Inputs& inputs, Recor
       keyer_(keyer),
       layout_(keyer.layout()),
       max_record_(max_record),
+      most_keyed_(max_record + keyer.most_added(max_record)),
       long_bytes_(4 * shape.piece_bytes),
       sorted_(sorted),
       pool_(pool),
@@ -33,6 +34,7 @@ KeyStage::KeyStage(Pipeline& pipeline, HostMemory& memory, Inputs& inputs, Recor
       clock_(clock),
       pieces_(pipeline, 1),
       keyed_(pipeline) {
+  keyer.LimitKeys(most_keyed_);
   pipeline.Start([this] { Cut(); });
   pipeline.Start([this] { MakeKeys(); }, shape.threads);
 }
@@ -193,14 +195,18 @@ std::uint64_t KeyStage::Newlines(const Piece& piece, std::uint64_t count) {
 
 void KeyStage::Make(Piece& piece, Made& made) {
   made.tally.offset = piece.offset;
-  const std::uint64_t most_keyed = max_record_ + keyer_.most_added(max_record_);
   const RecordSpan rest = piece.block.bytes.subspan(piece.begin, piece.end - piece.begin);
   for (RecordSpan part : {RecordSpan(piece.head), rest}) {
     while (!part.empty()) {
       const std::size_t begin = made.keyed.size();
       const std::uint64_t size = keyer_.Append(part, piece.state, made.keyed, made.tally);
-      if (size > max_record_ || made.keyed.size() - begin > most_keyed) {
+      if (size > max_record_) {
         throw LineTooLong(inputs_.path(piece.input), inputs_.header_bytes(piece.input) + made.tally.offset, max_record_);
+      }
+      // Also where keys were cut.
+      if (made.keyed.size() - begin > most_keyed_) {
+        throw BadRecord(0, "with its keys it takes more than " + std::to_string(most_keyed_) +
+                               " bytes: allow it with --max-record");
       }
       const RecordSum sum = SumRecord(part.first(size));
       made.sum += sum;

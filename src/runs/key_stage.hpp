@@ -88,7 +88,7 @@ class KeyStage {
   Inputs& inputs_;
   RecordKeyer& keyer_;
   const RecordLayout layout_;
-  const std::uint64_t max_record_;
+  const std::uint64_t max_record_, most_keyed_;
   const std::uint64_t long_bytes_;  ///< records over several blocks that are longer get their keys alone
   const bool sorted_;
   BlockPool& pool_;

@@ -242,6 +242,18 @@ says 'open.csv: byte 0 of its header: a quote is opened in this record and not c
 { printf 'id,'; head -c 1000000 /dev/zero; } >open.csv
 expect 3 "$g" -k id --memory 32M open.csv kept.csv
 says 'open.csv: its header is longer than 512.0 KiB: give a smaller --header, or more --memory'
+# A text all of which is written as two bytes, and several keys of it.
+{ printf 'a,b\n"'; head -c 300000 /dev/zero | tr '\0' '\n'; printf '",1\n'; } >wide.csv
+expect 0 "$g" -k a -k a:nocase --verify-output wide.csv got.csv
+same got.csv wide.csv
+keys=()
+for i in $(seq 64); do keys+=(-k "a:nocase"); done
+expect 3 "$g" "${keys[@]}" wide.csv kept.csv
+says 'wide.csv: record 1, line 2, byte 4: with its keys it takes more than .* bytes: allow it with --max-record'
+expect 0 "$g" "${keys[@]}" --max-record 24M wide.csv got.csv
+same got.csv wide.csv
+expect 2 "$g" "${keys[@]}" -k a wide.csv kept.csv
+says 'there are 65 keys; at most 64'
 # Binary COPY: a file ends with its trailer, also without tuples; all files have the same count of fields.
 python3 - <<'PY'
 import struct
