@@ -254,6 +254,17 @@ expect 0 "$g" "${keys[@]}" --max-record 24M wide.csv got.csv
 same got.csv wide.csv
 expect 2 "$g" "${keys[@]}" -k a wide.csv kept.csv
 says 'there are 65 keys; at most 64'
+# The format is that of the extension in any case. What a list of names says comes too late for that.
+printf 'id,n\n10,a\n9,b\n' >UPPER.CSV
+expect 0 "$g" -k id:int UPPER.CSV got.csv
+[ "$(tail -n 1 got.csv)" = 10,a ] || fail "an extension in capitals"
+printf 'UPPER.CSV\0' >names
+expect 2 "$g" --files0-from names -o kept.csv
+says "the name 'UPPER.CSV' means records with columns: give --format csv, or --format lines"
+expect 2 "$g" --files0-from names -k id:int -o kept.csv
+says 'for columns by name give --format'
+expect 0 "$g" --files0-from names --format csv -k id:int -o want.csv
+same want.csv got.csv
 # Binary COPY: a file ends with its trailer, also without tuples; all files have the same count of fields.
 python3 - <<'PY'
 import struct
@@ -282,6 +293,12 @@ says 'more.pgc: record 4, byte 69: there is more behind the trailer'
 expect 3 "$g" --format pgcopy-binary -k '#1:int' bad.pgc kept.pgc
 says 'bad.pgc: record 3, byte 51: a tuple of 1 fields behind one of 2'
 [ ! -e kept.pgc ] || fail "an output of a job that failed"
+# Options that mean nothing for a format.
+for options in '--format jsonl --null x' '--format pgcopy --header 1' '--format pgcopy-binary --thousands ,' \
+  '--format pgdump --delimiter ,' '--format tsv -t ,' '--format csv --type u32' '--format pgcopy --quote x'; do
+  expect 2 "$g" $options in.csv kept.csv
+done
+[ ! -e kept.csv ] || fail "an output of a job that failed"
 # Fields as long as records may be, and a million columns.
 python3 - <<'PY'
 open('wide.csv', 'w').write(','.join('c%d' % i for i in range(1000000)) + '\n' + ','.join('9' * 1000000) + '\n' + ','.join('1' * 1000000) + '\n')
