@@ -416,12 +416,13 @@ void SetTable(const char* name, Options& options) {
   options.table->delimiter = known->delimiter;
 }
 
-/// The format with columns that an input's extension names; null: none.
+/// The format with columns that an input's extension names, in any case; null: none.
 const char* TableOfName(const std::string& path) {
   static constexpr std::pair<const char*, const char*> kExtensions[] = {
       {".csv", "csv"}, {".tsv", "tsv"}, {".jsonl", "jsonl"}, {".ndjson", "jsonl"}};
+  const std::string lower = Lower(path);
   for (const auto& [extension, name] : kExtensions) {
-    if (path.ends_with(extension) && path.size() > std::strlen(extension)) return name;
+    if (lower.ends_with(extension) && path.size() > std::strlen(extension)) return name;
   }
   return nullptr;
 }
@@ -548,8 +549,9 @@ void ResolveLines(const Typed& typed, Options& options) {
           return ParseKeyText(text);
         } catch (const Error& error) {
           const bool binary = text.find(':') != std::string::npos;
-          Fail(EscapeName(error.what()) +
-               (binary ? "; for fields of binary records give --type or --record-size, too" : ""));
+          Fail(EscapeName(error.what()) + (!IsFieldKey(text) ? "; for columns by name give --format, too, like csv"
+                                           : binary ? "; for fields of binary records give --type or --record-size, too"
+                                                    : ""));
         }
       }));
     }
@@ -595,6 +597,9 @@ void ResolveTable(const Typed& typed, Options& options) {
   only_if(csv || mysql || table.kind == TableKind::kPgCopy, "--delimiter");
   for (const char* key : {"--quote", "--escape"}) only_if(csv || mysql, key);
   for (const char* key : {"--comment", "--header", "--no-header"}) only_if(csv, key);
+  const bool json = table.kind == TableKind::kJsonLines, binary = table.kind == TableKind::kPgCopyBinary;
+  only_if(!json && !binary, "--null");
+  for (const char* key : {"--decimal-point", "--thousands"}) only_if(!binary, key);
   if (!csv) table.quote = -1;
   if (!csv) table.escape = '\\';
   if (const auto given = byte("--delimiter")) table.delimiter = *given;
@@ -937,6 +942,10 @@ void ReadNamedFiles(Options& options) {
           Fail("the name " + Quote(input) + " means numbers: give --format lines, or " + kTypeHelp);
         }
         if (options.format_guessed) RefuseTypeInDoubt(input, options);
+        if (const char* table = TableOfName(ExpandedName(input, options)); options.format_guessed && table != nullptr) {
+          Fail("the name " + Quote(input) + " means records with columns: give --format " + table +
+               ", or --format lines");
+        }
         if (!options.input_codec) RefuseCodecInDoubt(input, "--decompress");
       }
       if (std::count(options.inputs.begin(), options.inputs.end(), "-") > 1) {

@@ -20,6 +20,8 @@ constexpr std::uint64_t kDirectMinBytes = std::uint64_t{64} << 20;
 constexpr double kMostlyCached = 0.5;
 /// What is read at once to find a header.
 constexpr std::uint64_t kHeaderBlock = std::uint64_t{1} << 14;
+/// Of a header.
+constexpr std::uint64_t kMostHeader = std::uint64_t{64} << 20;
 
 /// A window or a dictionary takes at most this part of the memory.
 constexpr std::uint64_t kDecoderShare = 4;
@@ -75,7 +77,7 @@ bool Changed(const FileFacts& then, const FileFacts& now) {
 }  // namespace
 
 std::uint64_t HeaderMemory(const Options& options, std::uint64_t limit) {
-  return options.header == 0 && !options.table ? 0 : std::min(limit / 64, std::uint64_t{16} << 20);
+  return options.header == 0 && !options.table ? 0 : std::min(limit / 64, kMostHeader);
 }
 
 InputOptions MakeInputOptions(const Options& options, HostMemory& memory, const RecordKeyer* format,
@@ -145,8 +147,7 @@ Inputs::Inputs(FileSystem& files, const std::vector<std::string>& paths, const I
       stored_bytes_ += input.facts.size;
       const FileEnd end = ReadEnd(*file, input.facts.size);
       input.end = end.sum;
-      const bool ended = end.sum.records > 0 && end.last == static_cast<std::byte>(layout.delimiter);
-      input.ending = !delimits() || input.facts.size == 0 || ended ? 0 : 1;
+      input.last = end.last;
       if (input.facts.size >= kDirectMinBytes && files.CachedShare(*file) < kMostlyCached) {
         std::unique_ptr<File> direct = files.OpenInput(path, true);
         if (direct->direct()) {
@@ -160,17 +161,19 @@ Inputs::Inputs(FileSystem& files, const std::vector<std::string>& paths, const I
     inputs_.push_back(std::move(input));
   }
   for (std::uint32_t i = 0; i < inputs_.size(); ++i) {
-    if (inputs_[i].stream || inputs_[i].codec != Codec::kNone) continue;
+    Input& input = inputs_[i];
+    if (input.stream || input.codec != Codec::kNone) continue;
     if (has_header()) {
-      const std::unique_ptr<File> file = files.OpenInput(inputs_[i].path, false);
+      const std::unique_ptr<File> file = files.OpenInput(input.path, false);
       TakeHeader(i, [&, at = std::uint64_t{0}](std::span<std::byte> out) mutable {
-        const std::uint64_t got = file->ReadAt(at, out.first(std::min(out.size(), inputs_[i].facts.size - at)));
+        const std::uint64_t got = file->ReadAt(at, out.first(std::min(out.size(), input.facts.size - at)));
         at += got;
         return got;
       });
     }
+    if (delimits() && input.facts.size > input.header) input.ending = Ending(input.last);
     if (size(i) > kMaxSize || bytes_ + size(i) > kMaxSize) {
-      throw Error(ErrorCode::kBadInput, EscapeName(inputs_[i].path) + ": " + FormatBytes(bytes_ + size(i)) +
+      throw Error(ErrorCode::kBadInput, EscapeName(input.path) + ": " + FormatBytes(bytes_ + size(i)) +
                                             (bytes_ > 0 ? " with the inputs before it" : "") +
                                             " are more than can be sorted at once: 1 EiB (" + std::to_string(kMaxSize) +
                                             " bytes)");
@@ -188,6 +191,14 @@ bool Inputs::has_header() const { return format_ != nullptr ? format_->has_heade
 
 bool Inputs::delimits() const { return format_ != nullptr ? format_->newlines() : !layout_.fixed(); }
 
+std::string Inputs::Ending(std::byte last) const {
+  const char delimiter = static_cast<char>(layout_.delimiter);
+  if (last == static_cast<std::byte>(delimiter)) return {};
+  const bool returns = format_ != nullptr && format_->EndsInReturns(header_) && last != std::byte{'\r'};
+  std::string ending(returns ? 1 : 0, '\r');
+  return ending += delimiter;
+}
+
 std::optional<std::uint64_t> Inputs::HeaderBytes(RecordSpan front, bool all) const {
   if (format_ != nullptr) return format_->HeaderBytes(front, all);
   std::uint64_t bytes = 0;
@@ -203,13 +214,13 @@ std::vector<std::byte> Inputs::TakeHeader(std::uint32_t number,
                                           const std::function<std::uint64_t(std::span<std::byte>)>& read) {
   std::vector<std::byte> header;
   std::optional<std::uint64_t> bytes;
-  // Twice as much each time, so that a long header is not looked at too often.
   const auto keep_to = [&](std::uint64_t held) {
     if (held <= header_rule_.max_bytes) return;
     throw Error(ErrorCode::kBadInput, EscapeName(inputs_[number].path) + ": its header is longer than " +
-                                          FormatBytes(header_rule_.max_bytes) +
-                                          ": give a smaller --header, or more --memory");
+                                          FormatBytes(header_rule_.max_bytes) + ": give a smaller --header" +
+                                          (header_rule_.max_bytes < kMostHeader ? ", or more --memory" : ""));
   };
+  // Twice as much each time, so that a long header is not looked at too often.
   for (bool all = false; !bytes;) {
     const std::uint64_t held = header.size();
     keep_to(held);
@@ -222,7 +233,8 @@ std::vector<std::byte> Inputs::TakeHeader(std::uint32_t number,
     }
     header.resize(got);
     try {
-      bytes = HeaderBytes(header, all);
+      // What is open behind as much as a header may have would be found to be the reason.
+      bytes = HeaderBytes(header, all || got > header_rule_.max_bytes);
     } catch (const BadRecord& bad) {
       throw Error(ErrorCode::kBadInput, EscapeName(inputs_[number].path) + ": byte " + std::to_string(bad.at()) +
                                             " of its header: " + bad.what());
@@ -232,7 +244,9 @@ std::vector<std::byte> Inputs::TakeHeader(std::uint32_t number,
   const auto end = header.begin() + static_cast<std::ptrdiff_t>(*bytes);
   std::vector<std::byte> behind(end, header.end());
   header.erase(end, header.end());
-  if (!header.empty() && delimits() && header.back() != static_cast<std::byte>(layout_.delimiter)) {
+  const bool ended = header.empty() || !delimits() || header.back() == static_cast<std::byte>(layout_.delimiter);
+  // What a format sets aside may also be a byte order mark, which no line's end follows.
+  if (!ended && (format_ == nullptr || format_->ends_header(header))) {
     header.push_back(static_cast<std::byte>(layout_.delimiter));
   }
   inputs_[number].header = header.size();
@@ -277,15 +291,15 @@ std::span<const std::byte> Inputs::Read(const InputRange& range, std::span<std::
   const std::shared_ptr<File> file = Open(input);
   const std::uint64_t alignment = file->alignment();
   const std::uint64_t offset = input.header + range.offset;
-  const std::uint64_t begin = offset / alignment * alignment;
-  const bool ending = input.ending != 0 && offset + range.bytes > input.facts.size;
-  const std::uint64_t last = offset + range.bytes - (ending ? 1 : 0);
+  const std::uint64_t begin = std::min(offset, input.facts.size) / alignment * alignment;
+  const std::uint64_t stop = offset + range.bytes, last = std::min(stop, input.facts.size);
   const std::uint64_t end = (last + alignment - 1) / alignment * alignment;
-  const std::uint64_t head = offset - begin;
   const std::uint64_t got = file->ReadAt(begin, buffer.first(end - begin));
-  if (got >= last - begin && ending) buffer[last - begin] = static_cast<std::byte>(layout_.delimiter);
   if (got < last - begin) Shrank(input, begin + got);
-  return buffer.subspan(head, range.bytes);
+  for (std::uint64_t at = std::max(offset, last); at < stop; ++at) {
+    buffer[at - begin] = static_cast<std::byte>(input.ending[at - input.facts.size]);
+  }
+  return buffer.subspan(offset - begin, range.bytes);
 }
 
 void Inputs::Shrank(const Input& input, std::uint64_t end) {
@@ -364,9 +378,8 @@ std::optional<InputRange> Inputs::ReadStream(std::span<std::byte> buffer, std::u
       }
       if (got % unit != 0) PartialRecord(input.path, stream_offset_ + got, unit);
       if (got > 0) stream_last_ = buffer[got - 1];
-      if (ended && delimits() && stream_offset_ + got > 0 &&
-          stream_last_ != static_cast<std::byte>(layout_.delimiter)) {
-        buffer[got++] = stream_last_ = static_cast<std::byte>(layout_.delimiter);
+      if (ended && delimits() && stream_offset_ + got > 0) {
+        for (const char c : Ending(stream_last_)) buffer[got++] = stream_last_ = static_cast<std::byte>(c);
       }
     } else {
       got = std::min(limit, size(stream_) - stream_offset_);

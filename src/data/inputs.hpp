@@ -109,7 +109,8 @@ class Inputs {
   /// Bytes of the input's records if they are known: 0 for a stream.
   std::uint64_t size(std::uint32_t input) const {
     const Input& in = inputs_[input];
-    return in.stream || in.codec != Codec::kNone ? 0 : in.facts.size + in.ending - in.header;
+    if (in.stream || in.codec != Codec::kNone || in.facts.size <= in.header) return 0;
+    return in.facts.size - in.header + in.ending.size();
   }
   /// The header that all inputs share. Of streams it is known when all is read.
   std::span<const std::byte> header() const { return header_; }
@@ -142,8 +143,9 @@ class Inputs {
     std::string path;
     FileFacts facts{};
     RecordSum end;             ///< of its last bytes
-    std::uint64_t ending = 0;  ///< 1 if the last line lacks its delimiter
-    std::uint64_t header = 0;  ///< bytes in front of the records
+    std::byte last{};          ///< of its bytes
+    std::string ending;        ///< what the last line lacks at its end
+    std::uint64_t header = 0;  ///< bytes in front of the records; one more than the file has if it lacks its end
     bool direct = false;
     Codec codec = Codec::kNone;
     std::shared_ptr<File> file;  ///< null: opened for each use, when there are more inputs than file descriptors
@@ -154,6 +156,8 @@ class Inputs {
   bool has_header() const;
   /// Whether a last record gets the delimiter that it lacks.
   bool delimits() const;
+  /// What a last line behind the header gets that ends in `last`, which is no delimiter.
+  std::string Ending(std::byte last) const;
   /// How much of the front of an input, `all` of it or less, is its header; nothing: `front` is not enough to tell.
   std::optional<std::uint64_t> HeaderBytes(RecordSpan front, bool all) const;
   /// Reads the header by read(out), which returns 0 at the end, and compares it with those before. Gives what was read

@@ -210,8 +210,9 @@ void Output::VerifyFile(OutputFile& file, std::uint64_t size, const RecordLayout
                                              ", it should have " + std::to_string(size));
     }
     const RecordSpan bytes{buffer.data() + (done - begin), count};
-    if (part_end != records_end) {
-      const RecordSpan written = done < records_begin ? header.subspan(done) : RecordSpan(trailer_).subspan(done - records_end);
+    if (done < records_begin || done >= records_end) {
+      const RecordSpan written =
+          done < records_begin ? header.subspan(done) : RecordSpan(trailer_).subspan(done - records_end);
       if (!std::equal(bytes.begin(), bytes.end(), written.begin())) {
         throw Error(ErrorCode::kIntegrity, std::string("the ") + (done < records_begin ? "header" : "end") +
                                                " of the output read back is not what was written");

@@ -188,16 +188,22 @@ class RecordKeyer {
   virtual RecordLayout layout() const = 0;
   /// The most that a keyed record has more than a record of `bytes`.
   virtual std::uint64_t most_added(std::uint64_t bytes) const = 0;
+  /// Keys are cut behind so many bytes: who makes them refuses records with longer ones. Not while keys are made.
+  virtual void LimitKeys(std::uint64_t) {}
   /// Looks at whole records of the input. Not once keyed records were made.
   virtual void Tune(RecordSpan) {}
 
   /// How much of the front of an input is no record; nothing if `front` is not enough to tell, and not `all` of it.
   virtual std::optional<std::uint64_t> HeaderBytes(RecordSpan, bool) const { return 0; }
   virtual bool has_header() const { return false; }
+  /// Whether what HeaderBytes found, and has no newline at its end, gets one.
+  virtual bool ends_header(RecordSpan) const { return true; }
   /// What HeaderBytes found, before the first record is read.
   virtual void ReadHeader(RecordSpan) {}
   /// Whether a last record that lacks its newline gets one.
   virtual bool newlines() const { return true; }
+  /// Whether records of an input with this header end with CR LF, so that a last one that lacks its end gets that.
+  virtual bool EndsInReturns(RecordSpan) const { return false; }
 
   struct Ends {
     std::uint64_t first = 0, last = 0;  ///< behind the first and the last record that end there; 0: none
@@ -205,12 +211,16 @@ class RecordKeyer {
   };
   /// Goes over bytes that follow those for which `state` stands, and takes it on to their end. Throws BadRecord.
   virtual Ends Scan(RecordSpan bytes, ScanState& state) const = 0;
+  /// Where another input begins, behind one that ended in this state.
+  virtual ScanState NextInput(const ScanState&) const { return {}; }
   /// The input ends in `state`, `open` being what is behind the last record: returns how much of that is a record; the
   /// rest is the trailer of the output. Throws BadRecord.
   virtual std::uint64_t Finish(RecordSpan open, const ScanState&) const {
     if (!open.empty()) throw Error(ErrorCode::kInternal, "the input ends inside a line");
     return 0;
   }
+  /// Whether the trailers of several inputs stand behind each other in the output; else they must be the same.
+  virtual bool joins_trailers() const { return false; }
   /// Why a record is still open in `state`, for who finds it too long; empty: nothing to say.
   virtual std::string WhyOpen(const ScanState&) const { return {}; }
 

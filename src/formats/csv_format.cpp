@@ -48,15 +48,16 @@ std::optional<std::uint64_t> CsvFormat::HeaderBytes(RecordSpan front, bool all) 
   for (std::uint64_t record = 0; record < table_.header && at < front.size(); ++record) {
     ScanState state;
     const std::uint64_t size = Scan(front.subspan(at), state).first;
-    if (size == 0) return all ? std::optional<std::uint64_t>(front.size()) : std::nullopt;
-    at += size;
+    if (size == 0 && !all) return std::nullopt;
+    if (size == 0 && !WhyOpen(state).empty()) throw BadRecord(at, WhyOpen(state));
+    at = size == 0 ? front.size() : at + size;
   }
   if (at == front.size() && !all && table_.header > 0) return std::nullopt;  // there may be more of it
   return at;
 }
 
 void CsvFormat::ReadHeader(RecordSpan header) {
-  if (table_.header == 0 || header.empty()) return;
+  if (table_.header == 0) return;
   const Byte* const end = AsBytes(header.data()) + header.size();
   const Byte* record = AsBytes(header.data()) + *ByteOrderMark(header, true);
   for (const Byte* next = record; next != end;) {
@@ -65,17 +66,24 @@ void CsvFormat::ReadHeader(RecordSpan header) {
     bool ended = false;
     next = RecordEnd(record, end, mode, ended);
   }
+  const Byte* p = SkipComments(record, end);
+  if (p == end) return;  // nor are there records
   std::vector<std::string> names;
   std::string scratch;
-  for (const Byte* p = SkipComments(record, end); p != end; ++p) {
+  for (;; ++p) {
     Field field;
-    const Byte* const begin = p;
-    p = ReadField(begin, p, end, field, scratch);
+    p = ReadField(record, p, end, field, scratch);
     names.emplace_back(field.text);
     if (p == end || *p != delimiter_) break;
   }
   Resolve(names);
   OrderColumns();
+}
+
+bool CsvFormat::EndsInReturns(RecordSpan header) const {
+  constexpr std::string_view kEnd = "\r\n";
+  return table_.header > 0 && header.size() > kEnd.size() &&
+         std::memcmp(header.data() + header.size() - kEnd.size(), kEnd.data(), kEnd.size()) == 0;
 }
 
 const Byte* CsvFormat::RecordEnd(const Byte* p, const Byte* end, Mode& mode, bool& ended) const {
@@ -201,7 +209,7 @@ RecordKeyer::Guess CsvFormat::LookAhead(RecordSpan block) const {
 std::uint64_t CsvFormat::Finish(RecordSpan open, const ScanState& state) const {
   const std::string why = WhyOpen(state);
   if (!why.empty()) throw BadRecord(0, why + " before the end of the input");
-  return open.size();
+  return state.mode == kRecord ? 0 : open.size();  // comments without a record behind them
 }
 
 std::string CsvFormat::WhyOpen(const ScanState& state) const {

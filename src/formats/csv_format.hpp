@@ -1,5 +1,6 @@
 // CSV and TSV: RFC 4180 with any one-byte delimiter and quote, as files are. A quote opens quotes only at the front of
-// a field; text behind a closing quote is kept. Lines that begin with the comment byte go with the record behind them.
+// a field; text behind a closing quote is kept. Lines that begin with the comment byte go with the record behind them;
+// those behind the last record stay at the end.
 #pragma once
 
 #include "formats/csv_marks.hpp"
@@ -13,10 +14,12 @@ class CsvFormat : public TableFormat {
 
   bool has_header() const override { return true; }  // or at least a byte order mark
   std::optional<std::uint64_t> HeaderBytes(RecordSpan front, bool all) const override;
+  bool EndsInReturns(RecordSpan header) const override;
   void ReadHeader(RecordSpan header) override;
   Ends Scan(RecordSpan bytes, ScanState& state) const override;
   Guess LookAhead(RecordSpan block) const override;
   std::uint64_t Finish(RecordSpan open, const ScanState& state) const override;
+  bool joins_trailers() const override { return true; }
   std::string WhyOpen(const ScanState& state) const override;
 
  protected:

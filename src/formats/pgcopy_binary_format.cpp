@@ -194,8 +194,15 @@ RecordKeyer::Ends PgCopyBinaryFormat::Scan(RecordSpan bytes, ScanState& state) c
 std::uint64_t PgCopyBinaryFormat::Finish(RecordSpan open, const ScanState& state) const {
   const Place place(state);
   if (place.next == Place::kEnd) return 0;
-  throw BadRecord(open.size(), open.empty() ? "the trailer is missing: the input ends behind a tuple"
-                                            : "the input ends inside a tuple");
+  throw BadRecord(open.size(), open.empty() ? "the trailer is missing" : "the input ends inside a tuple");
+}
+
+ScanState PgCopyBinaryFormat::NextInput(const ScanState& end) const {
+  Place place{ScanState{}};
+  place.columns = Place(end).columns;
+  ScanState state;
+  place.Store(state);
+  return state;
 }
 
 std::uint64_t PgCopyBinaryFormat::PutKeys(RecordSpan records, ScanState&, FieldWriter& out, KeyTally& tally) const {

@@ -1,7 +1,8 @@
 // PostgreSQL's COPY ... BINARY: a header, tuples (a count of fields, then of each its length and its bytes), and a
 // trailer of two bytes. Keys read values as the servers' types send them and order them as their texts: int reads int2,
 // int4 and int8, float float4 and float8, decimal only numeric (an int8 may look like one, so it is int that such a
-// column needs), bytes-hex and the types of text any bytes. All tuples have as many fields as the first. Start at Scan.
+// column needs), bytes-hex and the types of text any bytes. All tuples of all inputs have as many fields as the first.
+// Start at Scan.
 #pragma once
 
 #include <string>
@@ -21,6 +22,7 @@ class PgCopyBinaryFormat : public TableFormat {
   void ReadHeader(RecordSpan header) override;
   Ends Scan(RecordSpan bytes, ScanState& state) const override;
   std::uint64_t Finish(RecordSpan open, const ScanState& state) const override;
+  ScanState NextInput(const ScanState& end) const override;
 
  protected:
   std::uint64_t PutKeys(RecordSpan records, ScanState& state, FieldWriter& out, KeyTally& tally) const override;

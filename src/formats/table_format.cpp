@@ -16,7 +16,6 @@
 namespace gpusort {
 namespace {
 
-constexpr std::uint64_t kNoLimit = std::uint64_t{1} << 62;
 /// So many values of a key without a type are looked at, to warn of one that looks like numbers or times.
 constexpr std::uint64_t kGuessed = 1000;
 constexpr std::size_t kMostShown = 40;
@@ -74,7 +73,7 @@ std::uint64_t TableFormat::Append(RecordSpan records, ScanState& state, std::vec
   const std::size_t begin = out.size();
   out.insert(out.end(), {std::byte{kKeyedHead}, static_cast<std::byte>(kKeyEnd)});
   FieldWriter writer(out);
-  writer.Begin(kNoLimit);
+  writer.Begin(most_keys_);
   tally.columns.resize(keys_.size());
   const std::uint64_t size = PutKeys(records, state, writer, tally);
   writer.End();
@@ -136,18 +135,15 @@ void TableFormat::Resolve(const std::vector<std::string>& names) {
   for (std::size_t k = 0; k < table_.keys.size(); ++k) {
     const ColumnKey& key = table_.keys[k];
     const std::string operand = "--key: '" + EscapeName(key.text) + "': ";
-    const std::string there = " (the header has " + std::to_string(names.size()) +
-                              (names.size() == 1 ? " column: " : " columns: ") + NearestFirst(key.column, names) + ")";
-    if (key.number > 0) {
-      if (key.number > names.size()) {
-        throw Error(ErrorCode::kUsage, operand + "there is no column " + std::to_string(key.number) + there);
-      }
-      continue;
-    }
+    const auto fail = [&](const std::string& column) {
+      const std::string count = std::to_string(names.size()) + (names.size() == 1 ? " column: " : " columns: ");
+      throw Error(ErrorCode::kUsage, operand + "there is no column " + column + " (the header has " + count +
+                                         NearestFirst(key.column, names) + ")");
+    };
+    if (key.number > names.size()) fail(std::to_string(key.number));
+    if (key.number > 0) continue;
     const auto found = std::find(names.begin(), names.end(), key.column);
-    if (found == names.end()) {
-      throw Error(ErrorCode::kUsage, operand + "there is no column '" + EscapeName(key.column) + "'" + there);
-    }
+    if (found == names.end()) fail("'" + EscapeName(key.column) + "'");
     if (const auto again = std::find(found + 1, names.end(), key.column); again != names.end()) {
       throw Error(ErrorCode::kUsage, operand + "several columns have this name: give #" +
                                          std::to_string(found - names.begin() + 1) + " or #" +

@@ -24,8 +24,10 @@ class TableFormat : public RecordKeyer {
 
   RecordLayout layout() const override;
   std::uint64_t most_added(std::uint64_t bytes) const override { return bytes + kMostKeys; }
+  void LimitKeys(std::uint64_t bytes) override { most_keys_ = bytes; }
   std::uint64_t Append(RecordSpan records, ScanState& state, std::vector<std::byte>& out,
                        KeyTally& tally) const override;
+  bool ends_header(RecordSpan header) const override { return ByteOrderMark(header, true) != header.size(); }
 
  protected:
   /// One column of a record, as text that its type can read.
@@ -57,6 +59,7 @@ class TableFormat : public RecordKeyer {
  private:
   static constexpr std::uint64_t kMostKeys = std::uint64_t{64} << 10;
 
+  std::uint64_t most_keys_ = std::uint64_t{1} << 62;
   const ValueKey whole_;
   std::bitset<256> begins_null_;  ///< first bytes of table_.nulls
   LineKey key_;

@@ -85,6 +85,7 @@ void PlanKeys(PlanFacts& facts, RecordKeyer& keyer, const Inputs& inputs, HostMe
   std::vector<std::byte> out;
   HostBuffer buffer(memory, kSample + kReadSlack);
   for (std::uint32_t i = 0; i < std::min<std::size_t>(inputs.count(), 4); ++i) {
+    if (inputs.size(i) == 0) continue;
     const std::span<const std::byte> bytes =
         inputs.Read({i, 0, std::min(kSample, inputs.size(i))}, {buffer.data(), buffer.size()});
     ScanState end, state;

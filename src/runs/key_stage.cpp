@@ -25,6 +25,7 @@ KeyStage::KeyStage(Pipeline& pipeline, HostMemory& memory, Inputs& inputs, Recor
       keyer_(keyer),
       layout_(keyer.layout()),
       max_record_(max_record),
+      most_keyed_(max_record + keyer.most_added(max_record)),
       most_waiting_(shape.threads),
       long_bytes_(4 * shape.piece_bytes),
       sorted_(sorted),
@@ -34,6 +35,7 @@ KeyStage::KeyStage(Pipeline& pipeline, HostMemory& memory, Inputs& inputs, Recor
       clock_(clock),
       pieces_(pipeline, 1),
       keyed_(pipeline) {
+  keyer.LimitKeys(most_keyed_);
   pipeline.Start([this] { Cut(); });
   pipeline.Start([this] { MakeKeys(); }, shape.threads);
 }
@@ -42,14 +44,19 @@ void KeyStage::Cut() {
   std::vector<std::byte> open;  // of a record that goes on in the next block
   ScanState state, open_state;  // behind all that was read, and where `open` begins
   std::uint64_t number = 0, at = 0;  // the next piece, and the place behind all that was read
-  std::optional<std::uint32_t> input;
+  std::uint32_t input = 0;
+  bool begun = false;
+  const auto begin = [&] {
+    if (!begun) keyer_.ReadHeader(inputs_.header());
+    begun = true;
+  };
   const auto fail = [&](std::uint64_t records_from, std::uint64_t offset, const std::string& why) {
     WaitForTurn(number);
-    Blame(*input, 0, 0, std::max(records_from, offset), why);
+    Blame(input, 0, 0, std::max(records_from, offset), why);
   };
   const auto push = [&](Piece piece) {
     piece.number = number++;
-    piece.input = *input;
+    piece.input = input;
     // A long record is far more than threads have memory for: only one at a time.
     const bool alone = piece.head.size() > long_bytes_;
     if (alone) WaitForTurn(piece.number);
@@ -63,34 +70,43 @@ void KeyStage::Cut() {
     } catch (const BadRecord& bad) {
       fail(at - open.size(), at - open.size() + bad.at(), bad.what());
     }
-    SetTrailer(*input, RecordSpan(open).subspan(whole));
+    SetTrailer(input, RecordSpan(open).subspan(whole));
     open.resize(whole);
     Piece last;
     last.offset = at - open.size();
     last.state = open_state;
     last.head = std::exchange(open, {});
     if (whole > 0) push(std::move(last));
-    state = open_state = {};
+    state = open_state = keyer_.NextInput(state);
+    at = 0;
+    ++input;
   };
   while (std::optional<InputReader::Block> block = reader_.Next(pipeline_)) {
     if (inputs_.rereadable()) inputs_.AddStoredBytesRead(block->range.bytes);
-    if (!input) keyer_.ReadHeader(inputs_.header());
-    if (input && *input != block->range.input) end_input();
-    input = block->range.input;
-    const RecordSpan bytes = block->bytes;
+    begin();
+    while (input != block->range.input) end_input();
+    RecordSpan bytes = block->bytes;
     at = block->range.offset;
     RecordKeyer::Ends ends;
+    std::optional<BadRecord> bad;
+    const ScanState front = state;
     try {
       ends = Scan(*block, state);
-    } catch (const BadRecord& bad) {
-      fail(at - open.size(), at + bad.at(), bad.what());
+    } catch (const BadRecord& error) {
+      // Those in front of it count, so that it is known which one it is.
+      bad = error;
+      bytes = bytes.first(error.at());
+      ends = keyer_.Scan(bytes, state = front);
     }
     at += bytes.size();
     if (ends.last == 0) {
       open.insert(open.end(), bytes.begin(), bytes.end());
+      if (bad) fail(at - open.size(), at, bad->what());
       if (open.size() <= max_record_) continue;
       const std::string why = keyer_.WhyOpen(state);
-      if (why.empty()) throw LineTooLong(inputs_.path(*input), inputs_.header_bytes(*input) + at - open.size(), max_record_);
+      if (why.empty()) {
+        throw LineTooLong(inputs_.path(input), inputs_.header_bytes(input) + at - open.size(), max_record_);
+      }
       fail(at - open.size(), at - open.size(),
            why + " in the next " + std::to_string(open.size()) + " bytes (longer records: --max-record)");
     }
@@ -106,8 +122,10 @@ void KeyStage::Cut() {
     open.assign(bytes.begin() + static_cast<std::ptrdiff_t>(ends.last), bytes.end());
     piece.block = std::move(*block);
     push(std::move(piece));
+    if (bad) fail(at - open.size(), at, bad->what());
   }
-  if (input) end_input();
+  begin();
+  while (input < inputs_.count()) end_input();
   pieces_.Finish();
   const std::lock_guard lock(mutex_);
   pieces_end_ = number;
@@ -138,10 +156,13 @@ RecordKeyer::Ends KeyStage::Scan(const InputReader::Block& block, ScanState& sta
 
 void KeyStage::SetTrailer(std::uint32_t input, RecordSpan trailer) {
   if (trailer.empty()) return;
-  if (!trailer_.empty() && !std::equal(trailer.begin(), trailer.end(), trailer_.begin(), trailer_.end())) {
+  const bool joins = keyer_.joins_trailers();
+  const bool same = std::equal(trailer.begin(), trailer.end(), trailer_.begin(), trailer_.end());
+  if (!joins && !trailer_.empty() && !same) {
     throw Error(ErrorCode::kBadInput, EscapeName(inputs_.path(input)) + ": its end differs from that of another input");
   }
-  trailer_.assign(trailer.begin(), trailer.end());
+  if (!joins) trailer_.clear();
+  trailer_.insert(trailer_.end(), trailer.begin(), trailer.end());
 }
 
 void KeyStage::MakeKeys() {
@@ -193,14 +214,18 @@ std::uint64_t KeyStage::Newlines(const Piece& piece, std::uint64_t count) {
 
 void KeyStage::Make(Piece& piece, Made& made) {
   made.tally.offset = piece.offset;
-  const std::uint64_t most_keyed = max_record_ + keyer_.most_added(max_record_);
   const RecordSpan rest = piece.block.bytes.subspan(piece.begin, piece.end - piece.begin);
   for (RecordSpan part : {RecordSpan(piece.head), rest}) {
     while (!part.empty()) {
       const std::size_t begin = made.keyed.size();
       const std::uint64_t size = keyer_.Append(part, piece.state, made.keyed, made.tally);
-      if (size > max_record_ || made.keyed.size() - begin > most_keyed) {
+      if (size > max_record_) {
         throw LineTooLong(inputs_.path(piece.input), inputs_.header_bytes(piece.input) + made.tally.offset, max_record_);
+      }
+      // Also where keys were cut.
+      if (made.keyed.size() - begin > most_keyed_) {
+        throw BadRecord(0, "with its keys it takes more than " + std::to_string(most_keyed_) +
+                               " bytes: allow it with --max-record");
       }
       const RecordSum sum = SumRecord(part.first(size));
       made.sum += sum;

@@ -45,7 +45,7 @@ class KeyStage {
   /// The sum of the records that were read.
   const RecordSum& sum() const { return sum_; }
   const KeyTally& tally() const { return tally_; }
-  /// What stands behind the records of the inputs; the same in all that have it.
+  /// What stands behind the records of the inputs.
   const std::vector<std::byte>& trailer() const { return trailer_; }
 
  private:
@@ -94,7 +94,7 @@ class KeyStage {
   Inputs& inputs_;
   RecordKeyer& keyer_;
   const RecordLayout layout_;
-  const std::uint64_t max_record_;
+  const std::uint64_t max_record_, most_keyed_;
   const std::size_t most_waiting_;
   const std::uint64_t long_bytes_;  ///< records over several blocks that are longer get their keys alone
   const bool sorted_;

@@ -185,7 +185,7 @@ same got.csv want.csv
 # A byte order mark, CR LF, comments, no header, a last record without its end.
 printf '\357\273\277id;n\r\n#c\r\n2;"x;\r\ny"\r\n10;b' >mark.csv
 expect 0 "$g" --delimiter ';' --comment '#' -k id:int:desc mark.csv got.csv
-printf '\357\273\277id;n\r\n10;b\n#c\r\n2;"x;\r\ny"\r\n' >want.csv
+printf '\357\273\277id;n\r\n10;b\r\n#c\r\n2;"x;\r\ny"\r\n' >want.csv
 same got.csv want.csv
 : >empty.csv
 expect 0 "$g" -k id:int empty.csv got.csv
@@ -193,6 +193,112 @@ same got.csv empty.csv
 { printf 'id,n\n1,"'; head -c 3000000 /dev/zero; } >endless.csv
 expect 3 "$g" -k id --max-record 1M --memory 32M endless.csv got.csv
 says 'longer records: --max-record'
+# A last record without its end gets that of the header, wherever blocks cut; a header without its end is one.
+for ending in '' '\r'; do
+  printf "id,n$ending\\n3,c$ending\\n1,a$ending\\n2,b" >last.csv
+  printf "id,n$ending\\n1,a$ending\\n2,b$ending\\n3,c$ending\\n" >want.csv
+  gzip -kf last.csv
+  expect 0 "$g" -k id:int --verify-output last.csv got.csv
+  same got.csv want.csv
+  expect 0 "$g" -k id:int --decompress gz last.csv.gz got.csv
+  same got.csv want.csv
+  expect 0 "$g" -k id:int --format csv - got.csv <last.csv
+  same got.csv want.csv
+done
+printf 'id,n\n' >want.csv
+printf 'id,n' >header.csv
+expect 0 "$g" -k id:int --verify-output header.csv got.csv
+same got.csv want.csv
+expect 0 "$g" -k id:int --verify-output -o got.csv header.csv want.csv header.csv
+same got.csv want.csv
+expect 2 "$g" -k nn header.csv kept.csv
+expect 2 "$g" -k nn --format csv - kept.csv <header.csv
+says "there is no column 'nn' (the header has 2 columns: 'n', 'id')"
+for only in '\357\273\277' '#c\n' ''; do
+  printf "$only" >only.csv
+  expect 0 "$g" -k id:int --comment '#' --verify-output only.csv got.csv
+  same got.csv only.csv
+  expect 0 "$g" -k id:int --comment '#' --check only.csv
+done
+# Comments behind the last record stay at the end, those of all inputs.
+printf 'id,n\n3,c\n#x\n1,a\n# end' >one.csv
+printf 'id,n\n2,b\n# end2\n' >two.csv
+printf 'id,n\n#x\n1,a\n2,b\n3,c\n# end\n# end2\n' >want.csv
+expect 0 "$g" -k id:int --comment '#' --verify-output -o got.csv one.csv two.csv
+same got.csv want.csv
+expect 0 "$g" -k id:int --comment '#' --verify-output -o got.csv.gz one.csv two.csv
+gzip -dc got.csv.gz | cmp -s - want.csv || fail "comments of a compressed output"
+expect 0 "$g" -k id:int --comment '#' --check -u want.csv
+printf 'id,n\n#x\n1,a\n# end\n# end2\n' >want.csv
+expect 0 "$g" -k id:int --comment '#' --top 1 -o got.csv one.csv two.csv
+same got.csv want.csv
+# Headers that do not end, or are long.
+printf 'id,"n\n1,a\n' >open.csv
+expect 3 "$g" -k id open.csv kept.csv
+says 'open.csv: byte 0 of its header: a quote is opened in this record and not closed'
+truncate -s 1G open.csv
+expect 3 "$g" -k id --memory 32M open.csv kept.csv
+says 'open.csv: byte 0 of its header: a quote is opened in this record and not closed'
+{ printf 'id,'; head -c 1000000 /dev/zero; } >open.csv
+expect 3 "$g" -k id --memory 32M open.csv kept.csv
+says 'open.csv: its header is longer than 512.0 KiB: give a smaller --header, or more --memory'
+# A text all of which is written as two bytes, and several keys of it.
+{ printf 'a,b\n"'; head -c 300000 /dev/zero | tr '\0' '\n'; printf '",1\n'; } >wide.csv
+expect 0 "$g" -k a -k a:nocase --verify-output wide.csv got.csv
+same got.csv wide.csv
+keys=()
+for i in $(seq 64); do keys+=(-k "a:nocase"); done
+expect 3 "$g" "${keys[@]}" wide.csv kept.csv
+says 'wide.csv: record 1, line 2, byte 4: with its keys it takes more than .* bytes: allow it with --max-record'
+expect 0 "$g" "${keys[@]}" --max-record 24M wide.csv got.csv
+same got.csv wide.csv
+expect 2 "$g" "${keys[@]}" -k a wide.csv kept.csv
+says 'there are 65 keys; at most 64'
+# The format is that of the extension in any case. What a list of names says comes too late for that.
+printf 'id,n\n10,a\n9,b\n' >UPPER.CSV
+expect 0 "$g" -k id:int UPPER.CSV got.csv
+[ "$(tail -n 1 got.csv)" = 10,a ] || fail "an extension in capitals"
+printf 'UPPER.CSV\0' >names
+expect 2 "$g" --files0-from names -o kept.csv
+says "the name 'UPPER.CSV' means records with columns: give --format csv, or --format lines"
+expect 2 "$g" --files0-from names -k id:int -o kept.csv
+says 'for columns by name give --format'
+expect 0 "$g" --files0-from names --format csv -k id:int -o want.csv
+same want.csv got.csv
+# Binary COPY: a file ends with its trailer, also without tuples; all files have the same count of fields.
+python3 - <<'PY'
+import struct
+def tuple_(*values): return struct.pack('>h', len(values)) + b''.join(struct.pack('>i', len(v)) + v for v in values)
+header, end = b'PGCOPY\n\xff\r\n\0' + bytes(8), b'\xff\xff'
+rows = [tuple_(struct.pack('>i', n), b'\n' * n) for n in (3, 1, 2)]
+for name, body in (('rows', b''.join(rows) + end), ('none', end), ('cut', b''), ('other', tuple_(bytes(4)) + end),
+                   ('more', b''.join(rows) + end + b'x'), ('bad', rows[0] + rows[1] + tuple_(b'') + end)):
+    open(name + '.pgc', 'wb').write(header + body)
+open('want.pgc', 'wb').write(header + b''.join(sorted(rows * 2)) + end)
+PY
+expect 0 "$g" --format pgcopy-binary -k '#1:int' --verify-output -o got.pgc rows.pgc none.pgc rows.pgc
+same got.pgc want.pgc
+expect 0 "$g" --format pgcopy-binary -k '#1:int' --verify-output none.pgc got.pgc
+same got.pgc none.pgc
+for inputs in cut.pgc 'rows.pgc cut.pgc' 'cut.pgc rows.pgc'; do
+  expect 3 "$g" --format pgcopy-binary -k '#1:int' -o kept.pgc $inputs
+  says 'cut.pgc: record 1, byte 19: the trailer is missing'
+done
+expect 3 "$g" --format pgcopy-binary -k '#1:int' - kept.pgc <cut.pgc
+expect 3 "$g" --format pgcopy-binary -k '#1:int' --check cut.pgc
+expect 3 "$g" --format pgcopy-binary -k '#1:int' -o kept.pgc rows.pgc other.pgc
+says 'other.pgc: record 1, byte 19: a tuple of 1 fields behind one of 2'
+expect 3 "$g" --format pgcopy-binary -k '#1:int' more.pgc kept.pgc
+says 'more.pgc: record 4, byte 69: there is more behind the trailer'
+expect 3 "$g" --format pgcopy-binary -k '#1:int' bad.pgc kept.pgc
+says 'bad.pgc: record 3, byte 51: a tuple of 1 fields behind one of 2'
+[ ! -e kept.pgc ] || fail "an output of a job that failed"
+# Options that mean nothing for a format.
+for options in '--format jsonl --null x' '--format pgcopy --header 1' '--format pgcopy-binary --thousands ,' \
+  '--format pgdump --delimiter ,' '--format tsv -t ,' '--format csv --type u32' '--format pgcopy --quote x'; do
+  expect 2 "$g" $options in.csv kept.csv
+done
+[ ! -e kept.csv ] || fail "an output of a job that failed"
 # Fields as long as records may be, and a million columns.
 python3 - <<'PY'
 open('wide.csv', 'w').write(','.join('c%d' % i for i in range(1000000)) + '\n' + ','.join('9' * 1000000) + '\n' + ','.join('1' * 1000000) + '\n')
@@ -200,6 +306,12 @@ open('long.csv', 'w').write('a,b\n' + ''.join('%s,"%s\n"\n' % (c * 1000000, c) f
 PY
 expect 0 "$g" -k c999999:int --memory 512M wide.csv got.csv
 [ "$(tail -n +2 got.csv | head -c 3)" = 1,1 ] || fail "a million columns"
+keys=()
+for i in $(seq 64); do keys+=(-k "c$((i * 10000)):int"); done
+expect 0 "$g" "${keys[@]}" --memory 512M wide.csv got.csv
+[ "$(tail -n +2 got.csv | head -c 3)" = 1,1 ] || fail "a million columns, 64 keys"
+expect 2 "$g" -k c1000000 --memory 512M wide.csv kept.csv
+says "there is no column 'c1000000' (the header has 1000000 columns: 'c100000', "
 expect 0 "$g" -k a --memory 64M long.csv got.csv
 [ "$(cut -c 1 got.csv | tr -d '\n"')" = aabc ] || fail "long fields: $(cut -c 1 got.csv | tr -d '\n')"
 nothing_left

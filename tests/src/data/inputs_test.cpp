@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "error.hpp"
+#include "formats/csv_format.hpp"
 #include "lines/line_order.hpp"
 #include "records.hpp"
 #include "sorted_runs.hpp"
@@ -35,9 +36,10 @@ enum class How { kFile, kFifo, kCompressed };
 class Made {
  public:
   Made(const RecordLayout& layout, const std::vector<Bytes>& contents, const std::vector<How>& hows,
-       std::uint64_t header_lines = 0)
+       std::uint64_t header_lines = 0, const RecordKeyer* format = nullptr)
       : layout_(layout) {
     options_.header = {header_lines, 1 << 16};
+    options_.format = format;
     for (std::size_t i = 0; i < contents.size(); ++i) {
       paths_.push_back(folder_ / ("in" + std::to_string(i) + (hows[i] == How::kCompressed ? ".gz" : "")));
       Put(i, contents[i], hows[i]);
@@ -63,7 +65,7 @@ class Made {
     while (const auto range = inputs_->ReadStream({buffer.data(), buffer.size()}, limit)) {
       EXPECT_EQ(range->offset, all[range->input].size());
       EXPECT_GT(range->bytes, 0u);
-      EXPECT_LE(range->bytes, limit + 1) << "room for a newline that is missing";
+      EXPECT_LE(range->bytes, limit + 2) << "room for the end of a line that is missing";
       Append(all[range->input], {buffer.data(), range->bytes});
     }
     return all;
@@ -160,6 +162,47 @@ TEST(Inputs, ReadGivesAnyPartOfAnyFile) {
     }
     EXPECT_EQ(inputs.bytes(), total);
     inputs.VerifyUnchanged();
+  }
+}
+
+TEST(Inputs, ALastRecordGetsTheEndThatTheHeaderHas) {
+  Options options;
+  options.table.emplace();
+  const CsvFormat format(options);
+  const std::string page(4096 - 5, 'x');  // the end of the file is that of a page
+  const auto read_all = [&](const std::vector<std::string>& texts, How how, std::uint64_t piece) {
+    std::vector<Bytes> contents;
+    for (const std::string& text : texts) contents.push_back(Text(text));
+    Made made(LineLayout(), contents, std::vector<How>(contents.size(), how), 0, &format);
+    std::vector<Bytes> all;
+    if (how == How::kFile) {
+      const Inputs& inputs = made.Open();
+      const HostBuffer buffer(made.memory(), 16384);
+      all.resize(contents.size());
+      for (const InputRange& range : inputs.Ranges()) {
+        for (std::uint64_t at = 0; at < range.bytes; at += piece) {
+          Append(all[range.input], inputs.Read({range.input, at, std::min(piece, range.bytes - at)},
+                                               {buffer.data(), buffer.size()}));
+        }
+      }
+    } else {
+      all = made.Stream(piece);
+    }
+    std::vector<std::string> records;
+    for (const Bytes& bytes : all) records.emplace_back(bytes.begin(), bytes.end());
+    return records;
+  };
+  using Texts = std::vector<std::string>;
+  for (const How how : {How::kFile, How::kFifo, How::kCompressed}) {
+    for (const std::uint64_t piece : {1, 2, 3, 5000}) {
+      const Texts returns = {"1,2", "1\r\n3,\r", "", "1,2\r\n", page};
+      Texts texts = {""};
+      for (const std::string& text : returns) texts.push_back("a,b\r\n" + text);
+      EXPECT_EQ(read_all(texts, how, piece),
+                (Texts{"", "1,2\r\n", "1\r\n3,\r\n", "", "1,2\r\n", page + "\r\n"}));
+      EXPECT_EQ(read_all({"a,b", "a,b\n1\r", "a,b\n1\r\n2"}, how, piece), (Texts{"", "1\r\n", "1\r\n2\n"}));
+      EXPECT_EQ(read_all({"\xEF\xBB\xBF"}, how, piece), (Texts{""}));
+    }
   }
 }
 

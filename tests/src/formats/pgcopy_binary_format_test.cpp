@@ -288,6 +288,10 @@ TEST(PgCopyBinaryFormat, SaysWhatIsWrong) {
   EXPECT_NE(error(Bytes({"a"})).find("trailer is missing"), std::string::npos);
   EXPECT_NE(error(Bytes({"a"}) + "\0"s).find("inside a tuple"), std::string::npos);
   EXPECT_NE(error(Bytes({"a"}) + Bytes({"a", "b"})).find("2 fields behind one of 1"), std::string::npos);
+  ScanState first;
+  format.Scan(Span(Bytes({"a"}) + Big(std::int16_t{-1})), first);
+  ScanState next = format.NextInput(first);
+  EXPECT_THROW(format.Scan(Span(Bytes({"a", "b"})), next), BadRecord);
   EXPECT_NE(error(Big(std::int16_t{-2})).find("-2 fields"), std::string::npos);
   EXPECT_NE(error(Big(std::int16_t{1}) + Big(-2)).find("-2 bytes"), std::string::npos);
   EXPECT_NE(error(Big(std::int16_t{-1}) + "x").find("behind the trailer"), std::string::npos);

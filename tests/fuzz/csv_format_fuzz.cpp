@@ -1,0 +1,108 @@
+// Arbitrary bytes as CSV: byte 0 tells the dialect and whether there are keys, byte 1 the size of a block. Wherever
+// blocks are cut, the same records with the same keys, which are all of the input, or the same error; looking ahead
+// finds what Scan finds, and keyed records give their bytes back.
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "../support/cut_records.hpp"
+#include "error.hpp"
+#include "formats/table_format.hpp"
+#include "require.hpp"
+
+namespace {
+
+using namespace gpusort;
+
+struct Dialect {
+  unsigned char delimiter;
+  int quote, escape, comment;
+};
+constexpr Dialect kDialects[] = {{',', '"', -1, -1},  {';', '\'', '\\', -1},         {'\t', -1, -1, '#'},
+                                 {',', '"', -1, '#'}, {'\x1D', '\x02', '\x01', 'n'}, {0xFF, '"', 0, '#'}};
+
+Options OptionsOf(unsigned code) {
+  const Dialect& dialect = kDialects[code % std::size(kDialects)];
+  Options options;
+  options.inputs = {"fuzz"};
+  options.table.emplace();
+  options.table->name = "csv";
+  options.table->delimiter = dialect.delimiter;
+  options.table->quote = dialect.quote;
+  options.table->escape = dialect.escape;
+  options.table->comment = dialect.comment;
+  options.table->header = code / 16 % 3;
+  options.table->nulls = {"\\N"};
+  options.table->strict = code / 64 % 2 != 0;
+  for (unsigned type = 0; code >= 128 && type <= static_cast<unsigned>(ValueType::kBytesHex); ++type) {
+    ColumnKey key;
+    key.number = type % 4 + 1;
+    key.text = key.column = std::to_string(key.number);
+    key.rule.type = static_cast<ValueType>(type);
+    key.rule.typed = key.rule.descending = type % 2 == 0;
+    options.table->keys.push_back(key);
+  }
+  return options;
+}
+
+/// Any block, and what stands in front of it in any state: a guess that holds says what Scan finds.
+void LookAhead(const TableFormat& format, const std::string& text, std::size_t block) {
+  ScanState state;
+  for (std::size_t at = 0; at < text.size(); at += block) {
+    const std::string bytes = text.substr(at, block);
+    const RecordKeyer::Guess guess = format.LookAhead(testing::Span(bytes));
+    ScanState front = state;
+    if (guess.from > 0 && format.Scan(testing::Span(bytes).first(guess.from), front).last == guess.from) {
+      Require(front.mode == guess.at_last.mode || guess.last == 0, "another state behind the last record");
+      ScanState end = front;
+      const RecordKeyer::Ends rest = format.Scan(testing::Span(bytes).subspan(guess.from), end);
+      Require(end.mode == guess.state.mode, "a guess ends in another state");
+      Require(guess.last == (rest.last > 0 ? guess.from + rest.last : 0), "a guess has another last record");
+    }
+    format.Scan(testing::Span(bytes), state);
+  }
+}
+
+/// Keyed records lose their keys, and nothing else.
+void DropAllKeys(const TableFormat& format, const std::string& records) {
+  std::vector<std::byte> keyed;
+  ScanState state;
+  KeyTally tally;
+  for (RecordSpan rest = testing::Span(records); !rest.empty();) {
+    rest = rest.subspan(format.Append(rest, state, keyed, tally));
+  }
+  Require(testing::String(DropKeys(keyed, format.layout())) == records, "other bytes without the keys");
+}
+
+}  // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* bytes, std::size_t count) {
+  if (count < 2 || count > 4096) return 0;
+  const Options options = OptionsOf(bytes[0]);
+  const std::size_t block = bytes[1] + std::size_t{1};
+  const std::string text(reinterpret_cast<const char*>(bytes) + 2, count - 2);
+  const std::unique_ptr<TableFormat> format = MakeTableFormat(options);
+  std::size_t header = 0;
+  try {
+    header = format->HeaderBytes(testing::Span(text), true).value();
+    for (std::size_t part = 0; part < text.size(); part += block) {
+      const auto early = format->HeaderBytes(testing::Span(text).first(part), false);
+      Require(!early || *early == header, "a part of the input has another header");
+    }
+    format->ReadHeader(testing::Span(text).first(header));
+  } catch (const Error&) {
+    return 0;
+  }
+  std::string records = text.substr(header);
+  if (!records.empty() && records.back() != '\n') records += '\n';
+  LookAhead(*format, records, block);
+  const testing::CutInput whole = testing::CutRecords(*format, records, count);
+  const testing::CutInput parts = testing::CutRecords(*format, records, block);
+  Require(whole.error == parts.error, "another error");
+  if (!whole.error.empty()) return 0;
+  Require(whole.records == parts.records && whole.trailer == parts.trailer, "other records");
+  Require(whole.text() == records, "lost bytes");
+  DropAllKeys(*format, records.substr(0, records.size() - whole.trailer.size()));
+  return 0;
+}
