@@ -191,7 +191,12 @@ int ProgramCodec::Start(Process& process, bool decompress) {
     const std::uint64_t ended = ended_;
     ++running_;
     lock.unlock();
-    const int error = process.Spawn(decompress);
+    int error = 0;
+    {
+      // Two at once could take each other's last descriptors, and both fail with none under way.
+      const std::lock_guard alone(spawning_);
+      error = process.Spawn(decompress);
+    }
     if (error == 0) return 0;
     lock.lock();
     --running_;

@@ -43,6 +43,7 @@ class ProgramCodec {
   const CancelFlag& cancel_;
   const std::function<void(const std::string&)> warn_;
   std::atomic<bool> usable_{true};
+  std::mutex spawning_;
   std::mutex mutex_;
   std::condition_variable changed_;
   std::uint64_t running_ = 0, ended_ = 0;  ///< processes: now, and so far

@@ -69,7 +69,9 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* bytes, std::size_t cou
   FileSystem files;
   HostMemory memory(std::uint64_t{1} << 30);
   StageClock clock("fuzz");
-  Inputs inputs(files, {file.path()}, {{}, {header_lines, 1 << 20}, {}, false, {}}, layout, cancel);
+  InputOptions options;
+  options.header = {header_lines, 1 << 20};
+  Inputs inputs(files, {file.path()}, options, layout, cancel);
   const auto span = [](const std::string& of) { return std::as_bytes(std::span(of)); };
   Require(std::ranges::equal(inputs.header(), span(whole).first(head)), "another header");
   Ring ring;
