@@ -157,7 +157,7 @@ class Sorter {
     facts.layout = layout_;
     facts.input_bytes = inputs_.bytes();
     facts.input_known = inputs_.rereadable();
-    facts.rereadable = job_.rereadable();
+    facts.rereadable = inputs_.rereadable();
     for (std::uint32_t i = 0; options_.merge && inputs_.rereadable() && !ordered_.table && i < inputs_.count(); ++i) {
       facts.sorted_inputs.push_back(inputs_.size(i));
     }
@@ -196,8 +196,8 @@ class Sorter {
 
   /// Once, whatever attempts it takes.
   void SayWhatWasNoValue() {
-    if (!ordered_.table) return;
-    for (const std::string& line : DescribeTally(options_, std::exchange(sorting_.tally, {}))) sorting_.Note(line);
+    if (!ordered_.table || std::exchange(said_no_values_, true)) return;
+    for (const std::string& line : DescribeTally(options_, sorting_.tally)) sorting_.Note(line);
   }
 
   void PrepareOutput() {
@@ -211,22 +211,26 @@ class Sorter {
   }
 
   /// The attempt after one that failed. Runs that are not on the device stay, the rest of the input is sorted again;
-  /// what a stream's reader holds goes on. Rethrows what cannot be helped.
+  /// what a stream's reader holds goes on. Records that are given keys are all read again if one was lost: which part of
+  /// the input they come from is not known. Rethrows what cannot be helped.
   void StartOver(const Error& error) {
     std::optional<Recovery> recovery;
     if (!cancel_.requested()) {
       recovery = Recover(error, facts(), smaller_plans_, options_.device == DeviceChoice::kGpu);
     }
     if (!recovery) throw;
-    Reading stream;
-    if (sorting_.merging()) {
-      for (const Run& run : sorting_.runs) store_.Free(run);
-      sorting_.runs.clear();
-    } else if (!job_.rereadable()) {
-      stream = attempt_->TakeReading();
-    }
+    Reading stream = attempt_->TakeReading();
+    const bool all_read = !stream.feeder;
+    const std::size_t runs = sorting_.runs.size();
+    if (inputs_.rereadable()) stream.feeder.reset();
     // Always a fresh backend: lanes of the old one were cancelled for good.
     attempt_.reset();
+    const bool lost = !all_read || sorting_.runs.size() < runs;
+    const bool anew = layout_.keyed() && inputs_.rereadable() && lost;
+    if (sorting_.merging() || anew) {
+      for (const Run& run : sorting_.runs) store_.Free(run);
+      sorting_.runs.clear();
+    }
     sorting_.Note(recovery->note);
     facts() = std::move(recovery->facts);
     if (recovery->way == Recovery::Way::kSmaller) ++smaller_plans_;
@@ -238,8 +242,10 @@ class Sorter {
     }
     attempt_.emplace(sorting_, std::move(stream));
     attempt_->OpenBackend();
-    if (sorting_.merging() || !job_.rereadable()) return;
-    const std::vector<InputRange> missing = MissingRanges(inputs_.Ranges(), sorting_.runs);
+    if (sorting_.merging()) return;
+    const std::vector<InputRange> missing = anew                ? inputs_.Ranges()
+                                            : job_.rereadable() ? MissingRanges(inputs_.Ranges(), sorting_.runs)
+                                                                : std::vector<InputRange>{};
     if (!missing.empty()) attempt_->StartReading(missing, MakeRing(facts()));
   }
 
@@ -311,6 +317,7 @@ class Sorter {
   Sorting sorting_;
   Ring ring_;  ///< of the first attempt
   unsigned smaller_plans_ = 0;
+  bool said_no_values_ = false;
   Output output_;
   RunStore store_;
   std::optional<Attempt> attempt_;

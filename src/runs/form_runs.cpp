@@ -304,7 +304,7 @@ void FormRuns(Job& job, BatchFeeder& feeder, std::vector<Run>& runs) {
         ++working;
       }
       const std::unique_ptr<Lane> lane = job.backend->OpenLane();
-      const bool stream = !job.rereadable();
+      const bool stream = !job.inputs.rereadable();
       // Only a GPU can be lost, and a stream cannot be read again.
       while (std::unique_ptr<BatchFeeder::Batch> batch =
                  feeder.Next(pipeline, job.plan.batch_bytes, job.plan.slot_bytes, job.plan.gpu && stream)) {

@@ -37,7 +37,7 @@ struct Job {
   std::shared_ptr<PinnedBuffer> ring_memory{};
   std::uint64_t next_run_id = 0;
 
-  /// Bytes of a run may still be those of an input.
+  /// Bytes of a run may still be those of an input: files whose records get no keys.
   bool rereadable() const { return inputs.rereadable() && !layout.keyed(); }
   /// Bytes of an input that are read into such a block; whole if records are fixed.
   std::uint64_t input_payload() const { return Payload(kReadSlack); }

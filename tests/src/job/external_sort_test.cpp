@@ -1053,6 +1053,58 @@ TEST(ExternalSortLines, KeepTheirTopAndHeaderWhenTheGpuIsLost) {
   }
 }
 
+// Records of files that get keys lie on the device alone, too: after its loss all is read again, whatever runs are kept.
+TEST(ExternalSortLines, WithKeysStayOnAGpuAndSurviveItsLoss) {
+  const TempFolder folder;
+  std::string csv = "id,name\n";
+  std::vector<std::pair<int, std::string>> rows;
+  for (int i = 0; i < 12000; ++i) {
+    const int id = i * 7919 % 5003;
+    const std::string row = std::to_string(id) + ",\"a,\n" + std::to_string(i) + "\"\n";
+    rows.emplace_back(id, row);
+    csv += row;
+  }
+  csv += "none,no value\n";
+  rows.emplace_back(1 << 30, "none,no value\n");
+  std::stable_sort(rows.begin(), rows.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
+  std::string expected = "id,name\n";
+  for (const auto& [id, row] : rows) expected += row;
+  WriteFile(folder / "in.csv", Bytes(csv.begin(), csv.end()));
+  const auto sort = [&](FakeGpuPlan& plan, const std::string& device_memory) {
+    const GpuSource gpus = FakeGpus(plan);
+    Sort({"--memory", "24M", "--gpu-memory", device_memory, "--batch-bytes", "20000", "--max-record", "10000", "--stats",
+          folder / "stats", "-k", "id:int", folder / "in.csv", folder / "out.csv"},
+         gpus);
+    ASSERT_TRUE(ReadFile(folder / "out.csv") == Bytes(expected.begin(), expected.end()));
+    const nlohmann::json notes = Stats(folder / "stats")["notes"];
+    ASSERT_EQ(std::count_if(notes.begin(), notes.end(),
+                            [](const auto& note) { return std::string(note).find("is no int") != std::string::npos; }),
+              1)
+        << notes;
+  };
+  std::int64_t calls = 0;
+  for (const char* device_memory : {"3M", "4M", "64M"}) {
+    FakeGpuPlan plan;
+    sort(plan, device_memory);
+    if (HasFatalFailure()) FAIL() << device_memory;
+    const nlohmann::json tiers = Stats(folder / "stats")["tiers"];
+    EXPECT_GT(tiers["device"], 0) << device_memory << ": " << tiers;
+    if (device_memory == std::string("64M")) {
+      EXPECT_EQ(tiers["host"], 0) << tiers;
+    }
+    calls = std::max<std::int64_t>(calls, plan.calls);
+  }
+  for (std::int64_t n = 0; n < calls; n += 1 + calls * testing::kStride / 25) {
+    for (const bool sticky : {true, false}) {
+      FakeGpuPlan plan;
+      plan.fail_at = n;
+      plan.sticky = sticky;
+      sort(plan, "4M");
+      if (HasFatalFailure()) FAIL() << "call " << n << (sticky ? " sticky" : " out of memory");
+    }
+  }
+}
+
 // The blocks of a stream stay until their run is safe, and a line may be longer than all blocks of the size asked for.
 TEST(ExternalSortLines, TakeALongLineOfAStreamThroughAGpu) {
   const TempFolder folder;
