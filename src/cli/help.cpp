@@ -173,8 +173,9 @@ csv and tsv: --delimiter, --quote (or none), --escape, --comment; a quote opens 
 behind a closing quote stays; lines of comments go with the record behind them. The first record is the header unless
 --no-header (pgcopy-csv has none); --header N: the first N are, and the last of them has the names. jsonl: a line is one
 JSON value of RFC 8259; of several members with one name the first counts. pgcopy and mysql: COPY text, SELECT INTO
-OUTFILE and mysqldump --tab; keys are #N. pgcopy-binary: keys are #N with the column's type. pgdump: the rows of every COPY
-block are sorted, all else stays where it is; keys are TABLE.COLUMN or SCHEMA.TABLE.COLUMN.
+OUTFILE and mysqldump --tab; keys are #N (what ESCAPED BY '' wrote is csv: --no-header --null NULL). pgcopy-binary: keys
+are #N with the column's type. pgdump: the rows of every COPY block are sorted, all else stays where it is; keys are
+TABLE.COLUMN or SCHEMA.TABLE.COLUMN.
 .PP
 Exit 3 names record, line and byte of: a quote that is not closed, malformed JSON, a broken COPY BINARY tuple or missing
 trailer, inputs whose headers differ. A name that is not in the header is exit 2 with the names, the nearest first. -m

@@ -1,13 +1,17 @@
 #include "data/record_keyer.hpp"
 
+#include <utility>
+
 namespace gpusort {
 
 void KeyTally::Add(const KeyTally& later) {
+  if (std::exchange(input, later.input) != later.input) record = 0;
   columns.resize(std::max(columns.size(), later.columns.size()));
   for (std::size_t i = 0; i < later.columns.size(); ++i) {
     Column& column = columns[i];
     const Column& more = later.columns[i];
     if (column.bad == 0 && more.bad > 0) {
+      column.first_input = more.first_input;
       column.first_record = record + more.first_record;
       column.first_offset = more.first_offset;
       column.first_text = more.first_text;

@@ -144,7 +144,8 @@ struct ScanState {
 struct KeyTally {
   struct Column {
     std::uint64_t bad = 0;  ///< values that are none of the column's type
-    std::uint64_t first_record = 0, first_offset = 0;  ///< of those, counted from 0
+    std::uint32_t first_input = 0;  ///< of those
+    std::uint64_t first_record = 0, first_offset = 0;  ///< in it, counted from 0
     std::string first_text;
     std::uint64_t values = 0;   ///< looked at, to guess the type
     unsigned looks_like = ~0u;  ///< a bit for each type that all of them may be
@@ -152,7 +153,8 @@ struct KeyTally {
   std::vector<Column> columns;
   std::uint64_t short_records = 0;  ///< without a column that is a key
   bool lacks_zone = false;          ///< timestamps were taken as UTC
-  // While a piece is read: where in it the record being read is.
+  // While a piece is read: its input, and where in it the record being read is. In a sum: records of the last input.
+  std::uint32_t input = 0;
   std::uint64_t record = 0, offset = 0;
 
   /// `later` follows what was seen before.

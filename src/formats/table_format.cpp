@@ -100,6 +100,7 @@ void TableFormat::PutKey(std::size_t key, const Field& field, FieldWriter& out, 
                                   std::string(ValueTypeName(column.rule.type)));
   }
   if (seen.bad++ == 0) {
+    seen.first_input = tally.input;
     seen.first_record = tally.record;
     seen.first_offset = tally.offset + field.at;
     seen.first_text = field.text.substr(0, kMostShown + 1);
@@ -181,7 +182,9 @@ std::vector<std::string> DescribeTally(const Options& options, const KeyTally& t
     if (column.bad > 0) {
       lines.push_back(name + ": " + std::to_string(column.bad) + (column.bad == 1 ? " value is no " : " values are no ") +
                       std::string(ValueTypeName(key.rule.type)) + " and ordered as null, the first in record " +
-                      std::to_string(column.first_record + 1) + ": " + Shown(column.first_text) +
+                      std::to_string(column.first_record + 1) +
+                      (options.inputs.size() > 1 ? " of " + EscapeName(options.inputs[column.first_input]) : "") + ": " +
+                      Shown(column.first_text) +
                       "; --strict makes this an error");
     }
     const unsigned guess = column.values > 0 ? column.looks_like : 0;

@@ -45,7 +45,7 @@ void CheckSorted(const Options& options, CancelFlag& cancel) {
   facts = facts.at_limit(memory.limit());
   KeyShape keys;
   if (ordered.table) {
-    keys = MakeKeyShape(facts.memory, std::min(facts.threads, AvailableCores()));
+    keys = MakeKeyShape(facts.memory, std::min(facts.threads, AvailableCores()), false);
     facts.key_bytes = [&ordered](std::uint64_t bytes) { return ordered.keyed->most_added(bytes); };
     facts.memory -= std::min(facts.memory, keys.bytes());
   }

@@ -66,7 +66,7 @@ KeyShape MemoryShares::Share(PlanFacts& facts, std::uint64_t limit) const {
   }
   facts.layout = LayoutAt(limit);
   KeyShape keys;
-  if (facts.layout.keyed()) keys = MakeKeyShape(facts.memory, facts.threads);
+  if (facts.layout.keyed()) keys = MakeKeyShape(facts.memory, facts.threads, facts.gpu);
   facts.memory -= std::min(facts.memory, keys.bytes());
   facts.codec_memory += keys.bytes();
   if (!facts.gpu) {

@@ -8,12 +8,14 @@
 
 namespace gpusort {
 
-KeyShape MakeKeyShape(std::uint64_t memory, unsigned threads) {
-  constexpr std::uint64_t kPage = 4096, kLeast = std::uint64_t{16} << 10, kMost = std::uint64_t{1} << 20;
+KeyShape MakeKeyShape(std::uint64_t memory, unsigned threads, bool gpu) {
+  constexpr std::uint64_t kPage = 4096, kLeast = std::uint64_t{16} << 10;
+  // What one makes goes into a block of the ring, which with a GPU has 4 MiB: its memory is registered as a whole.
+  const std::uint64_t most = std::uint64_t{gpu ? 3u : 1u} << 20;
   KeyShape shape;
   shape.threads = threads;
   // An eighth of the memory.
-  shape.piece_bytes = std::clamp(memory / 8 / (10 * threads + 3) / kPage * kPage, kLeast, kMost);
+  shape.piece_bytes = std::clamp(memory / 8 / (10 * threads + 3) / kPage * kPage, kLeast, most);
   return shape;
 }
 
@@ -176,7 +178,7 @@ void KeyStage::MakeKeys() {
       }
     }
     made.number = piece->number;
-    made.input = piece->input;
+    made.input = made.tally.input = piece->input;
     try {
       const Busy busy(clock_, Resource::kCompute, piece->head.size() + piece->end - piece->begin);
       Make(*piece, made);

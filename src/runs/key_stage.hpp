@@ -28,7 +28,7 @@ struct KeyShape {
   /// Of everything. Keyed lines are taken to be at most four times as long as the lines.
   std::uint64_t bytes() const { return pool_bytes() + 2 * threads * 4 * piece_bytes; }
 };
-KeyShape MakeKeyShape(std::uint64_t memory, unsigned threads);
+KeyShape MakeKeyShape(std::uint64_t memory, unsigned threads, bool gpu);
 
 class KeyStage {
  public:

@@ -159,6 +159,9 @@ says 'open.csv: record 2, line 3, byte 9: a quote is opened in this record and n
 printf 'id,n\n1,a\nx,b\n' >bad.csv
 expect 0 "$g" -k id:int bad.csv got.csv
 says "column 'id': 1 value is no int and ordered as null, the first in record 2: 'x'"
+printf 'id,n\n1,a\n2,b\n3,c\n' >good.csv
+expect 0 "$g" -k id:int -o got.csv good.csv bad.csv bad.csv
+says "2 values are no int and ordered as null, the first in record 2 of bad.csv: 'x'"
 expect 3 "$g" --strict -k id:int bad.csv kept.csv
 says "bad.csv: record 2, line 3, byte 9: column 'id': 'x' is no int"
 [ ! -e kept.csv ] || fail "an output of a job that failed"
