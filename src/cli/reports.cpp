@@ -33,7 +33,7 @@ fs::path Place(fs::path path) {
 }
 
 /// A file that the options name, with what it is for.
-struct Named {
+struct NamedFile {
   Role role;
   std::string what;
   std::string path;
@@ -53,13 +53,13 @@ struct Named {
   }
   bool written() const { return role == Role::kOutput || role == Role::kReport; }
   /// Terminals, /dev/null and the like keep nothing that could be overwritten.
-  bool Is(const Named& other) const {
+  bool Is(const NamedFile& other) const {
     if (facts && other.facts) return SameFile(*facts, *other.facts) && !S_ISCHR(facts->st_mode);
     return !facts && !place.empty() && place == other.place;
   }
 };
 
-void RequireWritable(const Named& report) {
+void RequireWritable(const NamedFile& report) {
   const auto refuse = [&](const std::string& why) {
     throw Error(ErrorCode::kUsage, report.what + " " + EscapeName(report.path) + ": " + why);
   };
@@ -78,9 +78,9 @@ void RequireWritable(const Named& report) {
 }  // namespace
 
 void CheckReportFiles(const Options& options) {
-  std::vector<Named> files;
+  std::vector<NamedFile> files;
   for (const std::string& input : options.inputs) files.push_back({Role::kInput, "the input", input});
-  const std::pair<Named, bool> others[] = {
+  const std::pair<NamedFile, bool> others[] = {
       {{Role::kOutput, "the output", options.output}, !options.output.empty() && options.split == 0},
       {{Role::kNames, "--files0-from", options.names_file}, !options.names_file.empty()},
       {{Role::kRandomSource, "--random-source", options.random_source}, !options.random_source.empty()},
@@ -91,7 +91,7 @@ void CheckReportFiles(const Options& options) {
   for (const auto& [file, given] : others) {
     if (given) files.push_back(file);
   }
-  for (Named& file : files) file.Look();
+  for (NamedFile& file : files) file.Look();
   for (std::size_t b = 0; b < files.size(); ++b) {
     if (!files[b].written() && files[b].role != Role::kNames && files[b].role != Role::kRandomSource) continue;
     for (std::size_t a = 0; a < b; ++a) {
@@ -101,7 +101,7 @@ void CheckReportFiles(const Options& options) {
                                          EscapeName(files[a].path) + " are one file, which would be overwritten");
     }
   }
-  for (const Named& file : files) {
+  for (const NamedFile& file : files) {
     if (file.role == Role::kReport) RequireWritable(file);
   }
 }

@@ -11,10 +11,6 @@ namespace {
 
 constexpr unsigned char kNewline = '\n', kReturn = '\r';
 
-std::string_view Text(const Byte* begin, const Byte* end) {
-  return {reinterpret_cast<const char*>(begin), static_cast<std::size_t>(end - begin)};
-}
-
 /// The first of [p, end) that is one of three bytes; `end` if none is.
 const Byte* FindAny(const Byte* p, const Byte* end, unsigned char a, unsigned char b, unsigned char c) {
 #if defined(__SSE2__)

@@ -9,13 +9,6 @@
 #include "support/text.hpp"
 
 namespace gpusort {
-namespace {
-
-std::string_view Text(const Byte* begin, const Byte* end) {
-  return {reinterpret_cast<const char*>(begin), static_cast<std::size_t>(end - begin)};
-}
-
-}  // namespace
 
 CsvFormat::CsvFormat(const Options& options)
     : TableFormat(options),

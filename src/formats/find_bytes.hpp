@@ -3,6 +3,7 @@
 
 #include <bit>
 #include <cstring>
+#include <string_view>
 
 #if defined(__SSE2__)
 #include <emmintrin.h>
@@ -11,6 +12,10 @@
 #include "lines/bytes.hpp"
 
 namespace gpusort {
+
+inline std::string_view Text(const Byte* begin, const Byte* end) {
+  return {reinterpret_cast<const char*>(begin), static_cast<std::size_t>(end - begin)};
+}
 
 /// The first of [p, end) that is `a` or `b`; `end` if none is.
 inline const Byte* FindEither(const Byte* p, const Byte* end, unsigned char a, unsigned char b) {

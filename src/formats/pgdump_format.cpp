@@ -133,7 +133,7 @@ bool Take(std::string_view& text, std::string_view what) {
 
 void SkipBlanks(std::string_view& text) { text.remove_prefix(std::min(text.find_first_not_of(' '), text.size())); }
 
-constexpr std::size_t kMostShown = 20;  ///< tables in a message
+constexpr std::size_t kMostTables = 20;  ///< tables in a message
 
 }  // namespace
 
@@ -227,7 +227,7 @@ void PgDumpFormat::BeginRows(const Copy& copy, ScanState& state) const {
   next.table = copy.name();
   next.wanted = {};
   next.named.resize(names_.size());
-  if (next.seen.size() < kMostShown) next.seen.push_back(next.table);
+  if (next.seen.size() < kMostTables) next.seen.push_back(next.table);
   for (std::size_t key = 0; key < names_.size(); ++key) {
     const Name& name = names_[key];
     if (name.table != copy.table || (!name.schema.empty() && name.schema != copy.schema)) continue;
@@ -306,7 +306,7 @@ std::uint64_t PgDumpFormat::Finish(RecordSpan open, const ScanState& state) cons
     throw Error(ErrorCode::kUsage, "--key: '" + EscapeName(table_.keys[key].text) +
                                        "': the dump has no rows of such a table (" +
                                        (seen.empty() ? "it has no rows" : "it has those of: " + EscapeName(seen)) +
-                                       (place.seen.size() == kMostShown ? ", ..." : "") + ")");
+                                       (place.seen.size() == kMostTables ? ", ..." : "") + ")");
   }
   return open.size();
 }

@@ -9,12 +9,14 @@ namespace {
 
 /// How much is looked at to find a border of lines; four times as much if it is not there.
 constexpr std::uint64_t kLookBytes = 4096;
-constexpr std::uint64_t kPage = 4096;
 /// How much is looked at to find the front of a run.
 constexpr std::uint64_t kFrontBytes = std::uint64_t{1} << 20;
 
 /// For reading so many bytes of an input.
-std::uint64_t InputBufferBytes(std::uint64_t bytes) { return (bytes + kReadSlack + kPage - 1) / kPage * kPage; }
+std::uint64_t InputBufferBytes(std::uint64_t bytes) {
+  constexpr std::uint64_t kPage = 4096;
+  return (bytes + kReadSlack + kPage - 1) / kPage * kPage;
+}
 
 }  // namespace
 
