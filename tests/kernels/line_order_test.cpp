@@ -26,7 +26,7 @@ using Words = std::vector<std::string>;
 
 constexpr std::uint64_t kMax = ~std::uint64_t{0};
 
-int Sign(int x) { return (x > 0) - (x < 0); }
+int SignOf(int x) { return (x > 0) - (x < 0); }
 
 LineOrder OneKey(LineOrdering ordering) {
   LineOrder order;
@@ -69,7 +69,7 @@ void ExpectGroups(const LineOrder& order, const std::vector<Words>& groups) {
       for (const std::string& a : groups[i]) {
         for (const std::string& b : groups[j]) {
           const int expected = (i > j) - (i < j);
-          EXPECT_EQ(Sign(Compare(a, b, view)), expected) << ::testing::PrintToString(a) << " " << b;
+          EXPECT_EQ(SignOf(Compare(a, b, view)), expected) << ::testing::PrintToString(a) << " " << b;
           if (ChunksDecide(view)) {
             EXPECT_EQ(CompareChunks(a, b, view), expected) << ::testing::PrintToString(a) << " " << b;
           }
@@ -236,7 +236,7 @@ TEST(CompareLines, OrdersRandomByMd5OfSaltAndKey) {
   Words words;
   for (int i = 0; i < 100; ++i) words.push_back(std::to_string(i));
   for (const std::string& a : words) {
-    for (const std::string& b : words) EXPECT_EQ(Sign(Compare(a, b, view)), CompareChunks(a, b, view));
+    for (const std::string& b : words) EXPECT_EQ(SignOf(Compare(a, b, view)), CompareChunks(a, b, view));
   }
 }
 
@@ -404,7 +404,7 @@ TEST_P(EveryOrdering, IsATotalPreorder) {
     for (const std::string& a : lines) {
       RC_ASSERT(Compare(a, a, view) == 0);
       for (const std::string& b : lines) {
-        RC_ASSERT(Sign(Compare(a, b, view)) == -Sign(Compare(b, a, view)));
+        RC_ASSERT(SignOf(Compare(a, b, view)) == -SignOf(Compare(b, a, view)));
         for (const std::string& c : lines) {
           if (Compare(a, b, view) <= 0 && Compare(b, c, view) <= 0) RC_ASSERT(Compare(a, c, view) <= 0);
         }
@@ -420,7 +420,7 @@ TEST_P(EveryOrdering, IsThatOfItsChunks) {
     const auto lines = *testing::LinesOf(5, GetParam());
     for (const std::string& a : lines) {
       for (const std::string& b : lines) {
-        const int exact = Sign(Compare(a, b, view));
+        const int exact = SignOf(Compare(a, b, view));
         const int chunks = CompareChunks(a, b, view);
         if (chunks != 0 || ChunksDecide(view)) {
           RC_ASSERT(chunks == exact);
@@ -540,7 +540,7 @@ TEST(EncodeChunk, EscapesBytesInFrontOfOthers) {
       order.keys[0].reverse = reverse;
       const LineOrderView view = order.view();
       for (const std::string& a : lines) {
-        for (const std::string& b : lines) ASSERT_EQ(CompareChunks(a, b, view), Sign(Compare(a, b, view)));
+        for (const std::string& b : lines) ASSERT_EQ(CompareChunks(a, b, view), SignOf(Compare(a, b, view)));
       }
     }
   }

@@ -26,7 +26,7 @@ Options Parse(const Words& words) {
 
 /// What ParseOptions or one of the small parsers complains about; empty if it does not.
 template <typename Call>
-std::string Complaint(Call call) {
+std::string Refusal(Call call) {
   try {
     call();
   } catch (const Error& error) {
@@ -36,8 +36,8 @@ std::string Complaint(Call call) {
   return "";
 }
 
-std::string Complaint(const Words& words) {
-  return Complaint([&] { Parse(words); });
+std::string Refusal(const Words& words) {
+  return Refusal([&] { Parse(words); });
 }
 
 /// Two names whose type is known, then `more`.
@@ -393,7 +393,7 @@ TEST(ParseOptions, ExplainsEveryMistake) {
       {{"a.u64", "b", "-T"}, {"temp-dir"}},
   };
   for (const Mistake& mistake : mistakes) {
-    const std::string said = Complaint(mistake.words);
+    const std::string said = Refusal(mistake.words);
     for (const std::string& part : mistake.said) {
       EXPECT_NE(said.find(part), std::string::npos) << Describe(mistake.words) << " gave: " << said;
     }
@@ -412,7 +412,7 @@ TEST(ParseOptions, TakesWhatLooksLikeASlipAndIsNone) {
                                                {"--format", "lines", "A.BIN", "b"},
                                                {"--type", "i32", "A.BIN", "b"},
                                                {"-k1,1", "-n", "A.BIN", "b"}}) {
-    EXPECT_EQ(Complaint(words), "") << Describe(words);
+    EXPECT_EQ(Refusal(words), "") << Describe(words);
   }
 }
 
@@ -434,7 +434,7 @@ TEST(ParseOptions, RefusesWithCheckWhatOnlySortingUses) {
                                 {"--block-size=1"}};
   for (Words words : only_sorting) {
     words.insert(words.end(), {"--check", "a.u64"});
-    EXPECT_NE(Complaint(words).find("has no meaning with --check"), std::string::npos) << Describe(words);
+    EXPECT_NE(Refusal(words).find("has no meaning with --check"), std::string::npos) << Describe(words);
   }
   const Options options = Parse({"--check", "-r", "--memory=1G", "--type=u8", "--progress=never", "x"});
   EXPECT_EQ(options.action, Action::kCheck);
@@ -513,7 +513,7 @@ TEST(ParseOptions, TakesUpTo64Keys) {
   for (int i = 0; i < 64; ++i) words.insert(words.end(), {"--key", "0:u8"});
   EXPECT_EQ(Parse(words).layout.field_count, 64u);
   words.insert(words.end(), {"--key", "0:u8"});
-  EXPECT_EQ(Complaint(words), "--key is given 65 times; at most 64");
+  EXPECT_EQ(Refusal(words), "--key is given 65 times; at most 64");
 }
 
 TEST(ParseType, KnowsEveryNumberInBothOrders) {
@@ -557,9 +557,9 @@ RC_GTEST_PROP(SmallParsers, AnswerOrComplainOnAnyText, ()) {
       rc::gen::oneOf(rc::gen::element('0', '1', '9', ':', '-', '%', 'K', 'T', 'i', 'B', 'u', 'f', '6', '4', 'b', 'e'),
                      rc::gen::arbitrary<char>()));
   const auto fine = [](const std::string& said) { RC_ASSERT(EscapeName(said) == said); };
-  fine(Complaint([&] { RC_ASSERT(ParseSize(text, 1024).value <= kMaxSize); }));
-  fine(Complaint([&] { RC_ASSERT(ParseType(text).length > 0); }));
-  fine(Complaint([&] { RC_ASSERT(ParseKey(text).length > 0); }));
+  fine(Refusal([&] { RC_ASSERT(ParseSize(text, 1024).value <= kMaxSize); }));
+  fine(Refusal([&] { RC_ASSERT(ParseType(text).length > 0); }));
+  fine(Refusal([&] { RC_ASSERT(ParseKey(text).length > 0); }));
 }
 
 RC_GTEST_PROP(ParseSize, ReadsBackEveryUnit, ()) {
@@ -597,9 +597,9 @@ RC_GTEST_PROP(ParseSize, CountsABareNumberInTheCallersUnit, ()) {
 
 RC_GTEST_PROP(ParseSize, RefusesWhatIsOverTheLargestSize, ()) {
   const std::uint64_t over = *rc::gen::inRange<std::uint64_t>(kMaxSize + 1, ~std::uint64_t{0});
-  RC_ASSERT(Complaint([&] { ParseSize(std::to_string(over), 1); }).find("too large") != std::string::npos);
-  RC_ASSERT(Complaint([&] { ParseSize(std::to_string(over) + "K", 1); }).find("too large") != std::string::npos);
-  RC_ASSERT(Complaint([&] { ParseSize(std::to_string(over) + "0000", 1); }).find("too large") != std::string::npos);
+  RC_ASSERT(Refusal([&] { ParseSize(std::to_string(over), 1); }).find("too large") != std::string::npos);
+  RC_ASSERT(Refusal([&] { ParseSize(std::to_string(over) + "K", 1); }).find("too large") != std::string::npos);
+  RC_ASSERT(Refusal([&] { ParseSize(std::to_string(over) + "0000", 1); }).find("too large") != std::string::npos);
 }
 
 TEST(ParseSize, TakesDecimalFractionsOfAUnit) {
@@ -629,7 +629,7 @@ TEST(SizeArgument, IsNoLessThanWhatItStandsFor) {
 
 TEST(ParseSize, ReachesTheLargestSizeExactly) {
   EXPECT_EQ(ParseSize("1048576T", 1).value, kMaxSize);
-  EXPECT_NE(Complaint([] { ParseSize("1048577T", 1); }), "");
+  EXPECT_NE(Refusal([] { ParseSize("1048577T", 1); }), "");
 }
 
 RC_GTEST_PROP(Size, ResolvesAShareWithoutOverflow, ()) {
@@ -734,21 +734,21 @@ TEST(ParseOptions, ResolvesCodecsByOptionAndName) {
     EXPECT_EQ(options.temp_program, program);
     EXPECT_EQ(options.temp_codec, std::nullopt);
   }
-  EXPECT_NE(Complaint({"--compress-temp=lz4", "--compress-program=./a", "a", "b"}).find("exclude each other"),
+  EXPECT_NE(Refusal({"--compress-temp=lz4", "--compress-program=./a", "a", "b"}).find("exclude each other"),
             std::string::npos);
-  EXPECT_NE(Complaint({"--compress-temp=gz", "a", "b"}).find("'gz' is none of: auto, none, lz4"), std::string::npos);
-  EXPECT_NE(Complaint({"--compress-temp=lz4", "--compress-program=lz4", "a", "b"}).find("exclude each other"),
+  EXPECT_NE(Refusal({"--compress-temp=gz", "a", "b"}).find("'gz' is none of: auto, none, lz4"), std::string::npos);
+  EXPECT_NE(Refusal({"--compress-temp=lz4", "--compress-program=lz4", "a", "b"}).find("exclude each other"),
             std::string::npos);
   EXPECT_EQ(Parse({"--max-expanded=2K", "a", "b"}).max_expanded, 2048u);
   EXPECT_EQ(FormatType(Parse({"a.u16be.lz4", "b"}).layout.fields[0]), "u16be");
   EXPECT_EQ(FormatType(Parse({"--decompress=lz4", "a.u16be.lz4", "b"}).layout.fields[0]), "u16be");
   EXPECT_EQ(FormatType(Parse({"--decompress=gz", "a.u16be", "b"}).layout.fields[0]), "u16be");
-  EXPECT_NE(Complaint({"--compress=zst", "a", "b.gz"}).find("the name 'b.gz' means gz"), std::string::npos);
-  EXPECT_NE(Complaint({"--compress=zip", "a", "b"}).find("--compress: 'zip' is none of: auto, none, gz"),
+  EXPECT_NE(Refusal({"--compress=zst", "a", "b.gz"}).find("the name 'b.gz' means gz"), std::string::npos);
+  EXPECT_NE(Refusal({"--compress=zip", "a", "b"}).find("--compress: 'zip' is none of: auto, none, gz"),
             std::string::npos);
-  EXPECT_NE(Complaint({"--decompress=Z", "a", "b"}).find("--decompress: 'Z' is none of"), std::string::npos);
-  EXPECT_NE(Complaint({"--max-expanded=0", "a", "b"}).find("--max-expanded: must be more than 0"), std::string::npos);
-  EXPECT_NE(Complaint({"--check", "--compress=gz", "a"}).find("has no meaning with --check"), std::string::npos);
+  EXPECT_NE(Refusal({"--decompress=Z", "a", "b"}).find("--decompress: 'Z' is none of"), std::string::npos);
+  EXPECT_NE(Refusal({"--max-expanded=0", "a", "b"}).find("--max-expanded: must be more than 0"), std::string::npos);
+  EXPECT_NE(Refusal({"--check", "--compress=gz", "a"}).find("has no meaning with --check"), std::string::npos);
 }
 
 TEST(HelpText, NamesEveryOptionOfTheTableWithItsArgument) {
@@ -896,7 +896,7 @@ TEST(HelpText, GivesExamplesThatTheParserTakes) {
     for (std::string word; rest >> word && word != "|" && word != "#" && word[0] != '<';) {
       words.push_back(word == "-t'\"'" ? "-t\"" : word);
     }
-    EXPECT_EQ(Complaint(words), "") << line;
+    EXPECT_EQ(Refusal(words), "") << line;
     ++count;
   }
   EXPECT_EQ(count, 5 + 16);

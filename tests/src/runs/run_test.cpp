@@ -17,18 +17,18 @@
 namespace gpusort::testing {
 namespace {
 
-RecordLayout Pairs() {
+RecordLayout PairLayout() {
   KeySpec spec;
   spec.fields.push_back({0, 4, KeyType::kUnsigned});
   return MakeFixedLayout(12, spec);
 }
 const LineOrderView kWholeLines{};
 RecordLayout LineLayout() { return MakeLineLayout('\n', kWholeLines); }
-RecordLayout Layout(bool lines) { return lines ? LineLayout() : Pairs(); }
+RecordLayout Layout(bool lines) { return lines ? LineLayout() : PairLayout(); }
 
 /// Sorted, with groups of equal keys; of lines, some are longer than what is looked at at once.
 Bytes MakeSorted(bool lines, std::size_t count, std::uint64_t seed) {
-  if (!lines) return StableSorted(MakeRecords(Pairs(), count, Keys::kCommonPrefix, seed), Pairs());
+  if (!lines) return StableSorted(MakeRecords(PairLayout(), count, Keys::kCommonPrefix, seed), PairLayout());
   std::mt19937 random(static_cast<std::uint32_t>(seed));
   Bytes bytes;
   for (std::size_t i = 0; i < count; ++i) {

@@ -201,9 +201,9 @@ TEST(ResourceName, IsDifferentForEach) {
 /// What `body` writes to standard error, a regular file meanwhile.
 template <typename Body>
 std::string ErrorOutput(Body body) {
-  testing::internal::CaptureStderr();
+  ::testing::internal::CaptureStderr();
   body();
-  return testing::internal::GetCapturedStderr();
+  return ::testing::internal::GetCapturedStderr();
 }
 
 std::size_t Count(const std::string& text, const std::string& part) {
