@@ -420,7 +420,7 @@ class LocaleKeys : public KeyMaker {
   const std::deque<Field> fields_;
 };
 
-/// Orders in C whose keys cost more to read than to carry: floats in text.
+/// Orders in C whose keys cost more to read than to carry: floats in text, versions, hashes.
 class HostKeys : public KeyMaker {
  public:
   explicit HostKeys(const LineOrderView& order) : order_(order), keys_(order) { keys_.last_resort = true; }
@@ -429,6 +429,13 @@ class HostKeys : public KeyMaker {
   const HostOrder& ties(std::size_t) const override { return *this; }
   void PutField(std::size_t, const Byte* line, std::uint64_t size, FieldWriter& out) const override {
     detail::PutKeys(out, line, size, keys_);
+    if (order_.last_resort && !out.full()) {
+      LineKey whole;
+      out.set_reverse(order_.last_resort_reverse);
+      detail::PutText(out, {line, 0, size, &whole});
+    }
+    // Of floats the x87 format has values that are equal in one of both.
+    if (!NeedsHost(order_) && !out.full()) out.SetExact();
   }
   int Compare(const Byte* a, std::uint64_t a_size, const Byte* b, std::uint64_t b_size) const override {
     return CompareLines(a, a_size, b, b_size, order_);
@@ -472,8 +479,11 @@ std::unique_ptr<KeyMaker> MakeLocaleKeys(const LineOrder& order) {
   return keys;
 }
 
-std::unique_ptr<KeyMaker> MakeKeys(const LineOrderView& order) {
-  return NeedsHost(order) ? std::make_unique<HostKeys>(order) : nullptr;
+std::unique_ptr<KeyMaker> MakeKeys(const LineOrderView& order, bool gpu) {
+  const bool slow = std::any_of(order.keys, order.keys + order.key_count, [](const LineKey& key) {
+    return key.ordering == LineOrdering::kVersion || key.ordering == LineOrdering::kRandom;
+  });
+  return NeedsHost(order) || (slow && !gpu) ? std::make_unique<HostKeys>(order) : nullptr;
 }
 
 }  // namespace gpusort

@@ -1,4 +1,4 @@
-// Keys of lines: in other locales than C, and for -g. Text is collated by strcoll, of which the first level of
+// Keys of lines: in other locales than C, and for -g, -V and -R. Text is collated by strcoll, of which the first level of
 // strxfrm's weights is the key; numbers, months and classes of characters are the locale's; versions and fields are as
 // in C. Start at MakeLocaleKeys.
 #pragma once
@@ -30,7 +30,8 @@ std::size_t MonthBytes(std::string_view text);
 
 /// Null if the current locale orders lines as C does. `order` must outlive the result.
 std::unique_ptr<KeyMaker> MakeLocaleKeys(const LineOrder& order);
-/// In the C locale. Null if lines are as quickly compared as they lie. What `order` refers to must outlive the result.
-std::unique_ptr<KeyMaker> MakeKeys(const LineOrderView& order);
+/// In the C locale. Null if lines are as quickly compared as they lie; `gpu`: by a GPU, if it can. What `order` refers to
+/// must outlive the result.
+std::unique_ptr<KeyMaker> MakeKeys(const LineOrderView& order, bool gpu);
 
 }  // namespace gpusort

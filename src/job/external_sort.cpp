@@ -28,7 +28,7 @@ class Sorter {
   Sorter(const Options& options, CancelFlag& cancel, const GpuSource& gpus, FileSystem& files, Output output,
          StreamFronts fronts = {})
       : options_(options),
-        ordered_(options),
+        ordered_(options, gpus.lines && options.device != DeviceChoice::kCpu && gpus.likely()),
         cancel_(cancel),
         host_(FindMemory()),
         files_(files),

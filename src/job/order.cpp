@@ -7,7 +7,7 @@
 
 namespace gpusort {
 
-Ordered::Ordered(const Options& options) : plain(options.layout), groups(plain) {
+Ordered::Ordered(const Options& options, bool gpu) : plain(options.layout), groups(plain) {
   if (options.table) {
     keyed = MakeTableFormat(options);
     table = true;
@@ -17,7 +17,7 @@ Ordered::Ordered(const Options& options) : plain(options.layout), groups(plain) 
   if (plain.fixed()) return;
   if (options.split > 0) FindGroups(options);
   if (options.locale) keys = MakeLocaleKeys(options.lines->order);
-  if (!keys) keys = MakeKeys(*plain.lines);
+  if (!keys) keys = MakeKeys(*plain.lines, gpu);
   if (!keys) return;
   auto lines = std::make_unique<KeyedOrder>(*keys, plain.delimiter);
   plain.lines = &lines->plain();

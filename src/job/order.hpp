@@ -21,7 +21,8 @@ struct Ordered {
   /// What knows the format; null: records are fixed, or lines.
   RecordKeyer* format() const { return table ? keyed.get() : nullptr; }
 
-  explicit Ordered(const Options& options);
+  /// `gpu`: one may compare lines as they lie.
+  Ordered(const Options& options, bool gpu);
 
  private:
   void FindGroups(const Options& options);
