@@ -202,8 +202,8 @@ class NeighbourLines {
  private:
   int Compare(const Byte* line, std::uint64_t size) {
     if (order_.keyed) return CompareKeyedLines(last_, last_size_, line, size, order_);
-    KeyRange* const before = &ranges_[side_ ? order_.key_count : 0];
-    KeyRange* const here = &ranges_[side_ ? 0 : order_.key_count];
+    KeyRange* const before = ranges_.data() + (side_ ? order_.key_count : 0);
+    KeyRange* const here = ranges_.data() + (side_ ? 0 : order_.key_count);
     for (std::uint32_t k = 0; k < order_.key_count; ++k) {
       const LineKey& key = order_.keys[k];
       if (have_[0] == k) before[have_[0]++] = FindKey(last_, last_size_, key, order_.separator);
