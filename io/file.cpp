@@ -787,6 +787,28 @@ std::unique_ptr<File> FileSystem::OpenTemp(const std::string& directory, bool di
   return std::unique_ptr<File>(new File(*calls_, std::move(fd), "a temporary file in " + directory, directory, direct));
 }
 
+std::unique_ptr<File> FileSystem::OpenNamed(const std::string& path, bool direct, bool create) {
+  constexpr int kFlags = O_RDWR | O_NOFOLLOW | O_CLOEXEC | O_NOCTTY | O_NONBLOCK;
+  detail::Fd fd(OpenRetrying(*calls_, AT_FDCWD, path.c_str(), kFlags, 0));
+  if (!fd.open() && errno == ENOENT) {
+    if (!create) return nullptr;
+    fd = detail::Fd(OpenRetrying(*calls_, AT_FDCWD, path.c_str(), kFlags | O_CREAT | O_EXCL, 0600));
+  }
+  if (!fd.open()) FailOpen("", path, errno);
+  std::unique_ptr<File> file(new File(*calls_, std::move(fd), path, DirectoryOf(path), direct));
+  const FileFacts facts = file->Facts();
+  if (facts.regular && facts.uid == ::geteuid() && (facts.mode & 022) == 0) return file;
+  throw Error(ErrorCode::kUsage, path + ": it is no file that only this user can write");
+}
+
+void FileSystem::SyncDirectory(const std::string& directory) {
+  const detail::Fd fd(OpenRetrying(*calls_, AT_FDCWD, directory.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC, 0));
+  if (!fd.open()) FailOpen("directory ", directory, errno);
+  while (calls_->Sync(fd.get()) != 0) {
+    if (errno != EINTR) throw Error(ErrorCode::kIo, "sync directory " + directory + ": " + detail::ErrnoText(errno));
+  }
+}
+
 std::unique_ptr<OutputFile> FileSystem::CreateOutput(const std::string& path, bool direct, OldFile old) {
   std::unique_ptr<OutputFile> output(new OutputFile(*calls_, path, old));
   output->Open(direct);

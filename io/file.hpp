@@ -277,6 +277,11 @@ class FileSystem {
   /// A nameless file in `directory` that only this process can open; gone when it is dropped, also by SIGKILL.
   /// kUsage if the directory is missing or not writable.
   std::unique_ptr<File> OpenTemp(const std::string& directory, bool direct);
+  /// A file of this user's alone (mode 0600) that stays: the one that has the name, or, with `create`, a new one under
+  /// it; null if there is none. Links are not followed. kUsage if what has the name is anything else.
+  std::unique_ptr<File> OpenNamed(const std::string& path, bool direct, bool create);
+  /// Makes sure that names made in or removed from the directory are so on the disk. Error(kIo).
+  void SyncDirectory(const std::string& directory);
   /// Starts a new version of `path`. A symbolic link is followed to its target, if the kernel lets it; one that does
   /// not exist is made at once, empty. kUsage if path is no regular file, exists and is not writable (with kKeep:
   /// exists), or its directory is missing or not writable; and, with kReplace, if the file cannot be replaced by one of

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <functional>
+#include <span>
 #include <utility>
 
 #include "runs/cut.hpp"
@@ -129,7 +130,8 @@ void MergeNeighbours(Job& job, std::vector<Run>& runs, std::size_t first, std::s
   std::size_t blocks = 0;
   for (std::size_t i = first; i < first + count; ++i) blocks += runs[i].blocks.size();
   merged.blocks.reserve(blocks);
-  const bool free_as_read = !job.plan.gpu;  // only a lost GPU asks for them again
+  // Only a lost GPU asks for them again, and a job that goes on after a kill.
+  const bool free_as_read = !job.plan.gpu && !job.store->keeps();
   try {
     MergeInto(job, &runs[first], count, verify_order, free_as_read,
               [&](Pipeline& pipeline, std::uint64_t) { return MakeSpillSink(job, pipeline, merged); });
@@ -140,9 +142,13 @@ void MergeNeighbours(Job& job, std::vector<Run>& runs, std::size_t first, std::s
   for (std::size_t i = first; i < first + count; ++i) {
     merged.sum += runs[i].sum;
     merged.level = std::max(merged.level, runs[i].level + 1);
-    if (!free_as_read) job.store->Free(runs[i]);
     merged.origin.insert(merged.origin.end(), runs[i].origin.begin(), runs[i].origin.end());
   }
+  if (job.store->keeps()) {
+    const HostBuffer buffer(job.memory, job.plan.block_bytes);
+    job.store->Keep(merged, job.layout, {buffer.data(), buffer.size()}, std::span(runs).subspan(first, count));
+  }
+  for (std::size_t i = first; i < first + count && !free_as_read; ++i) job.store->Free(runs[i]);
   runs[first] = std::move(merged);
   runs.erase(runs.begin() + static_cast<std::ptrdiff_t>(first) + 1,
              runs.begin() + static_cast<std::ptrdiff_t>(first + count));
