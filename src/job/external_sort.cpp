@@ -119,15 +119,13 @@ class Sorter {
     try {
       return SortAll();
     } catch (const Error& error) {
-      const std::string kept = journal_->manifest().job ? journal_->Progress() : "nothing yet";
-      const std::string folder = EscapeName(journal_->folder());
-      if (error.code() == ErrorCode::kCancelled && cancel_.requested()) {
-        throw Error(ErrorCode::kStopped,
-                    "stopped by a signal; kept in " + folder + ": " + kept + ". The same command goes on from there");
-      }
-      LogWarn("kept in " + folder + ": " + kept +
-              (error.code() == ErrorCode::kIntegrity ? ". To begin anew, remove it"
-                                                     : ". The same command goes on from there"));
+      const bool stopped = error.code() == ErrorCode::kCancelled && cancel_.requested();
+      const bool damaged = error.code() == ErrorCode::kIntegrity;
+      std::string text = "kept in " + EscapeName(journal_->folder()) + ": " + journal_->Progress();
+      text += damaged ? ". To begin anew, remove it" : ". The same command goes on from there";
+      if (!journal_->manifest().job) text = "nothing was done yet that is kept";
+      if (stopped) throw Error(ErrorCode::kStopped, "stopped by a signal; " + text);
+      if (journal_->manifest().job) LogWarn(text);
       throw;
     }
   }
@@ -246,7 +244,6 @@ class Sorter {
     job.input_bytes = inputs_.bytes();
     if (!journal_->resumes()) job.fingerprint = MakeFingerprint(options_, files_, inputs_);
     KeptAttempt attempt;
-    attempt.max_record = job_.plan.ring.max_record;
     attempt.compresses = job_.plan.temp_places > 0;
     journal_->Begin(std::move(job), attempt, options_.temp_dirs);
     if (journal_->manifest().job->block_bytes != job_.plan.block_bytes) {

@@ -107,9 +107,7 @@ std::optional<KeptShape> ShapeOfKept(const Journal* journal) {
 void TakeOver(const Journal& journal, PlanFacts& facts) {
   if (!journal.resumes()) return;
   facts.block_bytes = journal.manifest().job->block_bytes;
-  for (const KeptAttempt& attempt : journal.manifest().attempts) {
-    if (!facts.layout.fixed()) facts.max_record = std::max(facts.max_record, attempt.max_record);
-  }
+  for (const auto& [id, run] : journal.manifest().runs) facts.kept_record = std::max(facts.kept_record, run.longest);
 }
 
 std::vector<Run> RunsToGoOnWith(const Journal& journal, const Inputs& inputs) {

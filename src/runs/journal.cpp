@@ -116,7 +116,6 @@ Json ToJson(const KeptAttempt& attempt) {
   return {{"host", attempt.host},
           {"pid", attempt.pid},
           {"begin", attempt.begin},
-          {"max_record", attempt.max_record},
           {"compresses", attempt.compresses},
           {"directories", attempt.directories}};
 }
@@ -125,7 +124,6 @@ KeptAttempt AttemptFrom(const Json& json, const std::vector<std::string>& before
   attempt.host = TextOf(json, "host");
   attempt.pid = NumberOf(json, "pid");
   attempt.begin = TextOf(json, "begin");
-  attempt.max_record = NumberOf(json, "max_record");
   attempt.compresses = FlagOf(json, "compresses");
   for (const Json& directory : ListOf(json, "directories")) {
     if (!directory.is_string()) Lacks("directories");
@@ -143,10 +141,11 @@ Json ToJson(const KeptRun& run, const std::vector<std::uint64_t>& replaces) {
   Json origin = Json::array(), index = Json::array();
   for (const InputRange& range : run.origin) origin.push_back({range.input, range.offset, range.bytes});
   for (const SpillExtent& extent : run.index) index.push_back({extent.file, extent.offset, extent.payload_bytes});
-  return {{"id", run.id},       {"bytes", run.bytes},
-          {"level", run.level}, {"sum", {run.sum.lo, run.sum.hi, run.sum.records}},
-          {"origin", origin},   {"blocks", run.blocks},
-          {"index", index},     {"replaces", replaces}};
+  return {{"id", run.id},           {"bytes", run.bytes},
+          {"level", run.level},     {"sum", {run.sum.lo, run.sum.hi, run.sum.records}},
+          {"origin", origin},       {"blocks", run.blocks},
+          {"longest", run.longest}, {"index", index},
+          {"replaces", replaces}};
 }
 KeptRun RunFrom(const Json& json) {
   KeptRun run;
@@ -162,6 +161,7 @@ KeptRun RunFrom(const Json& json) {
   }
   if (run.origin.empty()) Lacks("origin");
   run.blocks = NumberOf(json, "blocks", run.bytes);
+  run.longest = NumberOf(json, "longest", run.bytes);
   for (const Json& extent : ListOf(json, "index")) {
     Triple(extent, "index");
     run.index.push_back({static_cast<std::uint32_t>(Number(extent[0], "index", UINT32_MAX)),
@@ -383,7 +383,7 @@ Journal::Journal(FileSystem& files, std::string folder) : files_(files), folder_
 }
 
 void Journal::Lock() {
-  constexpr int kTries = 20;
+  constexpr int kTries = 10;
   for (int i = 0;; ++i) {
     if (::mkdir(folder_.c_str(), 0700) == 0) {
       made_ = true;

@@ -40,7 +40,6 @@ struct KeptAttempt {
   std::string host;
   std::uint64_t pid = 0;
   std::string begin;                     ///< UTC
-  std::uint64_t max_record = 0;          ///< bytes of the longest line that it took
   bool compresses = false;               ///< what it spilled may be compressed
   std::vector<std::string> directories;  ///< of the spill, by their numbers; ".": the folder itself
   std::uint64_t runs_kept = 0;           ///< that were there when it began
@@ -54,7 +53,7 @@ struct KeptRun {
   std::uint32_t level = 0;
   RecordSum sum;
   std::vector<InputRange> origin;
-  std::uint64_t blocks = 0;
+  std::uint64_t blocks = 0, longest = 0;  ///< their number, and bytes of the longest: no record is longer
   std::vector<SpillExtent> index;
 };
 

@@ -216,8 +216,10 @@ class IndexReader {
 void RunStore::Keep(const Run& run, const RecordLayout& layout, std::span<std::byte> buffer,
                     std::span<const Run> replaces) {
   IndexWriter index(*spill_, run.id, buffer);
+  std::uint64_t longest = 0;
   for (std::size_t i = 0; i < run.blocks.size(); ++i) {
     const RunBlock block = run.blocks[i];
+    longest = std::max(longest, block.bytes);
     index.Put(BytesOf(
         IndexEntry{static_cast<std::uint32_t>(block.bytes), static_cast<std::uint32_t>(1 + block.more.size())}));
     const auto put = [&](const SpillExtent& extent) {
@@ -229,7 +231,7 @@ void RunStore::Keep(const Run& run, const RecordLayout& layout, std::span<std::b
     std::for_each(block.more.begin(), block.more.end(), put);
     index.Put(std::as_bytes(std::span(block.last.words).first(RunBlocks::ForecastWords(layout))));
   }
-  KeptRun kept{run.id, run.bytes, run.level, run.sum, run.origin, run.blocks.size(), index.Finish()};
+  KeptRun kept{run.id, run.bytes, run.level, run.sum, run.origin, run.blocks.size(), longest, index.Finish()};
   {
     const std::lock_guard lock(mutex_);
     indexes_[run.id] = kept.index;
@@ -271,6 +273,7 @@ void RunStore::FindBlocks(std::vector<Run>& runs, const RecordLayout& layout) {
       block.forecast = true;
       const std::uint64_t least = (block.bytes + spill_->payload_capacity() - 1) / spill_->payload_capacity();
       if (block.bytes == 0 || block.bytes % LeastRecordBytes(layout) != 0 || entry.extents != least ||
+          block.bytes > kept.longest ||
           block.bytes > run.bytes - block.begin) {
         BadIndex(run.id, "block " + std::to_string(i) + " cannot be");
       }

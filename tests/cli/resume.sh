@@ -52,15 +52,15 @@ killed() {
 killed u64 --type u64
 killed log -k7,7 --batch-bytes 1M --fan-in 3
 killed log -u -r --compress-temp zst --temp-dir .
-killed csv -k '#2' -k '#1:desc'
+killed csv -k '#2:text' -k '#1:int:desc'
 
 # Every sync is a place to die at: what is behind it counts, what is in front of it need not.
 if ! sanitized && command -v strace >/dev/null && strace -o /dev/null true 2>/dev/null; then
   "$g" --type u64 in.u64 want.u64
   for round in 1 2 3 4 5 6 7 8; do
     code=0
-    strace -f -o /dev/null -e trace=fsync -e inject=fsync:signal=KILL:when=$((round % 5 + 2)) "$g" --resume-dir job \
-      --memory 16M --threads 2 --log-level error --type u64 in.u64 out.u64 2>err || code=$?
+    { strace -f -o /dev/null -e trace=fsync -e inject=fsync:signal=KILL:when=$((round % 5 + 2)) "$g" --resume-dir job \
+      --memory 16M --threads 2 --log-level error --type u64 in.u64 out.u64 2>err; } 2>/dev/null || code=$?
     [ $code = 137 ] || [ $code = 0 ] || fail "exit $code at a sync: $(cat err)"
   done
   expect 0 job u64 --type u64
@@ -69,15 +69,20 @@ else
   echo "SKIPPED: no strace, or a sanitizer that cannot be traced: kills at syncs"
 fi
 
-# A job that stands still with a run or more: others are told of it.
+# A job that stands still with some runs, and not with all: others are told of it. Sets `running` and `waiting`.
 stop_with_runs() {
+  local try
   for try in {1..50}; do
-    job "$@" 2>stopped &
+    job "$@" --batch-bytes 1M 2>stopped &
     waiting=$!
     while kill -0 $waiting 2>/dev/null; do
-      if "$g" --resume-dir job --status 2>/dev/null | grep -q 'kept  *[1-9][0-9]* run.* of [^a]'; then
-        running=$(sed -n 's/^state  *running: process \([0-9]*\) .*/\1/p' <("$g" --resume-dir job --status 2>/dev/null))
-        if [ -n "$running" ] && kill -STOP "$running" 2>/dev/null; then return; fi
+      "$g" --resume-dir job --status >status 2>/dev/null || true
+      running=$(sed -n 's/^state  *running: process \([0-9]*\) .*/\1/p' status)
+      if [ -n "$running" ] && grep -q 'kept  *[1-9]' status && kill -STOP "$running" 2>/dev/null; then
+        "$g" --resume-dir job --status >status
+        if grep -q 'form runs' status; then return; fi
+        kill -CONT "$running"
+        break
       fi
     done
     wait $waiting || fail "exit $? of $*: $(cat stopped)"
@@ -89,7 +94,6 @@ stop_with_runs() {
 stop_with_runs u64 --type u64
 expect 2 job u64 --type u64
 says "another job has it: process $running on"
-"$g" --resume-dir job --status >status
 for word in 'in.u64 to out.u64' "running: process $running" 'form runs' 'of the input' 'attempts  *1'; do
   grep -q "$word" status || fail "--status does not say '$word': $(cat status)"
 done

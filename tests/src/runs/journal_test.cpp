@@ -37,6 +37,7 @@ KeptRun SomeRun(std::uint64_t id) {
           {id, ~id, id + 1},
           {{0, 10 * id, 10}},
           id,
+          1,
           {{0, 7, 65536 * id}}};
 }
 
