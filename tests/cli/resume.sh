@@ -167,7 +167,7 @@ rmdir temp1 temp2
 
 # A full disk, then room.
 if mkdir small && mount -t tmpfs -o size=12m tmpfs small 2>/dev/null; then
-  trap 'cd /; umount "$work/small" 2>/dev/null; rm -rf "$work"' EXIT
+  trap 'cd /; umount "$work/small" 2>/dev/null || true; rm -rf "$work"' EXIT
   full=("$g" --resume-dir small/job --memory 16M --type u64 in.u64 out.u64)
   expect 5 "${full[@]}"
   says 'temporary runs'
@@ -178,7 +178,6 @@ if mkdir small && mount -t tmpfs -o size=12m tmpfs small 2>/dev/null; then
   expect 0 "${full[@]}"
   done_right u64
   [ -z "$(ls -A small)" ] || fail "left on the disk that was full: $(ls -A small)"
-  umount small
 else
   echo "SKIPPED: mounts are not allowed here: full disks"
 fi
