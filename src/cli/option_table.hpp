@@ -197,6 +197,8 @@ inline constexpr OptionRow kOptionRows[] = {
     {Section::kTuning, "batch-size", 0, "SIZE", kAnyAttempt, "binary: the same; lines: as --fan-in, as for sort"},
     {Section::kTuning, "block-size", 0, "SIZE", kAnyAttempt, "bytes of one read or write"},
     {Section::kTuning, "fan-in", 0, "N", kAnyAttempt, "most runs merged at once (at least 2)"},
+    {Section::kTuning, "checkpoint", 0, "SIZE", kAnyAttempt,
+     "with --resume-dir: what is written of the output between two places to go on from (default 32G, or 5 minutes)"},
 };
 
 struct SectionTitle {

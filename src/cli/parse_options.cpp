@@ -792,11 +792,16 @@ std::vector<std::pair<std::string, std::string>> WhatDecides(const Typed& typed)
 void ResolveResume(const Typed& typed, Options& options) {
   const std::string* folder = typed.value("--resume-dir");
   if (folder == nullptr) {
-    if (typed.has("--keep-resume-dir")) Fail("--keep-resume-dir has no meaning without --resume-dir");
+    for (const char* key : {"--keep-resume-dir", "--checkpoint"}) {
+      if (typed.has(key)) Fail(std::string(key) + " has no meaning without --resume-dir");
+    }
     return;
   }
   options.resume_dir = *folder;
   options.keep_resume_dir = typed.has("--keep-resume-dir");
+  if (const std::string* text = typed.value("--checkpoint")) {
+    options.checkpoint_bytes = Named("--checkpoint", [&] { return ParseBytes(*text); });
+  }
   options.typed = WhatDecides(typed);
   if (options.merge) Fail("--resume-dir has nothing to keep with -m, which makes no runs: leave it out");
   if (IsStreamTarget(options.output)) {

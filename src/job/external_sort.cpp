@@ -260,7 +260,21 @@ class Sorter {
     for (const std::string& line : DescribeTally(options_, sorting_.tally)) sorting_.Note(line);
   }
 
+  /// What is written of the output stays, too, where that is one file, as it will be, from its front on.
+  void TakeUpOutput() {
+    OutputFile* const file = output_.file();
+    if (!journal_ || file == nullptr || !file->in_place().empty() || output_.parts() != nullptr ||
+        options_.output_codec != Codec::kNone || options_.top > 0 || options_.debug) {
+      return;
+    }
+    const bool goes_on = journal_->resumes() && journal_->manifest().merge;
+    const std::uint64_t bytes = goes_on ? journal_->manifest().merge->output_bytes : 0;
+    if (!file->TakeUp(PartialName(options_), bytes)) journal_->ForgetMerge();
+    job_.checkpoints = journal_.get();
+  }
+
   void PrepareOutput() {
+    TakeUpOutput();
     if (output_.file() != nullptr && DirectOutput(facts())) output_.file()->MakeDirect();
     if (options_.output_codec != Codec::kNone) {
       output_.Compress(options_.output_codec, shares_.EncoderAt(memory_.limit()), clock_);

@@ -110,6 +110,11 @@ void TakeOver(const Journal& journal, PlanFacts& facts) {
   for (const auto& [id, run] : journal.manifest().runs) facts.kept_record = std::max(facts.kept_record, run.longest);
 }
 
+std::string PartialName(const Options& options) {
+  const std::string job = FullPath(options.resume_dir) + '\0' + FullPath(options.output);
+  return ".gpusort-" + Hex(XXH3_64bits(job.data(), job.size())) + ".partial";
+}
+
 std::vector<Run> RunsToGoOnWith(const Journal& journal, const Inputs& inputs) {
   const Manifest& manifest = journal.manifest();
   if (!journal.resumes() || (manifest.job->keyed && !manifest.formed)) return {};

@@ -24,6 +24,9 @@ std::unique_ptr<Journal> OpenJournal(const Options& options, FileSystem& files, 
 std::optional<KeptShape> ShapeOfKept(const Journal* journal);
 void TakeOver(const Journal& journal, PlanFacts& facts);
 
+/// The name of what is written of the output, in its folder.
+std::string PartialName(const Options& options);
+
 /// The runs to go on with, without their blocks. Of keyed records, which do not know their places in the input, none
 /// before all are formed. Error(kIntegrity) if they are none of these inputs.
 std::vector<Run> RunsToGoOnWith(const Journal& journal, const Inputs& inputs);

@@ -86,6 +86,12 @@ const Json& Triple(const Json& json, const char* name) {
   return json;
 }
 
+Json ToJson(const RecordSum& sum) { return {sum.lo, sum.hi, sum.records}; }
+RecordSum SumFrom(const Json& json) {
+  Triple(json, "sum");
+  return {Number(json[0], "sum", UINT64_MAX), Number(json[1], "sum", UINT64_MAX), Number(json[2], "sum")};
+}
+
 Json ToJson(const KeptJob& job) {
   Json fingerprint = Json::array();
   for (const auto& [name, value] : job.fingerprint) fingerprint.push_back({name, value});
@@ -141,19 +147,16 @@ Json ToJson(const KeptRun& run, const std::vector<std::uint64_t>& replaces) {
   Json origin = Json::array(), index = Json::array();
   for (const InputRange& range : run.origin) origin.push_back({range.input, range.offset, range.bytes});
   for (const SpillExtent& extent : run.index) index.push_back({extent.file, extent.offset, extent.payload_bytes});
-  return {{"id", run.id},           {"bytes", run.bytes},
-          {"level", run.level},     {"sum", {run.sum.lo, run.sum.hi, run.sum.records}},
-          {"origin", origin},       {"blocks", run.blocks},
-          {"longest", run.longest}, {"index", index},
-          {"replaces", replaces}};
+  return {{"id", run.id},           {"bytes", run.bytes}, {"level", run.level},
+          {"sum", ToJson(run.sum)}, {"origin", origin},   {"blocks", run.blocks},
+          {"longest", run.longest}, {"index", index},     {"replaces", replaces}};
 }
 KeptRun RunFrom(const Json& json) {
   KeptRun run;
   run.id = NumberOf(json, "id", UINT64_MAX);
   run.bytes = NumberOf(json, "bytes");
   run.level = static_cast<std::uint32_t>(NumberOf(json, "level", UINT32_MAX - 1));
-  const Json& sum = Triple(Member(json, "sum"), "sum");
-  run.sum = {Number(sum[0], "sum", UINT64_MAX), Number(sum[1], "sum", UINT64_MAX), Number(sum[2], "sum")};
+  run.sum = SumFrom(Member(json, "sum"));
   for (const Json& range : ListOf(json, "origin")) {
     Triple(range, "origin");
     run.origin.push_back({static_cast<std::uint32_t>(Number(range[0], "origin", UINT32_MAX)),
@@ -199,7 +202,29 @@ std::uint64_t BytesOf(const std::vector<InputRange>& ranges) {
   return bytes;
 }
 
+Json ToJson(const KeptMerge& merge) {
+  Json taken = Json::array();
+  for (const auto& [id, bytes] : merge.taken) taken.push_back({id, bytes});
+  return {{"output_bytes", merge.output_bytes},     {"bytes", merge.front.bytes},      {"sum", ToJson(merge.front.sum)},
+          {"dropped", ToJson(merge.front.dropped)}, {"last", HexOf(merge.front.last)}, {"taken", taken}};
+}
+KeptMerge MergeFrom(const Json& json, const std::map<std::uint64_t, KeptRun>& runs) {
+  KeptMerge merge;
+  merge.output_bytes = NumberOf(json, "output_bytes");
+  merge.front = {NumberOf(json, "bytes"), SumFrom(Member(json, "sum")), SumFrom(Member(json, "dropped")),
+                 FromHex(TextOf(json, "last"))};
+  for (const Json& pair : ListOf(json, "taken")) {
+    if (!pair.is_array() || pair.size() != 2) Lacks("taken");
+    const auto run = runs.find(Number(pair[0], "taken", UINT64_MAX));
+    if (run == runs.end()) Lacks("taken");
+    merge.taken[run->first] = Number(pair[1], "taken", run->second.bytes);
+  }
+  if (merge.taken.size() != runs.size()) Lacks("taken");
+  return merge;
+}
+
 void TakeRun(KeptRun run, const std::vector<std::uint64_t>& replaces, Manifest& manifest) {
+  manifest.merge.reset();
   for (const std::uint64_t id : replaces) {
     if (manifest.runs.erase(id) == 0) Lacks("replaces");
   }
@@ -233,9 +258,13 @@ void TakeLine(std::string_view text, Manifest& manifest) {
     TakeRun(RunFrom(value), replaces, manifest);
   } else if (kind == "formed") {
     manifest.formed = true;
+    manifest.merge.reset();
     manifest.trailer = FromHex(TextOf(value, "trailer"));
+  } else if (kind == "merged") {
+    manifest.merge = MergeFrom(value, manifest.runs);
   } else if (kind == "drop") {
     manifest.runs.clear();
+    manifest.merge.reset();
     manifest.formed = false;
   } else if (kind == "done") {
     manifest.done = true;
@@ -319,7 +348,16 @@ std::vector<std::string> DirectoriesOf(const Manifest& manifest, const std::stri
 std::string ProgressOf(const Manifest& manifest) {
   const std::uint64_t runs = manifest.runs.size(), all = manifest.job ? manifest.job->input_bytes : 0;
   std::string text = std::to_string(runs) + (runs == 1 ? " run" : " runs");
-  if (manifest.formed) return text + " of all of the input (" + FormatBytes(all) + ")";
+  if (manifest.formed) {
+    text += " of all of the input (" + FormatBytes(all) + ")";
+    if (!manifest.merge) return text;
+    std::uint64_t taken = 0, bytes = 0;
+    for (const auto& [id, count] : manifest.merge->taken) taken += count;
+    for (const auto& [id, run] : manifest.runs) bytes += run.bytes;
+    const double merged = bytes == 0 ? 100 : 100.0 * static_cast<double>(taken) / static_cast<double>(bytes);
+    return text + ", and " + FormatBytes(manifest.merge->output_bytes) + " of the output (" +
+           std::to_string(static_cast<int>(merged)) + " %)";
+  }
   if (manifest.job && manifest.job->keyed) return "nothing before all of the input is read, as its records get keys";
   const std::uint64_t bytes = manifest.bytes_formed();
   const double percent = all == 0 ? 100 : 100.0 * static_cast<double>(bytes) / static_cast<double>(all);
@@ -502,14 +540,34 @@ void Journal::Add(KeptRun run, const std::vector<std::uint64_t>& replaces) {
   TakeRun(std::move(run), replaces, manifest_);
 }
 
+namespace {
+
+Json FormedJson(const std::vector<std::byte>& trailer) {
+  Json formed = Json::object();
+  formed["trailer"] = HexOf(trailer);
+  return formed;
+}
+
+}  // namespace
+
 void Journal::SetFormed(const std::vector<std::byte>& trailer) {
   const std::lock_guard lock(mutex_);
   if (manifest_.formed) return;
-  Json formed = Json::object();
-  formed["trailer"] = HexOf(trailer);
-  Append(MakeLine("formed", std::move(formed), manifest_.hash));
+  Append(MakeLine("formed", FormedJson(trailer), manifest_.hash));
   manifest_.formed = true;
   manifest_.trailer = trailer;
+}
+
+void Journal::ForgetMerge() {
+  const std::lock_guard lock(mutex_);
+  Append(MakeLine("formed", FormedJson(manifest_.trailer), manifest_.hash));
+  manifest_.merge.reset();
+}
+
+void Journal::SetMerged(KeptMerge merge) {
+  const std::lock_guard lock(mutex_);
+  Append(MakeLine("merged", ToJson(merge), manifest_.hash));
+  manifest_.merge = std::move(merge);
 }
 
 void Journal::DropRuns() {
@@ -517,6 +575,7 @@ void Journal::DropRuns() {
   if (manifest_.runs.empty() && !manifest_.formed) return;
   Append(MakeLine("drop", Json::object(), manifest_.hash));
   manifest_.runs.clear();
+  manifest_.merge.reset();
   manifest_.formed = false;
 }
 

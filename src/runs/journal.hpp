@@ -57,6 +57,13 @@ struct KeptRun {
   std::vector<SpillExtent> index;
 };
 
+/// How far the last merge is.
+struct KeptMerge {
+  std::uint64_t output_bytes = 0;  ///< that are on the disk
+  OutputProof::Front front;
+  std::map<std::uint64_t, std::uint64_t> taken;  ///< bytes of each run, by id
+};
+
 /// What a manifest says.
 struct Manifest {
   std::optional<KeptJob> job;
@@ -64,6 +71,7 @@ struct Manifest {
   std::map<std::uint64_t, KeptRun> runs;  ///< by id
   bool formed = false;                    ///< all of the input is in runs
   std::vector<std::byte> trailer;         ///< of the output, once formed
+  std::optional<KeptMerge> merge;         ///< of just these runs
   bool done = false;
   std::uint64_t bytes = 0;  ///< of the lines that count
   std::uint64_t hash = 0;   ///< of the last one
@@ -104,6 +112,9 @@ class Journal {
   /// The run is kept, in place of those that it was merged from.
   void Add(KeptRun run, const std::vector<std::uint64_t>& replaces);
   void SetFormed(const std::vector<std::byte>& trailer);
+  void SetMerged(KeptMerge merge);
+  /// The last merge begins anew.
+  void ForgetMerge();
   /// None of the runs so far counts.
   void DropRuns();
   /// The output is in place. Removes what was made here, and the folder if nothing else is in it, unless all is kept.

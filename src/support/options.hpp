@@ -85,6 +85,8 @@ struct Options {
 
   std::string resume_dir;        ///< where what is done is kept for a process that comes later; empty: nowhere
   bool keep_resume_dir = false;  ///< also when the job is done
+  /// Of the output, that the disk has before the last merge goes on.
+  std::uint64_t checkpoint_bytes = std::uint64_t{32} << 30;
   /// What was typed of options that must be the same for a job to go on: names and values.
   std::vector<std::pair<std::string, std::string>> typed;
 

@@ -12,10 +12,10 @@ if sanitized; then kills=2; fi
 # The command that is killed and given again: its memory and threads are others every time.
 round=0
 job() {
-  local name=$1 memory=(16M 12M 24M) threads=(2 1 4)
+  local name=$1 memory=(16M 12M 24M) threads=(2 1 4) checkpoint=(3M 1G 1M 2500001)
   shift
-  "$g" --resume-dir job --memory "${memory[round % 3]}" --threads "${threads[round % 2]}" --log-level error "$@" \
-    "in.$name" "out.$name"
+  "$g" --resume-dir job --memory "${memory[round % 3]}" --threads "${threads[round % 2]}" --log-level error \
+    --checkpoint "${span:-${checkpoint[round % 4]}}" "$@" "in.$name" "out.$name"
 }
 done_right() {
   same "want.$1" "out.$1"
@@ -154,6 +154,62 @@ done_right u64
 [ ! -e job ] || fail "--keep-resume-dir holds for later jobs"
 expect 2 "$g" --resume-dir job --status
 says 'no such folder'
+
+# Stopped while it writes the output: that goes on, too, where the disk has it. Also by a kill, and with -u and keys.
+# stop_in_merge SIGNAL NAME OPTION...: sets `code`.
+stop_in_merge() {
+  local signal=$1 try pid
+  shift
+  for try in {1..50}; do
+    span=1M job "$@" 2>err &
+    waiting=$!
+    while kill -0 $waiting 2>/dev/null; do
+      "$g" --resume-dir job --status >status 2>/dev/null || true
+      pid=$(sed -n 's/^state  *running: process \([0-9]*\) .*/\1/p' status)
+      if [ -n "$pid" ] && grep -q 'of the output' status && kill -STOP "$pid" 2>/dev/null; then
+        if [ -n "$(find . -maxdepth 1 -name '.gpusort-*.partial')" ]; then
+          kill -"$signal" "$pid"
+          kill -CONT "$pid" 2>/dev/null || true
+          code=0
+          wait $waiting 2>/dev/null || code=$?
+          return
+        fi
+        kill -CONT "$pid"
+      fi
+    done
+    wait $waiting || fail "exit $? of $*: $(cat err)"
+    done_right "$1"
+  done
+  fail "a job was never seen while it wrote the output: $*"
+}
+set -f
+for what in 'TERM u64 --type u64' 'KILL log -u -k7,7' 'TERM csv -k #2:text'; do
+  read -r signal name options <<<"$what"
+  "$g" $options "in.$name" "want.$name"
+  stop_in_merge "$signal" "$name" $options
+  if [ "$signal" = TERM ]; then
+    [ "$code" = 75 ] || fail "exit $code of $what: $(cat err)"
+    "$g" --resume-dir job --status | grep -q 'and [1-9].* of the output' || fail "--status: $("$g" --resume-dir job --status)"
+    partial=$(find . -maxdepth 1 -name '.gpusort-*.partial' -printf %s)
+    [ "${partial:-0}" -ge 1000000 ] || fail "of the output are kept ${partial:-no} bytes"
+  fi
+  expect 0 job "$name" $options --log-file log.txt --verify-output
+  done_right "$name"
+  grep -q 'the output goes on at [1-9]' log.txt || fail "$what began the output anew: $(cat log.txt)"
+  rm log.txt
+  nothing_left
+done
+set +f
+# Without what was written, or with a fan-in that needs other runs, the output is begun anew.
+"$g" --type u64 in.u64 want.u64
+stop_in_merge KILL u64 --type u64
+rm .gpusort-*.partial
+expect 0 job u64 --type u64
+done_right u64
+stop_in_merge KILL u64 --type u64 --batch-bytes 1M
+expect 0 job u64 --type u64 --fan-in 4
+done_right u64
+nothing_left
 
 # Temp folders of others are used beside the first ones, and nothing is left in them.
 mkdir temp1 temp2

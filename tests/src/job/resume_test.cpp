@@ -62,9 +62,9 @@ class Resume : public ::testing::Test {
     return ReadFile(folder_ / "expected");
   }
   std::vector<std::string> Job(std::vector<std::string> args, const std::string& in) const {
-    args.insert(args.end(),
-                {"--memory", in == "in.csv" ? "10M" : "4M", "--batch-bytes", "40000", "--block-size", "64K", "--fan-in",
-                 "3", "--log-level", "off", "--resume-dir", folder_ / "d", folder_ / in, folder_ / "out"});
+    args.insert(args.end(), {"--memory", in == "in.csv" ? "10M" : "4M", "--batch-bytes", "40000", "--block-size", "64K",
+                             "--checkpoint", "50000", "--fan-in", "3", "--log-level", "off", "--resume-dir",
+                             folder_ / "d", folder_ / in, folder_ / "out"});
     return args;
   }
   void ExpectDone(const Bytes& expected) {

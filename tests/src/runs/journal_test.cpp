@@ -59,6 +59,11 @@ std::string Facts(const Manifest& manifest) {
     text += " " + std::to_string(id) + ":" + std::to_string(run.bytes) + "/" + std::to_string(run.sum.hi) + "/" +
             std::to_string(run.origin.at(0).offset) + "/" + std::to_string(run.index.at(0).offset);
   }
+  if (manifest.merge) {
+    text += " merged " + std::to_string(manifest.merge->output_bytes) + "/" +
+            std::to_string(manifest.merge->front.dropped.hi) + "/" + std::to_string(manifest.merge->front.last.size()) +
+            "/" + std::to_string(manifest.merge->taken.at(5));
+  }
   return text + (manifest.formed ? " formed" : "") + std::to_string(manifest.trailer.size()) +
          (manifest.done ? " done" : "");
 }
@@ -71,6 +76,9 @@ std::string SomeManifest(const TempFolder& folder) {
   for (const std::uint64_t id : {1, 2, 3}) journal.Add(SomeRun(id), {});
   journal.Add(SomeRun(5), {1, 2});
   journal.SetFormed({std::byte{0}, std::byte{0xAB}});
+  for (const std::uint64_t bytes : {70, 80})
+    journal.SetMerged({bytes, {60, {1, 2, 3}, {4, 5, 6}, {std::byte{7}}}, {{3, 9}, {5, bytes}}});
+  journal.ForgetMerge();
   journal.DropRuns();
   journal.Add(SomeRun(9), {});
   journal.Finish(true);
