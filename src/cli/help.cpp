@@ -246,9 +246,11 @@ With --resume-dir DIR a job that was killed, stopped, or ran out of space goes o
 that a script need not know which time it is. DIR, which is made if it is missing (mode 0700), holds a lock, a manifest,
 and the sorted runs; with --temp-dir the runs lie in a folder of the job below each of those. What is done is kept there
 once it is on the disk: a kill or a power failure loses the batches that were being sorted, a merge of runs that was under
-way, and of the last merge, which writes the output, all. When the job is done, all of that is removed, and DIR too if there
-is nothing else in it, unless --keep-resume-dir is given. --resume-dir DIR --status says how far a job is, whether it runs,
-and where.
+way, and of the output what was written since the last checkpoint: there is one after 32 GiB or 5 minutes (--checkpoint says
+otherwise). Until it is complete the output is a hidden file in its folder, .gpusort-*.partial, which stays, too. Parts,
+compressed outputs, those with --top or --debug, and those that are written in place are written anew. When the job is done,
+all of that is removed, and DIR too if there is nothing else in it, unless --keep-resume-dir is given. --resume-dir DIR
+--status says how far a job is, whether it runs, and where.
 .PP
 A job goes on only if it is the same: the inputs (names, sizes, inodes, times of the last change, 64 places of each), the
 output's name, and all options that decide about its bytes. Else it is exit 2, which names the first thing that differs.
@@ -264,7 +266,9 @@ as much as without --resume-dir.
 .PP
 A signal that ends a process (SIGTERM, SIGINT, SIGUSR1, ...) stops the job within 10 s with exit code 75. Exit 4, 5, 6 and 7
 keep DIR as well: free the space, or whatever it was, and give the command again. A manifest whose last line is torn goes on
-without it; other damage, there or in runs, is exit 8, and a new begin needs DIR to be removed.
+without it; other damage, there or in runs, is exit 8, and a new begin needs DIR to be removed. What of the output is on the
+disk is not read again when a job goes on; --verify-output reads all of it in the end. Who gives a job up removes DIR, the
+job's folders in temp folders, and .gpusort-*.partial.
 .PP
 It needs files: streams, compressed inputs, an output that is a stream, -m, and -R without --random-source are exit 2. Programs
 that sort the same records at once need a DIR each. --stats says in attempts what each process did: host, pid, begin (UTC),

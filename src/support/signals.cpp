@@ -47,6 +47,8 @@ void OnAlarm(int) {
   if (signal == 0) return;
   if (!keeps) Die(signal);
   RemoveHiddenOutput();
+  constexpr char kText[] = "gpusort: stopped by a signal while the system did not answer; the same command goes on\n";
+  if (write(STDERR_FILENO, kText, sizeof kText - 1) < 0) received_signal = signal;  // nobody to tell
   _exit(static_cast<int>(ErrorCode::kStopped));
 }
 
