@@ -34,8 +34,9 @@ std::uint64_t LargestRecord(const PlanFacts& facts) {
   // With keys that may be as long as they are, records have half of what is planned for.
   const std::uint64_t usual = UsualMaxRecord(facts.memory);
   const bool halves = facts.key_bytes && facts.key_bytes(usual) > usual;
-  const std::uint64_t asked =
-      std::max(facts.kept_record, facts.max_record != 0 ? facts.max_record : halves ? usual / 2 : usual);
+  const std::uint64_t asked = std::max(facts.kept_record, facts.max_record != 0 ? facts.max_record
+                                                          : halves              ? usual / 2
+                                                                                : usual);
   // All of a short input may be a record with keys several times as long as it is, and more if more is asked for.
   const bool keys_tell = halves && facts.max_record != 0;
   const std::uint64_t most = std::max<std::uint64_t>(facts.input_bytes, 1) * (halves ? 4 : 1);

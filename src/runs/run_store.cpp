@@ -273,8 +273,7 @@ void RunStore::FindBlocks(std::vector<Run>& runs, const RecordLayout& layout) {
       block.forecast = true;
       const std::uint64_t least = (block.bytes + spill_->payload_capacity() - 1) / spill_->payload_capacity();
       if (block.bytes == 0 || block.bytes % LeastRecordBytes(layout) != 0 || entry.extents != least ||
-          block.bytes > kept.longest ||
-          block.bytes > run.bytes - block.begin) {
+          block.bytes > kept.longest || block.bytes > run.bytes - block.begin) {
         BadIndex(run.id, "block " + std::to_string(i) + " cannot be");
       }
       for (std::uint32_t part = 0; part < entry.extents; ++part) {

@@ -7,6 +7,8 @@
 
 #include <filesystem>
 #include <fstream>
+#include <map>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -118,6 +120,54 @@ TEST_F(Resume, GoesOnWhicheverCallFailed) {
       ASSERT_EQ(CodeOn(whole, Job(kind.args, kind.in)), 0) << kind.in << " " << static_cast<int>(call);
       ExpectDone(expected);
     }
+  }
+}
+
+/// Remembers what each file had when it was synced, which is all that a disk must have after its power was lost.
+class ForgetfulCalls : public FaultyCalls {
+ public:
+  int Sync(int fd) override {
+    const int result = FaultyCalls::Sync(fd);
+    std::error_code none;
+    const fs::path path = fs::read_symlink("/proc/self/fd/" + std::to_string(fd), none);
+    if (result == 0 && fs::is_regular_file(path, none)) synced_[path] = ReadFile(path);
+    return result;
+  }
+  void LosePower(const fs::path& folder) const {
+    std::vector<fs::path> files;
+    for (const auto& entry : fs::recursive_directory_iterator(folder)) {
+      const std::string name = entry.path().filename();
+      if (name == "gpusort.manifest" || name == "gpusort.runs" || name.ends_with(".partial")) files.push_back(entry);
+    }
+    for (const fs::path& file : files) {
+      const auto synced = synced_.find(file);
+      synced == synced_.end() ? void(fs::remove(file)) : WriteFile(file, synced->second);
+    }
+  }
+
+ private:
+  std::map<fs::path, Bytes> synced_;
+};
+
+TEST_F(Resume, GoesOnWithWhatThePowerLeft) {
+  for (const Kind& kind : kKinds) {
+    const Bytes expected = Expected(kind.args, kind.in);
+    bool done = false;
+    for (std::uint64_t n = 3; n < 60 && !done; n += 4) {
+      const auto calls = std::make_shared<ForgetfulCalls>();
+      FileSystem files(calls);
+      calls->Add({Call::kSync, n, true, Effect::kError, EIO});
+      CodeOn(files, Job(kind.args, kind.in));
+      done = fs::exists(folder_ / "out");
+      if (!done) calls->LosePower(folder_.path());
+    }
+    if (!done) {
+      FileSystem whole;
+      ASSERT_EQ(CodeOn(whole, Job(kind.args, kind.in)), 0) << kind.in;
+    }
+    ASSERT_EQ(ReadFile(folder_ / "out"), expected) << kind.in;
+    fs::remove(folder_ / "out");
+    fs::remove_all(folder_ / "d");
   }
 }
 
