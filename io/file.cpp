@@ -549,7 +549,11 @@ void OutputFile::OpenOld() {
 
 OutputFile::~OutputFile() {
   if (published_) return;
-  RemoveHidden();
+  if (taken_up_ && kept_ > 0) {
+    calls_.Truncate(file_->fd_.get(), kept_);  // what is behind takes space
+  } else {
+    RemoveHidden();
+  }
   struct stat st;
   if (made_ && directory_fd_.open() && ::fstatat(directory_fd_.get(), name_.c_str(), &st, AT_SYMLINK_NOFOLLOW) == 0 &&
       FactsFrom(st).same_file(*old_)) {
@@ -681,6 +685,44 @@ void OutputFile::MakeDirect() {
   if (in_place_.empty()) file_->MakeDirect();
 }
 
+bool OutputFile::TakeUp(const std::string& name, std::uint64_t bytes) {
+  constexpr int kFlags = O_RDWR | O_NOFOLLOW | O_CLOEXEC | O_NOCTTY | O_NONBLOCK;
+  detail::Fd fd(OpenRetrying(calls_, directory_fd_.get(), name.c_str(), kFlags, 0));
+  if (!fd.open() && errno == ENOENT) {
+    fd = detail::Fd(OpenRetrying(calls_, directory_fd_.get(), name.c_str(), kFlags | O_CREAT | O_EXCL, 0600));
+  }
+  const std::string path = directory_ + "/" + name;
+  if (!fd.open()) FailOpen("", path, errno);
+  std::unique_ptr<File> file(new File(calls_, std::move(fd), path_, directory_, false));
+  const FileFacts facts = file->Facts();
+  // Killed just before it was renamed, it may have the old output's owner already.
+  const bool mine = facts.uid == ::geteuid() || (access_ && facts.uid == access_->uid);
+  struct stat st;
+  if (!facts.regular || !mine || ::fstat(file->fd_.get(), &st) != 0 || st.st_nlink != 1) {
+    throw Error(ErrorCode::kUsage, path + ": it is no file of this job");
+  }
+  ::fremovexattr(file->fd_.get(), kAcl);
+  if (facts.uid != ::geteuid()) std::ignore = ::fchown(file->fd_.get(), ::geteuid(), static_cast<gid_t>(-1));
+  if (::fchmod(file->fd_.get(), 0600) != 0) file->Fail("chmod", 0, 0, errno);
+  kept_ = facts.size >= bytes ? bytes : 0;
+  file->Truncate(kept_);
+  RemoveHidden();
+  file_ = std::move(file);
+  hidden_ = name;
+  taken_up_ = true;
+  return kept_ == bytes;
+}
+
+void OutputFile::Keep(std::uint64_t bytes) {
+  file_->Sync();
+  if (kept_ == 0) {
+    while (calls_.Sync(directory_fd_.get()) != 0) {
+      if (errno != EINTR) throw Error(ErrorCode::kIo, "sync " + directory_ + ": " + detail::ErrnoText(errno));
+    }
+  }
+  kept_ = bytes;
+}
+
 void OutputFile::LinkHidden() {
   for (int attempt = 0; attempt < kNameAttempts; ++attempt) {
     std::string name = HiddenName();
@@ -785,6 +827,28 @@ std::unique_ptr<File> FileSystem::OpenTemp(const std::string& directory, bool di
     }
   }
   return std::unique_ptr<File>(new File(*calls_, std::move(fd), "a temporary file in " + directory, directory, direct));
+}
+
+std::unique_ptr<File> FileSystem::OpenNamed(const std::string& path, bool direct, bool create) {
+  constexpr int kFlags = O_RDWR | O_NOFOLLOW | O_CLOEXEC | O_NOCTTY | O_NONBLOCK;
+  detail::Fd fd(OpenRetrying(*calls_, AT_FDCWD, path.c_str(), kFlags, 0));
+  if (!fd.open() && errno == ENOENT) {
+    if (!create) return nullptr;
+    fd = detail::Fd(OpenRetrying(*calls_, AT_FDCWD, path.c_str(), kFlags | O_CREAT | O_EXCL, 0600));
+  }
+  if (!fd.open()) FailOpen("", path, errno);
+  std::unique_ptr<File> file(new File(*calls_, std::move(fd), path, DirectoryOf(path), direct));
+  const FileFacts facts = file->Facts();
+  if (facts.regular && facts.uid == ::geteuid() && (facts.mode & 022) == 0) return file;
+  throw Error(ErrorCode::kUsage, path + ": it is no file that only this user can write");
+}
+
+void FileSystem::SyncDirectory(const std::string& directory) {
+  const detail::Fd fd(OpenRetrying(*calls_, AT_FDCWD, directory.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC, 0));
+  if (!fd.open()) FailOpen("directory ", directory, errno);
+  while (calls_->Sync(fd.get()) != 0) {
+    if (errno != EINTR) throw Error(ErrorCode::kIo, "sync directory " + directory + ": " + detail::ErrnoText(errno));
+  }
 }
 
 std::unique_ptr<OutputFile> FileSystem::CreateOutput(const std::string& path, bool direct, OldFile old) {

@@ -192,6 +192,12 @@ class OutputFile {
   void AllocateToWrite(std::uint64_t size) { file_->AllocateToWrite(size); }
   /// Direct from now on, if it can be: before the first write.
   void MakeDirect();
+  /// Before all else, if it is no output in place: the file is one that has `name` in the output's folder, the one that
+  /// a process before has left, or a new one, and is cut to `bytes`. Dropped, it stays with what Keep said. False if it
+  /// was shorter: then it is empty. kUsage if that is no file of this user.
+  bool TakeUp(const std::string& name, std::uint64_t bytes);
+  /// The first `bytes` are on the disk, and stay.
+  void Keep(std::uint64_t bytes);
   /// Gives all space back; what was written is gone.
   void Release() { file_->Truncate(0); }
   /// Cuts the file to `total_bytes`, gives it the owner, mode and ACL that the old file has by now (else those of any
@@ -257,6 +263,8 @@ class OutputFile {
   std::once_flag emptied_;
   bool completed_ = false;
   bool published_ = false;
+  bool taken_up_ = false;
+  std::uint64_t kept_ = 0;  ///< if so, bytes that stay
 };
 
 /// Removes the names of OutputFiles that are being made: for a signal handler, when destructors will not run. Where the
@@ -277,6 +285,11 @@ class FileSystem {
   /// A nameless file in `directory` that only this process can open; gone when it is dropped, also by SIGKILL.
   /// kUsage if the directory is missing or not writable.
   std::unique_ptr<File> OpenTemp(const std::string& directory, bool direct);
+  /// A file of this user's alone (mode 0600) that stays: the one that has the name, or, with `create`, a new one under
+  /// it; null if there is none. Links are not followed. kUsage if what has the name is anything else.
+  std::unique_ptr<File> OpenNamed(const std::string& path, bool direct, bool create);
+  /// Makes sure that names made in or removed from the directory are so on the disk. Error(kIo).
+  void SyncDirectory(const std::string& directory);
   /// Starts a new version of `path`. A symbolic link is followed to its target, if the kernel lets it; one that does
   /// not exist is made at once, empty. kUsage if path is no regular file, exists and is not writable (with kKeep:
   /// exists), or its directory is missing or not writable; and, with kReplace, if the file cannot be replaced by one of

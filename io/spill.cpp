@@ -58,11 +58,12 @@ void CheckBuffer(std::span<const std::byte> block, std::uint64_t payload_bytes, 
 }  // namespace
 
 SpillStore::SpillStore(FileSystem& files, std::vector<std::string> directories, std::uint64_t block_bytes, bool direct,
-                       std::function<void()> before_use)
+                       std::function<void()> before_use, std::optional<NamedSpill> named)
     : files_(files),
       block_bytes_(block_bytes),
       direct_(direct),
-      job_(detail::RandomNumber()),
+      named_(std::move(named)),
+      job_(named_ ? named_->job : detail::RandomNumber()),
       before_use_(std::move(before_use)) {
   if (directories.empty() || block_bytes == 0 || block_bytes % kSpillAlignment != 0) {
     throw Error(ErrorCode::kInternal, "a spill of " + std::to_string(directories.size()) +
@@ -74,9 +75,80 @@ SpillStore::SpillStore(FileSystem& files, std::vector<std::string> directories, 
 void SpillStore::OpenFile(Directory& directory) {
   if (before_use_) before_use_();
   before_use_ = nullptr;
+  if (named_) {
+    OpenNamed(directory, true);
+    return;
+  }
   directory.file = files_.OpenTemp(directory.path, direct_);
   // A device that wants more than we align to.
   if (kSpillAlignment % directory.file->alignment() != 0) directory.file = files_.OpenTemp(directory.path, false);
+}
+
+bool SpillStore::OpenNamed(Directory& directory, bool create) {
+  const std::string path = directory.path + "/" + named_->name;
+  for (const bool direct : {direct_, false}) {
+    directory.file = files_.OpenNamed(path, direct, create);
+    if (!directory.file) return false;
+    if (kSpillAlignment % directory.file->alignment() == 0) break;
+  }
+  return true;
+}
+
+void SpillStore::Claim(const SpillExtent& extent) {
+  const auto refuse = [&](const std::string& why) {
+    throw Error(ErrorCode::kIntegrity, "a block of a run that is kept, " + std::to_string(extent.payload_bytes) +
+                                           " bytes at " + std::to_string(extent.offset) + why);
+  };
+  if (extent.file >= directories_.size()) refuse(" of a directory that is not known");
+  Directory& directory = directories_[extent.file];
+  const std::string in = " of " + directory.path + "/" + named_->name;
+  if (!directory.file && !OpenNamed(directory, false)) refuse(in + ": the file is missing");
+  const std::uint64_t size = directory.file->Facts().size;
+  if (extent.offset % block_bytes_ != 0 || extent.payload_bytes > payload_capacity()) refuse(in + ": it cannot be");
+  const std::uint64_t bytes = WholeBytes(extent.payload_bytes);
+  if (extent.offset > size || bytes > size - extent.offset) {
+    refuse(in + ": the file ends at " + std::to_string(size));
+  }
+  const std::uint64_t slot = extent.offset / block_bytes_;
+  if (slot >= directory.most.size()) directory.most.resize(slot + 1);
+  if (directory.most[slot] != 0) refuse(in + ": another block is there, too");
+  directory.most[slot] = bytes;
+  directory.end = directory.most.size() * block_bytes_;
+  in_use_ += bytes;
+  taken_ += bytes;
+  peak_ = taken_;
+}
+
+void SpillStore::FreeUnclaimed() {
+  for (Directory& directory : directories_) {
+    if (!directory.file && !OpenNamed(directory, false)) continue;
+    directory.file->Truncate(directory.end);
+    for (std::uint64_t slot = 0; slot < directory.most.size(); ++slot) {
+      if (directory.most[slot] != 0) continue;
+      const std::uint64_t offset = slot * block_bytes_;
+      directory.holes = directory.holes && directory.file->Deallocate(offset, block_bytes_);
+      directory.free.push_back(offset);
+    }
+  }
+}
+
+void SpillStore::Sync() {
+  // One at a time: if two threads waited, only one would be told of a write that was lost.
+  const std::lock_guard sync_lock(sync_mutex_);
+  if (sync_failed_) throw Error(ErrorCode::kIo, "temporary runs were not written to the disk");
+  sync_failed_ = true;
+  for (Directory& directory : directories_) {
+    File* file = nullptr;
+    {
+      const std::lock_guard lock(mutex_);
+      file = directory.file.get();
+    }
+    if (file == nullptr) continue;
+    file->Sync();
+    if (std::exchange(directory.named, true)) continue;
+    files_.SyncDirectory(directory.path);
+  }
+  sync_failed_ = false;
 }
 
 /// Takes a freed slot of any directory in preference to new space, so that the files stay as small as they can be.
@@ -233,8 +305,10 @@ void SpillStore::FailNoSpace(std::uint64_t bytes) const {
 }
 
 void SpillStore::FailIntegrity(const SpillExtent& extent, const std::string& why) const {
-  throw Error(ErrorCode::kIntegrity, "damaged temporary file in " + directories_[extent.file].path + " at " +
-                                         std::to_string(extent.offset) + ": " + why);
+  const std::string& path = directories_[extent.file].path;
+  const std::string file = named_ ? " " + path + "/" + named_->name : " in " + path;
+  throw Error(ErrorCode::kIntegrity,
+              "damaged temporary file" + file + " at " + std::to_string(extent.offset) + ": " + why);
 }
 
 std::vector<std::string> TempDirectories(const std::vector<std::string>& asked, const OutputFile* output) {

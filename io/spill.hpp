@@ -1,4 +1,5 @@
-// Temporary space for sorted runs: blocks of records in unlinked files, one file a directory, made at the first write.
+// Temporary space for sorted runs: blocks of records in unlinked files, one file a directory, made at the first write;
+// or in files with names, so that another process can go on with them.
 // Every block carries its run, number, length, place, job and an XXH3-64 checksum, and is verified before use, so that
 // a lost, misdirected, torn or foreign block is kIntegrity and never a wrong result. Space goes back to the file system
 // as soon as it is freed. The bytes are described in FORMAT.md. Start at SpillStore.
@@ -9,6 +10,7 @@
 #include <functional>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -34,13 +36,20 @@ struct SpillExtent {
   friend bool operator==(const SpillExtent&, const SpillExtent&) = default;
 };
 
+/// Of files that stay when the process ends.
+struct NamedSpill {
+  std::string name;       ///< of the file in each directory
+  std::uint64_t job = 0;  ///< that blocks belong to, whichever process wrote them
+};
+
 /// All temporary space of a job. Any number of threads may write, read and free at once.
 class SpillStore {
  public:
   /// Blocks have at most `block_bytes` (a multiple of kSpillAlignment), header included; directories are used in turn.
-  /// `before_use` is called once, before the first file is made; what it throws ends that Write.
+  /// `before_use` is called once, before the first file is made; what it throws ends that Write. `named`: files that
+  /// are there already are taken, all of their blocks being free until Claim says otherwise.
   SpillStore(FileSystem& files, std::vector<std::string> directories, std::uint64_t block_bytes, bool direct,
-             std::function<void()> before_use = {});
+             std::function<void()> before_use = {}, std::optional<NamedSpill> named = {});
   SpillStore(const SpillStore&) = delete;
   SpillStore& operator=(const SpillStore&) = delete;
 
@@ -62,6 +71,14 @@ class SpillStore {
   /// extent that Write gave, with no Read of it under way.
   void Free(const SpillExtent& extent);
 
+  // Of named files. First Claim what is kept, in one thread, then FreeUnclaimed, then all else.
+  /// A block that a process before wrote is in use. kIntegrity if it does not lie in its file, or was claimed before.
+  void Claim(const SpillExtent& extent);
+  void FreeUnclaimed();
+  /// All blocks that were written are on the disk, and the files have their names. After an error it fails for good:
+  /// the kernel tells of a lost write once.
+  void Sync();
+
   /// Bytes of the blocks that were written and not freed, with headers and padding.
   std::uint64_t bytes_in_use() const;
   /// The most that the files have taken from their directories. Pages of a slot that were never written are holes and
@@ -78,6 +95,7 @@ class SpillStore {
     std::vector<std::uint64_t> most;  ///< by slot: the longest block that it has held since it was a hole
     std::uint64_t end = 0;            ///< first offset that was never handed out
     bool holes = true;                ///< the file system makes them
+    bool named = false;               ///< the file's name is on the disk
     std::string full;                 ///< why not to ask for more space, if so; freed slots are still good
   };
   struct Slot {
@@ -88,12 +106,14 @@ class SpillStore {
 
   bool TakeSlot(std::vector<bool>& tried, Slot* slot);
   void OpenFile(Directory& directory);
+  bool OpenNamed(Directory& directory, bool create);
   [[noreturn]] void FailNoSpace(std::uint64_t bytes) const;
   [[noreturn]] void FailIntegrity(const SpillExtent& extent, const std::string& why) const;
 
   FileSystem& files_;
   const std::uint64_t block_bytes_;
   const bool direct_;
+  const std::optional<NamedSpill> named_;
   const std::uint64_t job_;
   std::function<void()> before_use_;
   mutable std::mutex mutex_;
@@ -102,6 +122,8 @@ class SpillStore {
   std::uint64_t in_use_ = 0;
   std::uint64_t taken_ = 0, peak_ = 0;
   std::uint64_t written_ = 0;
+  std::mutex sync_mutex_;
+  bool sync_failed_ = false;
 };
 
 /// Where to spill: the directories asked for, else TMPDIR, else the one that the output will lie in, or /var/tmp if it

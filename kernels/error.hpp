@@ -19,6 +19,7 @@ enum class ErrorCode : int {
   kGpuLost = 7,      ///< the GPU is absent or stopped working and no fallback was allowed
   kIntegrity = 8,    ///< a checksum, count or order does not agree
   kInternal = 9,     ///< a mistake of ours
+  kStopped = 75,     ///< by a signal, and the same command goes on from there
   kCancelled = 128,  ///< stopped by a signal; never reported as an error
 };
 

@@ -21,6 +21,7 @@
 #include "formats/locale_keys.hpp"
 #include "job/check_sorted.hpp"
 #include "job/external_sort.hpp"
+#include "runs/journal.hpp"
 #include "support/log.hpp"
 #include "support/machine.hpp"
 #include "support/signals.hpp"
@@ -102,6 +103,11 @@ std::optional<SortResult> RunJob(const Options& options, CancelFlag& cancel) {
     case Action::kExplain:
       std::fputs(ExplainSort(options, cancel).c_str(), stdout);
       break;
+    case Action::kStatus: {
+      FileSystem files;
+      std::fputs(DescribeJob(files, options.resume_dir).c_str(), stdout);
+      break;
+    }
     case Action::kCheck:
       try {
         CheckSorted(options, cancel);
@@ -112,6 +118,7 @@ std::optional<SortResult> RunJob(const Options& options, CancelFlag& cancel) {
       break;
     case Action::kSort:
       if (options.debug) SayDoubts(options);
+      if (!options.resume_dir.empty()) KeepOnSignal();
       result = ExternalSort(options, cancel);
       break;
   }

@@ -38,6 +38,7 @@ constexpr const char* kExitCodes =
     "  0 done and proved   1 --check: not sorted     2 usage         3 bad input\n"
     "  4 I/O error         5 no space                6 no memory     7 GPU lost\n"
     "  8 integrity         9 internal error          128+N ended by signal N\n"
+    "  75 --resume-dir: stopped by a signal; the same command goes on\n"
     "After any code but 0 an existing output is as it was, unless the message says\n"
     "otherwise.\n";
 
@@ -54,6 +55,8 @@ gpusort --record-size 100 --key 0:bytes10 gensort.dat out.dat  # records of 100 
 gpusort --record-size 32 --key 8:i64:desc --key 0:u32be a.bin b.bin
 gpusort --memory 2G --gpu-memory 4G --temp-dir /nvme0 --temp-dir /nvme1 in.bin out.bin
 gpusort --explain in.bin out.bin                               # the plan: sizes, runs, levels, memory and temp space; writes nothing
+gpusort --resume-dir /scratch/job17 events.log sorted.log      # killed, stopped or out of space: the same line goes on where it was
+gpusort --resume-dir /scratch/job17 --status                   # how far it is, and who has it
 gpusort --check --type u64 file                                # exit 0: sorted; 1: not, and it names the first bad record
 gpusort -m -o all.u64 monday.u64 tuesday.u64                   # merge files that are sorted already
 gpusort -u -r --type u64 in.bin out.bin                        # largest first, one of each
@@ -106,6 +109,14 @@ PATH=$PWD/fast:$PATH ./monthly-report.sh)sh"},
      R"sh(gpusort -m -u -k id:int -o all.csv monday.csv tuesday.csv)sh"},
     {"Dumps that can be compared", "The rows of every COPY block sorted, all else where it was.",
      R"sh(gpusort --format pgdump dump.sql sorted.sql)sh"},
+    {"In a queue with a time limit",
+     "Slurm sends SIGUSR1 120 s before the time is up; exit code 75 puts the job back into the queue, where it goes on.",
+     R"sh(#!/bin/bash
+#SBATCH --time=01:00:00 --signal=USR1@120 --requeue --open-mode=append
+srun gpusort --resume-dir "$SCRATCH/sort-events" events.log events.sorted.log
+code=$?
+[ $code != 75 ] || scontrol requeue "$SLURM_JOB_ID"
+exit $code)sh"},
 };
 
 // The manual page, in three parts: options stand between the first two, the cookbook between the last two. Lines that
@@ -231,6 +242,38 @@ file_base64, first_base64, last_base64 instead.
 All parts are complete and synced before the first is renamed, and the manifest is renamed last: a job that fails before
 leaves all old files as they were, and only a crash or an error between these renames leaves new parts beside old ones. Parts
 of an earlier job with a larger N stay. Each part takes two file descriptors (ulimit -n).
+.SS Jobs that survive
+With --resume-dir DIR a job that was killed, stopped, or ran out of space goes on when the same command is given again, so
+that a script need not know which time it is. DIR, which is made if it is missing (mode 0700), holds a lock, a manifest,
+and the sorted runs; with --temp-dir the runs lie in a folder of the job below each of those. What is done is kept there
+once it is on the disk: a kill or a power failure loses the batches that were being sorted, a merge of runs that was under
+way, and of the output what was written since the last checkpoint: there is one after 32 GiB or 5 minutes (--checkpoint says
+otherwise). Until it is complete the output is a hidden file in its folder, .gpusort-*.partial, which stays, too. Parts,
+compressed outputs, those with --top or --debug, and those that are written in place are written anew. When the job is done,
+all of that is removed, and DIR too if there is nothing else in it, unless --keep-resume-dir is given. --resume-dir DIR
+--status says how far a job is, whether it runs, and where.
+.PP
+A job goes on only if it is the same: the inputs (names, sizes, inodes, times of the last change, 64 places of each), the
+output's name, and all options that decide about its bytes. Else it is exit 2, which names the first thing that differs.
+Memory, threads, device, temp folders, batches, reports, and the host may be others, and the bytes are the same; a temp
+folder that is named anew is used beside those from before, which must still be there. With far less memory than before the
+blocks of the runs may be too large for it: exit 2 says how much would do. Two jobs cannot have one DIR: the second is
+exit 2 and names the first.
+.PP
+Records that are given keys (with columns, --locale, -g) do not know their places in the input: until all of it is read, a
+kill loses all that was done; from then on their runs are kept as those of others. All runs are written to the disk and
+synced, also if memory would hold them: DIR needs the space that --explain says, and while runs are merged in levels twice
+as much as without --resume-dir.
+.PP
+A signal that ends a process (SIGTERM, SIGINT, SIGUSR1, ...) stops the job within 10 s with exit code 75. Exit 4, 5, 6 and 7
+keep DIR as well: free the space, or whatever it was, and give the command again. A manifest whose last line is torn goes on
+without it; other damage, there or in runs, is exit 8, and a new begin needs DIR to be removed. What of the output is on the
+disk is not read again when a job goes on; --verify-output reads all of it in the end. Who gives a job up removes DIR, the
+job's folders in temp folders, and .gpusort-*.partial.
+.PP
+It needs files: streams, compressed inputs, an output that is a stream, -m, and -R without --random-source are exit 2. Programs
+that sort the same records at once need a DIR each. --stats says in attempts what each process did: host, pid, begin (UTC),
+runs_kept (that it found), runs_made, and bytes_read (of the input, in those).
 .SS Under the name sort
 Under the name sort, by a link or a copy of that name, the program takes GNU sort's command line (9.10) and gives its
 output, messages and exit codes. It is the same engine: inputs from 32 MiB on go to a GPU if there is one (GPUSORT_DEVICE
@@ -281,13 +324,14 @@ integrity: a checksum, a count or the order does not agree. Look at the hardware
 an internal error: please report it
 .TP
 .B 75
-reserved: stopped, with a checkpoint kept
+only with --resume-dir: stopped by a signal; the same command goes on
 .TP
 .B 128+n
 ended by signal n
 .SH SIGNALS
 SIGINT, SIGTERM, SIGHUP and all others that end a process and can be caught end the job by that signal, and leave no file
-behind: within 0.5 s, or within 1 s if the job has a GPU, whose driver takes that long to let go.
+behind: within 0.5 s, or within 1 s if the job has a GPU, whose driver takes that long to let go. With --resume-dir the job
+stops within 10 s, keeps what is done, and exits with 75; a second signal ends it at once.
 .SH ENVIRONMENT
 .TP
 .B TMPDIR
@@ -303,8 +347,9 @@ worth it), cpu, or gpu; any other word is exit 2
 .B POSIXLY_CORRECT, _POSIX2_VERSION
 under the name sort: as for GNU sort
 .SH FILES
-What is spilled belongs to no name, so that nothing remains after a crash; other users cannot read it. Where a file system
-makes no nameless files, the output has a hidden name in its folder until it is complete.
+What is spilled belongs to no name, so that nothing remains after a crash; other users cannot read it. With --resume-dir it
+has the name gpusort.runs, and stays. Where a file system makes no nameless files, the output has a hidden name in its
+folder until it is complete.
 .SH LIMITS
 A record has 1 byte to 1 GiB, a key up to 64 fields, all inputs together up to 1 EiB (a larger one is exit 3). Memory must
 hold a few records of each of a few runs; if --memory is too small for that, the message says what would do.

@@ -8,11 +8,12 @@ enum class Section { kInput, kOrder, kLines, kTables, kCompressed, kResources, k
 
 enum OptionMark : unsigned {
   kRepeats = 1,
-  kWithCheck = 2,   ///< has a meaning with --check
-  kBinaryOnly = 4,  ///< typed, it says that records are binary
-  kLinesOnly = 8,   ///< typed, it says that records are lines
+  kWithCheck = 2,    ///< has a meaning with --check
+  kBinaryOnly = 4,   ///< typed, it says that records are binary
+  kLinesOnly = 8,    ///< typed, it says that records are lines
   kTablesOnly = 16,  ///< typed, it says that records have columns
   kTablesToo = 32,   ///< beside kLinesOnly: or that
+  kAnyAttempt = 64,  ///< may be another when a job goes on that was stopped (--resume-dir): it changes no bytes of it
 };
 
 /// One option. Texts are plain, with `\n` where a line ends; help.cpp wraps and escapes them.
@@ -37,7 +38,7 @@ inline constexpr OptionRow kOptionRows[] = {
      "binary, lines, or one with columns: csv tsv jsonl pgcopy pgcopy-csv pgcopy-binary pgdump mysql; else the options "
      "and the inputs' extensions tell: .csv .tsv .jsonl .ndjson, numbers, else lines",
      "See Records with columns in the manual page."},
-    {Section::kInput, "files0-from", 0, "FILE", 0,
+    {Section::kInput, "files0-from", 0, "FILE", kAnyAttempt,
      "the inputs' names, each with a NUL behind it, are in FILE (-: standard input); needs --output"},
     {Section::kInput, "merge", 'm', "", 0, "the inputs are sorted already: only merge them",
      "It needs --output. An input that is out of order is exit 3.", "merge inputs that are sorted already"},
@@ -86,8 +87,9 @@ inline constexpr OptionRow kOptionRows[] = {
     {Section::kLines, "header", 0, "N", kWithCheck | kLinesOnly | kTablesToo,
      "the first N lines stay on top, unsorted; several inputs must have the same ones, which are kept once",
      "See Headers in the manual page."},
-    {Section::kLines, "random-source", 0, "FILE", kWithCheck | kLinesOnly, "16 bytes of FILE choose the hash of -R"},
-    {Section::kLines, "max-record", 0, "SIZE", kWithCheck | kLinesOnly | kTablesToo,
+    {Section::kLines, "random-source", 0, "FILE", kWithCheck | kLinesOnly | kAnyAttempt,
+     "16 bytes of FILE choose the hash of -R"},
+    {Section::kLines, "max-record", 0, "SIZE", kWithCheck | kLinesOnly | kTablesToo | kAnyAttempt,
      "the longest line that is taken (default 64M, or a sixteenth of --memory if that is less)",
      "A longer one is exit 3 with its place."},
 
@@ -112,12 +114,12 @@ inline constexpr OptionRow kOptionRows[] = {
      "auto (the default: inputs named .gz .bz2 .xz .zst .lz4 are expanded), none, or gz bz2 xz zst lz4 for every "
      "input",
      "gzip, bzip2 and zstd are taken, too. A codec counts whatever the inputs' names are."},
-    {Section::kCompressed, "max-expanded", 0, "SIZE", kWithCheck,
+    {Section::kCompressed, "max-expanded", 0, "SIZE", kWithCheck | kAnyAttempt,
      "stop if an input expands to more (default: no limit)", "A guard against bombs: exit 3."},
     {Section::kCompressed, "compress", 0, "CODEC", 0,
      "auto (the default: by the output's extension), none, or gz bz2 xz zst lz4",
      "For an output whose name names none: against one that does, a codec is exit 2."},
-    {Section::kCompressed, "compress-temp", 0, "CODEC", 0,
+    {Section::kCompressed, "compress-temp", 0, "CODEC", kAnyAttempt,
      "what is spilled: auto (the default: if the disk is so slow that it pays), none, lz4 or zst",
      "auto measures how fast blocks reach the disk, and compresses them if that is slower than lz4 or zst; what the "
      "page "
@@ -129,25 +131,32 @@ inline constexpr OptionRow kOptionRows[] = {
      "to encrypt. If the program cannot be started, a warning says so and nothing is compressed; if it fails: exit 4; "
      "if it does not give back what it was given: exit 8. Its memory does not count towards --memory."},
 
-    {Section::kResources, "memory", 0, "SIZE", kWithCheck,
+    {Section::kResources, "memory", 0, "SIZE", kWithCheck | kAnyAttempt,
      "host memory to use: bytes, or K M G T (by 1024), or % of all (default: half of what is available)",
      "Sizes take K M G T P E, also a fraction of a unit: 1.5G. % is of all memory, or of the control group's limit.",
      "host memory: 2G, 50% (default: half of what is free)"},
-    {Section::kResources, "buffer-size", 'S', "SIZE", kWithCheck, "the same; a bare number counts KiB, as for sort"},
-    {Section::kResources, "gpu-memory", 0, "SIZE", 0, "GPU memory to use; % of what is free (default 90%)",
+    {Section::kResources, "buffer-size", 'S', "SIZE", kWithCheck | kAnyAttempt,
+     "the same; a bare number counts KiB, as for sort"},
+    {Section::kResources, "gpu-memory", 0, "SIZE", kAnyAttempt, "GPU memory to use; % of what is free (default 90%)",
      "With --device cpu a warning says that it has no effect."},
-    {Section::kResources, "temp-dir", 'T', "DIR", kRepeats,
+    {Section::kResources, "temp-dir", 'T', "DIR", kRepeats | kAnyAttempt,
      "where to spill; several spread the load (default: TMPDIR, else the output's folder, /var/tmp for a stream)", "",
      "where to spill; several spread the load"},
-    {Section::kResources, "temporary-directory", 0, "DIR", kRepeats, "the same as --temp-dir"},
-    {Section::kResources, "threads", 0, "N", 0, "CPU threads (default: one a core)",
+    {Section::kResources, "temporary-directory", 0, "DIR", kRepeats | kAnyAttempt, "the same as --temp-dir"},
+    {Section::kResources, "threads", 0, "N", kAnyAttempt, "CPU threads (default: one a core)",
      "For lines at most one for each 6 MiB of --memory."},
-    {Section::kResources, "parallel", 0, "N", 0, "the same as --threads"},
-    {Section::kResources, "device", 0, "WHERE", 0,
+    {Section::kResources, "parallel", 0, "N", kAnyAttempt, "the same as --threads"},
+    {Section::kResources, "device", 0, "WHERE", kAnyAttempt,
      "auto (the default: a GPU if there is one), cpu, gpu, or gpu:N for the GPU of that number", "",
      "auto (a GPU if there is one), cpu, gpu or gpu:N"},
 
-    {Section::kOutput, "output", 'o', "FILE", 0, "the output; needed for several inputs",
+    {Section::kResources, "resume-dir", 0, "DIR", kAnyAttempt,
+     "keep what is done in DIR: after a kill, a crash or a full disk the same command goes on there",
+     "DIR is made if it is missing, and removed when the job is done. See Jobs that survive in the manual page.",
+     "after a kill the same command goes on there"},
+    {Section::kResources, "keep-resume-dir", 0, "", kAnyAttempt, "leave DIR as it is when the job is done"},
+
+    {Section::kOutput, "output", 'o', "FILE", kAnyAttempt, "the output; needed for several inputs",
      "It may be one of the inputs: it is replaced when all is done.", "the output; needed for several inputs"},
     {Section::kOutput, "check", 'c', "", kWithCheck, "only check that the one input is sorted; --check=quiet is -C",
      "Exit 0: sorted; 1: not, and the first bad record is named. --check=silent is the same as --check=quiet, and "
@@ -158,34 +167,38 @@ inline constexpr OptionRow kOptionRows[] = {
      "the output is N files of about the same bytes, OUTPUT-0.csv to OUTPUT-(N-1).csv (the input's extension, none of "
      "a stream), and OUTPUT.manifest.json; records with equal keys are in one",
      "See Parts in the manual page.", "write N parts and a manifest: OUTPUT-0.csv ..."},
-    {Section::kOutput, "no-clobber", 0, "", 0, "stop if the output exists, instead of replacing it",
+    {Section::kOutput, "no-clobber", 0, "", kAnyAttempt, "stop if the output exists, instead of replacing it",
      "That is exit 2; one that comes into being meanwhile is kept, too (exit 4)."},
-    {Section::kOutput, "verify-output", 0, "", 0, "read the output back from the disk before it is named"},
-    {Section::kOutput, "no-fsync", 0, "", 0, "do not wait for the disk: a crash may lose the output"},
-    {Section::kOutput, "no-space-check", 0, "", 0, "start even if the disk looks too full"},
+    {Section::kOutput, "verify-output", 0, "", kAnyAttempt, "read the output back from the disk before it is named"},
+    {Section::kOutput, "no-fsync", 0, "", kAnyAttempt, "do not wait for the disk: a crash may lose the output"},
+    {Section::kOutput, "no-space-check", 0, "", kAnyAttempt, "start even if the disk looks too full"},
 
-    {Section::kReports, "explain", 0, "", 0, "print the plan and write nothing",
+    {Section::kReports, "explain", 0, "", kAnyAttempt, "print the plan and write nothing",
      "Sizes, runs, levels, memory and temp space.", "print the plan and write nothing"},
-    {Section::kReports, "stats", 0, "FILE", 0, "write times, bytes and sizes of the run as JSON",
+    {Section::kReports, "stats", 0, "FILE", kAnyAttempt, "write times, bytes and sizes of the run as JSON",
      "And how busy each part was. /dev/stderr is taken, too."},
-    {Section::kReports, "progress", 0, "WHEN", kWithCheck, "auto (the default: on a terminal), always, never",
-     "One line with bytes, rate, time left, and the bottleneck."},
-    {Section::kReports, "log-level", 0, "LEVEL", kWithCheck,
+    {Section::kReports, "progress", 0, "WHEN", kWithCheck | kAnyAttempt,
+     "auto (the default: on a terminal), always, never", "One line with bytes, rate, time left, and the bottleneck."},
+    {Section::kReports, "log-level", 0, "LEVEL", kWithCheck | kAnyAttempt,
      "trace debug info warn (the default) error off: what to say on standard error"},
-    {Section::kReports, "log-file", 0, "FILE", kWithCheck,
+    {Section::kReports, "log-file", 0, "FILE", kWithCheck | kAnyAttempt,
      "append the log, from info on, with UTC times; the last line tells how the job ended",
      "A job's first line there names version, pid, inputs and output, its last one says done or failed, with exit "
      "code, "
      "records, bytes and seconds (of the output; a job that is killed outright has none)."},
+    {Section::kReports, "status", 0, "", kAnyAttempt, "only print how far the job is that --resume-dir DIR keeps"},
     {Section::kReports, "version", 0, "", kWithCheck, "version, and the backends built and found"},
     {Section::kReports, "help", 0, "", kWithCheck,
-     "what is needed most; --help=all: all options; --help=examples: tasks out of practice; --help=man: the manual page",
+     "what is needed most; --help=all: all options; --help=examples: tasks out of practice; --help=man: the manual "
+     "page",
      "The manual page is roff: gpusort --help=man | man -l -"},
 
-    {Section::kTuning, "batch-bytes", 0, "SIZE", 0, "bytes sorted at once"},
-    {Section::kTuning, "batch-size", 0, "SIZE", 0, "binary: the same; lines: as --fan-in, as for sort"},
-    {Section::kTuning, "block-size", 0, "SIZE", 0, "bytes of one read or write"},
-    {Section::kTuning, "fan-in", 0, "N", 0, "most runs merged at once (at least 2)"},
+    {Section::kTuning, "batch-bytes", 0, "SIZE", kAnyAttempt, "bytes sorted at once"},
+    {Section::kTuning, "batch-size", 0, "SIZE", kAnyAttempt, "binary: the same; lines: as --fan-in, as for sort"},
+    {Section::kTuning, "block-size", 0, "SIZE", kAnyAttempt, "bytes of one read or write"},
+    {Section::kTuning, "fan-in", 0, "N", kAnyAttempt, "most runs merged at once (at least 2)"},
+    {Section::kTuning, "checkpoint", 0, "SIZE", kAnyAttempt,
+     "with --resume-dir: what is written of the output between two places to go on from (default 32G, or 5 minutes)"},
 };
 
 struct SectionTitle {

@@ -776,6 +776,45 @@ std::string ReportFile(const Typed& typed, const std::string& key, const Options
   return *path;
 }
 
+/// What of it must be the same for a job to go on that was stopped.
+std::vector<std::pair<std::string, std::string>> WhatDecides(const Typed& typed) {
+  std::vector<std::pair<std::string, std::string>> values;
+  for (const OptionRow& row : kOptionRows) {
+    const auto given = typed.values.find(KeyOf(row));
+    if ((row.marks & kAnyAttempt) != 0 || given == typed.values.end()) continue;
+    std::string all = row.argument[0] == '\0' ? "given" : "";
+    for (const std::string& value : given->second) all += (all.empty() ? "" : ", ") + value;
+    values.emplace_back(KeyOf(row), all);
+  }
+  return values;
+}
+
+void ResolveResume(const Typed& typed, Options& options) {
+  const std::string* folder = typed.value("--resume-dir");
+  if (folder == nullptr) {
+    for (const char* key : {"--keep-resume-dir", "--checkpoint"}) {
+      if (typed.has(key)) Fail(std::string(key) + " has no meaning without --resume-dir");
+    }
+    return;
+  }
+  options.resume_dir = *folder;
+  options.keep_resume_dir = typed.has("--keep-resume-dir");
+  if (const std::string* text = typed.value("--checkpoint")) {
+    options.checkpoint_bytes = Named("--checkpoint", [&] { return ParseBytes(*text); });
+  }
+  options.typed = WhatDecides(typed);
+  if (options.merge) Fail("--resume-dir has nothing to keep with -m, which makes no runs: leave it out");
+  if (IsStreamTarget(options.output)) {
+    Fail("--resume-dir: the output " + Quote(options.output) + " is a stream, which cannot be taken up in its middle");
+  }
+  if (std::count(options.inputs.begin(), options.inputs.end(), "-") > 0) {
+    Fail("--resume-dir: standard input cannot be taken up in its middle: give a file");
+  }
+  if (options.random && options.random_source.empty()) {
+    Fail("--resume-dir with -R needs --random-source: else every attempt has another order");
+  }
+}
+
 }  // namespace
 
 Options ParseOptions(int argc, const char* const* argv) {
@@ -784,6 +823,13 @@ Options ParseOptions(int argc, const char* const* argv) {
   if (typed.has("--help") || typed.has("--version")) {
     options.action = typed.has("--help") ? Action::kHelp : Action::kVersion;
     options.help = typed.help;
+    return options;
+  }
+  if (typed.has("--status")) {
+    if (!typed.has("--resume-dir")) Fail("--status needs --resume-dir DIR");
+    if (!typed.names.empty()) Fail("--status takes no files, and " + Quote(typed.names[0]) + " is given");
+    options.action = Action::kStatus;
+    options.resume_dir = *typed.value("--resume-dir");
     return options;
   }
   options.quiet = typed.has("-C");
@@ -900,6 +946,7 @@ Options ParseOptions(int argc, const char* const* argv) {
   });
   with("--block-size", [&](const std::string& text) { options.block_bytes = ParseBytes(text); });
   with("--fan-in", fan_in);
+  ResolveResume(typed, options);
   return options;
 }
 

@@ -106,6 +106,8 @@ class Inputs {
   std::uint64_t bytes() const { return bytes_; }
   std::size_t count() const { return inputs_.size(); }
   const std::string& path(std::uint32_t input) const { return inputs_[input].path; }
+  /// Of a file, when it was opened.
+  const FileFacts& facts(std::uint32_t input) const { return inputs_[input].facts; }
   /// Bytes of the input's records if they are known: 0 for a stream.
   std::uint64_t size(std::uint32_t input) const {
     const Input& in = inputs_[input];

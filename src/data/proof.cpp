@@ -360,6 +360,21 @@ bool OutputProof::Whole() const {
   return chunks_.size() == 1 && chunks_.begin()->first == 0 && chunks_.begin()->second.end == bytes_;
 }
 
+OutputProof::Front OutputProof::front() const {
+  const std::lock_guard lock(mutex_);
+  if (!Whole()) throw Error(ErrorCode::kIntegrity, "records were lost: the front of the output has gaps");
+  return {bytes_, sum_, dropped_, chunks_.empty() ? std::vector<std::byte>{} : chunks_.begin()->second.last};
+}
+
+void OutputProof::GoOnFrom(Front front) {
+  const std::lock_guard lock(mutex_);
+  bytes_ = front.bytes;
+  sum_ = front.sum;
+  dropped_ = front.dropped;
+  // Nothing stands in front of its first record.
+  if (bytes_ > 0) chunks_.emplace(0, Chunk{bytes_, {}, std::move(front.last)});
+}
+
 void OutputProof::CheckCount(std::uint64_t records) const {
   const std::lock_guard lock(mutex_);
   if (sum_.records == records && Whole()) return;

@@ -121,6 +121,17 @@ class OutputProof {
   void CheckCount(std::uint64_t records) const;
   RecordSum sum() const;
 
+  /// All that is known of an output whose front, in one piece, was handed over: another proof goes on from it.
+  struct Front {
+    std::uint64_t bytes = 0;
+    RecordSum sum, dropped;
+    std::vector<std::byte> last;  ///< record
+  };
+  /// kIntegrity if it is not in one piece.
+  Front front() const;
+  /// Before anything is added.
+  void GoOnFrom(Front front);
+
  private:
   /// True if chunks cover the output without a gap. Under the lock.
   bool Whole() const;

@@ -107,10 +107,16 @@ void Attempt::FormRuns() {
     }
     return;
   }
-  if (!reading_.feeder) return;
+  if (!reading_.feeder) {
+    if (sorting_.stats.base_runs == 0) sorting_.stats.base_runs = runs.size();
+    return;
+  }
   job_.clock.BeginPhase("form runs");
   job_.progress.SetPhase("form runs", job_.inputs.stored_bytes(),
                          job_.inputs.rereadable() ? job_.inputs.bytes() + job_.plan.level_bytes : 0);
+  for (const Run& run : runs) {
+    for (const InputRange& range : run.origin) job_.progress.Advance(range.bytes);
+  }
   gpusort::FormRuns(job_, *reading_.feeder, runs);
   if (job_.rereadable() && !MissingRanges(job_.inputs.Ranges(), runs).empty()) {
     throw Error(ErrorCode::kIntegrity, "a part of the input is in no run");

@@ -14,6 +14,7 @@
 #include "job/memory_shares.hpp"
 #include "job/order.hpp"
 #include "job/recovery.hpp"
+#include "job/resume.hpp"
 #include "records/records.hpp"
 #include "support/log.hpp"
 #include "support/machine.hpp"
@@ -35,18 +36,20 @@ class Sorter {
         memory_(options.memory ? std::max<std::uint64_t>(1, options.memory->Resolve(host_.limit))
                                : std::min(host_.limit, host_.available) / 2,
                 options.grows),
-        inputs_(files_, options.inputs, MakeInputOptions(options, memory_, ordered_.format(), output.overwritten()), ordered_.plain,
-                cancel, std::move(fronts)),
+        inputs_(files_, options.inputs, MakeInputOptions(options, memory_, ordered_.format(), output.overwritten()),
+                ordered_.plain, cancel, std::move(fronts)),
+        journal_(OpenJournal(options, files_, inputs_)),
         shares_(options, ordered_, inputs_, FittingThreads(ThreadsAsked(options)),
-                options.merge && inputs_.rereadable() && !ordered_.table),
+                options.merge && inputs_.rereadable() && !ordered_.table, ShapeOfKept(journal_.get())),
         layout_(shares_.LayoutAt(memory_.limit())),
         clock_("start"),
         progress_(options.progress, clock_),
         job_{options_, layout_, cancel_, memory_, inputs_, clock_, progress_},
         sorting_{job_, ordered_, gpus},
         output_(std::move(output)),
-        store_(options_, files_, memory_, cancel_, TempDirectories(options_.temp_dirs, output_.file()),
-               [this](const std::string& warning) { sorting_.Note(warning); }) {
+        store_(
+            options_, files_, memory_, cancel_, TempDirectories(options_.temp_dirs, output_.file()),
+            [this](const std::string& warning) { sorting_.Note(warning); }, journal_.get()) {
     job_.store = &store_;
     job_.groups = ordered_.groups;
     if (options_.memory && memory_.limit() > host_.limit) {
@@ -112,6 +115,23 @@ class Sorter {
   }
 
   SortResult Sort() {
+    if (!journal_) return SortAll();
+    try {
+      return SortAll();
+    } catch (const Error& error) {
+      const bool stopped = error.code() == ErrorCode::kCancelled && cancel_.requested();
+      const bool damaged = error.code() == ErrorCode::kIntegrity;
+      std::string text = "kept in " + EscapeName(journal_->folder()) + ": " + journal_->Progress();
+      text += damaged ? ". To begin anew, remove it" : ". The same command goes on from there";
+      if (!journal_->manifest().job) text = "nothing was done yet that is kept";
+      if (stopped) throw Error(ErrorCode::kStopped, "stopped by a signal; " + text);
+      if (journal_->manifest().job) LogWarn(text);
+      throw;
+    }
+  }
+
+ private:
+  SortResult SortAll() {
     LogInfo("records: " + options_.type_note);
     // What no plan can be made for is refused before the output takes space. A GPU's memory is not known yet.
     if (!facts().gpu) MakePlan(facts(), ring_);
@@ -119,7 +139,8 @@ class Sorter {
     attempt_.emplace(sorting_);
     std::future<void> opening;
     if (facts().gpu) opening = RunBeside([this] { attempt_->OpenBackend(); });
-    if (!sorting_.merging()) attempt_->StartReading(inputs_.Ranges(), ring_);
+    const bool formed = TakeKeptRuns();
+    if (!sorting_.merging() && !formed) attempt_->StartReading(RangesToRead(), ring_);
     PrepareOutput();
     opening.valid() ? opening.get() : attempt_->OpenBackend();
     for (;;) {
@@ -129,6 +150,7 @@ class Sorter {
           output_.FinishReserving();  // what the output has is not there for runs
         OpenStore();
         attempt_->FormRuns();
+        if (journal_) journal_->SetFormed(sorting_.trailer);
         SayWhatWasNoValue();
         output_.FinishReserving();
         output_.ReleaseForParts();
@@ -145,8 +167,20 @@ class Sorter {
     return {attempt_->proof().sum().records, sorting_.stats.stored_bytes};
   }
 
- private:
   PlanFacts& facts() { return sorting_.facts; }
+
+  /// What a process before this one has done; true if all of the input is in runs.
+  bool TakeKeptRuns() {
+    if (!journal_ || !journal_->resumes()) return false;
+    sorting_.runs = RunsToGoOnWith(*journal_, inputs_);
+    sorting_.trailer = journal_->manifest().trailer;
+    LogInfo("going on with " + journal_->Progress());
+    return journal_->manifest().formed;
+  }
+
+  std::vector<InputRange> RangesToRead() const {
+    return job_.rereadable() ? MissingRanges(inputs_.Ranges(), sorting_.runs) : inputs_.Ranges();
+  }
 
   static unsigned ThreadsAsked(const Options& options) {
     return options.threads != 0 ? options.threads : AvailableCores();
@@ -171,6 +205,8 @@ class Sorter {
     facts.block_bytes = options_.block_bytes;
     facts.fan_in = options_.max_fan_in;
     facts.max_record = options_.max_record;
+    facts.keeps = !options_.resume_dir.empty();
+    if (journal_) TakeOver(*journal_, facts);
     facts.grows = options_.grows;
     facts.at_limit = [this](std::uint64_t limit) {
       PlanFacts other = sorting_.facts;
@@ -188,10 +224,34 @@ class Sorter {
   }
 
   void OpenStore() {
+    const bool first = journal_ && !store_.open();
+    if (first) BeginJournal();
     store_.Open(job_.plan, facts().threads);
     if (!store_.open()) return;
+    if (first) store_.FindBlocks(sorting_.runs, layout_);
     facts().temp_places = job_.plan.temp_places;
     facts().block_bytes = job_.plan.block_bytes;
+  }
+
+  void BeginJournal() {
+    if (journal_->resumes() && sorting_.runs.empty()) journal_->DropRuns();
+    KeptJob job;
+    job.block_bytes = job_.plan.block_bytes;
+    job.keyed = layout_.keyed();
+    job.input = EscapeName(inputs_.path(0));
+    if (inputs_.count() > 1) job.input += " and " + std::to_string(inputs_.count() - 1) + " more";
+    job.output = EscapeName(options_.output);
+    job.input_bytes = inputs_.bytes();
+    if (!journal_->resumes()) job.fingerprint = MakeFingerprint(options_, files_, inputs_);
+    KeptAttempt attempt;
+    attempt.compresses = job_.plan.temp_places > 0;
+    journal_->Begin(std::move(job), attempt, options_.temp_dirs);
+    if (journal_->manifest().job->block_bytes != job_.plan.block_bytes) {
+      throw Error(ErrorCode::kInternal, "blocks of " + std::to_string(job_.plan.block_bytes) + " bytes do not go on " +
+                                            "those of " + std::to_string(journal_->manifest().job->block_bytes));
+    }
+    // No id is used twice, so that no block of a run that was given up passes for one of another.
+    job_.next_run_id = journal_->manifest().attempts.size() << 32;
   }
 
   /// Once, whatever attempts it takes.
@@ -200,7 +260,21 @@ class Sorter {
     for (const std::string& line : DescribeTally(options_, sorting_.tally)) sorting_.Note(line);
   }
 
+  /// What is written of the output stays, too, where that is one file, as it will be, from its front on.
+  void TakeUpOutput() {
+    OutputFile* const file = output_.file();
+    if (!journal_ || file == nullptr || !file->in_place().empty() || output_.parts() != nullptr ||
+        options_.output_codec != Codec::kNone || options_.top > 0 || options_.debug) {
+      return;
+    }
+    const bool goes_on = journal_->resumes() && journal_->manifest().merge;
+    const std::uint64_t bytes = goes_on ? journal_->manifest().merge->output_bytes : 0;
+    if (!file->TakeUp(PartialName(options_), bytes)) journal_->ForgetMerge();
+    job_.checkpoints = journal_.get();
+  }
+
   void PrepareOutput() {
+    TakeUpOutput();
     if (output_.file() != nullptr && DirectOutput(facts())) output_.file()->MakeDirect();
     if (options_.output_codec != Codec::kNone) {
       output_.Compress(options_.output_codec, shares_.EncoderAt(memory_.limit()), clock_);
@@ -227,10 +301,7 @@ class Sorter {
     attempt_.reset();
     const bool lost = !all_read || sorting_.runs.size() < runs;
     const bool anew = layout_.keyed() && inputs_.rereadable() && lost;
-    if (sorting_.merging() || anew) {
-      for (const Run& run : sorting_.runs) store_.Free(run);
-      sorting_.runs.clear();
-    }
+    if (sorting_.merging() || anew) store_.Drop(sorting_.runs);
     sorting_.Note(recovery->note);
     facts() = std::move(recovery->facts);
     if (recovery->way == Recovery::Way::kSmaller) ++smaller_plans_;
@@ -243,9 +314,7 @@ class Sorter {
     attempt_.emplace(sorting_, std::move(stream));
     attempt_->OpenBackend();
     if (sorting_.merging()) return;
-    const std::vector<InputRange> missing = anew                ? inputs_.Ranges()
-                                            : job_.rereadable() ? MissingRanges(inputs_.Ranges(), sorting_.runs)
-                                                                : std::vector<InputRange>{};
+    const std::vector<InputRange> missing = anew || job_.rereadable() ? RangesToRead() : std::vector<InputRange>{};
     if (!missing.empty()) attempt_->StartReading(missing, MakeRing(facts()));
   }
 
@@ -281,7 +350,18 @@ class Sorter {
           options_.no_fsync ? "publish" : "publish: waiting for the disk to have all of " + FormatBytes(stored), 0);
     }
     output_.Publish(!options_.no_fsync);
+    if (journal_) FinishJournal();
     if (!options_.stats_file.empty()) WriteStats();
+  }
+
+  /// The output is in place: nothing that fails now is worth an error.
+  void FinishJournal() {
+    sorting_.stats.attempts = journal_->manifest().attempts;
+    try {
+      journal_->Finish(options_.keep_resume_dir);
+    } catch (const Error& error) {
+      sorting_.Note(std::string("the output is in place, but --resume-dir was not ended: ") + error.what());
+    }
   }
 
   void WriteStats() {
@@ -309,6 +389,7 @@ class Sorter {
   FileSystem& files_;
   HostMemory memory_;
   Inputs inputs_;
+  const std::unique_ptr<Journal> journal_;
   const MemoryShares shares_;
   const RecordLayout layout_;  ///< of runs
   StageClock clock_;

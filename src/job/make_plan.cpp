@@ -34,7 +34,9 @@ std::uint64_t LargestRecord(const PlanFacts& facts) {
   // With keys that may be as long as they are, records have half of what is planned for.
   const std::uint64_t usual = UsualMaxRecord(facts.memory);
   const bool halves = facts.key_bytes && facts.key_bytes(usual) > usual;
-  const std::uint64_t asked = facts.max_record != 0 ? facts.max_record : halves ? usual / 2 : usual;
+  const std::uint64_t asked = std::max(facts.kept_record, facts.max_record != 0 ? facts.max_record
+                                                          : halves              ? usual / 2
+                                                                                : usual);
   // All of a short input may be a record with keys several times as long as it is, and more if more is asked for.
   const bool keys_tell = halves && facts.max_record != 0;
   const std::uint64_t most = std::max<std::uint64_t>(facts.input_bytes, 1) * (halves ? 4 : 1);
@@ -125,9 +127,10 @@ class Planner {
 
   /// What `bytes` in one run take of the spill, at most.
   std::uint64_t SpillBytes(std::uint64_t bytes) const {
-    if (lines()) return bytes + Blocks(bytes, 1) * kMostBeside;
+    const std::uint64_t index = facts_.keeps ? Extent(Blocks(bytes, 1) * BlockBytes()) : 0;
+    if (lines()) return bytes + Blocks(bytes, 1) * kMostBeside + index;
     const std::uint64_t rest = bytes % Payload();
-    return bytes / Payload() * Extent(Payload()) + (rest > 0 ? Extent(rest) : 0);
+    return bytes / Payload() * Extent(Payload()) + (rest > 0 ? Extent(rest) : 0) + index;
   }
 
   /// How many runs lines can make: a batch ends where the next line has no room, or where it has all the lines that a
@@ -156,8 +159,9 @@ class Planner {
       sizes.push_back(std::min(batch, KeptBytes()));
       temp.push_back(SpillBytes(sizes.back()));
     }
-    const MergeOutlook outlook = LookAhead(std::move(sizes), std::move(temp), plan_.fan_in, !facts_.gpu,
-                                           [this](std::uint64_t bytes) { return SpillBytes(bytes); });
+    const MergeOutlook outlook =
+        LookAhead(std::move(sizes), std::move(temp), plan_.fan_in, !facts_.gpu && !facts_.keeps,
+                  [this](std::uint64_t bytes) { return SpillBytes(bytes); });
     plan_.levels = outlook.levels;
     plan_.level_bytes = outlook.bytes;
     plan_.temp_bytes = outlook.temp_peak;
@@ -234,7 +238,7 @@ class Planner {
       return slots <= room / slot && slots * slot + lanes * facts_.lane_bytes(slot) + merging <= room;
     };
     // Small inputs: one batch, nothing spilled. Larger ones: all runs in memory, if they fit.
-    if (facts_.input_known && !plan_.merges_only && !facts_.spilled) {
+    if (facts_.input_known && !plan_.merges_only && !facts_.spilled && !facts_.keeps) {
       const std::uint64_t bytes = std::max(facts_.input_bytes, unit_);
       const bool small = bytes <= 32 * kMiB;
       plan_.slot_bytes = Slot(small ? bytes : std::clamp(bytes / 8, 16 * kMiB, kMaxBatch));
@@ -304,9 +308,9 @@ class Planner {
     plan_.runs = facts_.input_known && !plan_.merges_only ? DivideUp(bytes, std::min(slot, AskedBatch())) : 0;
     const std::uint64_t resident = slots_for(slot) - 2 * plan_.lanes;
     // Only input that can be read again may have its only copy on the device.
-    plan_.resident_runs = !facts_.rereadable ? 0
-                          : plan_.runs == 0  ? resident
-                                             : std::min(resident, WithSlack(plan_.runs));
+    plan_.resident_runs = !facts_.rereadable || facts_.keeps ? 0
+                          : plan_.runs == 0                  ? resident
+                                                             : std::min(resident, WithSlack(plan_.runs));
     if (facts_.batch_bytes != 0 && facts_.fan_in != 0) plan_.resident_runs = 0;
     plan_.slots = static_cast<std::uint32_t>(2 * plan_.lanes + plan_.resident_runs);
     plan_.spills =
@@ -377,7 +381,7 @@ class Planner {
       const std::uint64_t phase1 = plan_.ring.bytes() + Reserve();
       const std::uint64_t tier =
           std::min(pool - std::min(pool, read_ahead), facts_.memory - std::min(facts_.memory, phase1));
-      plan_.host_tier_bytes = plan_.levels == 1 ? tier / 4 * 3 : 0;
+      plan_.host_tier_bytes = plan_.levels == 1 && !facts_.keeps ? tier / 4 * 3 : 0;
       pool -= plan_.host_tier_bytes;
     }
     plan_.merge_blocks = std::min(pool / block, std::max<std::uint64_t>(4, (std::uint64_t{4} << 30) / block));

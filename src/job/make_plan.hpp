@@ -35,6 +35,8 @@ struct PlanFacts {
   std::uint64_t temp_place_bytes = 0;  ///< what compressing a spilled block takes beside it; 0: none is compressed
   unsigned temp_places = 0;            ///< those of an earlier attempt, which stay; 0: planned
   bool spilled = false;                ///< runs of an earlier attempt lie in blocks of `block_bytes`
+  std::uint64_t kept_record = 0;       ///< such a record may be in runs that another process kept
+  bool keeps = false;                  ///< all runs go to the spill, where a merge keeps them until it is done
   std::uint64_t batch_bytes = 0;       ///< asked for; 0: planned
   std::uint64_t block_bytes = 0;       ///< asked for; 0: planned
   std::uint64_t fan_in = 0;            ///< asked for; 0: planned

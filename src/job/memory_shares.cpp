@@ -18,7 +18,7 @@ constexpr std::uint64_t kLeastTempBlock = std::uint64_t{64} << 10, kUsualTempBlo
 }  // namespace
 
 RecordLayout MemoryShares::LayoutAt(std::uint64_t limit) const {
-  const bool keyed = ordered_.table || (ordered_.keyed && !merging_ && limit >= kLeastForKeys);
+  const bool keyed = ordered_.table || (ordered_.keyed && !merging_ && (kept_ ? kept_->keyed : limit >= kLeastForKeys));
   return keyed ? ordered_.keyed->layout() : ordered_.plain;
 }
 
@@ -44,12 +44,15 @@ bool MemoryShares::CompressesTemp(std::uint64_t limit, std::uint64_t free_ram) c
 
 KeyShape MemoryShares::Share(PlanFacts& facts, std::uint64_t limit) const {
   facts.temp_place_bytes = 0;
-  if (CompressesTemp(limit, facts.free_ram)) {
+  const bool expands = kept_ && kept_->compressed;
+  if (expands || CompressesTemp(limit, facts.free_ram)) {
     // The largest that the plan may make: of what was asked for, of a record, of the memory.
     const std::uint64_t least = std::max(options_.block_bytes, LeastRecordBytes(ordered_.plain) + kReadSlack);
     const std::uint64_t block_bytes = std::max((least + kSpillAlignment - 1) / kSpillAlignment * kSpillAlignment,
                                                std::clamp(limit / 32, kLeastTempBlock, kUsualTempBlock));
-    facts.temp_place_bytes = TempCodec::PlaceBytes(TempCodecAsked(options_), block_bytes);
+    const std::optional<Codec> asked = TempCodecAsked(options_);
+    facts.temp_place_bytes =
+        TempCodec::PlaceBytes(expands && asked == Codec::kNone ? std::nullopt : asked, block_bytes);
   }
   // Inputs are expanded before the output is compressed.
   facts.codec_memory =

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 
 #include "codec/codec.hpp"
 #include "data/inputs.hpp"
@@ -12,11 +13,18 @@
 
 namespace gpusort {
 
+/// What runs of an earlier process are like.
+struct KeptShape {
+  bool keyed = false, compressed = false;
+};
+
 class MemoryShares {
  public:
   /// All that is given must outlive it. `threads`: at most so many; `merging`: the inputs are runs as they are.
-  MemoryShares(const Options& options, const Ordered& ordered, const Inputs& inputs, unsigned threads, bool merging)
-      : options_(options), ordered_(ordered), inputs_(inputs), most_threads_(threads), merging_(merging) {}
+  /// `kept`: of a job that goes on, whose runs stay as they are.
+  MemoryShares(const Options& options, const Ordered& ordered, const Inputs& inputs, unsigned threads, bool merging,
+               std::optional<KeptShape> kept = {})
+      : options_(options), ordered_(ordered), inputs_(inputs), most_threads_(threads), merging_(merging), kept_(kept) {}
 
   unsigned threads() const { return most_threads_; }
   /// Of runs. With little memory lines are compared as they lie.
@@ -36,6 +44,7 @@ class MemoryShares {
   const Inputs& inputs_;
   const unsigned most_threads_;
   const bool merging_;
+  const std::optional<KeptShape> kept_;
 };
 
 /// Keyed records are longer than records: how much is seen in the first of some inputs, which `keyer` is tuned for, too.

@@ -35,7 +35,7 @@ void WriteStatsFile(const std::string& path, const SortStats& stats, const Plan&
     seconds += Seconds(phase.wall);
     phases.push_back(std::move(entry));
   }
-  const Json json{
+  Json json{
       {"backend", stats.backend},
       {"gpu", stats.gpu},
       {"open_seconds", stats.open_seconds},
@@ -68,6 +68,18 @@ void WriteStatsFile(const std::string& path, const SortStats& stats, const Plan&
       {"phases", phases},
       {"notes", stats.notes},
   };
+  if (!stats.attempts.empty()) {
+    json["resumed"] = stats.attempts.size() - 1;
+    json["attempts"] = Json::array();
+    for (const KeptAttempt& attempt : stats.attempts) {
+      json["attempts"].push_back(Json{{"host", attempt.host},
+                                      {"pid", attempt.pid},
+                                      {"begin", attempt.begin},
+                                      {"runs_kept", attempt.runs_kept},
+                                      {"runs_made", attempt.runs_made},
+                                      {"bytes_read", attempt.bytes_read}});
+    }
+  }
   // Names in notes are escaped already; what is left of foreign bytes must not stop the report.
   const std::string text = json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
   const detail::Fd fd(OpenReport(path, false));

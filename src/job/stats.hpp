@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "runs/journal.hpp"
 #include "runs/plan.hpp"
 #include "support/progress.hpp"
 
@@ -30,6 +31,7 @@ struct SortStats {
   std::string temp_codec = "none";  ///< of the last blocks written
   std::vector<PhaseTimes> phases;
   std::vector<std::string> notes;  ///< fallbacks and skipped steps, as logged
+  std::vector<KeptAttempt> attempts;  ///< with --resume-dir: this one is the last
 };
 
 /// Error(kIo) if the file cannot be written; the sort itself is done by then.

@@ -74,6 +74,18 @@ std::uint64_t Cutter::Cut(std::uint64_t limit) {
   return total == 0 ? TakeOne() : total;
 }
 
+void Cursor::BeginAt(std::uint64_t bytes) {
+  taken = loaded = bytes;
+  // The block that the next byte is in.
+  std::size_t low = 0, high = run->blocks.size();
+  while (low < high) {
+    const std::size_t middle = low + (high - low) / 2;
+    const RunBlock block = run->blocks[middle];
+    (block.begin + block.bytes <= bytes ? low : high) = block.begin + block.bytes <= bytes ? middle + 1 : middle;
+  }
+  next_to_schedule = next_to_arrive = low;
+}
+
 WindowPieces Cutter::Take() {
   WindowPieces window;
   for (std::size_t i = 0; i < cursors_.size(); ++i) {

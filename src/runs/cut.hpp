@@ -43,6 +43,8 @@ struct Cursor {
   std::uint64_t weight = 1;
   std::vector<std::byte> sample, head;  ///< records fetched from the device
 
+  /// Another merge has taken so many bytes, up to the end of a record: of a run in blocks, before any is scheduled.
+  void BeginAt(std::uint64_t bytes);
   std::uint64_t remaining() const { return run->bytes - taken - take; }
   std::uint64_t available() const { return loaded - taken - take; }
 };

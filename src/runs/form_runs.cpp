@@ -42,7 +42,8 @@ class RunPlacer {
       run.records = std::move(sorted);
     } else if (only) {
       run.records = CopyToHost(job_.memory, *sorted);
-    } else if (sorted->was_sorted() && job_.options.strict && job_.rereadable() && !CheaperToSpill()) {
+    } else if (sorted->was_sorted() && job_.options.strict && job_.rereadable() && !job_.store->keeps() &&
+               !CheaperToSpill()) {
       run.blocks = InputBlocks(run.origin, *sorted, job_.input_payload(), job_.layout);
     } else if (sorted->on_device() && Claim(&host_bytes_, sorted->bytes(), job_.plan.host_tier_bytes)) {
       const Busy busy(job_.clock, Resource::kBus, sorted->bytes());
@@ -86,6 +87,9 @@ class RunPlacer {
       job_.store->Free(run);
       throw;
     }
+    if (!job_.store->keeps()) return;
+    const BlockPool::Block buffer = spill_blocks_.Acquire(pipeline_);
+    job_.store->Keep(run, job_.layout, buffer.span());
   }
 
   Job& job_;

@@ -33,6 +33,8 @@ struct Job {
   Backend* backend = nullptr;
   Plan plan{};
   RunStore* store = nullptr;
+  /// Of the output, if it stays as far as it is written when the process ends.
+  Journal* checkpoints = nullptr;
   /// What the reader's ring was, if windows of the merge shall use it.
   std::shared_ptr<PinnedBuffer> ring_memory{};
   std::uint64_t next_run_id = 0;

@@ -1,7 +1,10 @@
 #include "runs/merge_runs.hpp"
 
 #include <algorithm>
+#include <chrono>
 #include <functional>
+#include <optional>
+#include <span>
 #include <utility>
 
 #include "runs/cut.hpp"
@@ -31,9 +34,16 @@ std::uint64_t FanIn(const Job& job, const std::vector<Run>& runs) {
 /// Of as many bytes.
 using MakeSink = std::function<std::unique_ptr<WindowSink>(Pipeline&, std::uint64_t)>;
 
-/// One merge of `count` neighbouring runs from `first` on. Returns the sink's bytes.
+/// How far a merge that is done in parts has come.
+struct MergePlace {
+  std::vector<std::uint64_t> taken;  ///< bytes of each run
+  std::uint64_t span = 0;            ///< bytes that a part merges, if it does not take kMostTime
+  static constexpr std::chrono::minutes kMostTime{5};
+};
+
+/// One merge of `count` neighbouring runs from `first` on, or the next part of it. Returns the sink's bytes.
 std::uint64_t MergeInto(Job& job, Run* first, std::size_t count, bool verify_order, bool free_as_read,
-                        const MakeSink& make_sink) {
+                        const MakeSink& make_sink, MergePlace* place = nullptr) {
   constexpr std::uint64_t kPage = 4096;
   std::uint64_t total = 0;
   std::vector<Cursor> cursors(count);
@@ -41,6 +51,9 @@ std::uint64_t MergeInto(Job& job, Run* first, std::size_t count, bool verify_ord
     cursors[i].run = first + i;
     cursors[i].loaded = first[i].records ? first[i].bytes : 0;
     total += first[i].bytes;
+    if (place == nullptr) continue;
+    cursors[i].BeginAt(place->taken[i]);
+    total -= place->taken[i];
   }
   Pipeline pipeline(job.cancel);
   const std::uint64_t window_bytes = std::min(job.plan.window_bytes, std::max(total, LeastRecordBytes(job.layout)));
@@ -62,9 +75,14 @@ std::uint64_t MergeInto(Job& job, Run* first, std::size_t count, bool verify_ord
 
   pipeline.Start([&] {
     Cutter cutter(job.layout, *job.backend, cursors);
-    const std::uint64_t end = sink->begin() + total;
-    std::uint64_t offset = sink->begin(), number = 0;
-    while (offset < end && !sink->enough()) {
+    const std::uint64_t begin = sink->begin(), end = begin + total;
+    const Nanoseconds since = StageClock::SteadyNow();
+    const auto pause = [&](std::uint64_t at) {
+      return place != nullptr && at > begin &&
+             (at - begin >= place->span || StageClock::SteadyNow() - since >= MergePlace::kMostTime);
+    };
+    std::uint64_t offset = begin, number = 0;
+    while (offset < end && !sink->enough() && !pause(offset)) {
       // The buffer first: later windows must never hold what an earlier one waits for.
       auto task = std::make_shared<MergeTask>();
       task->window.buffer = buffers.Acquire(pipeline);
@@ -118,6 +136,7 @@ std::uint64_t MergeInto(Job& job, Run* first, std::size_t count, bool verify_ord
   pipeline.Join();
   sink->Complete();
   read_ahead.FreeUnread();
+  for (std::size_t i = 0; place != nullptr && i < count; ++i) place->taken[i] = cursors[i].taken;
   return sink->bytes();
 }
 
@@ -129,7 +148,8 @@ void MergeNeighbours(Job& job, std::vector<Run>& runs, std::size_t first, std::s
   std::size_t blocks = 0;
   for (std::size_t i = first; i < first + count; ++i) blocks += runs[i].blocks.size();
   merged.blocks.reserve(blocks);
-  const bool free_as_read = !job.plan.gpu;  // only a lost GPU asks for them again
+  // Only a lost GPU asks for them again, and a job that goes on after a kill.
+  const bool free_as_read = !job.plan.gpu && !job.store->keeps();
   try {
     MergeInto(job, &runs[first], count, verify_order, free_as_read,
               [&](Pipeline& pipeline, std::uint64_t) { return MakeSpillSink(job, pipeline, merged); });
@@ -140,12 +160,49 @@ void MergeNeighbours(Job& job, std::vector<Run>& runs, std::size_t first, std::s
   for (std::size_t i = first; i < first + count; ++i) {
     merged.sum += runs[i].sum;
     merged.level = std::max(merged.level, runs[i].level + 1);
-    if (!free_as_read) job.store->Free(runs[i]);
     merged.origin.insert(merged.origin.end(), runs[i].origin.begin(), runs[i].origin.end());
   }
+  if (job.store->keeps()) {
+    const HostBuffer buffer(job.memory, job.plan.block_bytes);
+    job.store->Keep(merged, job.layout, {buffer.data(), buffer.size()}, std::span(runs).subspan(first, count));
+  }
+  for (std::size_t i = first; i < first + count && !free_as_read; ++i) job.store->Free(runs[i]);
   runs[first] = std::move(merged);
   runs.erase(runs.begin() + static_cast<std::ptrdiff_t>(first) + 1,
              runs.begin() + static_cast<std::ptrdiff_t>(first + count));
+}
+
+/// The last merge, in parts, of which each is on the disk before the next begins; it goes on where another process was.
+std::uint64_t MergeWithCheckpoints(Job& job, std::vector<Run>& runs, Output& output, OutputProof& proof) {
+  std::uint64_t bytes = 0, left = 0;
+  MergePlace place{std::vector<std::uint64_t>(runs.size()), job.options.checkpoint_bytes};
+  for (const Run& run : runs) left += run.bytes;
+  if (const std::optional<KeptMerge>& kept = job.checkpoints->manifest().merge) {
+    bytes = kept->output_bytes;
+    proof.GoOnFrom(kept->front);
+    for (std::size_t i = 0; i < runs.size(); ++i) {
+      place.taken[i] = kept->taken.at(runs[i].id);
+      left -= place.taken[i];
+      job.progress.Advance(place.taken[i]);
+    }
+    LogInfo("the output goes on at " + FormatBytes(bytes));
+  }
+  while (bytes == 0 || left > 0) {
+    bytes = MergeInto(
+        job, runs.data(), runs.size(), false, false,
+        [&](Pipeline& pipeline, std::uint64_t rest) {
+          return MakeOutputSink(job, pipeline, output, proof, rest, bytes);
+        },
+        &place);
+    left = 0;
+    for (std::size_t i = 0; i < runs.size(); ++i) left += runs[i].bytes - place.taken[i];
+    if (left == 0) break;
+    output.file()->Keep(bytes);
+    KeptMerge kept{bytes, proof.front(), {}};
+    for (std::size_t i = 0; i < runs.size(); ++i) kept.taken[runs[i].id] = place.taken[i];
+    job.checkpoints->SetMerged(std::move(kept));
+  }
+  return bytes;
 }
 
 }  // namespace
@@ -167,9 +224,17 @@ std::uint64_t MergeRuns(Job& job, std::vector<Run>& runs, Output& output, Output
     if (!group) break;
     MergeNeighbours(job, runs, group->first, group->count, verify_order);
   }
-  return MergeInto(job, runs.data(), runs.size(), verify_order, false, [&](Pipeline& pipeline, std::uint64_t bytes) {
-    return MakeOutputSink(job, pipeline, output, proof, bytes);
-  });
+  std::uint64_t bytes = 0;
+  if (job.checkpoints != nullptr) {
+    bytes = MergeWithCheckpoints(job, runs, output, proof);
+  } else {
+    bytes = MergeInto(job, runs.data(), runs.size(), verify_order, false, [&](Pipeline& pipeline, std::uint64_t all) {
+      return MakeOutputSink(job, pipeline, output, proof, all);
+    });
+  }
+  if (output.parts() != nullptr || output.trailer().empty()) return bytes;
+  output.Write(bytes, output.trailer());
+  return bytes + output.trailer().size();
 }
 
 }  // namespace gpusort

@@ -52,7 +52,7 @@ ReadAhead::ReadAhead(Job& job, Pipeline& pipeline, std::vector<Cursor>& cursors,
     changed_.notify_all();
   });
   for (const Cursor& cursor : cursors) {
-    if (!cursor.run->records) blocks_left_ += cursor.run->blocks.size();
+    if (!cursor.run->records) blocks_left_ += cursor.run->blocks.size() - cursor.next_to_schedule;
   }
   if (blocks_left_ == 0) return;
   pipeline.Start([this] { Read(); }, job.plan.io_threads);
@@ -138,7 +138,8 @@ void ReadAhead::Read() {
         continue;
       }
       if (verify_order_ && !cursor->run->spilled()) VerifyBorder(*cursor, *next);
-      cursor->loaded += next->bytes.size();
+      // Of the first one, an earlier merge may have taken a part.
+      cursor->loaded += next->begin + next->bytes.size() - std::max(cursor->loaded, next->begin);
     }
     --reading_;
     changed_.notify_all();

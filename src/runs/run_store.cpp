@@ -16,18 +16,20 @@ std::uint64_t PartNumber(std::uint64_t number, std::uint64_t part) { return numb
 }  // namespace
 
 RunStore::RunStore(const Options& options, FileSystem& files, HostMemory& memory, const CancelFlag& cancel,
-                   std::vector<std::string> directories, const std::function<void(const std::string&)>& warn)
+                   std::vector<std::string> directories, const std::function<void(const std::string&)>& warn,
+                   Journal* journal)
     : options_(options),
       files_(files),
       memory_(memory),
       directories_(std::move(directories)),
-      program_(options.temp_program, options.ignore_sigpipe, cancel, options.say ? options.say : warn) {}
+      program_(options.temp_program, options.ignore_sigpipe, cancel, options.say ? options.say : warn),
+      journal_(journal) {}
 
 void RunStore::CheckDirectories(const Plan& plan) const {
   if (!options_.strict) return;
   for (const std::string& directory : options_.temp_dirs) CheckTempDirectory(directory);
   // Of a stream nobody knows yet whether it will spill, and of lines that should fit in memory.
-  if (plan.temp_bytes == 0) return;
+  if (plan.temp_bytes == 0 || keeps()) return;
   for (const std::string& directory : directories_) CheckTempDirectory(directory);
 }
 
@@ -35,9 +37,10 @@ void RunStore::Open(const Plan& plan, unsigned threads) {
   if (open()) return;
   CheckDirectories(plan);
   if (!plan.spills) return;
-  std::function<void()> check = [this] {
+  const std::vector<std::string> directories = keeps() ? journal_->directories() : directories_;
+  std::function<void()> check = [this, directories] {
     if (!options_.strict) return;
-    for (const std::string& directory : directories_) {
+    for (const std::string& directory : directories) {
       CheckTempDirectory(directory);
       if (files_.IsTmpfs(directory)) {
         LogWarn("the temp directory " + EscapeName(directory) +
@@ -47,9 +50,14 @@ void RunStore::Open(const Plan& plan, unsigned threads) {
   };
   if (plan.temp_bytes > 0) std::exchange(check, nullptr)();
   if (options_.strict && !options_.no_space_check && plan.temp_bytes > 0) {
-    RequireSpace(files_, directories_, plan.temp_bytes, "temporary runs");
+    std::uint64_t there = 0;  // of runs that are kept
+    if (keeps()) {
+      for (const auto& [id, run] : journal_->manifest().runs) there += run.bytes;
+    }
+    RequireSpace(files_, directories, plan.temp_bytes - std::min(plan.temp_bytes, there), "temporary runs");
   }
-  spill_ = std::make_unique<SpillStore>(files_, directories_, plan.block_bytes, plan.direct_temp, check);
+  spill_ = std::make_unique<SpillStore>(files_, directories, plan.block_bytes, plan.direct_temp, check,
+                                        keeps() ? std::optional(journal_->spill()) : std::nullopt);
   codec_ = std::make_unique<TempCodec>(memory_, plan.block_bytes, plan.temp_places, TempCodecAsked(options_), threads,
                                        &program_);
 }
@@ -103,6 +111,191 @@ void RunStore::Free(const RunBlock& block) {
 
 void RunStore::Free(const Run& run) {
   for (std::size_t i = 0; i < run.blocks.size(); ++i) Free(run.blocks[i]);
+  const std::lock_guard lock(mutex_);
+  if (const auto index = indexes_.extract(run.id)) {
+    for (const SpillExtent& extent : index.mapped()) spill_->Free(extent);
+  }
+}
+
+namespace {
+
+/// Blocks of an index have numbers that no block of records has.
+constexpr std::uint64_t kIndexNumber = std::uint64_t{1} << 47;
+
+/// What an index says of a block, in front of its extents and its forecast.
+struct IndexEntry {
+  std::uint32_t bytes;
+  std::uint32_t extents;
+};
+struct IndexExtent {
+  std::uint64_t offset;
+  std::uint32_t payload_bytes;
+  std::uint16_t file;
+  std::uint16_t codec;
+};
+
+template <typename T>
+std::span<const std::byte> BytesOf(const T& value) {
+  return std::as_bytes(std::span(&value, 1));
+}
+
+/// Bytes one behind the other in blocks of the spill.
+class IndexWriter {
+ public:
+  IndexWriter(SpillStore& spill, std::uint64_t run, std::span<std::byte> buffer)
+      : spill_(spill), run_(run), buffer_(buffer) {}
+
+  void Put(std::span<const std::byte> bytes) {
+    while (!bytes.empty()) {
+      const std::uint64_t count = std::min<std::uint64_t>(bytes.size(), spill_.payload_capacity() - filled_);
+      std::memcpy(buffer_.data() + kSpillHeaderBytes + filled_, bytes.data(), count);
+      filled_ += count;
+      bytes = bytes.subspan(count);
+      if (filled_ == spill_.payload_capacity()) Flush();
+    }
+  }
+  std::vector<SpillExtent> Finish() {
+    if (filled_ > 0) Flush();
+    return std::move(extents_);
+  }
+
+ private:
+  void Flush() {
+    extents_.push_back(spill_.Write(run_, kIndexNumber + extents_.size(), buffer_, std::exchange(filled_, 0)));
+  }
+
+  SpillStore& spill_;
+  const std::uint64_t run_;
+  const std::span<std::byte> buffer_;
+  std::uint64_t filled_ = 0;
+  std::vector<SpillExtent> extents_;
+};
+
+[[noreturn]] void BadIndex(std::uint64_t run, const std::string& why) {
+  throw Error(ErrorCode::kIntegrity, "the index of run " + std::to_string(run) + " that is kept: " + why);
+}
+
+class IndexReader {
+ public:
+  IndexReader(SpillStore& spill, const KeptRun& run, std::span<std::byte> buffer)
+      : spill_(spill), run_(run), buffer_(buffer) {}
+
+  void Get(std::span<std::byte> out) {
+    while (!out.empty()) {
+      if (at_ == end_) {
+        if (next_ == run_.index.size()) BadIndex(run_.id, "it ends early");
+        end_ = spill_.Read(run_.index[next_], run_.id, kIndexNumber + next_, buffer_);
+        at_ = 0;
+        ++next_;
+        continue;
+      }
+      const std::uint64_t count = std::min<std::uint64_t>(out.size(), end_ - at_);
+      std::memcpy(out.data(), buffer_.data() + kSpillHeaderBytes + at_, count);
+      at_ += count;
+      out = out.subspan(count);
+    }
+  }
+  template <typename T>
+  T GetOne() {
+    T value;
+    Get(std::as_writable_bytes(std::span(&value, 1)));
+    return value;
+  }
+  bool ended() const { return at_ == end_ && next_ == run_.index.size(); }
+
+ private:
+  SpillStore& spill_;
+  const KeptRun& run_;
+  const std::span<std::byte> buffer_;
+  std::size_t next_ = 0;
+  std::uint64_t at_ = 0, end_ = 0;
+};
+
+}  // namespace
+
+void RunStore::Keep(const Run& run, const RecordLayout& layout, std::span<std::byte> buffer,
+                    std::span<const Run> replaces) {
+  IndexWriter index(*spill_, run.id, buffer);
+  std::uint64_t longest = 0;
+  for (std::size_t i = 0; i < run.blocks.size(); ++i) {
+    const RunBlock block = run.blocks[i];
+    longest = std::max(longest, block.bytes);
+    index.Put(BytesOf(
+        IndexEntry{static_cast<std::uint32_t>(block.bytes), static_cast<std::uint32_t>(1 + block.more.size())}));
+    const auto put = [&](const SpillExtent& extent) {
+      index.Put(
+          BytesOf(IndexExtent{extent.offset, static_cast<std::uint32_t>(extent.payload_bytes),
+                              static_cast<std::uint16_t>(extent.file), static_cast<std::uint16_t>(extent.codec)}));
+    };
+    put(std::get<SpillExtent>(block.place));
+    std::for_each(block.more.begin(), block.more.end(), put);
+    index.Put(std::as_bytes(std::span(block.last.words).first(RunBlocks::ForecastWords(layout))));
+  }
+  KeptRun kept{run.id, run.bytes, run.level, run.sum, run.origin, run.blocks.size(), longest, index.Finish()};
+  {
+    const std::lock_guard lock(mutex_);
+    indexes_[run.id] = kept.index;
+  }
+  spill_->Sync();
+  std::vector<std::uint64_t> replaced;
+  for (const Run& other : replaces) replaced.push_back(other.id);
+  journal_->Add(std::move(kept), replaced);
+}
+
+std::vector<Run> KeptRuns(const Manifest& manifest) {
+  std::vector<Run> runs;
+  for (const auto& [id, kept] : manifest.runs) {
+    Run& run = runs.emplace_back();
+    run.id = id;
+    run.bytes = kept.bytes;
+    run.level = kept.level;
+    run.sum = kept.sum;
+    run.origin = kept.origin;
+  }
+  const auto place = [](const Run& run) { return std::pair(run.origin.front().input, run.origin.front().offset); };
+  std::sort(runs.begin(), runs.end(), [&](const Run& a, const Run& b) { return place(a) < place(b); });
+  return runs;
+}
+
+void RunStore::FindBlocks(std::vector<Run>& runs, const RecordLayout& layout) {
+  const HostBuffer memory(memory_, spill_->payload_capacity() + kSpillHeaderBytes);
+  const std::span<std::byte> buffer(memory.data(), memory.size());
+  for (Run& run : runs) {
+    const KeptRun& kept = journal_->manifest().runs.at(run.id);
+    for (const SpillExtent& extent : kept.index) spill_->Claim(extent);
+    IndexReader index(*spill_, kept, buffer);
+    run.blocks = RunBlocks(layout);
+    RunBlock block;
+    for (std::uint64_t i = 0; i < kept.blocks; ++i, block.begin += block.bytes) {
+      const auto entry = index.GetOne<IndexEntry>();
+      block.bytes = entry.bytes;
+      block.more.clear();
+      block.forecast = true;
+      const std::uint64_t least = (block.bytes + spill_->payload_capacity() - 1) / spill_->payload_capacity();
+      if (block.bytes == 0 || block.bytes % LeastRecordBytes(layout) != 0 || entry.extents != least ||
+          block.bytes > kept.longest || block.bytes > run.bytes - block.begin) {
+        BadIndex(run.id, "block " + std::to_string(i) + " cannot be");
+      }
+      for (std::uint32_t part = 0; part < entry.extents; ++part) {
+        const auto found = index.GetOne<IndexExtent>();
+        const SpillExtent extent{found.file, found.payload_bytes, found.offset, static_cast<Codec>(found.codec)};
+        if (found.codec > static_cast<std::uint16_t>(Codec::kProgram)) BadIndex(run.id, "a codec is not known");
+        spill_->Claim(extent);
+        part == 0 ? void(block.place = extent) : block.more.push_back(extent);
+      }
+      index.Get(std::as_writable_bytes(std::span(block.last.words).first(RunBlocks::ForecastWords(layout))));
+      run.blocks.Set(i, block);
+    }
+    if (block.begin != run.bytes || !index.ended()) BadIndex(run.id, "it does not have all of the run");
+    indexes_[run.id] = kept.index;
+  }
+  spill_->FreeUnclaimed();
+}
+
+void RunStore::Drop(std::vector<Run>& runs) {
+  if (keeps()) journal_->DropRuns();
+  for (const Run& run : runs) Free(run);
+  runs.clear();
 }
 
 }  // namespace gpusort

@@ -1,13 +1,17 @@
-// Temp space for runs: the only owner of what they take of it, and of what compresses their blocks. Start at RunStore.
+// Temp space for runs: the only owner of what they take of it, and of what compresses their blocks. With a journal,
+// runs that are whole are kept for a process that comes later. Start at RunStore.
 #pragma once
 
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <memory>
+#include <mutex>
 #include <span>
 #include <string>
 #include <vector>
 
+#include "runs/journal.hpp"
 #include "runs/plan.hpp"
 #include "runs/program_codec.hpp"
 #include "runs/run.hpp"
@@ -21,8 +25,10 @@ namespace gpusort {
 class RunStore {
  public:
   /// Takes nothing yet. `directories`: those that the options name, or what stands for them. `warn`: for the log.
+  /// `journal`, if given, has begun when the store is opened, and its directories count.
   RunStore(const Options& options, FileSystem& files, HostMemory& memory, const CancelFlag& cancel,
-           std::vector<std::string> directories, const std::function<void(const std::string&)>& warn);
+           std::vector<std::string> directories, const std::function<void(const std::string&)>& warn,
+           Journal* journal = nullptr);
 
   /// Asked for by name, a directory that cannot be used is an error even if nothing is spilled. If the options are not
   /// strict, the first block that is written will tell.
@@ -45,6 +51,18 @@ class RunStore {
   /// Of all blocks of `run`; of a run that was given up, of those that were written.
   void Free(const Run& run);
 
+  /// Whether runs stay when the process ends: then no block of one may be freed before what replaces it is kept.
+  bool keeps() const { return journal_ != nullptr; }
+  /// Returns when the run, whose blocks are written, is on the disk, in place of those that it was merged from.
+  /// `buffer` as for Write. After an error nobody knows whether it is kept. Only of a store that keeps.
+  void Keep(const Run& run, const RecordLayout& layout, std::span<std::byte> buffer,
+            std::span<const Run> replaces = {});
+  /// What a process before kept of these, which are as KeptRuns gave them: finds their blocks. Once, before all else.
+  /// kIntegrity if what the disk has is not that.
+  void FindBlocks(std::vector<Run>& runs, const RecordLayout& layout);
+  /// None of the runs so far counts, and their blocks are free.
+  void Drop(std::vector<Run>& runs);
+
   /// Memory that compressing has taken by now.
   std::uint64_t taken_bytes() const { return codec_ ? codec_->taken_bytes() : 0; }
   std::uint64_t bytes_in_use() const { return spill_ ? spill_->bytes_in_use() : 0; }
@@ -59,8 +77,14 @@ class RunStore {
   HostMemory& memory_;
   const std::vector<std::string> directories_;
   ProgramCodec program_;
+  Journal* const journal_;
   std::unique_ptr<SpillStore> spill_;
   std::unique_ptr<TempCodec> codec_;
+  std::mutex mutex_;
+  std::map<std::uint64_t, std::vector<SpillExtent>> indexes_;  ///< of runs that are kept, by id
 };
+
+/// The runs of a manifest in the order of the input, without their blocks.
+std::vector<Run> KeptRuns(const Manifest& manifest);
 
 }  // namespace gpusort

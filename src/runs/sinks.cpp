@@ -79,15 +79,18 @@ std::uint64_t ChunkBytes(RecordSpan rest, const RecordLayout& layout) {
 
 class FileSink : public WindowSink {
  public:
-  FileSink(Job& job, Pipeline& pipeline, Output& output, OutputProof& proof)
+  FileSink(Job& job, Pipeline& pipeline, Output& output, OutputProof& proof, std::uint64_t written)
       : job_(job),
         file_(*output.file()),
         proof_(proof),
         unit_(file_.direct() ? kPage : 1),
         begin_(output.header().size()),
         borders_(file_),
-        bytes_(PutHeader(output.header())),
-        workers_(pipeline, job.plan.io_threads) {}
+        at_(written > 0 ? written : PutHeader(output.header())),
+        bytes_(at_),
+        workers_(pipeline, job.plan.io_threads) {
+    if (written > 0 && written % unit_ != 0) PutFrontOfPage();
+  }
 
   void Accept(Window window) override {
     const auto shared = std::make_shared<Window>(std::move(window));
@@ -120,10 +123,17 @@ class FileSink : public WindowSink {
 
   void Finish(std::uint64_t) override { workers_.Finish(); }
   void Complete() override { borders_.Flush(); }
-  std::uint64_t begin() const override { return begin_; }
+  std::uint64_t begin() const override { return at_; }
   std::uint64_t bytes() const override { return bytes_; }
 
  private:
+  /// Of the one that the sink before has begun.
+  void PutFrontOfPage() {
+    alignas(kPage) std::byte page[kPage];
+    const std::uint64_t offset = at_ / kPage * kPage;
+    if (file_.ReadAt(offset, page) < at_ - offset) throw Error(ErrorCode::kIntegrity, "the output was cut");
+    borders_.Add(offset, std::span(page).first(at_ - offset));
+  }
   std::uint64_t PutHeader(std::span<const std::byte> header) {
     if (unit_ == 1) {
       file_.WriteAt(0, header);
@@ -143,6 +153,7 @@ class FileSink : public WindowSink {
   const std::uint64_t unit_;   ///< writes begin and end at multiples of it
   const std::uint64_t begin_;  ///< of the records
   BorderPages borders_;
+  const std::uint64_t at_;  ///< of the first window
   std::mutex mutex_;
   std::uint64_t bytes_;
   WorkerPool workers_;  ///< last: nothing may fail once its threads run
@@ -169,7 +180,8 @@ class InOrderSink : public WindowSink {
 /// each, and look at the rest; then its place is known, and it goes out in order, to files by the workers.
 class OrderedSink : public InOrderSink {
  public:
-  OrderedSink(Job& job, Pipeline& pipeline, Output& output, OutputProof& proof, std::uint64_t bytes)
+  OrderedSink(Job& job, Pipeline& pipeline, Output& output, OutputProof& proof, std::uint64_t bytes,
+              std::uint64_t written)
       : InOrderSink(pipeline),
         job_(job),
         pipeline_(pipeline),
@@ -179,15 +191,21 @@ class OrderedSink : public InOrderSink {
         proof_(proof),
         cut_(pipeline, job.plan.windows),
         workers_(pipeline, job.plan.io_threads),
-        front_(job.options.top > 0 ? job.options.top : kMaxSize, false, job.layout) {
+        front_(job.options.top > 0 ? job.options.top : kMaxSize, false, job.layout),
+        bytes_(written) {
+    if (written > 0) {
+      OutputProof::Front front = proof.front();
+      last_ = std::move(front.last);
+      proved_ = front.bytes;
+    }
     pipeline.Start([this] {
       while (std::optional<Window> window = windows_.Pop()) Cut(std::move(*window));
       cut_.Finish();
     });
     pipeline.Start([this] {
-      parts_ ? parts_->Begin(output_.header()) : Put(output_.header());
+      if (bytes_ == 0) parts_ ? parts_->Begin(output_.header()) : Put(output_.header());
       while (std::optional<std::shared_ptr<Chunks>> window = cut_.Pop()) PutChunks(*window);
-      parts_ ? parts_->End(output_.trailer()) : Put(output_.trailer());
+      if (parts_) parts_->End(output_.trailer());
       workers_.Finish();
     });
   }
@@ -355,7 +373,7 @@ class OrderedSink : public InOrderSink {
   FrontCounter front_;
   std::vector<std::byte> last_;  ///< record that was cut
   std::uint64_t proved_ = 0;     ///< bytes of records that went out, with their keys
-  std::uint64_t bytes_ = 0;      ///< that went out, with the header
+  std::uint64_t bytes_;          ///< that went out, with the header
 };
 
 class SpillSink : public InOrderSink {
@@ -451,11 +469,11 @@ class SpillSink : public InOrderSink {
 }  // namespace
 
 std::unique_ptr<WindowSink> MakeOutputSink(Job& job, Pipeline& pipeline, Output& output, OutputProof& proof,
-                                           std::uint64_t bytes) {
+                                           std::uint64_t bytes, std::uint64_t written) {
   const bool in_place = !output.in_order() && output.parts() == nullptr && !job.options.unique &&
                         job.options.top == 0 && !job.layout.keyed() && !job.format;
-  if (in_place) return std::make_unique<FileSink>(job, pipeline, output, proof);
-  return std::make_unique<OrderedSink>(job, pipeline, output, proof, bytes);
+  if (in_place) return std::make_unique<FileSink>(job, pipeline, output, proof, written);
+  return std::make_unique<OrderedSink>(job, pipeline, output, proof, bytes, written);
 }
 
 std::unique_ptr<WindowSink> MakeSpillSink(Job& job, Pipeline& pipeline, Run& run) {

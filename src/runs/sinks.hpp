@@ -41,9 +41,10 @@ class WindowSink {
   virtual std::uint64_t bytes() const = 0;
 };
 
-/// The sink of the last level, of windows that have `bytes` in all. `proof` and `output` must outlive it.
+/// The sink of the last level, of windows that have `bytes` in all. `proof` and `output` must outlive it. `written`:
+/// the output has so many bytes, header included, of an earlier sink, whose records `proof` knows; 0: it has none.
 std::unique_ptr<WindowSink> MakeOutputSink(Job& job, Pipeline& pipeline, Output& output, OutputProof& proof,
-                                           std::uint64_t bytes);
+                                           std::uint64_t bytes, std::uint64_t written = 0);
 
 /// The sink of the levels before: fills `run`'s blocks in the spill.
 std::unique_ptr<WindowSink> MakeSpillSink(Job& job, Pipeline& pipeline, Run& run);

@@ -20,7 +20,7 @@
 
 namespace gpusort {
 
-enum class Action { kSort, kCheck, kExplain, kHelp, kVersion };
+enum class Action { kSort, kCheck, kExplain, kStatus, kHelp, kVersion };
 enum class Format { kBinary, kLines, kTable };
 enum class DeviceChoice { kAuto, kCpu, kGpu };
 enum class HelpTopic { kShort, kAll, kExamples, kManual };
@@ -82,6 +82,13 @@ struct Options {
   unsigned threads = 0;                         ///< 0: one a core
   DeviceChoice device = DeviceChoice::kAuto;
   int gpu_ordinal = 0;  ///< CUDA ordinal
+
+  std::string resume_dir;        ///< where what is done is kept for a process that comes later; empty: nowhere
+  bool keep_resume_dir = false;  ///< also when the job is done
+  /// Of the output, that the disk has before the last merge goes on.
+  std::uint64_t checkpoint_bytes = std::uint64_t{32} << 30;
+  /// What was typed of options that must be the same for a job to go on: names and values.
+  std::vector<std::pair<std::string, std::string>> typed;
 
   bool no_fsync = false;
   bool no_clobber = false;  ///< an output that exists is not replaced

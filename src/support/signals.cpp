@@ -18,6 +18,7 @@ namespace {
 // globals of the program.
 std::atomic<int> received_signal{0};
 std::atomic<CancelFlag*> cancel_flag{nullptr};
+std::atomic<bool> keeps{false};
 
 void Die(int signal) {
   struct sigaction action {};
@@ -36,13 +37,19 @@ void OnStopSignal(int signal) {
   if (received_signal.exchange(signal) != 0) Die(signal);
   cancel_flag.load()->Request();
   itimerval timer{};
-  timer.it_value.tv_usec = 350'000;
+  timer.it_value.tv_sec = keeps ? 9 : 0;
+  timer.it_value.tv_usec = keeps ? 0 : 350'000;
   setitimer(ITIMER_REAL, &timer, nullptr);
 }
 
 void OnAlarm(int) {
   const int signal = received_signal;
-  if (signal != 0) Die(signal);
+  if (signal == 0) return;
+  if (!keeps) Die(signal);
+  RemoveHiddenOutput();
+  constexpr char kText[] = "gpusort: stopped by a signal while the system did not answer; the same command goes on\n";
+  if (write(STDERR_FILENO, kText, sizeof kText - 1) < 0) received_signal = signal;  // nobody to tell
+  _exit(static_cast<int>(ErrorCode::kStopped));
 }
 
 void Install(int signal, void (*handler)(int)) {
@@ -96,6 +103,8 @@ unsigned OpenStandardStreams() {
 }
 
 int SignalReceived() { return received_signal; }
+
+void KeepOnSignal() { keeps = true; }
 
 void EndBySignal(int signal) {
   Die(signal);

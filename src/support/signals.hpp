@@ -1,7 +1,8 @@
 // Signals that end a process (SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGXCPU...): the first asks the job to stop through the
 // one CancelFlag; if it has not ended 0.35 s later (a system call may hang), or at a second signal, the process ends by
 // that signal at once, as it does by a fault of its own (SIGSEGV, SIGABRT...). Temporary files are
-// unlinked from birth, and an output that has a name before its time is removed here, so that nothing stays behind.
+// unlinked from birth, and an output that has a name before its time is removed here, so that nothing stays behind. A
+// job that goes on later (--resume-dir) has more time, and ends with exit code 75.
 #pragma once
 
 #include <vector>
@@ -17,6 +18,8 @@ std::vector<int> EndingSignals();
 bool HandleSignals(CancelFlag& cancel);
 /// The signal that asked to stop; 0 if none.
 int SignalReceived();
+/// The job keeps what is done: from now on it has 9 s to stop, and exits with 75 if it has not by then.
+void KeepOnSignal();
 /// A closed standard stream would give its number to a data file, and messages would be written into that: opens it on
 /// /dev/null. Returns which were closed, bit i for descriptor i. Call before any file is opened.
 unsigned OpenStandardStreams();

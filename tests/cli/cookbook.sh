@@ -6,7 +6,7 @@ for program in sort gzip zstd; do
 done
 gnu=$(command -v sort)
 "$bin/gpusort" --help=examples | awk '/^[0-9]+[.] / { n = int($1) } n && sub(/^      /, "") { print > (n ".sh") }'
-[ "$(ls ./*.sh | wc -l)" = 14 ] || fail "the cookbook has other recipes: $(ls ./*.sh)"
+[ "$(ls ./*.sh | wc -l)" = 15 ] || fail "the cookbook has other recipes: $(ls ./*.sh)"
 mkdir bin
 ln -s "$bin/gpusort" bin/gpusort
 PATH=$PWD/bin:$PATH
@@ -77,4 +77,10 @@ run 13
 printf -- '--\nCOPY public.t (a) FROM stdin;\nb\na\n\\.\n\nSELECT 1;\n' >dump.sql
 run 14
 [ "$(sed -n 3,4p sorted.sql | tr -d '\n')" = ab ] && [ "$(tail -n 1 sorted.sql)" = 'SELECT 1;' ] || fail "a dump: $(cat sorted.sql)"
+cp unsorted.log events.log
+printf '#!/bin/sh\nexec "$@"\n' >bin/srun
+chmod +x bin/srun
+SCRATCH=$PWD run 15
+$gnu events.log | cmp - events.sorted.log || fail "the job that is requeued"
+[ ! -e sort-events ] || fail "it left its folder"
 echo "cookbook: ok"

@@ -525,6 +525,51 @@ TEST(OutputFile, DroppedUnpublishedLeavesTheOldFileAndNothingElse) {
   }
 }
 
+TEST(OutputFile, TakesUpWhatAProcessBeforeHasKept) {
+  const TempFolder folder;
+  const SignalMask restore;
+  WriteFile(folder / "out", kOld);
+  const Bytes whole(10000, 'x');
+  const auto take_up = [&](std::uint64_t bytes, std::uint64_t keep) {
+    FileSystem files;
+    const auto output = files.CreateOutput(folder / "out", false);
+    const bool found = output->TakeUp(".part", bytes);
+    EXPECT_EQ(std::filesystem::file_size(folder / ".part"), found ? bytes : 0);
+    output->Allocate(whole.size());
+    output->WriteAt(0, AsSpan(whole));
+    if (keep > 0) output->Keep(keep);
+    return found;
+  };
+  EXPECT_TRUE(take_up(0, 0));
+  EXPECT_EQ(folder.Names(), std::vector<std::string>{"out"}) << "nothing was kept";
+  EXPECT_FALSE(take_up(5000, 7000));
+  EXPECT_EQ(std::filesystem::file_size(folder / ".part"), 7000u);
+  EXPECT_TRUE(take_up(5000, 0));
+  EXPECT_EQ(std::filesystem::file_size(folder / ".part"), 5000u);
+  EXPECT_EQ(ReadFile(folder / "out"), kOld);
+  {
+    FileSystem files;
+    const auto output = files.CreateOutput(folder / "out", false);
+    EXPECT_TRUE(output->TakeUp(".part", 5000));
+    output->WriteAt(5000, AsSpan(kNew));
+    output->Publish(5000 + kNew.size(), true);
+  }
+  EXPECT_EQ(folder.Names(), std::vector<std::string>{"out"});
+  Bytes expected(5000, 'x');
+  expected.insert(expected.end(), kNew.begin(), kNew.end());
+  EXPECT_EQ(ReadFile(folder / "out"), expected);
+  // What is not its own is neither followed nor cut.
+  WriteFile(folder / "other", kOld);
+  for (const bool link : {true, false}) {
+    link ? std::filesystem::create_symlink(folder / "other", folder / ".part")
+         : std::filesystem::create_hard_link(folder / "other", folder / ".part");
+    FileSystem files;
+    EXPECT_THROW(files.CreateOutput(folder / "out", false)->TakeUp(".part", 0), Error);
+    EXPECT_EQ(ReadFile(folder / "other"), kOld);
+    std::filesystem::remove(folder / ".part");
+  }
+}
+
 TEST(OutputFile, CanLoseItsHiddenNameToASignalHandler) {
   const TempFolder folder;
   WriteFile(folder / "out", kOld);

@@ -880,6 +880,19 @@ TEST(ReadNamedFiles, TakesNamesAndTheSaltFromFiles) {
   EXPECT_NE(std::memcmp(system.lines->view.salt, again.lines->view.salt, 16), 0);
 }
 
+TEST(ParseOptions, KnowWhatDecidesAboutTheBytesOfAJobThatGoesOn) {
+  const auto typed = [](Words words) {
+    words.insert(words.end(), {"--resume-dir", "d", "in", "out"});
+    return Parse(words).typed;
+  };
+  using Pairs = std::vector<std::pair<std::string, std::string>>;
+  EXPECT_EQ(typed({}), Pairs{});
+  EXPECT_EQ(typed({"-S", "1G", "--threads", "3", "--temp-dir", "/tmp", "--no-fsync", "--fan-in", "4"}), Pairs{});
+  EXPECT_EQ(typed({"-k2,2n", "-k1", "-u"}), (Pairs{{"--key", "2,2n, 1"}, {"--unique", "given"}}));
+  EXPECT_EQ(Parse({"--resume-dir", "d", "--status"}).action, Action::kStatus);
+  EXPECT_TRUE(Parse({"in", "out"}).typed.empty());
+}
+
 TEST(HelpText, GivesExamplesThatTheParserTakes) {
   std::string examples = HelpText(HelpTopic::kExamples);
   examples.resize(examples.find("\n1. "));  // what follows is run by cookbook.sh
@@ -899,7 +912,7 @@ TEST(HelpText, GivesExamplesThatTheParserTakes) {
     EXPECT_EQ(Refusal(words), "") << line;
     ++count;
   }
-  EXPECT_EQ(count, 5 + 16);
+  EXPECT_EQ(count, 5 + 18);
 }
 
 TEST(VersionText, ListsTheBackends) {

@@ -143,6 +143,31 @@ TEST_F(OutputProofTest, TakesWhatWasSeenBeforeItsPlaceWasKnown) {
   proof.Check(SumRecords(View(records_), 6));
 }
 
+TEST_F(OutputProofTest, GoesOnFromTheFrontOfAnother) {
+  for (const std::size_t split : {0, 600, 606, 2994, 3000}) {
+    OutputProof before(layout_, true);
+    before.Add(0, View(records_).first(split));
+    before.AddDropped({1, 2, 3});
+    OutputProof proof(layout_, true);
+    proof.GoOnFrom(before.front());
+    EXPECT_EQ(proof.sum(), before.sum());
+    proof.Add(split, View(records_).subspan(split));
+    RecordSum all = SumRecords(View(records_), 6);
+    all += {1, 2, 3};
+    proof.Check(all);
+    EXPECT_EQ(proof.front().bytes, records_.size());
+    // Not with records that belong in front of it.
+    OutputProof other(layout_, true);
+    other.GoOnFrom(before.front());
+    if (split > 0) {
+      EXPECT_THROW(other.Add(split, View(records_).first(6)), Error);
+    }
+  }
+  OutputProof gap(layout_, false);
+  gap.Add(600, View(records_).subspan(600));
+  EXPECT_THROW(gap.front(), Error);
+}
+
 TEST_F(OutputProofTest, StrictRefusesEqualNeighbours) {
   const Bytes twice(12, 1);
   OutputProof inside(layout_, true);

@@ -1,0 +1,34 @@
+// A job that goes on where another process was stopped (--resume-dir): what it must find as it was, and what it takes
+// over. The journal has the files (runs/journal.hpp). Start at OpenJournal.
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "data/inputs.hpp"
+#include "job/make_plan.hpp"
+#include "job/memory_shares.hpp"
+#include "runs/journal.hpp"
+#include "runs/run.hpp"
+#include "support/options.hpp"
+
+namespace gpusort {
+
+/// What decides the bytes of the output: program, options, output, and the inputs, of which 64 places are read.
+Fingerprint MakeFingerprint(const Options& options, FileSystem& files, const Inputs& inputs);
+
+/// Null if the options ask for none. Error(kUsage) if such a job cannot go on, or the one in the folder is another.
+std::unique_ptr<Journal> OpenJournal(const Options& options, FileSystem& files, const Inputs& inputs);
+
+/// What holds for this attempt because it held for the one before; nothing if `journal` is null or at its beginning.
+std::optional<KeptShape> ShapeOfKept(const Journal* journal);
+void TakeOver(const Journal& journal, PlanFacts& facts);
+
+/// The name of what is written of the output, in its folder.
+std::string PartialName(const Options& options);
+
+/// The runs to go on with, without their blocks. Of keyed records, which do not know their places in the input, none
+/// before all are formed. Error(kIntegrity) if they are none of these inputs.
+std::vector<Run> RunsToGoOnWith(const Journal& journal, const Inputs& inputs);
+
+}  // namespace gpusort

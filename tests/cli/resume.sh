@@ -1,0 +1,279 @@
+# --resume-dir: jobs that are killed, stopped, run out of space or are started twice, and go on by the same command.
+# GPUSORT_KILLS: how often each kind is killed (default 10).
+. "$2/tests/cli/common.sh.inc"
+g=$bin/gpusort
+kills=${GPUSORT_KILLS:-10}
+if sanitized; then kills=2; fi
+
+"$bin/gpusort_gen" --type u64 --bytes 24M --seed 3 in.u64
+"$bin/gpusort_gen" --type web-log --bytes 16M --seed 3 in.log
+"$bin/gpusort_gen" --type orders-csv --bytes 12M --seed 3 in.csv
+
+# The command that is killed and given again: its memory and threads are others every time.
+round=0
+job() {
+  local name=$1 memory=(16M 12M 24M) threads=(2 1 4) checkpoint=(3M 1G 1M 2500001)
+  shift
+  "$g" --resume-dir job --memory "${memory[round % 3]}" --threads "${threads[round % 2]}" --log-level error \
+    --checkpoint "${span:-${checkpoint[round % 4]}}" "$@" "in.$name" "out.$name"
+}
+done_right() {
+  same "want.$1" "out.$1"
+  rm "out.$1"
+}
+# Kills it at random, again and again, then lets it end: the bytes are those of a job in memory, and nothing is left.
+killed() {
+  local name=$1 left=$kills code seconds
+  "$g" "${@:2}" "in.$name" "want.$name"
+  seconds=$( { TIMEFORMAT=%R; time job "$@"; } 2>&1)
+  done_right "$name"
+  while ((left > 0)); do
+    round=$((round + 1))
+    job "$@" 2>err &
+    local pid=$!
+    sleep "$(awk -v s="$seconds" -v r=$RANDOM 'BEGIN { print 1.2 * s * r / 32768 }')"
+    pkill -9 -P $pid 2>/dev/null || kill -9 $pid 2>/dev/null || true
+    code=0
+    wait $pid 2>/dev/null || code=$?
+    [ $code = 0 ] || [ $code = 137 ] || fail "exit $code of $*: $(cat err)"
+    left=$((left - 1))
+    if [ $code = 0 ]; then
+      done_right "$name"
+      [ ! -e job ] || fail "a job that is done left $(ls -A job)"
+    elif [ -e "out.$name" ]; then
+      done_right "$name"  # killed behind the last rename
+    fi
+  done
+  expect 0 job "$@"
+  done_right "$name"
+  [ ! -e job ] || fail "a job that is done left $(ls -A job)"
+  nothing_left
+}
+killed u64 --type u64
+killed log -k7,7 --batch-bytes 1M --fan-in 3
+killed log -u -r --compress-temp zst --temp-dir .
+killed csv -k '#2:text' -k '#1:int:desc'
+
+# Every sync is a place to die at: what is behind it counts, what is in front of it need not.
+if ! sanitized && command -v strace >/dev/null && strace -o /dev/null true 2>/dev/null; then
+  "$g" --type u64 in.u64 want.u64
+  for round in 1 2 3 4 5 6 7 8; do
+    code=0
+    { strace -f -o /dev/null -e trace=fsync -e inject=fsync:signal=KILL:when=$((round % 5 + 2)) "$g" --resume-dir job \
+      --memory 16M --threads 2 --log-level error --type u64 in.u64 out.u64 2>err; } 2>/dev/null || code=$?
+    [ $code = 137 ] || [ $code = 0 ] || fail "exit $code at a sync: $(cat err)"
+  done
+  expect 0 job u64 --type u64
+  done_right u64
+else
+  echo "SKIPPED: no strace, or a sanitizer that cannot be traced: kills at syncs"
+fi
+
+# A job that stands still with some runs, and not with all: others are told of it. Sets `running` and `waiting`.
+stop_with_runs() {
+  local try
+  for try in {1..50}; do
+    job "$@" --batch-bytes 1M 2>stopped &
+    waiting=$!
+    while kill -0 $waiting 2>/dev/null; do
+      "$g" --resume-dir job --status >status 2>/dev/null || true
+      running=$(sed -n 's/^state  *running: process \([0-9]*\) .*/\1/p' status)
+      if [ -n "$running" ] && grep -q 'kept  *[1-9]' status && kill -STOP "$running" 2>/dev/null; then
+        "$g" --resume-dir job --status >status
+        if grep -q 'form runs' status; then return; fi
+        kill -CONT "$running"
+        break
+      fi
+    done
+    wait $waiting || fail "exit $? of $*: $(cat stopped)"
+    rm -f "out.$1"
+  done
+  fail "a job was never seen with a run ($try)"
+}
+"$g" --type u64 in.u64 want.u64
+stop_with_runs u64 --type u64
+expect 2 job u64 --type u64
+says "another job has it: process $running on"
+for word in 'in.u64 to out.u64' "running: process $running" 'form runs' 'of the input' 'attempts  *1'; do
+  grep -q "$word" status || fail "--status does not say '$word': $(cat status)"
+done
+# Stopped by a signal: exit 75, and what to do.
+kill -TERM "$running"
+kill -CONT "$running"
+code=0
+wait $waiting || code=$?
+[ $code = 75 ] || fail "exit $code instead of 75 at SIGTERM: $(cat stopped)"
+grep -q 'kept in job: .*The same command goes on' stopped || fail "SIGTERM says: $(cat stopped)"
+[ ! -e out.u64 ] || fail "a stopped job has an output"
+"$g" --resume-dir job --status | grep -q '^state  *stopped' || fail "--status of a stopped job"
+[ "$(stat -c %a job)" = 700 ] || fail "the mode of the folder is $(stat -c %a job)"
+[ -z "$(find job -type f ! -perm 600)" ] || fail "modes of files: $(ls -l job)"
+# Another job, in every way, is refused by the first thing that differs.
+expect 2 job u64 --type u64 -r
+says "--reverse was not given, and is 'given'"
+expect 2 job u64 --type i64
+says "--type was 'u64', and is 'i64'"
+expect 2 "$g" --resume-dir job --type u64 in.u64 other.u64
+says "the output was '.*out.u64', and is '.*other.u64'"
+cp -p in.u64 same.u64
+touch in.u64
+expect 2 job u64 --type u64
+says 'the time of the last change of in.u64'
+touch -r same.u64 in.u64
+rm same.u64
+# Damage is found.
+cp -pr job whole
+sed -i '3s/bytes/Bytes/' job/gpusort.manifest
+expect 8 job u64 --type u64
+says 'gpusort.manifest: line 3: it is damaged'
+cp -p whole/gpusort.manifest job/
+truncate -s 5000 job/gpusort.runs
+expect 8 job u64 --type u64
+says 'gpusort.runs: the file ends at'
+cp -p whole/gpusort.runs job/
+printf x | dd of=job/gpusort.runs bs=1 seek=100 conv=notrunc 2>/dev/null
+expect 8 job u64 --type u64
+says 'job/gpusort.runs at 0: the checksum'
+cp -p whole/* job/
+rm -r whole
+# It goes on: only the rest of the input is read.
+expect 0 job u64 --type u64 --stats stats.json --keep-resume-dir
+done_right u64
+python3 - <<'PY'
+import json
+s = json.load(open("stats.json"))
+first, *rest, last = s["attempts"]
+assert s["resumed"] == len(s["attempts"]) - 1 >= 1, s["attempts"]
+assert first["runs_made"] >= 1 and last["runs_kept"] >= first["runs_made"], s["attempts"]
+assert sum(a["bytes_read"] for a in s["attempts"]) == 24 << 20, s["attempts"]
+assert s["records_in"] == s["records_out"] == 3 << 20
+PY
+"$g" --resume-dir job --status | grep -q '^state  *done' || fail "--status of a job that is done"
+expect 0 job u64 --type u64
+done_right u64
+[ ! -e job ] || fail "--keep-resume-dir holds for later jobs"
+expect 2 "$g" --resume-dir job --status
+says 'no such folder'
+
+# Stopped while it writes the output: that goes on, too, where the disk has it. Also by a kill, and with -u and keys.
+# stop_in_merge SIGNAL NAME OPTION...: sets `code`.
+stop_in_merge() {
+  local signal=$1 try pid
+  shift
+  for try in {1..50}; do
+    span=1M job "$@" 2>err &
+    waiting=$!
+    while kill -0 $waiting 2>/dev/null; do
+      "$g" --resume-dir job --status >status 2>/dev/null || true
+      pid=$(sed -n 's/^state  *running: process \([0-9]*\) .*/\1/p' status)
+      if [ -n "$pid" ] && grep -q 'of the output' status && kill -STOP "$pid" 2>/dev/null; then
+        if [ -n "$(find . -maxdepth 1 -name '.gpusort-*.partial')" ]; then
+          kill -"$signal" "$pid"
+          kill -CONT "$pid" 2>/dev/null || true
+          code=0
+          wait $waiting 2>/dev/null || code=$?
+          return
+        fi
+        kill -CONT "$pid"
+      fi
+    done
+    wait $waiting || fail "exit $? of $*: $(cat err)"
+    done_right "$1"
+  done
+  fail "a job was never seen while it wrote the output: $*"
+}
+set -f
+for what in 'TERM u64 --type u64' 'KILL log -u -k7,7' 'TERM csv -k #2:text'; do
+  read -r signal name options <<<"$what"
+  "$g" $options "in.$name" "want.$name"
+  stop_in_merge "$signal" "$name" $options
+  if [ "$signal" = TERM ]; then
+    [ "$code" = 75 ] || fail "exit $code of $what: $(cat err)"
+    "$g" --resume-dir job --status | grep -q 'and [1-9].* of the output' || fail "--status: $("$g" --resume-dir job --status)"
+    partial=$(find . -maxdepth 1 -name '.gpusort-*.partial' -printf %s)
+    [ "${partial:-0}" -ge 1000000 ] || fail "of the output are kept ${partial:-no} bytes"
+  fi
+  expect 0 job "$name" $options --log-file log.txt --verify-output
+  done_right "$name"
+  grep -q 'the output goes on at [1-9]' log.txt || fail "$what began the output anew: $(cat log.txt)"
+  rm log.txt
+  nothing_left
+done
+set +f
+# Without what was written, or with a fan-in that needs other runs, the output is begun anew.
+"$g" --type u64 in.u64 want.u64
+stop_in_merge KILL u64 --type u64
+rm .gpusort-*.partial
+expect 0 job u64 --type u64
+done_right u64
+stop_in_merge KILL u64 --type u64 --batch-bytes 1M
+expect 0 job u64 --type u64 --fan-in 4
+done_right u64
+nothing_left
+
+# Temp folders of others are used beside the first ones, and nothing is left in them.
+mkdir temp1 temp2
+stop_with_runs u64 --type u64 --temp-dir temp1
+kill -KILL "$running"
+wait $waiting 2>/dev/null || true
+[ -n "$(ls temp1)" ] && [ ! -e job/gpusort.runs ] || fail "runs are not in --temp-dir"
+expect 0 job u64 --type u64 --temp-dir temp2
+done_right u64
+rmdir temp1 temp2
+
+# A full disk, then room.
+if mkdir small && mount -t tmpfs -o size=12m tmpfs small 2>/dev/null; then
+  trap 'cd /; umount "$work/small" 2>/dev/null || true; rm -rf "$work"' EXIT
+  full=("$g" --resume-dir small/job --memory 16M --type u64 in.u64 out.u64)
+  expect 5 "${full[@]}"
+  says 'temporary runs'
+  expect 5 "${full[@]}" --no-space-check
+  says 'kept in small/job: [1-9]'
+  [ -e small/job/gpusort.manifest ] || fail "exit 5 has removed what was done"
+  mount -o remount,size=64m small
+  expect 0 "${full[@]}"
+  done_right u64
+  [ -z "$(ls -A small)" ] || fail "left on the disk that was full: $(ls -A small)"
+else
+  echo "SKIPPED: mounts are not allowed here: full disks"
+fi
+
+# What is refused.
+expect 2 "$g" --resume-dir job - out <in.log
+says 'standard input'
+expect 2 "$g" --resume-dir job in.log -
+says 'a stream'
+mkfifo fifo
+expect 2 "$g" --resume-dir job --format lines fifo out
+says 'a stream'
+gzip -k in.csv
+expect 2 "$g" --resume-dir job in.csv.gz out
+says 'compressed'
+expect 2 "$g" --resume-dir job -m -o out in.log
+says 'nothing to keep with -m'
+expect 2 "$g" --resume-dir job -R in.log out
+says '--random-source'
+expect 2 "$g" --status
+says 'needs --resume-dir'
+[ ! -e job ] || fail "a refused job made its folder"
+ln -s . link
+expect 2 "$g" --resume-dir link in.log out
+says 'a link'
+mkdir open
+chmod 777 open
+expect 2 "$g" --resume-dir open in.log out
+says 'others can write'
+chmod 700 open
+echo mine >open/mine
+expect 0 "$g" --resume-dir open/ in.log out
+[ "$(ls -A open)" = mine ] || fail "in a folder with a file of its own there is now: $(ls -A open)"
+if [ "$(id -u)" = 0 ]; then
+  rm open/mine
+  chown 60000 open
+  expect 2 "$g" --resume-dir open in.log out
+  says "another user's"
+fi
+(umask 000; expect 0 "$g" --resume-dir open2 --keep-resume-dir in.log out)
+[ -z "$(find open2 -perm /077)" ] || fail "others can read: $(ls -la open2)"
+nothing_left
+echo "resume: ok"

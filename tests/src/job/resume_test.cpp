@@ -1,0 +1,250 @@
+// Jobs that go on: whatever call fails, and however often, the same options give the same bytes in the end. Kills are
+// for tests/cli/resume.sh.
+#include "job/resume.hpp"
+
+#include <gtest/gtest.h>
+#include <signal.h>
+
+#include <filesystem>
+#include <fstream>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "error.hpp"
+#include "fake_gpu.hpp"
+#include "faulty_file_system.hpp"
+#include "line_files.hpp"
+#include "records.hpp"
+#include "sort_files.hpp"
+
+namespace gpusort::testing {
+namespace {
+
+namespace fs = std::filesystem;
+
+/// As Sort, on a file system of the test's. The code of the Error; 0 if there is none.
+int CodeOn(FileSystem& files, const std::vector<std::string>& args,
+           const GpuSource& gpus = {0, [] { return false; }, OpenCudaBackend}) {
+  const Options options = Parse(args);
+  CancelFlag cancel;
+  sigset_t mask;
+  pthread_sigmask(SIG_SETMASK, nullptr, &mask);
+  int code = 0;
+  try {
+    ExternalSort(options, cancel, files, Output::Open(files, options, cancel), {}, gpus);
+  } catch (const Error& error) {
+    code = static_cast<int>(error.code());
+  }
+  pthread_sigmask(SIG_SETMASK, &mask, nullptr);
+  return code;
+}
+
+std::string CsvText(std::size_t count) {
+  std::string text = "id,name\n";
+  for (std::size_t i = 0; i < count; ++i) {
+    text += std::to_string(i * 7919 % 1000) + ",\"" + std::string(i % 40, 'x') + (i % 9 == 0 ? "\n" : "") + "\"\n";
+  }
+  return text;
+}
+
+class Resume : public ::testing::Test {
+ protected:
+  Resume() {
+    WriteFile(folder_ / "in.u64", MakeRecords(MakeFixedLayout(8, {}), 30000, Keys::kRandom, 1));
+    WriteFile(folder_ / "in.txt", MakeLines(Lines::kRandom, 8000, '\n', 2));
+    std::ofstream(folder_ / "in.csv") << CsvText(8000);
+  }
+
+  /// What a job does without --resume-dir, in memory.
+  Bytes Expected(std::vector<std::string> args, const std::string& in) {
+    args.insert(args.end(), {folder_ / in, folder_ / "expected"});
+    Sort(args);
+    return ReadFile(folder_ / "expected");
+  }
+  std::vector<std::string> Job(std::vector<std::string> args, const std::string& in) const {
+    args.insert(args.end(), {"--memory", in == "in.csv" ? "10M" : "4M", "--batch-bytes", "40000", "--block-size", "64K",
+                             "--checkpoint", "50000", "--fan-in", "3", "--log-level", "off", "--resume-dir",
+                             folder_ / "d", folder_ / in, folder_ / "out"});
+    return args;
+  }
+  void ExpectDone(const Bytes& expected) {
+    EXPECT_EQ(ReadFile(folder_ / "out"), expected);
+    EXPECT_FALSE(fs::exists(folder_ / "d"));
+    fs::remove(folder_ / "out");
+  }
+
+  const TempFolder folder_;
+};
+
+struct Kind {
+  std::vector<std::string> args;
+  const char* in;
+};
+const Kind kKinds[] = {{{"--type", "u64"}, "in.u64"},
+                       {{"-k2", "-u"}, "in.txt"},
+                       {{"--top", "100", "-r"}, "in.txt"},
+                       {{"-k", "id:int", "--compress-temp", "zst"}, "in.csv"}};
+
+TEST_F(Resume, GivesTheSameBytesAndLeavesNothing) {
+  for (const Kind& kind : kKinds) {
+    FileSystem files;
+    ASSERT_EQ(CodeOn(files, Job(kind.args, kind.in)), 0) << kind.in;
+    ExpectDone(Expected(kind.args, kind.in));
+  }
+}
+
+TEST_F(Resume, GoesOnWhicheverCallFailed) {
+  for (const Kind& kind : kKinds) {
+    const Bytes expected = Expected(kind.args, kind.in);
+    FaultyFileSystem files;
+    ASSERT_EQ(CodeOn(files, Job(kind.args, kind.in)), 0);
+    ExpectDone(expected);
+    for (const Call call : {Call::kWrite, Call::kSync, Call::kTruncate, Call::kRead, Call::kRename}) {
+      const std::uint64_t calls = files.Count(call);
+      // A few of them, each time in what the failure before left.
+      for (std::uint64_t n = 1; n <= calls; n += 1 + calls / 4) {
+        FaultyFileSystem faulty;
+        faulty.FailFrom(call, n, call == Call::kWrite ? ENOSPC : EIO);
+        const int code = CodeOn(faulty, Job(kind.args, kind.in));
+        ASSERT_TRUE(code == 4 || code == 5 || code == 0) << code << " " << n;
+        // In place, though perhaps not on the disk, or the folder was not removed.
+        ASSERT_TRUE(code != 0 || fs::exists(folder_ / "out"));
+        if (fs::exists(folder_ / "out")) {
+          ASSERT_EQ(ReadFile(folder_ / "out"), expected);
+          fs::remove(folder_ / "out");
+        }
+      }
+      FileSystem whole;
+      ASSERT_EQ(CodeOn(whole, Job(kind.args, kind.in)), 0) << kind.in << " " << static_cast<int>(call);
+      ExpectDone(expected);
+    }
+  }
+}
+
+/// Remembers what each file had when it was synced, which is all that a disk must have after its power was lost.
+class ForgetfulCalls : public FaultyCalls {
+ public:
+  int Sync(int fd) override {
+    const int result = FaultyCalls::Sync(fd);
+    std::error_code none;
+    const fs::path path = fs::read_symlink("/proc/self/fd/" + std::to_string(fd), none);
+    if (result == 0 && fs::is_regular_file(path, none)) synced_[path] = ReadFile(path);
+    return result;
+  }
+  void LosePower(const fs::path& folder) const {
+    std::vector<fs::path> files;
+    for (const auto& entry : fs::recursive_directory_iterator(folder)) {
+      const std::string name = entry.path().filename();
+      if (name == "gpusort.manifest" || name == "gpusort.runs" || name.ends_with(".partial")) files.push_back(entry);
+    }
+    for (const fs::path& file : files) {
+      const auto synced = synced_.find(file);
+      synced == synced_.end() ? void(fs::remove(file)) : WriteFile(file, synced->second);
+    }
+  }
+
+ private:
+  std::map<fs::path, Bytes> synced_;
+};
+
+TEST_F(Resume, GoesOnWithWhatThePowerLeft) {
+  for (const Kind& kind : kKinds) {
+    const Bytes expected = Expected(kind.args, kind.in);
+    bool done = false;
+    for (std::uint64_t n = 3; n < 60 && !done; n += 4) {
+      const auto calls = std::make_shared<ForgetfulCalls>();
+      FileSystem files(calls);
+      calls->Add({Call::kSync, n, true, Effect::kError, EIO});
+      CodeOn(files, Job(kind.args, kind.in));
+      done = fs::exists(folder_ / "out");
+      if (!done) calls->LosePower(folder_.path());
+    }
+    if (!done) {
+      FileSystem whole;
+      ASSERT_EQ(CodeOn(whole, Job(kind.args, kind.in)), 0) << kind.in;
+    }
+    ASSERT_EQ(ReadFile(folder_ / "out"), expected) << kind.in;
+    fs::remove(folder_ / "out");
+    fs::remove_all(folder_ / "d");
+  }
+}
+
+TEST_F(Resume, ReadsOnlyWhatNoRunHas) {
+  const Bytes expected = Expected({"--type", "u64"}, "in.u64");
+  FaultyFileSystem faulty;
+  faulty.FailFrom(Call::kSync, 10, EIO);
+  ASSERT_EQ(CodeOn(faulty, Job({"--type", "u64"}, "in.u64")), 4);
+  FileSystem files;
+  ASSERT_EQ(CodeOn(files, Job({"--type", "u64", "--stats", folder_ / "stats"}, "in.u64")), 0);
+  ExpectDone(expected);
+  const nlohmann::json stats = Stats(folder_ / "stats");
+  EXPECT_EQ(stats["resumed"], 1);
+  ASSERT_EQ(stats["attempts"].size(), 2u);
+  const nlohmann::json &first = stats["attempts"][0], &last = stats["attempts"][1];
+  EXPECT_GT(first["bytes_read"], 0);
+  EXPECT_GT(last["bytes_read"], 0);
+  EXPECT_EQ(first["bytes_read"].get<std::uint64_t>() + last["bytes_read"].get<std::uint64_t>(), 240000u);
+  EXPECT_EQ(last["runs_kept"], first["runs_made"]);
+  EXPECT_EQ(last["pid"], getpid());
+}
+
+TEST_F(Resume, GoesOnWithOtherResourcesAndNotWithAnotherJob) {
+  const auto stop = [&](const Kind& kind) {
+    FaultyFileSystem faulty;
+    faulty.FailFrom(Call::kSync, 10, EIO);
+    ASSERT_EQ(CodeOn(faulty, Job(kind.args, kind.in)), 4);
+    ASSERT_TRUE(fs::exists(folder_ / "d"));
+  };
+  FileSystem files;
+  for (const Kind& kind : kKinds) {
+    stop(kind);
+    std::vector<std::string> args = kind.args;
+    args.insert(args.end(), {"--threads", "1", "--temp-dir", folder_.path(), "--resume-dir", folder_ / "d", "--memory",
+                             "32M", folder_ / kind.in, folder_ / "out"});
+    ASSERT_EQ(CodeOn(files, args), 0) << kind.in;
+    ExpectDone(Expected(kind.args, kind.in));
+  }
+  stop(kKinds[0]);
+  EXPECT_EQ(CodeOn(files, Job({"--type", "u64", "-r"}, "in.u64")), 2);
+  EXPECT_EQ(CodeOn(files, Job({"--type", "i64"}, "in.u64")), 2);
+  std::vector<std::string> elsewhere = Job({"--type", "u64"}, "in.u64");
+  elsewhere.back() += "2";
+  EXPECT_EQ(CodeOn(files, elsewhere), 2);
+  fs::last_write_time(folder_ / "in.u64", fs::last_write_time(folder_ / "in.u64") + std::chrono::nanoseconds(1));
+  EXPECT_EQ(CodeOn(files, Job({"--type", "u64"}, "in.u64")), 2);
+  EXPECT_EQ(folder_.Names().size(), 5u) << "in.u64 in.txt in.csv d expected";
+}
+
+TEST_F(Resume, OutlivesALostGpu) {
+  const Bytes expected = Expected({"--type", "u64"}, "in.u64");
+  for (const std::int64_t fail_at : {-1, 3, 6, 9, 12, 20, 30}) {
+    FakeGpuPlan plan;
+    plan.fail_at = fail_at;
+    FileSystem files;
+    ASSERT_EQ(CodeOn(files, Job({"--type", "u64"}, "in.u64"), FakeGpus(plan)), 0) << fail_at;
+    ExpectDone(expected);
+  }
+}
+
+TEST_F(Resume, RefusesWhatCannotBeTakenUpAgain) {
+  const std::vector<std::string> dir{"--resume-dir", folder_ / "d"};
+  const auto code = [&](std::vector<std::string> args) {
+    args.insert(args.begin(), dir.begin(), dir.end());
+    return CodeOf(args);
+  };
+  std::ofstream(folder_ / "in.gz") << "";
+  EXPECT_EQ(code({"-", folder_ / "out"}), 2);
+  EXPECT_EQ(code({folder_ / "in.txt", "-"}), 2);
+  EXPECT_EQ(code({folder_ / "in.gz", folder_ / "out"}), 2);
+  EXPECT_EQ(code({"-m", "-o", folder_ / "out", folder_ / "in.txt"}), 2);
+  EXPECT_EQ(code({"-R", folder_ / "in.txt", folder_ / "out"}), 2);
+  EXPECT_EQ(code({"--check", folder_ / "in.txt"}), 2);
+  EXPECT_EQ(CodeOf({"--status"}), 2);
+  EXPECT_EQ(CodeOf({"--keep-resume-dir", folder_ / "in.txt", folder_ / "out"}), 2);
+  EXPECT_FALSE(fs::exists(folder_ / "d"));
+}
+
+}  // namespace
+}  // namespace gpusort::testing
