@@ -20,7 +20,7 @@ void CheckSorted(const Options& options, CancelFlag& cancel) {
   FileSystem files;
   const MemoryFacts host = FindMemory();
   HostMemory memory(options.memory ? options.memory->Resolve(host.limit) : std::min(host.limit, host.available) / 2);
-  const Ordered ordered(options, false);
+  const Ordered ordered(options, true);
   const RecordLayout layout = ordered.table ? ordered.keyed->layout() : ordered.plain;
   Inputs inputs(files, options.inputs, MakeInputOptions(options, memory, ordered.format()), ordered.plain, cancel);
   if (ordered.table && !inputs.header().empty()) ordered.keyed->ReadHeader(inputs.header());
@@ -82,7 +82,7 @@ void CheckSorted(const Options& options, CancelFlag& cancel) {
 }
 
 std::optional<OrderCheck::Disorder> CheckAsRead(const Options& options, const CancelFlag& cancel) {
-  const Ordered ordered(options, false);
+  const Ordered ordered(options, true);
   OrderCheck order(ordered.plain, options.unique);
   PipeReader input(options.inputs[0], cancel);
   std::vector<std::byte> buffer(std::size_t{256} << 10);

@@ -29,7 +29,8 @@ class Sorter {
   Sorter(const Options& options, CancelFlag& cancel, const GpuSource& gpus, FileSystem& files, Output output,
          StreamFronts fronts = {})
       : options_(options),
-        ordered_(options, gpus.lines && options.device != DeviceChoice::kCpu && gpus.likely()),
+        ordered_(options, options.device == DeviceChoice::kGpu ||
+                              (gpus.lines && options.device == DeviceChoice::kAuto && gpus.likely())),
         cancel_(cancel),
         host_(FindMemory()),
         files_(files),

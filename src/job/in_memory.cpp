@@ -123,7 +123,7 @@ StreamFronts InputFront::TakeFronts() {
 }
 
 SortResult SortInMemory(const Options& options, std::span<const std::byte> lines, Output output) {
-  const Ordered ordered(options, false);
+  const Ordered ordered(options, true);  // keys that only save time would take too much memory
   RecordLayout layout = ordered.plain;
   std::vector<std::byte> keyed;
   std::span<const std::byte> unsorted = lines;

@@ -18,8 +18,16 @@ constexpr std::uint64_t kLeastTempBlock = std::uint64_t{64} << 10, kUsualTempBlo
 }  // namespace
 
 RecordLayout MemoryShares::LayoutAt(std::uint64_t limit) const {
-  const bool keyed = ordered_.table || (ordered_.keyed && !merging_ && (kept_ ? kept_->keyed : limit >= kLeastForKeys));
+  const bool keyed = ordered_.table || (ordered_.keyed && !merging_ && (kept_ ? kept_->keyed : MakesKeys(limit)));
   return keyed ? ordered_.keyed->layout() : ordered_.plain;
+}
+
+/// Those that only save time are made for what stays in memory with them, be its lines ever so short, and where the
+/// longest line is not their matter.
+bool MemoryShares::MakesKeys(std::uint64_t limit) const {
+  constexpr std::uint64_t kLeastForOptional = std::uint64_t{1280} << 20, kMostTimes = 8;
+  if (!ordered_.optional) return limit >= kLeastForKeys;
+  return limit >= kLeastForOptional && inputs_.rereadable() && inputs_.bytes() <= limit / kMostTimes;
 }
 
 EncoderOptions MemoryShares::EncoderAt(std::uint64_t limit) const {

@@ -38,6 +38,7 @@ class MemoryShares {
 
  private:
   bool CompressesTemp(std::uint64_t limit, std::uint64_t free_ram) const;
+  bool MakesKeys(std::uint64_t limit) const;
 
   const Options& options_;
   const Ordered& ordered_;

@@ -20,7 +20,8 @@ Ordered::Ordered(const Options& options, bool gpu) : plain(options.layout), grou
   if (!keys) keys = MakeKeys(*plain.lines, gpu);
   if (!keys) return;
   auto lines = std::make_unique<KeyedOrder>(*keys, plain.delimiter);
-  plain.lines = &lines->plain();
+  optional = !options.locale && !NeedsHost(*plain.lines);
+  if (!optional) plain.lines = &lines->plain();
   keyed = std::move(lines);
 }
 

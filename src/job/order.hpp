@@ -14,6 +14,7 @@ struct Ordered {
   std::unique_ptr<RecordKeyer> keyed;  ///< null: records are sorted as they lie
   RecordLayout plain;
   bool table = false;  ///< they cannot be compared as they lie: `keyed` knows a format
+  bool optional = false;  ///< `keyed` only saves time: `plain` does without
   /// With --split: neighbours that are equal in it have equal keys. As `plain`, without the last resort; of a table, of
   /// keyed records.
   RecordLayout groups;
@@ -21,7 +22,7 @@ struct Ordered {
   /// What knows the format; null: records are fixed, or lines.
   RecordKeyer* format() const { return table ? keyed.get() : nullptr; }
 
-  /// `gpu`: one may compare lines as they lie.
+  /// `gpu`: one may compare them as they lie, so that keys that only save time are not made.
   Ordered(const Options& options, bool gpu);
 
  private:

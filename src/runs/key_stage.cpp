@@ -10,7 +10,7 @@ namespace gpusort {
 
 KeyShape MakeKeyShape(std::uint64_t memory, unsigned threads, bool gpu) {
   constexpr std::uint64_t kPage = 4096, kLeast = std::uint64_t{16} << 10;
-  // What one makes goes into a block of the ring, which with a GPU has 4 MiB: its memory is registered as a whole.
+  // What one makes goes into a block of the ring. With a GPU these have up to 8 MiB, and all of their memory is registered.
   const std::uint64_t most = std::uint64_t{gpu ? 3u : 1u} << 20;
   KeyShape shape;
   shape.threads = threads;

@@ -94,6 +94,15 @@ sort -R --random-source=source few.log >want.out
 expect 0 "$g" -R --random-source source few.log out8
 same out8 want.out
 
+# With memory for it -V and -R make their keys once.
+for options in -V '-V -u' '-r -V' '-s -k9,9V -k10,10n' '-R --random-source=source' '-k4M -k7V -z'; do
+  for file in web.log prefix.log nuls.txt; do
+    sort $options -- $file >want.out
+    expect 0 "$g" --format lines $options --device cpu --memory 2G --batch-bytes 20000 -o got.out $file
+    cmp -s want.out got.out || fail "sort $options $file differs with keys"
+  done
+done
+
 # Sorted inputs, and what says that they are.
 sort -k4,4 web.log >a.log
 sort -k4,4 few.log >b.log

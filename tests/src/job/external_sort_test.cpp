@@ -1053,6 +1053,18 @@ TEST(ExternalSortLines, KeepTheirTopAndHeaderWhenTheGpuIsLost) {
   }
 }
 
+// Keys that only save time cost no temp space: what is in order stays in the input, whatever the order.
+TEST(ExternalSortLines, ByVersionsTakeNoTempSpaceIfInOrder) {
+  const TempFolder folder;
+  std::string text;
+  for (int i = 0; i < 600000; ++i) text += "v" + std::to_string(i) + ".tar.gz\n";
+  WriteFile(folder / "in", Bytes(text.begin(), text.end()));
+  Sort({"--format", "lines", "-V", "--memory", "16M", "--batch-bytes", "1M", "--device", "cpu", "--no-fsync", "--stats",
+        folder / "stats", folder / "in", folder / "out"});
+  EXPECT_EQ(ReadFile(folder / "out"), ReadFile(folder / "in"));
+  EXPECT_EQ(Stats(folder / "stats")["temp_bytes"]["written"], 0);
+}
+
 // Records of files that get keys lie on the device alone, too: after its loss all is read again, whatever runs are kept.
 TEST(ExternalSortLines, WithKeysStayOnAGpuAndSurviveItsLoss) {
   const TempFolder folder;
