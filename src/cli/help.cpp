@@ -268,7 +268,7 @@ as much as without --resume-dir.
 A signal that ends a process (SIGTERM, SIGINT, SIGUSR1, ...) stops the job within 10 s with exit code 75. Exit 4, 5, 6 and 7
 keep DIR as well: free the space, or whatever it was, and give the command again. A manifest whose last line is torn goes on
 without it; other damage, there or in runs, is exit 8, and a new begin needs DIR to be removed. What of the output is on the
-disk is not read again when a job goes on; --verify-output reads all of it in the end. Who gives a job up removes DIR, the
+disk is read once when a job goes on, and written anew if it is not what it was. Who gives a job up removes DIR, the
 job's folders in temp folders, and .gpusort-*.partial.
 .PP
 It needs files: streams, compressed inputs, an output that is a stream, -m, and -R without --random-source are exit 2. Programs

@@ -269,7 +269,17 @@ class Sorter {
     }
     const bool goes_on = journal_->resumes() && journal_->manifest().merge;
     const std::uint64_t bytes = goes_on ? journal_->manifest().merge->output_bytes : 0;
-    if (!file->TakeUp(PartialName(options_), bytes)) journal_->ForgetMerge();
+    bool whole = file->TakeUp(PartialName(options_), bytes);
+    if (goes_on && whole) {
+      output_.SetHeader(inputs_.header());
+      whole = output_.HasFront(bytes, journal_->manifest().merge->front, ordered_.plain, ordered_.format(),
+                               options_.unique, facts().kept_record, memory_, cancel_, progress_);
+    }
+    if (!whole) {
+      sorting_.Note("what was written of the output is not there, or damaged: it is written anew");
+      file->Release();
+      journal_->ForgetMerge();
+    }
     job_.checkpoints = journal_.get();
   }
 
@@ -335,6 +345,19 @@ class Sorter {
     }
   }
 
+  void VerifyOutput() {
+    try {
+      output_.Verify(ordered_.plain, ordered_.format(), options_.unique, job_.plan.ring.max_record,
+                     attempt_->proof().sum(), memory_, cancel_, progress_);
+    } catch (const Error& error) {
+      if (job_.checkpoints != nullptr && error.code() == ErrorCode::kIntegrity) {
+        output_.file()->Release();
+        journal_->ForgetMerge();
+      }
+      throw;
+    }
+  }
+
   void Publish() {
     clock_.BeginPhase("publish");
     const std::uint64_t stored = output_.Finish(output_bytes_);
@@ -342,8 +365,7 @@ class Sorter {
     if (options_.no_fsync) sorting_.Note("--no-fsync: the output may be lost if the machine stops now");
     if (output_.file() != nullptr) {
       if (options_.verify_output) {
-        output_.Verify(ordered_.plain, ordered_.format(), options_.unique, job_.plan.ring.max_record, attempt_->proof().sum(), memory_,
-                       cancel_, progress_);
+        VerifyOutput();
       }
       cancel_.ThrowIfRequested();
       progress_.SetPhase(
