@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <linux/magic.h>
 #include <signal.h>
+#include <sys/file.h>
 #include <sys/mman.h>
 #include <sys/random.h>
 #include <sys/resource.h>
@@ -700,6 +701,9 @@ bool OutputFile::TakeUp(const std::string& name, std::uint64_t bytes) {
   struct stat st;
   if (!facts.regular || !mine || ::fstat(file->fd_.get(), &st) != 0 || st.st_nlink != 1) {
     throw Error(ErrorCode::kUsage, path + ": it is no file of this job");
+  }
+  if (::flock(file->fd_.get(), LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK) {
+    throw Error(ErrorCode::kUsage, path + ": another job writes it");
   }
   ::fremovexattr(file->fd_.get(), kAcl);
   if (facts.uid != ::geteuid()) std::ignore = ::fchown(file->fd_.get(), ::geteuid(), static_cast<gid_t>(-1));

@@ -238,6 +238,7 @@ class Sorter {
     KeptJob job;
     job.block_bytes = job_.plan.block_bytes;
     job.keyed = layout_.keyed();
+    job.partial = PartialName(options_);
     job.input = EscapeName(inputs_.path(0));
     if (inputs_.count() > 1) job.input += " and " + std::to_string(inputs_.count() - 1) + " more";
     job.output = EscapeName(options_.output);
@@ -269,7 +270,7 @@ class Sorter {
     }
     const bool goes_on = journal_->resumes() && journal_->manifest().merge;
     const std::uint64_t bytes = goes_on ? journal_->manifest().merge->output_bytes : 0;
-    bool whole = file->TakeUp(PartialName(options_), bytes);
+    bool whole = file->TakeUp(journal_->resumes() ? journal_->manifest().job->partial : PartialName(options_), bytes);
     if (goes_on && whole) {
       output_.SetHeader(inputs_.header());
       whole = output_.HasFront(bytes, journal_->manifest().merge->front, ordered_.plain, ordered_.format(),

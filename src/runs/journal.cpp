@@ -96,8 +96,9 @@ Json ToJson(const KeptJob& job) {
   Json fingerprint = Json::array();
   for (const auto& [name, value] : job.fingerprint) fingerprint.push_back({name, value});
   return {
-      {"version", kVersion}, {"id", job.id},         {"block_bytes", job.block_bytes}, {"keyed", job.keyed},
-      {"input", job.input},  {"output", job.output}, {"input_bytes", job.input_bytes}, {"fingerprint", fingerprint}};
+      {"version", kVersion},    {"id", job.id},       {"block_bytes", job.block_bytes}, {"keyed", job.keyed},
+      {"partial", job.partial}, {"input", job.input}, {"output", job.output},           {"input_bytes", job.input_bytes},
+      {"fingerprint", fingerprint}};
 }
 KeptJob JobFrom(const Json& json) {
   if (NumberOf(json, "version") != kVersion) {
@@ -108,6 +109,8 @@ KeptJob JobFrom(const Json& json) {
   job.block_bytes = NumberOf(json, "block_bytes", UINT32_MAX);
   if (job.block_bytes == 0 || job.block_bytes % kSpillAlignment != 0) Lacks("block_bytes");
   job.keyed = FlagOf(json, "keyed");
+  job.partial = TextOf(json, "partial");
+  if (!job.partial.starts_with(".gpusort-") || job.partial.find('/') != std::string::npos) Lacks("partial");
   job.input = TextOf(json, "input");
   job.output = TextOf(json, "output");
   job.input_bytes = NumberOf(json, "input_bytes");

@@ -30,6 +30,7 @@ struct KeptJob {
   std::uint64_t id = 0;           ///< of its blocks
   std::uint64_t block_bytes = 0;  ///< of the spill
   bool keyed = false;             ///< runs hold keyed records
+  std::string partial;            ///< name of what is written of the output, in its folder
   std::string input, output;      ///< for people
   std::uint64_t input_bytes = 0;
   Fingerprint fingerprint;

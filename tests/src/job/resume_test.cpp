@@ -226,6 +226,25 @@ TEST_F(Resume, WritesAnewWhatIsDamagedOfTheOutput) {
   }
 }
 
+TEST_F(Resume, LeavesNoPartialOutputOfAFolderThatWasMoved) {
+  const Bytes expected = Expected({"--type", "u64"}, "in.u64");
+  StopInMerge(kKinds[0]);
+  const fs::path partial = Partial();
+  fs::rename(folder_ / "d", folder_ / "moved");
+  std::vector<std::string> args = Job({"--type", "u64"}, "in.u64");
+  *std::find(args.begin(), args.end(), folder_ / "d") = folder_ / "moved";
+  {
+    FaultyFileSystem faulty;
+    faulty.FailFrom(Call::kRename, 1, EIO);
+    ASSERT_EQ(CodeOn(faulty, args), 4);
+    EXPECT_EQ(Partial(), partial);
+  }
+  FileSystem files;
+  ASSERT_EQ(CodeOn(files, args), 0);
+  EXPECT_TRUE(Partial().empty());
+  ExpectDone(expected);
+}
+
 TEST_F(Resume, ForgetsAnOutputThatReadsBackWrong) {
   const Bytes expected = Expected({"--type", "u64"}, "in.u64");
   std::vector<std::string> args = Job({"--type", "u64", "--verify-output"}, "in.u64");

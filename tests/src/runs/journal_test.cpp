@@ -44,6 +44,7 @@ KeptRun SomeRun(std::uint64_t id) {
 KeptJob SomeJob() {
   KeptJob job;
   job.block_bytes = 65536;
+  job.partial = ".gpusort-1.partial";
   job.input = "in";
   job.output = "out";
   job.input_bytes = 1000;
@@ -290,6 +291,7 @@ class KeptRuns : public ::testing::Test {
     explicit Store(KeptRuns& test) : journal(test.files_, test.folder_ / "d") {
       KeptJob job;
       job.block_bytes = kBlock;
+      job.partial = ".gpusort-1.partial";
       journal.Begin(job, {}, {});
       Plan plan;
       plan.spills = true;
