@@ -256,7 +256,8 @@ all of that is removed, and DIR too if there is nothing else in it, unless --kee
 A job goes on only if it is the same: the inputs (names, sizes, inodes, times of the last change, 64 places of each), the
 output's name, and all options that decide about its bytes. Else it is exit 2, which names the first thing that differs.
 Memory, threads, device, temp folders, batches, reports, and the host may be others, and the bytes are the same; a temp
-folder that is named anew is used beside those from before, which must still be there. With far less memory than before the
+folder that is named anew is used beside those from before: if one of these is not there (its disk is not mounted, say),
+it is exit 4, and nothing is lost. With far less memory than before the
 blocks of the runs may be too large for it: exit 2 says how much would do. Two jobs cannot have one DIR: the second is
 exit 2 and names the first.
 .PP

@@ -13,6 +13,7 @@
 #include <ctime>
 #include <filesystem>
 #include <nlohmann/json.hpp>
+#include <set>
 #include <span>
 #include <system_error>
 #include <thread>
@@ -306,10 +307,17 @@ std::string Now() {
   return text.data();
 }
 
-/// No slash at the end, behind which a link would be followed.
+/// No "/" or "/." at the end, behind which a link would be followed.
 std::string WithoutSlashes(std::string path) {
-  while (path.size() > 1 && path.back() == '/') path.pop_back();
-  return path;
+  for (;;) {
+    if (path.size() > 1 && path.ends_with('/')) {
+      path.pop_back();
+    } else if (path.size() > 2 && path.ends_with("/.")) {
+      path.resize(path.size() - 2);
+    } else {
+      return path;
+    }
+  }
 }
 
 [[noreturn]] void Refuse(const std::string& folder, const std::string& why) {
@@ -327,6 +335,17 @@ detail::Fd OpenFolder(const std::string& folder) {
   const FileFacts facts = FactsOf(fd.get());
   if (facts.uid != ::geteuid()) Refuse(folder, "it is another user's");
   if ((facts.mode & 022) != 0) Refuse(folder, "others can write in it: chmod go-w it, or give another");
+  return fd;
+}
+
+/// Not open if there is none, with errno; refused if it is anything but a file of this user alone.
+detail::Fd OpenLock(const detail::Fd& directory, const std::string& folder, int flags) {
+  detail::Fd fd(::openat(directory.get(), kLockName, flags | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK, 0600));
+  struct stat st;
+  if (fd.open() && (::fstat(fd.get(), &st) != 0 || !S_ISREG(st.st_mode) || st.st_uid != ::geteuid() ||
+                    st.st_nlink > 1 || (st.st_mode & 022) != 0)) {
+    Refuse(folder, std::string(kLockName) + ": it is no file that only this user can write");
+  }
   return fd;
 }
 
@@ -421,6 +440,9 @@ Journal::Journal(FileSystem& files, std::string folder) : files_(files), folder_
     if (manifest_.job) LogInfo("the last line of " + EscapeName(file_->path()) + " is torn, and dropped");
     file_->Truncate(manifest_.bytes);
   }
+  // What was read may be in memory only, of a process that was killed before it had synced that.
+  file_->Sync();
+  files_.SyncDirectory(folder_);
 }
 
 void Journal::Lock() {
@@ -428,13 +450,11 @@ void Journal::Lock() {
   for (int i = 0;; ++i) {
     if (::mkdir(folder_.c_str(), 0700) == 0) {
       made_ = true;
-      files_.SyncDirectory(fs::path(folder_).parent_path().empty() ? "." : fs::path(folder_).parent_path().string());
     } else if (errno != EEXIST) {
       Refuse(folder_, detail::ErrnoText(errno));
     }
     directory_ = OpenFolder(folder_);
-    constexpr int kFlags = O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK;
-    lock_ = detail::Fd(::openat(directory_.get(), kLockName, kFlags, 0600));
+    lock_ = OpenLock(directory_, folder_, O_RDWR | O_CREAT);
     if (!lock_.open()) Refuse(folder_, std::string(kLockName) + ": " + detail::ErrnoText(errno));
     if (::flock(lock_.get(), LOCK_EX | LOCK_NB) == 0) {
       // A job that ended meanwhile has removed what was opened.
@@ -454,6 +474,9 @@ void Journal::Lock() {
     // Also --status locks it, for a moment.
     std::this_thread::sleep_for(std::chrono::milliseconds(50));
   }
+  // Who made the folder may have been killed before it did.
+  const std::string parent = fs::path(folder_).parent_path().string();
+  files_.SyncDirectory(parent.empty() ? "." : parent);
   const std::string owner = "process " + std::to_string(::getpid()) + " on " + HostName();
   if (::ftruncate(lock_.get(), 0) != 0 || ::pwrite(lock_.get(), owner.data(), owner.size(), 0) < 0) {
     LogWarn("cannot write to " + EscapeName(folder_) + "/" + kLockName + ": " + detail::ErrnoText(errno));
@@ -485,6 +508,24 @@ void Journal::RequireSame(const Fingerprint& now) const {
   }
 }
 
+/// One for runs. `has_runs`: it was made before.
+void Journal::MakeDirectory(const std::string& directory, bool has_runs) {
+  if (has_runs) {
+    if (::access(directory.c_str(), F_OK) == 0) {
+      OpenFolder(directory);
+      return;
+    }
+    throw Error(ErrorCode::kIo, "temporary directory " + EscapeName(directory) + ", where runs of this job lie: " +
+                                    detail::ErrnoText(errno) + "; mount it, or remove " + EscapeName(folder_) +
+                                    " to begin anew");
+  }
+  if (::mkdir(directory.c_str(), 0700) != 0 && errno != EEXIST) {
+    throw Error(ErrorCode::kUsage, "temporary directory " + EscapeName(directory) + ": " + detail::ErrnoText(errno));
+  }
+  OpenFolder(directory);
+  files_.SyncDirectory(fs::path(directory).parent_path().string());
+}
+
 void Journal::Begin(KeptJob job, const KeptAttempt& given, const std::vector<std::string>& temp_dirs) {
   if (!resumes()) {
     // What is left of a job that was done, or never began.
@@ -509,18 +550,17 @@ void Journal::Begin(KeptJob job, const KeptAttempt& given, const std::vector<std
     use((fs::absolute(directory) / ("gpusort-" + Hex(manifest_.job->id))).lexically_normal().string());
   }
   if (attempt.directories.empty()) use(".");
+  // Made before a line names them, so that one that is named and missing was there: its disk is not mounted.
+  std::set<std::string> before;
+  if (!manifest_.attempts.empty() && !manifest_.runs.empty()) {
+    const std::vector<std::string> names = directories();
+    before = {names.begin(), names.end()};
+  }
+  for (const std::string& directory : attempt.directories) {
+    if (directory != ".") MakeDirectory(directory, before.contains(directory));
+  }
   Append(MakeLine("attempt", ToJson(attempt), manifest_.hash));
   manifest_.attempts.push_back(attempt);
-  files_.SyncDirectory(folder_);
-  for (const std::string& directory : directories()) {
-    if (directory == folder_) continue;
-    if (::mkdir(directory.c_str(), 0700) == 0) {
-      files_.SyncDirectory(fs::path(directory).parent_path().string());
-    } else if (errno != EEXIST) {
-      throw Error(ErrorCode::kUsage, "temporary directory " + EscapeName(directory) + ": " + detail::ErrnoText(errno));
-    }
-    OpenFolder(directory);
-  }
 }
 
 std::vector<std::string> Journal::directories() const { return DirectoriesOf(manifest_, folder_); }
@@ -619,7 +659,7 @@ std::string DescribeJob(FileSystem& files, const std::string& given) {
   const std::unique_ptr<File> file = files.OpenNamed(folder + "/" + kManifestName, false, false);
   const Manifest manifest = file ? ReadManifest(ReadAll(*file), file->path()) : Manifest{};
   if (!manifest.job || manifest.attempts.empty()) Refuse(folder, "there is no job in it, or none that kept anything");
-  const detail::Fd lock(::openat(directory.get(), kLockName, O_RDONLY | O_NOFOLLOW | O_CLOEXEC));
+  const detail::Fd lock = OpenLock(directory, folder, O_RDONLY);
   const bool runs = lock.open() && ::flock(lock.get(), LOCK_SH | LOCK_NB) != 0;
   const KeptAttempt& last = manifest.attempts.back();
   const std::string by = "process " + std::to_string(last.pid) + " on " + last.host;

@@ -127,6 +127,7 @@ class Journal {
  private:
   void Lock();
   void Append(const std::string& text);
+  void MakeDirectory(const std::string& directory, bool has_runs);
   void RemoveRuns();
   void RemoveFolder(bool all);
 

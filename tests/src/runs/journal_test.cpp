@@ -210,6 +210,55 @@ TEST(Journal, RelyOnNothingThatMayNotBeOnTheDisk) {
   }
 }
 
+TEST(Journal, SyncsWhatItReadsBeforeItReliesOnIt) {
+  const TempFolder folder;
+  {
+    FileSystem files;
+    Journal(files, folder / "d").Begin(SomeJob(), {}, {});
+  }
+  std::uint64_t syncs = 0;
+  {
+    FaultyFileSystem files;
+    const Journal journal(files, folder / "d");
+    syncs = files.Count(Call::kSync);
+  }
+  EXPECT_EQ(syncs, 3u) << "the folder's name, the manifest and its name";
+  for (std::uint64_t n = 1; n <= syncs; ++n) {
+    FaultyFileSystem files;
+    files.Fail(Call::kSync, n, EIO);
+    EXPECT_THROW(Journal(files, folder / "d"), Error) << n;
+  }
+}
+
+TEST(Journal, DoesNotGoOnWhereADiskWithRunsIsNotMounted) {
+  const TempFolder folder;
+  FileSystem files;
+  fs::create_directory(folder / "disk");
+  {
+    Journal journal(files, folder / "d");
+    journal.Begin(SomeJob(), {}, {folder / "disk"});
+    journal.Add(SomeRun(1), {});
+  }
+  fs::rename(folder / "disk", folder / "away");
+  fs::create_directory(folder / "disk");
+  for (int attempt = 0; attempt < 2; ++attempt) {
+    Journal journal(files, folder / "d");
+    try {
+      journal.Begin(SomeJob(), {}, {folder / "disk"});
+      ADD_FAILURE() << "it went on without the disk";
+    } catch (const Error& error) {
+      EXPECT_EQ(error.code(), ErrorCode::kIo);
+      EXPECT_NE(std::string(error.what()).find("mount it"), std::string::npos) << error.what();
+    }
+    EXPECT_TRUE(fs::is_empty(folder / "disk"));
+  }
+  fs::remove(folder / "disk");
+  fs::rename(folder / "away", folder / "disk");
+  Journal journal(files, folder / "d");
+  journal.Begin(SomeJob(), {}, {folder / "disk"});
+  EXPECT_EQ(journal.manifest().runs.size(), 1u);
+}
+
 void ExpectRefused(const std::string& folder, const std::string& word) {
   FileSystem files;
   try {
@@ -235,6 +284,8 @@ TEST(Journal, IsOneJobsAlone) {
   fs::create_directory_symlink(folder / "d", folder / "link");
   ExpectRefused(folder / "link", "link");
   ExpectRefused(folder / "link/", "link");
+  ExpectRefused(folder / "link/.", "link");
+  ExpectRefused(folder / "link/.//./", "link");
   std::ofstream(folder / "file") << "x";
   ExpectRefused(folder / "file", "no folder");
   fs::create_directory(folder / "open");
@@ -250,6 +301,15 @@ TEST(Journal, IsOneJobsAlone) {
   EXPECT_EQ(ReadText(folder / "open" + "/" + kManifest), "mine");
   EXPECT_EQ(ReadText(folder / "file"), "x");
   EXPECT_THROW(DescribeJob(other, folder / "none"), Error);
+  // A lock that others hold open by another name, or that is none.
+  const std::string lock = folder / "open" + "/gpusort.lock";
+  fs::remove(lock);
+  fs::create_hard_link(folder / "file", lock);
+  ExpectRefused(folder / "open", "gpusort.lock: it is no file");
+  EXPECT_EQ(ReadText(folder / "file"), "x");
+  fs::remove(lock);
+  ASSERT_EQ(mkfifo(lock.c_str(), 0600), 0);
+  ExpectRefused(folder / "open", "gpusort.lock: it is no file");
 }
 
 TEST(Journal, LeavesNothingOfAJobThatDidNotBegin) {
