@@ -740,6 +740,7 @@ void OutputFile::LinkHidden() {
 }
 
 void OutputFile::Complete(std::uint64_t total_bytes, bool sync) {
+  if (completed_) return;
   const bool mapped = file_->page_bytes_ > 0;
   file_->Truncate(total_bytes);
   // Writes through a mapping of a tmpfs leave the time of the last change as it was.
@@ -756,7 +757,7 @@ void OutputFile::Complete(std::uint64_t total_bytes, bool sync) {
 
 void OutputFile::Publish(std::uint64_t total_bytes, bool sync) {
   if (published_) throw Error(ErrorCode::kInternal, "output " + path_ + " is published twice");
-  if (!completed_) Complete(total_bytes, sync);
+  Complete(total_bytes, sync);
   if (!in_place_.empty()) {
     struct stat st;
     if (::stat(given_.c_str(), &st) != 0 || !FactsFrom(st).same_file(file_->Facts())) {

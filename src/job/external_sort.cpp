@@ -296,8 +296,8 @@ class Sorter {
   }
 
   /// The attempt after one that failed. Runs that are not on the device stay, the rest of the input is sorted again;
-  /// what a stream's reader holds goes on. Records that are given keys are all read again if one was lost: which part of
-  /// the input they come from is not known. Rethrows what cannot be helped.
+  /// what a stream's reader holds goes on. Records that are given keys are all read again if one was lost: which part
+  /// of the input they come from is not known. Rethrows what cannot be helped.
   void StartOver(const Error& error) {
     std::optional<Recovery> recovery;
     if (!cancel_.requested()) {
@@ -372,6 +372,12 @@ class Sorter {
       progress_.SetPhase(
           options_.no_fsync ? "publish" : "publish: waiting for the disk to have all of " + FormatBytes(stored), 0);
     }
+    if (journal_) {
+      output_.file()->Complete(stored, !options_.no_fsync);
+      const FileFacts facts = output_.file()->Facts();
+      journal_->SetPublishing(
+          {facts.ino, facts.size, static_cast<std::uint64_t>(facts.mtime_ns), attempt_->proof().sum().records});
+    }
     output_.Publish(!options_.no_fsync);
     if (journal_) FinishJournal();
     if (!options_.stats_file.empty()) WriteStats();
@@ -432,6 +438,7 @@ class Sorter {
 
 SortResult ExternalSort(const Options& options, CancelFlag& cancel, const GpuSource& gpus) {
   FileSystem files;
+  if (const std::optional<KeptOutput> done = FinishPublished(options, files)) return {done->records, done->bytes};
   return ExternalSort(options, cancel, files, Output::Open(files, options, cancel), {}, gpus);
 }
 

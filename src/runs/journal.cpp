@@ -96,10 +96,15 @@ RecordSum SumFrom(const Json& json) {
 Json ToJson(const KeptJob& job) {
   Json fingerprint = Json::array();
   for (const auto& [name, value] : job.fingerprint) fingerprint.push_back({name, value});
-  return {
-      {"version", kVersion},    {"id", job.id},       {"block_bytes", job.block_bytes}, {"keyed", job.keyed},
-      {"partial", job.partial}, {"input", job.input}, {"output", job.output},           {"input_bytes", job.input_bytes},
-      {"fingerprint", fingerprint}};
+  return {{"version", kVersion},
+          {"id", job.id},
+          {"block_bytes", job.block_bytes},
+          {"keyed", job.keyed},
+          {"partial", job.partial},
+          {"input", job.input},
+          {"output", job.output},
+          {"input_bytes", job.input_bytes},
+          {"fingerprint", fingerprint}};
 }
 KeptJob JobFrom(const Json& json) {
   if (NumberOf(json, "version") != kVersion) {
@@ -227,6 +232,14 @@ KeptMerge MergeFrom(const Json& json, const std::map<std::uint64_t, KeptRun>& ru
   return merge;
 }
 
+Json ToJson(const KeptOutput& output) {
+  return {{"inode", output.inode}, {"bytes", output.bytes}, {"mtime_ns", output.mtime_ns}, {"records", output.records}};
+}
+KeptOutput OutputFrom(const Json& json) {
+  return {NumberOf(json, "inode", UINT64_MAX), NumberOf(json, "bytes"), NumberOf(json, "mtime_ns", UINT64_MAX),
+          NumberOf(json, "records")};
+}
+
 void TakeRun(KeptRun run, const std::vector<std::uint64_t>& replaces, Manifest& manifest) {
   manifest.merge.reset();
   for (const std::uint64_t id : replaces) {
@@ -266,6 +279,8 @@ void TakeLine(std::string_view text, Manifest& manifest) {
     manifest.trailer = FromHex(TextOf(value, "trailer"));
   } else if (kind == "merged") {
     manifest.merge = MergeFrom(value, manifest.runs);
+  } else if (kind == "publishing") {
+    manifest.publishing = OutputFrom(value);
   } else if (kind == "drop") {
     manifest.runs.clear();
     manifest.merge.reset();
@@ -515,9 +530,9 @@ void Journal::MakeDirectory(const std::string& directory, bool has_runs) {
       OpenFolder(directory);
       return;
     }
-    throw Error(ErrorCode::kIo, "temporary directory " + EscapeName(directory) + ", where runs of this job lie: " +
-                                    detail::ErrnoText(errno) + "; mount it, or remove " + EscapeName(folder_) +
-                                    " to begin anew");
+    throw Error(ErrorCode::kIo, "temporary directory " + EscapeName(directory) +
+                                    ", where runs of this job lie: " + detail::ErrnoText(errno) +
+                                    "; mount it, or remove " + EscapeName(folder_) + " to begin anew");
   }
   if (::mkdir(directory.c_str(), 0700) != 0 && errno != EEXIST) {
     throw Error(ErrorCode::kUsage, "temporary directory " + EscapeName(directory) + ": " + detail::ErrnoText(errno));
@@ -611,6 +626,12 @@ void Journal::SetMerged(KeptMerge merge) {
   const std::lock_guard lock(mutex_);
   Append(MakeLine("merged", ToJson(merge), manifest_.hash));
   manifest_.merge = std::move(merge);
+}
+
+void Journal::SetPublishing(const KeptOutput& output) {
+  const std::lock_guard lock(mutex_);
+  Append(MakeLine("publishing", ToJson(output), manifest_.hash));
+  manifest_.publishing = output;
 }
 
 void Journal::DropRuns() {

@@ -98,10 +98,10 @@ class Resume : public ::testing::Test {
     }
     FAIL() << "no checkpoint";
   }
-  void ExpectDone(const Bytes& expected) {
-    EXPECT_EQ(ReadFile(folder_ / "out"), expected);
+  void ExpectDone(const Bytes& expected, const std::string& output = "out") {
+    EXPECT_EQ(ReadFile(folder_ / output), expected);
     EXPECT_FALSE(fs::exists(folder_ / "d"));
-    fs::remove(folder_ / "out");
+    fs::remove(folder_ / output);
   }
 
   const TempFolder folder_;
@@ -243,6 +243,35 @@ TEST_F(Resume, LeavesNoPartialOutputOfAFolderThatWasMoved) {
   ASSERT_EQ(CodeOn(files, args), 0);
   EXPECT_TRUE(Partial().empty());
   ExpectDone(expected);
+}
+
+TEST_F(Resume, IsDoneWhereTheOutputIsInPlaceAlready) {
+  const Bytes expected = Expected({"--type", "u64"}, "in.u64");
+  // Also over the input, of which nothing is left then.
+  for (const std::string output : {"out", "in.u64"}) {
+    std::vector<std::string> args = Job({"--type", "u64"}, "in.u64");
+    args.back() = folder_ / output;
+    // The last sync but those of ending the journal: of the folder, behind the rename.
+    for (std::uint64_t n = 10; n < 100; ++n) {
+      FaultyFileSystem faulty;
+      faulty.FailFrom(Call::kSync, n, EIO);
+      ASSERT_EQ(CodeOn(faulty, args), 4);
+      if (Kept().publishing && fs::exists(folder_ / output) && ReadFile(folder_ / output) == expected) break;
+      fs::remove_all(folder_ / "d");
+    }
+    ASSERT_EQ(ReadFile(folder_ / output), expected);
+    ASSERT_TRUE(fs::exists(folder_ / "d"));
+    FileSystem files;
+    std::vector<std::string> other = args;
+    other.insert(other.begin(), "-r");
+    EXPECT_FALSE(FinishPublished(Parse(other), files));
+    const std::optional<KeptOutput> done = FinishPublished(Parse(args), files);
+    ASSERT_TRUE(done);
+    EXPECT_EQ(done->bytes, 240000u);
+    EXPECT_EQ(done->records, 30000u);
+    EXPECT_FALSE(FinishPublished(Parse(args), files)) << "it is done";
+    ExpectDone(expected, output);
+  }
 }
 
 TEST_F(Resume, ForgetsAnOutputThatReadsBackWrong) {

@@ -66,6 +66,7 @@ std::string Facts(const Manifest& manifest) {
             "/" + std::to_string(manifest.merge->taken.at(5));
   }
   return text + (manifest.formed ? " formed" : "") + std::to_string(manifest.trailer.size()) +
+         (manifest.publishing ? " publishing " + std::to_string(manifest.publishing->mtime_ns) : "") +
          (manifest.done ? " done" : "");
 }
 
@@ -82,6 +83,7 @@ std::string SomeManifest(const TempFolder& folder) {
   journal.ForgetMerge();
   journal.DropRuns();
   journal.Add(SomeRun(9), {});
+  journal.SetPublishing({1, 2, 3, 4});
   journal.Finish(true);
   return ReadText(folder / "d" + "/" + kManifest);
 }
