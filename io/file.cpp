@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <linux/magic.h>
 #include <signal.h>
+#include <sys/file.h>
 #include <sys/mman.h>
 #include <sys/random.h>
 #include <sys/resource.h>
@@ -701,6 +702,9 @@ bool OutputFile::TakeUp(const std::string& name, std::uint64_t bytes) {
   if (!facts.regular || !mine || ::fstat(file->fd_.get(), &st) != 0 || st.st_nlink != 1) {
     throw Error(ErrorCode::kUsage, path + ": it is no file of this job");
   }
+  if (::flock(file->fd_.get(), LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK) {
+    throw Error(ErrorCode::kUsage, path + ": another job writes it");
+  }
   ::fremovexattr(file->fd_.get(), kAcl);
   if (facts.uid != ::geteuid()) std::ignore = ::fchown(file->fd_.get(), ::geteuid(), static_cast<gid_t>(-1));
   if (::fchmod(file->fd_.get(), 0600) != 0) file->Fail("chmod", 0, 0, errno);
@@ -736,6 +740,7 @@ void OutputFile::LinkHidden() {
 }
 
 void OutputFile::Complete(std::uint64_t total_bytes, bool sync) {
+  if (completed_) return;
   const bool mapped = file_->page_bytes_ > 0;
   file_->Truncate(total_bytes);
   // Writes through a mapping of a tmpfs leave the time of the last change as it was.
@@ -752,7 +757,7 @@ void OutputFile::Complete(std::uint64_t total_bytes, bool sync) {
 
 void OutputFile::Publish(std::uint64_t total_bytes, bool sync) {
   if (published_) throw Error(ErrorCode::kInternal, "output " + path_ + " is published twice");
-  if (!completed_) Complete(total_bytes, sync);
+  Complete(total_bytes, sync);
   if (!in_place_.empty()) {
     struct stat st;
     if (::stat(given_.c_str(), &st) != 0 || !FactsFrom(st).same_file(file_->Facts())) {

@@ -198,8 +198,11 @@ class OutputFile {
   bool TakeUp(const std::string& name, std::uint64_t bytes);
   /// The first `bytes` are on the disk, and stay.
   void Keep(std::uint64_t bytes);
-  /// Gives all space back; what was written is gone.
-  void Release() { file_->Truncate(0); }
+  /// Gives all space back; what was written is gone, kept or not.
+  void Release() {
+    file_->Truncate(0);
+    kept_ = 0;
+  }
   /// Cuts the file to `total_bytes`, gives it the owner, mode and ACL that the old file has by now (else those of any
   /// new file there), and syncs it if asked: what of Publish takes long or fails, for who publishes several files.
   void Complete(std::uint64_t total_bytes, bool sync);

@@ -118,7 +118,6 @@ std::optional<SortResult> RunJob(const Options& options, CancelFlag& cancel) {
       break;
     case Action::kSort:
       if (options.debug) SayDoubts(options);
-      if (!options.resume_dir.empty()) KeepOnSignal();
       result = ExternalSort(options, cancel);
       break;
   }
@@ -134,7 +133,11 @@ int Report(const LogEnd& end) {
   } catch (const BrokenPipe&) {
     end.Signal(SIGPIPE);
   } catch (const Error& error) {
-    if (SignalReceived() != 0 && error.code() == ErrorCode::kCancelled) end.Signal(SignalReceived());
+    if (SignalReceived() != 0 && error.code() == ErrorCode::kCancelled) {
+      if (!KeepsOnSignal()) end.Signal(SignalReceived());
+      LogError("stopped by a signal before anything was done; the same command goes on");
+      return static_cast<int>(ErrorCode::kStopped);
+    }
     if (*error.what() != 0) LogError(error.what());
     return static_cast<int>(error.code());
   } catch (const std::bad_alloc&) {
@@ -159,6 +162,7 @@ int main(int argc, char** argv) {
   const LogEnd end;
   try {
     Options options = ParseOptions(argc, argv);
+    if (options.action == Action::kSort && !options.resume_dir.empty()) KeepOnSignal();
     options.ignore_sigpipe = ignore_sigpipe;
     ReadNamedFiles(options);
     CheckReportFiles(options);

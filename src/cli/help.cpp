@@ -256,7 +256,8 @@ all of that is removed, and DIR too if there is nothing else in it, unless --kee
 A job goes on only if it is the same: the inputs (names, sizes, inodes, times of the last change, 64 places of each), the
 output's name, and all options that decide about its bytes. Else it is exit 2, which names the first thing that differs.
 Memory, threads, device, temp folders, batches, reports, and the host may be others, and the bytes are the same; a temp
-folder that is named anew is used beside those from before, which must still be there. With far less memory than before the
+folder that is named anew is used beside those from before: if one of these is not there (its disk is not mounted, say),
+it is exit 4, and nothing is lost. With far less memory than before the
 blocks of the runs may be too large for it: exit 2 says how much would do. Two jobs cannot have one DIR: the second is
 exit 2 and names the first.
 .PP
@@ -268,7 +269,7 @@ as much as without --resume-dir.
 A signal that ends a process (SIGTERM, SIGINT, SIGUSR1, ...) stops the job within 10 s with exit code 75. Exit 4, 5, 6 and 7
 keep DIR as well: free the space, or whatever it was, and give the command again. A manifest whose last line is torn goes on
 without it; other damage, there or in runs, is exit 8, and a new begin needs DIR to be removed. What of the output is on the
-disk is not read again when a job goes on; --verify-output reads all of it in the end. Who gives a job up removes DIR, the
+disk is read once when a job goes on, and written anew if it is not what it was. Who gives a job up removes DIR, the
 job's folders in temp folders, and .gpusort-*.partial.
 .PP
 It needs files: streams, compressed inputs, an output that is a stream, -m, and -R without --random-source are exit 2. Programs

@@ -172,18 +172,37 @@ RecordSpan WholeRecords(RecordSpan bytes, const RecordLayout& layout, const Reco
 void Output::Verify(const RecordLayout& layout, const RecordKeyer* format, bool unique, std::uint64_t longest,
                     const RecordSum& sum, HostMemory& memory, const CancelFlag& cancel, Progress& progress) {
   progress.SetPhase("verify output", bytes_);
-  if (!parts_) return VerifyFile(*file_, bytes_, layout, format, unique, longest, sum, memory, cancel, progress);
+  const auto verify = [&](OutputFile& file, std::uint64_t bytes, const RecordSum& of) {
+    OutputProof read_back(format != nullptr ? format->layout() : layout, unique);
+    ReadBack(file, bytes, layout, format, longest, read_back, memory, cancel, progress);
+    read_back.Check(of);
+  };
+  if (!parts_) return verify(*file_, bytes_, sum);
   for (unsigned part = 0; part < parts_->count(); ++part) {
-    VerifyFile(parts_->file(part), parts_->bytes(part), layout, format, unique, longest, parts_->sum(part), memory,
-               cancel, progress);
+    verify(parts_->file(part), parts_->bytes(part), parts_->sum(part));
   }
 }
 
-void Output::VerifyFile(OutputFile& file, std::uint64_t size, const RecordLayout& layout, const RecordKeyer* format,
-                        bool unique, std::uint64_t longest, const RecordSum& sum, HostMemory& memory,
-                        const CancelFlag& cancel, Progress& progress) {
+bool Output::HasFront(std::uint64_t bytes, const OutputProof::Front& front, const RecordLayout& layout,
+                      const RecordKeyer* format, bool unique, std::uint64_t longest, HostMemory& memory,
+                      const CancelFlag& cancel, Progress& progress) {
+  progress.SetPhase("check what is written", bytes);
+  if (bytes < header_.size()) return false;
+  try {
+    OutputProof read_back(format != nullptr ? format->layout() : layout, unique);
+    ReadBack(*file_, bytes, layout, format, longest, read_back, memory, cancel, progress);
+    const OutputProof::Front found = read_back.front();
+    return found.bytes == front.bytes && found.sum == front.sum && found.last == front.last;
+  } catch (const Error& error) {
+    if (error.code() != ErrorCode::kIntegrity && error.code() != ErrorCode::kBadInput) throw;
+    return false;
+  }
+}
+
+void Output::ReadBack(OutputFile& file, std::uint64_t size, const RecordLayout& layout, const RecordKeyer* format,
+                      std::uint64_t longest, OutputProof& read_back, HostMemory& memory, const CancelFlag& cancel,
+                      Progress& progress) {
   file.DropCache();
-  OutputProof read_back(format != nullptr ? format->layout() : layout, unique);
   ScanState state;
   std::vector<std::byte> keyed;
   std::uint64_t keyed_bytes = 0;
@@ -235,7 +254,6 @@ void Output::VerifyFile(OutputFile& file, std::uint64_t size, const RecordLayout
     if (expanded) expanded->Drop(whole);
   }
   if (expanded) expanded->RequireEnd();
-  read_back.Check(sum);
 }
 
 }  // namespace gpusort

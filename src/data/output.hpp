@@ -70,13 +70,18 @@ class Output {
   /// finds those that are more than lines (else null).
   void Verify(const RecordLayout& layout, const RecordKeyer* format, bool unique, std::uint64_t longest,
               const RecordSum& sum, HostMemory& memory, const CancelFlag& cancel, Progress& progress);
+  /// Reads back what a process before has written, the header and so many bytes in all; false if its records are not
+  /// those of `front`. Before SetTrailer, the rest as for Verify.
+  bool HasFront(std::uint64_t bytes, const OutputProof::Front& front, const RecordLayout& layout,
+                const RecordKeyer* format, bool unique, std::uint64_t longest, HostMemory& memory,
+                const CancelFlag& cancel, Progress& progress);
   void Publish(bool sync);
 
  private:
-  /// Of `bytes`, with records of that sum.
-  void VerifyFile(OutputFile& file, std::uint64_t bytes, const RecordLayout& layout, const RecordKeyer* format,
-                  bool unique, std::uint64_t longest, const RecordSum& sum, HostMemory& memory,
-                  const CancelFlag& cancel, Progress& progress);
+  /// All `bytes` of it; hands its records to `read_back`.
+  void ReadBack(OutputFile& file, std::uint64_t bytes, const RecordLayout& layout, const RecordKeyer* format,
+                std::uint64_t longest, OutputProof& read_back, HostMemory& memory, const CancelFlag& cancel,
+                Progress& progress);
 
   std::unique_ptr<OutputFile> file_;  ///< or
   std::unique_ptr<PipeWriter> stream_;

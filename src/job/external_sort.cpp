@@ -239,6 +239,7 @@ class Sorter {
     KeptJob job;
     job.block_bytes = job_.plan.block_bytes;
     job.keyed = layout_.keyed();
+    job.partial = PartialName(options_);
     job.input = EscapeName(inputs_.path(0));
     if (inputs_.count() > 1) job.input += " and " + std::to_string(inputs_.count() - 1) + " more";
     job.output = EscapeName(options_.output);
@@ -270,7 +271,17 @@ class Sorter {
     }
     const bool goes_on = journal_->resumes() && journal_->manifest().merge;
     const std::uint64_t bytes = goes_on ? journal_->manifest().merge->output_bytes : 0;
-    if (!file->TakeUp(PartialName(options_), bytes)) journal_->ForgetMerge();
+    bool whole = file->TakeUp(journal_->resumes() ? journal_->manifest().job->partial : PartialName(options_), bytes);
+    if (goes_on && whole) {
+      output_.SetHeader(inputs_.header());
+      whole = output_.HasFront(bytes, journal_->manifest().merge->front, ordered_.plain, ordered_.format(),
+                               options_.unique, facts().kept_record, memory_, cancel_, progress_);
+    }
+    if (!whole) {
+      sorting_.Note("what was written of the output is not there, or damaged: it is written anew");
+      file->Release();
+      journal_->ForgetMerge();
+    }
     job_.checkpoints = journal_.get();
   }
 
@@ -286,8 +297,8 @@ class Sorter {
   }
 
   /// The attempt after one that failed. Runs that are not on the device stay, the rest of the input is sorted again;
-  /// what a stream's reader holds goes on. Records that are given keys are all read again if one was lost: which part of
-  /// the input they come from is not known. Rethrows what cannot be helped.
+  /// what a stream's reader holds goes on. Records that are given keys are all read again if one was lost: which part
+  /// of the input they come from is not known. Rethrows what cannot be helped.
   void StartOver(const Error& error) {
     std::optional<Recovery> recovery;
     if (!cancel_.requested()) {
@@ -336,6 +347,19 @@ class Sorter {
     }
   }
 
+  void VerifyOutput() {
+    try {
+      output_.Verify(ordered_.plain, ordered_.format(), options_.unique, job_.plan.ring.max_record,
+                     attempt_->proof().sum(), memory_, cancel_, progress_);
+    } catch (const Error& error) {
+      if (job_.checkpoints != nullptr && error.code() == ErrorCode::kIntegrity) {
+        output_.file()->Release();
+        journal_->ForgetMerge();
+      }
+      throw;
+    }
+  }
+
   void Publish() {
     clock_.BeginPhase("publish");
     const std::uint64_t stored = output_.Finish(output_bytes_);
@@ -343,12 +367,17 @@ class Sorter {
     if (options_.no_fsync) sorting_.Note("--no-fsync: the output may be lost if the machine stops now");
     if (output_.file() != nullptr) {
       if (options_.verify_output) {
-        output_.Verify(ordered_.plain, ordered_.format(), options_.unique, job_.plan.ring.max_record, attempt_->proof().sum(), memory_,
-                       cancel_, progress_);
+        VerifyOutput();
       }
       cancel_.ThrowIfRequested();
       progress_.SetPhase(
           options_.no_fsync ? "publish" : "publish: waiting for the disk to have all of " + FormatBytes(stored), 0);
+    }
+    if (journal_) {
+      output_.file()->Complete(stored, !options_.no_fsync);
+      const FileFacts facts = output_.file()->Facts();
+      journal_->SetPublishing(
+          {facts.ino, facts.size, static_cast<std::uint64_t>(facts.mtime_ns), attempt_->proof().sum().records});
     }
     output_.Publish(!options_.no_fsync);
     if (journal_) FinishJournal();
@@ -410,6 +439,7 @@ class Sorter {
 
 SortResult ExternalSort(const Options& options, CancelFlag& cancel, const GpuSource& gpus) {
   FileSystem files;
+  if (const std::optional<KeptOutput> done = FinishPublished(options, files)) return {done->records, done->bytes};
   return ExternalSort(options, cancel, files, Output::Open(files, options, cancel), {}, gpus);
 }
 

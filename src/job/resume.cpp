@@ -16,6 +16,7 @@
 
 #include "error.hpp"
 #include "runs/run_store.hpp"
+#include "support/log.hpp"
 #include "support/text.hpp"
 
 namespace gpusort {
@@ -56,9 +57,8 @@ std::uint64_t HashSamples(FileSystem& files, const std::string& path, const File
   return hash;
 }
 
-}  // namespace
-
-Fingerprint MakeFingerprint(const Options& options, FileSystem& files, const Inputs& inputs) {
+/// Of all but the inputs.
+Fingerprint OptionsFingerprint(const Options& options) {
   Fingerprint fingerprint{{"the version of gpusort", GPUSORT_VERSION}};
   for (const auto& [name, value] : options.typed) fingerprint.emplace_back(name, Exact(value));
   fingerprint.emplace_back("the output", FullPath(options.output));
@@ -68,20 +68,64 @@ Fingerprint MakeFingerprint(const Options& options, FileSystem& files, const Inp
     const auto& salt = options.lines->order.salt;
     fingerprint.emplace_back("the random source", Hex(XXH3_64bits(salt, sizeof salt)));
   }
-  fingerprint.emplace_back("the number of inputs", std::to_string(inputs.count()));
+  fingerprint.emplace_back("the number of inputs", std::to_string(options.inputs.size()));
+  return fingerprint;
+}
+
+/// Of input `i`, from 0 on, without `facts` only its name. Not the device, whose number another host, or a reboot,
+/// changes.
+Fingerprint InputFingerprint(FileSystem& files, std::size_t i, const std::string& path, const FileFacts* facts) {
+  const std::string name = Exact(path), number = "input " + std::to_string(i + 1), of = name + " (" + number + ")";
+  Fingerprint fingerprint{{"the name of " + number, name}};
+  if (facts == nullptr) return fingerprint;
+  fingerprint.emplace_back("the size of " + of, std::to_string(facts->size));
+  fingerprint.emplace_back("the inode of " + of, std::to_string(facts->ino));
+  fingerprint.emplace_back("the time of the last change of " + of, std::to_string(facts->mtime_ns) + " ns");
+  fingerprint.emplace_back("the content of " + of, Hex(HashSamples(files, path, *facts)));
+  return fingerprint;
+}
+
+}  // namespace
+
+Fingerprint MakeFingerprint(const Options& options, FileSystem& files, const Inputs& inputs) {
+  Fingerprint fingerprint = OptionsFingerprint(options);
   for (std::uint32_t i = 0; i < inputs.count(); ++i) {
-    const std::string name = Exact(inputs.path(i)), number = "input " + std::to_string(i + 1);
-    const FileFacts& facts = inputs.facts(i);
-    // Not the device, whose number another host, or a reboot, changes.
-    fingerprint.emplace_back("the name of " + number, name);
-    fingerprint.emplace_back("the size of " + name + " (" + number + ")", std::to_string(facts.size));
-    fingerprint.emplace_back("the inode of " + name + " (" + number + ")", std::to_string(facts.ino));
-    fingerprint.emplace_back("the time of the last change of " + name + " (" + number + ")",
-                             std::to_string(facts.mtime_ns) + " ns");
-    fingerprint.emplace_back("the content of " + name + " (" + number + ")",
-                             Hex(HashSamples(files, inputs.path(i), facts)));
+    const Fingerprint input = InputFingerprint(files, i, inputs.path(i), &inputs.facts(i));
+    fingerprint.insert(fingerprint.end(), input.begin(), input.end());
   }
   return fingerprint;
+}
+
+std::optional<KeptOutput> FinishPublished(const Options& options, FileSystem& files) {
+  if (options.resume_dir.empty() || !files.Identify(options.resume_dir + "/gpusort.manifest")) return std::nullopt;
+  const std::optional<FileFacts> output = files.Identify(options.output);
+  if (!output || !output->regular) return std::nullopt;
+  Journal journal(files, options.resume_dir);
+  const std::optional<KeptOutput> kept = journal.manifest().publishing;
+  if (!journal.resumes() || !kept ||
+      *kept != KeptOutput{output->ino, output->size, static_cast<std::uint64_t>(output->mtime_ns), kept->records}) {
+    return std::nullopt;
+  }
+  // Of an input that the output has replaced nothing is left to compare but the name.
+  const Fingerprint& then = journal.manifest().job->fingerprint;
+  Fingerprint now = OptionsFingerprint(options);
+  for (std::size_t i = 0; i < options.inputs.size(); ++i) {
+    const std::string& path = options.inputs[i];
+    const std::optional<FileFacts> facts = files.Identify(path);
+    if (!facts || !facts->regular) return std::nullopt;
+    const bool replaced = facts->same_file(*output);
+    const Fingerprint input = InputFingerprint(files, i, path, replaced ? nullptr : &*facts);
+    now.insert(now.end(), input.begin(), input.end());
+    for (int lines = 0; replaced && lines < 4 && now.size() < then.size(); ++lines) now.push_back(then[now.size()]);
+  }
+  if (now != then) return std::nullopt;
+  if (!options.no_fsync) {
+    files.SyncDirectory(std::filesystem::canonical(options.output).parent_path().string());
+  }
+  LogInfo("the output is in place already: a process before was killed behind that");
+  if (!options.stats_file.empty()) LogWarn("--stats: the output was in place already, so there are none");
+  journal.Finish(options.keep_resume_dir);
+  return kept;
 }
 
 std::unique_ptr<Journal> OpenJournal(const Options& options, FileSystem& files, const Inputs& inputs) {

@@ -20,6 +20,10 @@ Fingerprint MakeFingerprint(const Options& options, FileSystem& files, const Inp
 /// Null if the options ask for none. Error(kUsage) if such a job cannot go on, or the one in the folder is another.
 std::unique_ptr<Journal> OpenJournal(const Options& options, FileSystem& files, const Inputs& inputs);
 
+/// Before the output is opened: if a process before has put it in place, and was killed before it could say so, ends
+/// that job and returns what the output has. Nothing if there is anything else to do, or to find wrong.
+std::optional<KeptOutput> FinishPublished(const Options& options, FileSystem& files);
+
 /// What holds for this attempt because it held for the one before; nothing if `journal` is null or at its beginning.
 std::optional<KeptShape> ShapeOfKept(const Journal* journal);
 void TakeOver(const Journal& journal, PlanFacts& facts);

@@ -13,6 +13,7 @@
 #include <ctime>
 #include <filesystem>
 #include <nlohmann/json.hpp>
+#include <set>
 #include <span>
 #include <system_error>
 #include <thread>
@@ -95,9 +96,15 @@ RecordSum SumFrom(const Json& json) {
 Json ToJson(const KeptJob& job) {
   Json fingerprint = Json::array();
   for (const auto& [name, value] : job.fingerprint) fingerprint.push_back({name, value});
-  return {
-      {"version", kVersion}, {"id", job.id},         {"block_bytes", job.block_bytes}, {"keyed", job.keyed},
-      {"input", job.input},  {"output", job.output}, {"input_bytes", job.input_bytes}, {"fingerprint", fingerprint}};
+  return {{"version", kVersion},
+          {"id", job.id},
+          {"block_bytes", job.block_bytes},
+          {"keyed", job.keyed},
+          {"partial", job.partial},
+          {"input", job.input},
+          {"output", job.output},
+          {"input_bytes", job.input_bytes},
+          {"fingerprint", fingerprint}};
 }
 KeptJob JobFrom(const Json& json) {
   if (NumberOf(json, "version") != kVersion) {
@@ -108,6 +115,8 @@ KeptJob JobFrom(const Json& json) {
   job.block_bytes = NumberOf(json, "block_bytes", UINT32_MAX);
   if (job.block_bytes == 0 || job.block_bytes % kSpillAlignment != 0) Lacks("block_bytes");
   job.keyed = FlagOf(json, "keyed");
+  job.partial = TextOf(json, "partial");
+  if (!job.partial.starts_with(".gpusort-") || job.partial.find('/') != std::string::npos) Lacks("partial");
   job.input = TextOf(json, "input");
   job.output = TextOf(json, "output");
   job.input_bytes = NumberOf(json, "input_bytes");
@@ -223,6 +232,14 @@ KeptMerge MergeFrom(const Json& json, const std::map<std::uint64_t, KeptRun>& ru
   return merge;
 }
 
+Json ToJson(const KeptOutput& output) {
+  return {{"inode", output.inode}, {"bytes", output.bytes}, {"mtime_ns", output.mtime_ns}, {"records", output.records}};
+}
+KeptOutput OutputFrom(const Json& json) {
+  return {NumberOf(json, "inode", UINT64_MAX), NumberOf(json, "bytes"), NumberOf(json, "mtime_ns", UINT64_MAX),
+          NumberOf(json, "records")};
+}
+
 void TakeRun(KeptRun run, const std::vector<std::uint64_t>& replaces, Manifest& manifest) {
   manifest.merge.reset();
   for (const std::uint64_t id : replaces) {
@@ -262,6 +279,8 @@ void TakeLine(std::string_view text, Manifest& manifest) {
     manifest.trailer = FromHex(TextOf(value, "trailer"));
   } else if (kind == "merged") {
     manifest.merge = MergeFrom(value, manifest.runs);
+  } else if (kind == "publishing") {
+    manifest.publishing = OutputFrom(value);
   } else if (kind == "drop") {
     manifest.runs.clear();
     manifest.merge.reset();
@@ -303,10 +322,17 @@ std::string Now() {
   return text.data();
 }
 
-/// No slash at the end, behind which a link would be followed.
+/// No "/" or "/." at the end, behind which a link would be followed.
 std::string WithoutSlashes(std::string path) {
-  while (path.size() > 1 && path.back() == '/') path.pop_back();
-  return path;
+  for (;;) {
+    if (path.size() > 1 && path.ends_with('/')) {
+      path.pop_back();
+    } else if (path.size() > 2 && path.ends_with("/.")) {
+      path.resize(path.size() - 2);
+    } else {
+      return path;
+    }
+  }
 }
 
 [[noreturn]] void Refuse(const std::string& folder, const std::string& why) {
@@ -324,6 +350,17 @@ detail::Fd OpenFolder(const std::string& folder) {
   const FileFacts facts = FactsOf(fd.get());
   if (facts.uid != ::geteuid()) Refuse(folder, "it is another user's");
   if ((facts.mode & 022) != 0) Refuse(folder, "others can write in it: chmod go-w it, or give another");
+  return fd;
+}
+
+/// Not open if there is none, with errno; refused if it is anything but a file of this user alone.
+detail::Fd OpenLock(const detail::Fd& directory, const std::string& folder, int flags) {
+  detail::Fd fd(::openat(directory.get(), kLockName, flags | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK, 0600));
+  struct stat st;
+  if (fd.open() && (::fstat(fd.get(), &st) != 0 || !S_ISREG(st.st_mode) || st.st_uid != ::geteuid() ||
+                    st.st_nlink > 1 || (st.st_mode & 022) != 0)) {
+    Refuse(folder, std::string(kLockName) + ": it is no file that only this user can write");
+  }
   return fd;
 }
 
@@ -418,6 +455,9 @@ Journal::Journal(FileSystem& files, std::string folder) : files_(files), folder_
     if (manifest_.job) LogInfo("the last line of " + EscapeName(file_->path()) + " is torn, and dropped");
     file_->Truncate(manifest_.bytes);
   }
+  // What was read may be in memory only, of a process that was killed before it had synced that.
+  file_->Sync();
+  files_.SyncDirectory(folder_);
 }
 
 void Journal::Lock() {
@@ -425,13 +465,11 @@ void Journal::Lock() {
   for (int i = 0;; ++i) {
     if (::mkdir(folder_.c_str(), 0700) == 0) {
       made_ = true;
-      files_.SyncDirectory(fs::path(folder_).parent_path().empty() ? "." : fs::path(folder_).parent_path().string());
     } else if (errno != EEXIST) {
       Refuse(folder_, detail::ErrnoText(errno));
     }
     directory_ = OpenFolder(folder_);
-    constexpr int kFlags = O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK;
-    lock_ = detail::Fd(::openat(directory_.get(), kLockName, kFlags, 0600));
+    lock_ = OpenLock(directory_, folder_, O_RDWR | O_CREAT);
     if (!lock_.open()) Refuse(folder_, std::string(kLockName) + ": " + detail::ErrnoText(errno));
     if (::flock(lock_.get(), LOCK_EX | LOCK_NB) == 0) {
       // A job that ended meanwhile has removed what was opened.
@@ -451,6 +489,9 @@ void Journal::Lock() {
     // Also --status locks it, for a moment.
     std::this_thread::sleep_for(std::chrono::milliseconds(50));
   }
+  // Who made the folder may have been killed before it did.
+  const std::string parent = fs::path(folder_).parent_path().string();
+  files_.SyncDirectory(parent.empty() ? "." : parent);
   const std::string owner = "process " + std::to_string(::getpid()) + " on " + HostName();
   if (::ftruncate(lock_.get(), 0) != 0 || ::pwrite(lock_.get(), owner.data(), owner.size(), 0) < 0) {
     LogWarn("cannot write to " + EscapeName(folder_) + "/" + kLockName + ": " + detail::ErrnoText(errno));
@@ -482,6 +523,24 @@ void Journal::RequireSame(const Fingerprint& now) const {
   }
 }
 
+/// One for runs. `has_runs`: it was made before.
+void Journal::MakeDirectory(const std::string& directory, bool has_runs) {
+  if (has_runs) {
+    if (::access(directory.c_str(), F_OK) == 0) {
+      OpenFolder(directory);
+      return;
+    }
+    throw Error(ErrorCode::kIo, "temporary directory " + EscapeName(directory) +
+                                    ", where runs of this job lie: " + detail::ErrnoText(errno) +
+                                    "; mount it, or remove " + EscapeName(folder_) + " to begin anew");
+  }
+  if (::mkdir(directory.c_str(), 0700) != 0 && errno != EEXIST) {
+    throw Error(ErrorCode::kUsage, "temporary directory " + EscapeName(directory) + ": " + detail::ErrnoText(errno));
+  }
+  OpenFolder(directory);
+  files_.SyncDirectory(fs::path(directory).parent_path().string());
+}
+
 void Journal::Begin(KeptJob job, const KeptAttempt& given, const std::vector<std::string>& temp_dirs) {
   if (!resumes()) {
     // What is left of a job that was done, or never began.
@@ -506,18 +565,17 @@ void Journal::Begin(KeptJob job, const KeptAttempt& given, const std::vector<std
     use((fs::absolute(directory) / ("gpusort-" + Hex(manifest_.job->id))).lexically_normal().string());
   }
   if (attempt.directories.empty()) use(".");
+  // Made before a line names them, so that one that is named and missing was there: its disk is not mounted.
+  std::set<std::string> before;
+  if (!manifest_.attempts.empty() && !manifest_.runs.empty()) {
+    const std::vector<std::string> names = directories();
+    before = {names.begin(), names.end()};
+  }
+  for (const std::string& directory : attempt.directories) {
+    if (directory != ".") MakeDirectory(directory, before.contains(directory));
+  }
   Append(MakeLine("attempt", ToJson(attempt), manifest_.hash));
   manifest_.attempts.push_back(attempt);
-  files_.SyncDirectory(folder_);
-  for (const std::string& directory : directories()) {
-    if (directory == folder_) continue;
-    if (::mkdir(directory.c_str(), 0700) == 0) {
-      files_.SyncDirectory(fs::path(directory).parent_path().string());
-    } else if (errno != EEXIST) {
-      throw Error(ErrorCode::kUsage, "temporary directory " + EscapeName(directory) + ": " + detail::ErrnoText(errno));
-    }
-    OpenFolder(directory);
-  }
 }
 
 std::vector<std::string> Journal::directories() const { return DirectoriesOf(manifest_, folder_); }
@@ -570,6 +628,12 @@ void Journal::SetMerged(KeptMerge merge) {
   manifest_.merge = std::move(merge);
 }
 
+void Journal::SetPublishing(const KeptOutput& output) {
+  const std::lock_guard lock(mutex_);
+  Append(MakeLine("publishing", ToJson(output), manifest_.hash));
+  manifest_.publishing = output;
+}
+
 void Journal::DropRuns() {
   const std::lock_guard lock(mutex_);
   if (manifest_.runs.empty() && !manifest_.formed) return;
@@ -616,7 +680,7 @@ std::string DescribeJob(FileSystem& files, const std::string& given) {
   const std::unique_ptr<File> file = files.OpenNamed(folder + "/" + kManifestName, false, false);
   const Manifest manifest = file ? ReadManifest(ReadAll(*file), file->path()) : Manifest{};
   if (!manifest.job || manifest.attempts.empty()) Refuse(folder, "there is no job in it, or none that kept anything");
-  const detail::Fd lock(::openat(directory.get(), kLockName, O_RDONLY | O_NOFOLLOW | O_CLOEXEC));
+  const detail::Fd lock = OpenLock(directory, folder, O_RDONLY);
   const bool runs = lock.open() && ::flock(lock.get(), LOCK_SH | LOCK_NB) != 0;
   const KeptAttempt& last = manifest.attempts.back();
   const std::string by = "process " + std::to_string(last.pid) + " on " + last.host;

@@ -30,6 +30,7 @@ struct KeptJob {
   std::uint64_t id = 0;           ///< of its blocks
   std::uint64_t block_bytes = 0;  ///< of the spill
   bool keyed = false;             ///< runs hold keyed records
+  std::string partial;            ///< name of what is written of the output, in its folder
   std::string input, output;      ///< for people
   std::uint64_t input_bytes = 0;
   Fingerprint fingerprint;
@@ -64,6 +65,12 @@ struct KeptMerge {
   std::map<std::uint64_t, std::uint64_t> taken;  ///< bytes of each run, by id
 };
 
+/// The complete output, which keeps inode, size and time when it gets its name.
+struct KeptOutput {
+  std::uint64_t inode = 0, bytes = 0, mtime_ns = 0, records = 0;
+  friend bool operator==(const KeptOutput&, const KeptOutput&) = default;
+};
+
 /// What a manifest says.
 struct Manifest {
   std::optional<KeptJob> job;
@@ -72,6 +79,7 @@ struct Manifest {
   bool formed = false;                    ///< all of the input is in runs
   std::vector<std::byte> trailer;         ///< of the output, once formed
   std::optional<KeptMerge> merge;         ///< of just these runs
+  std::optional<KeptOutput> publishing;   ///< that a process was about to put in place
   bool done = false;
   std::uint64_t bytes = 0;  ///< of the lines that count
   std::uint64_t hash = 0;   ///< of the last one
@@ -113,6 +121,7 @@ class Journal {
   void Add(KeptRun run, const std::vector<std::uint64_t>& replaces);
   void SetFormed(const std::vector<std::byte>& trailer);
   void SetMerged(KeptMerge merge);
+  void SetPublishing(const KeptOutput& output);
   /// The last merge begins anew.
   void ForgetMerge();
   /// None of the runs so far counts.
@@ -126,6 +135,7 @@ class Journal {
  private:
   void Lock();
   void Append(const std::string& text);
+  void MakeDirectory(const std::string& directory, bool has_runs);
   void RemoveRuns();
   void RemoveFolder(bool all);
 

@@ -106,6 +106,8 @@ int SignalReceived() { return received_signal; }
 
 void KeepOnSignal() { keeps = true; }
 
+bool KeepsOnSignal() { return keeps; }
+
 void EndBySignal(int signal) {
   Die(signal);
   _exit(128 + signal);

@@ -20,6 +20,7 @@ bool HandleSignals(CancelFlag& cancel);
 int SignalReceived();
 /// The job keeps what is done: from now on it has 9 s to stop, and exits with 75 if it has not by then.
 void KeepOnSignal();
+bool KeepsOnSignal();
 /// A closed standard stream would give its number to a data file, and messages would be written into that: opens it on
 /// /dev/null. Returns which were closed, bit i for descriptor i. Call before any file is opened.
 unsigned OpenStandardStreams();

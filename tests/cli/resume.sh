@@ -65,6 +65,15 @@ if ! sanitized && command -v strace >/dev/null && strace -o /dev/null true 2>/de
   done
   expect 0 job u64 --type u64
   done_right u64
+  # So is every opening of the input for a signal, the first ones before there is a job.
+  "$g" -k '#1:int' in.csv want.csv
+  for n in 1 2 3 4; do
+    code=0
+    { strace -f -o /dev/null -P "$PWD/in.csv" -e trace=openat -e inject=openat:signal=TERM:when=$n "$g" \
+      --resume-dir job --log-level error -k '#1:int' "$PWD/in.csv" out.csv 2>err; } 2>/dev/null || code=$?
+    [ $code = 75 ] || { [ $code = 0 ] && rm out.csv; } || fail "exit $code at a signal: $(cat err)"
+  done
+  rm -rf job
 else
   echo "SKIPPED: no strace, or a sanitizer that cannot be traced: kills at syncs"
 fi
@@ -221,6 +230,21 @@ expect 0 job u64 --type u64 --temp-dir temp2
 done_right u64
 rmdir temp1 temp2
 
+# A disk with runs that is not mounted.
+mkdir temp1
+stop_with_runs u64 --type u64 --temp-dir temp1
+kill -KILL "$running"
+wait $waiting 2>/dev/null || true
+mv temp1 away
+mkdir temp1
+expect 4 job u64 --type u64 --temp-dir temp1
+says 'mount it, or remove job'
+rmdir temp1
+mv away temp1
+expect 0 job u64 --type u64 --temp-dir temp1
+done_right u64
+rmdir temp1
+
 # A full disk, then room.
 if mkdir small && mount -t tmpfs -o size=12m tmpfs small 2>/dev/null; then
   trap 'cd /; umount "$work/small" 2>/dev/null || true; rm -rf "$work"' EXIT
@@ -258,6 +282,8 @@ says 'needs --resume-dir'
 [ ! -e job ] || fail "a refused job made its folder"
 ln -s . link
 expect 2 "$g" --resume-dir link in.log out
+says 'a link'
+expect 2 "$g" --resume-dir link/. in.log out
 says 'a link'
 mkdir open
 chmod 777 open

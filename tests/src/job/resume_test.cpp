@@ -5,8 +5,10 @@
 #include <gtest/gtest.h>
 #include <signal.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <fstream>
+#include <functional>
 #include <map>
 #include <memory>
 #include <string>
@@ -49,6 +51,11 @@ std::string CsvText(std::size_t count) {
   return text;
 }
 
+struct Kind {
+  std::vector<std::string> args;
+  const char* in;
+};
+
 class Resume : public ::testing::Test {
  protected:
   Resume() {
@@ -69,19 +76,37 @@ class Resume : public ::testing::Test {
                              folder_ / "d", folder_ / in, folder_ / "out"});
     return args;
   }
-  void ExpectDone(const Bytes& expected) {
-    EXPECT_EQ(ReadFile(folder_ / "out"), expected);
+  Manifest Kept() const {
+    const Bytes text = ReadFile(folder_ / "d/gpusort.manifest");
+    return ReadManifest({reinterpret_cast<const char*>(text.data()), text.size()}, "manifest");
+  }
+  /// What is written of the output; empty if there is nothing.
+  fs::path Partial() const {
+    for (const auto& entry : fs::directory_iterator(folder_.path())) {
+      if (entry.path().filename().string().ends_with(".partial")) return entry.path();
+    }
+    return {};
+  }
+  /// Leaves a job with a checkpoint of the output.
+  void StopInMerge(const Kind& kind) {
+    for (std::uint64_t n = 10; n < 100; ++n) {
+      FaultyFileSystem faulty;
+      faulty.FailFrom(Call::kSync, n, EIO);
+      ASSERT_EQ(CodeOn(faulty, Job(kind.args, kind.in)), 4);
+      if (Kept().merge) return;
+      fs::remove_all(folder_ / "d");
+    }
+    FAIL() << "no checkpoint";
+  }
+  void ExpectDone(const Bytes& expected, const std::string& output = "out") {
+    EXPECT_EQ(ReadFile(folder_ / output), expected);
     EXPECT_FALSE(fs::exists(folder_ / "d"));
-    fs::remove(folder_ / "out");
+    fs::remove(folder_ / output);
   }
 
   const TempFolder folder_;
 };
 
-struct Kind {
-  std::vector<std::string> args;
-  const char* in;
-};
 const Kind kKinds[] = {{{"--type", "u64"}, "in.u64"},
                        {{"-k2", "-u"}, "in.txt"},
                        {{"--top", "100", "-r"}, "in.txt"},
@@ -169,6 +194,102 @@ TEST_F(Resume, GoesOnWithWhatThePowerLeft) {
     fs::remove(folder_ / "out");
     fs::remove_all(folder_ / "d");
   }
+}
+
+TEST_F(Resume, WritesAnewWhatIsDamagedOfTheOutput) {
+  const auto damage_front = [](Bytes& front) { front[front.size() / 2] ^= 0x20; };
+  const auto damage_last = [](Bytes& front) { front[front.size() - 2] ^= 0x01; };
+  const auto zeros = [](Bytes& front) { std::fill(front.begin(), front.end(), 0); };
+  const auto swap = [](Bytes& front) { std::swap_ranges(front.begin(), front.begin() + 8, front.begin() + 80); };
+  const auto cut = [](Bytes& front) { front.pop_back(); };
+  const auto keep = [](Bytes&) {};
+  const std::function<void(Bytes&)> damages[] = {keep, damage_front, damage_last, zeros, swap, cut};
+  for (const Kind* const kind : {&kKinds[0], &kKinds[1], &kKinds[3]}) {
+    const Bytes expected = Expected(kind->args, kind->in);
+    StopInMerge(*kind);
+    fs::copy(folder_ / "d", folder_ / "kept");
+    const fs::path partial = Partial();
+    const Bytes whole = ReadFile(partial);
+    for (const auto& damage : damages) {
+      Bytes damaged = whole;
+      damage(damaged);
+      fs::remove_all(folder_ / "d");
+      fs::copy(folder_ / "kept", folder_ / "d");
+      fs::permissions(folder_ / "d", fs::perms::owner_all);
+      WriteFile(partial, damaged);
+      fs::permissions(partial, fs::perms::owner_read | fs::perms::owner_write);
+      FileSystem files;
+      ASSERT_EQ(CodeOn(files, Job(kind->args, kind->in)), 0) << kind->in;
+      ExpectDone(expected);
+    }
+    fs::remove_all(folder_ / "kept");
+  }
+}
+
+TEST_F(Resume, LeavesNoPartialOutputOfAFolderThatWasMoved) {
+  const Bytes expected = Expected({"--type", "u64"}, "in.u64");
+  StopInMerge(kKinds[0]);
+  const fs::path partial = Partial();
+  fs::rename(folder_ / "d", folder_ / "moved");
+  std::vector<std::string> args = Job({"--type", "u64"}, "in.u64");
+  *std::find(args.begin(), args.end(), folder_ / "d") = folder_ / "moved";
+  {
+    FaultyFileSystem faulty;
+    faulty.FailFrom(Call::kRename, 1, EIO);
+    ASSERT_EQ(CodeOn(faulty, args), 4);
+    EXPECT_EQ(Partial(), partial);
+  }
+  FileSystem files;
+  ASSERT_EQ(CodeOn(files, args), 0);
+  EXPECT_TRUE(Partial().empty());
+  ExpectDone(expected);
+}
+
+TEST_F(Resume, IsDoneWhereTheOutputIsInPlaceAlready) {
+  const Bytes expected = Expected({"--type", "u64"}, "in.u64");
+  // Also over the input, of which nothing is left then.
+  for (const std::string output : {"out", "in.u64"}) {
+    std::vector<std::string> args = Job({"--type", "u64"}, "in.u64");
+    args.back() = folder_ / output;
+    // The last sync but those of ending the journal: of the folder, behind the rename.
+    for (std::uint64_t n = 10; n < 100; ++n) {
+      FaultyFileSystem faulty;
+      faulty.FailFrom(Call::kSync, n, EIO);
+      ASSERT_EQ(CodeOn(faulty, args), 4);
+      if (Kept().publishing && fs::exists(folder_ / output) && ReadFile(folder_ / output) == expected) break;
+      fs::remove_all(folder_ / "d");
+    }
+    ASSERT_EQ(ReadFile(folder_ / output), expected);
+    ASSERT_TRUE(fs::exists(folder_ / "d"));
+    FileSystem files;
+    std::vector<std::string> other = args;
+    other.insert(other.begin(), "-r");
+    EXPECT_FALSE(FinishPublished(Parse(other), files));
+    const std::optional<KeptOutput> done = FinishPublished(Parse(args), files);
+    ASSERT_TRUE(done);
+    EXPECT_EQ(done->bytes, 240000u);
+    EXPECT_EQ(done->records, 30000u);
+    EXPECT_FALSE(FinishPublished(Parse(args), files)) << "it is done";
+    ExpectDone(expected, output);
+  }
+}
+
+TEST_F(Resume, ForgetsAnOutputThatReadsBackWrong) {
+  const Bytes expected = Expected({"--type", "u64"}, "in.u64");
+  std::vector<std::string> args = Job({"--type", "u64", "--verify-output"}, "in.u64");
+  FaultyFileSystem clean;
+  ASSERT_EQ(CodeOn(clean, args), 0);
+  ExpectDone(expected);
+  // The last read is one of reading back.
+  const auto calls = std::make_shared<FaultyCalls>();
+  FileSystem files(calls);
+  calls->Add({Call::kRead, clean.Count(Call::kRead), true, Effect::kFlipBit, 5});
+  ASSERT_EQ(CodeOn(files, args), 8);
+  EXPECT_FALSE(Kept().merge);
+  EXPECT_FALSE(fs::exists(Partial()));
+  FileSystem whole;
+  ASSERT_EQ(CodeOn(whole, args), 0);
+  ExpectDone(expected);
 }
 
 TEST_F(Resume, ReadsOnlyWhatNoRunHas) {

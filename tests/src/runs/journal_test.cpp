@@ -44,6 +44,7 @@ KeptRun SomeRun(std::uint64_t id) {
 KeptJob SomeJob() {
   KeptJob job;
   job.block_bytes = 65536;
+  job.partial = ".gpusort-1.partial";
   job.input = "in";
   job.output = "out";
   job.input_bytes = 1000;
@@ -65,6 +66,7 @@ std::string Facts(const Manifest& manifest) {
             "/" + std::to_string(manifest.merge->taken.at(5));
   }
   return text + (manifest.formed ? " formed" : "") + std::to_string(manifest.trailer.size()) +
+         (manifest.publishing ? " publishing " + std::to_string(manifest.publishing->mtime_ns) : "") +
          (manifest.done ? " done" : "");
 }
 
@@ -81,6 +83,7 @@ std::string SomeManifest(const TempFolder& folder) {
   journal.ForgetMerge();
   journal.DropRuns();
   journal.Add(SomeRun(9), {});
+  journal.SetPublishing({1, 2, 3, 4});
   journal.Finish(true);
   return ReadText(folder / "d" + "/" + kManifest);
 }
@@ -209,6 +212,55 @@ TEST(Journal, RelyOnNothingThatMayNotBeOnTheDisk) {
   }
 }
 
+TEST(Journal, SyncsWhatItReadsBeforeItReliesOnIt) {
+  const TempFolder folder;
+  {
+    FileSystem files;
+    Journal(files, folder / "d").Begin(SomeJob(), {}, {});
+  }
+  std::uint64_t syncs = 0;
+  {
+    FaultyFileSystem files;
+    const Journal journal(files, folder / "d");
+    syncs = files.Count(Call::kSync);
+  }
+  EXPECT_EQ(syncs, 3u) << "the folder's name, the manifest and its name";
+  for (std::uint64_t n = 1; n <= syncs; ++n) {
+    FaultyFileSystem files;
+    files.Fail(Call::kSync, n, EIO);
+    EXPECT_THROW(Journal(files, folder / "d"), Error) << n;
+  }
+}
+
+TEST(Journal, DoesNotGoOnWhereADiskWithRunsIsNotMounted) {
+  const TempFolder folder;
+  FileSystem files;
+  fs::create_directory(folder / "disk");
+  {
+    Journal journal(files, folder / "d");
+    journal.Begin(SomeJob(), {}, {folder / "disk"});
+    journal.Add(SomeRun(1), {});
+  }
+  fs::rename(folder / "disk", folder / "away");
+  fs::create_directory(folder / "disk");
+  for (int attempt = 0; attempt < 2; ++attempt) {
+    Journal journal(files, folder / "d");
+    try {
+      journal.Begin(SomeJob(), {}, {folder / "disk"});
+      ADD_FAILURE() << "it went on without the disk";
+    } catch (const Error& error) {
+      EXPECT_EQ(error.code(), ErrorCode::kIo);
+      EXPECT_NE(std::string(error.what()).find("mount it"), std::string::npos) << error.what();
+    }
+    EXPECT_TRUE(fs::is_empty(folder / "disk"));
+  }
+  fs::remove(folder / "disk");
+  fs::rename(folder / "away", folder / "disk");
+  Journal journal(files, folder / "d");
+  journal.Begin(SomeJob(), {}, {folder / "disk"});
+  EXPECT_EQ(journal.manifest().runs.size(), 1u);
+}
+
 void ExpectRefused(const std::string& folder, const std::string& word) {
   FileSystem files;
   try {
@@ -234,6 +286,8 @@ TEST(Journal, IsOneJobsAlone) {
   fs::create_directory_symlink(folder / "d", folder / "link");
   ExpectRefused(folder / "link", "link");
   ExpectRefused(folder / "link/", "link");
+  ExpectRefused(folder / "link/.", "link");
+  ExpectRefused(folder / "link/.//./", "link");
   std::ofstream(folder / "file") << "x";
   ExpectRefused(folder / "file", "no folder");
   fs::create_directory(folder / "open");
@@ -249,6 +303,15 @@ TEST(Journal, IsOneJobsAlone) {
   EXPECT_EQ(ReadText(folder / "open" + "/" + kManifest), "mine");
   EXPECT_EQ(ReadText(folder / "file"), "x");
   EXPECT_THROW(DescribeJob(other, folder / "none"), Error);
+  // A lock that others hold open by another name, or that is none.
+  const std::string lock = folder / "open" + "/gpusort.lock";
+  fs::remove(lock);
+  fs::create_hard_link(folder / "file", lock);
+  ExpectRefused(folder / "open", "gpusort.lock: it is no file");
+  EXPECT_EQ(ReadText(folder / "file"), "x");
+  fs::remove(lock);
+  ASSERT_EQ(mkfifo(lock.c_str(), 0600), 0);
+  ExpectRefused(folder / "open", "gpusort.lock: it is no file");
 }
 
 TEST(Journal, LeavesNothingOfAJobThatDidNotBegin) {
@@ -290,6 +353,7 @@ class KeptRuns : public ::testing::Test {
     explicit Store(KeptRuns& test) : journal(test.files_, test.folder_ / "d") {
       KeptJob job;
       job.block_bytes = kBlock;
+      job.partial = ".gpusort-1.partial";
       journal.Begin(job, {}, {});
       Plan plan;
       plan.spills = true;
