@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <array>
 #include <clocale>
-#include <cstdio>
 #include <filesystem>
 #include <span>
 #include <string>
@@ -21,12 +20,6 @@
 
 namespace gpusort {
 namespace {
-
-std::string Hex(std::uint64_t number) {
-  std::array<char, 17> text;
-  std::snprintf(text.data(), text.size(), "%016llx", static_cast<unsigned long long>(number));
-  return text.data();
-}
 
 /// As EscapeName, but no two names give the same.
 std::string Exact(const std::string& name) {

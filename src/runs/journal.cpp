@@ -41,12 +41,6 @@ constexpr std::string_view kFront = R"({"job":{"version":)";
 constexpr std::string_view kHashKey = R"(,"xxh3":")";
 constexpr std::size_t kTailBytes = kHashKey.size() + 16 + 2;
 
-std::string Hex(std::uint64_t number) {
-  std::array<char, 17> text;
-  std::snprintf(text.data(), text.size(), "%016llx", static_cast<unsigned long long>(number));
-  return text.data();
-}
-
 std::uint64_t Hash(std::string_view text, std::uint64_t before) {
   return XXH3_64bits_withSeed(text.data(), text.size(), before);
 }

@@ -144,6 +144,12 @@ std::string FormatBytes(std::uint64_t bytes) {
   return text;
 }
 
+std::string Hex(std::uint64_t number) {
+  char text[17];
+  std::snprintf(text, sizeof text, "%016llx", static_cast<unsigned long long>(number));
+  return text;
+}
+
 std::string FormatDuration(double seconds) {
   char text[48];
   if (seconds < 9.995) {

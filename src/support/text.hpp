@@ -37,6 +37,8 @@ std::string EscapeName(std::string_view text);
 std::string FormatBytes(std::uint64_t bytes);
 /// As one types it, and no less: "15.4M".
 std::string SizeArgument(std::uint64_t bytes);
+/// 16 digits.
+std::string Hex(std::uint64_t number);
 /// "0.35 s", "12.3 s", "2 min 05 s", "3 h 07 min".
 std::string FormatDuration(double seconds);
 
