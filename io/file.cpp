@@ -27,13 +27,22 @@
 #include "thread.hpp"
 
 namespace gpusort {
+namespace {
+
+bool IsNoSpace(int error) { return error == ENOSPC || error == EDQUOT || error == EFBIG; }
+
+}  // namespace
+
 namespace detail {
 
-std::string ErrnoText(int error) {
+std::string ErrnoName(int error) {
   const char* name = strerrorname_np(error);
+  return name != nullptr ? name : "error " + std::to_string(error);
+}
+
+std::string ErrnoText(int error) {
   const char* text = strerrordesc_np(error);
-  return std::string(name != nullptr ? name : "error " + std::to_string(error)) + " (" +
-         (text != nullptr ? text : "unknown") + ")";
+  return ErrnoName(error) + " (" + (text != nullptr ? text : "unknown") + ")";
 }
 
 std::string NoSpaceHint(int error) {
@@ -44,6 +53,23 @@ std::string NoSpaceHint(int error) {
     return "the file system there takes no file so large: use another";
   }
   return "the file-size limit of " + std::to_string(limit.rlim_cur) + " bytes is reached: raise it (ulimit -f)";
+}
+
+std::string DiskHint(int error) {
+  switch (error) {
+    case EIO:
+    case ENXIO:
+    case ENODEV:
+      return "; the disk, or the way to it, failed: see dmesg";
+    case EROFS:
+      return "; the file system was made read-only, by hand or after an error of its disk: see dmesg";
+    case ESTALE:
+      return "; the file is gone from the server of the file system";
+    case ENOENT:
+      return "; the folder was removed meanwhile";
+    default:
+      return "";
+  }
 }
 
 std::string SpaceText(std::uint64_t free_bytes) {
@@ -59,23 +85,6 @@ std::uint64_t RandomNumber() {
   }
 }
 
-Fd::~Fd() {
-  // What could still fail at this close was asked for by Publish, or belongs to a file that nobody will see.
-  if (fd_ >= 0) ::close(fd_);
-}
-
-}  // namespace detail
-
-namespace {
-
-constexpr std::uint64_t kDefaultDirectAlignment = 4096;
-constexpr int kNameAttempts = 100;
-// A transfer may be cut short again and again (signals, a nearly full disk), but not for ever without progress.
-constexpr int kMaxStalls = 1000;
-
-bool IsNoSpace(int error) { return error == ENOSPC || error == EDQUOT || error == EFBIG; }
-
-/// The path is wrong (the user's mistake), the disk is full, or the system is in trouble.
 ErrorCode OpenErrorCode(int error) {
   switch (error) {
     case ENOENT:
@@ -94,9 +103,31 @@ ErrorCode OpenErrorCode(int error) {
   }
 }
 
+int OpenPath(const char* path, int flags, unsigned mode) {
+  int fd = -1;
+  do {
+    fd = ::open(path, flags, mode);
+  } while (fd < 0 && errno == EINTR);
+  return fd;
+}
+
+Fd::~Fd() {
+  // What could still fail at this close was asked for by Publish, or belongs to a file that nobody will see.
+  if (fd_ >= 0) ::close(fd_);
+}
+
+}  // namespace detail
+
+namespace {
+
+constexpr std::uint64_t kDefaultDirectAlignment = 4096;
+constexpr int kNameAttempts = 100;
+// A transfer may be cut short again and again (signals, a nearly full disk), but not for ever without progress.
+constexpr int kMaxStalls = 1000;
+
 [[noreturn]] void FailOpen(const std::string& what, const std::string& path, int error,
                            SystemError::Verb verb = SystemError::Verb::kOpen) {
-  throw SystemError(OpenErrorCode(error), what + path + ": " + detail::ErrnoText(error), error, verb, path);
+  throw SystemError(detail::OpenErrorCode(error), what + path + ": " + detail::ErrnoText(error), error, verb, path);
 }
 
 FileFacts FactsFrom(const struct stat& st) {
@@ -138,6 +169,14 @@ int OpenRetrying(SystemCalls& calls, int directory, const char* path, int flags,
   return fd;
 }
 
+/// False with errno if what changed in a directory may not be on the disk.
+bool SyncRetrying(SystemCalls& calls, int directory) {
+  while (calls.Sync(directory) != 0) {
+    if (errno != EINTR) return false;
+  }
+  return true;
+}
+
 /// A new file of mode 0600 under a hidden name that did not exist. Gives back the name.
 std::pair<detail::Fd, std::string> CreateHidden(SystemCalls& calls, int directory, const std::string& what,
                                                 const std::string& path) {
@@ -174,12 +213,60 @@ unsigned DefaultMode() {
 
 constexpr char kAcl[] = "system.posix_acl_access";
 
-/// An ACL as the kernel stores it; empty if there is none.
-std::string ReadAcl(const std::string& path, const char* which) {
+/// An ACL as the kernel stores it; empty if there is none, also because the file system, or a sandbox, does not know them.
+/// `named`: for the message.
+std::string ReadAcl(const std::string& path, const char* which, const std::string& named) {
   std::string acl(std::size_t{1} << 16, '\0');
   const ssize_t got = ::lgetxattr(path.c_str(), which, acl.data(), acl.size());
+  if (got < 0 && (errno == EIO || errno == ENOMEM || errno == ESTALE)) FailOpen("the ACL of ", named, errno);
   acl.resize(got > 0 ? static_cast<std::size_t>(got) : 0);
   return acl;
+}
+
+/// The extended attributes but those of the system (ACLs), and in `unread`, if given, why some cannot be read. `list` and
+/// `get` are listxattr and getxattr of a file.
+template <typename List, typename Get>
+std::map<std::string, std::string> ReadAttributes(List list, Get get, std::vector<std::string>* unread = nullptr) {
+  constexpr std::size_t kMost = std::size_t{1} << 16;  // XATTR_LIST_MAX and XATTR_SIZE_MAX
+  std::map<std::string, std::string> attributes;
+  std::string names(kMost, '\0');
+  const ssize_t bytes = list(names.data(), names.size());
+  names.resize(bytes > 0 ? static_cast<std::size_t>(bytes) : 0);
+  for (std::size_t at = 0; at < names.size(); at += std::strlen(names.c_str() + at) + 1) {
+    const char* const name = names.c_str() + at;
+    if (std::string_view(name).starts_with("system.")) continue;
+    std::string value(kMost, '\0');
+    const ssize_t got = get(name, value.data(), value.size());
+    if (got < 0) {
+      // ENODATA: removed meanwhile.
+      if (errno != ENODATA && unread != nullptr) unread->push_back(name + (": " + detail::ErrnoText(errno)));
+      continue;
+    }
+    value.resize(static_cast<std::size_t>(got));
+    attributes.emplace(name, std::move(value));
+  }
+  return attributes;
+}
+
+/// Links are not followed.
+std::map<std::string, std::string> AttributesOf(const std::string& path, std::vector<std::string>& unread) {
+  return ReadAttributes(
+      [&](char* names, std::size_t size) { return ::llistxattr(path.c_str(), names, size); },
+      [&](const char* name, char* value, std::size_t size) { return ::lgetxattr(path.c_str(), name, value, size); },
+      &unread);
+}
+std::map<std::string, std::string> AttributesOf(int fd) {
+  return ReadAttributes(
+      [&](char* names, std::size_t size) { return ::flistxattr(fd, names, size); },
+      [&](const char* name, char* value, std::size_t size) { return ::fgetxattr(fd, name, value, size); });
+}
+
+/// Why an attribute stays with the old file; null if it goes over.
+const char* WhyNotKept(std::string_view name) {
+  if (name == "security.capability" || name == "security.ima" || name == "security.evm") {
+    return "it vouches for the old content";
+  }
+  return name.starts_with("user.") || name.starts_with("security.") ? nullptr : "only user.* and security.* are kept";
 }
 
 /// Of what a directory passes on, what a file gets that is created with mode 0666, as the kernel does it: owner, others
@@ -209,9 +296,20 @@ void KeepReadAndWrite(std::string& acl) {
   if (!limit(kMask)) limit(kGroup);
 }
 
+std::string Octal(unsigned mode) {
+  std::array<char, 16> text;
+  std::snprintf(text.data(), text.size(), "%04o", mode);
+  return text.data();
+}
+
 bool IsLink(const std::filesystem::path& path) {
-  std::error_code none;
-  return std::filesystem::is_symlink(std::filesystem::symlink_status(path, none));
+  std::error_code failure;
+  const std::filesystem::file_status status = std::filesystem::symlink_status(path, failure);
+  // Taken for something else, a link would be replaced, and not what it leads to.
+  if (failure == std::errc::io_error || failure == std::errc::not_enough_memory) {
+    FailOpen("", path.string(), failure.value());
+  }
+  return std::filesystem::is_symlink(status);
 }
 
 /// Where a link leads, one step.
@@ -234,6 +332,16 @@ bool IsOnTmpfs(int fd) {
 }
 
 }  // namespace
+
+// What the kernel does itself if fs.protected_symlinks, _regular and _fifos are set; links also where the folder is not
+// sticky, so that anybody may put one in place of a file.
+bool PlantedByOther(const std::string& path) {
+  struct stat entry, folder;
+  if (::lstat(path.c_str(), &entry) != 0 || ::stat(DirectoryOf(path).c_str(), &folder) != 0) return false;
+  const bool sticky = (folder.st_mode & S_ISVTX) != 0;
+  return (folder.st_mode & S_IWOTH) != 0 && (sticky || S_ISLNK(entry.st_mode)) && entry.st_uid != ::geteuid() &&
+         entry.st_uid != folder.st_uid;
+}
 
 int SystemCalls::Open(int directory, const char* path, int flags, unsigned mode) {
   return ::openat(directory, path, flags, mode);
@@ -265,6 +373,10 @@ bool SystemCalls::CopyToPages(int fd, const std::byte* data, std::size_t bytes, 
 
 int SystemCalls::Sync(int fd) { return ::fsync(fd); }
 
+void SystemCalls::WriteBack(int fd, std::uint64_t offset, std::uint64_t bytes) {
+  ::sync_file_range(fd, static_cast<off_t>(offset), static_cast<off_t>(bytes), SYNC_FILE_RANGE_WRITE);
+}
+
 int SystemCalls::Truncate(int fd, std::uint64_t size) { return ::ftruncate(fd, static_cast<off_t>(size)); }
 
 // Not posix_fallocate: where the file system cannot reserve, the C library would write a byte into every block.
@@ -295,6 +407,10 @@ int SystemCalls::RenameNew(int directory, const char* from, const char* to) {
 }
 
 int SystemCalls::Unlink(int directory, const char* name) { return ::unlinkat(directory, name, 0); }
+
+int SystemCalls::SetAttribute(int fd, const char* name, const std::string& value) {
+  return ::fsetxattr(fd, name, value.data(), value.size(), 0);
+}
 
 int SystemCalls::FreeSpace(const char* directory, std::uint64_t* bytes) {
   struct statvfs fs;
@@ -333,13 +449,14 @@ void File::Fail(const char* verb, std::uint64_t offset, std::uint64_t bytes, int
       std::string(verb) + " " + path_ + " at " + std::to_string(offset) + ": " + detail::ErrnoText(error);
   const bool reads = std::string_view(verb) == "read" || std::string_view(verb) == "stat";
   const SystemError::Verb done = reads ? SystemError::Verb::kRead : SystemError::Verb::kWrite;
-  if (!IsNoSpace(error)) throw SystemError(ErrorCode::kIo, message, error, done, path_);
+  const auto at = bytes > 0 ? std::optional(offset) : std::nullopt;
+  if (!IsNoSpace(error)) throw SystemError(ErrorCode::kIo, message + detail::DiskHint(error), error, done, path_, at);
   message += "; needed " + std::to_string(bytes) + " bytes more";
   std::uint64_t free = kUnknownSpace;
   if (error == ENOSPC && calls_.FreeSpace(directory_.c_str(), &free) == 0) {
     message += ", free in " + directory_ + ": " + detail::SpaceText(free);
   }
-  throw SystemError(ErrorCode::kNoSpace, message + "; " + detail::NoSpaceHint(error), error, done, path_);
+  throw SystemError(ErrorCode::kNoSpace, message + "; " + detail::NoSpaceHint(error), error, done, path_, at);
 }
 
 void File::Stalled(const char* verb, std::uint64_t offset) const {
@@ -421,6 +538,10 @@ bool File::Deallocate(std::uint64_t offset, std::uint64_t bytes) {
   return calls_.Deallocate(fd_.get(), offset, offset + bytes) == 0;
 }
 
+void File::WriteBack(std::uint64_t offset, std::uint64_t bytes) {
+  if (!direct_) calls_.WriteBack(fd_.get(), offset, bytes);
+}
+
 void File::DropCache() {
   Sync();
   const int error = ::posix_fadvise(fd_.get(), 0, 0, POSIX_FADV_DONTNEED);
@@ -441,6 +562,7 @@ void OutputFile::Open(bool direct) {
     const bool rewrites = on_old_ == OldFile::kReplaceOrRewrite || on_old_ == OldFile::kRewriteIfSeen;
     if (!rewrites || !old_ || error.code() != ErrorCode::kUsage) throw;
     in_place_ = error.what();
+    lost_.clear();
     file_.reset();
     RemoveHidden();
     OpenOld();
@@ -457,6 +579,9 @@ void OutputFile::FindOld() {
   int links = 0;
   for (; IsLink(target); ++links) {
     if (links == kMaxLinks) Refuse("too many symbolic links", ELOOP);
+    if (!FollowsLinksOfOthers() && PlantedByOther(target)) {
+      Refuse("another user's link in a folder that all can write is not followed", EACCES);
+    }
     std::error_code failure;
     target = TargetOf(target, failure);
     if (failure) Refuse(detail::ErrnoText(failure.value()), failure.value());
@@ -483,6 +608,10 @@ void OutputFile::FindOld() {
     if (S_ISDIR(st.st_mode)) Refuse("it is a directory", EISDIR);
     if (!S_ISREG(st.st_mode)) Refuse("it is not a regular file", ENXIO);
     if (on_old_ == OldFile::kKeep) Refuse("it exists, and --no-clobber keeps it");
+    if (!FollowsLinksOfOthers() && PlantedByOther(path_)) {
+      Refuse("it is another user's in a folder that all can write: nothing is written for them to read; choose another name or folder",
+             EACCES);
+    }
     old_ = FactsFrom(st);
   } else if (error != ENOENT || links > 0) {
     if (error == ENOTDIR && given_.ends_with('/')) error = EISDIR;  // as open says it of "FILE/"
@@ -497,8 +626,9 @@ void OutputFile::CreateNew(bool direct) {
   if (!directory_fd_.open()) FailOpen(what, directory_, errno);
   if (old_) {
     struct stat st;
-    if (::fstatat(directory_fd_.get(), name_.c_str(), &st, AT_SYMLINK_NOFOLLOW) != 0 ||
-        !FactsFrom(st).same_file(*old_)) {
+    const int found = ::fstatat(directory_fd_.get(), name_.c_str(), &st, AT_SYMLINK_NOFOLLOW);
+    if (found != 0 && errno != ENOENT) Refuse(detail::ErrnoText(errno), errno);
+    if (found != 0 || !FactsFrom(st).same_file(*old_)) {
       Refuse("it has no name that a new file could take");
     }
     if (::faccessat(directory_fd_.get(), name_.c_str(), W_OK, AT_EACCESS) != 0) Refuse(detail::ErrnoText(errno));
@@ -531,7 +661,7 @@ void OutputFile::CreateNew(bool direct) {
   if (!access_) return;
   // Tried now, not after hours, and taken back: until Publish nobody else may touch the file.
   const FileFacts mine = file_->Facts();
-  if (!Give(*access_)) Refuse("a new file would lose its owner, group or ACL");
+  if (!GiveRights(*access_)) Refuse("a new file would lose its owner, group or ACL");
   ::fremovexattr(file_->fd_.get(), kAcl);
   std::ignore = ::fchown(file_->fd_.get(), mine.uid, static_cast<gid_t>(-1));
   std::ignore = ::fchmod(file_->fd_.get(), 0600);
@@ -588,7 +718,7 @@ void OutputFile::RemoveHidden() noexcept {
 void OutputFile::Refuse(const std::string& why, int error) const {
   const std::string message = "output " + path_ + ": " + why;
   if (error == 0) throw Error(ErrorCode::kUsage, message);
-  throw SystemError(ErrorCode::kUsage, message, error, SystemError::Verb::kOpen, path_);
+  throw SystemError(detail::OpenErrorCode(error), message, error, SystemError::Verb::kOpen, path_);
 }
 
 /// Other names, another owner, attributes, or a descriptor that somebody shares.
@@ -603,45 +733,88 @@ void OutputFile::RefuseIfSeen(std::uint64_t names, unsigned mode) const {
   }
 }
 
-/// The name through the open directory, wherever that is by now.
-std::string OutputFile::ByDirectory() const { return ProcPath(directory_fd_.get()) + "/" + name_; }
+/// The name through the open directory, wherever that is by now; without /proc, where it was.
+std::string OutputFile::ByDirectory() const {
+  const std::string directory = ProcPath(directory_fd_.get());
+  return (::access(directory.c_str(), F_OK) == 0 ? directory : directory_) + "/" + name_;
+}
 
 /// Of the file that has the name now; nothing if there is none, or no regular one.
 std::optional<OutputFile::Access> OutputFile::ReadAccess() const {
   struct stat st;
-  if (::fstatat(directory_fd_.get(), name_.c_str(), &st, AT_SYMLINK_NOFOLLOW) != 0 || !S_ISREG(st.st_mode)) {
-    return std::nullopt;
-  }
-  return Access{st.st_uid, st.st_gid, st.st_mode & 0777, ReadAcl(ByDirectory(), kAcl)};
+  const int found = ::fstatat(directory_fd_.get(), name_.c_str(), &st, AT_SYMLINK_NOFOLLOW);
+  // Taken for missing, a file that only its owner may read would be replaced by one that all may.
+  if (found != 0 && errno != ENOENT) FailOpen("the access to ", path_, errno);
+  if (found != 0 || !S_ISREG(st.st_mode)) return std::nullopt;
+  const std::string path = ByDirectory();
+  Access access{st.st_uid, st.st_gid, st.st_mode & 07777, ReadAcl(path, kAcl, path_), {}, {}};
+  access.attributes = AttributesOf(path, access.unread);
+  return access;
 }
 
 /// Gives the new file that owner, group, mode and ACL. False if some of it could not be given: then nobody can do more
 /// than before.
-bool OutputFile::Give(const Access& access) {
+bool OutputFile::GiveRights(const Access& access) {
   const int fd = file_->fd_.get();
   const FileFacts now = file_->Facts();
   unsigned mode = access.mode;
   bool all = true;
   // Only root can give a file away, and others only to their own groups.
-  if (now.uid != access.uid && ::fchown(fd, access.uid, static_cast<gid_t>(-1)) != 0) all = false;
+  if (now.uid != access.uid && ::fchown(fd, access.uid, static_cast<gid_t>(-1)) != 0) {
+    all = false;
+    lost_.push_back("owner: " + detail::ErrnoText(errno));
+    mode &= ~static_cast<unsigned>(S_ISUID);
+  }
   if (now.gid != access.gid && ::fchown(fd, static_cast<uid_t>(-1), access.gid) != 0) {
     all = false;
-    mode &= ~070u | ((mode & 07u) << 3);
+    lost_.push_back("group: " + detail::ErrnoText(errno));
+    mode &= ~static_cast<unsigned>(S_ISGID) & (~070u | ((mode & 07u) << 3));
   }
   // What the directory passes on to new files goes in any case.
   ::fremovexattr(fd, kAcl);
   if (!access.acl.empty() && (!all || ::fsetxattr(fd, kAcl, access.acl.data(), access.acl.size(), 0) != 0)) {
+    lost_.push_back("ACL: " + (all ? detail::ErrnoText(errno) : "it goes with owner and group"));
     all = false;
     mode &= 0700u;
   }
   if (::fchmod(fd, mode) != 0) file_->Fail("chmod", 0, 0, errno);
+  // The kernel keeps it from who is not in the group.
+  if (const unsigned kept = file_->Facts().mode; ((access.mode & ~kept) & (S_ISUID | S_ISGID)) != 0) {
+    lost_.push_back("set-user-ID or set-group-ID: the new mode is " + Octal(kept));
+  }
   return all;
+}
+
+/// While the mode is 0600: what the old file's may forbid to change them.
+void OutputFile::GiveAttributes(const std::map<std::string, std::string>& attributes) {
+  const int fd = file_->fd_.get();
+  const std::map<std::string, std::string> mine = AttributesOf(fd);
+  for (const auto& [name, value] : mine) {
+    if (name.starts_with("user.") && !attributes.contains(name)) ::fremovexattr(fd, name.c_str());
+  }
+  for (const auto& [name, value] : attributes) {
+    const auto same = mine.find(name);
+    if (same != mine.end() && same->second == value) continue;  // what the directory gives, as SELinux's label
+    if (const char* const why = WhyNotKept(name)) {
+      lost_.push_back(name + ": " + why);
+    } else if (calls_.SetAttribute(fd, name.c_str(), value) != 0) {
+      lost_.push_back(name + ": " + detail::ErrnoText(errno));
+    }
+  }
+}
+
+void OutputFile::Give(const Access& access) {
+  lost_.clear();
+  if (::fchmod(file_->fd_.get(), 0600) != 0) file_->Fail("chmod", 0, 0, errno);
+  GiveAttributes(access.attributes);
+  lost_.insert(lost_.end(), access.unread.begin(), access.unread.end());
+  GiveRights(access);
 }
 
 /// What the kernel gives a new file of mode 0666 in the directory.
 void OutputFile::GiveUsual() {
   const int fd = file_->fd_.get();
-  std::string acl = ReadAcl(ProcPath(directory_fd_.get()) + "/.", "system.posix_acl_default");
+  std::string acl = ReadAcl(ProcPath(directory_fd_.get()) + "/.", "system.posix_acl_default", directory_);
   if (acl.empty()) {
     if (::fchmod(fd, DefaultMode()) != 0) file_->Fail("chmod", 0, 0, errno);
     return;
@@ -653,7 +826,7 @@ void OutputFile::GiveUsual() {
 /// Gives the file what the old one has by now. False if it had that already.
 bool OutputFile::FollowOld() {
   const std::optional<Access> now = ReadAccess();
-  if (!now || now == access_) return false;
+  if (!now || now == access_ || (!FollowsLinksOfOthers() && PlantedByOther(ByDirectory()))) return false;
   access_ = now;
   Give(*now);
   return true;
@@ -699,7 +872,8 @@ bool OutputFile::TakeUp(const std::string& name, std::uint64_t bytes) {
   // Killed just before it was renamed, it may have the old output's owner already.
   const bool mine = facts.uid == ::geteuid() || (access_ && facts.uid == access_->uid);
   struct stat st;
-  if (!facts.regular || !mine || ::fstat(file->fd_.get(), &st) != 0 || st.st_nlink != 1) {
+  if (::fstat(file->fd_.get(), &st) != 0) FailOpen("", path, errno);
+  if (!facts.regular || !mine || st.st_nlink != 1) {
     throw Error(ErrorCode::kUsage, path + ": it is no file of this job");
   }
   if (::flock(file->fd_.get(), LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK) {
@@ -719,10 +893,8 @@ bool OutputFile::TakeUp(const std::string& name, std::uint64_t bytes) {
 
 void OutputFile::Keep(std::uint64_t bytes) {
   file_->Sync();
-  if (kept_ == 0) {
-    while (calls_.Sync(directory_fd_.get()) != 0) {
-      if (errno != EINTR) throw Error(ErrorCode::kIo, "sync " + directory_ + ": " + detail::ErrnoText(errno));
-    }
+  if (kept_ == 0 && !SyncRetrying(calls_, directory_fd_.get())) {
+    throw Error(ErrorCode::kIo, "sync " + directory_ + ": " + detail::ErrnoText(errno));
   }
   kept_ = bytes;
 }
@@ -790,8 +962,7 @@ void OutputFile::Publish(std::uint64_t total_bytes, bool sync) {
   }
   published_ = true;
   ForgetHidden();
-  while (sync && calls_.Sync(directory_fd_.get()) != 0) {
-    if (errno == EINTR) continue;
+  if (sync && !SyncRetrying(calls_, directory_fd_.get())) {
     throw Error(ErrorCode::kIo, "sync output directory " + directory_ + ": " + detail::ErrnoText(errno) +
                                     "; the new output is in place, but a crash of the system may undo that");
   }
@@ -851,8 +1022,8 @@ std::unique_ptr<File> FileSystem::OpenNamed(const std::string& path, bool direct
 void FileSystem::SyncDirectory(const std::string& directory) {
   const detail::Fd fd(OpenRetrying(*calls_, AT_FDCWD, directory.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC, 0));
   if (!fd.open()) FailOpen("directory ", directory, errno);
-  while (calls_->Sync(fd.get()) != 0) {
-    if (errno != EINTR) throw Error(ErrorCode::kIo, "sync directory " + directory + ": " + detail::ErrnoText(errno));
+  if (!SyncRetrying(*calls_, fd.get())) {
+    throw Error(ErrorCode::kIo, "sync directory " + directory + ": " + detail::ErrnoText(errno));
   }
 }
 
@@ -942,7 +1113,7 @@ bool IsStreamSource(const std::string& path) {
   if (!S_ISREG(st.st_mode)) return true;
   constexpr off_t kMostInvented = off_t{64} << 10;  // files of /sys say that they have a page, or several
   if (st.st_size > kMostInvented) return false;
-  const detail::Fd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  const detail::Fd fd(detail::OpenPath(path.c_str(), O_RDONLY | O_CLOEXEC));
   if (!fd.open()) return false;
   char byte = 0;
   // An error is for who reads it to the end.

@@ -9,12 +9,14 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <mutex>
 #include <optional>
 #include <span>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "error.hpp"
 
@@ -26,18 +28,27 @@ class SystemError : public Error {
   /// What was being done when it happened.
   enum class Verb { kOpen, kRead, kWrite, kMakeTemp };
 
-  SystemError(ErrorCode code, const std::string& message, int number, Verb verb, std::string path)
-      : Error(code, message), number_(number), verb_(verb), path_(std::move(path)) {}
+  SystemError(ErrorCode code, const std::string& message, int number, Verb verb, std::string path,
+              std::optional<std::uint64_t> offset = std::nullopt)
+      : Error(code, message), number_(number), verb_(verb), path_(std::move(path)), offset_(offset) {}
   int number() const noexcept { return number_; }
   Verb verb() const noexcept { return verb_; }
   /// What it was done to; of a temporary file, its directory.
   const std::string& path() const noexcept { return path_; }
+  /// Where in it, if bytes were to be moved.
+  std::optional<std::uint64_t> offset() const noexcept { return offset_; }
 
  private:
   int number_;
   Verb verb_;
   std::string path_;
+  std::optional<std::uint64_t> offset_;
 };
+
+/// Whether what is there, links not followed, is another user's who could have put it there to be followed or written:
+/// the folder can be written by all, and is another's, too. For a file, only where others cannot take it away (/tmp);
+/// elsewhere it tells nothing.
+bool PlantedByOther(const std::string& path);
 
 /// What stat says about a file. Two equal values mean: the same file, not written to in between.
 struct FileFacts {
@@ -68,6 +79,8 @@ class SystemCalls {
   /// Writes through a mapping that it makes for this call, to pages that are allocated. False if nothing was done.
   virtual bool CopyToPages(int fd, const std::byte* data, std::size_t bytes, std::uint64_t offset);
   virtual int Sync(int fd);
+  /// Begins to write the dirty pages of these bytes back, so that Sync finds little to do. A hint: no error.
+  virtual void WriteBack(int fd, std::uint64_t offset, std::uint64_t bytes);
   virtual int Truncate(int fd, std::uint64_t size);
   virtual int Allocate(int fd, std::uint64_t begin, std::uint64_t end);
   /// Makes a hole of these bytes.
@@ -78,6 +91,8 @@ class SystemCalls {
   /// The same, but EEXIST if there is a `to`.
   virtual int RenameNew(int directory, const char* from, const char* to);
   virtual int Unlink(int directory, const char* name);
+  /// An extended attribute.
+  virtual int SetAttribute(int fd, const char* name, const std::string& value);
   virtual int FreeSpace(const char* directory, std::uint64_t* bytes);
 };
 
@@ -86,12 +101,20 @@ inline constexpr std::uint64_t kUnknownSpace = UINT64_MAX;
 
 namespace detail {
 
+/// "ENOSPC".
+std::string ErrnoName(int error);
 /// "ENOSPC (No space left on device)".
 std::string ErrnoText(int error);
 /// What is full, and what helps: for a message about ENOSPC, EDQUOT or EFBIG.
 std::string NoSpaceHint(int error);
+/// Behind a message about another error: where to look, or nothing.
+std::string DiskHint(int error);
 /// "12345 bytes", or "unknown".
 std::string SpaceText(std::uint64_t free_bytes);
+/// Of an open that failed: kUsage if the path is wrong, kNoSpace, or kIo.
+ErrorCode OpenErrorCode(int error);
+/// open(), begun again when a signal ends it.
+int OpenPath(const char* path, int flags, unsigned mode = 0);
 /// A number that other processes cannot guess.
 std::uint64_t RandomNumber();
 
@@ -126,6 +149,8 @@ class File {
   void WriteAt(std::uint64_t offset, std::span<const std::byte> data);
   /// Forces the data to the device. Never repeat it after an error: the kernel reports a lost write once.
   void Sync();
+  /// Of bytes that were written, for a Sync soon: the device begins with them now, and nobody waits.
+  void WriteBack(std::uint64_t offset, std::uint64_t bytes);
   void Truncate(std::uint64_t size);
   /// Reserves the blocks of [0, size) and makes the file at least that long. Does nothing where the file system cannot.
   /// On a tmpfs that takes as long as writing (0.09 s/GiB), and WriteAt then copies on any number of threads at once:
@@ -172,8 +197,8 @@ enum class OldFile {
 };
 
 /// A new version of a file, invisible (and mode 0600) until Publish puts it in place of the old one. Dropped without
-/// Publish it leaves nothing behind, and the old file untouched. Hard links of the old file keep the old content;
-/// extended attributes other than ACLs are not carried over.
+/// Publish it leaves nothing behind, and the old file untouched. Hard links of the old file keep the old content. Of
+/// extended attributes, ACLs and what begins with user. or security. go over to the new file.
 /// In place, the first write empties the old file: then there is neither old nor new until Publish returns. That is for
 /// what cannot be replaced (a mount point, a folder that cannot be written, another's file) or would lose its owner,
 /// group or ACL.
@@ -203,14 +228,17 @@ class OutputFile {
     file_->Truncate(0);
     kept_ = 0;
   }
-  /// Cuts the file to `total_bytes`, gives it the owner, mode and ACL that the old file has by now (else those of any
-  /// new file there), and syncs it if asked: what of Publish takes long or fails, for who publishes several files.
+  /// Cuts the file to `total_bytes`, gives it the owner, mode, ACL and attributes that the old file has by now (else
+  /// those of any new file there), and syncs it if asked: what of Publish takes long or fails, for who publishes
+  /// several files.
   void Complete(std::uint64_t total_bytes, bool sync);
   /// Completes the file if that was not done, renames it over the name and, if asked, syncs the directory. Call once.
   /// On success, and when only the last step failed (kIo; the message says that the new output is in place), signals
   /// stay blocked in the calling thread: a job that is done must not end by a signal. On any other error the old file
   /// is as it was, if it was not written in place. With kKeep a file that has come meanwhile is kept, too (kIo).
   void Publish(std::uint64_t total_bytes, bool sync);
+  /// What the published file has not got of the old one, and why: "user.origin: ENOSPC (No space left on device)".
+  const std::vector<std::string>& lost() const { return lost_; }
   bool direct() const { return file_->direct(); }
   std::uint64_t alignment() const { return file_->alignment(); }
   /// The name that will be replaced, links resolved.
@@ -229,6 +257,8 @@ class OutputFile {
   struct Access {
     unsigned uid = 0, gid = 0, mode = 0;
     std::string acl;  ///< as the kernel stores it; empty if mode says it all
+    std::map<std::string, std::string> attributes = {};  ///< all others but system's
+    std::vector<std::string> unread = {};                ///< those of them that cannot be read, and why
     friend bool operator==(const Access&, const Access&) = default;
   };
   OutputFile(SystemCalls& calls, const std::string& path, OldFile old)
@@ -240,14 +270,17 @@ class OutputFile {
   void RefuseIfSeen(std::uint64_t names, unsigned mode) const;
   std::string ByDirectory() const;
   std::optional<Access> ReadAccess() const;
-  bool Give(const Access& access);
+  bool GiveRights(const Access& access);
+  void GiveAttributes(const std::map<std::string, std::string>& attributes);
+  void Give(const Access& access);
   void GiveUsual();
   bool FollowOld();
+  bool FollowsLinksOfOthers() const { return on_old_ == OldFile::kRewriteIfSeen; }
   void LinkHidden();
   void SetHidden(std::string name);
   void ForgetHidden() noexcept;
   void RemoveHidden() noexcept;
-  /// Error(kUsage) about the output: a SystemError if there is an error number.
+  /// Error(kUsage) about the output, or, if there is an error number, a SystemError with its OpenErrorCode.
   [[noreturn]] void Refuse(const std::string& why, int error = 0) const;
 
   SystemCalls& calls_;
@@ -260,6 +293,7 @@ class OutputFile {
   std::string in_place_;
   std::optional<FileFacts> old_;
   std::optional<Access> access_;  ///< of the old file
+  std::vector<std::string> lost_;
   bool made_ = false;             ///< the old file is an empty one that was made here
   detail::Fd directory_fd_;
   std::unique_ptr<File> file_;

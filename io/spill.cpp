@@ -135,20 +135,23 @@ void SpillStore::FreeUnclaimed() {
 void SpillStore::Sync() {
   // One at a time: if two threads waited, only one would be told of a write that was lost.
   const std::lock_guard sync_lock(sync_mutex_);
-  if (sync_failed_) throw Error(ErrorCode::kIo, "temporary runs were not written to the disk");
-  sync_failed_ = true;
-  for (Directory& directory : directories_) {
-    File* file = nullptr;
-    {
-      const std::lock_guard lock(mutex_);
-      file = directory.file.get();
+  if (sync_failure_) std::rethrow_exception(sync_failure_);
+  try {
+    for (Directory& directory : directories_) {
+      File* file = nullptr;
+      {
+        const std::lock_guard lock(mutex_);
+        file = directory.file.get();
+      }
+      if (file == nullptr) continue;
+      file->Sync();
+      if (std::exchange(directory.named, true)) continue;
+      files_.SyncDirectory(directory.path);
     }
-    if (file == nullptr) continue;
-    file->Sync();
-    if (std::exchange(directory.named, true)) continue;
-    files_.SyncDirectory(directory.path);
+  } catch (...) {
+    sync_failure_ = std::current_exception();
+    throw;
   }
-  sync_failed_ = false;
 }
 
 /// Takes a freed slot of any directory in preference to new space, so that the files stay as small as they can be.
@@ -202,6 +205,7 @@ SpillExtent SpillStore::Write(std::uint64_t run, std::uint64_t number, std::span
     std::memcpy(block.data(), &header, sizeof header);
     try {
       slot.file->WriteAt(slot.offset, block.first(bytes));
+      if (named_) slot.file->WriteBack(slot.offset, bytes);
     } catch (const Error& error) {
       if (error.code() != ErrorCode::kNoSpace) throw;
       // The slot is given up: in the list it would cost every later write a vain attempt.

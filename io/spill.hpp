@@ -7,6 +7,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <exception>
 #include <functional>
 #include <memory>
 #include <mutex>
@@ -123,7 +124,7 @@ class SpillStore {
   std::uint64_t taken_ = 0, peak_ = 0;
   std::uint64_t written_ = 0;
   std::mutex sync_mutex_;
-  bool sync_failed_ = false;
+  std::exception_ptr sync_failure_;
 };
 
 /// Where to spill: the directories asked for, else TMPDIR, else the one that the output will lie in, or /var/tmp if it

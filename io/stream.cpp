@@ -50,7 +50,7 @@ PipeReader::PipeReader(const std::string& path, const CancelFlag& cancel) : canc
     path_ = "standard input";
   } else {
     // Non-blocking: the open of a FIFO would wait for a writer. The open file description is ours alone.
-    owned_ = detail::Fd(::open(path.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC | O_NOCTTY));
+    owned_ = detail::Fd(detail::OpenPath(path.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC | O_NOCTTY));
     if (!owned_.open()) {
       throw SystemError(ErrorCode::kUsage, "input " + path + ": " + detail::ErrnoText(errno), errno,
                         SystemError::Verb::kOpen, path);
@@ -91,7 +91,7 @@ std::uint64_t PipeReader::ReadSome(std::span<std::byte> out) {
     } else if (errno != EINTR && errno != EAGAIN) {
       throw SystemError(ErrorCode::kIo,
                         "read " + path_ + " at " + std::to_string(offset_) + ": " + detail::ErrnoText(errno), errno,
-                        SystemError::Verb::kRead, path_);
+                        SystemError::Verb::kRead, path_, offset_);
     }
   }
   return 0;
@@ -118,7 +118,7 @@ PipeWriter::PipeWriter(int fd, std::string name, const CancelFlag& cancel)
 }
 
 bool PipeWriter::TryOpenFifo() {
-  owned_ = detail::Fd(::open(path_.c_str(), O_WRONLY | O_NONBLOCK | O_CLOEXEC | O_NOCTTY));
+  owned_ = detail::Fd(detail::OpenPath(path_.c_str(), O_WRONLY | O_NONBLOCK | O_CLOEXEC | O_NOCTTY));
   if (!owned_.open()) {
     struct stat st;
     const int error = errno;
@@ -160,7 +160,7 @@ void PipeWriter::Prepare() {
     kind_ = Kind::kSocket;
   } else if (S_ISFIFO(st.st_mode) || S_ISCHR(st.st_mode)) {
     const std::string self = "/proc/self/fd/" + std::to_string(fd_);
-    owned_ = detail::Fd(::open(self.c_str(), O_WRONLY | O_NONBLOCK | O_CLOEXEC | O_NOCTTY));
+    owned_ = detail::Fd(detail::OpenPath(self.c_str(), O_WRONLY | O_NONBLOCK | O_CLOEXEC | O_NOCTTY));
     if (owned_.open()) {
       fd_ = owned_.get();
       kind_ = Kind::kNonBlocking;
@@ -174,9 +174,9 @@ void PipeWriter::Fail(const char* verb, int error) const {
       std::string(verb) + " " + path_ + " at " + std::to_string(offset_) + ": " + detail::ErrnoText(error);
   if (error == EPIPE || error == ECONNRESET) throw BrokenPipe(message, path_);
   const bool full = error == ENOSPC || error == EDQUOT || error == EFBIG;
-  if (!full) throw SystemError(ErrorCode::kIo, message, error, SystemError::Verb::kWrite, path_);
-  throw SystemError(ErrorCode::kNoSpace, message + "; " + detail::NoSpaceHint(error), error,
-                    SystemError::Verb::kWrite, path_);
+  if (!full) throw SystemError(ErrorCode::kIo, message, error, SystemError::Verb::kWrite, path_, offset_);
+  throw SystemError(ErrorCode::kNoSpace, message + "; " + detail::NoSpaceHint(error), error, SystemError::Verb::kWrite,
+                    path_, offset_);
 }
 
 void PipeWriter::WriteAll(std::span<const std::byte> data) {

@@ -57,12 +57,4 @@ HostBuffer::~HostBuffer() {
   if (memory_ != nullptr) memory_->Release(bytes_);
 }
 
-#if !GPUSORT_CUDA
-bool GpuLikely() { return false; }
-
-std::unique_ptr<Backend> OpenCudaBackend(int) { throw Error(ErrorCode::kGpuLost, "this build has no CUDA backend"); }
-
-std::vector<std::string> ListBackends() { return {OpenCpuBackend(0)->limits().name}; }
-#endif
-
 }  // namespace gpusort

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
@@ -61,6 +62,7 @@ class HostBuffer {
 /// Facts about a backend, known once it is open.
 struct BackendLimits {
   std::string name;  ///< for people: "CPU, 2 threads" or "GPU 0, NVIDIA H200"
+  std::string id;    ///< of a GPU, by which it is found again: "UUID GPU-..., PCI 0000:3B:00.0"
   bool gpu = false;
   std::uint64_t device_bytes = 0;  ///< device memory free at open; 0 on the CPU, whose slots are host memory
   unsigned threads = 1;            ///< host threads it sorts with
@@ -201,7 +203,7 @@ std::vector<std::uint64_t> CutLinesInHalf(const std::byte* data, std::span<const
     read(bounds[longest] + from, std::span(around));
     begin = WholeRecordBytes(RecordSpan(around).first(middle - from), layout);
     if (begin > 0 || from == 0) line = FirstRecordBytes(RecordSpan(around).subspan(begin), layout);
-    if (line == 0 && from == 0 && until == size) throw Error(ErrorCode::kInternal, "a run that ends inside a line");
+    if (line == 0 && from == 0 && until == size) throw WrongResult("a run that ends inside a line");
     if (line == 0) continue;
     around.erase(around.begin(), around.begin() + static_cast<std::ptrdiff_t>(begin));
     around.resize(line);
@@ -239,16 +241,21 @@ class Backend {
   virtual void Cancel() = 0;
 };
 
-/// True if this machine seems to have an NVIDIA GPU (a device node exists and this build has the CUDA backend).
-/// Costs microseconds: no driver is loaded.
+/// True if this machine seems to have an NVIDIA GPU (a device node exists, and so does the CUDA module). Costs
+/// microseconds: neither driver nor module is loaded.
 bool GpuLikely();
-/// One line for each backend that was built and found, for --version.
+/// Of a machine with a GPU but without the CUDA module, how to get that; else empty.
+std::string WhyGpuIsUnused();
+/// One line for each backend that is here, or why it is not, for --version. Neither driver nor module is loaded.
 std::vector<std::string> ListBackends();
 /// `threads` 0: one a core.
 std::unique_ptr<Backend> OpenCpuBackend(unsigned threads);
 /// Backend::LaneBytes of the CPU with so many threads.
 std::uint64_t CpuLaneBytes(const RecordLayout& layout, std::uint64_t slot_bytes, unsigned threads);
-/// Takes about 0.35 s. Error(kGpuLost) with the reason if there is no such device or this build has no CUDA backend.
-std::unique_ptr<Backend> OpenCudaBackend(int device);
+/// Takes about 0.35 s. Error(kGpuLost) with the reason if there is no such device, or no CUDA module of this version.
+/// One wait for the device, its opening too, that takes longer than `timeout` makes it lost.
+std::unique_ptr<Backend> OpenCudaBackend(int device, std::chrono::seconds timeout = std::chrono::minutes(1));
+/// A GPU gave no sign for too long, and may still be at work: who ends the process must not wait for it.
+bool AGpuHangs();
 
 }  // namespace gpusort

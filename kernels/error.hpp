@@ -32,4 +32,11 @@ class Error : public std::runtime_error {
   ErrorCode code_;
 };
 
+/// kIntegrity of what was computed: it cannot come of what was read. What sorted it is to blame, be it a GPU, a core or
+/// RAM. Not of stored data that are not what was written: those are a disk's.
+class WrongResult : public Error {
+ public:
+  explicit WrongResult(const std::string& message) : Error(ErrorCode::kIntegrity, message) {}
+};
+
 }  // namespace gpusort

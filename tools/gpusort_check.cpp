@@ -1,8 +1,8 @@
 // gpusort_check: the independent witness. Proves that a file is in order, and that it holds the records of the input.
 // It shares no code with gpusort: its own key grammar, its own reading, its own multiset hash, and a comparison of
 // typed values (floats by std::strong_order, which is IEEE totalOrder) instead of encoded bytes. It sums valsort's
-// CRC-32 too, so that its counts can be held against a third program. Start at Run, then Scan (one pass over a file)
-// and CompareWithStableSort (the full comparison behind --stable and --unique).
+// CRC-32 too, so that its counts can be held against a third program. Start at Run, then Scan (one pass over a file;
+// ScanLines: of lines) and CompareWithStableSort (the full comparison behind --stable and --unique).
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -10,7 +10,6 @@
 #include <algorithm>
 #include <array>
 #include <bit>
-#include <boost/program_options.hpp>
 #include <cerrno>
 #include <charconv>
 #include <compare>
@@ -31,6 +30,8 @@
 #include <thread>
 #include <utility>
 #include <vector>
+
+#include "tool_help.hpp"
 
 namespace {
 
@@ -63,7 +64,9 @@ std::string Hex(U128 value) {
   return text;
 }
 
-std::string Place(std::uint64_t record, std::uint64_t record_bytes) {
+/// `record_bytes` 0: of lines, which everybody counts from 1.
+std::string Place(std::uint64_t record, std::uint64_t record_bytes, std::uint64_t byte = 0) {
+  if (record_bytes == 0) return "line " + std::to_string(record + 1) + " (byte " + std::to_string(byte) + ")";
   return "record " + std::to_string(record) + " (byte " + std::to_string(record * record_bytes) + ")";
 }
 
@@ -176,8 +179,8 @@ Field ParseType(const std::string& what, std::string_view text, bool number_only
     field.compare = CompareBytes;
     return field;
   }
-  FailUsage(what + ": '" + std::string(text) +
-            "' is not a type: give i8 i16 i32 i64 u8 u16 u32 u64 f32 f64 (le or be)" +
+  FailUsage(what + ": " + tool::Quote(text) +
+            " is not a type: give i8 i16 i32 i64 u8 u16 u32 u64 f32 f64 (le or be)" +
             (number_only ? "" : " or bytesN"));
 }
 
@@ -276,7 +279,7 @@ U128 HashRecord(const Byte* p, std::uint64_t bytes) {
 class File {
  public:
   /// "-" is standard input.
-  explicit File(const std::string& path) : name_(path == "-" ? "standard input" : path), owned_(path != "-") {
+  explicit File(const std::string& path) : name_(path == "-" ? "standard input" : tool::Quote(path)), owned_(path != "-") {
     fd_ = owned_ ? ::open(path.c_str(), O_RDONLY | O_CLOEXEC) : STDIN_FILENO;
     if (fd_ < 0) throw Failure(kIo, name_ + ": cannot open: " + SystemMessage(errno));
     struct stat status;
@@ -451,6 +454,7 @@ struct Sums {
   std::uint64_t duplicates = 0;             ///< records whose key equals that of the record before
   std::optional<std::uint64_t> descent;     ///< first record that is less than the record before
   std::optional<std::uint64_t> repetition;  ///< first record whose key equals that of the record before
+  std::uint64_t descent_byte = 0, repetition_byte = 0;  ///< of lines
   U128 multiset = 0;
   U128 crc = 0;
 
@@ -497,10 +501,12 @@ Sums Scan(File& file, const Order& order, unsigned threads) {
   return total;
 }
 
-// ---- The full comparison -----------------------------------------------------------------------------------------
-
 struct Job {
   Order order;
+  bool lines = false;
+  bool any_order = false;
+  bool reverse = false;
+  char delimiter = '\n';
   bool unique = false;
   bool stable = false;
   std::vector<std::string> against;
@@ -508,6 +514,50 @@ struct Job {
   unsigned threads = 1;
   std::string file;
 };
+
+/// Of lines, by their bytes; one without its end counts as if it had it.
+Sums ScanLines(File& file, const Job& job) {
+  Sums sums;
+  std::vector<Byte> buffer(std::size_t{1} << 20), line, previous;
+  std::uint64_t at = 0;
+  const auto add = [&] {
+    sums.multiset += HashRecord(line.data(), line.size());
+    sums.crc += Crc32::Of(line.data(), line.size());
+    if (sums.records > 0) {
+      const auto step = std::lexicographical_compare_three_way(previous.begin(), previous.end(), line.begin(), line.end());
+      if ((job.reverse ? step < 0 : step > 0) && !sums.descent) {
+        sums.descent = sums.records;
+        sums.descent_byte = at;
+      }
+      if (step == 0) {
+        ++sums.duplicates;
+        if (!sums.repetition) sums.repetition_byte = at;
+        if (!sums.repetition) sums.repetition = sums.records;
+      }
+    }
+    ++sums.records;
+    at += line.size() + 1;
+    previous.swap(line);
+    line.clear();
+  };
+  while (const std::uint64_t got = file.ReadNext(buffer.data(), buffer.size())) {
+    for (const Byte *p = buffer.data(), *end = p + got; p < end;) {
+      const void* const found = std::memchr(p, job.delimiter, static_cast<std::size_t>(end - p));
+      const Byte* const stop = found != nullptr ? static_cast<const Byte*>(found) : end;
+      line.insert(line.end(), p, stop);
+      if (found != nullptr) add();
+      p = stop + 1;
+    }
+  }
+  if (!line.empty()) add();
+  return sums;
+}
+
+Sums Scan(File& file, const Job& job) {
+  return job.lines ? ScanLines(file, job) : Scan(file, job.order, job.threads);
+}
+
+// ---- The full comparison -----------------------------------------------------------------------------------------
 
 /// Sorts the inputs in memory with std::stable_sort, keeps the first of equal keys if `unique`, and compares the file
 /// with that byte by byte. Returns the first record that differs, or the number of records that there should be if that
@@ -557,78 +607,111 @@ std::uint64_t MemoryNeeded(std::uint64_t input_bytes, std::uint64_t record_bytes
 
 // ---- Command line ------------------------------------------------------------------------------------------------
 
-constexpr char kHelpHead[] =
-    "gpusort_check (--type TYPE | --record-size N) [--key OFFSET:TYPE[:asc|desc]]...\n"
-    "              [options] FILE\n"
-    "gpusort_check ... --against INPUT... FILE\n"
+const tool::ToolHelp kHelp = {
+    "gpusort_check",
+    "check that a file is sorted and has the records of its inputs",
+    {"(--type TYPE | --record-size N) [OPTION...] FILE", "--format lines [OPTION...] FILE",
+     "... --against INPUT... FILE"},
     "Checks that FILE (- is standard input) is in order, and that its records are\n"
-    "those of the inputs. Prints counts, equal neighbouring keys, the multiset sum\n"
-    "(128 bits) and valsort's sum of CRC-32.\n\n";
-constexpr char kHelpTail[] =
-    "\nTYPE is i8 i16 i32 i64 u8 u16 u32 u64 f32 f64, with le (default) or be; of a\n"
-    "key also bytesN. Without --key the key is the number, or all bytes of the\n"
-    "record. Floats are in IEEE totalOrder.\n\n"
-    "Exit codes: 0 good; 1 not in order, or not the same records; 2 usage, or\n"
-    "--unique or --stable not checked because the inputs do not fit in the memory\n"
-    "allowed; 3 a size is not a multiple of the record; 4 I/O error; 6 out of memory\n";
+    "those of the inputs. It shares no code with gpusort. Prints counts, equal\n"
+    "neighbouring keys, the multiset sum (128 bits) and valsort's sum of CRC-32.\n",
+    {{"type", 0, "TYPE", "records are numbers of this type"},
+     {"record-size", 0, "N", "records of N bytes"},
+     {"format", 0, "lines", "records are lines, ordered by all their bytes as LC_ALL=C sort does"},
+     {"zero-terminated", 'z', "", "lines end with NUL"},
+     {"key", 'k', "KEY", "a field of the key, OFFSET:TYPE[:asc|desc]; several times, most significant first", true},
+     {"reverse", 'r', "", "the order is reversed"},
+     {"any-order", 0, "", "do not check the order, only whether the records are those of the inputs"},
+     {"unique", 'u', "", "no two keys are equal; with --against: first of equal keys kept (not of lines)"},
+     {"stable", 0, "", "with --against: equal keys keep the order of the inputs (not of lines)"},
+     {"against", 0, "INPUT", "an input of the sort; several in their order", true},
+     {"memory-limit", 0, "SIZE",
+      "memory for --unique or --stable with --against, which sort the inputs in memory (default 1G)"},
+     {"threads", 0, "N", "threads (default: one a core); lines are read by one"},
+     {"version", 0, "", "the version"},
+     {"help", 'h', "", "this text; --help=man: the manual page"}},
+    {{"Types",
+      "  i8 i16 i32 i64 u8 u16 u32 u64 f32 f64, with le (default) or be; of a key also\n"
+      "  bytesN. Without --key the key is the number, or all bytes of the record.\n"
+      "  Floats are in IEEE totalOrder.\n"},
+     {"Other formats",
+      "  What is ordered by parts of lines or by columns: gpusort --check says whether\n"
+      "  it is in order, and gpusort_check --format lines --any-order --against whether\n"
+      "  its lines are those of the input. Of CSV with newlines in quotes the lines of\n"
+      "  text are compared, of several inputs their headers count, too.\n"},
+     {"Exit codes",
+      "  0 good\n"
+      "  1 not in order, or not the same records\n"
+      "  2 usage; or --unique or --stable was not checked, because the inputs do not\n"
+      "    fit in the memory allowed or cannot be read twice\n"
+      "  3 a size is not a multiple of the record\n"
+      "  4 I/O error\n"
+      "  6 out of memory\n"},
+     {"Examples",
+      "  gpusort_check --type u64 --against in.u64 out.u64\n"
+      "  gpusort_check --record-size 100 --key 0:bytes10 --against in.dat out.dat\n"
+      "  gpusort_check --format lines --against a.txt b.txt sorted.txt\n"
+      "  gpusort_check --format lines --any-order --against in.jsonl by_id.jsonl\n"}},
+    "gpusort(1), gpusort_gen(1)"};
 
-/// False: help was asked for and printed. Names may stand anywhere; those after an --against are inputs too, but for
-/// the last name, which is FILE.
+/// False: help or the version was asked for and printed. Names may stand anywhere; those after an --against are inputs
+/// too, but for the last name, which is FILE.
 bool ParseCommandLine(int argc, const char* const* argv, Job& job) {
-  namespace po = boost::program_options;
-  std::string type, record_size, memory_limit, threads;
-  std::vector<std::string> keys;
-  bool reverse = false;
-  po::options_description visible("Options", 80);
-  auto option = visible.add_options();
-  option("type", po::value(&type), "records are numbers of this type");
-  option("record-size", po::value(&record_size), "records of N bytes");
-  option("key,k", po::value(&keys)->composing(), "a field of the key; several times, most significant first");
-  option("reverse,r", po::bool_switch(&reverse), "the order is reversed");
-  option("unique,u", po::bool_switch(&job.unique), "no two keys are equal; with --against: first of equal keys kept");
-  option("stable", po::bool_switch(&job.stable), "with --against: equal keys keep the order of the inputs");
-  option("against", po::value<std::vector<std::string>>()->composing(), "an input of the sort; several in their order");
-  option("memory-limit", po::value(&memory_limit),
-         "memory for --unique or --stable with --against, which sort the inputs in memory (default 1G)");
-  option("threads", po::value(&threads), "threads (default: one a core)");
-  option("help,h", "this text");
-  po::options_description all;
-  all.add(visible).add_options()("name", po::value<std::vector<std::string>>());
-  po::positional_options_description positional;
-  positional.add("name", -1);
-  po::variables_map typed;
-  const int style = po::command_line_style::unix_style & ~po::command_line_style::allow_guessing;
-  const po::parsed_options parsed =
-      po::command_line_parser(argc, argv).options(all).positional(positional).style(style).run();
-  po::store(parsed, typed);
-  po::notify(typed);
-  if (typed.count("help")) {
-    std::cout << kHelpHead << visible << kHelpTail;
+  const tool::Typed typed = tool::Parse(kHelp, argc, argv);
+  if (typed.has("help") || typed.has("version")) {
+    std::cout << (!typed.has("help") ? "gpusort_check " GPUSORT_VERSION "\n"
+                  : typed.manual     ? tool::ManualText(kHelp, GPUSORT_VERSION)
+                                     : tool::HelpText(kHelp));
     return false;
   }
+  const std::string memory_limit = typed.value("memory-limit"), threads = typed.value("threads");
+  const std::vector<std::string> keys = typed.all("key");
+  job.reverse = typed.has("reverse");
+  job.unique = typed.has("unique");
+  job.stable = typed.has("stable");
+  job.any_order = typed.has("any-order");
 
   // The order of the inputs matters to stability, so they are taken as they were typed.
   std::optional<std::size_t> last_name;
-  for (const auto& word : parsed.options) {
-    if (word.string_key != "against" && word.string_key != "name") continue;
-    if (word.string_key == "name") last_name = job.against.size();
-    job.against.push_back(word.value.at(0));
+  for (const auto& [option, value] : typed.in_order) {
+    if (option != "against" && !option.empty()) continue;
+    if (option.empty()) last_name = job.against.size();
+    job.against.push_back(value);
   }
   if (!last_name) FailUsage("FILE is missing");
   job.file = job.against[*last_name];
   job.against.erase(job.against.begin() + static_cast<std::ptrdiff_t>(*last_name));
-  if (!typed.count("against") && !job.against.empty()) FailUsage("more than one FILE; name inputs with --against");
+  if (!typed.has("against") && !job.against.empty()) FailUsage("more than one FILE; name inputs with --against");
   for (const std::string& input : job.against) {
     if (input == "-") FailUsage("--against: standard input is not an input; only FILE may be -");
   }
 
-  if (typed.count("type") + typed.count("record-size") != 1) FailUsage("give either --type or --record-size");
+  if (typed.has("type") + typed.has("record-size") + typed.has("format") != 1) {
+    FailUsage("give one of --type, --record-size and --format lines");
+  }
+  job.lines = typed.has("format");
+  if (job.lines && typed.value("format") != "lines") {
+    FailUsage("--format: " + tool::Quote(typed.value("format")) +
+              " is not lines; of other formats gpusort --check knows the order: see gpusort_check --help");
+  }
+  for (const char* option : {"key", "stable"}) {
+    if (job.lines && typed.has(option)) FailUsage("--" + std::string(option) + " has no meaning with --format lines");
+  }
+  if (typed.has("zero-terminated") && !job.lines) FailUsage("--zero-terminated has no meaning without --format lines");
+  if (typed.has("zero-terminated")) job.delimiter = '\0';
+  if (job.any_order && job.against.empty()) FailUsage("--any-order needs --against: else nothing is checked");
+  for (const char* option : {"key", "reverse", "stable", "unique"}) {
+    if (job.any_order && typed.has(option)) FailUsage("--" + std::string(option) + " and --any-order exclude each other");
+  }
+  if (job.lines && job.unique && !job.against.empty()) FailUsage("--unique with --against has no meaning with --format lines");
   Field whole;
-  if (typed.count("type")) {
-    whole = ParseType("--type", type, true);
+  if (job.lines) {
+    whole.compare = CompareBytes;
+  } else if (typed.has("type")) {
+    whole = ParseType("--type", typed.value("type"), true);
     job.order.record_bytes = whole.length;
   } else {
-    job.order.record_bytes = ParseSize("--record-size", record_size);
+    job.order.record_bytes = ParseSize("--record-size", typed.value("record-size"));
     if (job.order.record_bytes == 0 || job.order.record_bytes > (std::uint64_t{1} << 30)) {
       FailUsage("--record-size must be from 1 byte to 1 GiB");
     }
@@ -642,7 +725,7 @@ bool ParseCommandLine(int argc, const char* const* argv, Job& job) {
       FailUsage("the key of " + std::to_string(field.length) + " bytes at offset " + std::to_string(field.offset) +
                 " leaves the record of " + std::to_string(job.order.record_bytes) + " bytes");
     }
-    field.descending ^= reverse;
+    field.descending ^= job.reverse;
   }
 
   const bool full = (job.stable || job.unique) && !job.against.empty();
@@ -670,11 +753,18 @@ void Complain(bool& good, const std::string& message) {
 bool CheckOrder(const Job& job, const std::string& name, const Sums& sums) {
   bool good = true;
   const std::uint64_t stride = job.order.record_bytes;
+  if (job.any_order) {
+    std::cout << "order:      not checked\n";
+    return true;
+  }
+  const char* const before = job.lines ? "line" : "record";
   if (sums.descent) {
-    Complain(good, name + ": not in order: " + Place(*sums.descent, stride) + " is less than the record before it");
+    Complain(good, name + ": not in order: " + Place(*sums.descent, stride, sums.descent_byte) + " is " +
+                       (job.reverse ? "out of order with" : "less than") + " the " + before + " before it");
   }
   if (job.unique && sums.repetition) {
-    Complain(good, name + ": not unique: " + Place(*sums.repetition, stride) + " has the key of the record before it");
+    Complain(good, name + ": not unique: " + Place(*sums.repetition, stride, sums.repetition_byte) +
+                       " has the key of the " + before + " before it");
   }
   std::cout << "order:      " << (good ? "ok" : "BAD") << '\n';
   return good;
@@ -686,13 +776,13 @@ Exit CheckAgainst(const Job& job, File& file, const Sums& sums) {
   bool all_regular = file.size().has_value();
   for (const std::string& path : job.against) {
     File one(path);
-    input.Add(Scan(one, job.order, job.threads));
+    input.Add(Scan(one, job));
     all_regular = all_regular && one.size();
   }
   const std::uint64_t input_bytes = input.records * job.order.record_bytes;
 
   bool good = true;
-  const std::string counts = std::to_string(sums.records) + " records, the input " + std::to_string(input.records);
+  const std::string counts = std::to_string(sums.records) + (job.lines ? " lines" : " records") + ", the input " + std::to_string(input.records);
   if (!job.unique) {
     if (sums.records != input.records) {
       Complain(good, file.name() + ": has " + counts);
@@ -729,11 +819,11 @@ Exit Run(int argc, const char* const* argv) {
   Job job;
   try {
     if (!ParseCommandLine(argc, argv, job)) return kGood;
-  } catch (const boost::program_options::error& error) {
+  } catch (const tool::UsageError& error) {
     FailUsage(error.what());
   }
   File file(job.file);
-  const Sums sums = Scan(file, job.order, job.threads);
+  const Sums sums = Scan(file, job);
   std::cout << "records:    " << sums.records << "\nduplicates: " << sums.duplicates
             << "\nmultiset:   " << Hex(sums.multiset) << "\ncrc32 sum:  " << Hex(sums.crc) << '\n';
   const bool ordered = CheckOrder(job, file.name(), sums);

@@ -9,7 +9,6 @@
 #include <algorithm>
 #include <atomic>
 #include <bit>
-#include <boost/program_options.hpp>
 #include <cerrno>
 #include <charconv>
 #include <condition_variable>
@@ -28,6 +27,7 @@
 #include <vector>
 
 #include "error.hpp"
+#include "tool_help.hpp"
 
 namespace {
 
@@ -38,7 +38,22 @@ using U128 = unsigned __int128;
 
 static_assert(std::endian::native == std::endian::little, "numbers are stored little-endian");
 
-enum class Kind { kUnsigned, kSigned, kFloat, kRecord, kGensortAscii, kGensortBinary, kWebLog, kOrdersCsv, kOrdersJson };
+enum class Kind {
+  kUnsigned,
+  kSigned,
+  kFloat,
+  kRecord,
+  kGensortAscii,
+  kGensortBinary,
+  kWebLog,
+  kOrdersCsv,
+  kOrdersTsv,
+  kOrdersJson,
+  kOrdersCopy,
+  kOrdersCopyCsv,
+  kOrdersDump,
+};
+bool IsOrders(Kind kind) { return kind >= Kind::kOrdersCsv; }
 enum class Distribution {
   kUniform,
   kZipf,
@@ -63,6 +78,7 @@ struct Job {
   std::uint64_t distinct = 0;  ///< web-log: about so many different lines; 0: all differ
   std::uint64_t rest = 0;      ///< web-log: bytes behind the last whole chunk, for as many whole lines as fit
   bool skewed = false;         ///< gensort: as its -s
+  bool big_endian = false;     ///< numbers
   bool special = false;        ///< floats: one value in 16 is a NaN, an infinity, a zero, ...
   unsigned threads = 1;
   std::string output;
@@ -452,32 +468,56 @@ std::string Order(const Job& job, std::uint64_t number, std::string_view note) {
                 static_cast<unsigned>(1 + day % 336 / 28), static_cast<unsigned>(1 + day % 28),
                 static_cast<unsigned>(second / 3600 % 24), static_cast<unsigned>(second / 60 % 60),
                 static_cast<unsigned>(second % 60), static_cast<unsigned>(random(1) % 1000));
-  const bool csv = job.kind == Kind::kOrdersCsv;
-  const char* const quote = csv ? "\"\"" : "\\\"";
-  const char* const newline = csv ? "\n" : "\\n";
+  const bool json = job.kind == Kind::kOrdersJson;
+  const bool copy = job.kind == Kind::kOrdersCopy || job.kind == Kind::kOrdersDump;
+  const char* const quote = json ? "\\\"" : copy ? "\"" : "\"\"";
+  const char* const newline = json || copy ? "\\n" : "\n";
   char comment[96];
   if (random(2) % 50 == 0) {
     std::snprintf(comment, sizeof comment, "said %sno, thanks%s,%sthen came back", quote, quote, newline);
   } else {
     std::snprintf(comment, sizeof comment, "leave at door %u, please", static_cast<unsigned>(random(2) % 1000));
   }
+  const char* const form =
+      json ? "{\"id\":%llu,\"created_at\":\"%s\",\"amount\":%llu.%02u,\"who\":{\"name\":\"customer %u\",\"city\":\"%s\"},"
+             "\"items\":%u,\"comment\":\"%s\",\"shop\":%u,\"state\":\"%s\",\"note\":\""
+      : copy                         ? "%llu\t%s\t%llu.%02u\tcustomer %u\t%s\t%u\t%s\t%u\t%s\t"
+      : job.kind == Kind::kOrdersTsv ? "%llu\t%s\t%llu.%02u\t\"customer %u\"\t%s\t%u\t\"%s\"\t%u\t%s\t\""
+                                     : "%llu,%s,%llu.%02u,\"customer %u\",%s,%u,\"%s\",%u,%s,\"";
   char text[512];
   const int length = std::snprintf(
-      text, sizeof text,
-      csv ? "%llu,%s,%llu.%02u,\"customer %u\",%s,%u,\"%s\",%u,%s,\""
-          : "{\"id\":%llu,\"created_at\":\"%s\",\"amount\":%llu.%02u,\"who\":{\"name\":\"customer %u\",\"city\":\"%s\"},"
-            "\"items\":%u,\"comment\":\"%s\",\"shop\":%u,\"state\":\"%s\",\"note\":\"",
+      text, sizeof text, form,
       static_cast<unsigned long long>(number), time, static_cast<unsigned long long>(Scale(random(3), 100000)),
       static_cast<unsigned>(random(4) % 100), static_cast<unsigned>(Scale(random(5), 1 << 20)),
       kCities[random(6) % std::size(kCities)], static_cast<unsigned>(1 + random(7) % 9), comment,
       static_cast<unsigned>(random(8) % 400), random(9) % 9 == 0 ? "returned" : "sent");
-  return std::string(text, static_cast<std::size_t>(length)).append(note).append(csv ? "\"\n" : "\"}\n");
+  return std::string(text, static_cast<std::size_t>(length)).append(note).append(json ? "\"}\n" : copy ? "\n" : "\"\n");
+}
+
+/// What stands in front of all records.
+std::string OrdersHead(Kind kind) {
+  std::string columns = "id,created_at,amount,customer,city,items,comment,shop,state,note";
+  switch (kind) {
+    case Kind::kOrdersCsv:
+      return columns + "\n";
+    case Kind::kOrdersTsv:
+      std::replace(columns.begin(), columns.end(), ',', '\t');
+      return columns + "\n";
+    case Kind::kOrdersDump:
+      return "--\n-- PostgreSQL database dump\n--\n\nCOPY public.orders (" + columns + ") FROM stdin;\n";
+    default:
+      return "";
+  }
+}
+
+/// What stands behind them.
+std::string_view OrdersTail(Kind kind) {
+  return kind == Kind::kOrdersDump ? "\\.\n\n\n--\n-- PostgreSQL database dump complete\n--\n\n" : "";
 }
 
 void FillOrders(const Job& job, std::uint64_t first, std::uint64_t n, Byte* out) {
   constexpr std::uint64_t kRecordsPerChunk = 1024;  // more than a chunk has
   constexpr std::uint64_t kMost = 600;              // bytes of a record
-  constexpr std::string_view kHeader = "id,created_at,amount,customer,city,items,comment,shop,state,note\n";
   for (std::uint64_t c = first; c < first + n; ++c) {
     std::uint64_t number = c * kRecordsPerChunk, room = kLogChunkBytes;
     const auto put = [&](std::string_view text) {
@@ -485,7 +525,9 @@ void FillOrders(const Job& job, std::uint64_t first, std::uint64_t n, Byte* out)
       out += text.size();
       room -= text.size();
     };
-    if (c == 0 && job.kind == Kind::kOrdersCsv) put(kHeader);
+    if (c == 0) put(OrdersHead(job.kind));
+    const std::string_view tail = c + 1 == job.count ? OrdersTail(job.kind) : "";
+    room -= tail.size();
     while (room > 0) {
       std::string record = Order(job, number, "");
       // The last of a chunk fills it.
@@ -493,11 +535,12 @@ void FillOrders(const Job& job, std::uint64_t first, std::uint64_t n, Byte* out)
       put(record);
       ++number;
     }
+    room = tail.size();
+    put(tail);
   }
 }
 
-/// Fills `out` with records [first, first + n) of the job.
-void FillBlock(const Job& job, std::uint64_t first, std::uint64_t n, Byte* out) {
+void FillLittleEndian(const Job& job, std::uint64_t first, std::uint64_t n, Byte* out) {
   switch (job.kind) {
     case Kind::kUnsigned:
     case Kind::kSigned:
@@ -524,11 +567,17 @@ void FillBlock(const Job& job, std::uint64_t first, std::uint64_t n, Byte* out) 
       break;
     case Kind::kWebLog:
       return FillLog(job, first, n, out);
-    case Kind::kOrdersCsv:
-    case Kind::kOrdersJson:
+    default:
       return FillOrders(job, first, n, out);
   }
   if (job.skewed) SkewGensortKeys(job, first, n, out);
+}
+
+/// Fills `out` with records [first, first + n) of the job.
+void FillBlock(const Job& job, std::uint64_t first, std::uint64_t n, Byte* out) {
+  FillLittleEndian(job, first, n, out);
+  if (!job.big_endian) return;
+  for (std::uint64_t i = 0; i < n; ++i, out += job.record_bytes) std::reverse(out, out + job.record_bytes);
 }
 
 // ---- Output ------------------------------------------------------------------------------------------------------
@@ -541,7 +590,7 @@ void FillBlock(const Job& job, std::uint64_t first, std::uint64_t n, Byte* out) 
 
 class Output {
  public:
-  explicit Output(const std::string& path) : path_(path == "-" ? "standard output" : path), owned_(path != "-") {
+  explicit Output(const std::string& path) : path_(path == "-" ? "standard output" : tool::Quote(path)), owned_(path != "-") {
     fd_ = owned_ ? ::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666) : STDOUT_FILENO;
     if (fd_ < 0) FailIo(path_, "cannot open for writing", errno);
     struct stat status;
@@ -684,17 +733,28 @@ void ResolveType(const std::string& text, Job& job) {
       {"gensort-binary", Kind::kGensortBinary, kGensortBytes},
       {"web-log", Kind::kWebLog, kLogChunkBytes},
       {"orders-csv", Kind::kOrdersCsv, kLogChunkBytes},
+      {"orders-tsv", Kind::kOrdersTsv, kLogChunkBytes},
       {"orders-jsonl", Kind::kOrdersJson, kLogChunkBytes},
+      {"orders-pgcopy", Kind::kOrdersCopy, kLogChunkBytes},
+      {"orders-pgcopy-csv", Kind::kOrdersCopyCsv, kLogChunkBytes},
+      {"orders-mysql", Kind::kOrdersCopy, kLogChunkBytes},
+      {"orders-pgdump", Kind::kOrdersDump, kLogChunkBytes},
   };
+  std::vector<std::string> names;
   for (const Named& named : kNamed) {
-    if (named.name != text) continue;
+    names.emplace_back(named.name);
+    const bool number = named.kind <= Kind::kFloat;
+    const bool ends = text.ends_with("be") || text.ends_with("le");
+    if (named.name != (number && ends ? std::string_view(text).substr(0, text.size() - 2) : std::string_view(text))) continue;
+    job.big_endian = number && text.ends_with("be");
     job.kind = named.kind;
     job.record_bytes = named.bytes;
     return;
   }
-  FailUsage("--type: '" + text +
-            "' is not a type: give i8 i16 i32 i64 u8 u16 u32 u64 f32 f64, record, gensort-ascii, "
-            "gensort-binary, web-log, orders-csv or orders-jsonl");
+  FailUsage("--type: " + tool::Quote(text) +
+            " is not a type: give i8 i16 i32 i64 u8 u16 u32 u64 f32 f64 (le or be), record, gensort-ascii, "
+            "gensort-binary, web-log, or orders-csv, -tsv, -jsonl, -pgcopy, -pgcopy-csv, -mysql, -pgdump" +
+            tool::DidYouMean(text, names));
 }
 
 Distribution ParseDistribution(const std::string& text) {
@@ -705,70 +765,87 @@ Distribution ParseDistribution(const std::string& text) {
   }
   std::string all;
   for (const std::string_view name : kNames) all.append(" ").append(name);
-  FailUsage("--dist: '" + text + "' is none of" + all);
+  FailUsage("--dist: " + tool::Quote(text) + " is none of" + all +
+            tool::DidYouMean(text, {std::begin(kNames), std::end(kNames)}));
 }
 
-constexpr char kHelpHead[] =
-    "gpusort_gen --type TYPE (--count N | --bytes SIZE) [options] OUTPUT\n"
-    "Writes records to sort. The same options give the same bytes on every machine.\nOUTPUT - is standard output.\n\n";
-constexpr char kHelpTail[] =
-    "\nDistributions\n"
-    "  uniform        every value equally likely; floats: every finite bit pattern\n"
-    "  zipf           value number k of 2^24 has a probability near 1/k\n"
-    "  sorted         ascending, spread over the whole type\n"
-    "  reversed       the same, descending\n"
-    "  nearly-sorted  ascending, but one in 100 is uniform\n"
-    "  all-equal      one value\n"
-    "  few-values     16 values, or as many as --values says\n"
-    "  common-prefix  the first three quarters of the bits (records: of the key's\n"
-    "                 bytes) are the same\n\n"
-    "Exit codes: 0 done, 2 usage, 4 I/O error, 5 no space, 6 out of memory\n";
+const tool::ToolHelp kHelp = {
+    "gpusort_gen",
+    "make files of numbers, records, lines and rows to sort",
+    {"--type TYPE (--count N | --bytes SIZE) [OPTION...] OUTPUT"},
+    "Writes records to sort. The same options give the same bytes on every machine,\n"
+    "whatever --threads is. OUTPUT - is standard output.\n",
+    {{"type", 0, "TYPE", "what to make, see Types; needed"},
+     {"count", 0, "N", "number of records"},
+     {"bytes", 0, "SIZE",
+      "as many whole records or lines as fit in this size (K M G T P by 1024); orders in chunks of 64K"},
+     {"seed", 0, "N", "another seed, other records (default 0)"},
+     {"dist", 0, "NAME", "distribution, see Distributions (default uniform)"},
+     {"values", 0, "N", "few-values: how many (default 16)"},
+     {"special", 0, "", "floats: one in 16 is a zero, infinity, NaN with or without payload, denormal or extreme value"},
+     {"record-size", 0, "N", "type record: bytes of a record"},
+     {"key-size", 0, "N",
+      "type record: the distribution shapes the first N bytes, the others are random (default 10 or all)"},
+     {"common-prefix", 0, "N", "web-log: every line begins with N equal bytes"},
+     {"distinct", 0, "N", "web-log: about N different lines (default: all differ)"},
+     {"start", 0, "N", "gensort: number of the first record (default 0), as gensort's -b"},
+     {"skewed", 0, "", "gensort: skewed keys, as gensort's -s"},
+     {"threads", 0, "N", "threads (default: one a core)"},
+     {"version", 0, "", "the version"},
+     {"help", 'h', "", "this text; --help=man: the manual page"}},
+    {{"Types",
+      "  i8 i16 i32 i64, u8 u16 u32 u64, f32 f64\n"
+      "                 one number a record, little-endian (or be: u32be)\n"
+      "  record         N random bytes, see --record-size\n"
+      "  gensort-ascii, gensort-binary\n"
+      "                 the 100 bytes a record of sortbenchmark.org's gensort\n"
+      "  web-log        lines as of a web server's log, 122 bytes as a mean\n"
+      "  orders-csv, orders-tsv, orders-jsonl, orders-pgcopy, orders-pgcopy-csv,\n"
+      "  orders-mysql, orders-pgdump\n"
+      "                 the orders of a shop, in each format of gpusort --format but\n"
+      "                 pgcopy-binary: ten columns, id created_at amount customer city\n"
+      "                 items comment shop state note; some comments have quotes and\n"
+      "                 newlines\n"},
+     {"Distributions",
+      "  uniform        every value equally likely; floats: every finite bit pattern\n"
+      "  zipf           value number k of 2^24 has a probability near 1/k\n"
+      "  sorted         ascending, spread over the whole type\n"
+      "  reversed       the same, descending\n"
+      "  nearly-sorted  ascending, but one in 100 is uniform\n"
+      "  all-equal      one value\n"
+      "  few-values     16 values, or as many as --values says\n"
+      "  common-prefix  the first three quarters of the bits (records: of the key's\n"
+      "                 bytes) are the same\n"},
+     {"Exit codes", "  0 done  2 usage  4 I/O error  5 no space  6 out of memory  9 internal error\n"},
+     {"Examples",
+      "  gpusort_gen --type u64 --bytes 1G in.u64\n"
+      "  gpusort_gen --type orders-csv --bytes 64M orders.csv\n"
+      "  gpusort_gen --type web-log --bytes 1G - | gpusort - sorted.log\n"}},
+    "gpusort(1), gpusort_check(1)"};
 
-/// Throws Error(kUsage); boost::program_options::error too. False: help was asked for and printed.
+/// Throws Error(kUsage). False: help or the version was asked for and printed.
 bool ParseCommandLine(int argc, const char* const* argv, Job& job) {
-  namespace po = boost::program_options;
-  std::string type, count, bytes, seed, distribution, record_size, key_size, values, start, threads, prefix, distinct;
-  po::options_description visible("Options", 80);
-  auto option = visible.add_options();
-  option("type", po::value(&type), "i8..i64 u8..u64 f32 f64, record, gensort-ascii, gensort-binary, web-log (lines), "
-         "orders-csv, orders-jsonl");
-  option("count", po::value(&count), "number of records");
-  option("bytes", po::value(&bytes), "as many whole records or lines as fit in this size (K M G T P by 1024); orders in "
-                                    "chunks of 64K");
-  option("seed", po::value(&seed), "another seed, other records (default 0)");
-  option("dist", po::value(&distribution), "distribution, see below (default uniform)");
-  option("values", po::value(&values), "few-values: how many (default 16)");
-  option("special", po::bool_switch(&job.special),
-         "floats: one in 16 is a zero, infinity, NaN with or without payload, denormal or extreme value");
-  option("record-size", po::value(&record_size), "type record: bytes of a record");
-  option("key-size", po::value(&key_size),
-         "type record: the distribution shapes the first so many bytes, the others are random (default 10 or all)");
-  option("common-prefix", po::value(&prefix), "web-log: every line begins with N equal bytes");
-  option("distinct", po::value(&distinct), "web-log: about N different lines (default: all differ)");
-  option("start", po::value(&start), "gensort: number of the first record (default 0), as gensort's -b");
-  option("skewed", po::bool_switch(&job.skewed), "gensort: skewed keys, as gensort's -s");
-  option("threads", po::value(&threads), "threads (default: one a core); the bytes do not depend on it");
-  option("help,h", "this text");
-  po::options_description all;
-  all.add(visible).add_options()("output", po::value(&job.output));
-  po::positional_options_description positional;
-  positional.add("output", 1);
-  po::variables_map typed;
-  const int style = po::command_line_style::unix_style & ~po::command_line_style::allow_guessing;
-  po::store(po::command_line_parser(argc, argv).options(all).positional(positional).style(style).run(), typed);
-  po::notify(typed);
-  if (typed.count("help")) {
-    std::cout << kHelpHead << visible << kHelpTail << std::flush;
+  const tool::Typed typed = tool::Parse(kHelp, argc, argv);
+  if (typed.has("help") || typed.has("version")) {
+    std::cout << (!typed.has("help") ? "gpusort_gen " GPUSORT_VERSION "\n"
+                  : typed.manual     ? tool::ManualText(kHelp, GPUSORT_VERSION)
+                                     : tool::HelpText(kHelp))
+              << std::flush;
     if (!std::cout) throw Error(ErrorCode::kIo, "standard output: cannot write");
     return false;
   }
+  const std::string type = typed.value("type"), distribution = typed.value("dist"), bytes = typed.value("bytes");
+  job.special = typed.has("special");
+  job.skewed = typed.has("skewed");
+  if (typed.names.size() > 1) FailUsage("more than one OUTPUT: " + tool::Quote(typed.names[1]));
+  if (!typed.names.empty()) job.output = typed.names[0];
 
   if (type.empty()) FailUsage("--type is missing");
   if (job.output.empty()) FailUsage("OUTPUT is missing");
   ResolveType(type, job);
   const bool gensort = job.kind == Kind::kGensortAscii || job.kind == Kind::kGensortBinary;
   const auto only_for = [&](const char* name, bool allowed, const char* what) {
-    if (typed.count(name) && !allowed) {
+    if (typed.has(name) && !allowed) {
       FailUsage("--" + std::string(name) + " is only for " + what);
     }
   };
@@ -778,14 +855,14 @@ bool ParseCommandLine(int argc, const char* const* argv, Job& job) {
   const bool log = job.kind == Kind::kWebLog;
   only_for("common-prefix", log, "--type web-log");
   only_for("distinct", log, "--type web-log");
-  const bool orders = job.kind == Kind::kOrdersCsv || job.kind == Kind::kOrdersJson;
+  const bool orders = IsOrders(job.kind);
   only_for("count", !log && !orders, "other types: lines differ in length, give --bytes");
   only_for("seed", !gensort, "other types: gensort's records are fixed, --start chooses them");
   only_for("dist", !log && !orders, "other types: lines have --distinct and --common-prefix");
   only_for("dist", !gensort, "other types: gensort's records are fixed, --start chooses them");
-  if (typed.count("dist")) job.distribution = ParseDistribution(distribution);
+  if (typed.has("dist")) job.distribution = ParseDistribution(distribution);
   only_for("values", job.distribution == Distribution::kFewValues, "--dist few-values");
-  if (typed.count("values")) job.values = ParseNumber("--values", values, false);
+  if (typed.has("values")) job.values = ParseNumber("--values", typed.value("values"), false);
   if (job.values == 0) FailUsage("--values must be at least 1");
   if (job.special) {
     if (job.kind != Kind::kFloat) FailUsage("--special is only for --type f32 and f64");
@@ -795,33 +872,33 @@ bool ParseCommandLine(int argc, const char* const* argv, Job& job) {
     }
   }
   if (job.kind == Kind::kRecord) {
-    if (!typed.count("record-size")) FailUsage("--type record needs --record-size");
-    job.record_bytes = ParseNumber("--record-size", record_size, true);
+    if (!typed.has("record-size")) FailUsage("--type record needs --record-size");
+    job.record_bytes = ParseNumber("--record-size", typed.value("record-size"), true);
     if (job.record_bytes == 0 || job.record_bytes > (std::uint64_t{1} << 30)) {
       FailUsage("--record-size must be from 1 byte to 1 GiB");
     }
     job.key_bytes = std::min<std::uint64_t>(job.record_bytes, 10);
-    if (typed.count("key-size")) job.key_bytes = ParseNumber("--key-size", key_size, true);
+    if (typed.has("key-size")) job.key_bytes = ParseNumber("--key-size", typed.value("key-size"), true);
     if (job.key_bytes == 0 || job.key_bytes > job.record_bytes) {
       FailUsage("--key-size must be from 1 byte to the record's size");
     }
   }
-  if (typed.count("count") + typed.count("bytes") != 1) FailUsage("give either --count or --bytes");
-  const std::uint64_t size = typed.count("bytes") ? ParseNumber("--bytes", bytes, true) : 0;
-  job.count = typed.count("count") ? ParseNumber("--count", count, false) : size / job.record_bytes;
+  if (typed.has("count") + typed.has("bytes") != 1) FailUsage("give either --count or --bytes");
+  const std::uint64_t size = typed.has("bytes") ? ParseNumber("--bytes", bytes, true) : 0;
+  job.count = typed.has("count") ? ParseNumber("--count", typed.value("count"), false) : size / job.record_bytes;
   if (log) job.rest = size % job.record_bytes;
   if (job.count > kMaxBytes / job.record_bytes) FailUsage("that is more than 1 EiB");
-  if (typed.count("common-prefix")) job.prefix = ParseNumber("--common-prefix", prefix, false);
+  if (typed.has("common-prefix")) job.prefix = ParseNumber("--common-prefix", typed.value("common-prefix"), false);
   if (job.prefix > 10000) FailUsage("--common-prefix must be at most 10000");
-  if (typed.count("distinct")) job.distinct = ParseNumber("--distinct", distinct, false);
-  if (typed.count("seed")) job.seed = ParseNumber("--seed", seed, false);
-  if (typed.count("start")) job.start = ParseNumber("--start", start, false);
+  if (typed.has("distinct")) job.distinct = ParseNumber("--distinct", typed.value("distinct"), false);
+  if (typed.has("seed")) job.seed = ParseNumber("--seed", typed.value("seed"), false);
+  if (typed.has("start")) job.start = ParseNumber("--start", typed.value("start"), false);
   if (job.skewed && !gensort) FailUsage("--skewed is only for the gensort types");
   // From there on gensort counts the bits differently.
   if (job.skewed && job.start > (std::uint64_t{1} << 60) - job.count) FailUsage("--skewed is for numbers below 2^60");
   job.threads = std::max(std::thread::hardware_concurrency(), 1u);
-  if (typed.count("threads")) {
-    const std::uint64_t n = ParseNumber("--threads", threads, false);
+  if (typed.has("threads")) {
+    const std::uint64_t n = ParseNumber("--threads", typed.value("threads"), false);
     if (n == 0 || n > 1024) FailUsage("--threads must be from 1 to 1024");
     job.threads = static_cast<unsigned>(n);
   }
@@ -835,7 +912,7 @@ int Run(int argc, const char* const* argv) {
   Job job;
   try {
     if (!ParseCommandLine(argc, argv, job)) return 0;
-  } catch (const boost::program_options::error& error) {
+  } catch (const tool::UsageError& error) {
     FailUsage(error.what());
   }
   Output output(job.output);

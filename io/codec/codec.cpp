@@ -26,6 +26,7 @@
 #include <utility>
 #include <vector>
 
+#include "codec/late_libraries.hpp"
 #include "thread.hpp"
 
 namespace gpusort {
@@ -531,7 +532,7 @@ class Decoder::Impl {
 };
 
 Decoder::Decoder(Codec codec, std::string path, Source source, const DecoderLimits& limits)
-    : impl_(std::make_unique<Impl>(codec, std::move(path), std::move(source), limits)) {}
+    : impl_((detail::NeedLibrary(codec), std::make_unique<Impl>(codec, std::move(path), std::move(source), limits))) {}
 Decoder::~Decoder() = default;
 std::uint64_t Decoder::Read(std::span<std::byte> out) { return impl_->Read(out); }
 std::uint64_t Decoder::offset() const { return impl_->offset(); }
@@ -556,8 +557,9 @@ class MemberEncoder {
   MemberEncoder(const MemberEncoder&) = delete;
   MemberEncoder& operator=(const MemberEncoder&) = delete;
   ~MemberEncoder() {
-    ZSTD_freeCCtx(zst_);
-    LZ4F_freeCompressionContext(lz4_);
+    // Else the library of another codec would be loaded for nothing.
+    if (zst_ != nullptr) ZSTD_freeCCtx(zst_);
+    if (lz4_ != nullptr) LZ4F_freeCompressionContext(lz4_);
   }
 
   /// Replaces what `out` holds.
@@ -801,13 +803,14 @@ class Encoder::Impl {
 };
 
 Encoder::Encoder(Codec codec, const EncoderOptions& options, Sink sink)
-    : impl_(std::make_unique<Impl>(codec, options, std::move(sink))) {}
+    : impl_((detail::NeedLibrary(codec), std::make_unique<Impl>(codec, options, std::move(sink)))) {}
 Encoder::~Encoder() = default;
 void Encoder::Write(std::span<const std::byte> data) { impl_->Write(data); }
 void Encoder::Finish() { impl_->Finish(); }
 
 std::uint64_t EncoderMemoryBytes(Codec codec, const EncoderOptions& options) {
   if (codec == Codec::kNone) return 0;
+  detail::NeedLibrary(codec);
   const std::uint64_t member_bytes = MemberBytes(codec, options);
   std::uint64_t worker_bytes = 0;
   if (codec == Codec::kGz) worker_bytes = 512 * kKiB;
@@ -944,8 +947,8 @@ class BlockCodec::Impl {
   }
 
   void Free() {
-    ZSTD_freeCCtx(zst_encoder_);
-    ZSTD_freeDCtx(zst_decoder_);
+    if (zst_encoder_ != nullptr) ZSTD_freeCCtx(zst_encoder_);
+    if (zst_decoder_ != nullptr) ZSTD_freeDCtx(zst_decoder_);
   }
 
   const Codec codec_;
@@ -956,7 +959,7 @@ class BlockCodec::Impl {
   std::vector<char> member_;
 };
 
-BlockCodec::BlockCodec(Codec codec) : impl_(std::make_unique<Impl>(codec)) {}
+BlockCodec::BlockCodec(Codec codec) : impl_((detail::NeedLibrary(codec), std::make_unique<Impl>(codec))) {}
 BlockCodec::~BlockCodec() = default;
 std::uint64_t BlockCodec::Compress(std::span<const std::byte> in, std::span<std::byte> out) {
   return impl_->Compress(in, out);

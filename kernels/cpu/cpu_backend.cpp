@@ -83,7 +83,7 @@ class CpuLane : public Lane {
     for (const Piece& piece : pieces) {
       if (piece.on_device) FailInternal("a piece to merge lies on a device");
       if (WholeRecordBytes({piece.data, piece.bytes}, shape_.layout) != piece.bytes) {
-        FailInternal("a piece to merge ends inside a record");
+        throw WrongResult("a piece to merge ends inside a record");
       }
       if (piece.bytes > 0) live.emplace_back(piece.data, piece.bytes);
       bytes += piece.bytes;

@@ -4,13 +4,16 @@
 // (NumberMap); all others through entries, and each record is moved once. Lanes overlap one another: inside a lane each
 // verb is one sequence on its stream. Start at CudaLane::Sort and CudaLane::Merge.
 #include <cuda_runtime.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <array>
 #include <atomic>
+#include <chrono>
+#include <condition_variable>
+#include <cstdio>
 #include <cstring>
 #include <deque>
+#include <exception>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -19,6 +22,7 @@
 #include <vector>
 
 #include "backend.hpp"
+#include "backend_module.hpp"
 #include "cuda/device_memory.cuh"
 #include "cuda/line_kernels.cuh"
 #include "cuda/record_kernels.cuh"
@@ -27,6 +31,7 @@
 #include "records/key.hpp"
 #include "records/records.hpp"
 #include "slot_pool.hpp"
+#include "thread.hpp"
 
 namespace gpusort {
 namespace {
@@ -58,7 +63,7 @@ template <typename Key, typename LessT>
 std::uint64_t SortWorkspace(std::uint64_t n, LessT less) {
   std::size_t bytes = 0;
   DoubleBuffer<Key> keys;
-  if (SortKeys(nullptr, bytes, keys, n, less, nullptr) != cudaSuccess) FailInternal("no workspace size");
+  CheckCuda("SortKeys", [&] { return SortKeys(nullptr, bytes, keys, n, less, nullptr); });
   return bytes;
 }
 
@@ -188,14 +193,11 @@ class Arena : public SlotPool {
     // Of lines, bytes are counted.
     const bool fixed = shape_.layout.fixed();
     const std::uint64_t stride = LeastRecordBytes(shape_.layout);
-    std::optional<detail::DeviceMemory> long_cut;
-    const std::uint64_t cut_room = RoundUp(cut_record.size(), detail::kLoadedBytes);
-    if (cut_room > RoundUp(common_shape_.cut_bytes, kAlignment)) long_cut.emplace(device_, cut_room);
     const std::lock_guard<std::mutex> lock(search_mutex_);
     const detail::StreamPool::Borrowed stream(streams_);
     auto* const d_ranges = reinterpret_cast<detail::CountRange*>(common() + common_shape_.ranges());
     auto* const d_counts = reinterpret_cast<std::uint64_t*>(common() + common_shape_.counts());
-    std::byte* const d_cut = long_cut ? long_cut->data() : common() + common_shape_.cut();
+    std::byte* const d_cut = CutMemory(RoundUp(cut_record.size(), detail::kLoadedBytes));
     std::byte* const pinned_counts = pinned_.data() + CommonShape::kPinnedCounts;
     detail::PadLoaded(*stream, d_cut, cut_record.size());
     // Pinned or not, the cut stays until the wait below.
@@ -221,12 +223,25 @@ class Arena : public SlotPool {
       const std::size_t have = counts.size();
       counts.resize(have + some.size());
       std::memcpy(counts.data() + have, pinned_counts, some.size() * sizeof(std::uint64_t));
-      for (std::size_t i = have; i < counts.size(); ++i) counts[i] *= stride;
+      for (std::size_t i = 0; i < some.size(); ++i) {
+        if (counts[have + i] > some[i].bytes / stride) throw WrongResult("the GPU counts more records than there are");
+        counts[have + i] *= stride;
+      }
     }
   }
 
  private:
   std::byte* common() const { return lane_memory(shape_.lanes); }
+
+  /// Of a cut of so many bytes. What long ones take stays: freeing it would wait for all lanes, inside the driver.
+  std::byte* CutMemory(std::uint64_t bytes) {
+    if (bytes <= RoundUp(common_shape_.cut_bytes, kAlignment)) return common() + common_shape_.cut();
+    if (bytes > long_cut_bytes_) {
+      long_cut_bytes_ = std::max(bytes, 2 * long_cut_bytes_);
+      long_cuts_.push_back(std::make_unique<detail::DeviceMemory>(device_, long_cut_bytes_));
+    }
+    return long_cuts_.back()->data();
+  }
 
   const DevicePtr device_;
   const ArenaShape shape_;
@@ -238,7 +253,9 @@ class Arena : public SlotPool {
   const detail::PinnedMemory pinned_;  ///< for searches, then findings of each lane
   detail::StreamPool streams_;
   LineOrderView line_order_;
-  std::mutex search_mutex_;  ///< guards the common part, but for the layout, and its pinned memory
+  std::mutex search_mutex_;  ///< guards the common part, but for the layout, its pinned memory, and what follows
+  std::vector<std::unique_ptr<detail::DeviceMemory>> long_cuts_;
+  std::uint64_t long_cut_bytes_ = 0;  ///< of the last of them
 };
 
 class CudaSortedRecords : public SortedSlot {
@@ -298,7 +315,7 @@ class CudaLane : public Lane {
     Sorted result;
     if (!layout_.fixed()) {
       const detail::LineSort::Result sorted = SortLines(in.data(), bytes, {}, out.data());
-      if (sorted.too_many) FailInternal("a batch of more lines than a slot takes");
+      if (sorted.too_many) throw WrongResult("a batch of more lines than a slot takes");
       records = sorted.rows;
       result = {sorted.was_sorted, sorted.was_sorted};
     } else if (!layout_.direct()) {
@@ -402,6 +419,7 @@ class CudaLane : public Lane {
       merged = MergeNumbers<std::uint64_t>(in.data(), std::move(bounds), spare.data());
     }
     kernels_.Stop(stream_);
+    if (!CudaDevice::Registered(out)) stream_.Wait();
     download_.Start(stream_);
     stream_.Copy(out, merged, bytes, cudaMemcpyDeviceToHost);
     download_.Stop(stream_);
@@ -504,7 +522,9 @@ class CudaLane : public Lane {
     launch();
     stream_.Fetch(seat_.pinned_findings(), device_findings(), sizeof(Findings));
     stream_.Wait();
-    return *seat_.pinned_findings();
+    const Findings found = *seat_.pinned_findings();
+    if (found.differing > layout_.key_bytes) throw WrongResult("the GPU finds keys longer than they are");
+    return found;
   }
   Findings InspectRecords(const std::byte* records, std::uint64_t n, bool want_prefix) const {
     return Inspect([&] {
@@ -651,9 +671,65 @@ class CudaLane : public Lane {
 
 // ---------------------------------------------------------------------------------------------------------------------
 
+/// As nvidia-smi has it.
+std::string IdOf(const cudaDeviceProp& properties) {
+  std::string text = "UUID GPU-";
+  char part[32];
+  for (int i = 0; i < 16; ++i) {
+    std::snprintf(part, sizeof part, i == 4 || i == 6 || i == 8 || i == 10 ? "-%02x" : "%02x",
+                  static_cast<unsigned>(static_cast<unsigned char>(properties.uuid.bytes[i])));
+    text += part;
+  }
+  std::snprintf(part, sizeof part, ", PCI %08X:%02X:%02X.0", static_cast<unsigned>(properties.pciDomainID),
+                static_cast<unsigned>(properties.pciBusID), static_cast<unsigned>(properties.pciDeviceID));
+  return text + part;
+}
+
+/// Looks for calls that do not come back. A thread that makes one cannot be joined, so the job cannot go on.
+class DriverWatch {
+ public:
+  DriverWatch(DevicePtr device, StuckDriverHandler handler) : device_(std::move(device)), handler_(handler) {
+    // Without a thread, too, a call that hangs is for the user to end.
+    if (handler_ != nullptr) static_cast<void>(StartThread(thread_, [this] { Watch(); }));
+  }
+  DriverWatch(const DriverWatch&) = delete;
+  DriverWatch& operator=(const DriverWatch&) = delete;
+  ~DriverWatch() {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    ended_ = true;
+    end_.notify_one();
+  }
+
+ private:
+  void Watch() {
+    // A call may wait for the deadline itself. Registering a quarter of a large memory takes a minute, too; but not
+    // once another lane found that the GPU hangs.
+    constexpr std::chrono::seconds kGrace{5};
+    std::unique_lock<std::mutex> lock(mutex_);
+    while (!end_.wait_for(lock, std::chrono::milliseconds(500), [&] { return ended_; })) {
+      const std::chrono::nanoseconds limit =
+          kGrace + (device_->hung() ? std::chrono::nanoseconds{} : kPatience * device_->deadline());
+      const std::chrono::nanoseconds longest = detail::TheDriverCalls().Longest();
+      if (longest < limit) continue;
+      handler_("GPU " + std::to_string(device_->ordinal()) + ": a call of its driver has not come back for " +
+               std::to_string(std::chrono::duration_cast<std::chrono::seconds>(longest).count()) +
+               " seconds, so that the process must end; give the command again with --device cpu");
+    }
+  }
+  static constexpr int kPatience = 5;
+
+  const DevicePtr device_;
+  const StuckDriverHandler handler_;
+  std::mutex mutex_;
+  std::condition_variable end_;
+  bool ended_ = false;
+  Threads thread_;  ///< last: joined before what it uses goes
+};
+
 class CudaBackend : public ArenaBackend<Arena> {
  public:
-  explicit CudaBackend(int ordinal) : device_(std::make_shared<CudaDevice>(ordinal)) {
+  CudaBackend(int ordinal, std::chrono::seconds timeout, StuckDriverHandler handler)
+      : device_(std::make_shared<CudaDevice>(ordinal, timeout)) {
     int count = 0;
     CheckCuda("cudaGetDeviceCount", [&] { return cudaGetDeviceCount(&count); });
     if (ordinal < 0 || ordinal >= count) {
@@ -670,8 +746,10 @@ class CudaBackend : public ArenaBackend<Arena> {
     std::size_t free_bytes = 0, all_bytes = 0;
     CheckCuda("cudaMemGetInfo", [&] { return cudaMemGetInfo(&free_bytes, &all_bytes); });
     limits_.name = "GPU " + std::to_string(ordinal) + ", " + properties.name;
+    limits_.id = IdOf(properties);
     limits_.gpu = true;
     limits_.device_bytes = free_bytes;
+    watch_.emplace(device_, handler);
   }
 
   std::uint64_t LaneBytes(const RecordLayout& layout, std::uint64_t slot_bytes) const override {
@@ -686,15 +764,11 @@ class CudaBackend : public ArenaBackend<Arena> {
   }
 
   void Pin(void* data, std::uint64_t bytes) override {
-    // Refused memory only makes copies slower, and a lost GPU is found by the next call that needs it.
-    if (data == nullptr || bytes == 0) return;
-    if (detail::TryCuda([&] { return cudaSetDevice(device_->ordinal()); }) != cudaSuccess) return;
-    detail::TryCuda([&] { return cudaHostRegister(data, bytes, cudaHostRegisterPortable); });
+    // A lost GPU is found by the next call that needs it.
+    if (data != nullptr && bytes > 0) device_->Register(data, bytes);
   }
   void Unpin(void* data) override {
-    // What was not pinned says so, and that is no error. Neither counted nor failed by the fault seam, as destructors.
-    if (data != nullptr && device_->EnterToFree()) cudaHostUnregister(data);
-    cudaGetLastError();
+    if (data != nullptr) device_->Unregister(data);
   }
 
   std::vector<std::uint64_t> BytesBefore(std::span<const SearchRange> ranges, RecordSpan cut_record) override {
@@ -719,45 +793,59 @@ class CudaBackend : public ArenaBackend<Arena> {
   }
 
   const DevicePtr device_;
+  std::optional<DriverWatch> watch_;  ///< once it is open: an opening that is left behind is nobody's
   std::atomic<std::uint64_t> peak_{0};
 };
 
-}  // namespace
-
-bool GpuLikely() {
-  // The last is a GPU under WSL.
-  for (const char* node : {"/dev/nvidiactl", "/dev/nvidia0", "/dev/dxg"}) {
-    if (access(node, F_OK) == 0) return true;
-  }
-  return false;
-}
-
-std::vector<std::string> ListBackends() {
-  std::vector<std::string> lines{OpenCpuBackend(0)->limits().name};
-  try {
-    int count = 0;
-    CheckCuda("cudaGetDeviceCount", [&] { return cudaGetDeviceCount(&count); });
-    for (int i = 0; i < count; ++i) {
-      cudaDeviceProp properties;
-      CheckCuda("cudaGetDeviceProperties", [&] { return cudaGetDeviceProperties(&properties, i); });
-      lines.push_back("GPU " + std::to_string(i) + ", " + properties.name + ", " +
-                      std::to_string(properties.totalGlobalMem >> 20) + " MiB, compute capability " +
-                      std::to_string(properties.major) + "." + std::to_string(properties.minor));
+std::unique_ptr<Backend> OpenInTime(int device, std::chrono::seconds timeout, StuckDriverHandler handler) {
+  struct Opening {
+    std::mutex mutex;
+    std::condition_variable ended;
+    bool has_ended = false;
+    std::unique_ptr<Backend> backend;
+    std::exception_ptr error;
+  };
+  const auto opening = std::make_shared<Opening>();
+  const auto open = [opening, device, timeout, handler] {
+    std::unique_ptr<Backend> backend;
+    std::exception_ptr error;
+    try {
+      backend = std::make_unique<CudaBackend>(device, timeout, handler);
+    } catch (...) {
+      error = std::current_exception();
     }
-  } catch (const Error& error) {
-    lines.push_back(std::string("no GPU: ") + error.what());
+    const std::lock_guard lock(opening->mutex);
+    opening->backend = std::move(backend);
+    opening->error = error;
+    opening->has_ended = true;
+    opening->ended.notify_one();
+  };
+  // A driver that does not answer keeps a thread for good, so that is one of its own, which is left behind then.
+  Threads thread;
+  if (!StartThread(thread, open).empty()) open();
+  {
+    std::unique_lock lock(opening->mutex);
+    if (!opening->ended.wait_for(lock, timeout, [&] { return opening->has_ended; })) {
+      thread.back().detach();
+      detail::ThrowHangs(device, timeout);
+    }
   }
-  return lines;
-}
-
-std::unique_ptr<Backend> OpenCudaBackend(int device) {
+  thread.clear();
   try {
-    return std::make_unique<CudaBackend>(device);
+    if (opening->error) std::rethrow_exception(opening->error);
   } catch (const Error& error) {
     // A GPU whose memory is too full for a context is none for us: no smaller plan would help.
     if (error.code() != ErrorCode::kOutOfMemory) throw;
     throw Error(ErrorCode::kGpuLost, error.what());
   }
+  return std::move(opening->backend);
 }
 
+bool AnyHangs() { return detail::a_gpu_hangs; }
+
+constexpr CudaModule kModule{GPUSORT_MODULE_VERSION, OpenInTime, AnyHangs};
+
+}  // namespace
 }  // namespace gpusort
+
+const gpusort::CudaModule* gpusort_cuda_module() { return &gpusort::kModule; }

@@ -1,5 +1,5 @@
 // What the CUDA backend asks of the CUDA runtime: checked calls, and memory, streams and events with owners.
-// CheckCuda makes every call (with a seam that makes the n-th fail) and turns its error into an Error. Waits poll, with
+// CheckCuda makes every call (with a seam for faults of all kinds) and turns its error into an Error. Waits poll, with
 // a deadline; destructors never throw and never wait for a device that hangs. Start at CheckCuda and CudaDevice.
 #pragma once
 
@@ -11,6 +11,8 @@
 #include <chrono>
 #include <cstdint>
 #include <cstdlib>
+#include <iterator>
+#include <list>
 #include <memory>
 #include <mutex>
 #include <string>
@@ -23,43 +25,63 @@
 
 namespace gpusort::detail {
 
-/// The seam that makes a CUDA call fail, for tests. Calls of the process are counted from 1.
-/// GPUSORT_FAULT_CUDA=N:oom: call N returns cudaErrorMemoryAllocation, the others are made.
-/// GPUSORT_FAULT_CUDA=N:sticky, or just N: no call is made from N on; all return cudaErrorIllegalAddress.
+/// The seam that makes a GPU fail, for tests: GPUSORT_FAULT_CUDA=N:KIND. Calls of the process are counted from 1.
+/// oom: call N returns cudaErrorMemoryAllocation, the others are made.
+/// sticky, or no KIND: no call is made from N on; all return cudaErrorIllegalAddress.
+/// hang: in front of the first kernel from call N on there is one that never ends.
+/// illegal: one that writes where nothing is, so that all calls behind it fail in truth.
+/// flip: one bit is wrong of the N-th copy to the host, and of what it is copied from.
 /// Destructors' calls are neither counted nor failed: they must clean up also after a fault.
 class CudaFaults {
  public:
+  enum class Kind { kOutOfMemory, kSticky, kHang, kIllegal, kFlip };
+
   CudaFaults() {
     const char* text = std::getenv("GPUSORT_FAULT_CUDA");
     if (text == nullptr || text[0] == '\0') return;
+    static constexpr std::pair<const char*, Kind> kKinds[] = {{"oom", Kind::kOutOfMemory},
+                                                              {"sticky", Kind::kSticky},
+                                                              {"hang", Kind::kHang},
+                                                              {"illegal", Kind::kIllegal},
+                                                              {"flip", Kind::kFlip}};
     char* end = nullptr;
     const long long call = std::strtoll(text, &end, 10);
-    const std::string kind = *end == ':' ? end + 1 : "sticky";
-    if (end == text || call < 1 || (*end != ':' && *end != '\0') || (kind != "oom" && kind != "sticky")) {
-      throw Error(ErrorCode::kUsage, std::string("GPUSORT_FAULT_CUDA=") + text + ": expected N, N:oom or N:sticky");
+    const std::string name = *end == ':' ? end + 1 : *end == '\0' ? "sticky" : "";
+    const auto kind =
+        std::find_if(std::begin(kKinds), std::end(kKinds), [&](const auto& k) { return name == k.first; });
+    if (end == text || call < 1 || kind == std::end(kKinds)) {
+      throw Error(ErrorCode::kUsage, std::string("GPUSORT_FAULT_CUDA=") + text +
+                                         ": expected N, N:oom, N:sticky, N:hang, N:illegal or N:flip");
     }
-    FailAt(call, kind == "sticky");
+    FailAt(call, kind->second);
   }
   /// Counts from 1 again and fails call `call` (0: none). No other thread may be making CUDA calls.
-  void FailAt(std::int64_t call, bool sticky) {
-    calls_ = 0;
-    sticky_ = sticky;
+  void FailAt(std::int64_t call, Kind kind) {
+    calls_ = copies_ = 0;
+    kind_ = kind;
     fail_at_ = call;
+    done_ = false;
   }
+  void FailAt(std::int64_t call, bool sticky) { FailAt(call, sticky ? Kind::kSticky : Kind::kOutOfMemory); }
   std::int64_t calls() const { return calls_; }
 
   cudaError_t Next() {
     const std::int64_t call = ++calls_;
     const std::int64_t fail_at = fail_at_;
     if (fail_at == 0 || call < fail_at) return cudaSuccess;
-    if (sticky_) return cudaErrorIllegalAddress;
-    return call == fail_at ? cudaErrorMemoryAllocation : cudaSuccess;
+    if (kind_ == Kind::kSticky) return cudaErrorIllegalAddress;
+    return kind_ == Kind::kOutOfMemory && call == fail_at ? cudaErrorMemoryAllocation : cudaSuccess;
   }
+  /// True once, before the kernel that is to have one of this kind in front.
+  bool Due(Kind kind) { return kind_ == kind && fail_at_ > 0 && calls_ + 1 >= fail_at_ && !done_.exchange(true); }
+  /// True for the copy to the host that is to be wrong.
+  bool FlipsCopy() { return kind_ == Kind::kFlip && ++copies_ == fail_at_; }
 
  private:
-  std::atomic<std::int64_t> calls_{0};
+  std::atomic<std::int64_t> calls_{0}, copies_{0};
   std::atomic<std::int64_t> fail_at_{0};
-  std::atomic<bool> sticky_{false};
+  std::atomic<Kind> kind_{Kind::kOutOfMemory};
+  std::atomic<bool> done_{false};
 };
 
 /// The process's only one: a fault seam for "the n-th call of the process" has to be.
@@ -73,11 +95,50 @@ inline CudaFaults& TheCudaFaults() {
               std::string(what) + ": " + cudaGetErrorName(error) + ": " + cudaGetErrorString(error));
 }
 
+/// The calls that are inside of the driver, and since when: one that does not come back is found, though nothing can
+/// end it.
+class DriverCalls {
+ public:
+  using Clock = std::chrono::steady_clock;
+  /// From the beginning of a call to its end.
+  class Call {
+   public:
+    explicit Call(DriverCalls& calls) : calls_(calls) {
+      const std::lock_guard<std::mutex> lock(calls_.mutex_);
+      place_ = calls_.begun_.insert(calls_.begun_.end(), Clock::now());
+    }
+    Call(const Call&) = delete;
+    Call& operator=(const Call&) = delete;
+    ~Call() {
+      const std::lock_guard<std::mutex> lock(calls_.mutex_);
+      calls_.begun_.erase(place_);
+    }
+
+   private:
+    DriverCalls& calls_;
+    std::list<Clock::time_point>::iterator place_;
+  };
+  /// How long the oldest takes by now; 0 if there is none.
+  Clock::duration Longest() {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    return begun_.empty() ? Clock::duration::zero() : Clock::now() - begun_.front();
+  }
+
+ private:
+  std::mutex mutex_;
+  std::list<Clock::time_point> begun_;  ///< the oldest in front
+};
+inline DriverCalls& TheDriverCalls() {
+  static DriverCalls calls;
+  return calls;
+}
+
 /// Makes one CUDA call, `call()`, unless the fault seam fails it. Returns its error.
 template <typename Call>
 cudaError_t TryCuda(Call&& call) {
   cudaError_t error = TheCudaFaults().Next();
   if (error == cudaSuccess) {
+    const DriverCalls::Call in_driver(TheDriverCalls());
     error = call();
     // Else a later launch, which asks for the last error, would report this one again.
     if (error != cudaSuccess) cudaGetLastError();
@@ -92,12 +153,27 @@ void CheckCuda(const char* what, Call&& call) {
   if (error != cudaSuccess) ThrowCuda(what, error);
 }
 
+/// Set for good when a device gives no sign for too long.
+inline std::atomic<bool> a_gpu_hangs{false};
+
+/// That, as an error.
+[[noreturn]] inline void ThrowHangs(int ordinal, std::chrono::nanoseconds waited) {
+  a_gpu_hangs = true;
+  throw Error(ErrorCode::kGpuLost,
+              "GPU " + std::to_string(ordinal) + " gave no sign for " +
+                  std::to_string(std::chrono::duration_cast<std::chrono::seconds>(waited).count()) +
+                  " seconds (--gpu-timeout): it hangs, or other programs keep it busy; nvidia-smi and the kernel log "
+                  "(NVRM: Xid) tell more");
+}
+
 /// One device, shared by all that lives on it: makes it current, and waits for it.
 class CudaDevice {
  public:
-  explicit CudaDevice(int ordinal, std::chrono::nanoseconds deadline = std::chrono::minutes(10))
+  explicit CudaDevice(int ordinal, std::chrono::nanoseconds deadline = std::chrono::minutes(1))
       : ordinal_(ordinal), deadline_(deadline) {}
   int ordinal() const { return ordinal_; }
+  std::chrono::nanoseconds deadline() const { return deadline_; }
+  bool hung() const { return hung_; }
 
   /// Makes the device the calling thread's. Every entry into the backend starts with it.
   void Enter() const {
@@ -106,14 +182,31 @@ class CudaDevice {
   /// For destructors: false if the device must not be called any more.
   bool EnterToFree() const noexcept { return !hung_ && cudaSetDevice(ordinal_) == cudaSuccess; }
 
+  /// Makes copies from and to host memory fast, and undoes that. What is refused is only slower; what was not pinned
+  /// says so, and that is no error.
+  void Register(void* data, std::uint64_t bytes) const {
+    if (TryCuda([&] { return cudaSetDevice(ordinal_); }) != cudaSuccess) return;
+    TryCuda([&] { return cudaHostRegister(data, bytes, cudaHostRegisterPortable); });
+  }
+  void Unregister(void* data) const noexcept {
+    if (EnterToFree()) cudaHostUnregister(data);
+    cudaGetLastError();
+  }
+  /// Copies from and to memory that is not wait inside the driver for what is queued in front, where no deadline
+  /// reaches: who made kernels waits for those first.
+  static bool Registered(const void* data) {
+    cudaPointerAttributes facts{};
+    CheckCuda("cudaPointerGetAttributes", [&] { return cudaPointerGetAttributes(&facts, data); });
+    return facts.type == cudaMemoryTypeHost;
+  }
+
   /// Blocks until the stream has done all that was queued. After the deadline the device counts as lost for good.
   void Wait(cudaStream_t stream) const {
-    CheckCuda("waiting for the GPU", [&] { return Poll([&] { return cudaStreamQuery(stream); }); });
+    WaitUntil([&] { return cudaStreamQuery(stream); });
   }
   void Wait(cudaEvent_t event) const {
-    CheckCuda("waiting for the GPU", [&] { return Poll([&] { return cudaEventQuery(event); }); });
+    WaitUntil([&] { return cudaEventQuery(event); });
   }
-  // Copies to and from memory that is not pinned may also wait inside the driver, where no deadline reaches.
 
   /// True if the event has passed. Not counted by the fault seam: how often it is asked is chance.
   bool Passed(cudaEvent_t event) const {
@@ -130,6 +223,13 @@ class CudaDevice {
   }
 
  private:
+  template <typename Query>
+  void WaitUntil(Query query) const {
+    const cudaError_t error = TryCuda([&] { return Poll(query); });
+    if (hung_) ThrowHangs(ordinal_, deadline_);
+    if (error != cudaSuccess) ThrowCuda("waiting for the GPU", error);
+  }
+
   /// Spins at first, because most waits are short, then naps: who sleeps is woken before threads that work are done
   /// with their slices, who yields to them is not.
   template <typename Query>
@@ -147,7 +247,7 @@ class CudaDevice {
       cudaGetLastError();
       const auto waited = Clock::now() - start;
       if (waited > deadline_) {
-        hung_ = true;
+        hung_ = a_gpu_hangs = true;
         return cudaErrorLaunchTimeout;
       }
       if (waited < kSpin) continue;
@@ -170,6 +270,16 @@ template <typename = void>
 __global__ void __launch_bounds__(kFetchThreads)
     FetchKernel(unsigned char* to, const unsigned char* from, std::uint64_t bytes) {
   for (std::uint64_t i = threadIdx.x; i < bytes; i += kFetchThreads) to[i] = from[i];
+}
+
+// What the fault seam puts into a stream.
+template <typename = void>
+__global__ void NeverEndingKernel() {
+  for (;;) __nanosleep(1'000'000);
+}
+template <typename = void>
+__global__ void WriteByteKernel(volatile unsigned char* to, unsigned char flip) {
+  *to = static_cast<unsigned char>(*to ^ flip);
 }
 
 /// A stream that does not wait for the default one. Its owner sees to it that it is idle when it is dropped.
@@ -197,11 +307,13 @@ class Stream {
 
   /// `to` and `from`: host or device memory, as `kind` says. Pinned host memory must stay until the stream has passed.
   void Copy(void* to, const void* from, std::uint64_t bytes, cudaMemcpyKind kind) const {
+    if (kind == cudaMemcpyDeviceToHost) MakeWrongIfAsked(from, bytes);
     CheckCuda("cudaMemcpyAsync", [&] { return cudaMemcpyAsync(to, from, bytes, kind, stream_); });
   }
   /// Copies a few bytes from the device to `pinned` host memory, by a kernel: a copy would wait behind the windows of
   /// other streams that are on their way over the bus.
   void Fetch(void* pinned, const void* from, std::uint64_t bytes) const {
+    MakeWrongIfAsked(from, bytes);
     Launch("FetchKernel", FetchKernel<>, 1, kFetchThreads, static_cast<unsigned char*>(pinned),
            static_cast<const unsigned char*>(from), bytes);
   }
@@ -209,6 +321,11 @@ class Stream {
   void Launch(const char* what, void (*kernel)(Parameters...), std::uint64_t blocks, unsigned threads,
               const Arguments&... arguments) const {
     if (blocks > 0x7FFFFFFF) throw Error(ErrorCode::kInternal, std::string(what) + ": more than 2^31 blocks");
+    if (TheCudaFaults().Due(CudaFaults::Kind::kHang)) Launch("NeverEndingKernel", NeverEndingKernel<>, 1, 1);
+    if (TheCudaFaults().Due(CudaFaults::Kind::kIllegal)) {
+      Launch("WriteByteKernel", WriteByteKernel<>, 1, 1, static_cast<unsigned char*>(nullptr),
+             static_cast<unsigned char>(1));
+    }
     CheckCuda(what, [&] {
       kernel<<<static_cast<unsigned>(blocks), threads, 0, stream_>>>(arguments...);
       return cudaGetLastError();
@@ -216,6 +333,14 @@ class Stream {
   }
 
  private:
+  /// For the fault seam: any bit, but the same one of the same copy.
+  void MakeWrongIfAsked(const void* from, std::uint64_t bytes) const {
+    if (bytes == 0 || !TheCudaFaults().FlipsCopy()) return;
+    const std::uint64_t bit = bytes * 8 / 7 * 3 % (bytes * 8);
+    auto* const at = static_cast<unsigned char*>(const_cast<void*>(from)) + bit / 8;
+    Launch("WriteByteKernel", WriteByteKernel<>, 1, 1, at, static_cast<unsigned char>(1u << bit % 8));
+  }
+
   DevicePtr device_;
   cudaStream_t stream_ = nullptr;
 };

@@ -465,9 +465,7 @@ class LineSort {
       : rows_(rows), tiles_(bytes / kScanTile + 1), cub_bytes_(CubBytes(rows, tiles_)) {
     DoubleBuffer<Entry> keys;
     std::size_t bytes_of_sort = 0;
-    if (SortKeys(nullptr, bytes_of_sort, keys, rows, ExactEntryLess{}, nullptr) != cudaSuccess) {
-      throw Error(ErrorCode::kInternal, "no workspace size for lines");
-    }
+    CheckCuda("SortKeys", [&] { return SortKeys(nullptr, bytes_of_sort, keys, rows, ExactEntryLess{}, nullptr); });
     sort_bytes_ = std::max<std::uint64_t>(bytes_of_sort, cub_bytes_);
   }
 
@@ -506,6 +504,7 @@ class LineSort {
     last_before = pinned->active;
     const std::uint32_t rows = last_before + last_tile;
     result.rows = rows;
+    if (rows == 0) throw WrongResult("the GPU finds no line where there are some");
     result.too_many = rows > rows_;
     if (result.too_many) return result;
     // Not pinned: copied while nothing is queued that the copy would wait for. There are no more runs than lines.
@@ -645,6 +644,7 @@ class LineSort {
       });
       Fetch(stream, pinned, at.findings);
       if (pinned->decided == 0) return false;
+      if (pinned->active > count) throw WrongResult("the GPU counts more lines than there are");
       count = pinned->active;
       if (count == 0) return true;
       active = next;

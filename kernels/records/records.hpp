@@ -11,6 +11,7 @@
 #include <span>
 #include <vector>
 
+#include "error.hpp"
 #include "lines/line_order.hpp"
 #include "records/key.hpp"
 #include "records/record.hpp"
@@ -68,15 +69,18 @@ inline std::uint64_t FirstRecordBytes(RecordSpan bytes, const RecordLayout& layo
   const std::byte* const end = detail::FindDelimiter(bytes.data(), bytes.data() + bytes.size(), layout.delimiter);
   return end == nullptr ? 0 : static_cast<std::uint64_t>(end - bytes.data()) + 1;
 }
+/// WrongResult if there is none: of what a GPU gave, anything may be true.
 inline RecordSpan FirstRecord(RecordSpan bytes, const RecordLayout& layout) {
-  return bytes.first(FirstRecordBytes(bytes, layout));
+  const std::uint64_t size = FirstRecordBytes(bytes, layout);
+  if (size == 0) throw WrongResult("records that end inside a record");
+  return bytes.first(size);
 }
 
 /// What of a record was read and will be written: all of it, but for the keys that it was given.
 inline RecordSpan Body(RecordSpan record, const RecordLayout& layout) {
   for (std::uint32_t key = 0; key < layout.keys; ++key) {
     const std::byte* const end = detail::FindDelimiter(record.data(), record.data() + record.size(), kKeyEnd);
-    if (end == nullptr) throw Error(ErrorCode::kInternal, "a record lost its key");
+    if (end == nullptr) throw WrongResult("a record lost its key");
     record = record.subspan(static_cast<std::size_t>(end - record.data()) + 1);
   }
   return record;
@@ -113,7 +117,7 @@ void ForEachRecord(RecordSpan bytes, const RecordLayout& layout, F f) {
   }
   while (!bytes.empty()) {
     const std::uint64_t size = FirstRecordBytes(bytes, layout);
-    if (size == 0) throw Error(ErrorCode::kInternal, "records that end inside a record");
+    if (size == 0) throw WrongResult("records that end inside a record");
     f(bytes.first(size));
     bytes = bytes.subspan(size);
   }
@@ -152,7 +156,7 @@ inline std::uint64_t FirstLineDisorder(RecordSpan bytes, const RecordLayout& lay
   std::uint64_t begin = 0;
   while (begin < bytes.size()) {
     const std::uint64_t size = FirstRecordBytes(bytes.subspan(begin), layout);
-    if (size == 0) throw Error(ErrorCode::kInternal, "lines that end inside a line");
+    if (size == 0) throw WrongResult("lines that end inside a line");
     const int compared = neighbours.Next(AsBytes(bytes.data()) + begin, size - 1);
     if (compared > 0 || (strict && compared == 0)) return begin;
     begin += size;

@@ -2,8 +2,11 @@
 
 #include <algorithm>
 #include <charconv>
+#include <sstream>
 #include <string>
+#include <vector>
 
+#include "cli/did_you_mean.hpp"
 #include "error.hpp"
 #include "formats/value_key.hpp"
 #include "support/gnu_quote.hpp"
@@ -96,7 +99,10 @@ ColumnKey ParseColumnKey(std::string_view text, char decimal_point, int thousand
       if (made.rule.nulls_first) Fail(text, "a second place for nulls, " + QuoteWord(part));
       made.rule.nulls_first = part == "nulls-first";
     } else {
-      Fail(text, "unknown " + QuoteWord(part) + "; behind a column stand a type (" + ValueTypeNames() +
+      std::vector<std::string> words{"asc", "desc", "nulls-first", "nulls-last"};
+      std::istringstream names(ValueTypeNames());
+      for (std::string name; names >> name;) words.push_back(name.substr(0, name.find(',')));
+      Fail(text, "unknown " + QuoteWord(part) + DidYouMean(part, words) + "; behind a column stand a type (" + ValueTypeNames() +
                      " or timestamp(FORMAT)), asc or desc, nulls-first or nulls-last; a name with colons goes in "
                      "double quotes");
     }

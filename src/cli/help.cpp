@@ -215,9 +215,13 @@ The output may be an input: it is replaced when all is done. After any exit code
 as it was, unless the message says otherwise. Output goes under a hidden name, or none, into the output's folder, is
 synced, and is renamed.
 .PP
-The new file has the owner, group, mode and ACL that the old one has when it is replaced; one that is new has what its
-folder gives. Hard links keep the old content, and other extended attributes are lost. A link is followed if the kernel
-follows it.
+The new file has the owner, group, mode, ACL and extended attributes (user.* and security.*, but not security.capability,
+.ima and .evm, which vouch for the old content) that the old one has when it is replaced; a warning names what could not be
+given, and why. One that is new has what its folder gives. Hard links keep the old content. A link is followed if the
+kernel follows it.
+.PP
+In a folder that all can write (/tmp), another user's link is not followed, and another user's file, pipe or report is not
+written, if it is not the folder's owner's: exit 2.
 .PP
 What cannot be replaced like that is written in place, with a warning, once all input that it holds has been read: a mount
 point (docker -v file:file), a folder that cannot be written or is sticky or append-only, another's owner or group. A job
@@ -247,9 +251,10 @@ With --resume-dir DIR a job that was killed, stopped, or ran out of space goes o
 that a script need not know which time it is. DIR, which is made if it is missing (mode 0700), holds a lock, a manifest,
 and the sorted runs; with --temp-dir the runs lie in a folder of the job below each of those. What is done is kept there
 once it is on the disk: a kill or a power failure loses the batches that were being sorted, a merge of runs that was under
-way, and of the output what was written since the last checkpoint: there is one after 32 GiB or 5 minutes (--checkpoint says
-otherwise). Until it is complete the output is a hidden file in its folder, .gpusort-*.partial, which stays, too. Parts,
-compressed outputs, those with --top or --debug, and those that are written in place are written anew. When the job is done,
+way, and of the output what was written since the last checkpoint: there are several a second at first, and never much more
+than 5 minutes or 32 GiB (--checkpoint says otherwise) between two. Until it is complete the output is a hidden file in its
+folder, .gpusort-*.partial, which stays, too. Parts, compressed outputs, those with --top or --debug, and those that are
+written in place are written anew. When the job is done,
 all of that is removed, and DIR too if there is nothing else in it, unless --keep-resume-dir is given. --resume-dir DIR
 --status says how far a job is, whether it runs, and where.
 .PP
@@ -275,6 +280,60 @@ job's folders in temp folders, and .gpusort-*.partial.
 It needs files: streams, compressed inputs, an output that is a stream, -m, and -R without --random-source are exit 2. Programs
 that sort the same records at once need a DIR each. --stats says in attempts what each process did: host, pid, begin (UTC),
 runs_kept (that it found), runs_made, and bytes_read (of the input, in those).
+.SS What happened when
+--trace FILE has Chrome's trace events, which https://ui.perfetto.dev and chrome://tracing show: a track for each thread
+(readers, lanes that sort and merge, workers that write), below the phases on that of main; and one for each use at once of
+inputs, temp space, output, bus, codecs and GPU streams. A slice is a block, a batch or a window, with its number and bytes;
+those of a GPU also tell how long it copied and computed. Counters have memory and temp space in use, bytes per second, and
+how full the queues are. It is written while the job runs, also of a job that fails or is stopped, whose end and message
+are its last event; of one that is killed outright it lacks the last moments and the closing bracket, which viewers take. It
+takes up to 4 MiB of --memory, and about 150 bytes of FILE for each block that is read or written.
+.PP
+--report FILE is a page for any browser, which needs no network: how the job ended and, if it failed, what to do; a timeline
+of phases and of how busy disks, bus, cores or GPU, and codecs were; bytes per second beside the best that the job itself saw;
+memory and temp space; the plan, notes, names and statistics. Pointing at a chart, or the arrow keys in it, show values, which
+tables below have in sum. A job that fails or is stopped by a signal has one, too; one that is killed outright has none, and
+wrong usage may have none. It takes the place of an old FILE as an output does, when the job has ended. A report or a trace
+that cannot be written is exit 4 or 5 of a job that is done, whose output is in place, and a warning of one that failed.
+.SS GPUs that fail
+A GPU that fails costs time and no more, unless --device gpu asks for it alone: the CPU gives the same bytes, and a warning
+and a note in --stats say what it was. Sorted runs in memory and temp files stay; what lay on the GPU is read and sorted again.
+.PP
+Lost is a GPU with which a call of the driver fails, and one that gives no sign for 60 seconds (--gpu-timeout): no wait for
+a batch, for a window of the merge or for the driver's start may take so long. Other programs on the same GPU may make it
+that slow; then give it more time. With --device gpu a lost GPU is exit 7. After a hang the process ends without waiting for
+the driver; only the system may still keep it for as long as it takes to stop the GPU. A call that does not come back from
+the driver holds the job: then it is exit 7 whatever --device says, 5 seconds after another call found the hang, or after five
+times --gpu-timeout. Memory that is refused makes the plan smaller, twice, and is exit 6 with --device gpu then.
+.PP
+Wrong results, of memory without ECC, say, do not come through: a 128-bit sum over all records and the order of what is
+written are compared before the output gets its name. If they do not agree, nobody knows which run is wrong. So none that was
+made is relied on, a warning names the GPU (its name, UUID and PCI address), and the CPU sorts all of the input again, once.
+It is exit 8 if its result is wrong too, with --device gpu, if an input is a stream or compressed, so that it is not read
+twice, and if standard output or a pipe has taken a part of the output: what came is not to be relied on. With --resume-dir
+exit 8 of this kind drops all runs that were kept, those of processes before too, and the same command begins anew; add
+--device cpu until the GPU was looked at (nvidia-smi -q, NVRM: Xid in the kernel log). Exit 8 for a block in a temp file that
+is not what was written is the disk's, and drops nothing. Not proved are the order among records with equal keys, and with
+--top the bytes of the records.
+.PP
+--check uses no GPU.
+.SS Watching a job
+On a terminal one line says how far the job is: "merge runs: 61 %, 1.2 GiB of 2.0 GiB, 512.0 MiB/s, 5 s left, waits for disk
+write". Percent and time left are of the whole job, through all phases: what is to come is expected from what the machine did so
+far, and the percentage never falls. Bytes and rate are of the phase that is named; with levels, all merges are one phase. It
+waits for what was busiest in the last second: disk read, disk write, bus, GPU or cores; nothing is said where nothing was busy
+for half of it. A narrow terminal leaves out first the rate, then what it waits for, then the bytes. Of a stream, whose end
+nobody knows, it says bytes and rate only.
+.PP
+--progress always writes such a line every 5 s and at each phase's end where standard error is no terminal, or one that cannot
+draw (TERM=dumb), without escapes. There are no colours anywhere, so NO_COLOR changes nothing. SIGUSR1 (kill -USR1 PID) has one
+line written to standard error, whatever --progress says, but with --resume-dir it stops the job (see SIGNALS).
+.PP
+--explain prints the plan. --explain=full also says how many seconds each phase should take, and what will limit it: it reads
+up to 48 MiB of the input, sorts and merges them in memory by what would sort the job, and writes and reads a nameless file in
+the temp folder and in the output's for a sixth of a second each. Nothing of it stays. It takes about a second; a disk that is
+fast only at first, or is busy with others later, is seen as it is at that moment. Of inputs that are streams or compressed it
+says nothing.
 .SS Under the name sort
 Under the name sort, by a link or a copy of that name, the program takes GNU sort's command line (9.10) and gives its
 output, messages and exit codes. It is the same engine: inputs from 32 MiB on go to a GPU if there is one (GPUSORT_DEVICE
@@ -316,10 +375,11 @@ no space, quota or file-size limit
 out of host or GPU memory, after all fallbacks
 .TP
 .B 7
-the GPU is absent or stopped working, and --device gpu allowed no fallback
+the GPU is absent, stopped working or gave no sign for too long, and --device gpu allowed no fallback
 .TP
 .B 8
-integrity: a checksum, a count or the order does not agree. Look at the hardware; do not just try again
+integrity: a checksum, a count or the order does not agree. Look at the hardware; do not just try again. What is suspect is
+named: a file, or who sorted (see GPUs that fail)
 .TP
 .B 9
 an internal error: please report it
@@ -332,7 +392,8 @@ ended by signal n
 .SH SIGNALS
 SIGINT, SIGTERM, SIGHUP and all others that end a process and can be caught end the job by that signal, and leave no file
 behind: within 0.5 s, or within 1 s if the job has a GPU, whose driver takes that long to let go. With --resume-dir the job
-stops within 10 s, keeps what is done, and exits with 75; a second signal ends it at once.
+stops within 10 s, keeps what is done, and exits with 75; a second signal ends it at once. SIGUSR1 is no such signal without
+--resume-dir: the job says how far it is and goes on (see Watching a job).
 .SH ENVIRONMENT
 .TP
 .B TMPDIR
@@ -345,12 +406,56 @@ the locale, for --locale and under the name sort. LC_ALL=C compares bytes, which
 under the name sort, what --device is under the program's own: auto (the default: a GPU if there is one and the input is
 worth it), cpu, or gpu; any other word is exit 2
 .TP
+.B GPUSORT_CUDA_MODULE
+the file of the GPU backend, in place of the one that is found (see FILES)
+.TP
 .B POSIXLY_CORRECT, _POSIX2_VERSION
 under the name sort: as for GNU sort
 .SH FILES
+The GPU backend is gpusort_cuda.so, of the same release as the program: beside it, in lib/gpusort of the folder above, or in
+lib/gpusort where gpusort was installed. It is loaded when a GPU is wanted; without it all is sorted on the CPU, and --device gpu
+is exit 7. --version says which one there is, and how to get it.
+.PP
 What is spilled belongs to no name, so that nothing remains after a crash; other users cannot read it. With --resume-dir it
 has the name gpusort.runs, and stays. Where a file system makes no nameless files, the output has a hidden name in its
 folder until it is complete.
+.SH THE LOG AS JSON
+With --log-format json each line on standard error and in --log-file is one JSON object (RFC 8259, UTF-8), usage errors
+and the lines of --progress included; on a terminal, too. Every line has ts (RFC 3339, UTC, milliseconds), level (debug,
+info, warning, error) and event; other members may come to those named here, none goes. --log-level says which are
+shown: at info (the default here) the first line is started (wrong usage has none) and the last one done or failed; at warn,
+failed and warnings are left. Only a process that is killed outright (SIGKILL) has no last line. --explain, --status and --stats write what they always do.
+.TP
+.B started
+version, pid, inputs (the first 8), input_count, output (with --check: none)
+.TP
+.B plan
+backend, memory, device_memory, batch_bytes, block_bytes, fan_in, levels, temp_bytes (at most), runs (if it can be told);
+anew when a job goes on with another plan
+.TP
+.B phase
+phase (start, form runs, merge runs, publish; check) and state: begins, or ends with seconds, bytes_read, bytes_written (of
+disks)
+.TP
+.B progress
+phase, bytes, bytes_total (if known), bytes_per_second, percent and seconds_left (of the whole job, if known), waits_for (if
+something stands out), message; when SIGUSR1 asks, and each second and at each phase's end, if --progress says
+so or standard error is a terminal; at any level, and not in --log-file
+.TP
+.B note
+message: fallbacks, what was skipped or is doubtful (level warning), what else is said (info, debug)
+.TP
+.B failed
+exit_code, seconds, message, and where there is one: signal (its name; exit_code is then 128+n, or 75), errno (its name),
+path, offset. Level error. Of a process that ends in its signal handler it has exit_code and signal only, and is not in
+--log-file
+.TP
+.B done
+exit_code, seconds, and of what was sorted records, bytes (as stored), runs, temp_bytes_written. A --check of what is not
+sorted is done with exit_code 1, a message, and level error
+.PP
+In all members but message a byte that is no printable UTF-8 is \xNN, and a backslash is \x5c, so that names can be had back
+as they are. message is for people: there, as in all texts of gpusort, a backslash stays as it is.
 .SH LIMITS
 A record has 1 byte to 1 GiB, a key up to 64 fields, all inputs together up to 1 EiB (a larger one is exit 3). Memory must
 hold a few records of each of a few runs; if --memory is too small for that, the message says what would do.
@@ -359,11 +464,20 @@ Sorting spills about 1.05 times the (expanded) input to the temp folders, more w
 records as long as a block, and nothing if all runs fit in memory. --explain says how much at most (for --locale and -g, an
 estimate). Space is checked before the start.
 .PP
+Without --memory a job takes half of what is free: of the machine, of its control groups (version 1 and 2, also those above
+its own; the page cache counts as free), and of ulimit -v and -d. Threads are as many as the cores that it may run on, and no
+more than the groups' CPU quota is worth.
+.PP
 --memory bounds what gpusort itself takes, pinned memory included. On top come the program (about 10 MiB), up to 32 MiB of
 what is known of runs and their blocks (what passes that is counted, so huge inputs need more than a few MiB; of a stream it
 is not counted), and the CUDA driver's own memory.
 .PP
 Only the size that a file has when it is opened is sorted: growth is a warning, shrinking is exit code 3.
+.PP
+What is said here of errors is tested with file systems, disks and GPUs that are made to fail: full, read-only, unmounted, over
+quota, failing only at fsync; kills at random times; and what was not synced left out, for a loss of power. Not tested, because it
+cannot be had: power lost by real disks that lie about what they have written, ECC errors (Xid) of real GPUs, and servers of
+NFS, whose late errors count like those of a disk (exit 4).
 .PP
 Linux on x86-64; GPUs from compute capability 7.5 on.
 .SH NOTES
@@ -376,9 +490,8 @@ sort.
 )";
 
 constexpr const char* kManualBelow = R"(.SH SEE ALSO
-sort(1), uniq(1), join(1), split(1), zstd(1), locale(7)
-.PP
-gpusort_gen --help makes files to try it on, and gpusort_check --help is an independent check of the result.
+gpusort_gen(1), which makes files to try it on; gpusort_check(1), an independent check of the result; sort(1), uniq(1), join(1),
+split(1), zstd(1), locale(7)
 )";
 
 std::string FirstColumn(const OptionRow& row) {

@@ -1,6 +1,8 @@
-// Every option of gpusort, once: the parser (parse_options.cpp), `--help`, `--help=all` and the manual page (help.cpp)
-// are made from these rows. Under the name `sort` another grammar holds (gnu_options.hpp).
+// Every option of gpusort, once: the parser (parse_options.cpp), `--help`, `--help=all`, the manual page (help.cpp) and
+// completion (completion.cpp) are made from these rows. Under the name `sort` another grammar holds (gnu_options.hpp).
 #pragma once
+
+#include <string_view>
 
 namespace gpusort {
 
@@ -13,6 +15,7 @@ enum OptionMark : unsigned {
   kLinesOnly = 8,    ///< typed, it says that records are lines
   kTablesOnly = 16,  ///< typed, it says that records have columns
   kTablesToo = 32,   ///< beside kLinesOnly: or that
+  kShare = 128,      ///< a size that may be a share: 50%
   kAnyAttempt = 64,  ///< may be another when a job goes on that was stopped (--resume-dir): it changes no bytes of it
 };
 
@@ -131,19 +134,24 @@ inline constexpr OptionRow kOptionRows[] = {
      "to encrypt. If the program cannot be started, a warning says so and nothing is compressed; if it fails: exit 4; "
      "if it does not give back what it was given: exit 8. Its memory does not count towards --memory."},
 
-    {Section::kResources, "memory", 0, "SIZE", kWithCheck | kAnyAttempt,
+    {Section::kResources, "memory", 0, "SIZE", kWithCheck | kShare | kAnyAttempt,
      "host memory to use: bytes, or K M G T (by 1024), or % of all (default: half of what is available)",
      "Sizes take K M G T P E, also a fraction of a unit: 1.5G. % is of all memory, or of the control group's limit.",
      "host memory: 2G, 50% (default: half of what is free)"},
-    {Section::kResources, "buffer-size", 'S', "SIZE", kWithCheck | kAnyAttempt,
+    {Section::kResources, "buffer-size", 'S', "SIZE", kWithCheck | kShare | kAnyAttempt,
      "the same; a bare number counts KiB, as for sort"},
-    {Section::kResources, "gpu-memory", 0, "SIZE", kAnyAttempt, "GPU memory to use; % of what is free (default 90%)",
+    {Section::kResources, "gpu-memory", 0, "SIZE", kShare | kAnyAttempt, "GPU memory to use; % of what is free (default 90%)",
      "With --device cpu a warning says that it has no effect."},
+    {Section::kResources, "gpu-timeout", 0, "SECONDS", kAnyAttempt,
+     "a GPU that gives no sign for so long counts as lost (default 60)",
+     "From 1 to 86400. A wait for one batch, one window of the merge, or the driver's start must not take longer. See "
+     "GPUs that fail in the manual page."},
     {Section::kResources, "temp-dir", 'T', "DIR", kRepeats | kAnyAttempt,
      "where to spill; several spread the load (default: TMPDIR, else the output's folder, /var/tmp for a stream)", "",
      "where to spill; several spread the load"},
     {Section::kResources, "temporary-directory", 0, "DIR", kRepeats | kAnyAttempt, "the same as --temp-dir"},
-    {Section::kResources, "threads", 0, "N", kAnyAttempt, "CPU threads (default: one a core)",
+    {Section::kResources, "threads", 0, "N", kAnyAttempt,
+     "CPU threads (default: one a core, within a control group's quota)",
      "For lines at most one for each 6 MiB of --memory."},
     {Section::kResources, "parallel", 0, "N", kAnyAttempt, "the same as --threads"},
     {Section::kResources, "device", 0, "WHERE", kAnyAttempt,
@@ -173,12 +181,20 @@ inline constexpr OptionRow kOptionRows[] = {
     {Section::kOutput, "no-fsync", 0, "", kAnyAttempt, "do not wait for the disk: a crash may lose the output"},
     {Section::kOutput, "no-space-check", 0, "", kAnyAttempt, "start even if the disk looks too full"},
 
-    {Section::kReports, "explain", 0, "", kAnyAttempt, "print the plan and write nothing",
-     "Sizes, runs, levels, memory and temp space.", "print the plan and write nothing"},
+    {Section::kReports, "explain", 0, "", kAnyAttempt,
+     "print the plan and write nothing; --explain=full: how long the job will take, too",
+     "Sizes, runs, levels, memory and temp space. See Watching a job in the manual page.",
+     "print the plan and write nothing"},
     {Section::kReports, "stats", 0, "FILE", kAnyAttempt, "write times, bytes and sizes of the run as JSON",
      "And how busy each part was. /dev/stderr is taken, too."},
+    {Section::kReports, "trace", 0, "FILE", kAnyAttempt,
+     "write what each thread, disk, codec and GPU stream did when, for https://ui.perfetto.dev or chrome://tracing",
+     "See What happened when."},
+    {Section::kReports, "report", 0, "FILE", kAnyAttempt,
+     "write a page (HTML) with what the job did over time, its plan, notes and statistics, and how it ended",
+     "See What happened when."},
     {Section::kReports, "progress", 0, "WHEN", kWithCheck | kAnyAttempt,
-     "auto (the default: on a terminal), always, never", "One line with bytes, rate, time left, and the bottleneck."},
+     "auto (the default: on a terminal), always, never", "See Watching a job in the manual page."},
     {Section::kReports, "log-level", 0, "LEVEL", kWithCheck | kAnyAttempt,
      "trace debug info warn (the default) error off: what to say on standard error"},
     {Section::kReports, "log-file", 0, "FILE", kWithCheck | kAnyAttempt,
@@ -186,20 +202,62 @@ inline constexpr OptionRow kOptionRows[] = {
      "A job's first line there names version, pid, inputs and output, its last one says done or failed, with exit "
      "code, "
      "records, bytes and seconds (of the output; a job that is killed outright has none)."},
+    {Section::kReports, "log-format", 0, "FORMAT", kWithCheck | kAnyAttempt,
+     "text (the default), or json: each line on standard error and in --log-file is one JSON object",
+     "Then --log-level is info unless it is given. See The log as JSON."},
     {Section::kReports, "status", 0, "", kAnyAttempt, "only print how far the job is that --resume-dir DIR keeps"},
     {Section::kReports, "version", 0, "", kWithCheck, "version, and the backends built and found"},
     {Section::kReports, "help", 0, "", kWithCheck,
      "what is needed most; --help=all: all options; --help=examples: tasks out of practice; --help=man: the manual "
      "page",
      "The manual page is roff: gpusort --help=man | man -l -"},
+    {Section::kReports, "completion", 0, "SHELL", kWithCheck,
+     "print what completes the command lines of gpusort in that shell: bash, zsh or fish",
+     "Packages and cmake --install put it where the shells look for it; else, in a shell's start-up file: source "
+     "<(gpusort --completion bash). Keys of CSV are completed by the header of the input on the line."},
 
     {Section::kTuning, "batch-bytes", 0, "SIZE", kAnyAttempt, "bytes sorted at once"},
     {Section::kTuning, "batch-size", 0, "SIZE", kAnyAttempt, "binary: the same; lines: as --fan-in, as for sort"},
     {Section::kTuning, "block-size", 0, "SIZE", kAnyAttempt, "bytes of one read or write"},
     {Section::kTuning, "fan-in", 0, "N", kAnyAttempt, "most runs merged at once (at least 2)"},
     {Section::kTuning, "checkpoint", 0, "SIZE", kAnyAttempt,
-     "with --resume-dir: what is written of the output between two places to go on from (default 32G, or 5 minutes)"},
+     "with --resume-dir: most that is written of the output between two places to go on from (default 32G, or 5 "
+     "minutes)"},
 };
+
+/// The words that an option may have as its value or, if it is a flag, behind =. The parser and completion take them
+/// from here, or a test compares the parser with them.
+struct OptionWords {
+  const char* name;
+  const char* words;  ///< with blanks between them; what ends with : wants more behind it
+};
+
+inline constexpr OptionWords kOptionWords[] = {
+    {"type", "i8 i16 i32 i64 u8 u16 u32 u64 f32 f64 i16be i32be i64be u16be u32be u64be f32be f64be"},
+    {"format", "binary lines csv tsv jsonl pgcopy pgcopy-csv pgcopy-binary pgdump mysql"},
+    {"sort", "general-numeric human-numeric month numeric random version"},
+    {"quote", "none"},
+    {"decompress", "auto none gz bz2 xz zst lz4"},
+    {"compress", "auto none gz bz2 xz zst lz4"},
+    {"compress-temp", "auto none lz4 zst"},
+    {"compress-program", "gzip bzip2 xz zstd lz4"},
+    {"device", "auto cpu gpu gpu:"},
+    {"check", "quiet silent diagnose-first"},
+    {"explain", "full"},
+    {"progress", "auto always never"},
+    {"log-level", "trace debug info warn error off"},
+    {"log-format", "text json"},
+    {"help", "all examples man"},
+    {"completion", "bash zsh fish"},
+};
+
+/// Empty for an option that has none.
+constexpr std::string_view WordsOf(std::string_view name) {
+  for (const OptionWords& row : kOptionWords) {
+    if (row.name == name) return row.words;
+  }
+  return {};
+}
 
 struct SectionTitle {
   Section section;

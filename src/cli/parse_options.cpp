@@ -7,12 +7,15 @@
 #include <boost/program_options.hpp>
 #include <cctype>
 #include <cstring>
+#include <iterator>
 #include <limits>
 #include <map>
 #include <span>
+#include <sstream>
 #include <utility>
 
 #include "cli/column_key.hpp"
+#include "cli/did_you_mean.hpp"
 #include "cli/gnu_options.hpp"
 #include "cli/key_def.hpp"
 #include "cli/option_table.hpp"
@@ -35,28 +38,6 @@ std::string Lower(std::string_view text) {
   return lower;
 }
 
-/// "; did you mean X?" with the known words next to what was typed, or those that it begins; else nothing.
-std::string DidYouMean(std::string_view typed, const std::vector<std::string>& known) {
-  constexpr std::size_t kMostWords = 3;
-  const std::string text = Lower(typed);
-  std::size_t least = std::clamp<std::size_t>(text.size() / 3, 1, 2);
-  std::vector<std::string> near, begun;
-  for (const std::string& word : known) {
-    const std::size_t distance = EditDistance(text, word);
-    if (distance < least) near.clear();
-    if (distance <= least) {
-      least = distance;
-      near.push_back(word);
-    }
-    if (text.size() > 1 && word.starts_with(text)) begun.push_back(word);
-  }
-  const std::vector<std::string>& words = begun.empty() ? near : begun;
-  if (words.empty() || words.size() > kMostWords) return "";
-  std::string list;
-  for (const std::string& word : words) list += (list.empty() ? "" : " or ") + word;
-  return "; did you mean " + list + "?";
-}
-
 constexpr const char* kTypeHelp =
     "give --type (i8 i16 i32 i64 u8 u16 u32 u64 f32 f64) or --record-size N; the extensions .bin (i32) and .i8 to "
     ".f64 name a type by themselves";
@@ -66,11 +47,21 @@ std::string KeyOf(const OptionRow& row) {
   return row.name[0] == '\0' ? std::string("-") + row.letter : std::string("--") + row.name;
 }
 
+/// Whether Boost's messages call it so.
+bool IsName(const OptionRow& row, const std::string& name) {
+  return name == KeyOf(row) || (row.letter != 0 && name == std::string("-") + row.letter);
+}
+
+std::string EmptyValue(const OptionRow& row) {
+  return KeyOf(row) + " needs a value: " + KeyOf(row) + " " + row.argument;
+}
+
 /// What was typed, by KeyOf; positional arguments apart.
 struct Typed {
   std::map<std::string, std::vector<std::string>> values;  // a flag has an empty vector
   std::vector<std::string> names;
   HelpTopic help = HelpTopic::kShort;  // of --help, the last one
+  bool probes = false;                 // --explain=full
 
   bool has(const std::string& key) const { return values.count(key) != 0; }
   const std::string* value(const std::string& key) const {
@@ -152,9 +143,19 @@ T Choose(const std::string& text, std::initializer_list<std::pair<const char*, T
   Fail(Quote(text) + " is none of: " + all + DidYouMean(text, names));
 }
 
-/// Puts forms that Boost does not know into ones that it does: --help=TOPIC, which goes into `help`, and GNU sort's
-/// --check=WORD and +F.C -F.C.
-std::vector<std::string> Translate(const std::vector<std::string>& arguments, HelpTopic& help) {
+/// `text`, which must be one of the words that the table has for the option.
+std::string OneOfWords(std::string_view option, const std::string& text) {
+  std::istringstream words{std::string(WordsOf(option))};
+  const std::vector<std::string> known{std::istream_iterator<std::string>(words), {}};
+  if (std::find(known.begin(), known.end(), text) != known.end()) return text;
+  std::string all;
+  for (const std::string& word : known) all += (all.empty() ? "" : ", ") + word;
+  Fail(Quote(text) + " is none of: " + all + DidYouMean(text, known));
+}
+
+/// Puts forms that Boost does not know into ones that it does: --help=TOPIC and --explain=full, which go into `typed`,
+/// and GNU sort's --check=WORD and +F.C -F.C.
+std::vector<std::string> Translate(const std::vector<std::string>& arguments, Typed& typed) {
   std::vector<std::string> translated;
   for (std::size_t i = 0; i < arguments.size(); ++i) {
     const std::string& argument = arguments[i];
@@ -173,9 +174,13 @@ std::vector<std::string> Translate(const std::vector<std::string>& arguments, He
         return Choose<const char*>(word(), {{"quiet", "-C"}, {"silent", "-C"}, {"diagnose-first", "--check"}});
       });
     }
-    if (argument == "--help") help = HelpTopic::kShort;
+    if (argument.starts_with("--explain=")) {
+      typed.probes = Named("--explain", [&] { return Choose<bool>(word(), {{"full", true}}); });
+      translated.back() = "--explain";
+    }
+    if (argument == "--help") typed.help = HelpTopic::kShort;
     if (argument.starts_with("--help=")) {
-      help = Named("--help", [&] {
+      typed.help = Named("--help", [&] {
         return Choose<HelpTopic>(
             word(), {{"all", HelpTopic::kAll}, {"examples", HelpTopic::kExamples}, {"man", HelpTopic::kManual}});
       });
@@ -210,7 +215,7 @@ Typed Split(int argc, const char* const* argv) {
   }
   Typed typed;
   try {
-    const std::vector<std::string> arguments = Translate({argv + std::min(argc, 1), argv + argc}, typed.help);
+    const std::vector<std::string> arguments = Translate({argv + std::min(argc, 1), argv + argc}, typed);
     const int style = po::command_line_style::unix_style & ~po::command_line_style::allow_guessing;
     for (const po::option& option : po::command_line_parser(arguments).options(known).style(style).run().options) {
       if (option.position_key >= 0) {
@@ -225,14 +230,21 @@ Typed Split(int argc, const char* const* argv) {
       std::vector<std::string>& values = typed.values[key];
       if (row->argument[0] == '\0') continue;
       if (!values.empty() && (row->marks & kRepeats) == 0 && values != option.value) {
-        Fail(key + " is given twice, with different values");
+        Fail(key + " is given twice: " + Quote(values.front()) + " and " + Quote(option.value.front()));
       }
       values.insert(values.end(), option.value.begin(), option.value.end());
-      if (values.back().empty()) Fail(key + " has an empty value");
+      if (values.back().empty()) Fail(EmptyValue(*row));
       RefuseOptionAsFile(*row, values.back());
     }
   } catch (const po::unknown_option& error) {
     Fail(UnknownOption(error.get_option_name()) + "; see gpusort --help");
+  } catch (const po::invalid_command_line_syntax& error) {
+    const std::string& typed_name = error.get_option_name();
+    const auto row = std::find_if(std::begin(kOptionRows), std::end(kOptionRows),
+                                  [&](const OptionRow& known_row) { return IsName(known_row, typed_name); });
+    if (row == std::end(kOptionRows)) Fail(EscapeName(error.what()) + "; see gpusort --help");
+    if (error.kind() == error.extra_parameter) Fail(KeyOf(*row) + " takes no value");
+    Fail(EmptyValue(*row));
   } catch (const po::error& error) {
     Fail(EscapeName(error.what()) + "; see gpusort --help");
   }
@@ -407,9 +419,9 @@ constexpr TableName kTableNames[] = {
     {"pgdump", TableKind::kPgDump, '\t'},   {"mysql", TableKind::kMysql, '\t'},
 };
 
-void SetTable(const char* name, Options& options) {
+void SetTable(const std::string& name, Options& options) {
   const auto known = std::find_if(std::begin(kTableNames), std::end(kTableNames),
-                                  [&](const TableName& table) { return std::string_view(table.name) == name; });
+                                  [&](const TableName& table) { return table.name == name; });
   options.table.emplace();
   options.table->name = name;
   options.table->kind = known->kind;
@@ -447,12 +459,9 @@ Format ResolveFormat(const Typed& typed, Options& options) {
   std::string because;
   if (const std::string* text = typed.value("--format")) {
     format = Named("--format", [&] {
-      const auto choice =
-          Choose<const char*>(*text, {{"binary", "binary"}, {"lines", "lines"}, {"csv", "csv"}, {"tsv", "tsv"},
-                                      {"jsonl", "jsonl"}, {"pgcopy", "pgcopy"}, {"pgcopy-csv", "pgcopy-csv"},
-                                      {"pgcopy-binary", "pgcopy-binary"}, {"pgdump", "pgdump"}, {"mysql", "mysql"}});
-      if (std::string_view(choice) == "binary") return Format::kBinary;
-      if (std::string_view(choice) == "lines") return Format::kLines;
+      const std::string choice = OneOfWords("format", *text);
+      if (choice == "binary") return Format::kBinary;
+      if (choice == "lines") return Format::kLines;
       SetTable(choice, options);
       return Format::kTable;
     });
@@ -468,11 +477,13 @@ Format ResolveFormat(const Typed& typed, Options& options) {
                          : (row.marks & kBinaryOnly) != 0 ? Format::kBinary
                                                           : Format::kTable;
     if (format && *format != means) {
+      const bool separator = key == "--field-separator" && *format == Format::kTable;
       Fail(key + " is for " +
            (means == Format::kLines    ? "lines"
             : means == Format::kBinary ? "binary records"
                                        : "records with columns") +
-           ", " + because + " is not");
+           ", " + because + " is not" +
+           (separator ? ": give --delimiter" : ""));
     }
     format = means;
     because = key;
@@ -549,9 +560,10 @@ void ResolveLines(const Typed& typed, Options& options) {
           return ParseKeyText(text);
         } catch (const Error& error) {
           const bool binary = text.find(':') != std::string::npos;
-          Fail(EscapeName(error.what()) + (!IsFieldKey(text) ? "; for columns by name give --format, too, like csv"
-                                           : binary ? "; for fields of binary records give --type or --record-size, too"
-                                                    : ""));
+          Fail("'" + KeyText(text) + "' is not a key: " + EscapeName(error.what()) +
+               (!IsFieldKey(text) ? "; for columns by name give --format, too, like csv"
+                : binary          ? "; for fields of binary records give --type or --record-size, too"
+                                  : "; give F[.C][OPTS][,F[.C][OPTS]], like 2,2 or 3,3nr"));
         }
       }));
     }
@@ -820,9 +832,21 @@ void ResolveResume(const Typed& typed, Options& options) {
 Options ParseOptions(int argc, const char* const* argv) {
   const Typed typed = Split(argc, argv);
   Options options;
+  const auto with = [&](const std::string& key, const auto& use) {
+    if (const std::string* text = typed.value(key)) Named(key, [&] { use(*text); });
+  };
+  with("--log-format", [&](const std::string& text) {
+    options.json_log = Choose<bool>(text, {{"text", false}, {"json", true}});
+    if (options.json_log) options.log_level = "info";
+  });
   if (typed.has("--help") || typed.has("--version")) {
     options.action = typed.has("--help") ? Action::kHelp : Action::kVersion;
     options.help = typed.help;
+    return options;
+  }
+  if (typed.has("--completion")) {
+    options.action = Action::kCompletion;
+    with("--completion", [&](const std::string& text) { options.shell = OneOfWords("completion", text); });
     return options;
   }
   if (typed.has("--status")) {
@@ -842,12 +866,12 @@ Options ParseOptions(int argc, const char* const* argv) {
     }
     options.action = Action::kCheck;
   } else if (typed.has("--explain")) {
-    if (typed.has("--stats")) Fail("--stats has no meaning with --explain, which sorts nothing");
+    for (const std::string report : {"--stats", "--trace", "--report"}) {
+      if (typed.has(report)) Fail(report + " has no meaning with --explain, which sorts nothing");
+    }
     options.action = Action::kExplain;
+    options.probes = typed.probes;
   }
-  const auto with = [&](const std::string& key, const auto& use) {
-    if (const std::string* text = typed.value(key)) Named(key, [&] { use(*text); });
-  };
 
   PlaceNames(typed, options);
   with("--split", [&](const std::string& text) {
@@ -908,6 +932,9 @@ Options ParseOptions(int argc, const char* const* argv) {
   with("--threads", threads);
   with("--parallel", threads);
   with("--device", [&](const std::string& text) { ParseDevice(text, options); });
+  with("--gpu-timeout", [&](const std::string& text) {
+    options.gpu_timeout = std::chrono::seconds(ParseCount(text, 1, 86400));
+  });
 
   options.no_fsync = typed.has("--no-fsync");
   options.no_clobber = typed.has("--no-clobber");
@@ -915,6 +942,8 @@ Options ParseOptions(int argc, const char* const* argv) {
   options.no_space_check = typed.has("--no-space-check");
   if (options.verify_output && options.output == "-") Fail("--verify-output cannot read standard output back");
   options.stats_file = ReportFile(typed, "--stats", options);
+  options.trace_file = ReportFile(typed, "--trace", options);
+  options.report_file = ReportFile(typed, "--report", options);
   options.log_file = ReportFile(typed, "--log-file", options);
   if (!options.stats_file.empty() && options.stats_file == options.log_file) {
     Fail("--stats and --log-file name the same file " + Quote(options.stats_file));
@@ -923,12 +952,7 @@ Options ParseOptions(int argc, const char* const* argv) {
     options.progress = Choose<When>(text, {{"auto", When::kAuto}, {"always", When::kAlways}, {"never", When::kNever}});
   });
   with("--log-level", [&](const std::string& text) {
-    options.log_level = Choose<const char*>(text, {{"trace", "trace"},
-                                                   {"debug", "debug"},
-                                                   {"info", "info"},
-                                                   {"warn", "warn"},
-                                                   {"error", "error"},
-                                                   {"off", "off"}});
+    options.log_level = OneOfWords("log-level", text);
   });
 
   const auto fan_in = [&](const std::string& text) {
@@ -950,13 +974,24 @@ Options ParseOptions(int argc, const char* const* argv) {
   return options;
 }
 
-void ReadNamedFiles(Options& options) {
-  const auto read = [](const std::string& path, std::size_t most) {
+bool AsksForJsonLog(int argc, const char* const* argv) {
+  for (int i = 1; i < argc; ++i) {
+    const std::string argument = argv[i];
+    if (argument == "--") return false;
+    if (argument == "--log-format=json") return true;
+    if (!TakesNext(argument) || ++i == argc) continue;
+    if (argument == "--log-format" && argv[i] == std::string("json")) return true;
+  }
+  return false;
+}
+
+void ReadNamedFiles(Options& options, const CancelFlag& cancel) {
+  const auto read = [&](const std::string& path, std::size_t most) {
     // Not /dev/stdin: opening that reads a file from its start again, and is refused for sockets and others' pipes.
-    const detail::Fd opened(path == "-" ? -1 : ::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+    const detail::Fd opened(path == "-" ? -1 : detail::OpenPath(path.c_str(), O_RDONLY | O_CLOEXEC));
+    if (path != "-" && !opened.open()) Fail(Quote(path) + " cannot be read: " + detail::ErrnoText(errno));
     std::string text;
     try {
-      CancelFlag cancel;
       PipeReader source(path == "-" ? STDIN_FILENO : opened.get(), path, cancel);
       std::byte block[4096];
       while (text.size() < most) {
@@ -964,8 +999,9 @@ void ReadNamedFiles(Options& options) {
         if (got == 0) break;
         text.append(reinterpret_cast<const char*>(block), got);
       }
-    } catch (const Error&) {
-      Fail(Quote(path) + " cannot be read");
+    } catch (const Error& error) {
+      if (error.code() == ErrorCode::kCancelled) throw;
+      Fail(Quote(path) + " cannot be read: " + error.what());
     }
     return text;
   };

@@ -8,16 +8,21 @@
 #include <string_view>
 #include <vector>
 
+#include "stream.hpp"
 #include "support/options.hpp"
 
 namespace gpusort {
 
-/// `argv[0]` is the program's name. Throws Error(kUsage). For kHelp and kVersion nothing else is filled in or checked.
+/// `argv[0]` is the program's name. Throws Error(kUsage). For kHelp, kVersion and kCompletion nothing else is filled in or
+/// checked.
 Options ParseOptions(int argc, const char* const* argv);
 
+/// Whether --log-format json is among the options, also of a command line that ParseOptions refuses.
+bool AsksForJsonLog(int argc, const char* const* argv);
+
 /// Reads the files that options name beside inputs: the inputs' names and the salt of random keys. Error(kUsage) if one
-/// cannot be read or has not what is needed. Call it once, before the options are used.
-void ReadNamedFiles(Options& options);
+/// cannot be read or has not what is needed, Error(kCancelled). Call it once, before the options are used.
+void ReadNamedFiles(Options& options, const CancelFlag& cancel);
 
 /// `backends`: one line each, as from ListBackends().
 std::string VersionText(const std::vector<std::string>& backends);

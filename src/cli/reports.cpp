@@ -6,6 +6,7 @@
 
 #include <cerrno>
 #include <filesystem>
+#include <new>
 #include <optional>
 #include <utility>
 #include <vector>
@@ -22,14 +23,16 @@ namespace fs = std::filesystem;
 
 enum class Role { kInput, kOutput, kNames, kRandomSource, kReport };
 
-/// Where a file of this name, which does not exist, would be made: links are followed.
-fs::path Place(fs::path path) {
+/// Where a file of this name, which does not exist, would be made: links are followed. Empty with `failure` if that
+/// cannot be found out.
+fs::path Place(fs::path path, std::error_code& failure) {
   std::error_code ignored;
   constexpr int kMaxLinks = 40;
   for (int links = 0; links < kMaxLinks && fs::is_symlink(fs::symlink_status(path, ignored)); ++links) {
     path = path.parent_path() / fs::read_symlink(path, ignored);  // an absolute target replaces all
   }
-  return fs::weakly_canonical(fs::absolute(path, ignored), ignored);
+  path = fs::absolute(path, failure);
+  return failure ? fs::path() : fs::weakly_canonical(path, failure);
 }
 
 /// A file that the options name, with what it is for.
@@ -48,7 +51,12 @@ struct NamedFile {
     if (found == 0) {
       facts = st;
     } else if (!stream) {
-      place = Place(path);
+      std::error_code failure;
+      place = Place(path, failure);
+      if (failure == std::errc::not_enough_memory) throw std::bad_alloc();
+      if (failure) {
+        throw Error(ErrorCode::kUsage, what + " " + EscapeName(path) + ": " + detail::ErrnoText(failure.value()));
+      }
     }
   }
   bool written() const { return role == Role::kOutput || role == Role::kReport; }
@@ -63,9 +71,12 @@ void RequireWritable(const NamedFile& report) {
   const auto refuse = [&](const std::string& why) {
     throw Error(ErrorCode::kUsage, report.what + " " + EscapeName(report.path) + ": " + why);
   };
+  if (report.facts && StandardStream(*report.facts)) return;
+  if (MayBePlanted(report.path)) {
+    refuse("it is another user's, or has several names, in a folder that all can write: choose another name or folder");
+  }
   if (report.facts) {
     if (S_ISDIR(report.facts->st_mode)) refuse("it is a directory");
-    if (StandardStream(*report.facts)) return;
     if (::faccessat(AT_FDCWD, report.path.c_str(), W_OK, AT_EACCESS) != 0) refuse(detail::ErrnoText(errno));
     return;
   }
@@ -85,6 +96,8 @@ void CheckReportFiles(const Options& options) {
       {{Role::kNames, "--files0-from", options.names_file}, !options.names_file.empty()},
       {{Role::kRandomSource, "--random-source", options.random_source}, !options.random_source.empty()},
       {{Role::kReport, "--stats", options.stats_file}, !options.stats_file.empty()},
+      {{Role::kReport, "--trace", options.trace_file}, !options.trace_file.empty()},
+      {{Role::kReport, "--report", options.report_file}, !options.report_file.empty()},
       {{Role::kReport, "--log-file", options.log_file}, !options.log_file.empty()},
   };
   for (const std::string& part : PartNames(options)) files.push_back({Role::kOutput, "the output", part});

@@ -1,5 +1,5 @@
-// The files that a run writes beside its output, --stats and --log-file, must be no data of the run. Start at
-// CheckReportFiles.
+// The files that a run writes beside its output, --stats, --trace, --report and --log-file, must be no data of the run.
+// Start at CheckReportFiles.
 #pragma once
 
 #include "support/options.hpp"

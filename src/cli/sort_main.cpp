@@ -29,9 +29,11 @@
 #include "job/check_sorted.hpp"
 #include "job/external_sort.hpp"
 #include "job/in_memory.hpp"
+#include "stuck_driver.hpp"
 #include "support/gnu_quote.hpp"
 #include "support/log.hpp"
 #include "support/machine.hpp"
+#include "support/out_of_memory.hpp"
 #include "support/signals.hpp"
 #include "thread.hpp"
 
@@ -124,7 +126,7 @@ void ReadSalt(const std::string& source, std::uint64_t salt[2]) {
     if (::getrandom(salt, 16, 0) != 16) Fail(std::string("getrandom: ") + std::strerror(errno));
     return;
   }
-  const int fd = ::open(source.c_str(), O_RDONLY | O_CLOEXEC);
+  const int fd = detail::OpenPath(source.c_str(), O_RDONLY | O_CLOEXEC);
   if (fd < 0) FailOpen(source, errno);
   for (std::size_t have = 0; have < 16;) {
     const ssize_t got = ::read(fd, reinterpret_cast<char*>(salt) + have, 16 - have);
@@ -272,6 +274,11 @@ void Sort(Options options, const std::optional<std::string>& output, CancelFlag&
     NameStandardInput(options.inputs);
   }
   InitLog("off", "");
+  OnStuckDriver([](const std::string& why) {
+    Say(why);
+    RemoveHiddenOutput();
+    _exit(2);
+  });
   ExternalSort(options, cancel, files, std::move(out), std::move(fronts));
 }
 
@@ -337,6 +344,7 @@ bool IsNamedSort(const char* program) {
 }
 
 int SortMain(int argc, char** argv) {
+  EndWhenOutOfMemory("sort: ", "memory exhausted", 2);
   FillStandardStreams();
   const bool ignore_sigpipe = HandleSignals();
   const bool locale_set = std::setlocale(LC_ALL, "") != nullptr;
@@ -368,7 +376,7 @@ int SortMain(int argc, char** argv) {
   } catch (const Error& error) {
     Say(error.code() == ErrorCode::kOutOfMemory ? "memory exhausted" : error.what());
   } catch (const std::bad_alloc&) {
-    Say("memory exhausted");
+    std::fprintf(stderr, "sort: %s\n", OutOfMemoryText());
   } catch (const std::exception& error) {
     Say(error.what());
   }

@@ -254,8 +254,13 @@ std::vector<std::byte> Inputs::TakeHeader(std::uint32_t number,
     header_from_ = number;
     header_ = std::move(header);
   } else if (!header.empty() && header != header_) {
+    const auto first = std::mismatch(header_.begin(), header_.end(), header.begin(), header.end()).first;
+    const auto at = first - header_.begin();
+    const auto line = 1 + std::count(header_.begin(), first, std::byte{'\n'});
     throw Error(ErrorCode::kBadInput, "the headers of " + EscapeName(inputs_[*header_from_].path) + " and " +
-                                          EscapeName(inputs_[number].path) + " differ");
+                                          EscapeName(inputs_[number].path) + " differ at byte " +
+                                          std::to_string(at) + ", line " + std::to_string(line) +
+                                          ": only inputs with the same header can be sorted together");
   }
   return behind;
 }
@@ -445,13 +450,13 @@ InputReader::InputReader(Pipeline& pipeline, Inputs& inputs, BlockPool& pool, co
       blocks_(pipeline),
       ranges_(ranges) {
   if (!inputs.rereadable()) {
-    pipeline.Start([this] { ReadStreams(); });
+    pipeline.Start([this] { ReadStreams(); }, 1, "reader");
     return;
   }
   std::uint64_t pieces = 0;
   for (const InputRange& range : ranges_) pieces += (range.bytes + piece_bytes_ - 1) / piece_bytes_;
   blocks_.Finish(pieces);
-  pipeline.Start([this] { ReadFiles(); }, static_cast<unsigned>(std::min<std::uint64_t>(threads, pieces)));
+  pipeline.Start([this] { ReadFiles(); }, static_cast<unsigned>(std::min<std::uint64_t>(threads, pieces)), "reader");
 }
 
 void InputReader::Block::Describe(const RecordLayout& layout) {
@@ -509,7 +514,7 @@ void InputReader::ReadFiles() {
     }
     Block block{piece, std::move(buffer), {}, {}, 0, 0, 0, {}};
     {
-      const Busy busy(clock_, Resource::kDiskRead, block.range.bytes);
+      const Busy busy(clock_, Resource::kDiskRead, block.range.bytes, {"read input", number});
       block.bytes = inputs_.Read(block.range, block.buffer->span());
     }
     Look(block);
@@ -523,7 +528,9 @@ void InputReader::ReadStreams() {
     block.buffer = std::make_shared<BlockPool::Block>(pool_.Acquire(pipeline_));
     std::optional<InputRange> range;
     {
-      Busy busy(clock_, inputs_.expanding() ? Resource::kCodec : Resource::kDiskRead);
+      const bool expands = inputs_.expanding();
+      Busy busy(clock_, expands ? Resource::kCodec : Resource::kDiskRead, 0,
+                {expands ? "expand input" : "read input", number});
       range = inputs_.ReadStream(block.buffer->span(), piece_bytes_);
       if (range) busy.set_bytes(range->bytes);
     }

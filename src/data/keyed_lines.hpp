@@ -1,9 +1,9 @@
-// Lines whose order must be computed (a locale's collation, floats in text, versions) get their keys once, when they are read: a
-// keyed line is a byte that tells which fields say all, one or more fields, each ended by kKeyEnd, and the line as it
-// was. Behind phase 1's reader it is a line like any other, so that sorting, the cut, merging and the check of order
-// serve it (LineOrderView::keyed); the sum of a record and the output leave its keys out (Body). A field is what of the
-// order bytes can tell, cut to a limit: lines with equal fields that do not say all are compared by KeyMaker itself,
-// before the next field is looked at. Start at KeyedOrder.
+// Lines whose order must be computed (a locale's collation, floats in text, versions) get their keys once, when they
+// are read: a keyed line is a byte that tells which fields say all, one or more fields, each ended by kKeyEnd, and the
+// line as it was. Behind phase 1's reader it is a line like any other, so that sorting, the cut, merging and the check
+// of order serve it (LineOrderView::keyed); the sum of a record and the output leave its keys out (Body). A field is
+// what of the order bytes can tell, cut to a limit: lines with equal fields that do not say all are compared by
+// KeyMaker itself, before the next field is looked at. Start at KeyedOrder.
 #pragma once
 
 #include <algorithm>

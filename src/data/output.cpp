@@ -1,6 +1,7 @@
 #include "data/output.hpp"
 
 #include <algorithm>
+#include <cerrno>
 #include <cstring>
 #include <string>
 
@@ -75,6 +76,10 @@ Output Output::Open(FileSystem& files, const Options& options, CancelFlag& cance
     if (options.verify_output) {
       throw Error(ErrorCode::kUsage, "--verify-output cannot read " + name + " back: it is a stream");
     }
+    if (options.output != "-" && PlantedByOther(options.output)) {
+      throw SystemError(ErrorCode::kUsage, "output " + name + ": it is another user's in a folder that all can write",
+                        EACCES, SystemError::Verb::kOpen, options.output);
+    }
     if (options.output != "-") LogWarn(name + " is streamed: it is not replaced atomically");
     return Output(std::make_unique<PipeWriter>(options.output, cancel));
   }
@@ -93,9 +98,10 @@ Output Output::Open(FileSystem& files, const Options& options, CancelFlag& cance
 
 void Output::Compress(Codec codec, const EncoderOptions& options, StageClock& clock) {
   codec_ = codec;
+  encoder_options_ = options;
   clock_ = &clock;
   encoder_ = std::make_unique<Encoder>(codec, options, [this](std::span<const std::byte> data) {
-    const Busy busy(*clock_, Resource::kDiskWrite, data.size());
+    const Busy busy(*clock_, Resource::kDiskWrite, data.size(), {"write output"});
     if (file_) {
       file_->WriteAt(stored_, data);
     } else {
@@ -103,6 +109,13 @@ void Output::Compress(Codec codec, const EncoderOptions& options, StageClock& cl
     }
     stored_ += data.size();
   });
+}
+
+void Output::Restart() {
+  if (!encoder_) return;
+  encoder_.reset();  // one has memory, two would have twice as much
+  streamed_ = stored_ = 0;
+  Compress(codec_, encoder_options_, *clock_);
 }
 
 void Output::Reserve(FileSystem& files, std::uint64_t bytes) {
@@ -135,7 +148,7 @@ std::uint64_t Output::Finish(std::uint64_t bytes) {
     return bytes;
   }
   if (!encoder_) return stored_ = bytes;
-  const Busy busy(*clock_, Resource::kCodec);
+  const Busy busy(*clock_, Resource::kCodec, 0, {"compress output"});
   encoder_->Finish();
   encoder_.reset();
   return stored_;
@@ -143,14 +156,24 @@ std::uint64_t Output::Finish(std::uint64_t bytes) {
 
 void Output::Publish(bool sync) {
   if (parts_) {
-    file_->Complete(stored_, sync);
-    parts_->Publish(sync);
-  }
-  if (file_) {
+    parts_->Publish(*file_, stored_, sync);
+  } else if (file_) {
     file_->Publish(stored_, sync);
   } else {
     stream_->Close();
   }
+}
+
+std::vector<std::string> Output::Lost() const {
+  std::vector<std::string> texts;
+  const auto add = [&](const OutputFile& file) {
+    std::string all;
+    for (const std::string& what : file.lost()) all += (all.empty() ? "" : ", ") + EscapeName(what);
+    if (!all.empty()) texts.push_back(EscapeName(file.path()) + " has not got all that the old file had: " + all);
+  };
+  if (file_) add(*file_);
+  for (unsigned i = 0; parts_ && i < parts_->count(); ++i) add(parts_->file(i));
+  return texts;
 }
 
 namespace {

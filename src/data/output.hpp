@@ -9,6 +9,7 @@
 #include <memory>
 #include <optional>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "backend.hpp"
@@ -51,6 +52,10 @@ class Output {
   void SetTrailer(std::span<const std::byte> trailer) { trailer_.assign(trailer.begin(), trailer.end()); }
 
   void Compress(Codec codec, const EncoderOptions& options, StageClock& clock);
+  /// A stream has taken records, or what they were compressed to: nothing takes them back.
+  bool sent() const { return stream_ && (encoder_ ? stored_ > 0 : streamed_ > header_.size()); }
+  /// What was written is not to be relied on: the next attempt writes all of it again. Not if something was sent.
+  void Restart();
   /// So that a full disk ends the job at once, not after hours. A tmpfs takes as long as for writing: if it has the
   /// room now, that goes on until FinishReserving. Of parts nobody knows the sizes yet: the manifest keeps the space
   /// for them until ReleaseForParts.
@@ -76,6 +81,8 @@ class Output {
                 const RecordKeyer* format, bool unique, std::uint64_t longest, HostMemory& memory,
                 const CancelFlag& cancel, Progress& progress);
   void Publish(bool sync);
+  /// Of each published file that replaced another what it has not got of that: one text.
+  std::vector<std::string> Lost() const;
 
  private:
   /// All `bytes` of it; hands its records to `read_back`.
@@ -89,6 +96,7 @@ class Output {
   std::vector<std::byte> header_, trailer_;
   std::future<void> reserving_;
   Codec codec_ = Codec::kNone;
+  EncoderOptions encoder_options_;
   StageClock* clock_ = nullptr;  ///< of the encoder
   std::unique_ptr<Encoder> encoder_;
   std::uint64_t streamed_ = 0;  ///< bytes that stream or encoder has taken

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "error.hpp"
+#include "support/out_of_memory.hpp"
 
 namespace gpusort {
 namespace {
@@ -157,14 +158,25 @@ std::string OutputParts::Manifest() const {
   return manifest.dump(2) + "\n";
 }
 
-void OutputParts::Publish(bool sync) {
+void OutputParts::Publish(OutputFile& manifest, std::uint64_t manifest_bytes, bool sync) {
+  manifest.Complete(manifest_bytes, sync);
   for (Part& part : parts_) part.file->Complete(part.bytes, sync);
+  const auto publish = [&](std::size_t number, OutputFile& file, std::uint64_t bytes, bool sync_directory) {
+    try {
+      file.Publish(bytes, sync_directory);
+    } catch (const Error& error) {
+      if (number == 0) throw;
+      throw Error(error.code(), std::string(error.what()) + "; all parts before that are in place");
+    }
+    SetOutOfMemoryText("out of memory; some parts are in place");
+  };
   for (std::size_t i = 0; i < parts_.size(); ++i) {
     OutputFile& file = *parts_[i].file;
     // One sync of their directory serves all that are in it.
     const bool last = i + 1 == parts_.size() || parts_[i + 1].file->directory() != file.directory();
-    file.Publish(parts_[i].bytes, sync && last);
+    publish(i, file, parts_[i].bytes, sync && last);
   }
+  publish(parts_.size(), manifest, manifest_bytes, sync);
 }
 
 }  // namespace gpusort

@@ -44,11 +44,12 @@ class OutputParts {
 
   /// JSON.
   std::string Manifest() const;
-  void Publish(bool sync);
+  /// All parts and behind them the manifest, of so many bytes. An error, or OutOfMemoryText, tells if some are in place.
+  void Publish(OutputFile& manifest, std::uint64_t manifest_bytes, bool sync);
 
   /// For who reads them back:
   unsigned count() const { return static_cast<unsigned>(parts_.size()); }
-  OutputFile& file(unsigned part) { return *parts_[part].file; }
+  OutputFile& file(unsigned part) const { return *parts_[part].file; }
   std::uint64_t bytes(unsigned part) const { return parts_[part].bytes; }
   const RecordSum& sum(unsigned part) const { return parts_[part].sum; }
 

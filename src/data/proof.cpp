@@ -314,7 +314,7 @@ void OutputProof::Add(std::uint64_t offset, Seen seen) {
     const std::string place =
         layout_.fixed() ? "record " + std::to_string(at / layout_.stride) + " (byte " + std::to_string(at) + ")"
                         : "the line at byte " + std::to_string(at);
-    throw Error(ErrorCode::kIntegrity, "the output is out of order at " + place + "; nothing was published");
+    throw WrongResult("the output is out of order at " + place + "; nothing was published");
   };
   if (seen.disorder != kInOrder) fail(offset + seen.disorder);
 
@@ -362,7 +362,7 @@ bool OutputProof::Whole() const {
 
 OutputProof::Front OutputProof::front() const {
   const std::lock_guard lock(mutex_);
-  if (!Whole()) throw Error(ErrorCode::kIntegrity, "records were lost: the front of the output has gaps");
+  if (!Whole()) throw WrongResult("records were lost: the front of the output has gaps");
   return {bytes_, sum_, dropped_, chunks_.empty() ? std::vector<std::byte>{} : chunks_.begin()->second.last};
 }
 
@@ -378,8 +378,8 @@ void OutputProof::GoOnFrom(Front front) {
 void OutputProof::CheckCount(std::uint64_t records) const {
   const std::lock_guard lock(mutex_);
   if (sum_.records == records && Whole()) return;
-  throw Error(ErrorCode::kIntegrity, "records were lost or doubled: " + std::to_string(records) + " are wanted, " +
-                                         std::to_string(sum_.records) + " would be written");
+  throw WrongResult("records were lost or doubled: " + std::to_string(records) + " are wanted, " +
+                    std::to_string(sum_.records) + " would be written");
 }
 
 void OutputProof::Check(const RecordSum& input) const {
@@ -387,12 +387,11 @@ void OutputProof::Check(const RecordSum& input) const {
   RecordSum total = sum_;
   total += dropped_;
   if (total.records != input.records || !Whole()) {
-    throw Error(ErrorCode::kIntegrity, "records were lost or doubled: " + std::to_string(input.records) +
-                                           " were read, " + std::to_string(total.records) + " would be written");
+    throw WrongResult("records were lost or doubled: " + std::to_string(input.records) + " were read, " +
+                      std::to_string(total.records) + " would be written");
   }
   if (!(total == input)) {
-    throw Error(ErrorCode::kIntegrity,
-                "records were changed: the multiset of what was read differs from what would be written");
+    throw WrongResult("records were changed: the multiset of what was read differs from what would be written");
   }
 }
 

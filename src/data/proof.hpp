@@ -109,12 +109,12 @@ class OutputProof {
   Seen Look(RecordSpan records) const;
 
   /// Records of the output that begin at byte `offset`. Chunks must not overlap; any thread.
-  /// Error(kIntegrity) with the record's number if they are out of order.
+  /// WrongResult with the record's number if they are out of order.
   void Add(std::uint64_t offset, Seen seen);
   void Add(std::uint64_t offset, RecordSpan records) { Add(offset, Look(records)); }
   /// Records that were left out on purpose.
   void AddDropped(const RecordSum& sum);
-  /// Compares with what was read. Error(kIntegrity) if records were lost, changed or are out of order at a border of
+  /// Compares with what was read. WrongResult if records were lost, changed or are out of order at a border of
   /// chunks, or if a part of the output was never handed over.
   void Check(const RecordSum& input) const;
   /// Of --top, which leaves records out that nobody reads again: the output has `records`, whole and in order.
@@ -127,7 +127,7 @@ class OutputProof {
     RecordSum sum, dropped;
     std::vector<std::byte> last;  ///< record
   };
-  /// kIntegrity if it is not in one piece.
+  /// WrongResult if it is not in one piece.
   Front front() const;
   /// Before anything is added.
   void GoOnFrom(Front front);

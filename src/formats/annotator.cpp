@@ -89,7 +89,7 @@ KeyRange Read(const Byte* line, std::uint64_t length, const LineKey& key, int se
   return range;
 }
 
-void Mark(const Byte* line, KeyRange range, std::string& out) {
+void Underline(const Byte* line, KeyRange range, std::string& out) {
   const std::string_view text(reinterpret_cast<const char*>(line), range.end);
   out.append(Columns(text.substr(0, range.begin)), ' ');
   const std::size_t columns = Columns(text.substr(range.begin));
@@ -106,8 +106,8 @@ void Annotate(RecordSpan line, const LineOrder& order, std::string& out) {
   out.append(reinterpret_cast<const char*>(bytes), length);
   std::replace(out.begin() + static_cast<std::ptrdiff_t>(begin), out.end(), '\t', '>');
   out += '\n';
-  for (const LineKey& key : order.keys) Mark(bytes, Read(bytes, length, key, order.separator), out);
-  if (order.keys.empty() || order.last_resort) Mark(bytes, {0, length}, out);
+  for (const LineKey& key : order.keys) Underline(bytes, Read(bytes, length, key, order.separator), out);
+  if (order.keys.empty() || order.last_resort) Underline(bytes, {0, length}, out);
 }
 
 }  // namespace gpusort

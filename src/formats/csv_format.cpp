@@ -50,7 +50,14 @@ std::optional<std::uint64_t> CsvFormat::HeaderBytes(RecordSpan front, bool all) 
 }
 
 void CsvFormat::ReadHeader(RecordSpan header) {
-  if (table_.header == 0) return;
+  const std::vector<std::string> names = NamesOf(header);
+  if (names.empty()) return;  // nor are there records
+  Resolve(names);
+  OrderColumns();
+}
+
+std::vector<std::string> CsvFormat::NamesOf(RecordSpan header) const {
+  if (table_.header == 0) return {};
   const Byte* const end = AsBytes(header.data()) + header.size();
   const Byte* record = AsBytes(header.data()) + *ByteOrderMark(header, true);
   for (const Byte* next = record; next != end;) {
@@ -60,17 +67,15 @@ void CsvFormat::ReadHeader(RecordSpan header) {
     next = RecordEnd(record, end, mode, ended);
   }
   const Byte* p = SkipComments(record, end);
-  if (p == end) return;  // nor are there records
+  if (p == end) return {};
   std::vector<std::string> names;
   std::string scratch;
   for (;; ++p) {
     Field field;
     p = ReadField(record, p, end, field, scratch);
     names.emplace_back(field.text);
-    if (p == end || *p != delimiter_) break;
+    if (p == end || *p != delimiter_) return names;
   }
-  Resolve(names);
-  OrderColumns();
 }
 
 bool CsvFormat::EndsInReturns(RecordSpan header) const {

@@ -16,6 +16,8 @@ class CsvFormat : public TableFormat {
   std::optional<std::uint64_t> HeaderBytes(RecordSpan front, bool all) const override;
   bool EndsInReturns(RecordSpan header) const override;
   void ReadHeader(RecordSpan header) override;
+  /// Of the columns, from the last record of the header; none if it is empty.
+  std::vector<std::string> NamesOf(RecordSpan header) const;
   Ends Scan(RecordSpan bytes, ScanState& state) const override;
   Guess LookAhead(RecordSpan block) const override;
   std::uint64_t Finish(RecordSpan open, const ScanState& state) const override;

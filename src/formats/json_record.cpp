@@ -177,7 +177,7 @@ class JsonRecords::Scanner {
   void Skip() { ++at_; }
 
   void Word(std::string_view word) {
-    if (!std::string_view(at_, static_cast<std::size_t>(end_ - at_)).starts_with(word)) Fail("not a JSON value");
+    if (!std::string_view(at_, static_cast<std::size_t>(end_ - at_)).starts_with(word)) Fail("no value begins here");
     at_ += word.size();
   }
 
@@ -217,7 +217,7 @@ class JsonRecords::Scanner {
       } else if (c >= 0x80) {
         Utf8();
       } else {
-        Fail(c < 0 ? "a string without an end" : "a control character in a string");
+        Fail(c < 0 || c == '\n' ? "a string without an end" : "a control character in a string");
       }
     }
   }
@@ -412,7 +412,7 @@ void JsonRecords::Find(std::span<const std::byte> line, std::span<JsonValue> val
         give(Kind::kNull, scan.Since(begin));
         break;
       default:
-        if (c != '-' && (c < '0' || c > '9')) scan.Fail(c < 0 ? "a value is missing" : "not a JSON value");
+        if (c != '-' && (c < '0' || c > '9')) scan.Fail(c < 0 ? "a value is missing" : "no value begins here");
         scan.Number();
         give(Kind::kNumber, scan.Since(begin));
     }

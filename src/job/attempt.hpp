@@ -2,6 +2,7 @@
 // whole; what goes on is in Sorting. Start at Attempt.
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -27,7 +28,7 @@ struct GpuSource {
   /// With --device auto, smaller inputs go to the CPU: they are sorted before a CUDA context is up.
   std::uint64_t min_bytes = std::uint64_t{32} << 20;
   std::function<bool()> likely = GpuLikely;
-  std::function<std::unique_ptr<Backend>(int)> open = OpenCudaBackend;
+  std::function<std::unique_ptr<Backend>(int, std::chrono::seconds)> open = OpenCudaBackend;
   bool lines = true;  ///< whether those backends take delimited records
 };
 
@@ -84,6 +85,8 @@ class Attempt {
 
  private:
   void MakeArena(bool merging);
+  /// What the job will take of cores and disks, from forming runs on.
+  std::vector<JobPart> ExpectedParts() const;
 
   Sorting& sorting_;
   Job& job_;

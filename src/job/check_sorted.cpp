@@ -25,6 +25,7 @@ void CheckSorted(const Options& options, CancelFlag& cancel) {
   Inputs inputs(files, options.inputs, MakeInputOptions(options, memory, ordered.format()), ordered.plain, cancel);
   if (ordered.table && !inputs.header().empty()) ordered.keyed->ReadHeader(inputs.header());
   StageClock clock("check");
+  clock.LogPhases();
   Progress progress(options.progress, clock);
   progress.SetPhase("check", inputs.stored_bytes());
   PlanFacts facts;
@@ -51,7 +52,10 @@ void CheckSorted(const Options& options, CancelFlag& cancel) {
   }
   const Ring ring = MakeRing(facts);
   memory.Reserve(facts.codec_memory - memory.used());
-  BatchFeeder feeder(cancel, memory, inputs, ring, inputs.Ranges(), ordered.plain, clock, ordered.format(), keys);
+  // Of rows the feeder knows more: lines, and bytes of the input.
+  const NeededOrder rows = options.unique ? NeededOrder::kCheckUnique : NeededOrder::kCheck;
+  BatchFeeder feeder(cancel, memory, inputs, ring, inputs.Ranges(), ordered.plain, clock, ordered.format(), keys,
+                     ordered.table ? rows : NeededOrder::kNone);
   Pipeline waiter(cancel);
   OrderCheck order(layout, options.unique);
   try {
@@ -59,17 +63,13 @@ void CheckSorted(const Options& options, CancelFlag& cancel) {
                feeder.Next(waiter, ring.piece_bytes, ring.piece_bytes, false)) {
       while (const std::unique_ptr<InputBlock> block = batch->Next()) {
         progress.Advance(inputs.rereadable() ? block->bytes().size() : inputs.TakeStoredBytesRead());
+        if (ordered.table) continue;
         if (std::optional<OrderCheck::Disorder> disorder = order.Add(block->bytes())) {
           disorder->offset += inputs.header_bytes(0);
           if (options.header > 0) disorder->record += CountRecords(inputs.header(), layout);
           inputs.VerifyUnchanged();
-          const std::string where = ordered.table
-                                        ? EscapeName(options.inputs.front()) + ": not sorted: record " +
-                                              std::to_string(disorder->record + 1) + " orders before "
-                                        : NotSorted(options.inputs.front(), layout, *disorder);
-          const std::string message = where +
-                                      (options.unique ? "or equals " : "") + "the one in front of it";
-          throw Error(ErrorCode::kNotSorted, message);
+          throw Error(ErrorCode::kNotSorted, NotSorted(options.inputs.front(), layout, *disorder) +
+                                                 (options.unique ? "or equals " : "") + "the one in front of it");
         }
       }
     }

@@ -1,7 +1,13 @@
 #include "job/external_sort.hpp"
 
+#include <sys/mman.h>
+#include <sys/stat.h>
+
 #include <algorithm>
+#include <cstring>
+#include <filesystem>
 #include <future>
+#include <mutex>
 #include <optional>
 #include <utility>
 #include <vector>
@@ -11,6 +17,7 @@
 #include "formats/table_format.hpp"
 #include "job/attempt.hpp"
 #include "job/check_sorted.hpp"
+#include "job/expect.hpp"
 #include "job/memory_shares.hpp"
 #include "job/order.hpp"
 #include "job/recovery.hpp"
@@ -18,6 +25,8 @@
 #include "records/records.hpp"
 #include "support/log.hpp"
 #include "support/machine.hpp"
+#include "support/out_of_memory.hpp"
+#include "support/text.hpp"
 #include "thread.hpp"
 
 namespace gpusort {
@@ -27,7 +36,7 @@ class Sorter {
  public:
   /// `output`: no stream if the sort is only to be explained.
   Sorter(const Options& options, CancelFlag& cancel, const GpuSource& gpus, FileSystem& files, Output output,
-         StreamFronts fronts = {})
+         StreamFronts fronts = {}, JobRecord* record = nullptr)
       : options_(options),
         ordered_(options, options.device == DeviceChoice::kGpu ||
                               (gpus.lines && options.device == DeviceChoice::kAuto && gpus.likely())),
@@ -50,7 +59,9 @@ class Sorter {
         output_(std::move(output)),
         store_(
             options_, files_, memory_, cancel_, TempDirectories(options_.temp_dirs, output_.file()),
-            [this](const std::string& warning) { sorting_.Note(warning); }, journal_.get()) {
+            [this](const std::string& warning) { sorting_.Note(warning); }, journal_.get()),
+        record_(record) {
+    past_.only_gpu = options.device == DeviceChoice::kGpu;
     job_.store = &store_;
     job_.groups = ordered_.groups;
     if (options_.memory && memory_.limit() > host_.limit) {
@@ -72,9 +83,11 @@ class Sorter {
                                          (options.locale ? "a locale's" : "-g") +
                                          ") is known on the CPU only; give --device cpu or auto");
     }
-    const bool use_gpu =
-        options.device == DeviceChoice::kGpu ||
-        (options.device == DeviceChoice::kAuto && takes && gpus.likely() && shares_.LeastExpected() >= gpus.min_bytes);
+    const bool would = options.device == DeviceChoice::kAuto && takes && shares_.LeastExpected() >= gpus.min_bytes;
+    const bool use_gpu = options.device == DeviceChoice::kGpu || (would && gpus.likely());
+    if (would && !use_gpu) {
+      if (const std::string why = WhyGpuIsUnused(); !why.empty()) LogInfo(why);
+    }
     // A key that names no column is known before any work, where the header is.
     if (ordered_.table && !inputs_.header().empty()) ordered_.keyed->ReadHeader(inputs_.header());
     FindFacts(use_gpu);
@@ -83,13 +96,48 @@ class Sorter {
     memory_.Reserve(facts().codec_memory - sorting_.keys.bytes() - memory_.used());
   }
 
-  ~Sorter() { sorting_.runs.clear(); }  // before the backend: they lie in its slots
+  ~Sorter() {
+    sorting_.runs.clear();  // before the backend: they lie in its slots
+    if (record_ == nullptr) return;
+    try {
+      FillStats();
+      record_->Leave(job_.plan.memory > 0 ? PlanText() : "", sorting_.stats, job_.plan);
+    } catch (...) {
+      // Out of memory: the record says less.
+    }
+  }
 
   std::string Explain() {
     attempt_.emplace(sorting_);
     attempt_->OpenBackend();
     job_.plan = MakePlan(facts(), ring_);
     store_.CheckDirectories(job_.plan);
+    const std::string unknown = "expected            --explain=full measures how long it will take\n";
+    return PlanText() + (options_.probes ? Measure() : unknown);
+  }
+
+  std::vector<PhaseTimes> phases() const { return clock_.phases(); }
+
+  SortResult Sort() {
+    if (!journal_) return SortAll();
+    try {
+      return SortAll();
+    } catch (const Error& error) {
+      const bool stopped = error.code() == ErrorCode::kCancelled && cancel_.requested();
+      const bool damaged = error.code() == ErrorCode::kIntegrity;
+      const std::string folder = EscapeName(journal_->folder());
+      std::string text = "kept in " + folder + ": " + journal_->Progress();
+      text += damaged ? ". To begin anew, remove it" : ". The same command goes on from there";
+      if (gave_up_runs_) text = "nothing that was kept in " + folder + " is relied on. The same command begins anew";
+      if (!journal_->manifest().job) text = "nothing was done yet that is kept";
+      if (stopped) throw Error(ErrorCode::kStopped, "stopped by a signal; " + text);
+      if (journal_->manifest().job) LogWarn(text);
+      throw;
+    }
+  }
+
+ private:
+  std::string PlanText() const {
     std::string text = "record              " + options_.type_note + "\n";
     const std::string files = std::to_string(inputs_.count()) + (inputs_.count() == 1 ? " file" : " files");
     text += "input               ";
@@ -112,27 +160,21 @@ class Sorter {
       text += "compression         " + std::string(CodecName(options_.output_codec)) + ", " +
               std::to_string(encoder.threads) + (encoder.threads == 1 ? " thread" : " threads") + "\n";
     }
-    return text + "backend             " + job_.backend->limits().name + "\n" + Describe(job_.plan);
+    const std::string backend = job_.backend != nullptr ? job_.backend->limits().name : "lost";
+    return text + "backend             " + backend + "\n" + Describe(job_.plan);
   }
 
-  SortResult Sort() {
-    if (!journal_) return SortAll();
-    try {
-      return SortAll();
-    } catch (const Error& error) {
-      const bool stopped = error.code() == ErrorCode::kCancelled && cancel_.requested();
-      const bool damaged = error.code() == ErrorCode::kIntegrity;
-      std::string text = "kept in " + EscapeName(journal_->folder()) + ": " + journal_->Progress();
-      text += damaged ? ". To begin anew, remove it" : ". The same command goes on from there";
-      if (!journal_->manifest().job) text = "nothing was done yet that is kept";
-      if (stopped) throw Error(ErrorCode::kStopped, "stopped by a signal; " + text);
-      if (journal_->manifest().job) LogWarn(text);
-      throw;
-    }
-  }
-
- private:
   SortResult SortAll() {
+    clock_.LogPhases();
+    if (record_ != nullptr) {
+      record_->Begin(
+          clock_, memory_.limit(), [this] { return memory_.used(); },
+          [this] {
+            const std::lock_guard lock(store_mutex_);
+            return store_.bytes_in_use();
+          });
+      job_.recorder = record_->recorder();
+    }
     LogInfo("records: " + options_.type_note);
     // What no plan can be made for is refused before the output takes space. A GPU's memory is not known yet.
     if (!facts().gpu) MakePlan(facts(), ring_);
@@ -151,7 +193,7 @@ class Sorter {
           output_.FinishReserving();  // what the output has is not there for runs
         OpenStore();
         attempt_->FormRuns();
-        if (journal_) journal_->SetFormed(sorting_.trailer);
+        if (journal_) KeepAllRuns();
         SayWhatWasNoValue();
         output_.FinishReserving();
         output_.ReleaseForParts();
@@ -165,7 +207,173 @@ class Sorter {
       }
     }
     Publish();
-    return {attempt_->proof().sum().records, sorting_.stats.stored_bytes};
+    return {attempt_->proof().sum().records, sorting_.stats.stored_bytes, sorting_.stats.base_runs,
+            store_.written_bytes()};
+  }
+
+  /// Records of the input, in memory, and how fast they were read.
+  struct Sample {
+    detail::Fd file;
+    double bytes = 0;
+    double bytes_per_second = 0;
+  };
+
+  /// From the front, the middle and the end; of records that are found only from the front on, from there.
+  Sample TakeSample() {
+    constexpr std::uint64_t kMost = std::uint64_t{48} << 20;
+    Sample sample;
+    sample.file = detail::Fd(::memfd_create("sample", MFD_CLOEXEC));
+    if (!sample.file.open()) throw Error(ErrorCode::kIo, "no memory file can be made");
+    std::uint64_t end = 0, whole = 0;
+    const auto put = [&](std::span<const std::byte> bytes) {
+      for (std::size_t done = 0; done < bytes.size();) {
+        const ssize_t count =
+            ::pwrite(sample.file.get(), bytes.data() + done, bytes.size() - done, static_cast<off_t>(end));
+        if (count <= 0) throw Error(ErrorCode::kIo, "memory for it is refused");
+        end += static_cast<std::uint64_t>(count);
+        done += static_cast<std::size_t>(count);
+      }
+    };
+    put(inputs_.header());
+    whole = end;
+    RecordKeyer* const format = ordered_.format();
+    const std::uint64_t places = format != nullptr || inputs_.bytes() <= kMost ? 1 : 3;
+    const HostBuffer buffer(memory_, ring_.block_bytes);
+    const std::uint64_t piece =
+        format == nullptr && layout_.fixed() ? ring_.piece_bytes : ring_.block_bytes - kReadSlack;
+    ScanState state;
+    double seconds = 0, read = 0;
+    for (std::uint64_t place = 0; place < places; ++place) {
+      const std::uint32_t input = static_cast<std::uint32_t>(places == 1 ? 0 : place * (inputs_.count() - 1) / 2);
+      const std::uint64_t size = inputs_.size(input), most = std::min(kMost / places, size);
+      std::uint64_t at = inputs_.count() == 1 && places > 1 ? (size - most) / 2 * place : 0;
+      if (ordered_.plain.fixed()) at -= at % ordered_.plain.stride;
+      bool inside = at > 0 && !ordered_.plain.fixed();
+      for (const std::uint64_t stop = at + most; at < stop;) {
+        const std::uint64_t count = std::min(piece, stop - at);
+        const auto begin = StageClock::SteadyNow();
+        std::span<const std::byte> bytes = inputs_.Read({input, at, count}, {buffer.data(), buffer.size()});
+        seconds += InSeconds(StageClock::SteadyNow() - begin);
+        read += static_cast<double>(count);
+        at += count;
+        if (inside) {
+          const std::uint64_t first = FirstRecordBytes(bytes, ordered_.plain);
+          if (first == 0) continue;
+          bytes = bytes.subspan(first);
+          inside = false;
+        }
+        const std::uint64_t before = end;
+        put(bytes);
+        const std::uint64_t last =
+            format != nullptr ? format->Scan(bytes, state).last : WholeRecordBytes(bytes, ordered_.plain);
+        if (last > 0) whole = before + last;
+      }
+      end = whole;
+    }
+    if (::ftruncate(sample.file.get(), static_cast<off_t>(whole)) != 0)
+      throw Error(ErrorCode::kIo, "a memory file is stuck");
+    sample.bytes = static_cast<double>(whole);
+    sample.bytes_per_second = seconds > 0 ? read / seconds : 0;
+    return sample;
+  }
+
+  /// The job in little, in memory: what it takes where nobody waits for a disk.
+  Options SampleJob(const Sample& sample) {
+    constexpr char kMemoryFolder[] = "/dev/shm";
+    Options job = options_;
+    job.action = Action::kSort;
+    job.probes = false;
+    job.inputs = {"/proc/self/fd/" + std::to_string(sample.file.get())};
+    job.output = "/dev/null";
+    job.input_codec = Codec::kNone;
+    job.merge = job.verify_output = false;
+    job.split = 0;
+    job.stats_file.clear();
+    job.resume_dir.clear();
+    job.progress = When::kNever;
+    job.strict = false;
+    job.no_fsync = false;
+    job.no_space_check = true;
+    job.memory = Size{memory_.limit(), false};
+    job.device = facts().gpu ? DeviceChoice::kGpu : DeviceChoice::kCpu;
+    if (files_.IsTmpfs(kMemoryFolder)) job.temp_dirs = {kMemoryFolder};
+    const Plan& plan = job_.plan;
+    if (plan.merges_only || (plan.spills && plan.runs > plan.resident_runs)) {
+      const std::uint64_t runs = std::clamp<std::uint64_t>(plan.runs, 2, std::min<std::uint64_t>(16, plan.fan_in));
+      const double scale = static_cast<double>(facts().input_bytes) / static_cast<double>(inputs_.bytes());
+      const std::uint64_t batch = static_cast<std::uint64_t>(sample.bytes * scale) / runs;
+      job.batch_bytes = plan.batch_bytes > 0 ? std::min(plan.batch_bytes, batch) : batch;
+      job.max_fan_in = static_cast<unsigned>(std::min<std::uint64_t>(plan.fan_in, 1u << 20));
+    }
+    return job;
+  }
+
+  /// A row of the plan.
+  std::string Measure() {
+    const std::string row = "expected            ";
+    if (!inputs_.rereadable() || inputs_.bytes() == 0) {
+      return row + "nothing can be said: the input is " + (inputs_.rereadable() ? "empty" : "a stream or compressed") +
+             "\n";
+    }
+    try {
+      const Sample sample = TakeSample();
+      const Options options = SampleJob(sample);
+      ExpectFacts expected;
+      {
+        Sorter sorter(options, cancel_, sorting_.gpus, files_,
+                      Output(std::make_unique<PipeWriter>(options.output, cancel_)));
+        sorter.Sort();
+        for (const PhaseTimes& phase : sorter.phases()) {
+          const double seconds = InSeconds(phase.wall);
+          if (phase.name == "form runs" && seconds > 0) expected.form = sample.bytes / seconds;
+          if (phase.name == "merge runs" && seconds > 0) expected.merge = sample.bytes / seconds;
+        }
+      }
+      const Plan& plan = job_.plan;
+      const std::uint64_t runs = std::max<std::uint64_t>(1, plan.runs);
+      const double records = static_cast<double>(facts().input_bytes);
+      const double spilled =
+          !plan.spills ? 0 : 1 - static_cast<double>(std::min(runs, plan.resident_runs)) / static_cast<double>(runs);
+      expected.input = static_cast<double>(inputs_.bytes());
+      expected.spilled = options_.top > 0 ? 0 : plan.merges_only ? expected.input : records * spilled;
+      expected.between = static_cast<double>(plan.level_bytes);
+      expected.output = options_.top > 0 || IsStreamTarget(options_.output) ? 0 : expected.input;
+      if (plan.merges_only) expected.form = 0;
+      expected.gpu = facts().gpu;
+      expected.verifies = options_.verify_output;
+      struct stat input {};
+      if (::stat(inputs_.path(0).c_str(), &input) == 0) expected.input_folder.device = input.st_dev;
+      const std::string folder = std::filesystem::path(inputs_.path(0)).parent_path().string();
+      expected.input_folder.memory = files_.IsTmpfs(folder.empty() ? "." : folder);
+      expected.input_folder.read = sample.bytes_per_second;
+      const std::vector<std::string> temp = TempDirectories(options_.temp_dirs, output_.file());
+      if (plan.merges_only) {
+        expected.temp_folder = expected.input_folder;
+      } else if (plan.direct_temp) {
+        expected.temp_folder = ProbeFolder(files_, temp.front(), true);
+      } else {
+        expected.temp_folder.memory = true;  // the page cache has room for it
+      }
+      if (output_.file() != nullptr) {
+        expected.output_folder = ProbeFolder(files_, output_.file()->directory(), true);
+        if (!DirectOutput(facts()) && !options_.no_fsync)
+          expected.held_back = static_cast<double>(host_.available) / 10;
+      }
+      std::string text = gpusort::Describe(Expect(expected));
+      const auto speed = [](double per_second) { return FormatBytes(static_cast<std::uint64_t>(per_second)) + "/s"; };
+      text += "measured            input " + speed(expected.input_folder.read);
+      if (expected.temp_folder.write > 0) {
+        text +=
+            ", temp " + speed(expected.temp_folder.write) + " written, " + speed(expected.temp_folder.read) + " read";
+      }
+      if (expected.output_folder.write > 0) text += ", output " + speed(expected.output_folder.write);
+      text += ", " + FormatBytes(static_cast<std::uint64_t>(sample.bytes)) + " of the input";
+      if (expected.form > 0) text += " sorted at " + speed(expected.form) + ",";
+      return text + " merged at " + speed(expected.merge) + "\n";
+    } catch (const Error& error) {
+      if (cancel_.requested()) throw;
+      return row + "nothing can be said: " + error.what() + "\n";
+    }
   }
 
   PlanFacts& facts() { return sorting_.facts; }
@@ -174,9 +382,20 @@ class Sorter {
   bool TakeKeptRuns() {
     if (!journal_ || !journal_->resumes()) return false;
     sorting_.runs = RunsToGoOnWith(*journal_, inputs_);
+    if (!sorting_.runs.empty()) past_.suspect = "who made the runs that were kept";
     sorting_.trailer = journal_->manifest().trailer;
     LogInfo("going on with " + journal_->Progress());
     return journal_->manifest().formed;
+  }
+
+  /// Those of records with keys, which do not know their places in the input, count only when all are there.
+  void KeepAllRuns() {
+    const HostBuffer buffer(memory_, job_.plan.block_bytes);
+    for (const Run& run : sorting_.runs) {
+      if (journal_->manifest().runs.contains(run.id)) continue;
+      store_.Keep(run, layout_, {buffer.data(), buffer.size()});
+    }
+    journal_->SetFormed(sorting_.trailer);
   }
 
   std::vector<InputRange> RangesToRead() const {
@@ -184,7 +403,7 @@ class Sorter {
   }
 
   static unsigned ThreadsAsked(const Options& options) {
-    return options.threads != 0 ? options.threads : AvailableCores();
+    return options.threads != 0 ? options.threads : FindCores();
   }
 
   void FindFacts(bool use_gpu) {
@@ -216,7 +435,7 @@ class Sorter {
     };
     sorting_.keys = shares_.Share(facts, memory_.limit());
     if (shares_.threads() < ThreadsAsked(options_)) {
-      LogInfo("the limit on addresses (ulimit -v) leaves room for " + std::to_string(shares_.threads()) + " threads");
+      LogInfo("the limit on addresses (ulimit -v, -d) leaves room for " + std::to_string(shares_.threads()) + " threads");
     }
     if (facts.threads < shares_.threads()) {
       LogInfo("the memory is enough for " + std::to_string(facts.threads) + " threads");
@@ -225,6 +444,7 @@ class Sorter {
   }
 
   void OpenStore() {
+    const std::lock_guard lock(store_mutex_);
     const bool first = journal_ && !store_.open();
     if (first) BeginJournal();
     store_.Open(job_.plan, facts().threads);
@@ -298,11 +518,22 @@ class Sorter {
 
   /// The attempt after one that failed. Runs that are not on the device stay, the rest of the input is sorted again;
   /// what a stream's reader holds goes on. Records that are given keys are all read again if one was lost: which part
-  /// of the input they come from is not known. Rethrows what cannot be helped.
+  /// of the input they come from is not known. If what was sorted is wrong, nobody knows in which run, and none stays.
+  /// Rethrows what cannot be helped.
   void StartOver(const Error& error) {
+    if (facts().gpu) {
+      const BackendLimits& limits = attempt_->backend().limits();
+      past_.suspect = limits.name + (limits.id.empty() ? "" : " (" + limits.id + ")");
+      past_.of_gpu = true;
+    }
+    past_.only_once = output_.sent()          ? "the output, a stream, has taken a part of it"
+                      : !inputs_.rereadable() ? "an input is a stream or compressed, and is not read twice"
+                                              : "";
     std::optional<Recovery> recovery;
-    if (!cancel_.requested()) {
-      recovery = Recover(error, facts(), smaller_plans_, options_.device == DeviceChoice::kGpu);
+    if (!cancel_.requested()) recovery = Recover(error, facts(), past_);
+    if (!recovery && dynamic_cast<const WrongResult*>(&error) != nullptr) {
+      GiveUpKeptRuns();
+      throw WrongResult(Blame(error, past_));
     }
     if (!recovery) throw;
     Reading stream = attempt_->TakeReading();
@@ -312,13 +543,21 @@ class Sorter {
     // Always a fresh backend: lanes of the old one were cancelled for good.
     attempt_.reset();
     const bool lost = !all_read || sorting_.runs.size() < runs;
-    const bool anew = layout_.keyed() && inputs_.rereadable() && lost;
+    const bool wrong = recovery->way == Recovery::Way::kAnew;
+    const bool anew = wrong || (layout_.keyed() && inputs_.rereadable() && lost);
     if (sorting_.merging() || anew) store_.Drop(sorting_.runs);
     sorting_.Note(recovery->note);
     facts() = std::move(recovery->facts);
-    if (recovery->way == Recovery::Way::kSmaller) ++smaller_plans_;
+    if (recovery->way == Recovery::Way::kSmaller) ++past_.smaller;
+    if (wrong) {
+      past_.suspect.clear();
+      output_.Restart();
+    }
     if (recovery->way == Recovery::Way::kSort) {
-      store_.Close();
+      {
+        const std::lock_guard lock(store_mutex_);
+        store_.Close();
+      }
       CheckEachInput();
       facts().memory = memory_.left();
       facts().block_bytes = options_.block_bytes;
@@ -328,6 +567,18 @@ class Sorter {
     if (sorting_.merging()) return;
     const std::vector<InputRange> missing = anew || job_.rereadable() ? RangesToRead() : std::vector<InputRange>{};
     if (!missing.empty()) attempt_->StartReading(missing, MakeRing(facts()));
+  }
+
+  /// Else the same command would merge them again, with the same end.
+  void GiveUpKeptRuns() {
+    if (!journal_ || !store_.open()) return;
+    try {
+      journal_->DropRuns();
+      gave_up_runs_ = true;
+    } catch (const Error& error) {
+      LogWarn(std::string("the runs in --resume-dir are not to be relied on, but could not be dropped: ") +
+              error.what());
+    }
   }
 
   /// Of -m: what is sorted in place of it must be in order all the same.
@@ -370,8 +621,7 @@ class Sorter {
         VerifyOutput();
       }
       cancel_.ThrowIfRequested();
-      progress_.SetPhase(
-          options_.no_fsync ? "publish" : "publish: waiting for the disk to have all of " + FormatBytes(stored), 0);
+      progress_.SetPhase("publish", 0);
     }
     if (journal_) {
       output_.file()->Complete(stored, !options_.no_fsync);
@@ -380,8 +630,14 @@ class Sorter {
           {facts.ino, facts.size, static_cast<std::uint64_t>(facts.mtime_ns), attempt_->proof().sum().records});
     }
     output_.Publish(!options_.no_fsync);
+    SetOutOfMemoryText("out of memory; the output is in place");
+    progress_.Finish();
+    for (const std::string& text : output_.Lost()) sorting_.Note(text);
     if (journal_) FinishJournal();
-    if (!options_.stats_file.empty()) WriteStats();
+    sorting_.stats.records_out = attempt_->proof().sum().records;
+    sorting_.stats.bytes = output_bytes_;
+    FillStats();
+    if (!options_.stats_file.empty()) WriteStatsFile(options_.stats_file, sorting_.stats, job_.plan);
   }
 
   /// The output is in place: nothing that fails now is worth an error.
@@ -394,22 +650,22 @@ class Sorter {
     }
   }
 
-  void WriteStats() {
+  /// As far as the job came.
+  void FillStats() {
     SortStats& stats = sorting_.stats;
-    stats.backend = attempt_->backend().limits().name;
+    if (job_.backend != nullptr) {
+      stats.backend = job_.backend->limits().name;
+      stats.device_peak = std::max(stats.device_peak, job_.backend->device_peak());
+    }
     stats.gpu = facts().gpu;
-    stats.records_out = attempt_->proof().sum().records;
-    stats.bytes = output_bytes_;
     stats.top = options_.top;
     stats.header_lines = output_.header().empty() ? 0 : CountRecords(output_.header(), ordered_.plain);
     stats.host_peak = memory_.peak();
     stats.host_limit = memory_.limit();
-    stats.device_peak = std::max(stats.device_peak, attempt_->backend().device_peak());
     stats.temp_peak = store_.peak_bytes();
     stats.temp_written = store_.written_bytes();
     stats.temp_codec = CodecName(store_.codec());
     stats.phases = clock_.phases();
-    WriteStatsFile(options_.stats_file, stats, job_.plan);
   }
 
   const Options& options_;
@@ -427,25 +683,28 @@ class Sorter {
   Job job_;
   Sorting sorting_;
   Ring ring_;  ///< of the first attempt
-  unsigned smaller_plans_ = 0;
+  Past past_;
+  bool gave_up_runs_ = false;
   bool said_no_values_ = false;
   Output output_;
   RunStore store_;
+  std::mutex store_mutex_;  ///< while it is opened and closed: a recorder looks at it
+  JobRecord* const record_;
   std::optional<Attempt> attempt_;
   std::uint64_t output_bytes_ = 0;
 };
 
 }  // namespace
 
-SortResult ExternalSort(const Options& options, CancelFlag& cancel, const GpuSource& gpus) {
+SortResult ExternalSort(const Options& options, CancelFlag& cancel, const GpuSource& gpus, JobRecord* record) {
   FileSystem files;
-  if (const std::optional<KeptOutput> done = FinishPublished(options, files)) return {done->records, done->bytes};
-  return ExternalSort(options, cancel, files, Output::Open(files, options, cancel), {}, gpus);
+  if (const std::optional<KeptOutput> done = FinishPublished(options, files)) return {done->records, done->bytes, 0, 0};
+  return ExternalSort(options, cancel, files, Output::Open(files, options, cancel), {}, gpus, record);
 }
 
 SortResult ExternalSort(const Options& options, CancelFlag& cancel, FileSystem& files, Output output,
-                        StreamFronts fronts, const GpuSource& gpus) {
-  return Sorter(options, cancel, gpus, files, std::move(output), std::move(fronts)).Sort();
+                        StreamFronts fronts, const GpuSource& gpus, JobRecord* record) {
+  return Sorter(options, cancel, gpus, files, std::move(output), std::move(fronts), record).Sort();
 }
 
 std::string ExplainSort(const Options& options, CancelFlag& cancel, const GpuSource& gpus) {

@@ -10,6 +10,7 @@
 #include "formats/annotator.hpp"
 #include "job/order.hpp"
 #include "records/records.hpp"
+#include "support/machine.hpp"
 #include "thread.hpp"
 
 namespace gpusort {
@@ -140,8 +141,12 @@ SortResult SortInMemory(const Options& options, std::span<const std::byte> lines
   Writer out(output);
   SortResult result{0, 0};
   if (!unsorted.empty()) {
-    const auto threads = static_cast<unsigned>(std::clamp<std::uint64_t>(
-        unsorted.size() / kBytesPerThread, 1, options.threads != 0 ? options.threads : AvailableCores()));
+    // How many cores there are is asked of a dozen files, which would be a tenth of the time that ten lines take.
+    unsigned threads = 1;
+    if (const std::uint64_t useful = unsorted.size() / kBytesPerThread; useful > 1) {
+      threads = static_cast<unsigned>(
+          std::min<std::uint64_t>(useful, options.threads != 0 ? options.threads : FindCores()));
+    }
     HostMemory memory(0, true);
     const std::unique_ptr<Backend> backend = OpenCpuBackend(threads);
     ArenaShape shape;

@@ -4,6 +4,7 @@
 #include <span>
 #include <vector>
 
+#include "job/job_record.hpp"
 #include "records/records.hpp"
 #include "runs/temp_codec.hpp"
 
@@ -64,7 +65,7 @@ KeyShape MemoryShares::Share(PlanFacts& facts, std::uint64_t limit) const {
   }
   // Inputs are expanded before the output is compressed.
   facts.codec_memory =
-      HeaderMemory(options_, limit) +
+      HeaderMemory(options_, limit) + JobRecord::MemoryBytes(options_, limit) +
       std::max(inputs_.DecoderBytes(limit), EncoderMemoryBytes(options_.output_codec, EncoderAt(limit)));
   facts.limit = limit;
   facts.memory = limit - std::min(limit, facts.codec_memory);

@@ -6,10 +6,25 @@
 #include "support/text.hpp"
 
 namespace gpusort {
+namespace {
 
-std::optional<Recovery> Recover(const Error& error, const PlanFacts& facts, unsigned smaller, bool only_gpu) {
+/// What cannot come of the input. Of a GPU's numbers also what nobody thought possible.
+bool IsWrong(const Error& error, bool gpu) {
+  return dynamic_cast<const WrongResult*>(&error) != nullptr || (gpu && error.code() == ErrorCode::kInternal);
+}
+
+}  // namespace
+
+std::optional<Recovery> Recover(const Error& error, const PlanFacts& facts, const Past& past) {
   const bool refused = error.code() == ErrorCode::kOutOfMemory;
   PlanFacts next = facts;
+  if (IsWrong(error, facts.gpu)) {
+    if (past.suspect.empty() || past.only_gpu || !past.only_once.empty()) return std::nullopt;
+    next.gpu = false;
+    next.spilled = true;
+    return Recovery{Recovery::Way::kAnew, std::move(next),
+                    Blame(error, past) + "; sorting all of the input again, with the CPU"};
+  }
   if (!facts.gpu) {
     // Heads of inputs with long lines may not fit in memory side by side.
     if (!refused || facts.sorted_inputs.empty() || facts.layout.fixed()) return std::nullopt;
@@ -21,7 +36,7 @@ std::optional<Recovery> Recover(const Error& error, const PlanFacts& facts, unsi
   }
   // Gaps between kept runs can make more runs than there would be slots for: what is left over spills.
   next.spilled = true;
-  if (refused && smaller < kSmallerPlans) {
+  if (refused && past.smaller < kSmallerPlans) {
     next.device_memory /= 2;
     std::string note = std::string("memory was refused: ") + error.what() + "; trying again with " +
                        FormatBytes(next.device_memory) + " of the GPU's";
@@ -29,10 +44,21 @@ std::optional<Recovery> Recover(const Error& error, const PlanFacts& facts, unsi
   }
   // Slots on a GPU do not grow.
   const bool too_long = facts.grows && dynamic_cast<const LineTooLong*>(&error) != nullptr;
-  if (only_gpu || !(refused || too_long || error.code() == ErrorCode::kGpuLost)) return std::nullopt;
+  if (past.only_gpu || !(refused || too_long || error.code() == ErrorCode::kGpuLost)) return std::nullopt;
   next.gpu = false;
   return Recovery{Recovery::Way::kCpu, std::move(next),
                   std::string("the GPU failed: ") + error.what() + "; going on with the CPU"};
+}
+
+std::string Blame(const Error& error, const Past& past) {
+  std::string text = std::string("wrong results: ") + error.what() + "; ";
+  if (past.suspect.empty()) return text + "this machine's memory or a core of it is suspect";
+  text += past.suspect + " is suspect";
+  if (past.of_gpu)
+    text += ": look at nvidia-smi -q (ECC errors) and the kernel log (NVRM: Xid) before it is used again";
+  if (!past.only_once.empty()) text += "; " + past.only_once + ", so the job cannot begin anew here";
+  if (past.only_gpu || !past.only_once.empty()) text += "; give the command again with --device cpu";
+  return text;
 }
 
 }  // namespace gpusort

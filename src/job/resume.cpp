@@ -90,7 +90,7 @@ Fingerprint MakeFingerprint(const Options& options, FileSystem& files, const Inp
 }
 
 std::optional<KeptOutput> FinishPublished(const Options& options, FileSystem& files) {
-  if (options.resume_dir.empty() || !files.Identify(options.resume_dir + "/gpusort.manifest")) return std::nullopt;
+  if (options.resume_dir.empty() || !files.Identify(options.resume_dir + "/" + kManifestName)) return std::nullopt;
   const std::optional<FileFacts> output = files.Identify(options.output);
   if (!output || !output->regular) return std::nullopt;
   Journal journal(files, options.resume_dir);

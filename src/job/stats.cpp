@@ -2,9 +2,12 @@
 
 #include <cerrno>
 #include <nlohmann/json.hpp>
+#include <sstream>
 
 #include "error.hpp"
 #include "file.hpp"
+#include "job/make_plan.hpp"
+#include "support/log.hpp"
 #include "support/report_file.hpp"
 #include "support/text.hpp"
 
@@ -15,7 +18,22 @@ double Seconds(Nanoseconds time) { return static_cast<double>(time.count()) / 1e
 
 }  // namespace
 
-void WriteStatsFile(const std::string& path, const SortStats& stats, const Plan& plan) {
+void LogPlan(const Plan& plan, const std::string& backend) {
+  std::istringstream lines(Describe(plan));
+  for (std::string line; std::getline(lines, line);) LogText(LogLevel::kInfo, "plan: " + line);
+  LogFields fields{{"backend", backend},
+                   {"memory", plan.memory},
+                   {"device_memory", plan.device_memory},
+                   {"batch_bytes", plan.batch_bytes},
+                   {"block_bytes", plan.block_bytes},
+                   {"fan_in", plan.fan_in},
+                   {"levels", std::uint64_t{plan.levels}},
+                   {"temp_bytes", plan.temp_bytes}};
+  if (plan.runs > 0) fields.emplace_back("runs", plan.runs);
+  Log(LogEvent::kPlan, LogLevel::kInfo, "", fields);
+}
+
+std::string StatsText(const SortStats& stats, const Plan& plan) {
   using Json = nlohmann::ordered_json;
   Json phases = Json::array();
   double seconds = 0;
@@ -81,12 +99,18 @@ void WriteStatsFile(const std::string& path, const SortStats& stats, const Plan&
     }
   }
   // Names in notes are escaped already; what is left of foreign bytes must not stop the report.
-  const std::string text = json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+  return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+}
+
+void WriteStatsFile(const std::string& path, const SortStats& stats, const Plan& plan) {
+  const std::string text = StatsText(stats, plan);
   const detail::Fd fd(OpenReport(path, false));
   const int error = fd.open() ? WriteReport(fd.get(), text) : errno;
   if (error != 0) {
-    throw Error(ErrorCode::kIo, "cannot write the statistics to " + EscapeName(path) + ": " + detail::ErrnoText(error) +
-                                    "; the output is in place");
+    const bool full = detail::OpenErrorCode(error) == ErrorCode::kNoSpace;
+    throw Error(full ? ErrorCode::kNoSpace : ErrorCode::kIo, "cannot write the statistics to " + EscapeName(path) +
+                                                                 ": " + detail::ErrnoText(error) +
+                                                                 "; the output is in place");
   }
 }
 

@@ -15,6 +15,7 @@ namespace gpusort {
 struct SortResult {
   std::uint64_t records = 0;
   std::uint64_t bytes = 0;  ///< as stored
+  std::uint64_t runs = 0, temp_written = 0;
 };
 
 struct SortStats {
@@ -34,6 +35,11 @@ struct SortStats {
   std::vector<KeptAttempt> attempts;  ///< with --resume-dir: this one is the last
 };
 
+/// A line for each of its parts; in the JSON format one event.
+void LogPlan(const Plan& plan, const std::string& backend);
+
+/// Which are known when a job ends early, too.
+std::string StatsText(const SortStats& stats, const Plan& plan);
 /// Error(kIo) if the file cannot be written; the sort itself is done by then.
 void WriteStatsFile(const std::string& path, const SortStats& stats, const Plan& plan);
 

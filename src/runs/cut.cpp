@@ -2,6 +2,10 @@
 
 #include <algorithm>
 #include <iterator>
+#include <string>
+#include <utility>
+
+#include "error.hpp"
 
 namespace gpusort {
 namespace {
@@ -89,7 +93,7 @@ void Cursor::BeginAt(std::uint64_t bytes) {
 WindowPieces Cutter::Take() {
   WindowPieces window;
   for (std::size_t i = 0; i < cursors_.size(); ++i) {
-    Cursor& cursor = cursors_[i];
+    const Cursor& cursor = cursors_[i];
     if (cursor.take == 0) continue;
     const std::uint64_t begin = cursor.taken, end = cursor.taken + cursor.take;
     const auto run = static_cast<std::uint32_t>(i);
@@ -103,12 +107,16 @@ WindowPieces Cutter::Take() {
         window.pieces.push_back({block->bytes.data() + (from - block->begin), to - from, run, false});
         window.blocks.push_back(block);
       }
-      while (!cursor.blocks.empty() && cursor.blocks.front()->begin + cursor.blocks.front()->bytes.size() <= end) {
-        cursor.blocks.pop_front();
-      }
     }
-    cursor.taken = end;
-    cursor.take = 0;
+  }
+  // Not before: where memory for the window is refused, a block that it alone has would be given back here, under the
+  // lock that its pool asks for.
+  for (Cursor& cursor : cursors_) {
+    cursor.taken += std::exchange(cursor.take, 0);
+    while (!cursor.blocks.empty() &&
+           cursor.blocks.front()->begin + cursor.blocks.front()->bytes.size() <= cursor.taken) {
+      cursor.blocks.pop_front();
+    }
   }
   return window;
 }
@@ -148,7 +156,14 @@ std::uint64_t Cutter::Give(std::size_t least) {
   }
   if (!ranges.empty()) {
     const std::vector<std::uint64_t> counts = backend_.BytesBefore(ranges, cut);
-    for (std::size_t i = 0; i < counts.size(); ++i) counts_.emplace_back(offers_[on_device[i]].cursor, counts[i]);
+    for (std::size_t i = 0; i < counts.size(); ++i) {
+      // Lines that are cut inside of one are found by the proof. More than there is would be read past the run's end.
+      if (counts[i] > ranges[i].bytes || counts[i] % LeastRecordBytes(layout_) != 0) {
+        throw WrongResult("the GPU counts " + std::to_string(counts[i]) + " bytes in front of a cut, of " +
+                          std::to_string(ranges[i].bytes));
+      }
+      counts_.emplace_back(offers_[on_device[i]].cursor, counts[i]);
+    }
   }
   cursors_[offers_[least].cursor].take += offers_[least].bytes;
   for (const auto& [cursor, bytes] : counts_) {

@@ -46,7 +46,7 @@ class RunPlacer {
                !CheaperToSpill()) {
       run.blocks = InputBlocks(run.origin, *sorted, job_.input_payload(), job_.layout);
     } else if (sorted->on_device() && Claim(&host_bytes_, sorted->bytes(), job_.plan.host_tier_bytes)) {
-      const Busy busy(job_.clock, Resource::kBus, sorted->bytes());
+      const Busy busy(job_.clock, Resource::kBus, sorted->bytes(), {"copy run", run.id});
       run.records = CopyToHost(job_.memory, *sorted);
     } else {
       Spill(*sorted, run);
@@ -75,7 +75,7 @@ class RunPlacer {
     const auto spill_block = [&](std::uint64_t i) {
       RunBlock block = run.blocks[i];
       const BlockPool::Block buffer = spill_blocks_.Acquire(pipeline_);
-      const Busy busy(job_.clock, Resource::kDiskWrite, block.bytes);
+      const Busy busy(job_.clock, Resource::kDiskWrite, block.bytes, {"spill run", run.id, TraceTrack::kTemp});
       job_.store->Write(run.id, i, buffer.span(), block, job_.layout,
                         [&](std::uint64_t at, std::span<std::byte> out) { sorted.Read(block.begin + at, out); });
       const std::lock_guard lock(mutex);
@@ -87,7 +87,7 @@ class RunPlacer {
       job_.store->Free(run);
       throw;
     }
-    if (!job_.store->keeps()) return;
+    if (!job_.store->keeps() || !job_.rereadable()) return;
     const BlockPool::Block buffer = spill_blocks_.Acquire(pipeline_);
     job_.store->Keep(run, job_.layout, buffer.span());
   }
@@ -104,7 +104,7 @@ class RunPlacer {
 
 BatchFeeder::BatchFeeder(CancelFlag& cancel, HostMemory& memory, Inputs& inputs, const Ring& ring,
                          const std::vector<InputRange>& ranges, const RecordLayout& layout, StageClock& clock,
-                         RecordKeyer* keyer, const KeyShape& keys, bool sorted)
+                         RecordKeyer* keyer, const KeyShape& keys, NeededOrder order)
     : pipeline_(cancel),
       ring_(memory, ring.block_bytes, ring.blocks),
       inputs_(inputs),
@@ -113,7 +113,7 @@ BatchFeeder::BatchFeeder(CancelFlag& cancel, HostMemory& memory, Inputs& inputs,
       max_record_(ring.max_record + (keyer != nullptr ? keyer->most_added(ring.max_record) : 0)) {
   if (keyer != nullptr) {
     keys_ = std::make_unique<KeyStage>(pipeline_, memory, inputs, *keyer, keys, ring_, ranges, layout,
-                                       ring.grows ? kMostLine : ring.max_record, sorted, ring.threads, clock);
+                                       ring.grows ? kMostLine : ring.max_record, order, ring.threads, clock);
   } else {
     reader_ =
         std::make_unique<InputReader>(pipeline_, inputs, ring_, ranges, layout, ring.piece_bytes, ring.threads, clock);
@@ -301,6 +301,9 @@ void FormRuns(Job& job, BatchFeeder& feeder, std::vector<Run>& runs) {
   try {
     Pipeline pipeline(job.cancel);
     RunPlacer placer(job, pipeline);
+    const BlockPool& ring = feeder.ring();
+    const Recorder::Gauge read(job.recorder, "form runs: blocks read",
+                               [&] { return ring.blocks() - ring.free_blocks(); });
     unsigned working = 0;
     const auto work = [&] {
       {
@@ -315,9 +318,11 @@ void FormRuns(Job& job, BatchFeeder& feeder, std::vector<Run>& runs) {
         try {
           std::unique_ptr<SortedRecords> sorted;
           {
-            const Busy busy(job.clock, Resource::kCompute);
+            Busy busy(job.clock, Resource::kCompute, 0,
+                      {"sort batch", batch->number(), job.plan.gpu ? TraceTrack::kGpu : TraceTrack::kNone});
             sorted = lane->Sort(*batch);
-            job.clock.Add(lane->TakeTimes());
+            busy.set_bytes(batch->bytes());
+            busy.Add(lane->TakeTimes());
             if (const std::uint64_t top = job.options.top; top > 0) {
               sorted = TakeFront(std::move(sorted), top, job.options.unique, job.layout);
             }
@@ -348,7 +353,7 @@ void FormRuns(Job& job, BatchFeeder& feeder, std::vector<Run>& runs) {
       if (--working == 0) placer.Finish();
     };
     const Pipeline::Guard guard(pipeline);
-    pipeline.Start(work, job.plan.lanes);
+    pipeline.Start(work, job.plan.lanes, "sort lane");
     pipeline.Join();
   } catch (...) {
     collect();

@@ -21,10 +21,11 @@ namespace gpusort {
 class BatchFeeder {
  public:
   /// Starts reading records of `layout`. With `keyer` they get keys: batches are of keyed records, and count as
-  /// those of one stream; `sorted`: it is an error if an input is not in order.
+  /// those of one stream; `order`: what an input must be, with `keyer`.
   BatchFeeder(CancelFlag& cancel, HostMemory& memory, Inputs& inputs, const Ring& ring,
               const std::vector<InputRange>& ranges, const RecordLayout& layout, StageClock& clock,
-              RecordKeyer* keyer = nullptr, const KeyShape& keys = {}, bool sorted = false);
+              RecordKeyer* keyer = nullptr, const KeyShape& keys = {},
+              NeededOrder order = NeededOrder::kNone);
   ~BatchFeeder();
 
   /// Blocks of neighbouring records, for one Lane::Sort. While it is being read no other batch can be. Blocks of lines

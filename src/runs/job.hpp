@@ -15,6 +15,7 @@
 #include "support/options.hpp"
 #include "support/pipeline.hpp"
 #include "support/progress.hpp"
+#include "support/recorder.hpp"
 
 namespace gpusort {
 
@@ -30,6 +31,8 @@ struct Job {
   std::function<void(RecordSpan, std::string&)> format{};
   /// With --split, as Ordered::groups.
   RecordLayout groups{};
+  /// Of --trace and --report; null: none.
+  Recorder* recorder = nullptr;
   Backend* backend = nullptr;
   Plan plan{};
   RunStore* store = nullptr;

@@ -33,7 +33,6 @@ using Json = nlohmann::ordered_json;
 
 constexpr std::uint64_t kVersion = 1;
 constexpr const char* kLockName = "gpusort.lock";
-constexpr const char* kManifestName = "gpusort.manifest";
 constexpr const char* kRunsName = "gpusort.runs";
 /// A file that does not begin like this is none of ours.
 constexpr std::string_view kFront = R"({"job":{"version":)";
@@ -226,6 +225,12 @@ KeptMerge MergeFrom(const Json& json, const std::map<std::uint64_t, KeptRun>& ru
   return merge;
 }
 
+Json FormedJson(const std::vector<std::byte>& trailer) {
+  Json formed = Json::object();
+  formed["trailer"] = HexOf(trailer);
+  return formed;
+}
+
 Json ToJson(const KeptOutput& output) {
   return {{"inode", output.inode}, {"bytes", output.bytes}, {"mtime_ns", output.mtime_ns}, {"records", output.records}};
 }
@@ -248,12 +253,8 @@ void TakeRun(KeptRun run, const std::vector<std::uint64_t>& replaces, Manifest& 
   if (!manifest.runs.emplace(id, std::move(run)).second) Lacks("id");
 }
 
-/// A line whose hash is right.
-void TakeLine(std::string_view text, Manifest& manifest) {
-  const Json json = Json::parse(text);
-  if (!json.is_object() || json.size() != 1) Lacks("member");
-  const std::string& kind = json.begin().key();
-  const Json& value = json.begin().value();
+/// What a line says, when it is read and when it is written.
+void Take(const std::string& kind, const Json& value, Manifest& manifest) {
   if (manifest.done || (kind == "job") == manifest.job.has_value()) Lacks("place");
   if (kind != "job" && kind != "attempt" && manifest.attempts.empty()) Lacks("place");
   if (kind == "job") {
@@ -268,9 +269,9 @@ void TakeLine(std::string_view text, Manifest& manifest) {
     for (const Json& id : ListOf(value, "replaces")) replaces.push_back(Number(id, "replaces", UINT64_MAX));
     TakeRun(RunFrom(value), replaces, manifest);
   } else if (kind == "formed") {
+    manifest.trailer = FromHex(TextOf(value, "trailer"));
     manifest.formed = true;
     manifest.merge.reset();
-    manifest.trailer = FromHex(TextOf(value, "trailer"));
   } else if (kind == "merged") {
     manifest.merge = MergeFrom(value, manifest.runs);
   } else if (kind == "publishing") {
@@ -284,6 +285,13 @@ void TakeLine(std::string_view text, Manifest& manifest) {
   } else {
     Lacks("member");
   }
+}
+
+/// A line whose hash is right.
+void TakeLine(std::string_view text, Manifest& manifest) {
+  const Json json = Json::parse(text);
+  if (!json.is_object() || json.size() != 1) Lacks("member");
+  Take(json.begin().key(), json.begin().value(), manifest);
 }
 
 /// `{"kind":value}` with its hash and a newline; `before`: the hash of the line in front, which becomes this one's.
@@ -333,13 +341,20 @@ std::string WithoutSlashes(std::string path) {
   throw Error(ErrorCode::kUsage, "--resume-dir " + EscapeName(folder) + ": " + why);
 }
 
+/// What a system call on `name` in it says.
+[[noreturn]] void FailCall(const std::string& folder, const std::string& name, int error) {
+  throw Error(detail::OpenErrorCode(error),
+              "--resume-dir " + EscapeName(folder) + ": " + name + detail::ErrnoText(error));
+}
+
 /// One that nobody else can write in, by a name that is no link.
 detail::Fd OpenFolder(const std::string& folder) {
-  detail::Fd fd(::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
+  detail::Fd fd(detail::OpenPath(folder.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
   if (!fd.open()) {
     const bool link = errno == ELOOP || errno == ENOTDIR;
     if (errno == ENOENT) Refuse(folder, "there is no such folder: no job began there, or it is done");
-    Refuse(folder, link ? "it is no folder, or a link to one" : detail::ErrnoText(errno));
+    if (!link) FailCall(folder, "", errno);
+    Refuse(folder, "it is no folder, or a link to one");
   }
   const FileFacts facts = FactsOf(fd.get());
   if (facts.uid != ::geteuid()) Refuse(folder, "it is another user's");
@@ -349,10 +364,13 @@ detail::Fd OpenFolder(const std::string& folder) {
 
 /// Not open if there is none, with errno; refused if it is anything but a file of this user alone.
 detail::Fd OpenLock(const detail::Fd& directory, const std::string& folder, int flags) {
-  detail::Fd fd(::openat(directory.get(), kLockName, flags | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK, 0600));
+  detail::Fd fd;
+  do {
+    fd = detail::Fd(::openat(directory.get(), kLockName, flags | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK, 0600));
+  } while (!fd.open() && errno == EINTR);
   struct stat st;
-  if (fd.open() && (::fstat(fd.get(), &st) != 0 || !S_ISREG(st.st_mode) || st.st_uid != ::geteuid() ||
-                    st.st_nlink > 1 || (st.st_mode & 022) != 0)) {
+  if (fd.open() && ::fstat(fd.get(), &st) != 0) FailCall(folder, std::string(kLockName) + ": ", errno);
+  if (fd.open() && (!S_ISREG(st.st_mode) || st.st_uid != ::geteuid() || st.st_nlink > 1 || (st.st_mode & 022) != 0)) {
     Refuse(folder, std::string(kLockName) + ": it is no file that only this user can write");
   }
   return fd;
@@ -363,10 +381,6 @@ std::string ReadAll(File& file) {
   text.resize(file.ReadAt(0, std::as_writable_bytes(std::span(text))));
   return text;
 }
-
-}  // namespace
-
-namespace {
 
 std::vector<std::string> DirectoriesOf(const Manifest& manifest, const std::string& folder) {
   std::vector<std::string> directories = manifest.attempts.back().directories;
@@ -460,11 +474,11 @@ void Journal::Lock() {
     if (::mkdir(folder_.c_str(), 0700) == 0) {
       made_ = true;
     } else if (errno != EEXIST) {
-      Refuse(folder_, detail::ErrnoText(errno));
+      FailCall(folder_, "", errno);
     }
     directory_ = OpenFolder(folder_);
     lock_ = OpenLock(directory_, folder_, O_RDWR | O_CREAT);
-    if (!lock_.open()) Refuse(folder_, std::string(kLockName) + ": " + detail::ErrnoText(errno));
+    if (!lock_.open()) FailCall(folder_, std::string(kLockName) + ": ", errno);
     if (::flock(lock_.get(), LOCK_EX | LOCK_NB) == 0) {
       // A job that ended meanwhile has removed what was opened.
       struct stat mine, named;
@@ -473,12 +487,13 @@ void Journal::Lock() {
         break;
       }
     } else if (errno != EWOULDBLOCK) {
-      Refuse(folder_, std::string("lock ") + kLockName + ": " + detail::ErrnoText(errno));
+      FailCall(folder_, std::string("lock ") + kLockName + ": ", errno);
     }
     if (i == kTries) {
       std::array<char, 300> owner{};
       const ssize_t got = ::pread(lock_.get(), owner.data(), owner.size() - 1, 0);
-      Refuse(folder_, "another job has it: " + (got > 0 ? EscapeName(owner.data()) : "by whom is not known"));
+      Refuse(folder_, "another job has it: " + (got > 0 ? EscapeName(owner.data()) : "by whom is not known") +
+                          "; wait for it, or give another folder");
     }
     // Also --status locks it, for a moment.
     std::this_thread::sleep_for(std::chrono::milliseconds(50));
@@ -504,7 +519,10 @@ void Journal::RequireSame(const Fingerprint& now) const {
     return found == in.end() ? nullptr : &found->second;
   };
   const auto differs = [&](const std::string& name, const std::string* before, const std::string* after) {
-    const auto text = [](const std::string* value) { return value == nullptr ? "not given" : "'" + *value + "'"; };
+    const auto text = [](const std::string* value) {
+      if (value == nullptr) return std::string("not given");
+      return *value == "given" ? *value : "'" + *value + "'";  // a flag
+    };
     Refuse(folder_, "the job there is another: " + name + " was " + text(before) + ", and is " + text(after) +
                         "; give another folder, or remove this one to begin anew");
   };
@@ -529,7 +547,8 @@ void Journal::MakeDirectory(const std::string& directory, bool has_runs) {
                                     "; mount it, or remove " + EscapeName(folder_) + " to begin anew");
   }
   if (::mkdir(directory.c_str(), 0700) != 0 && errno != EEXIST) {
-    throw Error(ErrorCode::kUsage, "temporary directory " + EscapeName(directory) + ": " + detail::ErrnoText(errno));
+    throw Error(detail::OpenErrorCode(errno),
+                "temporary directory " + EscapeName(directory) + ": " + detail::ErrnoText(errno));
   }
   OpenFolder(directory);
   files_.SyncDirectory(fs::path(directory).parent_path().string());
@@ -542,14 +561,12 @@ void Journal::Begin(KeptJob job, const KeptAttempt& given, const std::vector<std
     file_->Truncate(0);
     manifest_ = {};
     job.id = detail::RandomNumber();
-    Append(MakeLine("job", ToJson(job), manifest_.hash));
-    manifest_.job = std::move(job);
+    Put("job", ToJson(job));
   }
   KeptAttempt attempt = given;
   attempt.host = HostName();
   attempt.pid = static_cast<std::uint64_t>(::getpid());
   attempt.begin = Now();
-  attempt.runs_kept = manifest_.runs.size();
   if (!manifest_.attempts.empty()) attempt.directories = manifest_.attempts.back().directories;
   const auto use = [&](const std::string& directory) {
     const auto end = attempt.directories.end();
@@ -568,8 +585,7 @@ void Journal::Begin(KeptJob job, const KeptAttempt& given, const std::vector<std
   for (const std::string& directory : attempt.directories) {
     if (directory != ".") MakeDirectory(directory, before.contains(directory));
   }
-  Append(MakeLine("attempt", ToJson(attempt), manifest_.hash));
-  manifest_.attempts.push_back(attempt);
+  Put("attempt", ToJson(attempt));
 }
 
 std::vector<std::string> Journal::directories() const { return DirectoriesOf(manifest_, folder_); }
@@ -577,69 +593,57 @@ std::vector<std::string> Journal::directories() const { return DirectoriesOf(man
 NamedSpill Journal::spill() const { return {kRunsName, manifest_.job->id}; }
 
 /// Under the lock, or before there are threads.
-void Journal::Append(const std::string& text) {
-  if (failed_) throw Error(ErrorCode::kIo, "write " + file_->path() + ": it failed before");
-  failed_ = true;
-  file_->WriteAt(manifest_.bytes, std::as_bytes(std::span(text)));
-  file_->Sync();
-  manifest_.bytes += text.size();
-  failed_ = false;
+void Journal::Put(const char* kind, const Json& value) {
+  if (failure_) std::rethrow_exception(failure_);
+  const std::string text = MakeLine(kind, value, manifest_.hash);
+  try {
+    file_->WriteAt(manifest_.bytes, std::as_bytes(std::span(text)));
+    file_->Sync();
+    manifest_.bytes += text.size();
+    Take(kind, value, manifest_);
+  } catch (...) {
+    failure_ = std::current_exception();
+    // Else another process finds it in the page cache, where the kernel tells of the error once only.
+    try {
+      file_->Truncate(manifest_.bytes);
+    } catch (const Error&) {
+    }
+    throw;
+  }
 }
 
-void Journal::Add(KeptRun run, const std::vector<std::uint64_t>& replaces) {
+void Journal::Add(const KeptRun& run, const std::vector<std::uint64_t>& replaces) {
   const std::lock_guard lock(mutex_);
-  Append(MakeLine("run", ToJson(run, replaces), manifest_.hash));
-  TakeRun(std::move(run), replaces, manifest_);
+  Put("run", ToJson(run, replaces));
 }
-
-namespace {
-
-Json FormedJson(const std::vector<std::byte>& trailer) {
-  Json formed = Json::object();
-  formed["trailer"] = HexOf(trailer);
-  return formed;
-}
-
-}  // namespace
 
 void Journal::SetFormed(const std::vector<std::byte>& trailer) {
   const std::lock_guard lock(mutex_);
-  if (manifest_.formed) return;
-  Append(MakeLine("formed", FormedJson(trailer), manifest_.hash));
-  manifest_.formed = true;
-  manifest_.trailer = trailer;
+  if (!manifest_.formed) Put("formed", FormedJson(trailer));
 }
 
 void Journal::ForgetMerge() {
   const std::lock_guard lock(mutex_);
-  Append(MakeLine("formed", FormedJson(manifest_.trailer), manifest_.hash));
-  manifest_.merge.reset();
+  Put("formed", FormedJson(manifest_.trailer));
 }
 
-void Journal::SetMerged(KeptMerge merge) {
+void Journal::SetMerged(const KeptMerge& merge) {
   const std::lock_guard lock(mutex_);
-  Append(MakeLine("merged", ToJson(merge), manifest_.hash));
-  manifest_.merge = std::move(merge);
+  Put("merged", ToJson(merge));
 }
 
 void Journal::SetPublishing(const KeptOutput& output) {
   const std::lock_guard lock(mutex_);
-  Append(MakeLine("publishing", ToJson(output), manifest_.hash));
-  manifest_.publishing = output;
+  Put("publishing", ToJson(output));
 }
 
 void Journal::DropRuns() {
   const std::lock_guard lock(mutex_);
-  if (manifest_.runs.empty() && !manifest_.formed) return;
-  Append(MakeLine("drop", Json::object(), manifest_.hash));
-  manifest_.runs.clear();
-  manifest_.merge.reset();
-  manifest_.formed = false;
+  if (!manifest_.runs.empty() || manifest_.formed) Put("drop", Json::object());
 }
 
 void Journal::Finish(bool keep) {
-  Append(MakeLine("done", Json::object(), manifest_.hash));
-  manifest_.done = true;
+  Put("done", Json::object());
   if (keep) return;
   RemoveRuns();
   RemoveFolder(true);

@@ -6,9 +6,11 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <exception>
 #include <map>
 #include <memory>
 #include <mutex>
+#include <nlohmann/json_fwd.hpp>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -21,6 +23,9 @@
 #include "spill.hpp"
 
 namespace gpusort {
+
+/// The file in the folder that makes it one of a job.
+inline constexpr const char* kManifestName = "gpusort.manifest";
 
 /// What must be as it was for a job to go on: names, as messages have them, and values.
 using Fingerprint = std::vector<std::pair<std::string, std::string>>;
@@ -118,9 +123,9 @@ class Journal {
 
   // Each returns when it is on the disk.
   /// The run is kept, in place of those that it was merged from.
-  void Add(KeptRun run, const std::vector<std::uint64_t>& replaces);
+  void Add(const KeptRun& run, const std::vector<std::uint64_t>& replaces);
   void SetFormed(const std::vector<std::byte>& trailer);
-  void SetMerged(KeptMerge merge);
+  void SetMerged(const KeptMerge& merge);
   void SetPublishing(const KeptOutput& output);
   /// The last merge begins anew.
   void ForgetMerge();
@@ -134,7 +139,8 @@ class Journal {
 
  private:
   void Lock();
-  void Append(const std::string& text);
+  /// A line, which counts when it is on the disk.
+  void Put(const char* kind, const nlohmann::ordered_json& value);
   void MakeDirectory(const std::string& directory, bool has_runs);
   void RemoveRuns();
   void RemoveFolder(bool all);
@@ -146,7 +152,7 @@ class Journal {
   mutable std::mutex mutex_;
   Manifest manifest_;
   bool made_ = false;    ///< the folder
-  bool failed_ = false;  ///< to write: what is in the file then nobody knows
+  std::exception_ptr failure_;  ///< to write: what is in the file then nobody knows
 };
 
 /// What --status prints. Error(kUsage) if there is no job in the folder.

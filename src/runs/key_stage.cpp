@@ -21,7 +21,7 @@ KeyShape MakeKeyShape(std::uint64_t memory, unsigned threads, bool gpu) {
 
 KeyStage::KeyStage(Pipeline& pipeline, HostMemory& memory, Inputs& inputs, RecordKeyer& keyer, const KeyShape& shape,
                    BlockPool& pool, const std::vector<InputRange>& ranges, const RecordLayout& lines,
-                   std::uint64_t max_record, bool sorted, unsigned readers, StageClock& clock)
+                   std::uint64_t max_record, NeededOrder order, unsigned readers, StageClock& clock)
     : pipeline_(pipeline),
       inputs_(inputs),
       keyer_(keyer),
@@ -30,7 +30,7 @@ KeyStage::KeyStage(Pipeline& pipeline, HostMemory& memory, Inputs& inputs, Recor
       most_keyed_(max_record + keyer.most_added(max_record)),
       most_waiting_(shape.threads),
       long_bytes_(4 * shape.piece_bytes),
-      sorted_(sorted),
+      order_(order),
       pool_(pool),
       raw_(memory, shape.block_bytes(), shape.blocks()),
       reader_(pipeline, inputs, raw_, ranges, lines, shape.piece_bytes, readers, clock, &keyer),
@@ -38,8 +38,8 @@ KeyStage::KeyStage(Pipeline& pipeline, HostMemory& memory, Inputs& inputs, Recor
       pieces_(pipeline, 1),
       keyed_(pipeline) {
   keyer.LimitKeys(most_keyed_);
-  pipeline.Start([this] { Cut(); });
-  pipeline.Start([this] { MakeKeys(); }, shape.threads);
+  pipeline.Start([this] { Cut(); }, 1, "record finder");
+  pipeline.Start([this] { MakeKeys(); }, shape.threads, "key maker");
 }
 
 void KeyStage::Cut() {
@@ -180,7 +180,8 @@ void KeyStage::MakeKeys() {
     made.number = piece->number;
     made.input = made.tally.input = piece->input;
     try {
-      const Busy busy(clock_, Resource::kCompute, piece->head.size() + piece->end - piece->begin);
+      const Busy busy(clock_, Resource::kCompute, piece->head.size() + piece->end - piece->begin,
+                      {"make keys", piece->number});
       Make(*piece, made);
     } catch (const BadRecord& bad) {
       WaitForTurn(piece->number);
@@ -215,7 +216,8 @@ std::uint64_t KeyStage::Newlines(const Piece& piece, std::uint64_t count) {
 }
 
 void KeyStage::Make(Piece& piece, Made& made) {
-  made.tally.offset = piece.offset;
+  made.offset = made.tally.offset = piece.offset;
+  const ScanState front = order_ == NeededOrder::kNone ? ScanState() : piece.state;
   const RecordSpan rest = piece.block.bytes.subspan(piece.begin, piece.end - piece.begin);
   for (RecordSpan part : {RecordSpan(piece.head), rest}) {
     while (!part.empty()) {
@@ -242,11 +244,37 @@ void KeyStage::Make(Piece& piece, Made& made) {
     }
   }
   made.newlines = Newlines(piece, piece.head.size() + rest.size());
-  made.disorder = sorted_ ? FirstLineDisorder(made.keyed, layout_, false) : kInOrder;
+  if (order_ == NeededOrder::kNone) return;
+  const std::uint64_t disorder = FirstLineDisorder(made.keyed, layout_, order_ == NeededOrder::kCheckUnique);
+  if (disorder != kInOrder) made.disorder = FindPlace(piece, front, RecordSpan(made.keyed).first(disorder));
+}
+
+KeyStage::Made::Place KeyStage::FindPlace(const Piece& piece, ScanState state, RecordSpan in_order) {
+  Made::Place place{CountRecords(in_order, layout_), 0, piece.offset};
+  std::vector<std::byte> again;
+  KeyTally tally;
+  const RecordSpan parts[] = {piece.head, piece.block.bytes.subspan(piece.begin, piece.end - piece.begin)};
+  std::uint64_t left = place.records;
+  for (RecordSpan part : parts) {
+    for (; left > 0 && !part.empty(); --left) {
+      again.clear();
+      const std::uint64_t size = keyer_.Append(part, state, again, tally);
+      place.offset += size;
+      part = part.subspan(size);
+    }
+  }
+  place.newlines = Newlines(piece, place.offset - piece.offset);
+  return place;
 }
 
 void KeyStage::Blame(std::uint32_t input, std::uint64_t records, std::uint64_t newlines, std::uint64_t offset,
                      const std::string& why) {
+  throw Error(ErrorCode::kBadInput,
+              EscapeName(inputs_.path(input)) + ": " + PlaceText(input, records, newlines, offset) + ": " + why);
+}
+
+std::string KeyStage::PlaceText(std::uint32_t input, std::uint64_t records, std::uint64_t newlines,
+                                std::uint64_t offset) {
   std::uint64_t before = 0, lines = 0;
   {
     const std::lock_guard lock(mutex_);
@@ -257,10 +285,9 @@ void KeyStage::Blame(std::uint32_t input, std::uint64_t records, std::uint64_t n
   }
   const std::span<const std::byte> header = inputs_.header();
   if (inputs_.header_bytes(input) > 0) lines += detail::CountBytes(header.data(), header.size(), '\n');
-  throw Error(ErrorCode::kBadInput,
-              EscapeName(inputs_.path(input)) + ": record " + std::to_string(before + records + 1) +
-                  (keyer_.newlines() ? ", line " + std::to_string(lines + newlines + 1) : "") + ", byte " +
-                  std::to_string(inputs_.header_bytes(input) + offset) + ": " + why);
+  return "record " + std::to_string(before + records + 1) +
+         (keyer_.newlines() ? ", line " + std::to_string(lines + newlines + 1) : "") + ", byte " +
+         std::to_string(inputs_.header_bytes(input) + offset);
 }
 
 void KeyStage::WaitForTurn(std::uint64_t number) {
@@ -278,14 +305,17 @@ void KeyStage::HandOn(const Made& made) {
     records_ = newlines_ = 0;
     last_.clear();
   }
-  if (sorted_) {
-    const bool border = !last_.empty() && CompareRecords(last_, FirstRecord(keyed, layout_), layout_) > 0;
-    if (border || made.disorder != kInOrder) {
-      const std::uint64_t record =
-          records_ + 1 + (border ? 0 : CountRecords(keyed.first(made.disorder), layout_));
-      throw Error(ErrorCode::kBadInput, EscapeName(inputs_.path(made.input)) + ": not sorted: record " +
-                                            std::to_string(record) +
-                                            " orders before the one in front of it; sort it without -m");
+  if (order_ != NeededOrder::kNone) {
+    const bool merge = order_ == NeededOrder::kMerge, unique = order_ == NeededOrder::kCheckUnique;
+    const int border = last_.empty() ? -1 : CompareRecords(last_, FirstRecord(keyed, layout_), layout_);
+    std::optional<Made::Place> disorder = made.disorder;
+    if (border > (unique ? -1 : 0)) disorder = Made::Place{0, 0, made.offset};
+    if (disorder) {
+      throw Error(merge ? ErrorCode::kBadInput : ErrorCode::kNotSorted,
+                  EscapeName(inputs_.path(made.input)) + ": not sorted: " +
+                      PlaceText(made.input, disorder->records, disorder->newlines, disorder->offset) +
+                      " orders before " + (unique ? "or equals " : "") + "the one in front of it" +
+                      (merge ? "; sort it without -m" : ""));
     }
     const RecordSpan last = LastRecord(keyed, layout_);
     last_.assign(last.begin(), last.end());

@@ -8,6 +8,7 @@
 #include <map>
 #include <mutex>
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "data/inputs.hpp"
@@ -30,13 +31,17 @@ struct KeyShape {
 };
 KeyShape MakeKeyShape(std::uint64_t memory, unsigned threads, bool gpu);
 
+/// What each input must be: for -m one that is in order (else Error(kBadInput)), for --check, too, with -u without equal
+/// keys (kNotSorted).
+enum class NeededOrder { kNone, kMerge, kCheck, kCheckUnique };
+
 class KeyStage {
  public:
-  /// Starts threads of `pipeline`, which read `ranges` of `inputs` (streams: all), and fill blocks of `pool`. `sorted`:
-  /// an input that is not in order is an error.
+  /// Starts threads of `pipeline`, which read `ranges` of `inputs` (streams: all), and fill blocks of `pool`. `order`:
+  /// what of the inputs is an error.
   KeyStage(Pipeline& pipeline, HostMemory& memory, Inputs& inputs, RecordKeyer& keyer, const KeyShape& shape,
            BlockPool& pool, const std::vector<InputRange>& ranges, const RecordLayout& lines, std::uint64_t max_record,
-           bool sorted, unsigned readers, StageClock& clock);
+           NeededOrder order, unsigned readers, StageClock& clock);
 
   /// The next block of keyed records, which counts as one of a stream: its range is that of the keyed bytes. Nothing at
   /// the end. `waiter`: the pipeline of the calling thread.
@@ -69,11 +74,17 @@ class KeyStage {
     std::uint64_t longest = 0;    ///< keyed record behind the first
     KeyTally tally;
     std::uint64_t newlines = 0;
-    std::uint64_t disorder = kInOrder;  ///< byte of `keyed`
+    std::uint64_t offset = 0;     ///< of its first record
+    struct Place {
+      std::uint64_t records = 0, newlines = 0, offset = 0;
+    };
+    std::optional<Place> disorder;  ///< the record, with what of the piece is in front of it
   };
   void Cut();
   void MakeKeys();
   void Make(Piece& piece, Made& made);
+  /// Of the record that follows on `in_order`, which was made of the piece that begins at `state`.
+  Made::Place FindPlace(const Piece& piece, ScanState state, RecordSpan in_order);
   /// In the first `count` bytes of its records.
   static std::uint64_t Newlines(const Piece& piece, std::uint64_t count);
   /// The keyer's, by what was guessed of the block where that holds. Throws BadRecord.
@@ -89,6 +100,8 @@ class KeyStage {
   /// `offset` of the input. In turn.
   [[noreturn]] void Blame(std::uint32_t input, std::uint64_t records, std::uint64_t newlines, std::uint64_t offset,
                           const std::string& why);
+  /// "record N, line N, byte N" of it.
+  std::string PlaceText(std::uint32_t input, std::uint64_t records, std::uint64_t newlines, std::uint64_t offset);
 
   Pipeline& pipeline_;
   Inputs& inputs_;
@@ -97,7 +110,7 @@ class KeyStage {
   const std::uint64_t max_record_, most_keyed_;
   const std::size_t most_waiting_;
   const std::uint64_t long_bytes_;  ///< records over several blocks that are longer get their keys alone
-  const bool sorted_;
+  const NeededOrder order_;
   BlockPool& pool_;
   BlockPool raw_;
   InputReader reader_;

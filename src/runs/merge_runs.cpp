@@ -1,12 +1,12 @@
 #include "runs/merge_runs.hpp"
 
 #include <algorithm>
-#include <chrono>
 #include <functional>
 #include <optional>
 #include <span>
 #include <utility>
 
+#include "runs/checkpoints.hpp"
 #include "runs/cut.hpp"
 #include "runs/merge_levels.hpp"
 #include "runs/read_ahead.hpp"
@@ -34,16 +34,16 @@ std::uint64_t FanIn(const Job& job, const std::vector<Run>& runs) {
 /// Of as many bytes.
 using MakeSink = std::function<std::unique_ptr<WindowSink>(Pipeline&, std::uint64_t)>;
 
-/// How far a merge that is done in parts has come.
-struct MergePlace {
-  std::vector<std::uint64_t> taken;  ///< bytes of each run
-  std::uint64_t span = 0;            ///< bytes that a part merges, if it does not take kMostTime
-  static constexpr std::chrono::minutes kMostTime{5};
+/// A merge with checkpoints.
+struct Kept {
+  Output& output;
+  OutputProof& proof;
+  std::vector<std::uint64_t> taken;  ///< bytes of each run, by a process before
 };
 
-/// One merge of `count` neighbouring runs from `first` on, or the next part of it. Returns the sink's bytes.
+/// One merge of `count` neighbouring runs from `first` on, or the rest of it. Returns the sink's bytes.
 std::uint64_t MergeInto(Job& job, Run* first, std::size_t count, bool verify_order, bool free_as_read,
-                        const MakeSink& make_sink, MergePlace* place = nullptr) {
+                        const MakeSink& make_sink, const Kept* kept = nullptr) {
   constexpr std::uint64_t kPage = 4096;
   std::uint64_t total = 0;
   std::vector<Cursor> cursors(count);
@@ -51,9 +51,9 @@ std::uint64_t MergeInto(Job& job, Run* first, std::size_t count, bool verify_ord
     cursors[i].run = first + i;
     cursors[i].loaded = first[i].records ? first[i].bytes : 0;
     total += first[i].bytes;
-    if (place == nullptr) continue;
-    cursors[i].BeginAt(place->taken[i]);
-    total -= place->taken[i];
+    if (kept == nullptr) continue;
+    cursors[i].BeginAt(kept->taken[i]);
+    total -= kept->taken[i];
   }
   Pipeline pipeline(job.cancel);
   const std::uint64_t window_bytes = std::min(job.plan.window_bytes, std::max(total, LeastRecordBytes(job.layout)));
@@ -69,74 +69,87 @@ std::uint64_t MergeInto(Job& job, Run* first, std::size_t count, bool verify_ord
   BoundedQueue<std::shared_ptr<MergeTask>> tasks(pipeline, 1);
   const std::unique_ptr<WindowSink> sink = make_sink(pipeline, total);
   std::mutex mutex;
-  std::uint64_t cut = 0, merged = 0;
+  std::uint64_t cut = 0, passed = 0;
   bool all_cut = false;
-  const Pipeline::Guard guard(pipeline);
-
-  pipeline.Start([&] {
-    Cutter cutter(job.layout, *job.backend, cursors);
-    const std::uint64_t begin = sink->begin(), end = begin + total;
-    const Nanoseconds since = StageClock::SteadyNow();
-    const auto pause = [&](std::uint64_t at) {
-      return place != nullptr && at > begin &&
-             (at - begin >= place->span || StageClock::SteadyNow() - since >= MergePlace::kMostTime);
-    };
-    std::uint64_t offset = begin, number = 0;
-    while (offset < end && !sink->enough() && !pause(offset)) {
-      // The buffer first: later windows must never hold what an earlier one waits for.
-      auto task = std::make_shared<MergeTask>();
-      task->window.buffer = buffers.Acquire(pipeline);
-      {
-        std::unique_lock lock(read_ahead.mutex());
-        read_ahead.WaitForWindow(lock);
-        task->window.bytes = cutter.Cut(window_bytes);
-        // Runs that lie in the input are read again.
-        if (task->window.bytes == 0) throw Error(ErrorCode::kIntegrity, "a run has fewer records than it had");
-        task->from = cutter.Take();
-      }
-      std::byte* data = task->window.buffer.data();
-      if (task->window.bytes > window_bytes) {
-        // A line that nobody planned for.
-        task->window.own = HostBuffer(job.memory, task->window.bytes + kPage);
-        data = task->window.own.data();
-      }
-      task->window.number = number++;
-      task->window.offset = offset;
-      task->window.data = data + offset % kPage;
-      offset += task->window.bytes;
-      tasks.Push(std::move(task));
-    }
-    tasks.Finish();
-    if (offset < end) read_ahead.Stop();
+  const auto pass = [&](Window window) {
+    sink->Accept(std::move(window));
     const std::lock_guard lock(mutex);
-    cut = number;
-    all_cut = true;
-    if (merged == cut) sink->Finish(cut);
-  });
+    if (++passed == cut && all_cut) sink->Finish(cut);
+  };
+  std::optional<Checkpoints> checkpoints;
+  const Recorder::Gauge full(job.recorder, "merge: blocks read ahead", [&] { return read_ahead.full_blocks(); });
+  const Recorder::Gauge lent(job.recorder, "merge: windows under way",
+                             [&] { return buffers.blocks() - buffers.free_blocks(); });
+  const Recorder::Gauge cut_ones(job.recorder, "merge: windows waiting for a lane", [&] { return tasks.size(); });
+  const Pipeline::Guard guard(pipeline);
+  if (kept != nullptr) checkpoints.emplace(job, pipeline, *sink, kept->output, kept->proof, pass);
+
+  pipeline.Start(
+      [&] {
+        Cutter cutter(job.layout, *job.backend, cursors);
+        const std::uint64_t end = sink->begin() + total;
+        std::uint64_t offset = sink->begin(), number = 0;
+        while (offset < end && !sink->enough()) {
+          if (checkpoints) checkpoints->BeforeCut(number, offset, cursors);
+          // The buffer first: later windows must never hold what an earlier one waits for.
+          auto task = std::make_shared<MergeTask>();
+          task->window.buffer = buffers.Acquire(pipeline);
+          {
+            std::unique_lock lock(read_ahead.mutex());
+            read_ahead.WaitForWindow(lock);
+            task->window.bytes = cutter.Cut(window_bytes);
+            // Runs that lie in the input are read again.
+            if (task->window.bytes == 0) throw WrongResult("a run has fewer records than it had");
+            task->from = cutter.Take();
+          }
+          std::byte* data = task->window.buffer.data();
+          if (task->window.bytes > window_bytes) {
+            // A line that nobody planned for.
+            task->window.own = HostBuffer(job.memory, task->window.bytes + kPage);
+            data = task->window.own.data();
+          }
+          task->window.number = number++;
+          task->window.offset = offset;
+          task->window.data = data + offset % kPage;
+          if (checkpoints) checkpoints->Register(task->window);
+          offset += task->window.bytes;
+          tasks.Push(std::move(task));
+        }
+        tasks.Finish();
+        if (offset < end) read_ahead.Stop();
+        if (checkpoints) checkpoints->End();
+        const std::lock_guard lock(mutex);
+        cut = number;
+        all_cut = true;
+        if (passed == cut) sink->Finish(cut);
+      },
+      1, "cutter");
   const auto merge = [&] {
     const std::unique_ptr<Lane> lane = job.backend->OpenLane();
     while (std::optional<std::shared_ptr<MergeTask>> task = tasks.Pop()) {
-      {
-        const Busy busy(job.clock, Resource::kCompute, (*task)->window.bytes);
+      pipeline.Try([&] {
+        Busy busy(job.clock, Resource::kCompute, (*task)->window.bytes,
+                  {"merge window", (*task)->window.number, job.plan.gpu ? TraceTrack::kGpu : TraceTrack::kNone});
         if ((*task)->window.own.data() != nullptr) {
           std::byte* to = (*task)->window.data;
-          for (const Piece& piece : (*task)->from.pieces) to = std::copy_n(piece.data, piece.bytes, to);
+          for (const Piece& piece : (*task)->from.pieces) {
+            // Slots on a device do not grow.
+            if (piece.on_device) throw WrongResult("a run on the GPU has a longer line than was read");
+            to = std::copy_n(piece.data, piece.bytes, to);
+          }
         } else {
           lane->Merge((*task)->from.pieces, (*task)->window.data);
         }
-        job.clock.Add(lane->TakeTimes());
-      }
+        busy.Add(lane->TakeTimes());
+      });
       (*task)->from.blocks.clear();
-      sink->Accept(std::move((*task)->window));
-      const std::lock_guard lock(mutex);
-      if (++merged == cut && all_cut) sink->Finish(cut);
+      checkpoints ? checkpoints->Accept(std::move((*task)->window)) : pass(std::move((*task)->window));
     }
   };
-  pipeline.Start(merge, job.plan.merge_lanes);
+  pipeline.Start(merge, job.plan.merge_lanes, "merge lane");
   pipeline.Join();
   sink->Complete();
   read_ahead.FreeUnread();
-  for (std::size_t i = 0; place != nullptr && i < count; ++i) place->taken[i] = cursors[i].taken;
   return sink->bytes();
 }
 
@@ -172,37 +185,25 @@ void MergeNeighbours(Job& job, std::vector<Run>& runs, std::size_t first, std::s
              runs.begin() + static_cast<std::ptrdiff_t>(first + count));
 }
 
-/// The last merge, in parts, of which each is on the disk before the next begins; it goes on where another process was.
+/// The last merge of a job with a journal, from where another process was.
 std::uint64_t MergeWithCheckpoints(Job& job, std::vector<Run>& runs, Output& output, OutputProof& proof) {
-  std::uint64_t bytes = 0, left = 0;
-  MergePlace place{std::vector<std::uint64_t>(runs.size()), job.options.checkpoint_bytes};
-  for (const Run& run : runs) left += run.bytes;
+  std::uint64_t written = 0;
+  Kept place{output, proof, std::vector<std::uint64_t>(runs.size())};
   if (const std::optional<KeptMerge>& kept = job.checkpoints->manifest().merge) {
-    bytes = kept->output_bytes;
+    written = kept->output_bytes;
     proof.GoOnFrom(kept->front);
     for (std::size_t i = 0; i < runs.size(); ++i) {
       place.taken[i] = kept->taken.at(runs[i].id);
-      left -= place.taken[i];
-      job.progress.Advance(place.taken[i]);
+      job.progress.Skip(place.taken[i]);
     }
-    LogInfo("the output goes on at " + FormatBytes(bytes));
+    LogInfo("the output goes on at " + FormatBytes(written));
   }
-  while (bytes == 0 || left > 0) {
-    bytes = MergeInto(
-        job, runs.data(), runs.size(), false, false,
-        [&](Pipeline& pipeline, std::uint64_t rest) {
-          return MakeOutputSink(job, pipeline, output, proof, rest, bytes);
-        },
-        &place);
-    left = 0;
-    for (std::size_t i = 0; i < runs.size(); ++i) left += runs[i].bytes - place.taken[i];
-    if (left == 0) break;
-    output.file()->Keep(bytes);
-    KeptMerge kept{bytes, proof.front(), {}};
-    for (std::size_t i = 0; i < runs.size(); ++i) kept.taken[runs[i].id] = place.taken[i];
-    job.checkpoints->SetMerged(std::move(kept));
-  }
-  return bytes;
+  return MergeInto(
+      job, runs.data(), runs.size(), false, false,
+      [&](Pipeline& pipeline, std::uint64_t rest) {
+        return MakeOutputSink(job, pipeline, output, proof, rest, written);
+      },
+      &place);
 }
 
 }  // namespace

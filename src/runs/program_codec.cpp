@@ -29,8 +29,6 @@ extern char** environ;
 namespace gpusort {
 namespace {
 
-using Hash = XXH64_hash_t;
-
 /// What the end of other programs may mend.
 bool IsPassing(int error) { return error == EAGAIN || error == ENOMEM || error == EMFILE || error == ENFILE; }
 
@@ -117,18 +115,23 @@ class ProgramCodec::Process {
       if (in.empty()) to_ = detail::Fd();
       owner_.cancel_.ThrowIfRequested();
       pollfd ends[2] = {{from_.get(), POLLIN, 0}, {to_.get(), POLLOUT, 0}};
-      if (::poll(ends, 2, kPollInterval.count()) <= 0) continue;
+      const int ready = ::poll(ends, 2, kPollInterval.count());
+      if (ready < 0 && errno != EINTR) Fail("waiting for", errno);
+      if (ready <= 0) continue;
       if (ends[1].revents != 0) {
         const ssize_t count = ::write(to_.get(), in.data(), in.size());
         if (count >= 0) {
           in = in.subspan(static_cast<std::size_t>(count));
-        } else if (errno != EAGAIN && errno != EINTR) {
+        } else if (errno == EPIPE) {
           in = {};
+        } else if (errno != EAGAIN && errno != EINTR) {
+          Fail("writing to", errno);
         }
       }
       if (ends[0].revents == 0) continue;
       const std::span<std::byte> room = out.empty() ? std::span<std::byte>(rest) : out;
       const ssize_t count = ::read(from_.get(), room.data(), room.size());
+      if (count < 0 && errno != EAGAIN && errno != EINTR) Fail("reading from", errno);
       if (count < 0) continue;
       got += static_cast<std::uint64_t>(count);
       if (count == 0 || (exact && out.empty())) return got;
@@ -148,8 +151,7 @@ class ProgramCodec::Process {
         const int error = errno;
         pid_ = 0;
         Ended();
-        throw Error(ErrorCode::kIo,
-                    "waiting for " + QuoteShell(owner_.program_) + " [-d]: " + std::generic_category().message(error));
+        Fail("waiting for", error);
       }
       if (got != 0) continue;
       owner_.cancel_.ThrowIfRequested();
@@ -166,6 +168,11 @@ class ProgramCodec::Process {
   }
 
  private:
+  [[noreturn]] void Fail(const std::string& what, int error) const {
+    throw Error(ErrorCode::kIo,
+                what + " " + QuoteShell(owner_.program_) + " [-d]: " + std::generic_category().message(error));
+  }
+
   void Ended() {
     const std::lock_guard lock(owner_.mutex_);
     --owner_.running_;
@@ -228,14 +235,14 @@ std::uint64_t ProgramCodec::Compress(std::span<const std::byte> in, std::span<st
   }
   const std::uint64_t made = process.Exchange(in, out, false);
   process.Finish();
-  const Hash hash = XXH3_64bits(in.data(), in.size());
+  const XXH64_hash_t hash = XXH3_64bits(in.data(), in.size());
   if (made + sizeof hash > out.size()) return 0;
   std::memcpy(out.data() + made, &hash, sizeof hash);
   return made + sizeof hash;
 }
 
 void ProgramCodec::Decompress(std::span<const std::byte> in, std::span<std::byte> out) {
-  Hash hash = 0;
+  XXH64_hash_t hash = 0;
   std::memcpy(&hash, in.last(sizeof hash).data(), sizeof hash);
   Process process(*this);
   if (const int error = Start(process, true); error != 0) {

@@ -55,7 +55,7 @@ ReadAhead::ReadAhead(Job& job, Pipeline& pipeline, std::vector<Cursor>& cursors,
     if (!cursor.run->records) blocks_left_ += cursor.run->blocks.size() - cursor.next_to_schedule;
   }
   if (blocks_left_ == 0) return;
-  pipeline.Start([this] { Read(); }, job.plan.io_threads);
+  pipeline.Start([this] { Read(); }, job.plan.io_threads, "read ahead");
 }
 
 ReadAhead::~ReadAhead() {
@@ -116,7 +116,9 @@ void ReadAhead::Read() {
       --blocks_left_;
     }
     std::shared_ptr<LoadedBlock> block = Load(*cursor->run, index, std::move(buffer));
-    std::vector<std::shared_ptr<LoadedBlock>> empty;  // dropped without the lock
+    // Dropped without the lock, which the pool needs to take a block back: also by an exception.
+    std::vector<std::shared_ptr<LoadedBlock>> empty;
+    std::shared_ptr<LoadedBlock> next;
     const std::lock_guard lock(mutex_);
     if (!cursor->forecast && cursor->next_to_schedule == index + 1) {
       // No line begins in a block that one line fills: the block behind it will tell.
@@ -127,10 +129,9 @@ void ReadAhead::Read() {
     }
     cursor->early.emplace(index, std::move(block));
     while (!cursor->early.empty() && cursor->early.begin()->first == cursor->next_to_arrive) {
-      std::shared_ptr<LoadedBlock> next = std::move(cursor->early.begin()->second);
+      next = std::move(cursor->early.begin()->second);
       cursor->early.erase(cursor->early.begin());
       ++cursor->next_to_arrive;
-      // Kept first: a block that an exception drops would go back to the pool, which needs this lock.
       cursor->blocks.push_back(next);
       if (next->bytes.empty()) {
         empty.push_back(std::move(next));
@@ -172,7 +173,8 @@ std::shared_ptr<LoadedBlock> ReadAhead::Load(Run& run, std::size_t index, BlockP
     buffer_span = {block->own.data(), bytes};
   }
   {
-    const Busy busy(job_.clock, Resource::kDiskRead, place.bytes);
+    const Busy busy(job_.clock, Resource::kDiskRead, place.bytes,
+                    {"read run", run.id, run.spilled() ? TraceTrack::kTemp : TraceTrack::kInput});
     if (run.spilled()) {
       block->bytes = job_.store->Load(run.id, index, buffer_span, place);
     } else if (whole_lines) {
@@ -183,7 +185,7 @@ std::shared_ptr<LoadedBlock> ReadAhead::Load(Run& run, std::size_t index, BlockP
   }
   if (!run.spilled() && !whole_lines && !job_.layout.fixed() &&
       block->bytes.back() != static_cast<std::byte>(job_.layout.delimiter)) {
-    throw Error(ErrorCode::kIntegrity, "a run in the input ends inside a line that ended there before");
+    throw WrongResult("a run in the input ends inside a line that ended there before");
   }
   if (run.spilled()) {
     if (free_as_read_) job_.store->Free(place);

@@ -33,6 +33,9 @@ class ReadAhead {
   /// Guards the cursors.
   std::mutex& mutex() { return mutex_; }
 
+  /// That hold what is merged next.
+  std::uint64_t full_blocks() const { return pool_.blocks() - pool_.free_blocks(); }
+
   /// Nothing more is needed.
   void Stop();
 

@@ -141,7 +141,7 @@ std::uint64_t RunView::RecordEnd(std::uint64_t begin) const {
     if (size > 0) return at + size;
     at = to;
   }
-  throw Error(ErrorCode::kInternal, "a run that ends inside a record");
+  throw WrongResult("a run that ends inside a record");
 }
 
 std::uint64_t RunView::BlockEnd(std::uint64_t begin, std::uint64_t room) const {
@@ -242,7 +242,9 @@ RunBlocks InputBlocks(const std::vector<InputRange>& ranges, const SortedRecords
       block.begin = begin;
       block.bytes = end - begin;
       block.place = InputRange{range.input, range.offset + (begin - base), end - begin};
-      block.last = MakeForecast(view.LastBefore(begin, end, copy).record, layout);
+      const RecordSpan last = view.LastBefore(begin, end, copy).record;
+      if (last.empty()) throw WrongResult("a run that is left in the input lost a record");
+      block.last = MakeForecast(last, layout);
       block.forecast = true;
       blocks.Set(blocks.size(), block);
       begin = end;

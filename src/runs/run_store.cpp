@@ -231,7 +231,7 @@ void RunStore::Keep(const Run& run, const RecordLayout& layout, std::span<std::b
     std::for_each(block.more.begin(), block.more.end(), put);
     index.Put(std::as_bytes(std::span(block.last.words).first(RunBlocks::ForecastWords(layout))));
   }
-  KeptRun kept{run.id, run.bytes, run.level, run.sum, run.origin, run.blocks.size(), longest, index.Finish()};
+  const KeptRun kept{run.id, run.bytes, run.level, run.sum, run.origin, run.blocks.size(), longest, index.Finish()};
   {
     const std::lock_guard lock(mutex_);
     indexes_[run.id] = kept.index;
@@ -239,7 +239,7 @@ void RunStore::Keep(const Run& run, const RecordLayout& layout, std::span<std::b
   spill_->Sync();
   std::vector<std::uint64_t> replaced;
   for (const Run& other : replaces) replaced.push_back(other.id);
-  journal_->Add(std::move(kept), replaced);
+  journal_->Add(kept, replaced);
 }
 
 std::vector<Run> KeptRuns(const Manifest& manifest) {

@@ -51,10 +51,10 @@ class BorderPages {
     }
   }
 
-  /// The file's last page goes out padded; Publish cuts the file to its length.
+  /// The file's last page goes out padded, and once more when it is full; Publish cuts the file to its length.
   void Flush() {
+    const std::lock_guard lock(mutex_);
     for (const auto& [offset, page] : pages_) file_.WriteAt(offset, page->bytes);
-    pages_.clear();
   }
 
  private:
@@ -67,11 +67,15 @@ class BorderPages {
   std::map<std::uint64_t, std::unique_ptr<Page>> pages_;
 };
 
+/// Of a window, or its rest.
+void RequireWholeRecords(RecordSpan rest, const RecordLayout& layout) {
+  if (layout.fixed() || rest.empty() || static_cast<unsigned char>(rest.back()) == layout.delimiter) return;
+  throw WrongResult("a window of the output ends inside a line; nothing was published");
+}
+
 /// Bytes of whole records that one task takes of the rest of a window, which is not empty.
 std::uint64_t ChunkBytes(RecordSpan rest, const RecordLayout& layout) {
-  if (!layout.fixed() && static_cast<unsigned char>(rest.back()) != layout.delimiter) {
-    throw Error(ErrorCode::kIntegrity, "a window of the output ends inside a line; nothing was published");
-  }
+  RequireWholeRecords(rest, layout);
   if (rest.size() <= kChunkBytes) return rest.size();
   const std::uint64_t whole = WholeRecordBytes(rest.first(kChunkBytes), layout);
   return whole > 0 ? whole : FirstRecordBytes(rest, layout);
@@ -81,6 +85,7 @@ class FileSink : public WindowSink {
  public:
   FileSink(Job& job, Pipeline& pipeline, Output& output, OutputProof& proof, std::uint64_t written)
       : job_(job),
+        pipeline_(pipeline),
         file_(*output.file()),
         proof_(proof),
         unit_(file_.direct() ? kPage : 1),
@@ -94,6 +99,17 @@ class FileSink : public WindowSink {
 
   void Accept(Window window) override {
     const auto shared = std::make_shared<Window>(std::move(window));
+    pipeline_.Try([&] { Take(shared); });
+  }
+
+  void Finish(std::uint64_t) override { workers_.Finish(); }
+  void Settle() override { borders_.Flush(); }
+  void Complete() override { borders_.Flush(); }
+  std::uint64_t begin() const override { return at_; }
+  std::uint64_t bytes() const override { return bytes_; }
+
+ private:
+  void Take(const std::shared_ptr<Window>& shared) {
     const std::uint64_t begin = RoundUp(shared->offset);
     const std::uint64_t end = shared->offset + shared->bytes;
     const std::uint64_t aligned_end = end / unit_ * unit_;
@@ -105,7 +121,7 @@ class FileSink : public WindowSink {
         const std::uint64_t from = std::max(begin, RoundUp(shared->offset + done));
         const std::uint64_t to = std::min(aligned_end, RoundUp(shared->offset + done + count));
         if (from < to) {
-          const Busy busy(job_.clock, Resource::kDiskWrite, to - from);
+          const Busy busy(job_.clock, Resource::kDiskWrite, to - from, {"write output", shared->number});
           file_.WriteAt(from, all.subspan(from - shared->offset, to - from));
         }
         job_.progress.Advance(count);
@@ -121,12 +137,6 @@ class FileSink : public WindowSink {
     bytes_ += shared->bytes;
   }
 
-  void Finish(std::uint64_t) override { workers_.Finish(); }
-  void Complete() override { borders_.Flush(); }
-  std::uint64_t begin() const override { return at_; }
-  std::uint64_t bytes() const override { return bytes_; }
-
- private:
   /// Of the one that the sink before has begun.
   void PutFrontOfPage() {
     alignas(kPage) std::byte page[kPage];
@@ -148,6 +158,7 @@ class FileSink : public WindowSink {
   }
 
   Job& job_;
+  Pipeline& pipeline_;
   OutputFile& file_;
   OutputProof& proof_;
   const std::uint64_t unit_;   ///< writes begin and end at multiples of it
@@ -199,12 +210,18 @@ class OrderedSink : public InOrderSink {
       proved_ = front.bytes;
     }
     pipeline.Start([this] {
-      while (std::optional<Window> window = windows_.Pop()) Cut(std::move(*window));
+      while (std::optional<Window> window = windows_.Pop()) {
+        const auto chunks = std::make_shared<Chunks>();
+        chunks->window = std::move(*window);
+        pipeline_.Try([&] { Cut(chunks); });
+      }
       cut_.Finish();
     });
     pipeline.Start([this] {
       if (bytes_ == 0) parts_ ? parts_->Begin(output_.header()) : Put(output_.header());
-      while (std::optional<std::shared_ptr<Chunks>> window = cut_.Pop()) PutChunks(*window);
+      while (std::optional<std::shared_ptr<Chunks>> window = cut_.Pop()) {
+        pipeline_.Try([&] { PutChunks(*window); });
+      }
       if (parts_) parts_->End(output_.trailer());
       workers_.Finish();
     });
@@ -225,8 +242,8 @@ class OrderedSink : public InOrderSink {
     std::size_t unready = 0;
   };
 
-  void Cut(Window window) {
-    const auto chunks = std::make_shared<Chunks>();
+  void Cut(const std::shared_ptr<Chunks>& chunks) {
+    const Window& window = chunks->window;
     for (std::uint64_t done = 0, count = 0; done < window.bytes; done += count) {
       count = ChunkBytes({window.data + done, window.bytes - done}, job_.layout);
       if (parts_) {
@@ -235,7 +252,6 @@ class OrderedSink : public InOrderSink {
       }
       chunks->spans.emplace_back(window.data + done, count);
     }
-    chunks->window = std::move(window);
     chunks->unready = chunks->spans.size();
     chunks->seen.resize(chunks->spans.size());
     // What stands in front of each chunk, before any record moves.
@@ -292,7 +308,7 @@ class OrderedSink : public InOrderSink {
         parts_->Add(chunks->parts[i], chunks->spans[i].size(), seen.sum, OwnBytes(seen.first, job_.layout, first),
                     OwnBytes(seen.last, job_.layout, last));
     workers_.Submit([this, chunks, i, at] {  // the window stays until it is written
-      const Busy busy(job_.clock, Resource::kDiskWrite, chunks->spans[i].size());
+      const Busy busy(job_.clock, Resource::kDiskWrite, chunks->spans[i].size(), {"write part", chunks->parts[i]});
       parts_->Write(chunks->parts[i], at, chunks->spans[i]);
     });
   }
@@ -315,13 +331,15 @@ class OrderedSink : public InOrderSink {
       for (const std::span<std::byte> chunk : chunks->spans) {
         if (chunk.empty()) continue;
         workers_.Submit([this, chunks, chunk, offset = bytes_] {  // the window stays until it is written
-          const Busy busy(job_.clock, Resource::kDiskWrite, chunk.size());
+          const Busy busy(job_.clock, Resource::kDiskWrite, chunk.size(), {"write output", chunks->window.number});
           output_.Write(offset, chunk);
         });
         bytes_ += chunk.size();
       }
     } else {
-      const Busy busy(job_.clock, output_.compressed() ? Resource::kCodec : Resource::kDiskWrite, bytes);
+      const bool codec = output_.compressed();
+      const Busy busy(job_.clock, codec ? Resource::kCodec : Resource::kDiskWrite, bytes,
+                      {codec ? "compress output" : "write output", chunks->window.number});
       for (const auto& chunk : chunks->spans) Put(chunk);
     }
   }
@@ -398,6 +416,7 @@ class SpillSink : public InOrderSink {
  private:
   void Take(const Window& window) {
     std::uint64_t kept = window.bytes;
+    RequireWholeRecords({window.data, kept}, job_.layout);
     if (job_.options.top > 0) {
       kept = front_.Take({window.data, kept});
       enough_ = front_.done();
@@ -449,7 +468,7 @@ class SpillSink : public InOrderSink {
 
   template <typename Read>
   void Write(std::uint64_t number, const BlockPool::Block& buffer, RunBlock& block, Read read) {
-    const Busy busy(job_.clock, Resource::kDiskWrite, block.bytes);
+    const Busy busy(job_.clock, Resource::kDiskWrite, block.bytes, {"spill merged run", run_.id, TraceTrack::kTemp});
     job_.store->Write(run_.id, number, buffer.span(), block, job_.layout, read);
     const std::lock_guard lock(mutex_);
     run_.blocks.Set(number, block);

@@ -22,6 +22,7 @@ struct Window {
   BlockPool::Block buffer;
   HostBuffer own;             ///< of a window that is one line longer than was planned for
   std::byte* data = nullptr;  ///< inside buffer or own, at an address that suits a direct write to `offset`
+  std::shared_ptr<void> written;  ///< dropped with the window, once it is written, by who waits for that
 };
 
 class WindowSink {
@@ -31,13 +32,17 @@ class WindowSink {
   virtual void Accept(Window window) = 0;
   /// After the last Accept (there were `windows`): no more will come. The sink's threads then end.
   virtual void Finish(std::uint64_t windows) = 0;
+  /// All windows so far are written, as their owners were told, and no other comes meanwhile: the end of what is there
+  /// is written, too.
+  virtual void Settle() {}
   /// After the pipeline was joined: what is left to write.
   virtual void Complete() {}
   /// True if all windows that follow would be dropped. Any thread.
   virtual bool enough() const { return false; }
   /// The offset of the first window.
   virtual std::uint64_t begin() const { return 0; }
-  /// Bytes that the sequence really has (less than offered with -u and --top), from offset 0 on. After Complete.
+  /// Bytes that the sequence really has (less than offered with -u and --top), from offset 0 on. After Complete, or
+  /// when Settle may be called.
   virtual std::uint64_t bytes() const = 0;
 };
 

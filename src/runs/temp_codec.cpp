@@ -155,7 +155,7 @@ void TempCodec::Choose(std::span<const std::byte> sample) {
     if (times.bytes[kWrite] < next_choice_bytes_) return;
     next_choice_bytes_ = kChoiceBytes;
     clock_.BeginPhase("spill");
-    const double seconds = std::chrono::duration<double>(times.busy[kWrite]).count();
+    const double seconds = InSeconds(times.busy[kWrite]);
     speed = seconds > 0 ? static_cast<double>(times.bytes[kWrite]) / seconds : 0;
   }
   const Codec chosen = ChooseTempCodec(sample, speed, threads_);

@@ -1,4 +1,5 @@
-// How much memory this process may take: the least of the machine's, its control groups' and RLIMIT_AS.
+// What this process may take: of memory the least of the machine's, its control groups', RLIMIT_AS and RLIMIT_DATA; of
+// cores those that it may run on, and no more than its control groups' quota is worth.
 #pragma once
 
 #include <cstdint>
@@ -16,17 +17,23 @@ struct MemoryFacts {
 /// Reads a small file; nothing if it does not exist. The seam for tests.
 using ReadText = std::function<std::optional<std::string>(const std::string& path)>;
 
-/// /proc/meminfo, /proc/self/cgroup with the limits of version 1 and 2 of the group and its parents, and `rlimit_as`
-/// (0: none).
-MemoryFacts FindMemory(const ReadText& read, std::uint64_t rlimit_as);
+/// /proc/meminfo, /proc/self/cgroup with the limits of version 1 and 2 of the group and its parents, and `addresses`
+/// (0: no limit).
+MemoryFacts FindMemory(const ReadText& read, std::uint64_t addresses);
 /// Of this process.
 MemoryFacts FindMemory();
 
-/// Under RLIMIT_AS: no heap of its own for each thread, which takes 64 MiB of addresses that stacks then lack, and
-/// stacks of 512 KiB. Before any thread is started.
+/// `cores`, or as many as the quotas of version 1 and 2 of the group and its parents keep busy: with more, threads wait
+/// for each other while they are throttled.
+unsigned FindCores(const ReadText& read, unsigned cores);
+/// Of this process.
+unsigned FindCores();
+
+/// Under RLIMIT_AS or RLIMIT_DATA: no heap of its own for each thread, which takes 64 MiB of addresses that stacks then
+/// lack, and stacks of 512 KiB. Before any thread is started.
 void SaveAddresses();
 
-/// `threads`, or as many as have room for their stacks in an eighth of the address space that RLIMIT_AS leaves.
+/// `threads`, or as many as have room for their stacks in an eighth of what these limits leave.
 unsigned FittingThreads(unsigned threads);
 
 }  // namespace gpusort

@@ -2,6 +2,7 @@
 // limits, reports. The record type is decided, with --reverse folded into it. Start at Options.
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <functional>
 #include <limits>
@@ -20,7 +21,7 @@
 
 namespace gpusort {
 
-enum class Action { kSort, kCheck, kExplain, kStatus, kHelp, kVersion };
+enum class Action { kSort, kCheck, kExplain, kStatus, kHelp, kVersion, kCompletion };
 enum class Format { kBinary, kLines, kTable };
 enum class DeviceChoice { kAuto, kCpu, kGpu };
 enum class HelpTopic { kShort, kAll, kExamples, kManual };
@@ -38,7 +39,9 @@ struct LineOrdered {
 
 struct Options {
   Action action = Action::kSort;
+  bool probes = false;                 ///< kExplain: measures how long the job will take
   HelpTopic help = HelpTopic::kShort;  ///< for kHelp
+  std::string shell;                   ///< for kCompletion: bash, zsh or fish
   std::vector<std::string> inputs;     ///< at least one; "-" (standard input) at most once
   std::string output;                  ///< "-" is standard output; empty for kCheck
 
@@ -82,6 +85,7 @@ struct Options {
   unsigned threads = 0;                         ///< 0: one a core
   DeviceChoice device = DeviceChoice::kAuto;
   int gpu_ordinal = 0;  ///< CUDA ordinal
+  std::chrono::seconds gpu_timeout{60};  ///< a GPU that gives no sign for so long is lost
 
   std::string resume_dir;        ///< where what is done is kept for a process that comes later; empty: nowhere
   bool keep_resume_dir = false;  ///< also when the job is done
@@ -94,8 +98,11 @@ struct Options {
   bool no_clobber = false;  ///< an output that exists is not replaced
   bool verify_output = false;
   bool no_space_check = false;
-  std::string stats_file;  ///< empty: none
+  std::string stats_file;   ///< empty: none
+  std::string trace_file;   ///< empty: none
+  std::string report_file;  ///< empty: none
   When progress = When::kAuto;
+  bool json_log = false;
   std::string log_level = "warn";  ///< trace, debug, info, warn, error or off
   std::string log_file;            ///< empty: none
 

@@ -25,6 +25,7 @@
 #include "error.hpp"
 #include "stream.hpp"
 #include "support/log.hpp"
+#include "support/trace.hpp"
 #include "thread.hpp"
 
 namespace gpusort {
@@ -52,11 +53,12 @@ class Pipeline {
   };
 
   /// Starts a thread of `body`, and at StartRest or Join `count` - 1 more. So every stage gets one of the threads that
-  /// the system grants before any stage gets a second. Error(kOutOfMemory) if it does not grant this one.
-  void Start(std::function<void()> body, unsigned count = 1) {
+  /// the system grants before any stage gets a second. Error(kOutOfMemory) if it does not grant this one. `role`, a
+  /// literal, is what traces call these threads.
+  void Start(std::function<void()> body, unsigned count = 1, const char* role = "thread") {
     if (count == 0) return;
-    rest_.insert(rest_.end(), count - 1, body);  // first: nothing may throw once the thread runs
-    if (const std::string refused = TryStart(std::move(body)); !refused.empty()) {
+    rest_.insert(rest_.end(), count - 1, {body, role});  // first: nothing may throw once the thread runs
+    if (const std::string refused = TryStart(std::move(body), role); !refused.empty()) {
       // What the threads that did start use is about to be destroyed.
       StopAndJoin();
       throw Error(ErrorCode::kOutOfMemory, refused);
@@ -65,8 +67,8 @@ class Pipeline {
 
   /// Goes on with fewer threads if the system refuses some.
   void StartRest() {
-    for (std::function<void()>& body : rest_) {
-      const std::string refused = TryStart(std::move(body));
+    for (Rest& rest : rest_) {
+      const std::string refused = TryStart(std::move(rest.body), rest.role);
       if (refused.empty()) continue;
       LogWarn(refused + "; going on with " + std::to_string(threads_.size()));
       break;
@@ -79,6 +81,17 @@ class Pipeline {
     const std::lock_guard lock(mutex_);
     if (!error_) error_ = std::move(error);
     stop_ = true;
+  }
+
+  /// An error is known here before what `action` leaves behind is dropped: who waits for that to be done sees a stop.
+  template <typename Action>
+  void Try(Action action) {
+    try {
+      action();
+    } catch (...) {
+      Fail(std::current_exception());
+      throw;
+    }
   }
 
   void StopAndJoin() {
@@ -116,8 +129,9 @@ class Pipeline {
 
  private:
   /// Why there is no thread; empty if there is one.
-  std::string TryStart(std::function<void()> body) {
-    const std::string refused = StartThread(threads_, [this, body = std::move(body)] {
+  std::string TryStart(std::function<void()> body, const char* role) {
+    const std::string refused = StartThread(threads_, [this, body = std::move(body), role] {
+      thread_role = role;
       try {
         body();
       } catch (...) {
@@ -134,7 +148,11 @@ class Pipeline {
   std::mutex mutex_;
   std::exception_ptr error_;
   Threads threads_;
-  std::vector<std::function<void()>> rest_;  ///< to be started
+  struct Rest {
+    std::function<void()> body;
+    const char* role;
+  };
+  std::vector<Rest> rest_;  ///< to be started
 };
 
 /// First in, first out; Push waits while `capacity` items wait. Pop gives nothing once Finish was called and all is
@@ -167,10 +185,15 @@ class BoundedQueue {
     changed_.notify_all();
   }
 
+  std::size_t size() const {
+    const std::lock_guard lock(mutex_);
+    return items_.size();
+  }
+
  private:
   const Pipeline& pipeline_;
   const std::size_t capacity_;
-  std::mutex mutex_;
+  mutable std::mutex mutex_;
   std::condition_variable changed_;
   std::deque<T> items_;
   bool finished_ = false;
@@ -356,13 +379,14 @@ class WorkerPool {
   WorkerPool(Pipeline& pipeline, unsigned threads) : pipeline_(pipeline), tasks_(pipeline, 4 * threads + 16) {
     pipeline.Start(
         [this] {
-          while (std::optional<std::function<void()>> task = tasks_.Pop()) (*task)();
+          while (std::optional<std::function<void()>> task = tasks_.Pop()) pipeline_.Try([&] { (*task)(); });
         },
-        threads);
+        threads, "worker");
   }
 
   void Submit(std::function<void()> task) { tasks_.Push(std::move(task)); }
   void Finish() { tasks_.Finish(); }
+  std::size_t waiting() const { return tasks_.size(); }
 
   /// Runs task(0) ... task(count - 1) on the workers and waits for all of them. Also when it throws, because the
   /// pipeline was stopped, no task is running or will start: what they refer to may go.

@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "support/log.hpp"
+#include "support/signals.hpp"
 #include "support/text.hpp"
 
 namespace gpusort {
@@ -17,8 +18,25 @@ namespace {
 constexpr Nanoseconds kRateWindow = std::chrono::seconds(5);
 /// A resource that is busy for less than this does not hold the others up.
 constexpr double kBottleneckShare = 0.5;
+constexpr Nanoseconds kInterval = std::chrono::milliseconds(200);
+constexpr Nanoseconds kLookBack = std::chrono::seconds(1);
 
-double Seconds(Nanoseconds time) { return std::chrono::duration<double>(time).count(); }
+void LogPhaseBegin(const std::string& name) {
+  Log(LogEvent::kPhase, LogLevel::kInfo, "", {{"phase", name}, {"state", "begins"}});
+}
+
+void LogPhaseEnd(const PhaseTimes& phase) noexcept {
+  try {
+    Log(LogEvent::kPhase, LogLevel::kInfo, "",
+        {{"phase", phase.name},
+         {"state", "ends"},
+         {"seconds", InSeconds(phase.wall)},
+         {"bytes_read", phase.bytes[static_cast<std::size_t>(Resource::kDiskRead)]},
+         {"bytes_written", phase.bytes[static_cast<std::size_t>(Resource::kDiskWrite)]}});
+  } catch (...) {
+    // Out of memory: the job goes on without its line.
+  }
+}
 
 }  // namespace
 
@@ -42,6 +60,17 @@ StageClock::StageClock(std::string first_phase, NowFunction now) : now_(std::mov
   phase_.name = std::move(first_phase);
 }
 
+StageClock::~StageClock() {
+  TracePhase(CurrentAt(now_()));
+  if (logs_) LogPhaseEnd(CurrentAt(now_()));
+}
+
+void StageClock::LogPhases() {
+  const std::lock_guard lock(mutex_);
+  logs_ = CurrentLogFormat() == LogFormat::kJson;
+  if (logs_) LogPhaseBegin(phase_.name);
+}
+
 PhaseTimes StageClock::CurrentAt(Nanoseconds now) const {
   PhaseTimes times = phase_;
   times.wall = now - begun_;
@@ -55,10 +84,40 @@ void StageClock::BeginPhase(std::string name) {
   const std::lock_guard lock(mutex_);
   const Nanoseconds now = now_();
   ended_.push_back(CurrentAt(now));
+  TracePhase(ended_.back());
+  if (logs_) {
+    LogPhaseEnd(ended_.back());
+    LogPhaseBegin(name);
+  }
   phase_ = PhaseTimes{};
   phase_.name = std::move(name);
   begun_ = now;
   for (Use& use : uses_) use.since = now;
+}
+
+/// A slice around those of the thread that begins and ends phases.
+void StageClock::TracePhase(const PhaseTimes& phase) const {
+  if (trace_ == nullptr) return;
+  try {
+    trace_->Add({.name = trace_->Name(phase.name), .begin = begun_, .end = begun_ + phase.wall});
+  } catch (...) {
+    // Out of memory: the job goes on without its slice.
+  }
+}
+
+void Busy::AddSlice() const noexcept {
+  constexpr TraceTrack kTracks[kResourceCount] = {TraceTrack::kInput, TraceTrack::kOutput, TraceTrack::kBus,
+                                                  TraceTrack::kNone, TraceTrack::kCodec};
+  const auto resource = static_cast<std::size_t>(resource_);
+  clock_.trace()->Add({.name = mark_.name != nullptr ? mark_.name : ResourceName(resource_),
+                       .begin = begin_,
+                       .end = StageClock::SteadyNow(),
+                       .bytes = bytes_,
+                       .number = mark_.number,
+                       .upload = static_cast<float>(device_.upload),
+                       .kernels = static_cast<float>(device_.kernels),
+                       .download = static_cast<float>(device_.download),
+                       .track = mark_.track != TraceTrack::kNone ? mark_.track : kTracks[resource]});
 }
 
 void StageClock::Enter(Resource resource) {
@@ -96,43 +155,73 @@ double RateMeter::Update(Nanoseconds now, std::uint64_t done) {
   samples_.push_back({now, done});
   while (samples_.size() > 2 && samples_[1].time <= now - kRateWindow) samples_.pop_front();
   const Sample& first = samples_.front();
-  return now > first.time ? static_cast<double>(done - first.done) / Seconds(now - first.time) : 0;
+  return now > first.time ? static_cast<double>(done - first.done) / InSeconds(now - first.time) : 0;
 }
 
-std::string RenderProgress(const ProgressFacts& facts) {
-  const auto percent = [](double share) {
-    return std::to_string(static_cast<int>(std::floor(100 * std::clamp(share, 0.0, 1.0)))) + " %";
+std::string RenderProgress(const ProgressFacts& facts, std::size_t columns) {
+  struct Part {
+    int importance;
+    std::string text;
   };
-  if (facts.done == 0 && facts.total == 0) return facts.phase;
-  std::string line = facts.phase + ": " + FormatBytes(facts.done);
-  if (facts.total > 0) {
-    line += " of " + FormatBytes(facts.total) + " (" +
-            percent(static_cast<double>(facts.done) / static_cast<double>(facts.total)) + ")";
+  std::vector<Part> parts;
+  if (facts.percent) parts.push_back({5, std::to_string(*facts.percent) + " %"});
+  if (facts.done > 0 || facts.total > 0) {
+    parts.push_back({2, FormatBytes(facts.done) + (facts.total > 0 ? " of " + FormatBytes(facts.total) : "")});
   }
   if (facts.bytes_per_second >= 1) {
-    line += ", " + FormatBytes(static_cast<std::uint64_t>(facts.bytes_per_second)) + "/s";
-    if (facts.total > 0) {
-      const std::uint64_t left = (facts.total - std::min(facts.done, facts.total)) + facts.after;
-      if (left > 0) line += ", " + FormatDuration(static_cast<double>(left) / facts.bytes_per_second) + " left";
+    parts.push_back({0, FormatBytes(static_cast<std::uint64_t>(facts.bytes_per_second)) + "/s"});
+  }
+  if (facts.seconds_left && facts.percent != 100) {
+    const double left = *facts.seconds_left;
+    parts.push_back({4, (left < 59.5 ? std::to_string(std::lround(left)) + " s" : FormatDuration(left)) + " left"});
+  }
+  if (!facts.waits_for.empty()) parts.push_back({1, "waits for " + facts.waits_for});
+  constexpr int kPhase = 3, kAll = 5;
+  for (int least = 0;; ++least) {
+    std::string line = least <= kPhase ? facts.phase : "";
+    const char* between = line.empty() ? "" : ": ";
+    for (const Part& part : parts) {
+      if (part.importance >= least) line += std::exchange(between, ", ") + part.text;
     }
+    if (line.size() <= columns || least == kAll) return line.substr(0, columns);
   }
-  if (!facts.bottleneck.empty()) {
-    line += ", limited by " + facts.bottleneck + " (" + percent(facts.bottleneck_share) + ")";
-  }
-  return line;
 }
 
-Progress::Progress(When when, const StageClock& clock) : clock_(clock) {
-  if (when == When::kNever) return;
+std::string BusiestResource(const PhaseTimes& before, const PhaseTimes& now, bool gpu) {
+  const double wall = InSeconds(now.wall - before.wall);
+  if (wall <= 0) return {};
+  std::optional<Resource> busiest;
+  double most = kBottleneckShare;
+  for (std::size_t i = 0; i < kResourceCount; ++i) {
+    const double share = InSeconds(now.busy[i] - before.busy[i]) / wall;
+    if (share < most) continue;
+    busiest = static_cast<Resource>(i);
+    most = share;
+  }
+  if (!busiest) return {};
+  if (*busiest == Resource::kCodec) return "cores";
+  if (*busiest != Resource::kCompute) return ResourceName(*busiest);
+  if (!gpu) return "cores";
+  const double bus = now.device.upload + now.device.download - before.device.upload - before.device.download;
+  const double kernels = now.device.kernels - before.device.kernels;
+  if (std::max(bus, kernels) < kBottleneckShare * wall) return "cores";
+  return bus > kernels ? "bus" : "GPU";
+}
+
+Progress::Progress(When when, const StageClock& clock) : clock_(clock), answered_(ReportsAsked()) {
   const char* kind = std::getenv("TERM");
   terminal_ = ::isatty(STDERR_FILENO) == 1 && (kind == nullptr || std::string_view(kind) != "dumb");
-  if (when == When::kAuto && !terminal_) return;
+  shown_ = when == When::kAlways || (when == When::kAuto && terminal_);
+  // Events are lines, on a terminal as well.
+  terminal_ = terminal_ && shown_ && CurrentLogFormat() == LogFormat::kText;
+  if (!shown_ && !ReportsOnSignal()) return;
   const std::string refused = StartThread(thread_, [this] { Loop(); });
-  if (!refused.empty()) LogWarn("no progress is shown, for its thread cannot start: " + refused);
+  if (!refused.empty() && shown_) LogWarn("no progress is shown, for its thread cannot start: " + refused);
+  shown_ = shown_ && refused.empty();
 }
 
 Progress::~Progress() {
-  if (!shown()) return;
+  if (thread_.empty()) return;
   {
     const std::lock_guard lock(mutex_);
     stop_ = true;
@@ -141,7 +230,7 @@ Progress::~Progress() {
   thread_.clear();
   if (terminal_) {
     ClearStatusLine();
-  } else {
+  } else if (shown_) {
     try {
       PrintPhaseEnd();
     } catch (...) {
@@ -150,52 +239,91 @@ Progress::~Progress() {
   }
 }
 
-void Progress::SetPhase(const std::string& name, std::uint64_t total_bytes, std::uint64_t bytes_after) {
+void Progress::Expect(std::vector<JobPart> parts) {
   const std::lock_guard lock(mutex_);
-  if (shown() && !terminal_) PrintPhaseEnd();
+  outlook_.Expect(std::move(parts));
+}
+
+void Progress::SetPhase(const std::string& name, std::uint64_t total_bytes) {
+  const std::lock_guard lock(mutex_);
+  Look();
+  if (shown_ && !terminal_) PrintPhaseEnd();
   facts_ = ProgressFacts{};
   facts_.phase = name;
   facts_.total = total_bytes;
-  facts_.after = bytes_after;
   done_.store(0, std::memory_order_relaxed);
+  skipped_.store(0, std::memory_order_relaxed);
+  looks_.clear();
   rate_.Reset();
-  rate_.Update(StageClock::SteadyNow(), 0);
+  const Nanoseconds now = StageClock::SteadyNow();
+  rate_.Update(now, 0);
+  outlook_.Begin(name, total_bytes, now);
+}
+
+void Progress::Finish() {
+  const std::lock_guard lock(mutex_);
+  finished_ = true;
+  outlook_.Finish();
 }
 
 void Progress::PrintPhaseEnd() {
-  if (!facts_.phase.empty()) PrintStatusLine(Line());
+  if (facts_.phase.empty()) return;
+  Look();
+  Print();
 }
 
-std::string Progress::Line() {
+void Progress::Print() {
+  const std::string line = RenderProgress(facts_);
+  if (CurrentLogFormat() == LogFormat::kText) return PrintStatusLine(line, {});
+  LogFields fields{{"phase", facts_.phase}, {"bytes", facts_.done}};
+  if (facts_.total > 0) fields.emplace_back("bytes_total", facts_.total);
+  fields.emplace_back("bytes_per_second", facts_.bytes_per_second);
+  if (facts_.percent) fields.emplace_back("percent", static_cast<std::uint64_t>(*facts_.percent));
+  if (facts_.seconds_left) fields.emplace_back("seconds_left", *facts_.seconds_left);
+  if (!facts_.waits_for.empty()) fields.emplace_back("waits_for", facts_.waits_for);
+  PrintStatusLine(line, fields);
+}
+
+void Progress::Look() {
+  if (facts_.phase.empty()) return;
+  const Nanoseconds time = StageClock::SteadyNow();
   const PhaseTimes now = clock_.current();
-  const PhaseTimes before = now.name == last_.name && now.wall >= last_.wall ? last_ : PhaseTimes{};
-  const double wall = Seconds(now.wall - before.wall);
-  facts_.bottleneck.clear();
-  facts_.bottleneck_share = kBottleneckShare;
-  for (std::size_t i = 0; wall > 0 && i < kResourceCount; ++i) {
-    const double share = Seconds(now.busy[i] - before.busy[i]) / wall;
-    if (share < facts_.bottleneck_share) continue;
-    facts_.bottleneck = ResourceName(static_cast<Resource>(i));
-    facts_.bottleneck_share = share;
-  }
-  last_ = now;
-  facts_.done = done_.load(std::memory_order_relaxed);
-  facts_.bytes_per_second = rate_.Update(StageClock::SteadyNow(), facts_.done);
-  return RenderProgress(facts_);
+  if (!looks_.empty() && looks_.back().name != now.name) looks_.clear();
+  looks_.push_back(now);
+  while (looks_.size() > 2 && looks_[1].wall <= now.wall - kLookBack) looks_.pop_front();
+  facts_.waits_for = BusiestResource(looks_.size() > 1 ? looks_.front() : PhaseTimes{}, now, gpu_);
+  const std::uint64_t skipped = skipped_.load(std::memory_order_relaxed);
+  facts_.done = std::max(skipped, done_.load(std::memory_order_relaxed));
+  facts_.bytes_per_second = rate_.Update(time, facts_.done - skipped);
+  const auto seconds = [&](Resource resource) { return InSeconds(now.busy[static_cast<std::size_t>(resource)]); };
+  const auto bytes = [&](Resource resource) {
+    return static_cast<double>(now.bytes[static_cast<std::size_t>(resource)]);
+  };
+  outlook_.Update(time, facts_.done, skipped,
+                  {std::max(seconds(Resource::kCompute), seconds(Resource::kCodec)), seconds(Resource::kDiskRead),
+                   seconds(Resource::kDiskWrite), bytes(Resource::kDiskRead), bytes(Resource::kDiskWrite),
+                   bytes(Resource::kCodec)});
+  facts_.percent = outlook_.percent();
+  facts_.seconds_left = outlook_.seconds_left();
+  if (finished_) facts_.waits_for.clear();
 }
 
 void Progress::Loop() {
-  const auto interval = std::chrono::milliseconds(terminal_ ? 200 : 1000);
+  const int ticks = CurrentLogFormat() == LogFormat::kJson ? 5 : 25;
   try {
     std::unique_lock lock(mutex_);
-    while (!changed_.wait_for(lock, interval, [this] { return stop_; })) {
-      if (facts_.phase.empty()) continue;
-      const std::string line = Line();
-      if (terminal_) {
-        ShowStatusLine(line);
-      } else {
-        PrintStatusLine(line);
+    for (int tick = 1; !changed_.wait_for(lock, kInterval, [this] { return stop_; }); ++tick) {
+      Look();
+      const unsigned asked = ReportsAsked();
+      const bool ask = std::exchange(answered_, asked) != asked;
+      if (facts_.phase.empty()) {
+        facts_.phase = "start";
+        if (ask) Print();
+        facts_.phase.clear();
+        continue;
       }
+      if (terminal_) ShowStatusLine(RenderProgress(facts_, StatusColumns()));
+      if (ask || (shown_ && !terminal_ && tick % ticks == 0)) Print();
     }
   } catch (...) {
     // Out of memory: the run goes on without its line.

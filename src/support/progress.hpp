@@ -1,7 +1,7 @@
 // How far a run is, and what it waits for.
 // StageClock measures for how long each resource was busy in each phase: the time in which at least one thread used it,
 // not the sum over threads, so a share is never over 100 %. Progress draws one line on standard error from its own
-// thread, at most five times a second; without a terminal it starts no thread and costs an atomic addition.
+// thread, at most five times a second; where nobody can ask for it either it starts none, and costs an atomic addition.
 // Start at Busy and Progress.
 #pragma once
 
@@ -13,11 +13,14 @@
 #include <deque>
 #include <functional>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "backend.hpp"
 #include "support/options.hpp"
+#include "support/outlook.hpp"
+#include "support/trace.hpp"
 #include "thread.hpp"
 
 namespace gpusort {
@@ -29,8 +32,6 @@ enum class Resource : std::uint8_t { kDiskRead, kDiskWrite, kBus, kCompute, kCod
 inline constexpr std::size_t kResourceCount = 5;
 /// "disk read", "disk write", "bus", "compute", "codec".
 const char* ResourceName(Resource resource);
-
-using Nanoseconds = std::chrono::nanoseconds;
 
 /// What one phase used.
 struct PhaseTimes {
@@ -54,7 +55,13 @@ class StageClock {
   explicit StageClock(std::string first_phase, NowFunction now = SteadyNow);
   StageClock(const StageClock&) = delete;
   StageClock& operator=(const StageClock&) = delete;
+  ~StageClock();
 
+  /// From here on each phase's begin and end is an event of the JSON log.
+  void LogPhases();
+  /// From here on phases and uses are slices of `trace`. Before other threads use this.
+  void TraceInto(Trace* trace) { trace_ = trace; }
+  Trace* trace() const { return trace_; }
   /// Ends the phase before it. A thread that is inside a resource now is counted in both, each with its part.
   void BeginPhase(std::string name);
 
@@ -74,33 +81,50 @@ class StageClock {
     Nanoseconds since{0};
   };
   PhaseTimes CurrentAt(Nanoseconds now) const;  // needs mutex_
+  void TracePhase(const PhaseTimes& phase) const;
 
   const NowFunction now_;
+  Trace* trace_ = nullptr;
   mutable std::mutex mutex_;
+  bool logs_ = false;
   std::vector<PhaseTimes> ended_;
   PhaseTimes phase_;  // its busy times leave out what is open in uses_
   Nanoseconds begun_;
   std::array<Use, kResourceCount> uses_{};
 };
 
-/// While it lives, this thread uses `resource` for `bytes`.
+/// While it lives, this thread uses `resource` for `bytes`. In a trace it is a slice, called as `mark` says.
 class Busy {
  public:
-  Busy(StageClock& clock, Resource resource, std::uint64_t bytes = 0)
-      : clock_(clock), resource_(resource), bytes_(bytes) {
+  Busy(StageClock& clock, Resource resource, std::uint64_t bytes = 0, const Mark& mark = {})
+      : clock_(clock), resource_(resource), bytes_(bytes), mark_(mark) {
     clock_.Enter(resource_);
+    if (clock_.trace() != nullptr) begin_ = StageClock::SteadyNow();
   }
   Busy(const Busy&) = delete;
   Busy& operator=(const Busy&) = delete;
-  ~Busy() { clock_.Leave(resource_, bytes_); }
+  ~Busy() {
+    clock_.Leave(resource_, bytes_);
+    if (clock_.trace() != nullptr) AddSlice();
+  }
 
   /// For a use whose size is known only at its end.
   void set_bytes(std::uint64_t bytes) { bytes_ = bytes; }
+  /// What a GPU did in it.
+  void Add(const DeviceTimes& times) {
+    clock_.Add(times);
+    device_ += times;
+  }
 
  private:
+  void AddSlice() const noexcept;
+
   StageClock& clock_;
   const Resource resource_;
   std::uint64_t bytes_;
+  const Mark mark_;
+  Nanoseconds begin_{0};
+  DeviceTimes device_;
 };
 
 /// Bytes per second over the last five seconds (or since the first sample, if that is less).
@@ -121,48 +145,70 @@ class RateMeter {
 /// What the line says.
 struct ProgressFacts {
   std::string phase;
-  std::uint64_t done = 0;
-  std::uint64_t total = 0;      ///< 0: not known
-  std::uint64_t after = 0;      ///< bytes of the phases to come
-  double bytes_per_second = 0;  ///< 0: not known yet
-  std::string bottleneck;       ///< empty: none stands out
-  double bottleneck_share = 0;  ///< 0 to 1
+  std::uint64_t done = 0;                ///< of the phase
+  std::uint64_t total = 0;               ///< 0: not known
+  double bytes_per_second = 0;           ///< 0: not known yet
+  std::optional<int> percent{};          ///< of the whole job
+  std::optional<double> seconds_left{};  ///< of the whole job
+  std::string waits_for{};               ///< empty: nothing stands out
 };
 
-/// "form runs: 3.2 GiB of 8.0 GiB (40 %), 2.8 GiB/s, 4.57 s left, limited by disk read (97 %)". The time left covers
-/// the phases to come too, at the present rate.
-std::string RenderProgress(const ProgressFacts& facts);
+/// "merge runs: 61 %, 3.2 GiB of 8.0 GiB, 2.8 GiB/s, 4.57 s left, waits for disk read" in that order, as much as
+/// `columns` have room for: what is left out first is the rate, then what it waits for, the bytes, the phase.
+std::string RenderProgress(const ProgressFacts& facts, std::size_t columns = std::string::npos);
+
+/// What was busiest between two moments of a phase, at least for half of the time; else empty. Of a GPU's lanes the
+/// device's own times tell whether it was the bus, the GPU, or the cores that feed it.
+std::string BusiestResource(const PhaseTimes& before, const PhaseTimes& now, bool gpu);
 
 /// The live line. All members may be called from any thread.
 class Progress {
  public:
-  /// kAuto: only if standard error is a terminal. `clock` (of this run, must outlive this) names the bottleneck.
-  /// A terminal sees one line, wiped at the end; anything else (kAlways) a line a second and one for each phase's end.
+  /// kAuto: only if standard error is a terminal. `clock` (of this run, must outlive this) says what is busy.
+  /// A terminal sees one line, wiped at the end; anything else (kAlways) a line each five seconds and one for each
+  /// phase's end. The JSON log format has a line a second, on a terminal, too. Where SIGUSR1 asks (ReportsAsked) it is
+  /// printed once, whatever `when` says.
   Progress(When when, const StageClock& clock);
   Progress(const Progress&) = delete;
   Progress& operator=(const Progress&) = delete;
   ~Progress();
 
-  /// `total_bytes` 0: not known. `bytes_after`: what the phases after this one will move.
-  void SetPhase(const std::string& name, std::uint64_t total_bytes, std::uint64_t bytes_after = 0);
+  /// The parts of the job from here on, by the names that SetPhase has.
+  void Expect(std::vector<JobPart> parts);
+  /// Lanes are those of a GPU, or are not.
+  void SetGpu(bool gpu) { gpu_ = gpu; }
+  /// `total_bytes` 0: not known.
+  void SetPhase(const std::string& name, std::uint64_t total_bytes);
   void Advance(std::uint64_t bytes) noexcept { done_.fetch_add(bytes, std::memory_order_relaxed); }
-  bool shown() const { return !thread_.empty(); }
+  /// What a process before this one has done.
+  void Skip(std::uint64_t bytes) noexcept {
+    skipped_.fetch_add(bytes, std::memory_order_relaxed);
+    Advance(bytes);
+  }
+  /// The output is in place.
+  void Finish();
+  bool shown() const { return shown_; }
 
  private:
   void Loop();
-  std::string Line();    // needs mutex_
+  void Look();           // needs mutex_
+  void Print();          // needs mutex_
   void PrintPhaseEnd();  // needs mutex_
 
   const StageClock& clock_;
-  std::atomic<std::uint64_t> done_{0};
-  bool terminal_ = false;
+  std::atomic<std::uint64_t> done_{0}, skipped_{0};
+  std::atomic<bool> gpu_{false};
+  bool shown_ = false, terminal_ = false;
+  unsigned answered_ = 0;  // of ReportsAsked
   std::mutex mutex_;
   std::condition_variable changed_;
-  bool stop_ = false;
+  bool stop_ = false, finished_ = false;
   ProgressFacts facts_;
   RateMeter rate_;
-  PhaseTimes last_;  // the clock's current phase when the last line was made
-  Threads thread_;  // one, if it is shown
+  JobOutlook outlook_;
+  /// The clock's phase over the last second, the oldest first.
+  std::deque<PhaseTimes> looks_;
+  Threads thread_;  // one, if it is shown or may be asked for
 };
 
 }  // namespace gpusort

@@ -9,6 +9,7 @@
 
 #include "error.hpp"
 #include "file.hpp"
+#include "support/log.hpp"
 #include "thread.hpp"
 
 namespace gpusort {
@@ -18,7 +19,8 @@ namespace {
 // globals of the program.
 std::atomic<int> received_signal{0};
 std::atomic<CancelFlag*> cancel_flag{nullptr};
-std::atomic<bool> keeps{false};
+std::atomic<bool> keeps{false}, reports{false};
+std::atomic<unsigned> reports_asked{0};
 
 void Die(int signal) {
   struct sigaction action {};
@@ -33,8 +35,15 @@ void Die(int signal) {
   raise(signal);
 }
 
+void DieInHandler(int signal) {
+  SayFailed(signal, 128 + signal, nullptr);
+  Die(signal);
+}
+
 void OnStopSignal(int signal) {
-  if (received_signal.exchange(signal) != 0) Die(signal);
+  const int before = received_signal.exchange(signal);
+  if (before == SIGXCPU && signal == SIGXCPU) return;  // the kernel sends it every second from the limit on
+  if (before != 0) DieInHandler(signal);
   cancel_flag.load()->Request();
   itimerval timer{};
   timer.it_value.tv_sec = keeps ? 9 : 0;
@@ -42,14 +51,20 @@ void OnStopSignal(int signal) {
   setitimer(ITIMER_REAL, &timer, nullptr);
 }
 
+/// Batch systems send it before the time is up.
+void OnUserSignal(int signal) {
+  if (keeps) return OnStopSignal(signal);
+  ++reports_asked;
+}
+
 void OnAlarm(int) {
   const int signal = received_signal;
   if (signal == 0) return;
-  if (!keeps) Die(signal);
+  if (!keeps) DieInHandler(signal);
   RemoveHiddenOutput();
-  constexpr char kText[] = "gpusort: stopped by a signal while the system did not answer; the same command goes on\n";
-  if (write(STDERR_FILENO, kText, sizeof kText - 1) < 0) received_signal = signal;  // nobody to tell
-  _exit(static_cast<int>(ErrorCode::kStopped));
+  constexpr int kCode = static_cast<int>(ErrorCode::kStopped);
+  SayFailed(signal, kCode, "stopped by a signal while the system did not answer; the same command goes on");
+  _exit(kCode);
 }
 
 void Install(int signal, void (*handler)(int)) {
@@ -76,11 +91,12 @@ bool HandleSignals(CancelFlag& cancel) {
   Install(SIGCHLD, SIG_DFL);
   Install(SIGXFSZ, SIG_IGN);
   Install(SIGALRM, OnAlarm);
+  reports = IsAsUsual(SIGUSR1);
   for (const int signal : EndingSignals()) {
-    if (IsAsUsual(signal)) Install(signal, OnStopSignal);
+    if (IsAsUsual(signal)) Install(signal, signal == SIGUSR1 ? OnUserSignal : OnStopSignal);
   }
   for (const int signal : kFaultSignals) {
-    if (IsAsUsual(signal)) Install(signal, Die);
+    if (IsAsUsual(signal)) Install(signal, DieInHandler);
   }
   return ignored_pipe;
 }
@@ -107,6 +123,10 @@ int SignalReceived() { return received_signal; }
 void KeepOnSignal() { keeps = true; }
 
 bool KeepsOnSignal() { return keeps; }
+
+bool ReportsOnSignal() { return reports && !keeps; }
+
+unsigned ReportsAsked() { return reports_asked; }
 
 void EndBySignal(int signal) {
   Die(signal);

@@ -2,7 +2,8 @@
 // one CancelFlag; if it has not ended 0.35 s later (a system call may hang), or at a second signal, the process ends by
 // that signal at once, as it does by a fault of its own (SIGSEGV, SIGABRT...). Temporary files are
 // unlinked from birth, and an output that has a name before its time is removed here, so that nothing stays behind. A
-// job that goes on later (--resume-dir) has more time, and ends with exit code 75.
+// job that goes on later (--resume-dir) has more time, and ends with exit code 75. Any other is asked by SIGUSR1 how
+// far it is, and goes on.
 #pragma once
 
 #include <vector>
@@ -21,6 +22,10 @@ int SignalReceived();
 /// The job keeps what is done: from now on it has 9 s to stop, and exits with 75 if it has not by then.
 void KeepOnSignal();
 bool KeepsOnSignal();
+/// Whether SIGUSR1 asks how far the job is.
+bool ReportsOnSignal();
+/// How often it was asked.
+unsigned ReportsAsked();
 /// A closed standard stream would give its number to a data file, and messages would be written into that: opens it on
 /// /dev/null. Returns which were closed, bit i for descriptor i. Call before any file is opened.
 unsigned OpenStandardStreams();

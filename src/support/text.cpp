@@ -97,7 +97,9 @@ Size ParseSize(std::string_view text, std::uint64_t bare_unit) {
   return {bytes, false};
 }
 
-std::string EscapeName(std::string_view text) {
+namespace {
+
+std::string Escaped(std::string_view text, bool backslash) {
   constexpr char kHex[] = "0123456789abcdef";
   std::string out;
   out.reserve(text.size());
@@ -105,7 +107,7 @@ std::string EscapeName(std::string_view text) {
     std::uint32_t code = 0;
     const std::size_t length = DecodeUtf8(text, code);
     const std::size_t taken = std::max<std::size_t>(length, 1);
-    if (length != 0 && !Unprintable(code)) {
+    if (length != 0 && !Unprintable(code) && !(backslash && code == '\\')) {
       out += text.substr(0, taken);
     } else {
       for (const char c : text.substr(0, taken)) {
@@ -117,6 +119,11 @@ std::string EscapeName(std::string_view text) {
   }
   return out;
 }
+
+}  // namespace
+
+std::string EscapeName(std::string_view text) { return Escaped(text, false); }
+std::string EncodeName(std::string_view text) { return Escaped(text, true); }
 
 std::string SizeArgument(std::uint64_t bytes) {
   constexpr std::string_view kUnits = "KMGTPE";

@@ -1,6 +1,7 @@
 // Sizes, times and names as people read and type them: for plan, log, messages and both command lines.
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -32,6 +33,8 @@ Size ParseSize(std::string_view text, std::uint64_t bare_unit);
 /// `text` for a message or a log: control characters, line and direction marks and bytes that are not UTF-8 become
 /// \xNN. Never more than one line. Escaping twice changes nothing more (a backslash stays as it is).
 std::string EscapeName(std::string_view text);
+/// The same, with \x5c for a backslash, so that the bytes can be had back: no two texts become one.
+std::string EncodeName(std::string_view text);
 
 /// "512 B", "1.5 KiB", "8.0 GiB".
 std::string FormatBytes(std::uint64_t bytes);
@@ -39,6 +42,7 @@ std::string FormatBytes(std::uint64_t bytes);
 std::string SizeArgument(std::uint64_t bytes);
 /// 16 digits.
 std::string Hex(std::uint64_t number);
+inline double InSeconds(std::chrono::nanoseconds time) { return std::chrono::duration<double>(time).count(); }
 /// "0.35 s", "12.3 s", "2 min 05 s", "3 h 07 min".
 std::string FormatDuration(double seconds);
 

@@ -1,11 +1,12 @@
 #!/usr/bin/env bash
 # A CMake project outside this one finds the installed header library, builds with it, and runs: for the host, and, if
-# this build has CUDA, for the GPU, too. Only what tests/consumer/CMakeLists.txt names is used.
+# this build has CUDA, for the GPU, too. Only what tests/consumer/CMakeLists.txt names is used. The same by FetchContent
+# from a copy of the sources, and by pkg-config. Two of the programs are README.md's own.
 . "$2/tests/cli/common.sh.inc"
 
 cached() { sed -n "s/^$1:[A-Z]*=//p" "$bin/CMakeCache.txt"; }
 
-cmake --install "$bin" --prefix "$work/prefix" --component library >install.log || fail "cmake --install: $(cat install.log)"
+cmake --install "$bin" --prefix "$work/prefix" --component dev >install.log || fail "cmake --install: $(cat install.log)"
 [ -e prefix/include/gpusort/gpusort.hpp ] || fail "no headers under prefix/include"
 for header in prefix/include/gpusort/*; do
   name=${header##*/}
@@ -21,10 +22,35 @@ if [ "$cuda" = ON ]; then
   arguments+=("-DCMAKE_CUDA_COMPILER=$(cached CMAKE_CUDA_COMPILER)" -DCMAKE_CUDA_ARCHITECTURES=90-real)
 fi
 cp -R "$src/tests/consumer" consumer
+example() { awk -v begin="\`\`\`$1" '/^```/ { take = $0 == begin; next } take' "$src/README.md"; }
+example cpp >consumer/readme_host.cpp
+example cuda >consumer/readme_gpu.cu
+for file in consumer/readme_*; do [ "$(wc -l <$file)" -gt 10 ] || fail "README.md has no program for $file"; done
 cmake -S consumer -B build "${arguments[@]}" >configure.log 2>&1 || fail "configuring: $(cat configure.log)"
 cmake --build build >build.log 2>&1 || fail "building: $(tail -n 40 build.log)"
 ./build/consumer_host || fail "consumer_host failed"
-if [ "$cuda" = ON ]; then ./build/consumer_gpu || fail "consumer_gpu failed"; fi
+expected='2 4 6 8 1 3 5 7 '
+[ "$(./build/readme_host)" = "$expected" ] || fail "the program in README.md"
+if [ "$cuda" = ON ]; then
+  ./build/consumer_gpu || fail "consumer_gpu failed"
+  if [ -e /dev/nvidiactl ]; then [ "$(./build/readme_gpu)" = '1 2 3 4 ' ] || fail "the CUDA program in README.md"; fi
+fi
+
+# Without CMake; moved, it is still found by where its file lies.
+mv prefix moved
+flags=$(PKG_CONFIG_PATH=$work/moved/share/pkgconfig pkg-config --cflags --libs 'gpusort >= 0.1') || fail "pkg-config"
+g++ -std=c++20 -O2 consumer/readme_host.cpp $flags -o by_pkg_config || fail "building with: $flags"
+[ "$(./by_pkg_config)" = "$expected" ] || fail "the program built by pkg-config"
+mv moved prefix
+
+# From a copy of the sources, of which only the library takes part: nothing else of gpusort is looked for or built.
+mkdir sources
+(cd "$src" && tar -cf - --exclude=./build --exclude=./bundle --exclude=./.git --exclude=./data .) | tar -xf - -C sources
+tar -czf gpusort.tar.gz sources
+cmake -S consumer -B fetched -DCMAKE_BUILD_TYPE=Release "-DSOURCES=file://$work/gpusort.tar.gz" >fetch.log 2>&1 || fail "FetchContent: $(cat fetch.log)"
+if grep -qi boost fetch.log; then fail "FetchContent looks for what the library does not need"; fi
+cmake --build fetched --target readme_host >fetch.log 2>&1 || fail "building by FetchContent: $(tail -n 40 fetch.log)"
+[ "$(./fetched/readme_host)" = "$expected" ] || fail "the program built by FetchContent"
 
 # A version that is not this one is refused, with a message.
 sed -i 's/find_package(gpusort 0.1/find_package(gpusort 7.0/' consumer/CMakeLists.txt

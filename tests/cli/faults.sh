@@ -81,7 +81,9 @@ else
     cat err >>errs
   }
   # A job that spills starts 21 or so, one that does not 13.
-  for first in {1..22}; do
+  step=3
+  [ "${GPUSORT_SLOW:-0}" = 0 ] || step=1
+  for ((first = 1; first <= 22; first += step)); do
     for last in $first 1000; do
       refused=(timeout 60 env LD_PRELOAD="$bin/tests/librefuse_threads.so" REFUSE_FIRST=$first REFUSE_LAST=$last)
       exits "${refused[@]}" "$g" --threads 4 "${spill[@]}" in.u64 threads.u64

@@ -237,3 +237,115 @@ done
 
 expect 4 "$gen" --type u64 --count 1 no/such/folder/out
 expect 5 "$gen" --type u64 --count 1000000 /dev/full
+
+# Big-endian numbers are the little-endian ones turned around.
+for type in i16 u32 f64; do
+  "$gen" --type $type --count 3000 little
+  "$gen" --type ${type}be --count 3000 big
+  python3 -c "
+size = int('$type'[1:]) // 8
+little, big = open('little', 'rb').read(), open('big', 'rb').read()
+assert all(little[i:i + size] == big[i:i + size][::-1] for i in range(0, len(little), size))"
+  "$gen" --type ${type}be --count 3000 --dist sorted sorted
+  expect 0 check --type ${type}be sorted
+done
+
+# Rows in every format hold the same orders, which gpusort reads, sorts, and says to be in order.
+order() { "$bin/gpusort" --memory 16M --format "$1" -k "$2" "${@:3}"; }
+for format in csv tsv jsonl pgcopy pgcopy-csv mysql pgdump; do
+  case $format in
+    csv | tsv) key=amount:decimal id='id:int' ;;
+    jsonl) key=amount:decimal id='id:int' ;;
+    pgdump) key=public.orders.amount:decimal id=public.orders.id:int ;;
+    *) key='#3:decimal' id='#1:int' ;;
+  esac
+  "$gen" --type orders-$format --bytes 200K rows
+  [ "$(stat -c %s rows)" = 196608 ] || fail "orders-$format of $(stat -c %s rows) bytes"
+  "$gen" --type orders-$format --bytes 200K --threads 3 - | cmp - rows || fail "orders-$format differs in a pipe"
+  expect 0 order $format $key --strict rows sorted
+  expect 0 check --format lines --any-order --against rows sorted
+  reports 'order:      not checked'
+  if [ $format != pgdump ]; then
+    expect 0 order $format $key --check sorted
+    expect 0 order $format $id --check rows
+    expect 1 order $format $key --check rows
+  fi
+  expect 0 order $format $id --strict sorted again
+  same rows again
+done
+# As PostgreSQL reads them, the fields are those of CSV.
+"$gen" --type orders-csv --bytes 128K rows.csv
+"$gen" --type orders-pgcopy --bytes 128K rows.copy
+"$gen" --type orders-jsonl --bytes 128K rows.jsonl
+python3 - <<'PY'
+import csv, json
+orders = list(csv.reader(open("rows.csv", newline="")))[1:]
+copied = [[f.replace("\\n", "\n") for f in line.rstrip("\n").split("\t")] for line in open("rows.copy", newline="\n")]
+objects = [json.loads(line) for line in open("rows.jsonl")]
+same = 0
+for a, b, c in zip(orders, copied, objects):
+    # The last of a chunk is stretched, and chunks hold other numbers of records.
+    if a[0] != b[0] or a[0] != str(c["id"]): break
+    if a[9] == b[9] == c["note"]:
+        same += 1
+        assert a == b and a[6] == c["comment"] and a[1] == c["created_at"], (a, b, c)
+assert same > 300 and any("\n" in a[6] for a in orders[:same]), same
+PY
+
+# Lines: in order by their bytes, and the same ones.
+"$gen" --type web-log --bytes 300K log
+LC_ALL=C sort log >log.sorted
+expect 0 check --format lines --against log log.sorted
+reports "records:    $(wc -l <log)\$"
+expect 0 check --format lines --any-order --against log.sorted log
+LC_ALL=C sort -r log | expect 0 check --format lines --reverse --against log -
+expect 1 check --format lines log
+line=$({ LC_ALL=C sort -c log 2>&1 || true; } | sed 's/^[^:]*:[^:]*:\([0-9]*\):.*/\1/')
+says "not in order: line $line (byte $(head -n $((line - 1)) log | wc -c)) is less than the line before it"
+sed '$d' log.sorted >short.log
+expect 1 check --format lines --against log short.log
+says "$(wc -l <short.log) lines, the input $(wc -l <log)"
+sed '7s/.$/x/' log.sorted >other.log
+expect 1 check --format lines --any-order --against log other.log
+says 'the records are not those of the input'
+printf 'a\nb' | expect 0 check --format lines --unique -
+printf 'a\nb\nb' | expect 1 check --format lines --unique -
+says 'not unique: line 3 (byte 4)'
+printf 'b\0a\0' | expect 1 check --format lines -z -
+for words in "--format csv log" "--format lines --key 0:u8 log" "--format lines --stable --against log log" \
+  "--format lines --type u8 log" "--type u8 -z log" "--any-order --type u8 log" "--format lines" \
+  "--format lines --unique --against log log" "--type u8 --any-order --reverse --against log log"; do
+  expect 2 check $words
+done
+
+# Help in the order of the table, the manual page made of it, the version; what is misspelt gets a proposal.
+for tool in gpusort_gen gpusort_check; do
+  "$bin/$tool" --help >help
+  "$bin/$tool" --help=man | cmp - "$bin/$tool.1" || fail "$tool.1 is not what --help=man prints"
+  [ "$("$bin/$tool" --version)" = "$tool $("$bin/gpusort" --version | sed -n '1s/.* //p')" ] || fail "$tool --version"
+  if command -v groff >/dev/null; then
+    LC_ALL=C.UTF-8 groff -man -Tutf8 -P-c -ww "$bin/$tool.1" >page 2>err || fail "groff: $(cat err)"
+    [ ! -s err ] || fail "groff warns: $(cat err)"
+    sed -i 's/.\x08//g' page
+    for option in $(grep -Eo '^  (-., |    )--[a-z0-9-]+' help | grep -o -- '--.*'); do
+      grep -Eq "^ +(-., )?$option( |\$)" page || fail "the manual page of $tool has no $option"
+    done
+    for section in NAME SYNOPSIS DESCRIPTION OPTIONS TYPES 'EXIT CODES' EXAMPLES 'SEE ALSO'; do
+      grep -qx "$section" page || fail "the manual page of $tool has no $section"
+    done
+  else
+    echo "SKIPPED (no groff): the manual page of $tool as it is read"
+  fi
+  expect 2 "$bin/$tool" --tpye u8 x
+  says "^$tool: unrecognised option '--tpye'; did you mean --type?; see $tool --help\$"
+  expect 2 "$bin/$tool" --type u8 --type u16 x
+  says 'type is given twice'
+  expect 2 "$bin/$tool" x --type
+  expect 4 "$bin/$tool" --version >/dev/full
+done
+expect 2 "$gen" --type orders-cvs --bytes 1M out
+says 'did you mean orders-csv?'
+expect 2 "$gen" --type u64 --count 1 --dist unifrom out
+says 'did you mean uniform?'
+expect 4 check --type u8 $'no\nsuch'
+[ "$(wc -l <err)" = 1 ] || fail "a name with a newline made two lines"

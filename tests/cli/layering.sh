@@ -7,11 +7,12 @@ set -euo pipefail
 
 root=$2
 
-# Prints "FILE:LINE: rule: text" for each violation under the folder $1.
+# Prints "FILE:LINE: rule: text" for each violation under the folder $1, or in its file $2.
 violations() (
   cd "$1"
   shopt -s nullglob globstar
-  awk '
+  files=({kernels,io,src,tools,tests}/**/*.{hpp,cpp,cuh,cu})
+  ours="${files[*]}" awk '
     # What a name in an #include of `from` means: the path of a file of ours, or "" if it is somebody else'\''s.
     function resolve(name, from,    path, i) {
       path = from
@@ -40,7 +41,8 @@ violations() (
       level["job"] = 4
       level["cli"] = 5
       level[""] = 6
-      for (i = 1; i < ARGC; ++i) ours[ARGV[i]] = 1
+      files = split(ENVIRON["ours"], file, " ")
+      for (i = 1; i <= files; ++i) ours[file[i]] = 1
     }
     FNR == 1 {
       layer = FILENAME
@@ -53,6 +55,11 @@ violations() (
       sub(/\/\/.*/, "", code)
     }
     code ~ /__CUDACC__/ && FILENAME != "kernels/gpusort/host_device.hpp" { bad("only host_device.hpp asks for nvcc") }
+    # Where faults are made, and turned into errors.
+    FILENAME ~ /^kernels\/cuda\// && FILENAME != "kernels/cuda/device_memory.cuh" &&
+        (code ~ /<<</ || (code ~ /(^|[^"A-Za-z_])cuda[A-Z][A-Za-z0-9]*\(/ && code !~ /return cuda[A-Z]/)) {
+      bad("CUDA is called through device_memory.cuh")
+    }
     code ~ /std::(j?thread[^_a-z]|async)|pthread_create/ && layer ~ /^(kernels|io|src)$/ &&
         FILENAME !~ /^kernels\/(thread\.hpp|gpusort\/|classic\/)/ { bad("only kernels/thread.hpp starts threads") }
     # Scans, selections and iterators are no sorts.
@@ -75,7 +82,7 @@ violations() (
       }
       path = resolve(name, FILENAME)
       if (path != "") {
-        if (FILENAME ~ /^tools\/gpusort_check\./) bad("the checker shares nothing with the program")
+        if (FILENAME ~ /^tools\/(gpusort_check|tool_help)\./ && path != "tools/tool_help.hpp") bad("the checker shares nothing with the program")
         if (FILENAME ~ /^kernels\/gpusort\// && path !~ /^kernels\/gpusort\//) bad("public headers stand alone")
         if (layer == "kernels" && path !~ /^kernels\//) bad("kernels includes no other folder")
         if (layer == "io" && path !~ /^io\/|^kernels\/(records\/(record|key)|error|thread)\.hpp$/) {
@@ -94,7 +101,7 @@ violations() (
         if (layer == "tools" && path ~ /^tests\//) bad("tools include no tests")
       }
     }
-  ' {kernels,io,src,tools,tests}/**/*.{hpp,cpp,cuh,cu}
+  ' "${2:-${files[@]}}"
 )
 
 scratch=$(mktemp -d)
@@ -118,7 +125,7 @@ expect_found() {
   if [[ -e $tree/$1 ]]; then mv "$tree/$1" "$scratch/kept"; fi
   mkdir -p "$(dirname "$tree/$1")"
   printf '%s\n' "$2" >"$tree/$1"
-  found=$(violations "$tree" | grep -F "$1:" || true)
+  found=$(violations "$tree" "$1" | grep -F "$1:" || true)
   rm "$tree/$1"
   if [[ -e $scratch/kept ]]; then mv "$scratch/kept" "$tree/$1"; fi
   if [[ $found != "$1:1: $3: "* ]]; then fail "'$2' in $1 should break the rule '$3'; found: '$found'"; fi
@@ -148,6 +155,8 @@ expect_found src/planted.cpp '#include "tests/support/planted.hpp"' 'src include
 expect_found tools/planted.cpp '#include "planted.hpp"' 'tools include no tests'
 expect_found src/planted.cpp '#include <cuda_runtime.h>' 'nothing above kernels knows CUDA'
 expect_found tests/planted.cpp '#include <cuda_runtime_api.h>' 'nothing above kernels knows CUDA'
+expect_found kernels/cuda/planted.cu '  cudaFree(data);' 'CUDA is called through device_memory.cuh'
+expect_found kernels/cuda/planted.cuh 'Kernel<<<1, 1>>>();' 'CUDA is called through device_memory.cuh'
 expect_found src/planted.cpp '  #  include <boost/program_options.hpp>' \
   'only src/cli/parse_options.* and tools use Boost.Program_options'
 expect_found src/planted.cpp '#include <boost/iostreams/filter/gzip.hpp>' 'only io/codec uses Boost.Iostreams'
@@ -161,8 +170,33 @@ expect_found kernels/planted.cu 'void Sort() { cub::DeviceMergeSort::SortKeys();
   'no device-wide library sort or merge'
 expect_found src/planted.cpp 'auto sort = thrust::stable_sort;' 'no device-wide library sort or merge'
 expect_found tools/gpusort_check.cpp '#include "records/key.hpp"' 'the checker shares nothing with the program'
+expect_found tools/tool_help.hpp '#include "error.hpp"' 'the checker shares nothing with the program'
 
 found=$(violations "$root")
 if [[ -n $found ]]; then fail "$(printf 'the tree breaks its rules\n%s' "$found")"; fi
+
+# What tests/FAULTS.md of the folder $1 names and is not there: `FILE: Suite.Name` of a test, or `FILE: "words"` in a file.
+missing_tests() (
+  cd "$1"
+  sed 's/[|;]/\n/g' tests/FAULTS.md | sed -nE 's/^ *((tests|tools)\/[^ :]+): ("[^"]+"|[A-Za-z0-9_]+[.][A-Za-z0-9_]+).*/\1 \3/p' |
+    while read -r file name; do
+      if [[ $name == '"'* ]]; then
+        words=${name#?}
+        grep -qF -- "${words%?}" "$file" 2>/dev/null || echo "$file: $name"
+      else
+        grep -qE "^(TEST|TEST_F|TEST_P|RC_GTEST_PROP)\(${name%.*}, *${name#*.}[,)]" "$file" 2>/dev/null || echo "$file: $name"
+      fi
+    done
+)
+found=$(missing_tests "$root")
+if [[ -n $found ]]; then fail "$(printf 'tests/FAULTS.md names tests that are not there\n%s' "$found")"; fi
+mkdir -p "$scratch/named/tests"
+cat >"$scratch/named/tests/FAULTS.md" <<'END'
+| 1 | a | b | tests/some_test.cpp: Suite.Name; tests/some_test.cpp: Suite.Other |
+| 2 | a | b | tests/none.sh: "words"; tests/some_test.cpp: "Suite"; tests/FAULTS.md: "| 2 |" |
+END
+echo 'TEST(Suite, Name) {' >"$scratch/named/tests/some_test.cpp"
+found=$(missing_tests "$scratch/named" | tr '\n' ' ')
+if [[ $found != 'tests/some_test.cpp: Suite.Other tests/none.sh: "words" ' ]]; then fail "missing tests should be found: '$found'"; fi
 if ((failed == 0)); then echo 'layering: every rule bites, and the tree keeps them all'; fi
 exit "$failed"

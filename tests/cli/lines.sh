@@ -151,6 +151,6 @@ grep -q '"records_in": *'"$(wc -l <web.log)" stats.json || fail "the statistics 
 "$g" --explain web.log out >plan.txt
 grep -q "what is left over in temp files" plan.txt || fail "the plan keeps no way for runs that were not planned"
 
-expect 0 python3 "$src/tests/cli/lines_random.py" "$g" 60 "${GPUSORT_SEED:-1}"
+expect 0 python3 "$src/tests/cli/lines_random.py" "$g" "$(few && echo 20 || echo 60)" "${GPUSORT_SEED:-1}"
 nothing_left
 echo "lines: ok"

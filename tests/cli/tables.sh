@@ -118,7 +118,7 @@ py() { python3 tables.py "$@" || fail "python3 tables.py $*"; }
 
 plans=("" "--memory 24M --batch-bytes 60000 --fan-in 3" "--memory 16M --batch-bytes 9000 --block-size 8K --threads 1")
 for kind in csv tsv jsonl; do
-  py make $kind 3000 7 in.$kind
+  py make $kind $(few && echo 1200 || echo 3000) 7 in.$kind
   case $kind in
     jsonl) keys=("id:int" "amount:decimal:desc|id:int" "in.list[0]:timestamp|in.name:text:desc") ;;
     *) keys=("id:int" "created_at:timestamp:desc|amount:decimal" "the, name:nocase|id:int:desc" "amount:decimal|created_at:timestamp") ;;
@@ -319,3 +319,31 @@ expect 0 "$g" -k a --memory 64M long.csv got.csv
 [ "$(cut -c 1 got.csv | tr -d '\n"')" = aabc ] || fail "long fields: $(cut -c 1 got.csv | tr -d '\n')"
 nothing_left
 echo "tables: ok"
+
+# A row out of order is named by record, line and byte, wherever pieces and blocks end, and in a pipe.
+"$bin/gpusort_gen" --type orders-csv --bytes 2M placed.csv
+python3 - "$g" <<'PY'
+import random, subprocess, sys
+
+data = open("placed.csv", "rb").read()
+rows, begin, quoted = [], 0, False
+for i, byte in enumerate(data):
+    quoted ^= byte == ord('"')
+    if byte == ord("\n") and not quoted:
+        rows.append(data[begin:i + 1])
+        begin = i + 1
+head, *rows = rows
+for bad in [1, len(rows) - 1, *random.sample(range(1, len(rows)), 3)]:
+    for value, unique in ((b"-1", False), (rows[bad - 1].split(b",")[0], True)):
+        before = head + b"".join(rows[:bad])
+        with open("bad.csv", "wb") as file:
+            file.write(before + value + b"," + rows[bad].split(b",", 1)[1] + b"".join(rows[bad + 1:]))
+        place = f"record {bad + 1}, line {before.count(10) + 1}, byte {len(before)} orders before "
+        place += "or equals " if unique else ""
+        wordings = ["--check -u bad.csv"] if unique else ["--check bad.csv", "--check -", "-m -o out.csv bad.csv"]
+        for words in wordings:
+            with open("bad.csv") as file:
+                said = subprocess.run([sys.argv[1], "--format", "csv", "-k", "id:int", *words.split()], stdin=file,
+                                      capture_output=True, text=True).stderr
+            assert ": not sorted: " + place + "the one" in said, (words, place, said)
+PY

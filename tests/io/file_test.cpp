@@ -136,6 +136,27 @@ void Replace(FileSystem& files, const std::string& path, const Bytes& bytes, boo
 const Bytes kOld = RandomBytes(5000, 1);
 const Bytes kNew = RandomBytes(9000, 2);
 
+/// Of a child that may not: another process, which makes `path` a file of another user when it is told to.
+class OtherUser {
+ public:
+  OtherUser(const std::string& path, mode_t mode) {
+    if (pipe(go_) != 0 || pipe(done_) != 0) _exit(102);
+    if (fork() != 0) return;
+    char byte;
+    if (read(go_[0], &byte, 1) != 1) _exit(1);
+    WriteFile(path, kNew);
+    if (chown(path.c_str(), 1234, 2345) != 0 || chmod(path.c_str(), mode) != 0) _exit(1);
+    _exit(write(done_[1], &byte, 1) == 1 ? 0 : 1);
+  }
+  void MakeIt() {
+    char byte = 0;
+    if (write(go_[1], &byte, 1) != 1 || read(done_[0], &byte, 1) != 1) _exit(103);
+  }
+
+ private:
+  int go_[2], done_[2];
+};
+
 // ---- File
 
 struct Weather {
@@ -215,7 +236,7 @@ TEST(File, ReportsAReadErrorWithPathAndOffsetAndNotAsTheEnd) {
   files.Add({Call::kRead, 1, false, Effect::kShort, 1000});
   files.Fail(Call::kRead, 2, EIO);
   PageBuffer buffer(50000);
-  ExpectError(ErrorCode::kIo, {folder / "in", " at 3000:", "EIO"}, [&] { file->ReadAt(2000, buffer.span()); });
+  ExpectError(ErrorCode::kIo, {folder / "in", " at 3000:", "EIO", "dmesg"}, [&] { file->ReadAt(2000, buffer.span()); });
 }
 
 TEST(File, MapsWriteErrorsToNoSpaceOrIo) {
@@ -642,22 +663,11 @@ TEST(OutputFile, KeepsOwnerAndGroupWhereItMay) {
   // If that is seen at the end only: that user's group gets no more than others had.
   std::filesystem::remove(folder / "out");
   EXPECT_EQ(InChild([&] {
-              // The child may not change the file any more, so another one does.
-              int go[2], done[2];
-              if (pipe(go) != 0 || pipe(done) != 0) _exit(102);
-              if (fork() == 0) {
-                char byte;
-                if (read(go[0], &byte, 1) != 1) _exit(1);
-                WriteFile(folder / "out", kNew);
-                if (chown((folder / "out").c_str(), 1234, 2345) != 0 || chmod((folder / "out").c_str(), 0662) != 0)
-                  _exit(1);
-                _exit(write(done[1], &byte, 1) == 1 ? 0 : 1);
-              }
+              OtherUser other(folder / "out", 0662);
               BecomeNobody();
               const auto output = files.CreateOutput(folder / "out", false);
               output->WriteAt(0, AsSpan(kOld));
-              char byte = 0;
-              if (write(go[1], &byte, 1) != 1 || read(done[0], &byte, 1) != 1) _exit(102);
+              other.MakeIt();
               output->Publish(kOld.size(), true);
             }),
             0);
@@ -737,6 +747,118 @@ TEST(OutputFile, KeepsTheAclOrTakesWhatItsDirectoryGives) {
     EXPECT_EQ(ModeOf(folder / "usual"), 0600u);
     EXPECT_EQ(AclOf(folder / "usual"), "");
   }
+}
+
+std::string AttributeOf(const std::string& path, const char* name) {
+  std::string value(4096, '\0');
+  const ssize_t got = getxattr(path.c_str(), name, value.data(), value.size());
+  return got < 0 ? "none" : value.substr(0, static_cast<std::size_t>(got));
+}
+
+/// Attributes of the names that contain `text` cannot be set.
+class NoAttribute : public SystemCalls {
+ public:
+  explicit NoAttribute(std::string text) : text_(std::move(text)) {}
+  int SetAttribute(int fd, const char* name, const std::string& value) override {
+    if (std::string_view(name).find(text_) == std::string_view::npos) return SystemCalls::SetAttribute(fd, name, value);
+    errno = ENOSPC;
+    return -1;
+  }
+
+ private:
+  const std::string text_;
+};
+
+TEST(OutputFile, KeepsAttributesOrSaysWhichNot) {
+  const TempFolder folder;
+  WriteFile(folder / "out", kOld);
+  const auto set = [&](const char* name, const std::string& value) {
+    return setxattr((folder / "out").c_str(), name, value.data(), value.size(), 0) == 0;
+  };
+  const std::string bytes("a\0b\n\xff", 5), large(3000, 'x');
+  if (!set("user.one", bytes)) GTEST_SKIP() << "NOT TESTED: no attributes in " << folder.path();
+  ASSERT_TRUE(set("user.empty", ""));
+  const bool large_set = set("user.\xff\n", large);
+  const bool trusted = set("trusted.mark", "t");
+  const bool labelled = set("security.mark", "s");
+  for (const unsigned mode : {0644u, 0444u}) {
+    ASSERT_EQ(chmod((folder / "out").c_str(), mode), 0);
+    FileSystem files;
+    const auto output = files.CreateOutput(folder / "out", false, OldFile::kReplaceOrRewrite);
+    ASSERT_EQ(output->in_place(), "");
+    output->WriteAt(0, AsSpan(kNew));
+    {
+      const SignalMask restore;
+      output->Publish(kNew.size(), true);
+    }
+    EXPECT_EQ(ReadFile(folder / "out"), kNew);
+    EXPECT_EQ(ModeOf(folder / "out"), mode);
+    EXPECT_EQ(AttributeOf(folder / "out", "user.one"), bytes);
+    EXPECT_EQ(AttributeOf(folder / "out", "user.empty"), "");
+    if (large_set) {
+      EXPECT_EQ(AttributeOf(folder / "out", "user.\xff\n"), large);
+    }
+    if (labelled) {
+      EXPECT_EQ(AttributeOf(folder / "out", "security.mark"), "s");
+    }
+    const bool first = mode == 0644;
+    EXPECT_EQ(output->lost(), first && trusted
+                                  ? std::vector<std::string>{"trusted.mark: only user.* and security.* are kept"}
+                                  : std::vector<std::string>{});
+    if (geteuid() != 0) break;
+  }
+  ASSERT_EQ(chmod((folder / "out").c_str(), 0644), 0);
+  // What cannot be given is named, and the rest is.
+  FileSystem files(std::make_shared<NoAttribute>("one"));
+  auto output = files.CreateOutput(folder / "out", false, OldFile::kReplaceOrRewrite);
+  {
+    const SignalMask restore;
+    output->Publish(0, true);
+  }
+  EXPECT_EQ(output->lost(), std::vector<std::string>{"user.one: ENOSPC (No space left on device)"});
+  EXPECT_EQ(AttributeOf(folder / "out", "user.one"), "none");
+  EXPECT_EQ(AttributeOf(folder / "out", "user.empty"), "");
+  // Up to the end it is the old file that says what the new one has.
+  output = files.CreateOutput(folder / "out", false, OldFile::kReplaceOrRewrite);
+  output->Complete(0, true);
+  ASSERT_EQ(removexattr((folder / "out").c_str(), "user.empty"), 0);
+  ASSERT_TRUE(set("user.late", "l"));
+  {
+    const SignalMask restore;
+    output->Publish(0, true);
+  }
+  EXPECT_EQ(AttributeOf(folder / "out", "user.empty"), "none");
+  EXPECT_EQ(AttributeOf(folder / "out", "user.late"), "l");
+}
+
+TEST(OutputFile, KeepsSetUserIdOnlyWithItsOwner) {
+  const TempFolder folder;
+  FileSystem files;
+  WriteFile(folder / "out", kOld);
+  for (const unsigned mode : {04755u, 02755u, 01644u, 07777u}) {
+    ASSERT_EQ(chmod((folder / "out").c_str(), mode), 0);
+    Replace(files, folder / "out", kNew);
+    EXPECT_EQ(ModeOf(folder / "out"), mode);
+  }
+  if (geteuid() != 0) GTEST_SKIP() << "NOT TESTED: only root can give files away";
+  ASSERT_EQ(chown((folder / "out").c_str(), 1234, 2345), 0);
+  ASSERT_EQ(chmod((folder / "out").c_str(), 06755), 0);
+  Replace(files, folder / "out", kOld);
+  EXPECT_EQ(ModeOf(folder / "out"), 06755u);
+  EXPECT_EQ(files.Identify(folder / "out")->uid, 1234u);
+  // Made by another user while the job of one who may not give files away runs: that one's bits are not taken.
+  ASSERT_EQ(chmod(folder.path().c_str(), 0777), 0);
+  std::filesystem::remove(folder / "out");
+  EXPECT_EQ(InChild([&] {
+              OtherUser other(folder / "out", 06777);
+              BecomeNobody();
+              const auto output = files.CreateOutput(folder / "out", false);
+              other.MakeIt();
+              output->Publish(0, true);
+              if (output->lost().size() != 3) _exit(104);
+            }),
+            0);
+  EXPECT_EQ(ModeOf(folder / "out"), 0777u);
 }
 
 TEST(OutputFile, InPlaceKeepsTheOldContentUntilTheFirstWrite) {
@@ -1031,7 +1153,7 @@ TEST(OutputFile, BlocksSignalsFromTheRenameOn) {
   const auto output = files.CreateOutput(folder / "out", false);
   files.Fail(Call::kRename, 1, EIO);
   ASSERT_FALSE(SignalMask::Blocked(SIGTERM));
-  ExpectError(ErrorCode::kIo, {"EIO", folder / "out"}, [&] { output->Publish(0, true); });
+  ExpectError(ErrorCode::kIo, {"EIO", folder / "out", "dmesg"}, [&] { output->Publish(0, true); });
   EXPECT_FALSE(SignalMask::Blocked(SIGTERM));
   const auto second = files.CreateOutput(folder / "out", false);
   second->Publish(0, true);

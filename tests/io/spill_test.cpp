@@ -410,6 +410,18 @@ TEST(SpillStore, SaysWhatKindOfLimitIsReached) {
   }
 }
 
+TEST(SpillStore, SaysWhyItWasNotSyncedWhicheverThreadAsks) {
+  const TempFolder folder;
+  FaultyFileSystem files;
+  SpillStore store(files, {folder.path()}, kBlock, false, {}, NamedSpill{"runs", 1});
+  Block block;
+  store.Write(1, 1, block.span(), 10000);
+  files.Fail(Call::kSync, 1, EIO);
+  for (int i = 0; i < 2; ++i) {
+    ExpectError(ErrorCode::kIo, {folder.path(), "sync", "EIO"}, [&] { store.Sync(); });
+  }
+}
+
 TEST(SpillStore, PassesOtherWriteErrorsOn) {
   const TempFolder a, b;
   FaultyFileSystem files;

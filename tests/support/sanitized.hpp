@@ -11,7 +11,7 @@ inline constexpr int kStride = 23;
 #elif defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 inline constexpr int kStride = 7;
 #elif defined(GPUSORT_QUICK)
-inline constexpr int kStride = 5;
+inline constexpr int kStride = 8;
 #else
 inline constexpr int kStride = 1;
 #endif

@@ -359,7 +359,7 @@ TEST(CpuLane, RefusesBatchesAndPiecesThatBreakTheContract) {
     return CodeOf([&] { lane->Merge({&piece, 1}, reinterpret_cast<std::byte*>(out.data())); });
   };
   EXPECT_EQ(merge({nullptr, 110, 0, false}), ErrorCode::kInternal);
-  EXPECT_EQ(merge({nullptr, 15, 0, false}), ErrorCode::kInternal);
+  EXPECT_EQ(merge({nullptr, 15, 0, false}), ErrorCode::kIntegrity);
   EXPECT_EQ(merge({nullptr, 10, 0, true}), ErrorCode::kInternal);
   EXPECT_EQ(merge({nullptr, 100, 0, false}), ErrorCode{});
   // A refused batch gives its slots back.
@@ -556,7 +556,7 @@ TEST(CpuBackendLines, SortAndMergeEqualAStableSort) {
     const LineOrderView view = order.view();
     const RecordLayout layout = MakeLineLayout('\n', view);
     for (const Lines kind : kAllLines) {
-      for (const std::size_t count : {1, 2, 100, 20000}) {
+      for (const std::size_t count : {1, 2, 100, testing::kStride == 1 ? 20000 : 5000}) {
         if (testing::LeftOut(++cases)) continue;
         const Bytes input =
             MakeLines(kind, kind == Lines::kLong ? std::min<std::size_t>(count, 500) : count, '\n', ++seed);

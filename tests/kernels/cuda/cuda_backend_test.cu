@@ -652,6 +652,27 @@ TEST(CudaFaults, EveryCallMayFailAndNothingElseBreaks) {
   }
 }
 
+TEST(CudaFaults, AWrongBitIsInTheCopyThatWasAskedFor) {
+  SKIP_WITHOUT_GPU();
+  detail::CudaFaults& faults = detail::TheCudaFaults();
+  const RecordLayout layout = MakeFixedLayout(8, KeySpec{{Field(0, 8, KeyType::kUnsigned)}});
+  const Bytes input = MakeRecords(layout, 3000, Keys::kRandom, 13);
+  const Bytes expected = StableSorted(input, layout);
+  Device device(Shape(layout, input.size(), 2));
+  const std::unique_ptr<Lane> lane = device.backend->OpenLane();
+  const std::unique_ptr<SortedRecords> sorted = SortBytes(*lane, input, input.size());
+  faults.FailAt(2, detail::CudaFaults::Kind::kFlip);
+  EXPECT_TRUE(ReadAll(*sorted) == expected);
+  for (int copies = 0; copies < 2; ++copies) {
+    // It is wrong on the device from then on.
+    const Bytes wrong = ReadAll(*sorted);
+    int bits = 0;
+    for (std::size_t i = 0; i < wrong.size(); ++i) bits += __builtin_popcount(wrong[i] ^ expected[i]);
+    EXPECT_EQ(bits, 1);
+  }
+  faults.FailAt(0, false);
+}
+
 TEST(CudaFaults, RefusedMemoryLeavesLaneAndSlotsUsable) {
   SKIP_WITHOUT_GPU();
   detail::CudaFaults& faults = detail::TheCudaFaults();

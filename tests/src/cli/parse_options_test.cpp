@@ -132,6 +132,8 @@ TEST(ParseOptions, TurnsEveryOptionIntoItsField) {
          return o.temp_dirs == Words{"/x", "/y", "/z"};
        }},
       {{"--threads", "3"}, [](const Options& o) { return o.threads == 3; }},
+      {{}, [](const Options& o) { return o.gpu_timeout == std::chrono::seconds(60); }},
+      {{"--gpu-timeout", "5"}, [](const Options& o) { return o.gpu_timeout == std::chrono::seconds(5); }},
       {{"--parallel=3"}, [](const Options& o) { return o.threads == 3; }},
       {{"--device", "auto"}, [](const Options& o) { return o.device == DeviceChoice::kAuto; }},
       {{"--device", "cpu"}, [](const Options& o) { return o.device == DeviceChoice::kCpu; }},
@@ -161,7 +163,8 @@ TEST(ParseOptions, TurnsEveryOptionIntoItsField) {
       {{"--batch-size", "1K"}, [](const Options& o) { return o.batch_bytes == 1024; }},
       {{"--block-size", "64"}, [](const Options& o) { return o.block_bytes == 64; }},
       {{"--fan-in", "2"}, [](const Options& o) { return o.max_fan_in == 2; }},
-      {{"--explain"}, [](const Options& o) { return o.action == Action::kExplain && o.output == "b"; }},
+      {{"--explain"}, [](const Options& o) { return o.action == Action::kExplain && o.output == "b" && !o.probes; }},
+      {{"--explain=full"}, [](const Options& o) { return o.action == Action::kExplain && o.output == "b" && o.probes; }},
       {{"--format", "binary"}, [](const Options& o) { return o.format == Format::kBinary; }},
       {{"--type", "f32"}, [](const Options& o) { return o.layout.stride == 4; }},
   };
@@ -290,7 +293,7 @@ TEST(ParseOptions, ExplainsEveryMistake) {
       {{"-m", "a", "b", "c"}, {"-m -o OUTPUT"}},
       {{"-o", "x", "a.u64", "b.i64"}, {".u64 and .i64", "different types"}},
       {{"--type", "u128", "a", "b"}, {"--type", "'u128' is not a type", "f64"}},
-      {{"--type", "", "a", "b"}, {"--type has an empty value"}},
+      {{"--type", "", "a", "b"}, {"--type needs a value"}},
       {{"--type", "U64", "a", "b"}, {"'U64' is not a type"}},
       {{"--type", "u64xe", "a", "b"}, {"'u64xe' is not a type"}},
       {{"--type", "u64lebe", "a", "b"}, {"'u64lebe' is not a type"}},
@@ -330,7 +333,7 @@ TEST(ParseOptions, ExplainsEveryMistake) {
       {{"--type", "u32", "--key", "4:u8", "a", "b"}, {"'4:u8' leaves the record of 4 bytes (u32 from --type)"}},
       // sizes
       {Sort({"--memory", "0"}), {"--memory", "more than 0"}},
-      {Sort({"--memory", ""}), {"--memory has an empty value"}},
+      {Sort({"--memory", ""}), {"--memory needs a value"}},
       {Sort({"--memory="}), {"--memory"}},
       {Sort({"--memory", "-1"}), {"--memory"}},
       {Sort({"--memory=-1"}), {"--memory", "'-1' is not a size"}},
@@ -356,6 +359,7 @@ TEST(ParseOptions, ExplainsEveryMistake) {
       {Sort({"--block-size", "1Q"}), {"--block-size", "'1Q' is not a size"}},
       {Sort({"--fan-in", "1"}), {"--fan-in", "'1' is not a whole number from 2"}},
       {Sort({"--fan-in", "4294967298"}), {"--fan-in", "is not a whole number"}},
+      {Sort({"--gpu-timeout", "0"}), {"--gpu-timeout", "'0' is not a whole number from 1 to 86400"}},
       {Sort({"--threads", "0"}), {"--threads", "'0' is not a whole number from 1 to 4096"}},
       {Sort({"--threads", "4K"}), {"--threads", "'4K'"}},
       {Sort({"--threads", "18446744073709551617"}), {"--threads", "is not a whole number"}},
@@ -374,13 +378,16 @@ TEST(ParseOptions, ExplainsEveryMistake) {
       {Sort({"--threads", "1", "--parallel", "1"}), {"--threads and --parallel are the same option"}},
       {Sort({"-S1", "-S2"}), {"--buffer-size is given twice"}},
       {{"-o", "x", "-o", "y", "a.u64"}, {"--output is given twice"}},
+      {Sort({"--explain=fast"}), {"--explain", "'fast' is none of: full"}},
+      {Sort({"--explain="}), {"--explain", "'' is none of: full"}},
+      {Sort({"--explain=full", "--stats", "s"}), {"--stats has no meaning with --explain"}},
       {Sort({"--explain", "--stats", "s"}), {"--stats has no meaning with --explain"}},
       {Sort({"--stats", "-"}), {"--stats", "give a file name"}},
       {Sort({"--stats", "a.u64"}), {"--stats", "'a.u64' is an input"}},
       {Sort({"--stats", "b"}), {"--stats", "'b' is the output"}},
       {Sort({"--log-file", "a.u64"}), {"--log-file", "'a.u64' is an input"}},
       {Sort({"--log-file", "x", "--stats", "x"}), {"--stats and --log-file name the same file"}},
-      {Sort({"-T", ""}), {"--temp-dir has an empty value"}},
+      {Sort({"-T", ""}), {"--temp-dir needs a value"}},
       {{"--verify-output", "a.u64", "-"}, {"--verify-output cannot read standard output back"}},
       // syntax
       {Sort({"--mem", "1G"}), {"--mem", "gpusort --help"}},
@@ -860,7 +867,7 @@ TEST(ReadNamedFiles, TakesNamesAndTheSaltFromFiles) {
   const auto names = [&](const std::string& text) {
     write(text);
     Options read = options;
-    ReadNamedFiles(read);
+    ReadNamedFiles(read, {});
     return read.inputs;
   };
   EXPECT_EQ(names(std::string("a\0b c\0", 6)), (std::vector<std::string>{"a", "b c"}));
@@ -869,14 +876,14 @@ TEST(ReadNamedFiles, TakesNamesAndTheSaltFromFiles) {
   EXPECT_THROW(names(std::string("a\0\0b", 4)), Error);
   write("0123456789abcdefg");
   Options random = Parse({"-R", "--random-source", folder / "f", "a", "b"});
-  ReadNamedFiles(random);
+  ReadNamedFiles(random, {});
   EXPECT_EQ(std::memcmp(random.lines->view.salt, "0123456789abcdef", 16), 0);
   EXPECT_EQ(random.layout.lines, &random.lines->view);
   write("0123456789");
-  EXPECT_THROW(ReadNamedFiles(random), Error);
+  EXPECT_THROW(ReadNamedFiles(random, {}), Error);
   Options system = Parse({"-R", "a", "b"}), again = Parse({"-R", "a", "b"});
-  ReadNamedFiles(system);
-  ReadNamedFiles(again);
+  ReadNamedFiles(system, {});
+  ReadNamedFiles(again, {});
   EXPECT_NE(std::memcmp(system.lines->view.salt, again.lines->view.salt, 16), 0);
 }
 

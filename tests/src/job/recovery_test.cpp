@@ -35,6 +35,8 @@ PlanFacts Facts(Where where, What what, How how) {
 TEST(Recover, MakesThePlanSmallerGoesOnWithTheCpuSortsOrGivesUp) {
   const Error refused(ErrorCode::kOutOfMemory, "refused"), lost(ErrorCode::kGpuLost, "lost"), io(ErrorCode::kIo, "io"),
       bad(ErrorCode::kBadInput, "bad"), integrity(ErrorCode::kIntegrity, "damaged");
+  const Error mistake(ErrorCode::kInternal, "impossible");
+  const WrongResult wrong("changed");
   const LineTooLong too_long("in", 5, 100);
   struct Case {
     const Error& error;
@@ -44,6 +46,8 @@ TEST(Recover, MakesThePlanSmallerGoesOnWithTheCpuSortsOrGivesUp) {
     unsigned smaller;
     bool only_gpu;
     std::optional<Way> way;
+    const char* suspect = "fake GPU";
+    const char* only_once = "";
   };
   const Case cases[] = {
       // Refused GPU memory: twice a smaller plan, then the CPU, if it may.
@@ -72,11 +76,22 @@ TEST(Recover, MakesThePlanSmallerGoesOnWithTheCpuSortsOrGivesUp) {
       {bad, Where::kGpu, What::kLinesOfAnyLength, How::kSort, 0, false, std::nullopt},
       {integrity, Where::kGpu, What::kRecords, How::kMerge, 0, false, std::nullopt},
       {io, Where::kCpu, What::kLines, How::kMerge, 0, false, std::nullopt},
+      // Wrong results, also of runs that a GPU left behind: all of it again, once, where that can be.
+      {wrong, Where::kGpu, What::kRecords, How::kSort, 0, false, Way::kAnew},
+      {wrong, Where::kGpu, What::kLines, How::kMerge, 2, false, Way::kAnew},
+      {wrong, Where::kCpu, What::kRecords, How::kSort, 0, false, Way::kAnew},
+      {wrong, Where::kCpu, What::kRecords, How::kSort, 0, false, std::nullopt, ""},
+      {wrong, Where::kGpu, What::kRecords, How::kSort, 0, true, std::nullopt},
+      {wrong, Where::kGpu, What::kRecords, How::kSort, 0, false, std::nullopt, "fake GPU", "a stream"},
+      // On a GPU's numbers a mistake may be no mistake of ours.
+      {mistake, Where::kGpu, What::kLines, How::kSort, 0, false, Way::kAnew},
+      {mistake, Where::kCpu, What::kLines, How::kSort, 0, false, std::nullopt},
   };
   for (const Case& c : cases) {
     SCOPED_TRACE(static_cast<int>(&c - cases));
     const PlanFacts facts = Facts(c.where, c.what, c.how);
-    const std::optional<Recovery> recovery = Recover(c.error, facts, c.smaller, c.only_gpu);
+    const std::optional<Recovery> recovery =
+        Recover(c.error, facts, {c.smaller, c.only_gpu, c.suspect, c.where == Where::kGpu, c.only_once});
     ASSERT_EQ(recovery.has_value(), c.way.has_value());
     if (!recovery) continue;
     EXPECT_EQ(recovery->way, *c.way);
@@ -88,6 +103,21 @@ TEST(Recover, MakesThePlanSmallerGoesOnWithTheCpuSortsOrGivesUp) {
     EXPECT_EQ(recovery->facts.temp_places, sorts ? 0u : 3u);
     EXPECT_EQ(recovery->facts.device_memory, c.way == Way::kSmaller ? facts.device_memory / 2 : facts.device_memory);
   }
+}
+
+TEST(Blame, NamesTheSuspectAndWhatToDo) {
+  const WrongResult wrong("changed");
+  const auto has = [&](const Past& past, const char* text) { return Blame(wrong, past).find(text) != std::string::npos; };
+  EXPECT_TRUE(has({}, "changed"));
+  EXPECT_TRUE(has({}, "a core"));
+  EXPECT_FALSE(has({}, "--device cpu"));
+  const Past gpu{0, true, "GPU 3", true, ""}, stream{0, false, "GPU 3", true, "it is a stream"};
+  for (const Past& past : {gpu, stream}) {
+    EXPECT_TRUE(has(past, "GPU 3 is suspect"));
+    EXPECT_TRUE(has(past, "nvidia-smi"));
+    EXPECT_TRUE(has(past, "--device cpu"));
+  }
+  EXPECT_TRUE(has(stream, "it is a stream"));
 }
 
 }  // namespace

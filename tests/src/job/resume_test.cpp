@@ -6,19 +6,25 @@
 #include <signal.h>
 
 #include <algorithm>
+#include <atomic>
+#include <cerrno>
+#include <chrono>
 #include <filesystem>
 #include <fstream>
 #include <functional>
 #include <map>
 #include <memory>
 #include <string>
+#include <thread>
+#include <utility>
 #include <vector>
 
 #include "error.hpp"
-#include "fake_gpu.hpp"
+#include "fake_gpus.hpp"
 #include "faulty_file_system.hpp"
 #include "line_files.hpp"
 #include "records.hpp"
+#include "sanitized.hpp"
 #include "sort_files.hpp"
 
 namespace gpusort::testing {
@@ -71,7 +77,7 @@ class Resume : public ::testing::Test {
     return ReadFile(folder_ / "expected");
   }
   std::vector<std::string> Job(std::vector<std::string> args, const std::string& in) const {
-    args.insert(args.end(), {"--memory", in == "in.csv" ? "10M" : "4M", "--batch-bytes", "40000", "--block-size", "64K",
+    args.insert(args.end(), {"--memory", in.ends_with(".csv") ? "10M" : "4M", "--batch-bytes", "40000", "--block-size", "64K",
                              "--checkpoint", "50000", "--fan-in", "3", "--log-level", "off", "--resume-dir",
                              folder_ / "d", folder_ / in, folder_ / "out"});
     return args;
@@ -89,14 +95,22 @@ class Resume : public ::testing::Test {
   }
   /// Leaves a job with a checkpoint of the output.
   void StopInMerge(const Kind& kind) {
-    for (std::uint64_t n = 10; n < 100; ++n) {
+    ASSERT_TRUE(StopAtSync(Job(kind.args, kind.in), [&] { return Kept().merge.has_value(); }));
+  }
+  /// From some sync on all fail, and then `found` is true. How many there are, of checkpoints, is chance.
+  template <typename Found>
+  bool StopAtSync(const std::vector<std::string>& args, Found found) {
+    const Bytes input = ReadFile(folder_ / "in.u64");
+    for (std::uint64_t attempt = 0; attempt < 1000; ++attempt) {
       FaultyFileSystem faulty;
-      faulty.FailFrom(Call::kSync, n, EIO);
-      ASSERT_EQ(CodeOn(faulty, Job(kind.args, kind.in)), 4);
-      if (Kept().merge) return;
+      faulty.FailFrom(Call::kSync, 10 + attempt % 40, EIO);
+      if (CodeOn(faulty, args) == 4 && found()) return true;
       fs::remove_all(folder_ / "d");
+      fs::remove(folder_ / "out");
+      fs::remove(Partial());
+      WriteFile(folder_ / "in.u64", input);
     }
-    FAIL() << "no checkpoint";
+    return false;
   }
   void ExpectDone(const Bytes& expected, const std::string& output = "out") {
     EXPECT_EQ(ReadFile(folder_ / output), expected);
@@ -245,6 +259,59 @@ TEST_F(Resume, LeavesNoPartialOutputOfAFolderThatWasMoved) {
   ExpectDone(expected);
 }
 
+/// The disk is full from the n-th write to the output's last quarter on; that quarter waits for a checkpoint.
+class FullBehindCheckpoint : public SystemCalls {
+ public:
+  FullBehindCheckpoint(std::uint64_t quarter, std::uint64_t n, std::function<bool()> noted)
+      : quarter_(quarter), left_(n), noted_(std::move(noted)) {}
+  ssize_t Write(int fd, const std::byte* data, std::size_t bytes, std::uint64_t offset) override {
+    const std::string name = fs::read_symlink("/proc/self/fd/" + std::to_string(fd));
+    if (name.ends_with(".partial") && offset + bytes > quarter_) {
+      const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(20);
+      while (!noted_() && std::chrono::steady_clock::now() < end) {
+        std::this_thread::sleep_for(std::chrono::milliseconds(1));
+      }
+      if (left_ <= 1 || --left_ == 0) {
+        errno = ENOSPC;
+        return -1;
+      }
+    }
+    return SystemCalls::Write(fd, data, bytes, offset);
+  }
+  /// Everything goes through Write.
+  bool CopyToPages(int, const std::byte*, std::size_t, std::uint64_t) override { return false; }
+
+ private:
+  const std::uint64_t quarter_;
+  std::atomic<std::uint64_t> left_;
+  const std::function<bool()> noted_;
+};
+
+TEST_F(Resume, NotesNothingOfTheOutputThatWasNotWritten) {
+  std::ofstream(folder_ / "long.csv") << CsvText(40000);
+  WriteFile(folder_ / "long.txt", MakeLines(Lines::kRandom, 40000, '\n', 2));
+  for (const Kind& kind : {kKinds[0], Kind{kKinds[1].args, "long.txt"}, Kind{{"-k", "id:int"}, "long.csv"}}) {
+    const Bytes expected = Expected(kind.args, kind.in);
+    for (std::uint64_t n = 1; n <= 8; ++n) {
+      FileSystem files(std::make_shared<FullBehindCheckpoint>(expected.size() / 4 * 3, n,
+                                                              [&] { return Kept().merge.has_value(); }));
+      if (CodeOn(files, Job(kind.args, kind.in)) == 0) {
+        EXPECT_GT(n, 1u) << kind.in;
+        fs::remove(folder_ / "out");
+        break;  // there are not so many
+      }
+      const std::optional<KeptMerge> merge = Kept().merge;
+      ASSERT_TRUE(merge) << kind.in << " " << n;
+      Bytes front = ReadFile(Partial());
+      ASSERT_GE(front.size(), merge->output_bytes) << n;
+      front.resize(merge->output_bytes);
+      ASSERT_EQ(front, Bytes(expected.begin(), expected.begin() + static_cast<std::ptrdiff_t>(front.size()))) << n;
+      fs::remove_all(folder_ / "d");
+      fs::remove(Partial());
+    }
+  }
+}
+
 TEST_F(Resume, IsDoneWhereTheOutputIsInPlaceAlready) {
   const Bytes expected = Expected({"--type", "u64"}, "in.u64");
   // Also over the input, of which nothing is left then.
@@ -252,13 +319,9 @@ TEST_F(Resume, IsDoneWhereTheOutputIsInPlaceAlready) {
     std::vector<std::string> args = Job({"--type", "u64"}, "in.u64");
     args.back() = folder_ / output;
     // The last sync but those of ending the journal: of the folder, behind the rename.
-    for (std::uint64_t n = 10; n < 100; ++n) {
-      FaultyFileSystem faulty;
-      faulty.FailFrom(Call::kSync, n, EIO);
-      ASSERT_EQ(CodeOn(faulty, args), 4);
-      if (Kept().publishing && fs::exists(folder_ / output) && ReadFile(folder_ / output) == expected) break;
-      fs::remove_all(folder_ / "d");
-    }
+    ASSERT_TRUE(StopAtSync(args, [&] {
+      return Kept().publishing && fs::exists(folder_ / output) && ReadFile(folder_ / output) == expected;
+    }));
     ASSERT_EQ(ReadFile(folder_ / output), expected);
     ASSERT_TRUE(fs::exists(folder_ / "d"));
     FileSystem files;

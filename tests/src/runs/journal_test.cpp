@@ -209,6 +209,25 @@ TEST(Journal, RelyOnNothingThatMayNotBeOnTheDisk) {
     EXPECT_THROW(journal.Add(SomeRun(2), {}), Error);
     EXPECT_THROW(journal.Add(SomeRun(3), {}), Error) << "behind a line that nobody knows of";
     EXPECT_EQ(journal.manifest().runs.size(), 1u);
+    // Nor by another process, to whom the kernel does not tell of the error again.
+    EXPECT_EQ(ReadManifest(ReadText(folder / "d" + "/" + kManifest), "name").runs.size(), 1u);
+  }
+}
+
+TEST(Journal, RefusesACheckpointThatSaysNothingOfARun) {
+  const TempFolder folder;
+  FileSystem files;
+  {
+    Journal journal(files, folder / "d");
+    journal.Begin(SomeJob(), {}, {});
+    for (const std::uint64_t id : {1, 2}) journal.Add(SomeRun(id), {});
+    EXPECT_THROW(journal.SetMerged({70, {60, {1, 2, 3}, {}, {}}, {{2, 9}}}), Error);
+  }
+  try {
+    Journal journal(files, folder / "d");
+    ADD_FAILURE() << "it was taken";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code(), ErrorCode::kIntegrity);
   }
 }
 
@@ -342,7 +361,7 @@ TEST(Journal, NamesTheFirstThingThatDiffers) {
   expect({{"--key", "3,3"}, {"the size of in", "1"}}, "--key was '2,2', and is '3,3'");
   expect({{"the size of in", "1000"}}, "--key was '2,2', and is not given");
   expect({{"--key", "2,2"}, {"the size of in", "1000"}, {"--unique", "given"}},
-         "--unique was not given, and is 'given'");
+         "--unique was not given, and is given");
 }
 
 /// Runs of lines, some longer than a block, kept in a folder.

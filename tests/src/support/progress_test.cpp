@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <unistd.h>
 
@@ -11,6 +12,7 @@
 #include <filesystem>
 #include <fstream>
 #include <memory>
+#include <sstream>
 #include <tuple>
 
 #include "error.hpp"
@@ -178,18 +180,53 @@ TEST(RenderProgress, SaysWhatIsKnown) {
     ProgressFacts facts;
     const char* line;
   } rows[] = {
-      {{"form runs", 0, 8 * kGiB, 0, 0, "", 0}, "form runs: 0 B of 8.0 GiB (0 %)"},
-      {{"form runs", 2 * kGiB, 8 * kGiB, 0, rate, "", 0},
-       "form runs: 2.0 GiB of 8.0 GiB (25 %), 2.0 GiB/s, 3.00 s left"},
-      {{"form runs", 2 * kGiB, 8 * kGiB, 8 * kGiB, rate, "disk read", 0.978},
-       "form runs: 2.0 GiB of 8.0 GiB (25 %), 2.0 GiB/s, 7.00 s left, limited by disk read (97 %)"},
-      {{"read", 2 * kGiB, 0, 0, rate, "bus", 1.5}, "read: 2.0 GiB, 2.0 GiB/s, limited by bus (100 %)"},
-      {{"merge", 8 * kGiB, 8 * kGiB, 0, rate, "", 0}, "merge: 8.0 GiB of 8.0 GiB (100 %), 2.0 GiB/s"},
-      {{"merge", 9 * kGiB, 8 * kGiB, 0, rate, "", 0}, "merge: 9.0 GiB of 8.0 GiB (100 %), 2.0 GiB/s"},
-      {{"merge", 999, 1000, 0, 0, "", 0}, "merge: 999 B of 1000 B (99 %)"},
-      {{"publish", 0, 0, 0, 0, "disk write", 1}, "publish"},
+      {{"form runs", 0, 8 * kGiB, 0, {}, {}, ""}, "form runs: 0 B of 8.0 GiB"},
+      {{"form runs", 2 * kGiB, 8 * kGiB, rate, 12, 7.0, "disk read"},
+       "form runs: 12 %, 2.0 GiB of 8.0 GiB, 2.0 GiB/s, 7 s left, waits for disk read"},
+      {{"form runs", 2 * kGiB, 0, rate, {}, {}, "cores"}, "form runs: 2.0 GiB, 2.0 GiB/s, waits for cores"},
+      {{"publish", 0, 0, 0, 99, 1.5, ""}, "publish: 99 %, 2 s left"},
+      {{"publish", 0, 0, 0, 100, 0.0, ""}, "publish: 100 %"},
+      {{"publish", 0, 0, 0, {}, {}, ""}, "publish"},
   };
   for (const auto& row : rows) EXPECT_EQ(RenderProgress(row.facts), row.line);
+}
+
+TEST(RenderProgress, DropsWhatMattersLeastUntilItFits) {
+  constexpr std::uint64_t kGiB = 1ull << 30;
+  const ProgressFacts facts{"merge runs", 2 * kGiB, 8 * kGiB, 2.0 * kGiB, 61, 728, "disk write"};
+  EXPECT_EQ(RenderProgress(facts, 79), "merge runs: 61 %, 2.0 GiB of 8.0 GiB, 12 min 08 s left, waits for disk write");
+  EXPECT_EQ(RenderProgress(facts, 60), "merge runs: 61 %, 2.0 GiB of 8.0 GiB, 12 min 08 s left");
+  EXPECT_EQ(RenderProgress(facts, 39), "merge runs: 61 %, 12 min 08 s left");
+  EXPECT_EQ(RenderProgress(facts, 30), "61 %, 12 min 08 s left");
+  EXPECT_EQ(RenderProgress(facts, 10), "61 %");
+  EXPECT_EQ(RenderProgress(facts, 2), "61");
+  std::string longer = RenderProgress(facts);
+  for (std::size_t columns = longer.size(); columns > 0; --columns) {
+    const std::string line = RenderProgress(facts, columns);
+    EXPECT_LE(line.size(), columns);
+    EXPECT_LE(line.size(), longer.size());
+    longer = line;
+  }
+}
+
+TEST(BusiestResource, TellsCoresBusAndGpuApart) {
+  const auto of = [](Resource resource, milliseconds busy, bool gpu, DeviceTimes device = {}) {
+    PhaseTimes now;
+    now.wall = milliseconds(1000);
+    now.busy[Index(resource)] = busy;
+    now.busy[Index(Resource::kDiskWrite)] += milliseconds(300);
+    now.device = device;
+    return BusiestResource({}, now, gpu);
+  };
+  EXPECT_EQ(of(Resource::kCompute, milliseconds(900), false), "cores");
+  EXPECT_EQ(of(Resource::kCodec, milliseconds(900), true), "cores");
+  EXPECT_EQ(of(Resource::kDiskRead, milliseconds(900), true), "disk read");
+  EXPECT_EQ(of(Resource::kBus, milliseconds(900), true), "bus");
+  EXPECT_EQ(of(Resource::kCompute, milliseconds(900), true, {0.1, 0.7, 0.1}), "GPU");
+  EXPECT_EQ(of(Resource::kCompute, milliseconds(900), true, {0.5, 0.2, 0.4}), "bus");
+  EXPECT_EQ(of(Resource::kCompute, milliseconds(900), true, {0.1, 0.2, 0.1}), "cores");
+  EXPECT_EQ(of(Resource::kCompute, milliseconds(400), false), "");
+  EXPECT_EQ(BusiestResource({}, {}, false), "");
 }
 
 TEST(ResourceName, IsDifferentForEach) {
@@ -230,15 +267,18 @@ TEST(Progress, GivesALineForEachPhaseToAFile) {
   const std::string output = ErrorOutput([&] {
     Progress progress(When::kAlways, clock);
     EXPECT_TRUE(progress.shown());
-    progress.SetPhase("form runs", 1000, 1000);
+    progress.SetPhase("form runs", 1000);
     progress.Advance(400);
     progress.Advance(600);
     progress.SetPhase("merge", 1000);
     progress.Advance(500);
   });
   EXPECT_EQ(Count(output, "\n"), 2u) << output;
-  EXPECT_TRUE(output.starts_with("form runs: 1000 B of 1000 B (100 %)")) << output;
-  EXPECT_EQ(Count(output, "\nmerge: 500 B of 1000 B (50 %)"), 1u) << output;
+  EXPECT_TRUE(output.starts_with("form runs: ")) << output;
+  EXPECT_EQ(Count(output, "1000 B of 1000 B"), 1u) << output;
+  EXPECT_EQ(Count(output, "\nmerge: "), 1u) << output;
+  EXPECT_EQ(Count(output, "500 B of 1000 B"), 1u) << output;
+  EXPECT_EQ(Count(output, "\r") + Count(output, "\x1b"), 0u) << output;
 }
 
 TEST(Progress, NamesTheResourceThatIsBusy) {
@@ -249,7 +289,7 @@ TEST(Progress, NamesTheResourceThatIsBusy) {
     progress.SetPhase("merge", 1000);
     std::this_thread::sleep_for(milliseconds(30));
   });
-  EXPECT_NE(output.find("limited by disk write ("), std::string::npos) << output;
+  EXPECT_NE(output.find("waits for disk write"), std::string::npos) << output;
 }
 
 /// A pseudo-terminal in place of standard error.
@@ -304,7 +344,8 @@ TEST(Progress, DrawsOneLineOnATerminalAndWipesItAtTheEnd) {
     }
     output += terminal.Output();
   }
-  EXPECT_TRUE(output.starts_with(std::string(kWipe) + "merge: 250 B of 1000 B (25 %)")) << output;
+  EXPECT_TRUE(output.starts_with(std::string(kWipe) + "merge: ")) << output;
+  EXPECT_NE(output.find("250 B of 1000 B"), std::string::npos) << output;
   EXPECT_TRUE(output.ends_with(kWipe)) << output;
   EXPECT_EQ(output.find('\n'), std::string::npos) << output;
 }
@@ -382,7 +423,7 @@ TEST(Log, DoesNotWaitForAStuckReaderOfTheStatusLine) {
   const int saved = ::dup(STDERR_FILENO);
   ::dup2(ends[1], STDERR_FILENO);
   ShowStatusLine("a");
-  PrintStatusLine("b");
+  PrintStatusLine("b", {});
   ClearStatusLine();
   ::dup2(saved, STDERR_FILENO);
   for (const int fd : {saved, ends[0], ends[1]}) ::close(fd);
@@ -418,6 +459,57 @@ TEST(Log, KeepsAMessageOnOneLine) {
   InitLog("warn", "");
   EXPECT_EQ(ErrorOutput([] { LogError("no file 'a\ngpusort: error: forged\x1b[2J' {} %v"); }),
             "gpusort: error: no file 'a\\x0agpusort: error: forged\\x1b[2J' {} %v\n");
+}
+
+TEST(Log, WritesObjectsInTheJsonFormat) {
+  const auto output = [](const std::string& level, const auto& action) {
+    InitLog(level, "", LogFormat::kJson);
+    const std::string text = ErrorOutput(action);
+    InitLog("warn", "");
+    return text;
+  };
+  const std::string name = "a\\x41\n\"\xff";
+  const std::string text = output("info", [&] {
+    LogDebug("not shown");
+    LogText(LogLevel::kError, "only in text");
+    LogWarn("'" + name + "'");
+    Log(LogEvent::kFailed, LogLevel::kError, "", {{"exit_code", std::uint64_t{4}}, {"path", name}, {"seconds", 0.5}});
+    Log(LogEvent::kStarted, LogLevel::kInfo, "m", {{"inputs", std::vector<std::string>{name, "b"}}});
+    SayDoubt("d");
+    PrintStatusLine("p", {{"bytes", std::uint64_t{1} << 60}});
+  });
+  std::vector<std::string> lines;
+  std::istringstream all(text);
+  for (std::string line; std::getline(all, line);) {
+    // {"ts":"2026-11-23T03:20:19.123Z", ...
+    ASSERT_GT(line.size(), 33u);
+    EXPECT_TRUE(line.starts_with("{\"ts\":\"2")) << line;
+    EXPECT_EQ(line.substr(30, 3), "Z\",") << line;
+    lines.push_back(line.substr(33));
+  }
+  const std::string encoded = "a\\\\x5cx41\\\\x0a\\\"\\\\xff";
+  EXPECT_EQ(
+      lines,
+      (std::vector<std::string>{
+          "\"level\":\"warning\",\"event\":\"note\",\"message\":\"'a\\\\x41\\\\x0a\\\"\\\\xff'\"}",
+          "\"level\":\"error\",\"event\":\"failed\",\"exit_code\":4,\"path\":\"" + encoded + "\",\"seconds\":0.5}",
+          "\"level\":\"info\",\"event\":\"started\",\"inputs\":[\"" + encoded + "\",\"b\"],\"message\":\"m\"}",
+          "\"level\":\"warning\",\"event\":\"note\",\"message\":\"d\"}",
+          "\"level\":\"info\",\"event\":\"progress\",\"bytes\":1152921504606846976,\"message\":\"p\"}"}));
+  EXPECT_EQ(output("off", LogOneOfEach), "");
+  EXPECT_EQ(ErrorOutput([] { SayFailed(SIGTERM, 143, nullptr); }), "");
+}
+
+TEST(Log, TellsOfASignalWithoutMemory) {
+  InitLog("info", "", LogFormat::kJson);
+  const std::string plain = ErrorOutput([] { SayFailed(SIGTERM, 143, nullptr); });
+  const std::string spoken = ErrorOutput([] { SayFailed(SIGRTMIN + 12, 75, "the end"); });
+  InitLog("warn", "");
+  EXPECT_EQ(plain.substr(33), "\"level\":\"error\",\"event\":\"failed\",\"exit_code\":143,\"signal\":\"SIGTERM\"}\n");
+  EXPECT_NE(spoken.find("75,\"signal\":\"SIGRTMIN+12\",\"message\":\"the "), std::string::npos) << spoken;
+  EXPECT_EQ(SignalName(SIGRTMIN + 12), "SIGRTMIN+12");
+  EXPECT_EQ(SignalName(SIGINT), "SIGINT");
+  EXPECT_EQ(ErrorOutput([] { SayFailed(SIGTERM, 75, "stopped"); }), "gpusort: stopped\n");
 }
 
 class LogFile : public ::testing::Test {

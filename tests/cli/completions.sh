@@ -1,0 +1,151 @@
+# Completion as the shells themselves do it: keys typed at prompts of bash, zsh and fish, and bash's function alone.
+. "$2/tests/cli/common.sh.inc"
+g=$bin/gpusort
+
+printf 'id,name,"my name","a:b","say ""hi""",2020,dup,dup,"two\nlines"\n1,2,3,4,5,6,7,8,9\n' >table.csv
+cp table.csv 'my table.csv'
+gzip -k table.csv
+printf 'eins;zwei\n' >semi.csv
+mkfifo pipe.csv
+ln -s /dev/zero zero.csv
+mkdir folder
+words() { local n=$1; shift; timeout 20 "$g" --completion=words "$n" gpusort "$@" | cut -f1 | tail -n +2 | tr '\n' '|'; }
+is() { [ "$1" = "$2" ] || fail "'$1' instead of '$2'"; }
+
+# Names of columns as keys, those that cannot be named by number; of any input on the line, and never of a pipe.
+is "$(words 4 table.csv out -k '')" 'id|name|my name|"a:b"|say "hi"|"2020"|#7|#8|#9|'
+is "$(words 2 -k n table.csv out)" 'name|'
+is "$(words 4 table.csv.gz out -k n)" 'name|'
+is "$(words 4 table.csv out -k '"n')" '"name"|'
+is "$(words 4 table.csv out -k '#1')" '#1|'
+is "$(words 4 semi.csv out -k z)" ''
+is "$(words 6 --delimiter ';' semi.csv out -k z)" 'zwei|'
+is "$(words 5 --format csv - -k '')" ''
+is "$(words 4 --no-header table.csv -k '')" ''
+is "$(HOME=$work words 3 '~/table.csv' -k n)" 'name|'
+for name in pipe.csv zero.csv folder missing.csv; do is "$(words 4 --format=csv $name -k '')" ''; done
+head -c 3000000 /dev/zero | tr '\0' x >long.csv
+is "$(words 3 long.csv -k '')" ''
+# Nothing typed is an error.
+for line in '' '-' '--' '--nonsense=' '-k' '--memory' '--format nonsense a.csv -k' '--type i32 --record-size 0 a -k'; do
+  [ "$("$g" --completion=line "gpusort $line " "" ' =:' | head -n 1 | grep -Ec 'words|files|folders')" = 1 ] || fail "no answer to '$line'"
+done
+expect 2 "$g" --completion csh
+says "'csh' is none of: bash, zsh, fish"
+
+for shell in bash zsh fish; do "$g" --completion $shell >script.$shell; done
+# What the build installs.
+cmp script.bash "$bin/gpusort.bash" && cmp script.zsh "$bin/_gpusort" && cmp script.fish "$bin/gpusort.fish" || fail "other scripts are installed"
+
+# Keys typed at a prompt, where `show` is completed as gpusort is: what its arguments are then, one line each.
+cat >type.py <<'PY'
+import os, pty, re, select, sys, time
+shell, setup = sys.argv[1], sys.argv[2]
+pid, fd = pty.fork()
+if pid == 0:
+    os.environ.update(TERM="dumb", PS1="", PS2="", LC_ALL="C.UTF-8")
+    os.execvp(shell, [shell] + {"bash": ["--norc", "--noprofile"], "zsh": ["-f"]}[shell])
+said = b""
+def wait_for(mark):
+    global said
+    end = time.monotonic() + 120
+    while mark not in said:
+        if not select.select([fd], [], [], max(0, end - time.monotonic()))[0]: sys.exit(f"no {mark} in {said}")
+        said += os.read(fd, 65536)
+os.write(fd, f". ./{setup}; echo re''ady\n".encode())
+wait_for(b"ready\r\n")
+for line in sys.stdin.read().splitlines():
+    said = b""
+    os.write(fd, b"show " + line.encode() + b"\t \n")
+    wait_for(b"<END>")
+    print(re.search(rb"(<.*)<END>", said).group(1).decode().replace("\x1b[K", ""))
+os.write(fd, b"exit\n")
+PY
+typed() {
+  cut -d@ -f1 lines | timeout 300 python3 type.py "$1" "setup.$1" >got || fail "$1: $(cat got)"
+  sed -i 's|/>|>|' got  # zsh takes a folder's slash away when a blank follows
+  cut -d@ -f2 lines | diff - got || fail "$1 completes otherwise (<: what it should be)"
+}
+cat >lines <<'END'
+table.csv out -k nam@<table.csv><out><-k><name>
+-k nam@<-k><nam>
+table.csv -k my@<table.csv><-k><my name>
+table.csv -k 'my@<table.csv><-k><my name>
+table.csv -k "my@<table.csv><-k><my name>
+table.csv --key=my@<table.csv><--key=my name>
+table.csv -kmy@<table.csv><-kmy name>
+my\ table.csv -k sa@<my table.csv><-k><say "hi">
+'my table.csv' -k '"a:@<my table.csv><-k><"a:b">
+table.csv -k \"a:@<table.csv><-k><"a:b">
+table.csv -k name:ti@<table.csv><-k><name:timestamp>
+table.csv -k 'my name':timestamp:des@<table.csv><-k><my name:timestamp:desc>
+--progress=al@<--progress=always>
+--progress al@<--progress><always>
+--no-cl@<--no-clobber>
+--memo@<--memory=>
+--temp-dir fol@<--temp-dir><folder>
+--output=my@<--output=my table.csv>
+--split 3 my@<--split><3><my table.csv>
+END
+cat >setup.bash <<END
+. ./script.bash
+show() { printf '<%s>' "\$@"; echo '<END>'; }
+_show() { _gpusort '$g'; }
+complete -F _show show
+END
+typed bash
+# The same with bash-completion around it, which loads it by its name.
+if [ -e /usr/share/bash-completion/bash_completion ]; then
+  mkdir -p home/completions
+  cp script.bash home/completions/gpusort
+  cat >setup.bash <<END
+BASH_COMPLETION_USER_DIR=$work/home
+. /usr/share/bash-completion/bash_completion
+_completion_loader gpusort
+show() { printf '<%s>' "\$@"; echo '<END>'; }
+_show() { _gpusort '$g'; }
+complete -F _show show
+END
+  typed bash
+else
+  echo "SKIPPED (no bash-completion): completion beside it"
+fi
+# The function alone.
+bash --norc -c '. ./script.bash
+COMP_WORDBREAKS=" =:" COMP_LINE="gpusort --log-lev" COMP_POINT=17 COMP_WORDS=(gpusort --log-lev) COMP_CWORD=1
+_gpusort "$0"; [ "${COMPREPLY[*]}" = "--log-level=" ]' "$g" || fail "bash: COMP_WORDS"
+
+if command -v zsh >/dev/null; then
+  cat >setup.zsh <<END
+unsetopt prompt_cr prompt_sp
+autoload -Uz compinit && compinit -u -D
+. ./script.zsh
+[[ \${_comps[gpusort]} == _gpusort ]] || echo "not registered"
+show() { printf '<%s>' "\$@"; echo '<END>' }
+_show() { words[1]=$g; _gpusort }
+compdef _show show
+END
+  typed zsh
+else
+  echo "SKIPPED (no zsh): completion in zsh"
+fi
+
+if command -v fish >/dev/null; then
+  mkdir -p bin
+  ln -s "$g" bin/gpusort
+  # What it offers for a line; quoting is fish's own.
+  offered() { env HOME="$work" PATH="$work/bin:$PATH" fish --no-config -c 'source script.fish; complete -C $argv[1]' "$1" | cut -f1 | tr '\n' '|'; }
+  is "$(offered 'gpusort table.csv out -k my')" 'my name|'
+  is "$(offered "gpusort 'my table.csv' -k 'my")" 'my name|'
+  is "$(offered 'gpusort my\ table.csv --key=my')" '--key=my name|'
+  is "$(offered 'gpusort table.csv -k \"a')" '"a:b"|'
+  is "$(offered 'gpusort table.csv -k name:ti')" 'name:timestamp|'
+  is "$(offered 'gpusort --progress al')" 'always|'
+  is "$(offered 'gpusort --log-lev')" '--log-level=|'
+  is "$(offered './bin/gpusort --temp-dir fol')" 'folder/|'
+  is "$(offered 'gpusort --output=my')" '--output=my table.csv|'
+  is "$(offered 'gpusort --split 3 my')" 'my table.csv|'
+  is "$(offered 'gpusort --top 1')" ''
+else
+  echo "SKIPPED (no fish): completion in fish"
+fi

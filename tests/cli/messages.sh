@@ -1,0 +1,282 @@
+# What the program says when something is wrong: each situation of tests/MESSAGES.md is brought about here, and its exit
+# code and all of its standard error are compared with the table. GPUSORT_MESSAGES=write writes the table anew.
+. "$2/tests/cli/common.sh.inc"
+g=$bin/gpusort
+unset POSIXLY_CORRECT _POSIX2_VERSION GPUSORT_DEVICE
+export LC_ALL=C TMPDIR=$work
+mkdir said
+rows=0
+# row SITUATION COMMAND...: the command, in an empty place of its own kind; what it says and its exit code are kept.
+row() {
+  local code=0
+  rows=$((rows + 1))
+  "${@:2}" >said/out 2>said/$rows.err || code=$?
+  printf '%s\n%s\n' "$1" $code >said/$rows.row
+}
+# unseen SITUATION WHY: it cannot be brought about here.
+unseen() {
+  echo "SKIPPED: $2: $1"
+  printf '%s\n' "$1" >>said/unseen
+}
+as_user=()
+if [ "$(id -u)" = 0 ]; then as_user=(setpriv --reuid 60001 --clear-groups); chmod 755 .; fi
+in_user() { "${as_user[@]}" "$@"; }
+
+printf 'pear\napple\nfig\n' >fruit.txt
+printf 'apple\nfig\npear\n' >sorted.txt
+"$bin/gpusort_gen" --type u64 --count 1000 --seed 1 in.u64
+printf 'id,name\n2,b\n1,a\n' >shop.csv
+
+# ---- The command line
+row 'no names' "$g"
+row 'no output' "$g" fruit.txt
+row 'three names without -o' "$g" a b c
+row 'an option misspelt' "$g" --memroy 1G fruit.txt out
+row 'an option of another program' "$g" --frobnicate fruit.txt out
+row 'a letter that is no option' "$g" -Q fruit.txt out
+row 'an option shortened' "$g" --rev fruit.txt out
+row 'an option without its value' "$g" fruit.txt out --memory
+row 'a flag with a value' "$g" --unique=yes fruit.txt out
+row 'an empty value' "$g" --memory= fruit.txt out
+row 'an option where a file is meant' "$g" -o --unique fruit.txt
+row 'an option given twice, differently' "$g" --memory 1G --memory 2G fruit.txt out
+row 'a size that is none' "$g" --memory lots fruit.txt out
+row 'a choice misspelt' "$g" --device gup fruit.txt out
+row 'a type misspelt' "$g" --type i23 in.u64 out
+row 'a format misspelt' "$g" --format cvs fruit.txt out
+row 'options of two formats' "$g" --format csv -t, fruit.txt out
+row 'options that exclude each other' "$g" --type u64 --record-size 8 in.u64 out
+row 'an option without meaning for --check' "$g" --check --top 3 fruit.txt
+row 'merge of two names without -o' "$g" -m sorted.txt fruit.txt
+row 'a key of lines that is none' "$g" -k 2,x fruit.txt out
+row 'field zero' "$g" -k 0 fruit.txt out
+row 'a column by name for lines' "$g" -k name fruit.txt out
+row 'a key of records that leaves them' "$g" --record-size 8 --key 5:u32 in.u64 out
+row 'a key of records that is none' "$g" --record-size 8 --key 5 in.u64 out
+row 'a value type misspelt' "$g" -k id:itn shop.csv out
+row 'a name in upper case' "$g" in.U64 out
+row 'a name that looks compressed' "$g" fruit.tgz out
+
+# ---- Inputs
+row 'a missing input' "$g" missing.txt out
+row 'a folder as input' "$g" said out
+cp fruit.txt locked.txt
+chmod 0 locked.txt
+row 'an input that must not be read' in_user "$g" locked.txt -
+head -c 1003 in.u64 >odd.u64
+row 'a file whose size does not suit its type' "$g" odd.u64 out
+row 'a record size that does not suit' "$g" --record-size 7 in.u64 out
+row 'standard input twice' "$g" -o out - -
+row 'standard input closed' "$g" - out <&-
+printf 'fruit.txt\0\0' >names
+row 'an empty name in --files0-from' "$g" --files0-from names -o out
+printf 'abcdefghijklmnop\n' >long.txt
+row 'a line longer than --max-record' "$g" --max-record 8 long.txt out
+
+# ---- Records with columns
+row 'an unknown column' "$g" -k nmae shop.csv out
+row 'a column number that is not there' "$g" -k '#3' shop.csv out
+printf 'id,id\n1,2\n' >twins.csv
+row 'a column name that several have' "$g" -k id twins.csv out
+printf 'id,name\n2,b\nx,a\n' >words.csv
+row 'a value that is no number, --strict' "$g" --strict -k id:int words.csv out
+printf 'id,name\n2\n' >short.csv
+row 'a record that lacks the column, --strict' "$g" --strict -k name short.csv out
+printf 'id,name\n1,"b"x\n' >behind.csv
+row 'text behind a closing quote, --strict' "$g" --strict -k name behind.csv out
+printf 'id,name\n1,"b\n2,c\n' >open.csv
+row 'a quote that is never closed' "$g" -k id open.csv out
+printf 'id,title\n3,c\n' >other.csv
+row 'inputs with different headers' "$g" -k id -o out shop.csv other.csv
+printf '{"id":1}\n{"id":}\n' >bad.jsonl
+row 'JSON that is none' "$g" -k id bad.jsonl out
+printf '{"id":1}\n{"id":"x' >cut.jsonl
+row 'JSON that is cut' "$g" -k id cut.jsonl out
+
+# ---- Compressed inputs
+gzip -c fruit.txt >fruit.gz
+head -c 20 fruit.gz >cut.gz
+row 'a gzip file that is cut' "$g" cut.gz out
+row 'a name with .gz that is no gzip' "$g" --decompress gz fruit.txt out
+seq 100000 | gzip >damaged.gz
+printf '\377\377\377\377' | dd of=damaged.gz bs=1 seek=5000 conv=notrunc status=none
+row 'a gzip file that is damaged' "$g" damaged.gz out
+row 'an input that expands too far' "$g" --max-expanded 10 fruit.gz out
+row 'a codec against the name' "$g" --compress gz fruit.txt out.zst
+
+# ---- Outputs
+row 'an output in a missing folder' "$g" fruit.txt no/such/out
+row 'an output that is a folder' "$g" fruit.txt said
+echo old >old.txt
+row 'an output that exists, --no-clobber' "$g" --no-clobber fruit.txt old.txt
+mkdir closed
+chmod 555 closed
+row 'an output in a folder that cannot be written' in_user "$g" fruit.txt closed/out
+row 'standard output closed' bash -c 'exec "$@" >&-' _ "$g" fruit.txt -
+row 'standard output full' bash -c 'exec "$@" >/dev/full' _ "$g" fruit.txt -
+row 'a limit on the size of files' bash -c 'ulimit -f 1; exec "$@"' _ "$g" in.u64 out
+row 'a statistics file that cannot be made' "$g" --stats no/such/stats fruit.txt out
+row 'statistics in the place of the output' "$g" --stats out fruit.txt out
+row 'a log file that cannot be made' "$g" --log-file closed/no/log fruit.txt out
+
+# ---- Room
+mkdir disk
+"$bin/gpusort_gen" --type u8 --bytes 2M in.big
+printf 'b 1\nb 2\n' >twice.txt
+on_disk() { unshare -m bash -c 'mount -t tmpfs -o size=64k none disk && exec "$@"' _ "$@"; }
+if on_disk true 2>/dev/null; then
+  row 'an output disk that is too small' on_disk "$g" --type u8 --memory 16M in.big disk/out
+  row 'a temp folder that is too small' on_disk "$g" --type u8 --memory 1M --temp-dir disk in.big out
+  row 'an output disk that fills up' on_disk "$g" --no-space-check --type u8 --memory 16M in.big disk/out
+else
+  for what in 'an output disk that is too small' 'a temp folder that is too small' 'an output disk that fills up'; do
+    unseen "$what" 'mounts are not allowed here'
+  done
+fi
+row 'a temp folder that is missing' "$g" --temp-dir no/such --memory 1M --type u8 in.big out
+row 'a temp folder that is a file' "$g" --temp-dir fruit.txt --memory 1M --type u8 in.big out
+row 'a temp folder that cannot be written' in_user "$g" --temp-dir closed --memory 1M --type u8 in.big -
+row 'memory that is too small' "$g" --memory 1K in.u64 out
+row 'a GPU that is not there' "$g" --device gpu:77 fruit.txt out
+
+# ---- Order
+row 'lines out of order, --check' "$g" --check fruit.txt
+row 'lines out of order, -C' "$g" -C fruit.txt
+row 'records out of order, --check' "$g" --check in.u64
+row 'equal keys, --check -u' "$g" --check -u -k1,1 twice.txt
+row 'rows out of order, --check' "$g" --check -k id:int shop.csv
+row 'an input out of order, -m' "$g" -m -o out sorted.txt fruit.txt
+row 'rows out of order, -m' "$g" -m -k id:int -o out shop.csv
+
+# ---- Jobs that go on
+resume() { "$g" --resume-dir job "$@"; }
+row 'a resumable job with an output that is a stream' resume fruit.txt -
+row 'a resumable job with standard input' resume - out
+row '--status of a folder without a job' "$g" --resume-dir said --status
+# Stopped: its inputs' names come from a pipe that says no more.
+mkfifo endless
+exec 7<>endless
+opened() { [ "$(readlink "/proc/$1/fd/"* | grep -c "/endless\$")" -gt 1 ]; }
+# stopped COMMAND...: sends SIGTERM when it reads from the pipe, and gives its exit code.
+stopped() {
+  "$@" & local pid=$!
+  until opened $pid || ! kill -0 $pid 2>/dev/null; do sleep 0.01; done
+  kill -TERM $pid
+  wait $pid
+}
+row 'SIGTERM' stopped "$g" --format lines endless out
+row 'SIGTERM of a resumable job that has not begun' stopped "$g" --resume-dir job --files0-from endless -o out
+"$bin/gpusort_gen" --type u64 --bytes 8M --seed 1 many.u64
+row 'a resumable job that runs out of room' bash -c 'ulimit -f 4000; exec "$@"' _ \
+  "$g" --resume-dir job --memory 6M --threads 1 many.u64 out.gz
+many=(--resume-dir job --memory 6M many.u64)
+row 'a resume folder of a job with other options' "$g" -r "${many[@]}" out.gz
+row 'a resume folder of a job with another output' "$g" "${many[@]}" out2.gz
+row 'a resume folder that is in use' flock job/gpusort.lock "$g" "${many[@]}" out.gz
+cp in.u64 other.u64
+mv many.u64 many.before
+mv other.u64 many.u64
+row 'an input that changed since the job began' "$g" "${many[@]}" out.gz
+mv many.before many.u64
+chmod 777 job
+row 'a resume folder that all can write' "$g" "${many[@]}" out.gz
+chmod 700 job
+printf '\377\377' | dd of=job/gpusort.runs bs=1 seek=70000 conv=notrunc status=none
+cp -a job job2
+row 'kept runs that are damaged' "$g" "${many[@]}" out.gz
+printf x | dd of=job2/gpusort.manifest bs=1 seek=300 conv=notrunc status=none
+row 'a manifest that is damaged' "$g" --resume-dir job2 --memory 6M many.u64 out.gz
+
+# ---- As sort
+mkdir fast
+ln -s "$g" fast/sort
+s=$work/fast/sort
+# The real one must say the same, where there is one.
+sort_row() {
+  row "$@"
+  local code=0 real=("${@:2}") i
+  for i in "${!real[@]}"; do [ "${real[i]}" != "$s" ] || real[i]=sort; done
+  "${real[@]}" >said/out 2>said/real || code=$?
+  printf '%s\n%s\n' "$1" $code >said/real.row
+  cmp -s said/real said/$rows.err && cmp -s said/real.row said/$rows.row || fail "$1: sort says: $(cat said/real)"
+}
+command -v sort >/dev/null || sort_row() { row "$@"; }
+sort_row 'sort: a missing input' "$s" missing.txt
+sort_row 'sort: a folder as input' "$s" said
+sort_row 'sort: an input that must not be read' in_user "$s" locked.txt
+sort_row 'sort: an unknown option' "$s" --frobnicate
+sort_row 'sort: an ambiguous option' "$s" --r fruit.txt
+sort_row 'sort: a letter that is no option' "$s" -Q fruit.txt
+sort_row 'sort: field zero' "$s" -k 0 fruit.txt
+sort_row 'sort: a key that is none' "$s" -k 2,x fruit.txt
+sort_row 'sort: a tab of two characters' "$s" -t ab fruit.txt
+sort_row 'sort: a size that is none' "$s" -S lots fruit.txt
+sort_row 'sort: orderings that exclude each other' "$s" -nM fruit.txt
+sort_row 'sort: out of order' "$s" -c fruit.txt
+sort_row 'sort: two inputs with -c' "$s" -c fruit.txt sorted.txt
+sort_row 'sort: an output in a missing folder' "$s" -o no/such/out fruit.txt
+row 'sort: standard output full' bash -c 'exec "$@" >/dev/full' _ "$s" fruit.txt
+sort_row 'sort: an empty name in --files0-from' "$s" --files0-from=names
+
+python3 - "$src/tests/MESSAGES.md" "$work" "$rows" "${GPUSORT_MESSAGES-}" <<'PY'
+import os, re, sys
+
+path, work, rows, mode = sys.argv[1:]
+WILD = {"{N}": r"[0-9]+", "{SIZE}": r"[0-9.]+( [KMGT]iB|[KMGT])", "{HOST}": r"\S+", "{WHY}": r".+"}
+
+
+def pattern(text):
+    parts = re.split("(%s)" % "|".join(map(re.escape, WILD)), text)
+    return re.compile("".join(WILD.get(part) or re.escape(part) for part in parts) + r"\Z")
+
+
+def cell(text):  # of a table: bars are escaped, lines end with <br>
+    return "<br>".join("`` %s ``" % line for line in text.replace("|", "\\|").split("\n")) if text else "(nothing)"
+
+
+def text_of(cell):
+    lines = [] if cell == "(nothing)" else [line[3:-3] for line in cell.split("<br>")]
+    return "\n".join(lines).replace("\\|", "|")
+
+
+with open(path, encoding="utf-8") as file:
+    head, _, body = file.read().partition("| --- | --- | --- |\n")
+known = {}
+for line in body.splitlines():
+    name, code, message = re.fullmatch(r"\| (.*?) \| (\d+) \| (.*) \|", line).groups()
+    if name in known:
+        sys.exit(f"FAIL: {name}: two rows")
+    known[name] = int(code), text_of(message)
+
+said, bad, table = set(), 0, []
+for row in range(1, int(rows) + 1):
+    with open(f"said/{row}.row") as file:
+        name, code = file.read().splitlines()
+    with open(f"said/{row}.err", errors="surrogateescape") as file:
+        message = file.read().replace(work, "DIR")
+    # Where TMPDIR is a tmpfs.
+    message = re.sub(r"gpusort: warning: the temp directory (DIR|job) is in memory .*\n", "", message).rstrip("\n")
+    if name in said:
+        sys.exit(f"FAIL: {name}: brought about twice")
+    said.add(name)
+    want_code, want = known.get(name, (None, ""))
+    same = want_code == int(code) and pattern(want).match(message)
+    table.append(f"| {name} | {code} | {cell(want if same else message)} |")
+    if not same and mode != "write":
+        bad += 1
+        print(f"FAIL: {name}\n  exit {code}: {message}\n  instead of {want_code}: {want}", file=sys.stderr)
+if os.path.exists("said/unseen"):
+    with open("said/unseen") as file:
+        for name in file.read().splitlines():
+            said.add(name)
+            if name in known:
+                table.append(f"| {name} | {known[name][0]} | {cell(known[name][1])} |")
+if mode == "write":
+    with open(path, "w", encoding="utf-8") as file:
+        file.write(head + "| --- | --- | --- |\n" + "\n".join(table) + "\n")
+for name in sorted(set(known) - said) if mode != "write" else []:
+    bad += 1
+    print(f"FAIL: {name}: a row that nothing brings about", file=sys.stderr)
+sys.exit(bad > 0)
+PY
+echo "messages: $rows situations"

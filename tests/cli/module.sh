@@ -1,0 +1,66 @@
+#!/usr/bin/env bash
+# The CUDA backend is a module. With one in its place that needs no GPU: whole jobs through it, its errors, and what is
+# said of a module that is not there, broken, none at all, or of another version.
+. "$2/tests/cli/common.sh.inc"
+stand_in=$bin/tests/stand_in_module.so
+[ -e "$stand_in" ] || { echo 'SKIPPED: a build without the module of tests: modules in place of the CUDA backend'; exit 77; }
+gpu() { env GPUSORT_CUDA_MODULE="$module" "$bin/gpusort" --memory 64M "$@"; }
+# refused WORDS: nothing is sorted by it; the old output stays, and on the cores all is as ever.
+refused() {
+  echo old >out.log
+  expect 7 gpu --device gpu in.log out.log
+  says "$1"
+  [ "$(wc -l <err)" = 1 ] || fail "more than one line: $(cat err)"
+  [ "$(cat out.log)" = old ] || fail 'the output was touched'
+  expect 0 env GPUSORT_CUDA_MODULE="$module" "$bin/gpusort" in.log out.log
+  same want.log out.log
+}
+
+"$bin/gpusort_gen" --type web-log --bytes 12M --seed 1 in.log
+"$bin/gpusort_gen" --type u64 --bytes 8M --seed 2 in.u64
+expect 0 "$bin/gpusort" --device cpu in.log want.log
+expect 0 "$bin/gpusort" --device cpu in.u64 want.u64
+
+module=$stand_in
+expect 0 gpu --device gpu --stats stats.json in.log out.log
+same want.log out.log
+grep -q '"backend": *"fake GPU"' stats.json || fail "not through the module: $(cat stats.json)"
+expect 0 env GPUSORT_CUDA_MODULE="$module" "$bin/gpusort" --device gpu --memory 16M --gpu-memory 16M in.u64 out.u64
+same want.u64 out.u64
+ln -s "$bin/gpusort" sort
+GPUSORT_CUDA_MODULE=$module GPUSORT_DEVICE=gpu LC_ALL=C ./sort in.log | cmp - want.log || fail 'as sort'
+# What is thrown in it arrives as what it is.
+STAND_IN=open expect 7 gpu --device gpu:3 in.log out.log
+says 'there is no GPU 3: found 0'
+STAND_IN=lost expect 7 gpu --device gpu in.log out.log
+says 'fake: illegal address'
+STAND_IN=oom expect 6 gpu --device gpu in.log out.log
+says 'out of memory'
+
+STAND_IN=version refused 'is of gpusort 0.0.9+12345678, this program is gpusort [0-9.]*+[0-9a-f]\{8\}: install both'
+module=$bin/tests/libno_tmpfile.so
+refused "$module is no CUDA module of gpusort"
+module=$work/cut.so
+head -c 20 "$stand_in" >"$module"
+refused 'cannot be loaded: .*cut.so: file too short'
+for bytes in 100 3000 $(($(stat -c %s "$stand_in") / 2)); do
+  head -c $bytes "$stand_in" >"$module"
+  refused 'cut.so is not whole: install or copy it again'
+done
+module=$work/none.so
+refused "there is no CUDA module: no $module; install the package gpusort-cuda"
+module=''
+GPUSORT_CUDA_MODULE=$work/none.so "$bin/gpusort" --version | grep -q "^backend: no GPU: there is no CUDA module: .*gpusort-cuda" ||
+  fail '--version does not say that there is no module'
+if [ ! -e "$bin/gpusort_cuda.so" ]; then refused "there is no CUDA module: no $bin/gpusort_cuda.so, no "; fi
+
+# It is found beside the program, and in the prefix that the program is in.
+mkdir -p prefix/bin prefix/lib/gpusort
+cp "$bin/gpusort" prefix/bin/
+for place in prefix/bin prefix/lib/gpusort; do
+  cp "$stand_in" $place/gpusort_cuda.so
+  prefix/bin/gpusort --version | grep -qF "$work/$place/gpusort_cuda.so" || fail "not found in $place"
+  expect 0 prefix/bin/gpusort --device gpu --memory 64M in.u64 out.u64
+  rm $place/gpusort_cuda.so
+done
+same want.u64 out.u64

@@ -1,0 +1,81 @@
+# The Debian packages in a clean Debian 12: installed, used, upgraded, removed, and nothing is left; lintian finds no
+# errors. Builds all of gpusort, unless GPUSORT_PACKAGE=--no-build says that build/package holds it.
+. "$2/tests/cli/common.sh.inc"
+
+for program in mmdebstrap dpkg-shlibdeps; do
+  command -v $program >/dev/null || { echo "SKIPPED (no $program): the packages"; exit 77; }
+done
+[ "$(id -u)" = 0 ] || { echo "SKIPPED (chroot needs root): the packages"; exit 77; }
+
+export TMPDIR=$work
+"$src/tools/package" ${GPUSORT_PACKAGE-} >package.log 2>&1 || fail "tools/package: $(tail -n 40 package.log)"
+mkdir old new
+cp "$src"/build/package/*.deb old/
+"$src/tools/package" --no-build --version 99.1 >package.log 2>&1 || fail "tools/package: $(tail -n 40 package.log)"
+mv "$src"/build/package/*.deb new/
+cp old/*.deb "$src/build/package/"
+version=$(dpkg-deb -f old/gpusort_*.deb Version)
+for name in old/gpusort_${version}_amd64.deb old/libgpusort-dev_${version}_amd64.deb new/gpusort_99.1_amd64.deb; do
+  [ -e "$name" ] || fail "there is no $name: $(ls old new)"
+done
+
+if command -v lintian >/dev/null; then
+  lintian --allow-root --fail-on error old/*.deb >lintian.log 2>&1 || fail "lintian: $(cat lintian.log)"
+  cat lintian.log
+else
+  echo "SKIPPED (no lintian): what it says of the packages"
+fi
+
+mmdebstrap --variant=minbase --include=man-db,bash-completion,g++,pkg-config bookworm root >mmdebstrap.log 2>&1 ||
+  { echo "SKIPPED (no Debian 12 to be had): the packages in use: $(tail -n 1 mmdebstrap.log)"; exit 77; }
+trap 'umount root/proc 2>/dev/null; rm -rf --one-file-system "$work"' EXIT
+mount -t proc proc root/proc
+cp /etc/resolv.conf root/etc/
+cp -R old new root/root/
+# README's program for host threads.
+awk '/^```/ { take = $0 == "```cpp"; next } take' "$src/README.md" >root/root/host.cpp
+cat >root/root/in-root.sh <<'END'
+set -eu
+export DEBIAN_FRONTEND=noninteractive LC_ALL=C.UTF-8
+cd /root
+files() { find / -xdev \( -path /proc -o -path /root -o -path /tmp -o -path '/var/cache/*' -o -path '/var/log/*' \
+  -o -path '/var/lib/apt/*' -o -path '/var/lib/dpkg/*' -o -path /etc/ld.so.cache \) -prune -o -print | sort; }
+files >before
+apt-get update >apt.log 2>&1
+apt-get install -y --no-install-recommends ./old/*.deb >apt.log 2>&1 || { cat apt.log; exit 1; }
+use() {
+  gpusort --version | grep -q '^gpusort '
+  gpusort_gen --type u64 --count 100000 --seed 1 in.u64
+  gpusort --device cpu in.u64 out.u64
+  gpusort_check --type u64 --against in.u64 out.u64 >/dev/null
+  printf 'b\na\n' | gpusort - - | cmp - <(printf 'a\nb\n')
+  for page in gpusort gpusort_gen gpusort_check; do man $page | grep -Eq "$page +- "; done
+  bash --norc -c '. /usr/share/bash-completion/bash_completion; _completion_loader gpusort; complete -p gpusort' 2>/dev/null |
+    grep -q _gpusort
+  for file in zsh/vendor-completions/_gpusort fish/vendor_completions.d/gpusort.fish doc/gpusort/copyright doc/gpusort/changelog.gz; do
+    test -s /usr/share/$file
+  done
+  g++ -std=c++20 host.cpp $(pkg-config --cflags --libs gpusort) -o host
+  ./host
+}
+use
+[ "$(dpkg-query -W -f='${Version}' gpusort)" != 99.1 ]
+apt-get install -y --no-install-recommends ./new/*.deb >apt.log 2>&1 || { cat apt.log; exit 1; }
+[ "$(dpkg-query -W -f='${Version}' gpusort libgpusort-dev)" = 99.199.1 ]
+use
+if dpkg-query -W gpusort-cuda >/dev/null 2>&1; then
+  # Without the module all works on the cores, and --version says how to get it.
+  apt-get remove -y gpusort-cuda >apt.log 2>&1
+  use
+  gpusort --version | grep -q gpusort-cuda
+fi
+apt-get remove -y gpusort libgpusort-dev >apt.log 2>&1
+if [ -e /usr/bin/gpusort ]; then echo "removed, and still there"; exit 1; fi
+dpkg --purge gpusort libgpusort-dev gpusort-cuda >apt.log 2>&1 || { cat apt.log; exit 1; }
+apt-get autoremove -y --purge >apt.log 2>&1 || { cat apt.log; exit 1; }
+files >after
+diff before after
+echo "used, upgraded, and removed without a trace"
+END
+chroot root /bin/bash /root/in-root.sh >in-root.log 2>&1 || fail "in the clean root: $(tail -n 30 in-root.log)"
+tail -n 1 in-root.log

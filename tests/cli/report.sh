@@ -1,0 +1,90 @@
+# --report: one page of a job that ended well, failed, or was stopped; and, with GPUSORT_SLOW=1, as a browser shows it.
+. "$2/tests/cli/common.sh.inc"
+g=$bin/gpusort
+
+cat >page.py <<'END'
+import html.parser, json, re, sys
+text = open(sys.argv[1], encoding="utf-8").read()
+class Page(html.parser.HTMLParser):
+    tags, texts = [], []
+    def handle_starttag(self, tag, attributes):
+        self.tags.append((tag, dict(attributes)))
+    def handle_data(self, data):
+        self.texts.append(data)
+page = Page()
+page.feed(text)
+# Nothing of it comes from elsewhere, and nothing may.
+assert any(tag == "meta" and "default-src 'none'" in (a.get("content") or "") for tag, a in page.tags)
+assert not [a for tag, a in page.tags if "src" in a or "href" in a], "it refers to something"
+assert len([tag for tag, a in page.tags if tag == "script"]) == 2, "a name became a script"
+assert not [tag for tag, a in page.tags if tag in ("img", "b2", "link", "iframe")], page.tags
+data = json.loads(next(t for t in page.texts if t.startswith('{"resources"')))
+time = data["series"]["seconds"]
+assert time == sorted(time) and all(len(s) == len(time) for s in data["series"]["busy"] + data["series"]["bytes"])
+print(json.dumps({"text": " ".join(page.texts), "data": data}))
+END
+look() { python3 page.py "$1" >page.json || fail "$1"; }
+holds() { grep -qF -- "$1" page.json || fail "the page has no '$1'"; }
+
+"$bin/gpusort_gen" --type u64 --count 1000000 --seed 5 in.bin
+expect 0 "$g" --memory 8M --device cpu --report page.html --trace trace.json --stats stats.json --type u64 in.bin out.bin
+expect 0 "$bin/gpusort_check" --type u64 --against in.bin out.bin
+look page.html
+python3 - <<'END'
+import json
+data, stats = json.load(open("page.json"))["data"], json.load(open("stats.json"))
+size = 8 * 1000000
+assert [p["phase"] for p in data["phases"]] == ["start", "form runs", "merge runs", "publish"], data["phases"]
+assert data["series"]["bytes"][0][-1] == 2 * size, "what was read is not there"
+assert data["stats"]["runs"] == stats["runs"] and data["stats"]["records_out"] == 1000000
+assert max(data["series"]["memory"]) <= data["memory_limit"] == 8 << 20
+assert "fan-in" in data["plan"] and data["notes"] == stats["notes"]
+END
+holds 'Done'
+holds 'exit code 0'
+# What stood there is replaced as an output is: as a whole, with its mode.
+chmod 640 page.html
+expect 0 "$g" --memory 8M --report page.html --type u64 in.bin out.bin
+[ "$(stat -c %a page.html)" = 640 ] || fail "the page has another mode"
+"$g" --memory 8M --report /dev/stderr --type u64 in.bin out.bin 2>stream.html || fail "a page on standard error"
+look stream.html
+
+# Names that are markup, in files and in messages.
+evil="x<script>alert(1)<\\script>'\"&<b2>.txt"
+printf 'b\na\n' >"$evil"
+expect 0 "$g" --report page.html "$evil" "$evil.out"
+look page.html
+holds '<script>alert(1)'
+printf 'a,b\n1,2\n' >"$evil.csv"
+code=0
+"$g" --report page.html -k '<script>alert(2)</script>' --format csv "$evil.csv" out.csv 2>err || code=$?
+[ $code != 0 ] || fail "a column that is not there"
+[ ! -e page.html ] || look page.html
+
+# Failed and stopped.
+expect 5 bash -c 'ulimit -f 4000; exec "$@"' job "$g" --memory 8M --device cpu --no-space-check --report failed.html --type u64 in.bin out2.bin
+look failed.html
+holds 'exit code 5'
+holds 'file-size limit'
+holds 'What to do: free space'
+expect 2 "$g" --report missing.html --type u64 nothing.bin out.bin
+look missing.html
+holds 'exit code 2'
+stop_at_batch TERM seen.json in.bin --report stopped.html
+[ $code = 143 ] || fail "exit $code after SIGTERM"
+look stopped.html
+holds 'exit code 143'
+holds 'ended by SIGTERM'
+nothing_left
+
+expect 2 "$g" --report page.html --explain --type u64 in.bin out.bin
+expect 2 "$g" --report in.bin --type u64 in.bin out.bin
+expect 2 "$g" --report none/page.html --type u64 in.bin out.bin
+
+if [ "${GPUSORT_SLOW-}" != 1 ]; then
+  echo "SKIPPED (only with GPUSORT_SLOW=1): the page in a browser"
+elif ! command -v chromium >/dev/null; then
+  echo "SKIPPED (no chromium): the page in a browser"
+else
+  python3 "$src/tests/cli/report_browser.py" page.html failed.html stopped.html || fail "the page in a browser"
+fi

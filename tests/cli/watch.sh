@@ -1,0 +1,172 @@
+# The progress line: on terminals of any width, in pipes, beside other lines, and when SIGUSR1 asks.
+. "$2/tests/cli/common.sh.inc"
+"$bin/gpusort_gen" --type u64 --count 500000 --seed 1 in.u64
+mkfifo out names
+python3 -I - "$bin/gpusort" <<'PY' || fail "see above"
+import fcntl, json, os, pty, re, select, signal, struct, subprocess, sys, termios, time
+
+gpusort = sys.argv[1]
+env = {**os.environ, "TERM": "xterm"}
+env.pop("NO_COLOR", None)
+
+
+def wait_for(what, found, more):
+    """Calls more() until found() is true."""
+    end = time.monotonic() + 120
+    while not found():
+        assert time.monotonic() < end, what
+        more()
+
+
+class Job:
+    """A job whose output nobody reads yet, so that it stands still in its last phase."""
+
+    def __init__(self, *options, terminal=None, output="out", **more_env):
+        self.said = b""
+        if terminal:
+            self.ours, theirs = pty.openpty()
+            self.resize(terminal)
+        else:
+            self.ours, theirs = os.pipe()
+        if "--log-level" not in options:
+            options += ("--log-level", "error")
+        self.process = subprocess.Popen([gpusort, "--device", "cpu", "--memory", "2M", *options, "in.u64", output],
+                                        stderr=theirs, env={**env, **more_env})
+        os.close(theirs)
+
+    def resize(self, columns):
+        fcntl.ioctl(self.ours, termios.TIOCSWINSZ, struct.pack("HHHH", 24, columns, 0, 0))
+
+    def read(self):
+        if select.select([self.ours], [], [], 0.05)[0]:
+            try:
+                self.said += os.read(self.ours, 65536)
+            except OSError:  # how a terminal ends
+                pass
+
+    def wait_for(self, pattern):
+        self.said = b""
+        wait_for((pattern, self.said), lambda: re.search(pattern, self.said), self.read)
+        return self.said
+
+    def end(self):
+        reader = os.open("out", os.O_RDONLY)
+        while os.read(reader, 1 << 20):
+            self.read()
+        os.close(reader)
+        ended = []
+        wait_for("the end", lambda: ended, lambda: (self.read(), self.process.poll() is not None and ended.append(1)))
+        self.read()
+        os.close(self.ours)
+        assert self.process.returncode == 0, (self.process.returncode, self.said)
+        return self.said
+
+
+WIPE = b"\r\x1b[K"
+
+
+def drawn(said):
+    """Whole lines that were drawn, one for each wipe."""
+    return [part for part in said.split(WIPE)[1:-1]]
+
+
+# Columns: 40, then others, each asked anew.
+job = Job(terminal=40)
+job.wait_for(rb"merge runs: .*\x1b")
+assert b"left" in job.said or b"%" in job.said, job.said
+lines = drawn(job.said)
+assert lines and all(len(line) <= 39 for line in lines), lines
+job.resize(120)
+job.wait_for(rb"merge runs: [^\r]* of [^\r]*\r")
+job.resize(12)
+job.wait_for(WIPE.replace(b"[", rb"\[") + rb"[^\r]{1,11}\r\x1b\[K[^\r]{1,11}\r\x1b\[K[^\r]{1,11}\r")
+assert all(len(line) <= 11 for line in drawn(job.said)[2:]), job.said
+# Another line comes above it, whole, and it is drawn again; asked for, all of it is said.
+job.resize(60)
+job.process.send_signal(signal.SIGUSR1)
+said = job.wait_for(rb"\x1b\[K(merge runs: [^\r]*)\r\nm[^\r]*\r")
+assert not re.search(rb"[^K\n]merge runs: ", said), said
+said = job.end()
+assert said.endswith(WIPE), said
+assert not re.search(rb"\x1b\[[0-9;]*m", said), "colours"
+
+# Notes of the job and the line.
+job = Job("--log-level", "debug", terminal=80)
+job.wait_for(rb"merge runs: [^\r]*\r")
+text = job.end()
+assert b"gpusort: info: done" in text, text
+for line in text.split(b"\r\n"):
+    assert line.count(b"gpusort: ") <= 1 and not re.search(rb"[^K]gpusort: ", line), line
+
+# No terminal that draws.
+for settings, options in (({"TERM": "dumb"}, []), ({"NO_COLOR": "1"}, ["--progress=never"])):
+    job = Job(*options, terminal=80, **settings)
+    job.end()
+    assert job.said == b"", job.said
+for terminal, settings in ((80, {"TERM": "dumb"}), (None, {})):
+    job = Job("--progress=always", "--no-fsync", terminal=terminal, **settings)
+    said = job.end().replace(b"\r\n", b"\n")
+    assert b"\r" not in said and b"\x1b" not in said, said
+    lines = said.decode().splitlines()
+    assert lines[-1] == "merge runs: 100 %, 3.8 MiB of 3.8 MiB" or lines[-1].startswith("merge runs: 100 %, "), lines
+
+# SIGUSR1 asks, whatever --progress says, and the job goes on.
+job = Job("--progress=never")
+os.set_blocking(job.ours, False)
+first = os.open("out", os.O_RDONLY)
+assert os.read(first, 8), "it has begun to write"
+job.process.send_signal(signal.SIGUSR1)
+said = job.wait_for(rb"\n")
+assert re.fullmatch(rb"merge runs: \d+ %, [^\r\x1b]*\n", said), said
+while os.read(first, 1 << 20):
+    pass
+os.close(first)
+assert job.process.wait() == 0
+job.read()
+assert job.said.count(b"\n") == 1, job.said
+job = Job("--log-format", "json")
+first = os.open("out", os.O_RDONLY)
+assert os.read(first, 8)
+job.process.send_signal(signal.SIGUSR1)
+event = json.loads(job.wait_for(rb"\n"))
+assert event["event"] == "progress" and event["phase"] == "merge runs" and 0 <= event["percent"] <= 100, event
+while os.read(first, 1 << 20):
+    pass
+os.close(first)
+assert job.process.wait() == 0
+
+# Of a stream nobody knows how long it is.
+process = subprocess.Popen([gpusort, "--device", "cpu", "--memory", "4M", "--type", "u64", "-", "sorted"],
+                           stdin=subprocess.PIPE, stderr=subprocess.PIPE, env=env)
+with open("in.u64", "rb") as file:
+    process.stdin.write(file.read())
+process.stdin.flush()
+process.send_signal(signal.SIGUSR1)
+said = process.stderr.readline().decode()
+assert re.fullmatch(r"(start|form runs)(: [\d.]+ .?i?B(, .*)?)?\n", said) and "%" not in said and "left" not in said, said
+process.stdin.close()
+assert process.wait() == 0
+
+# A job that is kept stops.
+process = subprocess.Popen([gpusort, "--files0-from", "names", "--type", "u64", "--resume-dir", "kept", "-o", "sorted"],
+                           stderr=subprocess.PIPE, env=env)
+names = os.open("names", os.O_WRONLY)  # it has opened them to read
+process.send_signal(signal.SIGUSR1)
+said = process.communicate()[1]
+os.close(names)
+assert process.returncode == 75, (process.returncode, said)
+PY
+
+# What it will take, and nothing is left.
+"$bin/gpusort" --explain=full --device cpu --memory 2M in.u64 sorted2 >plan
+grep -Eq '^expected  *[0-9.]+ s: form runs [0-9.]+ s \(.*\), merge runs [0-9.]+ s \(.*\)' plan || fail "no times: $(cat plan)"
+grep -Eq '^measured  *input .*/s.*of the input sorted at .*/s, merged at .*/s$' plan || fail "no rates: $(cat plan)"
+[ ! -e sorted2 ] || fail "--explain=full wrote its output"
+"$bin/gpusort" --explain in.u64 sorted2 | grep -q '^expected  *--explain=full' || fail "--explain does not say how to know"
+printf 'a,b\n1,"x\ny"\n0,z\n' >t.csv
+"$bin/gpusort" --explain=full --device cpu -k a:int t.csv u.csv >plan
+grep -Eq '^expected  *[0-9.]+ s' plan || fail "no times of a table: $(cat plan)"
+"$bin/gpusort" --explain=full --type u64 - sorted2 <in.u64 >plan
+grep -q '^expected  *nothing can be said: the input is a stream' plan || fail "a stream: $(cat plan)"
+nothing_left
+echo "watch: ok"

@@ -1,0 +1,80 @@
+// How long a job is expected to take, from what it moves and how fast that goes.
+#include "job/expect.hpp"
+
+#include <gtest/gtest.h>
+#include <rapidcheck/gtest.h>
+
+namespace gpusort {
+namespace {
+
+/// 1000 bytes on one disk that reads 100 a second and writes 50; the cores sort 200 and merge 400.
+ExpectFacts OneDisk() {
+  ExpectFacts facts;
+  facts.input = facts.output = 1000;
+  facts.input_folder = facts.temp_folder = facts.output_folder = {100, 50, 1, false};
+  facts.form = 200;
+  facts.merge = 400;
+  return facts;
+}
+
+double Seconds(const std::vector<ExpectedPhase>& phases) {
+  double all = 0;
+  for (const ExpectedPhase& phase : phases) all += phase.seconds;
+  return all;
+}
+
+TEST(Expect, TakesTheSlowestOfWhatAPhaseUses) {
+  ExpectFacts facts = OneDisk();
+  EXPECT_EQ(Describe(Expect(facts)),
+            "expected            30.0 s: form runs 10.0 s (disk read), merge runs 20.0 s (disk write)\n");
+  facts.spilled = 1000;
+  EXPECT_EQ(Describe(Expect(facts)),
+            "expected            1 min 00 s: form runs 30.0 s (disk write), merge runs 30.0 s (disk write)\n");
+  facts.temp_folder.device = 2;
+  EXPECT_DOUBLE_EQ(Seconds(Expect(facts)), 20 + 20);
+  facts.input_folder.memory = facts.temp_folder.memory = facts.output_folder.memory = true;
+  EXPECT_EQ(Describe(Expect(facts)),
+            "expected            7.50 s: form runs 5.00 s (cores), merge runs 2.50 s (cores)\n");
+  facts.gpu = true;
+  facts.between = 2000;
+  EXPECT_EQ(Describe(Expect(facts)), "expected            12.5 s: form runs 5.00 s (GPU), merge runs 7.50 s (GPU)\n");
+}
+
+TEST(Expect, CountsWhatIsReadBackAndWhatTheCacheHolds) {
+  ExpectFacts facts = OneDisk();
+  facts.verifies = true;
+  facts.held_back = 500;
+  EXPECT_EQ(Describe(Expect(facts)),
+            "expected            40.0 s: form runs 10.0 s (disk read), merge runs 10.0 s (disk write), "
+            "verify output 10.0 s (disk read), publish 10.0 s (disk write)\n");
+  facts.form = 0;  // -m
+  EXPECT_EQ(Expect(facts).front().name, "merge runs");
+}
+
+RC_GTEST_PROP(Expect, TakesNoLessForMore, (unsigned bytes, unsigned more, bool apart)) {
+  ExpectFacts facts = OneDisk();
+  if (apart) facts.temp_folder.device = 2;
+  facts.input = bytes;
+  facts.spilled = bytes / 2;
+  facts.between = bytes / 3;
+  const double before = Seconds(Expect(facts));
+  facts.spilled += more;
+  facts.between += more;
+  RC_ASSERT(Seconds(Expect(facts)) >= before);
+  facts.temp_folder.write *= 2;
+  facts.merge *= 2;
+  const double faster = Seconds(Expect(facts));
+  facts.temp_folder.write /= 4;
+  RC_ASSERT(Seconds(Expect(facts)) >= faster);
+}
+
+TEST(ProbeFolder, LeavesNothingAndTakesWhatItFinds) {
+  FileSystem files;
+  EXPECT_EQ(ProbeFolder(files, "/no such folder", false).write, 0);
+  if (files.IsTmpfs("/dev/shm")) {
+    EXPECT_TRUE(ProbeFolder(files, "/dev/shm", true).memory);
+  }
+}
+
+}  // namespace
+}  // namespace gpusort

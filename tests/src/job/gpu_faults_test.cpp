@@ -1,0 +1,280 @@
+// Every way a GPU can fail, in jobs of every kind: it is lost, memory is refused, or one bit of what it gives is wrong.
+// The CPU then gives the bytes that a sort without a GPU gives; where it may not, or cannot, nothing is published.
+#include <fcntl.h>
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <functional>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include "error.hpp"
+#include "fake_gpus.hpp"
+#include "faulty_file_system.hpp"
+#include "line_files.hpp"
+#include "records.hpp"
+#include "sanitized.hpp"
+#include "sort_files.hpp"
+
+namespace gpusort::testing {
+namespace {
+
+namespace fs = std::filesystem;
+
+/// A kind of job. Records whose keys are equal are equal: their order is not proved.
+struct GpuJob {
+  const char* name;
+  std::vector<std::string> args;
+  std::vector<std::string> inputs;
+  std::string output = "out";
+  bool keeps = false;    ///< has --resume-dir
+  bool stream = false;   ///< the first input is standard input
+  bool partial = false;  ///< --top: what is left out proves nothing
+};
+
+const std::vector<GpuJob>& GpuJobs() {
+  static const std::vector<GpuJob> jobs = {
+      {"records", {"--record-size", "24", "--key", "3:bytes12"}, {"in.24"}},
+      {"-u", {"--format", "lines", "-u"}, {"few.txt"}},
+      {"lines in levels", {"--format", "lines", "-k2", "--fan-in", "3"}, {"in.txt", "few.txt"}},
+      {"columns", {"-k", "id:int"}, {"in.csv"}, "out.csv"},
+      {"--top", {"--format", "lines", "--top", "300"}, {"in.txt"}, "out", false, false, true},
+      {"-m", {"-m", "--type", "u64"}, {"a.u64", "b.u64", "c.u64"}},
+      {"--resume-dir", {"--type", "u64"}, {"in.u64"}, "out", true},
+      {"columns that are kept", {"-k", "id:int"}, {"in.csv"}, "out.csv", true},
+      {"a stream", {"--type", "u64"}, {"in.u64"}, "out", false, true},
+      {"compressed", {"--type", "u64"}, {"in.u64"}, "out.gz"},
+      {"parts", {"--type", "u64", "--split", "3"}, {"in.u64"}},
+  };
+  return jobs;
+}
+
+class GpuFaults : public ::testing::Test {
+ protected:
+  GpuFaults() {
+    const RecordLayout u64 = MakeFixedLayout(8, {});
+    WriteFile(folder_ / "in.24", MakeRecords(MakeFixedLayout(24, {}), 8000, Keys::kRandom, 1));
+    WriteFile(folder_ / "in.u64", MakeRecords(u64, 20000, Keys::kRandom, 2));
+    WriteFile(folder_ / "in.txt", MakeLines(Lines::kRandom, 4000, '\n', 3));
+    WriteFile(folder_ / "few.txt", MakeLines(Lines::kFewValues, 8000, '\n', 4));
+    for (const char* name : {"a.u64", "b.u64", "c.u64"}) {
+      // --type u64 is little-endian.
+      const RecordLayout number = Parse({"--type", "u64", "a", "b"}).layout;
+      WriteFile(folder_ / name, StableSorted(MakeRecords(number, 7000, Keys::kRandom, name[0]), number));
+    }
+    std::ofstream csv(folder_ / "in.csv");
+    csv << "id,name\n";
+    for (int i = 0; i < 6000; ++i) csv << i * 7919 % 6007 << ",\"x,\n" << i << "\"\n";
+  }
+
+  std::vector<std::string> Args(const GpuJob& job, const std::string& output) const {
+    std::vector<std::string> args = job.args;
+    args.insert(args.end(), {"--memory", "24M", "--threads", "2", "--log-level", "off", "--no-fsync", "-o", output});
+    if (job.stream) args.push_back("-");
+    for (std::size_t i = job.stream ? 1 : 0; i < job.inputs.size(); ++i) args.push_back(folder_ / job.inputs[i]);
+    return args;
+  }
+  /// Runs of all tiers.
+  std::vector<std::string> GpuArgs(const GpuJob& job, const char* device) const {
+    std::vector<std::string> args = Args(job, folder_ / job.output);
+    const char* const memory = job.args[0] == "-k" || job.args[1] == "lines" ? "3M" : "2M";
+    args.insert(args.end(), {"--device", device, "--gpu-memory", memory, "--batch-bytes", "12000", "--block-size",
+                             "64K", "--stats", folder_ / "stats"});
+    if (job.inputs[0] == "in.txt" || job.inputs[0] == "few.txt" || job.inputs[0] == "in.csv") {
+      args.insert(args.end(), {"--max-record", "10000"});
+    }
+    if (job.keeps) args.insert(args.end(), {"--resume-dir", folder_ / "d", "--checkpoint", "40000"});
+    return args;
+  }
+  /// The code of the Error; 0 if there is none.
+  int Run(const GpuJob& job, const std::vector<std::string>& args, FakeGpuPlan& plan) {
+    std::unique_ptr<StandardInput> stream;
+    if (job.stream) stream = std::make_unique<StandardInput>(folder_ / job.inputs[0]);
+    try {
+      Sort(args, FakeGpus(plan));
+    } catch (const Error& error) {
+      what_ = error.what();
+      return static_cast<int>(error.code());
+    }
+    return 0;
+  }
+  /// All files that the job made, one behind the other.
+  Bytes Made(const GpuJob& job) const {
+    Bytes all;
+    for (const std::string& name : folder_.Names()) {
+      if (!name.starts_with("out")) continue;
+      const Bytes bytes = ReadFile(folder_ / name);
+      all.insert(all.end(), bytes.begin(), bytes.end());
+    }
+    EXPECT_FALSE(fs::exists(folder_ / "d")) << job.name;
+    return all;
+  }
+  void RemoveMade() const {
+    fs::remove_all(folder_ / "d");
+    for (const std::string& name : folder_.Names()) {
+      if (name.starts_with("out")) fs::remove(folder_ / name);
+    }
+  }
+  /// What a sort without a GPU makes.
+  Bytes Expected(const GpuJob& job) {
+    FakeGpuPlan none;
+    std::vector<std::string> args = Args(job, folder_ / job.output);
+    args.insert(args.end(), {"--device", "cpu"});
+    EXPECT_EQ(Run(job, args, none), 0) << job.name << ": " << what_;
+    const Bytes made = Made(job);
+    RemoveMade();
+    return made;
+  }
+  /// Calls visit(n) for some of the calls that a job makes on a GPU that works.
+  void ForSomeCalls(const GpuJob& job, std::int64_t most, const std::function<void(std::int64_t)>& visit) {
+    FakeGpuPlan counting;
+    ASSERT_EQ(Run(job, GpuArgs(job, "auto"), counting), 0) << what_;
+    const std::int64_t calls = counting.calls;
+    ASSERT_GT(calls, 15);
+    for (std::int64_t n = 3; n < calls; n += 1 + calls * testing::kStride / most) visit(n);
+  }
+  bool NotesSay(const std::string& text) const {
+    const nlohmann::json stats = Stats(folder_ / "stats");
+    return std::any_of(stats["notes"].begin(), stats["notes"].end(),
+                       [&](const auto& note) { return std::string(note).find(text) != std::string::npos; });
+  }
+
+  const TempFolder folder_;
+  std::string what_;
+};
+
+TEST_F(GpuFaults, ALostGpuOrRefusedMemoryChangesNoByteOfAnyJob) {
+  for (const GpuJob& job : GpuJobs()) {
+    SCOPED_TRACE(job.name);
+    const Bytes expected = Expected(job);
+    ForSomeCalls(job, 6, [&](std::int64_t n) {
+      for (const bool sticky : {true, false}) {
+        RemoveMade();
+        FakeGpuPlan plan;
+        plan.fail_at = n;
+        plan.sticky = sticky;
+        ASSERT_EQ(Run(job, GpuArgs(job, "auto"), plan), 0) << "call " << n << ": " << what_;
+        ASSERT_TRUE(Made(job) == expected) << "call " << n << (sticky ? " lost" : " refused");
+      }
+    });
+    RemoveMade();
+  }
+}
+
+TEST_F(GpuFaults, AWrongBitIsNeverPublished) {
+  for (const GpuJob& job : GpuJobs()) {
+    SCOPED_TRACE(job.name);
+    const Bytes expected = Expected(job);
+    int redone = 0, refused = 0;
+    ForSomeCalls(job, 8, [&](std::int64_t n) {
+      SCOPED_TRACE("call " + std::to_string(n));
+      FakeGpuPlan plan;
+      plan.flip_at = n;
+      plan.seed = static_cast<std::uint64_t>(n);
+      RemoveMade();
+      const int code = Run(job, GpuArgs(job, "auto"), plan);
+      if (job.partial) {
+        ASSERT_TRUE(code == 0) << what_;
+      } else if (job.stream) {
+        ASSERT_TRUE(code == 0 || code == 8) << code << ": " << what_;
+        refused += code == 8;
+      } else {
+        ASSERT_EQ(code, 0) << what_;
+        const bool again = NotesSay("fake GPU (UUID fake) is suspect");
+        redone += again;
+        EXPECT_EQ(Stats(folder_ / "stats")["gpu"], !again);
+      }
+      if (code == 0 && !job.partial) {
+        ASSERT_TRUE(Made(job) == expected);
+      }
+      // The GPU was asked for: exit 8, and the old output stays.
+      RemoveMade();
+      FakeGpuPlan same;
+      same.flip_at = plan.flip_at;
+      same.seed = plan.seed;
+      const int asked = Run(job, GpuArgs(job, "gpu"), same);
+      ASSERT_TRUE(asked == 0 || asked == 8) << asked << ": " << what_;
+      if (asked == 0) {
+        ASSERT_TRUE(job.partial || Made(job) == expected);
+        return;
+      }
+      ++refused;
+      EXPECT_NE(what_.find("is suspect"), std::string::npos) << what_;
+      EXPECT_NE(what_.find("--device cpu"), std::string::npos) << what_;
+      EXPECT_FALSE(fs::exists(folder_ / job.output));
+      if (!job.keeps) return;
+      // What was kept is not relied on: the same command ends well, on the CPU or on a GPU that works.
+      FakeGpuPlan well;
+      ASSERT_EQ(Run(job, GpuArgs(job, n % 2 == 0 ? "cpu" : "gpu"), well), 0) << what_;
+      ASSERT_TRUE(Made(job) == expected);
+    });
+    if (testing::kStride == 1 && !job.partial) {
+      EXPECT_GT(redone + refused, 0) << job.name << ": nothing was found wrong";
+    }
+    RemoveMade();
+  }
+}
+
+/// Leaves runs of which one is wrong, as a GPU does that another process had.
+TEST_F(GpuFaults, RunsThatAProcessBeforeLeftWrongAreMadeAgainOnce) {
+  const GpuJob& job = GpuJobs()[6];
+  ASSERT_TRUE(job.keeps);
+  const Bytes expected = Expected(job);
+  int stopped = 0;
+  for (const std::uint64_t syncs : {25, 32}) {
+    FakeGpuPlan plan;
+    plan.flip_at = 7;
+    plan.flips = 1000;  // whichever runs it keeps, one is wrong
+    FaultyFileSystem faulty;
+    faulty.FailFrom(Call::kSync, syncs, EIO);
+    const Options options = Parse(GpuArgs(job, "gpu"));
+    CancelFlag cancel;
+    try {
+      ExternalSort(options, cancel, faulty, Output::Open(faulty, options, cancel), {}, FakeGpus(plan));
+    } catch (const Error& error) {
+      ASSERT_EQ(static_cast<int>(error.code()), 4) << error.what();
+      ++stopped;
+    }
+    FakeGpuPlan none;
+    ASSERT_EQ(Run(job, GpuArgs(job, "cpu"), none), 0) << what_;
+    ASSERT_TRUE(Made(job) == expected);
+    EXPECT_TRUE(NotesSay("who made the runs that were kept is suspect"));
+    RemoveMade();
+  }
+  EXPECT_EQ(stopped, 2);
+}
+
+/// What a stream has taken cannot be taken back.
+TEST_F(GpuFaults, OutputThatWasSentIsExit8ThatSaysSo) {
+  // Mostly of bytes that are no key: only the sum, at the end, tells that one is wrong.
+  const GpuJob job{"standard output", {"--record-size", "24", "--key", "3:bytes5"}, {"in.24"}};
+  const Bytes expected = Expected({"a file", job.args, job.inputs});
+  int told = 0;
+  FakeGpuPlan counting;
+  for (std::int64_t n = -1; n < std::max<std::int64_t>(1, counting.calls); n += 1 + counting.calls / 12) {
+    const std::string path = folder_ / "sent";
+    const detail::Fd fd(::open(path.c_str(), O_RDWR | O_CREAT | O_TRUNC, 0600));
+    std::vector<std::string> args = GpuArgs(job, "auto");
+    *(std::find(args.begin(), args.end(), "-o") + 1) = "/dev/fd/" + std::to_string(fd.get());
+    FakeGpuPlan plan;
+    plan.flip_at = n;
+    plan.flips = 4;
+    const int code = Run(job, args, n < 0 ? counting : plan);
+    if (code == 0) {
+      ASSERT_TRUE(ReadFile(path) == expected) << "call " << n;
+      continue;
+    }
+    EXPECT_EQ(code, 8) << what_;
+    EXPECT_NE(what_.find("has taken a part of it"), std::string::npos) << what_;
+    ++told;
+  }
+  EXPECT_GT(told, 0);
+}
+
+}  // namespace
+}  // namespace gpusort::testing

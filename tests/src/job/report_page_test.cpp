@@ -1,0 +1,42 @@
+#include "job/report_page.hpp"
+
+#include <gtest/gtest.h>
+#include <rapidcheck/gtest.h>
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+#include <string>
+
+namespace gpusort {
+namespace {
+
+std::size_t Occurrences(const std::string& text, const std::string& what) {
+  std::size_t count = 0;
+  for (std::size_t at = text.find(what); at != std::string::npos; at = text.find(what, at + 1)) ++count;
+  return count;
+}
+
+RC_GTEST_PROP(ReportPage, KeepsWhatOthersNamedAsText, ()) {
+  const std::string evil =
+      *rc::gen::element<std::string>("<", "</script>", "<script>", "<!--", "&lt;", "%DATA%", "\"", "'") +
+      *rc::gen::string<std::string>() + "<b2>";
+  ReportFacts facts;
+  facts.files = {{"input", evil}, {"output", evil}};
+  facts.notes = {evil};
+  facts.plan = evil;
+  const JobEnding ending{*rc::gen::inRange(0, 10), evil, evil};
+  const std::string page = ReportPage(facts, ending);
+  RC_ASSERT(Occurrences(page, "<script") == 2u);
+  RC_ASSERT(Occurrences(page, "</script") == 2u);
+  RC_ASSERT(Occurrences(page, "<b2") == 0u);
+  RC_ASSERT(Occurrences(page, "<!--") == 0u);
+  const std::string mark = "id=\"data\">";
+  const std::size_t begin = page.find(mark) + mark.size();
+  const auto data = nlohmann::json::parse(page.substr(begin, page.find("</script>", begin) - begin));
+  // Bytes that are no UTF-8 are replaced.
+  const bool plain = std::all_of(evil.begin(), evil.end(), [](char c) { return static_cast<unsigned char>(c) < 128; });
+  if (plain) RC_ASSERT(data.at("notes").at(0) == evil && data.at("plan") == evil);
+}
+
+}  // namespace
+}  // namespace gpusort

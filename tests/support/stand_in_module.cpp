@@ -1,0 +1,36 @@
+// A module in place of gpusort_cuda.so, for GPUSORT_CUDA_MODULE: its GPU is a FakeGpu. What is to be wrong with it says
+// the environment, STAND_IN=: version (it is of another one), open (no GPU), lost (at the tenth call), oom (always).
+#include <chrono>
+#include <cstdlib>
+#include <memory>
+#include <string_view>
+
+#include "backend_module.hpp"
+#include "error.hpp"
+#include "fake_gpu.hpp"
+
+namespace gpusort::testing {
+namespace {
+
+std::string_view Wrong() {
+  const char* const text = std::getenv("STAND_IN");
+  return text != nullptr ? text : "";
+}
+
+std::unique_ptr<Backend> Open(int device, std::chrono::seconds, StuckDriverHandler) {
+  static FakeGpuPlan plan;
+  if (Wrong() == "open") throw Error(ErrorCode::kGpuLost, "there is no GPU " + std::to_string(device) + ": found 0");
+  if (Wrong() == "lost") plan.fail_at = 10;
+  if (Wrong() == "oom") throw std::bad_alloc();
+  return std::make_unique<FakeGpu>(plan);
+}
+
+}  // namespace
+}  // namespace gpusort::testing
+
+const gpusort::CudaModule* gpusort_cuda_module() {
+  using namespace gpusort;
+  static const CudaModule module{testing::Wrong() == "version" ? "0.0.9+12345678" : GPUSORT_MODULE_VERSION,
+                                 testing::Open, [] { return false; }};
+  return &module;
+}

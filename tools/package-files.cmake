@@ -1,0 +1,15 @@
+# Run by CPack on what is to be packed: adds copyright and changelog to each package, and compresses as Debian wants it.
+foreach(component ${CPACK_COMPONENTS_ALL})
+  string(TOUPPER ${component} name)
+  set(package ${CPACK_DEBIAN_${name}_PACKAGE_NAME})
+  set(root ${CPACK_TEMPORARY_DIRECTORY}/${component}/usr/share)
+  file(MAKE_DIRECTORY ${root}/doc/${package})
+  file(COPY_FILE ${CMAKE_CURRENT_LIST_DIR}/copyright ${root}/doc/${package}/copyright)
+  file(WRITE ${root}/doc/${package}/changelog
+       "${package} (${CPACK_PACKAGE_VERSION}) unstable; urgency=medium\n\n"
+       "  * Version ${CPACK_PACKAGE_VERSION}; what changed stands in the history of the sources.\n\n"
+       " -- ${CPACK_DEBIAN_PACKAGE_MAINTAINER}  $ENV{GPUSORT_CHANGED}\n")
+  file(GLOB pages ${root}/man/man1/*.1)
+  execute_process(COMMAND gzip -9nf ${root}/doc/${package}/changelog ${pages} COMMAND_ERROR_IS_FATAL ANY)
+  execute_process(COMMAND chmod -R u=rwX,go=rX ${CPACK_TEMPORARY_DIRECTORY}/${component} COMMAND_ERROR_IS_FATAL ANY)
+endforeach()

@@ -1,0 +1,234 @@
+// --help, --help=man and wrong options of gpusort_gen and gpusort_check, out of one table for each: what is parsed, what
+// fits a terminal and what the manual page says cannot differ. The tools share nothing else, and nothing of it with
+// gpusort. Start at ToolHelp; Parse gives what was typed.
+#pragma once
+
+#include <algorithm>
+#include <boost/program_options.hpp>
+#include <cctype>
+#include <map>
+#include <sstream>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace tool {
+
+struct Option {
+  const char* name;      ///< without the hyphens
+  char letter;           ///< 0: none
+  const char* argument;  ///< empty: a flag
+  const char* help;
+  bool repeats = false;
+};
+
+/// A heading, and its lines as they are.
+struct Section {
+  const char* title;
+  const char* text;
+};
+
+struct ToolHelp {
+  const char* name;
+  const char* purpose;                ///< behind the name, as whatis(1) says it
+  std::vector<const char*> synopsis;  ///< without the name
+  const char* about;
+  std::vector<Option> options;  ///< in the order of the help
+  std::vector<Section> sections;
+  const char* see_also;
+};
+
+/// What is wrong with the command line.
+struct UsageError : std::runtime_error {
+  using std::runtime_error::runtime_error;
+};
+
+/// A name or value for a message: one line, whatever is in it.
+inline std::string Quote(std::string_view text) {
+  std::string quoted = "'";
+  for (const char c : text) {
+    const auto byte = static_cast<unsigned char>(c);
+    if (byte >= 0x20 && byte != 0x7f) {
+      quoted += c;
+    } else {
+      quoted += {'\\', 'x', "0123456789abcdef"[byte >> 4], "0123456789abcdef"[byte & 15]};
+    }
+  }
+  return quoted + "'";
+}
+
+/// How many letters must be changed, left out or put in.
+inline std::size_t Distance(std::string_view a, std::string_view b) {
+  std::vector<std::size_t> row(b.size() + 1);
+  for (std::size_t j = 0; j <= b.size(); ++j) row[j] = j;
+  for (std::size_t i = 1; i <= a.size(); ++i) {
+    std::size_t diagonal = std::exchange(row[0], i);
+    for (std::size_t j = 1; j <= b.size(); ++j) {
+      const std::size_t other = std::min(row[j], row[j - 1]) + 1;
+      diagonal = std::exchange(row[j], std::min(other, diagonal + (a[i - 1] != b[j - 1])));
+    }
+  }
+  return row[b.size()];
+}
+
+inline std::string DidYouMean(std::string_view typed, const std::vector<std::string>& known) {
+  std::string meant;
+  std::size_t least = 3;
+  for (const std::string& word : known) {
+    const std::size_t distance = Distance(typed, word);
+    if (distance < least && distance < word.size()) {
+      least = distance;
+      meant = word;
+    }
+  }
+  return meant.empty() ? "" : "; did you mean " + meant + "?";
+}
+
+struct Typed {
+  std::map<std::string, std::vector<std::string>> values;     ///< by option; a flag has none
+  std::vector<std::pair<std::string, std::string>> in_order;  ///< option (empty: a name) and value
+  std::vector<std::string> names;
+  bool manual = false;
+
+  bool has(const std::string& name) const { return values.count(name) != 0; }
+  /// Empty if it is not given.
+  std::string value(const std::string& name) const { return all(name).empty() ? "" : all(name).back(); }
+  std::vector<std::string> all(const std::string& name) const {
+    const auto found = values.find(name);
+    return found == values.end() ? std::vector<std::string>() : found->second;
+  }
+};
+
+/// Throws UsageError.
+inline Typed Parse(const ToolHelp& help, int argc, const char* const* argv) {
+  namespace po = boost::program_options;
+  po::options_description known;
+  std::vector<std::string> names;
+  for (const Option& option : help.options) {
+    const std::string name = option.name + (option.letter == 0 ? std::string() : std::string(",") + option.letter);
+    names.push_back(std::string("--") + option.name);
+    if (option.argument[0] == '\0') {
+      known.add_options()(name.c_str(), "");
+    } else {
+      known.add_options()(name.c_str(), po::value<std::string>(), "");
+    }
+  }
+  Typed typed;
+  std::vector<std::string> words(argv + std::min(argc, 1), argv + argc);
+  for (std::string& word : words) {
+    if (word == "--") break;
+    if (word != "--help=man") continue;
+    typed.manual = true;
+    word = "--help";
+  }
+  const std::string see = std::string("; see ") + help.name + " --help";
+  try {
+    const int style = po::command_line_style::unix_style & ~po::command_line_style::allow_guessing;
+    for (const po::option& option : po::command_line_parser(words).options(known).style(style).run().options) {
+      const bool name = option.position_key >= 0;
+      for (const std::string& value : option.value) {
+        typed.in_order.emplace_back(name ? "" : option.string_key, value);
+        if (name) typed.names.push_back(value);
+      }
+      if (name) continue;
+      std::vector<std::string>& values = typed.values[option.string_key];
+      values.insert(values.end(), option.value.begin(), option.value.end());
+      const bool repeats = std::any_of(help.options.begin(), help.options.end(), [&](const Option& row) {
+        return row.repeats && option.string_key == row.name;
+      });
+      if (values.size() > 1 && !repeats) throw UsageError("--" + option.string_key + " is given twice");
+    }
+  } catch (const po::unknown_option& error) {
+    const std::string name = error.get_option_name();
+    throw UsageError("unrecognised option " + Quote(name) + DidYouMean(name.substr(0, name.find('=')), names) + see);
+  } catch (const po::error& error) {
+    throw UsageError(error.what() + see);
+  }
+  return typed;
+}
+
+/// `text` behind `line`, in lines of 80 columns at most; further lines begin in `column`.
+inline std::string Wrapped(std::string line, std::size_t column, const char* text) {
+  std::string wrapped;
+  line.resize(std::max(line.size() + 2, column) - 1, ' ');
+  std::istringstream words(text);
+  for (std::string word; words >> word;) {
+    if (line.size() + 1 + word.size() > 80) {
+      wrapped += line + "\n";
+      line.assign(column - 1, ' ');
+    }
+    line += " " + word;
+  }
+  return wrapped + line + "\n";
+}
+
+inline std::string HelpText(const ToolHelp& help) {
+  std::string text;
+  for (const char* form : help.synopsis) {
+    text += std::string(text.empty() ? "Usage: " : "       ") + help.name + " " + form + "\n";
+  }
+  text += help.about + std::string("\nOptions:\n");
+  for (const Option& option : help.options) {
+    std::string first = option.letter == 0 ? "      " : std::string("  -") + option.letter + ", ";
+    first += std::string("--") + option.name + (option.argument[0] == '\0' ? "" : " ") + option.argument;
+    text += Wrapped(first, 28, option.help);
+  }
+  for (const Section& section : help.sections) text += std::string("\n") + section.title + ":\n" + section.text;
+  return text;
+}
+
+/// For roff: backslashes, quotes and hyphens as they are.
+inline std::string Roff(std::string_view text) {
+  std::string out;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    const char c = text[i];
+    const bool front = i == 0 || text[i - 1] == '\n';
+    if (front && (c == '.' || c == '\'')) out += "\\&";
+    switch (c) {
+      case '\\':
+        out += "\\e";
+        break;
+      case '\'':
+        out += "\\(aq";
+        break;
+      case '^':
+        out += "\\(ha";
+        break;
+      case '~':
+        out += "\\(ti";
+        break;
+      case '-':
+        out += "\\-";
+        break;
+      default:
+        out += c;
+    }
+  }
+  return out;
+}
+
+inline std::string ManualText(const ToolHelp& help, const char* version) {
+  std::string upper = help.name;
+  for (char& c : upper) c = static_cast<char>(std::toupper(static_cast<unsigned char>(c)));
+  std::string text = ".TH " + upper + " 1 \"\" \"gpusort " + version + "\" \"User Commands\"\n";
+  text += ".SH NAME\n" + std::string(help.name) + " \\- " + Roff(help.purpose) + "\n.SH SYNOPSIS\n.nf\n";
+  for (const char* form : help.synopsis) text += "\\fB" + std::string(help.name) + "\\fR " + Roff(form) + "\n";
+  text += ".fi\n.SH DESCRIPTION\n" + Roff(help.about) + ".SH OPTIONS\n";
+  for (const Option& option : help.options) {
+    text += ".TP\n";
+    if (option.letter != 0) text += std::string("\\fB\\-") + option.letter + "\\fR, ";
+    text += "\\fB\\-\\-" + Roff(option.name) + "\\fR";
+    if (option.argument[0] != '\0') text += std::string(" \\fI") + option.argument + "\\fR";
+    text += "\n" + Roff(option.help) + "\n";
+  }
+  for (const Section& section : help.sections) {
+    std::string title = section.title;
+    for (char& c : title) c = static_cast<char>(std::toupper(static_cast<unsigned char>(c)));
+    text += ".SH " + title + "\n.nf\n" + Roff(section.text) + ".fi\n";
+  }
+  return text + ".SH SEE ALSO\n" + help.see_also + "\n";
+}
+
+}  // namespace tool
