@@ -87,7 +87,7 @@ cmp -s <("${s[@]}" in.txt) out.txt || fail "sort where there is no folder"
 if [ "$(id -u)" = 0 ] && setpriv --reuid 65534 --regid 65534 --clear-groups true 2>/dev/null; then
   mkdir -m 711 unread
   mkdir -m 777 open
-  as_nobody=(setpriv --reuid 65534 --regid 65534 --clear-groups)
+  as_nobody=(setpriv --reuid 65534 --regid 65534 --clear-groups env -u TMPDIR)
   expect 0 bash -c 'cd unread && exec "$@"' bash "${as_nobody[@]}" "${g[@]}" --memory 4M "$work/in.bin" "$work/open/out.bin"
   right "an unreadable folder" open/out.bin
   expect 2 bash -c 'cd unread && exec "$@"' bash "${as_nobody[@]}" "${g[@]}" "$work/in.bin" out.bin

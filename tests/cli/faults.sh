@@ -93,7 +93,7 @@ else
   grep -q 'refused . of 4 threads' errs || fail "nothing said of refused threads: $(sort errs | uniq -c)"
   if [ "$(id -u)" = 0 ] && setpriv --reuid $((60000 + $$ % 5000)) --clear-groups true 2>/dev/null; then
     chmod 777 .
-    limited() { setpriv --reuid $((60000 + $$ % 5000)) --clear-groups bash -c "ulimit -u $1"'; shift; exec "$@"' bash "$@"; }
+    limited() { setpriv --reuid $((60000 + $$ % 5000)) --clear-groups env -u TMPDIR bash -c "ulimit -u $1"'; shift; exec "$@"' bash "$@"; }
     for threads in 1 3 5 8; do exits limited $threads "$g" --threads 4 "${spill[@]}" in.u64 threads.u64; done
     for threads in 12 24; do
       expect 0 limited $threads "$g" --threads 4 "${spill[@]}" in.u64 threads.u64
@@ -118,6 +118,8 @@ for delay in 0.01 0.03 0.06 0.1 0.15; do
     if cmp -s kept.u64 want.u64; then echo old >kept.u64; fi
     old_output "SIG$signal after $delay"
     left=$(find . -maxdepth 1 -name '.*' -type f)
+    # Just before the rename the output, all of it, has its hidden name.
+    [ $signal = TERM ] || [ -z "$left" ] || { same want.u64 "$left"; rm "$left"; left=''; }
     [ -z "$left" ] || fail "SIG$signal left $left"
   done
 done
@@ -147,23 +149,22 @@ if ! sanitized && command -v strace >/dev/null && strace -o /dev/null true 2>/de
   says 'at [0-9]'
   # Without O_TMPFILE the new output has a name. A second signal ends the job at once, and still leaves none.
   mkfifo silent
-  sleep 30 >silent &
-  holder=$!
   named=(--type u64 --threads 1 silent kept.u64)
-  # Calls are counted for each thread: the first run finds out which one is to fail.
+  # Calls are counted for each thread: the first run finds out which one is to fail. The input is opened behind it.
   strace -ff -o calls -e trace=openat "$g" "${named[@]}" &
   job=$!
-  sleep 1
+  exec 9>silent
   pkill -TERM -P $job
   wait $job || true
+  exec 9>&-
   nth=$(grep -hn O_TMPFILE calls.* | head -n 1 | cut -d: -f1)
   strace -f -o /dev/null -e trace=openat -e inject=openat:error=EOPNOTSUPP:when="$nth" "$g" "${named[@]}" &
   job=$!
-  sleep 1
+  exec 9>silent
   [ -n "$(find . -maxdepth 1 -name '.gpusort-*')" ] || fail "no hidden output where O_TMPFILE is missing"
   for signal in STOP TERM HUP CONT; do pkill -$signal -P $job; done
   wait $job || true
-  kill $holder
+  exec 9>&-
   nothing_left
   old_output "two signals"
   strace -f -o calls -e trace=openat,open "$g" "${spill[@]}" --temp-dir . in.u64 opened.u64

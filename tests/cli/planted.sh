@@ -58,12 +58,9 @@ for kind in "${kinds[@]}" far; do
 done
 # What names a job makes says a job.
 "$bin/gpusort_gen" --type i32 --bytes 8M --seed 2 large.bin
-"${g[@]}" --resume-dir shared/job --memory 4M large.bin mine/large.out 2>err & job=$!
-for ((i = 0; i < 500; ++i)); do
-  [ -s shared/job/gpusort.runs ] && break
-  sleep 0.01
-done
-kill -TERM "$(pgrep -P $job)"
+"$bin/gpusort" --resume-dir shared/job --memory 4M large.bin mine/large.out 2>err & job=$!
+while kill -0 $job 2>/dev/null && [ ! -s shared/job/gpusort.runs ]; do sleep 0.01; done
+kill -TERM $job 2>/dev/null || true
 code=0
 wait $job || code=$?
 [ $code = 75 ] || [ $code = 0 ] || fail "exit $code"
@@ -121,22 +118,26 @@ preloads=('')
 sanitized() { grep -qa -e __asan_init -e __tsan_init "$bin/gpusort"; }
 if sanitized; then skip "sanitizers do not load after another library: folders without O_TMPFILE"
 else preloads+=("$bin/tests/libno_tmpfile.so"); fi
+opened() { find -L /proc/$job/fd -mindepth 1 -maxdepth 1 2>/dev/null -exec readlink {} + | grep -c "^$work/shared" || true; }
 mkfifo pipe
 mkdir -m 1777 shared/temp shared/out
 for preload in "${preloads[@]}"; do
   for options in '' '--resume-dir shared/job --keep-resume-dir' '--split 2'; do
     input=pipe
     [[ $options != *resume* ]] || input=large.bin
-    LD_PRELOAD=$preload "$bin/gpusort" --type i32 $options --memory 4M --temp-dir shared/temp $input shared/out/o.bin 2>err & job=$!
-    [ $input != pipe ] || { exec 9>pipe; head -c 7M large.bin >&9; }
-    seen=0
-    for ((i = 0; i < 300; ++i)); do
-      seen=$(find -L /proc/$job/fd -mindepth 1 -maxdepth 1 2>/dev/null -exec readlink {} + | grep -c "^$work/shared" || true)
-      [ "$seen" -lt 2 ] || break
-      kill -0 $job 2>/dev/null || break
-      sleep 0.01
+    # Until it stands still with its files open; one that does not wait for a pipe may be done before that.
+    for ((try = 1; ; ++try)); do
+      LD_PRELOAD=$preload "$bin/gpusort" --type i32 $options --memory 4M --temp-dir shared/temp $input shared/out/o.bin 2>err & job=$!
+      [ $input != pipe ] || { exec 9>pipe; head -c 7M large.bin >&9; }
+      while kill -0 $job 2>/dev/null && [ "$(opened)" -lt 2 ]; do :; done
+      stand_still $job || true
+      [ "$(opened)" -lt 2 ] || break
+      kill -CONT $job 2>/dev/null || true
+      [ $input != pipe ] || exec 9>&-
+      wait $job || fail "exit $? ($(cat err))"
+      [ $try -lt 50 ] || fail "no file of the job was seen: $options"
+      rm -rf shared/job shared/out/* shared/temp/*
     done
-    kill -STOP $job
     for fd in /proc/$job/fd/*; do
       target=$(readlink "$fd" 2>/dev/null || true)
       case $target in "$work"/shared/*) [ ! -d "$fd" ] || continue ;; *) continue ;; esac
@@ -152,7 +153,6 @@ for preload in "${preloads[@]}"; do
     kill -CONT $job
     [ $input != pipe ] || exec 9>&-
     wait $job || fail "exit $? ($(cat err))"
-    [ $seen -ge 2 ] || fail "no file of the job was seen: $options"
     [ -n "$options" ] || [ "$(stat -c %a shared/out/o.bin)" = 666 ] || fail "the output has not the umask's mode"
     rm -rf shared/job shared/out/* shared/temp/*
   done
