@@ -282,12 +282,13 @@ TEST(Progress, GivesALineForEachPhaseToAFile) {
 }
 
 TEST(Progress, NamesTheResourceThatIsBusy) {
-  StageClock clock("x");
+  HandClock time;
+  StageClock clock("x", time.function());
   const std::string output = ErrorOutput([&] {
     const Busy busy(clock, Resource::kDiskWrite);
+    time.now += milliseconds(30);
     Progress progress(When::kAlways, clock);
     progress.SetPhase("merge", 1000);
-    std::this_thread::sleep_for(milliseconds(30));
   });
   EXPECT_NE(output.find("waits for disk write"), std::string::npos) << output;
 }
@@ -331,11 +332,11 @@ TEST(Progress, DrawsOneLineOnATerminalAndWipesItAtTheEnd) {
   {
     const Terminal terminal;
     {
+      const auto begin = std::chrono::steady_clock::now();
       Progress progress(When::kAuto, clock);
       EXPECT_TRUE(progress.shown());
       progress.SetPhase("merge", 1000);
       progress.Advance(250);
-      const auto begin = std::chrono::steady_clock::now();
       while (output.empty() && std::chrono::steady_clock::now() - begin < std::chrono::seconds(20)) {
         std::this_thread::sleep_for(milliseconds(10));
         output += terminal.Output();
