@@ -974,6 +974,40 @@ Options ParseOptions(int argc, const char* const* argv) {
   return options;
 }
 
+SplitArguments SplitOptions(const std::vector<std::string>& arguments) {
+  SplitArguments split;
+  for (std::size_t i = 0; i < arguments.size(); ++i) {
+    if (arguments[i] == "--") {
+      split.names.insert(split.names.end(), arguments.begin() + static_cast<std::ptrdiff_t>(i) + 1, arguments.end());
+      break;
+    }
+    if (!arguments[i].starts_with('-') || arguments[i] == "-") {
+      split.names.push_back(arguments[i]);
+      continue;
+    }
+    split.options.push_back(arguments[i]);
+    if (TakesNext(arguments[i]) && i + 1 < arguments.size()) split.options.push_back(arguments[++i]);
+  }
+  return split;
+}
+
+std::vector<std::string> DecidingOptions(int argc, const char* const* argv) {
+  const Typed typed = Split(argc, argv);
+  std::vector<std::string> options;
+  for (const OptionRow& row : kOptionRows) {
+    const auto given = typed.values.find(KeyOf(row));
+    // Another process reads the same file of random bytes.
+    const bool decides = (row.marks & kAnyAttempt) == 0 || std::string_view(row.name) == "random-source";
+    if (!decides || given == typed.values.end()) continue;
+    if (row.argument[0] == '\0') options.push_back(KeyOf(row));
+    for (const std::string& value : given->second) {
+      if (IsObsolescent(value)) Fail("give keys with -k: " + KeyText(value));
+      options.push_back(KeyOf(row) + (row.name[0] == '\0' ? "" : "=") + value);
+    }
+  }
+  return options;
+}
+
 bool AsksForJsonLog(int argc, const char* const* argv) {
   for (int i = 1; i < argc; ++i) {
     const std::string argument = argv[i];

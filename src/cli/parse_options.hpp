@@ -17,6 +17,15 @@ namespace gpusort {
 /// checked.
 Options ParseOptions(int argc, const char* const* argv);
 
+/// Options with their values, and names.
+struct SplitArguments {
+  std::vector<std::string> options, names;
+};
+SplitArguments SplitOptions(const std::vector<std::string>& arguments);
+
+/// The options of a command line that decide the output's bytes, as arguments that mean the same. Throws Error(kUsage).
+std::vector<std::string> DecidingOptions(int argc, const char* const* argv);
+
 /// Whether --log-format json is among the options, also of a command line that ParseOptions refuses.
 bool AsksForJsonLog(int argc, const char* const* argv);
 

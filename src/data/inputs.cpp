@@ -93,7 +93,8 @@ InputOptions MakeInputOptions(const Options& options, HostMemory& memory, const 
           {options.max_expanded, memory.limit() / kDecoderShare},
           options.merge && format == nullptr,
           overwritten,
-          options.strict};
+          options.strict,
+          options.ranges};
 }
 
 LineTooLong::LineTooLong(const std::string& path, std::uint64_t at, std::uint64_t max_record)
@@ -138,21 +139,25 @@ Inputs::Inputs(FileSystem& files, const std::vector<std::string>& paths, const I
     } else if (input.codec != Codec::kNone) {
       std::unique_ptr<File> file = files.OpenInput(path, false);
       input.facts = file->Facts();
-      input.end = ReadEnd(*file, input.facts.size).sum;
+      input.last_bytes = ReadEnd(*file, input.facts.size).sum;
       stored_bytes_ += input.facts.size;
       if (inputs_.size() < open_limit) input.file = std::move(file);
     } else {
       std::unique_ptr<File> file = files.OpenInput(path, false);
       input.facts = file->Facts();
-      stored_bytes_ += input.facts.size;
+      const ByteRange range = options.ranges.empty() ? ByteRange() : options.ranges[inputs_.size()];
+      input.end = std::min(input.facts.size, range.end);
+      input.begin = std::min(input.end, range.begin);
+      const std::uint64_t bytes = input.end - input.begin;
+      stored_bytes_ += bytes;
       const FileEnd end = ReadEnd(*file, input.facts.size);
-      input.end = end.sum;
+      input.last_bytes = end.sum;
       input.last = end.last;
-      if (input.facts.size >= kDirectMinBytes && files.CachedShare(*file) < kMostlyCached) {
+      if (bytes >= kDirectMinBytes && files.CachedShare(*file) < kMostlyCached) {
         std::unique_ptr<File> direct = files.OpenInput(path, true);
         if (direct->direct()) {
           input.direct = true;
-          direct_bytes += input.facts.size;
+          direct_bytes += bytes;
           file = std::move(direct);
         }
       }
@@ -171,7 +176,7 @@ Inputs::Inputs(FileSystem& files, const std::vector<std::string>& paths, const I
         return got;
       });
     }
-    if (delimits() && input.facts.size > input.header) input.ending = Ending(input.last);
+    if (delimits() && input.end > input.begin && input.end == input.facts.size) input.ending = Ending(input.last);
     if (size(i) > kMaxSize || bytes_ + size(i) > kMaxSize) {
       throw Error(ErrorCode::kBadInput, EscapeName(input.path) + ": " + FormatBytes(bytes_ + size(i)) +
                                             (bytes_ > 0 ? " with the inputs before it" : "") +
@@ -250,6 +255,7 @@ std::vector<std::byte> Inputs::TakeHeader(std::uint32_t number,
     header.push_back(static_cast<std::byte>(layout_.delimiter));
   }
   inputs_[number].header = header.size();
+  inputs_[number].begin = std::max<std::uint64_t>(inputs_[number].begin, header.size());
   if (!header.empty() && !header_from_) {
     header_from_ = number;
     header_ = std::move(header);
@@ -295,14 +301,14 @@ std::span<const std::byte> Inputs::Read(const InputRange& range, std::span<std::
   const Input& input = inputs_[range.input];
   const std::shared_ptr<File> file = Open(input);
   const std::uint64_t alignment = file->alignment();
-  const std::uint64_t offset = input.header + range.offset;
-  const std::uint64_t begin = std::min(offset, input.facts.size) / alignment * alignment;
-  const std::uint64_t stop = offset + range.bytes, last = std::min(stop, input.facts.size);
+  const std::uint64_t offset = input.begin + range.offset;
+  const std::uint64_t begin = std::min(offset, input.end) / alignment * alignment;
+  const std::uint64_t stop = offset + range.bytes, last = std::min(stop, input.end);
   const std::uint64_t end = (last + alignment - 1) / alignment * alignment;
   const std::uint64_t got = file->ReadAt(begin, buffer.first(end - begin));
   if (got < last - begin) Shrank(input, begin + got);
   for (std::uint64_t at = std::max(offset, last); at < stop; ++at) {
-    buffer[at - begin] = static_cast<std::byte>(input.ending[at - input.facts.size]);
+    buffer[at - begin] = static_cast<std::byte>(input.ending[at - input.end]);
   }
   return buffer.subspan(offset - begin, range.bytes);
 }
@@ -418,7 +424,7 @@ void Inputs::VerifyUnchanged() const {
     const FileFacts& then = input.facts;
     if (!Changed(then, now)) continue;
     const bool same_file = now.ino == then.ino && now.dev == then.dev;
-    if (same_file && now.size > then.size && ReadEnd(*file, then.size).sum == input.end) {
+    if (same_file && now.size > then.size && ReadEnd(*file, then.size).sum == input.last_bytes) {
       LogWarn(EscapeName(input.path) + ": the file grew while it was read; exactly the " + std::to_string(then.size) +
               " bytes seen when it was opened are sorted");
       continue;
@@ -476,7 +482,7 @@ void InputReader::Block::ThrowTooLong(std::uint64_t most, std::uint64_t open, co
     });
     at = range.offset + begin;
   }
-  throw LineTooLong(inputs.path(range.input), at + inputs.header_bytes(range.input), most);
+  throw LineTooLong(inputs.path(range.input), at + inputs.begin(range.input), most);
 }
 
 InputReader::Block InputReader::Block::Split(std::uint64_t count, const RecordLayout& layout) {

@@ -23,12 +23,11 @@
 #include "file.hpp"
 #include "records/record.hpp"
 #include "stream.hpp"
+#include "support/options.hpp"
 #include "support/pipeline.hpp"
 #include "support/progress.hpp"
 
 namespace gpusort {
-
-struct Options;
 
 /// Bytes of one input. For a stream, `offset` counts from its beginning.
 struct InputRange {
@@ -75,6 +74,7 @@ struct InputOptions {
   bool sorted = false;                   ///< streams are refused where they are not in order
   std::optional<FileFacts> overwritten;  ///< what the output is written into: it can be read only once, before that
   bool strict = true;                    ///< an input that is changed while it is read is an error
+  std::vector<ByteRange> ranges;         ///< as those of Options
 };
 /// Sets aside what headers may take. What may be open at once to expand is a quarter of the memory, if the codec can do
 /// with it. `format`: of records that are more than lines.
@@ -111,13 +111,15 @@ class Inputs {
   /// Bytes of the input's records if they are known: 0 for a stream.
   std::uint64_t size(std::uint32_t input) const {
     const Input& in = inputs_[input];
-    if (in.stream || in.codec != Codec::kNone || in.facts.size <= in.header) return 0;
-    return in.facts.size - in.header + in.ending.size();
+    if (in.stream || in.codec != Codec::kNone || in.end <= in.begin) return 0;
+    return in.end - in.begin + in.ending.size();
   }
   /// The header that all inputs share. Of streams it is known when all is read.
   std::span<const std::byte> header() const { return header_; }
   /// Where an input's records begin.
-  std::uint64_t header_bytes(std::uint32_t input) const { return inputs_[input].header; }
+  std::uint64_t begin(std::uint32_t input) const { return inputs_[input].begin; }
+  /// Records of the input stand in front of those.
+  bool in_middle(std::uint32_t input) const { return inputs_[input].begin > inputs_[input].header; }
   /// The input that ReadStream reads is compressed.
   bool expanding() const { return stream_ < inputs_.size() && inputs_[stream_].codec != Codec::kNone; }
   /// Whether most of the input is read past the page cache.
@@ -144,10 +146,11 @@ class Inputs {
   struct Input {
     std::string path;
     FileFacts facts{};
-    RecordSum end;             ///< of its last bytes
+    RecordSum last_bytes;      ///< of the whole file
     std::byte last{};          ///< of its bytes
     std::string ending;        ///< what the last line lacks at its end
     std::uint64_t header = 0;  ///< bytes in front of the records; one more than the file has if it lacks its end
+    std::uint64_t begin = 0, end = 0;  ///< of the records that are sorted
     bool direct = false;
     Codec codec = Codec::kNone;
     std::shared_ptr<File> file;  ///< null: opened for each use, when there are more inputs than file descriptors

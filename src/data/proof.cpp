@@ -360,6 +360,18 @@ bool OutputProof::Whole() const {
   return chunks_.size() == 1 && chunks_.begin()->first == 0 && chunks_.begin()->second.end == bytes_;
 }
 
+std::pair<std::vector<std::byte>, std::vector<std::byte>> OutputProof::Ends() const {
+  const std::lock_guard lock(mutex_);
+  if (chunks_.empty()) return {};
+  const auto own = [&](const std::vector<std::byte>& record) {
+    if (record.empty()) return record;  // of a front that another proof has seen
+    std::vector<std::byte> scratch;
+    const RecordSpan bytes = OwnBytes(record, layout_, scratch);
+    return std::vector<std::byte>(bytes.begin(), bytes.end());
+  };
+  return {own(chunks_.begin()->second.first), own(chunks_.rbegin()->second.last)};
+}
+
 OutputProof::Front OutputProof::front() const {
   const std::lock_guard lock(mutex_);
   if (!Whole()) throw WrongResult("records were lost: the front of the output has gaps");

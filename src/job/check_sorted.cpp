@@ -65,7 +65,7 @@ void CheckSorted(const Options& options, CancelFlag& cancel) {
         progress.Advance(inputs.rereadable() ? block->bytes().size() : inputs.TakeStoredBytesRead());
         if (ordered.table) continue;
         if (std::optional<OrderCheck::Disorder> disorder = order.Add(block->bytes())) {
-          disorder->offset += inputs.header_bytes(0);
+          disorder->offset += inputs.begin(0);
           if (options.header > 0) disorder->record += CountRecords(inputs.header(), layout);
           inputs.VerifyUnchanged();
           throw Error(ErrorCode::kNotSorted, NotSorted(options.inputs.front(), layout, *disorder) +

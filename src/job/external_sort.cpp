@@ -197,7 +197,7 @@ class Sorter {
         SayWhatWasNoValue();
         output_.FinishReserving();
         output_.ReleaseForParts();
-        output_.SetHeader(inputs_.header());
+        if (!options_.headless) output_.SetHeader(inputs_.header());
         output_.SetTrailer(sorting_.trailer);
         output_bytes_ = attempt_->MergeRuns(output_);
         break;
@@ -207,8 +207,10 @@ class Sorter {
       }
     }
     Publish();
-    return {attempt_->proof().sum().records, sorting_.stats.stored_bytes, sorting_.stats.base_runs,
-            store_.written_bytes()};
+    const RecordSum sum = attempt_->proof().sum();
+    auto [first, last] = attempt_->proof().Ends();
+    return {sum.records, sorting_.stats.stored_bytes, sorting_.stats.base_runs, store_.written_bytes(), sum,
+            std::move(first), std::move(last)};
   }
 
   /// Records of the input, in memory, and how fast they were read.
@@ -698,7 +700,7 @@ class Sorter {
 
 SortResult ExternalSort(const Options& options, CancelFlag& cancel, const GpuSource& gpus, JobRecord* record) {
   FileSystem files;
-  if (const std::optional<KeptOutput> done = FinishPublished(options, files)) return {done->records, done->bytes, 0, 0};
+  if (const std::optional<KeptOutput> done = FinishPublished(options, files)) return {done->records, done->bytes};
   return ExternalSort(options, cancel, files, Output::Open(files, options, cancel), {}, gpus, record);
 }
 

@@ -16,6 +16,8 @@ struct SortResult {
   std::uint64_t records = 0;
   std::uint64_t bytes = 0;  ///< as stored
   std::uint64_t runs = 0, temp_written = 0;
+  RecordSum sum{};                     ///< of the records of the output
+  std::vector<std::byte> first{}, last{};  ///< of them, as they lie there; empty: there is none, or they were sorted before
 };
 
 struct SortStats {

@@ -107,7 +107,7 @@ void KeyStage::Cut() {
       if (open.size() <= max_record_) continue;
       const std::string why = keyer_.WhyOpen(state);
       if (why.empty()) {
-        throw LineTooLong(inputs_.path(input), inputs_.header_bytes(input) + at - open.size(), max_record_);
+        throw LineTooLong(inputs_.path(input), inputs_.begin(input) + at - open.size(), max_record_);
       }
       fail(at - open.size(), at - open.size(),
            why + " in the next " + std::to_string(open.size()) + " bytes (longer records: --max-record)");
@@ -224,7 +224,7 @@ void KeyStage::Make(Piece& piece, Made& made) {
       const std::size_t begin = made.keyed.size();
       const std::uint64_t size = keyer_.Append(part, piece.state, made.keyed, made.tally);
       if (size > max_record_) {
-        throw LineTooLong(inputs_.path(piece.input), inputs_.header_bytes(piece.input) + made.tally.offset, max_record_);
+        throw LineTooLong(inputs_.path(piece.input), inputs_.begin(piece.input) + made.tally.offset, max_record_);
       }
       // Also where keys were cut.
       if (made.keyed.size() - begin > most_keyed_) {
@@ -275,6 +275,8 @@ void KeyStage::Blame(std::uint32_t input, std::uint64_t records, std::uint64_t n
 
 std::string KeyStage::PlaceText(std::uint32_t input, std::uint64_t records, std::uint64_t newlines,
                                 std::uint64_t offset) {
+  const std::string byte = "byte " + std::to_string(inputs_.begin(input) + offset);
+  if (inputs_.in_middle(input)) return byte;
   std::uint64_t before = 0, lines = 0;
   {
     const std::lock_guard lock(mutex_);
@@ -284,10 +286,9 @@ std::string KeyStage::PlaceText(std::uint32_t input, std::uint64_t records, std:
     }
   }
   const std::span<const std::byte> header = inputs_.header();
-  if (inputs_.header_bytes(input) > 0) lines += detail::CountBytes(header.data(), header.size(), '\n');
+  if (inputs_.begin(input) > 0) lines += detail::CountBytes(header.data(), header.size(), '\n');
   return "record " + std::to_string(before + records + 1) +
-         (keyer_.newlines() ? ", line " + std::to_string(lines + newlines + 1) : "") + ", byte " +
-         std::to_string(inputs_.header_bytes(input) + offset);
+         (keyer_.newlines() ? ", line " + std::to_string(lines + newlines + 1) : "") + ", " + byte;
 }
 
 void KeyStage::WaitForTurn(std::uint64_t number) {

@@ -248,7 +248,7 @@ void ReadAhead::VerifyBorder(const Cursor& cursor, const LoadedBlock& block) {
 }
 
 void ReadAhead::NotSorted(const Run& run, std::uint64_t at) const {
-  at += job_.inputs.header_bytes(run.origin.front().input);
+  at += job_.inputs.begin(run.origin.front().input);
   const std::string place =
       job_.layout.fixed() ? "record " + std::to_string(at / job_.layout.stride) + " (byte " + std::to_string(at) + ")"
                           : "the line at byte " + std::to_string(at);
@@ -257,7 +257,7 @@ void ReadAhead::NotSorted(const Run& run, std::uint64_t at) const {
 }
 
 void ReadAhead::TooLong(std::uint32_t input, std::uint64_t at) const {
-  at += job_.inputs.header_bytes(input);
+  at += job_.inputs.begin(input);
   throw LineTooLong(job_.inputs.path(input), at, job_.plan.ring.max_record);
 }
 

@@ -27,6 +27,11 @@ enum class DeviceChoice { kAuto, kCpu, kGpu };
 enum class HelpTopic { kShort, kAll, kExamples, kManual };
 enum class When { kAuto, kAlways, kNever };
 
+/// Bytes [begin, end) of a file.
+struct ByteRange {
+  std::uint64_t begin = 0, end = ~std::uint64_t{0};
+};
+
 /// The order of lines and the view of it that layouts point to.
 struct LineOrdered {
   explicit LineOrdered(LineOrder given) : order(std::move(given)), view(order.view()) {}
@@ -43,7 +48,9 @@ struct Options {
   HelpTopic help = HelpTopic::kShort;  ///< for kHelp
   std::string shell;                   ///< for kCompletion: bash, zsh or fish
   std::vector<std::string> inputs;     ///< at least one; "-" (standard input) at most once
+  std::vector<ByteRange> ranges;       ///< what of each input is sorted, headers apart: whole records; empty: all
   std::string output;                  ///< "-" is standard output; empty for kCheck
+  bool headless = false;               ///< the output begins without the inputs' header
 
   Format format = Format::kBinary;
   RecordLayout layout;                       ///< resolved; --reverse has flipped the direction of every field

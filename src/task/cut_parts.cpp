@@ -1,0 +1,185 @@
+#include <algorithm>
+#include <numeric>
+#include <queue>
+#include <utility>
+
+#include "error.hpp"
+#include "support/log.hpp"
+#include "task/run_file.hpp"
+#include "task/tasks.hpp"
+#include "task/task_runs.hpp"
+
+namespace gpusort {
+namespace {
+
+/// What is read to cut at the very record that divides the bytes; before that, records in the middle of what is in
+/// question narrow it down.
+constexpr std::uint64_t kMostRead = std::uint64_t{64} << 20;
+
+/// A border in every run: bytes of records in front of it, from the run's beginning on.
+using Borders = std::vector<std::uint64_t>;
+
+std::uint64_t SumOfBytes(const Borders& borders) {
+  return std::accumulate(borders.begin(), borders.end(), std::uint64_t{0});
+}
+
+class Cut {
+ public:
+  Cut(TaskRuns& runs, const TaskOrder& order, bool unique) : runs_(runs), order_(order), unique_(unique) {
+    for (std::size_t run = 0; run < runs.count(); ++run) {
+      const std::vector<Fence>& fences = runs.fences(run);
+      for (std::size_t i = 0; i < fences.size(); ++i) all_.push_back({run, i});
+      bytes_.push_back(runs.bytes(run));
+    }
+    std::sort(all_.begin(), all_.end(), [&](const At& a, const At& b) {
+      const int compared = order_.Compare(FenceAt(a).record, FenceAt(b).record);
+      return compared != 0 ? compared < 0 : std::pair(a.run, a.fence) < std::pair(b.run, b.fence);
+    });
+    // In front of a fence are at least the bytes up to the last fences that order before it, and at most those up to
+    // the next ones.
+    std::vector<std::uint64_t> last(runs.count(), 0), next(runs.count(), 0);
+    for (std::size_t run = 0; run < runs.count(); ++run) next[run] = NextFence(run, 0);
+    std::uint64_t least = 0, most = SumOfBytes(next);
+    for (const At& at : all_) {
+      const std::uint64_t here = OffsetOf(at);
+      least += here - last[at.run];
+      last[at.run] = here;
+      most += here - next[at.run];
+      least_.push_back(least);
+      most_.push_back(most);
+      next[at.run] = NextFence(at.run, at.fence + 1);
+      most += next[at.run] - here;
+    }
+  }
+
+  std::uint64_t bytes() const { return SumOfBytes(bytes_); }
+
+  /// The place with `target` bytes in front of it, or as few more as records allow.
+  CutPlace Place(std::uint64_t target, bool fences_only) {
+    const auto below = static_cast<std::size_t>(std::upper_bound(most_.begin(), most_.end(), target) - most_.begin());
+    const auto above = static_cast<std::size_t>(std::lower_bound(least_.begin(), least_.end(), target) - least_.begin());
+    if (fences_only) {
+      // The fence whose bounds lie about the target.
+      const std::size_t middle = below + (above - std::min(above, below)) / 2;
+      return middle < all_.size() ? AtFence(all_[middle], std::nullopt) : End();
+    }
+    Borders low(runs_.count(), 0), high = bytes_;
+    if (below > 0) Narrow(PlaceOf(all_[below - 1]), low, high, true);
+    if (above < all_.size()) Narrow(PlaceOf(all_[above]), low, high, false);
+    NarrowByRecords(target, low, high);
+    return Divide(target, low, high);
+  }
+
+ private:
+  struct At {
+    std::size_t run, fence;
+  };
+  const Fence& FenceAt(const At& at) const { return runs_.fences(at.run)[at.fence]; }
+  std::uint64_t OffsetOf(const At& at) const { return FenceAt(at).offset - runs_.file(at.run).begin(); }
+  std::uint64_t NextFence(std::size_t run, std::size_t fence) const {
+    return fence < runs_.fences(run).size() ? OffsetOf({run, fence}) : runs_.bytes(run);
+  }
+  OrderPlace PlaceOf(const At& at) const { return {at.run, FenceAt(at).offset, FenceAt(at).record}; }
+  CutPlace AtFence(const At& at, std::optional<std::uint64_t> before) const {
+    return {at.run, FenceAt(at).offset, before};
+  }
+  CutPlace End() const { return {runs_.count(), 0, SumOfBytes(bytes_)}; }
+
+  /// The place is known to be at or behind (`behind`), or at or in front of `place`, by fences alone.
+  void Narrow(const OrderPlace& place, Borders& low, Borders& high, bool behind) const {
+    for (std::size_t run = 0; run < runs_.count(); ++run) {
+      const std::vector<Fence>& fences = runs_.fences(run);
+      const auto first = std::partition_point(fences.begin(), fences.end(), [&](const Fence& fence) {
+        return IsBefore(fence.record, fence.offset, run, place, false, order_);
+      });
+      const auto number = static_cast<std::size_t>(first - fences.begin());
+      if (behind && number > 0) low[run] = std::max(low[run], OffsetOf({run, number - 1}));
+      if (!behind) high[run] = std::min(high[run], NextFence(run, number));
+    }
+  }
+
+  void NarrowByRecords(std::uint64_t target, Borders& low, Borders& high) {
+    while (SumOfBytes(high) - SumOfBytes(low) > kMostRead) {
+      std::size_t widest = 0;
+      for (std::size_t run = 1; run < runs_.count(); ++run) {
+        if (high[run] - low[run] > high[widest] - low[widest]) widest = run;
+      }
+      RunFile& file = runs_.file(widest);
+      const std::uint64_t middle = file.Middle(file.begin() + low[widest], file.begin() + high[widest]);
+      if (middle == file.begin() + low[widest]) return;  // one record
+      const OrderPlace place{widest, middle, file.At(middle).comparable};
+      Borders there(runs_.count());
+      for (std::size_t run = 0; run < runs_.count(); ++run) {
+        RunFile& other = runs_.file(run);
+        there[run] = run == widest ? middle - file.begin()
+                                   : other.Find(place, run, false, other.begin() + low[run], other.begin() + high[run]) -
+                                         other.begin();
+      }
+      (SumOfBytes(there) <= target ? low : high) = std::move(there);
+    }
+  }
+
+  CutPlace Divide(std::uint64_t target, const Borders& low, const Borders& high) {
+    struct Head {
+      std::size_t run = 0, number = 0;
+    };
+    struct Held {
+      std::uint64_t offset, bytes;
+      std::vector<std::byte> comparable;
+    };
+    std::vector<std::vector<Held>> records(runs_.count());
+    const auto behind = [&](const Head& a, const Head& b) {
+      const int compared = order_.Compare(records[a.run][a.number].comparable, records[b.run][b.number].comparable);
+      return compared != 0 ? compared > 0 : a.run > b.run;
+    };
+    std::priority_queue<Head, std::vector<Head>, decltype(behind)> heads(behind);
+    for (std::size_t run = 0; run < runs_.count(); ++run) {
+      RunFile& file = runs_.file(run);
+      file.ForEach(file.begin() + low[run], file.begin() + high[run],
+                   [&](std::uint64_t offset, TaskOrder::First&& record) {
+                     records[run].push_back({offset, record.bytes, std::move(record.comparable)});
+                   });
+      if (!records[run].empty()) heads.push({run, 0});
+    }
+    std::uint64_t before = SumOfBytes(low);
+    for (; !heads.empty(); heads.pop()) {
+      const Head head = heads.top();
+      const Held& record = records[head.run][head.number];
+      if (before >= target) return {head.run, record.offset, unique_ ? std::nullopt : std::optional(before)};
+      before += record.bytes;
+      if (head.number + 1 < records[head.run].size()) heads.push({head.run, head.number + 1});
+    }
+    // What is next is a fence, or nothing.
+    const auto above = static_cast<std::size_t>(std::lower_bound(least_.begin(), least_.end(), target) - least_.begin());
+    if (above == all_.size()) return End();
+    return AtFence(all_[above], unique_ ? std::nullopt : std::optional(before));
+  }
+
+  TaskRuns& runs_;
+  const TaskOrder& order_;
+  const bool unique_;
+  std::vector<At> all_;                       ///< fences, in order
+  std::vector<std::uint64_t> least_, most_;   ///< bytes in front of each
+  Borders bytes_;
+};
+
+}  // namespace
+
+void CutParts(const Options& options, std::uint64_t parts, bool fences_only, const std::string& folder) {
+  FileSystem files;
+  TaskOrder order(options);
+  TaskRuns runs(files, folder, order);
+  TaskCut cut{parts, {}};
+  Cut places(runs, order, options.unique);
+  const std::uint64_t bytes = places.bytes();
+  for (std::uint64_t part = 1; part < parts; ++part) {
+    const std::uint64_t target = bytes / parts * part + bytes % parts * part / parts;
+    // What --top takes is in the first part.
+    cut.places.push_back(options.top > 0 ? CutPlace{runs.count(), 0, bytes} : places.Place(target, fences_only));
+  }
+  runs.folder().Write(cut);
+  LogInfo("cut " + std::to_string(runs.count()) + " runs of " + FormatBytes(bytes) + " into " + std::to_string(parts) +
+          " parts");
+}
+
+}  // namespace gpusort

@@ -1,0 +1,256 @@
+#include "task/job_folder.hpp"
+
+#include <cstdio>
+#include <span>
+#include <utility>
+
+#include <nlohmann/json.hpp>
+#define XXH_INLINE_ALL
+#include <xxhash.h>
+
+#include "error.hpp"
+#include "support/text.hpp"
+
+namespace gpusort {
+namespace {
+
+using TaskJson = nlohmann::json;
+
+std::string Numbered(std::uint64_t number) {
+  char text[24];
+  std::snprintf(text, sizeof text, "%05llu", static_cast<unsigned long long>(number));
+  return text;
+}
+
+std::string CheckOf(const TaskJson& json) {
+  const std::string text = json.dump();
+  return Hex(XXH3_64bits(text.data(), text.size()));
+}
+
+TaskJson SumJson(const RecordSum& sum) { return {sum.lo, sum.hi, sum.records}; }
+RecordSum SumOf(const TaskJson& json) {
+  return {json.at(0).get<std::uint64_t>(), json.at(1).get<std::uint64_t>(), json.at(2).get<std::uint64_t>()};
+}
+
+/// In hexadecimal: records and names need not be text.
+TaskJson BytesJson(const std::vector<std::byte>& bytes) {
+  std::string text;
+  for (const std::byte byte : bytes) {
+    constexpr char kDigits[] = "0123456789abcdef";
+    text += kDigits[static_cast<unsigned>(byte) >> 4];
+    text += kDigits[static_cast<unsigned>(byte) & 15];
+  }
+  return text;
+}
+std::vector<std::byte> BytesFromJson(const TaskJson& json) {
+  const std::string text = json.get<std::string>();
+  std::vector<std::byte> bytes(text.size() / 2);
+  for (std::size_t i = 0; i < bytes.size(); ++i) {
+    bytes[i] = static_cast<std::byte>(std::stoul(text.substr(2 * i, 2), nullptr, 16));
+  }
+  return bytes;
+}
+
+void WriteJson(FileSystem& files, const std::string& path, TaskJson json, OldFile old = OldFile::kReplace) {
+  json["check"] = CheckOf(json);
+  const std::string text = json.dump(1) + "\n";
+  WriteWhole(files, path, std::as_bytes(std::span(text)), old);
+}
+
+std::optional<TaskJson> FindJson(FileSystem& files, const std::string& path) {
+  if (!files.Identify(path)) return std::nullopt;
+  const std::unique_ptr<File> file = files.OpenInput(path, false);
+  std::string text(file->Facts().size, '\0');
+  text.resize(file->ReadAt(0, std::as_writable_bytes(std::span(text))));
+  TaskJson json = TaskJson::parse(text, nullptr, false);
+  if (json.is_object() && json.contains("check")) {
+    const TaskJson check = json["check"];
+    json.erase("check");
+    if (check == CheckOf(json)) return json;
+  }
+  throw Error(ErrorCode::kIntegrity, EscapeName(path) + ": it is damaged: remove it, and give its task again");
+}
+
+template <typename Read>
+auto ReadMembers(const std::string& path, Read read) {
+  try {
+    return read();
+  } catch (const TaskJson::exception&) {
+    throw Error(ErrorCode::kUsage, EscapeName(path) + ": another version of gpusort_task wrote it");
+  }
+}
+
+TaskJson TextJson(const std::string& text) {
+  const auto* const bytes = reinterpret_cast<const std::byte*>(text.data());
+  return BytesJson({bytes, bytes + text.size()});
+}
+std::string TextFromJson(const TaskJson& json) {
+  const std::vector<std::byte> bytes = BytesFromJson(json);
+  return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
+}
+
+/// Texts twice: for programs, and for people.
+TaskJson JobJson(const TaskJob& job) {
+  TaskJson inputs = TaskJson::array(), arguments = TaskJson::array();
+  for (const TaskJob::Input& input : job.inputs) {
+    inputs.push_back({TextJson(input.path), EscapeName(input.path), input.bytes, input.mtime_ns});
+  }
+  for (const std::string& argument : job.arguments) arguments.push_back({TextJson(argument), EscapeName(argument)});
+  return {{"version", job.version}, {"arguments", arguments}, {"inputs", inputs}, {"slices", job.slices}};
+}
+
+TaskJob JobFromJson(const TaskJson& json) {
+  TaskJob job;
+  job.version = json.at("version").get<std::string>();
+  for (const TaskJson& argument : json.at("arguments")) job.arguments.push_back(TextFromJson(argument.at(0)));
+  job.slices = json.at("slices").get<std::uint64_t>();
+  for (const TaskJson& input : json.at("inputs")) {
+    job.inputs.push_back(
+        {TextFromJson(input.at(0)), input.at(2).get<std::uint64_t>(), input.at(3).get<std::uint64_t>()});
+  }
+  return job;
+}
+
+[[noreturn]] void NotThere(const std::string& folder, const std::string& what) {
+  throw Error(ErrorCode::kUsage, EscapeName(folder) + ": " + what + " is not there yet");
+}
+
+}  // namespace
+
+std::string PartFileName(std::uint64_t number, std::uint64_t parts) {
+  return "part-" + Numbered(number) + "-of-" + Numbered(parts);
+}
+
+void WriteWhole(FileSystem& files, const std::string& path, std::span<const std::byte> bytes, OldFile old) {
+  const std::unique_ptr<OutputFile> file = files.CreateOutput(path, false, old);
+  file->WriteAt(0, bytes);
+  file->Publish(bytes.size(), true);
+}
+
+JobFolder::JobFolder(FileSystem& files, std::string path) : files_(files), path_(std::move(path)) {
+  const std::optional<FileFacts> facts = files.Identify(path_);
+  if (!facts) throw Error(ErrorCode::kUsage, EscapeName(path_) + ": no such folder");
+}
+
+std::string JobFolder::RunPath(std::uint64_t number) const { return path_ + "/run-" + Numbered(number); }
+
+void JobFolder::Begin(const TaskJob& job) {
+  const std::string path = path_ + "/job.json";
+  if (!files_.Identify(path)) {
+    try {
+      WriteJson(files_, path, JobJson(job), OldFile::kKeep);
+      return;
+    } catch (const Error&) {
+      if (!files_.Identify(path)) throw;  // else another task was quicker
+    }
+  }
+  const TaskJob there = ReadJob();
+  std::string what;
+  if (there.version != job.version) what = "version of gpusort";
+  if (there.slices != job.slices) what = "number of slices (" + std::to_string(there.slices) + ")";
+  if (there.arguments != job.arguments) what = "options";
+  if (there.inputs != job.inputs) {
+    what = "number of inputs (" + std::to_string(there.inputs.size()) + ")";
+    for (std::size_t i = 0; there.inputs.size() == job.inputs.size() && i < job.inputs.size(); ++i) {
+      const TaskJob::Input &then = there.inputs[i], &now = job.inputs[i];
+      if (then == now) continue;
+      if (then.path == now.path) {
+        throw Error(ErrorCode::kBadInput, EscapeName(now.path) + ": it was changed since the job in " +
+                                              EscapeName(path_) + " began: remove that and begin anew");
+      }
+      what = "input " + std::to_string(i + 1) + ", " + EscapeName(then.path);
+      break;
+    }
+  }
+  if (!what.empty()) {
+    throw Error(ErrorCode::kUsage, EscapeName(path_) + ": a job with another " + what + " is there");
+  }
+}
+
+TaskJob JobFolder::ReadJob() {
+  const std::string path = path_ + "/job.json";
+  const std::optional<TaskJson> json = FindJson(files_, path);
+  if (!json) throw Error(ErrorCode::kUsage, EscapeName(path_) + ": no job is there: gpusort_task runs begins one");
+  return ReadMembers(path, [&] { return JobFromJson(*json); });
+}
+
+std::optional<TaskRun> JobFolder::FindRun(std::uint64_t number) {
+  const std::string path = RunPath(number) + ".json";
+  const std::optional<TaskJson> json = FindJson(files_, path);
+  if (!json) return std::nullopt;
+  return ReadMembers(path, [&]() -> TaskRun {
+    return {json->at("bytes").get<std::uint64_t>(), json->at("header_bytes").get<std::uint64_t>(),
+            json->at("fences_bytes").get<std::uint64_t>(), json->at("fences_hash").get<std::uint64_t>(),
+            SumOf(json->at("sum"))};
+  });
+}
+
+std::optional<TaskCut> JobFolder::FindCut(std::uint64_t parts) {
+  const std::string path = path_ + "/cut-" + std::to_string(parts) + ".json";
+  const std::optional<TaskJson> json = FindJson(files_, path);
+  if (!json) return std::nullopt;
+  return ReadMembers(path, [&] {
+    TaskCut cut{json->at("parts").get<std::uint64_t>(), {}};
+    for (const TaskJson& place : json->at("places")) {
+      cut.places.push_back({place.at(0).get<std::uint64_t>(), place.at(1).get<std::uint64_t>(), std::nullopt});
+      if (!place.at(2).is_null()) cut.places.back().bytes_before = place.at(2).get<std::uint64_t>();
+    }
+    return cut;
+  });
+}
+
+std::optional<TaskPart> JobFolder::FindPart(std::uint64_t number, std::uint64_t parts) {
+  const std::string path = path_ + "/" + PartFileName(number, parts) + ".json";
+  const std::optional<TaskJson> json = FindJson(files_, path);
+  if (!json) return std::nullopt;
+  return ReadMembers(path, [&]() -> TaskPart {
+    return {json->at("bytes").get<std::uint64_t>(), json->at("offset").get<std::uint64_t>(),
+            json->at("inode").get<std::uint64_t>(), SumOf(json->at("sum")), BytesFromJson(json->at("first")),
+            BytesFromJson(json->at("last"))};
+  });
+}
+
+TaskRun JobFolder::ReadRun(std::uint64_t number) {
+  std::optional<TaskRun> run = FindRun(number);
+  if (!run) NotThere(path_, "run " + std::to_string(number));
+  return *run;
+}
+TaskCut JobFolder::ReadCut(std::uint64_t parts) {
+  std::optional<TaskCut> cut = FindCut(parts);
+  if (!cut) NotThere(path_, "the cut into " + std::to_string(parts) + " parts");
+  return *cut;
+}
+TaskPart JobFolder::ReadPart(std::uint64_t number, std::uint64_t parts) {
+  std::optional<TaskPart> part = FindPart(number, parts);
+  if (!part) NotThere(path_, "part " + std::to_string(number) + " of " + std::to_string(parts));
+  return *part;
+}
+
+void JobFolder::Write(std::uint64_t number, const TaskRun& run) {
+  WriteJson(files_, RunPath(number) + ".json",
+            {{"bytes", run.bytes},
+             {"header_bytes", run.header_bytes},
+             {"fences_bytes", run.fences_bytes},
+             {"fences_hash", run.fences_hash},
+             {"sum", SumJson(run.sum)}});
+}
+
+void JobFolder::Write(const TaskCut& cut) {
+  TaskJson places = TaskJson::array();
+  for (const CutPlace& place : cut.places) {
+    places.push_back({place.run, place.offset, place.bytes_before ? TaskJson(*place.bytes_before) : TaskJson()});
+  }
+  WriteJson(files_, path_ + "/cut-" + std::to_string(cut.parts) + ".json", {{"parts", cut.parts}, {"places", places}});
+}
+
+void JobFolder::Write(std::uint64_t number, std::uint64_t parts, const TaskPart& part) {
+  WriteJson(files_, path_ + "/" + PartFileName(number, parts) + ".json",
+            {{"bytes", part.bytes},
+             {"offset", part.offset},
+             {"inode", part.inode},
+             {"sum", SumJson(part.sum)},
+             {"first", BytesJson(part.first)},
+             {"last", BytesJson(part.last)}});
+}
+
+}  // namespace gpusort

@@ -1,0 +1,194 @@
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <filesystem>
+#include <utility>
+
+#include "error.hpp"
+#include "job/external_sort.hpp"
+#include "support/log.hpp"
+#include "task/task_runs.hpp"
+#include "task/tasks.hpp"
+
+namespace gpusort {
+namespace {
+
+bool IsFolderName(const std::string& output) { return output.ends_with('/'); }
+
+/// Where parts of the one output are put together until all are there.
+std::string HiddenName(const std::string& output) {
+  return ".gpusort-" + std::filesystem::path(output).filename().string() + ".parts";
+}
+std::string HiddenPath(const std::string& output) {
+  const std::filesystem::path folder = std::filesystem::path(output).parent_path();
+  return ((folder.empty() ? std::filesystem::path(".") : folder) / HiddenName(output)).string();
+}
+
+[[noreturn]] void PartFailed(const std::string& path, const char* verb) {
+  throw Error(errno == ENOSPC || errno == EDQUOT ? ErrorCode::kNoSpace : ErrorCode::kIo,
+              EscapeName(path) + ": cannot " + verb + ": " + detail::ErrnoText(errno));
+}
+
+/// The shared file, at the byte where a part begins.
+detail::Fd OpenShared(const std::string& path, std::uint64_t at) {
+  detail::Fd fd(::open(path.c_str(), O_WRONLY | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600));
+  if (!fd.open()) PartFailed(path, "open it");
+  struct stat facts;
+  if (::fstat(fd.get(), &facts) != 0) PartFailed(path, "look at it");
+  if (!S_ISREG(facts.st_mode) || facts.st_uid != ::geteuid()) {
+    throw Error(ErrorCode::kUsage, EscapeName(path) + ": it is no file of this user");
+  }
+  if (::lseek(fd.get(), static_cast<off_t>(at), SEEK_SET) < 0) PartFailed(path, "seek in it");
+  return fd;
+}
+
+/// The front of the output that is no record is part 0's.
+std::uint64_t PlaceInOutput(const TaskRuns& runs, const TaskCut& cut, std::uint64_t part) {
+  if (part == 0) return 0;
+  const std::optional<std::uint64_t> before = cut.places[part - 1].bytes_before;
+  if (!before) {
+    throw Error(ErrorCode::kUsage, "where parts begin in one output is not known (" +
+                                       std::string("with -u, and with a cut by fences only)") +
+                                       ": give a folder, with a '/' behind its name");
+  }
+  return runs.header().size() + *before;
+}
+
+bool IsThere(FileSystem& files, const TaskPart& part, const std::string& path) {
+  const std::optional<FileFacts> facts = files.Identify(path);
+  return facts && facts->ino == part.inode && facts->size >= part.offset + part.bytes;
+}
+
+}  // namespace
+
+void MergePart(const Options& options, TaskNumber part, const std::string& folder, const std::string& output,
+               CancelFlag& cancel) {
+  FileSystem files;
+  TaskOrder order(options);
+  TaskRuns runs(files, folder, order);
+  const TaskCut cut = runs.folder().ReadCut(part.count);
+  const bool apart = IsFolderName(output);
+  const std::string path = apart ? output + PartFileName(part.number, part.count) : HiddenPath(output);
+  TaskPart made;
+  if (!apart) made.offset = PlaceInOutput(runs, cut, part.number);
+  if (const std::optional<TaskPart> there = runs.folder().FindPart(part.number, part.count)) {
+    if (there->offset == made.offset && IsThere(files, *there, path)) {
+      LogInfo("part " + std::to_string(part.number) + " is there already");
+      return;
+    }
+  }
+  const std::vector<std::uint64_t> begin = part.number == 0 ? std::vector<std::uint64_t>{}
+                                                            : runs.Borders(cut.places[part.number - 1], options.unique);
+  const std::vector<std::uint64_t> end =
+      runs.Borders(part.number + 1 == part.count ? CutPlace{runs.count(), 0, {}} : cut.places[part.number],
+                   options.unique);
+  if (!apart && options.verify_output) {
+    throw Error(ErrorCode::kUsage, "--verify-output reads files of parts back: give a folder, with a '/' behind its name");
+  }
+  Options job = options;
+  if (job.temp_dirs.empty()) job.temp_dirs = {folder};
+  job.inputs.clear();
+  job.input_codec = Codec::kNone;
+  job.merge = true;
+  std::uint64_t bytes = 0;
+  for (std::size_t run = 0; run < runs.count(); ++run) {
+    const ByteRange range{begin.empty() ? runs.file(run).begin() : begin[run], end[run]};
+    if (range.begin > range.end) throw Error(ErrorCode::kIntegrity, "the parts' borders are out of order");
+    if (range.begin == range.end) continue;
+    bytes += range.end - range.begin;
+    job.inputs.push_back(runs.folder().RunPath(run));
+    job.ranges.push_back(range);
+  }
+  if (job.inputs.empty()) {  // what has the header, if there is one
+    std::size_t run = 0;
+    while (run + 1 < runs.count() && runs.facts(run).header_bytes == 0) ++run;
+    job.inputs.push_back(runs.folder().RunPath(run));
+    job.ranges.push_back({runs.file(run).begin(), runs.file(run).begin()});
+  }
+  SortResult result;
+  if (apart) {
+    std::error_code made_folder;
+    std::filesystem::create_directory(output, made_folder);
+    job.output = path;
+    result = ExternalSort(job, cancel);
+    made.inode = files.Identify(path)->ino;
+    made.bytes = result.bytes;
+  } else {
+    job.headless = part.number > 0;
+    const detail::Fd shared = OpenShared(path, made.offset);
+    job.output = "/dev/fd/" + std::to_string(shared.get());
+    result = ExternalSort(job, cancel, files, Output(std::make_unique<PipeWriter>(shared.get(), path, cancel)), {});
+    if (!options.no_fsync && ::fsync(shared.get()) != 0) PartFailed(path, "sync it");
+    made.inode = FactsOf(shared.get()).ino;
+    made.bytes = result.bytes;
+    const std::uint64_t header = part.number == 0 ? runs.header().size() : 0;
+    if (options.top == 0 && made.bytes != header + bytes) {
+      throw WrongResult("part " + std::to_string(part.number) + " has " + std::to_string(made.bytes) +
+                        " bytes and should have " + std::to_string(header + bytes));
+    }
+  }
+  made.sum = result.sum;
+  made.first = std::move(result.first);
+  made.last = std::move(result.last);
+  runs.folder().Write(part.number, part.count, made);
+}
+
+std::uint64_t ProveParts(const Options& options, std::uint64_t parts, const std::string& folder,
+                         const std::string& output) {
+  FileSystem files;
+  TaskOrder order(options);
+  TaskRuns runs(files, folder, order);
+  const TaskCut cut = runs.folder().ReadCut(parts);
+  const bool apart = IsFolderName(output);
+  RecordSum read, made;
+  for (std::size_t run = 0; run < runs.count(); ++run) read += runs.facts(run).sum;
+  std::uint64_t end = 0;
+  std::vector<std::byte> last;
+  for (std::uint64_t number = 0; number < parts; ++number) {
+    const TaskPart part = runs.folder().ReadPart(number, parts);
+    const std::string name = "part " + std::to_string(number);
+    const std::string path = apart ? output + PartFileName(number, parts) : HiddenPath(output);
+    if (!apart && files.Identify(output) && !files.Identify(path)) {
+      throw Error(ErrorCode::kUsage, EscapeName(output) + " is there, and what tasks write in its place is not: " +
+                                         "it may be proved already");
+    }
+    if (!IsThere(files, part, path)) {
+      throw Error(ErrorCode::kIntegrity, EscapeName(path) + ": " + name + " was written, and is not there: remove " +
+                                             "its .json in " + EscapeName(folder) + " and give its task again");
+    }
+    if (!apart && part.offset != end) throw WrongResult(name + " does not begin where the one in front of it ends");
+    end = part.offset + part.bytes;
+    made += part.sum;
+    if (part.first.empty()) continue;
+    const std::vector<std::byte> first = order.Comparable(part.first).value_or(TaskOrder::First{}).comparable;
+    if (first.empty()) throw Error(ErrorCode::kIntegrity, name + ": its first record is none");
+    const int compared = last.empty() ? -1 : order.Compare(last, first);
+    if (compared > 0 || (compared == 0 && options.unique)) {
+      throw WrongResult(name + " begins with a record that orders before the last one in front of it");
+    }
+    last = order.Comparable(part.last).value_or(TaskOrder::First{}).comparable;
+  }
+  if (!options.unique && options.top == 0 && !(read == made)) {
+    throw WrongResult("records were lost, doubled or changed: the runs have " + std::to_string(read.records) +
+                      ", the parts " + std::to_string(made.records));
+  }
+  if (options.top > 0 && made.records > options.top) throw WrongResult("there are more records than --top asks for");
+  if (!apart) {
+    const std::unique_ptr<OutputFile> file =
+        files.CreateOutput(output, false, options.no_clobber ? OldFile::kKeep : OldFile::kReplaceOrRewrite);
+    if (!file->in_place().empty()) {
+      throw Error(ErrorCode::kUsage, EscapeName(output) + " cannot be replaced (" + file->in_place() +
+                                         "): give another name, or a folder");
+    }
+    if (!file->TakeUp(HiddenName(output), end)) throw WrongResult("the parts are shorter than they were written");
+    file->Keep(end);
+    file->Publish(end, !options.no_fsync);
+  }
+  LogInfo("proved: " + std::to_string(made.records) + " records in " + std::to_string(parts) + " parts");
+  return made.records;
+}
+
+}  // namespace gpusort

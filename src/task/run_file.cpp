@@ -1,0 +1,250 @@
+#include "task/run_file.hpp"
+
+#include <algorithm>
+#include <cstring>
+#include <span>
+#include <utility>
+
+#define XXH_INLINE_ALL
+#include <xxhash.h>
+
+#include "error.hpp"
+#include "records/records.hpp"
+#include "support/text.hpp"
+
+namespace gpusort {
+namespace {
+
+/// What is read at once to look for a border, and to look at all records.
+constexpr std::uint64_t kLook = std::uint64_t{64} << 10, kPiece = std::uint64_t{1} << 20;
+
+std::vector<std::byte> ReadBytes(File& file, std::uint64_t begin, std::uint64_t end) {
+  std::vector<std::byte> bytes(end - begin);
+  if (file.ReadAt(begin, bytes) < bytes.size()) {
+    throw Error(ErrorCode::kBadInput, EscapeName(file.path()) + ": the file shrank while it was read");
+  }
+  return bytes;
+}
+
+/// The first border at or behind `at` of a file of delimited records that ends at `end`.
+std::uint64_t DelimitedBorder(File& file, std::uint64_t begin, std::uint64_t at, std::uint64_t end,
+                              const RecordLayout& layout) {
+  if (at <= begin) return begin;
+  for (std::uint64_t from = at - 1; from < end;) {
+    const std::uint64_t to = std::min(end, from + kLook);
+    const std::uint64_t first = FirstRecordBytes(ReadBytes(file, from, to), layout);
+    if (first > 0) return from + first;
+    from = to;
+  }
+  return end;
+}
+
+void Put(std::vector<std::byte>& out, std::uint64_t number) {
+  const auto* const bytes = reinterpret_cast<const std::byte*>(&number);
+  out.insert(out.end(), bytes, bytes + sizeof number);
+}
+
+}  // namespace
+
+std::uint64_t HashOf(std::span<const std::byte> bytes) { return XXH3_64bits(bytes.data(), bytes.size()); }
+
+std::optional<TaskOrder::First> TaskOrder::Comparable(RecordSpan records) const {
+  First first;
+  if (!ordered_.table) {
+    first.bytes = FirstRecordBytes(records, ordered_.plain);
+    if (first.bytes == 0) return std::nullopt;
+    first.comparable.assign(records.begin(), records.begin() + static_cast<std::ptrdiff_t>(first.bytes));
+    return first;
+  }
+  ScanState state;
+  std::uint64_t bytes = 0;
+  // In pieces: a scan goes on behind the first record.
+  for (std::uint64_t at = 0, piece = 512; at < records.size() && bytes == 0; at += piece, piece *= 4) {
+    const RecordSpan part = records.subspan(at, std::min<std::uint64_t>(piece, records.size() - at));
+    const std::uint64_t end = ordered_.keyed->Scan(part, state).first;
+    if (end > 0) bytes = at + end;
+  }
+  if (bytes == 0) return std::nullopt;
+  ScanState front;
+  KeyTally tally;
+  first.bytes = ordered_.keyed->Append(records.first(bytes), front, first.comparable, tally);
+  return first;
+}
+
+bool IsBefore(RecordSpan comparable, std::uint64_t offset, std::uint64_t own, const OrderPlace& place, bool unique,
+              const TaskOrder& order) {
+  const int compared = order.Compare(comparable, place.record);
+  if (compared != 0 || unique) return compared < 0;
+  return own < place.run || (own == place.run && offset < place.offset);
+}
+
+RunFile::RunFile(FileSystem& files, const std::string& path, std::uint64_t header_bytes, const TaskOrder& order)
+    : order_(order), file_(files.OpenInput(path, false)), begin_(header_bytes), end_(file_->Facts().size) {
+  if (end_ < begin_) throw Error(ErrorCode::kIntegrity, EscapeName(path) + ": it is shorter than it was written");
+}
+
+std::vector<std::byte> RunFile::Read(std::uint64_t begin, std::uint64_t end) { return ReadBytes(*file_, begin, end); }
+
+std::vector<std::byte> RunFile::Header() { return Read(0, begin_); }
+
+TaskOrder::First RunFile::At(std::uint64_t offset) {
+  for (std::uint64_t bytes = std::uint64_t{1} << 12;; bytes *= 8) {
+    const std::uint64_t to = offset + std::min(bytes, end_ - offset);
+    if (std::optional<TaskOrder::First> first = order_.Comparable(Read(offset, to))) return std::move(*first);
+    if (to == end_) throw Error(ErrorCode::kIntegrity, EscapeName(file_->path()) + ": it ends inside a record");
+  }
+}
+
+/// Of plain records.
+std::uint64_t RunFile::BorderBehind(std::uint64_t at) {
+  const RecordLayout& layout = order_.layout();
+  if (layout.fixed()) {
+    return std::min(end_, begin_ + (at - begin_ + layout.stride - 1) / layout.stride * layout.stride);
+  }
+  return DelimitedBorder(*file_, begin_, at, end_, layout);
+}
+
+std::uint64_t RunFile::Middle(std::uint64_t low, std::uint64_t high) {
+  const std::uint64_t middle = low + (high - low) / 2;
+  if (order_.plain()) {
+    const std::uint64_t border = BorderBehind(middle);
+    return border < high ? border : low;
+  }
+  std::uint64_t border = low;
+  ForEach(low, high, [&](std::uint64_t offset, TaskOrder::First&&) {
+    if (offset <= middle) border = offset;
+  });
+  return border;
+}
+
+std::vector<Fence> RunFile::MakeFences() {
+  std::vector<Fence> fences;
+  const std::uint64_t step = std::max(kFenceBytes, (end_ - begin_) / kMostFences + 1);
+  const auto take = [&](std::uint64_t offset) { fences.push_back({offset, At(offset).comparable}); };
+  if (order_.plain()) {
+    for (std::uint64_t at = begin_; at < end_;) {
+      const std::uint64_t border = BorderBehind(at);
+      if (border >= end_) break;
+      take(border);
+      at = std::max(at + step, border + 1);
+    }
+    return fences;
+  }
+  if (begin_ < end_) take(begin_);
+  ScanState state;
+  std::uint64_t next = begin_ + step;
+  for (std::uint64_t at = begin_; at < end_;) {
+    // A piece ends where the next fence is looked for, so that the first border behind is that of the next piece.
+    const std::uint64_t to = std::min({end_, at + kPiece, at < next ? next : end_});
+    const std::uint64_t first = order_.ordered().keyed->Scan(Read(at, to), state).first;
+    if (at >= next && first > 0 && at + first < end_) {
+      take(at + first);
+      next += step;
+    }
+    at = to;
+  }
+  return fences;
+}
+
+void RunFile::ForEach(std::uint64_t low, std::uint64_t high,
+                      const std::function<void(std::uint64_t, TaskOrder::First&&)>& take) {
+  const std::vector<std::byte> bytes = Read(low, high);
+  for (std::uint64_t at = 0; at < bytes.size();) {
+    std::optional<TaskOrder::First> first = order_.Comparable(RecordSpan(bytes).subspan(at));
+    if (!first) throw Error(ErrorCode::kIntegrity, EscapeName(file_->path()) + ": it ends inside a record");
+    const std::uint64_t size = first->bytes;
+    take(low + at, std::move(*first));
+    at += size;
+  }
+}
+
+std::uint64_t RunFile::Find(const OrderPlace& place, std::uint64_t own, bool unique, std::uint64_t low,
+                            std::uint64_t high) {
+  while (order_.plain() && high - low > kLook) {
+    const std::uint64_t middle = Middle(low, high);
+    if (middle == low) break;
+    const TaskOrder::First record = At(middle);
+    if (IsBefore(record.comparable, middle, own, place, unique, order_)) {
+      low = middle + record.bytes;
+    } else {
+      high = middle;
+    }
+  }
+  std::uint64_t found = high;
+  ForEach(low, high, [&](std::uint64_t offset, TaskOrder::First&& record) {
+    if (found == high && !IsBefore(record.comparable, offset, own, place, unique, order_)) found = offset;
+  });
+  return found;
+}
+
+std::uint64_t RunFile::Find(const OrderPlace& place, std::uint64_t own, bool unique, const std::vector<Fence>& fences) {
+  const auto behind = std::partition_point(fences.begin(), fences.end(), [&](const Fence& fence) {
+    return IsBefore(fence.record, fence.offset, own, place, unique, order_);
+  });
+  if (behind == fences.begin()) return begin_;
+  return Find(place, own, unique, std::prev(behind)->offset, behind == fences.end() ? end_ : behind->offset);
+}
+
+std::vector<std::byte> PackFences(const std::vector<Fence>& fences) {
+  std::vector<std::byte> bytes;
+  for (const Fence& fence : fences) {
+    Put(bytes, fence.offset);
+    Put(bytes, fence.record.size());
+    bytes.insert(bytes.end(), fence.record.begin(), fence.record.end());
+  }
+  return bytes;
+}
+
+std::vector<Fence> ReadFences(FileSystem& files, const std::string& path, const TaskRun& run) {
+  const std::unique_ptr<File> file = files.OpenInput(path, false);
+  std::vector<std::byte> bytes(run.fences_bytes);
+  const auto damaged = [&] { throw Error(ErrorCode::kIntegrity, EscapeName(path) + ": it is damaged"); };
+  if (file->Facts().size != bytes.size() || file->ReadAt(0, bytes) < bytes.size() ||
+      HashOf(bytes) != run.fences_hash) {
+    damaged();
+  }
+  std::vector<Fence> fences;
+  for (std::size_t at = 0; at < bytes.size();) {
+    std::uint64_t numbers[2];
+    if (bytes.size() - at < sizeof numbers) damaged();
+    std::memcpy(numbers, bytes.data() + at, sizeof numbers);
+    at += sizeof numbers;
+    if (bytes.size() - at < numbers[1]) damaged();
+    const auto record = bytes.begin() + static_cast<std::ptrdiff_t>(at);
+    fences.push_back({numbers[0], {record, record + static_cast<std::ptrdiff_t>(numbers[1])}});
+    at += numbers[1];
+  }
+  return fences;
+}
+
+std::uint64_t BorderAt(File& file, const std::string& path, std::uint64_t begin, std::uint64_t at,
+                       const Options& options, const TaskOrder& order) {
+  const std::uint64_t end = file.Facts().size;
+  if (at <= begin) return begin;
+  if (at >= end) return end;
+  const RecordLayout& plain = order.ordered().plain;
+  if (order.plain() && plain.fixed()) {
+    return std::min(end, begin + (at - begin + plain.stride - 1) / plain.stride * plain.stride);
+  }
+  if (order.plain() || options.table->kind == TableKind::kJsonLines) return DelimitedBorder(file, begin, at, end, plain);
+  ScanState state;
+  std::uint64_t from = begin;
+  try {
+    while (from < at - 1) {
+      const std::uint64_t to = std::min(at - 1, from + kPiece);
+      order.ordered().keyed->Scan(ReadBytes(file, from, to), state);
+      from = to;
+    }
+    while (from < end) {
+      const std::uint64_t to = std::min(end, from + kLook);
+      const std::uint64_t first = order.ordered().keyed->Scan(ReadBytes(file, from, to), state).first;
+      if (first > 0) return from + first;
+      from = to;
+    }
+  } catch (const BadRecord& bad) {
+    throw Error(ErrorCode::kBadInput, EscapeName(path) + ": byte " + std::to_string(from + bad.at()) + ": " + bad.what());
+  }
+  return end;
+}
+
+}  // namespace gpusort

@@ -1,0 +1,110 @@
+// The run of one slice, as a file of sorted records, and its fences: records from all over it, with which a place in the
+// order is found by few reads. Start at RunFile.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "file.hpp"
+#include "job/order.hpp"
+#include "support/options.hpp"
+#include "task/job_folder.hpp"
+
+namespace gpusort {
+
+/// The order of records as they lie in runs.
+class TaskOrder {
+ public:
+  /// `options` must outlive it.
+  explicit TaskOrder(const Options& options)
+      : ordered_(options, true), layout_(ordered_.table ? ordered_.keyed->layout() : ordered_.plain) {}
+  /// Of records with columns: what all inputs begin with, before anything else.
+  void ReadHeader(RecordSpan header) {
+    if (ordered_.table && !header.empty()) ordered_.keyed->ReadHeader(header);
+  }
+
+  /// Whether a record's end is seen without what is in front of it.
+  bool plain() const { return !ordered_.table; }
+  const Ordered& ordered() const { return ordered_; }
+  /// As `layout`s of what Comparable gives.
+  int Compare(RecordSpan a, RecordSpan b) const { return CompareRecords(a, b, layout_); }
+  /// The first of `records`, in the form that Compare takes, and its bytes as it lies; nothing if no whole one is there.
+  struct First {
+    std::vector<std::byte> comparable;
+    std::uint64_t bytes = 0;
+  };
+  std::optional<First> Comparable(RecordSpan records) const;
+  const RecordLayout& layout() const { return layout_; }
+
+ private:
+  const Ordered ordered_;
+  const RecordLayout layout_;
+};
+
+struct Fence {
+  std::uint64_t offset = 0;             ///< of the file, where the record begins
+  std::vector<std::byte> record;        ///< as TaskOrder::Compare takes it
+};
+
+/// A place between records of several runs: in front of the record at `offset` of `run`, which is `record`, and of all
+/// that order behind it. With `unique` records of equal keys are never parted: it is in front of all of them.
+struct OrderPlace {
+  std::uint64_t run = 0, offset = 0;
+  std::vector<std::byte> record;
+};
+
+class RunFile {
+ public:
+  /// Fences that a run has at most, and how many bytes there are between two at least.
+  static constexpr std::uint64_t kMostFences = 1024, kFenceBytes = std::uint64_t{64} << 10;
+
+  RunFile(FileSystem& files, const std::string& path, std::uint64_t header_bytes, const TaskOrder& order);
+
+  std::uint64_t begin() const { return begin_; }
+  std::uint64_t end() const { return end_; }
+  /// What the file begins with.
+  std::vector<std::byte> Header();
+
+  /// Reads the file for fences: the first record, and one behind each step.
+  std::vector<Fence> MakeFences();
+  /// Where of [low, high], both borders of records, `place` is, for run number `own`.
+  std::uint64_t Find(const OrderPlace& place, std::uint64_t own, bool unique, std::uint64_t low, std::uint64_t high);
+  /// The same in the whole file.
+  std::uint64_t Find(const OrderPlace& place, std::uint64_t own, bool unique, const std::vector<Fence>& fences);
+  /// Records of [low, high), both borders, one by one, with where each begins.
+  void ForEach(std::uint64_t low, std::uint64_t high,
+               const std::function<void(std::uint64_t offset, TaskOrder::First&&)>& take);
+  /// The record that begins at `offset`.
+  TaskOrder::First At(std::uint64_t offset);
+  /// A border in the middle of [low, high); `low` if there is none.
+  std::uint64_t Middle(std::uint64_t low, std::uint64_t high);
+
+ private:
+  std::vector<std::byte> Read(std::uint64_t begin, std::uint64_t end);
+  std::uint64_t BorderBehind(std::uint64_t at);
+
+  const TaskOrder& order_;
+  const std::unique_ptr<File> file_;
+  const std::uint64_t begin_, end_;
+};
+
+/// As a file, and back. Error(kIntegrity) if the bytes are not what was written.
+std::vector<std::byte> PackFences(const std::vector<Fence>& fences);
+std::vector<Fence> ReadFences(FileSystem& files, const std::string& path, const TaskRun& run);
+std::uint64_t HashOf(std::span<const std::byte> bytes);
+
+/// Whether a record that is `comparable`, at `offset` of run `own`, is in front of `place`.
+bool IsBefore(RecordSpan comparable, std::uint64_t offset, std::uint64_t own, const OrderPlace& place, bool unique,
+              const TaskOrder& order);
+
+/// The first border of records at or behind byte `at` of a file whose records begin at `begin`, where one of them ends
+/// or all do.
+std::uint64_t BorderAt(File& file, const std::string& path, std::uint64_t begin, std::uint64_t at,
+                       const Options& options, const TaskOrder& order);
+
+}  // namespace gpusort

@@ -1,0 +1,46 @@
+// The tasks of a job that is done piece by piece, by as many processes and machines as there are: each of them is the
+// one engine, ExternalSort, on a part of the work, and each can be done again. Slices of the input become runs, exact
+// cuts say where each part of the output lies in every run, parts are merged on their own, and a last task proves that
+// they are the whole. Start at RunTask.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "stream.hpp"
+#include "support/options.hpp"
+
+namespace gpusort {
+
+/// Of slices or parts.
+struct TaskNumber {
+  std::uint64_t number = 0, count = 1;
+};
+
+/// Error(kUsage) if what the options ask for cannot be done by tasks. `arguments`: those of them that decide the
+/// output's bytes, as ParseOptions takes them.
+void CheckTaskOptions(const Options& options);
+
+/// Sorts the records that begin in one of equal ranges of the inputs' bytes to a run in `folder`. Does nothing if that
+/// is there.
+void SortSlice(const Options& options, const std::vector<std::string>& arguments, TaskNumber slice,
+               const std::string& folder, CancelFlag& cancel);
+
+/// What the first task of the job in `folder` was told, as arguments for ParseOptions: options, "--", inputs.
+std::vector<std::string> JobArguments(const std::string& folder);
+
+/// Finds where each of so many parts of equal bytes begins. `fences_only`: from the fences alone, where parts differ by
+/// up to the bytes between two fences of every run.
+void CutParts(const Options& options, std::uint64_t parts, bool fences_only, const std::string& folder);
+
+/// Merges a part into `output`: a file of its own below a folder that is named with a '/' at its end, else its place in
+/// the one output, which has its name once Prove is done. Does nothing if that was done.
+void MergePart(const Options& options, TaskNumber part, const std::string& folder, const std::string& output,
+               CancelFlag& cancel);
+
+/// Checks that all parts are there, in order and of all records, and gives the output its name. Returns its records.
+std::uint64_t ProveParts(const Options& options, std::uint64_t parts, const std::string& folder,
+                         const std::string& output);
+
+}  // namespace gpusort

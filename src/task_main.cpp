@@ -1,0 +1,210 @@
+// gpusort_task runs | cut | part | prove: pieces of one sort, for drivers that spread it over processes and machines. The
+// main path goes on in task/tasks.hpp.
+#include <cstdio>
+#include <exception>
+#include <new>
+#include <string>
+#include <vector>
+
+#include "cli/parse_options.hpp"
+#include "error.hpp"
+#include "formats/locale_keys.hpp"
+#include "stuck_driver.hpp"
+#include "support/log.hpp"
+#include "support/signals.hpp"
+#include "support/text.hpp"
+#include "task/tasks.hpp"
+
+namespace gpusort {
+namespace {
+
+constexpr const char* kTaskHelp =
+    R"(gpusort_task does one piece of a sort, so that many processes, on one machine or on many, do the whole. They share
+the folder DIR. Any piece may be done again, by anybody, at any time: what it writes is the same. In this order:
+
+  gpusort_task runs --slice K/N --into DIR [OPTION]... INPUT...
+      sorts the records that begin in the Kth (from 0 on) of N equal ranges of the inputs' bytes; a compressed input
+      belongs to one slice. OPTIONs are gpusort's: the order, the format, and --memory and the like. DIR is made.
+  gpusort_task cut --parts P [--fences-only] DIR
+      finds, once all runs are there, where P parts of equal bytes begin. --fences-only: without reading runs; parts are
+      then as equal as that allows, and OUTPUT must be a folder.
+  gpusort_task part --part J/P [OPTION]... DIR OUTPUT
+      merges part J. OUTPUT with a '/' at its end is a folder for files part-JJJJJ-of-PPPPP, each with the inputs'
+      header; else each part is written to its place in one hidden file beside OUTPUT. OPTIONs: --memory, --threads,
+      --temp-dir, --device, --no-fsync, --stats, --progress, --log-level, and others that change no bytes.
+  gpusort_task prove --parts P DIR OUTPUT
+      checks that all parts are there, in order, and have the records of all runs; then gives the one file its name.
+
+Formats: binary records, lines, csv, tsv, jsonl, in every order; -u (OUTPUT must be a folder) and --top too. DIR stays:
+remove it when all is done. Exit codes are gpusort's; a piece that is asked for too early ends with 2.
+)";
+
+[[noreturn]] void FailTask(const std::string& why) { throw Error(ErrorCode::kUsage, why + "; see gpusort_task --help"); }
+
+/// What a task is told beside gpusort's options.
+struct TaskArguments {
+  std::string slice, into, parts, part;
+  bool fences_only = false;
+  std::vector<std::string> rest;
+};
+
+TaskArguments ParseTask(int argc, char** argv) {
+  TaskArguments task;
+  for (int i = 2; i < argc; ++i) {
+    const std::string argument = argv[i];
+    if (argument == "--") {
+      task.rest.insert(task.rest.end(), argv + i, argv + argc);
+      break;
+    }
+    if (argument == "--fences-only") {
+      task.fences_only = true;
+      continue;
+    }
+    bool taken = false;
+    for (auto [name, value] : {std::pair("--slice", &task.slice), std::pair("--into", &task.into),
+                               std::pair("--parts", &task.parts), std::pair("--part", &task.part)}) {
+      const std::string key = name;
+      if (argument != key && !argument.starts_with(key + "=")) continue;
+      if (argument == key && i + 1 == argc) FailTask(key + " needs a value");
+      if (!value->empty()) FailTask(key + " is given twice");
+      *value = argument == key ? argv[++i] : argument.substr(key.size() + 1);
+      if (value->empty()) FailTask(key + " needs a value");
+      taken = true;
+    }
+    if (!taken) task.rest.push_back(argument);
+  }
+  return task;
+}
+
+constexpr std::uint64_t kMostTasks = std::uint64_t{1} << 20;
+
+std::uint64_t ParseParts(const std::string& key, const std::string& text) {
+  const std::optional<std::uint64_t> count = ParseDigits(text);
+  if (!count || *count == 0 || *count > kMostTasks) {
+    FailTask(key + ": '" + EscapeName(text) + "' is not a number from 1 to " + std::to_string(kMostTasks));
+  }
+  return *count;
+}
+
+TaskNumber ParseNumber(const std::string& key, const std::string& text) {
+  if (text.empty()) FailTask(key + " is missing");
+  const std::size_t slash = text.find('/');
+  const std::optional<std::uint64_t> number = ParseDigits(text.substr(0, slash));
+  if (slash == text.npos || !number) FailTask(key + ": '" + EscapeName(text) + "' is not like 3/16");
+  const std::uint64_t count = ParseParts(key, text.substr(slash + 1));
+  if (*number >= count) FailTask(key + ": " + text + ": they count from 0 to " + std::to_string(count - 1));
+  return {*number, count};
+}
+
+/// Parses `options` and names, with gpusort's grammar. `argv` takes what it parses.
+Options ParseFor(const std::string& output, const std::vector<std::string>& options,
+                 const std::vector<std::string>& names, std::vector<std::string>& argv, CancelFlag& cancel) {
+  argv = {"gpusort_task", "--output=" + output};
+  argv.insert(argv.end(), options.begin(), options.end());
+  argv.push_back("--");
+  argv.insert(argv.end(), names.begin(), names.end());
+  std::vector<const char*> pointers;
+  for (const std::string& argument : argv) pointers.push_back(argument.c_str());
+  Options parsed = ParseOptions(static_cast<int>(pointers.size()), pointers.data());
+  if (parsed.action != Action::kSort) FailTask("an option asks for something else than sorting");
+  ReadNamedFiles(parsed, cancel);
+  InitLog(parsed.log_level, parsed.log_file, parsed.json_log ? LogFormat::kJson : LogFormat::kText);
+  if (parsed.locale) UseLocale();
+  CheckTaskOptions(parsed);
+  return parsed;
+}
+
+std::vector<std::string> Deciding(const std::vector<std::string>& arguments) {
+  std::vector<const char*> pointers;
+  for (const std::string& argument : arguments) pointers.push_back(argument.c_str());
+  return DecidingOptions(static_cast<int>(pointers.size()), pointers.data());
+}
+
+/// Options of the job in `folder`, with those that are given here.
+Options ParseLater(const std::string& folder, const std::string& output, const std::vector<std::string>& options,
+                   CancelFlag& cancel) {
+  std::vector<std::string> given{"gpusort_task"};
+  given.insert(given.end(), options.begin(), options.end());
+  for (const std::string& option : Deciding(given)) {
+    FailTask(option.substr(0, option.find('=')) + " belongs to all of the job: give it to gpusort_task runs");
+  }
+  SplitArguments job = SplitOptions(JobArguments(folder));
+  job.options.insert(job.options.end(), options.begin(), options.end());
+  std::vector<std::string> argv;
+  return ParseFor(output, job.options, job.names, argv, cancel);
+}
+
+void DoTask(const std::string& command, const TaskArguments& task, CancelFlag& cancel) {
+  const SplitArguments rest = SplitOptions(task.rest);
+  const auto needs = [&](std::size_t names, const char* what) {
+    if (rest.names.size() != names) {
+      FailTask("gpusort_task " + command + " takes " + what + ", and " + std::to_string(rest.names.size()) +
+               " names are given");
+    }
+  };
+  const auto refuse = [&](const std::string& value, const char* key) {
+    if (!value.empty()) FailTask(std::string(key) + " has no meaning with gpusort_task " + command);
+  };
+  if (command != "runs") {
+    refuse(task.slice, "--slice");
+    refuse(task.into, "--into");
+  }
+  if (command != "cut" && task.fences_only) FailTask("--fences-only has no meaning with gpusort_task " + command);
+  if (command != "part") refuse(task.part, "--part");
+  if (command == "runs" || command == "part") refuse(task.parts, "--parts");
+  if ((command == "cut" || command == "prove") && task.parts.empty()) FailTask("--parts is missing");
+
+  if (command == "runs") {
+    const TaskNumber slice = ParseNumber("--slice", task.slice);
+    if (task.into.empty()) FailTask("--into is missing");
+    if (rest.names.empty()) FailTask("no input is given");
+    std::vector<std::string> argv;
+    const Options options = ParseFor(task.into + "/run", rest.options, rest.names, argv, cancel);
+    SortSlice(options, Deciding(argv), slice, task.into, cancel);
+  } else if (command == "cut") {
+    needs(1, "DIR");
+    const Options options = ParseLater(rest.names[0], "output", rest.options, cancel);
+    CutParts(options, ParseParts("--parts", task.parts), task.fences_only, rest.names[0]);
+  } else if (command == "part") {
+    const TaskNumber part = ParseNumber("--part", task.part);
+    needs(2, "DIR and OUTPUT");
+    const Options options = ParseLater(rest.names[0], rest.names[1], rest.options, cancel);
+    MergePart(options, part, rest.names[0], rest.names[1], cancel);
+  } else if (command == "prove") {
+    needs(2, "DIR and OUTPUT");
+    const Options options = ParseLater(rest.names[0], rest.names[1], rest.options, cancel);
+    ProveParts(options, ParseParts("--parts", task.parts), rest.names[0], rest.names[1]);
+  } else {
+    FailTask("'" + EscapeName(command) + "' is none of runs, cut, part and prove");
+  }
+}
+
+int RunTask(int argc, char** argv) {
+  OpenStandardStreams();
+  CancelFlag cancel;
+  HandleSignals(cancel);
+  try {
+    const std::string command = argc > 1 ? argv[1] : "--help";
+    if (command == "--help" || command == "--version") {
+      std::fputs(command == "--help" ? kTaskHelp : VersionText({}).c_str(), stdout);
+      return std::fflush(stdout) == 0 ? 0 : static_cast<int>(ErrorCode::kIo);
+    }
+    DoTask(command, ParseTask(argc, argv), cancel);
+    return 0;
+  } catch (const Error& error) {
+    if (SignalReceived() != 0 && error.code() == ErrorCode::kCancelled) EndBySignal(SignalReceived());
+    LogError(error.what());
+    return static_cast<int>(error.code());
+  } catch (const std::bad_alloc&) {
+    LogError("out of memory");
+    return static_cast<int>(ErrorCode::kOutOfMemory);
+  } catch (const std::exception& error) {
+    LogError(std::string("internal error: ") + error.what());
+    return static_cast<int>(ErrorCode::kInternal);
+  }
+}
+
+}  // namespace
+}  // namespace gpusort
+
+int main(int argc, char** argv) { return gpusort::RunTask(argc, argv); }
