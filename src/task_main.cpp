@@ -1,4 +1,4 @@
-// gpusort_task runs | cut | part | prove: pieces of one sort, for drivers that spread it over processes and machines. The
+// gpusort_task scan | runs | cut | borders | part | prove: pieces of one sort, for drivers that spread it over processes and machines. The
 // main path goes on in task/tasks.hpp.
 #include <cstdio>
 #include <exception>
@@ -25,6 +25,9 @@ the folder DIR. Any piece may be done again, by anybody, at any time: what it wr
   gpusort_task runs --slice K/N --into DIR [OPTION]... INPUT...
       sorts the records that begin in the Kth (from 0 on) of N equal ranges of the inputs' bytes; a compressed input
       belongs to one slice. OPTIONs are gpusort's: the order, the format, and --memory and the like. DIR is made.
+  gpusort_task scan --slice K/N --into DIR [OPTION]... INPUT...
+      may be done for all slices before that, of csv and tsv: where records end depends on the quotes in front, which
+      each task of runs reads again otherwise.
   gpusort_task cut --parts P [--fences-only] DIR
       finds, once all runs are there, where P parts of equal bytes begin. --fences-only: without reading runs; parts are
       then as equal as that allows, and OUTPUT must be a folder.
@@ -35,6 +38,14 @@ the folder DIR. Any piece may be done again, by anybody, at any time: what it wr
   gpusort_task prove --parts P DIR OUTPUT
       checks that all parts are there, in order, and have the records of all runs; then gives the one file its name.
 
+Where machines share no folder for runs, DIR has their .json and .fences files alone on all but the machine of a run:
+  gpusort_task cut --fences-only --parts P DIR
+  gpusort_task borders --run K --parts P DIR
+      where the run is: prints P+1 lines, the bytes of its file at which each part begins, and its end.
+  gpusort_task part --part J/P --pieces FOLDER [--offset BYTES] [OPTION]... DIR OUTPUT
+      merges what FOLDER has under the runs' names: each run's header (the bytes up to its first border) and its bytes of
+      the part. --offset: where in the one OUTPUT it begins: for J = 0, at 0, else behind the header and all before it.
+
 Formats: binary records, lines, csv, tsv, jsonl, in every order; -u (OUTPUT must be a folder) and --top too. DIR stays:
 remove it when all is done. Exit codes are gpusort's; a piece that is asked for too early ends with 2.
 )";
@@ -43,7 +54,7 @@ remove it when all is done. Exit codes are gpusort's; a piece that is asked for 
 
 /// What a task is told beside gpusort's options.
 struct TaskArguments {
-  std::string slice, into, parts, part;
+  std::string slice, into, parts, part, run, pieces, offset;
   bool fences_only = false;
   std::vector<std::string> rest;
 };
@@ -62,7 +73,9 @@ TaskArguments ParseTask(int argc, char** argv) {
     }
     bool taken = false;
     for (auto [name, value] : {std::pair("--slice", &task.slice), std::pair("--into", &task.into),
-                               std::pair("--parts", &task.parts), std::pair("--part", &task.part)}) {
+                               std::pair("--parts", &task.parts), std::pair("--part", &task.part),
+                               std::pair("--run", &task.run), std::pair("--pieces", &task.pieces),
+                               std::pair("--offset", &task.offset)}) {
       const std::string key = name;
       if (argument != key && !argument.starts_with(key + "=")) continue;
       if (argument == key && i + 1 == argc) FailTask(key + " needs a value");
@@ -145,22 +158,28 @@ void DoTask(const std::string& command, const TaskArguments& task, CancelFlag& c
   const auto refuse = [&](const std::string& value, const char* key) {
     if (!value.empty()) FailTask(std::string(key) + " has no meaning with gpusort_task " + command);
   };
-  if (command != "runs") {
+  const bool slices = command == "runs" || command == "scan";
+  if (!slices) {
     refuse(task.slice, "--slice");
     refuse(task.into, "--into");
   }
   if (command != "cut" && task.fences_only) FailTask("--fences-only has no meaning with gpusort_task " + command);
-  if (command != "part") refuse(task.part, "--part");
-  if (command == "runs" || command == "part") refuse(task.parts, "--parts");
-  if ((command == "cut" || command == "prove") && task.parts.empty()) FailTask("--parts is missing");
+  if (command != "borders") refuse(task.run, "--run");
+  if (command != "part") {
+    refuse(task.part, "--part");
+    refuse(task.pieces, "--pieces");
+    refuse(task.offset, "--offset");
+  }
+  if (slices || command == "part") refuse(task.parts, "--parts");
+  if (!slices && command != "part" && task.parts.empty()) FailTask("--parts is missing");
 
-  if (command == "runs") {
+  if (slices) {
     const TaskNumber slice = ParseNumber("--slice", task.slice);
     if (task.into.empty()) FailTask("--into is missing");
     if (rest.names.empty()) FailTask("no input is given");
     std::vector<std::string> argv;
     const Options options = ParseFor(task.into + "/run", rest.options, rest.names, argv, cancel);
-    SortSlice(options, Deciding(argv), slice, task.into, cancel);
+    (command == "runs" ? SortSlice : ScanSlice)(options, Deciding(argv), slice, task.into, cancel);
   } else if (command == "cut") {
     needs(1, "DIR");
     const Options options = ParseLater(rest.names[0], "output", rest.options, cancel);
@@ -169,13 +188,28 @@ void DoTask(const std::string& command, const TaskArguments& task, CancelFlag& c
     const TaskNumber part = ParseNumber("--part", task.part);
     needs(2, "DIR and OUTPUT");
     const Options options = ParseLater(rest.names[0], rest.names[1], rest.options, cancel);
-    MergePart(options, part, rest.names[0], rest.names[1], cancel);
+    PartPieces pieces{task.pieces, {}};
+    if (!task.offset.empty()) {
+      if (task.pieces.empty()) FailTask("--offset has no meaning without --pieces");
+      pieces.offset = ParseDigits(task.offset);
+      if (!pieces.offset) FailTask("--offset: '" + EscapeName(task.offset) + "' is not a number of bytes");
+    }
+    MergePart(options, part, rest.names[0], rest.names[1], pieces, cancel);
+  } else if (command == "borders") {
+    needs(1, "DIR");
+    const std::optional<std::uint64_t> run = ParseDigits(task.run);
+    if (!run) FailTask("--run: '" + EscapeName(task.run) + "' is not a run's number");
+    const Options options = ParseLater(rest.names[0], "output", rest.options, cancel);
+    for (const std::uint64_t border : PartBorders(options, ParseParts("--parts", task.parts), *run, rest.names[0])) {
+      std::printf("%llu\n", static_cast<unsigned long long>(border));
+    }
+    if (std::fflush(stdout) != 0) throw Error(ErrorCode::kIo, "cannot write to standard output");
   } else if (command == "prove") {
     needs(2, "DIR and OUTPUT");
     const Options options = ParseLater(rest.names[0], rest.names[1], rest.options, cancel);
     ProveParts(options, ParseParts("--parts", task.parts), rest.names[0], rest.names[1]);
   } else {
-    FailTask("'" + EscapeName(command) + "' is none of runs, cut, part and prove");
+    FailTask("'" + EscapeName(command) + "' is none of scan, runs, cut, borders, part and prove");
   }
 }
 

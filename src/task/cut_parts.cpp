@@ -75,7 +75,7 @@ class Cut {
     std::size_t run, fence;
   };
   const Fence& FenceAt(const At& at) const { return runs_.fences(at.run)[at.fence]; }
-  std::uint64_t OffsetOf(const At& at) const { return FenceAt(at).offset - runs_.file(at.run).begin(); }
+  std::uint64_t OffsetOf(const At& at) const { return FenceAt(at).offset - runs_.begin(at.run); }
   std::uint64_t NextFence(std::size_t run, std::size_t fence) const {
     return fence < runs_.fences(run).size() ? OffsetOf({run, fence}) : runs_.bytes(run);
   }

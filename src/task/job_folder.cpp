@@ -174,12 +174,26 @@ TaskJob JobFolder::ReadJob() {
   return ReadMembers(path, [&] { return JobFromJson(*json); });
 }
 
+std::optional<std::vector<TaskScan>> JobFolder::FindScan(std::uint64_t number) {
+  const std::string path = path_ + "/scan-" + Numbered(number) + ".json";
+  const std::optional<TaskJson> json = FindJson(files_, path);
+  if (!json) return std::nullopt;
+  return ReadMembers(path, [&] {
+    std::vector<TaskScan> scans;
+    for (const TaskJson& scan : json->at("scans")) {
+      scans.push_back({scan.at(0).get<std::uint32_t>(), scan.at(1).get<std::uint64_t>(),
+                       scan.at(2).get<std::uint64_t>(), scan.at(3).get<std::vector<std::uint32_t>>()});
+    }
+    return scans;
+  });
+}
+
 std::optional<TaskRun> JobFolder::FindRun(std::uint64_t number) {
   const std::string path = RunPath(number) + ".json";
   const std::optional<TaskJson> json = FindJson(files_, path);
   if (!json) return std::nullopt;
   return ReadMembers(path, [&]() -> TaskRun {
-    return {json->at("bytes").get<std::uint64_t>(), json->at("header_bytes").get<std::uint64_t>(),
+    return {json->at("bytes").get<std::uint64_t>(), BytesFromJson(json->at("header")),
             json->at("fences_bytes").get<std::uint64_t>(), json->at("fences_hash").get<std::uint64_t>(),
             SumOf(json->at("sum"))};
   });
@@ -226,10 +240,16 @@ TaskPart JobFolder::ReadPart(std::uint64_t number, std::uint64_t parts) {
   return *part;
 }
 
+void JobFolder::Write(std::uint64_t number, const std::vector<TaskScan>& scans) {
+  TaskJson json = TaskJson::array();
+  for (const TaskScan& scan : scans) json.push_back({scan.input, scan.begin, scan.end, scan.behind});
+  WriteJson(files_, path_ + "/scan-" + Numbered(number) + ".json", {{"scans", json}});
+}
+
 void JobFolder::Write(std::uint64_t number, const TaskRun& run) {
   WriteJson(files_, RunPath(number) + ".json",
             {{"bytes", run.bytes},
-             {"header_bytes", run.header_bytes},
+             {"header", BytesJson(run.header)},
              {"fences_bytes", run.fences_bytes},
              {"fences_hash", run.fences_hash},
              {"sum", SumJson(run.sum)}});

@@ -1,6 +1,7 @@
 // The folder of a job that many tasks do, on one machine or on many: what each of them has done, as files that appear
 // when they are whole. Whatever is written twice is written the same.
 //   job.json                  options, inputs and the number of slices: of the first task
+//   scan-00003.json           of CSV, if it was asked for: how slice 3 goes on from what is in front of it
 //   run-00003                 the sorted records of slice 3, behind the inputs' header
 //   run-00003.fences          some of its records, for the cut
 //   run-00003.json            what is known of both; written last
@@ -33,9 +34,16 @@ struct TaskJob {
   std::uint64_t slices = 0;
 };
 
+/// Bytes [begin, end) of an input, and the state behind them for each state in front of them, numbers of ScanState.
+struct TaskScan {
+  std::uint32_t input = 0;
+  std::uint64_t begin = 0, end = 0;
+  std::vector<std::uint32_t> behind;
+};
+
 struct TaskRun {
-  std::uint64_t bytes = 0;         ///< of the file
-  std::uint64_t header_bytes = 0;  ///< of them, in front of the records
+  std::uint64_t bytes = 0;        ///< of the file
+  std::vector<std::byte> header;  ///< in front of its records
   std::uint64_t fences_bytes = 0, fences_hash = 0;
   RecordSum sum;
 };
@@ -73,9 +81,11 @@ class JobFolder {
   TaskCut ReadCut(std::uint64_t parts);
   TaskPart ReadPart(std::uint64_t number, std::uint64_t parts);
   /// Nothing if they are not there yet.
+  std::optional<std::vector<TaskScan>> FindScan(std::uint64_t number);
   std::optional<TaskRun> FindRun(std::uint64_t number);
   std::optional<TaskCut> FindCut(std::uint64_t parts);
   std::optional<TaskPart> FindPart(std::uint64_t number, std::uint64_t parts);
+  void Write(std::uint64_t number, const std::vector<TaskScan>& scans);
   void Write(std::uint64_t number, const TaskRun& run);
   void Write(const TaskCut& cut);
   void Write(std::uint64_t number, std::uint64_t parts, const TaskPart& part);

@@ -57,6 +57,11 @@ std::uint64_t PlaceInOutput(const TaskRuns& runs, const TaskCut& cut, std::uint6
   return runs.header().size() + *before;
 }
 
+std::uint64_t PartBegin(TaskRuns& runs, const TaskCut& cut, std::uint64_t part, std::size_t run, bool unique) {
+  if (part == 0) return runs.begin(run);
+  return part == cut.parts ? runs.end(run) : runs.Border(cut.places[part - 1], run, unique);
+}
+
 bool IsThere(FileSystem& files, const TaskPart& part, const std::string& path) {
   const std::optional<FileFacts> facts = files.Identify(path);
   return facts && facts->ino == part.inode && facts->size >= part.offset + part.bytes;
@@ -64,8 +69,22 @@ bool IsThere(FileSystem& files, const TaskPart& part, const std::string& path) {
 
 }  // namespace
 
+std::vector<std::uint64_t> PartBorders(const Options& options, std::uint64_t parts, std::uint64_t run,
+                                       const std::string& folder) {
+  FileSystem files;
+  TaskOrder order(options);
+  TaskRuns runs(files, folder, order);
+  if (run >= runs.count()) {
+    throw Error(ErrorCode::kUsage, "run " + std::to_string(run) + ": there are " + std::to_string(runs.count()));
+  }
+  const TaskCut cut = runs.folder().ReadCut(parts);
+  std::vector<std::uint64_t> borders;
+  for (std::uint64_t part = 0; part <= parts; ++part) borders.push_back(PartBegin(runs, cut, part, run, options.unique));
+  return borders;
+}
+
 void MergePart(const Options& options, TaskNumber part, const std::string& folder, const std::string& output,
-               CancelFlag& cancel) {
+               const PartPieces& pieces, CancelFlag& cancel) {
   FileSystem files;
   TaskOrder order(options);
   TaskRuns runs(files, folder, order);
@@ -73,63 +92,71 @@ void MergePart(const Options& options, TaskNumber part, const std::string& folde
   const bool apart = IsFolderName(output);
   const std::string path = apart ? output + PartFileName(part.number, part.count) : HiddenPath(output);
   TaskPart made;
-  if (!apart) made.offset = PlaceInOutput(runs, cut, part.number);
+  if (!apart) made.offset = pieces.offset ? *pieces.offset : PlaceInOutput(runs, cut, part.number);
   if (const std::optional<TaskPart> there = runs.folder().FindPart(part.number, part.count)) {
     if (there->offset == made.offset && IsThere(files, *there, path)) {
       LogInfo("part " + std::to_string(part.number) + " is there already");
       return;
     }
   }
-  const std::vector<std::uint64_t> begin = part.number == 0 ? std::vector<std::uint64_t>{}
-                                                            : runs.Borders(cut.places[part.number - 1], options.unique);
-  const std::vector<std::uint64_t> end =
-      runs.Borders(part.number + 1 == part.count ? CutPlace{runs.count(), 0, {}} : cut.places[part.number],
-                   options.unique);
   if (!apart && options.verify_output) {
     throw Error(ErrorCode::kUsage, "--verify-output reads files of parts back: give a folder, with a '/' behind its name");
   }
   Options job = options;
-  if (job.temp_dirs.empty()) job.temp_dirs = {folder};
+  if (job.temp_dirs.empty()) job.temp_dirs = {pieces.folder.empty() ? folder : pieces.folder};
   job.inputs.clear();
   job.input_codec = Codec::kNone;
   job.merge = true;
   std::uint64_t bytes = 0;
   for (std::size_t run = 0; run < runs.count(); ++run) {
-    const ByteRange range{begin.empty() ? runs.file(run).begin() : begin[run], end[run]};
-    if (range.begin > range.end) throw Error(ErrorCode::kIntegrity, "the parts' borders are out of order");
+    std::string input = runs.folder().RunPath(run);
+    ByteRange range;
+    if (pieces.folder.empty()) {
+      range = {PartBegin(runs, cut, part.number, run, options.unique),
+               PartBegin(runs, cut, part.number + 1, run, options.unique)};
+      if (range.begin > range.end) throw Error(ErrorCode::kIntegrity, "the parts' borders are out of order");
+    } else {
+      input = pieces.folder + input.substr(input.rfind('/'));
+      const std::optional<FileFacts> piece = files.Identify(input);
+      range = {runs.begin(run), piece ? piece->size : runs.begin(run)};
+    }
     if (range.begin == range.end) continue;
     bytes += range.end - range.begin;
-    job.inputs.push_back(runs.folder().RunPath(run));
+    job.inputs.push_back(std::move(input));
     job.ranges.push_back(range);
   }
-  if (job.inputs.empty()) {  // what has the header, if there is one
-    std::size_t run = 0;
-    while (run + 1 < runs.count() && runs.facts(run).header_bytes == 0) ++run;
-    job.inputs.push_back(runs.folder().RunPath(run));
-    job.ranges.push_back({runs.file(run).begin(), runs.file(run).begin()});
-  }
   SortResult result;
+  const std::vector<std::byte>& header = runs.header();
   if (apart) {
-    std::error_code made_folder;
+    std::error_code made_folder;  // whether it is there is seen next
     std::filesystem::create_directory(output, made_folder);
-    job.output = path;
-    result = ExternalSort(job, cancel);
+    if (job.inputs.empty()) {
+      WriteWhole(files, path, header);
+      result.bytes = header.size();
+    } else {
+      job.output = path;
+      result = ExternalSort(job, cancel);
+    }
     made.inode = files.Identify(path)->ino;
-    made.bytes = result.bytes;
   } else {
     job.headless = part.number > 0;
     const detail::Fd shared = OpenShared(path, made.offset);
-    job.output = "/dev/fd/" + std::to_string(shared.get());
-    result = ExternalSort(job, cancel, files, Output(std::make_unique<PipeWriter>(shared.get(), path, cancel)), {});
+    const std::uint64_t front = job.headless ? 0 : header.size();
+    if (job.inputs.empty()) {
+      PipeWriter(shared.get(), path, cancel).WriteAll(RecordSpan(header).first(front));
+      result.bytes = front;
+    } else {
+      job.output = "/dev/fd/" + std::to_string(shared.get());
+      result = ExternalSort(job, cancel, files, Output(std::make_unique<PipeWriter>(shared.get(), path, cancel)), {});
+    }
     if (!options.no_fsync && ::fsync(shared.get()) != 0) PartFailed(path, "sync it");
     made.inode = FactsOf(shared.get()).ino;
-    made.bytes = result.bytes;
-    const std::uint64_t header = part.number == 0 ? runs.header().size() : 0;
-    if (options.top == 0 && made.bytes != header + bytes) {
-      throw WrongResult("part " + std::to_string(part.number) + " has " + std::to_string(made.bytes) +
-                        " bytes and should have " + std::to_string(header + bytes));
+    if (options.top == 0 && !options.unique && result.bytes != front + bytes) {
+      throw WrongResult("part " + std::to_string(part.number) + " has " + std::to_string(result.bytes) +
+                        " bytes and should have " + std::to_string(front + bytes));
     }
   }
+  made.bytes = result.bytes;
   made.sum = result.sum;
   made.first = std::move(result.first);
   made.last = std::move(result.last);
@@ -144,7 +171,7 @@ std::uint64_t ProveParts(const Options& options, std::uint64_t parts, const std:
   const TaskCut cut = runs.folder().ReadCut(parts);
   const bool apart = IsFolderName(output);
   RecordSum read, made;
-  for (std::size_t run = 0; run < runs.count(); ++run) read += runs.facts(run).sum;
+  for (std::size_t run = 0; run < runs.count(); ++run) read += runs.sum(run);
   std::uint64_t end = 0;
   std::vector<std::byte> last;
   for (std::uint64_t number = 0; number < parts; ++number) {

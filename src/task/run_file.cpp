@@ -18,6 +18,13 @@ namespace {
 /// What is read at once to look for a border, and to look at all records.
 constexpr std::uint64_t kLook = std::uint64_t{64} << 10, kPiece = std::uint64_t{1} << 20;
 
+void Put(std::vector<std::byte>& out, std::uint64_t number) {
+  const auto* const bytes = reinterpret_cast<const std::byte*>(&number);
+  out.insert(out.end(), bytes, bytes + sizeof number);
+}
+
+}  // namespace
+
 std::vector<std::byte> ReadBytes(File& file, std::uint64_t begin, std::uint64_t end) {
   std::vector<std::byte> bytes(end - begin);
   if (file.ReadAt(begin, bytes) < bytes.size()) {
@@ -38,13 +45,6 @@ std::uint64_t DelimitedBorder(File& file, std::uint64_t begin, std::uint64_t at,
   }
   return end;
 }
-
-void Put(std::vector<std::byte>& out, std::uint64_t number) {
-  const auto* const bytes = reinterpret_cast<const std::byte*>(&number);
-  out.insert(out.end(), bytes, bytes + sizeof number);
-}
-
-}  // namespace
 
 std::uint64_t HashOf(std::span<const std::byte> bytes) { return XXH3_64bits(bytes.data(), bytes.size()); }
 
@@ -84,8 +84,6 @@ RunFile::RunFile(FileSystem& files, const std::string& path, std::uint64_t heade
 }
 
 std::vector<std::byte> RunFile::Read(std::uint64_t begin, std::uint64_t end) { return ReadBytes(*file_, begin, end); }
-
-std::vector<std::byte> RunFile::Header() { return Read(0, begin_); }
 
 TaskOrder::First RunFile::At(std::uint64_t offset) {
   for (std::uint64_t bytes = std::uint64_t{1} << 12;; bytes *= 8) {
@@ -215,36 +213,6 @@ std::vector<Fence> ReadFences(FileSystem& files, const std::string& path, const 
     at += numbers[1];
   }
   return fences;
-}
-
-std::uint64_t BorderAt(File& file, const std::string& path, std::uint64_t begin, std::uint64_t at,
-                       const Options& options, const TaskOrder& order) {
-  const std::uint64_t end = file.Facts().size;
-  if (at <= begin) return begin;
-  if (at >= end) return end;
-  const RecordLayout& plain = order.ordered().plain;
-  if (order.plain() && plain.fixed()) {
-    return std::min(end, begin + (at - begin + plain.stride - 1) / plain.stride * plain.stride);
-  }
-  if (order.plain() || options.table->kind == TableKind::kJsonLines) return DelimitedBorder(file, begin, at, end, plain);
-  ScanState state;
-  std::uint64_t from = begin;
-  try {
-    while (from < at - 1) {
-      const std::uint64_t to = std::min(at - 1, from + kPiece);
-      order.ordered().keyed->Scan(ReadBytes(file, from, to), state);
-      from = to;
-    }
-    while (from < end) {
-      const std::uint64_t to = std::min(end, from + kLook);
-      const std::uint64_t first = order.ordered().keyed->Scan(ReadBytes(file, from, to), state).first;
-      if (first > 0) return from + first;
-      from = to;
-    }
-  } catch (const BadRecord& bad) {
-    throw Error(ErrorCode::kBadInput, EscapeName(path) + ": byte " + std::to_string(from + bad.at()) + ": " + bad.what());
-  }
-  return end;
 }
 
 }  // namespace gpusort

@@ -67,8 +67,6 @@ class RunFile {
 
   std::uint64_t begin() const { return begin_; }
   std::uint64_t end() const { return end_; }
-  /// What the file begins with.
-  std::vector<std::byte> Header();
 
   /// Reads the file for fences: the first record, and one behind each step.
   std::vector<Fence> MakeFences();
@@ -102,9 +100,10 @@ std::uint64_t HashOf(std::span<const std::byte> bytes);
 bool IsBefore(RecordSpan comparable, std::uint64_t offset, std::uint64_t own, const OrderPlace& place, bool unique,
               const TaskOrder& order);
 
-/// The first border of records at or behind byte `at` of a file whose records begin at `begin`, where one of them ends
-/// or all do.
-std::uint64_t BorderAt(File& file, const std::string& path, std::uint64_t begin, std::uint64_t at,
-                       const Options& options, const TaskOrder& order);
+/// Of a file of delimited records that begin at `begin` and end at `end`: the first border at or behind `at`.
+std::uint64_t DelimitedBorder(File& file, std::uint64_t begin, std::uint64_t at, std::uint64_t end,
+                              const RecordLayout& layout);
+/// Error(kBadInput) if the file has not all of these bytes.
+std::vector<std::byte> ReadBytes(File& file, std::uint64_t begin, std::uint64_t end);
 
 }  // namespace gpusort

@@ -9,52 +9,53 @@
 #include "support/log.hpp"
 #include "support/machine.hpp"
 #include "task/run_file.hpp"
+#include "task/slices.hpp"
 #include "task/tasks.hpp"
 
 namespace gpusort {
 namespace {
 
+/// Enough for any header that was read before.
+constexpr std::uint64_t kHeaderMemory = std::uint64_t{1} << 36;
+
 [[noreturn]] void RefuseTask(const std::string& why) { throw Error(ErrorCode::kUsage, why); }
 
-/// What of each input belongs to the slice; inputs without any are left out.
-struct SliceInputs {
-  std::vector<std::string> paths;
-  std::vector<ByteRange> ranges;
-};
-
-SliceInputs CutSlice(const Options& options, FileSystem& files, const Inputs& inputs, const TaskOrder& order,
-                     TaskNumber slice) {
-  std::uint64_t total = 0;
-  for (std::uint32_t i = 0; i < inputs.count(); ++i) total += inputs.facts(i).size;
-  // Without overflow: there are fewer than 2^20 slices.
-  const auto border = [&](std::uint64_t number) {
-    return total / slice.count * number + total % slice.count * number / slice.count;
-  };
-  const std::uint64_t begin = border(slice.number), end = border(slice.number + 1);
-  SliceInputs taken;
-  std::uint64_t at = 0;
-  for (std::uint32_t i = 0; i < inputs.count(); ++i) {
-    const std::uint64_t size = inputs.facts(i).size, first = at;
-    at += size;
-    const bool whole = options.input_codec.value_or(CodecOfPath(inputs.path(i))) != Codec::kNone;
-    ByteRange range;
-    if (whole) {
-      if (first < begin || first >= end) continue;
-    } else {
-      if (at <= begin || first >= end) continue;
-      const std::unique_ptr<File> file = files.OpenInput(inputs.path(i), false);
-      const auto place = [&](std::uint64_t byte) {
-        return BorderAt(*file, inputs.path(i), inputs.begin(i), byte, options, order);
-      };
-      range.begin = begin <= first ? 0 : place(begin - first);
-      if (end < at) range.end = place(end - first);
-      if (range.begin >= std::min(range.end, size)) continue;
+/// What a task on the inputs begins with.
+struct OpenJob {
+  OpenJob(const Options& options, const std::vector<std::string>& arguments, std::uint64_t slices,
+          const std::string& path, CancelFlag& cancel)
+      : memory(MemoryOf(options)),
+        folder(files, MakeFolder(path)),
+        order(options),
+        inputs(files, options.inputs, MakeInputOptions(options, memory, order.ordered().format()),
+               order.ordered().plain, cancel) {
+    order.ReadHeader(inputs.header());
+    const std::string locale = options.locale ? std::string(", locale ") + std::setlocale(LC_ALL, nullptr) : "";
+    TaskJob job{GPUSORT_VERSION + locale, arguments, {}, slices};
+    for (std::uint32_t i = 0; i < inputs.count(); ++i) {
+      job.inputs.push_back({std::filesystem::absolute(inputs.path(i)).lexically_normal().string(),
+                            inputs.facts(i).size, static_cast<std::uint64_t>(inputs.facts(i).mtime_ns)});
     }
-    taken.paths.push_back(inputs.path(i));
-    taken.ranges.push_back(range);
+    folder.Begin(job);
   }
-  return taken;
-}
+
+  FileSystem files;
+  HostMemory memory;
+  JobFolder folder;
+  TaskOrder order;
+  Inputs inputs;
+
+ private:
+  static std::uint64_t MemoryOf(const Options& options) {
+    const MemoryFacts host = FindMemory();
+    return options.memory ? options.memory->Resolve(host.limit) : std::min(host.limit, host.available) / 2;
+  }
+  static const std::string& MakeFolder(const std::string& path) {
+    std::error_code made;  // whether it is there is seen next
+    std::filesystem::create_directory(path, made);
+    return path;
+  }
+};
 
 }  // namespace
 
@@ -76,66 +77,60 @@ void CheckTaskOptions(const Options& options) {
   }
 }
 
+void ScanSlice(const Options& options, const std::vector<std::string>& arguments, TaskNumber slice,
+               const std::string& folder, CancelFlag& cancel) {
+  OpenJob job(options, arguments, slice.count, folder, cancel);
+  Slices slices(options, job.files, job.inputs, job.order, job.folder, slice.count);
+  if (slices.depend() && !job.folder.FindScan(slice.number)) job.folder.Write(slice.number, slices.Scan(slice.number));
+}
+
 void SortSlice(const Options& options, const std::vector<std::string>& arguments, TaskNumber slice,
                const std::string& folder, CancelFlag& cancel) {
-  FileSystem files;
-  std::error_code made;
-  std::filesystem::create_directory(folder, made);
-  JobFolder there(files, folder);
-  const MemoryFacts host = FindMemory();
-  HostMemory memory(options.memory ? options.memory->Resolve(host.limit) : std::min(host.limit, host.available) / 2);
-  TaskOrder order(options);
-  SliceInputs taken;
-  std::uint64_t header_bytes = 0;
+  Slices::Records records;
   {
-    Inputs inputs(files, options.inputs, MakeInputOptions(options, memory, order.ordered().format()),
-                  order.ordered().plain, cancel);
-    order.ReadHeader(inputs.header());
-    const std::string locale = options.locale ? std::string(", locale ") + std::setlocale(LC_ALL, nullptr) : "";
-    TaskJob job{GPUSORT_VERSION + locale, arguments, {}, slice.count};
-    for (std::uint32_t i = 0; i < inputs.count(); ++i) {
-      job.inputs.push_back({std::filesystem::absolute(inputs.path(i)).lexically_normal().string(),
-                            inputs.facts(i).size, static_cast<std::uint64_t>(inputs.facts(i).mtime_ns)});
-    }
-    there.Begin(job);
-    if (const std::optional<TaskRun> run = there.FindRun(slice.number)) {
-      const std::optional<FileFacts> file = files.Identify(there.RunPath(slice.number));
-      if (file && file->size == run->bytes && files.Identify(there.FencesPath(slice.number))) {
+    OpenJob job(options, arguments, slice.count, folder, cancel);
+    if (const std::optional<TaskRun> run = job.folder.FindRun(slice.number)) {
+      const std::optional<FileFacts> file = job.files.Identify(job.folder.RunPath(slice.number));
+      if (file && file->size == run->bytes && job.files.Identify(job.folder.FencesPath(slice.number))) {
         LogInfo("run " + std::to_string(slice.number) + " is there already");
         return;
       }
     }
-    taken = CutSlice(options, files, inputs, order, slice);
+    records = Slices(options, job.files, job.inputs, job.order, job.folder, slice.count).Of(slice.number);
     // A slice without records has the header, if that can be had without them.
-    if (taken.paths.empty() && inputs.rereadable()) {
-      taken.paths.push_back(inputs.path(0));
-      taken.ranges.push_back({inputs.begin(0), inputs.begin(0)});
+    if (records.paths.empty() && job.inputs.rereadable()) {
+      records.paths.push_back(job.inputs.path(0));
+      records.ranges.push_back({job.inputs.begin(0), job.inputs.begin(0)});
     }
   }
-  SortResult result;
+  FileSystem files;
+  JobFolder there(files, folder);
   const std::string path = there.RunPath(slice.number);
-  if (taken.paths.empty()) {
+  SortResult result;
+  if (records.paths.empty()) {
     WriteWhole(files, path, {});
   } else {
     Options job = options;
-    job.inputs = taken.paths;
-    job.ranges = taken.ranges;
+    job.inputs = std::move(records.paths);
+    job.ranges = std::move(records.ranges);
     job.output = path;
     result = ExternalSort(job, cancel);
   }
+  TaskOrder order(options);
+  std::vector<std::byte> header;
   {
     Options run = options;
     run.input_codec = Codec::kNone;
+    HostMemory memory(kHeaderMemory);
     const Inputs inputs(files, {path}, MakeInputOptions(run, memory, order.ordered().format()), order.ordered().plain,
                         cancel);
-    header_bytes = std::min(inputs.begin(0), inputs.facts(0).size);
-    if (inputs.header().empty()) header_bytes = 0;
-    order.ReadHeader(inputs.header());
+    header.assign(inputs.header().begin(), inputs.header().end());
+    order.ReadHeader(header);
   }
-  RunFile file(files, path, header_bytes, order);
+  RunFile file(files, path, header.size(), order);
   const std::vector<std::byte> fences = PackFences(file.MakeFences());
   WriteWhole(files, there.FencesPath(slice.number), fences);
-  there.Write(slice.number, TaskRun{file.end(), header_bytes, fences.size(), HashOf(fences), result.sum});
+  there.Write(slice.number, TaskRun{file.end(), header, fences.size(), HashOf(fences), result.sum});
 }
 
 std::vector<std::string> JobArguments(const std::string& folder) {

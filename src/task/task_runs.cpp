@@ -1,40 +1,47 @@
 #include "task/task_runs.hpp"
 
+#include <algorithm>
+
 #include "error.hpp"
 #include "support/text.hpp"
 
 namespace gpusort {
 
-TaskRuns::TaskRuns(FileSystem& files, const std::string& folder, TaskOrder& order) : folder_(files, folder) {
+TaskRuns::TaskRuns(FileSystem& files, const std::string& folder, TaskOrder& order)
+    : files_(files), order_(order), folder_(files, folder) {
   const std::uint64_t count = folder_.ReadJob().slices;
   for (std::uint64_t run = 0; run < count; ++run) {
     runs_.push_back(folder_.ReadRun(run));
-    files_.push_back(std::make_unique<RunFile>(files, folder_.RunPath(run), runs_.back().header_bytes, order));
-    if (files_.back()->end() != runs_.back().bytes) {
-      throw Error(ErrorCode::kIntegrity, EscapeName(folder_.RunPath(run)) + ": it has " +
-                                             std::to_string(files_.back()->end()) + " bytes, and was written with " +
-                                             std::to_string(runs_.back().bytes));
-    }
-    if (header_.empty() && runs_.back().header_bytes > 0) {
-      header_ = files_.back()->Header();
-      order.ReadHeader(header_);
-    }
+    fences_.push_back(ReadFences(files, folder_.FencesPath(run), runs_.back()));
+    if (header_.empty()) header_ = runs_.back().header;
   }
-  for (std::uint64_t run = 0; run < count; ++run) {
-    fences_.push_back(ReadFences(files, folder_.FencesPath(run), runs_[run]));
-  }
+  open_.resize(count);
+  order.ReadHeader(header_);
 }
 
-std::vector<std::uint64_t> TaskRuns::Borders(const CutPlace& place, bool unique) {
-  std::vector<std::uint64_t> borders;
-  for (std::size_t run = 0; run < count(); ++run) borders.push_back(file(run).end());
-  if (place.run >= count()) return borders;
-  const OrderPlace found{place.run, place.offset, file(place.run).At(place.offset).comparable};
-  for (std::size_t run = 0; run < count(); ++run) {
-    const bool own = run == place.run && !unique;
-    borders[run] = own ? place.offset : file(run).Find(found, run, unique, fences(run));
+RunFile& TaskRuns::file(std::size_t run) {
+  if (open_[run]) return *open_[run];
+  const std::string path = folder_.RunPath(run);
+  open_[run] = std::make_unique<RunFile>(files_, path, begin(run), order_);
+  if (open_[run]->end() != end(run)) {
+    throw Error(ErrorCode::kIntegrity, EscapeName(path) + ": it has " + std::to_string(open_[run]->end()) +
+                                           " bytes, and was written with " + std::to_string(end(run)));
   }
-  return borders;
+  return *open_[run];
+}
+
+OrderPlace TaskRuns::At(const CutPlace& place) {
+  const std::vector<Fence>& fences = fences_[place.run];
+  const auto fence = std::lower_bound(fences.begin(), fences.end(), place.offset,
+                                      [](const Fence& a, std::uint64_t offset) { return a.offset < offset; });
+  if (fence != fences.end() && fence->offset == place.offset) return {place.run, place.offset, fence->record};
+  return {place.run, place.offset, file(place.run).At(place.offset).comparable};
+}
+
+std::uint64_t TaskRuns::Border(const CutPlace& place, std::size_t run, bool unique) {
+  if (place.run >= count()) return end(run);
+  if (place.run == run && !unique) return place.offset;
+  return file(run).Find(At(place), run, unique, fences(run));
 }
 
 }  // namespace gpusort

@@ -12,27 +12,34 @@ namespace gpusort {
 
 class TaskRuns {
  public:
-  /// Error(kUsage) if one is not there yet. `order` reads the runs' header.
+  /// Error(kUsage) if one is not there yet. A run's records need not be here until they are asked for. `order` reads
+  /// the runs' header; both must outlive this.
   TaskRuns(FileSystem& files, const std::string& folder, TaskOrder& order);
 
   std::size_t count() const { return runs_.size(); }
-  RunFile& file(std::size_t run) { return *files_[run]; }
-  const RunFile& file(std::size_t run) const { return *files_[run]; }
+  /// Error(kIntegrity) if it has not the bytes that were written.
+  RunFile& file(std::size_t run);
   const std::vector<Fence>& fences(std::size_t run) const { return fences_[run]; }
-  /// Of its records.
-  std::uint64_t bytes(std::size_t run) const { return files_[run]->end() - files_[run]->begin(); }
-  const TaskRun& facts(std::size_t run) const { return runs_[run]; }
+  /// Bytes of its records, and where in the file they begin and end.
+  std::uint64_t bytes(std::size_t run) const { return end(run) - begin(run); }
+  std::uint64_t begin(std::size_t run) const { return runs_[run].header.size(); }
+  std::uint64_t end(std::size_t run) const { return runs_[run].bytes; }
+  const RecordSum& sum(std::size_t run) const { return runs_[run].sum; }
   JobFolder& folder() { return folder_; }
   /// Of the first run that has one.
   const std::vector<std::byte>& header() const { return header_; }
 
-  /// Where in each run a part begins: of the last part's end, the runs' ends.
-  std::vector<std::uint64_t> Borders(const CutPlace& place, bool unique);
+  /// What is at a place that is not behind all records: of a fence, what it says.
+  OrderPlace At(const CutPlace& place);
+  /// Where in a run a place is.
+  std::uint64_t Border(const CutPlace& place, std::size_t run, bool unique);
 
  private:
+  FileSystem& files_;
+  const TaskOrder& order_;
   JobFolder folder_;
   std::vector<TaskRun> runs_;
-  std::vector<std::unique_ptr<RunFile>> files_;
+  std::vector<std::unique_ptr<RunFile>> open_;
   std::vector<std::vector<Fence>> fences_;
   std::vector<std::byte> header_;
 };

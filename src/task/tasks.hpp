@@ -5,6 +5,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -22,6 +23,11 @@ struct TaskNumber {
 /// output's bytes, as ParseOptions takes them.
 void CheckTaskOptions(const Options& options);
 
+/// Before SortSlice, of CSV, whose records end where quotes do not go on: looks at the slice, so that no slice behind it
+/// must read what is in front. Nothing of others.
+void ScanSlice(const Options& options, const std::vector<std::string>& arguments, TaskNumber slice,
+               const std::string& folder, CancelFlag& cancel);
+
 /// Sorts the records that begin in one of equal ranges of the inputs' bytes to a run in `folder`. Does nothing if that
 /// is there.
 void SortSlice(const Options& options, const std::vector<std::string>& arguments, TaskNumber slice,
@@ -34,10 +40,21 @@ std::vector<std::string> JobArguments(const std::string& folder);
 /// up to the bytes between two fences of every run.
 void CutParts(const Options& options, std::uint64_t parts, bool fences_only, const std::string& folder);
 
+/// Where each part begins in a run, and the run's end: bytes of its file.
+std::vector<std::uint64_t> PartBorders(const Options& options, std::uint64_t parts, std::uint64_t run,
+                                       const std::string& folder);
+
+/// Where a part's records are, if the runs are not in the job's folder: in files that have the runs' names and header,
+/// and nothing else. Where it begins in the one output must be given then.
+struct PartPieces {
+  std::string folder;
+  std::optional<std::uint64_t> offset;
+};
+
 /// Merges a part into `output`: a file of its own below a folder that is named with a '/' at its end, else its place in
 /// the one output, which has its name once Prove is done. Does nothing if that was done.
 void MergePart(const Options& options, TaskNumber part, const std::string& folder, const std::string& output,
-               CancelFlag& cancel);
+               const PartPieces& pieces, CancelFlag& cancel);
 
 /// Checks that all parts are there, in order and of all records, and gives the output its name. Returns its records.
 std::uint64_t ProveParts(const Options& options, std::uint64_t parts, const std::string& folder,
