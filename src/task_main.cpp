@@ -1,9 +1,12 @@
 // gpusort_task scan | runs | cut | borders | part | prove: pieces of one sort, for drivers that spread it over processes and machines. The
 // main path goes on in task/tasks.hpp.
+#include <algorithm>
 #include <cstdio>
 #include <exception>
+#include <iterator>
 #include <new>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "cli/parse_options.hpp"
@@ -49,6 +52,13 @@ Where machines share no folder for runs, DIR has their .json and .fences files a
 Formats: binary records, lines, csv, tsv, jsonl, in every order; -u (OUTPUT must be a folder) and --top too. DIR stays:
 remove it when all is done. Exit codes are gpusort's; a piece that is asked for too early ends with 2.
 )";
+
+std::string TaskManual() {
+  std::string text = ".TH GPUSORT_TASK 1\n.SH NAME\ngpusort_task \\- one piece of a sort that many processes do\n";
+  text += ".SH DESCRIPTION\n.nf\n";
+  for (const char* c = kTaskHelp; *c != '\0'; ++c) text += *c == '-' ? "\\-" : *c == '\'' ? "\\(aq" : std::string(1, *c);
+  return text + ".fi\n.SH SEE ALSO\n.BR gpusort (1)\n";
+}
 
 [[noreturn]] void FailTask(const std::string& why) { throw Error(ErrorCode::kUsage, why + "; see gpusort_task --help"); }
 
@@ -148,6 +158,10 @@ Options ParseLater(const std::string& folder, const std::string& output, const s
 }
 
 void DoTask(const std::string& command, const TaskArguments& task, CancelFlag& cancel) {
+  constexpr std::string_view kCommands[] = {"scan", "runs", "cut", "borders", "part", "prove"};
+  if (std::find(std::begin(kCommands), std::end(kCommands), command) == std::end(kCommands)) {
+    FailTask("'" + EscapeName(command) + "' is none of scan, runs, cut, borders, part and prove");
+  }
   const SplitArguments rest = SplitOptions(task.rest);
   const auto needs = [&](std::size_t names, const char* what) {
     if (rest.names.size() != names) {
@@ -171,7 +185,9 @@ void DoTask(const std::string& command, const TaskArguments& task, CancelFlag& c
     refuse(task.offset, "--offset");
   }
   if (slices || command == "part") refuse(task.parts, "--parts");
-  if (!slices && command != "part" && task.parts.empty()) FailTask("--parts is missing");
+  const bool of_parts = !slices && command != "part";
+  if (of_parts && task.parts.empty()) FailTask("--parts is missing");
+  const std::uint64_t parts = of_parts ? ParseParts("--parts", task.parts) : 0;
 
   if (slices) {
     const TaskNumber slice = ParseNumber("--slice", task.slice);
@@ -183,7 +199,7 @@ void DoTask(const std::string& command, const TaskArguments& task, CancelFlag& c
   } else if (command == "cut") {
     needs(1, "DIR");
     const Options options = ParseLater(rest.names[0], "output", rest.options, cancel);
-    CutParts(options, ParseParts("--parts", task.parts), task.fences_only, rest.names[0]);
+    CutParts(options, parts, task.fences_only, rest.names[0]);
   } else if (command == "part") {
     const TaskNumber part = ParseNumber("--part", task.part);
     needs(2, "DIR and OUTPUT");
@@ -200,16 +216,14 @@ void DoTask(const std::string& command, const TaskArguments& task, CancelFlag& c
     const std::optional<std::uint64_t> run = ParseDigits(task.run);
     if (!run) FailTask("--run: '" + EscapeName(task.run) + "' is not a run's number");
     const Options options = ParseLater(rest.names[0], "output", rest.options, cancel);
-    for (const std::uint64_t border : PartBorders(options, ParseParts("--parts", task.parts), *run, rest.names[0])) {
+    for (const std::uint64_t border : PartBorders(options, parts, *run, rest.names[0])) {
       std::printf("%llu\n", static_cast<unsigned long long>(border));
     }
     if (std::fflush(stdout) != 0) throw Error(ErrorCode::kIo, "cannot write to standard output");
-  } else if (command == "prove") {
+  } else {
     needs(2, "DIR and OUTPUT");
     const Options options = ParseLater(rest.names[0], rest.names[1], rest.options, cancel);
-    ProveParts(options, ParseParts("--parts", task.parts), rest.names[0], rest.names[1]);
-  } else {
-    FailTask("'" + EscapeName(command) + "' is none of scan, runs, cut, borders, part and prove");
+    ProveParts(options, parts, rest.names[0], rest.names[1]);
   }
 }
 
@@ -219,8 +233,8 @@ int RunTask(int argc, char** argv) {
   HandleSignals(cancel);
   try {
     const std::string command = argc > 1 ? argv[1] : "--help";
-    if (command == "--help" || command == "--version") {
-      std::fputs(command == "--help" ? kTaskHelp : VersionText({}).c_str(), stdout);
+    if (command == "--help" || command == "--help=man" || command == "--version") {
+      std::fputs((command == "--help" ? kTaskHelp : command == "--version" ? VersionText({}) : TaskManual()).c_str(), stdout);
       return std::fflush(stdout) == 0 ? 0 : static_cast<int>(ErrorCode::kIo);
     }
     DoTask(command, ParseTask(argc, argv), cancel);

@@ -47,7 +47,7 @@ detail::Fd OpenShared(const std::string& path, std::uint64_t at) {
 
 /// The front of the output that is no record is part 0's.
 std::uint64_t PlaceInOutput(const TaskRuns& runs, const TaskCut& cut, std::uint64_t part) {
-  if (part == 0) return 0;
+  if (part == 0 || cut.places[part - 1].run >= runs.count()) return 0;  // there is nothing behind all records
   const std::optional<std::uint64_t> before = cut.places[part - 1].bytes_before;
   if (!before) {
     throw Error(ErrorCode::kUsage, "where parts begin in one output is not known (" +
@@ -182,6 +182,7 @@ std::uint64_t ProveParts(const Options& options, std::uint64_t parts, const std:
       throw Error(ErrorCode::kUsage, EscapeName(output) + " is there, and what tasks write in its place is not: " +
                                          "it may be proved already");
     }
+    if (!apart && part.bytes == 0) continue;
     if (!IsThere(files, part, path)) {
       throw Error(ErrorCode::kIntegrity, EscapeName(path) + ": " + name + " was written, and is not there: remove " +
                                              "its .json in " + EscapeName(folder) + " and give its task again");

@@ -49,7 +49,7 @@ use() {
   gpusort --device cpu in.u64 out.u64
   gpusort_check --type u64 --against in.u64 out.u64 >/dev/null
   printf 'b\na\n' | gpusort - - | cmp - <(printf 'a\nb\n')
-  for page in gpusort gpusort_gen gpusort_check; do man $page | grep -Eq "$page +- "; done
+  for page in gpusort gpusort_task gpusort_gen gpusort_check; do man $page | grep -Eq "$page +- "; done
   bash --norc -c '. /usr/share/bash-completion/bash_completion; _completion_loader gpusort; complete -p gpusort' 2>/dev/null |
     grep -q _gpusort
   for file in zsh/vendor-completions/_gpusort fish/vendor_completions.d/gpusort.fish doc/gpusort/copyright doc/gpusort/changelog.gz; do

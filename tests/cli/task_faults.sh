@@ -1,0 +1,203 @@
+# gpusort_task: pieces that are done twice, at once, too early, killed or damaged; jobs without a shared folder; what is
+# refused. That any number of pieces gives one gpusort's bytes is in tests/cluster.
+. "$2/tests/cli/common.sh.inc"
+export LC_ALL=C
+t=$bin/gpusort_task
+"$bin/gpusort_gen" --type u64 --bytes 2M --seed 5 in.u64
+"$bin/gpusort_gen" --type web-log --bytes 2M --seed 5 in.log
+"$bin/gpusort" in.u64 --type u64 want.u64
+"$bin/gpusort" in.log want.log
+runs() { local k; for k in 0 1 2 3; do expect 0 "$t" runs --slice $k/4 --into dir "$@"; done; }
+parts() { local j; for j in 2 0 1; do expect 0 "$t" part --part $j/3 dir "$1" "${@:2}"; done; }
+
+# Command lines.
+refused() {
+  local message=$1
+  shift
+  expect 2 "$t" "$@"
+  says "$message"
+}
+refused "none of scan, runs, cut" sort in.log
+refused '--slice is missing' runs --into dir in.log
+refused "not like 3/16" runs --slice 3 --into dir in.log
+refused 'count from 0 to 3' runs --slice 4/4 --into dir in.log
+refused '--into is missing' runs --slice 0/4 in.log
+refused 'no input is given' runs --slice 0/4 --into dir
+refused '--slice is given twice' runs --slice 0/4 --slice=1/4 --into dir in.log
+refused '--parts has no meaning' runs --slice 0/4 --into dir --parts 2 in.log
+refused '--parts is missing' cut dir
+refused 'is not a number from 1' cut --parts 0 dir
+refused 'no such folder' cut --parts 2 dir
+refused 'unrecognised option' runs --slice 0/4 --into dir --no-such in.log
+refused 'has no meaning here' runs --slice 0/4 --into dir -m in.log
+refused 'has no meaning here' runs --slice 0/4 --into dir --split 3 in.log
+refused 'has no meaning here' runs --slice 0/4 --into dir --compress gz in.log
+refused 'has no meaning here' runs --slice 0/4 --into dir --resume-dir d in.log
+refused 'needs --random-source' runs --slice 0/4 --into dir -R in.log
+refused 'cannot be cut into slices' runs --slice 0/4 --into dir --format pgdump in.log
+refused 'is a stream' runs --slice 0/4 --into dir -
+[ ! -e dir ] || fail "what was refused made $(ls dir)"
+"$t" --help | grep -q 'gpusort_task prove' || fail "no help"
+[ "$("$t" --version)" = "$("$bin/gpusort" --version | head -n 1)" ] || fail "the version"
+
+# Too early; and what a job may not change.
+expect 0 "$t" runs --slice 0/4 --into dir --type u64 in.u64
+refused 'run 1 is not there yet' cut --parts 3 dir
+refused 'another number of slices (4) is there' runs --slice 0/5 --into dir --type u64 in.u64
+refused 'another options is there' runs --slice 1/4 --into dir --type i64 in.u64
+refused 'another input 1, .*in.u64 is there' runs --slice 1/4 --into dir --type u64 in.log
+runs --memory 16M --type u64 in.u64
+refused 'the cut into 3 parts is not there yet' part --part 0/3 dir out
+expect 0 "$t" cut --parts 3 dir
+refused '--type belongs to all of the job' part --part 0/3 --type u64 dir out
+refused 'part 0 of 3 is not there yet' prove --parts 3 dir out
+refused 'takes DIR and OUTPUT, and 1 names' part --part 0/3 dir
+touch -d '2001-01-01' in.u64
+expect 3 "$t" runs --slice 0/4 --into dir --type u64 in.u64
+says 'it was changed since the job in dir began'
+rm -r dir
+
+# Twice, at once, and killed at any moment.
+runs --type u64 in.u64
+inode=$(stat -c %i dir/run-00002)
+runs --type u64 in.u64
+[ "$(stat -c %i dir/run-00002)" = "$inode" ] || fail "a run that is there was made again"
+rm dir/run-00002.fences
+runs --type u64 in.u64
+expect 0 "$t" cut --parts 3 dir
+pids=()
+for j in 0 1 2 0 1 2; do
+  "$t" part --part $j/3 dir out &
+  pids+=($!)
+done
+for pid in "${pids[@]}"; do wait "$pid" || fail "one of several at once"; done
+[ ! -e out ] || fail "the output has its name before it is proved"
+expect 0 "$t" prove --parts 3 dir out
+same out want.u64
+refused 'may be proved already' prove --parts 3 dir out
+rm -r out dir/part-*
+for _ in 1 2 3; do
+  for j in 0 1 2; do
+    "$t" part --part $j/3 dir out 2>/dev/null &
+    kill -KILL $! 2>/dev/null || true
+    wait $! 2>/dev/null || true
+  done
+done
+parts out
+expect 0 "$t" prove --parts 3 dir out
+same out want.u64
+rm -r out
+
+# Parts of equal bytes, to a record, also of equal keys; what is the first part of an output that is no regular file, or is
+# another's.
+parts folder/
+expect 0 "$t" prove --parts 3 dir folder/
+cat folder/part-0000?-of-00003 | cmp - want.u64 || fail "files of parts"
+stat -c %s folder/* | awk '{ if ($1 < 699048 - 8 || $1 > 699056 + 8) exit 1 }' || fail "$(ls -l folder)"
+rm dir/part-*
+ln -s ../in.log .gpusort-out.parts
+expect 4 "$t" part --part 0/3 dir out
+rm .gpusort-out.parts
+rm -r folder dir
+
+# Damage: told, never wrong bytes.
+runs --type u64 in.u64
+cp -r dir whole
+damaged() {
+  local what=$1 code=$2
+  shift 2
+  expect "$code" "$@"
+  says "$what"
+  rm -rf dir out .gpusort-out.parts
+  cp -r whole dir
+}
+sed -i 's/bytes/Bytes/' dir/run-00001.json
+damaged 'run-00001.json: it is damaged' 8 "$t" cut --parts 3 dir
+printf x | dd of=dir/run-00001.fences bs=1 seek=20 conv=notrunc 2>/dev/null
+damaged 'run-00001.fences: it is damaged' 8 "$t" cut --parts 3 dir
+truncate -s -8 dir/run-00001
+damaged 'was written with' 8 "$t" cut --parts 3 dir
+expect 0 "$t" cut --parts 3 dir
+rm -r whole
+cp -r dir whole
+# A record of a run is another one: if not out of order, then not the input's.
+printf '\377' | dd of=dir/run-00001 bs=1 seek=4007 conv=notrunc 2>/dev/null
+for j in 0 1 2; do "$t" part --part $j/3 dir out 2>err || code=$?; done
+[ "${code-0}" = 3 ] || { expect 8 "$t" prove --parts 3 dir out; }
+[ ! -e out ] || fail "damaged records were published"
+rm -rf dir .gpusort-out.parts
+cp -r whole dir
+parts out
+printf x | dd of=dir/run-00003 bs=1 seek=1000 conv=notrunc 2>/dev/null
+rm .gpusort-out.parts
+damaged 'part 0 was written, and is not there' 8 "$t" prove --parts 3 dir out
+rm -r whole
+
+# -u, whose places in one file nobody knows; --top, which is the first part.
+rm -r dir
+seq 30000 | awk '{ print $1 % 5 }' >five
+runs -u five
+expect 0 "$t" cut --parts 3 dir
+refused 'give a folder' part --part 1/3 dir out
+parts folder/
+expect 0 "$t" prove --parts 3 dir folder/
+cat folder/* | cmp - <(sort -u five) || fail "-u"
+rm -r dir folder
+runs --top 100 in.log
+expect 0 "$t" cut --parts 3 dir
+parts out
+expect 0 "$t" prove --parts 3 dir out
+cmp out <(head -n 100 want.log) || fail "--top"
+rm -r dir
+
+# CSV with newlines in quotes, with the scan of slices and without, compressed inputs beside others; CR LF.
+awk 'BEGIN { srand(7); print "id,text\r"; for (i = 0; i < 20000; ++i) printf "%d,\"a \"\"%c\n%s\"\r\n", rand() * 9999, 97 + i % 26, i % 3 ? "\"\",\n" : "b" }' >in.csv
+"$bin/gpusort" -k id:int -k text in.csv in.csv -o want.csv
+for scan in '' scan; do
+  rm -rf dir
+  if [ -n "$scan" ]; then for k in 3 1 0 2; do expect 0 "$t" scan --slice $k/4 --into dir -k id:int -k text in.csv in.csv; done; fi
+  runs -k id:int -k text in.csv in.csv
+  expect 0 "$t" cut --parts 3 dir
+  parts out
+  expect 0 "$t" prove --parts 3 dir out
+  same out want.csv
+done
+head -c 1000000 in.log | gzip >part.gz
+rm -r dir
+cat in.log <(head -c 1000000 in.log) | "$bin/gpusort" - -o want
+runs part.gz in.log
+expect 0 "$t" cut --parts 3 dir
+parts out
+expect 0 "$t" prove --parts 3 dir out
+same out want
+
+# Without a shared folder: each run is on a machine of its own.
+rm -r dir
+runs -k id:int -k text in.csv in.csv
+expect 0 "$t" cut --fences-only --parts 3 dir
+for k in 0 1 2 3; do
+  mkdir -p node$k driver
+  cp dir/*.json dir/*.fences node$k
+  cp dir/*.json dir/*.fences driver
+  cp dir/run-0000$k node$k
+  "$t" borders --run $k --parts 3 node$k >borders$k
+done
+expect 2 "$t" borders --run 0 --parts 3 driver
+offset=0
+for j in 0 1 2; do
+  rm -rf pieces
+  mkdir pieces
+  bytes=0
+  for k in 0 1 2 3; do
+    mapfile -t border <borders$k
+    { head -c "${border[0]}" node$k/run-0000$k; head -c "${border[j + 1]}" node$k/run-0000$k | tail -c $((border[j + 1] - border[j])); } >pieces/run-0000$k
+    bytes=$((bytes + border[j + 1] - border[j]))
+  done
+  [ $j != 0 ] || bytes=$((bytes + border[0]))
+  expect 0 "$t" part --part $j/3 --pieces pieces --offset $offset driver out
+  offset=$((offset + bytes))
+done
+expect 0 "$t" prove --parts 3 driver out
+same out want.csv
+rm -r dir node? driver pieces
+nothing_left
