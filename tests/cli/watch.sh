@@ -75,7 +75,7 @@ def drawn(said):
 
 # Columns: 40, then others, each asked anew.
 job = Job(terminal=40)
-job.wait_for(rb"merge runs: .*\x1b")
+job.wait_for(rb"merge runs: .*\x1b\[K")
 assert b"left" in job.said or b"%" in job.said, job.said
 lines = drawn(job.said)
 assert lines and all(len(line) <= 39 for line in lines), lines
