@@ -111,7 +111,7 @@ class LogEnd {
                  fields);
     });
     if (!said) SayFailed(0, number, message);
-    EndRecord({number, SignalReceived() != 0 ? SignalName(SignalReceived()) : "", message});
+    EndRecord(number, SignalReceived(), message);
     return number;
   }
   [[noreturn]] void Signal(int signal) const noexcept {
@@ -123,16 +123,18 @@ class LogEnd {
       said = Log(LogEvent::kFailed, LogLevel::kError, "", fields);
     });
     if (!said) SayFailed(signal, 128 + signal, nullptr);
-    EndRecord({128 + signal, SignalName(signal), ""});
+    EndRecord(128 + signal, signal, "");
     EndBySignal(signal);
   }
 
  private:
-  void EndRecord(const JobEnding& ending) const noexcept {
+  void EndRecord(int code, int signal, const char* message) const noexcept {
     try {
-      if (record_) record_->End(ending);
+      if (record_) record_->End({code, signal != 0 ? SignalName(signal) : "", message});
+    } catch (const std::bad_alloc&) {
+      // The job has said how it ended, and nothing may be said twice.
     } catch (const std::exception& error) {
-      LogWarn(error.what());
+      UnlessOutOfMemory([&] { LogWarn(error.what()); });
     }
   }
   template <typename Action>

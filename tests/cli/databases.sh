@@ -27,7 +27,7 @@ start_postgres() {
   [ "$(id -u)" != 0 ] || chown postgres "$work/pg"
   as_postgres "$pg/initdb" -D "$work/pg/data" -U postgres -A trust --locale=C -E UTF8 --no-sync >initdb.log 2>&1 ||
     fail "initdb: $(tail -n 3 initdb.log)"
-  as_postgres "$pg/pg_ctl" -D "$work/pg/data" -w -l "$work/pg/log" \
+  as_postgres "$pg/pg_ctl" -D "$work/pg/data" -w -t 500 -l "$work/pg/log" \
     -o "-c listen_addresses='' -c unix_socket_directories='$work/pg' -c fsync=off -c timezone=UTC" start >/dev/null ||
     fail "PostgreSQL does not start"
 }
@@ -263,9 +263,9 @@ check_mariadb() {
   "$maria" --no-defaults --datadir="$work/maria/data" --socket="$work/maria/socket" --skip-networking \
     --secure-file-priv='' --skip-grant-tables --user="$(id -un)" >>maria.log 2>&1 &
   maria_process=$!
-  local tries quoted fields
-  for ((tries = 0; tries < 100; ++tries)); do
-    maria_sql -e 'SELECT 1' >/dev/null 2>&1 && break
+  local quoted fields
+  until maria_sql -e 'SELECT 1' >/dev/null 2>&1; do
+    kill -0 "$maria_process" 2>/dev/null || fail "MariaDB: $(tail -n 3 maria.log)"
     sleep 0.2
   done
   maria_sql <<'SQL' || fail "MariaDB takes no table"

@@ -72,9 +72,9 @@ fi
 memory=/sys/fs/cgroup/memory cpu=/sys/fs/cgroup/cpu
 if ! is_root || ! mkdir $memory/gpusort-$$ 2>/dev/null; then
   skipped "needs root and version 1 of control groups: memory of a group"
-elif sanitized; then
+elif sanitized || [ "$(stat -f -c %T .)" = tmpfs ]; then
   rmdir $memory/gpusort-$$
-  skipped "a sanitizer's own memory is not planned: memory of a group"
+  skipped "a sanitizer's own memory is not planned, and a tmpfs takes the group's: memory of a group"
 else
   groups+=($memory/gpusort-$$ $memory/gpusort-$$/step)
   mkdir "${groups[1]}"

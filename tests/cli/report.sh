@@ -70,8 +70,12 @@ holds 'What to do: free space'
 expect 2 "$g" --report missing.html --type u64 nothing.bin out.bin
 look missing.html
 holds 'exit code 2'
-stop_at_batch TERM seen.json in.bin --report stopped.html
-[ $code = 143 ] || fail "exit $code after SIGTERM"
+# One that needs more than a third of a second to stop is ended as it is.
+for try in {1..10}; do
+  stop_at_batch TERM seen.json in.bin --report stopped.html
+  [ $code = 143 ] || fail "exit $code after SIGTERM"
+  [ ! -e stopped.html ] || break
+done
 look stopped.html
 holds 'exit code 143'
 holds 'ended by SIGTERM'

@@ -110,7 +110,7 @@ stop_with_runs() {
       if [ -n "$running" ] && grep -q 'kept  *[1-9]' status && stand_still "$running"; then
         "$g" --resume-dir job --status >status
         if grep -q 'form runs' status; then return; fi
-        kill -CONT "$running"
+        kill -CONT "$running" 2>/dev/null || true
         break
       fi
     done
@@ -218,7 +218,7 @@ stop_in_merge() {
           done_right "$1"  # it was past the last place to stop at
           continue 2
         fi
-        kill -CONT "$pid"
+        kill -CONT "$pid" 2>/dev/null || true  # it may be over
       fi
     done
     wait $waiting || fail "exit $? of $*: $(cat err)"

@@ -75,7 +75,7 @@ def drawn(said):
 
 # Columns: 40, then others, each asked anew.
 job = Job(terminal=40)
-job.wait_for(rb"merge runs: .*\x1b")
+job.wait_for(rb"merge runs: .*\x1b\[K")
 assert b"left" in job.said or b"%" in job.said, job.said
 lines = drawn(job.said)
 assert lines and all(len(line) <= 39 for line in lines), lines
@@ -140,8 +140,8 @@ os.close(first)
 assert job.process.wait() == 0
 
 # Of a stream nobody knows how long it is.
-process = subprocess.Popen([gpusort, "--device", "cpu", "--memory", "4M", "--type", "u64", "-", "sorted"],
-                           stdin=subprocess.PIPE, stderr=subprocess.PIPE, env=env)
+process = subprocess.Popen([gpusort, "--device", "cpu", "--memory", "4M", "--log-level", "error", "--type", "u64", "-",
+                            "sorted"], stdin=subprocess.PIPE, stderr=subprocess.PIPE, env=env)
 with open("in.u64", "rb") as file:
     process.stdin.write(file.read())
 process.stdin.flush()
