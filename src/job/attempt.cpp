@@ -55,8 +55,7 @@ void Attempt::OpenBackend() {
   facts_.lane_bytes = [backend = backend_.get(), layout = job_.layout](std::uint64_t slot) {
     return backend->LaneBytes(layout, slot);
   };
-  const std::string id = backend_->limits().id.empty() ? "" : " (" + backend_->limits().id + ")";
-  LogInfo("backend: " + backend_->limits().name + id);
+  LogInfo("backend: " + backend_->limits().full_name());
   sorting_.stats.open_seconds += InSeconds(StageClock::SteadyNow() - begin);
 }
 

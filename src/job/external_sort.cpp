@@ -522,8 +522,7 @@ class Sorter {
   /// Rethrows what cannot be helped.
   void StartOver(const Error& error) {
     if (facts().gpu) {
-      const BackendLimits& limits = attempt_->backend().limits();
-      past_.suspect = limits.name + (limits.id.empty() ? "" : " (" + limits.id + ")");
+      past_.suspect = attempt_->backend().limits().full_name();
       past_.of_gpu = true;
     }
     past_.only_once = output_.sent()          ? "the output, a stream, has taken a part of it"
