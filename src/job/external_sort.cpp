@@ -168,7 +168,7 @@ class Sorter {
     clock_.LogPhases();
     if (record_ != nullptr) {
       record_->Begin(
-          clock_, memory_.limit(), [this] { return memory_.used(); },
+          clock_, memory_.limit(), shares_.threads(), [this] { return memory_.used(); },
           [this] {
             const std::lock_guard lock(store_mutex_);
             return store_.bytes_in_use();
