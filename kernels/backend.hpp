@@ -66,6 +66,9 @@ struct BackendLimits {
   bool gpu = false;
   std::uint64_t device_bytes = 0;  ///< device memory free at open; 0 on the CPU, whose slots are host memory
   unsigned threads = 1;            ///< host threads it sorts with
+
+  /// The name, with the id where there is one.
+  std::string full_name() const { return id.empty() ? name : name + " (" + id + ")"; }
 };
 
 /// The memory that a backend is asked to make before any work.

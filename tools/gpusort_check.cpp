@@ -627,9 +627,7 @@ const tool::ToolHelp kHelp = {
      {"against", 0, "INPUT", "an input of the sort; several in their order", true},
      {"memory-limit", 0, "SIZE",
       "memory for --unique or --stable with --against, which sort the inputs in memory (default 1G)"},
-     {"threads", 0, "N", "threads (default: one a core); lines are read by one"},
-     {"version", 0, "", "the version"},
-     {"help", 'h', "", "this text; --help=man: the manual page"}},
+     {"threads", 0, "N", "threads (default: one a core); lines are read by one"}},
     {{"Types",
       "  i8 i16 i32 i64 u8 u16 u32 u64 f32 f64, with le (default) or be; of a key also\n"
       "  bytesN. Without --key the key is the number, or all bytes of the record.\n"
@@ -659,9 +657,7 @@ const tool::ToolHelp kHelp = {
 bool ParseCommandLine(int argc, const char* const* argv, Job& job) {
   const tool::Typed typed = tool::Parse(kHelp, argc, argv);
   if (typed.has("help") || typed.has("version")) {
-    std::cout << (!typed.has("help") ? "gpusort_check " GPUSORT_VERSION "\n"
-                  : typed.manual     ? tool::ManualText(kHelp, GPUSORT_VERSION)
-                                     : tool::HelpText(kHelp));
+    std::cout << tool::Answer(kHelp, typed, GPUSORT_VERSION);
     return false;
   }
   const std::string memory_limit = typed.value("memory-limit"), threads = typed.value("threads");

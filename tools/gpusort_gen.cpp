@@ -790,9 +790,7 @@ const tool::ToolHelp kHelp = {
      {"distinct", 0, "N", "web-log: about N different lines (default: all differ)"},
      {"start", 0, "N", "gensort: number of the first record (default 0), as gensort's -b"},
      {"skewed", 0, "", "gensort: skewed keys, as gensort's -s"},
-     {"threads", 0, "N", "threads (default: one a core)"},
-     {"version", 0, "", "the version"},
-     {"help", 'h', "", "this text; --help=man: the manual page"}},
+     {"threads", 0, "N", "threads (default: one a core)"}},
     {{"Types",
       "  i8 i16 i32 i64, u8 u16 u32 u64, f32 f64\n"
       "                 one number a record, little-endian (or be: u32be)\n"
@@ -827,10 +825,7 @@ const tool::ToolHelp kHelp = {
 bool ParseCommandLine(int argc, const char* const* argv, Job& job) {
   const tool::Typed typed = tool::Parse(kHelp, argc, argv);
   if (typed.has("help") || typed.has("version")) {
-    std::cout << (!typed.has("help") ? "gpusort_gen " GPUSORT_VERSION "\n"
-                  : typed.manual     ? tool::ManualText(kHelp, GPUSORT_VERSION)
-                                     : tool::HelpText(kHelp))
-              << std::flush;
+    std::cout << tool::Answer(kHelp, typed, GPUSORT_VERSION) << std::flush;
     if (!std::cout) throw Error(ErrorCode::kIo, "standard output: cannot write");
     return false;
   }

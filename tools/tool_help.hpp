@@ -35,10 +35,17 @@ struct ToolHelp {
   const char* purpose;                ///< behind the name, as whatis(1) says it
   std::vector<const char*> synopsis;  ///< without the name
   const char* about;
-  std::vector<Option> options;  ///< in the order of the help
+  std::vector<Option> options;  ///< in the order of the help, without those that both tools have
   std::vector<Section> sections;
   const char* see_also;
 };
+
+inline std::vector<Option> AllOptions(const ToolHelp& help) {
+  std::vector<Option> all = help.options;
+  all.push_back({"version", 0, "", "the version"});
+  all.push_back({"help", 'h', "", "this text; --help=man: the manual page"});
+  return all;
+}
 
 /// What is wrong with the command line.
 struct UsageError : std::runtime_error {
@@ -106,7 +113,7 @@ inline Typed Parse(const ToolHelp& help, int argc, const char* const* argv) {
   namespace po = boost::program_options;
   po::options_description known;
   std::vector<std::string> names;
-  for (const Option& option : help.options) {
+  for (const Option& option : AllOptions(help)) {
     const std::string name = option.name + (option.letter == 0 ? std::string() : std::string(",") + option.letter);
     names.push_back(std::string("--") + option.name);
     if (option.argument[0] == '\0') {
@@ -170,7 +177,7 @@ inline std::string HelpText(const ToolHelp& help) {
     text += std::string(text.empty() ? "Usage: " : "       ") + help.name + " " + form + "\n";
   }
   text += help.about + std::string("\nOptions:\n");
-  for (const Option& option : help.options) {
+  for (const Option& option : AllOptions(help)) {
     std::string first = option.letter == 0 ? "      " : std::string("  -") + option.letter + ", ";
     first += std::string("--") + option.name + (option.argument[0] == '\0' ? "" : " ") + option.argument;
     text += Wrapped(first, 28, option.help);
@@ -179,7 +186,7 @@ inline std::string HelpText(const ToolHelp& help) {
   return text;
 }
 
-/// For roff: backslashes, quotes and hyphens as they are.
+/// For roff: backslashes, quotes, accents and hyphens as they are.
 inline std::string Roff(std::string_view text) {
   std::string out;
   for (std::size_t i = 0; i < text.size(); ++i) {
@@ -195,6 +202,9 @@ inline std::string Roff(std::string_view text) {
         break;
       case '^':
         out += "\\(ha";
+        break;
+      case '`':
+        out += "\\(ga";
         break;
       case '~':
         out += "\\(ti";
@@ -216,7 +226,7 @@ inline std::string ManualText(const ToolHelp& help, const char* version) {
   text += ".SH NAME\n" + std::string(help.name) + " \\- " + Roff(help.purpose) + "\n.SH SYNOPSIS\n.nf\n";
   for (const char* form : help.synopsis) text += "\\fB" + std::string(help.name) + "\\fR " + Roff(form) + "\n";
   text += ".fi\n.SH DESCRIPTION\n" + Roff(help.about) + ".SH OPTIONS\n";
-  for (const Option& option : help.options) {
+  for (const Option& option : AllOptions(help)) {
     text += ".TP\n";
     if (option.letter != 0) text += std::string("\\fB\\-") + option.letter + "\\fR, ";
     text += "\\fB\\-\\-" + Roff(option.name) + "\\fR";
@@ -229,6 +239,12 @@ inline std::string ManualText(const ToolHelp& help, const char* version) {
     text += ".SH " + title + "\n.nf\n" + Roff(section.text) + ".fi\n";
   }
   return text + ".SH SEE ALSO\n" + help.see_also + "\n";
+}
+
+/// To --help and --version.
+inline std::string Answer(const ToolHelp& help, const Typed& typed, const char* version) {
+  if (!typed.has("help")) return std::string(help.name) + " " + version + "\n";
+  return typed.manual ? ManualText(help, version) : HelpText(help);
 }
 
 }  // namespace tool

@@ -55,8 +55,7 @@ void Attempt::OpenBackend() {
   facts_.lane_bytes = [backend = backend_.get(), layout = job_.layout](std::uint64_t slot) {
     return backend->LaneBytes(layout, slot);
   };
-  const std::string id = backend_->limits().id.empty() ? "" : " (" + backend_->limits().id + ")";
-  LogInfo("backend: " + backend_->limits().name + id);
+  LogInfo("backend: " + backend_->limits().full_name());
   sorting_.stats.open_seconds += InSeconds(StageClock::SteadyNow() - begin);
 }
 
@@ -138,6 +137,7 @@ void Attempt::FormRuns() {
   job_.clock.BeginPhase("form runs");
   job_.progress.Expect(ExpectedParts());
   job_.progress.SetPhase("form runs", job_.inputs.stored_bytes());
+  if (!job_.rereadable()) job_.progress.AdvanceBy([this] { return job_.inputs.TakeStoredBytesRead(); });
   for (const Run& run : runs) {
     for (const InputRange& range : run.origin) job_.progress.Skip(range.bytes);
   }

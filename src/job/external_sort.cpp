@@ -168,7 +168,7 @@ class Sorter {
     clock_.LogPhases();
     if (record_ != nullptr) {
       record_->Begin(
-          clock_, memory_.limit(), [this] { return memory_.used(); },
+          clock_, memory_.limit(), shares_.threads(), [this] { return memory_.used(); },
           [this] {
             const std::lock_guard lock(store_mutex_);
             return store_.bytes_in_use();
@@ -220,7 +220,7 @@ class Sorter {
     double bytes_per_second = 0;
   };
 
-  /// From the front, the middle and the end; of records that are found only from the front on, from there.
+  /// From the front, the middle and the end of all inputs; of records that are found only from the front on, from there.
   Sample TakeSample() {
     constexpr std::uint64_t kMost = std::uint64_t{48} << 20;
     Sample sample;
@@ -240,18 +240,16 @@ class Sorter {
     whole = end;
     RecordKeyer* const format = ordered_.format();
     const std::uint64_t places = format != nullptr || inputs_.bytes() <= kMost ? 1 : 3;
+    const std::uint64_t most = std::min(kMost / places, inputs_.bytes());
     const HostBuffer buffer(memory_, ring_.block_bytes);
     const std::uint64_t piece =
         format == nullptr && layout_.fixed() ? ring_.piece_bytes : ring_.block_bytes - kReadSlack;
-    ScanState state;
     double seconds = 0, read = 0;
-    for (std::uint64_t place = 0; place < places; ++place) {
-      const std::uint32_t input = static_cast<std::uint32_t>(places == 1 ? 0 : place * (inputs_.count() - 1) / 2);
-      const std::uint64_t size = inputs_.size(input), most = std::min(kMost / places, size);
-      std::uint64_t at = inputs_.count() == 1 && places > 1 ? (size - most) / 2 * place : 0;
+    const auto take = [&](std::uint32_t input, std::uint64_t at, const std::uint64_t stop) {
+      ScanState state;
       if (ordered_.plain.fixed()) at -= at % ordered_.plain.stride;
       bool inside = at > 0 && !ordered_.plain.fixed();
-      for (const std::uint64_t stop = at + most; at < stop;) {
+      while (at < stop) {
         const std::uint64_t count = std::min(piece, stop - at);
         const auto begin = StageClock::SteadyNow();
         std::span<const std::byte> bytes = inputs_.Read({input, at, count}, {buffer.data(), buffer.size()});
@@ -271,7 +269,17 @@ class Sorter {
         if (last > 0) whole = before + last;
       }
       end = whole;
+    };
+    for (std::uint64_t place = 0; place < places; ++place) {
+      std::uint64_t at = (inputs_.bytes() - most) / 2 * place, left = most;
+      for (std::uint32_t input = 0; left > 0 && input < inputs_.count(); ++input) {
+        const std::uint64_t skip = std::min(at, inputs_.size(input)), count = std::min(left, inputs_.size(input) - skip);
+        take(input, skip, skip + count);
+        at -= skip;
+        left -= count;
+      }
     }
+    if (whole == inputs_.header().size()) throw Error(ErrorCode::kIo, "no record ends in a sample of the input");
     if (::ftruncate(sample.file.get(), static_cast<off_t>(whole)) != 0)
       throw Error(ErrorCode::kIo, "a memory file is stuck");
     sample.bytes = static_cast<double>(whole);
@@ -351,8 +359,12 @@ class Sorter {
       const std::vector<std::string> temp = TempDirectories(options_.temp_dirs, output_.file());
       if (plan.merges_only) {
         expected.temp_folder = expected.input_folder;
-      } else if (plan.direct_temp) {
-        expected.temp_folder = ProbeFolder(files_, temp.front(), true);
+      } else if (plan.direct_temp || facts().keeps) {
+        // Runs that are kept are synced, and lie in the job's folder, which may not be there yet.
+        std::filesystem::path place = temp.front();
+        if (facts().keeps && options_.temp_dirs.empty()) place = std::filesystem::absolute(options_.resume_dir);
+        while (!std::filesystem::exists(place)) place = place.parent_path();
+        expected.temp_folder = ProbeFolder(files_, place.string(), plan.direct_temp);
       } else {
         expected.temp_folder.memory = true;  // the page cache has room for it
       }
@@ -524,8 +536,7 @@ class Sorter {
   /// Rethrows what cannot be helped.
   void StartOver(const Error& error) {
     if (facts().gpu) {
-      const BackendLimits& limits = attempt_->backend().limits();
-      past_.suspect = limits.name + (limits.id.empty() ? "" : " (" + limits.id + ")");
+      past_.suspect = attempt_->backend().limits().full_name();
       past_.of_gpu = true;
     }
     past_.only_once = output_.sent()          ? "the output, a stream, has taken a part of it"

@@ -6,6 +6,7 @@
 #include <array>
 #include <cerrno>
 #include <ctime>
+#include <exception>
 #include <nlohmann/json.hpp>
 #include <span>
 #include <utility>
@@ -66,12 +67,13 @@ std::uint64_t JobRecord::MemoryBytes(const Options& options, std::uint64_t limit
   return options.report_file.empty() ? 0 : kMiB / 16;
 }
 
-void JobRecord::Begin(StageClock& clock, std::uint64_t limit, Recorder::Value memory, Recorder::Value temp) {
+void JobRecord::Begin(StageClock& clock, std::uint64_t limit, unsigned threads, Recorder::Value memory,
+                      Recorder::Value temp) {
   if (options_.trace_file.empty() && options_.report_file.empty()) return;
   clock_ = &clock;
   facts_.memory_limit = limit;
   if (!options_.trace_file.empty()) {
-    trace_.emplace(options_.trace_file, MemoryBytes(options_, limit) / 8 * 7, begin_);
+    trace_.emplace(options_.trace_file, MemoryBytes(options_, limit) / 8 * 7, begin_, threads);
     clock.TraceInto(&*trace_);
   }
   recorder_.emplace(clock, trace_ ? &*trace_ : nullptr, begin_, std::move(memory), std::move(temp));
@@ -92,11 +94,24 @@ void JobRecord::Leave(const std::string& plan, const SortStats& stats, const Pla
 
 void JobRecord::End(const JobEnding& ending) {
   if (std::exchange(ended_, true)) return;
-  if (trace_) EndTrace(ending);
-  if (!options_.report_file.empty()) EndReport(ending);
+  JobEnding end = ending;
+  std::exception_ptr lost;
+  try {
+    if (!options_.trace_file.empty()) EndTrace(ending);
+  } catch (const Error& error) {
+    lost = std::current_exception();
+    if (end.exit_code == 0) end = {static_cast<int>(error.code()), "", error.what()};
+  }
+  if (!options_.report_file.empty()) EndReport(end);
+  if (lost) std::rethrow_exception(lost);
 }
 
 void JobRecord::EndTrace(const JobEnding& ending) {
+  if (!trace_) {
+    if (clock_ != nullptr) return;  // it could not be opened
+    // The job did not come to begin it, and what is there now is another's.
+    trace_.emplace(options_.trace_file, 0, begin_);
+  }
   const nlohmann::ordered_json how{
       {"exit_code", ending.exit_code}, {"signal", ending.signal}, {"message", EscapeName(ending.message)}};
   const int error =

@@ -25,8 +25,8 @@ class JobRecord {
   /// Of a job's memory, what a record takes.
   static std::uint64_t MemoryBytes(const Options& options, std::uint64_t limit);
 
-  /// From here on `clock` and these two are looked at, until Leave. Error(kUsage) if the trace cannot be opened.
-  void Begin(StageClock& clock, std::uint64_t limit, Recorder::Value memory, Recorder::Value temp);
+  /// From here on `clock` and the last two are looked at, until Leave. Error(kUsage) if the trace cannot be opened.
+  void Begin(StageClock& clock, std::uint64_t limit, unsigned threads, Recorder::Value memory, Recorder::Value temp);
   /// Null outside of Begin and Leave, and if nothing is recorded.
   Recorder* recorder() { return recorder_ ? &*recorder_ : nullptr; }
   /// What Begin was given is about to go; this is what became of the job until here. `plan`: as --explain prints it.

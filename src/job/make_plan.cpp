@@ -402,7 +402,7 @@ class Planner {
 
 Ring RingFor(const PlanFacts& facts) {
   // Three quarters of it are too much for codecs.
-  if (facts.codec_memory / 3 > facts.memory) throw TooLittleMemory{"these codecs"};
+  if (facts.codec_memory / 3 > facts.memory) throw TooLittleMemory{"codecs, headers and reports"};
   const std::uint64_t stride = LeastRecordBytes(facts.layout);
   const std::uint64_t one_record = RoundUp(stride + kReadSlack, kPage);
   Ring ring;

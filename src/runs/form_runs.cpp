@@ -338,7 +338,7 @@ void FormRuns(Job& job, BatchFeeder& feeder, std::vector<Run>& runs) {
           placer.Place(std::move(sorted), run, stream && batch->number() == 0 && feeder.Ended(pipeline));
           LogDebug("run " + std::to_string(run.id) + ": batch " + std::to_string(batch->number()) + ", " +
                    FormatBytes(run.bytes) + ", " + PlaceText(run));
-          job.progress.Advance(job.rereadable() ? batch->bytes() : job.inputs.TakeStoredBytesRead());
+          if (job.rereadable()) job.progress.Advance(batch->bytes());
           const std::lock_guard lock(mutex);
           formed.emplace(batch->number(), std::move(run));
         } catch (...) {

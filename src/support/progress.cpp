@@ -232,7 +232,8 @@ Progress::~Progress() {
     ClearStatusLine();
   } else if (shown_) {
     try {
-      PrintPhaseEnd();
+      Look();
+      if (!facts_.phase.empty()) Print();
     } catch (...) {
       // Out of memory for a line that nobody depends on.
     }
@@ -247,7 +248,8 @@ void Progress::Expect(std::vector<JobPart> parts) {
 void Progress::SetPhase(const std::string& name, std::uint64_t total_bytes) {
   const std::lock_guard lock(mutex_);
   Look();
-  if (shown_ && !terminal_) PrintPhaseEnd();
+  if (shown_ && !terminal_ && !facts_.phase.empty()) Print();
+  take_ = nullptr;
   facts_ = ProgressFacts{};
   facts_.phase = name;
   facts_.total = total_bytes;
@@ -260,16 +262,15 @@ void Progress::SetPhase(const std::string& name, std::uint64_t total_bytes) {
   outlook_.Begin(name, total_bytes, now);
 }
 
+void Progress::AdvanceBy(std::function<std::uint64_t()> take) {
+  const std::lock_guard lock(mutex_);
+  take_ = std::move(take);
+}
+
 void Progress::Finish() {
   const std::lock_guard lock(mutex_);
   finished_ = true;
   outlook_.Finish();
-}
-
-void Progress::PrintPhaseEnd() {
-  if (facts_.phase.empty()) return;
-  Look();
-  Print();
 }
 
 void Progress::Print() {
@@ -287,7 +288,11 @@ void Progress::Print() {
 void Progress::Look() {
   if (facts_.phase.empty()) return;
   const Nanoseconds time = StageClock::SteadyNow();
-  const PhaseTimes now = clock_.current();
+  // The clock's next phase may have begun.
+  const std::vector<PhaseTimes> phases = clock_.phases();
+  const auto own = std::find_if(phases.rbegin(), phases.rend(), [&](const PhaseTimes& p) { return p.name == facts_.phase; });
+  const PhaseTimes& now = own != phases.rend() ? *own : phases.back();
+  if (take_) Advance(take_());
   if (!looks_.empty() && looks_.back().name != now.name) looks_.clear();
   looks_.push_back(now);
   while (looks_.size() > 2 && looks_[1].wall <= now.wall - kLookBack) looks_.pop_front();

@@ -179,6 +179,8 @@ class Progress {
   void SetGpu(bool gpu) { gpu_ = gpu; }
   /// `total_bytes` 0: not known.
   void SetPhase(const std::string& name, std::uint64_t total_bytes);
+  /// In this phase `take` gives the bytes that were done since it was asked last. Any thread may call it.
+  void AdvanceBy(std::function<std::uint64_t()> take);
   void Advance(std::uint64_t bytes) noexcept { done_.fetch_add(bytes, std::memory_order_relaxed); }
   /// What a process before this one has done.
   void Skip(std::uint64_t bytes) noexcept {
@@ -191,9 +193,8 @@ class Progress {
 
  private:
   void Loop();
-  void Look();           // needs mutex_
-  void Print();          // needs mutex_
-  void PrintPhaseEnd();  // needs mutex_
+  void Look();   // needs mutex_
+  void Print();  // needs mutex_
 
   const StageClock& clock_;
   std::atomic<std::uint64_t> done_{0}, skipped_{0};
@@ -204,6 +205,7 @@ class Progress {
   std::condition_variable changed_;
   bool stop_ = false, finished_ = false;
   ProgressFacts facts_;
+  std::function<std::uint64_t()> take_;
   RateMeter rate_;
   JobOutlook outlook_;
   /// The clock's phase over the last second, the oldest first.

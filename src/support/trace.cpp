@@ -54,12 +54,13 @@ struct Trace::Own {
   }
 };
 
-Trace::Trace(const std::string& path, std::uint64_t memory, Nanoseconds zero)
+Trace::Trace(const std::string& path, std::uint64_t memory, Nanoseconds zero, unsigned cores)
     : id_(++last_trace),
-      buffer_slices_(std::max<std::size_t>(16, memory / kMostThreads / sizeof(TraceSlice))),
+      most_threads_(kOtherThreads + cores),
+      buffer_slices_(std::max<std::size_t>(16, memory / most_threads_ / sizeof(TraceSlice))),
       zero_(zero),
       fd_(OpenTrace(path)) {
-  buffers_.reserve(kMostThreads);
+  buffers_.reserve(most_threads_);
   text_ = "[\n";
   PutName("process_name", kThreadsProcess, 0, "gpusort: threads", 0);
 }
@@ -80,7 +81,7 @@ Trace::Buffer* Trace::Attach() noexcept try {
     own.buffer = buffer;
     return own.buffer.get();
   }
-  if (buffers_.size() == kMostThreads) return nullptr;
+  if (buffers_.size() == most_threads_) return nullptr;
   const auto buffer = std::make_shared<Buffer>();
   buffer->slices = std::make_unique<TraceSlice[]>(buffer_slices_);
   buffer->size = buffer_slices_;

@@ -44,12 +44,12 @@ struct TraceSlice {
 
 class Trace {
  public:
-  /// Threads that can add slices at once.
-  static constexpr std::size_t kMostThreads = 128;
+  /// Threads that can add slices at once, beside those for the cores.
+  static constexpr std::size_t kOtherThreads = 128;
 
-  /// Empties the file, or makes it; `memory` is what all buffers have together. Times count from `zero` on.
-  /// Error(kUsage) if it cannot be opened.
-  Trace(const std::string& path, std::uint64_t memory, Nanoseconds zero);
+  /// Empties the file, or makes it; `memory` is what all buffers have together. Times count from `zero` on. `cores`: of
+  /// no role there are more threads than that and some. Error(kUsage) if it cannot be opened.
+  Trace(const std::string& path, std::uint64_t memory, Nanoseconds zero, unsigned cores = 1);
   Trace(const Trace&) = delete;
   Trace& operator=(const Trace&) = delete;
   ~Trace();
@@ -93,7 +93,7 @@ class Trace {
   void Flush();
 
   const std::uint64_t id_;
-  const std::size_t buffer_slices_;
+  const std::size_t most_threads_, buffer_slices_;
   const Nanoseconds zero_;
   const int fd_;
   std::mutex file_mutex_;  // of what is below, but for the atomic ones

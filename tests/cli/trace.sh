@@ -90,7 +90,10 @@ fi
 # A job that fails: what is wrong, and all that was done until then.
 head -c 999999 in.bin >cut.bin
 expect 3 "$g" --memory 8M --trace failed.json --type u64 cut.bin out.bin
-[ ! -e failed.json ] || python3 check.py failed.json failed 3 cut.bin
+python3 check.py failed.json failed 3 cut.bin
+# Before it began, too: what is there then is not that of the job before.
+expect 2 "$g" --trace failed.json --type u64 nothing.bin out.bin
+python3 check.py failed.json failed 2 nothing.bin
 expect 5 bash -c 'ulimit -f 9000; exec "$@"' job "$g" --memory 8M --device cpu --no-space-check --trace failed.json --type u64 in.bin out2.bin
 python3 check.py failed.json failed 5 "file-size limit"
 # Stopped by a signal, and killed outright: the input is a pipe that does not end, and the job is killed once a batch is there.
@@ -112,8 +115,11 @@ says '--trace has no meaning with --explain'
 expect 2 "$g" --trace trace.json --check --type u64 in.bin
 expect 2 "$g" --trace in.bin --type u64 in.bin out.bin
 expect 2 "$g" --trace missing/trace.json --type u64 in.bin out.bin
+expect 2 "$g" --memory 64K --trace trace.json --type u64 in.bin out.bin
+says 'too small for codecs, headers and reports'
 if [ -w /dev/full ]; then
-  expect 5 "$g" --trace /dev/full --type u64 in.bin out4.bin
+  expect 5 "$g" --trace /dev/full --report page.html --type u64 in.bin out4.bin
   says 'cannot write the trace to /dev/full.*the output is in place'
+  grep -q 'exit code 5' page.html || fail "no page of a job whose trace was lost"
   expect 0 "$bin/gpusort_check" --type u64 --against in.bin out4.bin
 fi

@@ -139,15 +139,23 @@ while os.read(first, 1 << 20):
 os.close(first)
 assert job.process.wait() == 0
 
-# Of a stream nobody knows how long it is.
-process = subprocess.Popen([gpusort, "--device", "cpu", "--memory", "4M", "--log-level", "error", "--type", "u64", "-",
-                            "sorted"], stdin=subprocess.PIPE, stderr=subprocess.PIPE, env=env)
+# Of a stream nobody knows how long it is; what was read counts before it is sorted.
+process = subprocess.Popen([gpusort, "--device", "cpu", "--memory", "1G", "--log-level", "error", "--type", "u64",
+                            "-", "sorted"],stdin=subprocess.PIPE, stderr=subprocess.PIPE, env=env)
 with open("in.u64", "rb") as file:
     process.stdin.write(file.read())
 process.stdin.flush()
-process.send_signal(signal.SIGUSR1)
-said = process.stderr.readline().decode()
-assert re.fullmatch(r"(start|form runs)(: [\d.]+ .?i?B(, .*)?)?\n", said) and "%" not in said and "left" not in said, said
+said = []
+
+
+def ask():
+    process.send_signal(signal.SIGUSR1)
+    said.append(process.stderr.readline().decode())
+    assert re.fullmatch(r"(start|form runs)(: [\d.]+ .?i?B(, .*)?)?\n", said[-1]), said
+    assert "%" not in said[-1] and "left" not in said[-1], said
+
+
+wait_for("all that was read", lambda: said and said[-1].startswith("form runs: 3.8 MiB"), ask)
 process.stdin.close()
 assert process.wait() == 0
 
@@ -172,5 +180,16 @@ printf 'a,b\n1,"x\ny"\n0,z\n' >t.csv
 grep -Eq '^expected  *[0-9.]+ s' plan || fail "no times of a table: $(cat plan)"
 "$bin/gpusort" --explain=full --type u64 - sorted2 <in.u64 >plan
 grep -q '^expected  *nothing can be said: the input is a stream' plan || fail "a stream: $(cat plan)"
+# Of several inputs all are looked at, and what cannot be known is not said.
+: >none.u64
+"$bin/gpusort" --explain=full --device cpu none.u64 in.u64 -o sorted2 >plan
+grep -q '^measured.*, 3.8 MiB of the input sorted' plan || fail "an empty input in front: $(cat plan)"
+python3 -c 'print("a" * (50 << 20))' >one-line
+"$bin/gpusort" --explain=full --device cpu --max-record 60M --memory 1G one-line sorted2 >plan
+grep -q '^expected  *nothing can be said: no record ends' plan || fail "a line that is longer than the sample: $(cat plan)"
+rm one-line
+# Runs that are kept go to the disk.
+"$bin/gpusort" --explain=full --device cpu --resume-dir not/yet in.u64 sorted2 >plan
+[ "$(stat -f -c %T .)" = tmpfs ] || grep -q '^measured.*, temp .* written' plan || fail "runs that are kept: $(cat plan)"
 nothing_left
 echo "watch: ok"

@@ -12,8 +12,10 @@
 #include <filesystem>
 #include <fstream>
 #include <memory>
+#include <optional>
 #include <sstream>
 #include <tuple>
+#include <utility>
 
 #include "error.hpp"
 #include "support/log.hpp"
@@ -291,6 +293,23 @@ TEST(Progress, NamesTheResourceThatIsBusy) {
     progress.SetPhase("merge", 1000);
   });
   EXPECT_NE(output.find("waits for disk write"), std::string::npos) << output;
+}
+
+TEST(Progress, EndsAPhaseWithWhatWasSeenOfIt) {
+  StageClock clock("form runs");
+  std::optional<Busy> busy(std::in_place, clock, Resource::kDiskWrite);
+  const std::string output = ErrorOutput([&] {
+    Progress progress(When::kAlways, clock);
+    progress.SetPhase("form runs", 1000);
+    progress.AdvanceBy([left = std::uint64_t{600}]() mutable { return std::exchange(left, 0); });
+    busy.reset();
+    clock.BeginPhase("merge runs");
+    progress.SetPhase("merge runs", 1000);
+  });
+  const std::string line = output.substr(0, output.find('\n'));
+  EXPECT_TRUE(line.starts_with("form runs: ")) << output;
+  EXPECT_NE(line.find("600 B of 1000 B"), std::string::npos) << output;
+  EXPECT_TRUE(line.ends_with("waits for disk write")) << output;
 }
 
 /// A pseudo-terminal in place of standard error.

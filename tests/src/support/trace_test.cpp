@@ -7,6 +7,7 @@
 
 #include <cstdint>
 #include <fstream>
+#include <latch>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <string>
@@ -91,6 +92,27 @@ TEST(Trace, GivesTheRowOfAThreadThatEndedToTheNextOfItsRole) {
   int rows = 0;
   for (const nlohmann::json& event : ReadTrace(path)) rows += event.at("name") == "thread_name";
   EXPECT_EQ(rows, 1);
+}
+
+TEST(Trace, HasRoomForAsManyThreadsAsThereAreCores) {
+  constexpr unsigned kCores = 160;
+  const std::string path = TraceFile();
+  Trace trace(path, 1 << 16, Nanoseconds{0}, kCores);
+  {
+    std::latch all(kCores);
+    Threads workers;
+    for (unsigned i = 0; i < kCores; ++i) {
+      const std::string refused = StartThread(workers, [&] {
+        trace.Add({.name = "slice"});
+        all.arrive_and_wait();
+      });
+      if (!refused.empty()) all.count_down();
+    }
+  }
+  EXPECT_EQ(trace.End(Nanoseconds{1}, "{}"), 0);
+  EXPECT_EQ(trace.dropped(), 0u);
+  EXPECT_EQ(trace.slices(), kCores);
+  ::unlink(path.c_str());
 }
 
 TEST(Recorder, HasTheBeginningAndTheEndOfAShortJob) {
