@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <charconv>
 #include <cstdio>
 #include <cstring>
 #include <system_error>
@@ -178,24 +179,31 @@ void Trace::Put(const Buffer& buffer, const TraceSlice& slice) {
   PutSlice(process, static_cast<unsigned>(row), slice);
 }
 
-void Trace::PutTime(const char* key, Nanoseconds time) {
-  std::array<char, 48> number{};
-  const auto count = static_cast<long long>(std::max(time, Nanoseconds{0}).count());
-  std::snprintf(number.data(), number.size(), ",\"%s\":%lld.%03lld", key, count / 1000, count % 1000);
-  text_ += number.data();
+/// Most of what a trace costs is its text, so numbers are not printf's.
+void Trace::PutNumber(const char* front, std::uint64_t number) {
+  std::array<char, 20> digits;
+  text_ += front;
+  text_.append(digits.data(), std::to_chars(digits.begin(), digits.end(), number).ptr);
+}
+
+void Trace::PutTime(const char* front, Nanoseconds time) {
+  const auto count = static_cast<std::uint64_t>(std::max(time, Nanoseconds{0}).count());
+  PutNumber(front, count / 1000);
+  text_ += '.';
+  for (const unsigned unit : {100u, 10u, 1u}) text_ += static_cast<char>('0' + count / unit % 10);
 }
 
 void Trace::PutSlice(unsigned process, unsigned row, const TraceSlice& slice) {
-  std::array<char, 192> part{};
-  std::snprintf(part.data(), part.size(), ",\n{\"ph\":\"X\",\"pid\":%u,\"tid\":%u,\"cat\":\"%s\",\"name\":\"%s\"",
-                process, row, process == kThreadsProcess ? "thread" : "resource", slice.name);
-  text_ += part.data();
-  PutTime("ts", slice.begin - zero_);
-  PutTime("dur", slice.end - slice.begin);
-  std::snprintf(part.data(), part.size(), ",\"args\":{\"bytes\":%llu", static_cast<unsigned long long>(slice.bytes));
-  text_ += part.data();
-  if (slice.number != Mark::kNoNumber) text_ += ",\"number\":" + std::to_string(slice.number);
+  PutNumber(",\n{\"ph\":\"X\",\"pid\":", process);
+  PutNumber(",\"tid\":", row);
+  text_ += process == kThreadsProcess ? ",\"cat\":\"thread\",\"name\":\"" : ",\"cat\":\"resource\",\"name\":\"";
+  text_ += slice.name;
+  PutTime("\",\"ts\":", slice.begin - zero_);
+  PutTime(",\"dur\":", slice.end - slice.begin);
+  PutNumber(",\"args\":{\"bytes\":", slice.bytes);
+  if (slice.number != Mark::kNoNumber) PutNumber(",\"number\":", slice.number);
   if (slice.upload + slice.kernels + slice.download > 0) {
+    std::array<char, 192> part{};
     std::snprintf(part.data(), part.size(), ",\"upload_ms\":%.3f,\"kernels_ms\":%.3f,\"download_ms\":%.3f",
                   1e3 * static_cast<double>(slice.upload), 1e3 * static_cast<double>(slice.kernels),
                   1e3 * static_cast<double>(slice.download));
@@ -219,7 +227,7 @@ void Trace::AddCounter(std::string_view name, Nanoseconds now, double value) {
   std::array<char, 64> number{};
   std::snprintf(number.data(), number.size(), ",\"args\":{\"value\":%.0f}}", value);
   text_ += ",\n{\"ph\":\"C\",\"pid\":" + std::to_string(kThreadsProcess) + ",\"name\":\"" + std::string(name) + "\"";
-  PutTime("ts", now - zero_);
+  PutTime(",\"ts\":", now - zero_);
   text_ += number.data();
 }
 
@@ -232,7 +240,7 @@ int Trace::End(Nanoseconds now, const std::string& ending) {
   const std::lock_guard lock(file_mutex_);
   DrainAll();
   text_ += ",\n{\"ph\":\"i\",\"s\":\"g\",\"pid\":" + std::to_string(kThreadsProcess) + ",\"tid\":0,\"name\":\"end\"";
-  PutTime("ts", now - zero_);
+  PutTime(",\"ts\":", now - zero_);
   text_ += ",\"args\":{\"slices\":" + std::to_string(slices_) + ",\"dropped\":" + std::to_string(dropped_) +
            ",\"ended\":" + ending + "}}\n]\n";
   Flush();

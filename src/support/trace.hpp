@@ -88,7 +88,8 @@ class Trace {
   void Put(const Buffer& buffer, const TraceSlice& slice);
   void PutSlice(unsigned process, unsigned row, const TraceSlice& slice);
   void PutName(const char* what, unsigned process, unsigned row, std::string_view name, unsigned place);
-  void PutTime(const char* key, Nanoseconds time);
+  void PutNumber(const char* front, std::uint64_t number);
+  void PutTime(const char* front, Nanoseconds time);
   void DrainAll();
   void Flush();
 
