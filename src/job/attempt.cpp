@@ -137,7 +137,7 @@ void Attempt::FormRuns() {
   job_.clock.BeginPhase("form runs");
   job_.progress.Expect(ExpectedParts());
   job_.progress.SetPhase("form runs", job_.inputs.stored_bytes());
-  if (!job_.rereadable()) job_.progress.AdvanceBy([this] { return job_.inputs.TakeStoredBytesRead(); });
+  if (!job_.rereadable()) job_.progress.AdvanceBy([&inputs = job_.inputs] { return inputs.TakeStoredBytesRead(); });
   for (const Run& run : runs) {
     for (const InputRange& range : run.origin) job_.progress.Skip(range.bytes);
   }

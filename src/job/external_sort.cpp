@@ -220,7 +220,8 @@ class Sorter {
     double bytes_per_second = 0;
   };
 
-  /// From the front, the middle and the end of all inputs; of records that are found only from the front on, from there.
+  /// From the front, the middle and the end of all inputs; of records that are found only from the front on, from
+  /// there.
   Sample TakeSample() {
     constexpr std::uint64_t kMost = std::uint64_t{48} << 20;
     Sample sample;
@@ -273,7 +274,8 @@ class Sorter {
     for (std::uint64_t place = 0; place < places; ++place) {
       std::uint64_t at = (inputs_.bytes() - most) / 2 * place, left = most;
       for (std::uint32_t input = 0; left > 0 && input < inputs_.count(); ++input) {
-        const std::uint64_t skip = std::min(at, inputs_.size(input)), count = std::min(left, inputs_.size(input) - skip);
+        const std::uint64_t size = inputs_.size(input);
+        const std::uint64_t skip = std::min(at, size), count = std::min(left, size - skip);
         take(input, skip, skip + count);
         at -= skip;
         left -= count;

@@ -290,7 +290,8 @@ void Progress::Look() {
   const Nanoseconds time = StageClock::SteadyNow();
   // The clock's next phase may have begun.
   const std::vector<PhaseTimes> phases = clock_.phases();
-  const auto own = std::find_if(phases.rbegin(), phases.rend(), [&](const PhaseTimes& p) { return p.name == facts_.phase; });
+  const auto own =
+      std::find_if(phases.rbegin(), phases.rend(), [&](const PhaseTimes& phase) { return phase.name == facts_.phase; });
   const PhaseTimes& now = own != phases.rend() ? *own : phases.back();
   if (take_) Advance(take_());
   if (!looks_.empty() && looks_.back().name != now.name) looks_.clear();

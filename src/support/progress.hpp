@@ -179,7 +179,7 @@ class Progress {
   void SetGpu(bool gpu) { gpu_ = gpu; }
   /// `total_bytes` 0: not known.
   void SetPhase(const std::string& name, std::uint64_t total_bytes);
-  /// In this phase `take` gives the bytes that were done since it was asked last. Any thread may call it.
+  /// In this phase `take` gives the bytes that were done since it was asked last. Any thread may call it, to the end.
   void AdvanceBy(std::function<std::uint64_t()> take);
   void Advance(std::uint64_t bytes) noexcept { done_.fetch_add(bytes, std::memory_order_relaxed); }
   /// What a process before this one has done.
