@@ -1,6 +1,6 @@
 # gpusort-slurm with a real slurmctld and four nodes, each a slurmd in a network namespace of its own. All of it is in
 # namespaces that end with this script, so that no daemon, device or mount is left.
-# GPUSORT_FEW: without the case that takes longest.
+# GPUSORT_FEW: without the cases that take a minute.
 skip() {
   if [ -n "${CI-}" ]; then echo "FAIL: slurm: $*" >&2 && exit 1; fi
   echo "SKIPPED: slurm: $*"
@@ -251,6 +251,18 @@ case_node() {
   grep -q "runs-$lost: job .* on n3, try 2" ".gpusort-out.u64.slurm/log/runs-$lost.log" || fail 'that was no second try'
 }
 
+# At its time limit; a longer one goes on.
+case_time() {
+  numbers
+  touch hold-runs-1
+  expect 75 job --time=1 --wait
+  says 'DUE TO TIME LIMIT'
+  rm hold-runs-1
+  expect 0 job --time=9 --wait >again
+  grep -q 'runs, 1 of 3$' again || fail "$(cat again)"
+  same want.u64 out.u64
+}
+
 # The whole node, in the middle of merging; and slurmctld, which comes back.
 case_lost() {
   start_node n4
@@ -263,7 +275,7 @@ case_lost() {
   soon 60 grep 'on its way' said
   for process in /proc/[0-9]*; do
     if [ "$(readlink "$process/ns/net")" = "$(readlink "${net[n4]}")" ] && [ "$(cat "$process/comm")" != sleep ]; then
-      kill -9 "${process#/proc/}"
+      kill -9 "${process#/proc/}" || true  # it may have ended
     fi
   done
   kill "$(cat "$work/slurm/ctl.pid")"
@@ -278,7 +290,7 @@ case_lost() {
 # Those of one line at the same time.
 cases='whole table folder again killed ended wrong full node'
 few || cases+='
-lost'
+time lost'
 while read -r -a names; do
   declare -A running=()
   for name in "${names[@]}"; do
