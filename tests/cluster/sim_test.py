@@ -10,7 +10,8 @@ import sys
 import tempfile
 import unittest
 
-TOOL = os.path.join(sys.argv.pop(1), "tools/cluster/gpusort-sim")
+ROOT = sys.argv.pop(1)
+TOOL = os.path.join(ROOT, "tools/cluster/gpusort-sim")
 loader = importlib.machinery.SourceFileLoader("gpusort_sim", TOOL)
 sys.dont_write_bytecode = True
 sim = importlib.util.module_from_spec(importlib.util.spec_from_loader("gpusort_sim", loader))
@@ -224,6 +225,19 @@ class Command(unittest.TestCase):
             for words in (["--set", "netwrok=1"], ["--layout", "cluod"], ["--bytes", "many"], ["--rates", rates + ".not"]):
                 done = self.call("--rates", rates, *words)
                 self.assertEqual(done.returncode, 2, words)
+
+    def test_the_table_of_the_readme(self):
+        """It is what the model says now, as far as that takes no time."""
+        with open(os.path.join(ROOT, "data/bench/cluster-sim.json"), encoding="utf-8") as file:
+            table = json.load(file)
+        with open(os.path.join(ROOT, "tools/cluster/README.md"), encoding="utf-8") as file:
+            lines = file.read().splitlines()
+        rates = sim.load_rates(os.path.join(ROOT, table["rates"]))
+        for row in table["rows"]:
+            self.assertIn("| " + " | ".join(sim.row(row)) + " |", lines)
+            if row["bytes"] <= 10**12 and row["nodes"] <= 100:
+                done = job(rates, row["bytes"], row["nodes"], row["layout"], seed=table["seed"])
+                self.assertAlmostEqual(done["seconds"], row["seconds"], delta=1e-6)
 
 
 unittest.main()
