@@ -1,5 +1,5 @@
-"""tools/cluster/gpusort-ray on a Ray cluster of three nodes on this machine: nodes and tasks that die, hang and fill disks,
-drivers that are stopped. ray_test.py BUILD ROOT WORK [CASE...]; GPUSORT_FEW: fewer cases."""
+"""tools/cluster/gpusort-ray on a Ray cluster of three nodes on this machine: nodes and tasks that die, hang and fill
+disks, drivers that are stopped. ray_test.py BUILD ROOT WORK [CASE...]; GPUSORT_FEW: fewer cases."""
 import contextlib
 import os
 import pathlib
@@ -21,7 +21,11 @@ NUMBERS = ["--type", "u64"]
 (work / "task").chmod(0o755)
 (work / "gpusort").symlink_to(build / "gpusort")  # beside it, as in a build
 # The first task of a stage says where it is, and hangs.
-HANG = """if [ "$1" = {stage} ] && mkdir hung 2>/dev/null; then echo $RAY_RAYLET_PID >hung/raylet; exec sleep 1234; fi\n"""
+HANG = """if [ "$1" = {stage} ] && mkdir hung 2>/dev/null; then
+  echo $RAY_RAYLET_PID >hung/raylet
+  exec sleep 1234
+fi
+"""
 
 
 def hook(text):
@@ -93,8 +97,8 @@ def check(output, reference):
 def alone(_):
     """With no address."""
     hook("")
-    ended(driver("in.u64", "out", *NUMBERS, "--slices=3", "--parts=4", "--progress=always"), 0, "sort slices: 50 %, 3 of 3",
-          "merge parts: 99 %, 4 of 4")
+    ended(driver("in.u64", "out", *NUMBERS, "--slices=3", "--parts=4", "--progress=always"), 0,
+          "sort slices: 50 %, 3 of 3", "merge parts: 99 %, 4 of 4")
     check("out", "want.u64")
 
 
@@ -144,10 +148,65 @@ def tasks_die(nodes):
     print(f"{len(died)} kills survived")
 
 
+OWN_RUNS = ["--no-shared", "in.csv", "-kamount:decimal", "--slices=7", "--parts=5", "out"]
+
+
+def runs_of_nodes():
+    assert not list(work.glob(".gpusort-out.ray/run-?????"))
+    return {path: path.stat().st_ino for path in work.glob(".gpusort-out.ray/node-*/run-?????")}
+
+
+def no_shared_node_dies(nodes):
+    """A node that dies costs its runs."""
+    hook(HANG.format(stage="part"))
+    process = nodes.sort(*OWN_RUNS)
+    wait_for(hung_raylet)
+    assert len(runs_of_nodes()) == 7
+    nodes.kill_hung()
+    ended(process, 0, "runs is gone: they are made again")
+    left = list(work.glob(".gpusort-out.ray/node-*"))
+    assert len(left) == 1, left  # of the node that is gone
+    subprocess.run(["rm", "-r", work / ".gpusort-out.ray"], check=True)
+    check("out", "want.csv")
+    nodes.nodes.append(nodes.add())
+
+
+def no_shared_stopped(nodes):
+    """A driver that is killed costs no runs."""
+    hook(HANG.format(stage="part"))
+    process = nodes.sort(*OWN_RUNS)
+    wait_for(hung_raylet)
+    process.kill()
+    ended(process, -9)
+    runs = runs_of_nodes()
+    assert len(runs) == 7, runs
+    hook(HANG.format(stage="prove").replace("hung", "proving"))
+    process = nodes.sort(*OWN_RUNS)
+    wait_for((work / "proving/raylet").exists)
+    assert runs_of_nodes() == runs
+    process.terminate()
+    ended(process, 75)
+    hook("")
+    ended(nodes.sort(*OWN_RUNS), 0)
+    check("out", "want.csv")
+
+
+def no_shared_large(nodes):
+    """Pieces of runs that are larger than what travels at once; a file for each part."""
+    hook("")
+    subprocess.run([build / "gpusort_gen", "--type", "u64", "--bytes", "200M", work / "in.large"], check=True)
+    subprocess.run([build / "gpusort", *NUMBERS, work / "in.large", work / "want.large"], check=True)
+    ended(nodes.sort("--no-shared", "in.large", *NUMBERS, "--slices=2", "--parts=1", "out/"), 0)
+    (work / "out/part-00000-of-00001").rename(work / "joined")
+    (work / "out").rmdir()
+    check("joined", "want.large")
+
+
 def hangs(nodes):
     """A part that hangs is done by another node."""
     hook(HANG.format(stage="part"))
-    ended(nodes.sort("in.u64", "out", *NUMBERS, "--slices=2", "--parts=5", "--patience=1"), 0, "a second node does it too")
+    ended(nodes.sort("in.u64", "out", *NUMBERS, "--slices=2", "--parts=5", "--patience=1"), 0,
+          "a second node does it too")
     check("out", "want.u64")
 
 
@@ -193,9 +252,11 @@ def stopped(nodes):
         process.send_signal(number)
         ended(process, code)
         wait_for(lambda: subprocess.run(["pgrep", "-f", "^sleep 1234$"], capture_output=True).returncode == 1)
-        assert (work / ".gpusort-out.ray/run-00002.json").exists()
-        hook('[ "$1" != runs ] || ls "$PWD/.gpusort-out.ray/run-00002" >>kept\n')
+        runs = {path.name: path.stat().st_ino for path in work.glob(".gpusort-out.ray/run-*")}
+        hook('[ "$1" != prove ] || stat -c "%n %i" .gpusort-out.ray/run-* >kept\n')
         ended(nodes.sort(*words), 0)
+        kept = set((work / "kept").read_text().splitlines())
+        assert len(runs) == 9 and kept == {f".gpusort-out.ray/{name} {inode}" for name, inode in runs.items()}, kept
         check("out", "want.u64")
         if few:
             break
@@ -217,7 +278,8 @@ def main():
                         work / f"in.{name}"], check=True)
         subprocess.run([build / "gpusort", *options, work / f"in.{name}", work / f"want.{name}"], check=True)
     cases = {"alone": alone, "plain": plain, "tasks_die": tasks_die, "hangs": hangs, "full_disk": full_disk,
-             "stopped": stopped, "refused": refused}
+             "no_shared_node_dies": no_shared_node_dies, "no_shared_stopped": no_shared_stopped,
+             "no_shared_large": no_shared_large, "stopped": stopped, "refused": refused}
     cases |= {f"{stage}_node_dies": lambda nodes, stage=stage: node_dies(nodes, stage)
               for stage in ("runs", "cut", "part", "prove")}
     wanted = sys.argv[4:] or list(cases)

@@ -3,6 +3,7 @@
 . "$2/tests/cli/common.sh.inc"
 export LC_ALL=C
 t=$bin/gpusort_task
+quick=(--memory 16M --no-fsync --log-level error)
 "$bin/gpusort_gen" --type u64 --bytes 4M --seed 1 u64.uniform
 "$bin/gpusort_gen" --type u64 --bytes 4M --dist all-equal u64.equal
 "$bin/gpusort_gen" --type u64 --bytes 4M --dist few-values --values 5 u64.five
@@ -23,7 +24,11 @@ head -c 500 gensort.uniform >gensort.empty
 head -n 1 log.uniform >log.one
 { head -n 2 log.uniform; head -c 100000 log.uniform | tr '\n' ' '; echo; tail -n 3 log.uniform; } >log.empty
 "$bin/gpusort" --format csv --top 1 -k id:int csv.uniform csv.one
-{ head -n 1 csv.uniform; printf '7,2020-01-01T00:00:00Z,1,"%s\n",,,,,,\n' "$(head -c 100000 u64.uniform | od -An -tx1)"; tail -n 1 csv.one; } >csv.empty
+{
+  head -n 1 csv.uniform
+  printf '7,2020-01-01T00:00:00Z,1,"%s\n",,,,,,\n' "$(head -c 100000 u64.uniform | od -An -tx1)"
+  tail -n 1 csv.one
+} >csv.empty
 
 # job SLICES PARTS INPUT LINES OPTION...: into one file, and a folder if there are three parts.
 job() {
@@ -32,19 +37,21 @@ job() {
   if [ ! -e "dir/run-$(printf %05d $((slices - 1))).json" ]; then
     rm -rf dir
     for k in $(seq $((slices - 1)) -1 0); do
-      "$t" runs --slice "$k/$slices" --into dir --memory 16M --no-fsync --log-level error "$@" "$input" || fail "slice $k/$slices of $input: $*"
+      "$t" runs --slice "$k/$slices" --into dir "${quick[@]}" "$@" "$input" || fail "slice $k/$slices of $input: $*"
     done
   fi
   "$t" cut --parts "$parts" dir || fail "cut into $parts: $input $*"
   for k in $(seq 0 $((parts - 1))); do
-    "$t" part --part "$k/$parts" --memory 16M --no-fsync --log-level error dir got || fail "part $k/$parts of $input: $*"
+    "$t" part --part "$k/$parts" "${quick[@]}" dir got || fail "part $k/$parts of $input: $*"
   done
   "$t" prove --parts "$parts" dir got || fail "prove $parts: $input $*"
   cmp got want || fail "$slices slices, $parts parts of $input: $*"
   [ "$parts" = 3 ] || return 0
   rm -f dir/part-*
   mkdir -p folder
-  for k in 2 0 1; do "$t" part --part "$k/3" --memory 16M --no-fsync --log-level error dir folder/ || fail "part file $k of $input: $*"; done
+  for k in 2 0 1; do
+    "$t" part --part "$k/3" "${quick[@]}" dir folder/ || fail "part file $k of $input: $*"
+  done
   "$t" prove --parts 3 dir folder/ || fail "prove a folder: $input $*"
   { head -n "$lines" folder/part-00000-of-00003; for k in folder/part-*; do tail -n "+$((lines + 1))" "$k"; done; } >got
   cmp got want || fail "$slices slices, part files of $input: $*"
