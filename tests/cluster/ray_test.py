@@ -268,6 +268,7 @@ def refused(nodes):
     ended(nodes.sort("in.csv", "out", "-kno-such-column"), 2, "gpusort-ray: error: scan of slice ", "no-such-column")
     (work / "bad.csv").write_text("a\n1\nx\n")
     ended(nodes.sort("bad.csv", "out", "-ka:int", "--strict"), 3, "gpusort-ray: error: slice 0 of 1")
+    ended(driver("in.u64", "out", *NUMBERS, address="127.0.0.1:1"), 4, "error: Ray at 127.0.0.1:1: Connection refused")
     ended(nodes.sort("nothing", "out"), 2, "nothing: No such file")
     ended(nodes.sort("in.u64", *NUMBERS, "-u", "out"), 2, "give a folder")
 
