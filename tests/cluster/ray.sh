@@ -1,0 +1,13 @@
+#!/usr/bin/env bash
+# tools/cluster/gpusort-ray: see ray_test.py.
+. "$2/tests/cli/common.sh.inc"
+python=$src/build/ray/bin/python3
+[ -x "$python" ] || python=python3
+if ! "$python" -c 'import ray' 2>/dev/null; then
+  few && fail "there is no Ray: tools/install-deps --tests"
+  echo "SKIPPED: there is no Ray (tools/install-deps --tests): gpusort-ray"
+  exit 77
+fi
+few=(alone runs_node_dies tasks_die full_disk stopped no_shared_node_dies)
+few || few=()
+"$python" "$src/tests/cluster/ray_test.py" "$bin" "$src" "$work" ${few[@]+"${few[@]}"}
