@@ -121,8 +121,6 @@ BatchFeeder::BatchFeeder(CancelFlag& cancel, HostMemory& memory, Inputs& inputs,
   pipeline_.StartRest();
 }
 
-BatchFeeder::~BatchFeeder() { pipeline_.StopAndJoin(); }
-
 std::shared_ptr<InputReader::Block> BatchFeeder::Take(const Pipeline& waiter) {
   if (!returned_.empty()) {
     std::shared_ptr<InputReader::Block> block = std::move(returned_.front());

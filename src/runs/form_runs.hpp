@@ -26,7 +26,6 @@ class BatchFeeder {
               const std::vector<InputRange>& ranges, const RecordLayout& layout, StageClock& clock,
               RecordKeyer* keyer = nullptr, const KeyShape& keys = {},
               NeededOrder order = NeededOrder::kNone);
-  ~BatchFeeder();
 
   /// Blocks of neighbouring records, for one Lane::Sort. While it is being read no other batch can be. Blocks of lines
   /// may end inside a line; the batch never does.
@@ -86,8 +85,9 @@ class BatchFeeder {
   std::atomic<std::uint64_t> next_number_{0};
   std::deque<std::shared_ptr<InputReader::Block>> returned_;
   bool gaps_ = false;  ///< batches were taken back: between blocks there may be records that a run holds
-  std::unique_ptr<InputReader> reader_;  ///< dropped before the pool, after its threads
+  std::unique_ptr<InputReader> reader_;  ///< dropped before the pool, after its threads, also by the constructor
   std::unique_ptr<KeyStage> keys_;       ///< in place of the reader
+  const Pipeline::Guard guard_{pipeline_};
 };
 
 /// Sorts all that `feeder` gives on the job's backend and adds the runs, in input order, to `runs`. If it throws,

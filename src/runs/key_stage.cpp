@@ -33,10 +33,10 @@ KeyStage::KeyStage(Pipeline& pipeline, HostMemory& memory, Inputs& inputs, Recor
       order_(order),
       pool_(pool),
       raw_(memory, shape.block_bytes(), shape.blocks()),
-      reader_(pipeline, inputs, raw_, ranges, lines, shape.piece_bytes, readers, clock, &keyer),
       clock_(clock),
       pieces_(pipeline, 1),
-      keyed_(pipeline) {
+      keyed_(pipeline),
+      reader_(pipeline, inputs, raw_, ranges, lines, shape.piece_bytes, readers, clock, &keyer) {
   keyer.LimitKeys(most_keyed_);
   pipeline.Start([this] { Cut(); }, 1, "record finder");
   pipeline.Start([this] { MakeKeys(); }, shape.threads, "key maker");

@@ -113,7 +113,6 @@ class KeyStage {
   const NeededOrder order_;
   BlockPool& pool_;
   BlockPool raw_;
-  InputReader reader_;
   StageClock& clock_;
   BoundedQueue<Piece> pieces_;
   OrderedQueue<InputReader::Block> keyed_;
@@ -132,6 +131,9 @@ class KeyStage {
   std::uint32_t input_ = 0;
   std::uint64_t records_ = 0, newlines_ = 0;
   std::vector<std::byte> last_;  ///< keyed record of it; if it shall be sorted
+  // Last: its threads may run while the constructor throws.
+  InputReader reader_;
+  const Pipeline::Guard guard_{pipeline_};
 };
 
 }  // namespace gpusort

@@ -57,11 +57,14 @@ class Pipeline {
   /// literal, is what traces call these threads.
   void Start(std::function<void()> body, unsigned count = 1, const char* role = "thread") {
     if (count == 0) return;
-    rest_.insert(rest_.end(), count - 1, {body, role});  // first: nothing may throw once the thread runs
-    if (const std::string refused = TryStart(std::move(body), role); !refused.empty()) {
+    try {
+      rest_.insert(rest_.end(), count - 1, {body, role});  // first: nothing may throw once the thread runs
+      const std::string refused = TryStart(std::move(body), role);
+      if (!refused.empty()) throw Error(ErrorCode::kOutOfMemory, refused);
+    } catch (...) {
       // What the threads that did start use is about to be destroyed.
       StopAndJoin();
-      throw Error(ErrorCode::kOutOfMemory, refused);
+      throw;
     }
   }
 

@@ -2,7 +2,12 @@
 
 #include <gtest/gtest.h>
 
+#include <atomic>
+#include <chrono>
 #include <memory>
+#include <new>
+#include <thread>
+#include <vector>
 
 #include "records.hpp"
 #include "sort_files.hpp"
@@ -48,6 +53,50 @@ TEST(BatchFeeder, EndsBehindTheFirstBatchOnlyIfThereIsNoOther) {
       EXPECT_EQ(job.feeder.Ended(job.waiter), bytes == 1024) << bytes << " bytes, the others read: " << others_read;
     }
   }
+}
+
+/// The key stage has no memory left when its reader looks at the first block already.
+class ThrowingKeyer : public RecordKeyer {
+ public:
+  ThrowingKeyer(const RecordLayout& layout, const HostMemory& memory) : layout_(layout), memory_(memory) {}
+  RecordLayout layout() const override { return layout_; }
+  std::uint64_t most_added(std::uint64_t) const override { return 0; }
+  void LimitKeys(std::uint64_t) override {
+    while (!looks_) std::this_thread::yield();
+    throw std::bad_alloc();
+  }
+  Guess LookAhead(RecordSpan) const override {
+    const std::uint64_t before = memory_.used();
+    looks_ = true;
+    // Time enough to drop what the reader uses, if nobody waits for it.
+    for (int i = 0; i < 200 && memory_.used() == before; ++i) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    dropped_ = dropped_ || memory_.used() != before;
+    return {};
+  }
+  Ends Scan(RecordSpan, ScanState&) const override { return {}; }
+  std::uint64_t Append(RecordSpan, ScanState&, std::vector<std::byte>&, KeyTally&) const override { return 0; }
+  bool dropped() const { return dropped_; }
+
+ private:
+  const RecordLayout layout_;
+  const HostMemory& memory_;
+  mutable std::atomic<bool> looks_{false}, dropped_{false};
+};
+
+TEST(BatchFeeder, WaitsForItsReaderWhereItCannotBeMade) {
+  const TempFolder folder;
+  WriteFile(folder / "in", Bytes(4096));
+  FileSystem files;
+  CancelFlag cancel;
+  HostMemory memory{std::uint64_t{1} << 24};
+  const RecordLayout layout = Parse({"--type", "u64", folder / "in", "-"}).layout;
+  Inputs inputs{files, {folder / "in"}, {}, layout, cancel};
+  StageClock clock{"form runs"};
+  ThrowingKeyer keyer(layout, memory);
+  EXPECT_THROW(BatchFeeder(cancel, memory, inputs, Ring{16384, 8, 512, 8, 1}, inputs.Ranges(), layout, clock, &keyer,
+                           MakeKeyShape(memory.limit(), 1, false)),
+               std::bad_alloc);
+  EXPECT_FALSE(keyer.dropped());
 }
 
 }  // namespace

@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <future>
 #include <memory>
+#include <new>
 #include <random>
 #include <set>
 #include <string>
@@ -153,6 +154,26 @@ TEST(Pipeline, ThreadsThatRunHaveEndedWhenAStageHasNone) {
   });
   const RefusedThreads refused;
   EXPECT_EQ(CodeOf([&] { pipeline.Start([] { ADD_FAILURE() << "it runs"; }, 2); }), ErrorCode::kOutOfMemory);
+  EXPECT_TRUE(ended);
+}
+
+struct ThrowsWhenCopied {
+  ThrowsWhenCopied() = default;
+  ThrowsWhenCopied(ThrowsWhenCopied&&) = default;
+  ThrowsWhenCopied(const ThrowsWhenCopied&) { throw std::bad_alloc(); }
+  void operator()() const { ADD_FAILURE() << "it runs"; }
+};
+
+TEST(Pipeline, ThreadsThatRunHaveEndedWhenMemoryForAStageIsRefused) {
+  CancelFlag cancel;
+  Waiting waiting;
+  std::atomic<bool> ended{false};
+  Pipeline pipeline(cancel);
+  pipeline.Start([&] {
+    CodeOf([&] { waiting.For(pipeline); });
+    ended = true;
+  });
+  EXPECT_THROW(pipeline.Start(ThrowsWhenCopied{}, 2), std::bad_alloc);
   EXPECT_TRUE(ended);
 }
 
