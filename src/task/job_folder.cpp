@@ -174,6 +174,8 @@ TaskJob JobFolder::ReadJob() {
   return ReadMembers(path, [&] { return JobFromJson(*json); });
 }
 
+std::string JobFolder::Id() { return CheckOf(JobJson(ReadJob())); }
+
 std::optional<std::vector<TaskScan>> JobFolder::FindScan(std::uint64_t number) {
   const std::string path = path_ + "/scan-" + Numbered(number) + ".json";
   const std::optional<TaskJson> json = FindJson(files_, path);

@@ -77,6 +77,8 @@ class JobFolder {
   void Begin(const TaskJob& job);
   /// Each: Error(kUsage) if it is not there yet, Error(kIntegrity) if it is damaged.
   TaskJob ReadJob();
+  /// Of what the job is: the same for each that has its bytes.
+  std::string Id();
   TaskRun ReadRun(std::uint64_t number);
   TaskCut ReadCut(std::uint64_t parts);
   TaskPart ReadPart(std::uint64_t number, std::uint64_t parts);

@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <cerrno>
 #include <filesystem>
+#include <memory>
+#include <span>
 #include <utility>
 
 #include "error.hpp"
@@ -18,13 +20,21 @@ namespace {
 
 bool IsFolderName(const std::string& output) { return output.ends_with('/'); }
 
-/// Where parts of the one output are put together until all are there.
-std::string HiddenName(const std::string& output) {
-  return ".gpusort-" + std::filesystem::path(output).filename().string() + ".parts";
+/// The one output, as it is replaced in the end.
+std::unique_ptr<OutputFile> OpenOutput(FileSystem& files, const Options& options, const std::string& output) {
+  std::unique_ptr<OutputFile> file =
+      files.CreateOutput(output, false, options.no_clobber ? OldFile::kKeep : OldFile::kReplaceOrRewrite);
+  if (!file->in_place().empty()) {
+    throw Error(ErrorCode::kUsage, EscapeName(output) + " cannot be replaced (" + file->in_place() +
+                                       "): give another name, or a folder");
+  }
+  return file;
 }
-std::string HiddenPath(const std::string& output) {
-  const std::filesystem::path folder = std::filesystem::path(output).parent_path();
-  return ((folder.empty() ? std::filesystem::path(".") : folder) / HiddenName(output)).string();
+
+/// Where parts of it are put together until all are there. Another job's lie elsewhere: its bytes are not the same.
+std::string HiddenName(JobFolder& folder, const OutputFile& output) {
+  const std::string name = folder.Id() + std::filesystem::path(output.path()).filename().string();
+  return ".gpusort-" + Hex(HashOf(std::as_bytes(std::span(name)))) + ".parts";
 }
 
 [[noreturn]] void PartFailed(const std::string& path, const char* verb) {
@@ -90,7 +100,11 @@ void MergePart(const Options& options, TaskNumber part, const std::string& folde
   TaskRuns runs(files, folder, order);
   const TaskCut cut = runs.folder().ReadCut(part.count);
   const bool apart = IsFolderName(output);
-  const std::string path = apart ? output + PartFileName(part.number, part.count) : HiddenPath(output);
+  std::string path = output + PartFileName(part.number, part.count);
+  if (!apart) {
+    const std::unique_ptr<OutputFile> whole = OpenOutput(files, options, output);
+    path = whole->directory() + "/" + HiddenName(runs.folder(), *whole);
+  }
   TaskPart made;
   if (!apart) made.offset = pieces.offset ? *pieces.offset : PlaceInOutput(runs, cut, part.number);
   if (const std::optional<TaskPart> there = runs.folder().FindPart(part.number, part.count)) {
@@ -170,6 +184,8 @@ std::uint64_t ProveParts(const Options& options, std::uint64_t parts, const std:
   TaskRuns runs(files, folder, order);
   const TaskCut cut = runs.folder().ReadCut(parts);
   const bool apart = IsFolderName(output);
+  const std::unique_ptr<OutputFile> file = apart ? nullptr : OpenOutput(files, options, output);
+  const std::string hidden = apart ? "" : HiddenName(runs.folder(), *file);
   RecordSum read, made;
   for (std::size_t run = 0; run < runs.count(); ++run) read += runs.sum(run);
   std::uint64_t end = 0;
@@ -177,7 +193,7 @@ std::uint64_t ProveParts(const Options& options, std::uint64_t parts, const std:
   for (std::uint64_t number = 0; number < parts; ++number) {
     const TaskPart part = runs.folder().ReadPart(number, parts);
     const std::string name = "part " + std::to_string(number);
-    const std::string path = apart ? output + PartFileName(number, parts) : HiddenPath(output);
+    const std::string path = apart ? output + PartFileName(number, parts) : file->directory() + "/" + hidden;
     if (!apart && files.Identify(output) && !files.Identify(path)) {
       throw Error(ErrorCode::kUsage, EscapeName(output) + " is there, and what tasks write in its place is not: " +
                                          "it may be proved already");
@@ -205,13 +221,7 @@ std::uint64_t ProveParts(const Options& options, std::uint64_t parts, const std:
   }
   if (options.top > 0 && made.records > options.top) throw WrongResult("there are more records than --top asks for");
   if (!apart) {
-    const std::unique_ptr<OutputFile> file =
-        files.CreateOutput(output, false, options.no_clobber ? OldFile::kKeep : OldFile::kReplaceOrRewrite);
-    if (!file->in_place().empty()) {
-      throw Error(ErrorCode::kUsage, EscapeName(output) + " cannot be replaced (" + file->in_place() +
-                                         "): give another name, or a folder");
-    }
-    if (!file->TakeUp(HiddenName(output), end)) throw WrongResult("the parts are shorter than they were written");
+    if (!file->TakeUp(hidden, end)) throw WrongResult("the parts are shorter than they were written");
     file->Keep(end);
     file->Publish(end, !options.no_fsync);
   }

@@ -61,6 +61,7 @@ struct OpenJob {
 
 void CheckTaskOptions(const Options& options) {
   if (options.merge) RefuseTask("-m has no meaning here: slices are sorted, and parts merged");
+  if (options.output == "-") RefuseTask("standard output has no place for parts: give a file, or a folder");
   if (options.split > 0) RefuseTask("--split has no meaning here: gpusort_task cut --parts says how many parts there are");
   if (options.debug) RefuseTask("--debug has no meaning here");
   if (!options.resume_dir.empty()) RefuseTask("--resume-dir has no meaning here: a task is given again as a whole");

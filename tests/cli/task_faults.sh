@@ -95,10 +95,36 @@ expect 0 "$t" prove --parts 3 dir folder/
 cat folder/part-0000?-of-00003 | cmp - want.u64 || fail "files of parts"
 stat -c %s folder/* | awk '{ if ($1 < 699048 - 8 || $1 > 699056 + 8) exit 1 }' || fail "$(ls -l folder)"
 rm dir/part-*
-ln -s ../in.log .gpusort-out.parts
+expect 0 "$t" part --part 0/3 dir out
+hidden=$(echo .gpusort-*.parts)
+rm dir/part-*
+ln -sf in.log "$hidden"
 expect 4 "$t" part --part 0/3 dir out
-rm .gpusort-out.parts
-rm -r folder dir
+rm "$hidden"
+refused 'it is a directory' part --part 0/3 dir folder
+refused 'standard output has no place' part --part 0/3 dir -
+refused 'it is not a regular file' part --part 0/3 dir /dev/null
+rm -r folder
+
+# An output that is a link; another job's parts of the same output.
+mkdir folder
+ln -s folder/real link
+parts link
+expect 0 "$t" prove --parts 3 dir link
+same folder/real want.u64
+[ -L link ] || fail "the link was replaced"
+rm dir/part-*
+parts out
+mv dir first
+runs --type u64 --reverse in.u64
+expect 0 "$t" cut --parts 3 dir
+parts out
+expect 0 "$t" prove --parts 3 first out
+same out want.u64
+expect 0 "$t" prove --parts 3 dir out
+"$bin/gpusort" in.u64 --type u64 --reverse want
+same out want
+rm -r folder link first dir out
 
 # Damage: told, never wrong bytes.
 runs --type u64 in.u64
@@ -108,7 +134,7 @@ damaged() {
   shift 2
   expect "$code" "$@"
   says "$what"
-  rm -rf dir out .gpusort-out.parts
+  rm -rf dir out .gpusort-*.parts
   cp -r whole dir
 }
 sed -i 's/bytes/Bytes/' dir/run-00001.json
@@ -125,11 +151,11 @@ printf '\377' | dd of=dir/run-00001 bs=1 seek=4007 conv=notrunc 2>/dev/null
 for j in 0 1 2; do "$t" part --part $j/3 dir out 2>err || code=$?; done
 [ "${code-0}" = 3 ] || { expect 8 "$t" prove --parts 3 dir out; }
 [ ! -e out ] || fail "damaged records were published"
-rm -rf dir .gpusort-out.parts
+rm -rf dir .gpusort-*.parts
 cp -r whole dir
 parts out
 printf x | dd of=dir/run-00003 bs=1 seek=1000 conv=notrunc 2>/dev/null
-rm .gpusort-out.parts
+rm .gpusort-*.parts
 damaged 'part 0 was written, and is not there' 8 "$t" prove --parts 3 dir out
 rm -r whole
 
