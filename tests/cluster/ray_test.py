@@ -71,7 +71,7 @@ class Nodes:
         quick = {"health_check_period_ms": 300, "health_check_timeout_ms": 3000, "health_check_failure_threshold": 2}
         self.cluster = Cluster(initialize_head=True, head_node_args={"num_cpus": 0, "include_dashboard": False,
                                                                      "_system_config": quick, **small})
-        self.add = lambda: self.cluster.add_node(num_cpus=1, **small)
+        self.add = lambda **has: self.cluster.add_node(**{"num_cpus": 1, **has, **small})
         self.nodes = [self.add() for _ in range(3)]
 
     def sort(self, *words, **more):
@@ -202,6 +202,18 @@ def no_shared_large(nodes):
     check("joined", "want.large")
 
 
+def gpus(nodes):
+    """Where a node has GPUs (Ray believes what it is told), tasks run there, each with one of its own."""
+    hook('echo "$1 $RAY_RAYLET_PID $CUDA_VISIBLE_DEVICES" >>log\n')
+    node = nodes.add(num_cpus=4, num_gpus=2)
+    ended(nodes.sort("in.u64", "out", *NUMBERS, "--slices=6", "--parts=6"), 0)
+    check("out", "want.u64")
+    ran = set((work / "log").read_text().splitlines())
+    want = {f"{stage} {raylet_of(node)[0]} {gpu}" for stage in ("runs", "part") for gpu in (0, 1)}
+    assert want == {line for line in ran if line.startswith(("runs", "part"))}, ran
+    nodes.cluster.remove_node(node)
+
+
 def hangs(nodes):
     """A part that hangs is done by another node."""
     hook(HANG.format(stage="part"))
@@ -278,9 +290,8 @@ def main():
         subprocess.run([build / "gpusort_gen", "--type", {"csv": "orders-csv"}.get(name, name), "--bytes", "12M",
                         work / f"in.{name}"], check=True)
         subprocess.run([build / "gpusort", *options, work / f"in.{name}", work / f"want.{name}"], check=True)
-    cases = {"alone": alone, "plain": plain, "tasks_die": tasks_die, "hangs": hangs, "full_disk": full_disk,
-             "no_shared_node_dies": no_shared_node_dies, "no_shared_stopped": no_shared_stopped,
-             "no_shared_large": no_shared_large, "stopped": stopped, "refused": refused}
+    cases = {case.__name__: case for case in (alone, plain, tasks_die, gpus, hangs, full_disk, no_shared_node_dies,
+                                              no_shared_stopped, no_shared_large, stopped, refused)}
     cases |= {f"{stage}_node_dies": lambda nodes, stage=stage: node_dies(nodes, stage)
               for stage in ("runs", "cut", "part", "prove")}
     wanted = sys.argv[4:] or list(cases)
