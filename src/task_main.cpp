@@ -154,7 +154,9 @@ Options ParseLater(const std::string& folder, const std::string& output, const s
   SplitArguments job = SplitOptions(JobArguments(folder));
   job.options.insert(job.options.end(), options.begin(), options.end());
   std::vector<std::string> argv;
-  return ParseFor(output, job.options, job.names, argv, cancel);
+  Options parsed = ParseFor(output, job.options, job.names, argv, cancel);
+  CheckTaskVersion(parsed, folder);
+  return parsed;
 }
 
 void DoTask(const std::string& command, const TaskArguments& task, CancelFlag& cancel) {

@@ -7,6 +7,7 @@
 #include <boost/program_options.hpp>
 #include <cctype>
 #include <cstring>
+#include <filesystem>
 #include <iterator>
 #include <limits>
 #include <map>
@@ -997,12 +998,14 @@ std::vector<std::string> DecidingOptions(int argc, const char* const* argv) {
   for (const OptionRow& row : kOptionRows) {
     const auto given = typed.values.find(KeyOf(row));
     // Another process reads the same file of random bytes.
-    const bool decides = (row.marks & kAnyAttempt) == 0 || std::string_view(row.name) == "random-source";
+    const bool random_source = std::string_view(row.name) == "random-source";
+    const bool decides = (row.marks & kAnyAttempt) == 0 || random_source;
     if (!decides || given == typed.values.end()) continue;
     if (row.argument[0] == '\0') options.push_back(KeyOf(row));
     for (const std::string& value : given->second) {
       if (IsObsolescent(value)) Fail("give keys with -k: " + KeyText(value));
-      options.push_back(KeyOf(row) + (row.name[0] == '\0' ? "" : "=") + value);
+      const std::string meant = random_source ? std::filesystem::absolute(value).string() : value;
+      options.push_back(KeyOf(row) + (row.name[0] == '\0' ? "" : "=") + meant);
     }
   }
   return options;

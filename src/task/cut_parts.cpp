@@ -169,6 +169,11 @@ void CutParts(const Options& options, std::uint64_t parts, bool fences_only, con
   FileSystem files;
   TaskOrder order(options);
   TaskRuns runs(files, folder, order);
+  // Parts may have been made by it: with -u nobody would see records between one cut's part and another's.
+  if (runs.folder().FindCut(parts)) {
+    LogInfo("the cut into " + std::to_string(parts) + " parts is there already");
+    return;
+  }
   TaskCut cut{parts, {}};
   Cut places(runs, order, options.unique);
   const std::uint64_t bytes = places.bytes();

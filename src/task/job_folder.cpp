@@ -146,7 +146,7 @@ void JobFolder::Begin(const TaskJob& job) {
   }
   const TaskJob there = ReadJob();
   std::string what;
-  if (there.version != job.version) what = "version of gpusort";
+  if (there.version != job.version) what = "version or locale (" + EscapeName(there.version) + ")";
   if (there.slices != job.slices) what = "number of slices (" + std::to_string(there.slices) + ")";
   if (there.arguments != job.arguments) what = "options";
   if (there.inputs != job.inputs) {

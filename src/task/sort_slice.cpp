@@ -20,6 +20,11 @@ constexpr std::uint64_t kHeaderMemory = std::uint64_t{1} << 36;
 
 [[noreturn]] void RefuseTask(const std::string& why) { throw Error(ErrorCode::kUsage, why); }
 
+/// What must be the same for tasks to have one order.
+std::string VersionOf(const Options& options) {
+  return GPUSORT_VERSION + (options.locale ? std::string(", locale ") + std::setlocale(LC_ALL, nullptr) : "");
+}
+
 /// What a task on the inputs begins with.
 struct OpenJob {
   OpenJob(const Options& options, const std::vector<std::string>& arguments, std::uint64_t slices,
@@ -30,8 +35,7 @@ struct OpenJob {
         inputs(files, options.inputs, MakeInputOptions(options, memory, order.ordered().format()),
                order.ordered().plain, cancel) {
     order.ReadHeader(inputs.header());
-    const std::string locale = options.locale ? std::string(", locale ") + std::setlocale(LC_ALL, nullptr) : "";
-    TaskJob job{GPUSORT_VERSION + locale, arguments, {}, slices};
+    TaskJob job{VersionOf(options), arguments, {}, slices};
     for (std::uint32_t i = 0; i < inputs.count(); ++i) {
       job.inputs.push_back({std::filesystem::absolute(inputs.path(i)).lexically_normal().string(),
                             inputs.facts(i).size, static_cast<std::uint64_t>(inputs.facts(i).mtime_ns)});
@@ -132,6 +136,14 @@ void SortSlice(const Options& options, const std::vector<std::string>& arguments
   const std::vector<std::byte> fences = PackFences(file.MakeFences());
   WriteWhole(files, there.FencesPath(slice.number), fences);
   there.Write(slice.number, TaskRun{file.end(), header, fences.size(), HashOf(fences), result.sum});
+}
+
+void CheckTaskVersion(const Options& options, const std::string& folder) {
+  FileSystem files;
+  const std::string version = JobFolder(files, folder).ReadJob().version;
+  if (version != VersionOf(options)) {
+    RefuseTask(EscapeName(folder) + ": a job with another version or locale (" + EscapeName(version) + ") is there");
+  }
 }
 
 std::vector<std::string> JobArguments(const std::string& folder) {

@@ -169,6 +169,33 @@ parts folder/
 expect 0 "$t" prove --parts 3 dir folder/
 cat folder/* | cmp - <(sort -u five) || fail "-u"
 rm -r dir folder
+# One cut holds for all parts: of another one's nobody would see with -u what is between them.
+seq 30000 | awk '{ print $1 * 7919 % 30011; print }' >pairs
+runs -u pairs
+expect 0 "$t" cut --fences-only --parts 3 dir
+for j in 0 1; do expect 0 "$t" part --part $j/3 dir folder/; done
+expect 0 "$t" cut --parts 3 dir
+expect 0 "$t" part --part 2/3 dir folder/
+expect 0 "$t" prove --parts 3 dir folder/
+cat folder/* | cmp - <(sort -u pairs) || fail "two cuts"
+rm -r dir folder
+# All tasks have the order of the first one's locale, and the random bytes that it was given.
+runs --locale in.log
+export LC_ALL=C.UTF-8
+refused 'another version or locale (.*locale C) is there' cut --parts 3 dir
+refused 'another version or locale (.*locale C) is there' runs --slice 0/4 --into dir --locale in.log
+export LC_ALL=C
+rm -r dir
+"$bin/gpusort" -R --random-source in.u64 in.log want
+runs -R --random-source in.u64 in.log
+mkdir folder
+cd folder
+expect 0 "$t" cut --parts 3 ../dir
+for j in 0 1 2; do expect 0 "$t" part --part $j/3 ../dir ../out; done
+expect 0 "$t" prove --parts 3 ../dir ../out
+cd ..
+same out want
+rm -r dir folder out
 runs --top 100 in.log
 expect 0 "$t" cut --parts 3 dir
 parts out
