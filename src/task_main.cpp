@@ -27,7 +27,8 @@ the folder DIR. Any piece may be done again, by anybody, at any time: what it wr
 
   gpusort_task runs --slice K/N --into DIR [OPTION]... INPUT...
       sorts the records that begin in the Kth (from 0 on) of N equal ranges of the inputs' bytes; a compressed input
-      belongs to one slice. OPTIONs are gpusort's: the order, the format, and --memory and the like. DIR is made.
+      belongs to one slice. OPTIONs are gpusort's: the order, the format, and --memory and the like. DIR is made,
+      for this user alone.
   gpusort_task scan --slice K/N --into DIR [OPTION]... INPUT...
       may be done for all slices before that, of csv and tsv: where records end depends on the quotes in front, which
       each task of runs reads again otherwise.

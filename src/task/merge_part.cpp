@@ -108,7 +108,9 @@ void MergePart(const Options& options, TaskNumber part, const std::string& folde
   TaskPart made;
   if (!apart) made.offset = pieces.offset ? *pieces.offset : PlaceInOutput(runs, cut, part.number);
   if (const std::optional<TaskPart> there = runs.folder().FindPart(part.number, part.count)) {
-    if (there->offset == made.offset && IsThere(files, *there, path)) {
+    // Proved already, it has the output's name: a hidden file anew would stay.
+    const bool proved = !apart && IsThere(files, *there, output);
+    if (there->offset == made.offset && (proved || IsThere(files, *there, path))) {
       LogInfo("part " + std::to_string(part.number) + " is there already");
       return;
     }

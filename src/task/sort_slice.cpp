@@ -1,6 +1,9 @@
+#include <sys/stat.h>
+
 #include <algorithm>
 #include <clocale>
 #include <filesystem>
+#include <tuple>
 #include <utility>
 
 #include "data/inputs.hpp"
@@ -55,8 +58,7 @@ struct OpenJob {
     return options.memory ? options.memory->Resolve(host.limit) : std::min(host.limit, host.available) / 2;
   }
   static const std::string& MakeFolder(const std::string& path) {
-    std::error_code made;  // whether it is there is seen next
-    std::filesystem::create_directory(path, made);
+    std::ignore = ::mkdir(path.c_str(), 0700);  // whether it is there is seen next
     return path;
   }
 };

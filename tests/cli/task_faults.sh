@@ -59,6 +59,7 @@ rm -r dir
 
 # Twice, at once, and killed at any moment.
 runs --type u64 in.u64
+[ "$(stat -c %a dir)" = 700 ] || fail "others can read runs of what they may not read"
 inode=$(stat -c %i dir/run-00002)
 runs --type u64 in.u64
 [ "$(stat -c %i dir/run-00002)" = "$inode" ] || fail "a run that is there was made again"
@@ -74,6 +75,8 @@ for pid in "${pids[@]}"; do wait "$pid" || fail "one of several at once"; done
 [ ! -e out ] || fail "the output has its name before it is proved"
 expect 0 "$t" prove --parts 3 dir out
 same out want.u64
+expect 0 "$t" part --part 1/3 dir out
+nothing_left
 refused 'may be proved already' prove --parts 3 dir out
 rm -r out dir/part-*
 for _ in 1 2 3; do
