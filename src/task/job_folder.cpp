@@ -10,6 +10,7 @@
 
 #include "error.hpp"
 #include "support/text.hpp"
+#include "thread.hpp"
 
 namespace gpusort {
 namespace {
@@ -124,6 +125,8 @@ std::string PartFileName(std::uint64_t number, std::uint64_t parts) {
 void WriteWhole(FileSystem& files, const std::string& path, std::span<const std::byte> bytes, OldFile old) {
   const std::unique_ptr<OutputFile> file = files.CreateOutput(path, false, old);
   file->WriteAt(0, bytes);
+  // What is published lets no signal end the process any more, and here the work only begins.
+  const SignalBlock until_it_is_published;
   file->Publish(bytes.size(), true);
 }
 

@@ -129,6 +129,19 @@ expect 0 "$t" prove --parts 3 dir out
 same out want
 rm -r folder link first dir out
 
+# A signal ends a task, also the one that has begun the job.
+echo id,text >zeros.csv
+truncate -s 16G zeros.csv
+"$t" scan --slice 0/1 --into dir -k text zeros.csv 2>err &
+pid=$!
+until [ -e dir/job.json ] || ! kill -0 $pid 2>/dev/null; do sleep 0.01; done
+kill -TERM $pid || fail "the scan ended: $(cat err)"
+code=0
+wait $pid || code=$?
+[ $code = 143 ] || fail "a scan with SIGTERM exits $code: $(cat err)"
+unset code
+rm -r dir zeros.csv
+
 # Damage: told, never wrong bytes.
 runs --type u64 in.u64
 cp -r dir whole
