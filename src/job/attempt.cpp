@@ -187,6 +187,7 @@ std::uint64_t Attempt::MergeRuns(Output& output) {
   } else {
     proof_->Check(total);
   }
+  read_ = total;
   stats.records_in = total.records;
   if (const unsigned refused = backend_->refused_threads(); refused > 0) {
     sorting_.Note("the system refused " + std::to_string(refused) + " of " + std::to_string(facts_.threads) +

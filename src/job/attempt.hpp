@@ -79,6 +79,8 @@ class Attempt {
   std::uint64_t MergeRuns(Output& output);
 
   const Backend& backend() const { return *backend_; }
+  /// What MergeRuns merged.
+  const RecordSum& read() const { return read_; }
   const OutputProof& proof() const { return *proof_; }
   /// Ends this attempt's part in it.
   Reading TakeReading();
@@ -94,6 +96,7 @@ class Attempt {
   std::unique_ptr<Backend> backend_;
   Reading reading_;
   std::unique_ptr<OutputProof> proof_;
+  RecordSum read_;
 };
 
 /// The parts of `whole` that none of `runs` holds.

@@ -210,7 +210,7 @@ class Sorter {
     const RecordSum sum = attempt_->proof().sum();
     auto [first, last] = attempt_->proof().Ends();
     return {sum.records, sorting_.stats.stored_bytes, sorting_.stats.base_runs, store_.written_bytes(), sum,
-            std::move(first), std::move(last)};
+            attempt_->read(), std::move(first), std::move(last)};
   }
 
   /// Records of the input, in memory, and how fast they were read.

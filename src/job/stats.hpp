@@ -17,6 +17,7 @@ struct SortResult {
   std::uint64_t bytes = 0;  ///< as stored
   std::uint64_t runs = 0, temp_written = 0;
   RecordSum sum{};                     ///< of the records of the output
+  RecordSum read{};                    ///< of all that were sorted or merged; with --top, of some
   std::vector<std::byte> first{}, last{};  ///< of them, as they lie there; empty: there is none, or they were sorted before
 };
 

@@ -224,7 +224,7 @@ std::optional<TaskPart> JobFolder::FindPart(std::uint64_t number, std::uint64_t 
   if (!json) return std::nullopt;
   return ReadMembers(path, [&]() -> TaskPart {
     return {json->at("bytes").get<std::uint64_t>(), json->at("offset").get<std::uint64_t>(),
-            json->at("inode").get<std::uint64_t>(), SumOf(json->at("sum")), BytesFromJson(json->at("first")),
+            json->at("inode").get<std::uint64_t>(), SumOf(json->at("sum")), SumOf(json->at("read")), BytesFromJson(json->at("first")),
             BytesFromJson(json->at("last"))};
   });
 }
@@ -274,6 +274,7 @@ void JobFolder::Write(std::uint64_t number, std::uint64_t parts, const TaskPart&
              {"offset", part.offset},
              {"inode", part.inode},
              {"sum", SumJson(part.sum)},
+             {"read", SumJson(part.read)},
              {"first", BytesJson(part.first)},
              {"last", BytesJson(part.last)}});
 }

@@ -65,6 +65,7 @@ struct TaskPart {
   std::uint64_t offset = 0;    ///< in the output; 0 of a file of its own
   std::uint64_t inode = 0;     ///< of the file
   RecordSum sum;
+  RecordSum read;              ///< of what it was merged from: with -u more than it has
   std::vector<std::byte> first, last;  ///< record; empty if there is none
 };
 

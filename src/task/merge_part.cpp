@@ -174,6 +174,7 @@ void MergePart(const Options& options, TaskNumber part, const std::string& folde
   }
   made.bytes = result.bytes;
   made.sum = result.sum;
+  made.read = result.read;
   made.first = std::move(result.first);
   made.last = std::move(result.last);
   runs.folder().Write(part.number, part.count, made);
@@ -188,7 +189,7 @@ std::uint64_t ProveParts(const Options& options, std::uint64_t parts, const std:
   const bool apart = IsFolderName(output);
   const std::unique_ptr<OutputFile> file = apart ? nullptr : OpenOutput(files, options, output);
   const std::string hidden = apart ? "" : HiddenName(runs.folder(), *file);
-  RecordSum read, made;
+  RecordSum read, merged, made;
   for (std::size_t run = 0; run < runs.count(); ++run) read += runs.sum(run);
   std::uint64_t end = 0;
   std::vector<std::byte> last;
@@ -208,6 +209,7 @@ std::uint64_t ProveParts(const Options& options, std::uint64_t parts, const std:
     if (!apart && part.offset != end) throw WrongResult(name + " does not begin where the one in front of it ends");
     end = part.offset + part.bytes;
     made += part.sum;
+    merged += part.read;
     if (part.first.empty()) continue;
     const std::vector<std::byte> first = order.Comparable(part.first).value_or(TaskOrder::First{}).comparable;
     if (first.empty()) throw Error(ErrorCode::kIntegrity, name + ": its first record is none");
@@ -217,9 +219,10 @@ std::uint64_t ProveParts(const Options& options, std::uint64_t parts, const std:
     }
     last = order.Comparable(part.last).value_or(TaskOrder::First{}).comparable;
   }
-  if (!options.unique && options.top == 0 && !(read == made)) {
+  if (options.top == 0 && (!(read == merged) || (!options.unique && !(read == made)))) {
     throw WrongResult("records were lost, doubled or changed: the runs have " + std::to_string(read.records) +
-                      ", the parts " + std::to_string(made.records));
+                      ", the parts were merged from " + std::to_string(merged.records) + " and have " +
+                      std::to_string(made.records));
   }
   if (options.top > 0 && made.records > options.top) throw WrongResult("there are more records than --top asks for");
   if (!apart) {

@@ -1,5 +1,7 @@
 #include <sys/stat.h>
 
+#include <signal.h>
+
 #include <algorithm>
 #include <clocale>
 #include <filesystem>
@@ -121,7 +123,10 @@ void SortSlice(const Options& options, const std::vector<std::string>& arguments
     job.inputs = std::move(records.paths);
     job.ranges = std::move(records.ranges);
     job.output = path;
+    sigset_t signals;  // what is published lets none end the process any more, and fences are yet to be made
+    pthread_sigmask(SIG_SETMASK, nullptr, &signals);
     result = ExternalSort(job, cancel);
+    pthread_sigmask(SIG_SETMASK, &signals, nullptr);
   }
   TaskOrder order(options);
   std::vector<std::byte> header;
