@@ -22,6 +22,7 @@
 #include <xxhash.h>
 
 #include "error.hpp"
+#include "support/hex.hpp"
 #include "support/log.hpp"
 #include "support/text.hpp"
 
@@ -175,27 +176,10 @@ KeptRun RunFrom(const Json& json) {
   return run;
 }
 
-std::string HexOf(const std::vector<std::byte>& bytes) {
-  constexpr const char* kDigits = "0123456789abcdef";
-  std::string text;
-  for (const std::byte byte : bytes) {
-    text += kDigits[static_cast<unsigned>(byte) >> 4];
-    text += kDigits[static_cast<unsigned>(byte) & 15];
-  }
-  return text;
-}
 std::vector<std::byte> FromHex(const std::string& text) {
-  const auto digit = [](char c) {
-    if (c >= '0' && c <= '9') return c - '0';
-    if (c >= 'a' && c <= 'f') return c - 'a' + 10;
-    Lacks("trailer");
-  };
-  if (text.size() % 2 != 0) Lacks("trailer");
-  std::vector<std::byte> bytes;
-  for (std::size_t i = 0; i < text.size(); i += 2) {
-    bytes.push_back(static_cast<std::byte>(digit(text[i]) * 16 + digit(text[i + 1])));
-  }
-  return bytes;
+  std::optional<std::vector<std::byte>> bytes = BytesOfHex(text);
+  if (!bytes) Lacks("trailer");
+  return std::move(*bytes);
 }
 
 std::uint64_t BytesOf(const std::vector<InputRange>& ranges) {

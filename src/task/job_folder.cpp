@@ -9,6 +9,7 @@
 #include <xxhash.h>
 
 #include "error.hpp"
+#include "support/hex.hpp"
 #include "support/text.hpp"
 #include "thread.hpp"
 
@@ -33,23 +34,12 @@ RecordSum SumOf(const TaskJson& json) {
   return {json.at(0).get<std::uint64_t>(), json.at(1).get<std::uint64_t>(), json.at(2).get<std::uint64_t>()};
 }
 
-/// In hexadecimal: records and names need not be text.
-TaskJson BytesJson(const std::vector<std::byte>& bytes) {
-  std::string text;
-  for (const std::byte byte : bytes) {
-    constexpr char kDigits[] = "0123456789abcdef";
-    text += kDigits[static_cast<unsigned>(byte) >> 4];
-    text += kDigits[static_cast<unsigned>(byte) & 15];
-  }
-  return text;
-}
+TaskJson BytesJson(std::span<const std::byte> bytes) { return HexOf(bytes); }
+/// What is no hexadecimal was written by another version, as what is missing.
 std::vector<std::byte> BytesFromJson(const TaskJson& json) {
-  const std::string text = json.get<std::string>();
-  std::vector<std::byte> bytes(text.size() / 2);
-  for (std::size_t i = 0; i < bytes.size(); ++i) {
-    bytes[i] = static_cast<std::byte>(std::stoul(text.substr(2 * i, 2), nullptr, 16));
-  }
-  return bytes;
+  std::optional<std::vector<std::byte>> bytes = BytesOfHex(json.get<std::string>());
+  if (!bytes) throw TaskJson::other_error::create(501, "no hexadecimal", &json);
+  return std::move(*bytes);
 }
 
 void WriteJson(FileSystem& files, const std::string& path, TaskJson json, OldFile old = OldFile::kReplace) {
@@ -82,8 +72,7 @@ auto ReadMembers(const std::string& path, Read read) {
 }
 
 TaskJson TextJson(const std::string& text) {
-  const auto* const bytes = reinterpret_cast<const std::byte*>(text.data());
-  return BytesJson({bytes, bytes + text.size()});
+  return BytesJson(std::as_bytes(std::span(text)));
 }
 std::string TextFromJson(const TaskJson& json) {
   const std::vector<std::byte> bytes = BytesFromJson(json);

@@ -143,7 +143,9 @@ TEST(Pipeline, GoesOnWithFewerThreadsThanAskedFor) {
   EXPECT_EQ(sum, 5050);
 }
 
-TEST(Pipeline, ThreadsThatRunHaveEndedWhenAStageHasNone) {
+/// start(pipeline) fails beside a stage that runs, whose thread has ended by then.
+template <typename Start>
+void ExpectEndedThreads(Start start) {
   CancelFlag cancel;
   Waiting waiting;
   std::atomic<bool> ended{false};
@@ -152,9 +154,15 @@ TEST(Pipeline, ThreadsThatRunHaveEndedWhenAStageHasNone) {
     CodeOf([&] { waiting.For(pipeline); });
     ended = true;
   });
-  const RefusedThreads refused;
-  EXPECT_EQ(CodeOf([&] { pipeline.Start([] { ADD_FAILURE() << "it runs"; }, 2); }), ErrorCode::kOutOfMemory);
+  start(pipeline);
   EXPECT_TRUE(ended);
+}
+
+TEST(Pipeline, ThreadsThatRunHaveEndedWhenAStageHasNone) {
+  ExpectEndedThreads([](Pipeline& pipeline) {
+    const RefusedThreads refused;
+    EXPECT_EQ(CodeOf([&] { pipeline.Start([] { ADD_FAILURE() << "it runs"; }, 2); }), ErrorCode::kOutOfMemory);
+  });
 }
 
 struct ThrowsWhenCopied {
@@ -165,16 +173,7 @@ struct ThrowsWhenCopied {
 };
 
 TEST(Pipeline, ThreadsThatRunHaveEndedWhenMemoryForAStageIsRefused) {
-  CancelFlag cancel;
-  Waiting waiting;
-  std::atomic<bool> ended{false};
-  Pipeline pipeline(cancel);
-  pipeline.Start([&] {
-    CodeOf([&] { waiting.For(pipeline); });
-    ended = true;
-  });
-  EXPECT_THROW(pipeline.Start(ThrowsWhenCopied{}, 2), std::bad_alloc);
-  EXPECT_TRUE(ended);
+  ExpectEndedThreads([](Pipeline& pipeline) { EXPECT_THROW(pipeline.Start(ThrowsWhenCopied{}, 2), std::bad_alloc); });
 }
 
 TEST(Pipeline, AGuardEndsThreadsBeforeWhatTheyUseGoes) {
