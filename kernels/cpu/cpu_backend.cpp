@@ -81,7 +81,7 @@ class CpuLane : public Lane {
     std::vector<RecordSpan> live;
     std::uint64_t bytes = 0;
     for (const Piece& piece : pieces) {
-      if (piece.on_device) FailInternal("a piece to merge lies on a device");
+      if (piece.on_device()) FailInternal("a piece to merge lies on a device");
       if (WholeRecordBytes({piece.data, piece.bytes}, shape_.layout) != piece.bytes) {
         throw WrongResult("a piece to merge ends inside a record");
       }

@@ -90,9 +90,13 @@ inline CudaFaults& TheCudaFaults() {
   return faults;
 }
 
+/// Of the thread's device.
 [[noreturn]] inline void ThrowCuda(const char* what, cudaError_t error) {
-  throw Error(error == cudaErrorMemoryAllocation ? ErrorCode::kOutOfMemory : ErrorCode::kGpuLost,
-              std::string(what) + ": " + cudaGetErrorName(error) + ": " + cudaGetErrorString(error));
+  const std::string message = std::string(what) + ": " + cudaGetErrorName(error) + ": " + cudaGetErrorString(error);
+  if (error == cudaErrorMemoryAllocation) throw Error(ErrorCode::kOutOfMemory, message);
+  int device = kOnHost;
+  if (cudaGetDevice(&device) != cudaSuccess) cudaGetLastError();
+  throw GpuLost(device, message);
 }
 
 /// The calls that are inside of the driver, and since when: one that does not come back is found, though nothing can
@@ -157,13 +161,12 @@ void CheckCuda(const char* what, Call&& call) {
 inline std::atomic<bool> a_gpu_hangs{false};
 
 /// That, as an error.
-[[noreturn]] inline void ThrowHangs(int ordinal, std::chrono::nanoseconds waited) {
+[[noreturn]] inline void ThrowHangs(const std::string& who, int device, std::chrono::nanoseconds waited) {
   a_gpu_hangs = true;
-  throw Error(ErrorCode::kGpuLost,
-              "GPU " + std::to_string(ordinal) + " gave no sign for " +
-                  std::to_string(std::chrono::duration_cast<std::chrono::seconds>(waited).count()) +
-                  " seconds (--gpu-timeout): it hangs, or other programs keep it busy; nvidia-smi and the kernel log "
-                  "(NVRM: Xid) tell more");
+  throw GpuLost(device, who + " gave no sign for " +
+                            std::to_string(std::chrono::duration_cast<std::chrono::seconds>(waited).count()) +
+                            " seconds (--gpu-timeout): it hangs, or other programs keep it busy; nvidia-smi and the "
+                            "kernel log (NVRM: Xid) tell more");
 }
 
 /// One device, shared by all that lives on it: makes it current, and waits for it.
@@ -226,7 +229,7 @@ class CudaDevice {
   template <typename Query>
   void WaitUntil(Query query) const {
     const cudaError_t error = TryCuda([&] { return Poll(query); });
-    if (hung_) ThrowHangs(ordinal_, deadline_);
+    if (hung_) ThrowHangs("GPU " + std::to_string(ordinal_), ordinal_, deadline_);
     if (error != cudaSuccess) ThrowCuda("waiting for the GPU", error);
   }
 
@@ -309,6 +312,11 @@ class Stream {
   void Copy(void* to, const void* from, std::uint64_t bytes, cudaMemcpyKind kind) const {
     if (kind == cudaMemcpyDeviceToHost) MakeWrongIfAsked(from, bytes);
     CheckCuda("cudaMemcpyAsync", [&] { return cudaMemcpyAsync(to, from, bytes, kind, stream_); });
+  }
+  /// From the memory of GPU `device` to this one's.
+  void CopyAcross(void* to, const void* from, int device, std::uint64_t bytes) const {
+    CheckCuda("cudaMemcpyPeerAsync",
+              [&] { return cudaMemcpyPeerAsync(to, device_->ordinal(), from, device, bytes, stream_); });
   }
   /// Copies a few bytes from the device to `pinned` host memory, by a kernel: a copy would wait behind the windows of
   /// other streams that are on their way over the bus.

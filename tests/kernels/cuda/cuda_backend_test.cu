@@ -408,8 +408,8 @@ TEST(CudaMerge, EqualsStableSortOfTheRuns) {
             }
             // Two pieces a run, one of which may be empty.
             const std::uint64_t first = random() % (part.size() / layout.stride + 1) * layout.stride;
-            pieces.push_back({data, first, r, device_run});
-            pieces.push_back({data + first, part.size() - first, r, device_run});
+            pieces.push_back({data, first, r, device_run ? 0 : kOnHost});
+            pieces.push_back({data + first, part.size() - first, r, device_run ? 0 : kOnHost});
           }
           Bytes merged(input.size() + 16, 0xCC);
           lane->Merge(pieces, reinterpret_cast<std::byte*>(merged.data()));
@@ -442,7 +442,7 @@ TEST(CudaMerge, TakesMoreRunsThanOnePassHolds) {
       }
       for (std::size_t at = 0; at < count; at += run_records) {
         const std::uint64_t bytes = (std::min(count, at + run_records) - at) * stride;
-        pieces.push_back({AsStdBytes(runs.data()) + at * stride, bytes, static_cast<std::uint32_t>(at), false});
+        pieces.push_back({AsStdBytes(runs.data()) + at * stride, bytes, static_cast<std::uint32_t>(at)});
       }
       Bytes merged(input.size());
       lane->Merge(pieces, reinterpret_cast<std::byte*>(merged.data()));
@@ -458,7 +458,7 @@ TEST(CudaMerge, RefusesMoreThanASlotAndTakesNothing) {
   const std::unique_ptr<Lane> lane = device.backend->OpenLane();
   const Bytes input(88);
   Bytes output(88, 0xCC);
-  const std::vector<Piece> pieces{{AsStdBytes(input.data()), 48, 0, false}, {AsStdBytes(input.data()), 40, 1, false}};
+  const std::vector<Piece> pieces{{AsStdBytes(input.data()), 48, 0}, {AsStdBytes(input.data()), 40, 1}};
   EXPECT_THROW(lane->Merge(pieces, reinterpret_cast<std::byte*>(output.data())), Error);
   lane->Merge({}, reinterpret_cast<std::byte*>(output.data()));
   EXPECT_EQ(output, Bytes(88, 0xCC));
@@ -512,8 +512,8 @@ TEST(CudaLanes, WorkAtOnce) {
         const Bytes run_a = ReadAll(*SortBytes(*lane, first, 60000));
         const Bytes run_b = ReadAll(*SortBytes(*lane, second, 60000));
         Bytes merged(both.size());
-        lane->Merge(std::vector<Piece>{{AsStdBytes(run_a.data()), run_a.size(), 0, false},
-                                       {AsStdBytes(run_b.data()), run_b.size(), 1, false}},
+        lane->Merge(std::vector<Piece>{{AsStdBytes(run_a.data()), run_a.size(), 0},
+                                       {AsStdBytes(run_b.data()), run_b.size(), 1}},
                     reinterpret_cast<std::byte*>(merged.data()));
         EXPECT_TRUE(merged == StableSorted(both, layout));
       }
@@ -613,7 +613,7 @@ void UseEverything(const RecordLayout& layout, const Bytes& input, const Bytes& 
   const std::byte* const last = AsStdBytes(expected.data() + expected.size() - layout.stride);
   EXPECT_EQ(backend->BytesBefore(range, {last, layout.stride}).at(0), sorted->bytes());
   const std::uint64_t half = sorted->records() / 2 * layout.stride;
-  lane->Merge(std::vector<Piece>{{sorted->data(), half, 0, true}, {sorted->data() + half, half, 1, true}},
+  lane->Merge(std::vector<Piece>{{sorted->data(), half, 0, 0}, {sorted->data() + half, half, 1, 0}},
               output.data());
   EXPECT_EQ(std::memcmp(output.data(), expected.data(), 2 * half), 0);
 }

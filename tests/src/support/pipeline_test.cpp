@@ -232,6 +232,18 @@ TEST(BoundedQueue, CarriesEachItemOnceAndHoldsNoMoreThanItsCapacity) {
   EXPECT_EQ(all.size(), static_cast<std::size_t>(kProducers * kItems));
 }
 
+TEST(BoundedQueue, GivesWhatSuitsElseTheFirst) {
+  CancelFlag cancel;
+  Pipeline pipeline(cancel);
+  BoundedQueue<int> queue(pipeline, 5);
+  for (const int item : {1, 2, 3, 4, 5}) queue.Push(item);
+  const auto even = [](int item) { return item % 2 == 0; };
+  std::vector<int> order;
+  queue.Finish();
+  while (const std::optional<int> item = queue.Pop(even)) order.push_back(*item);
+  EXPECT_EQ(order, (std::vector<int>{2, 4, 1, 3, 5}));
+}
+
 TEST(OrderedQueue, GivesInOrderWhatCameInAny) {
   constexpr std::uint64_t kItems = 600;
   CancelFlag cancel;
