@@ -71,7 +71,7 @@ class Planner {
     plan_.merges_only = !facts_.sorted_inputs.empty();
     plan_.memory = facts_.memory;
     plan_.device_memory = facts_.device_memory;
-    plan_.io_threads = std::clamp(facts_.threads, 2u, 16 * plan_.gpus);
+    plan_.io_threads = std::clamp(facts_.threads, 2u, facts_.gpu ? 32u : 16u);
     plan_.block_bytes = LeastBlock();
     plan_.spill_blocks = std::clamp<std::uint64_t>(facts_.memory / 8 / LeastBlock(), 2, plan_.io_threads);
     PlanTempPlaces();
