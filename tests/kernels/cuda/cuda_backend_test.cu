@@ -17,8 +17,10 @@
 #include "cuda/device_memory.cuh"
 #include "cuda/record_kernels.cuh"
 #include "error.hpp"
+#include "gpu_group.hpp"
 #include "records.hpp"
 #include "records/key.hpp"
+#include "records/records.hpp"
 
 namespace gpusort::testing {
 
@@ -421,6 +423,60 @@ TEST(CudaMerge, EqualsStableSortOfTheRuns) {
       }
     }
     EXPECT_EQ(device.backend->free_slots(), 12u);
+  }
+}
+
+TEST(CudaGroup, MergesAndSearchesInTheMemoryOfAllGpus) {
+  SKIP_WITHOUT_GPU();
+  const int gpus = CountGpus(std::chrono::minutes(1));
+  if (gpus < 2) GTEST_SKIP() << "there is one GPU";
+  std::vector<std::unique_ptr<Backend>> all;
+  for (int gpu = 0; gpu < gpus; ++gpu) all.push_back(OpenCudaBackend(gpu));
+  const std::unique_ptr<Backend> group = GroupGpus(std::move(all));
+  for (const NamedLayout& named : AllLayouts()) {
+    SCOPED_TRACE(named.name);
+    const RecordLayout& layout = named.layout;
+    const std::size_t count = layout.stride > 200 ? 1000 : 20000;  // of a run
+    HostMemory memory(64 * kMiB);
+    const auto each = static_cast<std::uint32_t>(gpus);
+    group->MakeArena(Shape(layout, gpus * count * layout.stride, 4 * each, each), memory);
+    std::vector<std::unique_ptr<Lane>> lanes;
+    std::vector<std::unique_ptr<SortedRecords>> runs;
+    std::vector<Piece> pieces;
+    Bytes input;
+    for (std::uint32_t r = 0; r < each; ++r) {
+      const Bytes part = MakeRecords(layout, count, Keys::kTwoValues, r);
+      input.insert(input.end(), part.begin(), part.end());
+      lanes.push_back(group->OpenLane());
+      runs.push_back(SortBytes(*lanes.back(), part, 60000));
+      EXPECT_EQ(runs.back()->device(), static_cast<int>(r));
+      const std::uint64_t half = count / 2 * layout.stride;
+      pieces.push_back({runs[r]->data(), half, r, runs[r]->device()});
+      pieces.push_back({runs[r]->data() + half, runs[r]->bytes() - half, r, runs[r]->device()});
+    }
+    const Bytes expected = StableSorted(input, layout);
+    for (const std::unique_ptr<Lane>& lane : lanes) {
+      Bytes merged(input.size());
+      lane->Merge(pieces, reinterpret_cast<std::byte*>(merged.data()));
+      ASSERT_TRUE(merged == expected) << "on GPU " << lane->device();
+      // Nothing to merge, but the way to the host.
+      for (std::uint32_t r = 0; r < each; ++r) {
+        merged.resize(runs[r]->bytes());
+        lane->Merge(std::span(pieces).subspan(2 * r, 2), reinterpret_cast<std::byte*>(merged.data()));
+        ASSERT_TRUE(merged == ReadAll(*runs[r])) << "run " << r << " on GPU " << lane->device();
+      }
+    }
+    const RecordSpan cut = RecordSpan(AsStdBytes(expected.data()), expected.size())
+                               .subspan(expected.size() / layout.stride / 2 * layout.stride, layout.stride);
+    std::vector<SearchRange> ranges;
+    for (std::uint32_t r = 0; r < each; ++r) ranges.push_back({runs[r]->data(), runs[r]->bytes(), true, runs[r]->device()});
+    std::uint64_t before = 0;
+    for (const std::uint64_t bytes : group->BytesBefore(ranges, cut)) before += bytes;
+    std::uint64_t counted = 0;
+    for (std::size_t at = 0; at < expected.size(); at += layout.stride) {
+      counted += CompareRecords({AsStdBytes(expected.data()) + at, layout.stride}, cut, layout) <= 0 ? layout.stride : 0;
+    }
+    EXPECT_EQ(before, counted);
   }
 }
 
