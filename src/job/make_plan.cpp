@@ -317,15 +317,17 @@ class Planner {
     plan_.resident_each = stay ? std::min(slots_for(slot) - 2 * kLanesEach, most) : 0;
     plan_.resident_runs = std::min(plan_.gpus * plan_.resident_each, most);
     plan_.slots = static_cast<std::uint32_t>(plan_.gpus * (2 * kLanesEach + plan_.resident_each));
+    // Nor can be told how many: one GPU may sort more of the runs than it has slots for.
     plan_.spills =
-        !plan_.merges_only && (lines() || facts_.spilled || plan_.runs == 0 || plan_.resident_runs < plan_.runs);
+        !plan_.merges_only && (lines() || facts_.spilled || plan_.runs == 0 || plan_.resident_each < plan_.runs);
   }
 
   void Merging() {
     plan_.merge_lanes = facts_.gpu ? plan_.lanes : 1;
-    plan_.windows = 3 * plan_.gpus;
     plan_.window_bytes = Window(plan_.slot_bytes);
     const std::uint64_t pitch = RoundUp(plan_.window_bytes + 2 * kPage, kPage);
+    // The longest line may be as long as a window for one GPU.
+    plan_.windows = static_cast<std::uint32_t>(std::clamp<std::uint64_t>(facts_.memory / 4 / pitch, 3, 3 * plan_.gpus));
     std::uint64_t windows = plan_.windows * pitch;
     // The ring's memory is there and registered already, and more windows keep lanes and the proof busy at once.
     if (facts_.gpu && !plan_.merges_only && plan_.ring.bytes() >= windows && plan_.ring.bytes() <= facts_.memory / 4) {

@@ -85,12 +85,27 @@ TEST(Plan, GivesEachOfSeveralGpusTheSamePart) {
     EXPECT_NE(Describe(plan).find("4.0 GiB on each of " + std::to_string(gpus) + " GPUs"), std::string::npos)
         << Describe(plan);
   }
-  // All runs stay where the memory of all of them has room, also if one takes most of them.
+  // All runs stay where the memory of all of them has room; what one sorts beyond its own goes elsewhere.
   facts.gpus = 2;
   facts.device_memory = 20 * kGiB;
-  EXPECT_FALSE(Make(facts).spills);
+  EXPECT_EQ(Make(facts).resident_runs, Make(facts).runs);
+  EXPECT_LT(Make(facts).resident_each, Make(facts).runs);
+  EXPECT_TRUE(Make(facts).spills);
+  EXPECT_NE(Describe(Make(facts)).find("what is left over in temp files"), std::string::npos);
   facts.device_memory = 100 * kGiB;
   EXPECT_EQ(Make(facts).resident_each, Make(facts).runs);
+  EXPECT_FALSE(Make(facts).spills);
+}
+
+TEST(Plan, SortsLinesByManyGpusInTheMemoryThatOneNeeds) {
+  const LineOrdered order{LineOrder{}};
+  for (const std::uint64_t memory : {64 * kMiB, 256 * kMiB, kGiB}) {
+    PlanFacts facts = GpuFacts(24 * kGiB, memory, 4 * kGiB);
+    facts.layout = MakeLineLayout('\n', order.view);
+    EXPECT_EQ(Make(facts).windows, 3u);
+    facts.gpus = 8;
+    EXPECT_GE(Make(facts).windows, 3u);
+  }
 }
 
 TEST(Plan, LeavesNothingOfAStreamOnTheDeviceAlone) {
