@@ -52,6 +52,8 @@ class HostBuffer {
   ~HostBuffer();
   std::byte* data() const { return data_; }
   std::uint64_t size() const { return bytes_; }
+  /// Its pages stay until the process ends, also without it.
+  void LeaveMapped() { data_ = nullptr; }
 
  private:
   HostMemory* memory_ = nullptr;
@@ -244,7 +246,9 @@ class Backend {
   virtual std::uint32_t free_slots() const = 0;
   /// Makes copies to and from [data, data + bytes) fast and asynchronous; a no-op on the CPU. Failure is only slower.
   virtual void Pin(void* data, std::uint64_t bytes) = 0;
-  virtual void Unpin(void* data) = 0;
+  /// False if a lost GPU keeps it as it is: then that address must never be other memory, for the GPUs that are left
+  /// would still copy to and from what is there now.
+  virtual bool Unpin(void* data) = 0;
   /// Bytes of the records of each device range that come before the cut, a record in host memory.
   virtual std::vector<std::uint64_t> BytesBefore(std::span<const SearchRange> ranges, RecordSpan cut_record) = 0;
   /// Copies out of the memory of GPU `device` need not go through the host then, where the machine has a way. Failure is

@@ -49,7 +49,7 @@ class GpuGroup : public Backend {
   }
   // What one registers is registered for all.
   void Pin(void* data, std::uint64_t bytes) override { First().Pin(data, bytes); }
-  void Unpin(void* data) override { First().Unpin(data); }
+  bool Unpin(void* data) override { return First().Unpin(data); }
 
   std::vector<std::uint64_t> BytesBefore(std::span<const SearchRange> ranges, RecordSpan cut_record) override {
     std::vector<std::uint64_t> counts(ranges.size());

@@ -788,9 +788,7 @@ class CudaBackend : public ArenaBackend<Arena> {
     // A lost GPU is found by the next call that needs it.
     if (data != nullptr && bytes > 0) device_->Register(data, bytes);
   }
-  void Unpin(void* data) override {
-    if (data != nullptr) device_->Unregister(data);
-  }
+  bool Unpin(void* data) override { return data == nullptr || device_->Unregister(data); }
 
   std::vector<std::uint64_t> BytesBefore(std::span<const SearchRange> ranges, RecordSpan cut_record) override {
     const std::shared_ptr<Arena> arena = this->arena();

@@ -185,19 +185,20 @@ class CudaDevice {
   /// For destructors: false if the device must not be called any more.
   bool EnterToFree() const noexcept { return !hung_ && cudaSetDevice(ordinal_) == cudaSuccess; }
 
-  /// Makes copies from and to host memory fast, and undoes that. What is refused is only slower; what was not pinned
-  /// says so, and that is no error.
+  /// Makes copies from and to host memory fast, and undoes that: false if it stays registered. What is refused is only
+  /// slower; what was not pinned says so, and that is no error.
   void Register(void* data, std::uint64_t bytes) const {
     if (TryCuda([&] { return cudaSetDevice(ordinal_); }) != cudaSuccess) return;
     TryCuda([&] { return cudaHostRegister(data, bytes, cudaHostRegisterPortable); });
   }
-  void Unregister(void* data) const noexcept {
-    if (EnterToFree()) cudaHostUnregister(data);
+  bool Unregister(void* data) const noexcept {
+    const cudaError_t error = EnterToFree() ? cudaHostUnregister(data) : cudaErrorDevicesUnavailable;
     cudaGetLastError();
   }
   /// Copies from and to memory that is not wait inside the driver for what is queued in front, where no deadline
   /// reaches: who made kernels waits for those first.
   static bool Registered(const void* data) {
+    return error == cudaSuccess || error == cudaErrorHostMemoryNotRegistered;
     cudaPointerAttributes facts{};
     CheckCuda("cudaPointerGetAttributes", [&] { return cudaPointerGetAttributes(&facts, data); });
     return facts.type == cudaMemoryTypeHost;

@@ -261,7 +261,10 @@ class PinnedBuffer {
   PinnedBuffer(HostMemory& memory, std::uint64_t bytes) : buffer_(memory, bytes) {}
   PinnedBuffer(const PinnedBuffer&) = delete;
   PinnedBuffer& operator=(const PinnedBuffer&) = delete;
-  ~PinnedBuffer() { Unpin(); }
+  ~PinnedBuffer() {
+    Unpin();
+    if (stays_registered_) buffer_.LeaveMapped();
+  }
 
   std::byte* data() const { return buffer_.data(); }
   std::uint64_t size() const { return buffer_.size(); }
@@ -274,13 +277,14 @@ class PinnedBuffer {
     pinned_by_ = &backend;
   }
   void Unpin() {
-    if (pinned_by_ != nullptr) pinned_by_->Unpin(buffer_.data());
+    if (pinned_by_ != nullptr && !pinned_by_->Unpin(buffer_.data())) stays_registered_ = true;
     pinned_by_ = nullptr;
   }
 
  private:
   HostBuffer buffer_;
   Backend* pinned_by_ = nullptr;
+  bool stays_registered_ = false;
 };
 
 /// Equal page-aligned buffers out of one counted allocation, lent one at a time.

@@ -97,9 +97,10 @@ class FakeGpu : public Backend {
     const std::lock_guard lock(mutex_);
     Expect(pinned_.insert(data).second, "memory registered twice");
   }
-  void Unpin(void* data) override {
+  bool Unpin(void* data) override {
     const std::lock_guard lock(mutex_);
     Expect(pinned_.erase(data) == 1, "memory that is not registered");
+    return true;
   }
   void ReachInto(int device) override {
     Expect(device != ordinal_, "a GPU that reaches into its own memory");
