@@ -32,7 +32,7 @@ class Error : public std::runtime_error {
   ErrorCode code_;
 };
 
-/// kGpuLost of one GPU: others may go on.
+/// kGpuLost of one GPU that does not hang: others may go on.
 class GpuLost : public Error {
  public:
   /// `device`: its CUDA ordinal.

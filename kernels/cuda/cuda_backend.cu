@@ -858,7 +858,7 @@ T InTime(const std::string& who, std::chrono::seconds timeout, const std::functi
     std::unique_lock lock(calling->mutex);
     if (!calling->ended.wait_for(lock, timeout, [&] { return calling->has_ended; })) {
       thread.back().detach();
-      detail::ThrowHangs(who, kOnHost, timeout);
+      detail::ThrowHangs(who, timeout);
     }
   }
   thread.clear();
@@ -874,7 +874,7 @@ std::unique_ptr<Backend> OpenInTime(int device, std::chrono::seconds timeout, St
   } catch (const Error& error) {
     // A GPU whose memory is too full for a context is none for us: no smaller plan would help.
     if (error.code() != ErrorCode::kOutOfMemory) throw;
-    throw Error(ErrorCode::kGpuLost, error.what());
+    throw GpuLost(device, error.what());
   }
 }
 

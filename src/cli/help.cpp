@@ -301,7 +301,7 @@ give the same bytes, and a warning and a note in --stats say what it was. Sorted
 .PP
 Lost is a GPU with which a call of the driver fails, and one that gives no sign for 60 seconds (--gpu-timeout): no wait for
 a batch, for a window of the merge or for the driver's start may take so long. Other programs on the same GPU may make it
-that slow; then give it more time. With --device gpu the loss of the last GPU is exit 7. After a hang the process ends without waiting for
+that slow; then give it more time. With --device gpu the loss of the last GPU is exit 7, and so is one that hangs. After a hang the process ends without waiting for
 the driver; only the system may still keep it for as long as it takes to stop the GPU. A call that does not come back from
 the driver holds the job: then it is exit 7 whatever --device says, 5 seconds after another call found the hang, or after five
 times --gpu-timeout. Memory that is refused makes the plan smaller, twice, and is exit 6 with --device gpu then.
@@ -323,8 +323,8 @@ of them for 8 GiB or more, else the first. Each reads and sorts its part of the 
 is put together on the GPU that has most of it or has nothing else to do, out of the memory of all, over NVLink where the
 machine has it and else through the host. --gpu-memory is of each. Memory is dealt evenly: a GPU that was not named and of
 which less than a quarter is free of what another has is left out, and so is one that cannot be opened; a note says so. One that is
-lost is done without: the others make again what lay on the GPUs, also with --device gpu. The bytes are the same with any
-number of them.
+lost is done without: the others make again what lay on the GPUs, also with --device gpu. But after one that hangs none is
+used, because freeing memory of any may wait for it. The bytes are the same with any number of them.
 .SS Watching a job
 On a terminal one line says how far the job is: "merge runs: 61 %, 1.2 GiB of 2.0 GiB, 512.0 MiB/s, 5 s left, waits for disk
 write". Percent and time left are of the whole job, through all phases: what is to come is expected from what the machine did so

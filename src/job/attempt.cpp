@@ -62,13 +62,14 @@ std::unique_ptr<Backend> Attempt::OpenGpus() {
   for (std::size_t i = 0; i < wanted.size(); ++i) {
     try {
       i == 0 ? void(opened[0] = sorting_.gpus.open(wanted[0], options.gpu_timeout)) : opening[i - 1].get();
-    } catch (const Error& error) {
+    } catch (const GpuLost& error) {
       if (!first_error) first_error = std::current_exception();
       leave_out(wanted[i], error.what());
     }
   }
   const auto is_none = [](const std::unique_ptr<Backend>& gpu) { return gpu == nullptr; };
-  if (first_error && (named || std::ranges::all_of(opened, is_none))) std::rethrow_exception(first_error);
+  const bool needs_all = named && facts_.lost_gpus.empty();
+  if (first_error && (needs_all || std::ranges::all_of(opened, is_none))) std::rethrow_exception(first_error);
   std::erase_if(opened, is_none);
   // Each has the same share, and what a full one has room for is no share.
   std::uint64_t most = 0;

@@ -90,8 +90,8 @@ class Attempt {
   Reading TakeReading();
 
  private:
-  /// Those that are wanted and were not lost, side by side. What was not named is left out where it is of no use; else,
-  /// and if none is left, the first one's error.
+  /// Those that are wanted and were not lost, side by side. What was not named, or is left of what was, is left out
+  /// where it is of no use; else, and if none is left, the first one's error. No GPU is opened beside one that hangs.
   std::unique_ptr<Backend> OpenGpus();
   void MakeArena(bool merging);
   /// What the job will take of cores and disks, from forming runs on.

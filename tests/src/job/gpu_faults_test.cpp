@@ -336,6 +336,35 @@ TEST_F(GpuFaults, OpensTheGpusThatAreWorthIt) {
   EXPECT_EQ(opened(full, "gpu"), "0,1,2");
   EXPECT_TRUE(NotesSay("GPU 0 is left out: 204.8 MiB of its memory are free, of another's 1.0 GiB"));
   EXPECT_EQ(Stats(folder_ / "stats")["backend"], "fake GPU 1 + fake GPU 2");
+  // Of those that were named, too, once one is lost.
+  FakeGpuPlan lost;
+  lost.gpus = 3;
+  lost.fail_at = 12;
+  lost.fails = 1;
+  GpuSource gpus = FakeGpus(lost);
+  gpus.open = [&, open = gpus.open](int gpu, std::chrono::seconds timeout) {
+    if (gpu == 2 && lost.calls > 12) throw GpuLost(2, "fake: busy");
+    return open(gpu, timeout);
+  };
+  RemoveMade();
+  Sort(GpuArgs(job, "gpu:0,1,2"), gpus);
+  EXPECT_TRUE(Made(job) == expected);
+  EXPECT_TRUE(NotesSay("GPU 1 failed: fake: illegal address; going on without it"));
+  EXPECT_TRUE(NotesSay("GPU 2 is left out: fake: busy"));
+  // Beside one that hangs none is opened.
+  FakeGpuPlan hangs;
+  hangs.gpus = 3;
+  gpus = FakeGpus(hangs);
+  gpus.many_bytes = 0;
+  gpus.open = [&, open = gpus.open](int gpu, std::chrono::seconds timeout) {
+    if (gpu == 1) throw Error(ErrorCode::kGpuLost, "GPU 1 gave no sign");
+    return open(gpu, timeout);
+  };
+  RemoveMade();
+  Sort(GpuArgs(job, "auto"), gpus);
+  EXPECT_TRUE(Made(job) == expected);
+  EXPECT_TRUE(NotesSay("no GPU: GPU 1 gave no sign; sorting on the CPU"));
+  EXPECT_THROW(Sort(GpuArgs(job, "gpu"), gpus), Error);
   FakeGpuPlan none;
   none.gpus = 2;
   none.fail_at = 0;

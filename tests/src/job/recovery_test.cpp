@@ -106,7 +106,7 @@ TEST(Recover, MakesThePlanSmallerGoesOnWithTheCpuSortsOrGivesUp) {
 }
 
 TEST(Recover, GoesOnWithoutALostGpuWhereThereAreOthers) {
-  const GpuLost second(1, "illegal"), third(2, "hangs");
+  const GpuLost second(1, "illegal"), third(2, "off the bus");
   PlanFacts facts = Facts(Where::kGpu, What::kRecords, How::kSort);
   facts.gpus = 3;
   for (const bool only_gpu : {false, true}) {
@@ -124,7 +124,12 @@ TEST(Recover, GoesOnWithoutALostGpuWhereThereAreOthers) {
     ASSERT_TRUE(recovery);
     EXPECT_EQ(recovery->facts.gpus, 1u);
     EXPECT_EQ(recovery->facts.lost_gpus, (std::vector<int>{1, 2}));
-    // The last one's loss is the CPU's turn.
+    // The last one's loss is the CPU's turn, and so is one that hangs, for which all of them may wait.
+    const std::optional<Recovery> hang = Recover(Error(ErrorCode::kGpuLost, "GPU 1 gave no sign"), facts, past);
+    ASSERT_EQ(hang.has_value(), !only_gpu);
+    if (hang) {
+      EXPECT_EQ(hang->way, Way::kCpu);
+    }
     recovery = Recover(GpuLost(0, "gone"), recovery->facts, past);
     ASSERT_EQ(recovery.has_value(), !only_gpu);
     if (recovery) {
