@@ -432,12 +432,12 @@ TEST(CudaGroup, MergesAndSearchesInTheMemoryOfAllGpus) {
   if (gpus < 2) GTEST_SKIP() << "there is one GPU";
   std::vector<std::unique_ptr<Backend>> all;
   for (int gpu = 0; gpu < gpus; ++gpu) all.push_back(OpenCudaBackend(gpu));
+  HostMemory memory(64 * kMiB);  // outlives the arenas
   const std::unique_ptr<Backend> group = GroupGpus(std::move(all));
   for (const NamedLayout& named : AllLayouts()) {
     SCOPED_TRACE(named.name);
     const RecordLayout& layout = named.layout;
     const std::size_t count = layout.stride > 200 ? 1000 : 20000;  // of a run
-    HostMemory memory(64 * kMiB);
     const auto each = static_cast<std::uint32_t>(gpus);
     group->MakeArena(Shape(layout, gpus * count * layout.stride, 4 * each, each), memory);
     std::vector<std::unique_ptr<Lane>> lanes;
