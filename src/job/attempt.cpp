@@ -99,7 +99,7 @@ void Attempt::OpenBackend() {
   if (!backend_) backend_ = OpenCpuBackend(facts_.threads);
   job_.backend = backend_.get();
   facts_.gpus = backend_->limits().gpus;
-  job_.progress.SetGpu(facts_.gpu);
+  job_.progress.SetGpus(facts_.gpu ? facts_.gpus : 0);
   const std::uint64_t free_bytes = backend_->limits().device_bytes;
   const std::uint64_t asked =
       job_.options.gpu_memory ? job_.options.gpu_memory->Resolve(free_bytes) : free_bytes / 10 * 9;

@@ -330,7 +330,8 @@ class Planner {
     plan_.windows = static_cast<std::uint32_t>(std::clamp<std::uint64_t>(facts_.memory / 4 / pitch, 3, 3 * plan_.gpus));
     std::uint64_t windows = plan_.windows * pitch;
     // The ring's memory is there and registered already, and more windows keep lanes and the proof busy at once.
-    if (facts_.gpu && !plan_.merges_only && plan_.ring.bytes() >= windows && plan_.ring.bytes() <= facts_.memory / 4) {
+    const std::uint64_t least = (plan_.merge_lanes + 1) * pitch;
+    if (facts_.gpu && !plan_.merges_only && plan_.ring.bytes() >= least && plan_.ring.bytes() <= facts_.memory / 4) {
       const std::uint64_t most = std::uint64_t{8} * plan_.gpus;
       plan_.windows_in_ring = true;
       plan_.windows = static_cast<std::uint32_t>(std::min(most, plan_.ring.bytes() / pitch));

@@ -108,6 +108,16 @@ TEST(Plan, SortsLinesByManyGpusInTheMemoryThatOneNeeds) {
   }
 }
 
+TEST(Plan, MergesInTheRingsMemoryWithManyGpus) {
+  PlanFacts facts = GpuFacts(64 * kGiB, 60 * kGiB, 100 * kGiB);
+  for (const unsigned gpus : {1u, 2u, 8u}) {
+    facts.gpus = gpus;
+    const Plan plan = Make(facts);
+    EXPECT_TRUE(plan.windows_in_ring) << Describe(plan);
+    EXPECT_GT(plan.windows, plan.merge_lanes);
+  }
+}
+
 TEST(Plan, LeavesNothingOfAStreamOnTheDeviceAlone) {
   PlanFacts facts = GpuFacts(0, 8 * kGiB, 100 * kGiB);
   facts.input_known = facts.rereadable = false;
