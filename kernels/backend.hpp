@@ -52,6 +52,8 @@ class HostBuffer {
   ~HostBuffer();
   std::byte* data() const { return data_; }
   std::uint64_t size() const { return bytes_; }
+  /// Its pages stay until the process ends, also without it.
+  void LeaveMapped() { data_ = nullptr; }
 
  private:
   HostMemory* memory_ = nullptr;
@@ -59,19 +61,25 @@ class HostBuffer {
   std::uint64_t bytes_ = 0;
 };
 
+/// In place of a GPU's CUDA ordinal: host memory, or the CPU.
+inline constexpr int kOnHost = -1;
+
 /// Facts about a backend, known once it is open.
 struct BackendLimits {
   std::string name;  ///< for people: "CPU, 2 threads" or "GPU 0, NVIDIA H200"
   std::string id;    ///< of a GPU, by which it is found again: "UUID GPU-..., PCI 0000:3B:00.0"
   bool gpu = false;
-  std::uint64_t device_bytes = 0;  ///< device memory free at open; 0 on the CPU, whose slots are host memory
+  int device = kOnHost;            ///< CUDA ordinal of its GPU, or of the first of several
+  unsigned gpus = 1;               ///< that it has; 1 on the CPU
+  std::uint64_t device_bytes = 0;  ///< memory of each GPU free at open; 0 on the CPU, whose slots are host memory
   unsigned threads = 1;            ///< host threads it sorts with
 
   /// The name, with the id where there is one.
   std::string full_name() const { return id.empty() ? name : name + " (" + id + ")"; }
 };
 
-/// The memory that a backend is asked to make before any work.
+/// The memory that a backend is asked to make before any work. Of several GPUs each has an equal share of slots and
+/// lanes.
 struct ArenaShape {
   RecordLayout layout;
   /// Capacity of a slot: a batch or a merge window, whole records, below 2^32 of them. Of lines also below 2^32 bytes,
@@ -104,7 +112,8 @@ class SortedRecords {
  public:
   virtual ~SortedRecords() = default;
   virtual const std::byte* data() const = 0;  ///< host or device address
-  virtual bool on_device() const = 0;
+  virtual int device() const { return kOnHost; }  ///< CUDA ordinal of the GPU whose memory that is
+  bool on_device() const { return device() != kOnHost; }
   virtual std::uint64_t bytes() const = 0;
   virtual std::uint64_t records() const = 0;
   /// True if the batch arrived in order (by key; equal keys in input order).
@@ -120,7 +129,6 @@ class OwnedRecords : public SortedRecords {
   OwnedRecords(Memory memory, std::uint64_t bytes, std::uint64_t records, bool was_sorted)
       : memory_(std::move(memory)), bytes_(bytes), records_(records), was_sorted_(was_sorted) {}
   const std::byte* data() const override { return memory_.data(); }
-  bool on_device() const override { return false; }
   std::uint64_t bytes() const override { return bytes_; }
   std::uint64_t records() const override { return records_; }
   bool was_sorted() const override { return was_sorted_; }
@@ -148,7 +156,9 @@ struct Piece {
   const std::byte* data = nullptr;
   std::uint64_t bytes = 0;
   std::uint32_t run = 0;
-  bool on_device = false;
+  int device = kOnHost;  ///< in whose memory it is: any GPU's that the lane's backend has
+
+  bool on_device() const { return device != kOnHost; }
 };
 
 /// Seconds that a device spent for a lane, as the device saw them.
@@ -175,6 +185,8 @@ class Lane {
   virtual void Merge(std::span<const Piece> pieces, std::byte* out) = 0;
   /// Of the Sorts and Merges since the last call; none on the CPU.
   virtual DeviceTimes TakeTimes() { return {}; }
+  /// CUDA ordinal of the GPU that it works on.
+  virtual int device() const { return kOnHost; }
 };
 
 /// Whole sorted records on the device among which BytesBefore looks.
@@ -182,6 +194,7 @@ struct SearchRange {
   const std::byte* data = nullptr;
   std::uint64_t bytes = 0;
   bool inclusive = false;  ///< keys <= the cut's come before it (else keys < the cut's)
+  int device = kOnHost;    ///< whose it is, where the backend has several GPUs
 };
 
 /// For sorted runs of lines, run r being [bounds[r], bounds[r + 1]) behind `data` (which only `before` looks at): how
@@ -233,9 +246,14 @@ class Backend {
   virtual std::uint32_t free_slots() const = 0;
   /// Makes copies to and from [data, data + bytes) fast and asynchronous; a no-op on the CPU. Failure is only slower.
   virtual void Pin(void* data, std::uint64_t bytes) = 0;
-  virtual void Unpin(void* data) = 0;
+  /// False if a lost GPU keeps it as it is: then that address must never be other memory, for the GPUs that are left
+  /// would still copy to and from what is there now.
+  virtual bool Unpin(void* data) = 0;
   /// Bytes of the records of each device range that come before the cut, a record in host memory.
   virtual std::vector<std::uint64_t> BytesBefore(std::span<const SearchRange> ranges, RecordSpan cut_record) = 0;
+  /// Copies out of the memory of GPU `device` need not go through the host then, where the machine has a way. Failure is
+  /// only slower.
+  virtual void ReachInto(int /*device*/) {}
   /// Peak bytes of device memory taken so far.
   virtual std::uint64_t device_peak() const = 0;
   /// Of limits().threads, those that the system did not grant: the rest did their work.
@@ -255,6 +273,8 @@ std::vector<std::string> ListBackends();
 std::unique_ptr<Backend> OpenCpuBackend(unsigned threads);
 /// Backend::LaneBytes of the CPU with so many threads.
 std::uint64_t CpuLaneBytes(const RecordLayout& layout, std::uint64_t slot_bytes, unsigned threads);
+/// How many GPUs CUDA shows this process. Errors as OpenCudaBackend.
+int CountGpus(std::chrono::seconds timeout);
 /// Takes about 0.35 s. Error(kGpuLost) with the reason if there is no such device, or no CUDA module of this version.
 /// One wait for the device, its opening too, that takes longer than `timeout` makes it lost.
 std::unique_ptr<Backend> OpenCudaBackend(int device, std::chrono::seconds timeout = std::chrono::minutes(1));

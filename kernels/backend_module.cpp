@@ -109,6 +109,12 @@ const CudaModule& Load() {
 std::atomic<const CudaModule*> the_module{nullptr};
 std::atomic<StuckDriverHandler> stuck_driver_handler{nullptr};
 
+const CudaModule& TheModule() {
+  // Loading twice gives the same one, so who is second changes nothing.
+  if (the_module == nullptr) the_module = &Load();
+  return *the_module.load();
+}
+
 /// The nodes by which a program reaches a GPU. The last is one under WSL.
 bool HasGpuNode() { return Exists("/dev/nvidiactl") || Exists("/dev/nvidia0") || Exists("/dev/dxg"); }
 
@@ -153,10 +159,10 @@ std::vector<std::string> ListBackends() {
 }
 
 std::unique_ptr<Backend> OpenCudaBackend(int device, std::chrono::seconds timeout) {
-  // Loading twice gives the same one, so who is second changes nothing.
-  if (the_module == nullptr) the_module = &Load();
-  return the_module.load()->open(device, timeout, stuck_driver_handler);
+  return TheModule().open(device, timeout, stuck_driver_handler);
 }
+
+int CountGpus(std::chrono::seconds timeout) { return TheModule().count(timeout); }
 
 void OnStuckDriver(StuckDriverHandler handler) { stuck_driver_handler = handler; }
 

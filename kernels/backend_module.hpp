@@ -18,6 +18,7 @@ struct CudaModule {
   const char* version;  ///< GPUSORT_MODULE_VERSION: the release, and a sum of the headers that the two sides share
   /// OpenCudaBackend. `handler`: of OnStuckDriver, or null.
   std::unique_ptr<Backend> (*open)(int device, std::chrono::seconds timeout, StuckDriverHandler handler);
+  int (*count)(std::chrono::seconds timeout);  ///< CountGpus
   bool (*a_gpu_hangs)();  ///< AGpuHangs
 };
 

@@ -32,6 +32,17 @@ class Error : public std::runtime_error {
   ErrorCode code_;
 };
 
+/// kGpuLost of one GPU that does not hang: others may go on.
+class GpuLost : public Error {
+ public:
+  /// `device`: its CUDA ordinal.
+  GpuLost(int device, const std::string& message) : Error(ErrorCode::kGpuLost, message), device_(device) {}
+  int device() const noexcept { return device_; }
+
+ private:
+  int device_;
+};
+
 /// kIntegrity of what was computed: it cannot come of what was read. What sorted it is to blame, be it a GPU, a core or
 /// RAM. Not of stored data that are not what was written: those are a disk's.
 class WrongResult : public Error {

@@ -81,7 +81,7 @@ class CpuLane : public Lane {
     std::vector<RecordSpan> live;
     std::uint64_t bytes = 0;
     for (const Piece& piece : pieces) {
-      if (piece.on_device) FailInternal("a piece to merge lies on a device");
+      if (piece.on_device()) FailInternal("a piece to merge lies on a device");
       if (WholeRecordBytes({piece.data, piece.bytes}, shape_.layout) != piece.bytes) {
         throw WrongResult("a piece to merge ends inside a record");
       }
@@ -145,7 +145,7 @@ class CpuBackend : public ArenaBackend<Arena> {
 
   std::unique_ptr<Lane> OpenLane() override { return std::make_unique<CpuLane>(arena(), team_); }
   void Pin(void*, std::uint64_t) override {}
-  void Unpin(void*) override {}
+  bool Unpin(void*) override { return true; }
 
   std::vector<std::uint64_t> BytesBefore(std::span<const SearchRange> ranges, RecordSpan cut_record) override {
     const std::shared_ptr<Arena> arena = this->arena();

@@ -14,6 +14,7 @@
 #include <cstring>
 #include <deque>
 #include <exception>
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -37,6 +38,7 @@ namespace gpusort {
 namespace {
 
 using detail::CheckCuda;
+using detail::TryCuda;
 using detail::CudaDevice;
 using detail::DevicePtr;
 using detail::Findings;
@@ -262,7 +264,7 @@ class CudaSortedRecords : public SortedSlot {
  public:
   CudaSortedRecords(Arena& arena, SlotPool::Slot slot, std::uint64_t bytes, std::uint64_t records, bool was_sorted)
       : SortedSlot(std::move(slot), bytes, records, was_sorted), arena_(arena) {}
-  bool on_device() const override { return true; }
+  int device() const override { return arena_.device()->ordinal(); }
 
  private:
   void Copy(const std::byte* from, std::span<std::byte> out) const override {
@@ -349,10 +351,19 @@ class CudaLane : public Lane {
     bounds.push_back(bytes / unit);
     seat_.arena().device()->Enter();
     if (bounds.size() == 2) {
+      // What another GPU has goes through a slot: both ways at once, two GPUs use two buses.
+      const bool foreign = std::any_of(pieces.begin(), pieces.end(), [&](const Piece& p) { return IsForeign(p); });
+      std::optional<std::pair<SlotPool::Slot, SlotPool::Slot>> slots;
+      if (foreign) slots.emplace(seat_.arena().TakeTwo());
       const detail::DrainAtExit drain(stream_);
+      std::byte* slot = foreign ? slots->first.data() : nullptr;
       download_.Start(stream_);
       for (const Piece& piece : pieces) {
-        if (piece.on_device) {
+        if (IsForeign(piece) && piece.bytes > 0) {
+          CopyUp(slot, piece);
+          stream_.Copy(out, slot, piece.bytes, cudaMemcpyDeviceToHost);
+          slot += piece.bytes;
+        } else if (piece.on_device()) {
           stream_.Copy(out, piece.data, piece.bytes, cudaMemcpyDeviceToHost);
         } else if (piece.bytes > 0) {
           std::memcpy(out, piece.data, piece.bytes);
@@ -375,8 +386,8 @@ class CudaLane : public Lane {
       if (number == 0 || piece.run != run) left = cuts[number++];
       run = piece.run;
       const std::uint64_t below = std::min(left, piece.bytes);
-      if (below > 0) low.push_back({piece.data, below, run, piece.on_device});
-      if (below < piece.bytes) high.push_back({piece.data + below, piece.bytes - below, run, piece.on_device});
+      if (below > 0) low.push_back({piece.data, below, run, piece.device});
+      if (below < piece.bytes) high.push_back({piece.data + below, piece.bytes - below, run, piece.device});
       left -= below;
       low_bytes += below;
     }
@@ -385,6 +396,7 @@ class CudaLane : public Lane {
   }
 
   DeviceTimes TakeTimes() override { return std::exchange(times_, {}); }
+  int device() const override { return seat_.arena().device()->ordinal(); }
 
  private:
   /// Merges pieces of two or more runs, of which run r has the records or bytes of lines [bounds[r], bounds[r + 1]).
@@ -398,7 +410,7 @@ class CudaLane : public Lane {
     upload_.Start(stream_);
     for (const Piece& piece : pieces) {
       if (piece.bytes == 0) continue;
-      stream_.Copy(to, piece.data, piece.bytes, piece.on_device ? cudaMemcpyDeviceToDevice : cudaMemcpyHostToDevice);
+      CopyUp(to, piece);
       to += piece.bytes;
     }
     upload_.Stop(stream_);
@@ -426,6 +438,14 @@ class CudaLane : public Lane {
     stream_.Wait();
     times_ += {upload_.Take(), kernels_.Take(), download_.Take()};
     return {};
+  }
+
+  bool IsForeign(const Piece& piece) const { return piece.on_device() && piece.device != device(); }
+
+  /// To this GPU's memory.
+  void CopyUp(std::byte* to, const Piece& piece) const {
+    if (IsForeign(piece)) return stream_.CopyAcross(to, piece.data, piece.device, piece.bytes);
+    stream_.Copy(to, piece.data, piece.bytes, piece.on_device() ? cudaMemcpyDeviceToDevice : cudaMemcpyHostToDevice);
   }
 
   std::vector<std::uint64_t> CutInHalf(const std::byte* in, std::span<const std::uint64_t> bounds) {
@@ -748,6 +768,7 @@ class CudaBackend : public ArenaBackend<Arena> {
     limits_.name = "GPU " + std::to_string(ordinal) + ", " + properties.name;
     limits_.id = IdOf(properties);
     limits_.gpu = true;
+    limits_.device = ordinal;
     limits_.device_bytes = free_bytes;
     watch_.emplace(device_, handler);
   }
@@ -767,9 +788,7 @@ class CudaBackend : public ArenaBackend<Arena> {
     // A lost GPU is found by the next call that needs it.
     if (data != nullptr && bytes > 0) device_->Register(data, bytes);
   }
-  void Unpin(void* data) override {
-    if (data != nullptr) device_->Unregister(data);
-  }
+  bool Unpin(void* data) override { return data == nullptr || device_->Unregister(data); }
 
   std::vector<std::uint64_t> BytesBefore(std::span<const SearchRange> ranges, RecordSpan cut_record) override {
     const std::shared_ptr<Arena> arena = this->arena();
@@ -779,6 +798,16 @@ class CudaBackend : public ArenaBackend<Arena> {
     device_->Enter();
     arena->BytesBefore(ranges, cut_record, counts);
     return counts;
+  }
+
+  void ReachInto(int device) override {
+    int can = 0;
+    // A lost GPU is found by the next call that needs it, and a way that is there already is no error.
+    if (TryCuda([&] { return cudaSetDevice(device_->ordinal()); }) != cudaSuccess ||
+        TryCuda([&] { return cudaDeviceCanAccessPeer(&can, device_->ordinal(), device); }) != cudaSuccess || can == 0) {
+      return;
+    }
+    TryCuda([&] { return cudaDeviceEnablePeerAccess(device, 0); });
   }
 
   std::uint64_t device_peak() const override { return peak_; }
@@ -797,53 +826,69 @@ class CudaBackend : public ArenaBackend<Arena> {
   std::atomic<std::uint64_t> peak_{0};
 };
 
-std::unique_ptr<Backend> OpenInTime(int device, std::chrono::seconds timeout, StuckDriverHandler handler) {
-  struct Opening {
+/// What `call` gives, of a driver that may not answer. It keeps a thread for good then, so that is one of its own, which
+/// is left behind.
+template <typename T>
+T InTime(const std::string& who, std::chrono::seconds timeout, const std::function<T()>& call) {
+  struct Calling {
     std::mutex mutex;
     std::condition_variable ended;
     bool has_ended = false;
-    std::unique_ptr<Backend> backend;
+    T result{};
     std::exception_ptr error;
   };
-  const auto opening = std::make_shared<Opening>();
-  const auto open = [opening, device, timeout, handler] {
-    std::unique_ptr<Backend> backend;
+  const auto calling = std::make_shared<Calling>();
+  const auto body = [calling, call] {
+    T result{};
     std::exception_ptr error;
     try {
-      backend = std::make_unique<CudaBackend>(device, timeout, handler);
+      result = call();
     } catch (...) {
       error = std::current_exception();
     }
-    const std::lock_guard lock(opening->mutex);
-    opening->backend = std::move(backend);
-    opening->error = error;
-    opening->has_ended = true;
-    opening->ended.notify_one();
+    const std::lock_guard lock(calling->mutex);
+    calling->result = std::move(result);
+    calling->error = error;
+    calling->has_ended = true;
+    calling->ended.notify_one();
   };
-  // A driver that does not answer keeps a thread for good, so that is one of its own, which is left behind then.
   Threads thread;
-  if (!StartThread(thread, open).empty()) open();
+  if (!StartThread(thread, body).empty()) body();
   {
-    std::unique_lock lock(opening->mutex);
-    if (!opening->ended.wait_for(lock, timeout, [&] { return opening->has_ended; })) {
+    std::unique_lock lock(calling->mutex);
+    if (!calling->ended.wait_for(lock, timeout, [&] { return calling->has_ended; })) {
       thread.back().detach();
-      detail::ThrowHangs(device, timeout);
+      detail::ThrowHangs(who, timeout);
     }
   }
   thread.clear();
+  if (calling->error) std::rethrow_exception(calling->error);
+  return std::move(calling->result);
+}
+
+std::unique_ptr<Backend> OpenInTime(int device, std::chrono::seconds timeout, StuckDriverHandler handler) {
   try {
-    if (opening->error) std::rethrow_exception(opening->error);
+    return InTime<std::unique_ptr<Backend>>("GPU " + std::to_string(device), timeout, [=] {
+      return std::make_unique<CudaBackend>(device, timeout, handler);
+    });
   } catch (const Error& error) {
     // A GPU whose memory is too full for a context is none for us: no smaller plan would help.
     if (error.code() != ErrorCode::kOutOfMemory) throw;
-    throw Error(ErrorCode::kGpuLost, error.what());
+    throw GpuLost(device, error.what());
   }
-  return std::move(opening->backend);
+}
+
+int CountInTime(std::chrono::seconds timeout) {
+  return InTime<int>("the GPUs' driver", timeout, [] {
+    int count = 0;
+    CheckCuda("cudaGetDeviceCount", [&] { return cudaGetDeviceCount(&count); });
+    return count;
+  });
 }
 
 bool AnyHangs() { return detail::a_gpu_hangs; }
 
-constexpr CudaModule kModule{GPUSORT_MODULE_VERSION, OpenInTime, AnyHangs};
+constexpr CudaModule kModule{GPUSORT_MODULE_VERSION, OpenInTime, CountInTime, AnyHangs};
 
 }  // namespace
 }  // namespace gpusort

@@ -90,9 +90,14 @@ inline CudaFaults& TheCudaFaults() {
   return faults;
 }
 
+/// The CUDA ordinal of the GPU that this thread works with. CUDA does not say it of one that is lost: it refuses to
+/// make it current.
+inline thread_local int entered_device = kOnHost;
+
 [[noreturn]] inline void ThrowCuda(const char* what, cudaError_t error) {
-  throw Error(error == cudaErrorMemoryAllocation ? ErrorCode::kOutOfMemory : ErrorCode::kGpuLost,
-              std::string(what) + ": " + cudaGetErrorName(error) + ": " + cudaGetErrorString(error));
+  const std::string message = std::string(what) + ": " + cudaGetErrorName(error) + ": " + cudaGetErrorString(error);
+  if (error == cudaErrorMemoryAllocation) throw Error(ErrorCode::kOutOfMemory, message);
+  throw GpuLost(entered_device, message);
 }
 
 /// The calls that are inside of the driver, and since when: one that does not come back is found, though nothing can
@@ -156,11 +161,12 @@ void CheckCuda(const char* what, Call&& call) {
 /// Set for good when a device gives no sign for too long.
 inline std::atomic<bool> a_gpu_hangs{false};
 
-/// That, as an error.
-[[noreturn]] inline void ThrowHangs(int ordinal, std::chrono::nanoseconds waited) {
+/// That, as an error. No GpuLost, for no other GPU goes on: what they have in common (memory of one that another
+/// reaches into, registered host memory) is not freed before the one that hangs has done its work.
+[[noreturn]] inline void ThrowHangs(const std::string& who, std::chrono::nanoseconds waited) {
   a_gpu_hangs = true;
   throw Error(ErrorCode::kGpuLost,
-              "GPU " + std::to_string(ordinal) + " gave no sign for " +
+              who + " gave no sign for " +
                   std::to_string(std::chrono::duration_cast<std::chrono::seconds>(waited).count()) +
                   " seconds (--gpu-timeout): it hangs, or other programs keep it busy; nvidia-smi and the kernel log "
                   "(NVRM: Xid) tell more");
@@ -177,20 +183,22 @@ class CudaDevice {
 
   /// Makes the device the calling thread's. Every entry into the backend starts with it.
   void Enter() const {
+    entered_device = ordinal_;
     CheckCuda("cudaSetDevice", [&] { return cudaSetDevice(ordinal_); });
   }
-  /// For destructors: false if the device must not be called any more.
-  bool EnterToFree() const noexcept { return !hung_ && cudaSetDevice(ordinal_) == cudaSuccess; }
+  /// For destructors: false if the device must not be called any more. Freeing may wait for any that hangs.
+  bool EnterToFree() const noexcept { return !a_gpu_hangs && cudaSetDevice(ordinal_) == cudaSuccess; }
 
-  /// Makes copies from and to host memory fast, and undoes that. What is refused is only slower; what was not pinned
-  /// says so, and that is no error.
+  /// Makes copies from and to host memory fast, and undoes that: false if it stays registered. What is refused is only
+  /// slower; what was not pinned says so, and that is no error.
   void Register(void* data, std::uint64_t bytes) const {
     if (TryCuda([&] { return cudaSetDevice(ordinal_); }) != cudaSuccess) return;
     TryCuda([&] { return cudaHostRegister(data, bytes, cudaHostRegisterPortable); });
   }
-  void Unregister(void* data) const noexcept {
-    if (EnterToFree()) cudaHostUnregister(data);
+  bool Unregister(void* data) const noexcept {
+    const cudaError_t error = EnterToFree() ? cudaHostUnregister(data) : cudaErrorDevicesUnavailable;
     cudaGetLastError();
+    return error == cudaSuccess || error == cudaErrorHostMemoryNotRegistered;
   }
   /// Copies from and to memory that is not wait inside the driver for what is queued in front, where no deadline
   /// reaches: who made kernels waits for those first.
@@ -218,7 +226,7 @@ class CudaDevice {
   }
   /// Wait for destructors: also returns if the device is lost, when nothing runs on it any more.
   void Drain(cudaStream_t stream) const noexcept {
-    if (EnterToFree()) Poll([&] { return cudaStreamQuery(stream); });
+    if (!hung_ && cudaSetDevice(ordinal_) == cudaSuccess) Poll([&] { return cudaStreamQuery(stream); });
     cudaGetLastError();
   }
 
@@ -226,7 +234,7 @@ class CudaDevice {
   template <typename Query>
   void WaitUntil(Query query) const {
     const cudaError_t error = TryCuda([&] { return Poll(query); });
-    if (hung_) ThrowHangs(ordinal_, deadline_);
+    if (hung_) ThrowHangs("GPU " + std::to_string(ordinal_), deadline_);
     if (error != cudaSuccess) ThrowCuda("waiting for the GPU", error);
   }
 
@@ -309,6 +317,11 @@ class Stream {
   void Copy(void* to, const void* from, std::uint64_t bytes, cudaMemcpyKind kind) const {
     if (kind == cudaMemcpyDeviceToHost) MakeWrongIfAsked(from, bytes);
     CheckCuda("cudaMemcpyAsync", [&] { return cudaMemcpyAsync(to, from, bytes, kind, stream_); });
+  }
+  /// From the memory of GPU `device` to this one's.
+  void CopyAcross(void* to, const void* from, int device, std::uint64_t bytes) const {
+    CheckCuda("cudaMemcpyPeerAsync",
+              [&] { return cudaMemcpyPeerAsync(to, device_->ordinal(), from, device, bytes, stream_); });
   }
   /// Copies a few bytes from the device to `pinned` host memory, by a kernel: a copy would wait behind the windows of
   /// other streams that are on their way over the bus.

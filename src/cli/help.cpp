@@ -296,12 +296,12 @@ tables below have in sum. A job that fails or is stopped by a signal has one, to
 wrong usage may have none. It takes the place of an old FILE as an output does, when the job has ended. A report or a trace
 that cannot be written is exit 4 or 5 of a job that is done, whose output is in place, and a warning of one that failed.
 .SS GPUs that fail
-A GPU that fails costs time and no more, unless --device gpu asks for it alone: the CPU gives the same bytes, and a warning
-and a note in --stats say what it was. Sorted runs in memory and temp files stay; what lay on the GPU is read and sorted again.
+A GPU that fails costs time and no more, unless --device gpu asks for GPUs alone and it was the last: the others, or the CPU,
+give the same bytes, and a warning and a note in --stats say what it was. Sorted runs in memory and temp files stay; what lay on the GPU is read and sorted again.
 .PP
 Lost is a GPU with which a call of the driver fails, and one that gives no sign for 60 seconds (--gpu-timeout): no wait for
 a batch, for a window of the merge or for the driver's start may take so long. Other programs on the same GPU may make it
-that slow; then give it more time. With --device gpu a lost GPU is exit 7. After a hang the process ends without waiting for
+that slow; then give it more time. With --device gpu the loss of the last GPU is exit 7, and so is one that hangs. After a hang the process ends without waiting for
 the driver; only the system may still keep it for as long as it takes to stop the GPU. A call that does not come back from
 the driver holds the job: then it is exit 7 whatever --device says, 5 seconds after another call found the hang, or after five
 times --gpu-timeout. Memory that is refused makes the plan smaller, twice, and is exit 6 with --device gpu then.
@@ -317,6 +317,14 @@ is not what was written is the disk's, and drops nothing. Not proved are the ord
 --top the bytes of the records.
 .PP
 --check uses no GPU.
+.SS Several GPUs
+--device gpu uses all GPUs that CUDA shows the process (CUDA_VISIBLE_DEVICES), gpu:0,2 those of these numbers, and auto all
+of them for 8 GiB or more, else the first. Each reads and sorts its part of the input and keeps its runs; a window of the merge
+is put together on the GPU that has most of it or has nothing else to do, out of the memory of all, over NVLink where the
+machine has it and else through the host. --gpu-memory is of each. Memory is dealt evenly: a GPU that was not named and of
+which less than a quarter is free of what another has is left out, and so is one that cannot be opened; a note says so. One that is
+lost is done without: the others make again what lay on the GPUs, also with --device gpu. But after one that hangs none is
+used, because freeing memory of any may wait for it. The bytes are the same with any number of them.
 .SS Watching a job
 On a terminal one line says how far the job is: "merge runs: 61 %, 1.2 GiB of 2.0 GiB, 512.0 MiB/s, 5 s left, waits for disk
 write". Percent and time left are of the whole job, through all phases: what is to come is expected from what the machine did so
@@ -430,7 +438,7 @@ failed and warnings are left. Only a process that is killed outright (SIGKILL) h
 version, pid, inputs (the first 8), input_count, output (with --check: none)
 .TP
 .B plan
-backend, memory, device_memory, batch_bytes, block_bytes, fan_in, levels, temp_bytes (at most), runs (if it can be told);
+backend, memory, gpus, device_memory (of each), batch_bytes, block_bytes, fan_in, levels, temp_bytes (at most), runs (if it can be told);
 anew when a job goes on with another plan
 .TP
 .B phase

@@ -155,8 +155,10 @@ inline constexpr OptionRow kOptionRows[] = {
      "For lines at most one for each 6 MiB of --memory."},
     {Section::kResources, "parallel", 0, "N", kAnyAttempt, "the same as --threads"},
     {Section::kResources, "device", 0, "WHERE", kAnyAttempt,
-     "auto (the default: a GPU if there is one), cpu, gpu, or gpu:N for the GPU of that number", "",
-     "auto (a GPU if there is one), cpu, gpu or gpu:N"},
+     "auto (the default: GPUs if there are any), cpu, gpu for all that are visible, or gpu:0,2 for those of these numbers",
+     "auto takes one GPU for less than 8 GiB, and all for more. The bytes are the same with any number of them. See "
+     "Several GPUs in the manual page.",
+     "auto (GPUs if there are any), cpu, gpu or gpu:0,2"},
 
     {Section::kResources, "resume-dir", 0, "DIR", kAnyAttempt,
      "keep what is done in DIR: after a kill, a crash or a full disk the same command goes on there",

@@ -274,7 +274,16 @@ std::uint64_t ParseBytes(std::string_view text) {
 void ParseDevice(const std::string& text, Options& options) {
   if (text.starts_with("gpu:")) {
     options.device = DeviceChoice::kGpu;
-    options.gpu_ordinal = static_cast<int>(ParseCount(std::string_view(text).substr(4), 0, 1023));
+    // Behind the colon, and behind each comma, there is a number.
+    for (std::string_view rest = std::string_view(text).substr(3); !rest.empty();) {
+      rest.remove_prefix(1);
+      const std::string_view one = rest.substr(0, rest.find(','));
+      options.gpus.push_back(static_cast<int>(ParseCount(one, 0, 1023)));
+      if (std::count(options.gpus.begin(), options.gpus.end(), options.gpus.back()) > 1) {
+        Fail("GPU " + std::string(one) + " is named twice");
+      }
+      rest.remove_prefix(one.size());
+    }
     return;
   }
   options.device = Choose<DeviceChoice>(

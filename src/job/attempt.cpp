@@ -2,12 +2,17 @@
 
 #include <algorithm>
 #include <chrono>
+#include <exception>
+#include <future>
+#include <numeric>
 #include <utility>
 
 #include "error.hpp"
+#include "gpu_group.hpp"
 #include "runs/merge_runs.hpp"
 #include "support/log.hpp"
 #include "support/text.hpp"
+#include "thread.hpp"
 
 namespace gpusort {
 
@@ -33,11 +38,58 @@ Reading Attempt::TakeReading() {
   return std::move(reading_);
 }
 
+std::unique_ptr<Backend> Attempt::OpenGpus() {
+  const Options& options = job_.options;
+  std::vector<int> wanted = options.gpus;
+  const bool named = !wanted.empty();
+  if (!named) {
+    const bool all = options.device == DeviceChoice::kGpu || facts_.input_bytes >= sorting_.gpus.many_bytes;
+    wanted.resize(all ? static_cast<std::size_t>(std::max(1, sorting_.gpus.count(options.gpu_timeout))) : 1);
+    std::iota(wanted.begin(), wanted.end(), 0);
+  }
+  std::erase_if(wanted, [&](int gpu) { return std::ranges::count(facts_.lost_gpus, gpu) > 0; });
+  if (wanted.empty()) throw Error(ErrorCode::kGpuLost, "no GPU is left");
+  std::vector<std::unique_ptr<Backend>> opened(wanted.size());
+  std::vector<std::future<void>> opening;
+  for (std::size_t i = 1; i < wanted.size(); ++i) {
+    opening.push_back(RunBeside([&, i] { opened[i] = sorting_.gpus.open(wanted[i], options.gpu_timeout); }));
+  }
+  std::exception_ptr first_error;
+  std::vector<std::string> left_out;
+  const auto leave_out = [&](int gpu, const std::string& why) {
+    left_out.push_back("GPU " + std::to_string(gpu) + " is left out: " + why);
+  };
+  for (std::size_t i = 0; i < wanted.size(); ++i) {
+    try {
+      i == 0 ? void(opened[0] = sorting_.gpus.open(wanted[0], options.gpu_timeout)) : opening[i - 1].get();
+    } catch (const GpuLost& error) {
+      if (!first_error) first_error = std::current_exception();
+      leave_out(wanted[i], error.what());
+    }
+  }
+  const auto is_none = [](const std::unique_ptr<Backend>& gpu) { return gpu == nullptr; };
+  const bool needs_all = named && facts_.lost_gpus.empty();
+  if (first_error && (needs_all || std::ranges::all_of(opened, is_none))) std::rethrow_exception(first_error);
+  std::erase_if(opened, is_none);
+  // Each has the same share, and what a full one has room for is no share.
+  std::uint64_t most = 0;
+  for (const auto& gpu : opened) most = std::max(most, gpu->limits().device_bytes);
+  std::erase_if(opened, [&](const std::unique_ptr<Backend>& gpu) {
+    const BackendLimits& limits = gpu->limits();
+    if (named || limits.device_bytes >= most / 4) return false;
+    leave_out(limits.device, FormatBytes(limits.device_bytes) + " of its memory are free, of another's " +
+                                 FormatBytes(most));
+    return true;
+  });
+  for (const std::string& text : left_out) sorting_.Note(text);
+  return GroupGpus(std::move(opened));
+}
+
 void Attempt::OpenBackend() {
   const Nanoseconds begin = StageClock::SteadyNow();
   if (facts_.gpu) {
     try {
-      backend_ = sorting_.gpus.open(job_.options.gpu_ordinal, job_.options.gpu_timeout);
+      backend_ = OpenGpus();
     } catch (const Error& error) {
       if (job_.options.device == DeviceChoice::kGpu) throw;
       sorting_.Note(std::string("no GPU: ") + error.what() + "; sorting on the CPU");
@@ -46,7 +98,8 @@ void Attempt::OpenBackend() {
   }
   if (!backend_) backend_ = OpenCpuBackend(facts_.threads);
   job_.backend = backend_.get();
-  job_.progress.SetGpu(facts_.gpu);
+  facts_.gpus = backend_->limits().gpus;
+  job_.progress.SetGpus(facts_.gpu ? facts_.gpus : 0);
   const std::uint64_t free_bytes = backend_->limits().device_bytes;
   const std::uint64_t asked =
       job_.options.gpu_memory ? job_.options.gpu_memory->Resolve(free_bytes) : free_bytes / 10 * 9;

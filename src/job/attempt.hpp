@@ -23,13 +23,17 @@
 
 namespace gpusort {
 
-/// Where GPU backends come from: the seam through which tests put one that fails.
+/// Where GPU backends come from: the seam through which tests put those that fail.
 struct GpuSource {
   /// With --device auto, smaller inputs go to the CPU: they are sorted before a CUDA context is up.
   std::uint64_t min_bytes = std::uint64_t{32} << 20;
   std::function<bool()> likely = GpuLikely;
   std::function<std::unique_ptr<Backend>(int, std::chrono::seconds)> open = OpenCudaBackend;
   bool lines = true;  ///< whether those backends take delimited records
+  std::function<int(std::chrono::seconds)> count = CountGpus;
+  /// With --device auto, smaller inputs go to one of several: the context of another takes a third of a second, in
+  /// which one takes in 4 GB.
+  std::uint64_t many_bytes = std::uint64_t{8} << 30;
 };
 
 /// What attempts share, and what one leaves to the next.
@@ -86,6 +90,9 @@ class Attempt {
   Reading TakeReading();
 
  private:
+  /// Those that are wanted and were not lost, side by side. What was not named, or is left of what was, is left out
+  /// where it is of no use; else, and if none is left, the first one's error. No GPU is opened beside one that hangs.
+  std::unique_ptr<Backend> OpenGpus();
   void MakeArena(bool merging);
   /// What the job will take of cores and disks, from forming runs on.
   std::vector<JobPart> ExpectedParts() const;

@@ -67,10 +67,11 @@ class Planner {
   /// All but what MergeLevels tells.
   Plan Make() {
     plan_.gpu = facts_.gpu;
+    plan_.gpus = facts_.gpu ? facts_.gpus : 1;
     plan_.merges_only = !facts_.sorted_inputs.empty();
     plan_.memory = facts_.memory;
     plan_.device_memory = facts_.device_memory;
-    plan_.io_threads = std::clamp(facts_.threads, 2u, 16u);
+    plan_.io_threads = std::clamp(facts_.threads, 2u, facts_.gpu ? 32u : 16u);
     plan_.block_bytes = LeastBlock();
     plan_.spill_blocks = std::clamp<std::uint64_t>(facts_.memory / 8 / LeastBlock(), 2, plan_.io_threads);
     PlanTempPlaces();
@@ -79,6 +80,7 @@ class Planner {
       DeviceBatches();
     } else {
       HostBatches();
+      plan_.resident_each = plan_.resident_runs;
     }
     plan_.batch_bytes = lines() ? std::min(plan_.slot_bytes, AskedBatch()) : plan_.slot_bytes;
     Merging();
@@ -225,7 +227,8 @@ class Planner {
 
   /// Pinning untouched window buffers costs half a second a GiB; a window of 64 MiB crosses the bus in a millisecond.
   std::uint64_t Window(std::uint64_t slot) const {
-    return std::max(largest_, WholeRecords(std::min({slot, (facts_.gpu ? 64 : 32) * kMiB, facts_.memory / 12})));
+    const std::uint64_t share = facts_.memory / 12 / plan_.gpus;
+    return std::max(largest_, WholeRecords(std::min({slot, (facts_.gpu ? 64 : 32) * kMiB, share})));
   }
 
   void HostBatches() {
@@ -288,7 +291,8 @@ class Planner {
   }
 
   void DeviceBatches() {
-    plan_.lanes = 2;
+    constexpr std::uint32_t kLanesEach = 2;
+    plan_.lanes = kLanesEach * plan_.gpus;
     const std::uint64_t bytes = facts_.input_known ? std::max(facts_.input_bytes, unit_) : 64 * kMaxBatch;
     std::uint64_t slot = Slot(std::clamp(bytes / 16, 32 * kMiB, kMaxBatch));
     // A stream cannot be read again, so the blocks of the batches under way stay in host memory until they are safe.
@@ -296,38 +300,41 @@ class Planner {
       slot = Slot(std::min(slot, (plan_.ring.blocks - 4) * plan_.ring.piece_bytes / (plan_.lanes + 1)));
     }
     const auto slots_for = [&](std::uint64_t size) -> std::uint64_t {
-      const std::uint64_t lanes = plan_.lanes * facts_.lane_bytes(size);
+      const std::uint64_t lanes = kLanesEach * facts_.lane_bytes(size);
       return facts_.device_memory > lanes ? (facts_.device_memory - lanes) / RoundUp(size, 256) : 0;
     };
-    while (slots_for(slot) < 2 * plan_.lanes && slot > std::max(largest_, kMiB)) slot = Slot(slot / 2);
-    if (slots_for(slot) < 2 * plan_.lanes) {
+    while (slots_for(slot) < 2 * kLanesEach && slot > std::max(largest_, kMiB)) slot = Slot(slot / 2);
+    if (slots_for(slot) < 2 * kLanesEach) {
       throw Error(ErrorCode::kOutOfMemory, "GPU memory of " + FormatBytes(facts_.device_memory) +
                                                " is too small for records of " + std::to_string(largest_) + " bytes");
     }
     plan_.slot_bytes = slot;
     plan_.runs = facts_.input_known && !plan_.merges_only ? DivideUp(bytes, std::min(slot, AskedBatch())) : 0;
-    const std::uint64_t resident = slots_for(slot) - 2 * plan_.lanes;
+    const std::uint64_t most = plan_.runs == 0 ? kMaxSize : WithSlack(plan_.runs);
     // Only input that can be read again may have its only copy on the device.
-    plan_.resident_runs = !facts_.rereadable || facts_.keeps ? 0
-                          : plan_.runs == 0                  ? resident
-                                                             : std::min(resident, WithSlack(plan_.runs));
-    if (facts_.batch_bytes != 0 && facts_.fan_in != 0) plan_.resident_runs = 0;
-    plan_.slots = static_cast<std::uint32_t>(2 * plan_.lanes + plan_.resident_runs);
+    const bool stay = facts_.rereadable && !facts_.keeps && (facts_.batch_bytes == 0 || facts_.fan_in == 0);
+    // A GPU that is quicker than the others has more of them.
+    plan_.resident_each = stay ? std::min(slots_for(slot) - 2 * kLanesEach, most) : 0;
+    plan_.resident_runs = std::min(plan_.gpus * plan_.resident_each, most);
+    plan_.slots = static_cast<std::uint32_t>(plan_.gpus * (2 * kLanesEach + plan_.resident_each));
+    // Nor can be told how many: one GPU may sort more of the runs than it has slots for.
     plan_.spills =
-        !plan_.merges_only && (lines() || facts_.spilled || plan_.runs == 0 || plan_.resident_runs < plan_.runs);
+        !plan_.merges_only && (lines() || facts_.spilled || plan_.runs == 0 || plan_.resident_each < plan_.runs);
   }
 
   void Merging() {
     plan_.merge_lanes = facts_.gpu ? plan_.lanes : 1;
-    plan_.windows = 3;
     plan_.window_bytes = Window(plan_.slot_bytes);
     const std::uint64_t pitch = RoundUp(plan_.window_bytes + 2 * kPage, kPage);
+    // The longest line may be as long as a window for one GPU.
+    plan_.windows = static_cast<std::uint32_t>(std::clamp<std::uint64_t>(facts_.memory / 4 / pitch, 3, 3 * plan_.gpus));
     std::uint64_t windows = plan_.windows * pitch;
     // The ring's memory is there and registered already, and more windows keep lanes and the proof busy at once.
-    if (facts_.gpu && !plan_.merges_only && plan_.ring.bytes() >= windows && plan_.ring.bytes() <= facts_.memory / 4) {
-      constexpr std::uint64_t kMostWindows = 8;
+    const std::uint64_t least = (plan_.merge_lanes + 1) * pitch;
+    if (facts_.gpu && !plan_.merges_only && plan_.ring.bytes() >= least && plan_.ring.bytes() <= facts_.memory / 4) {
+      const std::uint64_t most = std::uint64_t{8} * plan_.gpus;
       plan_.windows_in_ring = true;
-      plan_.windows = static_cast<std::uint32_t>(std::min(kMostWindows, plan_.ring.bytes() / pitch));
+      plan_.windows = static_cast<std::uint32_t>(std::min(most, plan_.ring.bytes() / pitch));
       windows = plan_.ring.bytes();
     }
     const bool resident = !facts_.gpu && plan_.resident_runs > 0;
@@ -411,7 +418,7 @@ Ring RingFor(const PlanFacts& facts) {
   ring.max_record = LargestRecord(facts);
   ring.grows = facts.grows && !facts.layout.fixed();
   // They sum up what they read, which takes longer than reading from memory. The CPU's lanes need the other half.
-  ring.threads = facts.gpu ? std::clamp(facts.threads, 1u, 16u) : std::clamp(facts.threads / 2, 1u, 8u);
+  ring.threads = facts.gpu ? std::clamp(facts.threads, 1u, 32u) : std::clamp(facts.threads / 2, 1u, 8u);
   if (!facts.gpu) {
     ring.blocks = 2 * ring.threads + 2;
   } else if (facts.rereadable) {
@@ -551,7 +558,10 @@ std::string Describe(const Plan& plan) {
   };
   const auto number = [](std::uint64_t n) { return std::to_string(n); };
   line("host memory", FormatBytes(plan.memory));
-  if (plan.gpu) line("device memory", FormatBytes(plan.device_memory));
+  if (plan.gpu) {
+    line("device memory", FormatBytes(plan.device_memory) +
+                              (plan.gpus > 1 ? " on each of " + std::to_string(plan.gpus) + " GPUs" : ""));
+  }
   line("read ring", number(plan.ring.blocks) + " blocks of " + FormatBytes(plan.ring.block_bytes) + ", " +
                         number(plan.ring.threads) + " threads");
   line("batch", FormatBytes(plan.slot_bytes) + ", " + number(plan.lanes) + " lanes, " + number(plan.slots) + " slots");

@@ -23,13 +23,15 @@ struct PlanFacts {
   std::uint64_t limit = 0;                   ///< on all memory, for messages; 0: the sum of these two
   std::uint64_t memory = 0;                  ///< host limit, bytes, without what codecs take
   std::uint64_t codec_memory = 0;            ///< what they take of --memory
-  std::uint64_t device_memory = 0;           ///< device limit, bytes; 0 on the CPU
+  std::uint64_t device_memory = 0;           ///< limit on each GPU, bytes; 0 on the CPU
   std::uint64_t free_ram = 0;                ///< RAM that the page cache may take beside `memory`
   bool output_file = true;                   ///< a regular file of the records as they are (else streamed)
   bool checks = false;                       ///< --check: there is a ring and no plan
   bool unique = false;
   std::uint64_t top = 0;  ///< records wanted of each run and of the output; 0: all
   bool gpu = false;
+  unsigned gpus = 1;
+  std::vector<int> lost_gpus{};  ///< CUDA ordinals of those that failed: they are not opened again
   unsigned threads = 1;
   std::function<std::uint64_t(std::uint64_t)> lane_bytes;  ///< Backend::LaneBytes of a slot size
   std::uint64_t temp_place_bytes = 0;  ///< what compressing a spilled block takes beside it; 0: none is compressed

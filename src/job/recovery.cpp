@@ -42,6 +42,12 @@ std::optional<Recovery> Recover(const Error& error, const PlanFacts& facts, cons
                        FormatBytes(next.device_memory) + " of the GPU's";
     return Recovery{Recovery::Way::kSmaller, std::move(next), std::move(note)};
   }
+  if (const auto* lost = dynamic_cast<const GpuLost*>(&error); lost != nullptr && facts.gpus > 1) {
+    next.lost_gpus.push_back(lost->device());
+    --next.gpus;
+    return Recovery{Recovery::Way::kFewer, std::move(next),
+                    "GPU " + std::to_string(lost->device()) + " failed: " + lost->what() + "; going on without it"};
+  }
   // Slots on a GPU do not grow.
   const bool too_long = facts.grows && dynamic_cast<const LineTooLong*>(&error) != nullptr;
   if (past.only_gpu || !(refused || too_long || error.code() == ErrorCode::kGpuLost)) return std::nullopt;

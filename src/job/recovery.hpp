@@ -12,6 +12,7 @@ namespace gpusort {
 struct Recovery {
   enum class Way {
     kSmaller,  ///< with half of the device memory
+    kFewer,    ///< without the GPU that failed
     kCpu,
     kSort,  ///< in place of -m: once the inputs are checked that gives the same bytes
     kAnew,  ///< on the CPU, from the inputs on: no run that was made so far is relied on

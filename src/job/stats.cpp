@@ -23,6 +23,7 @@ void LogPlan(const Plan& plan, const std::string& backend) {
   for (std::string line; std::getline(lines, line);) LogText(LogLevel::kInfo, "plan: " + line);
   LogFields fields{{"backend", backend},
                    {"memory", plan.memory},
+                   {"gpus", std::uint64_t{plan.gpu ? plan.gpus : 0}},
                    {"device_memory", plan.device_memory},
                    {"batch_bytes", plan.batch_bytes},
                    {"block_bytes", plan.block_bytes},

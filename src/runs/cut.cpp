@@ -98,13 +98,13 @@ WindowPieces Cutter::Take() {
     const std::uint64_t begin = cursor.taken, end = cursor.taken + cursor.take;
     const auto run = static_cast<std::uint32_t>(i);
     if (cursor.run->records) {
-      window.pieces.push_back({cursor.run->records->data() + begin, cursor.take, run, cursor.run->on_device()});
+      window.pieces.push_back({cursor.run->records->data() + begin, cursor.take, run, cursor.run->records->device()});
     } else {
       for (const std::shared_ptr<LoadedBlock>& block : cursor.blocks) {
         const std::uint64_t from = std::max(begin, block->begin);
         const std::uint64_t to = std::min(end, block->begin + block->bytes.size());
         if (from >= to) break;
-        window.pieces.push_back({block->bytes.data() + (from - block->begin), to - from, run, false});
+        window.pieces.push_back({block->bytes.data() + (from - block->begin), to - from, run});
         window.blocks.push_back(block);
       }
     }
@@ -148,7 +148,8 @@ std::uint64_t Cutter::Give(std::size_t least) {
     } else if (offer.bytes == 0) {
       continue;
     } else if (cursor.run->on_device()) {
-      ranges.push_back({cursor.run->records->data() + Next(cursor), offer.bytes, i < least});
+      ranges.push_back({cursor.run->records->data() + Next(cursor), offer.bytes, i < least,
+                        cursor.run->records->device()});
       on_device.push_back(i);
     } else {
       counts_.emplace_back(offer.cursor, Before(cursor, offer.bytes, cut, i < least));

@@ -38,14 +38,14 @@ class RunPlacer {
 
   /// `only`: the whole of a stream, which cannot be read again.
   void Place(std::unique_ptr<SortedRecords> sorted, Run& run, bool only) {
-    if (Claim(&resident_, 1, job_.plan.resident_runs) || (only && !sorted->on_device())) {
+    if (MayStay(sorted->device()) || (only && !sorted->on_device())) {
       run.records = std::move(sorted);
     } else if (only) {
       run.records = CopyToHost(job_.memory, *sorted);
     } else if (sorted->was_sorted() && job_.options.strict && job_.rereadable() && !job_.store->keeps() &&
                !CheaperToSpill()) {
       run.blocks = InputBlocks(run.origin, *sorted, job_.input_payload(), job_.layout);
-    } else if (sorted->on_device() && Claim(&host_bytes_, sorted->bytes(), job_.plan.host_tier_bytes)) {
+    } else if (sorted->on_device() && FitsHostTier(sorted->bytes())) {
       const Busy busy(job_.clock, Resource::kBus, sorted->bytes(), {"copy run", run.id});
       run.records = CopyToHost(job_.memory, *sorted);
     } else {
@@ -56,10 +56,19 @@ class RunPlacer {
   void Finish() { workers_.Finish(); }
 
  private:
-  static bool Claim(std::atomic<std::uint64_t>* used, std::uint64_t amount, std::uint64_t limit) {
-    if (used->fetch_add(amount) + amount <= limit) return true;
-    *used -= amount;
-    return false;
+  /// The run counts among those in the slots of that device.
+  bool MayStay(int device) {
+    const std::lock_guard lock(mutex_);
+    std::uint64_t& stay = resident_[device];
+    if (stay == job_.plan.resident_each) return false;
+    ++stay;
+    return true;
+  }
+  bool FitsHostTier(std::uint64_t bytes) {
+    const std::lock_guard lock(mutex_);
+    if (bytes > job_.plan.host_tier_bytes - host_bytes_) return false;
+    host_bytes_ += bytes;
+    return true;
   }
 
   /// Spilling into spare RAM beats reading the input from the disk once more (8 GiB in order on an H200 machine, cold:
@@ -97,7 +106,9 @@ class RunPlacer {
   BlockPool spill_blocks_;
   std::once_flag pinned_;
   WorkerPool workers_;
-  std::atomic<std::uint64_t> resident_{0}, host_bytes_{0};
+  std::mutex mutex_;
+  std::map<int, std::uint64_t> resident_;  ///< runs, by device
+  std::uint64_t host_bytes_ = 0;
 };
 
 }  // namespace

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <functional>
+#include <map>
 #include <optional>
 #include <span>
 #include <utility>
@@ -19,7 +20,19 @@ namespace {
 struct MergeTask {
   WindowPieces from;
   Window window;
+  int device = kOnHost;  ///< the GPU that has most of it
 };
+
+/// kOnHost if no GPU has any.
+int DeviceOfMost(const std::vector<Piece>& pieces) {
+  std::map<int, std::uint64_t> bytes;
+  for (const Piece& piece : pieces) {
+    if (piece.on_device()) bytes[piece.device] += piece.bytes;
+  }
+  const auto most =
+      std::max_element(bytes.begin(), bytes.end(), [](const auto& a, const auto& b) { return a.second < b.second; });
+  return most == bytes.end() ? kOnHost : most->first;
+}
 
 /// Lines longer than a block take more memory a run.
 std::uint64_t FanIn(const Job& job, const std::vector<Run>& runs) {
@@ -66,7 +79,9 @@ std::uint64_t MergeInto(Job& job, Run* first, std::size_t count, bool verify_ord
       buffer_bytes, windows);
   if (job.plan.gpu) buffers.memory()->Pin(*job.backend);
   ReadAhead read_ahead(job, pipeline, cursors, verify_order, free_as_read);
-  BoundedQueue<std::shared_ptr<MergeTask>> tasks(pipeline, 1);
+  // So many that the lanes of each GPU find their own. No lane is idle while there is any: over a link between GPUs
+  // comes more than over the bus, which each has to the host.
+  BoundedQueue<std::shared_ptr<MergeTask>> tasks(pipeline, job.plan.gpus > 1 ? job.plan.merge_lanes : 1);
   const std::unique_ptr<WindowSink> sink = make_sink(pipeline, total);
   std::mutex mutex;
   std::uint64_t cut = 0, passed = 0;
@@ -102,6 +117,7 @@ std::uint64_t MergeInto(Job& job, Run* first, std::size_t count, bool verify_ord
             if (task->window.bytes == 0) throw WrongResult("a run has fewer records than it had");
             task->from = cutter.Take();
           }
+          if (job.plan.gpus > 1) task->device = DeviceOfMost(task->from.pieces);
           std::byte* data = task->window.buffer.data();
           if (task->window.bytes > window_bytes) {
             // A line that nobody planned for.
@@ -126,7 +142,8 @@ std::uint64_t MergeInto(Job& job, Run* first, std::size_t count, bool verify_ord
       1, "cutter");
   const auto merge = [&] {
     const std::unique_ptr<Lane> lane = job.backend->OpenLane();
-    while (std::optional<std::shared_ptr<MergeTask>> task = tasks.Pop()) {
+    const auto is_own = [device = lane->device()](const auto& task) { return task->device == device; };
+    while (std::optional<std::shared_ptr<MergeTask>> task = tasks.Pop(is_own)) {
       pipeline.Try([&] {
         Busy busy(job.clock, Resource::kCompute, (*task)->window.bytes,
                   {"merge window", (*task)->window.number, job.plan.gpu ? TraceTrack::kGpu : TraceTrack::kNone});
@@ -134,7 +151,7 @@ std::uint64_t MergeInto(Job& job, Run* first, std::size_t count, bool verify_ord
           std::byte* to = (*task)->window.data;
           for (const Piece& piece : (*task)->from.pieces) {
             // Slots on a device do not grow.
-            if (piece.on_device) throw WrongResult("a run on the GPU has a longer line than was read");
+            if (piece.on_device()) throw WrongResult("a run on the GPU has a longer line than was read");
             to = std::copy_n(piece.data, piece.bytes, to);
           }
         } else {

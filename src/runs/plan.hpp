@@ -23,13 +23,15 @@ struct Ring {
 
 struct Plan {
   bool gpu = false;
-  std::uint64_t memory = 0, device_memory = 0;
+  unsigned gpus = 1;  ///< of which each has the same part of slots and lanes
+  std::uint64_t memory = 0, device_memory = 0;  ///< the latter of each GPU
   // Phase 1.
   Ring ring;
   std::uint64_t slot_bytes = 0;   ///< room for a batch: whole records
   std::uint64_t batch_bytes = 0;  ///< how far it is filled; less than a slot if lines may be longer than batches
   std::uint32_t slots = 0, lanes = 1;
   std::uint64_t resident_runs = 0;    ///< how many runs may stay in slots
+  std::uint64_t resident_each = 0;    ///< and of those on one GPU
   std::uint64_t host_tier_bytes = 0;  ///< GPU only: runs held in host memory when the device is full
   std::uint64_t runs = 0;             ///< expected, lines of usual length assumed; 0 if unknown
   bool merges_only = false;           ///< -m: the runs are the inputs

@@ -116,7 +116,7 @@ class FrontRecords : public SortedRecords {
   FrontRecords(std::unique_ptr<SortedRecords> all, std::uint64_t bytes, std::uint64_t records)
       : all_(std::move(all)), bytes_(bytes), records_(records) {}
   const std::byte* data() const override { return all_->data(); }
-  bool on_device() const override { return all_->on_device(); }
+  int device() const override { return all_->device(); }
   std::uint64_t bytes() const override { return bytes_; }
   std::uint64_t records() const override { return records_; }
   /// Also where all of them did: the places in the input are those of all.

@@ -91,7 +91,7 @@ struct Options {
   bool ignore_sigpipe = false;                  ///< the caller ignored SIGPIPE: programs that are run do, too
   unsigned threads = 0;                         ///< 0: one a core
   DeviceChoice device = DeviceChoice::kAuto;
-  int gpu_ordinal = 0;  ///< CUDA ordinal
+  std::vector<int> gpus{};  ///< CUDA ordinals; none: all that are visible, or with auto as many as pay
   std::chrono::seconds gpu_timeout{60};  ///< a GPU that gives no sign for so long is lost
 
   std::string resume_dir;        ///< where what is done is kept for a process that comes later; empty: nowhere

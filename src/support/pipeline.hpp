@@ -4,6 +4,7 @@
 // counted, pinned buffers, WorkerPool runs short I/O tasks. Start at Pipeline.
 #pragma once
 
+#include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <condition_variable>
@@ -173,11 +174,18 @@ class BoundedQueue {
   }
 
   std::optional<T> Pop() {
+    return Pop([](const T&) { return true; });
+  }
+  /// The first one that `suits(item)`; if none does, the first.
+  template <typename Suits>
+  std::optional<T> Pop(Suits suits) {
     std::unique_lock lock(mutex_);
     pipeline_.Wait(lock, changed_, [&] { return !items_.empty() || finished_; });
     if (items_.empty()) return std::nullopt;
-    std::optional<T> item(std::move(items_.front()));
-    items_.pop_front();
+    auto place = std::find_if(items_.begin(), items_.end(), suits);
+    if (place == items_.end()) place = items_.begin();
+    std::optional<T> item(std::move(*place));
+    items_.erase(place);
     changed_.notify_all();
     return item;
   }
@@ -253,7 +261,10 @@ class PinnedBuffer {
   PinnedBuffer(HostMemory& memory, std::uint64_t bytes) : buffer_(memory, bytes) {}
   PinnedBuffer(const PinnedBuffer&) = delete;
   PinnedBuffer& operator=(const PinnedBuffer&) = delete;
-  ~PinnedBuffer() { Unpin(); }
+  ~PinnedBuffer() {
+    Unpin();
+    if (stays_registered_) buffer_.LeaveMapped();
+  }
 
   std::byte* data() const { return buffer_.data(); }
   std::uint64_t size() const { return buffer_.size(); }
@@ -266,13 +277,14 @@ class PinnedBuffer {
     pinned_by_ = &backend;
   }
   void Unpin() {
-    if (pinned_by_ != nullptr) pinned_by_->Unpin(buffer_.data());
+    if (pinned_by_ != nullptr && !pinned_by_->Unpin(buffer_.data())) stays_registered_ = true;
     pinned_by_ = nullptr;
   }
 
  private:
   HostBuffer buffer_;
   Backend* pinned_by_ = nullptr;
+  bool stays_registered_ = false;
 };
 
 /// Equal page-aligned buffers out of one counted allocation, lent one at a time.

@@ -187,7 +187,7 @@ std::string RenderProgress(const ProgressFacts& facts, std::size_t columns) {
   }
 }
 
-std::string BusiestResource(const PhaseTimes& before, const PhaseTimes& now, bool gpu) {
+std::string BusiestResource(const PhaseTimes& before, const PhaseTimes& now, unsigned gpus) {
   const double wall = InSeconds(now.wall - before.wall);
   if (wall <= 0) return {};
   std::optional<Resource> busiest;
@@ -201,9 +201,9 @@ std::string BusiestResource(const PhaseTimes& before, const PhaseTimes& now, boo
   if (!busiest) return {};
   if (*busiest == Resource::kCodec) return "cores";
   if (*busiest != Resource::kCompute) return ResourceName(*busiest);
-  if (!gpu) return "cores";
-  const double bus = now.device.upload + now.device.download - before.device.upload - before.device.download;
-  const double kernels = now.device.kernels - before.device.kernels;
+  if (gpus == 0) return "cores";
+  const double bus = (now.device.upload + now.device.download - before.device.upload - before.device.download) / gpus;
+  const double kernels = (now.device.kernels - before.device.kernels) / gpus;
   if (std::max(bus, kernels) < kBottleneckShare * wall) return "cores";
   return bus > kernels ? "bus" : "GPU";
 }
@@ -297,7 +297,7 @@ void Progress::Look() {
   if (!looks_.empty() && looks_.back().name != now.name) looks_.clear();
   looks_.push_back(now);
   while (looks_.size() > 2 && looks_[1].wall <= now.wall - kLookBack) looks_.pop_front();
-  facts_.waits_for = BusiestResource(looks_.size() > 1 ? looks_.front() : PhaseTimes{}, now, gpu_);
+  facts_.waits_for = BusiestResource(looks_.size() > 1 ? looks_.front() : PhaseTimes{}, now, gpus_);
   const std::uint64_t skipped = skipped_.load(std::memory_order_relaxed);
   facts_.done = std::max(skipped, done_.load(std::memory_order_relaxed));
   facts_.bytes_per_second = rate_.Update(time, facts_.done - skipped);

@@ -157,9 +157,9 @@ struct ProgressFacts {
 /// `columns` have room for: what is left out first is the rate, then what it waits for, the bytes, the phase.
 std::string RenderProgress(const ProgressFacts& facts, std::size_t columns = std::string::npos);
 
-/// What was busiest between two moments of a phase, at least for half of the time; else empty. Of a GPU's lanes the
-/// device's own times tell whether it was the bus, the GPU, or the cores that feed it.
-std::string BusiestResource(const PhaseTimes& before, const PhaseTimes& now, bool gpu);
+/// What was busiest between two moments of a phase, at least for half of the time; else empty. Of the lanes of `gpus`
+/// GPUs (0: the CPU's) the devices' own times tell whether it was the bus, the GPU, or the cores that feed it.
+std::string BusiestResource(const PhaseTimes& before, const PhaseTimes& now, unsigned gpus);
 
 /// The live line. All members may be called from any thread.
 class Progress {
@@ -175,8 +175,8 @@ class Progress {
 
   /// The parts of the job from here on, by the names that SetPhase has.
   void Expect(std::vector<JobPart> parts);
-  /// Lanes are those of a GPU, or are not.
-  void SetGpu(bool gpu) { gpu_ = gpu; }
+  /// Lanes are those of so many GPUs; 0: the CPU's.
+  void SetGpus(unsigned gpus) { gpus_ = gpus; }
   /// `total_bytes` 0: not known.
   void SetPhase(const std::string& name, std::uint64_t total_bytes);
   /// In this phase `take` gives the bytes that were done since it was asked last. Any thread may call it, to the end.
@@ -198,7 +198,7 @@ class Progress {
 
   const StageClock& clock_;
   std::atomic<std::uint64_t> done_{0}, skipped_{0};
-  std::atomic<bool> gpu_{false};
+  std::atomic<unsigned> gpus_{0};
   bool shown_ = false, terminal_ = false;
   unsigned answered_ = 0;  // of ReportsAsked
   std::mutex mutex_;

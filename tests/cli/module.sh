@@ -27,6 +27,20 @@ same want.log out.log
 grep -q '"backend": *"fake GPU"' stats.json || fail "not through the module: $(cat stats.json)"
 expect 0 env GPUSORT_CUDA_MODULE="$module" "$bin/gpusort" --device gpu --memory 16M --gpu-memory 16M in.u64 out.u64
 same want.u64 out.u64
+# Several GPUs: all of them, some, and one that is lost.
+backend() { [ "$(sed -n 's/.*"backend": *"\([^"]*\)".*/\1/p' stats.json)" = "$1" ] || fail "not by $1: $(cat stats.json)"; }
+export STAND_IN_GPUS=3
+expect 0 gpu --device gpu --gpu-memory 32M --stats stats.json in.log out.log
+same want.log out.log
+backend 'fake GPU 0 + fake GPU 1 + fake GPU 2'
+expect 0 gpu --device gpu:2,0 --stats stats.json --type u64 in.u64 out.u64
+same want.u64 out.u64
+backend 'fake GPU 2 + fake GPU 0'
+STAND_IN='one lost' expect 0 gpu --device gpu --stats stats.json in.log out.log
+says 'warning: GPU 1 failed: fake: illegal address; going on without it'
+same want.log out.log
+backend 'fake GPU 0 + fake GPU 2'
+unset STAND_IN_GPUS
 ln -s "$bin/gpusort" sort
 GPUSORT_CUDA_MODULE=$module GPUSORT_DEVICE=gpu LC_ALL=C ./sort in.log | cmp - want.log || fail 'as sort'
 # What is thrown in it arrives as what it is.

@@ -1,6 +1,6 @@
-// A CPU backend that poses as a GPU: its slots count as device memory, and from a chosen call on it fails as a GPU
-// would, or at that call one bit of what it gives is wrong. With it the tiers, the device searches and the fallbacks
-// are tested where there is no GPU.
+// A CPU backend that poses as a GPU, or as one of several: its slots count as device memory, and from a chosen call on
+// it fails as a GPU would, or at that call one bit of what it gives is wrong. With it the tiers, the device searches and
+// the fallbacks are tested where there is no GPU.
 #pragma once
 
 #include <atomic>
@@ -9,11 +9,13 @@
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
+#include <map>
 #include <memory>
 #include <mutex>
 #include <random>
 #include <set>
 #include <span>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -31,19 +33,28 @@ inline void Expect(bool is_so, const char* what) {
 
 /// Shared by every backend that one test opens.
 struct FakeGpuPlan {
+  int gpus = 1;
   std::uint64_t device_bytes = std::uint64_t{1} << 30;
+  std::map<int, std::uint64_t> device_bytes_of{};  ///< of those that have another number
   std::int64_t fail_at = -1;  ///< the call that fails, counted over all verbs; -1: none
+  int fails = kAnyGpu;        ///< the GPU that does
   bool sticky = true;         ///< kGpuLost from then on; else kOutOfMemory once
   std::int64_t flip_at = -1;  ///< the call whose result has a wrong bit; -1: none
   std::int64_t flips = 1;     ///< so many calls from there on
   std::uint64_t seed = 0;     ///< of which bit; another at each call, or two could undo each other
   std::atomic<std::int64_t> calls{0};
+  std::mutex mutex{};
+  std::map<int, std::int64_t> opened{}, sorted{}, merged{};  ///< by GPU: how often
+  std::int64_t crossed = 0;                                  ///< pieces that were merged on another GPU than theirs
+
+  static constexpr int kAnyGpu = -1;
 
   /// True if this one's result is to be wrong.
-  bool Call() {
+  bool Call(int gpu = 0) {
     const std::int64_t call = calls++;
-    if (fail_at >= 0 && sticky && call >= fail_at) throw Error(ErrorCode::kGpuLost, "fake: illegal address");
-    if (fail_at >= 0 && !sticky && call == fail_at) throw Error(ErrorCode::kOutOfMemory, "fake: out of device memory");
+    const bool may_fail = fail_at >= 0 && (fails == kAnyGpu || fails == gpu);
+    if (may_fail && sticky && call >= fail_at) throw GpuLost(gpu, "fake: illegal address");
+    if (may_fail && !sticky && call == fail_at) throw Error(ErrorCode::kOutOfMemory, "fake: out of device memory");
     return flip_at >= 0 && call >= flip_at && call - flip_at < flips;
   }
   void FlipOneBit(std::span<std::byte> bytes) const {
@@ -55,24 +66,30 @@ struct FakeGpuPlan {
 
 class FakeGpu : public Backend {
  public:
-  explicit FakeGpu(FakeGpuPlan& plan) : plan_(plan), cpu_(OpenCpuBackend(2)), limits_(cpu_->limits()) {
-    plan_.Call();
+  explicit FakeGpu(FakeGpuPlan& plan, int ordinal = 0)
+      : plan_(plan), ordinal_(ordinal), cpu_(OpenCpuBackend(2)), limits_(cpu_->limits()) {
+    if (ordinal >= plan.gpus) throw Error(ErrorCode::kGpuLost, "fake: there is no GPU " + std::to_string(ordinal));
+    plan_.Call(ordinal);
+    const std::lock_guard lock(plan_.mutex);
+    ++plan_.opened[ordinal];
     limits_.gpu = true;
-    limits_.name = "fake GPU";
+    limits_.device = ordinal;
+    limits_.name = "fake GPU" + (plan.gpus > 1 ? " " + std::to_string(ordinal) : "");
     limits_.id = "UUID fake";
-    limits_.device_bytes = plan.device_bytes;
+    const auto own = plan.device_bytes_of.find(ordinal);
+    limits_.device_bytes = own == plan.device_bytes_of.end() ? plan.device_bytes : own->second;
   }
   const BackendLimits& limits() const override { return limits_; }
   std::uint64_t LaneBytes(const RecordLayout& layout, std::uint64_t slot_bytes) const override {
     return cpu_->LaneBytes(layout, slot_bytes);
   }
   void MakeArena(const ArenaShape& shape, HostMemory&) override {
-    plan_.Call();
+    plan_.Call(ordinal_);
     cpu_->MakeArena(shape, device_memory_);
   }
   std::unique_ptr<Lane> OpenLane() override {
-    plan_.Call();
-    return std::make_unique<FakeLane>(plan_, cpu_->OpenLane());
+    plan_.Call(ordinal_);
+    return std::make_unique<FakeLane>(*this, cpu_->OpenLane());
   }
   std::uint32_t free_slots() const override { return cpu_->free_slots(); }
   ~FakeGpu() override { Expect(pinned_.empty(), "memory that is still registered"); }
@@ -80,12 +97,18 @@ class FakeGpu : public Backend {
     const std::lock_guard lock(mutex_);
     Expect(pinned_.insert(data).second, "memory registered twice");
   }
-  void Unpin(void* data) override {
+  bool Unpin(void* data) override {
     const std::lock_guard lock(mutex_);
     Expect(pinned_.erase(data) == 1, "memory that is not registered");
+    return true;
+  }
+  void ReachInto(int device) override {
+    Expect(device != ordinal_, "a GPU that reaches into its own memory");
+    reached_.insert(device);
   }
   std::vector<std::uint64_t> BytesBefore(std::span<const SearchRange> ranges, RecordSpan cut) override {
-    const bool wrong = plan_.Call();
+    const bool wrong = plan_.Call(ordinal_);
+    for (const SearchRange& range : ranges) Expect(range.device == ordinal_, "a search in another GPU's memory");
     std::vector<std::uint64_t> bytes = cpu_->BytesBefore(ranges, cut);
     if (wrong) plan_.FlipOneBit(std::as_writable_bytes(std::span(bytes)));
     return bytes;
@@ -96,52 +119,69 @@ class FakeGpu : public Backend {
  private:
   class FakeRecords : public SortedRecords {
    public:
-    FakeRecords(FakeGpuPlan& plan, std::unique_ptr<SortedRecords> records, bool wrong)
-        : plan_(plan), records_(std::move(records)), wrong_(wrong) {}
+    FakeRecords(FakeGpuPlan& plan, int ordinal, std::unique_ptr<SortedRecords> records, bool wrong)
+        : plan_(plan), ordinal_(ordinal), records_(std::move(records)), wrong_(wrong) {}
     const std::byte* data() const override { return records_->data(); }
-    bool on_device() const override { return true; }
+    int device() const override { return ordinal_; }
     std::uint64_t bytes() const override { return records_->bytes(); }
     std::uint64_t records() const override { return records_->records() ^ (wrong_ ? 1u << plan_.seed % 20 : 0u); }
     bool was_sorted() const override { return records_->was_sorted() != wrong_; }
     void Read(std::uint64_t offset, std::span<std::byte> out) const override {
-      const bool wrong = plan_.Call();
+      const bool wrong = plan_.Call(ordinal_);
       records_->Read(offset, out);
       if (wrong) plan_.FlipOneBit(out);
     }
 
    private:
     FakeGpuPlan& plan_;
+    const int ordinal_;
     std::unique_ptr<SortedRecords> records_;
     const bool wrong_;  ///< in what it says of them
   };
 
   class FakeLane : public Lane {
    public:
-    FakeLane(FakeGpuPlan& plan, std::unique_ptr<Lane> lane) : plan_(plan), lane_(std::move(lane)) {}
+    FakeLane(FakeGpu& gpu, std::unique_ptr<Lane> lane) : gpu_(gpu), plan_(gpu.plan_), lane_(std::move(lane)) {}
+    int device() const override { return gpu_.ordinal_; }
     std::unique_ptr<SortedRecords> Sort(BatchSource& source) override {
-      const bool wrong = plan_.Call();
+      const bool wrong = plan_.Call(device());
+      {
+        const std::lock_guard lock(plan_.mutex);
+        ++plan_.sorted[device()];
+      }
       std::unique_ptr<SortedRecords> records = lane_->Sort(source);
       if (wrong) plan_.FlipOneBit({const_cast<std::byte*>(records->data()), records->bytes()});
-      return std::make_unique<FakeRecords>(plan_, std::move(records), plan_.Call());
+      return std::make_unique<FakeRecords>(plan_, device(), std::move(records), plan_.Call(device()));
     }
     void Merge(std::span<const Piece> pieces, std::byte* out) override {
-      const bool wrong = plan_.Call();
+      const bool wrong = plan_.Call(device());
       std::vector<Piece> on_host(pieces.begin(), pieces.end());
       std::uint64_t bytes = 0;
-      for (Piece& piece : on_host) {
-        piece.on_device = false;
-        bytes += piece.bytes;
+      {
+        const std::lock_guard lock(plan_.mutex);
+        ++plan_.merged[device()];
+        for (Piece& piece : on_host) {
+          if (piece.on_device() && piece.device != device()) {
+            Expect(gpu_.reached_.contains(piece.device), "a piece in memory that nobody reached into");
+            ++plan_.crossed;
+          }
+          piece.device = kOnHost;
+          bytes += piece.bytes;
+        }
       }
       lane_->Merge(on_host, out);
       if (wrong) plan_.FlipOneBit({out, bytes});
     }
 
    private:
+    const FakeGpu& gpu_;
     FakeGpuPlan& plan_;
     std::unique_ptr<Lane> lane_;
   };
 
   FakeGpuPlan& plan_;
+  const int ordinal_;
+  std::set<int> reached_;
   HostMemory device_memory_{std::uint64_t{1} << 32};
   std::unique_ptr<Backend> cpu_;
   BackendLimits limits_;

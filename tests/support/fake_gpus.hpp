@@ -9,10 +9,14 @@
 
 namespace gpusort::testing {
 
-/// Every GPU is a fake one of `plan`, which must outlive them; no input is too small for it.
+/// The GPUs are fake ones of `plan`, which must outlive them; no input is too small for one.
 inline GpuSource FakeGpus(FakeGpuPlan& plan) {
-  return {0, [] { return true; },
-          [&plan](int, std::chrono::seconds) -> std::unique_ptr<Backend> { return std::make_unique<FakeGpu>(plan); }};
+  return {.min_bytes = 0,
+          .likely = [] { return true; },
+          .open = [&plan](int gpu, std::chrono::seconds) -> std::unique_ptr<Backend> {
+            return std::make_unique<FakeGpu>(plan, gpu);
+          },
+          .count = [&plan](std::chrono::seconds) { return plan.gpus; }};
 }
 
 }  // namespace gpusort::testing

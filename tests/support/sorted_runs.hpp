@@ -43,7 +43,7 @@ class RecordsInMemory : public SortedRecords {
   RecordsInMemory(Bytes bytes, const RecordLayout& layout, bool on_device = false)
       : bytes_(std::move(bytes)), records_(CountRecords(View(bytes_), layout)), on_device_(on_device) {}
   const std::byte* data() const override { return View(bytes_).data(); }
-  bool on_device() const override { return on_device_; }
+  int device() const override { return on_device_ ? 0 : kOnHost; }
   std::uint64_t bytes() const override { return bytes_.size(); }
   std::uint64_t records() const override { return records_; }
   bool was_sorted() const override { return false; }

@@ -1,5 +1,6 @@
-// A module in place of gpusort_cuda.so, for GPUSORT_CUDA_MODULE: its GPU is a FakeGpu. What is to be wrong with it says
-// the environment, STAND_IN=: version (it is of another one), open (no GPU), lost (at the tenth call), oom (always).
+// A module in place of gpusort_cuda.so, for GPUSORT_CUDA_MODULE: its GPUs, STAND_IN_GPUS= of them, are FakeGpus. What is
+// to be wrong with it says the environment, STAND_IN=: version (it is of another one), open (no GPU), lost (at the tenth
+// call), one lost (GPU 1, likewise), oom (always).
 #include <chrono>
 #include <cstdlib>
 #include <memory>
@@ -17,12 +18,19 @@ std::string_view Wrong() {
   return text != nullptr ? text : "";
 }
 
+int Gpus() {
+  const char* const text = std::getenv("STAND_IN_GPUS");
+  return text != nullptr ? std::atoi(text) : 1;
+}
+
 std::unique_ptr<Backend> Open(int device, std::chrono::seconds, StuckDriverHandler) {
   static FakeGpuPlan plan;
   if (Wrong() == "open") throw Error(ErrorCode::kGpuLost, "there is no GPU " + std::to_string(device) + ": found 0");
+  plan.gpus = Gpus();
   if (Wrong() == "lost") plan.fail_at = 10;
+  if (Wrong() == "one lost") plan.fail_at = 10, plan.fails = 1;
   if (Wrong() == "oom") throw std::bad_alloc();
-  return std::make_unique<FakeGpu>(plan);
+  return std::make_unique<FakeGpu>(plan, device);
 }
 
 }  // namespace
@@ -31,6 +39,7 @@ std::unique_ptr<Backend> Open(int device, std::chrono::seconds, StuckDriverHandl
 const gpusort::CudaModule* gpusort_cuda_module() {
   using namespace gpusort;
   static const CudaModule module{testing::Wrong() == "version" ? "0.0.9+12345678" : GPUSORT_MODULE_VERSION,
-                                 testing::Open, [] { return false; }};
+                                 testing::Open, [](std::chrono::seconds) { return testing::Gpus(); },
+                                 [] { return false; }};
   return &module;
 }

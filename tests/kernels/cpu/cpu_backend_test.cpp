@@ -120,8 +120,8 @@ void CheckMerge(const RecordLayout& layout, const Bytes& input, std::uint32_t ru
     // Now and then one of several runs comes in two pieces.
     const std::uint64_t first = runs == 1 || random() % 2 == 0 ? count : random() % (count + 1);
     const auto* data = reinterpret_cast<const std::byte*>(storage.back().data()) + misalign;
-    pieces.push_back({data, first * layout.stride, run, false});
-    pieces.push_back({data + first * layout.stride, (count - first) * layout.stride, run, false});
+    pieces.push_back({data, first * layout.stride, run});
+    pieces.push_back({data + first * layout.stride, (count - first) * layout.stride, run});
     at += count;
   }
   Bytes out(input.size() + misalign + 8, 0xA5);
@@ -358,10 +358,10 @@ TEST(CpuLane, RefusesBatchesAndPiecesThatBreakTheContract) {
     piece.data = reinterpret_cast<const std::byte*>(data.data());
     return CodeOf([&] { lane->Merge({&piece, 1}, reinterpret_cast<std::byte*>(out.data())); });
   };
-  EXPECT_EQ(merge({nullptr, 110, 0, false}), ErrorCode::kInternal);
-  EXPECT_EQ(merge({nullptr, 15, 0, false}), ErrorCode::kIntegrity);
-  EXPECT_EQ(merge({nullptr, 10, 0, true}), ErrorCode::kInternal);
-  EXPECT_EQ(merge({nullptr, 100, 0, false}), ErrorCode{});
+  EXPECT_EQ(merge({nullptr, 110, 0}), ErrorCode::kInternal);
+  EXPECT_EQ(merge({nullptr, 15, 0}), ErrorCode::kIntegrity);
+  EXPECT_EQ(merge({nullptr, 10, 0, 0}), ErrorCode::kInternal);
+  EXPECT_EQ(merge({nullptr, 100, 0}), ErrorCode{});
   // A refused batch gives its slots back.
   EXPECT_EQ(fixture.backend->free_slots(), 2u);
 }
@@ -594,8 +594,8 @@ TEST(CpuBackendLines, SortAndMergeEqualAStableSort) {
         for (std::size_t run = 0; run < runs.size(); ++run) {
           const auto bytes = std::as_bytes(std::span(runs[run]));
           const std::uint64_t half = WholeRecordBytes(bytes.first(bytes.size() / 2), layout);
-          pieces.push_back({bytes.data(), half, static_cast<std::uint32_t>(run), false});
-          pieces.push_back({bytes.data() + half, bytes.size() - half, static_cast<std::uint32_t>(run), false});
+          pieces.push_back({bytes.data(), half, static_cast<std::uint32_t>(run)});
+          pieces.push_back({bytes.data() + half, bytes.size() - half, static_cast<std::uint32_t>(run)});
         }
         Bytes merged(input.size() + 8, 0xA5);
         lane->Merge(pieces, reinterpret_cast<std::byte*>(merged.data()));

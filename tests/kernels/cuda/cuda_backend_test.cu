@@ -17,8 +17,10 @@
 #include "cuda/device_memory.cuh"
 #include "cuda/record_kernels.cuh"
 #include "error.hpp"
+#include "gpu_group.hpp"
 #include "records.hpp"
 #include "records/key.hpp"
+#include "records/records.hpp"
 
 namespace gpusort::testing {
 
@@ -408,8 +410,8 @@ TEST(CudaMerge, EqualsStableSortOfTheRuns) {
             }
             // Two pieces a run, one of which may be empty.
             const std::uint64_t first = random() % (part.size() / layout.stride + 1) * layout.stride;
-            pieces.push_back({data, first, r, device_run});
-            pieces.push_back({data + first, part.size() - first, r, device_run});
+            pieces.push_back({data, first, r, device_run ? 0 : kOnHost});
+            pieces.push_back({data + first, part.size() - first, r, device_run ? 0 : kOnHost});
           }
           Bytes merged(input.size() + 16, 0xCC);
           lane->Merge(pieces, reinterpret_cast<std::byte*>(merged.data()));
@@ -421,6 +423,60 @@ TEST(CudaMerge, EqualsStableSortOfTheRuns) {
       }
     }
     EXPECT_EQ(device.backend->free_slots(), 12u);
+  }
+}
+
+TEST(CudaGroup, MergesAndSearchesInTheMemoryOfAllGpus) {
+  SKIP_WITHOUT_GPU();
+  const int gpus = CountGpus(std::chrono::minutes(1));
+  if (gpus < 2) GTEST_SKIP() << "there is one GPU";
+  std::vector<std::unique_ptr<Backend>> all;
+  for (int gpu = 0; gpu < gpus; ++gpu) all.push_back(OpenCudaBackend(gpu));
+  HostMemory memory(64 * kMiB);  // outlives the arenas
+  const std::unique_ptr<Backend> group = GroupGpus(std::move(all));
+  for (const NamedLayout& named : AllLayouts()) {
+    SCOPED_TRACE(named.name);
+    const RecordLayout& layout = named.layout;
+    const std::size_t count = layout.stride > 200 ? 1000 : 20000;  // of a run
+    const auto each = static_cast<std::uint32_t>(gpus);
+    group->MakeArena(Shape(layout, gpus * count * layout.stride, 4 * each, each), memory);
+    std::vector<std::unique_ptr<Lane>> lanes;
+    std::vector<std::unique_ptr<SortedRecords>> runs;
+    std::vector<Piece> pieces;
+    Bytes input;
+    for (std::uint32_t r = 0; r < each; ++r) {
+      const Bytes part = MakeRecords(layout, count, Keys::kTwoValues, r);
+      input.insert(input.end(), part.begin(), part.end());
+      lanes.push_back(group->OpenLane());
+      runs.push_back(SortBytes(*lanes.back(), part, 60000));
+      EXPECT_EQ(runs.back()->device(), static_cast<int>(r));
+      const std::uint64_t half = count / 2 * layout.stride;
+      pieces.push_back({runs[r]->data(), half, r, runs[r]->device()});
+      pieces.push_back({runs[r]->data() + half, runs[r]->bytes() - half, r, runs[r]->device()});
+    }
+    const Bytes expected = StableSorted(input, layout);
+    for (const std::unique_ptr<Lane>& lane : lanes) {
+      Bytes merged(input.size());
+      lane->Merge(pieces, reinterpret_cast<std::byte*>(merged.data()));
+      ASSERT_TRUE(merged == expected) << "on GPU " << lane->device();
+      // Nothing to merge, but the way to the host.
+      for (std::uint32_t r = 0; r < each; ++r) {
+        merged.resize(runs[r]->bytes());
+        lane->Merge(std::span(pieces).subspan(2 * r, 2), reinterpret_cast<std::byte*>(merged.data()));
+        ASSERT_TRUE(merged == ReadAll(*runs[r])) << "run " << r << " on GPU " << lane->device();
+      }
+    }
+    const RecordSpan cut = RecordSpan(AsStdBytes(expected.data()), expected.size())
+                               .subspan(expected.size() / layout.stride / 2 * layout.stride, layout.stride);
+    std::vector<SearchRange> ranges;
+    for (std::uint32_t r = 0; r < each; ++r) ranges.push_back({runs[r]->data(), runs[r]->bytes(), true, runs[r]->device()});
+    std::uint64_t before = 0;
+    for (const std::uint64_t bytes : group->BytesBefore(ranges, cut)) before += bytes;
+    std::uint64_t counted = 0;
+    for (std::size_t at = 0; at < expected.size(); at += layout.stride) {
+      counted += CompareRecords({AsStdBytes(expected.data()) + at, layout.stride}, cut, layout) <= 0 ? layout.stride : 0;
+    }
+    EXPECT_EQ(before, counted);
   }
 }
 
@@ -442,7 +498,7 @@ TEST(CudaMerge, TakesMoreRunsThanOnePassHolds) {
       }
       for (std::size_t at = 0; at < count; at += run_records) {
         const std::uint64_t bytes = (std::min(count, at + run_records) - at) * stride;
-        pieces.push_back({AsStdBytes(runs.data()) + at * stride, bytes, static_cast<std::uint32_t>(at), false});
+        pieces.push_back({AsStdBytes(runs.data()) + at * stride, bytes, static_cast<std::uint32_t>(at)});
       }
       Bytes merged(input.size());
       lane->Merge(pieces, reinterpret_cast<std::byte*>(merged.data()));
@@ -458,7 +514,7 @@ TEST(CudaMerge, RefusesMoreThanASlotAndTakesNothing) {
   const std::unique_ptr<Lane> lane = device.backend->OpenLane();
   const Bytes input(88);
   Bytes output(88, 0xCC);
-  const std::vector<Piece> pieces{{AsStdBytes(input.data()), 48, 0, false}, {AsStdBytes(input.data()), 40, 1, false}};
+  const std::vector<Piece> pieces{{AsStdBytes(input.data()), 48, 0}, {AsStdBytes(input.data()), 40, 1}};
   EXPECT_THROW(lane->Merge(pieces, reinterpret_cast<std::byte*>(output.data())), Error);
   lane->Merge({}, reinterpret_cast<std::byte*>(output.data()));
   EXPECT_EQ(output, Bytes(88, 0xCC));
@@ -512,8 +568,8 @@ TEST(CudaLanes, WorkAtOnce) {
         const Bytes run_a = ReadAll(*SortBytes(*lane, first, 60000));
         const Bytes run_b = ReadAll(*SortBytes(*lane, second, 60000));
         Bytes merged(both.size());
-        lane->Merge(std::vector<Piece>{{AsStdBytes(run_a.data()), run_a.size(), 0, false},
-                                       {AsStdBytes(run_b.data()), run_b.size(), 1, false}},
+        lane->Merge(std::vector<Piece>{{AsStdBytes(run_a.data()), run_a.size(), 0},
+                                       {AsStdBytes(run_b.data()), run_b.size(), 1}},
                     reinterpret_cast<std::byte*>(merged.data()));
         EXPECT_TRUE(merged == StableSorted(both, layout));
       }
@@ -613,7 +669,7 @@ void UseEverything(const RecordLayout& layout, const Bytes& input, const Bytes& 
   const std::byte* const last = AsStdBytes(expected.data() + expected.size() - layout.stride);
   EXPECT_EQ(backend->BytesBefore(range, {last, layout.stride}).at(0), sorted->bytes());
   const std::uint64_t half = sorted->records() / 2 * layout.stride;
-  lane->Merge(std::vector<Piece>{{sorted->data(), half, 0, true}, {sorted->data() + half, half, 1, true}},
+  lane->Merge(std::vector<Piece>{{sorted->data(), half, 0, 0}, {sorted->data() + half, half, 1, 0}},
               output.data());
   EXPECT_EQ(std::memcmp(output.data(), expected.data(), 2 * half), 0);
 }
@@ -720,9 +776,11 @@ TEST(CudaDevice, GivesUpOnAGpuThatDoesNotAnswer) {
   EXPECT_THROW(device->Wait(stream.get()), Error);  // and for good
   device->Drain(stream.get());                      // which returns at once
   EXPECT_FALSE(device->EnterToFree());
+  EXPECT_FALSE(patient->EnterToFree());  // nor does anything free beside it
   EXPECT_EQ(cudaStreamQuery(stream.get()), cudaErrorNotReady);
   cudaGetLastError();
   patient->Wait(stream.get());
+  detail::a_gpu_hangs = false;  // it was none
 }
 
 }  // namespace

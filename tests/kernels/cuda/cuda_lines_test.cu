@@ -89,7 +89,7 @@ class CudaLines : public ::testing::Test {
     std::size_t size = 0;
     for (const std::string& run : runs) {
       const auto bytes = std::as_bytes(std::span(run));
-      pieces.push_back({bytes.data(), bytes.size(), static_cast<std::uint32_t>(pieces.size()), false});
+      pieces.push_back({bytes.data(), bytes.size(), static_cast<std::uint32_t>(pieces.size())});
       size += bytes.size();
     }
     std::string result(size, '?');
@@ -228,8 +228,8 @@ TEST_F(CudaLines, MoreThanALaneIndexesAreMergedInParts) {
       // Two pieces of each run, as where blocks meet.
       const std::uint64_t half = bytes.size() / 4 * 2;
       const auto number = static_cast<std::uint32_t>(pieces.size() / 2);
-      pieces.push_back({bytes.data(), half, number, false});
-      pieces.push_back({bytes.data() + half, bytes.size() - half, number, false});
+      pieces.push_back({bytes.data(), half, number});
+      pieces.push_back({bytes.data() + half, bytes.size() - half, number});
     }
     std::string result(all.size(), '?');
     lane->Merge(pieces, reinterpret_cast<std::byte*>(result.data()));

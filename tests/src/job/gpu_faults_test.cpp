@@ -220,6 +220,160 @@ TEST_F(GpuFaults, AWrongBitIsNeverPublished) {
   }
 }
 
+TEST_F(GpuFaults, SeveralGpusGiveTheSameBytesAndShareTheWork) {
+  for (const GpuJob& job : GpuJobs()) {
+    SCOPED_TRACE(job.name);
+    const Bytes expected = Expected(job);
+    for (const int gpus : {2, 3}) {
+      FakeGpuPlan plan;
+      plan.gpus = gpus;
+      ASSERT_EQ(Run(job, GpuArgs(job, "gpu"), plan), 0) << what_;
+      ASSERT_TRUE(Made(job) == expected) << gpus << " GPUs";
+      RemoveMade();
+      for (int gpu = 0; gpu < gpus; ++gpu) EXPECT_EQ(plan.opened[gpu], 1);
+    }
+  }
+  // Enough of them that nobody is done before all have begun.
+  const GpuJob job{"records", {"--record-size", "24", "--key", "3:bytes12"}, {"in.24"}};
+  FakeGpuPlan plan;
+  plan.gpus = 3;
+  std::vector<std::string> args = GpuArgs(job, "gpu");
+  *(std::find(args.begin(), args.end(), "--gpu-memory") + 1) = "64M";
+  *(std::find(args.begin(), args.end(), "--batch-bytes") + 1) = "1200";
+  ASSERT_EQ(Run(job, args, plan), 0) << what_;
+  const auto stats = Stats(folder_ / "stats");
+  EXPECT_EQ(stats["backend"], "fake GPU 0 + fake GPU 1 + fake GPU 2");
+  for (int gpu = 0; gpu < 3; ++gpu) EXPECT_GT(plan.sorted[gpu], 0) << "GPU " << gpu;
+  EXPECT_GT(plan.crossed, 0);
+}
+
+TEST_F(GpuFaults, OneLostGpuOfSeveralChangesNoByteAndLeavesTheRestAtWork) {
+  for (const GpuJob& job : GpuJobs()) {
+    SCOPED_TRACE(job.name);
+    const Bytes expected = Expected(job);
+    FakeGpuPlan counting;
+    counting.gpus = 3;
+    ASSERT_EQ(Run(job, GpuArgs(job, "gpu"), counting), 0) << what_;
+    int lost = 0;
+    for (std::int64_t n = 3; n < counting.calls; n += 1 + counting.calls * testing::kStride / 6) {
+      RemoveMade();
+      FakeGpuPlan plan;
+      plan.gpus = 3;
+      plan.fail_at = n;
+      plan.fails = static_cast<int>(n % 3);
+      // Asked for, and so the CPU may not help.
+      ASSERT_EQ(Run(job, GpuArgs(job, "gpu"), plan), 0) << "call " << n << ": " << what_;
+      ASSERT_TRUE(Made(job) == expected) << "call " << n;
+      EXPECT_TRUE(Stats(folder_ / "stats")["gpu"]);
+      const std::string gpu = "GPU " + std::to_string(plan.fails);
+      const bool failed = NotesSay(gpu + " failed: fake: illegal address; going on without it");
+      lost += failed;
+      EXPECT_LE(plan.opened[plan.fails], 1) << "a lost one was opened again";
+    }
+    EXPECT_GT(lost, 0);
+    RemoveMade();
+  }
+}
+
+TEST_F(GpuFaults, AllOfSeveralGpusLostIsTheCpusTurn) {
+  const GpuJob& job = GpuJobs()[0];
+  const Bytes expected = Expected(job);
+  for (const std::int64_t n : {12, 40}) {
+    FakeGpuPlan plan;
+    plan.gpus = 2;
+    plan.fail_at = n;
+    std::vector<std::string> args = GpuArgs(job, "auto");
+    GpuSource gpus = FakeGpus(plan);
+    gpus.many_bytes = 0;
+    Sort(args, gpus);
+    ASSERT_TRUE(Made(job) == expected);
+    EXPECT_FALSE(Stats(folder_ / "stats")["gpu"]);
+    RemoveMade();
+    EXPECT_EQ(Run(job, GpuArgs(job, "gpu"), plan), 7);
+  }
+}
+
+TEST_F(GpuFaults, OpensTheGpusThatAreWorthIt) {
+  const GpuJob& job = GpuJobs()[0];
+  const Bytes expected = Expected(job);
+  const auto opened = [&](FakeGpuPlan& plan, const char* device, std::uint64_t many_bytes = 0) {
+    GpuSource gpus = FakeGpus(plan);
+    gpus.many_bytes = many_bytes;
+    RemoveMade();
+    try {
+      Sort(GpuArgs(job, device), gpus);
+    } catch (const Error& error) {
+      return std::to_string(static_cast<int>(error.code())) + " " + error.what();
+    }
+    EXPECT_TRUE(Made(job) == expected) << device;
+    std::string text;
+    for (const auto& [gpu, times] : plan.opened) text += (text.empty() ? "" : ",") + std::to_string(gpu);
+    return text;
+  };
+  struct Case {
+    const char* device;
+    std::uint64_t many_bytes;
+    const char* opened;
+  };
+  for (const Case& c : {Case{"gpu", 1 << 30, "0,1,2,3"}, Case{"auto", 1 << 30, "0"}, Case{"auto", 1000, "0,1,2,3"},
+                        Case{"gpu:3", 0, "3"}, Case{"gpu:3,1", 0, "1,3"}, Case{"gpu:0,1,2,3", 0, "0,1,2,3"},
+                        Case{"gpu:1,4", 0, "7 fake: there is no GPU 4"}, Case{"cpu", 0, ""}}) {
+    FakeGpuPlan plan;
+    plan.gpus = 4;
+    EXPECT_EQ(opened(plan, c.device, c.many_bytes), c.opened) << c.device;
+  }
+  // One that cannot be opened is left out, unless it was named; and so is one that is full.
+  FakeGpuPlan broken;
+  broken.gpus = 3;
+  broken.fail_at = 0;
+  broken.fails = 1;
+  EXPECT_EQ(opened(broken, "gpu"), "0,2");
+  EXPECT_TRUE(NotesSay("GPU 1 is left out: fake: illegal address"));
+  EXPECT_EQ(opened(broken, "gpu:0,1"), "7 fake: illegal address");
+  FakeGpuPlan full;
+  full.gpus = 3;
+  full.device_bytes_of[0] = full.device_bytes / 5;
+  EXPECT_EQ(opened(full, "gpu"), "0,1,2");
+  EXPECT_TRUE(NotesSay("GPU 0 is left out: 204.8 MiB of its memory are free, of another's 1.0 GiB"));
+  EXPECT_EQ(Stats(folder_ / "stats")["backend"], "fake GPU 1 + fake GPU 2");
+  // Of those that were named, too, once one is lost.
+  FakeGpuPlan lost;
+  lost.gpus = 3;
+  lost.fail_at = 12;
+  lost.fails = 1;
+  GpuSource gpus = FakeGpus(lost);
+  gpus.open = [&, open = gpus.open](int gpu, std::chrono::seconds timeout) {
+    if (gpu == 2 && lost.calls > 12) throw GpuLost(2, "fake: busy");
+    return open(gpu, timeout);
+  };
+  RemoveMade();
+  Sort(GpuArgs(job, "gpu:0,1,2"), gpus);
+  EXPECT_TRUE(Made(job) == expected);
+  EXPECT_TRUE(NotesSay("GPU 1 failed: fake: illegal address; going on without it"));
+  EXPECT_TRUE(NotesSay("GPU 2 is left out: fake: busy"));
+  // Beside one that hangs none is opened.
+  FakeGpuPlan hangs;
+  hangs.gpus = 3;
+  gpus = FakeGpus(hangs);
+  gpus.many_bytes = 0;
+  gpus.open = [&, open = gpus.open](int gpu, std::chrono::seconds timeout) {
+    if (gpu == 1) throw Error(ErrorCode::kGpuLost, "GPU 1 gave no sign");
+    return open(gpu, timeout);
+  };
+  RemoveMade();
+  Sort(GpuArgs(job, "auto"), gpus);
+  EXPECT_TRUE(Made(job) == expected);
+  EXPECT_TRUE(NotesSay("no GPU: GPU 1 gave no sign; sorting on the CPU"));
+  EXPECT_THROW(Sort(GpuArgs(job, "gpu"), gpus), Error);
+  FakeGpuPlan none;
+  none.gpus = 2;
+  none.fail_at = 0;
+  EXPECT_EQ(opened(none, "gpu"), "7 fake: illegal address");
+  EXPECT_EQ(opened(none, "auto"), "");
+  EXPECT_FALSE(NotesSay("left out"));
+  RemoveMade();
+}
+
 /// Leaves runs of which one is wrong, as a GPU does that another process had.
 TEST_F(GpuFaults, RunsThatAProcessBeforeLeftWrongAreMadeAgainOnce) {
   const GpuJob& job = GpuJobs()[6];

@@ -64,6 +64,60 @@ TEST(Plan, KeepsRunsOnTheDeviceIfTheyFit) {
   EXPECT_TRUE(Make(GpuFacts(8 * kGiB, 2 * kGiB, 4 * kGiB)).spills);
 }
 
+TEST(Plan, GivesEachOfSeveralGpusTheSamePart) {
+  PlanFacts facts = GpuFacts(24 * kGiB, 8 * kGiB, 4 * kGiB);
+  const Plan one = Make(facts);
+  EXPECT_EQ(one.resident_each, one.resident_runs);
+  EXPECT_LT(one.resident_runs, one.runs);
+  for (const unsigned gpus : {2u, 3u, 8u}) {
+    facts.gpus = gpus;
+    const Plan plan = Make(facts);
+    EXPECT_EQ(plan.gpus, gpus);
+    EXPECT_EQ(plan.lanes, gpus * one.lanes);
+    EXPECT_EQ(plan.merge_lanes, plan.lanes);
+    EXPECT_EQ(plan.slot_bytes, one.slot_bytes);
+    EXPECT_EQ(plan.resident_each, one.resident_each);
+    EXPECT_EQ(plan.resident_runs, std::min(gpus * one.resident_runs, plan.runs));
+    EXPECT_EQ(plan.slots, gpus * one.slots);
+    EXPECT_GT(plan.windows, plan.lanes);
+    // Two slots for each lane are left whatever stays, on every one.
+    EXPECT_GE(plan.slots / gpus, plan.resident_each + 2 * plan.lanes / gpus);
+    EXPECT_NE(Describe(plan).find("4.0 GiB on each of " + std::to_string(gpus) + " GPUs"), std::string::npos)
+        << Describe(plan);
+  }
+  // All runs stay where the memory of all of them has room; what one sorts beyond its own goes elsewhere.
+  facts.gpus = 2;
+  facts.device_memory = 20 * kGiB;
+  EXPECT_EQ(Make(facts).resident_runs, Make(facts).runs);
+  EXPECT_LT(Make(facts).resident_each, Make(facts).runs);
+  EXPECT_TRUE(Make(facts).spills);
+  EXPECT_NE(Describe(Make(facts)).find("what is left over in temp files"), std::string::npos);
+  facts.device_memory = 100 * kGiB;
+  EXPECT_EQ(Make(facts).resident_each, Make(facts).runs);
+  EXPECT_FALSE(Make(facts).spills);
+}
+
+TEST(Plan, SortsLinesByManyGpusInTheMemoryThatOneNeeds) {
+  const LineOrdered order{LineOrder{}};
+  for (const std::uint64_t memory : {64 * kMiB, 256 * kMiB, kGiB}) {
+    PlanFacts facts = GpuFacts(24 * kGiB, memory, 4 * kGiB);
+    facts.layout = MakeLineLayout('\n', order.view);
+    EXPECT_EQ(Make(facts).windows, 3u);
+    facts.gpus = 8;
+    EXPECT_GE(Make(facts).windows, 3u);
+  }
+}
+
+TEST(Plan, MergesInTheRingsMemoryWithManyGpus) {
+  PlanFacts facts = GpuFacts(64 * kGiB, 60 * kGiB, 100 * kGiB);
+  for (const unsigned gpus : {1u, 2u, 8u}) {
+    facts.gpus = gpus;
+    const Plan plan = Make(facts);
+    EXPECT_TRUE(plan.windows_in_ring) << Describe(plan);
+    EXPECT_GT(plan.windows, plan.merge_lanes);
+  }
+}
+
 TEST(Plan, LeavesNothingOfAStreamOnTheDeviceAlone) {
   PlanFacts facts = GpuFacts(0, 8 * kGiB, 100 * kGiB);
   facts.input_known = facts.rereadable = false;

@@ -89,7 +89,7 @@ class Merging {
     for (const Piece& piece : window.pieces) {
       EXPECT_GE(piece.run, run) << "pieces come in the order of runs";
       run = piece.run;
-      EXPECT_EQ(piece.on_device, runs_[run].on_device());
+      EXPECT_EQ(piece.on_device(), runs_[run].on_device());
       EXPECT_GT(piece.bytes, 0u);
       Append(records, {piece.data, piece.bytes});
       bytes += piece.bytes;

@@ -1,6 +1,7 @@
 #include "support/pipeline.hpp"
 
 #include <gtest/gtest.h>
+#include <sys/mman.h>
 
 #include <algorithm>
 #include <atomic>
@@ -15,6 +16,7 @@
 #include <utility>
 #include <vector>
 
+#include "fake_gpu.hpp"
 #include "refused_threads.hpp"
 
 namespace gpusort::testing {
@@ -232,6 +234,18 @@ TEST(BoundedQueue, CarriesEachItemOnceAndHoldsNoMoreThanItsCapacity) {
   EXPECT_EQ(all.size(), static_cast<std::size_t>(kProducers * kItems));
 }
 
+TEST(BoundedQueue, GivesWhatSuitsElseTheFirst) {
+  CancelFlag cancel;
+  Pipeline pipeline(cancel);
+  BoundedQueue<int> queue(pipeline, 5);
+  for (const int item : {1, 2, 3, 4, 5}) queue.Push(item);
+  const auto even = [](int item) { return item % 2 == 0; };
+  std::vector<int> order;
+  queue.Finish();
+  while (const std::optional<int> item = queue.Pop(even)) order.push_back(*item);
+  EXPECT_EQ(order, (std::vector<int>{2, 4, 1, 3, 5}));
+}
+
 TEST(OrderedQueue, GivesInOrderWhatCameInAny) {
   constexpr std::uint64_t kItems = 600;
   CancelFlag cancel;
@@ -333,6 +347,29 @@ TEST(BlockPool, RefusesMemoryThatIsTooSmallForItsBlocks) {
   const auto buffer = std::make_shared<PinnedBuffer>(memory, 8192);
   EXPECT_EQ(CodeOf([&] { BlockPool(buffer, 4096, 3); }), ErrorCode::kInternal);
   EXPECT_EQ(CodeOf([&] { BlockPool(memory, 4096, 300); }), ErrorCode::kOutOfMemory);
+}
+
+TEST(PinnedBuffer, KeepsItsAddressIfItStaysRegistered) {
+  struct LostGpu : FakeGpu {
+    using FakeGpu::FakeGpu;
+    bool Unpin(void* data) override { return FakeGpu::Unpin(data) && !lost; }
+    bool lost = false;
+  };
+  FakeGpuPlan plan;
+  HostMemory memory(1 << 20);
+  for (const bool lost : {false, true}) {
+    LostGpu gpu(plan);
+    gpu.lost = lost;
+    auto buffer = std::make_unique<PinnedBuffer>(memory, 8192);
+    std::byte* const data = buffer->data();
+    buffer->Pin(gpu);
+    buffer->Unpin();
+    buffer = nullptr;
+    EXPECT_EQ(memory.used(), 0u);
+    unsigned char pages[2];
+    EXPECT_EQ(::mincore(data, 8192, pages) == 0, lost);
+    if (lost) ::munmap(data, 8192);
+  }
 }
 
 TEST(WorkerPool, RunsEachTaskOnceForSeveralCallersAtOnce) {

@@ -212,23 +212,25 @@ TEST(RenderProgress, DropsWhatMattersLeastUntilItFits) {
 }
 
 TEST(BusiestResource, TellsCoresBusAndGpuApart) {
-  const auto of = [](Resource resource, milliseconds busy, bool gpu, DeviceTimes device = {}) {
+  const auto of = [](Resource resource, milliseconds busy, unsigned gpus, DeviceTimes device = {}) {
     PhaseTimes now;
     now.wall = milliseconds(1000);
     now.busy[Index(resource)] = busy;
     now.busy[Index(Resource::kDiskWrite)] += milliseconds(300);
     now.device = device;
-    return BusiestResource({}, now, gpu);
+    return BusiestResource({}, now, gpus);
   };
-  EXPECT_EQ(of(Resource::kCompute, milliseconds(900), false), "cores");
-  EXPECT_EQ(of(Resource::kCodec, milliseconds(900), true), "cores");
-  EXPECT_EQ(of(Resource::kDiskRead, milliseconds(900), true), "disk read");
-  EXPECT_EQ(of(Resource::kBus, milliseconds(900), true), "bus");
-  EXPECT_EQ(of(Resource::kCompute, milliseconds(900), true, {0.1, 0.7, 0.1}), "GPU");
-  EXPECT_EQ(of(Resource::kCompute, milliseconds(900), true, {0.5, 0.2, 0.4}), "bus");
-  EXPECT_EQ(of(Resource::kCompute, milliseconds(900), true, {0.1, 0.2, 0.1}), "cores");
-  EXPECT_EQ(of(Resource::kCompute, milliseconds(400), false), "");
-  EXPECT_EQ(BusiestResource({}, {}, false), "");
+  EXPECT_EQ(of(Resource::kCompute, milliseconds(900), 0), "cores");
+  EXPECT_EQ(of(Resource::kCodec, milliseconds(900), 1), "cores");
+  EXPECT_EQ(of(Resource::kDiskRead, milliseconds(900), 1), "disk read");
+  EXPECT_EQ(of(Resource::kBus, milliseconds(900), 1), "bus");
+  EXPECT_EQ(of(Resource::kCompute, milliseconds(900), 1, {0.1, 0.7, 0.1}), "GPU");
+  EXPECT_EQ(of(Resource::kCompute, milliseconds(900), 1, {0.5, 0.2, 0.4}), "bus");
+  EXPECT_EQ(of(Resource::kCompute, milliseconds(900), 1, {0.1, 0.2, 0.1}), "cores");
+  EXPECT_EQ(of(Resource::kCompute, milliseconds(900), 2, {0.5, 0.2, 0.4}), "cores");
+  EXPECT_EQ(of(Resource::kCompute, milliseconds(900), 2, {0.9, 0.2, 0.7}), "bus");
+  EXPECT_EQ(of(Resource::kCompute, milliseconds(400), 0), "");
+  EXPECT_EQ(BusiestResource({}, {}, 0), "");
 }
 
 TEST(ResourceName, IsDifferentForEach) {
