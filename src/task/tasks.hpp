@@ -23,8 +23,8 @@ struct TaskNumber {
 /// output's bytes, as ParseOptions takes them.
 void CheckTaskOptions(const Options& options);
 
-/// Before SortSlice, of CSV, whose records end where quotes do not go on: looks at the slice, so that no slice behind it
-/// must read what is in front. Nothing of others.
+/// Before SortSlice, where what is in front of a byte tells where records end: looks at the slice, so that no slice
+/// behind it must read what is in front. Does nothing if it does not.
 void ScanSlice(const Options& options, const std::vector<std::string>& arguments, TaskNumber slice,
                const std::string& folder, CancelFlag& cancel);
 
