@@ -62,7 +62,7 @@ std::uint64_t PlaceInOutput(const TaskRuns& runs, const TaskCut& cut, std::uint6
   if (!before) {
     throw Error(ErrorCode::kUsage, "where parts begin in one output is not known (" +
                                        std::string("with -u, and with a cut by fences only)") +
-                                       ": give a folder, with a '/' behind its name");
+                                       ": give a folder, with a '/' behind its name, or compress it");
   }
   return runs.header().size() + *before;
 }
@@ -140,6 +140,14 @@ std::vector<std::byte> Compressed(Codec codec, std::span<const std::byte> bytes)
   return out;
 }
 
+/// Whether the proof has joined the parts: the first then says that it is in the output.
+bool IsJoined(FileSystem& files, const PartPlaces& places, JobFolder& folder, const std::string& output,
+              std::uint64_t parts) {
+  if (!places.joins()) return false;
+  const std::optional<TaskPart> first = folder.FindPart(0, parts);
+  return first && IsThere(files, *first, output);
+}
+
 /// Puts the parts one behind the other; returns their bytes.
 std::uint64_t JoinParts(FileSystem& files, const PartPlaces& places, const std::vector<TaskPart>& parts) {
   constexpr std::uint64_t kPiece = std::uint64_t{8} << 20;
@@ -187,9 +195,9 @@ void MergePart(const Options& options, TaskNumber part, const std::string& folde
   if (!places.own_files()) made.offset = pieces.offset ? *pieces.offset : PlaceInOutput(runs, cut, part.number);
   if (const std::optional<TaskPart> there = runs.folder().FindPart(part.number, part.count)) {
     // Proved already, it has the output's name: a hidden file anew would stay.
-    const std::optional<TaskPart> proved = places.joins() ? runs.folder().FindPart(0, part.count) : there;
-    if (there->offset == made.offset && (IsThere(files, *there, path) ||
-                                         (!places.apart() && proved && IsThere(files, *proved, output)))) {
+    const bool proved = places.joins() ? IsJoined(files, places, runs.folder(), output, part.count)
+                                       : !places.apart() && IsThere(files, *there, output);
+    if (there->offset == made.offset && (proved || IsThere(files, *there, path))) {
       LogInfo("part " + std::to_string(part.number) + " is there already");
       return;
     }
@@ -264,13 +272,18 @@ void MergePart(const Options& options, TaskNumber part, const std::string& folde
   runs.folder().Write(part.number, part.count, made);
 }
 
-std::uint64_t ProveParts(const Options& options, std::uint64_t parts, const std::string& folder,
-                         const std::string& output) {
+void ProveParts(const Options& options, std::uint64_t parts, const std::string& folder, const std::string& output) {
   FileSystem files;
   TaskOrder order(options);
   TaskRuns runs(files, folder, order);
   const TaskCut cut = runs.folder().ReadCut(parts);
   const PartPlaces places(files, options, output, runs.folder());
+  std::error_code left;  // of what the output does not need any more
+  if (IsJoined(files, places, runs.folder(), output, parts)) {
+    std::filesystem::remove_all(places.folder(), left);
+    LogInfo("it is proved already");
+    return;
+  }
   RecordSum read, merged, made;
   for (std::size_t run = 0; run < runs.count(); ++run) read += runs.sum(run);
   std::uint64_t end = 0;
@@ -319,15 +332,12 @@ std::uint64_t ProveParts(const Options& options, std::uint64_t parts, const std:
     }
     whole->Publish(end, !options.no_fsync);
     if (places.joins()) {
-      // For who gives a part's task again.
-      all[0].inode = whole->Facts().ino;
+      all[0].inode = whole->Facts().ino;  // for IsJoined
       runs.folder().Write(0, parts, all[0]);
-      std::error_code left;  // the output is in place
       std::filesystem::remove_all(places.folder(), left);
     }
   }
   LogInfo("proved: " + std::to_string(made.records) + " records in " + std::to_string(parts) + " parts");
-  return made.records;
 }
 
 }  // namespace gpusort

@@ -156,7 +156,7 @@ std::vector<TaskScan> Slices::Scan(std::uint64_t number) {
       if (bytes.begin == 0) std::ranges::move(ScanFromFront(bytes.input, number), std::back_inserter(scans));
       continue;
     }
-    TaskScan scan{bytes.input, ScanFrom(bytes), bytes.end - 1, {}};
+    TaskScan scan{bytes.input, ScanFrom(bytes), std::max<std::uint64_t>(bytes.end, 1) - 1, {}};
     if (scan.begin >= scan.end) continue;
     const std::unique_ptr<File> file = files_.OpenInput(inputs_.path(bytes.input), false);
     for (std::uint32_t mode = 0; mode < modes_; ++mode) scan.behind.push_back(mode);

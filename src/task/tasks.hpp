@@ -59,8 +59,7 @@ struct PartPieces {
 void MergePart(const Options& options, TaskNumber part, const std::string& folder, const std::string& output,
                const PartPieces& pieces, CancelFlag& cancel);
 
-/// Checks that all parts are there, in order and of all records, and gives the output its name. Returns its records.
-std::uint64_t ProveParts(const Options& options, std::uint64_t parts, const std::string& folder,
-                         const std::string& output);
+/// Checks that all parts are there, in order and of all records, and gives the output its name.
+void ProveParts(const Options& options, std::uint64_t parts, const std::string& folder, const std::string& output);
 
 }  // namespace gpusort

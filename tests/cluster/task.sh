@@ -17,7 +17,7 @@ u64=(--type=u64 '' '')
 gensort=('--record-size=100 --key=0:bytes10' '--record-size=100 --key=10:bytes2' '--record-size=100 --key=39:bytes1')
 log=(-s '-s -k2,2' '-s -k9,9')
 csv=('--format=csv -k created_at:timestamp:desc -k id:int' '--format=csv -k note' '--format=csv -k state')
-comments=('--format=csv --comment=# -k id:int' '--format=csv --comment=# -k same' '--format=csv --comment=# -k five')
+comments=('--format=csv --comment=# -k id:int' '--format=csv --comment=# -k same' '--format=csv --comment=# -k five:int')
 copy=('--format=pgcopy -k #1:int' '--format=pgcopy -k #3' '--format=pgcopy -k #2:int')
 binary=('--format=pgcopy-binary -k #1:int' '--format=pgcopy-binary -k #3' '--format=pgcopy-binary -k #2:int')
 mysql=('--format=mysql --quote=" -k #1:int' '--format=mysql --quote=" -k #3' '--format=mysql --quote=" -k #2:int')
@@ -35,7 +35,8 @@ head -n 1 log.uniform >log.one
   tail -n 1 csv.one
 } >csv.empty
 
-head -n 1 csv.uniform | tee csv.none >csv.front
+head -n 1 csv.uniform >csv.front
+: >csv.none
 # Formats with comments, escapes, and ends: SHAPE.behind is an end, .front what is in front of the records.
 python3 - <<'PY'
 import random, struct
@@ -96,7 +97,8 @@ job() {
   fi
   local -a of_part=("${quick[@]}")
   if [ "$slices" = 2 ]; then
-    codec=${codecs[$((jobs % 5))]} name=got.${codecs[$((jobs % 5))]%:*}
+    codec=${codecs[jobs % 5]}
+    name=got.${codec%:*}
     of_part=(--memory 300M --threads 1 "${quick[@]:2}") # what xz needs
   fi
   "$t" cut --parts "$parts" dir || fail "cut into $parts: ${inputs[*]} $*"
