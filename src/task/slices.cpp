@@ -187,7 +187,7 @@ unsigned Slices::ModeBehind(File& file, std::uint32_t input, std::uint64_t begin
     if (error.code() != ErrorCode::kBadInput) throw;
     return modes_;
   }
-  return state.mode;
+  return std::min(state.mode, modes_);
 }
 
 }  // namespace gpusort

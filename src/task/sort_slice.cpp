@@ -77,8 +77,8 @@ void CheckTaskOptions(const Options& options) {
     RefuseTask("-R needs --random-source: else every task has another order");
   }
   if (options.table && options.table->kind == TableKind::kPgDump) {
-    RefuseTask("--format pgdump: which table a row is of stands far in front of it, so a dump is no slices and no "
-               "parts: sort it with gpusort, or have the tables written by COPY (--format pgcopy)");
+    RefuseTask("--format pgdump: a dump's rows do not say their table, so it cannot be cut into slices: sort it with "
+               "gpusort, or have the tables written by COPY (--format pgcopy)");
   }
   for (const std::string& input : options.inputs) {
     if (IsStreamSource(input)) {

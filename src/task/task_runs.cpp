@@ -24,13 +24,13 @@ TaskRuns::TaskRuns(FileSystem& files, const std::string& folder, TaskOrder& orde
 void TaskRuns::TakeEnd(std::size_t number) {
   const TaskRun& run = runs_[number];
   const auto differs = [&](const std::string& what) {
-    throw Error(ErrorCode::kBadInput, EscapeName(folder_.RunPath(number)) + ": the inputs differ: " + what);
+    throw Error(ErrorCode::kBadInput, EscapeName(folder_.RunPath(number)) + ": " + what + " another input's");
   };
-  if (run.shape != 0 && shape_ != 0 && run.shape != shape_) differs("not all records have as many fields");
+  if (run.shape != 0 && shape_ != 0 && run.shape != shape_) differs("its records have not as many fields as");
   shape_ = std::max(shape_, run.shape);
   if (run.trailer.empty()) return;
   const bool joins = order_.ordered().keyed->joins_trailers();
-  if (!joins && !trailer_.empty() && run.trailer != trailer_) differs("an end is not that of another");
+  if (!joins && !trailer_.empty() && run.trailer != trailer_) differs("the end of its input is not");
   if (!joins) trailer_.clear();
   trailer_.insert(trailer_.end(), run.trailer.begin(), run.trailer.end());
 }

@@ -282,7 +282,7 @@ printf "$row"'\0\1\0\0\0\1a\377\377' >one.copy
 printf "$row"'\0\2\0\0\0\1a\0\0\0\1b\377\377' >two.copy
 runs --format pgcopy-binary one.copy two.copy
 expect 3 "$t" cut --parts 3 dir
-says 'not all records have as many fields'
+says 'not as many fields as another'
 rm -r dir
 head -c 19 one.copy >none.copy
 expect 3 "$t" runs --slice 0/4 --into dir --format pgcopy-binary none.copy
@@ -292,7 +292,7 @@ printf '1\n\\.\n' >lf.copy
 printf '1\r\n\\.\r\n' >crlf.copy
 runs --format pgcopy lf.copy crlf.copy
 expect 3 "$t" cut --parts 3 dir
-says 'an end is not that of another'
+says 'the end of its input is not another'
 rm -r dir
 { cat lf.copy; seq 1000; } >more.copy
 for k in 0 1 2 3; do expect 0 "$t" scan --slice $k/4 --into dir --format pgcopy more.copy; done
