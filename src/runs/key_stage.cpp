@@ -68,7 +68,8 @@ void KeyStage::Cut() {
   const auto end_input = [&] {
     std::uint64_t whole = 0;
     if (inputs_.ends_inside(input) && !open.empty()) {
-      throw Error(ErrorCode::kIntegrity, EscapeName(inputs_.path(input)) + ": what is sorted of it ends inside a record");
+      throw Error(ErrorCode::kIntegrity,
+                  EscapeName(inputs_.path(input)) + ": what is sorted of it ends inside a record");
     }
     try {
       if (!inputs_.ends_inside(input)) whole = keyer_.Finish(open, state);

@@ -74,7 +74,9 @@ std::uint64_t PartBegin(TaskRuns& runs, const TaskCut& cut, std::uint64_t part, 
 
 /// Whether the output's trailer is the part's: there are no records behind it, but behind the one in front of it.
 bool HasTrailer(const TaskRuns& runs, const TaskCut& cut, std::uint64_t part) {
-  const auto is_end = [&](std::uint64_t place) { return place + 1 == cut.parts || cut.places[place].run >= runs.count(); };
+  const auto is_end = [&](std::uint64_t border) {
+    return border + 1 == cut.parts || cut.places[border].run >= runs.count();
+  };
   return is_end(part) && (part == 0 || !is_end(part - 1));
 }
 
@@ -88,7 +90,9 @@ bool IsThere(FileSystem& files, const TaskPart& part, const std::string& path) {
 class PartPlaces {
  public:
   PartPlaces(FileSystem& files, const Options& options, const std::string& output, JobFolder& folder)
-      : output_(output), codec_(options.output_codec), whole_(IsFolderName(output) ? nullptr : OpenOutput(files, options, output)) {
+      : output_(output),
+        codec_(options.output_codec),
+        whole_(IsFolderName(output) ? nullptr : OpenOutput(files, options, output)) {
     if (whole_) hidden_ = whole_->directory() + "/" + HiddenName(folder, *whole_);
   }
 
