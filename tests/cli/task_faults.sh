@@ -174,6 +174,15 @@ rm .gpusort-*.parts
 damaged 'part 0 was written, and is not there' 8 "$t" prove --parts 3 dir out
 rm -r whole
 
+# A border at the fence behind a long record, with a record of another run behind it.
+{ printf 'a\nd\n'; printf 'c%.0s' {1..100000}; printf '\nb\ne\n'; } >long
+for k in 0 1; do expect 0 "$t" runs --slice $k/2 --into long.dir long; done
+expect 0 "$t" cut --parts 2 long.dir
+for j in 0 1; do expect 0 "$t" part --part $j/2 long.dir out; done
+expect 0 "$t" prove --parts 2 long.dir out
+cmp out <(sort long) || fail "a border at a fence"
+rm -r long.dir out
+
 # -u, whose places in one file nobody knows; --top, which is the first part.
 rm -r dir
 seq 30000 | awk '{ print $1 % 5 }' >five
