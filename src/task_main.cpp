@@ -30,17 +30,21 @@ the folder DIR. Any piece may be done again, by anybody, at any time: what it wr
       belongs to one slice. OPTIONs are gpusort's: the order, the format, and --memory and the like. DIR is made,
       for this user alone.
   gpusort_task scan --slice K/N --into DIR [OPTION]... INPUT...
-      may be done for all slices before that, of csv and tsv: where records end depends on the quotes in front, which
-      each task of runs reads again otherwise.
+      may be done for all slices before that, of csv, tsv, pgcopy, pgcopy-csv, pgcopy-binary and mysql: where records
+      end depends on what is in front, which each task of runs reads again otherwise. Of pgcopy-binary the slice with
+      the front of a file reads all of it.
   gpusort_task cut --parts P [--fences-only] DIR
       finds, once all runs are there, where P parts of equal bytes begin. --fences-only: without reading runs; parts are
       then as equal as that allows, and OUTPUT must be a folder.
   gpusort_task part --part J/P [OPTION]... DIR OUTPUT
       merges part J. OUTPUT with a '/' at its end is a folder for files part-JJJJJ-of-PPPPP, each with the inputs'
-      header; else each part is written to its place in one hidden file beside OUTPUT. OPTIONs: --memory, --threads,
-      --temp-dir, --device, --no-fsync, --stats, --progress, --log-level, and others that change no bytes.
+      header and trailer; else each part is written to its place in one hidden file beside OUTPUT. OPTIONs: --memory,
+      --threads, --temp-dir, --device, --no-fsync, --stats, --progress, --log-level, and others that change no bytes.
+      Compressed (OUTPUT named .gz, .bz2, .xz, .zst or .lz4, or runs with --compress) each part is members of its own,
+      in a file part-JJJJJ-of-PPPPP.gz; of one OUTPUT these are in a hidden folder beside it.
   gpusort_task prove --parts P DIR OUTPUT
       checks that all parts are there, in order, and have the records of all runs; then gives the one file its name.
+      Compressed parts it copies into that file first, one behind the other.
 
 Where machines share no folder for runs, DIR has their .json and .fences files alone on all but the machine of a run:
   gpusort_task cut --fences-only --parts P DIR
@@ -48,10 +52,12 @@ Where machines share no folder for runs, DIR has their .json and .fences files a
       where the run is: prints P+1 lines, the bytes of its file at which each part begins, and its end.
   gpusort_task part --part J/P --pieces FOLDER [--offset BYTES] [OPTION]... DIR OUTPUT
       merges what FOLDER has under the runs' names: each run's header (the bytes up to its first border) and its bytes of
-      the part. --offset: where in the one OUTPUT it begins: for J = 0, at 0, else behind the header and all before it.
+      the part. --offset: where in the one OUTPUT it begins: for J = 0, at 0, else behind the header and all before it;
+      not needed of compressed ones.
 
-Formats: binary records, lines, csv, tsv, jsonl, in every order; -u (OUTPUT must be a folder) and --top too. DIR stays:
-remove it when all is done. Exit codes are gpusort's; a piece that is asked for too early ends with 2.
+All formats but pgdump, in every order; -u (OUTPUT must be a folder, or compressed) and --top too. Streams have no
+slices: write them to files first. DIR stays: remove it when all is done. Exit codes are gpusort's; a piece that is
+asked for too early ends with 2.
 )";
 
 std::string TaskManual() {

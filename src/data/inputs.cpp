@@ -148,6 +148,7 @@ Inputs::Inputs(FileSystem& files, const std::vector<std::string>& paths, const I
       const ByteRange range = options.ranges.empty() ? ByteRange() : options.ranges[inputs_.size()];
       input.end = std::min(input.facts.size, range.end);
       input.begin = std::min(input.end, range.begin);
+      input.ends_inside = range.inside;
       const std::uint64_t bytes = input.end - input.begin;
       stored_bytes_ += bytes;
       const FileEnd end = ReadEnd(*file, input.facts.size);

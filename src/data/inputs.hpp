@@ -120,6 +120,8 @@ class Inputs {
   std::uint64_t begin(std::uint32_t input) const { return inputs_[input].begin; }
   /// Records of the input stand in front of those.
   bool in_middle(std::uint32_t input) const { return inputs_[input].begin > inputs_[input].header; }
+  /// Records end with what of the input is sorted, and what the file ends with is not in it.
+  bool ends_inside(std::uint32_t input) const { return inputs_[input].ends_inside; }
   /// The input that ReadStream reads is compressed.
   bool expanding() const { return stream_ < inputs_.size() && inputs_[stream_].codec != Codec::kNone; }
   /// Whether most of the input is read past the page cache.
@@ -151,6 +153,7 @@ class Inputs {
     std::string ending;        ///< what the last line lacks at its end
     std::uint64_t header = 0;  ///< bytes in front of the records; one more than the file has if it lacks its end
     std::uint64_t begin = 0, end = 0;  ///< of the records that are sorted
+    bool ends_inside = false;
     bool direct = false;
     Codec codec = Codec::kNone;
     std::shared_ptr<File> file;  ///< null: opened for each use, when there are more inputs than file descriptors

@@ -223,6 +223,9 @@ class RecordKeyer {
   }
   /// Whether the trailers of several inputs stand behind each other in the output; else they must be the same.
   virtual bool joins_trailers() const { return false; }
+  /// In front of any byte stands ScanState::mode alone, less than this; 1: records end with their newlines. 0: more, so
+  /// that a record is found from the front of its input on only.
+  virtual unsigned modes() const { return 1; }
   /// Why a record is still open in `state`, for who finds it too long; empty: nothing to say.
   virtual std::string WhyOpen(const ScanState&) const { return {}; }
 

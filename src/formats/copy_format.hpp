@@ -18,6 +18,7 @@ class CopyFormat : public TableFormat {
 
   Ends Scan(RecordSpan bytes, ScanState& state) const override;
   std::uint64_t Finish(RecordSpan open, const ScanState& state) const override;
+  unsigned modes() const override { return kQuoteReturn + 1; }
   std::string WhyOpen(const ScanState& state) const override;
 
  protected:

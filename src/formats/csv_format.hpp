@@ -22,6 +22,7 @@ class CsvFormat : public TableFormat {
   Guess LookAhead(RecordSpan block) const override;
   std::uint64_t Finish(RecordSpan open, const ScanState& state) const override;
   bool joins_trailers() const override { return true; }
+  unsigned modes() const override { return kComment + 1; }
   std::string WhyOpen(const ScanState& state) const override;
 
  protected:

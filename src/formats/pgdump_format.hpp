@@ -21,6 +21,7 @@ class PgDumpFormat : public CopyFormat {
   Ends Scan(RecordSpan bytes, ScanState& state) const override;
   /// Error(kUsage) if a key names no table of the dump: only its end tells.
   std::uint64_t Finish(RecordSpan open, const ScanState& state) const override;
+  unsigned modes() const override { return 0; }
   std::string WhyOpen(const ScanState&) const override { return {}; }
 
  protected:

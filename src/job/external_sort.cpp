@@ -198,7 +198,7 @@ class Sorter {
         output_.FinishReserving();
         output_.ReleaseForParts();
         if (!options_.headless) output_.SetHeader(inputs_.header());
-        output_.SetTrailer(sorting_.trailer);
+        output_.SetTrailer(options_.trailer.empty() ? sorting_.trailer : options_.trailer);
         output_bytes_ = attempt_->MergeRuns(output_);
         break;
       } catch (const Error& error) {
@@ -210,7 +210,7 @@ class Sorter {
     const RecordSum sum = attempt_->proof().sum();
     auto [first, last] = attempt_->proof().Ends();
     return {sum.records, sorting_.stats.stored_bytes, sorting_.stats.base_runs, store_.written_bytes(), sum,
-            attempt_->read(), std::move(first), std::move(last)};
+            attempt_->read(), std::move(first), std::move(last), sorting_.trailer};
   }
 
   /// Records of the input, in memory, and how fast they were read.

@@ -19,6 +19,7 @@ struct SortResult {
   RecordSum sum{};                     ///< of the records of the output
   RecordSum read{};                    ///< of all that were sorted or merged; with --top, of some
   std::vector<std::byte> first{}, last{};  ///< of them, as they lie there; empty: there is none, or they were sorted before
+  std::vector<std::byte> trailer{};        ///< of the inputs
 };
 
 struct SortStats {

@@ -67,8 +67,12 @@ void KeyStage::Cut() {
   };
   const auto end_input = [&] {
     std::uint64_t whole = 0;
+    if (inputs_.ends_inside(input) && !open.empty()) {
+      throw Error(ErrorCode::kIntegrity,
+                  EscapeName(inputs_.path(input)) + ": what is sorted of it ends inside a record");
+    }
     try {
-      whole = keyer_.Finish(open, state);
+      if (!inputs_.ends_inside(input)) whole = keyer_.Finish(open, state);
     } catch (const BadRecord& bad) {
       fail(at - open.size(), at - open.size() + bad.at(), bad.what());
     }

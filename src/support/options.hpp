@@ -30,6 +30,7 @@ enum class When { kAuto, kAlways, kNever };
 /// Bytes [begin, end) of a file.
 struct ByteRange {
   std::uint64_t begin = 0, end = ~std::uint64_t{0};
+  bool inside = false;  ///< it ends with a record: what the file ends with is not in it
 };
 
 /// The order of lines and the view of it that layouts point to.
@@ -51,6 +52,7 @@ struct Options {
   std::vector<ByteRange> ranges;       ///< what of each input is sorted, headers apart: whole records; empty: all
   std::string output;                  ///< "-" is standard output; empty for kCheck
   bool headless = false;               ///< the output begins without the inputs' header
+  std::vector<std::byte> trailer;      ///< what it ends with, if the inputs have no end
 
   Format format = Format::kBinary;
   RecordLayout layout;                       ///< resolved; --reverse has flipped the direction of every field

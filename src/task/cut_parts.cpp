@@ -64,10 +64,11 @@ class Cut {
       return middle < all_.size() ? AtFence(all_[middle], std::nullopt) : End();
     }
     Borders low(runs_.count(), 0), high = bytes_;
+    std::optional<OrderPlace> last;
     if (below > 0) Narrow(PlaceOf(all_[below - 1]), low, high, true);
-    if (above < all_.size()) Narrow(PlaceOf(all_[above]), low, high, false);
-    NarrowByRecords(target, low, high);
-    return Divide(target, low, high);
+    if (above < all_.size()) Narrow(last.emplace(PlaceOf(all_[above])), low, high, false);
+    NarrowByRecords(target, low, high, last);
+    return Divide(target, low, high, last);
   }
 
  private:
@@ -98,7 +99,8 @@ class Cut {
     }
   }
 
-  void NarrowByRecords(std::uint64_t target, Borders& low, Borders& high) {
+  /// `last`: the place is there or in front of it; none: nobody knows of any.
+  void NarrowByRecords(std::uint64_t target, Borders& low, Borders& high, std::optional<OrderPlace>& last) {
     while (SumOfBytes(high) - SumOfBytes(low) > kMostRead) {
       std::size_t widest = 0;
       for (std::size_t run = 1; run < runs_.count(); ++run) {
@@ -115,11 +117,15 @@ class Cut {
                                    : other.Find(place, run, false, other.begin() + low[run], other.begin() + high[run]) -
                                          other.begin();
       }
-      (SumOfBytes(there) <= target ? low : high) = std::move(there);
+      const bool behind = SumOfBytes(there) <= target;
+      (behind ? low : high) = std::move(there);
+      if (!behind) last = place;
     }
   }
 
-  CutPlace Divide(std::uint64_t target, const Borders& low, const Borders& high) {
+  /// `last`'s record lies in no run's [low, high), and in other runs than its own there may be some behind it.
+  CutPlace Divide(std::uint64_t target, const Borders& low, const Borders& high,
+                  const std::optional<OrderPlace>& last) {
     struct Head {
       std::size_t run = 0, number = 0;
     };
@@ -145,14 +151,13 @@ class Cut {
     for (; !heads.empty(); heads.pop()) {
       const Head head = heads.top();
       const Held& record = records[head.run][head.number];
+      if (last && !IsBefore(record.comparable, record.offset, head.run, *last, false, order_)) break;
       if (before >= target) return {head.run, record.offset, unique_ ? std::nullopt : std::optional(before)};
       before += record.bytes;
       if (head.number + 1 < records[head.run].size()) heads.push({head.run, head.number + 1});
     }
-    // What is next is a fence, or nothing.
-    const auto above = static_cast<std::size_t>(std::lower_bound(least_.begin(), least_.end(), target) - least_.begin());
-    if (above == all_.size()) return End();
-    return AtFence(all_[above], unique_ ? std::nullopt : std::optional(before));
+    if (!last) return End();
+    return {last->run, last->offset, unique_ ? std::nullopt : std::optional(before)};
   }
 
   TaskRuns& runs_;

@@ -188,6 +188,7 @@ std::optional<TaskRun> JobFolder::FindRun(std::uint64_t number) {
   if (!json) return std::nullopt;
   return ReadMembers(path, [&]() -> TaskRun {
     return {json->at("bytes").get<std::uint64_t>(), BytesFromJson(json->at("header")),
+            BytesFromJson(json->at("trailer")), json->at("shape").get<std::uint64_t>(),
             json->at("fences_bytes").get<std::uint64_t>(), json->at("fences_hash").get<std::uint64_t>(),
             SumOf(json->at("sum"))};
   });
@@ -244,6 +245,8 @@ void JobFolder::Write(std::uint64_t number, const TaskRun& run) {
   WriteJson(files_, RunPath(number) + ".json",
             {{"bytes", run.bytes},
              {"header", BytesJson(run.header)},
+             {"trailer", BytesJson(run.trailer)},
+             {"shape", run.shape},
              {"fences_bytes", run.fences_bytes},
              {"fences_hash", run.fences_hash},
              {"sum", SumJson(run.sum)}});

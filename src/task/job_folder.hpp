@@ -1,8 +1,8 @@
 // The folder of a job that many tasks do, on one machine or on many: what each of them has done, as files that appear
 // when they are whole. Whatever is written twice is written the same.
 //   job.json                  options, inputs and the number of slices: of the first task
-//   scan-00003.json           of CSV, if it was asked for: how slice 3 goes on from what is in front of it
-//   run-00003                 the sorted records of slice 3, behind the inputs' header
+//   scan-00003.json           if it was asked for: how slice 3 goes on from what is in front of it
+//   run-00003                 the sorted records of slice 3, behind the inputs' header and in front of their trailer
 //   run-00003.fences          some of its records, for the cut
 //   run-00003.json            what is known of both; written last
 //   cut-64.json               where 64 parts begin
@@ -34,7 +34,9 @@ struct TaskJob {
   std::uint64_t slices = 0;
 };
 
-/// Bytes [begin, end) of an input, and the state behind them for each state in front of them, numbers of ScanState.
+/// Bytes [begin, end) of an input, and the mode behind them for each mode in front of them, of ScanState; where there
+/// are no records, one that is none. Of inputs that are looked at from the front on: `end` is the first border at or
+/// behind `begin`.
 struct TaskScan {
   std::uint32_t input = 0;
   std::uint64_t begin = 0, end = 0;
@@ -43,7 +45,8 @@ struct TaskScan {
 
 struct TaskRun {
   std::uint64_t bytes = 0;        ///< of the file
-  std::vector<std::byte> header;  ///< in front of its records
+  std::vector<std::byte> header, trailer;  ///< in front of its records, and behind them
+  std::uint64_t shape = 0;                 ///< what records of all inputs must agree in; 0: nothing
   std::uint64_t fences_bytes = 0, fences_hash = 0;
   RecordSum sum;
 };
@@ -61,7 +64,7 @@ struct TaskCut {
 };
 
 struct TaskPart {
-  std::uint64_t bytes = 0;     ///< with the header, if it has one
+  std::uint64_t bytes = 0;     ///< as stored, with header and trailer if it has them
   std::uint64_t offset = 0;    ///< in the output; 0 of a file of its own
   std::uint64_t inode = 0;     ///< of the file
   RecordSum sum;

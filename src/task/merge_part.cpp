@@ -62,7 +62,7 @@ std::uint64_t PlaceInOutput(const TaskRuns& runs, const TaskCut& cut, std::uint6
   if (!before) {
     throw Error(ErrorCode::kUsage, "where parts begin in one output is not known (" +
                                        std::string("with -u, and with a cut by fences only)") +
-                                       ": give a folder, with a '/' behind its name");
+                                       ": give a folder, with a '/' behind its name, or compress it");
   }
   return runs.header().size() + *before;
 }
@@ -72,9 +72,103 @@ std::uint64_t PartBegin(TaskRuns& runs, const TaskCut& cut, std::uint64_t part, 
   return part == cut.parts ? runs.end(run) : runs.Border(cut.places[part - 1], run, unique);
 }
 
+/// Whether the output's trailer is the part's: there are no records behind it, but behind the one in front of it.
+bool HasTrailer(const TaskRuns& runs, const TaskCut& cut, std::uint64_t part) {
+  const auto is_end = [&](std::uint64_t border) {
+    return border + 1 == cut.parts || cut.places[border].run >= runs.count();
+  };
+  return is_end(part) && (part == 0 || !is_end(part - 1));
+}
+
 bool IsThere(FileSystem& files, const TaskPart& part, const std::string& path) {
   const std::optional<FileFacts> facts = files.Identify(path);
   return facts && facts->ino == part.inode && facts->size >= part.offset + part.bytes;
+}
+
+/// Where parts of an output lie until it is proved: compressed ones, whose sizes nobody knows before, in files that the
+/// proof joins.
+class PartPlaces {
+ public:
+  PartPlaces(FileSystem& files, const Options& options, const std::string& output, JobFolder& folder)
+      : output_(output),
+        codec_(options.output_codec),
+        whole_(IsFolderName(output) ? nullptr : OpenOutput(files, options, output)) {
+    if (whole_) hidden_ = whole_->directory() + "/" + HiddenName(folder, *whole_);
+  }
+
+  /// The output is a folder.
+  bool apart() const { return !whole_; }
+  bool joins() const { return whole_ && codec_ != Codec::kNone; }
+  /// Parts are files of their own.
+  bool own_files() const { return apart() || joins(); }
+  /// Of own files.
+  std::string folder() const { return apart() ? output_ : hidden_ + "/"; }
+  std::string PathOf(std::uint64_t part, std::uint64_t parts) const {
+    if (!own_files()) return hidden_;
+    return folder() + PartFileName(part, parts) + (codec_ == Codec::kNone ? "" : "." + std::string(CodecName(codec_)));
+  }
+  /// Null of a folder.
+  OutputFile* whole() const { return whole_.get(); }
+  /// Its name in the output's folder.
+  std::string hidden_name() const { return hidden_.substr(hidden_.rfind('/') + 1); }
+
+ private:
+  const std::string output_;
+  const Codec codec_;
+  const std::unique_ptr<OutputFile> whole_;
+  std::string hidden_;
+};
+
+/// For files of parts. What is hidden is nobody else's to see.
+void MakePartFolder(const PartPlaces& places) {
+  const std::string folder = places.folder();
+  if (places.apart()) {
+    std::error_code made;  // whether it is there is seen next
+    std::filesystem::create_directory(folder, made);
+    return;
+  }
+  const std::string name = folder.substr(0, folder.size() - 1);
+  struct stat facts;
+  if (::mkdir(name.c_str(), 0700) != 0 && errno != EEXIST) PartFailed(name, "make it");
+  if (::lstat(name.c_str(), &facts) != 0) PartFailed(name, "look at it");
+  if (!S_ISDIR(facts.st_mode) || facts.st_uid != ::geteuid()) {
+    throw Error(ErrorCode::kUsage, EscapeName(name) + ": it is no folder of this user");
+  }
+}
+
+std::vector<std::byte> Compressed(Codec codec, std::span<const std::byte> bytes) {
+  std::vector<std::byte> out;
+  Encoder encoder(codec, {}, [&](std::span<const std::byte> more) { out.insert(out.end(), more.begin(), more.end()); });
+  encoder.Write(bytes);
+  encoder.Finish();
+  return out;
+}
+
+/// Whether the proof has joined the parts: the first then says that it is in the output.
+bool IsJoined(FileSystem& files, const PartPlaces& places, JobFolder& folder, const std::string& output,
+              std::uint64_t parts) {
+  if (!places.joins()) return false;
+  const std::optional<TaskPart> first = folder.FindPart(0, parts);
+  return first && IsThere(files, *first, output);
+}
+
+/// Puts the parts one behind the other; returns their bytes.
+std::uint64_t JoinParts(FileSystem& files, const PartPlaces& places, const std::vector<TaskPart>& parts) {
+  constexpr std::uint64_t kPiece = std::uint64_t{8} << 20;
+  OutputFile& whole = *places.whole();
+  std::uint64_t bytes = 0;
+  for (const TaskPart& part : parts) bytes += part.bytes;
+  whole.Allocate(bytes);
+  std::uint64_t end = 0;
+  for (std::uint64_t number = 0; number < parts.size(); ++number) {
+    const std::unique_ptr<File> file = files.OpenInput(places.PathOf(number, parts.size()), false);
+    for (std::uint64_t at = 0; at < parts[number].bytes; at += kPiece) {
+      const std::vector<std::byte> piece = ReadBytes(*file, at, std::min(parts[number].bytes, at + kPiece));
+      whole.WriteAt(end, piece);
+      end += piece.size();
+    }
+  }
+  return end;
 }
 
 }  // namespace
@@ -99,23 +193,20 @@ void MergePart(const Options& options, TaskNumber part, const std::string& folde
   TaskOrder order(options);
   TaskRuns runs(files, folder, order);
   const TaskCut cut = runs.folder().ReadCut(part.count);
-  const bool apart = IsFolderName(output);
-  std::string path = output + PartFileName(part.number, part.count);
-  if (!apart) {
-    const std::unique_ptr<OutputFile> whole = OpenOutput(files, options, output);
-    path = whole->directory() + "/" + HiddenName(runs.folder(), *whole);
-  }
+  const PartPlaces places(files, options, output, runs.folder());
+  const std::string path = places.PathOf(part.number, part.count);
   TaskPart made;
-  if (!apart) made.offset = pieces.offset ? *pieces.offset : PlaceInOutput(runs, cut, part.number);
+  if (!places.own_files()) made.offset = pieces.offset ? *pieces.offset : PlaceInOutput(runs, cut, part.number);
   if (const std::optional<TaskPart> there = runs.folder().FindPart(part.number, part.count)) {
     // Proved already, it has the output's name: a hidden file anew would stay.
-    const bool proved = !apart && IsThere(files, *there, output);
+    const bool proved = places.joins() ? IsJoined(files, places, runs.folder(), output, part.count)
+                                       : !places.apart() && IsThere(files, *there, output);
     if (there->offset == made.offset && (proved || IsThere(files, *there, path))) {
       LogInfo("part " + std::to_string(part.number) + " is there already");
       return;
     }
   }
-  if (!apart && options.verify_output) {
+  if (!places.apart() && options.verify_output) {
     throw Error(ErrorCode::kUsage, "--verify-output reads files of parts back: give a folder, with a '/' behind its name");
   }
   Options job = options;
@@ -137,39 +228,44 @@ void MergePart(const Options& options, TaskNumber part, const std::string& folde
       range = {runs.begin(run), piece ? piece->size : runs.begin(run)};
     }
     if (range.begin == range.end) continue;
+    range.inside = true;
     bytes += range.end - range.begin;
     job.inputs.push_back(std::move(input));
     job.ranges.push_back(range);
   }
+  job.headless = !places.apart() && part.number > 0;
+  if (places.apart() || HasTrailer(runs, cut, part.number)) job.trailer = runs.trailer();
+  std::vector<std::byte> around;  // the records: all that a part without any has
+  if (!job.headless) around = runs.header();
+  around.insert(around.end(), job.trailer.begin(), job.trailer.end());
   SortResult result;
-  const std::vector<std::byte>& header = runs.header();
-  if (apart) {
-    std::error_code made_folder;  // whether it is there is seen next
-    std::filesystem::create_directory(output, made_folder);
+  if (places.own_files()) {
+    MakePartFolder(places);
     if (job.inputs.empty()) {
-      WriteWhole(files, path, header);
-      result.bytes = header.size();
+      if (job.output_codec != Codec::kNone) around = Compressed(job.output_codec, around);
+      WriteWhole(files, path, around);
+      result.bytes = around.size();
     } else {
       job.output = path;
+      job.no_clobber = places.apart() && options.no_clobber;
       result = ExternalSort(job, cancel);
     }
     made.inode = files.Identify(path)->ino;
   } else {
-    job.headless = part.number > 0;
     const detail::Fd shared = OpenShared(path, made.offset);
-    const std::uint64_t front = job.headless ? 0 : header.size();
     if (job.inputs.empty()) {
-      PipeWriter(shared.get(), path, cancel).WriteAll(RecordSpan(header).first(front));
-      result.bytes = front;
+      PipeWriter(shared.get(), path, cancel).WriteAll(around);
+      result.bytes = around.size();
     } else {
       job.output = "/dev/fd/" + std::to_string(shared.get());
       result = ExternalSort(job, cancel, files, Output(std::make_unique<PipeWriter>(shared.get(), path, cancel)), {});
     }
     if (!options.no_fsync && ::fsync(shared.get()) != 0) PartFailed(path, "sync it");
     made.inode = FactsOf(shared.get()).ino;
-    if (options.top == 0 && !options.unique && result.bytes != front + bytes) {
+    bytes += around.size();
+    if (options.top == 0 && !options.unique && result.bytes != bytes) {
       throw WrongResult("part " + std::to_string(part.number) + " has " + std::to_string(result.bytes) +
-                        " bytes and should have " + std::to_string(front + bytes));
+                        " bytes and should have " + std::to_string(bytes));
     }
   }
   made.bytes = result.bytes;
@@ -180,33 +276,39 @@ void MergePart(const Options& options, TaskNumber part, const std::string& folde
   runs.folder().Write(part.number, part.count, made);
 }
 
-std::uint64_t ProveParts(const Options& options, std::uint64_t parts, const std::string& folder,
-                         const std::string& output) {
+void ProveParts(const Options& options, std::uint64_t parts, const std::string& folder, const std::string& output) {
   FileSystem files;
   TaskOrder order(options);
   TaskRuns runs(files, folder, order);
   const TaskCut cut = runs.folder().ReadCut(parts);
-  const bool apart = IsFolderName(output);
-  const std::unique_ptr<OutputFile> file = apart ? nullptr : OpenOutput(files, options, output);
-  const std::string hidden = apart ? "" : HiddenName(runs.folder(), *file);
+  const PartPlaces places(files, options, output, runs.folder());
+  std::error_code left;  // of what the output does not need any more
+  if (IsJoined(files, places, runs.folder(), output, parts)) {
+    std::filesystem::remove_all(places.folder(), left);
+    LogInfo("it is proved already");
+    return;
+  }
   RecordSum read, merged, made;
   for (std::size_t run = 0; run < runs.count(); ++run) read += runs.sum(run);
   std::uint64_t end = 0;
   std::vector<std::byte> last;
+  std::vector<TaskPart> all;
   for (std::uint64_t number = 0; number < parts; ++number) {
-    const TaskPart part = runs.folder().ReadPart(number, parts);
+    const TaskPart& part = all.emplace_back(runs.folder().ReadPart(number, parts));
     const std::string name = "part " + std::to_string(number);
-    const std::string path = apart ? output + PartFileName(number, parts) : file->directory() + "/" + hidden;
-    if (!apart && files.Identify(output) && !files.Identify(path)) {
+    const std::string path = places.PathOf(number, parts);
+    if (!places.apart() && files.Identify(output) && !files.Identify(path)) {
       throw Error(ErrorCode::kUsage, EscapeName(output) + " is there, and what tasks write in its place is not: " +
                                          "it may be proved already");
     }
-    if (!apart && part.bytes == 0) continue;
+    if (!places.own_files() && part.bytes == 0) continue;
     if (!IsThere(files, part, path)) {
       throw Error(ErrorCode::kIntegrity, EscapeName(path) + ": " + name + " was written, and is not there: remove " +
                                              "its .json in " + EscapeName(folder) + " and give its task again");
     }
-    if (!apart && part.offset != end) throw WrongResult(name + " does not begin where the one in front of it ends");
+    if (!places.own_files() && part.offset != end) {
+      throw WrongResult(name + " does not begin where the one in front of it ends");
+    }
     end = part.offset + part.bytes;
     made += part.sum;
     merged += part.read;
@@ -225,13 +327,21 @@ std::uint64_t ProveParts(const Options& options, std::uint64_t parts, const std:
                       std::to_string(made.records));
   }
   if (options.top > 0 && made.records > options.top) throw WrongResult("there are more records than --top asks for");
-  if (!apart) {
-    if (!file->TakeUp(hidden, end)) throw WrongResult("the parts are shorter than they were written");
-    file->Keep(end);
-    file->Publish(end, !options.no_fsync);
+  if (OutputFile* const whole = places.whole()) {
+    if (places.joins()) {
+      end = JoinParts(files, places, all);
+    } else {
+      if (!whole->TakeUp(places.hidden_name(), end)) throw WrongResult("the parts are shorter than they were written");
+      whole->Keep(end);
+    }
+    whole->Publish(end, !options.no_fsync);
+    if (places.joins()) {
+      all[0].inode = whole->Facts().ino;  // for IsJoined
+      runs.folder().Write(0, parts, all[0]);
+      std::filesystem::remove_all(places.folder(), left);
+    }
   }
   LogInfo("proved: " + std::to_string(made.records) + " records in " + std::to_string(parts) + " parts");
-  return made.records;
 }
 
 }  // namespace gpusort

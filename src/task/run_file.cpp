@@ -78,8 +78,12 @@ bool IsBefore(RecordSpan comparable, std::uint64_t offset, std::uint64_t own, co
   return own < place.run || (own == place.run && offset < place.offset);
 }
 
-RunFile::RunFile(FileSystem& files, const std::string& path, std::uint64_t header_bytes, const TaskOrder& order)
-    : order_(order), file_(files.OpenInput(path, false)), begin_(header_bytes), end_(file_->Facts().size) {
+RunFile::RunFile(FileSystem& files, const std::string& path, std::uint64_t header_bytes, std::uint64_t trailer_bytes,
+                 const TaskOrder& order)
+    : order_(order),
+      file_(files.OpenInput(path, false)),
+      begin_(header_bytes),
+      end_(file_->Facts().size - std::min(trailer_bytes, file_->Facts().size)) {
   if (end_ < begin_) throw Error(ErrorCode::kIntegrity, EscapeName(path) + ": it is shorter than it was written");
 }
 
@@ -115,7 +119,8 @@ std::uint64_t RunFile::Middle(std::uint64_t low, std::uint64_t high) {
   return border;
 }
 
-std::vector<Fence> RunFile::MakeFences() {
+std::vector<Fence> RunFile::MakeFences(std::uint64_t& shape) {
+  shape = 0;
   std::vector<Fence> fences;
   const std::uint64_t step = std::max(kFenceBytes, (end_ - begin_) / kMostFences + 1);
   const auto take = [&](std::uint64_t offset) { fences.push_back({offset, At(offset).comparable}); };
@@ -141,6 +146,7 @@ std::vector<Fence> RunFile::MakeFences() {
     }
     at = to;
   }
+  shape = order_.ordered().keyed->NextInput(state).count;
   return fences;
 }
 

@@ -63,13 +63,14 @@ class RunFile {
   /// Fences that a run has at most, and how many bytes there are between two at least.
   static constexpr std::uint64_t kMostFences = 1024, kFenceBytes = std::uint64_t{64} << 10;
 
-  RunFile(FileSystem& files, const std::string& path, std::uint64_t header_bytes, const TaskOrder& order);
+  RunFile(FileSystem& files, const std::string& path, std::uint64_t header_bytes, std::uint64_t trailer_bytes,
+          const TaskOrder& order);
 
   std::uint64_t begin() const { return begin_; }
   std::uint64_t end() const { return end_; }
 
-  /// Reads the file for fences: the first record, and one behind each step.
-  std::vector<Fence> MakeFences();
+  /// Reads the file for fences: the first record, and one behind each step. `shape`: that of a TaskRun.
+  std::vector<Fence> MakeFences(std::uint64_t& shape);
   /// Where of [low, high], both borders of records, `place` is, for run number `own`.
   std::uint64_t Find(const OrderPlace& place, std::uint64_t own, bool unique, std::uint64_t low, std::uint64_t high);
   /// The same in the whole file.

@@ -1,6 +1,7 @@
 #include "task/slices.hpp"
 
 #include <algorithm>
+#include <iterator>
 #include <utility>
 
 #include "error.hpp"
@@ -10,8 +11,6 @@ namespace gpusort {
 namespace {
 
 constexpr std::uint64_t kScanPiece = std::uint64_t{1} << 20, kScanLook = std::uint64_t{64} << 10;
-/// States of formats that depend on what is in front: CsvFormat's modes.
-constexpr std::uint32_t kStates = 7;
 
 }  // namespace
 
@@ -42,15 +41,15 @@ Slices::Records Slices::Of(std::uint64_t number) {
     } else {
       if (bytes.begin > 0) range.begin = Border(bytes.input, bytes.begin, number);
       if (bytes.end < size) range.end = Border(bytes.input, bytes.end, number + 1);
-      if (std::max(range.begin, inputs_.begin(bytes.input)) >= std::min(range.end, size)) continue;
+      range.inside = range.end < size;
+      // The input's end goes with what is in front of it, if that is not another slice's.
+      if (range.begin >= (range.inside ? range.end : size)) continue;
     }
     records.paths.push_back(inputs_.path(bytes.input));
     records.ranges.push_back(range);
   }
   return records;
 }
-
-bool Slices::depend() const { return options_.table && options_.table->kind == TableKind::kCsv; }
 
 RecordKeyer::Ends Slices::ScanBytes(File& file, std::uint32_t input, std::uint64_t begin, std::uint64_t end,
                                     ScanState& state) {
@@ -62,29 +61,60 @@ RecordKeyer::Ends Slices::ScanBytes(File& file, std::uint32_t input, std::uint64
   }
 }
 
+void Slices::Walk(File& file, std::uint32_t input, std::uint64_t from, std::uint64_t to, ScanState& state) {
+  while (from < to) {
+    const std::uint64_t end = std::min(to, from + kScanPiece);
+    ScanBytes(file, input, from, end, state);
+    from = end;
+  }
+}
+
+std::uint64_t Slices::BorderBehind(File& file, std::uint32_t input, std::uint64_t from, ScanState state) {
+  const std::uint64_t size = inputs_.facts(input).size;
+  while (from < size) {
+    const std::uint64_t to = std::min(size, from + kScanLook);
+    const std::uint64_t first = ScanBytes(file, input, from, to, state).first;
+    if (first > 0) return from + first;
+    from = to;
+  }
+  return size;
+}
+
 ScanState Slices::StateAt(File& file, std::uint32_t input, std::uint64_t at, std::uint64_t number) {
   ScanState state;
   std::uint64_t from = inputs_.begin(input);
   for (std::uint64_t slice = 0; slice < number && from < at; ++slice) {
     for (const Bytes& bytes : BytesOf(slice)) {
-      if (bytes.input != input || bytes.end <= from) continue;
+      const std::uint64_t end = std::min(at, bytes.end - 1);
+      if (bytes.input != input || end <= from) continue;
       if (const auto scans = folder_.FindScan(slice)) {
         const auto scan = std::find_if(scans->begin(), scans->end(), [&](const TaskScan& candidate) {
-          return candidate.input == input && candidate.begin == from && candidate.end == std::min(at, bytes.end);
+          return candidate.input == input && candidate.begin == from && candidate.end == end;
         });
-        if (scan != scans->end() && state.mode < scan->behind.size()) {
+        if (scan != scans->end() && state.mode < scan->behind.size() && scan->behind[state.mode] < modes_) {
           state.mode = scan->behind[state.mode];
           from = scan->end;
         }
       }
-      while (from < std::min(at, bytes.end)) {
-        const std::uint64_t to = std::min({at, bytes.end, from + kScanPiece});
-        ScanBytes(file, input, from, to, state);
-        from = to;
-      }
+      Walk(file, input, from, end, state);
+      from = end;
     }
   }
   return state;
+}
+
+/// Of inputs that are looked at from the front on: what the slice that has their front wrote down.
+std::optional<std::uint64_t> Slices::ScannedBorder(std::uint32_t input, std::uint64_t at, std::uint64_t number) {
+  if (modes_ != 0) return std::nullopt;
+  for (std::uint64_t slice = 0; slice < number; ++slice) {
+    const std::vector<Bytes> all = BytesOf(slice);
+    if (std::none_of(all.begin(), all.end(), [&](const Bytes& bytes) { return bytes.input == input; })) continue;
+    for (const TaskScan& scan : folder_.FindScan(slice).value_or(std::vector<TaskScan>())) {
+      if (scan.input == input && scan.begin == at) return scan.end;
+    }
+    break;
+  }
+  return std::nullopt;
 }
 
 std::uint64_t Slices::Border(std::uint32_t input, std::uint64_t at, std::uint64_t number) {
@@ -96,37 +126,48 @@ std::uint64_t Slices::Border(std::uint32_t input, std::uint64_t at, std::uint64_
     return std::min(size, begin + (at - begin + plain.stride - 1) / plain.stride * plain.stride);
   }
   if (!depend()) return DelimitedBorder(*file, begin, at, size, plain);
-  ScanState state = StateAt(*file, input, at, number);
-  if (state.mode == 0) return at;
-  for (std::uint64_t from = at; from < size;) {
-    const std::uint64_t to = std::min(size, from + kScanLook);
-    const std::uint64_t first = ScanBytes(*file, input, from, to, state).first;
-    if (first > 0) return from + first;
-    from = to;
+  if (const auto border = ScannedBorder(input, at, number)) return *border;
+  return BorderBehind(*file, input, at - 1, StateAt(*file, input, at - 1, number));
+}
+
+std::vector<TaskScan> Slices::ScanFromFront(std::uint32_t input, std::uint64_t number) {
+  std::vector<TaskScan> scans;
+  const std::unique_ptr<File> file = files_.OpenInput(inputs_.path(input), false);
+  ScanState state;
+  std::uint64_t from = inputs_.begin(input), end = 0;
+  for (std::uint64_t slice = number; end < inputs_.facts(input).size; ++slice) {
+    for (const Bytes& bytes : BytesOf(slice)) {
+      if (bytes.input != input) continue;
+      end = bytes.end;
+      if (end <= from) continue;
+      Walk(*file, input, from, end - 1, state);
+      from = end - 1;
+      scans.push_back({input, end, BorderBehind(*file, input, from, state), {}});
+    }
   }
-  return size;
+  return scans;
 }
 
 std::vector<TaskScan> Slices::Scan(std::uint64_t number) {
   std::vector<TaskScan> scans;
   for (const Bytes& bytes : BytesOf(number)) {
     if (whole(bytes.input)) continue;
-    TaskScan scan{bytes.input, std::max(bytes.begin, inputs_.begin(bytes.input)), bytes.end, {}};
+    if (modes_ == 0) {
+      if (bytes.begin == 0) std::ranges::move(ScanFromFront(bytes.input, number), std::back_inserter(scans));
+      continue;
+    }
+    TaskScan scan{bytes.input, ScanFrom(bytes), std::max<std::uint64_t>(bytes.end, 1) - 1, {}};
     if (scan.begin >= scan.end) continue;
     const std::unique_ptr<File> file = files_.OpenInput(inputs_.path(bytes.input), false);
-    for (std::uint32_t state = 0; state < kStates; ++state) scan.behind.push_back(state);
-    // States become the same soon: in quotes, and out of them.
+    for (std::uint32_t mode = 0; mode < modes_; ++mode) scan.behind.push_back(mode);
+    // Modes become the same soon: in quotes, and out of them.
     for (std::uint64_t from = scan.begin, piece = 4096; from < scan.end; piece = kScanPiece) {
       const std::uint64_t to = std::min(scan.end, from + piece);
-      std::vector<std::optional<unsigned>> known(kStates);
+      std::vector<std::optional<unsigned>> known(modes_ + 1);
+      known[modes_] = modes_;
       for (std::uint32_t& behind : scan.behind) {
         std::optional<unsigned>& mode = known[behind];
-        if (!mode) {
-          ScanState state;
-          state.mode = behind;
-          ScanBytes(*file, bytes.input, from, to, state);
-          mode = state.mode;
-        }
+        if (!mode) mode = ModeBehind(*file, bytes.input, from, to, behind);
         behind = *mode;
       }
       from = to;
@@ -134,6 +175,19 @@ std::vector<TaskScan> Slices::Scan(std::uint64_t number) {
     scans.push_back(std::move(scan));
   }
   return scans;
+}
+
+/// None of the modes where there are no records from that one on: whoever begins in it finds out why.
+unsigned Slices::ModeBehind(File& file, std::uint32_t input, std::uint64_t begin, std::uint64_t end, unsigned mode) {
+  ScanState state;
+  state.mode = mode;
+  try {
+    ScanBytes(file, input, begin, end, state);
+  } catch (const Error& error) {
+    if (error.code() != ErrorCode::kBadInput) throw;
+    return modes_;
+  }
+  return std::min(state.mode, modes_);
 }
 
 }  // namespace gpusort

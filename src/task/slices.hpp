@@ -1,7 +1,9 @@
 // Equal ranges of the bytes of all inputs, and the records that begin in them. Start at Slices.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -18,7 +20,13 @@ class Slices {
   /// All of these must outlive it.
   Slices(const Options& options, FileSystem& files, const Inputs& inputs, const TaskOrder& order, JobFolder& folder,
          std::uint64_t count)
-      : options_(options), files_(files), inputs_(inputs), order_(order), folder_(folder), count_(count) {}
+      : options_(options),
+        files_(files),
+        inputs_(inputs),
+        order_(order),
+        folder_(folder),
+        count_(count),
+        modes_(order.plain() ? 1 : order.ordered().keyed->modes()) {}
 
   /// Inputs with records of the slice, and what of them it has: of compressed ones all.
   struct Records {
@@ -28,8 +36,8 @@ class Slices {
   Records Of(std::uint64_t number);
 
   /// Whether what is in front of a byte must be known to tell where records end.
-  bool depend() const;
-  /// Looks at the slice's bytes for those behind it. Only where they depend.
+  bool depend() const { return modes_ != 1; }
+  /// Looks at the slice's bytes for those behind it, or at all of the inputs that begin in it. Only where they depend.
   std::vector<TaskScan> Scan(std::uint64_t number);
 
  private:
@@ -44,7 +52,18 @@ class Slices {
   }
   /// The first border of records at or behind a byte where slice `number` begins.
   std::uint64_t Border(std::uint32_t input, std::uint64_t at, std::uint64_t number);
+  /// Where borders from `begin` on are looked for the byte in front of them is looked at, too.
+  std::uint64_t ScanFrom(const Bytes& bytes) const {
+    return std::max(bytes.begin - std::min<std::uint64_t>(bytes.begin, 1), inputs_.begin(bytes.input));
+  }
+  /// Takes the state of byte `from` to that of `to`.
+  void Walk(File& file, std::uint32_t input, std::uint64_t from, std::uint64_t to, ScanState& state);
+  /// The first border of records behind `from`, where `state` holds.
+  std::uint64_t BorderBehind(File& file, std::uint32_t input, std::uint64_t from, ScanState state);
+  unsigned ModeBehind(File& file, std::uint32_t input, std::uint64_t begin, std::uint64_t end, unsigned mode);
   ScanState StateAt(File& file, std::uint32_t input, std::uint64_t at, std::uint64_t number);
+  std::optional<std::uint64_t> ScannedBorder(std::uint32_t input, std::uint64_t at, std::uint64_t number);
+  std::vector<TaskScan> ScanFromFront(std::uint32_t input, std::uint64_t number);
   RecordKeyer::Ends ScanBytes(File& file, std::uint32_t input, std::uint64_t begin, std::uint64_t end,
                               ScanState& state);
 
@@ -54,6 +73,7 @@ class Slices {
   const TaskOrder& order_;
   JobFolder& folder_;
   const std::uint64_t count_;
+  const unsigned modes_;  ///< RecordKeyer's
 };
 
 }  // namespace gpusort

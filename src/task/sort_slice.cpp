@@ -73,16 +73,18 @@ void CheckTaskOptions(const Options& options) {
   if (options.split > 0) RefuseTask("--split has no meaning here: gpusort_task cut --parts says how many parts there are");
   if (options.debug) RefuseTask("--debug has no meaning here");
   if (!options.resume_dir.empty()) RefuseTask("--resume-dir has no meaning here: a task is given again as a whole");
-  if (options.output_codec != Codec::kNone) RefuseTask("--compress has no meaning here: runs and parts are not compressed");
   if (options.random && options.random_source.empty()) {
     RefuseTask("-R needs --random-source: else every task has another order");
   }
-  if (options.table && (options.table->kind != TableKind::kJsonLines && options.table->kind != TableKind::kCsv)) {
-    RefuseTask("--format " + options.table->name + " is known to gpusort, but cannot be cut into slices");
+  if (options.table && options.table->kind == TableKind::kPgDump) {
+    RefuseTask("--format pgdump: a dump's rows do not say their table, so it cannot be cut into slices: sort it with "
+               "gpusort, or have the tables written by COPY (--format pgcopy)");
   }
-  if (options.table && options.table->comment >= 0) RefuseTask("--comment has no meaning here: sort such files in one job");
   for (const std::string& input : options.inputs) {
-    if (IsStreamSource(input)) RefuseTask("input " + EscapeName(input) + " is a stream: a slice needs files");
+    if (IsStreamSource(input)) {
+      RefuseTask("input " + EscapeName(input) + " is a stream, and each slice has to find its place in it: write it " +
+                 "to a file first");
+    }
   }
 }
 
@@ -109,20 +111,22 @@ void SortSlice(const Options& options, const std::vector<std::string>& arguments
     // A slice without records has the header, if that can be had without them.
     if (records.paths.empty() && job.inputs.rereadable()) {
       records.paths.push_back(job.inputs.path(0));
-      records.ranges.push_back({job.inputs.begin(0), job.inputs.begin(0)});
+      records.ranges.push_back({job.inputs.begin(0), job.inputs.begin(0), true});
     }
   }
   FileSystem files;
   JobFolder there(files, folder);
   const std::string path = there.RunPath(slice.number);
   SortResult result;
-  if (records.paths.empty()) {
+  const bool nothing = records.paths.empty();
+  if (nothing) {
     WriteWhole(files, path, {});
   } else {
     Options job = options;
     job.inputs = std::move(records.paths);
     job.ranges = std::move(records.ranges);
     job.output = path;
+    job.output_codec = Codec::kNone;
     sigset_t signals;  // what is published lets none end the process any more, and fences are yet to be made
     pthread_sigmask(SIG_SETMASK, nullptr, &signals);
     result = ExternalSort(job, cancel);
@@ -130,7 +134,7 @@ void SortSlice(const Options& options, const std::vector<std::string>& arguments
   }
   TaskOrder order(options);
   std::vector<std::byte> header;
-  {
+  if (!nothing) {
     Options run = options;
     run.input_codec = Codec::kNone;
     HostMemory memory(kHeaderMemory);
@@ -139,10 +143,12 @@ void SortSlice(const Options& options, const std::vector<std::string>& arguments
     header.assign(inputs.header().begin(), inputs.header().end());
     order.ReadHeader(header);
   }
-  RunFile file(files, path, header.size(), order);
-  const std::vector<std::byte> fences = PackFences(file.MakeFences());
+  RunFile file(files, path, header.size(), result.trailer.size(), order);
+  std::uint64_t shape = 0;
+  const std::vector<std::byte> fences = PackFences(file.MakeFences(shape));
   WriteWhole(files, there.FencesPath(slice.number), fences);
-  there.Write(slice.number, TaskRun{file.end(), header, fences.size(), HashOf(fences), result.sum});
+  there.Write(slice.number, TaskRun{file.end() + result.trailer.size(), header, result.trailer, shape, fences.size(),
+                                    HashOf(fences), result.sum});
 }
 
 void CheckTaskVersion(const Options& options, const std::string& folder) {

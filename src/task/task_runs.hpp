@@ -12,7 +12,7 @@ namespace gpusort {
 
 class TaskRuns {
  public:
-  /// Error(kUsage) if one is not there yet. A run's records need not be here until they are asked for. `order` reads
+  /// Error(kUsage) if one is not there yet, Error(kBadInput) if they do not agree. A run's records need not be here until they are asked for. `order` reads
   /// the runs' header; both must outlive this.
   TaskRuns(FileSystem& files, const std::string& folder, TaskOrder& order);
 
@@ -23,11 +23,13 @@ class TaskRuns {
   /// Bytes of its records, and where in the file they begin and end.
   std::uint64_t bytes(std::size_t run) const { return end(run) - begin(run); }
   std::uint64_t begin(std::size_t run) const { return runs_[run].header.size(); }
-  std::uint64_t end(std::size_t run) const { return runs_[run].bytes; }
+  std::uint64_t end(std::size_t run) const { return runs_[run].bytes - runs_[run].trailer.size(); }
   const RecordSum& sum(std::size_t run) const { return runs_[run].sum; }
   JobFolder& folder() { return folder_; }
   /// Of the first run that has one.
   const std::vector<std::byte>& header() const { return header_; }
+  /// Of all runs.
+  const std::vector<std::byte>& trailer() const { return trailer_; }
 
   /// What is at a place that is not behind all records: of a fence, what it says.
   OrderPlace At(const CutPlace& place);
@@ -35,13 +37,16 @@ class TaskRuns {
   std::uint64_t Border(const CutPlace& place, std::size_t run, bool unique);
 
  private:
+  void TakeEnd(std::size_t number);
+
   FileSystem& files_;
   const TaskOrder& order_;
   JobFolder folder_;
   std::vector<TaskRun> runs_;
   std::vector<std::unique_ptr<RunFile>> open_;
   std::vector<std::vector<Fence>> fences_;
-  std::vector<std::byte> header_;
+  std::vector<std::byte> header_, trailer_;
+  std::uint64_t shape_ = 0;
 };
 
 }  // namespace gpusort

@@ -23,8 +23,8 @@ struct TaskNumber {
 /// output's bytes, as ParseOptions takes them.
 void CheckTaskOptions(const Options& options);
 
-/// Before SortSlice, of CSV, whose records end where quotes do not go on: looks at the slice, so that no slice behind it
-/// must read what is in front. Nothing of others.
+/// Before SortSlice, where what is in front of a byte tells where records end: looks at the slice, so that no slice
+/// behind it must read what is in front. Does nothing if it does not.
 void ScanSlice(const Options& options, const std::vector<std::string>& arguments, TaskNumber slice,
                const std::string& folder, CancelFlag& cancel);
 
@@ -59,8 +59,7 @@ struct PartPieces {
 void MergePart(const Options& options, TaskNumber part, const std::string& folder, const std::string& output,
                const PartPieces& pieces, CancelFlag& cancel);
 
-/// Checks that all parts are there, in order and of all records, and gives the output its name. Returns its records.
-std::uint64_t ProveParts(const Options& options, std::uint64_t parts, const std::string& folder,
-                         const std::string& output);
+/// Checks that all parts are there, in order and of all records, and gives the output its name.
+void ProveParts(const Options& options, std::uint64_t parts, const std::string& folder, const std::string& output);
 
 }  // namespace gpusort

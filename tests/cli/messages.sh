@@ -187,6 +187,21 @@ row 'kept runs that are damaged' "$g" "${many[@]}" out.gz
 printf x | dd of=job2/gpusort.manifest bs=1 seek=300 conv=notrunc status=none
 row 'a manifest that is damaged' "$g" --resume-dir job2 --memory 6M many.u64 out.gz
 
+# ---- On many machines
+t=$bin/gpusort_task
+printf '1\n\\.\n' >lf.copy
+printf '1\r\n\\.\r\n' >crlf.copy
+row 'tasks: a stream as input' "$t" runs --slice 0/2 --into tasks -
+row 'tasks: a dump' "$t" runs --slice 0/2 --into tasks --format pgdump dump.sql
+row 'tasks: merge' "$t" runs --slice 0/2 --into tasks -m sorted.txt
+for k in 0 1; do "$t" runs --slice $k/2 --into tasks -u fruit.txt 2>/dev/null; done
+row 'tasks: a part before the cut' "$t" part --part 0/2 tasks out
+"$t" cut --parts 2 tasks 2>/dev/null
+row 'tasks: -u into one file' "$t" part --part 1/2 tasks out
+row 'tasks: another compression than that of the job' "$t" part --part 0/2 --compress gz tasks out
+for k in 0 1; do "$t" runs --slice $k/2 --into ends --format pgcopy lf.copy crlf.copy 2>/dev/null; done
+row 'tasks: ends that differ' "$t" cut --parts 2 ends
+
 # ---- As sort
 mkdir fast
 ln -s "$g" fast/sort

@@ -31,11 +31,10 @@ refused 'no such folder' cut --parts 2 dir
 refused 'unrecognised option' runs --slice 0/4 --into dir --no-such in.log
 refused 'has no meaning here' runs --slice 0/4 --into dir -m in.log
 refused 'has no meaning here' runs --slice 0/4 --into dir --split 3 in.log
-refused 'has no meaning here' runs --slice 0/4 --into dir --compress gz in.log
 refused 'has no meaning here' runs --slice 0/4 --into dir --resume-dir d in.log
 refused 'needs --random-source' runs --slice 0/4 --into dir -R in.log
-refused 'cannot be cut into slices' runs --slice 0/4 --into dir --format pgdump in.log
-refused 'is a stream' runs --slice 0/4 --into dir -
+refused 'have the tables written by COPY' runs --slice 0/4 --into dir --format pgdump in.log
+refused 'is a stream, .*: write it to a file first' runs --slice 0/4 --into dir -
 [ ! -e dir ] || fail "what was refused made $(ls dir)"
 "$t" --help | grep -q 'gpusort_task prove' || fail "no help"
 [ "$("$t" --version)" = "$("$bin/gpusort" --version | head -n 1)" ] || fail "the version"
@@ -175,6 +174,15 @@ rm .gpusort-*.parts
 damaged 'part 0 was written, and is not there' 8 "$t" prove --parts 3 dir out
 rm -r whole
 
+# A border at the fence behind a long record, with a record of another run behind it.
+{ printf 'a\nd\n'; printf 'c%.0s' {1..100000}; printf '\nb\ne\n'; } >long
+for k in 0 1; do expect 0 "$t" runs --slice $k/2 --into long.dir long; done
+expect 0 "$t" cut --parts 2 long.dir
+for j in 0 1; do expect 0 "$t" part --part $j/2 long.dir out; done
+expect 0 "$t" prove --parts 2 long.dir out
+cmp out <(sort long) || fail "a border at a fence"
+rm -r long.dir out
+
 # -u, whose places in one file nobody knows; --top, which is the first part.
 rm -r dir
 seq 30000 | awk '{ print $1 % 5 }' >five
@@ -245,8 +253,65 @@ parts out
 expect 0 "$t" prove --parts 3 dir out
 same out want
 
-# Without a shared folder: each run is on a machine of its own.
+# Compressed: parts are files of their own until they are proved, so that nobody has to know their places.
+"$bin/gpusort" -u in.log want
+rm -r dir out
+runs -u --compress gz in.log
+expect 0 "$t" cut --fences-only --parts 3 dir
+expect 0 "$t" part --part 1/3 dir out
+hidden=$(echo .gpusort-*.parts)
+[ "$(stat -c %a "$hidden")" = 700 ] || fail "others can read parts"
+mv "$hidden" aside
+ln -s aside "$hidden"
+rm dir/part-*
+refused 'it is no folder of this user' part --part 1/3 dir out
+rm -r "$hidden" aside
+parts out
+refused 'out.zst. means zst' prove --parts 3 dir out.zst
+"$t" prove --parts 3 dir out 2>/dev/null &
+sleep 0.0$((RANDOM % 10))
+kill -KILL $! 2>/dev/null || true
+wait $! 2>/dev/null || true
+for _ in 1 2; do
+  expect 0 "$t" prove --parts 3 dir out
+  gzip -dc out | cmp - want || fail "-u, compressed"
+  nothing_left
+  parts out
+done
+nothing_left
+rm dir/part-*
+parts folder/
+expect 0 "$t" prove --parts 3 dir folder/
+for j in 0 1 2; do gzip -dc folder/part-0000$j-of-00003.gz; done | cmp - want || fail "compressed files of parts"
+rm -r dir folder
+
+# Ends of formats, and what their inputs must agree in, as in one process.
+row=$(printf 'PGCOPY\\n\\377\\r\\n'; printf '\\0%.0s' {1..9})
+printf "$row"'\0\1\0\0\0\1a\377\377' >one.copy
+printf "$row"'\0\2\0\0\0\1a\0\0\0\1b\377\377' >two.copy
+runs --format pgcopy-binary one.copy two.copy
+expect 3 "$t" cut --parts 3 dir
+says 'not as many fields as another'
 rm -r dir
+head -c 19 one.copy >none.copy
+expect 3 "$t" runs --slice 0/4 --into dir --format pgcopy-binary none.copy
+says 'the trailer is missing'
+rm -r dir
+printf '1\n\\.\n' >lf.copy
+printf '1\r\n\\.\r\n' >crlf.copy
+runs --format pgcopy lf.copy crlf.copy
+expect 3 "$t" cut --parts 3 dir
+says 'the end of its input is not another'
+rm -r dir
+{ cat lf.copy; seq 1000; } >more.copy
+for k in 0 1 2 3; do expect 0 "$t" scan --slice $k/4 --into dir --format pgcopy more.copy; done
+for k in 0 1 2 3; do
+  expect 3 "$t" runs --slice $k/4 --into dir --format pgcopy more.copy
+  says 'there is more behind the line'
+done
+rm -r dir
+
+# Without a shared folder: each run is on a machine of its own.
 runs -k id:int -k text in.csv in.csv
 expect 0 "$t" cut --fences-only --parts 3 dir
 for k in 0 1 2 3; do

@@ -1,6 +1,7 @@
 """tools/cluster/gpusort-ray on a Ray cluster of three nodes on this machine: nodes and tasks that die, hang and fill
 disks, drivers that are stopped. ray_test.py BUILD ROOT WORK [CASE...]; GPUSORT_FEW: fewer cases."""
 import contextlib
+import gzip
 import os
 import pathlib
 import signal
@@ -117,6 +118,20 @@ def plain(nodes):
     (work / "out").rmdir()
     check("joined", "want.u64")
     assert not (work / "two-at-once").exists()
+
+
+def compressed(nodes):
+    """COPY, whose slices are looked at before; one file, of parts whose places -u leaves nobody to know."""
+    hook("")
+    (work / "in.copy").write_bytes(b"".join(b"%d\tx\\\n\n" % (at * 7919 % 30011) for at in range(60000)) + b"\\.\n")
+    options = ["--format=pgcopy", "-k#1:int", "-u"]
+    subprocess.run([build / "gpusort", *options, work / "in.copy", work / "want.copy"], check=True)
+    for more in [], ["--no-shared"]:
+        ended(nodes.sort(*options, *more, "--slices=4", "--parts=3", "--progress=always", "in.copy", "out.gz"), 0,
+              "look at slices: 10 %, 4 of 4")
+        (work / "out").write_bytes(gzip.decompress((work / "out.gz").read_bytes()))
+        (work / "out.gz").unlink()
+        check("out", "want.copy")
 
 
 def node_dies(nodes, stage):
@@ -290,8 +305,9 @@ def main():
         subprocess.run([build / "gpusort_gen", "--type", {"csv": "orders-csv"}.get(name, name), "--bytes", "12M",
                         work / f"in.{name}"], check=True)
         subprocess.run([build / "gpusort", *options, work / f"in.{name}", work / f"want.{name}"], check=True)
-    cases = {case.__name__: case for case in (alone, plain, tasks_die, gpus, hangs, full_disk, no_shared_node_dies,
-                                              no_shared_stopped, no_shared_large, stopped, refused)}
+    cases = {case.__name__: case for case in (alone, plain, compressed, tasks_die, gpus, hangs, full_disk,
+                                              no_shared_node_dies, no_shared_stopped, no_shared_large, stopped,
+                                              refused)}
     cases |= {f"{stage}_node_dies": lambda nodes, stage=stage: node_dies(nodes, stage)
               for stage in ("runs", "cut", "part", "prove")}
     wanted = sys.argv[4:] or list(cases)

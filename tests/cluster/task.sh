@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# gpusort_task: any number of slices and parts gives one gpusort's bytes, in one file and in a folder of parts.
+# gpusort_task: any number of slices and parts gives one gpusort's bytes, in one file, also a compressed one, and in a
+# folder of parts.
 . "$2/tests/cli/common.sh.inc"
 export LC_ALL=C
 t=$bin/gpusort_task
@@ -11,11 +12,15 @@ quick=(--memory 16M --no-fsync --log-level error)
 "$bin/gpusort_gen" --type web-log --bytes 4M --seed 1 log.uniform
 "$bin/gpusort_gen" --type orders-csv --bytes 4M --seed 1 csv.uniform
 
-# Of a format: options for keys that mostly differ, for keys that are equal, for about five keys; lines of the header.
-u64=(--type=u64 '' '' 0)
-gensort=('--record-size=100 --key=0:bytes10' '--record-size=100 --key=10:bytes2' '--record-size=100 --key=39:bytes1' 0)
-log=(-s '-s -k2,2' '-s -k9,9' 0)
-csv=('--format=csv -k created_at:timestamp:desc -k id:int' '--format=csv -k note' '--format=csv -k state' 1)
+# Of a format: options for keys that mostly differ, for keys that are equal, for about five keys.
+u64=(--type=u64 '' '')
+gensort=('--record-size=100 --key=0:bytes10' '--record-size=100 --key=10:bytes2' '--record-size=100 --key=39:bytes1')
+log=(-s '-s -k2,2' '-s -k9,9')
+csv=('--format=csv -k created_at:timestamp:desc -k id:int' '--format=csv -k note' '--format=csv -k state')
+comments=('--format=csv --comment=# -k id:int' '' '--format=csv --comment=# -k five:int')
+copy=('--format=pgcopy -k #1:int' '' '--format=pgcopy -k #2:int')
+binary=('--format=pgcopy-binary -k #1:int' '' '--format=pgcopy-binary -k #2:int')
+mysql=('--format=mysql --quote=" -k #1:int' '' '--format=mysql --quote=" -k #2:int')
 # One record, and so few that slices have none.
 head -c 8 u64.uniform >u64.one
 head -c 40 u64.uniform >u64.empty
@@ -30,38 +35,113 @@ head -n 1 log.uniform >log.one
   tail -n 1 csv.one
 } >csv.empty
 
-# job SLICES PARTS INPUT LINES OPTION...: into one file, and a folder if there are three parts.
+head -n 1 csv.uniform >csv.front
+: >csv.none
+# Formats with comments, escapes, and ends: SHAPE.behind is an end, .front what is in front of the records.
+python3 - <<'PY'
+import random, struct
+
+r = random.Random(3)
+
+
+def write(name, front, records, behind):
+    for file, content in ((name, front + b"".join(records) + behind), (name + ".behind", behind),
+                          (name.partition(".")[0] + ".front", front)):
+        open(file, "wb").write(content)
+
+
+def comments(big, at):
+    text = "".join(r.choice('a",\n#') for _ in range(100000 if big else r.randrange(20))).replace('"', '""')
+    above = "".join('# "' + "," * r.randrange(5) + "\r\n" for _ in range(at % 3))
+    return f'{above}{r.randrange(99999)},{r.randrange(5)},"{text}"\r\n'.encode()
+
+
+def copy(big, at):
+    text = "".join(r.choice(["a", "\\\n", "\\\\", "\\t", "\\."]) for _ in range(50000 if big else r.randrange(9)))
+    return f"{r.randrange(99999)}\t{r.randrange(5)}\tx{text}\n".encode()
+
+
+def mysql(big, at):
+    text = "".join(r.choice(["a", "\\\n", "\n", "\t", '""', '\\"']) for _ in range(50000 if big else r.randrange(9)))
+    return f'{r.randrange(99999)}\t{r.randrange(5)}\t"{text}"\n'.encode()
+
+
+def binary(big, at):
+    text = bytes(r.choice(b"\0\n\xff") for _ in range(100000 if big else r.randrange(20)))
+    return struct.pack(">hiiiii", 3, 4, r.randrange(99999), 4, r.randrange(5), len(text) or -1) + text
+
+
+for make, front, behind in ((comments, b"# top\r\nid,five,text\r\n", b"#\r\n# the end\r\n"), (copy, b"", b"\\.\n"),
+                            (mysql, b"", b""), (binary, b"PGCOPY\n\xff\r\n\0" + bytes(8), b"\xff\xff")):
+    for shape, count, big in ("uniform", 15000, -1), ("empty", 5, 2), ("one", 1, -1), ("none", 0, -1):
+        write(f"{make.__name__}.{shape}", front, [make(at == big, at) for at in range(count)], behind)
+PY
+
+# job SLICES PARTS INPUTS OPTION...: into one file, a compressed one if there are two slices, and a folder if there are
+# three parts. 7 slices are looked at before.
+codecs=(gz:gzip bz2:bzip2 xz:xz zst:zstd lz4:lz4)
 job() {
-  local slices=$1 parts=$2 input=$3 lines=$4 k
-  shift 4
+  local slices=$1 parts=$2 k stage name=got codec=
+  local -a inputs
+  read -ra inputs <<<"$3"
+  shift 3
   if [ ! -e "dir/run-$(printf %05d $((slices - 1))).json" ]; then
     rm -rf dir
-    for k in $(seq $((slices - 1)) -1 0); do
-      "$t" runs --slice "$k/$slices" --into dir "${quick[@]}" "$@" "$input" || fail "slice $k/$slices of $input: $*"
+    for stage in $([ "$slices" != 7 ] || echo scan) runs; do
+      for k in $(seq $((slices - 1)) -1 0); do
+        "$t" "$stage" --slice "$k/$slices" --into dir "${quick[@]}" "$@" "${inputs[@]}" ||
+          fail "$stage of slice $k/$slices of ${inputs[*]}: $*"
+      done
     done
   fi
-  "$t" cut --parts "$parts" dir || fail "cut into $parts: $input $*"
-  for k in $(seq 0 $((parts - 1))); do
-    "$t" part --part "$k/$parts" "${quick[@]}" dir got || fail "part $k/$parts of $input: $*"
+  local -a of_part=("${quick[@]}")
+  if [ "$slices" = 2 ]; then
+    codec=${codecs[jobs % 5]}
+    name=got.${codec%:*}
+    of_part=(--memory 300M --threads 1 "${quick[@]:2}") # what xz needs
+  fi
+  "$t" cut --parts "$parts" dir || fail "cut into $parts: ${inputs[*]} $*"
+  for k in $(seq $((parts - 1)) -1 0); do
+    "$t" part --part "$k/$parts" "${of_part[@]}" dir "$name" || fail "part $k/$parts of ${inputs[*]}: $*"
   done
-  "$t" prove --parts "$parts" dir got || fail "prove $parts: $input $*"
-  cmp got want || fail "$slices slices, $parts parts of $input: $*"
+  "$t" prove --parts "$parts" dir "$name" || fail "prove $parts: ${inputs[*]} $*"
+  if [ -n "$codec" ]; then "${codec#*:}" -dc "$name" >got || fail "${codec#*:} does not read $parts parts"; fi
+  cmp got want || fail "$slices slices, $parts parts of ${inputs[*]}: $*"
   [ "$parts" = 3 ] || return 0
   rm -f dir/part-*
   mkdir -p folder
   for k in 2 0 1; do
-    "$t" part --part "$k/3" "${quick[@]}" dir folder/ || fail "part file $k of $input: $*"
+    "$t" part --part "$k/3" "${quick[@]}" dir folder/ || fail "part file $k of ${inputs[*]}: $*"
   done
-  "$t" prove --parts 3 dir folder/ || fail "prove a folder: $input $*"
-  { head -n "$lines" folder/part-00000-of-00003; for k in folder/part-*; do tail -n "+$((lines + 1))" "$k"; done; } >got
-  cmp got want || fail "$slices slices, part files of $input: $*"
+  "$t" prove --parts 3 dir folder/ || fail "prove a folder: ${inputs[*]} $*"
+  local front=0 behind=0
+  [ ! -e "$format.front" ] || front=$(stat -c %s "$format.front")
+  # Comments that no record follows stand behind each other, any other end is there once.
+  for k in "${inputs[@]}"; do
+    [ -e "$k.behind" ] || continue
+    [ "$format" = comments ] || behind=0
+    behind=$((behind + $(stat -c %s "$k.behind")))
+  done
+  : >got.records
+  for k in folder/part-*; do
+    tail -c +$((front + 1)) "$k" | head -c -"$behind" >one.records
+    { head -c "$front" want; cat one.records; tail -c "$behind" want; } | cmp - "$k" || fail "the ends of $k"
+    cat one.records >>got.records
+  done
+  { head -c "$front" want; cat got.records; tail -c "$behind" want; } | cmp - want ||
+    fail "$slices slices, part files of ${inputs[*]}: $*"
   rm -r folder
 }
 
 number=0 jobs=0
-for format in u64 gensort log csv; do
+for format in u64 gensort log csv comments copy binary mysql; do
   declare -n of=$format
-  for shape in uniform equal sorted five empty one; do
+  shapes="uniform equal sorted five empty one"
+  case $format in
+    csv) shapes+=" none many" ;;
+    comments | copy | binary | mysql) shapes="uniform $(few || echo five) empty none many" ;;
+  esac
+  for shape in $shapes; do
     input=$format.uniform options=${of[0]}
     [ -e "$format.$shape" ] && input=$format.$shape
     case $shape in
@@ -72,9 +152,10 @@ for format in u64 gensort log csv; do
         "$bin/gpusort" $options "$input" "$format.sorted"
         input=$format.sorted
         ;;
+      many) input="$format.uniform $format.one $format.none $format.uniform" ;;
     esac
     # shellcheck disable=SC2086
-    "$bin/gpusort" $options "$input" want
+    "$bin/gpusort" $options $input -o want
     rm -rf dir
     number=$((number + 1)) pair=0
     for slices in 1 2 7 16; do
@@ -82,12 +163,12 @@ for format in u64 gensort log csv; do
         pair=$((pair + 1))
         if few && ((number * 5 % 12 + 1 != pair)); then continue; fi
         # shellcheck disable=SC2086
-        job $slices $parts "$input" "${of[3]}" $options
+        job $slices $parts "$input" $options
         jobs=$((jobs + 1))
       done
     done
   done
 done
-rm -rf got want dir
+rm -rf got* want dir
 nothing_left
 echo "task: $jobs jobs are one gpusort's bytes"
