@@ -835,6 +835,9 @@ bool OutputFile::FollowOld() {
 void OutputFile::WriteAt(std::uint64_t offset, std::span<const std::byte> data) {
   if (!in_place_.empty()) std::call_once(emptied_, [this] { file_->Truncate(0); });
   file_->WriteAt(offset, data);
+  // Small pieces would be written as small ones.
+  constexpr std::size_t kWorthIt = std::size_t{256} << 10;
+  if (writes_back_ && data.size() >= kWorthIt) file_->WriteBack(offset, data.size());
 }
 
 void OutputFile::Allocate(std::uint64_t size) {

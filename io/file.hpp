@@ -211,6 +211,8 @@ class OutputFile {
   /// As File's; what was written can be read back before and after Publish.
   std::uint64_t ReadAt(std::uint64_t offset, std::span<std::byte> out) { return file_->ReadAt(offset, out); }
   void WriteAt(std::uint64_t offset, std::span<const std::byte> data);
+  /// From here on the device begins to write what WriteAt was given, so that a sync waits for little.
+  void WriteBackEarly() { writes_back_ = true; }
   void DropCache() { file_->DropCache(); }
   /// As File's; kNoSpace if the bytes cannot be reserved. In place: if they would not fit now.
   void Allocate(std::uint64_t size);
@@ -298,6 +300,7 @@ class OutputFile {
   detail::Fd directory_fd_;
   std::unique_ptr<File> file_;
   std::once_flag emptied_;
+  bool writes_back_ = false;
   bool completed_ = false;
   bool published_ = false;
   bool taken_up_ = false;

@@ -86,6 +86,7 @@ Output Output::Open(FileSystem& files, const Options& options, CancelFlag& cance
   if (options.split > 0) return Output(std::make_unique<OutputParts>(files, options));
   const OldFile old = options.no_clobber ? OldFile::kKeep : OldFile::kReplaceOrRewrite;
   Output output(files.CreateOutput(options.output, false, old));
+  if (!options.no_fsync) output.file_->WriteBackEarly();
   if (options.verify_output && !output.file_->readable()) {
     throw Error(ErrorCode::kUsage, "--verify-output cannot read " + name + " back: it may only be written");
   }

@@ -91,6 +91,7 @@ OutputParts::OutputParts(FileSystem& files, const Options& options) : format_(Fo
     try {
       parts_.push_back(
           {name, files.CreateOutput(name, false, options.no_clobber ? OldFile::kKeep : OldFile::kReplace)});
+      if (!options.no_fsync) parts_.back().file->WriteBackEarly();
     } catch (const SystemError& error) {
       if (error.number() != EMFILE) throw;
       throw Error(ErrorCode::kUsage, std::string(error.what()) + "; --split takes two file descriptors for each part " +

@@ -163,8 +163,6 @@ std::vector<JobPart> Attempt::ExpectedParts() const {
   parts.push_back({"merge runs", 0, (from_disk ? 0.75 : 0.5) * merged, from_disk ? merged : 0, merged, expands});
   if (options.top > 0 || IsStreamTarget(options.output)) return parts;
   if (options.verify_output) parts.push_back({"verify output", 0, 0.25 * in, in, 0, expands});
-  // The page cache holds a part of it back.
-  if (!job_.plan.direct_output && !options.no_fsync) parts.push_back({"publish", 0, 0, 0, 0.25 * in, expands});
   return parts;
 }
 

@@ -70,16 +70,13 @@ std::vector<ExpectedPhase> Expect(const ExpectFacts& facts) {
   Uses merge(SecondsFor(facts.input * (1 + share), facts.merge));
   merge.Read(facts.temp_folder, facts.spilled + facts.between);
   merge.Write(facts.temp_folder, facts.between);
-  const double held_back = std::min(facts.held_back, facts.output);
-  merge.Write(facts.output_folder, facts.output - held_back);
+  merge.Write(facts.output_folder, facts.output);
   phases.push_back(merge.Phase("merge runs", facts.gpu));
-  const auto also = [&](const std::string& name, double bytes, bool read) {
-    Uses uses(0);
-    read ? uses.Read(facts.output_folder, bytes) : uses.Write(facts.output_folder, bytes);
-    if (ExpectedPhase phase = uses.Phase(name, facts.gpu); phase.seconds > 0) phases.push_back(std::move(phase));
-  };
-  if (facts.verifies) also("verify output", facts.output, true);
-  also("publish", held_back, false);
+  if (facts.verifies) {
+    Uses verify(0);
+    verify.Read(facts.output_folder, facts.output);
+    if (ExpectedPhase phase = verify.Phase("verify output", facts.gpu); phase.seconds > 0) phases.push_back(phase);
+  }
   return phases;
 }
 

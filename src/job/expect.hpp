@@ -24,7 +24,6 @@ struct ExpectFacts {
   double input = 0, spilled = 0, between = 0, output = 0;  ///< `between`: merged by levels before the last
   FolderSpeed input_folder, temp_folder, output_folder;
   double form = 0, merge = 0;  ///< sorting and merging where nobody waits for a disk
-  double held_back = 0;        ///< of the output, in the page cache until it is synced
   bool gpu = false, verifies = false;
 };
 

@@ -223,7 +223,8 @@ class Sorter {
   /// From the front, the middle and the end of all inputs; of records that are found only from the front on, from
   /// there.
   Sample TakeSample() {
-    constexpr std::uint64_t kMost = std::uint64_t{48} << 20;
+    // What is the same for any size counts little: a GPU is quick, and has more of that.
+    const std::uint64_t sampled = (facts().gpu ? std::uint64_t{256} : std::uint64_t{48}) << 20;
     Sample sample;
     sample.file = detail::Fd(::memfd_create("sample", MFD_CLOEXEC));
     if (!sample.file.open()) throw Error(ErrorCode::kIo, "no memory file can be made");
@@ -240,8 +241,8 @@ class Sorter {
     put(inputs_.header());
     whole = end;
     RecordKeyer* const format = ordered_.format();
-    const std::uint64_t places = format != nullptr || inputs_.bytes() <= kMost ? 1 : 3;
-    const std::uint64_t most = std::min(kMost / places, inputs_.bytes());
+    const std::uint64_t places = format != nullptr || inputs_.bytes() <= sampled ? 1 : 3;
+    const std::uint64_t most = std::min(sampled / places, inputs_.bytes());
     const HostBuffer buffer(memory_, ring_.block_bytes);
     const std::uint64_t piece =
         format == nullptr && layout_.fixed() ? ring_.piece_bytes : ring_.block_bytes - kReadSlack;
@@ -331,7 +332,8 @@ class Sorter {
       const Sample sample = TakeSample();
       const Options options = SampleJob(sample);
       ExpectFacts expected;
-      {
+      // The first job on a GPU also loads its kernels, which a long one does not notice.
+      for (int jobs = facts().gpu ? 2 : 1; jobs > 0; --jobs) {
         Sorter sorter(options, cancel_, sorting_.gpus, files_,
                       Output(std::make_unique<PipeWriter>(options.output, cancel_)));
         sorter.Sort();
@@ -371,9 +373,9 @@ class Sorter {
         expected.temp_folder.memory = true;  // the page cache has room for it
       }
       if (output_.file() != nullptr) {
-        expected.output_folder = ProbeFolder(files_, output_.file()->directory(), true);
-        if (!DirectOutput(facts()) && !options_.no_fsync)
-          expected.held_back = static_cast<double>(host_.available) / 10;
+        expected.output_folder.memory = options_.no_fsync && !DirectOutput(facts());
+        if (!expected.output_folder.memory)
+          expected.output_folder = ProbeFolder(files_, output_.file()->directory(), true);
       }
       std::string text = gpusort::Describe(Expect(expected));
       const auto speed = [](double per_second) { return FormatBytes(static_cast<std::uint64_t>(per_second)) + "/s"; };

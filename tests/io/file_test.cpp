@@ -549,6 +549,20 @@ TEST(OutputFile, DroppedUnpublishedLeavesTheOldFileAndNothingElse) {
   }
 }
 
+TEST(OutputFile, IsWrittenBackAsItIsWrittenIfAskedTo) {
+  const TempFolder folder;
+  const Bytes large(1 << 20, 'x'), small(1000, 'y');
+  for (const bool early : {false, true}) {
+    FaultyFileSystem files;
+    const auto output = files.CreateOutput(folder / "out", false);
+    if (early) output->WriteBackEarly();
+    output->WriteAt(0, AsSpan(large));
+    output->WriteAt(large.size(), AsSpan(small));
+    output->WriteAt(large.size() + small.size(), AsSpan(large));
+    EXPECT_EQ(files.Count(Call::kWriteBack), early ? 2u : 0u);
+  }
+}
+
 TEST(OutputFile, TakesUpWhatAProcessBeforeHasKept) {
   const TempFolder folder;
   const SignalMask restore;

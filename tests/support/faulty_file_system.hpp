@@ -20,8 +20,21 @@ namespace gpusort {
 
 /// Kinds of calls, each counted from 1. kSync counts files and directories; kOpen counts temporary and output files
 /// and directories as well as inputs.
-enum class Call { kOpen, kDirect, kRead, kWrite, kSync, kTruncate, kAllocate, kDeallocate, kLink, kRename, kUnlink };
-inline constexpr std::size_t kCallKinds = 11;
+enum class Call {
+  kOpen,
+  kDirect,
+  kRead,
+  kWrite,
+  kSync,
+  kWriteBack,
+  kTruncate,
+  kAllocate,
+  kDeallocate,
+  kLink,
+  kRename,
+  kUnlink
+};
+inline constexpr std::size_t kCallKinds = 12;
 
 enum class Effect {
   kError,    ///< -1 with errno `value`
@@ -95,6 +108,9 @@ class FaultyCalls : public SystemCalls {
   /// Everything goes through Write, where it can fail.
   bool CopyToPages(int, const std::byte*, std::size_t, std::uint64_t) override { return false; }
   int Sync(int fd) override { return Fails(Call::kSync) ? -1 : SystemCalls::Sync(fd); }
+  void WriteBack(int fd, std::uint64_t offset, std::uint64_t bytes) override {
+    if (!Fails(Call::kWriteBack)) SystemCalls::WriteBack(fd, offset, bytes);
+  }
   int Truncate(int fd, std::uint64_t size) override {
     return Fails(Call::kTruncate) ? -1 : SystemCalls::Truncate(fd, size);
   }
