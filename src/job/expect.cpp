@@ -60,6 +60,7 @@ class Uses {
 
 std::vector<ExpectedPhase> Expect(const ExpectFacts& facts) {
   std::vector<ExpectedPhase> phases;
+  if (facts.open > 0) phases.push_back({"start", facts.open, "GPU"});
   if (facts.form > 0) {
     Uses form(SecondsFor(facts.input, facts.form));
     form.Read(facts.input_folder, facts.input);

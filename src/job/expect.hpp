@@ -23,6 +23,7 @@ struct FolderSpeed {
 struct ExpectFacts {
   double input = 0, spilled = 0, between = 0, output = 0;  ///< `between`: merged by levels before the last
   FolderSpeed input_folder, temp_folder, output_folder;
+  double open = 0;             ///< seconds in which a GPU comes up
   double form = 0, merge = 0;  ///< sorting and merging where nobody waits for a disk
   bool gpu = false, verifies = false;
 };

@@ -354,6 +354,7 @@ class Sorter {
       expected.output = options_.top > 0 || IsStreamTarget(options_.output) ? 0 : expected.input;
       if (plan.merges_only) expected.form = 0;
       expected.gpu = facts().gpu;
+      if (facts().gpu) expected.open = sorting_.stats.open_seconds;
       expected.verifies = options_.verify_output;
       struct stat input {};
       if (::stat(inputs_.path(0).c_str(), &input) == 0) expected.input_folder.device = input.st_dev;

@@ -80,7 +80,8 @@ void JobOutlook::Finish() {
 double JobOutlook::ExpectedSeconds(const JobPart& part) const {
   // Of the cores' time for a stored byte, expanding is a part.
   const double scale = part.expands ? expansion_ : 1;
-  const double write_rate = write_rate_ > 0 ? write_rate_ : read_rate_;
+  // A disk that nobody has seen written writes as it reads.
+  const double write_rate = part.to_disk ? std::max(write_rate_, read_rate_) : write_rate_ > 0 ? write_rate_ : read_rate_;
   return overhead_ * std::max({part.work * work_rate_, part.read * scale * read_rate_, part.write * scale * write_rate});
 }
 

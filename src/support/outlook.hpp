@@ -20,6 +20,7 @@ struct JobPart {
   double work = 0;             ///< of cores or a GPU: bytes that are sorted in the same time
   double read = 0, write = 0;  ///< bytes of disks
   bool expands = false;        ///< its numbers are of stored bytes, which are expanded
+  bool to_disk = false;        ///< what it writes goes to a disk, where parts before it wrote to the page cache
 };
 
 /// What was seen of the part that runs. A resource that is used by several threads at once counts once.

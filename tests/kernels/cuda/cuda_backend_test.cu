@@ -700,8 +700,8 @@ TEST(CudaFaults, EveryCallMayFailAndNothingElseBreaks) {
           EXPECT_TRUE(refused || error.code() == ErrorCode::kGpuLost) << error.what();
         }
       }
-      // Only pinning may fail unseen.
-      EXPECT_GE(failed, calls - 2);
+      // Only pinning may fail unseen; and how many copies of blocks are waited for is chance.
+      EXPECT_GE(failed, calls - 7);
     }
     faults.FailAt(0, false);
     UseEverything(layout, input, expected);

@@ -36,8 +36,9 @@ TEST(Expect, TakesTheSlowestOfWhatAPhaseUses) {
   EXPECT_EQ(Describe(Expect(facts)),
             "expected            7.50 s: form runs 5.00 s (cores), merge runs 2.50 s (cores)\n");
   facts.gpu = true;
+  facts.open = 0.5;
   facts.between = 2000;
-  EXPECT_EQ(Describe(Expect(facts)), "expected            12.5 s: form runs 5.00 s (GPU), merge runs 7.50 s (GPU)\n");
+  EXPECT_EQ(Describe(Expect(facts)), "expected            13.0 s: start 0.50 s (GPU), form runs 5.00 s (GPU), merge runs 7.50 s (GPU)\n");
 }
 
 TEST(Expect, CountsWhatIsReadBack) {

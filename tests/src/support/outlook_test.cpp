@@ -44,6 +44,22 @@ TEST(JobOutlook, SaysNoTimeWhereASizeIsNotKnown) {
   }
 }
 
+TEST(JobOutlook, TakesADiskThatNobodySawWrittenForAsSlowAsOneThatIsRead) {
+  for (const bool to_disk : {false, true}) {
+    std::vector<JobPart> parts = TwoParts(100 * kMiB);
+    parts[1].work = 0;
+    parts[1].read = 0;
+    parts[1].to_disk = to_disk;
+    JobOutlook outlook;
+    outlook.Expect(parts);
+    outlook.Begin("form runs", 100 * kMiB, At(0));
+    const double bytes = 100.0 * kMiB;
+    outlook.Update(At(100), 100 * kMiB, 0, {10, 100, 20, bytes, bytes, 0});
+    ASSERT_TRUE(outlook.seconds_left());
+    EXPECT_NEAR(*outlook.seconds_left(), to_disk ? 100 : 20, 0.01);
+  }
+}
+
 TEST(JobOutlook, ExpectsTheNextPartByWhatTheFirstShowed) {
   JobOutlook outlook;
   outlook.Expect(TwoParts(100 * kMiB));
