@@ -1,9 +1,10 @@
 // gpusort_check: the independent witness. Proves that a file is in order, and that it holds the records of the input.
-// It shares no code with gpusort: its own key grammar, its own reading, its own multiset hash, and a comparison of
-// typed values (floats by std::strong_order, which is IEEE totalOrder) instead of encoded bytes; lines and records with
-// columns are read by check/table.hpp and compared by check/value.hpp. It sums valsort's CRC-32 too, so that its counts
-// can be held against a third program. Start at Run, then Scan (one pass over a file; ScanRows: of lines and records with
-// columns) and CompareWithStableSort (the full comparison behind --stable and --unique; CompareRowsWithStableSort).
+// It shares no code with gpusort but what answers a shell's Tab: its own key grammar, its own reading, its own multiset
+// hash, and a comparison of typed values (floats by std::strong_order, which is IEEE totalOrder) instead of encoded
+// bytes; lines and records with columns are read by check/table.hpp and compared by check/value.hpp. It sums valsort's
+// CRC-32 too, so that its counts can be held against a third program. Start at Run, then Scan (one pass over a file;
+// ScanRows: of lines and records with columns) and CompareWithStableSort (the full comparison behind --stable and
+// --unique; CompareRowsWithStableSort).
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -19,6 +20,7 @@
 #include <cstdint>
 #include <cstring>
 #include <exception>
+#include <functional>
 #include <iostream>
 #include <limits>
 #include <memory>
@@ -686,11 +688,13 @@ const tool::ToolHelp kHelp = {
     {"(--type TYPE | --record-size N) [OPTION...] FILE", "--format FORMAT [OPTION...] FILE",
      "... --against INPUT... FILE"},
     "Checks that FILE (- is standard input) is in order, and that its records are\n"
-    "those of the inputs. It shares no code with gpusort. Prints counts, equal\n"
-    "neighbouring keys, the multiset sum (128 bits) and valsort's sum of CRC-32.\n",
-    {{"type", 0, "TYPE", "records are numbers of this type"},
+    "those of the inputs. No code of gpusort's reads or compares here. Prints counts,\n"
+    "equal neighbouring keys, the multiset sum (128 bits), valsort's sum of CRC-32.\n",
+    {{"type", 0, "TYPE", "records are numbers of this type", false,
+      "i8 i16 i32 i64 u8 u16 u32 u64 f32 f64 i16be i32be i64be u16be u32be u64be f32be f64be"},
      {"record-size", 0, "N", "records of N bytes"},
-     {"format", 0, "FORMAT", "lines, or records with columns, see Formats"},
+     {"format", 0, "FORMAT", "lines, or records with columns, see Formats", false,
+      "lines csv tsv jsonl pgcopy pgcopy-csv pgcopy-binary pgdump mysql"},
      {"key", 'k', "KEY", "what is ordered by, see Keys; several times, most significant first", true},
      {"zero-terminated", 'z', "", "lines end with NUL"},
      {"header", 0, "N", "lines, csv, tsv: the first N records are not ordered (csv and tsv: one)"},
@@ -1006,6 +1010,9 @@ Exit Run(int argc, const char* const* argv) {
 }  // namespace
 
 int main(int argc, char** argv) {
+  if (gpusort::AsksForCompletions(argc, argv)) {
+    return gpusort::AnswerCompletions(std::bind_front(tool::Complete, kHelp), argc, argv);
+  }
   try {
     const Exit code = Run(argc, argv);
     if (!std::cout.flush()) throw Failure(kIo, "standard output: cannot write");

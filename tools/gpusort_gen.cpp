@@ -841,12 +841,16 @@ const tool::ToolHelp kHelp = {
     {"--type TYPE (--count N | --bytes SIZE) [OPTION...] OUTPUT"},
     "Writes records to sort. The same options give the same bytes on every machine,\n"
     "whatever --threads is. OUTPUT - is standard output.\n",
-    {{"type", 0, "TYPE", "what to make, see Types; needed"},
+    {{"type", 0, "TYPE", "what to make, see Types; needed", false,
+      "i8 i16 i32 i64 u8 u16 u32 u64 f32 f64 i16be i32be i64be u16be u32be u64be f32be f64be record gensort-ascii "
+      "gensort-binary web-log orders-csv orders-tsv orders-jsonl orders-pgcopy orders-pgcopy-csv orders-pgcopy-binary "
+      "orders-mysql orders-pgdump"},
      {"count", 0, "N", "number of records"},
      {"bytes", 0, "SIZE",
       "as many whole records or lines as fit in this size (K M G T P by 1024); orders in chunks of 64K"},
      {"seed", 0, "N", "another seed, other records (default 0)"},
-     {"dist", 0, "NAME", "distribution, see Distributions (default uniform)"},
+     {"dist", 0, "NAME", "distribution, see Distributions (default uniform)", false,
+      "uniform zipf sorted reversed nearly-sorted all-equal few-values common-prefix"},
      {"values", 0, "N", "few-values: how many (default 16)"},
      {"special", 0, "", "floats: one in 16 is a zero, infinity, NaN with or without payload, denormal or extreme value"},
      {"record-size", 0, "N", "type record: bytes of a record"},
@@ -988,6 +992,9 @@ int Run(int argc, const char* const* argv) {
 }  // namespace
 
 int main(int argc, char** argv) {
+  if (gpusort::AsksForCompletions(argc, argv)) {
+    return gpusort::AnswerCompletions(std::bind_front(tool::Complete, kHelp), argc, argv);
+  }
   std::signal(SIGXFSZ, SIG_IGN);  // a limit on file sizes is an error like others
   try {
     return Run(argc, argv);

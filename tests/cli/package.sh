@@ -50,9 +50,12 @@ use() {
   gpusort_check --type u64 --against in.u64 out.u64 >/dev/null
   printf 'b\na\n' | gpusort - - | cmp - <(printf 'a\nb\n')
   for page in gpusort gpusort_task gpusort_gen gpusort_check; do man $page | grep -Eq "$page +- "; done
-  bash --norc -c '. /usr/share/bash-completion/bash_completion; _completion_loader gpusort; complete -p gpusort' 2>/dev/null |
-    grep -q _gpusort
-  for file in zsh/vendor-completions/_gpusort fish/vendor_completions.d/gpusort.fish doc/gpusort/copyright doc/gpusort/changelog.gz; do
+  for program in gpusort gpusort_task gpusort_gen gpusort_check; do
+    bash --norc -c ". /usr/share/bash-completion/bash_completion; _completion_loader $program; complete -p $program" 2>/dev/null |
+      grep -q _gpusort
+    test -s /usr/share/fish/vendor_completions.d/$program.fish
+  done
+  for file in zsh/vendor-completions/_gpusort doc/gpusort/copyright doc/gpusort/changelog.gz; do
     test -s /usr/share/$file
   done
   g++ -std=c++20 host.cpp $(pkg-config --cflags --libs gpusort) -o host
