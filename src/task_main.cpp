@@ -114,7 +114,8 @@ bool Means(const TaskOption& option, const std::string& command) {
 /// The option that `word` is, alone or with its value behind =; null: none.
 const TaskOption* OptionOf(std::string_view word) {
   for (const TaskOption& option : kTaskOptions) {
-    if (word == option.name || (option.argument[0] != '\0' && word.starts_with(std::string(option.name) + "="))) return &option;
+    const bool with_value = option.argument[0] != '\0' && word.starts_with(std::string(option.name) + "=");
+    if (word == option.name || with_value) return &option;
   }
   return nullptr;
 }

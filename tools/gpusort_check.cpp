@@ -929,7 +929,9 @@ bool CheckFrame(const Job& job, const std::string& name, const Sums& sums, const
     if (job.table->kind != check::Kind::kCsv && !inputs[i].trailer.empty()) trailer.clear();
     trailer += inputs[i].trailer;
   }
-  if (trailer != sums.trailer) Complain(good, name + ": what stands behind the records is not what the inputs have there");
+  if (trailer != sums.trailer) {
+    Complain(good, name + ": what stands behind the records is not what the inputs have there");
+  }
   return good;
 }
 
@@ -946,7 +948,8 @@ Exit CheckAgainst(const Job& job, File& file, const Sums& sums) {
   const std::uint64_t input_bytes = input.records * job.order.record_bytes;
 
   bool good = !job.table || CheckFrame(job, file.name(), sums, inputs);
-  const std::string counts = std::to_string(sums.records) + (IsLines(job) ? " lines" : " records") + ", the input " + std::to_string(input.records);
+  const std::string counts = std::to_string(sums.records) + (IsLines(job) ? " lines" : " records") + ", the input " +
+                             std::to_string(input.records);
   if (!job.unique) {
     if (sums.records != input.records) {
       Complain(good, file.name() + ": has " + counts);

@@ -527,8 +527,8 @@ std::string Order(const Job& job, std::uint64_t number, std::string_view note) {
   const char* const state = random(9) % 9 == 0 ? "returned" : "sent";
   if (binary) {
     using namespace std::chrono;
-    const auto days = sys_days(std::chrono::year(static_cast<int>(year)) / static_cast<int>(month) / static_cast<int>(of_month)) -
-                      sys_days(2000y / 1 / 1);
+    const year_month_day date(std::chrono::year(static_cast<int>(year)), std::chrono::month(month), std::chrono::day(of_month));
+    const auto days = sys_days(date) - sys_days(2000y / 1 / 1);
     BinaryTuple tuple(10);
     tuple.Int8(number);
     tuple.Int8(((static_cast<std::uint64_t>(days.count()) * 86400 + second % 86400) * 1000 + random(1) % 1000) * 1000);

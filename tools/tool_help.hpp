@@ -1,6 +1,7 @@
-// --help, --help=man, wrong options and completion of gpusort_gen and gpusort_check, out of one table for each: what is
-// parsed, what fits a terminal, what the manual page says and what a shell completes cannot differ. The tools share
-// nothing else, and of gpusort only how shells ask (cli/shell_words.hpp). Start at ToolHelp; Parse gives what was typed.
+// --help, --help=man, wrong options and completion of gpusort_gen and gpusort_check, out of one table for each: what
+// is parsed, what fits a terminal, what the manual page says and what a shell completes cannot differ. The tools share
+// nothing else, and of gpusort only how shells ask (cli/shell_words.hpp). Start at ToolHelp; Parse gives what was
+// typed.
 #pragma once
 
 #include <algorithm>

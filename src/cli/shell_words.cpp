@@ -189,7 +189,8 @@ Completions CompleteBash(const Completer& complete, std::string_view before, std
 std::string CompletionScript(std::string_view shell) { return shell == "bash" ? kBash : shell == "zsh" ? kZsh : kFish; }
 
 bool AsksForCompletions(int argc, const char* const* argv) {
-  return argc > 1 && (std::strcmp(argv[1], "--completion=words") == 0 || std::strcmp(argv[1], "--completion=line") == 0);
+  return argc > 1 &&
+         (std::strcmp(argv[1], "--completion=words") == 0 || std::strcmp(argv[1], "--completion=line") == 0);
 }
 
 int AnswerCompletions(const Completer& complete, int argc, const char* const* argv) {
@@ -202,8 +203,9 @@ int AnswerCompletions(const Completer& complete, int argc, const char* const* ar
     } else if (argv[1] == std::string_view("--completion=words") && !asked.empty()) {
       found = complete({asked.begin() + 1, asked.end()}, std::strtoul(asked[0].c_str(), nullptr, 10));
     }
-    std::string answer =
-        found.names == Names::kFiles ? "files\n" : found.names == Names::kFolders ? "folders\n" : "words\n";
+    std::string answer = found.names == Names::kFiles     ? "files\n"
+                         : found.names == Names::kFolders ? "folders\n"
+                                                          : "words\n";
     for (const Completions::Word& word : found.words) {
       answer += word.text + (word.about.empty() ? "" : "\t" + word.about) + "\n";
     }

@@ -1,6 +1,6 @@
-// What the completion of every program here has in common: scripts for bash, zsh and fish that ask the program itself, and
-// its answers. A line that is half typed is never an error: what cannot be told has no words. The tools are built with
-// it, too, so it needs nothing else of gpusort. Start at AnswerCompletions.
+// What the completion of every program here has in common: scripts for bash, zsh and fish that ask the program itself,
+// and its answers. A line that is half typed is never an error: what cannot be told has no words. The tools are built
+// with it, too, so it needs nothing else of gpusort. Start at AnswerCompletions.
 #pragma once
 
 #include <cstddef>

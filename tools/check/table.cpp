@@ -128,7 +128,7 @@ class CsvReader : public TableReader {
 
 struct Json {
   enum Kind { kNull, kString, kOther, kArray, kObject } kind = kNull;
-  std::string text;  ///< a string: what it means; all others: as it is written
+  std::string text;                                   ///< a string: what it means; all others: as it is written
   std::vector<std::pair<std::string, Json>> members;  ///< of an array without names
 };
 
@@ -269,7 +269,8 @@ class JsonReader : public TableReader {
  public:
   JsonReader(const Table& table, Source source) : TableReader(table, std::move(source)) {
     for (std::size_t key = 0; key < table.keys.size(); ++key) {
-      if (table.keys[key].number > 0) throw NoColumn("--key " + table.keys[key].text + ": JSON has no columns by number");
+      if (table.keys[key].number > 0)
+        throw NoColumn("--key " + table.keys[key].text + ": JSON has no columns by number");
       paths_.push_back(ReadPath(table.keys[key]));
       columns_[key] = key;
     }
@@ -357,8 +358,8 @@ class JsonReader : public TableReader {
         if (*step.element >= members.size()) return nullptr;
         at = &members[*step.element].second;
       } else if (at->kind == Json::kObject && step.name) {
-        const auto found =
-            std::find_if(members.begin(), members.end(), [&](const auto& member) { return member.first == *step.name; });
+        const auto found = std::find_if(members.begin(), members.end(),
+                                        [&](const auto& member) { return member.first == *step.name; });
         if (found == members.end()) return nullptr;
         at = &found->second;
       } else {
@@ -468,7 +469,10 @@ class CopyReader : public TableReader {
     }
   }
   static int Digit(int c) {
-    return c >= '0' && c <= '9' ? c - '0' : c >= 'a' && c <= 'f' ? c - 'a' + 10 : c >= 'A' && c <= 'F' ? c - 'A' + 10 : 16;
+    return c >= '0' && c <= '9'   ? c - '0'
+           : c >= 'a' && c <= 'f' ? c - 'a' + 10
+           : c >= 'A' && c <= 'F' ? c - 'A' + 10
+                                  : 16;
   }
   char Digits(std::string& bytes, int base, int most, int number) {
     for (; most > 0 && Digit(Peek()) < base; --most) number = number * base + Digit(Take(bytes));
@@ -476,7 +480,8 @@ class CopyReader : public TableReader {
   }
 };
 
-// ---- COPY ... WITH (FORMAT binary) -----------------------------------------------------------------------------------
+// ---- COPY ... WITH (FORMAT binary)
+// -----------------------------------------------------------------------------------
 
 class CopyBinaryReader : public TableReader {
  public:
@@ -578,7 +583,9 @@ class DumpReader : public CopyReader {
     text.remove_prefix(name.size());
     return !name.empty();
   }
-  static void SkipBlanks(std::string_view& text) { text.remove_prefix(std::min(text.find_first_not_of(' '), text.size())); }
+  static void SkipBlanks(std::string_view& text) {
+    text.remove_prefix(std::min(text.find_first_not_of(' '), text.size()));
+  }
 
   /// COPY [SCHEMA.]TABLE [(COLUMN, ...)] FROM stdin;
   bool BeginsRows(std::string_view line) {

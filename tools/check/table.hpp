@@ -56,7 +56,7 @@ struct KeyValue {
 };
 
 struct Row {
-  std::string bytes;  ///< without the line's end that a last record may lack
+  std::string bytes;                             ///< without the line's end that a last record may lack
   std::uint64_t number = 0, line = 0, byte = 0;  ///< where it begins: from 0, from 1, from 0
   std::uint64_t block = 0;                       ///< of a dump: the table's rows that it is one of, from 1
   std::vector<KeyValue> values;

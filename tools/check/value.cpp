@@ -202,7 +202,8 @@ Value MakeValue(const Date& date, const Time& time) {
   if (!days || time.hour > 24 || time.minute > 59 || time.second > 60) return Null{};
   const bool round = time.minute == 0 && time.second == 0 && time.fraction.find_first_not_of('0') == std::string::npos;
   if (time.hour == 24 && !round) return Null{};
-  return MakeInstant(*days * kDaySeconds + (time.hour * 60 + time.minute) * 60 + time.second - time.east, time.fraction);
+  return MakeInstant(*days * kDaySeconds + (time.hour * 60 + time.minute) * 60 + time.second - time.east,
+                     time.fraction);
 }
 
 std::optional<Instant> ReadInfinity(std::string_view text) {
@@ -668,15 +669,28 @@ Value ReadInet(std::string_view bytes) {
 }  // namespace
 
 Type TypeOf(std::string_view name) {
-  static constexpr std::pair<std::string_view, Type> kNames[] = {
-      {"text", Type::kText},           {"nocase", Type::kNoCase},         {"natural", Type::kNatural},
-      {"locale", Type::kLocale},       {"int", Type::kInt},               {"decimal", Type::kDecimal},
-      {"float", Type::kFloat},         {"bool", Type::kBool},             {"date", Type::kDate},
-      {"timestamp", Type::kTimestamp}, {"ip", Type::kIp},                 {"uuid", Type::kUuid},
-      {"bytes-hex", Type::kBytesHex},  {"int2", Type::kInt},              {"int4", Type::kInt},
-      {"int8", Type::kInt},            {"float4", Type::kFloat},          {"float8", Type::kFloat},
-      {"numeric", Type::kDecimal},     {"timestamptz", Type::kTimestamp}, {"bytea", Type::kBytesHex},
-      {"inet", Type::kIp}};
+  static constexpr std::pair<std::string_view, Type> kNames[] = {{"text", Type::kText},
+                                                                 {"nocase", Type::kNoCase},
+                                                                 {"natural", Type::kNatural},
+                                                                 {"locale", Type::kLocale},
+                                                                 {"int", Type::kInt},
+                                                                 {"decimal", Type::kDecimal},
+                                                                 {"float", Type::kFloat},
+                                                                 {"bool", Type::kBool},
+                                                                 {"date", Type::kDate},
+                                                                 {"timestamp", Type::kTimestamp},
+                                                                 {"ip", Type::kIp},
+                                                                 {"uuid", Type::kUuid},
+                                                                 {"bytes-hex", Type::kBytesHex},
+                                                                 {"int2", Type::kInt},
+                                                                 {"int4", Type::kInt},
+                                                                 {"int8", Type::kInt},
+                                                                 {"float4", Type::kFloat},
+                                                                 {"float8", Type::kFloat},
+                                                                 {"numeric", Type::kDecimal},
+                                                                 {"timestamptz", Type::kTimestamp},
+                                                                 {"bytea", Type::kBytesHex},
+                                                                 {"inet", Type::kIp}};
   for (const auto& [known, type] : kNames) {
     if (known == name) return type;
   }

@@ -1,6 +1,6 @@
-// Typed values of columns, and their order, as gpusort's manual page tells it: for gpusort_check, the independent witness.
-// Values are read into numbers, instants and bytes and compared as such; nothing is encoded, and no code is gpusort's.
-// Start at ReadValue and CompareValues.
+// Typed values of columns, and their order, as gpusort's manual page tells it: for gpusort_check, the independent
+// witness. Values are read into numbers, instants and bytes and compared as such; nothing is encoded, and no code is
+// gpusort's. Start at ReadValue and CompareValues.
 #pragma once
 
 #include <compare>
