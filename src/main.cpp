@@ -238,23 +238,13 @@ int End(int code) {
   _exit(code);
 }
 
-/// Whoever presses Tab wants words or nothing, never a message.
-int AnswerShell(int argc, char** argv) {
-  try {
-    std::fputs(AnswerCompletions(argc, argv).c_str(), stdout);
-    return 0;
-  } catch (const std::exception&) {
-    return static_cast<int>(ErrorCode::kInternal);
-  }
-}
-
 }  // namespace
 }  // namespace gpusort
 
 int main(int argc, char** argv) {
   using namespace gpusort;
   if (argc > 0 && IsNamedSort(argv[0])) return End(SortMain(argc, argv));
-  if (AsksForCompletions(argc, argv)) return AnswerShell(argc, argv);
+  if (AsksForCompletions(argc, argv)) return AnswerCompletions(Complete, argc, argv);
   EndWhenOutOfMemory("gpusort: error: ", "out of memory", static_cast<int>(ErrorCode::kOutOfMemory));
   const unsigned closed = OpenStandardStreams();
   SaveAddresses();

@@ -4,11 +4,14 @@
 #include <cstdio>
 #include <exception>
 #include <iterator>
+#include <map>
 #include <new>
+#include <sstream>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "cli/completion.hpp"
 #include "cli/parse_options.hpp"
 #include "error.hpp"
 #include "formats/locale_keys.hpp"
@@ -69,11 +72,62 @@ std::string TaskManual() {
 
 [[noreturn]] void FailTask(const std::string& why) { throw Error(ErrorCode::kUsage, why + "; see gpusort_task --help"); }
 
+struct Command {
+  const char* name;
+  const char* about;
+};
+
+constexpr Command kCommands[] = {
+    {"scan", "look where the records of a slice of CSV end, before runs"},
+    {"runs", "sort a slice of the inputs to a run"},
+    {"cut", "find where each part begins in every run"},
+    {"borders", "print where each part begins in one run"},
+    {"part", "merge a part of the output"},
+    {"prove", "check that the parts are the whole, and name the output"},
+};
+
 /// What a task is told beside gpusort's options.
+struct TaskOption {
+  const char* name;
+  const char* argument;  ///< empty: a flag
+  const char* commands;  ///< those that it has a meaning for
+  const char* about;
+};
+
+constexpr TaskOption kTaskOptions[] = {
+    {"--slice", "K/N", "scan runs", "which of N equal ranges of the inputs, from 0"},
+    {"--into", "DIR", "scan runs", "the folder that all tasks share"},
+    {"--parts", "P", "cut borders prove", "how many parts the output has"},
+    {"--fences-only", "", "cut", "without reading runs: parts are less equal"},
+    {"--run", "K", "borders", "which run"},
+    {"--part", "J/P", "part", "which of P parts, from 0"},
+    {"--pieces", "DIR", "part", "where the part's pieces of the runs are"},
+    {"--offset", "BYTES", "part", "where in the one output the part begins"},
+};
+
+bool Means(const TaskOption& option, const std::string& command) {
+  std::istringstream list(option.commands);
+  const std::istream_iterator<std::string> first(list), last;
+  return std::find(first, last, command) != last;
+}
+
+/// The option that `word` is, alone or with its value behind =; null: none.
+const TaskOption* OptionOf(std::string_view word) {
+  for (const TaskOption& option : kTaskOptions) {
+    const bool with_value = option.argument[0] != '\0' && word.starts_with(std::string(option.name) + "=");
+    if (word == option.name || with_value) return &option;
+  }
+  return nullptr;
+}
+
 struct TaskArguments {
-  std::string slice, into, parts, part, run, pieces, offset;
-  bool fences_only = false;
+  std::map<std::string, std::string> given;  ///< by the option's name
   std::vector<std::string> rest;
+
+  std::string operator[](const std::string& name) const {
+    const auto found = given.find(name);
+    return found == given.end() ? "" : found->second;
+  }
 };
 
 TaskArguments ParseTask(int argc, char** argv) {
@@ -84,26 +138,62 @@ TaskArguments ParseTask(int argc, char** argv) {
       task.rest.insert(task.rest.end(), argv + i, argv + argc);
       break;
     }
-    if (argument == "--fences-only") {
-      task.fences_only = true;
+    const TaskOption* const option = OptionOf(argument);
+    if (option == nullptr) {
+      task.rest.push_back(argument);
       continue;
     }
-    bool taken = false;
-    for (auto [name, value] : {std::pair("--slice", &task.slice), std::pair("--into", &task.into),
-                               std::pair("--parts", &task.parts), std::pair("--part", &task.part),
-                               std::pair("--run", &task.run), std::pair("--pieces", &task.pieces),
-                               std::pair("--offset", &task.offset)}) {
-      const std::string key = name;
-      if (argument != key && !argument.starts_with(key + "=")) continue;
-      if (argument == key && i + 1 == argc) FailTask(key + " needs a value");
-      if (!value->empty()) FailTask(key + " is given twice");
-      *value = argument == key ? argv[++i] : argument.substr(key.size() + 1);
-      if (value->empty()) FailTask(key + " needs a value");
-      taken = true;
+    const std::string key = option->name;
+    if (option->argument[0] == '\0') {
+      task.given[key] = "yes";
+      continue;
     }
-    if (!taken) task.rest.push_back(argument);
+    if (argument == key && i + 1 == argc) FailTask(key + " needs a value");
+    if (task.given.count(key) > 0) FailTask(key + " is given twice");
+    const std::string value = argument == key ? argv[++i] : argument.substr(key.size() + 1);
+    if (value.empty()) FailTask(key + " needs a value");
+    task.given[key] = value;
   }
   return task;
+}
+
+/// Commands, then their own options, and those of gpusort that the task takes.
+Completions CompleteTask(const std::vector<std::string>& words, std::size_t current) {
+  Completions found;
+  if (current == 0 || current >= words.size()) return found;
+  const std::string& typed = words[current];
+  const auto add = [&](const std::string& word, const std::string& about) {
+    if (word.starts_with(typed)) found.words.push_back({word, about});
+  };
+  if (current == 1) {
+    for (const Command& command : kCommands) add(command.name, command.about);
+    for (const char* word : {"--help", "--version"}) add(word, "");
+    return found;
+  }
+  // The rest of the line is gpusort's, which completes keys by the inputs on it.
+  std::vector<std::string> line{"gpusort"};
+  std::size_t at = 0;
+  for (std::size_t i = 2; i < words.size(); ++i) {
+    const TaskOption* const option = i == current ? nullptr : OptionOf(words[i]);
+    if (i == current) at = line.size();
+    if (option == nullptr) {
+      line.push_back(words[i]);
+    } else if (option->argument[0] != '\0' && words[i] == option->name && ++i == current) {
+      if (option->argument == std::string_view("DIR")) found.names = Completions::Names::kFolders;
+      return found;
+    }
+  }
+  if (const TaskOption* const option = OptionOf(typed); option != nullptr && typed.find('=') != typed.npos) {
+    if (option->argument == std::string_view("DIR")) found.names = Completions::Names::kFolders;
+    return found;
+  }
+  found = Complete(line, at);
+  if (typed.starts_with('-') && typed.find('=') == typed.npos) {
+    for (const TaskOption& option : kTaskOptions) {
+      if (Means(option, words[1])) add(option.name + std::string(option.argument[0] != '\0' ? "=" : ""), option.about);
+    }
+  }
+  return found;
 }
 
 constexpr std::uint64_t kMostTasks = std::uint64_t{1} << 20;
@@ -167,8 +257,8 @@ Options ParseLater(const std::string& folder, const std::string& output, const s
 }
 
 void DoTask(const std::string& command, const TaskArguments& task, CancelFlag& cancel) {
-  constexpr std::string_view kCommands[] = {"scan", "runs", "cut", "borders", "part", "prove"};
-  if (std::find(std::begin(kCommands), std::end(kCommands), command) == std::end(kCommands)) {
+  const auto is_command = [&](const Command& known) { return known.name == command; };
+  if (std::none_of(std::begin(kCommands), std::end(kCommands), is_command)) {
     FailTask("'" + EscapeName(command) + "' is none of scan, runs, cut, borders, part and prove");
   }
   const SplitArguments rest = SplitOptions(task.rest);
@@ -178,52 +268,43 @@ void DoTask(const std::string& command, const TaskArguments& task, CancelFlag& c
                " names are given");
     }
   };
-  const auto refuse = [&](const std::string& value, const char* key) {
-    if (!value.empty()) FailTask(std::string(key) + " has no meaning with gpusort_task " + command);
-  };
+  for (const TaskOption& option : kTaskOptions) {
+    if (!task[option.name].empty() && !Means(option, command)) {
+      FailTask(std::string(option.name) + " has no meaning with gpusort_task " + command);
+    }
+  }
   const bool slices = command == "runs" || command == "scan";
-  if (!slices) {
-    refuse(task.slice, "--slice");
-    refuse(task.into, "--into");
-  }
-  if (command != "cut" && task.fences_only) FailTask("--fences-only has no meaning with gpusort_task " + command);
-  if (command != "borders") refuse(task.run, "--run");
-  if (command != "part") {
-    refuse(task.part, "--part");
-    refuse(task.pieces, "--pieces");
-    refuse(task.offset, "--offset");
-  }
-  if (slices || command == "part") refuse(task.parts, "--parts");
   const bool of_parts = !slices && command != "part";
-  if (of_parts && task.parts.empty()) FailTask("--parts is missing");
-  const std::uint64_t parts = of_parts ? ParseParts("--parts", task.parts) : 0;
+  if (of_parts && task["--parts"].empty()) FailTask("--parts is missing");
+  const std::uint64_t parts = of_parts ? ParseParts("--parts", task["--parts"]) : 0;
 
   if (slices) {
-    const TaskNumber slice = ParseNumber("--slice", task.slice);
-    if (task.into.empty()) FailTask("--into is missing");
+    const TaskNumber slice = ParseNumber("--slice", task["--slice"]);
+    const std::string into = task["--into"];
+    if (into.empty()) FailTask("--into is missing");
     if (rest.names.empty()) FailTask("no input is given");
     std::vector<std::string> argv;
-    const Options options = ParseFor(task.into + "/run", rest.options, rest.names, argv, cancel);
-    (command == "runs" ? SortSlice : ScanSlice)(options, Deciding(argv), slice, task.into, cancel);
+    const Options options = ParseFor(into + "/run", rest.options, rest.names, argv, cancel);
+    (command == "runs" ? SortSlice : ScanSlice)(options, Deciding(argv), slice, into, cancel);
   } else if (command == "cut") {
     needs(1, "DIR");
     const Options options = ParseLater(rest.names[0], "output", rest.options, cancel);
-    CutParts(options, parts, task.fences_only, rest.names[0]);
+    CutParts(options, parts, !task["--fences-only"].empty(), rest.names[0]);
   } else if (command == "part") {
-    const TaskNumber part = ParseNumber("--part", task.part);
+    const TaskNumber part = ParseNumber("--part", task["--part"]);
     needs(2, "DIR and OUTPUT");
     const Options options = ParseLater(rest.names[0], rest.names[1], rest.options, cancel);
-    PartPieces pieces{task.pieces, {}};
-    if (!task.offset.empty()) {
-      if (task.pieces.empty()) FailTask("--offset has no meaning without --pieces");
-      pieces.offset = ParseDigits(task.offset);
-      if (!pieces.offset) FailTask("--offset: '" + EscapeName(task.offset) + "' is not a number of bytes");
+    PartPieces pieces{task["--pieces"], {}};
+    if (const std::string offset = task["--offset"]; !offset.empty()) {
+      if (pieces.folder.empty()) FailTask("--offset has no meaning without --pieces");
+      pieces.offset = ParseDigits(offset);
+      if (!pieces.offset) FailTask("--offset: '" + EscapeName(offset) + "' is not a number of bytes");
     }
     MergePart(options, part, rest.names[0], rest.names[1], pieces, cancel);
   } else if (command == "borders") {
     needs(1, "DIR");
-    const std::optional<std::uint64_t> run = ParseDigits(task.run);
-    if (!run) FailTask("--run: '" + EscapeName(task.run) + "' is not a run's number");
+    const std::optional<std::uint64_t> run = ParseDigits(task["--run"]);
+    if (!run) FailTask("--run: '" + EscapeName(task["--run"]) + "' is not a run's number");
     const Options options = ParseLater(rest.names[0], "output", rest.options, cancel);
     for (const std::uint64_t border : PartBorders(options, parts, *run, rest.names[0])) {
       std::printf("%llu\n", static_cast<unsigned long long>(border));
@@ -237,6 +318,7 @@ void DoTask(const std::string& command, const TaskArguments& task, CancelFlag& c
 }
 
 int RunTask(int argc, char** argv) {
+  if (AsksForCompletions(argc, argv)) return AnswerCompletions(CompleteTask, argc, argv);
   OpenStandardStreams();
   CancelFlag cancel;
   HandleSignals(cancel);

@@ -1,8 +1,10 @@
 // gpusort_check: the independent witness. Proves that a file is in order, and that it holds the records of the input.
-// It shares no code with gpusort: its own key grammar, its own reading, its own multiset hash, and a comparison of
-// typed values (floats by std::strong_order, which is IEEE totalOrder) instead of encoded bytes. It sums valsort's
+// It shares no code with gpusort but what answers a shell's Tab: its own key grammar, its own reading, its own multiset
+// hash, and a comparison of typed values (floats by std::strong_order, which is IEEE totalOrder) instead of encoded
+// bytes; lines and records with columns are read by check/table.hpp and compared by check/value.hpp. It sums valsort's
 // CRC-32 too, so that its counts can be held against a third program. Start at Run, then Scan (one pass over a file;
-// ScanLines: of lines) and CompareWithStableSort (the full comparison behind --stable and --unique).
+// ScanRows: of lines and records with columns) and CompareWithStableSort (the full comparison behind --stable and
+// --unique; CompareRowsWithStableSort).
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -12,17 +14,21 @@
 #include <bit>
 #include <cerrno>
 #include <charconv>
+#include <clocale>
 #include <compare>
 #include <concepts>
 #include <cstdint>
 #include <cstring>
 #include <exception>
+#include <functional>
 #include <iostream>
 #include <limits>
+#include <memory>
 #include <mutex>
 #include <new>
 #include <numeric>
 #include <optional>
+#include <span>
 #include <stdexcept>
 #include <string>
 #include <string_view>
@@ -31,6 +37,7 @@
 #include <utility>
 #include <vector>
 
+#include "check/table.hpp"
 #include "tool_help.hpp"
 
 namespace {
@@ -64,9 +71,7 @@ std::string Hex(U128 value) {
   return text;
 }
 
-/// `record_bytes` 0: of lines, which everybody counts from 1.
-std::string Place(std::uint64_t record, std::uint64_t record_bytes, std::uint64_t byte = 0) {
-  if (record_bytes == 0) return "line " + std::to_string(record + 1) + " (byte " + std::to_string(byte) + ")";
+std::string Place(std::uint64_t record, std::uint64_t record_bytes) {
   return "record " + std::to_string(record) + " (byte " + std::to_string(record * record_bytes) + ")";
 }
 
@@ -454,7 +459,11 @@ struct Sums {
   std::uint64_t duplicates = 0;             ///< records whose key equals that of the record before
   std::optional<std::uint64_t> descent;     ///< first record that is less than the record before
   std::optional<std::uint64_t> repetition;  ///< first record whose key equals that of the record before
-  std::uint64_t descent_byte = 0, repetition_byte = 0;  ///< of lines
+  // Of lines and records with columns:
+  std::string descent_place, repetition_place;
+  std::string reason;            ///< for the descent
+  std::string header, trailer;   ///< what stands above the records and behind them
+  std::uint64_t no_values = 0;   ///< ordered as null, for they are not of their key's type
   U128 multiset = 0;
   U128 crc = 0;
 
@@ -503,10 +512,9 @@ Sums Scan(File& file, const Order& order, unsigned threads) {
 
 struct Job {
   Order order;
-  bool lines = false;
+  std::optional<check::Table> table;  ///< of lines, too
   bool any_order = false;
   bool reverse = false;
-  char delimiter = '\n';
   bool unique = false;
   bool stable = false;
   std::vector<std::string> against;
@@ -515,46 +523,79 @@ struct Job {
   std::string file;
 };
 
-/// Of lines, by their bytes; one without its end counts as if it had it.
-Sums ScanLines(File& file, const Job& job) {
+bool IsLines(const Job& job) { return job.table && job.table->kind == check::Kind::kLines; }
+
+/// Lines and records of a table count from 1, as everybody counts them.
+std::string Place(const Job& job, const check::Row& row) {
+  const std::string byte = "byte " + std::to_string(row.byte) + ")";
+  if (IsLines(job)) return "line " + std::to_string(row.line) + " (" + byte;
+  const bool text = job.table->kind != check::Kind::kCopyBinary;
+  return "record " + std::to_string(row.number + 1) + " (" +
+         (text ? "line " + std::to_string(row.line) + ", " : "") + byte;
+}
+
+/// Which key decides that `row` must not stand behind `before`, and how.
+std::string Reason(const Job& job, const check::Row& before, const check::Row& row) {
+  if (job.table->keys.empty()) return "";
+  const std::size_t key = check::DecidingKey(before, row);
+  if (key >= std::min(before.values.size(), row.values.size())) return "";
+  const auto shown = [key](const check::Row& of) {
+    const check::KeyValue& value = of.values[key];
+    return std::holds_alternative<check::Null>(value.value) ? "null" : tool::Quote(value.text.substr(0, 60));
+  };
+  return ": key " + tool::Quote(row.values[key].key->text) + " is " + shown(row) + " behind " + shown(before);
+}
+
+/// Calls work(row) for all rows of the file, and gives their reader. What is no such table ends the program.
+template <typename Work>
+std::unique_ptr<check::TableReader> ForEachRow(File& file, const Job& job, const Work& work) {
+  try {
+    auto reader = check::MakeReader(*job.table, [&](std::span<char> bytes) {
+      return file.ReadNext(reinterpret_cast<Byte*>(bytes.data()), bytes.size());
+    });
+    for (check::Row row; reader->Next(row);) work(row);
+    return reader;
+  } catch (const check::NoColumn& error) {
+    throw Failure(kUsage, file.name() + ": " + error.what());
+  } catch (const check::BadTable& error) {
+    throw Failure(kPartialRecord, file.name() + ": " + error.what());
+  }
+}
+
+/// One record after the other; a last one without its end counts as if it had it.
+Sums ScanRows(File& file, const Job& job) {
   Sums sums;
-  std::vector<Byte> buffer(std::size_t{1} << 20), line, previous;
-  std::uint64_t at = 0;
-  const auto add = [&] {
-    sums.multiset += HashRecord(line.data(), line.size());
-    sums.crc += Crc32::Of(line.data(), line.size());
-    if (sums.records > 0) {
-      const auto step = std::lexicographical_compare_three_way(previous.begin(), previous.end(), line.begin(), line.end());
-      if ((job.reverse ? step < 0 : step > 0) && !sums.descent) {
+  check::Row previous;
+  const auto reader = ForEachRow(file, job, [&](check::Row& row) {
+    if (sums.records > 0 && !job.any_order) {
+      const std::strong_ordering step = check::CompareRows(previous, row);
+      if (step > 0 && !sums.descent) {
         sums.descent = sums.records;
-        sums.descent_byte = at;
+        sums.descent_place = Place(job, row);
+        sums.reason = Reason(job, previous, row);
       }
       if (step == 0) {
         ++sums.duplicates;
-        if (!sums.repetition) sums.repetition_byte = at;
+        if (!sums.repetition) sums.repetition_place = Place(job, row);
         if (!sums.repetition) sums.repetition = sums.records;
       }
     }
     ++sums.records;
-    at += line.size() + 1;
-    previous.swap(line);
-    line.clear();
-  };
-  while (const std::uint64_t got = file.ReadNext(buffer.data(), buffer.size())) {
-    for (const Byte *p = buffer.data(), *end = p + got; p < end;) {
-      const void* const found = std::memchr(p, job.delimiter, static_cast<std::size_t>(end - p));
-      const Byte* const stop = found != nullptr ? static_cast<const Byte*>(found) : end;
-      line.insert(line.end(), p, stop);
-      if (found != nullptr) add();
-      p = stop + 1;
-    }
-  }
-  if (!line.empty()) add();
+    // The same row of another table is another one.
+    if (row.block > 0) row.bytes.append(reinterpret_cast<const char*>(&row.block), sizeof row.block);
+    const auto* const bytes = reinterpret_cast<const Byte*>(row.bytes.data());
+    sums.multiset += HashRecord(bytes, row.bytes.size());
+    sums.crc += Crc32::Of(bytes, row.bytes.size());
+    std::swap(row, previous);
+  });
+  sums.header = reader->header();
+  sums.trailer = reader->trailer();
+  sums.no_values = reader->no_values();
   return sums;
 }
 
 Sums Scan(File& file, const Job& job) {
-  return job.lines ? ScanLines(file, job) : Scan(file, job.order, job.threads);
+  return job.table ? ScanRows(file, job) : Scan(file, job.order, job.threads);
 }
 
 // ---- The full comparison -----------------------------------------------------------------------------------------
@@ -600,6 +641,40 @@ std::optional<std::uint64_t> CompareWithStableSort(const Job& job, File& file, s
   return first;
 }
 
+/// The same of lines and records with columns. The row that differs, or one with its number alone if the file is too
+/// short; nothing if none differs. `too_large`: the inputs take more than the memory allowed.
+std::optional<check::Row> CompareRowsWithStableSort(const Job& job, bool& too_large) {
+  std::vector<check::Row> rows;
+  std::uint64_t needed = 0;
+  for (const std::string& path : job.against) {
+    File input(path);
+    ForEachRow(input, job, [&](const check::Row& row) {
+      // The row, its keys twice, its place in std::stable_sort's buffer, and what allocations take besides.
+      needed += 2 * sizeof row + 2 * row.bytes.size() + row.values.size() * (sizeof(check::KeyValue) + 32);
+      for (const check::KeyValue& value : row.values) needed += 2 * value.text.size();
+      too_large = needed > job.memory_limit;
+      if (too_large) rows.clear();
+      if (!too_large) rows.push_back(row);
+    });
+    if (too_large) return std::nullopt;
+  }
+  std::stable_sort(rows.begin(), rows.end(),
+                   [](const check::Row& a, const check::Row& b) { return check::CompareRows(a, b) < 0; });
+  if (job.unique) {
+    const auto equal = [](const check::Row& a, const check::Row& b) { return check::CompareRows(a, b) == 0; };
+    rows.erase(std::unique(rows.begin(), rows.end(), equal), rows.end());
+  }
+  std::optional<check::Row> first;
+  std::uint64_t number = 0;
+  File file(job.file);
+  ForEachRow(file, job, [&](const check::Row& row) {
+    if (!first && (number >= rows.size() || rows[number].bytes != row.bytes)) first = row;
+    ++number;
+  });
+  if (!first && number < rows.size()) first.emplace().number = number;
+  return first;
+}
+
 /// Bytes that CompareWithStableSort needs: the records, their rows, and the merge buffer of std::stable_sort.
 std::uint64_t MemoryNeeded(std::uint64_t input_bytes, std::uint64_t record_bytes) {
   return input_bytes + input_bytes / record_bytes * 12;
@@ -610,47 +685,152 @@ std::uint64_t MemoryNeeded(std::uint64_t input_bytes, std::uint64_t record_bytes
 const tool::ToolHelp kHelp = {
     "gpusort_check",
     "check that a file is sorted and has the records of its inputs",
-    {"(--type TYPE | --record-size N) [OPTION...] FILE", "--format lines [OPTION...] FILE",
+    {"(--type TYPE | --record-size N) [OPTION...] FILE", "--format FORMAT [OPTION...] FILE",
      "... --against INPUT... FILE"},
     "Checks that FILE (- is standard input) is in order, and that its records are\n"
-    "those of the inputs. It shares no code with gpusort. Prints counts, equal\n"
-    "neighbouring keys, the multiset sum (128 bits) and valsort's sum of CRC-32.\n",
-    {{"type", 0, "TYPE", "records are numbers of this type"},
+    "those of the inputs. No code of gpusort's reads or compares here. Prints counts,\n"
+    "equal neighbouring keys, the multiset sum (128 bits), valsort's sum of CRC-32.\n",
+    {{"type", 0, "TYPE", "records are numbers of this type", false,
+      "i8 i16 i32 i64 u8 u16 u32 u64 f32 f64 i16be i32be i64be u16be u32be u64be f32be f64be"},
      {"record-size", 0, "N", "records of N bytes"},
-     {"format", 0, "lines", "records are lines, ordered by all their bytes as LC_ALL=C sort does"},
+     {"format", 0, "FORMAT", "lines, or records with columns, see Formats", false,
+      "lines csv tsv jsonl pgcopy pgcopy-csv pgcopy-binary pgdump mysql"},
+     {"key", 'k', "KEY", "what is ordered by, see Keys; several times, most significant first", true},
      {"zero-terminated", 'z', "", "lines end with NUL"},
-     {"key", 'k', "KEY", "a field of the key, OFFSET:TYPE[:asc|desc]; several times, most significant first", true},
+     {"header", 0, "N", "lines, csv, tsv: the first N records are not ordered (csv and tsv: one)"},
+     {"no-header", 0, "", "csv, tsv: there is none, keys are #N"},
+     {"delimiter", 0, "CHAR", "between columns (\\t is a tab)"},
+     {"quote", 0, "CHAR", "csv, tsv, mysql: around columns; none: quotes are text"},
+     {"escape", 0, "CHAR", "csv, tsv, mysql: takes the next byte as it is"},
+     {"comment", 0, "CHAR", "csv, tsv: begins lines that are no records"},
+     {"null", 0, "TEXT", "columns that are TEXT are null, too", true},
+     {"decimal-point", 0, "CHAR", "in numbers (default .)"},
+     {"thousands", 0, "CHAR", "between the digits of numbers"},
      {"reverse", 'r', "", "the order is reversed"},
      {"any-order", 0, "", "do not check the order, only whether the records are those of the inputs"},
-     {"unique", 'u', "", "no two keys are equal; with --against: first of equal keys kept (not of lines)"},
-     {"stable", 0, "", "with --against: equal keys keep the order of the inputs (not of lines)"},
+     {"unique", 'u', "", "no two keys are equal; with --against: first of equal keys kept"},
+     {"stable", 0, "", "with --against: equal keys keep the order of the inputs"},
      {"against", 0, "INPUT", "an input of the sort; several in their order", true},
      {"memory-limit", 0, "SIZE",
       "memory for --unique or --stable with --against, which sort the inputs in memory (default 1G)"},
-     {"threads", 0, "N", "threads (default: one a core); lines are read by one"}},
+     {"threads", 0, "N", "threads (default: one a core); what has a format is read by one"}},
     {{"Types",
       "  i8 i16 i32 i64 u8 u16 u32 u64 f32 f64, with le (default) or be; of a key also\n"
       "  bytesN. Without --key the key is the number, or all bytes of the record.\n"
       "  Floats are in IEEE totalOrder.\n"},
-     {"Other formats",
-      "  What is ordered by parts of lines or by columns: gpusort --check says whether\n"
-      "  it is in order, and gpusort_check --format lines --any-order --against whether\n"
-      "  its lines are those of the input. Of CSV with newlines in quotes the lines of\n"
-      "  text are compared, of several inputs their headers count, too.\n"},
+     {"Formats",
+      "  lines, csv, tsv, jsonl, pgcopy, pgcopy-csv, pgcopy-binary, pgdump, mysql are\n"
+      "  what they are to gpusort. Lines are ordered by all their bytes; of lines that\n"
+      "  are ordered by keys, sort -c with the same options checks the order, and\n"
+      "  gpusort_check --format lines --any-order --against the records. Headers,\n"
+      "  what stands behind the records, and of a dump all that are no rows, must be\n"
+      "  those of the inputs. What is compressed goes through a pipe: <(zcat in.gz).\n"},
+     {"Keys",
+      "  of records of bytes: OFFSET:TYPE[:asc|desc]\n"
+      "  of columns: NAME, #N, of JSON a path (a.b[0], /a/b/0), of a dump TABLE.COLUMN;\n"
+      "  then any of :TYPE, :asc or :desc, :nulls-first or :nulls-last. Types are those\n"
+      "  of gpusort: text nocase natural locale int decimal float bool date timestamp\n"
+      "  timestamp(FORMAT) ip uuid bytes-hex. What is none of its type is ordered as\n"
+      "  null, and counted. Without keys all columns count, as text.\n"},
      {"Exit codes",
       "  0 good\n"
       "  1 not in order, or not the same records\n"
       "  2 usage; or --unique or --stable was not checked, because the inputs do not\n"
       "    fit in the memory allowed or cannot be read twice\n"
-      "  3 a size is not a multiple of the record\n"
+      "  3 a size is not a multiple of the record, or a file is not of its format\n"
       "  4 I/O error\n"
       "  6 out of memory\n"},
      {"Examples",
       "  gpusort_check --type u64 --against in.u64 out.u64\n"
       "  gpusort_check --record-size 100 --key 0:bytes10 --against in.dat out.dat\n"
       "  gpusort_check --format lines --against a.txt b.txt sorted.txt\n"
-      "  gpusort_check --format lines --any-order --against in.jsonl by_id.jsonl\n"}},
+      "  gpusort_check --format csv -k created_at:timestamp:desc -k amount:decimal \\\n"
+      "    --stable --against orders.csv sorted.csv\n"}},
     "gpusort(1), gpusort_gen(1)"};
+
+constexpr const char* kTableOptions[] = {"zero-terminated", "header", "no-header", "delimiter", "quote", "escape",
+                                         "comment", "null", "decimal-point", "thousands"};
+
+/// Of records with columns and lines.
+check::Table ParseTable(const tool::Typed& typed) {
+  using check::Kind;
+  check::Table table;
+  try {
+    table = check::TableOf(typed.value("format"));
+  } catch (const check::BadRule& error) {
+    FailUsage("--format: " + tool::Quote(typed.value("format")) + " " + error.what());
+  }
+  const bool lines = table.kind == Kind::kLines, csv = table.kind == Kind::kCsv, mysql = table.name == "mysql";
+  const auto only_if = [&](bool means, const char* option) {
+    if (typed.has(option) && !means) {
+      FailUsage("--" + std::string(option) + " has no meaning with --format " + table.name);
+    }
+  };
+  only_if(lines, "zero-terminated");
+  only_if(csv || lines, "header");
+  only_if(csv || table.kind == Kind::kCopy, "delimiter");
+  for (const char* option : {"no-header", "comment"}) only_if(csv, option);
+  for (const char* option : {"quote", "escape"}) only_if(csv || mysql, option);
+  for (const char* option : {"null", "decimal-point", "thousands"}) only_if(!lines, option);
+  if (lines && typed.has("key")) FailUsage("--key: lines by keys are checked by sort -c; see gpusort_check --help");
+  const auto byte = [&](const char* option, int otherwise) {
+    if (!typed.has(option)) return otherwise;
+    const std::string text = typed.value(option);
+    if (text == "\\t") return int{'\t'};
+    if (text.size() != 1) FailUsage("--" + std::string(option) + ": " + tool::Quote(text) + " is not one byte");
+    return int{static_cast<unsigned char>(text[0])};
+  };
+  if (typed.has("zero-terminated")) table.line_end = '\0';
+  table.delimiter = byte("delimiter", table.delimiter);
+  table.quote = typed.value("quote") == "none" ? -1 : byte("quote", table.quote);
+  table.escape = byte("escape", table.escape);
+  if (csv && table.escape == table.quote) table.escape = -1;  // a quote that is doubled means one anyway
+  table.comment = byte("comment", table.comment);
+  if (typed.has("no-header")) table.header = 0;
+  if (typed.has("header")) table.header = ParseWhole("--header", typed.value("header"));
+  for (const std::string& null : typed.all("null")) table.nulls.push_back(null);
+  for (const std::string& text : typed.all("key")) {
+    try {
+      table.keys.push_back(
+          check::ReadKey(text, static_cast<char>(byte("decimal-point", '.')), byte("thousands", -1)));
+    } catch (const check::BadRule& error) {
+      FailUsage("--key " + text + ": " + error.what());
+    }
+    check::Rule& rule = table.keys.back().rule;
+    rule.descending ^= typed.has("reverse");
+    // Letters, digits and numbers stay those of the C locale.
+    if (rule.type == check::Type::kLocale && std::setlocale(LC_COLLATE, "") == nullptr) {
+      FailUsage("--key " + text + ": the environment names a locale that this machine does not have");
+    }
+  }
+  table.whole.rule.descending = typed.has("reverse");
+  return table;
+}
+
+/// Of records of bytes.
+void ParseOrder(const tool::Typed& typed, Job& job) {
+  Field whole;
+  if (typed.has("type")) {
+    whole = ParseType("--type", typed.value("type"), true);
+    job.order.record_bytes = whole.length;
+  } else {
+    job.order.record_bytes = ParseSize("--record-size", typed.value("record-size"));
+    if (job.order.record_bytes == 0 || job.order.record_bytes > (std::uint64_t{1} << 30)) {
+      FailUsage("--record-size must be from 1 byte to 1 GiB");
+    }
+    whole.length = job.order.record_bytes;
+    whole.compare = CompareBytes;
+  }
+  for (const std::string& key : typed.all("key")) job.order.fields.push_back(ParseKey(key));
+  if (job.order.fields.empty()) job.order.fields.push_back(whole);
+  for (Field& field : job.order.fields) {
+    if (field.offset > job.order.record_bytes || field.length > job.order.record_bytes - field.offset) {
+      FailUsage("the key of " + std::to_string(field.length) + " bytes at offset " + std::to_string(field.offset) +
+                " leaves the record of " + std::to_string(job.order.record_bytes) + " bytes");
+    }
+    field.descending ^= job.reverse;
+  }
+}
 
 /// False: help or the version was asked for and printed. Names may stand anywhere; those after an --against are inputs
 /// too, but for the last name, which is FILE.
@@ -661,7 +841,6 @@ bool ParseCommandLine(int argc, const char* const* argv, Job& job) {
     return false;
   }
   const std::string memory_limit = typed.value("memory-limit"), threads = typed.value("threads");
-  const std::vector<std::string> keys = typed.all("key");
   job.reverse = typed.has("reverse");
   job.unique = typed.has("unique");
   job.stable = typed.has("stable");
@@ -683,46 +862,17 @@ bool ParseCommandLine(int argc, const char* const* argv, Job& job) {
   }
 
   if (typed.has("type") + typed.has("record-size") + typed.has("format") != 1) {
-    FailUsage("give one of --type, --record-size and --format lines");
+    FailUsage("give one of --type, --record-size and --format");
   }
-  job.lines = typed.has("format");
-  if (job.lines && typed.value("format") != "lines") {
-    FailUsage("--format: " + tool::Quote(typed.value("format")) +
-              " is not lines; of other formats gpusort --check knows the order: see gpusort_check --help");
+  if (typed.has("format")) job.table = ParseTable(typed);
+  for (const char* option : kTableOptions) {
+    if (!job.table && typed.has(option)) FailUsage("--" + std::string(option) + " has no meaning without --format");
   }
-  for (const char* option : {"key", "stable"}) {
-    if (job.lines && typed.has(option)) FailUsage("--" + std::string(option) + " has no meaning with --format lines");
-  }
-  if (typed.has("zero-terminated") && !job.lines) FailUsage("--zero-terminated has no meaning without --format lines");
-  if (typed.has("zero-terminated")) job.delimiter = '\0';
   if (job.any_order && job.against.empty()) FailUsage("--any-order needs --against: else nothing is checked");
   for (const char* option : {"key", "reverse", "stable", "unique"}) {
     if (job.any_order && typed.has(option)) FailUsage("--" + std::string(option) + " and --any-order exclude each other");
   }
-  if (job.lines && job.unique && !job.against.empty()) FailUsage("--unique with --against has no meaning with --format lines");
-  Field whole;
-  if (job.lines) {
-    whole.compare = CompareBytes;
-  } else if (typed.has("type")) {
-    whole = ParseType("--type", typed.value("type"), true);
-    job.order.record_bytes = whole.length;
-  } else {
-    job.order.record_bytes = ParseSize("--record-size", typed.value("record-size"));
-    if (job.order.record_bytes == 0 || job.order.record_bytes > (std::uint64_t{1} << 30)) {
-      FailUsage("--record-size must be from 1 byte to 1 GiB");
-    }
-    whole.length = job.order.record_bytes;
-    whole.compare = CompareBytes;
-  }
-  for (const std::string& key : keys) job.order.fields.push_back(ParseKey(key));
-  if (keys.empty()) job.order.fields.push_back(whole);
-  for (Field& field : job.order.fields) {
-    if (field.offset > job.order.record_bytes || field.length > job.order.record_bytes - field.offset) {
-      FailUsage("the key of " + std::to_string(field.length) + " bytes at offset " + std::to_string(field.offset) +
-                " leaves the record of " + std::to_string(job.order.record_bytes) + " bytes");
-    }
-    field.descending ^= job.reverse;
-  }
+  if (!job.table) ParseOrder(typed, job);
 
   const bool full = (job.stable || job.unique) && !job.against.empty();
   if (job.stable && job.against.empty()) FailUsage("--stable needs --against");
@@ -753,32 +903,53 @@ bool CheckOrder(const Job& job, const std::string& name, const Sums& sums) {
     std::cout << "order:      not checked\n";
     return true;
   }
-  const char* const before = job.lines ? "line" : "record";
+  const char* const before = IsLines(job) ? "line" : "record";
   if (sums.descent) {
-    Complain(good, name + ": not in order: " + Place(*sums.descent, stride, sums.descent_byte) + " is " +
-                       (job.reverse ? "out of order with" : "less than") + " the " + before + " before it");
+    const bool less = !job.reverse && (!job.table || job.table->keys.empty());
+    Complain(good, name + ": not in order: " + (job.table ? sums.descent_place : Place(*sums.descent, stride)) + " is " +
+                       (less ? "less than" : "out of order with") + " the " + before + " before it" + sums.reason);
   }
   if (job.unique && sums.repetition) {
-    Complain(good, name + ": not unique: " + Place(*sums.repetition, stride, sums.repetition_byte) +
+    Complain(good, name + ": not unique: " + (job.table ? sums.repetition_place : Place(*sums.repetition, stride)) +
                        " has the key of the " + before + " before it");
   }
   std::cout << "order:      " << (good ? "ok" : "BAD") << '\n';
   return good;
 }
 
-Exit CheckAgainst(const Job& job, File& file, const Sums& sums) {
-  Sums input;
+/// Of lines and records with columns: whether what surrounds the records is that of the inputs.
+bool CheckFrame(const Job& job, const std::string& name, const Sums& sums, const std::vector<Sums>& inputs) {
+  bool good = true;
+  std::string trailer;
+  for (std::size_t i = 0; i < inputs.size(); ++i) {
+    if (!inputs[i].header.empty() && inputs[i].header != sums.header) {
+      Complain(good, name + ": " + (job.table->kind == check::Kind::kDump ? "what are no rows" : "the header") +
+                         " is not that of " + tool::Quote(job.against[i]));
+    }
+    if (job.table->kind != check::Kind::kCsv && !inputs[i].trailer.empty()) trailer.clear();
+    trailer += inputs[i].trailer;
+  }
+  if (trailer != sums.trailer) {
+    Complain(good, name + ": what stands behind the records is not what the inputs have there");
+  }
+  return good;
+}
 
+Exit CheckAgainst(const Job& job, File& file, const Sums& sums) {
+  std::vector<Sums> inputs;
+  Sums input;
   bool all_regular = file.size().has_value();
   for (const std::string& path : job.against) {
     File one(path);
-    input.Add(Scan(one, job));
+    inputs.push_back(Scan(one, job));
+    input.Add(inputs.back());
     all_regular = all_regular && one.size();
   }
   const std::uint64_t input_bytes = input.records * job.order.record_bytes;
 
-  bool good = true;
-  const std::string counts = std::to_string(sums.records) + (job.lines ? " lines" : " records") + ", the input " + std::to_string(input.records);
+  bool good = !job.table || CheckFrame(job, file.name(), sums, inputs);
+  const std::string counts = std::to_string(sums.records) + (IsLines(job) ? " lines" : " records") + ", the input " +
+                             std::to_string(input.records);
   if (!job.unique) {
     if (sums.records != input.records) {
       Complain(good, file.name() + ": has " + counts);
@@ -792,21 +963,32 @@ Exit CheckAgainst(const Job& job, File& file, const Sums& sums) {
     Complain(good, file.name() + ": has " + counts);
   }
 
-  const char* what = job.unique ? "--unique" : "--stable";
-  const std::uint64_t needed = MemoryNeeded(input_bytes, job.order.record_bytes);
-  if (!all_regular || needed > job.memory_limit) {
-    const std::string why = all_regular ? "the inputs need " + std::to_string(needed) +
-                                              " bytes of memory, allowed are " + std::to_string(job.memory_limit)
-                                        : "not all files can be read twice";
+  std::string unchecked, first;
+  const auto too_little = [&](const std::string& needed) {
+    unchecked = "the inputs need " + needed + " bytes of memory, allowed are " + std::to_string(job.memory_limit);
+  };
+  if (!all_regular) {
+    unchecked = "not all files can be read twice";
+  } else if (job.table) {
+    bool too_large = false;
+    if (const auto row = CompareRowsWithStableSort(job, too_large)) {
+      const std::string number = (IsLines(job) ? "line " : "record ") + std::to_string(row->number + 1);
+      first = row->line == 0 ? number + " is missing" : Place(job, *row) + " is not that of a stable sort of the input";
+    }
+    if (too_large) too_little("more");
+  } else if (const std::uint64_t needed = MemoryNeeded(input_bytes, job.order.record_bytes); needed > job.memory_limit) {
+    too_little(std::to_string(needed));
+  } else if (const auto record = CompareWithStableSort(job, file, sums.records, input_bytes)) {
+    first = Place(*record, job.order.record_bytes) +
+            (*record == sums.records ? " is missing" : " is not that of a stable sort of the input");
+  }
+  if (!unchecked.empty()) {
     std::cout << "stable:     UNCHECKED\n";
-    std::cerr << "gpusort_check: UNCHECKED: " << what << " against the inputs was not checked: " << why << std::endl;
+    std::cerr << "gpusort_check: UNCHECKED: " << (job.unique ? "--unique" : "--stable")
+              << " against the inputs was not checked: " << unchecked << std::endl;
     return good ? kUsage : kBad;
   }
-  if (const auto first = CompareWithStableSort(job, file, sums.records, input_bytes)) {
-    Complain(good, file.name() + ": " + Place(*first, job.order.record_bytes) +
-                       (*first == sums.records ? " is missing" : " is not that of a stable sort of the input") +
-                       (job.unique ? ", first of equal keys kept" : ""));
-  }
+  if (!first.empty()) Complain(good, file.name() + ": " + first + (job.unique ? ", first of equal keys kept" : ""));
   std::cout << "stable:     " << (good ? "ok" : "BAD") << '\n';
   return good ? kGood : kBad;
 }
@@ -822,6 +1004,7 @@ Exit Run(int argc, const char* const* argv) {
   const Sums sums = Scan(file, job);
   std::cout << "records:    " << sums.records << "\nduplicates: " << sums.duplicates
             << "\nmultiset:   " << Hex(sums.multiset) << "\ncrc32 sum:  " << Hex(sums.crc) << '\n';
+  if (sums.no_values > 0) std::cout << "not of their key's type: " << sums.no_values << '\n';
   const bool ordered = CheckOrder(job, file.name(), sums);
   const Exit same = job.against.empty() ? kGood : CheckAgainst(job, file, sums);
   return !ordered ? kBad : same;
@@ -830,6 +1013,9 @@ Exit Run(int argc, const char* const* argv) {
 }  // namespace
 
 int main(int argc, char** argv) {
+  if (gpusort::AsksForCompletions(argc, argv)) {
+    return gpusort::AnswerCompletions(std::bind_front(tool::Complete, kHelp), argc, argv);
+  }
   try {
     const Exit code = Run(argc, argv);
     if (!std::cout.flush()) throw Failure(kIo, "standard output: cannot write");

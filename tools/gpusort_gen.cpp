@@ -11,6 +11,7 @@
 #include <bit>
 #include <cerrno>
 #include <charconv>
+#include <chrono>
 #include <condition_variable>
 #include <csignal>
 #include <cstdint>
@@ -51,6 +52,7 @@ enum class Kind {
   kOrdersJson,
   kOrdersCopy,
   kOrdersCopyCsv,
+  kOrdersCopyBinary,
   kOrdersDump,
 };
 bool IsOrders(Kind kind) { return kind >= Kind::kOrdersCsv; }
@@ -456,6 +458,44 @@ void FillLog(const Job& job, std::uint64_t first, std::uint64_t n, Byte* out) {
   }
 }
 
+/// Fields of COPY BINARY, of which a tuple is made.
+class BinaryTuple {
+ public:
+  explicit BinaryTuple(std::uint16_t fields) { Put(fields, 2); }
+  void Text(std::string_view text) {
+    Put(text.size(), 4);
+    bytes_ += text;
+  }
+  void Int4(std::uint64_t value) { Number(value, 4); }
+  void Int8(std::uint64_t value) { Number(value, 8); }
+  /// A numeric: digits of base 10000, the last of two decimals.
+  void Amount(std::uint64_t whole, std::uint64_t cents) {
+    constexpr std::uint64_t kBase = 10000;
+    const std::uint64_t digits[] = {whole / kBase, whole % kBase, 100 * cents};
+    unsigned from = 0, to = 3;
+    while (from < to && digits[from] == 0) ++from;
+    while (from < to && digits[to - 1] == 0) --to;
+    Put(8 + 2 * (to - from), 4);
+    Put(to - from, 2);
+    Put(from < to ? 1 - std::uint64_t{from} : 0, 2);  // of the first digit
+    Put(0, 2);                                        // the sign
+    Put(2, 2);                                        // decimals
+    for (; from < to; ++from) Put(digits[from], 2);
+  }
+  const std::string& bytes() const { return bytes_; }
+
+ private:
+  void Number(std::uint64_t value, unsigned size) {
+    Put(size, 4);
+    Put(value, size);
+  }
+  void Put(std::uint64_t value, unsigned size) {
+    while (size-- > 0) bytes_ += static_cast<char>(value >> 8 * size);
+  }
+
+  std::string bytes_;
+};
+
 /// An order of a shop: ten columns, a third of them quoted, in one of fifty records a newline and quotes inside;
 /// about 150 bytes as CSV. `note` stretches it.
 std::string Order(const Job& job, std::uint64_t number, std::string_view note) {
@@ -463,14 +503,16 @@ std::string Order(const Job& job, std::uint64_t number, std::string_view note) {
   const Random random(Mix(job.seed) + number, Stream::kPayload);
   const std::uint64_t second = Scale(random(0), 200000000);
   const std::uint64_t day = second / 86400;  // months of 28 days are enough
+  const unsigned year = static_cast<unsigned>(2019 + day / 336), month = static_cast<unsigned>(1 + day % 336 / 28),
+                 of_month = static_cast<unsigned>(1 + day % 28);
   char time[32];
-  std::snprintf(time, sizeof time, "%04u-%02u-%02uT%02u:%02u:%02u.%03uZ", static_cast<unsigned>(2019 + day / 336),
-                static_cast<unsigned>(1 + day % 336 / 28), static_cast<unsigned>(1 + day % 28),
+  std::snprintf(time, sizeof time, "%04u-%02u-%02uT%02u:%02u:%02u.%03uZ", year, month, of_month,
                 static_cast<unsigned>(second / 3600 % 24), static_cast<unsigned>(second / 60 % 60),
                 static_cast<unsigned>(second % 60), static_cast<unsigned>(random(1) % 1000));
   const bool json = job.kind == Kind::kOrdersJson;
   const bool copy = job.kind == Kind::kOrdersCopy || job.kind == Kind::kOrdersDump;
-  const char* const quote = json ? "\\\"" : copy ? "\"" : "\"\"";
+  const bool binary = job.kind == Kind::kOrdersCopyBinary;
+  const char* const quote = json ? "\\\"" : copy || binary ? "\"" : "\"\"";
   const char* const newline = json || copy ? "\\n" : "\n";
   char comment[96];
   if (random(2) % 50 == 0) {
@@ -478,19 +520,39 @@ std::string Order(const Job& job, std::uint64_t number, std::string_view note) {
   } else {
     std::snprintf(comment, sizeof comment, "leave at door %u, please", static_cast<unsigned>(random(2) % 1000));
   }
+  const std::uint64_t whole = Scale(random(3), 100000), cents = random(4) % 100;
+  const std::string customer = "customer " + std::to_string(Scale(random(5), 1 << 20));
+  const char* const city = kCities[random(6) % std::size(kCities)];
+  const auto items = static_cast<unsigned>(1 + random(7) % 9), shop = static_cast<unsigned>(random(8) % 400);
+  const char* const state = random(9) % 9 == 0 ? "returned" : "sent";
+  if (binary) {
+    using namespace std::chrono;
+    const year_month_day date(std::chrono::year(static_cast<int>(year)), std::chrono::month(month), std::chrono::day(of_month));
+    const auto days = sys_days(date) - sys_days(2000y / 1 / 1);
+    BinaryTuple tuple(10);
+    tuple.Int8(number);
+    tuple.Int8(((static_cast<std::uint64_t>(days.count()) * 86400 + second % 86400) * 1000 + random(1) % 1000) * 1000);
+    tuple.Amount(whole, cents);
+    tuple.Text(customer);
+    tuple.Text(city);
+    tuple.Int4(items);
+    tuple.Text(comment);
+    tuple.Int4(shop);
+    tuple.Text(state);
+    tuple.Text(note);
+    return tuple.bytes();
+  }
   const char* const form =
-      json ? "{\"id\":%llu,\"created_at\":\"%s\",\"amount\":%llu.%02u,\"who\":{\"name\":\"customer %u\",\"city\":\"%s\"},"
+      json ? "{\"id\":%llu,\"created_at\":\"%s\",\"amount\":%llu.%02u,\"who\":{\"name\":\"%s\",\"city\":\"%s\"},"
              "\"items\":%u,\"comment\":\"%s\",\"shop\":%u,\"state\":\"%s\",\"note\":\""
-      : copy                         ? "%llu\t%s\t%llu.%02u\tcustomer %u\t%s\t%u\t%s\t%u\t%s\t"
-      : job.kind == Kind::kOrdersTsv ? "%llu\t%s\t%llu.%02u\t\"customer %u\"\t%s\t%u\t\"%s\"\t%u\t%s\t\""
-                                     : "%llu,%s,%llu.%02u,\"customer %u\",%s,%u,\"%s\",%u,%s,\"";
+      : copy                         ? "%llu\t%s\t%llu.%02u\t%s\t%s\t%u\t%s\t%u\t%s\t"
+      : job.kind == Kind::kOrdersTsv ? "%llu\t%s\t%llu.%02u\t\"%s\"\t%s\t%u\t\"%s\"\t%u\t%s\t\""
+                                     : "%llu,%s,%llu.%02u,\"%s\",%s,%u,\"%s\",%u,%s,\"";
   char text[512];
   const int length = std::snprintf(
       text, sizeof text, form,
-      static_cast<unsigned long long>(number), time, static_cast<unsigned long long>(Scale(random(3), 100000)),
-      static_cast<unsigned>(random(4) % 100), static_cast<unsigned>(Scale(random(5), 1 << 20)),
-      kCities[random(6) % std::size(kCities)], static_cast<unsigned>(1 + random(7) % 9), comment,
-      static_cast<unsigned>(random(8) % 400), random(9) % 9 == 0 ? "returned" : "sent");
+      static_cast<unsigned long long>(number), time, static_cast<unsigned long long>(whole), static_cast<unsigned>(cents),
+      customer.c_str(), city, items, comment, shop, state);
   return std::string(text, static_cast<std::size_t>(length)).append(note).append(json ? "\"}\n" : copy ? "\n" : "\"\n");
 }
 
@@ -503,6 +565,8 @@ std::string OrdersHead(Kind kind) {
     case Kind::kOrdersTsv:
       std::replace(columns.begin(), columns.end(), ',', '\t');
       return columns + "\n";
+    case Kind::kOrdersCopyBinary:
+      return std::string("PGCOPY\n\377\r\n\0", 11) + std::string(8, '\0');
     case Kind::kOrdersDump:
       return "--\n-- PostgreSQL database dump\n--\n\nCOPY public.orders (" + columns + ") FROM stdin;\n";
     default:
@@ -512,6 +576,7 @@ std::string OrdersHead(Kind kind) {
 
 /// What stands behind them.
 std::string_view OrdersTail(Kind kind) {
+  if (kind == Kind::kOrdersCopyBinary) return "\377\377";
   return kind == Kind::kOrdersDump ? "\\.\n\n\n--\n-- PostgreSQL database dump complete\n--\n\n" : "";
 }
 
@@ -737,6 +802,7 @@ void ResolveType(const std::string& text, Job& job) {
       {"orders-jsonl", Kind::kOrdersJson, kLogChunkBytes},
       {"orders-pgcopy", Kind::kOrdersCopy, kLogChunkBytes},
       {"orders-pgcopy-csv", Kind::kOrdersCopyCsv, kLogChunkBytes},
+      {"orders-pgcopy-binary", Kind::kOrdersCopyBinary, kLogChunkBytes},
       {"orders-mysql", Kind::kOrdersCopy, kLogChunkBytes},
       {"orders-pgdump", Kind::kOrdersDump, kLogChunkBytes},
   };
@@ -753,7 +819,7 @@ void ResolveType(const std::string& text, Job& job) {
   }
   FailUsage("--type: " + tool::Quote(text) +
             " is not a type: give i8 i16 i32 i64 u8 u16 u32 u64 f32 f64 (le or be), record, gensort-ascii, "
-            "gensort-binary, web-log, or orders-csv, -tsv, -jsonl, -pgcopy, -pgcopy-csv, -mysql, -pgdump" +
+            "gensort-binary, web-log, or orders-csv, -tsv, -jsonl, -pgcopy, -pgcopy-csv, -pgcopy-binary, -mysql, -pgdump" +
             tool::DidYouMean(text, names));
 }
 
@@ -775,12 +841,16 @@ const tool::ToolHelp kHelp = {
     {"--type TYPE (--count N | --bytes SIZE) [OPTION...] OUTPUT"},
     "Writes records to sort. The same options give the same bytes on every machine,\n"
     "whatever --threads is. OUTPUT - is standard output.\n",
-    {{"type", 0, "TYPE", "what to make, see Types; needed"},
+    {{"type", 0, "TYPE", "what to make, see Types; needed", false,
+      "i8 i16 i32 i64 u8 u16 u32 u64 f32 f64 i16be i32be i64be u16be u32be u64be f32be f64be record gensort-ascii "
+      "gensort-binary web-log orders-csv orders-tsv orders-jsonl orders-pgcopy orders-pgcopy-csv orders-pgcopy-binary "
+      "orders-mysql orders-pgdump"},
      {"count", 0, "N", "number of records"},
      {"bytes", 0, "SIZE",
       "as many whole records or lines as fit in this size (K M G T P by 1024); orders in chunks of 64K"},
      {"seed", 0, "N", "another seed, other records (default 0)"},
-     {"dist", 0, "NAME", "distribution, see Distributions (default uniform)"},
+     {"dist", 0, "NAME", "distribution, see Distributions (default uniform)", false,
+      "uniform zipf sorted reversed nearly-sorted all-equal few-values common-prefix"},
      {"values", 0, "N", "few-values: how many (default 16)"},
      {"special", 0, "", "floats: one in 16 is a zero, infinity, NaN with or without payload, denormal or extreme value"},
      {"record-size", 0, "N", "type record: bytes of a record"},
@@ -799,11 +869,10 @@ const tool::ToolHelp kHelp = {
       "                 the 100 bytes a record of sortbenchmark.org's gensort\n"
       "  web-log        lines as of a web server's log, 122 bytes as a mean\n"
       "  orders-csv, orders-tsv, orders-jsonl, orders-pgcopy, orders-pgcopy-csv,\n"
-      "  orders-mysql, orders-pgdump\n"
-      "                 the orders of a shop, in each format of gpusort --format but\n"
-      "                 pgcopy-binary: ten columns, id created_at amount customer city\n"
-      "                 items comment shop state note; some comments have quotes and\n"
-      "                 newlines\n"},
+      "  orders-pgcopy-binary, orders-mysql, orders-pgdump\n"
+      "                 the orders of a shop, in each format of gpusort --format: ten\n"
+      "                 columns, id created_at amount customer city items comment shop\n"
+      "                 state note; some comments have quotes and newlines\n"},
      {"Distributions",
       "  uniform        every value equally likely; floats: every finite bit pattern\n"
       "  zipf           value number k of 2^24 has a probability near 1/k\n"
@@ -923,6 +992,9 @@ int Run(int argc, const char* const* argv) {
 }  // namespace
 
 int main(int argc, char** argv) {
+  if (gpusort::AsksForCompletions(argc, argv)) {
+    return gpusort::AnswerCompletions(std::bind_front(tool::Complete, kHelp), argc, argv);
+  }
   std::signal(SIGXFSZ, SIG_IGN);  // a limit on file sizes is an error like others
   try {
     return Run(argc, argv);

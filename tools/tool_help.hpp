@@ -1,6 +1,7 @@
-// --help, --help=man and wrong options of gpusort_gen and gpusort_check, out of one table for each: what is parsed, what
-// fits a terminal and what the manual page says cannot differ. The tools share nothing else, and nothing of it with
-// gpusort. Start at ToolHelp; Parse gives what was typed.
+// --help, --help=man, wrong options and completion of gpusort_gen and gpusort_check, out of one table for each: what
+// is parsed, what fits a terminal, what the manual page says and what a shell completes cannot differ. The tools share
+// nothing else, and of gpusort only how shells ask (cli/shell_words.hpp). Start at ToolHelp; Parse gives what was
+// typed.
 #pragma once
 
 #include <algorithm>
@@ -14,6 +15,8 @@
 #include <utility>
 #include <vector>
 
+#include "cli/shell_words.hpp"
+
 namespace tool {
 
 struct Option {
@@ -22,6 +25,7 @@ struct Option {
   const char* argument;  ///< empty: a flag
   const char* help;
   bool repeats = false;
+  const char* words = "";  ///< what it may have as its value, with blanks between
 };
 
 /// A heading, and its lines as they are.
@@ -156,6 +160,47 @@ inline Typed Parse(const ToolHelp& help, int argc, const char* const* argv) {
   return typed;
 }
 
+/// For the last word up to `current`: options, their words, or names of files.
+inline gpusort::Completions Complete(const ToolHelp& help, const std::vector<std::string>& words, std::size_t current) {
+  gpusort::Completions found;
+  if (current == 0 || current >= words.size()) return found;
+  const std::string& typed = words[current];
+  const std::vector<Option> options = AllOptions(help);
+  const auto option_of = [&](const std::string& word) {
+    return std::find_if(options.begin(), options.end(), [&](const Option& option) {
+      return word == std::string("--") + option.name || (option.letter != 0 && word == std::string("-") + option.letter);
+    });
+  };
+  const auto add_values = [&](const Option& option, const std::string& prefix) {
+    std::istringstream list(option.words);
+    for (std::string word; list >> word;) found.words.push_back({prefix + word, ""});
+    if (std::string_view(option.argument) == "INPUT") found.names = gpusort::Completions::Names::kFiles;
+  };
+  const auto before = option_of(words[current - 1]);
+  const std::size_t equals = typed.starts_with("--") ? typed.find('=') : typed.npos;
+  if (current > 1 && before != options.end() && before->argument[0] != '\0') {
+    add_values(*before, "");
+  } else if (std::find(words.begin(), words.begin() + static_cast<std::ptrdiff_t>(current), "--") !=
+                 words.begin() + static_cast<std::ptrdiff_t>(current) ||
+             !typed.starts_with('-')) {
+    found.names = gpusort::Completions::Names::kFiles;
+  } else if (equals != typed.npos) {
+    const auto option = option_of(typed.substr(0, equals));
+    if (option != options.end()) add_values(*option, typed.substr(0, equals + 1));
+  } else {
+    for (const Option& option : options) {
+      // Up to where details begin.
+      const std::string_view all = option.help;
+      const std::string about(all.substr(0, std::min({all.find("; "), all.find(" ("), all.find(", see ")})));
+      const bool value = option.argument[0] != '\0';
+      if (option.letter != 0 && !typed.starts_with("--")) found.words.push_back({std::string("-") + option.letter, about});
+      found.words.push_back({std::string("--") + option.name + (value ? "=" : ""), about});
+    }
+  }
+  std::erase_if(found.words, [&](const auto& word) { return !word.text.starts_with(typed); });
+  return found;
+}
+
 /// `text` behind `line`, in lines of 80 columns at most; further lines begin in `column`.
 inline std::string Wrapped(std::string line, std::size_t column, const char* text) {
   std::string wrapped;
@@ -220,9 +265,9 @@ inline std::string Roff(std::string_view text) {
 }
 
 inline std::string ManualText(const ToolHelp& help, const char* version) {
-  std::string upper = help.name;
-  for (char& c : upper) c = static_cast<char>(std::toupper(static_cast<unsigned char>(c)));
-  std::string text = ".TH " + upper + " 1 \"\" \"gpusort " + version + "\" \"User Commands\"\n";
+  std::string text = ".TH ";
+  for (const char c : std::string(help.name)) text += static_cast<char>(std::toupper(static_cast<unsigned char>(c)));
+  text += std::string(" 1 \"\" \"gpusort ") + version + "\" \"User Commands\"\n";
   text += ".SH NAME\n" + std::string(help.name) + " \\- " + Roff(help.purpose) + "\n.SH SYNOPSIS\n.nf\n";
   for (const char* form : help.synopsis) text += "\\fB" + std::string(help.name) + "\\fR " + Roff(form) + "\n";
   text += ".fi\n.SH DESCRIPTION\n" + Roff(help.about) + ".SH OPTIONS\n";
@@ -231,7 +276,7 @@ inline std::string ManualText(const ToolHelp& help, const char* version) {
     if (option.letter != 0) text += std::string("\\fB\\-") + option.letter + "\\fR, ";
     text += "\\fB\\-\\-" + Roff(option.name) + "\\fR";
     if (option.argument[0] != '\0') text += std::string(" \\fI") + option.argument + "\\fR";
-    text += "\n" + Roff(option.help) + "\n";
+    text.append("\n").append(Roff(option.help)).append("\n");
   }
   for (const Section& section : help.sections) {
     std::string title = section.title;

@@ -1,39 +1,15 @@
-// Completion of gpusort's command lines for bash, zsh and fish: scripts that ask the program itself, and its answers,
-// which come from the table of options and, for keys of CSV, from the header of the file on the line. A line that is
-// half typed is never an error: what cannot be told has no words. Of files only regular ones are read, and of these
-// the front. Start at Complete.
+// Completion of gpusort's command lines, out of the table of options and, for keys of CSV, the header of the file on the
+// line: of files only regular ones are read, and of these the front. Scripts and answers: cli/shell_words.hpp.
 #pragma once
 
 #include <cstddef>
 #include <string>
-#include <string_view>
 #include <vector>
+
+#include "cli/shell_words.hpp"
 
 namespace gpusort {
 
-struct Completions {
-  enum class Names { kNone, kFiles, kFolders };
-  struct Word {
-    std::string text;   ///< the whole word, unquoted; one that ends with = or : is not yet complete
-    std::string about;  ///< one line; may be empty
-  };
-  std::vector<Word> words;
-  Names names = Names::kNone;  ///< what the shell itself is to complete the word by, behind its --option=
-};
-
-/// What may stand for the word of that index. words[0] is the program's name; those behind `current` count, too.
 Completions Complete(const std::vector<std::string>& words, std::size_t current);
-
-/// For a line of bash up to the cursor and behind it: what readline is to put there, quoted, in place of what it takes
-/// for the word (from `breaks`, COMP_WORDBREAKS, on).
-Completions CompleteBash(std::string_view before, std::string_view behind, std::string_view breaks);
-
-/// The script for bash, zsh or fish.
-std::string CompletionScript(std::string_view shell);
-
-/// Whether a script asks: `gpusort --completion=words CURRENT WORD...` or `--completion=line BEFORE BEHIND BREAKS`.
-bool AsksForCompletions(int argc, const char* const* argv);
-/// The answer: a line "words", "files" or "folders", and one with a word, a tab and what it means for each.
-std::string AnswerCompletions(int argc, const char* const* argv);
 
 }  // namespace gpusort

@@ -421,7 +421,7 @@ the file of the GPU backend, in place of the one that is found (see FILES)
 under the name sort: as for GNU sort
 .SH FILES
 The GPU backend is gpusort_cuda.so, of the same release as the program: beside it, in lib/gpusort of the folder above, or in
-lib/gpusort where gpusort was installed. It is loaded when a GPU is wanted; without it all is sorted on the CPU, and --device gpu
+the folder that it was installed to. It is loaded when a GPU is wanted; without it all is sorted on the CPU, and --device gpu
 is exit 7. --version says which one there is, and how to get it.
 .PP
 What is spilled belongs to no name, so that nothing remains after a crash; other users cannot read it. With --resume-dir it

@@ -261,6 +261,36 @@ constexpr std::string_view WordsOf(std::string_view name) {
   return {};
 }
 
+/// What an option means, for completion, where the first words of its help are its values or do not say it.
+struct OptionAbout {
+  const char* name;  ///< or its letter
+  const char* about;
+};
+
+inline constexpr OptionAbout kOptionAbouts[] = {
+    {"format", "what records are: lines, binary, or of a format with columns"},
+    {"key", "what records are ordered by"},
+    {"reverse", "turn the order around"},
+    {"sort", "order lines by this"},
+    {"strict", "stop at what is not as its key's type or the header wants it"},
+    {"decimal-point", "CHAR in numbers instead of ."},
+    {"thousands", "CHAR between the digits of numbers"},
+    {"decompress", "how the inputs are compressed"},
+    {"compress", "how the output is to be compressed"},
+    {"compress-temp", "how what is spilled is to be compressed"},
+    {"buffer-size", "host memory to use, a bare number in KiB"},
+    {"device", "where to sort: on a GPU or on the CPU"},
+    {"C", "check without a message"},
+    {"trace", "write what each thread, disk, codec and GPU stream did when"},
+    {"report", "write a page with what the job did over time"},
+    {"progress", "when to show how far the job is"},
+    {"log-level", "what to say on standard error"},
+    {"log-format", "text, or a JSON object on each line"},
+    {"help", "what is needed most, or more of it"},
+    {"batch-size", "bytes sorted at once, of lines runs merged at once"},
+    {"checkpoint", "most of the output between two places to go on from"},
+};
+
 struct SectionTitle {
   Section section;
   const char* title;

@@ -334,6 +334,7 @@ class Sorter {
       ExpectFacts expected;
       // The first job on a GPU also loads its kernels, which a long one does not notice.
       for (int jobs = facts().gpu ? 2 : 1; jobs > 0; --jobs) {
+        const QuietLog quiet;
         Sorter sorter(options, cancel_, sorting_.gpus, files_,
                       Output(std::make_unique<PipeWriter>(options.output, cancel_)));
         sorter.Sort();

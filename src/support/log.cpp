@@ -30,6 +30,7 @@ namespace {
 // Signal handlers have no other way to know.
 std::atomic<LogFormat> log_format{LogFormat::kText};
 std::atomic<bool> status_drawn{false};
+std::atomic<bool> quiet{false};
 
 constexpr std::string_view kWipe = "\r\x1b[K";
 
@@ -228,7 +229,7 @@ bool LogLine(LogLevel level, MakeLine make_line) noexcept {
   return NeverThrow([&] {
            spdlog::logger& logger = *State().logger;
            const spdlog::level::level_enum known = kLevels[static_cast<std::size_t>(level)];
-           if (logger.should_log(known)) logger.log(known, spdlog::string_view_t(make_line()));
+           if (!quiet && logger.should_log(known)) logger.log(known, spdlog::string_view_t(make_line()));
          }) &&
          !line_lost;
 }
@@ -241,6 +242,9 @@ bool LogNote(LogLevel level, const std::string& message) noexcept {
 
 void InitLog(const std::string& level, const std::string& file, LogFormat format) { State().Open(level, file, format); }
 LogFormat CurrentLogFormat() noexcept { return log_format; }
+
+QuietLog::QuietLog() noexcept { quiet = true; }
+QuietLog::~QuietLog() { quiet = false; }
 
 void LogDebug(const std::string& message) noexcept { LogNote(LogLevel::kDebug, message); }
 void LogInfo(const std::string& message) noexcept { LogNote(LogLevel::kInfo, message); }

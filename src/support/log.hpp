@@ -39,6 +39,15 @@ void LogError(const std::string& message) noexcept;
 void LogError(const char* message) noexcept;
 /// Only in the text format: what an event says in the other one. False if memory was refused.
 bool LogText(LogLevel level, const std::string& message) noexcept;
+/// While one lives, nothing of the above and below is logged: what is done is no part of the job.
+class QuietLog {
+ public:
+  QuietLog() noexcept;
+  ~QuietLog();
+  QuietLog(const QuietLog&) = delete;
+  QuietLog& operator=(const QuietLog&) = delete;
+};
+
 /// Only in the JSON format. An empty message is left out. False if memory was refused.
 bool Log(LogEvent event, LogLevel level, const std::string& message, const LogFields& fields) noexcept;
 /// At any level, and in text without one: "gpusort: doubt".

@@ -33,6 +33,52 @@ done
 expect 2 "$g" --completion csh
 says "'csh' is none of: bash, zsh, fish"
 
+# The other programs, each out of its own table; every word of a list is one that the program takes.
+of() { local tool=$1 n=$2; shift 2; timeout 20 "$bin/$tool" --completion=words "$n" "$tool" "$@" | cut -f1 | tr '\n' '|'; }
+is "$(of gpusort_check 1 --re)" 'words|--record-size=|--reverse|'
+is "$(of gpusort_check 2 --format pgcopy)" 'words|pgcopy|pgcopy-csv|pgcopy-binary|'
+is "$(of gpusort_check 1 --format=j)" 'words|--format=jsonl|'
+is "$(of gpusort_check 2 --against '')" 'files|'
+is "$(of gpusort_check 3 --type u8 '')" 'files|'
+is "$(of gpusort_check 2 --header '')" 'words|'
+is "$(of gpusort_gen 2 --type orders-t)" 'words|orders-tsv|'
+is "$(of gpusort_gen 1 --dist=n)" 'words|--dist=nearly-sorted|'
+for word in $(of gpusort_gen 2 --type '' | tr '|' ' ' | sed 's/words//'); do
+  case $word in
+    record) more='--record-size 8 --bytes 64K' ;;
+    *) more='--bytes 64K' ;;
+  esac
+  expect 0 "$bin/gpusort_gen" --type "$word" $more made
+done
+for word in $(of gpusort_gen 2 --dist '' | tr '|' ' ' | sed 's/words//'); do
+  expect 0 "$bin/gpusort_gen" --type u8 --count 9 --dist "$word" made
+done
+for word in $(of gpusort_check 2 --type '' | tr '|' ' ' | sed 's/words//'); do
+  expect 0 "$bin/gpusort_check" --type "$word" /dev/null >report
+done
+for word in $(of gpusort_check 2 --format '' | tr '|' ' ' | sed 's/words//'); do
+  got=0
+  "$bin/gpusort_check" --format "$word" /dev/null >/dev/null 2>err || got=$?
+  [ $got != 2 ] || fail "--format $word: $(cat err)"
+done
+for tool in gpusort_check gpusort_gen; do
+  "$bin/$tool" --help | grep -Eo '^  (-., |    )--[a-z0-9-]+' | grep -o -- '--.*' | sort >help
+  timeout 20 "$bin/$tool" --completion=words 1 $tool -- | cut -f1 | sed '1d; s/=$//' | sort | diff help - ||
+    fail "$tool completes other options than its help has"
+done
+is "$(of gpusort_task 1 '')" 'words|scan|runs|cut|borders|part|prove|--help|--version|'
+is "$(of gpusort_task 2 runs --sl)" 'words|--slice=|'
+is "$(of gpusort_task 2 cut --sl)" 'words|'
+is "$(of gpusort_task 2 cut --fe)" 'words|--fences-only|'
+is "$(of gpusort_task 3 runs --into '')" 'folders|'
+is "$(of gpusort_task 3 runs --slice '')" 'words|'
+is "$(of gpusort_task 2 part --pieces=fo)" 'folders|'
+is "$(of gpusort_task 8 runs --slice 0/4 --into d table.csv -k n)" 'words|name|'
+is "$(of gpusort_task 5 part --part 0/2 --device c)" 'words|cpu|'
+for command in scan runs cut borders part prove; do
+  "$bin/gpusort_task" --help | grep -q "gpusort_task $command " || fail "the help has no $command"
+done
+
 for shell in bash zsh fish; do "$g" --completion $shell >script.$shell; done
 # What the build installs.
 cmp script.bash "$bin/gpusort.bash" && cmp script.zsh "$bin/_gpusort" && cmp script.fish "$bin/gpusort.fish" || fail "other scripts are installed"
@@ -66,7 +112,7 @@ typed() {
   sed -i 's|/>|>|' got  # zsh takes a folder's slash away when a blank follows
   cut -d@ -f2 lines | diff - got || fail "$1 completes otherwise (<: what it should be)"
 }
-cat >lines <<'END'
+cat >lines.gpusort <<'END'
 table.csv out -k nam@<table.csv><out><-k><name>
 -k nam@<-k><nam>
 table.csv -k my@<table.csv><-k><my name>
@@ -93,6 +139,7 @@ show() { printf '<%s>' "\$@"; echo '<END>'; }
 _show() { _gpusort '$g'; }
 complete -F _show show
 END
+cp lines.gpusort lines
 typed bash
 # The same with bash-completion around it, which loads it by its name.
 if [ -e /usr/share/bash-completion/bash_completion ]; then
@@ -110,6 +157,30 @@ END
 else
   echo "SKIPPED (no bash-completion): completion beside it"
 fi
+# Of the other programs, by their own names: PATH finds them.
+cat >lines.tools <<'END'
+gpusort_check --format js@<--format><jsonl>
+gpusort_check --agai@<--against=>
+gpusort_gen --type=orders-j@<--type=orders-jsonl>
+gpusort_task ru@<runs>
+gpusort_task runs --into fol@<runs><--into><folder>
+END
+tools_typed() {
+  local tool
+  for tool in gpusort_check gpusort_gen gpusort_task; do
+    sed -n "s/^$tool //p" lines.tools >lines
+    tool_setup $tool >"setup.$1"
+    typed "$1"
+  done
+}
+tool_setup() {
+  echo ". ./script.bash
+show() { printf '<%s>' \"\$@\"; echo '<END>'; }
+_show() { _gpusort '$bin/$1'; }
+complete -p $1 >/dev/null || echo 'not registered'
+complete -F _show show"
+}
+tools_typed bash
 # The function alone.
 bash --norc -c '. ./script.bash
 COMP_WORDBREAKS=" =:" COMP_LINE="gpusort --log-lev" COMP_POINT=17 COMP_WORDS=(gpusort --log-lev) COMP_CWORD=1
@@ -125,14 +196,25 @@ show() { printf '<%s>' "\$@"; echo '<END>' }
 _show() { words[1]=$g; _gpusort }
 compdef _show show
 END
+  cp lines.gpusort lines
   typed zsh
+  tool_setup() {
+    echo "unsetopt prompt_cr prompt_sp
+autoload -Uz compinit && compinit -u -D
+. ./script.zsh
+[[ \${_comps[$1]} == _gpusort ]] || echo 'not registered'
+show() { printf '<%s>' \"\$@\"; echo '<END>' }
+_show() { words[1]=$bin/$1; _gpusort }
+compdef _show show"
+  }
+  tools_typed zsh
 else
   echo "SKIPPED (no zsh): completion in zsh"
 fi
 
 if command -v fish >/dev/null; then
   mkdir -p bin
-  ln -s "$g" bin/gpusort
+  ln -s "$bin"/gpusort{,_task,_gen,_check} bin/
   # What it offers for a line; quoting is fish's own.
   offered() { env HOME="$work" PATH="$work/bin:$PATH" fish --no-config -c 'source script.fish; complete -C $argv[1]' "$1" | cut -f1 | tr '\n' '|'; }
   is "$(offered 'gpusort table.csv out -k my')" 'my name|'
@@ -146,6 +228,10 @@ if command -v fish >/dev/null; then
   is "$(offered 'gpusort --output=my')" '--output=my table.csv|'
   is "$(offered 'gpusort --split 3 my')" 'my table.csv|'
   is "$(offered 'gpusort --top 1')" ''
+  is "$(offered 'gpusort_check --format js')" 'jsonl|'
+  is "$(offered 'gpusort_gen --type=orders-j')" '--type=orders-jsonl|'
+  is "$(offered 'gpusort_task ru')" 'runs|'
+  is "$(offered 'gpusort_task runs --into fol')" 'folder/|'
 else
   echo "SKIPPED (no fish): completion in fish"
 fi

@@ -252,7 +252,7 @@ done
 
 # Rows in every format hold the same orders, which gpusort reads, sorts, and says to be in order.
 order() { "$bin/gpusort" --memory 16M --format "$1" -k "$2" "${@:3}"; }
-for format in csv tsv jsonl pgcopy pgcopy-csv mysql pgdump; do
+for format in csv tsv jsonl pgcopy pgcopy-csv pgcopy-binary mysql pgdump; do
   case $format in
     csv | tsv) key=amount:decimal id='id:int' ;;
     jsonl) key=amount:decimal id='id:int' ;;
@@ -263,7 +263,8 @@ for format in csv tsv jsonl pgcopy pgcopy-csv mysql pgdump; do
   [ "$(stat -c %s rows)" = 196608 ] || fail "orders-$format of $(stat -c %s rows) bytes"
   "$gen" --type orders-$format --bytes 200K --threads 3 - | cmp - rows || fail "orders-$format differs in a pipe"
   expect 0 order $format $key --strict rows sorted
-  expect 0 check --format lines --any-order --against rows sorted
+  [ $format = pgcopy-binary ] || expect 0 check --format lines --any-order --against rows sorted
+  expect 0 check --format $format --any-order --against rows sorted
   reports 'order:      not checked'
   if [ $format != pgdump ]; then
     expect 0 order $format $key --check sorted
@@ -312,9 +313,8 @@ printf 'a\nb' | expect 0 check --format lines --unique -
 printf 'a\nb\nb' | expect 1 check --format lines --unique -
 says 'not unique: line 3 (byte 4)'
 printf 'b\0a\0' | expect 1 check --format lines -z -
-for words in "--format csv log" "--format lines --key 0:u8 log" "--format lines --stable --against log log" \
-  "--format lines --type u8 log" "--type u8 -z log" "--any-order --type u8 log" "--format lines" \
-  "--format lines --unique --against log log" "--type u8 --any-order --reverse --against log log"; do
+for words in "--format lines --key 0:u8 log" "--format lines --type u8 log" "--type u8 -z log" \
+  "--any-order --type u8 log" "--format lines" "--type u8 --any-order --reverse --against log log"; do
   expect 2 check $words
 done
 

@@ -66,6 +66,13 @@ events err 'sum(n["event"] == "note" and n["level"] == "warning" for n in e) == 
 expect 0 "${j[@]}" --explain in.bin out.bin >plan
 grep -q 'fan-in' plan || fail "no plan: $(cat plan)"
 events err 'names[-1] == "done"'
+expect 0 "${j[@]}" --log-level debug --explain in.bin out.bin >plan
+cp err explained
+expect 0 "${j[@]}" --log-level debug --explain=full in.bin out.bin >plan
+grep -q '^expected  *[0-9]' plan || fail "no sample was sorted: $(cat plan)"
+events err '[[n.get(k) for k in ("event", "phase", "state", "message")] for n in e] == '"$(
+  python3 -c 'import json, sys
+print([[json.loads(l).get(k) for k in ("event", "phase", "state", "message")] for l in sys.stdin])' <explained)"
 
 # Progress: lines, never a drawn one, on a terminal, too.
 expect 0 "${j[@]}" --progress always --log-level warn in.bin out.bin

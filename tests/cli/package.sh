@@ -1,5 +1,5 @@
 # The Debian packages in a clean Debian 12: installed, used, upgraded, removed, and nothing is left; lintian finds no
-# errors. Builds all of gpusort, unless GPUSORT_PACKAGE=--no-build says that build/package holds it.
+# errors, nor what it warns of. Builds all of gpusort, unless GPUSORT_PACKAGE=--no-build says that build/package holds it.
 . "$2/tests/cli/common.sh.inc"
 
 for program in mmdebstrap dpkg-shlibdeps; do
@@ -20,7 +20,7 @@ for name in old/gpusort_${version}_amd64.deb old/libgpusort-dev_${version}_amd64
 done
 
 if command -v lintian >/dev/null; then
-  lintian --allow-root --fail-on error old/*.deb >lintian.log 2>&1 || fail "lintian: $(cat lintian.log)"
+  lintian --allow-root --fail-on error,warning old/*.deb >lintian.log 2>&1 || fail "lintian: $(cat lintian.log)"
   cat lintian.log
 else
   echo "SKIPPED (no lintian): what it says of the packages"
@@ -50,9 +50,12 @@ use() {
   gpusort_check --type u64 --against in.u64 out.u64 >/dev/null
   printf 'b\na\n' | gpusort - - | cmp - <(printf 'a\nb\n')
   for page in gpusort gpusort_task gpusort_gen gpusort_check; do man $page | grep -Eq "$page +- "; done
-  bash --norc -c '. /usr/share/bash-completion/bash_completion; _completion_loader gpusort; complete -p gpusort' 2>/dev/null |
-    grep -q _gpusort
-  for file in zsh/vendor-completions/_gpusort fish/vendor_completions.d/gpusort.fish doc/gpusort/copyright doc/gpusort/changelog.gz; do
+  for program in gpusort gpusort_task gpusort_gen gpusort_check; do
+    bash --norc -c ". /usr/share/bash-completion/bash_completion; _completion_loader $program; complete -p $program" 2>/dev/null |
+      grep -q _gpusort
+    test -s /usr/share/fish/vendor_completions.d/$program.fish
+  done
+  for file in zsh/vendor-completions/_gpusort doc/gpusort/copyright doc/gpusort/changelog.gz; do
     test -s /usr/share/$file
   done
   g++ -std=c++20 host.cpp $(pkg-config --cflags --libs gpusort) -o host
@@ -64,6 +67,7 @@ apt-get install -y --no-install-recommends ./new/*.deb >apt.log 2>&1 || { cat ap
 [ "$(dpkg-query -W -f='${Version}' gpusort libgpusort-dev)" = 99.199.1 ]
 use
 if dpkg-query -W gpusort-cuda >/dev/null 2>&1; then
+  gpusort --version | grep -q "$(dpkg -L gpusort-cuda | grep 'gpusort_cuda.so$')"
   # Without the module all works on the cores, and --version says how to get it.
   apt-get remove -y gpusort-cuda >apt.log 2>&1
   use

@@ -87,6 +87,23 @@ TEST(Completion, HasEveryOptionOfTheTableAndTheirWords) {
   }
 }
 
+TEST(Completion, SaysOfEveryOptionWhatItMeans) {
+  for (const Completions::Word& word : Complete({"gpusort", "-"}, 1).words) {
+    EXPECT_LE(word.about.size(), 90u) << word.text;
+    const Words said = Listed(word.about);
+    ASSERT_GT(said.size(), 1u) << word.text << ": " << word.about;
+    // Neither one of its values, nor what only means something behind another option's.
+    const std::size_t name = std::min(word.text.find_first_not_of('-'), word.text.size());
+    EXPECT_FALSE(Has(Listed(WordsOf(word.text.substr(name, word.text.find('=') - name))), said[0])) << word.about;
+    EXPECT_NE(word.about, "the same") << word.text;
+  }
+  for (const OptionAbout& about : kOptionAbouts) {
+    EXPECT_TRUE(std::any_of(std::begin(kOptionRows), std::end(kOptionRows), [&](const OptionRow& row) {
+      return about.name == std::string(row.name) || about.name == std::string(1, row.letter);
+    })) << about.name;
+  }
+}
+
 TEST(Completion, HasTheWordsThatTheParserTakes) {
   for (const OptionWords& row : kOptionWords) {
     const std::string option = std::string("--") + row.name + "=";
@@ -147,7 +164,7 @@ TEST(Completion, HasTheTypesOfKeysBehindTheirColons) {
 TEST(Completion, CutsALineAsBashDoes) {
   const auto replies = [](std::string_view before, std::string_view behind) {
     Words texts;
-    for (const Completions::Word& word : CompleteBash(before, behind, " \t\n\"'><=;|&(:").words) texts.push_back(word.text);
+    for (const Completions::Word& word : CompleteBash(Complete, before, behind, " \t\n\"'><=;|&(:").words) texts.push_back(word.text);
     return texts;
   };
   EXPECT_EQ(replies("gpusort --progress=al", " in out"), Words{"always"});

@@ -1,0 +1,217 @@
+# gpusort_check of records with columns: orders written down here or known to GNU sort, what gpusort makes of generated
+# tables in every format, and what is not in order, lost, or not as it was.
+. "$2/tests/cli/common.sh.inc"
+check() { "$bin/gpusort_check" "$@" >report; }
+reports() { grep -q -- "$1" report || fail "no '$1' in: $(cat report)"; }
+
+# column KEY: standard input, a value a line in strictly ascending order, is that, and no two neighbours may change places.
+column() {
+  cat >values
+  sed '1i v' values >column.csv
+  expect 0 check --format csv --unique -k "v:$1" column.csv
+  expect 0 check --format csv --unique -k "v:$1:desc:nulls-last" <(echo v; tac values)
+  local i count
+  count=$(wc -l <values)
+  for i in $(seq $((count - 1))); do
+    awk -v at="$i" 'NR == at { held = $0; next } { print } NR == at + 1 { print held }' values | sed '1i v' >swapped.csv
+    expect 1 check --format csv -k "v:$1" swapped.csv
+    says "not in order: record $((i + 1)) (line $((i + 2)), byte [0-9]*) is out of order with the record before it: key 'v:$1' is "
+  done
+}
+printf '%s\n' A B a b é | column text
+printf '%s\n' a B c D | column nocase
+printf '%s\n' -100000000000000000000 -10 -9 0 5 +10 007000 100000000000000000000 | column int
+printf '%s\n' -inf -1e3 -1.5 -1.25 -1e-3 0 1e-30 .25 0.5 1. 1.0000000000000000000001 9.99e2 1E+3 1e99999999999999999999 \
+  +infinity NaN | column decimal
+printf '%s\n' -nan -inf -1e300 -1 -0 0 1e-320 1 1e300 inf nan | column float
+printf '%s\n' no TRUE | column bool
+printf '%s\n' -infinity -0100-01-01 '0044-03-15 BC' 0001-01-01 1969-12-31 20240228 2024-02-29 2024/03/01 12024-01-01 infinity |
+  column date
+printf '%s\n' -infinity '0044-03-15 12:00:00 BC' 1969-12-31T23:59:58.4Z -1.5 1969-12-31T23:59:58.6Z 0 '1970-01-01 00:00:00.25' \
+  1970-01-01T00:00:01 1970-01-01T01:30:00+01:00 '31/Dec/1970:23:59:59 +0100' 20231114T221319Z 1700000000 1700000000250 \
+  '2023-11-14 23:13:20.5 +01' 1700000000750000 '2024-02-28 24:00' 2024-02-29T00:00:01Z infinity | column timestamp
+printf '%s\n' '31.12.1999 11 PM' '01.01.2000 12 AM' '01.01.2000 1 am' '29.02.2000 1 am' | column 'timestamp(%d.%m.%Y %I %p)'
+printf '%s\n' 1.2.3.4/8 1.2.3.4 10.0.0.1 255.255.255.255 ::1 ::ffff:1.2.3.4 fe80::1/64 fe80::1 | column ip
+printf '%s\n' 00000000-0000-0000-0000-000000000001 {0000000000000000000000000000000A} ffff0000-00000000-0000000000000000 | column uuid
+printf '%s\n' '\x' 00 0x00ff 01 \\xFF | column bytes-hex
+printf '%s\n' . .. .a .b1 a~ a a.b a.tar.gz a1 a1.b a1.c1 a2 a2~x a2x a10 a10.zip b_1 b-2 é >versions
+LC_ALL=C sort -V versions | column natural
+printf '%s\n' B a | LC_ALL=C column locale
+if locale -a | grep -qx en_US.utf8; then
+  printf '%s\n' a B c | LC_ALL=en_US.UTF-8 column locale
+else
+  echo "SKIPPED (no en_US.UTF-8): collation"
+fi
+
+# Nulls, and what is no value: last, but first with desc, or where the key says.
+printf 'v,w\n9,a\n10,b\n,c\nx,d\n' >nulls.csv
+expect 0 check --format csv -k v:int nulls.csv
+reports "^not of their key's type: 1\$"
+expect 1 check --format csv -k v:int:nulls-first nulls.csv
+says "record 3 (line 4, byte 13) is out of order with the record before it: key 'v:int:nulls-first' is null behind '10'"
+expect 1 check --format csv -k v:int:desc nulls.csv
+expect 0 check --format csv -k v:int:desc -k w <(printf 'v,w\n,""\n,a\nx,\n10,b\n9,a\n')
+expect 0 check --format csv -k v:int --null - <(printf 'v\n1\n-\n')
+expect 1 check --format csv -k v <(printf 'v\nb\n""\n')
+expect 0 check --format csv -k v <(printf 'v\nb\n\\N\n')
+# Several keys, -r, equal ones, and all columns.
+printf 'a,b\n1,z\n1,y\n2,x\n' >two.csv
+expect 0 check --format csv -k a:int -k b:desc --unique two.csv
+expect 0 check --format csv -r -k a:int:desc -k b two.csv
+expect 1 check --format csv -k a:int -k b two.csv
+says "key 'b' is 'y' behind 'z'"
+expect 0 check --format csv -k a:int two.csv
+reports '^duplicates: 1$'
+expect 1 check --format csv -k a:int --unique two.csv
+says 'not unique: record 2 (line 3, byte 8) has the key of the record before it'
+expect 1 check --format csv two.csv
+expect 0 check --format csv <(printf 'a,b\n1\n1,a\n1,b\n,a\n')
+# What is a header, a quote, a comment.
+printf '1,z\n2,"x\n,""9"\r\n# no,record\n3,y' >plain.csv
+expect 1 check --format csv --no-header -k '#1:int' plain.csv
+reports '^records:    4$'
+expect 0 check --format csv --no-header --comment '#' -k '#1:int' plain.csv
+reports '^records:    3$'
+expect 1 check --format csv --no-header --comment '#' -k '#2' plain.csv
+says "record 2 (line 2, byte 4) is out of order with the record before it: key '#2' is 'x\\\\x0a,\"9' behind 'z'"
+expect 0 check --format csv --header 2 -k b:int <(printf 'a,a\na,b\n2,1\n1,2\n')
+expect 0 check --format csv --quote none --delimiter ';' -k '"x:y"' <(printf 'x:y;z\n"b";\na;"\n')
+expect 0 check --format csv --quote "'" --escape '\' -k a:int <(printf "a,b\n1,'\\\\','\n2,\n")
+expect 0 check --format tsv --decimal-point , --thousands . -k x:decimal <(printf 'x\n9,5\n1.000,25\n')
+expect 0 check --format lines --header 1 <(printf 'b\na\nc\n')
+
+# JSON: paths, escapes, the first of members with one name; null and what is missing.
+printf '%s\n' '{"a":{"b":[1,"\u00e4\ud83d\ude00\n"]},"c/d":1}' '{ "a" : {"b":[1.5,"x"],"b":0}, "x":[{},[],true]}' \
+  '{"c/d":null}' '' '[]' >rows.jsonl
+expect 0 check --format jsonl -k 'a.b[0]:decimal' rows.jsonl
+expect 0 check --format jsonl -k '/a/b/0:decimal' -k /c~1d rows.jsonl
+expect 1 check --format jsonl -k 'a.b[1]' rows.jsonl
+says "key 'a.b\[1\]' is 'x' behind '.*\\\\x0a'"
+expect 3 check --format jsonl -k a <(printf '{"a":1}\n{"a":}\n')
+says 'line [0-9]* (byte [0-9]*): no JSON at byte 5: no value'
+# What databases write.
+printf '1\tx\\ty\n2\t\\N\n3\t\\\\N\\\n4\t\n5\t\n\\.\n' >rows.copy
+expect 0 check --format pgcopy -k '#1:int' --unique rows.copy
+reports '^records:    4$'
+expect 3 check --format pgcopy -k '#1' <(cat rows.copy rows.copy)
+expect 0 check --format mysql --quote '"' --delimiter , -k '#1:desc' <(printf '"b"",\n"\n"a\\"",1\n')
+python3 - <<'PY'
+import struct
+def field(b): return struct.pack(">i", -1) if b is None else struct.pack(">i", len(b)) + b
+def row(*fields): return struct.pack(">h", len(fields)) + b"".join(map(field, fields))
+head = b"PGCOPY\n\xff\r\n\0" + bytes(8)
+numeric = lambda digits, weight, sign: struct.pack(f">hhHh{len(digits)}h", len(digits), weight, sign, 0, *digits)
+rows = [row(struct.pack(">i", -5), numeric([1, 5000], 0, 0x4000), struct.pack(">q", -1), struct.pack(">d", -0.0)),
+        row(struct.pack(">i", 5), numeric([], 0, 0), struct.pack(">q", 0), struct.pack(">d", 0.0)),
+        row(struct.pack(">i", 70000), numeric([12], 1, 0), struct.pack(">q", 1500000), struct.pack(">d", 1e9)), row(None, None, None, None)]
+open("rows.bin", "wb").write(head + b"".join(rows) + b"\xff\xff")
+open("bad.bin", "wb").write(head + rows[1] + rows[0] + b"\xff\xff")
+PY
+for key in '#1:int' '#2:decimal' '#3:timestamp' '#4:float'; do
+  expect 0 check --format pgcopy-binary --unique -k "$key" rows.bin
+  expect 1 check --format pgcopy-binary -k "$key" bad.bin
+  says "record 2 (byte [0-9]*) is out of order with the record before it: key '$key'"
+done
+
+# Every format that is generated, as gpusort sorts it: in order, with equal keys as they were, nothing lost or changed.
+for format in csv tsv jsonl pgcopy pgcopy-csv pgcopy-binary mysql pgdump; do
+  columns=(id created_at amount customer city)
+  case $format in
+    csv | tsv | jsonl) name() { echo "${columns[$1]}"; } ;;
+    pgdump) name() { echo "public.orders.${columns[$1]}"; } ;;
+    *) name() { echo "#$(($1 + 1))"; } ;;
+  esac
+  [ $format != jsonl ] || columns[4]=who.city
+  keys=(-k "$(name 4):desc" -k "$(name 1):timestamp" -k "$(name 2):decimal:desc")
+  "$bin/gpusort_gen" --type orders-$format --bytes 128K rows
+  expect 1 check --format $format "${keys[@]}" rows
+  expect 0 check --format $format -k "$(name 0):int" --unique rows
+  for order in "${keys[*]}" "-k $(name 4):nocase" "-r -k $(name 4)" ""; do
+    read -r -a words <<<"$order"
+    "$bin/gpusort" --format $format --device cpu "${words[@]}" rows sorted 2>/dev/null
+    expect 0 check --format $format "${words[@]}" --stable --against rows sorted
+    reports '^order:      ok$'
+    reports '^stable:     ok$'
+  done
+  if [ $format != pgdump ]; then
+    "$bin/gpusort" --format $format --device cpu -u -k "$(name 4)" rows kept
+    expect 0 check --format $format -u -k "$(name 4)" --against rows kept
+    expect 1 check --format $format --against rows -k "$(name 4)" kept
+    says 'has 8 records, the input [0-9]*$'
+  fi
+done
+
+# What is lost, of another order, or not as it was.
+"$bin/gpusort_gen" --type orders-csv --bytes 64K rows.csv
+by=(--format csv -k city)
+"$bin/gpusort" -k city rows.csv sorted.csv 2>/dev/null
+expect 0 check "${by[@]}" --against rows.csv sorted.csv
+python3 - <<'PY'
+import csv, io
+rows = list(csv.reader(open("sorted.csv", newline="")))
+lines, at = [], 0
+text = open("sorted.csv", newline="").read()
+for row in csv.reader(io.StringIO(text, newline="")): pass
+reader = csv.reader(l for l in text.splitlines(True))
+line = 0
+parts = text.splitlines(True)
+for row in reader:
+    lines.append("".join(parts[line:reader.line_num])); line = reader.line_num
+assert len(lines) == len(rows) and "".join(lines) == text
+def put(name, lines): open(name, "w", newline="").write("".join(lines))
+put("exchanged.csv", lines[:5] + [lines[6], lines[5]] + lines[7:])
+put("short.csv", lines[:-1])
+put("other.csv", [lines[0].replace("id", "ID")] + lines[1:])
+put("changed.csv", lines[:9] + [lines[9].replace("leave", "Leave")] + lines[10:])
+PY
+expect 0 check "${by[@]}" --against rows.csv exchanged.csv
+expect 1 check "${by[@]}" --stable --against rows.csv exchanged.csv
+says 'record 5 (line [0-9]*, byte [0-9]*) is not that of a stable sort of the input$'
+expect 1 check "${by[@]}" --against rows.csv short.csv
+expect 1 check "${by[@]}" --stable --against rows.csv short.csv
+says 'record [0-9]* is missing$'
+expect 1 check "${by[@]}" --against rows.csv other.csv
+says "'other.csv': the header is not that of 'rows.csv'\$"
+expect 1 check "${by[@]}" --against rows.csv changed.csv
+says 'the records are not those of the input'
+expect 2 check "${by[@]}" --stable --memory-limit 10K --against rows.csv sorted.csv
+says 'UNCHECKED: --stable .* the inputs need more bytes of memory, allowed are 10240$'
+printf 'x\n2 #\n#a\n1\n#end\n' >comments.csv
+printf 'x\n#a\n1\n2 #\n#end\n' >sorted.csv
+expect 0 check --format csv --comment '#' -k x:nocase --stable --against comments.csv sorted.csv
+expect 1 check --format csv --comment '#' -k x:nocase --against comments.csv <(sed 's/#end/#End/' sorted.csv)
+says 'what stands behind the records is not what the inputs have there'
+# A dump's rows stay in their tables, and all else is as it was.
+printf '%s\n' 'SET a;' 'COPY t (a, b) FROM stdin;' '2	x' '1	y' '\.' "SELECT 'COPY" 'COPY t (a, b) FROM stdin;' "';" \
+  'COPY s.u (a) FROM stdin;' '1' '0' '\.' >dump.sql
+dump=(--format pgdump -k t.a:int)
+"$bin/gpusort" "${dump[@]}" dump.sql sorted.sql
+expect 0 check "${dump[@]}" --stable --against dump.sql sorted.sql
+reports '^records:    4$'
+expect 1 check "${dump[@]}" dump.sql
+says "record 2 (line 4, byte 37) is out of order .* is '1' behind '2'"
+expect 1 check "${dump[@]}" --against dump.sql <(sed 's/SET a/SET b/' sorted.sql)
+says "what are no rows is not that of 'dump.sql'"
+expect 1 check "${dump[@]}" --against dump.sql <(sed 's/^1	y$/0/; s/^0$/1	y/' sorted.sql)
+
+# Lines, too, may be compared in full.
+printf 'b\na\nb\n' >lines
+printf 'a\nb\n' >kept
+expect 0 check --format lines --unique --against lines kept
+printf 'a\n' >kept
+expect 1 check --format lines --unique --against lines kept
+says "'kept': line 2 is missing, first of equal keys kept"
+
+# Usage, and files that are no tables.
+for words in "--format csv -k x two.csv" "--format csv -k #3 two.csv" "--format csv -k a:number two.csv" "--format jsonl -k #1 rows.jsonl" \
+  "--format pgcopy -k a rows.copy" "--format pgdump -k t.z dump.sql" "--format pgdump -k v.a dump.sql" "--format csv --no-header -k a two.csv" \
+  "--format csv -k a:int:int two.csv" "--format csv -k a:timestamp(%Q) two.csv" "--format jsonl --delimiter ; -k a rows.jsonl" \
+  "--format lines --null x lines" "--format lines -k 1,1 lines" "--type u8 --comment x lines" "--format xml lines"; do
+  read -r -a words <<<"$words"
+  expect 2 check "${words[@]}"
+done
+expect 3 check --format csv -k a <(printf 'a\n"b\n')
+says 'line 3 (byte 5): a quote is opened and not closed'
+expect 3 check --format pgcopy-binary -k '#1' lines
+expect 3 check --format pgdump -k t.a:int <(head -n 4 dump.sql)
+echo "check_tables: ok"

@@ -1,0 +1,892 @@
+#include "check/table.hpp"
+
+#include <algorithm>
+#include <charconv>
+#include <cstring>
+#include <utility>
+
+namespace check {
+namespace {
+
+constexpr char kMark[] = "\xEF\xBB\xBF";
+
+bool TakeText(std::string_view& text, std::string_view what) {
+  if (!text.starts_with(what)) return false;
+  text.remove_prefix(what.size());
+  return true;
+}
+
+/// What a quote opened, up to the one that closes it; two are one. False if none does.
+bool TakeQuoted(std::string_view& text, char quote, std::string& name) {
+  for (std::size_t i = 1; i < text.size(); ++i) {
+    if (text[i] == quote && (i + 1 == text.size() || text[i + 1] != quote)) {
+      text.remove_prefix(i + 1);
+      return true;
+    }
+    if (text[i] == quote) ++i;
+    name += text[i];
+  }
+  return false;
+}
+
+// ---- Lines -------------------------------------------------------------------------------------------------------
+
+class LineReader : public TableReader {
+ public:
+  using TableReader::TableReader;
+
+ protected:
+  void ReadHeader() override {
+    for (std::uint64_t i = 0; i < table_.header && Peek() != kEnd; ++i) {
+      TakeLine(header_, table_.line_end);
+      header_ += table_.line_end;
+    }
+  }
+  bool Read(Row& row) override {
+    const bool ended = TakeLine(row.bytes, table_.line_end);
+    AddCell().text = row.bytes;
+    return ended || !row.bytes.empty();
+  }
+};
+
+// ---- CSV and TSV -------------------------------------------------------------------------------------------------
+
+class CsvReader : public TableReader {
+ public:
+  using TableReader::TableReader;
+
+ protected:
+  void ReadHeader() override {
+    TakeMark(header_);
+    std::string record;
+    for (std::uint64_t i = 0; i < table_.header; ++i) {
+      record.clear();
+      if (!ReadRecord(record)) break;
+      header_ += record + "\n";
+    }
+    returns_ = record.ends_with('\r');
+    std::vector<std::string> names;
+    for (std::size_t i = 0; i < cell_count_; ++i) names.push_back(cells_[i].text);
+    Resolve(names);
+  }
+  bool Read(Row& row) override { return ReadRecord(row.bytes); }
+
+ private:
+  bool ReadRecord(std::string& bytes) {
+    cell_count_ = 0;
+    while (Peek() != kEnd && Peek() == table_.comment) {
+      TakeLine(bytes, '\n');
+      bytes += '\n';
+    }
+    if (Peek() == kEnd) {
+      trailer_ = bytes;
+      return false;
+    }
+    int end = table_.delimiter;
+    while (end == table_.delimiter) end = ReadCell(bytes);
+    if (end == '\n') {
+      bytes.pop_back();
+    } else if (returns_ && !bytes.ends_with('\r')) {
+      bytes += '\r';  // as the record gets it in the output
+    }
+    return true;
+  }
+
+  /// Gives what ends the cell.
+  int ReadCell(std::string& bytes) {
+    Cell& cell = AddCell();
+    const bool quoted = Peek() != kEnd && Peek() == table_.quote;
+    if (quoted) {
+      Take(bytes);
+      for (;;) {
+        int byte = Take(bytes);
+        if (byte == table_.escape && table_.escape >= 0) {
+          byte = Take(bytes);
+        } else if (byte == table_.quote) {
+          if (Peek() != table_.quote) break;
+          Take(bytes);
+        }
+        if (byte == kEnd) Fail("a quote is opened and not closed");
+        cell.text += static_cast<char>(byte);
+      }
+    }
+    // Without quotes, or behind them.
+    const std::size_t from = cell.text.size();
+    int byte = Take(bytes);
+    for (; byte != kEnd && byte != '\n' && byte != table_.delimiter; byte = Take(bytes)) {
+      cell.text += static_cast<char>(byte);
+    }
+    if (byte != table_.delimiter && cell.text.size() > from && cell.text.ends_with('\r')) cell.text.pop_back();
+    cell.null = !quoted && (cell.text.empty() || IsNull(cell.text));
+    return byte;
+  }
+
+  bool returns_ = false;  ///< the header ends in CR LF
+};
+
+// ---- JSON Lines --------------------------------------------------------------------------------------------------
+
+struct Json {
+  enum Kind { kNull, kString, kOther, kArray, kObject } kind = kNull;
+  std::string text;                                   ///< a string: what it means; all others: as it is written
+  std::vector<std::pair<std::string, Json>> members;  ///< of an array without names
+};
+
+/// One value, by recursion.
+class JsonParser {
+ public:
+  explicit JsonParser(std::string_view text) : text_(text) {}
+
+  /// Nothing of a line that has nothing but blanks.
+  std::optional<Json> Parse() {
+    SkipBlanks();
+    if (at_ == text_.size()) return std::nullopt;
+    Json value = ParseValue(0);
+    SkipBlanks();
+    if (at_ != text_.size()) Fail("something behind the value");
+    return value;
+  }
+
+ private:
+  [[noreturn]] void Fail(const char* what) const {
+    throw BadTable(std::string("no JSON at byte ") + std::to_string(at_) + ": " + what);
+  }
+  char Peek() const { return at_ < text_.size() ? text_[at_] : '\0'; }
+  void SkipBlanks() { at_ = std::min(text_.find_first_not_of(" \t\n\r", at_), text_.size()); }
+  void Expect(char c, const char* what) {
+    SkipBlanks();
+    if (Peek() != c) Fail(what);
+    ++at_;
+  }
+
+  Json ParseValue(int depth) {
+    if (depth > 1024) Fail("more than 1024 arrays and objects inside each other");
+    SkipBlanks();
+    const std::size_t from = at_;
+    Json value;
+    if (Peek() == '"') {
+      value.kind = Json::kString;
+      value.text = ParseString();
+      return value;
+    }
+    if (Peek() == '{' || Peek() == '[') {
+      ParseMembers(value, depth);
+    } else {
+      at_ = std::min(text_.find_first_of(" \t\n\r,]}", at_), text_.size());
+      const std::string_view word = text_.substr(from, at_ - from);
+      const bool number = !word.empty() && word.find_first_not_of("+-.0123456789eE") == word.npos;
+      if (!number && word != "true" && word != "false" && word != "null") Fail("no value");
+      value.kind = word == "null" ? Json::kNull : Json::kOther;
+    }
+    value.text = text_.substr(from, at_ - from);
+    return value;
+  }
+
+  void ParseMembers(Json& value, int depth) {
+    const bool object = text_[at_++] == '{';
+    const char end = object ? '}' : ']';
+    value.kind = object ? Json::kObject : Json::kArray;
+    SkipBlanks();
+    if (Peek() == end) {
+      ++at_;
+      return;
+    }
+    for (;;) {
+      std::string name;
+      if (object) {
+        SkipBlanks();
+        if (Peek() != '"') Fail("a member's name is missing");
+        name = ParseString();
+        Expect(':', "the ':' behind a name is missing");
+      }
+      value.members.emplace_back(std::move(name), ParseValue(depth + 1));
+      SkipBlanks();
+      if (Peek() == ',') {
+        ++at_;
+        continue;
+      }
+      Expect(end, "an array or object is not closed");
+      return;
+    }
+  }
+
+  std::string ParseString() {
+    std::string meant;
+    for (++at_; at_ < text_.size() && text_[at_] != '"';) {
+      if (text_[at_] != '\\') {
+        meant += text_[at_++];
+        continue;
+      }
+      constexpr std::string_view kLetters = "\"\\/bfnrt", kMeanings = "\"\\/\b\f\n\r\t";
+      const char letter = at_ + 1 < text_.size() ? text_[at_ + 1] : '\0';
+      at_ += 2;
+      if (letter == 'u') {
+        AddCharacter(ParseUnits(), meant);
+      } else if (const std::size_t found = kLetters.find(letter); found != kLetters.npos) {
+        meant += kMeanings[found];
+      } else {
+        Fail("an escape that JSON does not have");
+      }
+    }
+    if (at_ >= text_.size()) Fail("a string without an end");
+    ++at_;
+    return meant;
+  }
+
+  std::uint32_t ParseUnit() {
+    std::uint32_t unit = 0;
+    const std::string_view digits = text_.substr(std::min(at_, text_.size()), 4);
+    const auto [stop, error] = std::from_chars(digits.data(), digits.data() + digits.size(), unit, 16);
+    if (error != std::errc{} || stop - digits.data() != 4) Fail("an escape without four hexadecimal digits");
+    at_ += 4;
+    return unit;
+  }
+  /// A character in one or two units of UTF-16; half of one is U+FFFD.
+  std::uint32_t ParseUnits() {
+    const std::uint32_t first = ParseUnit();
+    if (first < 0xD800 || first > 0xDFFF) return first;
+    const std::size_t behind = at_;
+    if (first < 0xDC00 && text_.substr(at_, 2) == "\\u") {
+      at_ += 2;
+      const std::uint32_t second = ParseUnit();
+      if (second >= 0xDC00 && second <= 0xDFFF) return 0x10000 + (first - 0xD800) * 0x400 + (second - 0xDC00);
+      at_ = behind;
+    }
+    return 0xFFFD;
+  }
+  static void AddCharacter(std::uint32_t c, std::string& to) {
+    const int more = c < 0x80 ? 0 : c < 0x800 ? 1 : c < 0x10000 ? 2 : 3;
+    constexpr std::uint32_t kLeads[] = {0, 0xC0, 0xE0, 0xF0};
+    to += static_cast<char>(kLeads[more] | c >> 6 * more);
+    for (int i = more - 1; i >= 0; --i) to += static_cast<char>(0x80 | (c >> 6 * i & 0x3F));
+  }
+
+  const std::string_view text_;
+  std::size_t at_ = 0;
+};
+
+class JsonReader : public TableReader {
+ public:
+  JsonReader(const Table& table, Source source) : TableReader(table, std::move(source)) {
+    for (std::size_t key = 0; key < table.keys.size(); ++key) {
+      if (table.keys[key].number > 0)
+        throw NoColumn("--key " + table.keys[key].text + ": JSON has no columns by number");
+      paths_.push_back(ReadPath(table.keys[key]));
+      columns_[key] = key;
+    }
+  }
+
+ protected:
+  void ReadHeader() override { TakeMark(header_); }
+  bool Read(Row& row) override {
+    if (!TakeLine(row.bytes, '\n') && row.bytes.empty()) return false;
+    std::optional<Json> value;
+    try {
+      value = JsonParser(row.bytes).Parse();
+    } catch (const BadTable& error) {
+      Fail(error.what());
+    }
+    if (keys_.empty()) AddCell().text = row.bytes;
+    for (const Path& path : paths_) {
+      const Json* const found = value ? Follow(path, *value) : nullptr;
+      Cell& cell = AddCell();
+      cell.null = found == nullptr || found->kind == Json::kNull;
+      if (found != nullptr) cell.text = found->text;
+    }
+    return true;
+  }
+
+ private:
+  struct Step {
+    std::optional<std::string> name;
+    std::optional<std::uint64_t> element;
+  };
+  using Path = std::vector<Step>;
+
+  static std::optional<std::uint64_t> Element(std::string_view text) {
+    std::uint64_t element = 0;
+    const auto [stop, error] = std::from_chars(text.data(), text.data() + text.size(), element);
+    if (error != std::errc{} || stop != text.data() + text.size() || (text.size() > 1 && text[0] == '0')) return {};
+    return element;
+  }
+
+  static Path ReadPath(const Key& key) {
+    Path path;
+    std::string_view rest = key.column;
+    const auto fail = [&] { throw NoColumn("--key " + key.text + ": give a path: a.b[0] or /a/b/0"); };
+    if (rest.starts_with('/')) {
+      while (TakeText(rest, "/")) {
+        const std::string_view token = rest.substr(0, rest.find('/'));
+        rest.remove_prefix(token.size());
+        std::string name;
+        for (std::size_t i = 0; i < token.size(); ++i) {
+          if (token[i] != '~') {
+            name += token[i];
+          } else if (token.substr(++i, 1) == "0" || token.substr(i, 1) == "1") {
+            name += token[i] == '0' ? '~' : '/';
+          } else {
+            fail();
+          }
+        }
+        path.push_back({name, Element(token)});
+      }
+      return path;
+    }
+    do {
+      if (TakeText(rest, "[")) {
+        const std::string_view digits = rest.substr(0, rest.find(']'));
+        path.push_back({{}, Element(digits)});
+        rest.remove_prefix(digits.size());
+        if (!path.back().element || !TakeText(rest, "]")) fail();
+        continue;
+      }
+      if (!path.empty() && !TakeText(rest, ".")) fail();
+      const std::string_view name = rest.substr(0, rest.find_first_of(".[]"));
+      if (name.empty()) fail();
+      path.push_back({std::string(name), {}});
+      rest.remove_prefix(name.size());
+    } while (!rest.empty());
+    return path;
+  }
+
+  /// Of members with one name the first counts.
+  static const Json* Follow(const Path& path, const Json& value) {
+    const Json* at = &value;
+    for (const Step& step : path) {
+      const auto& members = at->members;
+      if (at->kind == Json::kArray && step.element) {
+        if (*step.element >= members.size()) return nullptr;
+        at = &members[*step.element].second;
+      } else if (at->kind == Json::kObject && step.name) {
+        const auto found = std::find_if(members.begin(), members.end(),
+                                        [&](const auto& member) { return member.first == *step.name; });
+        if (found == members.end()) return nullptr;
+        at = &found->second;
+      } else {
+        return nullptr;
+      }
+    }
+    return at;
+  }
+
+  std::vector<Path> paths_;
+};
+
+// ---- Tables as databases write them in text ------------------------------------------------------------------------
+
+class CopyReader : public TableReader {
+ public:
+  CopyReader(const Table& table, Source source) : TableReader(table, std::move(source)) {}
+
+ protected:
+  bool Read(Row& row) override {
+    if (ReadRecord(row.bytes)) return true;
+    trailer_ = row.bytes;
+    if (Peek() != kEnd) Fail("there is more behind the line \\. that ends the data");
+    return false;
+  }
+
+  bool postgres() const { return table_.name != "mysql"; }
+
+  /// False at the end of the data, with the line that says so, or nothing, in `bytes`.
+  bool ReadRecord(std::string& bytes) {
+    if (Peek() == kEnd) return false;
+    int end = table_.delimiter;
+    while (end == table_.delimiter) {
+      end = Peek() != kEnd && Peek() == table_.quote ? ReadQuoted(bytes) : ReadCell(bytes);
+    }
+    if (end == '\n') bytes.pop_back();
+    return !postgres() || (bytes != "\\." && bytes != "\\.\r");
+  }
+
+ private:
+  int ReadCell(std::string& bytes) {
+    Cell& cell = AddCell();
+    const std::size_t from = bytes.size();
+    bool returns = false;  // the cell ends in a CR that no escape stands in front of
+    int byte = Take(bytes);
+    for (; byte != kEnd && byte != '\n' && byte != table_.delimiter; byte = Take(bytes)) {
+      returns = byte == '\r';
+      if (byte == table_.escape) {
+        TakeEscaped(bytes, cell.text);
+      } else {
+        cell.text += static_cast<char>(byte);
+      }
+    }
+    std::string_view raw = std::string_view(bytes).substr(from);
+    if (byte != kEnd) raw.remove_suffix(1);
+    if (byte != table_.delimiter && returns) {
+      raw.remove_suffix(1);
+      cell.text.pop_back();
+    }
+    cell.null = (raw.size() == 2 && raw[0] == static_cast<char>(table_.escape) && raw[1] == 'N') || IsNull(raw);
+    return byte;
+  }
+
+  /// A quote closes only in front of a delimiter, or the end of the record.
+  int ReadQuoted(std::string& bytes) {
+    Cell& cell = AddCell();
+    Take(bytes);
+    for (;;) {
+      const int byte = Take(bytes);
+      if (byte == kEnd) Fail("a quote is opened and not closed");
+      if (byte == table_.escape) {
+        TakeEscaped(bytes, cell.text);
+        continue;
+      }
+      if (byte == table_.quote) {
+        if (Peek() == table_.delimiter || Peek() == '\n' || Peek() == kEnd) return Take(bytes);
+        if (Peek() == table_.quote) {
+          Take(bytes);
+        } else if (Peek() == '\r') {
+          Take(bytes);
+          if (Peek() == '\n') return Take(bytes);
+          cell.text.append(1, static_cast<char>(byte)).append("\r");
+          continue;
+        }
+      }
+      cell.text += static_cast<char>(byte);
+    }
+  }
+
+  /// What stands behind an escape.
+  void TakeEscaped(std::string& bytes, std::string& text) {
+    const int code = Take(bytes);
+    if (code == kEnd) Fail("the input ends behind an escape");
+    constexpr std::string_view kBoth = "bnrt", kBothMean = "\b\n\r\t";
+    if (const std::size_t found = kBoth.find(static_cast<char>(code)); found != kBoth.npos) {
+      text += kBothMean[found];
+    } else if (!postgres()) {
+      text += code == '0' ? '\0' : code == 'Z' ? '\x1A' : static_cast<char>(code);
+    } else if (code == 'f' || code == 'v') {
+      text += code == 'f' ? '\f' : '\v';
+    } else if (code >= '0' && code <= '7') {
+      text += Digits(bytes, 8, 2, code - '0');
+    } else if (code == 'x' && Digit(Peek()) < 16) {
+      text += Digits(bytes, 16, 2, 0);
+    } else {
+      text += static_cast<char>(code);
+    }
+  }
+  static int Digit(int c) {
+    return c >= '0' && c <= '9'   ? c - '0'
+           : c >= 'a' && c <= 'f' ? c - 'a' + 10
+           : c >= 'A' && c <= 'F' ? c - 'A' + 10
+                                  : 16;
+  }
+  char Digits(std::string& bytes, int base, int most, int number) {
+    for (; most > 0 && Digit(Peek()) < base; --most) number = number * base + Digit(Take(bytes));
+    return static_cast<char>(number & 0xFF);
+  }
+};
+
+// ---- COPY ... WITH (FORMAT binary)
+// -----------------------------------------------------------------------------------
+
+class CopyBinaryReader : public TableReader {
+ public:
+  using TableReader::TableReader;
+
+ protected:
+  void ReadHeader() override {
+    if (Peek() == kEnd) return;
+    TakeBytes(19, header_);
+    if (std::memcmp(header_.data(), "PGCOPY\n\377\r\n", 11) != 0) Fail("it does not begin as COPY BINARY does");
+    oids_ = (header_[12] & 1) != 0;
+    TakeBytes(Number(header_.substr(15)), header_);
+  }
+  bool Read(Row& row) override {
+    if (Peek() == kEnd) Fail("the trailer is missing");
+    const std::uint64_t count = TakeNumber(2, row.bytes);
+    if (count == 0xFFFF) {
+      trailer_ = row.bytes;
+      if (Peek() != kEnd) Fail("there is more behind the trailer");
+      return false;
+    }
+    for (std::uint64_t i = 0; i < count + oids_; ++i) {
+      const std::uint64_t size = TakeNumber(4, row.bytes);
+      if (i < oids_) {
+        TakeBytes(size, row.bytes);
+        continue;
+      }
+      Cell& cell = AddCell();
+      cell.null = size == 0xFFFFFFFF;
+      if (!cell.null) TakeBytes(size, cell.text);
+      row.bytes += cell.text;
+    }
+    return true;
+  }
+  Value ValueOf(const Rule& rule, const std::string& text) const override { return ReadBinaryValue(rule, text); }
+
+ private:
+  static std::uint64_t Number(const std::string& bytes) {
+    std::uint64_t number = 0;
+    for (const char c : bytes) number = number << 8 | static_cast<unsigned char>(c);
+    return number;
+  }
+  void TakeBytes(std::uint64_t count, std::string& to) {
+    for (; count > 0; --count) {
+      if (Take(to) == kEnd) Fail("the input ends inside a tuple or the header");
+    }
+  }
+  std::uint64_t TakeNumber(std::uint64_t bytes, std::string& to) {
+    const std::size_t from = to.size();
+    TakeBytes(bytes, to);
+    return Number(to.substr(from));
+  }
+
+  std::uint64_t oids_ = 0;
+};
+
+// ---- pg_dump -------------------------------------------------------------------------------------------------------
+
+/// Rows are those of COPY statements; all else is the header, in which each block has a mark where its rows stand.
+class DumpReader : public CopyReader {
+ public:
+  using CopyReader::CopyReader;
+
+ protected:
+  bool Read(Row& row) override {
+    for (;;) {
+      if (rows_) {
+        SetPlace(row);
+        if (ReadRecord(row.bytes)) {
+          row.block = block_;
+          return true;
+        }
+        if (row.bytes.empty()) Fail("the dump ends inside the rows of a table");
+        header_ += std::string(1, '\0') + row.bytes + "\n";
+        rows_ = false;
+        row.bytes.clear();
+        cell_count_ = 0;
+      }
+      std::string line;
+      if (!TakeLine(line, '\n') && line.empty()) break;
+      header_ += line + "\n";
+      if (inside_.empty() && line.starts_with('\\')) continue;  // of psql
+      if (inside_.empty() && BeginsRows(line)) continue;
+      ReadSql(line);
+    }
+    for (const Key& key : table_.keys) {
+      if (std::find(named_.begin(), named_.end(), &key) == named_.end()) {
+        throw NoColumn("--key " + key.text + ": the dump has no rows of such a table");
+      }
+    }
+    return false;
+  }
+
+ private:
+  static bool TakeName(std::string_view& text, std::string& name) {
+    name.clear();
+    if (text.starts_with('"')) return TakeQuoted(text, '"', name);
+    name = text.substr(0, text.find_first_of(" .,()\";\r\n"));
+    text.remove_prefix(name.size());
+    return !name.empty();
+  }
+  static void SkipBlanks(std::string_view& text) {
+    text.remove_prefix(std::min(text.find_first_not_of(' '), text.size()));
+  }
+
+  /// COPY [SCHEMA.]TABLE [(COLUMN, ...)] FROM stdin;
+  bool BeginsRows(std::string_view line) {
+    std::string schema, name;
+    std::vector<std::string> columns;
+    if (!TakeText(line, "COPY ") || !TakeName(line, name)) return false;
+    if (TakeText(line, ".")) {
+      schema = std::exchange(name, {});
+      if (!TakeName(line, name)) return false;
+    }
+    SkipBlanks(line);
+    if (TakeText(line, "(")) {
+      do {
+        SkipBlanks(line);
+        if (!TakeName(line, columns.emplace_back())) return false;
+      } while (TakeText(line, ","));
+      if (!TakeText(line, ")")) return false;
+      SkipBlanks(line);
+    }
+    if (!TakeText(line, "FROM stdin;") || line.find_first_not_of(" \r") != line.npos) return false;
+    rows_ = true;
+    ++block_;
+    keys_.clear();
+    columns_.clear();
+    for (const Key& key : table_.keys) {
+      std::string_view rest = key.column;
+      std::vector<std::string> parts(1);
+      while (TakeName(rest, parts.back()) && TakeText(rest, ".")) parts.emplace_back();
+      if (!rest.empty() || parts.size() < 2 || parts.size() > 3) {
+        throw NoColumn("--key " + key.text + ": give TABLE.COLUMN or SCHEMA.TABLE.COLUMN");
+      }
+      const bool here = parts[parts.size() - 2] == name && (parts.size() == 2 || parts[0] == schema);
+      if (!here) continue;
+      const auto found = std::find(columns.begin(), columns.end(), parts.back());
+      if (found == columns.end()) throw NoColumn("--key " + key.text + ": the table has no such column");
+      keys_.push_back(&key);
+      columns_.push_back(static_cast<std::size_t>(found - columns.begin()));
+      named_.push_back(&key);
+    }
+    return true;
+  }
+
+  /// Goes over a line of SQL: what is inside of a string, a quoted name, a comment or $$ at its end? `inside_` is what
+  /// closes that.
+  void ReadSql(const std::string& line) {
+    if (inside_.empty() && line.starts_with("SET standard_conforming_strings = ")) {
+      conforming_ = line.find("= off") == line.npos;
+    }
+    for (std::size_t at = 0; at < line.size();) {
+      const std::string_view rest = std::string_view(line).substr(at);
+      if (inside_ == "*/") {
+        depth_ += rest.starts_with("/*") ? 1 : rest.starts_with("*/") ? -1 : 0;
+        at += rest.starts_with("/*") || rest.starts_with("*/") ? 2 : 1;
+        if (depth_ == 0) inside_.clear();
+      } else if (!inside_.empty()) {
+        if (escapes_ && rest[0] == '\\') {
+          at += 2;
+        } else if (!rest.starts_with(inside_)) {
+          ++at;
+        } else if (inside_.size() == 1 && rest.substr(1).starts_with(inside_)) {
+          at += 2;
+        } else {
+          at += inside_.size();
+          inside_.clear();
+          escapes_ = false;
+        }
+      } else if (rest.starts_with("--")) {
+        return;
+      } else if (rest.starts_with("/*")) {
+        inside_ = "*/";
+        depth_ = 1;
+        at += 2;
+      } else if (rest[0] == '\'' || rest[0] == '"') {
+        inside_ = rest[0];
+        const bool e = at > 0 && (line[at - 1] | 0x20) == 'e' && (at == 1 || !IsWord(line[at - 2]));
+        escapes_ = rest[0] == '\'' && (e || !conforming_);
+        ++at;
+      } else if (rest[0] == '$' && (at == 0 || (!IsWord(line[at - 1]) && line[at - 1] != '$'))) {
+        std::size_t end = 1;
+        while (end < rest.size() && IsWord(rest[end])) ++end;
+        const bool opens = end < rest.size() && rest[end] == '$' && (rest[1] < '0' || rest[1] > '9');
+        if (opens) inside_ = rest.substr(0, end + 1);
+        at += opens ? end + 1 : 1;
+      } else {
+        ++at;
+      }
+    }
+  }
+  static bool IsWord(char c) {
+    return static_cast<unsigned char>(c) >= 0x80 || c == '_' || (c >= '0' && c <= '9') ||
+           ((c | 0x20) >= 'a' && (c | 0x20) <= 'z');
+  }
+
+  bool rows_ = false;
+  std::uint64_t block_ = 0;
+  std::vector<const Key*> named_;
+  std::string inside_;
+  int depth_ = 0;
+  bool escapes_ = false, conforming_ = true;
+};
+
+}  // namespace
+
+Table TableOf(const std::string& name) {
+  Table table;
+  table.name = name;
+  table.delimiter = '\t';
+  if (name == "lines") return table;
+  if (name == "csv" || name == "tsv" || name == "pgcopy-csv") {
+    table.kind = Kind::kCsv;
+    table.delimiter = name == "tsv" ? '\t' : ',';
+    table.quote = '"';
+    table.header = name == "pgcopy-csv" ? 0 : 1;
+    if (name != "pgcopy-csv") table.nulls.emplace_back("\\N");
+    return table;
+  }
+  table.escape = '\\';
+  if (name == "jsonl") {
+    table.kind = Kind::kJson;
+  } else if (name == "pgcopy" || name == "mysql") {
+    table.kind = Kind::kCopy;
+  } else if (name == "pgcopy-binary") {
+    table.kind = Kind::kCopyBinary;
+  } else if (name == "pgdump") {
+    table.kind = Kind::kDump;
+  } else {
+    throw BadRule("is none of lines, csv, tsv, jsonl, pgcopy, pgcopy-csv, pgcopy-binary, pgdump and mysql");
+  }
+  return table;
+}
+
+Key ReadKey(const std::string& text, char point, int thousands) {
+  Key key;
+  key.text = text;
+  key.rule.point = point;
+  key.rule.thousands = thousands;
+  std::string_view rest = text;
+  if (rest.starts_with('"')) {
+    if (!TakeQuoted(rest, '"', key.column)) throw BadRule("its name has no closing quote");
+  } else {
+    key.column = rest.substr(0, rest.find(':'));
+    rest.remove_prefix(key.column.size());
+    if (key.column.starts_with('#')) {
+      const char* const end = key.column.data() + key.column.size();
+      const auto [stop, error] = std::from_chars(key.column.data() + 1, end, key.number);
+      if (error != std::errc{} || stop != end || key.number == 0) throw BadRule("columns are numbered from #1");
+    }
+  }
+  if (key.column.empty()) throw BadRule("it names no column");
+  bool typed = false, directed = false;
+  const auto once = [](bool again, const char* what) {
+    if (again) throw BadRule(std::string("it has two ") + what);
+    return true;
+  };
+  while (!rest.empty()) {
+    if (!TakeText(rest, ":")) throw BadRule("there is something behind the closing quote of its name");
+    std::string_view part = rest.substr(0, rest.find(':'));
+    constexpr std::string_view kFormat = "timestamp(";
+    if (rest.starts_with(kFormat)) {
+      // Colons and brackets may stand in a format: it goes to the last bracket that ends a part.
+      std::size_t end = rest.rfind("):");
+      if (rest.ends_with(')')) end = rest.size() - 1;
+      if (end == rest.npos) throw BadRule("its time format has no end");
+      part = rest.substr(0, end + 1);
+      typed = once(typed, "types");
+      key.rule.type = Type::kTimestamp;
+      key.rule.time_format = part.substr(kFormat.size(), end - kFormat.size());
+      if (key.rule.time_format.empty()) throw BadRule("its time format is empty");
+      CheckTimeFormat(key.rule.time_format);
+    } else if (part == "asc" || part == "desc") {
+      directed = once(directed, "directions");
+      key.rule.descending = part == "desc";
+    } else if (part == "nulls-first" || part == "nulls-last") {
+      once(key.rule.nulls_first.has_value(), "places for nulls");
+      key.rule.nulls_first = part == "nulls-first";
+    } else {
+      const Type type = TypeOf(part);
+      typed = once(typed, "types");
+      key.rule.type = type;
+    }
+    rest.remove_prefix(part.size());
+  }
+  return key;
+}
+
+std::strong_ordering CompareRows(const Row& a, const Row& b) {
+  if (a.block != b.block) return a.block <=> b.block;
+  for (std::size_t i = 0; i < std::min(a.values.size(), b.values.size()); ++i) {
+    const std::strong_ordering order = CompareValues(a.values[i].key->rule, a.values[i].value, b.values[i].value);
+    if (order != 0) return order;
+  }
+  return a.values.size() <=> b.values.size();
+}
+
+std::size_t DecidingKey(const Row& a, const Row& b) {
+  std::size_t i = 0;
+  const std::size_t both = std::min(a.values.size(), b.values.size());
+  while (i + 1 < both && CompareValues(a.values[i].key->rule, a.values[i].value, b.values[i].value) == 0) ++i;
+  return i;
+}
+
+TableReader::TableReader(const Table& table, Source source)
+    : table_(table), source_(std::move(source)), buffer_(std::size_t{1} << 20) {
+  for (const Key& key : table.keys) {
+    keys_.push_back(&key);
+    columns_.push_back(static_cast<std::size_t>(key.number - (key.number > 0 ? 1 : 0)));
+  }
+}
+
+bool TableReader::Next(Row& row) {
+  if (!std::exchange(begun_, true)) ReadHeader();
+  row.bytes.clear();
+  SetPlace(row);
+  cell_count_ = 0;
+  if (!Read(row)) return false;
+  row.number = number_++;
+  row.values.resize(keys_.empty() ? cell_count_ : keys_.size());
+  for (std::size_t i = 0; i < row.values.size(); ++i) {
+    KeyValue& value = row.values[i];
+    value.key = keys_.empty() ? &table_.whole : keys_[i];
+    const std::size_t column = keys_.empty() ? i : columns_[i];
+    value.value = Null{};
+    if (column >= cell_count_ || cells_[column].null) continue;
+    value.text = cells_[column].text;
+    value.value = ValueOf(value.key->rule, value.text);
+    if (std::holds_alternative<Null>(value.value)) ++no_values_;
+  }
+  return true;
+}
+
+void TableReader::Fill() {
+  offset_ += end_;
+  at_ = 0;
+  end_ = source_(buffer_);
+}
+
+bool TableReader::TakeLine(std::string& to, char end) {
+  while (Peek() != kEnd) {
+    const char* const from = buffer_.data() + at_;
+    const void* const found = std::memchr(from, end, end_ - at_);
+    const char* const stop = found != nullptr ? static_cast<const char*>(found) : buffer_.data() + end_;
+    to.append(from, stop);
+    at_ = static_cast<std::size_t>(stop - buffer_.data()) + (found != nullptr ? 1 : 0);
+    if (found == nullptr) continue;
+    ++line_;
+    return true;
+  }
+  return false;
+}
+
+void TableReader::TakeMark(std::string& to) {
+  if (Peek() != static_cast<unsigned char>(kMark[0]) || end_ - at_ < 3) return;
+  if (std::memcmp(buffer_.data() + at_, kMark, 3) == 0) {
+    for (int i = 0; i < 3; ++i) Take(to);
+  }
+}
+
+void TableReader::Fail(const std::string& why) const {
+  throw BadTable("line " + std::to_string(line_) + " (byte " + std::to_string(place()) + "): " + why);
+}
+
+bool TableReader::IsNull(std::string_view text) const {
+  return std::find(table_.nulls.begin(), table_.nulls.end(), text) != table_.nulls.end();
+}
+
+void TableReader::Resolve(const std::vector<std::string>& names) {
+  if (names.empty()) return;
+  for (std::size_t i = 0; i < table_.keys.size(); ++i) {
+    const Key& key = table_.keys[i];
+    const auto found = std::find(names.begin(), names.end(), key.column);
+    if (key.number > names.size() || (key.number == 0 && found == names.end())) {
+      throw NoColumn("--key " + key.text + ": the header has no such column");
+    }
+    if (key.number > 0) continue;
+    if (std::find(found + 1, names.end(), key.column) != names.end()) {
+      throw NoColumn("--key " + key.text + ": several columns have this name");
+    }
+    columns_[i] = static_cast<std::size_t>(found - names.begin());
+  }
+}
+
+std::unique_ptr<TableReader> MakeReader(const Table& table, TableReader::Source source) {
+  for (const Key& key : table.keys) {
+    const bool named = table.kind == Kind::kJson || table.kind == Kind::kDump || table.header > 0;
+    if (key.number == 0 && !named) throw NoColumn("--key " + key.text + ": columns have no names there: give #1");
+    if (key.number > 0 && table.kind == Kind::kDump) throw NoColumn("--key " + key.text + ": give TABLE.COLUMN");
+  }
+  switch (table.kind) {
+    case Kind::kCsv:
+      return std::make_unique<CsvReader>(table, std::move(source));
+    case Kind::kJson:
+      return std::make_unique<JsonReader>(table, std::move(source));
+    case Kind::kCopy:
+      return std::make_unique<CopyReader>(table, std::move(source));
+    case Kind::kCopyBinary:
+      return std::make_unique<CopyBinaryReader>(table, std::move(source));
+    case Kind::kDump:
+      return std::make_unique<DumpReader>(table, std::move(source));
+    default:
+      return std::make_unique<LineReader>(table, std::move(source));
+  }
+}
+
+}  // namespace check

@@ -1,0 +1,796 @@
+#include "check/value.hpp"
+
+#include <arpa/inet.h>
+
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <chrono>
+#include <cmath>
+#include <cstdlib>
+#include <cstring>
+#include <limits>
+#include <utility>
+
+namespace check {
+namespace {
+
+// The locale of the process decides about collation alone; letters, digits and blanks are ASCII's.
+bool IsBlank(char c) { return c == ' ' || (c >= '\t' && c <= '\r'); }
+bool IsDigit(char c) { return c >= '0' && c <= '9'; }
+char ToLower(char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; }
+bool IsLetter(char c) { return ToLower(c) >= 'a' && ToLower(c) <= 'z'; }
+
+std::string Lowered(std::string_view text) {
+  std::string lower(text);
+  std::transform(lower.begin(), lower.end(), lower.begin(), ToLower);
+  return lower;
+}
+
+std::string_view Trim(std::string_view text) {
+  while (!text.empty() && IsBlank(text.front())) text.remove_prefix(1);
+  while (!text.empty() && IsBlank(text.back())) text.remove_suffix(1);
+  return text;
+}
+
+std::size_t DigitsAt(std::string_view text) {
+  return static_cast<std::size_t>(std::find_if_not(text.begin(), text.end(), IsDigit) - text.begin());
+}
+
+bool Take(std::string_view& text, char c) {
+  if (text.empty() || text[0] != c) return false;
+  text.remove_prefix(1);
+  return true;
+}
+
+/// In any case.
+bool TakeWord(std::string_view& text, std::string_view lower) {
+  if (Lowered(text.substr(0, lower.size())) != lower) return false;
+  text.remove_prefix(lower.size());
+  return true;
+}
+
+bool TakeBlanks(std::string_view& text) {
+  const std::size_t before = text.size();
+  while (!text.empty() && IsBlank(text[0])) text.remove_prefix(1);
+  return text.size() != before;
+}
+
+std::int64_t TakeNumber(std::string_view& text, std::size_t digits) {
+  std::int64_t number = 0;
+  for (const char c : text.substr(0, digits)) number = number * 10 + (c - '0');
+  text.remove_prefix(digits);
+  return number;
+}
+
+bool TakeTwo(std::string_view& text, std::int64_t& number) {
+  if (DigitsAt(text.substr(0, 2)) != 2) return false;
+  number = TakeNumber(text, 2);
+  return true;
+}
+
+// ---- Numbers -----------------------------------------------------------------------------------------------------
+
+/// A number's parts, as they are written.
+struct Written {
+  bool sign = false, negative = false;
+  bool negative_exponent = false;
+  std::string whole, fraction, exponent;  ///< digits
+};
+
+bool ReadWritten(const Rule& rule, std::string_view text, Written& written) {
+  written.negative = Take(text, '-');
+  written.sign = written.negative || Take(text, '+');
+  for (; !text.empty(); text.remove_prefix(1)) {
+    const bool between = static_cast<unsigned char>(text[0]) == rule.thousands && !written.whole.empty() &&
+                         DigitsAt(text.substr(1, 1)) == 1;
+    if (!IsDigit(text[0]) && !between) break;
+    if (!between) written.whole += text[0];
+  }
+  if (rule.type != Type::kInt && Take(text, rule.point)) {
+    written.fraction = text.substr(0, DigitsAt(text));
+    text.remove_prefix(written.fraction.size());
+  }
+  if (written.whole.empty() && written.fraction.empty()) return false;
+  if (rule.type != Type::kInt && (Take(text, 'e') || Take(text, 'E'))) {
+    written.negative_exponent = Take(text, '-');
+    if (!written.negative_exponent) Take(text, '+');
+    const std::size_t digits = DigitsAt(text);
+    if (digits == 0) return false;
+    written.exponent = text.substr(0, digits);
+    text.remove_prefix(digits);
+  }
+  return text.empty();
+}
+
+Number Normal(bool negative, std::string digits, __int128 exponent) {
+  const std::size_t zeros = std::min(digits.find_first_not_of('0'), digits.size());
+  digits.erase(0, zeros);
+  digits.erase(digits.find_last_not_of('0') + 1);
+  if (digits.empty()) return {};
+  return {Number::kFinite, negative, std::move(digits), exponent - static_cast<__int128>(zeros)};
+}
+
+/// What no sign stands in front of any more.
+bool IsInfinity(std::string_view text) { return Lowered(text) == "inf" || Lowered(text) == "infinity"; }
+
+Value ReadNumber(const Rule& rule, std::string_view text) {
+  Written written;
+  if (ReadWritten(rule, text, written)) {
+    __int128 exponent = 0;
+    std::string_view digits = written.exponent;
+    digits.remove_prefix(std::min(digits.find_first_not_of('0'), digits.size()));
+    if (digits.size() > 36) throw BadTable("an exponent of more than 36 digits cannot be checked");
+    for (const char c : digits) exponent = exponent * 10 + (c - '0');
+    return Normal(written.negative, written.whole + written.fraction,
+                  (written.negative_exponent ? -exponent : exponent) + static_cast<__int128>(written.whole.size()));
+  }
+  if (rule.type == Type::kInt) return Null{};
+  Number number;
+  if (Lowered(text) == "nan") return Number{Number::kNan, false, {}, 0};
+  const bool negative = Take(text, '-');
+  if (!negative) Take(text, '+');
+  if (!IsInfinity(text)) return Null{};
+  number.kind = negative ? Number::kMinusInfinity : Number::kInfinity;
+  return number;
+}
+
+Value ReadFloat(const Rule& rule, std::string_view text) {
+  Written written;
+  if (ReadWritten(rule, text, written)) {
+    // The C locale's decimal point, whatever the environment's is: only LC_COLLATE is ever set.
+    const std::string plain =
+        "0" + written.whole + "." + written.fraction + (written.negative_exponent ? "e-0" : "e0") + written.exponent;
+    const double value = std::strtod(plain.c_str(), nullptr);
+    return written.negative ? -value : value;
+  }
+  const bool negative = Take(text, '-');
+  if (!negative) Take(text, '+');
+  const bool nan = Lowered(text) == "nan";
+  if (!nan && !IsInfinity(text)) return Null{};
+  const double value = nan ? std::numeric_limits<double>::quiet_NaN() : std::numeric_limits<double>::infinity();
+  return std::copysign(value, negative ? -1 : 1);
+}
+
+std::strong_ordering CompareNumbers(const Number& a, const Number& b) {
+  if (a.kind != b.kind || a.kind != Number::kFinite) return a.kind <=> b.kind;
+  const auto sign = [](const Number& x) { return x.digits.empty() ? 0 : x.negative ? -1 : 1; };
+  if (sign(a) != sign(b) || sign(a) == 0) return sign(a) <=> sign(b);
+  const std::strong_ordering size =
+      a.exponent != b.exponent ? a.exponent <=> b.exponent : a.digits.compare(b.digits) <=> 0;
+  return a.negative ? 0 <=> size : size;
+}
+
+// ---- Days and instants -------------------------------------------------------------------------------------------
+
+constexpr std::int64_t kDaySeconds = 86400;
+
+struct Date {
+  std::int64_t year = 1972, month = 1, day = 1;
+};
+struct Time {
+  std::int64_t hour = 0, minute = 0, second = 0;
+  std::string fraction;
+  std::int64_t east = 0;  ///< seconds of the zone
+};
+
+/// Days since 1970: the calendar of the C++ library, which repeats after 400 years, for years that it does not reach.
+std::optional<std::int64_t> DaysOf(const Date& date) {
+  using namespace std::chrono;
+  constexpr std::int64_t kEra = 400, kEraDays = 146097;
+  const std::int64_t of_era = ((date.year % kEra) + kEra) % kEra;
+  const year_month_day day(year(static_cast<int>(2000 + of_era)), month(static_cast<unsigned>(date.month)),
+                           std::chrono::day(static_cast<unsigned>(date.day)));
+  if (!day.ok()) return std::nullopt;
+  return sys_days(day).time_since_epoch().count() + (date.year - of_era - 2000) / kEra * kEraDays;
+}
+
+/// With a fraction that lies behind `seconds`, or in front of them if `minus`.
+Instant MakeInstant(std::int64_t seconds, std::string fraction, bool minus = false) {
+  fraction.erase(fraction.find_last_not_of('0') + 1);
+  if (minus) seconds = -seconds;
+  if (minus && !fraction.empty()) {
+    --seconds;
+    for (char& digit : fraction) digit = static_cast<char>('9' - (digit - '0'));
+    ++fraction.back();  // it was no zero
+  }
+  return {0, seconds, std::move(fraction)};
+}
+
+Value MakeValue(const Date& date, const Time& time) {
+  const std::optional<std::int64_t> days = DaysOf(date);
+  if (!days || time.hour > 24 || time.minute > 59 || time.second > 60) return Null{};
+  const bool round = time.minute == 0 && time.second == 0 && time.fraction.find_first_not_of('0') == std::string::npos;
+  if (time.hour == 24 && !round) return Null{};
+  return MakeInstant(*days * kDaySeconds + (time.hour * 60 + time.minute) * 60 + time.second - time.east,
+                     time.fraction);
+}
+
+std::optional<Instant> ReadInfinity(std::string_view text) {
+  const bool minus = Take(text, '-');
+  if (!minus) Take(text, '+');
+  if (Lowered(text) != "infinity") return std::nullopt;
+  return Instant{minus ? -1 : 1, 0, {}};
+}
+
+/// YYYYMMDD, YYYY/MM/DD, or YYYY-MM-DD with more digits of the year and a sign.
+bool TakeDate(std::string_view& text, Date& date, bool* compact = nullptr) {
+  const bool minus = Take(text, '-');
+  const bool sign = minus || Take(text, '+');
+  const std::size_t digits = DigitsAt(text);
+  if (digits == 8 && !sign) {
+    if (compact != nullptr) *compact = true;
+    date.year = TakeNumber(text, 4);
+    return TakeTwo(text, date.month) && TakeTwo(text, date.day);
+  }
+  if (digits < 4 || digits > 7) return false;
+  date.year = TakeNumber(text, digits);
+  if (minus) date.year = -date.year;
+  const char between = digits == 4 && !sign && text.starts_with('/') ? '/' : '-';
+  return Take(text, between) && TakeTwo(text, date.month) && Take(text, between) && TakeTwo(text, date.day);
+}
+
+/// " BC" at the end of the text, which makes of the year 1 the year 0. False for a year before.
+bool TakeChrist(std::string_view& text, Date& date) {
+  if (text.empty() || !IsBlank(text[0]) || Lowered(Trim(text)) != "bc") return true;
+  text = {};
+  date.year = 1 - date.year;
+  return date.year <= 0;
+}
+
+/// hh:mm, hh:mm:ss and a fraction; behind a compact date also without colons.
+bool TakeTime(std::string_view& text, bool compact, Time& time) {
+  if (!TakeTwo(text, time.hour)) return false;
+  const bool colons = Take(text, ':');
+  if ((!colons && !compact) || !TakeTwo(text, time.minute)) return false;
+  if (colons ? !Take(text, ':') : DigitsAt(text) == 0) return true;
+  if (!TakeTwo(text, time.second)) return false;
+  if (!Take(text, '.') && !Take(text, ',')) return true;
+  time.fraction = text.substr(0, DigitsAt(text));
+  text.remove_prefix(time.fraction.size());
+  return !time.fraction.empty();
+}
+
+/// Z, UTC, GMT, +hh, +hhmm, +hh:mm or +hh:mm:ss. `any`: whether there is one. False for one that is none.
+bool TakeZone(std::string_view& text, std::int64_t& east, bool& any) {
+  any = true;
+  east = 0;
+  if (Take(text, 'Z') || Take(text, 'z') || TakeWord(text, "utc") || TakeWord(text, "gmt")) return true;
+  const bool minus = Take(text, '-');
+  any = minus || Take(text, '+');
+  if (!any) return true;
+  std::int64_t hour = 0, minute = 0, second = 0;
+  if (!TakeTwo(text, hour)) return false;
+  const bool colons = Take(text, ':');
+  if (colons || DigitsAt(text) > 0) {
+    if (!TakeTwo(text, minute)) return false;
+    if (colons && Take(text, ':') && !TakeTwo(text, second)) return false;
+  }
+  if (hour > 23 || minute > 59 || second > 59) return false;
+  east = (hour * 60 + minute) * 60 + second;
+  if (minus) east = -east;
+  return true;
+}
+
+constexpr const char* kMonths[] = {"january", "february", "march",     "april",   "may",      "june",
+                                   "july",    "august",   "september", "october", "november", "december"};
+constexpr const char* kWeekdays[] = {"sunday", "monday", "tuesday", "wednesday", "thursday", "friday", "saturday"};
+
+/// From 1; 0: none of the names stands there, nor three letters of it.
+template <std::size_t kCount>
+std::int64_t TakeName(std::string_view& text, const char* const (&names)[kCount]) {
+  for (std::size_t i = 0; i < kCount; ++i) {
+    if (TakeWord(text, names[i]) || TakeWord(text, std::string(names[i], 3))) return static_cast<std::int64_t>(i + 1);
+  }
+  return 0;
+}
+
+Value ReadDay(std::string_view text) {
+  if (const auto infinite = ReadInfinity(text)) return *infinite;
+  Date date;
+  if (!TakeDate(text, date) || !TakeChrist(text, date) || !text.empty()) return Null{};
+  const std::optional<std::int64_t> days = DaysOf(date);
+  if (!days) return Null{};
+  return Instant{0, *days, {}};
+}
+
+/// 31/Dec/2026:23:59:59 +0100
+Value ReadLogInstant(std::string_view text) {
+  Date date;
+  Time time;
+  bool zoned = false;
+  if (!TakeTwo(text, date.day) || !Take(text, '/')) return Null{};
+  date.month = TakeName(text, kMonths);
+  if (date.month == 0 || !Take(text, '/') || DigitsAt(text) != 4) return Null{};
+  date.year = TakeNumber(text, 4);
+  if (!Take(text, ':') || !TakeTime(text, false, time)) return Null{};
+  TakeBlanks(text);
+  if (!TakeZone(text, time.east, zoned) || !text.empty()) return Null{};
+  return MakeValue(date, time);
+}
+
+Value ReadInstant(std::string_view text) {
+  if (const auto infinite = ReadInfinity(text)) return *infinite;
+  // Seconds since 1970, perhaps with a fraction; of 11, 15 and 18 digits on they are milli-, micro-, nanoseconds.
+  std::string_view count = text;
+  const bool minus = Take(count, '-');
+  if (!minus) Take(count, '+');
+  const std::size_t digits = DigitsAt(count);
+  const std::string_view behind = count.substr(digits);
+  if (digits > 0 && digits <= 19 && behind.empty()) {
+    const std::size_t parts = digits <= 10 ? 0 : digits <= 14 ? 3 : digits <= 17 ? 6 : 9;
+    const std::int64_t seconds = TakeNumber(count, digits - parts);
+    return MakeInstant(seconds, std::string(count), minus);
+  }
+  if (digits > 0 && digits <= 10 && (behind[0] == '.' || behind[0] == ',')) {
+    const std::string fraction(behind.substr(1));
+    const std::int64_t seconds = TakeNumber(count, digits);
+    if (fraction.empty() || DigitsAt(fraction) != fraction.size()) return Null{};
+    return MakeInstant(seconds, fraction, minus);
+  }
+  if (digits == 2) return ReadLogInstant(text);
+  Date date;
+  Time time;
+  bool compact = false, zoned = false;
+  if (!TakeDate(text, date, &compact) || !TakeChrist(text, date)) return Null{};
+  if (text.empty()) return MakeValue(date, time);
+  if (!Take(text, 'T') && !Take(text, 't') && !TakeBlanks(text)) return Null{};
+  if (!TakeTime(text, compact, time)) return Null{};
+  std::string_view zone = text;
+  TakeBlanks(zone);
+  if (!TakeZone(zone, time.east, zoned)) return Null{};
+  if (zoned) text = zone;
+  if (!TakeChrist(text, date) || !text.empty()) return Null{};
+  return MakeValue(date, time);
+}
+
+/// Letters that stand for several are spelled out.
+std::string PlainFormat(std::string_view format) {
+  std::string plain;
+  for (std::size_t i = 0; i < format.size(); ++i) {
+    if (format[i] != '%') {
+      plain += format[i];
+      continue;
+    }
+    const char letter = ++i < format.size() ? format[i] : '\0';
+    switch (letter) {
+      case 'T':
+        plain += "%H:%M:%S";
+        break;
+      case 'D':
+        plain += "%m/%d/%y";
+        break;
+      case 'F':
+        plain += "%Y-%m-%d";
+        break;
+      case 'R':
+        plain += "%H:%M";
+        break;
+      case 'n':
+      case 't':
+        plain += ' ';
+        break;
+      default:
+        if (letter == '\0' || std::strchr("YymbBdejaAHIpMSfszZ%", letter) == nullptr) {
+          throw BadRule("a time format has no %" + std::string(1, letter));
+        }
+        plain.append("%").push_back(letter);
+    }
+  }
+  return plain;
+}
+
+Value ReadInstantBy(const std::string& format, std::string_view text) {
+  Date date;
+  Time time;
+  std::optional<std::int64_t> count, day_of_year;
+  bool minus = false, afternoon = false, twelve = false, day_known = false, zoned = false;
+  const auto number = [&](std::size_t most, std::int64_t low, std::int64_t high, std::int64_t& to) {
+    TakeBlanks(text);
+    const std::size_t digits = std::min(most, DigitsAt(text));
+    if (digits == 0) return false;
+    to = TakeNumber(text, digits);
+    return to >= low && to <= high;
+  };
+  const auto take = [&](char letter) {
+    switch (letter) {
+      case 'Y':
+        return number(4, 0, 9999, date.year);
+      case 'y': {
+        const bool good = number(2, 0, 99, date.year);
+        date.year += date.year < 69 ? 2000 : 1900;
+        return good;
+      }
+      case 'm':
+        day_known = true;
+        return number(2, 1, 12, date.month);
+      case 'b':
+      case 'B':
+        day_known = true;
+        date.month = TakeName(text, kMonths);
+        return date.month != 0;
+      case 'd':
+      case 'e':
+        day_known = true;
+        return number(2, 1, 31, date.day);
+      case 'j':
+        day_of_year = 0;
+        return number(3, 1, 366, *day_of_year);
+      case 'a':
+      case 'A':
+        return TakeName(text, kWeekdays) != 0;
+      case 'H':
+        return number(2, 0, 24, time.hour);
+      case 'I':
+        twelve = true;
+        return number(2, 1, 12, time.hour);
+      case 'p':
+        afternoon = TakeWord(text, "pm");
+        return afternoon || TakeWord(text, "am");
+      case 'M':
+        return number(2, 0, 59, time.minute);
+      case 'S':
+        return number(2, 0, 60, time.second);
+      case 'f':
+        time.fraction = text.substr(0, DigitsAt(text));
+        text.remove_prefix(time.fraction.size());
+        return !time.fraction.empty();
+      case 's': {
+        TakeBlanks(text);
+        minus = Take(text, '-');
+        if (!minus) Take(text, '+');
+        const std::size_t digits = DigitsAt(text);
+        if (digits == 0 || digits > 12) return false;
+        count = TakeNumber(text, digits);
+        return true;
+      }
+      case 'z': {
+        TakeBlanks(text);
+        const bool good = TakeZone(text, time.east, zoned);
+        return good && zoned;
+      }
+      case 'Z':
+        return TakeWord(text, "utc") || TakeWord(text, "gmt");
+      default:
+        return Take(text, '%');
+    }
+  };
+  for (std::size_t i = 0; i < format.size(); ++i) {
+    if (IsBlank(format[i])) {
+      TakeBlanks(text);
+    } else if (format[i] == '%' ? !take(format[++i]) : !Take(text, format[i])) {
+      return Null{};
+    }
+  }
+  if (!text.empty()) return Null{};
+  if (count) return MakeInstant(*count, time.fraction, minus);
+  if (twelve) time.hour = time.hour % 12 + (afternoon ? 12 : 0);
+  if (!day_of_year || day_known) return MakeValue(date, time);
+  if (*day_of_year == 366 && !DaysOf({date.year, 2, 29})) return Null{};
+  Value value = MakeValue({date.year, 1, 1}, time);
+  if (auto* const instant = std::get_if<Instant>(&value)) instant->count += (*day_of_year - 1) * kDaySeconds;
+  return value;
+}
+
+std::strong_ordering CompareInstants(const Instant& a, const Instant& b) {
+  if (a.infinite != b.infinite || a.infinite != 0) return a.infinite <=> b.infinite;
+  return a.count != b.count ? a.count <=> b.count : a.fraction.compare(b.fraction) <=> 0;
+}
+
+// ---- What is compared as bytes -----------------------------------------------------------------------------------
+
+Value ReadBool(std::string_view text) {
+  const std::string lower = Lowered(text);
+  for (const char* word : {"t", "true", "y", "yes", "on", "1"}) {
+    if (lower == word) return std::string("1");
+  }
+  for (const char* word : {"f", "false", "n", "no", "off", "0"}) {
+    if (lower == word) return std::string("0");
+  }
+  return Null{};
+}
+
+int HexDigit(char c) {
+  const char lower = ToLower(c);
+  return IsDigit(c) ? c - '0' : lower >= 'a' && lower <= 'f' ? lower - 'a' + 10 : -1;
+}
+
+Value ReadHex(std::string_view text) {
+  if (text.size() >= 2 && (text[0] == '\\' || text[0] == '0') && ToLower(text[1]) == 'x') text.remove_prefix(2);
+  if (text.size() % 2 != 0) return Null{};
+  std::string bytes;
+  for (std::size_t i = 0; i < text.size(); i += 2) {
+    if (HexDigit(text[i]) < 0 || HexDigit(text[i + 1]) < 0) return Null{};
+    bytes += static_cast<char>(HexDigit(text[i]) * 16 + HexDigit(text[i + 1]));
+  }
+  return bytes;
+}
+
+/// Hyphens stand alone, and only behind each four digits.
+Value ReadUuid(std::string_view text) {
+  if (text.size() >= 2 && text.front() == '{' && text.back() == '}') text = text.substr(1, text.size() - 2);
+  std::string digits;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    if (text[i] != '-') {
+      digits += text[i];
+    } else if (digits.empty() || digits.size() % 4 != 0 || digits.size() >= 32 || text[i - 1] == '-') {
+      return Null{};
+    }
+  }
+  if (digits.size() != 32 || HexDigit(digits[1]) < 0) return Null{};
+  return ReadHex(digits);
+}
+
+/// The family, the address's bytes, the length of the prefix.
+Value ReadAddress(std::string_view text) {
+  const std::size_t slash = std::min(text.find('/'), text.size());
+  const std::string number(text.substr(0, slash));
+  const bool v6 = number.find(':') != number.npos;
+  std::array<char, 16> address{};
+  if (number.find('\0') != number.npos || ::inet_pton(v6 ? AF_INET6 : AF_INET, number.c_str(), address.data()) != 1) {
+    return Null{};
+  }
+  const int full = v6 ? 128 : 32;
+  int prefix = full;
+  if (slash < text.size()) {
+    std::string_view digits = text.substr(slash + 1);
+    if (digits.empty() || digits.size() > 3 || DigitsAt(digits) != digits.size()) return Null{};
+    prefix = static_cast<int>(TakeNumber(digits, digits.size()));
+  }
+  if (prefix > full) return Null{};
+  std::string value(1, v6 ? '6' : '4');
+  return value.append(address.data(), v6 ? 16 : 4).append(1, static_cast<char>(prefix));
+}
+
+std::string Folded(std::string_view text) {
+  std::string upper(text);
+  for (char& c : upper) c = c >= 'a' && c <= 'z' ? static_cast<char>(c - 'a' + 'A') : c;
+  return upper;
+}
+
+// ---- Versions, as GNU sort -V: https://www.gnu.org/software/coreutils/manual, "Version sort ordering" --------------
+
+/// A tilde is before the end of the text, which is before letters, which are before all other bytes.
+int Weight(std::string_view text) {
+  if (text.empty() || IsDigit(text[0])) return text.empty() ? -1 : 0;
+  const int byte = static_cast<unsigned char>(text[0]);
+  return IsLetter(text[0]) ? byte : text[0] == '~' ? -2 : byte + 256;
+}
+
+/// Stretches without digits by Weight, then numbers by value, in turns.
+int CompareParts(std::string_view a, std::string_view b) {
+  while (!a.empty() || !b.empty()) {
+    while ((!a.empty() && !IsDigit(a[0])) || (!b.empty() && !IsDigit(b[0]))) {
+      if (Weight(a) != Weight(b)) return Weight(a) - Weight(b);
+      a.remove_prefix(std::min<std::size_t>(1, a.size()));
+      b.remove_prefix(std::min<std::size_t>(1, b.size()));
+    }
+    const auto number = [](std::string_view& text) {
+      const std::string_view digits = text.substr(0, DigitsAt(text));
+      text.remove_prefix(digits.size());
+      return digits.substr(std::min(digits.find_first_not_of('0'), digits.size()));
+    };
+    const std::string_view x = number(a), y = number(b);
+    if (x.size() != y.size()) return x.size() < y.size() ? -1 : 1;
+    if (const int order = x.compare(y); order != 0) return order;
+  }
+  return 0;
+}
+
+/// Without what matches (\.[A-Za-z~][A-Za-z0-9~]*)*$, but for the first byte.
+std::string_view WithoutSuffix(std::string_view text) {
+  for (std::size_t at = 1; at < text.size(); ++at) {
+    std::size_t end = at;
+    while (end + 1 < text.size() && text[end] == '.' && (IsLetter(text[end + 1]) || text[end + 1] == '~')) {
+      for (end += 2; end < text.size() && (IsLetter(text[end]) || IsDigit(text[end]) || text[end] == '~');) ++end;
+    }
+    if (end == text.size()) return text.substr(0, at);
+    at = end;
+  }
+  return text;
+}
+
+std::strong_ordering CompareNatural(std::string_view a, std::string_view b) {
+  // Nothing, ".", "..", what begins with a point, and all else.
+  const auto rank = [](std::string_view text) {
+    return text.empty() ? 0 : text == "." ? 1 : text == ".." ? 2 : text[0] == '.' ? 3 : 4;
+  };
+  if (rank(a) != rank(b) || rank(a) < 3) return rank(a) <=> rank(b);
+  if (const int order = CompareParts(WithoutSuffix(a), WithoutSuffix(b)); order != 0) return order <=> 0;
+  return CompareParts(a, b) <=> 0;
+}
+
+/// By strcoll; what NULs divide is compared one by one.
+std::strong_ordering CompareCollated(const std::string& a, const std::string& b) {
+  const char *x = a.c_str(), *y = b.c_str();
+  const char *const x_end = x + a.size(), *const y_end = y + b.size();
+  for (;; ++x, ++y) {
+    if (const int order = std::strcoll(x, y); order != 0) return order <=> 0;
+    x += std::strlen(x);
+    y += std::strlen(y);
+    if (x == x_end || y == y_end) return (x != x_end) <=> (y != y_end);
+  }
+}
+
+// ---- PostgreSQL's binary values ----------------------------------------------------------------------------------
+
+template <typename T>
+T Load(std::string_view bytes) {
+  std::uint64_t value = 0;
+  for (const char c : bytes.substr(0, sizeof(T))) value = value << 8 | static_cast<unsigned char>(c);
+  return static_cast<T>(value);
+}
+
+Value ReadNumeric(std::string_view bytes) {
+  if (bytes.size() < 8 || bytes.size() % 2 != 0 || Load<std::uint16_t>(bytes) != bytes.size() / 2 - 4) return Null{};
+  const auto weight = Load<std::int16_t>(bytes.substr(2));
+  const auto sign = Load<std::uint16_t>(bytes.substr(4));
+  if (sign == 0xC000) return Number{Number::kNan, false, {}, 0};
+  if (sign == 0xD000) return Number{Number::kInfinity, false, {}, 0};
+  if (sign == 0xF000) return Number{Number::kMinusInfinity, false, {}, 0};
+  if (sign != 0 && sign != 0x4000) return Null{};
+  std::string digits;
+  for (std::size_t at = 8; at < bytes.size(); at += 2) {
+    const auto four = Load<std::uint16_t>(bytes.substr(at));
+    if (four > 9999) return Null{};
+    digits += std::to_string(10000 + four).substr(1);
+  }
+  return Normal(sign != 0, digits, (weight + 1) * 4);
+}
+
+template <typename T>
+int InfinityOf(T number) {
+  return number == std::numeric_limits<T>::max() ? 1 : number == std::numeric_limits<T>::min() ? -1 : 0;
+}
+
+Value ReadMicros(std::int64_t micros) {
+  constexpr std::int64_t kSecond = 1000000, kEpoch = 946684800;  // 2000
+  if (InfinityOf(micros) != 0) return Instant{InfinityOf(micros), 0, {}};
+  const std::int64_t part = ((micros % kSecond) + kSecond) % kSecond;
+  return MakeInstant((micros - part) / kSecond + kEpoch, std::to_string(kSecond + part).substr(1));
+}
+
+Value ReadDays(std::int32_t days) {
+  constexpr std::int32_t kEpoch = 10957;  // 2000
+  if (InfinityOf(days) != 0) return Instant{InfinityOf(days), 0, {}};
+  if (days >= std::numeric_limits<std::int32_t>::max() - kEpoch) return Null{};
+  return Instant{0, days + kEpoch, {}};
+}
+
+Value ReadInet(std::string_view bytes) {
+  if (bytes.size() < 4 || (bytes[0] != 2 && bytes[0] != 3)) return Null{};
+  const std::size_t size = bytes[0] == 2 ? 4 : 16;
+  if (bytes.size() != 4 + size || static_cast<unsigned char>(bytes[3]) != size) return Null{};
+  if (static_cast<unsigned char>(bytes[1]) > 8 * size) return Null{};
+  std::string value(1, size == 4 ? '4' : '6');
+  return value.append(bytes.substr(4)).append(1, bytes[1]);
+}
+
+}  // namespace
+
+Type TypeOf(std::string_view name) {
+  static constexpr std::pair<std::string_view, Type> kNames[] = {{"text", Type::kText},
+                                                                 {"nocase", Type::kNoCase},
+                                                                 {"natural", Type::kNatural},
+                                                                 {"locale", Type::kLocale},
+                                                                 {"int", Type::kInt},
+                                                                 {"decimal", Type::kDecimal},
+                                                                 {"float", Type::kFloat},
+                                                                 {"bool", Type::kBool},
+                                                                 {"date", Type::kDate},
+                                                                 {"timestamp", Type::kTimestamp},
+                                                                 {"ip", Type::kIp},
+                                                                 {"uuid", Type::kUuid},
+                                                                 {"bytes-hex", Type::kBytesHex},
+                                                                 {"int2", Type::kInt},
+                                                                 {"int4", Type::kInt},
+                                                                 {"int8", Type::kInt},
+                                                                 {"float4", Type::kFloat},
+                                                                 {"float8", Type::kFloat},
+                                                                 {"numeric", Type::kDecimal},
+                                                                 {"timestamptz", Type::kTimestamp},
+                                                                 {"bytea", Type::kBytesHex},
+                                                                 {"inet", Type::kIp}};
+  for (const auto& [known, type] : kNames) {
+    if (known == name) return type;
+  }
+  throw BadRule("'" + std::string(name) + "' is none of a type, asc, desc, nulls-first and nulls-last");
+}
+
+void CheckTimeFormat(std::string_view format) { PlainFormat(format); }
+
+Value ReadValue(const Rule& rule, std::string_view text) {
+  const std::string_view trimmed = Trim(text);
+  switch (rule.type) {
+    case Type::kText:
+    case Type::kNatural:
+    case Type::kLocale:
+      return std::string(text);
+    case Type::kNoCase:
+      return Folded(text);
+    case Type::kInt:
+    case Type::kDecimal:
+      return ReadNumber(rule, trimmed);
+    case Type::kFloat:
+      return ReadFloat(rule, trimmed);
+    case Type::kBool:
+      return ReadBool(trimmed);
+    case Type::kDate:
+      return ReadDay(trimmed);
+    case Type::kTimestamp:
+      return rule.time_format.empty() ? ReadInstant(trimmed) : ReadInstantBy(PlainFormat(rule.time_format), trimmed);
+    case Type::kIp:
+      return ReadAddress(trimmed);
+    case Type::kUuid:
+      return ReadUuid(trimmed);
+    case Type::kBytesHex:
+      return ReadHex(trimmed);
+  }
+  return Null{};
+}
+
+Value ReadBinaryValue(const Rule& rule, std::string_view bytes) {
+  const std::size_t size = bytes.size();
+  switch (rule.type) {
+    case Type::kInt:
+      if (size == 2) return ReadValue(rule, std::to_string(Load<std::int16_t>(bytes)));
+      if (size == 4) return ReadValue(rule, std::to_string(Load<std::int32_t>(bytes)));
+      if (size == 8) return ReadValue(rule, std::to_string(Load<std::int64_t>(bytes)));
+      return Null{};
+    case Type::kDecimal:
+      return ReadNumeric(bytes);
+    case Type::kFloat: {
+      if (size != 4 && size != 8) return Null{};
+      const double value = size == 4 ? std::bit_cast<float>(Load<std::uint32_t>(bytes))
+                                     : std::bit_cast<double>(Load<std::uint64_t>(bytes));
+      return std::isnan(value) ? std::numeric_limits<double>::quiet_NaN() : value;
+    }
+    case Type::kBool:
+      if (size != 1) return Null{};
+      return std::string(bytes[0] != 0 ? "1" : "0");
+    case Type::kDate:
+      if (size != 4) return Null{};
+      return ReadDays(Load<std::int32_t>(bytes));
+    case Type::kTimestamp:
+      if (!rule.time_format.empty()) return ReadValue(rule, bytes);
+      if (size != 8) return Null{};
+      return ReadMicros(Load<std::int64_t>(bytes));
+    case Type::kIp:
+      return ReadInet(bytes);
+    case Type::kUuid:
+      if (size != 16) return Null{};
+      return std::string(bytes);
+    case Type::kNoCase:
+      return Folded(bytes);
+    default:
+      return std::string(bytes);
+  }
+}
+
+std::strong_ordering CompareValues(const Rule& rule, const Value& a, const Value& b) {
+  const bool a_null = std::holds_alternative<Null>(a), b_null = std::holds_alternative<Null>(b);
+  if (a_null || b_null) {
+    return rule.nulls_first.value_or(rule.descending) ? b_null <=> a_null : a_null <=> b_null;
+  }
+  const std::strong_ordering order = [&] {
+    switch (rule.type) {
+      case Type::kNatural:
+        return CompareNatural(std::get<std::string>(a), std::get<std::string>(b));
+      case Type::kLocale:
+        return CompareCollated(std::get<std::string>(a), std::get<std::string>(b));
+      case Type::kInt:
+      case Type::kDecimal:
+        return CompareNumbers(std::get<Number>(a), std::get<Number>(b));
+      case Type::kFloat:
+        return std::strong_order(std::get<double>(a), std::get<double>(b));
+      case Type::kDate:
+      case Type::kTimestamp:
+        return CompareInstants(std::get<Instant>(a), std::get<Instant>(b));
+      default:
+        return std::get<std::string>(a).compare(std::get<std::string>(b)) <=> 0;
+    }
+  }();
+  return rule.descending ? 0 <=> order : order;
+}
+
+}  // namespace check
