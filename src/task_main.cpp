@@ -42,13 +42,15 @@ the folder DIR. Any piece may be done again, by anybody, at any time: what it wr
   gpusort_task prove --parts P DIR OUTPUT
       checks that all parts are there, in order, and have the records of all runs; then gives the one file its name.
 
-Where machines share no folder for runs, DIR has their .json and .fences files alone on all but the machine of a run:
+Where machines share no folder for runs, DIR has job.json and what follows alone on all but the machine of a run:
   gpusort_task cut --fences-only --parts P DIR
+      needs all runs' .json and .fences; all else needs its cut-P.json.
   gpusort_task borders --run K --parts P DIR
       where the run is: prints P+1 lines, the bytes of its file at which each part begins, and its end.
   gpusort_task part --part J/P --pieces FOLDER [--offset BYTES] [OPTION]... DIR OUTPUT
       merges what FOLDER has under the runs' names: each run's header (the bytes up to its first border) and its bytes of
-      the part. --offset: where in the one OUTPUT it begins: for J = 0, at 0, else behind the header and all before it.
+      the part; needs all runs' .json. --offset: where in the one OUTPUT it begins: for J = 0, at 0, else behind the header
+      and all before it.
 
 Formats: binary records, lines, csv, tsv, jsonl, in every order; -u (OUTPUT must be a folder) and --top too. DIR stays:
 remove it when all is done. Exit codes are gpusort's; a piece that is asked for too early ends with 2.
@@ -195,7 +197,10 @@ void DoTask(const std::string& command, const TaskArguments& task, CancelFlag& c
   if (slices) {
     const TaskNumber slice = ParseNumber("--slice", task.slice);
     if (task.into.empty()) FailTask("--into is missing");
-    if (rest.names.empty()) FailTask("no input is given");
+    const auto names_file = [](const std::string& option) { return option.starts_with("--files0-from"); };
+    if (rest.names.empty() && std::none_of(rest.options.begin(), rest.options.end(), names_file)) {
+      FailTask("no input is given");
+    }
     std::vector<std::string> argv;
     const Options options = ParseFor(task.into + "/run", rest.options, rest.names, argv, cancel);
     (command == "runs" ? SortSlice : ScanSlice)(options, Deciding(argv), slice, task.into, cancel);

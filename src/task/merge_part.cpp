@@ -12,7 +12,7 @@
 #include "error.hpp"
 #include "job/external_sort.hpp"
 #include "support/log.hpp"
-#include "task/task_runs.hpp"
+#include "task/run_file.hpp"
 #include "task/tasks.hpp"
 
 namespace gpusort {
@@ -56,21 +56,47 @@ detail::Fd OpenShared(const std::string& path, std::uint64_t at) {
 }
 
 /// The front of the output that is no record is part 0's.
-std::uint64_t PlaceInOutput(const TaskRuns& runs, const TaskCut& cut, std::uint64_t part) {
-  if (part == 0 || cut.places[part - 1].run >= runs.count()) return 0;  // there is nothing behind all records
+std::uint64_t PlaceInOutput(const TaskCut& cut, std::uint64_t part) {
+  if (part == 0 || cut.places[part - 1].run >= cut.runs) return 0;  // there is nothing behind all records
   const std::optional<std::uint64_t> before = cut.places[part - 1].bytes_before;
   if (!before) {
     throw Error(ErrorCode::kUsage, "where parts begin in one output is not known (" +
                                        std::string("with -u, and with a cut by fences only)") +
                                        ": give a folder, with a '/' behind its name");
   }
-  return runs.header().size() + *before;
+  return cut.header.size() + *before;
 }
 
-std::uint64_t PartBegin(TaskRuns& runs, const TaskCut& cut, std::uint64_t part, std::size_t run, bool unique) {
-  if (part == 0) return runs.begin(run);
-  return part == cut.parts ? runs.end(run) : runs.Border(cut.places[part - 1], run, unique);
-}
+/// What a part has of each run's file.
+class PartRanges {
+ public:
+  PartRanges(FileSystem& files, JobFolder& folder, const TaskCut& cut, std::uint64_t part, bool unique,
+             const TaskOrder& order)
+      : files_(files), folder_(folder), cut_(cut), part_(part), unique_(unique), order_(order),
+        starts_(folder.ReadBegins(cut, 0)), begins_(folder.ReadBegins(cut, part)),
+        ends_(folder.ReadBegins(cut, part + 1)), sizes_(folder.ReadBegins(cut, cut.parts)) {}
+
+  ByteRange Of(std::uint64_t run) const {
+    if (begins_[run][0] == ends_[run][1]) return {begins_[run][0], ends_[run][1]};
+    RunFile file(files_, folder_.RunPath(run), starts_[run][0], sizes_[run][0], order_);
+    const auto border = [&](const PartBegins& begins, std::uint64_t part) {
+      const auto [low, high] = begins[run];
+      return low == high ? low : file.Find(cut_.places[part - 1], run, unique_, low, high);
+    };
+    const ByteRange range{border(begins_, part_), border(ends_, part_ + 1)};
+    if (range.begin > range.end) throw Error(ErrorCode::kIntegrity, "the parts' borders are out of order");
+    return range;
+  }
+
+ private:
+  FileSystem& files_;
+  JobFolder& folder_;
+  const TaskCut& cut_;
+  const std::uint64_t part_;
+  const bool unique_;
+  const TaskOrder& order_;
+  const PartBegins starts_, begins_, ends_, sizes_;
+};
 
 bool IsThere(FileSystem& files, const TaskPart& part, const std::string& path) {
   const std::optional<FileFacts> facts = files.Identify(path);
@@ -83,13 +109,20 @@ std::vector<std::uint64_t> PartBorders(const Options& options, std::uint64_t par
                                        const std::string& folder) {
   FileSystem files;
   TaskOrder order(options);
-  TaskRuns runs(files, folder, order);
-  if (run >= runs.count()) {
-    throw Error(ErrorCode::kUsage, "run " + std::to_string(run) + ": there are " + std::to_string(runs.count()));
+  JobFolder job(files, folder);
+  const TaskCut cut = job.ReadCut(parts);
+  order.ReadHeader(cut.header);
+  if (run >= cut.runs) {
+    throw Error(ErrorCode::kUsage, "run " + std::to_string(run) + ": there are " + std::to_string(cut.runs));
   }
-  const TaskCut cut = runs.folder().ReadCut(parts);
-  std::vector<std::uint64_t> borders;
-  for (std::uint64_t part = 0; part <= parts; ++part) borders.push_back(PartBegin(runs, cut, part, run, options.unique));
+  const TaskRun facts = job.ReadRun(run);
+  const std::vector<Fence> fences = ReadFences(files, job.FencesPath(run), facts);
+  RunFile file(files, job.RunPath(run), facts.header.size(), facts.bytes, order);
+  std::vector<std::uint64_t> borders{file.begin()};
+  for (const CutPlace& place : cut.places) {
+    borders.push_back(place.run >= cut.runs ? file.end() : file.Find(place, run, options.unique, fences));
+  }
+  borders.push_back(file.end());
   return borders;
 }
 
@@ -97,17 +130,18 @@ void MergePart(const Options& options, TaskNumber part, const std::string& folde
                const PartPieces& pieces, CancelFlag& cancel) {
   FileSystem files;
   TaskOrder order(options);
-  TaskRuns runs(files, folder, order);
-  const TaskCut cut = runs.folder().ReadCut(part.count);
+  JobFolder all(files, folder);
+  const TaskCut cut = all.ReadCut(part.count);
+  order.ReadHeader(cut.header);
   const bool apart = IsFolderName(output);
   std::string path = output + PartFileName(part.number, part.count);
   if (!apart) {
     const std::unique_ptr<OutputFile> whole = OpenOutput(files, options, output);
-    path = whole->directory() + "/" + HiddenName(runs.folder(), *whole);
+    path = whole->directory() + "/" + HiddenName(all, *whole);
   }
   TaskPart made;
-  if (!apart) made.offset = pieces.offset ? *pieces.offset : PlaceInOutput(runs, cut, part.number);
-  if (const std::optional<TaskPart> there = runs.folder().FindPart(part.number, part.count)) {
+  if (!apart) made.offset = pieces.offset ? *pieces.offset : PlaceInOutput(cut, part.number);
+  if (const std::optional<TaskPart> there = all.FindPart(part.number, part.count)) {
     // Proved already, it has the output's name: a hidden file anew would stay.
     const bool proved = !apart && IsThere(files, *there, output);
     if (there->offset == made.offset && (proved || IsThere(files, *there, path))) {
@@ -123,18 +157,19 @@ void MergePart(const Options& options, TaskNumber part, const std::string& folde
   job.inputs.clear();
   job.input_codec = Codec::kNone;
   job.merge = true;
+  std::optional<PartRanges> ranges;
+  if (pieces.folder.empty()) ranges.emplace(files, all, cut, part.number, options.unique, order);
   std::uint64_t bytes = 0;
-  for (std::size_t run = 0; run < runs.count(); ++run) {
-    std::string input = runs.folder().RunPath(run);
+  for (std::uint64_t run = 0; run < cut.runs; ++run) {
+    std::string input = all.RunPath(run);
     ByteRange range;
-    if (pieces.folder.empty()) {
-      range = {PartBegin(runs, cut, part.number, run, options.unique),
-               PartBegin(runs, cut, part.number + 1, run, options.unique)};
-      if (range.begin > range.end) throw Error(ErrorCode::kIntegrity, "the parts' borders are out of order");
+    if (ranges) {
+      range = ranges->Of(run);
     } else {
       input = pieces.folder + input.substr(input.rfind('/'));
+      const std::uint64_t begin = all.ReadRun(run).header.size();
       const std::optional<FileFacts> piece = files.Identify(input);
-      range = {runs.begin(run), piece ? piece->size : runs.begin(run)};
+      range = {begin, piece ? piece->size : begin};
     }
     if (range.begin == range.end) continue;
     bytes += range.end - range.begin;
@@ -142,7 +177,7 @@ void MergePart(const Options& options, TaskNumber part, const std::string& folde
     job.ranges.push_back(range);
   }
   SortResult result;
-  const std::vector<std::byte>& header = runs.header();
+  const std::vector<std::byte>& header = cut.header;
   if (apart) {
     std::error_code made_folder;  // whether it is there is seen next
     std::filesystem::create_directory(output, made_folder);
@@ -177,24 +212,25 @@ void MergePart(const Options& options, TaskNumber part, const std::string& folde
   made.read = result.read;
   made.first = std::move(result.first);
   made.last = std::move(result.last);
-  runs.folder().Write(part.number, part.count, made);
+  all.Write(part.number, part.count, made);
 }
 
 std::uint64_t ProveParts(const Options& options, std::uint64_t parts, const std::string& folder,
                          const std::string& output) {
   FileSystem files;
   TaskOrder order(options);
-  TaskRuns runs(files, folder, order);
-  const TaskCut cut = runs.folder().ReadCut(parts);
+  JobFolder all(files, folder);
+  const TaskCut cut = all.ReadCut(parts);
+  order.ReadHeader(cut.header);
   const bool apart = IsFolderName(output);
   const std::unique_ptr<OutputFile> file = apart ? nullptr : OpenOutput(files, options, output);
-  const std::string hidden = apart ? "" : HiddenName(runs.folder(), *file);
+  const std::string hidden = apart ? "" : HiddenName(all, *file);
   RecordSum read, merged, made;
-  for (std::size_t run = 0; run < runs.count(); ++run) read += runs.sum(run);
+  for (std::uint64_t run = 0; run < cut.runs; ++run) read += all.ReadRun(run).sum;
   std::uint64_t end = 0;
   std::vector<std::byte> last;
   for (std::uint64_t number = 0; number < parts; ++number) {
-    const TaskPart part = runs.folder().ReadPart(number, parts);
+    const TaskPart part = all.ReadPart(number, parts);
     const std::string name = "part " + std::to_string(number);
     const std::string path = apart ? output + PartFileName(number, parts) : file->directory() + "/" + hidden;
     if (!apart && files.Identify(output) && !files.Identify(path)) {

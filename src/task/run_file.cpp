@@ -78,9 +78,13 @@ bool IsBefore(RecordSpan comparable, std::uint64_t offset, std::uint64_t own, co
   return own < place.run || (own == place.run && offset < place.offset);
 }
 
-RunFile::RunFile(FileSystem& files, const std::string& path, std::uint64_t header_bytes, const TaskOrder& order)
+RunFile::RunFile(FileSystem& files, const std::string& path, std::uint64_t header_bytes,
+                 std::optional<std::uint64_t> bytes, const TaskOrder& order)
     : order_(order), file_(files.OpenInput(path, false)), begin_(header_bytes), end_(file_->Facts().size) {
-  if (end_ < begin_) throw Error(ErrorCode::kIntegrity, EscapeName(path) + ": it is shorter than it was written");
+  if (bytes && *bytes != end_) {
+    throw Error(ErrorCode::kIntegrity, EscapeName(path) + ": it has " + std::to_string(end_) +
+                                           " bytes, and was written with " + std::to_string(*bytes));
+  }
 }
 
 std::vector<std::byte> RunFile::Read(std::uint64_t begin, std::uint64_t end) { return ReadBytes(*file_, begin, end); }

@@ -139,7 +139,7 @@ void SortSlice(const Options& options, const std::vector<std::string>& arguments
     header.assign(inputs.header().begin(), inputs.header().end());
     order.ReadHeader(header);
   }
-  RunFile file(files, path, header.size(), order);
+  RunFile file(files, path, header.size(), std::nullopt, order);
   const std::vector<std::byte> fences = PackFences(file.MakeFences());
   WriteWhole(files, there.FencesPath(slice.number), fences);
   there.Write(slice.number, TaskRun{file.end(), header, fences.size(), HashOf(fences), result.sum});

@@ -1,4 +1,4 @@
-// All runs of a job that tasks do, with their fences. Start at TaskRuns.
+// All runs of a job that tasks do, with their fences: what the cut looks at. Start at TaskRuns.
 #pragma once
 
 #include <cstdint>
@@ -24,15 +24,9 @@ class TaskRuns {
   std::uint64_t bytes(std::size_t run) const { return end(run) - begin(run); }
   std::uint64_t begin(std::size_t run) const { return runs_[run].header.size(); }
   std::uint64_t end(std::size_t run) const { return runs_[run].bytes; }
-  const RecordSum& sum(std::size_t run) const { return runs_[run].sum; }
   JobFolder& folder() { return folder_; }
   /// Of the first run that has one.
   const std::vector<std::byte>& header() const { return header_; }
-
-  /// What is at a place that is not behind all records: of a fence, what it says.
-  OrderPlace At(const CutPlace& place);
-  /// Where in a run a place is.
-  std::uint64_t Border(const CutPlace& place, std::size_t run, bool unique);
 
  private:
   FileSystem& files_;
