@@ -3,8 +3,10 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cerrno>
 #include <filesystem>
+#include <future>
 #include <memory>
 #include <span>
 #include <utility>
@@ -14,6 +16,7 @@
 #include "support/log.hpp"
 #include "task/run_file.hpp"
 #include "task/tasks.hpp"
+#include "thread.hpp"
 
 namespace gpusort {
 namespace {
@@ -76,6 +79,22 @@ class PartRanges {
         starts_(folder.ReadBegins(cut, 0)), begins_(folder.ReadBegins(cut, part)),
         ends_(folder.ReadBegins(cut, part + 1)), sizes_(folder.ReadBegins(cut, cut.parts)) {}
 
+  /// Of all runs, side by side: what is looked up in each takes reads that wait for one another.
+  std::vector<ByteRange> All() const {
+    constexpr std::uint64_t kThreads = 16;
+    std::vector<ByteRange> ranges(cut_.runs);
+    std::atomic<std::uint64_t> next = 0;
+    const auto look = [&] {
+      for (std::uint64_t run; (run = next++) < ranges.size();) ranges[run] = Of(run);
+    };
+    std::vector<std::future<void>> beside;
+    while (beside.size() + 1 < std::min(kThreads, cut_.runs)) beside.push_back(RunBeside(look));
+    look();
+    for (std::future<void>& thread : beside) thread.get();
+    return ranges;
+  }
+
+ private:
   ByteRange Of(std::uint64_t run) const {
     if (begins_[run][0] == ends_[run][1]) return {begins_[run][0], ends_[run][1]};
     RunFile file(files_, folder_.RunPath(run), starts_[run][0], sizes_[run][0], order_);
@@ -88,7 +107,6 @@ class PartRanges {
     return range;
   }
 
- private:
   FileSystem& files_;
   JobFolder& folder_;
   const TaskCut& cut_;
@@ -157,14 +175,14 @@ void MergePart(const Options& options, TaskNumber part, const std::string& folde
   job.inputs.clear();
   job.input_codec = Codec::kNone;
   job.merge = true;
-  std::optional<PartRanges> ranges;
-  if (pieces.folder.empty()) ranges.emplace(files, all, cut, part.number, options.unique, order);
+  std::vector<ByteRange> ranges;
+  if (pieces.folder.empty()) ranges = PartRanges(files, all, cut, part.number, options.unique, order).All();
   std::uint64_t bytes = 0;
   for (std::uint64_t run = 0; run < cut.runs; ++run) {
     std::string input = all.RunPath(run);
     ByteRange range;
-    if (ranges) {
-      range = ranges->Of(run);
+    if (pieces.folder.empty()) {
+      range = ranges[run];
     } else {
       input = pieces.folder + input.substr(input.rfind('/'));
       const std::uint64_t begin = all.ReadRun(run).header.size();
