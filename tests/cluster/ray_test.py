@@ -95,11 +95,12 @@ def check(output, reference):
 
 
 def alone(_):
-    """With no address."""
-    hook("")
+    """With no address: on a cluster of its own, whose tasks are as nice as the driver."""
+    hook("nice >niceness\n")
     ended(driver("in.u64", "out", *NUMBERS, "--slices=3", "--parts=4", "--progress=always"), 0,
           "sort slices: 50 %, 3 of 3", "merge parts: 99 %, 4 of 4")
     check("out", "want.u64")
+    assert int((work / "niceness").read_text()) == os.nice(0)
 
 
 def plain(nodes):
