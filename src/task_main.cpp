@@ -49,14 +49,15 @@ the folder DIR. Any piece may be done again, by anybody, at any time: what it wr
       checks that all parts are there, in order, and have the records of all runs; then gives the one file its name.
       Compressed parts it copies into that file first, one behind the other.
 
-Where machines share no folder for runs, DIR has their .json and .fences files alone on all but the machine of a run:
+Where machines share no folder for runs, DIR has job.json and what follows alone on all but the machine of a run:
   gpusort_task cut --fences-only --parts P DIR
+      needs all runs' .json and .fences; all else needs its cut-P.json.
   gpusort_task borders --run K --parts P DIR
       where the run is: prints P+1 lines, the bytes of its file at which each part begins, and its end.
   gpusort_task part --part J/P --pieces FOLDER [--offset BYTES] [OPTION]... DIR OUTPUT
       merges what FOLDER has under the runs' names: each run's header (the bytes up to its first border) and its bytes of
-      the part. --offset: where in the one OUTPUT it begins: for J = 0, at 0, else behind the header and all before it;
-      not needed of compressed ones.
+      the part; needs all runs' .json. --offset: where in the one OUTPUT it begins: for J = 0, at 0, else behind the header
+      and all before it; not needed of compressed ones.
 
 All formats but pgdump, in every order; -u (OUTPUT must be a folder, or compressed) and --top too. Streams have no
 slices: write them to files first. DIR stays: remove it when all is done. Exit codes are gpusort's; a piece that is
@@ -282,7 +283,10 @@ void DoTask(const std::string& command, const TaskArguments& task, CancelFlag& c
     const TaskNumber slice = ParseNumber("--slice", task["--slice"]);
     const std::string into = task["--into"];
     if (into.empty()) FailTask("--into is missing");
-    if (rest.names.empty()) FailTask("no input is given");
+    const auto names_file = [](const std::string& option) { return option.starts_with("--files0-from"); };
+    if (rest.names.empty() && std::none_of(rest.options.begin(), rest.options.end(), names_file)) {
+      FailTask("no input is given");
+    }
     std::vector<std::string> argv;
     const Options options = ParseFor(into + "/run", rest.options, rest.names, argv, cancel);
     (command == "runs" ? SortSlice : ScanSlice)(options, Deciding(argv), slice, into, cancel);

@@ -514,6 +514,7 @@ struct Job {
   Order order;
   std::optional<check::Table> table;  ///< of lines, too
   bool any_order = false;
+  bool checksum = false;
   bool reverse = false;
   bool unique = false;
   bool stable = false;
@@ -709,6 +710,7 @@ const tool::ToolHelp kHelp = {
      {"reverse", 'r', "", "the order is reversed"},
      {"any-order", 0, "", "do not check the order, only whether the records are those of the inputs"},
      {"unique", 'u', "", "no two keys are equal; with --against: first of equal keys kept"},
+     {"checksum", 0, "", "print counts and the sum of CRC-32 as valsort does; with --any-order as gensort -c"},
      {"stable", 0, "", "with --against: equal keys keep the order of the inputs"},
      {"against", 0, "INPUT", "an input of the sort; several in their order", true},
      {"memory-limit", 0, "SIZE",
@@ -743,6 +745,7 @@ const tool::ToolHelp kHelp = {
      {"Examples",
       "  gpusort_check --type u64 --against in.u64 out.u64\n"
       "  gpusort_check --record-size 100 --key 0:bytes10 --against in.dat out.dat\n"
+      "  gpusort_check --record-size 100 --key 0:bytes10 --checksum out.dat\n"
       "  gpusort_check --format lines --against a.txt b.txt sorted.txt\n"
       "  gpusort_check --format csv -k created_at:timestamp:desc -k amount:decimal \\\n"
       "    --stable --against orders.csv sorted.csv\n"}},
@@ -845,6 +848,7 @@ bool ParseCommandLine(int argc, const char* const* argv, Job& job) {
   job.unique = typed.has("unique");
   job.stable = typed.has("stable");
   job.any_order = typed.has("any-order");
+  job.checksum = typed.has("checksum");
 
   // The order of the inputs matters to stability, so they are taken as they were typed.
   std::optional<std::size_t> last_name;
@@ -868,7 +872,9 @@ bool ParseCommandLine(int argc, const char* const* argv, Job& job) {
   for (const char* option : kTableOptions) {
     if (!job.table && typed.has(option)) FailUsage("--" + std::string(option) + " has no meaning without --format");
   }
-  if (job.any_order && job.against.empty()) FailUsage("--any-order needs --against: else nothing is checked");
+  if (job.any_order && job.against.empty() && !job.checksum) {
+    FailUsage("--any-order needs --against or --checksum: else there is nothing to do");
+  }
   for (const char* option : {"key", "reverse", "stable", "unique"}) {
     if (job.any_order && typed.has(option)) FailUsage("--" + std::string(option) + " and --any-order exclude each other");
   }
@@ -1002,9 +1008,15 @@ Exit Run(int argc, const char* const* argv) {
   }
   File file(job.file);
   const Sums sums = Scan(file, job);
-  std::cout << "records:    " << sums.records << "\nduplicates: " << sums.duplicates
-            << "\nmultiset:   " << Hex(sums.multiset) << "\ncrc32 sum:  " << Hex(sums.crc) << '\n';
-  if (sums.no_values > 0) std::cout << "not of their key's type: " << sums.no_values << '\n';
+  if (job.checksum) {
+    std::cout << "Records: " << sums.records << "\nChecksum: " << Hex(sums.crc) << '\n';
+    // Of what is out of order valsort has no such number.
+    if (!job.any_order && !sums.descent) std::cout << "Duplicate keys: " << sums.duplicates << '\n';
+  } else {
+    std::cout << "records:    " << sums.records << "\nduplicates: " << sums.duplicates
+              << "\nmultiset:   " << Hex(sums.multiset) << "\ncrc32 sum:  " << Hex(sums.crc) << '\n';
+    if (sums.no_values > 0) std::cout << "not of their key's type: " << sums.no_values << '\n';
+  }
   const bool ordered = CheckOrder(job, file.name(), sums);
   const Exit same = job.against.empty() ? kGood : CheckAgainst(job, file, sums);
   return !ordered ? kBad : same;

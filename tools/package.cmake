@@ -20,12 +20,13 @@ set(CPACK_DEBIAN_PROGRAM_PACKAGE_SECTION utils)
 set(CPACK_DEBIAN_PROGRAM_PACKAGE_SHLIBDEPS ON)
 # Loaded when one is used, so dpkg-shlibdeps does not see them.
 set(CPACK_DEBIAN_PROGRAM_PACKAGE_DEPENDS "zlib1g, libbz2-1.0, liblzma5, libzstd1, liblz4-1")
-set(CPACK_DEBIAN_PROGRAM_PACKAGE_SUGGESTS gpusort-cuda)
+set(CPACK_DEBIAN_PROGRAM_PACKAGE_SUGGESTS "gpusort-cuda, python3, slurm-client")
 set(CPACK_DEBIAN_PROGRAM_DESCRIPTION "sort files larger than memory, on a GPU or without one
 gpusort sorts lines of text, CSV, JSON Lines, database dumps and binary
 records, checks order and content of what it writes, and puts the output
 under its name only when it is complete. Under the name sort it takes GNU
-sort's options. gpusort_gen makes test data, gpusort_check checks results.
+sort's options. gpusort_gen makes test data, gpusort_check checks results;
+gpusort-slurm and gpusort-ray sort on many machines, and need Python.
 .
 GPUs are used where gpusort-cuda is installed.")
 

@@ -54,14 +54,19 @@ class Cut {
 
   std::uint64_t bytes() const { return SumOfBytes(bytes_); }
 
+  struct Found {
+    CutPlace place;
+    std::optional<PartBegins> begins;  ///< if runs were read for it
+  };
+
   /// The place with `target` bytes in front of it, or as few more as records allow.
-  CutPlace Place(std::uint64_t target, bool fences_only) {
+  Found Place(std::uint64_t target, bool fences_only) {
     const auto below = static_cast<std::size_t>(std::upper_bound(most_.begin(), most_.end(), target) - most_.begin());
     const auto above = static_cast<std::size_t>(std::lower_bound(least_.begin(), least_.end(), target) - least_.begin());
     if (fences_only) {
       // The fence whose bounds lie about the target.
       const std::size_t middle = below + (above - std::min(above, below)) / 2;
-      return middle < all_.size() ? AtFence(all_[middle], std::nullopt) : End();
+      return {middle < all_.size() ? AtFence(all_[middle], std::nullopt) : End(), std::nullopt};
     }
     Borders low(runs_.count(), 0), high = bytes_;
     std::optional<OrderPlace> last;
@@ -69,6 +74,27 @@ class Cut {
     if (above < all_.size()) Narrow(last.emplace(PlaceOf(all_[above])), low, high, false);
     NarrowByRecords(target, low, high, last);
     return Divide(target, low, high, last);
+  }
+
+  CutPlace End() const { return {{runs_.count(), 0, {}}, SumOfBytes(bytes_)}; }
+
+  /// What fences tell of where a place is in runs. Asked in the order of places.
+  PartBegins Between(const CutPlace& place) {
+    PartBegins begins;
+    passed_.resize(runs_.count(), 0);
+    for (std::size_t run = 0; run < runs_.count(); ++run) {
+      const std::vector<Fence>& fences = runs_.fences(run);
+      std::size_t& passed = passed_[run];
+      const auto passes = [&](const Fence& fence) {
+        return place.run == runs_.count() || IsBefore(fence.record, fence.offset, run, place, unique_, order_);
+      };
+      while (passed < fences.size() && passes(fences[passed])) ++passed;
+      // The first fence is the first record.
+      const std::uint64_t high = passed < fences.size() ? fences[passed].offset : runs_.end(run);
+      const bool known = passed == 0 || place.run == runs_.count() || (place.run == run && !unique_);
+      begins.push_back({known ? high : fences[passed - 1].offset, high});
+    }
+    return begins;
   }
 
  private:
@@ -81,10 +107,7 @@ class Cut {
     return fence < runs_.fences(run).size() ? OffsetOf({run, fence}) : runs_.bytes(run);
   }
   OrderPlace PlaceOf(const At& at) const { return {at.run, FenceAt(at).offset, FenceAt(at).record}; }
-  CutPlace AtFence(const At& at, std::optional<std::uint64_t> before) const {
-    return {at.run, FenceAt(at).offset, before};
-  }
-  CutPlace End() const { return {runs_.count(), 0, SumOfBytes(bytes_)}; }
+  CutPlace AtFence(const At& at, std::optional<std::uint64_t> before) const { return {PlaceOf(at), before}; }
 
   /// The place is known to be at or behind (`behind`), or at or in front of `place`, by fences alone.
   void Narrow(const OrderPlace& place, Borders& low, Borders& high, bool behind) const {
@@ -124,8 +147,7 @@ class Cut {
   }
 
   /// `last`'s record lies in no run's [low, high), and in other runs than its own there may be some behind it.
-  CutPlace Divide(std::uint64_t target, const Borders& low, const Borders& high,
-                  const std::optional<OrderPlace>& last) {
+  Found Divide(std::uint64_t target, const Borders& low, const Borders& high, const std::optional<OrderPlace>& last) {
     struct Head {
       std::size_t run = 0, number = 0;
     };
@@ -148,16 +170,31 @@ class Cut {
       if (!records[run].empty()) heads.push({run, 0});
     }
     std::uint64_t before = SumOfBytes(low);
-    for (; !heads.empty(); heads.pop()) {
+    Borders there = low;
+    Found found{last ? CutPlace{*last, before} : End(), std::nullopt};
+    while (!heads.empty()) {
       const Head head = heads.top();
-      const Held& record = records[head.run][head.number];
+      Held& record = records[head.run][head.number];
       if (last && !IsBefore(record.comparable, record.offset, head.run, *last, false, order_)) break;
-      if (before >= target) return {head.run, record.offset, unique_ ? std::nullopt : std::optional(before)};
+      if (before >= target) {
+        found.place = {{head.run, record.offset, std::move(record.comparable)}, before};
+        break;
+      }
       before += record.bytes;
+      there[head.run] += record.bytes;
+      found.place.bytes_before = before;
+      heads.pop();
       if (head.number + 1 < records[head.run].size()) heads.push({head.run, head.number + 1});
     }
-    if (!last) return End();
-    return {last->run, last->offset, unique_ ? std::nullopt : std::optional(before)};
+    if (unique_) {  // records with its key are behind it, too
+      found.place.bytes_before.reset();
+      return found;
+    }
+    found.begins.emplace();
+    for (std::size_t run = 0; run < runs_.count(); ++run) {
+      found.begins->push_back({runs_.begin(run) + there[run], runs_.begin(run) + there[run]});
+    }
+    return found;
   }
 
   TaskRuns& runs_;
@@ -165,6 +202,7 @@ class Cut {
   const bool unique_;
   std::vector<At> all_;                       ///< fences, in order
   std::vector<std::uint64_t> least_, most_;   ///< bytes in front of each
+  std::vector<std::size_t> passed_;           ///< fences of each run that are in front of the last place
   Borders bytes_;
 };
 
@@ -179,15 +217,26 @@ void CutParts(const Options& options, std::uint64_t parts, bool fences_only, con
     LogInfo("the cut into " + std::to_string(parts) + " parts is there already");
     return;
   }
-  TaskCut cut{parts, {}};
+  TaskCut cut{parts, runs.count(), runs.header(), runs.trailer(), {}};
   Cut places(runs, order, options.unique);
   const std::uint64_t bytes = places.bytes();
+  std::vector<std::optional<PartBegins>> begins;
   for (std::uint64_t part = 1; part < parts; ++part) {
     const std::uint64_t target = bytes / parts * part + bytes % parts * part / parts;
     // What --top takes is in the first part.
-    cut.places.push_back(options.top > 0 ? CutPlace{runs.count(), 0, bytes} : places.Place(target, fences_only));
+    Cut::Found found = options.top > 0 ? Cut::Found{places.End(), std::nullopt} : places.Place(target, fences_only);
+    cut.places.push_back(std::move(found.place));
+    begins.push_back(std::move(found.begins));
   }
-  runs.folder().Write(cut);
+  runs.folder().Write(cut, [&](std::uint64_t part) {
+    if (part > 0 && part < parts) return begins[part - 1] ? *begins[part - 1] : places.Between(cut.places[part - 1]);
+    PartBegins all;
+    for (std::size_t run = 0; run < runs.count(); ++run) {
+      const std::uint64_t at = part == 0 ? runs.begin(run) : runs.end(run);
+      all.push_back({at, at});
+    }
+    return all;
+  });
   LogInfo("cut " + std::to_string(runs.count()) + " runs of " + FormatBytes(bytes) + " into " + std::to_string(parts) +
           " parts");
 }

@@ -1,6 +1,7 @@
 #include "task/job_folder.hpp"
 
 #include <cstdio>
+#include <cstring>
 #include <span>
 #include <utility>
 
@@ -101,6 +102,17 @@ TaskJob JobFromJson(const TaskJson& json) {
   return job;
 }
 
+/// Begins, what they belong to, and a checksum.
+std::vector<std::uint64_t> RowOf(const TaskCut& cut, std::uint64_t part, const PartBegins& begins) {
+  std::vector<std::uint64_t> row;
+  row.reserve(2 * begins.size() + 4);
+  for (const auto& [low, high] : begins) row.insert(row.end(), {low, high});
+  const bool inside = part > 0 && part < cut.parts;
+  row.insert(row.end(), {part, inside ? cut.places[part - 1].run : 0, inside ? cut.places[part - 1].offset : 0});
+  row.push_back(XXH3_64bits(row.data(), row.size() * sizeof row[0]));
+  return row;
+}
+
 [[noreturn]] void NotThere(const std::string& folder, const std::string& what) {
   throw Error(ErrorCode::kUsage, EscapeName(folder) + ": " + what + " is not there yet");
 }
@@ -195,14 +207,16 @@ std::optional<TaskRun> JobFolder::FindRun(std::uint64_t number) {
 }
 
 std::optional<TaskCut> JobFolder::FindCut(std::uint64_t parts) {
-  const std::string path = path_ + "/cut-" + std::to_string(parts) + ".json";
+  const std::string path = CutPath(parts);
   const std::optional<TaskJson> json = FindJson(files_, path);
   if (!json) return std::nullopt;
   return ReadMembers(path, [&] {
-    TaskCut cut{json->at("parts").get<std::uint64_t>(), {}};
+    TaskCut cut{json->at("parts").get<std::uint64_t>(), json->at("runs").get<std::uint64_t>(),
+                BytesFromJson(json->at("header")), BytesFromJson(json->at("trailer")), {}};
     for (const TaskJson& place : json->at("places")) {
-      cut.places.push_back({place.at(0).get<std::uint64_t>(), place.at(1).get<std::uint64_t>(), std::nullopt});
-      if (!place.at(2).is_null()) cut.places.back().bytes_before = place.at(2).get<std::uint64_t>();
+      cut.places.push_back({{place.at(0).get<std::uint64_t>(), place.at(1).get<std::uint64_t>(),
+                             BytesFromJson(place.at(2))}, std::nullopt});
+      if (!place.at(3).is_null()) cut.places.back().bytes_before = place.at(3).get<std::uint64_t>();
     }
     return cut;
   });
@@ -252,12 +266,39 @@ void JobFolder::Write(std::uint64_t number, const TaskRun& run) {
              {"sum", SumJson(run.sum)}});
 }
 
-void JobFolder::Write(const TaskCut& cut) {
+void JobFolder::Write(const TaskCut& cut, const std::function<PartBegins(std::uint64_t)>& begins) {
+  const std::unique_ptr<OutputFile> file = files_.CreateOutput(BeginsPath(cut.parts), false);
+  std::uint64_t at = 0;
+  for (std::uint64_t part = 0; part <= cut.parts; ++part) {
+    const std::vector<std::uint64_t> row = RowOf(cut, part, begins(part));
+    file->WriteAt(at, std::as_bytes(std::span(row)));
+    at += row.size() * sizeof row[0];
+  }
+  {
+    const SignalBlock until_it_is_published;  // as in WriteWhole
+    file->Publish(at, true);
+  }
   TaskJson places = TaskJson::array();
   for (const CutPlace& place : cut.places) {
-    places.push_back({place.run, place.offset, place.bytes_before ? TaskJson(*place.bytes_before) : TaskJson()});
+    places.push_back({place.run, place.offset, BytesJson(place.record),
+                      place.bytes_before ? TaskJson(*place.bytes_before) : TaskJson()});
   }
-  WriteJson(files_, path_ + "/cut-" + std::to_string(cut.parts) + ".json", {{"parts", cut.parts}, {"places", places}});
+  WriteJson(files_, CutPath(cut.parts),
+            {{"parts", cut.parts}, {"runs", cut.runs}, {"header", BytesJson(cut.header)}, {"trailer", BytesJson(cut.trailer)}, {"places", places}});
+}
+
+PartBegins JobFolder::ReadBegins(const TaskCut& cut, std::uint64_t part) {
+  const std::string path = BeginsPath(cut.parts);
+  PartBegins begins(cut.runs);
+  std::vector<std::uint64_t> row = RowOf(cut, part, begins);
+  const std::uint64_t bytes = row.size() * sizeof row[0];
+  const std::size_t got = files_.OpenInput(path, false)->ReadAt(part * bytes, std::as_writable_bytes(std::span(row)));
+  if (got == bytes) std::memcpy(begins.data(), row.data(), cut.runs * sizeof begins[0]);
+  if (got < bytes || row != RowOf(cut, part, begins)) {
+    throw Error(ErrorCode::kIntegrity, EscapeName(path) + ": it is damaged: remove it and " +
+                                           EscapeName(CutPath(cut.parts)) + ", and cut again");
+  }
+  return begins;
 }
 
 void JobFolder::Write(std::uint64_t number, std::uint64_t parts, const TaskPart& part) {

@@ -5,13 +5,17 @@
 //   run-00003                 the sorted records of slice 3, behind the inputs' header and in front of their trailer
 //   run-00003.fences          some of its records, for the cut
 //   run-00003.json            what is known of both; written last
-//   cut-64.json               where 64 parts begin
+//   cut-64.begins             where in each run each of 64 parts begins, or between which bytes: a row for each part, which reads
+//                             that row and the next one, and opens no more than what it merges
+//   cut-64.json               the records at which they begin; written last
 //   part-00007-of-00064.json  what is known of that part of the output
 // The JSON files end with a checksum of what is in front. Start at JobFolder.
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
@@ -51,17 +55,27 @@ struct TaskRun {
   RecordSum sum;
 };
 
-/// Where a part begins: in front of the record of `run` at `offset` of its file, and of all that order behind it. A run
-/// that is none: behind all records.
-struct CutPlace {
+/// A place between records of several runs: in front of the record at `offset` of the file of `run`, and of all that
+/// order behind it. With -u records of equal keys are never parted: it is in front of all of them.
+struct OrderPlace {
   std::uint64_t run = 0, offset = 0;
+  std::vector<std::byte> record;  ///< that one, as TaskOrder::Compare takes it
+};
+
+/// Where a part begins. A run that is none: behind all records.
+struct CutPlace : OrderPlace {
   std::optional<std::uint64_t> bytes_before;  ///< of records, in all runs; none: nobody looked
 };
 
 struct TaskCut {
-  std::uint64_t parts = 0;
-  std::vector<CutPlace> places;  ///< one fewer than parts
+  std::uint64_t parts = 0, runs = 0;
+  std::vector<std::byte> header;   ///< of the first run that has one
+  std::vector<std::byte> trailer;  ///< of all runs
+  std::vector<CutPlace> places;    ///< one fewer than parts
 };
+
+/// Of each run the bytes of its file between which a part begins: the same twice where that is known.
+using PartBegins = std::vector<std::array<std::uint64_t, 2>>;
 
 struct TaskPart {
   std::uint64_t bytes = 0;     ///< as stored, with header and trailer if it has them
@@ -85,6 +99,8 @@ class JobFolder {
   std::string Id();
   TaskRun ReadRun(std::uint64_t number);
   TaskCut ReadCut(std::uint64_t parts);
+  /// Of a part, or with the number of parts: where runs end.
+  PartBegins ReadBegins(const TaskCut& cut, std::uint64_t part);
   TaskPart ReadPart(std::uint64_t number, std::uint64_t parts);
   /// Nothing if they are not there yet.
   std::optional<std::vector<TaskScan>> FindScan(std::uint64_t number);
@@ -93,7 +109,8 @@ class JobFolder {
   std::optional<TaskPart> FindPart(std::uint64_t number, std::uint64_t parts);
   void Write(std::uint64_t number, const std::vector<TaskScan>& scans);
   void Write(std::uint64_t number, const TaskRun& run);
-  void Write(const TaskCut& cut);
+  /// `begins` of parts from 0 on, and of one behind the last: where runs end. It is asked for them one by one.
+  void Write(const TaskCut& cut, const std::function<PartBegins(std::uint64_t part)>& begins);
   void Write(std::uint64_t number, std::uint64_t parts, const TaskPart& part);
 
   std::string RunPath(std::uint64_t number) const;
@@ -101,6 +118,8 @@ class JobFolder {
   const std::string& path() const { return path_; }
 
  private:
+  std::string CutPath(std::uint64_t parts) const { return path_ + "/cut-" + std::to_string(parts) + ".json"; }
+  std::string BeginsPath(std::uint64_t parts) const { return path_ + "/cut-" + std::to_string(parts) + ".begins"; }
   FileSystem& files_;
   const std::string path_;
 };

@@ -3,8 +3,10 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cerrno>
 #include <filesystem>
+#include <future>
 #include <memory>
 #include <span>
 #include <utility>
@@ -12,8 +14,9 @@
 #include "error.hpp"
 #include "job/external_sort.hpp"
 #include "support/log.hpp"
-#include "task/task_runs.hpp"
+#include "task/run_file.hpp"
 #include "task/tasks.hpp"
+#include "thread.hpp"
 
 namespace gpusort {
 namespace {
@@ -56,26 +59,68 @@ detail::Fd OpenShared(const std::string& path, std::uint64_t at) {
 }
 
 /// The front of the output that is no record is part 0's.
-std::uint64_t PlaceInOutput(const TaskRuns& runs, const TaskCut& cut, std::uint64_t part) {
-  if (part == 0 || cut.places[part - 1].run >= runs.count()) return 0;  // there is nothing behind all records
+std::uint64_t PlaceInOutput(const TaskCut& cut, std::uint64_t part) {
+  if (part == 0 || cut.places[part - 1].run >= cut.runs) return 0;  // there is nothing behind all records
   const std::optional<std::uint64_t> before = cut.places[part - 1].bytes_before;
   if (!before) {
     throw Error(ErrorCode::kUsage, "where parts begin in one output is not known (" +
                                        std::string("with -u, and with a cut by fences only)") +
                                        ": give a folder, with a '/' behind its name, or compress it");
   }
-  return runs.header().size() + *before;
+  return cut.header.size() + *before;
 }
 
-std::uint64_t PartBegin(TaskRuns& runs, const TaskCut& cut, std::uint64_t part, std::size_t run, bool unique) {
-  if (part == 0) return runs.begin(run);
-  return part == cut.parts ? runs.end(run) : runs.Border(cut.places[part - 1], run, unique);
-}
+/// What a part has of each run's file.
+class PartRanges {
+ public:
+  PartRanges(FileSystem& files, JobFolder& folder, const TaskCut& cut, std::uint64_t part, bool unique,
+             const TaskOrder& order)
+      : files_(files), folder_(folder), cut_(cut), part_(part), unique_(unique), order_(order),
+        starts_(folder.ReadBegins(cut, 0)), begins_(folder.ReadBegins(cut, part)),
+        ends_(folder.ReadBegins(cut, part + 1)), sizes_(folder.ReadBegins(cut, cut.parts)) {}
+
+  /// Of all runs, side by side: what is looked up in each takes reads that wait for one another.
+  std::vector<ByteRange> All() const {
+    constexpr std::uint64_t kThreads = 16;
+    std::vector<ByteRange> ranges(cut_.runs);
+    std::atomic<std::uint64_t> next = 0;
+    const auto look = [&] {
+      for (std::uint64_t run; (run = next++) < ranges.size();) ranges[run] = Of(run);
+    };
+    std::vector<std::future<void>> beside;
+    while (beside.size() + 1 < std::min(kThreads, cut_.runs)) beside.push_back(RunBeside(look));
+    look();
+    for (std::future<void>& thread : beside) thread.get();
+    return ranges;
+  }
+
+ private:
+  ByteRange Of(std::uint64_t run) const {
+    if (begins_[run][0] == ends_[run][1]) return {begins_[run][0], ends_[run][1]};
+    const std::uint64_t trailer = cut_.trailer.empty() ? 0 : folder_.ReadRun(run).trailer.size();
+    RunFile file(files_, folder_.RunPath(run), starts_[run][0], trailer, sizes_[run][0] + trailer, order_);
+    const auto border = [&](const PartBegins& begins, std::uint64_t part) {
+      const auto [low, high] = begins[run];
+      return low == high ? low : file.Find(cut_.places[part - 1], run, unique_, low, high);
+    };
+    const ByteRange range{border(begins_, part_), border(ends_, part_ + 1)};
+    if (range.begin > range.end) throw Error(ErrorCode::kIntegrity, "the parts' borders are out of order");
+    return range;
+  }
+
+  FileSystem& files_;
+  JobFolder& folder_;
+  const TaskCut& cut_;
+  const std::uint64_t part_;
+  const bool unique_;
+  const TaskOrder& order_;
+  const PartBegins starts_, begins_, ends_, sizes_;
+};
 
 /// Whether the output's trailer is the part's: there are no records behind it, but behind the one in front of it.
-bool HasTrailer(const TaskRuns& runs, const TaskCut& cut, std::uint64_t part) {
+bool HasTrailer(const TaskCut& cut, std::uint64_t part) {
   const auto is_end = [&](std::uint64_t border) {
-    return border + 1 == cut.parts || cut.places[border].run >= runs.count();
+    return border + 1 == cut.parts || cut.places[border].run >= cut.runs;
   };
   return is_end(part) && (part == 0 || !is_end(part - 1));
 }
@@ -177,13 +222,20 @@ std::vector<std::uint64_t> PartBorders(const Options& options, std::uint64_t par
                                        const std::string& folder) {
   FileSystem files;
   TaskOrder order(options);
-  TaskRuns runs(files, folder, order);
-  if (run >= runs.count()) {
-    throw Error(ErrorCode::kUsage, "run " + std::to_string(run) + ": there are " + std::to_string(runs.count()));
+  JobFolder job(files, folder);
+  const TaskCut cut = job.ReadCut(parts);
+  order.ReadHeader(cut.header);
+  if (run >= cut.runs) {
+    throw Error(ErrorCode::kUsage, "run " + std::to_string(run) + ": there are " + std::to_string(cut.runs));
   }
-  const TaskCut cut = runs.folder().ReadCut(parts);
-  std::vector<std::uint64_t> borders;
-  for (std::uint64_t part = 0; part <= parts; ++part) borders.push_back(PartBegin(runs, cut, part, run, options.unique));
+  const TaskRun facts = job.ReadRun(run);
+  const std::vector<Fence> fences = ReadFences(files, job.FencesPath(run), facts);
+  RunFile file(files, job.RunPath(run), facts.header.size(), facts.trailer.size(), facts.bytes, order);
+  std::vector<std::uint64_t> borders{file.begin()};
+  for (const CutPlace& place : cut.places) {
+    borders.push_back(place.run >= cut.runs ? file.end() : file.Find(place, run, options.unique, fences));
+  }
+  borders.push_back(file.end());
   return borders;
 }
 
@@ -191,17 +243,18 @@ void MergePart(const Options& options, TaskNumber part, const std::string& folde
                const PartPieces& pieces, CancelFlag& cancel) {
   FileSystem files;
   TaskOrder order(options);
-  TaskRuns runs(files, folder, order);
-  const TaskCut cut = runs.folder().ReadCut(part.count);
-  const PartPlaces places(files, options, output, runs.folder());
+  JobFolder there(files, folder);
+  const TaskCut cut = there.ReadCut(part.count);
+  order.ReadHeader(cut.header);
+  const PartPlaces places(files, options, output, there);
   const std::string path = places.PathOf(part.number, part.count);
   TaskPart made;
-  if (!places.own_files()) made.offset = pieces.offset ? *pieces.offset : PlaceInOutput(runs, cut, part.number);
-  if (const std::optional<TaskPart> there = runs.folder().FindPart(part.number, part.count)) {
+  if (!places.own_files()) made.offset = pieces.offset ? *pieces.offset : PlaceInOutput(cut, part.number);
+  if (const std::optional<TaskPart> found = there.FindPart(part.number, part.count)) {
     // Proved already, it has the output's name: a hidden file anew would stay.
-    const bool proved = places.joins() ? IsJoined(files, places, runs.folder(), output, part.count)
-                                       : !places.apart() && IsThere(files, *there, output);
-    if (there->offset == made.offset && (proved || IsThere(files, *there, path))) {
+    const bool proved = places.joins() ? IsJoined(files, places, there, output, part.count)
+                                       : !places.apart() && IsThere(files, *found, output);
+    if (found->offset == made.offset && (proved || IsThere(files, *found, path))) {
       LogInfo("part " + std::to_string(part.number) + " is there already");
       return;
     }
@@ -214,18 +267,19 @@ void MergePart(const Options& options, TaskNumber part, const std::string& folde
   job.inputs.clear();
   job.input_codec = Codec::kNone;
   job.merge = true;
+  std::vector<ByteRange> ranges;
+  if (pieces.folder.empty()) ranges = PartRanges(files, there, cut, part.number, options.unique, order).All();
   std::uint64_t bytes = 0;
-  for (std::size_t run = 0; run < runs.count(); ++run) {
-    std::string input = runs.folder().RunPath(run);
+  for (std::uint64_t run = 0; run < cut.runs; ++run) {
+    std::string input = there.RunPath(run);
     ByteRange range;
     if (pieces.folder.empty()) {
-      range = {PartBegin(runs, cut, part.number, run, options.unique),
-               PartBegin(runs, cut, part.number + 1, run, options.unique)};
-      if (range.begin > range.end) throw Error(ErrorCode::kIntegrity, "the parts' borders are out of order");
+      range = ranges[run];
     } else {
       input = pieces.folder + input.substr(input.rfind('/'));
+      const std::uint64_t begin = there.ReadRun(run).header.size();
       const std::optional<FileFacts> piece = files.Identify(input);
-      range = {runs.begin(run), piece ? piece->size : runs.begin(run)};
+      range = {begin, piece ? piece->size : begin};
     }
     if (range.begin == range.end) continue;
     range.inside = true;
@@ -234,9 +288,9 @@ void MergePart(const Options& options, TaskNumber part, const std::string& folde
     job.ranges.push_back(range);
   }
   job.headless = !places.apart() && part.number > 0;
-  if (places.apart() || HasTrailer(runs, cut, part.number)) job.trailer = runs.trailer();
+  if (places.apart() || HasTrailer(cut, part.number)) job.trailer = cut.trailer;
   std::vector<std::byte> around;  // the records: all that a part without any has
-  if (!job.headless) around = runs.header();
+  if (!job.headless) around = cut.header;
   around.insert(around.end(), job.trailer.begin(), job.trailer.end());
   SortResult result;
   if (places.own_files()) {
@@ -273,28 +327,29 @@ void MergePart(const Options& options, TaskNumber part, const std::string& folde
   made.read = result.read;
   made.first = std::move(result.first);
   made.last = std::move(result.last);
-  runs.folder().Write(part.number, part.count, made);
+  there.Write(part.number, part.count, made);
 }
 
 void ProveParts(const Options& options, std::uint64_t parts, const std::string& folder, const std::string& output) {
   FileSystem files;
   TaskOrder order(options);
-  TaskRuns runs(files, folder, order);
-  const TaskCut cut = runs.folder().ReadCut(parts);
-  const PartPlaces places(files, options, output, runs.folder());
+  JobFolder there(files, folder);
+  const TaskCut cut = there.ReadCut(parts);
+  order.ReadHeader(cut.header);
+  const PartPlaces places(files, options, output, there);
   std::error_code left;  // of what the output does not need any more
-  if (IsJoined(files, places, runs.folder(), output, parts)) {
+  if (IsJoined(files, places, there, output, parts)) {
     std::filesystem::remove_all(places.folder(), left);
     LogInfo("it is proved already");
     return;
   }
   RecordSum read, merged, made;
-  for (std::size_t run = 0; run < runs.count(); ++run) read += runs.sum(run);
+  for (std::uint64_t run = 0; run < cut.runs; ++run) read += there.ReadRun(run).sum;
   std::uint64_t end = 0;
   std::vector<std::byte> last;
   std::vector<TaskPart> all;
   for (std::uint64_t number = 0; number < parts; ++number) {
-    const TaskPart& part = all.emplace_back(runs.folder().ReadPart(number, parts));
+    const TaskPart& part = all.emplace_back(there.ReadPart(number, parts));
     const std::string name = "part " + std::to_string(number);
     const std::string path = places.PathOf(number, parts);
     if (!places.apart() && files.Identify(output) && !files.Identify(path)) {
@@ -337,7 +392,7 @@ void ProveParts(const Options& options, std::uint64_t parts, const std::string& 
     whole->Publish(end, !options.no_fsync);
     if (places.joins()) {
       all[0].inode = whole->Facts().ino;  // for IsJoined
-      runs.folder().Write(0, parts, all[0]);
+      there.Write(0, parts, all[0]);
       std::filesystem::remove_all(places.folder(), left);
     }
   }

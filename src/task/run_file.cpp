@@ -79,11 +79,15 @@ bool IsBefore(RecordSpan comparable, std::uint64_t offset, std::uint64_t own, co
 }
 
 RunFile::RunFile(FileSystem& files, const std::string& path, std::uint64_t header_bytes, std::uint64_t trailer_bytes,
-                 const TaskOrder& order)
+                 std::optional<std::uint64_t> bytes, const TaskOrder& order)
     : order_(order),
       file_(files.OpenInput(path, false)),
       begin_(header_bytes),
       end_(file_->Facts().size - std::min(trailer_bytes, file_->Facts().size)) {
+  if (bytes && *bytes != file_->Facts().size) {
+    throw Error(ErrorCode::kIntegrity, EscapeName(path) + ": it has " + std::to_string(file_->Facts().size) +
+                                           " bytes, and was written with " + std::to_string(*bytes));
+  }
   if (end_ < begin_) throw Error(ErrorCode::kIntegrity, EscapeName(path) + ": it is shorter than it was written");
 }
 

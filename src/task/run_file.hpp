@@ -51,20 +51,14 @@ struct Fence {
   std::vector<std::byte> record;        ///< as TaskOrder::Compare takes it
 };
 
-/// A place between records of several runs: in front of the record at `offset` of `run`, which is `record`, and of all
-/// that order behind it. With `unique` records of equal keys are never parted: it is in front of all of them.
-struct OrderPlace {
-  std::uint64_t run = 0, offset = 0;
-  std::vector<std::byte> record;
-};
-
 class RunFile {
  public:
   /// Fences that a run has at most, and how many bytes there are between two at least.
   static constexpr std::uint64_t kMostFences = 1024, kFenceBytes = std::uint64_t{64} << 10;
 
+  /// `bytes`: what the file was written with. Error(kIntegrity) if it has not that.
   RunFile(FileSystem& files, const std::string& path, std::uint64_t header_bytes, std::uint64_t trailer_bytes,
-          const TaskOrder& order);
+          std::optional<std::uint64_t> bytes, const TaskOrder& order);
 
   std::uint64_t begin() const { return begin_; }
   std::uint64_t end() const { return end_; }

@@ -143,7 +143,7 @@ void SortSlice(const Options& options, const std::vector<std::string>& arguments
     header.assign(inputs.header().begin(), inputs.header().end());
     order.ReadHeader(header);
   }
-  RunFile file(files, path, header.size(), result.trailer.size(), order);
+  RunFile file(files, path, header.size(), result.trailer.size(), std::nullopt, order);
   std::uint64_t shape = 0;
   const std::vector<std::byte> fences = PackFences(file.MakeFences(shape));
   WriteWhole(files, there.FencesPath(slice.number), fences);

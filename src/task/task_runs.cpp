@@ -1,10 +1,5 @@
 #include "task/task_runs.hpp"
 
-#include <algorithm>
-
-#include "error.hpp"
-#include "support/text.hpp"
-
 namespace gpusort {
 
 TaskRuns::TaskRuns(FileSystem& files, const std::string& folder, TaskOrder& order)
@@ -36,29 +31,11 @@ void TaskRuns::TakeEnd(std::size_t number) {
 }
 
 RunFile& TaskRuns::file(std::size_t run) {
-  if (open_[run]) return *open_[run];
-  const std::string path = folder_.RunPath(run);
-  const std::uint64_t trailer = runs_[run].trailer.size();
-  open_[run] = std::make_unique<RunFile>(files_, path, begin(run), trailer, order_);
-  if (open_[run]->end() != end(run)) {
-    throw Error(ErrorCode::kIntegrity, EscapeName(path) + ": it has " + std::to_string(open_[run]->end() + trailer) +
-                                           " bytes, and was written with " + std::to_string(runs_[run].bytes));
+  if (!open_[run]) {
+    open_[run] = std::make_unique<RunFile>(files_, folder_.RunPath(run), begin(run), runs_[run].trailer.size(),
+                                           runs_[run].bytes, order_);
   }
   return *open_[run];
-}
-
-OrderPlace TaskRuns::At(const CutPlace& place) {
-  const std::vector<Fence>& fences = fences_[place.run];
-  const auto fence = std::lower_bound(fences.begin(), fences.end(), place.offset,
-                                      [](const Fence& a, std::uint64_t offset) { return a.offset < offset; });
-  if (fence != fences.end() && fence->offset == place.offset) return {place.run, place.offset, fence->record};
-  return {place.run, place.offset, file(place.run).At(place.offset).comparable};
-}
-
-std::uint64_t TaskRuns::Border(const CutPlace& place, std::size_t run, bool unique) {
-  if (place.run >= count()) return end(run);
-  if (place.run == run && !unique) return place.offset;
-  return file(run).Find(At(place), run, unique, fences(run));
 }
 
 }  // namespace gpusort

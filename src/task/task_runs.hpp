@@ -1,4 +1,4 @@
-// All runs of a job that tasks do, with their fences. Start at TaskRuns.
+// All runs of a job that tasks do, with their fences: what the cut looks at. Start at TaskRuns.
 #pragma once
 
 #include <cstdint>
@@ -24,17 +24,11 @@ class TaskRuns {
   std::uint64_t bytes(std::size_t run) const { return end(run) - begin(run); }
   std::uint64_t begin(std::size_t run) const { return runs_[run].header.size(); }
   std::uint64_t end(std::size_t run) const { return runs_[run].bytes - runs_[run].trailer.size(); }
-  const RecordSum& sum(std::size_t run) const { return runs_[run].sum; }
   JobFolder& folder() { return folder_; }
   /// Of the first run that has one.
   const std::vector<std::byte>& header() const { return header_; }
   /// Of all runs.
   const std::vector<std::byte>& trailer() const { return trailer_; }
-
-  /// What is at a place that is not behind all records: of a fence, what it says.
-  OrderPlace At(const CutPlace& place);
-  /// Where in a run a place is.
-  std::uint64_t Border(const CutPlace& place, std::size_t run, bool unique);
 
  private:
   void TakeEnd(std::size_t number);

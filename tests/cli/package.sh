@@ -26,7 +26,7 @@ else
   echo "SKIPPED (no lintian): what it says of the packages"
 fi
 
-mmdebstrap --variant=minbase --include=man-db,bash-completion,g++,pkg-config bookworm root >mmdebstrap.log 2>&1 ||
+mmdebstrap --variant=minbase --include=man-db,bash-completion,g++,pkg-config,python3 bookworm root >mmdebstrap.log 2>&1 ||
   { echo "SKIPPED (no Debian 12 to be had): the packages in use: $(tail -n 1 mmdebstrap.log)"; exit 77; }
 trap 'umount root/proc 2>/dev/null; rm -rf --one-file-system "$work"' EXIT
 mount -t proc proc root/proc
@@ -49,7 +49,12 @@ use() {
   gpusort --device cpu in.u64 out.u64
   gpusort_check --type u64 --against in.u64 out.u64 >/dev/null
   printf 'b\na\n' | gpusort - - | cmp - <(printf 'a\nb\n')
-  for page in gpusort gpusort_task gpusort_gen gpusort_check; do man $page | grep -Eq "$page +- "; done
+  # The drivers: what they cannot do without they name.
+  for driver in gpusort-ray gpusort-slurm gpusort-sim; do $driver --help | grep -q "$driver "; done
+  gpusort-sim --rates /usr/share/gpusort/cluster-rates-h200.json | grep -q '^| 1 TB | 10 |'
+  (gpusort-ray in.u64 again.u64 2>&1 || echo $?) | tr '\n' ' ' | grep -q 'has no Ray, .*pip install ray==.* 2 $'
+  (gpusort-slurm in.u64 again.u64 2>&1 || echo $?) | tr '\n' ' ' | grep -q 'error: sinfo: No such file or directory 2 $'
+  for page in gpusort gpusort_task gpusort_gen gpusort_check gpusort-ray gpusort-slurm gpusort-sim; do man $page | grep -Eq "$page +- "; done
   for program in gpusort gpusort_task gpusort_gen gpusort_check; do
     bash --norc -c ". /usr/share/bash-completion/bash_completion; _completion_loader $program; complete -p $program" 2>/dev/null |
       grep -q _gpusort

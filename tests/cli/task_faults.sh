@@ -161,6 +161,19 @@ damaged 'was written with' 8 "$t" cut --parts 3 dir
 expect 0 "$t" cut --parts 3 dir
 rm -r whole
 cp -r dir whole
+truncate -s -8 dir/run-00001
+damaged 'was written with' 8 "$t" part --part 2/3 dir folder/
+printf x | dd of=dir/cut-3.begins bs=1 seek=70 conv=notrunc 2>/dev/null
+damaged 'cut-3.begins: it is damaged' 8 "$t" part --part 1/3 dir out
+# The begins of another cut.
+expect 0 "$t" cut --parts 2 dir
+mv dir/cut-2.begins dir/cut-3.begins
+damaged 'cut-3.begins: it is damaged' 8 "$t" part --part 0/3 dir out
+# A part opens what it merges: it needs none of the fences, nor what is known of runs.
+rm dir/run-0000?.fences dir/run-0000?.json
+parts out
+rm -r dir .gpusort-*.parts
+cp -r whole dir
 # A record of a run is another one: if not out of order, then not the input's.
 printf '\377' | dd of=dir/run-00001 bs=1 seek=4007 conv=notrunc 2>/dev/null
 for j in 0 1 2; do "$t" part --part $j/3 dir out 2>err || code=$?; done
@@ -225,12 +238,32 @@ expect 0 "$t" prove --parts 3 ../dir ../out
 cd ..
 same out want
 rm -r dir folder out
+# Names of inputs in a file, which no later task needs.
+printf 'in.log\0five' >names
+"$bin/gpusort" in.log five -o want
+runs --files0-from names
+rm names
+expect 0 "$t" cut --parts 3 dir
+parts out
+expect 0 "$t" prove --parts 3 dir out
+same out want
+rm -r dir out
 runs --top 100 in.log
 expect 0 "$t" cut --parts 3 dir
 parts out
 expect 0 "$t" prove --parts 3 dir out
 cmp out <(head -n 100 want.log) || fail "--top"
 rm -r dir
+
+# A cut in front of a fence, where the next record of another run is behind it.
+for k in $(seq 984); do printf 'b%098d\n' "$k"; done >one
+{ echo a; for k in $(seq 1004); do printf 'z%096d\n' "$k"; done; } | head -c 98400 >two
+for k in 0 1; do expect 0 "$t" runs --slice $k/2 --into dir one two; done
+expect 0 "$t" cut --parts 3 dir
+parts out
+expect 0 "$t" prove --parts 3 dir out
+cmp out <(sort one two) || fail "a cut in front of a fence"
+rm -r dir out
 
 # CSV with newlines in quotes, with the scan of slices and without, compressed inputs beside others; CR LF.
 awk 'BEGIN { srand(7); print "id,text\r"; for (i = 0; i < 20000; ++i) printf "%d,\"a \"\"%c\n%s\"\r\n", rand() * 9999, 97 + i % 26, i % 3 ? "\"\",\n" : "b" }' >in.csv

@@ -96,11 +96,12 @@ def check(output, reference):
 
 
 def alone(_):
-    """With no address."""
-    hook("")
+    """With no address: on a cluster of its own, whose tasks are as nice as the driver."""
+    hook("nice >niceness\n")
     ended(driver("in.u64", "out", *NUMBERS, "--slices=3", "--parts=4", "--progress=always"), 0,
           "sort slices: 50 %, 3 of 3", "merge parts: 99 %, 4 of 4")
     check("out", "want.u64")
+    assert int((work / "niceness").read_text()) == os.nice(0)
 
 
 def plain(nodes):
@@ -289,6 +290,19 @@ def stopped(nodes):
             break
 
 
+def two_at_once(nodes):
+    """A second driver leaves alone what the first one does."""
+    hook("until [ -e go ]; do sleep 0.05; done\n")
+    words = ["in.u64", "out", *NUMBERS, "--slices=2", "--parts=2"]
+    process = nodes.sort(*words)
+    wait_for((work / ".gpusort-out.ray/ray.log").exists)
+    ended(nodes.sort(*words), 2, f"another driver is at work there: gpusort-ray, process {process.pid} on ")
+    (work / "go").touch()
+    ended(process, 0)
+    (work / "go").unlink()
+    check("out", "want.u64")
+
+
 def refused(nodes):
     """What no other try would mend."""
     hook("")
@@ -306,7 +320,7 @@ def main():
                         work / f"in.{name}"], check=True)
         subprocess.run([build / "gpusort", *options, work / f"in.{name}", work / f"want.{name}"], check=True)
     cases = {case.__name__: case for case in (alone, plain, compressed, tasks_die, gpus, hangs, full_disk,
-                                              no_shared_node_dies, no_shared_stopped, no_shared_large, stopped,
+                                              no_shared_node_dies, no_shared_stopped, no_shared_large, stopped, two_at_once,
                                               refused)}
     cases |= {f"{stage}_node_dies": lambda nodes, stage=stage: node_dies(nodes, stage)
               for stage in ("runs", "cut", "part", "prove")}

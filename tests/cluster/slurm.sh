@@ -195,6 +195,30 @@ case_again() {
   nothing_left
 }
 
+# One driver at a time gives a job to Slurm or cancels it; any number may wait.
+case_twice() {
+  local waits
+  numbers
+  mkdir .gpusort-out.u64.slurm
+  exec {held}>.gpusort-out.u64.slurm/driver.lock
+  echo 'somebody' >&$held
+  flock $held
+  expect 2 job --wait
+  says 'another driver is at work there: somebody'
+  exec {held}>&-
+  touch hold-part-1
+  job --wait >first 2>&1 &
+  waits=($!)
+  soon 60 status_says 'part: 3 of 4 done, 1 running (n'
+  job --wait >second 2>&1 &
+  waits+=($!)
+  soon 60 grep 'on its way' second
+  rm hold-part-1
+  for wait in "${waits[@]}"; do wait $wait || fail "$(cat first second)"; done
+  same want.u64 out.u64
+  nothing_left
+}
+
 # Tasks that are killed are given again.
 case_killed() {
   numbers
@@ -288,7 +312,7 @@ case_lost() {
 }
 
 # Those of one line at the same time.
-cases='whole table folder again killed ended wrong full node'
+cases='whole table folder again twice killed ended wrong full node'
 few || cases+='
 time lost'
 while read -r -a names; do
