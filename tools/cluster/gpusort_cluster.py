@@ -135,6 +135,12 @@ def files_of(own, options, names, suffix):
     return [os.path.abspath(name) for name in names], whole + "/" * output.endswith("/"), folder
 
 
+def scanned(inputs, options):
+    """Whether what is in front tells where records end: slices of these are scanned first."""
+    formats = [words[-1] for name, words in options if name == "format"]
+    return any(re.search(r"(^|[.=])(csv|tsv|pgcopy(-csv|-binary)?|mysql)$", name) for name in inputs + formats)
+
+
 def lock(folder):
     """Makes the folder, for one driver at a time: until the file that it returns is closed. Where the file system knows
     no locks there are two: tasks stand that, but one driver may clean up under the other."""
