@@ -5,6 +5,7 @@
 
 #include <atomic>
 #include <chrono>
+#include <condition_variable>
 #include <cstddef>
 #include <cstdint>
 #include <cstdio>
@@ -42,8 +43,10 @@ struct FakeGpuPlan {
   std::int64_t flip_at = -1;  ///< the call whose result has a wrong bit; -1: none
   std::int64_t flips = 1;     ///< so many calls from there on
   std::uint64_t seed = 0;     ///< of which bit; another at each call, or two could undo each other
+  bool together = false;      ///< none is done with its first batch before each one has begun one
   std::atomic<std::int64_t> calls{0};
   std::mutex mutex{};
+  std::condition_variable begun{};
   std::map<int, std::int64_t> opened{}, sorted{}, merged{};  ///< by GPU: how often
   std::int64_t crossed = 0;                                  ///< pieces that were merged on another GPU than theirs
 
@@ -56,6 +59,14 @@ struct FakeGpuPlan {
     if (may_fail && sticky && call >= fail_at) throw GpuLost(gpu, "fake: illegal address");
     if (may_fail && !sticky && call == fail_at) throw Error(ErrorCode::kOutOfMemory, "fake: out of device memory");
     return flip_at >= 0 && call >= flip_at && call - flip_at < flips;
+  }
+  /// Whoever has read its batch lets the next one read.
+  void WaitForAll() {
+    std::unique_lock lock(mutex);
+    begun.notify_all();
+    const bool all = begun.wait_for(lock, std::chrono::minutes(5),
+                                    [&] { return sorted.size() == static_cast<std::size_t>(gpus); });
+    Expect(all, "a GPU gets no batch");
   }
   void FlipOneBit(std::span<std::byte> bytes) const {
     if (bytes.empty()) return;
@@ -150,6 +161,7 @@ class FakeGpu : public Backend {
         ++plan_.sorted[device()];
       }
       std::unique_ptr<SortedRecords> records = lane_->Sort(source);
+      if (plan_.together) plan_.WaitForAll();
       if (wrong) plan_.FlipOneBit({const_cast<std::byte*>(records->data()), records->bytes()});
       return std::make_unique<FakeRecords>(plan_, device(), std::move(records), plan_.Call(device()));
     }

@@ -1,6 +1,6 @@
 // A module in place of gpusort_cuda.so, for GPUSORT_CUDA_MODULE: its GPUs, STAND_IN_GPUS= of them, are FakeGpus. What is
 // to be wrong with it says the environment, STAND_IN=: version (it is of another one), open (no GPU), lost (at the tenth
-// call), one lost (GPU 1, likewise), oom (always).
+// call), one lost (GPU 1, once all are open), oom (always).
 #include <chrono>
 #include <cstdlib>
 #include <memory>
@@ -28,7 +28,7 @@ std::unique_ptr<Backend> Open(int device, std::chrono::seconds, StuckDriverHandl
   if (Wrong() == "open") throw Error(ErrorCode::kGpuLost, "there is no GPU " + std::to_string(device) + ": found 0");
   plan.gpus = Gpus();
   if (Wrong() == "lost") plan.fail_at = 10;
-  if (Wrong() == "one lost") plan.fail_at = 10, plan.fails = 1;
+  if (Wrong() == "one lost") plan.fail_at = plan.gpus, plan.fails = 1;
   if (Wrong() == "oom") throw std::bad_alloc();
   return std::make_unique<FakeGpu>(plan, device);
 }

@@ -233,10 +233,10 @@ TEST_F(GpuFaults, SeveralGpusGiveTheSameBytesAndShareTheWork) {
       for (int gpu = 0; gpu < gpus; ++gpu) EXPECT_EQ(plan.opened[gpu], 1);
     }
   }
-  // Enough of them that nobody is done before all have begun.
   const GpuJob job{"records", {"--record-size", "24", "--key", "3:bytes12"}, {"in.24"}};
   FakeGpuPlan plan;
   plan.gpus = 3;
+  plan.together = true;
   std::vector<std::string> args = GpuArgs(job, "gpu");
   *(std::find(args.begin(), args.end(), "--gpu-memory") + 1) = "64M";
   *(std::find(args.begin(), args.end(), "--batch-bytes") + 1) = "1200";
@@ -339,11 +339,11 @@ TEST_F(GpuFaults, OpensTheGpusThatAreWorthIt) {
   // Of those that were named, too, once one is lost.
   FakeGpuPlan lost;
   lost.gpus = 3;
-  lost.fail_at = 12;
+  lost.fail_at = lost.gpus;  // once all are open
   lost.fails = 1;
   GpuSource gpus = FakeGpus(lost);
   gpus.open = [&, open = gpus.open](int gpu, std::chrono::seconds timeout) {
-    if (gpu == 2 && lost.calls > 12) throw GpuLost(2, "fake: busy");
+    if (gpu == 2 && lost.calls > lost.gpus) throw GpuLost(2, "fake: busy");
     return open(gpu, timeout);
   };
   RemoveMade();
