@@ -487,7 +487,12 @@ void InputReader::Block::ThrowTooLong(std::uint64_t most, std::uint64_t open, co
 }
 
 InputReader::Block InputReader::Block::Split(std::uint64_t count, const RecordLayout& layout) {
-  Block rest{{range.input, range.offset + count, range.bytes - count}, buffer, bytes.subspan(count), {}, 0, 0, 0, {}};
+  Block rest;
+  rest.range = {range.input, range.offset + count, range.bytes - count};
+  rest.buffer = buffer;
+  rest.bytes = bytes.subspan(count);
+  rest.stored = stored * rest.bytes.size() / bytes.size();
+  stored -= rest.stored;
   const bool tail = !layout.fixed() && count == end;  // then the sum is that of the first part
   range.bytes = count;
   bytes = bytes.first(count);
@@ -519,7 +524,10 @@ void InputReader::ReadFiles() {
       }
       number = next_piece_++;
     }
-    Block block{piece, std::move(buffer), {}, {}, 0, 0, 0, {}};
+    Block block;
+    block.range = piece;
+    block.buffer = std::move(buffer);
+    block.stored = piece.bytes;
     {
       const Busy busy(clock_, Resource::kDiskRead, block.range.bytes, {"read input", number});
       block.bytes = inputs_.Read(block.range, block.buffer->span());
@@ -534,6 +542,7 @@ void InputReader::ReadStreams() {
     Block block;
     block.buffer = std::make_shared<BlockPool::Block>(pool_.Acquire(pipeline_));
     std::optional<InputRange> range;
+    const std::uint64_t before = inputs_.stored_bytes_read();
     {
       const bool expands = inputs_.expanding();
       Busy busy(clock_, expands ? Resource::kCodec : Resource::kDiskRead, 0,
@@ -546,6 +555,7 @@ void InputReader::ReadStreams() {
       return;
     }
     block.range = *range;
+    block.stored = inputs_.stored_bytes_read() - before;
     block.bytes = block.buffer->span().first(range->bytes);
     Look(block);
     blocks_.Push(number, std::move(block));

@@ -96,10 +96,8 @@ class Inputs {
   bool compressed() const { return compressed_; }
   /// Sizes of the files themselves, compressed or not; 0 if one is no regular file.
   std::uint64_t stored_bytes() const { return stored_known_ ? stored_bytes_ : 0; }
-  /// How many of the stored bytes (of a pipe: of any) ReadStream has read since the last call. Any thread.
-  std::uint64_t TakeStoredBytesRead() { return stored_read_.exchange(0, std::memory_order_relaxed); }
-  /// For who reads files by Read.
-  void AddStoredBytesRead(std::uint64_t bytes) { stored_read_.fetch_add(bytes, std::memory_order_relaxed); }
+  /// How many of the stored bytes (of a pipe: of any) ReadStream has read. Any thread.
+  std::uint64_t stored_bytes_read() const { return stored_read_.load(std::memory_order_relaxed); }
   /// The most that expanding takes where all may take `limit`.
   std::uint64_t DecoderBytes(std::uint64_t limit) const;
   /// Bytes of the records of the inputs that are regular files and not compressed.
@@ -210,7 +208,8 @@ class InputReader {
     InputRange range;
     std::shared_ptr<BlockPool::Block> buffer;
     std::span<const std::byte> bytes;
-    RecordSum sum;  ///< of the records in [head, end)
+    std::uint64_t stored = 0;  ///< bytes of the inputs' files that this was read from, or put together of
+    RecordSum sum;             ///< of the records in [head, end)
     // Lines; for fixed records head is 0 and end is the block's.
     std::uint64_t head = 0;     ///< bytes up to and with the first delimiter, of a line that may begin in front; all
                                 ///< bytes if there is no delimiter

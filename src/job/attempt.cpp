@@ -189,9 +189,11 @@ void Attempt::FormRuns() {
   job_.clock.BeginPhase("form runs");
   job_.progress.Expect(ExpectedParts());
   job_.progress.SetPhase("form runs", job_.inputs.stored_bytes());
-  if (!job_.rereadable()) job_.progress.AdvanceBy([&inputs = job_.inputs] { return inputs.TakeStoredBytesRead(); });
-  for (const Run& run : runs) {
-    for (const InputRange& range : run.origin) job_.progress.Skip(range.bytes);
+  if (job_.inputs.stored_bytes() > 0) {
+    for (const Run& run : runs) job_.progress.Skip(run.stored);
+  } else {
+    // What comes slowly is seen to come.
+    job_.progress.CountBy([&inputs = job_.inputs] { return inputs.stored_bytes_read(); });
   }
   gpusort::FormRuns(job_, *reading_.feeder, runs);
   if (job_.rereadable() && !MissingRanges(job_.inputs.Ranges(), runs).empty()) {

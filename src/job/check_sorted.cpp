@@ -60,9 +60,8 @@ void CheckSorted(const Options& options, CancelFlag& cancel) {
   OrderCheck order(layout, options.unique);
   try {
     while (const std::unique_ptr<BatchFeeder::Batch> batch =
-               feeder.Next(waiter, ring.piece_bytes, ring.piece_bytes, false)) {
+               feeder.Next(waiter, ring.piece_bytes, ring.piece_bytes, false, &progress)) {
       while (const std::unique_ptr<InputBlock> block = batch->Next()) {
-        progress.Advance(inputs.rereadable() ? block->bytes().size() : inputs.TakeStoredBytesRead());
         if (ordered.table) continue;
         if (std::optional<OrderCheck::Disorder> disorder = order.Add(block->bytes())) {
           disorder->offset += inputs.begin(0);

@@ -143,7 +143,7 @@ std::shared_ptr<InputReader::Block> BatchFeeder::Take(const Pipeline& waiter) {
 }
 
 std::unique_ptr<BatchFeeder::Batch> BatchFeeder::Next(const Pipeline& waiter, std::uint64_t limit,
-                                                      std::uint64_t slot_bytes, bool keep) {
+                                                      std::uint64_t slot_bytes, bool keep, Progress* progress) {
   std::unique_ptr<Batch> batch(new Batch(layout_));
   batch->turn_ = std::unique_lock(turn_);
   std::shared_ptr<InputReader::Block> first = Take(waiter);
@@ -151,6 +151,7 @@ std::unique_ptr<BatchFeeder::Batch> BatchFeeder::Next(const Pipeline& waiter, st
   returned_.push_front(std::move(first));
   batch->feeder_ = this;
   batch->waiter_ = &waiter;
+  batch->progress_ = progress;
   batch->limit_ = limit;
   batch->lines_left_ = SlotRecords(layout_, slot_bytes);
   batch->keep_ = keep;
@@ -192,6 +193,8 @@ std::unique_ptr<InputBlock> BatchFeeder::Batch::Next() {
     return nullptr;
   }
   bytes_ += block->range.bytes;
+  stored_ += block->stored;
+  if (progress_ != nullptr) progress_->Advance(block->stored);
   sum_ += block->sum;
   if (!ranges_.empty() && ranges_.back().input == block->range.input &&
       ranges_.back().offset + ranges_.back().bytes == block->range.offset) {
@@ -322,8 +325,11 @@ void FormRuns(Job& job, BatchFeeder& feeder, std::vector<Run>& runs) {
       const std::unique_ptr<Lane> lane = job.backend->OpenLane();
       const bool stream = !job.inputs.rereadable();
       // Only a GPU can be lost, and a stream cannot be read again.
+      // A GPU sorts as fast as it is fed, and expanding and making keys is most of the work; else it is yet to come.
+      const bool counts = job.inputs.stored_bytes() > 0, worked_on = job.plan.gpu || !job.rereadable();
+      Progress* const as_loaded = counts && worked_on ? &job.progress : nullptr;
       while (std::unique_ptr<BatchFeeder::Batch> batch =
-                 feeder.Next(pipeline, job.plan.batch_bytes, job.plan.slot_bytes, job.plan.gpu && stream)) {
+                 feeder.Next(pipeline, job.plan.batch_bytes, job.plan.slot_bytes, job.plan.gpu && stream, as_loaded)) {
         try {
           std::unique_ptr<SortedRecords> sorted;
           {
@@ -344,10 +350,11 @@ void FormRuns(Job& job, BatchFeeder& feeder, std::vector<Run>& runs) {
           run.bytes = sorted->bytes();
           run.sum = batch->sum();
           run.origin = batch->ranges();
+          run.stored = batch->stored();
           placer.Place(std::move(sorted), run, stream && batch->number() == 0 && feeder.Ended(pipeline));
           LogDebug("run " + std::to_string(run.id) + ": batch " + std::to_string(batch->number()) + ", " +
                    FormatBytes(run.bytes) + ", " + PlaceText(run));
-          if (job.rereadable()) job.progress.Advance(batch->bytes());
+          if (counts && !worked_on) job.progress.Advance(batch->stored());
           const std::lock_guard lock(mutex);
           formed.emplace(batch->number(), std::move(run));
         } catch (...) {

@@ -34,6 +34,8 @@ class BatchFeeder {
     std::unique_ptr<InputBlock> Next() override;
     const std::vector<InputRange>& ranges() const { return ranges_; }
     std::uint64_t bytes() const { return bytes_; }
+    /// Of the inputs' files, so far.
+    std::uint64_t stored() const { return stored_; }
     const RecordSum& sum() const { return sum_; }
     std::uint64_t number() const { return number_; }
 
@@ -41,8 +43,9 @@ class BatchFeeder {
     friend class BatchFeeder;
     BatchFeeder* feeder_ = nullptr;
     const Pipeline* waiter_ = nullptr;
+    Progress* progress_ = nullptr;
     std::unique_lock<std::mutex> turn_;
-    std::uint64_t limit_ = 0, number_ = 0, bytes_ = 0;
+    std::uint64_t limit_ = 0, number_ = 0, bytes_ = 0, stored_ = 0;
     bool keep_ = false;
     // Lines:
     std::uint64_t lines_left_ = 0;
@@ -58,8 +61,9 @@ class BatchFeeder {
 
   /// The next batch of at most `limit` bytes, or null at the end of the input. It fits a slot of `slot_bytes`; a line
   /// longer than `limit` is a batch by itself. With `keep` its blocks stay until it is dropped, so that it can be
-  /// returned.
-  std::unique_ptr<Batch> Next(const Pipeline& waiter, std::uint64_t limit, std::uint64_t slot_bytes, bool keep);
+  /// returned. `progress` advances with each block.
+  std::unique_ptr<Batch> Next(const Pipeline& waiter, std::uint64_t limit, std::uint64_t slot_bytes, bool keep,
+                              Progress* progress = nullptr);
   /// True if there is nothing behind the first batch, which has been read. Waits until that is known.
   bool Ended(const Pipeline& waiter);
   /// Lines of up to so many bytes are taken: those planned for, if nothing else is said. Before the first batch.

@@ -46,6 +46,7 @@ void KeyStage::Cut() {
   std::vector<std::byte> open;  // of a record that goes on in the next block
   ScanState state, open_state;  // behind all that was read, and where `open` begins
   std::uint64_t number = 0, at = 0;  // the next piece, and the place behind all that was read
+  std::uint64_t stored = 0;          // bytes read that are in no piece yet
   std::uint32_t input = 0;
   bool begun = false;
   const auto begin = [&] {
@@ -59,6 +60,7 @@ void KeyStage::Cut() {
   const auto push = [&](Piece piece) {
     piece.number = number++;
     piece.input = input;
+    piece.stored = std::exchange(stored, 0);
     // A long record is far more than threads have memory for: only one at a time.
     const bool alone = piece.head.size() > long_bytes_;
     if (alone) WaitForTurn(piece.number);
@@ -88,7 +90,7 @@ void KeyStage::Cut() {
     ++input;
   };
   while (std::optional<InputReader::Block> block = reader_.Next(pipeline_)) {
-    if (inputs_.rereadable()) inputs_.AddStoredBytesRead(block->range.bytes);
+    stored += block->stored;
     begin();
     while (input != block->range.input) end_input();
     RecordSpan bytes = block->bytes;
@@ -183,6 +185,7 @@ void KeyStage::MakeKeys() {
     }
     made.number = piece->number;
     made.input = made.tally.input = piece->input;
+    made.stored = piece->stored;
     try {
       const Busy busy(clock_, Resource::kCompute, piece->head.size() + piece->end - piece->begin,
                       {"make keys", piece->number});
@@ -364,6 +367,7 @@ void KeyStage::HandOn(const Made& made) {
     turn_changed_.notify_all();
     if (turn_ == pieces_end_) keyed_.Finish(blocks_);
   }
+  block.stored = made.stored;
   hand_on(last);
 }
 

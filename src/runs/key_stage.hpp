@@ -63,11 +63,13 @@ class KeyStage {
     std::vector<std::byte> head;
     InputReader::Block block;
     std::uint64_t begin = 0, end = 0;
+    std::uint64_t stored = 0;  ///< of blocks that ended no record, too
   };
   /// What came of one.
   struct Made {
     std::uint64_t number = 0;
     std::uint32_t input = 0;
+    std::uint64_t stored = 0;
     std::vector<std::byte> keyed;
     RecordSum sum, rest;          ///< of the records as they were read, and of those behind the first
     std::uint64_t first_end = 0;  ///< in `keyed`

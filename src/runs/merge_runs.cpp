@@ -191,6 +191,7 @@ void MergeNeighbours(Job& job, std::vector<Run>& runs, std::size_t first, std::s
     merged.sum += runs[i].sum;
     merged.level = std::max(merged.level, runs[i].level + 1);
     merged.origin.insert(merged.origin.end(), runs[i].origin.begin(), runs[i].origin.end());
+    merged.stored += runs[i].stored;
   }
   if (job.store->keeps()) {
     const HostBuffer buffer(job.memory, job.plan.block_bytes);

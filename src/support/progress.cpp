@@ -249,7 +249,7 @@ void Progress::SetPhase(const std::string& name, std::uint64_t total_bytes) {
   const std::lock_guard lock(mutex_);
   Look();
   if (shown_ && !terminal_ && !facts_.phase.empty()) Print();
-  take_ = nullptr;
+  count_ = nullptr;
   facts_ = ProgressFacts{};
   facts_.phase = name;
   facts_.total = total_bytes;
@@ -262,9 +262,9 @@ void Progress::SetPhase(const std::string& name, std::uint64_t total_bytes) {
   outlook_.Begin(name, total_bytes, now);
 }
 
-void Progress::AdvanceBy(std::function<std::uint64_t()> take) {
+void Progress::CountBy(std::function<std::uint64_t()> count) {
   const std::lock_guard lock(mutex_);
-  take_ = std::move(take);
+  count_ = std::move(count);
 }
 
 void Progress::Finish() {
@@ -293,7 +293,7 @@ void Progress::Look() {
   const auto own =
       std::find_if(phases.rbegin(), phases.rend(), [&](const PhaseTimes& phase) { return phase.name == facts_.phase; });
   const PhaseTimes& now = own != phases.rend() ? *own : phases.back();
-  if (take_) Advance(take_());
+  if (count_) done_ = count_();
   if (!looks_.empty() && looks_.back().name != now.name) looks_.clear();
   looks_.push_back(now);
   while (looks_.size() > 2 && looks_[1].wall <= now.wall - kLookBack) looks_.pop_front();

@@ -179,8 +179,8 @@ class Progress {
   void SetGpus(unsigned gpus) { gpus_ = gpus; }
   /// `total_bytes` 0: not known.
   void SetPhase(const std::string& name, std::uint64_t total_bytes);
-  /// In this phase `take` gives the bytes that were done since it was asked last. Any thread may call it, to the end.
-  void AdvanceBy(std::function<std::uint64_t()> take);
+  /// In this phase `count` says how many bytes are done. Any thread may call it, to the end.
+  void CountBy(std::function<std::uint64_t()> count);
   void Advance(std::uint64_t bytes) noexcept { done_.fetch_add(bytes, std::memory_order_relaxed); }
   /// What a process before this one has done.
   void Skip(std::uint64_t bytes) noexcept {
@@ -205,7 +205,7 @@ class Progress {
   std::condition_variable changed_;
   bool stop_ = false, finished_ = false;
   ProgressFacts facts_;
-  std::function<std::uint64_t()> take_;
+  std::function<std::uint64_t()> count_;
   RateMeter rate_;
   JobOutlook outlook_;
   /// The clock's phase over the last second, the oldest first.

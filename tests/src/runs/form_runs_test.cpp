@@ -4,11 +4,16 @@
 
 #include <atomic>
 #include <chrono>
+#include <cstdlib>
+#include <fstream>
 #include <memory>
 #include <new>
+#include <string>
 #include <thread>
 #include <vector>
 
+#include "job/order.hpp"
+#include "line_files.hpp"
 #include "records.hpp"
 #include "sort_files.hpp"
 
@@ -97,6 +102,60 @@ TEST(BatchFeeder, WaitsForItsReaderWhereItCannotBeMade) {
                            MakeKeyShape(memory.limit(), 1, false)),
                std::bad_alloc);
   EXPECT_FALSE(keyer.dropped());
+}
+
+// What progress is counted by: each byte of the inputs' files is in one batch, whatever becomes of its record.
+TEST(BatchFeeder, BatchesHaveEachStoredByteOnce) {
+  const TempFolder folder;
+  const std::string csv = folder / "in.csv";
+  {
+    std::ofstream out(csv);
+    out << "id,name\n";
+    for (int i = 0; i < 3000; ++i) {
+      // Some take several blocks, before and after they get keys.
+      out << i * 7919 % 6007 << ",\"x,\n" << i << std::string(i % 1000 == 0 ? 40000 : 0, 'x') << "\"\n";
+    }
+  }
+  WriteFile(folder / "in.txt", MakeLines(Lines::kRandom, 4000, '\n', 1));
+  WriteFile(folder / "in.u64", MakeRecords(MakeFixedLayout(8, {}), 20000, Keys::kRandom, 2));
+  ASSERT_EQ(std::system(("gzip -k " + csv + " " + folder / "in.txt").c_str()), 0);
+  for (const std::vector<std::string>& args : std::vector<std::vector<std::string>>{
+           {"--type", "u64", folder / "in.u64"},
+           {"--type", "u64", folder / "in.u64", folder / "in.u64"},
+           {folder / "in.txt"},
+           {folder / "in.txt.gz"},
+           {"-k", "id:int", csv},
+           {"-k", "id:int", csv, csv},
+           {"-k", "id:int", csv + ".gz", csv}}) {
+    SCOPED_TRACE(args.back());
+    std::vector<std::string> all = args;
+    all.insert(all.end(), {"-o", folder / "out"});
+    const Options options = Parse(all);
+    FileSystem files;
+    CancelFlag cancel;
+    HostMemory memory{std::uint64_t{1} << 26};
+    const Ordered ordered(options, true);
+    Inputs inputs(files, options.inputs, MakeInputOptions(options, memory, ordered.format()), ordered.plain, cancel);
+    StageClock clock{"form runs"};
+    KeyShape keys;
+    if (ordered.table) keys = {2, 16384};
+    const Ring ring{16384 + kReadSlack, 40, 16384, 100000, false, 2};
+    BatchFeeder feeder(cancel, memory, inputs, ring, inputs.Ranges(), ordered.plain, clock, ordered.format(), keys);
+    Pipeline waiter{cancel};
+    std::uint64_t stored = 0, batches = 0;
+    while (const auto batch = feeder.Next(waiter, 50000, 200000, false)) {
+      while (batch->Next()) {
+      }
+      stored += batch->stored();
+      ++batches;
+    }
+    std::uint64_t expected = 0;  // size() is 0 of compressed ones, and leaves out a header
+    for (std::uint32_t i = 0; i < inputs.count(); ++i) {
+      expected += inputs.size(i) > 0 ? inputs.size(i) : inputs.facts(i).size;
+    }
+    EXPECT_EQ(stored, expected);
+    EXPECT_GE(batches, 2u);
+  }
 }
 
 }  // namespace

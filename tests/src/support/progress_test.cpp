@@ -303,7 +303,7 @@ TEST(Progress, EndsAPhaseWithWhatWasSeenOfIt) {
   const std::string output = ErrorOutput([&] {
     Progress progress(When::kAlways, clock);
     progress.SetPhase("form runs", 1000);
-    progress.AdvanceBy([left = std::uint64_t{600}]() mutable { return std::exchange(left, 0); });
+    progress.CountBy([] { return 600; });
     busy.reset();
     clock.BeginPhase("merge runs");
     progress.SetPhase("merge runs", 1000);
