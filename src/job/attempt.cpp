@@ -158,10 +158,11 @@ std::vector<JobPart> Attempt::ExpectedParts() const {
   // Of --top, nobody knows how little it is.
   const double merged = options.top > 0 ? 0 : in + static_cast<double>(job_.plan.level_bytes);
   // Merging takes less of the cores than sorting does: (2 cores, 1 to 2 GiB of u64, web log and CSV) 0.6 to 0.8 of it
-  // where runs were spilled, and half of it where they were not.
+  // where runs were spilled, and half of it where they were not. With a GPU making keys was nearly all of it.
   const bool from_disk = spills || sorting_.merging();
+  const double work = facts_.gpu && job_.layout.keyed() ? 0.2 : from_disk ? 0.75 : 0.5;
   const bool to_disk = spills && !job_.plan.direct_temp && !options.no_fsync && !IsStreamTarget(options.output);
-  parts.push_back({"merge runs", 0, (from_disk ? 0.75 : 0.5) * merged, from_disk ? merged : 0, merged, expands, to_disk});
+  parts.push_back({"merge runs", 0, work * merged, from_disk ? merged : 0, merged, expands, to_disk});
   if (options.top > 0 || IsStreamTarget(options.output)) return parts;
   if (options.verify_output) parts.push_back({"verify output", 0, 0.25 * in, in, 0, expands});
   return parts;
