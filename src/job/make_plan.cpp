@@ -99,6 +99,8 @@ class Planner {
  private:
   bool lines() const { return !facts_.layout.fixed(); }
   std::uint64_t WholeRecords(std::uint64_t bytes) const { return bytes / unit_ * unit_; }
+  /// A batch with which `bytes` are so many, and no more by what a division leaves.
+  std::uint64_t Share(std::uint64_t bytes, std::uint64_t batches) const { return DivideUp(bytes, batches) + unit_ - 1; }
   std::uint64_t AskedBatch() const {
     return facts_.batch_bytes == 0 ? kMaxSize : std::max(unit_, WholeRecords(facts_.batch_bytes));
   }
@@ -244,7 +246,7 @@ class Planner {
     if (facts_.input_known && !plan_.merges_only && !facts_.spilled && !facts_.keeps) {
       const std::uint64_t bytes = std::max(facts_.input_bytes, unit_);
       const bool small = bytes <= 32 * kMiB;
-      plan_.slot_bytes = Slot(small ? bytes : std::clamp(bytes / 8, 16 * kMiB, kMaxBatch));
+      plan_.slot_bytes = Slot(small ? bytes : std::clamp(Share(bytes, 8), 16 * kMiB, kMaxBatch));
       plan_.runs = DivideUp(bytes, plan_.slot_bytes);
       plan_.lanes = plan_.runs > 1 ? 2 : 1;
       plan_.resident_runs = plan_.runs == 1 ? 1 : WithSlack(plan_.runs);
@@ -294,7 +296,7 @@ class Planner {
     constexpr std::uint32_t kLanesEach = 2;
     plan_.lanes = kLanesEach * plan_.gpus;
     const std::uint64_t bytes = facts_.input_known ? std::max(facts_.input_bytes, unit_) : 64 * kMaxBatch;
-    std::uint64_t slot = Slot(std::clamp(bytes / 16, 32 * kMiB, kMaxBatch));
+    std::uint64_t slot = Slot(std::clamp(Share(bytes, 16), 32 * kMiB, kMaxBatch));
     // A stream cannot be read again, so the blocks of the batches under way stay in host memory until they are safe.
     if (!facts_.rereadable) {
       slot = Slot(std::min(slot, (plan_.ring.blocks - 4) * plan_.ring.piece_bytes / (plan_.lanes + 1)));

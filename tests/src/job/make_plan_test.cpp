@@ -56,6 +56,19 @@ TEST(Plan, KeepsAllRunsInMemoryIfTheyFit) {
   EXPECT_FALSE(plan.spills);
 }
 
+// A record more than eight batches have is no batch of its own, which would need a slot that there may be no memory for.
+TEST(Plan, DividesAnyNumberOfRecordsIntoAsManyBatches) {
+  constexpr std::uint64_t kBytes = 600'000'000;
+  std::uint64_t memory = kBytes;
+  while (Make(Facts(kBytes, memory, 100)).spills) memory += kMiB;
+  for (const std::uint64_t more : {0, 1, 2, 3, 5, 7, 8}) {
+    const Plan plan = Make(Facts(kBytes + 100 * more, memory + kMiB, 100));
+    EXPECT_EQ(plan.runs, 8u) << more;
+    EXPECT_FALSE(plan.spills) << more;
+    EXPECT_EQ(Make(GpuFacts(2 * kGiB + 8 * more, 60 * kGiB, 120 * kGiB)).runs, 16u) << more;
+  }
+}
+
 TEST(Plan, KeepsRunsOnTheDeviceIfTheyFit) {
   const Plan plan = Make(GpuFacts(8 * kGiB, 60 * kGiB, 120 * kGiB));
   EXPECT_EQ(plan.resident_runs, plan.runs);
