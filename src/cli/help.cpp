@@ -411,8 +411,8 @@ where to spill, if --temp-dir does not say it
 the locale, for --locale and under the name sort. LC_ALL=C compares bytes, which is quickest.
 .TP
 .B GPUSORT_DEVICE
-under the name sort, what --device is under the program's own: auto (the default: a GPU if there is one and the input is
-worth it), cpu, or gpu; any other word is exit 2
+under the name sort, what --device is under the program's own: auto (the default: GPUs if there are any and the input is
+worth it), cpu, gpu, or gpu:0,2; any other word is exit 2
 .TP
 .B GPUSORT_CUDA_MODULE
 the file of the GPU backend, in place of the one that is found (see FILES)

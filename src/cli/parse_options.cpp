@@ -271,6 +271,8 @@ std::uint64_t ParseBytes(std::string_view text) {
   return size.value;
 }
 
+}  // namespace
+
 void ParseDevice(const std::string& text, Options& options) {
   if (text.starts_with("gpu:")) {
     options.device = DeviceChoice::kGpu;
@@ -289,6 +291,8 @@ void ParseDevice(const std::string& text, Options& options) {
   options.device = Choose<DeviceChoice>(
       text, {{"auto", DeviceChoice::kAuto}, {"cpu", DeviceChoice::kCpu}, {"gpu", DeviceChoice::kGpu}});
 }
+
+namespace {
 
 /// Nothing for auto.
 std::optional<Codec> ParseCodec(const std::string& text) {

@@ -36,6 +36,9 @@ void ReadNamedFiles(Options& options, const CancelFlag& cancel);
 /// `backends`: one line each, as from ListBackends().
 std::string VersionText(const std::vector<std::string>& backends);
 
+/// Takes auto, cpu, gpu, or gpu: and numbers with commas between them. Throws Error(kUsage).
+void ParseDevice(const std::string& text, Options& options);
+
 /// i8 i16 i32 i64 u8 u16 u32 u64 f32 f64, each with an optional le (the default) or be; bytesN. At offset 0, ascending.
 /// Throws Error(kUsage) quoting `text`.
 KeyField ParseType(std::string_view text);

@@ -25,6 +25,8 @@
 
 #include "cli/debug_warnings.hpp"
 #include "cli/gnu_options.hpp"
+#include "cli/parse_options.hpp"
+#include "error.hpp"
 #include "file.hpp"
 #include "job/check_sorted.hpp"
 #include "job/external_sort.hpp"
@@ -178,13 +180,14 @@ int Check(const Options& options, char how, const CancelFlag& cancel) {
 }
 
 /// GPUSORT_DEVICE of the environment: `sort` has no option for it.
-DeviceChoice FindDevice() {
-  const char* const word = std::getenv("GPUSORT_DEVICE");
-  const std::string_view device = word != nullptr ? word : "";
-  if (device.empty() || device == "auto") return DeviceChoice::kAuto;
-  if (device == "cpu") return DeviceChoice::kCpu;
-  if (device == "gpu") return DeviceChoice::kGpu;
-  Fail("GPUSORT_DEVICE is " + QuoteShell(device) + ", and none of auto, cpu, gpu");
+void FindDevice(Options& options) {
+  const char* const device = std::getenv("GPUSORT_DEVICE");
+  if (device == nullptr || *device == '\0') return;
+  try {
+    ParseDevice(device, options);
+  } catch (const Error&) {
+    Fail("GPUSORT_DEVICE is " + QuoteShell(device) + ", and none of auto, cpu, gpu, gpu:0,2");
+  }
 }
 
 /// The same job for the main path, which keeps to its rules but for what differs by `sort`'s.
@@ -207,7 +210,7 @@ Options MakeOptions(const GnuOptions& typed, LineOrder order, bool ignore_sigpip
   options.ignore_sigpipe = ignore_sigpipe;
   options.say = Say;
   options.threads = std::min(typed.threads, kMostThreads);
-  options.device = FindDevice();
+  FindDevice(options);
   options.max_fan_in = typed.batch_size;
   options.no_fsync = true;
   options.grows = true;

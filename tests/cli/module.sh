@@ -43,6 +43,11 @@ backend 'fake GPU 0 + fake GPU 2'
 unset STAND_IN_GPUS
 ln -s "$bin/gpusort" sort
 GPUSORT_CUDA_MODULE=$module GPUSORT_DEVICE=gpu LC_ALL=C ./sort in.log | cmp - want.log || fail 'as sort'
+as_sort() { env STAND_IN_GPUS=2 GPUSORT_CUDA_MODULE="$module" GPUSORT_DEVICE="$1" LC_ALL=C ./sort -S 8M -o out.log in.log; }
+expect 0 as_sort gpu:1,0
+cmp out.log want.log || fail 'as sort, by some GPUs'
+expect 2 as_sort gpu:2
+says 'there is no GPU 2'
 # What is thrown in it arrives as what it is.
 STAND_IN=open expect 7 gpu --device gpu:3 in.log out.log
 says 'there is no GPU 3: found 0'
