@@ -185,8 +185,8 @@ void FindDevice(Options& options) {
   if (device == nullptr || *device == '\0') return;
   try {
     ParseDevice(device, options);
-  } catch (const Error&) {
-    Fail("GPUSORT_DEVICE is " + QuoteShell(device) + ", and none of auto, cpu, gpu, gpu:0,2");
+  } catch (const Error& error) {
+    Fail(std::string("GPUSORT_DEVICE: ") + error.what());
   }
 }
 

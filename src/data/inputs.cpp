@@ -140,7 +140,7 @@ Inputs::Inputs(FileSystem& files, const std::vector<std::string>& paths, const I
       std::unique_ptr<File> file = files.OpenInput(path, false);
       input.facts = file->Facts();
       input.last_bytes = ReadEnd(*file, input.facts.size).sum;
-      stored_bytes_ += input.facts.size;
+      compressed_bytes_ += input.facts.size;
       if (inputs_.size() < open_limit) input.file = std::move(file);
     } else {
       std::unique_ptr<File> file = files.OpenInput(path, false);
@@ -150,7 +150,6 @@ Inputs::Inputs(FileSystem& files, const std::vector<std::string>& paths, const I
       input.begin = std::min(input.end, range.begin);
       input.ends_inside = range.inside;
       const std::uint64_t bytes = input.end - input.begin;
-      stored_bytes_ += bytes;
       const FileEnd end = ReadEnd(*file, input.facts.size);
       input.last_bytes = end.sum;
       input.last = end.last;

@@ -94,8 +94,8 @@ class Inputs {
   /// All inputs are regular files, and none is compressed or what the output is written into.
   bool rereadable() const { return rereadable_; }
   bool compressed() const { return compressed_; }
-  /// Sizes of the files themselves, compressed or not; 0 if one is no regular file.
-  std::uint64_t stored_bytes() const { return stored_known_ ? stored_bytes_ : 0; }
+  /// Sizes of what is read of the files themselves, compressed or not; 0 if one is no regular file.
+  std::uint64_t stored_bytes() const { return stored_known_ ? bytes_ + compressed_bytes_ : 0; }
   /// How many of the stored bytes (of a pipe: of any) ReadStream has read. Any thread.
   std::uint64_t stored_bytes_read() const { return stored_read_.load(std::memory_order_relaxed); }
   /// The most that expanding takes where all may take `limit`.
@@ -188,7 +188,7 @@ class Inputs {
   bool rereadable_ = true, compressed_ = false;
   bool direct_ = false;
   bool stored_known_ = true;
-  std::uint64_t stored_bytes_ = 0;
+  std::uint64_t compressed_bytes_ = 0;
   std::atomic<std::uint64_t> stored_read_{0};
   std::uint64_t bytes_ = 0;
   std::uint32_t stream_ = 0;          ///< the stream being read

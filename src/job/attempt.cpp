@@ -193,7 +193,8 @@ void Attempt::FormRuns() {
   if (job_.inputs.stored_bytes() > 0) {
     for (const Run& run : runs) job_.progress.Skip(run.stored);
   } else {
-    // What comes slowly is seen to come.
+    // What comes slowly is seen to come. An attempt before this one may have read some.
+    job_.progress.Skip(job_.inputs.stored_bytes_read());
     job_.progress.CountBy([&inputs = job_.inputs] { return inputs.stored_bytes_read(); });
   }
   gpusort::FormRuns(job_, *reading_.feeder, runs);

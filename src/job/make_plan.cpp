@@ -99,8 +99,11 @@ class Planner {
  private:
   bool lines() const { return !facts_.layout.fixed(); }
   std::uint64_t WholeRecords(std::uint64_t bytes) const { return bytes / unit_ * unit_; }
-  /// A batch with which `bytes` are so many, and no more by what a division leaves.
-  std::uint64_t Share(std::uint64_t bytes, std::uint64_t batches) const { return DivideUp(bytes, batches) + unit_ - 1; }
+  /// As many batches of `bytes` as `slot` makes, without a small one at the end: it would need as large a slot as others.
+  std::uint64_t Even(std::uint64_t bytes, std::uint64_t slot) const {
+    if (lines() || facts_.batch_bytes != 0) return slot;
+    return RoundUp(DivideUp(bytes, DivideUp(bytes, slot)), unit_);
+  }
   std::uint64_t AskedBatch() const {
     return facts_.batch_bytes == 0 ? kMaxSize : std::max(unit_, WholeRecords(facts_.batch_bytes));
   }
@@ -237,16 +240,16 @@ class Planner {
     const std::uint64_t fixed = plan_.ring.bytes() + Reserve();
     if (facts_.memory < fixed + 8 * largest_) TooSmall();
     const std::uint64_t room = facts_.memory - fixed;
-    const auto fits = [&](std::uint64_t slot, std::uint64_t slots, std::uint32_t lanes) {
+    const auto fits = [&](std::uint64_t slot, std::uint64_t slots, std::uint32_t lanes, std::uint64_t read = 0) {
       std::uint64_t merging = 3 * ((lines() ? Window(slot) : std::min(slot, 32 * kMiB)) + kPage);
-      if (lines()) merging += 8 * LeastBlock();  // to read what spilled
+      if (lines()) merging += std::max(8 * LeastBlock(), read);  // what spilled
       return slots <= room / slot && slots * slot + lanes * facts_.lane_bytes(slot) + merging <= room;
     };
     // Small inputs: one batch, nothing spilled. Larger ones: all runs in memory, if they fit.
     if (facts_.input_known && !plan_.merges_only && !facts_.spilled && !facts_.keeps) {
       const std::uint64_t bytes = std::max(facts_.input_bytes, unit_);
       const bool small = bytes <= 32 * kMiB;
-      plan_.slot_bytes = Slot(small ? bytes : std::clamp(Share(bytes, 8), 16 * kMiB, kMaxBatch));
+      plan_.slot_bytes = Even(bytes, Slot(small ? bytes : std::clamp(bytes / 8, 16 * kMiB, kMaxBatch)));
       plan_.runs = DivideUp(bytes, plan_.slot_bytes);
       plan_.lanes = plan_.runs > 1 ? 2 : 1;
       plan_.resident_runs = plan_.runs == 1 ? 1 : WithSlack(plan_.runs);
@@ -265,10 +268,12 @@ class Planner {
       // A stream: batches as of a large input, so that reading and sorting overlap. Half of the memory keeps runs; the
       // other half merges them with what is spilled.
       const std::uint64_t slot = Slot(std::clamp(room / 32, 8 * kMiB, kMaxBatch));
+      // Any two runs can be merged, whatever lines they have.
+      const std::uint64_t of_long_lines = lines() && !plan_.ring.grows ? 4 * (largest_ + kPage) : 0;
       for (plan_.resident_runs = room / 2 / slot; plan_.resident_runs >= 2; --plan_.resident_runs) {
         plan_.slots = static_cast<std::uint32_t>(plan_.resident_runs + 2 * plan_.lanes);
         plan_.slot_bytes = slot;
-        if (fits(slot, plan_.slots, plan_.lanes)) return;
+        if (fits(slot, plan_.slots, plan_.lanes, of_long_lines)) return;
       }
     }
     plan_.resident_runs = 0;
@@ -296,7 +301,7 @@ class Planner {
     constexpr std::uint32_t kLanesEach = 2;
     plan_.lanes = kLanesEach * plan_.gpus;
     const std::uint64_t bytes = facts_.input_known ? std::max(facts_.input_bytes, unit_) : 64 * kMaxBatch;
-    std::uint64_t slot = Slot(std::clamp(Share(bytes, 16), 32 * kMiB, kMaxBatch));
+    std::uint64_t slot = Slot(std::clamp(bytes / 16, 32 * kMiB, kMaxBatch));
     // A stream cannot be read again, so the blocks of the batches under way stay in host memory until they are safe.
     if (!facts_.rereadable) {
       slot = Slot(std::min(slot, (plan_.ring.blocks - 4) * plan_.ring.piece_bytes / (plan_.lanes + 1)));
@@ -310,6 +315,7 @@ class Planner {
       throw Error(ErrorCode::kOutOfMemory, "GPU memory of " + FormatBytes(facts_.device_memory) +
                                                " is too small for records of " + std::to_string(largest_) + " bytes");
     }
+    if (facts_.input_known && !plan_.merges_only) slot = Even(bytes, slot);
     plan_.slot_bytes = slot;
     plan_.runs = facts_.input_known && !plan_.merges_only ? DivideUp(bytes, std::min(slot, AskedBatch())) : 0;
     const std::uint64_t most = plan_.runs == 0 ? kMaxSize : WithSlack(plan_.runs);

@@ -324,10 +324,10 @@ void FormRuns(Job& job, BatchFeeder& feeder, std::vector<Run>& runs) {
       }
       const std::unique_ptr<Lane> lane = job.backend->OpenLane();
       const bool stream = !job.inputs.rereadable();
-      // Only a GPU can be lost, and a stream cannot be read again.
       // A GPU sorts as fast as it is fed, and expanding and making keys is most of the work; else it is yet to come.
       const bool counts = job.inputs.stored_bytes() > 0, worked_on = job.plan.gpu || !job.rereadable();
       Progress* const as_loaded = counts && worked_on ? &job.progress : nullptr;
+      // Only a GPU can be lost, and a stream cannot be read again.
       while (std::unique_ptr<BatchFeeder::Batch> batch =
                  feeder.Next(pipeline, job.plan.batch_bytes, job.plan.slot_bytes, job.plan.gpu && stream, as_loaded)) {
         try {

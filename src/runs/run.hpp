@@ -100,7 +100,7 @@ struct Run {
   std::uint32_t level = 0;                 ///< merges that made it
   RecordSum sum;                           ///< of its records as read; of merged runs, the parts' sum
   std::vector<InputRange> origin;          ///< base runs: the records' places in the input
-  std::uint64_t stored = 0;                ///< base runs: bytes of the inputs' files that they were read from
+  std::uint64_t stored = 0;                ///< bytes of the inputs' files that its records were read from
   std::shared_ptr<SortedRecords> records;  ///< the run in a slot or in host memory; else it is in `blocks`
   RunBlocks blocks;
 

@@ -140,7 +140,8 @@ def damage_lines(rng, path, whole, nth=None, kind=None):
     line = bytearray(lines[at])
     classes = {"structure": rb'[{}\[\]:,"]', "name": rb"[a-z_]", "digit": rb"[0-9]", "hash": rb'[0-9a-f](?=[0-9a-f]*"}$)'}
     if kind in classes:
-        places = [m.start() for m in re.finditer(classes[kind], bytes(line))]
+        # Not every line has a hash, or a digit.
+        places = [m.start() for m in re.finditer(classes[kind], bytes(line))] or range(len(line))
         place = rng.choice(places)
         line[place] ^= 1 << rng.randrange(8)
         lines[at] = bytes(line)

@@ -423,7 +423,7 @@ for device in cpu auto ''; do
   same out ascending
 done
 gives 2 'GPUSORT_DEVICE=tpu sort abc'
-says "^sort: GPUSORT_DEVICE is 'tpu', and none of auto, cpu, gpu, gpu:0,2$"
+says "^sort: GPUSORT_DEVICE: 'tpu' is none of: auto, cpu, gpu"
 gives 2 'GPUSORT_DEVICE=gpu:1,x sort abc'
 
 # What is read is read once, so an input may be rewritten meanwhile; what cannot be read is an error, also beside others.

@@ -945,6 +945,27 @@ TEST(ExternalSortLines, TooLongForAGpuAreSortedByTheCpu) {
   }
 }
 
+// Blocks of spilled runs are as long as their longest lines, and what stays in memory leaves room for them.
+TEST(ExternalSortLines, OfAStreamMayAllBeLong) {
+  const TempFolder folder;
+  std::mt19937_64 random(5);
+  Bytes input;
+  while (input.size() < 60'000'000) {
+    const Bytes line = MakeLines(Lines::kRandom, 1, '\n', random());
+    input.insert(input.end(), line.begin(), line.end() - 1);
+    input.insert(input.end(), random() % 4 == 0 ? 9'000'000 : random() % 3'000'000, 'x');
+    input.push_back('\n');
+  }
+  WriteFile(folder / "in", input);
+  Sort({"--format", "lines", "--memory", "1G", folder / "in", folder / "expected"});
+  const Bytes expected = ReadFile(folder / "expected");
+  for (const char* const memory : {"150M", "180M"}) {
+    const StandardInput stream(folder / "in");
+    Sort({"--format", "lines", "--memory", memory, "--no-fsync", "-", folder / "out"});
+    EXPECT_TRUE(ReadFile(folder / "out") == expected) << memory;
+  }
+}
+
 // A stream's runs stay in memory, where there is enough: what is spilled is written and read once more for nothing.
 TEST(ExternalSortLines, OfAStreamStayInMemoryThatHasRoom) {
   const TempFolder folder;

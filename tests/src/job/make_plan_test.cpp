@@ -56,16 +56,39 @@ TEST(Plan, KeepsAllRunsInMemoryIfTheyFit) {
   EXPECT_FALSE(plan.spills);
 }
 
-// A record more than eight batches have is no batch of its own, which would need a slot that there may be no memory for.
-TEST(Plan, DividesAnyNumberOfRecordsIntoAsManyBatches) {
-  constexpr std::uint64_t kBytes = 600'000'000;
-  std::uint64_t memory = kBytes;
-  while (Make(Facts(kBytes, memory, 100)).spills) memory += kMiB;
-  for (const std::uint64_t more : {0, 1, 2, 3, 5, 7, 8}) {
-    const Plan plan = Make(Facts(kBytes + 100 * more, memory + kMiB, 100));
-    EXPECT_EQ(plan.runs, 8u) << more;
-    EXPECT_FALSE(plan.spills) << more;
-    EXPECT_EQ(Make(GpuFacts(2 * kGiB + 8 * more, 60 * kGiB, 120 * kGiB)).runs, 16u) << more;
+/// Bytes of memory with which so many records need no temp space, to a MiB.
+std::uint64_t LeastInMemory(std::uint64_t records, std::uint64_t stride) {
+  std::uint64_t low = 0, high = 4 * records * stride + kGiB;
+  while (high - low > kMiB) {
+    const std::uint64_t memory = (low + high) / 2;
+    bool fits = false;
+    try {
+      fits = !Make(Facts(records * stride, memory, stride)).spills;
+    } catch (const Error&) {
+      // Too little for any plan.
+    }
+    (fits ? high : low) = memory;
+  }
+  return high;
+}
+
+// What the batches of a number of records leave over is no batch of its own, whose slot would be as large as the others'.
+TEST(Plan, TakesHardlyMoreMemoryForARecordMore) {
+  struct Case {
+    std::uint64_t records, stride;
+  };
+  for (const Case& c : {Case{6'000'000, 100}, Case{8 * kMiB, 8}, Case{256 * kMiB, 8}, Case{512 * kMiB, 8},
+                        Case{1525, 65537}, Case{8, 20'000'000}}) {
+    // Of few large records a batch has one or two.
+    for (std::uint64_t more = 1; more < (c.records == 8 ? 3 : 10); ++more) {
+      const std::uint64_t before = LeastInMemory(c.records + more - 1, c.stride);
+      EXPECT_LE(LeastInMemory(c.records + more, c.stride), before + before / 16 + 2 * c.stride)
+          << c.records << " + " << more << " of " << c.stride;
+    }
+  }
+  for (const std::uint64_t more : {0, 1, 8}) {
+    const Plan plan = Make(GpuFacts(4 * kGiB + 8 * more, 60 * kGiB, kGiB));
+    EXPECT_LE(plan.runs * plan.slot_bytes, 4 * kGiB + 8 * more + 8 * plan.runs) << more;
   }
 }
 
