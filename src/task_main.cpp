@@ -33,9 +33,9 @@ the folder DIR. Any piece may be done again, by anybody, at any time: what it wr
       belongs to one slice. OPTIONs are gpusort's: the order, the format, and --memory and the like. DIR is made,
       for this user alone.
   gpusort_task scan --slice K/N --into DIR [OPTION]... INPUT...
-      may be done for all slices before that, of csv, tsv, pgcopy, pgcopy-csv, pgcopy-binary and mysql: where records
-      end depends on what is in front, which each task of runs reads again otherwise. Of pgcopy-binary the slice with
-      the front of a file reads all of it.
+      may be done for all slices before that, of csv, tsv, pgcopy, pgcopy-csv, pgcopy-binary, pgdump and mysql: where
+      records end depends on what is in front, which each task of runs reads again otherwise. Of pgcopy-binary and
+      pgdump the slice with the front of a file reads all of it.
   gpusort_task cut --parts P [--fences-only] DIR
       finds, once all runs are there, where P parts of equal bytes begin. --fences-only: without reading runs; parts are
       then as equal as that allows, and OUTPUT must be a folder.
@@ -59,7 +59,7 @@ Where machines share no folder for runs, DIR has job.json and what follows alone
       the part; needs all runs' .json. --offset: where in the one OUTPUT it begins: for J = 0, at 0, else behind the header
       and all before it; not needed of compressed ones.
 
-All formats but pgdump, in every order; -u (OUTPUT must be a folder, or compressed) and --top too. Streams have no
+All formats, in every order; -u (OUTPUT must be a folder, or compressed) and --top too. Streams have no
 slices: write them to files first. DIR stays: remove it when all is done. Exit codes are gpusort's; a piece that is
 asked for too early ends with 2.
 )";

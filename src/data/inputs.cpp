@@ -149,6 +149,7 @@ Inputs::Inputs(FileSystem& files, const std::vector<std::string>& paths, const I
       input.end = std::min(input.facts.size, range.end);
       input.begin = std::min(input.end, range.begin);
       input.ends_inside = range.inside;
+      input.state = range.state;
       const std::uint64_t bytes = input.end - input.begin;
       const FileEnd end = ReadEnd(*file, input.facts.size);
       input.last_bytes = end.sum;

@@ -116,6 +116,8 @@ class Inputs {
   std::span<const std::byte> header() const { return header_; }
   /// Where an input's records begin.
   std::uint64_t begin(std::uint32_t input) const { return inputs_[input].begin; }
+  /// What is known there, as RecordKeyer::SaveState.
+  const std::string& state(std::uint32_t input) const { return inputs_[input].state; }
   /// Records of the input stand in front of those.
   bool in_middle(std::uint32_t input) const { return inputs_[input].begin > inputs_[input].header; }
   /// Records end with what of the input is sorted, and what the file ends with is not in it.
@@ -152,6 +154,7 @@ class Inputs {
     std::uint64_t header = 0;  ///< bytes in front of the records; one more than the file has if it lacks its end
     std::uint64_t begin = 0, end = 0;  ///< of the records that are sorted
     bool ends_inside = false;
+    std::string state;  ///< in front of them
     bool direct = false;
     Codec codec = Codec::kNone;
     std::shared_ptr<File> file;  ///< null: opened for each use, when there are more inputs than file descriptors

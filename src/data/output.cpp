@@ -194,11 +194,13 @@ RecordSpan WholeRecords(RecordSpan bytes, const RecordLayout& layout, const Reco
 }  // namespace
 
 void Output::Verify(const RecordLayout& layout, const RecordKeyer* format, bool unique, std::uint64_t longest,
-                    const RecordSum& sum, HostMemory& memory, const CancelFlag& cancel, Progress& progress) {
+                    const RecordSum& sum, const std::string& state, HostMemory& memory, const CancelFlag& cancel,
+                    Progress& progress) {
   progress.SetPhase("verify output", bytes_);
   const auto verify = [&](OutputFile& file, std::uint64_t bytes, const RecordSum& of) {
     OutputProof read_back(format != nullptr ? format->layout() : layout, unique);
-    ReadBack(file, bytes, layout, format, longest, read_back, memory, cancel, progress);
+    ReadBack(file, bytes, layout, format, longest, format != nullptr ? format->LoadState(state) : ScanState{},
+             read_back, memory, cancel, progress);
     read_back.Check(of);
   };
   if (!parts_) return verify(*file_, bytes_, sum);
@@ -214,7 +216,7 @@ bool Output::HasFront(std::uint64_t bytes, const OutputProof::Front& front, cons
   if (bytes < header_.size()) return false;
   try {
     OutputProof read_back(format != nullptr ? format->layout() : layout, unique);
-    ReadBack(*file_, bytes, layout, format, longest, read_back, memory, cancel, progress);
+    ReadBack(*file_, bytes, layout, format, longest, {}, read_back, memory, cancel, progress);
     const OutputProof::Front found = read_back.front();
     return found.bytes == front.bytes && found.sum == front.sum && found.last == front.last;
   } catch (const Error& error) {
@@ -224,10 +226,9 @@ bool Output::HasFront(std::uint64_t bytes, const OutputProof::Front& front, cons
 }
 
 void Output::ReadBack(OutputFile& file, std::uint64_t size, const RecordLayout& layout, const RecordKeyer* format,
-                      std::uint64_t longest, OutputProof& read_back, HostMemory& memory, const CancelFlag& cancel,
-                      Progress& progress) {
+                      std::uint64_t longest, ScanState state, OutputProof& read_back, HostMemory& memory,
+                      const CancelFlag& cancel, Progress& progress) {
   file.DropCache();
-  ScanState state;
   std::vector<std::byte> keyed;
   std::uint64_t keyed_bytes = 0;
   const std::uint64_t records_end = size - trailer_.size();

@@ -72,9 +72,10 @@ class Output {
   /// All `bytes` are written. Returns how many are stored: fewer if they are compressed.
   std::uint64_t Finish(std::uint64_t bytes);
   /// Reads the finished file back from the disk and compares it with the header and the sum of the records; `format`
-  /// finds those that are more than lines (else null).
+  /// finds those that are more than lines (else null), of which the first begins in `state`.
   void Verify(const RecordLayout& layout, const RecordKeyer* format, bool unique, std::uint64_t longest,
-              const RecordSum& sum, HostMemory& memory, const CancelFlag& cancel, Progress& progress);
+              const RecordSum& sum, const std::string& state, HostMemory& memory, const CancelFlag& cancel,
+              Progress& progress);
   /// Reads back what a process before has written, the header and so many bytes in all; false if its records are not
   /// those of `front`. Before SetTrailer, the rest as for Verify.
   bool HasFront(std::uint64_t bytes, const OutputProof::Front& front, const RecordLayout& layout,
@@ -87,8 +88,8 @@ class Output {
  private:
   /// All `bytes` of it; hands its records to `read_back`.
   void ReadBack(OutputFile& file, std::uint64_t bytes, const RecordLayout& layout, const RecordKeyer* format,
-                std::uint64_t longest, OutputProof& read_back, HostMemory& memory, const CancelFlag& cancel,
-                Progress& progress);
+                std::uint64_t longest, ScanState state, OutputProof& read_back, HostMemory& memory,
+                const CancelFlag& cancel, Progress& progress);
 
   std::unique_ptr<OutputFile> file_;  ///< or
   std::unique_ptr<PipeWriter> stream_;

@@ -360,11 +360,11 @@ bool OutputProof::Whole() const {
   return chunks_.size() == 1 && chunks_.begin()->first == 0 && chunks_.begin()->second.end == bytes_;
 }
 
-std::pair<std::vector<std::byte>, std::vector<std::byte>> OutputProof::Ends() const {
+std::pair<std::vector<std::byte>, std::vector<std::byte>> OutputProof::Ends(bool keys) const {
   const std::lock_guard lock(mutex_);
   if (chunks_.empty()) return {};
   const auto own = [&](const std::vector<std::byte>& record) {
-    if (record.empty()) return record;  // of a front that another proof has seen
+    if (keys || record.empty()) return record;  // empty: of a front that another proof has seen
     std::vector<std::byte> scratch;
     const RecordSpan bytes = OwnBytes(record, layout_, scratch);
     return std::vector<std::byte>(bytes.begin(), bytes.end());

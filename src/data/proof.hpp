@@ -120,8 +120,8 @@ class OutputProof {
   /// Of --top, which leaves records out that nobody reads again: the output has `records`, whole and in order.
   void CheckCount(std::uint64_t records) const;
   RecordSum sum() const;
-  /// The first and the last record of an output that is in one piece, as they lie there.
-  std::pair<std::vector<std::byte>, std::vector<std::byte>> Ends() const;
+  /// The first and the last record of an output that is in one piece, as they lie there or with the keys that they had.
+  std::pair<std::vector<std::byte>, std::vector<std::byte>> Ends(bool keys) const;
 
   /// All that is known of an output whose front, in one piece, was handed over: another proof goes on from it.
   struct Front {

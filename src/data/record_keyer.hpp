@@ -226,6 +226,9 @@ class RecordKeyer {
   /// In front of any byte stands ScanState::mode alone, less than this; 1: records end with their newlines. 0: more, so
   /// that a record is found from the front of its input on only.
   virtual unsigned modes() const { return 1; }
+  /// A state between two records as text, for another process, and back. Empty: records begin in ScanState{}.
+  virtual std::string SaveState(const ScanState&) const { return {}; }
+  virtual ScanState LoadState(const std::string&) const { return {}; }
   /// Why a record is still open in `state`, for who finds it too long; empty: nothing to say.
   virtual std::string WhyOpen(const ScanState&) const { return {}; }
 

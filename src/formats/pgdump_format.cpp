@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 #include <memory>
+#include <sstream>
 #include <utility>
 
 #include "error.hpp"
@@ -162,7 +163,7 @@ PgDumpFormat::PgDumpFormat(const Options& options) : CopyFormat(options) {
   const auto refuse = [](bool given, const std::string& what) {
     if (given) throw Error(ErrorCode::kUsage, what + " with --format pgdump: a dump is put in order as a whole");
   };
-  refuse(options.inputs.size() > 1, "several inputs");
+  refuse(options.inputs.size() > 1 && options.ranges.empty(), "several inputs");  // ranges: of one dump
   refuse(options.unique, "--unique");
   refuse(options.top > 0, "--top");
   for (const ColumnKey& key : table_.keys) names_.push_back(ParseName(key));
@@ -250,6 +251,58 @@ void PgDumpFormat::BeginRows(const Copy& copy, ScanState& state) const {
 void PgDumpFormat::EndRows(ScanState& state) {
   state.mode = kSql;
   ++state.count;
+}
+
+std::string PgDumpFormat::SaveState(const ScanState& state) const {
+  const DumpPlace& place = PlaceOf(state);
+  std::ostringstream out;
+  const auto put = [&](const std::string& text) { out << text.size() << ' ' << text << ' '; };
+  out << state.mode << ' ' << state.count << ' ' << unsigned{place.text.in} << ' ' << place.text.depth << ' '
+      << place.text.conforming << ' ';
+  put(place.text.tag);
+  put(place.table);
+  for (std::size_t key = 0; key < names_.size(); ++key) {
+    const auto& columns = place.wanted.by_column;
+    const auto column = std::find_if(columns.begin(), columns.end(), [&](const auto& one) { return one.key == key; });
+    out << (key < place.named.size() && place.named[key]) << ' '
+        << (column == columns.end() ? 0 : column->column + 1) << ' ';
+  }
+  out << place.seen.size() << ' ';
+  for (const std::string& table : place.seen) put(table);
+  return out.str();
+}
+
+ScanState PgDumpFormat::LoadState(const std::string& text) const {
+  ScanState state;
+  if (text.empty()) return state;
+  DumpPlace place;
+  std::istringstream in(text);
+  const auto number = [&] {
+    std::uint64_t value = 0;
+    in >> value;
+    return value;
+  };
+  const auto name = [&] {
+    std::string value(std::min<std::uint64_t>(number(), text.size()), '\0');
+    in.get();
+    in.read(value.data(), static_cast<std::streamsize>(value.size()));
+    return value;
+  };
+  state.mode = static_cast<unsigned>(number());
+  state.count = number();
+  place.text.in = static_cast<SqlText::In>(number());
+  place.text.depth = static_cast<unsigned>(number());
+  place.text.conforming = number() != 0;
+  place.text.tag = name();
+  place.table = name();
+  for (std::size_t key = 0; key < names_.size(); ++key) {
+    place.named.push_back(number() != 0);
+    if (const std::uint64_t column = number(); column > 0) place.wanted.Add(column - 1, key);
+  }
+  for (std::uint64_t left = number(); left > 0 && in; --left) place.seen.push_back(name());
+  if (!in) throw Error(ErrorCode::kIntegrity, "what is known of a place in a dump is damaged");
+  state.dump = std::make_shared<const DumpPlace>(std::move(place));
+  return state;
 }
 
 RecordKeyer::Ends PgDumpFormat::Scan(RecordSpan bytes, ScanState& state) const {

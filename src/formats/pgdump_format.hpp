@@ -22,6 +22,9 @@ class PgDumpFormat : public CopyFormat {
   /// Error(kUsage) if a key names no table of the dump: only its end tells.
   std::uint64_t Finish(RecordSpan open, const ScanState& state) const override;
   unsigned modes() const override { return 0; }
+  std::string SaveState(const ScanState& state) const override;
+  /// Error(kIntegrity) if it is none.
+  ScanState LoadState(const std::string& text) const override;
   std::string WhyOpen(const ScanState&) const override { return {}; }
 
  protected:

@@ -208,7 +208,7 @@ class Sorter {
     }
     Publish();
     const RecordSum sum = attempt_->proof().sum();
-    auto [first, last] = attempt_->proof().Ends();
+    auto [first, last] = attempt_->proof().Ends(ordered_.table);
     return {sum.records, sorting_.stats.stored_bytes, sorting_.stats.base_runs, store_.written_bytes(), sum,
             attempt_->read(), std::move(first), std::move(last), sorting_.trailer};
   }
@@ -620,7 +620,7 @@ class Sorter {
   void VerifyOutput() {
     try {
       output_.Verify(ordered_.plain, ordered_.format(), options_.unique, job_.plan.ring.max_record,
-                     attempt_->proof().sum(), memory_, cancel_, progress_);
+                     attempt_->proof().sum(), options_.state, memory_, cancel_, progress_);
     } catch (const Error& error) {
       if (job_.checkpoints != nullptr && error.code() == ErrorCode::kIntegrity) {
         output_.file()->Release();

@@ -100,7 +100,7 @@ void PlanKeys(PlanFacts& facts, RecordKeyer& keyer, const Inputs& inputs, HostMe
     if (inputs.size(i) == 0) continue;
     const std::span<const std::byte> bytes =
         inputs.Read({i, 0, std::min(kSample, inputs.size(i))}, {buffer.data(), buffer.size()});
-    ScanState end, state;
+    ScanState end = keyer.LoadState(inputs.state(i)), state = end;
     KeyTally tally;
     try {
       RecordSpan whole = bytes.first(keyer.Scan(bytes, end).last);

@@ -18,7 +18,8 @@ struct SortResult {
   std::uint64_t runs = 0, temp_written = 0;
   RecordSum sum{};                     ///< of the records of the output
   RecordSum read{};                    ///< of all that were sorted or merged; with --top, of some
-  std::vector<std::byte> first{}, last{};  ///< of them, as they lie there; empty: there is none, or they were sorted before
+  /// Of them, as they lie there, or with columns as keyed records; empty: there is none, or they were sorted before.
+  std::vector<std::byte> first{}, last{};
   std::vector<std::byte> trailer{};        ///< of the inputs
 };
 

@@ -53,6 +53,10 @@ void KeyStage::Cut() {
     if (!begun) keyer_.ReadHeader(inputs_.header());
     begun = true;
   };
+  const auto take_state = [&] {
+    if (input == inputs_.count() || inputs_.state(input).empty()) return;
+    state = open_state = keyer_.LoadState(inputs_.state(input));
+  };
   const auto fail = [&](std::uint64_t records_from, std::uint64_t offset, const std::string& why) {
     WaitForTurn(number);
     Blame(input, 0, 0, std::max(records_from, offset), why);
@@ -88,7 +92,9 @@ void KeyStage::Cut() {
     state = open_state = keyer_.NextInput(state);
     at = 0;
     ++input;
+    take_state();
   };
+  take_state();
   while (std::optional<InputReader::Block> block = reader_.Next(pipeline_)) {
     stored += block->stored;
     begin();

@@ -31,6 +31,7 @@ enum class When { kAuto, kAlways, kNever };
 struct ByteRange {
   std::uint64_t begin = 0, end = ~std::uint64_t{0};
   bool inside = false;  ///< it ends with a record: what the file ends with is not in it
+  std::string state{};  ///< in front of it, as RecordKeyer::SaveState
 };
 
 /// The order of lines and the view of it that layouts point to.
@@ -53,6 +54,7 @@ struct Options {
   std::string output;                  ///< "-" is standard output; empty for kCheck
   bool headless = false;               ///< the output begins without the inputs' header
   std::vector<std::byte> trailer;      ///< what it ends with, if the inputs have no end
+  std::string state;                   ///< in front of its first record, as RecordKeyer::SaveState
 
   Format format = Format::kBinary;
   RecordLayout layout;                       ///< resolved; --reverse has flipped the direction of every field

@@ -66,14 +66,18 @@ class Cut {
     if (fences_only) {
       // The fence whose bounds lie about the target.
       const std::size_t middle = below + (above - std::min(above, below)) / 2;
-      return {middle < all_.size() ? AtFence(all_[middle], std::nullopt) : End(), std::nullopt};
+      if (middle == all_.size()) return {End(), std::nullopt};
+      return {{PlaceOf(all_[middle]), std::nullopt, FenceAt(all_[middle]).state}, std::nullopt};
     }
     Borders low(runs_.count(), 0), high = bytes_;
     std::optional<OrderPlace> last;
     if (below > 0) Narrow(PlaceOf(all_[below - 1]), low, high, true);
     if (above < all_.size()) Narrow(last.emplace(PlaceOf(all_[above])), low, high, false);
     NarrowByRecords(target, low, high, last);
-    return Divide(target, low, high, last);
+    Found found = Divide(target, low, high, last);
+    const std::uint64_t run = found.place.run;
+    if (run < runs_.count()) found.place.state = order_.Save(runs_.file(run).StateAt(found.place.offset));
+    return found;
   }
 
   CutPlace End() const { return {{runs_.count(), 0, {}}, SumOfBytes(bytes_)}; }
@@ -107,7 +111,6 @@ class Cut {
     return fence < runs_.fences(run).size() ? OffsetOf({run, fence}) : runs_.bytes(run);
   }
   OrderPlace PlaceOf(const At& at) const { return {at.run, FenceAt(at).offset, FenceAt(at).record}; }
-  CutPlace AtFence(const At& at, std::optional<std::uint64_t> before) const { return {PlaceOf(at), before}; }
 
   /// The place is known to be at or behind (`behind`), or at or in front of `place`, by fences alone.
   void Narrow(const OrderPlace& place, Borders& low, Borders& high, bool behind) const {

@@ -188,7 +188,8 @@ std::optional<std::vector<TaskScan>> JobFolder::FindScan(std::uint64_t number) {
     std::vector<TaskScan> scans;
     for (const TaskJson& scan : json->at("scans")) {
       scans.push_back({scan.at(0).get<std::uint32_t>(), scan.at(1).get<std::uint64_t>(),
-                       scan.at(2).get<std::uint64_t>(), scan.at(3).get<std::vector<std::uint32_t>>()});
+                       scan.at(2).get<std::uint64_t>(), scan.at(3).get<std::vector<std::uint32_t>>(),
+                       TextFromJson(scan.at(4))});
     }
     return scans;
   });
@@ -201,8 +202,8 @@ std::optional<TaskRun> JobFolder::FindRun(std::uint64_t number) {
   return ReadMembers(path, [&]() -> TaskRun {
     return {json->at("bytes").get<std::uint64_t>(), BytesFromJson(json->at("header")),
             BytesFromJson(json->at("trailer")), json->at("shape").get<std::uint64_t>(),
-            json->at("fences_bytes").get<std::uint64_t>(), json->at("fences_hash").get<std::uint64_t>(),
-            SumOf(json->at("sum"))};
+            TextFromJson(json->at("state")), json->at("fences_bytes").get<std::uint64_t>(),
+            json->at("fences_hash").get<std::uint64_t>(), SumOf(json->at("sum"))};
   });
 }
 
@@ -215,7 +216,7 @@ std::optional<TaskCut> JobFolder::FindCut(std::uint64_t parts) {
                 BytesFromJson(json->at("header")), BytesFromJson(json->at("trailer")), {}};
     for (const TaskJson& place : json->at("places")) {
       cut.places.push_back({{place.at(0).get<std::uint64_t>(), place.at(1).get<std::uint64_t>(),
-                             BytesFromJson(place.at(2))}, std::nullopt});
+                             BytesFromJson(place.at(2))}, std::nullopt, TextFromJson(place.at(4))});
       if (!place.at(3).is_null()) cut.places.back().bytes_before = place.at(3).get<std::uint64_t>();
     }
     return cut;
@@ -251,7 +252,9 @@ TaskPart JobFolder::ReadPart(std::uint64_t number, std::uint64_t parts) {
 
 void JobFolder::Write(std::uint64_t number, const std::vector<TaskScan>& scans) {
   TaskJson json = TaskJson::array();
-  for (const TaskScan& scan : scans) json.push_back({scan.input, scan.begin, scan.end, scan.behind});
+  for (const TaskScan& scan : scans) {
+    json.push_back({scan.input, scan.begin, scan.end, scan.behind, TextJson(scan.state)});
+  }
   WriteJson(files_, path_ + "/scan-" + Numbered(number) + ".json", {{"scans", json}});
 }
 
@@ -261,6 +264,7 @@ void JobFolder::Write(std::uint64_t number, const TaskRun& run) {
              {"header", BytesJson(run.header)},
              {"trailer", BytesJson(run.trailer)},
              {"shape", run.shape},
+             {"state", TextJson(run.state)},
              {"fences_bytes", run.fences_bytes},
              {"fences_hash", run.fences_hash},
              {"sum", SumJson(run.sum)}});
@@ -281,7 +285,7 @@ void JobFolder::Write(const TaskCut& cut, const std::function<PartBegins(std::ui
   TaskJson places = TaskJson::array();
   for (const CutPlace& place : cut.places) {
     places.push_back({place.run, place.offset, BytesJson(place.record),
-                      place.bytes_before ? TaskJson(*place.bytes_before) : TaskJson()});
+                      place.bytes_before ? TaskJson(*place.bytes_before) : TaskJson(), TextJson(place.state)});
   }
   WriteJson(files_, CutPath(cut.parts),
             {{"parts", cut.parts}, {"runs", cut.runs}, {"header", BytesJson(cut.header)}, {"trailer", BytesJson(cut.trailer)}, {"places", places}});

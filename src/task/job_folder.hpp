@@ -40,17 +40,19 @@ struct TaskJob {
 
 /// Bytes [begin, end) of an input, and the mode behind them for each mode in front of them, of ScanState; where there
 /// are no records, one that is none. Of inputs that are looked at from the front on: `end` is the first border at or
-/// behind `begin`.
+/// behind `begin`, and `state` what is known there, as RecordKeyer::SaveState.
 struct TaskScan {
   std::uint32_t input = 0;
   std::uint64_t begin = 0, end = 0;
   std::vector<std::uint32_t> behind;
+  std::string state{};
 };
 
 struct TaskRun {
   std::uint64_t bytes = 0;        ///< of the file
   std::vector<std::byte> header, trailer;  ///< in front of its records, and behind them
   std::uint64_t shape = 0;                 ///< what records of all inputs must agree in; 0: nothing
+  std::string state;  ///< in front of its first record, as RecordKeyer::SaveState
   std::uint64_t fences_bytes = 0, fences_hash = 0;
   RecordSum sum;
 };
@@ -64,7 +66,8 @@ struct OrderPlace {
 
 /// Where a part begins. A run that is none: behind all records.
 struct CutPlace : OrderPlace {
-  std::optional<std::uint64_t> bytes_before;  ///< of records, in all runs; none: nobody looked
+  std::optional<std::uint64_t> bytes_before{};  ///< of records, in all runs; none: nobody looked
+  std::string state{};                          ///< in front of the record, as RecordKeyer::SaveState
 };
 
 struct TaskCut {
@@ -83,7 +86,7 @@ struct TaskPart {
   std::uint64_t inode = 0;     ///< of the file
   RecordSum sum;
   RecordSum read;              ///< of what it was merged from: with -u more than it has
-  std::vector<std::byte> first, last;  ///< record; empty if there is none
+  std::vector<std::byte> first, last;  ///< record, as TaskOrder::Compare takes it; empty if there is none
 };
 
 class JobFolder {

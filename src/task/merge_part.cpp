@@ -98,7 +98,10 @@ class PartRanges {
   ByteRange Of(std::uint64_t run) const {
     if (begins_[run][0] == ends_[run][1]) return {begins_[run][0], ends_[run][1]};
     const std::uint64_t trailer = cut_.trailer.empty() ? 0 : folder_.ReadRun(run).trailer.size();
-    RunFile file(files_, folder_.RunPath(run), starts_[run][0], trailer, sizes_[run][0] + trailer, order_);
+    const bool known = begins_[run][0] == begins_[run][1] && ends_[run][0] == ends_[run][1];
+    std::vector<Fence> fences;
+    if (order_.depends() && !known) fences = ReadFences(files_, folder_.FencesPath(run), folder_.ReadRun(run));
+    RunFile file(files_, folder_.RunPath(run), starts_[run][0], trailer, sizes_[run][0] + trailer, order_, fences);
     const auto border = [&](const PartBegins& begins, std::uint64_t part) {
       const auto [low, high] = begins[run];
       return low == high ? low : file.Find(cut_.places[part - 1], run, unique_, low, high);
@@ -116,6 +119,13 @@ class PartRanges {
   const TaskOrder& order_;
   const PartBegins starts_, begins_, ends_, sizes_;
 };
+
+/// In front of what a part has of a run. A run behind that of the part's place has nothing in front of it but what the
+/// part has not; one in front of that has rows of the same block at most.
+std::string StateInFront(JobFolder& folder, const TaskCut& cut, std::uint64_t part, std::uint64_t run) {
+  if (part == 0 || run > cut.places[part - 1].run) return folder.ReadRun(run).state;
+  return cut.places[part - 1].state;
+}
 
 /// Whether the output's trailer is the part's: there are no records behind it, but behind the one in front of it.
 bool HasTrailer(const TaskCut& cut, std::uint64_t part) {
@@ -230,10 +240,10 @@ std::vector<std::uint64_t> PartBorders(const Options& options, std::uint64_t par
   }
   const TaskRun facts = job.ReadRun(run);
   const std::vector<Fence> fences = ReadFences(files, job.FencesPath(run), facts);
-  RunFile file(files, job.RunPath(run), facts.header.size(), facts.trailer.size(), facts.bytes, order);
+  RunFile file(files, job.RunPath(run), facts.header.size(), facts.trailer.size(), facts.bytes, order, fences);
   std::vector<std::uint64_t> borders{file.begin()};
   for (const CutPlace& place : cut.places) {
-    borders.push_back(place.run >= cut.runs ? file.end() : file.Find(place, run, options.unique, fences));
+    borders.push_back(place.run >= cut.runs ? file.end() : file.Find(place, run, options.unique));
   }
   borders.push_back(file.end());
   return borders;
@@ -283,10 +293,12 @@ void MergePart(const Options& options, TaskNumber part, const std::string& folde
     }
     if (range.begin == range.end) continue;
     range.inside = true;
+    if (order.depends()) range.state = StateInFront(there, cut, part.number, run);
     bytes += range.end - range.begin;
     job.inputs.push_back(std::move(input));
     job.ranges.push_back(range);
   }
+  if (part.number > 0) job.state = cut.places[part.number - 1].state;  // its first record is that one
   job.headless = !places.apart() && part.number > 0;
   if (places.apart() || HasTrailer(cut, part.number)) job.trailer = cut.trailer;
   std::vector<std::byte> around;  // the records: all that a part without any has
@@ -368,13 +380,11 @@ void ProveParts(const Options& options, std::uint64_t parts, const std::string& 
     made += part.sum;
     merged += part.read;
     if (part.first.empty()) continue;
-    const std::vector<std::byte> first = order.Comparable(part.first).value_or(TaskOrder::First{}).comparable;
-    if (first.empty()) throw Error(ErrorCode::kIntegrity, name + ": its first record is none");
-    const int compared = last.empty() ? -1 : order.Compare(last, first);
+    const int compared = last.empty() ? -1 : order.Compare(last, part.first);
     if (compared > 0 || (compared == 0 && options.unique)) {
       throw WrongResult(name + " begins with a record that orders before the last one in front of it");
     }
-    last = order.Comparable(part.last).value_or(TaskOrder::First{}).comparable;
+    last = part.last;
   }
   if (options.top == 0 && (!(read == merged) || (!options.unique && !(read == made)))) {
     throw WrongResult("records were lost, doubled or changed: the runs have " + std::to_string(read.records) +

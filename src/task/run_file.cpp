@@ -48,7 +48,7 @@ std::uint64_t DelimitedBorder(File& file, std::uint64_t begin, std::uint64_t at,
 
 std::uint64_t HashOf(std::span<const std::byte> bytes) { return XXH3_64bits(bytes.data(), bytes.size()); }
 
-std::optional<TaskOrder::First> TaskOrder::Comparable(RecordSpan records) const {
+std::optional<TaskOrder::First> TaskOrder::Comparable(RecordSpan records, ScanState& state) const {
   First first;
   if (!ordered_.table) {
     first.bytes = FirstRecordBytes(records, ordered_.plain);
@@ -56,18 +56,17 @@ std::optional<TaskOrder::First> TaskOrder::Comparable(RecordSpan records) const 
     first.comparable.assign(records.begin(), records.begin() + static_cast<std::ptrdiff_t>(first.bytes));
     return first;
   }
-  ScanState state;
+  ScanState scan = state;
   std::uint64_t bytes = 0;
   // In pieces: a scan goes on behind the first record.
   for (std::uint64_t at = 0, piece = 512; at < records.size() && bytes == 0; at += piece, piece *= 4) {
     const RecordSpan part = records.subspan(at, std::min<std::uint64_t>(piece, records.size() - at));
-    const std::uint64_t end = ordered_.keyed->Scan(part, state).first;
+    const std::uint64_t end = ordered_.keyed->Scan(part, scan).first;
     if (end > 0) bytes = at + end;
   }
   if (bytes == 0) return std::nullopt;
-  ScanState front;
   KeyTally tally;
-  first.bytes = ordered_.keyed->Append(records.first(bytes), front, first.comparable, tally);
+  first.bytes = ordered_.keyed->Append(records.first(bytes), state, first.comparable, tally);
   return first;
 }
 
@@ -79,11 +78,12 @@ bool IsBefore(RecordSpan comparable, std::uint64_t offset, std::uint64_t own, co
 }
 
 RunFile::RunFile(FileSystem& files, const std::string& path, std::uint64_t header_bytes, std::uint64_t trailer_bytes,
-                 std::optional<std::uint64_t> bytes, const TaskOrder& order)
+                 std::optional<std::uint64_t> bytes, const TaskOrder& order, std::span<const Fence> fences)
     : order_(order),
       file_(files.OpenInput(path, false)),
       begin_(header_bytes),
-      end_(file_->Facts().size - std::min(trailer_bytes, file_->Facts().size)) {
+      end_(file_->Facts().size - std::min(trailer_bytes, file_->Facts().size)),
+      fences_(fences) {
   if (bytes && *bytes != file_->Facts().size) {
     throw Error(ErrorCode::kIntegrity, EscapeName(path) + ": it has " + std::to_string(file_->Facts().size) +
                                            " bytes, and was written with " + std::to_string(*bytes));
@@ -93,10 +93,24 @@ RunFile::RunFile(FileSystem& files, const std::string& path, std::uint64_t heade
 
 std::vector<std::byte> RunFile::Read(std::uint64_t begin, std::uint64_t end) { return ReadBytes(*file_, begin, end); }
 
-TaskOrder::First RunFile::At(std::uint64_t offset) {
+ScanState RunFile::StateAt(std::uint64_t offset) {
+  if (!order_.depends()) return {};
+  const auto behind = std::partition_point(fences_.begin(), fences_.end(),
+                                           [&](const Fence& fence) { return fence.offset <= offset; });
+  if (behind == fences_.begin()) throw Error(ErrorCode::kInternal, "a place in a run in front of its fences");
+  ScanState state = order_.Load(std::prev(behind)->state);
+  for (std::uint64_t at = std::prev(behind)->offset; at < offset;) {
+    const std::uint64_t to = std::min(offset, at + kPiece);
+    order_.ordered().keyed->Scan(Read(at, to), state);
+    at = to;
+  }
+  return state;
+}
+
+TaskOrder::First RunFile::At(std::uint64_t offset, ScanState state) {
   for (std::uint64_t bytes = std::uint64_t{1} << 12;; bytes *= 8) {
     const std::uint64_t to = offset + std::min(bytes, end_ - offset);
-    if (std::optional<TaskOrder::First> first = order_.Comparable(Read(offset, to))) return std::move(*first);
+    if (std::optional<TaskOrder::First> first = order_.Comparable(Read(offset, to), state)) return std::move(*first);
     if (to == end_) throw Error(ErrorCode::kIntegrity, EscapeName(file_->path()) + ": it ends inside a record");
   }
 }
@@ -123,29 +137,34 @@ std::uint64_t RunFile::Middle(std::uint64_t low, std::uint64_t high) {
   return border;
 }
 
-std::vector<Fence> RunFile::MakeFences(std::uint64_t& shape) {
+std::vector<Fence> RunFile::MakeFences(ScanState state, std::uint64_t& shape) {
   shape = 0;
   std::vector<Fence> fences;
   const std::uint64_t step = std::max(kFenceBytes, (end_ - begin_) / kMostFences + 1);
-  const auto take = [&](std::uint64_t offset) { fences.push_back({offset, At(offset).comparable}); };
+  const auto take = [&](std::uint64_t offset, const ScanState& there) {
+    std::string saved = order_.Save(there);
+    fences.push_back({offset, At(offset, order_.Load(saved)).comparable, std::move(saved)});
+  };
   if (order_.plain()) {
     for (std::uint64_t at = begin_; at < end_;) {
       const std::uint64_t border = BorderBehind(at);
       if (border >= end_) break;
-      take(border);
+      take(border, {});
       at = std::max(at + step, border + 1);
     }
     return fences;
   }
-  if (begin_ < end_) take(begin_);
-  ScanState state;
+  if (begin_ < end_) take(begin_, state);
   std::uint64_t next = begin_ + step;
   for (std::uint64_t at = begin_; at < end_;) {
     // A piece ends where the next fence is looked for, so that the first border behind is that of the next piece.
     const std::uint64_t to = std::min({end_, at + kPiece, at < next ? next : end_});
-    const std::uint64_t first = order_.ordered().keyed->Scan(Read(at, to), state).first;
+    const std::vector<std::byte> bytes = Read(at, to);
+    ScanState there = state;
+    const std::uint64_t first = order_.ordered().keyed->Scan(bytes, state).first;
     if (at >= next && first > 0 && at + first < end_) {
-      take(at + first);
+      order_.ordered().keyed->Scan(RecordSpan(bytes).first(first), there);
+      take(at + first, there);
       next += step;
     }
     at = to;
@@ -156,9 +175,11 @@ std::vector<Fence> RunFile::MakeFences(std::uint64_t& shape) {
 
 void RunFile::ForEach(std::uint64_t low, std::uint64_t high,
                       const std::function<void(std::uint64_t, TaskOrder::First&&)>& take) {
+  if (low == high) return;
   const std::vector<std::byte> bytes = Read(low, high);
+  ScanState state = StateAt(low);
   for (std::uint64_t at = 0; at < bytes.size();) {
-    std::optional<TaskOrder::First> first = order_.Comparable(RecordSpan(bytes).subspan(at));
+    std::optional<TaskOrder::First> first = order_.Comparable(RecordSpan(bytes).subspan(at), state);
     if (!first) throw Error(ErrorCode::kIntegrity, EscapeName(file_->path()) + ": it ends inside a record");
     const std::uint64_t size = first->bytes;
     take(low + at, std::move(*first));
@@ -185,12 +206,12 @@ std::uint64_t RunFile::Find(const OrderPlace& place, std::uint64_t own, bool uni
   return found;
 }
 
-std::uint64_t RunFile::Find(const OrderPlace& place, std::uint64_t own, bool unique, const std::vector<Fence>& fences) {
-  const auto behind = std::partition_point(fences.begin(), fences.end(), [&](const Fence& fence) {
+std::uint64_t RunFile::Find(const OrderPlace& place, std::uint64_t own, bool unique) {
+  const auto behind = std::partition_point(fences_.begin(), fences_.end(), [&](const Fence& fence) {
     return IsBefore(fence.record, fence.offset, own, place, unique, order_);
   });
-  if (behind == fences.begin()) return begin_;
-  return Find(place, own, unique, std::prev(behind)->offset, behind == fences.end() ? end_ : behind->offset);
+  if (behind == fences_.begin()) return begin_;
+  return Find(place, own, unique, std::prev(behind)->offset, behind == fences_.end() ? end_ : behind->offset);
 }
 
 std::vector<std::byte> PackFences(const std::vector<Fence>& fences) {
@@ -198,7 +219,10 @@ std::vector<std::byte> PackFences(const std::vector<Fence>& fences) {
   for (const Fence& fence : fences) {
     Put(bytes, fence.offset);
     Put(bytes, fence.record.size());
+    Put(bytes, fence.state.size());
     bytes.insert(bytes.end(), fence.record.begin(), fence.record.end());
+    const auto state = std::as_bytes(std::span(fence.state));
+    bytes.insert(bytes.end(), state.begin(), state.end());
   }
   return bytes;
 }
@@ -213,14 +237,16 @@ std::vector<Fence> ReadFences(FileSystem& files, const std::string& path, const 
   }
   std::vector<Fence> fences;
   for (std::size_t at = 0; at < bytes.size();) {
-    std::uint64_t numbers[2];
+    std::uint64_t numbers[3];
     if (bytes.size() - at < sizeof numbers) damaged();
     std::memcpy(numbers, bytes.data() + at, sizeof numbers);
     at += sizeof numbers;
-    if (bytes.size() - at < numbers[1]) damaged();
+    if (bytes.size() - at < numbers[1] || bytes.size() - at - numbers[1] < numbers[2]) damaged();
     const auto record = bytes.begin() + static_cast<std::ptrdiff_t>(at);
-    fences.push_back({numbers[0], {record, record + static_cast<std::ptrdiff_t>(numbers[1])}});
-    at += numbers[1];
+    const auto end = record + static_cast<std::ptrdiff_t>(numbers[1]);
+    const auto* const text = reinterpret_cast<const char*>(bytes.data()) + at + numbers[1];
+    fences.push_back({numbers[0], {record, end}, {text, numbers[2]}});
+    at += numbers[1] + numbers[2];
   }
   return fences;
 }

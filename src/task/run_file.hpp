@@ -7,6 +7,7 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -33,12 +34,18 @@ class TaskOrder {
   const Ordered& ordered() const { return ordered_; }
   /// As `layout`s of what Comparable gives.
   int Compare(RecordSpan a, RecordSpan b) const { return CompareRecords(a, b, layout_); }
+  /// As RecordKeyer's, and of records without columns: nothing.
+  std::string Save(const ScanState& state) const { return plain() ? "" : ordered_.keyed->SaveState(state); }
+  ScanState Load(const std::string& state) const { return plain() ? ScanState{} : ordered_.keyed->LoadState(state); }
+  /// Whether keys depend on what is in front of a record: its state must be known.
+  bool depends() const { return !Save({}).empty(); }
   /// The first of `records`, in the form that Compare takes, and its bytes as it lies; nothing if no whole one is there.
+  /// `state`: in front of it, and then behind it.
   struct First {
     std::vector<std::byte> comparable;
     std::uint64_t bytes = 0;
   };
-  std::optional<First> Comparable(RecordSpan records) const;
+  std::optional<First> Comparable(RecordSpan records, ScanState& state) const;
   const RecordLayout& layout() const { return layout_; }
 
  private:
@@ -49,6 +56,7 @@ class TaskOrder {
 struct Fence {
   std::uint64_t offset = 0;             ///< of the file, where the record begins
   std::vector<std::byte> record;        ///< as TaskOrder::Compare takes it
+  std::string state;                    ///< in front of it, as TaskOrder::Save
 };
 
 class RunFile {
@@ -56,34 +64,40 @@ class RunFile {
   /// Fences that a run has at most, and how many bytes there are between two at least.
   static constexpr std::uint64_t kMostFences = 1024, kFenceBytes = std::uint64_t{64} << 10;
 
-  /// `bytes`: what the file was written with. Error(kIntegrity) if it has not that.
+  /// `bytes`: what the file was written with. Error(kIntegrity) if it has not that. `fences`: its own, which must outlive
+  /// it; where keys depend on what is in front of a record, what is looked at must lie behind one.
   RunFile(FileSystem& files, const std::string& path, std::uint64_t header_bytes, std::uint64_t trailer_bytes,
-          std::optional<std::uint64_t> bytes, const TaskOrder& order);
+          std::optional<std::uint64_t> bytes, const TaskOrder& order, std::span<const Fence> fences);
 
   std::uint64_t begin() const { return begin_; }
   std::uint64_t end() const { return end_; }
 
-  /// Reads the file for fences: the first record, and one behind each step. `shape`: that of a TaskRun.
-  std::vector<Fence> MakeFences(std::uint64_t& shape);
+  /// Reads the file for fences: the first record, which begins in `state`, and one behind each step. `shape`: that of a
+  /// TaskRun.
+  std::vector<Fence> MakeFences(ScanState state, std::uint64_t& shape);
   /// Where of [low, high], both borders of records, `place` is, for run number `own`.
   std::uint64_t Find(const OrderPlace& place, std::uint64_t own, bool unique, std::uint64_t low, std::uint64_t high);
-  /// The same in the whole file.
-  std::uint64_t Find(const OrderPlace& place, std::uint64_t own, bool unique, const std::vector<Fence>& fences);
+  /// The same in the whole file, by its fences.
+  std::uint64_t Find(const OrderPlace& place, std::uint64_t own, bool unique);
   /// Records of [low, high), both borders, one by one, with where each begins.
   void ForEach(std::uint64_t low, std::uint64_t high,
                const std::function<void(std::uint64_t offset, TaskOrder::First&&)>& take);
   /// The record that begins at `offset`.
-  TaskOrder::First At(std::uint64_t offset);
+  TaskOrder::First At(std::uint64_t offset) { return At(offset, StateAt(offset)); }
+  /// In front of it.
+  ScanState StateAt(std::uint64_t offset);
   /// A border in the middle of [low, high); `low` if there is none.
   std::uint64_t Middle(std::uint64_t low, std::uint64_t high);
 
  private:
+  TaskOrder::First At(std::uint64_t offset, ScanState state);
   std::vector<std::byte> Read(std::uint64_t begin, std::uint64_t end);
   std::uint64_t BorderBehind(std::uint64_t at);
 
   const TaskOrder& order_;
   const std::unique_ptr<File> file_;
   const std::uint64_t begin_, end_;
+  const std::span<const Fence> fences_;
 };
 
 /// As a file, and back. Error(kIntegrity) if the bytes are not what was written.

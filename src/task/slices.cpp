@@ -39,8 +39,12 @@ Slices::Records Slices::Of(std::uint64_t number) {
     if (whole(bytes.input)) {
       if (bytes.begin > 0) continue;
     } else {
-      if (bytes.begin > 0) range.begin = Border(bytes.input, bytes.begin, number);
-      if (bytes.end < size) range.end = Border(bytes.input, bytes.end, number + 1);
+      if (bytes.begin > 0) {
+        Place place = Border(bytes.input, bytes.begin, number);
+        range.begin = place.at;
+        range.state = std::move(place.state);
+      }
+      if (bytes.end < size) range.end = Border(bytes.input, bytes.end, number + 1).at;
       range.inside = range.end < size;
       // The input's end goes with what is in front of it, if that is not another slice's.
       if (range.begin >= (range.inside ? range.end : size)) continue;
@@ -69,15 +73,19 @@ void Slices::Walk(File& file, std::uint32_t input, std::uint64_t from, std::uint
   }
 }
 
-std::uint64_t Slices::BorderBehind(File& file, std::uint32_t input, std::uint64_t from, ScanState state) {
+Slices::Place Slices::BorderBehind(File& file, std::uint32_t input, std::uint64_t from, ScanState state) {
   const std::uint64_t size = inputs_.facts(input).size;
   while (from < size) {
     const std::uint64_t to = std::min(size, from + kScanLook);
+    ScanState there = state;
     const std::uint64_t first = ScanBytes(file, input, from, to, state).first;
-    if (first > 0) return from + first;
+    if (first > 0) {
+      ScanBytes(file, input, from, from + first, there);
+      return {from + first, order_.Save(there)};
+    }
     from = to;
   }
-  return size;
+  return {size};
 }
 
 ScanState Slices::StateAt(File& file, std::uint32_t input, std::uint64_t at, std::uint64_t number) {
@@ -104,28 +112,28 @@ ScanState Slices::StateAt(File& file, std::uint32_t input, std::uint64_t at, std
 }
 
 /// Of inputs that are looked at from the front on: what the slice that has their front wrote down.
-std::optional<std::uint64_t> Slices::ScannedBorder(std::uint32_t input, std::uint64_t at, std::uint64_t number) {
+std::optional<Slices::Place> Slices::ScannedBorder(std::uint32_t input, std::uint64_t at, std::uint64_t number) {
   if (modes_ != 0) return std::nullopt;
   for (std::uint64_t slice = 0; slice < number; ++slice) {
     const std::vector<Bytes> all = BytesOf(slice);
     if (std::none_of(all.begin(), all.end(), [&](const Bytes& bytes) { return bytes.input == input; })) continue;
     for (const TaskScan& scan : folder_.FindScan(slice).value_or(std::vector<TaskScan>())) {
-      if (scan.input == input && scan.begin == at) return scan.end;
+      if (scan.input == input && scan.begin == at) return Place{scan.end, scan.state};
     }
     break;
   }
   return std::nullopt;
 }
 
-std::uint64_t Slices::Border(std::uint32_t input, std::uint64_t at, std::uint64_t number) {
+Slices::Place Slices::Border(std::uint32_t input, std::uint64_t at, std::uint64_t number) {
   const std::uint64_t begin = inputs_.begin(input), size = inputs_.facts(input).size;
-  if (at <= begin) return begin;
+  if (at <= begin) return {begin};
   const std::unique_ptr<File> file = files_.OpenInput(inputs_.path(input), false);
   const RecordLayout& plain = order_.ordered().plain;
   if (order_.plain() && plain.fixed()) {
-    return std::min(size, begin + (at - begin + plain.stride - 1) / plain.stride * plain.stride);
+    return {std::min(size, begin + (at - begin + plain.stride - 1) / plain.stride * plain.stride)};
   }
-  if (!depend()) return DelimitedBorder(*file, begin, at, size, plain);
+  if (!depend()) return {DelimitedBorder(*file, begin, at, size, plain)};
   if (const auto border = ScannedBorder(input, at, number)) return *border;
   return BorderBehind(*file, input, at - 1, StateAt(*file, input, at - 1, number));
 }
@@ -142,7 +150,8 @@ std::vector<TaskScan> Slices::ScanFromFront(std::uint32_t input, std::uint64_t n
       if (end <= from) continue;
       Walk(*file, input, from, end - 1, state);
       from = end - 1;
-      scans.push_back({input, end, BorderBehind(*file, input, from, state), {}});
+      Place border = BorderBehind(*file, input, from, state);
+      scans.push_back({input, end, border.at, {}, std::move(border.state)});
     }
   }
   return scans;

@@ -50,8 +50,13 @@ class Slices {
   bool whole(std::uint32_t input) const {
     return options_.input_codec.value_or(CodecOfPath(inputs_.path(input))) != Codec::kNone;
   }
+  /// A border of records, and what is known there, as TaskOrder::Save.
+  struct Place {
+    std::uint64_t at = 0;
+    std::string state{};
+  };
   /// The first border of records at or behind a byte where slice `number` begins.
-  std::uint64_t Border(std::uint32_t input, std::uint64_t at, std::uint64_t number);
+  Place Border(std::uint32_t input, std::uint64_t at, std::uint64_t number);
   /// Where borders from `begin` on are looked for the byte in front of them is looked at, too.
   std::uint64_t ScanFrom(const Bytes& bytes) const {
     return std::max(bytes.begin - std::min<std::uint64_t>(bytes.begin, 1), inputs_.begin(bytes.input));
@@ -59,10 +64,10 @@ class Slices {
   /// Takes the state of byte `from` to that of `to`.
   void Walk(File& file, std::uint32_t input, std::uint64_t from, std::uint64_t to, ScanState& state);
   /// The first border of records behind `from`, where `state` holds.
-  std::uint64_t BorderBehind(File& file, std::uint32_t input, std::uint64_t from, ScanState state);
+  Place BorderBehind(File& file, std::uint32_t input, std::uint64_t from, ScanState state);
   unsigned ModeBehind(File& file, std::uint32_t input, std::uint64_t begin, std::uint64_t end, unsigned mode);
   ScanState StateAt(File& file, std::uint32_t input, std::uint64_t at, std::uint64_t number);
-  std::optional<std::uint64_t> ScannedBorder(std::uint32_t input, std::uint64_t at, std::uint64_t number);
+  std::optional<Place> ScannedBorder(std::uint32_t input, std::uint64_t at, std::uint64_t number);
   std::vector<TaskScan> ScanFromFront(std::uint32_t input, std::uint64_t number);
   RecordKeyer::Ends ScanBytes(File& file, std::uint32_t input, std::uint64_t begin, std::uint64_t end,
                               ScanState& state);

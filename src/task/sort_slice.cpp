@@ -35,8 +35,8 @@ struct OpenJob {
   OpenJob(const Options& options, const std::vector<std::string>& arguments, std::uint64_t slices,
           const std::string& path, CancelFlag& cancel)
       : memory(MemoryOf(options)),
-        folder(files, MakeFolder(path)),
         order(options),
+        folder(files, MakeFolder(path)),
         inputs(files, options.inputs, MakeInputOptions(options, memory, order.ordered().format()),
                order.ordered().plain, cancel) {
     order.ReadHeader(inputs.header());
@@ -50,8 +50,8 @@ struct OpenJob {
 
   FileSystem files;
   HostMemory memory;
+  TaskOrder order;  // what it refuses makes no folder
   JobFolder folder;
-  TaskOrder order;
   Inputs inputs;
 
  private:
@@ -75,10 +75,6 @@ void CheckTaskOptions(const Options& options) {
   if (!options.resume_dir.empty()) RefuseTask("--resume-dir has no meaning here: a task is given again as a whole");
   if (options.random && options.random_source.empty()) {
     RefuseTask("-R needs --random-source: else every task has another order");
-  }
-  if (options.table && options.table->kind == TableKind::kPgDump) {
-    RefuseTask("--format pgdump: a dump's rows do not say their table, so it cannot be cut into slices: sort it with "
-               "gpusort, or have the tables written by COPY (--format pgcopy)");
   }
   for (const std::string& input : options.inputs) {
     if (IsStreamSource(input)) {
@@ -108,16 +104,17 @@ void SortSlice(const Options& options, const std::vector<std::string>& arguments
       }
     }
     records = Slices(options, job.files, job.inputs, job.order, job.folder, slice.count).Of(slice.number);
-    // A slice without records has the header, if that can be had without them.
+    // A slice without records has the header, if that can be had without them; an empty input may lack something.
     if (records.paths.empty() && job.inputs.rereadable()) {
       records.paths.push_back(job.inputs.path(0));
-      records.ranges.push_back({job.inputs.begin(0), job.inputs.begin(0), true});
+      records.ranges.push_back({job.inputs.begin(0), job.inputs.begin(0), job.inputs.facts(0).size > 0});
     }
   }
   FileSystem files;
   JobFolder there(files, folder);
   const std::string path = there.RunPath(slice.number);
   SortResult result;
+  const std::string state = records.ranges.empty() ? "" : records.ranges[0].state;
   const bool nothing = records.paths.empty();
   if (nothing) {
     WriteWhole(files, path, {});
@@ -126,6 +123,7 @@ void SortSlice(const Options& options, const std::vector<std::string>& arguments
     job.inputs = std::move(records.paths);
     job.ranges = std::move(records.ranges);
     job.output = path;
+    job.state = state;
     job.output_codec = Codec::kNone;
     sigset_t signals;  // what is published lets none end the process any more, and fences are yet to be made
     pthread_sigmask(SIG_SETMASK, nullptr, &signals);
@@ -143,12 +141,12 @@ void SortSlice(const Options& options, const std::vector<std::string>& arguments
     header.assign(inputs.header().begin(), inputs.header().end());
     order.ReadHeader(header);
   }
-  RunFile file(files, path, header.size(), result.trailer.size(), std::nullopt, order);
+  RunFile file(files, path, header.size(), result.trailer.size(), std::nullopt, order, {});
   std::uint64_t shape = 0;
-  const std::vector<std::byte> fences = PackFences(file.MakeFences(shape));
+  const std::vector<std::byte> fences = PackFences(file.MakeFences(order.Load(state), shape));
   WriteWhole(files, there.FencesPath(slice.number), fences);
-  there.Write(slice.number, TaskRun{file.end() + result.trailer.size(), header, result.trailer, shape, fences.size(),
-                                    HashOf(fences), result.sum});
+  there.Write(slice.number, TaskRun{file.end() + result.trailer.size(), header, result.trailer, shape, state,
+                                    fences.size(), HashOf(fences), result.sum});
 }
 
 void CheckTaskVersion(const Options& options, const std::string& folder) {

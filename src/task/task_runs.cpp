@@ -33,7 +33,7 @@ void TaskRuns::TakeEnd(std::size_t number) {
 RunFile& TaskRuns::file(std::size_t run) {
   if (!open_[run]) {
     open_[run] = std::make_unique<RunFile>(files_, folder_.RunPath(run), begin(run), runs_[run].trailer.size(),
-                                           runs_[run].bytes, order_);
+                                           runs_[run].bytes, order_, fences_[run]);
   }
   return *open_[run];
 }

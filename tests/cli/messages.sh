@@ -192,7 +192,6 @@ t=$bin/gpusort_task
 printf '1\n\\.\n' >lf.copy
 printf '1\r\n\\.\r\n' >crlf.copy
 row 'tasks: a stream as input' "$t" runs --slice 0/2 --into tasks -
-row 'tasks: a dump' "$t" runs --slice 0/2 --into tasks --format pgdump dump.sql
 row 'tasks: merge' "$t" runs --slice 0/2 --into tasks -m sorted.txt
 for k in 0 1; do "$t" runs --slice $k/2 --into tasks -u fruit.txt 2>/dev/null; done
 row 'tasks: a part before the cut' "$t" part --part 0/2 tasks out

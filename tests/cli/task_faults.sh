@@ -33,7 +33,8 @@ refused 'has no meaning here' runs --slice 0/4 --into dir -m in.log
 refused 'has no meaning here' runs --slice 0/4 --into dir --split 3 in.log
 refused 'has no meaning here' runs --slice 0/4 --into dir --resume-dir d in.log
 refused 'needs --random-source' runs --slice 0/4 --into dir -R in.log
-refused 'have the tables written by COPY' runs --slice 0/4 --into dir --format pgdump in.log
+refused '--unique with --format pgdump' runs --slice 0/4 --into dir --format pgdump -u in.log
+refused 'several inputs with --format pgdump' runs --slice 0/4 --into dir --format pgdump in.log in.log
 refused 'is a stream, .*: write it to a file first' runs --slice 0/4 --into dir -
 [ ! -e dir ] || fail "what was refused made $(ls dir)"
 "$t" --help | grep -q 'gpusort_task prove' || fail "no help"

@@ -20,6 +20,7 @@ csv=('--format=csv -k created_at:timestamp:desc -k id:int' '--format=csv -k note
 comments=('--format=csv --comment=# -k id:int' '' '--format=csv --comment=# -k five:int')
 copy=('--format=pgcopy -k #1:int' '' '--format=pgcopy -k #2:int')
 binary=('--format=pgcopy-binary -k #1:int' '' '--format=pgcopy-binary -k #2:int')
+pgdump=('--format=pgdump -k t.id:int:desc -k """a.b"".""x""""y"""' '' '--format=pgdump -k t.five:int')
 mysql=('--format=mysql --quote=" -k #1:int' '' '--format=mysql --quote=" -k #2:int')
 # One record, and so few that slices have none.
 head -c 8 u64.uniform >u64.one
@@ -70,6 +71,22 @@ def binary(big, at):
     text = bytes(r.choice(b"\0\n\xff") for _ in range(100000 if big else r.randrange(20)))
     return struct.pack(">hiiiii", 3, 4, r.randrange(99999), 4, r.randrange(5), len(text) or -1) + text
 
+
+def table(name, count, big):
+    traps = ["CREATE FUNCTION f() AS $_$\nCOPY t (id) FROM stdin;\n' $$ \\.\n$_$;\n", "SELECT E'\\'\n\\.\n';\n", "/* ' /* */\n*/\n",
+             "COMMENT ON TABLE t IS 'it''s\nCOPY t (id) FROM stdin;\n1\n\\.\n';\n", "\\restrict it's\n", "\n--\n"]
+    text = "".join(r.choice(traps) for _ in range(r.randrange(9))) + "$$\n" * 2 * (20000 if big else 1)
+    return (text + f'COPY {name} (id, five, "x""y") FROM stdin;\n').encode() + b"".join(
+        copy(big and at == 1, 0) for at in range(count)) + b"\\.\n"
+
+
+def dump(tables, rows, big):
+    names = ["public.t", '"T t"."a.b"', "t", "none"]
+    return [table(names[at % 4], 0 if at % 5 == 4 else r.randrange(2 * rows) + 2, big) for at in range(tables)] + [b"-- end\n"]
+
+
+for shape, records in ("uniform", dump(30, 500, False)), ("empty", dump(2, 2, True)), ("one", dump(2, 1, False)):
+    write(f"pgdump.{shape}", b"", records, b"")
 
 for make, front, behind in ((comments, b"# top\r\nid,five,text\r\n", b"#\r\n# the end\r\n"), (copy, b"", b"\\.\n"),
                             (mysql, b"", b""), (binary, b"PGCOPY\n\xff\r\n\0" + bytes(8), b"\xff\xff")):
@@ -134,11 +151,12 @@ job() {
 }
 
 number=0 jobs=0
-for format in u64 gensort log csv comments copy binary mysql; do
+for format in u64 gensort log csv comments copy binary pgdump mysql; do
   declare -n of=$format
   shapes="uniform equal sorted five empty one"
   case $format in
     csv) shapes+=" none many" ;;
+    pgdump) shapes="uniform five empty one" ;;
     comments | copy | binary | mysql) shapes="uniform $(few || echo five) empty none many" ;;
   esac
   for shape in $shapes; do

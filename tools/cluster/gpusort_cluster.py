@@ -138,7 +138,7 @@ def files_of(own, options, names, suffix):
 def scanned(inputs, options):
     """Whether what is in front tells where records end: slices of these are scanned first."""
     formats = [words[-1] for name, words in options if name == "format"]
-    return any(re.search(r"(^|[.=])(csv|tsv|pgcopy(-csv|-binary)?|mysql)$", name) for name in inputs + formats)
+    return any(re.search(r"(^|[.=])(csv|tsv|pgcopy(-csv|-binary)?|pgdump|mysql)$", name) for name in inputs + formats)
 
 
 def lock(folder):

@@ -111,6 +111,41 @@ RC_GTEST_PROP(PgDumpFormat, FindsTheRowsOfTables, ()) {
   }
 }
 
+RC_GTEST_PROP(PgDumpFormat, GoesOnFromAnyState, ()) {
+  std::string rest = *rc::gen::element<std::string>("", "SET standard_conforming_strings = off;\n") + AnyDump().text;
+  const Options options = DumpOptions({Key("t.b", ValueType::kInt), Key("\"a b\".b", ValueType::kText, true)});
+  const PgDumpFormat format(options);
+  const CutInput cut = CutRecords(format, rest, rest.size());
+  CutInput again;
+  ScanState state;
+  while (!rest.empty()) {
+    state = format.LoadState(format.SaveState(state));
+    ScanState scan = state;
+    const std::string record = rest.substr(0, format.Scan(Span(rest), scan).first);
+    RC_ASSERT(!record.empty());
+    KeyPiece(format, Span(record), state, again);
+    rest.erase(0, record.size());
+  }
+  try {
+    format.Finish({}, format.LoadState(format.SaveState(state)));
+  } catch (const Error& error) {
+    again.error = error.what();
+  }
+  RC_ASSERT(again.records == cut.records);
+  RC_ASSERT(again.error == cut.error);
+}
+
+TEST(PgDumpFormat, RefusesADamagedState) {
+  const Options options = DumpOptions({Key("t.a", ValueType::kInt)});
+  const PgDumpFormat format(options);
+  ScanState state;
+  format.Scan(Span("COPY public.t (a) FROM stdin;\n"), state);
+  const std::string saved = format.SaveState(state);
+  EXPECT_EQ(format.SaveState(format.LoadState(saved)), saved);
+  EXPECT_THROW(format.LoadState(saved.substr(0, saved.size() / 2)), Error);
+  EXPECT_THROW(format.LoadState("none"), Error);
+}
+
 RC_GTEST_PROP(PgDumpFormat, LosesNothingOfAnyText, ()) {
   std::string text;
   for (const int which : *rc::gen::container<std::vector<int>>(rc::gen::inRange(0, 40))) {
