@@ -158,14 +158,14 @@ std::vector<Fence> RunFile::MakeFences(ScanState state, std::uint64_t& shape) {
   std::uint64_t next = begin_ + step;
   for (std::uint64_t at = begin_; at < end_;) {
     // A piece ends where the next fence is looked for, so that the first border behind is that of the next piece.
-    const std::uint64_t to = std::min({end_, at + kPiece, at < next ? next : end_});
+    const std::uint64_t to = std::min({end_, at + kPiece, at < next ? next : at + step});
     const std::vector<std::byte> bytes = Read(at, to);
     ScanState there = state;
     const std::uint64_t first = order_.ordered().keyed->Scan(bytes, state).first;
     if (at >= next && first > 0 && at + first < end_) {
       order_.ordered().keyed->Scan(RecordSpan(bytes).first(first), there);
       take(at + first, there);
-      next += step;
+      next = to;
     }
     at = to;
   }

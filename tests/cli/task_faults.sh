@@ -222,6 +222,17 @@ expect 0 "$t" part --part 2/3 dir folder/
 expect 0 "$t" prove --parts 3 dir folder/
 cat folder/* | cmp - <(sort -u pairs) || fail "two cuts"
 rm -r dir folder
+# From fences alone parts are as equal as fences are close: 64 KiB and a record, of records with columns, too.
+"$bin/gpusort_gen" --type orders-csv --bytes 2M --seed 1 rows.csv
+expect 0 "$t" runs --slice 0/1 --into dir -k created_at:timestamp rows.csv
+expect 0 "$t" cut --fences-only --parts 8 dir
+python3 - <<'PY' || fail "parts from fences"
+import json
+places = [place[1] for place in json.load(open("dir/cut-8.json"))["places"]]
+wrong = [place - (2 << 20) * (i + 1) / 8 for i, place in enumerate(places)]
+assert max(map(abs, wrong)) < (64 << 10) + 1000, wrong
+PY
+rm -r dir
 # All tasks have the order of the first one's locale, and the random bytes that it was given.
 runs --locale in.log
 export LC_ALL=C.UTF-8

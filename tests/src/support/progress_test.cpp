@@ -15,7 +15,6 @@
 #include <optional>
 #include <sstream>
 #include <tuple>
-#include <utility>
 
 #include "error.hpp"
 #include "support/log.hpp"
