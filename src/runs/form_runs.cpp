@@ -109,6 +109,7 @@ class RunPlacer {
   std::mutex mutex_;
   std::map<int, std::uint64_t> resident_;  ///< runs, by device
   std::uint64_t host_bytes_ = 0;
+  const Pipeline::Guard guard_{pipeline_};
 };
 
 }  // namespace

@@ -167,7 +167,8 @@ class FileSink : public WindowSink {
   const std::uint64_t at_;  ///< of the first window
   std::mutex mutex_;
   std::uint64_t bytes_;
-  WorkerPool workers_;  ///< last: nothing may fail once its threads run
+  WorkerPool workers_;
+  const Pipeline::Guard guard_{pipeline_};  ///< last: what fails beside the threads must not drop what they use
 };
 
 /// Takes windows in their order.
@@ -392,6 +393,7 @@ class OrderedSink : public InOrderSink {
   std::vector<std::byte> last_;  ///< record that was cut
   std::uint64_t proved_ = 0;     ///< bytes of records that went out, with their keys
   std::uint64_t bytes_;          ///< that went out, with the header
+  const Pipeline::Guard guard_{pipeline_};
 };
 
 class SpillSink : public InOrderSink {
@@ -483,6 +485,7 @@ class SpillSink : public InOrderSink {
   std::mutex mutex_;
   BlockPool::Block buffer_;  // being filled
   std::uint64_t filled_ = 0, number_ = 0;
+  const Pipeline::Guard guard_{pipeline_};
 };
 
 }  // namespace

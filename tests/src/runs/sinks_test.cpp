@@ -247,6 +247,22 @@ TEST(OutputSink, AFailedWriteEndsTheMerge) {
   }
 }
 
+// What a sink's threads use goes with it: where a merge fails before it begins, nothing may be at work behind that.
+TEST(Sinks, EndTheirThreadsWhenTheyAreDropped) {
+  TestJob on(Pairs());
+  Pipeline spilling(on.cancel);
+  gpusort::Run run;
+  MakeSpillSink(on.job, spilling, run).reset();
+  EXPECT_TRUE(spilling.stopped());
+  for (const To to : kEverywhere) {
+    OutFile output(on, to);
+    OutputProof proof(Pairs(), false);
+    Pipeline writing(on.cancel);
+    output.Sink(proof)(writing).reset();
+    EXPECT_TRUE(writing.stopped()) << static_cast<int>(to);
+  }
+}
+
 TEST(SpillSink, MakesARunOfTheWindows) {
   for (const RecordLayout& layout : {Pairs(), LineLayout()}) {
     Bytes sorted = layout.fixed() ? StableSorted(MakeRecords(layout, 5000, Keys::kRandom, 1), layout) : Bytes{};
