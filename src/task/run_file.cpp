@@ -165,7 +165,7 @@ std::vector<Fence> RunFile::MakeFences(ScanState state, std::uint64_t& shape) {
     if (at >= next && first > 0 && at + first < end_) {
       order_.ordered().keyed->Scan(RecordSpan(bytes).first(first), there);
       take(at + first, there);
-      next = to;
+      next = std::max(next + step, to);
     }
     at = to;
   }
