@@ -142,7 +142,10 @@ void NeedLibrary(Codec codec) {
   if (Load(*library)) return;
   const char* const said = ::dlerror();
   const std::string why = said != nullptr ? said : library->file;
-  if (why.find("memory") != std::string::npos) throw std::bad_alloc();  // nothing else tells
+  // Nothing else tells that memory was refused, and where there is none for the whole text its end is missing.
+  for (const char* const refused : {"memory", "cannot allocate", "cannot create", "cannot map"}) {
+    if (why.find(refused) != std::string::npos) throw std::bad_alloc();
+  }
   throw Error(ErrorCode::kIo, "the library of codec " + std::string(CodecName(codec)) + " cannot be loaded: " + why);
 }
 
