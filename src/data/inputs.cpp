@@ -76,6 +76,12 @@ bool Changed(const FileFacts& then, const FileFacts& now) {
 
 }  // namespace
 
+std::uint64_t TotalBytes(const std::vector<InputRange>& ranges) {
+  std::uint64_t bytes = 0;
+  for (const InputRange& range : ranges) bytes += range.bytes;
+  return bytes;
+}
+
 std::uint64_t HeaderMemory(const Options& options, std::uint64_t limit) {
   return options.header == 0 && !options.table ? 0 : std::min(limit / 64, kMostHeader);
 }

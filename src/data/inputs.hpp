@@ -35,6 +35,8 @@ struct InputRange {
   std::uint64_t offset = 0;
   std::uint64_t bytes = 0;
 };
+/// Of all of them.
+std::uint64_t TotalBytes(const std::vector<InputRange>& ranges);
 
 /// Room that direct reads at any offset need around the bytes asked for.
 inline constexpr std::uint64_t kReadSlack = 8192;

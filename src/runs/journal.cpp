@@ -182,12 +182,6 @@ std::vector<std::byte> FromHex(const std::string& text) {
   return std::move(*bytes);
 }
 
-std::uint64_t BytesOf(const std::vector<InputRange>& ranges) {
-  std::uint64_t bytes = 0;
-  for (const InputRange& range : ranges) bytes += range.bytes;
-  return bytes;
-}
-
 Json ToJson(const KeptMerge& merge) {
   Json taken = Json::array();
   for (const auto& [id, bytes] : merge.taken) taken.push_back({id, bytes});
@@ -231,7 +225,7 @@ void TakeRun(KeptRun run, const std::vector<std::uint64_t>& replaces, Manifest& 
   KeptAttempt& attempt = manifest.attempts.back();
   if (run.level == 0) {
     ++attempt.runs_made;
-    attempt.bytes_read += BytesOf(run.origin);
+    attempt.bytes_read += TotalBytes(run.origin);
   }
   const std::uint64_t id = run.id;
   if (!manifest.runs.emplace(id, std::move(run)).second) Lacks("id");
@@ -398,7 +392,7 @@ std::string ProgressOf(const Manifest& manifest) {
 
 std::uint64_t Manifest::bytes_formed() const {
   std::uint64_t bytes = 0;
-  for (const auto& [id, run] : runs) bytes += BytesOf(run.origin);
+  for (const auto& [id, run] : runs) bytes += TotalBytes(run.origin);
   return bytes;
 }
 

@@ -251,7 +251,7 @@ std::vector<Run> KeptRuns(const Manifest& manifest) {
     run.level = kept.level;
     run.sum = kept.sum;
     run.origin = kept.origin;
-    for (const InputRange& range : run.origin) run.stored += range.bytes;
+    run.stored = TotalBytes(run.origin);
   }
   const auto place = [](const Run& run) { return std::pair(run.origin.front().input, run.origin.front().offset); };
   std::sort(runs.begin(), runs.end(), [&](const Run& a, const Run& b) { return place(a) < place(b); });
