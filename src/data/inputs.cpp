@@ -1,6 +1,9 @@
 #include "data/inputs.hpp"
 
 #include <sys/resource.h>
+#if defined(__SSE2__)
+#include <emmintrin.h>
+#endif
 
 #include <algorithm>
 #include <array>
@@ -40,6 +43,23 @@ std::size_t OpenLimit() {
   }
   const auto most = static_cast<std::uint64_t>(limit.rlim_cur);
   return std::min(most / 2, most - std::min(most, kOtherFiles));
+}
+
+/// Copies past the caches: to memory that no core looks at soon.
+void StreamCopy(std::byte* to, std::span<const std::byte> from) {
+  std::uint64_t done = 0;
+#if defined(__SSE2__)
+  const std::uint64_t head = std::min<std::uint64_t>(-reinterpret_cast<std::uintptr_t>(to) % 64, from.size());
+  std::memcpy(to, from.data(), head);
+  for (done = head; done + 64 <= from.size(); done += 64) {
+    for (std::uint64_t at = done; at < done + 64; at += 16) {
+      _mm_stream_si128(reinterpret_cast<__m128i*>(to + at),
+                       _mm_loadu_si128(reinterpret_cast<const __m128i*>(from.data() + at)));
+    }
+  }
+  _mm_sfence();
+#endif
+  std::memcpy(to + done, from.data() + done, from.size() - done);
 }
 
 /// The last bytes of the first `size` of a file.
@@ -271,8 +291,8 @@ std::vector<std::byte> Inputs::TakeHeader(std::uint32_t number,
     const auto at = first - header_.begin();
     const auto line = 1 + std::count(header_.begin(), first, std::byte{'\n'});
     throw Error(ErrorCode::kBadInput, "the headers of " + EscapeName(inputs_[*header_from_].path) + " and " +
-                                          EscapeName(inputs_[number].path) + " differ at byte " +
-                                          std::to_string(at) + ", line " + std::to_string(line) +
+                                          EscapeName(inputs_[number].path) + " differ at byte " + std::to_string(at) +
+                                          ", line " + std::to_string(line) +
                                           ": only inputs with the same header can be sorted together");
   }
   return behind;
@@ -452,7 +472,7 @@ void Inputs::BlameChange(const Error& error) const {
 
 InputReader::InputReader(Pipeline& pipeline, Inputs& inputs, BlockPool& pool, const std::vector<InputRange>& ranges,
                          const RecordLayout& layout, std::uint64_t piece_bytes, unsigned threads, StageClock& clock,
-                         const RecordKeyer* keyer)
+                         const RecordKeyer* keyer, std::span<std::byte> caches)
     : pipeline_(pipeline),
       inputs_(inputs),
       pool_(pool),
@@ -461,6 +481,8 @@ InputReader::InputReader(Pipeline& pipeline, Inputs& inputs, BlockPool& pool, co
       keyer_(keyer),
       clock_(clock),
       blocks_(pipeline),
+      caches_(caches),
+      cache_bytes_(caches.size() / threads),
       ranges_(ranges) {
   if (!inputs.rereadable()) {
     pipeline.Start([this] { ReadStreams(); }, 1, "reader");
@@ -512,7 +534,24 @@ void InputReader::Look(Block& block) const {
   block.guess = keyer_->LookAhead(block.bytes);
 }
 
+/// Fixed records of the page cache, piece by piece through `cache`, which stays in the core's: a block is written to
+/// memory once, past the caches, and not looked at again by any core. With 16 threads and a GPU that reads the blocks
+/// meanwhile 50 GB/s, where reading a block and summing it up behind that gave 27 (H200 machine, 2026-11-23).
+void InputReader::ReadThroughCache(Block& block, std::span<std::byte> cache) const {
+  const std::uint64_t step = (cache.size() - kReadSlack) / layout_.stride * layout_.stride;
+  const InputRange range = block.range;
+  block.bytes = block.buffer->span().first(range.bytes);
+  for (std::uint64_t done = 0, count = 0; done < range.bytes; done += count) {
+    count = std::min(step, range.bytes - done);
+    const std::span<const std::byte> records = inputs_.Read({range.input, range.offset + done, count}, cache);
+    block.sum += SumRecords(records, layout_, &block.longest);
+    StreamCopy(block.buffer->data() + done, records);
+  }
+  block.end = range.bytes;
+}
+
 void InputReader::ReadFiles() {
+  const std::span<std::byte> cache = caches_.subspan(caches_taken_++ * cache_bytes_, cache_bytes_);
   for (;;) {
     std::uint64_t number;
     InputRange piece;
@@ -536,9 +575,13 @@ void InputReader::ReadFiles() {
     block.stored = piece.bytes;
     {
       const Busy busy(clock_, Resource::kDiskRead, block.range.bytes, {"read input", number});
-      block.bytes = inputs_.Read(block.range, block.buffer->span());
+      if (!cache.empty()) {
+        ReadThroughCache(block, cache);
+      } else {
+        block.bytes = inputs_.Read(block.range, block.buffer->span());
+      }
     }
-    Look(block);
+    if (cache.empty()) Look(block);
     blocks_.Push(number, std::move(block));
   }
 }

@@ -237,16 +237,17 @@ class InputReader {
 
   /// Starts reading on threads of `pipeline`, in pieces of at most `piece_bytes` (that many and kReadSlack fit a block
   /// of the pool); `ranges` is ignored for streams. `keyer` looks at blocks in place of
-  /// Describe.
+  /// Describe. `caches`, if there are any: equal parts of it are what fixed records pass through, a part a thread.
   InputReader(Pipeline& pipeline, Inputs& inputs, BlockPool& pool, const std::vector<InputRange>& ranges,
               const RecordLayout& layout, std::uint64_t piece_bytes, unsigned threads, StageClock& clock,
-              const RecordKeyer* keyer = nullptr);
+              const RecordKeyer* keyer = nullptr, std::span<std::byte> caches = {});
 
   /// The next block in input order; nothing at the end. `waiter`: the pipeline of the calling thread.
   std::optional<Block> Next(const Pipeline& waiter) { return blocks_.Pop(waiter); }
 
  private:
   void ReadFiles();
+  void ReadThroughCache(Block& block, std::span<std::byte> cache) const;
   void ReadStreams();
   void Look(Block& block) const;
 
@@ -258,6 +259,9 @@ class InputReader {
   const RecordKeyer* const keyer_;
   StageClock& clock_;
   OrderedQueue<Block> blocks_;
+  const std::span<std::byte> caches_;
+  const std::uint64_t cache_bytes_;
+  std::atomic<unsigned> caches_taken_{0};
   std::mutex mutex_;  ///< number and buffer are taken together, so that the block waited for always has a buffer
   const std::vector<InputRange> ranges_;
   std::size_t range_ = 0;                          ///< the one being read

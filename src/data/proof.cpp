@@ -4,10 +4,12 @@
 #define XXH_INLINE_ALL
 #include <xxhash.h>
 
+#include <algorithm>
 #include <cstring>
 #include <new>
 #include <string>
 
+#include "data/short_sum.hpp"
 #include "error.hpp"
 #include "records/key.hpp"
 
@@ -22,47 +24,8 @@
 namespace gpusort {
 namespace {
 
-// Finalisers of the splitmix64 family (Stafford's variants 13 and 1).
-inline std::uint64_t MixA(std::uint64_t x) {
-  x += 0x9E3779B97F4A7C15u;
-  x = (x ^ (x >> 30)) * 0xBF58476D1CE4E5B9u;
-  x = (x ^ (x >> 27)) * 0x94D049BB133111EBu;
-  return x ^ (x >> 31);
-}
-inline std::uint64_t MixB(std::uint64_t x) {
-  x += 0xD1B54A32D192ED03u;
-  x = (x ^ (x >> 31)) * 0x7FB5D329728EA185u;
-  x = (x ^ (x >> 27)) * 0x81DADEF4BC2DD44Du;
-  return x ^ (x >> 33);
-}
-
-template <typename U>
-GPUSORT_VECTORISED void SumNumbers(const std::byte* bytes, std::uint64_t records, std::uint64_t* lo,
-                                   std::uint64_t* hi) {
-  std::uint64_t low = 0, high = 0, carries = 0;
-  for (std::uint64_t i = 0; i < records; ++i) {
-    U value;
-    std::memcpy(&value, bytes + i * sizeof(U), sizeof(U));
-    const std::uint64_t a = MixA(value), b = MixB(value);
-    // The low halves are summed in two 32-bit parts, so that no lane ever carries out (below 2^32 records a call).
-    low += a & 0xFFFFFFFFu;
-    carries += a >> 32;
-    high += b;
-  }
-  const unsigned __int128 sum = (static_cast<unsigned __int128>(carries) << 32) + low;
-  *lo = static_cast<std::uint64_t>(sum);
-  *hi = high + static_cast<std::uint64_t>(sum >> 64);
-}
-
-void SumShort(const std::byte* bytes, std::uint64_t records, std::uint64_t stride, RecordSum* sum) {
-  for (std::uint64_t i = 0; i < records; ++i) {
-    std::uint64_t words[2] = {0, 0};
-    std::memcpy(words, bytes + i * stride, stride);
-    const std::uint64_t a = MixA(words[0] ^ MixB(words[1]));
-    const std::uint64_t b = MixB(words[0] + MixA(words[1]));
-    *sum += RecordSum{a, b, 0};
-  }
-}
+/// Of fixed records, looked at twice: half of what a core has in its own cache, or less.
+constexpr std::uint64_t kLookBytes = std::uint64_t{64} << 10;
 
 void SumLong(const std::byte* bytes, std::uint64_t records, std::uint64_t stride, RecordSum* sum) {
   for (std::uint64_t i = 0; i < records; ++i) {
@@ -110,22 +73,14 @@ RecordSum& RecordSum::operator+=(const RecordSum& other) {
 RecordSum SumRecords(std::span<const std::byte> bytes, std::uint64_t stride) {
   RecordSum sum;
   const std::uint64_t records = bytes.size() / stride;
-  constexpr std::uint64_t kCall = std::uint64_t{1} << 31;
-  if (stride == 8 || stride == 4) {
-    for (std::uint64_t done = 0; done < records; done += kCall) {
-      const std::uint64_t count = records - done < kCall ? records - done : kCall;
-      RecordSum part;
-      if (stride == 8) {
-        SumNumbers<std::uint64_t>(bytes.data() + done * 8, count, &part.lo, &part.hi);
-      } else {
-        SumNumbers<std::uint32_t>(bytes.data() + done * 4, count, &part.lo, &part.hi);
-      }
-      sum += part;
-    }
-  } else if (stride <= 16) {
-    SumShort(bytes.data(), records, stride, &sum);
-  } else {
+  if (stride > kMostShortRecord) {
     SumLong(bytes.data(), records, stride, &sum);
+  } else {
+    constexpr std::uint64_t kCall = std::uint64_t{1} << 31;
+    for (std::uint64_t done = 0; done < records; done += kCall) {
+      const ShortSum part = SumShortRecords(bytes.data() + done * stride, std::min(records - done, kCall), stride);
+      sum += RecordSum{part.lo, part.hi, 0};
+    }
   }
   sum.records = records;
   return sum;
@@ -292,8 +247,16 @@ OutputProof::Seen OutputProof::Look(RecordSpan records) const {
   seen.first.assign(first.begin(), first.end());
   seen.last.assign(last.begin(), last.end());
   if (layout_.fixed()) {
-    seen.sum = SumRecords(records, layout_);
-    seen.disorder = FirstDisorder(records, layout_, strict_);
+    // Part by part, each with the last record of the one in front: the second look finds it in the cache.
+    const std::uint64_t stride = layout_.stride, step = std::max(kLookBytes / stride, std::uint64_t{1}) * stride;
+    for (std::uint64_t at = 0; at < records.size(); at += step) {
+      const RecordSpan part = records.subspan(at, std::min(step, records.size() - at));
+      seen.sum += SumRecords(part, layout_);
+      if (seen.disorder != kInOrder) continue;
+      const std::uint64_t from = at - std::min(at, stride);
+      const std::uint64_t bad = FirstDisorder(records.subspan(from, at + part.size() - from), layout_, strict_);
+      if (bad != kInOrder) seen.disorder = from + bad;
+    }
   } else {
     // Both at once: where lines end is looked for once.
     NeighbourLines neighbours(*layout_.lines);

@@ -30,8 +30,8 @@ struct RecordSum {
   friend bool operator==(const RecordSum&, const RecordSum&) = default;
 };
 
-/// The sum over `bytes`, which hold whole records of `stride` bytes. Records of up to 16 bytes take two 64-bit
-/// finalisers (vectorised: 0.1-0.3 s/GiB), longer ones XXH3's 128 bits.
+/// The sum over `bytes`, which hold whole records of `stride` bytes. Those of up to 16 bytes take
+/// SumShortRecords, longer ones XXH3's 128 bits.
 RecordSum SumRecords(std::span<const std::byte> bytes, std::uint64_t stride);
 /// The same for any layout: of a line, XXH3's 128 bits with its delimiter and without the keys that it was given.
 /// `longest`, if given, becomes the bytes of the longest record.

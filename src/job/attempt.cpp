@@ -125,7 +125,7 @@ void Attempt::Prepare() {
   // The plan counts the ring and the places for temp data anew, also those of an earlier attempt.
   facts_.memory = job_.memory.left() + job_.store->taken_bytes();
   if (reading_.feeder) {
-    facts_.memory += reading_.ring.bytes();
+    facts_.memory += reading_.ring.bytes() + reading_.ring.caches_bytes();
     facts_.memory -= sorting_.keys.bytes() - sorting_.keys.pool_bytes();
   }
   job_.plan = MakePlan(facts_, reading_.feeder ? reading_.ring : MakeRing(facts_));

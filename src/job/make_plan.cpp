@@ -24,6 +24,8 @@ constexpr std::uint64_t kMaxBatch = 256 * kMiB;
 constexpr std::uint64_t kMaxRows = (std::uint64_t{1} << 32) - 1;
 /// The largest direct-write request worth making, and the unit in which windows are checked and written.
 constexpr std::uint64_t kMaxReadBlock = 8 * kMiB;
+/// No more than that stays in a core's own cache beside what else it has; half or twice as much is as quick.
+constexpr std::uint64_t kReadCache = 256 * kKiB;
 
 std::uint64_t RoundUp(std::uint64_t n, std::uint64_t unit) { return (n + unit - 1) / unit * unit; }
 std::uint64_t DivideUp(std::uint64_t n, std::uint64_t d) { return (n + d - 1) / d; }
@@ -214,7 +216,9 @@ class Planner {
   std::uint64_t TempReserve(unsigned places) const {
     return places * (SpillReserve() / plan_.spill_blocks + facts_.temp_place_bytes);
   }
-  std::uint64_t Reserve() const { return SpillReserve() + TempReserve(plan_.temp_places); }
+  std::uint64_t Reserve() const {
+    return SpillReserve() + TempReserve(plan_.temp_places) + plan_.ring.caches_bytes();
+  }
 
   /// One for each thread, if they take a sixteenth of the memory at most.
   void PlanTempPlaces() {
@@ -440,6 +444,11 @@ Ring RingFor(const PlanFacts& facts) {
   if (ring.bytes() > facts.memory / 2) {
     ring.blocks = std::max<std::uint64_t>(4, facts.memory / 2 / ring.block_bytes);
     if (ring.bytes() > facts.memory / 2) TooLittleForRecords(facts);
+  }
+  if (facts.gpu && facts.rereadable && facts.layout.fixed()) {
+    const std::uint64_t share = facts.memory / 64 / ring.threads / kPage * kPage;
+    const std::uint64_t cache = std::min(kReadCache, share);
+    if (cache >= kReadCache / 4 && stride <= cache / 16) ring.cache_bytes = cache;
   }
   // The line in front of the one that is read stays.
   if (facts.checks && !facts.layout.fixed() && ring.bytes() + 2 * ring.max_record > facts.memory) {

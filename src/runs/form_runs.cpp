@@ -119,6 +119,7 @@ BatchFeeder::BatchFeeder(CancelFlag& cancel, HostMemory& memory, Inputs& inputs,
                          RecordKeyer* keyer, const KeyShape& keys, NeededOrder order)
     : pipeline_(cancel),
       ring_(memory, ring.block_bytes, ring.blocks),
+      caches_(memory, ring.caches_bytes()),
       inputs_(inputs),
       layout_(keyer != nullptr ? keyer->layout() : layout),
       rereadable_(keyer == nullptr && inputs.rereadable()),
@@ -127,8 +128,9 @@ BatchFeeder::BatchFeeder(CancelFlag& cancel, HostMemory& memory, Inputs& inputs,
     keys_ = std::make_unique<KeyStage>(pipeline_, memory, inputs, *keyer, keys, ring_, ranges, layout,
                                        ring.grows ? kMostLine : ring.max_record, order, ring.threads, clock);
   } else {
-    reader_ =
-        std::make_unique<InputReader>(pipeline_, inputs, ring_, ranges, layout, ring.piece_bytes, ring.threads, clock);
+    reader_ = std::make_unique<InputReader>(pipeline_, inputs, ring_, ranges, layout, ring.piece_bytes, ring.threads,
+                                            clock, nullptr,
+                                            std::span(caches_.data(), inputs.direct() ? 0 : caches_.size()));
   }
   pipeline_.StartRest();
 }

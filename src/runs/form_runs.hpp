@@ -81,6 +81,7 @@ class BatchFeeder {
 
   Pipeline pipeline_;
   BlockPool ring_;
+  const HostBuffer caches_;
   const Inputs& inputs_;
   const RecordLayout layout_;
   const bool rereadable_;

@@ -32,7 +32,7 @@ namespace {
 namespace fs = std::filesystem;
 using Json = nlohmann::ordered_json;
 
-constexpr std::uint64_t kVersion = 1;
+constexpr std::uint64_t kVersion = 2;
 constexpr const char* kLockName = "gpusort.lock";
 constexpr const char* kRunsName = "gpusort.runs";
 /// A file that does not begin like this is none of ours.

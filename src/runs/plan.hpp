@@ -16,8 +16,11 @@ struct Ring {
   std::uint64_t max_record = 0;   ///< bytes of the longest record that is planned for, and taken
   bool grows = false;             ///< on the CPU lines are taken up to kMostLine
   unsigned threads = 1;
+  std::uint64_t cache_bytes = 0;  ///< of each thread, beside the blocks: what cached inputs pass through on their way
+                                  ///< to blocks that no core looks at again; 0: they are read into blocks
 
   std::uint64_t bytes() const { return block_bytes * blocks; }
+  std::uint64_t caches_bytes() const { return threads * cache_bytes; }
   friend bool operator==(const Ring&, const Ring&) = default;
 };
 

@@ -4,6 +4,7 @@
 
 #include <random>
 
+#include "data/short_sum.hpp"
 #include "error.hpp"
 #include "records.hpp"
 
@@ -57,6 +58,28 @@ TEST(RecordSum, OfNumbersEqualsTheSumOfSingles) {
   }
 }
 
+TEST(SumShortRecords, IsTheSameByAllInstructionsOfThisMachine) {
+  std::mt19937_64 random(5);
+  const std::vector<SumShort> ways = SumShortWays();
+  for (std::uint64_t stride = 1; stride <= kMostShortRecord; ++stride) {
+    for (const std::uint64_t records : {0, 1, 2, 3, 7, 8, 15, 16, 17, 31, 33, 64, 100, 1000}) {
+      Bytes bytes(records * stride);
+      for (auto& byte : bytes) byte = static_cast<unsigned char>(random());
+      const ShortSum portable = ways.back()(View(bytes).data(), records, stride);
+      for (const SumShort way : ways) EXPECT_EQ(way(View(bytes).data(), records, stride), portable) << stride;
+    }
+  }
+}
+
+// Folders of jobs that go on have these sums, also on another machine. By an AES written for this test in Python.
+TEST(SumShortRecords, IsThreeRoundsOfAes) {
+  const Bytes record{1, 2, 3, 4, 5, 6, 7, 8, 9};
+  for (const SumShort way : SumShortWays()) {
+    EXPECT_EQ(way(View(record).data(), 1, 9), (ShortSum{0xf0dfc9ef90a56f35u, 0xeee9c335f3b34d51u}));
+    EXPECT_EQ(way(View(record).data(), 1, 8), (ShortSum{0x3b71f17b3907654cu, 0xe7c599c7699b1bf2u}));
+  }
+}
+
 TEST(FirstDisorder, FindsEveryPlace) {
   KeySpec spec;
   spec.fields = {{0, 8, KeyType::kFloat, false, true}};
@@ -68,6 +91,32 @@ TEST(FirstDisorder, FindsEveryPlace) {
       std::swap_ranges(broken.begin() + (at - 1) * layout.stride, broken.begin() + at * layout.stride,
                        broken.begin() + at * layout.stride);
       EXPECT_EQ(FirstDisorder(View(broken), layout, false), at * layout.stride);
+    }
+  }
+}
+
+TEST(OutputProof, LooksAtAllWhereverItsPartsMeet) {
+  for (const std::uint64_t stride : {4, 8, 100, 70000}) {
+    const RecordLayout layout = MakeFixedLayout(stride, [] {
+      KeySpec spec;
+      spec.fields = {{0, 4, KeyType::kUnsigned}};
+      return spec;
+    }());
+    const std::size_t records = 300000 / stride + 3;
+    const Bytes sorted = StableSorted(MakeRecords(layout, records, Keys::kRandom, 1), layout);
+    const OutputProof proof(layout, false);
+    EXPECT_EQ(proof.Look(View(sorted)).disorder, kInOrder);
+    // About each multiple of 32 KiB, and at both ends.
+    for (std::size_t byte = 0; byte < sorted.size(); byte += 1 << 15) {
+      for (std::size_t at = std::max<std::size_t>(byte / stride, 2) - 1; at < std::min(records, byte / stride + 2);
+           ++at) {
+        Bytes broken = sorted;
+        std::swap_ranges(broken.begin() + (at - 1) * stride, broken.begin() + at * stride,
+                         broken.begin() + at * stride);
+        const OutputProof::Seen seen = proof.Look(View(broken));
+        EXPECT_EQ(seen.disorder, FirstDisorder(View(broken), layout, false)) << stride << " record " << at;
+        EXPECT_EQ(seen.sum, SumRecords(View(sorted), stride));
+      }
     }
   }
 }

@@ -104,6 +104,43 @@ TEST(BatchFeeder, WaitsForItsReaderWhereItCannotBeMade) {
   EXPECT_FALSE(keyer.dropped());
 }
 
+// A ring whose blocks go to a GPU has the same records as any other, from wherever in the files they come.
+TEST(BatchFeeder, WhatPassesThroughACacheIsTheSame) {
+  const TempFolder folder;
+  std::mt19937_64 random(11);
+  for (const std::uint64_t stride : {4, 8, 7, 16, 100, 250}) {
+    const RecordLayout layout = MakeFixedLayout(stride, {});
+    std::vector<std::string> names;
+    Bytes all;
+    for (const std::uint64_t records : {random() % 3000, std::uint64_t{0}, random() % 20000, std::uint64_t{1}}) {
+      const Bytes bytes = MakeRecords(layout, records, Keys::kRandom, random());
+      all.insert(all.end(), bytes.begin(), bytes.end());
+      names.push_back(folder / ("in" + std::to_string(names.size())));
+      WriteFile(names.back(), bytes);
+    }
+    FileSystem files;
+    CancelFlag cancel;
+    HostMemory memory{std::uint64_t{1} << 26};
+    Inputs inputs(files, names, {}, layout, cancel);
+    StageClock clock{"form runs"};
+    const Ring ring{
+        65536 + kReadSlack, 8, 65536 / stride * stride, stride, false, 3, kReadSlack + 16 * stride + random() % 5000};
+    BatchFeeder feeder(cancel, memory, inputs, ring, inputs.Ranges(), layout, clock);
+    const Pipeline waiter{cancel};
+    Bytes got;
+    RecordSum sum;
+    while (const auto batch = feeder.Next(waiter, 77777 / stride * stride, 80000, false)) {
+      while (const std::unique_ptr<InputBlock> block = batch->Next()) {
+        const auto* const bytes = reinterpret_cast<const unsigned char*>(block->bytes().data());
+        got.insert(got.end(), bytes, bytes + block->bytes().size());
+      }
+      sum += batch->sum();
+    }
+    EXPECT_EQ(got, all) << stride;
+    EXPECT_EQ(sum, SumRecords(std::as_bytes(std::span(all)), stride)) << stride;
+  }
+}
+
 // What progress is counted by: each byte of the inputs' files is in one batch, whatever becomes of its record.
 TEST(BatchFeeder, BatchesHaveEachStoredByteOnce) {
   const TempFolder folder;
