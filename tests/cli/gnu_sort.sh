@@ -2,7 +2,7 @@
 # same output, messages, exit code and files. What newer releases of GNU sort do otherwise than the system's stands
 # below the table with what it must give. !PIPE! is a pipe in the table. 77: the system's sort is not GNU's.
 . "$2/tests/cli/common.sh.inc"
-/usr/bin/sort --version 2>/dev/null | grep -q 'GNU coreutils' || exit 77
+grep -q 'GNU coreutils' <(/usr/bin/sort --version 2>/dev/null) || exit 77
 export LC_ALL=C
 unset POSIXLY_CORRECT _POSIX2_VERSION TMPDIR
 mkdir gnu ours
@@ -508,13 +508,14 @@ gives 0 'sort -S1k long'
 LC_ALL=C /usr/bin/sort long >exp
 same out exp
 
-# Signals end it, and no temporary file stays.
+# Signals end it, and no temporary file stays. Each gets a pipe of its own: gzip that was about to start as the signal
+# came has the other one open for a moment, and whoever writes to that would lose the reader.
 mkdir temp
-mkfifo more_to_come
 for signal in TERM INT HUP; do
+  mkfifo $signal
   (
-    env --default-signal=INT "$sort" -S1M -T temp --compress-program=gzip more_to_come >/dev/null &
-    exec 9>more_to_come
+    env --default-signal "$sort" -S1M -T temp --compress-program=gzip $signal >/dev/null &
+    exec 9>$signal
     cat big >&9
     kill -$signal $!
     code=0
