@@ -12,7 +12,7 @@ stop_servers() {
     as_postgres "$pg/pg_ctl" -D "$work/pg/data" -m immediate stop >/dev/null 2>&1 || true
   [ -z "$maria_process" ] || kill "$maria_process" 2>/dev/null || true
 }
-trap 'stop_servers; chmod -R u+rwx "$work" 2>/dev/null; rm -rf "$work"' EXIT
+trap 'stop_servers; chmod -R u+rwx "$work" 2>/dev/null || true; rm -rf "$work"' EXIT
 # PostgreSQL's server does not run as root.
 as_postgres() {
   if [ "$(id -u)" = 0 ]; then (cd /; runuser -u postgres -- "$@"); else "$@"; fi

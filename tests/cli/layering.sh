@@ -3,7 +3,7 @@
 # data -> support, and one user for each outside library.
 # Usage: layering.sh BUILD_DIR SOURCE_ROOT. First plants one violation of every rule in a copy of the tree and expects
 # it to be found, then expects none in the tree itself.
-set -euo pipefail
+. "$2/tests/cli/common.sh.inc"
 
 root=$2
 
@@ -109,8 +109,7 @@ violations() (
   ' "${2:-${files[@]}}"
 )
 
-scratch=$(mktemp -d)
-trap 'rm -rf "$scratch"' EXIT
+scratch=$work
 
 failed=0
 fail() {

@@ -28,7 +28,7 @@ fi
 
 mmdebstrap --variant=minbase --include=man-db,bash-completion,g++,pkg-config,python3 bookworm root >mmdebstrap.log 2>&1 ||
   { echo "SKIPPED (no Debian 12 to be had): the packages in use: $(tail -n 1 mmdebstrap.log)"; exit 77; }
-trap 'umount root/proc 2>/dev/null; rm -rf --one-file-system "$work"' EXIT
+trap 'umount root/proc 2>/dev/null || true; rm -rf --one-file-system "$work"' EXIT
 mount -t proc proc root/proc
 cp /etc/resolv.conf root/etc/
 cp -R old new root/root/
