@@ -7,7 +7,7 @@ if [ ! -x "$b" ]; then
   exit 77
 fi
 
-"$b" --help | grep -q 'rowcol' || fail '--help does not name the subcommands'
+grep -q 'rowcol' <("$b" --help) || fail '--help does not name the subcommands'
 expect 2 "$b"
 expect 2 "$b" frobnicate
 expect 2 "$b" cmp frobnicate

@@ -37,7 +37,7 @@ printf '%s\n' '\x' 00 0x00ff 01 \\xFF | column bytes-hex
 printf '%s\n' . .. .a .b1 a~ a a.b a.tar.gz a1 a1.b a1.c1 a2 a2~x a2x a10 a10.zip b_1 b-2 é >versions
 LC_ALL=C sort -V versions | column natural
 printf '%s\n' B a | LC_ALL=C column locale
-if locale -a | grep -qx en_US.utf8; then
+if grep -qx en_US.utf8 <(locale -a); then
   printf '%s\n' a B c | LC_ALL=en_US.UTF-8 column locale
 else
   echo "SKIPPED (no en_US.UTF-8): collation"

@@ -76,7 +76,7 @@ is "$(of gpusort_task 2 part --pieces=fo)" 'folders|'
 is "$(of gpusort_task 8 runs --slice 0/4 --into d table.csv -k n)" 'words|name|'
 is "$(of gpusort_task 5 part --part 0/2 --device c)" 'words|cpu|'
 for command in scan runs cut borders part prove; do
-  "$bin/gpusort_task" --help | grep -q "gpusort_task $command " || fail "the help has no $command"
+  grep -q "gpusort_task $command " <("$bin/gpusort_task" --help) || fail "the help has no $command"
 done
 
 for shell in bash zsh fish; do "$g" --completion $shell >script.$shell; done

@@ -69,7 +69,7 @@ done
 module=$work/none.so
 refused "there is no CUDA module: no $module; install the package gpusort-cuda"
 module=''
-GPUSORT_CUDA_MODULE=$work/none.so "$bin/gpusort" --version | grep -q "^backend: no GPU: there is no CUDA module: .*gpusort-cuda" ||
+grep -q "^backend: no GPU: there is no CUDA module: .*gpusort-cuda" <(GPUSORT_CUDA_MODULE=$work/none.so "$bin/gpusort" --version) ||
   fail '--version does not say that there is no module'
 if [ ! -e "$bin/gpusort_cuda.so" ]; then refused "there is no CUDA module: no $bin/gpusort_cuda.so, no "; fi
 
@@ -78,7 +78,7 @@ mkdir -p prefix/bin prefix/lib/gpusort
 cp "$bin/gpusort" prefix/bin/
 for place in prefix/bin prefix/lib/gpusort; do
   cp "$stand_in" $place/gpusort_cuda.so
-  prefix/bin/gpusort --version | grep -qF "$work/$place/gpusort_cuda.so" || fail "not found in $place"
+  grep -qF "$work/$place/gpusort_cuda.so" <(prefix/bin/gpusort --version) || fail "not found in $place"
   expect 0 prefix/bin/gpusort --device gpu --memory 64M in.u64 out.u64
   rm $place/gpusort_cuda.so
 done

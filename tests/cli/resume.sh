@@ -134,7 +134,7 @@ wait $waiting || code=$?
 [ $code = 75 ] || fail "exit $code instead of 75 at SIGTERM: $(cat stopped)"
 grep -q 'kept in job: .*The same command goes on' stopped || fail "SIGTERM says: $(cat stopped)"
 [ ! -e out.u64 ] || fail "a stopped job has an output"
-"$g" --resume-dir job --status | grep -q '^state  *stopped' || fail "--status of a stopped job"
+grep -q '^state  *stopped' <("$g" --resume-dir job --status) || fail "--status of a stopped job"
 [ "$(stat -c %a job)" = 700 ] || fail "the mode of the folder is $(stat -c %a job)"
 [ -z "$(find job -type f ! -perm 600)" ] || fail "modes of files: $(ls -l job)"
 # Another job, in every way, is refused by the first thing that differs.
@@ -190,7 +190,7 @@ assert first["runs_made"] >= 1 and last["runs_kept"] >= first["runs_made"], s["a
 assert sum(a["bytes_read"] for a in s["attempts"]) == 24 << 20, s["attempts"]
 assert s["records_in"] == s["records_out"] == 3 << 20
 PY
-"$g" --resume-dir job --status | grep -q '^state  *done' || fail "--status of a job that is done"
+grep -q '^state  *done' <("$g" --resume-dir job --status) || fail "--status of a job that is done"
 expect 0 job u64 --type u64
 done_right u64
 [ ! -e job ] || fail "--keep-resume-dir holds for later jobs"
@@ -233,7 +233,7 @@ for what in 'TERM u64 --type u64' 'KILL log -u -k7,7' 'TERM csv -k #2:text'; do
   stop_in_merge "$signal" "$name" $options
   if [ "$signal" = TERM ]; then
     [ "$code" = 75 ] || fail "exit $code of $what: $(cat err)"
-    "$g" --resume-dir job --status | grep -q 'and [1-9].* of the output' || fail "--status: $("$g" --resume-dir job --status)"
+    grep -q 'and [1-9].* of the output' <("$g" --resume-dir job --status) || fail "--status: $("$g" --resume-dir job --status)"
     partial=$(find . -maxdepth 1 -name '.gpusort-*.partial' -printf %s)
     noted=$(sed -n 's/.*"output_bytes":\([0-9]*\).*/\1/p' job/gpusort.manifest | tail -n 1)
     [ "$noted" -gt 0 ] && [ "${partial:-0}" -ge "$noted" ] ||

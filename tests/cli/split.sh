@@ -189,7 +189,7 @@ expect 2 ./sort --split 2 abc.txt
 mkdir out/part-1.txt
 expect 2 "$g" --split 2 abc.txt out/part
 rmdir out/part-1.txt
-"$g" --explain --split 5 abc.txt out/part | grep -q '^parts *5' || fail "--explain"
+grep -q '^parts *5' <("$g" --explain --split 5 abc.txt out/part) || fail "--explain"
 [ -z "$(ls -A out)" ] || fail "--explain made $(names out)"
 
 # Jobs that fail or are killed leave all old files, and no others.

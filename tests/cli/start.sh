@@ -28,7 +28,7 @@ fi
 # A library of the same name that is none is found first.
 mkdir broken
 for name in z bz2 lzma zstd lz4; do
-  file=$(grep -ao "lib$name\.so\.[0-9.]*" "$g" | head -n 1)
+  file=$(grep -ao "lib$name\.so\.[0-9.]*" "$g" | sed -n 1p)
   echo none >"broken/$file"
 done
 for codec in gz bz2 xz zst lz4; do

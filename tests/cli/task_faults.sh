@@ -37,7 +37,7 @@ refused '--unique with --format pgdump' runs --slice 0/4 --into dir --format pgd
 refused 'several inputs with --format pgdump' runs --slice 0/4 --into dir --format pgdump in.log in.log
 refused 'is a stream, .*: write it to a file first' runs --slice 0/4 --into dir -
 [ ! -e dir ] || fail "what was refused made $(ls dir)"
-"$t" --help | grep -q 'gpusort_task prove' || fail "no help"
+grep -q 'gpusort_task prove' <("$t" --help) || fail "no help"
 [ "$("$t" --version)" = "$("$bin/gpusort" --version | head -n 1)" ] || fail "the version"
 
 # Too early; and what a job may not change.

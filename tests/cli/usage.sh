@@ -12,14 +12,14 @@ expect 2 "$g" --check --type i32 out.bin out.bin
 says 'exactly one input'
 expect 0 "$g" --explain in.bin explained.bin
 [ ! -e explained.bin ] || fail "--explain wrote its output"
-"$g" --explain in.bin out.bin | grep -q 'i32 (' || fail "--explain does not say the type"
+grep -q 'i32 (' <("$g" --explain in.bin out.bin) || fail "--explain does not say the type"
 for word in runs fan-in level batch window "temp space" block tiers; do
-  "$g" --explain in.bin out.bin | grep -q "$word" || fail "--explain does not say: $word"
+  grep -q "$word" <("$g" --explain in.bin out.bin) || fail "--explain does not say: $word"
 done
 # Help: what fits a screen, all options, and the manual page, which the build made of the same table.
-"$g" --help | grep -q 'man gpusort' || fail "--help does not say where the manual is"
+grep -q 'man gpusort' <("$g" --help) || fail "--help does not say where the manual is"
 [ "$("$g" --help | wc -l)" -le 40 ] || fail "--help is long"
-"$g" --help=all | grep -q 'Exit codes' || fail "--help=all without exit codes"
+grep -q 'Exit codes' <("$g" --help=all) || fail "--help=all without exit codes"
 expect 2 "$g" --help=more
 says 'none of: all, examples, man'
 expect 4 "$g" --help=man >/dev/full
@@ -37,7 +37,7 @@ if command -v groff >/dev/null; then
 else
   echo "SKIPPED (no groff): the manual page as it is read"
 fi
-"$g" --version | grep -qi 'cpu' || fail "--version does not list the CPU backend"
+grep -qi 'cpu' <("$g" --version) || fail "--version does not list the CPU backend"
 
 # An output that exists: --no-clobber, also by another name, in place, and if it comes into being meanwhile.
 ln -s out.bin link.bin

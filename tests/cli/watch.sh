@@ -174,7 +174,7 @@ PY
 grep -Eq '^expected  *[0-9.]+ s: form runs [0-9.]+ s \(.*\), merge runs [0-9.]+ s \(.*\)' plan || fail "no times: $(cat plan)"
 grep -Eq '^measured  *input .*/s.*of the input sorted at .*/s, merged at .*/s$' plan || fail "no rates: $(cat plan)"
 [ ! -e sorted2 ] || fail "--explain=full wrote its output"
-"$bin/gpusort" --explain in.u64 sorted2 | grep -q '^expected  *--explain=full' || fail "--explain does not say how to know"
+grep -q '^expected  *--explain=full' <("$bin/gpusort" --explain in.u64 sorted2) || fail "--explain does not say how to know"
 printf 'a,b\n1,"x\ny"\n0,z\n' >t.csv
 "$bin/gpusort" --explain=full --device cpu -k a:int t.csv u.csv >plan
 grep -Eq '^expected  *[0-9.]+ s' plan || fail "no times of a table: $(cat plan)"

@@ -266,7 +266,7 @@ case_node() {
   touch hold-runs-{0..3}
   expect 0 job --slices 4 --partition=risky >/dev/null
   soon 60 status_says 'runs: 0 of 4 done, 4 running (n3, n4)'
-  lost=$(squeue -h -r -t R -w n4 -o %K | head -n 1)
+  lost=$(squeue -h -r -t R -w n4 -o %K | sed -n 1p)
   kill -9 "$(cat "$work/slurm/n4.pid")"
   soon 60 status_says 'runs: 0 of 4 done, 4 running (n3)'
   rm hold-*
