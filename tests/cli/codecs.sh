@@ -180,7 +180,7 @@ done
 tool cuts 'echo $$ >>pids; case $1 in -d) exec cat;; *) head -c 50; cat >/dev/null;; esac'
 expect 8 "$g" $spills --compress-program=./cuts web.log out.log
 says "'./cuts' -d did not give back what './cuts' was given"
-tool hangs 'echo $$ >>pids; echo >hung; exec sleep 1000'
+tool hangs 'echo $$ >>pids; echo >"$HUNG"; exec sleep 1000'
 left() {
   local pid
   for pid in $(cat pids); do
@@ -190,9 +190,10 @@ left() {
 for signal in TERM INT; do
   # A job that needs more than a third of a second to stop is ended as it is.
   for try in {1..10}; do
-    rm -f hung
-    env --default-signal=$signal "$g" $spills --compress-program=./hangs web.log out.log &
-    until [ -e hung ]; do sleep 0.01; done
+    # Not the name of the try before, whose program may only now be starting.
+    hung=hung.$signal.$try
+    env --default-signal=$signal HUNG=$hung "$g" $spills --compress-program=./hangs web.log out.log &
+    until [ -e $hung ]; do sleep 0.01; done
     kill -$signal $!
     code=0
     wait $! || code=$?
