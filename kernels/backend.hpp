@@ -189,6 +189,13 @@ class Lane {
   virtual int device() const { return kOnHost; }
 };
 
+/// Bytes in a slot that are wanted in host memory.
+struct SlotRead {
+  const std::byte* data = nullptr;
+  std::span<std::byte> out;
+  int device = kOnHost;  ///< whose memory it is
+};
+
 /// Whole sorted records on the device among which BytesBefore looks.
 struct SearchRange {
   const std::byte* data = nullptr;
@@ -251,6 +258,10 @@ class Backend {
   virtual bool Unpin(void* data) = 0;
   /// Bytes of the records of each device range that come before the cut, a record in host memory.
   virtual std::vector<std::uint64_t> BytesBefore(std::span<const SearchRange> ranges, RecordSpan cut_record) = 0;
+  /// Makes all reads; many short ones take about as long as one.
+  virtual void Read(std::span<const SlotRead> reads) {
+    for (const SlotRead& read : reads) std::memcpy(read.out.data(), read.data, read.out.size());
+  }
   /// Copies out of the memory of GPU `device` need not go through the host then, where the machine has a way. Failure is
   /// only slower.
   virtual void ReachInto(int /*device*/) {}

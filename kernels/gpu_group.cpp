@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <iterator>
 #include <string>
 #include <utility>
 
@@ -69,6 +70,17 @@ class GpuGroup : public Backend {
     }
     if (known < ranges.size()) throw Error(ErrorCode::kInternal, "a search in the memory of a GPU that is not there");
     return counts;
+  }
+  void Read(std::span<const SlotRead> reads) override {
+    std::size_t known = 0;
+    for (const auto& gpu : gpus_) {
+      std::vector<SlotRead> own;
+      std::copy_if(reads.begin(), reads.end(), std::back_inserter(own),
+                   [&](const SlotRead& read) { return read.device == gpu->limits().device; });
+      if (!own.empty()) gpu->Read(own);
+      known += own.size();
+    }
+    if (known < reads.size()) throw Error(ErrorCode::kInternal, "a read of a GPU that is not there");
   }
   std::uint64_t device_peak() const override {
     std::uint64_t bytes = 0;

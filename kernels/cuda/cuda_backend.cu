@@ -40,6 +40,7 @@ namespace {
 using detail::CheckCuda;
 using detail::TryCuda;
 using detail::CudaDevice;
+using detail::CudaOrdinal;
 using detail::DevicePtr;
 using detail::Findings;
 using detail::Stream;
@@ -109,8 +110,8 @@ struct LaneShape {
   std::uint64_t bytes() const { return lines ? lines->bytes() : workspace() + workspace_bytes; }
 };
 
-/// What is read of a slot at once by a kernel, not by a copy.
-constexpr std::uint64_t kMostFetched = 4096;
+/// What is read of a slot at once by a kernel, not by a copy; and what all reads that one kernel makes have together.
+constexpr std::uint64_t kMostFetched = 4096, kFetchedTogether = 32 * kMostFetched;
 /// Lines up to which a cut has its place in the common part; longer ones get memory for the search.
 constexpr std::uint64_t kCommonCut = 4096;
 
@@ -134,7 +135,7 @@ struct CommonShape {
   static constexpr std::uint64_t kPinnedCounts = RoundUp(kSearchRanges * sizeof(detail::CountRange), kAlignment);
   static constexpr std::uint64_t kPinnedFetched =
       kPinnedCounts + RoundUp(kSearchRanges * sizeof(std::uint64_t), kAlignment);
-  static constexpr std::uint64_t kPinnedBytes = kPinnedFetched + kMostFetched;
+  static constexpr std::uint64_t kPinnedBytes = kPinnedFetched + kFetchedTogether;
 };
 
 class Arena : public SlotPool {
@@ -189,6 +190,37 @@ class Arena : public SlotPool {
     stream->Fetch(pinned, from, out.size());
     stream->Wait();
     std::memcpy(out.data(), pinned, out.size());
+  }
+
+  /// As Backend::Read.
+  void Read(std::span<const SlotRead> reads) {
+    const std::lock_guard<std::mutex> lock(search_mutex_);
+    const detail::StreamPool::Borrowed stream(streams_);
+    auto* const table = reinterpret_cast<detail::FetchedBytes*>(pinned_.data());
+    std::byte* const fetched = pinned_.data() + CommonShape::kPinnedFetched;
+    static_assert(kSearchRanges * sizeof(detail::FetchedBytes) <= CommonShape::kPinnedCounts);
+    for (std::size_t first = 0, next = 0; first < reads.size(); first = next) {
+      std::uint64_t bytes = 0, count = 0;
+      for (; next < reads.size() && count < kSearchRanges; ++next) {
+        const std::uint64_t size = reads[next].out.size();
+        if (size > kMostFetched) {
+          stream->Copy(reads[next].out.data(), reads[next].data, size, cudaMemcpyDeviceToHost);
+          continue;
+        }
+        if (bytes + size > kFetchedTogether) break;
+        table[count++] = {AsBytes(reads[next].data), static_cast<std::uint32_t>(bytes),
+                          static_cast<std::uint32_t>(size)};
+        bytes += size;
+      }
+      if (count > 0) stream->FetchAll(fetched, table, count);
+      stream->Wait();
+      const std::byte* from = fetched;
+      for (; first < next; ++first) {
+        if (reads[first].out.size() > kMostFetched) continue;
+        std::memcpy(reads[first].out.data(), from, reads[first].out.size());
+        from += reads[first].out.size();
+      }
+    }
   }
 
   void BytesBefore(std::span<const SearchRange> ranges, RecordSpan cut_record, std::vector<std::uint64_t>& counts) {
@@ -408,11 +440,19 @@ class CudaLane : public Lane {
     const detail::DrainAtExit drain(stream_);
     std::byte* to = in.data();
     upload_.Start(stream_);
+    // What this GPU has is copied by a kernel: a copy for each piece takes a stream more time than its bytes.
+    detail::PieceTable own;
     for (const Piece& piece : pieces) {
       if (piece.bytes == 0) continue;
-      CopyUp(to, piece);
+      if (piece.device == device()) {
+        own.Add(AsBytes(piece.data), static_cast<std::uint64_t>(to - in.data()), piece.bytes);
+        if (own.full()) CopyPieces(own, in.data());
+      } else {
+        CopyUp(to, piece);
+      }
       to += piece.bytes;
     }
+    CopyPieces(own, in.data());
     upload_.Stop(stream_);
     kernels_.Start(stream_);
     const std::byte* merged;
@@ -441,6 +481,15 @@ class CudaLane : public Lane {
   }
 
   bool IsForeign(const Piece& piece) const { return piece.on_device() && piece.device != device(); }
+
+  /// Leaves the table empty.
+  void CopyPieces(detail::PieceTable& pieces, std::byte* to) const {
+    if (pieces.count > 0) {
+      stream_.Launch("CopyPiecesKernel", detail::CopyPiecesKernel<>, pieces.tiles(), detail::kRecordThreads, pieces,
+                     reinterpret_cast<Byte*>(to));
+    }
+    pieces.count = 0;
+  }
 
   /// To this GPU's memory.
   void CopyUp(std::byte* to, const Piece& piece) const {
@@ -752,12 +801,13 @@ class CudaBackend : public ArenaBackend<Arena> {
       : device_(std::make_shared<CudaDevice>(ordinal, timeout)) {
     int count = 0;
     CheckCuda("cudaGetDeviceCount", [&] { return cudaGetDeviceCount(&count); });
+    count *= detail::GpuTwins();
     if (ordinal < 0 || ordinal >= count) {
       throw Error(ErrorCode::kGpuLost,
                   "there is no GPU " + std::to_string(ordinal) + ": found " + std::to_string(count));
     }
     cudaDeviceProp properties;
-    CheckCuda("cudaGetDeviceProperties", [&] { return cudaGetDeviceProperties(&properties, ordinal); });
+    CheckCuda("cudaGetDeviceProperties", [&] { return cudaGetDeviceProperties(&properties, CudaOrdinal(ordinal)); });
     device_->Enter();
     // Makes the context, and fails if this build has no code for the device.
     cudaFuncAttributes attributes;
@@ -769,7 +819,7 @@ class CudaBackend : public ArenaBackend<Arena> {
     limits_.id = IdOf(properties);
     limits_.gpu = true;
     limits_.device = ordinal;
-    limits_.device_bytes = free_bytes;
+    limits_.device_bytes = free_bytes / detail::GpuTwins();
     watch_.emplace(device_, handler);
   }
 
@@ -800,14 +850,21 @@ class CudaBackend : public ArenaBackend<Arena> {
     return counts;
   }
 
+  void Read(std::span<const SlotRead> reads) override {
+    const std::shared_ptr<Arena> arena = this->arena();
+    device_->Enter();
+    arena->Read(reads);
+  }
+
   void ReachInto(int device) override {
+    const int own = CudaOrdinal(device_->ordinal()), other = CudaOrdinal(device);
     int can = 0;
     // A lost GPU is found by the next call that needs it, and a way that is there already is no error.
-    if (TryCuda([&] { return cudaSetDevice(device_->ordinal()); }) != cudaSuccess ||
-        TryCuda([&] { return cudaDeviceCanAccessPeer(&can, device_->ordinal(), device); }) != cudaSuccess || can == 0) {
+    if (TryCuda([&] { return cudaSetDevice(own); }) != cudaSuccess ||
+        TryCuda([&] { return cudaDeviceCanAccessPeer(&can, own, other); }) != cudaSuccess || can == 0) {
       return;
     }
-    TryCuda([&] { return cudaDeviceEnablePeerAccess(device, 0); });
+    TryCuda([&] { return cudaDeviceEnablePeerAccess(other, 0); });
   }
 
   std::uint64_t device_peak() const override { return peak_; }
@@ -882,7 +939,7 @@ int CountInTime(std::chrono::seconds timeout) {
   return InTime<int>("the GPUs' driver", timeout, [] {
     int count = 0;
     CheckCuda("cudaGetDeviceCount", [&] { return cudaGetDeviceCount(&count); });
-    return count;
+    return count * detail::GpuTwins();
   });
 }
 

@@ -90,6 +90,18 @@ inline CudaFaults& TheCudaFaults() {
   return faults;
 }
 
+/// The seam that makes several GPUs of one, for tests: with GPUSORT_GPU_TWINS=N each that CUDA has counts as N, with
+/// memory, lanes and streams of their own.
+inline int GpuTwins() {
+  static const int twins = [] {
+    const char* text = std::getenv("GPUSORT_GPU_TWINS");
+    return text == nullptr ? 1 : std::clamp(std::atoi(text), 1, 16);
+  }();
+  return twins;
+}
+/// What CUDA calls GPU `device`.
+inline int CudaOrdinal(int device) { return device / GpuTwins(); }
+
 /// The CUDA ordinal of the GPU that this thread works with. CUDA does not say it of one that is lost: it refuses to
 /// make it current.
 inline thread_local int entered_device = kOnHost;
@@ -184,15 +196,15 @@ class CudaDevice {
   /// Makes the device the calling thread's. Every entry into the backend starts with it.
   void Enter() const {
     entered_device = ordinal_;
-    CheckCuda("cudaSetDevice", [&] { return cudaSetDevice(ordinal_); });
+    CheckCuda("cudaSetDevice", [&] { return cudaSetDevice(CudaOrdinal(ordinal_)); });
   }
   /// For destructors: false if the device must not be called any more. Freeing may wait for any that hangs.
-  bool EnterToFree() const noexcept { return !a_gpu_hangs && cudaSetDevice(ordinal_) == cudaSuccess; }
+  bool EnterToFree() const noexcept { return !a_gpu_hangs && cudaSetDevice(CudaOrdinal(ordinal_)) == cudaSuccess; }
 
   /// Makes copies from and to host memory fast, and undoes that: false if it stays registered. What is refused is only
   /// slower; what was not pinned says so, and that is no error.
   void Register(void* data, std::uint64_t bytes) const {
-    if (TryCuda([&] { return cudaSetDevice(ordinal_); }) != cudaSuccess) return;
+    if (TryCuda([&] { return cudaSetDevice(CudaOrdinal(ordinal_)); }) != cudaSuccess) return;
     TryCuda([&] { return cudaHostRegister(data, bytes, cudaHostRegisterPortable); });
   }
   bool Unregister(void* data) const noexcept {
@@ -226,7 +238,7 @@ class CudaDevice {
   }
   /// Wait for destructors: also returns if the device is lost, when nothing runs on it any more.
   void Drain(cudaStream_t stream) const noexcept {
-    if (!hung_ && cudaSetDevice(ordinal_) == cudaSuccess) Poll([&] { return cudaStreamQuery(stream); });
+    if (!hung_ && cudaSetDevice(CudaOrdinal(ordinal_)) == cudaSuccess) Poll([&] { return cudaStreamQuery(stream); });
     cudaGetLastError();
   }
 
@@ -280,6 +292,17 @@ __global__ void __launch_bounds__(kFetchThreads)
   for (std::uint64_t i = threadIdx.x; i < bytes; i += kFetchThreads) to[i] = from[i];
 }
 
+struct FetchedBytes {
+  const unsigned char* from;
+  std::uint32_t at, bytes;
+};
+/// Block i copies reads[i] to its place behind `to`.
+template <typename = void>
+__global__ void __launch_bounds__(kFetchThreads) FetchAllKernel(unsigned char* to, const FetchedBytes* reads) {
+  const FetchedBytes read = reads[blockIdx.x];
+  for (std::uint32_t i = threadIdx.x; i < read.bytes; i += kFetchThreads) to[read.at + i] = read.from[i];
+}
+
 // What the fault seam puts into a stream.
 template <typename = void>
 __global__ void NeverEndingKernel() {
@@ -321,7 +344,8 @@ class Stream {
   /// From the memory of GPU `device` to this one's.
   void CopyAcross(void* to, const void* from, int device, std::uint64_t bytes) const {
     CheckCuda("cudaMemcpyPeerAsync",
-              [&] { return cudaMemcpyPeerAsync(to, device_->ordinal(), from, device, bytes, stream_); });
+              [&] { return cudaMemcpyPeerAsync(to, CudaOrdinal(device_->ordinal()), from, CudaOrdinal(device), bytes,
+                                               stream_); });
   }
   /// Copies a few bytes from the device to `pinned` host memory, by a kernel: a copy would wait behind the windows of
   /// other streams that are on their way over the bus.
@@ -329,6 +353,11 @@ class Stream {
     MakeWrongIfAsked(from, bytes);
     Launch("FetchKernel", FetchKernel<>, 1, kFetchThreads, static_cast<unsigned char*>(pinned),
            static_cast<const unsigned char*>(from), bytes);
+  }
+  /// Many of these at once, one at least: to their places behind `pinned`. `reads` is in pinned host memory, too.
+  void FetchAll(void* pinned, const FetchedBytes* reads, std::uint64_t count) const {
+    MakeWrongIfAsked(reads[0].from, reads[0].bytes);
+    Launch("FetchAllKernel", FetchAllKernel<>, count, kFetchThreads, static_cast<unsigned char*>(pinned), reads);
   }
   template <typename... Parameters, typename... Arguments>
   void Launch(const char* what, void (*kernel)(Parameters...), std::uint64_t blocks, unsigned threads,

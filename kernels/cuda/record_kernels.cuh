@@ -159,6 +159,72 @@ __global__ void __launch_bounds__(kRecordThreads)
   }
 }
 
+/// Pieces to copy, as many as a kernel's parameters hold. Tiles of it are copied by a block each.
+struct PieceTable {
+  static constexpr unsigned kMost = 128;
+  static constexpr std::uint64_t kTile = 1 << 14;  ///< bytes
+  const Byte* from[kMost];
+  std::uint64_t to[kMost];  ///< offset
+  std::uint64_t bytes[kMost];
+  std::uint32_t first_tile[kMost];  ///< of the piece
+  std::uint32_t next_tile = 0, count = 0;
+
+  bool full() const { return count == kMost; }
+  std::uint32_t tiles() const { return next_tile; }
+  void Add(const Byte* piece, std::uint64_t offset, std::uint64_t size) {
+    if (count == 0) next_tile = 0;
+    from[count] = piece;
+    to[count] = offset;
+    bytes[count] = size;
+    first_tile[count++] = next_tile;
+    next_tile += static_cast<std::uint32_t>((size + kTile - 1) / kTile);
+  }
+};
+
+/// Copies n bytes by all threads of the block. Words, with those of `from` shifted together where they lie otherwise
+/// than those of `to`: only words are read that have some of the bytes.
+__device__ inline void CopyByBlock(Byte* to, const Byte* from, std::uint32_t n) {
+  const auto address = [](const Byte* p) { return reinterpret_cast<std::uintptr_t>(p); };
+  if ((address(to) | address(from) | n) % 8 == 0) {
+    const auto* const in = reinterpret_cast<const uint2*>(from);
+    auto* const out = reinterpret_cast<uint2*>(to);
+#pragma unroll 8
+    for (std::uint32_t i = threadIdx.x; i < n / 8; i += kRecordThreads) out[i] = in[i];
+    return;
+  }
+  const std::uint32_t head = min(static_cast<std::uint32_t>(-address(to) % 4), n);
+  const std::uint32_t words = (n - head) / 4;
+  const std::uint32_t rest = head + words * 4;
+  if (threadIdx.x < head) to[threadIdx.x] = from[threadIdx.x];
+  if (threadIdx.x < n - rest) to[rest + threadIdx.x] = from[rest + threadIdx.x];
+  const Byte* const begin = from + head;
+  const unsigned shift = static_cast<unsigned>(address(begin) % 4);
+  const auto* const in = reinterpret_cast<const std::uint32_t*>(begin - shift);
+  auto* const out = reinterpret_cast<std::uint32_t*>(to + head);
+#pragma unroll 4
+  for (std::uint32_t i = threadIdx.x; i < words; i += kRecordThreads) {
+    out[i] = shift == 0 ? in[i] : __funnelshift_r(in[i], in[i + 1], 8 * shift);
+  }
+}
+
+template <typename = void>
+__global__ void __launch_bounds__(kRecordThreads)
+    CopyPiecesKernel(const __grid_constant__ PieceTable pieces, Byte* to) {
+  std::uint32_t low = 0, high = pieces.count - 1;  // the last piece that begins at this tile, or in front
+  while (low < high) {
+    const std::uint32_t middle = (low + high + 1) / 2;
+    if (pieces.first_tile[middle] <= blockIdx.x) {
+      low = middle;
+    } else {
+      high = middle - 1;
+    }
+  }
+  const std::uint64_t begin = (blockIdx.x - pieces.first_tile[low]) * PieceTable::kTile;
+  const std::uint64_t left = pieces.bytes[low] - begin;
+  CopyByBlock(to + pieces.to[low] + begin, pieces.from[low] + begin,
+              static_cast<std::uint32_t>(left < PieceTable::kTile ? left : PieceTable::kTile));
+}
+
 /// counts[i] = CountBeforeCut of ranges[i].
 template <typename = void>
 __global__ void __launch_bounds__(kRecordThreads)

@@ -55,14 +55,18 @@ std::uint64_t Cutter::Cut(std::uint64_t limit) {
       // Every share has one record; the rest of the room is dealt by weight.
       const std::uint64_t share =
           1 + static_cast<std::uint64_t>(static_cast<unsigned __int128>(room) * cursor.weight / weights);
-      offers_.push_back(MakeOffer(i, std::min(cursor.available(), share * unit)));
-      if (offers_.back().bytes == cursor.remaining()) continue;
-      if (offers_.back().bytes == 0) offers_.back().last = Head(cursor);
-      if (least == kNone || CompareRecords(offers_.back().last, offers_[least].last, layout_) < 0) {
-        least = offers_.size() - 1;
-      }
+      offers_.push_back({i, std::min(cursor.available(), share * unit), {}});
     }
     if (starved) break;
+    LookAtEnds();
+    for (std::size_t i = 0; i < offers_.size(); ++i) {
+      Offer& offer = offers_[i];
+      Cursor& cursor = cursors_[offer.cursor];
+      SetLast(offer);
+      if (offer.bytes == cursor.remaining()) continue;
+      if (offer.bytes == 0) offer.last = Head(cursor);
+      if (least == kNone || CompareRecords(offer.last, offers_[least].last, layout_) < 0) least = i;
+    }
     if (least == kNone) {
       for (const Offer& offer : offers_) {
         cursors_[offer.cursor].take += offer.bytes;
@@ -175,23 +179,39 @@ std::uint64_t Cutter::Give(std::size_t least) {
   return given;
 }
 
-/// Of the next `bytes`.
-Cutter::Offer Cutter::MakeOffer(std::size_t index, std::uint64_t bytes) const {
-  Cursor& cursor = cursors_[index];
-  if (bytes == cursor.remaining()) return {index, bytes, {}};
-  const std::uint64_t from = Next(cursor), end = from + bytes;
+/// Fetches, for all at once, where the last record is that each offers of a run on a device: one by one that took as
+/// long as merging the window.
+void Cutter::LookAtEnds() {
+  reads_.clear();
+  for (const Offer& offer : offers_) {
+    Cursor& cursor = cursors_[offer.cursor];
+    if (!cursor.run->on_device() || offer.bytes == cursor.remaining()) continue;
+    const std::uint64_t from = Next(cursor);
+    reads_.push_back(RunView(*cursor.run->records, layout_).FirstLook(from, from + offer.bytes, cursor.sample));
+  }
+  if (!reads_.empty()) backend_.Read(reads_);
+}
+
+/// Cuts the offer behind its last whole record, and sets that, unless it is all of the run.
+void Cutter::SetLast(Offer& offer) const {
+  Cursor& cursor = cursors_[offer.cursor];
+  if (offer.bytes == cursor.remaining()) return;
+  const std::uint64_t from = Next(cursor), end = from + offer.bytes;
   if (cursor.run->records) {
-    const RunView::Last last = RunView(*cursor.run->records, layout_).LastBefore(from, end, cursor.sample);
-    return {index, last.end - from, last.record};
+    const bool seen = cursor.run->on_device();
+    const RunView::Last last = RunView(*cursor.run->records, layout_).LastBefore(from, end, cursor.sample, seen);
+    offer.bytes = last.end - from;
+    offer.last = last.record;
+    return;
   }
   const LoadedBlock& block = BlockAt(cursor, end - 1);
   const std::uint64_t begin = std::max(from, block.begin);
   const std::uint64_t whole = WholeRecordBytes(block.bytes.subspan(begin - block.begin, end - begin), layout_);
   // What is loaded ends with a record, and so do blocks.
-  const std::uint64_t offered = begin + whole - from;
-  if (offered == 0) return {index, 0, {}};
-  const LoadedBlock& holder = BlockAt(cursor, from + offered - 1);
-  return {index, offered, LastRecord(holder.bytes.first(from + offered - holder.begin), layout_)};
+  offer.bytes = begin + whole - from;
+  if (offer.bytes == 0) return;
+  const LoadedBlock& holder = BlockAt(cursor, from + offer.bytes - 1);
+  offer.last = LastRecord(holder.bytes.first(from + offer.bytes - holder.begin), layout_);
 }
 
 /// How many of the next `bytes` order before the cut.

@@ -83,7 +83,8 @@ class Cutter {
 
   std::uint64_t TakeOne();
   std::uint64_t Give(std::size_t least);
-  Offer MakeOffer(std::size_t index, std::uint64_t bytes) const;
+  void LookAtEnds();
+  void SetLast(Offer& offer) const;
   std::uint64_t Before(Cursor& cursor, std::uint64_t bytes, RecordSpan cut, bool inclusive) const;
   RecordSpan Head(Cursor& cursor) const;
 
@@ -91,6 +92,7 @@ class Cutter {
   Backend& backend_;
   std::vector<Cursor>& cursors_;
   std::vector<Offer> offers_;
+  std::vector<SlotRead> reads_;
   std::vector<std::pair<std::size_t, std::uint64_t>> counts_;
 };
 

@@ -154,15 +154,26 @@ RecordSpan RunView::RecordAt(std::uint64_t begin, std::vector<std::byte>& copy) 
   return Bytes(begin, RecordEnd(begin), copy);
 }
 
-RunView::Last RunView::LastBefore(std::uint64_t begin, std::uint64_t end, std::vector<std::byte>& copy) const {
-  if (layout_.fixed()) {
-    end = WholeEnd(begin, end);
-    return {end == begin ? RecordSpan{} : Bytes(end - layout_.stride, end, copy), end};
-  }
+std::uint64_t RunView::LookFrom(std::uint64_t begin, std::uint64_t& end) const {
+  if (!layout_.fixed()) return end - std::min(kLookBytes, end - begin);
+  end = WholeEnd(begin, end);
+  return end == begin ? begin : end - layout_.stride;
+}
+
+SlotRead RunView::FirstLook(std::uint64_t begin, std::uint64_t end, std::vector<std::byte>& copy) const {
+  const std::uint64_t from = LookFrom(begin, end);
+  copy.resize(end - from);
+  return {records_.data() + from, copy, records_.device()};
+}
+
+RunView::Last RunView::LastBefore(std::uint64_t begin, std::uint64_t end, std::vector<std::byte>& copy,
+                                  bool seen) const {
+  std::uint64_t from = LookFrom(begin, end);
+  if (layout_.fixed() && from == end) return {{}, end};
   // As a rule both ends of the record are in sight at the first look.
-  for (std::uint64_t look = kLookBytes;; look *= 4) {
-    const std::uint64_t from = end - std::min(look, end - begin);
-    const RecordSpan bytes = Bytes(from, end, copy);
+  for (std::uint64_t look = kLookBytes;; seen = false) {
+    const RecordSpan bytes = seen ? RecordSpan(copy) : Bytes(from, end, copy);
+    if (layout_.fixed()) return {bytes, end};
     const std::uint64_t whole = WholeRecordBytes(bytes, layout_);
     const std::uint64_t first = whole == 0 ? 0 : RecordBegin(bytes, whole - 1, layout_);
     if (whole > 0 && (first > 0 || from == begin)) {
@@ -173,6 +184,8 @@ RunView::Last RunView::LastBefore(std::uint64_t begin, std::uint64_t end, std::v
       return {copy, from + whole};
     }
     if (from == begin) return {{}, begin};
+    look *= 4;
+    from = end - std::min(look, end - begin);
   }
 }
 

@@ -170,11 +170,17 @@ class RunView {
     RecordSpan record;
     std::uint64_t end;
   };
-  Last LastBefore(std::uint64_t begin, std::uint64_t end, std::vector<std::byte>& copy) const;
+  /// `seen`: what FirstLook wants is in `copy`.
+  Last LastBefore(std::uint64_t begin, std::uint64_t end, std::vector<std::byte>& copy, bool seen = false) const;
+  /// What LastBefore looks at first, into `copy`, which gets its size: for who reads that of many runs at once.
+  SlotRead FirstLook(std::uint64_t begin, std::uint64_t end, std::vector<std::byte>& copy) const;
   /// Its bytes [begin, end), likewise.
   RecordSpan Bytes(std::uint64_t begin, std::uint64_t end, std::vector<std::byte>& copy) const;
 
  private:
+  /// Where the first look at the last record of [begin, end) begins; `end` becomes where it ends.
+  std::uint64_t LookFrom(std::uint64_t begin, std::uint64_t& end) const;
+
   const SortedRecords& records_;
   const RecordLayout& layout_;
 };

@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+#include <array>
 #include <cstring>
 #include <map>
 #include <memory>
@@ -144,6 +145,16 @@ TEST(GpuGroup, SortsMergesAndSearchesInAnyMemory) {
   }
   ranges[0].device = 77;
   EXPECT_THROW(group.backend->BytesBefore(ranges, cut), Error);
+
+  std::array<std::byte, 5 * 8> read;
+  std::vector<SlotRead> reads;
+  for (const std::size_t r : {2, 0, 1, 1, 2}) {
+    reads.push_back({runs[r]->data() + 8 * reads.size(), std::span(read).subspan(8 * reads.size(), 8), runs[r]->device()});
+  }
+  group.backend->Read(reads);
+  for (const SlotRead& one : reads) EXPECT_TRUE(std::equal(one.out.begin(), one.out.end(), one.data));
+  reads[0].device = 77;
+  EXPECT_THROW(group.backend->Read(reads), Error);
 }
 
 TEST(GpuGroup, CancelsAllOfThem) {

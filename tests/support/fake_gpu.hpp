@@ -124,6 +124,12 @@ class FakeGpu : public Backend {
     if (wrong) plan_.FlipOneBit(std::as_writable_bytes(std::span(bytes)));
     return bytes;
   }
+  void Read(std::span<const SlotRead> reads) override {
+    const bool wrong = plan_.Call(ordinal_);
+    for (const SlotRead& read : reads) Expect(read.device == ordinal_, "a read of another GPU's memory");
+    Backend::Read(reads);
+    if (wrong && !reads.empty()) plan_.FlipOneBit(reads.front().out);
+  }
   std::uint64_t device_peak() const override { return device_memory_.peak(); }
   void Cancel() override { cpu_->Cancel(); }
 

@@ -300,6 +300,65 @@ TEST(CudaSort, ReadsAnyRange) {
   EXPECT_THROW(sorted->Read(input.size() - 7, {reinterpret_cast<std::byte*>(too_much.data()), 8}), Error);
 }
 
+TEST(CudaBackend, ReadsManyAtOnce) {
+  SKIP_WITHOUT_GPU();
+  const RecordLayout layout = MakeFixedLayout(7, {});
+  const Bytes input = MakeRecords(layout, 30000, Keys::kRandom, 6);
+  const Bytes expected = StableSorted(input, layout);
+  Device device(Shape(layout, input.size()));
+  const std::unique_ptr<Lane> lane = device.backend->OpenLane();
+  const std::unique_ptr<SortedRecords> sorted = SortBytes(*lane, input, 70000);
+  std::mt19937_64 random(9);
+  for (const std::size_t count : {0, 1, 30, 128, 3000}) {
+    // None, a few bytes, and so many that they go by themselves.
+    for (const std::uint64_t most : {8, 4096, 9000}) {
+      std::vector<Bytes> parts(count);
+      std::vector<std::uint64_t> offsets;
+      std::vector<SlotRead> reads;
+      for (Bytes& part : parts) {
+        part.resize(random() % (most + 1));
+        offsets.push_back(random() % (input.size() - part.size() + 1));
+        reads.push_back({sorted->data() + offsets.back(),
+                         {reinterpret_cast<std::byte*>(part.data()), part.size()},
+                         sorted->device()});
+      }
+      device.backend->Read(reads);
+      for (std::size_t i = 0; i < count; ++i) {
+        ASSERT_TRUE(std::equal(parts[i].begin(), parts[i].end(), expected.begin() + offsets[i])) << i << " of " << count;
+      }
+    }
+  }
+}
+
+TEST(CudaMerge, TakesPiecesFromAnyByteOn) {
+  SKIP_WITHOUT_GPU();
+  std::mt19937_64 random(10);
+  // Of records of one byte a piece may begin anywhere; 300 pieces are more than one kernel takes.
+  const RecordLayout layout = MakeFixedLayout(1, {});
+  for (const std::uint64_t bytes : {400, 70000, 1000000}) {
+    Device device(Shape(layout, bytes, 6));
+    const std::unique_ptr<Lane> lane = device.backend->OpenLane();
+    std::vector<std::unique_ptr<SortedRecords>> runs;
+    std::vector<Piece> pieces;
+    Bytes input;
+    for (std::uint32_t r = 0; r < 3; ++r) {
+      const Bytes part = MakeRecords(layout, bytes / 3, Keys::kRandom, random());
+      runs.push_back(SortBytes(*lane, part, 60000));
+      const std::uint64_t from = random() % 50, to = runs[r]->bytes() - random() % 50;
+      const Bytes all = ReadAll(*runs[r]);
+      input.insert(input.end(), all.begin() + from, all.begin() + to);
+      for (std::uint64_t at = from; at < to;) {
+        const std::uint64_t size = std::min(to - at, random() % (2 * bytes / 300) + 1);
+        pieces.push_back({runs[r]->data() + at, size, r, runs[r]->device()});
+        at += size;
+      }
+    }
+    Bytes merged(input.size());
+    lane->Merge(pieces, reinterpret_cast<std::byte*>(merged.data()));
+    ASSERT_TRUE(merged == StableSorted(input, layout)) << bytes;
+  }
+}
+
 TEST(CudaSort, WorksFromPinnedBlocks) {
   SKIP_WITHOUT_GPU();
   const RecordLayout layout = MakeFixedLayout(8, KeySpec{{Field(0, 8, KeyType::kUnsigned)}});
@@ -472,6 +531,17 @@ TEST(CudaGroup, MergesAndSearchesInTheMemoryOfAllGpus) {
     for (std::uint32_t r = 0; r < each; ++r) ranges.push_back({runs[r]->data(), runs[r]->bytes(), true, runs[r]->device()});
     std::uint64_t before = 0;
     for (const std::uint64_t bytes : group->BytesBefore(ranges, cut)) before += bytes;
+    Bytes firsts(each * layout.stride);
+    std::vector<SlotRead> reads;
+    for (std::uint32_t r = 0; r < each; ++r) {
+      const std::span out(reinterpret_cast<std::byte*>(firsts.data()) + r * layout.stride, layout.stride);
+      reads.push_back({runs[r]->data(), out, runs[r]->device()});
+    }
+    group->Read(reads);
+    for (std::uint32_t r = 0; r < each; ++r) {
+      EXPECT_TRUE(std::equal(firsts.begin() + r * layout.stride, firsts.begin() + (r + 1) * layout.stride,
+                             ReadAll(*runs[r]).begin()));
+    }
     std::uint64_t counted = 0;
     for (std::size_t at = 0; at < expected.size(); at += layout.stride) {
       counted += CompareRecords({AsStdBytes(expected.data()) + at, layout.stride}, cut, layout) <= 0 ? layout.stride : 0;
