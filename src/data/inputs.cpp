@@ -494,9 +494,13 @@ InputReader::InputReader(Pipeline& pipeline, Inputs& inputs, BlockPool& pool, co
   pipeline.Start([this] { ReadFiles(); }, static_cast<unsigned>(std::min<std::uint64_t>(threads, pieces)), "reader");
 }
 
-void InputReader::Block::Describe(const RecordLayout& layout) {
+void InputReader::Block::FindEnds(const RecordLayout& layout) {
   end = WholeRecordBytes(bytes, layout);
   head = layout.fixed() ? 0 : end == 0 ? bytes.size() : FirstRecordBytes(bytes, layout);
+}
+
+void InputReader::Block::Describe(const RecordLayout& layout) {
+  FindEnds(layout);
   longest = 0;
   sum = end == 0 ? RecordSum{} : SumRecords(bytes.subspan(head, end - head), layout, &longest);
 }
@@ -521,11 +525,21 @@ InputReader::Block InputReader::Block::Split(std::uint64_t count, const RecordLa
   rest.bytes = bytes.subspan(count);
   rest.stored = stored * rest.bytes.size() / bytes.size();
   stored -= rest.stored;
-  const bool tail = !layout.fixed() && count == end;  // then the sum is that of the first part
+  rest.longest = longest;
   range.bytes = count;
   bytes = bytes.first(count);
-  if (!tail) Describe(layout);
-  rest.Describe(layout);
+  rest.FindEnds(layout);
+  if (!layout.fixed() && count == end) return rest;  // the sum is that of the first part
+  end = count;
+  // The part with fewer bytes is summed up again, and what is left is the other's; who splits a block keeps all lanes
+  // waiting. In neither is the line that the rest begins with.
+  sum -= SumRecords(rest.bytes.first(rest.head), layout);
+  InputReader::Block& small = end - head <= rest.end - rest.head ? *this : rest;
+  InputReader::Block& large = &small == this ? rest : *this;
+  const RecordSum all = sum;
+  small.sum = SumRecords(small.bytes.subspan(small.head, small.end - small.head), layout);
+  large.sum = all;
+  large.sum -= small.sum;
   return rest;
 }
 

@@ -219,11 +219,13 @@ class InputReader {
     std::uint64_t head = 0;     ///< bytes up to and with the first delimiter, of a line that may begin in front; all
                                 ///< bytes if there is no delimiter
     std::uint64_t end = 0;      ///< behind the last delimiter; 0 if there is none
-    std::uint64_t longest = 0;  ///< bytes of the longest line in [head, end)
+    std::uint64_t longest = 0;  ///< no line in [head, end) has more bytes; before a split one has as many
     RecordKeyer::Guess guess;   ///< if a keyer looked at it, in place of all these
 
-    /// Sets all behind `bytes`.
+    /// Sets all behind `bytes`, but `stored`.
     void Describe(const RecordLayout& layout);
+    /// Of these `head` and `end`.
+    void FindEnds(const RecordLayout& layout);
     /// Lines that end in the block.
     std::uint64_t line_ends() const { return sum.records + (end > 0 ? 1 : 0); }
     /// A line is longer than `most`; `open` bytes of the first one stand in front.

@@ -70,6 +70,13 @@ RecordSum& RecordSum::operator+=(const RecordSum& other) {
   return *this;
 }
 
+RecordSum& RecordSum::operator-=(const RecordSum& other) {
+  hi -= other.hi + (lo < other.lo ? 1 : 0);
+  lo -= other.lo;
+  records -= other.records;
+  return *this;
+}
+
 RecordSum SumRecords(std::span<const std::byte> bytes, std::uint64_t stride) {
   RecordSum sum;
   const std::uint64_t records = bytes.size() / stride;

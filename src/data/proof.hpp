@@ -27,6 +27,7 @@ struct RecordSum {
   std::uint64_t records = 0;
 
   RecordSum& operator+=(const RecordSum& other);
+  RecordSum& operator-=(const RecordSum& other);
   friend bool operator==(const RecordSum&, const RecordSum&) = default;
 };
 
