@@ -332,6 +332,8 @@ class CudaLane : public Lane {
         layout_(seat_.arena().shape().layout),
         shape_(seat_.arena().lane_shape()),
         stream_(seat_.arena().device()),
+        bus_(seat_.arena().device()),
+        turn_(seat_.arena().device()),
         upload_(seat_.arena().device()),
         kernels_(seat_.arena().device()),
         download_(seat_.arena().device()) {
@@ -342,7 +344,7 @@ class CudaLane : public Lane {
     seat_.arena().device()->Enter();
     auto [in, out] = seat_.arena().TakeTwo();
     std::deque<Flight> flights;
-    const detail::DrainAtExit drain(stream_);
+    const detail::DrainAtExit drain(stream_), drain_bus(bus_);
     const std::uint64_t bytes = Load(source, in.data(), flights);
     std::uint64_t records = layout_.fixed() ? bytes / layout_.stride : 0;
     kernels_.Start(stream_);
@@ -387,23 +389,23 @@ class CudaLane : public Lane {
       const bool foreign = std::any_of(pieces.begin(), pieces.end(), [&](const Piece& p) { return IsForeign(p); });
       std::optional<std::pair<SlotPool::Slot, SlotPool::Slot>> slots;
       if (foreign) slots.emplace(seat_.arena().TakeTwo());
-      const detail::DrainAtExit drain(stream_);
+      const detail::DrainAtExit drain(bus_);
       std::byte* slot = foreign ? slots->first.data() : nullptr;
-      download_.Start(stream_);
+      download_.Start(bus_);
       for (const Piece& piece : pieces) {
         if (IsForeign(piece) && piece.bytes > 0) {
           CopyUp(slot, piece);
-          stream_.Copy(out, slot, piece.bytes, cudaMemcpyDeviceToHost);
+          bus_.Copy(out, slot, piece.bytes, cudaMemcpyDeviceToHost);
           slot += piece.bytes;
         } else if (piece.on_device()) {
-          stream_.Copy(out, piece.data, piece.bytes, cudaMemcpyDeviceToHost);
+          bus_.Copy(out, piece.data, piece.bytes, cudaMemcpyDeviceToHost);
         } else if (piece.bytes > 0) {
           std::memcpy(out, piece.data, piece.bytes);
         }
         out += piece.bytes;
       }
-      download_.Stop(stream_);
-      stream_.Wait();
+      download_.Stop(bus_);
+      bus_.Wait();
       times_.download += download_.Take();
       return;
     }
@@ -437,11 +439,12 @@ class CudaLane : public Lane {
   std::vector<std::uint64_t> MergeOrCut(std::span<const Piece> pieces, std::uint64_t bytes,
                                         std::vector<std::uint64_t> bounds, std::byte* out) {
     const auto [in, spare] = seat_.arena().TakeTwo();
-    const detail::DrainAtExit drain(stream_);
+    const detail::DrainAtExit drain(stream_), drain_bus(bus_);
     std::byte* to = in.data();
     upload_.Start(stream_);
     // What this GPU has is copied by a kernel: a copy for each piece takes a stream more time than its bytes.
     detail::PieceTable own;
+    bool copied = false;
     for (const Piece& piece : pieces) {
       if (piece.bytes == 0) continue;
       if (piece.device == device()) {
@@ -449,10 +452,12 @@ class CudaLane : public Lane {
         if (own.full()) CopyPieces(own, in.data());
       } else {
         CopyUp(to, piece);
+        copied = true;
       }
       to += piece.bytes;
     }
     CopyPieces(own, in.data());
+    if (copied) GoOnBehind(bus_, stream_);
     upload_.Stop(stream_);
     kernels_.Start(stream_);
     const std::byte* merged;
@@ -472,10 +477,11 @@ class CudaLane : public Lane {
     }
     kernels_.Stop(stream_);
     if (!CudaDevice::Registered(out)) stream_.Wait();
-    download_.Start(stream_);
-    stream_.Copy(out, merged, bytes, cudaMemcpyDeviceToHost);
-    download_.Stop(stream_);
-    stream_.Wait();
+    GoOnBehind(stream_, bus_);
+    download_.Start(bus_);
+    bus_.Copy(out, merged, bytes, cudaMemcpyDeviceToHost);
+    download_.Stop(bus_);
+    bus_.Wait();
     times_ += {upload_.Take(), kernels_.Take(), download_.Take()};
     return {};
   }
@@ -493,8 +499,14 @@ class CudaLane : public Lane {
 
   /// To this GPU's memory.
   void CopyUp(std::byte* to, const Piece& piece) const {
-    if (IsForeign(piece)) return stream_.CopyAcross(to, piece.data, piece.device, piece.bytes);
-    stream_.Copy(to, piece.data, piece.bytes, piece.on_device() ? cudaMemcpyDeviceToDevice : cudaMemcpyHostToDevice);
+    if (IsForeign(piece)) return bus_.CopyAcross(to, piece.data, piece.device, piece.bytes);
+    bus_.Copy(to, piece.data, piece.bytes, cudaMemcpyHostToDevice);
+  }
+
+  /// What `to` is given from here on waits for what `from` was given so far.
+  void GoOnBehind(const Stream& from, const Stream& to) const {
+    turn_.Record(from);
+    to.WaitFor(turn_);
   }
 
   std::vector<std::uint64_t> CutInHalf(const std::byte* in, std::span<const std::uint64_t> bounds) {
@@ -548,10 +560,10 @@ class CudaLane : public Lane {
       // In flight before the copy starts: if something is thrown from here on, the block outlives the stream's work.
       Copied& copied = *copies_[next_copy];
       flights.push_back({std::move(block), &copied});
-      copied.time.Start(stream_);
-      stream_.Copy(to + bytes, data.data(), data.size(), cudaMemcpyHostToDevice);
-      copied.time.Stop(stream_);
-      copied.event.Record(stream_);
+      copied.time.Start(bus_);
+      bus_.Copy(to + bytes, data.data(), data.size(), cudaMemcpyHostToDevice);
+      copied.time.Stop(bus_);
+      copied.event.Record(bus_);
       next_copy = (next_copy + 1) % copies_.size();
       bytes += data.size();
     }
@@ -732,7 +744,10 @@ class CudaLane : public Lane {
   const LaneSeat seat_;
   const RecordLayout& layout_;
   const LaneShape& shape_;
-  const Stream stream_;
+  // Two streams: behind a copy a stream's next kernel waits for its turn among the copies of other lanes, for
+  // milliseconds where the bus is always busy.
+  const Stream stream_, bus_;
+  const detail::Event turn_;
   std::array<std::unique_ptr<Copied>, kBlocksInFlight + 1> copies_;
   detail::Stopwatch upload_, kernels_, download_;
   DeviceTimes times_;

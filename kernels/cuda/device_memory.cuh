@@ -313,6 +313,8 @@ __global__ void WriteByteKernel(volatile unsigned char* to, unsigned char flip) 
   *to = static_cast<unsigned char>(*to ^ flip);
 }
 
+class Event;
+
 /// A stream that does not wait for the default one. Its owner sees to it that it is idle when it is dropped.
 class Stream {
  public:
@@ -335,6 +337,8 @@ class Stream {
   cudaStream_t get() const { return stream_; }
   const CudaDevice& device() const { return *device_; }
   void Wait() const { device_->Wait(stream_); }
+  /// What it is given from here on comes behind the event, which was recorded.
+  void WaitFor(const Event& event) const;
 
   /// `to` and `from`: host or device memory, as `kind` says. Pinned host memory must stay until the stream has passed.
   void Copy(void* to, const void* from, std::uint64_t bytes, cudaMemcpyKind kind) const {
@@ -416,11 +420,16 @@ class Event {
   }
   bool Passed() const { return device_->Passed(event_); }
   void Wait() const { device_->Wait(event_); }
+  cudaEvent_t get() const { return event_; }
 
  private:
   DevicePtr device_;
   cudaEvent_t event_ = nullptr;
 };
+
+inline void Stream::WaitFor(const Event& event) const {
+  CheckCuda("cudaStreamWaitEvent", [&] { return cudaStreamWaitEvent(stream_, event.get(), 0); });
+}
 
 /// The time between two places in a stream. For statistics: what fails here fails at the calls that matter, too.
 class Stopwatch {
