@@ -430,8 +430,10 @@ Ring RingFor(const PlanFacts& facts) {
       one_record, std::clamp(facts.memory / 64 / kPage * kPage, kMinBlock, facts.gpu ? kMaxReadBlock : 2 * kMiB));
   ring.max_record = LargestRecord(facts);
   ring.grows = facts.grows && !facts.layout.fixed();
-  // They sum up what they read, which takes longer than reading from memory. The CPU's lanes need the other half.
-  ring.threads = facts.gpu ? std::clamp(facts.threads, 1u, 32u) : std::clamp(facts.threads / 2, 1u, 8u);
+  // They sum up what they read, which takes longer than reading from memory. A GPU's lanes need little, but at once (16
+  // GiB of u64 on 16 cores: runs in 0.37 s with 15, 0.40 s with 16 or 18); the CPU's need the other half.
+  ring.threads = facts.gpu ? std::clamp(facts.threads - facts.threads / 16, 1u, 32u)
+                           : std::clamp(facts.threads / 2, 1u, 8u);
   if (!facts.gpu) {
     ring.blocks = 2 * ring.threads + 2;
   } else if (facts.rereadable) {
