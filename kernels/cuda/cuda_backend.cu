@@ -1,8 +1,8 @@
-// The CUDA backend: one arena of slots and lane workspaces in device memory; each lane one stream and one thread.
+// The CUDA backend: one arena of slots and lane workspaces in device memory; each lane one thread and two streams.
 // Sort copies a batch up block by block, sorts it with <gpusort/merge.cuh> and leaves it in a slot; Merge copies slices
 // up (or across), merges them and copies the result down. Records that are one number are sorted as that number
 // (NumberMap); all others through entries, and each record is moved once. Lanes overlap one another: inside a lane each
-// verb is one sequence on its stream. Start at CudaLane::Sort and CudaLane::Merge.
+// verb is one sequence. Start at CudaLane::Sort and CudaLane::Merge.
 #include <cuda_runtime.h>
 
 #include <algorithm>
