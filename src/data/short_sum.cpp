@@ -5,8 +5,11 @@
 #include <cstring>
 
 #if defined(__x86_64__)
+#if !defined(__clang__)
 // GCC 12 takes the operands that its own headers leave undefined for ours.
 #pragma GCC diagnostic ignored "-Wmaybe-uninitialized"
+#endif
+#include <cpuid.h>
 #include <immintrin.h>
 #endif
 
@@ -194,6 +197,12 @@ GPUSORT_VAES ShortSum SumByVaes(const std::byte* bytes, std::uint64_t records, s
   const unsigned __int128 lo = static_cast<unsigned __int128>(most.lo) + rest.lo;
   return {static_cast<std::uint64_t>(lo), most.hi + rest.hi + static_cast<std::uint64_t>(lo >> 64)};
 }
+
+/// __builtin_cpu_supports of Clang 14 does not know the word.
+bool HasVaes() {
+  unsigned a = 0, b = 0, c = 0, d = 0;
+  return __get_cpuid_count(7, 0, &a, &b, &c, &d) != 0 && (c & bit_VAES) != 0;
+}
 #endif
 
 }  // namespace
@@ -202,8 +211,8 @@ std::vector<SumShort> SumShortWays() {
   std::vector<SumShort> ways;
 #if defined(__x86_64__)
   const bool aes = __builtin_cpu_supports("aes") && __builtin_cpu_supports("sse4.1");
-  if (aes && __builtin_cpu_supports("vaes") && __builtin_cpu_supports("avx512f") &&
-      __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512dq")) {
+  if (aes && HasVaes() && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512vl") &&
+      __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512dq")) {
     ways.push_back(SumByVaes);
   }
   if (aes) ways.push_back(SumByAes);
