@@ -189,6 +189,9 @@ class Lane {
   virtual int device() const { return kOnHost; }
 };
 
+/// What the arena of a GPU takes of the host's memory, at most.
+inline constexpr std::uint64_t kMostPinnedByGpu = std::uint64_t{168} << 10;
+
 /// Bytes in a slot that are wanted in host memory.
 struct SlotRead {
   const std::byte* data = nullptr;

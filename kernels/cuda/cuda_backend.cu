@@ -151,6 +151,7 @@ class Arena : public SlotPool {
         memory_(device, device_bytes_),
         pinned_(device, memory, CommonShape::kPinnedBytes + shape.lanes * kAlignment),
         streams_(device) {
+    static_assert(CommonShape::kPinnedBytes + 4 * kAlignment <= kMostPinnedByGpu);  // of more lanes than a plan has
     const detail::StreamPool::Borrowed stream(streams_);
     stream->Copy(common() + common_shape_.layout(), &shape_.layout, sizeof(RecordLayout), cudaMemcpyHostToDevice);
     if (!shape_.layout.fixed()) {

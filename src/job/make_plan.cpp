@@ -218,7 +218,8 @@ class Planner {
     return places * (SpillReserve() / plan_.spill_blocks + facts_.temp_place_bytes);
   }
   std::uint64_t Reserve() const {
-    return SpillReserve() + TempReserve(plan_.temp_places) + plan_.ring.caches_bytes();
+    const std::uint64_t pinned = facts_.gpu ? plan_.gpus * kMostPinnedByGpu : 0;
+    return SpillReserve() + TempReserve(plan_.temp_places) + plan_.ring.caches_bytes() + pinned;
   }
 
   /// One for each thread, if they take a sixteenth of the memory at most.

@@ -94,9 +94,11 @@ class FakeGpu : public Backend {
   std::uint64_t LaneBytes(const RecordLayout& layout, std::uint64_t slot_bytes) const override {
     return cpu_->LaneBytes(layout, slot_bytes);
   }
-  void MakeArena(const ArenaShape& shape, HostMemory&) override {
+  void MakeArena(const ArenaShape& shape, HostMemory& memory) override {
     plan_.Call(ordinal_);
     cpu_->MakeArena(shape, device_memory_);
+    pinned_by_arena_ = {};
+    pinned_by_arena_ = HostBuffer(memory, kMostPinnedByGpu);
   }
   std::unique_ptr<Lane> OpenLane() override {
     plan_.Call(ordinal_);
@@ -203,6 +205,7 @@ class FakeGpu : public Backend {
   HostMemory device_memory_{std::uint64_t{1} << 32};
   std::unique_ptr<Backend> cpu_;
   BackendLimits limits_;
+  HostBuffer pinned_by_arena_;
   std::mutex mutex_;
   std::set<void*> pinned_;
 };
