@@ -25,9 +25,10 @@ constexpr std::uint64_t kHeaderMemory = std::uint64_t{1} << 36;
 
 [[noreturn]] void RefuseTask(const std::string& why) { throw Error(ErrorCode::kUsage, why); }
 
-/// What must be the same for tasks to have one order.
+/// What must be the same for tasks to have one order, and the same sums.
 std::string VersionOf(const Options& options) {
-  return GPUSORT_VERSION + (options.locale ? std::string(", locale ") + std::setlocale(LC_ALL, nullptr) : "");
+  constexpr const char* kFormat = ", format 2";  // of the files that tasks share
+  return std::string(GPUSORT_VERSION) + kFormat + (options.locale ? std::string(", locale ") + std::setlocale(LC_ALL, nullptr) : "");
 }
 
 /// What a task on the inputs begins with.

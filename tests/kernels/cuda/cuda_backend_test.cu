@@ -335,7 +335,7 @@ TEST(CudaMerge, TakesPiecesFromAnyByteOn) {
   std::mt19937_64 random(10);
   // Of records of one byte a piece may begin anywhere; 300 pieces are more than one kernel takes.
   const RecordLayout layout = MakeFixedLayout(1, {});
-  for (const std::uint64_t bytes : {400, 70000, 1000000}) {
+  for (const std::uint64_t bytes : {400, 70000, 9000000}) {
     Device device(Shape(layout, bytes, 6));
     const std::unique_ptr<Lane> lane = device.backend->OpenLane();
     std::vector<std::unique_ptr<SortedRecords>> runs;

@@ -144,6 +144,16 @@ TEST(Plan, SortsLinesByManyGpusInTheMemoryThatOneNeeds) {
   }
 }
 
+TEST(Plan, HasCachesForFixedRecordsOnTheirWayToAGpu) {
+  PlanFacts facts = GpuFacts(std::uint64_t{32} << 30, std::uint64_t{48} << 30, std::uint64_t{128} << 30);
+  EXPECT_EQ(MakeRing(facts).cache_bytes, std::uint64_t{256} << 10);
+  EXPECT_EQ(MakeRing(facts).threads, 15u);
+  EXPECT_EQ(MakeRing(facts).piece_bytes, std::uint64_t{8} << 20);  // batches are of whole ones
+  facts.memory = std::uint64_t{24} << 20;
+  EXPECT_EQ(MakeRing(facts).cache_bytes, 0u);
+  EXPECT_EQ(MakeRing(Facts(std::uint64_t{32} << 30, std::uint64_t{48} << 30)).cache_bytes, 0u);
+}
+
 TEST(Plan, MergesInTheRingsMemoryWithManyGpus) {
   PlanFacts facts = GpuFacts(64 * kGiB, 60 * kGiB, 100 * kGiB);
   for (const unsigned gpus : {1u, 2u, 8u}) {
