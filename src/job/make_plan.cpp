@@ -318,8 +318,9 @@ class Planner {
     };
     while (slots_for(slot) < 2 * kLanesEach && slot > std::max(largest_, kMiB)) slot = Slot(slot / 2);
     if (slots_for(slot) < 2 * kLanesEach) {
-      throw Error(ErrorCode::kOutOfMemory, "GPU memory of " + FormatBytes(facts_.device_memory) +
-                                               " is too small for records of " + std::to_string(largest_) + " bytes");
+      throw TooLittleGpuMemory("GPU memory of " + FormatBytes(facts_.device_memory) + " is too small for " +
+                               (lines() ? "lines of " + std::to_string(largest_) + " bytes (--max-record)"
+                                        : "records of " + std::to_string(largest_) + " bytes"));
     }
     if (facts_.input_known && !plan_.merges_only) slot = Even(bytes, slot);
     plan_.slot_bytes = slot;

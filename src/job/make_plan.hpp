@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "error.hpp"
 #include "records/record.hpp"
 #include "runs/plan.hpp"
 
@@ -60,8 +61,13 @@ inline constexpr std::uint64_t kFreeIndex = std::uint64_t{32} << 20;
 /// Uses nothing of the backend but whether it is a GPU. Errors as MakePlan's.
 Ring MakeRing(const PlanFacts& facts);
 
+/// A GPU's memory cannot hold what even the smallest plan needs.
+struct TooLittleGpuMemory : Error {
+  explicit TooLittleGpuMemory(const std::string& why) : Error(ErrorCode::kOutOfMemory, why) {}
+};
+
 /// `ring`: as MakeRing gave it, perhaps for another backend. Error(kUsage) if the memory cannot hold what even the
-/// smallest plan needs (it says how much would do).
+/// smallest plan needs (it says how much would do), TooLittleGpuMemory if the GPU's cannot.
 Plan MakePlan(const PlanFacts& facts, const Ring& ring);
 
 /// The plan as text, a fact a line.

@@ -17,6 +17,7 @@ bool IsWrong(const Error& error, bool gpu) {
 
 std::optional<Recovery> Recover(const Error& error, const PlanFacts& facts, const Past& past) {
   const bool refused = error.code() == ErrorCode::kOutOfMemory;
+  const bool no_plan = dynamic_cast<const TooLittleGpuMemory*>(&error) != nullptr;  // less memory makes none either
   PlanFacts next = facts;
   if (IsWrong(error, facts.gpu)) {
     if (past.suspect.empty() || past.only_gpu || !past.only_once.empty()) return std::nullopt;
@@ -36,7 +37,7 @@ std::optional<Recovery> Recover(const Error& error, const PlanFacts& facts, cons
   }
   // Gaps between kept runs can make more runs than there would be slots for: what is left over spills.
   next.spilled = true;
-  if (refused && past.smaller < kSmallerPlans) {
+  if (refused && !no_plan && past.smaller < kSmallerPlans) {
     next.device_memory /= 2;
     std::string note = std::string("memory was refused: ") + error.what() + "; trying again with " +
                        FormatBytes(next.device_memory) + " of the GPU's";

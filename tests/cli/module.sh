@@ -27,6 +27,10 @@ same want.log out.log
 grep -q '"backend": *"fake GPU"' stats.json || fail "not through the module: $(cat stats.json)"
 expect 0 env GPUSORT_CUDA_MODULE="$module" "$bin/gpusort" --device gpu --memory 16M --gpu-memory 16M in.u64 out.u64
 same want.u64 out.u64
+# What was given is too little for any plan: one message, of that.
+expect 6 gpu --device gpu --gpu-memory 8M in.log out.log
+says 'error: GPU memory of [0-9.]* MiB is too small for lines of 4194304 bytes (--max-record)$'
+[ "$(wc -l <err)" = 1 ] || fail "more than one line: $(cat err)"
 # Several GPUs: all of them, some, and one that is lost.
 backend() { [ "$(sed -n 's/.*"backend": *"\([^"]*\)".*/\1/p' stats.json)" = "$1" ] || fail "not by $1: $(cat stats.json)"; }
 export STAND_IN_GPUS=3

@@ -38,6 +38,7 @@ TEST(Recover, MakesThePlanSmallerGoesOnWithTheCpuSortsOrGivesUp) {
   const Error mistake(ErrorCode::kInternal, "impossible");
   const WrongResult wrong("changed");
   const LineTooLong too_long("in", 5, 100);
+  const TooLittleGpuMemory no_plan("too small");
   struct Case {
     const Error& error;
     Where where;
@@ -56,6 +57,9 @@ TEST(Recover, MakesThePlanSmallerGoesOnWithTheCpuSortsOrGivesUp) {
       {refused, Where::kGpu, What::kRecords, How::kSort, 1, true, Way::kSmaller},
       {refused, Where::kGpu, What::kRecords, How::kSort, 2, false, Way::kCpu},
       {refused, Where::kGpu, What::kRecords, How::kSort, 2, true, std::nullopt},
+      // Less memory makes no plan possible.
+      {no_plan, Where::kGpu, What::kLines, How::kSort, 0, false, Way::kCpu},
+      {no_plan, Where::kGpu, What::kLines, How::kSort, 0, true, std::nullopt},
       // A lost GPU.
       {lost, Where::kGpu, What::kRecords, How::kSort, 0, false, Way::kCpu},
       {lost, Where::kGpu, What::kLines, How::kMerge, 1, false, Way::kCpu},
