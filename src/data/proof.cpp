@@ -85,8 +85,7 @@ RecordSum SumRecords(std::span<const std::byte> bytes, std::uint64_t stride) {
   } else {
     constexpr std::uint64_t kCall = std::uint64_t{1} << 31;
     for (std::uint64_t done = 0; done < records; done += kCall) {
-      const ShortSum part = SumShortRecords(bytes.data() + done * stride, std::min(records - done, kCall), stride);
-      sum += RecordSum{part.lo, part.hi, 0};
+      sum += SumShortRecords(bytes.data() + done * stride, std::min(records - done, kCall), stride);
     }
   }
   sum.records = records;

@@ -24,9 +24,10 @@ constexpr std::uint64_t kKeys[3][2] = {{0x9E3779B97F4A7C15u, 0xF39CC0605CEDC834u
                                        {0x3C6EF372FE94F82Bu, 0xA54FF53A5F1D36F1u}};
 
 /// Sums of low and high halves of 64-bit lanes, which below 2^32 records never carry out, as the sum that they are.
-ShortSum Join(std::uint64_t lo_low, std::uint64_t lo_high, std::uint64_t hi_low, std::uint64_t hi_high) {
+RecordSum Join(std::uint64_t lo_low, std::uint64_t lo_high, std::uint64_t hi_low, std::uint64_t hi_high,
+               std::uint64_t records) {
   const unsigned __int128 lo = (static_cast<unsigned __int128>(lo_high) << 32) + lo_low;
-  return {static_cast<std::uint64_t>(lo), hi_low + (hi_high << 32) + static_cast<std::uint64_t>(lo >> 64)};
+  return {static_cast<std::uint64_t>(lo), hi_low + (hi_high << 32) + static_cast<std::uint64_t>(lo >> 64), records};
 }
 
 // ---------------------------------------------------------------------------------------------------------------------
@@ -55,7 +56,7 @@ constexpr std::array<std::uint32_t, 256> MakeTable() {
 }
 constexpr std::array<std::uint32_t, 256> kTable = MakeTable();
 
-ShortSum SumPortably(const std::byte* bytes, std::uint64_t records, std::uint64_t stride) {
+RecordSum SumPortably(const std::byte* bytes, std::uint64_t records, std::uint64_t stride) {
   std::uint64_t sums[4] = {};
   for (std::uint64_t i = 0; i < records; ++i) {
     std::uint8_t state[16] = {};
@@ -81,7 +82,7 @@ ShortSum SumPortably(const std::byte* bytes, std::uint64_t records, std::uint64_
     sums[2] += hash[1] & 0xFFFFFFFFu;
     sums[3] += hash[1] >> 32;
   }
-  return Join(sums[0], sums[1], sums[2], sums[3]);
+  return Join(sums[0], sums[1], sums[2], sums[3], records);
 }
 
 #if defined(__x86_64__)
@@ -102,15 +103,15 @@ struct AesSums {
     low = _mm_add_epi64(low, _mm_and_si128(state, _mm_set1_epi64x(0xFFFFFFFF)));
     high = _mm_add_epi64(high, _mm_srli_epi64(state, 32));
   }
-  GPUSORT_AES ShortSum Sum() const {
+  GPUSORT_AES RecordSum Sum(std::uint64_t records) const {
     alignas(16) std::uint64_t lows[2], highs[2];
     _mm_store_si128(reinterpret_cast<__m128i*>(lows), low);
     _mm_store_si128(reinterpret_cast<__m128i*>(highs), high);
-    return Join(lows[0], highs[0], lows[1], highs[1]);
+    return Join(lows[0], highs[0], lows[1], highs[1], records);
   }
 };
 
-GPUSORT_AES ShortSum SumByAes(const std::byte* bytes, std::uint64_t records, std::uint64_t stride) {
+GPUSORT_AES RecordSum SumByAes(const std::byte* bytes, std::uint64_t records, std::uint64_t stride) {
   AesSums sums;
   const __m128i zero = _mm_setzero_si128();
   const auto at = [](const std::byte* from) { return reinterpret_cast<const __m128i*>(from); };
@@ -143,7 +144,7 @@ GPUSORT_AES ShortSum SumByAes(const std::byte* bytes, std::uint64_t records, std
     std::memcpy(padded, bytes + i * stride, stride);
     sums.Add(_mm_load_si128(reinterpret_cast<const __m128i*>(padded)));
   }
-  return sums.Sum();
+  return sums.Sum(records);
 }
 
 // ---------------------------------------------------------------------------------------------------------------------
@@ -165,16 +166,16 @@ struct VaesSums {
     low = _mm512_add_epi64(low, _mm512_and_si512(states, _mm512_set1_epi64(0xFFFFFFFF)));
     high = _mm512_add_epi64(high, _mm512_srli_epi64(states, 32));
   }
-  GPUSORT_VAES ShortSum Sum() const {
+  GPUSORT_VAES RecordSum Sum(std::uint64_t records) const {
     alignas(64) std::uint64_t lows[8], highs[8];
     _mm512_store_si512(lows, low);
     _mm512_store_si512(highs, high);
     const auto add = [](const std::uint64_t* lanes) { return lanes[0] + lanes[2] + lanes[4] + lanes[6]; };
-    return Join(add(lows), add(highs), add(lows + 1), add(highs + 1));
+    return Join(add(lows), add(highs), add(lows + 1), add(highs + 1), records);
   }
 };
 
-GPUSORT_VAES ShortSum SumByVaes(const std::byte* bytes, std::uint64_t records, std::uint64_t stride) {
+GPUSORT_VAES RecordSum SumByVaes(const std::byte* bytes, std::uint64_t records, std::uint64_t stride) {
   if (stride != 8 && stride != 4) return SumByAes(bytes, records, stride);
   VaesSums sums;
   const __m512i zero = _mm512_setzero_si512();
@@ -193,9 +194,8 @@ GPUSORT_VAES ShortSum SumByVaes(const std::byte* bytes, std::uint64_t records, s
       sums.Add(_mm512_unpackhi_epi64(b, zero));
     }
   }
-  const ShortSum most = sums.Sum(), rest = SumByAes(bytes + i * stride, records - i, stride);
-  const unsigned __int128 lo = static_cast<unsigned __int128>(most.lo) + rest.lo;
-  return {static_cast<std::uint64_t>(lo), most.hi + rest.hi + static_cast<std::uint64_t>(lo >> 64)};
+  RecordSum sum = sums.Sum(i);
+  return sum += SumByAes(bytes + i * stride, records - i, stride);
 }
 
 /// __builtin_cpu_supports of Clang 14 does not know the word.
@@ -221,7 +221,7 @@ std::vector<SumShort> SumShortWays() {
   return ways;
 }
 
-ShortSum SumShortRecords(const std::byte* bytes, std::uint64_t records, std::uint64_t stride) {
+RecordSum SumShortRecords(const std::byte* bytes, std::uint64_t records, std::uint64_t stride) {
   static const SumShort quickest = SumShortWays().front();
   return quickest(bytes, records, stride);
 }

@@ -7,23 +7,19 @@
 #include <cstdint>
 #include <vector>
 
+#include "data/proof.hpp"
+
 namespace gpusort {
 
 inline constexpr std::uint64_t kMostShortRecord = 16;  ///< bytes
 
-/// A sum modulo 2^128.
-struct ShortSum {
-  std::uint64_t lo = 0, hi = 0;
-  friend bool operator==(const ShortSum&, const ShortSum&) = default;
-};
-
 /// Of `records` (at most 2^31) records of `stride` bytes (1 to kMostShortRecord) each.
-using SumShort = ShortSum (*)(const std::byte* bytes, std::uint64_t records, std::uint64_t stride);
+using SumShort = RecordSum (*)(const std::byte* bytes, std::uint64_t records, std::uint64_t stride);
 
 /// All that this machine can run, quickest first: they give the same sums. The last one is portable.
 std::vector<SumShort> SumShortWays();
 
 /// By the quickest.
-ShortSum SumShortRecords(const std::byte* bytes, std::uint64_t records, std::uint64_t stride);
+RecordSum SumShortRecords(const std::byte* bytes, std::uint64_t records, std::uint64_t stride);
 
 }  // namespace gpusort

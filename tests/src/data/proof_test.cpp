@@ -65,7 +65,7 @@ TEST(SumShortRecords, IsTheSameByAllInstructionsOfThisMachine) {
     for (const std::uint64_t records : {0, 1, 2, 3, 7, 8, 15, 16, 17, 31, 33, 64, 100, 1000}) {
       Bytes bytes(records * stride);
       for (auto& byte : bytes) byte = static_cast<unsigned char>(random());
-      const ShortSum portable = ways.back()(View(bytes).data(), records, stride);
+      const RecordSum portable = ways.back()(View(bytes).data(), records, stride);
       for (const SumShort way : ways) EXPECT_EQ(way(View(bytes).data(), records, stride), portable) << stride;
     }
   }
@@ -75,8 +75,8 @@ TEST(SumShortRecords, IsTheSameByAllInstructionsOfThisMachine) {
 TEST(SumShortRecords, IsThreeRoundsOfAes) {
   const Bytes record{1, 2, 3, 4, 5, 6, 7, 8, 9};
   for (const SumShort way : SumShortWays()) {
-    EXPECT_EQ(way(View(record).data(), 1, 9), (ShortSum{0xf0dfc9ef90a56f35u, 0xeee9c335f3b34d51u}));
-    EXPECT_EQ(way(View(record).data(), 1, 8), (ShortSum{0x3b71f17b3907654cu, 0xe7c599c7699b1bf2u}));
+    EXPECT_EQ(way(View(record).data(), 1, 9), (RecordSum{0xf0dfc9ef90a56f35u, 0xeee9c335f3b34d51u, 1}));
+    EXPECT_EQ(way(View(record).data(), 1, 8), (RecordSum{0x3b71f17b3907654cu, 0xe7c599c7699b1bf2u, 1}));
   }
 }
 
