@@ -22,8 +22,8 @@ constexpr std::uint64_t kMostBlock = 2048 * kMiB;
 /// A batch is bounded so that reading, sorting and writing overlap, and so that the last one is soon done.
 constexpr std::uint64_t kMaxBatch = 256 * kMiB;
 constexpr std::uint64_t kMaxRows = (std::uint64_t{1} << 32) - 1;
-/// Room for a piece of 8 MiB: of such pieces batches are whole numbers, and a piece that ends in another batch has to be
-/// summed up in two parts.
+/// Room for a piece of 8 MiB: of such pieces batches are whole numbers, and a piece that ends in another batch has to
+/// be summed up in two parts.
 constexpr std::uint64_t kMaxReadBlock = 8 * kMiB + kReadSlack;
 /// No more than that stays in a core's own cache beside what else it has; half or twice as much is as quick.
 constexpr std::uint64_t kReadCache = 256 * kKiB;

@@ -149,7 +149,8 @@ TEST(GpuGroup, SortsMergesAndSearchesInAnyMemory) {
   std::array<std::byte, 5 * 8> read;
   std::vector<SlotRead> reads;
   for (const std::size_t r : {2, 0, 1, 1, 2}) {
-    reads.push_back({runs[r]->data() + 8 * reads.size(), std::span(read).subspan(8 * reads.size(), 8), runs[r]->device()});
+    const std::size_t at = 8 * reads.size();
+    reads.push_back({runs[r]->data() + at, std::span(read).subspan(at, 8), runs[r]->device()});
   }
   group.backend->Read(reads);
   for (const SlotRead& one : reads) EXPECT_TRUE(std::equal(one.out.begin(), one.out.end(), one.data));
