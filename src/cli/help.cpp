@@ -154,7 +154,7 @@ says. A last line without an end gets one. A line may be as long as --max-record
 Where memory cannot hold the long lines of all inputs of -m side by side, they are checked and then sorted, with a
 warning.
 .SS Records with columns
-Inputs named .csv, .tsv, .jsonl or .ndjson (compressed or not), or any with --format csv, tsv, jsonl, pgcopy, pgcopy-csv,
+Inputs named .csv, .tsv, .jsonl, .ndjson or .json (compressed or not), or any with --format csv, tsv, jsonl, pgcopy, pgcopy-csv,
 pgcopy-binary, pgdump or mysql, are sorted by columns, and every record comes out with the bytes that it had: quotes,
 newlines inside quotes, CR LF, a byte order mark on top. Only a last record without a newline gets one. -t or a key as of
 sort (-k2,2) means lines, whatever the name is.
@@ -195,12 +195,20 @@ sorts anew, which gives the same bytes; an input out of order is exit 3. Keys co
 --header N keeps the first N lines where they are, above everything. All inputs must have the same header, which is kept
 once (exit 3 names the two that differ); an empty input has none. It takes part in no order, in no -u and in no --top, and
 --check begins behind it.
+.SS Inputs of another kind
+An input whose first bytes show that it is something else than the job reads is exit 3, and the message names the command
+that serves it. Recognised are compressed files, archives, dumps of pg_dump in any format, of mysqldump, mariadb-dump and
+SQLite, databases, Parquet, Arrow, ORC and Avro files, workbooks, UTF-16 and UTF-32 text, a JSON array or JSON over several
+lines, and, for columns, HTML, XML and text whose lines end with CR alone. A name that ends in .sql needs a format.
+.PP
+--format lines, --format binary, --type and --record-size take any bytes, and look for nothing. --force-format does the
+same for every format. Under the name sort nothing is refused.
 .SS Compressed files
 Inputs and outputs named .gz .bz2 .xz .zst .lz4 are compressed; what is in them is told by the rest of the name
 (access.log.gz: lines, ids.u64.zst: numbers). All codecs are built in, and every mix works, also with -m, -c and pipes,
 --locale and --debug. A name that only looks compressed (x.GZ, x.tgz) is exit 2 until --decompress or --compress says what
-is meant. Names and options decide, never the content: records may begin with any bytes, so standard input is expanded
-only with --decompress.
+is meant. Names and options decide how an input is read. Its content decides nothing, but may be a reason to refuse the
+input (see Inputs of another kind), so standard input is expanded only with --decompress.
 .PP
 Files of several members (concatenated, or written by pigz, pzstd...) are read to the end. Data that is corrupt, followed
 by anything else, or cut short (but not exactly between two members: that is a whole file) is exit 3 with its offset, and

@@ -39,8 +39,12 @@ inline constexpr OptionRow kOptionRows[] = {
      "records of N bytes; without --key ordered by all their bytes", "", "records of N bytes"},
     {Section::kInput, "format", 0, "FORMAT", kWithCheck,
      "binary, lines, or one with columns: csv tsv jsonl pgcopy pgcopy-csv pgcopy-binary pgdump mysql; else the options "
-     "and the inputs' extensions tell: .csv .tsv .jsonl .ndjson, numbers, else lines",
+     "and the inputs' extensions tell: .csv .tsv .jsonl .ndjson .json, numbers, else lines",
      "See Records with columns in the manual page."},
+    {Section::kInput, "force-format", 0, "", kWithCheck | kAnyAttempt,
+     "read inputs in the format given, or in lines, although they seem to be something else",
+     "Without the option, an input of another kind, or one of which nothing would be sorted, is exit 3. See "
+     "Inputs of another kind in the manual page."},
     {Section::kInput, "files0-from", 0, "FILE", kAnyAttempt,
      "the inputs' names, each with a NUL behind it, are in FILE (-: standard input); needs --output"},
     {Section::kInput, "merge", 'm', "", 0, "the inputs are sorted already: only merge them",

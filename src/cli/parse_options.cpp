@@ -445,7 +445,7 @@ void SetTable(const std::string& name, Options& options) {
 /// The format with columns that an input's extension names, in any case; null: none.
 const char* TableOfName(const std::string& path) {
   static constexpr std::pair<const char*, const char*> kExtensions[] = {
-      {".csv", "csv"}, {".tsv", "tsv"}, {".jsonl", "jsonl"}, {".ndjson", "jsonl"}};
+      {".csv", "csv"}, {".tsv", "tsv"}, {".jsonl", "jsonl"}, {".ndjson", "jsonl"}, {".json", "jsonl"}};
   const std::string lower = Lower(path);
   for (const auto& [extension, name] : kExtensions) {
     if (lower.ends_with(extension) && path.size() > std::strlen(extension)) return name;
@@ -901,6 +901,8 @@ Options ParseOptions(int argc, const char* const* argv) {
   options.unique = typed.has("--unique");
   options.merge = typed.has("--merge");
   options.format = ResolveFormat(typed, options);
+  options.format_assumed = !typed.has("--format") && !typed.has("--type") && !typed.has("--record-size");
+  options.force_format = typed.has("--force-format");
   if (options.format == Format::kLines) {
     ResolveLines(typed, options);
   } else if (options.format == Format::kTable) {

@@ -120,7 +120,8 @@ InputOptions MakeInputOptions(const Options& options, HostMemory& memory, const 
           options.merge && format == nullptr,
           overwritten,
           options.strict,
-          options.ranges};
+          options.ranges,
+          KindCheck(options)};
 }
 
 LineTooLong::LineTooLong(const std::string& path, std::uint64_t at, std::uint64_t max_record)
@@ -133,6 +134,7 @@ Inputs::Inputs(FileSystem& files, const std::vector<std::string>& paths, const I
     : files_(files),
       layout_(layout),
       header_rule_(options.header),
+      kinds_(options.kinds),
       format_(options.format),
       limits_(options.limits),
       sorted_(options.sorted),
@@ -177,6 +179,11 @@ Inputs::Inputs(FileSystem& files, const std::vector<std::string>& paths, const I
       input.ends_inside = range.inside;
       input.state = range.state;
       const std::uint64_t bytes = input.end - input.begin;
+      if (kinds_.active() && !has_header()) {  // else TakeHeader does
+        std::vector<std::byte> front(std::min(KindCheck::kFrontBytes, input.facts.size));
+        front.resize(file->ReadAt(0, front));
+        CheckKind(input, front, front.size() == input.facts.size);
+      }
       const FileEnd end = ReadEnd(*file, input.facts.size);
       input.last_bytes = end.sum;
       input.last = end.last;
@@ -217,6 +224,11 @@ Inputs::Inputs(FileSystem& files, const std::vector<std::string>& paths, const I
       PartialRecord(input.path, input.facts.size, layout.stride);
   }
   direct_ = 2 * direct_bytes > bytes_;
+}
+
+void Inputs::CheckKind(const Input& input, std::span<const std::byte> front, bool all) const {
+  const bool expanded = input.codec != Codec::kNone && CodecOfPath(input.path) != Codec::kNone;
+  kinds_.Look(input.path, expanded ? std::string(WithoutCodecExtension(input.path)) : input.path, front, all);
 }
 
 bool Inputs::has_header() const { return format_ != nullptr ? format_->has_header() : header_rule_.lines > 0; }
@@ -264,6 +276,7 @@ std::vector<std::byte> Inputs::TakeHeader(std::uint32_t number,
       all = more == 0;
     }
     header.resize(got);
+    if (held == 0) CheckKind(inputs_[number], header, all);
     try {
       // What is open behind as much as a header may have would be found to be the reason.
       bytes = HeaderBytes(header, all || got > header_rule_.max_bytes);
@@ -414,6 +427,7 @@ std::optional<InputRange> Inputs::ReadStream(std::span<std::byte> buffer, std::u
         got += more;
         ended = more == 0;
       }
+      if (stream_offset_ == 0 && !has_header()) CheckKind(input, buffer.first(got), ended);
       if (got % unit != 0) PartialRecord(input.path, stream_offset_ + got, unit);
       if (got > 0) stream_last_ = buffer[got - 1];
       if (ended && delimits() && stream_offset_ + got > 0) {

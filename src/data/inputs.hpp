@@ -17,6 +17,7 @@
 #include <vector>
 
 #include "codec/codec.hpp"
+#include "data/input_kind.hpp"
 #include "data/proof.hpp"
 #include "data/record_keyer.hpp"
 #include "error.hpp"
@@ -77,6 +78,7 @@ struct InputOptions {
   std::optional<FileFacts> overwritten;  ///< what the output is written into: it can be read only once, before that
   bool strict = true;                    ///< an input that is changed while it is read is an error
   std::vector<ByteRange> ranges;         ///< as those of Options
+  KindCheck kinds;                       ///< looks at the first bytes of each input
 };
 /// Sets aside what headers may take. What may be open at once to expand is a quarter of the memory, if the codec can do
 /// with it. `format`: of records that are more than lines.
@@ -88,8 +90,8 @@ std::uint64_t HeaderMemory(const Options& options, std::uint64_t limit);
 class Inputs {
  public:
   /// Opens every input. Error(kUsage) if one is missing, unreadable or a directory; Error(kBadInput) with the offset if
-  /// a size is not a multiple of the record, and if the inputs' headers differ or are too long (of a stream that is
-  /// seen when it is read).
+  /// a size is not a multiple of the record, if the inputs' headers differ or are too long, and if an input is
+  /// recognised as another kind of file than the job reads (of a stream all that is seen when it is read).
   Inputs(FileSystem& files, const std::vector<std::string>& paths, const InputOptions& options,
          const RecordLayout& layout, CancelFlag& cancel, StreamFronts fronts = {});
 
@@ -165,6 +167,8 @@ class Inputs {
     std::uint64_t ahead_taken = 0;  ///< bytes of that
   };
   bool has_header() const;
+  /// Throws Error(kBadInput) if the input, which begins with `front`, is of another kind than the job reads.
+  void CheckKind(const Input& input, std::span<const std::byte> front, bool all) const;
   /// Whether a last record gets the delimiter that it lacks.
   bool delimits() const;
   /// What a last line behind the header gets that ends in `last`, which is no delimiter.
@@ -184,6 +188,7 @@ class Inputs {
   FileSystem& files_;
   const RecordLayout layout_;
   const HeaderRule header_rule_;
+  const KindCheck kinds_;
   const RecordKeyer* const format_;
   const DecoderLimits limits_;
   const bool sorted_, strict_;

@@ -57,6 +57,8 @@ struct Options {
   std::string state;                   ///< in front of its first record, as RecordKeyer::SaveState
 
   Format format = Format::kBinary;
+  bool format_assumed = false;  ///< no option names it: lines, or the numbers that extensions name
+  bool force_format = false;    ///< inputs that seem to be of another kind are read in it all the same
   RecordLayout layout;                       ///< resolved; --reverse has flipped the direction of every field
   std::shared_ptr<const LineOrdered> lines;  ///< what the layout of lines refers to
   std::optional<TableOptions> table;         ///< of kTable, whose layout is that of its lines

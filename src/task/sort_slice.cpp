@@ -137,6 +137,7 @@ void SortSlice(const Options& options, const std::vector<std::string>& arguments
   if (!nothing) {
     Options run = options;
     run.input_codec = Codec::kNone;
+    run.force_format = true;  // the kinds of the inputs were checked, and the run is sorted
     HostMemory memory(kHeaderMemory);
     const Inputs inputs(files, {path}, MakeInputOptions(run, memory, order.ordered().format()), order.ordered().plain,
                         cancel);

@@ -1,0 +1,482 @@
+#include "data/input_kind.hpp"
+
+#include <algorithm>
+#include <cctype>
+#include <cstring>
+#include <optional>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "error.hpp"
+#include "support/text.hpp"
+
+namespace gpusort {
+namespace {
+
+/// What a job takes its inputs for.
+enum Reads : unsigned {
+  kLines = 1,
+  kNulLines = 2,  ///< lines that end with NUL
+  kNumbers = 4,
+  kCsv = 8,
+  kOtherCsv = 16,  ///< another delimiter, or no quotes: a field may be JSON
+  kRows = 32,      ///< COPY in text form, and MySQL's SELECT INTO OUTFILE
+  kJson = 64,
+  kBinaryRows = 128,
+  kDump = 256,
+  kTables = kCsv | kOtherCsv | kRows | kJson | kBinaryRows | kDump,
+  kText = kLines | (kTables & ~kBinaryRows),
+  kAll = kLines | kNulLines | kNumbers | kTables,
+};
+
+struct Kind {
+  const char* name;
+  const char* advice;
+  unsigned refused = kAll;  ///< jobs that do not read it
+  bool codec = false;       ///< --decompress none says that it is meant as it is
+};
+
+/// Bytes at an offset that tell a kind. `binary`: the magic alone could be text, so that a control character must
+/// follow within the first bytes.
+struct Magic {
+  std::uint64_t offset;
+  std::string_view bytes;
+  Kind kind;
+  bool binary = false;
+};
+
+using namespace std::string_view_literals;
+
+constexpr Magic kMagics[] = {
+    {0, "\x1f\x8b\x08"sv, {"compressed by gzip", "give --decompress gz", kAll, true}},
+    {0, "\x28\xb5\x2f\xfd"sv, {"compressed by zstd", "give --decompress zst", kAll, true}},
+    {0, "\xfd\x37\x7a\x58\x5a\x00"sv, {"compressed by xz", "give --decompress xz", kAll, true}},
+    {0, "\x04\x22\x4d\x18"sv, {"compressed by lz4", "give --decompress lz4", kAll, true}},
+    {0, "BZh"sv, {"compressed by bzip2", "give --decompress bz2", kAll, true}, true},
+    {0, "\x1f\x9d"sv, {"compressed by compress (.Z)", "gzip -dc FILE | gpusort - OUTPUT sorts it", kAll, true}, true},
+    {0, "LZIP\x01"sv, {"compressed by lzip", "lzip -dc FILE | gpusort - OUTPUT sorts it", kAll, true}},
+    {0, "\x89LZO\0\r\n\x1a\n"sv, {"compressed by lzop", "lzop -dc FILE | gpusort - OUTPUT sorts it", kAll, true}},
+    {0, "7z\xbc\xaf\x27\x1c"sv, {"a 7-Zip archive", "7z e -so FILE NAME | gpusort - OUTPUT sorts a file of it"}},
+    {0, "Rar!\x1a\x07"sv, {"a RAR archive", "unrar p -inul FILE NAME | gpusort - OUTPUT sorts a file of it"}},
+    {0, "PGDMP"sv,
+     {"a dump in pg_dump's custom format (-Fc)", "pg_restore -f - FILE | gpusort --format pgdump - OUTPUT sorts it"},
+     true},
+    {0, "PGCOPY\n\xff\r\n\0"sv, {"rows of COPY ... WITH (FORMAT binary)", "give --format pgcopy-binary", kAll & ~kBinaryRows}},
+    {0, "PAR1"sv,
+     {"a Parquet file",
+      "duckdb -csv -c \"FROM read_parquet('FILE')\" | gpusort --format csv -k COLUMN - OUTPUT sorts its rows"},
+     true},
+    {0, "ARROW1\0\0"sv,
+     {"an Arrow file", "write its rows as CSV, as pyarrow.csv.write_csv does, and sort these with --format csv"}},
+    {0, "FEA1"sv,
+     {"a Feather file", "write its rows as CSV, as pyarrow.csv.write_csv does, and sort these with --format csv"},
+     true},
+    {0, "ORC"sv,
+     {"an ORC file", "write its rows as CSV, as pyarrow.csv.write_csv does, and sort these with --format csv"},
+     true},
+    {0, "Obj\x01"sv,
+     {"an Avro file", "avro-tools tojson FILE | gpusort --format jsonl -k PATH - OUTPUT sorts its records"}},
+    {0, "SQLite format 3\0"sv,
+     {"a SQLite database",
+      "sqlite3 -csv -header FILE 'SELECT * FROM TABLE' | gpusort --format csv -k COLUMN - OUTPUT sorts a table"}},
+    {8, "DUCK"sv,
+     {"a DuckDB database",
+      "duckdb -csv FILE 'FROM TABLE' | gpusort --format csv -k COLUMN - OUTPUT sorts a table"},
+     true},
+    {0, "\x89HDF\r\n\x1a\n"sv, {"an HDF5 file", "write its rows as CSV first"}},
+    {0, "\x93NUMPY"sv, {"an array of NumPy (.npy)", "numpy.load(FILE).tofile(NAME) writes numbers for --type"}},
+    {0, "\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"sv,
+     {"an old Office document (.xls, .doc)", "libreoffice --convert-to csv FILE writes a sheet as CSV"}},
+    {0, "%PDF-"sv, {"a PDF document", "pdftotext -layout FILE - | gpusort - OUTPUT sorts its lines"}, true},
+    {0, "\x7f\x45LF"sv, {"a program or library (ELF)", "nothing in it can be sorted"}},
+    {0, "\x89PNG\r\n\x1a\n"sv, {"a PNG image", "nothing in it can be sorted"}},
+    {0, "\xff\xd8\xff"sv, {"a JPEG image", "nothing in it can be sorted"}, true},
+};
+
+constexpr Kind kTar{"a tar archive", "tar -xOf FILE NAME | gpusort - OUTPUT sorts a file of it"};
+constexpr Kind kTarDump{"a dump in pg_dump's tar format (-Ft)",
+                        "pg_restore -f - FILE | gpusort --format pgdump - OUTPUT sorts it"};
+constexpr Kind kZip{"a ZIP archive", "unzip -p FILE NAME | gpusort - OUTPUT sorts a file of it"};
+constexpr Kind kWorkbook{"a spreadsheet (.xlsx, .ods)", "libreoffice --convert-to csv FILE writes a sheet as CSV"};
+constexpr Kind kUtf16{"UTF-16 text", "iconv -f UTF-16 -t UTF-8 FILE | gpusort - OUTPUT sorts it, with --format FORMAT for columns",
+                      kText | kBinaryRows};
+constexpr Kind kUtf16Le{"UTF-16 text without a byte order mark", "iconv -f UTF-16LE -t UTF-8 FILE | gpusort - OUTPUT sorts it, with --format FORMAT for columns",
+                        kText | kBinaryRows};
+constexpr Kind kUtf16Be{"UTF-16 text without a byte order mark", "iconv -f UTF-16BE -t UTF-8 FILE | gpusort - OUTPUT sorts it, with --format FORMAT for columns",
+                        kText | kBinaryRows};
+constexpr Kind kUtf32{"UTF-32 text", "iconv -f UTF-32 -t UTF-8 FILE | gpusort - OUTPUT sorts it, with --format FORMAT for columns",
+                      kText | kBinaryRows};
+constexpr Kind kReturns{"text whose lines end with CR alone",
+                        "tr '\\r' '\\n' <FILE | gpusort - OUTPUT sorts it, with --format FORMAT for columns", kText};
+
+constexpr unsigned kAllText = kText | kBinaryRows;
+constexpr Kind kPgDump{"a plain dump of PostgreSQL", "give --format pgdump, which sorts the rows of its COPY blocks",
+                       kAllText & ~kDump};
+constexpr Kind kMysqlDump{"a dump of MySQL or MariaDB, whose INSERT statements are not sorted",
+                          "mysqldump --tab=DIR writes rows for --format mysql", kAllText};
+constexpr Kind kSqliteDump{
+    "a dump of SQLite, whose INSERT statements are not sorted",
+    "sqlite3 -csv -header DATABASE 'SELECT * FROM TABLE' | gpusort --format csv -k COLUMN - OUTPUT sorts a table",
+    kAllText};
+constexpr Kind kSqlFile{
+    "SQL, by its name", "give --format pgdump if it has COPY blocks, as pg_dump writes them without --inserts", kLines};
+constexpr Kind kStatements{
+    "SQL statements",
+    "rows can be sorted that pg_dump without --inserts writes (--format pgdump), or mysqldump --tab (--format mysql)",
+    kAllText & ~kLines & ~kDump};
+
+constexpr Kind kJsonArray{"a JSON array",
+                          "jq -c '.[]' FILE | gpusort --format jsonl -k PATH - OUTPUT sorts its elements",
+                          kLines | kCsv | kJson | kBinaryRows | kDump};
+constexpr Kind kJsonOverLines{
+    "JSON with values over several lines",
+    "jq -c . FILE | gpusort --format jsonl -k PATH - OUTPUT sorts values, and jq -c '.NAME[]' takes an array out of one",
+    kLines | kCsv | kJson | kBinaryRows | kDump};
+constexpr Kind kJsonLines{"JSON Lines", "give --format jsonl", kCsv | kBinaryRows};
+constexpr Kind kMarkup{"HTML or XML", "write its rows as CSV first", kCsv | kOtherCsv | kJson | kBinaryRows};
+
+bool IsControl(char c) {
+  const auto byte = static_cast<unsigned char>(c);
+  return byte < 0x20 && (byte < '\t' || byte > '\r') && byte != 0x1b;
+}
+
+bool HasControl(std::string_view text) { return std::any_of(text.begin(), text.end(), IsControl); }
+
+std::string Lower(std::string_view text) {
+  std::string lower(text);
+  for (char& c : lower) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+  return lower;
+}
+
+bool StartsWithAnyCase(std::string_view text, std::string_view lower) {
+  return text.size() >= lower.size() && Lower(text.substr(0, lower.size())) == lower;
+}
+
+/// The sum that a header of tar has at byte 148, its own bytes counted as blanks.
+bool HasTarSum(std::string_view front) {
+  constexpr std::size_t kHeader = 512, kSum = 148, kSumBytes = 8;
+  if (front.size() < kHeader) return false;
+  unsigned long sum = 0, stored = 0;
+  bool digits = false;
+  for (std::size_t i = 0; i < kHeader; ++i) {
+    const bool own = i >= kSum && i < kSum + kSumBytes;
+    sum += own ? ' ' : static_cast<unsigned char>(front[i]);
+    if (!own || front[i] < '0' || front[i] > '7') continue;
+    stored = stored * 8 + static_cast<unsigned long>(front[i] - '0');
+    digits = true;
+  }
+  return digits && sum == stored;
+}
+
+const Kind* FindArchive(std::string_view front) {
+  if (HasTarSum(front)) return front.starts_with("toc.dat\0"sv) ? &kTarDump : &kTar;
+  if (!front.starts_with("PK\x03\x04") && !front.starts_with("PK\x05\x06")) return nullptr;
+  const bool office = front.find("[Content_Types].xml") != front.npos || front.find("xl/") != front.npos ||
+                      front.find("opendocument.spreadsheet") != front.npos;
+  return office ? &kWorkbook : &kZip;
+}
+
+const Kind* FindMagic(std::string_view front) {
+  constexpr std::size_t kNear = 256;
+  for (const Magic& magic : kMagics) {
+    if (front.size() < magic.offset || !front.substr(magic.offset).starts_with(magic.bytes)) continue;
+    const std::string_view rest = front.substr(magic.offset + magic.bytes.size());
+    if (!magic.binary || HasControl(rest.substr(0, kNear))) return &magic.kind;
+  }
+  return FindArchive(front);
+}
+
+/// Code units of two bytes, the first at `first` of each, as a check counts them.
+struct Units {
+  std::size_t all = 0, ascii = 0;
+  bool broken = false;  ///< half of a surrogate pair, or NUL
+};
+Units CountUnits(std::string_view front, bool big) {
+  Units units;
+  bool high = false;
+  for (std::size_t i = 0; i + 1 < front.size(); i += 2) {
+    const auto a = static_cast<unsigned char>(front[i]), b = static_cast<unsigned char>(front[i + 1]);
+    const unsigned unit = big ? a * 256u + b : b * 256u + a;
+    const bool low = unit >= 0xDC00 && unit < 0xE000;
+    ++units.all;
+    units.ascii += (unit >= 0x20 && unit < 0x7F) || (unit >= '\t' && unit <= '\r') ? 1 : 0;
+    units.broken |= unit == 0 || low != high;
+    high = unit >= 0xD800 && unit < 0xDC00;
+  }
+  return units;
+}
+
+const Kind* FindWideText(std::string_view front) {
+  if (front.starts_with("\xff\xfe\0\0"sv) || front.starts_with("\0\0\xfe\xff"sv)) return &kUtf32;
+  const bool little = front.starts_with("\xff\xfe"), big = front.starts_with("\xfe\xff");
+  if (little || big) return CountUnits(front, big).broken ? nullptr : &kUtf16;
+  // Without a mark nearly all must be ASCII, which text in one byte a character never looks like.
+  constexpr std::size_t kLeastUnits = 4;
+  for (const bool is_big : {false, true}) {
+    const Units units = CountUnits(front, is_big);
+    if (units.all >= kLeastUnits && !units.broken && units.ascii * 8 >= units.all * 7) {
+      return is_big ? &kUtf16Be : &kUtf16Le;
+    }
+  }
+  return nullptr;
+}
+
+const Kind* FindDump(std::string_view text) {
+  static constexpr std::pair<std::string_view, const Kind*> kSignatures[] = {
+      {"-- postgresql database dump", &kPgDump},
+      {"-- postgresql database cluster dump", &kPgDump},
+      {"-- mysql dump", &kMysqlDump},
+      {"-- mariadb dump", &kMysqlDump},
+      {"-- dump created by mysql", &kMysqlDump},
+      {"-- phpmyadmin sql dump", &kMysqlDump},
+      {"-- mysql administrator dump", &kMysqlDump},
+      {"pragma foreign_keys=off;", &kSqliteDump},
+      {"pragma foreign_keys=0;", &kSqliteDump}};
+  static constexpr std::string_view kStatementWords[] = {
+      "insert into ", "create table ", "create database ", "drop table ",       "set names ",
+      "lock tables ", "use `",         "copy ",            "start transaction", "begin transaction;"};
+  while (!text.empty()) {
+    const std::string_view line = text.substr(0, text.find('\n'));
+    text.remove_prefix(std::min(text.size(), line.size() + 1));
+    for (const auto& [signature, kind] : kSignatures) {
+      if (StartsWithAnyCase(line, signature)) return kind;
+    }
+    if (StartsWithAnyCase(line, "-- adminer ") && Lower(line).find("mysql") != std::string::npos) return &kMysqlDump;
+    // A comment of a number is a statement for servers of that version.
+    for (const std::string_view opens : {"/*!"sv, "/*M!"sv}) {
+      const std::string_view number = line.substr(std::min(line.size(), opens.size()), 5);
+      if (line.starts_with(opens) && number.size() == 5 && number.find_first_not_of("0123456789") == number.npos) {
+        return &kMysqlDump;
+      }
+    }
+    if (line.starts_with("--") || line.starts_with('\\') || line.find_first_not_of(" \t\r") == line.npos) continue;
+    const auto begins = [&](std::string_view word) { return StartsWithAnyCase(line, word); };
+    const bool statement = std::any_of(std::begin(kStatementWords), std::end(kStatementWords), begins);
+    const bool ends = line.find(';') != line.npos || text.find(";\n") != text.npos || text.find(";\r") != text.npos;
+    return statement && ends ? &kStatements : nullptr;
+  }
+  return nullptr;
+}
+
+/// Reads the first JSON value at the front of an input, which may be cut anywhere.
+class JsonFront {
+ public:
+  explicit JsonFront(std::string_view text) : text_(text) {
+    SkipBlanks();
+    if (at_ == text_.size() || (text_[at_] != '{' && text_[at_] != '[')) return;
+    array_ = text_[at_] == '[';
+    valid_ = Read();
+  }
+
+  bool valid() const { return valid_; }  ///< no byte contradicts, and the value has something in it
+  bool array() const { return array_; }
+  bool nested() const { return nested_; }  ///< the first of the array's elements is an array or object
+  bool newline() const { return newline_; }  ///< within the value
+  bool ended() const { return ended_; }
+  std::string_view rest() const { return text_.substr(at_); }  ///< after the value
+
+ private:
+  enum class Next { kValue, kValueOrEnd, kName, kNameOrEnd, kColon, kCommaOrEnd };
+
+  void SkipBlanks() {
+    while (at_ < text_.size() && std::strchr(" \t\r\n", text_[at_]) != nullptr && text_[at_] != '\0') {
+      newline_ |= text_[at_] == '\n' && !levels_.empty();
+      ++at_;
+    }
+  }
+
+  bool ReadString() {
+    for (++at_; at_ < text_.size(); ++at_) {
+      if (static_cast<unsigned char>(text_[at_]) < 0x20) return false;
+      if (text_[at_] == '\\') {
+        ++at_;
+      } else if (text_[at_] == '"') {
+        ++at_;
+        return true;
+      }
+    }
+    at_ = text_.size();
+    return true;
+  }
+
+  bool ReadWord() {
+    const std::size_t begin = at_;
+    while (at_ < text_.size() && (std::isalnum(static_cast<unsigned char>(text_[at_])) != 0 ||
+                                  text_[at_] == '-' || text_[at_] == '+' || text_[at_] == '.')) {
+      ++at_;
+    }
+    const std::string_view word = text_.substr(begin, at_ - begin);
+    if (word.empty()) return false;
+    const bool cut = at_ == text_.size();
+    for (const std::string_view literal : {"true"sv, "false"sv, "null"sv}) {
+      if (word == literal || (cut && literal.starts_with(word))) return true;
+    }
+    const std::string_view digits = word.substr(word[0] == '-' ? 1 : 0);
+    if (digits.empty()) return cut;
+    // Dates and times begin as numbers do.
+    const std::size_t mantissa = std::min(digits.find_first_of("eE"), digits.size());
+    const std::string_view power = digits.substr(std::min(digits.size(), mantissa + 1));
+    return std::isdigit(static_cast<unsigned char>(digits[0])) != 0 &&
+           digits.substr(0, mantissa).find_first_not_of("0123456789.") == digits.npos &&
+           std::count(digits.begin(), digits.end(), '.') <= 1 &&
+           power.find_first_not_of("0123456789+-") == power.npos;
+  }
+
+  bool Open(char c) {
+    levels_.push_back(c);
+    ++at_;
+    return true;
+  }
+
+  bool Close() {
+    levels_.pop_back();
+    ++at_;
+    ended_ = levels_.empty();
+    return true;
+  }
+
+  bool Read() {
+    Next next = array_ ? Next::kValueOrEnd : Next::kNameOrEnd;
+    Open(text_[at_]);
+    bool any = false;
+    for (SkipBlanks(); at_ < text_.size() && !ended_; ended_ ? void() : SkipBlanks()) {
+      const char c = text_[at_];
+      const bool in_array = levels_.back() == '[';
+      switch (next) {
+        case Next::kValueOrEnd:
+        case Next::kValue:
+          if (c == ']' && next == Next::kValueOrEnd) {
+            Close();
+            next = Next::kCommaOrEnd;
+            break;
+          }
+          if (!any) nested_ = c == '{' || c == '[';
+          any = true;
+          if (c == '{' || c == '[') {
+            Open(c);
+            next = c == '[' ? Next::kValueOrEnd : Next::kNameOrEnd;
+            break;
+          }
+          if (c == '"' ? !ReadString() : !ReadWord()) return false;
+          next = Next::kCommaOrEnd;
+          break;
+        case Next::kNameOrEnd:
+        case Next::kName:
+          if (c == '}' && next == Next::kNameOrEnd) {
+            Close();
+            next = Next::kCommaOrEnd;
+            break;
+          }
+          any = true;
+          if (c != '"' || !ReadString()) return false;
+          next = Next::kColon;
+          break;
+        case Next::kColon:
+          if (c != ':') return false;
+          ++at_;
+          next = Next::kValue;
+          break;
+        case Next::kCommaOrEnd:
+          if (c == ',') {
+            ++at_;
+            next = in_array ? Next::kValue : Next::kName;
+          } else if (c == (in_array ? ']' : '}')) {
+            Close();
+          } else {
+            return false;
+          }
+          break;
+      }
+    }
+    return any;
+  }
+
+  const std::string_view text_;
+  std::size_t at_ = 0;
+  bool valid_ = false, array_ = false, nested_ = false, newline_ = false, ended_ = false;
+  std::vector<char> levels_;
+};
+
+const Kind* FindJson(std::string_view text, bool all, bool named_json, unsigned reads) {
+  const JsonFront front(text);
+  if (!front.valid() || (all && !front.ended())) return nullptr;
+  if (front.newline()) return front.array() ? &kJsonArray : &kJsonOverLines;
+  const std::string_view rest = front.rest();
+  const std::size_t next = rest.find_first_not_of(" \t\r\n");
+  if (front.array()) {
+    // One line of scalars may be a line of JSON Lines, or of text.
+    const bool alone = front.ended() ? all && next == rest.npos : !all;
+    return alone && (front.nested() || (named_json && all)) ? &kJsonArray : nullptr;
+  }
+  const bool lines = front.ended() && rest.find('\n') < next;
+  return reads == kCsv && lines ? &kJsonLines : nullptr;
+}
+
+bool HasReturnsAlone(std::string_view text, bool all, unsigned reads) {
+  if (text.find('\n') != text.npos || HasControl(text)) return false;
+  const std::size_t first = text.find('\r');
+  if (first == text.npos || first + 1 == text.size()) return false;
+  // A long line of a log may have some: a progress bar's.
+  return reads != kLines || all;
+}
+
+const Kind* FindText(std::string_view front, bool all, const std::string& lower_name, unsigned reads) {
+  if (front.starts_with("\xef\xbb\xbf")) front.remove_prefix(3);
+  if (HasReturnsAlone(front, all, reads)) return &kReturns;
+  const Kind* const dump = FindDump(front);
+  if (dump != nullptr && (dump->refused & reads) != 0) return dump;
+  if (lower_name.ends_with(".sql") && reads == kLines) return &kSqlFile;
+  const bool named_json = lower_name.ends_with(".json");
+  if (const Kind* const json = FindJson(front, all, named_json, reads)) return json;
+  const std::string_view words = front.substr(std::min(front.find_first_not_of(" \t\r\n"), front.size()));
+  for (const std::string_view opens : {"<?xml "sv, "<!doctype html"sv, "<html"sv}) {
+    if (StartsWithAnyCase(words, opens)) return &kMarkup;
+  }
+  return nullptr;
+}
+
+unsigned ReadsOf(const TableOptions& table) {
+  switch (table.kind) {
+    case TableKind::kCsv:
+      return table.delimiter == ',' && table.quote == '"' && table.name == "csv" ? kCsv : kOtherCsv;
+    case TableKind::kJsonLines:
+      return kJson;
+    case TableKind::kPgCopyBinary:
+      return kBinaryRows;
+    case TableKind::kPgDump:
+      return kDump;
+    case TableKind::kPgCopy:
+    case TableKind::kMysql:
+      return kRows;
+  }
+  return 0;
+}
+
+}  // namespace
+
+KindCheck::KindCheck(const Options& options) : raw_(options.input_codec == Codec::kNone) {
+  if (options.force_format) return;
+  if (options.table) {
+    reads_ = ReadsOf(*options.table);
+    as_ = options.table->name;
+  } else if (options.format_assumed) {
+    reads_ = options.format == Format::kBinary ? kNumbers : options.layout.delimiter == 0 ? kNulLines : kLines;
+    as_ = reads_ == kNumbers ? "numbers" : "lines";
+  }
+}
+
+void KindCheck::Look(const std::string& name, const std::string& expanded, std::span<const std::byte> front, bool all) const {
+  if (!active() || front.empty()) return;
+  const std::string_view text(reinterpret_cast<const char*>(front.data()), front.size());
+  const Kind* kind = FindMagic(text);
+  if (kind == nullptr) kind = FindWideText(text);
+  if (kind == nullptr) kind = FindText(text, all, Lower(expanded), reads_);
+  if (kind == nullptr || (kind->refused & reads_) == 0) return;
+  if (kind->codec && raw_ && (reads_ & kTables) == 0) return;
+  const char* const insist = reads_ == kLines ? "; --format lines sorts its lines as text" : "; --force-format reads it as ";
+  throw Error(ErrorCode::kBadInput, EscapeName(name) + ": this seems to be " + kind->name + ": " + kind->advice +
+                                        insist + (reads_ == kLines ? "" : as_));
+}
+
+}  // namespace gpusort

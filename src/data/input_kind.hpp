@@ -1,0 +1,37 @@
+// Recognises what an input holds by its first bytes and its name, so that a job refuses an input that it would
+// misread: an archive or a compressed file as lines, a dump of MySQL as a CSV file. Start at KindCheck.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+
+#include "support/options.hpp"
+
+namespace gpusort {
+
+class KindCheck {
+ public:
+  /// The first bytes of an input that Look should get. Fewer bytes are enough if the input has no more.
+  static constexpr std::uint64_t kFrontBytes = std::uint64_t{1} << 14;
+
+  /// Checks nothing.
+  KindCheck() = default;
+  /// Checks nothing if the user insists on the format, or names lines or binary records by an option: any bytes are
+  /// lines and records.
+  explicit KindCheck(const Options& options);
+
+  bool active() const { return reads_ != 0; }
+  /// Throws Error(kBadInput) if the input is recognised as something that the job does not read. `name` is the input's
+  /// path, `expanded` its name without the extension of a codec, and `front` its first bytes after decompression.
+  /// `all`: the input has no other bytes.
+  void Look(const std::string& name, const std::string& expanded, std::span<const std::byte> front, bool all) const;
+
+ private:
+  unsigned reads_ = 0;  ///< one of the bits that input_kind.cpp names
+  std::string as_;      ///< what the job takes the inputs for, as messages name it
+  bool raw_ = false;    ///< the user said that the inputs are not compressed
+};
+
+}  // namespace gpusort
