@@ -132,8 +132,40 @@ bool Take(std::string_view& text, std::string_view what) {
   return true;
 }
 
-void SkipBlanks(std::string_view& text) { text.remove_prefix(std::min(text.find_first_not_of(' '), text.size())); }
+constexpr std::string_view kBlanks = " \t\r\n\v\f";
 
+/// Removes blanks, line ends and comments up to the end of a line.
+void SkipBlanks(std::string_view& text) {
+  do {
+    text.remove_prefix(std::min(text.find_first_not_of(kBlanks), text.size()));
+    if (!text.starts_with("--")) return;
+    text.remove_prefix(std::min(text.find('\n'), text.size()));
+  } while (!text.empty());
+}
+
+/// Removes `word`, in lower case, from the front of `text`, where it has any case and is followed by another token.
+bool TakeWord(std::string_view& text, std::string_view word) {
+  if (text.size() < word.size()) return false;
+  for (std::size_t i = 0; i < word.size(); ++i) {
+    if ((static_cast<unsigned char>(text[i]) | 0x20) != static_cast<unsigned char>(word[i])) return false;
+  }
+  if (text.size() > word.size() && (IsWordByte(text[word.size()]) || text[word.size()] == '$')) return false;
+  text.remove_prefix(word.size());
+  return true;
+}
+
+/// Options of COPY that leave the rows as pg_dump writes them.
+bool AreUsualOptions(std::string_view text) {
+  static constexpr std::string_view kUsual[] = {"with", "format", "text", "freeze", "true", "false", "on", "off", "0", "1"};
+  for (;;) {
+    text.remove_prefix(std::min(text.find_first_not_of(" \t\r\n\v\f(),'"), text.size()));
+    if (text.empty()) return true;
+    const auto taken = [&](std::string_view word) { return TakeWord(text, word); };
+    if (std::none_of(std::begin(kUsual), std::end(kUsual), taken)) return false;
+  }
+}
+
+constexpr std::size_t kMostStatement = std::size_t{1} << 17;  ///< bytes of a COPY statement
 constexpr std::size_t kMostTables = 20;  ///< tables in a message
 
 }  // namespace
@@ -145,6 +177,9 @@ struct DumpPlace {
   KeyColumns wanted;              ///< of it
   std::vector<bool> named;        ///< of each key: there was its table
   std::vector<std::string> seen;  ///< the first tables
+  std::string statement;          ///< the lines so far of one that may be a COPY
+  bool any = false;               ///< there was a line
+  bool inserts = false;           ///< there was an INSERT
 };
 
 namespace {
@@ -159,7 +194,8 @@ const DumpPlace& PlaceOf(const ScanState& state) {
 
 }  // namespace
 
-PgDumpFormat::PgDumpFormat(const Options& options) : CopyFormat(options) {
+PgDumpFormat::PgDumpFormat(const Options& options)
+    : CopyFormat(options), input_(options.inputs.empty() ? "" : options.inputs[0]), force_(options.force_format) {
   const auto refuse = [](bool given, const std::string& what) {
     if (given) throw Error(ErrorCode::kUsage, what + " with --format pgdump: a dump is put in order as a whole");
   };
@@ -184,47 +220,90 @@ PgDumpFormat::Name PgDumpFormat::ParseName(const ColumnKey& key) {
   return {parts[0], parts[1], parts[2]};
 }
 
-std::optional<PgDumpFormat::Copy> PgDumpFormat::ParseCopy(std::string_view line) {
-  constexpr std::string_view kStops = " .,()\";\r\n";
-  Copy copy;
-  if (!Take(line, "COPY ") || !TakeName(line, kStops, copy.table)) return std::nullopt;
-  if (Take(line, ".")) {
+PgDumpFormat::Statement PgDumpFormat::ParseCopy(std::string_view text, Copy& copy) {
+  constexpr std::string_view kStops = " .,()\";\t\r\n\v\f";
+  const auto end = [&] {  // a quoted name may have a newline
+    return text.empty() || text[0] == '"' ? Statement::kUnfinished : Statement::kOther;
+  };
+  const auto take_name = [&](std::string& name) {
+    SkipBlanks(text);
+    const bool taken = TakeName(text, kStops, name);
+    SkipBlanks(text);
+    return taken;
+  };
+  SkipBlanks(text);
+  if (!TakeWord(text, "copy")) return Statement::kOther;
+  if (!take_name(copy.table)) return end();
+  while (Take(text, ".")) {  // a database may stand before the schema
     copy.schema = std::exchange(copy.table, {});
-    if (!TakeName(line, kStops, copy.table)) return std::nullopt;
+    if (!take_name(copy.table)) return end();
   }
-  SkipBlanks(line);
-  if (Take(line, "(")) {
+  if (Take(text, "(")) {
     do {
-      SkipBlanks(line);
-      if (!TakeName(line, kStops, copy.columns.emplace_back())) return std::nullopt;
-    } while (Take(line, ","));
-    if (!Take(line, ")")) return std::nullopt;
-    SkipBlanks(line);
+      if (!take_name(copy.columns.emplace_back())) return end();
+    } while (Take(text, ","));
+    if (!Take(text, ")")) return end();
+    SkipBlanks(text);
   }
-  if (!Take(line, "FROM stdin;")) return std::nullopt;
-  SkipBlanks(line);
-  Take(line, "\r");
-  return line == "\n" ? std::optional(std::move(copy)) : std::nullopt;
+  if (TakeWord(text, "with")) {  // until PostgreSQL 11
+    SkipBlanks(text);
+    if (!TakeWord(text, "oids")) return end();
+    copy.columns.insert(copy.columns.begin(), "oid");
+    SkipBlanks(text);
+  }
+  if (!TakeWord(text, "from")) return end();
+  SkipBlanks(text);
+  if (!TakeWord(text, "stdin")) return end();
+  const std::size_t options = text.find(';');
+  if (options == std::string_view::npos) return Statement::kUnfinished;
+  const bool usual = AreUsualOptions(text.substr(0, options));
+  text.remove_prefix(options + 1);
+  SkipBlanks(text);
+  return usual && text.empty() ? Statement::kCopy : Statement::kUnknownCopy;
 }
 
-void PgDumpFormat::TakeLine(std::string_view line, ScanState& state) const {
+void PgDumpFormat::TakeLine(std::string_view line, std::uint64_t at, ScanState& state) const {
   const DumpPlace& place = PlaceOf(state);
   SqlText text = place.text;
-  if (text.in == SqlText::kNothing) {
+  std::string statement;
+  bool insert = false;
+  Copy copy;
+  Statement is = Statement::kOther;
+  if (!place.statement.empty()) is = ParseCopy(statement = place.statement + std::string(line), copy);
+  if (is == Statement::kOther && text.in == SqlText::kNothing) {
+    const std::string_view bare = line.substr(0, std::min(line.find_last_not_of(kBlanks) + 1, line.size()));
+    if (bare == "\\." && !force_) {
+      throw BadRecord(at, "this line ends the rows of a COPY that was not found: only COPY ... FROM stdin at the front "
+                          "of a line is known; --force-format leaves such rows as they are");
+    }
     if (line.starts_with('\\')) return;  // psql's own: its quotes are others
-    if (const std::optional<Copy> copy = ParseCopy(line)) return BeginRows(*copy, state);
+    if ((is = ParseCopy(line, copy = {})) == Statement::kUnfinished) statement = line;
+    std::string_view words = line;
+    SkipBlanks(words);
+    insert = !place.inserts && TakeWord(words, "insert");
     constexpr std::string_view kSetting = "SET standard_conforming_strings = ";
     if (line.starts_with(kSetting)) text.conforming = !line.substr(kSetting.size()).starts_with("off");
   }
+  if (is == Statement::kCopy) return BeginRows(copy, state);
+  if (is == Statement::kUnknownCopy && !force_) {
+    throw BadRecord(at, "the rows of this COPY have options that are not known, like those of CSV: only text with the "
+                        "usual delimiter is sorted; --force-format leaves the rows as they are");
+  }
+  if (is != Statement::kUnfinished || statement.size() > kMostStatement) statement.clear();
   TakeSql(line, text);
-  if (text == place.text) return;
+  if (place.any && text == place.text && statement == place.statement && !insert) return;
   DumpPlace next = place;
   next.text = std::move(text);
+  next.statement = std::move(statement);
+  next.any = true;
+  next.inserts |= insert;
   state.dump = std::make_shared<const DumpPlace>(std::move(next));
 }
 
 void PgDumpFormat::BeginRows(const Copy& copy, ScanState& state) const {
   DumpPlace next = PlaceOf(state);
+  next.text.in = SqlText::kNothing;
+  next.statement.clear();
   next.table = copy.name();
   next.wanted = {};
   next.named.resize(names_.size());
@@ -261,6 +340,8 @@ std::string PgDumpFormat::SaveState(const ScanState& state) const {
       << place.text.conforming << ' ';
   put(place.text.tag);
   put(place.table);
+  put(place.statement);
+  out << place.any << ' ' << place.inserts << ' ';
   for (std::size_t key = 0; key < names_.size(); ++key) {
     const auto& columns = place.wanted.by_column;
     const auto column = std::find_if(columns.begin(), columns.end(), [&](const auto& one) { return one.key == key; });
@@ -295,6 +376,9 @@ ScanState PgDumpFormat::LoadState(const std::string& text) const {
   place.text.conforming = number() != 0;
   place.text.tag = name();
   place.table = name();
+  place.statement = name();
+  place.any = number() != 0;
+  place.inserts = number() != 0;
   for (std::size_t key = 0; key < names_.size(); ++key) {
     place.named.push_back(number() != 0);
     if (const std::uint64_t column = number(); column > 0) place.wanted.Add(column - 1, key);
@@ -322,11 +406,12 @@ RecordKeyer::Ends PgDumpFormat::Scan(RecordSpan bytes, ScanState& state) const {
       const Byte* const next = newline == end ? end : newline + 1;
       std::string_view line = text(p, next);
       std::string torn;
+      const auto at = static_cast<std::uint64_t>(state.held.empty() ? p - begin : 0);
       p = next;
       if (!state.held.empty() || newline == end) state.held.append(line);
       if (newline == end) break;
       if (!state.held.empty()) line = torn = std::exchange(state.held, {});
-      TakeLine(line, state);
+      TakeLine(line, at, state);
       end_record(p);
       continue;
     }
@@ -352,6 +437,16 @@ std::uint64_t PgDumpFormat::Finish(RecordSpan open, const ScanState& state) cons
   if (state.mode != kSql) {
     throw BadRecord(open.size(), "the dump ends inside the rows of table " + EscapeName(place.table));
   }
+  const bool empty = !place.any && open.empty();
+  if (place.seen.empty() && !empty && !force_) {
+    throw Error(ErrorCode::kBadInput,
+                EscapeName(input_) + (place.inserts ? ": this has INSERT statements and no COPY block, so that nothing "
+                                                      "would be sorted: give pg_dump without --inserts and "
+                                                      "--column-inserts, or a dump of another program as CSV"
+                                                    : ": this has no COPY block, so that nothing would be sorted: it "
+                                                      "is no dump of pg_dump, or one without rows (--schema-only)") +
+                    "; --force-format leaves it as it is");
+  }
   for (std::size_t key = 0; key < names_.size(); ++key) {
     if (key < place.named.size() && place.named[key]) continue;
     std::string seen;
@@ -368,14 +463,15 @@ std::uint64_t PgDumpFormat::PutKeys(RecordSpan records, ScanState& state, FieldW
   const Byte* const begin = AsBytes(records.data());
   const Byte* const end = begin + records.size();
   const std::string_view text(reinterpret_cast<const char*>(begin), records.size());
-  if (state.mode != kSql && (text.starts_with("\\.\n") || text.starts_with("\\.\r\n"))) EndRows(state);
+  const bool ends_rows = state.mode != kSql && (text.starts_with("\\.\n") || text.starts_with("\\.\r\n"));
+  if (ends_rows) EndRows(state);
   out.PutCount(state.count);
   if (state.mode != kSql) {
     return static_cast<std::uint64_t>(PutRow(begin, end, PlaceOf(state).wanted, out, tally) - begin);
   }
   const Byte* const newline = FindByte(begin, end, '\n');
   const auto size = static_cast<std::size_t>(newline - begin) + (newline == end ? 0 : 1);
-  TakeLine(text.substr(0, size), state);
+  if (!ends_rows) TakeLine(text.substr(0, size), 0, state);
   return size;
 }
 

@@ -2,7 +2,8 @@
 // sort does it, by a key that begins with the number of the part of the dump: each stretch of SQL is one, and each
 // block of rows. Records are lines, in blocks as pgcopy's. A key names its table, too: [SCHEMA.]TABLE.COLUMN, names
 // with dots in double quotes; the rows of tables without a key are ordered by all columns as text. COPY is looked for
-// where pg_dump writes it, at the front of a line outside of strings, quoted names and comments. Start at Scan.
+// at the front of a line outside of strings, quoted names and comments, in any case and over any number of lines. A
+// dump without a COPY block, and rows of a COPY that was not understood, are errors. Start at Scan.
 #pragma once
 
 #include <optional>
@@ -19,7 +20,8 @@ class PgDumpFormat : public CopyFormat {
   explicit PgDumpFormat(const Options& options);
 
   Ends Scan(RecordSpan bytes, ScanState& state) const override;
-  /// Error(kUsage) if a key names no table of the dump: only its end tells.
+  /// Error(kUsage) if a key names no table of the dump, Error(kBadInput) if the dump has no COPY block: only its end
+  /// tells.
   std::uint64_t Finish(RecordSpan open, const ScanState& state) const override;
   unsigned modes() const override { return 0; }
   std::string SaveState(const ScanState& state) const override;
@@ -40,14 +42,17 @@ class PgDumpFormat : public CopyFormat {
     std::string name() const { return schema.empty() ? table : schema + "." + table; }
   };
   static Name ParseName(const ColumnKey& key);
-  /// The statement that a line is; nothing if it is another one.
-  static std::optional<Copy> ParseCopy(std::string_view line);
-  /// Takes `state` over a line of SQL.
-  void TakeLine(std::string_view line, ScanState& state) const;
+  enum class Statement { kOther, kUnfinished, kUnknownCopy, kCopy };
+  /// Tells what statement `text` begins. Sets `copy` if that is a COPY whose rows follow in the format of pg_dump.
+  static Statement ParseCopy(std::string_view text, Copy& copy);
+  /// Takes `state` over a line of SQL. Throws BadRecord at `at` if the line belongs to rows that cannot be read.
+  void TakeLine(std::string_view line, std::uint64_t at, ScanState& state) const;
   void BeginRows(const Copy& copy, ScanState& state) const;
   static void EndRows(ScanState& state);
 
   std::vector<Name> names_;  ///< of the keys
+  const std::string input_;  ///< its name, for messages
+  const bool force_;         ///< takes what it does not understand for SQL
 };
 
 }  // namespace gpusort

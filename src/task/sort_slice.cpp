@@ -27,7 +27,7 @@ constexpr std::uint64_t kHeaderMemory = std::uint64_t{1} << 36;
 
 /// What must be the same for tasks to have one order, and the same sums.
 std::string VersionOf(const Options& options) {
-  constexpr const char* kFormat = ", format 2";  // of the files that tasks share
+  constexpr const char* kFormat = ", format 3";  // of the files that tasks share
   return std::string(GPUSORT_VERSION) + kFormat +
          (options.locale ? std::string(", locale ") + std::setlocale(LC_ALL, nullptr) : "");
 }

@@ -58,4 +58,94 @@ gzip -c packed >packed.txt.gz
 refused 'compressed by gzip' packed.txt.gz out
 "$g" --decompress gz packed - | cmp -s - <(printf 'a\nb\n') || fail "the advice does not sort it"
 
+# Dumps of PostgreSQL without COPY, and COPY as people write it.
+cat >inserts.sql <<'SQL'
+--
+-- PostgreSQL database dump
+--
+SET standard_conforming_strings = on;
+CREATE TABLE t (a integer, copy text);
+INSERT INTO t VALUES (2, 'copy t from stdin;
+\.
+');
+INSERT INTO t VALUES (1, 'x');
+SQL
+grep -v '^INSERT\|^\\\|copy t\|);$' inserts.sql >schema.sql
+refused 'INSERT statements and no COPY block.*pg_dump without --inserts' --format pgdump inserts.sql out
+refused 'INSERT statements' --format pgdump --check inserts.sql
+refused 'INSERT statements' --format pgdump - out <inserts.sql
+refused 'no COPY block.*--schema-only' --format pgdump schema.sql out
+refused 'no COPY block' --format pgdump plain.txt out
+refused 'no COPY block' --format pgdump --check plain.txt
+refused 'no COPY block' --format pgdump -k t.a:int plain.txt out
+for name in inserts.sql plain.txt; do
+  expect 0 "$g" --format pgdump --force-format $name got
+  same got $name
+done
+: >empty.sql
+expect 0 "$g" --format pgdump empty.sql got
+expect 0 "$g" empty.sql got
+rm -rf task
+for k in 0 1; do "$bin/gpusort_task" runs --slice $k/2 --into task --format pgdump inserts.sql 2>>err2 && echo $k >>done; done || true
+grep -q 'INSERT statements' err2 || fail "no task told of a dump without COPY: $(cat err2)"
+{ cat inserts.sql; printf 'copy t (a, b) from stdin;\n2\tb\n1\ta\n\\.\n  Copy public.t\n(a, b) -- it'"'"'s\nfrom STDIN\nwith (format text);\n4\td\n3\tc\n\\.\n'; } >copy.sql
+sed -e 's/^2\tb$/@/; s/^1\ta$/2\tb/; s/^@/1\ta/; s/^4\td$/@/; s/^3\tc$/4\td/; s/^@/3\tc/' copy.sql >want
+expect 0 "$g" --format pgdump -k t.a:int copy.sql got
+same got want
+expect 0 "$bin/gpusort_check" --format pgdump -k t.a:int --stable --against copy.sql got
+rm -rf task
+for k in 0 1 2 3 4 5; do expect 0 "$bin/gpusort_task" runs --slice $k/6 --into task --format pgdump -k t.a:int copy.sql; done
+"$bin/gpusort_task" cut --parts 1 task
+"$bin/gpusort_task" part --part 0/1 task got
+"$bin/gpusort_task" prove --parts 1 task got
+same got want
+printf 'copy t from stdin with csv;\n2\n1\n\\.\n' >csv.sql
+refused 'line 1, .*options that are not known' --format pgdump csv.sql out
+printf 'begin; copy t from stdin;\n2\n1\n\\.\n' >inside.sql
+refused 'line 4, .*ends the rows of a COPY that was not found' --format pgdump inside.sql out
+
+# Dumps of other databases, and any .sql of which nobody said what it is.
+printf -- '-- MariaDB dump 10.19  Distrib 10.11\nINSERT INTO `t` VALUES\n(2),\n(1);\n' >maria.txt
+printf 'PRAGMA foreign_keys=OFF;\nBEGIN TRANSACTION;\nCREATE TABLE t(a);\nINSERT INTO t VALUES(1);\n' >lite.txt
+printf 'select 2;\nselect 1;\n' >any.sql
+everywhere 'MySQL or MariaDB.*mysqldump --tab' maria.txt
+everywhere 'MySQL or MariaDB.*mysqldump --tab' maria.txt --format mysql
+everywhere 'MySQL or MariaDB' maria.txt --format tsv
+everywhere 'SQLite.*sqlite3 -csv' lite.txt
+refused 'SQLite' --format pgdump lite.txt out
+everywhere 'PostgreSQL: give --format pgdump' inserts.sql
+cp any.sql any.SQL
+for name in any.sql any.SQL; do refused 'SQL, by its name.*--format lines' $name out; done
+expect 0 "$g" --format lines any.sql got
+same got <(LC_ALL=C sort any.sql)
+
+# JSON: an array, values over several lines. A .json of lines is JSON Lines.
+printf '[{"a":2},\n{"a":1}]\n' >array.json
+printf '[{"a":2},{"a":1}]\n' >line.json
+printf '{\n "a": 2\n}\n{\n "a": 1\n}\n' >pretty.json
+printf '{"a":10}\n{"a":9}\n' >lines.json
+for name in array line; do
+  everywhere "a JSON array: jq -c '.\[\]'" $name.json
+  cp $name.json $name.jsonl
+  refused 'a JSON array' -k a:int $name.jsonl out
+  cp $name.json $name.txt
+  refused 'a JSON array' $name.txt out
+done
+refused 'several lines: jq -c \. ' -k a:int pretty.json out
+"$g" -k a:int lines.json - | cmp -s - <(printf '{"a":9}\n{"a":10}\n') || fail ".json is not JSON Lines"
+if command -v jq >/dev/null; then
+  jq -c '.[]' array.json | "$g" --format jsonl -k a:int - - | cmp -s - <(printf '{"a":1}\n{"a":2}\n') || fail "the advice for JSON"
+fi
+
+# Text in UTF-16 or with CR alone at the ends of lines.
+printf 'b,a\r2,x\r1,y\r' >returns.csv
+printf 'b,a\n2,x\n1,y\n' >good.csv
+everywhere 'CR alone' returns.csv --format csv -k '#1'
+for how in UTF-16 UTF-16LE UTF-16BE UTF-32; do
+  iconv -f UTF-8 -t $how good.csv >wide.csv
+  case $how in UTF-32) ;; *) everywhere "UTF-16.*iconv -f $how" wide.csv --format csv -k '#1' ;; esac
+  cp wide.csv wide.txt
+  [ $how = UTF-32 ] || refused 'UTF-16' wide.txt out
+done
+
 echo "kinds: ok"

@@ -16,7 +16,7 @@ QUICK = ["--memory", "16M", "--no-fsync", "--log-level", "error"]
 COPY = "COPY public.t (none) FROM stdin;\n"  # where it is no statement: a key that names another column would be refused
 SQL = ["--\n-- it's \" /* $$\n--\n\n", "\\restrict it's\n", f"COMMENT ON TABLE t IS 'it''s\n{COPY}1\t2\n\\.\n';\n", f"SELECT E'\\'\n{COPY}';\n",
        "SELECT 'ends with \\';\n", f"CREATE FUNCTION f() AS $_$\n{COPY}\\.\n$$ ' \" /*\n\n$_$;\n", f'CREATE TABLE "a\n{COPY}""b" (x int);\n',
-       f"/* one /* two */ '\n{COPY}\" $$ */\n", " " + COPY, "COPY public.t (a, b) TO stdout;\n", "\n\r\n", "SELECT a$b$c, 1;\n"]
+       f"/* one /* two */ '\n{COPY}\" $$ */\n", "COPY public.t (none) FROM 'file';\n", "COPY public.t (a, b) TO stdout;\n", "\n\r\n", "SELECT a$b$c, 1;\n"]
 KEYS = {"public.t": ["t.a:int", "public.t.b:int:desc"], "t": ["t.b"], "other.t": ["other.t.a:text:desc"], '"S s"."a.b"': ['"""a.b"".a":int'],
         "public.none": ["public.none.b"], "u": ["u.a:float"]}
 
@@ -37,7 +37,9 @@ def make_dump(rng):
         ending = rng.choice(["\n", "\n", "\r\n"])
         table = rng.choice([*KEYS])
         tables.add(table)
-        parts.append(f"COPY {table} ({rng.choice(['a, b', 'b, a'])}) FROM stdin;{ending}")
+        columns = rng.choice(["a, b", "b, a"])
+        parts.append(rng.choice([f"COPY {table} ({columns}) FROM stdin;{ending}"] * 3 +
+                                [f"  copy {table} ({columns}){ending} From -- it's{ending}STDIN with (format text){ending};{ending}"]))
         few = rng.random() < 0.5
         for _ in range(rng.randrange(rows + 1)):
             parts.append(f"{rng.randrange(3 if few else 9999)}\t{rng.choice(['', 'x', '-'])}{text_of(rng, longest)}{ending}")

@@ -564,7 +564,7 @@ class DumpReader : public CopyReader {
       if (!TakeLine(line, '\n') && line.empty()) break;
       header_ += line + "\n";
       if (inside_.empty() && line.starts_with('\\')) continue;  // of psql
-      if (inside_.empty() && BeginsRows(line)) continue;
+      if ((inside_.empty() || !copy_.empty()) && BeginsRows(line)) continue;
       ReadSql(line);
     }
     for (const Key& key : table_.keys) {
@@ -579,33 +579,67 @@ class DumpReader : public CopyReader {
   static bool TakeName(std::string_view& text, std::string& name) {
     name.clear();
     if (text.starts_with('"')) return TakeQuoted(text, '"', name);
-    name = text.substr(0, text.find_first_of(" .,()\";\r\n"));
+    name = text.substr(0, text.find_first_of(" \t.,()\";\r\n"));
     text.remove_prefix(name.size());
     return !name.empty();
   }
   static void SkipBlanks(std::string_view& text) {
-    text.remove_prefix(std::min(text.find_first_not_of(' '), text.size()));
+    text.remove_prefix(std::min(text.find_first_not_of(" \t\r\n"), text.size()));
+    if (!text.starts_with("--")) return;
+    text.remove_prefix(std::min(text.find('\n'), text.size()));
+    SkipBlanks(text);
+  }
+  static std::string Lower(std::string_view text) {
+    std::string lower(text);
+    for (char& c : lower) c = c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
+    return lower;
+  }
+  static bool TakeWord(std::string_view& text, std::string_view word) {
+    SkipBlanks(text);
+    if (Lower(text.substr(0, word.size())) != word || IsWord(text.substr(word.size(), 1).empty() ? ' ' : text[word.size()])) {
+      return false;
+    }
+    text.remove_prefix(word.size());
+    SkipBlanks(text);
+    return true;
   }
 
-  /// COPY [SCHEMA.]TABLE [(COLUMN, ...)] FROM stdin;
-  bool BeginsRows(std::string_view line) {
+  /// Rows follow this line: it ends COPY [SCHEMA.]TABLE [(COLUMN, ...)] FROM stdin [WITH (FORMAT text)]; which may have
+  /// begun on a line before.
+  bool BeginsRows(const std::string& last) {
+    if (copy_.empty() && !Lower(last.substr(std::min(last.find_first_not_of(" \t"), last.size()), 4)).starts_with("copy")) {
+      return false;
+    }
+    copy_ += last + "\n";
     std::string schema, name;
     std::vector<std::string> columns;
-    if (!TakeText(line, "COPY ") || !TakeName(line, name)) return false;
-    if (TakeText(line, ".")) {
-      schema = std::exchange(name, {});
-      if (!TakeName(line, name)) return false;
+    std::string_view line = copy_;
+    const auto names_rows = [&] {
+      if (!TakeWord(line, "copy") || !TakeName(line, name)) return false;
+      for (SkipBlanks(line); TakeText(line, "."); SkipBlanks(line)) {
+        schema = std::exchange(name, {});
+        if (!TakeName(line, name)) return false;
+      }
+      if (TakeText(line, "(")) {
+        do {
+          SkipBlanks(line);
+          if (!TakeName(line, columns.emplace_back())) return false;
+          SkipBlanks(line);
+        } while (TakeText(line, ","));
+        if (!TakeText(line, ")")) return false;
+      }
+      if (TakeWord(line, "with") && TakeWord(line, "oids")) columns.insert(columns.begin(), "oid");
+      return TakeWord(line, "from") && TakeWord(line, "stdin");
+    };
+    const bool rows = names_rows();
+    if (line.find(';') == line.npos && (rows || line.empty() || line[0] == '"')) return false;  // it goes on
+    copy_.clear();
+    if (!rows) return false;
+    const std::string options = Lower(line.substr(0, line.find(';')));
+    for (const char* const other : {"csv", "binary", "delimiter", "null", "header"}) {
+      if (options.find(other) != options.npos) Fail("a COPY with options that this program does not know");
     }
-    SkipBlanks(line);
-    if (TakeText(line, "(")) {
-      do {
-        SkipBlanks(line);
-        if (!TakeName(line, columns.emplace_back())) return false;
-      } while (TakeText(line, ","));
-      if (!TakeText(line, ")")) return false;
-      SkipBlanks(line);
-    }
-    if (!TakeText(line, "FROM stdin;") || line.find_first_not_of(" \r") != line.npos) return false;
+    inside_.clear();
     rows_ = true;
     ++block_;
     keys_.clear();
@@ -682,6 +716,7 @@ class DumpReader : public CopyReader {
   bool rows_ = false;
   std::uint64_t block_ = 0;
   std::vector<const Key*> named_;
+  std::string copy_;  ///< the lines so far of what may be a COPY
   std::string inside_;
   int depth_ = 0;
   bool escapes_ = false, conforming_ = true;

@@ -53,9 +53,12 @@ const std::string kSql[] = {
     "/* one /* two */ '\nCOPY public.t (a, b) FROM stdin;\n\" $$ */\n",
     "SELECT 1; -- it's \" /* $$\n",
     "SELECT 4/2*3, 'x' COPY;\n",
-    " COPY public.t (a, b) FROM stdin;\n",
+    "COPY public.t (a, b) FROM 'stdin';\n",
     "COPY public.t (a, b) TO stdout;\n",
-    "COPY public.t (a, b) FROM stdin WITH (FORMAT csv);\n",
+    "COPY public.t (a, b) FROM PROGRAM 'cat' WITH (FORMAT csv);\n",
+    "CREATE TABLE x (\n  copy text,\n  copy2 text\n);\n",
+    "CREATE TABLE x (a int,\ncopy text\n);\n",
+    "copying FROM stdin;\n",
     "\n\r\n",
 };
 
@@ -71,19 +74,23 @@ Dump AnyDump() {
     dump.text += record;
     dump.records.emplace_back(part, record);
   };
+  const auto add_lines = [&](std::string lines) {
+    while (!lines.empty()) {
+      const std::size_t size = lines.find('\n') + 1;
+      add(lines.substr(0, size));
+      lines.erase(0, size);
+    }
+  };
   for (int i = *rc::gen::inRange(0, 4); i > 0; --i) {
     for (const std::size_t which :
          *rc::gen::container<std::vector<std::size_t>>(2, rc::gen::inRange<std::size_t>(0, std::size(kSql)))) {
-      std::string lines = kSql[which];
-      while (!lines.empty()) {
-        const std::size_t size = lines.find('\n') + 1;
-        add(lines.substr(0, size));
-        lines.erase(0, size);
-      }
+      add_lines(kSql[which]);
     }
-    add(*rc::gen::element<std::string>("COPY public.t (a, b) FROM stdin;\n", "COPY t  (a,b)  FROM stdin;\r\n",
-                                       "COPY \"S.\"\"x\".\"a b\" (\"a \", b) FROM stdin;\n",
-                                       "COPY public.none  FROM stdin;\n"));
+    add_lines(*rc::gen::element<std::string>(
+        "COPY public.t (a, b) FROM stdin;\n", "COPY t  (a,b)  FROM stdin;\r\n",
+        "COPY \"S.\"\"x\".\"a b\" (\"a \", b) FROM stdin;\n", "COPY public.none  FROM stdin;\n",
+        "copy t (a, b) from stdin;\n", "  Copy\tt(a,b)\tFrom STDIN ; -- it's\n", "COPY d.public.t (a, b) WITH OIDS FROM stdin;\n",
+        "COPY m\n  (a, -- it's \"\n   \"b;\nc\")\r\nFROM stdin\n\nWITH (FORMAT 'text', FREEZE on)\n;\n"));
     ++part;
     for (int rows = *rc::gen::inRange(0, 4); rows > 0; --rows) {
       add(*rc::gen::element<std::string>("\n", "a\tb\n", "\\\\.\n", "\\N\t2\n", "it's\t$$\n", "a\\\nb\t\\.\n",
@@ -113,7 +120,8 @@ RC_GTEST_PROP(PgDumpFormat, FindsTheRowsOfTables, ()) {
 
 RC_GTEST_PROP(PgDumpFormat, GoesOnFromAnyState, ()) {
   std::string rest = *rc::gen::element<std::string>("", "SET standard_conforming_strings = off;\n") + AnyDump().text;
-  const Options options = DumpOptions({Key("t.b", ValueType::kInt), Key("\"a b\".b", ValueType::kText, true)});
+  Options options = DumpOptions({Key("t.b", ValueType::kInt), Key("\"a b\".b", ValueType::kText, true)});
+  options.force_format = true;  // old strings may hide a COPY
   const PgDumpFormat format(options);
   const CutInput cut = CutRecords(format, rest, rest.size());
   CutInput again;
@@ -203,6 +211,36 @@ TEST(PgDumpFormat, RefusesADumpThatEndsInRows) {
   const Options options = DumpOptions({});
   const std::string text = "COPY public.t (id) FROM stdin;\n1\n";
   EXPECT_NE(CutRecords(PgDumpFormat(options), text, 5).error.find("rows of table public.t"), std::string::npos);
+}
+
+std::string ErrorOf(const std::string& text, bool force = false) {
+  Options options = DumpOptions({});
+  options.force_format = force;
+  return CutRecords(PgDumpFormat(options), text, 7).error;
+}
+
+TEST(PgDumpFormat, RefusesADumpWithoutCopy) {
+  EXPECT_EQ(ErrorOf(""), "");
+  EXPECT_NE(ErrorOf("SELECT 1;\nINSERT INTO t VALUES (1);\n").find("INSERT statements"), std::string::npos);
+  EXPECT_NE(ErrorOf("  insert into t values ('\ncopy t from stdin;\n');\n").find("INSERT statements"), std::string::npos);
+  for (const std::string text : {"a,b\n1,2\n", "\n", "CREATE TABLE t (a int);\n", "no line end"}) {
+    EXPECT_NE(ErrorOf(text).find("no COPY block"), std::string::npos) << text;
+    EXPECT_EQ(ErrorOf(text, true), "") << text;
+  }
+  EXPECT_EQ(ErrorOf("COPY t (a) FROM stdin;\n\\.\nINSERT INTO t VALUES (1);\n"), "");
+}
+
+TEST(PgDumpFormat, RefusesRowsThatItWouldLeaveUnsorted) {
+  const std::string rows = "2\n1\n\\.\n";
+  for (const std::string copy : {"COPY t (a) FROM stdin WITH (FORMAT csv);\n", "copy t from stdin delimiter ',';\n",
+                                 "COPY t FROM stdin (HEADER);\n", "COPY t FROM stdin; SELECT 1;\n"}) {
+    EXPECT_NE(ErrorOf(copy + rows).find("options"), std::string::npos) << copy;
+    EXPECT_EQ(ErrorOf(copy + rows, true), "") << copy;
+  }
+  for (const std::string copy : {"BEGIN; COPY t (a) FROM stdin;\n", "\\copy t from stdin\n", "/* */ COPY t FROM stdin;\n"}) {
+    EXPECT_NE(ErrorOf(copy + rows).find("ends the rows of a COPY"), std::string::npos) << copy;
+    EXPECT_EQ(ErrorOf(copy + rows, true), "") << copy;
+  }
 }
 
 TEST(PgDumpFormat, ReadsOldStringsWithBackslashes) {
