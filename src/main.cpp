@@ -165,7 +165,7 @@ void SayDoubts(const Options& options) {
 /// Nothing if nothing was sorted.
 std::optional<SortResult> RunJob(const Options& options, CancelFlag& cancel, JobRecord& record) {
   std::optional<SortResult> result;
-  if (options.locale) UseLocale();
+  UseLocale(options);
   switch (options.action) {
     case Action::kHelp:
       std::fputs(HelpText(options.help).c_str(), stdout);

@@ -230,7 +230,7 @@ Options ParseFor(const std::string& output, const std::vector<std::string>& opti
   if (parsed.action != Action::kSort) FailTask("an option asks for something else than sorting");
   ReadNamedFiles(parsed, cancel);
   InitLog(parsed.log_level, parsed.log_file, parsed.json_log ? LogFormat::kJson : LogFormat::kText);
-  if (parsed.locale) UseLocale();
+  UseLocale(parsed);
   CheckTaskOptions(parsed);
   return parsed;
 }
@@ -253,7 +253,7 @@ Options ParseLater(const std::string& folder, const std::string& output, const s
   job.options.insert(job.options.end(), options.begin(), options.end());
   std::vector<std::string> argv;
   Options parsed = ParseFor(output, job.options, job.names, argv, cancel);
-  CheckTaskVersion(parsed, folder);
+  CheckTaskVersion(folder);
   return parsed;
 }
 

@@ -18,6 +18,7 @@
 #include <compare>
 #include <concepts>
 #include <cstdint>
+#include <cstdlib>
 #include <cstring>
 #include <exception>
 #include <functional>
@@ -803,7 +804,14 @@ check::Table ParseTable(const tool::Typed& typed) {
     rule.descending ^= typed.has("reverse");
     // Letters, digits and numbers stay those of the C locale.
     if (rule.type == check::Type::kLocale && std::setlocale(LC_COLLATE, "") == nullptr) {
-      FailUsage("--key " + text + ": the environment names a locale that this machine does not have");
+      std::string setting = "the environment";
+      for (const char* variable : {"LC_ALL", "LC_COLLATE", "LANG"}) {
+        const char* const value = std::getenv(variable);
+        if (value == nullptr || *value == '\0') continue;
+        setting = std::string(variable) + "=" + tool::Quote(value);
+        break;
+      }
+      FailUsage("--key " + text + ": this system does not have the locale of " + setting);
     }
   }
   table.whole.rule.descending = typed.has("reverse");

@@ -163,7 +163,8 @@ A key is NAME, #N (columns from 1) or, in JSON, a path (a.b[0], or a JSON Pointe
 :desc, :nulls-first or :nulls-last; a name with colons stands in double quotes. Up to 64 keys; none: all columns as text.
 .TP
 .B text, nocase, natural, locale
-unsigned bytes (the default); ASCII letters folded; numbers inside text by value, as sort -V; as the environment's locale
+unsigned bytes (the default); ASCII letters folded; numbers inside text by value, as sort -V; by the
+weights of the environment's locale (LC_ALL, LC_COLLATE or LANG), which strxfrm gives
 .TP
 .B int, decimal, float
 exact at any length (--decimal-point, --thousands); float is rounded to 64 bits and ordered by IEEE totalOrder
@@ -416,7 +417,8 @@ stops within 10 s, keeps what is done, and exits with 75; a second signal ends i
 where to spill, if --temp-dir does not say it
 .TP
 .B LC_ALL, LC_COLLATE, LC_CTYPE, LC_NUMERIC, LC_TIME, LANG
-the locale, for --locale and under the name sort. LC_ALL=C compares bytes, which is quickest.
+the locale, for --locale, for keys of the type locale, and under the name sort. LC_ALL=C compares bytes, which is
+fastest. A locale that the system does not have is exit 2.
 .TP
 .B GPUSORT_DEVICE
 under the name sort, what --device is under the program's own: auto (the default: GPUs if there are any and the input is

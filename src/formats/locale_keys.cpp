@@ -1,5 +1,6 @@
 #include "formats/locale_keys.hpp"
 
+#include <gnu/libc-version.h>
 #include <langinfo.h>
 
 #include <algorithm>
@@ -7,13 +8,18 @@
 #include <atomic>
 #include <cctype>
 #include <clocale>
+#include <cstdlib>
 #include <cstring>
 #include <deque>
+#include <iterator>
 #include <mutex>
 #include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
+
+#include "error.hpp"
+#include "support/text.hpp"
 
 namespace gpusort {
 namespace {
@@ -448,13 +454,45 @@ class HostKeys : public KeyMaker {
 
 }  // namespace
 
-void UseLocale() {
-  // Not what numbers of messages look like in other categories.
-  for (const int category : {LC_COLLATE, LC_CTYPE, LC_NUMERIC, LC_TIME}) {
-    if (std::setlocale(category, "") != nullptr) continue;
-    throw Error(ErrorCode::kUsage,
-                "--locale: the system does not have the locale that LC_ALL, LC_COLLATE or LANG names");
+void UseLocale(const Options& options) {
+  const ColumnKey* key = nullptr;
+  if (options.table) {
+    const auto& keys = options.table->keys;
+    const auto found = std::find_if(keys.begin(), keys.end(),
+                                    [](const ColumnKey& column) { return column.rule.type == ValueType::kLocale; });
+    if (found != keys.end()) key = &*found;
   }
+  if (!options.locale && key == nullptr) return;
+  struct Category {
+    int number;
+    const char* variable;
+  };
+  // LC_MESSAGES stays as it is: the messages of gpusort are English.
+  static constexpr Category kOfLines[] = {
+      {LC_COLLATE, "LC_COLLATE"}, {LC_CTYPE, "LC_CTYPE"}, {LC_NUMERIC, "LC_NUMERIC"}, {LC_TIME, "LC_TIME"}};
+  // The digits, months and letters of columns do not depend on the locale.
+  const std::size_t count = options.locale ? std::size(kOfLines) : 1;
+  for (std::size_t i = 0; i < count; ++i) {
+    if (std::setlocale(kOfLines[i].number, "") != nullptr) continue;
+    std::string setting = "the environment";
+    for (const char* variable : {"LC_ALL", kOfLines[i].variable, "LANG"}) {
+      const char* const value = std::getenv(variable);
+      if (value == nullptr || *value == '\0') continue;
+      setting = std::string(variable) + "=" + EscapeName(value);
+      break;
+    }
+    throw Error(ErrorCode::kUsage, (options.locale ? "--locale" : "-k " + EscapeName(key->text)) +
+                                       ": this system does not have the locale of " + setting +
+                                       " (locale -a lists those that it has); LC_ALL=C orders by bytes");
+  }
+}
+
+std::string LocaleName() {
+  const auto is_c = [](int category) { return Names(std::setlocale(category, nullptr), {"C"}); };
+  // A name for each of all categories is too long to read.
+  const bool short_name = is_c(LC_CTYPE) && is_c(LC_NUMERIC) && is_c(LC_TIME);
+  const std::string name = std::setlocale(short_name ? LC_COLLATE : LC_ALL, nullptr);
+  return name == "C" ? name : name + ", glibc " + gnu_get_libc_version();
 }
 
 LocaleNumbers FindLocaleNumbers() {

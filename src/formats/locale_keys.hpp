@@ -5,14 +5,20 @@
 
 #include <cstddef>
 #include <memory>
+#include <string>
 #include <string_view>
 
 #include "data/keyed_lines.hpp"
+#include "support/options.hpp"
 
 namespace gpusort {
 
-/// Takes the environment's locale for what orders lines. Error(kUsage) if the system does not have it.
-void UseLocale();
+/// Sets the locale of the environment if the order of `options` depends on the locale: --locale, or a key of a column of
+/// the type locale. Call this once, before any thread starts. Throws Error(kUsage) if the system does not have the locale.
+void UseLocale(const Options& options);
+
+/// The name of the locale that UseLocale set, with the version of the library that holds its rules; "C" before that.
+std::string LocaleName();
 
 /// How numbers are written here.
 struct LocaleNumbers {

@@ -1,10 +1,7 @@
 #include "job/resume.hpp"
 
-#include <gnu/libc-version.h>
-
 #include <algorithm>
 #include <array>
-#include <clocale>
 #include <filesystem>
 #include <span>
 #include <string>
@@ -14,6 +11,7 @@
 #include <xxhash.h>
 
 #include "error.hpp"
+#include "formats/locale_keys.hpp"
 #include "runs/run_store.hpp"
 #include "support/log.hpp"
 #include "support/text.hpp"
@@ -55,8 +53,7 @@ Fingerprint OptionsFingerprint(const Options& options) {
   Fingerprint fingerprint{{"the version of gpusort", GPUSORT_VERSION}};
   for (const auto& [name, value] : options.typed) fingerprint.emplace_back(name, Exact(value));
   fingerprint.emplace_back("the output", FullPath(options.output));
-  const std::string locale = std::setlocale(LC_ALL, nullptr);
-  fingerprint.emplace_back("the locale", locale == "C" ? locale : locale + ", glibc " + gnu_get_libc_version());
+  fingerprint.emplace_back("the locale", LocaleName());
   if (options.random) {
     const auto& salt = options.lines->order.salt;
     fingerprint.emplace_back("the random source", Hex(XXH3_64bits(salt, sizeof salt)));

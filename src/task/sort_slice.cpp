@@ -3,13 +3,13 @@
 #include <signal.h>
 
 #include <algorithm>
-#include <clocale>
 #include <filesystem>
 #include <tuple>
 #include <utility>
 
 #include "data/inputs.hpp"
 #include "error.hpp"
+#include "formats/locale_keys.hpp"
 #include "job/external_sort.hpp"
 #include "support/log.hpp"
 #include "support/machine.hpp"
@@ -26,10 +26,9 @@ constexpr std::uint64_t kHeaderMemory = std::uint64_t{1} << 36;
 [[noreturn]] void RefuseTask(const std::string& why) { throw Error(ErrorCode::kUsage, why); }
 
 /// What must be the same for tasks to have one order, and the same sums.
-std::string VersionOf(const Options& options) {
+std::string Version() {
   constexpr const char* kFormat = ", format 3";  // of the files that tasks share
-  return std::string(GPUSORT_VERSION) + kFormat +
-         (options.locale ? std::string(", locale ") + std::setlocale(LC_ALL, nullptr) : "");
+  return std::string(GPUSORT_VERSION) + kFormat + ", locale " + LocaleName();
 }
 
 /// What a task on the inputs begins with.
@@ -42,7 +41,7 @@ struct OpenJob {
         inputs(files, options.inputs, MakeInputOptions(options, memory, order.ordered().format()),
                order.ordered().plain, cancel) {
     order.ReadHeader(inputs.header());
-    TaskJob job{VersionOf(options), arguments, {}, slices};
+    TaskJob job{Version(), arguments, {}, slices};
     for (std::uint32_t i = 0; i < inputs.count(); ++i) {
       job.inputs.push_back({std::filesystem::absolute(inputs.path(i)).lexically_normal().string(),
                             inputs.facts(i).size, static_cast<std::uint64_t>(inputs.facts(i).mtime_ns)});
@@ -152,10 +151,10 @@ void SortSlice(const Options& options, const std::vector<std::string>& arguments
                                     fences.size(), HashOf(fences), result.sum});
 }
 
-void CheckTaskVersion(const Options& options, const std::string& folder) {
+void CheckTaskVersion(const std::string& folder) {
   FileSystem files;
   const std::string version = JobFolder(files, folder).ReadJob().version;
-  if (version != VersionOf(options)) {
+  if (version != Version()) {
     RefuseTask(EscapeName(folder) + ": a job with another version or locale (" + EscapeName(version) + ") is there");
   }
 }

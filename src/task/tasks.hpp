@@ -36,8 +36,8 @@ void SortSlice(const Options& options, const std::vector<std::string>& arguments
 /// What the first task of the job in `folder` was told, as arguments for ParseOptions: options, "--", inputs.
 std::vector<std::string> JobArguments(const std::string& folder);
 
-/// Error(kUsage) if the job in `folder` is another version's, or one with --locale of another locale.
-void CheckTaskVersion(const Options& options, const std::string& folder);
+/// Throws Error(kUsage) if the job in `folder` was made by another version or in another locale.
+void CheckTaskVersion(const std::string& folder);
 
 /// Finds where each of so many parts of equal bytes begins. `fences_only`: from the fences alone, where parts differ by
 /// up to the bytes between two fences of every run. Does nothing if that was done.

@@ -600,15 +600,17 @@ std::strong_ordering CompareNatural(std::string_view a, std::string_view b) {
   return CompareParts(a, b) <=> 0;
 }
 
-/// By strcoll; what NULs divide is compared one by one.
-std::strong_ordering CompareCollated(const std::string& a, const std::string& b) {
-  const char *x = a.c_str(), *y = b.c_str();
-  const char *const x_end = x + a.size(), *const y_end = y + b.size();
-  for (;; ++x, ++y) {
-    if (const int order = std::strcoll(x, y); order != 0) return order <=> 0;
-    x += std::strlen(x);
-    y += std::strlen(y);
-    if (x == x_end || y == y_end) return (x != x_end) <=> (y != y_end);
+/// Returns the weights of the text in the order of the locale, by strxfrm. Parts between NULs are compared one by one.
+std::string Collated(std::string_view text) {
+  const std::string parts(text);
+  std::string weights;
+  for (std::size_t at = 0;; ++at) {
+    const char* const part = parts.c_str() + at;
+    const std::size_t before = weights.size(), size = std::strxfrm(nullptr, part, 0);
+    weights.resize(before + size + 1);
+    std::strxfrm(weights.data() + before, part, size + 1);
+    at += std::strlen(part);
+    if (at == parts.size()) return weights;
   }
 }
 
@@ -704,8 +706,9 @@ Value ReadValue(const Rule& rule, std::string_view text) {
   switch (rule.type) {
     case Type::kText:
     case Type::kNatural:
-    case Type::kLocale:
       return std::string(text);
+    case Type::kLocale:
+      return Collated(text);
     case Type::kNoCase:
       return Folded(text);
     case Type::kInt:
@@ -762,6 +765,8 @@ Value ReadBinaryValue(const Rule& rule, std::string_view bytes) {
       return std::string(bytes);
     case Type::kNoCase:
       return Folded(bytes);
+    case Type::kLocale:
+      return Collated(bytes);
     default:
       return std::string(bytes);
   }
@@ -776,8 +781,6 @@ std::strong_ordering CompareValues(const Rule& rule, const Value& a, const Value
     switch (rule.type) {
       case Type::kNatural:
         return CompareNatural(std::get<std::string>(a), std::get<std::string>(b));
-      case Type::kLocale:
-        return CompareCollated(std::get<std::string>(a), std::get<std::string>(b));
       case Type::kInt:
       case Type::kDecimal:
         return CompareNumbers(std::get<Number>(a), std::get<Number>(b));
