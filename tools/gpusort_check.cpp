@@ -2,15 +2,16 @@
 // It shares no code with gpusort but what answers a shell's Tab: its own key grammar, its own reading, its own multiset
 // hash, and a comparison of typed values (floats by std::strong_order, which is IEEE totalOrder) instead of encoded
 // bytes; lines and records with columns are read by check/table.hpp and compared by check/value.hpp. It sums valsort's
-// CRC-32 too, so that its counts can be held against a third program. Start at Run, then Scan (one pass over a file;
-// ScanRows: of lines and records with columns) and CompareWithStableSort (the full comparison behind --stable and
-// --unique; CompareRowsWithStableSort).
+// CRC-32 too, so that its counts can be held against a third program. Start at Run, then Scan: one pass over a file on all
+// cores, by blocks (ScanBlocks) or, for lines and records with columns, by pieces (ScanRows). --stable and --unique
+// compare the sums of check/sequence.hpp, and FindFirst looks for the record that is wrong.
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <array>
+#include <atomic>
 #include <bit>
 #include <cerrno>
 #include <charconv>
@@ -27,8 +28,8 @@
 #include <memory>
 #include <mutex>
 #include <new>
-#include <numeric>
 #include <optional>
+#include <random>
 #include <span>
 #include <stdexcept>
 #include <string>
@@ -38,6 +39,9 @@
 #include <utility>
 #include <vector>
 
+#include "check/borders.hpp"
+#include "check/parallel.hpp"
+#include "check/sequence.hpp"
 #include "check/table.hpp"
 #include "tool_help.hpp"
 
@@ -254,9 +258,9 @@ constexpr Crc32::Tables Crc32::kTables = Crc32::MakeTables();
 
 /// A 128-bit hash of one record; a file's multiset sum is the sum of its records' hashes modulo 2^128.
 /// Two lanes that take every word by bijective steps, so records that differ in one word differ in both lanes.
-U128 HashRecord(const Byte* p, std::uint64_t bytes) {
-  std::uint64_t a = 0x243F6A8885A308D3u ^ bytes;  // digits of pi
-  std::uint64_t b = 0x13198A2E03707344u + bytes;
+U128 HashRecord(const Byte* p, std::uint64_t bytes, std::uint64_t seed = 0) {
+  std::uint64_t a = 0x243F6A8885A308D3u ^ bytes ^ seed;  // digits of pi
+  std::uint64_t b = 0x13198A2E03707344u + bytes + seed;
   const auto take = [&](std::uint64_t word) {
     a = std::rotl((a ^ word) * 0xD6E8FEB86659FD93u, 32);
     b = (std::rotl(b, 23) + word) * 0xA0761D6478BD642Fu;
@@ -317,6 +321,28 @@ class File {
     }
   }
 
+  /// Regular files: reads bytes at `offset`. Returns how many; 0 only at the end.
+  std::size_t ReadSome(std::span<char> bytes, std::uint64_t offset) const {
+    for (;;) {
+      const ssize_t n = ::pread(fd_, bytes.data(), bytes.size(), static_cast<off_t>(offset));
+      if (n >= 0) return static_cast<std::size_t>(n);
+      if (errno != EINTR) throw Failure(kIo, At(offset) + SystemMessage(errno));
+    }
+  }
+
+  /// Regular files: the number, from 1, of the line with the byte at `offset`.
+  std::uint64_t LineAt(std::uint64_t offset) const {
+    std::uint64_t line = 1;
+    std::vector<char> buffer(std::size_t{1} << 20);
+    for (std::uint64_t at = 0; at < offset;) {
+      const std::size_t n = ReadSome(std::span(buffer).first(std::min<std::size_t>(buffer.size(), offset - at)), at);
+      if (n == 0) break;
+      line += static_cast<std::uint64_t>(std::count(buffer.begin(), buffer.begin() + static_cast<std::ptrdiff_t>(n), '\n'));
+      at += n;
+    }
+    return line;
+  }
+
   /// Streams: reads the next `bytes` or what is left. Returns how many.
   std::uint64_t ReadNext(Byte* data, std::uint64_t bytes) {
     std::uint64_t done = 0;
@@ -351,6 +377,7 @@ struct Block {
   std::vector<Byte> bytes;
   const Byte* previous = nullptr;
   const Byte* records = nullptr;
+  std::uint64_t number = 0;  ///< blocks of a file count from 0
   std::uint64_t first = 0;
   std::uint64_t count = 0;
 };
@@ -385,6 +412,7 @@ class BlockReader {
       block.first = next_;
       block.count = std::min(per_block_, total - next_);
       next_ += block.count;
+      block.number = block.first / per_block_;
     }
     if (block.count == 0) return false;
     const std::uint64_t before = block.first == 0 ? 0 : 1;
@@ -405,6 +433,7 @@ class BlockReader {
     block.count = got / record_bytes_;
     if (block.count == 0) return false;
     next_ += block.count;
+    block.number = block.first / per_block_;
     Point(block, before);
     const Byte* last = block.records + (block.count - 1) * record_bytes_;
     last_.assign(last, last + record_bytes_);
@@ -426,90 +455,19 @@ class BlockReader {
 
 /// Runs work(block) for every block of the file on `threads` threads. The first failure ends them all and is thrown.
 template <typename Work>
-void ForEachBlock(File& file, std::uint64_t record_bytes, unsigned threads, const Work& work) {
-  BlockReader reader(file, record_bytes);
-  std::mutex mutex;
-  std::exception_ptr failure;
-  const auto run = [&] {
+void ForEachBlock(BlockReader& reader, unsigned threads, const Work& work) {
+  std::atomic<bool> failed = false;
+  check::RunOnThreads(threads, [&] {
     try {
-      for (Block block; reader.Next(block);) {
-        work(block);
-        const std::lock_guard lock(mutex);
-        if (failure) return;
-      }
+      for (Block block; !failed && reader.Next(block);) work(block);
     } catch (...) {
-      const std::lock_guard lock(mutex);
-      if (!failure) failure = std::current_exception();
+      failed = true;
+      throw;
     }
-  };
-  std::vector<std::thread> others;
-  try {
-    for (unsigned t = 1; t < threads; ++t) others.emplace_back(run);
-  } catch (const std::system_error&) {
-    // A limit on threads: those that there are do the work.
-  }
-  run();
-  for (std::thread& thread : others) thread.join();
-  if (failure) std::rethrow_exception(failure);
+  });
 }
 
 // ---- One pass ----------------------------------------------------------------------------------------------------
-
-struct Sums {
-  std::uint64_t records = 0;
-  std::uint64_t duplicates = 0;             ///< records whose key equals that of the record before
-  std::optional<std::uint64_t> descent;     ///< first record that is less than the record before
-  std::optional<std::uint64_t> repetition;  ///< first record whose key equals that of the record before
-  // Of lines and records with columns:
-  std::string descent_place, repetition_place;
-  std::string reason;            ///< for the descent
-  std::string header, trailer;   ///< what stands above the records and behind them
-  std::uint64_t no_values = 0;   ///< ordered as null, for they are not of their key's type
-  U128 multiset = 0;
-  U128 crc = 0;
-
-  void Add(const Sums& other) {
-    records += other.records;
-    duplicates += other.duplicates;
-    multiset += other.multiset;
-    crc += other.crc;
-    const auto earlier = [](std::optional<std::uint64_t>& mine, const std::optional<std::uint64_t>& theirs) {
-      if (theirs && (!mine || *theirs < *mine)) mine = theirs;
-    };
-    earlier(descent, other.descent);
-    earlier(repetition, other.repetition);
-  }
-};
-
-Sums SumBlock(const Block& block, const Order& order) {
-  Sums sums;
-  sums.records = block.count;
-  const Byte* previous = block.previous;
-  const Byte* record = block.records;
-  for (std::uint64_t i = 0; i < block.count; ++i, previous = record, record += order.record_bytes) {
-    sums.multiset += HashRecord(record, order.record_bytes);
-    sums.crc += Crc32::Of(record, order.record_bytes);
-    if (previous == nullptr) continue;
-    const std::strong_ordering step = order(previous, record);
-    if (step > 0 && !sums.descent) sums.descent = block.first + i;
-    if (step == 0) {
-      ++sums.duplicates;
-      if (!sums.repetition) sums.repetition = block.first + i;
-    }
-  }
-  return sums;
-}
-
-Sums Scan(File& file, const Order& order, unsigned threads) {
-  Sums total;
-  std::mutex mutex;
-  ForEachBlock(file, order.record_bytes, threads, [&](const Block& block) {
-    const Sums sums = SumBlock(block, order);
-    const std::lock_guard lock(mutex);
-    total.Add(sums);
-  });
-  return total;
-}
 
 struct Job {
   Order order;
@@ -521,22 +479,201 @@ struct Job {
   bool stable = false;
   std::vector<std::string> against;
   std::uint64_t memory_limit = 0;
+  std::string temp_dir;
   unsigned threads = 1;
   std::string file;
 };
 
 bool IsLines(const Job& job) { return job.table && job.table->kind == check::Kind::kLines; }
 
-/// Lines and records of a table count from 1, as everybody counts them.
-std::string Place(const Job& job, const check::Row& row) {
-  const std::string byte = "byte " + std::to_string(row.byte) + ")";
-  if (IsLines(job)) return "line " + std::to_string(row.line) + " (" + byte;
-  const bool text = job.table->kind != check::Kind::kCopyBinary;
-  return "record " + std::to_string(row.number + 1) + " (" +
-         (text ? "line " + std::to_string(row.line) + ", " : "") + byte;
+/// True if records with equal keys have equal bytes: each order of them is that of a stable sort.
+bool KeysAreRecords(const Job& job) {
+  if (job.table) return IsLines(job);
+  std::vector<bool> covered(static_cast<std::size_t>(job.order.record_bytes));
+  for (const Field& field : job.order.fields) {
+    const auto from = covered.begin() + static_cast<std::ptrdiff_t>(field.offset);
+    std::fill(from, from + static_cast<std::ptrdiff_t>(field.length), true);
+  }
+  return std::find(covered.begin(), covered.end(), false) == covered.end();
 }
 
-/// Which key decides that `row` must not stand behind `before`, and how.
+/// The place of a record: its number from 0. Lines and records with columns also have a line from 1 (0: not known) and a
+/// byte.
+struct RecordPlace {
+  std::uint64_t number = 0, line = 0, byte = 0;
+};
+
+struct Sums {
+  std::uint64_t records = 0;
+  std::uint64_t duplicates = 0;           ///< records whose key equals that of the record before
+  std::optional<RecordPlace> descent;     ///< first record that is less than the record before
+  std::optional<RecordPlace> repetition;  ///< first record whose key equals that of the record before
+  U128 multiset = 0;
+  U128 crc = 0;
+  // Lines and records with columns:
+  std::string reason;           ///< for the descent
+  std::string header, trailer;  ///< the bytes before the records and after them
+  std::uint64_t no_values = 0;  ///< ordered as null, for they are not of their key's type
+  bool ended = true;            ///< the last line or record has its end
+  bool empty = false;           ///< the file has no byte
+
+  /// Adds the sums of the records that follow. Their numbers begin with 0 in `next`.
+  void Append(const Sums& next) {
+    const auto take = [this](std::optional<RecordPlace>& mine, const std::optional<RecordPlace>& theirs) {
+      if (mine || !theirs) return false;
+      mine = theirs;
+      mine->number += records;
+      return true;
+    };
+    if (take(descent, next.descent)) reason = next.reason;
+    take(repetition, next.repetition);
+    records += next.records;
+    duplicates += next.duplicates;
+    multiset += next.multiset;
+    crc += next.crc;
+    trailer += next.trailer;
+    no_values += next.no_values;
+    ended = ended && next.ended;
+  }
+};
+
+/// Another number in each process, so that a collision of hashes of keys does not happen twice.
+std::uint64_t KeySeed() {
+  static const std::uint64_t seed = [] {
+    std::random_device device;
+    return std::uint64_t{device()} << 32 | device();
+  }();
+  return seed;
+}
+
+check::Entry MakeEntry(const std::string& key, U128 record) {
+  const U128 hash = HashRecord(reinterpret_cast<const Byte*>(key.data()), key.size(), KeySeed());
+  return {{static_cast<std::uint64_t>(hash >> 64), static_cast<std::uint64_t>(hash)},
+          static_cast<std::uint64_t>(record >> 64)};
+}
+
+/// `hash`: of the record. `scratch` only keeps its memory.
+check::Entry EntryOf(const Order& order, const Byte* record, U128 hash, std::string& scratch) {
+  scratch.clear();
+  for (const Field& field : order.fields) {
+    scratch.append(reinterpret_cast<const char*>(record + field.offset), static_cast<std::size_t>(field.length));
+  }
+  return MakeEntry(scratch, hash);
+}
+
+check::Entry EntryOf(const check::Row& row, U128 hash, std::string& scratch) {
+  scratch.clear();
+  check::AppendIdentity(row, scratch);
+  return MakeEntry(scratch, hash);
+}
+
+/// The results of a pass for --stable and --unique. The entries of an input go to `store`, the sums of FILE's keys to `sums`.
+/// A pass without these options sets neither.
+struct Following {
+  check::EntryStore* store = nullptr;
+  std::uint64_t pieces = 0;  ///< pieces of the inputs that were read before
+  check::KeySums* sums = nullptr;
+  check::PieceRuns runs;  ///< the ends of the pieces that are joined
+};
+
+/// Takes the entries of one piece of a file.
+class Follower {
+ public:
+  Follower() = default;
+  Follower(const Following& following, std::uint64_t piece)
+      : store_(following.store), place_((following.pieces + piece) << kCountBits) {
+    if (following.sums != nullptr) sums_.emplace();
+  }
+
+  bool wanted() const { return store_ != nullptr || sums_; }
+  void Add(const check::Entry& entry) {
+    if (sums_) runs_.Add(entry, *sums_);
+    if (store_ == nullptr) return;
+    if (entries_.capacity() == 0) entries_.reserve(kMost);
+    entries_.push_back(entry);
+    if (entries_.size() == kMost) store_->Put(place_++, entries_);
+  }
+  /// Call this when the piece has no more entries.
+  void End() {
+    if (store_ != nullptr) store_->Put(place_, entries_);
+    entries_ = {};
+  }
+  /// Call this for the pieces in their order.
+  void Join(Following& following) const {
+    if (!sums_) return;
+    following.runs.Append(runs_, *following.sums);
+    following.sums->Add(*sums_);
+  }
+
+ private:
+  static constexpr std::size_t kMost = std::size_t{1} << 16;
+  static constexpr int kCountBits = 24;
+
+  check::EntryStore* store_ = nullptr;
+  std::uint64_t place_ = 0;
+  std::vector<check::Entry> entries_;
+  std::optional<check::KeySums> sums_;
+  check::PieceRuns runs_;
+};
+
+Sums SumBlock(const Block& block, const Order& order, Follower& follower) {
+  Sums sums;
+  sums.records = block.count;
+  const Byte* previous = block.previous;
+  const Byte* record = block.records;
+  std::string scratch;
+  for (std::uint64_t i = 0; i < block.count; ++i, previous = record, record += order.record_bytes) {
+    const U128 hash = HashRecord(record, order.record_bytes);
+    sums.multiset += hash;
+    sums.crc += Crc32::Of(record, order.record_bytes);
+    if (follower.wanted()) follower.Add(EntryOf(order, record, hash, scratch));
+    if (previous == nullptr) continue;
+    const std::strong_ordering step = order(previous, record);
+    if (step > 0 && !sums.descent) sums.descent = RecordPlace{i};
+    if (step == 0) {
+      ++sums.duplicates;
+      if (!sums.repetition) sums.repetition = RecordPlace{i};
+    }
+  }
+  follower.End();
+  return sums;
+}
+
+Sums ScanBlocks(File& file, const Job& job, Following& following) {
+  struct Result {
+    Sums sums;
+    Follower follower;
+  };
+  Sums total;
+  std::uint64_t pieces = 0;
+  BlockReader reader(file, job.order.record_bytes);
+  check::InOrder<Result> in_order;
+  ForEachBlock(reader, job.threads, [&](const Block& block) {
+    Result result{{}, Follower(following, block.number)};
+    result.sums = SumBlock(block, job.order, result.follower);
+    in_order.Put(block.number, std::move(result), [&](const Result& next) {
+      total.Append(next.sums);
+      next.follower.Join(following);
+      ++pieces;
+    });
+  });
+  following.pieces += pieces;
+  return total;
+}
+
+/// Lines and records of a table count from 1, as everybody counts them. A line that is not known is counted in `file`.
+std::string Place(const Job& job, const File& file, const RecordPlace& place) {
+  if (!job.table) return Place(place.number, job.order.record_bytes);
+  const std::string byte = "byte " + std::to_string(place.byte) + ")";
+  if (IsLines(job)) return "line " + std::to_string(place.number + 1 + job.table->header) + " (" + byte;
+  std::string line;
+  if (job.table->kind != check::Kind::kCopyBinary) {
+    line = "line " + std::to_string(place.line != 0 ? place.line : file.LineAt(place.byte)) + ", ";
+  }
+  return "record " + std::to_string(place.number + 1) + " (" + line + byte;
+}
+
+/// Says which key decides that `row` must not follow `before`.
 std::string Reason(const Job& job, const check::Row& before, const check::Row& row) {
   if (job.table->keys.empty()) return "";
   const std::size_t key = check::DecidingKey(before, row);
@@ -548,138 +685,279 @@ std::string Reason(const Job& job, const check::Row& before, const check::Row& r
   return ": key " + tool::Quote(row.values[key].key->text) + " is " + shown(row) + " behind " + shown(before);
 }
 
-/// Calls work(row) for all rows of the file, and gives their reader. What is no such table ends the program.
+/// Compares `row`, which is number `number` of `sums`, with the row before it.
+void AddStep(const Job& job, const check::Row& before, const check::Row& row, std::uint64_t number, Sums& sums) {
+  if (job.any_order) return;
+  const RecordPlace place{number, row.line, row.byte};
+  const std::strong_ordering step = check::CompareRows(before, row);
+  if (step > 0 && !sums.descent) {
+    sums.descent = place;
+    sums.reason = Reason(job, before, row);
+  }
+  if (step == 0) {
+    ++sums.duplicates;
+    if (!sums.repetition) sums.repetition = place;
+  }
+}
+
+/// The hash of the row's bytes. Equal rows of two tables of a dump differ, so the number of the table is appended.
+U128 HashRow(check::Row& row) {
+  if (row.block > 0) row.bytes.append(reinterpret_cast<const char*>(&row.block), sizeof row.block);
+  return HashRecord(reinterpret_cast<const Byte*>(row.bytes.data()), row.bytes.size());
+}
+
+struct PieceOfRows {
+  Sums sums;
+  Follower follower;
+  check::Row first, last;
+};
+
+/// Reads the rows that begin before `end`. A last one without its end counts as if it had it. `from_top`: the reader began
+/// at the top of the file, and knows the numbers of lines.
+void ReadRows(const Job& job, check::TableReader& reader, std::uint64_t end, bool from_top, PieceOfRows& piece) {
+  check::Row row;
+  std::string scratch;
+  Sums& sums = piece.sums;
+  while (reader.place() < end && reader.Next(row)) {
+    if (!from_top) row.line = 0;
+    if (sums.records == 0) piece.first = row;
+    if (sums.records > 0) AddStep(job, piece.last, row, sums.records, sums);
+    ++sums.records;
+    const U128 hash = HashRow(row);
+    sums.multiset += hash;
+    sums.crc += Crc32::Of(reinterpret_cast<const Byte*>(row.bytes.data()), row.bytes.size());
+    if (piece.follower.wanted()) piece.follower.Add(EntryOf(row, hash, scratch));
+    std::swap(row, piece.last);
+  }
+  piece.follower.End();
+  sums.trailer = reader.trailer();
+  sums.no_values = reader.no_values();
+  sums.ended = reader.ended();
+}
+
+/// Reads a regular file from `offset` on: up to `end` in large steps, and then in small ones.
+check::TableReader::Source SourceOf(const File& file, std::uint64_t offset, std::uint64_t end) {
+  return [&file, offset, end](std::span<char> bytes) mutable {
+    constexpr std::uint64_t kSmall = std::uint64_t{64} << 10;
+    const std::uint64_t most = offset < end ? end - offset : kSmall;
+    const std::size_t n = file.ReadSome(bytes.first(std::min<std::size_t>(most, bytes.size())), offset);
+    offset += n;
+    return n;
+  };
+}
+
+/// A reader of the whole file.
+std::unique_ptr<check::TableReader> ReaderOf(File& file, const Job& job) {
+  if (file.size()) return check::MakeReader(*job.table, SourceOf(file, 0, *file.size()));
+  return check::MakeReader(*job.table, [&file](std::span<char> bytes) {
+    return file.ReadNext(reinterpret_cast<Byte*>(bytes.data()), bytes.size());
+  });
+}
+
+/// Calls work(). An error of the file's contents ends the program with a message that names the file.
 template <typename Work>
-std::unique_ptr<check::TableReader> ForEachRow(File& file, const Job& job, const Work& work) {
+auto ReadTable(const File& file, const Work& work) {
   try {
-    auto reader = check::MakeReader(*job.table, [&](std::span<char> bytes) {
-      return file.ReadNext(reinterpret_cast<Byte*>(bytes.data()), bytes.size());
-    });
-    for (check::Row row; reader->Next(row);) work(row);
-    return reader;
+    return work();
   } catch (const check::NoColumn& error) {
     throw Failure(kUsage, file.name() + ": " + error.what());
+  } catch (const check::BadRecord& error) {
+    // A reader that began in the middle of the file does not know the line.
+    const std::string what = file.size() ? check::BadRecord(error.reason, file.LineAt(error.byte), error.byte).what() : error.what();
+    throw Failure(kPartialRecord, file.name() + ": " + what);
   } catch (const check::BadTable& error) {
     throw Failure(kPartialRecord, file.name() + ": " + error.what());
   }
 }
 
-/// One record after the other; a last one without its end counts as if it had it.
-Sums ScanRows(File& file, const Job& job) {
-  Sums sums;
-  check::Row previous;
-  const auto reader = ForEachRow(file, job, [&](check::Row& row) {
-    if (sums.records > 0 && !job.any_order) {
-      const std::strong_ordering step = check::CompareRows(previous, row);
-      if (step > 0 && !sums.descent) {
-        sums.descent = sums.records;
-        sums.descent_place = Place(job, row);
-        sums.reason = Reason(job, previous, row);
-      }
-      if (step == 0) {
-        ++sums.duplicates;
-        if (!sums.repetition) sums.repetition_place = Place(job, row);
-        if (!sums.repetition) sums.repetition = sums.records;
-      }
+Sums ScanRows(File& file, const Job& job, Following& following) {
+  Sums total;
+  check::Row last;
+  std::uint64_t pieces = 0;
+  const auto join = [&](PieceOfRows& piece) {
+    Sums& sums = piece.sums;
+    if (sums.records > 0) {
+      Sums step;
+      if (total.records > 0) AddStep(job, last, piece.first, 0, step);
+      total.Append(step);
+      last = std::move(piece.last);
     }
-    ++sums.records;
-    // The same row of another table is another one.
-    if (row.block > 0) row.bytes.append(reinterpret_cast<const char*>(&row.block), sizeof row.block);
-    const auto* const bytes = reinterpret_cast<const Byte*>(row.bytes.data());
-    sums.multiset += HashRecord(bytes, row.bytes.size());
-    sums.crc += Crc32::Of(bytes, row.bytes.size());
-    std::swap(row, previous);
+    total.Append(sums);
+    piece.follower.Join(following);
+    ++pieces;
+  };
+  const auto top = ReadTable(file, [&] {
+    auto reader = ReaderOf(file, job);
+    reader->Begin();
+    total.ended = reader->ended();
+    if (!file.size() || !check::RecordBorders::Serves(*job.table)) {
+      PieceOfRows all{{}, Follower(following, 0), {}, {}};
+      ReadRows(job, *reader, std::numeric_limits<std::uint64_t>::max(), true, all);
+      join(all);
+      return reader;
+    }
+    check::InOrder<PieceOfRows> in_order;
+    const auto read = [&](std::span<char> bytes, std::uint64_t offset) { return file.ReadSome(bytes, offset); };
+    check::ForEachPiece(*job.table, read, reader->place(), *file.size(), job.threads, [&](const check::Piece& piece) {
+      PieceOfRows rows{{}, Follower(following, piece.number), {}, {}};
+      const auto part = check::MakeReader(*job.table, SourceOf(file, piece.begin, piece.end));
+      part->GoOn(*reader, piece.begin);
+      ReadRows(job, *part, piece.end, false, rows);
+      in_order.Put(piece.number, std::move(rows), join);
+    });
+    return reader;
   });
-  sums.header = reader->header();
-  sums.trailer = reader->trailer();
-  sums.no_values = reader->no_values();
+  following.pieces += pieces;
+  total.header = top->header();
+  total.empty = file.size().value_or(top->place()) == 0;
+  return total;
+}
+
+Sums Scan(File& file, const Job& job, Following& following) {
+  Sums sums = job.table ? ScanRows(file, job, following) : ScanBlocks(file, job, following);
+  if (following.sums != nullptr) following.runs.End(*following.sums);
   return sums;
 }
 
-Sums Scan(File& file, const Job& job) {
-  return job.table ? ScanRows(file, job) : Scan(file, job.order, job.threads);
-}
+// ---- Equal keys --------------------------------------------------------------------------------------------------
 
-// ---- The full comparison -----------------------------------------------------------------------------------------
-
-/// Sorts the inputs in memory with std::stable_sort, keeps the first of equal keys if `unique`, and compares the file
-/// with that byte by byte. Returns the first record that differs, or the number of records that there should be if that
-/// is not the file's `records`. The inputs are regular files of `input_bytes` in all.
-std::optional<std::uint64_t> CompareWithStableSort(const Job& job, File& file, std::uint64_t records,
-                                                   std::uint64_t input_bytes) {
-  const std::uint64_t stride = job.order.record_bytes;
-  std::vector<Byte> bytes(input_bytes);
-  std::uint64_t loaded = 0;
-  for (const std::string& path : job.against) {
-    const File input(path);
-    const std::uint64_t size = input.size().value();
-    if (size > input_bytes - loaded) throw Failure(kIo, input.name() + ": the file became longer");
-    input.ReadAt(bytes.data() + loaded, size, 0);
-    loaded += size;
-  }
-  if (loaded != input_bytes) throw Failure(kIo, "the inputs became shorter");
-  const auto at = [&](std::uint64_t row) { return bytes.data() + row * stride; };
-  std::vector<std::uint64_t> rows(bytes.size() / stride);
-  std::iota(rows.begin(), rows.end(), std::uint64_t{0});
-  std::stable_sort(rows.begin(), rows.end(),
-                   [&](std::uint64_t x, std::uint64_t y) { return job.order(at(x), at(y)) < 0; });
-  if (job.unique) {
-    const auto equal = [&](std::uint64_t x, std::uint64_t y) { return job.order(at(x), at(y)) == 0; };
-    rows.erase(std::unique(rows.begin(), rows.end(), equal), rows.end());
-  }
-
-  std::optional<std::uint64_t> first;
-  std::mutex mutex;
-  ForEachBlock(file, stride, job.threads, [&](const Block& block) {
-    for (std::uint64_t i = 0; i < block.count; ++i) {
-      const std::uint64_t record = block.first + i;
-      if (record < rows.size() && std::memcmp(block.records + i * stride, at(rows[record]), stride) == 0) continue;
-      const std::lock_guard lock(mutex);
-      if (!first || record < *first) first = record;
-      return;
+/// The entries of a regular file, one after the other, and their places.
+class EntryReader {
+ public:
+  EntryReader(const std::string& path, const Job& job) : job_(job), file_(path) {
+    if (job.table) {
+      rows_ = ReaderOf(file_, job);
+    } else {
+      blocks_.emplace(file_, job.order.record_bytes);
     }
-  });
-  if (!first && rows.size() != records) first = records;
-  return first;
+  }
+
+  /// False at the end. Where() is then the place that one more record would have.
+  bool Next() {
+    ++count_;
+    if (job_.table) {
+      if (!ReadTable(file_, [&] { return rows_->Next(row_); })) return false;
+      place_ = {row_.number, row_.line, row_.byte};
+      const U128 hash = HashRow(row_);
+      entry_ = EntryOf(row_, hash, scratch_);
+      return true;
+    }
+    place_ = {count_ - 1};
+    if (place_.number == block_.first + block_.count && !blocks_->Next(block_)) return false;
+    const Byte* const record = block_.records + (place_.number - block_.first) * job_.order.record_bytes;
+    entry_ = EntryOf(job_.order, record, HashRecord(record, job_.order.record_bytes), scratch_);
+    return true;
+  }
+  const check::Entry& entry() const { return entry_; }
+  std::uint64_t number() const { return count_ - 1; }
+  const File& file() const { return file_; }
+  std::string Where() const { return Place(job_, file_, place_); }
+
+ private:
+  const Job& job_;
+  File file_;
+  std::unique_ptr<check::TableReader> rows_;
+  check::Row row_;
+  std::optional<BlockReader> blocks_;
+  Block block_;
+  check::Entry entry_;
+  RecordPlace place_;
+  std::string scratch_;
+  std::uint64_t count_ = 0;
+};
+
+/// The records with one key of the inputs, one after the other.
+class InputsOfKey {
+ public:
+  InputsOfKey(const Job& job, const check::KeyHash& key) : job_(job), key_(key) {}
+
+  bool Next() {
+    for (;;) {
+      if (!reader_) {
+        if (next_ == job_.against.size()) return false;
+        reader_.emplace(job_.against[next_++], job_);
+      }
+      while (reader_->Next()) {
+        if (reader_->entry().key == key_) return true;
+      }
+      reader_.reset();
+    }
+  }
+  const EntryReader& reader() const { return *reader_; }
+
+ private:
+  const Job& job_;
+  const check::KeyHash key_;
+  std::size_t next_ = 0;
+  std::optional<EntryReader> reader_;
+};
+
+/// Says what is wrong where the sums of the buckets differ: the first wrong record of FILE, as far as the memory lets it look.
+/// All files are regular.
+std::string FindFirst(const Job& job, check::EntryStore& store, const std::vector<std::size_t>& buckets) {
+  const std::string kNotThat = " is not that of a stable sort of the input";
+  constexpr std::size_t kKeyMemory = 128;
+  check::EntryStore::Keys wanted;
+  std::vector<bool> looks(check::KeySums::kBuckets);
+  for (const std::size_t bucket : buckets) {
+    looks[bucket] = true;
+    wanted.merge(store.KeysOf(bucket, job.unique));
+    if (wanted.size() * kKeyMemory > job.memory_limit / 4) break;
+  }
+
+  // A key whose records in FILE are not those of the inputs.
+  std::optional<check::Run> bad;
+  std::uint64_t first = 0;
+  {
+    EntryReader reader(job.file, job);
+    check::Run run;
+    const auto differs = [&] {
+      if (run.count == 0) return false;
+      const auto found = wanted.find(run.key);
+      if (found == wanted.end() || found->second.sum != run.sum || found->second.count != run.count) return true;
+      wanted.erase(found);
+      return false;
+    };
+    while (!bad && reader.Next()) {
+      const check::Entry& entry = reader.entry();
+      if (run.count > 0 && run.key == entry.key) {
+        run.Add(entry.record);
+        continue;
+      }
+      if (differs()) {
+        bad = run;
+        break;
+      }
+      run = {};
+      if (!looks[check::KeySums::BucketOf(entry.key)]) continue;
+      run.key = entry.key;
+      run.Add(entry.record);
+      first = reader.number();
+    }
+    if (!bad && differs()) bad = run;
+  }
+  if (!bad) {
+    if (wanted.empty()) return "the files changed while they were read";
+    InputsOfKey inputs(job, wanted.begin()->first);
+    if (!inputs.Next()) return "the files changed while they were read";
+    return inputs.reader().Where() + " of " + inputs.reader().file().name() + " is missing";
+  }
+
+  EntryReader reader(job.file, job);
+  InputsOfKey inputs(job, bad->key);
+  while (reader.Next() && reader.number() < first) continue;
+  for (std::uint64_t i = 0; i < bad->count; ++i, reader.Next()) {
+    const bool more = (i == 0 || !job.unique) && inputs.Next();
+    if (!more || inputs.reader().entry().record != reader.entry().record) return reader.Where() + kNotThat;
+  }
+  // FILE has fewer records with the key, and the inputs have more.
+  if (inputs.Next()) return inputs.reader().Where() + " of " + inputs.reader().file().name() + " is missing";
+  return "the files changed while they were read";
 }
 
-/// The same of lines and records with columns. The row that differs, or one with its number alone if the file is too
-/// short; nothing if none differs. `too_large`: the inputs take more than the memory allowed.
-std::optional<check::Row> CompareRowsWithStableSort(const Job& job, bool& too_large) {
-  std::vector<check::Row> rows;
-  std::uint64_t needed = 0;
-  for (const std::string& path : job.against) {
-    File input(path);
-    ForEachRow(input, job, [&](const check::Row& row) {
-      // The row, its keys twice, its place in std::stable_sort's buffer, and what allocations take besides.
-      needed += 2 * sizeof row + 2 * row.bytes.size() + row.values.size() * (sizeof(check::KeyValue) + 32);
-      for (const check::KeyValue& value : row.values) needed += 2 * value.text.size();
-      too_large = needed > job.memory_limit;
-      if (too_large) rows.clear();
-      if (!too_large) rows.push_back(row);
-    });
-    if (too_large) return std::nullopt;
-  }
-  std::stable_sort(rows.begin(), rows.end(),
-                   [](const check::Row& a, const check::Row& b) { return check::CompareRows(a, b) < 0; });
-  if (job.unique) {
-    const auto equal = [](const check::Row& a, const check::Row& b) { return check::CompareRows(a, b) == 0; };
-    rows.erase(std::unique(rows.begin(), rows.end(), equal), rows.end());
-  }
-  std::optional<check::Row> first;
-  std::uint64_t number = 0;
-  File file(job.file);
-  ForEachRow(file, job, [&](const check::Row& row) {
-    if (!first && (number >= rows.size() || rows[number].bytes != row.bytes)) first = row;
-    ++number;
-  });
-  if (!first && number < rows.size()) first.emplace().number = number;
-  return first;
-}
-
-/// Bytes that CompareWithStableSort needs: the records, their rows, and the merge buffer of std::stable_sort.
-std::uint64_t MemoryNeeded(std::uint64_t input_bytes, std::uint64_t record_bytes) {
-  return input_bytes + input_bytes / record_bytes * 12;
+/// The number of partitions for inputs of so many bytes: each has some 16 MiB of them.
+unsigned PartitionsFor(std::uint64_t bytes) {
+  return static_cast<unsigned>(std::clamp<std::uint64_t>(std::bit_ceil(bytes >> 24), 1, 1024));
 }
 
 // ---- Command line ------------------------------------------------------------------------------------------------
@@ -715,8 +993,10 @@ const tool::ToolHelp kHelp = {
      {"stable", 0, "", "with --against: equal keys keep the order of the inputs"},
      {"against", 0, "INPUT", "an input of the sort; several in their order", true},
      {"memory-limit", 0, "SIZE",
-      "memory for --unique or --stable with --against, which sort the inputs in memory (default 1G)"},
-     {"threads", 0, "N", "threads (default: one a core); what has a format is read by one"}},
+      "memory for --unique or --stable with --against, at least 16M (default 1G, or a quarter of the machine's if less)"},
+     {"temp-dir", 0, "DIR",
+      "where 24 bytes for each record go that do not fit in the memory (default TMPDIR or /tmp)"},
+     {"threads", 0, "N", "threads (default: one a core); pgcopy-binary, pgdump and streams are read by one"}},
     {{"Types",
       "  i8 i16 i32 i64 u8 u16 u32 u64 f32 f64, with le (default) or be; of a key also\n"
       "  bytesN. Without --key the key is the number, or all bytes of the record.\n"
@@ -738,8 +1018,7 @@ const tool::ToolHelp kHelp = {
      {"Exit codes",
       "  0 good\n"
       "  1 not in order, or not the same records\n"
-      "  2 usage; or --unique or --stable was not checked, because the inputs do not\n"
-      "    fit in the memory allowed or cannot be read twice\n"
+      "  2 usage\n"
       "  3 a size is not a multiple of the record, or a file is not of its format\n"
       "  4 I/O error\n"
       "  6 out of memory\n"},
@@ -843,6 +1122,15 @@ void ParseOrder(const tool::Typed& typed, Job& job) {
   }
 }
 
+constexpr std::uint64_t kLeastMemory = std::uint64_t{16} << 20;
+
+std::uint64_t DefaultMemory() {
+  const long pages = ::sysconf(_SC_PHYS_PAGES), page = ::sysconf(_SC_PAGE_SIZE);
+  const std::uint64_t most = std::uint64_t{1} << 30;
+  if (pages <= 0 || page <= 0) return most;
+  return std::clamp(static_cast<std::uint64_t>(pages) / 4 * static_cast<std::uint64_t>(page), kLeastMemory, most);
+}
+
 /// False: help or the version was asked for and printed. Names may stand anywhere; those after an --against are inputs
 /// too, but for the last name, which is FILE.
 bool ParseCommandLine(int argc, const char* const* argv, Job& job) {
@@ -890,15 +1178,24 @@ bool ParseCommandLine(int argc, const char* const* argv, Job& job) {
 
   const bool full = (job.stable || job.unique) && !job.against.empty();
   if (job.stable && job.against.empty()) FailUsage("--stable needs --against");
-  if (!memory_limit.empty() && !full) FailUsage("--memory-limit is only for --unique or --stable with --against");
-  if (full && job.file == "-") FailUsage("--unique and --stable with --against read FILE twice; it cannot be -");
-  job.memory_limit = memory_limit.empty() ? std::uint64_t{1} << 30 : ParseSize("--memory-limit", memory_limit);
+  for (const char* option : {"memory-limit", "temp-dir"}) {
+    if (typed.has(option) && !full) {
+      FailUsage("--" + std::string(option) + " is only for --unique or --stable with --against");
+    }
+  }
+  job.memory_limit = memory_limit.empty() ? DefaultMemory() : ParseSize("--memory-limit", memory_limit);
+  if (job.memory_limit < kLeastMemory) FailUsage("--memory-limit must be at least 16M");
+  const char* const temp_dir = std::getenv("TMPDIR");
+  job.temp_dir = typed.has("temp-dir") ? typed.value("temp-dir") : temp_dir != nullptr && *temp_dir != '\0' ? temp_dir : "/tmp";
   job.threads = std::max(std::thread::hardware_concurrency(), 1u);
   if (!threads.empty()) {
     const std::uint64_t n = ParseWhole("--threads", threads);
     if (n == 0 || n > 1024) FailUsage("--threads must be from 1 to 1024");
     job.threads = static_cast<unsigned>(n);
   }
+  // The buffers of all threads take a quarter of the memory.
+  constexpr std::uint64_t kThreadMemory = std::uint64_t{6} << 20;
+  if (full) job.threads = static_cast<unsigned>(std::clamp<std::uint64_t>(job.memory_limit / 4 / kThreadMemory, 1, job.threads));
   return true;
 }
 
@@ -910,9 +1207,8 @@ void Complain(bool& good, const std::string& message) {
   good = false;
 }
 
-bool CheckOrder(const Job& job, const std::string& name, const Sums& sums) {
+bool CheckOrder(const Job& job, const File& file, const Sums& sums) {
   bool good = true;
-  const std::uint64_t stride = job.order.record_bytes;
   if (job.any_order) {
     std::cout << "order:      not checked\n";
     return true;
@@ -920,46 +1216,79 @@ bool CheckOrder(const Job& job, const std::string& name, const Sums& sums) {
   const char* const before = IsLines(job) ? "line" : "record";
   if (sums.descent) {
     const bool less = !job.reverse && (!job.table || job.table->keys.empty());
-    Complain(good, name + ": not in order: " + (job.table ? sums.descent_place : Place(*sums.descent, stride)) + " is " +
+    Complain(good, file.name() + ": not in order: " + Place(job, file, *sums.descent) + " is " +
                        (less ? "less than" : "out of order with") + " the " + before + " before it" + sums.reason);
   }
   if (job.unique && sums.repetition) {
-    Complain(good, name + ": not unique: " + (job.table ? sums.repetition_place : Place(*sums.repetition, stride)) +
+    Complain(good, file.name() + ": not unique: " + Place(job, file, *sums.repetition) +
                        " has the key of the " + before + " before it");
   }
   std::cout << "order:      " << (good ? "ok" : "BAD") << '\n';
   return good;
 }
 
-/// Of lines and records with columns: whether what surrounds the records is that of the inputs.
+/// Checks that the bytes before and after the records are those of the inputs, for lines and records with columns.
 bool CheckFrame(const Job& job, const std::string& name, const Sums& sums, const std::vector<Sums>& inputs) {
   bool good = true;
-  std::string trailer;
+  const bool lines_on_top = job.table->header > 0 || job.table->kind == check::Kind::kDump;
+  std::string header, trailer;
   for (std::size_t i = 0; i < inputs.size(); ++i) {
-    if (!inputs[i].header.empty() && inputs[i].header != sums.header) {
+    if (inputs[i].empty) continue;
+    if (!inputs[i].header.empty()) header = inputs[i].header;
+    if (lines_on_top && inputs[i].header != sums.header) {
       Complain(good, name + ": " + (job.table->kind == check::Kind::kDump ? "what are no rows" : "the header") +
                          " is not that of " + tool::Quote(job.against[i]));
     }
     if (job.table->kind != check::Kind::kCsv && !inputs[i].trailer.empty()) trailer.clear();
     trailer += inputs[i].trailer;
   }
+  if (good && header != sums.header) {
+    Complain(good, name + ": what stands in front of the records is not what the inputs have there");
+  }
   if (trailer != sums.trailer) {
     Complain(good, name + ": what stands behind the records is not what the inputs have there");
   }
+  if (!sums.ended) Complain(good, name + ": the last line has no end");
   return good;
 }
 
-Exit CheckAgainst(const Job& job, File& file, const Sums& sums) {
+/// The whole check of --stable and --unique: whether equal keys keep the order of the inputs, or the first of them is kept.
+bool CheckEqualKeys(const Job& job, const File& file, check::EntryStore& store, const check::KeySums& sums,
+                    bool all_regular) {
+  bool good = true;
+  // The buffers for reading are gone, so the tables may have most of the memory that the store does not use.
+  const check::KeySums wanted = store.Sum(job.unique, job.threads, job.memory_limit / 8 * 3);
+  const std::vector<std::size_t> buckets = sums.Differences(wanted);
+  if (!buckets.empty()) {
+    const std::string what = job.unique ? "what is kept is not the first record of each key of the inputs"
+                                        : "records with equal keys are not in the order of the inputs";
+    Complain(good, file.name() + ": " + (!all_regular ? what
+                                             : FindFirst(job, store, buckets) +
+                                                   (job.unique ? ", first of equal keys kept" : "")));
+  }
+  std::cout << "stable:     " << (good ? "ok" : "BAD") << '\n';
+  return good;
+}
+
+Exit CheckAgainst(const Job& job, const File& file, const Sums& sums, const check::KeySums* key_sums) {
+  std::vector<std::unique_ptr<File>> files;
+  bool all_regular = file.size().has_value();
+  std::uint64_t bytes = 0;
+  for (const std::string& path : job.against) {
+    files.push_back(std::make_unique<File>(path));
+    all_regular = all_regular && files.back()->size();
+    bytes += files.back()->size().value_or(std::uint64_t{4} << 30);
+  }
+  std::optional<check::EntryStore> store;
+  if (key_sums != nullptr) store.emplace(PartitionsFor(bytes), job.memory_limit / 2, job.temp_dir);
+  Following following;
+  if (store) following.store = &*store;
   std::vector<Sums> inputs;
   Sums input;
-  bool all_regular = file.size().has_value();
-  for (const std::string& path : job.against) {
-    File one(path);
-    inputs.push_back(Scan(one, job));
-    input.Add(inputs.back());
-    all_regular = all_regular && one.size();
+  for (const auto& one : files) {
+    inputs.push_back(Scan(*one, job, following));
+    input.Append(inputs.back());
   }
-  const std::uint64_t input_bytes = input.records * job.order.record_bytes;
 
   bool good = !job.table || CheckFrame(job, file.name(), sums, inputs);
   const std::string counts = std::to_string(sums.records) + (IsLines(job) ? " lines" : " records") + ", the input " +
@@ -972,38 +1301,14 @@ Exit CheckAgainst(const Job& job, File& file, const Sums& sums) {
                          ", the input's " + Hex(input.multiset));
     }
     std::cout << "same set:   " << (good ? "ok" : "BAD") << '\n';
-    if (!job.stable) return good ? kGood : kBad;
   } else if (sums.records > input.records) {
     Complain(good, file.name() + ": has " + counts);
   }
-
-  std::string unchecked, first;
-  const auto too_little = [&](const std::string& needed) {
-    unchecked = "the inputs need " + needed + " bytes of memory, allowed are " + std::to_string(job.memory_limit);
-  };
-  if (!all_regular) {
-    unchecked = "not all files can be read twice";
-  } else if (job.table) {
-    bool too_large = false;
-    if (const auto row = CompareRowsWithStableSort(job, too_large)) {
-      const std::string number = (IsLines(job) ? "line " : "record ") + std::to_string(row->number + 1);
-      first = row->line == 0 ? number + " is missing" : Place(job, *row) + " is not that of a stable sort of the input";
-    }
-    if (too_large) too_little("more");
-  } else if (const std::uint64_t needed = MemoryNeeded(input_bytes, job.order.record_bytes); needed > job.memory_limit) {
-    too_little(std::to_string(needed));
-  } else if (const auto record = CompareWithStableSort(job, file, sums.records, input_bytes)) {
-    first = Place(*record, job.order.record_bytes) +
-            (*record == sums.records ? " is missing" : " is not that of a stable sort of the input");
+  if (store) {
+    good &= CheckEqualKeys(job, file, *store, *key_sums, all_regular);
+  } else if (job.stable) {
+    std::cout << "stable:     " << (good && !sums.descent ? "ok" : "BAD") << '\n';
   }
-  if (!unchecked.empty()) {
-    std::cout << "stable:     UNCHECKED\n";
-    std::cerr << "gpusort_check: UNCHECKED: " << (job.unique ? "--unique" : "--stable")
-              << " against the inputs was not checked: " << unchecked << std::endl;
-    return good ? kUsage : kBad;
-  }
-  if (!first.empty()) Complain(good, file.name() + ": " + first + (job.unique ? ", first of equal keys kept" : ""));
-  std::cout << "stable:     " << (good ? "ok" : "BAD") << '\n';
   return good ? kGood : kBad;
 }
 
@@ -1015,7 +1320,12 @@ Exit Run(int argc, const char* const* argv) {
     FailUsage(error.what());
   }
   File file(job.file);
-  const Sums sums = Scan(file, job);
+  std::optional<check::KeySums> key_sums;
+  const bool full = (job.unique || (job.stable && !KeysAreRecords(job))) && !job.against.empty();
+  if (full) key_sums.emplace();
+  Following following;
+  following.sums = full ? &*key_sums : nullptr;
+  const Sums sums = Scan(file, job, following);
   if (job.checksum) {
     std::cout << "Records: " << sums.records << "\nChecksum: " << Hex(sums.crc) << '\n';
     // Of what is out of order valsort has no such number.
@@ -1025,8 +1335,8 @@ Exit Run(int argc, const char* const* argv) {
               << "\nmultiset:   " << Hex(sums.multiset) << "\ncrc32 sum:  " << Hex(sums.crc) << '\n';
     if (sums.no_values > 0) std::cout << "not of their key's type: " << sums.no_values << '\n';
   }
-  const bool ordered = CheckOrder(job, file.name(), sums);
-  const Exit same = job.against.empty() ? kGood : CheckAgainst(job, file, sums);
+  const bool ordered = CheckOrder(job, file, sums);
+  const Exit same = job.against.empty() ? kGood : CheckAgainst(job, file, sums, full ? &*key_sums : nullptr);
   return !ordered ? kBad : same;
 }
 

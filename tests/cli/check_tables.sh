@@ -169,18 +169,72 @@ expect 1 check "${by[@]}" --stable --against rows.csv exchanged.csv
 says 'record 5 (line [0-9]*, byte [0-9]*) is not that of a stable sort of the input$'
 expect 1 check "${by[@]}" --against rows.csv short.csv
 expect 1 check "${by[@]}" --stable --against rows.csv short.csv
-says 'record [0-9]* is missing$'
+says "record [0-9]* (line [0-9]*, byte [0-9]*) of 'rows.csv' is missing\$"
 expect 1 check "${by[@]}" --against rows.csv other.csv
 says "'other.csv': the header is not that of 'rows.csv'\$"
 expect 1 check "${by[@]}" --against rows.csv changed.csv
 says 'the records are not those of the input'
 expect 2 check "${by[@]}" --stable --memory-limit 10K --against rows.csv sorted.csv
-says 'UNCHECKED: --stable .* the inputs need more bytes of memory, allowed are 10240$'
+says 'memory-limit must be at least 16M$'
+# Inputs and outputs in pipes are checked, too, but the wrong record is not named.
+expect 0 check "${by[@]}" --stable --against <(cat rows.csv) <(cat sorted.csv)
+expect 1 check "${by[@]}" --stable --against <(cat rows.csv) - <exchanged.csv
+says 'records with equal keys are not in the order of the inputs$'
 printf 'x\n2 #\n#a\n1\n#end\n' >comments.csv
 printf 'x\n#a\n1\n2 #\n#end\n' >sorted.csv
 expect 0 check --format csv --comment '#' -k x:nocase --stable --against comments.csv sorted.csv
 expect 1 check --format csv --comment '#' -k x:nocase --against comments.csv <(sed 's/#end/#End/' sorted.csv)
 says 'what stands behind the records is not what the inputs have there'
+# The last byte of an output, and the bytes on top: in every format gpusort gives each line its end.
+# byte_by_byte FORMAT KEY INPUT [OPTION...]: the sorted input is right; without its last byte, or its last two, it is not.
+byte_by_byte() {
+  local format=(--format "$1" -k "$2" "${@:4}") cut
+  printf "$3" >whole.in
+  "$bin/gpusort" "${format[@]}" whole.in whole.out 2>/dev/null
+  expect 0 check "${format[@]}" --stable --against whole.in whole.out
+  for cut in 1 2; do
+    head -c -$cut whole.out >cut.out
+    local code=0
+    check "${format[@]}" --against whole.in cut.out 2>err || code=$?
+    [ $code = 1 ] || [ $code = 3 ] || fail "$1 without its last $cut bytes passes with $code: $3"
+  done
+  { cat whole.out; echo; } >cut.out
+  ! check "${format[@]}" --against whole.in cut.out 2>/dev/null || fail "$1 with a line more passes: $3"
+  [ "$1" = lines ] || {
+    if [ "$(head -c 3 whole.out)" = $'\xEF\xBB\xBF' ]; then tail -c +4 whole.out; else printf '\xEF\xBB\xBF'; cat whole.out; fi >cut.out
+    ! check "${format[@]}" --against whole.in cut.out 2>/dev/null || fail "$1 passes with or without a byte order mark: $3"
+  }
+}
+for ends in '' '\n'; do
+  byte_by_byte csv x "x\n2\n1$ends"
+  byte_by_byte csv x "x\r\n2\r\n1${ends:+\r\n}"
+  byte_by_byte csv x "\xEF\xBB\xBFx\n2\n1$ends"
+  byte_by_byte csv x "x\n2\n1\n#end$ends" --comment '#'
+  byte_by_byte csv x "x\n2\n#of 1\n1$ends" --comment '#'
+  byte_by_byte tsv x "x\n2\n1$ends"
+  byte_by_byte jsonl x '{"x":2}\n{"x":1}'"$ends"
+  byte_by_byte jsonl x '\xEF\xBB\xBF{"x":2}\n{"x":1}'"$ends"
+  byte_by_byte pgcopy '#1' "2\n1$ends"
+  byte_by_byte pgcopy '#1' '2\n1\n\\.'"$ends"
+  byte_by_byte pgcopy-csv '#1' "2\n1$ends"
+  byte_by_byte mysql '#1' "2\n1$ends"
+  byte_by_byte pgdump t.a 'COPY t (a) FROM stdin;\n2\n1\n\\.'"$ends"
+  byte_by_byte pgdump t.a 'COPY t (a) FROM stdin;\n2\n1\n\\.\n-- end'"$ends"
+done
+printf 'b\na' >lines
+printf 'a\nb\n' >sorted
+expect 0 check --format lines --against lines sorted
+expect 1 check --format lines --against lines <(printf 'a\nb')
+says 'the last line has no end$'
+expect 1 check --format lines -z --against <(printf 'b\0a') <(printf 'a\0b')
+expect 3 check --format pgcopy-binary -k '#1:int' --against rows.bin <(head -c -1 rows.bin)
+# Empty inputs have no header; all others have the one of the output.
+: >empty
+printf 'x\n2\n1\n' >one.csv
+printf 'x\n1\n2\n' >sorted.one.csv
+expect 0 check --format csv -k x --against empty one.csv empty sorted.one.csv
+expect 1 check --format csv -k '#1' --against empty one.csv <(printf 'y\n1\n2\n')
+
 # A dump's rows stay in their tables, and all else is as it was.
 printf '%s\n' 'SET a;' 'COPY t (a, b) FROM stdin;' '2	x' '1	y' '\.' "SELECT 'COPY" 'COPY t (a, b) FROM stdin;' "';" \
   'COPY s.u (a) FROM stdin;' '1' '0' '\.' >dump.sql
@@ -194,13 +248,57 @@ expect 1 check "${dump[@]}" --against dump.sql <(sed 's/SET a/SET b/' sorted.sql
 says "what are no rows is not that of 'dump.sql'"
 expect 1 check "${dump[@]}" --against dump.sql <(sed 's/^1	y$/0/; s/^0$/1	y/' sorted.sql)
 
+# More than fits in the memory: hashes go to a temporary file, and keys are taken in several passes. One key for all, few
+# keys, and a key for each record.
+awk 'BEGIN { print "one,few,id"; for (i = 0; i < 450000; ++i) print "x," i * 7919 % 13 "," i * 7919 % 450000 }' >many.csv
+small=(--stable --memory-limit 16M --temp-dir . --against many.csv)
+for key in one id:int:desc few; do
+  "$bin/gpusort" -k $key many.csv many.sorted.csv 2>/dev/null
+  expect 0 check --format csv -k $key "${small[@]}" many.sorted.csv
+  reports '^stable:     ok$'
+done
+awk 'NR == 300001 { held = $0; next } { print } NR == 300002 { print held }' many.sorted.csv >near.csv
+expect 0 check --format csv -k few --against many.csv near.csv
+expect 1 check --format csv -k few "${small[@]}" near.csv
+says "'near.csv': record 300000 (line 300001, byte [0-9]*) is not that of a stable sort of the input\$"
+expect 4 check --format csv -k few --stable --memory-limit 16M --temp-dir no/such --against many.csv many.sorted.csv
+says "'no/such': no temporary file"
+rm many.*
+
+# Pieces of a file, read at the same time, are the file as it is read from its top: odd quotes, escapes, comments.
+python3 - <<'PY'
+import random
+random.seed(7)
+kinds = [['"', ',', '\n', 'a', '#', '\r', '\\', 'b', '\t'], ['"', '\n', '\n', 'abc', ',', '\\'], ['aaaa,', '\n', 'b"', '#\n', '"\n', '\\\n'],
+         ["'", '"', '#', '\n', 'a', '\\', '\r\n', ','], ['"x,y"', ',', '\n', 'z', '""'], ['abcdefgh', '\n']]
+for i, kind in enumerate(kinds):
+    text = "".join(random.choices(kind, k=25000)).replace("\\.", ".")
+    open(f"odd.{i}", "w", newline="").write(text + ["", "\n", '"\n', "\n#", '"\n', "\n"][i])
+PY
+for options in 'csv' 'csv --quote " --escape \ --comment #' 'csv --quote none --comment #' 'csv --no-header --comment a -k #1' \
+  "csv --quote ' --delimiter \" --escape #" 'tsv' 'pgcopy-csv -k #1' 'mysql -k #1' 'mysql --quote " -k #1' \
+  'mysql --quote " --escape # --delimiter , -k #1' 'pgcopy -k #1' 'lines' 'lines -z' 'lines --header 3'; do
+  read -r -a words <<<"$options"
+  for odd in odd.?; do
+    code=0 code_of_pieces=0
+    "$bin/gpusort_check" --format "${words[@]}" - <$odd >report.top 2>err.top || code=$?
+    "$bin/gpusort_check" --format "${words[@]}" --threads 3 $odd >report 2>err || code_of_pieces=$?
+    sed -i "s/standard input/'$odd'/" err.top
+    [ $code = $code_of_pieces ] && cmp -s report report.top && cmp -s err err.top ||
+      fail "pieces of $odd with $options differ: $code, $code_of_pieces, $(cat err.top err)"
+  done
+done
+
 # Lines, too, may be compared in full.
 printf 'b\na\nb\n' >lines
 printf 'a\nb\n' >kept
 expect 0 check --format lines --unique --against lines kept
 printf 'a\n' >kept
 expect 1 check --format lines --unique --against lines kept
-says "'kept': line 2 is missing, first of equal keys kept"
+says "'kept': line 1 (byte 0) of 'lines' is missing, first of equal keys kept"
+printf 'a\nc\n' >kept
+expect 1 check --format lines --unique --against lines kept
+says "'kept': line 2 (byte 2) is not that of a stable sort of the input, first of equal keys kept"
 
 # Usage, and files that are no tables.
 for words in "--format csv -k x two.csv" "--format csv -k #3 two.csv" "--format csv -k a:number two.csv" "--format jsonl -k #1 rows.jsonl" \

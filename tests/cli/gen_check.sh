@@ -187,12 +187,18 @@ expect 0 check "${keys[@]}" --against in.dat other.dat
 expect 1 check "${keys[@]}" --stable --against in.dat other.dat
 says 'record 0 (byte 0) is not that of a stable sort'
 
-# What could not be checked is said and never passes.
+# Little memory: what does not fit goes to a temporary file. Too little is refused at the start.
 expect 2 check "${keys[@]}" --stable --memory-limit 100K --against in.dat sorted.dat
-says UNCHECKED
-expect 2 check --type u64 --unique --memory-limit 1M --against good.u64 good.u64
-says UNCHECKED
-expect 1 check --type u64 --unique --memory-limit 1M --against good.u64 bad.u64
+says 'at least 16M'
+expect 0 check --type u64 --unique --memory-limit 16M --against good.u64 good.u64
+expect 0 check --type u64 --unique --memory-limit 16M --against good.u64 good.u64 good.u64
+expect 1 check --type u64 --unique --memory-limit 16M --against good.u64 bad.u64
+says "'bad.u64': record 999999 (byte 7999992) is not that of a stable sort of the input, first of equal keys kept"
+"$bin/gpusort" --type u64 good.u64 good.u64 -o twice.u64
+expect 1 check --type u64 --unique --against good.u64 - <twice.u64
+says 'not unique: record 1 (byte 8) has the key of the record before it'
+says 'what is kept is not the first record of each key of the inputs$'
+expect 0 check --type u64 --stable --against <(cat good.u64) - <good.u64
 
 # Bad input, bad usage, bad files.
 : >empty

@@ -43,9 +43,9 @@ class LineReader : public TableReader {
     }
   }
   bool Read(Row& row) override {
-    const bool ended = TakeLine(row.bytes, table_.line_end);
+    const bool any = TakeLine(row.bytes, table_.line_end);
     AddCell().text = row.bytes;
-    return ended || !row.bytes.empty();
+    return any;
   }
 };
 
@@ -70,6 +70,10 @@ class CsvReader : public TableReader {
     Resolve(names);
   }
   bool Read(Row& row) override { return ReadRecord(row.bytes); }
+  void GoOn(const TableReader& first, std::uint64_t place) override {
+    TableReader::GoOn(first, place);
+    returns_ = dynamic_cast<const CsvReader&>(first).returns_;
+  }
 
  private:
   bool ReadRecord(std::string& bytes) {
@@ -84,7 +88,8 @@ class CsvReader : public TableReader {
     }
     int end = table_.delimiter;
     while (end == table_.delimiter) end = ReadCell(bytes);
-    if (end == '\n') {
+    ended_ = end == '\n';
+    if (ended_) {
       bytes.pop_back();
     } else if (returns_ && !bytes.ends_with('\r')) {
       bytes += '\r';  // as the record gets it in the output
@@ -112,10 +117,7 @@ class CsvReader : public TableReader {
     }
     // Without quotes, or behind them.
     const std::size_t from = cell.text.size();
-    int byte = Take(bytes);
-    for (; byte != kEnd && byte != '\n' && byte != table_.delimiter; byte = Take(bytes)) {
-      cell.text += static_cast<char>(byte);
-    }
+    const int byte = TakeUpTo(bytes, cell.text, '\n', table_.delimiter);
     if (byte != table_.delimiter && cell.text.size() > from && cell.text.ends_with('\r')) cell.text.pop_back();
     cell.null = !quoted && (cell.text.empty() || IsNull(cell.text));
     return byte;
@@ -279,7 +281,7 @@ class JsonReader : public TableReader {
  protected:
   void ReadHeader() override { TakeMark(header_); }
   bool Read(Row& row) override {
-    if (!TakeLine(row.bytes, '\n') && row.bytes.empty()) return false;
+    if (!TakeLine(row.bytes, '\n')) return false;
     std::optional<Json> value;
     try {
       value = JsonParser(row.bytes).Parse();
@@ -395,7 +397,8 @@ class CopyReader : public TableReader {
     while (end == table_.delimiter) {
       end = Peek() != kEnd && Peek() == table_.quote ? ReadQuoted(bytes) : ReadCell(bytes);
     }
-    if (end == '\n') bytes.pop_back();
+    ended_ = end == '\n';
+    if (ended_) bytes.pop_back();
     return !postgres() || (bytes != "\\." && bytes != "\\.\r");
   }
 
@@ -561,7 +564,7 @@ class DumpReader : public CopyReader {
         cell_count_ = 0;
       }
       std::string line;
-      if (!TakeLine(line, '\n') && line.empty()) break;
+      if (!TakeLine(line, '\n')) break;
       header_ += line + "\n";
       if (inside_.empty() && line.starts_with('\\')) continue;  // of psql
       if ((inside_.empty() || !copy_.empty()) && BeginsRows(line)) continue;
@@ -815,6 +818,14 @@ std::strong_ordering CompareRows(const Row& a, const Row& b) {
   return a.values.size() <=> b.values.size();
 }
 
+void AppendIdentity(const Row& row, std::string& to) {
+  const std::size_t count = row.values.size();
+  for (const std::uint64_t number : {row.block, std::uint64_t{count}}) {
+    to.append(reinterpret_cast<const char*>(&number), sizeof number);
+  }
+  for (const KeyValue& value : row.values) AppendIdentity(value.key->rule, value.value, to);
+}
+
 std::size_t DecidingKey(const Row& a, const Row& b) {
   std::size_t i = 0;
   const std::size_t both = std::min(a.values.size(), b.values.size());
@@ -830,8 +841,19 @@ TableReader::TableReader(const Table& table, Source source)
   }
 }
 
-bool TableReader::Next(Row& row) {
+void TableReader::Begin() {
   if (!std::exchange(begun_, true)) ReadHeader();
+}
+
+void TableReader::GoOn(const TableReader& first, std::uint64_t place) {
+  begun_ = true;
+  offset_ = place;
+  keys_ = first.keys_;
+  columns_ = first.columns_;
+}
+
+bool TableReader::Next(Row& row) {
+  Begin();
   row.bytes.clear();
   SetPlace(row);
   cell_count_ = 0;
@@ -858,17 +880,34 @@ void TableReader::Fill() {
 }
 
 bool TableReader::TakeLine(std::string& to, char end) {
+  bool any = false;
   while (Peek() != kEnd) {
     const char* const from = buffer_.data() + at_;
     const void* const found = std::memchr(from, end, end_ - at_);
     const char* const stop = found != nullptr ? static_cast<const char*>(found) : buffer_.data() + end_;
     to.append(from, stop);
     at_ = static_cast<std::size_t>(stop - buffer_.data()) + (found != nullptr ? 1 : 0);
-    if (found == nullptr) continue;
+    any = true;
+    ended_ = found != nullptr;
+    if (!ended_) continue;
     ++line_;
     return true;
   }
-  return false;
+  return any;
+}
+
+int TableReader::TakeUpTo(std::string& to, std::string& text, int a, int b) {
+  while (Peek() != kEnd) {
+    const auto* const from = reinterpret_cast<const unsigned char*>(buffer_.data()) + at_;
+    const auto* const end = reinterpret_cast<const unsigned char*>(buffer_.data()) + end_;
+    const unsigned char* stop = from;
+    while (stop != end && *stop != a && *stop != b) ++stop;
+    to.append(from, stop);
+    text.append(from, stop);
+    at_ += static_cast<std::size_t>(stop - from);
+    if (stop != end) return Take(to);
+  }
+  return kEnd;
 }
 
 void TableReader::TakeMark(std::string& to) {
@@ -879,7 +918,7 @@ void TableReader::TakeMark(std::string& to) {
 }
 
 void TableReader::Fail(const std::string& why) const {
-  throw BadTable("line " + std::to_string(line_) + " (byte " + std::to_string(place()) + "): " + why);
+  throw BadRecord(why, line_, place());
 }
 
 bool TableReader::IsNull(std::string_view text) const {
@@ -923,5 +962,10 @@ std::unique_ptr<TableReader> MakeReader(const Table& table, TableReader::Source 
       return std::make_unique<LineReader>(table, std::move(source));
   }
 }
+
+BadRecord::BadRecord(const std::string& why, std::uint64_t at_line, std::uint64_t at_byte)
+    : BadTable("line " + std::to_string(at_line) + " (byte " + std::to_string(at_byte) + "): " + why),
+      reason(why),
+      byte(at_byte) {}
 
 }  // namespace check

@@ -63,6 +63,8 @@ struct Row {
 };
 
 std::strong_ordering CompareRows(const Row& a, const Row& b);
+/// Appends bytes that are the same for two rows if, and only if, CompareRows calls them equal.
+void AppendIdentity(const Row& row, std::string& to);
 /// The place of the first key by which the rows differ; the last one if none does.
 std::size_t DecidingKey(const Row& a, const Row& b);
 
@@ -76,14 +78,23 @@ class TableReader {
   virtual ~TableReader() = default;
   TableReader(const TableReader&) = delete;
 
+  /// Reads the header. Next() does that if nobody did before.
+  void Begin();
+  /// Call instead of Begin() to read from the middle of a file. `first` has read its header; `place` is where the source
+  /// begins, and where a record begins (see RecordBorders).
+  virtual void GoOn(const TableReader& first, std::uint64_t place);
   /// False at the end.
   bool Next(Row& row);
+  /// The offset of the next byte.
+  std::uint64_t place() const { return offset_ + at_; }
   /// What stands on top of the records, unsorted; of a dump, when all is read: all that are no rows.
   const std::string& header() const { return header_; }
   /// When all is read: what stands behind the records.
   const std::string& trailer() const { return trailer_; }
   /// Values that are none of their key's type.
   std::uint64_t no_values() const { return no_values_; }
+  /// When all is read: whether the last line, or record, has its end.
+  bool ended() const { return ended_; }
 
  protected:
   static constexpr int kEnd = -1;
@@ -123,7 +134,9 @@ class TableReader {
     cell.text.clear();
     return cell;
   }
-  std::uint64_t place() const { return offset_ + at_; }
+  /// All up to and with `a` or `b`, whichever comes first, goes to `to`; what stands before that also to `text`. Returns
+  /// that byte, or kEnd.
+  int TakeUpTo(std::string& to, std::string& text, int a, int b);
   void SetPlace(Row& row) const {
     row.line = line_;
     row.byte = place();
@@ -139,6 +152,7 @@ class TableReader {
   std::vector<Cell> cells_;
   std::size_t cell_count_ = 0;
   std::string header_, trailer_;
+  bool ended_ = true;
 
  private:
   void Fill();
@@ -152,5 +166,12 @@ class TableReader {
 };
 
 std::unique_ptr<TableReader> MakeReader(const Table& table, TableReader::Source source);
+
+/// An error of a file, at a byte.
+struct BadRecord : BadTable {
+  BadRecord(const std::string& why, std::uint64_t at_line, std::uint64_t at_byte);
+  std::string reason;
+  std::uint64_t byte;
+};
 
 }  // namespace check

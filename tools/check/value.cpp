@@ -668,6 +668,36 @@ Value ReadInet(std::string_view bytes) {
   return value.append(bytes.substr(4)).append(1, bytes[1]);
 }
 
+// ---- What makes values equal -------------------------------------------------------------------------------------
+
+template <typename T>
+void AppendRaw(const T& value, std::string& to) {
+  char bytes[sizeof(T)];
+  std::memcpy(bytes, &value, sizeof(T));
+  to.append(bytes, sizeof(T));
+}
+
+void AppendText(std::string_view text, std::string& to) {
+  AppendRaw(text.size(), to);
+  to.append(text);
+}
+
+/// Zeros in front of numbers do not count, and a zero at the end of the text does not count at all.
+std::string NaturalIdentity(std::string_view text) {
+  std::string identity;
+  while (!text.empty()) {
+    const std::string_view digits = text.substr(0, DigitsAt(text));
+    const std::string_view number = digits.substr(std::min(digits.find_first_not_of('0'), digits.size()));
+    text.remove_prefix(digits.size());
+    identity += number;
+    if (number.empty() && !digits.empty() && !text.empty()) identity += '0';
+    const auto end = std::find_if(text.begin(), text.end(), IsDigit);
+    identity.append(text.begin(), end);
+    text.remove_prefix(static_cast<std::size_t>(end - text.begin()));
+  }
+  return identity;
+}
+
 }  // namespace
 
 Type TypeOf(std::string_view name) {
@@ -794,6 +824,30 @@ std::strong_ordering CompareValues(const Rule& rule, const Value& a, const Value
     }
   }();
   return rule.descending ? 0 <=> order : order;
+}
+
+void AppendIdentity(const Rule& rule, const Value& value, std::string& to) {
+  to += static_cast<char>('0' + value.index());
+  if (const auto* const text = std::get_if<std::string>(&value)) {
+    // These three have a rank of their own, which tells them from ".0" and the like.
+    const bool natural = rule.type == Type::kNatural && *text != "" && *text != "." && *text != "..";
+    to += natural ? 'n' : 't';
+    AppendText(natural ? NaturalIdentity(*text) : *text, to);
+  } else if (const auto* const number = std::get_if<Number>(&value)) {
+    to += static_cast<char>('0' + number->kind);
+    if (number->kind != Number::kFinite) return;
+    AppendText(number->digits, to);
+    if (number->digits.empty()) return;
+    to += number->negative ? '-' : '+';
+    AppendRaw(number->exponent, to);
+  } else if (const auto* const real = std::get_if<double>(&value)) {
+    AppendRaw(*real, to);
+  } else if (const auto* const instant = std::get_if<Instant>(&value)) {
+    to += static_cast<char>('1' + instant->infinite);
+    if (instant->infinite != 0) return;
+    AppendRaw(instant->count, to);
+    AppendText(instant->fraction, to);
+  }
 }
 
 }  // namespace check
