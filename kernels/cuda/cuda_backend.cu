@@ -25,7 +25,8 @@
 #include "backend.hpp"
 #include "backend_module.hpp"
 #include "cuda/device_memory.cuh"
-#include "cuda/line_kernels.cuh"
+#include "cuda/key_sorts.cuh"
+#include "cuda/line_sort.cuh"
 #include "cuda/record_kernels.cuh"
 #include "error.hpp"
 #include "gpusort/merge.cuh"
@@ -43,6 +44,7 @@ using detail::CudaDevice;
 using detail::CudaOrdinal;
 using detail::DevicePtr;
 using detail::Findings;
+using detail::KeySorts;
 using detail::Stream;
 
 /// Blocks of a batch whose copies may be under way while the next is asked for: a source must be able to spare them.
@@ -66,7 +68,7 @@ template <typename Key, typename LessT>
 std::uint64_t SortWorkspace(std::uint64_t n, LessT less) {
   std::size_t bytes = 0;
   DoubleBuffer<Key> keys;
-  CheckCuda("SortKeys", [&] { return SortKeys(nullptr, bytes, keys, n, less, nullptr); });
+  CheckCuda("SortKeys", [&] { return KeySorts<Key, LessT>::Sort(nullptr, bytes, keys, n, less, nullptr); });
   return bytes;
 }
 
@@ -250,8 +252,8 @@ class Arena : public SlotPool {
                        detail::kRecordThreads, d_ranges, static_cast<std::uint32_t>(some.size()), AsBytes(d_cut),
                        shape_.layout, d_counts);
       } else {
-        stream->Launch("LineBytesBeforeKernel", detail::LineBytesBeforeKernel<>, some.size(), detail::kLineThreads,
-                       d_ranges, AsBytes(d_cut), cut_record.size() - 1, shape_.layout.delimiter, line_order_, d_counts);
+        detail::CountLineBytesBefore(*stream, d_ranges, some.size(), AsBytes(d_cut), cut_record.size() - 1,
+                                     shape_.layout.delimiter, line_order_, d_counts);
       }
       stream->Fetch(pinned_counts, d_counts, some.size() * sizeof(std::uint64_t));
       stream->Wait();
@@ -625,7 +627,8 @@ class CudaLane : public Lane {
   template <typename Key, typename LessT>
   void SortInBuffer(DoubleBuffer<Key>& keys, std::uint64_t n, const LessT& less) const {
     std::size_t bytes = shape_.workspace_bytes;
-    CheckCuda("SortKeys", [&] { return SortKeys(workspace(), bytes, keys, n, less, stream_.get()); });
+    CheckCuda("SortKeys",
+              [&] { return KeySorts<Key, LessT>::Sort(workspace(), bytes, keys, n, less, stream_.get()); });
   }
 
   /// MergeRuns for any number of runs. Spends `bounds`.
@@ -634,8 +637,8 @@ class CudaLane : public Lane {
     const auto merge = [&](DoubleBuffer<Key>& part, std::span<const std::uint64_t> part_bounds) {
       std::size_t bytes = shape_.workspace_bytes;
       CheckCuda("MergeRuns", [&] {
-        return MergeRuns(workspace(), bytes, part, part_bounds.data(),
-                         static_cast<std::uint32_t>(part_bounds.size() - 1), less, stream_.get());
+        return KeySorts<Key, LessT>::Merge(workspace(), bytes, part, part_bounds.data(),
+                                           static_cast<std::uint32_t>(part_bounds.size() - 1), less, stream_.get());
       });
     };
     while (bounds.size() - 1 > shape_.max_runs) {

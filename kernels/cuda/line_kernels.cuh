@@ -1,46 +1,24 @@
-// Sorting text lines on the device: where lines begin, entries of twelve key bytes, rounds of eight more for those that
-// are still equal, and one gather of whole lines. Every round first asks how far the lines of a group agree, so that
-// what they have in common costs one comparison and no round. What rounds cannot decide (NULs at the ends of keys, or
-// more rounds than kMostRounds) is sorted by CompareLines itself. Start at LineSort::Sort.
+// The kernels that LineSort and CountLineBytesBefore launch (line_sort.cuh): where lines begin, how far they agree,
+// entries of their keys, and the gather of whole lines.
 #pragma once
 
 #include <cuda_runtime.h>
-#include <thrust/iterator/counting_iterator.h>
-#include <thrust/iterator/transform_iterator.h>
 
-#include <algorithm>
 #include <cstdint>
 #include <cub/block/block_reduce.cuh>
 #include <cub/block/block_scan.cuh>
-#include <cub/device/device_scan.cuh>
-#include <cub/device/device_select.cuh>
-#include <span>
-#include <utility>
 
-#include "cuda/device_memory.cuh"
+#include "cuda/line_sort.cuh"
 #include "cuda/record_kernels.cuh"
-#include "gpusort/merge.cuh"
 #include "lines/line_order.hpp"
 #include "records/key.hpp"
 
 namespace gpusort::detail {
 
 inline constexpr unsigned kLineThreads = 256;
-inline constexpr std::uint64_t kMostLineBlocks = 4096;
 /// Text that a block searches for line ends.
 inline constexpr std::uint32_t kScanBytesPerThread = 64;
 inline constexpr std::uint32_t kScanTile = kLineThreads * kScanBytesPerThread;
-/// Rounds after which lines that still agree are compared one with one: that takes keys which branch as often.
-inline constexpr int kMostRounds = 64;
-
-/// Lines are loaded by aligned blocks of so many bytes, which must be there where a line has a byte.
-inline constexpr std::uint64_t kLoadedBytes = 16;
-/// Sets what may be loaded with the last of `bytes` bytes and belongs to nothing: sanitizers take it for an error.
-inline void PadLoaded(const Stream& stream, std::byte* data, std::uint64_t bytes) {
-  const std::uint64_t over = bytes % kLoadedBytes;
-  if (over == 0) return;
-  CheckCuda("cudaMemsetAsync", [&] { return cudaMemsetAsync(data + bytes, 0, kLoadedBytes - over, stream.get()); });
-}
 
 /// The lines of a block of text. starts[rows] is the end of the text.
 struct DeviceLines {
@@ -160,14 +138,6 @@ __device__ inline std::uint32_t KeyDifference(const DeviceLines& lines, std::uin
 }
 
 GPUSORT_HD inline bool SameKeyBytes(const Entry& a, const Entry& b) { return a.hi == b.hi && (a.lo ^ b.lo) >> 32 == 0; }
-
-/// What looks at lines find. Set to all ones before the first.
-struct LineFindings {
-  std::uint32_t in_order;  ///< 0 if some line orders before its predecessor
-  std::uint32_t skip;      ///< encoded bytes that all lines have in common (a lower bound)
-  std::uint32_t decided;   ///< 0 if some lines differ in a way that chunks do not show
-  std::uint32_t active;    ///< lines that the next round takes
-};
 
 /// A line of a round: its place in the order, and the place of the first line that agrees with it so far.
 struct ActiveLine {
@@ -456,211 +426,6 @@ __global__ void __launch_bounds__(kLineThreads)
     for (std::uint32_t i = lane; i < bytes; i += kWarp) to[i] = from[i];
   }
 }
-
-/// Sorts the lines of one slot at a time, with its own memory on the device.
-class LineSort {
- public:
-  /// For text of up to `bytes` (below 4 GiB) in up to `rows` lines.
-  LineSort(std::uint64_t bytes, std::uint64_t rows)
-      : rows_(rows), tiles_(bytes / kScanTile + 1), cub_bytes_(CubBytes(rows, tiles_)) {
-    DoubleBuffer<Entry> keys;
-    std::size_t bytes_of_sort = 0;
-    CheckCuda("SortKeys", [&] { return SortKeys(nullptr, bytes_of_sort, keys, rows, ExactEntryLess{}, nullptr); });
-    sort_bytes_ = std::max<std::uint64_t>(bytes_of_sort, cub_bytes_);
-  }
-
-  /// Device memory that `Sort` needs.
-  std::uint64_t bytes() const {
-    return Round(sizeof(LineFindings)) + 2 * Round(rows_ * sizeof(Entry)) + 5 * Round((rows_ + 1) * 4) +
-           2 * Round(rows_ * 8) + Round(tiles_ * 4) + Round(sort_bytes_);
-  }
-
-  struct Result {
-    std::uint64_t rows = 0;
-    bool was_sorted = false;  ///< then `out` was not written
-    bool too_many = false;    ///< more lines than the index takes: nothing was done
-  };
-
-  /// Sorts text[0, bytes), whole lines, 16-byte aligned, to `out`. `ends`: empty, or where each of the sorted runs ends
-  /// that the text consists of, none of them empty. `view`: its keys lie on the device. `memory`: bytes() on the
-  /// device; `pinned`: a LineFindings in pinned host memory. Returns with work queued on the stream.
-  Result Sort(const Stream& stream, std::byte* memory, LineFindings* pinned, const Byte* text, std::uint64_t bytes,
-              std::span<const std::uint32_t> ends, Byte delimiter, const LineOrderView& view, Byte* out) const {
-    const Memory at(*this, memory);
-    const cudaStream_t s = stream.get();
-    Result result;
-
-    // Where lines begin.
-    const std::uint64_t tiles = (bytes + kScanTile - 1) / kScanTile;
-    stream.Launch("CountLinesKernel", CountLinesKernel<>, tiles, kLineThreads, text, bytes, delimiter, at.tiles);
-    std::uint32_t last_tile = 0, last_before = 0;
-    stream.Fetch(&pinned->skip, at.tiles + tiles - 1, 4);
-    std::size_t temp = cub_bytes_;
-    CheckCuda("cub::DeviceScan",
-              [&] { return cub::DeviceScan::ExclusiveSum(at.workspace, temp, at.tiles, at.tiles, tiles, s); });
-    stream.Fetch(&pinned->active, at.tiles + tiles - 1, 4);
-    stream.Wait();
-    last_tile = pinned->skip;
-    last_before = pinned->active;
-    const std::uint32_t rows = last_before + last_tile;
-    result.rows = rows;
-    if (rows == 0) throw WrongResult("the GPU finds no line where there are some");
-    result.too_many = rows > rows_;
-    if (result.too_many) return result;
-    // Not pinned: copied while nothing is queued that the copy would wait for. There are no more runs than lines.
-    std::uint32_t* const run_ends = at.groups;
-    if (!ends.empty()) stream.Copy(run_ends, ends.data(), ends.size_bytes(), cudaMemcpyHostToDevice);
-    stream.Launch("LineStartsKernel", LineStartsKernel<>, tiles, kLineThreads, text, bytes, delimiter, at.tiles,
-                  at.starts);
-    const DeviceLines lines{text, at.starts};
-
-    CheckCuda("cudaMemsetAsync", [&] { return cudaMemsetAsync(at.findings, 0xFF, sizeof(LineFindings), s); });
-    if (ends.empty()) {
-      stream.Launch("InspectLinesKernel", InspectLinesKernel<>, Blocks(rows), kLineThreads, lines, rows, view,
-                    at.findings);
-    } else {
-      stream.Launch("InspectRunsKernel", InspectRunsKernel<>, Blocks(ends.size()), kLineThreads, lines, rows, run_ends,
-                    static_cast<std::uint32_t>(ends.size()), view, at.findings);
-    }
-    Fetch(stream, pinned, at.findings);
-    if (pinned->in_order != 0) {
-      result.was_sorted = true;
-      return result;
-    }
-    const std::uint32_t skip = pinned->skip >= kHiddenDifference ? 0 : pinned->skip;
-
-    stream.Launch("LineEntriesKernel", LineEntriesKernel<>, Blocks(rows), kLineThreads, lines, rows, view, skip,
-                  at.entries[0]);
-    DoubleBuffer<Entry> keys{at.entries[0], at.entries[1]};
-    SortEntries(at, keys, rows, s);
-    const std::uint32_t* order = at.order;
-    if (!Rounds(stream, at, pinned, lines, view, rows, skip, keys)) order = SortExactly(stream, at, lines, view, rows);
-
-    const auto sizes =
-        thrust::make_transform_iterator(thrust::counting_iterator<std::uint32_t>(0), LineBytes{at.starts, order});
-    temp = cub_bytes_;
-    CheckCuda("cub::DeviceScan",
-              [&] { return cub::DeviceScan::ExclusiveSum(at.workspace, temp, sizes, at.groups, rows, s); });
-    stream.Launch("GatherLinesKernel", GatherLinesKernel<>, std::min<std::uint64_t>((rows + 7) / 8, 1 << 16),
-                  kLineThreads, lines, rows, order, at.groups, out);
-    return result;
-  }
-
- private:
-  static std::uint64_t Round(std::uint64_t n) { return (n + 255) / 256 * 256; }
-  static std::uint64_t Blocks(std::uint64_t items) {
-    return std::max<std::uint64_t>(1, std::min((items + kLineThreads - 1) / kLineThreads, kMostLineBlocks));
-  }
-
-  static std::uint64_t CubBytes(std::uint64_t rows, std::uint64_t tiles) {
-    std::size_t sums = 0, sizes = 0, heads = 0, select = 0;
-    std::uint32_t* const none = nullptr;
-    const thrust::counting_iterator<std::uint32_t> numbers(0);
-    const auto lengths = thrust::make_transform_iterator(numbers, LineBytes{});
-    const auto lines = thrust::make_transform_iterator(numbers, ToActiveLine{});
-    const auto stays = thrust::make_transform_iterator(numbers, StaysActive{});
-    ActiveLine* const no_lines = nullptr;
-    const bool known = cub::DeviceScan::ExclusiveSum(nullptr, sums, none, none, tiles) == cudaSuccess &&
-                       cub::DeviceScan::ExclusiveSum(nullptr, sizes, lengths, none, rows) == cudaSuccess &&
-                       cub::DeviceScan::InclusiveScan(nullptr, heads, none, none, Greatest{}, rows) == cudaSuccess &&
-                       cub::DeviceSelect::Flagged(nullptr, select, lines, stays, no_lines, none,
-                                                  static_cast<std::int64_t>(rows)) == cudaSuccess;
-    if (!known) throw Error(ErrorCode::kGpuLost, "CUB gives no workspace sizes");
-    return std::max({sums, sizes, heads, select});
-  }
-
-  /// The parts of the memory.
-  struct Memory {
-    LineFindings* findings;
-    Entry* entries[2];
-    std::uint32_t *starts, *order, *groups, *skips[2];
-    ActiveLine* active[2];
-    std::uint32_t* tiles;
-    std::byte* workspace;
-
-    Memory(const LineSort& sort, std::byte* next) {
-      const auto take = [&](std::uint64_t bytes) { return std::exchange(next, next + Round(bytes)); };
-      findings = reinterpret_cast<LineFindings*>(take(sizeof(LineFindings)));
-      for (Entry*& list : entries) list = reinterpret_cast<Entry*>(take(sort.rows_ * sizeof(Entry)));
-      for (std::uint32_t** list : {&starts, &order, &groups, &skips[0], &skips[1]}) {
-        *list = reinterpret_cast<std::uint32_t*>(take((sort.rows_ + 1) * 4));
-      }
-      for (ActiveLine*& list : active) list = reinterpret_cast<ActiveLine*>(take(sort.rows_ * sizeof(ActiveLine)));
-      tiles = reinterpret_cast<std::uint32_t*>(take(sort.tiles_ * 4));
-      workspace = take(sort.sort_bytes_);
-    }
-  };
-
-  static void Fetch(const Stream& stream, LineFindings* pinned, const LineFindings* findings) {
-    stream.Fetch(pinned, findings, sizeof(LineFindings));
-    stream.Wait();
-  }
-
-  void SortEntries(const Memory& at, DoubleBuffer<Entry>& keys, std::uint64_t n, cudaStream_t s) const {
-    std::size_t bytes = sort_bytes_;
-    CheckCuda("SortKeys", [&] { return SortKeys(at.workspace, bytes, keys, n, ExactEntryLess{}, s); });
-  }
-
-  /// Sorts the rows in at.order by CompareLines. Returns where they are then.
-  static const std::uint32_t* SortExactly(const Stream& stream, const Memory& at, const DeviceLines& lines,
-                                          const LineOrderView& view, std::uint32_t rows) {
-    const std::uint64_t blocks = (std::uint64_t{rows} + kLineThreads * kExactItems - 1) / (kLineThreads * kExactItems);
-    std::uint32_t *from = at.order, *to = at.skips[0];
-    stream.Launch("ExactTilesKernel", ExactTilesKernel<>, blocks, kLineThreads, lines, view, from, rows);
-    for (std::uint64_t run = kExactItems; run < rows; run *= 2) {
-      stream.Launch("ExactMergeKernel", ExactMergeKernel<>, blocks, kLineThreads, lines, view, from, to, rows, run);
-      std::swap(from, to);
-    }
-    return from;
-  }
-
-  /// Orders lines whose twelve bytes are equal by the bytes behind. `keys`: all entries, sorted. Leaves the rows in
-  /// order in at.order; false if chunks do not decide.
-  bool Rounds(const Stream& stream, const Memory& at, LineFindings* pinned, const DeviceLines& lines,
-              const LineOrderView& view, std::uint32_t rows, std::uint32_t skip, DoubleBuffer<Entry> keys) const {
-    const cudaStream_t s = stream.get();
-    const thrust::counting_iterator<std::uint32_t> numbers(0);
-    const ActiveLine* active = nullptr;
-    std::uint32_t count = rows;
-    for (int round = 0; round < kMostRounds; ++round) {
-      std::uint32_t* const skips = at.skips[round % 2];
-      const std::uint32_t* const known_skips = at.skips[(round + 1) % 2];
-      stream.Launch("StoreRoundKernel", StoreRoundKernel<>, Blocks(count), kLineThreads, keys.current, count, active,
-                    at.order, at.groups);
-      std::size_t temp = cub_bytes_;
-      CheckCuda("cub::DeviceScan", [&] {
-        return cub::DeviceScan::InclusiveScan(at.workspace, temp, at.groups, at.groups, Greatest{}, count, s);
-      });
-      CheckCuda("cudaMemsetAsync", [&] { return cudaMemsetAsync(skips, 0xFF, std::uint64_t{rows} * 4, s); });
-      stream.Launch("DifferencesKernel", DifferencesKernel<>, Blocks(count), kLineThreads, lines, view, count, active,
-                    at.order, at.groups, skip + 12, known_skips, skips, at.findings);
-      ActiveLine* const next = at.active[round % 2];
-      const auto all = thrust::make_transform_iterator(numbers, ToActiveLine{active, at.groups});
-      const auto stays = thrust::make_transform_iterator(numbers, StaysActive{at.groups, skips});
-      temp = cub_bytes_;
-      CheckCuda("cub::DeviceSelect", [&] {
-        return cub::DeviceSelect::Flagged(at.workspace, temp, all, stays, next, &at.findings->active,
-                                          static_cast<std::int64_t>(count), s);
-      });
-      Fetch(stream, pinned, at.findings);
-      if (pinned->decided == 0) return false;
-      if (pinned->active > count) throw WrongResult("the GPU counts more lines than there are");
-      count = pinned->active;
-      if (count == 0) return true;
-      active = next;
-      stream.Launch("RoundEntriesKernel", RoundEntriesKernel<>, Blocks(count), kLineThreads, lines, view, active, count,
-                    at.order, skips, at.entries[0]);
-      keys = {at.entries[0], at.entries[1]};
-      SortEntries(at, keys, count, s);
-    }
-    return false;
-  }
-
-  std::uint64_t rows_;
-  std::uint64_t tiles_;
-  std::uint64_t cub_bytes_;
-  std::uint64_t sort_bytes_ = 0;
-};
 
 /// bytes[i] = how many bytes of the sorted lines of ranges[i], whose `records` are bytes, come before the line `cut`:
 /// by key, `inclusive` deciding ties. All lines end with the delimiter; `cut` is without it. A block a range: each of

@@ -346,6 +346,10 @@ nobody knows, it says bytes and rate only.
 draw (TERM=dumb), without escapes. There are no colours anywhere, so NO_COLOR changes nothing. SIGUSR1 (kill -USR1 PID) has one
 line written to standard error, whatever --progress says, but with --resume-dir it stops the job (see SIGNALS).
 .PP
+A job that took more than three seconds ends with a summary of five lines on a terminal: bytes and records, time and rate,
+memory and temp files, what limited the job, and where to read more and what would make the job faster. --progress always writes
+the summary of every job, in pipes as well; --progress never writes none. The JSON log format has the event "done" instead.
+.PP
 --explain prints the plan. --explain=full also says how many seconds each phase should take, and what will limit it: it reads
 up to 48 MiB of the input, sorts and merges them in memory by what would sort the job, and writes and reads a nameless file in
 the temp folder and in the output's for a sixth of a second each. Nothing of it stays. It takes about a second; a disk that is

@@ -9,10 +9,12 @@
 #include <exception>
 #include <nlohmann/json.hpp>
 #include <span>
+#include <sstream>
 #include <utility>
 
 #include "error.hpp"
 #include "file.hpp"
+#include "job/summary.hpp"
 #include "support/log.hpp"
 #include "support/report_file.hpp"
 #include "support/text.hpp"
@@ -69,6 +71,7 @@ std::uint64_t JobRecord::MemoryBytes(const Options& options, std::uint64_t limit
 
 void JobRecord::Begin(StageClock& clock, std::uint64_t limit, unsigned threads, Recorder::Value memory,
                       Recorder::Value temp) {
+  threads_ = threads;
   if (options_.trace_file.empty() && options_.report_file.empty()) return;
   clock_ = &clock;
   facts_.memory_limit = limit;
@@ -80,6 +83,7 @@ void JobRecord::Begin(StageClock& clock, std::uint64_t limit, unsigned threads, 
 }
 
 void JobRecord::Leave(const std::string& plan, const SortStats& stats, const Plan& sizes) {
+  if (ShowsProgress(options_.progress) && CurrentLogFormat() == LogFormat::kText) done_.emplace(stats, sizes);
   if (!recorder_) return;
   recorder_->Stop();
   facts_.samples = recorder_->samples();
@@ -104,6 +108,24 @@ void JobRecord::End(const JobEnding& ending) {
   }
   if (!options_.report_file.empty()) EndReport(end);
   if (lost) std::rethrow_exception(lost);
+  if (end.exit_code == 0 && done_) Summarize();
+}
+
+void JobRecord::Summarize() const noexcept {
+  const double seconds = InSeconds(StageClock::SteadyNow() - begin_);
+  if (options_.progress != When::kAlways && seconds < kLongJobSeconds) return;
+  try {
+    const SummaryFacts facts{seconds,
+                             options_.merge,
+                             threads_,
+                             IsStreamTarget(options_.output) ? "" : EscapeName(options_.output),
+                             EscapeName(options_.stats_file),
+                             EscapeName(options_.report_file)};
+    std::istringstream lines(SummaryText(facts, done_->first, done_->second));
+    for (std::string line; std::getline(lines, line);) PrintStatusLine(line, {});
+  } catch (...) {
+    // Out of memory: the job is done without its summary.
+  }
 }
 
 void JobRecord::EndTrace(const JobEnding& ending) {

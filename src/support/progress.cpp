@@ -38,6 +38,12 @@ void LogPhaseEnd(const PhaseTimes& phase) noexcept {
   }
 }
 
+/// Standard error is a terminal that can draw.
+bool OnTerminal() {
+  const char* kind = std::getenv("TERM");
+  return ::isatty(STDERR_FILENO) == 1 && (kind == nullptr || std::string_view(kind) != "dumb");
+}
+
 }  // namespace
 
 const char* ResourceName(Resource resource) {
@@ -208,12 +214,12 @@ std::string BusiestResource(const PhaseTimes& before, const PhaseTimes& now, uns
   return bus > kernels ? "bus" : "GPU";
 }
 
-Progress::Progress(When when, const StageClock& clock) : clock_(clock), answered_(ReportsAsked()) {
-  const char* kind = std::getenv("TERM");
-  terminal_ = ::isatty(STDERR_FILENO) == 1 && (kind == nullptr || std::string_view(kind) != "dumb");
-  shown_ = when == When::kAlways || (when == When::kAuto && terminal_);
+bool ShowsProgress(When when) { return when == When::kAlways || (when == When::kAuto && OnTerminal()); }
+
+Progress::Progress(When when, const StageClock& clock)
+    : clock_(clock), shown_(ShowsProgress(when)), answered_(ReportsAsked()) {
   // Events are lines, on a terminal as well.
-  terminal_ = terminal_ && shown_ && CurrentLogFormat() == LogFormat::kText;
+  terminal_ = shown_ && OnTerminal() && CurrentLogFormat() == LogFormat::kText;
   if (!shown_ && !ReportsOnSignal()) return;
   const std::string refused = StartThread(thread_, [this] { Loop(); });
   if (!refused.empty() && shown_) LogWarn("no progress is shown, for its thread cannot start: " + refused);

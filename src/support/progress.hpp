@@ -161,6 +161,9 @@ std::string RenderProgress(const ProgressFacts& facts, std::size_t columns = std
 /// GPUs (0: the CPU's) the devices' own times tell whether it was the bus, the GPU, or the cores that feed it.
 std::string BusiestResource(const PhaseTimes& before, const PhaseTimes& now, unsigned gpus);
 
+/// True if progress is shown: `when` says so, or leaves it to standard error, which is a terminal.
+bool ShowsProgress(When when);
+
 /// The live line. All members may be called from any thread.
 class Progress {
  public:

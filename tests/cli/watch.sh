@@ -91,13 +91,17 @@ job.process.send_signal(signal.SIGUSR1)
 said = job.wait_for(rb"\x1b\[K(merge runs: [^\r]*)\r\nm[^\r]*\r")
 assert not re.search(rb"[^K\n]merge runs: ", said), said
 said = job.end()
-assert said.endswith(WIPE), said
+# A job that took long enough has its summary after it.
+assert re.fullmatch(rb"(sorted .*)?", said.rsplit(WIPE, 1)[1], re.DOTALL), said
 assert not re.search(rb"\x1b\[[0-9;]*m", said), "colours"
 
-# Notes of the job and the line.
+# Notes of the job and the line, and the summary of a job that took more than a few seconds.
+begin = time.monotonic()
 job = Job("--log-level", "debug", terminal=80)
 job.wait_for(rb"merge runs: [^\r]*\r")
+time.sleep(max(0, begin + 3.5 - time.monotonic()))
 text = job.end()
+assert re.search(rb"(\n|\x1b\[K)sorted      3.8 MiB, 500000 records\r\ntime  ", text), text
 assert b"gpusort: info: done" in text, text
 for line in text.split(b"\r\n"):
     assert line.count(b"gpusort: ") <= 1 and not re.search(rb"[^K]gpusort: ", line), line
@@ -112,7 +116,12 @@ for terminal, settings in ((80, {"TERM": "dumb"}), (None, {})):
     said = job.end().replace(b"\r\n", b"\n")
     assert b"\r" not in said and b"\x1b" not in said, said
     lines = said.decode().splitlines()
-    assert lines[-1] == "merge runs: 100 %, 3.8 MiB of 3.8 MiB" or lines[-1].startswith("merge runs: 100 %, "), lines
+    assert lines[-6].startswith("merge runs: 100 %, "), lines
+    # The summary comes last.
+    assert lines[-5] == "sorted      3.8 MiB, 500000 records", lines
+    for line, start in zip(lines[-4:], (r"time        .* s, .*/s: ", r"memory      .* of the 2.0 MiB allowed; temp files took ",
+                                        r"limited by  ", r"more        --stats FILE writes .*; faster with: ")):
+        assert re.match(start, line), lines
 
 # SIGUSR1 asks, whatever --progress says, and the job goes on.
 job = Job("--progress=never")

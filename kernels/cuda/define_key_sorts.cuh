@@ -1,0 +1,21 @@
+// The definitions of KeySorts. A source file that includes this instantiates one of the sorts.
+#pragma once
+
+#include "cuda/key_sorts.cuh"
+
+namespace gpusort::detail {
+
+template <typename Key, typename LessT>
+cudaError_t KeySorts<Key, LessT>::Sort(void* workspace, std::size_t& workspace_bytes, DoubleBuffer<Key>& keys,
+                                       std::uint64_t n, const LessT& less, cudaStream_t stream) {
+  return SortKeys(workspace, workspace_bytes, keys, n, less, stream);
+}
+
+template <typename Key, typename LessT>
+cudaError_t KeySorts<Key, LessT>::Merge(void* workspace, std::size_t& workspace_bytes, DoubleBuffer<Key>& keys,
+                                        const std::uint64_t* bounds, std::uint32_t runs, const LessT& less,
+                                        cudaStream_t stream) {
+  return MergeRuns(workspace, workspace_bytes, keys, bounds, runs, less, stream);
+}
+
+}  // namespace gpusort::detail

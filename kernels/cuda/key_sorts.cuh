@@ -1,0 +1,27 @@
+// The backend's sorts and merges of <gpusort/merge.cuh>, declared without their kernels. Start at KeySorts.
+// nvcc takes up to a minute for the kernels of one key type and order. One source file defines the functions of each
+// pair, so that several files compile at the same time.
+#pragma once
+
+#include <cuda_runtime.h>
+
+#include <cstddef>
+#include <cstdint>
+
+#include "gpusort/merge.cuh"
+
+namespace gpusort::detail {
+
+/// The pairs of `Key` and `LessT` that exist: 32-bit and 64-bit numbers with Less (sort_u32.cu, sort_u64.cu), Entry
+/// with ExactEntryLess (sort_entries.cu) and with PrefixEntryLess (sort_long_keys.cu).
+template <typename Key, typename LessT>
+struct KeySorts {
+  /// As gpusort::SortKeys.
+  static cudaError_t Sort(void* workspace, std::size_t& workspace_bytes, DoubleBuffer<Key>& keys, std::uint64_t n,
+                          const LessT& less, cudaStream_t stream);
+  /// As gpusort::MergeRuns.
+  static cudaError_t Merge(void* workspace, std::size_t& workspace_bytes, DoubleBuffer<Key>& keys,
+                           const std::uint64_t* bounds, std::uint32_t runs, const LessT& less, cudaStream_t stream);
+};
+
+}  // namespace gpusort::detail
