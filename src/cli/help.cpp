@@ -490,6 +490,15 @@ Without --memory a job takes half of what is free: of the machine, of its contro
 its own; the page cache counts as free), and of ulimit -v and -d. Threads are as many as the cores that it may run on, and no
 more than the groups' CPU quota is worth.
 .PP
+What a batch system granted bounds these defaults as well: memory by SLURM_MEM_PER_NODE, SLURM_MEM_PER_CPU,
+SLURM_MEM_PER_GPU and ulimit -m (which LSF, Grid Engine and PBS set), threads by SLURM_CPUS_PER_TASK or SLURM_CPUS_ON_NODE,
+PBS_NCPUS, PBS_NUM_PPN, NCPUS (with PBS_JOBID), LSB_DJOB_NUMPROC, LSB_MAX_NUM_PROCESSORS and NSLOTS. The tasks of a step of
+Slurm share what is granted on a node. --explain and the log say which bound counts. --memory and --threads may ask for more.
+.PP
+A --memory that is more than the machine, a control group or ulimit allows is lowered to what is there, less a part for the
+program itself, and a warning names both. Memory that is too small for all threads is planned for fewer, before anything is
+refused.
+.PP
 --memory bounds what gpusort itself takes, pinned memory included. On top come the program (about 10 MiB), up to 32 MiB of
 what is known of runs and their blocks (what passes that is counted, so huge inputs need more than a few MiB; of a stream it
 is not counted), and the CUDA driver's own memory.

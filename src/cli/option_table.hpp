@@ -140,7 +140,8 @@ inline constexpr OptionRow kOptionRows[] = {
 
     {Section::kResources, "memory", 0, "SIZE", kWithCheck | kShare | kAnyAttempt,
      "host memory to use: bytes, or K M G T (by 1024), or % of all (default: half of what is available)",
-     "Sizes take K M G T P E, also a fraction of a unit: 1.5G. % is of all memory, or of the control group's limit.",
+     "Sizes take K M G T P E, also a fraction of a unit: 1.5G. % is of all memory, or of what a control group or a batch "
+     "system leaves. More than there is becomes what there is, with a warning.",
      "host memory: 2G, 50% (default: half of what is free)"},
     {Section::kResources, "buffer-size", 'S', "SIZE", kWithCheck | kShare | kAnyAttempt,
      "the same; a bare number counts KiB, as for sort"},
@@ -155,8 +156,8 @@ inline constexpr OptionRow kOptionRows[] = {
      "where to spill; several spread the load"},
     {Section::kResources, "temporary-directory", 0, "DIR", kRepeats | kAnyAttempt, "the same as --temp-dir"},
     {Section::kResources, "threads", 0, "N", kAnyAttempt,
-     "CPU threads (default: one a core, within a control group's quota)",
-     "For lines at most one for each 6 MiB of --memory."},
+     "CPU threads (default: one a core, within a control group's quota and what a batch system granted)",
+     "For lines at most one for each 6 MiB of --memory, and no more than a plan has memory for."},
     {Section::kResources, "parallel", 0, "N", kAnyAttempt, "the same as --threads"},
     {Section::kResources, "device", 0, "WHERE", kAnyAttempt,
      "auto (the default: GPUs if there are any), cpu, gpu for all that are visible, or gpu:0,2 for those of these numbers",

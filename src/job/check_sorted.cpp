@@ -11,15 +11,16 @@
 #include "job/order.hpp"
 #include "records/records.hpp"
 #include "runs/form_runs.hpp"
+#include "support/log.hpp"
 #include "support/machine.hpp"
-#include "thread.hpp"
 
 namespace gpusort {
 
 void CheckSorted(const Options& options, CancelFlag& cancel) {
   FileSystem files;
-  const MemoryFacts host = FindMemory();
-  HostMemory memory(options.memory ? options.memory->Resolve(host.limit) : std::min(host.limit, host.available) / 2);
+  const MemoryChoice choice = ChooseMemory(options.memory, FindMemory());
+  if (!choice.warning.empty()) LogWarn(choice.warning);
+  HostMemory memory(choice.bytes);
   const Ordered ordered(options, true);
   const RecordLayout layout = ordered.table ? ordered.keyed->layout() : ordered.plain;
   Inputs inputs(files, options.inputs, MakeInputOptions(options, memory, ordered.format()), ordered.plain, cancel);
@@ -36,20 +37,25 @@ void CheckSorted(const Options& options, CancelFlag& cancel) {
   facts.input_known = inputs.rereadable();
   facts.input_bytes = inputs.bytes();
   facts.max_record = options.max_record;
-  facts.at_limit = [&facts, &options, &inputs](std::uint64_t limit) {
+  if (ordered.table) facts.key_bytes = [&ordered](std::uint64_t bytes) { return ordered.keyed->most_added(bytes); };
+  const unsigned cores = FindCores().cores;
+  KeyShape keys;
+  const auto share = [&](std::uint64_t limit, KeyShape& shape) {
     PlanFacts other = facts;
     other.limit = limit;
     other.codec_memory = HeaderMemory(options, limit) + inputs.DecoderBytes(limit);
-    other.memory = limit - std::min(limit, other.codec_memory);
-    return other;
+    for (;; other.threads = FewerThreads(other.threads)) {
+      other.memory = limit - std::min(limit, other.codec_memory);
+      if (ordered.table) shape = MakeKeyShape(other.memory, std::min(other.threads, cores), false);
+      other.memory -= std::min(other.memory, shape.bytes());
+      if (other.threads == 1 || IsEnough(other)) return other;
+    }
   };
-  facts = facts.at_limit(memory.limit());
-  KeyShape keys;
-  if (ordered.table) {
-    keys = MakeKeyShape(facts.memory, std::min(facts.threads, AvailableCores()), false);
-    facts.key_bytes = [&ordered](std::uint64_t bytes) { return ordered.keyed->most_added(bytes); };
-    facts.memory -= std::min(facts.memory, keys.bytes());
-  }
+  facts.at_limit = [&share](std::uint64_t limit) {
+    KeyShape shape;
+    return share(limit, shape);
+  };
+  facts = share(memory.limit(), keys);
   const Ring ring = MakeRing(facts);
   memory.Reserve(facts.codec_memory - memory.used());
   // Of rows the feeder knows more: lines, and bytes of the input.

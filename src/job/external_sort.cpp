@@ -42,14 +42,14 @@ class Sorter {
                               (gpus.lines && options.device == DeviceChoice::kAuto && gpus.likely())),
         cancel_(cancel),
         host_(FindMemory()),
+        memory_choice_(ChooseMemory(options.memory, host_)),
+        cores_(options.threads != 0 ? CoreFacts{options.threads} : FindCores()),
         files_(files),
-        memory_(options.memory ? std::max<std::uint64_t>(1, options.memory->Resolve(host_.limit))
-                               : std::min(host_.limit, host_.available) / 2,
-                options.grows),
+        memory_(memory_choice_.bytes, options.grows),
         inputs_(files_, options.inputs, MakeInputOptions(options, memory_, ordered_.format(), output.overwritten()),
                 ordered_.plain, cancel, std::move(fronts)),
         journal_(OpenJournal(options, files_, inputs_)),
-        shares_(options, ordered_, inputs_, FittingThreads(ThreadsAsked(options)),
+        shares_(options, ordered_, inputs_, FittingThreads(cores_.cores),
                 options.merge && inputs_.rereadable() && !ordered_.table, ShapeOfKept(journal_.get())),
         layout_(shares_.LayoutAt(memory_.limit())),
         clock_("start"),
@@ -64,10 +64,9 @@ class Sorter {
     past_.only_gpu = options.device == DeviceChoice::kGpu;
     job_.store = &store_;
     job_.groups = ordered_.groups;
-    if (options_.memory && memory_.limit() > host_.limit) {
-      LogWarn("--memory " + FormatBytes(memory_.limit()) + " is more than this process can have (" +
-              FormatBytes(host_.limit) + ")");
-    }
+    if (!memory_choice_.warning.empty()) LogWarn(memory_choice_.warning);
+    if (!memory_choice_.bound.empty()) LogInfo("memory is bounded: " + memory_choice_.bound);
+    if (!cores_.limited_by.empty()) LogInfo("threads are bounded: " + ThreadBound());
     if (options_.gpu_memory && options_.device == DeviceChoice::kCpu) {
       LogWarn("--gpu-memory has no effect with --device cpu");
     }
@@ -156,10 +155,11 @@ class Sorter {
     if (options_.top > 0) text += "top                 " + std::to_string(options_.top) + " records\n";
     if (options_.split > 0) text += "parts               " + std::to_string(options_.split) + ", by ranges of keys\n";
     if (options_.output_codec != Codec::kNone) {
-      const EncoderOptions encoder = shares_.EncoderAt(memory_.limit());
       text += "compression         " + std::string(CodecName(options_.output_codec)) + ", " +
-              std::to_string(encoder.threads) + (encoder.threads == 1 ? " thread" : " threads") + "\n";
+              std::to_string(encoder_.threads) + (encoder_.threads == 1 ? " thread" : " threads") + "\n";
     }
+    if (!memory_choice_.bound.empty()) text += "memory bound        " + memory_choice_.bound + "\n";
+    if (!cores_.limited_by.empty()) text += "thread bound        " + ThreadBound() + "\n";
     const std::string backend = job_.backend != nullptr ? job_.backend->limits().name : "lost";
     return text + "backend             " + backend + "\n" + Describe(job_.plan);
   }
@@ -422,9 +422,7 @@ class Sorter {
     return job_.rereadable() ? MissingRanges(inputs_.Ranges(), sorting_.runs) : inputs_.Ranges();
   }
 
-  static unsigned ThreadsAsked(const Options& options) {
-    return options.threads != 0 ? options.threads : FindCores();
-  }
+  std::string ThreadBound() const { return std::to_string(cores_.cores) + " by " + cores_.limited_by; }
 
   void FindFacts(bool use_gpu) {
     PlanFacts& facts = sorting_.facts;
@@ -453,14 +451,18 @@ class Sorter {
       shares_.Share(other, limit);
       return other;
     };
-    sorting_.keys = shares_.Share(facts, memory_.limit());
-    if (shares_.threads() < ThreadsAsked(options_)) {
+    // Keys are planned for first: the threads that fit depend on how long records get with them.
+    if (layout_.keyed()) PlanKeys(facts, *ordered_.keyed, inputs_, memory_);
+    const ThreadShares shares = shares_.Share(facts, memory_.limit());
+    sorting_.keys = shares.keys;
+    encoder_ = shares.encoder;
+    if (shares_.threads() < cores_.cores) {
       LogInfo("the limit on addresses (ulimit -v, -d) leaves room for " + std::to_string(shares_.threads()) + " threads");
     }
     if (facts.threads < shares_.threads()) {
-      LogInfo("the memory is enough for " + std::to_string(facts.threads) + " threads");
+      LogInfo("the memory is enough for " + std::to_string(facts.threads) +
+              (facts.threads == 1 ? " thread" : " threads"));
     }
-    if (layout_.keyed()) PlanKeys(facts, *ordered_.keyed, inputs_, memory_);
   }
 
   void OpenStore() {
@@ -529,7 +531,7 @@ class Sorter {
     TakeUpOutput();
     if (output_.file() != nullptr && DirectOutput(facts())) output_.file()->MakeDirect();
     if (options_.output_codec != Codec::kNone) {
-      output_.Compress(options_.output_codec, shares_.EncoderAt(memory_.limit()), clock_);
+      output_.Compress(options_.output_codec, encoder_, clock_);
     } else if (output_.file() != nullptr && inputs_.rereadable() && !options_.debug && !options_.unique &&
                options_.top == 0 && !options_.no_space_check) {
       output_.Reserve(files_, inputs_.bytes());
@@ -691,6 +693,8 @@ class Sorter {
   const Ordered ordered_;
   CancelFlag& cancel_;
   const MemoryFacts host_;
+  const MemoryChoice memory_choice_;
+  const CoreFacts cores_;
   FileSystem& files_;
   HostMemory memory_;
   Inputs inputs_;
@@ -701,7 +705,8 @@ class Sorter {
   Progress progress_;
   Job job_;
   Sorting sorting_;
-  Ring ring_;  ///< of the first attempt
+  EncoderOptions encoder_;  ///< of the output
+  Ring ring_;               ///< of the first attempt
   Past past_;
   bool gave_up_runs_ = false;
   bool said_no_values_ = false;

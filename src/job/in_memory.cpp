@@ -145,7 +145,7 @@ SortResult SortInMemory(const Options& options, std::span<const std::byte> lines
     unsigned threads = 1;
     if (const std::uint64_t useful = unsorted.size() / kBytesPerThread; useful > 1) {
       threads = static_cast<unsigned>(
-          std::min<std::uint64_t>(useful, options.threads != 0 ? options.threads : FindCores()));
+          std::min<std::uint64_t>(useful, options.threads != 0 ? options.threads : FindCores().cores));
     }
     HostMemory memory(0, true);
     const std::unique_ptr<Backend> backend = OpenCpuBackend(threads);

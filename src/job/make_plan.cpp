@@ -496,27 +496,10 @@ Plan PlanFor(const PlanFacts& facts, const Ring& ring, bool with_levels) {
 }
 
 PlanFacts AtLimit(const PlanFacts& facts, std::uint64_t limit) {
+  if (facts.at_limit) return facts.at_limit(limit);
   PlanFacts other = facts;
-  if (facts.at_limit) {
-    other = facts.at_limit(limit);
-  } else {
-    other.memory = limit - std::min(limit, facts.codec_memory);
-  }
-  if (other.gpu && other.device_memory == 0) other.device_memory = std::uint64_t{64} << 30;  // not known yet
-  if (!other.lane_bytes) other.lane_bytes = [](std::uint64_t slot) { return slot; };
+  other.memory = limit - std::min(limit, facts.codec_memory);
   return other;
-}
-
-bool Enough(const PlanFacts& facts) {
-  try {
-    const Ring ring = RingFor(facts);
-    if (!facts.checks) PlanFor(facts, ring, false);
-    return true;
-  } catch (const TooLittleMemory&) {
-  } catch (const Error&) {
-    // Of the GPU's memory, or what no memory changes.
-  }
-  return false;
 }
 
 /// Says how much memory would do: found by planning with more and more.
@@ -526,7 +509,7 @@ bool Enough(const PlanFacts& facts) {
   const std::uint64_t least = std::max<std::uint64_t>(limit, 64 * kKiB);
   std::uint64_t low = least, high = least;
   const auto climb = [&](std::uint64_t steps) {
-    while (high < kMaxSize && !Enough(AtLimit(facts, high))) {
+    while (high < kMaxSize && !IsEnough(AtLimit(facts, high))) {
       low = high;
       high += high / steps;
     }
@@ -539,10 +522,10 @@ bool Enough(const PlanFacts& facts) {
     constexpr std::uint64_t kExact = 64;
     while (high - low > high / kExact) {
       const std::uint64_t middle = low + (high - low) / 2;
-      (Enough(AtLimit(facts, middle)) ? high : low) = middle;
+      (IsEnough(AtLimit(facts, middle)) ? high : low) = middle;
     }
     const auto parsed = [](std::uint64_t bytes) { return ParseSize(SizeArgument(bytes), 1).value; };
-    while (!Enough(AtLimit(facts, parsed(high)))) high += high / kExact;
+    while (!IsEnough(AtLimit(facts, parsed(high)))) high += high / kExact;
     message += ": give at least --memory " + SizeArgument(high);
   }
   throw Error(ErrorCode::kUsage, message);
@@ -555,6 +538,24 @@ std::uint64_t UsualMaxRecord(std::uint64_t memory) { return std::clamp(memory / 
 bool DirectOutput(const PlanFacts& facts) {
   // -u and --top write in order, at offsets that are not known in advance.
   return facts.output_file && !facts.unique && facts.top == 0 && facts.input_known && facts.input_bytes >= 64 * kMiB;
+}
+
+bool IsEnough(const PlanFacts& facts) {
+  if (facts.gpu && (facts.device_memory == 0 || !facts.lane_bytes)) {
+    PlanFacts guess = facts;
+    if (guess.device_memory == 0) guess.device_memory = std::uint64_t{64} << 30;
+    if (!guess.lane_bytes) guess.lane_bytes = [](std::uint64_t slot) { return slot; };
+    return IsEnough(guess);
+  }
+  try {
+    const Ring ring = RingFor(facts);
+    if (!facts.checks) PlanFor(facts, ring, false);
+    return true;
+  } catch (const TooLittleMemory&) {
+  } catch (const Error&) {
+    // The GPU's memory is too small, or no memory would do.
+  }
+  return false;
 }
 
 Ring MakeRing(const PlanFacts& facts) {

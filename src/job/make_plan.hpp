@@ -3,6 +3,7 @@
 // plan from smaller facts.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <functional>
 #include <string>
@@ -60,6 +61,12 @@ inline constexpr std::uint64_t kFreeIndex = std::uint64_t{32} << 20;
 
 /// Uses nothing of the backend but whether it is a GPU. Errors as MakePlan's.
 Ring MakeRing(const PlanFacts& facts);
+
+/// Whether MakePlan makes a plan of `facts`. Memory of a GPU that is not known yet counts as large.
+bool IsEnough(const PlanFacts& facts);
+
+/// The number of threads to try when the memory is too small for `threads`, which is more than 1.
+inline unsigned FewerThreads(unsigned threads) { return threads - std::max(1u, threads / 8); }
 
 /// A GPU's memory cannot hold what even the smallest plan needs.
 struct TooLittleGpuMemory : Error {

@@ -31,9 +31,9 @@ bool MemoryShares::MakesKeys(std::uint64_t limit) const {
   return limit >= kLeastForOptional && inputs_.rereadable() && inputs_.bytes() <= limit / kMostTimes;
 }
 
-EncoderOptions MemoryShares::EncoderAt(std::uint64_t limit) const {
+EncoderOptions MemoryShares::EncoderAt(std::uint64_t limit, unsigned threads) const {
   EncoderOptions options;
-  options.threads = most_threads_;
+  options.threads = threads;
   while (options.threads > 1 && EncoderMemoryBytes(options_.output_codec, options) > limit / 4) --options.threads;
   return options;
 }
@@ -51,7 +51,16 @@ bool MemoryShares::CompressesTemp(std::uint64_t limit, std::uint64_t free_ram) c
   return limit >= kLeastMemory && 2 * LeastExpected() > free_ram;
 }
 
-KeyShape MemoryShares::Share(PlanFacts& facts, std::uint64_t limit) const {
+ThreadShares MemoryShares::Share(PlanFacts& facts, std::uint64_t limit) const {
+  unsigned threads = most_threads_;
+  ThreadShares shares = ShareAmong(threads, facts, limit);
+  while (threads > 1 && !IsEnough(facts)) shares = ShareAmong(threads = FewerThreads(threads), facts, limit);
+  return shares;
+}
+
+ThreadShares MemoryShares::ShareAmong(unsigned threads, PlanFacts& facts, std::uint64_t limit) const {
+  ThreadShares shares;
+  shares.encoder = EncoderAt(limit, threads);
   facts.temp_place_bytes = 0;
   const bool expands = kept_ && kept_->compressed;
   if (expands || CompressesTemp(limit, facts.free_ram)) {
@@ -66,27 +75,26 @@ KeyShape MemoryShares::Share(PlanFacts& facts, std::uint64_t limit) const {
   // Inputs are expanded before the output is compressed.
   facts.codec_memory =
       HeaderMemory(options_, limit) + JobRecord::MemoryBytes(options_, limit) +
-      std::max(inputs_.DecoderBytes(limit), EncoderMemoryBytes(options_.output_codec, EncoderAt(limit)));
+      std::max(inputs_.DecoderBytes(limit), EncoderMemoryBytes(options_.output_codec, shares.encoder));
   facts.limit = limit;
   facts.memory = limit - std::min(limit, facts.codec_memory);
-  facts.threads = most_threads_;
+  facts.threads = threads;
   // Each takes memory for lines of its own: with less than this for each, lines of --max-record do not fit.
   constexpr std::uint64_t kLeastForThread = std::uint64_t{6} << 20;
   if (!ordered_.plain.fixed()) {
     const std::uint64_t most = std::max<std::uint64_t>(1, facts.memory / kLeastForThread);
-    facts.threads = static_cast<unsigned>(std::min<std::uint64_t>(most_threads_, most));
+    facts.threads = static_cast<unsigned>(std::min<std::uint64_t>(threads, most));
   }
   facts.layout = LayoutAt(limit);
-  KeyShape keys;
-  if (facts.layout.keyed()) keys = MakeKeyShape(facts.memory, facts.threads, facts.gpu);
-  facts.memory -= std::min(facts.memory, keys.bytes());
-  facts.codec_memory += keys.bytes();
+  if (facts.layout.keyed()) shares.keys = MakeKeyShape(facts.memory, facts.threads, facts.gpu);
+  facts.memory -= std::min(facts.memory, shares.keys.bytes());
+  facts.codec_memory += shares.keys.bytes();
   if (!facts.gpu) {
     facts.lane_bytes = [layout = facts.layout, threads = facts.threads](std::uint64_t slot) {
       return CpuLaneBytes(layout, slot, threads);
     };
   }
-  return keys;
+  return shares;
 }
 
 void PlanKeys(PlanFacts& facts, RecordKeyer& keyer, const Inputs& inputs, HostMemory& memory) {

@@ -13,6 +13,12 @@
 
 namespace gpusort {
 
+/// What a job's threads make and compress with, beside the plan.
+struct ThreadShares {
+  KeyShape keys{};
+  EncoderOptions encoder{};  ///< of the output
+};
+
 /// What runs of an earlier process are like.
 struct KeptShape {
   bool keyed = false, compressed = false;
@@ -29,14 +35,16 @@ class MemoryShares {
   unsigned threads() const { return most_threads_; }
   /// Of runs. With little memory lines are compared as they lie.
   RecordLayout LayoutAt(std::uint64_t limit) const;
-  /// Of the output.
-  EncoderOptions EncoderAt(std::uint64_t limit) const;
   /// Bytes of the records, as far as one can tell; a stream may have any number.
   std::uint64_t LeastExpected() const;
-  /// Sets everything in `facts` that hangs on the limit on all memory. Returns what making keys takes of it.
-  KeyShape Share(PlanFacts& facts, std::uint64_t limit) const;
+  /// Sets everything in `facts` that hangs on the limit on all memory. Takes fewer threads if a plan needs that. The
+  /// rest of `facts` must be set.
+  ThreadShares Share(PlanFacts& facts, std::uint64_t limit) const;
 
  private:
+  /// The same with so many threads.
+  ThreadShares ShareAmong(unsigned threads, PlanFacts& facts, std::uint64_t limit) const;
+  EncoderOptions EncoderAt(std::uint64_t limit, unsigned threads) const;
   bool CompressesTemp(std::uint64_t limit, std::uint64_t free_ram) const;
   bool MakesKeys(std::uint64_t limit) const;
 

@@ -35,7 +35,7 @@ std::string Version() {
 struct OpenJob {
   OpenJob(const Options& options, const std::vector<std::string>& arguments, std::uint64_t slices,
           const std::string& path, CancelFlag& cancel)
-      : memory(MemoryOf(options)),
+      : memory(ChooseMemory(options.memory, FindMemory()).bytes),
         order(options),
         folder(files, MakeFolder(path)),
         inputs(files, options.inputs, MakeInputOptions(options, memory, order.ordered().format()),
@@ -56,10 +56,6 @@ struct OpenJob {
   Inputs inputs;
 
  private:
-  static std::uint64_t MemoryOf(const Options& options) {
-    const MemoryFacts host = FindMemory();
-    return options.memory ? options.memory->Resolve(host.limit) : std::min(host.limit, host.available) / 2;
-  }
   static const std::string& MakeFolder(const std::string& path) {
     std::ignore = ::mkdir(path.c_str(), 0700);  // whether it is there is seen next
     return path;

@@ -107,10 +107,50 @@ else
   done
   rm cache
   grep -q 'oom_kill 0' "${groups[1]}/memory.oom_control" || fail "killed: $(cat "${groups[1]}/memory.oom_control")"
-  # More than there is, asked for by name: it says so.
-  head -c 1M in.log >some.log
-  (echo $BASHPID >"${groups[1]}/cgroup.procs"; expect 0 "$g" --memory 1G some.log got.log)
-  says 'more than this process can have'
+  # More than there is, asked for by name: the plan is for what there is, and both are named. -S takes it in silence.
+  for i in 1 2 3 4 5 6 7 8 9 10 11 12; do cat in.u64; done >large.u64
+  for i in 1 2 3 4 5 6 7 8 9 10 11 12; do cat in.log; done >large.log
+  { head -n 1 in.csv; for i in 1 2 3 4 5 6 7 8 9 10 11 12; do tail -n +2 in.csv; done; } >large.csv
+  for group in "${groups[@]}"; do echo $((64 << 20)) >$group/memory.limit_in_bytes; done
+  for kind in u64 log csv; do
+    "$g" --memory 2G $(order $kind) large.$kind want.large.$kind
+    for size in 2G 64M; do
+      (echo $BASHPID >"${groups[1]}/cgroup.procs"; expect 0 "$g" --memory $size $(order $kind) large.$kind got.large)
+      same want.large.$kind got.large
+      says "--memory .* is more than this process can have: the control group .*gpusort-$$.* allows 64.0 MiB"
+    done
+  done
+  ln -s "$g" sort
+  (echo $BASHPID >"${groups[1]}/cgroup.procs"; expect 0 env LC_ALL=C ./sort -S 2G large.log -o got.large)
+  same want.large.log got.large
+  [ ! -s err ] || fail "sort says: $(cat err)"
+  rm large.* want.large.* got.large sort
+fi
+
+# A batch system without control groups says in variables what it granted: that bounds the defaults, and the plan says so.
+# What is asked for by name stays.
+granted() { # granted 'SETTINGS' 'PATTERN' ARGUMENTS
+  local settings=$1 pattern=$2
+  shift 2
+  expect 0 env $settings "$g" --explain "$@" in.u64 got.u64 >plan
+  grep -qE "$pattern" plan || fail "$settings: no '$pattern' in $(cat plan)"
+}
+granted SLURM_MEM_PER_NODE=200 '^memory bound +200.0 MiB by SLURM_MEM_PER_NODE'
+granted SLURM_MEM_PER_NODE=200 '^host memory +(100.0|9[0-9]\.[0-9]) MiB'
+granted 'SLURM_MEM_PER_CPU=50 SLURM_CPUS_ON_NODE=2' '^memory bound +100.0 MiB by SLURM_MEM_PER_CPU'
+granted SLURM_CPUS_PER_TASK=1 'CPU, 1 thread$'
+granted NSLOTS=1 'CPU, 1 thread$'
+granted SLURM_MEM_PER_NODE=200 '^host memory +(220.0|21[0-9]\.[0-9]) MiB' --memory 220M
+says 'more than this job was granted: 200.0 MiB by SLURM_MEM_PER_NODE'
+granted SLURM_CPUS_PER_TASK=1 'CPU, 3 threads$' --threads 3
+expect 0 env SLURM_MEM_PER_NODE=64 "$bin/gpusort_task" runs --slice 0/1 --into task --log-level info in.u64
+says 'memory is bounded: 64.0 MiB by SLURM_MEM_PER_NODE'
+rm -rf task
+if ! sanitized; then
+  (ulimit -v 300000; expect 0 "$g" --memory 2G in.log got.log)
+  same want.log got.log
+  says 'ulimit -v or -d allows 293.0 MiB'
+  rm got.log
 fi
 if grep -qw memory /sys/fs/cgroup/cgroup.controllers 2>/dev/null && is_root && mkdir /sys/fs/cgroup/gpusort-$$ 2>/dev/null; then
   groups+=(/sys/fs/cgroup/gpusort-$$)

@@ -959,9 +959,9 @@ TEST(ExternalSortLines, OfAStreamMayAllBeLong) {
   WriteFile(folder / "in", input);
   Sort({"--format", "lines", "--memory", "1G", folder / "in", folder / "expected"});
   const Bytes expected = ReadFile(folder / "expected");
-  for (const char* const memory : {"150M", "180M"}) {
+  for (const auto& [memory, threads] : {std::pair{"150M", "64"}, std::pair{"180M", "2"}}) {
     const StandardInput stream(folder / "in");
-    Sort({"--format", "lines", "--memory", memory, "--no-fsync", "-", folder / "out"});
+    Sort({"--format", "lines", "--memory", memory, "--threads", threads, "--no-fsync", "-", folder / "out"});
     EXPECT_TRUE(ReadFile(folder / "out") == expected) << memory;
   }
 }

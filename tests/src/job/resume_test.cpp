@@ -95,21 +95,29 @@ class Resume : public ::testing::Test {
   }
   /// Leaves a job with a checkpoint of the output.
   void StopInMerge(const Kind& kind) {
-    ASSERT_TRUE(StopAtSync(Job(kind.args, kind.in), [&] { return Kept().merge.has_value(); }));
+    ASSERT_TRUE(StopAtSync(Job(kind.args, kind.in), [&] { return Kept().merge && !Kept().publishing; }));
   }
-  /// From some sync on all fail, and then `found` is true. How many there are, of checkpoints, is chance.
+  /// Lets all syncs from one on fail, earlier ones from attempt to attempt, until `found` is true. Each attempt begins
+  /// behind the last sync of a whole job: how many syncs there are hangs on threads, disk and chance.
   template <typename Found>
   bool StopAtSync(const std::vector<std::string>& args, Found found) {
     const Bytes input = ReadFile(folder_ / "in.u64");
-    for (std::uint64_t attempt = 0; attempt < 1000; ++attempt) {
-      FaultyFileSystem faulty;
-      faulty.FailFrom(Call::kSync, 10 + attempt % 40, EIO);
-      if (CodeOn(faulty, args) == 4 && found()) return true;
+    const auto begin_anew = [&] {
       fs::remove_all(folder_ / "d");
       fs::remove(folder_ / "out");
       fs::remove(Partial());
       WriteFile(folder_ / "in.u64", input);
+    };
+    FaultyFileSystem whole;
+    EXPECT_EQ(CodeOn(whole, args), 0);
+    const std::uint64_t syncs = whole.Count(Call::kSync);
+    for (std::uint64_t attempt = 0; attempt < 1000; ++attempt) {
+      begin_anew();
+      FaultyFileSystem faulty;
+      faulty.FailFrom(Call::kSync, std::max<std::uint64_t>(1, syncs + 4 - attempt % (syncs + 4)), EIO);
+      if (CodeOn(faulty, args) == 4 && found()) return true;
     }
+    begin_anew();
     return false;
   }
   void ExpectDone(const Bytes& expected, const std::string& output = "out") {

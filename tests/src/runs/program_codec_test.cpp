@@ -109,14 +109,16 @@ class ProgramCodecTest : public ::testing::Test {
   std::size_t descriptors_ = 0;
 };
 
-/// While it lives, so many descriptors more than now can be open.
+/// While it lives, `more` further descriptors can be open. Those that are open already may have any numbers.
 class FewDescriptors {
  public:
   explicit FewDescriptors(int more) {
     ::getrlimit(RLIMIT_NOFILE, &before_);
-    const int next = ::dup(STDIN_FILENO);
-    ::close(next);
-    const rlimit few{static_cast<rlim_t>(next + more), before_.rlim_max};
+    rlim_t end = 0;
+    for (int left = more; left >= 0; ++end) {
+      if (::fcntl(static_cast<int>(end), F_GETFD) < 0) --left;
+    }
+    const rlimit few{end - 1, before_.rlim_max};
     ::setrlimit(RLIMIT_NOFILE, &few);
   }
   FewDescriptors(const FewDescriptors&) = delete;
@@ -285,14 +287,14 @@ TEST_F(ProgramCodecTest, KillsTheProgramWhenTheJobIsCancelled) {
 
 TEST_F(ProgramCodecTest, StartsTheProgramAsTheCallerOfTheSortWould) {
   // Another program runs meanwhile, and its pipes are nobody else's.
-  ProgramCodec other = Codec(Script("waits", "echo >\"$d\"/waits; until [ -s \"$d\"/go ]; do sleep 0.01; done; cat"));
+  ProgramCodec other = Codec(Script("waiter", "echo >\"$d\"/waits; until [ -s \"$d\"/go ]; do sleep 0.01; done; cat"));
   std::thread running([&] { EXPECT_FALSE(Compressed(other, Make(1000)).empty()); });
   AwaitFile(folder_ / "waits");
   const std::string program =
       Script("shows", "grep ^Sig /proc/self/status >\"$d\"/signals; ls /proc/self/fd >\"$d\"/fds; cat");
   std::size_t inherited = 0;
-  for (int fd = 0; fd < 1024; ++fd) {
-    const int flags = ::fcntl(fd, F_GETFD);
+  for (const auto& entry : std::filesystem::directory_iterator("/proc/self/fd")) {
+    const int flags = ::fcntl(std::stoi(entry.path().filename().string()), F_GETFD);
     if (flags >= 0 && (flags & FD_CLOEXEC) == 0) ++inherited;
   }
   for (const bool ignore_sigpipe : {false, true}) {
