@@ -977,10 +977,10 @@ const tool::ToolHelp kHelp = {
       "lines csv tsv jsonl pgcopy pgcopy-csv pgcopy-binary pgdump mysql"},
      {"key", 'k', "KEY", "what is ordered by, see Keys; several times, most significant first", true},
      {"zero-terminated", 'z', "", "lines end with NUL"},
-     {"header", 0, "N", "lines, csv, tsv: the first N records are not ordered (csv and tsv: one)"},
+     {"header", 0, "N", "the first N records are not ordered (csv, tsv: one; others: none)"},
      {"no-header", 0, "", "csv, tsv: there is none, keys are #N"},
      {"delimiter", 0, "CHAR", "between columns (\\t is a tab)"},
-     {"quote", 0, "CHAR", "csv, tsv, mysql: around columns; none: quotes are text"},
+     {"quote", 0, "CHAR", "csv, tsv, mysql: around columns (default: csv \", others none)"},
      {"escape", 0, "CHAR", "csv, tsv, mysql: takes the next byte as it is"},
      {"comment", 0, "CHAR", "csv, tsv: begins lines that are no records"},
      {"null", 0, "TEXT", "columns that are TEXT are null, too", true},
@@ -1013,8 +1013,8 @@ const tool::ToolHelp kHelp = {
       "  of columns: NAME, #N, of JSON a path (a.b[0], /a/b/0), of a dump TABLE.COLUMN;\n"
       "  then any of :TYPE, :asc or :desc, :nulls-first or :nulls-last. Types are those\n"
       "  of gpusort: text nocase natural locale int decimal float bool date timestamp\n"
-      "  timestamp(FORMAT) ip uuid bytes-hex. What is none of its type is ordered as\n"
-      "  null, and counted. Without keys all columns count, as text.\n"},
+      "  timestamp(FORMAT) amount ip uuid bytes-hex. What is none of its type is\n"
+      "  ordered as null, and counted. Without keys all columns count, as text.\n"},
      {"Exit codes",
       "  0 good\n"
       "  1 not in order, or not the same records\n"
@@ -1050,7 +1050,7 @@ check::Table ParseTable(const tool::Typed& typed) {
     }
   };
   only_if(lines, "zero-terminated");
-  only_if(csv || lines, "header");
+  only_if(csv || lines || table.kind == Kind::kCopy, "header");
   only_if(csv || table.kind == Kind::kCopy, "delimiter");
   for (const char* option : {"no-header", "comment"}) only_if(csv, option);
   for (const char* option : {"quote", "escape"}) only_if(csv || mysql, option);

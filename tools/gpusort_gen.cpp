@@ -512,8 +512,9 @@ std::string Order(const Job& job, std::uint64_t number, std::string_view note) {
   const bool json = job.kind == Kind::kOrdersJson;
   const bool copy = job.kind == Kind::kOrdersCopy || job.kind == Kind::kOrdersDump;
   const bool binary = job.kind == Kind::kOrdersCopyBinary;
-  const char* const quote = json ? "\\\"" : copy || binary ? "\"" : "\"\"";
-  const char* const newline = json || copy ? "\\n" : "\n";
+  const bool tsv = job.kind == Kind::kOrdersTsv;  // has no quotes, and so no newlines in fields
+  const char* const quote = json ? "\\\"" : copy || binary || tsv ? "\"" : "\"\"";
+  const char* const newline = json || copy ? "\\n" : tsv ? " " : "\n";
   char comment[96];
   if (random(2) % 50 == 0) {
     std::snprintf(comment, sizeof comment, "said %sno, thanks%s,%sthen came back", quote, quote, newline);
@@ -545,15 +546,14 @@ std::string Order(const Job& job, std::uint64_t number, std::string_view note) {
   const char* const form =
       json ? "{\"id\":%llu,\"created_at\":\"%s\",\"amount\":%llu.%02u,\"who\":{\"name\":\"%s\",\"city\":\"%s\"},"
              "\"items\":%u,\"comment\":\"%s\",\"shop\":%u,\"state\":\"%s\",\"note\":\""
-      : copy                         ? "%llu\t%s\t%llu.%02u\t%s\t%s\t%u\t%s\t%u\t%s\t"
-      : job.kind == Kind::kOrdersTsv ? "%llu\t%s\t%llu.%02u\t\"%s\"\t%s\t%u\t\"%s\"\t%u\t%s\t\""
-                                     : "%llu,%s,%llu.%02u,\"%s\",%s,%u,\"%s\",%u,%s,\"";
+      : copy || tsv ? "%llu\t%s\t%llu.%02u\t%s\t%s\t%u\t%s\t%u\t%s\t"
+                    : "%llu,%s,%llu.%02u,\"%s\",%s,%u,\"%s\",%u,%s,\"";
   char text[512];
   const int length = std::snprintf(
       text, sizeof text, form,
       static_cast<unsigned long long>(number), time, static_cast<unsigned long long>(whole), static_cast<unsigned>(cents),
       customer.c_str(), city, items, comment, shop, state);
-  return std::string(text, static_cast<std::size_t>(length)).append(note).append(json ? "\"}\n" : copy ? "\n" : "\"\n");
+  return std::string(text, static_cast<std::size_t>(length)).append(note).append(json ? "\"}\n" : copy || tsv ? "\n" : "\"\n");
 }
 
 /// What stands in front of all records.

@@ -6,9 +6,9 @@
 #include <string>
 #include <vector>
 
-#include "cli/did_you_mean.hpp"
 #include "error.hpp"
 #include "formats/value_key.hpp"
+#include "support/did_you_mean.hpp"
 #include "support/gnu_quote.hpp"
 
 namespace gpusort {
@@ -30,6 +30,24 @@ std::string TakeQuoted(std::string_view key, std::string_view& text) {
     name += text[i];
   }
   Fail(key, "its name has no closing quote");
+}
+
+/// Returns the size of the name at the front of `text`, which ends at a colon. A part of the name may stand in double quotes,
+/// as in "my schema"."t".id, and may then have colons.
+std::size_t NameSize(std::string_view text) {
+  bool open = false;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    if (!open && text[i] == ':') return i;
+    if (text[i] != '"') continue;
+    if (!open) {
+      open = i == 0 || text[i - 1] == '.';
+    } else if (i + 1 < text.size() && text[i + 1] == '"') {
+      ++i;
+    } else {
+      open = false;
+    }
+  }
+  return open ? std::min(text.find(':'), text.size()) : text.size();
 }
 
 /// What stands behind a colon, up to the next one; `text` loses it.
@@ -73,8 +91,12 @@ ColumnKey ParseColumnKey(std::string_view text, char decimal_point, int thousand
   std::string_view rest = text;
   if (rest.starts_with('"')) {
     made.column = TakeQuoted(text, rest);
+    if (rest.starts_with('.')) {  // of a dump, whose format takes the quotes away
+      made.column = text.substr(0, NameSize(text));
+      rest = text.substr(made.column.size());
+    }
   } else {
-    const std::string_view name = rest.substr(0, rest.find(':'));
+    const std::string_view name = rest.substr(0, NameSize(rest));
     SetColumn(text, name, made);
     rest.remove_prefix(name.size());
   }

@@ -159,35 +159,47 @@ pgcopy-binary, pgdump or mysql, are sorted by columns, and every record comes ou
 newlines inside quotes, CR LF, a byte order mark on top. Only a last record without a newline gets one. -t or a key as of
 sort (-k2,2) means lines, whatever the name is.
 .PP
-A key is NAME, #N (columns from 1) or, in JSON, a path (a.b[0], or a JSON Pointer, /a/b/0), then any of :TYPE, :asc or
-:desc, :nulls-first or :nulls-last; a name with colons stands in double quotes. Up to 64 keys; none: all columns as text.
+A key is NAME, #N (columns from 1) or, in JSON, a path (a.b[0], $.a.b[0], or a JSON Pointer, /a/b/0), then any of :TYPE,
+:asc or :desc, :nulls-first or :nulls-last; a name with colons stands in double quotes. Up to 64 keys; none: all columns as
+text.
 .TP
 .B text, nocase, natural, locale
-unsigned bytes (the default); ASCII letters folded; numbers inside text by value, as sort -V; by the
-weights of the environment's locale (LC_ALL, LC_COLLATE or LANG), which strxfrm gives
+unsigned bytes (the default); ASCII capitals as small letters, as SQL's lower(); numbers inside text by value, as sort -V;
+by the weights of the environment's locale (LC_ALL, LC_COLLATE or LANG), which strxfrm gives
 .TP
 .B int, decimal, float
 exact at any length (--decimal-point, --thousands); float is rounded to 64 bits and ordered by IEEE totalOrder
 .TP
+.B amount
+a decimal with a currency sign ($, or another one of Unicode) in front or behind, or with % behind; the sign counts for
+nothing, so that $2 and 2% are equal; in brackets it is negative
+.TP
 .B date, timestamp, timestamp(FORMAT)
 ISO 8601, RFC 3339, what PostgreSQL and MySQL write, 31/Dec/2026:23:59:59 +0100, seconds (up to 10 digits), milli- or
-microseconds since 1970; FORMAT has strptime's letters and %f for a fraction. Compared as instants; without a zone as UTC
+microseconds since 1970; FORMAT has strptime's letters and %f for a fraction. Compared as instants; without a zone as UTC.
+A zone is Z, +hh:mm, or an abbreviation (CET, EST, %Z in FORMAT) with the offset that PostgreSQL's default set gives it:
+CST, EST, MST and PST are those of North America, IST is Israel's, BST Britain's; MSK is +3 at all times
 .TP
 .B bool, ip, uuid, bytes-hex
-false before true; v4 before v6; as bytes. int8, float8, numeric, timestamptz, bytea, inet, ... are taken as well
+false before true; v4 before v6, then as PostgreSQL's inet by the bits of the network, the length of the prefix, and the
+whole address; as bytes. int8, float8, numeric, timestamptz, bytea, inet, cidr, money, ... are taken as well
 .PP
 Null is an empty field without quotes, \N (not in pgcopy-csv), --null TEXT, null and what is missing in JSON. Nulls come
 last, with desc first, as in PostgreSQL. What is no value of its key's type is ordered as null; a warning says how many
-there are, and where the first is; --strict makes it exit 3. A key without a type whose values look like numbers or times
-gets a warning that names the type.
+there are, and where the first is; --strict makes it exit 3. A key of which no record has a value of its type is exit 3
+with the type that reads its values, if there is one; --force-format sorts all the same. A key without a type whose values
+look like numbers or times gets a warning that names the type.
 .PP
-csv and tsv: --delimiter, --quote (or none), --escape, --comment; a quote opens quotes only at the front of a field; text
-behind a closing quote stays; lines of comments go with the record behind them. The first record is the header unless
+csv and tsv: --delimiter, --quote, --escape, --comment; fields of tsv have no quotes unless --quote names one; a quote opens
+quotes only at the front of a field; text behind a closing quote stays; lines of comments go with the record behind them.
+Records with another number of columns than the header, and those with a newline in quotes and text behind the closing
+quote, stay as they are and are counted in a warning; --strict makes them exit 3. The first record is the header unless
 --no-header (pgcopy-csv has none); --header N: the first N are, and the last of them has the names. jsonl: a line is one
 JSON value of RFC 8259; of several members with one name the first counts. pgcopy and mysql: COPY text, SELECT INTO
-OUTFILE and mysqldump --tab; keys are #N (what ESCAPED BY '' wrote is csv: --no-header --null NULL). pgcopy-binary: keys
-are #N with the column's type. pgdump: the rows of every COPY block are sorted, all else stays where it is; keys are
-TABLE.COLUMN or SCHEMA.TABLE.COLUMN.
+OUTFILE and mysqldump --tab; keys are #N, or names with --header 1, which COPY ... WITH (HEADER) and mysql --batch need (what
+ESCAPED BY '' wrote is csv: --no-header --null NULL). pgcopy-binary: keys are #N with the column's type. pgdump: the rows
+of every COPY block are sorted, all else stays where it is; keys are TABLE.COLUMN or SCHEMA.TABLE.COLUMN, also with the
+double quotes that the dump has around names.
 .PP
 Exit 3 names record, line and byte of: a quote that is not closed, malformed JSON, a broken COPY BINARY tuple or missing
 trailer, inputs whose headers differ. A name that is not in the header is exit 2 with the names, the nearest first. -m

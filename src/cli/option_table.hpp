@@ -102,7 +102,7 @@ inline constexpr OptionRow kOptionRows[] = {
 
     {Section::kTables, "delimiter", 0, "CHAR", kWithCheck | kTablesOnly, "CHAR between fields ('\\t' is a tab)"},
     {Section::kTables, "quote", 0, "CHAR", kWithCheck | kTablesOnly,
-     "CHAR around fields (default: \"); none: quotes are text"},
+     "CHAR around fields (default: \", in tsv none); none: quotes are text"},
     {Section::kTables, "escape", 0, "CHAR", kWithCheck | kTablesOnly,
      "in quotes, CHAR takes the next byte as it is; else a quote there is doubled"},
     {Section::kTables, "comment", 0, "CHAR", kWithCheck | kTablesOnly,
@@ -112,8 +112,9 @@ inline constexpr OptionRow kOptionRows[] = {
     {Section::kTables, "null", 0, "TEXT", kRepeats | kWithCheck | kTablesOnly,
      "fields that are TEXT, without quotes, are null, as empty ones and \\N are"},
     {Section::kTables, "strict", 0, "", kWithCheck | kTablesOnly,
-     "stop at a value that is not of its key's type, a missing column, text behind a closing quote",
-     "Exit 3 with the place. Else such values are ordered as null, and counted."},
+     "stop at a value that is not of its key's type, a record with another number of columns than the header, text "
+     "behind a closing quote",
+     "Exit 3 with the place. Without the option such values are ordered as null, and all of these are counted."},
     {Section::kTables, "decimal-point", 0, "CHAR", kWithCheck | kTablesOnly, "in numbers (default: .)"},
     {Section::kTables, "thousands", 0, "CHAR", kWithCheck | kTablesOnly, "between the digits of numbers"},
 

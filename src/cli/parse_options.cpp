@@ -16,13 +16,13 @@
 #include <utility>
 
 #include "cli/column_key.hpp"
-#include "cli/did_you_mean.hpp"
 #include "cli/gnu_options.hpp"
 #include "cli/key_def.hpp"
 #include "cli/option_table.hpp"
 #include "data/output_parts.hpp"
 #include "file.hpp"
 #include "stream.hpp"
+#include "support/did_you_mean.hpp"
 
 namespace gpusort {
 namespace {
@@ -622,11 +622,12 @@ void ResolveTable(const Typed& typed, Options& options) {
   };
   only_if(csv || mysql || table.kind == TableKind::kPgCopy, "--delimiter");
   for (const char* key : {"--quote", "--escape"}) only_if(csv || mysql, key);
-  for (const char* key : {"--comment", "--header", "--no-header"}) only_if(csv, key);
+  for (const char* key : {"--comment", "--no-header"}) only_if(csv, key);
+  only_if(csv || mysql || table.kind == TableKind::kPgCopy, "--header");
   const bool json = table.kind == TableKind::kJsonLines, binary = table.kind == TableKind::kPgCopyBinary;
   only_if(!json && !binary, "--null");
   for (const char* key : {"--decimal-point", "--thousands"}) only_if(!binary, key);
-  if (!csv) table.quote = -1;
+  if (!csv || table.name == "tsv") table.quote = -1;
   if (!csv) table.escape = '\\';
   if (const auto given = byte("--delimiter")) table.delimiter = *given;
   if (const std::string* text = typed.value("--quote"); text != nullptr && *text == "none") {
@@ -635,7 +636,10 @@ void ResolveTable(const Typed& typed, Options& options) {
     table.quote = *given;
   }
   if (const auto given = byte("--escape"); given && *given != table.quote) table.escape = *given;
-  if (csv && table.escape >= 0 && table.quote < 0) Fail("--escape has no meaning with --quote none");
+  if (csv && table.escape >= 0 && table.quote < 0) {
+    Fail(table.name == "tsv" && !typed.has("--quote") ? "--escape has no meaning without quotes: tsv has some with --quote '\"'"
+                                                      : "--escape has no meaning with --quote none");
+  }
   if (const auto given = byte("--comment")) table.comment = *given;
   if (table.delimiter == table.quote || table.delimiter == table.escape || table.delimiter == table.comment ||
       (table.comment >= 0 && table.comment == table.quote) || (mysql && table.quote == table.escape)) {

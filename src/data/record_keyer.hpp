@@ -142,17 +142,40 @@ struct ScanState {
 
 /// What was seen of the values of columns while keys were made.
 struct KeyTally {
+  /// How often something was seen, and where first.
+  struct Seen {
+    std::uint64_t count = 0;
+    std::uint32_t input = 0;
+    std::uint64_t record = 0;  ///< of that input, from 0
+
+    /// Counts the record that `tally` stands at.
+    void Note(const KeyTally& tally) {
+      if (count++ > 0) return;
+      input = tally.input;
+      record = tally.record;
+    }
+    /// Adds what was seen after `before` records.
+    void Add(const Seen& later, std::uint64_t before);
+  };
   struct Column {
-    std::uint64_t bad = 0;  ///< values that are none of the column's type
-    std::uint32_t first_input = 0;  ///< of those
-    std::uint64_t first_record = 0, first_offset = 0;  ///< in it, counted from 0
-    std::string first_text;
-    std::uint64_t values = 0;   ///< looked at, to guess the type
-    unsigned looks_like = ~0u;  ///< a bit for each type that all of them may be
+    Seen bad;                          ///< values that are none of the column's type
+    Seen days;                         ///< digits that are a day, and were taken as seconds since 1970
+    std::uint64_t nulls = 0;           ///< of them `missing` in their records
+    std::uint64_t missing = 0;
+    bool any = false;                  ///< there is a value of the column's type
+    std::vector<std::string> samples;  ///< some of the bad values, or of those that were looked at to guess the type
+    std::string day;                   ///< the first of `days`
+    std::uint64_t values = 0;          ///< looked at, to guess the type
+    unsigned looks_like = ~0u;         ///< a bit for each type that all of them may be
   };
   std::vector<Column> columns;
   std::uint64_t short_records = 0;  ///< without a column that is a key
   bool lacks_zone = false;          ///< timestamps were taken as UTC
+  Seen other_width;                 ///< records with another number of columns than the header
+  std::uint64_t first_width = 0;    ///< columns of the first of them
+  Seen glued;                       ///< records with newlines in quotes, and text after the closing quote
+  std::string example;              ///< a record without a column that is a key
+  unsigned char delimiter = 0;      ///< one that the header has, where it is a single column; 0: none
   // While a piece is read: its input, and where in it the record being read is. In a sum: records of the last input.
   std::uint32_t input = 0;
   std::uint64_t record = 0, offset = 0;

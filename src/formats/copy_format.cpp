@@ -58,7 +58,37 @@ CopyFormat::CopyFormat(const Options& options)
       escape_(table_.escape < 0 ? '\\' : static_cast<unsigned char>(table_.escape)),
       quote_(postgres_ ? -1 : table_.quote),
       wanted_(columns_) {
-  if (table_.kind != TableKind::kPgDump) RefuseNames(table_);
+  if (table_.kind != TableKind::kPgDump && table_.header == 0) RefuseNames(table_);
+}
+
+std::optional<std::uint64_t> CopyFormat::HeaderBytes(RecordSpan front, bool all) const {
+  std::uint64_t at = 0;
+  for (std::uint64_t record = 0; record < table_.header && at < front.size(); ++record) {
+    ScanState state;
+    const std::uint64_t size = CopyFormat::Scan(front.subspan(at), state).first;
+    if (size == 0 && !all) return std::nullopt;
+    if (size == 0 && state.mode >= kDot && state.mode <= kEnded) return at;  // no record is there
+    at = size == 0 ? front.size() : at + size;
+  }
+  if (at == front.size() && !all && table_.header > 0) return std::nullopt;  // there may be more of it
+  return at;
+}
+
+void CopyFormat::ReadHeader(RecordSpan header) {
+  const Byte* const end = AsBytes(header.data()) + header.size();
+  const Byte* record = end;
+  for (const Byte* next = AsBytes(header.data()); next != end; next = RowEnd(next, end)) record = next;
+  if (record == end) return;
+  std::vector<std::string> names;
+  std::string scratch;
+  for (const Byte* p = record;; ++p) {
+    Field field;
+    p = ReadField(record, p, end, field, scratch);
+    names.emplace_back(field.text);
+    if (p == end || *p != delimiter_) break;
+  }
+  Resolve(names);
+  wanted_ = KeyColumns(columns_);
 }
 
 const Byte* CopyFormat::ScanRows(const Byte* p, const Byte* end, Mode& mode, RowEnds& ends) const {

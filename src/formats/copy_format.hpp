@@ -1,7 +1,8 @@
 // Tables as databases write them in text: PostgreSQL's COPY (pgcopy), and SELECT INTO OUTFILE and mysqldump --tab of
 // MySQL and MariaDB (mysql). A delimiter stands between columns, a backslash in front of a byte gives it another
 // meaning, so a newline behind one ends no record, and \N alone is null; an empty field is an empty text. In pgcopy a
-// line \. ends the data and is the output's trailer; in mysql fields may be in quotes. A CR in front of the newline
+// line \. ends the data and is the output's trailer; in mysql fields may be in quotes. With --header records on top have
+// the names of columns, as COPY WITH (HEADER) writes them. A CR in front of the newline
 // that ends a record is part of no field. Start at Scan and PutKeys; ScanRows and PutRow also serve dumps.
 #pragma once
 
@@ -16,6 +17,9 @@ class CopyFormat : public TableFormat {
  public:
   explicit CopyFormat(const Options& options);
 
+  bool has_header() const override { return table_.header > 0; }
+  std::optional<std::uint64_t> HeaderBytes(RecordSpan front, bool all) const override;
+  void ReadHeader(RecordSpan header) override;
   Ends Scan(RecordSpan bytes, ScanState& state) const override;
   std::uint64_t Finish(RecordSpan open, const ScanState& state) const override;
   unsigned modes() const override { return kQuoteReturn + 1; }
@@ -67,7 +71,7 @@ class CopyFormat : public TableFormat {
   const bool postgres_;
   const unsigned char delimiter_, escape_;
   const int quote_;  ///< -1: none
-  const KeyColumns wanted_;
+  KeyColumns wanted_;
 };
 
 }  // namespace gpusort

@@ -52,6 +52,7 @@ std::optional<std::uint64_t> CsvFormat::HeaderBytes(RecordSpan front, bool all) 
 void CsvFormat::ReadHeader(RecordSpan header) {
   const std::vector<std::string> names = NamesOf(header);
   if (names.empty()) return;  // nor are there records
+  width_ = names.size();
   Resolve(names);
   OrderColumns();
 }
@@ -72,7 +73,8 @@ std::vector<std::string> CsvFormat::NamesOf(RecordSpan header) const {
   std::string scratch;
   for (;; ++p) {
     Field field;
-    p = ReadField(record, p, end, field, scratch);
+    Trailing trailing;
+    p = ReadField(record, p, end, field, scratch, trailing);
     names.emplace_back(field.text);
     if (p == end || *p != delimiter_) return names;
   }
@@ -161,9 +163,18 @@ RecordKeyer::Ends CsvFormat::Scan(RecordSpan bytes, ScanState& state) const {
     ends.last = static_cast<std::uint64_t>(p - begin);
     if (ends.first == 0) ends.first = ends.last;
   };
+  if (quote_ < 0 && comment_ < 0) {  // every newline ends a record
+    const std::byte* const last = detail::FindLastDelimiter(bytes.data(), bytes.data() + bytes.size(), '\n');
+    if (last != nullptr) {
+      ends_at(FindByte(begin, end, '\n') + 1);
+      ends_at(AsBytes(last) + 1);
+    }
+    if (begin != end) state.mode = end[-1] == '\n' ? kRecord : kPlain;
+    return ends;
+  }
   const Byte* p = begin;
-  CsvMarks next(static_cast<unsigned char>(quote_), delimiter_);
-  while (marks() && p != end) {
+  CsvMarks next(quote_, delimiter_);
+  while (marks() && comment_ < 0 && p != end) {
     CsvMarks::State marked{mode == kQuoted ? ~std::uint64_t{0} : 0, mode != kQuoted && mode != kPlain};
     const Byte* const from = p;
     std::uint64_t count = 0;
@@ -230,7 +241,7 @@ void CsvFormat::SetPlain(const Byte* begin, const Byte* p, const Byte* stop, con
 }
 
 const Byte* CsvFormat::ReadField(const Byte* begin, const Byte* p, const Byte* end, Field& field,
-                                 std::string& scratch) const {
+                                 std::string& scratch, Trailing& trailing) const {
   field.at = static_cast<std::uint64_t>(p - begin);
   field.is = Field::kValue;
   if (p == end || *p != quote_) {
@@ -242,6 +253,7 @@ const Byte* CsvFormat::ReadField(const Byte* begin, const Byte* p, const Byte* e
   scratch.clear();
   const auto quote = static_cast<unsigned char>(quote_);
   const Byte* from = ++p;
+  const Byte* const opened = p;
   for (;;) {
     p = escape_ < 0 ? FindByte(p, end, quote) : FindEither(p, end, quote, static_cast<unsigned char>(escape_));
     if (p == end) break;
@@ -262,16 +274,15 @@ const Byte* CsvFormat::ReadField(const Byte* begin, const Byte* p, const Byte* e
     field.text = Text(from, closing);
     return stop;
   }
-  if (p != rest && table_.strict) {
-    throw BadRecord(static_cast<std::uint64_t>(p - begin), "there is text behind a closing quote");
-  }
+  if (p != rest) trailing = {p, FindByte(opened, closing, '\n') != closing};
   scratch.append(Text(from, closing)).append(Text(p, rest));
   field.text = scratch;
   return stop;
 }
 
-const Byte* CsvFormat::SkipField(const Byte* p, const Byte* end) const {
+const Byte* CsvFormat::SkipField(const Byte* p, const Byte* end, Trailing& trailing) const {
   if (p == end || *p != quote_) return FindEither(p, end, delimiter_, '\n');
+  const Byte* const opened = p + 1;
   Mode mode = kQuoted;
   for (++p; p != end && mode != kPlain;) {
     if (mode == kQuote) {
@@ -286,19 +297,31 @@ const Byte* CsvFormat::SkipField(const Byte* p, const Byte* end) const {
     p += escape && end - p > 1 ? 2 : 1;
     if (!escape) mode = kQuote;
   }
-  return FindEither(p, end, delimiter_, '\n');
+  const Byte* const stop = FindEither(p, end, delimiter_, '\n');
+  const bool returns = stop != end && *stop == '\n' && stop != p && stop[-1] == '\r';
+  if (p != stop - (returns ? 1 : 0)) trailing = {p, FindByte(opened, p, '\n') != p};
+  return stop;
 }
 
-const Byte* CsvFormat::Split(const Byte* p, const Byte* end, Column* columns, std::size_t& found) const {
+template <bool kAvx2>
+__attribute__((always_inline)) inline const Byte* CsvFormat::SplitBy(const Byte* p, const Byte* end, Column* columns,
+                                                                     std::size_t& found, std::uint64_t& width) const {
   const std::size_t keys = by_column_.size();
-  CsvMarks next(static_cast<unsigned char>(quote_), delimiter_);
+  CsvMarks next(quote_, delimiter_);
   CsvMarks::State state;
   const Byte* begin = p;
   std::uint64_t column = 0;
+  width = 1;
   for (found = 0; p != end;) {
     const std::uint64_t count = std::min<std::uint64_t>(CsvMarks::kBytes, end - p);
-    if (!next.Next(p, count, state)) return nullptr;
+    if (!next.NextBy<kAvx2>(p, count, state)) return nullptr;
     const std::uint64_t newline = next.newlines() & (0 - next.newlines());  // the first
+    // Only the CR of the record's end may follow a closing quote here.
+    for (std::uint64_t after = next.after_quotes() & (newline - 1); after != 0; after &= after - 1) {
+      const Byte* const text = p + std::countr_zero(after);
+      if (*text != '\r' || end - text < 2 || text[1] != '\n') return nullptr;
+    }
+    width += static_cast<unsigned>(std::popcount(next.delimiters() & (newline - 1)));
     for (std::uint64_t stops = (next.delimiters() & (newline - 1)) | newline; stops != 0 && found < keys; stops &= stops - 1) {
       const Byte* const stop = p + std::countr_zero(stops);
       for (; found < keys && columns_[by_column_[found]] == column; ++found) columns[found] = {begin, stop};
@@ -311,6 +334,11 @@ const Byte* CsvFormat::Split(const Byte* p, const Byte* end, Column* columns, st
   return nullptr;
 }
 
+const Byte* CsvFormat::SplitByAvx2(const Byte* p, const Byte* end, Column* columns, std::size_t& found,
+                                   std::uint64_t& width) const {
+  return SplitBy<true>(p, end, columns, found, width);
+}
+
 void CsvFormat::PutColumns(const Byte* begin, const Byte* end, const Column* columns, std::size_t found,
                            FieldWriter& out, KeyTally& tally) const {
   thread_local std::string scratch;
@@ -319,7 +347,8 @@ void CsvFormat::PutColumns(const Byte* begin, const Byte* end, const Column* col
     if (places_[key] < found) {
       const Column& column = columns[places_[key]];
       if (column.begin != column.end && *column.begin == quote_) {
-        ReadField(begin, column.begin, end, field, scratch);
+        Trailing none;
+        ReadField(begin, column.begin, end, field, scratch, none);
       } else {
         SetPlain(begin, column.begin, column.end, end, field);
       }
@@ -328,42 +357,57 @@ void CsvFormat::PutColumns(const Byte* begin, const Byte* end, const Column* col
   }
 }
 
+void CsvFormat::NoteWidth(std::uint64_t width, KeyTally& tally) const {
+  if (table_.strict) {
+    throw BadRecord(0, "it has " + std::to_string(width) + (width == 1 ? " column" : " columns") + ", and the header " +
+                           std::to_string(width_));
+  }
+  if (tally.other_width.count == 0) tally.first_width = width;
+  tally.other_width.Note(tally);
+}
+
 std::uint64_t CsvFormat::PutKeys(RecordSpan records, ScanState&, FieldWriter& out, KeyTally& tally) const {
   const Byte* const begin = AsBytes(records.data());
   const Byte* const end = begin + records.size();
+  const Byte* p = SkipComments(begin, end);
   if (marks() && !by_column_.empty()) {
     Column columns[kMaxKeyFields];
     std::size_t found = 0;
-    if (const Byte* const behind = Split(begin, end, columns, found); behind != nullptr) {
-      PutColumns(begin, behind, columns, found, out, tally);
-      return static_cast<std::uint64_t>(behind - begin);
+    std::uint64_t width = 0;
+    if (const Byte* const stop = Split(p, end, columns, found, width); stop != nullptr) {
+      CheckWidth(width, tally);
+      PutColumns(begin, stop, columns, found, out, tally);
+      return static_cast<std::uint64_t>(stop - begin);
     }
   }
-  const Byte* p = SkipComments(begin, end);
   std::size_t next = 0;  // of by_column_
   const std::size_t keys = by_column_.size();
   thread_local std::vector<Field> fields;
   thread_local std::vector<std::string> texts;
   fields.assign(keys, {});
   texts.resize(std::max<std::size_t>(1, keys));
-  bool ended = p == end;
-  for (std::uint64_t column = 0; !ended && (keys == 0 || next < keys); ++column) {
-    const bool wanted = keys == 0 || columns_[by_column_[next]] == column;
+  bool ended = p == end, glued = false;
+  std::uint64_t column = 0;
+  for (; !ended; ++column) {
+    const bool wanted = keys == 0 || (next < keys && columns_[by_column_[next]] == column);
     Field field;
+    Trailing trailing;
     if (wanted) {
-      p = ReadField(begin, p, end, field, texts[next]);
+      p = ReadField(begin, p, end, field, texts[keys == 0 ? 0 : next], trailing);
       if (keys == 0) PutWhole(field, out);
     } else {
-      p = SkipField(p, end);
+      p = SkipField(p, end, trailing);
     }
+    if (trailing.text != nullptr && table_.strict) {
+      throw BadRecord(static_cast<std::uint64_t>(trailing.text - begin), "there is text behind a closing quote");
+    }
+    glued |= trailing.newlines;
     for (; next < keys && columns_[by_column_[next]] == column; ++next) fields[by_column_[next]] = field;
     ended = p == end || *p == '\n';
     if (p != end) ++p;
   }
-  if (!ended) {
-    Mode mode = kField;
-    p = RecordEnd(p, end, mode, ended);
-  }
+  CheckWidth(column, tally);
+  if (glued) tally.glued.Note(tally);
   for (std::size_t key = 0; key < keys; ++key) PutKey(key, fields[key], out, tally);
   return static_cast<std::uint64_t>(p - begin);
 }

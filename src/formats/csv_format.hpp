@@ -1,5 +1,5 @@
-// CSV and TSV: RFC 4180 with any one-byte delimiter and quote, as files are. A quote opens quotes only at the front of
-// a field; text behind a closing quote is kept. Lines that begin with the comment byte go with the record behind them;
+// CSV and TSV: RFC 4180 with any one-byte delimiter and quote, as files are; TSV has no quotes unless --quote names one. A
+// quote opens quotes only at the front of a field; text after a closing quote is kept. Lines that begin with the comment byte go with the record behind them;
 // those behind the last record stay at the end.
 #pragma once
 
@@ -22,7 +22,7 @@ class CsvFormat : public TableFormat {
   Guess LookAhead(RecordSpan block) const override;
   std::uint64_t Finish(RecordSpan open, const ScanState& state) const override;
   bool joins_trailers() const override { return true; }
-  unsigned modes() const override { return kComment + 1; }
+  unsigned modes() const override { return quote_ < 0 && comment_ < 0 ? 1 : kComment + 1; }
   std::string WhyOpen(const ScanState& state) const override;
 
  protected:
@@ -37,29 +37,49 @@ class CsvFormat : public TableFormat {
   /// Goes on in `mode` from `p`: behind the end of the record there; or `end`, not `ended`, with the mode that holds
   /// there.
   const Byte* RecordEnd(const Byte* p, const Byte* end, Mode& mode, bool& ended) const;
-  /// Whether CsvMarks tell where records and fields end.
-  bool marks() const { return quote_ >= 0 && escape_ < 0 && comment_ < 0; }
+  /// Whether CsvMarks tell where records and fields end, unless there are comments.
+  bool marks() const { return escape_ < 0; }
   Mode ModeBehind(Byte byte, const CsvMarks::State& marked) const;
-  /// Where the columns that are keys lie in the record at `p`, in the order of by_column_; gives what is behind the
-  /// record. Null if that takes a walk byte by byte.
-  const Byte* Split(const Byte* p, const Byte* end, Column* columns, std::size_t& found) const;
+  /// Finds the columns that are keys in the record at `p`, in the order of by_column_, and counts all columns in `width`.
+  /// Returns the end of the record; null if that takes a walk byte by byte.
+  const Byte* Split(const Byte* p, const Byte* end, Column* columns, std::size_t& found, std::uint64_t& width) const {
+    return CsvMarks::HasAvx2() ? SplitByAvx2(p, end, columns, found, width)
+                               : SplitBy<false>(p, end, columns, found, width);
+  }
+  template <bool kAvx2>
+  const Byte* SplitBy(const Byte* p, const Byte* end, Column* columns, std::size_t& found, std::uint64_t& width) const;
+  GPUSORT_AVX2 const Byte* SplitByAvx2(const Byte* p, const Byte* end, Column* columns, std::size_t& found,
+                                       std::uint64_t& width) const;
   /// The same keys as PutKeys puts, of a record that was split.
   void PutColumns(const Byte* begin, const Byte* end, const Column* columns, std::size_t found, FieldWriter& out,
                   KeyTally& tally) const;
   /// Behind the comments in front of the record at `p`.
   const Byte* SkipComments(const Byte* p, const Byte* end) const;
-  /// Behind the field at `p`: a delimiter, or the end of its line.
-  const Byte* SkipField(const Byte* p, const Byte* end) const;
+  /// A field in quotes that has text after its closing quote.
+  struct Trailing {
+    const Byte* text = nullptr;  ///< null: there is none
+    bool newlines = false;       ///< there are newlines in the quotes
+  };
+  /// Returns the end of the field at `p`: a delimiter, or the end of its line.
+  const Byte* SkipField(const Byte* p, const Byte* end, Trailing& trailing) const;
+  /// Counts a record with another number of columns than the header. Throws BadRecord with --strict.
+  void CheckWidth(std::uint64_t width, KeyTally& tally) const {
+    if (width != width_ && width_ != 0) NoteWidth(width, tally);
+  }
+  void NoteWidth(std::uint64_t width, KeyTally& tally) const;
   void OrderColumns();
   /// The field without quotes from `p` to `stop`.
   void SetPlain(const Byte* begin, const Byte* p, const Byte* stop, const Byte* end, Field& field) const;
-  /// The field at `p`; gives what is behind it: a delimiter, or the end of its line. `scratch` may hold its text.
-  const Byte* ReadField(const Byte* begin, const Byte* p, const Byte* end, Field& field, std::string& scratch) const;
+  /// Reads the field at `p` of the record at `begin`. Returns its end: a delimiter, or the end of its line. `scratch` may
+  /// hold its text.
+  const Byte* ReadField(const Byte* begin, const Byte* p, const Byte* end, Field& field, std::string& scratch,
+                        Trailing& trailing) const;
 
   const unsigned char delimiter_;
   const int quote_, escape_, comment_;
   std::vector<std::size_t> by_column_;  ///< keys in the order of their columns
   std::vector<std::size_t> places_;     ///< of keys, in by_column_
+  std::uint64_t width_ = 0;             ///< columns of the header; 0: there is none
 };
 
 }  // namespace gpusort

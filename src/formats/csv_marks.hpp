@@ -10,6 +10,9 @@
 
 #if defined(__x86_64__)
 #include <immintrin.h>
+#define GPUSORT_AVX2 __attribute__((target("avx2,popcnt")))
+#else
+#define GPUSORT_AVX2
 #endif
 
 #include "lines/bytes.hpp"
@@ -24,27 +27,48 @@ class CsvMarks {
   struct State {
     std::uint64_t quoted = 0;   ///< all bits or none: inside quotes
     std::uint64_t may_open = 1; ///< 1: a quote would open quotes (also those that one has just closed), 0: it is text
+    std::uint64_t closed = 0;   ///< 1: the byte before is a quote that closes
   };
 
-  CsvMarks(unsigned char quote, unsigned char delimiter) : quote_(quote), delimiter_(delimiter) {}
+  /// `quote` is -1 if quotes are text.
+  CsvMarks(int quote, unsigned char delimiter)
+      : quote_(static_cast<unsigned char>(quote)), delimiter_(delimiter), quotes_(quote < 0 ? 0 : ~std::uint64_t{0}) {}
 
-  /// Looks at the next `count` bytes, at most 64, and sets delimiters() and newlines(). False, and changes nothing, if a
-  /// quote among them stands inside of a field.
+  static bool HasAvx2() {
+#if defined(__x86_64__)
+    static const bool avx2 = __builtin_cpu_supports("avx2") != 0 && __builtin_cpu_supports("popcnt") != 0;
+    return avx2;
+#else
+    return false;
+#endif
+  }
+
+  /// Looks at the next `count` bytes, at most 64, and sets delimiters(), newlines() and after_quotes(). False, and
+  /// changes nothing, if a quote among them stands inside of a field.
   bool Next(const Byte* bytes, std::uint64_t count, State& state) {
+    return HasAvx2() ? NextBy<true>(bytes, count, state) : NextBy<false>(bytes, count, state);
+  }
+  /// The same for a caller that has asked HasAvx2(): a function with GPUSORT_AVX2 takes it in as a whole.
+  template <bool kAvx2>
+  __attribute__((always_inline)) bool NextBy(const Byte* bytes, std::uint64_t count, State& state) {
     Byte copy[kBytes];
     if (count < kBytes) {
       std::memcpy(copy, bytes, count);
       std::memset(copy + count, 0, kBytes - count);
       bytes = copy;
     }
-    auto [quotes, delimiters, newlines] = Find(bytes);
+    auto [quotes, delimiters, newlines] = Find<kAvx2>(bytes);
     const std::uint64_t last = count - 1, valid = ~std::uint64_t{0} >> (kBytes - count);
-    quotes &= valid;
-    const std::uint64_t quoted = PrefixXor(quotes) ^ state.quoted;  // a quote that opens is, one that closes is not
+    quotes &= valid & quotes_;
+    // A quote that opens is quoted, one that closes is not.
+    const std::uint64_t quoted = quotes == 0 ? state.quoted : PrefixXor(quotes) ^ state.quoted;
     delimiters &= valid & ~quoted;
     newlines &= valid & ~quoted;
-    const std::uint64_t before_open = delimiters | newlines | (quotes & ~quoted);
+    const std::uint64_t closing = quotes & ~quoted;
+    const std::uint64_t before_open = delimiters | newlines | closing;
     if ((quotes & quoted & ~(before_open << 1 | state.may_open)) != 0) return false;
+    after_quotes_ = (closing << 1 | state.closed) & valid & ~(quotes | delimiters | newlines);
+    state.closed = closing >> last & 1;
     state.quoted = 0 - (quoted >> last & 1);
     state.may_open = before_open >> last & 1;
     delimiters_ = delimiters;
@@ -53,6 +77,8 @@ class CsvMarks {
   }
   std::uint64_t delimiters() const { return delimiters_; }
   std::uint64_t newlines() const { return newlines_; }
+  /// Bytes of fields that follow directly on the quote that closes them.
+  std::uint64_t after_quotes() const { return after_quotes_; }
 
  private:
   static std::uint64_t PrefixXor(std::uint64_t bits) {
@@ -64,18 +90,17 @@ class CsvMarks {
     std::uint64_t quotes, delimiters, newlines;
   };
 #if defined(__x86_64__)
+  template <bool kAvx2>
   Found Find(const Byte* bytes) const {
-    static const bool avx2 = __builtin_cpu_supports("avx2") != 0;
-    if (avx2) return FindByAvx2(bytes, quote_, delimiter_);
+    if (kAvx2) return FindByAvx2(bytes, quote_, delimiter_);
     return {Find(bytes, quote_), Find(bytes, delimiter_), Find(bytes, '\n')};
   }
-  __attribute__((target("avx2"))) static Found FindByAvx2(const Byte* bytes, unsigned char quote,
-                                                          unsigned char delimiter) {
+  GPUSORT_AVX2 static inline Found FindByAvx2(const Byte* bytes, unsigned char quote, unsigned char delimiter) {
     const __m256i low = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(bytes));
     const __m256i high = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(bytes + 32));
-    const auto find = [&](unsigned char wanted) __attribute__((target("avx2"))) {
+    const auto find = [&](unsigned char wanted) GPUSORT_AVX2 {
       const __m256i all = _mm256_set1_epi8(static_cast<char>(wanted));
-      const auto bits = [](__m256i equal) __attribute__((target("avx2"))) {
+      const auto bits = [](__m256i equal) GPUSORT_AVX2 {
         return static_cast<std::uint64_t>(static_cast<unsigned>(_mm256_movemask_epi8(equal)));
       };
       return bits(_mm256_cmpeq_epi8(low, all)) | bits(_mm256_cmpeq_epi8(high, all)) << 32;
@@ -92,6 +117,7 @@ class CsvMarks {
     return found;
   }
 #else
+  template <bool kAvx2>
   Found Find(const Byte* bytes) const {
     Found found{};
     for (unsigned i = 0; i < kBytes; ++i) {
@@ -104,7 +130,8 @@ class CsvMarks {
 #endif
 
   const unsigned char quote_, delimiter_;
-  std::uint64_t delimiters_ = 0, newlines_ = 0;
+  const std::uint64_t quotes_;  ///< all bits or none: there are quotes
+  std::uint64_t delimiters_ = 0, newlines_ = 0, after_quotes_ = 0;
 };
 
 }  // namespace gpusort

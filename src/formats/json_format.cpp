@@ -1,12 +1,27 @@
 #include "formats/json_format.hpp"
 
 #include <atomic>
+#include <nlohmann/json.hpp>
 
 #include "error.hpp"
+#include "support/did_you_mean.hpp"
 #include "support/text.hpp"
 
 namespace gpusort {
 namespace {
+
+/// Appends the paths of the values in `value`, which stands at `path`; not too many.
+void ListPaths(const nlohmann::json& value, const std::string& path, std::vector<std::string>& paths) {
+  constexpr std::size_t kMostPaths = 1000;
+  if (paths.size() >= kMostPaths) return;
+  if (!path.empty() && !value.is_discarded()) paths.push_back(path);
+  if (value.is_array() && !value.empty()) ListPaths(value[0], path + "[0]", paths);
+  if (!value.is_object()) return;
+  for (const auto& [name, member] : value.items()) {
+    // A name with these bytes needs a JSON Pointer.
+    if (name.find_first_of(".[]/") == std::string::npos) ListPaths(member, path + (path.empty() ? "" : ".") + name, paths);
+  }
+}
 
 std::atomic<std::uint64_t> next_id{1};
 
@@ -50,10 +65,23 @@ std::uint64_t JsonFormat::PutKeys(RecordSpan records, ScanState&, FieldWriter& o
   if (keys_.empty()) PutWhole({{begin, line.size() - 1}, Field::kValue, 0}, out);
   for (std::size_t key = 0; key < values.size(); ++key) {
     const JsonValue& value = values[key];
-    const bool null = value.kind == JsonValue::Kind::kMissing || value.kind == JsonValue::Kind::kNull;
+    const bool missing = value.kind == JsonValue::Kind::kMissing;
+    const bool null = missing || value.kind == JsonValue::Kind::kNull;
+    if (missing) {
+      constexpr std::size_t kMostExample = std::size_t{64} << 10;
+      ++tally.columns[key].missing;
+      if (tally.example.empty() && line.size() <= kMostExample) tally.example.assign(begin, line.size() - 1);
+    }
     PutKey(key, {value.text, null ? Field::kNull : Field::kValue, 0}, out, tally);
   }
   return line.size();
+}
+
+std::string PathHint(const std::string& path, const std::string& record) {
+  std::vector<std::string> paths;
+  ListPaths(nlohmann::json::parse(record, nullptr, false), "", paths);
+  if (paths.empty()) return "";
+  return " (a record has " + NearestFirst(path, paths) + ")" + DidYouMean(path, paths);
 }
 
 }  // namespace gpusort

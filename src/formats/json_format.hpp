@@ -22,4 +22,7 @@ class JsonFormat : public TableFormat {
   std::vector<JsonPath> paths_;
 };
 
+/// Returns what to say of a path that no record has: "; did you mean ...?" and the nearest paths of `record`.
+std::string PathHint(const std::string& path, const std::string& record);
+
 }  // namespace gpusort

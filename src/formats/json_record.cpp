@@ -53,6 +53,9 @@ std::vector<JsonPath::Step> ParsePointer(std::string_view text) {
 
 std::vector<JsonPath::Step> ParseDotted(std::string_view text) {
   std::vector<JsonPath::Step> steps;
+  // As JSONPath and jq write the whole record.
+  if (text.starts_with("$.")) text.remove_prefix(2);
+  if (text.starts_with("$[")) text.remove_prefix(1);
   const auto fail = [&] {
     FailPath(text, "is not NAME.NAME[NUMBER]; names with dots or brackets need a JSON Pointer: /NAME/NAME/NUMBER");
   };

@@ -15,7 +15,7 @@
 namespace gpusort {
 
 /// Where a value stands in a document. Either names with dots between them and elements of arrays, from 0, in brackets:
-/// `a.b[0]`, `[0].a`; or a JSON Pointer (RFC 6901), which begins with '/': `/a/b/0`. A number in a pointer is an
+/// `a.b[0]`, `[0].a`, with `$.` or `$` in front of `[` or without; or a JSON Pointer (RFC 6901), which begins with '/': `/a/b/0`. A number in a pointer is an
 /// element where an array stands, and a name where an object does.
 class JsonPath {
  public:

@@ -245,6 +245,10 @@ bool PgCopyBinaryFormat::PutValue(std::size_t number, const Field& field, FieldW
       if (size != 2 && size != 4 && size != 8) return false;
       key.PutInt(size == 2 ? Load<std::int16_t>(p) : size == 4 ? Load<std::int32_t>(p) : Load<std::int64_t>(p), out);
       return true;
+    case ValueType::kAmount:  // cents
+      if (size != 8) return false;
+      key.PutInt(Load<std::int64_t>(p), out);
+      return true;
     case ValueType::kDecimal:
       return PutNumeric(key, p, size, out);
     case ValueType::kFloat:

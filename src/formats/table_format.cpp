@@ -11,6 +11,9 @@
 #include "formats/pgcopy_binary_format.hpp"
 #include "formats/pgdump_format.hpp"
 #include "formats/json_format.hpp"
+#include "formats/suggest_type.hpp"
+#include "support/did_you_mean.hpp"
+#include "support/gnu_quote.hpp"
 #include "support/text.hpp"
 
 namespace gpusort {
@@ -26,17 +29,49 @@ std::string Shown(std::string_view text) {
   return shown + (text.size() > kMostShown ? "...'" : "'");
 }
 
-/// The names, those most like `name` first, as many as a message bears.
-std::string NearestFirst(std::string_view name, std::vector<std::string> names) {
-  constexpr std::size_t kMostNames = 20;
-  std::vector<std::pair<std::size_t, std::string>> ranked;
-  for (std::string& other : names) ranked.emplace_back(EditDistance(name, other), std::move(other));
-  std::stable_sort(ranked.begin(), ranked.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
-  std::string list;
-  for (std::size_t i = 0; i < std::min(ranked.size(), kMostNames); ++i) {
-    list += (i > 0 ? ", " : "") + Shown(ranked[i].second);
+/// A bit of KeyTally::Column::looks_like beside those of ValueType: the text has digits.
+constexpr unsigned kHasDigits = 1u << 31;
+constexpr unsigned Bit(ValueType type) { return 1u << static_cast<unsigned>(type); }
+
+/// Keeps the 1st, 2nd, 4th, ... of the values that `count` counts.
+void KeepSample(std::string_view text, std::uint64_t count, std::vector<std::string>& samples) {
+  constexpr std::size_t kLongest = 80;
+  if (std::has_single_bit(count)) samples.emplace_back(text.substr(0, kLongest));
+}
+
+std::string Counted(std::uint64_t count, const char* what) {
+  return std::to_string(count) + " " + what + (count == 1 ? "" : "s");
+}
+
+/// "record 7", with its input if there are several.
+std::string RecordName(const Options& options, const KeyTally::Seen& seen) {
+  return "record " + std::to_string(seen.record + 1) +
+         (options.inputs.size() > 1 ? " of " + EscapeName(options.inputs[seen.input]) : "");
+}
+
+/// An operand of -k, in quotes where a shell wants them.
+std::string KeyWord(const ColumnKey& key, const std::string& type) {
+  const std::string word = key.text + ":" + type;
+  const bool plain = word.find_first_not_of("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_.:-/") == std::string::npos;
+  return plain ? word : QuoteShell(word);
+}
+
+/// "'a', 'b', 'c'": up to three of the samples, each once.
+std::string ThreeOf(const std::vector<std::string>& samples) {
+  constexpr std::size_t kMost = 3;
+  std::vector<std::string> shown;
+  for (const std::string& sample : samples) {
+    const std::string text = Shown(sample);
+    if (shown.size() < kMost && std::find(shown.begin(), shown.end(), text) == shown.end()) shown.push_back(text);
   }
-  return list + (ranked.size() > kMostNames ? ", ..." : "");
+  std::string list;
+  for (const std::string& text : shown) list += (list.empty() ? "" : ", ") + text;
+  return list;
+}
+
+std::string IsItDelimiter(unsigned char delimiter) {
+  return std::string("is it --delimiter '") + (delimiter == '\t' ? "\\t" : std::string(1, static_cast<char>(delimiter))) +
+         "'?";
 }
 
 ValueRule WholeRule(const TableOptions& table) {
@@ -75,6 +110,7 @@ std::uint64_t TableFormat::Append(RecordSpan records, ScanState& state, std::vec
   FieldWriter writer(out);
   writer.Begin(most_keys_);
   tally.columns.resize(keys_.size());
+  tally.delimiter = delimiter_;
   const std::uint64_t size = PutKeys(records, state, writer, tally);
   writer.End();
   StoreBody(records.first(size), begin, out);
@@ -83,32 +119,47 @@ std::uint64_t TableFormat::Append(RecordSpan records, ScanState& state, std::vec
 
 void TableFormat::PutKey(std::size_t key, const Field& field, FieldWriter& out, KeyTally& tally) const {
   const ColumnKey& column = table_.keys[key];
+  KeyTally::Column& seen = tally.columns[key];
   if (field.is == Field::kMissing) {
     if (table_.strict) throw BadRecord(0, "it has no column '" + EscapeName(column.column) + "', which is a key");
     ++tally.short_records;
+    ++seen.missing;
   }
-  if (field.is != Field::kValue) return keys_[key].PutNull(out);
-  KeyTally::Column& seen = tally.columns[key];
-  if (!column.rule.typed && seen.values < kGuessed) {
-    ++seen.values;
-    const std::optional<ValueType> guess = LooksLike(field.text);
-    seen.looks_like &= guess ? 1u << static_cast<unsigned>(*guess) : 0;
+  if (field.is != Field::kValue) {
+    ++seen.nulls;
+    return keys_[key].PutNull(out);
   }
-  if (PutValue(key, field, out, tally)) return;
+  if (!column.rule.typed && seen.values < kGuessed && seen.looks_like != 0) GuessType(field.text, seen);
+  if (PutValue(key, field, out, tally)) {
+    seen.any = true;
+    return;
+  }
   if (table_.strict) {
     throw BadRecord(field.at, "column '" + EscapeName(column.column) + "': " + Shown(field.text) + " is no " +
                                   std::string(ValueTypeName(column.rule.type)));
   }
-  if (seen.bad++ == 0) {
-    seen.first_input = tally.input;
-    seen.first_record = tally.record;
-    seen.first_offset = tally.offset + field.at;
-    seen.first_text = field.text.substr(0, kMostShown + 1);
-  }
+  seen.bad.Note(tally);
+  KeepSample(field.text, seen.bad.count, seen.samples);
   keys_[key].PutNull(out);
 }
 
+void TableFormat::GuessType(std::string_view text, KeyTally::Column& seen) {
+  const std::optional<ValueType> guess = LooksLike(text);
+  unsigned types = std::any_of(text.begin(), text.end(), [](char c) { return c >= '0' && c <= '9'; }) ? kHasDigits : 0;
+  if (guess) types |= Bit(*guess);
+  if (guess == ValueType::kInt) types |= Bit(ValueType::kDecimal);
+  if (guess == ValueType::kDate) types |= Bit(ValueType::kTimestamp);
+  seen.looks_like &= types;
+  KeepSample(text, ++seen.values, seen.samples);
+}
+
 bool TableFormat::PutValue(std::size_t key, const Field& field, FieldWriter& out, KeyTally& tally) const {
+  const ValueRule& rule = keys_[key].rule();
+  if (rule.type == ValueType::kTimestamp && rule.time_format.empty() && IsCompactTime(field.text)) {
+    KeyTally::Column& seen = tally.columns[key];
+    if (seen.days.count == 0) seen.day = field.text;
+    seen.days.Note(tally);
+  }
   return keys_[key].Put(field.text, out, &tally.lacks_zone);
 }
 
@@ -133,13 +184,23 @@ std::optional<std::uint64_t> TableFormat::ByteOrderMark(RecordSpan front, bool a
 }
 
 void TableFormat::Resolve(const std::vector<std::string>& names) {
+  delimiter_ = 0;
+  for (const char delimiter : {',', '|', '\t', ';'}) {
+    const bool other = static_cast<unsigned char>(delimiter) != table_.delimiter;
+    if (other && names.size() == 1 && names[0].find(delimiter) != std::string::npos) {
+      delimiter_ = static_cast<unsigned char>(delimiter);
+    }
+  }
   for (std::size_t k = 0; k < table_.keys.size(); ++k) {
     const ColumnKey& key = table_.keys[k];
     const std::string operand = "--key: '" + EscapeName(key.text) + "': ";
     const auto fail = [&](const std::string& column) {
       const std::string count = std::to_string(names.size()) + (names.size() == 1 ? " column: " : " columns: ");
+      const std::string hint = delimiter_ != 0   ? "; " + IsItDelimiter(delimiter_)
+                               : key.number == 0 ? DidYouMean(key.column, names)
+                                                 : "";
       throw Error(ErrorCode::kUsage, operand + "there is no column " + column + " (the header has " + count +
-                                         NearestFirst(key.column, names) + ")");
+                                         NearestFirst(key.column, names) + ")" + hint);
     };
     if (key.number > names.size()) fail(std::to_string(key.number));
     if (key.number > 0) continue;
@@ -172,33 +233,99 @@ std::unique_ptr<TableFormat> MakeTableFormat(const Options& options) {
   }
 }
 
+namespace {
+
+/// "say -k d:date, or ..." for a key without a type; empty if it looks like text.
+std::string TypeToSay(const ColumnKey& key, const KeyTally::Column& column) {
+  if (column.values == 0 || column.looks_like == 0) return "";
+  const unsigned types = column.looks_like & ~kHasDigits;
+  std::vector<Suggestion> ways;
+  if (types != 0) {
+    ways.push_back({std::string(ValueTypeName(static_cast<ValueType>(std::countr_zero(types)))), ""});
+  } else {
+    ways = SuggestTypes(column.samples, key.rule);
+    // Digits that LooksLike leaves alone are names with leading zeros.
+    if (!ways.empty() && ways[0].type == ValueTypeName(ValueType::kInt) && ways[0].options.empty()) ways.clear();
+  }
+  if (ways.empty()) return "";
+  std::string text = " looks like " + ways[0].type + " but is ordered as text: say ";
+  for (const Suggestion& way : ways) text += "-k " + KeyWord(key, way.type) + way.options + ", or ";
+  return text + ":text";
+}
+
+/// What is said of a key of which no record has a value.
+std::string NoValues(const Options& options, const ColumnKey& key, const KeyTally::Column& column,
+                     const KeyTally& tally) {
+  const bool json = options.table->kind == TableKind::kJsonLines;
+  const std::string name = "'" + EscapeName(key.column) + "'";
+  if (column.bad.count == 0) {
+    if (json && column.missing == column.nulls) return "no record has the path " + name + PathHint(key.column, tally.example);
+    if (column.missing == column.nulls) return "no record has the column " + name;
+    return "column " + name + " is null in " +
+           (column.nulls == 1 ? "the only record" : "all " + std::to_string(column.nulls) + " records");
+  }
+  std::string text = "column " + name + ": " + (column.bad.count == 1 ? "its only value is" : "none of its " + std::to_string(column.bad.count) + " values is") +
+                     " of the type " + std::string(ValueTypeName(key.rule.type)) + ": " + ThreeOf(column.samples);
+  std::string ways;
+  for (const Suggestion& way : SuggestTypes(column.samples, key.rule)) {
+    ways += (ways.empty() ? "; what reads them is :" : ", or :") + way.type + way.options;
+  }
+  return text + ways;
+}
+
+}  // namespace
+
 std::vector<std::string> DescribeTally(const Options& options, const KeyTally& tally) {
   std::vector<std::string> lines;
   const TableOptions& table = *options.table;
+  constexpr const char* kStrict = "; --strict makes this an error";
   for (std::size_t k = 0; k < tally.columns.size(); ++k) {
     const KeyTally::Column& column = tally.columns[k];
     const ColumnKey& key = table.keys[k];
     const std::string name = "column '" + EscapeName(key.column) + "'";
-    if (column.bad > 0) {
-      lines.push_back(name + ": " + std::to_string(column.bad) + (column.bad == 1 ? " value is no " : " values are no ") +
-                      std::string(ValueTypeName(key.rule.type)) + " and ordered as null, the first in record " +
-                      std::to_string(column.first_record + 1) +
-                      (options.inputs.size() > 1 ? " of " + EscapeName(options.inputs[column.first_input]) : "") + ": " +
-                      Shown(column.first_text) +
-                      "; --strict makes this an error");
+    if (column.bad.count > 0) {
+      lines.push_back(name + ": " + std::to_string(column.bad.count) +
+                      (column.bad.count == 1 ? " value is no " : " values are no ") +
+                      std::string(ValueTypeName(key.rule.type)) + " and ordered as null, the first in " +
+                      RecordName(options, column.bad) + ": " + Shown(column.samples.at(0)) + kStrict);
     }
-    const unsigned guess = column.values > 0 ? column.looks_like : 0;
-    if (guess != 0) {
-      const auto type = static_cast<ValueType>(std::countr_zero(guess));
-      lines.push_back(name + " looks like " + std::string(ValueTypeName(type)) + " but is ordered as text: say -k " +
-                      EscapeName(key.text) + ":" + std::string(ValueTypeName(type)) + ", or :text");
+    if (!column.any && column.bad.count == 0 && column.nulls > 0) lines.push_back(NoValues(options, key, column, tally));
+    if (column.days.count > 0) {
+      const bool day = column.day.size() == 8;
+      lines.push_back(name + ": " + Counted(column.days.count, "value") +
+                      " without separators, such as '" + column.day + "', look like days but were taken as counts since 1970: " +
+                      (day ? "date reads them" : column.day.size() == 12 ? "timestamp(%Y%m%d%H%M) reads them" : "timestamp(%Y%m%d%H%M%S) reads them"));
     }
+    if (const std::string say = key.rule.typed ? "" : TypeToSay(key, column); !say.empty()) lines.push_back(name + say);
   }
   if (tally.short_records > 0) {
     lines.push_back(std::to_string(tally.short_records) + " keys are of columns that their records do not have; ordered as null");
   }
+  if (tally.other_width.count > 0) {
+    const std::uint64_t count = tally.other_width.count;
+    lines.push_back(Counted(count, "record") + (count == 1 ? " has" : " have") + " another number of columns than the header, the first is " +
+                    RecordName(options, tally.other_width) + " with " + Counted(tally.first_width, "column") + kStrict);
+  }
+  if (tally.glued.count > 0) {
+    const std::uint64_t count = tally.glued.count;
+    lines.push_back(Counted(count, "record") + (count == 1 ? " has" : " have") +
+                    " a newline in quotes and text after the closing quote, the first is " + RecordName(options, tally.glued) +
+                    ": if quotes are text there, say --quote none" + kStrict);
+  }
+  if (tally.delimiter != 0) lines.push_back("the header is a single column: " + IsItDelimiter(tally.delimiter));
   if (tally.lacks_zone) lines.push_back("timestamps without a zone were taken as UTC");
   return lines;
+}
+
+void RefuseNoValues(const Options& options, const KeyTally& tally) {
+  for (std::size_t k = 0; k < tally.columns.size(); ++k) {
+    const KeyTally::Column& column = tally.columns[k];
+    if (column.any || column.nulls + column.bad.count == 0) continue;
+    throw Error(ErrorCode::kBadInput,
+                (options.inputs.size() == 1 ? EscapeName(options.inputs[0]) + ": " : "") +
+                    NoValues(options, options.table->keys[k], column, tally) +
+                    (tally.delimiter != 0 ? "; " + IsItDelimiter(tally.delimiter) : "") + "; --force-format sorts all the same");
+  }
 }
 
 }  // namespace gpusort

@@ -57,6 +57,10 @@ class TableFormat : public RecordKeyer {
   std::vector<std::uint64_t> columns_;
 
  private:
+  /// Looks at a value of a key without a type, to tell at the end which type it looks like.
+  static void GuessType(std::string_view text, KeyTally::Column& seen);
+  unsigned char delimiter_ = 0;  ///< one that the header has, where it is a single column; 0: none
+
   static constexpr std::uint64_t kMostKeys = std::uint64_t{64} << 10;
 
   std::uint64_t most_keys_ = std::uint64_t{1} << 62;
@@ -69,7 +73,11 @@ class TableFormat : public RecordKeyer {
 /// By `options.table`. Error(kUsage) if a key cannot be.
 std::unique_ptr<TableFormat> MakeTableFormat(const Options& options);
 
-/// What the end of a job says of values that were no values: lines for warnings.
+/// Returns warnings about values that were no values, and about records that are not as the header.
 std::vector<std::string> DescribeTally(const Options& options, const KeyTally& tally);
+
+/// Throws Error(kBadInput) if a key has no value in any of the records, all of which `tally` saw. Records without any
+/// value would stay as they are, which nobody means who gives a key.
+void RefuseNoValues(const Options& options, const KeyTally& tally);
 
 }  // namespace gpusort

@@ -5,6 +5,7 @@
 
 #include "error.hpp"
 #include "formats/text_reader.hpp"
+#include "formats/zone_names.hpp"
 #include "support/gnu_quote.hpp"
 
 namespace gpusort {
@@ -147,13 +148,18 @@ bool TakeUsual(TextReader& reader, Civil& civil, Clock& clock) {
   return digits;
 }
 
-/// A zone at the front, if there is one: its seconds before UTC. False if it is a broken one.
+/// Takes a zone at the front, if there is one, and sets its seconds east of UTC. False if it is a broken one.
 bool TakeZone(TextReader& reader, std::optional<std::int64_t>& offset) {
-  if (reader.Take('Z') || reader.Take('z') || reader.TakeWord("utc") || reader.TakeWord("gmt")) {
-    offset = 0;
+  if (reader.done()) return true;
+  if (!reader.Is('+') && !reader.Is('-')) {
+    const bool utc = reader.end - reader.at == 1 && Lower(*reader.at) == 'z';
+    if (const std::optional<std::int64_t> named = utc ? std::nullopt : TakeZoneName(reader)) {
+      offset = named;
+    } else if (reader.Take('Z') || reader.Take('z') || reader.TakeWord("utc") || reader.TakeWord("gmt")) {
+      offset = 0;
+    }
     return true;
   }
-  if (!reader.Is('+') && !reader.Is('-')) return true;
   const bool minus = reader.TakeSign();
   unsigned hour = 0, minute = 0, second = 0;
   if (!reader.TakeTwo(hour)) return false;
@@ -383,8 +389,11 @@ std::optional<Instant> ParseInstantBy(std::string_view format, std::string_view 
         good = TakeZone(reader, offset) && offset.has_value();
         break;
       case 'Z':
-        good = reader.TakeWord("utc") || reader.TakeWord("gmt");
-        if (!offset) offset = 0;
+        if (const std::optional<std::int64_t> named = TakeZoneName(reader)) {
+          if (!offset) offset = named;
+        } else {
+          good = false;
+        }
         break;
       default:
         good = reader.Take('%');

@@ -31,7 +31,8 @@ std::optional<Day> ParseDay(std::string_view text);
 
 /// * A day as above, or one followed by T, t or blanks and hh:mm[:ss[.fraction]] (behind YYYYMMDD also hhmm[ss]), then
 /// a
-///   zone or none: Z, UTC, GMT, +hh, +hhmm, +hh:mm, +hh:mm:ss; 24:00:00 is the next midnight, a second 60 the next one.
+///   zone or none: Z, a name of zone_names.hpp in any case, +hh, +hhmm, +hh:mm, +hh:mm:ss; 24:00:00 is the next
+///   midnight, a second 60 the next one.
 /// * Apache's 31/Dec/2026:23:59:59 +0100.
 /// * Digits alone: seconds since 1970 (up to 10, a fraction may follow), milliseconds (11 to 14), microseconds (15 to
 ///   17), nanoseconds (18 and 19). So 20260101 alone is a second, not a day.
@@ -41,7 +42,7 @@ std::optional<Instant> ParseInstant(std::string_view text);
 /// `format` as ParseInstantBy takes it. Error(kUsage) that names a letter which is none of strptime's
 /// %Y %m %d %H %M %S %y %b %B %a %A %e %j %p %I %z %Z %s %T %D %F %R %n %t %% or %f, digits of a fraction.
 std::string CheckedTimeFormat(std::string_view format);
-/// All of `text` by a format. Names are English; %Z is UTC or GMT; the weekday counts for nothing. What the format does
+/// All of `text` by a format. Names are English; %Z is a name of zone_names.hpp; the weekday counts for nothing. What the format does
 /// not say is that of 1972-01-01 00:00:00, a leap year, so that days without a year all exist.
 std::optional<Instant> ParseInstantBy(std::string_view format, std::string_view text);
 

@@ -35,7 +35,8 @@ constexpr std::pair<std::string_view, ValueType> kTypes[] = {
     {"locale", ValueType::kLocale},       {"int", ValueType::kInt},       {"decimal", ValueType::kDecimal},
     {"float", ValueType::kFloat},         {"bool", ValueType::kBool},     {"date", ValueType::kDate},
     {"timestamp", ValueType::kTimestamp}, {"ip", ValueType::kIp},         {"uuid", ValueType::kUuid},
-    {"bytes-hex", ValueType::kBytesHex}};
+    {"bytes-hex", ValueType::kBytesHex},
+    {"amount", ValueType::kAmount}};
 
 /// Gathers the bytes of a key, for FieldWriter::PutBytes.
 class KeyBytes {
@@ -433,6 +434,61 @@ bool PutDecimalOf(TextReader reader, const ValueRule& rule, KeyBytes& out) {
   return true;
 }
 
+// --- Amounts ------------------------------------------------------------------------------------------------------
+
+/// Takes a currency sign at the front: $, cent, pound, yen and the general one, or one of U+20A0 to U+20CF.
+bool TakeCurrency(TextReader& reader) {
+  const std::string_view text = reader.rest();
+  const auto byte = [&](std::size_t i) { return i < text.size() ? static_cast<unsigned char>(text[i]) : 0u; };
+  std::size_t size = 0;
+  if (byte(0) == '$') size = 1;
+  if (byte(0) == 0xC2 && byte(1) >= 0xA2 && byte(1) <= 0xA5) size = 2;
+  if (byte(0) == 0xE2 && ((byte(1) == 0x82 && byte(2) >= 0xA0) || (byte(1) == 0x83 && byte(2) <= 0x8F))) size = 3;
+  reader.at += size;
+  return size > 0;
+}
+
+/// Takes a currency sign, or a percent sign, at the end.
+bool TakeUnitBehind(TextReader& reader) {
+  const std::string_view text = reader.rest();
+  if (text.ends_with('%')) {
+    --reader.end;
+    return true;
+  }
+  for (std::size_t size = 1; size <= std::min<std::size_t>(3, text.size()); ++size) {
+    TextReader unit{reader.end - size, reader.end};
+    if (!TakeCurrency(unit) || !unit.done()) continue;
+    reader.end -= size;
+    return true;
+  }
+  return false;
+}
+
+bool PutAmount(TextReader reader, const ValueRule& rule, KeyBytes& out) {
+  bool negative = false, sign = false;
+  if (reader.rest().size() > 1 && reader.Is('(') && reader.end[-1] == ')') {
+    negative = sign = true;
+    reader = TextReader::Trimmed(reader.rest().substr(1, reader.rest().size() - 2));
+  }
+  const auto take_sign = [&] {
+    if (sign || (!reader.Is('-') && !reader.Is('+'))) return;
+    sign = true;
+    negative = reader.TakeSign();
+  };
+  take_sign();
+  if (TakeCurrency(reader)) {
+    reader.SkipSpace();
+    take_sign();
+  } else if (TakeUnitBehind(reader)) {
+    reader = TextReader::Trimmed(reader.rest());
+  }
+  Decimal number;
+  if (reader.Is('-') || reader.Is('+') || !ReadDecimal(reader, rule, false, number)) return false;
+  number.negative = negative;
+  PutDecimalText(number, out);
+  return true;
+}
+
 // --- Floats -------------------------------------------------------------------------------------------------------
 
 /// Of a NaN only the sign counts.
@@ -591,12 +647,22 @@ bool ReadAddress(std::string_view text, Address& address) {
   return address.prefix <= full;
 }
 
+/// As PostgreSQL's inet: the bits of the network, the length of the prefix, then the bits of the host.
 void PutAddress(const Address& address, KeyBytes& out) {
-  if (!address.v6) return PutFixed<5>(address.low * 33 + address.prefix, out);  // begins with 16..72
+  const unsigned full = address.v6 ? 128 : 32, host = full - address.prefix;
+  const std::uint64_t low_bits = host >= 64 ? ~std::uint64_t{0} : (std::uint64_t{1} << host) - 1;
+  const std::uint64_t high_bits = host <= 64 ? 0 : host == 128 ? ~std::uint64_t{0} : (std::uint64_t{1} << (host - 64)) - 1;
+  if (!address.v6) {
+    PutFixed<5>((address.low & ~low_bits) * 33 + address.prefix, out);  // begins with 16..72
+    if (host > 0) PutFixed<5>(address.low & low_bits, out);
+    return;
+  }
   out.Put(200);
-  PutFixed<9>(address.high, out);
-  PutFixed<9>(address.low, out);
+  PutFixed<9>(address.high & ~high_bits, out);
+  PutFixed<9>(address.low & ~low_bits, out);
   out.Put(kFirstDigit + address.prefix);
+  if (host > 64) PutFixed<9>(address.high & high_bits, out);
+  if (host > 0) PutFixed<9>(address.low & low_bits, out);
 }
 
 constexpr unsigned kFalse = 96, kTrue = 160;
@@ -658,7 +724,8 @@ std::optional<ValueType> FindValueType(std::string_view name) {
   static constexpr std::pair<std::string_view, ValueType> kOthers[] = {
       {"int2", ValueType::kInt},         {"int4", ValueType::kInt},         {"int8", ValueType::kInt},
       {"float4", ValueType::kFloat},     {"float8", ValueType::kFloat},     {"numeric", ValueType::kDecimal},
-      {"timestamptz", ValueType::kTimestamp}, {"bytea", ValueType::kBytesHex}, {"inet", ValueType::kIp}};
+      {"timestamptz", ValueType::kTimestamp}, {"bytea", ValueType::kBytesHex}, {"inet", ValueType::kIp},
+      {"cidr", ValueType::kIp},             {"money", ValueType::kAmount}};
   for (const auto& [known, type] : kTypes) {
     if (known == name) return type;
   }
@@ -740,6 +807,9 @@ bool ValueKey::Put(std::string_view text, FieldWriter& out, bool* lacks_zone) co
     }
     case ValueType::kDecimal:
       if (!PutShort(trimmed, rule_, false, key) && !PutDecimalOf(trimmed, rule_, key)) return false;
+      break;
+    case ValueType::kAmount:
+      if (!PutShort(trimmed, rule_, false, key) && !PutAmount(trimmed, rule_, key)) return false;
       break;
     case ValueType::kFloat: {
       const std::optional<double> value = DoubleOf(trimmed, rule_);
@@ -859,7 +929,7 @@ void ValueKey::PutBytes(std::string_view bytes, FieldWriter& out) const {
     const bool folds = rule_.type == ValueType::kNoCase;
     for (const char c : bytes) {
       const auto byte = static_cast<unsigned char>(c);
-      PutContent(folds ? detail::ToUpper(byte) : byte, key);
+      PutContent(folds ? static_cast<unsigned char>(Lower(c)) : byte, key);
     }
     EndContent(key);
   }

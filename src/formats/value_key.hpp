@@ -35,17 +35,18 @@ class ValueKey {
   /// Puts the key of the value that `text` is; false, and puts nothing, if it is none of the rule's type. Sets
   /// *lacks_zone, and never clears it, if the text is a time of no zone, which is taken as UTC.
   /// White space around counts for nothing but in text, nocase, natural and locale, which take any bytes:
-  /// * text: unsigned bytes. nocase: the same, ASCII letters as capitals. natural: as GNU sort -V. locale: by strxfrm;
+  /// * text: unsigned bytes. nocase: the same, ASCII capitals as small letters. natural: as GNU sort -V. locale: by strxfrm;
   ///   NULs divide it, and what they divide is compared one by one.
   /// * int: an optional sign and digits. decimal: also a fraction and an exponent; exact at any length. -0 is 0. As in
   ///   PostgreSQL, decimal knows inf and infinity with a sign or none, and NaN, which is above all. `thousands` may
   ///   stand between digits in front of the decimal point.
+  /// * amount: a decimal that is finite, perhaps with a currency sign in front or behind, or % behind, which count for
+  ///   nothing. In brackets it is negative.
   /// * float: what decimal takes, rounded to binary64; IEEE 754's totalOrder: -nan, -inf, ..., -0, 0, ..., inf, nan.
   /// * bool: t, true, yes, y, on, 1 above f, false, no, n, off, 0. Letters of any case.
   /// * date, timestamp: see ParseDay and ParseInstant, or ParseInstantBy for timestamp(FORMAT).
-  /// * ip: v4 before v6 (so ::ffff:1.2.3.4 is behind all v4), then the address, then the prefix length, which is full
-  /// if
-  ///   it is not said.
+  /// * ip: as PostgreSQL's inet: v4 before v6 (so ::ffff:1.2.3.4 comes after all v4), then the bits of the network, the
+  ///   length of the prefix, and the bits of the host. A prefix that is not given has full length.
   /// * uuid: 32 hexadecimal digits, a hyphen or none between each four of them, braces or none around.
   /// * bytes-hex: an even count of hexadecimal digits, \x, 0x or nothing in front.
   bool Put(std::string_view text, FieldWriter& out, bool* lacks_zone = nullptr) const;

@@ -7,6 +7,7 @@
 
 #include "data/inputs.hpp"
 #include "error.hpp"
+#include "formats/table_format.hpp"
 #include "job/make_plan.hpp"
 #include "job/order.hpp"
 #include "records/records.hpp"
@@ -84,6 +85,10 @@ void CheckSorted(const Options& options, CancelFlag& cancel) {
     throw;
   }
   inputs.VerifyUnchanged();
+  if (!ordered.table) return;
+  const KeyTally& tally = feeder.keys()->tally();
+  if (!options.force_format) RefuseNoValues(options, tally);
+  for (const std::string& line : DescribeTally(options, tally)) LogWarn(line);
 }
 
 std::optional<OrderCheck::Disorder> CheckAsRead(const Options& options, const CancelFlag& cancel) {

@@ -193,8 +193,8 @@ class Sorter {
           output_.FinishReserving();  // what the output has is not there for runs
         OpenStore();
         attempt_->FormRuns();
-        if (journal_) KeepAllRuns();
         SayWhatWasNoValue();
+        if (journal_) KeepAllRuns();
         output_.FinishReserving();
         output_.ReleaseForParts();
         if (!options_.headless) output_.SetHeader(inputs_.header());
@@ -305,6 +305,7 @@ class Sorter {
     job.resume_dir.clear();
     job.progress = When::kNever;
     job.strict = false;
+    job.force_format = true;
     job.no_fsync = false;
     job.no_space_check = true;
     job.memory = Size{memory_.limit(), false};
@@ -498,9 +499,11 @@ class Sorter {
     job_.next_run_id = journal_->manifest().attempts.size() << 32;
   }
 
-  /// Once, whatever attempts it takes.
+  /// Says it once, whatever attempts the job takes. Throws Error(kBadInput) if a key has no value at all.
   void SayWhatWasNoValue() {
     if (!ordered_.table || std::exchange(said_no_values_, true)) return;
+    // A slice may lack the values that other slices have.
+    if (options_.ranges.empty() && !options_.force_format) RefuseNoValues(options_, sorting_.tally);
     for (const std::string& line : DescribeTally(options_, sorting_.tally)) sorting_.Note(line);
   }
 

@@ -11,7 +11,7 @@ namespace gpusort {
 /// What the text of a column is ordered as.
 enum class ValueType : std::uint8_t {
   kText,       ///< unsigned bytes
-  kNoCase,     ///< the same, ASCII letters folded
+  kNoCase,     ///< the same, ASCII capitals as small letters
   kNatural,    ///< as -V
   kLocale,     ///< by the weights of the environment's locale (strxfrm)
   kInt,        ///< whole numbers of any length, exact
@@ -23,6 +23,7 @@ enum class ValueType : std::uint8_t {
   kIp,         ///< v4 before v6
   kUuid,
   kBytesHex,  ///< bytes written as hexadecimal digits
+  kAmount,    ///< decimal numbers with a currency sign or %
 };
 
 /// How the values of a column are read and ordered.

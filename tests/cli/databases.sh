@@ -62,7 +62,9 @@ INSERT INTO t SELECT id,
   CASE WHEN random() < 0.3 THEN draw('{infinity,-infinity,1969-12-31 23:59:59.1+01,2026-03-29 02:30:00+02}',
          random())::timestamptz ELSE '1960-01-01Z'::timestamptz + random() * interval '100 years' END,
   CASE WHEN random() < 0.9 THEN md5(random()::text)::uuid END,
-  CASE WHEN random() < 0.5 THEN '10.0.0.0'::inet + (random() * 1e6)::int8
+  CASE WHEN random() < 0.4 THEN '10.0.0.0'::inet + (random() * 1e6)::int8
+       WHEN random() < 0.5 THEN set_masklen('10.0.0.0'::inet + ((random() * 64)::int8 << (random() * 18)::int), (random() * 32)::int)
+       WHEN random() < 0.6 THEN set_masklen('2001:db8::'::inet + ((random() * 8)::int8 << (random() * 58)::int), (random() * 128)::int)
        ELSE draw('{::1,2001:db8::ff,255.255.255.255,0.0.0.0,fe80::1,::ffff:1.2.3.4}', random())::inet END,
   CASE WHEN random() < 0.9 THEN substr(decode(md5(random()::text), 'hex'), 1, (random() * 4)::int) END,
   draw(array['', 'a', 'A', E'a\tb', E'a\nb', 'a"b', 'a,b', '"', 'it''s', E'a\\b', E'\\', E'a\r\nb', E'\r', E'\\N',
@@ -84,7 +86,7 @@ number_of() {
 orders=(
   'i4:int' 'i8:int:desc' 'i2:int:nulls-first f4:float:desc' 'f8:float' 'f8:float:desc:nulls-last' 'n:decimal'
   'n:decimal:desc i4:int' 'b:bool:desc d:date' 'd:date:desc' 'ts:timestamp' 'b:bool tz:timestamp:desc' 'u:uuid'
-  'a:ip' 'y:bytes-hex' 's:text' 's:text:desc:nulls-last i2:int' 's'
+  'a:ip' 'a:inet:desc' 'y:bytes-hex' 's:nocase id:int' 's:text' 's:text:desc:nulls-last i2:int' 's'
 )
 check_copy() {  # FORMAT, COPY's options
   local order key column rest words
@@ -96,7 +98,7 @@ check_copy() {  # FORMAT, COPY's options
       rest=${key#"$column"}
       operands+=(-k "#$(number_of "$column")$rest")
       words=$column
-      case $rest in *text*|'') words+=' COLLATE "C"' ;; esac
+      case $rest in *text*|'') words+=' COLLATE "C"' ;; *nocase*) words='lower(s COLLATE "C") COLLATE "C"' ;; esac
       case $rest in *:desc*) words+=' DESC' ;; esac
       case $rest in *nulls-first*) words+=' NULLS FIRST' ;; *nulls-last*) words+=' NULLS LAST' ;; esac
       server+="$words, "
@@ -145,7 +147,7 @@ CREATE DATABASE restored;
 SQL
   "$pg/pg_dump" -h "$work/pg" -U postgres postgres >dump.sql
   expect 0 "$bin/gpusort" --format pgdump --strict -k public.t.n:decimal -k t.f8:float:desc \
-    -k '"""odd one"".""a.b"".""x""""y""":int' dump.sql sorted.sql
+    -k '"odd one"."a.b"."x""y":int' dump.sql sorted.sql
   same <(LC_ALL=C sort dump.sql) <(LC_ALL=C sort sorted.sql)
   same <(grep -n -A3 '^CREATE\|^ALTER\|^COMMENT' dump.sql) <(grep -n -A3 '^CREATE\|^ALTER\|^COMMENT' sorted.sql)
   database=restored sql -f sorted.sql >/dev/null || fail "the sorted dump cannot be restored"
@@ -161,6 +163,34 @@ SQL
     <(database=restored sql -c 'COPY (SELECT * FROM t ORDER BY id) TO STDOUT')
   expect 2 "$bin/gpusort" --format pgdump -k nobody.id:int dump.sql sorted.sql
   says 'no rows of such a table'
+}
+
+# The names of zones that mean one offset at all times, with a header as the server writes it in text, and money.
+check_zones() {
+  awk '$2 ~ /^-?[0-9]+$/ { print $1 }' "$("${pg%/bin}/bin/pg_config" --sharedir 2>/dev/null || echo /usr/share/postgresql/15)/timezonesets/Default" >zones
+  [ "$(wc -l <zones)" -gt 100 ] || fail "zones of PostgreSQL: $(wc -l <zones)"
+  sql <<'SQL'
+CREATE TABLE zones (name text);
+\copy zones FROM 'zones'
+SELECT setseed(0.25);
+CREATE TABLE z AS SELECT row_number() OVER () AS id, '2020-05-05 00:00:00'::timestamp + random() * interval '3 days' || ' ' || name AS text,
+  ((random() - 0.5) * 10 ^ (random() * 9))::numeric::money AS m FROM zones, generate_series(1, 5);
+\copy (SELECT * FROM z ORDER BY id) TO 'z.copy' WITH (HEADER)
+\copy (SELECT * FROM z ORDER BY id) TO 'z.csv' WITH (FORMAT csv, HEADER)
+\copy (SELECT * FROM z ORDER BY id) TO 'z.binary' WITH (FORMAT binary)
+\copy (SELECT id FROM z ORDER BY text::timestamptz, id) TO 'by-time'
+\copy (SELECT id FROM z ORDER BY m DESC, id) TO 'by-money'
+SQL
+  for format in pgcopy csv; do
+    file=z.${format#pg}
+    expect 0 "$bin/gpusort" --format $format --header 1 --strict -k text:timestamp "$file" sorted
+    same by-time <(tail -n +2 sorted | cut -d "$([ $format = csv ] && echo , || printf '\t')" -f 1)
+    expect 0 "$bin/gpusort_check" --format $format --header 1 -k text:timestamp --against "$file" sorted >/dev/null
+    expect 0 "$bin/gpusort" --format $format --header 1 --strict --thousands , -k m:money:desc "$file" sorted
+    same by-money <(tail -n +2 sorted | cut -d "$([ $format = csv ] && echo , || printf '\t')" -f 1)
+  done
+  expect 0 "$bin/gpusort" --format pgcopy-binary --strict -k '#3:money:desc' z.binary sorted
+  expect 0 "$bin/gpusort_check" --format pgcopy-binary -k '#3:money:desc' --against z.binary sorted >/dev/null
 }
 
 check_broken_files() {
@@ -310,6 +340,7 @@ check_copy pgcopy 'FORMAT text'
 check_copy pgcopy-csv 'FORMAT csv'
 check_copy pgcopy-binary 'FORMAT binary'
 check_dump
+check_zones
 check_broken_files
 nothing_left
 echo "databases: ok"

@@ -82,6 +82,20 @@ printf 'id,name\n2,b\nx,a\n' >words.csv
 row 'a value that is no number, --strict' "$g" --strict -k id:int words.csv out
 printf 'id,name\n2\n' >short.csv
 row 'a record that lacks the column, --strict' "$g" --strict -k name short.csv out
+printf 'id,name\n2,b\n1,a,x\n' >wide.csv
+row 'a record with more columns than the header' "$g" -k id:int wide.csv out
+printf 'id,name\n2,"b\nc"d\n' >glued.csv
+row 'text after a closing quote, over lines' "$g" -k id:int glued.csv out
+printf 'when,paid,note\n23.11.2026,"$1,000",\n24.11.2026,$5,\n' >forms.csv
+row 'a key that no value is of' "$g" -k when:timestamp forms.csv out
+row 'a key that is null everywhere' "$g" -k note forms.csv out
+row 'a key without a type of amounts' "$g" -k paid forms.csv out
+printf 'when\n20261123\n20261101\n' >days.csv
+row 'days taken for seconds' "$g" -k when:timestamp days.csv out
+printf '{"user":{"id":1}}\n' >user.jsonl
+row 'a path that no record has' "$g" -k user.idd:int user.jsonl out
+printf 'id;name\n2;b\n' >semicolon.csv
+row 'another delimiter' "$g" -k name semicolon.csv out
 printf 'id,name\n1,"b"x\n' >behind.csv
 row 'text behind a closing quote, --strict' "$g" --strict -k name behind.csv out
 printf 'id,name\n1,"b\n2,c\n' >open.csv

@@ -29,6 +29,22 @@ bool TakeQuoted(std::string_view& text, char quote, std::string& name) {
   return false;
 }
 
+/// Where the name of a key ends: at a colon that is in no quotes. These stand around a part of it: "my schema"."t".id
+std::size_t NameEnd(std::string_view text) {
+  std::size_t at = 0;
+  while (at < text.size() && text[at] != ':') {
+    if (text[at] == '"' && (at == 0 || text[at - 1] == '.')) {
+      std::string_view part = text.substr(at);
+      std::string name;
+      if (!TakeQuoted(part, '"', name)) return std::min(text.find(':'), text.size());
+      at = text.size() - part.size();
+    } else {
+      ++at;
+    }
+  }
+  return at;
+}
+
 // ---- Lines -------------------------------------------------------------------------------------------------------
 
 class LineReader : public TableReader {
@@ -316,6 +332,7 @@ class JsonReader : public TableReader {
     Path path;
     std::string_view rest = key.column;
     const auto fail = [&] { throw NoColumn("--key " + key.text + ": give a path: a.b[0] or /a/b/0"); };
+    if (!TakeText(rest, "$.") && rest.starts_with("$[")) rest.remove_prefix(1);
     if (rest.starts_with('/')) {
       while (TakeText(rest, "/")) {
         const std::string_view token = rest.substr(0, rest.find('/'));
@@ -381,6 +398,17 @@ class CopyReader : public TableReader {
   CopyReader(const Table& table, Source source) : TableReader(table, std::move(source)) {}
 
  protected:
+  void ReadHeader() override {
+    for (std::uint64_t i = 0; i < table_.header; ++i) {
+      std::string record;
+      cell_count_ = 0;
+      if (!ReadRecord(record)) break;
+      header_ += record + "\n";
+    }
+    std::vector<std::string> names;
+    for (std::size_t i = 0; i < cell_count_; ++i) names.push_back(cells_[i].text);
+    Resolve(names);
+  }
   bool Read(Row& row) override {
     if (ReadRecord(row.bytes)) return true;
     trailer_ = row.bytes;
@@ -735,7 +763,7 @@ Table TableOf(const std::string& name) {
   if (name == "csv" || name == "tsv" || name == "pgcopy-csv") {
     table.kind = Kind::kCsv;
     table.delimiter = name == "tsv" ? '\t' : ',';
-    table.quote = '"';
+    if (name != "tsv") table.quote = '"';
     table.header = name == "pgcopy-csv" ? 0 : 1;
     if (name != "pgcopy-csv") table.nulls.emplace_back("\\N");
     return table;
@@ -763,8 +791,12 @@ Key ReadKey(const std::string& text, char point, int thousands) {
   std::string_view rest = text;
   if (rest.starts_with('"')) {
     if (!TakeQuoted(rest, '"', key.column)) throw BadRule("its name has no closing quote");
+    if (rest.starts_with('.')) {
+      key.column = text.substr(0, NameEnd(text));
+      rest = std::string_view(text).substr(key.column.size());
+    }
   } else {
-    key.column = rest.substr(0, rest.find(':'));
+    key.column = rest.substr(0, NameEnd(rest));
     rest.remove_prefix(key.column.size());
     if (key.column.starts_with('#')) {
       const char* const end = key.column.data() + key.column.size();

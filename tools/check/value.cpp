@@ -10,6 +10,8 @@
 #include <cstdlib>
 #include <cstring>
 #include <limits>
+#include <map>
+#include <sstream>
 #include <utility>
 
 namespace check {
@@ -135,6 +137,49 @@ Value ReadNumber(const Rule& rule, std::string_view text) {
   return number;
 }
 
+/// A number with a currency sign around or % behind, which count for nothing; in brackets it is negative.
+Value ReadAmount(const Rule& rule, std::string_view text) {
+  static constexpr std::string_view kSigns[] = {"$", "\xC2\xA2", "\xC2\xA3", "\xC2\xA4", "\xC2\xA5"};
+  std::string number;
+  bool brackets = false;
+  if (text.size() > 1 && text.front() == '(' && text.back() == ')') {
+    text = Trim(text.substr(1, text.size() - 2));
+    brackets = true;
+  }
+  const auto currency = [](std::string_view at) -> std::size_t {
+    for (const std::string_view sign : kSigns) {
+      if (at.starts_with(sign)) return sign.size();
+    }
+    const std::string_view three = at.substr(0, 3);
+    return three >= "\u20A0" && three <= "\u20CF" ? 3 : 0;
+  };
+  std::string sign;
+  const auto take_sign = [&] {
+    if (sign.empty() && !brackets && !text.empty() && (text[0] == '-' || text[0] == '+')) {
+      sign = text[0];
+      text.remove_prefix(1);
+    }
+  };
+  take_sign();
+  if (const std::size_t size = currency(text); size > 0) {
+    text.remove_prefix(size);
+    TakeBlanks(text);
+    take_sign();
+  } else if (text.ends_with('%')) {
+    text = Trim(text.substr(0, text.size() - 1));
+  } else {
+    for (std::size_t at = text.size() < 3 ? 0 : text.size() - 3; at < text.size(); ++at) {
+      if (currency(text.substr(at)) != text.size() - at) continue;
+      text = Trim(text.substr(0, at));
+      break;
+    }
+  }
+  if (text.empty() || text[0] == '-' || text[0] == '+') return Null{};
+  const Value value = ReadNumber(rule, (brackets ? "-" : sign) + std::string(text));
+  const auto* const read = std::get_if<Number>(&value);
+  return read == nullptr || read->kind != Number::kFinite ? Value(Null{}) : value;
+}
+
 Value ReadFloat(const Rule& rule, std::string_view text) {
   Written written;
   if (ReadWritten(rule, text, written)) {
@@ -251,10 +296,44 @@ bool TakeTime(std::string_view& text, bool compact, Time& time) {
   return !time.fraction.empty();
 }
 
-/// Z, UTC, GMT, +hh, +hhmm, +hh:mm or +hh:mm:ss. `any`: whether there is one. False for one that is none.
+/// Abbreviations of zones as PostgreSQL has them, and a few more, with their minutes east of UTC.
+constexpr const char* kZones =
+    "acdt 630 acsst 630 acst 570 act -300 acwst 525 adt -180 aedt 660 aesst 660 aest 600 aft 270 akdt -480 "
+    "akst -540 almst 420 almt 360 amt -240 ast -240 awsst 540 awst 480 azost 0 azot -60 bdst 120 bdt 360 bnt "
+    "480 bort 480 bot -240 bra -180 brst -120 brt -180 bst 60 btt 360 cadt 630 cast 570 cat 120 cct 480 cdt "
+    "-300 cest 120 cet 60 cetdst 120 chadt 825 chast 765 chst 600 chut 600 clst -180 cot -300 cst -360 cxt "
+    "420 ddut 600 eat 180 edt -240 eest 180 eet 120 eetdst 180 egst 0 egt -60 est -300 fet 180 fjst 780 fjt "
+    "720 fnst -60 fnt -120 galt -360 gamt -540 gft -180 gilt 720 gmt 0 hdt -540 hkt 480 hst -600 ict 420 idt "
+    "180 irt 210 ist 120 jayt 540 jst 540 kdt 600 kgst 360 kst 540 lhst 630 ligt 600 mart -570 mdt -360 mest "
+    "120 mesz 120 met 60 metdst 120 mez 60 mht 720 mmt 390 mpt 600 msd 240 msk 180 mst -420 must 300 mut 240 "
+    "mvt 300 myt 480 ndt -150 nft -210 npt 345 nst -210 nzdt 780 nzst 720 nzt 720 pdt -420 pet -300 pgt 600 "
+    "pht 480 pkst 360 pkt 300 pmdt -120 pmst -180 pont 660 pst -480 pwt 540 pyst -180 ret 240 sadt 630 sast "
+    "120 sct 240 sst -660 taht -600 tft 300 tjt 300 tot 780 trut 600 tvt 720 uct 0 ulast 540 ut 0 utc 0 uyst "
+    "-120 uyt -180 uzst 360 uzt 300 vut 660 wadt 480 wakt 720 wast 420 wat 60 wdt 540 west 60 wet 0 wetdst 60 "
+    "wft 720 wgst -120 wgt -180 wib 420 wit 540 wita 480 xjt 360 yapt 600 yekst 360 z 0 zulu 0";
+
+/// Takes letters that are the name of a zone.
+bool TakeZoneName(std::string_view& text, std::int64_t& east) {
+  static const std::map<std::string, std::int64_t> zones = [] {
+    std::map<std::string, std::int64_t> made;
+    std::istringstream in(kZones);
+    for (std::string name; in >> name;) in >> made[name];
+    return made;
+  }();
+  std::size_t size = 0;
+  while (size < text.size() && IsLetter(text[size])) ++size;
+  const auto found = zones.find(Lowered(text.substr(0, size)));
+  if (found == zones.end()) return false;
+  text.remove_prefix(size);
+  east = found->second * 60;
+  return true;
+}
+
+/// Z, the name of a zone, +hh, +hhmm, +hh:mm or +hh:mm:ss. `any`: whether there is one. False for one that is none.
 bool TakeZone(std::string_view& text, std::int64_t& east, bool& any) {
   any = true;
   east = 0;
+  if (TakeZoneName(text, east)) return true;
   if (Take(text, 'Z') || Take(text, 'z') || TakeWord(text, "utc") || TakeWord(text, "gmt")) return true;
   const bool minus = Take(text, '-');
   any = minus || Take(text, '+');
@@ -449,8 +528,12 @@ Value ReadInstantBy(const std::string& format, std::string_view text) {
         const bool good = TakeZone(text, time.east, zoned);
         return good && zoned;
       }
-      case 'Z':
-        return TakeWord(text, "utc") || TakeWord(text, "gmt");
+      case 'Z': {
+        std::int64_t east = 0;
+        if (!TakeZoneName(text, east)) return false;
+        if (!zoned) time.east = east;
+        return true;
+      }
       default:
         return Take(text, '%');
     }
@@ -521,7 +604,15 @@ Value ReadUuid(std::string_view text) {
   return ReadHex(digits);
 }
 
-/// The family, the address's bytes, the length of the prefix.
+/// The family, the bits of the network, the length of the prefix, all bits: in PostgreSQL's order of inet.
+std::string AddressValue(bool v6, std::string_view address, unsigned prefix) {
+  std::string network(address);
+  for (std::size_t bit = prefix; bit < 8 * network.size(); ++bit) {
+    network[bit / 8] = static_cast<char>(network[bit / 8] & ~(0x80 >> bit % 8));
+  }
+  return std::string(1, v6 ? '6' : '4') + network + static_cast<char>(prefix) + std::string(address);
+}
+
 Value ReadAddress(std::string_view text) {
   const std::size_t slash = std::min(text.find('/'), text.size());
   const std::string number(text.substr(0, slash));
@@ -538,14 +629,11 @@ Value ReadAddress(std::string_view text) {
     prefix = static_cast<int>(TakeNumber(digits, digits.size()));
   }
   if (prefix > full) return Null{};
-  std::string value(1, v6 ? '6' : '4');
-  return value.append(address.data(), v6 ? 16 : 4).append(1, static_cast<char>(prefix));
+  return AddressValue(v6, {address.data(), v6 ? 16u : 4u}, static_cast<unsigned>(prefix));
 }
 
 std::string Folded(std::string_view text) {
-  std::string upper(text);
-  for (char& c : upper) c = c >= 'a' && c <= 'z' ? static_cast<char>(c - 'a' + 'A') : c;
-  return upper;
+  return Lowered(text);
 }
 
 // ---- Versions, as GNU sort -V: https://www.gnu.org/software/coreutils/manual, "Version sort ordering" --------------
@@ -664,8 +752,7 @@ Value ReadInet(std::string_view bytes) {
   const std::size_t size = bytes[0] == 2 ? 4 : 16;
   if (bytes.size() != 4 + size || static_cast<unsigned char>(bytes[3]) != size) return Null{};
   if (static_cast<unsigned char>(bytes[1]) > 8 * size) return Null{};
-  std::string value(1, size == 4 ? '4' : '6');
-  return value.append(bytes.substr(4)).append(1, bytes[1]);
+  return AddressValue(size == 16, bytes.substr(4), static_cast<unsigned char>(bytes[1]));
 }
 
 // ---- What makes values equal -------------------------------------------------------------------------------------
@@ -722,7 +809,10 @@ Type TypeOf(std::string_view name) {
                                                                  {"numeric", Type::kDecimal},
                                                                  {"timestamptz", Type::kTimestamp},
                                                                  {"bytea", Type::kBytesHex},
-                                                                 {"inet", Type::kIp}};
+                                                                 {"inet", Type::kIp},
+                                                                 {"cidr", Type::kIp},
+                                                                 {"amount", Type::kAmount},
+                                                                 {"money", Type::kAmount}};
   for (const auto& [known, type] : kNames) {
     if (known == name) return type;
   }
@@ -744,6 +834,8 @@ Value ReadValue(const Rule& rule, std::string_view text) {
     case Type::kInt:
     case Type::kDecimal:
       return ReadNumber(rule, trimmed);
+    case Type::kAmount:
+      return ReadAmount(rule, trimmed);
     case Type::kFloat:
       return ReadFloat(rule, trimmed);
     case Type::kBool:
@@ -769,6 +861,9 @@ Value ReadBinaryValue(const Rule& rule, std::string_view bytes) {
       if (size == 2) return ReadValue(rule, std::to_string(Load<std::int16_t>(bytes)));
       if (size == 4) return ReadValue(rule, std::to_string(Load<std::int32_t>(bytes)));
       if (size == 8) return ReadValue(rule, std::to_string(Load<std::int64_t>(bytes)));
+      return Null{};
+    case Type::kAmount:  // cents
+      if (size == 8) return ReadNumber(rule, std::to_string(Load<std::int64_t>(bytes)));
       return Null{};
     case Type::kDecimal:
       return ReadNumeric(bytes);
@@ -813,6 +908,7 @@ std::strong_ordering CompareValues(const Rule& rule, const Value& a, const Value
         return CompareNatural(std::get<std::string>(a), std::get<std::string>(b));
       case Type::kInt:
       case Type::kDecimal:
+      case Type::kAmount:
         return CompareNumbers(std::get<Number>(a), std::get<Number>(b));
       case Type::kFloat:
         return std::strong_order(std::get<double>(a), std::get<double>(b));

@@ -26,7 +26,8 @@ enum class Type {
   kTimestamp,
   kIp,
   kUuid,
-  kBytesHex
+  kBytesHex,
+  kAmount
 };
 
 struct Rule {

@@ -215,8 +215,10 @@ TEST(CopyFormat, SaysWhatIsWrong) {
 TEST(CopyFormat, CountsBadValuesWithTheirPlace) {
   const Options options = TableOptionsOf(TableKind::kPgCopy, -1, {Key(2, ValueType::kInt)});
   const CutInput cut = CutRecords(CopyFormat(options), "a\t1\nb\tx\nc\n", 100);
-  EXPECT_EQ(cut.tally.columns[0].bad, 1);
-  EXPECT_EQ(cut.tally.columns[0].first_offset, 6);
+  EXPECT_EQ(cut.tally.columns[0].bad.count, 1);
+  EXPECT_EQ(cut.tally.columns[0].bad.record, 1);
+  EXPECT_EQ(cut.tally.columns[0].nulls, 1);
+  EXPECT_EQ(cut.tally.columns[0].missing, 1);
   EXPECT_EQ(cut.tally.short_records, 1);
 }
 

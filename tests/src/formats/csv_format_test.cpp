@@ -27,6 +27,7 @@ struct Dialect {
 struct Record {
   std::string bytes;
   std::vector<std::optional<std::string>> fields;  // nothing: null
+  bool glued = false;                              // a newline in quotes, and text after them
 };
 
 // A plain parser, byte by byte. Nothing if a quote is left open.
@@ -61,11 +62,13 @@ std::optional<std::vector<Record>> ParseSlowly(const std::string& text, const Di
           }
         }
       }
+      const bool lines = field.find('\n') != std::string::npos;
       std::string rest;
       while (at < text.size() && text[at] != dialect.delimiter && text[at] != '\n') rest += text[at++];
       more = at < text.size() && text[at] == dialect.delimiter;
       if (!more && at < text.size() && !rest.empty() && rest.back() == '\r') rest.pop_back();
       if (at < text.size()) ++at;
+      record.glued |= lines && !rest.empty();
       field += rest;
       if (!quoted && (field.empty() || field == "\\N")) {
         record.fields.emplace_back();
@@ -173,6 +176,69 @@ RC_GTEST_PROP(CsvFormat, FindsWhatAPlainParserFindsHoweverBlocksAreCut, ()) {
   RC_ASSERT(format.Finish(open, state) == (comments ? 0 : open.size()));
 }
 
+RC_GTEST_PROP(CsvFormat, CountsRecordsThatDoNotFitTheHeader, ()) {
+  const Dialect dialect = AnyDialect();
+  std::string text = AnyCsv();
+  if (!text.empty()) text += '\n';
+  const std::optional<std::vector<Record>> records = ParseSlowly(text, dialect);
+  RC_PRE(records.has_value());
+  Options options = MakeOptions(dialect, *rc::gen::element<std::vector<std::string>>({}, {"-k", "#1"}, {"-k", "#2"}));
+  options.table->header = 1;
+  CsvFormat format(options);
+  const std::string header = std::string("a") + dialect.delimiter + "b\n";
+  format.ReadHeader(Bytes(header));
+  KeyTally tally;
+  std::vector<std::byte> out;
+  std::uint64_t others = 0, glued = 0, first = 0;
+  RecordSpan rest = Bytes(text);
+  for (const Record& record : *records) {
+    ScanState state;
+    if (record.fields.size() != 2 && others++ == 0) first = record.fields.size();
+    glued += record.glued;
+    RC_ASSERT(format.Append(rest, state, out, tally) == record.bytes.size());
+    ++tally.record;
+    rest = rest.subspan(record.bytes.size());
+  }
+  RC_ASSERT(tally.other_width.count == others);
+  RC_ASSERT(tally.first_width == first);
+  RC_ASSERT(tally.glued.count == glued);
+}
+
+TEST(CsvFormat, RefusesKeysWithoutAnyValue) {
+  const auto what = [](const std::string& text, std::vector<std::string> args) -> std::string {
+    args.insert(args.begin(), {"--format", "csv"});
+    args.insert(args.end(), {"in", "out"});
+    const Options options = Parse(args);
+    CsvFormat format(options);
+    const std::string header = "a,b\n";
+    format.ReadHeader(Bytes(header));
+    KeyTally sum;
+    for (RecordSpan rest = Bytes(text); !rest.empty();) {  // a tally each, as of pieces
+      KeyTally tally;
+      ScanState state;
+      std::vector<std::byte> out;
+      rest = rest.subspan(format.Append(rest, state, out, tally));
+      tally.record = 1;
+      sum.Add(tally);
+    }
+    try {
+      RefuseNoValues(options, sum);
+    } catch (const Error& error) {
+      EXPECT_EQ(error.code(), ErrorCode::kBadInput);
+      return error.what();
+    }
+    return "";
+  };
+  EXPECT_EQ(what("", {"-k", "a"}), "");
+  EXPECT_EQ(what(",1\n2,\n", {"-k", "a", "-k", "b"}), "");
+  EXPECT_EQ(what(",1\n,2\n", {"-k", "b", "-k", "a"}),
+            "in: column 'a' is null in all 2 records; --force-format sorts all the same");
+  EXPECT_EQ(what("x,1\ny,2\n,3\nx,4\nz,5\nw,6\n", {"-k", "a:int"}),
+            "in: column 'a': none of its 5 values is of the type int: 'x', 'y', 'z'; --force-format sorts all the same");
+  EXPECT_EQ(what("x,1\n7,2\n", {"-k", "a:int"}), "");
+  EXPECT_NE(what("\"1,5\",1\n", {"-k", "a:decimal"}).find("what reads them is :decimal --decimal-point ','"), std::string::npos);
+}
+
 TEST(CsvFormat, KnowsItsColumnsByTheNamesInTheHeader) {
   const auto resolve = [](const std::string& key, const std::string& header) -> std::string {
     const Options options = Parse({"--format", "csv", "-k", key, "in", "out"});
@@ -188,7 +254,9 @@ TEST(CsvFormat, KnowsItsColumnsByTheNamesInTheHeader) {
   };
   EXPECT_EQ(resolve("b", "\xEF\xBB\xBF\"a\nx\",b\r\n"), "");
   EXPECT_EQ(resolve("\"a:b\":int", "\"a:b\",c\n"), "");
-  EXPECT_NE(resolve("bb", "a,b,c\n").find("3 columns: 'b', 'a', 'c'"), std::string::npos);
+  EXPECT_NE(resolve("bb", "a,b,c\n").find("3 columns: 'b', 'a', 'c'); did you mean"), std::string::npos);
+  EXPECT_NE(resolve("NAME", "a,Name,c\n").find("did you mean Name?"), std::string::npos);
+  EXPECT_NE(resolve("a", "a;b\n").find("is it --delimiter ';'?"), std::string::npos);
   EXPECT_NE(resolve("a", "a,b,a\n").find("#1 or #3"), std::string::npos);
   EXPECT_EQ(resolve("#2", "a,b,a\n"), "");
   EXPECT_EQ(resolve("\"\"", "a,\n"), "");

@@ -315,6 +315,15 @@ TEST(JsonPath, TakesNamesAndElements) {
             (Steps{{"", none}, {"18446744073709551615", ~0ull}, {"18446744073709551616", none}}));
 }
 
+TEST(JsonPath, TakesTheDollarOfJsonPath) {
+  const auto steps = [](const char* text) { return JsonPath(text).steps(); };
+  EXPECT_EQ(steps("$.a.b[0]"), steps("a.b[0]"));
+  EXPECT_EQ(steps("$[0].a"), steps("[0].a"));
+  EXPECT_EQ(steps("$"), steps("/$"));
+  EXPECT_EQ(steps("_id.$oid"), steps("/_id/$oid"));
+  EXPECT_THROW(JsonPath("$."), Error);
+}
+
 TEST(JsonPath, RefusesWhatIsNeither) {
   for (const char* text : {"",
                            ".",

@@ -154,7 +154,7 @@ std::string BinaryKey(ValueType type, const std::string& value, bool descending,
   const std::string tuple = Bytes({value});
   const CutInput cut = CutRecords(PgCopyBinaryFormat(options), tuple + Big(std::int16_t{-1}), 1000);
   EXPECT_EQ(cut.error, "");
-  if (bad != nullptr) *bad = cut.tally.columns[0].bad;
+  if (bad != nullptr) *bad = cut.tally.columns[0].bad.count;
   return cut.records.at(0).key;
 }
 

@@ -1,0 +1,264 @@
+#include "formats/suggest_type.hpp"
+
+#include <algorithm>
+#include <cstddef>
+#include <iterator>
+#include <optional>
+#include <utility>
+
+#include "formats/text_reader.hpp"
+#include "formats/time_text.hpp"
+#include "formats/value_key.hpp"
+#include "formats/zone_names.hpp"
+#include "support/gnu_quote.hpp"
+
+namespace gpusort {
+namespace {
+
+constexpr char kPlace = '\1';  ///< stands for a letter of a time format that is not known yet
+
+bool IsLetter(char c) { return Lower(c) >= 'a' && Lower(c) <= 'z'; }
+
+/// Returns true if `letters` is one of the names, or its first three letters.
+template <std::size_t kCount>
+bool IsName(std::string_view letters, const std::string_view (&names)[kCount]) {
+  return std::any_of(std::begin(names), std::end(names), [letters](std::string_view name) {
+    return (letters.size() == 3 || letters.size() == name.size()) && IsWord(letters, name.substr(0, letters.size()));
+  });
+}
+
+/// The format of a text that is a time, up to the order of day, month and year.
+struct TimeShape {
+  std::string format;
+  unsigned places = 0;  ///< numbers of one or two digits outside of the clock
+  bool month = false, year = false, year_first = false, clock = false, afternoon = false;
+  bool short_places = false;  ///< one of the numbers has one digit
+
+  /// Appends hh:mm[:ss[.fraction]], of which `reader` stands at the first digit.
+  bool TakeClock(TextReader& reader) {
+    if (clock) return false;
+    clock = true;
+    format += "%H:%M";
+    for (int part = 0; part < 3; ++part) {
+      const std::size_t digits = reader.digits();
+      if (digits == 0 || digits > 2 || (part > 0 && digits != 2)) return false;
+      reader.at += digits;
+      if (part == 2) format += ":%S";
+      if (part == 2 || (part == 1 && !reader.Is(':'))) break;
+      if (!reader.Take(':')) return false;
+    }
+    if ((reader.Is('.') || reader.Is(',')) && format.ends_with("%S")) {
+      format += *reader.at++;
+      format += "%f";
+      if (reader.digits() == 0) return false;
+      reader.at += reader.digits();
+    }
+    return true;
+  }
+
+  bool TakeDigits(TextReader& reader) {
+    const std::size_t digits = reader.digits();
+    if (digits <= 2 && reader.at + digits != reader.end && reader.at[digits] == ':') return TakeClock(reader);
+    reader.at += digits;
+    if (digits == 4 && !year) {
+      year = true;
+      year_first = places == 0 && !month;
+      format += "%Y";
+    } else if (digits == 8 && !year && places == 0) {
+      year = month = true;
+      format += "%Y%m%d";
+    } else if (digits <= 2) {
+      ++places;
+      short_places |= digits == 1;
+      format += kPlace;
+    } else {
+      return false;
+    }
+    return true;
+  }
+
+  bool TakeLetters(TextReader& reader) {
+    static constexpr std::string_view kMonths[] = {"january", "february", "march",     "april",   "may",      "june",
+                                                   "july",    "august",   "september", "october", "november", "december"};
+    static constexpr std::string_view kWeekdays[] = {"monday", "tuesday",  "wednesday", "thursday",
+                                                     "friday", "saturday", "sunday"};
+    TextReader zone = reader;
+    const char* const begin = reader.at;
+    while (!reader.done() && IsLetter(*reader.at)) ++reader.at;
+    const std::string_view letters(begin, static_cast<std::size_t>(reader.at - begin));
+    if (!month && IsName(letters, kMonths)) {
+      month = true;
+      format += "%b";
+    } else if (IsName(letters, kWeekdays)) {
+      format += "%a";
+    } else if (clock && (IsWord(letters, "am") || IsWord(letters, "pm"))) {
+      afternoon = true;
+      format += "%p";
+    } else if (clock && TakeZoneName(zone) && zone.at == reader.at) {
+      format += "%z";  // reads names as well
+    } else if (IsWord(letters, "t")) {
+      format += letters;
+    } else {
+      return false;
+    }
+    return true;
+  }
+
+  bool Take(TextReader reader) {
+    while (!reader.done()) {
+      if (IsDigit(*reader.at)) {
+        if (!TakeDigits(reader)) return false;
+      } else if (IsLetter(*reader.at)) {
+        if (!TakeLetters(reader)) return false;
+      } else if (clock && (reader.Is('+') || reader.Is('-'))) {
+        format += "%z";
+        for (++reader.at; !reader.done() && (IsDigit(*reader.at) || reader.Is(':'));) ++reader.at;
+      } else {
+        format += reader.Is('%') ? "%%" : std::string(1, *reader.at);
+        ++reader.at;
+      }
+    }
+    return true;
+  }
+
+  /// Returns the letters of the places, in the orders in which people write them, the likeliest first.
+  std::vector<std::string_view> Orders() const {
+    const bool slashes = format.find('/') != std::string::npos;
+    if (month) return {"", "d", "dy"};
+    if (year && year_first) return {"m", "md"};
+    if (year && slashes) return {"m", "md", "dm"};
+    if (year) return {"m", "dm", "md"};
+    if (slashes) return {"mdy", "dmy", "ymd"};
+    if (short_places) return {};  // 1.2.3 is rather a version
+    return {"dmy", "mdy", "ymd"};
+  }
+};
+
+/// Returns the formats that `text` may have as a time.
+std::vector<std::string> TimeFormatsOf(std::string_view text) {
+  TimeShape shape;
+  std::vector<std::string> formats;
+  if (!shape.Take(TextReader::Trimmed(text)) || (!shape.month && !shape.year && shape.places < 3)) return formats;
+  for (const std::string_view order : shape.Orders()) {
+    if (order.size() != shape.places || (shape.year && order.ends_with('y'))) continue;
+    std::string format;
+    std::size_t place = 0;
+    for (std::size_t i = 0; i < shape.format.size(); ++i) {
+      const char c = shape.format[i];
+      if (c == kPlace) {
+        format += {'%', order[place++]};
+      } else {
+        format += shape.afternoon && c == 'H' && i > 0 && shape.format[i - 1] == '%' ? 'I' : c;
+      }
+    }
+    formats.push_back(std::move(format));
+  }
+  return formats;
+}
+
+/// Returns true if the digits in front of the decimal point stand in groups of three, or with commas as in India. Sets
+/// `any` if there is more than one group.
+bool IsGrouped(std::string_view text, char point, char thousands, bool& any) {
+  const std::size_t begin = std::min(text.find_first_of("0123456789"), text.size());
+  std::size_t end = begin;
+  while (end < text.size() && (IsDigit(text[end]) || text[end] == thousands)) ++end;
+  // Behind the point nothing separates.
+  if (end < text.size() && text[end] == point && text.find(thousands, end) != std::string_view::npos) return false;
+  std::string_view groups = text.substr(begin, end - begin);
+  while (!groups.empty() && !IsDigit(groups.back())) groups.remove_suffix(1);
+  std::size_t at = groups.find(thousands);
+  if (at == std::string_view::npos) return true;
+  any = true;
+  if (at == 0 || at > 3) return false;
+  for (groups.remove_prefix(at + 1);; groups.remove_prefix(at + 1)) {
+    at = std::min(groups.find(thousands), groups.size());
+    if (at == groups.size()) return at == 3;
+    if (at != 3 && (at != 2 || thousands != ',')) return false;
+  }
+}
+
+bool ReadsAll(const ValueRule& rule, const std::vector<std::string>& samples) {
+  const ValueKey key(rule);
+  std::vector<std::byte> made;
+  FieldWriter out(made);
+  out.Begin(std::uint64_t{1} << 20);
+  return std::all_of(samples.begin(), samples.end(), [&](const std::string& sample) {
+    made.clear();
+    return key.Put(sample, out);
+  });
+}
+
+}  // namespace
+
+std::vector<Suggestion> SuggestTypes(const std::vector<std::string>& samples, const ValueRule& given) {
+  std::vector<Suggestion> found;
+  if (samples.empty()) return found;
+  constexpr std::size_t kMost = 2;
+  const auto reads = [&](ValueType type, char point, int thousands, std::string options) {
+    ValueRule rule;
+    rule.type = type;
+    rule.decimal_point = point;
+    rule.thousands = thousands;
+    if (!ReadsAll(rule, samples)) return false;
+    found.push_back({std::string(ValueTypeName(type)), std::move(options)});
+    return true;
+  };
+  constexpr ValueType kNumbers[] = {ValueType::kInt, ValueType::kDecimal};
+  for (const ValueType type : kNumbers) {
+    if (reads(type, given.decimal_point, given.thousands, "")) return found;
+  }
+  for (const ValueType type : {ValueType::kUuid, ValueType::kIp, ValueType::kDate, ValueType::kTimestamp}) {
+    // Counts since 1970, and addresses like a::b, are something else more often.
+    const auto plain = [type](const std::string& sample) {
+      return type == ValueType::kTimestamp ? sample.find_first_of("-/:", 1) != std::string::npos
+                                           : std::any_of(sample.begin(), sample.end(), IsDigit);
+    };
+    if (std::all_of(samples.begin(), samples.end(), plain) && reads(type, '.', -1, "")) return found;
+  }
+  if (given.typed && reads(ValueType::kBool, '.', -1, "")) return found;
+  if (reads(ValueType::kAmount, given.decimal_point, given.thousands, "")) return found;
+  // The decimal point, and what stands between thousands; 0: nothing.
+  constexpr std::pair<char, char> kWays[] = {{'.', ','}, {',', 0},    {',', '.'}, {',', ' '},
+                                             {'.', ' '}, {'.', '\''}, {'.', '_'}};
+  for (const ValueType type : {ValueType::kInt, ValueType::kDecimal, ValueType::kAmount}) {
+    for (const auto& [point, thousands] : kWays) {
+      // Whole numbers have no point, but one must be named that differs. 1,234 may be a decimal as well.
+      const bool whole = type == ValueType::kInt;
+      if (whole ? (point == ',') != (thousands == '.') : !found.empty() && thousands != 0) continue;
+      bool any = thousands == 0;
+      const auto grouped = [&, point = point, thousands = thousands](const std::string& sample) {
+        return thousands == 0 || IsGrouped(sample, point, thousands, any);
+      };
+      if (!std::all_of(samples.begin(), samples.end(), grouped) || !any) continue;
+      std::string options = thousands == 0 ? "" : " --thousands " + QuoteShell({&thousands, 1});
+      if (point == ',') options += " --decimal-point ','";
+      reads(type, point, thousands == 0 ? -1 : static_cast<unsigned char>(thousands), std::move(options));
+      if (whole && !found.empty()) break;
+      if (found.size() == kMost) return found;
+    }
+    if (!found.empty() && type != ValueType::kInt) return found;
+  }
+  const auto shorter = [](const std::string& a, const std::string& b) { return a.size() < b.size(); };
+  for (const std::string& format : TimeFormatsOf(*std::min_element(samples.begin(), samples.end(), shorter))) {
+    const auto fits = [&format](const std::string& sample) { return ParseInstantBy(format, sample).has_value(); };
+    if (found.size() < kMost && std::all_of(samples.begin(), samples.end(), fits)) {
+      found.push_back({"timestamp(" + format + ")", ""});
+    }
+  }
+  return found;
+}
+
+bool IsCompactTime(std::string_view text) {
+  if (text.size() != 8 && text.size() != 12 && text.size() != 14) return false;
+  TextReader reader{text.data(), text.data() + text.size()};
+  if (reader.digits() != text.size()) return false;
+  const std::int64_t year = TextReader(reader).TakeNumber(4);
+  if (year < 1900 || year >= 2200 || !ParseDay(text.substr(0, 8))) return false;
+  reader.at += 8;
+  unsigned hour = 0, minute = 0, second = 0;
+  if (!reader.done() && (!reader.TakeTwo(hour) || !reader.TakeTwo(minute))) return false;
+  if (!reader.done() && !reader.TakeTwo(second)) return false;
+  return hour < 24 && minute < 60 && second < 60;
+}
+
+}  // namespace gpusort
