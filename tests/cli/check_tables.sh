@@ -248,6 +248,37 @@ expect 1 check "${dump[@]}" --against dump.sql <(sed 's/SET a/SET b/' sorted.sql
 says "what are no rows is not that of 'dump.sql'"
 expect 1 check "${dump[@]}" --against dump.sql <(sed 's/^1	y$/0/; s/^0$/1	y/' sorted.sql)
 
+# Values that are written otherwise and equal. equal TYPE LESS VALUE... GREATER: the values are one key, the others two more.
+equal() {
+  local type=$1 values=("${@:2}") i
+  { echo v,i; for ((i = ${#values[@]} - 1; i >= 0; --i)); do echo "\"${values[i]}\",$i"; done; } >equal.csv
+  "$bin/gpusort" -k v:$type equal.csv equal.out 2>/dev/null
+  expect 0 check --format csv -k v:$type --stable --against equal.csv equal.out
+  reports "^duplicates: $((${#values[@]} - 3))\$"
+  { sed -n 1,2p equal.out; sed -n 4p equal.out; sed -n 3p equal.out; sed 1,4d equal.out; } >exchanged.csv
+  expect 0 check --format csv -k v:$type --against equal.csv exchanged.csv
+  expect 1 check --format csv -k v:$type --stable --against equal.csv exchanged.csv
+  says 'record 2 (.*) is not that of a stable sort'
+  "$bin/gpusort" -u -k v:$type equal.csv equal.out 2>/dev/null
+  expect 0 check --format csv -k v:$type --unique --against equal.csv equal.out
+  reports '^records:    3$'
+}
+equal int 1 2 +2 002 ' 2 ' 3
+equal decimal -1 0 -0 0.00 0e5 .0 1
+equal decimal 1.4 1.5 1.50 15e-1 0.15E1 +1.5 ' 1.5' 1.6
+equal decimal 1 inf Infinity +inf nan
+equal float 1.4 1.5 1.50 15e-1 0.15E1 +1.5 1.6
+equal nocase aa ab aB AB Ab b
+equal natural a00 a1b a01b a001b a1c
+equal natural a a1 a01 a001 a2
+equal date 2020-01-01 2020-01-02 20200102 2020/01/02 2020-01-03
+equal timestamp 0 1970-01-01T00:00:01Z '1970-01-01 01:00:01+01' 1.0 1 1.000 2
+equal timestamp 2024-01-01 '2024-02-28 24:00' 2024-02-29 2024-03-01
+equal bool f t TRUE yes On 1 ''
+equal ip 1.2.3.4 10.0.0.1 10.0.0.1/32 10.0.0.2
+equal uuid 00000000-0000-0000-0000-000000000001 00000000-0000-0000-0000-00000000000a {0000000000000000000000000000000A} 00000000-0000-0000-0000-00000000000b
+equal bytes-hex 00 ff 0xFF '\xFf' ffff
+
 # More than fits in the memory: hashes go to a temporary file, and keys are taken in several passes. One key for all, few
 # keys, and a key for each record.
 awk 'BEGIN { print "one,few,id"; for (i = 0; i < 450000; ++i) print "x," i * 7919 % 13 "," i * 7919 % 450000 }' >many.csv
