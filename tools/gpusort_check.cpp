@@ -790,21 +790,35 @@ Sums ScanRows(File& file, const Job& job, Following& following) {
     auto reader = ReaderOf(file, job);
     reader->Begin();
     total.ended = reader->ended();
-    if (!file.size() || !check::RecordBorders::Serves(*job.table)) {
+    if (!file.size()) {
       PieceOfRows all{{}, Follower(following, 0), {}, {}};
       ReadRows(job, *reader, std::numeric_limits<std::uint64_t>::max(), true, all);
       join(all);
       return reader;
     }
-    check::InOrder<PieceOfRows> in_order;
     const auto read = [&](std::span<char> bytes, std::uint64_t offset) { return file.ReadSome(bytes, offset); };
-    check::ForEachPiece(*job.table, read, reader->place(), *file.size(), job.threads, [&](const check::Piece& piece) {
-      PieceOfRows rows{{}, Follower(following, piece.number), {}, {}};
-      const auto part = check::MakeReader(*job.table, SourceOf(file, piece.begin, piece.end));
-      part->GoOn(*reader, piece.begin);
-      ReadRows(job, *part, piece.end, false, rows);
-      in_order.Put(piece.number, std::move(rows), join);
-    });
+    const auto read_pieces = [&](std::uint64_t end) {
+      check::InOrder<PieceOfRows> in_order;
+      const std::uint64_t before = pieces;
+      check::ForEachPiece(*job.table, read, reader->place(), end, reader->has_oids(), job.threads,
+                          [&](const check::Piece& piece) {
+                            PieceOfRows rows{{}, Follower(following, before + piece.number), {}, {}};
+                            const auto part = check::MakeReader(*job.table, SourceOf(file, piece.begin, piece.end));
+                            part->GoOn(*reader, piece.begin);
+                            ReadRows(job, *part, piece.end, false, rows);
+                            in_order.Put(piece.number, std::move(rows), join);
+                          });
+    };
+    if (job.table->kind != check::Kind::kDump) {
+      read_pieces(*file.size());
+      return reader;
+    }
+    while (reader->ToRows()) {
+      const std::uint64_t end = check::EndOfRows(read, reader->place(), *file.size());
+      read_pieces(end);
+      reader->SkipTo(end, SourceOf(file, end, *file.size()));
+    }
+    total.ended = total.ended && reader->ended();
     return reader;
   });
   following.pieces += pieces;
@@ -996,7 +1010,7 @@ const tool::ToolHelp kHelp = {
       "memory for --unique or --stable with --against, at least 16M (default 1G, or a quarter of the machine's if less)"},
      {"temp-dir", 0, "DIR",
       "where 24 bytes for each record go that do not fit in the memory (default TMPDIR or /tmp)"},
-     {"threads", 0, "N", "threads (default: one a core); pgcopy-binary, pgdump and streams are read by one"}},
+     {"threads", 0, "N", "threads (default: one a core); a format in a pipe is read by one"}},
     {{"Types",
       "  i8 i16 i32 i64 u8 u16 u32 u64 f32 f64, with le (default) or be; of a key also\n"
       "  bytesN. Without --key the key is the number, or all bytes of the record.\n"

@@ -319,6 +319,30 @@ for options in 'csv' 'csv --quote " --escape \ --comment #' 'csv --quote none --
       fail "pieces of $odd with $options differ: $code, $code_of_pieces, $(cat err.top err)"
   done
 done
+# Tables of dumps, and tuples of COPY's binary form, are read in pieces as well.
+for format in pgdump pgcopy-binary; do
+  "$bin/gpusort_gen" --type orders-$format --bytes 200K odd.$format
+done
+python3 - <<'PY'
+import random
+random.seed(3)
+rows = lambda: "".join(random.choices(["a", "\t", "\n", "\\\n", "\\\\\n", "\\.x\n", "x\\.\n", "\\\\.\n", "\\\n\\.\n"], k=random.choice([0, 1, 30000])))
+tables = ["COPY t%d (a, b) FROM stdin;\n%s%s\\.%s\n-- x\n" % (i, text, "" if text == "" or text.endswith("\n") and not text.endswith("\\\n") else "\n\n", random.choice(["", "\r"]))
+          for i, text in enumerate(rows() for _ in range(12))]
+open("odd.sql", "w", newline="").write("SET x;\n" + "".join(tables) + "-- end")
+PY
+for options in 'pgdump -k public.orders.id:int odd.pgdump' 'pgdump odd.sql' 'pgcopy-binary -k #1:int odd.pgcopy-binary'; do
+  read -r -a words <<<"$options"
+  for bytes in 1000000 150000 100000 50000; do
+    head -c $bytes "${words[-1]}" >odd
+    code=0 code_of_pieces=0
+    "$bin/gpusort_check" --format "${words[@]:0:${#words[@]}-1}" - <odd >report.top 2>err.top || code=$?
+    "$bin/gpusort_check" --format "${words[@]:0:${#words[@]}-1}" --threads 3 odd >report 2>err || code_of_pieces=$?
+    sed -i "s/standard input/'odd'/" err.top
+    [ $code = $code_of_pieces ] && cmp -s report report.top && cmp -s err err.top ||
+      fail "pieces of $bytes bytes with $options differ: $code, $code_of_pieces, $(cat err.top err)"
+  done
+done
 
 # Lines, too, may be compared in full.
 printf 'b\na\nb\n' >lines

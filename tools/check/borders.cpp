@@ -1,19 +1,19 @@
 #include "check/borders.hpp"
 
 #include <algorithm>
+#include <atomic>
 #include <condition_variable>
 #include <deque>
+#include <limits>
 #include <mutex>
+#include <optional>
+#include <string_view>
 #include <utility>
 #include <vector>
 
 #include "check/parallel.hpp"
 
 namespace check {
-
-bool RecordBorders::Serves(const Table& table) {
-  return table.kind != Kind::kCopyBinary && table.kind != Kind::kDump;
-}
 
 RecordBorders::RecordBorders(const Table& table) {
   constexpr std::uint8_t kText = 1;
@@ -22,7 +22,7 @@ RecordBorders::RecordBorders(const Table& table) {
   // States of the text form of COPY, and of MySQL.
   constexpr std::uint8_t kCopyEscaped = 2, kCopyCell = 3, kCopyQuoted = 4, kCopyQuotedEscaped = 5, kCopyQuote = 6,
                          kCopyReturn = 7;
-  const bool csv = table.kind == Kind::kCsv, copy = table.kind == Kind::kCopy;
+  const bool csv = table.kind == Kind::kCsv, copy = table.kind == Kind::kCopy || table.kind == Kind::kDump;
   if (csv) states_ = kStates;
   if (copy) states_ = table.quote >= 0 ? kStates : 3;
   for (int byte = 0; byte < 256; ++byte) {
@@ -97,12 +97,15 @@ namespace {
 /// borders of a piece are known once all earlier pieces were looked at.
 class PieceQueue {
  public:
-  PieceQueue(const Table& table, const ReadAt& read, std::uint64_t begin, std::uint64_t end, unsigned threads)
-      : borders_(table), read_(read), begin_(begin), end_(end), ahead_(std::uint64_t{4} * threads) {
-    constexpr std::uint64_t kLeast = std::uint64_t{16} << 10, kMost = std::uint64_t{16} << 20;
-    piece_bytes_ = std::clamp((end - begin) / ahead_, kLeast, kMost);
-    pieces_ = (end - begin + piece_bytes_ - 1) / piece_bytes_;
-  }
+  PieceQueue(const Table& table, const ReadAt& read, std::uint64_t begin, std::uint64_t end, std::uint64_t piece_bytes,
+             std::uint64_t ahead)
+      : borders_(table),
+        read_(read),
+        begin_(begin),
+        end_(end),
+        ahead_(ahead),
+        piece_bytes_(piece_bytes),
+        pieces_((end - begin + piece_bytes - 1) / piece_bytes) {}
 
   void Run(const std::function<void(const Piece&)>& work) {
     try {
@@ -160,8 +163,7 @@ class PieceQueue {
 
   const RecordBorders borders_;
   const ReadAt& read_;
-  const std::uint64_t begin_, end_, ahead_;
-  std::uint64_t piece_bytes_ = 0, pieces_ = 0;
+  const std::uint64_t begin_, end_, ahead_, piece_bytes_, pieces_;
   InOrder<RecordBorders::Effect> in_order_;
   std::uint8_t state_ = RecordBorders::kRecord;  ///< after the pieces that are known
   std::uint64_t known_ = 0;
@@ -173,12 +175,125 @@ class PieceQueue {
   bool failed_ = false;
 };
 
+/// Reads small pieces of a file that follow each other.
+class Walker {
+ public:
+  Walker(const ReadAt& read, std::uint64_t place) : read_(read), place_(place), buffer_(std::size_t{256} << 10) {}
+
+  std::uint64_t place() const { return place_; }
+  void Skip(std::uint64_t bytes) { place_ += bytes; }
+  /// A number of two or four bytes, the most significant first. Nothing at the end of the file.
+  std::optional<std::uint64_t> Number(std::size_t bytes) {
+    if (place_ < at_ || place_ + bytes > at_ + size_) {
+      at_ = place_;
+      size_ = 0;
+      while (size_ < bytes) {
+        const std::size_t n = read_(std::span(buffer_).subspan(size_), at_ + size_);
+        if (n == 0) return std::nullopt;
+        size_ += n;
+      }
+    }
+    std::uint64_t number = 0;
+    for (std::size_t i = 0; i < bytes; ++i) {
+      number = number << 8 | static_cast<unsigned char>(buffer_[static_cast<std::size_t>(place_ - at_) + i]);
+    }
+    place_ += bytes;
+    return number;
+  }
+
+ private:
+  const ReadAt& read_;
+  std::uint64_t place_, at_ = 0;
+  std::size_t size_ = 0;
+  std::vector<char> buffer_;
+};
+
+/// Pieces of tuples in COPY's binary form: one thread goes from length to length. What is no tuple belongs to the last
+/// piece, whose reader complains.
+std::vector<Piece> PiecesOfTuples(const ReadAt& read, std::uint64_t begin, std::uint64_t end, bool oids,
+                                  std::uint64_t piece_bytes) {
+  std::vector<Piece> pieces;
+  Walker walker(read, begin);
+  std::uint64_t from = begin;
+  const auto walk_tuple = [&] {
+    const auto count = walker.Number(2);
+    if (!count || *count == 0xFFFF) return false;
+    for (std::uint64_t i = 0; i < *count + (oids ? 1 : 0); ++i) {
+      const auto size = walker.Number(4);
+      if (!size) return false;
+      if (*size != 0xFFFFFFFF) walker.Skip(*size);
+    }
+    return walker.place() < end;
+  };
+  while (walk_tuple()) {
+    if (walker.place() - from < piece_bytes) continue;
+    pieces.push_back({pieces.size(), from, walker.place()});
+    from = walker.place();
+  }
+  // The last piece has the trailer, too.
+  pieces.push_back({pieces.size(), from, std::numeric_limits<std::uint64_t>::max()});
+  return pieces;
+}
+
 }  // namespace
 
-void ForEachPiece(const Table& table, const ReadAt& read, std::uint64_t begin, std::uint64_t end, unsigned threads,
-                  const std::function<void(const Piece&)>& work) {
-  PieceQueue queue(table, read, begin, std::max(begin, end), threads);
-  RunOnThreads(threads, [&] { queue.Run(work); });
+void ForEachPiece(const Table& table, const ReadAt& read, std::uint64_t begin, std::uint64_t end, bool oids,
+                  unsigned threads, const std::function<void(const Piece&)>& work) {
+  if (begin >= end && table.kind != Kind::kCopyBinary) return;
+  constexpr std::uint64_t kLeast = std::uint64_t{16} << 10, kMost = std::uint64_t{16} << 20;
+  const std::uint64_t ahead = std::uint64_t{4} * threads;
+  const std::uint64_t piece_bytes = std::clamp((end - begin) / ahead, kLeast, kMost);
+  // A dump may have very many small tables.
+  threads = static_cast<unsigned>(std::min<std::uint64_t>(threads, 1 + (end - begin) / kLeast));
+  if (table.kind != Kind::kCopyBinary) {
+    PieceQueue queue(table, read, begin, end, piece_bytes, ahead);
+    RunOnThreads(threads, [&] { queue.Run(work); });
+    return;
+  }
+  const std::vector<Piece> pieces = PiecesOfTuples(read, begin, end, oids, piece_bytes);
+  std::atomic<std::size_t> next = 0;
+  std::atomic<bool> failed = false;
+  RunOnThreads(threads, [&] {
+    try {
+      for (std::size_t i; !failed && (i = next.fetch_add(1)) < pieces.size();) work(pieces[i]);
+    } catch (...) {
+      failed = true;
+      throw;
+    }
+  });
+}
+
+std::uint64_t EndOfRows(const ReadAt& read, std::uint64_t begin, std::uint64_t end) {
+  constexpr std::string_view kEnd = "\n\\.";
+  std::vector<char> buffer(std::size_t{1} << 20);
+  std::uint64_t backslashes = 0;  // that stand right before the buffer
+  for (std::uint64_t at = begin - 1; at < end;) {
+    std::size_t size = 0;
+    while (size < buffer.size()) {
+      const std::size_t n = read(std::span(buffer).subspan(size), at + size);
+      if (n == 0) break;
+      size += n;
+    }
+    const bool last = size < buffer.size();
+    const std::string_view text(buffer.data(), size);
+    std::size_t found = text.find(kEnd);
+    for (; found != text.npos; found = text.find(kEnd, found + 1)) {
+      std::uint64_t before = 0;
+      while (before < found && text[found - 1 - before] == '\\') ++before;
+      if (before == found) before += backslashes;
+      std::string_view behind = text.substr(found + kEnd.size());
+      if (behind.size() < 2 && !last && found > 0) break;  // the next buffer begins there
+      if (behind.starts_with('\r')) behind.remove_prefix(1);
+      if (before % 2 == 0 && (behind.empty() || behind.starts_with('\n'))) return at + found + 1;
+    }
+    if (last) break;
+    const std::size_t next = found != text.npos ? found : size - 3;
+    std::uint64_t before = 0;
+    while (before < next && text[next - 1 - before] == '\\') ++before;
+    backslashes = before == next ? backslashes + before : before;
+    at += next;
+  }
+  return end;
 }
 
 }  // namespace check

@@ -26,8 +26,7 @@ class RecordBorders {
   /// The state in which a record begins.
   static constexpr std::uint8_t kRecord = 0;
 
-  /// False for formats whose records can only be found from the top.
-  static bool Serves(const Table& table);
+  /// `table` is not of COPY's binary form. The rows of a dump are those of COPY's text form.
   explicit RecordBorders(const Table& table);
 
   /// Goes over the next bytes of a piece, which are at `offset` in the piece, and updates `effect`. Begin with None().
@@ -48,8 +47,11 @@ struct Piece {
 using ReadAt = std::function<std::size_t(std::span<char>, std::uint64_t offset)>;
 
 /// Runs work(piece), on `threads` threads, for each piece of the bytes from `begin` up to `end`. A record begins at `begin`.
-/// The first failure of work ends all and is thrown.
-void ForEachPiece(const Table& table, const ReadAt& read, std::uint64_t begin, std::uint64_t end, unsigned threads,
-                  const std::function<void(const Piece&)>& work);
+/// `oids`: a tuple of COPY's binary form has one more field than it says. The first failure of work ends all and is thrown.
+void ForEachPiece(const Table& table, const ReadAt& read, std::uint64_t begin, std::uint64_t end, bool oids,
+                  unsigned threads, const std::function<void(const Piece&)>& work);
+
+/// Returns where the line begins that ends the rows of a dump which begin at `begin`; `end` if there is none.
+std::uint64_t EndOfRows(const ReadAt& read, std::uint64_t begin, std::uint64_t end);
 
 }  // namespace check

@@ -548,6 +548,11 @@ class CopyBinaryReader : public TableReader {
     return true;
   }
   Value ValueOf(const Rule& rule, const std::string& text) const override { return ReadBinaryValue(rule, text); }
+  void GoOn(const TableReader& first, std::uint64_t place) override {
+    TableReader::GoOn(first, place);
+    oids_ = dynamic_cast<const CopyBinaryReader&>(first).oids_;
+  }
+  bool has_oids() const override { return oids_ != 0; }
 
  private:
   static std::uint64_t Number(const std::string& bytes) {
@@ -556,9 +561,7 @@ class CopyBinaryReader : public TableReader {
     return number;
   }
   void TakeBytes(std::uint64_t count, std::string& to) {
-    for (; count > 0; --count) {
-      if (Take(to) == kEnd) Fail("the input ends inside a tuple or the header");
-    }
+    if (!TableReader::TakeBytes(count, to)) Fail("the input ends inside a tuple or the header");
   }
   std::uint64_t TakeNumber(std::uint64_t bytes, std::string& to) {
     const std::size_t from = to.size();
@@ -578,24 +581,28 @@ class DumpReader : public CopyReader {
 
  protected:
   bool Read(Row& row) override {
-    for (;;) {
-      if (rows_) {
-        SetPlace(row);
-        if (ReadRecord(row.bytes)) {
-          row.block = block_;
-          return true;
-        }
-        if (row.bytes.empty()) Fail("the dump ends inside the rows of a table");
-        header_ += std::string(1, '\0') + row.bytes + "\n";
-        rows_ = false;
-        row.bytes.clear();
-        cell_count_ = 0;
+    while (rows_ || ToRows()) {
+      SetPlace(row);
+      if (ReadRecord(row.bytes)) {
+        row.block = block_;
+        return true;
       }
-      std::string line;
-      if (!TakeLine(line, '\n')) break;
+      EndRows(row.bytes);
+      row.bytes.clear();
+      cell_count_ = 0;
+    }
+    return false;
+  }
+  bool ToRows() override {
+    if (rows_) {
+      std::string end;
+      ReadRecord(end);
+      EndRows(end);
+    }
+    for (std::string line; TakeLine(line, '\n'); line.clear()) {
       header_ += line + "\n";
       if (inside_.empty() && line.starts_with('\\')) continue;  // of psql
-      if ((inside_.empty() || !copy_.empty()) && BeginsRows(line)) continue;
+      if ((inside_.empty() || !copy_.empty()) && BeginsRows(line)) return true;
       ReadSql(line);
     }
     for (const Key& key : table_.keys) {
@@ -605,8 +612,20 @@ class DumpReader : public CopyReader {
     }
     return false;
   }
+  void GoOn(const TableReader& first, std::uint64_t place) override {
+    TableReader::GoOn(first, place);
+    block_ = dynamic_cast<const DumpReader&>(first).block_;
+    rows_ = true;
+  }
 
  private:
+  /// `line` ends the rows of a table.
+  void EndRows(const std::string& line) {
+    if (line.empty()) Fail("the dump ends inside the rows of a table");
+    header_ += std::string(1, '\0') + line + "\n";
+    rows_ = false;
+  }
+
   static bool TakeName(std::string_view& text, std::string& name) {
     name.clear();
     if (text.starts_with('"')) return TakeQuoted(text, '"', name);
@@ -884,6 +903,12 @@ void TableReader::GoOn(const TableReader& first, std::uint64_t place) {
   columns_ = first.columns_;
 }
 
+void TableReader::SkipTo(std::uint64_t place, Source source) {
+  source_ = std::move(source);
+  offset_ = place;
+  at_ = end_ = 0;
+}
+
 bool TableReader::Next(Row& row) {
   Begin();
   row.bytes.clear();
@@ -926,6 +951,19 @@ bool TableReader::TakeLine(std::string& to, char end) {
     return true;
   }
   return any;
+}
+
+bool TableReader::TakeBytes(std::uint64_t count, std::string& to) {
+  while (count > 0) {
+    if (Peek() == kEnd) return false;
+    const char* const from = buffer_.data() + at_;
+    const std::size_t n = std::min<std::size_t>(count, end_ - at_);
+    to.append(from, n);
+    line_ += static_cast<std::uint64_t>(std::count(from, from + n, '\n'));
+    at_ += n;
+    count -= n;
+  }
+  return true;
 }
 
 int TableReader::TakeUpTo(std::string& to, std::string& text, int a, int b) {

@@ -83,8 +83,15 @@ class TableReader {
   /// Call instead of Begin() to read from the middle of a file. `first` has read its header; `place` is where the source
   /// begins, and where a record begins (see RecordBorders).
   virtual void GoOn(const TableReader& first, std::uint64_t place);
+  /// Dumps: reads up to the next rows of a table; those that were begun must be read, or skipped by SkipTo. False if there
+  /// are no more rows.
+  virtual bool ToRows() { return false; }
+  /// Goes on at `place`, where `source` begins.
+  void SkipTo(std::uint64_t place, Source source);
   /// False at the end.
   bool Next(Row& row);
+  /// Tuples of COPY's binary form have a field in front of those that they count.
+  virtual bool has_oids() const { return false; }
   /// The offset of the next byte.
   std::uint64_t place() const { return offset_ + at_; }
   /// What stands on top of the records, unsorted; of a dump, when all is read: all that are no rows.
@@ -134,6 +141,8 @@ class TableReader {
     cell.text.clear();
     return cell;
   }
+  /// So many bytes. False if the file ends before.
+  bool TakeBytes(std::uint64_t count, std::string& to);
   /// All up to and with `a` or `b`, whichever comes first, goes to `to`; what stands before that also to `text`. Returns
   /// that byte, or kEnd.
   int TakeUpTo(std::string& to, std::string& text, int a, int b);
@@ -157,7 +166,7 @@ class TableReader {
  private:
   void Fill();
 
-  const Source source_;
+  Source source_;
   std::vector<char> buffer_;
   std::size_t at_ = 0, end_ = 0;
   std::uint64_t offset_ = 0;  ///< of the buffer's front
