@@ -138,6 +138,7 @@ FileFacts FactsFrom(const struct stat& st) {
   facts.ino = st.st_ino;
   facts.mtime_ns = st.st_mtim.tv_sec * kSecond + st.st_mtim.tv_nsec;
   facts.ctime_ns = st.st_ctim.tv_sec * kSecond + st.st_ctim.tv_nsec;
+  facts.links = st.st_nlink;
   facts.regular = S_ISREG(st.st_mode);
   facts.mode = st.st_mode & 07777;
   facts.uid = st.st_uid;

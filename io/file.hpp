@@ -57,6 +57,7 @@ struct FileFacts {
   std::uint64_t ino = 0;
   std::int64_t mtime_ns = 0;
   std::int64_t ctime_ns = 0;
+  std::uint64_t links = 0;  ///< hard links, which are the file's names
   bool regular = false;
   unsigned mode = 0;  ///< permission bits only
   unsigned uid = 0;

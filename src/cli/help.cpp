@@ -279,8 +279,17 @@ written in place are written anew. When the job is done,
 all of that is removed, and DIR too if there is nothing else in it, unless --keep-resume-dir is given. --resume-dir DIR
 --status says how far a job is, whether it runs, and where.
 .PP
-A job goes on only if it is the same: the inputs (names, sizes, inodes, times of the last change, 64 places of each), the
-output's name, and all options that decide about its bytes. Else it is exit 2, which names the first thing that differs.
+A job goes on only if it is the same: the inputs (names, sizes, inodes, mtimes, and places of 4 KiB all over each file: one
+for each 16 MiB, at least 64 and at most 1024), the output's name, and all options that decide about its bytes. Else it is exit
+2, which names the first thing that differs.
+.PP
+An input whose ctime alone has changed since the last attempt got other rights, another owner or another name, or its content
+was written and its mtime set back (touch -r, rsync --inplace -t). What was sorted of such an input is then read again and
+compared. If a record differs, a warning says so and the job begins anew. A job begins anew in any case if its records have
+keys (with columns, --locale, -g). While an input is read, a ctime that changes alone, with the same rights, owner and names, is
+exit 3. Some changes cannot be noticed: changes between the places on a file system that keeps no ctime, changes within a tick of
+the kernel's clock (up to 10 ms) or after the clock was set back, and writes to the disk below the file system.
+.PP
 Memory, threads, device, temp folders, batches, reports, and the host may be others, and the bytes are the same; a temp
 folder that is named anew is used beside those from before: if one of these is not there (its disk is not mounted, say),
 it is exit 4, and nothing is lost. With far less memory than before the
@@ -371,7 +380,7 @@ says nothing.
 Under the name sort, by a link or a copy of that name, the program takes GNU sort's command line (9.10) and gives its
 output, messages and exit codes. It is the same engine: inputs from 32 MiB on go to a GPU if there is one (GPUSORT_DEVICE
 says otherwise), what is small is sorted in milliseconds, and the order and content of all output are checked. It keeps to
--S from 4 MiB on, but a longer line takes what it needs, up to 4 GiB. It spills to TMPDIR or /tmp, through any program that
+-S from 4 MiB on (below that --compress-program is only tried), but a longer line takes what it needs, up to 4 GiB. It spills to TMPDIR or /tmp, through any program that
 --compress-program names, and compares text as LC_ALL says. -m sorts, so that inputs need not be in order, and may need
 temp space. An output file gets its name when it is complete, unless it has several names, attributes, an
 owner or group that a new file could not get, or a folder in which it cannot be replaced: then it is rewritten in place, as

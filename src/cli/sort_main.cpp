@@ -31,6 +31,7 @@
 #include "job/check_sorted.hpp"
 #include "job/external_sort.hpp"
 #include "job/in_memory.hpp"
+#include "runs/program_codec.hpp"
 #include "stuck_driver.hpp"
 #include "support/gnu_quote.hpp"
 #include "support/log.hpp"
@@ -46,6 +47,8 @@ namespace {
 constexpr unsigned kMostThreads = 256;
 /// What the smallest plan can do with, whatever -S says.
 constexpr std::uint64_t kLeastMemory = std::uint64_t{4} << 20;
+/// Inputs that GNU sort merges at once if --batch-size does not say how many.
+constexpr std::size_t kUsualBatch = 16;
 /// Bytes of lines that are sorted without the main path.
 constexpr std::uint64_t kMostInMemory = std::uint64_t{16} << 20;
 
@@ -219,13 +222,22 @@ Options MakeOptions(const GnuOptions& typed, LineOrder order, bool ignore_sigpip
   return options;
 }
 
+/// Fails with the error that reading a folder gives: EISDIR, unless the disk has another one.
+[[noreturn]] void FailFolder(const std::string& input) {
+  const detail::Fd named(input == "-" ? -1 : detail::OpenPath(input.c_str(), O_RDONLY | O_CLOEXEC));
+  if (input != "-" && !named.open()) FailOpen(input, errno);
+  char byte;
+  const ssize_t got = ::read(input == "-" ? STDIN_FILENO : named.get(), &byte, 1);
+  Fail(FileMessage("read failed", input, got < 0 ? errno : EISDIR));
+}
+
 /// Bytes of the inputs that are regular files.
 std::uint64_t KnownBytes(const std::vector<std::string>& inputs) {
   std::uint64_t bytes = 0;
   for (const std::string& input : inputs) {
     struct stat facts {};
     const int found = input == "-" ? ::fstat(STDIN_FILENO, &facts) : ::stat(input.c_str(), &facts);
-    if (found == 0 && S_ISDIR(facts.st_mode)) Fail(FileMessage("read failed", input, EISDIR));
+    if (found == 0 && S_ISDIR(facts.st_mode)) FailFolder(input);
     if (found == 0 && S_ISREG(facts.st_mode)) bytes += static_cast<std::uint64_t>(facts.st_size);
   }
   return bytes;
@@ -256,7 +268,16 @@ bool HasThreads() {
   return threads.size() == kThreads;
 }
 
-void Sort(Options options, const std::optional<std::string>& output, CancelFlag& cancel) {
+/// Starts the compress program once. More lines than -S do not leave the memory if they are few, but a program that is
+/// missing or fails is reported, as by GNU sort.
+void TryProgram(const Options& options, std::span<const std::byte> lines, const CancelFlag& cancel) {
+  lines = lines.first(std::min<std::size_t>(lines.size(), std::size_t{64} << 10));
+  std::vector<std::byte> out(lines.size());
+  ProgramCodec(options.temp_program, options.ignore_sigpipe, cancel, Say).Compress(lines, out);
+}
+
+/// `buffer_bytes`: as -S says; 0: it was not given.
+void Sort(Options options, const std::optional<std::string>& output, std::uint64_t buffer_bytes, CancelFlag& cancel) {
   FileSystem files;
   Output out = OpenOutput(files, output, cancel);
   // Sorting has the lines twice, and as much again for what it knows of them.
@@ -269,6 +290,8 @@ void Sort(Options options, const std::optional<std::string>& output, CancelFlag&
     const auto stops = [small] { return small && HasThreads(); };
     InputFront front(options.inputs, static_cast<char>(options.layout.delimiter), most, stops, cancel);
     if (front.whole()) {
+      const bool more = buffer_bytes > 0 && front.lines().size() > buffer_bytes;
+      if (more && !options.temp_program.empty()) TryProgram(options, front.lines(), cancel);
       SortInMemory(options, front.lines(), std::move(out));
       return;
     }
@@ -318,7 +341,10 @@ int RunJob(GnuOptions typed, bool locale_set, bool ignore_sigpipe) {
   CancelFlag cancel;
   if (typed.check != 0) return Check(options, typed.check, cancel);
   CheckReadable(options.inputs);
-  Sort(options, typed.output, cancel);
+  // GNU sort merges so many inputs through temporary files, and says so if it cannot have any.
+  const bool in_levels = typed.inputs.size() > (typed.batch_size != 0 ? typed.batch_size : kUsualBatch);
+  if (typed.action == GnuOptions::Action::kMerge && in_levels) FileSystem().OpenTemp(options.temp_dirs[0], false);
+  Sort(options, typed.output, typed.memory_bytes, cancel);
   return 0;
 }
 

@@ -83,10 +83,6 @@ FileEnd ReadEnd(File& file, std::uint64_t size) {
   return end;
 }
 
-bool Changed(const FileFacts& then, const FileFacts& now) {
-  return now.size != then.size || now.mtime_ns != then.mtime_ns || now.ino != then.ino || now.dev != then.dev;
-}
-
 [[noreturn]] void PartialRecord(const std::string& path, std::uint64_t size, std::uint64_t stride) {
   throw Error(ErrorCode::kBadInput, EscapeName(path) + ": " + std::to_string(size) +
                                         " bytes are not a multiple of the record of " + std::to_string(stride) +
@@ -456,6 +452,17 @@ std::optional<InputRange> Inputs::ReadStream(std::span<std::byte> buffer, std::u
   return std::nullopt;
 }
 
+Inputs::Change Inputs::FindChange(const Input& input, const FileFacts& now) const {
+  const FileFacts& then = input.facts;
+  if (now.size != then.size || now.mtime_ns != then.mtime_ns || !now.same_file(then)) return Change::kContent;
+  if (now.ctime_ns == then.ctime_ns) return Change::kNone;
+  // Other rights, another owner, and another name of the file change its ctime, too.
+  const bool rights = now.mode != then.mode || now.uid != then.uid || now.gid != then.gid;
+  if (rights || now.links != then.links) return Change::kNone;
+  const std::optional<FileFacts> named = files_.Identify(input.path);
+  return named && named->same_file(now) ? Change::kHidden : Change::kNone;
+}
+
 void Inputs::VerifyUnchanged() const {
   if (!strict_) return;
   for (const Input& input : inputs_) {
@@ -463,7 +470,13 @@ void Inputs::VerifyUnchanged() const {
     const std::shared_ptr<File> file = Open(input);
     const FileFacts now = file->Facts();
     const FileFacts& then = input.facts;
-    if (!Changed(then, now)) continue;
+    const Change change = FindChange(input, now);
+    if (change == Change::kNone) continue;
+    if (change == Change::kHidden) {
+      throw Error(ErrorCode::kBadInput, EscapeName(input.path) + ": the file was changed while it was read: its ctime is " +
+                                            "another, and its mtime was set back or only attributes were set; sort it " +
+                                            "again when nothing changes it");
+    }
     const bool same_file = now.ino == then.ino && now.dev == then.dev;
     if (same_file && now.size > then.size && ReadEnd(*file, then.size).sum == input.last_bytes) {
       LogWarn(EscapeName(input.path) + ": the file grew while it was read; exactly the " + std::to_string(then.size) +
@@ -478,7 +491,7 @@ void Inputs::VerifyUnchanged() const {
 void Inputs::BlameChange(const Error& error) const {
   if (error.code() != ErrorCode::kIntegrity && error.code() != ErrorCode::kInternal) return;
   for (const Input& input : inputs_) {
-    if (input.stream || !Changed(input.facts, Open(input)->Facts())) continue;
+    if (input.stream || FindChange(input, Open(input)->Facts()) == Change::kNone) continue;
     throw Error(ErrorCode::kBadInput,
                 EscapeName(input.path) + ": the file was changed while it was read: " + error.what());
   }

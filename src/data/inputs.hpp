@@ -166,6 +166,13 @@ class Inputs {
     std::vector<std::byte> ahead;   ///< read of the stream before, or together with its header
     std::uint64_t ahead_taken = 0;  ///< bytes of that
   };
+  /// What happened to a file since it was opened, as far as its facts tell.
+  enum class Change {
+    kNone,
+    kContent,
+    kHidden,  ///< something wrote to it or set its attributes or times, and its mtime is as before
+  };
+  Change FindChange(const Input& input, const FileFacts& now) const;
   bool has_header() const;
   /// Throws Error(kBadInput) if the input, which begins with `front`, is of another kind than the job reads.
   void CheckKind(const Input& input, std::span<const std::byte> front, bool all) const;

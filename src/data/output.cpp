@@ -155,6 +155,14 @@ std::uint64_t Output::Finish(std::uint64_t bytes) {
   return stored_;
 }
 
+void Output::Complete(bool sync) {
+  if (parts_) {
+    parts_->Complete(*file_, stored_, sync);
+  } else if (file_) {
+    file_->Complete(stored_, sync);
+  }
+}
+
 void Output::Publish(bool sync) {
   if (parts_) {
     parts_->Publish(*file_, stored_, sync);

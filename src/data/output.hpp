@@ -81,6 +81,8 @@ class Output {
   bool HasFront(std::uint64_t bytes, const OutputProof::Front& front, const RecordLayout& layout,
                 const RecordKeyer* format, bool unique, std::uint64_t longest, HostMemory& memory,
                 const CancelFlag& cancel, Progress& progress);
+  /// Does all of Publish but the renames and the sync of the folder. Call Finish before.
+  void Complete(bool sync);
   void Publish(bool sync);
   /// Of each published file that replaced another what it has not got of that: one text.
   std::vector<std::string> Lost() const;

@@ -159,9 +159,13 @@ std::string OutputParts::Manifest() const {
   return manifest.dump(2) + "\n";
 }
 
-void OutputParts::Publish(OutputFile& manifest, std::uint64_t manifest_bytes, bool sync) {
+void OutputParts::Complete(OutputFile& manifest, std::uint64_t manifest_bytes, bool sync) {
   manifest.Complete(manifest_bytes, sync);
   for (Part& part : parts_) part.file->Complete(part.bytes, sync);
+}
+
+void OutputParts::Publish(OutputFile& manifest, std::uint64_t manifest_bytes, bool sync) {
+  Complete(manifest, manifest_bytes, sync);
   const auto publish = [&](std::size_t number, OutputFile& file, std::uint64_t bytes, bool sync_directory) {
     try {
       file.Publish(bytes, sync_directory);

@@ -403,10 +403,47 @@ class Sorter {
   bool TakeKeptRuns() {
     if (!journal_ || !journal_->resumes()) return false;
     sorting_.runs = RunsToGoOnWith(*journal_, inputs_);
+    if (!sorting_.runs.empty() && !KeptRunsAreOfInputs()) {
+      sorting_.runs.clear();
+      journal_->DropRuns();
+      return false;
+    }
     if (!sorting_.runs.empty()) past_.suspect = "who made the runs that were kept";
     sorting_.trailer = journal_->manifest().trailer;
     LogInfo("going on with " + journal_->Progress());
     return journal_->manifest().formed;
+  }
+
+  /// Whether the inputs are what the kept runs were made of. An input whose ctime alone is another is read again as far
+  /// as runs have it. Runs with keys do not know their places in it, and are given up.
+  bool KeptRunsAreOfInputs() {
+    const std::vector<std::uint32_t> touched = InputsWithOtherCtime(*journal_, inputs_);
+    if (touched.empty()) return true;
+    const std::string what = EscapeName(inputs_.path(touched[0])) +
+                             (touched.size() > 1 ? " and " + std::to_string(touched.size() - 1) + " more" : "") +
+                             ": its ctime has changed since the last attempt, its size and mtime have not";
+    if (layout_.keyed()) {
+      LogWarn(what + "; its content may have changed, so the job begins anew");
+      return false;
+    }
+    std::vector<const Run*> runs;
+    std::uint64_t bytes = 0;
+    for (const Run& run : sorting_.runs) {
+      const bool of_touched = std::any_of(run.origin.begin(), run.origin.end(), [&](const InputRange& range) {
+        return std::binary_search(touched.begin(), touched.end(), range.input);
+      });
+      if (!of_touched) continue;
+      runs.push_back(&run);
+      bytes += TotalBytes(run.origin);
+    }
+    progress_.SetPhase("check inputs", bytes);
+    for (const Run* run : runs) {
+      if (HasRecordsOf(*run, inputs_, layout_, facts().kept_record, memory_, cancel_, progress_)) continue;
+      LogWarn(what + "; its content has changed, so the job begins anew");
+      return false;
+    }
+    LogInfo(what + "; its records that were sorted are the same");
+    return true;
   }
 
   /// Those of records with keys, which do not know their places in the input, count only when all are there.
@@ -490,6 +527,9 @@ class Sorter {
     if (!journal_->resumes()) job.fingerprint = MakeFingerprint(options_, files_, inputs_);
     KeptAttempt attempt;
     attempt.compresses = job_.plan.temp_places > 0;
+    for (std::uint32_t i = 0; i < inputs_.count(); ++i) {
+      attempt.ctimes.push_back(static_cast<std::uint64_t>(inputs_.facts(i).ctime_ns));
+    }
     journal_->Begin(std::move(job), attempt, options_.temp_dirs);
     if (journal_->manifest().job->block_bytes != job_.plan.block_bytes) {
       throw Error(ErrorCode::kInternal, "blocks of " + std::to_string(job_.plan.block_bytes) + " bytes do not go on " +
@@ -648,7 +688,7 @@ class Sorter {
       progress_.SetPhase("publish", 0);
     }
     if (journal_) {
-      output_.file()->Complete(stored, !options_.no_fsync);
+      output_.Complete(!options_.no_fsync);
       const FileFacts facts = output_.file()->Facts();
       journal_->SetPublishing(
           {facts.ino, facts.size, static_cast<std::uint64_t>(facts.mtime_ns), attempt_->proof().sum().records});

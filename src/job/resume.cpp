@@ -10,8 +10,10 @@
 #define XXH_INLINE_ALL
 #include <xxhash.h>
 
+#include "data/output_parts.hpp"
 #include "error.hpp"
 #include "formats/locale_keys.hpp"
+#include "records/records.hpp"
 #include "runs/run_store.hpp"
 #include "support/log.hpp"
 #include "support/text.hpp"
@@ -29,15 +31,16 @@ std::string FullPath(const std::string& path) {
   return Exact(std::filesystem::absolute(path).lexically_normal().string());
 }
 
-/// Of 64 places, or of all of a short file.
+/// The hash of places all over the file: one for each 16 MiB, at least 64 and at most 1024. Of a short file: of all.
 std::uint64_t HashSamples(FileSystem& files, const std::string& path, const FileFacts& facts) {
-  constexpr std::uint64_t kSamples = 64, kBytes = 4096;
+  constexpr std::uint64_t kBytes = 4096;
+  const std::uint64_t samples = std::clamp<std::uint64_t>(facts.size >> 24, 64, 1024);
   const std::unique_ptr<File> file = files.OpenInput(path, false);
   std::array<std::byte, kBytes> buffer;
   std::uint64_t hash = 0;
-  for (std::uint64_t i = 0; i < kSamples; ++i) {
+  for (std::uint64_t i = 0; i < samples; ++i) {
     const std::uint64_t last = facts.size - std::min(facts.size, kBytes);
-    const std::uint64_t at = facts.size <= kSamples * kBytes ? i * kBytes : last / (kSamples - 1) * i;
+    const std::uint64_t at = facts.size <= samples * kBytes ? i * kBytes : last / (samples - 1) * i;
     if (at >= facts.size) break;
     const std::uint64_t count = std::min(kBytes, facts.size - at);
     if (file->ReadAt(at, std::span(buffer).first(count)) < count) {
@@ -75,6 +78,12 @@ Fingerprint InputFingerprint(FileSystem& files, std::size_t i, const std::string
   return fingerprint;
 }
 
+/// As the last attempt saw it.
+std::optional<std::uint64_t> CtimeOf(const Manifest& manifest, std::size_t input) {
+  if (manifest.attempts.empty() || input >= manifest.attempts.back().ctimes.size()) return std::nullopt;
+  return manifest.attempts.back().ctimes[input];
+}
+
 }  // namespace
 
 Fingerprint MakeFingerprint(const Options& options, FileSystem& files, const Inputs& inputs) {
@@ -106,6 +115,7 @@ std::optional<KeptOutput> FinishPublished(const Options& options, FileSystem& fi
     const bool replaced = facts->same_file(*output);
     const Fingerprint input = InputFingerprint(files, i, path, replaced ? nullptr : &*facts);
     now.insert(now.end(), input.begin(), input.end());
+    if (!replaced && CtimeOf(journal.manifest(), i) != static_cast<std::uint64_t>(facts->ctime_ns)) return std::nullopt;
     for (int lines = 0; replaced && lines < 4 && now.size() < then.size(); ++lines) now.push_back(then[now.size()]);
   }
   if (now != then) return std::nullopt;
@@ -125,6 +135,15 @@ std::unique_ptr<Journal> OpenJournal(const Options& options, FileSystem& files, 
                 std::string("--resume-dir: ") +
                     (inputs.compressed() ? "a compressed input" : "an input that is a stream, or written over,") +
                     " cannot be taken up in its middle");
+  }
+  // Parts get their names one after the other: a job that is killed between two of them must still find its inputs.
+  for (const std::string& name : PartNames(options)) {
+    const std::optional<FileFacts> part = files.Identify(name);
+    for (std::uint32_t i = 0; part && i < inputs.count(); ++i) {
+      if (!part->same_file(inputs.facts(i))) continue;
+      throw Error(ErrorCode::kUsage, "--resume-dir: " + EscapeName(name) +
+                                         " is an input and a part of the output: give another name for the output");
+    }
   }
   auto journal = std::make_unique<Journal>(files, options.resume_dir);
   if (journal->resumes()) journal->RequireSame(MakeFingerprint(options, files, inputs));
@@ -170,6 +189,36 @@ std::vector<Run> RunsToGoOnWith(const Journal& journal, const Inputs& inputs) {
     }
   }
   return runs;
+}
+
+std::vector<std::uint32_t> InputsWithOtherCtime(const Journal& journal, const Inputs& inputs) {
+  std::vector<std::uint32_t> found;
+  for (std::uint32_t i = 0; i < inputs.count(); ++i) {
+    if (CtimeOf(journal.manifest(), i) != static_cast<std::uint64_t>(inputs.facts(i).ctime_ns)) found.push_back(i);
+  }
+  return found;
+}
+
+bool HasRecordsOf(const Run& run, const Inputs& inputs, const RecordLayout& layout, std::uint64_t longest,
+                  HostMemory& memory, const CancelFlag& cancel, Progress& progress) {
+  const std::uint64_t unit = LeastRecordBytes(layout);
+  const std::uint64_t room = std::min(memory.left() / 2, std::uint64_t{4} << 20) / unit * unit;
+  const std::uint64_t step = std::max(layout.fixed() ? layout.stride : longest, room);
+  const HostBuffer buffer(memory, (step + 2 * kReadSlack) / 4096 * 4096);
+  RecordSum sum;
+  for (const InputRange& range : run.origin) {
+    for (std::uint64_t done = 0; done < range.bytes;) {
+      cancel.ThrowIfRequested();
+      const InputRange piece{range.input, range.offset + done, std::min(step, range.bytes - done)};
+      RecordSpan bytes = inputs.Read(piece, {buffer.data(), buffer.size()});
+      bytes = bytes.first(WholeRecordBytes(bytes, layout));
+      if (bytes.empty()) return false;
+      sum += SumRecords(bytes, layout);
+      progress.Advance(bytes.size());
+      done += bytes.size();
+    }
+  }
+  return sum == run.sum;
 }
 
 }  // namespace gpusort

@@ -14,7 +14,7 @@
 
 namespace gpusort {
 
-/// What decides the bytes of the output: program, options, output, and the inputs, of which 64 places are read.
+/// What decides the bytes of the output: program, options, output, and the inputs, of which some places are read.
 Fingerprint MakeFingerprint(const Options& options, FileSystem& files, const Inputs& inputs);
 
 /// Null if the options ask for none. Error(kUsage) if such a job cannot go on, or the one in the folder is another.
@@ -34,5 +34,14 @@ std::string PartialName(const Options& options);
 /// The runs to go on with, without their blocks. Of keyed records, which do not know their places in the input, none
 /// before all are formed. Error(kIntegrity) if they are none of these inputs.
 std::vector<Run> RunsToGoOnWith(const Journal& journal, const Inputs& inputs);
+
+/// Returns the inputs whose inode was changed since the last attempt opened them. Somebody changed their rights, owner
+/// or names, or wrote to them and set the mtime back.
+std::vector<std::uint32_t> InputsWithOtherCtime(const Journal& journal, const Inputs& inputs);
+
+/// Reads the run's places in the input again, and returns whether its records are still there. For records without
+/// keys. `longest`: the bytes of the longest record.
+bool HasRecordsOf(const Run& run, const Inputs& inputs, const RecordLayout& layout, std::uint64_t longest,
+                  HostMemory& memory, const CancelFlag& cancel, Progress& progress);
 
 }  // namespace gpusort

@@ -32,7 +32,7 @@ namespace {
 namespace fs = std::filesystem;
 using Json = nlohmann::ordered_json;
 
-constexpr std::uint64_t kVersion = 2;
+constexpr std::uint64_t kVersion = 3;
 constexpr const char* kLockName = "gpusort.lock";
 constexpr const char* kRunsName = "gpusort.runs";
 /// A file that does not begin like this is none of ours.
@@ -126,7 +126,8 @@ Json ToJson(const KeptAttempt& attempt) {
           {"pid", attempt.pid},
           {"begin", attempt.begin},
           {"compresses", attempt.compresses},
-          {"directories", attempt.directories}};
+          {"directories", attempt.directories},
+          {"ctimes", attempt.ctimes}};
 }
 KeptAttempt AttemptFrom(const Json& json, const std::vector<std::string>& before) {
   KeptAttempt attempt;
@@ -138,6 +139,7 @@ KeptAttempt AttemptFrom(const Json& json, const std::vector<std::string>& before
     if (!directory.is_string()) Lacks("directories");
     attempt.directories.push_back(directory.get<std::string>());
   }
+  for (const Json& ctime : ListOf(json, "ctimes")) attempt.ctimes.push_back(Number(ctime, "ctimes", UINT64_MAX));
   // Blocks tell them by number.
   if (attempt.directories.size() < before.size() ||
       !std::equal(before.begin(), before.end(), attempt.directories.begin())) {

@@ -48,6 +48,7 @@ struct KeptAttempt {
   std::string begin;                     ///< UTC
   bool compresses = false;               ///< what it spilled may be compressed
   std::vector<std::string> directories;  ///< of the spill, by their numbers; ".": the folder itself
+  std::vector<std::uint64_t> ctimes;     ///< of each input, in ns: the inode's time of the last change
   std::uint64_t runs_kept = 0;           ///< that were there when it began
   // Of its runs:
   std::uint64_t runs_made = 0, bytes_read = 0;

@@ -183,6 +183,9 @@ merge one|sort -m sorted
 merge nothing|sort -m empty
 merge many|sort -m m1 m2 m3 m4 m5 m6 m7 m8 m9 m10 m11 m12 m13 m14 m15 m16 m17 m18 m19 m20
 merge many, few at once|sort -m --batch-size=2 m1 m2 m3 m4 m5 m6 m7 m8 m9 m10 m11 m12 m13 m14 m15 m16 m17 m18 m19 m20
+merge, no place for temp files|sort -m --batch-size=2 -T no/such m1 m2 m3
+merge, no place for temp files, usual batch|sort -m -T no/such m1 m2 m3 m4 m5 m6 m7 m8 m9 m10 m11 m12 m13 m14 m15 m16 m17
+merge, no need of temp files|sort -m --batch-size=3 -T no/such m1 m2 m3
 merge, stable|sort -m -s -k1,1 sorted twice sorted
 merge with standard input|sort -m - twice <sorted
 merge of what is not in order: no line is lost|sort -m abc abc !PIPE! sort
@@ -402,6 +405,22 @@ for program in ./missing ./abc; do
   same out ascending
   [ "$(grep -c 'could not run compress program' err)" = 1 ] || fail "compress program $program: $(cat err)"
 done
+# Also where the lines are more than -S and fit the memory all the same. A program that can be started gets some lines.
+seq -w 2000 >small.exp
+tac small.exp >small
+gives 0 'sort -S1k --compress-program=missing small'
+same out small.exp
+[ "$(cat err)" = "sort: could not run compress program 'missing': No such file or directory" ] || fail "no program: $(cat err)"
+printf '#!/bin/sh\ntr 41 14\ntouch started\n' >swaps
+chmod +x swaps
+gives 0 'sort -S1k --compress-program=./swaps small'
+same out small.exp
+[ -e started ] && [ ! -s err ] || fail "the program was not started: $(cat err)"
+# A folder is read, and the error is the one that reading gives.
+if strace -o /dev/null true 2>/dev/null; then
+  gives 2 'strace -f -o /dev/null -P . -e trace=read -e inject=read:error=EIO sort .'
+  says 'sort: read failed: .: Input/output error'
+fi
 printf '#!/bin/sh\nkill -9 $$\n' >killed
 printf '#!/bin/sh\nhead -c 50\ncat >/dev/null\n' >cuts
 chmod +x killed cuts

@@ -151,6 +151,47 @@ grep -q '"records_out": *30' stats.json || fail "--stats: $(cat stats.json)"
 
 python3 split.py check || fail "parts are not what they should be"
 
+# With --resume-dir the manifest and the parts have the same bytes, also where parts are empty, and after a kill at the
+# first rename, between two of them, and at the manifest's.
+resumed() {  # resumed KILLS N INPUT OPTION...
+  local at want got code
+  mkdir plain resumed
+  expect 0 "$g" "${@:4}" --split "$2" -o plain/part $3
+  for at in $(seq "$1"); do
+    code=0
+    { strace -f -o /dev/null -e trace=rename,renameat,renameat2 -e inject=rename,renameat,renameat2:signal=KILL:when=$at \
+      "$g" "${@:4}" --resume-dir job --split "$2" -o resumed/part $3 2>err; } 2>/dev/null || code=$?
+    [ $code = 137 ] || fail "exit $code at rename $at: $(cat err)"
+  done
+  expect 0 "$g" "${@:4}" --resume-dir job --split "$2" -o resumed/part $3
+  python3 -m json.tool resumed/part.manifest.json >/dev/null || fail "the manifest of $* with --resume-dir is no JSON"
+  want=$(cd plain && sha256sum *)
+  got=$(cd resumed && sha256sum *)
+  [ "$got" = "$want" ] || fail "$* with --resume-dir: $got instead of $want"
+  [ ! -e job ] || fail "a job that is done left $(ls -A job)"
+  rm -r plain resumed
+}
+kills=3
+if sanitized || ! command -v strace >/dev/null || ! strace -o /dev/null true 2>/dev/null; then
+  echo "SKIPPED: no strace, or a sanitizer that cannot be traced: kills at renames"
+  kills=0
+fi
+resumed $kills 2 in.csv -k id:int
+resumed 0 5 in.lines -k2,2n --verify-output --no-fsync
+resumed 0 3 in.binary --format binary --record-size 12 -k 0:u32 -u --memory 16M
+resumed 0 4 in.pgcopy-binary --format pgcopy-binary -k '#1:int'
+resumed 0 3 in.jsonl -k id:int --top 100
+resumed 0 7 same.txt
+resumed 0 3 none
+resumed 0 3 none.csv -k id
+# A kill between two renames must not take an input away.
+mkdir parts
+printf 'b\na\n' >parts/part-1.txt
+expect 2 "$g" --resume-dir job --split 2 -o parts/part parts/part-1.txt
+says 'part-1.txt is an input and a part of the output'
+[ ! -e job ] && [ "$(names parts)" = part-1.txt ] || fail "a refused job left $(names parts)"
+rm -r parts
+
 # What there was: replaced, kept, and what cannot be.
 printf 'b\na\nc\n' >abc.txt
 echo old >out/part-1.txt

@@ -104,6 +104,21 @@ def alone(_):
     assert int((work / "niceness").read_text()) == os.nice(0)
 
 
+def own_cluster_dies(_):
+    """With no address: the cluster's one raylet does not come back."""
+    hook(HANG.format(stage="part"))
+    words = ["in.u64", "out", *NUMBERS, "--slices=3", "--parts=4"]
+    process = driver(*words)
+    pid = wait_for(hung_raylet)
+    killed = time.monotonic()
+    os.kill(pid, signal.SIGKILL)
+    ended(process, 4, "the Ray cluster that was started here has ended", "the same command goes on")
+    assert time.monotonic() - killed < 200
+    hook("")
+    ended(driver(*words), 0)
+    check("out", "want.u64")
+
+
 def plain(nodes):
     """Defaults, a format with keys, part files; no node does two tasks at once."""
     hook('mkdir "busy-$RAY_RAYLET_PID" || touch two-at-once\n'
@@ -143,6 +158,21 @@ def node_dies(nodes, stage):
     assert len(said) < 1000, said  # Ray tells of a dead node on a page
     check("out", "want.u64")
     nodes.nodes.append(nodes.add())
+
+
+def no_node_left(nodes):
+    """All nodes that do work die, and none comes."""
+    hook(HANG.format(stage="part"))
+    words = ["in.u64", "out", *NUMBERS, "--slices=5", "--parts=5"]
+    process = nodes.sort(*words, "--wait-for-nodes=2", "--tries=100")
+    wait_for(hung_raylet)
+    for node in nodes.nodes:
+        nodes.cluster.remove_node(node, allow_graceful=False)
+    ended(process, 4, "no node is left, for 2 s by now; the same command goes on")
+    hook("")
+    nodes.nodes = [nodes.add() for _ in range(3)]
+    ended(nodes.sort(*words), 0)
+    check("out", "want.u64")
 
 
 def tasks_die(nodes):
@@ -319,9 +349,9 @@ def main():
         subprocess.run([build / "gpusort_gen", "--type", {"csv": "orders-csv"}.get(name, name), "--bytes", "12M",
                         work / f"in.{name}"], check=True)
         subprocess.run([build / "gpusort", *options, work / f"in.{name}", work / f"want.{name}"], check=True)
-    cases = {case.__name__: case for case in (alone, plain, compressed, tasks_die, gpus, hangs, full_disk,
+    cases = {case.__name__: case for case in (alone, own_cluster_dies, plain, compressed, tasks_die, gpus, hangs, full_disk,
                                               no_shared_node_dies, no_shared_stopped, no_shared_large, stopped, two_at_once,
-                                              refused)}
+                                              no_node_left, refused)}
     cases |= {f"{stage}_node_dies": lambda nodes, stage=stage: node_dies(nodes, stage)
               for stage in ("runs", "cut", "part", "prove")}
     wanted = sys.argv[4:] or list(cases)
@@ -329,7 +359,7 @@ def main():
     try:
         for name in wanted:
             began = time.monotonic()
-            if name != "alone" and not nodes:
+            if name not in ("alone", "own_cluster_dies") and not nodes:
                 nodes = Nodes()
                 print(f"ray: four nodes: {time.monotonic() - began:.1f} s")
                 began = time.monotonic()

@@ -467,6 +467,47 @@ TEST(ExternalSort, NoticesInputThatChangesWhileItIsRead) {
             std::string::npos);
 }
 
+// Only the ctime tells of a file that was written and got its mtime back. Other names and rights change the ctime, too.
+TEST(ExternalSort, NoticesInputThatChangesBehindItsMtime) {
+  const TempFolder folder;
+  const std::string in = folder / "in";
+  const RecordLayout layout = Parse({"--type", "u64", "a", "b"}).layout;
+  const Bytes input = MakeRecords(layout, 1000, Keys::kRandom, 4);
+  const auto sort = [&](const std::function<void()>& change) {
+    WriteFile(in, input);
+    FileSystem files;
+    const auto mtime = std::filesystem::last_write_time(in);
+    const std::int64_t ctime = files.Identify(in)->ctime_ns;
+    const GpuSource gpus{0, [] { return true; },
+                         [&](int, std::chrono::seconds) -> std::unique_ptr<Backend> {
+                           // Until the kernel's clock has ticked.
+                           for (std::optional<FileFacts> now; !now || now->ctime_ns == ctime;) {
+                             change();
+                             now = files.Identify(in);
+                             if (!now) break;
+                             std::filesystem::last_write_time(in, mtime);
+                           }
+                           throw Error(ErrorCode::kGpuLost, "none");
+                         }};
+    try {
+      Sort({"--type", "u64", in, folder / "out"}, gpus);
+    } catch (const Error& error) {
+      EXPECT_EQ(error.code(), ErrorCode::kBadInput) << error.what();
+      return std::string(error.what());
+    }
+    return std::string("sorted");
+  };
+  EXPECT_NE(sort([&] { std::fstream(in, std::ios::in | std::ios::out | std::ios::binary) << "other"; }).find("its ctime"),
+            std::string::npos);
+  EXPECT_EQ(sort([&] { std::filesystem::permissions(in, std::filesystem::perms::owner_read); }), "sorted");
+  EXPECT_EQ(sort([&] {
+              std::filesystem::remove(folder / "link");
+              std::filesystem::create_hard_link(in, folder / "link");
+            }),
+            "sorted");
+  EXPECT_EQ(sort([&] { std::filesystem::rename(in, folder / "moved"); }), "sorted");
+}
+
 // A rewritten input looks like a fault of the program or the machine wherever it is read: in the middle of a line that
 // goes on, in a run that is no longer sorted.
 TEST(ExternalSort, BlamesRewrittenInputsAndNotItself) {
