@@ -14,7 +14,7 @@
 namespace gpusort {
 namespace {
 
-/// What a job takes its inputs for.
+/// The forms in which jobs read their inputs.
 enum Reads : unsigned {
   kLines = 1,
   kNulLines = 2,  ///< lines that end with NUL
@@ -113,6 +113,9 @@ constexpr Kind kReturns{"text whose lines end with CR alone",
 constexpr unsigned kAllText = kText | kBinaryRows;
 constexpr Kind kPgDump{"a plain dump of PostgreSQL", "give --format pgdump, which sorts the rows of its COPY blocks",
                        kAllText & ~kDump};
+constexpr Kind kPgInserts{"a plain dump of PostgreSQL with INSERT statements, which are not sorted",
+                          "pg_dump without --inserts and --column-inserts writes rows for --format pgdump",
+                          kAllText & ~kDump};
 constexpr Kind kMysqlDump{"a dump of MySQL or MariaDB, whose INSERT statements are not sorted",
                           "mysqldump --tab=DIR writes rows for --format mysql", kAllText};
 constexpr Kind kSqliteDump{
@@ -240,7 +243,9 @@ const Kind* FindDump(std::string_view text) {
     const std::string_view line = text.substr(0, text.find('\n'));
     text.remove_prefix(std::min(text.size(), line.size() + 1));
     for (const auto& [signature, kind] : kSignatures) {
-      if (StartsWithAnyCase(line, signature)) return kind;
+      if (!StartsWithAnyCase(line, signature)) continue;
+      const bool inserts = text.find("\nINSERT INTO ") != text.npos && text.find("\nCOPY ") == text.npos;
+      return kind == &kPgDump && inserts ? &kPgInserts : kind;
     }
     if (StartsWithAnyCase(line, "-- adminer ") && Lower(line).find("mysql") != std::string::npos) return &kMysqlDump;
     // A comment of a number is a statement for servers of that version.
@@ -477,6 +482,15 @@ void KindCheck::Look(const std::string& name, const std::string& expanded, std::
   const char* const insist = reads_ == kLines ? "; --format lines sorts its lines as text" : "; --force-format reads it as ";
   throw Error(ErrorCode::kBadInput, EscapeName(name) + ": this seems to be " + kind->name + ": " + kind->advice +
                                         insist + (reads_ == kLines ? "" : as_));
+}
+
+void KindCheck::LookAtHeader(const std::string& name, std::span<const std::byte> header, std::uint64_t lines) const {
+  const auto ends = static_cast<std::uint64_t>(std::count(header.begin(), header.end(), std::byte{'\n'}));
+  const bool open = !header.empty() && header.back() != std::byte{'\n'};
+  if (ends + (open ? 1 : 0) <= lines) return;
+  throw Error(ErrorCode::kBadInput, EscapeName(name) + ": all of it is header, over " + std::to_string(ends + (open ? 1 : 0)) +
+                                        " lines, so that nothing would be sorted: a quote may be open that is text "
+                                        "(--quote none); --force-format takes it for a header");
 }
 
 }  // namespace gpusort

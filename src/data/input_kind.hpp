@@ -1,5 +1,5 @@
-// Recognises what an input holds by its first bytes and its name, so that a job refuses an input that it would
-// misread: an archive or a compressed file as lines, a dump of MySQL as a CSV file. Start at KindCheck.
+// Recognises what an input holds by its first bytes and its name. A job refuses an input that it would misread: an
+// archive as lines, a dump of MySQL as CSV. Start at KindCheck.
 #pragma once
 
 #include <cstddef>
@@ -27,6 +27,9 @@ class KindCheck {
   /// path, `expanded` its name without the extension of a codec, and `front` its first bytes after decompression.
   /// `all`: the input has no other bytes.
   void Look(const std::string& name, const std::string& expanded, std::span<const std::byte> front, bool all) const;
+  /// Throws Error(kBadInput) if `header`, which is all of an input, has more than `lines` lines: a quote that opens in
+  /// its first line has taken the records.
+  void LookAtHeader(const std::string& name, std::span<const std::byte> header, std::uint64_t lines) const;
 
  private:
   unsigned reads_ = 0;  ///< one of the bits that input_kind.cpp names

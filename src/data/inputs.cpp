@@ -261,7 +261,8 @@ std::vector<std::byte> Inputs::TakeHeader(std::uint32_t number,
                                           (header_rule_.max_bytes < kMostHeader ? ", or more --memory" : ""));
   };
   // Twice as much each time, so that a long header is not looked at too often.
-  for (bool all = false; !bytes;) {
+  bool all = false;
+  while (!bytes) {
     const std::uint64_t held = header.size();
     keep_to(held);
     header.resize(held + std::max<std::uint64_t>(held, kHeaderBlock));
@@ -282,6 +283,8 @@ std::vector<std::byte> Inputs::TakeHeader(std::uint32_t number,
     }
   }
   keep_to(*bytes);
+  const std::uint64_t lines = format_ != nullptr && all && *bytes == header.size() ? format_->header_lines() : 0;
+  if (kinds_.active() && lines > 0) kinds_.LookAtHeader(inputs_[number].path, header, lines);
   const auto end = header.begin() + static_cast<std::ptrdiff_t>(*bytes);
   std::vector<std::byte> behind(end, header.end());
   header.erase(end, header.end());

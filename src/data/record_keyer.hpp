@@ -221,6 +221,8 @@ class RecordKeyer {
   /// How much of the front of an input is no record; nothing if `front` is not enough to tell, and not `all` of it.
   virtual std::optional<std::uint64_t> HeaderBytes(RecordSpan, bool) const { return 0; }
   virtual bool has_header() const { return false; }
+  /// The lines that a header has unless a field of it has a newline. 0: any number.
+  virtual std::uint64_t header_lines() const { return 0; }
   /// Whether what HeaderBytes found, and has no newline at its end, gets one.
   virtual bool ends_header(RecordSpan) const { return true; }
   /// What HeaderBytes found, before the first record is read.

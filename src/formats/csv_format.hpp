@@ -12,6 +12,7 @@ class CsvFormat : public TableFormat {
  public:
   explicit CsvFormat(const Options& options);
 
+  std::uint64_t header_lines() const override { return table_.comment < 0 ? table_.header : 0; }
   bool has_header() const override { return true; }  // or at least a byte order mark
   std::optional<std::uint64_t> HeaderBytes(RecordSpan front, bool all) const override;
   bool EndsInReturns(RecordSpan header) const override;

@@ -65,10 +65,12 @@ void CheckSorted(const Options& options, CancelFlag& cancel) {
                      ordered.table ? rows : NeededOrder::kNone);
   Pipeline waiter(cancel);
   OrderCheck order(layout, options.unique);
+  bool any = false;
   try {
     while (const std::unique_ptr<BatchFeeder::Batch> batch =
                feeder.Next(waiter, ring.piece_bytes, ring.piece_bytes, false, &progress)) {
       while (const std::unique_ptr<InputBlock> block = batch->Next()) {
+        any = true;
         if (ordered.table) continue;
         if (std::optional<OrderCheck::Disorder> disorder = order.Add(block->bytes())) {
           disorder->offset += inputs.begin(0);
@@ -85,10 +87,16 @@ void CheckSorted(const Options& options, CancelFlag& cancel) {
     throw;
   }
   inputs.VerifyUnchanged();
+  if (!any && !options.quiet && IsAllHeader(options, inputs)) LogWarn(kAllHeader);
   if (!ordered.table) return;
   const KeyTally& tally = feeder.keys()->tally();
   if (!options.force_format) RefuseNoValues(options, tally);
   for (const std::string& line : DescribeTally(options, tally)) LogWarn(line);
+}
+
+bool IsAllHeader(const Options& options, const Inputs& inputs) {
+  const bool has = options.table ? options.table->kind == TableKind::kCsv && options.table->header > 0 : options.header > 0;
+  return has && options.ranges.empty() && !inputs.header().empty();
 }
 
 std::optional<OrderCheck::Disorder> CheckAsRead(const Options& options, const CancelFlag& cancel) {

@@ -3,6 +3,7 @@
 
 #include <optional>
 
+#include "data/inputs.hpp"
 #include "data/proof.hpp"
 #include "stream.hpp"
 #include "support/options.hpp"
@@ -15,5 +16,10 @@ void CheckSorted(const Options& options, CancelFlag& cancel);
 /// The first line of the only input that is out of order, if there is one. Reads no further, and takes memory for two
 /// lines.
 std::optional<OrderCheck::Disorder> CheckAsRead(const Options& options, const CancelFlag& cancel);
+
+/// Returns whether inputs without a record have a header, so that the user may have meant its lines as records.
+bool IsAllHeader(const Options& options, const Inputs& inputs);
+inline constexpr const char* kAllHeader =
+    "all of the input is header: there was no record to sort (--no-header, or a smaller --header, makes records of it)";
 
 }  // namespace gpusort

@@ -699,6 +699,7 @@ class Sorter {
     for (const std::string& text : output_.Lost()) sorting_.Note(text);
     if (journal_) FinishJournal();
     sorting_.stats.records_out = attempt_->proof().sum().records;
+    if (sorting_.stats.records_out == 0 && IsAllHeader(options_, inputs_)) sorting_.Note(kAllHeader);
     sorting_.stats.bytes = output_bytes_;
     FillStats();
     if (!options_.stats_file.empty()) WriteStatsFile(options_.stats_file, sorting_.stats, job_.plan);

@@ -276,6 +276,7 @@ void MergePart(const Options& options, TaskNumber part, const std::string& folde
   if (job.temp_dirs.empty()) job.temp_dirs = {pieces.folder.empty() ? folder : pieces.folder};
   job.inputs.clear();
   job.input_codec = Codec::kNone;
+  job.force_format = true;  // the kinds of the inputs were checked, and the order of a run's records is another
   job.merge = true;
   std::vector<ByteRange> ranges;
   if (pieces.folder.empty()) ranges = PartRanges(files, there, cut, part.number, options.unique, order).All();

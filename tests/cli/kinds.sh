@@ -113,7 +113,10 @@ everywhere 'MySQL or MariaDB.*mysqldump --tab' maria.txt --format mysql
 everywhere 'MySQL or MariaDB' maria.txt --format tsv
 everywhere 'SQLite.*sqlite3 -csv' lite.txt
 refused 'SQLite' --format pgdump lite.txt out
-everywhere 'PostgreSQL: give --format pgdump' inserts.sql
+everywhere 'PostgreSQL with INSERT statements' inserts.sql
+printf -- '--\n-- PostgreSQL database dump\n--\n' | cat - copy.sql >rows.txt
+sed -i /INSERT/d rows.txt
+everywhere 'PostgreSQL: give --format pgdump' rows.txt
 cp any.sql any.SQL
 for name in any.sql any.SQL; do refused 'SQL, by its name.*--format lines' $name out; done
 expect 0 "$g" --format lines any.sql got
@@ -146,6 +149,42 @@ for how in UTF-16 UTF-16LE UTF-16BE UTF-32; do
   case $how in UTF-32) ;; *) everywhere "UTF-16.*iconv -f $how" wide.csv --format csv -k '#1' ;; esac
   cp wide.csv wide.txt
   [ $how = UTF-32 ] || refused 'UTF-16' wide.txt out
+done
+
+# A run of a task begins with other records than the input: these are not looked at again.
+printf 'x\n-- MySQL dump is a line here\n' >lines.txt
+rm -rf task
+expect 0 "$bin/gpusort_task" runs --slice 0/1 --into task lines.txt
+"$bin/gpusort_task" cut --parts 1 task
+expect 0 "$bin/gpusort_task" part --part 0/1 task got
+"$bin/gpusort_task" prove --parts 1 task got
+same got <(LC_ALL=C sort lines.txt)
+
+# A file of which all is header. A quote that takes the records for a part of the header is an error, an empty table is none.
+printf 'a,"b\n2,x\n1,y"\n' >quote.csv
+refused 'all of it is header, over 3 lines.*--quote none' -k '#1' quote.csv out
+refused 'all of it is header' --check -k '#1' quote.csv
+refused 'all of it is header' -k '#1' --format csv - out <quote.csv
+expect 0 "$g" --force-format -k '#1' quote.csv got
+same got quote.csv
+printf 'a,"b\nc"\n2,x\n1,y\n' >tall.csv
+expect 0 "$g" -k 'a:int' tall.csv got
+for how in "-k a:int none.csv" "-k a:int --header 3 some.csv" "--format csv -k a:int -"; do
+  printf 'a,b\n' >none.csv
+  printf '1\n2\na\n' >some.csv
+  expect 0 "$g" $how got <none.csv
+  says 'all of the input is header'
+  [ -s got ] || fail "the header is lost: $how"
+done
+expect 0 "$g" --header 1 --format lines none.csv got
+says 'all of the input is header'
+expect 0 "$g" --check -k a:int none.csv
+says 'all of the input is header'
+printf 'a,b\n2,x\n' >one.csv
+: >empty.csv
+for names in "none.csv one.csv" empty.csv; do
+  expect 0 "$g" -k a:int -o got $names
+  [ ! -s err ] || fail "$names: $(cat err)"
 done
 
 echo "kinds: ok"
