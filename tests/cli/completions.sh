@@ -9,7 +9,7 @@ printf 'eins;zwei\n' >semi.csv
 mkfifo pipe.csv
 ln -s /dev/zero zero.csv
 mkdir folder
-words() { local n=$1; shift; timeout 20 "$g" --completion=words "$n" gpusort "$@" | cut -f1 | tail -n +2 | tr '\n' '|'; }
+words() { local n=$1; shift; timeout 600 "$g" --completion=words "$n" gpusort "$@" | cut -f1 | tail -n +2 | tr '\n' '|'; }
 is() { [ "$1" = "$2" ] || fail "'$1' instead of '$2'"; }
 
 # Names of columns as keys, those that cannot be named by number; of any input on the line, and never of a pipe.
@@ -34,7 +34,7 @@ expect 2 "$g" --completion csh
 says "'csh' is none of: bash, zsh, fish"
 
 # The other programs, each out of its own table; every word of a list is one that the program takes.
-of() { local tool=$1 n=$2; shift 2; timeout 20 "$bin/$tool" --completion=words "$n" "$tool" "$@" | cut -f1 | tr '\n' '|'; }
+of() { local tool=$1 n=$2; shift 2; timeout 600 "$bin/$tool" --completion=words "$n" "$tool" "$@" | cut -f1 | tr '\n' '|'; }
 is "$(of gpusort_check 1 --re)" 'words|--record-size=|--reverse|'
 is "$(of gpusort_check 2 --format pgcopy)" 'words|pgcopy|pgcopy-csv|pgcopy-binary|'
 is "$(of gpusort_check 1 --format=j)" 'words|--format=jsonl|'
@@ -63,7 +63,7 @@ for word in $(of gpusort_check 2 --format '' | tr '|' ' ' | sed 's/words//'); do
 done
 for tool in gpusort_check gpusort_gen; do
   "$bin/$tool" --help | grep -Eo '^  (-., |    )--[a-z0-9-]+' | grep -o -- '--.*' | sort >help
-  timeout 20 "$bin/$tool" --completion=words 1 $tool -- | cut -f1 | sed '1d; s/=$//' | sort | diff help - ||
+  timeout 600 "$bin/$tool" --completion=words 1 $tool -- | cut -f1 | sed '1d; s/=$//' | sort | diff help - ||
     fail "$tool completes other options than its help has"
 done
 is "$(of gpusort_task 1 '')" 'words|scan|runs|cut|borders|part|prove|--help|--version|'
@@ -94,7 +94,7 @@ if pid == 0:
 said = b""
 def wait_for(mark):
     global said
-    end = time.monotonic() + 120
+    end = time.monotonic() + 1200
     while mark not in said:
         if not select.select([fd], [], [], max(0, end - time.monotonic()))[0]: sys.exit(f"no {mark} in {said}")
         said += os.read(fd, 65536)
@@ -108,7 +108,7 @@ for line in sys.stdin.read().splitlines():
 os.write(fd, b"exit\n")
 PY
 typed() {
-  cut -d@ -f1 lines | timeout 300 python3 type.py "$1" "setup.$1" >got || fail "$1: $(cat got)"
+  cut -d@ -f1 lines | timeout 7200 python3 type.py "$1" "setup.$1" >got || fail "$1: $(cat got)"
   sed -i 's|/>|>|' got  # zsh takes a folder's slash away when a blank follows
   cut -d@ -f2 lines | diff - got || fail "$1 completes otherwise (<: what it should be)"
 }

@@ -94,7 +94,7 @@ class Job:
             shutil.copy2("kept." + self.name + "/" + path, path)
 
     def run(self):
-        process = subprocess.run(self.command, stderr=subprocess.PIPE, timeout=120)
+        process = subprocess.run(self.command, stderr=subprocess.PIPE, timeout=1200)
         return process.returncode, process.stderr.decode(errors="replace")
 
     def check(self, what):

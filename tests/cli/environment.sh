@@ -139,10 +139,10 @@ events = [json.loads(line) for line in open("log")]
 assert len({event["ts"][:4] for event in events}) > 1, "the clock did not jump"
 for event in events:
     assert re.fullmatch(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z", event["ts"]), event
-    assert 0 <= event.get("seconds", 0) < 60, event
+    assert 0 <= event.get("seconds", 0) < 600, event
 stats = json.load(open("stats"))
-assert 0 < stats["seconds"] < 60, stats
-assert all(0 <= phase["seconds"] < 60 for phase in stats["phases"]), stats
+assert 0 < stats["seconds"] < 600, stats
+assert all(0 <= phase["seconds"] < 600 for phase in stats["phases"]), stats
 PY
   mkfifo pipe
   "${jumps[@]}" "$bin/gpusort" -o out.bin pipe 2>err & waits=$!

@@ -85,7 +85,7 @@ else
   [ "${GPUSORT_SLOW:-0}" = 0 ] || step=1
   for ((first = 1; first <= 22; first += step)); do
     for last in $first 1000; do
-      refused=(timeout 60 env LD_PRELOAD="$bin/tests/librefuse_threads.so" REFUSE_FIRST=$first REFUSE_LAST=$last)
+      refused=(timeout 600 env LD_PRELOAD="$bin/tests/librefuse_threads.so" REFUSE_FIRST=$first REFUSE_LAST=$last)
       exits "${refused[@]}" "$g" --threads 4 "${spill[@]}" in.u64 threads.u64
       [ $first -gt 13 ] || exits "${refused[@]}" "$g" --threads 4 in.u64 threads.u64
     done

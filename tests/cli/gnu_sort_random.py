@@ -131,7 +131,7 @@ class Runner:
                     subprocess.run(["sort", *plain, "-o", name, name], executable="/usr/bin/sort", cwd=folder,
                                    env=self.environment, stderr=subprocess.DEVNULL)
             done = subprocess.run(["sort", *options, *names], executable=program, cwd=folder, env=self.environment,
-                                  stdin=subprocess.DEVNULL, capture_output=True, timeout=60)
+                                  stdin=subprocess.DEVNULL, capture_output=True, timeout=600)
             left = {name: open(os.path.join(folder, name), "rb").read() for name in sorted(os.listdir(folder))
                     if name != "random"}
             said = done.stderr.replace(b": note numbers use", b": numbers use")  # as 9.10 says it

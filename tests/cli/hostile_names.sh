@@ -29,7 +29,7 @@ def run(name, codes, arguments, named=True, data=False):
     said = ""
     for form in ([], [b"--log-format=json"]):
         runs += 1
-        p = subprocess.run([program] + form + arguments, stdin=subprocess.DEVNULL, capture_output=True, timeout=60)
+        p = subprocess.run([program] + form + arguments, stdin=subprocess.DEVNULL, capture_output=True, timeout=600)
         what = (arguments, p.returncode, p.stderr[-2000:])
         assert p.returncode in codes, what
         err = p.stderr.decode()  # or it is no UTF-8

@@ -80,7 +80,7 @@ def make_plan(rng):
 
 
 def run(arguments, data=None):
-    done = subprocess.run(arguments, input=data, stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=120,
+    done = subprocess.run(arguments, input=data, stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=1200,
                           env=dict(os.environ, LC_ALL="C"))
     return done.returncode, done.stdout, done.stderr
 

@@ -31,14 +31,14 @@ class Browser:
             ["chromium", "--headless=new", "--no-sandbox", "--disable-gpu", "--remote-debugging-port=0", "--hide-scrollbars",
              f"--user-data-dir={folder}", "about:blank"], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         place = pathlib.Path(folder) / "DevToolsActivePort"
-        until = time.monotonic() + 120
+        until = time.monotonic() + 1200
         while not (place.exists() and place.read_text().count("\n")):
             assert time.monotonic() < until and self.process.poll() is None, "chromium does not start"
             time.sleep(0.05)
         port = place.read_text().split()[0]
         targets = json.load(urllib.request.urlopen(f"http://127.0.0.1:{port}/json"))
         path = next(t for t in targets if t["type"] == "page")["webSocketDebuggerUrl"].split("/", 3)[3]
-        self.socket = socket.create_connection(("127.0.0.1", int(port)), timeout=120)
+        self.socket = socket.create_connection(("127.0.0.1", int(port)), timeout=1200)
         self.socket.sendall(f"GET /{path} HTTP/1.1\r\nHost: 127.0.0.1:{port}\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n"
                             "Sec-WebSocket-Key: MDEyMzQ1Njc4OTAxMjM0NQ==\r\nSec-WebSocket-Version: 13\r\n\r\n".encode())
         self.stream = self.socket.makefile("rb")
@@ -75,7 +75,7 @@ class Browser:
     def open(self, page):
         self.events.clear()
         self.call("Page.navigate", url=pathlib.Path(page).absolute().as_uri())
-        until = time.monotonic() + 120
+        until = time.monotonic() + 1200
         while self.run("document.readyState + location.protocol") != "completefile:":
             assert time.monotonic() < until
             time.sleep(0.02)

@@ -12,7 +12,7 @@ env.pop("NO_COLOR", None)
 
 def wait_for(what, found, more):
     """Calls more() until found() is true."""
-    end = time.monotonic() + 120
+    end = time.monotonic() + 1200
     while not found():
         assert time.monotonic() < end, what
         more()

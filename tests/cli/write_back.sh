@@ -19,9 +19,9 @@ nbdkit -U "$work/socket" -f --filter=error memory 96M error-pwrite=EIO error-pwr
   error-pwrite-file="$work/bad" 2>/dev/null &
 server=$!
 trap clean_up EXIT
-for _ in {1..50}; do [ ! -S socket ] || break; sleep 0.1; done
+for _ in {1..500}; do [ ! -S socket ] || break; sleep 0.1; done
 nbdfuse nbd/ --unix "$work/socket" 2>/dev/null &
-for _ in {1..50}; do [ ! -e nbd/nbd ] || break; sleep 0.1; done
+for _ in {1..500}; do [ ! -e nbd/nbd ] || break; sleep 0.1; done
 loop=$(losetup -f --show nbd/nbd 2>/dev/null) || { echo "SKIPPED: no FUSE or loop devices here: write-back errors"; exit 77; }
 
 "$bin/gpusort_gen" --type u64 --bytes 8M --seed 3 in.u64

@@ -40,7 +40,7 @@ def driver(*words, address=None, memory="32M"):
 
 
 def ended(process, code, *says):
-    said = process.communicate(timeout=240)[0]
+    said = process.communicate(timeout=2400)[0]
     assert process.returncode == code, f"exit {process.returncode} instead of {code}: {said}"
     for text in says:
         assert text in said, f"no '{text}' in: {said}"
@@ -48,7 +48,7 @@ def ended(process, code, *says):
 
 
 def wait_for(what):
-    for _ in range(6000):
+    for _ in range(60000):
         if found := what():
             return found
         time.sleep(0.02)

@@ -84,9 +84,9 @@ for n in 1 2 3 4; do
   mkdir slurm/spool-n$n
 done
 start_node() { nsenter --net="${net[$1]}" slurmd -N "$1"; }
-# soon SECONDS COMMAND...: waits until it succeeds.
+# soon SECONDS COMMAND...: waits until it succeeds. A busy machine has ten times as many seconds.
 soon() {
-  local last=$((SECONDS + $1))
+  local last=$((SECONDS + 10 * $1))
   shift
   until "$@" >/dev/null 2>&1; do
     ((SECONDS < last)) || fail "not in time: $*"
