@@ -212,7 +212,9 @@ once (exit 3 names the two that differ); an empty input has none. It takes part 
 An input whose first bytes show that it is something else than the job reads is exit 3, and the message names the command
 that serves it. Recognised are compressed files, archives, dumps of pg_dump in any format, of mysqldump, mariadb-dump and
 SQLite, databases, Parquet, Arrow, ORC and Avro files, workbooks, UTF-16 and UTF-32 text, a JSON array or JSON over several
-lines, and, for columns, HTML, XML and text whose lines end with CR alone. A name that ends in .sql needs a format.
+lines, and, for columns, HTML, XML and text whose lines end with CR alone. A name that ends in .sql needs a format. A
+dump with --format pgdump must have a COPY block; COPY ... FROM stdin is found at the front of a line, in any case and
+over several lines, and rows that are not in COPY's text format are exit 3.
 .PP
 --format lines, --format binary, --type and --record-size take any bytes, and look for nothing. --force-format does the
 same for every format. Under the name sort nothing is refused.

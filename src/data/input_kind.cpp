@@ -48,12 +48,20 @@ struct Magic {
 
 using namespace std::string_view_literals;
 
+constexpr Kind kGzip{"compressed by gzip", "give --decompress gz", kAll, true};
+
 constexpr Magic kMagics[] = {
-    {0, "\x1f\x8b\x08"sv, {"compressed by gzip", "give --decompress gz", kAll, true}},
+    {0, "\x1f\x8b\x08\0"sv, kGzip},  // the fourth byte has flags
+    {0, "\x1f\x8b\x08\x04"sv, kGzip},
+    {0, "\x1f\x8b\x08\x08"sv, kGzip},
+    {0, "\x1f\x8b\x08"sv, kGzip},
     {0, "\x28\xb5\x2f\xfd"sv, {"compressed by zstd", "give --decompress zst", kAll, true}},
+    {0, "\x50\x2a\x4d\x18"sv, {"compressed by pzstd", "give --decompress zst", kAll, true}},
+    {0, "\x5d\0\0"sv, {"compressed by lzma", "xz -dc FILE | gpusort - OUTPUT sorts it", kAll, true}, true},
+    {0, "!<arch>\n"sv, {"an ar archive or a Debian package", "ar p FILE NAME | gpusort - OUTPUT sorts a file of it"}, true},
     {0, "\xfd\x37\x7a\x58\x5a\x00"sv, {"compressed by xz", "give --decompress xz", kAll, true}},
     {0, "\x04\x22\x4d\x18"sv, {"compressed by lz4", "give --decompress lz4", kAll, true}},
-    {0, "BZh"sv, {"compressed by bzip2", "give --decompress bz2", kAll, true}, true},
+    {4, "1AY&SY"sv, {"compressed by bzip2", "give --decompress bz2", kAll, true}, true},
     {0, "\x1f\x9d"sv, {"compressed by compress (.Z)", "gzip -dc FILE | gpusort - OUTPUT sorts it", kAll, true}, true},
     {0, "LZIP\x01"sv, {"compressed by lzip", "lzip -dc FILE | gpusort - OUTPUT sorts it", kAll, true}},
     {0, "\x89LZO\0\r\n\x1a\n"sv, {"compressed by lzop", "lzop -dc FILE | gpusort - OUTPUT sorts it", kAll, true}},
@@ -107,6 +115,10 @@ constexpr Kind kUtf16Be{"UTF-16 text without a byte order mark", "iconv -f UTF-1
                         kText | kBinaryRows};
 constexpr Kind kUtf32{"UTF-32 text", "iconv -f UTF-32 -t UTF-8 FILE | gpusort - OUTPUT sorts it, with --format FORMAT for columns",
                       kText | kBinaryRows};
+constexpr Kind kUtf32Le{"UTF-32 text without a byte order mark", "iconv -f UTF-32LE -t UTF-8 FILE | gpusort - OUTPUT sorts it, with --format FORMAT for columns",
+                        kText | kBinaryRows};
+constexpr Kind kUtf32Be{"UTF-32 text without a byte order mark", "iconv -f UTF-32BE -t UTF-8 FILE | gpusort - OUTPUT sorts it, with --format FORMAT for columns",
+                        kText | kBinaryRows};
 constexpr Kind kReturns{"text whose lines end with CR alone",
                         "tr '\\r' '\\n' <FILE | gpusort - OUTPUT sorts it, with --format FORMAT for columns", kText};
 
@@ -180,9 +192,11 @@ const Kind* FindArchive(std::string_view front) {
   return office ? &kWorkbook : &kZip;
 }
 
-const Kind* FindMagic(std::string_view front) {
+const Kind* FindMagic(std::string_view front, unsigned reads) {
   constexpr std::size_t kNear = 256;
+  constexpr std::size_t kLeastOfNumbers = 4;  // fewer bytes may be a number
   for (const Magic& magic : kMagics) {
+    if (reads == kNumbers && magic.bytes.size() < kLeastOfNumbers) continue;
     if (front.size() < magic.offset || !front.substr(magic.offset).starts_with(magic.bytes)) continue;
     const std::string_view rest = front.substr(magic.offset + magic.bytes.size());
     if (!magic.binary || HasControl(rest.substr(0, kNear))) return &magic.kind;
@@ -210,10 +224,25 @@ Units CountUnits(std::string_view front, bool big) {
   return units;
 }
 
+/// Nearly all characters of four bytes are ASCII.
+bool IsUtf32(std::string_view front, bool big) {
+  constexpr std::size_t kLeast = 4;
+  std::size_t all = 0, ascii = 0;
+  for (; (all + 1) * 4 <= front.size(); ++all) {
+    const std::string_view one = front.substr(all * 4, 4);
+    ascii += one[big ? 3 : 0] != '\0' && one.substr(big ? 0 : 1, 3) == "\0\0\0"sv ? 1 : 0;
+  }
+  return all >= kLeast && ascii * 8 >= all * 7;
+}
+
 const Kind* FindWideText(std::string_view front) {
   if (front.starts_with("\xff\xfe\0\0"sv) || front.starts_with("\0\0\xfe\xff"sv)) return &kUtf32;
   const bool little = front.starts_with("\xff\xfe"), big = front.starts_with("\xfe\xff");
   if (little || big) return CountUnits(front, big).broken ? nullptr : &kUtf16;
+  if (front.find('\0') == front.npos) return nullptr;
+  for (const bool is_big : {false, true}) {
+    if (IsUtf32(front, is_big)) return is_big ? &kUtf32Be : &kUtf32Le;
+  }
   // Without a mark nearly all must be ASCII, which text in one byte a character never looks like.
   constexpr std::size_t kLeastUnits = 4;
   for (const bool is_big : {false, true}) {
@@ -257,9 +286,12 @@ const Kind* FindDump(std::string_view text) {
     }
     if (line.starts_with("--") || line.starts_with('\\') || line.find_first_not_of(" \t\r") == line.npos) continue;
     const auto begins = [&](std::string_view word) { return StartsWithAnyCase(line, word); };
-    const bool statement = std::any_of(std::begin(kStatementWords), std::end(kStatementWords), begins);
-    const bool ends = line.find(';') != line.npos || text.find(";\n") != text.npos || text.find(";\r") != text.npos;
-    return statement && ends ? &kStatements : nullptr;
+    if (!std::any_of(std::begin(kStatementWords), std::end(kStatementWords), begins)) return nullptr;
+    const std::string words = Lower(line);
+    if (begins("insert into ")) return words.find("values") != words.npos ? &kStatements : nullptr;
+    if (begins("copy ")) return words.find(" from stdin") != words.npos ? &kStatements : nullptr;
+    const std::size_t last = line.find_last_not_of(" \t\r");
+    return line[last] == ';' || line[last] == '(' ? &kStatements : nullptr;
   }
   return nullptr;
 }
@@ -474,7 +506,7 @@ KindCheck::KindCheck(const Options& options) : raw_(options.input_codec == Codec
 void KindCheck::Look(const std::string& name, const std::string& expanded, std::span<const std::byte> front, bool all) const {
   if (!active() || front.empty()) return;
   const std::string_view text(reinterpret_cast<const char*>(front.data()), front.size());
-  const Kind* kind = FindMagic(text);
+  const Kind* kind = FindMagic(text, reads_);
   if (kind == nullptr) kind = FindWideText(text);
   if (kind == nullptr) kind = FindText(text, all, Lower(expanded), reads_);
   if (kind == nullptr || (kind->refused & reads_) == 0) return;

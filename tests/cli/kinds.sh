@@ -13,8 +13,8 @@ refused() {
   [ "$(wc -l <err)" = 1 ] || fail "several lines: $(cat err)"
   [ "$(cat out)" = old ] || fail "the output was touched by: $*"
 }
-# everywhere WORDS FILE OPTION...: the file is refused alone, after another, through a pipe, compressed, by -m, --check,
-# --explain, a job that can be resumed and a task; --force-format takes it.
+# everywhere WORDS FILE OPTION...: the file is refused alone, as one of two, through a pipe, and compressed. So it is by -m,
+# --check, --explain, a job that can be resumed, and a task.
 everywhere() {
   local words=$1 file=$2
   shift 2

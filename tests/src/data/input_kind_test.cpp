@@ -79,7 +79,9 @@ TEST(KindCheck, RefusesForeignKindsInEveryFormat) {
     }
     Options numbers = LinesByDefault();
     numbers.format = Format::kBinary;
-    EXPECT_NE(Refusal(numbers, front.bytes), "") << front.kind;
+    if (front.kind != "ORC"s) {  // three bytes are too few
+      EXPECT_NE(Refusal(numbers, front.bytes), "") << front.kind;
+    }
   }
 }
 
@@ -98,6 +100,15 @@ TEST(KindCheck, TakesAnyBytesWhereTheUserSaysWhatTheyAre) {
   raw.input_codec = Codec::kNone;
   EXPECT_EQ(Refusal(raw, kForeign[0].bytes), "");
   EXPECT_NE(Refusal(raw, kForeign[5].bytes), "");
+}
+
+TEST(KindCheck, TakesNumbersThatBeginAsAShortMagic) {
+  Options numbers = LinesByDefault();
+  numbers.format = Format::kBinary;
+  for (const std::string& front : {"\x1f\x9d\x01\x02"s, "\x1f\x8b\x08\x55"s, "\xff\xd8\xff\x00"s, "\xff\xfe\x01\x00"s,
+                                  "1\0" "2\0" "3\0" "4\0"s}) {
+    EXPECT_EQ(Refusal(numbers, front), "") << front;
+  }
 }
 
 TEST(KindCheck, KnowsTarByItsSum) {
@@ -128,6 +139,11 @@ TEST(KindCheck, KnowsWideText) {
     EXPECT_EQ(Refusal(zero, Wide(text, big)), "");
   }
   EXPECT_NE(Refusal(LinesByDefault(), "\xff\xfe\0\0a\0\0\0"s).find("UTF-32"), std::string::npos);
+  for (const bool big : {false, true}) {
+    std::string wide;
+    for (const char c : text) wide += big ? "\0\0\0"s + c : c + "\0\0\0"s;
+    EXPECT_NE(Refusal(LinesByDefault(), wide).find(big ? "UTF-32BE" : "UTF-32LE"), std::string::npos);
+  }
   EXPECT_EQ(Refusal(LinesByDefault(), "a\0b\n"s), "");
   EXPECT_EQ(Refusal(LinesByDefault(), "\xff\xfe\x41\xd8\x41\x41\n\n"s), "");  // half of a surrogate pair
 }
@@ -190,14 +206,15 @@ TEST(KindCheck, KnowsLinesThatEndWithReturns) {
 
 TEST(KindCheck, TakesText) {
   for (const std::string text :
-       {"PGDMP is a magic\n", "PK\n", "PAR1 rue\n", "ORC,ELF\n", "BZh9 is text\n", "[section]\nkey=1\n",
+       {"PGDMP is a magic\n", "PK\n", "PAR1 rue\n", "ORC,ELF\n", "BZh9 is text\n", "BZh91AY&SY is text\n", "[section]\nkey=1\n",
         "[2026-11-24 02:00:00] started\n", "[1] \"a\" \"b\"\n[3] \"c\"\n", "[ ] to do\n", "[]\n", "{\n}\n", "{ x }\n", "['a', 'b']\n",
         "[1, 2, 3] and more\n", "/*! jQuery v3 */\n", "-- a comment of Lua\nlocal x\n", "--\n", "ustar\n", "%PDF- is a magic\n",
         "\x1f\n", "select,insert\n1,2\n", "copy,paste\n", "<html>\n", "DUCK\nDUCK\n12345678DUCK\n", "\x1b[0m\n",
         "{\"level\":\"info\"}\n{\"level\":\"warn\"}\n", "\n\n[\n", "caf\xe9\n"}) {
     EXPECT_EQ(Refusal(LinesByDefault(), text), "") << text;
   }
-  for (const std::string text : {"[a],b\n1,2\n", "{id},x\n", "select,insert\n1,2\n", "\"<html>\",x\n", "use,copy\n1,2\n"}) {
+  for (const std::string text : {"[a],b\n1,2\n", "{id},x\n", "select,insert\n1,2\n", "\"<html>\",x\n", "use,copy\n1,2\n",
+                                 "copy number,x\n1,a;\n", "insert into box,n\na;\n", "create table a,b\n1;\n"}) {
     EXPECT_EQ(Refusal(TableOf(TableKind::kCsv, "csv"), text), "") << text;
   }
   EXPECT_NE(Refusal(TableOf(TableKind::kCsv, "csv"), "\n<!DOCTYPE HTML>\n<html>").find("HTML"), std::string::npos);
