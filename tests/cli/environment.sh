@@ -1,9 +1,9 @@
 # Around the program: closed standard streams, no environment, folders that are gone, no /proc, a clock that jumps, and a
 # process that is stopped for a while. The bytes stay the same. GPUSORT_SLOW=1 stops it for 30 s.
 . "$2/tests/cli/common.sh.inc"
-g=(timeout -s KILL 100 "$bin/gpusort")
+g=(timeout -s KILL 1000 "$bin/gpusort")
 ln -s "$bin/gpusort" sort
-s=(timeout -s KILL 100 "$work/sort")
+s=(timeout -s KILL 1000 "$work/sort")
 slow=${GPUSORT_SLOW:-0}
 export LC_ALL=C
 skip() { echo "SKIPPED: $*"; }

@@ -56,7 +56,7 @@ FAULTS = {
 }
 OLD = b"old\n"
 MODE = 0o600
-TIMEOUT = 300
+TIMEOUT = 600
 
 
 class Job:

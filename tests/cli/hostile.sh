@@ -1,7 +1,7 @@
 # Inputs and limits that are made to hurt: the right output, or a clear error with its documented exit code; never a
 # crash, never a hang. GPUSORT_SLOW=1 takes the large sizes.
 . "$2/tests/cli/common.sh.inc"
-g=(timeout -s KILL 120 "$bin/gpusort")
+g=(timeout -s KILL 1200 "$bin/gpusort")
 export LC_ALL=C
 command -v sort >/dev/null || { echo "NOT TESTED: there is no sort"; exit 77; }
 slow=${GPUSORT_SLOW:-0}
@@ -138,7 +138,7 @@ else
   for kib in 30000 50000 70000 100000 150000 250000 500000 1000000; do
     for threads in 1 4 64; do
       rm -f got.out
-      (ulimit -v $kib; expect_one_of "0 6 127" timeout -s KILL 120 "$bin/gpusort" --threads $threads web.log got.out)
+      (ulimit -v $kib; expect_one_of "0 6 127" timeout -s KILL 1200 "$bin/gpusort" --threads $threads web.log got.out)
       [ ! -e got.out ] || same want.out got.out
       [ $kib -lt 100000 ] || [ -e got.out ] || fail "$kib KiB of addresses are not enough: $(cat err)"
     done

@@ -2,7 +2,7 @@
 # link, is never followed, waited for, or written; and nothing of a job can be read by others while it runs.
 # GPUSORT_SLOW=1 plants each kind everywhere.
 . "$2/tests/cli/common.sh.inc"
-g=(timeout -s KILL 60 "$bin/gpusort" --device cpu)
+g=(timeout -s KILL 600 "$bin/gpusort" --device cpu)
 slow=${GPUSORT_SLOW:-0}
 export LC_ALL=C
 skip() { echo "SKIPPED: $*"; }

@@ -64,7 +64,7 @@ python3 check.py trace.json done "$(stat -c %s in.bin)" "$batches"
 python3 -c 'import json; s = json.load(open("stats.json")); assert s["host_memory"]["peak"] <= 8 << 20, s["host_memory"]'
 
 # Perfetto's own reader, where it is (PyPI: perfetto; it fetches its program from the network when it is first used).
-if timeout 120 python3 -c '
+if timeout 1200 python3 -c '
 from perfetto.trace_processor import TraceProcessor
 TraceProcessor(trace="trace.json").close()' 2>perfetto.err; then
   python3 - "$(stat -c %s in.bin)" "$batches" <<'END'
