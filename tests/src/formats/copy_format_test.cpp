@@ -36,6 +36,7 @@ Options TableOptionsOf(TableKind kind, int quote, std::vector<ColumnKey> keys) {
   options.table->name = kind == TableKind::kMysql ? "mysql" : "pgcopy";
   options.table->delimiter = '\t';
   options.table->quote = quote;
+  options.table->header = 0;
   options.table->keys = std::move(keys);
   return options;
 }

@@ -182,7 +182,8 @@ RC_GTEST_PROP(CsvFormat, CountsRecordsThatDoNotFitTheHeader, ()) {
   if (!text.empty()) text += '\n';
   const std::optional<std::vector<Record>> records = ParseSlowly(text, dialect);
   RC_PRE(records.has_value());
-  Options options = MakeOptions(dialect, *rc::gen::element<std::vector<std::string>>({}, {"-k", "#1"}, {"-k", "#2"}));
+  const std::vector<std::vector<std::string>> keys{{}, {"-k", "#1"}, {"-k", "#2"}};
+  Options options = MakeOptions(dialect, *rc::gen::elementOf(keys));
   options.table->header = 1;
   CsvFormat format(options);
   const std::string header = std::string("a") + dialect.delimiter + "b\n";
