@@ -165,7 +165,7 @@ bool AreUsualOptions(std::string_view text) {
   }
 }
 
-constexpr std::size_t kMostStatement = std::size_t{1} << 17;  ///< bytes of a COPY statement
+constexpr std::size_t kMostStatement = std::size_t{1} << 14;  ///< bytes of a COPY statement
 constexpr std::size_t kMostTables = 20;  ///< tables in a message
 
 }  // namespace

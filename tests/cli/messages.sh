@@ -73,6 +73,28 @@ row 'an empty name in --files0-from' "$g" --files0-from names -o out
 printf 'abcdefghijklmnop\n' >long.txt
 row 'a line longer than --max-record' "$g" --max-record 8 long.txt out
 
+# ---- Inputs of another kind
+gzip -c fruit.txt >fruit.dat
+row 'compressed, and the name does not tell' "$g" fruit.dat out
+printf -- '-- MySQL dump 10.13\nINSERT INTO t VALUES (1);\n' >mysql.txt
+row 'a dump of MySQL as rows' "$g" --format mysql mysql.txt out
+printf 'SELECT 1;\n' >any.sql
+row 'SQL without a format' "$g" any.sql out
+printf -- '--\n-- PostgreSQL database dump\n--\nINSERT INTO t VALUES (1);\n' >inserts.txt
+row 'a dump of PostgreSQL without COPY' "$g" --format pgdump inserts.txt out
+printf 'copy t from stdin csv;\n2,b\n\\.\n' >copycsv.txt
+row 'COPY with options' "$g" --format pgdump copycsv.txt out
+printf '[{"id":2},\n{"id":1}]\n' >array.json
+row 'a JSON array' "$g" -k id:int array.json out
+printf 'id\r2\r1\r' >returns.csv
+row 'lines that end with CR alone' "$g" -k id:int returns.csv out
+printf '\377\376a\000\n\000' >wide.txt
+row 'text in UTF-16' "$g" wide.txt out
+printf 'id,"name\n2,b\n1,a"\n' >quote.csv
+row 'a header that takes the records' "$g" -k '#1' quote.csv out
+printf 'id,name\n' >header.csv
+row 'a header without records' "$g" -k id header.csv out
+
 # ---- Records with columns
 row 'an unknown column' "$g" -k nmae shop.csv out
 row 'a column number that is not there' "$g" -k '#3' shop.csv out
