@@ -7,6 +7,7 @@
 // compare the sums of check/sequence.hpp, and FindFirst looks for the record that is wrong.
 #include <fcntl.h>
 #include <sys/stat.h>
+#include <sys/statvfs.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -846,7 +847,7 @@ class EntryReader {
     }
   }
 
-  /// False at the end. Where() is then the place that one more record would have.
+  /// False at the end.
   bool Next() {
     ++count_;
     if (job_.table) {
@@ -969,6 +970,44 @@ std::string FindFirst(const Job& job, check::EntryStore& store, const std::vecto
   return "the files changed while they were read";
 }
 
+/// About how many records a regular file has, from its first ones.
+std::uint64_t EstimateRecords(File& file, const Job& job) {
+  constexpr std::uint64_t kSample = std::uint64_t{256} << 10;
+  if (!job.table) return file.size().value() / job.order.record_bytes;
+  return ReadTable(file, [&] {
+    const auto reader = ReaderOf(file, job);
+    reader->Begin();
+    const std::uint64_t begin = reader->place();
+    std::uint64_t records = 0;
+    for (check::Row row; reader->place() < begin + kSample && reader->Next(row);) ++records;
+    const double bytes = static_cast<double>(std::max<std::uint64_t>(reader->place() - begin, 1));
+    return static_cast<std::uint64_t>(static_cast<double>(records) / bytes * static_cast<double>(file.size().value()));
+  });
+}
+
+/// Ends the program if the temporary files of --stable and --unique cannot have the space that they will need.
+void RefuseWithoutSpace(const Job& job) {
+  std::uint64_t needed = 0;
+  for (const std::string& path : job.against) {
+    File file(path);
+    // A record has at least one byte.
+    if (file.size().value_or(0) > job.memory_limit / 2 / sizeof(check::Entry)) {
+      needed += EstimateRecords(file, job) * sizeof(check::Entry);
+    }
+  }
+  if (needed <= job.memory_limit / 2) return;
+  needed -= job.memory_limit / 2;
+  struct statvfs space;
+  if (::statvfs(job.temp_dir.c_str(), &space) != 0) {
+    throw Failure(kIo, tool::Quote(job.temp_dir) + ": no folder for temporary files: " + SystemMessage(errno));
+  }
+  const std::uint64_t free = std::uint64_t{space.f_bavail} * space.f_frsize;
+  if (free >= needed) return;
+  FailUsage("this check needs about " + std::to_string(needed >> 20) + " MiB of temporary space, and " +
+            tool::Quote(job.temp_dir) + " has " + std::to_string(free >> 20) +
+            " MiB: give more --memory-limit or another --temp-dir");
+}
+
 /// The number of partitions for inputs of so many bytes: each has some 16 MiB of them.
 unsigned PartitionsFor(std::uint64_t bytes) {
   return static_cast<unsigned>(std::clamp<std::uint64_t>(std::bit_ceil(bytes >> 24), 1, 1024));
@@ -1032,7 +1071,7 @@ const tool::ToolHelp kHelp = {
      {"Exit codes",
       "  0 good\n"
       "  1 not in order, or not the same records\n"
-      "  2 usage\n"
+      "  2 usage, or no space for the temporary file of --unique or --stable\n"
       "  3 a size is not a multiple of the record, or a file is not of its format\n"
       "  4 I/O error\n"
       "  6 out of memory\n"},
@@ -1336,6 +1375,7 @@ Exit Run(int argc, const char* const* argv) {
   File file(job.file);
   std::optional<check::KeySums> key_sums;
   const bool full = (job.unique || (job.stable && !KeysAreRecords(job))) && !job.against.empty();
+  if (full) RefuseWithoutSpace(job);
   if (full) key_sums.emplace();
   Following following;
   following.sums = full ? &*key_sums : nullptr;

@@ -293,7 +293,11 @@ expect 0 check --format csv -k few --against many.csv near.csv
 expect 1 check --format csv -k few "${small[@]}" near.csv
 says "'near.csv': record 300000 (line 300001, byte [0-9]*) is not that of a stable sort of the input\$"
 expect 4 check --format csv -k few --stable --memory-limit 16M --temp-dir no/such --against many.csv many.sorted.csv
-says "'no/such': no temporary file"
+says "'no/such': no folder for temporary files: No such file"
+# A folder without space is refused before anything is read.
+expect 2 check --format csv -k few --stable --memory-limit 16M --temp-dir /proc --against many.csv many.sorted.csv
+says "needs about [0-9]* MiB of temporary space, and '/proc' has 0 MiB: give more --memory-limit or another --temp-dir\$"
+[ ! -s report ] || fail "refused after the work"
 rm many.*
 
 # Pieces of a file, read at the same time, are the file as it is read from its top: odd quotes, escapes, comments.

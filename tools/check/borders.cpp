@@ -146,7 +146,8 @@ class PieceQueue {
     while (at < size) {
       // Few bytes at first: up to eight states are followed there.
       const std::uint64_t most = at == 0 ? 1024 : buffer.size();
-      const std::size_t n = read_(std::span(buffer.data(), static_cast<std::size_t>(std::min(most, size - at))), from + at);
+      const std::size_t n =
+          read_(std::span(buffer.data(), static_cast<std::size_t>(std::min(most, size - at))), from + at);
       if (n == 0) break;  // the file became shorter; the reader of the piece notices that, too
       borders_.Go(std::span(buffer.data(), n), at, effect);
       at += n;

@@ -12,7 +12,8 @@
 
 namespace check {
 
-/// Runs work() on up to `threads` threads, this one among them, and returns when all are done. Throws the first failure.
+/// Runs work() on up to `threads` threads, this one among them, and returns when all are done. Throws the first
+/// failure.
 template <typename Work>
 void RunOnThreads(unsigned threads, const Work& work) {
   std::mutex mutex;
@@ -40,7 +41,8 @@ void RunOnThreads(unsigned threads, const Work& work) {
 template <typename Result>
 class InOrder {
  public:
-  /// Calls join(result) for this piece, or later, once all pieces with smaller numbers are there. Never two calls at once.
+  /// Calls join(result) for this piece, or later, once all pieces with smaller numbers are there. Never two calls at
+  /// once.
   template <typename Join>
   void Put(std::uint64_t number, Result&& result, const Join& join) {
     const std::lock_guard lock(mutex_);

@@ -197,7 +197,8 @@ void EntryStore::ForEach(std::size_t partition, std::vector<Entry>& buffer, cons
         const ssize_t n = ::pread(fd_, data + done, count * sizeof(Entry) - done,
                                   static_cast<off_t>(block.offset + from * sizeof(Entry) + done));
         if (n < 0 && errno == EINTR) continue;
-        if (n <= 0) throw std::runtime_error("'" + folder_ + "': cannot read the temporary file: " + SystemMessage(errno));
+        if (n <= 0)
+          throw std::runtime_error("'" + folder_ + "': cannot read the temporary file: " + SystemMessage(errno));
         done += static_cast<std::uint64_t>(n);
       }
       entries = buffer.data();

@@ -1,8 +1,8 @@
-// Compares the order of records with equal keys in bounded memory, for gpusort_check. The records of a key, as 64-bit hashes
-// r0, r1, ..., have the sum r0 + r1 g + r2 g^2 + ... modulo 2^61 - 1. The factor g depends on the key. Other records, or the
-// same records in another order, have another sum. The output has the records of a key next to each other, so its sums need
-// no table (PieceRuns). The hashes of the inputs go to partitions by the hash of the key, in memory or in a temporary file.
-// A table of its keys then gives the sums of each partition (EntryStore).
+// Compares the order of records with equal keys in bounded memory, for gpusort_check. The records of a key, as 64-bit
+// hashes r0, r1, ..., have the sum r0 + r1 g + r2 g^2 + ... modulo 2^61 - 1. The factor g depends on the key. Other
+// records, or the same records in another order, have another sum. The output has the records of a key next to each
+// other, so its sums need no table (PieceRuns). The hashes of the inputs go to partitions by the hash of the key, in
+// memory or in a temporary file. A table of its keys then gives the sums of each partition (EntryStore).
 #pragma once
 
 #include <cstddef>
@@ -72,12 +72,12 @@ class EntryStore {
   ~EntryStore();
   EntryStore(const EntryStore&) = delete;
 
-  /// Takes the entries and leaves the vector empty. `place` orders the calls: a smaller one means earlier records. Any thread
-  /// may call this. Throws std::runtime_error if the disk has no space.
+  /// Takes the entries and leaves the vector empty. `place` orders the calls: a smaller one means earlier records. Any
+  /// thread may call this. Throws std::runtime_error if the disk has no space.
   void Put(std::uint64_t place, std::vector<Entry>& entries);
 
-  /// Returns the sums of all keys. Call this after the last Put. Takes `threads` threads and up to `memory` bytes for tables.
-  /// `first_only`: only the first record of each key counts.
+  /// Returns the sums of all keys. Call this after the last Put. Takes `threads` threads and up to `memory` bytes for
+  /// tables. `first_only`: only the first record of each key counts.
   KeySums Sum(bool first_only, unsigned threads, std::uint64_t memory);
 
   struct Hash {

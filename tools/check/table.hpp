@@ -1,6 +1,5 @@
-// Lines, and records with columns, out of files as gpusort takes them, one after the other: for gpusort_check. The
-// readers go byte by byte as the manual page says what records are, and share nothing with gpusort's, which look for
-// many bytes at once and begin anywhere. Start at TableReader.
+// Reads lines, and records with columns, one after the other, for gpusort_check. The readers go from byte to byte and follow
+// what the manual page says of records. They share nothing with gpusort's readers. Start at TableReader.
 #pragma once
 
 #include <compare>
