@@ -2,8 +2,8 @@
 // It shares no code with gpusort but what answers a shell's Tab: its own key grammar, its own reading, its own multiset
 // hash, and a comparison of typed values (floats by std::strong_order, which is IEEE totalOrder) instead of encoded
 // bytes; lines and records with columns are read by check/table.hpp and compared by check/value.hpp. It sums valsort's
-// CRC-32 too, so that its counts can be held against a third program. Start at Run, then Scan: one pass over a file on all
-// cores, by blocks (ScanBlocks) or, for lines and records with columns, by pieces (ScanRows). --stable and --unique
+// CRC-32 too, so that its counts can be held against a third program. Start at Run, then Scan: one pass over a file on
+// all cores, by blocks (ScanBlocks) or, for lines and records with columns, by pieces (ScanRows). --stable and --unique
 // compare the sums of check/sequence.hpp, and FindFirst looks for the record that is wrong.
 #include <fcntl.h>
 #include <sys/stat.h>
@@ -338,7 +338,8 @@ class File {
     for (std::uint64_t at = 0; at < offset;) {
       const std::size_t n = ReadSome(std::span(buffer).first(std::min<std::size_t>(buffer.size(), offset - at)), at);
       if (n == 0) break;
-      line += static_cast<std::uint64_t>(std::count(buffer.begin(), buffer.begin() + static_cast<std::ptrdiff_t>(n), '\n'));
+      line +=
+          static_cast<std::uint64_t>(std::count(buffer.begin(), buffer.begin() + static_cast<std::ptrdiff_t>(n), '\n'));
       at += n;
     }
     return line;
@@ -498,8 +499,8 @@ bool KeysAreRecords(const Job& job) {
   return std::find(covered.begin(), covered.end(), false) == covered.end();
 }
 
-/// The place of a record: its number from 0. Lines and records with columns also have a line from 1 (0: not known) and a
-/// byte.
+/// The place of a record: its number from 0. Lines and records with columns also have a line from 1 (0: not known) and
+/// a byte.
 struct RecordPlace {
   std::uint64_t number = 0, line = 0, byte = 0;
 };
@@ -568,8 +569,8 @@ check::Entry EntryOf(const check::Row& row, U128 hash, std::string& scratch) {
   return MakeEntry(scratch, hash);
 }
 
-/// The results of a pass for --stable and --unique. The entries of an input go to `store`, the sums of FILE's keys to `sums`.
-/// A pass without these options sets neither.
+/// The results of a pass for --stable and --unique. The entries of an input go to `store`, the sums of FILE's keys to
+/// `sums`. A pass without these options sets neither.
 struct Following {
   check::EntryStore* store = nullptr;
   std::uint64_t pieces = 0;  ///< pieces of the inputs that were read before
@@ -713,8 +714,8 @@ struct PieceOfRows {
   check::Row first, last;
 };
 
-/// Reads the rows that begin before `end`. A last one without its end counts as if it had it. `from_top`: the reader began
-/// at the top of the file, and knows the numbers of lines.
+/// Reads the rows that begin before `end`. A last one without its end counts as if it had it. `from_top`: the reader
+/// began at the top of the file, and knows the numbers of lines.
 void ReadRows(const Job& job, check::TableReader& reader, std::uint64_t end, bool from_top, PieceOfRows& piece) {
   check::Row row;
   std::string scratch;
@@ -764,7 +765,8 @@ auto ReadTable(const File& file, const Work& work) {
     throw Failure(kUsage, file.name() + ": " + error.what());
   } catch (const check::BadRecord& error) {
     // A reader that began in the middle of the file does not know the line.
-    const std::string what = file.size() ? check::BadRecord(error.reason, file.LineAt(error.byte), error.byte).what() : error.what();
+    const std::string what =
+        file.size() ? check::BadRecord(error.reason, file.LineAt(error.byte), error.byte).what() : error.what();
     throw Failure(kPartialRecord, file.name() + ": " + what);
   } catch (const check::BadTable& error) {
     throw Failure(kPartialRecord, file.name() + ": " + error.what());
@@ -907,8 +909,8 @@ class InputsOfKey {
   std::optional<EntryReader> reader_;
 };
 
-/// Says what is wrong where the sums of the buckets differ: the first wrong record of FILE, as far as the memory lets it look.
-/// All files are regular.
+/// Says what is wrong where the sums of the buckets differ: the first wrong record of FILE, as far as the memory lets
+/// it look. All files are regular.
 std::string FindFirst(const Job& job, check::EntryStore& store, const std::vector<std::size_t>& buckets) {
   const std::string kNotThat = " is not that of a stable sort of the input";
   constexpr std::size_t kKeyMemory = 128;
@@ -1046,9 +1048,9 @@ const tool::ToolHelp kHelp = {
      {"stable", 0, "", "with --against: equal keys keep the order of the inputs"},
      {"against", 0, "INPUT", "an input of the sort; several in their order", true},
      {"memory-limit", 0, "SIZE",
-      "memory for --unique or --stable with --against, at least 16M (default 1G, or a quarter of the machine's if less)"},
-     {"temp-dir", 0, "DIR",
-      "where 24 bytes for each record go that do not fit in the memory (default TMPDIR or /tmp)"},
+      "memory for --unique or --stable with --against, at least 16M (default 1G, or a quarter of the machine's if "
+      "less)"},
+     {"temp-dir", 0, "DIR", "where 24 bytes for each record go that do not fit in the memory (default TMPDIR or /tmp)"},
      {"threads", 0, "N", "threads (default: one a core); a format in a pipe is read by one"}},
     {{"Types",
       "  i8 i16 i32 i64 u8 u16 u32 u64 f32 f64, with le (default) or be; of a key also\n"
@@ -1239,7 +1241,9 @@ bool ParseCommandLine(int argc, const char* const* argv, Job& job) {
   job.memory_limit = memory_limit.empty() ? DefaultMemory() : ParseSize("--memory-limit", memory_limit);
   if (job.memory_limit < kLeastMemory) FailUsage("--memory-limit must be at least 16M");
   const char* const temp_dir = std::getenv("TMPDIR");
-  job.temp_dir = typed.has("temp-dir") ? typed.value("temp-dir") : temp_dir != nullptr && *temp_dir != '\0' ? temp_dir : "/tmp";
+  job.temp_dir = typed.has("temp-dir")                      ? typed.value("temp-dir")
+                 : temp_dir != nullptr && *temp_dir != '\0' ? temp_dir
+                                                            : "/tmp";
   job.threads = std::max(std::thread::hardware_concurrency(), 1u);
   if (!threads.empty()) {
     const std::uint64_t n = ParseWhole("--threads", threads);
@@ -1248,7 +1252,9 @@ bool ParseCommandLine(int argc, const char* const* argv, Job& job) {
   }
   // The buffers of all threads take a quarter of the memory.
   constexpr std::uint64_t kThreadMemory = std::uint64_t{6} << 20;
-  if (full) job.threads = static_cast<unsigned>(std::clamp<std::uint64_t>(job.memory_limit / 4 / kThreadMemory, 1, job.threads));
+  if (full)
+    job.threads =
+        static_cast<unsigned>(std::clamp<std::uint64_t>(job.memory_limit / 4 / kThreadMemory, 1, job.threads));
   return true;
 }
 
@@ -1273,8 +1279,8 @@ bool CheckOrder(const Job& job, const File& file, const Sums& sums) {
                        (less ? "less than" : "out of order with") + " the " + before + " before it" + sums.reason);
   }
   if (job.unique && sums.repetition) {
-    Complain(good, file.name() + ": not unique: " + Place(job, file, *sums.repetition) +
-                       " has the key of the " + before + " before it");
+    Complain(good, file.name() + ": not unique: " + Place(job, file, *sums.repetition) + " has the key of the " +
+                       before + " before it");
   }
   std::cout << "order:      " << (good ? "ok" : "BAD") << '\n';
   return good;
@@ -1305,7 +1311,8 @@ bool CheckFrame(const Job& job, const std::string& name, const Sums& sums, const
   return good;
 }
 
-/// The whole check of --stable and --unique: whether equal keys keep the order of the inputs, or the first of them is kept.
+/// The whole check of --stable and --unique: whether equal keys keep the order of the inputs, or the first of them is
+/// kept.
 bool CheckEqualKeys(const Job& job, const File& file, check::EntryStore& store, const check::KeySums& sums,
                     bool all_regular) {
   bool good = true;
@@ -1315,9 +1322,10 @@ bool CheckEqualKeys(const Job& job, const File& file, check::EntryStore& store, 
   if (!buckets.empty()) {
     const std::string what = job.unique ? "what is kept is not the first record of each key of the inputs"
                                         : "records with equal keys are not in the order of the inputs";
-    Complain(good, file.name() + ": " + (!all_regular ? what
-                                             : FindFirst(job, store, buckets) +
-                                                   (job.unique ? ", first of equal keys kept" : "")));
+    Complain(
+        good,
+        file.name() + ": " +
+            (!all_regular ? what : FindFirst(job, store, buckets) + (job.unique ? ", first of equal keys kept" : "")));
   }
   std::cout << "stable:     " << (good ? "ok" : "BAD") << '\n';
   return good;

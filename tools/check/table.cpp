@@ -987,9 +987,7 @@ void TableReader::TakeMark(std::string& to) {
   }
 }
 
-void TableReader::Fail(const std::string& why) const {
-  throw BadRecord(why, line_, place());
-}
+void TableReader::Fail(const std::string& why) const { throw BadRecord(why, line_, place()); }
 
 bool TableReader::IsNull(std::string_view text) const {
   return std::find(table_.nulls.begin(), table_.nulls.end(), text) != table_.nulls.end();

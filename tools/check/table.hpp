@@ -1,5 +1,5 @@
-// Reads lines, and records with columns, one after the other, for gpusort_check. The readers go from byte to byte and follow
-// what the manual page says of records. They share nothing with gpusort's readers. Start at TableReader.
+// Reads lines, and records with columns, one after the other, for gpusort_check. The readers go from byte to byte and
+// follow what the manual page says of records. They share nothing with gpusort's readers. Start at TableReader.
 #pragma once
 
 #include <compare>
@@ -79,11 +79,11 @@ class TableReader {
 
   /// Reads the header. Next() does that if nobody did before.
   void Begin();
-  /// Call instead of Begin() to read from the middle of a file. `first` has read its header; `place` is where the source
-  /// begins, and where a record begins (see RecordBorders).
+  /// Call instead of Begin() to read from the middle of a file. `first` has read its header; `place` is where the
+  /// source begins, and where a record begins (see RecordBorders).
   virtual void GoOn(const TableReader& first, std::uint64_t place);
-  /// Dumps: reads up to the next rows of a table; those that were begun must be read, or skipped by SkipTo. False if there
-  /// are no more rows.
+  /// Dumps: reads up to the next rows of a table; those that were begun must be read, or skipped by SkipTo. False if
+  /// there are no more rows.
   virtual bool ToRows() { return false; }
   /// Goes on at `place`, where `source` begins.
   void SkipTo(std::uint64_t place, Source source);
@@ -142,8 +142,8 @@ class TableReader {
   }
   /// So many bytes. False if the file ends before.
   bool TakeBytes(std::uint64_t count, std::string& to);
-  /// All up to and with `a` or `b`, whichever comes first, goes to `to`; what stands before that also to `text`. Returns
-  /// that byte, or kEnd.
+  /// All up to and with `a` or `b`, whichever comes first, goes to `to`; what stands before that also to `text`.
+  /// Returns that byte, or kEnd.
   int TakeUpTo(std::string& to, std::string& text, int a, int b);
   void SetPlace(Row& row) const {
     row.line = line_;

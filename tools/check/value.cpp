@@ -632,9 +632,7 @@ Value ReadAddress(std::string_view text) {
   return AddressValue(v6, {address.data(), v6 ? 16u : 4u}, static_cast<unsigned>(prefix));
 }
 
-std::string Folded(std::string_view text) {
-  return Lowered(text);
-}
+std::string Folded(std::string_view text) { return Lowered(text); }
 
 // ---- Versions, as GNU sort -V: https://www.gnu.org/software/coreutils/manual, "Version sort ordering" --------------
 

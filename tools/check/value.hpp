@@ -79,8 +79,8 @@ Value ReadBinaryValue(const Rule& rule, std::string_view bytes);
 
 std::strong_ordering CompareValues(const Rule& rule, const Value& a, const Value& b);
 
-/// Appends bytes that are the same for two values if, and only if, CompareValues calls them equal. No such bytes are the
-/// beginning of others.
+/// Appends bytes that are the same for two values if, and only if, CompareValues calls them equal. No such bytes are
+/// the beginning of others.
 void AppendIdentity(const Rule& rule, const Value& value, std::string& to);
 
 }  // namespace check
