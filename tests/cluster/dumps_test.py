@@ -109,7 +109,7 @@ def check(seed):
     rng = random.Random(seed)
     dump, tables = make_dump(rng)
     keys = [rng.choice(KEYS[table]) for table in (tables if rng.random() < 0.9 else KEYS) if rng.random() < 0.5]
-    options = ["--format", "pgdump", *(word for key in keys for word in ("-k", key))]
+    options = ["--format", "pgdump", "--force-format", *(word for key in keys for word in ("-k", key))]
     name = rng.choice(["dump.sql"] * 5 + ["dump.sql.gz"])
     with open(name, "wb") as file:
         file.write(gzip.compress(dump) if name.endswith(".gz") else dump)
