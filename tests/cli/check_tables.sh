@@ -308,13 +308,15 @@ kinds = [['"', ',', '\n', 'a', '#', '\r', '\\', 'b', '\t'], ['"', '\n', '\n', 'a
          ["'", '"', '#', '\n', 'a', '\\', '\r\n', ','], ['"x,y"', ',', '\n', 'z', '""'], ['abcdefgh', '\n']]
 for i, kind in enumerate(kinds):
     text = "".join(random.choices(kind, k=25000)).replace("\\.", ".")
-    open(f"odd.{i}", "w", newline="").write(text + ["", "\n", '"\n', "\n#", '"\n', "\n"][i])
+    # One of the two ends outside of quotes.
+    open(f"odd.{i}", "w", newline="").write(text + ["", "\n", "\n#", "\n", "", "x"][i])
+    open(f"odd.{i}x", "w", newline="").write(text + 'x"\n')
 PY
 for options in 'csv' 'csv --quote " --escape \ --comment #' 'csv --quote none --comment #' 'csv --no-header --comment a -k #1' \
   "csv --quote ' --delimiter \" --escape #" 'tsv' 'pgcopy-csv -k #1' 'mysql -k #1' 'mysql --quote " -k #1' \
   'mysql --quote " --escape # --delimiter , -k #1' 'pgcopy -k #1' 'lines' 'lines -z' 'lines --header 3'; do
   read -r -a words <<<"$options"
-  for odd in odd.?; do
+  for odd in odd.*; do
     code=0 code_of_pieces=0
     "$bin/gpusort_check" --format "${words[@]}" - <$odd >report.top 2>err.top || code=$?
     "$bin/gpusort_check" --format "${words[@]}" --threads 3 $odd >report 2>err || code_of_pieces=$?
