@@ -57,6 +57,9 @@ std::string FindModule() {
   return found == places.end() ? "" : *found;
 }
 
+/// Where the module's code is, for people; empty if it is nowhere.
+std::string ModuleFile() { return gpusort_cuda_module != nullptr ? "this program" : FindModule(); }
+
 std::string NoModule() {
   std::string text = "there is no CUDA module: no ";
   const std::vector<std::string> places = Places();
@@ -118,6 +121,21 @@ const CudaModule& TheModule() {
 /// The nodes by which a program reaches a GPU. The last is one under WSL.
 bool HasGpuNode() { return Exists("/dev/nvidiactl") || Exists("/dev/nvidia0") || Exists("/dev/dxg"); }
 
+/// `file`: the module.
+std::string NoDriver(const std::string& file) { return "there is no NVIDIA driver here; " + file + " would use it"; }
+
+/// Calls the module. Where it finds no GPU for want of a driver, the error says so in the words of ListBackends.
+template <typename Call>
+auto WithDriver(Call call) {
+  const CudaModule& module = TheModule();
+  try {
+    return call(module);
+  } catch (const Error& error) {
+    if (error.code() != ErrorCode::kGpuLost || HasGpuNode()) throw;
+    throw Error(ErrorCode::kGpuLost, NoDriver(ModuleFile()) + "; --device cpu sorts without it (" + error.what() + ")");
+  }
+}
+
 /// What the kernel's driver says of its GPUs, for people.
 std::vector<std::string> NamesOfGpus() {
   std::vector<std::string> names;
@@ -148,21 +166,23 @@ std::string WhyGpuIsUnused() {
 
 std::vector<std::string> ListBackends() {
   std::vector<std::string> lines{OpenCpuBackend(0)->limits().name};
-  const std::string file = gpusort_cuda_module != nullptr ? "this program" : FindModule();
+  const std::string file = ModuleFile();
   if (file.empty()) {
     lines.push_back("no GPU: " + NoModule());
     return lines;
   }
   for (const std::string& gpu : NamesOfGpus()) lines.push_back("GPU " + gpu + ", by " + file);
-  if (lines.size() == 1) lines.push_back("no GPU: there is no NVIDIA driver here; " + file + " would use it");
+  if (lines.size() == 1) lines.push_back("no GPU: " + NoDriver(file));
   return lines;
 }
 
 std::unique_ptr<Backend> OpenCudaBackend(int device, std::chrono::seconds timeout) {
-  return TheModule().open(device, timeout, stuck_driver_handler);
+  return WithDriver([&](const CudaModule& module) { return module.open(device, timeout, stuck_driver_handler); });
 }
 
-int CountGpus(std::chrono::seconds timeout) { return TheModule().count(timeout); }
+int CountGpus(std::chrono::seconds timeout) {
+  return WithDriver([&](const CudaModule& module) { return module.count(timeout); });
+}
 
 void OnStuckDriver(StuckDriverHandler handler) { stuck_driver_handler = handler; }
 

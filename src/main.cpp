@@ -14,6 +14,7 @@
 
 #include "backend.hpp"
 #include "cli/completion.hpp"
+#include "cli/confirm_output.hpp"
 #include "cli/debug_warnings.hpp"
 #include "cli/help.hpp"
 #include "cli/parse_options.hpp"
@@ -238,12 +239,19 @@ int End(int code) {
   _exit(code);
 }
 
+// SIGUSR1 asks how far the job is. Until there is a handler for it, it waits: the loader calls this before any other
+// code of the program or of a library.
+[[gnu::section(".preinit_array"), gnu::used]] void (*const hold_user_signal)() = HoldUserSignal;
+
 }  // namespace
 }  // namespace gpusort
 
 int main(int argc, char** argv) {
   using namespace gpusort;
-  if (argc > 0 && IsNamedSort(argv[0])) return End(SortMain(argc, argv));
+  if (argc > 0 && IsNamedSort(argv[0])) {
+    ReleaseUserSignal();
+    return End(SortMain(argc, argv));
+  }
   if (AsksForCompletions(argc, argv)) return AnswerCompletions(Complete, argc, argv);
   EndWhenOutOfMemory("gpusort: error: ", "out of memory", static_cast<int>(ErrorCode::kOutOfMemory));
   const unsigned closed = OpenStandardStreams();
@@ -255,8 +263,9 @@ int main(int argc, char** argv) {
   const LogEnd end(record);
   try {
     if (AsksForJsonLog(argc, argv)) InitLog("info", "", LogFormat::kJson);
-    options = ParseOptions(argc, argv);
+    options = ParseOptions(argc, argv, RequireInput);
     if (options.action == Action::kSort && !options.resume_dir.empty()) KeepOnSignal();
+    ReleaseUserSignal();
     options.ignore_sigpipe = ignore_sigpipe;
     ReadNamedFiles(options, cancel);
     CheckReportFiles(options);
@@ -264,6 +273,8 @@ int main(int argc, char** argv) {
     if (!options.inputs.empty()) LogStart(options);
     OnStuckDriver(EndByStuckDriver);
     RefuseClosedStreams(options, closed);
+    ConfirmOutput(options, cancel);
+    if (const std::string doubt = TakenForLines(options); !doubt.empty()) LogWarn(doubt);
     record.emplace(options);
     const std::optional<SortResult> result = RunJob(options, cancel, *record);
     record->End({});

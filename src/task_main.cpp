@@ -226,7 +226,7 @@ Options ParseFor(const std::string& output, const std::vector<std::string>& opti
   argv.insert(argv.end(), names.begin(), names.end());
   std::vector<const char*> pointers;
   for (const std::string& argument : argv) pointers.push_back(argument.c_str());
-  Options parsed = ParseOptions(static_cast<int>(pointers.size()), pointers.data());
+  Options parsed = ParseOptions(static_cast<int>(pointers.size()), pointers.data(), RequireInput);
   if (parsed.action != Action::kSort) FailTask("an option asks for something else than sorting");
   ReadNamedFiles(parsed, cancel);
   InitLog(parsed.log_level, parsed.log_file, parsed.json_log ? LogFormat::kJson : LogFormat::kText);
@@ -289,6 +289,7 @@ void DoTask(const std::string& command, const TaskArguments& task, CancelFlag& c
     }
     std::vector<std::string> argv;
     const Options options = ParseFor(into + "/run", rest.options, rest.names, argv, cancel);
+    if (const std::string doubt = TakenForLines(options); !doubt.empty()) LogWarn(doubt);
     (command == "runs" ? SortSlice : ScanSlice)(options, Deciding(argv), slice, into, cancel);
   } else if (command == "cut") {
     needs(1, "DIR");
@@ -326,6 +327,7 @@ int RunTask(int argc, char** argv) {
   OpenStandardStreams();
   CancelFlag cancel;
   HandleSignals(cancel);
+  ReleaseUserSignal();
   try {
     const std::string command = argc > 1 ? argv[1] : "--help";
     if (command == "--help" || command == "--help=man" || command == "--version") {
@@ -346,6 +348,9 @@ int RunTask(int argc, char** argv) {
     return static_cast<int>(ErrorCode::kInternal);
   }
 }
+
+// As in main.cpp: SIGUSR1 must not end a task that has no handler yet.
+[[gnu::section(".preinit_array"), gnu::used]] void (*const hold_user_signal)() = HoldUserSignal;
 
 }  // namespace
 }  // namespace gpusort

@@ -13,10 +13,10 @@ namespace {
 constexpr const char* kUsage =
     "Usage: gpusort [OPTION...] INPUT OUTPUT\n"
     "       gpusort [OPTION...] -o OUTPUT INPUT...\n"
+    "       gpusort [OPTION...] [INPUT] >OUTPUT\n"
     "       gpusort [OPTION...] --check INPUT\n"
-    "Sort a file of text lines or binary records that may be larger than memory, on\n"
-    "a GPU or without one. INPUT - is standard input, OUTPUT - is standard output;\n"
-    "-- ends the options.\n"
+    "Sort text lines or binary records that may be larger than memory, on a GPU or\n"
+    "without one. INPUT - is standard input, OUTPUT - is standard output.\n"
     "Without --type and --record-size the extension tells: .bin is i32; .i8 to .f64,\n"
     "also .u32be, name their type; any other name, and standard input, means lines.\n"
     "Behind it .gz .bz2 .xz .zst .lz4 say that a file is compressed.\n";
@@ -44,11 +44,12 @@ constexpr const char* kExitCodes =
 
 constexpr const char* kCommands =
     R"sh(gpusort access.log sorted.log                                  # lines, by all their bytes, as LC_ALL=C sort
-gpusort -t'"' -k2,2 -k10,10n access.log sorted.log             # sort's own keys and letters, the same bytes as the result
+gpusort -t'"' -k2,2 -k3,3n access.log sorted.log               # sort's own keys and letters, the same bytes as the result
 gpusort -m -o month.log monday.log tuesday.log                 # merge logs that are sorted already
 gpusort -u words.txt once.txt
-gpusort --header 1 -t, -k3,3nr --top 10 table.csv ten.csv      # the ten largest, below the line of names
-gpusort -m -s -k4,4 -o month.log.zst old.log.gz access.log     # merge rotated logs; -s: equal times stay as they are
+gpusort -k '#3:decimal:desc' --top 10 table.csv ten.csv         # the ten largest by column 3, below the line of names
+cat table.csv | gpusort -k id:int | head -n 3                  # no OUTPUT: standard output, if that is no terminal
+gpusort -m -s -k1,1 -o all.log.zst old.log.gz new.log          # merge what is sorted by its first field; -s: equal ones stay as they are
 gpusort --decompress gz --compress zst - - <in.gz >out.zst     # streams have no name that tells
 gpusort --type i32 input.bin output.bin                        # .bin alone means 32-bit signed integers; .u64, .f32 ... name their type
 gpusort --record-size 100 --key 0:bytes10 gensort.dat out.dat  # records of 100 bytes, key = first 10 bytes; no --key: the whole record
@@ -72,8 +73,9 @@ struct Recipe {
 
 constexpr Recipe kCookbook[] = {
     {"A web log by time",
-     "[01/Nov/2026:06:25:24 +0000] as year, month, day and clock; equal times keep their order (-s).",
-     R"sh(gpusort -s -k4.9b,4.12bn -k4.5b,4.7bM -k4.2b,4.3bn -k4.14b,4.21b access.log by-time.log)sh"},
+     "[01/Nov/2026:06:25:24 +0000] as year, month, day and clock; equal times keep their order (-s). Fields end at the "
+     "bracket, so that a user name may have blanks.",
+     R"sh(gpusort -s -t'[' -k2.8,2.11n -k2.4,2.6M -k2.1,2.2n -k2.13,2.20 access.log by-time.log)sh"},
     {"By client address", "Numerically, each client's requests in the order of the log.",
      R"sh(gpusort -s -k1,1V access.log by-address.log)sh"},
     {"Top talkers", "The ten addresses with the most requests. --top keeps only what can still be among the first.",
@@ -81,7 +83,7 @@ constexpr Recipe kCookbook[] = {
     {"Merge rotated logs",
      "They are in order already, compressed or not; nothing is sorted that need not be, and an input out of order is "
      "exit 3.",
-     R"sh(gpusort -m -s -k4.9b,4.12bn -k4.5b,4.7bM -k4.2b,4.3bn -k4.14b,4.21b -o all.log access.log.2.gz access.log.1 access.log)sh"},
+     R"sh(gpusort -m -s -t'[' -k2.8,2.11n -k2.4,2.6M -k2.1,2.2n -k2.13,2.20 -o all.log access.log.2.gz access.log.1 access.log)sh"},
     {"Remove duplicates", "From a list, in place. The old file stays until the new one is complete.",
      R"sh(gpusort -u -o words.txt words.txt)sh"},
     {"gz in, zst out", "With all cores compressing.", R"sh(gpusort -k1,1 access.log.2.gz by-client.log.zst)sh"},
@@ -130,6 +132,9 @@ constexpr const char* kManualAbove = R"(.SH SYNOPSIS
 .RI [ OPTION ...] " \-o OUTPUT INPUT" ...
 .YS
 .SY gpusort
+.RI [ OPTION ...] " " [ INPUT ] " >" OUTPUT
+.YS
+.SY gpusort
 .RI [ OPTION ...] " \-\-check INPUT"
 .YS
 .SY sort
@@ -141,6 +146,9 @@ sort is stable. Order and content of what it writes are checked while the bytes 
 when it is complete and on the disk.
 .PP
 INPUT - is standard input, OUTPUT - is standard output; -- ends the options. Long names of options are not shortened.
+One INPUT without an OUTPUT is sorted to standard output, and without any name standard input is; on a terminal both are
+exit 2 with the command to give. --split, --resume-dir and --verify-output need an OUTPUT. Of two names the second is the
+OUTPUT, wherever standard output goes.
 .SS Records
 Without --type and --record-size the extension tells what a record is: .bin is i32, and .i8 to .f64 (also .u32be and so
 on) name their type. Files without a known extension, standard input, and --format lines are lines.
@@ -157,7 +165,9 @@ warning.
 Inputs named .csv, .tsv, .jsonl, .ndjson or .json (compressed or not), or any with --format csv, tsv, jsonl, pgcopy, pgcopy-csv,
 pgcopy-binary, pgdump or mysql, are sorted by columns, and every record comes out with the bytes that it had: quotes,
 newlines inside quotes, CR LF, a byte order mark on top. Only a last record without a newline gets one. -t or a key as of
-sort (-k2,2) means lines, whatever the name is.
+sort (-k2,2) means lines, whatever the name is: a warning names the keys of columns that do the same, unless --format lines
+says that lines are meant. Inputs whose names mean different formats are exit 2. If no name tells the format, a key like
+id:int means csv; the header must have such a column.
 .PP
 A key is NAME, #N (columns from 1) or, in JSON, a path (a.b[0], $.a.b[0], or a JSON Pointer, /a/b/0), then any of :TYPE,
 :asc or :desc, :nulls-first or :nulls-last; a name with colons stands in double quotes. Up to 64 keys; none: all columns as
@@ -234,6 +244,12 @@ A compressed input is a stream: how much it holds is not known before it ends, s
 the start, and -m sorts such inputs anew. The result is the same, as --explain says, and an input that is not sorted is
 exit 3.
 .SS Output
+An OUTPUT that exists and was not given by -o is replaced only after a question, if a person can answer it: standard input
+and standard error are terminals. Any answer but y is exit 2. --force does not ask. --no-clobber refuses. Where no answer
+can be read (standard input is an input, the job is in the background, --log-format json) the job is exit 2 and names
+--force. A job without a terminal replaces the old output, because jobs run again. Several inputs need -o, also for
+standard output: gpusort -o - *.log >all.log. gpusort f >f is exit 2: the shell has emptied f.
+.PP
 The output may be an input: it is replaced when all is done. After any exit code but 0 an output that was there before is
 as it was, unless the message says otherwise. Output goes under a hidden name, or none, into the output's folder, is
 synced, and is renamed.
@@ -254,7 +270,7 @@ that fails while it writes then leaves neither the old content nor the new.
 devices are streamed; there the exit code is the only sign that the output is complete.
 .SS Parts
 --split N writes the sorted records to N files, at most 256: part I is OUTPUT-I and the extension that the (first) input has
-when it is expanded. One behind the other, without their headers and what stands behind the records, the parts are what is
+when it is expanded. An OUTPUT that is a folder is exit 2: give FOLDER/part. One behind the other, without their headers and what stands behind the records, the parts are what is
 written without --split. Each is a complete file: it begins with the header, and ends with what stands behind the records. A
 part ends where the key changes first at or behind its share of the bytes of all records, so that records with equal keys
 are in one part, and a part may have none. What orders lines whose keys are equal (without -s) is not part of the key. Typed
@@ -327,6 +343,7 @@ memory and temp space; the plan, notes, names and statistics. Pointing at a char
 tables below have in sum. A job that fails or is stopped by a signal has one, too; one that is killed outright has none, and
 wrong usage may have none. It takes the place of an old FILE as an output does, when the job has ended. A report or a trace
 that cannot be written is exit 4 or 5 of a job that is done, whose output is in place, and a warning of one that failed.
+A --log-file that takes no more lines (a full disk) is one warning, and the job goes on.
 .SS GPUs that fail
 A GPU that fails costs time and no more, unless --device gpu asks for GPUs alone and it was the last: the others, or the CPU,
 give the same bytes, and a warning and a note in --stats say what it was. Sorted runs in memory and temp files stay; what lay on the GPU is read and sorted again.
@@ -535,7 +552,7 @@ NFS, whose late errors count like those of a disk (exit 4).
 .PP
 Linux on x86-64; GPUs from compute capability 7.5 on.
 .SH NOTES
-Under its own name gpusort differs from GNU sort: an output must be named (- is standard output); -m needs -o, so that of
+Under its own name gpusort differs from GNU sort: two names are INPUT and OUTPUT; -m of several inputs needs -o, so that of
 two inputs none is replaced; long names of options are not shortened; an option that is given twice must say the same
 twice; % of -S is of all memory, or of the control group's limit; lines are compared as in the C locale unless --locale is
 given; and exit codes tell more. The keys of old, +1 -2, and --check=quiet, silent or diagnose-first are taken as by GNU

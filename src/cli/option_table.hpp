@@ -160,10 +160,10 @@ inline constexpr OptionRow kOptionRows[] = {
      "CPU threads (default: one a core, within a control group's quota and what a batch system granted)",
      "For lines at most one for each 6 MiB of --memory, and no more than a plan has memory for."},
     {Section::kResources, "parallel", 0, "N", kAnyAttempt, "the same as --threads"},
-    {Section::kResources, "device", 0, "WHERE", kAnyAttempt,
+    {Section::kResources, "device", 0, "WHERE", kWithCheck | kAnyAttempt,
      "auto (the default: GPUs if there are any), cpu, gpu for all that are visible, or gpu:0,2 for those of these numbers",
      "auto takes one GPU for less than 8 GiB, and all for more. The bytes are the same with any number of them. See "
-     "Several GPUs in the manual page.",
+     "Several GPUs in the manual page. --check takes the option, and works on the CPU whatever it says.",
      "auto (GPUs if there are any), cpu, gpu or gpu:0,2"},
 
     {Section::kResources, "resume-dir", 0, "DIR", kAnyAttempt,
@@ -183,8 +183,11 @@ inline constexpr OptionRow kOptionRows[] = {
      "the output is N files of about the same bytes, OUTPUT-0.csv to OUTPUT-(N-1).csv (the input's extension, none of "
      "a stream), and OUTPUT.manifest.json; records with equal keys are in one",
      "See Parts in the manual page.", "write N parts and a manifest: OUTPUT-0.csv ..."},
+    {Section::kOutput, "force", 0, "", kAnyAttempt,
+     "replace an OUTPUT that exists without asking a person at a terminal; -o does not ask either",
+     "See Output in the manual page."},
     {Section::kOutput, "no-clobber", 0, "", kAnyAttempt, "stop if the output exists, instead of replacing it",
-     "That is exit 2; one that comes into being meanwhile is kept, too (exit 4)."},
+     "That is exit 2; one that comes into being meanwhile is kept, too (exit 4). It excludes --force."},
     {Section::kOutput, "verify-output", 0, "", kAnyAttempt, "read the output back from the disk before it is named"},
     {Section::kOutput, "no-fsync", 0, "", kAnyAttempt, "do not wait for the disk: a crash may lose the output"},
     {Section::kOutput, "no-space-check", 0, "", kAnyAttempt, "start even if the disk looks too full"},

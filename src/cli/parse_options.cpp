@@ -43,6 +43,11 @@ constexpr const char* kTypeHelp =
     "give --type (i8 i16 i32 i64 u8 u16 u32 u64 f32 f64) or --record-size N; the extensions .bin (i32) and .i8 to "
     ".f64 name a type by themselves";
 
+/// The shortest name of an option: what a user most likely typed.
+std::string ShortName(const OptionRow& row) {
+  return row.letter != 0 ? std::string("-") + row.letter : std::string("--") + row.name;
+}
+
 /// The name that messages and the map of values use.
 std::string KeyOf(const OptionRow& row) {
   return row.name[0] == '\0' ? std::string("-") + row.letter : std::string("--") + row.name;
@@ -467,7 +472,44 @@ const char* TableOfInputs(const Options& options) {
 /// A key as of sort: fields by number.
 bool IsFieldKey(const std::string& text) { return std::isdigit(static_cast<unsigned char>(text[0])) != 0; }
 
-/// What the options say, else what the names say. Throws Error(kUsage) if they contradict each other.
+/// Whether the text is a key of columns, and of nothing else: "id:int", "#3", "user.id".
+bool IsColumnKey(const std::string& text) {
+  if (IsFieldKey(text) || IsObsolescent(text)) return false;
+  try {
+    ParseColumnKey(text);
+    return true;
+  } catch (const Error&) {
+    return false;
+  }
+}
+
+/// Whether the text names a column and says more about it: "id:int". The header will tell if there is such a column.
+bool IsNamedColumnKey(const std::string& text) {
+  return text[0] != '#' && text.find(':') != text.npos && IsColumnKey(text);
+}
+
+/// Throws Error(kUsage) if the inputs' names tell different formats, of which one has columns.
+void RefuseMixedFormats(const Options& options) {
+  const auto table = [&](const std::string& input) {
+    return input == "-" ? nullptr : TableOfName(ExpandedName(input, options));
+  };
+  const auto named = std::find_if(options.inputs.begin(), options.inputs.end(), table);
+  if (named == options.inputs.end()) return;
+  const std::string first = table(*named);
+  const auto other = std::find_if(options.inputs.begin(), options.inputs.end(), [&](const std::string& input) {
+    const char* const format = table(input);
+    return format == nullptr || format != first;
+  });
+  if (other == options.inputs.end()) return;
+  const char* const format = table(*other);
+  Fail("the name " + Quote(*named) + " means " + first + ", and " +
+       (*other == "-" ? "standard input has no name that tells"
+                      : Quote(*other) + " means " + (format != nullptr ? format : "lines")) +
+       ": give --format " + first + " or --format lines, or sort one format at a time");
+}
+
+/// What the options say, else what the names say. Throws Error(kUsage) if they contradict each other. Sets
+/// options.lines_because.
 Format ResolveFormat(const Typed& typed, Options& options) {
   std::optional<Format> format;
   std::string because;
@@ -499,6 +541,7 @@ Format ResolveFormat(const Typed& typed, Options& options) {
            ", " + because + " is not" +
            (separator ? ": give --delimiter" : ""));
     }
+    if (!format && means == Format::kLines) options.lines_because = ShortName(row);
     format = means;
     because = key;
   }
@@ -509,21 +552,30 @@ Format ResolveFormat(const Typed& typed, Options& options) {
     }
     return *format;
   }
-  bool field_keys = false;
+  bool field_keys = false, column_keys = false;
   if (const auto keys = typed.values.find("--key"); keys != typed.values.end()) {
-    if (std::any_of(keys->second.begin(), keys->second.end(), IsObsolescent)) return Format::kLines;
-    field_keys = std::any_of(keys->second.begin(), keys->second.end(), IsFieldKey);
+    const auto field = std::find_if(keys->second.begin(), keys->second.end(),
+                                    [](const std::string& text) { return IsObsolescent(text) || IsFieldKey(text); });
+    field_keys = field != keys->second.end();
+    if (field_keys) options.lines_because = IsObsolescent(*field) ? KeyText(*field) : "-k" + KeyText(*field);
+    if (field_keys && IsObsolescent(*field)) return Format::kLines;
+    column_keys = !field_keys && std::all_of(keys->second.begin(), keys->second.end(), IsNamedColumnKey);
   }
   if (const char* const named = field_keys ? nullptr : TableOfInputs(options)) {
     SetTable(named, options);
     return Format::kTable;
   }
+  if (!field_keys) RefuseMixedFormats(options);
   const auto binary = [&](const std::string& input) {
     return input != "-" && TypeOfName(ExpandedName(input, options)).has_value();
   };
   const auto first = std::find_if(options.inputs.begin(), options.inputs.end(), binary);
   if (first == options.inputs.end()) {
     for (const std::string& input : options.inputs) RefuseTypeInDoubt(input, options);
+    if (column_keys && !options.inputs.empty()) {
+      SetTable("csv", options);
+      return Format::kTable;
+    }
     options.format_guessed = options.inputs.empty();
     return Format::kLines;
   }
@@ -564,6 +616,34 @@ KeyOptions GlobalLetters(const Typed& typed) {
   return global;
 }
 
+/// The key of columns that orders as the key of lines does, as far as there is one.
+std::string AsColumnKey(const KeyDef& key) {
+  std::string text = "-k '#" + std::to_string(key.begin_field + 1);
+  if (key.options.numeric) text += ":decimal";
+  if (key.options.general) text += ":float";
+  if (key.options.version) text += ":natural";
+  if (key.options.fold_case) text += ":nocase";
+  return text + (key.options.reverse ? ":desc'" : "'");
+}
+
+/// The message about a key that `error` says is none of lines: what is wrong, and what to give instead.
+std::string AboutLineKey(const Typed& typed, const Options& options, const std::string& text, const Error& error) {
+  const std::string key = "'" + KeyText(text) + "' is not a key of lines", why = ": " + EscapeName(error.what());
+  if (IsFieldKey(text) || IsObsolescent(text)) {
+    const bool binary = text.find(':') != text.npos;
+    return key + why + (binary ? "; for fields of binary records give --type or --record-size, too"
+                               : "; give F[.C][OPTS][,F[.C][OPTS]], like 2,2 or 3,3nr");
+  }
+  if (options.lines_because.empty() || !IsColumnKey(text)) {
+    return key + why + "; for columns by name give " +
+           (typed.has("--format") ? "another --format, like csv" : "--format, too, like csv");
+  }
+  const std::string& because = options.lines_because;
+  if (because.starts_with("-k")) return key + ", and " + because + " is one: give columns by number as #N";
+  return key + ", and " + because + " is for lines: for columns by name " +
+         (because == "-t" ? "give --delimiter " + Quote(*typed.value("--field-separator")) + " instead" : "leave it out");
+}
+
 void ResolveLines(const Typed& typed, Options& options) {
   const KeyOptions global = GlobalLetters(typed);
   std::vector<KeyDef> keys;
@@ -573,11 +653,7 @@ void ResolveLines(const Typed& typed, Options& options) {
         try {
           return ParseKeyText(text);
         } catch (const Error& error) {
-          const bool binary = text.find(':') != std::string::npos;
-          Fail("'" + KeyText(text) + "' is not a key: " + EscapeName(error.what()) +
-               (!IsFieldKey(text) ? "; for columns by name give --format, too, like csv"
-                : binary          ? "; for fields of binary records give --type or --record-size, too"
-                                  : "; give F[.C][OPTS][,F[.C][OPTS]], like 2,2 or 3,3nr"));
+          Fail(AboutLineKey(typed, options, text, error));
         }
       }));
     }
@@ -589,7 +665,15 @@ void ResolveLines(const Typed& typed, Options& options) {
   const bool stable = options.stable = typed.has("--stable");
   options.keys = keys;
   options.ordering = global;
-  LineOrder order = MakeLineOrder(ResolveKeys(std::move(keys), global), global, separator, !stable && !options.unique);
+  const std::vector<KeyDef> resolved = ResolveKeys(keys, global);
+  if (!options.lines_because.empty()) {
+    if (separator >= 0) options.column_form = "--delimiter " + Quote(*typed.value("--field-separator"));
+    for (const KeyDef& key : resolved) {
+      options.column_form += (options.column_form.empty() ? "" : " ") + AsColumnKey(key);
+    }
+    if (options.column_form.empty()) options.column_form = "-k NAME";
+  }
+  LineOrder order = MakeLineOrder(resolved, global, separator, !stable && !options.unique);
   const bool whole_line = order.keys.empty();
   options.random = std::any_of(order.keys.begin(), order.keys.end(),
                                [](const LineKey& key) { return key.ordering == LineOrdering::kRandom; });
@@ -773,21 +857,27 @@ void PlaceNames(const Typed& typed, Options& options) {
     if (names.empty()) Fail("no input is given: gpusort -o OUTPUT INPUT...");
     options.inputs = names;
     options.output = *output;
-  } else {
-    if (names.empty()) Fail("no input is given: gpusort INPUT OUTPUT; see gpusort --help");
-    if (names.size() == 1) {
-      Fail("no output is given for " + Quote(names[0]) + ": gpusort INPUT OUTPUT, where - is standard output");
+  } else if (names.size() < 2) {
+    options.input_implied = names.empty();
+    options.inputs = names.empty() ? std::vector<std::string>{"-"} : names;
+    for (const char* key : {"--split", "--resume-dir", "--verify-output"}) {
+      if (typed.has(key)) Fail(NoOutput(options) + "; " + key + " needs a file");
     }
+    options.output = "-";
+    options.output_implied = true;
+  } else {
     // Two names may as well be two inputs and a forgotten -o.
     if (typed.has("--merge")) {
       Fail("-m needs -o: gpusort -m -o OUTPUT " + Quote(names[0]) + " " + Quote(names[1]) +
            (names.size() > 2 ? " ..." : "") + " merges them, and no input is replaced");
     }
     if (names.size() > 2) {
-      Fail("there are " + std::to_string(names.size()) + " names; for several inputs give gpusort -o OUTPUT INPUT...");
+      Fail("there are " + std::to_string(names.size()) + " names; for several inputs give gpusort -o OUTPUT INPUT..." +
+           ", where - is standard output");
     }
     options.inputs = {names[0]};
     options.output = names[1];
+    options.asks = !typed.has("--force") && !typed.has("--no-clobber");
   }
   if (std::count(options.inputs.begin(), options.inputs.end(), "-") > 1) {
     Fail("standard input (-) can be read only once");
@@ -847,7 +937,7 @@ void ResolveResume(const Typed& typed, Options& options) {
 
 }  // namespace
 
-Options ParseOptions(int argc, const char* const* argv) {
+Options ParseOptions(int argc, const char* const* argv, const std::function<void(const std::string&)>& look) {
   const Typed typed = Split(argc, argv);
   Options options;
   const auto with = [&](const std::string& key, const auto& use) {
@@ -896,6 +986,8 @@ Options ParseOptions(int argc, const char* const* argv) {
     options.split = static_cast<unsigned>(ParseCount(text, 1, kMostParts));
     if (IsStreamTarget(options.output)) Fail("it makes files, and " + Quote(options.output) + " is a stream");
     if (options.output.ends_with('/')) Fail("it needs what names begin with, behind " + Quote(options.output));
+    const std::string last = std::filesystem::path(options.output).filename().string();
+    if (last == "." || last == "..") Fail(SplitIntoFolder(options.output));
     for (const char* key : {"--compress", "--debug"}) {
       if (typed.has(key)) Fail(std::string(key) + " has no meaning with it");
     }
@@ -904,15 +996,22 @@ Options ParseOptions(int argc, const char* const* argv) {
   options.reverse = typed.has("--reverse");
   options.unique = typed.has("--unique");
   options.merge = typed.has("--merge");
-  options.format = ResolveFormat(typed, options);
   options.format_assumed = !typed.has("--format") && !typed.has("--type") && !typed.has("--record-size");
   options.force_format = typed.has("--force-format");
-  if (options.format == Format::kLines) {
-    ResolveLines(typed, options);
-  } else if (options.format == Format::kTable) {
-    ResolveTable(typed, options);
-  } else {
-    ResolveLayout(typed, options);
+  try {
+    options.format = ResolveFormat(typed, options);
+    if (options.format == Format::kLines) {
+      ResolveLines(typed, options);
+    } else if (options.format == Format::kTable) {
+      ResolveTable(typed, options);
+    } else {
+      ResolveLayout(typed, options);
+    }
+  } catch (const Error&) {
+    for (const std::string& input : options.inputs) {
+      if (look) look(input);
+    }
+    throw;
   }
   if (options.split > 0 && options.table && options.table->kind == TableKind::kPgDump) {
     Fail("--split: the rows of a dump stand between what else is in it; it has no meaning with pgdump");
@@ -958,6 +1057,7 @@ Options ParseOptions(int argc, const char* const* argv) {
 
   options.no_fsync = typed.has("--no-fsync");
   options.no_clobber = typed.has("--no-clobber");
+  if (options.no_clobber && typed.has("--force")) Fail("--force and --no-clobber exclude each other");
   options.verify_output = typed.has("--verify-output");
   options.no_space_check = typed.has("--no-space-check");
   if (options.verify_output && options.output == "-") Fail("--verify-output cannot read standard output back");
@@ -1039,6 +1139,31 @@ bool AsksForJsonLog(int argc, const char* const* argv) {
     if (argument == "--log-format" && argv[i] == std::string("json")) return true;
   }
   return false;
+}
+
+std::string NoOutput(const Options& options) {
+  if (options.input_implied) return "no input is given: gpusort INPUT OUTPUT, or gpusort <INPUT >OUTPUT; see gpusort --help";
+  return "no output is given for " + Quote(options.inputs[0]) +
+         ": gpusort INPUT OUTPUT, where - is standard output, or gpusort INPUT >OUTPUT";
+}
+
+void RequireInput(const std::string& input) {
+  if (input != "-" && !IsStreamSource(input)) FileSystem().OpenInput(input, false);
+}
+
+std::string TakenForLines(const Options& options) {
+  if (options.format != Format::kLines || options.lines_because.empty()) return "";
+  for (const std::string& input : options.inputs) {
+    const char* const table = input == "-" ? nullptr : TableOfName(ExpandedName(input, options));
+    if (table == nullptr) continue;
+    const bool json = std::string_view(table) == "jsonl";
+    return Quote(input) + " is sorted as lines because of " + options.lines_because +
+           (json ? "; by its members: -k PATH, like -k user.id:int"
+                 : ": a header is sorted like any line, and a newline in quotes ends a record; by columns: " +
+                       options.column_form) +
+           "; for lines, and without this warning: --format lines";
+  }
+  return "";
 }
 
 void ReadNamedFiles(Options& options, const CancelFlag& cancel) {

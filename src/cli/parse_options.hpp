@@ -1,9 +1,10 @@
 // The command line of gpusort, checked and turned into Options.
-// ParseOptions answers or throws Error(kUsage) with one line that names the option and the value; it touches no file.
+// ParseOptions answers or throws Error(kUsage) with one line that names the option and the value; it opens no file.
 // The record type is decided here (--type, --record-size and --key, or the inputs' extensions). The small parsers are
 // public for the tests. Start at ParseOptions.
 #pragma once
 
+#include <functional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -14,8 +15,18 @@
 namespace gpusort {
 
 /// `argv[0]` is the program's name. Throws Error(kUsage). For kHelp, kVersion and kCompletion nothing else is filled in or
-/// checked.
-Options ParseOptions(int argc, const char* const* argv);
+/// checked. `look` is called with each input before a format or a key is refused, and may throw what is wrong with the
+/// input itself.
+Options ParseOptions(int argc, const char* const* argv, const std::function<void(const std::string&)>& look = nullptr);
+
+/// Throws Error(kUsage) if the input is missing, a folder, or must not be read. Streams are not opened.
+void RequireInput(const std::string& input);
+
+/// The message for a command line without an OUTPUT where standard output cannot be meant.
+std::string NoOutput(const Options& options);
+
+/// A warning if options or keys of lines were given for an input whose name means columns; empty if not.
+std::string TakenForLines(const Options& options);
 
 /// Options with their values, and names.
 struct SplitArguments {

@@ -389,6 +389,13 @@ std::string NotSorted(const std::string& path, const RecordLayout& layout, const
          " (byte " + std::to_string(disorder.offset) + ") orders before ";
 }
 
+std::string SortInstead(const RecordLayout& layout) {
+  const std::string text = "; sort it without -m";
+  return layout.fixed() ? text
+                        : text + " if each of its lines is a record; records of several lines (stack traces, say) "
+                                 "cannot be sorted or merged";
+}
+
 void Inputs::CheckOrder(const Input& input, std::span<const std::byte> bytes) {
   if (!sorted_) return;
   if (!order_) order_.emplace(layout_, false);
@@ -397,7 +404,7 @@ void Inputs::CheckOrder(const Input& input, std::span<const std::byte> bytes) {
   disorder->offset += input.header;
   if (input.header > 0) disorder->record += CountRecords(header_, layout_);
   throw Error(ErrorCode::kBadInput,
-              NotSorted(input.path, layout_, *disorder) + "the one in front of it; sort it without -m");
+              NotSorted(input.path, layout_, *disorder) + "the one in front of it" + SortInstead(layout_));
 }
 
 std::optional<InputRange> Inputs::ReadStream(std::span<std::byte> buffer, std::uint64_t limit) {

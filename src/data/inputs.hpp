@@ -54,6 +54,9 @@ class LineTooLong : public Error {
 };
 /// Ends with "orders before ".
 std::string NotSorted(const std::string& path, const RecordLayout& layout, const OrderCheck::Disorder& disorder);
+/// What to do about an input of -m that is not sorted, for the end of a message. Sorting a log whose records have
+/// several lines would tear them apart.
+std::string SortInstead(const RecordLayout& layout);
 
 /// Lines at the top of every input that stay there: they are kept apart, and offsets count from behind them.
 struct HeaderRule {

@@ -2,8 +2,10 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <filesystem>
 #include <nlohmann/json.hpp>
 #include <string_view>
+#include <system_error>
 #include <utility>
 
 #include "error.hpp"
@@ -86,7 +88,16 @@ std::vector<std::string> PartNames(const Options& options) {
   return names;
 }
 
+std::string SplitIntoFolder(const std::string& output) {
+  return "the names of parts begin with OUTPUT, and '" + EscapeName(output) + "' is a folder: give '" +
+         EscapeName((std::filesystem::path(output) / "part").string()) + "'";
+}
+
 OutputParts::OutputParts(FileSystem& files, const Options& options) : format_(FormatName(options)) {
+  std::error_code none;
+  if (std::filesystem::is_directory(options.output, none)) {
+    throw Error(ErrorCode::kUsage, "--split: " + SplitIntoFolder(options.output));
+  }
   for (const std::string& name : PartNames(options)) {
     try {
       parts_.push_back(

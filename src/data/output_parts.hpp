@@ -22,6 +22,9 @@ inline constexpr unsigned kMostParts = 256;
 /// With --split the names of all files that are written, the manifest last; else none.
 std::vector<std::string> PartNames(const Options& options);
 
+/// The message for an OUTPUT of --split that is a folder.
+std::string SplitIntoFolder(const std::string& output);
+
 /// One thread at a time, but for Write.
 class OutputParts {
  public:

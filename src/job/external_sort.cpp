@@ -657,7 +657,7 @@ class Sorter {
         CheckSorted(one, cancel_);
       } catch (const Error& error) {
         if (error.code() != ErrorCode::kNotSorted) throw;
-        throw Error(ErrorCode::kBadInput, std::string(error.what()) + "; sort it without -m");
+        throw Error(ErrorCode::kBadInput, std::string(error.what()) + SortInstead(ordered_.plain));
       }
     }
   }

@@ -253,7 +253,7 @@ void ReadAhead::NotSorted(const Run& run, std::uint64_t at) const {
       job_.layout.fixed() ? "record " + std::to_string(at / job_.layout.stride) + " (byte " + std::to_string(at) + ")"
                           : "the line at byte " + std::to_string(at);
   throw Error(ErrorCode::kBadInput, EscapeName(job_.inputs.path(run.origin.front().input)) + ": not sorted: " + place +
-                                        " orders before the one in front of it; sort it without -m");
+                                        " orders before the one in front of it" + SortInstead(job_.layout));
 }
 
 void ReadAhead::TooLong(std::uint32_t input, std::uint64_t at) const {

@@ -21,6 +21,7 @@
 #include <system_error>
 
 #include "error.hpp"
+#include "file.hpp"
 #include "support/report_file.hpp"
 #include "support/text.hpp"
 
@@ -89,7 +90,7 @@ std::string JsonLine(LogEvent event, LogLevel level, const std::string& message,
   return json.dump();
 }
 
-/// Or as much as the file takes: there is nowhere to report a log that cannot be written.
+/// Or as much as the stream takes: there is nowhere to report standard error that cannot be written.
 void WriteAll(int fd, std::string_view text) noexcept { WriteReport(fd, text); }
 
 /// Standard error, shared by log lines and the status line.
@@ -153,7 +154,7 @@ class ErrorSink final : public spdlog::sinks::base_sink<std::mutex> {
 /// make missing directories and try again for 50 ms.
 class LogFileSink final : public spdlog::sinks::base_sink<std::mutex> {
  public:
-  explicit LogFileSink(const std::string& path) : fd_(OpenReport(path, true)) {
+  explicit LogFileSink(const std::string& path) : fd_(OpenReport(path, true)), path_(path) {
     if (fd_ < 0) {
       throw Error(ErrorCode::kUsage,
                   "--log-file: cannot open '" + EscapeName(path) + "': " + std::generic_category().message(errno));
@@ -163,21 +164,32 @@ class LogFileSink final : public spdlog::sinks::base_sink<std::mutex> {
   LogFileSink& operator=(const LogFileSink&) = delete;
   ~LogFileSink() override { ::close(fd_); }
 
+  /// Once, after the first line that could not be written: a warning; else empty.
+  std::string TakeWarning() {
+    if (error_ == 0 || said_.exchange(true)) return "";
+    return "the log in " + EscapeName(path_) + " (--log-file) is not complete: " + detail::ErrnoText(error_);
+  }
+
  private:
   void sink_it_(const spdlog::details::log_msg& message) override {
     spdlog::memory_buf_t line;
     formatter_->format(message, line);
-    WriteAll(fd_, {line.data(), line.size()});
+    const int error = WriteReport(fd_, {line.data(), line.size()});
+    if (error != 0 && error_ == 0) error_ = error;
   }
   void flush_() override {}
 
   const int fd_;
+  const std::string path_;
+  std::atomic<int> error_{0};  ///< errno of the first line that could not be written
+  std::atomic<bool> said_{false};
 };
 
 /// Never destroyed, so that threads and destructors may log until the end.
 struct LogState {
   ErrorScreen screen;
   std::unique_ptr<spdlog::logger> logger;
+  std::shared_ptr<LogFileSink> log_file;  ///< null: none
 
   LogState() { Open("warn", "", LogFormat::kText); }
 
@@ -193,11 +205,13 @@ struct LogState {
     auto fresh = std::make_unique<spdlog::logger>("gpusort", std::move(error_sink));
     fresh->set_level(level);
     fresh->set_error_handler([](const std::string&) { line_lost = true; });
+    log_file = nullptr;
     if (!file.empty()) {
       const spdlog::level::level_enum file_level = std::min(level, spdlog::level::info);
       auto file_sink = std::make_shared<LogFileSink>(file);
       file_sink->set_level(file_level);
       file_sink->set_formatter(pattern("%Y-%m-%dT%H:%M:%S.%eZ %l: %v"));
+      log_file = file_sink;
       fresh->sinks().push_back(std::move(file_sink));
       fresh->set_level(file_level);
     }
@@ -226,12 +240,18 @@ bool NeverThrow(Action action) noexcept {
 template <typename MakeLine>
 bool LogLine(LogLevel level, MakeLine make_line) noexcept {
   line_lost = false;
-  return NeverThrow([&] {
-           spdlog::logger& logger = *State().logger;
-           const spdlog::level::level_enum known = kLevels[static_cast<std::size_t>(level)];
-           if (!quiet && logger.should_log(known)) logger.log(known, spdlog::string_view_t(make_line()));
-         }) &&
-         !line_lost;
+  const bool done = NeverThrow([&] {
+    spdlog::logger& logger = *State().logger;
+    const spdlog::level::level_enum known = kLevels[static_cast<std::size_t>(level)];
+    if (!quiet && logger.should_log(known)) logger.log(known, spdlog::string_view_t(make_line()));
+  });
+  const bool said = done && !line_lost;
+  NeverThrow([] {
+    LogFileSink* const file = State().log_file.get();
+    if (file == nullptr) return;
+    if (const std::string warning = file->TakeWarning(); !warning.empty()) LogWarn(warning);
+  });
+  return said;
 }
 
 bool LogNote(LogLevel level, const std::string& message) noexcept {

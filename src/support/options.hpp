@@ -52,6 +52,9 @@ struct Options {
   std::vector<std::string> inputs;     ///< at least one; "-" (standard input) at most once
   std::vector<ByteRange> ranges;       ///< what of each input is sorted, headers apart: whole records; empty: all
   std::string output;                  ///< "-" is standard output; empty for kCheck
+  bool input_implied = false;          ///< no name was given: `inputs` is standard input
+  bool output_implied = false;         ///< no OUTPUT was given: `output` is standard output
+  bool asks = false;                   ///< a person at a terminal is asked before an existing output is replaced
   bool headless = false;               ///< the output begins without the inputs' header
   std::vector<std::byte> trailer;      ///< what it ends with, if the inputs have no end
   std::string state;                   ///< in front of its first record, as RecordKeyer::SaveState
@@ -72,6 +75,8 @@ struct Options {
   KeyOptions ordering;          ///< the letters of the command line; for debug
   bool stable = false;          ///< -s; for debug
   bool format_guessed = false;  ///< lines, before any input had a name that tells
+  std::string lines_because;    ///< the option or key that made lines of the inputs; empty: --format or their names
+  std::string column_form;      ///< if `lines_because` is set: what sorts the same inputs by columns
   bool random = false;          ///< a key of `lines` is ordered at random: ReadNamedFiles gives the salt
   std::string random_source;    ///< where from; empty: the system
   std::string names_file;       ///< --files0-from: the inputs' names are there; empty: none

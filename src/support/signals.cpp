@@ -2,10 +2,13 @@
 
 #include <fcntl.h>
 #include <signal.h>
+#include <sys/syscall.h>
 #include <sys/time.h>
 #include <unistd.h>
 
 #include <atomic>
+#include <cstdint>
+#include <utility>
 
 #include "error.hpp"
 #include "file.hpp"
@@ -21,6 +24,7 @@ std::atomic<int> received_signal{0};
 std::atomic<CancelFlag*> cancel_flag{nullptr};
 std::atomic<bool> keeps{false}, reports{false};
 std::atomic<unsigned> reports_asked{0};
+bool holds_user_signal = false;
 
 void Die(int signal) {
   struct sigaction action {};
@@ -81,7 +85,25 @@ bool IsAsUsual(int signal) {
   return sigaction(signal, nullptr, &old) == 0 && old.sa_handler == SIG_DFL;
 }
 
+/// A set of signals as the kernel has it. The C library's functions may not work yet when HoldUserSignal runs.
+constexpr std::uint64_t kUserSignal = std::uint64_t{1} << (SIGUSR1 - 1);
+static_assert(sizeof kUserSignal == _NSIG / 8);
+
 }  // namespace
+
+__attribute__((no_sanitize("address", "thread", "undefined"))) void HoldUserSignal() {
+  std::uint64_t before = 0;
+  const long failed = ::syscall(SYS_rt_sigprocmask, SIG_BLOCK, &kUserSignal, &before, sizeof before);
+  holds_user_signal = failed == 0 && (before & kUserSignal) == 0;
+}
+
+void ReleaseUserSignal() {
+  if (!std::exchange(holds_user_signal, false)) return;
+  sigset_t only;
+  sigemptyset(&only);
+  sigaddset(&only, SIGUSR1);
+  pthread_sigmask(SIG_UNBLOCK, &only, nullptr);
+}
 
 bool HandleSignals(CancelFlag& cancel) {
   cancel_flag = &cancel;

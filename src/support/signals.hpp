@@ -14,6 +14,12 @@ namespace gpusort {
 
 /// All that end a process whose caller did not choose otherwise, and that it can catch; without those in kFaultSignals.
 std::vector<int> EndingSignals();
+/// Blocks SIGUSR1 and leaves it pending, until ReleaseUserSignal: it would end a process that has no handler yet. Safe
+/// before any constructor has run, in the first code of a process.
+void HoldUserSignal();
+/// Delivers a SIGUSR1 that came meanwhile. Does nothing if HoldUserSignal was not called, or the caller of the process
+/// blocks SIGUSR1.
+void ReleaseUserSignal();
 /// Call once, in the main thread, before any other thread starts. Ignores SIGPIPE and SIGXFSZ, which arrive as errors.
 /// Returns true if the caller had ignored SIGPIPE.
 bool HandleSignals(CancelFlag& cancel);

@@ -15,9 +15,17 @@ run() { bash -e "$1.sh" || fail "recipe $1"; }
 # Three months, so that the order of dates is not that of bytes; 40 clients.
 for month in Nov Feb Jan; do
   "$bin/gpusort_gen" --type web-log --bytes 120K --seed "${#month}$(($(printf %d "'$month") % 7))" --distinct 400 part
-  awk -v month="$month" '{ $1 = "10." NR * 7 % 13 "." NR * 5 % 3 ".9"; sub("/Nov/", "/" month "/"); print }' part
+  awk -v month="$month" '{ $1 = "10." NR * 7 % 13 "." NR * 5 % 3 ".9"; sub("/Nov/", "/" month "/")
+    if (NR % 5 == 0) sub(" - - ", " - Jane van  Dyk "); print }' part
 done >unsorted.log
-time="-s -k4.9b,4.12bn -k4.5b,4.7bM -k4.2b,4.3bn -k4.14b,4.21b"
+time="-s -t[ -k2.8,2.11n -k2.4,2.6M -k2.1,2.2n -k2.13,2.20"
+# by_time FILE: its lines are in the order of their times, which the keys of sort do not say here.
+by_time() {
+  [ "$(grep -c 'Jane van' "$1")" -gt 10 ] || fail "$1 has no user names with blanks"
+  awk -F'[][/: ]' '{ match($0, /\[.*\]/); split(substr($0, RSTART + 1), t, "[/: ]")
+    now = t[3] sprintf("%02d", index("JanFebMarAprMayJunJulAugSepOctNovDec", t[2])) t[1] t[4] t[5] t[6]
+    if (now < last) { print NR ": " $0; exit 1 } last = now }' "$1" || fail "$1 is not by time"
+}
 split -n r/3 unsorted.log part.
 $gnu $time part.aa | gzip >access.log.2.gz
 $gnu $time part.ab >access.log.1
@@ -26,10 +34,12 @@ zcat access.log.2.gz >2.log
 
 run 4
 $gnu $time 2.log access.log.1 access.log | cmp - all.log || fail "merged logs"
+by_time all.log
 cp access.log kept.log
 cp unsorted.log access.log
 run 1
 $gnu $time access.log | cmp - by-time.log || fail "by time"
+by_time by-time.log
 run 2
 $gnu -s -k1,1V access.log | cmp - by-address.log || fail "by address"
 run 3

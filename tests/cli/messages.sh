@@ -28,8 +28,17 @@ printf 'apple\nfig\npear\n' >sorted.txt
 printf 'id,name\n2,b\n1,a\n' >shop.csv
 
 # ---- The command line
-row 'no names' "$g"
-row 'no output' "$g" fruit.txt
+# On a terminal: standard output is one, and for no names standard input, too.
+if command -v python3 >/dev/null; then
+  at_terminal() { python3 "$src/tests/cli/on_terminal.py" "$@"; }
+  row 'no names, at a terminal' at_terminal 01 '' "$g"
+  row 'no output, at a terminal' at_terminal 1 '' "$g" fruit.txt
+else
+  for situation in 'no names, at a terminal' 'no output, at a terminal'; do unseen "$situation" 'no python3'; done
+fi
+row 'no output for --split' "$g" --split 2 fruit.txt
+cp fruit.txt emptied.txt
+row 'an input that the shell has emptied' sh -c "'$g' emptied.txt >emptied.txt"
 row 'three names without -o' "$g" a b c
 row 'an option misspelt' "$g" --memroy 1G fruit.txt out
 row 'an option of another program' "$g" --frobnicate fruit.txt out
@@ -51,9 +60,16 @@ row 'merge of two names without -o' "$g" -m sorted.txt fruit.txt
 row 'a key of lines that is none' "$g" -k 2,x fruit.txt out
 row 'field zero' "$g" -k 0 fruit.txt out
 row 'a column by name for lines' "$g" -k name fruit.txt out
+row 'a column by name, and -t' "$g" -t, -k id:int shop.csv out
+row 'a column by name, and one by number' "$g" -k id -k 2 shop.csv out
+row 'a key, and an input that is missing' "$g" -k name missing.txt out
+row 'lines of a file of columns' "$g" -t, -k1,1n shop.csv out
+row 'inputs of two formats' "$g" -o out shop.csv fruit.txt
+row 'parts in a folder' "$g" --split 2 fruit.txt said
 row 'a key of records that leaves them' "$g" --record-size 8 --key 5:u32 in.u64 out
 row 'a key of records that is none' "$g" --record-size 8 --key 5 in.u64 out
 row 'a value type misspelt' "$g" -k id:itn shop.csv out
+cp in.u64 in.U64
 row 'a name in upper case' "$g" in.U64 out
 row 'a name that looks compressed' "$g" fruit.tgz out
 

@@ -52,9 +52,14 @@ expect 0 as_sort gpu:1,0
 cmp out.log want.log || fail 'as sort, by some GPUs'
 expect 2 as_sort gpu:2
 says 'there is no GPU 2'
-# What is thrown in it arrives as what it is.
+# What is thrown in it arrives as what it is. Without a driver the words are those of --version.
 STAND_IN=open expect 7 gpu --device gpu:3 in.log out.log
 says 'there is no GPU 3: found 0'
+if [ ! -e /dev/nvidiactl ] && [ ! -e /dev/nvidia0 ] && [ ! -e /dev/dxg ]; then
+  says "error: there is no NVIDIA driver here; $module would use it; --device cpu sorts without it (there is no GPU 3"
+  gpu --version >version
+  grep -q "no GPU: there is no NVIDIA driver here; $module would use it$" version || fail "--version: $(cat version)"
+fi
 STAND_IN=lost expect 7 gpu --device gpu in.log out.log
 says 'fake: illegal address'
 STAND_IN=oom expect 6 gpu --device gpu in.log out.log

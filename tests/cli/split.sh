@@ -264,4 +264,12 @@ for preload in "" "$bin/tests/libno_tmpfile.so"; do
     old "SIG$signal"
   done
 done
+# A folder as OUTPUT made hidden files in it, or files beside it.
+mkdir folder
+for output in . .. folder/. folder/.. folder; do
+  expect 2 "$g" --split 2 abc.txt $output
+  says "--split: the names of parts begin with OUTPUT, and '$output' is a folder: give '$output/part'$"
+done
+[ -z "$(ls -A folder; ls -d .-* folder-* .manifest.json ..manifest.json 2>/dev/null)" ] || fail "files of a folder's name: $(ls -A . folder)"
+expect 0 "$g" --split 2 abc.txt folder/part
 echo "split: ok"

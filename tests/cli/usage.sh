@@ -70,7 +70,6 @@ says "gpusort -m -o OUTPUT 'monday.bin' 'tuesday.bin'"
 same tuesday.bin in.bin
 
 # Every slip of the keyboard is exit 2.
-expect 2 "$g" in.bin
 expect 2 "$g" in.bin out.bin more.bin
 expect 2 "$g" --nonsense in.bin out.bin
 expect 2 "$g" --type i33 in.bin out.bin
@@ -255,5 +254,84 @@ expect 4 "$g" in.bin - >&-
 expect 4 "$g" --type i32 - closed.bin <&-
 expect 3 sh -c "head -c 7 in.bin | '$g' --check --type i32 -"
 expect 2 "$g" --memory 16M --batch-size 4K --block-size 1048576T in.bin out.bin
+# A log that cannot be written is told once; so is a report, by the exit code.
+expect 0 "$g" --log-file /dev/full in.bin out.bin
+says 'warning: the log in /dev/full (--log-file) is not complete: ENOSPC'
+[ "$(wc -l <err)" = 1 ] || fail "a full disk for the log: $(cat err)"
+expect 0 "$g" --log-file /dev/full --log-format json --log-level warn in.bin out.bin
+says '"event":"note","message":"the log in /dev/full (--log-file) is not complete'
+for option in --stats --trace --report; do expect 5 "$g" $option /dev/full in.bin out.bin; done
+
+# --check takes --device, and needs no GPU.
+for device in auto cpu gpu; do expect 0 "$g" --check --device $device --type i32 out.bin; done
+expect 2 "$g" --check --device gup --type i32 out.bin
+
+# Lines of a file whose name means columns are told, with the keys of columns that do the same; --format lines says that
+# they are meant.
+printf 'id,name\n3,c\n1,"a\nb"\n' >rows.csv
+rows_as_lines() {  # rows_as_lines WANT OPTION...
+  expect 0 "$g" "${@:2}" rows.csv out.txt
+  says "warning: 'rows.csv' is sorted as lines because of $1; for lines, and without this warning: --format lines"
+  expect 0 "$g" --format lines "${@:2}" rows.csv out.txt
+  [ ! -s err ] || fail "--format lines: $(cat err)"
+}
+columns=": a header is sorted like any line, and a newline in quotes ends a record; by columns:"
+rows_as_lines "-t$columns --delimiter ','" -t,
+rows_as_lines "-k1,1nr$columns -k '#1:decimal:desc'" -k1,1nr
+rows_as_lines "-t$columns --delimiter ',' -k '#2:nocase' -k '#1'" -t, -k2f,2 -k1,1
+rows_as_lines "-n$columns -k '#1:decimal'" -n
+expect 0 "$g" --delimiter , -k '#2:nocase' -k '#1:int' rows.csv out.csv
+[ ! -s err ] || fail "columns: $(cat err)"
+expect 1 "$g" --check -k1,1n rows.csv
+says "because of -k1,1n: a header"
+printf 'rows.csv\0' >list.of.rows
+expect 0 "$g" -t, --files0-from list.of.rows -o out.txt
+says "'rows.csv' is sorted as lines because of -t"
+printf '{"id":2}\n' >rows.jsonl
+expect 0 "$g" -k1 rows.jsonl out.txt
+says 'because of -k1; by its members: -k PATH'
+expect 0 "$g" -t, -k2 out.txt out2.txt
+[ ! -s err ] || fail "lines: $(cat err)"
+# Names that mean different formats.
+printf 'id,name\n2,b\n' >rows.txt
+for other in rows.txt rows.jsonl -; do
+  expect 2 "$g" -o out.txt rows.csv $other <rows.txt
+  says "the name 'rows.csv' means csv, and .*: give --format csv or --format lines"
+done
+expect 0 "$g" --format lines -o out.txt rows.csv rows.txt
+
+# What is wrong with an input is said before what is wrong with the key.
+for key in name 2,x '#1'; do
+  expect 2 "$g" -k $key gone.txt out.txt
+  says 'input gone.txt: ENOENT'
+  expect 2 "$g" -k $key . out.txt
+  says 'input . is a directory'
+done
+expect 2 "$g" --record-size 4 -k id gone.bin out.bin
+says 'input gone.bin: ENOENT'
+expect 2 "$g" -t, -k id:int gone.csv out.csv
+says 'input gone.csv: ENOENT'
+expect 2 "$g" -t, -k id:int rows.csv out.csv
+says "'id:int' is not a key of lines, and -t is for lines: for columns by name give --delimiter ',' instead$"
+expect 2 "$g" -k id -k 2 rows.csv out.csv
+says "'id' is not a key of lines, and -k2 is one: give columns by number as #N$"
+expect 2 "$g" -n -k id rows.csv out.csv
+says "'id' is not a key of lines, and -n is for lines: for columns by name leave it out$"
+expect 2 "$g" --format lines -k id rows.csv out.csv
+says 'for columns by name give another --format, like csv$'
+# A column with its type, and no name that tells: CSV, if the header has it.
+expect 0 "$g" -k id:int rows.txt out.txt
+expect 2 "$g" -k amount:int rows.txt out.txt
+says "there is no column 'amount'"
+
+# A log of several lines a record: sorting it would tear it apart.
+printf '2026-01-02 a\n\tat b\n2026-01-03 c\n' >traces.log
+for options in "" "-k1,1" "--memory 4M --fan-in 2"; do
+  expect 3 "$g" -m $options -o out.txt traces.log traces.log
+  says 'sort it without -m if each of its lines is a record; records of several lines (stack traces, say) cannot'
+done
+gzip -k traces.log
+expect 3 "$g" -m -o out.txt traces.log.gz traces.log.gz
+says 'sort it without -m if each of its lines is a record'
 nothing_left
 echo "usage: ok"

@@ -178,6 +178,25 @@ os.close(names)
 assert process.returncode == 75, (process.returncode, said)
 PY
 
+# SIGUSR1 as the first thing that happens in the process, before any code of it, asks or stops as later.
+early=$bin/tests/libearly_signal.so
+if [ -e "$early" ] && ! sanitized; then
+  expect 0 env LD_PRELOAD="$early" "$bin/gpusort" in.u64 sorted
+  expect 75 env LD_PRELOAD="$early" "$bin/gpusort" --resume-dir kept in.u64 sorted
+  expect 0 "$bin/gpusort" --resume-dir kept in.u64 sorted
+  expect 2 env LD_PRELOAD="$early" "$bin/gpusort" --nonsense
+  expect 0 env LD_PRELOAD="$early" "$bin/gpusort_task" --version >/dev/null
+  expect 0 env LD_PRELOAD="$early" "$bin/gpusort_task" runs --slice 0/1 --into parts in.u64
+  # As GNU sort.
+  ln -s "$bin/gpusort" sort
+  expect 138 env LD_PRELOAD="$early" ./sort in.u64 -o sorted
+  # A caller that ignores or blocks it has its way.
+  expect 0 env --ignore-signal=USR1 LD_PRELOAD="$early" "$bin/gpusort" in.u64 sorted
+  expect 0 env --block-signal=USR1 LD_PRELOAD="$early" "$bin/gpusort" --resume-dir kept in.u64 sorted
+else
+  echo "SKIPPED (a build with sanitizers): SIGUSR1 before main"
+fi
+
 # What it will take, and nothing is left.
 "$bin/gpusort" --explain=full --device cpu --memory 2M in.u64 sorted2 >plan
 grep -Eq '^expected  *[0-9.]+ s: form runs [0-9.]+ s \(.*\), merge runs [0-9.]+ s \(.*\)' plan || fail "no times: $(cat plan)"

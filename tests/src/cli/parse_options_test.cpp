@@ -218,6 +218,34 @@ TEST(ParseOptions, AnswersHelpAndVersionBeforeAnythingElse) {
   EXPECT_EQ(Parse({"a", "--", "--help=junk"}).output, "--help=junk");
 }
 
+TEST(ParseOptions, TakesStandardStreamsWhereNamesAreMissing) {
+  const Options none = Parse({"--type", "u64"});
+  EXPECT_TRUE(none.input_implied && none.output_implied);
+  EXPECT_EQ(none.inputs, Words{"-"});
+  EXPECT_EQ(none.output, "-");
+  const Options one = Parse({"a.u64"});
+  EXPECT_TRUE(!one.input_implied && one.output_implied && !one.asks);
+  EXPECT_EQ(one.inputs, Words{"a.u64"});
+  EXPECT_EQ(one.output, "-");
+  EXPECT_FALSE(Parse({"a.u64", "-"}).output_implied);
+}
+
+TEST(ParseOptions, AsksOnlyForAnOutputThatIsTheSecondName) {
+  EXPECT_TRUE(Parse({"a.u64", "b"}).asks);
+  EXPECT_FALSE(Parse({"-o", "b", "a.u64"}).asks);
+  EXPECT_FALSE(Parse({"--force", "a.u64", "b"}).asks);
+  EXPECT_FALSE(Parse({"--no-clobber", "a.u64", "b"}).asks);
+}
+
+TEST(ParseOptions, LooksAtTheInputsBeforeItRefusesAKey) {
+  for (const char* key : {"0", "name"}) {
+    const char* const argv[] = {"gpusort", "-k", key, "a", "b"};
+    Words seen;
+    EXPECT_THROW(ParseOptions(5, argv, [&](const std::string& input) { seen.push_back(input); }), Error);
+    EXPECT_EQ(seen, Words{"a"}) << key;
+  }
+}
+
 struct Mistake {
   Words words;
   Words said;  // parts of the message
@@ -226,8 +254,11 @@ struct Mistake {
 TEST(ParseOptions, ExplainsEveryMistake) {
   const Mistake mistakes[] = {
       // names
-      {{}, {"no input is given", "gpusort INPUT OUTPUT"}},
-      {{"a.u64"}, {"no output is given", "'a.u64'"}},
+      {{"--split", "2", "a.u64"}, {"no output is given", "'a.u64'", "--split needs a file"}},
+      {{"--resume-dir", "d"}, {"no input is given", "--resume-dir needs a file"}},
+      {{"--force", "--no-clobber", "a.u64", "b"}, {"--force and --no-clobber exclude each other"}},
+      {{"--split", "2", "a.u64", "."}, {"'.' is a folder", "'./part'"}},
+      {{"-o", "x", "a.csv", "b.jsonl"}, {"'a.csv' means csv", "'b.jsonl' means jsonl", "--format"}},
       {{"a.u64", "b", "c"}, {"3 names", "-o OUTPUT"}},
       {{"-o", "x"}, {"no input is given", "-o OUTPUT INPUT"}},
       {{"", "b"}, {"a file name is empty"}},

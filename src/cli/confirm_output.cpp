@@ -1,0 +1,107 @@
+#include "cli/confirm_output.hpp"
+
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstddef>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "cli/parse_options.hpp"
+#include "data/output_parts.hpp"
+#include "error.hpp"
+#include "support/report_file.hpp"
+
+namespace gpusort {
+namespace {
+
+[[noreturn]] void Fail(const std::string& why) { throw Error(ErrorCode::kUsage, why); }
+
+/// The facts of a regular file that standard output goes to.
+std::optional<struct stat> FileOnStandardOutput() {
+  struct stat facts;
+  if (::fstat(STDOUT_FILENO, &facts) != 0 || !S_ISREG(facts.st_mode)) return std::nullopt;
+  return facts;
+}
+
+/// A terminal shows no sorted file, and a person who typed no name is not about to type the records.
+void RefuseTerminal(const Options& options) {
+  const bool sorts = options.action == Action::kSort;
+  if ((options.input_implied && ::isatty(STDIN_FILENO) == 1) || (sorts && ::isatty(STDOUT_FILENO) == 1)) {
+    Fail(NoOutput(options));
+  }
+}
+
+/// `gpusort f >f`: the shell has emptied the input before the program starts.
+void RefuseEmptiedInput(const Options& options) {
+  const std::optional<struct stat> output = FileOnStandardOutput();
+  if (!output || output->st_size > 0) return;
+  for (const std::string& input : options.inputs) {
+    struct stat facts;
+    if (input == "-" || ::stat(input.c_str(), &facts) != 0 || !SameFile(facts, *output)) continue;
+    Fail("the input '" + EscapeName(input) + "' is standard output as well, and the shell has emptied it: give gpusort -o " +
+         "FILE FILE to sort a file in place");
+  }
+}
+
+/// The first of the outputs that exists and keeps bytes; empty if there is none.
+std::string FindExisting(const Options& options) {
+  const std::vector<std::string> outputs = options.split > 0 ? PartNames(options) : std::vector{options.output};
+  const auto exists = [](const std::string& output) {
+    struct stat facts;
+    return ::stat(output.c_str(), &facts) == 0 && (S_ISREG(facts.st_mode) || S_ISBLK(facts.st_mode));
+  };
+  const auto found = std::find_if(outputs.begin(), outputs.end(), exists);
+  return found == outputs.end() ? "" : *found;
+}
+
+/// Whether there is a terminal on which a person can read a question and answer it.
+bool PersonSits() { return ::isatty(STDIN_FILENO) == 1 && ::isatty(STDERR_FILENO) == 1; }
+
+/// Whether the job may use the terminal for a question: standard input is not an input, the job is not in the
+/// background, where reading would stop it, and standard error is not promised to be JSON.
+bool CanAnswer(const Options& options) {
+  struct stat terminal;
+  const bool known = ::fstat(STDIN_FILENO, &terminal) == 0;
+  const auto reads_it = [&](const std::string& input) {
+    struct stat facts;
+    return input == "-" || (known && ::stat(input.c_str(), &facts) == 0 && SameFile(facts, terminal));
+  };
+  return !options.json_log && ::tcgetpgrp(STDIN_FILENO) == ::getpgrp() &&
+         std::none_of(options.inputs.begin(), options.inputs.end(), reads_it);
+}
+
+/// Reads a line from standard input: true if it begins with y or Y. The end of the input is a no.
+bool ReadYes(const CancelFlag& cancel) {
+  PipeReader answers(STDIN_FILENO, "standard input", cancel);
+  std::string answer;
+  std::byte one{};
+  while (answers.ReadSome(std::span(&one, 1)) == 1 && one != std::byte{'\n'}) answer += static_cast<char>(one);
+  const std::size_t first = answer.find_first_not_of(" \t");
+  return first != answer.npos && (answer[first] == 'y' || answer[first] == 'Y');
+}
+
+}  // namespace
+
+void ConfirmOutput(const Options& options, const CancelFlag& cancel) {
+  if (options.output_implied) RefuseTerminal(options);
+  if (options.action != Action::kSort) return;
+  if (options.output == "-") RefuseEmptiedInput(options);
+  if (!options.asks || !PersonSits()) return;
+  const std::string existing = FindExisting(options);
+  if (existing.empty()) return;
+  const std::string how = ": it exists, and is replaced only with --force, or if -o names it";
+  if (!CanAnswer(options)) Fail("output " + EscapeName(existing) + how);
+  std::string question = "gpusort: the OUTPUT '" + EscapeName(existing) + "' exists";
+  if (::isatty(STDOUT_FILENO) != 1) {
+    // `gpusort *.log >all.log` with two files.
+    question += ", and nothing goes to standard output (for several inputs give gpusort -o OUTPUT INPUT...)";
+  }
+  WriteReport(STDERR_FILENO, question + "; replace it? (y/n) ");
+  if (!ReadYes(cancel)) Fail("output " + EscapeName(existing) + how);
+}
+
+}  // namespace gpusort
