@@ -78,7 +78,7 @@ print([[json.loads(l).get(k) for k in ("event", "phase", "state", "message")] fo
 expect 0 "${j[@]}" --progress always --log-level warn in.bin out.bin
 events err '{*names} == {"progress"}' 'e[-1]["bytes"] >= 0 and e[-1]["message"] and "bytes_per_second" in e[-1]' \
   '[p["bytes_total"] for p in e if p["phase"] == "form runs"][-1] == 40000'
-python3 -I - "${j[@]}" in.bin out.bin >/dev/null <<'PY' || fail "a terminal"
+python3 -I - "${j[@]}" --force in.bin out.bin >/dev/null <<'PY' || fail "a terminal"
 import json, os, pty, sys
 seen = []
 def read(fd):
@@ -91,7 +91,7 @@ assert events[-1] == "done" and "progress" in events, events
 PY
 
 # Errors: of the command line, wherever the option stands in it, of files, and of the input.
-for options in '--nonsense' '--memory 0' '' '-k'; do
+for options in '--nonsense' '--memory 0' '--split 2' '-k'; do
   expect 2 "${j[@]}" $options in.bin
   events err 'one("failed") is last and last["exit_code"] == 2 and last["level"] == "error" and last["message"]'
 done

@@ -465,7 +465,6 @@ TEST(ParseOptions, RefusesWithCheckWhatOnlySortingUses) {
                                 {"-T/x"},
                                 {"--threads=1"},
                                 {"--parallel=1"},
-                                {"--device=cpu"},
                                 {"--explain"},
                                 {"--no-fsync"},
                                 {"--stats=s"},
@@ -478,7 +477,7 @@ TEST(ParseOptions, RefusesWithCheckWhatOnlySortingUses) {
     words.insert(words.end(), {"--check", "a.u64"});
     EXPECT_NE(Refusal(words).find("has no meaning with --check"), std::string::npos) << Describe(words);
   }
-  const Options options = Parse({"--check", "-r", "--memory=1G", "--type=u8", "--progress=never", "x"});
+  const Options options = Parse({"--check", "-r", "--memory=1G", "--device=cpu", "--type=u8", "--progress=never", "x"});
   EXPECT_EQ(options.action, Action::kCheck);
   EXPECT_TRUE(options.layout.fields[0].descending);
 }
