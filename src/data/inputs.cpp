@@ -465,10 +465,8 @@ std::optional<InputRange> Inputs::ReadStream(std::span<std::byte> buffer, std::u
 Inputs::Change Inputs::FindChange(const Input& input, const FileFacts& now) const {
   const FileFacts& then = input.facts;
   if (now.size != then.size || now.mtime_ns != then.mtime_ns || !now.same_file(then)) return Change::kContent;
-  if (now.ctime_ns == then.ctime_ns) return Change::kNone;
-  // Other rights, another owner, and another name of the file change its ctime, too.
-  const bool rights = now.mode != then.mode || now.uid != then.uid || now.gid != then.gid;
-  if (rights || now.links != then.links) return Change::kNone;
+  if (!now.hides_change(then)) return Change::kNone;
+  // Another name of the file changes its ctime, too.
   const std::optional<FileFacts> named = files_.Identify(input.path);
   return named && named->same_file(now) ? Change::kHidden : Change::kNone;
 }

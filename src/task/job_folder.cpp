@@ -90,6 +90,16 @@ TaskJson JobJson(const TaskJob& job) {
   return {{"version", job.version}, {"arguments", arguments}, {"inputs", inputs}, {"slices", job.slices}};
 }
 
+/// Facts of the inputs, which differ where machines have copies: no part of what the job is.
+TaskJson InodesJson(const TaskJob& job) {
+  TaskJson inodes = TaskJson::array();
+  for (const TaskJob::Input& input : job.inputs) {
+    const FileFacts& facts = input.facts;
+    inodes.push_back({facts.ino, facts.ctime_ns, facts.links, facts.mode, facts.uid, facts.gid});
+  }
+  return inodes;
+}
+
 TaskJob JobFromJson(const TaskJson& json) {
   TaskJob job;
   job.version = json.at("version").get<std::string>();
@@ -98,6 +108,16 @@ TaskJob JobFromJson(const TaskJson& json) {
   for (const TaskJson& input : json.at("inputs")) {
     job.inputs.push_back(
         {TextFromJson(input.at(0)), input.at(2).get<std::uint64_t>(), input.at(3).get<std::uint64_t>()});
+  }
+  for (std::size_t i = 0; i < job.inputs.size(); ++i) {
+    const TaskJson& inode = json.at("inodes").at(i);
+    FileFacts& facts = job.inputs[i].facts;
+    facts.ino = inode.at(0).get<std::uint64_t>();
+    facts.ctime_ns = inode.at(1).get<std::int64_t>();
+    facts.links = inode.at(2).get<std::uint64_t>();
+    facts.mode = inode.at(3).get<unsigned>();
+    facts.uid = inode.at(4).get<unsigned>();
+    facts.gid = inode.at(5).get<unsigned>();
   }
   return job;
 }
@@ -142,7 +162,9 @@ void JobFolder::Begin(const TaskJob& job) {
   const std::string path = path_ + "/job.json";
   if (!files_.Identify(path)) {
     try {
-      WriteJson(files_, path, JobJson(job), OldFile::kKeep);
+      TaskJson json = JobJson(job);
+      json["inodes"] = InodesJson(job);
+      WriteJson(files_, path, std::move(json), OldFile::kKeep);
       return;
     } catch (const Error&) {
       if (!files_.Identify(path)) throw;  // else another task was quicker
@@ -160,7 +182,11 @@ void JobFolder::Begin(const TaskJob& job) {
       if (then == now) continue;
       if (then.path == now.path) {
         throw Error(ErrorCode::kBadInput, EscapeName(now.path) + ": it was changed since the job in " +
-                                              EscapeName(path_) + " began: remove that and begin anew");
+                                              EscapeName(path_) + " began" +
+                                              (then.mtime_ns == now.mtime_ns && then.bytes == now.bytes
+                                                   ? ", as its ctime tells and its mtime does not"
+                                                   : "") +
+                                              ": remove that and begin anew");
       }
       what = "input " + std::to_string(i + 1) + ", " + EscapeName(then.path);
       break;

@@ -30,7 +30,13 @@ struct TaskJob {
   struct Input {
     std::string path;  ///< absolute
     std::uint64_t bytes = 0, mtime_ns = 0;
-    friend bool operator==(const Input&, const Input&) = default;
+    FileFacts facts{};  ///< of the first task: inode, ctime, and what explains another ctime
+
+    /// Whether it is the same input at another task. Machines may have copies, whose inode is another.
+    bool operator==(const Input& other) const {
+      return path == other.path && bytes == other.bytes && mtime_ns == other.mtime_ns &&
+             (facts.ino != other.facts.ino || !facts.hides_change(other.facts));
+    }
   };
   std::string version;
   std::vector<std::string> arguments;  ///< options that decide the output's bytes, as ParseOptions takes them

@@ -44,7 +44,7 @@ struct OpenJob {
     TaskJob job{Version(), arguments, {}, slices};
     for (std::uint32_t i = 0; i < inputs.count(); ++i) {
       job.inputs.push_back({std::filesystem::absolute(inputs.path(i)).lexically_normal().string(),
-                            inputs.facts(i).size, static_cast<std::uint64_t>(inputs.facts(i).mtime_ns)});
+                            inputs.facts(i).size, static_cast<std::uint64_t>(inputs.facts(i).mtime_ns), inputs.facts(i)});
     }
     folder.Begin(job);
   }

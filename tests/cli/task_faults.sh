@@ -56,6 +56,20 @@ touch -d '2001-01-01' in.u64
 expect 3 "$t" runs --slice 0/4 --into dir --type u64 in.u64
 says 'it was changed since the job in dir began'
 rm -r dir
+# Other rights and names of an input do not matter. An input that was written and got its mtime back does.
+expect 0 "$t" runs --slice 0/4 --into dir --type u64 in.u64
+chmod 640 in.u64
+expect 0 "$t" runs --slice 1/4 --into dir --type u64 in.u64
+rm -r dir
+expect 0 "$t" runs --slice 0/4 --into dir --type u64 in.u64
+cp -p in.u64 kept.u64
+until [ "$(stat -c %z in.u64)" != "$(stat -c %z kept.u64)" ]; do touch -r kept.u64 in.u64; done
+printf 01234567 | dd of=in.u64 bs=8 seek=1000 conv=notrunc status=none
+touch -r kept.u64 in.u64
+expect 3 "$t" runs --slice 1/4 --into dir --type u64 in.u64
+says 'it was changed since the job in dir began, as its ctime tells'
+mv kept.u64 in.u64
+rm -r dir
 
 # Twice, at once, and killed at any moment.
 runs --type u64 in.u64
