@@ -33,7 +33,7 @@ using Texts = std::vector<std::string>;
 constexpr ValueType kAllTypes[] = {ValueType::kText,    ValueType::kNoCase,    ValueType::kNatural, ValueType::kLocale,
                                    ValueType::kInt,     ValueType::kDecimal,   ValueType::kFloat,   ValueType::kBool,
                                    ValueType::kDate,    ValueType::kTimestamp, ValueType::kIp,      ValueType::kUuid,
-                                   ValueType::kBytesHex};
+                                   ValueType::kBytesHex, ValueType::kAmount};
 
 template <typename T>
 int Sign(const T& a, const T& b) {
@@ -734,6 +734,15 @@ RC_GTEST_PROP(ValueKey, AddressesOrderByFamilyNetworkPrefixAndHost, ()) {
   RC_ASSERT(KeyOrder(ValueType::kIp, text(a), text(b)) == Sign(order(a), order(b)));
 }
 
+TEST(ValueKey, AmountsHaveASignThatCountsForNothing) {
+  ExpectChain(ValueType::kAmount, {{"($1000)", "-$1000", "$-1000", "$ -1e3", "(1000.00 %)"},
+                                   {"-0.5%", "-.5", "-0.50 \u20AC"},
+                                   {"0", "$0", "-$0", "0%"},
+                                   {"\u00A35.01", "5.01\u00A2", " 5.01 % ", "+5.01"},
+                                   {"\u20B910", "$10", "10 \u20BD"}});
+  ExpectNone(ValueType::kAmount, {"", "$", "%", "()", "$$5", "5%%", "$5%", "5 km", "--5", "-$-5", "(-5)", "inf", "$inf", "\u20505", "\u20D05"});
+}
+
 TEST(ValueKey, AddressesHaveManyForms) {
   ExpectChain(ValueType::kIp, {{"0.0.0.0/0"},
                                {"0.0.0.0", "0.0.0.0/32"},
@@ -871,6 +880,8 @@ Texts Samples(ValueType type) {
       return {"0", "-1", "1", "12", "123", "-123456789012345678901234567890"};
     case ValueType::kDecimal:
       return {"0", "-1", "1.5", "1.50000000001", "1e999999999999999999999", "-1e-77", "inf", "nan"};
+    case ValueType::kAmount:
+      return {"0", "-$1", "1.5 %", "(1e-77)", "$1e999999999999999999999"};
     case ValueType::kFloat:
       return {"0", "-0", "1.5", "-1e-77", "inf", "nan"};
     case ValueType::kBool:
