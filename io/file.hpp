@@ -64,8 +64,8 @@ struct FileFacts {
   unsigned gid = 0;
 
   bool same_file(const FileFacts& other) const { return dev == other.dev && ino == other.ino; }
-  /// Whether the file, of the same size and mtime as `then`, has another ctime that its rights, owner and number of names
-  /// do not explain: it was written and its mtime set back, or only attributes or times were set.
+  /// Whether the file, of the same size and mtime as `then`, has another ctime that its rights, owner and number of
+  /// names do not explain: it was written and its mtime set back, or only attributes or times were set.
   bool hides_change(const FileFacts& then) const {
     return ctime_ns != then.ctime_ns && mode == then.mode && uid == then.uid && gid == then.gid && links == then.links;
   }

@@ -481,9 +481,10 @@ void Inputs::VerifyUnchanged() const {
     const Change change = FindChange(input, now);
     if (change == Change::kNone) continue;
     if (change == Change::kHidden) {
-      throw Error(ErrorCode::kBadInput, EscapeName(input.path) + ": the file was changed while it was read: its ctime is " +
-                                            "another, and its mtime was set back or only attributes were set; sort it " +
-                                            "again when nothing changes it");
+      throw Error(ErrorCode::kBadInput, EscapeName(input.path) +
+                                            ": the file was changed while it was read: its ctime is another, and its " +
+                                            "mtime was set back or only attributes were set; sort it again when " +
+                                            "nothing changes it");
     }
     const bool same_file = now.ino == then.ino && now.dev == then.dev;
     if (same_file && now.size > then.size && ReadEnd(*file, then.size).sum == input.last_bytes) {

@@ -49,8 +49,8 @@ class OutputParts {
   std::string Manifest() const;
   /// Gives each file its size and its rights, and syncs it if asked. The manifest has `manifest_bytes` bytes.
   void Complete(OutputFile& manifest, std::uint64_t manifest_bytes, bool sync);
-  /// Completes the files, then renames the parts and last the manifest. An error, or OutOfMemoryText, tells if some parts
-  /// are in place.
+  /// Completes the files, then renames the parts and last the manifest. An error, or OutOfMemoryText, tells if some
+  /// parts are in place.
   void Publish(OutputFile& manifest, std::uint64_t manifest_bytes, bool sync);
 
   /// For who reads them back:

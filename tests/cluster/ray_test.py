@@ -349,9 +349,9 @@ def main():
         subprocess.run([build / "gpusort_gen", "--type", {"csv": "orders-csv"}.get(name, name), "--bytes", "12M",
                         work / f"in.{name}"], check=True)
         subprocess.run([build / "gpusort", *options, work / f"in.{name}", work / f"want.{name}"], check=True)
-    cases = {case.__name__: case for case in (alone, own_cluster_dies, plain, compressed, tasks_die, gpus, hangs, full_disk,
-                                              no_shared_node_dies, no_shared_stopped, no_shared_large, stopped, two_at_once,
-                                              no_node_left, refused)}
+    cases = {case.__name__: case for case in (alone, own_cluster_dies, plain, compressed, tasks_die, gpus, hangs,
+                                              full_disk, no_shared_node_dies, no_shared_stopped, no_shared_large,
+                                              stopped, two_at_once, no_node_left, refused)}
     cases |= {f"{stage}_node_dies": lambda nodes, stage=stage: node_dies(nodes, stage)
               for stage in ("runs", "cut", "part", "prove")}
     wanted = sys.argv[4:] or list(cases)

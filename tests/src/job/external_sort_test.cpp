@@ -497,8 +497,8 @@ TEST(ExternalSort, NoticesInputThatChangesBehindItsMtime) {
     }
     return std::string("sorted");
   };
-  EXPECT_NE(sort([&] { std::fstream(in, std::ios::in | std::ios::out | std::ios::binary) << "other"; }).find("its ctime"),
-            std::string::npos);
+  const auto write = [&] { std::fstream(in, std::ios::in | std::ios::out | std::ios::binary) << "other"; };
+  EXPECT_NE(sort(write).find("its ctime"), std::string::npos);
   EXPECT_EQ(sort([&] { std::filesystem::permissions(in, std::filesystem::perms::owner_read); }), "sorted");
   EXPECT_EQ(sort([&] {
               std::filesystem::remove(folder / "link");
