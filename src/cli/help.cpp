@@ -47,7 +47,7 @@ constexpr const char* kCommands =
 gpusort -t'"' -k2,2 -k3,3n access.log sorted.log               # sort's own keys and letters, the same bytes as the result
 gpusort -m -o month.log monday.log tuesday.log                 # merge logs that are sorted already
 gpusort -u words.txt once.txt
-gpusort -k '#3:decimal:desc' --top 10 table.csv ten.csv         # the ten largest by column 3, below the line of names
+gpusort -k amount:decimal:desc --top 10 table.csv ten.csv       # the ten largest amounts, below the line of names
 cat table.csv | gpusort -k id:int | head -n 3                  # no OUTPUT: standard output, if that is no terminal
 gpusort -m -s -k1,1 -o all.log.zst old.log.gz new.log          # merge what is sorted by its first field; -s: equal ones stay as they are
 gpusort --decompress gz --compress zst - - <in.gz >out.zst     # streams have no name that tells
