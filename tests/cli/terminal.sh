@@ -6,7 +6,7 @@ command -v python3 >/dev/null || { echo "NOT TESTED: there is no python3"; exit 
 terminal() {
   local want=$1 got=0
   shift
-  timeout 60 python3 "$src/tests/cli/on_terminal.py" "$@" >shown 2>err || got=$?
+  timeout 600 python3 "$src/tests/cli/on_terminal.py" "$@" >shown 2>err || got=$?
   [ "$got" = "$want" ] || fail "exit $got instead of $want at a terminal: $* ($(cat shown err))"
 }
 shows() { grep -q -- "$1" shown || fail "no '$1' on the terminal: $(cat shown)"; }
