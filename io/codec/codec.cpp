@@ -9,6 +9,7 @@
 #include <zstd_errors.h>
 
 #include <algorithm>
+#include <array>
 #include <bit>
 #include <boost/iostreams/close.hpp>
 #include <boost/iostreams/compose.hpp>
@@ -22,6 +23,7 @@
 #include <deque>
 #include <exception>
 #include <mutex>
+#include <limits>
 #include <new>
 #include <utility>
 #include <vector>
@@ -73,17 +75,35 @@ const CodecFacts& FactsOf(Codec codec) { return kFacts[static_cast<std::size_t>(
   throw Error(ErrorCode::kInternal, "codec " + std::string(CodecName(codec)) + ": " + why);
 }
 
-/// `bytes` of memory, of at most `cap`.
-std::string AllowedText(std::uint64_t bytes, std::uint64_t cap) {
-  const std::string text =
-      bytes >= kMiB ? std::to_string(bytes / kMiB) + " MiB" : std::to_string(bytes / kKiB) + " KiB";
-  return bytes < cap ? text + ", which --memory leaves for it," : text;
+std::string MemoryText(std::uint64_t bytes) {
+  return bytes >= kMiB && (bytes % kMiB == 0 || bytes >= 10 * kMiB) ? std::to_string(bytes / kMiB) + " MiB"
+                                                                     : std::to_string(bytes / kKiB) + " KiB";
 }
 
 /// What a member's decoder has against the data; Decoder adds path and offset.
 struct Refusal {
   std::string why;
+  std::uint64_t needed = 0;  ///< more memory for the library than it may take; `why` ends before "more than"
 };
+
+/// The size of the window that the header of a zst frame asks for. `header`: all of it, and perhaps more.
+std::uint64_t ZstWindowBytes(std::span<const std::byte> header) {
+  constexpr std::size_t kDescriptor = 4;
+  constexpr std::size_t kDictionaryIdBytes[] = {0, 1, 2, 4}, kSizeBytes[] = {1, 2, 4, 8};
+  const auto byte = [&](std::size_t at) {
+    return at < header.size() ? std::to_integer<std::uint64_t>(header[at]) : std::uint64_t{0};
+  };
+  const std::uint64_t descriptor = byte(kDescriptor);
+  if ((descriptor & 0x20) == 0) {
+    const std::uint64_t window = byte(kDescriptor + 1), base = std::uint64_t{1} << (10 + (window >> 3));
+    return base + base / 8 * (window & 7);
+  }
+  // A single segment, which is its own window.
+  const std::size_t begin = kDescriptor + 1 + kDictionaryIdBytes[descriptor & 3], count = kSizeBytes[descriptor >> 6];
+  std::uint64_t size = count == 2 ? 256 : 0;
+  for (std::size_t i = 0; i < count; ++i) size += byte(begin + i) << (8 * i);
+  return size;
+}
 
 /// Expands one member after the other. Each is the library's own: Boost 1.74's filters either take a frame that is cut
 /// short for the end (zst), or say neither where a member ended nor where it broke.
@@ -190,7 +210,7 @@ class XzDecoder final : public MemberDecoder {
       case LZMA_MEM_ERROR:
         ThrowOutOfMemory(Codec::kXz);
       case LZMA_MEMLIMIT_ERROR:
-        throw Refusal{"expanding it takes more than " + AllowedText(memory_bytes_, kXzMemoryBytes) + " of memory"};
+        throw Refusal{"expanding it takes memory of", lzma_memusage(&stream_)};
       case LZMA_FORMAT_ERROR:
         throw Refusal{"wrong header"};
       case LZMA_OPTIONS_ERROR:
@@ -225,6 +245,7 @@ class ZstDecoder final : public MemberDecoder {
   void Begin() override {
     ZSTD_DCtx_reset(context_, ZSTD_reset_session_only);
     wanted_ = kFirstBytes;
+    header_bytes_ = 0;
   }
   bool Decode(std::span<const std::byte>& in, std::span<std::byte>& out) override {
     ZSTD_inBuffer from = {in.data(), std::min(in.size(), wanted_), 0};
@@ -234,10 +255,12 @@ class ZstDecoder final : public MemberDecoder {
       const ZSTD_ErrorCode error = ZSTD_getErrorCode(result);
       if (error == ZSTD_error_memory_allocation) ThrowOutOfMemory(Codec::kZst);
       if (error == ZSTD_error_frameParameter_windowTooLarge) {
-        throw Refusal{"its window is larger than " + AllowedText(std::uint64_t{1} << window_log_, kZstdWindowBytes)};
+        KeepHeader(in);
+        throw Refusal{"it has a window of", ZstWindowBytes(header_)};
       }
       throw Refusal{ZSTD_getErrorName(result)};
     }
+    KeepHeader(in.first(from.pos));
     in = in.subspan(from.pos);
     out = out.subspan(to.pos);
     wanted_ = result;
@@ -245,10 +268,19 @@ class ZstDecoder final : public MemberDecoder {
   }
 
  private:
+  /// Appends to the front of the frame as much as its header may have.
+  void KeepHeader(std::span<const std::byte> bytes) {
+    const std::size_t count = std::min(bytes.size(), header_.size() - header_bytes_);
+    std::copy_n(bytes.begin(), count, header_.begin() + static_cast<std::ptrdiff_t>(header_bytes_));
+    header_bytes_ += count;
+  }
+
   // The magic number and the descriptor, which says how long the header is.
   static constexpr std::size_t kFirstBytes = 5;
   const int window_log_;
   ZSTD_DCtx* context_;
+  std::array<std::byte, 18> header_{};  ///< the front of the frame: its header has no more bytes
+  std::size_t header_bytes_ = 0;        ///< so many are there
   std::size_t wanted_ = kFirstBytes;
 };
 
@@ -384,6 +416,7 @@ class Decoder::Impl {
       : codec_(codec),
         path_(std::move(path)),
         source_(std::move(source)),
+        limits_(limits),
         max_expanded_bytes_(limits.expanded_bytes),
         member_decoder_(MakeMemberDecoder(codec, limits.memory_bytes)) {
     if (codec != Codec::kNone) buffer_.resize(kSourceBytes);
@@ -418,6 +451,7 @@ class Decoder::Impl {
         in_member_ = !member_decoder_->Decode(in, room);
       } catch (const Refusal& refusal) {
         Use(Available().size() - in.size());
+        if (refusal.needed > 0) RefuseMemory(refusal);
         Refuse(Where() + ": " + refusal.why);
       }
       const std::size_t used = Available().size() - in.size();
@@ -512,11 +546,26 @@ class Decoder::Impl {
     return "bad " + std::string(CodecName(codec_)) + " data at offset " + std::to_string(offset_) + InMember();
   }
 
+  [[noreturn]] void RefuseMemory(const Refusal& refusal) const {
+    const std::uint64_t most = LibraryBytes(codec_, std::numeric_limits<std::uint64_t>::max());
+    const std::string why = refusal.why + " " + MemoryText(refusal.needed) + ", more than ";
+    if (refusal.needed > most) Refuse(Where() + ": " + why + MemoryText(most) + ", the most that is expanded here");
+    std::uint64_t enough = refusal.needed;
+    while (LibraryBytes(codec_, enough) < refusal.needed) enough += enough / 16;
+    const std::uint64_t mebibytes = (enough * limits_.memory_share + kMiB - 1) / kMiB;
+    throw Error(ErrorCode::kUsage, path_ + ": " + std::string(CodecName(codec_)) + " data at offset " +
+                                       std::to_string(offset_) + InMember() + ": " + why +
+                                       MemoryText(LibraryBytes(codec_, limits_.memory_bytes)) +
+                                       ", which --memory leaves for it: give at least --memory " +
+                                       std::to_string(mebibytes) + "M");
+  }
+
   [[noreturn]] void Refuse(const std::string& why) const { throw Error(ErrorCode::kBadInput, path_ + ": " + why); }
 
   const Codec codec_;
   const std::string path_;
   const Source source_;
+  const DecoderLimits limits_;
   const std::uint64_t max_expanded_bytes_;
   std::unique_ptr<MemberDecoder> member_decoder_;
   std::vector<std::byte> buffer_;

@@ -37,10 +37,12 @@ std::string_view CodecName(Codec codec);
 struct DecoderLimits {
   std::uint64_t expanded_bytes = std::numeric_limits<std::uint64_t>::max();  ///< not for kNone
   std::uint64_t memory_bytes = std::numeric_limits<std::uint64_t>::max();    ///< for windows and dictionaries
+  unsigned memory_share = 1;  ///< `memory_bytes` is one part of so many of --memory, for messages
 };
 
 /// Expands a stream of members, from one thread at a time. Windows and dictionaries that need more than 256 MiB (zst:
-/// windows of more than 128 MiB), or more than the limit, are refused. Not to be used again after an error.
+/// windows of more than 128 MiB) are Error(kBadInput); those that need more than the limit are Error(kUsage), which says
+/// how much --memory would do. Not to be used again after an error.
 class Decoder {
  public:
   /// Fills the front of a span that is not empty; returns how many bytes, 0 only at the end. May throw.

@@ -72,7 +72,7 @@ LateResolve:
   X(libz, inflateEnd) X(libz, inflateInit2_) X(libz, inflateReset) \
   X(libbz2, BZ2_bzCompress) X(libbz2, BZ2_bzCompressEnd) X(libbz2, BZ2_bzCompressInit) X(libbz2, BZ2_bzDecompress) \
   X(libbz2, BZ2_bzDecompressEnd) X(libbz2, BZ2_bzDecompressInit) \
-  X(liblzma, lzma_code) X(liblzma, lzma_cputhreads) X(liblzma, lzma_end) X(liblzma, lzma_stream_decoder) \
+  X(liblzma, lzma_code) X(liblzma, lzma_cputhreads) X(liblzma, lzma_end) X(liblzma, lzma_memusage) X(liblzma, lzma_stream_decoder) \
   X(liblzma, lzma_stream_encoder_mt) X(liblzma, lzma_stream_encoder_mt_memusage) \
   X(libzstd, ZSTD_CCtx_setParameter) X(libzstd, ZSTD_DCtx_reset) X(libzstd, ZSTD_DCtx_setParameter) \
   X(libzstd, ZSTD_compress2) X(libzstd, ZSTD_compressBound) X(libzstd, ZSTD_compressCCtx) \

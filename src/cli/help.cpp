@@ -237,7 +237,8 @@ input (see Inputs of another kind), so standard input is expanded only with --de
 .PP
 Files of several members (concatenated, or written by pigz, pzstd...) are read to the end. Data that is corrupt, followed
 by anything else, or cut short (but not exactly between two members: that is a whole file) is exit 3 with its offset, and
-the old output stays. A zst window or an xz dictionary may take a quarter of --memory, and 128 or 256 MiB at most. One
+the old output stays. A zst window or an xz dictionary may take a quarter of --memory, and 128 or 256 MiB at most. If a larger --memory
+would do, that is exit 2, and the message says how much. One
 thread expands; all cores compress, as far as a quarter of --memory allows, and the bytes do not depend on how many.
 .PP
 A compressed input is a stream: how much it holds is not known before it ends, so that temp space cannot be checked before

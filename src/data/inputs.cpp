@@ -25,6 +25,8 @@ constexpr double kMostlyCached = 0.5;
 constexpr std::uint64_t kHeaderBlock = std::uint64_t{1} << 14;
 /// Of a header.
 constexpr std::uint64_t kMostHeader = std::uint64_t{64} << 20;
+/// The part of all memory that a header may take, in a stream and in a file.
+constexpr std::uint64_t kHeaderShare = 64, kFileHeaderShare = 8;
 
 /// A window or a dictionary takes at most this part of the memory.
 constexpr std::uint64_t kDecoderShare = 4;
@@ -60,6 +62,12 @@ void StreamCopy(std::byte* to, std::span<const std::byte> from) {
   _mm_sfence();
 #endif
   std::memcpy(to + done, from.data() + done, from.size() - done);
+}
+
+RecordSpan WithoutMark(RecordSpan header) {
+  constexpr std::byte kMark[] = {std::byte{0xef}, std::byte{0xbb}, std::byte{0xbf}};
+  const bool marked = header.size() >= std::size(kMark) && std::ranges::equal(header.first(std::size(kMark)), kMark);
+  return marked ? header.subspan(std::size(kMark)) : header;
 }
 
 /// The last bytes of the first `size` of a file.
@@ -99,20 +107,20 @@ std::uint64_t TotalBytes(const std::vector<InputRange>& ranges) {
 }
 
 std::uint64_t HeaderMemory(const Options& options, std::uint64_t limit) {
-  return options.header == 0 && !options.table ? 0 : std::min(limit / 64, kMostHeader);
+  return options.header == 0 && !options.table ? 0 : std::min(limit / kHeaderShare, kMostHeader);
 }
 
 InputOptions MakeInputOptions(const Options& options, HostMemory& memory, const RecordKeyer* format,
                               std::optional<FileFacts> overwritten) {
   HeaderRule header;
   if (HeaderMemory(options, memory.limit()) > 0) {
-    header = {options.header, HeaderMemory(options, memory.limit())};
-    memory.Reserve(header.max_bytes);
+    header = {options.header, memory.limit()};
+    memory.Reserve(HeaderMemory(options, memory.limit()));
   }
   return {options.input_codec,
           header,
           format,
-          {options.max_expanded, memory.limit() / kDecoderShare},
+          {options.max_expanded, memory.limit() / kDecoderShare, kDecoderShare},
           options.merge && format == nullptr,
           overwritten,
           options.strict,
@@ -254,17 +262,14 @@ std::vector<std::byte> Inputs::TakeHeader(std::uint32_t number,
                                           const std::function<std::uint64_t(std::span<std::byte>)>& read) {
   std::vector<std::byte> header;
   std::optional<std::uint64_t> bytes;
-  const auto keep_to = [&](std::uint64_t held) {
-    if (held <= header_rule_.max_bytes) return;
-    throw Error(ErrorCode::kBadInput, EscapeName(inputs_[number].path) + ": its header is longer than " +
-                                          FormatBytes(header_rule_.max_bytes) + ": give a smaller --header" +
-                                          (header_rule_.max_bytes < kMostHeader ? ", or more --memory" : ""));
-  };
-  // Twice as much each time, so that a long header is not looked at too often.
   bool all = false;
+  // The plan is made when the headers of files are known. A stream gets what was set aside.
+  const Input& input = inputs_[number];
+  const std::uint64_t share = input.stream || input.codec != Codec::kNone ? kHeaderShare : kFileHeaderShare;
+  const std::uint64_t most = std::min(header_rule_.limit / share, kMostHeader);
+  // Twice as much each time, so that a long header is not looked at too often.
   while (!bytes) {
     const std::uint64_t held = header.size();
-    keep_to(held);
     header.resize(held + std::max<std::uint64_t>(held, kHeaderBlock));
     std::uint64_t got = held;
     while (got < header.size() && !all) {
@@ -275,14 +280,27 @@ std::vector<std::byte> Inputs::TakeHeader(std::uint32_t number,
     header.resize(got);
     if (held == 0) CheckKind(inputs_[number], header, all);
     try {
-      // What is open behind as much as a header may have would be found to be the reason.
-      bytes = HeaderBytes(header, all || got > header_rule_.max_bytes);
+      // Twice as much as may be held is looked at, to say how long the header is. If it goes on, a record that is open
+      // there is the reason.
+      bytes = HeaderBytes(header, all || got > 2 * most);
     } catch (const BadRecord& bad) {
       throw Error(ErrorCode::kBadInput, EscapeName(inputs_[number].path) + ": byte " + std::to_string(bad.at()) +
                                             " of its header: " + bad.what());
     }
   }
-  keep_to(*bytes);
+  if (*bytes > most) {
+    const bool whole = all || *bytes < header.size(), memory_helps = *bytes <= kMostHeader;
+    const auto stop = header.begin() + static_cast<std::ptrdiff_t>(*bytes);
+    const auto lines = std::count(header.begin(), stop, std::byte{'\n'});
+    std::string why = ": its header is longer than " + FormatBytes(most) + ": it has " + (whole ? "" : "more than ") +
+                      (lines > 1 ? std::to_string(lines) + " lines (comments count) of " : "one line of ") +
+                      FormatBytes(*bytes);
+    if (memory_helps) {
+      why += std::string("; give ") + (whole ? "at least" : "more than") + " --memory " + SizeArgument(*bytes * share);
+    }
+    if (header_rule_.lines > 0) why += memory_helps ? ", or a smaller --header" : "; give a smaller --header";
+    throw Error(ErrorCode::kBadInput, EscapeName(input.path) + why);
+  }
   const std::uint64_t lines = format_ != nullptr && all && *bytes == header.size() ? format_->header_lines() : 0;
   if (kinds_.active() && lines > 0) kinds_.LookAtHeader(inputs_[number].path, header, lines);
   const auto end = header.begin() + static_cast<std::ptrdiff_t>(*bytes);
@@ -295,11 +313,13 @@ std::vector<std::byte> Inputs::TakeHeader(std::uint32_t number,
   }
   inputs_[number].header = header.size();
   inputs_[number].begin = std::max<std::uint64_t>(inputs_[number].begin, header.size());
-  if (!header.empty() && !header_from_) {
+  // A byte order mark in front of one header and not of another is no difference: the first input's is written.
+  const RecordSpan known = WithoutMark(header_), text = WithoutMark(header);
+  if (!header.empty() && (!header_from_ || (known.empty() && !text.empty()))) {
     header_from_ = number;
     header_ = std::move(header);
-  } else if (!header.empty() && header != header_) {
-    const auto first = std::mismatch(header_.begin(), header_.end(), header.begin(), header.end()).first;
+  } else if (!text.empty() && !std::ranges::equal(text, known)) {
+    const auto first = header_.end() - (known.end() - std::ranges::mismatch(known, text).in1);
     const auto at = first - header_.begin();
     const auto line = 1 + std::count(header_.begin(), first, std::byte{'\n'});
     throw Error(ErrorCode::kBadInput, "the headers of " + EscapeName(inputs_[*header_from_].path) + " and " +

@@ -61,7 +61,7 @@ std::string SortInstead(const RecordLayout& layout);
 /// Lines at the top of every input that stay there: they are kept apart, and offsets count from behind them.
 struct HeaderRule {
   std::uint64_t lines = 0;
-  std::uint64_t max_bytes = 0;  ///< of all of them
+  std::uint64_t limit = 0;  ///< on all memory, of which a header may take a part
 };
 
 /// The front of a stream that was read before, and the rest.

@@ -44,7 +44,8 @@ void CheckSorted(const Options& options, CancelFlag& cancel) {
   const auto share = [&](std::uint64_t limit, KeyShape& shape) {
     PlanFacts other = facts;
     other.limit = limit;
-    other.codec_memory = HeaderMemory(options, limit) + inputs.DecoderBytes(limit);
+    other.codec_memory =
+        std::max<std::uint64_t>(HeaderMemory(options, limit), inputs.header().size()) + inputs.DecoderBytes(limit);
     for (;; other.threads = FewerThreads(other.threads)) {
       other.memory = limit - std::min(limit, other.codec_memory);
       if (ordered.table) shape = MakeKeyShape(other.memory, std::min(other.threads, cores), false);

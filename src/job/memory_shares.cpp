@@ -74,7 +74,7 @@ ThreadShares MemoryShares::ShareAmong(unsigned threads, PlanFacts& facts, std::u
   }
   // Inputs are expanded before the output is compressed.
   facts.codec_memory =
-      HeaderMemory(options_, limit) + JobRecord::MemoryBytes(options_, limit) +
+      std::max<std::uint64_t>(HeaderMemory(options_, limit), inputs_.header().size()) + JobRecord::MemoryBytes(options_, limit) +
       std::max(inputs_.DecoderBytes(limit), EncoderMemoryBytes(options_.output_codec, shares.encoder));
   facts.limit = limit;
   facts.memory = limit - std::min(limit, facts.codec_memory);

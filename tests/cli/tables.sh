@@ -248,8 +248,39 @@ truncate -s 1G open.csv
 expect 3 "$g" -k id --memory 32M open.csv kept.csv
 says 'open.csv: byte 0 of its header: a quote is opened in this record and not closed'
 { printf 'id,'; head -c 1000000 /dev/zero; } >open.csv
-expect 3 "$g" -k id --memory 32M open.csv kept.csv
-says 'open.csv: its header is longer than 512.0 KiB: give a smaller --header, or more --memory'
+expect 3 "$g" -k id --memory 4M open.csv kept.csv
+says 'open.csv: its header is longer than 512.0 KiB: it has one line of 976.6 KiB; give at least --memory 7.7M'
+# 100,000 comments or columns: where memory allows they are a header as others are, else the message says what is enough.
+{ seq -f '# comment %.0f' 100000; printf 'id,name\n3,c\n1,a\n2,b\n'; } >comments.csv
+{ head -n 100001 comments.csv; printf '1,a\n2,b\n3,c\n'; } >want.csv
+commas=$(head -c 99999 /dev/zero | tr '\0' ,)
+{ printf id; seq -f ',column%.0f' 99999 | tr -d '\n'; for id in 3 1 2; do printf '\n%s' "$id$commas"; done; echo; } >columns.csv
+{ head -n 1 columns.csv; tail -n +2 columns.csv | sort; } >want2.csv
+for file in comments:want columns:want2; do
+  expect 0 "$g" -k id:int --comment '#' --memory 24M ${file%:*}.csv got.csv
+  same ${file#*:}.csv got.csv
+  expect 3 "$g" -k id:int --comment '#' --memory 8M ${file%:*}.csv kept.csv
+  says "${file%:*}.csv: its header is longer than 1.0 MiB: it has .*; give at least --memory [0-9.]*M"
+  expect 0 "$g" -k id:int --comment '#' --memory "$(sed 's/.*--memory \([0-9.]*M\).*/\1/' err)" ${file%:*}.csv got.csv
+  same ${file#*:}.csv got.csv
+done
+expect 3 "$g" --format csv -k id:int --comment '#' --memory 24M - kept.csv <comments.csv
+says 'its header is longer than 384.0 KiB: it has .*; give .* --memory'
+# A byte order mark in front of one header and not of the other is no difference.
+mark=$'\357\273\277'
+printf '%sid,name\n3,c\n1,a\n' "$mark" >marked.csv
+printf 'id,name\n2,b\n' >plain.csv
+printf '%sid,name\n1,a\n2,b\n3,c\n' "$mark" >want.csv
+tail -c +4 want.csv >want2.csv
+expect 0 "$g" -k id:int -o got.csv marked.csv plain.csv
+same want.csv got.csv
+expect 0 "$g" -k name -o got.csv plain.csv marked.csv
+same want2.csv got.csv
+"$g" --format csv -k id:int -o got.csv marked.csv - <plain.csv || fail "a stream without a mark"
+same want.csv got.csv
+printf '%sid,name\n1,a\n3,c\n' "$mark" >marked.csv
+expect 0 "$g" -m -k id:int -o got.csv plain.csv marked.csv
+same want2.csv got.csv
 # A text all of which is written as two bytes, and several keys of it.
 { printf 'a,b\n"'; head -c 300000 /dev/zero | tr '\0' '\n'; printf '",1\n'; } >wide.csv
 expect 0 "$g" -k a -k a:nocase --verify-output wide.csv got.csv

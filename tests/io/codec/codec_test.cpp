@@ -359,8 +359,12 @@ TEST(Codec, KeepsWindowsToTheMemoryItIsGiven) {
     const Bytes large = codec == Codec::kXz ? Compressed(codec, data) : ZstFrame({0, (23 - 10) << 3}, Text("x"));
     EXPECT_EQ(expand(small, 4 << 20), data);
     EXPECT_EQ(expand(large, 20 << 20), codec == Codec::kXz ? data : Text("x"));
-    const std::string message = MessageOf(ErrorCode::kBadInput, [&] { expand(large, 4 << 20); });
+    const std::string message = MessageOf(ErrorCode::kUsage, [&] { expand(large, 4 << 20); });
     EXPECT_TRUE(Contains(message, "which --memory leaves for it")) << message;
+    const std::string advice = "give at least --memory ";
+    const std::uint64_t enough = std::stoull(message.substr(message.find(advice) + advice.size())) << 20;
+    EXPECT_EQ(expand(large, enough), codec == Codec::kXz ? data : Text("x")) << message;
+    EXPECT_LE(enough, 20u << 20) << message;
     for (const std::uint64_t limit : {std::uint64_t{1} << 19, std::uint64_t{1} << 20, std::uint64_t{5} << 20}) {
       EXPECT_LE(DecoderMemoryBytes(codec, limit), limit);
     }
@@ -374,7 +378,7 @@ TEST(Codec, RefusesZstWindowsOfMoreThan128MiB) {
   EXPECT_EQ(Expanded(Codec::kZst, with_window_log(10)), Text("x"));
   EXPECT_EQ(Expanded(Codec::kZst, with_window_log(27)), Text("x"));
   for (const int log : {28, 30, 31, 41}) {
-    EXPECT_TRUE(Contains(Refused(Codec::kZst, with_window_log(log)), "window is larger than 128 MiB")) << log;
+    EXPECT_TRUE(Contains(Refused(Codec::kZst, with_window_log(log)), "more than 128 MiB, the most")) << log;
   }
   // Also in a frame whose size is known, and small enough for the reader's buffer; and in the second frame.
   const Bytes small = ZstFrame({0x40, (31 - 10) << 3, 0, 0}, Bytes(256));

@@ -38,7 +38,7 @@ class Made {
   Made(const RecordLayout& layout, const std::vector<Bytes>& contents, const std::vector<How>& hows,
        std::uint64_t header_lines = 0, const RecordKeyer* format = nullptr)
       : layout_(layout) {
-    options_.header = {header_lines, 1 << 16};
+    options_.header = {header_lines, 1 << 19};
     options_.format = format;
     for (std::size_t i = 0; i < contents.size(); ++i) {
       paths_.push_back(folder_ / ("in" + std::to_string(i) + (hows[i] == How::kCompressed ? ".gz" : "")));
@@ -54,6 +54,7 @@ class Made {
     return *inputs_;
   }
   const std::string& path(std::size_t i) const { return paths_[i]; }
+  Bytes Header() const { return {inputs_->header().begin(), inputs_->header().end()}; }
   HostMemory& memory() { return memory_; }
   CancelFlag& cancel() { return cancel_; }
 
@@ -255,7 +256,32 @@ TEST(Inputs, HeadersMustBeTheSameWhereThereAreAny) {
     EXPECT_EQ(CodeOf([&] { shorter.Stream(10); }, "differ"), ErrorCode::kBadInput);
     Made longest(LineLayout(), {Bytes(1 << 17, 'h'), {}, {}}, hows, 1);
     EXPECT_EQ(CodeOf([&] { longest.Stream(10); }, "header is longer"), ErrorCode::kBadInput);
+    // The first input's byte order mark is written, and another's is no difference.
+    const Bytes mark = Text("\xef\xbb\xbf"), none;
+    for (const bool first : {false, true}) {
+      Made marked(LineLayout(),
+                  {(first ? mark : none) + Text("h\nb\n"), (first ? none : mark) + Text("h\nc\n"), mark}, hows, 1);
+      EXPECT_EQ(marked.Stream(10), (std::vector<Bytes>{Text("b\n"), Text("c\n"), {}}));
+      EXPECT_EQ(marked.Header(), (first ? mark : none) + Text("h\n"));
+    }
+    Made late(LineLayout(), {none, mark + Text("h\nb\n"), Text("h\n")}, hows, 1);
+    EXPECT_EQ(late.Stream(10), (std::vector<Bytes>{{}, Text("b\n"), {}}));
+    EXPECT_EQ(late.Header(), mark + Text("h\n"));
   }
+  // A file's header may be longer than a stream's: the plan is made when it is known.
+  const Bytes line = Bytes(1 << 15, 'h') + Text("\n");
+  Made wide(LineLayout(), {line + Text("b\n")}, {How::kFile}, 1);
+  EXPECT_EQ(wide.Stream(10), (std::vector<Bytes>{Text("b\n")}));
+}
+
+TEST(Inputs, AHeaderThatIsTooLongSaysWhatIsEnough) {
+  std::string comments;
+  for (int i = 0; i < 20000; ++i) comments += "# " + std::to_string(i) + "\n";
+  Made many(LineLayout(), {Text(comments.c_str())}, {How::kFile}, 15000);
+  EXPECT_EQ(CodeOf([&] { many.Stream(10); }, "it has 15000 lines (comments count) of"), ErrorCode::kBadInput);
+  Made one(LineLayout(), {Bytes(100000, 'h') + Text("\n")}, {How::kFile}, 1);
+  EXPECT_EQ(CodeOf([&] { one.Stream(10); }, "it has one line of 97.7 KiB; give at least --memory 78"),
+            ErrorCode::kBadInput);
 }
 
 TEST(Inputs, AFileThatChangesIsNoticed) {
