@@ -313,7 +313,7 @@ std::vector<std::byte> Inputs::TakeHeader(std::uint32_t number,
   }
   inputs_[number].header = header.size();
   inputs_[number].begin = std::max<std::uint64_t>(inputs_[number].begin, header.size());
-  // A byte order mark in front of one header and not of another is no difference: the first input's is written.
+  // Headers may differ in a byte order mark. The output gets the header of the first input.
   const RecordSpan known = WithoutMark(header_), text = WithoutMark(header);
   if (!header.empty() && (!header_from_ || (known.empty() && !text.empty()))) {
     header_from_ = number;

@@ -36,7 +36,7 @@ std::uint64_t StatField(const std::string& stat, const std::string& name) {
 }
 
 /// Calls `visit` with the folder of each control group that this process is in for `controller`, its own first, then
-/// its parents; the folder of all groups; and whether it is one of version 2.
+/// its parents. Also passes the folder of all groups, and whether the group is one of version 2.
 void ForEachGroup(const ReadText& read, const std::string& controller,
                   const std::function<void(const std::string& path, const std::string& root, bool version2)>& visit) {
   std::istringstream groups(read("/proc/self/cgroup").value_or(""));
@@ -128,7 +128,7 @@ void ForEachCoreGrant(const ReadVariable& variable,
   if (variable("PBS_JOBID")) take("NCPUS");
 }
 
-/// What is left of so much memory for buffers: the program, stacks and what is known of runs take the rest.
+/// The part of so much memory that buffers may take. The program, stacks and the index of runs take the rest.
 std::uint64_t Usable(std::uint64_t bytes) {
   const std::uint64_t rest = (std::uint64_t{16} << 20) + bytes / 16;
   return std::max(bytes / 2, bytes - std::min(bytes, rest));

@@ -16,7 +16,7 @@ struct MemoryFacts {
   std::uint64_t limit = 0;      ///< what this process could ever have
   std::uint64_t available = 0;  ///< what is free now without swapping
   std::string limited_by{};     ///< the origin of `limit`: "the control group /job". Empty: the machine
-  /// What a batch system granted the job on this machine. Nothing enforces it, so it bounds defaults only.
+  /// The memory that a batch system granted the job on this machine. Nothing enforces it, so it bounds defaults only.
   std::uint64_t granted = UINT64_MAX;
   std::string granted_by{};  ///< the variable or limit that says so
 };
@@ -40,7 +40,7 @@ struct ResourceLimits {
 /// Reads /proc/meminfo, /proc/self/cgroup with the limits of version 1 and 2 of the group and its parents, and the
 /// variables of Slurm.
 MemoryFacts FindMemory(const ReadText& read, const ReadVariable& variable, const ResourceLimits& limits);
-/// Of this process.
+/// Finds the memory of this process.
 MemoryFacts FindMemory();
 
 /// The memory of a job.
@@ -53,10 +53,10 @@ struct MemoryChoice {
 /// cannot have is lowered, so that the plan holds and nothing has to be killed.
 MemoryChoice ChooseMemory(const std::optional<Size>& asked, const MemoryFacts& facts);
 
-/// Starts from `cores`, and takes as many as the quotas of version 1 and 2 of the group and its parents keep busy (with
-/// more, threads wait for each other while they are throttled), and as many as Slurm, PBS, LSF or Grid Engine granted.
+/// Returns `cores`, or fewer. The quotas of the control group and its parents, of version 1 and 2, keep no more busy:
+/// with more, threads wait for each other while they are throttled. Slurm, PBS, LSF and Grid Engine may grant fewer.
 CoreFacts FindCores(const ReadText& read, const ReadVariable& variable, unsigned cores);
-/// Of this process.
+/// Finds the cores of this process.
 CoreFacts FindCores();
 
 /// Under RLIMIT_AS or RLIMIT_DATA: no heap of its own for each thread, which takes 64 MiB of addresses that stacks then

@@ -1,4 +1,4 @@
-# No test depends on the number of cores, on descriptors that are open, or on the kind of file system: those that plan
+# No test depends on the number of cores, on descriptors that are open, or on the kind of file system. Tests that plan
 # memory for threads, count syncs or count descriptors pass with 64 cores, many descriptors, and in a tmpfs.
 # GPUSORT_SLOW=1: all unit tests, with 1, 2, 16, 32 and 64 cores, in a tmpfs and on the disk.
 . "$2/tests/cli/common.sh.inc"

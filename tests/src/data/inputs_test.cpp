@@ -54,7 +54,11 @@ class Made {
     return *inputs_;
   }
   const std::string& path(std::size_t i) const { return paths_[i]; }
-  Bytes Header() const { return {inputs_->header().begin(), inputs_->header().end()}; }
+  Bytes Header() const {
+    Bytes header;
+    Append(header, inputs_->header());
+    return header;
+  }
   HostMemory& memory() { return memory_; }
   CancelFlag& cancel() { return cancel_; }
 
@@ -257,20 +261,21 @@ TEST(Inputs, HeadersMustBeTheSameWhereThereAreAny) {
     Made longest(LineLayout(), {Bytes(1 << 17, 'h'), {}, {}}, hows, 1);
     EXPECT_EQ(CodeOf([&] { longest.Stream(10); }, "header is longer"), ErrorCode::kBadInput);
     // The first input's byte order mark is written, and another's is no difference.
-    const Bytes mark = Text("\xef\xbb\xbf"), none;
+    const Bytes header = Text("h\n"), marked_header = Text("\xef\xbb\xbfh\n");
     for (const bool first : {false, true}) {
       Made marked(LineLayout(),
-                  {(first ? mark : none) + Text("h\nb\n"), (first ? none : mark) + Text("h\nc\n"), mark}, hows, 1);
-      EXPECT_EQ(marked.Stream(10), (std::vector<Bytes>{Text("b\n"), Text("c\n"), {}}));
-      EXPECT_EQ(marked.Header(), (first ? mark : none) + Text("h\n"));
+                  {Text(first ? "\xef\xbb\xbfh\nb\n" : "h\nb\n"), Text(first ? "h\nc\n" : "\xef\xbb\xbfh\nc\n")},
+                  {how, how}, 1);
+      EXPECT_EQ(marked.Stream(10), (std::vector<Bytes>{Text("b\n"), Text("c\n")}));
+      EXPECT_EQ(marked.Header(), first ? marked_header : header);
     }
-    Made late(LineLayout(), {none, mark + Text("h\nb\n"), Text("h\n")}, hows, 1);
-    EXPECT_EQ(late.Stream(10), (std::vector<Bytes>{{}, Text("b\n"), {}}));
-    EXPECT_EQ(late.Header(), mark + Text("h\n"));
+    Made late(LineLayout(), {Text(""), marked_header, header}, hows, 1);
+    EXPECT_EQ(late.Stream(10), (std::vector<Bytes>(3)));
+    EXPECT_EQ(late.Header(), marked_header);
   }
   // A file's header may be longer than a stream's: the plan is made when it is known.
-  const Bytes line = Bytes(1 << 15, 'h') + Text("\n");
-  Made wide(LineLayout(), {line + Text("b\n")}, {How::kFile}, 1);
+  const std::string line(1 << 15, 'h');
+  Made wide(LineLayout(), {Text((line + "\nb\n").c_str())}, {How::kFile}, 1);
   EXPECT_EQ(wide.Stream(10), (std::vector<Bytes>{Text("b\n")}));
 }
 
@@ -279,7 +284,7 @@ TEST(Inputs, AHeaderThatIsTooLongSaysWhatIsEnough) {
   for (int i = 0; i < 20000; ++i) comments += "# " + std::to_string(i) + "\n";
   Made many(LineLayout(), {Text(comments.c_str())}, {How::kFile}, 15000);
   EXPECT_EQ(CodeOf([&] { many.Stream(10); }, "it has 15000 lines (comments count) of"), ErrorCode::kBadInput);
-  Made one(LineLayout(), {Bytes(100000, 'h') + Text("\n")}, {How::kFile}, 1);
+  Made one(LineLayout(), {Text((std::string(100000, 'h') + "\n").c_str())}, {How::kFile}, 1);
   EXPECT_EQ(CodeOf([&] { one.Stream(10); }, "it has one line of 97.7 KiB; give at least --memory 78"),
             ErrorCode::kBadInput);
 }
