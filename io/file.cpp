@@ -439,6 +439,15 @@ void File::MakeDirect() {
 #endif
 }
 
+/// What was written directly is on its way: a buffered write of other bytes does not disturb it.
+void File::MakeBuffered() {
+  if (!direct_) return;
+  const int flags = ::fcntl(fd_.get(), F_GETFL);
+  if (flags < 0 || ::fcntl(fd_.get(), F_SETFL, flags & ~O_DIRECT) != 0) Fail("make buffered", 0, 0, errno);
+  direct_ = false;
+  alignment_ = 1;
+}
+
 void File::CheckAligned(const char* verb, std::uint64_t offset, const std::byte* data, std::uint64_t bytes) const {
   if ((offset | bytes | reinterpret_cast<std::uintptr_t>(data)) % alignment_ == 0) return;
   throw Error(ErrorCode::kInternal, std::string(verb) + " " + path_ + " at " + std::to_string(offset) + ", " +
@@ -826,6 +835,7 @@ void OutputFile::GiveUsual() {
 
 /// Gives the file what the old one has by now. False if it had that already.
 bool OutputFile::FollowOld() {
+  if (private_) return false;
   const std::optional<Access> now = ReadAccess();
   if (!now || now == access_ || (!FollowsLinksOfOthers() && PlantedByOther(ByDirectory()))) return false;
   access_ = now;
@@ -836,6 +846,7 @@ bool OutputFile::FollowOld() {
 void OutputFile::WriteAt(std::uint64_t offset, std::span<const std::byte> data) {
   if (!in_place_.empty()) std::call_once(emptied_, [this] { file_->Truncate(0); });
   file_->WriteAt(offset, data);
+  if (sums_ != nullptr) sums_->Add(offset, data);
   // Small pieces would be written as small ones.
   constexpr std::size_t kWorthIt = std::size_t{256} << 10;
   if (writes_back_ && data.size() >= kWorthIt) file_->WriteBack(offset, data.size());
@@ -919,10 +930,15 @@ void OutputFile::Complete(std::uint64_t total_bytes, bool sync) {
   if (completed_) return;
   const bool mapped = file_->page_bytes_ > 0;
   file_->Truncate(total_bytes);
+  if (!appended_.empty()) {
+    file_->MakeBuffered();
+    file_->WriteAt(total_bytes, appended_);
+  }
   // Writes through a mapping of a tmpfs leave the time of the last change as it was.
   if (mapped && ::futimens(file_->fd_.get(), nullptr) != 0) file_->Fail("set the times of", 0, 0, errno);
-  if (in_place_.empty() && !access_) GiveUsual();
-  if (in_place_.empty() && access_) Give(*access_);
+  if (in_place_.empty() && private_) ::fremovexattr(file_->fd_.get(), kAcl);
+  if (in_place_.empty() && !private_ && !access_) GiveUsual();
+  if (in_place_.empty() && !private_ && access_) Give(*access_);
   if (sync) file_->Sync();
   // Network file systems report some write errors at close only. Closing a copy asks for them while the old output can
   // still be kept, and the file stays open for reading back.

@@ -19,6 +19,7 @@
 #include <vector>
 
 #include "error.hpp"
+#include "piece_sums.hpp"
 
 namespace gpusort {
 
@@ -184,6 +185,7 @@ class File {
   [[noreturn]] void Fail(const char* verb, std::uint64_t offset, std::uint64_t bytes, int error) const;
   [[noreturn]] void Stalled(const char* verb, std::uint64_t offset) const;
   void MakeDirect();
+  void MakeBuffered();
 
   SystemCalls& calls_;
   detail::Fd fd_;
@@ -219,6 +221,12 @@ class OutputFile {
   void WriteAt(std::uint64_t offset, std::span<const std::byte> data);
   /// From here on the device begins to write what WriteAt was given, so that a sync waits for little.
   void WriteBackEarly() { writes_back_ = true; }
+  /// The published file has mode 0600, and nothing of the old file's rights. Call this before Complete.
+  void KeepPrivate() { private_ = true; }
+  /// From here on WriteAt adds what is written to `sums`, which must outlive the last WriteAt.
+  void SumPieces(PieceSums* sums) { sums_ = sums; }
+  /// Complete writes `bytes` after the end that it is given. Call this before Complete.
+  void Append(std::span<const std::byte> bytes) { appended_.assign(bytes.begin(), bytes.end()); }
   void DropCache() { file_->DropCache(); }
   /// As File's; kNoSpace if the bytes cannot be reserved. In place: if they would not fit now.
   void Allocate(std::uint64_t size);
@@ -307,6 +315,9 @@ class OutputFile {
   std::unique_ptr<File> file_;
   std::once_flag emptied_;
   bool writes_back_ = false;
+  bool private_ = false;
+  PieceSums* sums_ = nullptr;
+  std::vector<std::byte> appended_;
   bool completed_ = false;
   bool published_ = false;
   bool taken_up_ = false;

@@ -181,6 +181,7 @@ void PipeWriter::Fail(const char* verb, int error) const {
 
 void PipeWriter::WriteAll(std::span<const std::byte> data) {
   WaitForReader();
+  if (sums_ != nullptr) sums_->Add(offset_, data);
   // What has room now needs no poll; a blocking descriptor must always be asked first.
   bool room = kind_ != Kind::kBlocking;
   while (!data.empty()) {

@@ -73,6 +73,8 @@ class PipeWriter {
   /// Writes to a descriptor of the caller's, which stays open; `name` is for messages.
   PipeWriter(int fd, std::string name, const CancelFlag& cancel);
   void WriteAll(std::span<const std::byte> data);
+  /// From here on WriteAll adds what is written to `sums`, which must outlive the last WriteAll.
+  void SumPieces(PieceSums* sums) { sums_ = sums; }
   /// Ends the stream and reports what the system held back until now. Call once, after the last WriteAll. (A pipe on
   /// standard output reaches its end for the reader when the process ends.)
   void Close();
@@ -95,6 +97,7 @@ class PipeWriter {
   int fd_ = -1;       ///< where writes go; -1 while a FIFO has no reader
   Kind kind_ = Kind::kBlocking;
   std::uint64_t offset_ = 0;
+  PieceSums* sums_ = nullptr;
 };
 
 }  // namespace gpusort

@@ -2,21 +2,23 @@
 // main path goes on in task/tasks.hpp.
 #include <algorithm>
 #include <cstdio>
-#include <exception>
 #include <iterator>
 #include <map>
-#include <new>
+#include <optional>
 #include <sstream>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "cli/completion.hpp"
 #include "cli/parse_options.hpp"
+#include "cli/process.hpp"
+#include "cli/reports.hpp"
 #include "error.hpp"
 #include "formats/locale_keys.hpp"
-#include "stuck_driver.hpp"
 #include "support/log.hpp"
+#include "support/out_of_memory.hpp"
 #include "support/signals.hpp"
 #include "support/text.hpp"
 #include "task/tasks.hpp"
@@ -31,7 +33,7 @@ the folder DIR. Any piece may be done again, by anybody, at any time: what it wr
   gpusort_task runs --slice K/N --into DIR [OPTION]... INPUT...
       sorts the records that begin in the Kth (from 0 on) of N equal ranges of the inputs' bytes; a compressed input
       belongs to one slice. OPTIONs are gpusort's: the order, the format, and --memory and the like. DIR is made,
-      for this user alone.
+      for this user alone. A DIR that others can write in, or that is a link, is refused.
   gpusort_task scan --slice K/N --into DIR [OPTION]... INPUT...
       may be done for all slices before that, of csv, tsv, pgcopy, pgcopy-csv, pgcopy-binary, pgdump and mysql: where
       records end depends on what is in front, which each task of runs reads again otherwise. Of pgcopy-binary and
@@ -41,13 +43,16 @@ the folder DIR. Any piece may be done again, by anybody, at any time: what it wr
       then as equal as that allows, and OUTPUT must be a folder.
   gpusort_task part --part J/P [OPTION]... DIR OUTPUT
       merges part J. OUTPUT with a '/' at its end is a folder for files part-JJJJJ-of-PPPPP, each with the inputs'
-      header and trailer; else each part is written to its place in one hidden file beside OUTPUT. OPTIONs: --memory,
-      --threads, --temp-dir, --device, --no-fsync, --stats, --progress, --log-level, and others that change no bytes.
+      header and trailer, and must be a folder that others cannot write in; else each part is written to its place in
+      one hidden file beside OUTPUT. OPTIONs: --memory, --threads, --temp-dir, --device, --no-fsync, --stats, --trace,
+      --report, --progress, --log-level, and others that change no bytes.
       Compressed (OUTPUT named .gz, .bz2, .xz, .zst or .lz4, or runs with --compress) each part is members of its own,
       in a file part-JJJJJ-of-PPPPP.gz; of one OUTPUT these are in a hidden folder beside it.
-  gpusort_task prove --parts P DIR OUTPUT
+  gpusort_task prove --parts P [--trust] DIR OUTPUT
       checks that all parts are there, in order, and have the records of all runs; then gives the one file its name.
-      Compressed parts it copies into that file first, one behind the other.
+      Reads all parts, on --threads cores, and compares them with checksums of what was written: a part that is not as
+      it was written ends it with 8. --trust: does not read them, and finds only what is missing, cut or too long.
+      Compressed parts it copies into that file, one behind the other.
 
 Where machines share no folder for runs, DIR has job.json and what follows alone on all but the machine of a run:
   gpusort_task cut --fences-only --parts P DIR
@@ -103,6 +108,7 @@ constexpr TaskOption kTaskOptions[] = {
     {"--run", "K", "borders", "which run"},
     {"--part", "J/P", "part", "which of P parts, from 0"},
     {"--pieces", "DIR", "part", "where the part's pieces of the runs are"},
+    {"--trust", "", "prove", "without reading the parts"},
     {"--offset", "BYTES", "part", "where in the one output the part begins"},
 };
 
@@ -217,21 +223,44 @@ TaskNumber ParseNumber(const std::string& key, const std::string& text) {
   return {*number, count};
 }
 
-/// Parses `options` and names, with gpusort's grammar. `argv` takes what it parses.
-Options ParseFor(const std::string& output, const std::vector<std::string>& options,
-                 const std::vector<std::string>& names, std::vector<std::string>& argv, CancelFlag& cancel) {
+/// What a task is doing, for the end of the process.
+struct TaskState {
+  std::string command;
+  CancelFlag cancel{};
+  bool ignore_sigpipe = false;
+  Options options{};
+  std::optional<JobRecord> record{};  ///< of `options`
+};
+
+/// Parses `options` and names, with gpusort's grammar, and begins the log and the record of the task. `argv` takes what
+/// it parses.
+const Options& ParseFor(const std::string& output, const std::vector<std::string>& options,
+                        const std::vector<std::string>& names, std::vector<std::string>& argv, TaskState& state) {
   argv = {"gpusort_task", "--output=" + output};
   argv.insert(argv.end(), options.begin(), options.end());
   argv.push_back("--");
   argv.insert(argv.end(), names.begin(), names.end());
   std::vector<const char*> pointers;
   for (const std::string& argument : argv) pointers.push_back(argument.c_str());
-  Options parsed = ParseOptions(static_cast<int>(pointers.size()), pointers.data(), RequireInput);
+  Options& parsed = state.options =
+      ParseOptions(static_cast<int>(pointers.size()), pointers.data(), RequireInput);
   if (parsed.action != Action::kSort) FailTask("an option asks for something else than sorting");
-  ReadNamedFiles(parsed, cancel);
-  InitLog(parsed.log_level, parsed.log_file, parsed.json_log ? LogFormat::kJson : LogFormat::kText);
-  UseLocale(parsed);
+  parsed.ignore_sigpipe = state.ignore_sigpipe;
+  ReadNamedFiles(parsed, state.cancel);
+  if (state.command != "runs" && state.command != "part") {
+    const std::pair<const char*, const std::string&> reports[] = {
+        {"--stats", parsed.stats_file}, {"--trace", parsed.trace_file}, {"--report", parsed.report_file}};
+    for (const auto& [name, file] : reports) {
+      if (!file.empty()) FailTask(name + (" has no meaning with gpusort_task " + state.command) + ", which sorts nothing");
+    }
+  }
   CheckTaskOptions(parsed);
+  CheckReportFiles(parsed);
+  InitLog(parsed.log_level, parsed.log_file, parsed.json_log ? LogFormat::kJson : LogFormat::kText);
+  LogStart("gpusort_task " + state.command, parsed);
+  EndWhenDriverIsStuck();
+  UseLocale(parsed);
+  state.record.emplace(parsed);
   return parsed;
 }
 
@@ -242,8 +271,8 @@ std::vector<std::string> Deciding(const std::vector<std::string>& arguments) {
 }
 
 /// Options of the job in `folder`, with those that are given here.
-Options ParseLater(const std::string& folder, const std::string& output, const std::vector<std::string>& options,
-                   CancelFlag& cancel) {
+const Options& ParseLater(const std::string& folder, const std::string& output,
+                          const std::vector<std::string>& options, TaskState& state) {
   std::vector<std::string> given{"gpusort_task"};
   given.insert(given.end(), options.begin(), options.end());
   for (const std::string& option : Deciding(given)) {
@@ -252,12 +281,14 @@ Options ParseLater(const std::string& folder, const std::string& output, const s
   SplitArguments job = SplitOptions(JobArguments(folder));
   job.options.insert(job.options.end(), options.begin(), options.end());
   std::vector<std::string> argv;
-  Options parsed = ParseFor(output, job.options, job.names, argv, cancel);
+  const Options& parsed = ParseFor(output, job.options, job.names, argv, state);
   CheckTaskVersion(folder);
   return parsed;
 }
 
-void DoTask(const std::string& command, const TaskArguments& task, CancelFlag& cancel) {
+/// Returns nothing if nothing was sorted or merged.
+std::optional<SortResult> DoTask(const TaskArguments& task, TaskState& state) {
+  const std::string& command = state.command;
   const auto is_command = [&](const Command& known) { return known.name == command; };
   if (std::none_of(std::begin(kCommands), std::end(kCommands), is_command)) {
     FailTask("'" + EscapeName(command) + "' is none of scan, runs, cut, borders, part and prove");
@@ -288,64 +319,63 @@ void DoTask(const std::string& command, const TaskArguments& task, CancelFlag& c
       FailTask("no input is given");
     }
     std::vector<std::string> argv;
-    const Options options = ParseFor(into + "/run", rest.options, rest.names, argv, cancel);
+    const Options& options = ParseFor(into + "/run", rest.options, rest.names, argv, state);
     if (const std::string doubt = TakenForLines(options); !doubt.empty()) LogWarn(doubt);
-    (command == "runs" ? SortSlice : ScanSlice)(options, Deciding(argv), slice, into, cancel);
+    if (command == "runs") return SortSlice(options, Deciding(argv), slice, into, state.cancel, *state.record);
+    ScanSlice(options, Deciding(argv), slice, into, state.cancel);
   } else if (command == "cut") {
     needs(1, "DIR");
-    const Options options = ParseLater(rest.names[0], "output", rest.options, cancel);
+    const Options& options = ParseLater(rest.names[0], rest.names[0] + "/" + command, rest.options, state);
     CutParts(options, parts, !task["--fences-only"].empty(), rest.names[0]);
   } else if (command == "part") {
     const TaskNumber part = ParseNumber("--part", task["--part"]);
     needs(2, "DIR and OUTPUT");
-    const Options options = ParseLater(rest.names[0], rest.names[1], rest.options, cancel);
+    const Options& options = ParseLater(rest.names[0], rest.names[1], rest.options, state);
     PartPieces pieces{task["--pieces"], {}};
     if (const std::string offset = task["--offset"]; !offset.empty()) {
       if (pieces.folder.empty()) FailTask("--offset has no meaning without --pieces");
       pieces.offset = ParseDigits(offset);
       if (!pieces.offset) FailTask("--offset: '" + EscapeName(offset) + "' is not a number of bytes");
     }
-    MergePart(options, part, rest.names[0], rest.names[1], pieces, cancel);
+    return MergePart(options, part, rest.names[0], rest.names[1], pieces, state.cancel, *state.record);
   } else if (command == "borders") {
     needs(1, "DIR");
     const std::optional<std::uint64_t> run = ParseDigits(task["--run"]);
     if (!run) FailTask("--run: '" + EscapeName(task["--run"]) + "' is not a run's number");
-    const Options options = ParseLater(rest.names[0], "output", rest.options, cancel);
+    const Options& options = ParseLater(rest.names[0], rest.names[0] + "/" + command, rest.options, state);
     for (const std::uint64_t border : PartBorders(options, parts, *run, rest.names[0])) {
       std::printf("%llu\n", static_cast<unsigned long long>(border));
     }
     if (std::fflush(stdout) != 0) throw Error(ErrorCode::kIo, "cannot write to standard output");
   } else {
     needs(2, "DIR and OUTPUT");
-    const Options options = ParseLater(rest.names[0], rest.names[1], rest.options, cancel);
-    ProveParts(options, parts, rest.names[0], rest.names[1]);
+    const Options& options = ParseLater(rest.names[0], rest.names[1], rest.options, state);
+    ProveParts(options, parts, rest.names[0], rest.names[1], !task["--trust"].empty(), state.cancel);
   }
+  return std::nullopt;
 }
 
 int RunTask(int argc, char** argv) {
   if (AsksForCompletions(argc, argv)) return AnswerCompletions(CompleteTask, argc, argv);
+  EndWhenOutOfMemory("gpusort: error: ", "out of memory", static_cast<int>(ErrorCode::kOutOfMemory));
   OpenStandardStreams();
-  CancelFlag cancel;
-  HandleSignals(cancel);
+  TaskState state{argc > 1 ? argv[1] : "--help"};
+  state.ignore_sigpipe = HandleSignals(state.cancel);
   ReleaseUserSignal();
+  const LogEnd end(state.record);
   try {
-    const std::string command = argc > 1 ? argv[1] : "--help";
+    const std::string& command = state.command;
     if (command == "--help" || command == "--help=man" || command == "--version") {
       std::fputs((command == "--help" ? kTaskHelp : command == "--version" ? VersionText({}) : TaskManual()).c_str(), stdout);
       return std::fflush(stdout) == 0 ? 0 : static_cast<int>(ErrorCode::kIo);
     }
-    DoTask(command, ParseTask(argc, argv), cancel);
-    return 0;
-  } catch (const Error& error) {
-    if (SignalReceived() != 0 && error.code() == ErrorCode::kCancelled) EndBySignal(SignalReceived());
-    LogError(error.what());
-    return static_cast<int>(error.code());
-  } catch (const std::bad_alloc&) {
-    LogError("out of memory");
-    return static_cast<int>(ErrorCode::kOutOfMemory);
-  } catch (const std::exception& error) {
-    LogError(std::string("internal error: ") + error.what());
-    return static_cast<int>(ErrorCode::kInternal);
+    if (AsksForJsonLog(argc, argv)) InitLog("info", "", LogFormat::kJson);
+    const std::optional<SortResult> result = DoTask(ParseTask(argc, argv), state);
+    if (state.record) state.record->End({});
+    end.Done(result);
+    return EndProcess(0);
+  } catch (...) {
+    return EndProcess(end.Report());
   }
 }
 

@@ -210,7 +210,7 @@ class Sorter {
     const RecordSum sum = attempt_->proof().sum();
     auto [first, last] = attempt_->proof().Ends(ordered_.table);
     return {sum.records, sorting_.stats.stored_bytes, sorting_.stats.base_runs, store_.written_bytes(), sum,
-            attempt_->read(), std::move(first), std::move(last), sorting_.trailer};
+            attempt_->read(), std::move(first), std::move(last), sorting_.trailer, output_.header()};
   }
 
   /// Records of the input, in memory, and how fast they were read.

@@ -21,6 +21,7 @@ struct SortResult {
   /// Of them, as they lie there, or with columns as keyed records; empty: there is none, or they were sorted before.
   std::vector<std::byte> first{}, last{};
   std::vector<std::byte> trailer{};        ///< of the inputs
+  std::vector<std::byte> header{};         ///< of the output
 };
 
 struct SortStats {

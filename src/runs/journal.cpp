@@ -24,6 +24,7 @@
 #include "error.hpp"
 #include "support/hex.hpp"
 #include "support/log.hpp"
+#include "support/own_folder.hpp"
 #include "support/text.hpp"
 
 namespace gpusort {
@@ -304,19 +305,6 @@ std::string Now() {
   return text.data();
 }
 
-/// No "/" or "/." at the end, behind which a link would be followed.
-std::string WithoutSlashes(std::string path) {
-  for (;;) {
-    if (path.size() > 1 && path.ends_with('/')) {
-      path.pop_back();
-    } else if (path.size() > 2 && path.ends_with("/.")) {
-      path.resize(path.size() - 2);
-    } else {
-      return path;
-    }
-  }
-}
-
 [[noreturn]] void Refuse(const std::string& folder, const std::string& why) {
   throw Error(ErrorCode::kUsage, "--resume-dir " + EscapeName(folder) + ": " + why);
 }
@@ -327,20 +315,7 @@ std::string WithoutSlashes(std::string path) {
               "--resume-dir " + EscapeName(folder) + ": " + name + detail::ErrnoText(error));
 }
 
-/// One that nobody else can write in, by a name that is no link.
-detail::Fd OpenFolder(const std::string& folder) {
-  detail::Fd fd(detail::OpenPath(folder.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
-  if (!fd.open()) {
-    const bool link = errno == ELOOP || errno == ENOTDIR;
-    if (errno == ENOENT) Refuse(folder, "there is no such folder: no job began there, or it is done");
-    if (!link) FailCall(folder, "", errno);
-    Refuse(folder, "it is no folder, or a link to one");
-  }
-  const FileFacts facts = FactsOf(fd.get());
-  if (facts.uid != ::geteuid()) Refuse(folder, "it is another user's");
-  if ((facts.mode & 022) != 0) Refuse(folder, "others can write in it: chmod go-w it, or give another");
-  return fd;
-}
+detail::Fd OpenFolder(const std::string& folder) { return OpenOwnFolder("--resume-dir ", folder); }
 
 /// Not open if there is none, with errno; refused if it is anything but a file of this user alone.
 detail::Fd OpenLock(const detail::Fd& directory, const std::string& folder, int flags) {

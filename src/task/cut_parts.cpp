@@ -220,7 +220,7 @@ void CutParts(const Options& options, std::uint64_t parts, bool fences_only, con
     LogInfo("the cut into " + std::to_string(parts) + " parts is there already");
     return;
   }
-  TaskCut cut{parts, runs.count(), runs.header(), runs.trailer(), {}};
+  TaskCut cut{parts, runs.count(), runs.header(), runs.trailer(), {}, detail::RandomNumber()};
   Cut places(runs, order, options.unique);
   const std::uint64_t bytes = places.bytes();
   std::vector<std::optional<PartBegins>> begins;

@@ -1,5 +1,6 @@
 #include "task/job_folder.hpp"
 
+#include <cstddef>
 #include <cstdio>
 #include <cstring>
 #include <span>
@@ -11,6 +12,7 @@
 
 #include "error.hpp"
 #include "support/hex.hpp"
+#include "support/own_folder.hpp"
 #include "support/text.hpp"
 #include "thread.hpp"
 
@@ -43,13 +45,14 @@ std::vector<std::byte> BytesFromJson(const TaskJson& json) {
   return std::move(*bytes);
 }
 
-void WriteJson(FileSystem& files, const std::string& path, TaskJson json, OldFile old = OldFile::kReplace) {
+void WriteJson(std::unique_ptr<OutputFile> file, TaskJson json) {
   json["check"] = CheckOf(json);
   const std::string text = json.dump(1) + "\n";
-  WriteWhole(files, path, std::as_bytes(std::span(text)), old);
+  WriteWhole(std::move(file), std::as_bytes(std::span(text)));
 }
 
 std::optional<TaskJson> FindJson(FileSystem& files, const std::string& path) {
+  RequireOwnFile(path);
   if (!files.Identify(path)) return std::nullopt;
   const std::unique_ptr<File> file = files.OpenInput(path, false);
   std::string text(file->Facts().size, '\0');
@@ -70,6 +73,13 @@ auto ReadMembers(const std::string& path, Read read) {
   } catch (const TaskJson::exception&) {
     throw Error(ErrorCode::kUsage, EscapeName(path) + ": another version of gpusort_task wrote it");
   }
+}
+
+std::vector<PieceSum> PiecesOf(const TaskJson& json) {
+  const std::vector<std::byte> bytes = BytesFromJson(json);
+  std::vector<PieceSum> pieces(bytes.size() / sizeof(PieceSum));
+  if (!pieces.empty()) std::memcpy(pieces.data(), bytes.data(), pieces.size() * sizeof(PieceSum));
+  return pieces;
 }
 
 TaskJson TextJson(const std::string& text) {
@@ -123,12 +133,13 @@ TaskJob JobFromJson(const TaskJson& json) {
 }
 
 /// Begins, what they belong to, and a checksum.
-std::vector<std::uint64_t> RowOf(const TaskCut& cut, std::uint64_t part, const PartBegins& begins) {
+std::vector<std::uint64_t> RowOf(std::uint64_t job, const TaskCut& cut, std::uint64_t part, const PartBegins& begins) {
   std::vector<std::uint64_t> row;
-  row.reserve(2 * begins.size() + 4);
+  row.reserve(2 * begins.size() + 6);
   for (const auto& [low, high] : begins) row.insert(row.end(), {low, high});
   const bool inside = part > 0 && part < cut.parts;
   row.insert(row.end(), {part, inside ? cut.places[part - 1].run : 0, inside ? cut.places[part - 1].offset : 0});
+  row.insert(row.end(), {job, cut.parts});
   row.push_back(XXH3_64bits(row.data(), row.size() * sizeof row[0]));
   return row;
 }
@@ -143,17 +154,22 @@ std::string PartFileName(std::uint64_t number, std::uint64_t parts) {
   return "part-" + Numbered(number) + "-of-" + Numbered(parts);
 }
 
-void WriteWhole(FileSystem& files, const std::string& path, std::span<const std::byte> bytes, OldFile old) {
-  const std::unique_ptr<OutputFile> file = files.CreateOutput(path, false, old);
+std::unique_ptr<OutputFile> CreateOwn(FileSystem& files, const std::string& path, OldFile old) {
+  RequireOwnFile(path);
+  std::unique_ptr<OutputFile> file = files.CreateOutput(path, false, old);
+  file->KeepPrivate();
+  return file;
+}
+
+void WriteWhole(std::unique_ptr<OutputFile> file, std::span<const std::byte> bytes) {
   file->WriteAt(0, bytes);
   // What is published lets no signal end the process any more, and here the work only begins.
   const SignalBlock until_it_is_published;
   file->Publish(bytes.size(), true);
 }
 
-JobFolder::JobFolder(FileSystem& files, std::string path) : files_(files), path_(std::move(path)) {
-  const std::optional<FileFacts> facts = files.Identify(path_);
-  if (!facts) throw Error(ErrorCode::kUsage, EscapeName(path_) + ": no such folder");
+JobFolder::JobFolder(FileSystem& files, std::string path) : files_(files), path_(WithoutSlashes(std::move(path))) {
+  OpenOwnFolder("", path_);
 }
 
 std::string JobFolder::RunPath(std::uint64_t number) const { return path_ + "/run-" + Numbered(number); }
@@ -164,7 +180,7 @@ void JobFolder::Begin(const TaskJob& job) {
     try {
       TaskJson json = JobJson(job);
       json["inodes"] = InodesJson(job);
-      WriteJson(files_, path, std::move(json), OldFile::kKeep);
+      WriteJson(CreateOwn(files_, path, OldFile::kKeep), std::move(json));
       return;
     } catch (const Error&) {
       if (!files_.Identify(path)) throw;  // else another task was quicker
@@ -204,11 +220,46 @@ TaskJob JobFolder::ReadJob() {
   return ReadMembers(path, [&] { return JobFromJson(*json); });
 }
 
-std::string JobFolder::Id() { return CheckOf(JobJson(ReadJob())); }
+std::uint64_t JobFolder::Id() {
+  if (!id_) {
+    TaskJob job = ReadJob();
+    for (TaskJob::Input& input : job.inputs) input.mtime_ns = 0;  // machines may have copies
+    const std::string text = JobJson(job).dump();
+    id_ = XXH3_64bits(text.data(), text.size());
+  }
+  return *id_;
+}
+
+RunLabel JobFolder::LabelOf(std::uint64_t run) {
+  RunLabel label;
+  label.job = Id();
+  label.run = run;
+  label.check = XXH3_64bits(&label, offsetof(RunLabel, check));
+  return label;
+}
+
+std::optional<TaskJson> JobFolder::Find(const std::string& path) {
+  std::optional<TaskJson> json = FindJson(files_, path);
+  if (!json) return std::nullopt;
+  const std::string name = path.substr(path.rfind('/') + 1);
+  ReadMembers(path, [&] {
+    if (json->at("file") == name && json->at("job") == Id()) return true;
+    throw Error(ErrorCode::kIntegrity, EscapeName(path) + ": it is " + EscapeName(json->at("file").get<std::string>()) +
+                                           (json->at("job") == Id() ? "" : " of another job") +
+                                           " under this name: remove it, and give its task again");
+  });
+  return json;
+}
+
+void JobFolder::Put(const std::string& path, TaskJson json, OldFile old) {
+  json["file"] = path.substr(path.rfind('/') + 1);
+  json["job"] = Id();
+  WriteJson(CreateOwn(files_, path, old), std::move(json));
+}
 
 std::optional<std::vector<TaskScan>> JobFolder::FindScan(std::uint64_t number) {
   const std::string path = path_ + "/scan-" + Numbered(number) + ".json";
-  const std::optional<TaskJson> json = FindJson(files_, path);
+  const std::optional<TaskJson> json = Find(path);
   if (!json) return std::nullopt;
   return ReadMembers(path, [&] {
     std::vector<TaskScan> scans;
@@ -223,7 +274,7 @@ std::optional<std::vector<TaskScan>> JobFolder::FindScan(std::uint64_t number) {
 
 std::optional<TaskRun> JobFolder::FindRun(std::uint64_t number) {
   const std::string path = RunPath(number) + ".json";
-  const std::optional<TaskJson> json = FindJson(files_, path);
+  const std::optional<TaskJson> json = Find(path);
   if (!json) return std::nullopt;
   return ReadMembers(path, [&]() -> TaskRun {
     return {json->at("bytes").get<std::uint64_t>(), BytesFromJson(json->at("header")),
@@ -235,11 +286,12 @@ std::optional<TaskRun> JobFolder::FindRun(std::uint64_t number) {
 
 std::optional<TaskCut> JobFolder::FindCut(std::uint64_t parts) {
   const std::string path = CutPath(parts);
-  const std::optional<TaskJson> json = FindJson(files_, path);
+  const std::optional<TaskJson> json = Find(path);
   if (!json) return std::nullopt;
   return ReadMembers(path, [&] {
     TaskCut cut{json->at("parts").get<std::uint64_t>(), json->at("runs").get<std::uint64_t>(),
-                BytesFromJson(json->at("header")), BytesFromJson(json->at("trailer")), {}};
+                BytesFromJson(json->at("header")), BytesFromJson(json->at("trailer")), {},
+                json->at("secret").get<std::uint64_t>()};
     for (const TaskJson& place : json->at("places")) {
       cut.places.push_back({{place.at(0).get<std::uint64_t>(), place.at(1).get<std::uint64_t>(),
                              BytesFromJson(place.at(2))}, std::nullopt, TextFromJson(place.at(4))});
@@ -251,12 +303,12 @@ std::optional<TaskCut> JobFolder::FindCut(std::uint64_t parts) {
 
 std::optional<TaskPart> JobFolder::FindPart(std::uint64_t number, std::uint64_t parts) {
   const std::string path = path_ + "/" + PartFileName(number, parts) + ".json";
-  const std::optional<TaskJson> json = FindJson(files_, path);
+  const std::optional<TaskJson> json = Find(path);
   if (!json) return std::nullopt;
   return ReadMembers(path, [&]() -> TaskPart {
     return {json->at("bytes").get<std::uint64_t>(), json->at("offset").get<std::uint64_t>(),
             json->at("inode").get<std::uint64_t>(), SumOf(json->at("sum")), SumOf(json->at("read")), BytesFromJson(json->at("first")),
-            BytesFromJson(json->at("last"))};
+            BytesFromJson(json->at("last")), PiecesOf(json->at("pieces"))};
   });
 }
 
@@ -281,11 +333,11 @@ void JobFolder::Write(std::uint64_t number, const std::vector<TaskScan>& scans) 
   for (const TaskScan& scan : scans) {
     json.push_back({scan.input, scan.begin, scan.end, scan.behind, TextJson(scan.state)});
   }
-  WriteJson(files_, path_ + "/scan-" + Numbered(number) + ".json", {{"scans", json}});
+  Put(path_ + "/scan-" + Numbered(number) + ".json", {{"scans", json}});
 }
 
 void JobFolder::Write(std::uint64_t number, const TaskRun& run) {
-  WriteJson(files_, RunPath(number) + ".json",
+  Put(RunPath(number) + ".json",
             {{"bytes", run.bytes},
              {"header", BytesJson(run.header)},
              {"trailer", BytesJson(run.trailer)},
@@ -297,10 +349,10 @@ void JobFolder::Write(std::uint64_t number, const TaskRun& run) {
 }
 
 void JobFolder::Write(const TaskCut& cut, const std::function<PartBegins(std::uint64_t)>& begins) {
-  const std::unique_ptr<OutputFile> file = files_.CreateOutput(BeginsPath(cut.parts), false);
+  const std::unique_ptr<OutputFile> file = CreateOwn(files_, BeginsPath(cut.parts));
   std::uint64_t at = 0;
   for (std::uint64_t part = 0; part <= cut.parts; ++part) {
-    const std::vector<std::uint64_t> row = RowOf(cut, part, begins(part));
+    const std::vector<std::uint64_t> row = RowOf(Id(), cut, part, begins(part));
     file->WriteAt(at, std::as_bytes(std::span(row)));
     at += row.size() * sizeof row[0];
   }
@@ -313,18 +365,29 @@ void JobFolder::Write(const TaskCut& cut, const std::function<PartBegins(std::ui
     places.push_back({place.run, place.offset, BytesJson(place.record),
                       place.bytes_before ? TaskJson(*place.bytes_before) : TaskJson(), TextJson(place.state)});
   }
-  WriteJson(files_, CutPath(cut.parts),
-            {{"parts", cut.parts}, {"runs", cut.runs}, {"header", BytesJson(cut.header)}, {"trailer", BytesJson(cut.trailer)}, {"places", places}});
+  try {
+    Put(CutPath(cut.parts),
+        {{"parts", cut.parts},
+         {"runs", cut.runs},
+         {"header", BytesJson(cut.header)},
+         {"trailer", BytesJson(cut.trailer)},
+         {"places", places},
+         {"secret", cut.secret}},
+        OldFile::kKeep);
+  } catch (const Error&) {
+    if (!FindCut(cut.parts)) throw;
+  }
 }
 
 PartBegins JobFolder::ReadBegins(const TaskCut& cut, std::uint64_t part) {
   const std::string path = BeginsPath(cut.parts);
   PartBegins begins(cut.runs);
-  std::vector<std::uint64_t> row = RowOf(cut, part, begins);
+  std::vector<std::uint64_t> row = RowOf(Id(), cut, part, begins);
   const std::uint64_t bytes = row.size() * sizeof row[0];
+  RequireOwnFile(path);
   const std::size_t got = files_.OpenInput(path, false)->ReadAt(part * bytes, std::as_writable_bytes(std::span(row)));
   if (got == bytes) std::memcpy(begins.data(), row.data(), cut.runs * sizeof begins[0]);
-  if (got < bytes || row != RowOf(cut, part, begins)) {
+  if (got < bytes || row != RowOf(Id(), cut, part, begins)) {
     throw Error(ErrorCode::kIntegrity, EscapeName(path) + ": it is damaged: remove it and " +
                                            EscapeName(CutPath(cut.parts)) + ", and cut again");
   }
@@ -332,14 +395,15 @@ PartBegins JobFolder::ReadBegins(const TaskCut& cut, std::uint64_t part) {
 }
 
 void JobFolder::Write(std::uint64_t number, std::uint64_t parts, const TaskPart& part) {
-  WriteJson(files_, path_ + "/" + PartFileName(number, parts) + ".json",
+  Put(path_ + "/" + PartFileName(number, parts) + ".json",
             {{"bytes", part.bytes},
              {"offset", part.offset},
              {"inode", part.inode},
              {"sum", SumJson(part.sum)},
              {"read", SumJson(part.read)},
              {"first", BytesJson(part.first)},
-             {"last", BytesJson(part.last)}});
+             {"last", BytesJson(part.last)},
+             {"pieces", BytesJson(std::as_bytes(std::span(part.pieces)))}});
 }
 
 }  // namespace gpusort

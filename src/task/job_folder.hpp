@@ -9,19 +9,27 @@
 //                             that row and the next one, and opens no more than what it merges
 //   cut-64.json               the records at which they begin; written last
 //   part-00007-of-00064.json  what is known of that part of the output
-// The JSON files end with a checksum of what is in front. Start at JobFolder.
+// The JSON files end with a checksum of what is in front. Every file but job.json names its job and itself: the JSON files by
+// "job" and "file", a run by the RunLabel that it ends with, fences and begins by their first numbers and their checksums. A
+// file that got another's name is found by that.
+// The folder belongs to one user, nobody else can write in it, and its files have mode 0600. Start at JobFolder.
 #pragma once
 
 #include <array>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
+#include <nlohmann/json_fwd.hpp>
+
 #include "data/proof.hpp"
 #include "file.hpp"
+#include "piece_sums.hpp"
 
 namespace gpusort {
 
@@ -54,8 +62,16 @@ struct TaskScan {
   std::string state{};
 };
 
+/// The last bytes of a run's file.
+struct RunLabel {
+  std::uint64_t magic = 0x6c'6e'75'52'73'75'70'47;  ///< "GpusRunl"
+  std::uint64_t job = 0, run = 0;
+  std::uint64_t check = 0;  ///< of the rest
+  friend bool operator==(const RunLabel&, const RunLabel&) = default;
+};
+
 struct TaskRun {
-  std::uint64_t bytes = 0;        ///< of the file
+  std::uint64_t bytes = 0;        ///< of the file, with its label
   std::vector<std::byte> header, trailer;  ///< in front of its records, and behind them
   std::uint64_t shape = 0;                 ///< what records of all inputs must agree in; 0: nothing
   std::string state;  ///< in front of its first record, as RecordKeyer::SaveState
@@ -81,6 +97,7 @@ struct TaskCut {
   std::vector<std::byte> header;   ///< of the first run that has one
   std::vector<std::byte> trailer;  ///< of all runs
   std::vector<CutPlace> places;    ///< one fewer than parts
+  std::uint64_t secret = 0;        ///< names what is hidden beside the output, so that nobody else can make the name
 };
 
 /// Of each run the bytes of its file between which a part begins: the same twice where that is known.
@@ -93,19 +110,21 @@ struct TaskPart {
   RecordSum sum;
   RecordSum read;              ///< of what it was merged from: with -u more than it has
   std::vector<std::byte> first, last;  ///< record, as TaskOrder::Compare takes it; empty if there is none
+  std::vector<PieceSum> pieces;        ///< of the bytes as stored; offsets count from the beginning of the part
 };
 
 class JobFolder {
  public:
-  /// Error(kUsage) if there is no such folder.
+  /// Error(kUsage) if there is no such folder, or others can write in it.
   JobFolder(FileSystem& files, std::string path);
 
   /// Writes what the first task knows. Error(kUsage) that says what differs, if another job is there.
   void Begin(const TaskJob& job);
   /// Each: Error(kUsage) if it is not there yet, Error(kIntegrity) if it is damaged.
   TaskJob ReadJob();
-  /// Of what the job is: the same for each that has its bytes.
-  std::string Id();
+  /// A checksum of what decides the bytes of the job's files: options, and the inputs' names and sizes.
+  std::uint64_t Id();
+  RunLabel LabelOf(std::uint64_t run);
   TaskRun ReadRun(std::uint64_t number);
   TaskCut ReadCut(std::uint64_t parts);
   /// Of a part, or with the number of parts: where runs end.
@@ -119,6 +138,7 @@ class JobFolder {
   void Write(std::uint64_t number, const std::vector<TaskScan>& scans);
   void Write(std::uint64_t number, const TaskRun& run);
   /// `begins` of parts from 0 on, and of one behind the last: where runs end. It is asked for them one by one.
+  /// Keeps a cut of another process that was quicker.
   void Write(const TaskCut& cut, const std::function<PartBegins(std::uint64_t part)>& begins);
   void Write(std::uint64_t number, std::uint64_t parts, const TaskPart& part);
 
@@ -129,15 +149,20 @@ class JobFolder {
  private:
   std::string CutPath(std::uint64_t parts) const { return path_ + "/cut-" + std::to_string(parts) + ".json"; }
   std::string BeginsPath(std::uint64_t parts) const { return path_ + "/cut-" + std::to_string(parts) + ".begins"; }
+  std::optional<nlohmann::json> Find(const std::string& path);
+  void Put(const std::string& path, nlohmann::json json, OldFile old = OldFile::kReplace);
   FileSystem& files_;
   const std::string path_;
+  std::optional<std::uint64_t> id_;
 };
 
 /// "part-00007-of-00064".
 std::string PartFileName(std::uint64_t number, std::uint64_t parts);
 
-/// Writes a file of so many bytes, whole or not at all, and syncs it.
-void WriteWhole(FileSystem& files, const std::string& path, std::span<const std::byte> bytes,
-                OldFile old = OldFile::kReplace);
+/// Begins a file that nobody else can read. Error(kUsage) if the name is that of a link or of another user's file.
+std::unique_ptr<OutputFile> CreateOwn(FileSystem& files, const std::string& path, OldFile old = OldFile::kReplace);
+
+/// Gives `file` these bytes, whole or not at all, and syncs it.
+void WriteWhole(std::unique_ptr<OutputFile> file, std::span<const std::byte> bytes);
 
 }  // namespace gpusort

@@ -14,6 +14,7 @@
 #include "error.hpp"
 #include "job/external_sort.hpp"
 #include "support/log.hpp"
+#include "support/own_folder.hpp"
 #include "task/run_file.hpp"
 #include "task/tasks.hpp"
 #include "thread.hpp"
@@ -34,9 +35,10 @@ std::unique_ptr<OutputFile> OpenOutput(FileSystem& files, const Options& options
   return file;
 }
 
-/// Where parts of it are put together until all are there. Another job's lie elsewhere: its bytes are not the same.
-std::string HiddenName(JobFolder& folder, const OutputFile& output) {
-  const std::string name = folder.Id() + std::filesystem::path(output.path()).filename().string();
+/// Where parts of the output are put together until all are there. Another job's lie elsewhere: its bytes are not the same.
+/// The folder may be one that others can write in, so nobody can tell the name before it is there.
+std::string HiddenName(const TaskCut& cut, const OutputFile& output) {
+  const std::string name = Hex(cut.secret) + std::filesystem::path(output.path()).filename().string();
   return ".gpusort-" + Hex(HashOf(std::as_bytes(std::span(name)))) + ".parts";
 }
 
@@ -45,14 +47,19 @@ std::string HiddenName(JobFolder& folder, const OutputFile& output) {
               EscapeName(path) + ": cannot " + verb + ": " + detail::ErrnoText(errno));
 }
 
-/// The shared file, at the byte where a part begins.
+/// The shared file, at the byte where a part begins. Whichever part comes first makes the file.
 detail::Fd OpenShared(const std::string& path, std::uint64_t at) {
-  detail::Fd fd(::open(path.c_str(), O_WRONLY | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600));
+  constexpr int kFlags = O_WRONLY | O_NOFOLLOW | O_CLOEXEC | O_NOCTTY | O_NONBLOCK;
+  detail::Fd fd(detail::OpenPath(path.c_str(), kFlags));
+  if (!fd.open() && errno == ENOENT) {
+    fd = detail::Fd(detail::OpenPath(path.c_str(), kFlags | O_CREAT | O_EXCL, 0600));
+    if (!fd.open() && errno == EEXIST) fd = detail::Fd(detail::OpenPath(path.c_str(), kFlags));
+  }
   if (!fd.open()) PartFailed(path, "open it");
   struct stat facts;
   if (::fstat(fd.get(), &facts) != 0) PartFailed(path, "look at it");
-  if (!S_ISREG(facts.st_mode) || facts.st_uid != ::geteuid()) {
-    throw Error(ErrorCode::kUsage, EscapeName(path) + ": it is no file of this user");
+  if (!S_ISREG(facts.st_mode) || facts.st_uid != ::geteuid() || facts.st_nlink != 1 || (facts.st_mode & 077) != 0) {
+    throw Error(ErrorCode::kUsage, EscapeName(path) + ": it is no file that only this user can open: remove it");
   }
   if (::lseek(fd.get(), static_cast<off_t>(at), SEEK_SET) < 0) PartFailed(path, "seek in it");
   return fd;
@@ -100,8 +107,9 @@ class PartRanges {
     const std::uint64_t trailer = cut_.trailer.empty() ? 0 : folder_.ReadRun(run).trailer.size();
     const bool known = begins_[run][0] == begins_[run][1] && ends_[run][0] == ends_[run][1];
     std::vector<Fence> fences;
-    if (order_.depends() && !known) fences = ReadFences(files_, folder_.FencesPath(run), folder_.ReadRun(run));
-    RunFile file(files_, folder_.RunPath(run), starts_[run][0], trailer, sizes_[run][0] + trailer, order_, fences);
+    if (order_.depends() && !known) fences = ReadFences(files_, folder_, run, folder_.ReadRun(run));
+    const std::uint64_t bytes = sizes_[run][0] + trailer + sizeof(RunLabel);
+    RunFile file(files_, folder_, run, starts_[run][0], trailer, bytes, order_, fences);
     const auto border = [&](const PartBegins& begins, std::uint64_t part) {
       const auto [low, high] = begins[run];
       return low == high ? low : file.Find(cut_.places[part - 1], run, unique_, low, high);
@@ -144,11 +152,11 @@ bool IsThere(FileSystem& files, const TaskPart& part, const std::string& path) {
 /// proof joins.
 class PartPlaces {
  public:
-  PartPlaces(FileSystem& files, const Options& options, const std::string& output, JobFolder& folder)
+  PartPlaces(FileSystem& files, const Options& options, const std::string& output, const TaskCut& cut)
       : output_(output),
         codec_(options.output_codec),
         whole_(IsFolderName(output) ? nullptr : OpenOutput(files, options, output)) {
-    if (whole_) hidden_ = whole_->directory() + "/" + HiddenName(folder, *whole_);
+    if (whole_) hidden_ = whole_->directory() + "/" + HiddenName(cut, *whole_);
   }
 
   /// The output is a folder.
@@ -176,19 +184,17 @@ class PartPlaces {
 
 /// For files of parts. What is hidden is nobody else's to see.
 void MakePartFolder(const PartPlaces& places) {
-  const std::string folder = places.folder();
-  if (places.apart()) {
-    std::error_code made;  // whether it is there is seen next
-    std::filesystem::create_directory(folder, made);
-    return;
-  }
-  const std::string name = folder.substr(0, folder.size() - 1);
-  struct stat facts;
-  if (::mkdir(name.c_str(), 0700) != 0 && errno != EEXIST) PartFailed(name, "make it");
-  if (::lstat(name.c_str(), &facts) != 0) PartFailed(name, "look at it");
-  if (!S_ISDIR(facts.st_mode) || facts.st_uid != ::geteuid()) {
-    throw Error(ErrorCode::kUsage, EscapeName(name) + ": it is no folder of this user");
-  }
+  const std::string folder = WithoutSlashes(places.folder());
+  if (::mkdir(folder.c_str(), places.apart() ? 0755 : 0700) != 0 && errno != EEXIST) PartFailed(folder, "make it");
+  OpenOwnFolder("", folder);
+}
+
+/// A part's own file.
+std::unique_ptr<OutputFile> CreatePart(FileSystem& files, const PartPlaces& places, const Options& options,
+                                       const std::string& path) {
+  if (!places.apart()) return CreateOwn(files, path);
+  RequireOwnFile(path, true);
+  return files.CreateOutput(path, false, options.no_clobber ? OldFile::kKeep : OldFile::kReplaceOrRewrite);
 }
 
 std::vector<std::byte> Compressed(Codec codec, std::span<const std::byte> bytes) {
@@ -205,6 +211,56 @@ bool IsJoined(FileSystem& files, const PartPlaces& places, JobFolder& folder, co
   if (!places.joins()) return false;
   const std::optional<TaskPart> first = folder.FindPart(0, parts);
   return first && IsThere(files, *first, output);
+}
+
+[[noreturn]] void Damaged(const std::string& path, const std::string& what, const JobFolder& folder) {
+  throw Error(ErrorCode::kIntegrity, EscapeName(path) + ": " + what + ": remove the part's .json in " +
+                                         EscapeName(folder.path()) + " and give its task again");
+}
+
+/// Reads all parts on all cores, and compares each piece with the checksum of what was written.
+void ReadParts(FileSystem& files, const PartPlaces& places, const std::vector<TaskPart>& parts, const JobFolder& folder,
+               unsigned threads, const CancelFlag& cancel) {
+  struct At {
+    std::uint64_t part, piece;
+  };
+  std::vector<At> pieces;
+  for (std::uint64_t part = 0; part < parts.size(); ++part) {
+    std::uint64_t end = 0;
+    for (std::uint64_t i = 0; i < parts[part].pieces.size(); ++i) {
+      const PieceSum& piece = parts[part].pieces[i];
+      if (piece.offset <= end) end = std::max(end, piece.offset + piece.bytes);
+      pieces.push_back({part, i});
+    }
+    if (end != parts[part].bytes) Damaged(places.PathOf(part, parts.size()), "not all of it has a checksum", folder);
+  }
+  std::atomic<std::uint64_t> next = 0;
+  const auto read = [&] {
+    std::unique_ptr<File> file;
+    std::uint64_t open = parts.size();
+    std::vector<std::byte> bytes;
+    for (std::uint64_t at; (at = next++) < pieces.size();) {
+      cancel.ThrowIfRequested();
+      const TaskPart& part = parts[pieces[at].part];
+      const PieceSum& piece = part.pieces[pieces[at].piece];
+      const std::string path = places.PathOf(pieces[at].part, parts.size());
+      if (open != pieces[at].part) {
+        RequireOwnFile(path, places.apart());
+        file = files.OpenInput(path, false);
+        open = pieces[at].part;
+      }
+      bytes.resize(piece.bytes);
+      const std::uint64_t begin = part.offset + piece.offset;
+      if (file->ReadAt(begin, bytes) == piece.bytes && HashOfPiece(bytes) == piece.hash) continue;
+      next = pieces.size();
+      Damaged(path, "bytes " + std::to_string(begin) + " to " + std::to_string(begin + piece.bytes) + ", of part " +
+                        std::to_string(open) + ", are not what was written", folder);
+    }
+  };
+  std::vector<std::future<void>> beside;
+  while (beside.size() + 1 < std::min<std::uint64_t>(threads, pieces.size())) beside.push_back(RunBeside(read));
+  read();
+  for (std::future<void>& thread : beside) thread.get();
 }
 
 /// Puts the parts one behind the other; returns their bytes.
@@ -239,8 +295,8 @@ std::vector<std::uint64_t> PartBorders(const Options& options, std::uint64_t par
     throw Error(ErrorCode::kUsage, "run " + std::to_string(run) + ": there are " + std::to_string(cut.runs));
   }
   const TaskRun facts = job.ReadRun(run);
-  const std::vector<Fence> fences = ReadFences(files, job.FencesPath(run), facts);
-  RunFile file(files, job.RunPath(run), facts.header.size(), facts.trailer.size(), facts.bytes, order, fences);
+  const std::vector<Fence> fences = ReadFences(files, job, run, facts);
+  RunFile file(files, job, run, facts.header.size(), facts.trailer.size(), facts.bytes, order, fences);
   std::vector<std::uint64_t> borders{file.begin()};
   for (const CutPlace& place : cut.places) {
     borders.push_back(place.run >= cut.runs ? file.end() : file.Find(place, run, options.unique));
@@ -249,14 +305,15 @@ std::vector<std::uint64_t> PartBorders(const Options& options, std::uint64_t par
   return borders;
 }
 
-void MergePart(const Options& options, TaskNumber part, const std::string& folder, const std::string& output,
-               const PartPieces& pieces, CancelFlag& cancel) {
+std::optional<SortResult> MergePart(const Options& options, TaskNumber part, const std::string& folder,
+                                    const std::string& output, const PartPieces& pieces, CancelFlag& cancel,
+                                    JobRecord& record) {
   FileSystem files;
   TaskOrder order(options);
   JobFolder there(files, folder);
   const TaskCut cut = there.ReadCut(part.count);
   order.ReadHeader(cut.header);
-  const PartPlaces places(files, options, output, there);
+  const PartPlaces places(files, options, output, cut);
   const std::string path = places.PathOf(part.number, part.count);
   TaskPart made;
   if (!places.own_files()) made.offset = pieces.offset ? *pieces.offset : PlaceInOutput(cut, part.number);
@@ -266,12 +323,13 @@ void MergePart(const Options& options, TaskNumber part, const std::string& folde
                                        : !places.apart() && IsThere(files, *found, output);
     if (found->offset == made.offset && (proved || IsThere(files, *found, path))) {
       LogInfo("part " + std::to_string(part.number) + " is there already");
-      return;
+      return std::nullopt;
     }
   }
   if (!places.apart() && options.verify_output) {
     throw Error(ErrorCode::kUsage, "--verify-output reads files of parts back: give a folder, with a '/' behind its name");
   }
+  if (!pieces.folder.empty()) OpenOwnFolder("--pieces ", pieces.folder);
   Options job = options;
   if (job.temp_dirs.empty()) job.temp_dirs = {pieces.folder.empty() ? folder : pieces.folder};
   job.inputs.clear();
@@ -288,6 +346,7 @@ void MergePart(const Options& options, TaskNumber part, const std::string& folde
       range = ranges[run];
     } else {
       input = pieces.folder + input.substr(input.rfind('/'));
+      RequireOwnFile(input);
       const std::uint64_t begin = there.ReadRun(run).header.size();
       const std::optional<FileFacts> piece = files.Identify(input);
       range = {begin, piece ? piece->size : begin};
@@ -306,26 +365,31 @@ void MergePart(const Options& options, TaskNumber part, const std::string& folde
   if (!job.headless) around = cut.header;
   around.insert(around.end(), job.trailer.begin(), job.trailer.end());
   SortResult result;
+  PieceSums sums;
   if (places.own_files()) {
     MakePartFolder(places);
+    std::unique_ptr<OutputFile> file = CreatePart(files, places, options, path);
+    file->SumPieces(&sums);
     if (job.inputs.empty()) {
       if (job.output_codec != Codec::kNone) around = Compressed(job.output_codec, around);
-      WriteWhole(files, path, around);
+      WriteWhole(std::move(file), around);
       result.bytes = around.size();
     } else {
       job.output = path;
-      job.no_clobber = places.apart() && options.no_clobber;
-      result = ExternalSort(job, cancel);
+      if (!options.no_fsync) file->WriteBackEarly();
+      result = ExternalSort(job, cancel, files, Output(std::move(file)), {}, {}, &record);
     }
     made.inode = files.Identify(path)->ino;
   } else {
     const detail::Fd shared = OpenShared(path, made.offset);
+    auto writer = std::make_unique<PipeWriter>(shared.get(), path, cancel);
+    writer->SumPieces(&sums);
     if (job.inputs.empty()) {
-      PipeWriter(shared.get(), path, cancel).WriteAll(around);
+      writer->WriteAll(around);
       result.bytes = around.size();
     } else {
       job.output = "/dev/fd/" + std::to_string(shared.get());
-      result = ExternalSort(job, cancel, files, Output(std::make_unique<PipeWriter>(shared.get(), path, cancel)), {});
+      result = ExternalSort(job, cancel, files, Output(std::move(writer)), {}, {}, &record);
     }
     if (!options.no_fsync && ::fsync(shared.get()) != 0) PartFailed(path, "sync it");
     made.inode = FactsOf(shared.get()).ino;
@@ -335,27 +399,31 @@ void MergePart(const Options& options, TaskNumber part, const std::string& folde
                         " bytes and should have " + std::to_string(bytes));
     }
   }
+  made.pieces = sums.Cover(result.bytes);
   made.bytes = result.bytes;
   made.sum = result.sum;
   made.read = result.read;
-  made.first = std::move(result.first);
-  made.last = std::move(result.last);
+  made.first = result.first;
+  made.last = result.last;
   there.Write(part.number, part.count, made);
+  return result;
 }
 
-void ProveParts(const Options& options, std::uint64_t parts, const std::string& folder, const std::string& output) {
+void ProveParts(const Options& options, std::uint64_t parts, const std::string& folder, const std::string& output,
+                bool trust, const CancelFlag& cancel) {
   FileSystem files;
   TaskOrder order(options);
   JobFolder there(files, folder);
   const TaskCut cut = there.ReadCut(parts);
   order.ReadHeader(cut.header);
-  const PartPlaces places(files, options, output, there);
+  const PartPlaces places(files, options, output, cut);
   std::error_code left;  // of what the output does not need any more
   if (IsJoined(files, places, there, output, parts)) {
     std::filesystem::remove_all(places.folder(), left);
     LogInfo("it is proved already");
     return;
   }
+  if (places.own_files()) OpenOwnFolder("", places.folder());
   RecordSum read, merged, made;
   for (std::uint64_t run = 0; run < cut.runs; ++run) read += there.ReadRun(run).sum;
   std::uint64_t end = 0;
@@ -377,6 +445,10 @@ void ProveParts(const Options& options, std::uint64_t parts, const std::string& 
     if (!places.own_files() && part.offset != end) {
       throw WrongResult(name + " does not begin where the one in front of it ends");
     }
+    if (const std::uint64_t size = files.Identify(path)->size; places.own_files() && size != part.bytes) {
+      Damaged(path, "it has " + std::to_string(size) + " bytes, and was written with " + std::to_string(part.bytes),
+              there);
+    }
     end = part.offset + part.bytes;
     made += part.sum;
     merged += part.read;
@@ -393,6 +465,14 @@ void ProveParts(const Options& options, std::uint64_t parts, const std::string& 
                       std::to_string(made.records));
   }
   if (options.top > 0 && made.records > options.top) throw WrongResult("there are more records than --top asks for");
+  if (const auto facts = places.own_files() ? std::nullopt : files.Identify(places.PathOf(0, parts));
+      facts && facts->size != end) {
+    Damaged(places.PathOf(0, parts),
+            "it has " + std::to_string(facts->size) + " bytes, and was written with " + std::to_string(end), there);
+  }
+  if (!trust) {
+    ReadParts(files, places, all, there, options.threads > 0 ? options.threads : AvailableCores(), cancel);
+  }
   if (OutputFile* const whole = places.whole()) {
     if (places.joins()) {
       end = JoinParts(files, places, all);

@@ -10,6 +10,7 @@
 
 #include "error.hpp"
 #include "records/records.hpp"
+#include "support/own_folder.hpp"
 #include "support/text.hpp"
 
 namespace gpusort {
@@ -17,6 +18,11 @@ namespace {
 
 /// What is read at once to look for a border, and to look at all records.
 constexpr std::uint64_t kLook = std::uint64_t{64} << 10, kPiece = std::uint64_t{1} << 20;
+
+std::unique_ptr<File> OpenOwn(FileSystem& files, const std::string& path) {
+  RequireOwnFile(path);
+  return files.OpenInput(path, false);
+}
 
 void Put(std::vector<std::byte>& out, std::uint64_t number) {
   const auto* const bytes = reinterpret_cast<const std::byte*>(&number);
@@ -77,18 +83,30 @@ bool IsBefore(RecordSpan comparable, std::uint64_t offset, std::uint64_t own, co
   return own < place.run || (own == place.run && offset < place.offset);
 }
 
-RunFile::RunFile(FileSystem& files, const std::string& path, std::uint64_t header_bytes, std::uint64_t trailer_bytes,
-                 std::optional<std::uint64_t> bytes, const TaskOrder& order, std::span<const Fence> fences)
+RunFile::RunFile(FileSystem& files, JobFolder& folder, std::uint64_t run, std::uint64_t header_bytes,
+                 std::uint64_t trailer_bytes, std::uint64_t bytes, const TaskOrder& order,
+                 std::span<const Fence> fences)
     : order_(order),
-      file_(files.OpenInput(path, false)),
+      file_(OpenOwn(files, folder.RunPath(run))),
       begin_(header_bytes),
-      end_(file_->Facts().size - std::min(trailer_bytes, file_->Facts().size)),
+      end_(bytes - std::min(bytes, trailer_bytes + sizeof(RunLabel))),
       fences_(fences) {
-  if (bytes && *bytes != file_->Facts().size) {
-    throw Error(ErrorCode::kIntegrity, EscapeName(path) + ": it has " + std::to_string(file_->Facts().size) +
-                                           " bytes, and was written with " + std::to_string(*bytes));
+  const std::string path = EscapeName(file_->path());
+  if (bytes != file_->Facts().size) {
+    throw Error(ErrorCode::kIntegrity, path + ": it has " + std::to_string(file_->Facts().size) +
+                                           " bytes, and was written with " + std::to_string(bytes));
   }
-  if (end_ < begin_) throw Error(ErrorCode::kIntegrity, EscapeName(path) + ": it is shorter than it was written");
+  if (end_ < begin_) throw Error(ErrorCode::kIntegrity, path + ": it is shorter than it was written");
+  RunLabel label;
+  file_->ReadAt(bytes - sizeof label, std::as_writable_bytes(std::span(&label, 1)));
+  const RunLabel own = folder.LabelOf(run);
+  if (label == own) return;
+  std::string what = "it is damaged";
+  if (label.magic == own.magic && label.job != own.job) what = "it is a run of another job";
+  if (label.magic == own.magic && label.job == own.job) {
+    what = "it is run " + std::to_string(label.run) + " of the job under this name";
+  }
+  throw Error(ErrorCode::kIntegrity, path + ": " + what + ": remove it and its .json, and give its task again");
 }
 
 std::vector<std::byte> RunFile::Read(std::uint64_t begin, std::uint64_t end) { return ReadBytes(*file_, begin, end); }
@@ -214,8 +232,9 @@ std::uint64_t RunFile::Find(const OrderPlace& place, std::uint64_t own, bool uni
   return Find(place, own, unique, std::prev(behind)->offset, behind == fences_.end() ? end_ : behind->offset);
 }
 
-std::vector<std::byte> PackFences(const std::vector<Fence>& fences) {
-  std::vector<std::byte> bytes;
+std::vector<std::byte> PackFences(const std::vector<Fence>& fences, const RunLabel& label) {
+  const auto front = std::as_bytes(std::span(&label, 1));
+  std::vector<std::byte> bytes(front.begin(), front.end());
   for (const Fence& fence : fences) {
     Put(bytes, fence.offset);
     Put(bytes, fence.record.size());
@@ -227,16 +246,25 @@ std::vector<std::byte> PackFences(const std::vector<Fence>& fences) {
   return bytes;
 }
 
-std::vector<Fence> ReadFences(FileSystem& files, const std::string& path, const TaskRun& run) {
-  const std::unique_ptr<File> file = files.OpenInput(path, false);
+std::vector<Fence> ReadFences(FileSystem& files, JobFolder& folder, std::uint64_t number, const TaskRun& run) {
+  const std::string path = folder.FencesPath(number);
+  const std::unique_ptr<File> file = OpenOwn(files, path);
   std::vector<std::byte> bytes(run.fences_bytes);
-  const auto damaged = [&] { throw Error(ErrorCode::kIntegrity, EscapeName(path) + ": it is damaged"); };
-  if (file->Facts().size != bytes.size() || file->ReadAt(0, bytes) < bytes.size() ||
-      HashOf(bytes) != run.fences_hash) {
+  const auto fail = [&](const char* what) {
+    throw Error(ErrorCode::kIntegrity, EscapeName(path) + ": " + what + ": remove it, and give its task again");
+  };
+  const auto damaged = [&] { fail("it is damaged"); };
+  const std::uint64_t got = file->ReadAt(0, bytes);
+  RunLabel label;
+  if (got < sizeof label) damaged();
+  std::memcpy(&label, bytes.data(), sizeof label);
+  const RunLabel own = folder.LabelOf(number);
+  if (!(label == own) && label.magic == own.magic) fail("it has the fences of another run under this name");
+  if (!(label == own) || file->Facts().size != bytes.size() || got < bytes.size() || HashOf(bytes) != run.fences_hash) {
     damaged();
   }
   std::vector<Fence> fences;
-  for (std::size_t at = 0; at < bytes.size();) {
+  for (std::size_t at = sizeof label; at < bytes.size();) {
     std::uint64_t numbers[3];
     if (bytes.size() - at < sizeof numbers) damaged();
     std::memcpy(numbers, bytes.data() + at, sizeof numbers);

@@ -64,10 +64,11 @@ class RunFile {
   /// Fences that a run has at most, and how many bytes there are between two at least.
   static constexpr std::uint64_t kMostFences = 1024, kFenceBytes = std::uint64_t{64} << 10;
 
-  /// `bytes`: what the file was written with. Error(kIntegrity) if it has not that. `fences`: its own, which must outlive
-  /// it; where keys depend on what is in front of a record, what is looked at must lie behind one.
-  RunFile(FileSystem& files, const std::string& path, std::uint64_t header_bytes, std::uint64_t trailer_bytes,
-          std::optional<std::uint64_t> bytes, const TaskOrder& order, std::span<const Fence> fences);
+  /// Opens the file of run number `run`. `bytes`: what the file was written with. Error(kIntegrity) if the file has
+  /// another size, or is another run's. `fences`: its own, which must outlive this; where keys depend on what is in front
+  /// of a record, what is looked at must lie behind one.
+  RunFile(FileSystem& files, JobFolder& folder, std::uint64_t run, std::uint64_t header_bytes,
+          std::uint64_t trailer_bytes, std::uint64_t bytes, const TaskOrder& order, std::span<const Fence> fences);
 
   std::uint64_t begin() const { return begin_; }
   std::uint64_t end() const { return end_; }
@@ -101,8 +102,8 @@ class RunFile {
 };
 
 /// As a file, and back. Error(kIntegrity) if the bytes are not what was written.
-std::vector<std::byte> PackFences(const std::vector<Fence>& fences);
-std::vector<Fence> ReadFences(FileSystem& files, const std::string& path, const TaskRun& run);
+std::vector<std::byte> PackFences(const std::vector<Fence>& fences, const RunLabel& label);
+std::vector<Fence> ReadFences(FileSystem& files, JobFolder& folder, std::uint64_t number, const TaskRun& run);
 std::uint64_t HashOf(std::span<const std::byte> bytes);
 
 /// Whether a record that is `comparable`, at `offset` of run `own`, is in front of `place`.

@@ -13,6 +13,7 @@
 #include "job/external_sort.hpp"
 #include "support/log.hpp"
 #include "support/machine.hpp"
+#include "support/own_folder.hpp"
 #include "task/run_file.hpp"
 #include "task/slices.hpp"
 #include "task/tasks.hpp"
@@ -20,14 +21,11 @@
 namespace gpusort {
 namespace {
 
-/// Enough for any header that was read before.
-constexpr std::uint64_t kHeaderMemory = std::uint64_t{1} << 36;
-
 [[noreturn]] void RefuseTask(const std::string& why) { throw Error(ErrorCode::kUsage, why); }
 
 /// What must be the same for tasks to have one order, and the same sums.
 std::string Version() {
-  constexpr const char* kFormat = ", format 3";  // of the files that tasks share
+  constexpr const char* kFormat = ", format 4";  // of the files that tasks share
   return std::string(GPUSORT_VERSION) + kFormat + ", locale " + LocaleName();
 }
 
@@ -57,10 +55,21 @@ struct OpenJob {
 
  private:
   static const std::string& MakeFolder(const std::string& path) {
-    std::ignore = ::mkdir(path.c_str(), 0700);  // whether it is there is seen next
+    std::ignore = ::mkdir(WithoutSlashes(path).c_str(), 0700);  // whether it is there is seen next
     return path;
   }
 };
+
+/// Whether a task has sorted the slice before, and all of what it wrote is in place.
+bool IsRunThere(OpenJob& job, std::uint64_t number, const TaskRun& run) {
+  try {
+    RunFile(job.files, job.folder, number, run.header.size(), run.trailer.size(), run.bytes, job.order, {});
+    ReadFences(job.files, job.folder, number, run);
+    return true;
+  } catch (const Error&) {
+    return false;  // it is written again, which says what cannot be written
+  }
+}
 
 }  // namespace
 
@@ -88,16 +97,16 @@ void ScanSlice(const Options& options, const std::vector<std::string>& arguments
   if (slices.depend() && !job.folder.FindScan(slice.number)) job.folder.Write(slice.number, slices.Scan(slice.number));
 }
 
-void SortSlice(const Options& options, const std::vector<std::string>& arguments, TaskNumber slice,
-               const std::string& folder, CancelFlag& cancel) {
+std::optional<SortResult> SortSlice(const Options& options, const std::vector<std::string>& arguments,
+                                    TaskNumber slice, const std::string& folder, CancelFlag& cancel,
+                                    JobRecord& record) {
   Slices::Records records;
   {
     OpenJob job(options, arguments, slice.count, folder, cancel);
     if (const std::optional<TaskRun> run = job.folder.FindRun(slice.number)) {
-      const std::optional<FileFacts> file = job.files.Identify(job.folder.RunPath(slice.number));
-      if (file && file->size == run->bytes && job.files.Identify(job.folder.FencesPath(slice.number))) {
+      if (IsRunThere(job, slice.number, *run)) {
         LogInfo("run " + std::to_string(slice.number) + " is there already");
-        return;
+        return std::nullopt;
       }
     }
     records = Slices(options, job.files, job.inputs, job.order, job.folder, slice.count).Of(slice.number);
@@ -112,9 +121,10 @@ void SortSlice(const Options& options, const std::vector<std::string>& arguments
   const std::string path = there.RunPath(slice.number);
   SortResult result;
   const std::string state = records.ranges.empty() ? "" : records.ranges[0].state;
-  const bool nothing = records.paths.empty();
-  if (nothing) {
-    WriteWhole(files, path, {});
+  const RunLabel label = there.LabelOf(slice.number);
+  std::unique_ptr<OutputFile> run = CreateOwn(files, path);
+  if (records.paths.empty()) {
+    WriteWhole(std::move(run), std::as_bytes(std::span(&label, 1)));
   } else {
     Options job = options;
     job.inputs = std::move(records.paths);
@@ -122,29 +132,23 @@ void SortSlice(const Options& options, const std::vector<std::string>& arguments
     job.output = path;
     job.state = state;
     job.output_codec = Codec::kNone;
+    run->Append(std::as_bytes(std::span(&label, 1)));
+    if (!options.no_fsync) run->WriteBackEarly();
     sigset_t signals;  // what is published lets none end the process any more, and fences are yet to be made
     pthread_sigmask(SIG_SETMASK, nullptr, &signals);
-    result = ExternalSort(job, cancel);
+    result = ExternalSort(job, cancel, files, Output(std::move(run)), {}, {}, &record);
     pthread_sigmask(SIG_SETMASK, &signals, nullptr);
   }
   TaskOrder order(options);
-  std::vector<std::byte> header;
-  if (!nothing) {
-    Options run = options;
-    run.input_codec = Codec::kNone;
-    run.force_format = true;  // the kinds of the inputs were checked, and the run is sorted
-    HostMemory memory(kHeaderMemory);
-    const Inputs inputs(files, {path}, MakeInputOptions(run, memory, order.ordered().format()), order.ordered().plain,
-                        cancel);
-    header.assign(inputs.header().begin(), inputs.header().end());
-    order.ReadHeader(header);
-  }
-  RunFile file(files, path, header.size(), result.trailer.size(), std::nullopt, order, {});
+  order.ReadHeader(result.header);
+  const std::uint64_t bytes = result.bytes + sizeof label;
+  RunFile file(files, there, slice.number, result.header.size(), result.trailer.size(), bytes, order, {});
   std::uint64_t shape = 0;
-  const std::vector<std::byte> fences = PackFences(file.MakeFences(order.Load(state), shape));
-  WriteWhole(files, there.FencesPath(slice.number), fences);
-  there.Write(slice.number, TaskRun{file.end() + result.trailer.size(), header, result.trailer, shape, state,
-                                    fences.size(), HashOf(fences), result.sum});
+  const std::vector<std::byte> fences = PackFences(file.MakeFences(order.Load(state), shape), label);
+  WriteWhole(CreateOwn(files, there.FencesPath(slice.number)), fences);
+  there.Write(slice.number, TaskRun{bytes, result.header, result.trailer, shape, state, fences.size(), HashOf(fences),
+                                    result.sum});
+  return result;
 }
 
 void CheckTaskVersion(const std::string& folder) {

@@ -7,7 +7,7 @@ TaskRuns::TaskRuns(FileSystem& files, const std::string& folder, TaskOrder& orde
   const std::uint64_t count = folder_.ReadJob().slices;
   for (std::uint64_t run = 0; run < count; ++run) {
     runs_.push_back(folder_.ReadRun(run));
-    fences_.push_back(ReadFences(files, folder_.FencesPath(run), runs_.back()));
+    fences_.push_back(ReadFences(files, folder_, run, runs_.back()));
     if (header_.empty()) header_ = runs_.back().header;
     TakeEnd(run);
   }
@@ -32,7 +32,7 @@ void TaskRuns::TakeEnd(std::size_t number) {
 
 RunFile& TaskRuns::file(std::size_t run) {
   if (!open_[run]) {
-    open_[run] = std::make_unique<RunFile>(files_, folder_.RunPath(run), begin(run), runs_[run].trailer.size(),
+    open_[run] = std::make_unique<RunFile>(files_, folder_, run, begin(run), runs_[run].trailer.size(),
                                            runs_[run].bytes, order_, fences_[run]);
   }
   return *open_[run];

@@ -23,7 +23,7 @@ class TaskRuns {
   /// Bytes of its records, and where in the file they begin and end.
   std::uint64_t bytes(std::size_t run) const { return end(run) - begin(run); }
   std::uint64_t begin(std::size_t run) const { return runs_[run].header.size(); }
-  std::uint64_t end(std::size_t run) const { return runs_[run].bytes - runs_[run].trailer.size(); }
+  std::uint64_t end(std::size_t run) const { return runs_[run].bytes - runs_[run].trailer.size() - sizeof(RunLabel); }
   JobFolder& folder() { return folder_; }
   /// Of the first run that has one.
   const std::vector<std::byte>& header() const { return header_; }

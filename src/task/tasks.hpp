@@ -9,6 +9,8 @@
 #include <string>
 #include <vector>
 
+#include "job/job_record.hpp"
+#include "job/stats.hpp"
 #include "stream.hpp"
 #include "support/options.hpp"
 
@@ -29,9 +31,10 @@ void ScanSlice(const Options& options, const std::vector<std::string>& arguments
                const std::string& folder, CancelFlag& cancel);
 
 /// Sorts the records that begin in one of equal ranges of the inputs' bytes to a run in `folder`. Does nothing if that
-/// is there.
-void SortSlice(const Options& options, const std::vector<std::string>& arguments, TaskNumber slice,
-               const std::string& folder, CancelFlag& cancel);
+/// is there, and returns nothing then. `record` records the sort.
+std::optional<SortResult> SortSlice(const Options& options, const std::vector<std::string>& arguments,
+                                    TaskNumber slice, const std::string& folder, CancelFlag& cancel,
+                                    JobRecord& record);
 
 /// What the first task of the job in `folder` was told, as arguments for ParseOptions: options, "--", inputs.
 std::vector<std::string> JobArguments(const std::string& folder);
@@ -55,11 +58,15 @@ struct PartPieces {
 };
 
 /// Merges a part into `output`: a file of its own below a folder that is named with a '/' at its end, else its place in
-/// the one output, which has its name once Prove is done. Does nothing if that was done.
-void MergePart(const Options& options, TaskNumber part, const std::string& folder, const std::string& output,
-               const PartPieces& pieces, CancelFlag& cancel);
+/// the one output, which has its name once Prove is done. Does nothing if that was done, and returns nothing then.
+/// `record` records the merge.
+std::optional<SortResult> MergePart(const Options& options, TaskNumber part, const std::string& folder,
+                                    const std::string& output, const PartPieces& pieces, CancelFlag& cancel,
+                                    JobRecord& record);
 
-/// Checks that all parts are there, in order and of all records, and gives the output its name.
-void ProveParts(const Options& options, std::uint64_t parts, const std::string& folder, const std::string& output);
+/// Checks that all parts are there, in order and of all records, and gives the output its name. Reads the parts and
+/// compares them with the checksums of what was written, unless `trust` is set. Error(kIntegrity) names the file.
+void ProveParts(const Options& options, std::uint64_t parts, const std::string& folder, const std::string& output,
+                bool trust, const CancelFlag& cancel);
 
 }  // namespace gpusort

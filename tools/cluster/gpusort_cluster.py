@@ -15,6 +15,7 @@ ALL_TASKS = {"batch-bytes", "batch-size", "block-size", "buffer-size", "S", "com
              "gpu-memory", "gpu-timeout", "log-file", "log-format", "log-level", "max-record", "memory", "no-clobber",
              "no-fsync", "no-space-check", "parallel", "temp-dir", "temporary-directory", "T", "threads",
              "verify-output"}
+REPORTS = {"stats", "trace", "report"}  # of one process: all tasks would write to one file
 PROGRAM = os.path.basename(sys.argv[0])
 
 
@@ -122,6 +123,9 @@ def number(own, name, default):
 
 def files_of(own, options, names, suffix):
     """Whole names: inputs, the output, and the job's folder. Inputs may stand in a file."""
+    for name, _ in options:
+        if name in REPORTS:
+            usage(f"--{name} tells of one process, and many tasks would write one file: give it to gpusort_task")
     output = own.get("output") or (names.pop() if names else usage("OUTPUT is missing"))
     for name, words in options:
         if name == "files0-from":
