@@ -144,6 +144,8 @@ std::vector<std::uint64_t> RowOf(std::uint64_t job, const TaskCut& cut, std::uin
   return row;
 }
 
+std::uint64_t CheckOfLabel(const RunLabel& label) { return XXH3_64bits(&label, offsetof(RunLabel, check)); }
+
 [[noreturn]] void NotThere(const std::string& folder, const std::string& what) {
   throw Error(ErrorCode::kUsage, EscapeName(folder) + ": " + what + " is not there yet");
 }
@@ -230,11 +232,13 @@ std::uint64_t JobFolder::Id() {
   return *id_;
 }
 
+bool IsWhole(const RunLabel& label) { return label.magic == RunLabel().magic && label.check == CheckOfLabel(label); }
+
 RunLabel JobFolder::LabelOf(std::uint64_t run) {
   RunLabel label;
   label.job = Id();
   label.run = run;
-  label.check = XXH3_64bits(&label, offsetof(RunLabel, check));
+  label.check = CheckOfLabel(label);
   return label;
 }
 

@@ -70,6 +70,9 @@ struct RunLabel {
   friend bool operator==(const RunLabel&, const RunLabel&) = default;
 };
 
+/// Whether the label is one, of whatever run and job.
+bool IsWhole(const RunLabel& label);
+
 struct TaskRun {
   std::uint64_t bytes = 0;        ///< of the file, with its label
   std::vector<std::byte> header, trailer;  ///< in front of its records, and behind them

@@ -102,8 +102,8 @@ RunFile::RunFile(FileSystem& files, JobFolder& folder, std::uint64_t run, std::u
   const RunLabel own = folder.LabelOf(run);
   if (label == own) return;
   std::string what = "it is damaged";
-  if (label.magic == own.magic && label.job != own.job) what = "it is a run of another job";
-  if (label.magic == own.magic && label.job == own.job) {
+  if (IsWhole(label) && label.job != own.job) what = "it is a run of another job";
+  if (IsWhole(label) && label.job == own.job) {
     what = "it is run " + std::to_string(label.run) + " of the job under this name";
   }
   throw Error(ErrorCode::kIntegrity, path + ": " + what + ": remove it and its .json, and give its task again");
@@ -259,7 +259,7 @@ std::vector<Fence> ReadFences(FileSystem& files, JobFolder& folder, std::uint64_
   if (got < sizeof label) damaged();
   std::memcpy(&label, bytes.data(), sizeof label);
   const RunLabel own = folder.LabelOf(number);
-  if (!(label == own) && label.magic == own.magic) fail("it has the fences of another run under this name");
+  if (!(label == own) && IsWhole(label)) fail("it has the fences of another run under this name");
   if (!(label == own) || file->Facts().size != bytes.size() || got < bytes.size() || HashOf(bytes) != run.fences_hash) {
     damaged();
   }

@@ -91,6 +91,59 @@ if [ "$(id -u)" = 0 ]; then
   rmdir shared/job
 fi
 
+# Tasks: their folder, each name in it, the folder of an output, and the pieces of runs. DIR is this user's alone.
+task=(timeout -s KILL 60 "$bin/gpusort_task")
+"${task[@]}" runs --slice 0/1 --into mine.dir --type i32 in.bin
+"${task[@]}" cut --parts 1 mine.dir
+mkdir -m 777 shared/open
+ln -s "$work/mine/victim" shared/open/run-00000
+expect 2 "${task[@]}" runs --slice 0/1 --into shared/open --type i32 in.bin
+says 'others can write in it'
+untouched "a folder of tasks that others can write"
+rm -r shared/open
+for kind in "${kinds[@]}" far; do
+  plant $kind shared/job
+  refused "--into is a $kind" "${task[@]}" runs --slice 0/1 --into shared/job --type i32 in.bin
+  rm -rf shared/job
+done
+for name in job.json run-00000 run-00000.json run-00000.fences cut-1.json cut-1.begins part-00000-of-00001.json; do
+  for kind in "${kinds[@]}"; do
+    cp -rp mine.dir shared/job
+    rm -f "shared/job/$name"
+    plant $kind "shared/job/$name"
+    stage=(cut --parts 1 shared/job)
+    case $name in run*) stage=(runs --slice 0/1 --into shared/job --type i32 in.bin) ;; part*) stage=(part --part 0/1 shared/job mine/out) ;; esac
+    code=0
+    "${task[@]}" "${stage[@]}" 2>err || code=$?
+    case $code in 0 | 2 | 4 | 8) ;; *) fail "$name is a $kind: exit $code ($(cat err))" ;; esac
+    untouched "$name of a job of tasks is a $kind"
+    rm -rf shared/job mine/.gpusort-*
+  done
+done
+# Nobody can tell the name of what is hidden beside the output: two jobs of the same command have two.
+rm -rf other.dir
+"${task[@]}" runs --slice 0/1 --into other.dir --type i32 in.bin
+"${task[@]}" cut --parts 1 other.dir
+for dir in mine.dir other.dir; do "${task[@]}" part --part 0/1 $dir shared/out.bin; done
+[ "$(find shared -name '.gpusort-*.parts' | wc -l)" = 2 ] || fail "two jobs of the same command share a hidden name"
+[ -z "$(find shared -name '.gpusort-*.parts' ! -perm 600)" ] || fail "others can read the hidden output"
+"${task[@]}" prove --parts 1 other.dir shared/out.bin
+same shared/out.bin want.bin
+rm -rf shared/.gpusort-* shared/out.bin other.dir mine.dir/part-*
+# OUTPUT as a folder.
+mkdir -m 777 shared/parts
+ln -s "$work/mine/victim" shared/parts/part-00000-of-00001
+expect 2 "${task[@]}" part --part 0/1 mine.dir shared/parts/
+says 'others can write in it'
+chmod 755 shared/parts
+expect 2 "${task[@]}" part --part 0/1 mine.dir shared/parts/
+says 'it is no file of this user'
+untouched "a part's name is a link"
+rm shared/parts/*
+(umask 002 && "${task[@]}" part --part 0/1 mine.dir shared/parts/ && "${task[@]}" prove --parts 1 mine.dir shared/parts/) || fail "tasks with umask 002"
+same shared/parts/part-00000-of-00001 want.bin
+rm -rf shared/parts mine.dir
+
 # Outputs, parts and their manifest: links are not followed, a hard link keeps its content, what belongs to another is
 # not written for that one to read.
 for kind in "${kinds[@]}"; do

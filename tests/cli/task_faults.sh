@@ -79,6 +79,7 @@ runs --type u64 in.u64
 [ "$(stat -c %i dir/run-00002)" = "$inode" ] || fail "a run that is there was made again"
 rm dir/run-00002.fences
 runs --type u64 in.u64
+for file in dir/*; do [ "$(stat -c %a "$file")" = 600 ] || fail "$file has mode $(stat -c %a "$file")"; done
 expect 0 "$t" cut --parts 3 dir
 pids=()
 for j in 0 1 2 0 1 2; do
@@ -117,6 +118,9 @@ hidden=$(echo .gpusort-*.parts)
 rm dir/part-*
 ln -sf in.log "$hidden"
 expect 4 "$t" part --part 0/3 dir out
+rm "$hidden"
+ln in.log "$hidden"
+refused 'no file that only this user can open' part --part 0/3 dir out
 rm "$hidden"
 refused 'it is a directory' part --part 0/3 dir folder
 refused 'standard output has no place' part --part 0/3 dir -
@@ -200,7 +204,99 @@ parts out
 printf x | dd of=dir/run-00003 bs=1 seek=1000 conv=notrunc 2>/dev/null
 rm .gpusort-*.parts
 damaged 'part 0 was written, and is not there' 8 "$t" prove --parts 3 dir out
-rm -r whole
+
+# Files that have changed places: each tells whose it is.
+swap() { mv "$1" swapped && mv "$2" "$1" && mv swapped "$2"; }
+swap dir/run-00001 dir/run-00002
+expect 8 "$t" cut --parts 2 dir
+says 'dir/run-0000[12]: it is run [12] of the job under this name'
+damaged 'dir/run-0000[12]: it is run [12] of the job under this name' 8 "$t" part --part 1/3 dir out
+swap dir/run-00001.json dir/run-00002.json
+damaged 'run-0000[12].json: it is run-0000[12].json under this name' 8 "$t" cut --parts 2 dir
+swap dir/run-00001.fences dir/run-00002.fences
+damaged 'run-0000[12].fences: it has the fences of another run' 8 "$t" cut --parts 2 dir
+# Also if all that is known of two runs is swapped with them.
+for end in '' .json .fences; do swap dir/run-00001$end dir/run-00002$end; done
+damaged 'run-0000[12].json: it is run-0000[12].json under this name' 8 "$t" cut --parts 2 dir
+expect 0 "$t" cut --parts 2 dir
+swap dir/cut-2.json dir/cut-3.json
+damaged 'cut-3.json: it is cut-2.json under this name' 8 "$t" part --part 1/3 dir out
+parts out
+swap dir/part-00000-of-00003.json dir/part-00001-of-00003.json
+damaged 'part-00000-of-00003.json: it is part-00001-of' 8 "$t" prove --parts 3 dir out
+# A run of another job, with the same slices and as many bytes.
+mv dir first
+runs --type u64 --reverse in.u64
+cp first/run-00001 dir/run-00001
+expect 8 "$t" cut --parts 3 dir
+says 'dir/run-00001: it is a run of another job'
+rm -r first dir
+cp -r whole dir
+
+# The proof reads what it proves: every change of a part's bytes is found, unless it is told to trust them.
+bytes=$(stat -c %s in.u64)
+zeros() { dd if=/dev/zero of="$1" bs=10240 seek=3 count=1 conv=notrunc status=none; }
+flip() { printf "\\x$(printf %02x $((0x$(od -An -tx1 -j 700001 -N 1 "$1" | tr -d " ") ^ 1)))" | dd of="$1" bs=1 seek=700001 conv=notrunc status=none; }
+hole() { fallocate -p -o 8192 -l 8192 "$1" 2>/dev/null || dd if=/dev/zero of="$1" bs=8192 seek=1 count=1 conv=notrunc status=none; }
+append() { echo more >>"$1"; }
+shorten() { truncate -s -8 "$1"; }
+for change in zeros flip hole append shorten; do
+  parts out
+  hidden=$(echo .gpusort-*.parts)
+  $change "$hidden"
+  expect 8 "$t" prove --parts 3 dir out
+  says "$hidden: .*\(not what was written\|was written with\)\|is not there"
+  [ ! -e out ] || fail "$change: a damaged output got its name"
+  rm -rf dir .gpusort-*.parts
+  cp -r whole dir
+done
+parts out
+zeros .gpusort-*.parts
+expect 0 "$t" prove --parts 3 --trust dir out
+[ "$(stat -c %s out)" = "$bytes" ] || fail "--trust"
+rm -rf dir out
+cp -r whole dir
+for change in zeros hole append shorten; do
+  rm -f dir/part-*
+  parts folder/
+  $change folder/part-00001-of-00003
+  expect 8 "$t" prove --parts 3 dir folder/
+  says 'part-00001-of-00003: .*\(not what was written\|was written with\)\|is not there'
+  # The part again mends that.
+  rm dir/part-00001-*
+  expect 0 "$t" part --part 1/3 dir folder/
+  expect 0 "$t" prove --parts 3 dir folder/
+done
+# Parts of equal bytes that have changed places.
+swap folder/part-00001-of-00003 folder/part-00002-of-00003
+expect 8 "$t" prove --parts 3 dir folder/
+rm -r whole folder
+
+# A task is a process like gpusort: events, reports, exit codes.
+rm -rf dir
+expect 0 "$t" runs --slice 0/1 --into dir --trace trace.json --report report.html --stats stats.json --log-format json --log-level info in.log
+python3 - err <<'PY' || fail "events: $(cat err)"
+import json, sys
+events = [json.loads(line) for line in open(sys.argv[1])]
+assert [event["event"] for event in (events[0], events[-1])] == ["started", "done"], events
+assert events[-1]["exit_code"] == 0 and events[-1]["records"] > 0, events[-1]
+json.load(open("trace.json"))
+json.load(open("stats.json"))
+assert "<html" in open("report.html").read()
+PY
+expect 2 "$t" cut --parts 0 --log-format json dir
+python3 - err <<'PY' || fail "a failure's event: $(cat err)"
+import json, sys
+last = json.loads(open(sys.argv[1]).readlines()[-1])
+assert last["event"] == "failed" and last["exit_code"] == 2, last
+PY
+for option in --stats --trace --report; do refused "$option has no meaning with gpusort_task cut" cut --parts 2 $option file dir; done
+expect 0 "$t" cut --parts 1 dir
+expect 0 "$t" part --part 0/1 --trace trace.part --report report.part dir out
+python3 -c 'import json; json.load(open("trace.part"))' && [ -s report.part ] || fail "reports of a part"
+expect 0 "$t" prove --parts 1 dir out
+same out want.log
+rm -r out trace.* report.* stats.json
 
 # A border at the fence behind a long record, with a record of another run behind it.
 { printf 'a\nd\n'; printf 'c%.0s' {1..100000}; printf '\nb\ne\n'; } >long
@@ -323,7 +419,7 @@ hidden=$(echo .gpusort-*.parts)
 mv "$hidden" aside
 ln -s aside "$hidden"
 rm dir/part-*
-refused 'it is no folder of this user' part --part 1/3 dir out
+refused 'it is no folder, or a link to one' part --part 1/3 dir out
 rm -r "$hidden" aside
 parts out
 refused 'out.zst. means zst' prove --parts 3 dir out.zst
