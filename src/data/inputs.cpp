@@ -224,7 +224,8 @@ Inputs::Inputs(FileSystem& files, const std::vector<std::string>& paths, const I
     bytes_ += size(i);
   }
   for (const Input& input : inputs_) {
-    if (layout.fixed() && input.codec == Codec::kNone && input.facts.size % layout.stride != 0)
+    // A range that ends inside the file has whole records, and the rest of the file may be none.
+    if (layout.fixed() && input.codec == Codec::kNone && !input.ends_inside && input.facts.size % layout.stride != 0)
       PartialRecord(input.path, input.facts.size, layout.stride);
   }
   direct_ = 2 * direct_bytes > bytes_;
