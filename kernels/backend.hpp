@@ -1,7 +1,7 @@
-// What sorts and merges blocks of records: CPU threads or a GPU, with the same bytes from both.
-// A Backend states its limits, makes one arena of slots up front and opens Lanes; a Lane is driven by one thread and
-// has two blocking verbs, Sort and Merge. Sorted records stay in the slot where the lane left them (SortedRecords)
-// until they are dropped, so a slot is either a lane's workspace or a resident run. Start at Lane.
+// A Backend sorts and merges blocks of records, on CPU threads or on a GPU. Both give the same bytes.
+// A Backend states its limits, makes one arena of slots up front and opens Lanes. One thread drives a Lane, which has
+// two blocking verbs, Sort and Merge. Sorted records stay in the slot where the lane left them (SortedRecords) until the
+// caller drops them. A slot is therefore either a lane's workspace or a resident run. Start at Lane.
 #pragma once
 
 #include <algorithm>
@@ -22,12 +22,13 @@
 
 namespace gpusort {
 
-/// The counter behind --memory: everything large on the host is taken through it, pinned memory included.
+/// Counts host memory against the limit of --memory. Every large allocation on the host goes through it, pinned memory
+/// included.
 class HostMemory {
  public:
-  /// `elastic`: the limit is what plans keep to, and a line that is longer than planned may pass it.
+  /// `elastic`: plans keep to the limit, but a line that is longer than planned may exceed it.
   explicit HostMemory(std::uint64_t limit, bool elastic = false) : limit_(limit), elastic_(elastic) {}
-  /// Throws Error(kOutOfMemory) if `bytes` more would pass the limit, if that is not elastic.
+  /// Throws Error(kOutOfMemory) if `bytes` more would exceed a limit that is not elastic.
   void Reserve(std::uint64_t bytes);
   void Release(std::uint64_t bytes) noexcept;
   std::uint64_t limit() const { return limit_; }
@@ -52,7 +53,7 @@ class HostBuffer {
   ~HostBuffer();
   std::byte* data() const { return data_; }
   std::uint64_t size() const { return bytes_; }
-  /// Its pages stay until the process ends, also without it.
+  /// Keeps the pages mapped until the process ends, also after the buffer is destroyed.
   void LeaveMapped() { data_ = nullptr; }
 
  private:
@@ -61,16 +62,16 @@ class HostBuffer {
   std::uint64_t bytes_ = 0;
 };
 
-/// In place of a GPU's CUDA ordinal: host memory, or the CPU.
+/// Stands instead of a GPU's CUDA ordinal for host memory or the CPU.
 inline constexpr int kOnHost = -1;
 
 /// Facts about a backend, known once it is open.
 struct BackendLimits {
   std::string name;  ///< for people: "CPU, 2 threads" or "GPU 0, NVIDIA H200"
-  std::string id;    ///< of a GPU, by which it is found again: "UUID GPU-..., PCI 0000:3B:00.0"
+  std::string id;    ///< identifies a GPU across runs: "UUID GPU-..., PCI 0000:3B:00.0"
   bool gpu = false;
   int device = kOnHost;            ///< CUDA ordinal of its GPU, or of the first of several
-  unsigned gpus = 1;               ///< that it has; 1 on the CPU
+  unsigned gpus = 1;               ///< GPUs of the backend; 1 on the CPU
   std::uint64_t device_bytes = 0;  ///< memory of each GPU free at open; 0 on the CPU, whose slots are host memory
   unsigned threads = 1;            ///< host threads it sorts with
 
@@ -78,22 +79,21 @@ struct BackendLimits {
   std::string full_name() const { return id.empty() ? name : name + " (" + id + ")"; }
 };
 
-/// The memory that a backend is asked to make before any work. Of several GPUs each has an equal share of slots and
-/// lanes.
+/// The memory that a backend is asked to make before any work. Several GPUs get equal shares of slots and lanes.
 struct ArenaShape {
   RecordLayout layout;
-  /// Capacity of a slot: a batch or a merge window, whole records, below 2^32 of them. Of lines also below 2^32 bytes,
-  /// and at most SlotRecords(layout, slot_bytes) of them in a batch; a window may have more.
+  /// Capacity of a slot: a batch or a merge window of whole records, fewer than 2^32. For lines, the capacity is also
+  /// below 2^32 bytes, and a batch holds at most SlotRecords(layout, slot_bytes) lines. A window may hold more lines.
   std::uint64_t slot_bytes = 0;
   std::uint32_t slots = 0;  ///< all slots: each lane that sorts holds up to two, resident runs one each; a CPU
                             ///< lane that only merges needs none
   std::uint32_t lanes = 1;
-  std::uint64_t batch_lines = 0;  ///< lines of a batch at most (the CPU's), if not SlotRecords
-  bool grows = false;  ///< a line longer than a slot is taken all the same, alone in its batch (the CPU's)
+  std::uint64_t batch_lines = 0;  ///< CPU only: the most lines of a batch; 0: SlotRecords
+  bool grows = false;  ///< CPU only: a line longer than a slot is accepted, alone in its batch
 };
 
-/// Bytes of a batch in host memory, on loan: dropping it returns the buffer to its owner. Fixed records are whole; a
-/// line may go on in the next block. The blocks of a batch behind each other are whole records.
+/// Bytes of a batch in host memory, on loan: destroying the block returns the buffer to its owner. Fixed records are
+/// whole. A line may continue in the next block. The blocks of a batch, concatenated, are whole records.
 class InputBlock {
  public:
   virtual ~InputBlock() = default;
@@ -122,7 +122,7 @@ class SortedRecords {
   virtual void Read(std::uint64_t offset, std::span<std::byte> out) const = 0;
 };
 
-/// Sorted records at the front of memory that is theirs: a slot, or a buffer of the host.
+/// Sorted records that own their memory, a slot or a host buffer, and start at its first byte.
 template <typename Memory>
 class OwnedRecords : public SortedRecords {
  public:
@@ -156,7 +156,7 @@ struct Piece {
   const std::byte* data = nullptr;
   std::uint64_t bytes = 0;
   std::uint32_t run = 0;
-  int device = kOnHost;  ///< in whose memory it is: any GPU's that the lane's backend has
+  int device = kOnHost;  ///< the GPU whose memory holds the piece: any GPU of the lane's backend
 
   bool on_device() const { return device != kOnHost; }
 };
@@ -183,20 +183,20 @@ class Lane {
   /// Stable merge: on equal keys, earlier pieces first. Writes exactly the sum of the pieces' bytes (at most
   /// slot_bytes) to host memory at `out`, which must not overlap any piece.
   virtual void Merge(std::span<const Piece> pieces, std::byte* out) = 0;
-  /// Of the Sorts and Merges since the last call; none on the CPU.
+  /// Returns the device times of all Sort and Merge calls since the last TakeTimes. Zero on the CPU.
   virtual DeviceTimes TakeTimes() { return {}; }
-  /// CUDA ordinal of the GPU that it works on.
+  /// CUDA ordinal of the GPU that the lane works on.
   virtual int device() const { return kOnHost; }
 };
 
-/// What the arena of a GPU takes of the host's memory, at most.
+/// The most host memory that the arena of a GPU takes.
 inline constexpr std::uint64_t kMostPinnedByGpu = std::uint64_t{168} << 10;
 
-/// Bytes in a slot that are wanted in host memory.
+/// A request to copy bytes of a slot into host memory.
 struct SlotRead {
   const std::byte* data = nullptr;
   std::span<std::byte> out;
-  int device = kOnHost;  ///< whose memory it is
+  int device = kOnHost;  ///< the GPU whose memory holds `data`
 };
 
 /// Whole sorted records on the device among which BytesBefore looks.
@@ -204,12 +204,13 @@ struct SearchRange {
   const std::byte* data = nullptr;
   std::uint64_t bytes = 0;
   bool inclusive = false;  ///< keys <= the cut's come before it (else keys < the cut's)
-  int device = kOnHost;    ///< whose it is, where the backend has several GPUs
+  int device = kOnHost;    ///< the GPU that holds the records, if the backend has several
 };
 
-/// For sorted runs of lines, run r being [bounds[r], bounds[r + 1]) behind `data` (which only `before` looks at): how
-/// many bytes of each come before the line at the middle of the longest, in the order of (key, run). Neither they nor
-/// the rest are none. read(begin, span) gives bytes; before(ranges, cut) counts as Backend::BytesBefore.
+/// Cuts sorted runs of lines in two. Run r is [bounds[r], bounds[r + 1]), counted from `data`. Returns how many bytes of
+/// each run come before the line at the middle of the longest run, in the order of (key, run). Neither half is empty.
+/// read(begin, span) copies bytes from offset `begin`. before(ranges, cut) does what Backend::BytesBefore does; only
+/// `before` reads through `data`.
 template <typename Read, typename Before>
 std::vector<std::uint64_t> CutLinesInHalf(const std::byte* data, std::span<const std::uint64_t> bounds,
                                           const RecordLayout& layout, const Read& read, const Before& before) {
@@ -254,23 +255,23 @@ class Backend {
   virtual std::unique_ptr<Lane> OpenLane() = 0;
   /// Slots that neither a lane nor SortedRecords holds.
   virtual std::uint32_t free_slots() const = 0;
-  /// Makes copies to and from [data, data + bytes) fast and asynchronous; a no-op on the CPU. Failure is only slower.
+  /// Makes copies to and from [data, data + bytes) fast and asynchronous. Does nothing on the CPU. If pinning fails, the
+  /// copies are slower, and nothing else changes.
   virtual void Pin(void* data, std::uint64_t bytes) = 0;
-  /// False if a lost GPU keeps it as it is: then that address must never be other memory, for the GPUs that are left
-  /// would still copy to and from what is there now.
+  /// Returns false if a lost GPU keeps the memory pinned. The caller must then leave it mapped until the process ends,
+  /// because the other GPUs would still copy to and from the old pages.
   virtual bool Unpin(void* data) = 0;
   /// Bytes of the records of each device range that come before the cut, a record in host memory.
   virtual std::vector<std::uint64_t> BytesBefore(std::span<const SearchRange> ranges, RecordSpan cut_record) = 0;
-  /// Makes all reads; many short ones take about as long as one.
+  /// Makes all reads. Many short reads take about as long as one.
   virtual void Read(std::span<const SlotRead> reads) {
     for (const SlotRead& read : reads) std::memcpy(read.out.data(), read.data, read.out.size());
   }
-  /// Copies out of the memory of GPU `device` need not go through the host then, where the machine has a way. Failure is
-  /// only slower.
+  /// Lets copies from the memory of GPU `device` bypass the host where the machine allows it. Otherwise they are slower.
   virtual void ReachInto(int /*device*/) {}
   /// Peak bytes of device memory taken so far.
   virtual std::uint64_t device_peak() const = 0;
-  /// Of limits().threads, those that the system did not grant: the rest did their work.
+  /// How many of limits().threads the system refused to start. The other threads did their work.
   virtual unsigned refused_threads() const { return 0; }
   /// Makes lanes that wait for a slot throw Error(kCancelled).
   virtual void Cancel() = 0;
@@ -279,20 +280,21 @@ class Backend {
 /// True if this machine seems to have an NVIDIA GPU (a device node exists, and so does the CUDA module). Costs
 /// microseconds: neither driver nor module is loaded.
 bool GpuLikely();
-/// Of a machine with a GPU but without the CUDA module, how to get that; else empty.
+/// Says how to install the CUDA module on a machine that has a GPU and no module. Empty on other machines.
 std::string WhyGpuIsUnused();
-/// One line for each backend that is here, or why it is not, for --version. Neither driver nor module is loaded.
+/// Returns a line for each backend, for --version: its name, or why it is missing. Neither driver nor module is loaded.
 std::vector<std::string> ListBackends();
-/// `threads` 0: one a core.
+/// `threads` 0: one thread for each core.
 std::unique_ptr<Backend> OpenCpuBackend(unsigned threads);
 /// Backend::LaneBytes of the CPU with so many threads.
 std::uint64_t CpuLaneBytes(const RecordLayout& layout, std::uint64_t slot_bytes, unsigned threads);
-/// How many GPUs CUDA shows this process. Errors as OpenCudaBackend.
+/// Returns how many GPUs CUDA shows to this process. Throws the same errors as OpenCudaBackend.
 int CountGpus(std::chrono::seconds timeout);
-/// Takes about 0.35 s. Error(kGpuLost) with the reason if there is no such device, or no CUDA module of this version.
-/// One wait for the device, its opening too, that takes longer than `timeout` makes it lost.
+/// Opens a GPU, which takes about 0.35 s. Throws Error(kGpuLost) with the reason if there is no such device, or no CUDA
+/// module of this version. The GPU counts as lost after a single wait, also for its opening, that exceeds `timeout`.
 std::unique_ptr<Backend> OpenCudaBackend(int device, std::chrono::seconds timeout = std::chrono::minutes(1));
-/// A GPU gave no sign for too long, and may still be at work: who ends the process must not wait for it.
+/// True if a GPU has not answered within the timeout and may still be at work. The process must then exit without
+/// waiting for the GPU.
 bool AGpuHangs();
 
 }  // namespace gpusort

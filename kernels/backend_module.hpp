@@ -1,7 +1,7 @@
-// The CUDA backend is a module, gpusort_cuda.so, which the program loads when a GPU is wanted: without it there is no
-// GPU, and all else works. A module exports one name, gpusort_cuda_module, and is of one version with the program that
-// loads it, or refused. All state of the backend is the module's, which is loaded once and stays; what the program has
-// to say to it are arguments. Start at CudaModule; the program's side is backend_module.cpp.
+// The CUDA backend is a module, gpusort_cuda.so, which the program loads when a GPU is wanted. Without the module there
+// is no GPU, and everything else works. The module exports one name, gpusort_cuda_module. The program refuses a module
+// of another version. The module owns all state of the backend, is loaded once and stays loaded; the program passes
+// everything as arguments. Start at CudaModule; backend_module.cpp is the program's side.
 #pragma once
 
 #include <chrono>
@@ -12,11 +12,11 @@
 
 namespace gpusort {
 
-/// What a module gives. All of it is C++ that both sides were compiled with, so only `version` may be looked at before
-/// that is known to be the program's own. It stays the first member.
+/// The functions of a module. Both sides must be compiled from the same C++ headers, so the program reads only `version`
+/// until the versions are known to agree. `version` stays the first member.
 struct CudaModule {
   const char* version;  ///< GPUSORT_MODULE_VERSION: the release, and a sum of the headers that the two sides share
-  /// OpenCudaBackend. `handler`: of OnStuckDriver, or null.
+  /// OpenCudaBackend. `handler`: the handler given to OnStuckDriver, or null.
   std::unique_ptr<Backend> (*open)(int device, std::chrono::seconds timeout, StuckDriverHandler handler);
   int (*count)(std::chrono::seconds timeout);  ///< CountGpus
   bool (*a_gpu_hangs)();  ///< AGpuHangs
@@ -24,5 +24,5 @@ struct CudaModule {
 
 }  // namespace gpusort
 
-/// The one name. A program that has it linked in needs no module.
+/// The only exported name. A program that links this function needs no module.
 extern "C" __attribute__((visibility("default"))) const gpusort::CudaModule* gpusort_cuda_module();

@@ -8,7 +8,7 @@
 
 namespace gpusort {
 
-/// What went wrong; the value is the program's exit code.
+/// The kind of an error. The value is the program's exit code.
 enum class ErrorCode : int {
   kNotSorted = 1,    ///< only --check: the input is not in order
   kUsage = 2,        ///< command line, configuration, or a file that is missing before any work began
@@ -18,8 +18,8 @@ enum class ErrorCode : int {
   kOutOfMemory = 6,  ///< host or GPU memory, after all fallbacks
   kGpuLost = 7,      ///< the GPU is absent or stopped working and no fallback was allowed
   kIntegrity = 8,    ///< a checksum, count or order does not agree
-  kInternal = 9,     ///< a mistake of ours
-  kStopped = 75,     ///< by a signal, and the same command goes on from there
+  kInternal = 9,     ///< a bug in gpusort
+  kStopped = 75,     ///< stopped by a signal; the same command continues the job
   kCancelled = 128,  ///< stopped by a signal; never reported as an error
 };
 
@@ -32,7 +32,7 @@ class Error : public std::runtime_error {
   ErrorCode code_;
 };
 
-/// kGpuLost of one GPU that does not hang: others may go on.
+/// kGpuLost for a single GPU that does not hang. Other GPUs may go on.
 class GpuLost : public Error {
  public:
   /// `device`: its CUDA ordinal.

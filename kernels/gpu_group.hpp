@@ -1,5 +1,6 @@
-// Several GPUs as one backend: lanes are dealt in turn, each GPU has an equal share of the arena, and a lane merges
-// pieces in the memory of any of them. Which GPU something is in says its `device`. Start at GroupGpus.
+// Several GPUs as one backend. Lanes are dealt to the GPUs in turn, and each GPU has an equal share of the arena. A lane
+// merges pieces that lie in the memory of any GPU of the group. `device` names the GPU that holds a piece or a slot.
+// Start at GroupGpus.
 #pragma once
 
 #include <memory>
@@ -9,7 +10,8 @@
 
 namespace gpusort {
 
-/// One backend of all of them, in this order; of one, that. They reach into one another's memory from then on.
+/// Returns one backend of all `gpus`, in this order. A single GPU is returned unchanged. From now on each GPU copies
+/// from the memory of the others directly, where the machine allows it.
 std::unique_ptr<Backend> GroupGpus(std::vector<std::unique_ptr<Backend>> gpus);
 
 }  // namespace gpusort

@@ -1,5 +1,5 @@
-// Which slots and lanes of an arena are free. Lanes that sort wait here for slots until records are dropped or the
-// backend is cancelled; a slot comes back when its holder is dropped. For both backends. Start at TakeTwo.
+// SlotPool knows which slots and lanes of an arena are free. Both backends use it. Lanes that sort wait here for slots
+// until records are dropped or the backend is cancelled. Destroying a Slot gives it back. Start at TakeTwo.
 #pragma once
 
 #include <condition_variable>
@@ -20,7 +20,7 @@ namespace gpusort {
 
 class SlotPool : public std::enable_shared_from_this<SlotPool> {
  public:
-  /// One slot, held until dropped. Keeps the pool alive, and so what derives from it.
+  /// One slot, held until destroyed. Keeps the pool, and the arena derived from it, alive.
   class Slot {
    public:
     Slot(std::shared_ptr<SlotPool> pool, std::uint32_t index) : pool_(std::move(pool)), index_(index) {}
@@ -37,7 +37,7 @@ class SlotPool : public std::enable_shared_from_this<SlotPool> {
     std::uint32_t index_;
   };
 
-  /// A lane's place in the arena, held until dropped.
+  /// A lane's place in the arena, held until destroyed.
   class Seat {
    public:
     explicit Seat(std::shared_ptr<SlotPool> pool) : pool_(std::move(pool)), lane_(pool_->TakeLane()) {}
@@ -51,7 +51,7 @@ class SlotPool : public std::enable_shared_from_this<SlotPool> {
     const std::uint32_t lane_;
   };
 
-  /// All are free, the first in front; later the one that was freed last.
+  /// All slots start free. The pool hands out slot 0 first, and later the slot that was freed last.
   SlotPool(std::uint32_t slots, std::uint32_t lanes) : slots_(slots), lanes_(lanes) {
     for (std::uint32_t slot = slots; slot-- > 0;) free_.push_back(slot);
     for (std::uint32_t lane = lanes; lane-- > 0;) free_lanes_.push_back(lane);
@@ -59,7 +59,7 @@ class SlotPool : public std::enable_shared_from_this<SlotPool> {
   virtual ~SlotPool() = default;
   virtual std::byte* slot_data(std::uint32_t slot) const = 0;
 
-  /// Two slots at once, so that lanes which hold one and wait for another cannot block each other. Waits for them;
+  /// Waits for two free slots and takes both at once, so that lanes that hold one slot cannot block each other. Throws
   /// Error(kCancelled) after Cancel.
   std::pair<Slot, Slot> TakeTwo() {
     if (slots_ < 2)
@@ -78,7 +78,7 @@ class SlotPool : public std::enable_shared_from_this<SlotPool> {
     const std::lock_guard lock(mutex_);
     return static_cast<std::uint32_t>(free_.size());
   }
-  /// Ends all waiting, also what would begin later.
+  /// Ends all waits, also those that begin later.
   void Cancel() {
     const std::lock_guard lock(mutex_);
     cancelled_ = true;
@@ -89,7 +89,7 @@ class SlotPool : public std::enable_shared_from_this<SlotPool> {
   void Give(std::uint32_t slot) {
     const std::lock_guard lock(mutex_);
     free_.push_back(slot);
-    // All: a lane needs two slots, and the one that is woken may not be the one that can go on.
+    // Wakes all: a lane needs two slots, and a single lane that is woken may still lack one.
     freed_.notify_all();
   }
   std::uint32_t TakeLane() {
@@ -113,10 +113,10 @@ class SlotPool : public std::enable_shared_from_this<SlotPool> {
   std::vector<std::uint32_t> free_, free_lanes_;
 };
 
-/// Where a lane left them.
+/// Sorted records in the slot where a lane left them.
 using SortedSlot = OwnedRecords<SlotPool::Slot>;
 
-/// What backends with an Arena, which is a SlotPool, have in common.
+/// The common part of all backends. `Arena` derives from SlotPool.
 template <typename Arena>
 class ArenaBackend : public Backend {
  public:
@@ -129,7 +129,7 @@ class ArenaBackend : public Backend {
     if (shape.slot_bytes / least >= std::uint64_t{1} << 32) fail("a slot of 2^32 records or more");
     const std::lock_guard lock(mutex_);
     if (arena_.use_count() > 1) fail("lanes or records of the old arena are still alive");
-    // Its memory first, so that both never count at once.
+    // Frees the old arena first, so that only one arena counts against the memory limit.
     arena_.reset();
     arena_ = NewArena(shape, memory);
     if (cancelled_) arena_->Cancel();

@@ -1,5 +1,5 @@
-// Threads, which signals must not reach, and steps that signals must not cut short. StartThread and RunBeside are the
-// only ways to a thread outside the header library.
+// Starts threads that receive no signals, and protects steps that a signal must not interrupt. Outside the header
+// library, only StartThread and RunBeside start threads.
 #pragma once
 
 #include <sched.h>
@@ -17,11 +17,11 @@
 
 namespace gpusort {
 
-/// What the processor or abort says of the thread itself. It arrives, blocked or not: blocked it ends the process past
-/// the handler.
+/// Signals that the processor or abort raises about the thread itself. They cannot be held back: a blocked one ends the
+/// process without running its handler.
 inline constexpr int kFaultSignals[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT, SIGTRAP, SIGSYS};
 
-/// All that can be blocked and should.
+/// Returns all signals except kFaultSignals.
 inline sigset_t AllSignals() {
   sigset_t all;
   sigfillset(&all);
@@ -29,8 +29,8 @@ inline sigset_t AllSignals() {
   return all;
 }
 
-/// Blocks all signals while it lives; threads started meanwhile never get any. Signals are for the main thread, which
-/// blocks them in turn while the output is published.
+/// Blocks all signals during its lifetime. Threads started in that time never receive signals. Only the main thread
+/// handles signals, and it blocks them while it publishes the output.
 class SignalBlock {
  public:
   SignalBlock() {
@@ -45,11 +45,11 @@ class SignalBlock {
   sigset_t before_;
 };
 
-/// Joined when they are dropped.
+/// Threads that are joined when the vector is destroyed.
 using Threads = std::vector<std::jthread>;
 
-/// Adds a thread of `body`, which may not throw. Returns why the system refuses it (ulimit -u, pids.max, memory); empty
-/// if it runs.
+/// Starts a thread that runs `body`, which must not throw. Returns an empty string, or why the system refuses the thread
+/// (ulimit -u, pids.max, memory).
 template <typename Body>
 std::string StartThread(Threads& threads, Body body) {
   const SignalBlock block;
@@ -63,13 +63,13 @@ std::string StartThread(Threads& threads, Body body) {
   }
 }
 
-/// Runs `body` in a thread of its own, or where the system refuses one, in get() or wait() of what it returns.
+/// Runs `body` in a new thread. If the system refuses the thread, get() or wait() of the returned future runs `body`.
 inline std::future<void> RunBeside(const std::function<void()>& body) {
   const SignalBlock block;
-  return std::async(std::launch::async | std::launch::deferred, body);  // not moved: where it is refused it is deferred
+  return std::async(std::launch::async | std::launch::deferred, body);  // not moved: if the thread is refused, `body` is deferred
 }
 
-/// Those that this process may run on.
+/// Returns how many cores this process may run on.
 inline unsigned AvailableCores() {
   cpu_set_t set;
   if (::sched_getaffinity(0, sizeof(set), &set) == 0) return static_cast<unsigned>(std::max(1, CPU_COUNT(&set)));

@@ -13,20 +13,20 @@ namespace gpusort {
 struct LineChunk {
   std::uint64_t hi;  ///< bytes 0..7
   std::uint32_t lo;  ///< bytes 8..11
-  bool ended;        ///< the encoded key has no byte behind this chunk
+  bool ended;        ///< the encoded key has no byte after this chunk
 };
 
 namespace detail {
 
-/// Collects bytes [skip, skip + 12) of what is put in.
+/// Collects bytes [skip, skip + 12) of an encoded key, which is put in from its first byte.
 class ChunkWriter {
  public:
   explicit GPUSORT_HD ChunkWriter(std::uint64_t skip) : skip_(skip) {}
 
-  /// Complements all that is put from now on, which turns its order around.
+  /// Complements all bytes that are put from now on, which reverses their order.
   GPUSORT_HD void set_reverse(bool reverse) { flip_ = reverse ? ~std::uint64_t{0} : 0; }
   GPUSORT_HD bool reverse() const { return flip_ != 0; }
-  /// More has been put than the chunk holds: nothing that follows matters.
+  /// True once the chunk is full. Bytes that follow do not matter.
   GPUSORT_HD bool full() const { return at_ > skip_ && at_ - skip_ > kEntryKeyBytes; }
 
   GPUSORT_HD void Put(unsigned byte) {
@@ -43,7 +43,7 @@ class ChunkWriter {
     }
     at_ += 8;
   }
-  /// The first `bytes` bytes of a word, the others of which are 0.
+  /// Puts the first `bytes` bytes of a word. The other bytes of the word must be 0.
   GPUSORT_HD void PutPart(std::uint64_t word, unsigned bytes) {
     word ^= flip_ & ~std::uint64_t{0} << (64 - 8 * bytes);
     if (at_ >= skip_) {
@@ -58,7 +58,7 @@ class ChunkWriter {
     Put(count < 255 ? static_cast<unsigned>(count) : 255);
     if (count >= 255) PutWord(count);
   }
-  /// [begin, end) of the line as it is, padded to the end of the chunk. Nothing can follow.
+  /// Puts bytes [begin, end) of the line unchanged and pads the chunk. Nothing may be put after that.
   GPUSORT_HD void PutRest(const Byte* line, std::uint64_t begin, std::uint64_t end) {
     const std::uint64_t have = at_ > skip_ ? at_ - skip_ : 0;
     const std::uint64_t from = Advance(begin, end, skip_ > at_ ? skip_ - at_ : 0);

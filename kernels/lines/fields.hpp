@@ -1,4 +1,4 @@
-// Where the keys of a line lie. Start at FindKey.
+// Finds the keys of a line. Start at FindKey.
 #pragma once
 
 #include <emmintrin.h>
@@ -13,8 +13,8 @@ namespace gpusort {
 namespace detail {
 
 #if GPUSORT_ON_DEVICE
-/// FieldMasks::Load as a call, because it is much code: 64 bytes of a line that goes on for `left`, by aligned loads
-/// that each hold a byte of it.
+/// FieldMasks::Load as a call, because it is much code. Looks at up to 64 bytes of a line with `left` bytes to go, by
+/// aligned loads that each contain a byte of the line.
 __device__ __noinline__ inline std::uint64_t LoadSeparators(const Byte* bytes, std::uint64_t left, int separator) {
   const unsigned over = static_cast<unsigned>(reinterpret_cast<std::uintptr_t>(bytes) % 16);
   const auto* const blocks = reinterpret_cast<const uint4*>(bytes - over);
@@ -41,19 +41,20 @@ __device__ __noinline__ inline std::uint64_t LoadSeparators(const Byte* bytes, s
 }
 #endif
 
-/// A line whose separators (blanks if there is none) are known 64 bytes at a time: looking for keys by steps of eight
-/// took more than a third of sorts by two keys.
+/// Finds the separators of a line, or its blanks if there is no separator, 64 bytes at a time. Steps of eight bytes took
+/// more than a third of a sort by two keys.
 class FieldMasks {
  public:
   GPUSORT_HD FieldMasks(const Byte* line, std::uint64_t end, int separator)
       : line_(line), end_(end), separator_(separator), begin_(0), mask_(Load(0)) {}
 
   GPUSORT_HD std::uint64_t FindSeparator(std::uint64_t at) { return Find(at, true); }
-  /// The first byte at or behind `at` that is no blank.
+  /// Returns the first position from `at` on that holds no blank.
   GPUSORT_HD std::uint64_t SkipBlanks(std::uint64_t at) {
     return separator_ < 0 ? Find(at, false) : detail::SkipBlanks(line_, at, end_);
   }
-  /// Where the field begins that is `count` behind that at `at`: behind a separator, or at the blanks in front of it.
+  /// `at` lies in a field. Returns where the field that follows `count` fields later begins: after its separator, or at
+  /// the blanks that precede it.
   [[gnu::always_inline]] GPUSORT_HD inline std::uint64_t SkipFields(std::uint64_t at, std::uint64_t count) {
     if (count == 0) return at;
     if (at - begin_ >= 64) {
@@ -61,7 +62,7 @@ class FieldMasks {
       begin_ = at;
       mask_ = Load(at);
     }
-    // Fields end at separators, or at blanks behind another byte; the blanks at `at` belong to the field.
+    // Fields end at separators, or at blanks that follow another byte. Blanks at `at` belong to the field.
     const std::uint64_t from = at - begin_;
     std::uint64_t ends = separator_ < 0 ? (mask_ & ~(mask_ << 1)) >> from >> 1 << 1 << from : mask_ >> from << from;
     for (;;) {
@@ -77,7 +78,8 @@ class FieldMasks {
   }
 
  private:
-  /// The first byte at or behind `at` that is a separator, or none; the line's end if there is no such byte.
+  /// Returns the first position from `at` on that holds a separator (`wanted`) or another byte (not `wanted`), or the end
+  /// of the line.
   [[gnu::always_inline]] GPUSORT_HD inline std::uint64_t Find(std::uint64_t at, bool wanted) {
     if (at - begin_ < 64) {
       const std::uint64_t left = (wanted ? mask_ : ~mask_) >> (at - begin_);
@@ -90,7 +92,7 @@ class FieldMasks {
     return FindBehind(at, wanted);
   }
 #if !GPUSORT_ON_DEVICE
-  [[gnu::noinline]]  // a device would have to keep all this in memory
+  [[gnu::noinline]]  // host only: on a device a call would keep all members in memory
 #endif
   GPUSORT_HD std::uint64_t
   FindBehind(std::uint64_t at, bool wanted) {
@@ -116,7 +118,7 @@ class FieldMasks {
     return at < end_ ? LoadSeparators(line_ + at, end_ - at, separator_) : 0;
   }
 #else
-  /// Bit i: is line[at + i] a separator?
+  /// Bit i is set if line[at + i] is a separator.
   [[gnu::always_inline]] inline std::uint64_t Load(std::uint64_t at) const {
     if (end_ - at >= 64) {
       return Mask16(line_ + at) | Mask16(line_ + at + 16) << 16 | Mask16(line_ + at + 32) << 32 |
@@ -146,7 +148,7 @@ class FieldMasks {
   const Byte* const line_;
   const std::uint64_t end_;
   const int separator_;
-  std::uint64_t begin_, mask_;  ///< bit i: of line[begin + i]
+  std::uint64_t begin_, mask_;  ///< bit i stands for line[begin + i]
 };
 
 }  // namespace detail
@@ -159,7 +161,7 @@ struct KeyRange {
   GPUSORT_HD std::uint64_t size() const { return end - begin; }
 };
 
-/// Where `key` lies in a line: empty if it ends before it begins or lies behind the line.
+/// Returns where `key` lies in a line. The range is empty if the key ends before it begins or starts after the line.
 GPUSORT_HD inline KeyRange FindKey(const Byte* text, std::uint64_t length, const LineKey& key, int separator) {
   using namespace detail;
   if (key.begin_field == 0 && !key.skip_start_blanks && key.end_field == LineKey::kToEnd) {
@@ -172,7 +174,7 @@ GPUSORT_HD inline KeyRange FindKey(const Byte* text, std::uint64_t length, const
   begin = Advance(begin, length, key.begin_char);
   if (key.end_field == LineKey::kToEnd) return {begin, length};
 
-  // An end in the first key's field or behind it is found from there on.
+  // An end in the first field of the key, or later, is searched from that field on.
   std::uint64_t end = 0;
   std::uint64_t fields = key.end_field;
   if (key.end_field >= key.begin_field) {

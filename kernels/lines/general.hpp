@@ -1,5 +1,5 @@
-// What only the host can compare: -g, numbers as strtold reads them (a device has no long double), and orders of the
-// user's own, such as locales.
+// Orders that only the host can compare: -g, numbers as strtold reads them (a device has no long double), and host
+// orders such as locales.
 #pragma once
 
 #include <cstdint>
@@ -14,7 +14,7 @@
 
 namespace gpusort::detail {
 
-/// Stops a kernel that was given an order of which NeedsHost says that only the host has it.
+/// Stops a kernel that was given an order for which NeedsHost is true.
 GPUSORT_HD inline void RefuseDevice() {
 #if GPUSORT_ON_DEVICE
   __trap();
@@ -22,7 +22,7 @@ GPUSORT_HD inline void RefuseDevice() {
 }
 
 #if !GPUSORT_ON_DEVICE
-/// What -g sees in a key. rank: 0 not a number, 1 -NaN, 2 NaN, 3 a number.
+/// The value of a key for -g. rank: 0 not a number, 1 -NaN, 2 NaN, 3 a number.
 struct GeneralNumber {
   int rank;
   long double value;
@@ -34,8 +34,8 @@ inline GeneralNumber ReadGeneral(const KeyText& key) {
   const std::uint64_t end = key.end;
   const auto is_space = [](Byte c) { return c == ' ' || (c >= '\t' && c <= '\r'); };
   while (begin < end && is_space(line[begin])) ++begin;
-  // strtold wants a NUL behind the number: copy what can belong to it. Words are "infinity" or "nan" at most; numbers
-  // have no letters but hexadecimal digits, x and p (and whatever the locale has for a point).
+  // strtold needs a NUL after the number, so copy the bytes that can belong to it. Words are "infinity" or "nan" at
+  // most. Numbers have no letters except hexadecimal digits, x, p and the locale's decimal point.
   const std::uint64_t digits = begin + (begin < end && (line[begin] == '-' || line[begin] == '+'));
   std::uint64_t stop = digits;
   if (digits < end && IsAlpha(line[digits])) {
@@ -75,7 +75,7 @@ GPUSORT_HD inline int CompareGeneral(const KeyText& a, const KeyText& b) {
 #endif
 }
 
-/// By LineKey::host.
+/// Compares by LineKey::host.
 GPUSORT_HD inline int CompareByHost(const KeyText& a, const KeyText& b) {
 #if GPUSORT_ON_DEVICE
   RefuseDevice();

@@ -1,5 +1,5 @@
-// What a user means by an order of lines: keys found in a line, each with its ordering, then the whole line. LineOrder
-// owns the keys; LineOrderView is the same as plain data for host and device.
+// The order of lines that a user asks for: keys found in a line, each with its ordering, then the whole line. LineOrder
+// owns the keys. LineOrderView holds the same as plain data for host and device.
 #pragma once
 
 #include <cstdint>
@@ -10,11 +10,11 @@
 
 namespace gpusort {
 
-/// What a key's bytes mean. A key that is only bytes compares them as unsigned numbers, the shorter first.
+/// The meaning of a key's bytes. kBytes compares them as unsigned numbers; a prefix comes first.
 enum class LineOrdering : std::uint8_t {
   kBytes,
-  kNumeric,  ///< -n: blanks, '-', digits, '.', digits, of any length; what follows does not count, nothing is 0
-  kGeneral,  ///< -g: a long double as strtold reads it; what is no number first, then NaNs, then numbers. Host only
+  kNumeric,  ///< -n: blanks, '-', digits, '.', digits, of any length; later bytes do not count, an empty key is 0
+  kGeneral,  ///< -g: a long double as strtold reads it; non-numbers first, then NaNs, then numbers. Host only
   kHuman,    ///< -h: sign and suffix (K M G T P E Z Y R Q), then as -n
   kMonth,    ///< -M: unknown < JAN < ... < DEC
   kVersion,  ///< -V: names with version numbers, as GNU's filevercmp
@@ -26,17 +26,17 @@ enum class LineOrdering : std::uint8_t {
 /// call it.
 class HostOrder {
  public:
-  /// Below, at or above 0.
+  /// Returns a value below, equal to or above 0.
   virtual int Compare(const Byte* a, std::uint64_t a_size, const Byte* b, std::uint64_t b_size) const = 0;
-  /// Of the whole lines that agree in all keys before this one, those for which this is true are equal by it.
+  /// True if the line needs no Compare: of lines that agree in all keys before this one, two settled lines are equal.
   virtual bool Settled(const Byte* /*line*/) const { return false; }
 
  protected:
   ~HostOrder() = default;
 };
 
-/// One key of a line (KEYDEF), zero-based as sort counts inside. Numbers up to 2^64 - 1 are fine: a position behind the
-/// line is its end.
+/// One key of a line (KEYDEF), with positions counted from 0. Positions up to 2^64 - 1 are valid: a position after the
+/// line means the end of the line.
 struct LineKey {
   static constexpr std::uint64_t kToEnd = ~std::uint64_t{0};
   std::uint64_t begin_field = 0;
@@ -50,7 +50,7 @@ struct LineKey {
   bool fold_case = false;            ///< -f: lower case as upper case (these, and the suffix of kHuman)
   LineOrdering ordering = LineOrdering::kBytes;
   bool reverse = false;
-  const HostOrder* host = nullptr;  ///< of kHost
+  const HostOrder* host = nullptr;  ///< the order of a kHost key
 
   /// True if the key's order is that of its bytes as they are.
   GPUSORT_HD bool plain() const {
@@ -64,12 +64,12 @@ struct LineKey {
 struct LineOrderView {
   const LineKey* keys = nullptr;
   std::uint32_t key_count = 0;       ///< 0: the whole line is the only key, reversed by last_resort_reverse
-  int separator = -1;                ///< -t, 0..255; -1: a field begins with the blanks in front of it
+  int separator = -1;                ///< -t, 0..255; -1: a field begins with the blanks that precede it
   bool last_resort = true;           ///< equal keys are ordered by the whole line (neither -s nor -u)
   bool last_resort_reverse = false;  ///< -r
-  std::uint64_t salt[2] = {0, 0};    ///< of kRandom: the 16 bytes of the random source, as they lie in memory
-  /// Of keyed lines, on the host: keys are pairs of a field, as bytes of which none is 0 or the separator, and the
-  /// host's order where fields are equal. Neighbouring pairs have neighbouring fields.
+  std::uint64_t salt[2] = {0, 0};    ///< for kRandom: the 16 bytes of the random source, unchanged
+  /// True for keyed lines, on the host only. Keys then come in pairs: a field of bytes without 0 and without the
+  /// separator, and the host's order that decides where fields are equal. Consecutive pairs use consecutive fields.
   bool keyed = false;
 };
 

@@ -1,8 +1,7 @@
 // The order of text lines as GNU sort 9.10 defines it in the C locale: keys found in a line, each compared by its
-// ordering, then the whole line. LineOrder is what a user means; LineOrderView is the same as plain data for host and
-// device. Two ways to use it, which agree: CompareLines, which is exact, and EncodeChunk, which gives the
-// order-preserving bytes of all keys twelve at a time, so that sorters of fixed entries serve. Lines are given without
-// their terminator and may hold any byte. Start at CompareLines.
+// ordering, then the whole line. Two functions use an order, and they agree. CompareLines compares exactly. EncodeChunk
+// returns order-preserving bytes of all keys, twelve at a time, for sorters of fixed-size entries. Lines are passed
+// without their terminator and may contain any byte. Start at CompareLines.
 #pragma once
 
 #include <cstdint>
@@ -47,14 +46,14 @@ GPUSORT_HD inline int CompareKeyTexts(const KeyText& a, const KeyText& b, const 
   return CompareText(a, b);
 }
 
-/// By what two lines have of one key.
+/// Compares two lines by one key, whose place in each line is known.
 GPUSORT_HD inline int CompareFound(const Byte* a, const KeyRange& x, const Byte* b, const KeyRange& y,
                                    const LineKey& key, const std::uint64_t salt[2]) {
   const int order = CompareKeyTexts({a, x.begin, x.end, &key}, {b, y.begin, y.end, &key}, salt);
   return key.reverse ? (order < 0) - (order > 0) : order;
 }
 
-/// Of lines whose keys are all equal.
+/// Compares two lines whose keys are all equal.
 GPUSORT_HD inline int CompareLast(const Byte* a, std::uint64_t a_size, const Byte* b, std::uint64_t b_size,
                                   const LineOrderView& view) {
   if (view.key_count != 0 && !view.last_resort) return 0;
@@ -64,7 +63,7 @@ GPUSORT_HD inline int CompareLast(const Byte* a, std::uint64_t a_size, const Byt
 
 }  // namespace detail
 
-/// The fields of a keyed line, which must be whole, one after the other from the first key's on. On the host.
+/// Returns the fields of a whole keyed line one after the other, beginning with the first key's field. Host only.
 class KeyedFields {
  public:
   KeyedFields(const Byte* line, std::uint64_t size, const LineOrderView& view)
@@ -85,7 +84,7 @@ class KeyedFields {
   std::uint64_t at_ = 0;
 };
 
-/// CompareLines of keyed lines; each field is looked for once.
+/// CompareLines for keyed lines. Finds each field once.
 inline int CompareKeyedLines(const Byte* a, std::uint64_t a_size, const Byte* b, std::uint64_t b_size,
                              const LineOrderView& view) {
   KeyedFields of_a(a, a_size, view), of_b(b, b_size, view);
@@ -122,7 +121,7 @@ GPUSORT_HD inline int CompareLines(const Byte* a, std::uint64_t a_size, const By
 
 namespace detail {
 
-/// A key in front of others: bytes that keep its order, none of which begins another.
+/// Puts a key that other keys follow. The bytes preserve the key's order, and no encoding is a prefix of another.
 template <typename Writer>
 GPUSORT_HD inline void PutKey(Writer& out, const KeyText& text, const std::uint64_t salt[2]) {
   switch (text.key->ordering) {
@@ -145,7 +144,7 @@ GPUSORT_HD inline void PutKey(Writer& out, const KeyText& text, const std::uint6
   }
 }
 
-/// The line's encoded key: all keys, then the whole line if it is the last resort.
+/// Puts the line's encoded key: all keys, then the whole line if it is the last resort.
 template <typename Writer>
 GPUSORT_HD inline void PutKeys(Writer& out, const Byte* line, std::uint64_t length, const LineOrderView& view) {
   for (std::uint32_t k = 0; k < view.key_count; ++k) {
@@ -168,13 +167,13 @@ GPUSORT_HD inline void PutKeys(Writer& out, const Byte* line, std::uint64_t leng
 
 }  // namespace detail
 
-/// Bytes [skip, skip + 12) of the line's encoded key: all keys, then the whole line if it is the last resort.
-/// Of two lines let the first chunk that differs (skip = 0, 12, 24, ... or any other common steps) decide by (hi, lo),
-/// unsigned: its order is that of CompareLines. If all chunks are equal until both have ended, the lines differ in NULs
-/// at the end of a plain last key at most: CompareLines decides then, or nothing if ChunksDecide. Behind its end an
-/// encoded key is padded, with zeros, or with ones where it ends in plain bytes in reverse.
-/// A plain last key (the whole line; one key without last resort) costs two loads behind FindKey, whatever `skip` is;
-/// other keys cost O(skip).
+/// Returns bytes [skip, skip + 12) of the line's encoded key: all keys, then the whole line if it is the last resort.
+/// To compare two lines, compare their chunks for skip = 0, 12, 24, ... (or other common steps) by (hi, lo), unsigned.
+/// The first chunks that differ order the lines as CompareLines does. If all chunks are equal until both keys have
+/// ended, the lines differ at most in NULs at the end of a plain last key. Then CompareLines decides; if ChunksDecide,
+/// the lines are equal. An encoded key is padded with zeros, or with ones if it ends in reversed plain bytes.
+/// A plain last key (the whole line; one key without last resort) costs two loads after FindKey, whatever `skip` is.
+/// Other keys cost O(skip).
 GPUSORT_HD inline LineChunk EncodeChunk(const Byte* line, std::uint64_t length, const LineOrderView& view,
                                         std::uint64_t skip) {
   detail::ChunkWriter out(skip);
@@ -182,13 +181,13 @@ GPUSORT_HD inline LineChunk EncodeChunk(const Byte* line, std::uint64_t length, 
   return out.chunk();
 }
 
-/// Compares each line with the one before it; a line's keys are looked for once, and only as far as they are needed.
+/// Compares each line with its predecessor. Finds each key of a line at most once, and only if it is needed.
 class NeighbourLines {
  public:
   explicit NeighbourLines(const LineOrderView& order)
       : order_(order), ranges_(2 * std::size_t{order.key_count}), have_{0, 0} {}
 
-  /// As CompareLines of the line before and this one, without their delimiters; below 0 for the first line.
+  /// Returns CompareLines(predecessor, line), both without delimiters. Returns a negative value for the first line.
   int Next(const Byte* line, std::uint64_t size) {
     const int compared = last_ == nullptr ? -1 : Compare(line, size);
     last_ = line;
@@ -215,9 +214,9 @@ class NeighbourLines {
   }
 
   const LineOrderView& order_;
-  std::vector<KeyRange> ranges_;  ///< of the line before and of this one; which half is whose alternates
-  std::uint32_t have_[2];         ///< how many keys of the line before and of this one are known
-  bool side_ = false;             ///< the second half is the line before's
+  std::vector<KeyRange> ranges_;  ///< keys of the predecessor and of this line; the halves alternate
+  std::uint32_t have_[2];         ///< how many keys of the predecessor and of this line are known
+  bool side_ = false;             ///< the second half belongs to the predecessor
   const Byte* last_ = nullptr;
   std::uint64_t last_size_ = 0;
 };

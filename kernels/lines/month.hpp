@@ -9,7 +9,7 @@
 
 namespace gpusort::detail {
 
-/// 1..12 by the first three letters behind blanks, 0 if they are no month.
+/// Returns 1..12 by the first three letters after leading blanks, or 0 if they name no month.
 GPUSORT_HD inline int ReadMonth(const KeyText& text) {
   const Byte* const line = text.line;
   const std::uint64_t at = SkipBlanks(line, text.begin, text.end);

@@ -1,4 +1,4 @@
-// Keys as text (-d, -f, -i): what the other orderings read, too.
+// Keys as text (-d, -f, -i). The other orderings read keys through this file as well.
 #pragma once
 
 #include <cstdint>
@@ -10,23 +10,23 @@
 namespace gpusort::detail {
 
 GPUSORT_HD inline bool Ignores(const LineKey& key, unsigned c) {
-  if (key.dictionary_order) return !IsBlank(c) && !IsAlpha(c) && !IsDigit(c);  // decides alone, also beside -i
+  if (key.dictionary_order) return !IsBlank(c) && !IsAlpha(c) && !IsDigit(c);  // -d wins over -i
   return key.ignore_nonprinting && c - ' ' > '~' - ' ';
 }
 
-/// A key as an ordering sees it: what the key ignores is left out, and letters are folded.
+/// A key without its ignored bytes, and with folded letters.
 struct KeyText {
   const Byte* line;
   std::uint64_t begin;
   std::uint64_t end;
   const LineKey* key;
 
-  /// The first byte that counts at or behind `at`, or end.
+  /// Returns the first position from `at` on that counts, or `end`.
   GPUSORT_HD std::uint64_t Next(std::uint64_t at) const {
     while (at < end && Ignores(*key, line[at])) ++at;
     return at;
   }
-  /// One behind the last byte that counts before `at`, or begin.
+  /// Returns the position after the last byte before `at` that counts, or `begin`.
   GPUSORT_HD std::uint64_t Back(std::uint64_t at) const {
     while (at > begin && Ignores(*key, line[at - 1])) --at;
     return at;
@@ -43,7 +43,7 @@ GPUSORT_HD inline int CompareText(const KeyText& a, const KeyText& b) {
   return (i < a.end) - (j < b.end);
 }
 
-/// Bytes in front of other bytes: 0 ends them, and 0 and 1 become 1 1 and 1 2.
+/// Puts a text that other keys follow: a 0 terminates it, and the bytes 0 and 1 become 1 1 and 1 2.
 template <typename Writer>
 GPUSORT_HD inline void PutText(Writer& out, const KeyText& text) {
   const auto put = [&](unsigned c) {
@@ -62,7 +62,7 @@ GPUSORT_HD inline void PutText(Writer& out, const KeyText& text) {
     }
     at += 8;
   }
-  // What is left together with the 0 behind it.
+  // The remaining bytes together with the terminating 0.
   if (const std::uint64_t left = text.end - at; as_it_is && left > 0 && left < 8 && !out.full()) {
     const std::uint64_t word = LoadWord(text.line, at, text.end);
     if (ZeroBytes((word & ~kLowBits) | ~std::uint64_t{0} >> 8 * left) == 0) {

@@ -9,7 +9,7 @@
 
 namespace gpusort::detail {
 
-/// -V puts what is empty first, then ".", "..", other names with a leading dot, other names: 0..4.
+/// Returns the class of a name, 0..4, in the order of -V: empty, ".", "..", other names with a leading dot, other names.
 GPUSORT_HD inline int VersionClass(const KeyText& text) {
   const std::uint64_t first = text.Next(text.begin);
   if (first == text.end) return 0;
@@ -19,7 +19,7 @@ GPUSORT_HD inline int VersionClass(const KeyText& text) {
   return text[second] == '.' && text.Next(second + 1) == text.end ? 2 : 3;
 }
 
-/// Where a name's suffix begins: the longest (\.[A-Za-z~][A-Za-z0-9~]*)* at the end that is not the whole name.
+/// Returns where a name's suffix begins: the longest (\.[A-Za-z~][A-Za-z0-9~]*)* at the end that is not the whole name.
 GPUSORT_HD inline std::uint64_t VersionSuffix(const KeyText& text) {
   std::uint64_t suffix = text.end;
   for (;;) {
@@ -37,8 +37,8 @@ GPUSORT_HD inline std::uint64_t VersionSuffix(const KeyText& text) {
   }
 }
 
-// How -V ranks what stands at one place of two names: '~' before the end, the end before a number, then letters, then
-// all other bytes.
+// The rank of one position of a name for -V: '~' before the end, the end before a number, then letters, then all other
+// bytes.
 inline constexpr unsigned kVersionTilde = 1;
 inline constexpr unsigned kVersionEnd = 2;
 inline constexpr unsigned kVersionNumber = 3;
@@ -56,7 +56,7 @@ GPUSORT_HD inline int CompareVersionParts(const KeyText& a, std::uint64_t a_end,
   std::uint64_t i = a.Next(a.begin);
   std::uint64_t j = b.Next(b.begin);
   while (i < a_end || j < b_end) {
-    // What is no digit, by rank. An end does not meet a number here: it counts as the number 0 below.
+    // Bytes other than digits, by rank. An end never meets a number here: below, it counts as the number 0.
     while ((i < a_end && !IsDigit(a[i])) || (j < b_end && !IsDigit(b[j]))) {
       const unsigned x = i < a_end ? VersionRank(a[i]) : kVersionEnd;
       const unsigned y = j < b_end ? VersionRank(b[j]) : kVersionEnd;
@@ -100,7 +100,7 @@ GPUSORT_HD inline void PutVersionPart(Writer& out, const KeyText& text, std::uin
       others = true;
     }
     if (at >= end && !others) break;
-    // A name that ends here is equal to one that goes on with the number 0 and ends then.
+    // A name that ends here equals a name that continues with the number 0 and then ends.
     out.Put(kVersionNumber);
     while (at < end && text[at] == '0') at = text.Next(at + 1);
     std::uint64_t digits = 0;

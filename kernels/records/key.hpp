@@ -1,7 +1,7 @@
 // Order-preserving encodings of keys, for host and device.
-// A typed field becomes bytes whose unsigned order is the field's order (the normalized key); a number that is a whole
-// record becomes an unsigned integer and back (NumberMap); any other record is sorted through an Entry: the first
-// twelve bytes of its normalized key (behind a common prefix) and its row. No library ever compares a float.
+// The normalized key of a record is a string of bytes whose unsigned order is the order of the key's fields. A number
+// that is a whole record is mapped to an unsigned integer and back (NumberMap). Any other record is sorted through an
+// Entry: its row, and twelve bytes of its normalized key, taken after a common prefix. No floats are ever compared.
 #pragma once
 
 #include <bit>
@@ -149,7 +149,7 @@ GPUSORT_HD inline int CompareKeys(const Byte* a, const Byte* b, const RecordLayo
   return 0;
 }
 
-/// What is sorted in place of a record: twelve bytes of its normalized key and its row in the block (below 2^32).
+/// Represents a record while a batch is sorted: twelve bytes of its normalized key and its row in the block (below 2^32).
 /// As a 128-bit number hi:lo it orders by (key bytes, row), so equal keys keep their order under any sorter.
 /// The members' order is that of a little-endian 128-bit integer, which Highway's vqsort takes as it is.
 struct alignas(16) Entry {
@@ -171,7 +171,7 @@ GPUSORT_HD inline Entry MakeEntry(const Byte* record, const RecordLayout& layout
   return entry;
 }
 
-/// Orders entries whose twelve bytes hold the whole key (behind the common prefix).
+/// Orders entries whose twelve bytes contain the whole key after the common prefix.
 struct ExactEntryLess {
   GPUSORT_HD bool operator()(const Entry& a, const Entry& b) const { return a.hi != b.hi ? a.hi < b.hi : a.lo < b.lo; }
 };
@@ -183,7 +183,7 @@ struct EqualIsSame<Entry, ExactEntryLess> {
   GPUSORT_HD static Entry Largest() { return {~std::uint64_t{0}, ~std::uint64_t{0}}; }
 };
 
-/// Orders entries whose key may go on: equal twelve bytes compare the rest where the records lie.
+/// Orders entries whose key may be longer than twelve bytes: if those are equal, the rest is compared in the records.
 /// Rows index records of `layout->stride` bytes from `records` on. `layout` must be readable where this runs.
 struct PrefixEntryLess {
   const Byte* records;

@@ -1,5 +1,5 @@
-// What a record is: where it lies in a block of bytes, and where in it the key lies.
-// KeySpec is what a user means by order; RecordLayout is the same as plain data that kernels take by value.
+// Describes records: where they lie in a block of bytes, and where their keys lie. KeySpec is the order that a user asks
+// for. RecordLayout holds the same as plain data that kernels take by value.
 #pragma once
 
 #include <cstddef>
@@ -33,14 +33,14 @@ struct KeySpec {
   std::vector<KeyField> fields;
 };
 
-/// Ends a key that a record was given; less than any byte of one.
+/// Terminates the key of a keyed record. Smaller than every byte that can occur in a key, so that a prefix sorts first.
 inline constexpr unsigned char kKeyEnd = 1;
 
 struct LineOrderView;  // lines/line_key.hpp
 
-/// Where record i and its key lie in a block of bytes. Trivially copyable: passed to kernels by value.
+/// Says where record i and its key lie in a block of bytes. Trivially copyable, so that kernels take it by value.
 /// Fixed records: record i is at i * stride. Delimited records (stride 0): each ends with `delimiter`,
-/// which is part of its bytes and not of what is compared; records.hpp finds them.
+/// which belongs to the record's bytes and is never compared. records.hpp finds delimited records.
 struct RecordLayout {
   std::uint64_t stride = 0;
   std::uint64_t key_bytes = 0;  ///< length of the normalized key (the sum of the fields' lengths)
@@ -48,8 +48,8 @@ struct RecordLayout {
   unsigned char delimiter = 0;
   KeyField fields[kMaxKeyFields] = {};
   const LineOrderView* lines = nullptr;  ///< the order of delimited records; must outlive the layout
-  /// So many keys were made for each delimited record and stand in front of it, each ended by kKeyEnd: what was read,
-  /// and will be written, is behind them. They hold neither delimiters nor kKeyEnd.
+  /// The number of encoded keys that precede each delimited record, each terminated by kKeyEnd. The record itself, as it
+  /// was read and will be written, follows the keys. Keys contain neither delimiters nor kKeyEnd.
   std::uint32_t keys = 0;
 
   bool fixed() const { return stride != 0; }

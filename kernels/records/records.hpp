@@ -1,7 +1,7 @@
-// Records of a block by their bytes, whatever the layout: where they begin and end, how many there are, how two order.
-// Fixed records cost arithmetic, delimited ones a search for the delimiter. The bytes of a record include its
-// delimiter; the order looks at what is in front of it. Spans hold whole records unless a function says otherwise, and
-// every place that must work for both kinds goes through here. Host only. Start at RecordSpan.
+// Functions on the records of a block for every layout: where records begin and end, how many there are, how two compare.
+// Fixed records need arithmetic, delimited records a search for the delimiter. The bytes of a record include its
+// delimiter; comparisons ignore the delimiter. Spans hold whole records unless a function says otherwise. All code that
+// must work for both kinds of record uses this file. Host only. Start at RecordSpan.
 #pragma once
 
 #include <algorithm>
@@ -26,7 +26,7 @@ inline const Byte* AsBytes(const std::byte* p) { return reinterpret_cast<const B
 namespace detail {
 
 inline const std::byte* FindDelimiter(const std::byte* p, const std::byte* end, unsigned char delimiter) {
-  // The call costs more than all else that is done with an empty line.
+  // For an empty line the call of memchr would cost more than everything else.
   if (p != end && *p == static_cast<std::byte>(delimiter)) return p;
   return p == end ? nullptr
                   : static_cast<const std::byte*>(std::memchr(p, delimiter, static_cast<std::size_t>(end - p)));
@@ -35,7 +35,8 @@ inline const std::byte* FindLastDelimiter(const std::byte* p, const std::byte* e
   return p == end ? nullptr : static_cast<const std::byte*>(::memrchr(p, delimiter, static_cast<std::size_t>(end - p)));
 }
 
-/// How many bytes are `value`: in counters of a byte, which the compiler keeps in vectors (std::count is half as fast).
+/// Counts the bytes equal to `value`. The counters are bytes, which the compiler keeps in vectors; std::count is half as
+/// fast.
 inline std::uint64_t CountBytes(const std::byte* p, std::uint64_t n, unsigned char value) {
   constexpr std::uint64_t kLanes = 64, kMost = 255;
   std::uint64_t total = 0;
@@ -54,11 +55,11 @@ inline std::uint64_t CountBytes(const std::byte* p, std::uint64_t n, unsigned ch
 
 }  // namespace detail
 
-/// The least that a record takes.
+/// The size of the smallest possible record.
 inline std::uint64_t LeastRecordBytes(const RecordLayout& layout) { return layout.fixed() ? layout.stride : 1; }
 
-/// How many records a slot of `slot_bytes` takes at most. Lines have an index of 24 bytes each beside them, so that
-/// memory for lines shorter than 32 bytes is not planned: a slot ends before it is full of them.
+/// The most records that a slot of `slot_bytes` takes. Each line needs an index entry of 24 bytes beside the slot. The
+/// index is planned for lines of 32 bytes on average, so a batch of shorter lines ends before the slot is full.
 inline std::uint64_t SlotRecords(const RecordLayout& layout, std::uint64_t slot_bytes) {
   return layout.fixed() ? slot_bytes / layout.stride : std::max<std::uint64_t>(1024, slot_bytes / 32);
 }
@@ -69,14 +70,14 @@ inline std::uint64_t FirstRecordBytes(RecordSpan bytes, const RecordLayout& layo
   const std::byte* const end = detail::FindDelimiter(bytes.data(), bytes.data() + bytes.size(), layout.delimiter);
   return end == nullptr ? 0 : static_cast<std::uint64_t>(end - bytes.data()) + 1;
 }
-/// WrongResult if there is none: of what a GPU gave, anything may be true.
+/// Returns the first record. Throws WrongResult if there is none, because a GPU may have returned anything.
 inline RecordSpan FirstRecord(RecordSpan bytes, const RecordLayout& layout) {
   const std::uint64_t size = FirstRecordBytes(bytes, layout);
   if (size == 0) throw WrongResult("records that end inside a record");
   return bytes.first(size);
 }
 
-/// What of a record was read and will be written: all of it, but for the keys that it was given.
+/// Returns the part of a record that was read and will be written: the record without its encoded keys.
 inline RecordSpan Body(RecordSpan record, const RecordLayout& layout) {
   for (std::uint32_t key = 0; key < layout.keys; ++key) {
     const std::byte* const end = detail::FindDelimiter(record.data(), record.data() + record.size(), kKeyEnd);
@@ -93,12 +94,12 @@ inline std::uint64_t WholeRecordBytes(RecordSpan bytes, const RecordLayout& layo
   return last == nullptr ? 0 : static_cast<std::uint64_t>(last - bytes.data()) + 1;
 }
 
-/// Where the record begins that holds byte `at`.
+/// Returns where the record that contains byte `at` begins.
 inline std::uint64_t RecordBegin(RecordSpan bytes, std::uint64_t at, const RecordLayout& layout) {
   return WholeRecordBytes(bytes.first(at), layout);
 }
 
-/// Not of an empty span.
+/// Returns the last record. `bytes` must not be empty.
 inline RecordSpan LastRecord(RecordSpan bytes, const RecordLayout& layout) {
   return bytes.subspan(RecordBegin(bytes, bytes.size() - 1, layout));
 }
@@ -123,13 +124,14 @@ void ForEachRecord(RecordSpan bytes, const RecordLayout& layout, F f) {
   }
 }
 
-/// Below, at or above 0 as record `a` orders before, with or after `b`.
+/// Returns a value below, equal to or above 0 if record `a` orders before, with or after `b`.
 inline int CompareRecords(RecordSpan a, RecordSpan b, const RecordLayout& layout) {
   if (layout.fixed()) return CompareKeys(AsBytes(a.data()), AsBytes(b.data()), layout);
   return CompareLines(AsBytes(a.data()), a.size() - 1, AsBytes(b.data()), b.size() - 1, *layout.lines);
 }
 
-/// Bytes of the records in front of `cut` in sorted `bytes`: by key, `inclusive` deciding ties.
+/// Returns the total size of the records in sorted `bytes` whose key is below that of `cut`. With `inclusive`, records
+/// with an equal key count as well.
 inline std::uint64_t BytesBefore(RecordSpan bytes, RecordSpan cut, bool inclusive, const RecordLayout& layout) {
   const std::uint64_t unit = LeastRecordBytes(layout);
   std::uint64_t low = 0, high = bytes.size();  // borders of records
@@ -149,8 +151,8 @@ inline std::uint64_t BytesBefore(RecordSpan bytes, RecordSpan cut, bool inclusiv
 
 inline constexpr std::uint64_t kInOrder = ~std::uint64_t{0};
 
-/// The first line of `bytes` that orders before its predecessor (with `strict`: or equals it): the byte at which it
-/// begins, kInOrder if there is none.
+/// Returns where the first line that orders before its predecessor begins, or kInOrder. With `strict`, a line equal to
+/// its predecessor counts as well.
 inline std::uint64_t FirstLineDisorder(RecordSpan bytes, const RecordLayout& layout, bool strict) {
   NeighbourLines neighbours(*layout.lines);
   std::uint64_t begin = 0;
