@@ -1,7 +1,7 @@
 // A Backend sorts and merges blocks of records, on CPU threads or on a GPU. Both give the same bytes.
 // A Backend states its limits, makes one arena of slots up front and opens Lanes. One thread drives a Lane, which has
-// two blocking verbs, Sort and Merge. Sorted records stay in the slot where the lane left them (SortedRecords) until the
-// caller drops them. A slot is therefore either a lane's workspace or a resident run. Start at Lane.
+// two blocking verbs, Sort and Merge. Sorted records stay in the slot where the lane left them (SortedRecords) until
+// the caller drops them. A slot is therefore either a lane's workspace or a resident run. Start at Lane.
 #pragma once
 
 #include <algorithm>
@@ -207,10 +207,10 @@ struct SearchRange {
   int device = kOnHost;    ///< the GPU that holds the records, if the backend has several
 };
 
-/// Cuts sorted runs of lines in two. Run r is [bounds[r], bounds[r + 1]), counted from `data`. Returns how many bytes of
-/// each run come before the line at the middle of the longest run, in the order of (key, run). Neither half is empty.
-/// read(begin, span) copies bytes from offset `begin`. before(ranges, cut) does what Backend::BytesBefore does; only
-/// `before` reads through `data`.
+/// Cuts sorted runs of lines in two. Run r is [bounds[r], bounds[r + 1]), counted from `data`. Returns how many bytes
+/// of each run come before the line at the middle of the longest run, in the order of (key, run). Neither half is
+/// empty. read(begin, span) copies bytes from offset `begin`. before(ranges, cut) does what Backend::BytesBefore does;
+/// only `before` reads through `data`.
 template <typename Read, typename Before>
 std::vector<std::uint64_t> CutLinesInHalf(const std::byte* data, std::span<const std::uint64_t> bounds,
                                           const RecordLayout& layout, const Read& read, const Before& before) {
@@ -255,8 +255,8 @@ class Backend {
   virtual std::unique_ptr<Lane> OpenLane() = 0;
   /// Slots that neither a lane nor SortedRecords holds.
   virtual std::uint32_t free_slots() const = 0;
-  /// Makes copies to and from [data, data + bytes) fast and asynchronous. Does nothing on the CPU. If pinning fails, the
-  /// copies are slower, and nothing else changes.
+  /// Makes copies to and from [data, data + bytes) fast and asynchronous. Does nothing on the CPU. If pinning fails,
+  /// the copies are slower, and nothing else changes.
   virtual void Pin(void* data, std::uint64_t bytes) = 0;
   /// Returns false if a lost GPU keeps the memory pinned. The caller must then leave it mapped until the process ends,
   /// because the other GPUs would still copy to and from the old pages.
@@ -267,7 +267,8 @@ class Backend {
   virtual void Read(std::span<const SlotRead> reads) {
     for (const SlotRead& read : reads) std::memcpy(read.out.data(), read.data, read.out.size());
   }
-  /// Lets copies from the memory of GPU `device` bypass the host where the machine allows it. Otherwise they are slower.
+  /// Lets copies from the memory of GPU `device` bypass the host where the machine allows it. Otherwise they are
+  /// slower.
   virtual void ReachInto(int /*device*/) {}
   /// Peak bytes of device memory taken so far.
   virtual std::uint64_t device_peak() const = 0;

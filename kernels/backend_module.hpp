@@ -12,8 +12,8 @@
 
 namespace gpusort {
 
-/// The functions of a module. Both sides must be compiled from the same C++ headers, so the program reads only `version`
-/// until the versions are known to agree. `version` stays the first member.
+/// The functions of a module. Both sides must be compiled from the same C++ headers, so the program reads only
+/// `version` until the versions are known to agree. `version` stays the first member.
 struct CudaModule {
   const char* version;  ///< GPUSORT_MODULE_VERSION: the release, and a sum of the headers that the two sides share
   /// OpenCudaBackend. `handler`: the handler given to OnStuckDriver, or null.

@@ -1,6 +1,6 @@
-// Several GPUs as one backend. Lanes are dealt to the GPUs in turn, and each GPU has an equal share of the arena. A lane
-// merges pieces that lie in the memory of any GPU of the group. `device` names the GPU that holds a piece or a slot.
-// Start at GroupGpus.
+// Several GPUs as one backend. Lanes are dealt to the GPUs in turn, and each GPU has an equal share of the arena. A
+// lane merges pieces that lie in the memory of any GPU of the group. `device` names the GPU that holds a piece or a
+// slot. Start at GroupGpus.
 #pragma once
 
 #include <memory>

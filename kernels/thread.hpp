@@ -48,8 +48,8 @@ class SignalBlock {
 /// Threads that are joined when the vector is destroyed.
 using Threads = std::vector<std::jthread>;
 
-/// Starts a thread that runs `body`, which must not throw. Returns an empty string, or why the system refuses the thread
-/// (ulimit -u, pids.max, memory).
+/// Starts a thread that runs `body`, which must not throw. Returns an empty string, or why the system refuses the
+/// thread (ulimit -u, pids.max, memory).
 template <typename Body>
 std::string StartThread(Threads& threads, Body body) {
   const SignalBlock block;

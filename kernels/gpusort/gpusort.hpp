@@ -6,13 +6,13 @@
 //   SortPairs(keys, values, n)                          sorts keys in place, and the values along with them
 //   MergeRuns(runs, out)                                merges any number of sorted runs in one go
 //
-// On host threads (merge_host.hpp) each takes two more arguments, both optional: the order, and the executor that lends
-// threads. All calls are stable: of equal keys the one that came first in the input (a before b, an earlier run before
-// a later one) comes first in the output. The order is any strict weak ordering; iterators are any random-access ones,
-// for keys of any copyable type with a default constructor; counts are 64-bit. Inputs and outputs do not overlap. Calls
-// return when all is done. An exception from the order or from a copy reaches the caller, and leaves the output
-// unspecified. Compiled by nvcc, merge.cuh adds the same calls for device memory, on a CUDA stream and with a caller's
-// workspace; its head says what differs.
+// On host threads (merge_host.hpp) each call takes two more optional arguments: the order, and the executor that lends
+// threads. All calls are stable: equal keys keep their input order (a before b, an earlier run before a later one).
+// The order is any strict weak ordering. Iterators are random-access iterators to any copyable type with a default
+// constructor. Counts are 64-bit. Inputs and outputs must not overlap. A call returns when the output is complete. An
+// exception from the order or from a copy reaches the caller and leaves the output unspecified. Under nvcc, merge.cuh
+// adds the same calls for device memory, with a CUDA stream and a workspace of the caller; its head lists the
+// differences.
 #pragma once
 
 #include "gpusort/host_device.hpp"

@@ -1,4 +1,4 @@
-// What lets one function be compiled for the host by any compiler and for the device by nvcc.
+// Macros for functions that any compiler compiles for the host and nvcc also for the device.
 // This is the only header that asks which compiler is running.
 #pragma once
 

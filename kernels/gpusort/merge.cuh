@@ -1,11 +1,12 @@
 // Merging and sorting on a GPU: MergeKeys, MergePairs, SortKeys, SortPairs and MergeRuns on a CUDA stream.
-// Every call is stable (on equal keys: A before B, lower run before higher, earlier before later), takes 64-bit counts,
-// and is made twice, as CUB's calls are: with workspace = nullptr it only sets workspace_bytes (no GPU needed); with
-// that much device memory, 256-byte aligned, it queues its work on `stream` and returns. No call allocates or waits.
+// Every call is stable: for equal keys A comes before B, a lower run before a higher, an earlier item before a later.
+// Counts are 64-bit. As in CUB, each call is made twice. With workspace = nullptr it only sets workspace_bytes, and
+// needs no GPU. With that much device memory, 256-byte aligned, it queues its work on `stream` and returns. No call
+// allocates or waits.
 // Start at the public calls, at the end of this file.
 //
-// Lifetimes: what is passed by value or lies in host memory need not outlive the call. Device memory in use (lists,
-// workspace, whatever a comparator points to) must stay until the stream has passed.
+// Lifetimes: arguments in host memory need not outlive the call. Device memory in use (lists, workspace, memory that a
+// comparator points to) must stay valid until the stream has finished the work.
 // Types: keys and values are trivially copyable and default constructible; keys have at most kMaxItemBytes (over 64
 // they no longer fit the registers and are slow). Inputs are random-access iterators that the device can read (also
 // counting, transform, ...). Comparators are copyable function objects, callable on the device as bool less(key, key),
@@ -133,7 +134,7 @@ std::uint64_t TilesOfPass(const Runs& runs, std::uint64_t run_count, std::uint64
   if constexpr (std::is_same_v<Runs, UniformRuns>) {
     return MergePass<Runs, kWays>{runs, kTile}.tiles();
   } else {
-    // This is BoundedRuns::FirstTile behind the last pair.
+    // Equals BoundedRuns::FirstTile after the last pair.
     return n / kTile + (run_count + kWays - 1) / kWays;
   }
 }
@@ -382,8 +383,8 @@ cudaError_t SortPairs(void* workspace, std::size_t& workspace_bytes, DoubleBuffe
   return error;
 }
 
-/// The workspace of MergeRuns on a DoubleBuffer, for up to n keys in up to `runs` runs: for who makes the workspace
-/// before the runs are known. It grows with both.
+/// Returns the workspace size of MergeRuns on a DoubleBuffer for up to `n` keys in up to `runs` runs. Use this function
+/// to allocate the workspace before the runs are known. The size grows with both arguments.
 template <typename Key>
 std::size_t MergeRunsWorkspace(std::uint64_t n, std::uint32_t runs) {
   return detail::MergeRunsArena<Key>(nullptr, n, runs, false).bytes;

@@ -1,8 +1,8 @@
 // Stable merging and sorting on host threads, for any random-access iterators and any strict weak order.
-// MergeRuns cuts k sorted runs into tiles that fit the cache by exact splitters, and runs all levels of merging of one
-// tile before the next, so memory is read once and written once however many runs there are. Counts are 64-bit; on
-// equal keys the earlier run, and inside a run the earlier item, comes first. Threads come from an executor, so that an
-// application can lend its own pool. Start at MergeRuns; the contracts of all calls are in gpusort.hpp.
+// MergeRuns cuts k sorted runs by exact splitters into tiles that fit the cache. It runs all levels of merging of one
+// tile before the next tile, so memory is read once and written once for any number of runs. Counts are 64-bit. For
+// equal keys the earlier run comes first, and inside a run the earlier item. An executor supplies the threads, so an
+// application can lend its own pool. Start at MergeRuns. gpusort.hpp has the contracts of all calls.
 #pragma once
 
 #include <algorithm>
@@ -25,8 +25,8 @@
 
 namespace gpusort {
 
-/// What runs tasks: ForEach calls f(task, worker) once for each task in [0, tasks), returns when all are done and
-/// throws the first exception. At any moment at most one task runs under a given worker number, and worker < workers().
+/// An executor runs tasks. ForEach calls f(task, worker) once for each task in [0, tasks), returns when all tasks are
+/// done and throws the first exception. At most one task at a time runs under a worker number, and worker < workers().
 template <typename E>
 concept HostExecutor = requires(const E& e, void (*f)(std::uint64_t, unsigned)) {
   { e.workers() } -> std::convertible_to<unsigned>;
@@ -134,9 +134,9 @@ class Cutter {
  public:
   explicit Cutter(LessT less) : less_(less) {}
 
-  /// Sets cuts()[r] to the number of items of run r that belong to the left part, and returns their sum, which is at
-  /// least an eighth and at most seven eighths of `total` (roughly, for tiny totals, but never 0 or `total`). No run
-  /// is empty; total >= 2.
+  /// Sets cuts()[r] to the number of items of run r that belong to the left part, and returns their sum. The sum is
+  /// between an eighth and seven eighths of `total`; for tiny totals it is anything but 0 and `total`. The caller
+  /// passes no empty run, and total >= 2.
   std::uint64_t Cut(std::span<const Range<It>> runs, std::uint64_t total) {
     cuts_.assign(runs.size(), 0);
     if (runs.size() == 1) return cuts_[0] = total / 2;
@@ -264,9 +264,9 @@ struct Cursors {
   }
 };
 
-/// Merges two sorted arrays. A step of a branch-free merge waits about eight cycles for the one before it, so one merge
-/// is run as four independent ones: both halves (cut by co-rank) from the front and from the back. Measured on u64 in
-/// cache, 2 GHz Xeon: 4.1 ns an item for one chain, 2.1 for two, 1.2 for four.
+/// Merges two sorted arrays. A step of a branch-free merge waits about eight cycles for the previous step. Therefore
+/// one merge runs as four independent chains: both halves (cut by co-rank), each from the front and from the back.
+/// Measured on u64 in cache on a 2 GHz Xeon: 4.1 ns an item with one chain, 2.1 ns with two, 1.2 ns with four.
 template <typename T, typename LessT>
 void MergeArrays(const T* a, std::uint64_t m, const T* b, std::uint64_t n, T* out, LessT less) {
   if (m == 0 || n == 0 || !less(b[0], a[m - 1])) {
@@ -324,9 +324,9 @@ void MergeTree(std::span<const Range<const T*>> runs, std::uint64_t total, T* ou
 }  // namespace detail
 
 /// Cuts the stable merge of `runs` into tiles of at most `tile_items` (>= 1) neighbouring outputs and calls
-/// body(slices, begin, size, worker) once for each, concurrently and in no promised order: `slices` are the non-empty
-/// parts of the runs, in run order, that make up the outputs [begin, begin + size). Splitters are exact, for any number
-/// of runs of any length; nothing is allocated but tables of O(runs) a worker.
+/// body(slices, begin, size, worker) once for each tile, concurrently and in any order. `slices` are the non-empty
+/// parts of the runs, in run order, whose merge is the output [begin, begin + size). Splitters are exact for any number
+/// of runs of any length. The only allocations are tables of O(runs) for each worker.
 template <typename It, typename LessT, HostExecutor Executor, typename Body>
 void ForEachTile(std::span<const Range<It>> runs, std::uint64_t tile_items, LessT less, const Executor& executor,
                  Body body) {
@@ -369,7 +369,7 @@ void ForEachTile(std::span<const Range<It>> runs, std::uint64_t tile_items, Less
   }
 
   executor.ForEach(nodes.size(), [&](std::uint64_t task, unsigned worker) {
-    // A stack of nodes whose runs lie one node behind the other in `stack`; the top is the leftmost.
+    // A stack of nodes. The runs of consecutive nodes are consecutive in `stack`; the top is the leftmost node.
     struct Frame {
       std::size_t runs_begin;
       std::uint64_t begin;

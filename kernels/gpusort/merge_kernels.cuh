@@ -1,7 +1,7 @@
-// The kernels behind merge.cuh, and how one is launched: cut a pass into tiles (PartitionKernel), merge tiles of 2 or 4
-// runs (MergeTilesKernel), sort tiles (TileSortKernel, NetworkTileSortKernel). Each is phases of
-// merge_path.hpp and tile_sort.hpp with barriers between. Inside a tile a level of merging costs a third of a sweep
-// through device memory, so a pass of 4 runs, two levels, is cheaper than two passes of 2. Start at RunPass and
+// The kernels of merge.cuh and their launches. PartitionKernel cuts a pass into tiles, MergeTilesKernel merges tiles of
+// 2 or 4 runs, TileSortKernel and NetworkTileSortKernel sort tiles. Each kernel runs phases of merge_path.hpp and
+// tile_sort.hpp with barriers between them. A level of merging inside a tile costs a third of a sweep through device
+// memory. Therefore a pass over 4 runs, two levels, is cheaper than two passes over 2 runs. Start at RunPass and
 // SortTiles.
 #pragma once
 
@@ -24,8 +24,8 @@ namespace gpusort::detail {
 template <typename Iterator>
 using ValueOf = typename std::iterator_traits<Iterator>::value_type;
 
-/// A key and its place in the tile: what a tile sort of pairs moves. 16 bits would do for the place, but not save any;
-/// aligned so that shared memory gives it in one access.
+/// A key and its place in the tile, which a tile sort of pairs moves. A place of 16 bits would save no space. The
+/// alignment lets shared memory deliver an item in one access.
 template <typename Key>
 struct alignas(sizeof(Key) <= 4    ? 8
                : sizeof(Key) <= 12 ? 16
@@ -111,9 +111,9 @@ inline constexpr std::size_t kStagedValueBytes<NoValues> = 0;
 
 inline constexpr std::uint32_t kWarpThreads = 32;
 
-// Programmatic dependent launch: a kernel's blocks come up while the one before ends. Every kernel here waits before it
-// touches memory, and lets the next one come up as soon as its own blocks run: a pass of a small sort takes no longer
-// than a launch.
+// Programmatic dependent launch: the blocks of a kernel start while the previous kernel ends. Every kernel here waits
+// before it touches memory, and lets the next kernel start once its own blocks run. A pass of a small sort therefore
+// takes no longer than a launch.
 
 /// Until all that was queued before this kernel is done and its writes can be seen.
 __device__ __forceinline__ void WaitForKernelsBefore() {
@@ -220,9 +220,9 @@ __global__ void __launch_bounds__(kPartitionThreads)
   if (threadIdx.x % kLanes == 0) WriteCut(pass, t, tile, split, works);
 }
 
-/// The cuts at the begin and at the end of a tile, both at once, by all threads of the block that merges it: for
-/// passes of few tiles, in which a kernel of its own would take longer than the merge. `shared`: room for kThreads
-/// keys.
+/// Finds the cuts at the begin and at the end of a tile at the same time, with all threads of the block that merges the
+/// tile. This serves passes of few tiles, where a separate kernel would take longer than the merge. `shared` has room
+/// for kThreads keys.
 template <int kWays, int kThreads, typename Runs, typename Lists, typename LessT>
 __device__ __forceinline__ WayTile<kWays> CutByBlock(const MergePass<Runs, kWays>& pass, std::uint64_t t,
                                                      const Lists& lists, LessT less, typename Lists::Item* shared) {
@@ -329,9 +329,9 @@ GPUSORT_HD constexpr std::uint32_t AsyncWordBytes() {
   }
 }
 
-/// The items of a tile in shared memory with one unused place behind every 2^shift of them. By default that is every
-/// 256 bytes: threads that all begin at a multiple of the banks, as in inputs made to slow merges down (Berney and
-/// Sitchinava 2020), then meet two at a time. With kNoPadding there is none.
+/// The items of a tile in shared memory, with one unused place after every 2^shift items, by default every 256 bytes.
+/// Some inputs are made to slow merges down: all threads begin at a multiple of the banks (Berney and Sitchinava 2020).
+/// With the padding, only two threads then share a bank. kNoPadding leaves the unused places out.
 template <typename Item>
 struct PaddedTile {
   static constexpr int kShift = sizeof(Item) <= 4 ? 6 : sizeof(Item) <= 8 ? 5 : sizeof(Item) <= 16 ? 4 : 3;
@@ -428,7 +428,7 @@ __device__ __forceinline__ void StoreByWarps(std::uint32_t count, Store store) {
 
 // ---- Merging tiles.
 
-/// Do most threads of a warp begin in the bank of a neighbour? Of random inputs one in eight does.
+/// True if most threads of a warp begin in the bank of a neighbour. This holds for one random input in eight.
 template <typename Item>
 __device__ __forceinline__ bool MeetInBanks(std::uint32_t begin) {
   if constexpr (sizeof(Item) > 16) return false;  // that many bytes meet in any case
@@ -439,8 +439,9 @@ __device__ __forceinline__ bool MeetInBanks(std::uint32_t begin) {
   return __popc(__ballot_sync(~0u, bank == next || bank == second)) >= kMost;
 }
 
-/// Levels kLevel and up of merging a tile. Leaves the merged tile in shared memory, without padding, as the threads'
-/// shares, each visible to its own warp only, and the place that each item came from in `places` if there are values.
+/// Runs levels kLevel and up of merging a tile. Leaves the merged tile in shared memory, without padding, as the
+/// threads' shares. Each share is visible to its own warp only. If there are values, `places` gets the place of origin
+/// of each item.
 template <int kLevel, int kWays, int kItems, bool kPlaces, typename Key, typename LessT>
 __device__ __forceinline__ void MergeLevels(PaddedTile<Key> tile, std::uint16_t* places,
                                             const std::uint32_t (&bounds)[kWays + 1], LessT less) {
@@ -532,7 +533,7 @@ __global__ void __launch_bounds__(kThreads, kBlocks)
   bool in_order = true;
 #pragma unroll
   for (int w = 1; w < kWays; ++w) {
-    // Where a run is empty two of these are the same.
+    // Two bounds are equal if a run is empty.
     if (bounds[w] > 0 && bounds[w] < count) in_order &= !less(tile[bounds[w]], tile[bounds[w] - 1]);
   }
   if (in_order) {
@@ -730,9 +731,9 @@ __global__ void __launch_bounds__(kThreads, kBlocks)
 
 // ---- Launching.
 
-/// Whether a kernel may come up before the one in front of it has ended: only machine code of compute capability 9.0 or
-/// newer waits for it (older PTX, compiled by the driver for a newer device, does not). The answer for the last kernel
-/// is kept, as asking costs as much as a launch.
+/// True if a kernel may start before its predecessor has ended. Only machine code for compute capability 9.0 or newer
+/// waits for the predecessor; older PTX that the driver compiles for a newer device does not. The answer for the last
+/// kernel is cached, because asking costs as much as a launch.
 template <typename Kernel>
 cudaError_t MayOverlap(Kernel* kernel, bool& may) {
   struct Answer {

@@ -1,9 +1,10 @@
 // The arithmetic of merging two sorted lists by independent workers, for host and device.
-// CoRank and SplitRuns find where an output rank cuts the inputs; SerialMerge merges from a cut on; MergePass is one
-// round of merging as data: runs in; groups of 2, 4 or 8 of them and output tiles out. It knows what each tile reads
-// and writes, not who runs it. Every merge is stable: on equal keys, lower runs come first. Start at MergePass.
-// Sources: Siebert and Traff 2013 (co-rank); Green, McColl and Bader, GPU Merge Path, ICS 2012; Baxter, moderngpu
-// (partition first, then merge tiles); Hwu, Kirk and El Hajj, Programming Massively Parallel Processors, ch. 12.
+// CoRank and SplitRuns find where an output rank cuts the inputs. SerialMerge merges from a cut on. MergePass describes
+// one round of merging as data: it takes runs and gives groups of 2, 4 or 8 runs and tiles of the output. It says what
+// each tile reads and writes, and leaves the execution to others. Every merge is stable: for equal keys, lower runs
+// come first. Start at MergePass. Sources: Siebert and Traff 2013 (co-rank). Green, McColl and Bader, GPU Merge Path,
+// ICS 2012. Baxter, moderngpu (partition first, then merge tiles). Hwu, Kirk and El Hajj, Programming Massively
+// Parallel Processors, chapter 12.
 #pragma once
 
 #include <cstdint>
@@ -40,10 +41,10 @@ GPUSORT_HD inline Index CoRankIn(Index k, IteratorA a, Index m, IteratorB b, Ind
   return low;
 }
 
-/// CoRankIn that starts where the answer is likely: runs whose items come from one distribution, in any order, cut at
-/// k * m / (m + n), give or take sqrt(m + n) / 4, whatever the distribution. Looks there, then further and further away
-/// on the side where the answer lies, then halves what is left: for a tile of 4096 that is 7 steps in place of 12, and
-/// never over twice as many.
+/// CoRankIn that starts where the answer is likely. Runs drawn from one distribution, whichever it is, are cut near
+/// k * m / (m + n), within about sqrt(m + n) / 4. The search begins there, doubles its distance on the side of the
+/// answer, and then halves the interval. For a tile of 4096 it takes 7 steps instead of 12, and never more than twice
+/// as many steps as CoRankIn.
 template <typename Index, typename IteratorA, typename IteratorB, typename LessT>
 GPUSORT_HD inline Index CoRankNear(Index k, IteratorA a, Index m, IteratorB b, Index n, LessT less) {
   Index low = k > n ? k - n : 0;
@@ -90,10 +91,11 @@ GPUSORT_HD inline std::uint64_t CoRank(std::uint64_t k, IteratorA a, std::uint64
 
 /// The co-rank of kWays runs: how many items of each are among the first `rank` of their stable merge. Run w is
 /// keys[begin[w], begin[w] + items[w]); rank <= the sum of items. On equal keys, lower runs come first.
-/// Each step reads one key and halves what is unknown of one run: at most sum(log2(items[w]) + 1) steps. Why it is
-/// right: let `before` be how many unknown items lie before the probes in the middle of each run's unknown part. The
-/// least probe has at most `before` of them in front of it, so it is among the first if more than that are still to be
-/// found; the greatest has at least that many, so otherwise it is not.
+/// Each step reads one key and halves the unknown part of one run, so there are at most sum(log2(items[w]) + 1) steps.
+/// Proof: each run's unknown part has a probe in its middle. Let `before` be the number of unknown items that precede
+/// the probes of their runs. At most `before` unknown items precede the least probe, so the least probe is among the
+/// first `rank` if more than `before` items are still to be found. At least `before` unknown items precede the greatest
+/// probe, so otherwise the greatest probe is not among them.
 template <int kWays, typename Iterator, typename LessT>
 GPUSORT_HD inline void SplitRuns(std::uint64_t rank, Iterator keys, const std::uint64_t (&begin)[kWays],
                                  const std::uint64_t (&items)[kWays], LessT less, std::uint64_t (&split)[kWays]) {
@@ -147,9 +149,9 @@ GPUSORT_HD inline void SplitRuns(std::uint64_t rank, Iterator keys, const std::u
   }
 }
 
-/// SplitRuns by kWays * kProbes workers who look at as many keys in every step, so that of kProbes parts of each run's
-/// unknown keys about one is left: the phases of one step. Probe p of run w is worker w * kProbes + p. Index: as in
-/// CoRankIn, for a rank and items that it can hold.
+/// The phases of one step of SplitRuns by kWays * kProbes workers. Each worker looks at one key in a step. The probes
+/// cut the unknown part of each run into kProbes parts, of which about one is left. Worker w * kProbes + p has probe p
+/// of run w. Index is as in CoRankIn and must hold the rank and all items.
 template <typename Index, int kWays, int kProbes>
 struct SplitSearch {
   static_assert((kProbes & (kProbes - 1)) == 0);
@@ -176,8 +178,8 @@ struct SplitSearch {
     return low + items / kProbes * p + items % kProbes * p / kProbes;
   }
 
-  /// Is the probe of `worker` among the first `rank` items (1), not (-1), or is that not known yet (0)? probes[] are
-  /// the keys at all probes; those of runs of which nothing is unknown are not looked at.
+  /// Returns 1 if the probe of `worker` is among the first `rank` items, -1 if not, 0 if that is not known yet.
+  /// probes[] are the keys at all probes. Probes of runs without an unknown part are ignored.
   template <typename Key, typename LessT>
   GPUSORT_HD int Verdict(int worker, const Key* probes, LessT less) const {
     const int run = worker / kProbes;
@@ -240,8 +242,9 @@ GPUSORT_HD inline void SerialMerge(IteratorA a, std::uint64_t m, IteratorB b, st
 }
 
 /// One thread's share of a tile merge: the next kItems items of keys[a, a_end) merged with keys[b, b_end), and where in
-/// `keys` (anything with operator[]) each came from. Where fewer are left, the rest of `out` and `from` is unspecified (but no key outside the two
-/// ranges is ever given to `less`). No index above `last` is read; it must be one of the array.
+/// `keys` (anything with operator[]) each came from. Where fewer are left, the rest of `out` and `from` is unspecified
+/// (but no key outside the two ranges is ever given to `less`). No index above `last` is read; it must be one of the
+/// array.
 template <int kItems, typename Keys, typename Key, typename LessT>
 GPUSORT_HD inline void SerialMergeItems(Keys keys, std::uint32_t a, std::uint32_t a_end, std::uint32_t b,
                                         std::uint32_t b_end, std::uint32_t last, Key (&out)[kItems],
@@ -282,7 +285,7 @@ GPUSORT_HD inline void SerialMergeItems(Keys keys, std::uint32_t a, std::uint32_
   }
 }
 
-/// What a block of a kWays-way pass merges: items [begin[w], end[w]) of the list that holds run w of its group.
+/// The input of a block of a kWays-way pass: items [begin[w], end[w]) of the list that contains run w of the group.
 template <int kWays>
 struct alignas(16) WayTile {
   std::uint64_t begin[kWays];
@@ -290,8 +293,8 @@ struct alignas(16) WayTile {
   std::uint64_t out_begin;
 };
 
-/// Output items of a block of a kWays-way pass. Each pair of a level begins with a thread of its own, so that no thread
-/// works for two pairs: that takes up to kWays / 2 - 1 threads more than there are full shares.
+/// The number of output items of a block of a kWays-way pass. Each pair of a level begins with a new thread, so that no
+/// thread works for two pairs. This takes up to kWays / 2 - 1 threads more than there are full shares.
 template <int kWays>
 constexpr std::uint32_t WayTileItems(int threads, int items) {
   return static_cast<std::uint32_t>(threads - kWays / 2 + 1) * items;
@@ -305,8 +308,8 @@ struct LevelShare {
   std::uint32_t first = 0;  ///< where in the tile it reads its lower run first
 };
 
-/// A thread's phase of level kLevel (from 0) of a tile that holds kWays sorted segments, segment w being
-/// tile[bounds[w], bounds[w + 1]): neighbouring groups of 2^kLevel segments, merged before, are merged pairwise.
+/// A thread's phase of level kLevel (from 0) of merging a tile of kWays sorted segments. Segment w is
+/// tile[bounds[w], bounds[w + 1]). The level merges neighbouring groups of 2^kLevel merged segments pairwise.
 template <int kLevel, int kWays, int kItems, typename Tile, typename Key, typename LessT>
 GPUSORT_HD inline LevelShare MergeWaysShare(Tile tile, const std::uint32_t (&bounds)[kWays + 1],
                                             std::uint32_t thread, Key (&out)[kItems], std::uint32_t (&from)[kItems],
@@ -379,7 +382,7 @@ struct UniformRuns {
   GPUSORT_HD std::uint64_t FirstTile(std::uint64_t p, std::uint64_t tile_items) const {
     const std::uint64_t end = bound(2 * p);
     if (end < 2 * p * run_items) {
-      // Behind the last pair, which may be short.
+      // After the last pair, which may be short.
       const std::uint64_t begin = bound(2 * p - 2);
       return (p - 1) * TilesOfPair(tile_items) + (end - begin + tile_items - 1) / tile_items;
     }
@@ -448,10 +451,10 @@ struct TwoLists {
   GPUSORT_HD TwoLists Merged(std::uint32_t) const { return *this; }
 };
 
-/// One round of merging: groups of kWays (a power of two) neighbouring runs become one run each; the last group may
-/// have fewer. The output is cut into tiles of at most tile_items (> 0) items, none across two groups. The halves of a
-/// group are a pair of the runs that log2(kWays) - 1 rounds of pairwise merging would leave, so that all kinds of runs
-/// need to number tiles of pairs only.
+/// One round of merging. Each group of kWays (a power of two) neighbouring runs becomes one run; the last group may
+/// have fewer runs. The output is cut into tiles of at most tile_items (> 0) items. No tile spans two groups. The
+/// halves of a group are a pair of the runs that log2(kWays) - 1 rounds of pairwise merging would leave. Therefore
+/// every kind of runs only has to number the tiles of pairs.
 template <typename RunsT, int kWays = 2>
 struct MergePass {
   RunsT runs;
@@ -518,7 +521,7 @@ GPUSORT_HD inline void WriteCut(const MergePass<Runs, kWays>& pass, std::uint64_
   for (int w = 0; w < kWays; ++w) {
     works[t].begin[w] = begin[w] + split[w];
     if (!tile.continued()) works[t].end[w] = begin[w] + items[w];
-    // The empty tiles behind a group's last one have nothing to say about it.
+    // Empty tiles after the last tile of a group do not end it.
     if (tile.begin > 0 && tile.items > 0) works[t - 1].end[w] = begin[w] + split[w];
   }
 }

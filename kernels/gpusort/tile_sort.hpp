@@ -1,10 +1,10 @@
 // The phases of sorting one tile by many threads that share memory, for host and device.
-// Each thread takes kItems neighbouring items and sorts them in registers (SortItems); then runs of 1, 2, 4 ...
-// threads' items are merged pairwise, each thread taking one share of the output (MergeShare). Between two phases all
-// threads wait for each other. Stable; only real items are compared, so a tile may be short. SortTile is the whole
-// algorithm with the threads as a loop: the reference of the kernels. Start there.
-// Keys of which equal ones are the same (EqualIsSame: integers) need no stability: SortTileByNetworks sorts and merges
-// them in registers by networks (Batcher 1968), without a branch or an address that waits for a comparison.
+// Each thread takes kItems neighbouring items and sorts them in registers (SortItems). Then runs of 1, 2, 4 ...
+// threads' items are merged pairwise, and each thread makes one share of the output (MergeShare). All threads wait for
+// each other between two phases. The sort is stable, and only real items are compared, so a tile may be short. SortTile
+// is the whole algorithm with a loop over the threads, the reference for the kernels. Start at SortTile. Equal integers
+// are identical (EqualIsSame), so they need no stability. SortTileByNetworks sorts and merges them in registers by
+// networks (Batcher 1968), without a branch or an address that waits for a comparison.
 #pragma once
 
 #include <cstddef>
@@ -61,7 +61,7 @@ GPUSORT_HD inline bool ShareInOrder(const Item* tile, std::uint32_t thread, cons
 }
 
 /// Stable sort of items[0, count) by odd-even transposition: no index depends on data, so the items stay in registers.
-/// What lies behind count becomes a copy of the largest item.
+/// Items from `count` on become copies of the largest item.
 template <int kItems, typename Item, typename LessT>
 GPUSORT_HD inline void SortItems(Item (&items)[kItems], std::uint32_t count, LessT less) {
   if (count == 0) return;
@@ -89,7 +89,7 @@ GPUSORT_HD inline void SortItems(Item (&items)[kItems], std::uint32_t count, Les
 }
 
 /// One level of merging inside a tile: runs of run_threads threads' items (a power of two) become runs of twice as
-/// many. Leaves the thread's share of the result in `items`; what lies behind the tile's end is unspecified.
+/// many. Leaves the thread's share of the result in `items`. Items after the end of the tile are unspecified.
 template <int kItems, typename Item, typename LessT>
 GPUSORT_HD inline void MergeShare(const Item* tile, std::uint32_t tile_items, std::uint32_t thread,
                                   std::uint32_t run_threads, Item (&items)[kItems], LessT less) {
@@ -104,7 +104,7 @@ GPUSORT_HD inline void MergeShare(const Item* tile, std::uint32_t tile_items, st
   const Item* b = tile + middle;
   const std::uint32_t i = CoRankNear<std::uint32_t>(rank, a, middle - begin, b, end - middle, less);
   std::uint32_t from[kItems];
-  // Nothing behind this pair is read: its neighbour may be a level further.
+  // Reads nothing after this pair, because the next pair may already be a level further.
   SerialMergeItems<kItems>(tile, begin + i, middle, middle + (rank - i), end, end - 1, items, from, less);
 }
 
@@ -170,8 +170,8 @@ constexpr Network<kItems> SortingNetwork() {
   return network;
 }
 
-/// Batcher's bitonic merge: sorts items that ascend, then descend. Wires behind the items stand for items below all
-/// others: they keep the shape, and an exchange with one is only a change of names.
+/// Batcher's bitonic merge: sorts items that ascend, then descend. Wires after the items stand for items below all
+/// others. They keep the shape of the network, and an exchange with such a wire only renames items.
 template <int kItems>
 constexpr Network<kItems> BitonicNetwork() {
   Network<kItems> network;
@@ -249,8 +249,8 @@ struct EqualIsSame {
   GPUSORT_HD static Key Largest() { return kLargest; }
 };
 
-/// What a thread merges by a network: ranks [rank, rank + kItems) of the merge of tile[begin, middle), which ascends,
-/// and tile[middle, end), which descends, so that their concatenation ascends, then descends, and so does every share.
+/// The share that a thread merges by a network: ranks [rank, rank + kItems) of the merge of tile[begin, middle), which
+/// ascends, and tile[middle, end), which descends. The concatenation ascends, then descends, and so does every share.
 struct NetworkShare {
   std::uint32_t begin, middle, end, rank;
 
@@ -265,7 +265,7 @@ GPUSORT_HD inline std::uint32_t NetworkCoRank(const Item* tile, const NetworkSha
 }
 
 /// Second phase: loads and merges the share, given the co-ranks of its begin and of its end (the next thread's, or the
-/// ascending run's length where there is none). Behind the end of a short share the items are `largest`.
+/// ascending run's length for the last thread). Items after the end of a short share are `largest`.
 template <int kItems, typename Item, typename LessT>
 GPUSORT_HD inline void NetworkMerge(const Item* tile, const NetworkShare& share, std::uint32_t first, std::uint32_t end,
                                     Item largest, Item (&items)[kItems], LessT less) {
@@ -316,7 +316,7 @@ template <int kThreads, int kItems, typename Item, typename LessT>
 inline void SortTileByNetworks(Item* tile, Item* shares, LessT less) {
   using Share = Item[kItems];
   Share* share = reinterpret_cast<Share*>(shares);
-  // Which thread starts with which items does not matter.
+  // The assignment of items to threads does not matter.
   for (std::uint32_t t = 0; t < kThreads; ++t) {
     for (int i = 0; i < kItems; ++i) share[t][i] = tile[i * kThreads + t];
   }

@@ -1,7 +1,7 @@
 // Sizes of the kernels as data: threads and items per thread by item size. Nothing here changes a result.
-// Measured on compute capability 9.0 (H200) and used on all: every tile is within the 48 KB of shared memory that any
-// GPU from 7.5 on has (with items of over 226 bytes, 51 KB). A GPU that wants other numbers gets a table of its own,
-// chosen where TuningTable is called.
+// The sizes were measured on compute capability 9.0 (H200) and serve all GPUs. Every tile fits the 48 KB of shared
+// memory that any GPU from 7.5 on has (51 KB with items of over 226 bytes). A GPU that needs other sizes gets another
+// table, chosen where TuningTable is called.
 #pragma once
 
 #include <cstddef>

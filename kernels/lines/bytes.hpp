@@ -23,9 +23,9 @@ inline constexpr std::uint64_t kHighBits = 0x8080808080808080;
 GPUSORT_HD inline std::uint64_t ZeroBytes(std::uint64_t word) { return (word - kLowBits) & ~word & kHighBits; }
 
 #if GPUSORT_ON_DEVICE
-/// Loads eight bytes from `p`, most significant first. The first `left` (1..8) bytes exist; the other bytes of the result
-/// are unspecified. A warp's loads from different lines take turns, so this function makes as few loads as possible:
-/// aligned words, each of which contains an existing byte.
+/// Loads eight bytes from `p`, most significant first. The first `left` (1..8) bytes exist; the other bytes of the
+/// result are unspecified. A warp's loads from different lines take turns, so this function makes as few loads as
+/// possible: aligned words, each of which contains an existing byte.
 __device__ inline std::uint64_t LoadAligned(const Byte* p, std::uint64_t left) {
   const unsigned over = static_cast<unsigned>(reinterpret_cast<std::uintptr_t>(p) % 8);
   const auto* const words = reinterpret_cast<const std::uint64_t*>(p - over);
@@ -46,8 +46,8 @@ GPUSORT_HD inline std::uint64_t LoadBigEndian(const Byte* p) {
 #endif
 }
 
-/// Loads up to eight bytes of [at, end), most significant first, padded with zeros. Reads nothing outside [0, end); on a
-/// device, nothing outside the aligned words that contain [0, end).
+/// Loads up to eight bytes of [at, end), most significant first, padded with zeros. Reads nothing outside [0, end); on
+/// a device, nothing outside the aligned words that contain [0, end).
 GPUSORT_HD inline std::uint64_t LoadWord(const Byte* line, std::uint64_t at, std::uint64_t end) {
   if (at >= end) return 0;
   const std::uint64_t left = end - at;

@@ -41,8 +41,8 @@ __device__ __noinline__ inline std::uint64_t LoadSeparators(const Byte* bytes, s
 }
 #endif
 
-/// Finds the separators of a line, or its blanks if there is no separator, 64 bytes at a time. Steps of eight bytes took
-/// more than a third of a sort by two keys.
+/// Finds the separators of a line, or its blanks if there is no separator, 64 bytes at a time. Steps of eight bytes
+/// took more than a third of a sort by two keys.
 class FieldMasks {
  public:
   GPUSORT_HD FieldMasks(const Byte* line, std::uint64_t end, int separator)
@@ -78,8 +78,8 @@ class FieldMasks {
   }
 
  private:
-  /// Returns the first position from `at` on that holds a separator (`wanted`) or another byte (not `wanted`), or the end
-  /// of the line.
+  /// Returns the first position from `at` on that holds a separator (`wanted`) or another byte (not `wanted`), or the
+  /// end of the line.
   [[gnu::always_inline]] GPUSORT_HD inline std::uint64_t Find(std::uint64_t at, bool wanted) {
     if (at - begin_ < 64) {
       const std::uint64_t left = (wanted ? mask_ : ~mask_) >> (at - begin_);

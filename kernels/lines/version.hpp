@@ -9,7 +9,8 @@
 
 namespace gpusort::detail {
 
-/// Returns the class of a name, 0..4, in the order of -V: empty, ".", "..", other names with a leading dot, other names.
+/// Returns the class of a name, 0..4, in the order of -V: empty, ".", "..", other names with a leading dot, other
+/// names.
 GPUSORT_HD inline int VersionClass(const KeyText& text) {
   const std::uint64_t first = text.Next(text.begin);
   if (first == text.end) return 0;

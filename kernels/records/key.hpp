@@ -149,9 +149,9 @@ GPUSORT_HD inline int CompareKeys(const Byte* a, const Byte* b, const RecordLayo
   return 0;
 }
 
-/// Represents a record while a batch is sorted: twelve bytes of its normalized key and its row in the block (below 2^32).
-/// As a 128-bit number hi:lo it orders by (key bytes, row), so equal keys keep their order under any sorter.
-/// The members' order is that of a little-endian 128-bit integer, which Highway's vqsort takes as it is.
+/// Represents a record while a batch is sorted: twelve bytes of its normalized key and its row in the block (below
+/// 2^32). As a 128-bit number hi:lo it orders by (key bytes, row), so equal keys keep their order under any sorter. The
+/// members' order is that of a little-endian 128-bit integer, which Highway's vqsort takes as it is.
 struct alignas(16) Entry {
   std::uint64_t lo;  ///< key bytes 8..11 in the upper half, row in the lower
   std::uint64_t hi;  ///< key bytes 0..7

@@ -1,5 +1,5 @@
-// Describes records: where they lie in a block of bytes, and where their keys lie. KeySpec is the order that a user asks
-// for. RecordLayout holds the same as plain data that kernels take by value.
+// Describes records: where they lie in a block of bytes, and where their keys lie. KeySpec is the order that a user
+// asks for. RecordLayout holds the same as plain data that kernels take by value.
 #pragma once
 
 #include <cstddef>
@@ -48,8 +48,8 @@ struct RecordLayout {
   unsigned char delimiter = 0;
   KeyField fields[kMaxKeyFields] = {};
   const LineOrderView* lines = nullptr;  ///< the order of delimited records; must outlive the layout
-  /// The number of encoded keys that precede each delimited record, each terminated by kKeyEnd. The record itself, as it
-  /// was read and will be written, follows the keys. Keys contain neither delimiters nor kKeyEnd.
+  /// The number of encoded keys that precede each delimited record, each terminated by kKeyEnd. The record itself, as
+  /// it was read and will be written, follows the keys. Keys contain neither delimiters nor kKeyEnd.
   std::uint32_t keys = 0;
 
   bool fixed() const { return stride != 0; }

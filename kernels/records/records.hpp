@@ -1,7 +1,7 @@
-// Functions on the records of a block for every layout: where records begin and end, how many there are, how two compare.
-// Fixed records need arithmetic, delimited records a search for the delimiter. The bytes of a record include its
-// delimiter; comparisons ignore the delimiter. Spans hold whole records unless a function says otherwise. All code that
-// must work for both kinds of record uses this file. Host only. Start at RecordSpan.
+// Functions on the records of a block for every layout: where records begin and end, how many there are, how two
+// compare. Fixed records need arithmetic, delimited records a search for the delimiter. The bytes of a record include
+// its delimiter; comparisons ignore the delimiter. Spans hold whole records unless a function says otherwise. All code
+// that must work for both kinds of record uses this file. Host only. Start at RecordSpan.
 #pragma once
 
 #include <algorithm>
@@ -35,8 +35,8 @@ inline const std::byte* FindLastDelimiter(const std::byte* p, const std::byte* e
   return p == end ? nullptr : static_cast<const std::byte*>(::memrchr(p, delimiter, static_cast<std::size_t>(end - p)));
 }
 
-/// Counts the bytes equal to `value`. The counters are bytes, which the compiler keeps in vectors; std::count is half as
-/// fast.
+/// Counts the bytes equal to `value`. The counters are bytes, which the compiler keeps in vectors; std::count is half
+/// as fast.
 inline std::uint64_t CountBytes(const std::byte* p, std::uint64_t n, unsigned char value) {
   constexpr std::uint64_t kLanes = 64, kMost = 255;
   std::uint64_t total = 0;
