@@ -66,7 +66,7 @@ std::string StartThread(Threads& threads, Body body) {
 /// Runs `body` in a new thread. If the system refuses the thread, get() or wait() of the returned future runs `body`.
 inline std::future<void> RunBeside(const std::function<void()>& body) {
   const SignalBlock block;
-  return std::async(std::launch::async | std::launch::deferred, body);  // not moved: if the thread is refused, `body` is deferred
+  return std::async(std::launch::async | std::launch::deferred, body);  // copied, because a refused thread defers it
 }
 
 /// Returns how many cores this process may run on.
