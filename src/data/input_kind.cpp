@@ -158,14 +158,14 @@ bool IsControl(char c) {
 
 bool HasControl(std::string_view text) { return std::any_of(text.begin(), text.end(), IsControl); }
 
-std::string Lower(std::string_view text) {
+std::string LowerText(std::string_view text) {
   std::string lower(text);
   for (char& c : lower) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
   return lower;
 }
 
 bool StartsWithAnyCase(std::string_view text, std::string_view lower) {
-  return text.size() >= lower.size() && Lower(text.substr(0, lower.size())) == lower;
+  return text.size() >= lower.size() && LowerText(text.substr(0, lower.size())) == lower;
 }
 
 /// The sum that a header of tar has at byte 148, its own bytes counted as blanks.
@@ -276,7 +276,7 @@ const Kind* FindDump(std::string_view text) {
       const bool inserts = text.find("\nINSERT INTO ") != text.npos && text.find("\nCOPY ") == text.npos;
       return kind == &kPgDump && inserts ? &kPgInserts : kind;
     }
-    if (StartsWithAnyCase(line, "-- adminer ") && Lower(line).find("mysql") != std::string::npos) return &kMysqlDump;
+    if (StartsWithAnyCase(line, "-- adminer ") && LowerText(line).find("mysql") != std::string::npos) return &kMysqlDump;
     // A comment of a number is a statement for servers of that version.
     for (const std::string_view opens : {"/*!"sv, "/*M!"sv}) {
       const std::string_view number = line.substr(std::min(line.size(), opens.size()), 5);
@@ -287,7 +287,7 @@ const Kind* FindDump(std::string_view text) {
     if (line.starts_with("--") || line.starts_with('\\') || line.find_first_not_of(" \t\r") == line.npos) continue;
     const auto begins = [&](std::string_view word) { return StartsWithAnyCase(line, word); };
     if (!std::any_of(std::begin(kStatementWords), std::end(kStatementWords), begins)) return nullptr;
-    const std::string words = Lower(line);
+    const std::string words = LowerText(line);
     if (begins("insert into ")) return words.find("values") != words.npos ? &kStatements : nullptr;
     if (begins("copy ")) return words.find(" from stdin") != words.npos ? &kStatements : nullptr;
     const std::size_t last = line.find_last_not_of(" \t\r");
@@ -508,7 +508,7 @@ void KindCheck::Look(const std::string& name, const std::string& expanded, std::
   const std::string_view text(reinterpret_cast<const char*>(front.data()), front.size());
   const Kind* kind = FindMagic(text, reads_);
   if (kind == nullptr) kind = FindWideText(text);
-  if (kind == nullptr) kind = FindText(text, all, Lower(expanded), reads_);
+  if (kind == nullptr) kind = FindText(text, all, LowerText(expanded), reads_);
   if (kind == nullptr || (kind->refused & reads_) == 0) return;
   if (kind->codec && raw_ && (reads_ & kTables) == 0) return;
   const char* const insist = reads_ == kLines ? "; --format lines sorts its lines as text" : "; --force-format reads it as ";
