@@ -18,7 +18,7 @@
 namespace gpusort {
 namespace {
 
-[[noreturn]] void Fail(const std::string& why) { throw Error(ErrorCode::kUsage, why); }
+[[noreturn]] void Refuse(const std::string& why) { throw Error(ErrorCode::kUsage, why); }
 
 /// The facts of a regular file that standard output goes to.
 std::optional<struct stat> FileOnStandardOutput() {
@@ -31,7 +31,7 @@ std::optional<struct stat> FileOnStandardOutput() {
 void RefuseTerminal(const Options& options) {
   const bool sorts = options.action == Action::kSort;
   if ((options.input_implied && ::isatty(STDIN_FILENO) == 1) || (sorts && ::isatty(STDOUT_FILENO) == 1)) {
-    Fail(NoOutput(options));
+    Refuse(NoOutput(options));
   }
 }
 
@@ -42,7 +42,7 @@ void RefuseEmptiedInput(const Options& options) {
   for (const std::string& input : options.inputs) {
     struct stat facts;
     if (input == "-" || ::stat(input.c_str(), &facts) != 0 || !SameFile(facts, *output)) continue;
-    Fail("the input '" + EscapeName(input) + "' is standard output as well, and the shell has emptied it: give gpusort -o " +
+    Refuse("the input '" + EscapeName(input) + "' is standard output as well, and the shell has emptied it: give gpusort -o " +
          "FILE FILE to sort a file in place");
   }
 }
@@ -94,14 +94,14 @@ void ConfirmOutput(const Options& options, const CancelFlag& cancel) {
   const std::string existing = FindExisting(options);
   if (existing.empty()) return;
   const std::string how = ": it exists, and is replaced only with --force, or if -o names it";
-  if (!CanAnswer(options)) Fail("output " + EscapeName(existing) + how);
+  if (!CanAnswer(options)) Refuse("output " + EscapeName(existing) + how);
   std::string question = "gpusort: the OUTPUT '" + EscapeName(existing) + "' exists";
   if (::isatty(STDOUT_FILENO) != 1) {
     // `gpusort *.log >all.log` with two files.
     question += ", and nothing goes to standard output (for several inputs give gpusort -o OUTPUT INPUT...)";
   }
   WriteReport(STDERR_FILENO, question + "; replace it? (y/n) ");
-  if (!ReadYes(cancel)) Fail("output " + EscapeName(existing) + how);
+  if (!ReadYes(cancel)) Refuse("output " + EscapeName(existing) + how);
 }
 
 }  // namespace gpusort

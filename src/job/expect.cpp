@@ -15,9 +15,9 @@
 namespace gpusort {
 namespace {
 
-using Clock = std::chrono::steady_clock;
+using SteadyClock = std::chrono::steady_clock;
 
-double Since(Clock::time_point begin) { return std::chrono::duration<double>(Clock::now() - begin).count(); }
+double Since(SteadyClock::time_point begin) { return std::chrono::duration<double>(SteadyClock::now() - begin).count(); }
 
 double SecondsFor(double bytes, double per_second) { return per_second > 0 ? bytes / per_second : 0; }
 
@@ -113,7 +113,7 @@ FolderSpeed ProbeFolder(FileSystem& files, const std::string& directory, bool di
     const std::span<std::byte> bytes(block.get(), kBlock);
     const std::uint64_t most = std::min(kMost, files.FreeSpace(directory) / 4);
     std::uint64_t written = 0;
-    Clock::time_point begin = Clock::now();
+    SteadyClock::time_point begin = SteadyClock::now();
     while (written < most && Since(begin) < kSeconds) {
       file->WriteAt(written, bytes);
       written += kBlock;
@@ -122,7 +122,7 @@ FolderSpeed ProbeFolder(FileSystem& files, const std::string& directory, bool di
     speed.write = static_cast<double>(written) / Since(begin);
     if (!file->direct()) file->DropCache();
     std::uint64_t read = 0;
-    begin = Clock::now();
+    begin = SteadyClock::now();
     while (read < written && Since(begin) < kSeconds) {
       if (file->ReadAt(read, bytes) == 0) break;
       read += kBlock;
