@@ -42,8 +42,8 @@ void RefuseEmptiedInput(const Options& options) {
   for (const std::string& input : options.inputs) {
     struct stat facts;
     if (input == "-" || ::stat(input.c_str(), &facts) != 0 || !SameFile(facts, *output)) continue;
-    Refuse("the input '" + EscapeName(input) + "' is standard output as well, and the shell has emptied it: give gpusort -o " +
-         "FILE FILE to sort a file in place");
+    Refuse("the input '" + EscapeName(input) +
+           "' is standard output as well, and the shell has emptied it: give gpusort -o FILE FILE to sort a file in place");
   }
 }
 

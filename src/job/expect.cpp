@@ -17,7 +17,9 @@ namespace {
 
 using SteadyClock = std::chrono::steady_clock;
 
-double Since(SteadyClock::time_point begin) { return std::chrono::duration<double>(SteadyClock::now() - begin).count(); }
+double Since(SteadyClock::time_point begin) {
+  return std::chrono::duration<double>(SteadyClock::now() - begin).count();
+}
 
 double SecondsFor(double bytes, double per_second) { return per_second > 0 ? bytes / per_second : 0; }
 
