@@ -38,9 +38,10 @@ the folder DIR. Any piece may be done again, by anybody, at any time: what it wr
       may be done for all slices before that, of csv, tsv, pgcopy, pgcopy-csv, pgcopy-binary, pgdump and mysql: where
       records end depends on what is in front, which each task of runs reads again otherwise. Of pgcopy-binary and
       pgdump the slice with the front of a file reads all of it.
-  gpusort_task cut --parts P [--fences-only] DIR
+  gpusort_task cut --parts P [--fences-only] [--force-format] DIR
       finds, once all runs are there, where P parts of equal bytes begin. --fences-only: without reading runs; parts are
-      then as equal as that allows, and OUTPUT must be a folder.
+      then as equal as that allows, and OUTPUT must be a folder. A key of which no record of any slice has a value ends
+      this task with 3; --force-format goes on.
   gpusort_task part --part J/P [OPTION]... DIR OUTPUT
       merges part J. OUTPUT with a '/' at its end is a folder for files part-JJJJJ-of-PPPPP, each with the inputs'
       header and trailer, and must be a folder that others cannot write in; else each part is written to its place in

@@ -210,7 +210,8 @@ class Sorter {
     const RecordSum sum = attempt_->proof().sum();
     auto [first, last] = attempt_->proof().Ends(ordered_.table);
     return {sum.records, sorting_.stats.stored_bytes, sorting_.stats.base_runs, store_.written_bytes(), sum,
-            attempt_->read(), std::move(first), std::move(last), sorting_.trailer, output_.header()};
+            attempt_->read(), std::move(first), std::move(last), sorting_.trailer, output_.header(),
+            sorting_.tally};
   }
 
   /// Records of the input, in memory, and how fast they were read.
@@ -542,7 +543,7 @@ class Sorter {
   /// Says it once, whatever attempts the job takes. Throws Error(kBadInput) if a key has no value at all.
   void SayWhatWasNoValue() {
     if (!ordered_.table || std::exchange(said_no_values_, true)) return;
-    // A slice may lack the values that other slices have.
+    // A slice may lack the values that other slices have: the task that cuts parts looks at all.
     if (options_.ranges.empty() && !options_.force_format) RefuseNoValues(options_, sorting_.tally);
     for (const std::string& line : DescribeTally(options_, sorting_.tally)) sorting_.Note(line);
   }

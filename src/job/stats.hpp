@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "data/record_keyer.hpp"
 #include "runs/journal.hpp"
 #include "runs/plan.hpp"
 #include "support/progress.hpp"
@@ -22,6 +23,7 @@ struct SortResult {
   std::vector<std::byte> first{}, last{};
   std::vector<std::byte> trailer{};        ///< of the inputs
   std::vector<std::byte> header{};         ///< of the output
+  KeyTally tally{};                        ///< what the keys of records with columns were; empty after a merge
 };
 
 struct SortStats {

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "error.hpp"
+#include "formats/table_format.hpp"
 #include "support/log.hpp"
 #include "task/run_file.hpp"
 #include "task/tasks.hpp"
@@ -220,6 +221,8 @@ void CutParts(const Options& options, std::uint64_t parts, bool fences_only, con
     LogInfo("the cut into " + std::to_string(parts) + " parts is there already");
     return;
   }
+  // A slice may lack the values that other slices have, so that only here all are known.
+  if (options.table && !options.force_format) RefuseNoValues(options, runs.tally());
   TaskCut cut{parts, runs.count(), runs.header(), runs.trailer(), {}, detail::RandomNumber()};
   Cut places(runs, order, options.unique);
   const std::uint64_t bytes = places.bytes();

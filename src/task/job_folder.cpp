@@ -90,6 +90,32 @@ std::string TextFromJson(const TaskJson& json) {
   return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
 }
 
+/// Writes what RefuseNoValues asks of a tally.
+TaskJson TallyJson(const KeyTally& tally) {
+  TaskJson columns = TaskJson::array();
+  for (const KeyTally::Column& column : tally.columns) {
+    TaskJson samples = TaskJson::array();
+    for (const std::string& sample : column.samples) samples.push_back(TextJson(sample));
+    columns.push_back({column.any, column.nulls, column.missing, column.bad.count, samples});
+  }
+  return {{"columns", columns}, {"example", TextJson(tally.example)}, {"delimiter", tally.delimiter}};
+}
+
+KeyTally TallyFromJson(const TaskJson& json) {
+  KeyTally tally;
+  for (const TaskJson& column : json.at("columns")) {
+    KeyTally::Column& seen = tally.columns.emplace_back();
+    seen.any = column.at(0).get<bool>();
+    seen.nulls = column.at(1).get<std::uint64_t>();
+    seen.missing = column.at(2).get<std::uint64_t>();
+    seen.bad.count = column.at(3).get<std::uint64_t>();
+    for (const TaskJson& sample : column.at(4)) seen.samples.push_back(TextFromJson(sample));
+  }
+  tally.example = TextFromJson(json.at("example"));
+  tally.delimiter = json.at("delimiter").get<unsigned char>();
+  return tally;
+}
+
 /// Texts twice: for programs, and for people.
 TaskJson JobJson(const TaskJob& job) {
   TaskJson inputs = TaskJson::array(), arguments = TaskJson::array();
@@ -284,7 +310,7 @@ std::optional<TaskRun> JobFolder::FindRun(std::uint64_t number) {
     return {json->at("bytes").get<std::uint64_t>(), BytesFromJson(json->at("header")),
             BytesFromJson(json->at("trailer")), json->at("shape").get<std::uint64_t>(),
             TextFromJson(json->at("state")), json->at("fences_bytes").get<std::uint64_t>(),
-            json->at("fences_hash").get<std::uint64_t>(), SumOf(json->at("sum"))};
+            json->at("fences_hash").get<std::uint64_t>(), SumOf(json->at("sum")), TallyFromJson(json->at("keys"))};
   });
 }
 
@@ -349,7 +375,8 @@ void JobFolder::Write(std::uint64_t number, const TaskRun& run) {
              {"state", TextJson(run.state)},
              {"fences_bytes", run.fences_bytes},
              {"fences_hash", run.fences_hash},
-             {"sum", SumJson(run.sum)}});
+             {"sum", SumJson(run.sum)},
+             {"keys", TallyJson(run.tally)}});
 }
 
 void JobFolder::Write(const TaskCut& cut, const std::function<PartBegins(std::uint64_t)>& begins) {

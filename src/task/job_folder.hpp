@@ -28,6 +28,7 @@
 #include <nlohmann/json_fwd.hpp>
 
 #include "data/proof.hpp"
+#include "data/record_keyer.hpp"
 #include "file.hpp"
 #include "piece_sums.hpp"
 
@@ -80,6 +81,7 @@ struct TaskRun {
   std::string state;  ///< in front of its first record, as RecordKeyer::SaveState
   std::uint64_t fences_bytes = 0, fences_hash = 0;
   RecordSum sum;
+  KeyTally tally{};  ///< of each key, what RefuseNoValues asks
 };
 
 /// A place between records of several runs: in front of the record at `offset` of the file of `run`, and of all that

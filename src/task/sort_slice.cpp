@@ -147,7 +147,7 @@ std::optional<SortResult> SortSlice(const Options& options, const std::vector<st
   const std::vector<std::byte> fences = PackFences(file.MakeFences(order.Load(state), shape), label);
   WriteWhole(CreateOwn(files, there.FencesPath(slice.number)), fences);
   there.Write(slice.number, TaskRun{bytes, result.header, result.trailer, shape, state, fences.size(), HashOf(fences),
-                                    result.sum});
+                                    result.sum, result.tally});
   return result;
 }
 

@@ -10,6 +10,7 @@ TaskRuns::TaskRuns(FileSystem& files, const std::string& folder, TaskOrder& orde
     fences_.push_back(ReadFences(files, folder_, run, runs_.back()));
     if (header_.empty()) header_ = runs_.back().header;
     TakeEnd(run);
+    tally_.Add(runs_.back().tally);
   }
   open_.resize(count);
   order.ReadHeader(header_);

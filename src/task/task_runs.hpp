@@ -29,6 +29,8 @@ class TaskRuns {
   const std::vector<std::byte>& header() const { return header_; }
   /// Of all runs.
   const std::vector<std::byte>& trailer() const { return trailer_; }
+  /// What the keys of all runs are.
+  const KeyTally& tally() const { return tally_; }
 
  private:
   void TakeEnd(std::size_t number);
@@ -40,6 +42,7 @@ class TaskRuns {
   std::vector<std::unique_ptr<RunFile>> open_;
   std::vector<std::vector<Fence>> fences_;
   std::vector<std::byte> header_, trailer_;
+  KeyTally tally_;
   std::uint64_t shape_ = 0;
 };
 

@@ -466,6 +466,22 @@ for k in 0 1 2 3; do
 done
 rm -r dir
 
+# A key of which no slice has a value is told once all runs are there. A slice alone may lack the values.
+{ echo id,day; for id in $(seq 400); do echo "$id,23.11.2026"; done; } >days.csv
+{ cat days.csv; echo 401,2026-11-23; } >one_day.csv
+runs -k day:date days.csv
+expect 3 "$t" cut --parts 3 dir
+says "days.csv: column 'day': none of its 400 values is of the type date: '23.11.2026'"
+says 'force-format'
+expect 0 "$t" cut --force-format --parts 3 dir
+parts sorted.csv
+expect 0 "$t" prove --parts 3 dir sorted.csv
+same sorted.csv days.csv
+rm -r dir
+runs -k day:date one_day.csv
+expect 0 "$t" cut --parts 3 dir
+rm -r dir
+
 # Without a shared folder: each run is on a machine of its own.
 runs -k id:int -k text in.csv in.csv
 expect 0 "$t" cut --fences-only --parts 3 dir

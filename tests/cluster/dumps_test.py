@@ -71,7 +71,7 @@ def read(path):
 
 def merge_pieces(slices, parts):
     """As on machines that share nothing."""
-    task("cut", "--fences-only", "--parts", str(parts), "dir")
+    task("cut", "--force-format", "--fences-only", "--parts", str(parts), "dir")
     borders = [[int(line) for line in task("borders", "--run", str(k), "--parts", str(parts), "dir").split()] for k in range(slices)]
     runs = [read(f"dir/run-{k:05}") for k in range(slices)]
     for name in glob.glob("dir/run-?????") + glob.glob("dir/*.fences"):
@@ -94,7 +94,7 @@ def merge(rng, way, slices, parts):
     if way == "pieces":
         return merge_pieces(slices, parts)
     fences = ["--fences-only"] if way != "file" and rng.random() < 0.5 else []
-    task("cut", *fences, "--parts", str(parts), "dir")
+    task("cut", "--force-format", *fences, "--parts", str(parts), "dir")
     output = {"file": "out", "gz": "out.gz", "folder": "out/"}[way]
     verify = ["--verify-output"] if way == "folder" else []
     for j in rng.sample(range(parts), parts):

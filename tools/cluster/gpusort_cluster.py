@@ -12,8 +12,8 @@ import sys
 
 # Of gpusort's options, what changes no bytes: all tasks get it. The rest belongs to the job, and `runs` writes it down.
 ALL_TASKS = {"batch-bytes", "batch-size", "block-size", "buffer-size", "S", "compress-temp", "device", "fan-in",
-             "gpu-memory", "gpu-timeout", "log-file", "log-format", "log-level", "max-record", "memory", "no-clobber",
-             "no-fsync", "no-space-check", "parallel", "temp-dir", "temporary-directory", "T", "threads",
+             "force-format", "gpu-memory", "gpu-timeout", "log-file", "log-format", "log-level", "max-record", "memory",
+             "no-clobber", "no-fsync", "no-space-check", "parallel", "temp-dir", "temporary-directory", "T", "threads",
              "verify-output"}
 REPORTS = {"stats", "trace", "report"}  # of one process: all tasks would write to one file
 PROGRAM = os.path.basename(sys.argv[0])
