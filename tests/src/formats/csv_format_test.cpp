@@ -15,7 +15,7 @@ namespace {
 
 using testing::Parse;
 
-RecordSpan Bytes(const std::string& text) { return std::as_bytes(std::span(text)); }
+RecordSpan SpanOf(const std::string& text) { return std::as_bytes(std::span(text)); }
 
 struct Dialect {
   char delimiter = ',';
@@ -128,20 +128,20 @@ RC_GTEST_PROP(CsvFormat, FindsWhatAPlainParserFindsHoweverBlocksAreCut, ()) {
   std::size_t last = 0;
   for (std::size_t at = 0; at < text.size();) {
     const auto size = *rc::gen::inRange<std::size_t>(1, text.size() - at + 1);
-    const RecordKeyer::Ends found = format.Scan(Bytes(text).subspan(at, size), state);
+    const RecordKeyer::Ends found = format.Scan(SpanOf(text).subspan(at, size), state);
     RC_ASSERT((found.first == 0) == (found.last == 0));
     if (found.first > 0) ends.push_back(at + found.first);
     if (found.last > 0) ends.push_back(last = at + found.last);
     at += size;
   }
-  const RecordSpan open = Bytes(text).subspan(last);
+  const RecordSpan open = SpanOf(text).subspan(last);
   if (!expected) {
     RC_ASSERT_THROWS_AS(format.Finish(open, state), BadRecord);
     return;
   }
   std::size_t end = 0, found = 0;
   std::vector<std::byte> keyed;
-  RecordSpan rest = Bytes(text);
+  RecordSpan rest = SpanOf(text);
   for (const Record& record : *expected) {
     end += record.bytes.size();
     if (found < ends.size() && ends[found] < end) RC_FAIL("an end inside a record");
@@ -187,11 +187,11 @@ RC_GTEST_PROP(CsvFormat, CountsRecordsThatDoNotFitTheHeader, ()) {
   options.table->header = 1;
   CsvFormat format(options);
   const std::string header = std::string("a") + dialect.delimiter + "b\n";
-  format.ReadHeader(Bytes(header));
+  format.ReadHeader(SpanOf(header));
   KeyTally tally;
   std::vector<std::byte> out;
   std::uint64_t others = 0, glued = 0, first = 0;
-  RecordSpan rest = Bytes(text);
+  RecordSpan rest = SpanOf(text);
   for (const Record& record : *records) {
     ScanState state;
     if (record.fields.size() != 2 && others++ == 0) first = record.fields.size();
@@ -212,9 +212,9 @@ TEST(CsvFormat, RefusesKeysWithoutAnyValue) {
     const Options options = Parse(args);
     CsvFormat format(options);
     const std::string header = "a,b\n";
-    format.ReadHeader(Bytes(header));
+    format.ReadHeader(SpanOf(header));
     KeyTally sum;
-    for (RecordSpan rest = Bytes(text); !rest.empty();) {  // a tally each, as of pieces
+    for (RecordSpan rest = SpanOf(text); !rest.empty();) {  // a tally each, as of pieces
       KeyTally tally;
       ScanState state;
       std::vector<std::byte> out;
@@ -245,8 +245,8 @@ TEST(CsvFormat, KnowsItsColumnsByTheNamesInTheHeader) {
     const Options options = Parse({"--format", "csv", "-k", key, "in", "out"});
     CsvFormat format(options);
     try {
-      EXPECT_EQ(format.HeaderBytes(Bytes(header + "x,y\n"), true), header.size());
-      format.ReadHeader(Bytes(header));
+      EXPECT_EQ(format.HeaderBytes(SpanOf(header + "x,y\n"), true), header.size());
+      format.ReadHeader(SpanOf(header));
     } catch (const Error& error) {
       EXPECT_EQ(error.code(), ErrorCode::kUsage);
       return error.what();
@@ -268,9 +268,9 @@ TEST(CsvFormat, RefusesAHeaderThatDoesNotEnd) {
   const Options options = Parse({"--format", "csv", "in", "out"});
   const CsvFormat format(options);
   const std::string open = "a,\"b\nc,d\n";
-  EXPECT_EQ(format.HeaderBytes(Bytes(open), false), std::nullopt);
-  EXPECT_THROW(format.HeaderBytes(Bytes(open), true), BadRecord);
-  EXPECT_EQ(format.HeaderBytes(Bytes("a,b"), true), 3u);
+  EXPECT_EQ(format.HeaderBytes(SpanOf(open), false), std::nullopt);
+  EXPECT_THROW(format.HeaderBytes(SpanOf(open), true), BadRecord);
+  EXPECT_EQ(format.HeaderBytes(SpanOf("a,b"), true), 3u);
 }
 
 TEST(CsvFormat, SaysWhatIsWrongIfItShallBeStrict) {
@@ -283,7 +283,7 @@ TEST(CsvFormat, SaysWhatIsWrongIfItShallBeStrict) {
     KeyTally tally;
     std::vector<std::byte> out;
     try {
-      format.Append(Bytes(record), state, out, tally);
+      format.Append(SpanOf(record), state, out, tally);
     } catch (const BadRecord& error) {
       return std::to_string(error.at()) + " " + error.what();
     }
