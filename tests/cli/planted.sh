@@ -92,7 +92,7 @@ if [ "$(id -u)" = 0 ]; then
 fi
 
 # Tasks: their folder, each name in it, the folder of an output, and the pieces of runs. DIR is this user's alone.
-task=(timeout -s KILL 60 "$bin/gpusort_task")
+task=(timeout -s KILL 600 "$bin/gpusort_task")
 "${task[@]}" runs --slice 0/1 --into mine.dir --type i32 in.bin
 "${task[@]}" cut --parts 1 mine.dir
 mkdir -m 777 shared/open

@@ -601,8 +601,11 @@ TEST_F(LogFile, ThatCannotBeOpenedIsAUsageError) {
   EXPECT_EQ(ErrorOutput([] { LogError("still here"); }), "gpusort: error: still here\n");
 }
 
-TEST_F(LogFile, OnAFullDiskIsNoReasonToFail) {
+TEST_F(LogFile, OnAFullDiskIsToldOnceAndIsNoReasonToFail) {
   InitLog("warn", "/dev/full");
+  EXPECT_EQ(ErrorOutput([] { LogError("e"); }),
+            "gpusort: error: e\n"
+            "gpusort: warning: the log in /dev/full (--log-file) is not complete: ENOSPC (No space left on device)\n");
   EXPECT_EQ(ErrorOutput([] { LogError("e"); }), "gpusort: error: e\n");
 }
 
