@@ -225,6 +225,10 @@ class OutputFile {
   void KeepPrivate() { private_ = true; }
   /// From here on WriteAt adds what is written to `sums`, which must outlive the last WriteAt.
   void SumPieces(PieceSums* sums) { sums_ = sums; }
+  /// All bytes will be written again, and other bytes perhaps. Call this while nothing is written.
+  void ForgetPieces() {
+    if (sums_ != nullptr) sums_->Clear();
+  }
   /// Complete writes `bytes` after the end that it is given. Call this before Complete.
   void Append(std::span<const std::byte> bytes) { appended_.assign(bytes.begin(), bytes.end()); }
   void DropCache() { file_->DropCache(); }

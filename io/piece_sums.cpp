@@ -27,6 +27,13 @@ void PieceSums::Add(std::uint64_t offset, std::span<const std::byte> bytes) {
   last_.assign(bytes.begin(), bytes.end());
 }
 
+void PieceSums::Clear() {
+  const std::lock_guard lock(mutex_);
+  pieces_.clear();
+  last_.clear();
+  last_offset_ = 0;
+}
+
 std::vector<PieceSum> PieceSums::Cover(std::uint64_t bytes) const {
   const std::lock_guard lock(mutex_);
   std::vector<PieceSum> cover;

@@ -21,6 +21,8 @@ class PieceSums {
  public:
   /// Adds bytes that are written at `offset`. They replace a piece that begins there. Any thread may call this.
   void Add(std::uint64_t offset, std::span<const std::byte> bytes);
+  /// Forgets all pieces: the file is written anew. Call this while nothing is written.
+  void Clear();
   /// Returns the pieces of a file of `bytes`, by offset. They may overlap if bytes were written twice. Throws
   /// Error(kInternal) if a byte of the file is in no piece.
   std::vector<PieceSum> Cover(std::uint64_t bytes) const;

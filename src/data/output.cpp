@@ -113,6 +113,7 @@ void Output::Compress(Codec codec, const EncoderOptions& options, StageClock& cl
 }
 
 void Output::Restart() {
+  if (file_) file_->ForgetPieces();
   if (!encoder_) return;
   encoder_.reset();  // one has memory, two would have twice as much
   streamed_ = stored_ = 0;

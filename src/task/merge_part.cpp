@@ -14,6 +14,7 @@
 #include "error.hpp"
 #include "job/external_sort.hpp"
 #include "support/log.hpp"
+#include "support/machine.hpp"
 #include "support/own_folder.hpp"
 #include "task/run_file.hpp"
 #include "task/tasks.hpp"
@@ -467,11 +468,15 @@ void ProveParts(const Options& options, std::uint64_t parts, const std::string& 
   if (options.top > 0 && made.records > options.top) throw WrongResult("there are more records than --top asks for");
   if (const auto facts = places.own_files() ? std::nullopt : files.Identify(places.PathOf(0, parts));
       facts && facts->size != end) {
-    Damaged(places.PathOf(0, parts),
-            "it has " + std::to_string(facts->size) + " bytes, and was written with " + std::to_string(end), there);
+    // No task makes the file shorter.
+    throw Error(ErrorCode::kIntegrity,
+                EscapeName(places.PathOf(0, parts)) + ": it has " + std::to_string(facts->size) +
+                    " bytes, and was written with " + std::to_string(end) +
+                    ": remove it and the .json of all parts in " + EscapeName(there.path()) +
+                    ", and give the tasks of all parts again");
   }
   if (!trust) {
-    ReadParts(files, places, all, there, options.threads > 0 ? options.threads : AvailableCores(), cancel);
+    ReadParts(files, places, all, there, options.threads > 0 ? options.threads : FindCores().cores, cancel);
   }
   if (OutputFile* const whole = places.whole()) {
     if (places.joins()) {

@@ -3,8 +3,8 @@
 #include <signal.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <filesystem>
-#include <tuple>
 #include <utility>
 
 #include "data/inputs.hpp"
@@ -14,6 +14,7 @@
 #include "support/log.hpp"
 #include "support/machine.hpp"
 #include "support/own_folder.hpp"
+#include "support/text.hpp"
 #include "task/run_file.hpp"
 #include "task/slices.hpp"
 #include "task/tasks.hpp"
@@ -55,8 +56,14 @@ struct OpenJob {
 
  private:
   static const std::string& MakeFolder(const std::string& path) {
-    std::ignore = ::mkdir(WithoutSlashes(path).c_str(), 0700);  // whether it is there is seen next
-    return path;
+    const std::string name = WithoutSlashes(path);
+    if (::mkdir(name.c_str(), 0700) == 0 || errno == EEXIST) return path;
+    const int error = errno;
+    // A read-only folder of another machine may say something else of a folder that is there.
+    struct stat facts;
+    if (::lstat(name.c_str(), &facts) == 0) return path;
+    throw Error(detail::OpenErrorCode(error),
+                EscapeName(path) + ": cannot make the folder: " + detail::ErrnoText(error));
   }
 };
 

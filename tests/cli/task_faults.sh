@@ -36,6 +36,7 @@ refused 'needs --random-source' runs --slice 0/4 --into dir -R in.log
 refused '--unique with --format pgdump' runs --slice 0/4 --into dir --format pgdump -u in.log
 refused 'several inputs with --format pgdump' runs --slice 0/4 --into dir --format pgdump in.log in.log
 refused 'is a stream, .*: write it to a file first' runs --slice 0/4 --into dir -
+refused 'none/dir: cannot make the folder: .*No such file' runs --slice 0/4 --into none/dir in.log
 [ ! -e dir ] || fail "what was refused made $(ls dir)"
 grep -q 'gpusort_task prove' <("$t" --help) || fail "no help"
 [ "$("$t" --version)" = "$("$bin/gpusort" --version | head -n 1)" ] || fail "the version"
@@ -247,7 +248,13 @@ for change in zeros flip hole append shorten; do
   expect 8 "$t" prove --parts 3 dir out
   says "$hidden: .*\(not what was written\|was written with\)\|is not there"
   [ ! -e out ] || fail "$change: a damaged output got its name"
-  rm -rf dir .gpusort-*.parts
+  # The parts again mend that, once a file that is too long is removed, as the message says.
+  ! grep -q 'remove it and the .json of all parts' err || rm "$hidden"
+  rm dir/part-*
+  parts out
+  expect 0 "$t" prove --parts 3 dir out
+  same want.u64 out
+  rm -r dir out
   cp -r whole dir
 done
 parts out

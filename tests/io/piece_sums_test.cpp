@@ -55,6 +55,15 @@ TEST(PieceSums, TakeTheLastOfWhatWasWrittenTwice) {
   EXPECT_TRUE(Covers(sums.Cover(8192), file));
 }
 
+TEST(PieceSums, ForgetWhatIsWrittenAnew) {
+  const std::vector<std::byte> file = Bytes(9000, 5), other = Bytes(12000, 9);
+  PieceSums sums;
+  for (const std::uint64_t at : {0, 4000, 8000}) sums.Add(at, std::span(other).subspan(at, 4000));
+  sums.Clear();
+  for (const std::uint64_t at : {0, 3000, 6000}) sums.Add(at, std::span(file).subspan(at, 3000));
+  EXPECT_TRUE(Covers(sums.Cover(9000), file));
+}
+
 TEST(PieceSums, RefuseAGap) {
   const std::vector<std::byte> bytes = Bytes(1000, 4);
   PieceSums sums;

@@ -10,13 +10,17 @@
 #include <functional>
 #include <memory>
 #include <nlohmann/json.hpp>
+#include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
+#include "data/output.hpp"
 #include "error.hpp"
 #include "fake_gpus.hpp"
 #include "faulty_file_system.hpp"
 #include "line_files.hpp"
+#include "piece_sums.hpp"
 #include "records.hpp"
 #include "sanitized.hpp"
 #include "sort_files.hpp"
@@ -401,6 +405,22 @@ TEST_F(GpuFaults, RunsThatAProcessBeforeLeftWrongAreMadeAgainOnce) {
     RemoveMade();
   }
   EXPECT_EQ(stopped, 2);
+}
+
+/// The checksums that a part of a job of tasks keeps are those of its file, also where the CPU has written it anew.
+TEST_F(GpuFaults, ChecksumsOfPiecesAreOfWhatWasWrittenAnew) {
+  FileSystem files;
+  std::unique_ptr<OutputFile> file = files.CreateOutput(folder_ / "out", false, OldFile::kReplaceOrRewrite);
+  PieceSums sums;
+  file->SumPieces(&sums);
+  Output output(std::move(file));
+  const std::vector<std::byte> wrong(4096, std::byte{'w'}), right(6144, std::byte{'r'});
+  for (const std::uint64_t at : {0, 4096, 8192}) output.Write(at, wrong);
+  output.Restart();
+  for (const std::uint64_t at : {0, 6144}) output.Write(at, right);
+  for (const PieceSum& piece : sums.Cover(12288)) {
+    EXPECT_EQ(piece.hash, HashOfPiece(std::span(right).first(piece.bytes))) << piece.offset;
+  }
 }
 
 /// What a stream has taken cannot be taken back.
