@@ -168,10 +168,11 @@ bool StartsWithAnyCase(std::string_view text, std::string_view lower) {
   return text.size() >= lower.size() && LowerText(text.substr(0, lower.size())) == lower;
 }
 
-/// The sum that a header of tar has at byte 148, its own bytes counted as blanks.
+/// Returns true if a header of tar is there: the sum at byte 148 is that of all its bytes, its own counted as blanks.
+/// The header must have zeros, which fill up its fields. Text has none, and its digits may make the sum by chance.
 bool HasTarSum(std::string_view front) {
   constexpr std::size_t kHeader = 512, kSum = 148, kSumBytes = 8;
-  if (front.size() < kHeader) return false;
+  if (front.size() < kHeader || front.substr(0, kHeader).find('\0') == front.npos) return false;
   unsigned long sum = 0, stored = 0;
   bool digits = false;
   for (std::size_t i = 0; i < kHeader; ++i) {
@@ -511,8 +512,10 @@ void KindCheck::Look(const std::string& name, const std::string& expanded, std::
   if (kind == nullptr) kind = FindText(text, all, LowerText(expanded), reads_);
   if (kind == nullptr || (kind->refused & reads_) == 0) return;
   if (kind->codec && raw_ && (reads_ & kTables) == 0) return;
+  const bool expand_first = name != expanded && std::string_view(kind->advice).find("FILE") != std::string_view::npos;
   const char* const insist = reads_ == kLines ? "; --format lines sorts its lines as text" : "; --force-format reads it as ";
-  throw Error(ErrorCode::kBadInput, EscapeName(name) + ": this seems to be " + kind->name + ": " + kind->advice +
+  throw Error(ErrorCode::kBadInput, EscapeName(name) + ": this seems to be " + kind->name +
+                                        (expand_first ? ", compressed: expand it to FILE, then " : ": ") + kind->advice +
                                         insist + (reads_ == kLines ? "" : as_));
 }
 

@@ -128,12 +128,16 @@ printf '[{"a":2},{"a":1}]\n' >line.json
 printf '{\n "a": 2\n}\n{\n "a": 1\n}\n' >pretty.json
 printf '{"a":10}\n{"a":9}\n' >lines.json
 for name in array line; do
-  everywhere "a JSON array: jq -c '.\[\]'" $name.json
+  everywhere "a JSON array.* jq -c '.\[\]'" $name.json
   cp $name.json $name.jsonl
   refused 'a JSON array' -k a:int $name.jsonl out
   cp $name.json $name.txt
   refused 'a JSON array' $name.txt out
 done
+gzip -c array.json >array.json.gz
+refused "a JSON array, compressed: expand it to FILE, then jq -c '.\[\]' FILE" -k a:int array.json.gz out
+printf -- '-- PostgreSQL database dump\n' | gzip >packed.sql.gz
+refused 'a plain dump of PostgreSQL: give --format pgdump' packed.sql.gz out
 refused 'several lines: jq -c \. ' -k a:int pretty.json out
 "$g" -k a:int lines.json - | cmp -s - <(printf '{"a":9}\n{"a":10}\n') || fail ".json is not JSON Lines"
 if command -v jq >/dev/null; then

@@ -127,6 +127,19 @@ TEST(KindCheck, KnowsTarByItsSum) {
   EXPECT_NE(Refusal(LinesByDefault(), header).find("a tar archive"), std::string::npos);
 }
 
+TEST(KindCheck, TakesTextWhoseDigitsAreTheSumOfATar) {
+  std::string text(512, 'a');
+  const unsigned sum = 504 * 'a' + 8 * ' ';
+  char digits[9];
+  std::snprintf(digits, sizeof(digits), "%08o", sum);
+  text.replace(148, 8, digits);
+  EXPECT_EQ(Refusal(LinesByDefault(), text), "");
+  text.replace(500, 12, 12, '\0');
+  std::snprintf(digits, sizeof(digits), "%08o", sum - 12 * 'a');
+  text.replace(148, 8, digits);
+  EXPECT_NE(Refusal(LinesByDefault(), text), "");
+}
+
 TEST(KindCheck, KnowsWideText) {
   const std::string text = "name,id\nb,2\na,1\n";
   for (const bool big : {false, true}) {
