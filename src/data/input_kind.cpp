@@ -513,9 +513,9 @@ void KindCheck::Look(const std::string& name, const std::string& expanded, std::
   if (kind == nullptr || (kind->refused & reads_) == 0) return;
   if (kind->codec && raw_ && (reads_ & kTables) == 0) return;
   const bool expand_first = name != expanded && std::string_view(kind->advice).find("FILE") != std::string_view::npos;
+  const char* const first = expand_first ? ", compressed: expand it to FILE, then " : ": ";
   const char* const insist = reads_ == kLines ? "; --format lines sorts its lines as text" : "; --force-format reads it as ";
-  throw Error(ErrorCode::kBadInput, EscapeName(name) + ": this seems to be " + kind->name +
-                                        (expand_first ? ", compressed: expand it to FILE, then " : ": ") + kind->advice +
+  throw Error(ErrorCode::kBadInput, EscapeName(name) + ": this seems to be " + kind->name + first + kind->advice +
                                         insist + (reads_ == kLines ? "" : as_));
 }
 
