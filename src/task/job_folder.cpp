@@ -337,8 +337,9 @@ std::optional<TaskPart> JobFolder::FindPart(std::uint64_t number, std::uint64_t 
   if (!json) return std::nullopt;
   return ReadMembers(path, [&]() -> TaskPart {
     return {json->at("bytes").get<std::uint64_t>(), json->at("offset").get<std::uint64_t>(),
-            json->at("inode").get<std::uint64_t>(), SumOf(json->at("sum")), SumOf(json->at("read")), BytesFromJson(json->at("first")),
-            BytesFromJson(json->at("last")), PiecesOf(json->at("pieces"))};
+            json->at("inode").get<std::uint64_t>(), json->at("birth_ns").get<std::uint64_t>(), SumOf(json->at("sum")),
+            SumOf(json->at("read")), BytesFromJson(json->at("first")), BytesFromJson(json->at("last")),
+            PiecesOf(json->at("pieces"))};
   });
 }
 
@@ -430,6 +431,7 @@ void JobFolder::Write(std::uint64_t number, std::uint64_t parts, const TaskPart&
             {{"bytes", part.bytes},
              {"offset", part.offset},
              {"inode", part.inode},
+             {"birth_ns", part.birth_ns},
              {"sum", SumJson(part.sum)},
              {"read", SumJson(part.read)},
              {"first", BytesJson(part.first)},

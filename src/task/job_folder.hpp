@@ -112,6 +112,7 @@ struct TaskPart {
   std::uint64_t bytes = 0;     ///< as stored, with header and trailer if it has them
   std::uint64_t offset = 0;    ///< in the output; 0 of a file of its own
   std::uint64_t inode = 0;     ///< of the file
+  std::uint64_t birth_ns = 0;  ///< when the file was made; 0 where the file system does not say
   RecordSum sum;
   RecordSum read;              ///< of what it was merged from: with -u more than it has
   std::vector<std::byte> first, last;  ///< record, as TaskOrder::Compare takes it; empty if there is none

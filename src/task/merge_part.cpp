@@ -144,9 +144,19 @@ bool HasTrailer(const TaskCut& cut, std::uint64_t part) {
   return is_end(part) && (part == 0 || !is_end(part - 1));
 }
 
+/// When the file was made, in ns; 0 where the file system does not say.
+std::uint64_t BirthOf(const std::string& path) {
+  struct statx facts;
+  if (::statx(AT_FDCWD, path.c_str(), 0, STATX_BTIME, &facts) != 0 || (facts.stx_mask & STATX_BTIME) == 0) return 0;
+  return static_cast<std::uint64_t>(facts.stx_btime.tv_sec) * 1'000'000'000 + facts.stx_btime.tv_nsec;
+}
+
+/// Whether the part's file is the one that was written. A file made later may have the inode number of a removed one.
 bool IsThere(FileSystem& files, const TaskPart& part, const std::string& path) {
   const std::optional<FileFacts> facts = files.Identify(path);
-  return facts && facts->ino == part.inode && facts->size >= part.offset + part.bytes;
+  if (!facts || facts->ino != part.inode || facts->size < part.offset + part.bytes) return false;
+  const std::uint64_t birth = BirthOf(path);
+  return birth == 0 || part.birth_ns == 0 || birth == part.birth_ns;
 }
 
 /// Where parts of an output lie until it is proved: compressed ones, whose sizes nobody knows before, in files that the
@@ -400,6 +410,7 @@ std::optional<SortResult> MergePart(const Options& options, TaskNumber part, con
                         " bytes and should have " + std::to_string(bytes));
     }
   }
+  made.birth_ns = BirthOf(path);
   made.pieces = sums.Cover(result.bytes);
   made.bytes = result.bytes;
   made.sum = result.sum;
@@ -488,6 +499,7 @@ void ProveParts(const Options& options, std::uint64_t parts, const std::string& 
     whole->Publish(end, !options.no_fsync);
     if (places.joins()) {
       all[0].inode = whole->Facts().ino;  // for IsJoined
+      all[0].birth_ns = BirthOf(output);
       there.Write(0, parts, all[0]);
       std::filesystem::remove_all(places.folder(), left);
     }

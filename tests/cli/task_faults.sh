@@ -261,6 +261,14 @@ parts out
 zeros .gpusort-*.parts
 expect 0 "$t" prove --parts 3 --trust dir out
 [ "$(stat -c %s out)" = "$bytes" ] || fail "--trust"
+# A hidden output that was removed is written anew by all parts, even if the new file has the old one's inode number.
+rm -r dir out
+cp -r whole dir
+parts out
+rm .gpusort-*.parts
+parts out
+expect 0 "$t" prove --parts 3 --trust dir out
+same want.u64 out
 rm -rf dir out
 cp -r whole dir
 for change in zeros hole append shorten; do
