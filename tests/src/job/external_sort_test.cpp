@@ -1218,8 +1218,9 @@ TEST(ExternalSort, AnswersALimitOnThreadsByFewerOfThemOrExit6) {
     const GpuSource gpus{0, [&] { return gpu; },
                          [&](int, std::chrono::seconds) -> std::unique_ptr<Backend> { return std::make_unique<FakeGpu>(plan); }};
     try {
+      // The other user may not write in TMPDIR.
       Sort({"--type", "u64", "--memory", "8M", "--gpu-memory", "4M", "--batch-size", "200000", "--threads", "4",
-            "--log-level", "off", folder / "in", folder / "out"},
+            "--log-level", "off", "--temp-dir", folder.path(), folder / "in", folder / "out"},
            gpus);
       return 0;
     } catch (const Error& error) {
