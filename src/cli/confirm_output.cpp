@@ -13,6 +13,7 @@
 #include "cli/parse_options.hpp"
 #include "data/output_parts.hpp"
 #include "error.hpp"
+#include "file.hpp"
 #include "support/report_file.hpp"
 
 namespace gpusort {
@@ -47,12 +48,13 @@ void RefuseEmptiedInput(const Options& options) {
   }
 }
 
-/// The first of the outputs that exists and keeps bytes; empty if there is none.
+/// The first of the outputs that exists and would be replaced; empty if there is none. An output that is streamed, such
+/// as /dev/stdout, replaces nothing.
 std::string FindExisting(const Options& options) {
   const std::vector<std::string> outputs = options.split > 0 ? PartNames(options) : std::vector{options.output};
   const auto exists = [](const std::string& output) {
     struct stat facts;
-    return ::stat(output.c_str(), &facts) == 0 && (S_ISREG(facts.st_mode) || S_ISBLK(facts.st_mode));
+    return !IsStreamTarget(output) && ::stat(output.c_str(), &facts) == 0 && (S_ISREG(facts.st_mode) || S_ISBLK(facts.st_mode));
   };
   const auto found = std::find_if(outputs.begin(), outputs.end(), exists);
   return found == outputs.end() ? "" : *found;

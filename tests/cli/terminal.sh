@@ -34,6 +34,9 @@ for answer in 'y\n' 'Y\n' 'yes\n' ' y\n'; do
 done
 terminal 2 012 'n\n' "$g" b.log b.log
 kept "in place"
+# A stream replaces nothing, so that nobody is asked.
+terminal 0 02 '' sh -c "'$g' a.log /dev/stdout >new.log"
+[ "$(xargs <new.log)" = 'a b' ] || fail "/dev/stdout: new.log is '$(xargs <new.log)'"
 ln -s b.log link
 terminal 2 012 'n\n' "$g" a.log link
 kept "a link"
