@@ -35,8 +35,8 @@ done
 terminal 2 012 'n\n' "$g" b.log b.log
 kept "in place"
 # A stream replaces nothing, so that nobody is asked.
-terminal 0 02 '' sh -c "'$g' a.log /dev/stdout >new.log"
-[ "$(xargs <new.log)" = 'a b' ] || fail "/dev/stdout: new.log is '$(xargs <new.log)'"
+terminal 0 02 '' sh -c "'$g' a.log /dev/stdout >streamed.log"
+[ "$(xargs <streamed.log)" = 'a b' ] || fail "/dev/stdout: streamed.log is '$(xargs <streamed.log)'"
 ln -s b.log link
 terminal 2 012 'n\n' "$g" a.log link
 kept "a link"
