@@ -34,7 +34,7 @@ HostBuffer::HostBuffer(HostMemory& memory, std::uint64_t bytes) : memory_(&memor
     memory.Release(bytes);
     throw Error(ErrorCode::kOutOfMemory, "host memory: mmap of " + std::to_string(bytes) + " bytes failed");
   }
-  // Fewer page faults where the kernel has huge pages to give; no harm where not.
+  // Huge pages save page faults if the kernel has any. Otherwise the advice has no effect.
   constexpr std::uint64_t kHugePage = std::uint64_t{2} << 20;
   if (bytes >= 4 * kHugePage) madvise(data, bytes, MADV_HUGEPAGE);
   data_ = static_cast<std::byte*>(data);

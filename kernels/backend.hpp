@@ -1,7 +1,8 @@
-// A Backend sorts and merges blocks of records, on CPU threads or on a GPU. Both give the same bytes.
-// A Backend states its limits, makes one arena of slots up front and opens Lanes. One thread drives a Lane, which has
-// two blocking verbs, Sort and Merge. Sorted records stay in the slot where the lane left them (SortedRecords) until
-// the caller drops them. A slot is therefore either a lane's workspace or a resident run. Start at Lane.
+// Sorts and merges records in memory, on CPU threads or on a GPU. Both give the same bytes. A Backend allocates one
+// arena, which is divided into slots of equal size, and opens Lanes. A Lane is one worker with its own workspace: one
+// thread drives its two blocking calls, Sort and Merge. Sorted records (SortedRecords) stay in the slot where the lane
+// left them until the caller destroys them. A slot is therefore either the workspace of a lane or the memory of a
+// sorted run. Start at Lane.
 #pragma once
 
 #include <algorithm>
@@ -22,13 +23,14 @@
 
 namespace gpusort {
 
-/// Counts host memory against the limit of --memory. Every large allocation on the host goes through it, pinned memory
-/// included.
+/// Counts the host memory in use against the limit of --memory. Every large allocation on the host must be counted
+/// here, pinned memory included. Any thread may call it.
 class HostMemory {
  public:
-  /// `elastic`: plans keep to the limit, but a line that is longer than planned may exceed it.
+  /// `limit` is in bytes. An `elastic` limit never makes Reserve fail: a line that is longer than planned may exceed
+  /// it.
   explicit HostMemory(std::uint64_t limit, bool elastic = false) : limit_(limit), elastic_(elastic) {}
-  /// Throws Error(kOutOfMemory) if `bytes` more would exceed a limit that is not elastic.
+  /// Adds `bytes` to the memory in use. Throws Error(kOutOfMemory) if the sum would exceed a limit that is not elastic.
   void Reserve(std::uint64_t bytes);
   void Release(std::uint64_t bytes) noexcept;
   std::uint64_t limit() const { return limit_; }
@@ -43,7 +45,8 @@ class HostMemory {
   std::atomic<std::uint64_t> peak_{0};
 };
 
-/// Page-aligned host memory counted by a HostMemory; untouched pages take no RAM. Movable, freed when dropped.
+/// A page-aligned block of host memory, counted by a HostMemory. A page takes RAM only once it is touched. Movable; the
+/// destructor frees the block.
 class HostBuffer {
  public:
   HostBuffer() = default;
@@ -62,67 +65,73 @@ class HostBuffer {
   std::uint64_t bytes_ = 0;
 };
 
-/// Stands instead of a GPU's CUDA ordinal for host memory or the CPU.
+/// The device number of host memory and of the CPU. The device numbers of GPUs are their CUDA ordinals: 0, 1, ...
 inline constexpr int kOnHost = -1;
 
-/// Facts about a backend, known once it is open.
+/// Facts about an open backend.
 struct BackendLimits {
   std::string name;  ///< for people: "CPU, 2 threads" or "GPU 0, NVIDIA H200"
   std::string id;    ///< identifies a GPU across runs: "UUID GPU-..., PCI 0000:3B:00.0"
   bool gpu = false;
-  int device = kOnHost;            ///< CUDA ordinal of its GPU, or of the first of several
-  unsigned gpus = 1;               ///< GPUs of the backend; 1 on the CPU
-  std::uint64_t device_bytes = 0;  ///< memory of each GPU free at open; 0 on the CPU, whose slots are host memory
-  unsigned threads = 1;            ///< host threads it sorts with
+  int device = kOnHost;            ///< CUDA ordinal of the backend's GPU, or of the first of several
+  unsigned gpus = 1;               ///< the number of GPUs of the backend; 1 on the CPU
+  /// free memory of each GPU when it was opened; 0 on the CPU, whose slots are host memory
+  std::uint64_t device_bytes = 0;
+  unsigned threads = 1;            ///< the number of host threads that sort
 
-  /// The name, with the id where there is one.
+  /// Returns the name, followed by the id if there is one.
   std::string full_name() const { return id.empty() ? name : name + " (" + id + ")"; }
 };
 
-/// The memory that a backend is asked to make before any work. Several GPUs get equal shares of slots and lanes.
+/// The size of the memory that MakeArena allocates. A backend of several GPUs divides slots and lanes equally among
+/// them.
 struct ArenaShape {
   RecordLayout layout;
-  /// Capacity of a slot: a batch or a merge window of whole records, fewer than 2^32. For lines, the capacity is also
-  /// below 2^32 bytes, and a batch holds at most SlotRecords(layout, slot_bytes) lines. A window may hold more lines.
+  /// The size of a slot in bytes. A slot holds one batch, or one merge window, of fewer than 2^32 whole records. For
+  /// lines, slot_bytes must be below 2^32, and a batch has at most SlotRecords(layout, slot_bytes) lines. A merge
+  /// window may have more lines.
   std::uint64_t slot_bytes = 0;
-  std::uint32_t slots = 0;  ///< all slots: each lane that sorts holds up to two, resident runs one each; a CPU
-                            ///< lane that only merges needs none
+  /// The number of slots: up to two for each lane that sorts, and one for each run that stays in the arena. A CPU lane
+  /// that only merges needs no slot.
+  std::uint32_t slots = 0;
   std::uint32_t lanes = 1;
-  std::uint64_t batch_lines = 0;  ///< CPU only: the most lines of a batch; 0: SlotRecords
-  bool grows = false;  ///< CPU only: a line longer than a slot is accepted, alone in its batch
+  std::uint64_t batch_lines = 0;  ///< CPU only: the maximum number of lines of a batch; 0 means SlotRecords()
+  bool grows = false;  ///< CPU only: if true, a line longer than a slot is accepted as a batch of its own
 };
 
-/// Bytes of a batch in host memory, on loan: destroying the block returns the buffer to its owner. Fixed records are
-/// whole. A line may continue in the next block. The blocks of a batch, concatenated, are whole records.
+/// A block of the bytes of a batch, in host memory, on loan: destroying the object returns the buffer to its owner. The
+/// blocks of a batch, concatenated, are whole records. A fixed record lies in one block. A line may continue in the
+/// next block.
 class InputBlock {
  public:
   virtual ~InputBlock() = default;
   virtual std::span<const std::byte> bytes() const = 0;
 };
 
-/// The blocks of one batch, in input order. Next returns null at the end of the batch.
+/// The blocks of one batch, in input order. Next() returns null at the end of the batch.
 class BatchSource {
  public:
   virtual ~BatchSource() = default;
   virtual std::unique_ptr<InputBlock> Next() = 0;
 };
 
-/// The records of one batch in order, in the slot where a lane left them. Dropping it frees the slot.
+/// The sorted records of one batch, in the slot where a lane left them. Destroying the object frees the slot.
 class SortedRecords {
  public:
   virtual ~SortedRecords() = default;
-  virtual const std::byte* data() const = 0;  ///< host or device address
-  virtual int device() const { return kOnHost; }  ///< CUDA ordinal of the GPU whose memory that is
+  virtual const std::byte* data() const = 0;  ///< the address of the first record, in the memory of device()
+  virtual int device() const { return kOnHost; }  ///< CUDA ordinal of a GPU, or kOnHost
   bool on_device() const { return device() != kOnHost; }
   virtual std::uint64_t bytes() const = 0;
   virtual std::uint64_t records() const = 0;
-  /// True if the batch arrived in order (by key; equal keys in input order).
+  /// True if the batch was in order when it arrived. Records with equal keys count as in order.
   virtual bool was_sorted() const = 0;
-  /// Copies out.size() bytes from byte `offset` on into host memory. Blocks; any thread may call it.
+  /// Copies out.size() bytes, from byte `offset` of the records on, to host memory. Returns when the copy is done. Any
+  /// thread may call it.
   virtual void Read(std::uint64_t offset, std::span<std::byte> out) const = 0;
 };
 
-/// Sorted records that own their memory, a slot or a host buffer, and start at its first byte.
+/// Sorted records that own their memory (a slot or a host buffer). The records start at the first byte of that memory.
 template <typename Memory>
 class OwnedRecords : public SortedRecords {
  public:
@@ -150,18 +159,18 @@ class OwnedRecords : public SortedRecords {
 };
 using HostRecords = OwnedRecords<HostBuffer>;
 
-/// A sorted piece of a run for Merge: whole records. Pieces of one run are neighbours and in order; runs come in
-/// ordinal order.
+/// A part of a sorted run, as an input of Lane::Merge: whole records. The pieces of a run must be adjacent in the list
+/// and in the order of the run. Runs must come in ascending order of `run`.
 struct Piece {
   const std::byte* data = nullptr;
   std::uint64_t bytes = 0;
   std::uint32_t run = 0;
-  int device = kOnHost;  ///< the GPU whose memory holds the piece: any GPU of the lane's backend
+  int device = kOnHost;  ///< the device that holds the piece: the host, or any GPU of the lane's backend
 
   bool on_device() const { return device != kOnHost; }
 };
 
-/// Seconds that a device spent for a lane, as the device saw them.
+/// The seconds that a GPU spent on the work of one lane, as the GPU measured them.
 struct DeviceTimes {
   double upload = 0, kernels = 0, download = 0;
   DeviceTimes& operator+=(const DeviceTimes& other) {
@@ -172,45 +181,47 @@ struct DeviceTimes {
   }
 };
 
-/// One worker of a backend: one thread, one stream. Errors: kOutOfMemory leaves the backend usable; kGpuLost ends it
-/// (and nothing on the device can be read any more); kCancelled after Backend::Cancel.
+/// One worker of a backend, with its own workspace: one thread at a time may use a lane, and several lanes work in
+/// parallel. Throws Error(kOutOfMemory), which leaves the backend usable, Error(kCancelled) after Backend::Cancel, and
+/// Error(kGpuLost), after which nothing on the device can be read any more.
 class Lane {
  public:
   virtual ~Lane() = default;
-  /// Stable sort of all records that `source` gives (at most slot_bytes, whole records).
-  /// Waits for a free slot. Never returns null; an empty batch is a kInternal error.
+  /// Sorts all records of `source` stably. They must be whole records of at most slot_bytes in total. Waits until two
+  /// slots are free. Never returns null. Throws Error(kInternal) if the batch is empty.
   virtual std::unique_ptr<SortedRecords> Sort(BatchSource& source) = 0;
-  /// Stable merge: on equal keys, earlier pieces first. Writes exactly the sum of the pieces' bytes (at most
-  /// slot_bytes) to host memory at `out`, which must not overlap any piece.
+  /// Merges `pieces` stably: of records with equal keys, the record of the earlier piece comes first. Writes the sum of
+  /// the pieces' bytes (at most slot_bytes) to host memory at `out`, which must not overlap any piece.
   virtual void Merge(std::span<const Piece> pieces, std::byte* out) = 0;
   /// Returns the device times of all Sort and Merge calls since the last TakeTimes. Zero on the CPU.
   virtual DeviceTimes TakeTimes() { return {}; }
-  /// CUDA ordinal of the GPU that the lane works on.
+  /// Returns the CUDA ordinal of the GPU that the lane works on, or kOnHost.
   virtual int device() const { return kOnHost; }
 };
 
-/// The most host memory that the arena of a GPU takes.
+/// The maximum number of bytes of host memory that the arena of a GPU takes.
 inline constexpr std::uint64_t kMostPinnedByGpu = std::uint64_t{168} << 10;
 
-/// A request to copy bytes of a slot into host memory.
+/// A request to copy bytes of a slot to host memory.
 struct SlotRead {
   const std::byte* data = nullptr;
   std::span<std::byte> out;
   int device = kOnHost;  ///< the GPU whose memory holds `data`
 };
 
-/// Whole sorted records on the device among which BytesBefore looks.
+/// A range of whole sorted records in device memory, as an input of Backend::BytesBefore.
 struct SearchRange {
   const std::byte* data = nullptr;
   std::uint64_t bytes = 0;
-  bool inclusive = false;  ///< keys <= the cut's come before it (else keys < the cut's)
-  int device = kOnHost;    ///< the GPU that holds the records, if the backend has several
+  bool inclusive = false;  ///< true: keys equal to that of the cut are before the cut; false: only smaller keys are
+  int device = kOnHost;    ///< the GPU whose memory holds the records
 };
 
-/// Cuts sorted runs of lines in two. Run r is [bounds[r], bounds[r + 1]), counted from `data`. Returns how many bytes
-/// of each run come before the line at the middle of the longest run, in the order of (key, run). Neither half is
-/// empty. read(begin, span) copies bytes from offset `begin`. before(ranges, cut) does what Backend::BytesBefore does;
-/// only `before` reads through `data`.
+/// Finds a cut that divides sorted runs of lines into two halves, neither of them empty. Run r is the bytes [bounds[r],
+/// bounds[r + 1]), counted from `data`. The cut is the line at the middle of the longest run. Returns for each run how
+/// many of its bytes come before the cut, in the order of (key, run). read(begin, span) must copy the bytes from offset
+/// `begin` on into the span. before(ranges, cut) must do what Backend::BytesBefore does. Only `before` reads through
+/// `data`.
 template <typename Read, typename Before>
 std::vector<std::uint64_t> CutLinesInHalf(const std::byte* data, std::span<const std::uint64_t> bounds,
                                           const RecordLayout& layout, const Read& read, const Before& before) {
@@ -221,7 +232,7 @@ std::vector<std::uint64_t> CutLinesInHalf(const std::byte* data, std::span<const
   }
   const std::uint64_t size = bounds[longest + 1] - bounds[longest];
   const std::uint64_t middle = size / 2;
-  // As much around the middle as shows the whole line that holds it.
+  // Reads more and more bytes around the middle until they contain the whole line that holds the middle byte.
   std::vector<std::byte> around;
   std::uint64_t begin = 0, line = 0;
   for (std::uint64_t reach = 1 << 12; line == 0; reach *= 4) {
@@ -248,54 +259,56 @@ class Backend {
  public:
   virtual ~Backend() = default;
   virtual const BackendLimits& limits() const = 0;
-  /// Bytes that a lane needs beside its slots: device bytes on a GPU, host bytes on the CPU.
+  /// Returns how many bytes a lane needs in addition to its slots: device memory on a GPU, host memory on the CPU.
   virtual std::uint64_t LaneBytes(const RecordLayout& layout, std::uint64_t slot_bytes) const = 0;
-  /// Makes the arena (again, after the old one's lanes and records are gone). Error(kOutOfMemory) if it does not fit.
+  /// Allocates the arena. A further call replaces the arena; the caller must destroy the lanes and the records of the
+  /// old arena before. Throws Error(kOutOfMemory) if the arena does not fit.
   virtual void MakeArena(const ArenaShape& shape, HostMemory& memory) = 0;
   virtual std::unique_ptr<Lane> OpenLane() = 0;
-  /// Slots that neither a lane nor SortedRecords holds.
+  /// Returns how many slots are held neither by a lane nor by SortedRecords.
   virtual std::uint32_t free_slots() const = 0;
-  /// Makes copies to and from [data, data + bytes) fast and asynchronous. Does nothing on the CPU. If pinning fails,
-  /// the copies are slower, and nothing else changes.
+  /// Pins the host memory [data, data + bytes), so that copies between it and a GPU are fast and asynchronous. Does
+  /// nothing on the CPU. If pinning fails, copies are slower, and nothing else changes.
   virtual void Pin(void* data, std::uint64_t bytes) = 0;
-  /// Returns false if a lost GPU keeps the memory pinned. The caller must then leave it mapped until the process ends,
-  /// because the other GPUs would still copy to and from the old pages.
+  /// Ends the pinning that Pin(data) began. Returns false if a lost GPU keeps the memory pinned. The caller must then
+  /// leave the memory mapped until the process ends, because the other GPUs would still copy to and from the old pages.
   virtual bool Unpin(void* data) = 0;
-  /// Bytes of the records of each device range that come before the cut, a record in host memory.
+  /// Returns for each range how many bytes its records before `cut_record` take. `cut_record` is in host memory.
   virtual std::vector<std::uint64_t> BytesBefore(std::span<const SearchRange> ranges, RecordSpan cut_record) = 0;
-  /// Makes all reads. Many short reads take about as long as one.
+  /// Does all copies of `reads`. On a GPU many short copies take about as long as one.
   virtual void Read(std::span<const SlotRead> reads) {
     for (const SlotRead& read : reads) std::memcpy(read.out.data(), read.data, read.out.size());
   }
-  /// Lets copies from the memory of GPU `device` bypass the host where the machine allows it. Otherwise they are
-  /// slower.
+  /// Enables direct copies from the memory of GPU `device` if the machine allows them. Without them such copies go
+  /// through the host and are slower.
   virtual void ReachInto(int /*device*/) {}
-  /// Peak bytes of device memory taken so far.
+  /// Returns the maximum number of bytes of device memory in use at one time so far.
   virtual std::uint64_t device_peak() const = 0;
-  /// How many of limits().threads the system refused to start. The other threads did their work.
+  /// Returns how many of limits().threads the system refused to start. The other threads do the work.
   virtual unsigned refused_threads() const { return 0; }
-  /// Makes lanes that wait for a slot throw Error(kCancelled).
+  /// Makes every lane that waits for a slot, now or later, throw Error(kCancelled).
   virtual void Cancel() = 0;
 };
 
-/// True if this machine seems to have an NVIDIA GPU (a device node exists, and so does the CUDA module). Costs
-/// microseconds: neither driver nor module is loaded.
+/// Returns true if this machine seems to have an NVIDIA GPU, that is, if a device node and the CUDA module exist. Costs
+/// microseconds: loads neither the driver nor the module.
 bool GpuLikely();
-/// Says how to install the CUDA module on a machine that has a GPU and no module. Empty on other machines.
+/// Returns how to install the CUDA module if the machine has a GPU and no module, otherwise an empty string.
 std::string WhyGpuIsUnused();
-/// Returns a line for each backend, for --version: its name, or why it is missing. Neither driver nor module is loaded.
+/// Returns a line for each backend, for --version: its name, or why it is missing. Loads neither the driver nor the
+/// module.
 std::vector<std::string> ListBackends();
-/// `threads` 0: one thread for each core.
+/// Opens the CPU backend with `threads` threads. 0 means one thread for each core.
 std::unique_ptr<Backend> OpenCpuBackend(unsigned threads);
-/// Backend::LaneBytes of the CPU with so many threads.
+/// Returns the LaneBytes() of a CPU backend with `threads` threads.
 std::uint64_t CpuLaneBytes(const RecordLayout& layout, std::uint64_t slot_bytes, unsigned threads);
 /// Returns how many GPUs CUDA shows to this process. Throws the same errors as OpenCudaBackend.
 int CountGpus(std::chrono::seconds timeout);
 /// Opens a GPU, which takes about 0.35 s. Throws Error(kGpuLost) with the reason if there is no such device, or no CUDA
-/// module of this version. The GPU counts as lost after a single wait, also for its opening, that exceeds `timeout`.
+/// module of this version. A GPU counts as lost when a single wait for it, opening included, exceeds `timeout`.
 std::unique_ptr<Backend> OpenCudaBackend(int device, std::chrono::seconds timeout = std::chrono::minutes(1));
-/// True if a GPU has not answered within the timeout and may still be at work. The process must then exit without
-/// waiting for the GPU.
+/// Returns true if a GPU has not answered within the timeout and may still be at work. The process must then exit
+/// without waiting for that GPU.
 bool AGpuHangs();
 
 }  // namespace gpusort

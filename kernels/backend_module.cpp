@@ -27,8 +27,8 @@ constexpr char kHowToGetIt[] =
 
 [[noreturn]] void FailModule(const std::string& why) { throw Error(ErrorCode::kGpuLost, why); }
 
-/// Where the module may be, in the order in which it is looked for: beside the program (a build folder), in a bundle or
-/// prefix that the program is part of, where it was to be installed.
+/// Returns the paths at which the module may be, in the order of the search: next to the program (a build folder), in
+/// the bundle or prefix that contains the program, and where it was to be installed.
 std::vector<std::string> Places() {
   constexpr char kFile[] = "/gpusort_cuda.so";
   const char* const named = ::secure_getenv("GPUSORT_CUDA_MODULE");  // for tests
@@ -50,14 +50,14 @@ std::vector<std::string> Places() {
 
 bool Exists(const std::string& path) { return ::access(path.c_str(), F_OK) == 0; }
 
-/// Empty if there is none.
+/// Returns the path of the module, or an empty string if there is none.
 std::string FindModule() {
   const std::vector<std::string> places = Places();
   const auto found = std::find_if(places.begin(), places.end(), Exists);
   return found == places.end() ? "" : *found;
 }
 
-/// Where the module's code is, for people; empty if it is nowhere.
+/// Returns the place of the module's code for messages to people, or an empty string if there is no module.
 std::string ModuleFile() { return gpusort_cuda_module != nullptr ? "this program" : FindModule(); }
 
 std::string NoModule() {
@@ -69,7 +69,8 @@ std::string NoModule() {
   return text + "; " + kHowToGetIt;
 }
 
-/// False of a copy that ended early, which would be a SIGBUS in dlopen. Of what is no such file at all that says more.
+/// Returns false if the file is a truncated module, which would end the process with SIGBUS in dlopen. Returns true for
+/// a file of another kind: the error of dlopen says more about it.
 bool IsWhole(const std::string& path) {
   std::ifstream file(path, std::ios::binary);
   Elf64_Ehdr head{};
@@ -92,7 +93,7 @@ const CudaModule& Load() {
   const std::string path = FindModule();
   if (path.empty()) FailModule(NoModule());
   if (!IsWhole(path)) FailModule("the CUDA module " + path + " is not whole: install or copy it again");
-  // With a slash: a bare name would be looked for in the system's folders.
+  // dlopen looks for a name without a slash in the system's folders.
   const std::string file = path.find('/') == std::string::npos ? "./" + path : path;
   void* const handle = ::dlopen(file.c_str(), RTLD_NOW | RTLD_LOCAL);
   if (handle == nullptr) {
@@ -113,18 +114,18 @@ std::atomic<const CudaModule*> the_module{nullptr};
 std::atomic<StuckDriverHandler> stuck_driver_handler{nullptr};
 
 const CudaModule& TheModule() {
-  // Loading twice gives the same one, so who is second changes nothing.
+  // Loading twice gives the same module, so a race between two threads is harmless.
   if (the_module == nullptr) the_module = &Load();
   return *the_module.load();
 }
 
-/// The nodes by which a program reaches a GPU. The last is one under WSL.
+/// Returns true if there is a node by which a program reaches a GPU. /dev/dxg is the node under WSL.
 bool HasGpuNode() { return Exists("/dev/nvidiactl") || Exists("/dev/nvidia0") || Exists("/dev/dxg"); }
 
-/// `file`: the module.
+/// `file` is the path of the module.
 std::string NoDriver(const std::string& file) { return "there is no NVIDIA driver here; " + file + " would use it"; }
 
-/// Calls the module. Where it finds no GPU for want of a driver, the error says so in the words of ListBackends.
+/// Calls the module. If the module finds no GPU because there is no driver, the error has the words of ListBackends.
 template <typename Call>
 auto WithDriver(Call call) {
   const CudaModule& module = TheModule();
@@ -136,7 +137,7 @@ auto WithDriver(Call call) {
   }
 }
 
-/// What the kernel's driver says of its GPUs, for people.
+/// Returns the names of the GPUs as the kernel's driver reports them, for messages to people.
 std::vector<std::string> NamesOfGpus() {
   std::vector<std::string> names;
   std::error_code none;

@@ -16,13 +16,14 @@ namespace gpusort {
 /// `version` until the versions are known to agree. `version` stays the first member.
 struct CudaModule {
   const char* version;  ///< GPUSORT_MODULE_VERSION: the release, and a sum of the headers that the two sides share
-  /// OpenCudaBackend. `handler`: the handler given to OnStuckDriver, or null.
+  /// Does the work of OpenCudaBackend. `handler` is the handler that was given to OnStuckDriver, or null.
   std::unique_ptr<Backend> (*open)(int device, std::chrono::seconds timeout, StuckDriverHandler handler);
-  int (*count)(std::chrono::seconds timeout);  ///< CountGpus
-  bool (*a_gpu_hangs)();  ///< AGpuHangs
+  int (*count)(std::chrono::seconds timeout);  ///< does the work of CountGpus
+  bool (*a_gpu_hangs)();  ///< does the work of AGpuHangs
 };
 
 }  // namespace gpusort
 
-/// The only exported name. A program that links this function needs no module.
+/// Returns the functions of the module. The module exports no other name. A program that links this function itself
+/// loads no module.
 extern "C" __attribute__((visibility("default"))) const gpusort::CudaModule* gpusort_cuda_module();

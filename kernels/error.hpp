@@ -1,6 +1,5 @@
-// The one exception of gpusort and the exit codes of the program.
-// Thrown where the fact is known, with path and offset in the message; caught at a stage boundary, a lane's fallback
-// and main. Start at ErrorCode.
+// The exception of gpusort and the exit codes of the programs. The code that detects an error throws it, with path and
+// offset in the message. Stage boundaries, the fallbacks of lanes and main() catch it. Start at ErrorCode.
 #pragma once
 
 #include <stdexcept>
@@ -32,10 +31,10 @@ class Error : public std::runtime_error {
   ErrorCode code_;
 };
 
-/// kGpuLost for a single GPU that does not hang. Other GPUs may go on.
+/// Error(kGpuLost) about a single GPU that does not hang. The other GPUs may continue the job.
 class GpuLost : public Error {
  public:
-  /// `device`: its CUDA ordinal.
+  /// `device` is the CUDA ordinal of the lost GPU.
   GpuLost(int device, const std::string& message) : Error(ErrorCode::kGpuLost, message), device_(device) {}
   int device() const noexcept { return device_; }
 
@@ -43,8 +42,8 @@ class GpuLost : public Error {
   int device_;
 };
 
-/// kIntegrity of what was computed: it cannot come of what was read. What sorted it is to blame, be it a GPU, a core or
-/// RAM. Not of stored data that are not what was written: those are a disk's.
+/// Error(kIntegrity) about data that gpusort computed itself. The cause is the GPU, the CPU core or the RAM that
+/// computed the data, and never the input or a disk.
 class WrongResult : public Error {
  public:
   explicit WrongResult(const std::string& message) : Error(ErrorCode::kIntegrity, message) {}

@@ -41,14 +41,15 @@ class GpuGroup : public Backend {
     }
     for (const auto& gpu : gpus_) gpu->MakeArena(share, memory);
   }
-  /// In turn: who opens as many as there are for each, as stages do, finds every GPU's.
+  /// Takes the GPUs in turn. A caller that opens as many lanes as there are, as the stages of a job do, gets the lanes
+  /// of every GPU.
   std::unique_ptr<Lane> OpenLane() override { return gpus_[next_++ % gpus_.size()]->OpenLane(); }
   std::uint32_t free_slots() const override {
     std::uint32_t slots = 0;
     for (const auto& gpu : gpus_) slots += gpu->free_slots();
     return slots;
   }
-  // What one registers is registered for all.
+  // Memory that one GPU pins is pinned for all.
   void Pin(void* data, std::uint64_t bytes) override { First().Pin(data, bytes); }
   bool Unpin(void* data) override { return First().Unpin(data); }
 

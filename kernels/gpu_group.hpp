@@ -1,6 +1,6 @@
-// Several GPUs as one backend. Lanes are dealt to the GPUs in turn, and each GPU has an equal share of the arena. A
-// lane merges pieces that lie in the memory of any GPU of the group. `device` names the GPU that holds a piece or a
-// slot. Start at GroupGpus.
+// Combines several GPUs into one backend. Each GPU has an equal share of the arena, and OpenLane takes the GPUs in
+// turn. A lane can merge pieces that lie in the memory of any GPU of the group. The member `device` of a piece or a
+// slot names the GPU that holds it. Start at GroupGpus.
 #pragma once
 
 #include <memory>
@@ -10,8 +10,8 @@
 
 namespace gpusort {
 
-/// Returns one backend of all `gpus`, in this order. A single GPU is returned unchanged. From now on each GPU copies
-/// from the memory of the others directly, where the machine allows it.
+/// Returns one backend that works on all `gpus`, in this order. A single GPU is returned unchanged. Enables direct
+/// copies between the GPUs if the machine allows them.
 std::unique_ptr<Backend> GroupGpus(std::vector<std::unique_ptr<Backend>> gpus);
 
 }  // namespace gpusort

@@ -1,5 +1,5 @@
-// SlotPool knows which slots and lanes of an arena are free. Both backends use it. Lanes that sort wait here for slots
-// until records are dropped or the backend is cancelled. Destroying a Slot gives it back. Start at TakeTwo.
+// Keeps the list of the free slots and lanes of an arena, for the CPU and the CUDA backend. A lane that sorts waits
+// here until slots are free. Start at SlotPool::TakeTwo.
 #pragma once
 
 #include <condition_variable>
@@ -20,7 +20,7 @@ namespace gpusort {
 
 class SlotPool : public std::enable_shared_from_this<SlotPool> {
  public:
-  /// One slot, held until destroyed. Keeps the pool, and the arena derived from it, alive.
+  /// Owns one slot. The destructor gives the slot back. Keeps the pool alive, and the arena that derives from the pool.
   class Slot {
    public:
     Slot(std::shared_ptr<SlotPool> pool, std::uint32_t index) : pool_(std::move(pool)), index_(index) {}
@@ -37,7 +37,7 @@ class SlotPool : public std::enable_shared_from_this<SlotPool> {
     std::uint32_t index_;
   };
 
-  /// A lane's place in the arena, held until destroyed.
+  /// Owns one of the arena's lane numbers. The destructor gives the number back.
   class Seat {
    public:
     explicit Seat(std::shared_ptr<SlotPool> pool) : pool_(std::move(pool)), lane_(pool_->TakeLane()) {}
@@ -51,7 +51,7 @@ class SlotPool : public std::enable_shared_from_this<SlotPool> {
     const std::uint32_t lane_;
   };
 
-  /// All slots start free. The pool hands out slot 0 first, and later the slot that was freed last.
+  /// All slots are free at first. The pool hands out slot 0 first, and later the slot that was freed last.
   SlotPool(std::uint32_t slots, std::uint32_t lanes) : slots_(slots), lanes_(lanes) {
     for (std::uint32_t slot = slots; slot-- > 0;) free_.push_back(slot);
     for (std::uint32_t lane = lanes; lane-- > 0;) free_lanes_.push_back(lane);
@@ -78,7 +78,7 @@ class SlotPool : public std::enable_shared_from_this<SlotPool> {
     const std::lock_guard lock(mutex_);
     return static_cast<std::uint32_t>(free_.size());
   }
-  /// Ends all waits, also those that begin later.
+  /// Makes every wait for slots, now or later, throw Error(kCancelled).
   void Cancel() {
     const std::lock_guard lock(mutex_);
     cancelled_ = true;
@@ -89,7 +89,7 @@ class SlotPool : public std::enable_shared_from_this<SlotPool> {
   void Give(std::uint32_t slot) {
     const std::lock_guard lock(mutex_);
     free_.push_back(slot);
-    // Wakes all: a lane needs two slots, and a single lane that is woken may still lack one.
+    // Wakes all lanes: each needs two slots, so a single lane that wakes up may still have to wait.
     freed_.notify_all();
   }
   std::uint32_t TakeLane() {
@@ -116,7 +116,7 @@ class SlotPool : public std::enable_shared_from_this<SlotPool> {
 /// Sorted records in the slot where a lane left them.
 using SortedSlot = OwnedRecords<SlotPool::Slot>;
 
-/// The common part of all backends. `Arena` derives from SlotPool.
+/// The part of a backend that the CPU and the CUDA backend share. `Arena` must derive from SlotPool.
 template <typename Arena>
 class ArenaBackend : public Backend {
  public:
@@ -125,7 +125,7 @@ class ArenaBackend : public Backend {
     const auto fail = [](const char* why) { throw Error(ErrorCode::kInternal, why); };
     const std::uint64_t least = LeastRecordBytes(shape.layout);
     if (shape.slot_bytes < least) fail("a slot holds no record");
-    // Lines are found by offsets of 32 bits.
+    // Rows and offsets of lines have 32 bits.
     if (shape.slot_bytes / least >= std::uint64_t{1} << 32) fail("a slot of 2^32 records or more");
     const std::lock_guard lock(mutex_);
     if (arena_.use_count() > 1) fail("lanes or records of the old arena are still alive");

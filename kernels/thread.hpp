@@ -17,8 +17,8 @@
 
 namespace gpusort {
 
-/// Signals that the processor or abort raises about the thread itself. They cannot be held back: a blocked one ends the
-/// process without running its handler.
+/// The signals that report a fault of the running thread, and that of abort(). Blocking them is useless: a blocked
+/// fault ends the process without running the handler.
 inline constexpr int kFaultSignals[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT, SIGTRAP, SIGSYS};
 
 /// Returns all signals except kFaultSignals.
@@ -48,8 +48,8 @@ class SignalBlock {
 /// Threads that are joined when the vector is destroyed.
 using Threads = std::vector<std::jthread>;
 
-/// Starts a thread that runs `body`, which must not throw. Returns an empty string, or why the system refuses the
-/// thread (ulimit -u, pids.max, memory).
+/// Starts a thread that runs `body` and appends the thread to `threads`. `body` must not throw. Returns an empty
+/// string, or the reason why the system refuses the thread (ulimit -u, pids.max, memory).
 template <typename Body>
 std::string StartThread(Threads& threads, Body body) {
   const SignalBlock block;
@@ -66,7 +66,7 @@ std::string StartThread(Threads& threads, Body body) {
 /// Runs `body` in a new thread. If the system refuses the thread, get() or wait() of the returned future runs `body`.
 inline std::future<void> RunBeside(const std::function<void()>& body) {
   const SignalBlock block;
-  return std::async(std::launch::async | std::launch::deferred, body);  // copied, because a refused thread defers it
+  return std::async(std::launch::async | std::launch::deferred, body);  // a copy of body, which may run later
 }
 
 /// Returns how many cores this process may run on.

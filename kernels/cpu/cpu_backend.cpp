@@ -1,6 +1,6 @@
-// The CPU backend: slots in host memory, tiles sorted by Highway's vqsort, cache-sized tiles merged on a team of
-// threads. What depends on the kind of records is a SlotSorter's: cpu_numbers.hpp, cpu_records.hpp, cpu_lines.hpp.
-// Start at CpuLane::Sort and CpuLane::Merge.
+// The CPU backend. Its slots are in host memory. Tiles are sorted by Highway's vqsort, and tiles that fit the cache are
+// merged by a team of threads. Each kind of records has its SlotSorter: cpu_numbers.hpp, cpu_records.hpp,
+// cpu_lines.hpp. Start at CpuLane::Sort and CpuLane::Merge.
 
 #include <algorithm>
 #include <cstring>
@@ -22,7 +22,7 @@ using detail::SlotSorter;
 using detail::TeamExecutor;
 
 constexpr std::uint64_t kMiB = std::uint64_t{1} << 20;
-/// Batches and merges below this are done on the calling thread: waking another costs more.
+/// Smaller batches and merges are done on the calling thread, because waking another thread costs more.
 constexpr std::uint64_t kSmallBytes = kMiB / 4;
 
 [[noreturn]] void FailInternal(const std::string& what) { throw Error(ErrorCode::kInternal, "CPU backend: " + what); }
@@ -69,7 +69,7 @@ class CpuLane : public Lane {
     HostBuffer longer;
     const std::uint64_t bytes = Fill(source, in.data(), longer);
     if (bytes > shape_.slot_bytes) {
-      // A line that no slot holds, alone in its batch, and so sorted.
+      // A line that is longer than a slot is alone in its batch, and therefore sorted.
       return std::make_unique<HostRecords>(std::move(longer), bytes, 1, true);
     }
     const SlotSorter::Sorted result = arena_.sorter().Sort(in.data(), bytes, out.data(), memory(), Executor(bytes));
@@ -100,7 +100,8 @@ class CpuLane : public Lane {
   std::byte* memory() const { return arena_.lane_memory(seat_.lane()); }
   const TeamExecutor& Executor(std::uint64_t bytes) const { return bytes <= kSmallBytes ? alone_ : team_; }
 
-  /// Copies the batch into a slot, or what is longer into memory of its own, and returns its size.
+  /// Copies the batch to the slot at `to`, or to `longer` if the batch is a line longer than a slot. Returns the size
+  /// of the batch.
   std::uint64_t Fill(BatchSource& source, std::byte* to, HostBuffer& longer) const {
     std::uint64_t room = shape_.slot_bytes;
     std::uint64_t bytes = 0;
@@ -126,7 +127,7 @@ class CpuLane : public Lane {
     return bytes;
   }
 
-  Arena& arena_;  ///< which the seat keeps alive
+  Arena& arena_;  ///< kept alive by the seat
   const ArenaShape& shape_;
   const SlotPool::Seat seat_;
   const TeamExecutor team_, alone_;

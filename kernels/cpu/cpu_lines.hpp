@@ -1,7 +1,7 @@
-// Lines on the CPU backend: a batch is sorted through entries of twelve encoded key bytes and a row, groups that these
-// leave equal by the next bytes, of which lines with keys give 56 at a time (WideKey); sorted pieces are merged tile by
-// tile, cut where the lines lie, with no index of the whole. Private to cpu_backend.cpp, which lends threads (an
-// executor) and memory. Start at LineSorter::Sort and LineMerger::Merge.
+// Sorts and merges lines on the CPU backend. A batch is sorted through entries of twelve encoded key bytes and a row.
+// Lines whose entries are equal are sorted by the next bytes of their keys; lines with keys give 56 of these at a time
+// (WideKey). Sorted pieces are merged tile by tile. Only the lines of a tile are indexed. Private to cpu_backend.cpp,
+// which passes threads (an executor) and memory. Start at LineSorter::Sort and LineMerger::Merge.
 #pragma once
 
 #include <algorithm>
@@ -23,19 +23,21 @@
 
 namespace gpusort::detail {
 
-/// Encoded key bytes of one line, so that its keys are looked for once where twelve bytes do not decide.
+/// A long part of the encoded key of one line. It saves looking for the keys of the line again if twelve bytes do not
+/// decide.
 struct WideKey {
   static constexpr std::uint64_t kBytes = 56;
 
-  Byte bytes[kBytes];  ///< padded as EncodeChunk's
+  Byte bytes[kBytes];  ///< padded in the same way as the chunks of EncodeChunk
   std::uint32_t row;
-  std::uint32_t ended;  ///< not 0: the encoded key has no byte behind these
+  std::uint32_t ended;  ///< not 0 if the encoded key ends within these bytes
 };
 
-/// What ChunkWriter is for twelve bytes, for a WideKey.
+/// Collects a WideKey in the same way as ChunkWriter collects twelve bytes.
 class WideWriter {
  public:
-  /// Collects bytes [skip, skip + WideKey::kBytes) of what is put in, of which the first `wanted` will be looked at.
+  /// Collects bytes [skip, skip + WideKey::kBytes) of an encoded key. The caller will use only the first `wanted` of
+  /// them.
   WideWriter(WideKey& key, std::uint64_t skip, std::uint64_t wanted)
       : to_(reinterpret_cast<Byte*>(&key)), skip_(skip), end_(skip + wanted) {}
 
@@ -44,14 +46,14 @@ class WideWriter {
   bool full() const { return at_ > end_; }
 
   void Put(unsigned byte) {
-    // In front of skip_ the difference wraps around.
+    // Before skip_ the difference wraps around and is large.
     if (at_ - skip_ < WideKey::kBytes) to_[at_ - skip_] = static_cast<Byte>(byte ^ flip_);
     ++at_;
   }
   void PutWord(std::uint64_t word) { PutPart(word, 8); }
   void PutPart(std::uint64_t word, unsigned bytes) {
     word ^= flip_ & ~std::uint64_t{0} << (64 - 8 * bytes);
-    // Whole words: what follows overwrites the zeros, and what is behind the last byte is set at the end.
+    // Whole words are stored: later bytes overwrite the zeros, and Finish sets the bytes after the last one.
     if (at_ >= skip_) {
       if (at_ - skip_ < WideKey::kBytes) Store(at_ - skip_, word);
     } else if (skip_ - at_ < bytes) {
@@ -93,15 +95,16 @@ class WideWriter {
 };
 static_assert(sizeof(WideKey) == WideKey::kBytes + 8, "a word at the last byte stays inside");
 
-/// A lane's memory: an index of a slot's lines, then scratch for each worker. All in bytes.
+/// The division of a lane's memory: entries and an index for the lines of a slot, then scratch memory for each worker.
+/// All sizes are in bytes.
 struct LineShape {
-  std::uint64_t rows = 0;       ///< lines of a batch at most
-  std::uint64_t tile_rows = 0;  ///< lines of a merge tile at most
+  std::uint64_t rows = 0;       ///< the maximum number of lines of a batch
+  std::uint64_t tile_rows = 0;  ///< the maximum number of lines of a merge tile
   std::uint64_t entries_bytes = 0;
   std::uint64_t starts_bytes = 0;
-  std::uint64_t worker_bytes = 0;  ///< three tiles of entries, where a tile's lines begin and end, keys of half of them
+  std::uint64_t worker_bytes = 0;  ///< three tiles of entries, the lines of a tile, and wide keys for half a tile
 
-  /// `batch_lines` 0: SlotRecords.
+  /// `batch_lines` is the maximum number of lines of a batch; 0 means SlotRecords().
   LineShape(const RecordLayout& layout, std::uint64_t slot_bytes, std::uint64_t batch_lines) {
     rows = batch_lines != 0 ? batch_lines : SlotRecords(layout, slot_bytes);
     tile_rows = std::clamp<std::uint64_t>(slot_bytes / 256 / 4 * 4, 512, 8192);
@@ -111,24 +114,25 @@ struct LineShape {
   }
   std::uint64_t bytes(unsigned workers) const { return entries_bytes + starts_bytes + workers * worker_bytes; }
 
-  /// A worker's part of a lane's memory.
+  /// Returns the scratch memory of a worker.
   std::byte* Worker(std::byte* memory, unsigned worker) const {
     return memory + entries_bytes + starts_bytes + worker * worker_bytes;
   }
   Entry* Tile(std::byte* memory, unsigned worker, unsigned index) const {
     return reinterpret_cast<Entry*>(Worker(memory, worker)) + index * tile_rows;
   }
-  /// Where a worker merges: behind its tiles and the lines of one.
+  /// Returns the wide keys of a worker that merges. They lie after its tiles and the lines of one tile.
   std::span<WideKey> MergeKeys(std::byte* memory, unsigned worker) const {
     return {reinterpret_cast<WideKey*>(Tile(memory, worker, 4)), tile_rows / 2};
   }
-  /// Where it does not: all that it has.
+  /// Returns the wide keys of a worker that sorts. They take all its scratch memory.
   std::span<WideKey> SortKeys(std::byte* memory, unsigned worker) const {
     return {reinterpret_cast<WideKey*>(Worker(memory, worker)), worker_bytes / sizeof(WideKey)};
   }
 };
 
-/// The encoded keys of lines, as chunks, as wide keys, or as ranges of the lines where they are nothing else.
+/// Reads the encoded keys of lines: as chunks, as wide keys, or as a range of the line if the key is plain (see
+/// plain()).
 class LineKeys {
  public:
   explicit LineKeys(const LineOrderView& order)
@@ -136,14 +140,14 @@ class LineKeys {
         plain_(IsPlain(order)),
         flip_((order.key_count == 0 ? order.last_resort_reverse : order.keys[0].reverse) ? ~std::uint64_t{0} : 0) {}
 
-  /// Of plain keys: the first of the bytes [begin, end) in which those of a and b differ; where one ends, at the
-  /// latest.
+  /// Returns the first position in [begin, end) at which the plain keys of a and b differ, at most the length of the
+  /// shorter key. Only for plain keys.
   std::uint64_t Find(RecordSpan a, RecordSpan b, std::uint64_t begin, std::uint64_t end) const {
     const RecordSpan x = Key(a), y = Key(b);
     return FirstDifference(x.data(), y.data(), begin,
                            std::min({end, std::uint64_t{x.size()}, std::uint64_t{y.size()}}));
   }
-  /// `line` without its delimiter.
+  /// Returns the chunk of the line's encoded key that begins at byte `skip`. `line` has no delimiter.
   LineChunk Chunk(RecordSpan line, std::uint64_t skip) const {
     if (plain_) {
       const RecordSpan key = Key(line);
@@ -162,7 +166,8 @@ class LineKeys {
     }
     return EncodeChunk(AsBytes(line.data()), line.size(), order_, skip);
   }
-  /// As Chunk, for bytes [skip, skip + WideKey::kBytes). True if none is behind the first `wanted` of them.
+  /// Writes bytes [skip, skip + WideKey::kBytes) of the line's encoded key to `key`. Returns true if the encoded key
+  /// has no byte after the first `wanted` of them. `line` has no delimiter.
   bool Widen(RecordSpan line, std::uint64_t skip, std::uint32_t row, WideKey& key,
              std::uint64_t wanted = WideKey::kBytes) const {
     if (order_.keyed) {
@@ -177,9 +182,9 @@ class LineKeys {
     writer.Finish(row);
     return key.ended != 0;
   }
-  /// The encoded key is bytes of the line and nothing else.
+  /// True if every encoded key is a range of the bytes of its line, possibly complemented.
   bool plain() const { return plain_; }
-  /// These bytes, in reverse or not.
+  /// Returns the bytes of the line that are its plain key. They are not complemented.
   RecordSpan Key(RecordSpan line) const {
     if (order_.key_count == 0) return line;
     const KeyRange range = FindKey(AsBytes(line.data()), line.size(), order_.keys[0], order_.separator);
@@ -190,7 +195,7 @@ class LineKeys {
     return CompareLines(AsBytes(a.data()), a.size(), AsBytes(b.data()), b.size(), order_);
   }
 
-  /// The first of the bytes [begin, end) in which a and b differ; `end` if there is none.
+  /// Returns the first position in [begin, end) at which a and b differ, or `end`.
   static std::uint64_t FirstDifference(const std::byte* a, const std::byte* b, std::uint64_t begin, std::uint64_t end) {
     std::uint64_t at = begin;
     for (; at + 8 <= end; at += 8) {
@@ -208,12 +213,12 @@ class LineKeys {
     return order.key_count == 0 || (order.key_count == 1 && order.keys[0].plain() && !order.last_resort);
   }
 
-  /// Of a keyed line: the encoded key, up to the host's.
+  /// Returns the first field of a keyed line, which is its encoded key up to the first key that the host compares.
   RecordSpan Field(RecordSpan line) const {
     const KeyRange field = KeyedFields(AsBytes(line.data()), line.size(), order_).Next();
     return line.subspan(field.begin, field.size());
   }
-  /// Zeros are below all bytes of a field.
+  /// Copies `field` from byte `skip` on to `to`, padded with zeros to `room` bytes. Fields contain no zeros.
   static void PutPadded(RecordSpan field, std::uint64_t skip, Byte* to, std::uint64_t room) {
     const std::uint64_t size = std::min(room, field.size() - std::min<std::uint64_t>(skip, field.size()));
     if (size > 0) std::memcpy(to, field.data() + skip, size);
@@ -222,11 +227,11 @@ class LineKeys {
 
   const LineOrderView& order_;
   const bool plain_;
-  const std::uint64_t flip_;  ///< of plain keys: all ones if these are in reverse
+  const std::uint64_t flip_;  ///< all ones if plain keys are in reverse order, otherwise 0
 };
 
-/// What the encoded keys of some lines have in common with that of the first of them, from the front. Where the key of
-/// a line is looked for anyway, its chunk costs little more.
+/// Measures how many first bytes of their encoded keys some lines have in common with a given first line. It returns
+/// chunks as well, because a chunk costs little once the keys of a line have been found.
 class CommonKey {
  public:
   CommonKey(const LineKeys& keys, RecordSpan first) : keys_(keys) {
@@ -237,10 +242,10 @@ class CommonKey {
       keys.Widen(first, 0, 0, wide_);
     }
   }
-  /// How much can be known to be common.
+  /// Returns the longest common prefix, in bytes, that can be recognized.
   std::uint64_t most() const { return most_; }
 
-  /// How many of the first `most` bytes are the same in the key of `line`.
+  /// Returns how many of the first `most` key bytes `line` and the first line have in common. `most` <= most().
   std::uint64_t Find(RecordSpan line, std::uint64_t most) const {
     if (keys_.plain()) {
       const RecordSpan key = keys_.Key(line);
@@ -250,7 +255,8 @@ class CommonKey {
     keys_.Widen(line, 0, 0, wide, most);
     return Same(wide, most);
   }
-  /// The chunk of `line` behind the first `skip` bytes. Lowers `common` to how many of these are the same.
+  /// Returns the chunk of `line` that begins at byte `skip`. Lowers `common` to the number of first key bytes that
+  /// `line` and the first line have in common.
   LineChunk Chunk(RecordSpan line, std::uint64_t skip, std::uint64_t& common) const {
     if (skip == 0) return keys_.Chunk(line, 0);
     if (keys_.plain()) {
@@ -286,12 +292,12 @@ inline void Prefetch(RecordSpan line) {
   __builtin_prefetch(line.data() + 64);
 }
 
-/// Compares lines with keys by wide keys, of which it keeps those that were used last: in a merge the next comparison
-/// has one of the two lines again.
+/// Compares lines with keys by their wide keys. Keeps the wide keys of the last lines, because the next comparison of a
+/// merge needs one of the two lines again.
 template <typename Lines>
 class WideCompare {
  public:
-  /// `next` is the first encoded byte that may differ. What is in `memory` does not matter.
+  /// `next` is the first encoded byte in which lines may differ. `memory` need not be initialized.
   WideCompare(const LineKeys& keys, Lines lines, std::uint64_t next, std::span<WideKey> memory)
       : keys_(keys), lines_(lines), next_(next), memory_(memory.first(std::bit_floor(memory.size()))) {}
 
@@ -310,7 +316,7 @@ class WideCompare {
   }
 
  private:
-  static constexpr std::uint32_t kNoRow = ~std::uint32_t{0};  // batches have fewer lines
+  static constexpr std::uint32_t kNoRow = ~std::uint32_t{0};  // no row: batches have fewer lines
 
   std::uint64_t Place(std::uint32_t row) const { return row & (memory_.size() - 1); }
   const WideKey& Get(std::uint32_t row) const {
@@ -326,7 +332,7 @@ class WideCompare {
   bool clean_ = false;
 };
 
-/// Orders entries; compare(row, row) decides where twelve bytes are equal.
+/// Orders entries by their twelve bytes. If these are equal, compare(row, row) decides.
 template <typename Compare>
 struct LineEntryLess {
   Compare* compare;
@@ -339,13 +345,13 @@ struct LineEntryLess {
   }
 };
 
-/// Orders entries that agree in their twelve bytes by the rest of their keys. Most significant bytes first, with a list
-/// of groups in place of recursion; what all keys of a group have in common is skipped. Behind a key of the host the
-/// next ones are encoded anew, where it is settled for all lines of a group.
+/// Sorts entries that agree in their twelve bytes by the rest of their keys, from the most significant bytes to the
+/// least, with a list of groups instead of recursion. Bytes that all keys of a group have in common are skipped. If a
+/// key of the host is settled for all lines of a group, the keys after it are encoded anew.
 template <typename Lines>
 class LineRefiner {
  public:
-  /// `memory`, of 2^32 keys at most, is used as scratch.
+  /// `memory` is scratch memory of at most 2^32 keys.
   LineRefiner(const LineKeys& keys, Lines lines, std::span<WideKey> memory)
       : keys_(keys), lines_(lines), wide_(memory) {
     const LineOrderView& order = keys.order();
@@ -358,13 +364,13 @@ class LineRefiner {
     }
   }
 
-  /// `entries` are sorted as numbers; `next` is the first encoded byte that they do not hold. Afterwards they are in
-  /// full order and hold the bytes that they held before.
+  /// `entries` must be sorted as numbers. `next` is the first encoded byte that they do not hold. On return the entries
+  /// are in full order and hold the same bytes as before.
   void Refine(Entry* entries, std::uint64_t n, std::uint64_t next) {
     const Entry* const last = entries + n;
     const Entry* asked = entries;
     ForEachGroup(entries, n, [&](Entry* group, std::uint64_t size) {
-      // Rows are random, so each line is a cache miss: ask for those of the next groups well before.
+      // Rows are in random order, so each line is a cache miss. Prefetch the lines of the next groups early.
       constexpr std::uint64_t kAhead = 32;
       const std::uint64_t ahead = std::min<std::uint64_t>(std::min(size, kAhead) + kAhead, last - group);
       for (asked = std::max<const Entry*>(asked, group); asked < group + ahead; ++asked) {
@@ -388,17 +394,18 @@ class LineRefiner {
     Entry* entries;
     std::uint64_t size;
     std::uint64_t next;
-    bool fresh;         ///< the bytes before `next` told these apart from others
-    std::size_t stage;  ///< they are equal by so many keys of the host
+    bool fresh;         ///< true if the bytes just before `next` separated the group from others
+    std::size_t stage;  ///< the number of keys of the host in which all lines of the group are equal
   };
-  /// What decides where lines are equal by the keys before, and the keys behind it.
+  /// A key of the host that decides between lines that are equal in the keys before it, and the keys after it.
   struct Stage {
     const HostOrder* host;
     LineOrderView rest;
   };
-  /// Comparing whole lines costs more than encoding each once from three lines on.
+  /// The largest group that is sorted by comparing whole lines. From three lines on, encoding each line once costs
+  /// less.
   static constexpr std::uint64_t kPair = 2;
-  /// vqsort's start costs more than std::sort below this.
+  /// The largest group that is sorted by std::sort. Starting vqsort costs more below this size.
   static constexpr std::uint64_t kFew = 24;
 
   template <typename F>
@@ -418,8 +425,8 @@ class LineRefiner {
 
   LineKeys Keys(std::size_t stage) const { return stage == 0 ? keys_ : LineKeys(stages_[stage - 1].rest); }
 
-  /// The keys of the group end here, padded: they may yet differ in NULs. In order already if all are equal, because
-  /// equal numbers are in order of their rows.
+  /// Orders a group whose encoded keys have ended and are equal with their padding. The lines may still differ in NULs.
+  /// Lines that are equal are in order already, because equal entries are in the order of their rows.
   void Settle(const Group& group) {
     if (ChunksDecide(keys_.order())) return;
     const std::span<const Entry> entries(group.entries, group.size);
@@ -452,9 +459,9 @@ class LineRefiner {
     const Group group = groups_.back();
     groups_.pop_back();
     const LineKeys keys = Keys(group.stage);
-    // Mostly the very next bytes tell the lines of a small group apart.
+    // The very next bytes usually tell the lines of a small group apart.
     if (keys.plain() && group.fresh && group.size <= kFew) return RefineBy(keys, group, group.next);
-    if (AllSame(group)) return;  // repeated lines would go through all their bytes otherwise
+    if (AllSame(group)) return;  // otherwise repeated lines would be read to their ends
     if (!keys.plain() && group.size <= wide_.size()) return RefineWide(keys, group);
     std::uint64_t next = group.next;
     if (keys.plain()) {
@@ -468,7 +475,7 @@ class LineRefiner {
     RefineBy(keys, group, next);
   }
 
-  /// By the encoded bytes from `next` on.
+  /// Sorts a group by the encoded bytes from `next` on.
   void RefineBy(const LineKeys& keys, const Group& group, std::uint64_t next) {
     bool ended = true, same = true;
     for (std::uint64_t i = 0; i < group.size; ++i) {
@@ -479,7 +486,7 @@ class LineRefiner {
       same = same && SameEntryKey(entry, group.entries[0]);
     }
     next += kEntryKeyBytes;
-    // A group that was left as it is still is in order of its rows.
+    // A group in which no entry differs is not sorted: it is still in the order of its rows.
     if (!same) SortGroup(group.entries, group.size);
     ForEachGroup(group.entries, group.size,
                  [&](Entry* inner, std::uint64_t size) { Leave({inner, size, next, !same, group.stage}, ended); });
@@ -493,7 +500,8 @@ class LineRefiner {
     }
   }
 
-  /// Its encoded bytes before `next` are equal.
+  /// Continues with a group of lines that are equal in all encoded bytes before group.next. `ended`: their keys have no
+  /// further bytes.
   void Leave(const Group& group, bool ended) {
     if (group.size == 1) return;
     if (ended) {
@@ -516,8 +524,8 @@ class LineRefiner {
     SortWide({group.entries, group.size, group.next + WideKey::kBytes, false, group.stage}, 0);
   }
 
-  /// Orders entries, whose rows are places in wide_, where wide keys agree before byte `at`, and gives them the rows of
-  /// the lines again.
+  /// Sorts a group whose wide keys agree before byte `at`. The rows of its entries are indexes of wide_. On return they
+  /// are the rows of the lines again.
   void SortWide(const Group& group, std::uint64_t at) {
     Entry* const entries = group.entries;
     const std::uint64_t n = group.size;
@@ -543,7 +551,7 @@ class LineRefiner {
     });
   }
 
-  /// The first byte from `at` on in which not all wide keys agree; kBytes if there is none.
+  /// Returns the first byte from `at` on in which not all wide keys agree, or kBytes.
   std::uint64_t Differs(const Entry* entries, std::uint64_t n, std::uint64_t at) const {
     const Byte* const head = wide_[entries[0].row()].bytes;
     for (at = at / 8 * 8; at < WideKey::kBytes; at += 8) {
@@ -563,7 +571,7 @@ class LineRefiner {
   std::vector<Group> groups_;
 };
 
-/// A batch in a slot.
+/// Sorts a batch of lines that lies in a slot.
 class LineSorter {
  public:
   LineSorter(const RecordLayout& layout, const LineShape& shape, std::byte* memory)
@@ -582,8 +590,8 @@ class LineSorter {
     for (std::uint64_t begin = 0; begin < n; begin += part_items) {
       parts.push_back({entries() + begin, std::min(part_items, n - begin)});
     }
-    // Encoded bytes that all keys begin with are left out. How many a few lines tell; all others are asked on the way,
-    // and all is done again in the rare case that one of them knows better.
+    // The first encoded bytes that all keys have in common are left out. A sample of lines estimates their number, and
+    // all lines are checked on the way. In the rare case that a line disagrees, everything is done again.
     bool exact = false;
     const CommonKey first(keys_, lines(0));
     std::uint64_t skip = SampleCommon(first, lines, n);
@@ -596,7 +604,8 @@ class LineSorter {
     } else {
       const auto compare = [&](std::uint32_t a, std::uint32_t b) { return keys_.Compare(lines(a), lines(b)); };
       const auto merge = [&](std::span<const Range<const Entry*>> slices, std::uint64_t size, unsigned worker) {
-        // Rows are random, so the lines that are compared, and copied later, are cache misses: better all at once.
+        // Rows are in random order, so the lines to compare, and to copy later, are cache misses. Prefetch them all at
+        // once.
         for (const Range<const Entry*>& slice : slices) {
           for (std::uint64_t i = 0; i < slice.size; ++i) Prefetch(lines(slice.first[i].row()));
         }
@@ -613,7 +622,7 @@ class LineSorter {
   std::uint32_t* starts() const { return reinterpret_cast<std::uint32_t*>(memory_ + shape_.entries_bytes); }
   Entry* Tile(unsigned worker, unsigned index) const { return shape_.Tile(memory_, worker, index); }
 
-  /// Sets starts()[0 .. n] to where lines begin and the last ends; returns n.
+  /// Sets starts()[0..n] to the begin of each line and the end of the last line. Returns the number n of lines.
   std::uint64_t Index(const std::byte* in, std::uint64_t bytes, const TeamExecutor& executor) const {
     const std::uint64_t chunk =
         std::max<std::uint64_t>(DivideUp(bytes, 4 * std::uint64_t{executor.workers()}), 1 << 16);
@@ -643,7 +652,7 @@ class LineSorter {
     std::atomic<bool> sorted{true};
     const std::uint64_t share = std::max(kLines, DivideUp(n, 4 * std::uint64_t{executor.workers()}));
     executor.ForEach(DivideUp(n, share), [&](std::uint64_t task, unsigned) {
-      // With the last line of the share before.
+      // Each step includes the last line of the step before.
       for (std::uint64_t i = task * share, end = std::min(n, i + share); i < end && sorted; i += kLines) {
         const std::uint64_t from = i == 0 ? 0 : i - 1, to = std::min(end, i + kLines);
         if (FirstLineDisorder({in + at[from], at[to] - at[from]}, layout_, false) != kInOrder) sorted = false;
@@ -652,8 +661,9 @@ class LineSorter {
     return sorted;
   }
 
-  /// Sorts each part by its encoded keys from byte `skip` on, and sets `exact` if entries decide alone. Returns how
-  /// many bytes all keys have in common, `skip` at most: if fewer, nothing is sorted yet.
+  /// Sorts each part by its encoded keys from byte `skip` on, and sets `exact` to whether entries alone decide the
+  /// order. Returns how many first bytes all keys have in common, at most `skip`. If the result is less than `skip`,
+  /// nothing is sorted, and the caller must call again with the result as `skip`.
   template <typename Lines>
   std::uint64_t SortParts(const CommonKey& first, Lines lines, const std::vector<Range<const Entry*>>& parts,
                           std::uint64_t skip, bool& exact, const TeamExecutor& executor) const {
@@ -683,7 +693,7 @@ class LineSorter {
     return common;
   }
 
-  /// Encoded bytes that some keys from everywhere begin with.
+  /// Returns how many first bytes the keys of a sample of lines have in common.
   template <typename Lines>
   static std::uint64_t SampleCommon(const CommonKey& first, Lines lines, std::uint64_t n) {
     const std::uint64_t samples = std::min<std::uint64_t>(64, n - 1);
@@ -694,9 +704,9 @@ class LineSorter {
     return common;
   }
 
-  /// Merges the parts by merge(slices, size, worker), into the worker's first tile, and copies the lines behind each
-  /// other to `out`. First all tiles are cut and measured, because where a tile's lines go depends on the lengths of
-  /// all lines before it.
+  /// Merges the parts by merge(slices, size, worker), which must leave its result in the worker's first tile. Copies
+  /// the lines to `out`, one after the other. All tiles are cut and measured first, because the place of a tile's lines
+  /// in `out` depends on the lengths of all lines before it.
   template <typename Less, typename Merge>
   void Gather(const std::byte* in, const std::vector<Range<const Entry*>>& parts, Less less, Merge merge,
               std::byte* out, const TeamExecutor& executor) const {
@@ -732,7 +742,7 @@ class LineSorter {
         merge(std::span<const Range<const Entry*>>(cut.slices), cut.size, worker);
         merged = Tile(worker, 0);
       }
-      // Rows are random, so each line is a few cache misses: ask for it well before it is copied.
+      // Rows are in random order, so each line costs a few cache misses. Prefetch it well before the copy.
       constexpr std::uint64_t kAhead = 12, kMostAhead = 256;
       const auto prefetch = [&](std::uint64_t i) {
         const std::uint32_t row = merged[i].row();
@@ -757,8 +767,8 @@ class LineSorter {
   std::byte* const memory_;
 };
 
-/// Sorted pieces, cut into tiles in the space of their bytes: a cut halves the pieces at the line around the middle
-/// byte. Only the lines of one tile are indexed, in the worker's memory.
+/// Merges sorted pieces. The pieces are cut into tiles by their bytes: a cut halves the pieces at the line around the
+/// middle byte. Only the lines of one tile are indexed, in the worker's memory.
 class LineMerger {
  public:
   LineMerger(const RecordLayout& layout, const LineShape& shape, std::byte* memory)
@@ -769,7 +779,7 @@ class LineMerger {
     for (const RecordSpan& piece : pieces) total += piece.size();
     std::vector<Node> nodes(1);
     nodes[0] = {{pieces.begin(), pieces.end()}, total, out};
-    // First into shares, several a worker, then each share by its worker into tiles.
+    // First cut the pieces into shares, several for each worker. Then each worker cuts its share into tiles.
     const std::uint64_t share = std::max(kTileBytes, total / (4 * std::uint64_t{executor.workers()}));
     for (std::size_t at = 0; at < nodes.size();) {
       if (nodes[at].bytes <= share || nodes[at].pieces.size() == 1) {
@@ -797,17 +807,18 @@ class LineMerger {
 
  private:
   struct Node {
-    std::vector<RecordSpan> pieces;  ///< none is empty
+    std::vector<RecordSpan> pieces;  ///< no piece is empty
     std::uint64_t bytes = 0;
     std::byte* out = nullptr;
   };
-  /// Lines and entries of a tile stay in a second-level cache of 1 MiB.
+  /// The maximum size of a tile's lines. Lines and entries of a tile stay in a second-level cache of 1 MiB.
   static constexpr std::uint64_t kTileBytes = std::uint64_t{512} << 10;
 
   Entry* Tile(unsigned worker, unsigned index) const { return shape_.Tile(memory_, worker, index); }
 
-  /// Takes the later part of `node`, which has at least two pieces, off and returns it. Neither part is empty. The cut
-  /// is in front of the weighted median of the pieces' middle lines, in the order (key, piece).
+  /// Splits `node`, which must have at least two pieces: leaves the earlier part in `node` and returns the later part.
+  /// Neither part is empty. The cut lies before the weighted median of the pieces' middle lines, in the order (key,
+  /// piece).
   Node SplitOff(Node& node) const {
     struct Middle {
       std::size_t piece;
@@ -837,7 +848,7 @@ class LineMerger {
       cuts[i] = i == pivot.piece ? pivot.begin : BytesBefore(node.pieces[i], pivot.line, i < pivot.piece, layout_);
       left.bytes += cuts[i];
     }
-    // The pivot is the very first line: it goes left alone.
+    // The pivot is the first line of all. It alone becomes the earlier part.
     if (left.bytes == 0) left.bytes = cuts[pivot.piece] = pivot.line.size();
     for (std::size_t i = 0; i < cuts.size(); ++i) {
       const RecordSpan piece = node.pieces[i];
@@ -850,7 +861,7 @@ class LineMerger {
     return right;
   }
 
-  /// False if the tile has more lines than fit the worker's memory.
+  /// Merges one tile. Returns false, and writes nothing, if the tile has more lines than fit the worker's memory.
   bool MergeTile(const Node& node, unsigned worker) const {
     auto* const lines = reinterpret_cast<RecordSpan*>(Tile(worker, 3));
     Entry* const unsorted = Tile(worker, 0);
@@ -869,7 +880,7 @@ class LineMerger {
       }
       sources.push_back({unsorted + first, n - first});
     }
-    // What the first and last keys of the pieces have in common, all keys between them have too.
+    // The first bytes in which the first and last keys of all pieces agree are the same in all keys between them.
     const CommonKey common(keys_, lines[0]);
     std::uint64_t skip = common.most();
     for (const Range<const Entry*>& source : sources) {
@@ -894,7 +905,7 @@ class LineMerger {
     std::byte* to = node.out;
     for (std::uint64_t i = 0; i < n; ++i) {
       const RecordSpan line = lines[merged[i].row()];
-      std::memcpy(to, line.data(), line.size() + 1);  // and the delimiter
+      std::memcpy(to, line.data(), line.size() + 1);  // with its delimiter
       to += line.size() + 1;
     }
     return true;

@@ -1,6 +1,5 @@
-// Records that are one number of 4 or 8 bytes on the CPU backend: sorted as unsigned numbers of the same order
-// (NumberMap), in one part a worker, because their quicksort levels cost 0.3 ns (4 bytes) to 1.1 ns (8 bytes), a level
-// of merging 1.3. Start at NumberSorter.
+// Sorts and merges records that are a number of 4 or 8 bytes, on the CPU backend. They are sorted as unsigned numbers
+// of the same order (NumberMap), one part for each worker. Start at NumberSorter.
 #pragma once
 
 #include <algorithm>
@@ -19,12 +18,13 @@
 namespace gpusort::detail {
 
 constexpr std::uint64_t kNumberTileBytes = kMergeTileBytes;
-/// From this many slices on, sorting a tile of numbers is faster than merging it: in cache vqsort takes 6.7 ns for an
-/// item of 8 bytes and 3.7 for 4, a level of merging 1.3 for both.
+/// The number of slices from which on sorting a tile of numbers is faster than merging it (figures:
+/// data/bench/NOTES.md).
 template <typename U>
 constexpr std::size_t kSlicesToSort = sizeof(U) == 8 ? 48 : 9;
 
-/// Calls f with the map as a type that the compiler can vectorize over: the swap is decided outside the loop.
+/// Calls f(map, unmap) with both directions of `map` as functions over which the compiler can vectorize a loop: they do
+/// not test map.swap.
 template <typename U, typename F>
 void WithMap(const NumberMap<U>& map, F f) {
   const U mask = map.magnitude_mask, flip = map.flip;
@@ -52,7 +52,7 @@ void UnmapInPlace(U* p, std::uint64_t n, const NumberMap<U>& map) {
   });
 }
 
-/// to[i] = map of the i-th number at `from`, which may be unaligned and does not overlap `to`.
+/// Sets to[i] to the mapped value of the i-th number at `from`. `from` may be unaligned and must not overlap `to`.
 template <typename U>
 void MapTo(const Byte* from, U* to, std::uint64_t n, const NumberMap<U>& map) {
   if (map.identity()) {
@@ -68,7 +68,7 @@ void MapTo(const Byte* from, U* to, std::uint64_t n, const NumberMap<U>& map) {
   });
 }
 
-/// Maps p[0, n) in place; true if the mapped numbers are in order.
+/// Maps p[0, n) in place. Returns true if the mapped numbers are in order.
 template <typename U>
 bool MapAndCheck(U* p, std::uint64_t n, const NumberMap<U>& map) {
   constexpr std::uint64_t kChunk = 4096 / sizeof(U);
@@ -91,7 +91,7 @@ bool MapAndCheck(U* p, std::uint64_t n, const NumberMap<U>& map) {
   return sorted;
 }
 
-/// Iterates over numbers that may be unaligned, as their mapped values.
+/// Iterates over the mapped values of numbers that may be unaligned.
 template <typename U>
 class MappedIterator {
  public:
@@ -188,7 +188,7 @@ class NumberSorter final : public SlotSorter {
           });
       return;
     }
-    // Mapped once on the way into the tile, which costs less than mapping in every comparison.
+    // Each number is mapped once while it is copied to the tile, which costs less than mapping it in every comparison.
     std::vector<Range<MappedIterator<U>>> runs;
     for (const RecordSpan& piece : pieces) runs.push_back({{AsBytes(piece.data()), &map_}, piece.size() / sizeof(U)});
     ForEachTile(std::span<const Range<MappedIterator<U>>>(runs), tile_items_, Less(), executor,
@@ -210,12 +210,13 @@ class NumberSorter final : public SlotSorter {
 
  private:
   std::uint64_t WorkerBytes() const { return RoundUp(3 * tile_items_ * sizeof(U), 64); }
-  /// Scratch tile `index` (0, 1 or 2) of a worker.
+  /// Returns scratch tile `index` (0, 1 or 2) of a worker.
   U* Tile(std::byte* memory, unsigned worker, unsigned index) const {
     return reinterpret_cast<U*>(memory + worker * WorkerBytes()) + index * tile_items_;
   }
 
-  /// Equal numbers are equal in every bit, so a tile of many slices may as well be sorted.
+  /// Merges the slices, or sorts them if there are many. Equal numbers are equal in every bit, so the result is the
+  /// same.
   void MergeTile(std::span<const Range<const U*>> slices, std::uint64_t size, U* to, U* scratch) const {
     if (slices.size() < kSlicesToSort<U>) {
       MergeTree<U>(slices, size, to, scratch, Less());

@@ -1,5 +1,5 @@
-// Fixed records on the CPU backend: sorted and merged through entries of twelve key bytes and a row, tile by tile in
-// cache; each record is moved once. Start at RecordSorter.
+// Sorts and merges fixed records on the CPU backend, through entries of twelve key bytes and a row. Tiles of entries
+// are merged in the cache, and each record is moved once. Start at RecordSorter.
 #pragma once
 
 #include <algorithm>
@@ -20,10 +20,11 @@
 namespace gpusort::detail {
 
 constexpr std::uint64_t kEntriesPerTile = std::uint64_t{1} << 13;
-/// Groups of equal prefixes up to this size are ordered by comparing records; larger ones by the next key bytes.
+/// The largest group of equal entries that is sorted by comparing records. Larger groups are sorted by their next key
+/// bytes.
 constexpr std::uint64_t kSmallGroup = 48;
 
-/// KeyWord with the common case, one field of bytes, as one load.
+/// Does the work of KeyWord. The common case, a single field of bytes, takes one load.
 class KeyReader {
  public:
   KeyReader(const RecordLayout& layout)
@@ -31,7 +32,7 @@ class KeyReader {
 
   std::uint64_t Word(const Byte* record, std::uint64_t begin) const {
     const KeyField& field = layout_.fields[0];
-    // The load may pass the key's end but not the record's.
+    // The load may read past the end of the key, but not past the end of the record.
     if (bytes_only_ && begin < field.length && field.offset + begin + 8 <= layout_.stride) {
       std::uint64_t word;
       std::memcpy(&word, record + field.offset + begin, 8);
@@ -46,7 +47,7 @@ class KeyReader {
     const std::uint64_t next = layout_.key_bytes > begin + 8 ? Word(record, begin + 8) : 0;
     return {(next & 0xFFFFFFFF00000000u) | row, Word(record, begin)};
   }
-  /// The first byte in [begin, end) in which the normalized keys of a and b differ, else `end`.
+  /// Returns the first byte in [begin, end) in which the normalized keys of a and b differ, or `end`.
   std::uint64_t FirstDifference(const Byte* a, const Byte* b, std::uint64_t begin, std::uint64_t end) const {
     for (std::uint64_t at = begin; at < end; at += 8) {
       const std::uint64_t differ = Word(a, at) ^ Word(b, at);
@@ -61,7 +62,7 @@ class KeyReader {
   const bool bytes_only_;
 };
 
-/// As PrefixEntryLess, for rows that index a table of record addresses.
+/// Orders entries as PrefixEntryLess does, for rows that index a table of record addresses.
 struct AddressEntryLess {
   const Byte* const* records;
   const RecordLayout* layout;
@@ -82,15 +83,15 @@ inline void SetKeyBytes(Entry& entry, const Entry& from) {
   entry.lo = (from.lo & 0xFFFFFFFF00000000u) | entry.row();
 }
 
-/// Orders entries that agree in their first twelve bytes by the rest of their keys.
+/// Sorts entries that agree in their twelve bytes by the rest of their keys.
 class Refiner {
  public:
   Refiner(const KeyReader& keys, const Byte* records) : keys_(keys), layout_(keys.layout()), records_(records) {}
 
-  /// `entries` are sorted as numbers; `next` is the first key byte that they do not hold. Afterwards they are in full
-  /// key order, rows breaking ties, and hold the bytes that they held before.
-  /// Most significant bytes first, with a list of groups in place of recursion. A group skips what all its keys have in
-  /// common at once, so a key byte is read a bounded number of times for each level of sorting.
+  /// `entries` must be sorted as numbers. `next` is the first key byte that they do not hold. On return the entries are
+  /// in the order of (key, row) and hold the same bytes as before. The sort goes from the most significant bytes to the
+  /// least, with a list of groups instead of recursion. A group skips the bytes that all its keys have in common, so
+  /// the number of reads of a key byte is bounded for each level of sorting.
   void Refine(Entry* entries, std::uint64_t n, std::uint64_t next) {
     if (next >= layout_.key_bytes) return;
     ForEachGroup(entries, n, [&](Entry* group, std::uint64_t size) {
@@ -133,7 +134,7 @@ class Refiner {
     for (std::uint64_t i = 1; i < group.size && common > group.next; ++i) {
       common = keys_.FirstDifference(Record(group.entries[0]), Record(group.entries[i]), group.next, common);
     }
-    // Equal to the end: in order already, because equal numbers are in order of their rows.
+    // All keys are equal. The group is in order, because equal entries are in the order of their rows.
     if (common >= layout_.key_bytes) return;
     for (std::uint64_t i = 0; i < group.size; ++i) {
       Entry& entry = group.entries[i];
@@ -157,7 +158,7 @@ class Refiner {
   std::vector<Group> groups_;
 };
 
-/// Iterates over records of fixed stride as their addresses.
+/// Iterates over the addresses of records of a fixed stride.
 class RecordIterator {
  public:
   using iterator_category = std::input_iterator_tag;
@@ -176,7 +177,7 @@ class RecordIterator {
   std::uint64_t stride_ = 0;
 };
 
-/// Copies one record; small ones without a call.
+/// Copies one record, a small one without a call of memcpy.
 inline void CopyRecord(std::byte* to, const Byte* from, std::uint64_t stride) {
   const auto copy = [&](std::uint64_t at, auto chunk) {
     std::memcpy(&chunk, from + at, sizeof(chunk));
@@ -198,14 +199,14 @@ inline void CopyRecord(std::byte* to, const Byte* from, std::uint64_t stride) {
   }
 }
 
-/// Copies the records that `record_of` names for entries [0, n) behind each other to `to`.
+/// Copies the records of entries [0, n) to `to`, one after the other. record_of(row) returns the address of a record.
 template <typename RecordOf>
 void Gather(const Entry* entries, std::uint64_t n, std::uint64_t stride, std::byte* to, RecordOf record_of) {
-  // Rows are random, so each record is a cache miss or two: ask for it well before it is copied.
+  // Rows are in random order, so each record costs a cache miss or two. Prefetch it well before the copy.
   constexpr std::uint64_t kAhead = 16;
   const auto prefetch = [&](std::uint64_t i) {
     const Byte* record = record_of(entries[i].row());
-    // The hardware goes on by itself in records longer than this.
+    // The hardware prefetches the rest of longer records.
     const std::uint64_t last = std::min<std::uint64_t>(stride - 1, 255);
     for (std::uint64_t at = 0; at < last; at += 64) __builtin_prefetch(record + at);
     __builtin_prefetch(record + last);
@@ -229,7 +230,8 @@ class RecordSorter final : public SlotSorter {
     const std::uint64_t stride = layout_.stride, n = bytes / stride;
     Entry* const entries = reinterpret_cast<Entry*>(memory);
     const Byte* const records = AsBytes(in);
-    // One look at every key, while it has anything to tell: is the batch in order, and what do all keys begin with?
+    // Looks at every key to learn whether the batch is in order and which first bytes all keys have in common. Stops
+    // once both questions are answered.
     std::atomic<bool> sorted{true};
     std::atomic<std::uint64_t> common{layout_.key_bytes};
     const std::uint64_t chunk = DivideUp(n, 4 * std::uint64_t{executor.workers()});
@@ -303,7 +305,7 @@ class RecordSorter final : public SlotSorter {
             std::memcpy(to, *slices[0].first, size * stride);
             return;
           }
-          // What the first and last keys of the slices have in common, all keys between them have too.
+          // The first bytes in which the first and last keys of all slices agree are the same in all keys between them.
           const Byte* const head = *slices[0].first;
           std::uint64_t skip = layout_.key_bytes;
           for (const Range<RecordIterator>& slice : slices) {
@@ -336,8 +338,8 @@ class RecordSorter final : public SlotSorter {
   }
 
  private:
-  // A lane's memory: entries for every record of a slot, then for each worker three tiles of entries and one of record
-  // addresses.
+  // The memory of a lane: entries for all records of a slot, then for each worker three tiles of entries and one tile
+  // of record addresses.
   std::uint64_t EntriesBytes() const { return RoundUp(records_ * sizeof(Entry), 64); }
   std::uint64_t WorkerBytes() const { return RoundUp(tile_items_ * (3 * sizeof(Entry) + sizeof(const Byte*)), 64); }
   Entry* Tile(std::byte* memory, unsigned worker, unsigned index) const {
@@ -349,8 +351,8 @@ class RecordSorter final : public SlotSorter {
 
   const RecordLayout& layout_;
   const KeyReader keys_;
-  const std::uint64_t records_;  ///< of a slot at most
-  /// Large records: fewer a tile, so that threads share the work evenly.
+  const std::uint64_t records_;  ///< the maximum number of records in a slot
+  /// The number of records in a tile. Tiles of large records have fewer of them, so that threads share the work evenly.
   const std::uint64_t tile_items_ =
       std::min(records_, std::clamp<std::uint64_t>((std::uint64_t{8} << 20) / layout_.stride, 16, kEntriesPerTile));
 };

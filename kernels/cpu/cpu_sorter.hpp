@@ -1,5 +1,5 @@
-// What the CPU backend knows of the kind of its records: how a slot of them is sorted, and sorted pieces are merged.
-// Chosen once, when the arena is made. Start at SlotSorter.
+// The interface between the CPU backend and one kind of records: numbers, fixed records or lines. A SlotSorter sorts a
+// slot of records and merges sorted pieces. The arena chooses its SlotSorter once. Start at SlotSorter.
 #pragma once
 
 #include <cstddef>
@@ -12,27 +12,28 @@
 
 namespace gpusort::detail {
 
-/// Shared by all lanes of an arena. `memory` is the calling lane's, of LaneBytes for the executor's workers at least.
+/// All lanes of an arena share one object and may call it at the same time. `memory` is the scratch memory of the
+/// calling lane: at least LaneBytes(executor.workers()) bytes.
 class SlotSorter {
  public:
   struct Sorted {
-    bool in_input;  ///< the result is where the input was
+    bool in_input;  ///< true: the result is in the input slot; false: the result is in `out`
     bool was_sorted;
     std::uint64_t records;
   };
 
   virtual ~SlotSorter() = default;
   virtual std::uint64_t LaneBytes(unsigned workers) const = 0;
-  /// Sorts the whole records of [in, in + bytes), there or to `out`: two slots.
+  /// Sorts the whole records of [in, in + bytes). The result is in the same place or in `out`. Both are slots.
   virtual Sorted Sort(std::byte* in, std::uint64_t bytes, std::byte* out, std::byte* memory,
                       const TeamExecutor& executor) const = 0;
-  /// Merges sorted pieces, two or more, none of them empty.
+  /// Merges `pieces` to `out`. There are at least two pieces, and none is empty.
   virtual void Merge(std::span<const RecordSpan> pieces, std::byte* out, std::byte* memory,
                      const TeamExecutor& executor) const = 0;
 };
 
-/// Entries sorted by one vqsort. A quicksort level out of cache costs more than a level of merging in cache (2 GHz
-/// Xeon, AVX-512: 21 ns an entry at 2^16, 34 at 2^22; a merge level 1.1 to 2).
+/// The number of entries that one call of vqsort sorts. For larger numbers a level of quicksort outside the cache costs
+/// more than a level of merging in the cache (figures: data/bench/NOTES.md).
 constexpr std::uint64_t kEntriesPerPart = std::uint64_t{1} << 18;
 
 constexpr std::uint64_t RoundUp(std::uint64_t n, std::uint64_t unit) { return (n + unit - 1) / unit * unit; }

@@ -1,7 +1,6 @@
-// The threads of the CPU backend, shared by its lanes. Start at TeamExecutor.
-// Not oneTBB's: where the system refuses it a thread (ulimit -u, pids.max), version 2021.8 throws out of the call that
-// asked for work, in threads of its own as well, and every later call waits for ever for the one that threw. This team
-// goes on with the threads it got.
+// The threads of the CPU backend, shared by its lanes. Start at TeamExecutor. oneTBB is not used, because version
+// 2021.8 does not survive a refused thread (ulimit -u, pids.max): the call that asked for work throws, and later calls
+// wait for ever. This team goes on with the threads that it got.
 #pragma once
 
 #include <algorithm>
@@ -19,8 +18,9 @@ namespace gpusort::detail {
 
 class ThreadTeam {
  public:
-  /// At most `threads` are in Run at any time, with those that call it. They start at the first Run and stay, so that
-  /// later stages of a job may be refused theirs.
+  /// At most `threads` threads are inside Run at any time, callers included. The threads of the team start at the first
+  /// Run and live as long as the team. Under a limit on threads the team thus gets its threads before later stages of
+  /// the job start theirs.
   explicit ThreadTeam(unsigned threads) : size_(std::max(1u, threads)) {}
   ThreadTeam(const ThreadTeam&) = delete;
   ThreadTeam& operator=(const ThreadTeam&) = delete;
@@ -34,22 +34,22 @@ class ThreadTeam {
   }
 
   unsigned size() const { return size_; }
-  /// Threads that the system did not grant.
+  /// Returns how many threads the system refused to start.
   unsigned refused() const {
     const std::lock_guard lock(mutex_);
     return started_ ? size_ - 1 - static_cast<unsigned>(threads_.size()) : 0;
   }
 
-  /// Runs run(worker) on this thread and on up to `most` - 1 of the team, each with another worker < `most`, and
-  /// returns when all have returned. A return means that nothing is left to do: nobody joins any more. Throws the first
-  /// exception. `run` itself must not call this.
+  /// Calls run(worker) on this thread and on up to `most` - 1 threads of the team, each with a different `worker` below
+  /// `most`. Returns when all these calls have returned. When one call returns, no work may be left, because no further
+  /// thread joins. Throws the first exception of `run`. `run` must not call Run. Any thread may call Run.
   void Run(unsigned most, const std::function<void(unsigned)>& run) {
     Call call{run, most, 0, 0, {}};
     std::unique_lock lock(mutex_);
     if (!started_) StartThreads();
     place_.wait(lock, [&] { return running_ < size_; });
     calls_.push_back(&call);
-    for (unsigned i = 1; i < most; ++i) work_.notify_one();  // those that are at work look for more themselves
+    for (unsigned i = 1; i < most; ++i) work_.notify_one();  // busy threads look for more work themselves
     Join(call, lock);
     place_.wait(lock, [&] { return call.inside == 0; });
     if (call.error) std::rethrow_exception(call.error);
@@ -59,7 +59,7 @@ class ThreadTeam {
   struct Call {
     const std::function<void(unsigned)>& run;
     const unsigned most;
-    unsigned joined, inside;  ///< so far; now
+    unsigned joined, inside;  ///< threads that have joined so far; threads that are inside now
     std::exception_ptr error;
   };
 
@@ -100,22 +100,24 @@ class ThreadTeam {
 
   const unsigned size_;
   mutable std::mutex mutex_;
-  std::condition_variable work_;   ///< there is some, or the end
-  std::condition_variable place_;  ///< a thread left a call
-  std::vector<Call*> calls_;       ///< that others may join, oldest first
+  std::condition_variable work_;   ///< signals a new call, or the end
+  std::condition_variable place_;  ///< signals that a thread has left a call
+  std::vector<Call*> calls_;       ///< the calls that more threads may join, oldest first
   unsigned running_ = 0;           ///< threads inside calls
   bool started_ = false, ending_ = false;
   Threads threads_;
 };
 
-/// Runs tasks on a team. After an exception no further task begins.
+/// Runs tasks on a team. No further task begins after an exception.
 class TeamExecutor {
  public:
   explicit TeamExecutor(ThreadTeam& team) : TeamExecutor(team, team.size()) {}
-  /// With one worker the calling thread does it all, and no other is started.
+  /// With one worker the calling thread does all tasks, and no other thread is started.
   TeamExecutor(ThreadTeam& team, unsigned workers) : team_(team), workers_(workers) {}
   unsigned workers() const { return workers_; }
 
+  /// Calls f(task, worker) for each task in [0, tasks) and returns when all tasks are done. Tasks run in parallel, each
+  /// `worker` on one thread. Throws the first exception of `f`.
   template <typename F>
   void ForEach(std::uint64_t tasks, F&& f) const {
     if (tasks <= 1 || workers_ == 1) {

@@ -1,5 +1,5 @@
-// Compiled here out of the headers of Highway 1.0.3, whose shared library calibrates a timer whenever it is loaded:
-// 5 ms, more than all else that sorting ten lines takes. Other versions are linked.
+// Compiles vqsort from the headers of Highway 1.0.3. Its shared library calibrates a timer whenever it is loaded, which
+// takes 5 ms, more than everything else in sorting ten lines. Other versions of the library are linked.
 #if !GPUSORT_OWN_VQSORT
 
 #include "cpu/vqsort.hpp"
@@ -37,7 +37,7 @@ HWY_BEFORE_NAMESPACE();
 namespace gpusort::detail::HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
-#if HWY_TARGET == HWY_SCALAR  // a machine without AVX2, for which vqsort is a heapsort
+#if HWY_TARGET == HWY_SCALAR  // a machine without AVX2, on which vqsort is a heapsort
 template <typename T>
 void Sort(T* p, std::uint64_t n) {
   std::sort(p, p + n);
@@ -46,7 +46,7 @@ void Sort(Entry* p, std::uint64_t n) { std::sort(p, p + n, ExactEntryLess()); }
 #else
 template <typename Traits, typename T>
 void SortLanes(T* p, std::uint64_t lanes) {
-  hn::Sort(hn::SortTag<T>(), hn::detail::SharedTraits<Traits>(), p, lanes, p);  // the last is for RVV and SVE
+  hn::Sort(hn::SortTag<T>(), hn::detail::SharedTraits<Traits>(), p, lanes, p);  // p is a buffer only for RVV and SVE
 }
 template <typename T>
 void Sort(T* p, std::uint64_t n) {
@@ -61,8 +61,8 @@ void Sort(Entry* p, std::uint64_t n) {
 HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE
-/// What vqsort draws its pivots by: an address, which is another one in each process. Data made to meet bad pivots costs
-/// a heapsort.
+/// Fills the seed for vqsort's choice of pivots, from an address that differs between processes. An input that meets
+/// bad pivots costs a heapsort.
 void hwy::Sorter::Fill24Bytes(const void* keys, std::size_t n, void* seed) {
   const std::uint64_t words[3] = {reinterpret_cast<std::uintptr_t>(keys), n, 0x9E3779B97F4A7C15u};
   std::memcpy(seed, words, sizeof words);
@@ -71,7 +71,7 @@ void hwy::Sorter::Fill24Bytes(const void* keys, std::size_t n, void* seed) {
 namespace gpusort::detail {
 namespace {
 
-/// Highway's own choice is in the library that is not loaded.
+/// Chooses the instructions. Highway's own choice is in its shared library, which is not loaded.
 template <typename T>
 void Sort(T* p, std::uint64_t n) {
 #if HWY_ARCH_X86

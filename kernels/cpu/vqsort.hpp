@@ -1,4 +1,4 @@
-// Highway's vqsort, ascending, for the instructions that this machine has.
+// Highway's vqsort: ascending sorts with the widest vector instructions that this machine has.
 #pragma once
 
 #include <cstdint>
@@ -9,7 +9,7 @@ namespace gpusort::detail {
 
 void VqSort(std::uint32_t* p, std::uint64_t n);
 void VqSort(std::uint64_t* p, std::uint64_t n);
-/// By key and ordinal: as little-endian integers of 128 bits.
+/// Sorts entries by key bytes and row, as little-endian 128-bit integers.
 void VqSort(Entry* p, std::uint64_t n);
 
 }  // namespace gpusort::detail

@@ -1,5 +1,5 @@
-// The bytes of lines: classes of characters in the C locale, loads of whole words that read nothing outside of a line,
-// and the order of plain bytes.
+// Functions on the bytes of a line: character classes of the C locale, loads of whole words that read nothing outside
+// the line, and comparison of plain bytes.
 #pragma once
 
 #include <cstdint>
@@ -10,7 +10,7 @@
 
 namespace gpusort::detail {
 
-// Newline is a blank as well: it occurs in lines only where NUL ends them.
+// A newline counts as a blank. A line contains one only if NUL ends the lines.
 GPUSORT_HD inline bool IsBlank(unsigned c) { return c == ' ' || c == '\t' || c == '\n'; }
 GPUSORT_HD inline bool IsDigit(unsigned c) { return c - '0' < 10; }
 GPUSORT_HD inline bool IsAlpha(unsigned c) { return (c | 0x20) - 'a' < 26; }
@@ -24,8 +24,8 @@ GPUSORT_HD inline std::uint64_t ZeroBytes(std::uint64_t word) { return (word - k
 
 #if GPUSORT_ON_DEVICE
 /// Loads eight bytes from `p`, most significant first. The first `left` (1..8) bytes exist; the other bytes of the
-/// result are unspecified. A warp's loads from different lines take turns, so this function makes as few loads as
-/// possible: aligned words, each of which contains an existing byte.
+/// result are unspecified. Loads of a warp's threads from different lines are serialized, so the function loads one or
+/// two aligned words, each of which contains an existing byte.
 __device__ inline std::uint64_t LoadAligned(const Byte* p, std::uint64_t left) {
   const unsigned over = static_cast<unsigned>(reinterpret_cast<std::uintptr_t>(p) % 8);
   const auto* const words = reinterpret_cast<const std::uint64_t*>(p - over);
@@ -46,8 +46,8 @@ GPUSORT_HD inline std::uint64_t LoadBigEndian(const Byte* p) {
 #endif
 }
 
-/// Loads up to eight bytes of [at, end), most significant first, padded with zeros. Reads nothing outside [0, end); on
-/// a device, nothing outside the aligned words that contain [0, end).
+/// Loads the bytes [at, end) of `line`, eight at most, most significant first, padded with zeros. Reads nothing outside
+/// [0, end) of the line. On a device, reads the aligned words that contain [0, end).
 GPUSORT_HD inline std::uint64_t LoadWord(const Byte* line, std::uint64_t at, std::uint64_t end) {
   if (at >= end) return 0;
   const std::uint64_t left = end - at;

@@ -1,4 +1,4 @@
-// Twelve bytes of an encoded key, and how they are collected.
+// A chunk of twelve bytes of an encoded key, and the writer that collects it.
 #pragma once
 
 #include <cstdint>
@@ -9,16 +9,16 @@
 
 namespace gpusort {
 
-/// Twelve bytes of an encoded key, most significant first.
+/// Twelve consecutive bytes of an encoded key, most significant first.
 struct LineChunk {
   std::uint64_t hi;  ///< bytes 0..7
   std::uint32_t lo;  ///< bytes 8..11
-  bool ended;        ///< the encoded key has no byte after this chunk
+  bool ended;        ///< true if the encoded key has no byte after this chunk
 };
 
 namespace detail {
 
-/// Collects bytes [skip, skip + 12) of an encoded key, which is put in from its first byte.
+/// Collects the bytes [skip, skip + 12) of an encoded key. The caller puts all bytes of the key from the first on.
 class ChunkWriter {
  public:
   explicit GPUSORT_HD ChunkWriter(std::uint64_t skip) : skip_(skip) {}
@@ -26,14 +26,14 @@ class ChunkWriter {
   /// Complements all bytes that are put from now on, which reverses their order.
   GPUSORT_HD void set_reverse(bool reverse) { flip_ = reverse ? ~std::uint64_t{0} : 0; }
   GPUSORT_HD bool reverse() const { return flip_ != 0; }
-  /// True once the chunk is full. Bytes that follow do not matter.
+  /// True if the encoded key continues after the chunk. The caller need not put further bytes.
   GPUSORT_HD bool full() const { return at_ > skip_ && at_ - skip_ > kEntryKeyBytes; }
 
   GPUSORT_HD void Put(unsigned byte) {
     if (at_ >= skip_) Place(at_ - skip_, static_cast<std::uint64_t>((byte ^ flip_) & 0xFF) << 56);
     ++at_;
   }
-  /// Eight bytes, most significant first.
+  /// Puts eight bytes, most significant first.
   GPUSORT_HD void PutWord(std::uint64_t word) {
     word ^= flip_;
     if (at_ >= skip_) {
@@ -53,12 +53,12 @@ class ChunkWriter {
     }
     at_ += bytes;
   }
-  /// Bytes below 255 take one byte of the encoding, which keeps their order.
+  /// Puts a count in an encoding that keeps the order of counts: one byte for counts below 255, nine bytes for others.
   GPUSORT_HD void PutCount(std::uint64_t count) {
     Put(count < 255 ? static_cast<unsigned>(count) : 255);
     if (count >= 255) PutWord(count);
   }
-  /// Puts bytes [begin, end) of the line unchanged and pads the chunk. Nothing may be put after that.
+  /// Puts bytes [begin, end) of the line unchanged and pads the chunk. The caller must not put anything after that.
   GPUSORT_HD void PutRest(const Byte* line, std::uint64_t begin, std::uint64_t end) {
     const std::uint64_t have = at_ > skip_ ? at_ - skip_ : 0;
     const std::uint64_t from = Advance(begin, end, skip_ > at_ ? skip_ - at_ : 0);

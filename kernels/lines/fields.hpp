@@ -1,4 +1,4 @@
-// Finds the keys of a line. Start at FindKey.
+// Finds the fields and the keys of a line. Start at FindKey.
 #pragma once
 
 #include <emmintrin.h>
@@ -13,14 +13,14 @@ namespace gpusort {
 namespace detail {
 
 #if GPUSORT_ON_DEVICE
-/// FieldMasks::Load as a call, because it is much code. Looks at up to 64 bytes of a line with `left` bytes to go, by
-/// aligned loads that each contain a byte of the line.
+/// FieldMasks::Load for a device. Looks at the next 64 bytes of a line, or at `left` bytes if fewer remain, by aligned
+/// loads that each contain a byte of the line. Not inlined, because it is much code.
 __device__ __noinline__ inline std::uint64_t LoadSeparators(const Byte* bytes, std::uint64_t left, int separator) {
   const unsigned over = static_cast<unsigned>(reinterpret_cast<std::uintptr_t>(bytes) % 16);
   const auto* const blocks = reinterpret_cast<const uint4*>(bytes - over);
   const std::uint32_t end = over + static_cast<std::uint32_t>(left < 64 ? left : 64);
   const auto mask4 = [separator](std::uint32_t four) {
-    // The high bit of each byte that is not c.
+    // Sets the high bit of each byte that is not c.
     const auto differ = [four](std::uint32_t c) {
       const std::uint32_t x = four ^ c * 0x01010101u;
       return ((x & 0x7F7F7F7F) + 0x7F7F7F7F) | x;
@@ -41,8 +41,7 @@ __device__ __noinline__ inline std::uint64_t LoadSeparators(const Byte* bytes, s
 }
 #endif
 
-/// Finds the separators of a line, or its blanks if there is no separator, 64 bytes at a time. Steps of eight bytes
-/// took more than a third of a sort by two keys.
+/// Finds the separators of a line, or the blanks if there is no separator, 64 bytes at a time.
 class FieldMasks {
  public:
   GPUSORT_HD FieldMasks(const Byte* line, std::uint64_t end, int separator)
@@ -53,8 +52,8 @@ class FieldMasks {
   GPUSORT_HD std::uint64_t SkipBlanks(std::uint64_t at) {
     return separator_ < 0 ? Find(at, false) : detail::SkipBlanks(line_, at, end_);
   }
-  /// `at` lies in a field. Returns where the field that follows `count` fields later begins: after its separator, or at
-  /// the blanks that precede it.
+  /// Returns where the field begins that comes `count` fields after the field at `at`. A field begins after its
+  /// separator, or with the blanks that precede it if there is no separator.
   [[gnu::always_inline]] GPUSORT_HD inline std::uint64_t SkipFields(std::uint64_t at, std::uint64_t count) {
     if (count == 0) return at;
     if (at - begin_ >= 64) {
@@ -78,8 +77,8 @@ class FieldMasks {
   }
 
  private:
-  /// Returns the first position from `at` on that holds a separator (`wanted`) or another byte (not `wanted`), or the
-  /// end of the line.
+  /// Returns the first position from `at` on that holds a separator (if `wanted`) or another byte (if not), or the end
+  /// of the line.
   [[gnu::always_inline]] GPUSORT_HD inline std::uint64_t Find(std::uint64_t at, bool wanted) {
     if (at - begin_ < 64) {
       const std::uint64_t left = (wanted ? mask_ : ~mask_) >> (at - begin_);
@@ -148,7 +147,7 @@ class FieldMasks {
   const Byte* const line_;
   const std::uint64_t end_;
   const int separator_;
-  std::uint64_t begin_, mask_;  ///< bit i stands for line[begin + i]
+  std::uint64_t begin_, mask_;  ///< bit i of mask_ is set if line_[begin_ + i] is a separator
 };
 
 }  // namespace detail
@@ -174,7 +173,7 @@ GPUSORT_HD inline KeyRange FindKey(const Byte* text, std::uint64_t length, const
   begin = Advance(begin, length, key.begin_char);
   if (key.end_field == LineKey::kToEnd) return {begin, length};
 
-  // An end in the first field of the key, or later, is searched from that field on.
+  // If the key ends in its first field or later, the search for its end starts in the first field.
   std::uint64_t end = 0;
   std::uint64_t fields = key.end_field;
   if (key.end_field >= key.begin_field) {

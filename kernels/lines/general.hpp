@@ -1,5 +1,5 @@
-// Orders that only the host can compare: -g, numbers as strtold reads them (a device has no long double), and host
-// orders such as locales.
+// Orderings that only the host can compare: -g, numbers as strtold reads them (a device has no long double), and orders
+// of the host, such as that of a locale.
 #pragma once
 
 #include <cstdint>
@@ -14,7 +14,7 @@
 
 namespace gpusort::detail {
 
-/// Stops a kernel that was given an order for which NeedsHost is true.
+/// Stops a kernel whose order needs the host (see NeedsHost).
 GPUSORT_HD inline void RefuseDevice() {
 #if GPUSORT_ON_DEVICE
   __trap();
@@ -22,7 +22,8 @@ GPUSORT_HD inline void RefuseDevice() {
 }
 
 #if !GPUSORT_ON_DEVICE
-/// The value of a key for -g. rank: 0 not a number, 1 -NaN, 2 NaN, 3 a number.
+/// The value of a key for -g. The rank is 0 for text that is not a number, 1 for -NaN, 2 for NaN and 3 for other
+/// numbers.
 struct GeneralNumber {
   int rank;
   long double value;
@@ -75,7 +76,7 @@ GPUSORT_HD inline int CompareGeneral(const KeyText& a, const KeyText& b) {
 #endif
 }
 
-/// Compares by LineKey::host.
+/// Compares two keys by LineKey::host.
 GPUSORT_HD inline int CompareByHost(const KeyText& a, const KeyText& b) {
 #if GPUSORT_ON_DEVICE
   RefuseDevice();
@@ -94,7 +95,7 @@ GPUSORT_HD inline void PutGeneral(Writer& out, const KeyText& text) {
   const GeneralNumber number = ReadGeneral(text);
   out.Put(static_cast<unsigned>(number.rank));
   if (number.rank < 3) return;
-  const long double value = number.value == 0 ? 0 : number.value;  // -0 is 0
+  const long double value = number.value == 0 ? 0 : number.value;  // -0 equals 0
   std::uint64_t mantissa;
   std::uint16_t exponent;
   std::memcpy(&mantissa, &value, 8);

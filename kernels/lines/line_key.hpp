@@ -22,13 +22,14 @@ enum class LineOrdering : std::uint8_t {
   kHost,     ///< LineKey::host decides. Host only, and never with a last resort
 };
 
-/// An order of texts that only the host knows, such as a locale's. Must outlive the keys that name it; any thread may
-/// call it.
+/// An order of texts that only the host can compute, such as the order of a locale. Must outlive the keys that refer to
+/// it. Any thread may call it.
 class HostOrder {
  public:
-  /// Returns a value below, equal to or above 0.
+  /// Returns a negative value, 0 or a positive value if `a` orders before, with or after `b`.
   virtual int Compare(const Byte* a, std::uint64_t a_size, const Byte* b, std::uint64_t b_size) const = 0;
-  /// True if the line needs no Compare: of lines that agree in all keys before this one, two settled lines are equal.
+  /// Returns true if the keys before this one decide alone about `line`. Two such lines that agree in those keys are
+  /// equal and need no Compare.
   virtual bool Settled(const Byte* /*line*/) const { return false; }
 
  protected:
@@ -42,17 +43,18 @@ struct LineKey {
   std::uint64_t begin_field = 0;
   std::uint64_t begin_char = 0;
   std::uint64_t end_field = kToEnd;  ///< the field that holds the last byte; kToEnd: the key goes to the line's end
-  std::uint64_t end_char = 0;        ///< how many of that field's bytes count; 0: all
-  bool skip_start_blanks = false;    ///< -b of the start
-  bool skip_end_blanks = false;      ///< -b of the end
-  bool dictionary_order = false;     ///< -d: only blanks and alphanumerics count (kBytes, kVersion, kRandom)
+  std::uint64_t end_char = 0;        ///< how many bytes of that field belong to the key; 0: all
+  bool skip_start_blanks = false;    ///< option -b of the start
+  bool skip_end_blanks = false;      ///< option -b of the end
+  bool dictionary_order = false;     ///< -d: only blanks, letters and digits count (kBytes, kVersion, kRandom)
   bool ignore_nonprinting = false;   ///< -i: only printable ASCII counts (the same orderings)
-  bool fold_case = false;            ///< -f: lower case as upper case (these, and the suffix of kHuman)
+  /// -f: small letters count as capital letters (the same orderings, and the suffix of kHuman)
+  bool fold_case = false;
   LineOrdering ordering = LineOrdering::kBytes;
   bool reverse = false;
   const HostOrder* host = nullptr;  ///< the order of a kHost key
 
-  /// True if the key's order is that of its bytes as they are.
+  /// True if the key's order is that of its unchanged bytes.
   GPUSORT_HD bool plain() const {
     return ordering == LineOrdering::kBytes && !dictionary_order && !ignore_nonprinting && !fold_case;
   }
@@ -60,20 +62,20 @@ struct LineKey {
   friend bool operator==(const LineKey&, const LineKey&) = default;
 };
 
-/// Plain data for kernels: `keys` must be readable where this is used.
+/// An order as plain data for kernels. `keys` must be readable where this is used.
 struct LineOrderView {
   const LineKey* keys = nullptr;
   std::uint32_t key_count = 0;       ///< 0: the whole line is the only key, reversed by last_resort_reverse
   int separator = -1;                ///< -t, 0..255; -1: a field begins with the blanks that precede it
-  bool last_resort = true;           ///< equal keys are ordered by the whole line (neither -s nor -u)
+  bool last_resort = true;           ///< lines with equal keys are ordered by the whole line (neither -s nor -u)
   bool last_resort_reverse = false;  ///< -r
   std::uint64_t salt[2] = {0, 0};    ///< for kRandom: the 16 bytes of the random source, unchanged
-  /// True for keyed lines, on the host only. Keys then come in pairs: a field of bytes without 0 and without the
-  /// separator, and the host's order that decides where fields are equal. Consecutive pairs use consecutive fields.
+  /// True for keyed lines, on the host only. The keys then come in pairs: a field of bytes without 0 and without the
+  /// separator, and an order of the host that decides between equal fields. Consecutive pairs use consecutive fields.
   bool keyed = false;
 };
 
-/// The order of lines that a user asks for; owns its keys.
+/// The order of lines that a user asks for. Owns its keys.
 struct LineOrder {
   std::vector<LineKey> keys;
   int separator = -1;
@@ -81,14 +83,14 @@ struct LineOrder {
   bool last_resort_reverse = false;
   std::uint64_t salt[2] = {0, 0};
 
-  /// Valid as long as `keys` is not changed.
+  /// The view is valid until `keys` changes.
   LineOrderView view() const {
     return {keys.data(),       static_cast<std::uint32_t>(keys.size()), separator, last_resort, last_resort_reverse,
             {salt[0], salt[1]}};
   }
 };
 
-/// True if only the host can compare and encode (long double and locales do not exist on a device).
+/// Returns true if only the host can compare and encode: a device has neither long double nor locales.
 GPUSORT_HD inline bool NeedsHost(const LineOrderView& view) {
   for (std::uint32_t k = 0; k < view.key_count; ++k) {
     if (view.keys[k].ordering == LineOrdering::kGeneral || view.keys[k].ordering == LineOrdering::kHost) return true;
@@ -96,8 +98,8 @@ GPUSORT_HD inline bool NeedsHost(const LineOrderView& view) {
   return false;
 }
 
-/// True if lines whose chunks are all equal are equal for CompareLines, too. False where the encoded key ends in plain
-/// bytes, because its padding looks like NULs of the line, or before a key of the host, which has no encoding.
+/// Returns true if two lines whose chunks are all equal are equal for CompareLines. Returns false if the encoded key
+/// ends in plain bytes, because its padding looks like NULs, or if a key of the host has no encoding.
 GPUSORT_HD inline bool ChunksDecide(const LineOrderView& view) {
   for (std::uint32_t k = 0; k < view.key_count; ++k) {
     if (view.keys[k].ordering == LineOrdering::kHost) return false;

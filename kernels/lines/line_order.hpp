@@ -46,14 +46,14 @@ GPUSORT_HD inline int CompareKeyTexts(const KeyText& a, const KeyText& b, const 
   return CompareText(a, b);
 }
 
-/// Compares two lines by one key, whose place in each line is known.
+/// Compares two lines by one key. `x` and `y` are the places of the key in the lines.
 GPUSORT_HD inline int CompareFound(const Byte* a, const KeyRange& x, const Byte* b, const KeyRange& y,
                                    const LineKey& key, const std::uint64_t salt[2]) {
   const int order = CompareKeyTexts({a, x.begin, x.end, &key}, {b, y.begin, y.end, &key}, salt);
   return key.reverse ? (order < 0) - (order > 0) : order;
 }
 
-/// Compares two lines whose keys are all equal.
+/// Compares two lines whose keys are all equal: by all their bytes if the order has a last resort, otherwise returns 0.
 GPUSORT_HD inline int CompareLast(const Byte* a, std::uint64_t a_size, const Byte* b, std::uint64_t b_size,
                                   const LineOrderView& view) {
   if (view.key_count != 0 && !view.last_resort) return 0;
@@ -63,7 +63,7 @@ GPUSORT_HD inline int CompareLast(const Byte* a, std::uint64_t a_size, const Byt
 
 }  // namespace detail
 
-/// Returns the fields of a whole keyed line one after the other, beginning with the first key's field. Host only.
+/// Iterates over the fields of a whole keyed line, beginning with the field of the first key. Host only.
 class KeyedFields {
  public:
   KeyedFields(const Byte* line, std::uint64_t size, const LineOrderView& view)
@@ -84,7 +84,7 @@ class KeyedFields {
   std::uint64_t at_ = 0;
 };
 
-/// CompareLines for keyed lines. Finds each field once.
+/// Does the work of CompareLines for keyed lines. Looks for each field once.
 inline int CompareKeyedLines(const Byte* a, std::uint64_t a_size, const Byte* b, std::uint64_t b_size,
                              const LineOrderView& view) {
   KeyedFields of_a(a, a_size, view), of_b(b, b_size, view);
@@ -102,8 +102,8 @@ inline int CompareKeyedLines(const Byte* a, std::uint64_t a_size, const Byte* b,
   return 0;
 }
 
-/// The order of two lines: negative, 0 or positive. 0 means that sort -s keeps their order and sort -u drops the
-/// second.
+/// Compares two lines. Returns a negative value, 0 or a positive value. If the result is 0, sort -s keeps their order
+/// and sort -u drops the second line.
 GPUSORT_HD inline int CompareLines(const Byte* a, std::uint64_t a_size, const Byte* b, std::uint64_t b_size,
                                    const LineOrderView& view) {
 #if !GPUSORT_ON_DEVICE
@@ -121,7 +121,7 @@ GPUSORT_HD inline int CompareLines(const Byte* a, std::uint64_t a_size, const By
 
 namespace detail {
 
-/// Puts a key that other keys follow. The bytes preserve the key's order, and no encoding is a prefix of another.
+/// Puts a key that another key may follow. The bytes preserve the key's order, and no encoding is a prefix of another.
 template <typename Writer>
 GPUSORT_HD inline void PutKey(Writer& out, const KeyText& text, const std::uint64_t salt[2]) {
   switch (text.key->ordering) {
@@ -214,9 +214,10 @@ class NeighbourLines {
   }
 
   const LineOrderView& order_;
-  std::vector<KeyRange> ranges_;  ///< keys of the predecessor and of this line; the halves alternate
-  std::uint32_t have_[2];         ///< how many keys of the predecessor and of this line are known
-  bool side_ = false;             ///< the second half belongs to the predecessor
+  /// one half for the predecessor, the other for this line; the halves swap with each line
+  std::vector<KeyRange> ranges_;
+  std::uint32_t have_[2];         ///< how many keys of the predecessor and of this line were found
+  bool side_ = false;             ///< true if the second half belongs to the predecessor
   const Byte* last_ = nullptr;
   std::uint64_t last_size_ = 0;
 };

@@ -1,4 +1,4 @@
-// -M: names of months.
+// Ordering -M: names of months.
 #pragma once
 
 #include <cstdint>

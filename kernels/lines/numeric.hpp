@@ -1,4 +1,4 @@
-// -n: decimal numbers of any length.
+// Ordering -n: decimal numbers of any length.
 #pragma once
 
 #include <cstdint>
@@ -9,12 +9,12 @@
 
 namespace gpusort::detail {
 
-/// GNU sort takes byte 0x80 for a thousands separator where the locale has none (CHAR_MAX + 1 stands for "none", and
-/// its comparison of numbers reads unsigned bytes). Seen in 9.1, and nothing changed it since.
+/// GNU sort takes byte 0x80 for a thousands separator if the locale has none: CHAR_MAX + 1 stands for "none", and the
+/// comparison of numbers reads unsigned bytes. Version 9.1 and later versions do so.
 inline constexpr unsigned kThousandsSeparator = 0x80;
 
-/// A decimal number: digits of any length, found and not converted. The integer part has no leading zeros, the fraction
-/// no trailing zeros.
+/// The digits of a decimal number of any length, as positions in the line. The integer part has no leading zeros, and
+/// the fraction has no trailing zeros.
 struct Decimal {
   const Byte* line;
   std::uint64_t integer_begin;  ///< the integer part may hold separators between its digits
@@ -22,7 +22,7 @@ struct Decimal {
   std::uint64_t integer_digits;
   std::uint64_t fraction_begin;
   std::uint64_t fraction_end;
-  bool negative;  ///< never for 0
+  bool negative;  ///< false for 0
 
   GPUSORT_HD bool zero() const { return integer_digits == 0 && fraction_begin == fraction_end; }
   GPUSORT_HD std::uint64_t NextInteger(std::uint64_t at) const {
@@ -74,7 +74,8 @@ GPUSORT_HD inline int CompareNumeric(const KeyText& a, const KeyText& b) {
   return CompareDecimals(ReadDecimal(a.line, a.begin, a.end), ReadDecimal(b.line, b.begin, b.end));
 }
 
-/// A number as sign and size of its integer part, then pairs of digits, then 0; complemented for negative numbers.
+/// Puts a number: a byte for its sign and size, then its digits in pairs, then a 0. The bytes of negative numbers are
+/// complemented.
 template <typename Writer>
 GPUSORT_HD inline void PutNumeric(Writer& out, const KeyText& text) {
   const Decimal number = ReadDecimal(text.line, text.begin, text.end);
@@ -86,7 +87,7 @@ GPUSORT_HD inline void PutNumeric(Writer& out, const KeyText& text) {
   const bool reverse = out.reverse();
   out.set_reverse(reverse != number.negative);
 
-  // The number is 0.d1d2d3... times 10 to the power of `large - small`, of which one is 0.
+  // The number is 0.d1d2d3... times 10 to the power of large - small. One of these two is 0.
   const std::uint64_t large = number.integer_digits;
   std::uint64_t small = 0;
   std::uint64_t at = number.NextInteger(number.integer_begin);

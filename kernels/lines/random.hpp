@@ -1,4 +1,4 @@
-// -R: by a hash of salt and key, so that equal keys are together.
+// Ordering -R: by a hash of salt and key, so that lines with equal keys come together.
 #pragma once
 
 #include <cstdint>
@@ -9,7 +9,7 @@
 
 namespace gpusort::detail {
 
-/// MD5 (RFC 1321) of what is put in.
+/// Computes the MD5 digest (RFC 1321) of the bytes that are put.
 class Md5 {
  public:
   GPUSORT_HD void Put(unsigned byte) {
@@ -17,7 +17,7 @@ class Md5 {
     block_[at / 4] |= static_cast<std::uint32_t>(byte) << (8 * (at % 4));
     if (at == 63) Mix();
   }
-  /// The digest as two numbers whose most significant bytes come first.
+  /// Returns the 16 bytes of the digest as two big-endian numbers.
   GPUSORT_HD void Finish(std::uint64_t digest[2]) {
     const std::uint64_t bits = 8 * bytes_;
     Put(0x80);
@@ -31,7 +31,7 @@ class Md5 {
 
  private:
   GPUSORT_HD void Mix() {
-    // floor(2^32 |sin(i + 1)|)
+    // kSines[i] is floor(2^32 |sin(i + 1)|).
     constexpr std::uint32_t kSines[64] = {
         0xd76aa478, 0xe8c7b756, 0x242070db, 0xc1bdceee, 0xf57c0faf, 0x4787c62a, 0xa8304613, 0xfd469501,
         0x698098d8, 0x8b44f7af, 0xffff5bb1, 0x895cd7be, 0x6b901122, 0xfd987193, 0xa679438e, 0x49b40821,

@@ -1,4 +1,4 @@
-// Keys as text (-d, -f, -i). The other orderings read keys through this file as well.
+// Keys as text, with the options -d, -f and -i. The other orderings read keys through this file as well.
 #pragma once
 
 #include <cstdint>
@@ -14,19 +14,19 @@ GPUSORT_HD inline bool Ignores(const LineKey& key, unsigned c) {
   return key.ignore_nonprinting && c - ' ' > '~' - ' ';
 }
 
-/// A key without its ignored bytes, and with folded letters.
+/// The text of a key: its bytes without the ignored ones, with small letters folded if the key asks for that.
 struct KeyText {
   const Byte* line;
   std::uint64_t begin;
   std::uint64_t end;
   const LineKey* key;
 
-  /// Returns the first position from `at` on that counts, or `end`.
+  /// Returns the first position from `at` on that is not ignored, or `end`.
   GPUSORT_HD std::uint64_t Next(std::uint64_t at) const {
     while (at < end && Ignores(*key, line[at])) ++at;
     return at;
   }
-  /// Returns the position after the last byte before `at` that counts, or `begin`.
+  /// Returns the position after the last byte before `at` that is not ignored, or `begin`.
   GPUSORT_HD std::uint64_t Back(std::uint64_t at) const {
     while (at > begin && Ignores(*key, line[at - 1])) --at;
     return at;
@@ -43,7 +43,7 @@ GPUSORT_HD inline int CompareText(const KeyText& a, const KeyText& b) {
   return (i < a.end) - (j < b.end);
 }
 
-/// Puts a text that other keys follow: a 0 terminates it, and the bytes 0 and 1 become 1 1 and 1 2.
+/// Puts a text that another key may follow. A 0 terminates the text. The bytes 0 and 1 of the text become 1 1 and 1 2.
 template <typename Writer>
 GPUSORT_HD inline void PutText(Writer& out, const KeyText& text) {
   const auto put = [&](unsigned c) {
@@ -62,7 +62,7 @@ GPUSORT_HD inline void PutText(Writer& out, const KeyText& text) {
     }
     at += 8;
   }
-  // The remaining bytes together with the terminating 0.
+  // Puts the remaining bytes together with the terminating 0, unless one of them needs an escape.
   if (const std::uint64_t left = text.end - at; as_it_is && left > 0 && left < 8 && !out.full()) {
     const std::uint64_t word = LoadWord(text.line, at, text.end);
     if (ZeroBytes((word & ~kLowBits) | ~std::uint64_t{0} >> 8 * left) == 0) {

@@ -1,4 +1,4 @@
-// -V: names with version numbers, as GNU's filevercmp.
+// Ordering -V: names with version numbers, in the order of GNU's filevercmp.
 #pragma once
 
 #include <cstdint>
@@ -38,8 +38,8 @@ GPUSORT_HD inline std::uint64_t VersionSuffix(const KeyText& text) {
   }
 }
 
-// The rank of one position of a name for -V: '~' before the end, the end before a number, then letters, then all other
-// bytes.
+// The rank of a character of a name for -V: '~' comes before the end of the name, the end before a number, then
+// letters, then all other bytes.
 inline constexpr unsigned kVersionTilde = 1;
 inline constexpr unsigned kVersionEnd = 2;
 inline constexpr unsigned kVersionNumber = 3;
@@ -48,7 +48,7 @@ GPUSORT_HD inline unsigned VersionRank(unsigned c) {
   if (c == '~') return kVersionTilde;
   if (IsDigit(c)) return kVersionNumber;
   if (IsAlpha(c)) return kVersionNumber + 1 + (c < 'a' ? c - 'A' : c - 'a' + 26);
-  // Digits, letters and the tilde leave 193 others, so that ranks end at 248.
+  // Digits, letters and the tilde leave 193 other bytes, so the largest rank is 248.
   return kVersionNumber + 53 + c - (c > '9' ? 10 : 0) - (c > 'Z' ? 26 : 0) - (c > 'z' ? 26 : 0) - (c > '~');
 }
 
@@ -57,7 +57,8 @@ GPUSORT_HD inline int CompareVersionParts(const KeyText& a, std::uint64_t a_end,
   std::uint64_t i = a.Next(a.begin);
   std::uint64_t j = b.Next(b.begin);
   while (i < a_end || j < b_end) {
-    // Bytes other than digits, by rank. An end never meets a number here: below, it counts as the number 0.
+    // Compare bytes that are not digits by rank. An end and a number do not meet here: the code below takes a missing
+    // number for 0.
     while ((i < a_end && !IsDigit(a[i])) || (j < b_end && !IsDigit(b[j]))) {
       const unsigned x = i < a_end ? VersionRank(a[i]) : kVersionEnd;
       const unsigned y = j < b_end ? VersionRank(b[j]) : kVersionEnd;
@@ -90,7 +91,7 @@ GPUSORT_HD inline int CompareVersion(const KeyText& a, const KeyText& b) {
   return order != 0 ? order : CompareVersionParts(a, a.end, b, b.end);
 }
 
-/// One pass of -V over [text.begin, end): ranks, and numbers by their length and digits.
+/// Puts the part [text.begin, end) of a name: the ranks of its characters, and its numbers by length and digits.
 template <typename Writer>
 GPUSORT_HD inline void PutVersionPart(Writer& out, const KeyText& text, std::uint64_t end) {
   std::uint64_t at = text.Next(text.begin);

@@ -18,7 +18,8 @@ struct EqualIsSame;
 
 using Byte = unsigned char;
 
-/// Loads `length` (1..8) bytes as an unsigned number whose most significant byte comes first if `big_endian`.
+/// Loads `length` (1..8) bytes as an unsigned number. The first byte is the most significant if `big_endian`, otherwise
+/// the last.
 GPUSORT_HD inline std::uint64_t LoadNumber(const Byte* p, std::uint32_t length, bool big_endian) {
   std::uint64_t value = 0;
   for (std::uint32_t i = 0; i < length; ++i) {
@@ -28,14 +29,14 @@ GPUSORT_HD inline std::uint64_t LoadNumber(const Byte* p, std::uint32_t length, 
   return value;
 }
 
-/// An invertible map from a number's bits (loaded as little-endian unsigned U) to an unsigned number of the same order.
-/// Map is two xors and a shift, so it is free next to the memory it touches; Unmap is its exact inverse, for every bit
-/// pattern: NaN payloads and both zeros survive.
+/// A map from the bits of a number, loaded as a little-endian unsigned U, to an unsigned number of the same order.
+/// Unmap is the exact inverse of Map for every bit pattern: NaN payloads and both zeros are kept.
 template <typename U>
 struct NumberMap {
-  U magnitude_mask = 0;  ///< floats: flip the magnitude of negative numbers
-  U flip = 0;            ///< sign bit for signed and floats; complemented for descending order
-  bool swap = false;     ///< big-endian
+  U magnitude_mask = 0;  ///< floats: the bits to flip in negative numbers
+  /// the bits to flip in all numbers: the sign bit of signed numbers and floats; complemented for descending order
+  U flip = 0;
+  bool swap = false;     ///< true for big-endian numbers
 
   static GPUSORT_HD U Swap(U x) {
     U y = 0;
@@ -49,7 +50,7 @@ struct NumberMap {
     return static_cast<U>(x ^ (SignFill(x) & magnitude_mask) ^ flip);
   }
   GPUSORT_HD U Unmap(U y) const {
-    // The sign bit is not in magnitude_mask, so it is read off the same before and after.
+    // magnitude_mask does not contain the sign bit, so the sign is the same before and after this step.
     U x = static_cast<U>(y ^ flip);
     x = static_cast<U>(x ^ (SignFill(x) & magnitude_mask));
     return swap ? Swap(x) : x;
@@ -57,12 +58,12 @@ struct NumberMap {
   GPUSORT_HD bool identity() const { return magnitude_mask == 0 && flip == 0 && !swap; }
 };
 
-/// The map of a number field (not kBytes) of sizeof(U) bytes.
+/// Returns the map of a field of sizeof(U) bytes.
 template <typename U>
 GPUSORT_HD inline NumberMap<U> MakeNumberMap(const KeyField& field) {
   constexpr U sign = static_cast<U>(U{1} << (8 * sizeof(U) - 1));
   NumberMap<U> map;
-  // Bytes order like a big-endian number.
+  // Bytes have the order of a big-endian number.
   map.swap = sizeof(U) > 1 && (field.big_endian || field.type == KeyType::kBytes);
   if (field.type == KeyType::kFloat) map.magnitude_mask = static_cast<U>(~sign);
   if (field.type == KeyType::kFloat || field.type == KeyType::kSigned) map.flip = sign;
@@ -70,7 +71,7 @@ GPUSORT_HD inline NumberMap<U> MakeNumberMap(const KeyField& field) {
   return map;
 }
 
-/// The field's value as an unsigned number of `field.length` bytes in the field's order. Number fields only.
+/// Returns the value of a number field (not kBytes) as an unsigned number of `field.length` bytes in the field's order.
 GPUSORT_HD inline std::uint64_t MapNumber(const Byte* record, const KeyField& field) {
   const std::uint64_t bits = LoadNumber(record + field.offset, field.length, field.big_endian);
   const std::uint64_t sign = std::uint64_t{1} << (8 * field.length - 1);
@@ -84,8 +85,8 @@ GPUSORT_HD inline std::uint64_t MapNumber(const Byte* record, const KeyField& fi
   return field.descending ? x ^ all : x;
 }
 
-/// Up to eight bytes of the normalized key from byte `begin` on, most significant first, zeros past its end.
-/// Records of one layout have keys of one length, so the padding never decides.
+/// Returns up to eight bytes of the normalized key from byte `begin` on, most significant first, padded with zeros. All
+/// keys of a layout have the same length, so the padding never decides.
 GPUSORT_HD inline std::uint64_t KeyWord(const Byte* record, const RecordLayout& layout, std::uint64_t begin) {
   std::uint64_t word = 0;
   std::uint32_t have = 0;
@@ -116,7 +117,7 @@ GPUSORT_HD inline std::uint64_t KeyWord(const Byte* record, const RecordLayout& 
   return word;
 }
 
-/// Three-way comparison of two records' keys by normalized bytes from `begin` on: negative, 0 or positive.
+/// Compares the normalized keys of two records from byte `begin` on. Returns a negative value, 0 or a positive value.
 GPUSORT_HD inline int CompareKeys(const Byte* a, const Byte* b, const RecordLayout& layout, std::uint64_t begin = 0) {
   std::uint64_t field_begin = 0;
   for (std::uint32_t f = 0; f < layout.field_count; ++f) {
@@ -124,8 +125,8 @@ GPUSORT_HD inline int CompareKeys(const Byte* a, const Byte* b, const RecordLayo
     const std::uint64_t field_end = field_begin + field.length;
     if (begin < field_end) {
       if (field.type == KeyType::kBytes) {
-        // A skip inside bytes is exact; inside a number the skipped bytes are known equal, so all of it may be
-        // compared.
+        // The bytes of a field before `begin` are skipped. A number is compared as a whole: its skipped bytes are known
+        // to be equal.
         const std::uint64_t skip = begin > field_begin ? begin - field_begin : 0;
         const Byte* x = a + field.offset + skip;
         const Byte* y = b + field.offset + skip;
@@ -149,9 +150,9 @@ GPUSORT_HD inline int CompareKeys(const Byte* a, const Byte* b, const RecordLayo
   return 0;
 }
 
-/// Represents a record while a batch is sorted: twelve bytes of its normalized key and its row in the block (below
-/// 2^32). As a 128-bit number hi:lo it orders by (key bytes, row), so equal keys keep their order under any sorter. The
-/// members' order is that of a little-endian 128-bit integer, which Highway's vqsort takes as it is.
+/// Represents a record while a batch is sorted: twelve bytes of its normalized key, and its row in the block (below
+/// 2^32). Compared as the 128-bit number hi:lo, entries have the order of (key bytes, row), so any sorter is stable. In
+/// memory an entry is a little-endian 128-bit integer, which Highway's vqsort can sort.
 struct alignas(16) Entry {
   std::uint64_t lo;  ///< key bytes 8..11 in the upper half, row in the lower
   std::uint64_t hi;  ///< key bytes 0..7
@@ -161,7 +162,8 @@ struct alignas(16) Entry {
 
 inline constexpr std::uint64_t kEntryKeyBytes = 12;
 
-/// The entry of `record`, whose normalized key is taken from byte `skip` (a prefix common to the block) on.
+/// Makes the entry of `record` from the twelve bytes of its normalized key after the first `skip` bytes. All records of
+/// the block must agree in these first bytes.
 GPUSORT_HD inline Entry MakeEntry(const Byte* record, const RecordLayout& layout, std::uint64_t skip,
                                   std::uint32_t row) {
   Entry entry;
@@ -176,19 +178,21 @@ struct ExactEntryLess {
   GPUSORT_HD bool operator()(const Entry& a, const Entry& b) const { return a.hi != b.hi ? a.hi < b.hi : a.lo < b.lo; }
 };
 
-/// Two entries of one batch are never equal, since rows differ (tile_sort.hpp).
+/// Tells the tile sort (tile_sort.hpp) that equal entries are interchangeable: the entries of a batch differ in their
+/// rows.
 template <>
 struct EqualIsSame<Entry, ExactEntryLess> {
   static constexpr bool kValue = true;
   GPUSORT_HD static Entry Largest() { return {~std::uint64_t{0}, ~std::uint64_t{0}}; }
 };
 
-/// Orders entries whose key may be longer than twelve bytes: if those are equal, the rest is compared in the records.
-/// Rows index records of `layout->stride` bytes from `records` on. `layout` must be readable where this runs.
+/// Orders entries whose keys may be longer than their twelve bytes. If the twelve bytes are equal, the rest of the key
+/// is compared in the records. Rows index records of `layout->stride` bytes from `records` on. `layout` must be
+/// readable where this runs.
 struct PrefixEntryLess {
   const Byte* records;
   const RecordLayout* layout;
-  std::uint64_t rest;  ///< first normalized byte that the entries do not hold
+  std::uint64_t rest;  ///< the first byte of the normalized key that the entries do not hold
 
   GPUSORT_HD bool operator()(const Entry& a, const Entry& b) const {
     if (a.hi != b.hi) return a.hi < b.hi;

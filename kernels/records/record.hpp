@@ -60,9 +60,9 @@ struct RecordLayout {
   }
 };
 
-/// Fixed records of `record_bytes` bytes ordered by `spec`; an empty spec is the whole record as bytes, ascending.
-/// Throws Error(kUsage) if record_bytes is 0, a field leaves the record, a length does not fit its type, or there are
-/// more than kMaxKeyFields fields.
+/// Returns the layout of fixed records of `record_bytes` bytes in the order of `spec`. An empty spec orders by the
+/// whole record as bytes, ascending. Throws Error(kUsage) if record_bytes is 0, a field leaves the record, a length
+/// does not fit its type, or there are more than kMaxKeyFields fields.
 inline RecordLayout MakeFixedLayout(std::uint64_t record_bytes, const KeySpec& spec) {
   const auto fail = [](const std::string& why) { throw Error(ErrorCode::kUsage, why); };
   constexpr std::uint64_t kMaxRecordBytes = std::uint64_t{1} << 30;
@@ -95,7 +95,7 @@ inline RecordLayout MakeFixedLayout(std::uint64_t record_bytes, const KeySpec& s
   return layout;
 }
 
-/// Lines that end with `delimiter`, ordered by `order`, which must outlive the layout.
+/// Returns the layout of lines that end with `delimiter`. `order` must outlive the layout.
 inline RecordLayout MakeLineLayout(unsigned char delimiter, const LineOrderView& order) {
   RecordLayout layout;
   layout.delimiter = delimiter;

@@ -55,16 +55,17 @@ inline std::uint64_t CountBytes(const std::byte* p, std::uint64_t n, unsigned ch
 
 }  // namespace detail
 
-/// The size of the smallest possible record.
+/// Returns the size in bytes of the smallest possible record.
 inline std::uint64_t LeastRecordBytes(const RecordLayout& layout) { return layout.fixed() ? layout.stride : 1; }
 
-/// The most records that a slot of `slot_bytes` takes. Each line needs an index entry of 24 bytes beside the slot. The
-/// index is planned for lines of 32 bytes on average, so a batch of shorter lines ends before the slot is full.
+/// Returns the maximum number of records in a slot of `slot_bytes` bytes. Each line needs an index entry of 24 bytes
+/// beside the slot. The index is planned for lines of 32 bytes on average, so a batch of shorter lines ends before the
+/// slot is full.
 inline std::uint64_t SlotRecords(const RecordLayout& layout, std::uint64_t slot_bytes) {
   return layout.fixed() ? slot_bytes / layout.stride : std::max<std::uint64_t>(1024, slot_bytes / 32);
 }
 
-/// Bytes of the first record of `bytes`, which may end inside a record; 0 if there is no whole one.
+/// Returns the size of the first record, or 0 if there is no whole record. `bytes` may end inside a record.
 inline std::uint64_t FirstRecordBytes(RecordSpan bytes, const RecordLayout& layout) {
   if (layout.fixed()) return bytes.size() < layout.stride ? 0 : layout.stride;
   const std::byte* const end = detail::FindDelimiter(bytes.data(), bytes.data() + bytes.size(), layout.delimiter);
@@ -87,7 +88,7 @@ inline RecordSpan Body(RecordSpan record, const RecordLayout& layout) {
   return record;
 }
 
-/// Bytes of the whole records at the front of `bytes`, which may end inside a record.
+/// Returns the size of the whole records at the front of `bytes`, which may end inside a record.
 inline std::uint64_t WholeRecordBytes(RecordSpan bytes, const RecordLayout& layout) {
   if (layout.fixed()) return bytes.size() / layout.stride * layout.stride;
   const std::byte* const last = detail::FindLastDelimiter(bytes.data(), bytes.data() + bytes.size(), layout.delimiter);
@@ -134,7 +135,7 @@ inline int CompareRecords(RecordSpan a, RecordSpan b, const RecordLayout& layout
 /// with an equal key count as well.
 inline std::uint64_t BytesBefore(RecordSpan bytes, RecordSpan cut, bool inclusive, const RecordLayout& layout) {
   const std::uint64_t unit = LeastRecordBytes(layout);
-  std::uint64_t low = 0, high = bytes.size();  // borders of records
+  std::uint64_t low = 0, high = bytes.size();  // always borders between records
   while (low < high) {
     const std::uint64_t middle = low + (high - low) / unit / 2 * unit;
     const std::uint64_t begin = layout.fixed() ? middle : low + RecordBegin(bytes.subspan(low), middle - low, layout);
