@@ -75,7 +75,7 @@ struct BackendLimits {
   bool gpu = false;
   int device = kOnHost;            ///< CUDA ordinal of the backend's GPU, or of the first of several
   unsigned gpus = 1;               ///< the number of GPUs of the backend; 1 on the CPU
-  /// free memory of each GPU when it was opened; 0 on the CPU, whose slots are host memory
+  /// Free memory of each GPU when it was opened; 0 on the CPU, whose slots are host memory.
   std::uint64_t device_bytes = 0;
   unsigned threads = 1;            ///< the number of host threads that sort
 

@@ -1,8 +1,9 @@
-// The CUDA backend: one arena of slots and lane workspaces in device memory; each lane one thread and two streams.
-// Sort copies a batch up block by block, sorts it with <gpusort/merge.cuh> and leaves it in a slot; Merge copies slices
-// up (or across), merges them and copies the result down. Records that are one number are sorted as that number
-// (NumberMap); all others through entries, and each record is moved once. Lanes overlap one another: inside a lane each
-// verb is one sequence. Start at CudaLane::Sort and CudaLane::Merge.
+// The CUDA backend. One arena in device memory holds the slots and the workspaces of the lanes. A lane here is the
+// pipeline of one thread: two CUDA streams with a workspace of their own. Sort copies a batch to the device block by
+// block, sorts it with <gpusort/merge.cuh> and leaves it in a slot. Merge copies slices to the device (or across
+// devices), merges them and copies the result to the host. Records that are a single number are sorted as that number
+// (NumberMap). Others are sorted through entries, and each record is moved once. Lanes overlap one another; the steps
+// of one call follow each other. Start at CudaLane::Sort and CudaLane::Merge.
 #include <cuda_runtime.h>
 
 #include <algorithm>
@@ -47,11 +48,13 @@ using detail::Findings;
 using detail::KeySorts;
 using detail::Stream;
 
-/// Blocks of a batch whose copies may be under way while the next is asked for: a source must be able to spare them.
+/// The number of blocks of a batch that may be in copy while the next block is requested. A source must be able to
+/// spare them.
 constexpr std::size_t kBlocksInFlight = 2;
-/// Ranges that one launch of CountBeforeKernel takes; more take several.
+/// The number of ranges that one launch of CountBeforeKernel takes. More ranges take several launches.
 constexpr std::uint64_t kSearchRanges = 1024;
-/// Blocks of the kernels that stride over records: enough to fill any device, few enough to stop early together.
+/// The maximum number of thread blocks of kernels that stride over records: enough to fill any device, few enough to
+/// stop early together.
 constexpr std::uint64_t kMostBlocks = 4096;
 constexpr std::uint64_t kAlignment = 256;
 
@@ -61,9 +64,9 @@ constexpr std::uint64_t RoundUp(std::uint64_t n, std::uint64_t unit) { return (n
 constexpr std::uint64_t DivideUp(std::uint64_t n, std::uint64_t by) { return n / by + (n % by != 0); }
 
 // ---------------------------------------------------------------------------------------------------------------------
-// Memory: the arena of slots, what a lane needs beside them, and what searches need.
+// Memory: the arena of slots, the workspaces of lanes, and the memory for searches.
 
-/// Workspace of sorting `n` keys in two lists; only `n` is looked at.
+/// Returns the size of the workspace for sorting `n` keys in two lists. The size depends on `n` alone.
 template <typename Key, typename LessT>
 std::uint64_t SortWorkspace(std::uint64_t n, LessT less) {
   std::size_t bytes = 0;
@@ -72,24 +75,25 @@ std::uint64_t SortWorkspace(std::uint64_t n, LessT less) {
   return bytes;
 }
 
-/// A lane's part of the arena: offsets in bytes.
+/// The division of a lane's part of the arena. Offsets are in bytes.
 struct LaneShape {
-  std::uint64_t rows = 0;      ///< most records of a slot
-  std::uint32_t max_runs = 0;  ///< runs that one MergeRuns takes; more take several
+  std::uint64_t rows = 0;      ///< the maximum number of records of a slot
+  std::uint32_t max_runs = 0;  ///< the number of runs that one MergeRuns takes; more runs take several calls
   std::uint64_t entries_bytes = 0;
   std::uint64_t workspace_bytes = 0;
 
-  std::optional<detail::LineSort> lines;  ///< does all of it for lines
+  std::optional<detail::LineSort> lines;  ///< divides the memory if records are lines
 
   LaneShape(const RecordLayout& layout, std::uint64_t slot_bytes) {
     if (!layout.fixed()) {
-      // A window may have more lines than a batch: up to a million are always taken.
+      // A window may have more lines than a batch. Windows of up to a million lines are always accepted.
       constexpr std::uint64_t kLeastRows = std::uint64_t{1} << 20;
       lines.emplace(slot_bytes, std::max(SlotRecords(layout, slot_bytes), std::min(slot_bytes, kLeastRows)));
       return;
     }
     rows = std::max<std::uint64_t>(1, slot_bytes / layout.stride);
-    // A run costs 40 bytes of workspace: under 0.2 bytes a record, but a window of few records may be all runs.
+    // A run costs 40 bytes of workspace. This is below 0.2 bytes a record, but in a window of few records every record
+    // may be a run.
     max_runs = static_cast<std::uint32_t>(std::max<std::uint64_t>(2, std::min(rows, 4096 + rows / 256)));
     if (!layout.direct()) {
       entries_bytes = RoundUp(rows * sizeof(Entry), kAlignment);
@@ -112,15 +116,16 @@ struct LaneShape {
   std::uint64_t bytes() const { return lines ? lines->bytes() : workspace() + workspace_bytes; }
 };
 
-/// What is read of a slot at once by a kernel, not by a copy; and what all reads that one kernel makes have together.
+/// The maximum number of bytes of a slot that a kernel reads instead of a copy, and that maximum for all reads of one
+/// kernel.
 constexpr std::uint64_t kMostFetched = 4096, kFetchedTogether = 32 * kMostFetched;
-/// Lines up to which a cut has its place in the common part; longer ones get memory for the search.
+/// The longest line, as a cut, that fits into the common part. A longer cut gets memory for its search.
 constexpr std::uint64_t kCommonCut = 4096;
 
-/// The part that all lanes share: the layout, and what BytesBefore needs. Offsets in bytes.
+/// The part of the arena that all lanes share: the layout, and the memory of BytesBefore. Offsets are in bytes.
 struct CommonShape {
-  std::uint64_t cut_bytes = 0;   ///< of fixed records
-  std::uint64_t keys_bytes = 0;  ///< of the order of lines
+  std::uint64_t cut_bytes = 0;   ///< size of a cut
+  std::uint64_t keys_bytes = 0;  ///< size of the keys of an order of lines
 
   explicit CommonShape(const RecordLayout& record)
       : cut_bytes(record.fixed() ? record.stride : kCommonCut),
@@ -133,7 +138,7 @@ struct CommonShape {
   std::uint64_t keys() const { return cut() + RoundUp(cut_bytes, kAlignment); }
   std::uint64_t bytes() const { return keys() + RoundUp(keys_bytes, kAlignment); }
 
-  // The same in pinned host memory: room for ranges, counts and what is fetched.
+  // The common part in pinned host memory: room for ranges, counts and fetched bytes.
   static constexpr std::uint64_t kPinnedCounts = RoundUp(kSearchRanges * sizeof(detail::CountRange), kAlignment);
   static constexpr std::uint64_t kPinnedFetched =
       kPinnedCounts + RoundUp(kSearchRanges * sizeof(std::uint64_t), kAlignment);
@@ -153,7 +158,7 @@ class Arena : public SlotPool {
         memory_(device, device_bytes_),
         pinned_(device, memory, CommonShape::kPinnedBytes + shape.lanes * kAlignment),
         streams_(device) {
-    static_assert(CommonShape::kPinnedBytes + 4 * kAlignment <= kMostPinnedByGpu);  // of more lanes than a plan has
+    static_assert(CommonShape::kPinnedBytes + 4 * kAlignment <= kMostPinnedByGpu);  // for more lanes than a plan has
     const detail::StreamPool::Borrowed stream(streams_);
     stream->Copy(common() + common_shape_.layout(), &shape_.layout, sizeof(RecordLayout), cudaMemcpyHostToDevice);
     if (!shape_.layout.fixed()) {
@@ -170,12 +175,12 @@ class Arena : public SlotPool {
   const LaneShape& lane_shape() const { return lane_shape_; }
   std::uint64_t device_bytes() const { return device_bytes_; }
   detail::StreamPool& streams() { return streams_; }
-  /// The layout, in device memory.
+  /// Returns the layout, in device memory.
   const RecordLayout* device_layout() const {
     return reinterpret_cast<const RecordLayout*>(common() + common_shape_.layout());
   }
 
-  /// The order of lines, with its keys in device memory.
+  /// Returns the order of lines, whose keys are in device memory.
   const LineOrderView& device_line_order() const { return line_order_; }
 
   std::byte* lane_memory(std::uint32_t lane) const {
@@ -185,7 +190,7 @@ class Arena : public SlotPool {
     return reinterpret_cast<Findings*>(pinned_.data() + CommonShape::kPinnedBytes + lane * kAlignment);
   }
 
-  /// Up to kMostFetched bytes of device memory.
+  /// Copies up to kMostFetched bytes of device memory to the host.
   void Fetch(const std::byte* from, std::span<std::byte> out) {
     const std::lock_guard<std::mutex> lock(search_mutex_);
     const detail::StreamPool::Borrowed stream(streams_);
@@ -195,7 +200,7 @@ class Arena : public SlotPool {
     std::memcpy(out.data(), pinned, out.size());
   }
 
-  /// As Backend::Read.
+  /// Does the work of Backend::Read.
   void Read(std::span<const SlotRead> reads) {
     const std::lock_guard<std::mutex> lock(search_mutex_);
     const detail::StreamPool::Borrowed stream(streams_);
@@ -227,7 +232,7 @@ class Arena : public SlotPool {
   }
 
   void BytesBefore(std::span<const SearchRange> ranges, RecordSpan cut_record, std::vector<std::uint64_t>& counts) {
-    // Of lines, bytes are counted.
+    // Fixed records are counted in records, lines in bytes.
     const bool fixed = shape_.layout.fixed();
     const std::uint64_t stride = LeastRecordBytes(shape_.layout);
     const std::lock_guard<std::mutex> lock(search_mutex_);
@@ -237,7 +242,7 @@ class Arena : public SlotPool {
     std::byte* const d_cut = CutMemory(RoundUp(cut_record.size(), detail::kLoadedBytes));
     std::byte* const pinned_counts = pinned_.data() + CommonShape::kPinnedCounts;
     detail::PadLoaded(*stream, d_cut, cut_record.size());
-    // Pinned or not, the cut stays until the wait below.
+    // The cut stays valid until the wait below, whether it is pinned or not.
     stream->Copy(d_cut, cut_record.data(), cut_record.size(), cudaMemcpyHostToDevice);
     while (!ranges.empty()) {
       const std::span<const SearchRange> some = ranges.first(std::min<std::size_t>(ranges.size(), kSearchRanges));
@@ -270,7 +275,8 @@ class Arena : public SlotPool {
  private:
   std::byte* common() const { return lane_memory(shape_.lanes); }
 
-  /// Of a cut of so many bytes. What long ones take stays: freeing it would wait for all lanes, inside the driver.
+  /// Returns device memory for a cut of `bytes` bytes. Memory for long cuts is kept: freeing it would wait for all
+  /// lanes inside the driver.
   std::byte* CutMemory(std::uint64_t bytes) {
     if (bytes <= RoundUp(common_shape_.cut_bytes, kAlignment)) return common() + common_shape_.cut();
     if (bytes > long_cut_bytes_) {
@@ -287,12 +293,12 @@ class Arena : public SlotPool {
   const std::uint64_t slot_pitch_;
   const std::uint64_t device_bytes_;
   const detail::DeviceMemory memory_;  ///< slots, then lanes, then the common part
-  const detail::PinnedMemory pinned_;  ///< for searches, then findings of each lane
+  const detail::PinnedMemory pinned_;  ///< for searches, then the findings of each lane
   detail::StreamPool streams_;
   LineOrderView line_order_;
-  std::mutex search_mutex_;  ///< guards the common part, but for the layout, its pinned memory, and what follows
+  std::mutex search_mutex_;  ///< Guards the common part (except the layout), its pinned memory, and the members below.
   std::vector<std::unique_ptr<detail::DeviceMemory>> long_cuts_;
-  std::uint64_t long_cut_bytes_ = 0;  ///< of the last of them
+  std::uint64_t long_cut_bytes_ = 0;  ///< the size of the last long cut's memory
 };
 
 class CudaSortedRecords : public SortedSlot {
@@ -310,12 +316,12 @@ class CudaSortedRecords : public SortedSlot {
     stream->Wait();
   }
 
-  Arena& arena_;  ///< which the slot keeps alive
+  Arena& arena_;  ///< kept alive by the slot
 };
 
 // ---------------------------------------------------------------------------------------------------------------------
 
-/// A lane's place in the arena, with what of it is the lane's.
+/// A lane's place in the arena, with the lane's parts of the memory.
 class LaneSeat {
  public:
   explicit LaneSeat(const std::shared_ptr<Arena>& arena) : arena_(*arena), seat_(arena) {}
@@ -374,7 +380,7 @@ class CudaLane : public Lane {
   void Merge(std::span<const Piece> pieces, std::byte* out) override {
     const std::uint64_t unit = LeastRecordBytes(layout_);
     std::uint64_t bytes = 0;
-    std::vector<std::uint64_t> bounds{0};  // in records, or bytes of lines; of the runs that have any
+    std::vector<std::uint64_t> bounds{0};  // In records, or in bytes for lines; only runs that are not empty.
     std::uint32_t run = 0;
     for (const Piece& piece : pieces) {
       if (piece.bytes % unit != 0) FailInternal("a piece to merge ends inside a record");
@@ -388,7 +394,7 @@ class CudaLane : public Lane {
     bounds.push_back(bytes / unit);
     seat_.arena().device()->Enter();
     if (bounds.size() == 2) {
-      // What another GPU has goes through a slot: both ways at once, two GPUs use two buses.
+      // Pieces from another GPU go through a slot, so that copies run in both directions and two GPUs use two buses.
       const bool foreign = std::any_of(pieces.begin(), pieces.end(), [&](const Piece& p) { return IsForeign(p); });
       std::optional<std::pair<SlotPool::Slot, SlotPool::Slot>> slots;
       if (foreign) slots.emplace(seat_.arena().TakeTwo());
@@ -417,7 +423,7 @@ class CudaLane : public Lane {
     std::vector<Piece> low, high;
     std::uint64_t low_bytes = 0;
     std::size_t number = 0;
-    std::uint64_t left = 0;  // of the cut in the run of this piece
+    std::uint64_t left = 0;  // bytes of this piece's run that remain before the cut
     for (const Piece& piece : pieces) {
       if (piece.bytes == 0) continue;
       if (number == 0 || piece.run != run) left = cuts[number++];
@@ -436,16 +442,17 @@ class CudaLane : public Lane {
   int device() const override { return seat_.arena().device()->ordinal(); }
 
  private:
-  /// Merges pieces of two or more runs, of which run r has the records or bytes of lines [bounds[r], bounds[r + 1]).
-  /// Of lines that are more than a lane's index takes, nothing is merged, and the answer is how many bytes of each run
-  /// go to a first half.
+  /// Merges pieces of two or more runs. Run r has the records, or the bytes of lines, [bounds[r], bounds[r + 1]). If
+  /// there are more lines than a lane's index takes, nothing is merged, and the function returns how many bytes of each
+  /// run belong to a first half. Otherwise it returns an empty list.
   std::vector<std::uint64_t> MergeOrCut(std::span<const Piece> pieces, std::uint64_t bytes,
                                         std::vector<std::uint64_t> bounds, std::byte* out) {
     const auto [in, spare] = seat_.arena().TakeTwo();
     const detail::DrainAtExit drain(stream_), drain_bus(bus_);
     std::byte* to = in.data();
     upload_.Start(stream_);
-    // What this GPU has is copied by a kernel: a copy for each piece takes a stream more time than its bytes.
+    // Pieces in this GPU's memory are copied by one kernel: a stream needs more time for each copy than for the bytes
+    // of a piece.
     detail::PieceTable own;
     bool copied = false;
     for (const Piece& piece : pieces) {
@@ -465,8 +472,8 @@ class CudaLane : public Lane {
     kernels_.Start(stream_);
     const std::byte* merged;
     if (!layout_.fixed()) {
-      // Where the lines of a window begin has to be found in any case; sorting them then costs less than their way
-      // over the bus, and is stable, as pieces come in the order of their runs.
+      // The begins of the lines of a window must be found in any case. Sorting the lines then costs less than their
+      // transfer over the bus. The sort is stable, because pieces come in the order of their runs.
       const std::vector<std::uint32_t> ends(bounds.begin() + 1, bounds.end());
       const detail::LineSort::Result sorted = SortLines(in.data(), bytes, ends, spare.data());
       if (sorted.too_many) return CutInHalf(in.data(), bounds);
@@ -491,7 +498,7 @@ class CudaLane : public Lane {
 
   bool IsForeign(const Piece& piece) const { return piece.on_device() && piece.device != device(); }
 
-  /// Leaves the table empty.
+  /// Copies the pieces of the table and leaves the table empty.
   void CopyPieces(detail::PieceTable& pieces, std::byte* to) const {
     if (pieces.count > 0) {
       stream_.Launch("CopyPiecesKernel", detail::CopyPiecesKernel<>, pieces.tiles(), detail::kRecordThreads, pieces,
@@ -500,13 +507,13 @@ class CudaLane : public Lane {
     pieces.count = 0;
   }
 
-  /// To this GPU's memory.
+  /// Copies a piece to this GPU's memory.
   void CopyUp(std::byte* to, const Piece& piece) const {
     if (IsForeign(piece)) return bus_.CopyAcross(to, piece.data, piece.device, piece.bytes);
     bus_.Copy(to, piece.data, piece.bytes, cudaMemcpyHostToDevice);
   }
 
-  /// What `to` is given from here on waits for what `from` was given so far.
+  /// Makes work that `to` gets from now on wait for the work that `from` has got so far.
   void GoOnBehind(const Stream& from, const Stream& to) const {
     turn_.Record(from);
     to.WaitFor(turn_);
@@ -526,22 +533,23 @@ class CudaLane : public Lane {
   }
 
   struct Sorted {
-    bool in_input;  ///< the result is where the input was
+    bool in_input;  ///< true: the result is in the input slot; false: in the other slot
     bool was_sorted;
   };
-  /// The end of a block's copy, and how long it took.
+  /// Marks the end of a block's copy and measures its time.
   struct Copied {
     detail::Event event;
     detail::Stopwatch time;
     explicit Copied(const DevicePtr& device) : event(device), time(device) {}
   };
-  /// A block whose copy may be under way.
+  /// A block that may still be in copy.
   struct Flight {
     std::unique_ptr<InputBlock> block;
     Copied* copied;
   };
 
-  /// Copies the batch into a slot and returns its size. Each block goes back as soon as its copy is seen to be done.
+  /// Copies the batch to a slot and returns its size in bytes. Each block is given back as soon as its copy is known to
+  /// be done.
   std::uint64_t Load(BatchSource& source, std::byte* to, std::deque<Flight>& flights) {
     std::uint64_t bytes = 0;
     std::size_t next_copy = 0;
@@ -560,7 +568,8 @@ class CudaLane : public Lane {
       const std::span<const std::byte> data = block->bytes();
       if (data.size() > seat_.arena().shape().slot_bytes - bytes) FailInternal("a batch is larger than a slot");
       if (data.empty()) continue;
-      // In flight before the copy starts: if something is thrown from here on, the block outlives the stream's work.
+      // The block is in `flights` before its copy starts. If an exception is thrown from here on, the block outlives
+      // the copy.
       Copied& copied = *copies_[next_copy];
       flights.push_back({std::move(block), &copied});
       copied.time.Start(bus_);
@@ -582,7 +591,7 @@ class CudaLane : public Lane {
   detail::LineSort::Result SortLines(std::byte* in, std::uint64_t bytes, std::span<const std::uint32_t> ends,
                                      std::byte* out) const {
     static_assert(sizeof(detail::LineFindings) <= kAlignment);
-    // Either of them may become a run. Slots are multiples of the alignment.
+    // Either slot may become a run. The sizes of slots are multiples of the alignment.
     detail::PadLoaded(stream_, in, bytes);
     detail::PadLoaded(stream_, out, bytes);
     return shape_.lines->Sort(stream_, seat_.memory(), reinterpret_cast<detail::LineFindings*>(seat_.pinned_findings()),
@@ -598,7 +607,7 @@ class CudaLane : public Lane {
     return std::min(DivideUp(items, detail::kRecordThreads), kMostBlocks);
   }
 
-  /// Runs a kernel that fills Findings, and waits for it.
+  /// Runs a kernel that fills Findings, waits for the kernel, and returns the findings.
   template <typename LaunchInspect>
   Findings Inspect(const LaunchInspect& launch) const {
     CheckCuda("cudaMemsetAsync",
@@ -631,7 +640,7 @@ class CudaLane : public Lane {
               [&] { return KeySorts<Key, LessT>::Sort(workspace(), bytes, keys, n, less, stream_.get()); });
   }
 
-  /// MergeRuns for any number of runs. Spends `bounds`.
+  /// Does the work of MergeRuns for any number of runs. Changes `bounds`.
   template <typename Key, typename LessT>
   void MergeInBuffer(DoubleBuffer<Key>& keys, std::vector<std::uint64_t> bounds, const LessT& less) const {
     const auto merge = [&](DoubleBuffer<Key>& part, std::span<const std::uint64_t> part_bounds) {
@@ -642,7 +651,7 @@ class CudaLane : public Lane {
       });
     };
     while (bounds.size() - 1 > shape_.max_runs) {
-      // Neighbouring runs become one; the groups are gathered in `alternate`, wherever MergeRuns leaves each.
+      // Groups of neighbouring runs become one run each. The merged groups are collected in `alternate`.
       std::vector<std::uint64_t> merged{0};
       for (std::size_t first = 0; first + 1 < bounds.size(); first += shape_.max_runs) {
         const std::size_t runs = std::min<std::size_t>(shape_.max_runs, bounds.size() - 1 - first);
@@ -689,8 +698,8 @@ class CudaLane : public Lane {
     return reinterpret_cast<const std::byte*>(keys.current);
   }
 
-  /// Makes the entries of n records, has `order` order them, and gathers the records to `out`.
-  /// `order(keys, less)` takes either comparator; `skip` bytes of normalized key are common to all records.
+  /// Makes the entries of n records, calls order(keys, less) to sort them, and gathers the records to `out`. `order`
+  /// must accept either comparator. All records have the first `skip` bytes of their normalized keys in common.
   template <typename Order>
   void ThroughEntries(const std::byte* in, std::uint64_t n, std::byte* out, std::uint64_t skip,
                       const Order& order) const {
@@ -725,7 +734,7 @@ class CudaLane : public Lane {
                    words, static_cast<std::uint32_t>(record_words));
   }
 
-  /// Bytes of normalized key that all the records have in common, if it helps to know.
+  /// WantsPrefix says whether a common prefix of the normalized keys would help. Prefix returns its length in bytes.
   bool WantsPrefix() const { return layout_.key_bytes > kEntryKeyBytes; }
   std::uint64_t Prefix(const Findings& found) const { return WantsPrefix() ? layout_.key_bytes - found.differing : 0; }
 
@@ -748,8 +757,8 @@ class CudaLane : public Lane {
   const LaneSeat seat_;
   const RecordLayout& layout_;
   const LaneShape& shape_;
-  // Two streams: behind a copy a stream's next kernel waits for its turn among the copies of other lanes, for
-  // milliseconds where the bus is always busy.
+  // Copies have a stream of their own. On a single stream the kernel after a copy would wait for its turn among the
+  // copies of other lanes, for milliseconds if the bus is always busy.
   const Stream stream_, bus_;
   const detail::Event turn_;
   std::array<std::unique_ptr<Copied>, kBlocksInFlight + 1> copies_;
@@ -759,7 +768,7 @@ class CudaLane : public Lane {
 
 // ---------------------------------------------------------------------------------------------------------------------
 
-/// As nvidia-smi has it.
+/// Returns the UUID and the PCI address in the form of nvidia-smi.
 std::string IdOf(const cudaDeviceProp& properties) {
   std::string text = "UUID GPU-";
   char part[32];
@@ -773,11 +782,12 @@ std::string IdOf(const cudaDeviceProp& properties) {
   return text + part;
 }
 
-/// Looks for calls that do not come back. A thread that makes one cannot be joined, so the job cannot go on.
+/// Watches for driver calls that do not return, on a separate thread. The thread of such a call cannot be joined, so
+/// the job cannot continue.
 class DriverWatch {
  public:
   DriverWatch(DevicePtr device, StuckDriverHandler handler) : device_(std::move(device)), handler_(handler) {
-    // Without a thread, too, a call that hangs is for the user to end.
+    // If this thread is refused, only the user can end a call that hangs.
     if (handler_ != nullptr) static_cast<void>(StartThread(thread_, [this] { Watch(); }));
   }
   DriverWatch(const DriverWatch&) = delete;
@@ -790,8 +800,8 @@ class DriverWatch {
 
  private:
   void Watch() {
-    // A call may wait for the deadline itself. Registering a quarter of a large memory takes a minute, too; but not
-    // once another lane found that the GPU hangs.
+    // A call may itself wait for the deadline. Registering a quarter of a large memory can take a minute as well. The
+    // limit is shorter once another lane has found that the GPU hangs.
     constexpr std::chrono::seconds kGrace{5};
     std::unique_lock<std::mutex> lock(mutex_);
     while (!end_.wait_for(lock, std::chrono::milliseconds(500), [&] { return ended_; })) {
@@ -811,7 +821,7 @@ class DriverWatch {
   std::mutex mutex_;
   std::condition_variable end_;
   bool ended_ = false;
-  Threads thread_;  ///< last: joined before what it uses goes
+  Threads thread_;  ///< last: joined before the other members are destroyed
 };
 
 class CudaBackend : public ArenaBackend<Arena> {
@@ -828,7 +838,7 @@ class CudaBackend : public ArenaBackend<Arena> {
     cudaDeviceProp properties;
     CheckCuda("cudaGetDeviceProperties", [&] { return cudaGetDeviceProperties(&properties, CudaOrdinal(ordinal)); });
     device_->Enter();
-    // Makes the context, and fails if this build has no code for the device.
+    // Creates the context. Fails if this build has no code for the device.
     cudaFuncAttributes attributes;
     CheckCuda("cudaFuncGetAttributes",
               [&] { return cudaFuncGetAttributes(&attributes, detail::InspectRecordsKernel<>); });
@@ -843,8 +853,8 @@ class CudaBackend : public ArenaBackend<Arena> {
   }
 
   std::uint64_t LaneBytes(const RecordLayout& layout, std::uint64_t slot_bytes) const override {
-    device_->Enter();  // sizes of workspaces depend on it
-    // The common part is needed once, but a lane is what it can be charged to.
+    device_->Enter();  // the sizes of workspaces depend on the device
+    // The common part exists once, but it can only be charged to a lane.
     return LaneShape(layout, slot_bytes).bytes() + CommonShape(layout).bytes();
   }
 
@@ -854,7 +864,7 @@ class CudaBackend : public ArenaBackend<Arena> {
   }
 
   void Pin(void* data, std::uint64_t bytes) override {
-    // A lost GPU is found by the next call that needs it.
+    // The next call that needs a lost GPU reports the loss.
     if (data != nullptr && bytes > 0) device_->Register(data, bytes);
   }
   bool Unpin(void* data) override { return data == nullptr || device_->Unregister(data); }
@@ -878,7 +888,7 @@ class CudaBackend : public ArenaBackend<Arena> {
   void ReachInto(int device) override {
     const int own = CudaOrdinal(device_->ordinal()), other = CudaOrdinal(device);
     int can = 0;
-    // A lost GPU is found by the next call that needs it, and a way that is there already is no error.
+    // The next call that needs a lost GPU reports the loss. A direct path that exists already is no error.
     if (TryCuda([&] { return cudaSetDevice(own); }) != cudaSuccess ||
         TryCuda([&] { return cudaDeviceCanAccessPeer(&can, own, other); }) != cudaSuccess || can == 0) {
       return;
@@ -898,12 +908,13 @@ class CudaBackend : public ArenaBackend<Arena> {
   }
 
   const DevicePtr device_;
-  std::optional<DriverWatch> watch_;  ///< once it is open: an opening that is left behind is nobody's
+  /// Set once the device is open, so that an opening that was given up is not watched.
+  std::optional<DriverWatch> watch_;
   std::atomic<std::uint64_t> peak_{0};
 };
 
-/// What `call` gives, of a driver that may not answer. It keeps a thread for good then, so that is one of its own, which
-/// is left behind.
+/// Returns the result of `call`, a call of a driver that may not answer. A driver that does not answer blocks its
+/// thread for ever, so the call runs on a separate thread, which is abandoned after `timeout`.
 template <typename T>
 T InTime(const std::string& who, std::chrono::seconds timeout, const std::function<T()>& call) {
   struct Calling {
@@ -948,7 +959,7 @@ std::unique_ptr<Backend> OpenInTime(int device, std::chrono::seconds timeout, St
       return std::make_unique<CudaBackend>(device, timeout, handler);
     });
   } catch (const Error& error) {
-    // A GPU whose memory is too full for a context is none for us: no smaller plan would help.
+    // A GPU whose memory is too full for a context is unusable. A smaller plan would not help.
     if (error.code() != ErrorCode::kOutOfMemory) throw;
     throw GpuLost(device, error.what());
   }

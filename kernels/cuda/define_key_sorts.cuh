@@ -1,4 +1,4 @@
-// The definitions of KeySorts. A source file that includes this instantiates one of the sorts.
+// Defines KeySorts. A source file that includes this header must instantiate one of the sorts.
 #pragma once
 
 #include "cuda/key_sorts.cuh"

@@ -1,6 +1,6 @@
-// What the CUDA backend asks of the CUDA runtime: checked calls, and memory, streams and events with owners.
-// CheckCuda makes every call (with a seam for faults of all kinds) and turns its error into an Error. Waits poll, with
-// a deadline; destructors never throw and never wait for a device that hangs. Start at CheckCuda and CudaDevice.
+// The CUDA backend's access to the CUDA runtime: checked calls, and owners of memory, streams and events. CheckCuda
+// makes every call, turns its error into an Error, and contains the seam by which tests inject faults. Waits poll with
+// a deadline. Destructors do not throw and do not wait for a device that hangs. Start at CheckCuda and CudaDevice.
 #pragma once
 
 #include <cuda_runtime.h>
@@ -25,13 +25,15 @@
 
 namespace gpusort::detail {
 
-/// The seam that makes a GPU fail, for tests: GPUSORT_FAULT_CUDA=N:KIND. Calls of the process are counted from 1.
-/// oom: call N returns cudaErrorMemoryAllocation, the others are made.
-/// sticky, or no KIND: no call is made from N on; all return cudaErrorIllegalAddress.
-/// hang: in front of the first kernel from call N on there is one that never ends.
-/// illegal: one that writes where nothing is, so that all calls behind it fail in truth.
-/// flip: one bit is wrong of the N-th copy to the host, and of what it is copied from.
-/// Destructors' calls are neither counted nor failed: they must clean up also after a fault.
+/// Injects a fault of the GPU, for tests: GPUSORT_FAULT_CUDA=N:KIND. The CUDA calls of the process are counted from 1.
+/// Calls of destructors are neither counted nor failed, because destructors must clean up after a fault, too.
+///
+/// - oom: call N returns cudaErrorMemoryAllocation. All other calls are made.
+/// - sticky, or no KIND: no call is made from call N on. Each returns cudaErrorIllegalAddress.
+/// - hang: a kernel that never ends runs before the first kernel from call N on.
+/// - illegal: a kernel that writes to an invalid address runs before the first kernel from call N on. All later calls
+///   really fail.
+/// - flip: the N-th copy to the host has one wrong bit. The bit is wrong in the source of the copy, too.
 class CudaFaults {
  public:
   enum class Kind { kOutOfMemory, kSticky, kHang, kIllegal, kFlip };
@@ -55,7 +57,7 @@ class CudaFaults {
     }
     FailAt(call, kind->second);
   }
-  /// Counts from 1 again and fails call `call` (0: none). No other thread may be making CUDA calls.
+  /// Restarts the count at 1 and fails call `call` (0: no call). No other thread may be making CUDA calls.
   void FailAt(std::int64_t call, Kind kind) {
     calls_ = copies_ = 0;
     kind_ = kind;
@@ -72,9 +74,9 @@ class CudaFaults {
     if (kind_ == Kind::kSticky) return cudaErrorIllegalAddress;
     return kind_ == Kind::kOutOfMemory && call == fail_at ? cudaErrorMemoryAllocation : cudaSuccess;
   }
-  /// True once, before the kernel that is to have one of this kind in front.
+  /// Returns true once: before the kernel that a fault kernel of this kind must precede.
   bool Due(Kind kind) { return kind_ == kind && fail_at_ > 0 && calls_ + 1 >= fail_at_ && !done_.exchange(true); }
-  /// True for the copy to the host that is to be wrong.
+  /// Returns true for the copy to the host that must have a wrong bit.
   bool FlipsCopy() { return kind_ == Kind::kFlip && ++copies_ == fail_at_; }
 
  private:
@@ -84,14 +86,14 @@ class CudaFaults {
   std::atomic<bool> done_{false};
 };
 
-/// The process's only one: a fault seam for "the n-th call of the process" has to be.
+/// Returns the fault injector of the process. There is only one, because it counts the calls of the whole process.
 inline CudaFaults& TheCudaFaults() {
   static CudaFaults faults;
   return faults;
 }
 
-/// The seam that makes several GPUs of one, for tests: with GPUSORT_GPU_TWINS=N each that CUDA has counts as N, with
-/// memory, lanes and streams of their own.
+/// Makes one GPU count as several, for tests: with GPUSORT_GPU_TWINS=N each GPU of CUDA counts as N GPUs, each with
+/// memory, lanes and streams of its own.
 inline int GpuTwins() {
   static const int twins = [] {
     const char* text = std::getenv("GPUSORT_GPU_TWINS");
@@ -99,11 +101,11 @@ inline int GpuTwins() {
   }();
   return twins;
 }
-/// What CUDA calls GPU `device`.
+/// Returns the CUDA ordinal of GPU `device`, which may be one of several twins.
 inline int CudaOrdinal(int device) { return device / GpuTwins(); }
 
-/// The CUDA ordinal of the GPU that this thread works with. CUDA does not say it of one that is lost: it refuses to
-/// make it current.
+/// The GPU that this thread works with. CUDA cannot name a GPU that is lost, because it refuses to make that GPU
+/// current.
 inline thread_local int entered_device = kOnHost;
 
 [[noreturn]] inline void ThrowCuda(const char* what, cudaError_t error) {
@@ -112,12 +114,12 @@ inline thread_local int entered_device = kOnHost;
   throw GpuLost(entered_device, message);
 }
 
-/// The calls that are inside of the driver, and since when: one that does not come back is found, though nothing can
-/// end it.
+/// The calls that are inside the driver, with their start times. This detects a call that does not return, although
+/// nothing can end it.
 class DriverCalls {
  public:
   using Clock = std::chrono::steady_clock;
-  /// From the beginning of a call to its end.
+  /// Registers a call from its construction to its destruction.
   class Call {
    public:
     explicit Call(DriverCalls& calls) : calls_(calls) {
@@ -135,7 +137,7 @@ class DriverCalls {
     DriverCalls& calls_;
     std::list<Clock::time_point>::iterator place_;
   };
-  /// How long the oldest takes by now; 0 if there is none.
+  /// Returns the age of the oldest call, or 0 if there is none.
   Clock::duration Longest() {
     const std::lock_guard<std::mutex> lock(mutex_);
     return begun_.empty() ? Clock::duration::zero() : Clock::now() - begun_.front();
@@ -143,38 +145,39 @@ class DriverCalls {
 
  private:
   std::mutex mutex_;
-  std::list<Clock::time_point> begun_;  ///< the oldest in front
+  std::list<Clock::time_point> begun_;  ///< the oldest call is first
 };
 inline DriverCalls& TheDriverCalls() {
   static DriverCalls calls;
   return calls;
 }
 
-/// Makes one CUDA call, `call()`, unless the fault seam fails it. Returns its error.
+/// Makes the CUDA call `call()`, unless the injected fault fails it. Returns the error of the call.
 template <typename Call>
 cudaError_t TryCuda(Call&& call) {
   cudaError_t error = TheCudaFaults().Next();
   if (error == cudaSuccess) {
     const DriverCalls::Call in_driver(TheDriverCalls());
     error = call();
-    // Else a later launch, which asks for the last error, would report this one again.
+    // Clears the last error. Otherwise a later launch, which asks for the last error, would report this one again.
     if (error != cudaSuccess) cudaGetLastError();
   }
   return error;
 }
 
-/// TryCuda; throws kOutOfMemory if memory was refused, else kGpuLost, with `what`, the error's name and its text.
+/// Makes the CUDA call `call()` as TryCuda does. Throws Error(kOutOfMemory) if memory was refused, and Error(kGpuLost)
+/// after any other error, with `what`, the error's name and its text.
 template <typename Call>
 void CheckCuda(const char* what, Call&& call) {
   const cudaError_t error = TryCuda(std::forward<Call>(call));
   if (error != cudaSuccess) ThrowCuda(what, error);
 }
 
-/// Set for good when a device gives no sign for too long.
+/// Set when a device has not answered within the deadline. Never reset.
 inline std::atomic<bool> a_gpu_hangs{false};
 
-/// That, as an error. No GpuLost, for no other GPU goes on: what they have in common (memory of one that another
-/// reaches into, registered host memory) is not freed before the one that hangs has done its work.
+/// Throws the error for a device that hangs. It is not a GpuLost, because the other GPUs cannot continue: shared
+/// resources (peer memory, registered host memory) are not freed before the hanging GPU has done its work.
 [[noreturn]] inline void ThrowHangs(const std::string& who, std::chrono::nanoseconds waited) {
   a_gpu_hangs = true;
   throw Error(ErrorCode::kGpuLost,
@@ -184,7 +187,7 @@ inline std::atomic<bool> a_gpu_hangs{false};
                   "(NVRM: Xid) tell more");
 }
 
-/// One device, shared by all that lives on it: makes it current, and waits for it.
+/// One device, shared by all objects that live on it. Makes the device current and waits for its work.
 class CudaDevice {
  public:
   explicit CudaDevice(int ordinal, std::chrono::nanoseconds deadline = std::chrono::minutes(1))
@@ -193,16 +196,17 @@ class CudaDevice {
   std::chrono::nanoseconds deadline() const { return deadline_; }
   bool hung() const { return hung_; }
 
-  /// Makes the device the calling thread's. Every entry into the backend starts with it.
+  /// Makes the device current in the calling thread. Every entry into the backend must begin with this call.
   void Enter() const {
     entered_device = ordinal_;
     CheckCuda("cudaSetDevice", [&] { return cudaSetDevice(CudaOrdinal(ordinal_)); });
   }
-  /// For destructors: false if the device must not be called any more. Freeing may wait for any that hangs.
+  /// Makes the device current for a destructor. Returns false if the device must not be called any more: freeing memory
+  /// may wait for any device that hangs.
   bool EnterToFree() const noexcept { return !a_gpu_hangs && cudaSetDevice(CudaOrdinal(ordinal_)) == cudaSuccess; }
 
-  /// Makes copies from and to host memory fast, and undoes that: false if it stays registered. What is refused is only
-  /// slower; what was not pinned says so, and that is no error.
+  /// Register pins host memory, so that copies are fast; a refusal only makes copies slower. Unregister returns false
+  /// if the memory stays pinned. Memory that was not pinned is no error.
   void Register(void* data, std::uint64_t bytes) const {
     if (TryCuda([&] { return cudaSetDevice(CudaOrdinal(ordinal_)); }) != cudaSuccess) return;
     TryCuda([&] { return cudaHostRegister(data, bytes, cudaHostRegisterPortable); });
@@ -212,15 +216,15 @@ class CudaDevice {
     cudaGetLastError();
     return error == cudaSuccess || error == cudaErrorHostMemoryNotRegistered;
   }
-  /// Copies from and to memory that is not wait inside the driver for what is queued in front, where no deadline
-  /// reaches: who made kernels waits for those first.
+  /// Returns true if the host memory is pinned. A copy of memory that is not pinned waits inside the driver for the
+  /// work queued before it, where no deadline applies. The caller must then wait for its kernels first.
   static bool Registered(const void* data) {
     cudaPointerAttributes facts{};
     CheckCuda("cudaPointerGetAttributes", [&] { return cudaPointerGetAttributes(&facts, data); });
     return facts.type == cudaMemoryTypeHost;
   }
 
-  /// Blocks until the stream has done all that was queued. After the deadline the device counts as lost for good.
+  /// Blocks until the stream has done all queued work. After the deadline the device counts as lost for good.
   void Wait(cudaStream_t stream) const {
     WaitUntil([&] { return cudaStreamQuery(stream); });
   }
@@ -228,7 +232,8 @@ class CudaDevice {
     WaitUntil([&] { return cudaEventQuery(event); });
   }
 
-  /// True if the event has passed. Not counted by the fault seam: how often it is asked is chance.
+  /// Returns true if the event has passed. The fault injector does not count this call, because the number of polls
+  /// depends on chance.
   bool Passed(cudaEvent_t event) const {
     const cudaError_t error = cudaEventQuery(event);
     if (error == cudaSuccess) return true;
@@ -236,7 +241,8 @@ class CudaDevice {
     if (error != cudaErrorNotReady) ThrowCuda("cudaEventQuery", error);
     return false;
   }
-  /// Wait for destructors: also returns if the device is lost, when nothing runs on it any more.
+  /// Waits for the stream in a destructor. Also returns if the device is lost, because then nothing runs on it any
+  /// more.
   void Drain(cudaStream_t stream) const noexcept {
     if (!hung_ && cudaSetDevice(CudaOrdinal(ordinal_)) == cudaSuccess) Poll([&] { return cudaStreamQuery(stream); });
     cudaGetLastError();
@@ -250,8 +256,8 @@ class CudaDevice {
     if (error != cudaSuccess) ThrowCuda("waiting for the GPU", error);
   }
 
-  /// Spins at first, because most waits are short, then naps: who sleeps is woken before threads that work are done
-  /// with their slices, who yields to them is not.
+  /// Spins at first, because most waits are short, and then sleeps. With all cores busy, a sleeping thread is woken
+  /// before working threads have used up their time slices; a thread that yields is not.
   template <typename Query>
   cudaError_t Poll(Query query) const noexcept {
     using Clock = std::chrono::steady_clock;
@@ -260,7 +266,7 @@ class CudaDevice {
                                        kLongest = std::chrono::microseconds(200);
     const Clock::time_point start = Clock::now();
     for (;;) {
-      // Another thread found out: no need to wait as long again.
+      // Another thread has found that the device hangs, so waiting for the deadline again is useless.
       if (hung_) return cudaErrorLaunchTimeout;
       const cudaError_t error = query();
       if (error != cudaErrorNotReady) return error;
@@ -271,7 +277,7 @@ class CudaDevice {
         return cudaErrorLaunchTimeout;
       }
       if (waited < kSpin) continue;
-      // Without it a nap takes 50 us longer than asked for. It stays the thread's.
+      // Without this setting a sleep takes 50 us longer than requested. The setting stays with the thread.
       thread_local const bool exact = prctl(PR_SET_TIMERSLACK, 1000UL) == 0;
       static_cast<void>(exact);
       std::this_thread::sleep_for(std::clamp<std::chrono::nanoseconds>(waited / 16, kShortest, kLongest));
@@ -296,14 +302,14 @@ struct FetchedBytes {
   const unsigned char* from;
   std::uint32_t at, bytes;
 };
-/// Block i copies reads[i] to its place behind `to`.
+/// Block i copies reads[i] to `to` + reads[i].at.
 template <typename = void>
 __global__ void __launch_bounds__(kFetchThreads) FetchAllKernel(unsigned char* to, const FetchedBytes* reads) {
   const FetchedBytes read = reads[blockIdx.x];
   for (std::uint32_t i = threadIdx.x; i < read.bytes; i += kFetchThreads) to[read.at + i] = read.from[i];
 }
 
-// What the fault seam puts into a stream.
+// The kernels that the fault injector starts.
 template <typename = void>
 __global__ void NeverEndingKernel() {
   for (;;) __nanosleep(1'000'000);
@@ -315,7 +321,8 @@ __global__ void WriteByteKernel(volatile unsigned char* to, unsigned char flip) 
 
 class Event;
 
-/// A stream that does not wait for the default one. Its owner sees to it that it is idle when it is dropped.
+/// A stream that does not wait for the default stream. The owner must make sure that the stream is idle when it is
+/// destroyed.
 class Stream {
  public:
   enum class Priority { kUsual, kHigh };
@@ -337,28 +344,30 @@ class Stream {
   cudaStream_t get() const { return stream_; }
   const CudaDevice& device() const { return *device_; }
   void Wait() const { device_->Wait(stream_); }
-  /// What it is given from here on comes behind the event, which was recorded.
+  /// Makes all work that is queued from now on wait for `event`, which must have been recorded.
   void WaitFor(const Event& event) const;
 
-  /// `to` and `from`: host or device memory, as `kind` says. Pinned host memory must stay until the stream has passed.
+  /// Queues a copy. `kind` says which of `to` and `from` is host memory. Pinned host memory must stay valid until the
+  /// stream has done the copy.
   void Copy(void* to, const void* from, std::uint64_t bytes, cudaMemcpyKind kind) const {
     if (kind == cudaMemcpyDeviceToHost) MakeWrongIfAsked(from, bytes);
     CheckCuda("cudaMemcpyAsync", [&] { return cudaMemcpyAsync(to, from, bytes, kind, stream_); });
   }
-  /// From the memory of GPU `device` to this one's.
+  /// Queues a copy from the memory of GPU `device` to the memory of this GPU.
   void CopyAcross(void* to, const void* from, int device, std::uint64_t bytes) const {
     CheckCuda("cudaMemcpyPeerAsync",
               [&] { return cudaMemcpyPeerAsync(to, CudaOrdinal(device_->ordinal()), from, CudaOrdinal(device), bytes,
                                                stream_); });
   }
-  /// Copies a few bytes from the device to `pinned` host memory, by a kernel: a copy would wait behind the windows of
-  /// other streams that are on their way over the bus.
+  /// Copies a few bytes from the device to `pinned` host memory by a kernel. A copy would wait for the windows of other
+  /// streams that are crossing the bus.
   void Fetch(void* pinned, const void* from, std::uint64_t bytes) const {
     MakeWrongIfAsked(from, bytes);
     Launch("FetchKernel", FetchKernel<>, 1, kFetchThreads, static_cast<unsigned char*>(pinned),
            static_cast<const unsigned char*>(from), bytes);
   }
-  /// Many of these at once, one at least: to their places behind `pinned`. `reads` is in pinned host memory, too.
+  /// Fetches `count` (> 0) ranges at once, each to its offset from `pinned`. `reads` must be in pinned host memory,
+  /// too.
   void FetchAll(void* pinned, const FetchedBytes* reads, std::uint64_t count) const {
     MakeWrongIfAsked(reads[0].from, reads[0].bytes);
     Launch("FetchAllKernel", FetchAllKernel<>, count, kFetchThreads, static_cast<unsigned char*>(pinned), reads);
@@ -379,7 +388,7 @@ class Stream {
   }
 
  private:
-  /// For the fault seam: any bit, but the same one of the same copy.
+  /// Flips one bit at `from` if the fault injector asks for it. The bit depends only on `bytes`.
   void MakeWrongIfAsked(const void* from, std::uint64_t bytes) const {
     if (bytes == 0 || !TheCudaFaults().FlipsCopy()) return;
     const std::uint64_t bit = bytes * 8 / 7 * 3 % (bytes * 8);
@@ -391,8 +400,8 @@ class Stream {
   cudaStream_t stream_ = nullptr;
 };
 
-/// Waits at the end of its scope until the stream is idle, so that what was declared before it (host blocks, slots) is
-/// not given away while the device still reads or writes it, whatever was thrown.
+/// Waits at the end of its scope, also after an exception, until the stream is idle. Objects declared before it (host
+/// blocks, slots) are therefore not given away while the device still reads or writes them.
 class DrainAtExit {
  public:
   explicit DrainAtExit(const Stream& stream) : stream_(stream) {}
@@ -431,7 +440,8 @@ inline void Stream::WaitFor(const Event& event) const {
   CheckCuda("cudaStreamWaitEvent", [&] { return cudaStreamWaitEvent(stream_, event.get(), 0); });
 }
 
-/// The time between two places in a stream. For statistics: what fails here fails at the calls that matter, too.
+/// Measures the time between two places in a stream, for statistics. Ignores errors, because the calls that matter fail
+/// in the same way.
 class Stopwatch {
  public:
   explicit Stopwatch(DevicePtr device) : device_(std::move(device)) {
@@ -448,7 +458,8 @@ class Stopwatch {
   }
   void Start(const Stream& stream) { Mark(stream, 0); }
   void Stop(const Stream& stream) { Mark(stream, 1); }
-  /// Once the stream has passed Stop: the seconds, once; 0 if it was not started and stopped.
+  /// Returns the seconds between Start and Stop, once, or 0 if they were not both called. The stream must have passed
+  /// Stop.
   double Take() {
     float milliseconds = 0;
     const bool known = marked_ == 3 && cudaEventElapsedTime(&milliseconds, events_[0], events_[1]) == cudaSuccess;
@@ -461,7 +472,7 @@ class Stopwatch {
   void Mark(const Stream& stream, unsigned which) {
     if (events_[which] != nullptr && cudaEventRecord(events_[which], stream.get()) == cudaSuccess)
       marked_ |= 1u << which;
-    // The next launch asks for it, and would take it for its own.
+    // Clears the last error. The next launch asks for the last error and would take this one for its own.
     cudaGetLastError();
   }
 
@@ -520,12 +531,14 @@ class PinnedMemory {
   void* data_ = nullptr;
 };
 
-/// Streams for short copies by any thread: as many as threads copy at once.
+/// A pool of streams for short copies. Any thread may borrow one, so there are as many streams as threads that copy at
+/// once.
 class StreamPool {
  public:
   explicit StreamPool(DevicePtr device) : device_(std::move(device)) {}
 
-  /// A stream of the pool for one thread and one scope, at whose end the stream is idle and goes back.
+  /// Lends a stream to one thread for one scope. At the end of the scope it waits for the stream and returns it to the
+  /// pool.
   class Borrowed {
    public:
     explicit Borrowed(StreamPool& pool) : pool_(pool), stream_(pool.Take()) {}
@@ -534,7 +547,7 @@ class StreamPool {
     ~Borrowed() {
       stream_->device().Drain(stream_->get());
       const std::lock_guard<std::mutex> lock(pool_.mutex_);
-      // Take made room for it.
+      // Take() has reserved the space, so this does not throw.
       pool_.idle_.push_back(std::move(stream_));
     }
     const Stream& operator*() const { return *stream_; }

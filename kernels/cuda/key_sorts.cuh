@@ -16,10 +16,10 @@ namespace gpusort::detail {
 /// with ExactEntryLess (sort_entries.cu) and with PrefixEntryLess (sort_long_keys.cu).
 template <typename Key, typename LessT>
 struct KeySorts {
-  /// As gpusort::SortKeys.
+  /// Does the work of gpusort::SortKeys.
   static cudaError_t Sort(void* workspace, std::size_t& workspace_bytes, DoubleBuffer<Key>& keys, std::uint64_t n,
                           const LessT& less, cudaStream_t stream);
-  /// As gpusort::MergeRuns.
+  /// Does the work of gpusort::MergeRuns.
   static cudaError_t Merge(void* workspace, std::size_t& workspace_bytes, DoubleBuffer<Key>& keys,
                            const std::uint64_t* bounds, std::uint32_t runs, const LessT& less, cudaStream_t stream);
 };

@@ -1,5 +1,5 @@
-// The kernels that LineSort and CountLineBytesBefore launch (line_sort.cuh): where lines begin, how far they agree,
-// entries of their keys, and the gather of whole lines.
+// The kernels that LineSort and CountLineBytesBefore launch (line_sort.cuh). They find the begins of lines, compare the
+// keys of lines, make entries of keys, and gather whole lines.
 #pragma once
 
 #include <cuda_runtime.h>
@@ -16,7 +16,7 @@
 namespace gpusort::detail {
 
 inline constexpr unsigned kLineThreads = 256;
-/// Text that a block searches for line ends.
+/// The text that a block searches for line ends, in bytes.
 inline constexpr std::uint32_t kScanBytesPerThread = 64;
 inline constexpr std::uint32_t kScanTile = kLineThreads * kScanBytesPerThread;
 
@@ -26,32 +26,33 @@ struct DeviceLines {
   const std::uint32_t* starts = nullptr;
 
   GPUSORT_HD const Byte* line(std::uint32_t row) const { return text + starts[row]; }
-  /// Without the delimiter.
+  /// Returns the length of the line without its delimiter.
   GPUSORT_HD std::uint64_t length(std::uint32_t row) const { return starts[row + 1] - starts[row] - 1; }
 };
 
-/// CompareLines as a call: in line it would be compiled some hundred times in every sort that compares by it.
+/// Calls CompareLines. Not inlined, because that would compile CompareLines hundreds of times into every sort that uses
+/// it.
 __host__ __device__ __noinline__ inline int CompareRows(const DeviceLines& lines, std::uint32_t a, std::uint32_t b,
                                                         const LineOrderView& view) {
   return CompareLines(lines.line(a), lines.length(a), lines.line(b), lines.length(b), view);
 }
 
-/// EncodeChunk as a call, too.
+/// Calls EncodeChunk. Not inlined for the same reason as CompareRows.
 __host__ __device__ __noinline__ inline LineChunk EncodeRow(const DeviceLines& lines, std::uint32_t row,
                                                             const LineOrderView& view, std::uint64_t skip) {
   return EncodeChunk(lines.line(row), lines.length(row), view, skip);
 }
 
-/// Where two keys differ: nowhere; only in a way that chunks do not show.
+/// Special results of KeyDifference: the keys are equal; the keys differ only in a way that chunks do not show.
 inline constexpr std::uint32_t kNoDifference = ~std::uint32_t{0};
 inline constexpr std::uint32_t kHiddenDifference = ~std::uint32_t{0} - 1;
 
-/// Of keys that no other way is known to compare: a step costs as much as all that lies in front of it, so they are
-/// compared so far at most.
+/// Limits for EncodedDifference, in bytes. Each step encodes all bytes before it again, so the comparison stops at
+/// kFarEncoded. At kNearEncoded it tests whether the lines are equal.
 inline constexpr std::uint32_t kFarEncoded = 1020;
 inline constexpr std::uint32_t kNearEncoded = 60;
 
-/// KeyDifference by chunks.
+/// Does the work of KeyDifference by comparing chunks. Serves keys that cannot be compared in a faster way.
 __device__ inline std::uint32_t EncodedDifference(const DeviceLines& lines, std::uint32_t a, std::uint32_t b,
                                                   const LineOrderView& view, std::uint32_t from) {
   for (const std::uint32_t first = from;; from += 12) {
@@ -68,16 +69,17 @@ __device__ inline std::uint32_t EncodedDifference(const DeviceLines& lines, std:
   }
 }
 
-/// A place in encoded keys. Of many long keys they may have 2^32 bytes: then rounds come to their end there.
+/// Converts a position in an encoded key to 32 bits, at most 2^31. Encoded keys that are longer end the rounds there.
 __device__ inline std::uint32_t Place(std::uint64_t at) {
   constexpr std::uint32_t kMost = std::uint32_t{1} << 31;
   return at < kMost ? static_cast<std::uint32_t>(at) : kMost;
 }
 
-/// What the fronts of two texts have in common.
+/// The common prefix of two texts.
 struct CommonFront {
-  std::uint64_t bytes;    ///< up to the first that differs, or to the end of the shorter
-  std::uint64_t escapes;  ///< how many of them take two bytes of an encoded key that others follow
+  std::uint64_t bytes;    ///< up to the first difference, or to the end of the shorter text
+  /// How many of these bytes are escaped, that is, take two bytes in an encoded key that another key follows.
+  std::uint64_t escapes;
 };
 __device__ inline CommonFront FindCommonFront(const Byte* a, const Byte* b, std::uint64_t size, std::uint64_t known) {
   CommonFront common{known < size ? known : size, 0};
@@ -95,14 +97,15 @@ __device__ inline CommonFront FindCommonFront(const Byte* a, const Byte* b, std:
   return common;
 }
 
-/// KeyDifference of what both encoded keys end with, as it is, behind `front` bytes.
+/// Does the work of KeyDifference for the unchanged bytes `a` and `b` that end both encoded keys. The `front` bytes
+/// before them are equal.
 __device__ inline std::uint32_t RestDifference(const Byte* a, std::uint64_t a_size, const Byte* b, std::uint64_t b_size,
                                                std::uint64_t front, std::uint64_t from) {
   const std::uint64_t size = a_size < b_size ? a_size : b_size, known = from > front ? from - front : 0;
   std::uint64_t at = FindCommonFront(a, b, size, known).bytes;
   if (at == size) {
     if (a_size == b_size) return kNoDifference;
-    // The padding behind the shorter one looks like NULs.
+    // The padding after the shorter text looks like NULs.
     if (at < known) at = known;
     const Byte* const rest = a_size > b_size ? a : b;
     const std::uint64_t end = a_size > b_size ? a_size : b_size;
@@ -112,14 +115,15 @@ __device__ inline std::uint32_t RestDifference(const Byte* a, std::uint64_t a_si
   return Place(front + at);
 }
 
-/// A byte of the encoded keys up to which they agree, and in whose chunk they differ unless they agree for very long.
-/// The first `from` bytes are known to agree.
+/// Returns the length of a common prefix of the encoded keys of lines a and b, or kNoDifference or kHiddenDifference.
+/// The keys differ in the chunk that begins there, unless they agree for very many bytes. The caller knows that the
+/// first `from` bytes agree.
 __device__ inline std::uint32_t KeyDifference(const DeviceLines& lines, std::uint32_t a, std::uint32_t b,
                                               const LineOrderView& view, std::uint32_t from) {
   const Byte* const line_a = lines.line(a);
   const Byte* const line_b = lines.line(b);
   const std::uint64_t length_a = lines.length(a), length_b = lines.length(b);
-  std::uint64_t front = 0;  // bytes of encoded keys that are equal
+  std::uint64_t front = 0;  // the number of bytes of the encoded keys known to be equal
   for (std::uint32_t k = 0; k < view.key_count; ++k) {
     const LineKey& key = view.keys[k];
     if (!key.plain()) return EncodedDifference(lines, a, b, view, front > from ? Place(front) : from);
@@ -132,22 +136,23 @@ __device__ inline std::uint32_t KeyDifference(const DeviceLines& lines, std::uin
     const CommonFront common = FindCommonFront(line_a + x.begin, line_b + y.begin, size, 0);
     front += common.bytes + common.escapes;
     if (common.bytes < x.size() || common.bytes < y.size()) return Place(front > from ? front : from);
-    ++front;  // what ends a key
+    ++front;  // the byte that terminates a key
   }
   return RestDifference(line_a, length_a, line_b, length_b, front, from);
 }
 
 GPUSORT_HD inline bool SameKeyBytes(const Entry& a, const Entry& b) { return a.hi == b.hi && (a.lo ^ b.lo) >> 32 == 0; }
 
-/// A line of a round: its place in the order, and the place of the first line that agrees with it so far.
+/// A line that takes part in a round: its place in the order, and the place of the first line that agrees with it so
+/// far.
 struct ActiveLine {
   std::uint32_t place;
   std::uint32_t group;
 };
 
-// ---- Kernels. Templates only so that the header may be included twice in a program.
+// ---- Kernels. They are templates only so that a program may include the header in several files.
 
-/// How many delimiters each tile of the text has.
+/// Counts the delimiters of each tile of the text.
 template <typename = void>
 __global__ void __launch_bounds__(kLineThreads)
     CountLinesKernel(const Byte* text, std::uint64_t bytes, Byte delimiter, std::uint32_t* counts) {
@@ -171,7 +176,7 @@ __global__ void __launch_bounds__(kLineThreads)
   if (threadIdx.x == 0) counts[blockIdx.x] = all;
 }
 
-/// starts[k + 1] = one behind delimiter k. `before`: delimiters in front of each tile.
+/// Sets starts[k + 1] to the position after delimiter k. before[t] is the number of delimiters before tile t.
 template <typename = void>
 __global__ void __launch_bounds__(kLineThreads) LineStartsKernel(const Byte* text, std::uint64_t bytes, Byte delimiter,
                                                                  const std::uint32_t* before, std::uint32_t* starts) {
@@ -180,7 +185,7 @@ __global__ void __launch_bounds__(kLineThreads) LineStartsKernel(const Byte* tex
   const std::uint64_t tile = std::uint64_t{blockIdx.x} * kScanTile;
   const std::uint64_t begin = tile + threadIdx.x * kScanBytesPerThread;
   const std::uint64_t end = begin + kScanBytesPerThread < bytes ? begin + kScanBytesPerThread : bytes;
-  std::uint64_t found = 0;  // a bit for each byte
+  std::uint64_t found = 0;  // one bit for each byte
   if (begin + kScanBytesPerThread <= bytes) {
     const std::uint32_t wanted = 0x01010101u * delimiter;
 #pragma unroll
@@ -206,7 +211,8 @@ __global__ void __launch_bounds__(kLineThreads) LineStartsKernel(const Byte* tex
   if (blockIdx.x == 0 && threadIdx.x == 0) starts[0] = 0;
 }
 
-/// Lowers findings->skip to what rows a and b have in common. `skip` is what the thread knows of it.
+/// Lowers findings->skip to the number of first bytes that the keys of rows a and b have in common. `skip` is the
+/// lowest number that the thread knows.
 __device__ inline void LowerSkip(const DeviceLines& lines, std::uint32_t a, std::uint32_t b, const LineOrderView& view,
                                  std::uint32_t& skip, LineFindings* findings) {
   const volatile LineFindings* const seen = findings;
@@ -217,7 +223,8 @@ __device__ inline void LowerSkip(const DeviceLines& lines, std::uint32_t a, std:
   if (skip < seen->skip) atomicMin(&findings->skip, skip);
 }
 
-/// Are the lines in order, and what do all keys begin with? Looks as long as there is something to find.
+/// Finds out whether the lines are in order and which first bytes all keys have in common. Stops when further lines can
+/// change nothing.
 template <typename = void>
 __global__ void __launch_bounds__(kLineThreads)
     InspectLinesKernel(const __grid_constant__ DeviceLines lines, std::uint32_t rows,
@@ -234,8 +241,9 @@ __global__ void __launch_bounds__(kLineThreads)
   }
 }
 
-/// The same for sorted runs, of which run r ends at byte ends[r]: what its first and its last line have in common, all
-/// of its lines have. Of what is no run of lines (the input was rewritten) anything may be said: the proof sees it.
+/// Does the work of InspectLinesKernel for sorted runs. Run r ends at byte ends[r]. The first bytes in which the first
+/// and the last line of a run agree are common to all its lines. If the text is not made of such runs, because the
+/// input was rewritten, the result is unspecified; the proof of the output detects that.
 template <typename = void>
 __global__ void __launch_bounds__(kLineThreads)
     InspectRunsKernel(const __grid_constant__ DeviceLines lines, std::uint32_t rows, const std::uint32_t* ends,
@@ -275,8 +283,8 @@ __global__ void __launch_bounds__(kLineThreads)
   }
 }
 
-/// Stores the order that a round found, and where the groups that remain begin: heads[j] is the place of line j of the
-/// round if it differs from the line before, else 0. `active` null: the round took all lines.
+/// Stores the order that a round found, and the begins of the remaining groups: heads[j] is the place of line j of the
+/// round if the line differs from the line before it, otherwise 0. A null `active` means that the round took all lines.
 template <typename = void>
 __global__ void __launch_bounds__(kLineThreads)
     StoreRoundKernel(const Entry* sorted, std::uint32_t count, const ActiveLine* active, std::uint32_t* order,
@@ -289,9 +297,9 @@ __global__ void __launch_bounds__(kLineThreads)
   }
 }
 
-/// For each group (groups[j] is the place of its first line): up to which byte do its lines agree? skips[group] holds
-/// it, kNoDifference if they are equal. The lines are known to agree up to `known`, or, with `active`, eight bytes
-/// behind known_skips[their group of the round].
+/// Sets skips[group] for each group of equal lines to the number of first bytes in which they agree, or to
+/// kNoDifference if they are equal. groups[j] is the place of the first line of line j's group. The lines are known to
+/// agree in their first `known` bytes or, with `active`, in known_skips[their group in the round] + 8 bytes.
 template <typename = void>
 __global__ void __launch_bounds__(kLineThreads)
     DifferencesKernel(const __grid_constant__ DeviceLines lines, const __grid_constant__ LineOrderView view,
@@ -312,7 +320,7 @@ __global__ void __launch_bounds__(kLineThreads)
   }
 }
 
-/// The lines of a round whose group has two or more that differ go on to the next.
+/// Selects the lines for the next round: those whose group has two or more lines that differ.
 struct StaysActive {
   const std::uint32_t* groups;
   const std::uint32_t* skips;
@@ -340,17 +348,17 @@ __global__ void __launch_bounds__(kLineThreads)
   }
 }
 
-/// Is row a in front of row b?
+/// Returns true if row a comes before row b.
 __device__ inline bool RowLess(const DeviceLines& lines, const LineOrderView& view, std::uint32_t a, std::uint32_t b) {
   const int order = CompareRows(lines, a, b, view);
   return order != 0 ? order < 0 : a < b;
 }
 
-/// What a thread sorts or merges of rows that CompareLines orders. Loops that are not unrolled: comparing lines is so
-/// much code that it may stand in a kernel only a few times.
+/// The number of rows that a thread sorts or merges with CompareLines. The loops are not unrolled: comparing lines is
+/// so much code that a kernel may contain it only a few times.
 inline constexpr std::uint32_t kExactItems = 8;
 
-/// Sorts every kExactItems rows.
+/// Sorts each tile of kExactItems rows.
 template <typename = void>
 __global__ void __launch_bounds__(kLineThreads)
     ExactTilesKernel(const __grid_constant__ DeviceLines lines, const __grid_constant__ LineOrderView view,
@@ -368,7 +376,7 @@ __global__ void __launch_bounds__(kLineThreads)
   }
 }
 
-/// Merges neighbouring runs of `run` rows, a multiple of kExactItems.
+/// Merges neighbouring runs of `run` rows each. `run` must be a multiple of kExactItems.
 template <typename = void>
 __global__ void __launch_bounds__(kLineThreads)
     ExactMergeKernel(const __grid_constant__ DeviceLines lines, const __grid_constant__ LineOrderView view,
@@ -401,14 +409,14 @@ struct Greatest {
   __device__ std::uint32_t operator()(std::uint32_t a, std::uint32_t b) const { return a > b ? a : b; }
 };
 
-/// Bytes of the line at place j of the order, with its delimiter.
+/// Returns the size of the line at place j of the order, with its delimiter.
 struct LineBytes {
   const std::uint32_t* starts;
   const std::uint32_t* order;
   __device__ std::uint32_t operator()(std::uint32_t j) const { return starts[order[j] + 1] - starts[order[j]]; }
 };
 
-/// A warp copies a line at a time.
+/// Copies the lines in order to `out`. A warp copies one line at a time.
 template <typename = void>
 __global__ void __launch_bounds__(kLineThreads)
     GatherLinesKernel(DeviceLines lines, std::uint32_t rows, const std::uint32_t* order, const std::uint32_t* offsets,
@@ -427,9 +435,10 @@ __global__ void __launch_bounds__(kLineThreads)
   }
 }
 
-/// bytes[i] = how many bytes of the sorted lines of ranges[i], whose `records` are bytes, come before the line `cut`:
-/// by key, `inclusive` deciding ties. All lines end with the delimiter; `cut` is without it. A block a range: each of
-/// its warps looks at a line, so that a round leaves a ninth of the range.
+/// Sets bytes[i] to how many bytes of the sorted lines of ranges[i] come before the line `cut`, by key. A line with an
+/// equal key comes before it if the range is `inclusive`. `records` of a range is its size in bytes. All lines end with
+/// the delimiter, except `cut`. One block searches one range: each of its warps looks at one line, so that a ninth of
+/// the range is left after each step.
 template <typename = void>
 __global__ void __launch_bounds__(kLineThreads)
     LineBytesBeforeKernel(const CountRange* ranges, const Byte* cut, std::uint64_t cut_length, Byte delimiter,
@@ -440,10 +449,11 @@ __global__ void __launch_bounds__(kLineThreads)
   const std::uint32_t lane = threadIdx.x % kWarp, warp = threadIdx.x / kWarp;
   const CountRange range = ranges[blockIdx.x];
   const Byte* const data = reinterpret_cast<const Byte*>(range.data);
-  std::uint64_t low = 0, high = range.records;  // line starts; lines before low come before the cut, from high on not
+  // Begins of lines; lines before low come before the cut, lines from high on do not.
+  std::uint64_t low = 0, high = range.records;
   while (low < high) {
     const std::uint64_t at = low + (high - low) * (warp + 1) / (kWarps + 1);
-    std::uint64_t begin = low;  // of the line that holds byte `at`
+    std::uint64_t begin = low;  // the begin of the line that contains byte `at`
     for (std::uint64_t right = at; right > low;) {
       const std::uint64_t left = right - low > kWarp ? right - kWarp : low;
       const bool ends_here = left + lane < right && data[left + lane] == delimiter;

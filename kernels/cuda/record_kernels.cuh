@@ -1,8 +1,8 @@
-// The CUDA backend's own passes over records, around the sorts and merges of <gpusort/merge.cuh>: is a block in order
-// and what do its keys begin with, numbers to sortable numbers and back, records to entries, entries to whole records,
-// and how many records come before a cut. What can be wrong is in GPUSORT_HD functions; a kernel only hands out
-// indices. Records may lie at any address (bytes are read one by one), but the words of GatherKernel must be aligned:
-// see GatherWordBytes.
+// The CUDA backend's own kernels on records. They find out whether a block is in order and which first bytes all keys
+// have in common, map numbers to sortable numbers and back, make entries, gather whole records in the order of entries,
+// and count the records before a cut. The logic is in GPUSORT_HD functions, which tests can run on the host. Records
+// may lie at any address, because their bytes are read one by one. The words of GatherKernel must be aligned: see
+// GatherWordBytes.
 #pragma once
 
 #include <cuda_runtime.h>
@@ -18,7 +18,7 @@ namespace gpusort::detail {
 
 inline constexpr unsigned kRecordThreads = 256;
 
-/// How many leading bytes of the two normalized keys agree, at most `limit` (<= key_bytes).
+/// Returns how many first bytes the normalized keys of `a` and `b` have in common, at most `limit` (<= key_bytes).
 GPUSORT_HD inline std::uint64_t CommonKeyPrefix(const Byte* a, const Byte* b, const RecordLayout& layout,
                                                 std::uint64_t limit) {
   std::uint64_t common = 0;
@@ -38,14 +38,15 @@ GPUSORT_HD inline std::uint64_t CommonKeyPrefix(const Byte* a, const Byte* b, co
   return common < limit ? common : limit;
 }
 
-/// A SearchRange of fixed records.
+/// A range of sorted fixed records, or of lines, in which records before a cut are counted.
 struct CountRange {
   const std::byte* data = nullptr;
   std::uint64_t records = 0;
   bool inclusive = false;
 };
 
-/// How many of the sorted records come before `cut`: by key, `inclusive` deciding ties.
+/// Returns how many of the sorted records come before `cut`, by key. A record with an equal key comes before it if the
+/// range is `inclusive`.
 GPUSORT_HD inline std::uint64_t CountBeforeCut(const CountRange& range, const Byte* cut, const RecordLayout& layout) {
   const Byte* const records = reinterpret_cast<const Byte*>(range.data);
   std::uint64_t low = 0, high = range.records;
@@ -61,15 +62,16 @@ GPUSORT_HD inline std::uint64_t CountBeforeCut(const CountRange& range, const By
   return low;
 }
 
-/// The widest word in which whole records can be moved if the first lies 16-byte aligned.
+/// Returns the size of the widest word in which whole records can be moved if the first record is 16-byte aligned.
 GPUSORT_HD inline std::uint32_t GatherWordBytes(std::uint64_t stride) {
   std::uint32_t word = 16;
   while (stride % word != 0) word /= 2;
   return word;
 }
 
-/// Which word of the unsorted records is word `offset` of the sorted ones, counted from the start of sorted record
-/// `first_record`. 32-bit division: 64-bit costs a GPU thread about a hundred instructions.
+/// Returns the index of the word of the unsorted records that becomes word `offset` of the sorted records. `offset` is
+/// counted from sorted record `first_record`. Divides 32-bit numbers: a 64-bit division costs a GPU thread about a
+/// hundred instructions.
 GPUSORT_HD inline std::uint64_t GatherSource(const Entry* entries, std::uint64_t first_record, std::uint32_t offset,
                                              std::uint32_t record_words) {
   const std::uint32_t record = offset / record_words;
@@ -77,13 +79,13 @@ GPUSORT_HD inline std::uint64_t GatherSource(const Entry* entries, std::uint64_t
   return std::uint64_t{entries[first_record + record].row()} * record_words + word;
 }
 
-/// What a look at a block found. Cleared to zeros before the look.
+/// The result of inspecting a block. The caller must set it to zeros before the inspection.
 struct Findings {
-  unsigned long long differing;  ///< key_bytes less the prefix that all normalized keys have in common
-  std::uint32_t out_of_order;    ///< 1 if some record's key is below its predecessor's
+  unsigned long long differing;  ///< key_bytes minus the length of the prefix that all normalized keys have in common
+  std::uint32_t out_of_order;    ///< 1 if the key of some record is below that of its predecessor
 };
 
-/// Looks at the keys of `count` records while there is something to find: a random block costs next to nothing.
+/// Inspects the keys of `count` records, until further keys can change nothing. A random block therefore costs little.
 /// Without `want_prefix`, `differing` stays 0.
 template <typename = void>
 __global__ void __launch_bounds__(kRecordThreads)
@@ -91,7 +93,7 @@ __global__ void __launch_bounds__(kRecordThreads)
                          bool want_prefix, Findings* findings) {
   const std::uint64_t step = std::uint64_t{gridDim.x} * blockDim.x;
   for (std::uint64_t i = 1 + std::uint64_t{blockIdx.x} * blockDim.x + threadIdx.x; i < count; i += step) {
-    // Other threads write these meanwhile: an old value only costs work.
+    // Other threads write these values at the same time. An old value only costs work.
     const bool in_order = *static_cast<volatile std::uint32_t*>(&findings->out_of_order) == 0;
     const std::uint64_t prefix =
         want_prefix ? layout.key_bytes - *static_cast<volatile unsigned long long*>(&findings->differing) : 0;
@@ -107,7 +109,7 @@ __global__ void __launch_bounds__(kRecordThreads)
   }
 }
 
-/// InspectRecordsKernel for records that are one number.
+/// Does the work of InspectRecordsKernel for records that are a single number.
 template <typename U>
 __global__ void __launch_bounds__(kRecordThreads)
     InspectNumbersKernel(const U* numbers, std::uint64_t count, NumberMap<U> map, Findings* findings) {
@@ -118,7 +120,7 @@ __global__ void __launch_bounds__(kRecordThreads)
   }
 }
 
-/// Maps numbers in place, or back.
+/// Maps numbers in place, or maps them back if `back`.
 template <typename U>
 __global__ void __launch_bounds__(kRecordThreads)
     MapNumbersKernel(U* numbers, std::uint64_t count, NumberMap<U> map, bool back) {
@@ -128,7 +130,7 @@ __global__ void __launch_bounds__(kRecordThreads)
   }
 }
 
-/// entries[i] = the entry of record i. `count` is below 2^32.
+/// Sets entries[i] to the entry of record i. `count` must be below 2^32.
 template <typename = void>
 __global__ void __launch_bounds__(kRecordThreads)
     MakeEntriesKernel(const Byte* records, std::uint64_t count, const __grid_constant__ RecordLayout layout,
@@ -139,7 +141,7 @@ __global__ void __launch_bounds__(kRecordThreads)
   }
 }
 
-/// Words that each thread, and each block, of GatherKernel moves.
+/// The number of words that each thread, and each block, of GatherKernel moves.
 inline constexpr unsigned kGatherItems = 8;
 inline constexpr std::uint64_t kGatherTile = std::uint64_t{kRecordThreads} * kGatherItems;
 
@@ -159,14 +161,15 @@ __global__ void __launch_bounds__(kRecordThreads)
   }
 }
 
-/// Pieces to copy, as many as a kernel's parameters hold. Tiles of it are copied by a block each.
+/// A list of pieces to copy, with as many pieces as the parameters of a kernel can hold. Each block copies one tile of
+/// a piece.
 struct PieceTable {
   static constexpr unsigned kMost = 128;
-  static constexpr std::uint64_t kTile = 1 << 14;  ///< bytes
+  static constexpr std::uint64_t kTile = 1 << 14;  ///< in bytes
   const Byte* from[kMost];
-  std::uint64_t to[kMost];  ///< offset
+  std::uint64_t to[kMost];  ///< offset in the output, in bytes
   std::uint64_t bytes[kMost];
-  std::uint32_t first_tile[kMost];  ///< of the piece
+  std::uint32_t first_tile[kMost];  ///< the number of the piece's first tile
   std::uint32_t next_tile = 0, count = 0;
 
   bool full() const { return count == kMost; }
@@ -181,8 +184,8 @@ struct PieceTable {
   }
 };
 
-/// Copies n bytes by all threads of the block. Words, with those of `from` shifted together where they lie otherwise
-/// than those of `to`: only words are read that have some of the bytes.
+/// Copies n bytes with all threads of the block. If the addresses have different alignments, aligned words of `from`
+/// are shifted together. Reads only words that contain one of the bytes.
 __device__ inline void CopyByBlock(Byte* to, const Byte* from, std::uint32_t n) {
   const auto address = [](const Byte* p) { return reinterpret_cast<std::uintptr_t>(p); };
   if ((address(to) | address(from) | n) % 8 == 0) {
@@ -210,7 +213,7 @@ __device__ inline void CopyByBlock(Byte* to, const Byte* from, std::uint32_t n) 
 template <typename = void>
 __global__ void __launch_bounds__(kRecordThreads)
     CopyPiecesKernel(const __grid_constant__ PieceTable pieces, Byte* to) {
-  std::uint32_t low = 0, high = pieces.count - 1;  // the last piece that begins at this tile, or in front
+  std::uint32_t low = 0, high = pieces.count - 1;  // the last piece that begins at this tile or before
   while (low < high) {
     const std::uint32_t middle = (low + high + 1) / 2;
     if (pieces.first_tile[middle] <= blockIdx.x) {
@@ -225,7 +228,7 @@ __global__ void __launch_bounds__(kRecordThreads)
               static_cast<std::uint32_t>(left < PieceTable::kTile ? left : PieceTable::kTile));
 }
 
-/// counts[i] = CountBeforeCut of ranges[i].
+/// Sets counts[i] to CountBeforeCut of ranges[i].
 template <typename = void>
 __global__ void __launch_bounds__(kRecordThreads)
     CountBeforeKernel(const CountRange* ranges, std::uint32_t count, const Byte* cut,

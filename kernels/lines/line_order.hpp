@@ -214,7 +214,7 @@ class NeighbourLines {
   }
 
   const LineOrderView& order_;
-  /// one half for the predecessor, the other for this line; the halves swap with each line
+  /// One half for the predecessor, the other for this line; the halves swap with each line.
   std::vector<KeyRange> ranges_;
   std::uint32_t have_[2];         ///< how many keys of the predecessor and of this line were found
   bool side_ = false;             ///< true if the second half belongs to the predecessor

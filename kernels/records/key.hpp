@@ -34,7 +34,7 @@ GPUSORT_HD inline std::uint64_t LoadNumber(const Byte* p, std::uint32_t length, 
 template <typename U>
 struct NumberMap {
   U magnitude_mask = 0;  ///< floats: the bits to flip in negative numbers
-  /// the bits to flip in all numbers: the sign bit of signed numbers and floats; complemented for descending order
+  /// The bits to flip in all numbers: the sign bit of signed numbers and floats; complemented for descending order.
   U flip = 0;
   bool swap = false;     ///< true for big-endian numbers
 
