@@ -1,10 +1,10 @@
-// The textbook merge kernels, for study and as what the production merge (merge.cuh) is measured against. Each call
-// queues the stable merge of a[0, m) and b[0, n) to out[0, m + n) on `stream` and returns; nothing is allocated,
-// nothing is waited for. Items are trivially copyable, aligned to 16 bytes at most; pairs are structs whose comparator
-// looks at the key. BasicMerge works in global memory; TiledMerge, CircularMerge and DoubleBufferMerge keep windows of
-// the lists in shared memory. What the blocks do is in merge_phases.hpp; start at the calls, at the end of this file.
-// Sources: Hwu, Kirk and El Hajj, Programming Massively Parallel Processors, 4th ed., ch. 12; J. Lv, Parallel Merge for
-// Many-Core Architectures, Illinois 2016; Green, McColl and Bader, GPU Merge Path, ICS 2012 (the wide partition).
+// The textbook merge kernels, for study and as a reference for the production merge (merge.cuh). Each call queues the
+// stable merge of a[0, m) and b[0, n) to out[0, m + n) on `stream` and returns. No call allocates or waits. Items must
+// be trivially copyable and aligned to at most 16 bytes. For pairs, use a struct and a comparator of its key.
+// BasicMerge works in global memory. TiledMerge, CircularMerge and DoubleBufferMerge keep windows of the lists in
+// shared memory. The work of a block is in merge_phases.hpp. Start at the calls, at the end of this file. Sources: Hwu,
+// Kirk and El Hajj, Programming Massively Parallel Processors, 4th ed., ch. 12; J. Lv, Parallel Merge for Many-Core
+// Architectures, Illinois 2016; Green, McColl and Bader, GPU Merge Path, ICS 2012 (the wide partition).
 #pragma once
 
 #include <cuda_runtime.h>
@@ -20,7 +20,7 @@
 namespace gpusort::classic {
 namespace detail {
 
-/// The Team (see merge_phases.hpp) that is a block of a GPU.
+/// A Team (see merge_phases.hpp) for a block of threads of a GPU.
 struct BlockTeam {
   template <typename Phase>
   __device__ __forceinline__ void Each(Phase phase) {
@@ -39,8 +39,9 @@ struct BlockTeam {
   };
 };
 
-// A kernel cannot take a MergeConfig as template argument (nvcc 13 writes host code for it that does not compile), so
-// it takes numbers. The number of blocks is none of them: configurations that differ only there share one kernel.
+// A kernel cannot take a MergeConfig as template argument, because nvcc 13 writes host code for it that does not
+// compile. It takes numbers instead. The number of blocks is not among them, so configurations that differ only in it
+// share one kernel.
 constexpr unsigned SwitchesOf(const MergeConfig& config) {
   return config.share_co_ranks | config.branch_free << 1 | config.wide_partition << 2 | config.stage_output << 3;
 }
@@ -71,7 +72,7 @@ __global__ void __launch_bounds__(kThreads)
                                           out, less);
 }
 
-/// As many blocks as the present GPU runs at a time.
+/// Sets `blocks` to the number of blocks that the current GPU can run at the same time.
 template <typename Kernel>
 cudaError_t ResidentBlocks(Kernel kernel, int threads, std::size_t shared_bytes, std::uint64_t& blocks) {
   int device = 0, processors = 0, blocks_each = 0;
@@ -115,8 +116,8 @@ cudaError_t BufferedMerge(A a, std::uint64_t m, B b, std::uint64_t n, Output out
 
 }  // namespace detail
 
-/// One co-rank and one sequential merge a thread, all in global memory. blocks 0: one share a thread; else a block goes
-/// on with every blocks-th tile.
+/// Merges in global memory: each thread finds one co-rank and merges one share. If kConfig.blocks is 0, each thread has
+/// a single share. Otherwise a block takes every blocks-th tile.
 template <MergeConfig kConfig, typename A, typename B, typename Output, typename LessT>
 cudaError_t BasicMerge(A a, std::uint64_t m, B b, std::uint64_t n, Output out, LessT less,
                        cudaStream_t stream = nullptr) {
@@ -129,25 +130,26 @@ cudaError_t BasicMerge(A a, std::uint64_t m, B b, std::uint64_t n, Output out, L
   return cudaGetLastError();
 }
 
-/// A tile of each list is read for each tile of output, of which half is used. In this and the next two, each block
-/// merges a share of the output of its own, in tiles; blocks 0: as many blocks as the GPU runs at a time.
-/// Shared memory: 2 tiles (and one more if the output is staged).
+/// Merges through shared memory: reads a tile of each list for each tile of output, and uses half of what it reads.
+/// Each block merges one share of the output, tile by tile, as in the next two calls. If kConfig.blocks is 0, there are
+/// as many blocks as the GPU can run at the same time. Needs 2 tiles of shared memory, or 3 if the output is staged.
 template <MergeConfig kConfig, typename A, typename B, typename Output, typename LessT>
 cudaError_t TiledMerge(A a, std::uint64_t m, B b, std::uint64_t n, Output out, LessT less,
                        cudaStream_t stream = nullptr) {
   return detail::BufferedMerge<kConfig, Buffering::kSingle>(a, m, b, n, out, less, stream);
 }
 
-/// What was not used stays; only what was used is read in its place, so each item is read once. Shared memory: as
-/// TiledMerge.
+/// Merges as TiledMerge does, but keeps unused items in shared memory and reads only as many items as were used. Each
+/// item is therefore read once. Needs as much shared memory as TiledMerge.
 template <MergeConfig kConfig, typename A, typename B, typename Output, typename LessT>
 cudaError_t CircularMerge(A a, std::uint64_t m, B b, std::uint64_t n, Output out, LessT less,
                           cudaStream_t stream = nullptr) {
   return detail::BufferedMerge<kConfig, Buffering::kCircular>(a, m, b, n, out, less, stream);
 }
 
-/// Two tiles of each list; one more is read, whole, when less than one is left. Each item is read once, in half as many
-/// rounds of loading, for twice the shared memory: 4 tiles (5 if the output is staged).
+/// Merges as CircularMerge does, with two tiles of each list. A further tile is read as a whole when less than one tile
+/// is left. Each item is read once, with half as many rounds of loading. Needs 4 tiles of shared memory, or 5 if the
+/// output is staged.
 template <MergeConfig kConfig, typename A, typename B, typename Output, typename LessT>
 cudaError_t DoubleBufferMerge(A a, std::uint64_t m, B b, std::uint64_t n, Output out, LessT less,
                               cudaStream_t stream = nullptr) {

@@ -1,16 +1,16 @@
-// What the blocks of the textbook merge kernels do, for host and device: phases of threads with barriers between.
-// BasicMergeBlock merges straight from list to list; BufferedMergeBlock by way of shared memory, tile by tile, with one
-// of three ways to keep a window of each list there (ListWindow). Both are written against a Team, which runs a phase
-// for every thread: a GPU's block, or a loop on a CPU. Start at BufferedMergeBlock; the kernels are in
-// merge_kernels.cuh.
-// Sources: Hwu, Kirk and El Hajj, Programming Massively Parallel Processors, 4th ed., ch. 12 (basic, tiled, circular);
-// J. Lv, Parallel Merge for Many-Core Architectures, Illinois 2016 (double buffer, shared co-ranks, no branches).
+// The work of the blocks of the textbook merge kernels, for host and device: phases of threads with barriers between
+// them. BasicMergeBlock merges directly from list to list. BufferedMergeBlock merges through shared memory, tile by
+// tile, with one of three ways to keep a window of each list there (ListWindow). Start at BufferedMergeBlock. The
+// kernels are in merge_kernels.cuh. Sources: Hwu, Kirk and El Hajj, Programming Massively Parallel Processors, 4th ed.,
+// ch. 12 (basic, tiled, circular); J. Lv, Parallel Merge for Many-Core Architectures, Illinois 2016 (double buffer,
+// shared co-ranks, no branches).
 //
-// A Team has
-//   Each(f)                    one phase: f(thread) for every thread of the block
-//   Barrier()                  no thread passes before all came
-//   CountLanes<kWide>(t, p)    to thread t: of how many of the kWide threads around it, counted from 0, p(lane) is true
-//   PerThread<T>               what a thread keeps from phase to phase, as PerThread<T>()[thread]
+// The two functions run on a Team, which is a block of a GPU or a loop on a CPU. A Team has
+//
+//   Each(f)                    runs a phase: calls f(thread) for every thread of the block
+//   Barrier()                  no thread passes before all threads have arrived
+//   CountLanes<kWide>(t, p)    returns to thread t for how many lanes of its group of kWide threads p(lane) is true
+//   PerThread<T>               the data that a thread keeps between phases, as PerThread<T>()[thread]
 #pragma once
 
 #include <cstddef>
@@ -23,26 +23,27 @@
 
 namespace gpusort::classic {
 
-/// How a textbook merge is cut and which of the known improvements it uses.
+/// How a textbook merge divides its work, and which of the known improvements it uses.
 struct MergeConfig {
-  int blocks = 0;            ///< most blocks; 0: what suits the kernel (see merge_kernels.cuh)
-  int threads = 256;         ///< of a block
-  int items_per_thread = 8;  ///< outputs of a thread in one tile: thread coarsening
-  /// A thread searches only the end of its share and reads its begin from its neighbour: half of the searches.
+  int blocks = 0;  ///< the maximum number of blocks; 0: the best number for the kernel (see merge_kernels.cuh)
+  int threads = 256;         ///< the number of threads of a block
+  int items_per_thread = 8;  ///< the number of outputs of a thread in one tile (thread coarsening)
+  /// A thread searches only the end of its share. It takes the begin from its neighbour, which halves the number of
+  /// searches.
   bool share_co_ranks = false;
-  bool branch_free = false;     ///< BranchFreeCoRank and BranchFreeMerge
-  bool wide_partition = false;  ///< a block's part of the lists is found by warps (WideCoRank); not for BasicMerge
-  bool stage_output = false;    ///< a tile goes out through shared memory, coalesced; not for BasicMerge
+  bool branch_free = false;     ///< use BranchFreeCoRank and BranchFreeMerge
+  bool wide_partition = false;  ///< whole warps find a block's part of the lists (WideCoRank); not for BasicMerge
+  bool stage_output = false;    ///< a tile is written through shared memory, coalesced; not for BasicMerge
 
-  /// Outputs of a block in one round.
+  /// The number of outputs of a block in one round.
   GPUSORT_HD constexpr std::uint32_t tile() const { return static_cast<std::uint32_t>(threads * items_per_thread); }
 };
 
-/// What a block keeps of each list in shared memory.
+/// The way in which a block keeps parts of each list in shared memory.
 enum class Buffering {
-  kSingle,    ///< a tile of each list, read anew for every tile of output: half of what is read is used
-  kCircular,  ///< a tile of each list; what was used is replaced, the rest stays where it is
-  kDouble,    ///< two tiles of each list; a whole tile is read when fewer items than that are left
+  kSingle,    ///< one tile of each list, read again for every tile of output; half of the items read are used
+  kCircular,  ///< one tile of each list; new items replace used items, and the others stay in place
+  kDouble,    ///< two tiles of each list; a whole tile is read when less than one tile is left
 };
 
 template <typename T>
@@ -50,8 +51,9 @@ GPUSORT_HD constexpr T Least(T a, T b) {
   return b < a ? b : a;
 }
 
-/// kCapacity items that begin anywhere in a buffer and go on at its front: [i] is buffer[(start + i) mod kCapacity].
-/// Co-rank and merge see contiguous indices, and index - 1 wraps like any other: a cut at b's first item is no case.
+/// A view of kCapacity items that begin anywhere in a buffer and continue at its front: [i] is buffer[(start + i) mod
+/// kCapacity]. Co-rank and merge see contiguous indices. Index -1 wraps like any other index, so a cut before the first
+/// item of b needs no special case.
 template <typename Item, std::uint32_t kCapacity>
 struct CircularView {
   using value_type = Item;
@@ -61,16 +63,16 @@ struct CircularView {
   using iterator_category = std::random_access_iterator_tag;
 
   const Item* buffer;
-  std::uint32_t start;  ///< < kCapacity
+  std::uint32_t start;  ///< below kCapacity
 
   GPUSORT_HD static std::uint32_t Wrap(std::uint32_t at) { return at < kCapacity ? at : at - kCapacity; }
   GPUSORT_HD const Item& operator[](std::uint32_t i) const { return buffer[Wrap(start + i)]; }
   GPUSORT_HD CircularView operator+(std::uint32_t i) const { return {buffer, Wrap(start + i)}; }
 };
 
-/// The part of one sorted list that a block has in shared memory. Every thread keeps one, and all are the same; only
-/// Load does different things in different threads. The items of the list that are not used up are `held` items in the
-/// buffer and then list[next, end).
+/// The part of one sorted list that a block keeps in shared memory. Every thread has a copy, and all copies are equal;
+/// only Load differs between threads. The unused items of the list are `held` items in the buffer, followed by
+/// list[next, end).
 template <Buffering kBuffering, std::uint32_t kTile>
 struct ListWindow {
   static constexpr std::uint32_t kCapacity = kBuffering == Buffering::kDouble ? 2 * kTile : kTile;
@@ -80,17 +82,18 @@ struct ListWindow {
   std::uint32_t start = 0;
   std::uint32_t held = 0;
 
-  /// How many items the next Load brings. Behind it a tile is held, or all that is left.
+  /// Returns how many items the next Load reads. After the Load the buffer holds at least a tile, or the rest of the
+  /// list.
   GPUSORT_HD std::uint32_t Wanted() const {
     std::uint32_t wanted = kTile - held;
     if (kBuffering == Buffering::kDouble) wanted = held == 0 ? 2 * kTile : held < kTile ? kTile : 0;
     return static_cast<std::uint32_t>(Least<std::uint64_t>(wanted, end - next));
   }
-  /// Thread's part of the load: neighbouring threads, neighbouring items.
+  /// Loads this thread's part of the wanted items. Neighbouring threads load neighbouring items.
   template <std::uint32_t kThreads, typename Iterator, typename Item>
   GPUSORT_HD void Load(std::uint32_t thread, Iterator list, Item* buffer) const {
     constexpr int kSteps = static_cast<int>((kCapacity + kThreads - 1) / kThreads);
-    // So many reads are under way before the first is waited for; 64 bytes of registers do not hurt.
+    // The number of loads that are started before the first is waited for. They take 64 bytes of registers.
     constexpr int kBatch = sizeof(Item) >= 64 ? 1 : static_cast<int>(64 / sizeof(Item));
     const std::uint32_t wanted = Wanted();
     GPUSORT_UNROLL
@@ -113,7 +116,7 @@ struct ListWindow {
     next += loaded;
     held += loaded;
   }
-  /// The items held. A single buffer never wraps.
+  /// Returns the items that the buffer holds. A single buffer never wraps.
   template <typename Item>
   GPUSORT_HD auto View(const Item* buffer) const {
     if constexpr (kBuffering == Buffering::kSingle) {
@@ -133,11 +136,11 @@ struct ListWindow {
   }
 
  private:
-  /// at < 2 * kCapacity.
+  /// `at` must be below 2 * kCapacity.
   GPUSORT_HD static std::uint32_t Wrap(std::uint32_t at) { return at < kCapacity ? at : at - kCapacity; }
 };
 
-/// The shared memory of a block of BufferedMergeBlock.
+/// The parts of a block's shared memory for BufferedMergeBlock.
 template <MergeConfig kConfig, Buffering kBuffering, typename Item>
 struct BlockMemory {
   static_assert(alignof(Item) <= 16);
@@ -149,13 +152,13 @@ struct BlockMemory {
   static constexpr std::size_t kCoRanksBegin = (kStagedBegin + kStaged + 3) / 4 * 4;
   static constexpr std::size_t kBytes = kCoRanksBegin + (kConfig.threads + 1) * sizeof(std::uint32_t);
 
-  std::uint64_t* block_co_ranks;  ///< of the begin and the end of the block's outputs
+  std::uint64_t* block_co_ranks;  ///< the co-ranks of the begin and the end of the block's outputs
   Item* a;
   Item* b;
-  Item* staged;             ///< a tile of output
-  std::uint32_t* co_ranks;  ///< [t + 1]: of the end of thread t's share of the tile
+  Item* staged;             ///< one tile of output
+  std::uint32_t* co_ranks;  ///< [t + 1] is the co-rank of the end of thread t's share of the tile
 
-  /// `memory`: kBytes bytes, aligned to 16.
+  /// `memory` must have kBytes bytes and be aligned to 16.
   GPUSORT_HD explicit BlockMemory(void* memory)
       : block_co_ranks(static_cast<std::uint64_t*>(memory)),
         a(reinterpret_cast<Item*>(static_cast<char*>(memory) + kABegin)),
@@ -164,7 +167,7 @@ struct BlockMemory {
         co_ranks(reinterpret_cast<std::uint32_t*>(static_cast<char*>(memory) + kCoRanksBegin)) {}
 };
 
-/// Output ranks [begin, end) of a thread, and the co-ranks of both.
+/// The output ranks [begin, end) of a thread, and their co-ranks first and last.
 template <typename Index>
 struct ThreadShare {
   Index begin = 0, end = 0;
@@ -180,7 +183,8 @@ GPUSORT_HD inline Index FindCoRank(Index k, A a, Index m, B b, Index n, LessT le
   }
 }
 
-/// Phase: cuts the thread's share of outputs [tile_begin, tile_end). If co-ranks are shared, `co_ranks` takes them.
+/// Phase: cuts the thread's share of the outputs [tile_begin, tile_end). If co-ranks are shared, it stores its co-rank
+/// in `co_ranks`.
 template <MergeConfig kConfig, typename Index, typename A, typename B, typename LessT>
 GPUSORT_HD inline ThreadShare<Index> CutShare(std::uint32_t thread, Index tile_begin, Index tile_end, A a, Index m, B b,
                                               Index n, LessT less, Index* co_ranks) {
@@ -194,7 +198,7 @@ GPUSORT_HD inline ThreadShare<Index> CutShare(std::uint32_t thread, Index tile_b
   return share;
 }
 
-/// Phase: merges a share that CutShare cut, to out[share.begin, share.end).
+/// Phase: merges a share, which CutShare has cut, to out[share.begin, share.end).
 template <MergeConfig kConfig, typename Index, typename A, typename B, typename Output, typename LessT>
 GPUSORT_HD inline void MergeShare(std::uint32_t thread, const ThreadShare<Index>& share, A a, B b, Output out,
                                   LessT less, const Index* co_ranks) {
@@ -210,8 +214,9 @@ GPUSORT_HD inline void MergeShare(std::uint32_t thread, const ThreadShare<Index>
   }
 }
 
-/// The basic merge: every thread co-ranks its share in the lists and merges it from list to list. The block takes every
-/// blocks-th tile, beginning with the block-th. `co_ranks`: kConfig.threads + 1 numbers, only touched if shared.
+/// Runs the basic merge: every thread finds the co-ranks of its share and merges it from list to list. Block number
+/// `block` takes every blocks-th tile, beginning with tile `block`. `co_ranks` has kConfig.threads + 1 numbers, used
+/// only if co-ranks are shared.
 template <MergeConfig kConfig, typename Team, typename A, typename B, typename Output, typename LessT>
 GPUSORT_HD inline void BasicMergeBlock(Team& team, std::uint64_t* co_ranks, std::uint64_t block, std::uint64_t blocks,
                                        A a, std::uint64_t m, B b, std::uint64_t n, Output out, LessT less) {
@@ -230,7 +235,7 @@ GPUSORT_HD inline void BasicMergeBlock(Team& team, std::uint64_t* co_ranks, std:
   }
 }
 
-/// Phase: the co-ranks of the begin and the end of a block's outputs.
+/// Phase: finds the co-ranks of the begin and the end of a block's outputs.
 template <MergeConfig kConfig, typename Team, typename A, typename B, typename LessT>
 GPUSORT_HD inline void CutBlock(Team& team, std::uint32_t thread, std::uint64_t begin, std::uint64_t end, A a,
                                 std::uint64_t m, B b, std::uint64_t n, LessT less, std::uint64_t* co_ranks) {
@@ -252,8 +257,9 @@ GPUSORT_HD inline void CutBlock(Team& team, std::uint32_t thread, std::uint64_t 
   }
 }
 
-/// Merges outputs [begin, end) of the merge of a[0, m) and b[0, n) by way of shared memory: cut the lists once; then,
-/// tile by tile, bring items to shared memory (neighbouring threads, neighbouring items), cut the tile, merge it.
+/// Merges the outputs [begin, end) of the merge of a[0, m) and b[0, n) through shared memory. Cuts the lists once.
+/// Then, tile by tile, loads items to shared memory (neighbouring threads load neighbouring items), cuts the tile, and
+/// merges it.
 template <MergeConfig kConfig, Buffering kBuffering, typename Team, typename A, typename B, typename Output,
           typename LessT>
 GPUSORT_HD inline void BufferedMergeBlock(
@@ -297,7 +303,8 @@ GPUSORT_HD inline void BufferedMergeBlock(
         MergeShare<kConfig>(thread, share[thread], view_a, view_b, out + begin, less, memory.co_ranks);
       }
     });
-    // Each list moves by what was taken from it, and only from it: a's co-rank of the tile's end, and b's.
+    // Each window moves by the number of items taken from its list: for a the co-rank of the tile's end, for b the
+    // rest.
     const std::uint32_t from_a = memory.co_ranks[kThreads];
     window_a.Consume(from_a);
     window_b.Consume(items - from_a);

@@ -1,8 +1,7 @@
-// The parallel merge on CPU cores (CMP): each of p threads co-ranks its range of the output and merges it, with nothing
-// shared and nothing to wait for. Promises never to use more threads than pay, one if none do, so that it is not
-// slower than one thread at any size (threads = 1: the reference to time it against). MergeKeys in merge_host.hpp is
-// the same idea with a faster inner merge.
-// Sources: J. Lv, Parallel Merge for Many-Core Architectures, Illinois 2016; Siebert and Traff 2013.
+// The parallel merge on CPU cores: each thread finds the co-ranks of its range of the output and merges that range. The
+// threads share nothing and do not wait for each other. The merge uses no more threads than pay, possibly one, so that
+// it is not slower than one thread for any size. MergeKeys in merge_host.hpp has the same design with a faster inner
+// merge. Sources: J. Lv, Parallel Merge for Many-Core Architectures, Illinois 2016; Siebert and Traff 2013.
 #pragma once
 
 #include <algorithm>
@@ -15,25 +14,25 @@
 
 namespace gpusort::classic {
 
-/// A thread is started in about 20 us, one after the other, so p threads gain when a share takes longer than that:
-/// 2^16 items of the cheapest kind (4 bytes, branches predicted) take 40 us or more.
+/// The smallest share for which a thread pays. Threads are started one after the other, in about 20 us each. Merging
+/// 2^16 items of the cheapest kind (4 bytes, predictable branches) takes 40 us or more.
 inline constexpr std::uint64_t kItemsThatPayAThread = std::uint64_t{1} << 16;
 
-/// How many of `threads` are worth using for `items` outputs; at least 1.
+/// Returns how many of `threads` threads are worth using for `items` outputs; at least 1.
 inline unsigned ThreadsThatPay(std::uint64_t items, unsigned threads) {
   return static_cast<unsigned>(
       std::clamp<std::uint64_t>(items / kItemsThatPayAThread, 1, std::max<std::uint64_t>(threads, 1)));
 }
 
-/// SequentialMerge, of which there is one copy for all uses here: where a copy happens to lie in memory changes the
-/// speed of so short a loop by a third, and threads must not lose to one thread by that.
+/// Calls SequentialMerge. Not inlined, so that one copy serves all uses: the address of a copy changes the speed of
+/// this short loop by a third, and the parallel merge must not lose to one thread for that reason.
 template <typename IteratorA, typename IteratorB, typename Output, typename LessT>
 [[gnu::noinline]] void MergeOnThisThread(IteratorA a, std::uint64_t m, IteratorB b, std::uint64_t n, Output out,
                                          LessT less) {
   SequentialMerge<std::uint64_t>(a, m, b, n, out, less);
 }
 
-/// Merges a[0, m) and b[0, n) to out[0, m + n) in up to executor.workers() shares of one length.
+/// Merges a[0, m) and b[0, n) to out[0, m + n) in up to executor.workers() shares of equal length.
 template <typename IteratorA, typename IteratorB, typename Output, typename LessT, HostExecutor Executor>
 void ParallelMerge(IteratorA a, std::uint64_t m, IteratorB b, std::uint64_t n, Output out, LessT less,
                    const Executor& executor) {
@@ -53,13 +52,13 @@ void ParallelMerge(IteratorA a, std::uint64_t m, IteratorB b, std::uint64_t n, O
   });
 }
 
-/// ParallelMerge on up to `threads` threads of its own, the caller among them; never more than there are cores. 0: one
-/// a core.
+/// Merges as above on up to `threads` threads, the calling thread included, but not on more threads than cores. 0 means
+/// one thread for each core.
 template <typename IteratorA, typename IteratorB, typename Output, typename LessT>
 void ParallelMerge(IteratorA a, std::uint64_t m, IteratorB b, std::uint64_t n, Output out, LessT less,
                    unsigned threads = 0) {
   if (threads == 1 || ThreadsThatPay(m + n, 2) == 1) {
-    // To ask for the number of cores takes longer than to merge a thousand items.
+    // Asking for the number of cores takes longer than merging a thousand items.
     MergeOnThisThread(a, m, b, n, out, less);
     return;
   }

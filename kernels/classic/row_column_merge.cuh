@@ -1,8 +1,8 @@
-// Yang's row merge and column merge on a GPU: MergeRowPairs merges many small pairs of sorted rows, one thread a pair,
-// with the rows one behind the other or transposed, which shows what coalescing gains; RowMergeSort sorts a list end to
-// end with it, so its last pass is one thread's. Stable; work is queued on `stream`, nothing is allocated or waited
-// for. What a thread does, and where the rows lie, is in row_column_merge.hpp. Source: K. Yang, Two Phase Multiway
-// Merge Sort and new GPU merging algorithm on GPU.
+// Yang's row merge and column merge on a GPU. MergeRowPairs merges many small pairs of sorted rows, one pair a thread.
+// The rows are stored one after the other or transposed, which shows the effect of coalescing. RowMergeSort sorts a
+// whole list in this way, so a single thread does its last pass. All calls are stable, queue their work on `stream`,
+// and neither allocate nor wait. The work of a thread and the storage of rows are in row_column_merge.hpp. Source: K.
+// Yang, Two Phase Multiway Merge Sort and new GPU merging algorithm on GPU.
 #pragma once
 
 #include <cuda_runtime.h>
@@ -36,15 +36,15 @@ __global__ void __launch_bounds__(kRowThreads)
   }
 }
 
-/// Enough for `threads` threads, up to what a grid can have.
+/// Returns enough blocks for `threads` threads, up to the maximum of a grid.
 inline unsigned RowBlocks(std::uint64_t threads) {
   return static_cast<unsigned>(std::min<std::uint64_t>((threads - 1) / kRowThreads + 1, 0x7FFFFFFF));
 }
 
 }  // namespace detail
 
-/// One pass: merges rows 0 and 1, 2 and 3, ... of `matrix` from `in` to `out`, which becomes matrix.Merged(). Both have
-/// room for the slots() of what they hold.
+/// Runs one pass: merges rows 0 and 1, 2 and 3, ... of `matrix` from `in` to `out`, where they form matrix.Merged().
+/// `in` must have matrix.slots() slots, and `out` as many as the merged matrix.
 template <RowStorage kStorage, typename Input, typename Output, typename LessT>
 cudaError_t MergeRowPairs(const RowMatrix<kStorage>& matrix, Input in, Output out, LessT less,
                           cudaStream_t stream = nullptr) {
@@ -54,7 +54,7 @@ cudaError_t MergeRowPairs(const RowMatrix<kStorage>& matrix, Input in, Output ou
   return cudaGetLastError();
 }
 
-/// Sorts each row_items items of the list in[0, matrix.items) to a row of `out`, one thread a row.
+/// Sorts each row_items items of the list in[0, matrix.items) to a row of `out`, one row a thread.
 template <RowStorage kStorage, typename Input, typename Output, typename LessT>
 cudaError_t SortRows(const RowMatrix<kStorage>& matrix, Input in, Output out, LessT less,
                      cudaStream_t stream = nullptr) {
@@ -63,8 +63,9 @@ cudaError_t SortRows(const RowMatrix<kStorage>& matrix, Input in, Output out, Le
   return cudaGetLastError();
 }
 
-/// Sorts in[0, items) to out[0, items): SortRows, then MergeRowPairs until one row is left. `out` and `spare` are
-/// device lists of RowMergeSortSlots<kStorage>(items, row_items) slots; `in` is neither, and stays.
+/// Sorts in[0, items) to out[0, items): SortRows, then MergeRowPairs until one row is left. `out` and `spare` must be
+/// device lists of RowMergeSortSlots<kStorage>(items, row_items) slots. `in` must be a different list and is not
+/// changed.
 template <RowStorage kStorage, typename Input, typename Item, typename LessT>
 cudaError_t RowMergeSort(Input in, std::uint64_t items, std::uint64_t row_items, Item* out, Item* spare, LessT less,
                          cudaStream_t stream = nullptr) {

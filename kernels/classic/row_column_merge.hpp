@@ -1,8 +1,8 @@
-// Merging many small pairs of sorted rows, one thread a pair, and the merge sort that is made of it, for host and
-// device. The rows lie one behind the other (kRowMajor), or transposed (kColumnMajor), item i of all rows together, so
-// that neighbouring threads, each at item i of its row, touch neighbouring addresses. StridedMerge serves both. All
-// stable. Start at RowMergeSortOnHost; the kernels are in row_column_merge.cuh.
-// Source: K. Yang, Two Phase Multiway Merge Sort and new GPU merging algorithm on GPU (smerge, row and column merge).
+// Merges many small pairs of sorted rows, one pair a thread, and sorts by such merges, for host and device. Rows are
+// stored one after the other (kRowMajor) or transposed (kColumnMajor): item i of all rows together, so that
+// neighbouring threads, each at item i of its row, access neighbouring addresses. StridedMerge serves both. Everything
+// is stable. Start at RowMergeSortOnHost. The kernels are in row_column_merge.cuh. Source: K. Yang, Two Phase Multiway
+// Merge Sort and new GPU merging algorithm on GPU (smerge, row and column merge).
 #pragma once
 
 #include <cstdint>
@@ -12,8 +12,8 @@
 
 namespace gpusort::classic {
 
-/// Merges a[0], a[a_stride], ... (m items) and b[0], b[b_stride], ... (n items) to out[0], out[out_stride], ...
-/// Each item is read once: the heads are kept, and a head is read only when the one before it was written.
+/// Merges a[0], a[a_stride], ... (m items) and b[0], b[b_stride], ... (n items) to out[0], out[out_stride], ... Each
+/// item is read once: the first unused item of each list stays in a variable.
 template <typename IteratorA, typename IteratorB, typename Output, typename LessT>
 GPUSORT_HD inline void StridedMerge(IteratorA a, std::uint64_t m, std::uint64_t a_stride, IteratorB b, std::uint64_t n,
                                     std::uint64_t b_stride, Output out, std::uint64_t out_stride, LessT less) {
@@ -48,8 +48,8 @@ GPUSORT_HD inline void StridedMerge(IteratorA a, std::uint64_t m, std::uint64_t 
 
 enum class RowStorage { kRowMajor, kColumnMajor };
 
-/// `items` items in rows of `row_items` (> 0), of which the last may be shorter. Transposed, a short last row leaves
-/// holes, so the matrix has slots() >= items places.
+/// A list of `items` items in rows of `row_items` (> 0) items. The last row may be shorter. A short last row leaves
+/// holes if the matrix is transposed, so the matrix has slots() >= items places.
 template <RowStorage kStorage>
 struct RowMatrix {
   std::uint64_t items = 0;
@@ -57,7 +57,7 @@ struct RowMatrix {
 
   GPUSORT_HD std::uint64_t rows() const { return items / row_items + (items % row_items != 0); }
   GPUSORT_HD std::uint64_t pairs() const { return (rows() + 1) / 2; }
-  /// 0 behind the last row.
+  /// Returns the number of items in a row; 0 after the last row.
   GPUSORT_HD std::uint64_t length(std::uint64_t row) const {
     const std::uint64_t begin = row * row_items;
     return begin >= items ? 0 : items - begin < row_items ? items - begin : row_items;
@@ -65,7 +65,7 @@ struct RowMatrix {
   GPUSORT_HD std::uint64_t begin(std::uint64_t row) const {
     return kStorage == RowStorage::kRowMajor ? row * row_items : row;
   }
-  /// From an item of a row to the next.
+  /// The distance from an item of a row to the next.
   GPUSORT_HD std::uint64_t stride() const { return kStorage == RowStorage::kRowMajor ? 1 : rows(); }
   GPUSORT_HD std::uint64_t slots() const {
     return kStorage == RowStorage::kRowMajor ? items : rows() * (items < row_items ? items : row_items);
@@ -74,20 +74,20 @@ struct RowMatrix {
   GPUSORT_HD RowMatrix Merged() const { return {items, 2 * row_items}; }
 };
 
-/// One thread's work in a pass: rows 2 * pair and 2 * pair + 1 of `in` become row `pair` of `out`.
+/// The work of one thread in a pass: merges rows 2 * pair and 2 * pair + 1 of `in` to row `pair` of `out`.
 template <RowStorage kStorage, typename Input, typename Output, typename LessT>
 GPUSORT_HD inline void MergeRowPair(const RowMatrix<kStorage>& matrix, std::uint64_t pair, Input in, Output out,
                                     LessT less) {
   const std::uint64_t a = 2 * pair, b = a + 1;
   const std::uint64_t m = matrix.length(a), n = matrix.length(b);
   const RowMatrix<kStorage> merged = matrix.Merged();
-  // A missing second row has no place either.
+  // A missing second row has no place in `in`.
   StridedMerge(in + matrix.begin(a), m, matrix.stride(), in + matrix.begin(n > 0 ? b : a), n, matrix.stride(),
                out + merged.begin(pair), merged.stride(), less);
 }
 
-/// One thread's work in the first pass: sorts items [row * row_items, ...) of the list `in` by insertion to a row of
-/// `out`.
+/// The work of one thread in the first pass: sorts the row_items items of the list `in` from row * row_items on, by
+/// insertion, to a row of `out`.
 template <RowStorage kStorage, typename Input, typename Output, typename LessT>
 GPUSORT_HD inline void SortRow(const RowMatrix<kStorage>& matrix, std::uint64_t row, Input in, Output out, LessT less) {
   using Item = typename std::iterator_traits<Input>::value_type;
@@ -104,7 +104,8 @@ GPUSORT_HD inline void SortRow(const RowMatrix<kStorage>& matrix, std::uint64_t 
   }
 }
 
-/// Slots that each of the two lists of a RowMergeSort needs: the most of any pass. Under twice the items.
+/// Returns how many slots each of the two lists of a RowMergeSort needs: the maximum over all passes, less than twice
+/// the items.
 template <RowStorage kStorage>
 constexpr std::uint64_t RowMergeSortSlots(std::uint64_t items, std::uint64_t row_items) {
   std::uint64_t most = 0;
@@ -114,12 +115,12 @@ constexpr std::uint64_t RowMergeSortSlots(std::uint64_t items, std::uint64_t row
   }
 }
 
-/// Runs the passes of a merge sort from in[0, items) to out[0, items): sort(matrix, to), then merge(matrix, from, to)
-/// until one row is left. `out` and `spare` have RowMergeSortSlots slots; `in` is neither, and stays.
+/// Runs the passes of a merge sort whose result is in out[0, items): calls sort(matrix, to), then merge(matrix, from,
+/// to) until one row is left. `out` and `spare` must have RowMergeSortSlots() slots.
 template <RowStorage kStorage, typename Item, typename Sort, typename Merge>
 void RunRowMergeSort(std::uint64_t items, std::uint64_t row_items, Item* out, Item* spare, Sort sort, Merge merge) {
   RowMatrix<kStorage> matrix{items, row_items};
-  // Every merge changes lists, and the last has to end in `out`.
+  // Each merge swaps the lists, and the last merge must end in `out`.
   for (RowMatrix<kStorage> m = matrix; m.rows() > 1; m = m.Merged()) {
     Item* const other = out;
     out = spare;
@@ -134,7 +135,7 @@ void RunRowMergeSort(std::uint64_t items, std::uint64_t row_items, Item* out, It
   }
 }
 
-/// The sort with the threads as a loop: what Yang timed as the host's. See RunRowMergeSort.
+/// Sorts as RunRowMergeSort does, with a loop over the threads. Yang measured this as the host's sort.
 template <RowStorage kStorage, typename Input, typename Item, typename LessT>
 void RowMergeSortOnHost(Input in, std::uint64_t items, std::uint64_t row_items, Item* out, Item* spare, LessT less) {
   RunRowMergeSort<kStorage>(

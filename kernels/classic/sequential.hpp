@@ -1,6 +1,6 @@
-// The sequential merge, in two forms: what every parallel merge here does once it has cut its share, and the reference
-// that all are measured against. a[0, m) and b[0, n) go to out[0, m + n), on equal keys a first. Any random-access
-// iterators, or views with [] and +; Index is the unsigned type of the counts.
+// The sequential merge, in two forms. Every parallel merge here uses it for the shares of its threads, and it is the
+// reference for measuring all of them. It merges a[0, m) and b[0, n) to out[0, m + n); of equal keys, those of a come
+// first. Iterators are random-access iterators, or views with [] and +. Index is the unsigned type of the counts.
 // Sources: Hwu, Kirk and El Hajj, Programming Massively Parallel Processors, 4th ed., ch. 12 (two cursors); J. Lv,
 // Parallel Merge for Many-Core Architectures, Illinois 2016 (no branches inside).
 #pragma once
@@ -12,7 +12,8 @@
 
 namespace gpusort::classic {
 
-/// Two cursors; a branch says which moves. Where keys come in stretches of one list it is predicted, and this is fast.
+/// Merges with two cursors; a branch decides which one moves. Fast if long stretches of keys come from one list,
+/// because the branch is then predicted.
 template <typename Index, typename IteratorA, typename IteratorB, typename Output, typename LessT>
 GPUSORT_HD inline void SequentialMerge(IteratorA a, Index m, IteratorB b, Index n, Output out, LessT less) {
   Index i = 0, j = 0, k = 0;
@@ -27,8 +28,8 @@ GPUSORT_HD inline void SequentialMerge(IteratorA a, Index m, IteratorB b, Index 
   while (j < n) out[k++] = b[j++];
 }
 
-/// The comparison selects what is written and which cursor moves; no branch depends on the keys until a list ends. A
-/// warp's threads stay together, and a CPU guesses nothing.
+/// Merges without a branch that depends on the keys until a list ends: the comparison selects the item to write and the
+/// cursor to move. The threads of a warp stay together, and a CPU has no branch to predict.
 template <typename Index, typename IteratorA, typename IteratorB, typename Output, typename LessT>
 GPUSORT_HD inline void BranchFreeMerge(IteratorA a, Index m, IteratorB b, Index n, Output out, LessT less) {
   using Item = typename std::iterator_traits<IteratorA>::value_type;

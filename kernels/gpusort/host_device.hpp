@@ -10,7 +10,7 @@
 #define GPUSORT_CUDA_COMPILER 0
 #endif
 
-/// 1 while device machine code is generated: chooses between a C library call and a loop inside one function.
+/// 1 while device machine code is generated. Chooses between a call of the C library and a loop inside one function.
 #ifdef __CUDA_ARCH__
 #define GPUSORT_ON_DEVICE 1
 #else

@@ -1,17 +1,19 @@
-// Merging and sorting on a GPU: MergeKeys, MergePairs, SortKeys, SortPairs and MergeRuns on a CUDA stream.
-// Every call is stable: for equal keys A comes before B, a lower run before a higher, an earlier item before a later.
-// Counts are 64-bit. As in CUB, each call is made twice. With workspace = nullptr it only sets workspace_bytes, and
-// needs no GPU. With that much device memory, 256-byte aligned, it queues its work on `stream` and returns. No call
-// allocates or waits.
-// Start at the public calls, at the end of this file.
+// Merging and sorting on a GPU: MergeKeys, MergePairs, SortKeys, SortPairs and MergeRuns on a CUDA stream. Every call
+// is stable: for equal keys A comes before B, a lower run before a higher, an earlier item before a later. Counts are
+// 64-bit. As in CUB, each call is made twice. With workspace = nullptr it only sets workspace_bytes, and needs no GPU.
+// With that much device memory, 256-byte aligned, it queues its work on `stream` and returns. No call allocates or
+// waits. Start at the public calls, at the end of this file.
 //
 // Lifetimes: arguments in host memory need not outlive the call. Device memory in use (lists, workspace, memory that a
 // comparator points to) must stay valid until the stream has finished the work.
-// Types: keys and values are trivially copyable and default constructible; keys have at most kMaxItemBytes (over 64
-// they no longer fit the registers and are slow). Inputs are random-access iterators that the device can read (also
-// counting, transform, ...). Comparators are copyable function objects, callable on the device as bool less(key, key),
-// a strict weak order; std::less works without --expt-relaxed-constexpr. Errors: cudaErrorInvalidValue for a workspace
-// that is too small, bounds that descend or more than 2^31 tiles; else what the launch said.
+//
+// Types: keys and values must be trivially copyable and default constructible. Keys have at most kMaxItemBytes bytes;
+// over 64 bytes they no longer fit the registers and are slow. Inputs are random-access iterators that the device can
+// read (also counting and transform iterators). Comparators are copyable function objects, callable on the device as
+// bool less(key, key), a strict weak order. std::less works without --expt-relaxed-constexpr.
+//
+// Errors: cudaErrorInvalidValue for a workspace that is too small, for bounds that descend, and for more than 2^31
+// tiles. Otherwise the error of the launch.
 #pragma once
 
 #include <cuda_runtime.h>
@@ -29,8 +31,9 @@
 
 namespace gpusort {
 
-/// Two device lists of one length: items in `current`, room in `alternate`. After a call that takes one the result is
-/// in `current`; the two pointers may have changed places and what `alternate` holds is unspecified.
+/// Two device lists of the same length: `current` holds the items, `alternate` is scratch. After a call that takes a
+/// DoubleBuffer the result is in `current`. The call may have swapped the two pointers. The content of `alternate` is
+/// then unspecified.
 template <typename Item>
 struct DoubleBuffer {
   Item* current = nullptr;
@@ -39,8 +42,8 @@ struct DoubleBuffer {
 
 namespace detail {
 
-/// std::less and cuda::std::less of the keys become Less, which any nvcc takes as device code and which the tile sort
-/// knows for what it is.
+/// Turns std::less and cuda::std::less of the keys into Less. Any nvcc takes Less as device code, and the tile sort has
+/// a faster way for it.
 template <typename LessT, typename Key>
 struct DeviceLess {
   using Type = LessT;
@@ -79,7 +82,7 @@ constexpr bool CheckItem() {
   return true;
 }
 
-/// Pointers to items and to const items are one kind of input: fewer kernels.
+/// Treats pointers to items and to const items as one kind of input, so that fewer kernels are compiled.
 template <typename Iterator>
 auto ToInput(Iterator in) {
   if constexpr (std::is_pointer_v<Iterator>) {
@@ -89,7 +92,7 @@ auto ToInput(Iterator in) {
   }
 }
 
-/// Hands out parts of the workspace; with no memory, only counts.
+/// Hands out parts of the workspace. Without memory it only counts.
 class Arena {
  public:
   explicit Arena(void* memory) : memory_(static_cast<unsigned char*>(memory)) {}
@@ -100,7 +103,7 @@ class Arena {
     bytes_ += (count * sizeof(T) + kAlign - 1) / kAlign * kAlign;
     return part;
   }
-  /// Never 0, so that a workspace of this size is never null.
+  /// Returns at least kAlign, so that a workspace of this size is never null.
   std::size_t bytes() const { return bytes_ == 0 ? kAlign : bytes_; }
 
  private:
@@ -109,7 +112,7 @@ class Arena {
   std::size_t bytes_ = 0;
 };
 
-/// Two lists of keys and two of the values that go with them, if any.
+/// Two lists of keys, and two lists of values if there are any.
 template <typename Key, typename Value>
 struct PassBuffers {
   DoubleBuffer<Key> keys;
@@ -128,7 +131,8 @@ struct PassBuffers {
   }
 };
 
-/// Tiles of a pass over n items in run_count runs, whose bounds may lie on the device.
+/// Returns the number of tiles of a pass over n items in run_count runs. Does not read bounds, which may be in device
+/// memory.
 template <int kWays, std::uint32_t kTile, typename Runs>
 std::uint64_t TilesOfPass(const Runs& runs, std::uint64_t run_count, std::uint64_t n) {
   if constexpr (std::is_same_v<Runs, UniformRuns>) {
@@ -139,7 +143,7 @@ std::uint64_t TilesOfPass(const Runs& runs, std::uint64_t run_count, std::uint64
   }
 }
 
-/// One pass over runs that all lie in `in`; `run_count` and `runs` become those that it leaves.
+/// Queues one pass over runs that are all in `in`. Changes `run_count` and `runs` to the runs that the pass leaves.
 template <typename Runs, typename Input, typename Key, typename Values, typename LessT>
 cudaError_t RunPassOf(void* works, Runs& runs, std::uint64_t& run_count, std::uint64_t n, Input in, Key* out,
                       Values values, LessT less, cudaStream_t stream) {
@@ -154,12 +158,12 @@ cudaError_t RunPassOf(void* works, Runs& runs, std::uint64_t& run_count, std::ui
     runs = runs.Merged(MergePass<Runs, kWays>::kLevels);
     return RunPass<kWays, kShape>(works, before, tiles, lists, out, values, less, stream);
   };
-  // A lone run too is a pass: the input goes to the output.
+  // A single run takes a pass, too: the input must reach the output.
   if (LevelCount(run_count) % 2 != 0 || run_count == 1) return pass(std::integral_constant<int, 2>{});
   return pass(std::integral_constant<int, 4>{});
 }
 
-/// All passes until one run is left, which is then in `current`. n: items of all runs.
+/// Queues passes until one run is left, which is then in `current`. n is the number of items of all runs.
 template <typename Runs, typename Key, typename Value, typename LessT>
 cudaError_t RunPasses(void* works, Runs runs, std::uint64_t run_count, std::uint64_t n,
                       PassBuffers<Key, Value>& buffers, LessT less, cudaStream_t stream) {
@@ -173,13 +177,13 @@ cudaError_t RunPasses(void* works, Runs runs, std::uint64_t run_count, std::uint
   return cudaSuccess;
 }
 
-/// The tile-sorted runs that a sort starts with.
+/// Returns the runs that a sort starts with: sorted tiles.
 template <typename Key, typename LessT, typename Values>
 constexpr UniformRuns SortedTiles(std::uint64_t n) {
   return {n, SortShape<Key, LessT, Values>().tile()};
 }
 
-/// Sorts in two lists of the caller's.
+/// Sorts in two lists of the caller.
 template <typename Key, typename Value, typename LessT>
 cudaError_t SortBuffers(void* workspace, std::size_t& workspace_bytes, PassBuffers<Key, Value>& buffers,
                         std::uint64_t n, LessT less, cudaStream_t stream) {
@@ -192,7 +196,7 @@ cudaError_t SortBuffers(void* workspace, std::size_t& workspace_bytes, PassBuffe
     return cudaSuccess;
   }
   if (workspace_bytes < arena.bytes()) return cudaErrorInvalidValue;
-  // Keys are sorted where they are; values need another list to be gathered to.
+  // Keys are sorted in place. Values need another list as the target of the gather.
   Values values{};
   if constexpr (kHasValues<Values>) {
     values = {buffers.values.current, buffers.values.alternate};
@@ -204,7 +208,7 @@ cudaError_t SortBuffers(void* workspace, std::size_t& workspace_bytes, PassBuffe
   return RunPasses(works, runs, runs.runs(), n, buffers, less, stream);
 }
 
-/// Sorts from one list to another by way of the workspace.
+/// Sorts from one list to another, with a spare list in the workspace.
 template <typename Input, typename ValueInput, typename Value, typename LessT>
 cudaError_t SortLists(void* workspace, std::size_t& workspace_bytes, Input in, ValueInput values_in,
                       ValueOf<Input>* out, Value* values_out, std::uint64_t n, LessT less, cudaStream_t stream) {
@@ -220,7 +224,7 @@ cudaError_t SortLists(void* workspace, std::size_t& workspace_bytes, Input in, V
     return cudaSuccess;
   }
   if (workspace_bytes < arena.bytes()) return cudaErrorInvalidValue;
-  // The last of the passes, each of which changes sides, has to end in `out`.
+  // Each pass swaps the lists, and the last pass must end in `out`.
   PassBuffers<Key, Value> buffers{{out, spare}, {values_out, values_spare}};
   if (PassCount(runs.runs()) % 2 != 0) buffers.Swap();
   Values values{};
@@ -230,7 +234,7 @@ cudaError_t SortLists(void* workspace, std::size_t& workspace_bytes, Input in, V
   return RunPasses(works, runs, runs.runs(), n, buffers, less, stream);
 }
 
-/// Merges two lists. `values` is made for the lists of values.
+/// Merges two lists. `values` describes the lists of values, if any.
 template <typename IteratorA, typename IteratorB, typename Output, typename Values, typename LessT>
 cudaError_t MergeLists(void* workspace, std::size_t& workspace_bytes, IteratorA a, std::uint64_t m, IteratorB b,
                        std::uint64_t n, Output out, Values values, LessT less, cudaStream_t stream) {
@@ -248,13 +252,13 @@ cudaError_t MergeLists(void* workspace, std::size_t& workspace_bytes, IteratorA 
   return RunPass<2, kShape>(works, runs, tiles, ListPair<IteratorA, IteratorB>{a, b}, out, values, less, stream);
 }
 
-/// Bounds of runs on their way to the device as a kernel's parameter (at most 4 KB): copied when the launch returns.
+/// A part of the bounds of runs, as a parameter of a kernel (at most 4 KB). The launch copies it before it returns.
 struct BoundsChunk {
   static constexpr std::uint32_t kCount = 480;
   std::uint64_t bounds[kCount];
 };
 
-/// A template only so that the header may be included twice in a program.
+/// A template only so that a program may include the header in several files.
 template <typename = void>
 __global__ void StoreBoundsKernel(std::uint64_t* out, BoundsChunk chunk, std::uint32_t count) {
   WaitForKernelsBefore();
@@ -262,7 +266,7 @@ __global__ void StoreBoundsKernel(std::uint64_t* out, BoundsChunk chunk, std::ui
   if (threadIdx.x < count) out[threadIdx.x] = chunk.bounds[threadIdx.x];
 }
 
-/// Number of runs that are not empty. False if the bounds descend or do not begin with 0.
+/// Counts the runs that are not empty. Returns false if the bounds descend or do not begin with 0.
 inline bool CountRuns(const std::uint64_t* bounds, std::uint32_t runs, std::uint32_t& count) {
   count = 0;
   if (runs == 0) return true;
@@ -274,7 +278,7 @@ inline bool CountRuns(const std::uint64_t* bounds, std::uint32_t runs, std::uint
   return true;
 }
 
-/// Queues the copy of the bounds of all runs that are not empty.
+/// Queues the copy of the bounds of all runs that are not empty to device memory.
 inline cudaError_t StoreBounds(std::uint64_t* out, const std::uint64_t* bounds, std::uint32_t runs,
                                cudaStream_t stream) {
   BoundsChunk chunk;
@@ -291,7 +295,7 @@ inline cudaError_t StoreBounds(std::uint64_t* out, const std::uint64_t* bounds, 
   return cudaSuccess;
 }
 
-/// The workspace of MergeRuns. `spare`: room for all keys where the caller has only one list for them.
+/// The parts of the workspace of MergeRuns. `spare` is room for all keys if the caller has only one list for them.
 template <typename Key>
 struct MergeRunsArena {
   std::uint64_t* bounds;
@@ -310,8 +314,8 @@ struct MergeRunsArena {
 
 }  // namespace detail
 
-/// Merges the sorted lists a[0, m) and b[0, n) to out[0, m + n), which overlaps neither. `out` is any random-access
-/// iterator that the device can write.
+/// Merges the sorted lists a[0, m) and b[0, n) to out[0, m + n), which must not overlap them. `out` is any
+/// random-access iterator that the device can write.
 template <typename IteratorA, typename IteratorB, typename Output, typename LessT = Less>
 cudaError_t MergeKeys(void* workspace, std::size_t& workspace_bytes, IteratorA a, std::uint64_t m, IteratorB b,
                       std::uint64_t n, Output out, LessT less = {}, cudaStream_t stream = nullptr) {
@@ -321,7 +325,7 @@ cudaError_t MergeKeys(void* workspace, std::size_t& workspace_bytes, IteratorA a
                             detail::NoValues{}, detail::ToDeviceLess<LessT, Key>(less), stream);
 }
 
-/// MergeKeys that takes a value along with each key. Values are copied once, and may be of any size.
+/// Merges as MergeKeys does, and moves a value along with each key. Values are copied once and may have any size.
 template <typename IteratorA, typename ValuesA, typename IteratorB, typename ValuesB, typename Output,
           typename ValuesOutput, typename LessT = Less>
 cudaError_t MergePairs(void* workspace, std::size_t& workspace_bytes, IteratorA a, ValuesA values_a, std::uint64_t m,
@@ -335,7 +339,8 @@ cudaError_t MergePairs(void* workspace, std::size_t& workspace_bytes, IteratorA 
                             detail::ToDeviceLess<LessT, Key>(less), stream);
 }
 
-/// Sorts in[0, n) to out[0, n). `in` may be `out` itself, but not overlap it otherwise. The workspace holds n keys.
+/// Sorts in[0, n) to out[0, n). `in` may be `out` itself, but must not overlap it otherwise. The workspace holds n
+/// keys.
 template <typename Input, typename LessT = Less>
 cudaError_t SortKeys(void* workspace, std::size_t& workspace_bytes, Input in, detail::ValueOf<Input>* out,
                      std::uint64_t n, LessT less = {}, cudaStream_t stream = nullptr) {
@@ -345,8 +350,8 @@ cudaError_t SortKeys(void* workspace, std::size_t& workspace_bytes, Input in, de
                            static_cast<detail::NoValues*>(nullptr), n, detail::ToDeviceLess<LessT, Key>(less), stream);
 }
 
-/// Sorts keys.current[0, n); the workspace is about 1 % of the keys or less, and grows with n. Only n is looked at
-/// while it is asked for.
+/// Sorts keys.current[0, n). The workspace takes at most about 1 % of the size of the keys, and grows with n. A call
+/// that asks for its size looks only at n.
 template <typename Key, typename LessT = Less>
 cudaError_t SortKeys(void* workspace, std::size_t& workspace_bytes, DoubleBuffer<Key>& keys, std::uint64_t n,
                      LessT less = {}, cudaStream_t stream = nullptr) {
@@ -358,8 +363,8 @@ cudaError_t SortKeys(void* workspace, std::size_t& workspace_bytes, DoubleBuffer
   return error;
 }
 
-/// SortKeys that takes a value along with each key. Inputs and outputs do not overlap; the workspace holds n values
-/// too.
+/// Sorts as SortKeys does, and moves a value along with each key. Inputs and outputs must not overlap. The workspace
+/// also holds n values.
 template <typename Input, typename ValueInput, typename LessT = Less>
 cudaError_t SortPairs(void* workspace, std::size_t& workspace_bytes, Input in, ValueInput values_in,
                       detail::ValueOf<Input>* out, detail::ValueOf<ValueInput>* values_out, std::uint64_t n,
@@ -370,7 +375,7 @@ cudaError_t SortPairs(void* workspace, std::size_t& workspace_bytes, Input in, V
                            n, detail::ToDeviceLess<LessT, Key>(less), stream);
 }
 
-/// SortPairs in two pairs of lists; keys and values change places together.
+/// Sorts keys and values in two lists each. The pointers of keys and of values are swapped together.
 template <typename Key, typename Value, typename LessT = Less>
 cudaError_t SortPairs(void* workspace, std::size_t& workspace_bytes, DoubleBuffer<Key>& keys,
                       DoubleBuffer<Value>& values, std::uint64_t n, LessT less = {}, cudaStream_t stream = nullptr) {
@@ -391,9 +396,9 @@ std::size_t MergeRunsWorkspace(std::uint64_t n, std::uint32_t runs) {
 }
 
 /// Merges `runs` sorted runs that lie one after the other: run r is [bounds[r], bounds[r + 1]) of keys.current, and
-/// bounds[0] is 0. `bounds` is host memory with runs + 1 numbers; it is read before the call returns, and also while
-/// the workspace is asked for. Runs may be empty and of any lengths; their order decides between equal keys. A tree of
-/// 4-way passes: ceil(log4(runs)) times through the keys.
+/// bounds[0] is 0. `bounds` is host memory with runs + 1 numbers. It is read before the call returns, also by a call
+/// that asks for the size of the workspace. Runs may be empty and of any lengths. A key of an earlier run comes before
+/// an equal key of a later run. Runs a tree of 4-way passes: every key is read and written ceil(log4(runs)) times.
 template <typename Key, typename LessT = Less>
 cudaError_t MergeRuns(void* workspace, std::size_t& workspace_bytes, DoubleBuffer<Key>& keys,
                       const std::uint64_t* bounds, std::uint32_t runs, LessT less = {}, cudaStream_t stream = nullptr) {
@@ -417,8 +422,8 @@ cudaError_t MergeRuns(void* workspace, std::size_t& workspace_bytes, DoubleBuffe
   return error;
 }
 
-/// MergeRuns from in[0, n) to out[0, n), n = bounds[runs], which do not overlap. The workspace holds n keys more if
-/// there are over four runs.
+/// Merges runs from in[0, n) to out[0, n), which must not overlap. n is bounds[runs]. The workspace holds n more keys
+/// if there are more than four runs.
 template <typename Input, typename LessT = Less>
 cudaError_t MergeRuns(void* workspace, std::size_t& workspace_bytes, Input in, detail::ValueOf<Input>* out,
                       const std::uint64_t* bounds, std::uint32_t runs, LessT less = {}, cudaStream_t stream = nullptr) {
@@ -437,7 +442,8 @@ cudaError_t MergeRuns(void* workspace, std::size_t& workspace_bytes, Input in, d
   const cudaError_t error = detail::StoreBounds(arena.bounds, bounds, runs, stream);
   if (error != cudaSuccess) return error;
   const auto device_less = detail::ToDeviceLess<LessT, Key>(less);
-  // The first pass leaves the input alone (it copies a single run); the others go to and fro and end in `out`.
+  // The first pass does not change the input (a single run is copied). Later passes alternate between the lists and end
+  // in `out`.
   const std::uint32_t passes = std::max<std::uint32_t>(1, PassCount(live));
   detail::PassBuffers<Key, detail::NoValues> buffers{{out, arena.spare}, {}};
   if (passes % 2 == 0) buffers.Swap();

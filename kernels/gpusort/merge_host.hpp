@@ -1,8 +1,8 @@
-// Stable merging and sorting on host threads, for any random-access iterators and any strict weak order.
-// MergeRuns cuts k sorted runs by exact splitters into tiles that fit the cache. It runs all levels of merging of one
-// tile before the next tile, so memory is read once and written once for any number of runs. Counts are 64-bit. For
-// equal keys the earlier run comes first, and inside a run the earlier item. An executor supplies the threads, so an
-// application can lend its own pool. Start at MergeRuns. gpusort.hpp has the contracts of all calls.
+// Stable merging and sorting on host threads, for any random-access iterators and any strict weak order. MergeRuns cuts
+// k sorted runs by exact splitters into tiles that fit the cache. It runs all levels of merging of one tile before the
+// next tile, so memory is read once and written once for any number of runs. Counts are 64-bit. For equal keys the
+// earlier run comes first, and inside a run the earlier item. An executor supplies the threads, so an application can
+// use its own thread pool. Start at MergeRuns. gpusort.hpp has the contracts of all calls.
 #pragma once
 
 #include <algorithm>
@@ -42,10 +42,11 @@ struct SequentialExecutor {
   }
 };
 
-/// Starts threads for each ForEach (about 20 us each) and joins them before it returns; the caller is one of them.
+/// Starts threads for each ForEach (about 20 us each) and joins them before ForEach returns. The calling thread also
+/// works.
 class ThreadExecutor {
  public:
-  /// `threads` 0: one a core.
+  /// 0 `threads` means one thread for each core.
   explicit ThreadExecutor(unsigned threads = 0)
       : workers_(threads != 0 ? threads : std::max(1u, std::thread::hardware_concurrency())) {}
   unsigned workers() const { return workers_; }
@@ -71,7 +72,7 @@ class ThreadExecutor {
       try {
         for (unsigned worker = 1; worker < wanted; ++worker) threads.emplace_back(work, worker);
       } catch (const std::system_error&) {
-        // No more threads to be had: those that run share the tasks.
+        // The system refuses further threads. The threads that run share the tasks.
       }
       work(0);
     }
@@ -82,7 +83,7 @@ class ThreadExecutor {
   unsigned workers_;
 };
 
-/// `size` items from `first` on; as a run, in order.
+/// The `size` items from `first` on. As a run, they are in order.
 template <typename It>
 struct Range {
   It first{};
@@ -99,9 +100,9 @@ struct StableTileSorter {
 
 namespace detail {
 
-/// Items of one tile: tile, scratch and the slices read stay inside a second-level cache of 1 MiB.
+/// The size of a tile in bytes. The tile, scratch and the slices that it reads then fit a second-level cache of 1 MiB.
 inline constexpr std::uint64_t kMergeTileBytes = std::uint64_t{256} << 10;
-/// Below this many items two threads cost more than they give.
+/// The number of items below which a second thread costs more than it gains.
 inline constexpr std::uint64_t kParallelItems = std::uint64_t{1} << 15;
 
 template <typename It>
@@ -114,8 +115,8 @@ constexpr std::uint64_t TileItems(std::uint64_t bytes = kMergeTileBytes) {
   return std::max<std::uint64_t>(64, bytes / sizeof(T));
 }
 
-/// How many leading items of [first, first + n) satisfy `before`, which must be true for a prefix. The halving has no
-/// branch that depends on the data.
+/// Returns how many leading items of [first, first + n) satisfy `before`, which must be true for a prefix of the items.
+/// The search has no branch that depends on the data.
 template <typename It, typename Before>
 std::uint64_t PartitionPoint(It first, std::uint64_t n, Before before) {
   std::uint64_t base = 0;
@@ -128,7 +129,7 @@ std::uint64_t PartitionPoint(It first, std::uint64_t n, Before before) {
   return base;
 }
 
-/// Cuts one set of runs in two by a pivot item in the total order (value, run, position).
+/// Cuts a set of runs into two parts at a pivot item, in the total order (value, run, position).
 template <typename It, typename LessT>
 class Cutter {
  public:
@@ -141,7 +142,7 @@ class Cutter {
     cuts_.assign(runs.size(), 0);
     if (runs.size() == 1) return cuts_[0] = total / 2;
     if (runs.size() > 2 * kSamples) {
-      // The median of a few items is mostly good enough, and much cheaper than looking at every run's middle.
+      // The median of a few items is usually good enough and much cheaper than looking at the middle of every run.
       Sample(runs, total);
       const std::uint64_t left = CutAt(runs, Median(candidates_.size()));
       if (left >= total / 8 && total - left >= total / 8 && left != 0 && left != total) return left;
@@ -171,7 +172,7 @@ class Cutter {
     });
   }
 
-  /// Random positions, one in each of kSamples equal shares of the concatenated runs.
+  /// Picks random candidates, one in each of kSamples equal shares of the concatenated runs.
   void Sample(std::span<const Range<It>> runs, std::uint64_t total) {
     candidates_.clear();
     std::size_t run = 0;
@@ -220,7 +221,7 @@ class Cutter {
   std::uint64_t random_ = 1;
 };
 
-/// One step of merging from the front: the lesser of *a and *b, a on ties. No branch depends on the data.
+/// Does one step of merging from the front: writes the lesser of *a and *b, on ties *a. No branch depends on the data.
 template <typename T, typename LessT>
 inline void StepFront(const T*& a, const T*& b, T*& out, LessT& less) {
   const bool take_b = less(*b, *a);
@@ -229,7 +230,7 @@ inline void StepFront(const T*& a, const T*& b, T*& out, LessT& less) {
   b += take_b;
 }
 
-/// One step of merging from the back: the greater of a[-1] and b[-1], b on ties.
+/// Does one step of merging from the back: writes the greater of a[-1] and b[-1], on ties b[-1].
 template <typename T, typename LessT>
 inline void StepBack(const T*& a, const T*& b, T*& out, LessT& less) {
   const bool take_a = less(b[-1], a[-1]);
@@ -238,7 +239,7 @@ inline void StepBack(const T*& a, const T*& b, T*& out, LessT& less) {
   b -= !take_a;
 }
 
-/// A merge in progress: items left of both lists and the place for them.
+/// The state of a merge: the remaining items of both lists, and the place for the merged items.
 template <typename T>
 struct Cursors {
   const T* a;
@@ -248,7 +249,7 @@ struct Cursors {
   T* out;
   T* out_end;
 
-  /// Steps from both ends that can be made before either list runs out.
+  /// Returns how many steps from both ends are possible before one of the lists is used up.
   std::uint64_t Safe() const { return static_cast<std::uint64_t>(std::min(a_end - a, b_end - b)) / 2; }
   template <typename LessT>
   void Finish(LessT& less) {
@@ -266,7 +267,6 @@ struct Cursors {
 
 /// Merges two sorted arrays. A step of a branch-free merge waits about eight cycles for the previous step. Therefore
 /// one merge runs as four independent chains: both halves (cut by co-rank), each from the front and from the back.
-/// Measured on u64 in cache on a 2 GHz Xeon: 4.1 ns an item with one chain, 2.1 ns with two, 1.2 ns with four.
 template <typename T, typename LessT>
 void MergeArrays(const T* a, std::uint64_t m, const T* b, std::uint64_t n, T* out, LessT less) {
   if (m == 0 || n == 0 || !less(b[0], a[m - 1])) {
@@ -300,8 +300,9 @@ void MergeArrays(const T* a, std::uint64_t m, const T* b, std::uint64_t n, T* ou
   }
 }
 
-/// Merges sorted arrays into out[0, total): a tree of pairwise merges, cut where the sizes balance, depth first so that
-/// small subtrees stay in the first-level cache. `scratch` has room for `total`; out is used as scratch too.
+/// Merges sorted arrays to out[0, total) by a tree of pairwise merges. The tree is cut so that sizes balance, and is
+/// merged depth first, so that small subtrees stay in the first-level cache. `scratch` must have room for `total`
+/// items; `out` serves as scratch, too.
 template <typename T, typename LessT>
 void MergeTree(std::span<const Range<const T*>> runs, std::uint64_t total, T* out, T* scratch, LessT less) {
   if (runs.size() == 1) {
@@ -345,7 +346,7 @@ void ForEachTile(std::span<const Range<It>> runs, std::uint64_t tile_items, Less
   if (total == 0) return;
 
   detail::Cutter<It, LessT> cutter(less);
-  // First into shares, several a worker, then each share by its worker into tiles.
+  // First cut the runs into shares, several for each worker. Then each worker cuts its share into tiles.
   const std::uint64_t share =
       executor.workers() == 1 ? total : std::max(tile_items, total / (4 * std::uint64_t{executor.workers()}));
   for (std::size_t at = 0; at < nodes.size();) {

@@ -24,8 +24,8 @@ namespace gpusort::detail {
 template <typename Iterator>
 using ValueOf = typename std::iterator_traits<Iterator>::value_type;
 
-/// A key and its place in the tile, which a tile sort of pairs moves. A place of 16 bits would save no space. The
-/// alignment lets shared memory deliver an item in one access.
+/// A key and its place in the tile, which a tile sort of pairs moves together. A place of 16 bits would save no space.
+/// The alignment lets shared memory deliver an item in one access.
 template <typename Key>
 struct alignas(sizeof(Key) <= 4    ? 8
                : sizeof(Key) <= 12 ? 16
@@ -43,7 +43,8 @@ struct PlacedLess {
   }
 };
 
-/// Keys of which equal ones are the same have one order with their places, too.
+/// Orders keys and their places. If equal keys are identical, this is a total order, and equal items are identical,
+/// too.
 template <typename LessT>
 struct PlacedFirst {
   LessT less;
@@ -53,7 +54,7 @@ struct PlacedFirst {
   }
 };
 
-/// The lists that hold the runs of a pass: one for all runs, or one for each of two.
+/// The lists that hold the runs of a pass: one list for all runs, or one list for each of two runs.
 template <typename Iterator>
 struct OneList {
   using Item = ValueOf<Iterator>;
@@ -82,10 +83,10 @@ struct ListPair {
   }
 };
 
-/// In place of lists of values: there are none.
+/// Stands for lists of values if there are none.
 struct NoValues {};
 
-/// The values that go with the keys of a pass, and where they go; those that go with the keys of a sort.
+/// The values that belong to the keys of a pass, and the list to which they move.
 template <typename Lists, typename Output>
 struct MergeValues {
   using Item = typename Lists::Item;
@@ -102,7 +103,8 @@ struct SortValues {
 template <typename Values>
 inline constexpr bool kHasValues = !std::is_same_v<Values, NoValues>;
 
-/// Bytes of shared memory that an item's value needs: larger values are copied straight from list to list.
+/// The number of bytes of shared memory that an item's value needs. Larger values are copied directly from list to
+/// list.
 template <typename Values>
 inline constexpr std::size_t kStagedValueBytes = sizeof(typename Values::Item) <= 16 ? sizeof(typename Values::Item)
                                                                                      : 0;
@@ -112,10 +114,10 @@ inline constexpr std::size_t kStagedValueBytes<NoValues> = 0;
 inline constexpr std::uint32_t kWarpThreads = 32;
 
 // Programmatic dependent launch: the blocks of a kernel start while the previous kernel ends. Every kernel here waits
-// before it touches memory, and lets the next kernel start once its own blocks run. A pass of a small sort therefore
+// before it accesses memory, and lets the next kernel start once its own blocks run. A pass of a small sort therefore
 // takes no longer than a launch.
 
-/// Until all that was queued before this kernel is done and its writes can be seen.
+/// Waits until all work queued before this kernel is done and its writes are visible.
 __device__ __forceinline__ void WaitForKernelsBefore() {
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
   cudaGridDependencySynchronize();
@@ -129,15 +131,16 @@ __device__ __forceinline__ void LetNextKernelStart() {
 
 // ---- Cutting a pass.
 
-/// Lanes of a warp look for one cut together: with 8 probes a run, an eighth is left after each step, not a half.
+/// The number of probes in each run when several lanes of a warp search for one cut. With 8 probes an eighth of the run
+/// is left after each step, instead of a half.
 inline constexpr int kProbes = 8;
 inline constexpr int kPartitionThreads = 128;
-/// Lanes that look for a cut of kWays runs together.
+/// The number of lanes that search together for one cut of kWays runs.
 template <int kWays>
 inline constexpr int kCutLanes = kWays == 2 ? kProbes : kWays* kProbes;
 
-/// CoRank by kLanes neighbouring lanes of a warp, which all call it with the same arguments and get the same answer
-/// (Green, McColl and Bader's w-wide search).
+/// Does the work of CoRank by kLanes neighbouring lanes of a warp. All lanes must pass the same arguments and get the
+/// same answer (the w-wide search of Green, McColl and Bader).
 template <int kLanes, typename IteratorA, typename IteratorB, typename LessT>
 __device__ __forceinline__ std::uint64_t CoRankByLanes(std::uint64_t k, IteratorA a, std::uint64_t m, IteratorB b,
                                                        std::uint64_t n, LessT less) {
@@ -150,7 +153,7 @@ __device__ __forceinline__ std::uint64_t CoRankByLanes(std::uint64_t k, Iterator
   while (low < high) {
     const std::uint64_t items = high - low, from = low;
     const std::uint64_t i = probe(from, items, lane);
-    // Probes ascend, and so does the answer "too far".
+    // Probes ascend, so the probes that are too far are the last ones.
     const unsigned too_far = __ballot_sync(kAll << group, less(b[k - 1 - i], a[i])) >> group & kAll;
     const int near = __popc(~too_far & kAll);
     if (near < kLanes) high = probe(from, items, near);
@@ -159,7 +162,8 @@ __device__ __forceinline__ std::uint64_t CoRankByLanes(std::uint64_t k, Iterator
   return low;
 }
 
-/// SplitRuns of under 2^32 items by the kWays * kProbes lanes of a warp. `probes`: shared memory for as many keys.
+/// Does the work of SplitRuns, for less than 2^32 items, by the kWays * kProbes lanes of a warp. `probes` is shared
+/// memory for kWays * kProbes keys.
 template <int kWays, typename Iterator, typename LessT>
 __device__ __forceinline__ void SplitRunsByLanes(std::uint32_t rank, Iterator keys, const std::uint64_t (&begin)[kWays],
                                                  const std::uint64_t (&items)[kWays], ValueOf<Iterator>* probes,
@@ -180,7 +184,7 @@ __device__ __forceinline__ void SplitRunsByLanes(std::uint32_t rank, Iterator ke
     if (unknown) probes[lane] = keys[at];
     __syncwarp();
     const int verdict = unknown ? search.Verdict(lane, probes, less) : 0;
-    __syncwarp();  // all have read before the next step writes
+    __syncwarp();  // all lanes have read before the next step writes
     const unsigned found = __ballot_sync(kWarp, verdict > 0), beyond = __ballot_sync(kWarp, verdict < 0);
 #pragma unroll
     for (int w = 0; w < kWays; ++w) {
@@ -191,7 +195,7 @@ __device__ __forceinline__ void SplitRunsByLanes(std::uint32_t rank, Iterator ke
   for (int w = 0; w < kWays; ++w) split[w] = search.low[w];
 }
 
-/// Cuts a pass at the begin of each tile.
+/// Cuts a pass at the begin of each tile and writes the cuts to `works`.
 template <int kWays, int kLanes, std::uint32_t kTile, typename Runs, typename Lists, typename LessT>
 __global__ void __launch_bounds__(kPartitionThreads)
     PartitionKernel(WayTile<kWays>* works, Runs runs, std::uint64_t tiles, Lists lists, LessT less) {
@@ -252,7 +256,7 @@ __device__ __forceinline__ WayTile<kWays> CutByBlock(const MergePass<Runs, kWays
     constexpr unsigned kAll = ~0u >> (kWarpThreads - kCutProbes);
     using Search = SplitSearch<std::uint32_t, kWays, kCutProbes>;
     __shared__ std::uint32_t low[2][kWays], high[2][kWays];
-    const int end = static_cast<int>(threadIdx.x) / kWorkers;  // which of the cuts; over 1: a spare thread
+    const int end = static_cast<int>(threadIdx.x) / kWorkers;  // which of the two cuts; above 1 for a spare thread
     const int worker = static_cast<int>(threadIdx.x) % kWorkers;
     const int run = worker / kCutProbes, probe = worker % kCutProbes;
     std::uint64_t begin[kWays], items[kWays];
@@ -307,7 +311,7 @@ __device__ __forceinline__ WayTile<kWays> CutByBlock(const MergePass<Runs, kWays
 
 // ---- Moving tiles.
 
-/// Calls function(integral_constant<int, w>) for every way.
+/// Calls function(integral_constant<int, w>) for every w in [0, kWays).
 template <typename Function, int... kWay>
 __device__ __forceinline__ void ForWays(Function function, std::integer_sequence<int, kWay...>) {
   (function(std::integral_constant<int, kWay>{}), ...);
@@ -317,7 +321,7 @@ __device__ __forceinline__ void ForWays(Function function) {
   ForWays(function, std::make_integer_sequence<int, kWays>{});
 }
 
-/// The unit in which items may be copied asynchronously; 0: they may not.
+/// The number of bytes of the word in which items can be copied asynchronously; 0 if they cannot.
 template <typename Iterator>
 GPUSORT_HD constexpr std::uint32_t AsyncWordBytes() {
   if constexpr (std::is_pointer_v<Iterator>) {
@@ -330,8 +334,8 @@ GPUSORT_HD constexpr std::uint32_t AsyncWordBytes() {
 }
 
 /// The items of a tile in shared memory, with one unused place after every 2^shift items, by default every 256 bytes.
-/// Some inputs are made to slow merges down: all threads begin at a multiple of the banks (Berney and Sitchinava 2020).
-/// With the padding, only two threads then share a bank. kNoPadding leaves the unused places out.
+/// Some inputs are constructed to slow merges down: all threads begin at a multiple of the banks (Berney and Sitchinava
+/// 2020). With the padding, only two threads then share a bank. kNoPadding omits the unused places.
 template <typename Item>
 struct PaddedTile {
   static constexpr int kShift = sizeof(Item) <= 4 ? 6 : sizeof(Item) <= 8 ? 5 : sizeof(Item) <= 16 ? 4 : 3;
@@ -344,7 +348,7 @@ struct PaddedTile {
   GPUSORT_HD Item& operator[](std::uint32_t at) const { return items[begin + at + (begin + at >> shift)]; }
   GPUSORT_HD PaddedTile operator+(std::uint32_t offset) const { return {items, shift, begin + offset}; }
 };
-/// How many places lie between items that are `items` apart; 0: that depends.
+/// Returns the distance in places between items that are `items` apart, or 0 if the distance is not constant.
 template <typename Item>
 GPUSORT_HD constexpr std::uint32_t PaddedStep(Item*, std::uint32_t items) {
   return items;
@@ -355,8 +359,8 @@ GPUSORT_HD constexpr std::uint32_t PaddedStep(PaddedTile<Item>, std::uint32_t it
   return items % (1u << kShift) == 0 ? items + (items >> kShift) : 0;
 }
 
-/// Starts to copy items to shared memory (a pointer or a PaddedTile) by all threads of the block: neighbouring threads,
-/// neighbouring words. Copies have arrived after WaitForItems and a barrier.
+/// Starts to copy items to shared memory (a pointer or a PaddedTile) by all threads of the block. Neighbouring threads
+/// copy neighbouring words. The copies have arrived after WaitForItems and a barrier.
 template <int kThreads, typename Iterator, typename Tile>
 __device__ __forceinline__ void CopyItems(Iterator from, std::uint32_t items, Tile to) {
   constexpr std::uint32_t kWord = AsyncWordBytes<Iterator>();
@@ -368,7 +372,8 @@ __device__ __forceinline__ void CopyItems(Iterator from, std::uint32_t items, Ti
       return reinterpret_cast<char*>(&to[at / kItemWords]) + at % kItemWords * kWord;
     };
     char* target = target_of(threadIdx.x);
-    // From a thread's word to its next one it is always as far, with padding too, if that many items are whole periods.
+    // The distance between a thread's words is constant, also with padding, if that many items are whole periods of the
+    // padding.
     constexpr std::uint32_t kStepItems = kThreads / kItemWords;
     constexpr std::uint32_t kStep = PaddedStep(Tile{}, kStepItems) * sizeof(ValueOf<Iterator>);
 #pragma unroll 4
@@ -401,7 +406,7 @@ __device__ __forceinline__ void CopyTile(const WayTile<kWays>& work, const std::
   WaitForItems();
 }
 
-/// Item `at` of a tile, straight from its list.
+/// Returns item `at` of a tile, read directly from its list.
 template <int kWays, typename Lists>
 __device__ __forceinline__ typename Lists::Item ListedItem(const WayTile<kWays>& work,
                                                            const std::uint32_t (&bounds)[kWays + 1], const Lists& lists,
@@ -414,8 +419,9 @@ __device__ __forceinline__ typename Lists::Item ListedItem(const WayTile<kWays>&
   return item;
 }
 
-/// Calls store(at) for a tile's items that the calling warp's threads have just put into shared memory as their shares:
-/// neighbouring threads, neighbouring items. A warp writes only its own shares: no block-wide wait.
+/// Calls store(at) for those items of a tile that the threads of the calling warp have just put into shared memory as
+/// their shares. Neighbouring threads store neighbouring items. A warp writes only its own shares, so no block-wide
+/// wait is needed.
 template <int kItems, typename Store>
 __device__ __forceinline__ void StoreByWarps(std::uint32_t count, Store store) {
   const std::uint32_t first = threadIdx.x / kWarpThreads * kWarpThreads * kItems + threadIdx.x % kWarpThreads;
@@ -428,10 +434,10 @@ __device__ __forceinline__ void StoreByWarps(std::uint32_t count, Store store) {
 
 // ---- Merging tiles.
 
-/// True if most threads of a warp begin in the bank of a neighbour. This holds for one random input in eight.
+/// Returns true if most threads of a warp begin in the bank of a neighbour. This holds for one random input in eight.
 template <typename Item>
 __device__ __forceinline__ bool MeetInBanks(std::uint32_t begin) {
-  if constexpr (sizeof(Item) > 16) return false;  // that many bytes meet in any case
+  if constexpr (sizeof(Item) > 16) return false;  // items of this size conflict in any case
   constexpr std::uint32_t kWidth = sizeof(Item) > 16 ? 8 : 128 / sizeof(Item);
   constexpr int kMost = 20;
   const std::uint32_t bank = begin % kWidth;
@@ -439,7 +445,7 @@ __device__ __forceinline__ bool MeetInBanks(std::uint32_t begin) {
   return __popc(__ballot_sync(~0u, bank == next || bank == second)) >= kMost;
 }
 
-/// Runs levels kLevel and up of merging a tile. Leaves the merged tile in shared memory, without padding, as the
+/// Runs the levels from kLevel on of merging a tile. Leaves the merged tile in shared memory, without padding, as the
 /// threads' shares. Each share is visible to its own warp only. If there are values, `places` gets the place of origin
 /// of each item.
 template <int kLevel, int kWays, int kItems, bool kPlaces, typename Key, typename LessT>
@@ -455,8 +461,8 @@ __device__ __forceinline__ void MergeLevels(PaddedTile<Key> tile, std::uint16_t*
       if (static_cast<std::uint32_t>(i) < share.items) from[i] = places[from[i]];
     }
   }
-  // Odd shares without padding are written without conflicts, which with padding takes a tenth longer. An input that
-  // conflicts on one level is taken for one that does on all.
+  // Shares of an odd number of items are written without conflicts if there is no padding; with padding that takes a
+  // tenth longer. An input that conflicts on one level is assumed to conflict on all levels.
   if constexpr (kLast) {
     __syncthreads();
     tile.shift = PaddedTile<Key>::kNoPadding;
@@ -489,7 +495,8 @@ __device__ __forceinline__ void MergeLevels(PaddedTile<Key> tile, std::uint16_t*
   }
 }
 
-/// Shared memory of MergeTilesKernel: keys, and later values, of a tile; the place that each came from.
+/// The parts of the shared memory of MergeTilesKernel: the keys, and later the values, of a tile, and the place of
+/// origin of each item.
 template <int kWays, int kThreads, int kItems, typename Key, typename Values>
 struct MergeShared {
   static constexpr std::uint32_t kTile = WayTileItems<kWays>(kThreads, kItems);
@@ -499,8 +506,9 @@ struct MergeShared {
   static constexpr std::size_t kBytes = kPlacesAt + (kHasValues<Values> ? kTile * sizeof(std::uint16_t) : 0);
 };
 
-/// One block merges one tile: copies its part of each run to shared memory, merges there level by level, writes. Where
-/// its part begins and ends stands in `cuts` (an array of WayTile), or it looks itself (a MergePass).
+/// Merges tiles, one a block: copies the tile's part of each run to shared memory, merges level by level, and writes
+/// the result. `cuts` has the bounds of the parts (an array of WayTile), or is a MergePass whose cuts each block finds
+/// itself.
 template <int kWays, int kThreads, int kItems, int kBlocks, typename Cuts, typename Lists, typename Output,
           typename Values, typename LessT>
 __global__ void __launch_bounds__(kThreads, kBlocks)
@@ -529,7 +537,7 @@ __global__ void __launch_bounds__(kThreads, kBlocks)
   CopyTile<kThreads>(work, bounds, lists, tile);
   __syncthreads();
 
-  // Runs that do not overlap, lone runs and sorted inputs: one after the other is the answer.
+  // Runs that do not overlap, single runs and sorted inputs are already merged when they lie one after the other.
   bool in_order = true;
 #pragma unroll
   for (int w = 1; w < kWays; ++w) {
@@ -566,7 +574,7 @@ __global__ void __launch_bounds__(kThreads, kBlocks)
 
 // ---- Sorting tiles.
 
-/// Writes a sorted tile that lies in shared memory, visible warp by warp, and the values that go with it.
+/// Writes a sorted tile from shared memory, where each share is visible to its own warp, and the values of its keys.
 template <int kThreads, int kItems, typename Item, typename Output, typename Values>
 __device__ __forceinline__ void StoreSortedTile(Item* tile, std::uint64_t begin, std::uint32_t count, Output out,
                                                 const Values& values) {
@@ -576,7 +584,7 @@ __device__ __forceinline__ void StoreSortedTile(Item* tile, std::uint64_t begin,
     using Value = typename Values::Item;
     StoreByWarps<kItems>(count, [&](std::uint32_t at) { out[begin + at] = tile[at].key; });
     if constexpr (kStagedValueBytes<Values> != 0 && sizeof(Value) <= sizeof(Item)) {
-      // Values take the place of the keys, so that they too are read and written in order.
+      // Values replace the keys in shared memory, so that values are read and written in order, too.
       std::uint32_t places[kItems];
       const std::uint32_t first = threadIdx.x / kWarpThreads * kWarpThreads * kItems + threadIdx.x % kWarpThreads;
 #pragma unroll
@@ -600,7 +608,8 @@ __device__ __forceinline__ void StoreSortedTile(Item* tile, std::uint64_t begin,
   }
 }
 
-/// One block sorts one tile by merging: the phases of SortTile. Input and output may be the same list; values not.
+/// Sorts tiles by merging, one tile a block: the phases of SortTile. The keys may be sorted in place, the values may
+/// not.
 template <int kThreads, int kItems, int kBlocks, typename Input, typename Output, typename Values, typename LessT>
 __global__ void __launch_bounds__(kThreads, kBlocks)
     TileSortKernel(Input in, Output out, std::uint64_t n, Values values, LessT less) {
@@ -642,12 +651,12 @@ __global__ void __launch_bounds__(kThreads, kBlocks)
   __syncthreads();
 
   const std::uint32_t share = LoadShare<kItems>(tile, count, threadIdx.x, items);
-  // The wait in the vote is also the one between reading the neighbour's share here and writing shares below.
+  // The barrier of this vote also separates the reads of the neighbour's share above from the writes of shares below.
   const bool in_order = __syncthreads_and(ShareInOrder<kItems>(tile, threadIdx.x, items, share, item_less));
   if (!in_order) {
     SortItems<kItems>(items, share, item_less);
     StoreShare<kItems>(tile, count, threadIdx.x, items);
-    // Runs of one warp's threads or fewer are merged by that warp alone.
+    // A run of at most one warp's threads is merged by that warp alone.
 #pragma unroll 1
     for (std::uint32_t run = 1; run < kThreads; run *= 2) {
       if (2 * run <= kWarpThreads) {
@@ -666,7 +675,7 @@ __global__ void __launch_bounds__(kThreads, kBlocks)
   StoreSortedTile<kThreads, kItems>(tile, begin, count, out, values);
 }
 
-/// One block sorts one tile of keys of which equal ones are the same: the phases of SortTileByNetworks.
+/// Sorts tiles of keys of which equal ones are identical, one tile a block: the phases of SortTileByNetworks.
 template <int kThreads, int kItems, int kBlocks, typename Input, typename Output, typename Values, typename LessT>
 __global__ void __launch_bounds__(kThreads, kBlocks)
     NetworkTileSortKernel(Input in, Output out, std::uint64_t n, Values values, LessT less) {
@@ -731,9 +740,9 @@ __global__ void __launch_bounds__(kThreads, kBlocks)
 
 // ---- Launching.
 
-/// True if a kernel may start before its predecessor has ended. Only machine code for compute capability 9.0 or newer
-/// waits for the predecessor; older PTX that the driver compiles for a newer device does not. The answer for the last
-/// kernel is cached, because asking costs as much as a launch.
+/// Sets `may` to whether a kernel may start before its predecessor has ended. Only machine code for compute capability
+/// 9.0 or newer waits for the predecessor. Older PTX that the driver compiles for a newer device does not wait. The
+/// answer for the last kernel is cached, because asking costs as much as a launch.
 template <typename Kernel>
 cudaError_t MayOverlap(Kernel* kernel, bool& may) {
   struct Answer {
@@ -760,7 +769,7 @@ cudaError_t Launch(Kernel* kernel, std::uint64_t blocks, int threads, std::size_
                    Arguments... arguments) {
   if (blocks == 0) return cudaSuccess;
   if (blocks > std::numeric_limits<std::int32_t>::max()) return cudaErrorInvalidValue;
-  constexpr std::size_t kAlwaysThere = (48 << 10) - 1024;  // less what kernels declare themselves
+  constexpr std::size_t kAlwaysThere = (48 << 10) - 1024;  // minus the static shared memory of kernels
   if (shared_bytes > kAlwaysThere) {
     const cudaError_t error =
         cudaFuncSetAttribute(reinterpret_cast<const void*>(kernel), cudaFuncAttributeMaxDynamicSharedMemorySize,
@@ -783,7 +792,7 @@ cudaError_t Launch(Kernel* kernel, std::uint64_t blocks, int threads, std::size_
   return cudaLaunchKernelEx(&config, kernel, arguments...);
 }
 
-/// TileShape::blocks where it applies.
+/// Returns TileShape::blocks for the comparator Less, otherwise 1.
 template <typename LessT, typename Values>
 constexpr int BlocksOf(TileShape shape) {
   return std::is_same_v<LessT, Less> ? shape.blocks : 1;
@@ -791,7 +800,7 @@ constexpr int BlocksOf(TileShape shape) {
 
 constexpr std::uint64_t DivideUp(std::uint64_t a, std::uint64_t b) { return a / b + (a % b != 0); }
 
-/// Shapes are chosen by the bytes that an item takes in shared memory.
+/// The shape is chosen by the number of bytes that an item takes in shared memory.
 template <int kWays, typename Key, typename Values>
 constexpr TileShape MergeShape() {
   const std::size_t bytes = std::max(sizeof(Key), kStagedValueBytes<Values>);
@@ -805,7 +814,7 @@ constexpr TileShape SortShape() {
   return EqualIsSame<Key, LessT>::kValue ? tuning.network_sort : tuning.sort;
 }
 
-/// Bytes for the work of the tiles of any pass over n items in `runs` runs.
+/// Returns the size in bytes of the `works` of any pass over n items in `runs` runs.
 template <typename Key, typename Values>
 constexpr std::uint64_t WorkBytes(std::uint64_t n, std::uint64_t runs) {
   constexpr TileShape kFour = MergeShape<4, Key, Values>();
@@ -814,8 +823,8 @@ constexpr std::uint64_t WorkBytes(std::uint64_t n, std::uint64_t runs) {
   return sizeof(WayTile<4>) * (n / kTile + (runs + 1) / 2 + 1);
 }
 
-/// For passes that do not cut themselves (RunPass). Many cuts are searched by a thread each, which takes longer but
-/// less of the machine; fewer by many lanes.
+/// Queues the search for the cuts of a pass whose blocks do not find them (see RunPass). If there are many cuts, each
+/// is found by one thread, which takes longer but uses less of the machine. Otherwise many lanes search for each cut.
 template <int kWays, std::uint32_t kTile, typename Runs, typename Lists, typename LessT>
 cudaError_t RunPartition(WayTile<kWays>* works, const Runs& runs, std::uint64_t tiles, const Lists& lists, LessT less,
                          cudaStream_t stream) {
@@ -831,18 +840,19 @@ cudaError_t RunPartition(WayTile<kWays>* works, const Runs& runs, std::uint64_t 
   return launch(std::integral_constant<int, kCutLanes<kWays>>{});
 }
 
-/// One pass: a small kernel cuts, a large one merges. `tiles` is MergePass::tiles() or more; `works` has room for them.
+/// Queues one pass: a small kernel finds the cuts, and a large kernel merges. `tiles` is MergePass::tiles() or more,
+/// and `works` has room for as many tiles.
 template <int kWays, TileShape kShape, typename Runs, typename Lists, typename Output, typename Values, typename LessT>
 cudaError_t RunPass(void* works, const Runs& runs, std::uint64_t tiles, const Lists& lists, Output out, Values values,
                     LessT less, cudaStream_t stream) {
   using Shared = MergeShared<kWays, kShape.threads, kShape.items, typename Lists::Item, Values>;
   constexpr int kBlocks = BlocksOf<LessT, Values>(kShape);
-  // As many as run at once. H200, 4-way, u32: 2^20 items take 0.026 ms, not 0.032 with a kernel for the cuts; 2^24
-  // 0.146 in place of 0.098.
+  // The number of tiles up to which the blocks find their own cuts: about as many as run at the same time. For more
+  // tiles a separate kernel for the cuts is faster (figures: data/bench/NOTES.md).
   constexpr std::uint64_t kFewTiles = 640;
   if (tiles <= kFewTiles) {
     using Pass = MergePass<Runs, kWays>;
-    // Looking for cuts takes registers, and few blocks have room in any case.
+    // Searching for cuts takes registers. Few tiles do not fill the multiprocessors in any case.
     constexpr int kFewBlocks = std::max(1, kBlocks / 2);
     return Launch(MergeTilesKernel<kWays, kShape.threads, kShape.items, kFewBlocks, Pass, Lists, Output, Values, LessT>,
                   tiles, kShape.threads, Shared::kBytes, stream, Pass{runs, Shared::kTile}, lists, out, values, less);
@@ -873,7 +883,7 @@ cudaError_t SortTilesOf(Input in, Output out, std::uint64_t n, Values values, Le
   }
 }
 
-/// Sorts every tile of SortShape.
+/// Sorts every tile of the shape that SortShape returns.
 template <typename Input, typename Output, typename Values, typename LessT>
 cudaError_t SortTiles(Input in, Output out, std::uint64_t n, Values values, LessT less, cudaStream_t stream) {
   return SortTilesOf<SortShape<ValueOf<Input>, LessT, Values>()>(in, out, n, values, less, stream);

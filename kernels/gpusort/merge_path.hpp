@@ -1,10 +1,9 @@
-// The arithmetic of merging two sorted lists by independent workers, for host and device.
-// CoRank and SplitRuns find where an output rank cuts the inputs. SerialMerge merges from a cut on. MergePass describes
-// one round of merging as data: it takes runs and gives groups of 2, 4 or 8 runs and tiles of the output. It says what
-// each tile reads and writes, and leaves the execution to others. Every merge is stable: for equal keys, lower runs
-// come first. Start at MergePass. Sources: Siebert and Traff 2013 (co-rank). Green, McColl and Bader, GPU Merge Path,
-// ICS 2012. Baxter, moderngpu (partition first, then merge tiles). Hwu, Kirk and El Hajj, Programming Massively
-// Parallel Processors, chapter 12.
+// The arithmetic of merging sorted lists by independent workers (merge path), for host and device. CoRank and SplitRuns
+// find where an output rank cuts the inputs. SerialMerge merges from a cut on. MergePass describes one round of merging
+// as data: groups of 2, 4 or 8 runs, and the tiles of the output. It says what each tile reads and writes; the caller
+// executes the tiles. Every merge is stable: for equal keys, lower runs come first. Start at MergePass. Sources:
+// Siebert and Traff 2013 (co-rank). Green, McColl and Bader, GPU Merge Path, ICS 2012. Baxter, moderngpu (partition
+// first, then merge tiles). Hwu, Kirk and El Hajj, Programming Massively Parallel Processors, chapter 12.
 #pragma once
 
 #include <cstdint>
@@ -14,7 +13,7 @@
 
 namespace gpusort {
 
-/// The default order. std::less is no device function unless nvcc is asked to make it one.
+/// The default order. nvcc takes std::less for device code only with --expt-relaxed-constexpr.
 struct Less {
   template <typename T>
   GPUSORT_HD constexpr bool operator()(const T& a, const T& b) const {
@@ -22,9 +21,9 @@ struct Less {
   }
 };
 
-/// How many of the first k items of the stable merge of a[0, m) and b[0, n) come from a. k <= m + n.
-/// At most ceil(log2(min(k, m, n, m + n - k) + 1)) comparisons. Index is the unsigned type of the arithmetic: 32 bits
-/// are enough, and cheaper, inside a tile.
+/// Returns the co-rank of k: how many of the first k items of the stable merge of a[0, m) and b[0, n) come from a. k
+/// must be at most m + n. Takes at most ceil(log2(min(k, m, n, m + n - k) + 1)) comparisons. Index is the unsigned type
+/// of the arithmetic: 32 bits are enough, and cheaper, inside a tile.
 template <typename Index, typename IteratorA, typename IteratorB, typename LessT>
 GPUSORT_HD inline Index CoRankIn(Index k, IteratorA a, Index m, IteratorB b, Index n, LessT less) {
   Index low = k > n ? k - n : 0;
@@ -41,10 +40,10 @@ GPUSORT_HD inline Index CoRankIn(Index k, IteratorA a, Index m, IteratorB b, Ind
   return low;
 }
 
-/// CoRankIn that starts where the answer is likely. Runs drawn from one distribution, whichever it is, are cut near
-/// k * m / (m + n), within about sqrt(m + n) / 4. The search begins there, doubles its distance on the side of the
-/// answer, and then halves the interval. For a tile of 4096 it takes 7 steps instead of 12, and never more than twice
-/// as many steps as CoRankIn.
+/// Returns the same as CoRankIn, but starts the search at the most likely answer. Runs drawn from one distribution are
+/// cut near k * m / (m + n), within about sqrt(m + n) / 4. The search begins there, doubles its distance on the side of
+/// the answer, and then halves the interval. For a tile of 4096 items it takes 7 steps instead of 12. It never takes
+/// more than twice as many steps as CoRankIn.
 template <typename Index, typename IteratorA, typename IteratorB, typename LessT>
 GPUSORT_HD inline Index CoRankNear(Index k, IteratorA a, Index m, IteratorB b, Index n, LessT less) {
   Index low = k > n ? k - n : 0;
@@ -82,20 +81,20 @@ GPUSORT_HD inline Index CoRankNear(Index k, IteratorA a, Index m, IteratorB b, I
   return low;
 }
 
-/// CoRankIn with 64-bit ranks: lists of any length.
+/// Returns the co-rank for lists of any length, with 64-bit ranks.
 template <typename IteratorA, typename IteratorB, typename LessT>
 GPUSORT_HD inline std::uint64_t CoRank(std::uint64_t k, IteratorA a, std::uint64_t m, IteratorB b, std::uint64_t n,
                                        LessT less) {
   return CoRankIn<std::uint64_t>(k, a, m, b, n, less);
 }
 
-/// The co-rank of kWays runs: how many items of each are among the first `rank` of their stable merge. Run w is
-/// keys[begin[w], begin[w] + items[w]); rank <= the sum of items. On equal keys, lower runs come first.
-/// Each step reads one key and halves the unknown part of one run, so there are at most sum(log2(items[w]) + 1) steps.
-/// Proof: each run's unknown part has a probe in its middle. Let `before` be the number of unknown items that precede
-/// the probes of their runs. At most `before` unknown items precede the least probe, so the least probe is among the
-/// first `rank` if more than `before` items are still to be found. At least `before` unknown items precede the greatest
-/// probe, so otherwise the greatest probe is not among them.
+/// Finds the co-ranks of kWays runs: sets split[w] to how many items of run w are among the first `rank` items of the
+/// stable merge. Run w is keys[begin[w], begin[w] + items[w]). `rank` must be at most the sum of `items`. On equal
+/// keys, lower runs come first. Each step reads one key and halves the unknown part of one run, so there are at most
+/// sum(log2(items[w]) + 1) steps. Proof: each run's unknown part has a probe in its middle. Let `before` be the number
+/// of unknown items that precede the probes of their runs. At most `before` unknown items precede the least probe, so
+/// the least probe is among the first `rank` if more than `before` items are still to be found. At least `before`
+/// unknown items precede the greatest probe, so otherwise the greatest probe is not among them.
 template <int kWays, typename Iterator, typename LessT>
 GPUSORT_HD inline void SplitRuns(std::uint64_t rank, Iterator keys, const std::uint64_t (&begin)[kWays],
                                  const std::uint64_t (&items)[kWays], LessT less, std::uint64_t (&split)[kWays]) {
@@ -151,7 +150,7 @@ GPUSORT_HD inline void SplitRuns(std::uint64_t rank, Iterator keys, const std::u
 
 /// The phases of one step of SplitRuns by kWays * kProbes workers. Each worker looks at one key in a step. The probes
 /// cut the unknown part of each run into kProbes parts, of which about one is left. Worker w * kProbes + p has probe p
-/// of run w. Index is as in CoRankIn and must hold the rank and all items.
+/// of run w. Index is the unsigned type of the arithmetic and must hold the rank and the number of all items.
 template <typename Index, int kWays, int kProbes>
 struct SplitSearch {
   static_assert((kProbes & (kProbes - 1)) == 0);
@@ -173,7 +172,7 @@ struct SplitSearch {
   }
 
   GPUSORT_HD static Index Probe(Index low, Index high, int p) {
-    // A power of two: dividing by anything else would take longer than all the rest.
+    // kProbes is a power of two. Dividing by any other number would take longer than the rest of the step.
     const Index items = high - low;
     return low + items / kProbes * p + items % kProbes * p / kProbes;
   }
@@ -184,14 +183,15 @@ struct SplitSearch {
   GPUSORT_HD int Verdict(int worker, const Key* probes, LessT less) const {
     const int run = worker / kProbes;
     const Key own = probes[worker];
-    Index before_least = 0, before_most = 0;  // items surely before the probe; those that may be
+    // Numbers of items surely before the probe, and of items possibly before it.
+    Index before_least = 0, before_most = 0;
     GPUSORT_UNROLL
     for (int w = 0; w < kWays; ++w) {
       Index least = low[w], most = high[w];
       if (w == run) {
         least = most = Probe(low[w], high[w], worker % kProbes);
       } else if (low[w] < high[w]) {
-        // How many of the probes of run w are before this one: on equal keys, those of lower runs. They ascend.
+        // Returns whether probe p of run w is before this one. On equal keys, probes of lower runs are. Probes ascend.
         const auto before = [&](int p) {
           const Key& other = probes[w * kProbes + p];
           return w < run ? !less(own, other) : less(other, own);
@@ -209,8 +209,8 @@ struct SplitSearch {
     return before_most < rank ? 1 : before_least >= rank ? -1 : 0;
   }
 
-  /// Takes what the verdicts on run w say: `found` of its probes, the first ones, are among the first `rank` items, and
-  /// `beyond`, the last ones, are not.
+  /// Narrows run w by the verdicts on its probes: the first `found` probes are among the first `rank` items, and the
+  /// last `beyond` probes are not.
   GPUSORT_HD void Narrow(int w, int found, int beyond) {
     const Index from = low[w], to = high[w];
     if (from == to) return;
@@ -241,10 +241,10 @@ GPUSORT_HD inline void SerialMerge(IteratorA a, std::uint64_t m, IteratorB b, st
   while (j < n) out[k++] = b[j++];
 }
 
-/// One thread's share of a tile merge: the next kItems items of keys[a, a_end) merged with keys[b, b_end), and where in
-/// `keys` (anything with operator[]) each came from. Where fewer are left, the rest of `out` and `from` is unspecified
-/// (but no key outside the two ranges is ever given to `less`). No index above `last` is read; it must be one of the
-/// array.
+/// Merges one thread's share of a tile: out[] are the first kItems items of the merge of keys[a, a_end) and keys[b,
+/// b_end), and from[] their indices in `keys`, which may be anything with operator[]. If fewer items are left, the rest
+/// of `out` and `from` is unspecified. `less` is never called with a key outside the two ranges. No index above `last`
+/// is read; `last` must be a valid index.
 template <int kItems, typename Keys, typename Key, typename LessT>
 GPUSORT_HD inline void SerialMergeItems(Keys keys, std::uint32_t a, std::uint32_t a_end, std::uint32_t b,
                                         std::uint32_t b_end, std::uint32_t last, Key (&out)[kItems],
@@ -252,7 +252,8 @@ GPUSORT_HD inline void SerialMergeItems(Keys keys, std::uint32_t a, std::uint32_
   Key key_a = keys[a < last ? a : last];
   Key key_b = keys[b < last ? b : last];
   if (a + kItems <= a_end && b + kItems < b_end) {
-    // Neither list can end, so nothing is asked but which key is less: two thirds of the instructions.
+    // Neither list can end within the share, so the only question is which key is less. This takes two thirds of the
+    // instructions.
     GPUSORT_UNROLL
     for (int i = 0; i < kItems; ++i) {
       const bool take_b = less(key_b, key_a);
@@ -274,7 +275,7 @@ GPUSORT_HD inline void SerialMergeItems(Keys keys, std::uint32_t a, std::uint32_
     const bool take_b = b < b_end && (a >= a_end || less(key_b, key_a));
     out[i] = take_b ? key_b : key_a;
     from[i] = take_b ? b : a;
-    // One load for both cases: threads of a warp take different sides.
+    // One load serves both cases, because the threads of a warp take different sides.
     const std::uint32_t next = take_b ? ++b : ++a;
     const Key key = keys[next < last ? next : last];
     if (take_b) {
@@ -285,7 +286,7 @@ GPUSORT_HD inline void SerialMergeItems(Keys keys, std::uint32_t a, std::uint32_
   }
 }
 
-/// The input of a block of a kWays-way pass: items [begin[w], end[w]) of the list that contains run w of the group.
+/// The input of a block of a kWays-way pass: the items [begin[w], end[w]) of the list that contains run w of the group.
 template <int kWays>
 struct alignas(16) WayTile {
   std::uint64_t begin[kWays];
@@ -300,15 +301,15 @@ constexpr std::uint32_t WayTileItems(int threads, int items) {
   return static_cast<std::uint32_t>(threads - kWays / 2 + 1) * items;
 }
 
-/// A thread's share of one level of merging a tile: where its output goes, relative to the tile. items 0: nothing to
-/// do.
+/// A thread's share of one level of merging a tile: the place of its output, relative to the tile. items is 0 if the
+/// thread has no work.
 struct LevelShare {
   std::uint32_t begin = 0;
   std::uint32_t items = 0;
-  std::uint32_t first = 0;  ///< where in the tile it reads its lower run first
+  std::uint32_t first = 0;  ///< the place in the tile at which the thread begins to read its lower run
 };
 
-/// A thread's phase of level kLevel (from 0) of merging a tile of kWays sorted segments. Segment w is
+/// Does a thread's work on level kLevel (from 0) of merging a tile of kWays sorted segments. Segment w is
 /// tile[bounds[w], bounds[w + 1]). The level merges neighbouring groups of 2^kLevel merged segments pairwise.
 template <int kLevel, int kWays, int kItems, typename Tile, typename Key, typename LessT>
 GPUSORT_HD inline LevelShare MergeWaysShare(Tile tile, const std::uint32_t (&bounds)[kWays + 1],
@@ -334,7 +335,8 @@ GPUSORT_HD inline LevelShare MergeWaysShare(Tile tile, const std::uint32_t (&bou
   return {begin + rank, left < kItems ? left : kItems, begin + i};
 }
 
-/// Two neighbouring runs and where their merge goes. Positions count items of the lists that hold them.
+/// Two neighbouring runs and the place of their merge. Positions are item indices in the lists that hold the runs and
+/// the output.
 struct RunPair {
   std::uint64_t a_begin = 0;
   std::uint64_t a_items = 0;
@@ -345,7 +347,8 @@ struct RunPair {
   GPUSORT_HD std::uint64_t items() const { return a_items + b_items; }
 };
 
-/// One output tile: ranks [begin, begin + items) of the merge of a group. May be empty (see MergePass::tiles).
+/// One output tile: the ranks [begin, begin + items) of the merge of a group. A tile may be empty (see
+/// MergePass::tiles).
 struct MergeTile {
   std::uint64_t group = 0;
   RunPair pair;  ///< the halves of the group
@@ -357,10 +360,11 @@ struct MergeTile {
   GPUSORT_HD bool continued() const { return begin + items < pair.items(); }
 };
 
-// The kinds of runs that a pass takes. Each gives pairs(), pair(p), and a numbering of output tiles: those of pair p
-// start at FirstTile(p, tile_items), in order; PairOfTile is its inverse; FirstTile(pairs(), ...) is their count.
+// The kinds of runs that a pass takes. Each kind has pairs(), pair(p), and a numbering of output tiles. The tiles of
+// pair p start at FirstTile(p, tile_items) and are in order. PairOfTile is the inverse of FirstTile. FirstTile(pairs(),
+// ...) is the number of all tiles.
 
-/// Runs of run_items items each (the last may be shorter), one after the other. run_items > 0.
+/// Runs of run_items (> 0) items each, one after the other. The last run may be shorter.
 struct UniformRuns {
   std::uint64_t items = 0;
   std::uint64_t run_items = 1;
@@ -394,13 +398,13 @@ struct UniformRuns {
     if (tile >> 32 == 0 && each >> 32 == 0) return static_cast<std::uint32_t>(tile) / static_cast<std::uint32_t>(each);
     return tile / each;
   }
-  /// The runs after `levels` rounds of pairwise merging.
+  /// Returns the runs after `levels` rounds of pairwise merging.
   GPUSORT_HD UniformRuns Merged(std::uint32_t levels) const { return {items, run_items << levels}; }
 };
 
-/// Runs of any lengths (0 too) one after the other: at level 0, run r is [bounds[r], bounds[r + 1]), r < leaves. At
-/// level l a run is 2^l neighbouring ones (the last may have fewer), so one array serves every level of a merge tree.
-/// `bounds` must be readable where this runs.
+/// Runs of any lengths (0 too), one after the other. At level 0, run r is [bounds[r], bounds[r + 1]) for r < leaves. At
+/// level l a run is 2^l neighbouring runs of level 0; the last may have fewer. One array therefore serves every level
+/// of a merge tree. `bounds` must be readable where this runs.
 struct BoundedRuns {
   const std::uint64_t* bounds = nullptr;
   std::uint64_t leaves = 0;
@@ -416,8 +420,8 @@ struct BoundedRuns {
     const std::uint64_t begin = bound(2 * p), middle = bound(2 * p + 1), end = bound(2 * p + 2);
     return {begin, middle - begin, middle, end - middle, begin};
   }
-  // Needs no table: [begin, end) has at most end / tile - begin / tile + 1 tiles, so the spare one of each pair makes
-  // room for all. Tiles that are not needed are empty: at most one a pair.
+  // Needs no table: [begin, end) has at most end / tile - begin / tile + 1 tiles, so one spare tile for each pair is
+  // enough. Tiles that are not needed are empty, at most one for each pair.
   GPUSORT_HD std::uint64_t FirstTile(std::uint64_t p, std::uint64_t tile_items) const {
     return (bound(2 * p) - bounds[0]) / tile_items + p;
   }
@@ -436,7 +440,8 @@ struct BoundedRuns {
   GPUSORT_HD BoundedRuns Merged(std::uint32_t levels) const { return {bounds, leaves, level + levels}; }
 };
 
-/// Two separate lists merged to a third: the runs of a single pair. Positions count from each list's own start.
+/// Two separate lists that are merged to a third list: the runs of a single pair. Positions count from the start of
+/// each list.
 struct TwoLists {
   std::uint64_t m = 0;
   std::uint64_t n = 0;
@@ -453,8 +458,8 @@ struct TwoLists {
 
 /// One round of merging. Each group of kWays (a power of two) neighbouring runs becomes one run; the last group may
 /// have fewer runs. The output is cut into tiles of at most tile_items (> 0) items. No tile spans two groups. The
-/// halves of a group are a pair of the runs that log2(kWays) - 1 rounds of pairwise merging would leave. Therefore
-/// every kind of runs only has to number the tiles of pairs.
+/// halves of a group are a pair of the runs that log2(kWays) - 1 rounds of pairwise merging would leave, so a kind of
+/// runs only has to number the tiles of pairs.
 template <typename RunsT, int kWays = 2>
 struct MergePass {
   RunsT runs;
@@ -465,7 +470,8 @@ struct MergePass {
 
   GPUSORT_HD RunsT halves() const { return runs.Merged(kLevels - 1); }
   GPUSORT_HD std::uint64_t groups() const { return halves().pairs(); }
-  /// Number of tiles; some may be empty. Tiles of one group are neighbours and in order, empty ones last.
+  /// Returns the number of tiles; some may be empty. The tiles of one group are neighbours and in order, empty ones
+  /// last.
   GPUSORT_HD std::uint64_t tiles() const { return halves().FirstTile(groups(), tile_items); }
   GPUSORT_HD MergeTile tile(std::uint64_t t) const {
     const RunsT pairs = halves();
@@ -476,7 +482,7 @@ struct MergePass {
     tile.items = all - tile.begin < tile_items ? all - tile.begin : tile_items;
     return tile;
   }
-  /// The runs of the tile's group.
+  /// Sets `begin` and `items` to the runs of the tile's group.
   GPUSORT_HD void group(const MergeTile& tile, std::uint64_t (&begin)[kWays], std::uint64_t (&items)[kWays]) const {
     if constexpr (kWays == 2) {
       begin[0] = tile.pair.a_begin;
@@ -493,8 +499,8 @@ struct MergePass {
   }
 };
 
-/// Cuts the group of `tile` at the tile's first rank: split[w] items of its run w come before. Lists says which list
-/// each run lies in.
+/// Cuts the group of `tile` at the tile's first rank: sets split[w] to how many items of its run w come before. `lists`
+/// knows the list that contains each run.
 template <int kWays, typename Runs, typename Lists, typename LessT>
 GPUSORT_HD inline void SplitGroup(const MergePass<Runs, kWays>& pass, const MergeTile& tile, const Lists& lists,
                                   LessT less, std::uint64_t (&split)[kWays]) {
@@ -509,8 +515,8 @@ GPUSORT_HD inline void SplitGroup(const MergePass<Runs, kWays>& pass, const Merg
   }
 }
 
-/// Writes what is known of works[t] and works[t - 1] when the group of tile t is cut at the tile's begin: split[w]
-/// items of its run w come before. Together, all tiles of a pass write all of `works`.
+/// Writes to works[t] and works[t - 1] the begin of tile t, where the group of tile t is cut: split[w] items of its run
+/// w come before. All tiles of a pass together fill all of `works`.
 template <int kWays, typename Runs>
 GPUSORT_HD inline void WriteCut(const MergePass<Runs, kWays>& pass, std::uint64_t t, const MergeTile& tile,
                                 const std::uint64_t (&split)[kWays], WayTile<kWays>* works) {
@@ -526,14 +532,15 @@ GPUSORT_HD inline void WriteCut(const MergePass<Runs, kWays>& pass, std::uint64_
   }
 }
 
-/// How many rounds of pairwise merging make one run of `runs`.
+/// Returns how many rounds of pairwise merging turn `runs` runs into one.
 constexpr std::uint32_t LevelCount(std::uint64_t runs) {
   std::uint32_t levels = 0;
   for (; runs > 1; runs = (runs + 1) / 2) ++levels;
   return levels;
 }
 
-/// How many passes make one run of `runs`, most of them 4-way: one 2-way pass if the levels are odd, the first.
+/// Returns how many passes turn `runs` runs into one. All passes are 4-way, except the first if the number of levels is
+/// odd.
 constexpr std::uint32_t PassCount(std::uint64_t runs) { return (LevelCount(runs) + 1) / 2; }
 
 }  // namespace gpusort

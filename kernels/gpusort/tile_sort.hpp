@@ -1,10 +1,10 @@
-// The phases of sorting one tile by many threads that share memory, for host and device.
-// Each thread takes kItems neighbouring items and sorts them in registers (SortItems). Then runs of 1, 2, 4 ...
-// threads' items are merged pairwise, and each thread makes one share of the output (MergeShare). All threads wait for
-// each other between two phases. The sort is stable, and only real items are compared, so a tile may be short. SortTile
-// is the whole algorithm with a loop over the threads, the reference for the kernels. Start at SortTile. Equal integers
-// are identical (EqualIsSame), so they need no stability. SortTileByNetworks sorts and merges them in registers by
-// networks (Batcher 1968), without a branch or an address that waits for a comparison.
+// The phases of sorting one tile by many threads that share memory, for host and device. Each thread takes kItems
+// neighbouring items and sorts them in registers (SortItems). Then the runs of 1, 2, 4 ... threads are merged pairwise,
+// and each thread makes one share of the output (MergeShare). All threads wait for each other between two phases. The
+// sort is stable. It compares only existing items, so a tile may be short. SortTile is the whole algorithm with a loop
+// over the threads, as a reference for the kernels. Start at SortTile. Equal integers are identical (EqualIsSame) and
+// need no stability. SortTileByNetworks sorts and merges them in registers by networks (Batcher 1968): no branch and no
+// address waits for a comparison.
 #pragma once
 
 #include <cstddef>
@@ -18,8 +18,8 @@
 
 namespace gpusort {
 
-/// Copies the thread's share of the tile; returns how many of its items exist. The others become a copy of the first
-/// (or stay as they are if there is none).
+/// Copies the thread's share of the tile to `items` and returns how many items it has. Missing items become copies of
+/// the first item, or stay unchanged if the share is empty.
 template <int kItems, typename Item>
 GPUSORT_HD inline std::uint32_t LoadShare(const Item* tile, std::uint32_t tile_items, std::uint32_t thread,
                                           Item (&items)[kItems]) {
@@ -36,7 +36,7 @@ GPUSORT_HD inline std::uint32_t LoadShare(const Item* tile, std::uint32_t tile_i
   return left < kItems ? left : kItems;
 }
 
-/// Writes the thread's share back, as far as it exists.
+/// Writes the existing items of the thread's share back to the tile.
 template <int kItems, typename Item>
 GPUSORT_HD inline void StoreShare(Item* tile, std::uint32_t tile_items, std::uint32_t thread,
                                   const Item (&items)[kItems]) {
@@ -47,7 +47,8 @@ GPUSORT_HD inline void StoreShare(Item* tile, std::uint32_t tile_items, std::uin
   }
 }
 
-/// True if the thread's share, and the item before it, are in order: if all threads say so, there is nothing to sort.
+/// Returns true if the thread's share and the item before it are in order. If all threads return true, the tile is
+/// sorted.
 template <int kItems, typename Item, typename LessT>
 GPUSORT_HD inline bool ShareInOrder(const Item* tile, std::uint32_t thread, const Item (&items)[kItems],
                                     std::uint32_t count, LessT less) {
@@ -60,7 +61,7 @@ GPUSORT_HD inline bool ShareInOrder(const Item* tile, std::uint32_t thread, cons
   return true;
 }
 
-/// Stable sort of items[0, count) by odd-even transposition: no index depends on data, so the items stay in registers.
+/// Sorts items[0, count) stably by odd-even transposition. No index depends on data, so the items stay in registers.
 /// Items from `count` on become copies of the largest item.
 template <int kItems, typename Item, typename LessT>
 GPUSORT_HD inline void SortItems(Item (&items)[kItems], std::uint32_t count, LessT less) {
@@ -88,8 +89,8 @@ GPUSORT_HD inline void SortItems(Item (&items)[kItems], std::uint32_t count, Les
   }
 }
 
-/// One level of merging inside a tile: runs of run_threads threads' items (a power of two) become runs of twice as
-/// many. Leaves the thread's share of the result in `items`. Items after the end of the tile are unspecified.
+/// Does one level of merging inside a tile: merges pairs of runs of run_threads (a power of two) threads' items. Leaves
+/// the thread's share of the result in `items`. Items after the end of the tile are unspecified.
 template <int kItems, typename Item, typename LessT>
 GPUSORT_HD inline void MergeShare(const Item* tile, std::uint32_t tile_items, std::uint32_t thread,
                                   std::uint32_t run_threads, Item (&items)[kItems], LessT less) {
@@ -104,12 +105,12 @@ GPUSORT_HD inline void MergeShare(const Item* tile, std::uint32_t tile_items, st
   const Item* b = tile + middle;
   const std::uint32_t i = CoRankNear<std::uint32_t>(rank, a, middle - begin, b, end - middle, less);
   std::uint32_t from[kItems];
-  // Reads nothing after this pair, because the next pair may already be a level further.
+  // Items after this pair are not read, because the next pair may already be one level further.
   SerialMergeItems<kItems>(tile, begin + i, middle, middle + (rank - i), end, end - 1, items, from, less);
 }
 
-/// Sorts tile[0, tile_items) as kThreads (a power of two) threads of kItems items do; tile_items <= kThreads * kItems.
-/// `shares` is room for all threads' registers: kThreads * kItems items.
+/// Sorts tile[0, tile_items) in the way in which kThreads (a power of two) threads of kItems items do. tile_items must
+/// be at most kThreads * kItems. `shares` is room for the registers of all threads: kThreads * kItems items.
 template <int kThreads, int kItems, typename Item, typename LessT>
 inline void SortTile(Item* tile, std::uint32_t tile_items, Item* shares, LessT less) {
   using Share = Item[kItems];
@@ -132,7 +133,8 @@ inline void SortTile(Item* tile, std::uint32_t tile_items, Item* shares, LessT l
 
 namespace detail {
 
-/// Pairs of registers to compare and exchange, one after the other, and where each item lies in the end.
+/// A sorting network: pairs of registers to compare and exchange, in this order, and the register that holds each item
+/// at the end.
 template <int kItems>
 struct Network {
   static constexpr int kMost = 1024;
@@ -147,8 +149,8 @@ struct Network {
   }
 };
 
-/// Batcher's merge exchange (Knuth, TAOCP 3, 5.2.2 M): sorts any number of items. For 33 items 207 exchanges, where
-/// odd-even transposition has 528.
+/// Makes Batcher's merge exchange (Knuth, TAOCP 3, 5.2.2 M), which sorts any number of items. For 33 items it has 207
+/// exchanges; odd-even transposition has 528.
 template <int kItems>
 constexpr Network<kItems> SortingNetwork() {
   Network<kItems> network;
@@ -170,14 +172,15 @@ constexpr Network<kItems> SortingNetwork() {
   return network;
 }
 
-/// Batcher's bitonic merge: sorts items that ascend, then descend. Wires after the items stand for items below all
-/// others. They keep the shape of the network, and an exchange with such a wire only renames items.
+/// Makes Batcher's bitonic merge, which sorts items that ascend and then descend. The wires after the last item hold
+/// imaginary items that are smaller than all others. They keep the shape of the network, and an exchange with such a
+/// wire only renames items.
 template <int kItems>
 constexpr Network<kItems> BitonicNetwork() {
   Network<kItems> network;
   int wires = 1;
   while (wires < kItems) wires *= 2;
-  int item[2 * kItems] = {};  // by wire; -1: below all
+  int item[2 * kItems] = {};  // the item on each wire; -1 for an imaginary item
   for (int w = 0; w < wires; ++w) item[w] = w < kItems ? w : -1;
   for (int d = wires / 2; d > 0; d /= 2) {
     for (int w = 0; w < wires; ++w) {
@@ -212,7 +215,7 @@ GPUSORT_HD inline void Exchange(Item& low, Item& high, LessT less) {
   high = swap ? a : b;
 }
 
-/// The indices are template arguments, so that the items stay in registers.
+/// Runs a network on items in registers. The indices are template arguments, so that the items stay in registers.
 template <typename NetworkOf, int kItems, typename Item, typename LessT, std::size_t... kStep, std::size_t... kPlace>
 GPUSORT_HD inline void RunNetwork(Item (&items)[kItems], [[maybe_unused]] LessT less, std::index_sequence<kStep...>,
                                   std::index_sequence<kPlace...>) {
@@ -231,7 +234,7 @@ GPUSORT_HD inline void RunNetwork(Item (&items)[kItems], LessT less) {
                                         std::make_index_sequence<kItems>{});
 }
 
-/// A list that lies backwards: item t is last[-t].
+/// A view of a list in reverse: item t is last[-t].
 template <typename Item>
 struct Backwards {
   const Item* last;
@@ -240,8 +243,9 @@ struct Backwards {
 
 }  // namespace detail
 
-/// Whether keys that LessT calls equal are the same in every byte, so that nobody can tell in which order they come:
-/// then networks may sort them. Largest() is a key that no other is after. Specialize it for orders of your own.
+/// States whether keys that are equal under LessT are identical in every byte, so that their order cannot be observed.
+/// Networks may then sort them. Largest() returns a key that is not before any other key. Specialize this template for
+/// your own orders.
 template <typename Key, typename LessT>
 struct EqualIsSame {
   static constexpr bool kValue = std::is_integral_v<Key> && !std::is_same_v<Key, bool> && std::is_same_v<LessT, Less>;
@@ -249,29 +253,31 @@ struct EqualIsSame {
   GPUSORT_HD static Key Largest() { return kLargest; }
 };
 
-/// The share that a thread merges by a network: ranks [rank, rank + kItems) of the merge of tile[begin, middle), which
-/// ascends, and tile[middle, end), which descends. The concatenation ascends, then descends, and so does every share.
+/// The share of a merge that one thread does by a network: the ranks [rank, rank + kItems) of the merge of tile[begin,
+/// middle), which ascends, and tile[middle, end), which descends. The concatenation ascends and then descends, and so
+/// does every share.
 struct NetworkShare {
   std::uint32_t begin, middle, end, rank;
 
   GPUSORT_HD bool empty() const { return rank >= end - begin; }
 };
 
-/// First phase: how many items of the ascending run come before the share.
+/// First phase: returns how many items of the ascending run come before the share.
 template <typename Item, typename LessT>
 GPUSORT_HD inline std::uint32_t NetworkCoRank(const Item* tile, const NetworkShare& share, LessT less) {
   return CoRankNear<std::uint32_t>(share.rank, tile + share.begin, share.middle - share.begin,
                                    detail::Backwards<Item>{tile + (share.end - 1)}, share.end - share.middle, less);
 }
 
-/// Second phase: loads and merges the share, given the co-ranks of its begin and of its end (the next thread's, or the
-/// ascending run's length for the last thread). Items after the end of a short share are `largest`.
+/// Second phase: loads and merges the share. `first` and `end` are the co-ranks of its begin and its end. The end is
+/// the next thread's co-rank, or the ascending run's length for the last thread. Items after the end of a short share
+/// are `largest`.
 template <int kItems, typename Item, typename LessT>
 GPUSORT_HD inline void NetworkMerge(const Item* tile, const NetworkShare& share, std::uint32_t first, std::uint32_t end,
                                     Item largest, Item (&items)[kItems], LessT less) {
   const std::uint32_t ascending = end - first;
   const std::uint32_t a = share.begin + first;
-  // Slot i of those that descend takes tile[b + i]: the last one the least that the share has.
+  // Slot i of the descending items takes tile[b + i]. The last slot takes the smallest item of the share.
   const std::uint32_t b = share.end - (share.rank - first) - kItems;
   const std::uint32_t left = share.end - share.begin - share.rank;
   if (left >= kItems) {
@@ -288,7 +294,7 @@ GPUSORT_HD inline void NetworkMerge(const Item* tile, const NetworkShare& share,
   detail::RunNetwork<detail::MergeNetworkOf>(items, less);
 }
 
-/// A thread's share in SortTileByNetworks: run_threads threads' items are a run, odd runs descend.
+/// Returns a thread's share in SortTileByNetworks. The items of run_threads threads are a run; odd runs descend.
 template <int kItems>
 GPUSORT_HD inline NetworkShare NetworkShareOf(std::uint32_t thread, std::uint32_t run_threads) {
   const std::uint32_t in_pair = thread & (2 * run_threads - 1);
@@ -296,7 +302,7 @@ GPUSORT_HD inline NetworkShare NetworkShareOf(std::uint32_t thread, std::uint32_
   return {begin, begin + run_threads * kItems, begin + 2 * run_threads * kItems, in_pair * kItems};
 }
 
-/// Third phase: stores a thread's part of a run of run_threads threads, downwards if the run is an odd one.
+/// Third phase: stores a thread's part of a run of run_threads threads, in reverse if the run is odd.
 template <int kItems, typename Item>
 GPUSORT_HD inline void NetworkStore(Item* tile, std::uint32_t thread, std::uint32_t run_threads,
                                     const Item (&items)[kItems]) {
@@ -311,7 +317,8 @@ GPUSORT_HD inline void NetworkStore(Item* tile, std::uint32_t thread, std::uint3
   }
 }
 
-/// Sorts a full tile of items of which equal ones are the same, as the kernel's threads do. `shares` as in SortTile.
+/// Sorts a full tile of items, of which equal ones must be identical, in the way in which the threads of the kernel do.
+/// `shares` is as in SortTile.
 template <int kThreads, int kItems, typename Item, typename LessT>
 inline void SortTileByNetworks(Item* tile, Item* shares, LessT less) {
   using Share = Item[kItems];
