@@ -28,7 +28,7 @@ struct MergeConfig {
   int blocks = 0;  ///< the maximum number of blocks; 0: the best number for the kernel (see merge_kernels.cuh)
   int threads = 256;         ///< the number of threads of a block
   int items_per_thread = 8;  ///< the number of outputs of a thread in one tile (thread coarsening)
-  /// A thread searches only the end of its share. It takes the begin from its neighbour, which halves the number of
+  /// A thread searches only the end of its share. It takes the start from its neighbour, which halves the number of
   /// searches.
   bool share_co_ranks = false;
   bool branch_free = false;     ///< use BranchFreeCoRank and BranchFreeMerge
@@ -152,7 +152,7 @@ struct BlockMemory {
   static constexpr std::size_t kCoRanksBegin = (kStagedBegin + kStaged + 3) / 4 * 4;
   static constexpr std::size_t kBytes = kCoRanksBegin + (kConfig.threads + 1) * sizeof(std::uint32_t);
 
-  std::uint64_t* block_co_ranks;  ///< the co-ranks of the begin and the end of the block's outputs
+  std::uint64_t* block_co_ranks;  ///< the co-ranks of the start and the end of the block's outputs
   Item* a;
   Item* b;
   Item* staged;             ///< one tile of output
@@ -235,7 +235,7 @@ GPUSORT_HD inline void BasicMergeBlock(Team& team, std::uint64_t* co_ranks, std:
   }
 }
 
-/// Phase: finds the co-ranks of the begin and the end of a block's outputs.
+/// Phase: finds the co-ranks of the start and the end of a block's outputs.
 template <MergeConfig kConfig, typename Team, typename A, typename B, typename LessT>
 GPUSORT_HD inline void CutBlock(Team& team, std::uint32_t thread, std::uint64_t begin, std::uint64_t end, A a,
                                 std::uint64_t m, B b, std::uint64_t n, LessT less, std::uint64_t* co_ranks) {

@@ -622,7 +622,7 @@ class LineSorter {
   std::uint32_t* starts() const { return reinterpret_cast<std::uint32_t*>(memory_ + shape_.entries_bytes); }
   Entry* Tile(unsigned worker, unsigned index) const { return shape_.Tile(memory_, worker, index); }
 
-  /// Sets starts()[0..n] to the begin of each line and the end of the last line. Returns the number n of lines.
+  /// Sets starts()[0..n] to the start of each line and the end of the last line. Returns the number n of lines.
   std::uint64_t Index(const std::byte* in, std::uint64_t bytes, const TeamExecutor& executor) const {
     const std::uint64_t chunk =
         std::max<std::uint64_t>(DivideUp(bytes, 4 * std::uint64_t{executor.workers()}), 1 << 16);

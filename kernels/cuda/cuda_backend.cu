@@ -472,7 +472,7 @@ class CudaLane : public Lane {
     kernels_.Start(stream_);
     const std::byte* merged;
     if (!layout_.fixed()) {
-      // The begins of the lines of a window must be found in any case. Sorting the lines then costs less than their
+      // The starts of the lines of a window must be found in any case. Sorting the lines then costs less than their
       // transfer over the bus. The sort is stable, because pieces come in the order of their runs.
       const std::vector<std::uint32_t> ends(bounds.begin() + 1, bounds.end());
       const detail::LineSort::Result sorted = SortLines(in.data(), bytes, ends, spare.data());

@@ -1,4 +1,4 @@
-// The kernels that LineSort and CountLineBytesBefore launch (line_sort.cuh). They find the begins of lines, compare the
+// The kernels that LineSort and CountLineBytesBefore launch (line_sort.cuh). They find the starts of lines, compare the
 // keys of lines, make entries of keys, and gather whole lines.
 #pragma once
 
@@ -283,7 +283,7 @@ __global__ void __launch_bounds__(kLineThreads)
   }
 }
 
-/// Stores the order that a round found, and the begins of the remaining groups: heads[j] is the place of line j of the
+/// Stores the order that a round found, and the starts of the remaining groups: heads[j] is the place of line j of the
 /// round if the line differs from the line before it, otherwise 0. A null `active` means that the round took all lines.
 template <typename = void>
 __global__ void __launch_bounds__(kLineThreads)
@@ -449,11 +449,11 @@ __global__ void __launch_bounds__(kLineThreads)
   const std::uint32_t lane = threadIdx.x % kWarp, warp = threadIdx.x / kWarp;
   const CountRange range = ranges[blockIdx.x];
   const Byte* const data = reinterpret_cast<const Byte*>(range.data);
-  // Begins of lines; lines before low come before the cut, lines from high on do not.
+  // Starts of lines; lines before low come before the cut, lines from high on do not.
   std::uint64_t low = 0, high = range.records;
   while (low < high) {
     const std::uint64_t at = low + (high - low) * (warp + 1) / (kWarps + 1);
-    std::uint64_t begin = low;  // the begin of the line that contains byte `at`
+    std::uint64_t begin = low;  // the start of the line that contains byte `at`
     for (std::uint64_t right = at; right > low;) {
       const std::uint64_t left = right - low > kWarp ? right - kWarp : low;
       const bool ends_here = left + lane < right && data[left + lane] == delimiter;

@@ -92,7 +92,7 @@ LineSort::Result LineSort::Sort(const Stream& stream, std::byte* memory, LineFin
   const cudaStream_t s = stream.get();
   Result result;
 
-  // Find the begins of the lines.
+  // Find the starts of the lines.
   const std::uint64_t tiles = (bytes + kScanTile - 1) / kScanTile;
   stream.Launch("CountLinesKernel", CountLinesKernel<>, tiles, kLineThreads, text, bytes, delimiter, at.tiles);
   std::uint32_t last_tile = 0, last_before = 0;

@@ -1,4 +1,4 @@
-// Sorts text lines on the device. The steps: find the begins of the lines, sort entries of twelve key bytes, sort lines
+// Sorts text lines on the device. The steps: find the starts of the lines, sort entries of twelve key bytes, sort lines
 // that are still equal by eight more bytes a round, and gather the lines once. Every round first determines how many
 // bytes the lines of a group have in common, so that common bytes cost one comparison and no round. Lines that rounds
 // cannot order (NULs at the ends of keys, or more than kMostRounds rounds) are sorted by CompareLines. Start at

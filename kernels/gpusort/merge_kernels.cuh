@@ -195,7 +195,7 @@ __device__ __forceinline__ void SplitRunsByLanes(std::uint32_t rank, Iterator ke
   for (int w = 0; w < kWays; ++w) split[w] = search.low[w];
 }
 
-/// Cuts a pass at the begin of each tile and writes the cuts to `works`.
+/// Cuts a pass at the start of each tile and writes the cuts to `works`.
 template <int kWays, int kLanes, std::uint32_t kTile, typename Runs, typename Lists, typename LessT>
 __global__ void __launch_bounds__(kPartitionThreads)
     PartitionKernel(WayTile<kWays>* works, Runs runs, std::uint64_t tiles, Lists lists, LessT less) {
@@ -224,7 +224,7 @@ __global__ void __launch_bounds__(kPartitionThreads)
   if (threadIdx.x % kLanes == 0) WriteCut(pass, t, tile, split, works);
 }
 
-/// Finds the cuts at the begin and at the end of a tile at the same time, with all threads of the block that merges the
+/// Finds the cuts at the start and at the end of a tile at the same time, with all threads of the block that merges the
 /// tile. This serves passes of few tiles, where a separate kernel would take longer than the merge. `shared` has room
 /// for kThreads keys.
 template <int kWays, int kThreads, typename Runs, typename Lists, typename LessT>

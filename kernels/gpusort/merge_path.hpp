@@ -515,7 +515,7 @@ GPUSORT_HD inline void SplitGroup(const MergePass<Runs, kWays>& pass, const Merg
   }
 }
 
-/// Writes to works[t] and works[t - 1] the begin of tile t, where the group of tile t is cut: split[w] items of its run
+/// Writes to works[t] and works[t - 1] the start of tile t, where the group of tile t is cut: split[w] items of its run
 /// w come before. All tiles of a pass together fill all of `works`.
 template <int kWays, typename Runs>
 GPUSORT_HD inline void WriteCut(const MergePass<Runs, kWays>& pass, std::uint64_t t, const MergeTile& tile,

@@ -269,7 +269,7 @@ GPUSORT_HD inline std::uint32_t NetworkCoRank(const Item* tile, const NetworkSha
                                    detail::Backwards<Item>{tile + (share.end - 1)}, share.end - share.middle, less);
 }
 
-/// Second phase: loads and merges the share. `first` and `end` are the co-ranks of its begin and its end. The end is
+/// Second phase: loads and merges the share. `first` and `end` are the co-ranks of its start and its end. The end is
 /// the next thread's co-rank, or the ascending run's length for the last thread. Items after the end of a short share
 /// are `largest`.
 template <int kItems, typename Item, typename LessT>
