@@ -190,8 +190,9 @@ class Lane {
   /// Sorts all records of `source` stably. They must be whole records of at most slot_bytes in total. Waits until two
   /// slots are free. Never returns null. Throws Error(kInternal) if the batch is empty.
   virtual std::unique_ptr<SortedRecords> Sort(BatchSource& source) = 0;
-  /// Merges `pieces` stably: of records with equal keys, the record of the earlier piece comes first. Writes the sum of
-  /// the pieces' bytes (at most slot_bytes) to host memory at `out`, which must not overlap any piece.
+  /// Merges `pieces` stably: of records with equal keys, the record of the earlier piece comes first. The result has
+  /// the size of all pieces together, at most slot_bytes. Writes it to host memory at `out`, which must not overlap any
+  /// piece.
   virtual void Merge(std::span<const Piece> pieces, std::byte* out) = 0;
   /// Returns the device times of all Sort and Merge calls since the last TakeTimes. Zero on the CPU.
   virtual DeviceTimes TakeTimes() { return {}; }
