@@ -1,4 +1,5 @@
-// To be preloaded: the process finds CLAIM_CORES cores, whatever the machine has. What it may run on stays as it is.
+// A library for LD_PRELOAD: the process sees CLAIM_CORES cores, whatever the machine has. The cores that it may run on
+// do not change.
 #include <dlfcn.h>
 #include <sched.h>
 #include <unistd.h>

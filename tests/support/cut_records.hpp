@@ -1,5 +1,5 @@
-// What phase 1 makes of an input whose format is a RecordKeyer, in memory: cut into blocks of any size, as
-// runs/key_stage does it, and every record with its key.
+// Does in memory what phase 1 does with an input whose format has a RecordKeyer: cuts it into blocks of any size, as
+// runs/key_stage does, and puts the key before every record.
 #pragma once
 
 #include <algorithm>
@@ -22,7 +22,7 @@ struct CutRecord {
 struct CutInput {
   std::vector<CutRecord> records;
   std::string trailer;
-  std::string error;  ///< empty: none
+  std::string error;  ///< empty if there was no error
   KeyTally tally;
 
   std::string text() const {
@@ -35,7 +35,7 @@ struct CutInput {
 inline RecordSpan Span(const std::string& text) { return std::as_bytes(std::span(text)); }
 inline std::string String(RecordSpan bytes) { return {reinterpret_cast<const char*>(bytes.data()), bytes.size()}; }
 
-/// The records of `piece`, which begins in `state`.
+/// Appends the records of `piece`, which begins in state `state`, to `cut`.
 inline void KeyPiece(const RecordKeyer& keyer, RecordSpan piece, ScanState& state, CutInput& cut) {
   while (!piece.empty()) {
     std::vector<std::byte> keyed;
@@ -50,7 +50,7 @@ inline void KeyPiece(const RecordKeyer& keyer, RecordSpan piece, ScanState& stat
   }
 }
 
-/// `text` without its header, in blocks of `block` bytes.
+/// Cuts `text` without its header into records, read in blocks of `block` bytes.
 inline CutInput CutRecords(const RecordKeyer& keyer, const std::string& text, std::size_t block) {
   CutInput cut;
   std::string open;
@@ -79,7 +79,8 @@ inline CutInput CutRecords(const RecordKeyer& keyer, const std::string& text, st
   return cut;
 }
 
-/// What blocks of every size have in common; `differ` is told of a size that gives something else.
+/// Cuts `text` in blocks of every size and returns the common result. Calls differ(size) for a block size with a
+/// different result.
 inline CutInput CutEverywhere(const RecordKeyer& keyer, const std::string& text,
                               const std::function<void(std::size_t)>& differ) {
   const CutInput whole = CutRecords(keyer, text, std::max<std::size_t>(1, text.size()));
@@ -91,14 +92,14 @@ inline CutInput CutEverywhere(const RecordKeyer& keyer, const std::string& text,
   return whole;
 }
 
-/// The bodies of records that are sorted by their keys, then the trailer.
+/// Returns the records without their keys, sorted by their keys, followed by the trailer.
 inline std::string Sorted(CutInput cut) {
   std::stable_sort(cut.records.begin(), cut.records.end(),
                    [](const CutRecord& a, const CutRecord& b) { return a.key < b.key; });
   return cut.text();
 }
 
-/// What put(FieldWriter&) puts.
+/// Returns the bytes that put(FieldWriter&) writes.
 template <typename Put>
 std::string KeyBytes(const Put& put) {
   std::vector<std::byte> bytes;

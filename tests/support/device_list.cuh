@@ -1,4 +1,4 @@
-// Lists in device memory for tests, with guards behind them.
+// Lists in device memory for tests, with guard bytes after their ends.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -15,7 +15,7 @@ namespace gpusort::testing {
 inline constexpr std::size_t kGuardBytes = 256;
 inline constexpr unsigned char kGuard = 0xA5;
 
-/// Device memory with a guard behind it, checked when it is dropped.
+/// A list in device memory with a guard after its end. The destructor checks the guard.
 template <typename T>
 class DeviceList {
  public:

@@ -1,5 +1,5 @@
-// A module for LD_PRELOAD: the process gets SIGUSR1 while its libraries are initialised, before its main and before the
-// constructors of its own objects.
+// A library for LD_PRELOAD: the process gets SIGUSR1 while its libraries are initialised, before main and before the
+// constructors of the program's own objects.
 #include <csignal>
 
 namespace {

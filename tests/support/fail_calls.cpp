@@ -1,12 +1,14 @@
-// To be preloaded: the n-th call of chosen kinds that the program makes to libc fails, once or from then on.
+// A library for LD_PRELOAD: the n-th call of chosen kinds that the program makes to libc fails, once or from then on.
+//
 //   FAIL_CALLS    kinds, separated by commas: memory map thread open read write sync ... (kNames)
-//   FAIL_NTH      1: the first call of these kinds fails; 0 or unset: none
-//   FAIL_FOREVER  1: so do all that follow it
-//   FAIL_ERRNO    the number of the error (without it EIO)
+//   FAIL_NTH      1: the first call of these kinds fails; 0 or unset: no call fails
+//   FAIL_FOREVER  1: all later calls of these kinds fail as well
+//   FAIL_ERRNO    the number of the error (default: EIO)
 //   FAIL_REPORT   a file that gets, at exit, the number of calls of each kind and of failures
-// Only what happens inside main counts. What libc calls within itself is not seen (the open of fopen, say), and nothing
-// on standard error fails. Nothing is synced: there is no power failure here, and a disk would take most of the time.
-// In gdb, `break fault_injected` shows who calls. Children do not get this library.
+//
+// Only calls inside main count. Calls that libc makes within itself (the open of fopen, for example) are not seen, and
+// writes to standard error do not fail. Nothing is synced, because there is no power failure here, and the disk would
+// take most of the time. In gdb, `break fault_injected` shows the caller. Child processes do not get this library.
 #include <dirent.h>
 #include <dlfcn.h>
 #include <fcntl.h>
@@ -93,7 +95,7 @@ __attribute__((constructor)) void ReadEnvironment() {
   unsetenv("LD_PRELOAD");
 }
 
-/// By system calls of its own, which count nowhere.
+/// Uses system calls directly, which are not counted.
 __attribute__((destructor)) void WriteReport() {
   if (report[0] == '\0') return;
   char text[1024];
@@ -109,7 +111,7 @@ __attribute__((destructor)) void WriteReport() {
 
 extern "C" __attribute__((noinline, visibility("default"))) void fault_injected() { ++failures; }
 
-/// Counts the call. True: it is to fail, and errno says why.
+/// Counts the call. Returns true if the call must fail, with errno set.
 bool Fails(Kind kind) {
   if (!in_main || spared) return false;
   ++counts[kind];
@@ -128,7 +130,8 @@ Function Next(const char* name) {
 
 }  // namespace
 
-// A function of libc under a name of its own here, because libc's headers have declared it already.
+// Defines a function that replaces one of libc. It has its own name in C++, because libc's headers have declared libc's
+// name already.
 #define REPLACE(result, name, ...)                           \
   extern "C" result fail_##name(__VA_ARGS__) __asm__(#name); \
   extern "C" __attribute__((visibility("default"))) result fail_##name(__VA_ARGS__)
@@ -160,8 +163,8 @@ Function Next(const char* name) {
     return Fails(kind) ? -1 : real(a, b, c, d, e); \
   }
 
-// libc has these under other names, too, so that none of them is needed before it can be looked up. A sanitizer's come
-// first, and then nothing here is called.
+// libc has other names for these functions, so that they can be called before a symbol can be looked up. A sanitizer's
+// functions come first, and then these are not called.
 extern "C" {
 void* __libc_malloc(std::size_t);
 void* __libc_calloc(std::size_t, std::size_t);
@@ -225,7 +228,7 @@ FAIL_OPEN(open)
 FAIL_OPEN(open64)
 FAIL_OPENAT(openat)
 FAIL_OPENAT(openat64)
-// These are not used where a signal may end a wait.
+// These calls do not fail with EINTR, because no caller uses them where a signal may end a wait.
 REPLACE(std::FILE*, fopen, const char* path, const char* mode) {
   REAL(fopen);
   return Fails(kOpen) && errno != EINTR ? nullptr : real(path, mode);
@@ -245,7 +248,7 @@ REPLACE(ssize_t, getrandom, void* out, std::size_t bytes, unsigned flags) {
   return Fails(kRandom) ? -1 : real(out, bytes, flags);
 }
 
-// Also of what is to be said on standard error.
+// Writes to standard error are neither counted nor failed.
 REPLACE(ssize_t, write, int fd, const void* data, std::size_t bytes) {
   REAL(write);
   return fd != STDERR_FILENO && Fails(kWrite) ? -1 : real(fd, data, bytes);
@@ -330,7 +333,7 @@ REPLACE(int, posix_fadvise, int fd, off_t offset, off_t bytes, int advice) {
   return Fails(kAdvise) ? error_number : real(fd, offset, bytes, advice);
 }
 
-// For the destructor of a thread_local variable, whose registration libc does not let fail: it aborts.
+// Registers the destructor of a thread_local variable. It does not fail, because libc aborts if the registration fails.
 REPLACE(int, __cxa_thread_atexit_impl, void (*destroy)(void*), void* object, void* library) {
   REAL(__cxa_thread_atexit_impl);
   spared = true;
@@ -339,7 +342,7 @@ REPLACE(int, __cxa_thread_atexit_impl, void (*destroy)(void*), void* object, voi
   return registered;
 }
 
-// So that main begins and ends the counting.
+// Replaces main, so that counting begins and ends with it.
 namespace {
 int (*program)(int, char**, char**) = nullptr;
 int CountedMain(int count, char** words, char** environment) {

@@ -1,6 +1,6 @@
-// A CPU backend that poses as a GPU, or as one of several: its slots count as device memory, and from a chosen call on
-// it fails as a GPU would, or at that call one bit of what it gives is wrong. With it the tiers, the device searches and
-// the fallbacks are tested where there is no GPU.
+// A CPU backend that poses as a GPU, or as one of several. Its slots count as device memory. From a chosen call on it
+// fails as a GPU would, or one bit of a chosen call's result is wrong. Tests use it for the memory tiers, the device
+// searches and the fallbacks where there is no GPU.
 #pragma once
 
 #include <atomic>
@@ -25,34 +25,35 @@
 
 namespace gpusort::testing {
 
-/// Without a test's own means: a module has it, too.
+/// Aborts if `is_so` is false. It does not use GoogleTest, because a module without GoogleTest contains this file, too.
 inline void Expect(bool is_so, const char* what) {
   if (is_so) return;
   std::fprintf(stderr, "fake GPU: %s\n", what);
   std::abort();
 }
 
-/// Shared by every backend that one test opens.
+/// The behaviour of the fake GPUs. All backends that a test opens share one plan.
 struct FakeGpuPlan {
   int gpus = 1;
   std::uint64_t device_bytes = std::uint64_t{1} << 30;
-  std::map<int, std::uint64_t> device_bytes_of{};  ///< of those that have another number
-  std::int64_t fail_at = -1;  ///< the call that fails, counted over all verbs; -1: none
-  int fails = kAnyGpu;        ///< the GPU that does
-  bool sticky = true;         ///< kGpuLost from then on; else kOutOfMemory once
+  std::map<int, std::uint64_t> device_bytes_of{};  ///< for GPUs whose memory differs from device_bytes
+  std::int64_t fail_at = -1;  ///< the call that fails, counted over Sort, Merge and the other calls; -1: none
+  int fails = kAnyGpu;        ///< the GPU that fails
+  bool sticky = true;         ///< true: kGpuLost from then on; false: kOutOfMemory once
   std::int64_t flip_at = -1;  ///< the call whose result has a wrong bit; -1: none
-  std::int64_t flips = 1;     ///< so many calls from there on
-  std::uint64_t seed = 0;     ///< of which bit; another at each call, or two could undo each other
-  bool together = false;      ///< none is done with its first batch before each one has begun one
+  std::int64_t flips = 1;     ///< the number of calls with a wrong bit, from flip_at on
+  /// Selects the wrong bit; it differs between calls, because two equal flips would undo each other.
+  std::uint64_t seed = 0;
+  bool together = false;      ///< no GPU ends its first batch before every GPU has begun one
   std::atomic<std::int64_t> calls{0};
   std::mutex mutex{};
   std::condition_variable begun{};
-  std::map<int, std::int64_t> opened{}, sorted{}, merged{};  ///< by GPU: how often
-  std::int64_t crossed = 0;                                  ///< pieces that were merged on another GPU than theirs
+  std::map<int, std::int64_t> opened{}, sorted{}, merged{};  ///< how often, by GPU
+  std::int64_t crossed = 0;  ///< pieces that were merged on another GPU than the one that holds them
 
   static constexpr int kAnyGpu = -1;
 
-  /// True if this one's result is to be wrong.
+  /// Counts a call. Returns true if its result must be wrong.
   bool Call(int gpu = 0) {
     const std::int64_t call = calls++;
     const bool may_fail = fail_at >= 0 && (fails == kAnyGpu || fails == gpu);
@@ -60,7 +61,7 @@ struct FakeGpuPlan {
     if (may_fail && !sticky && call == fail_at) throw Error(ErrorCode::kOutOfMemory, "fake: out of device memory");
     return flip_at >= 0 && call >= flip_at && call - flip_at < flips;
   }
-  /// Whoever has read its batch lets the next one read.
+  /// Waits until every GPU has read its first batch.
   void WaitForAll() {
     std::unique_lock lock(mutex);
     begun.notify_all();
@@ -155,7 +156,7 @@ class FakeGpu : public Backend {
     FakeGpuPlan& plan_;
     const int ordinal_;
     std::unique_ptr<SortedRecords> records_;
-    const bool wrong_;  ///< in what it says of them
+    const bool wrong_;  ///< true if records() and was_sorted() return wrong values
   };
 
   class FakeLane : public Lane {

@@ -1,4 +1,4 @@
-// Jobs whose GPUs are fake ones. Start at FakeGpus.
+// Runs jobs on fake GPUs. Start at FakeGpus.
 #pragma once
 
 #include <chrono>
@@ -9,7 +9,8 @@
 
 namespace gpusort::testing {
 
-/// The GPUs are fake ones of `plan`, which must outlive them; no input is too small for one.
+/// Returns a source of fake GPUs that behave as `plan` says. `plan` must outlive the GPUs. No input is too small for a
+/// GPU.
 inline GpuSource FakeGpus(FakeGpuPlan& plan) {
   return {.min_bytes = 0,
           .likely = [] { return true; },

@@ -1,6 +1,6 @@
-// A file system whose n-th call of a kind fails, is cut short, is lost or is damaged, once or for ever.
-// The faults happen below File, at the system calls, so that its loops and its error messages are tested too.
-// Start at FaultyFileSystem::Add; Count says how many calls a clean job makes, for loops over every n.
+// A file system whose n-th call of a kind fails, is cut short, is lost or is damaged, once or for ever. The faults
+// happen below File, at the system calls, so that tests also cover the loops and error messages of File. Start at
+// FaultyFileSystem::Add. Count returns how many calls a job without faults makes, for loops over every n.
 #pragma once
 
 #include <fcntl.h>
@@ -18,8 +18,8 @@
 
 namespace gpusort {
 
-/// Kinds of calls, each counted from 1. kSync counts files and directories; kOpen counts temporary and output files
-/// and directories as well as inputs.
+/// The kinds of calls, each counted from 1. kSync counts files and directories. kOpen counts temporary files, output
+/// files, directories and inputs.
 enum class Call {
   kOpen,
   kDirect,
@@ -37,7 +37,7 @@ enum class Call {
 inline constexpr std::size_t kCallKinds = 12;
 
 enum class Effect {
-  kError,    ///< -1 with errno `value`
+  kError,    ///< returns -1 with errno `value`
   kShort,    ///< a read or write moves only about half of the bytes (`value` bytes if it is not 0)
   kLost,     ///< a write claims success and writes nothing
   kFlipBit,  ///< bit `value` of what is read or written is inverted (modulo its length)
@@ -46,9 +46,9 @@ enum class Effect {
 struct Fault {
   Call call = Call::kRead;
   std::uint64_t nth = 1;
-  bool for_ever = false;  ///< also every later call
+  bool for_ever = false;  ///< also applies to every later call
   Effect effect = Effect::kError;
-  std::uint64_t value = 0;  ///< see Effect; no errno means EIO
+  std::uint64_t value = 0;  ///< see Effect; errno 0 means EIO
 };
 
 class FaultyCalls : public SystemCalls {
@@ -91,21 +91,21 @@ class FaultyCalls : public SystemCalls {
     if (!fault) return SystemCalls::Write(fd, data, bytes, offset);
     if (fault->effect == Effect::kError) return Set(fault->value);
     if (fault->effect == Effect::kShort) {
-      // A direct write must be whole pages, whatever is then reported.
+      // A direct write must write whole pages, whatever it then reports.
       const std::size_t count = Short(bytes, fault->value);
       const bool direct = (::fcntl(fd, F_GETFL) & O_DIRECT) != 0;
       const std::size_t moved = direct ? std::min(bytes, (count + kPage - 1) / kPage * kPage) : count;
       return std::min(SystemCalls::Write(fd, data, moved, offset), static_cast<ssize_t>(count));
     }
     if (fault->effect == Effect::kLost) return static_cast<ssize_t>(bytes);
-    // A copy as aligned as the original, for direct writes.
+    // Direct writes need a copy with the alignment of the original.
     std::vector<std::byte> room(bytes + kPage);
     std::byte* copy = room.data() + (kPage - reinterpret_cast<std::uintptr_t>(room.data()) % kPage) % kPage;
     std::copy(data, data + bytes, copy);
     Flip(copy, bytes, fault->value);
     return SystemCalls::Write(fd, copy, bytes, offset);
   }
-  /// Everything goes through Write, where it can fail.
+  /// Refuses, so that all data go through Write, which can fail.
   bool CopyToPages(int, const std::byte*, std::size_t, std::uint64_t) override { return false; }
   int Sync(int fd) override { return Fails(Call::kSync) ? -1 : SystemCalls::Sync(fd); }
   void WriteBack(int fd, std::uint64_t offset, std::uint64_t bytes) override {
@@ -147,7 +147,7 @@ class FaultyCalls : public SystemCalls {
     errno = error != 0 ? static_cast<int>(error) : EIO;
     return -1;
   }
-  /// What may be a direct transfer stays whole pages or sectors, as devices keep it.
+  /// Keeps a length in whole pages or sectors if it may be a direct transfer, as devices do.
   static std::size_t Short(std::size_t bytes, std::uint64_t wanted) {
     if (wanted != 0) return std::min<std::size_t>(bytes, wanted);
     for (const std::size_t unit : {kPage, kSector}) {
@@ -182,14 +182,14 @@ class FaultyFileSystem : public FileSystem {
  public:
   FaultyFileSystem() : FaultyFileSystem(std::make_shared<FaultyCalls>()) {}
 
-  /// More than one fault may be set; the first that fits a call is used.
+  /// Adds a fault. If several faults are set, a call uses the first one that fits.
   void Add(const Fault& fault) { calls_->Add(fault); }
   void Fail(Call call, std::uint64_t nth, int error) { Add({call, nth, false, Effect::kError, AsValue(error)}); }
   void FailFrom(Call call, std::uint64_t nth, int error) { Add({call, nth, true, Effect::kError, AsValue(error)}); }
   /// Forgets all faults and counts.
   void Clear() { calls_->Clear(); }
   std::uint64_t Count(Call call) const { return calls_->Count(call); }
-  /// What every directory is said to have free; nothing: the truth.
+  /// Sets the free space that every directory reports. std::nullopt restores the real value.
   void SetFreeSpace(std::optional<std::uint64_t> bytes) { calls_->SetFreeSpace(bytes); }
 
  private:

@@ -1,8 +1,9 @@
-// A neighbour on the GPU, for tests/cli/gpu_faults.sh: says "ready" once it does what it is for, and ends after
-// SECONDS. Usage: gpu_trouble hog MIB SECONDS    has all device memory but so many MiB
-//        gpu_trouble busy SECONDS       keeps every core of the GPU at work, by kernels of half a second
-//        gpu_trouble illegal SECONDS    waits so long, and then writes where nothing is
-// Exit 77: there is no GPU.
+// Another program on the GPU, for tests/cli/gpu_faults.sh. It prints "ready" once it has begun, and ends after SECONDS.
+// Exit status 77 means that there is no GPU. Usage:
+//
+//   gpu_trouble hog MIB SECONDS    takes all device memory except MIB mebibytes
+//   gpu_trouble busy SECONDS       keeps every core of the GPU busy, with kernels of half a second
+//   gpu_trouble illegal SECONDS    waits, and then writes to an invalid address
 #include <cuda_runtime.h>
 #include <unistd.h>
 
@@ -33,7 +34,7 @@ __global__ void BusyKernel(long long cycles) {
 
 __global__ void WriteKernel(volatile int* to) { *to = 1; }
 
-/// Until nothing more is given, in ever smaller pieces.
+/// Allocates device memory in ever smaller pieces until none is left.
 void Hog(std::size_t leave) {
   std::size_t free_bytes = 0, all = 0;
   for (std::size_t piece = std::size_t{1} << 30; piece >= std::size_t{1} << 20; piece /= 2) {

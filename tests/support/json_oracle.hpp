@@ -1,4 +1,4 @@
-// What nlohmann-json says of a text, where it and gpusort should agree.
+// Asks nlohmann-json whether a text is JSON, in the cases in which it and gpusort must agree.
 #pragma once
 
 #include <cctype>
@@ -7,23 +7,25 @@
 
 namespace gpusort::testing {
 
-/// True if the text is one JSON value. nlohmann-json differs from gpusort in these: it refuses numbers beyond a double
-/// and halves of surrogate pairs, so it is shown shorter runs of digits, and other escapes; it skips a byte order mark
-/// and takes NUL for the end of the text. It has no limit to the depth.
+/// Returns true if the text is one JSON value. nlohmann-json differs from gpusort in some points, which this function
+/// works around. nlohmann-json refuses numbers beyond a double and halves of surrogate pairs, so it gets shorter runs
+/// of digits, and other escapes. It skips a byte order mark and takes NUL for the end of the text. Its depth is not
+/// limited.
 inline bool IsJson(const std::string& text) {
   if (text.find('\0') != std::string::npos || text.starts_with("\xef\xbb\xbf")) return false;
   std::string shown;
-  bool inside = false;  // a string
+  bool inside = false;  // true inside a string
   std::size_t digits = 0;
   for (std::size_t i = 0; i < text.size(); ++i) {
     if (text[i] == '"') inside = !inside;
     digits = !inside && std::isdigit(static_cast<unsigned char>(text[i])) != 0 ? digits + 1 : 0;
-    if (digits > 2) continue;  // two tell whether there is a leading zero
+    if (digits > 2) continue;  // two digits show whether there is a leading zero
     shown += text[i];
     if (!inside || text[i] != '\\' || i + 1 == text.size()) continue;
     shown += text[++i];
     if (text[i] != 'u' || i + 2 >= text.size() || (text[i + 1] | 0x20) != 'd') continue;
-    shown += std::isxdigit(static_cast<unsigned char>(text[i + 2])) != 0 ? '1' : 'd';  // a letter, no surrogate
+    // A letter instead of a surrogate.
+    shown += std::isxdigit(static_cast<unsigned char>(text[i + 2])) != 0 ? '1' : 'd';
     ++i;
   }
   return nlohmann::json::accept(shown);

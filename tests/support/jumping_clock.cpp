@@ -1,4 +1,5 @@
-// To be preloaded: the time of day jumps by years with each reading, forwards and back. The monotonic clock is right.
+// A library for LD_PRELOAD: the time of day jumps by years with each reading, forwards and back. The monotonic clock is
+// right.
 #include <sys/syscall.h>
 #include <sys/time.h>
 #include <time.h>

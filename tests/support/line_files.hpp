@@ -1,4 +1,4 @@
-// Lines in a block: random ones of many kinds, and the reference order, for tests of the main job.
+// Blocks of random lines of many kinds, and their reference order, for tests of whole jobs.
 #pragma once
 
 #include <algorithm>
@@ -52,7 +52,7 @@ inline int CompareText(const std::string& a, const std::string& b, const LineOrd
                       b.size(), view);
 }
 
-/// The oracle: stable, by CompareLines. A last line without its end gets one.
+/// The reference sort: sorts lines stably by CompareLines. Adds a missing delimiter to the last line.
 inline Bytes StableSortedLines(const Bytes& input, unsigned char delimiter, const LineOrderView& view) {
   std::vector<std::string> lines = SplitLines(input, delimiter);
   std::stable_sort(lines.begin(), lines.end(),
@@ -93,7 +93,8 @@ inline Bytes MakeLines(Lines kind, std::size_t count, unsigned char delimiter, s
       case Lines::kLong:
         line = random() % 100 == 0 ? text(random() % 90000, 2) : text(random() % 20, 2);
         break;
-      case Lines::kLongFields:  // groups of all sizes, equal in all that entries and wide keys hold, and longer
+      // Groups of all sizes whose lines agree in all bytes of entries and wide keys, and in more.
+      case Lines::kLongFields:
         for (const char* const separator : {" ", "a", "b", " "}) {
           constexpr std::size_t kLengths[] = {1, 11, 25, 45, 80};
           line += std::string(kLengths[random() % 5], 'x') + std::to_string(random() % 8) + separator;
@@ -111,7 +112,7 @@ inline Bytes MakeLines(Lines kind, std::size_t count, unsigned char delimiter, s
   return JoinLines(lines, delimiter);
 }
 
-/// Orders of every cost: the whole line, one range of it, several keys, with and without the last resort.
+/// Returns orders of every cost: the whole line, one range of it, several keys, with and without the last resort.
 inline std::vector<LineOrder> SomeOrders() {
   std::vector<LineOrder> orders(8);
   orders[1].last_resort_reverse = true;

@@ -100,11 +100,11 @@ inline std::vector<std::string> WordsOf(LineOrdering ordering) {
       break;
   }
   words.insert(words.end(), more.begin(), more.end());
-  words.insert(words.end(), more.begin(), more.end());  // twice as likely
+  words.insert(words.end(), more.begin(), more.end());  // makes these words twice as likely
   return words;
 }
 
-/// A line without newline (or without NUL, if `zero_terminated`).
+/// Returns a line without newline (or without NUL, if `zero_terminated`).
 inline rc::Gen<std::string> LineOf(LineOrdering ordering, bool zero_terminated = false) {
   std::vector<std::string> words = WordsOf(ordering);
   if (zero_terminated) {
@@ -119,7 +119,7 @@ inline rc::Gen<std::string> LineOf(LineOrdering ordering, bool zero_terminated =
                       });
 }
 
-/// Lines, half of which begin alike.
+/// Returns `count` lines, half of which begin alike.
 inline rc::Gen<std::vector<std::string>> LinesOf(std::size_t count, LineOrdering ordering,
                                                  bool zero_terminated = false) {
   return rc::gen::exec([=] {
@@ -133,7 +133,7 @@ inline rc::Gen<std::vector<std::string>> LinesOf(std::size_t count, LineOrdering
   });
 }
 
-/// Mostly the first few fields and bytes, now and then numbers at the end of what fits.
+/// Returns a position of a key: usually one of the first few fields and bytes, sometimes a number near 2^64.
 inline rc::Gen<std::uint64_t> Position() {
   return rc::gen::weightedOneOf<std::uint64_t>(
       {{20, rc::gen::inRange<std::uint64_t>(0, 4)},
@@ -164,7 +164,8 @@ inline rc::Gen<LineKey> KeyOf(LineOrdering ordering) {
 
 inline rc::Gen<int> Separator() { return rc::gen::weightedElement<int>({{4, -1}, {3, ':'}, {1, 0}, {1, 0x80}}); }
 
-/// An order of up to three keys of which the first has `ordering`; no keys if `ordering` is kBytes, now and then.
+/// Returns an order of up to three keys, the first with `ordering`. If `ordering` is kBytes, the order sometimes has no
+/// keys.
 inline rc::Gen<LineOrder> OrderOf(LineOrdering ordering) {
   return rc::gen::exec([ordering] {
     LineOrder order;

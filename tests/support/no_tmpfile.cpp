@@ -1,4 +1,4 @@
-// To be preloaded: O_TMPFILE is refused, as by a file system that does not know it.
+// A library for LD_PRELOAD: O_TMPFILE is refused, as by a file system that does not know it.
 #include <fcntl.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -14,7 +14,7 @@ int Open(int directory, const char* path, int flags, unsigned mode) {
   return -1;
 }
 
-/// The argument that is there only if a file may be made.
+/// Returns the mode argument, which exists only if a file may be created.
 unsigned Mode(int flags, va_list arguments) {
   return (flags & (O_CREAT | O_TMPFILE)) != 0 ? va_arg(arguments, unsigned) : 0;
 }

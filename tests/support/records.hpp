@@ -1,4 +1,4 @@
-// Random records, the reference order, and files for tests.
+// Random records, their reference order, and temporary files, for tests.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -30,7 +30,7 @@ inline int Compare(const unsigned char* a, const unsigned char* b, const RecordL
   return CompareKeys(a, b, layout);
 }
 
-/// The oracle: whole records, stable, by full key.
+/// The reference sort: sorts whole records stably by their full keys.
 inline Bytes StableSorted(const Bytes& input, const RecordLayout& layout) {
   const std::size_t stride = layout.stride;
   std::vector<std::size_t> order(input.size() / stride);
@@ -45,7 +45,7 @@ inline Bytes StableSorted(const Bytes& input, const RecordLayout& layout) {
   return output;
 }
 
-/// The first record of each group of equal keys of sorted records.
+/// Returns the first record of each group of equal keys in sorted records.
 inline Bytes FirstOfEqual(const Bytes& sorted, const RecordLayout& layout) {
   Bytes output;
   for (std::size_t at = 0; at < sorted.size(); at += layout.stride) {
@@ -55,7 +55,8 @@ inline Bytes FirstOfEqual(const Bytes& sorted, const RecordLayout& layout) {
   return output;
 }
 
-/// Random bytes for records whose keys follow `keys`; what is no key stays random, so that stability shows.
+/// Returns random bytes of records whose keys follow `keys`. The bytes outside the keys stay random, so that tests can
+/// see whether a sort is stable.
 inline Bytes MakeRecords(const RecordLayout& layout, std::size_t count, Keys keys, std::uint64_t seed) {
   std::mt19937_64 random(seed);
   Bytes bytes(count * layout.stride);
@@ -98,7 +99,7 @@ inline Bytes MakeRecords(const RecordLayout& layout, std::size_t count, Keys key
   return bytes;
 }
 
-/// A folder of its own, removed at the end.
+/// A new temporary folder. The destructor removes it.
 class TempFolder {
  public:
   explicit TempFolder(const std::filesystem::path& parent = std::filesystem::temp_directory_path()) {

@@ -1,5 +1,5 @@
-// To be preloaded: pthread_create calls number REFUSE_FIRST to REFUSE_LAST of the process fail, as at a limit on
-// threads.
+// A library for LD_PRELOAD: the pthread_create calls number REFUSE_FIRST to REFUSE_LAST of the process fail, as under a
+// limit on threads.
 #include <dlfcn.h>
 #include <pthread.h>
 

@@ -1,4 +1,4 @@
-// A limit on threads, for tests.
+// Simulates a limit on threads, for tests.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -8,7 +8,7 @@
 
 namespace gpusort::testing {
 
-/// While it lives the system refuses every new thread: their stacks would be larger than all addresses.
+/// Makes the system refuse every new thread while the object lives: stacks would be larger than the address space.
 class RefusedThreads {
  public:
   RefusedThreads() {

@@ -29,7 +29,7 @@ inline Options Parse(std::vector<std::string> args) {
 inline void Sort(std::vector<std::string> args, const GpuSource& gpus = {0, [] { return false; }, OpenCudaBackend}) {
   const Options options = Parse(std::move(args));
   CancelFlag cancel;
-  // Publishing leaves signals blocked, which is for a process that ends then.
+  // Publishing leaves signals blocked, because a process normally ends after it.
   sigset_t mask;
   pthread_sigmask(SIG_SETMASK, nullptr, &mask);
   ExternalSort(options, cancel, gpus);
@@ -48,7 +48,7 @@ inline int CodeOf(const std::vector<std::string>& args) {
 
 inline nlohmann::json Stats(const std::string& path) { return nlohmann::json::parse(std::ifstream(path)); }
 
-/// While it lives, standard input is the file.
+/// Replaces standard input by a file while the object lives.
 class StandardInput {
  public:
   explicit StandardInput(const std::string& path) : before_(dup(STDIN_FILENO)) {
@@ -67,7 +67,7 @@ class StandardInput {
   int before_;
 };
 
-/// Options for lines of any order, also of one that cannot be typed.
+/// Returns options for lines of any order, including orders that no command line can express.
 inline Options LineOptions(std::vector<std::string> args, const LineOrder& order, unsigned char delimiter) {
   args.insert(args.begin(), {"--format", "lines"});
   Options options = Parse(std::move(args));

@@ -1,4 +1,4 @@
-// Sorted runs and the reference order of records of any layout, for tests of what lies between sorting and writing.
+// Sorted runs and the reference order of records of any layout, for tests of the stages between sorting and writing.
 #pragma once
 
 #include <algorithm>
@@ -27,7 +27,7 @@ inline std::vector<RecordSpan> SplitRecords(RecordSpan bytes, const RecordLayout
   return records;
 }
 
-/// The oracle: stable, by CompareRecords.
+/// The reference sort: sorts records stably by CompareRecords.
 inline Bytes StableSortedRecords(RecordSpan bytes, const RecordLayout& layout) {
   std::vector<RecordSpan> records = SplitRecords(bytes, layout);
   std::stable_sort(records.begin(), records.end(),
@@ -37,7 +37,7 @@ inline Bytes StableSortedRecords(RecordSpan bytes, const RecordLayout& layout) {
   return sorted;
 }
 
-/// Sorted records as a lane leaves them, in host memory or in what passes for a device's.
+/// Sorted records in the form in which a lane leaves them, in host memory or in memory that counts as a device's.
 class RecordsInMemory : public SortedRecords {
  public:
   RecordsInMemory(Bytes bytes, const RecordLayout& layout, bool on_device = false)

@@ -1,6 +1,6 @@
-// A module in place of gpusort_cuda.so, for GPUSORT_CUDA_MODULE: its GPUs, STAND_IN_GPUS= of them, are FakeGpus. What is
-// to be wrong with it says the environment, STAND_IN=: version (it is of another one), open (no GPU), lost (at the tenth
-// call), one lost (GPU 1, once all are open), oom (always).
+// A replacement for gpusort_cuda.so, to be named in GPUSORT_CUDA_MODULE. It has STAND_IN_GPUS fake GPUs (FakeGpu). The
+// variable STAND_IN selects a defect: "version" (another version), "open" (no GPU), "lost" (at the tenth call), "one
+// lost" (GPU 1, once all are open), "oom" (always).
 #include <chrono>
 #include <cstdlib>
 #include <memory>

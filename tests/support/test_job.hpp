@@ -1,5 +1,5 @@
-// A job's parts as ExternalSort makes them, for tests of one stage: small blocks, a spill in a folder of its own, and
-// whatever a stage hands on given by hand.
+// The parts of a job as ExternalSort makes them, for tests of a single stage: small blocks, a spill in a folder of its
+// own. The test supplies what the earlier stages would hand over.
 #pragma once
 
 #include <algorithm>
@@ -55,7 +55,7 @@ struct TestJob {
 };
 
 /// Hands sorted records to a sink in windows of up to `most` bytes (or one record), from several threads in any order.
-/// With `stop_after` the attempt ends, as if the GPU were lost, when that many were taken. Returns the sink's bytes.
+/// If `stop_after` windows were taken, ends the attempt as a lost GPU would. Returns the sink's bytes.
 inline std::uint64_t PassThrough(TestJob& on, RecordSpan bytes, std::uint64_t most, std::uint32_t seed,
                                  const std::function<std::unique_ptr<WindowSink>(Pipeline&)>& make_sink,
                                  std::uint64_t stop_after = ~std::uint64_t{0}) {
@@ -101,7 +101,7 @@ inline std::uint64_t PassThrough(TestJob& on, RecordSpan bytes, std::uint64_t mo
       3);
   pipeline.StartRest();
   if (stop_after < parts.size()) {
-    // All that was accepted goes out, then the pipeline ends.
+    // The pipeline ends after all accepted windows have been written.
     while (buffers.free_blocks() < buffers.blocks() || accepted < stop_after) pipeline.ThrowIfStopped();
     return 0;
   }
@@ -110,7 +110,7 @@ inline std::uint64_t PassThrough(TestJob& on, RecordSpan bytes, std::uint64_t mo
   return sink->bytes();
 }
 
-/// A run in the spill, as a merge of an earlier level leaves it.
+/// Makes a run in the spill, in the form that a merge of an earlier level leaves.
 inline Run SpillRun(TestJob& on, RecordSpan sorted, std::uint64_t most = 3 * TestJob::kBlockBytes) {
   Run run;
   run.id = on.job.next_run_id++;
@@ -119,7 +119,7 @@ inline Run SpillRun(TestJob& on, RecordSpan sorted, std::uint64_t most = 3 * Tes
   return run;
 }
 
-/// The records of a run in the spill.
+/// Returns the records of a run in the spill.
 inline Bytes ReadRun(TestJob& on, const Run& run) {
   Bytes all;
   for (std::size_t i = 0; i < run.blocks.size(); ++i) {
