@@ -1,5 +1,5 @@
-// Keys of records with columns: what operands mean, what is wrong with others, and that a key written out again is the
-// same key.
+// Tests keys of records with columns: the meaning of operands, the complaints about wrong ones, and that a key that is
+// written out again is the same key.
 #include "cli/column_key.hpp"
 
 #include <gtest/gtest.h>

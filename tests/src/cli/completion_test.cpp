@@ -17,7 +17,7 @@ namespace {
 
 using Words = std::vector<std::string>;
 
-/// What may stand for the last word.
+/// Returns the candidates for the last word of the line.
 Words Candidates(Words line) {
   line.insert(line.begin(), "gpusort");
   Words texts;
@@ -92,7 +92,7 @@ TEST(Completion, SaysOfEveryOptionWhatItMeans) {
     EXPECT_LE(word.about.size(), 90u) << word.text;
     const Words said = Listed(word.about);
     ASSERT_GT(said.size(), 1u) << word.text << ": " << word.about;
-    // Neither one of its values, nor what only means something behind another option's.
+    // Candidates are neither values of the option, nor words that only have a meaning after another option.
     const std::size_t name = std::min(word.text.find_first_not_of('-'), word.text.size());
     EXPECT_FALSE(Has(Listed(WordsOf(word.text.substr(name, word.text.find('=') - name))), said[0])) << word.about;
     EXPECT_NE(word.about, "the same") << word.text;
@@ -119,11 +119,11 @@ TEST(Completion, HasTheWordsThatTheParserTakes) {
     list.erase(std::remove(list.begin(), list.end(), ','), list.end());
     for (const std::string& word : Listed(list)) {
       if (word != "zstd") {
-        EXPECT_TRUE(Has(words, word)) << option << ": " << word;  // zst by its other name
+        EXPECT_TRUE(Has(words, word)) << option << ": " << word;  // zst has this second name
       }
     }
   }
-  // Sizes that may be shares.
+  // Sizes that may be given as a share.
   for (const OptionRow& row : kOptionRows) {
     if (std::string_view(row.argument) != "SIZE") continue;
     const std::string refusal = Complaint({std::string("--") + row.name + "=50%", "a.csv", "b"});

@@ -1,5 +1,5 @@
-// KEYDEFs and ordering letters: tables of what they mean, GNU sort's complaints, and whole sorts of hostile lines
-// compared with those of the system's sort. Cases are 100 for each kind; RC_PARAMS=max_success=5000 makes them more.
+// Tests KEYDEFs and ordering letters: tables of their meaning, GNU sort's complaints, and sorts of hostile lines
+// compared with the system's sort. There are 100 cases of each kind; RC_PARAMS=max_success=5000 runs more.
 #include "cli/key_def.hpp"
 
 #include <fcntl.h>
@@ -126,7 +126,7 @@ TEST(ResolveKeys, RefusesWhatCannotBeTogether) {
   EXPECT_EQ(Complaint([] { ResolveKeys({}, Letters("nM")); }), "options '-Mn' are incompatible");
 }
 
-/// Runs the system's sort in the C locale; what it wrote to `out_path` and `err_path` is for the caller to read.
+/// Runs the system's sort in the C locale. Its output and its messages go to the files `out` and `err`.
 int RunSort(const Words& arguments, const std::string& in, const std::string& out, const std::string& err) {
   Words words = {"sort"};
   words.insert(words.end(), arguments.begin(), arguments.end());
@@ -135,7 +135,7 @@ int RunSort(const Words& arguments, const std::string& in, const std::string& ou
   argv.push_back(nullptr);
   std::string locale = "LC_ALL=C";
   std::string path = std::string("PATH=") + (std::getenv("PATH") != nullptr ? std::getenv("PATH") : "");
-  std::string posix = "_POSIX2_VERSION=199209";  // which has +1 -2
+  std::string posix = "_POSIX2_VERSION=199209";  // allows the old syntax +1 -2
   char* environment[] = {locale.data(), path.data(), posix.data(), nullptr};
   posix_spawn_file_actions_t files;
   posix_spawn_file_actions_init(&files);
@@ -177,7 +177,7 @@ INSTANTIATE_TEST_SUITE_P(Line, SystemSort, ::testing::ValuesIn(testing::kAllOrde
 
 char LetterOf(LineOrdering ordering) { return "?nghMVR"[static_cast<int>(ordering)]; }
 
-/// Letters for a key or the command line that go with `ordering`.
+/// Returns letters for a key or the command line that may be combined with `ordering`.
 std::string SomeLetters(LineOrdering ordering) {
   std::string letters;
   if (ordering != LineOrdering::kBytes) letters += LetterOf(ordering);
@@ -194,7 +194,8 @@ std::string SomeLetters(LineOrdering ordering) {
 
 std::string SomePosition(bool end) {
   std::string text = std::to_string(*rc::gen::inRange(1, 5));
-  // 9.1 reads in front of its buffer for byte offsets near 2^64 (mended in 9.8), so there are none of them here.
+  // GNU sort 9.1 reads before its buffer for byte offsets near 2^64 (fixed in 9.8), so the test contains no such
+  // offsets.
   if (*testing::Sometimes()) text += "." + std::to_string(*rc::gen::inRange(end ? 0 : 1, 6));
   if (*rc::gen::weightedElement<bool>({{30, false}, {1, true}})) text = "18446744073709551615";
   return text;
@@ -213,7 +214,7 @@ std::string SomeKeyDef(LineOrdering ordering) {
   return text;
 }
 
-/// True if `text` is nothing but what -V takes for a suffix: (\.[A-Za-z~][A-Za-z0-9~]*)+
+/// Returns true if `text` consists only of what -V takes for a suffix: (\.[A-Za-z~][A-Za-z0-9~]*)+
 bool OnlySuffix(const std::string& text) {
   const auto letter = [&](std::size_t i) {
     return i < text.size() && (detail::IsAlpha(Byte(text[i])) || text[i] == '~');
@@ -226,8 +227,9 @@ bool OnlySuffix(const std::string& text) {
   return !text.empty();
 }
 
-/// True for what 9.1 (Debian 12) orders otherwise than 9.2 and later, which are followed here: names that are only a
-/// suffix (-V) and NaNs among each other (-g). It does not know the suffixes R and Q (-h) either; no line has them.
+/// Returns true for lines that GNU sort 9.1 (Debian 12) orders in another way than 9.2 and later, which gpusort
+/// follows: names that are only a suffix (-V), and NaNs among each other (-g). Version 9.1 does not know the suffixes R
+/// and Q (-h) either; no line contains them.
 bool DiffersIn91(const std::string& line, const LineOrder& order) {
   return std::any_of(order.keys.begin(), order.keys.end(), [&](const LineKey& key) {
     std::string text = testing::KeyOf(line, key, order.separator);

@@ -1,4 +1,4 @@
-// The command line: tables of what is typed against what it means or what is said about it.
+// Tests the command line with tables of words and their meaning, and of wrong words and the messages about them.
 #include "cli/parse_options.hpp"
 
 #include <gtest/gtest.h>
@@ -24,7 +24,7 @@ Options Parse(const Words& words) {
   return ParseOptions(static_cast<int>(argv.size()), argv.data());
 }
 
-/// What ParseOptions or one of the small parsers complains about; empty if it does not.
+/// Returns the complaint of ParseOptions or of a small parser, or an empty string if there is none.
 template <typename Call>
 std::string Refusal(Call call) {
   try {
@@ -40,7 +40,7 @@ std::string Refusal(const Words& words) {
   return Refusal([&] { Parse(words); });
 }
 
-/// Two names whose type is known, then `more`.
+/// Returns two names whose type is known, followed by `more`.
 Words Sort(const Words& more) {
   Words words = {"a.u64", "b"};
   words.insert(words.end(), more.begin(), more.end());
@@ -201,7 +201,7 @@ TEST(ParseOptions, PlacesNames) {
   EXPECT_EQ(check.inputs, Words{"a.u64"});
   EXPECT_EQ(check.output, "");
   EXPECT_EQ(Parse({"-o", "out", "--type=i8", "na\nme", "b c"}).inputs, (Words{"na\nme", "b c"}));
-  // The input may be the output: it is replaced only when the new one is whole.
+  // The output may be the input: the input is replaced only when the new file is complete.
   EXPECT_EQ(Parse({"a.u64", "a.u64"}).output, "a.u64");
 }
 
@@ -483,7 +483,7 @@ TEST(ParseOptions, RefusesWithCheckWhatOnlySortingUses) {
 }
 
 TEST(ParseOptions, NeverTakesAValueOptionallyAfterASpace) {
-  // A flag leaves the next word alone; an option with a value takes it even if it looks like an option's own word.
+  // A flag does not take the next word. An option with a value takes the next word even if it looks like an option.
   EXPECT_EQ(Parse({"--reverse", "a.u64", "b"}).inputs, Words{"a.u64"});
   EXPECT_EQ(Parse({"--check", "a.u64"}).inputs, Words{"a.u64"});
   EXPECT_EQ(Parse({"-r", "a.u64", "-u", "b"}).output, "b");
@@ -592,7 +592,7 @@ RC_GTEST_PROP(ParseKey, ReadsWhatFormatKeyWrites, ()) {
   RC_ASSERT(ParseKey(FormatKey(field)) == field);
 }
 
-/// Random words out of the characters that the grammars use: either an answer or Error(kUsage), nothing else.
+/// Random words of the characters that the grammars use: the result is either an answer or Error(kUsage).
 RC_GTEST_PROP(SmallParsers, AnswerOrComplainOnAnyText, ()) {
   const auto text = *rc::gen::container<std::string>(
       rc::gen::oneOf(rc::gen::element('0', '1', '9', ':', '-', '%', 'K', 'T', 'i', 'B', 'u', 'f', '6', '4', 'b', 'e'),
@@ -699,7 +699,7 @@ TEST(EscapeName, ShowsWhatWouldMoveTheCursorOrTurnTheText) {
   EXPECT_EQ(EscapeName("\xc2\x9b"
                        "2J"),
             "\\xc2\\x9b"
-            "2J");  // a one-character ESC [
+            "2J");  // a one-character form of ESC [
   EXPECT_EQ(EscapeName("a\xe2\x80\xae"
                        "b"),
             "a\\xe2\\x80\\xae"
@@ -823,7 +823,7 @@ TEST(HelpText, FitsALineOf80ColumnsAndTheShortOneAScreen) {
     int lines = 0;
     for (std::string line; std::getline(help, line); ++lines) {
       EXPECT_FALSE(line.ends_with(' ')) << line;
-      // Commands of examples stand as they are typed.
+      // Commands in examples stay as they are typed.
       const bool command = topic == HelpTopic::kExamples && line.starts_with("      ");
       EXPECT_TRUE(command || line.size() <= 80) << line;
     }
@@ -936,7 +936,7 @@ TEST(ParseOptions, KnowWhatDecidesAboutTheBytesOfAJobThatGoesOn) {
 
 TEST(HelpText, GivesExamplesThatTheParserTakes) {
   std::string examples = HelpText(HelpTopic::kExamples);
-  examples.resize(examples.find("\n1. "));  // what follows is run by cookbook.sh
+  examples.resize(examples.find("\n1. "));  // cookbook.sh runs the rest
   std::istringstream help(HelpText(HelpTopic::kShort) + examples);
   int count = 0;
   for (std::string line; std::getline(help, line);) {

@@ -1,4 +1,4 @@
-// The whole job on compressed inputs and outputs: the same records as from and to plain files.
+// Sorts from and to compressed files, as whole jobs. The records must be the same as with plain files.
 #include <gtest/gtest.h>
 #include <sys/stat.h>
 
@@ -44,7 +44,7 @@ void Append(std::vector<std::string>& args, const std::vector<std::string>& more
   args.insert(args.end(), more.begin(), more.end());
 }
 
-/// The message of the Error with `code` that sorting throws.
+/// Sorts, and returns the message of the Error with `code` that the sort throws.
 std::string Refused(ErrorCode code, const std::vector<std::string>& args) {
   try {
     Sort(args);
@@ -56,7 +56,7 @@ std::string Refused(ErrorCode code, const std::vector<std::string>& args) {
   return "";
 }
 
-/// Sorts records again and again, each time with a GPU that is lost at a later call.
+/// Sorts records again and again. Each sort loses its GPU at a later call.
 void SortWithAGpuThatIsLost(const std::vector<std::string>& more, const std::string& output, const Bytes& expected) {
   std::vector<std::string> args = {"--record-size", "24",     "--key",      "3:u16",       "--gpu-memory", "4400K",
                                    "--batch-size",  "100000", "--no-fsync", "--log-level", "off"};
@@ -75,7 +75,7 @@ void SortWithAGpuThatIsLost(const std::vector<std::string>& more, const std::str
 
 bool Contains(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
 
-// The sizes are such that everything spills, but for the first plan.
+// With these sizes everything is spilled, except under the first plan.
 const std::vector<std::vector<std::string>> kPlans = {{"--no-fsync", "--log-level", "off"},
                                                       {"--memory", "700M", "--batch-bytes", "9000", "--threads", "2",
                                                        "--verify-output", "--no-fsync", "--log-level", "off"},
@@ -95,9 +95,9 @@ TEST(CompressedSort, EqualsThePlainOneForRecordsOfAnyCodec) {
         const RecordLayout layout = Parse({"--record-size", "12", "--key", "2:u16", "a", "b"}).layout;
         Bytes all;
         for (const char* name : {"a", "b", "c"}) {
-          const Codec from = name[0] == 'b' ? Codec::kZst : Any(random);  // one at least is compressed
+          const Codec from = name[0] == 'b' ? Codec::kZst : Any(random);  // at least one input is compressed
           const Bytes part = MakeRecords(layout, random() % 3 == 0 ? 0 : random() % 3000, keys, random());
-          // Members end anywhere in a record.
+          // Members of the compressed file end anywhere in a record.
           WriteFile(Named(folder / name, from), Compressed(from, part, 1000 + random() % 3000));
           args.push_back(Named(folder / name, from));
           all.insert(all.end(), part.begin(), part.end());
@@ -210,7 +210,7 @@ TEST(CompressedSort, TakesCodecsByOptionWhateverTheNames) {
   EXPECT_EQ(ReadFile(folder / "out"), sorted);
 }
 
-// Cut between two members it is a whole file, of fewer lines.
+// A file that is cut between two members is a valid file with fewer lines.
 TEST(CompressedSort, RefusesAFileCutAtAnyByteAndLeavesTheOldOutput) {
   const TempFolder folder;
   const Bytes first = {'b', 'c', '\n', 'a', '\n'}, second = {'b', '\n', 'a', 'b', 'c', '\n'};
@@ -230,13 +230,13 @@ TEST(CompressedSort, RefusesAFileCutAtAnyByteAndLeavesTheOldOutput) {
           << CodecName(codec) << " cut at " << size;
       ASSERT_EQ(ReadFile(folder / "out") == Bytes{7}, want == 3) << CodecName(codec) << " cut at " << size;
     }
-    // Flipped bits, too: the message has the offset.
+    // Flipped bits are detected, too. The message contains the offset.
     for (std::size_t at = 0; at < whole.size(); at += 11) {
       Bytes bad = whole;
       bad[at] ^= 0x10;
       WriteFile(in, bad);
       WriteFile(folder / "out", {7});
-      // Headers have bytes that mean nothing to the content, such as a time.
+      // Some bytes of headers do not affect the content, such as a time.
       if (CodeOf({"--no-fsync", "--log-level", "off", "--threads", "1", in, folder / "out"}) == 0) {
         ASSERT_EQ(SplitLines(ReadFile(folder / "out"), '\n').size(), 4) << CodecName(codec) << " flipped at " << at;
         continue;
@@ -305,7 +305,7 @@ TEST(CompressedSort, GoesOnWithTheCpuWithoutRepeatingOutput) {
   }
 }
 
-// Of what is spilled.
+// Tests of compressed temp data.
 
 TEST(CompressedSort, EqualsThePlainOneWhateverTempDataIsCompressedWith) {
   const TempFolder folder;
@@ -338,7 +338,7 @@ TEST(CompressedSort, EqualsThePlainOneWhateverTempDataIsCompressedWith) {
       EXPECT_GT(stats["levels"], 2);
       EXPECT_LE(stats["host_memory"]["peak"], stats["host_memory"]["limit"]);
       const auto peak = static_cast<std::size_t>(stats["temp_bytes"]["peak"]);
-      // A block is 64 KiB, every run's last one may be nearly empty, and so may be one in front of a long line.
+      // A block has 64 KiB. The last block of every run may be nearly empty, and so may a block before a long line.
       EXPECT_LE(peak, input.size() * (kind == Lines::kLong ? 2 : 1.05) + 12 * 65536) << how[1];
       const bool asked = how[1] != "auto" && how[1] != "none";
       if (!asked) {

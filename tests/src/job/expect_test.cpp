@@ -1,4 +1,4 @@
-// How long a job is expected to take, from what it moves and how fast that goes.
+// Tests the expected time of a job, which follows from the bytes that the job moves and from the rates.
 #include "job/expect.hpp"
 
 #include <gtest/gtest.h>
@@ -7,7 +7,8 @@
 namespace gpusort {
 namespace {
 
-/// 1000 bytes on one disk that reads 100 a second and writes 50; the cores sort 200 and merge 400.
+/// Returns the facts of a job on 1000 bytes. Its one disk reads 100 bytes a second and writes 50. Its cores sort 200
+/// and merge 400.
 ExpectFacts OneDisk() {
   ExpectFacts facts;
   facts.input = facts.output = 1000;
@@ -47,7 +48,7 @@ TEST(Expect, CountsWhatIsReadBack) {
   EXPECT_EQ(Describe(Expect(facts)),
             "expected            40.0 s: form runs 10.0 s (disk read), merge runs 20.0 s (disk write), "
             "verify output 10.0 s (disk read)\n");
-  facts.form = 0;  // -m
+  facts.form = 0;  // as with -m
   EXPECT_EQ(Expect(facts).front().name, "merge runs");
 }
 

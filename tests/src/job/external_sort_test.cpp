@@ -165,7 +165,7 @@ TEST(ExternalSort, TakesTempSpaceOnceForEachByteHoweverManyLevels) {
   }
 }
 
-/// What a file system with sparse files makes at once.
+/// Makes a file of `bytes` bytes without data, which takes no time on a file system with sparse files.
 void MakeSparse(const std::string& path, std::uint64_t bytes) {
   const std::ofstream file(path);
   std::filesystem::resize_file(path, bytes);
@@ -193,7 +193,7 @@ TEST(ExternalSort, NeedsNoMoreMemoryToReadALargerInput) {
     }
     EXPECT_LT(mallinfo2().uordblks, before + (std::size_t{1} << 20));
   }
-  // Nor to merge it.
+  // Merging the file takes no table of its blocks either.
   const RunBlocks blocks(inputs.Ranges().front(), 60000);
   EXPECT_EQ(blocks.size(), ((std::uint64_t{1} << 40) + 59999) / 60000);
   const RunBlock last = blocks[blocks.size() - 1];
@@ -254,14 +254,14 @@ TEST(ExternalSort, PlansTheLevelsThatItMergesAndCountsTheirBytesAsProgress) {
     const std::string said = ::testing::internal::GetCapturedStderr();
     const std::uint64_t levels = Stats(folder / "stats")["levels"];
     EXPECT_NE(plan.find(", " + std::to_string(levels) + " level"), std::string::npos) << levels << "\n" << plan;
-    // The last line of a phase.
+    // Find the last line of a phase.
     const std::size_t at = said.rfind("merge runs: ");
     ASSERT_NE(at, std::string::npos) << said;
     const std::string line = said.substr(at, said.find('\n', at) - at);
     const std::size_t of = line.find(" of "), begin = line.rfind(", ", of), end = std::min(line.find(',', of), line.size());
     ASSERT_NE(of, std::string::npos) << said;
     EXPECT_EQ(line.substr(begin + 2, of - begin - 2), line.substr(of + 4, end - of - 4)) << said;
-    // And the job's last line.
+    // The last line of the job must be present, too.
     EXPECT_NE(said.find("publish: 100 %"), std::string::npos) << said;
   }
 }
@@ -282,11 +282,11 @@ TEST(ExternalSort, ExplainsWhatTheJobWouldRefuse) {
   EXPECT_EQ(code({folder / "in.u64", folder / "none/out"}), ErrorCode::kUsage);
   EXPECT_EQ(code({"--temp-dir", folder / "none", folder / "in.u64", folder / "out"}), ErrorCode::kUsage);
   EXPECT_EQ(code({folder / "in.u64", folder.path()}), ErrorCode::kUsage);
-  EXPECT_EQ(code({folder / "in.u64", folder / "out"}), ErrorCode::kInternal);  // none
+  EXPECT_EQ(code({folder / "in.u64", folder / "out"}), ErrorCode::kInternal);  // there is no such input
   EXPECT_EQ(folder.Names(), (std::vector<std::string>{"in.u64"}));
 }
 
-/// Options of every kind, drawn at random; a stream comes from `stream`, if it is set.
+/// A job with random options of every kind. If `stream` is set, the input is a stream.
 struct RandomJob {
   std::vector<std::string> args;
   bool lines = false, stream = false;
@@ -335,7 +335,7 @@ RandomJob MakeRandomJob(const TempFolder& folder, std::mt19937_64& random) {
   return job;
 }
 
-// A plan that does not fit its own account would end with exit 6 in the middle of the work.
+// If a plan did not keep to its own account of memory, the job would end with exit code 6 in the middle of the work.
 TEST(ExternalSort, KeepsToItsPlanWhateverTheOptionsAndToWhatItAdvises) {
   std::uint64_t seed = 1, refused = 0, spilled = 0, count = 60;
   if (const char* const given = std::getenv("GPUSORT_SEED")) seed = std::stoull(given), count = 2000;
@@ -396,7 +396,7 @@ TEST(ExternalSort, CountsTheTempCodecForTheBlocksThatAreMade) {
     all.insert(all.end(), {folder / "in", folder / "out"});
     return CodeOf(all);
   };
-  // Blocks are whole pages, and hold a record.
+  // Blocks are whole pages and hold at least one record.
   EXPECT_NE(code({"--record-size", "1", "--memory", "3750093", "--block-size", "121047", "--batch-size", "384596"}), 6);
   for (const char* const memory : {"6M", "8M", "10M", "12M"}) {
     EXPECT_NE(code({"--record-size", "300000", "--memory", memory}), 6) << memory;
@@ -425,12 +425,12 @@ TEST(ExternalSort, AsksForTheTempSpaceOfAMergeInLevels) {
     args.push_back(folder / ("in" + std::to_string(i)));
     WriteFile(args.back(), Bytes(80000));
   }
-  EXPECT_NE(CodeOf(args), 0);  // nothing can be written there
+  EXPECT_NE(CodeOf(args), 0);  // this folder cannot be written to
   args.erase(args.begin() + 3, args.begin() + 7);
   EXPECT_EQ(CodeOf(args), 0);
 }
 
-// The inputs are open when a GPU is asked for, so what is done to them then happens while they are read.
+// The inputs are open when a GPU is requested. Changes made at that moment therefore happen while the inputs are read.
 TEST(ExternalSort, NoticesInputThatChangesWhileItIsRead) {
   const TempFolder folder;
   const RecordLayout layout = Parse({"--type", "u64", "a", "b"}).layout;
@@ -458,7 +458,7 @@ TEST(ExternalSort, NoticesInputThatChangesWhileItIsRead) {
   EXPECT_EQ(sort([&] { std::ofstream(folder / "in", std::ios::app) << "more"; }), "sorted");
   EXPECT_NE(sort([&] { std::filesystem::resize_file(folder / "in", 8000); }), "sorted");
   EXPECT_NE(sort([&] {
-              // In place: a file that is shorter for a moment would be another complaint.
+              // Overwrites the file in place: a file that is shorter for a moment would cause another message.
               const Bytes other = MakeRecords(layout, 100000, Keys::kRandom, 5);
               std::fstream(folder / "in", std::ios::in | std::ios::out | std::ios::binary)
                   .write(reinterpret_cast<const char*>(other.data()), static_cast<std::streamsize>(other.size()));
@@ -467,7 +467,8 @@ TEST(ExternalSort, NoticesInputThatChangesWhileItIsRead) {
             std::string::npos);
 }
 
-// Only the ctime tells of a file that was written and got its mtime back. Other names and rights change the ctime, too.
+// If a file was written and its mtime was restored, only the ctime shows the change. Renaming and chmod change the
+// ctime, too.
 TEST(ExternalSort, NoticesInputThatChangesBehindItsMtime) {
   const TempFolder folder;
   const std::string in = folder / "in";
@@ -480,7 +481,7 @@ TEST(ExternalSort, NoticesInputThatChangesBehindItsMtime) {
     const std::int64_t ctime = files.Identify(in)->ctime_ns;
     const GpuSource gpus{0, [] { return true; },
                          [&](int, std::chrono::seconds) -> std::unique_ptr<Backend> {
-                           // Until the kernel's clock has ticked.
+                           // Repeat the change until the kernel's clock has ticked.
                            for (std::optional<FileFacts> now; !now || now->ctime_ns == ctime;) {
                              change();
                              now = files.Identify(in);
@@ -508,8 +509,8 @@ TEST(ExternalSort, NoticesInputThatChangesBehindItsMtime) {
   EXPECT_EQ(sort([&] { std::filesystem::rename(in, folder / "moved"); }), "sorted");
 }
 
-// A rewritten input looks like a fault of the program or the machine wherever it is read: in the middle of a line that
-// goes on, in a run that is no longer sorted.
+// A rewritten input looks like an error of the program or the machine, wherever it is read: inside a line that
+// continues, or in a run that is no longer sorted.
 TEST(ExternalSort, BlamesRewrittenInputsAndNotItself) {
   const TempFolder folder;
   std::string lines, other;
@@ -527,7 +528,7 @@ TEST(ExternalSort, BlamesRewrittenInputsAndNotItself) {
       if (std::find(args.begin(), args.end(), "--type") == args.end()) all.insert(all.begin(), {"--format", "lines"});
       const GpuSource gpus{0, [] { return true; },
                            [&](int, std::chrono::seconds) -> std::unique_ptr<Backend> {
-                             // In place, and with a time of its own.
+                             // Overwrite the file in place, with a new time.
                              std::fstream(folder / "in", std::ios::in | std::ios::out) << content;
                              std::filesystem::last_write_time(folder / "in",
                                                               std::filesystem::file_time_type::clock::now());
@@ -548,7 +549,7 @@ TEST(ExternalSort, NamesDisorderAtTheBorderOfTwoBlocks) {
   const std::vector<std::string> args = {"-m",       "--type", "u64", "--block-size", "64K",
                                          "--memory", "8M",     "-o",  folder / "out", folder / "in"};
   const RecordLayout layout = Parse(args).layout;
-  // Input is read in pieces of a block less the slack for direct reads.
+  // Input is read in pieces of one block minus the slack for direct reads.
   constexpr std::size_t kBorder = (65536 - 8192) / 8;
   Bytes input = StableSorted(MakeRecords(layout, 30000, Keys::kRandom, 1), layout);
   std::swap_ranges(input.begin(), input.begin() + kBorder * 8, input.begin() + kBorder * 8);
@@ -616,7 +617,7 @@ TEST(ExternalSort, CheckNamesTheFirstRecordOutOfOrder) {
   EXPECT_NE(check({"--check", "-r", "--type", "u8"}).find("record 1"), std::string::npos);
 }
 
-// With a backend that poses as a GPU: device runs, host tier and spilled runs side by side, and every call failing.
+// Sorts with a fake GPU: device runs, host runs and spilled runs at the same time, and every call failing.
 class FakeGpuSort : public ::testing::Test {
  protected:
   void Run(FakeGpuPlan& plan, std::vector<std::string> more, bool expect_success = true) {
@@ -677,8 +678,8 @@ TEST_F(FakeGpuSort, FallsBackToTheCpuWhereverTheGpuIsLost) {
 }
 
 TEST_F(FakeGpuSort, FreesTheTempSpaceOfRunsThatItGivesUp) {
-  // A stream, because nothing of it stays on the device, and more than the host's tier. A batch fills eight blocks to
-  // the last byte.
+  // The input is a stream, because no part of a stream stays on the device alone. It is larger than the memory for runs
+  // on the host. A batch fills eight blocks exactly.
   const std::vector<std::string> args = {"--record-size",
                                          "24",
                                          "--key",
@@ -714,7 +715,7 @@ TEST_F(FakeGpuSort, FreesTheTempSpaceOfRunsThatItGivesUp) {
     if (n < 0) {
       ASSERT_GT(stats["tiers"]["temp"], 5);
     }
-    // A lost GPU's successor may spill all; a run that was given up and stays would come on top, with half a MB.
+    // After the loss of a GPU everything may be spilled. A run that was given up but kept would add half a megabyte.
     ASSERT_LE(stats["temp_bytes"]["peak"], input_.size() / 64 * 65 + 2 * 65536) << "lost at call " << n << " of " << calls;
   }
   EXPECT_GT(calls, 100);
@@ -733,7 +734,7 @@ TEST_F(FakeGpuSort, IsExit7WhenTheGpuWasAskedFor) {
   EXPECT_EQ(ReadFile(folder_ / "out"), (Bytes{1}));
 }
 
-// Lines.
+// Tests of lines.
 
 const std::vector<std::vector<std::string>>& LinePlans() {
   static const std::vector<std::vector<std::string>> plans = {
@@ -756,7 +757,7 @@ TEST(ExternalSortLines, EqualAStableSortForEveryOrderKindAndTier) {
         const Bytes expected = StableSortedLines(input, delimiter, order.view());
         WriteFile(folder / "in", input);
         for (const std::vector<std::string>& plan : LinePlans()) {
-          if (plan.back() == "3" && count > 100) continue;  // a run for each line
+          if (plan.back() == "3" && count > 100) continue;  // this plan would make a run for each line
           if (testing::LeftOut(++cases)) continue;
           std::vector<std::string> args = plan;
           args.insert(args.end(), {folder / "in", folder / "out"});
@@ -799,7 +800,7 @@ TEST(ExternalSortLines, ComeFromStreamsAndSeveralInputsInTheirOrder) {
   }
 }
 
-/// What -u leaves of sorted lines.
+/// Removes the lines that -u removes from sorted lines.
 void KeepFirsts(std::vector<std::string>& lines, const LineOrderView& view) {
   const auto equal = [&](const std::string& a, const std::string& b) { return CompareText(a, b, view) == 0; };
   lines.erase(std::unique(lines.begin(), lines.end(), equal), lines.end());
@@ -826,7 +827,7 @@ TEST(ExternalSortLines, KeepTheFirstOfEqualKeysAndMergeSortedInputs) {
           if (!merge) more.insert(more.begin(), {"--batch-bytes", "3000"});
           if (testing::LeftOut(++cases)) continue;
           const Options options = LineOptions(more, order, '\n');
-          // Sorted by the order without the last resort, if that is what -u compares by.
+          // The inputs are sorted by the order without the last resort if -u compares by that order.
           if (merge && unique && order.last_resort && !order.keys.empty()) continue;
           std::vector<std::string> lines = SplitLines(StableSortedLines(all, '\n', options.lines->view), '\n');
           if (unique) KeepFirsts(lines, options.lines->view);
@@ -841,7 +842,7 @@ TEST(ExternalSortLines, KeepTheFirstOfEqualKeysAndMergeSortedInputs) {
 
 TEST(ExternalSortLines, KeepTheFirstOfGroupsThatGoOverChunksAndWindows) {
   const TempFolder folder;
-  // Chunks have 4 MiB, and more than 9 MiB have one key: a whole chunk is dropped.
+  // Chunks have 4 MiB, and more than 9 MiB of lines have one key, so a whole chunk is dropped.
   std::string text;
   const char* const keys[] = {"b", "d", "a", "c"};
   for (std::uint64_t i = 0; text.size() < (std::uint64_t{10} << 20); ++i) {
@@ -915,7 +916,7 @@ TEST(ExternalSortLines, TakeNoLineThatIsLongerThanAllowed) {
   EXPECT_NE(sort({"-m"}).find("not sorted"), std::string::npos);
 }
 
-/// Lines of all lengths, some far longer than is planned for: at the front, at the end, side by side.
+/// Returns lines of all lengths. Some are much longer than planned: at the front, at the end, and next to each other.
 Bytes LinesOfAnyLength(std::uint64_t seed) {
   Bytes input;
   const auto add = [&](std::size_t count, unsigned char with) {
@@ -950,7 +951,8 @@ TEST(ExternalSortLines, OfAnyLengthTakeTheMemoryThatTheyNeedIfTheyMay) {
                {"--memory", "9M", "--threads", "1", "--compress-temp", "lz4", "--batch-bytes", "1M"},
                {"--memory", "256M"}}) {
         for (const char* name : {"in", "-"}) {
-          // Where each takes ten times as long: of a file the smallest, of a stream one that merges in levels.
+          // In builds that are ten times slower: the smallest memory for a file, and a memory that merges in levels for
+          // a stream.
           const std::string only = *name == '-' ? "12M" : "4M";
           if (testing::kStride > 1 && plan[1] != only) continue;
           std::vector<std::string> args = plan;
@@ -986,7 +988,7 @@ TEST(ExternalSortLines, TooLongForAGpuAreSortedByTheCpu) {
   }
 }
 
-// Blocks of spilled runs are as long as their longest lines, and what stays in memory leaves room for them.
+// Blocks of spilled runs are as long as their longest lines. Runs that stay in memory must leave room for such blocks.
 TEST(ExternalSortLines, OfAStreamMayAllBeLong) {
   const TempFolder folder;
   std::mt19937_64 random(5);
@@ -1007,7 +1009,7 @@ TEST(ExternalSortLines, OfAStreamMayAllBeLong) {
   }
 }
 
-// A stream's runs stay in memory, where there is enough: what is spilled is written and read once more for nothing.
+// Runs of a stream stay in memory if there is enough: spilling them would cost a needless write and read.
 TEST(ExternalSortLines, OfAStreamStayInMemoryThatHasRoom) {
   const TempFolder folder;
   const LineOrder order;
@@ -1019,7 +1021,7 @@ TEST(ExternalSortLines, OfAStreamStayInMemoryThatHasRoom) {
   EXPECT_TRUE(ReadFile(folder / "out") == StableSortedLines(input, '\n', order.view()));
   nlohmann::json stats = Stats(folder / "stats");
   EXPECT_EQ(stats["tiers"]["temp"], 0) << stats["tiers"];
-  // With a GPU, which may be lost: in the host's.
+  // With a GPU, which may be lost, the runs stay in host memory.
   FakeGpuPlan plan;
   const GpuSource gpus = FakeGpus(plan);
   const StandardInput again(folder / "in");
@@ -1050,7 +1052,7 @@ TEST(ExternalSortLines, CheckNamesTheFirstLineOutOfOrder) {
   EXPECT_EQ(check("\n\na\na\nb"), "sorted");
   EXPECT_NE(check("a\nc\nb").find("line 3 (byte 4) orders before the one"), std::string::npos);
   EXPECT_NE(check("a\na\n", {"-u"}).find("line 2 (byte 2) orders before or equals"), std::string::npos);
-  // A line that goes over several blocks, then disorder behind it.
+  // A line that covers several blocks, followed by disorder.
   const std::string three(300000, 'b');
   EXPECT_EQ(check("a\n" + three + "\n" + three + "\nc\n", {"--memory", "8M"}), "sorted");
   EXPECT_NE(check("a\n" + three + "\n" + three + "\na\n", {"--memory", "8M"}).find("line 4 (byte 600004)"),
@@ -1117,7 +1119,7 @@ TEST(ExternalSortLines, KeepTheirTopAndHeaderWhenTheGpuIsLost) {
   }
 }
 
-// Keys that only save time cost no temp space: what is in order stays in the input, whatever the order.
+// Keys that only save time take no temp space: input that is in order stays in its file, for every order.
 TEST(ExternalSortLines, ByVersionsTakeNoTempSpaceIfInOrder) {
   const TempFolder folder;
   std::string text;
@@ -1126,11 +1128,12 @@ TEST(ExternalSortLines, ByVersionsTakeNoTempSpaceIfInOrder) {
   Sort({"--format", "lines", "-V", "--memory", "16M", "--batch-bytes", "1M", "--device", "cpu", "--no-fsync", "--stats",
         folder / "stats", folder / "in", folder / "out"});
   EXPECT_EQ(ReadFile(folder / "out"), ReadFile(folder / "in"));
-  // The last batch, which is short, may be spilled.
+  // The last batch is short and may be spilled.
   EXPECT_LT(Stats(folder / "stats")["temp_bytes"]["written"], text.size() / 8);
 }
 
-// Records of files that get keys lie on the device alone, too: after its loss all is read again, whatever runs are kept.
+// Keyed records of files lie on the device alone, as well. After the loss of the device everything is read again,
+// whatever runs are kept.
 TEST(ExternalSortLines, WithKeysStayOnAGpuAndSurviveItsLoss) {
   const TempFolder folder;
   std::string csv = "id,name\n";
@@ -1182,7 +1185,8 @@ TEST(ExternalSortLines, WithKeysStayOnAGpuAndSurviveItsLoss) {
   }
 }
 
-// The blocks of a stream stay until their run is safe, and a line may be longer than all blocks of the size asked for.
+// The blocks of a stream stay in memory until their run is safe. A line may be longer than all blocks of the requested
+// size.
 TEST(ExternalSortLines, TakeALongLineOfAStreamThroughAGpu) {
   const TempFolder folder;
   const LineOrder order;
@@ -1200,7 +1204,8 @@ TEST(ExternalSortLines, TakeALongLineOfAStreamThroughAGpu) {
   EXPECT_GT(plan.calls, 5);
 }
 
-// A limit on threads: fewer of them, or exit 6 that says so. In a process and as a user of its own.
+// Under a limit on threads the sort uses fewer threads, or ends with exit code 6 and says why. The test runs in another
+// process and as another user.
 TEST(ExternalSort, AnswersALimitOnThreadsByFewerOfThemOrExit6) {
   if (geteuid() != 0) GTEST_SKIP() << "NOT TESTED: only root can take on another user's limit";
   const TempFolder folder;
@@ -1211,7 +1216,7 @@ TEST(ExternalSort, AnswersALimitOnThreadsByFewerOfThemOrExit6) {
   WriteFile(folder / "in", input);
   const auto sort = [&](bool gpu, rlim_t threads) {
     const rlimit limit{threads, threads};
-    // A user of its own: the limit counts the threads of all that user's processes.
+    // Uses a separate user, because the limit counts the threads of all processes of a user.
     const uid_t user = 50000 + static_cast<uid_t>(getppid()) % 10000;
     if (setresuid(user, user, user) != 0 || setrlimit(RLIMIT_NPROC, &limit) != 0) return 99;
     FakeGpuPlan plan;

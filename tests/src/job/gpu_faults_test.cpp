@@ -1,5 +1,6 @@
-// Every way a GPU can fail, in jobs of every kind: it is lost, memory is refused, or one bit of what it gives is wrong.
-// The CPU then gives the bytes that a sort without a GPU gives; where it may not, or cannot, nothing is published.
+// Tests every way in which a GPU can fail, in jobs of every kind: the GPU is lost, memory is refused, or one bit of a
+// result is wrong. The CPU must then give the same bytes as a sort without a GPU. If the CPU may not or cannot help,
+// nothing is published.
 #include <fcntl.h>
 #include <gtest/gtest.h>
 #include <unistd.h>
@@ -30,7 +31,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// A kind of job. Records whose keys are equal are equal: their order is not proved.
+/// A kind of job. Its records with equal keys are identical, because tests do not check their order.
 struct GpuJob {
   const char* name;
   std::vector<std::string> args;
@@ -38,7 +39,7 @@ struct GpuJob {
   std::string output = "out";
   bool keeps = false;    ///< has --resume-dir
   bool stream = false;   ///< the first input is standard input
-  bool partial = false;  ///< --top: what is left out proves nothing
+  bool partial = false;  ///< --top: an error in omitted records goes unnoticed
 };
 
 const std::vector<GpuJob>& GpuJobs() {
@@ -67,7 +68,7 @@ class GpuFaults : public ::testing::Test {
     WriteFile(folder_ / "in.txt", MakeLines(Lines::kRandom, 4000, '\n', 3));
     WriteFile(folder_ / "few.txt", MakeLines(Lines::kFewValues, 8000, '\n', 4));
     for (const char* name : {"a.u64", "b.u64", "c.u64"}) {
-      // --type u64 is little-endian.
+      // --type u64 means little-endian numbers.
       const RecordLayout number = Parse({"--type", "u64", "a", "b"}).layout;
       WriteFile(folder_ / name, StableSorted(MakeRecords(number, 7000, Keys::kRandom, name[0]), number));
     }
@@ -83,7 +84,7 @@ class GpuFaults : public ::testing::Test {
     for (std::size_t i = job.stream ? 1 : 0; i < job.inputs.size(); ++i) args.push_back(folder_ / job.inputs[i]);
     return args;
   }
-  /// Runs of all tiers.
+  /// Returns arguments with which runs of all tiers occur.
   std::vector<std::string> GpuArgs(const GpuJob& job, const char* device) const {
     std::vector<std::string> args = Args(job, folder_ / job.output);
     const char* const memory = job.args[0] == "-k" || job.args[1] == "lines" ? "3M" : "2M";
@@ -95,7 +96,7 @@ class GpuFaults : public ::testing::Test {
     if (job.keeps) args.insert(args.end(), {"--resume-dir", folder_ / "d", "--checkpoint", "40000"});
     return args;
   }
-  /// The code of the Error; 0 if there is none.
+  /// Returns the code of the Error, or 0 if there is none.
   int Run(const GpuJob& job, const std::vector<std::string>& args, FakeGpuPlan& plan) {
     std::unique_ptr<StandardInput> stream;
     if (job.stream) stream = std::make_unique<StandardInput>(folder_ / job.inputs[0]);
@@ -107,7 +108,7 @@ class GpuFaults : public ::testing::Test {
     }
     return 0;
   }
-  /// All files that the job made, one behind the other.
+  /// Returns all files that the job made, one after the other.
   Bytes Made(const GpuJob& job) const {
     Bytes all;
     for (const std::string& name : folder_.Names()) {
@@ -124,7 +125,7 @@ class GpuFaults : public ::testing::Test {
       if (name.starts_with("out")) fs::remove(folder_ / name);
     }
   }
-  /// What a sort without a GPU makes.
+  /// Returns the bytes that a sort without a GPU makes.
   Bytes Expected(const GpuJob& job) {
     FakeGpuPlan none;
     std::vector<std::string> args = Args(job, folder_ / job.output);
@@ -134,7 +135,7 @@ class GpuFaults : public ::testing::Test {
     RemoveMade();
     return made;
   }
-  /// Calls visit(n) for some of the calls that a job makes on a GPU that works.
+  /// Calls visit(n) for some of the calls that a job makes on a working GPU.
   void ForSomeCalls(const GpuJob& job, std::int64_t most, const std::function<void(std::int64_t)>& visit) {
     FakeGpuPlan counting;
     ASSERT_EQ(Run(job, GpuArgs(job, "auto"), counting), 0) << what_;
@@ -196,7 +197,7 @@ TEST_F(GpuFaults, AWrongBitIsNeverPublished) {
       if (code == 0 && !job.partial) {
         ASSERT_TRUE(Made(job) == expected);
       }
-      // The GPU was asked for: exit 8, and the old output stays.
+      // The user asked for the GPU: exit code 8, and the old output stays.
       RemoveMade();
       FakeGpuPlan same;
       same.flip_at = plan.flip_at;
@@ -212,7 +213,7 @@ TEST_F(GpuFaults, AWrongBitIsNeverPublished) {
       EXPECT_NE(what_.find("--device cpu"), std::string::npos) << what_;
       EXPECT_FALSE(fs::exists(folder_ / job.output));
       if (!job.keeps) return;
-      // What was kept is not relied on: the same command ends well, on the CPU or on a GPU that works.
+      // Kept runs are not trusted: the same command ends well, on the CPU or on a working GPU.
       FakeGpuPlan well;
       ASSERT_EQ(Run(job, GpuArgs(job, n % 2 == 0 ? "cpu" : "gpu"), well), 0) << what_;
       ASSERT_TRUE(Made(job) == expected);
@@ -265,7 +266,7 @@ TEST_F(GpuFaults, OneLostGpuOfSeveralChangesNoByteAndLeavesTheRestAtWork) {
       plan.gpus = 3;
       plan.fail_at = n;
       plan.fails = static_cast<int>(n % 3);
-      // Asked for, and so the CPU may not help.
+      // The user asked for the GPU, so the CPU may not help.
       ASSERT_EQ(Run(job, GpuArgs(job, "gpu"), plan), 0) << "call " << n << ": " << what_;
       ASSERT_TRUE(Made(job) == expected) << "call " << n;
       EXPECT_TRUE(Stats(folder_ / "stats")["gpu"]);
@@ -326,7 +327,7 @@ TEST_F(GpuFaults, OpensTheGpusThatAreWorthIt) {
     plan.gpus = 4;
     EXPECT_EQ(opened(plan, c.device, c.many_bytes), c.opened) << c.device;
   }
-  // One that cannot be opened is left out, unless it was named; and so is one that is full.
+  // A GPU that cannot be opened or is full is left out, unless the user named it.
   FakeGpuPlan broken;
   broken.gpus = 3;
   broken.fail_at = 0;
@@ -340,10 +341,10 @@ TEST_F(GpuFaults, OpensTheGpusThatAreWorthIt) {
   EXPECT_EQ(opened(full, "gpu"), "0,1,2");
   EXPECT_TRUE(NotesSay("GPU 0 is left out: 204.8 MiB of its memory are free, of another's 1.0 GiB"));
   EXPECT_EQ(Stats(folder_ / "stats")["backend"], "fake GPU 1 + fake GPU 2");
-  // Of those that were named, too, once one is lost.
+  // GPUs that the user named are left out as well once they are lost.
   FakeGpuPlan lost;
   lost.gpus = 3;
-  lost.fail_at = lost.gpus;  // once all are open
+  lost.fail_at = lost.gpus;  // once all GPUs are open
   lost.fails = 1;
   GpuSource gpus = FakeGpus(lost);
   gpus.open = [&, open = gpus.open](int gpu, std::chrono::seconds timeout) {
@@ -355,7 +356,7 @@ TEST_F(GpuFaults, OpensTheGpusThatAreWorthIt) {
   EXPECT_TRUE(Made(job) == expected);
   EXPECT_TRUE(NotesSay("GPU 1 failed: fake: illegal address; going on without it"));
   EXPECT_TRUE(NotesSay("GPU 2 is left out: fake: busy"));
-  // Beside one that hangs none is opened.
+  // If a GPU hangs while it is opened, no other GPU is opened.
   FakeGpuPlan hangs;
   hangs.gpus = 3;
   gpus = FakeGpus(hangs);
@@ -378,7 +379,7 @@ TEST_F(GpuFaults, OpensTheGpusThatAreWorthIt) {
   RemoveMade();
 }
 
-/// Leaves runs of which one is wrong, as a GPU does that another process had.
+/// Leaves kept runs of which one is wrong, as a GPU in an earlier process could.
 TEST_F(GpuFaults, RunsThatAProcessBeforeLeftWrongAreMadeAgainOnce) {
   const GpuJob& job = GpuJobs()[6];
   ASSERT_TRUE(job.keeps);
@@ -387,7 +388,7 @@ TEST_F(GpuFaults, RunsThatAProcessBeforeLeftWrongAreMadeAgainOnce) {
   for (const std::uint64_t syncs : {25, 32}) {
     FakeGpuPlan plan;
     plan.flip_at = 7;
-    plan.flips = 1000;  // whichever runs it keeps, one is wrong
+    plan.flips = 1000;  // so that one of the kept runs is wrong, whichever runs are kept
     FaultyFileSystem faulty;
     faulty.FailFrom(Call::kSync, syncs, EIO);
     const Options options = Parse(GpuArgs(job, "gpu"));
@@ -407,7 +408,8 @@ TEST_F(GpuFaults, RunsThatAProcessBeforeLeftWrongAreMadeAgainOnce) {
   EXPECT_EQ(stopped, 2);
 }
 
-/// The checksums that a part of a job of tasks keeps are those of its file, also where the CPU has written it anew.
+/// The checksums that a part of a distributed job keeps are those of its file, also if the CPU has written the file
+/// again.
 TEST_F(GpuFaults, ChecksumsOfPiecesAreOfWhatWasWrittenAnew) {
   FileSystem files;
   std::unique_ptr<OutputFile> file = files.CreateOutput(folder_ / "out", false, OldFile::kReplaceOrRewrite);
@@ -423,9 +425,9 @@ TEST_F(GpuFaults, ChecksumsOfPiecesAreOfWhatWasWrittenAnew) {
   }
 }
 
-/// What a stream has taken cannot be taken back.
+/// Bytes that a stream has accepted cannot be taken back.
 TEST_F(GpuFaults, OutputThatWasSentIsExit8ThatSaysSo) {
-  // Mostly of bytes that are no key: only the sum, at the end, tells that one is wrong.
+  // Most bytes are outside the key, so only the sum at the end shows that a byte is wrong.
   const GpuJob job{"standard output", {"--record-size", "24", "--key", "3:bytes5"}, {"in.24"}};
   const Bytes expected = Expected({"a file", job.args, job.inputs});
   int told = 0;

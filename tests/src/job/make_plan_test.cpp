@@ -56,7 +56,7 @@ TEST(Plan, KeepsAllRunsInMemoryIfTheyFit) {
   EXPECT_FALSE(plan.spills);
 }
 
-/// Bytes of memory with which so many records need no temp space, to a MiB.
+/// Returns the least memory, to a MiB, with which `records` records need no temp space.
 std::uint64_t LeastInMemory(std::uint64_t records, std::uint64_t stride) {
   std::uint64_t low = 0, high = 4 * records * stride + kGiB;
   while (high - low > kMiB) {
@@ -65,21 +65,21 @@ std::uint64_t LeastInMemory(std::uint64_t records, std::uint64_t stride) {
     try {
       fits = !Make(Facts(records * stride, memory, stride)).spills;
     } catch (const Error&) {
-      // Too little for any plan.
+      // This memory is too small for any plan.
     }
     (fits ? high : low) = memory;
   }
   return high;
 }
 
-// What the batches of a number of records leave over is no batch of its own, whose slot would be as large as the others'.
+// The remainder of the records does not become a batch of its own: its slot would be as large as all other slots.
 TEST(Plan, TakesHardlyMoreMemoryForARecordMore) {
   struct Case {
     std::uint64_t records, stride;
   };
   for (const Case& c : {Case{6'000'000, 100}, Case{8 * kMiB, 8}, Case{256 * kMiB, 8}, Case{512 * kMiB, 8},
                         Case{1525, 65537}, Case{8, 20'000'000}}) {
-    // Of few large records a batch has one or two.
+    // With few large records, a batch has one or two of them.
     for (std::uint64_t more = 1; more < (c.records == 8 ? 3 : 10); ++more) {
       const std::uint64_t before = LeastInMemory(c.records + more - 1, c.stride);
       EXPECT_LE(LeastInMemory(c.records + more, c.stride), before + before / 16 + 2 * c.stride)
@@ -116,12 +116,12 @@ TEST(Plan, GivesEachOfSeveralGpusTheSamePart) {
     EXPECT_EQ(plan.resident_runs, std::min(gpus * one.resident_runs, plan.runs));
     EXPECT_EQ(plan.slots, gpus * one.slots);
     EXPECT_GT(plan.windows, plan.lanes);
-    // Two slots for each lane are left whatever stays, on every one.
+    // Two slots for each lane stay free on every GPU, whatever stays resident.
     EXPECT_GE(plan.slots / gpus, plan.resident_each + 2 * plan.lanes / gpus);
     EXPECT_NE(Describe(plan).find("4.0 GiB on each of " + std::to_string(gpus) + " GPUs"), std::string::npos)
         << Describe(plan);
   }
-  // All runs stay where the memory of all of them has room; what one sorts beyond its own goes elsewhere.
+  // All runs stay in device memory if all GPUs together have room. Runs beyond the memory of one GPU go elsewhere.
   facts.gpus = 2;
   facts.device_memory = 20 * kGiB;
   EXPECT_EQ(Make(facts).resident_runs, Make(facts).runs);
@@ -148,7 +148,7 @@ TEST(Plan, HasCachesForFixedRecordsOnTheirWayToAGpu) {
   PlanFacts facts = GpuFacts(std::uint64_t{32} << 30, std::uint64_t{48} << 30, std::uint64_t{128} << 30);
   EXPECT_EQ(MakeRing(facts).cache_bytes, std::uint64_t{256} << 10);
   EXPECT_EQ(MakeRing(facts).threads, 15u);
-  EXPECT_EQ(MakeRing(facts).piece_bytes, std::uint64_t{8} << 20);  // batches are of whole ones
+  EXPECT_EQ(MakeRing(facts).piece_bytes, std::uint64_t{8} << 20);  // a batch consists of whole pieces
   facts.memory = std::uint64_t{24} << 20;
   EXPECT_EQ(MakeRing(facts).cache_bytes, 0u);
   EXPECT_EQ(MakeRing(Facts(std::uint64_t{32} << 30, std::uint64_t{48} << 30)).cache_bytes, 0u);
@@ -200,7 +200,7 @@ TEST(Plan, OfAMergeTellsItsLevelsAndTheTempSpaceOfWhatIsMergedTwice) {
   EXPECT_EQ(Make(facts).levels, 1u);
   EXPECT_EQ(Make(facts).temp_bytes, 0u);
   EXPECT_NE(Describe(Make(facts)).find("temp space          none"), std::string::npos) << Describe(Make(facts));
-  facts.fan_in = 8;  // three of the ten become one
+  facts.fan_in = 8;  // three of the ten runs become one
   Plan plan = Make(facts);
   EXPECT_EQ(plan.runs, 10u);
   EXPECT_EQ(plan.levels, 2u);
@@ -230,10 +230,10 @@ TEST(NextMerge, TakesTheCheapestNeighboursAndNoMoreThanNeeded) {
   expect({9, 9, 1, 2, 1}, 3, 2, 3);
   expect({1, kResident, 1, 9, 9}, 3, 2, 2);
   expect({4, 4, 4, 4}, 3, 0, 2);
-  // The odd one first: all later merges are of the fan-in.
+  // The merge of fewer runs comes first: all later merges have the full fan-in.
   expect({1, 1, 1, 1, 1, 1}, 3, 0, 2);
   expect({1, 1, 1, 1, 1}, 3, 0, 3);
-  // As many neighbours as there are between resident runs.
+  // A merge takes as many neighbours as lie between resident runs.
   expect({1, kResident, 1, 1, kResident, 1, 1}, 3, 2, 2);
   expect({1, kResident, 1, 1, kResident, 1, 1, 1, 1}, 4, 5, 4);
   EXPECT_THROW(NextMerge({1, kResident, 1, kResident, 1}, 2), Error);
@@ -253,7 +253,7 @@ TEST(LookAhead, GoesThroughAllMerges) {
   EXPECT_EQ(look(16, 4, true).levels, 2u);
   EXPECT_LE(look(16, 4, true).temp_peak, 160u + 4 * kSpillAlignment);
   EXPECT_EQ(look(16, 4, false).temp_peak, 200u);
-  EXPECT_GE(look(1000000, 2, true).levels, 20u);  // estimated
+  EXPECT_GE(look(1000000, 2, true).levels, 20u);  // an estimate
 }
 
 std::string Refusal(const PlanFacts& facts) {

@@ -14,7 +14,7 @@
 namespace gpusort::testing {
 namespace {
 
-/// The plan; or the error's message.
+/// Returns the plan, or the message of the error.
 std::string Explain(const std::vector<std::string>& args, bool& planned) {
   CancelFlag cancel;
   try {
@@ -26,7 +26,7 @@ std::string Explain(const std::vector<std::string>& args, bool& planned) {
   }
 }
 
-// Memory that is too small for many threads is planned for fewer, before anything is refused.
+// If memory is too small for many threads, the plan takes fewer threads before anything is refused.
 TEST(MemoryShares, ManyThreadsCanDoWhateverFewerCan) {
   const TempFolder folder;
   const std::string in = folder / "in";

@@ -19,7 +19,7 @@ enum class Where { kCpu, kGpu };
 enum class What { kRecords, kLines, kLinesOfAnyLength };
 enum class How { kSort, kMerge };
 
-/// With 1 GiB of device memory.
+/// Returns the facts of a machine with 1 GiB of device memory.
 PlanFacts Facts(Where where, What what, How how) {
   static const LineOrdered order{LineOrder{}};
   PlanFacts facts;
@@ -51,13 +51,13 @@ TEST(Recover, MakesThePlanSmallerGoesOnWithTheCpuSortsOrGivesUp) {
     const char* only_once = "";
   };
   const Case cases[] = {
-      // Refused GPU memory: twice a smaller plan, then the CPU, if it may.
+      // Refused GPU memory: two smaller plans, then the CPU if it may be used.
       {refused, Where::kGpu, What::kRecords, How::kSort, 0, false, Way::kSmaller},
       {refused, Where::kGpu, What::kLines, How::kMerge, 1, false, Way::kSmaller},
       {refused, Where::kGpu, What::kRecords, How::kSort, 1, true, Way::kSmaller},
       {refused, Where::kGpu, What::kRecords, How::kSort, 2, false, Way::kCpu},
       {refused, Where::kGpu, What::kRecords, How::kSort, 2, true, std::nullopt},
-      // Less memory makes no plan possible.
+      // With less memory no plan is possible.
       {no_plan, Where::kGpu, What::kLines, How::kSort, 0, false, Way::kCpu},
       {no_plan, Where::kGpu, What::kLines, How::kSort, 0, true, std::nullopt},
       // A lost GPU.
@@ -75,19 +75,19 @@ TEST(Recover, MakesThePlanSmallerGoesOnWithTheCpuSortsOrGivesUp) {
       {refused, Where::kCpu, What::kLines, How::kMerge, 2, false, Way::kSort},
       {refused, Where::kCpu, What::kRecords, How::kMerge, 0, false, std::nullopt},
       {refused, Where::kCpu, What::kLines, How::kSort, 0, false, std::nullopt},
-      // What another attempt would meet again.
+      // Errors that a new attempt would meet again.
       {io, Where::kGpu, What::kRecords, How::kSort, 0, false, std::nullopt},
       {bad, Where::kGpu, What::kLinesOfAnyLength, How::kSort, 0, false, std::nullopt},
       {integrity, Where::kGpu, What::kRecords, How::kMerge, 0, false, std::nullopt},
       {io, Where::kCpu, What::kLines, How::kMerge, 0, false, std::nullopt},
-      // Wrong results, also of runs that a GPU left behind: all of it again, once, where that can be.
+      // Wrong results, also in runs that a GPU left: everything is done again once, if possible.
       {wrong, Where::kGpu, What::kRecords, How::kSort, 0, false, Way::kAnew},
       {wrong, Where::kGpu, What::kLines, How::kMerge, 2, false, Way::kAnew},
       {wrong, Where::kCpu, What::kRecords, How::kSort, 0, false, Way::kAnew},
       {wrong, Where::kCpu, What::kRecords, How::kSort, 0, false, std::nullopt, ""},
       {wrong, Where::kGpu, What::kRecords, How::kSort, 0, true, std::nullopt},
       {wrong, Where::kGpu, What::kRecords, How::kSort, 0, false, std::nullopt, "fake GPU", "a stream"},
-      // On a GPU's numbers a mistake may be no mistake of ours.
+      // An internal error after a GPU's results may be the GPU's fault.
       {mistake, Where::kGpu, What::kLines, How::kSort, 0, false, Way::kAnew},
       {mistake, Where::kCpu, What::kLines, How::kSort, 0, false, std::nullopt},
   };
@@ -128,7 +128,8 @@ TEST(Recover, GoesOnWithoutALostGpuWhereThereAreOthers) {
     ASSERT_TRUE(recovery);
     EXPECT_EQ(recovery->facts.gpus, 1u);
     EXPECT_EQ(recovery->facts.lost_gpus, (std::vector<int>{1, 2}));
-    // The last one's loss is the CPU's turn, and so is one that hangs, for which all of them may wait.
+    // If the last GPU is lost, the CPU takes over. It also takes over if a GPU hangs, because all other GPUs may wait
+    // for that GPU.
     const std::optional<Recovery> hang = Recover(Error(ErrorCode::kGpuLost, "GPU 1 gave no sign"), facts, past);
     ASSERT_EQ(hang.has_value(), !only_gpu);
     if (hang) {

@@ -33,7 +33,7 @@ RC_GTEST_PROP(ReportPage, KeepsWhatOthersNamedAsText, ()) {
   const std::string mark = "id=\"data\">";
   const std::size_t begin = page.find(mark) + mark.size();
   const auto data = nlohmann::json::parse(page.substr(begin, page.find("</script>", begin) - begin));
-  // Bytes that are no UTF-8 are replaced.
+  // Bytes that are not UTF-8 are replaced.
   const bool plain = std::all_of(evil.begin(), evil.end(), [](char c) { return static_cast<unsigned char>(c) < 128; });
   if (plain) RC_ASSERT(data.at("notes").at(0) == evil && data.at("plan") == evil);
 }

@@ -1,5 +1,5 @@
-// Jobs that go on: whatever call fails, and however often, the same options give the same bytes in the end. Kills are
-// for tests/cli/resume.sh.
+// Tests jobs that continue after a failure: whatever call fails, and however often, the same options give the same
+// bytes in the end. tests/cli/resume.sh tests killed processes.
 #include "job/resume.hpp"
 
 #include <gtest/gtest.h>
@@ -32,7 +32,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// As Sort, on a file system of the test's. The code of the Error; 0 if there is none.
+/// Sorts as Sort does, on a given file system. Returns the code of the Error, or 0 if there is none.
 int CodeOn(FileSystem& files, const std::vector<std::string>& args,
            const GpuSource& gpus = {0, [] { return false; }, OpenCudaBackend}) {
   const Options options = Parse(args);
@@ -70,7 +70,7 @@ class Resume : public ::testing::Test {
     std::ofstream(folder_ / "in.csv") << CsvText(8000);
   }
 
-  /// What a job does without --resume-dir, in memory.
+  /// Returns the output of the job without --resume-dir, in memory.
   Bytes Expected(std::vector<std::string> args, const std::string& in) {
     args.insert(args.end(), {folder_ / in, folder_ / "expected"});
     Sort(args);
@@ -86,19 +86,19 @@ class Resume : public ::testing::Test {
     const Bytes text = ReadFile(folder_ / "d/gpusort.manifest");
     return ReadManifest({reinterpret_cast<const char*>(text.data()), text.size()}, "manifest");
   }
-  /// What is written of the output; empty if there is nothing.
+  /// Returns the path of the partially written output, or an empty path.
   fs::path Partial() const {
     for (const auto& entry : fs::directory_iterator(folder_.path())) {
       if (entry.path().filename().string().ends_with(".partial")) return entry.path();
     }
     return {};
   }
-  /// Leaves a job with a checkpoint of the output.
+  /// Leaves a stopped job that has a checkpoint of its output.
   void StopInMerge(const Kind& kind) {
     ASSERT_TRUE(StopAtSync(Job(kind.args, kind.in), [&] { return Kept().merge && !Kept().publishing; }));
   }
-  /// Lets all syncs from one on fail, earlier ones from attempt to attempt, until `found` is true. Each attempt begins
-  /// behind the last sync of a whole job: how many syncs there are hangs on threads, disk and chance.
+  /// Fails all syncs from the n-th on, with a smaller n in each attempt, until `found` is true. Each series of attempts
+  /// begins after the last sync of a whole job, because the number of syncs depends on threads, disk and chance.
   template <typename Found>
   bool StopAtSync(const std::vector<std::string>& args, Found found) {
     const Bytes input = ReadFile(folder_ / "in.u64");
@@ -150,13 +150,13 @@ TEST_F(Resume, GoesOnWhicheverCallFailed) {
     ExpectDone(expected);
     for (const Call call : {Call::kWrite, Call::kSync, Call::kTruncate, Call::kRead, Call::kRename}) {
       const std::uint64_t calls = files.Count(call);
-      // A few of them, each time in what the failure before left.
+      // Fail at a few of the calls, each time in the state that the failure before has left.
       for (std::uint64_t n = 1; n <= calls; n += 1 + calls / 4) {
         FaultyFileSystem faulty;
         faulty.FailFrom(call, n, call == Call::kWrite ? ENOSPC : EIO);
         const int code = CodeOn(faulty, Job(kind.args, kind.in));
         ASSERT_TRUE(code == 4 || code == 5 || code == 0) << code << " " << n;
-        // In place, though perhaps not on the disk, or the folder was not removed.
+        // The output may be in place although it may not be on the disk, or the folder was not removed.
         ASSERT_TRUE(code != 0 || fs::exists(folder_ / "out"));
         if (fs::exists(folder_ / "out")) {
           ASSERT_EQ(ReadFile(folder_ / "out"), expected);
@@ -170,7 +170,7 @@ TEST_F(Resume, GoesOnWhicheverCallFailed) {
   }
 }
 
-/// Remembers what each file had when it was synced, which is all that a disk must have after its power was lost.
+/// Remembers the content of each file at its last sync. A disk need not have more after a loss of power.
 class ForgetfulCalls : public FaultyCalls {
  public:
   int Sync(int fd) override {
@@ -267,7 +267,8 @@ TEST_F(Resume, LeavesNoPartialOutputOfAFolderThatWasMoved) {
   ExpectDone(expected);
 }
 
-/// The disk is full from the n-th write to the output's last quarter on; that quarter waits for a checkpoint.
+/// A file system whose disk is full from the n-th write to the last quarter of the output on. That quarter waits for a
+/// checkpoint.
 class FullBehindCheckpoint : public SystemCalls {
  public:
   FullBehindCheckpoint(std::uint64_t quarter, std::uint64_t n, std::function<bool()> noted)
@@ -286,7 +287,7 @@ class FullBehindCheckpoint : public SystemCalls {
     }
     return SystemCalls::Write(fd, data, bytes, offset);
   }
-  /// Everything goes through Write.
+  /// Refuses, so that all data go through Write.
   bool CopyToPages(int, const std::byte*, std::size_t, std::uint64_t) override { return false; }
 
  private:
@@ -306,7 +307,7 @@ TEST_F(Resume, NotesNothingOfTheOutputThatWasNotWritten) {
       if (CodeOn(files, Job(kind.args, kind.in)) == 0) {
         EXPECT_GT(n, 1u) << kind.in;
         fs::remove(folder_ / "out");
-        break;  // there are not so many
+        break;  // there are fewer calls
       }
       const std::optional<KeptMerge> merge = Kept().merge;
       ASSERT_TRUE(merge) << kind.in << " " << n;
@@ -322,11 +323,11 @@ TEST_F(Resume, NotesNothingOfTheOutputThatWasNotWritten) {
 
 TEST_F(Resume, IsDoneWhereTheOutputIsInPlaceAlready) {
   const Bytes expected = Expected({"--type", "u64"}, "in.u64");
-  // Also over the input, of which nothing is left then.
+  // The output may also replace the input, which is then gone.
   for (const std::string output : {"out", "in.u64"}) {
     std::vector<std::string> args = Job({"--type", "u64"}, "in.u64");
     args.back() = folder_ / output;
-    // The last sync but those of ending the journal: of the folder, behind the rename.
+    // The last sync before the journal ends is that of the folder, after the rename.
     ASSERT_TRUE(StopAtSync(args, [&] {
       return Kept().publishing && fs::exists(folder_ / output) && ReadFile(folder_ / output) == expected;
     }));
@@ -351,7 +352,7 @@ TEST_F(Resume, ForgetsAnOutputThatReadsBackWrong) {
   FaultyFileSystem clean;
   ASSERT_EQ(CodeOn(clean, args), 0);
   ExpectDone(expected);
-  // The last read is one of reading back.
+  // The last read is part of the verification.
   const auto calls = std::make_shared<FaultyCalls>();
   FileSystem files(calls);
   calls->Add({Call::kRead, clean.Count(Call::kRead), true, Effect::kFlipBit, 5});

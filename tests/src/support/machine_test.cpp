@@ -18,7 +18,7 @@ ReadText From(const Files& files) {
   };
 }
 
-/// By name.
+/// Environment variables by name.
 using Variables = std::map<std::string, std::string>;
 
 MemoryFacts Find(const Files& files, std::uint64_t rlimit_as = 0, const Variables& variables = {},
@@ -170,9 +170,9 @@ TEST(ChooseMemory, LowersWhatTheProcessCannotHave) {
   EXPECT_LT(ChooseMemory(Size{300 * kMiB, false}, group).bytes, 270 * kMiB);
   EXPECT_EQ(ChooseMemory(Size{250 * kMiB, false}, group).bytes, 250 * kMiB);
   EXPECT_EQ(ChooseMemory(Size{250 * kMiB, false}, group).warning, "");
-  // Of little memory the program and the plan get half each.
+  // If memory is small, the program and the plan get half of it each.
   EXPECT_EQ(ChooseMemory(Size{kGiB, false}, {.limit = 8 * kMiB, .available = 8 * kMiB}).bytes, 4 * kMiB);
-  // A grant is no limit: a job that asks for more gets more.
+  // A grant is not a limit: a job that asks for more gets more.
   const MemoryChoice more = ChooseMemory(Size{2 * kGiB, false}, kGrantedJob);
   EXPECT_EQ(more.bytes, 2 * kGiB);
   EXPECT_NE(more.warning.find("500.0 MiB by SLURM_MEM_PER_NODE"), std::string::npos) << more.warning;

@@ -1,4 +1,4 @@
-// The whole job's percent and time left, by a clock that is driven by hand.
+// Tests the percentage and the remaining time of a whole job, with a clock that the test sets.
 #include "support/outlook.hpp"
 
 #include <gtest/gtest.h>
@@ -15,13 +15,13 @@ Nanoseconds At(double seconds) { return Nanoseconds(static_cast<std::int64_t>(se
 
 constexpr std::uint64_t kMiB = 1 << 20;
 
-/// A job of two parts of which both wait for cores, and the second takes 0.5 of the first's time.
+/// Returns a job of two parts. The two parts wait for cores, and the second takes 0.5 of the first part's time.
 std::vector<JobPart> TwoParts(std::uint64_t bytes) {
   const auto all = static_cast<double>(bytes);
   return {{"form runs", bytes, all, all, all, false}, {"merge runs", 0, all / 2, all, all, false}};
 }
 
-/// What is seen at `seconds` of a part that is at cores all the time, and at disks for a tenth of it.
+/// Returns the observation after `seconds` seconds of a part that uses cores all the time, and disks for a tenth of it.
 PartSeen Seen(double seconds, double bytes) { return {seconds, seconds / 10, seconds / 10, bytes, bytes, 0}; }
 
 TEST(JobOutlook, SaysNothingBeforeAnythingIsSeen) {
@@ -73,7 +73,7 @@ TEST(JobOutlook, ExpectsTheNextPartByWhatTheFirstShowed) {
   outlook.Begin("merge runs", 100 * kMiB, At(110));
   outlook.Update(At(110), 0, 0, {});
   EXPECT_NEAR(*outlook.seconds_left(), 50, 0.01);
-  // It is twice as slow as was expected, which is soon seen.
+  // The part is twice as slow as expected, which is soon visible.
   outlook.Update(At(130), 20 * kMiB, 0, Seen(20, 20.0 * kMiB));
   EXPECT_NEAR(*outlook.seconds_left(), 80, 10);
 }
@@ -93,7 +93,7 @@ TEST(JobOutlook, CountsWhatWasExpanded) {
   outlook.Expect(parts);
   outlook.Begin("form runs", 100 * kMiB, At(0));
   outlook.Update(At(50), 50 * kMiB, 0, {50, 5, 50, 0, 200.0 * kMiB, 200.0 * kMiB});
-  // A MiB that is written takes 0.25 s; 400 MiB will be.
+  // Writing a MiB takes 0.25 s, and 400 MiB will be written.
   EXPECT_NEAR(*outlook.seconds_left(), 50 + 100, 0.01);
 }
 
@@ -118,7 +118,7 @@ TEST(JobOutlook, DoesNotWaitForTheEndOfALongStep) {
   EXPECT_NEAR(*outlook.seconds_left(), 20, 0.01) << "the step was not as long before";
 }
 
-/// Whatever happens, the percentage never falls, is below 100 until the end, and 100 then; and no time is below 0.
+/// Whatever happens, the percentage never falls. It is below 100 until the end, and then 100. No time is negative.
 RC_GTEST_PROP(JobOutlook, NeverGoesBack, ()) {
   JobOutlook outlook;
   const auto steps = *rc::gen::container<std::vector<std::tuple<int, int, int>>>(

@@ -42,7 +42,7 @@ ErrorCode CodeOf(F f) {
   return ErrorCode{};
 }
 
-/// Runs `body` on a thread of its own and says what it threw.
+/// Runs `body` on a new thread and returns the code of the Error that it throws.
 template <typename F>
 std::future<ErrorCode> CodeOnThread(F body) {
   return std::async(std::launch::async, [body] { return CodeOf(body); });
@@ -145,7 +145,7 @@ TEST(Pipeline, GoesOnWithFewerThreadsThanAskedFor) {
   EXPECT_EQ(sum, 5050);
 }
 
-/// start(pipeline) fails beside a stage that runs, whose thread has ended by then.
+/// Checks that start(pipeline) fails next to a running stage, and that the thread of that stage has ended by then.
 template <typename Start>
 void ExpectEndedThreads(Start start) {
   CancelFlag cancel;
@@ -205,7 +205,7 @@ TEST(BoundedQueue, CarriesEachItemOnceAndHoldsNoMoreThanItsCapacity) {
     pipeline.Start([&, p] {
       for (int i = 0; i < kItems; ++i) {
         queue.Push(p * kItems + i);
-        // Each consumer may have taken one that it has not counted yet.
+        // Each consumer may have taken one item that it has not counted yet.
         EXPECT_LE(++pushed - popped, static_cast<int>(kCapacity) + kConsumers);
       }
       if (--producing == 0) queue.Finish();
@@ -258,7 +258,7 @@ TEST(OrderedQueue, GivesInOrderWhatCameInAny) {
   pipeline.Start(
       [&] {
         for (std::size_t i = next++; i < kItems; i = next++) {
-          if (i == kItems / 2) queue.Finish(kItems);  // known before the last is there
+          if (i == kItems / 2) queue.Finish(kItems);  // the number of items is known before the last item arrives
           queue.Push(numbers[i], std::make_unique<std::uint64_t>(numbers[i]));
         }
       },
@@ -277,7 +277,7 @@ TEST(OrderedQueue, WhoeverWaitsEndsWithHisOwnPipelineAndWithTheOther) {
   CancelFlag cancel;
   Pipeline pushing(cancel), popping(cancel), both(cancel);
   OrderedQueue<int> queue(pushing);
-  queue.Push(1, 1);  // not the one waited for
+  queue.Push(1, 1);  // not the item that is waited for
   std::future<ErrorCode> own = CodeOnThread([&] { queue.Pop(popping); });
   popping.Stop();
   EXPECT_EQ(own.get(), ErrorCode::kCancelled);
@@ -322,7 +322,7 @@ TEST(BlockPool, WakesWhoWaitsAndSaysWhenABlockIsBack) {
   BlockPool pool(memory, 4096, 2);
   std::atomic<int> returned{0};
   pool.OnReturn([&] {
-    pool.free_blocks();  // may be asked: the pool's lock is free
+    pool.free_blocks();  // the callback may call this, because the pool's lock is free
     ++returned;
   });
   std::atomic<int> most{0}, lent{0};
@@ -331,7 +331,7 @@ TEST(BlockPool, WakesWhoWaitsAndSaysWhenABlockIsBack) {
         for (int i = 0; i < 300; ++i) {
           const BlockPool::Block block = pool.Acquire(pipeline);
           most = std::max<int>(most, ++lent);
-          std::memset(block.data(), i, block.size());  // TSan sees it if two have it
+          std::memset(block.data(), i, block.size());  // TSan reports it if two threads have the block
           --lent;
         }
       },

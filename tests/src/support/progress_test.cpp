@@ -1,4 +1,5 @@
-// The busy-time arithmetic against a brute-force oracle, the progress line, and the log lines that share its screen.
+// Compares the arithmetic of busy times with a simple reference, and tests the progress line and the log lines on the
+// same screen.
 #include "support/progress.hpp"
 
 #include <fcntl.h>
@@ -83,7 +84,7 @@ TEST(StageClock, HasNoShareInAPhaseWithoutTime) {
   EXPECT_EQ(clock.current().Share(Resource::kBus), 0);
 }
 
-/// Random steps of several threads over several phases; the oracle marks every tick in which somebody is inside.
+/// Random steps of several threads over several phases. The reference marks every tick in which some thread is inside.
 RC_GTEST_PROP(StageClock, AgreesWithCountingTicks, ()) {
   constexpr std::size_t kThreads = 4;
   HandClock time;
@@ -238,7 +239,7 @@ TEST(ResourceName, IsDifferentForEach) {
   EXPECT_EQ(names, (std::vector<std::string>{"disk read", "disk write", "bus", "compute", "codec"}));
 }
 
-/// What `body` writes to standard error, a regular file meanwhile.
+/// Returns what `body` writes to standard error, which is a regular file meanwhile.
 template <typename Body>
 std::string ErrorOutput(Body body) {
   ::testing::internal::CaptureStderr();
@@ -313,7 +314,7 @@ TEST(Progress, EndsAPhaseWithWhatWasSeenOfIt) {
   EXPECT_TRUE(line.ends_with("waits for disk write")) << output;
 }
 
-/// A pseudo-terminal in place of standard error.
+/// A pseudo-terminal that replaces standard error.
 class Terminal {
  public:
   Terminal() : master_(::posix_openpt(O_RDWR | O_NOCTTY | O_NONBLOCK)) {
@@ -406,7 +407,7 @@ TEST(Log, NeverTearsTheStatusLine) {
       for (int i = 0; i < 200; ++i) LogWarn("w");
       stop = true;
     });
-    // Read until both have ended: either may wait for a full terminal.
+    // Read until the two threads have ended: either may wait for a full terminal.
     while (!stopped) output += terminal.Output();
     writer.join();
     drawer.join();
@@ -414,7 +415,8 @@ TEST(Log, NeverTearsTheStatusLine) {
     output += terminal.Output();
   }
   EXPECT_EQ(Count(output, "gpusort: warning: w\r\n"), 200u);
-  // Taken apart at the wipes, every piece is a whole log line, a whole status line, or both in this order.
+  // The output is split at the wipes. Every piece must be a whole log line, a whole status line, or one of each in this
+  // order.
   std::size_t begin = 0;
   while (begin < output.size()) {
     const std::size_t end = std::min(output.find(kWipe, begin), output.size());
@@ -440,7 +442,7 @@ TEST(Log, DoesNotWaitForAStuckReaderOfTheStatusLine) {
   const std::string block(4096, 'x');
   while (::write(ends[1], block.data(), block.size()) > 0) {
   }
-  ASSERT_EQ(::fcntl(ends[1], F_SETFL, 0), 0);  // from here on a write would block
+  ASSERT_EQ(::fcntl(ends[1], F_SETFL, 0), 0);  // from now on a write would block
   const int saved = ::dup(STDERR_FILENO);
   ::dup2(ends[1], STDERR_FILENO);
   ShowStatusLine("a");

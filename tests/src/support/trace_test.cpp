@@ -68,7 +68,7 @@ RC_GTEST_PROP(Trace, KeepsWhatManyThreadsAddInFewBuffers, ()) {
       ++seen[{event.at("args").at("bytes"), event.at("args").at("number")}];
       continue;
     }
-    RC_ASSERT(event.at("ts").get<double>() >= ends[row]);  // the slices of a row do not overlap
+    RC_ASSERT(event.at("ts").get<double>() >= ends[row]);  // slices of one row do not overlap
     ends[row] = event.at("ts").get<double>() + event.at("dur").get<double>();
   }
   RC_ASSERT(seen.size() == static_cast<std::size_t>(threads) * static_cast<std::size_t>(slices));
