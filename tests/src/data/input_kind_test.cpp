@@ -28,7 +28,7 @@ Options TableOf(TableKind kind, const std::string& name) {
   return options;
 }
 
-/// Returns the message of the refusal. Empty: the input is taken.
+/// Returns the message of the refusal, or an empty string if the input is accepted.
 std::string Refusal(const Options& options, const std::string& front, const std::string& name = "in", bool all = true) {
   try {
     KindCheck(options).Look(name, name, std::as_bytes(std::span(front)), all);
@@ -50,7 +50,7 @@ struct Front {
   std::string bytes;
 };
 
-/// The first bytes of files of kinds that no job reads as they are.
+/// The first bytes of files of kinds that no job reads unchanged.
 const Front kForeign[] = {
     {"gzip", "\x1f\x8b\x08\x08\x12\x34\x56\x78\x00\x03"s},
     {"zstd", "\x28\xb5\x2f\xfd\x04\x58"s},
@@ -79,7 +79,7 @@ TEST(KindCheck, RefusesForeignKindsInEveryFormat) {
     }
     Options numbers = LinesByDefault();
     numbers.format = Format::kBinary;
-    if (front.kind != "ORC"s) {  // three bytes are too few
+    if (front.kind != "ORC"s) {  // three bytes are not enough
       EXPECT_NE(Refusal(numbers, front.bytes), "") << front.kind;
     }
   }
@@ -184,7 +184,7 @@ TEST(KindCheck, KnowsDumpsOfDatabases) {
   EXPECT_EQ(Refusal(LinesByDefault(), "", "x.sql"), "");
   const std::string inserts = "INSERT INTO `t` VALUES (1),(2);\n";
   EXPECT_EQ(Refusal(LinesByDefault(), inserts), "");
-  EXPECT_EQ(Refusal(TableOf(TableKind::kPgDump, "pgdump"), inserts), "");  // its end tells
+  EXPECT_EQ(Refusal(TableOf(TableKind::kPgDump, "pgdump"), inserts), "");  // the end of a pgdump shows its kind
   EXPECT_NE(Refusal(TableOf(TableKind::kMysql, "mysql"), inserts), "");
 }
 
@@ -197,7 +197,7 @@ TEST(KindCheck, KnowsJsonThatIsNoLines) {
     EXPECT_NE(Refusal(TableOf(TableKind::kCsv, "csv"), front).find("jq -c"), std::string::npos) << front;
     EXPECT_EQ(Refusal(TableOf(TableKind::kPgCopy, "pgcopy"), front), "") << front;
   }
-  // The front of a longer input.
+  // Only the front of a longer input is passed.
   EXPECT_NE(Refusal(json, "[{\"a\":1},{\"a", "in", false), "");
   EXPECT_NE(Refusal(json, "[\n{\"a\":tr", "in", false), "");
   EXPECT_NE(Refusal(json, "[1,2]\n", "in.json"), "");

@@ -29,10 +29,10 @@ RecordLayout Words() { return MakeFixedLayout(8, {}); }
 
 Bytes Text(const std::string& text) { return {text.begin(), text.end()}; }
 
-/// The same bytes as a file, through a FIFO, or compressed.
+/// The ways in which an input is given.
 enum class How { kFile, kFifo, kCompressed };
 
-/// Inputs made of these contents.
+/// Makes inputs with the given contents.
 class Made {
  public:
   Made(const RecordLayout& layout, const std::vector<Bytes>& contents, const std::vector<How>& hows,
@@ -62,7 +62,7 @@ class Made {
   HostMemory& memory() { return memory_; }
   CancelFlag& cancel() { return cancel_; }
 
-  /// All that ReadStream gives, asked for `limit` bytes at a time.
+  /// Returns all bytes that ReadStream delivers, requested `limit` bytes at a time.
   std::vector<Bytes> Stream(std::uint64_t limit) {
     std::vector<Bytes> all(paths_.size());
     const HostBuffer buffer(memory_, (limit + kReadSlack + 4095) / 4096 * 4096);
@@ -103,7 +103,7 @@ class Made {
   std::unique_ptr<Inputs> inputs_;
 };
 
-/// The records of a file: behind its header, and with the newline that its last line may lack.
+/// Returns the records of a file: the bytes after its header, with the newline that its last line may lack.
 Bytes RecordsOf(const Bytes& content, std::uint64_t header_lines) {
   auto at = content.begin();
   for (; header_lines > 0 && at != content.end(); --header_lines) {
@@ -174,7 +174,7 @@ TEST(Inputs, ALastRecordGetsTheEndThatTheHeaderHas) {
   Options options;
   options.table.emplace();
   const CsvFormat format(options);
-  const std::string page(4096 - 5, 'x');  // the end of the file is that of a page
+  const std::string page(4096 - 5, 'x');  // so that the file ends with a page
   const auto read_all = [&](const std::vector<std::string>& texts, How how, std::uint64_t piece) {
     std::vector<Bytes> contents;
     for (const std::string& text : texts) contents.push_back(Text(text));
@@ -227,7 +227,7 @@ TEST(Inputs, ReadStreamGivesAllOfFilesFifosAndCompressedOnes) {
         }
         expected.push_back(RecordsOf(content, header));
       }
-      hows[1] = How::kFifo;  // one is a stream at the least
+      hows[1] = How::kFifo;  // at least one input is a stream
       Made made(LineLayout(), contents, hows, header);
       EXPECT_EQ(made.Stream(limit), expected) << "header " << header << ", limit " << limit;
     }
@@ -260,7 +260,7 @@ TEST(Inputs, HeadersMustBeTheSameWhereThereAreAny) {
     EXPECT_EQ(CodeOf([&] { shorter.Stream(10); }, "differ"), ErrorCode::kBadInput);
     Made longest(LineLayout(), {Bytes(1 << 17, 'h'), {}, {}}, hows, 1);
     EXPECT_EQ(CodeOf([&] { longest.Stream(10); }, "header is longer"), ErrorCode::kBadInput);
-    // The first input's byte order mark is written, and another's is no difference.
+    // The byte order mark of the first input is written. A byte order mark of another input makes no difference.
     const Bytes header = Text("h\n"), marked_header = Text("\xef\xbb\xbfh\n");
     for (const bool first : {false, true}) {
       Made marked(LineLayout(),
@@ -273,7 +273,7 @@ TEST(Inputs, HeadersMustBeTheSameWhereThereAreAny) {
     EXPECT_EQ(late.Stream(10), (std::vector<Bytes>(3)));
     EXPECT_EQ(late.Header(), marked_header);
   }
-  // A file's header may be longer than a stream's: the plan is made when it is known.
+  // The header of a file may be longer than the header of a stream: the plan is made when it is known.
   const std::string line(1 << 15, 'h');
   Made wide(LineLayout(), {Text((line + "\nb\n").c_str())}, {How::kFile}, 1);
   EXPECT_EQ(wide.Stream(10), (std::vector<Bytes>{Text("b\n")}));
@@ -308,7 +308,7 @@ TEST(Inputs, AFileThatChangesIsNoticed) {
   const Inputs& old = replaced.Open();
   WriteFile(replaced.path(0) + ".new", Text("other\n"));
   ASSERT_EQ(rename((replaced.path(0) + ".new").c_str(), replaced.path(0).c_str()), 0);
-  // What was opened is still there, whole.
+  // The opened file is still there with its whole content.
   EXPECT_EQ(read(old, 0), ErrorCode{});
   old.VerifyUnchanged();
 
@@ -351,7 +351,7 @@ TEST(InputReader, GivesAllBlocksInOrderFromAnyNumberOfThreads) {
   }
 }
 
-/// A block as it should be described, by looking at each byte.
+/// Checks the description of a block by looking at each of its bytes.
 void CheckDescribed(const InputReader::Block& block, const RecordLayout& layout) {
   const Bytes bytes = [&] {
     Bytes copy;

@@ -1,5 +1,6 @@
-// Keyed lines: fields keep the order of what is put, lines with keys order as their maker says, and lose nothing. The
-// makers here are small; those of locales are compared with GNU sort by tests/cli/own_name.sh.
+// Tests keyed lines: fields keep the order of the bytes that are put, lines with keys have the order of their key
+// maker, and no byte is lost. The key makers here are small. tests/cli/own_name.sh compares the keys of locales with
+// GNU sort.
 #include "data/keyed_lines.hpp"
 
 #include <gtest/gtest.h>
@@ -23,7 +24,8 @@ namespace {
 RecordSpan Bytes(const std::string& text) { return std::as_bytes(std::span(text)); }
 int Sign(int order) { return (order > 0) - (order < 0); }
 
-/// Few bytes of every kind, so that lines agree and hold what must be escaped.
+/// Returns a text of a few different bytes of every kind, so that lines often agree and contain bytes that need an
+/// escape.
 std::string AnyText(std::size_t most) {
   const auto byte = rc::gen::weightedElement<char>(
       {{3, 'a'}, {3, 'b'}, {1, '\0'}, {1, '\1'}, {1, '\2'}, {1, '\x09'}, {1, '\x0b'}, {1, '\xff'}, {1, '\xfe'}});
@@ -32,7 +34,7 @@ std::string AnyText(std::size_t most) {
   return text;
 }
 
-/// First by the number of letters 'a', then, in reverse, by the letters 'b', then by all bytes.
+/// Orders by the number of letters 'a', then, in reverse, by the letters 'b', then by all bytes.
 class LetterOrder : public KeyMaker {
  public:
   explicit LetterOrder(bool exact) : exact_(exact), letters_(*this, true), bytes_(*this, false) {}
@@ -109,7 +111,7 @@ RC_GTEST_PROP(FieldWriter, KeepsTheOrderOfBytes, ()) {
   };
   const std::vector<std::byte> x = field(a), y = field(b);
   if (x == y) return;
-  // In reverse the shorter still comes first: who puts texts in reverse ends them.
+  // In reverse the shorter text still comes first: a caller that puts texts in reverse must terminate them.
   const std::size_t common = std::min(a.size(), b.size());
   const int order = Sign(a.compare(0, common, b, 0, common));
   const int expected = order != 0 ? (reverse ? -order : order) : Sign(a.compare(b));
@@ -160,7 +162,7 @@ void Append(const RecordKeyer& keyer, RecordSpan record, std::vector<std::byte>&
   EXPECT_EQ(keyer.Append(record, state, out, tally), record.size());
 }
 
-// Bodies with and without newlines inside and at their ends.
+// Bodies with and without newlines in the middle and at the end.
 RC_GTEST_PROP(StoreBody, IsUndoneWhole, ()) {
   const auto bodies = *rc::gen::container<std::vector<std::string>>(
       rc::gen::nonEmpty(rc::gen::container<std::string>(rc::gen::element('a', '\n', '\x1d', 'n', 'e', '.', '\0', '\1'))));
@@ -218,7 +220,7 @@ RC_GTEST_PROP(KeyedOrder, LosesNothing, ()) {
   ForEachRecord(Bytes(text), plain, [&](RecordSpan line) { Append(order, line, keyed); });
   RC_ASSERT(CountRecords(keyed, layout) == lines);
   RC_ASSERT(SumRecords(keyed, layout) == SumRecords(Bytes(text), plain));
-  // In parts, too.
+  // The sums must also be right in parts.
   RecordSum sum;
   PartSum part(layout);
   ForEachRecord(keyed, layout, [&](RecordSpan record) {
@@ -232,7 +234,7 @@ RC_GTEST_PROP(KeyedOrder, LosesNothing, ()) {
   RC_ASSERT(std::equal(left.begin(), left.end(), Bytes(text).begin(), Bytes(text).end()));
 }
 
-/// What is left of keyed lines once they are sorted.
+/// Sorts keyed lines and returns their bodies.
 std::string SortedBodies(const std::vector<std::byte>& keyed, const RecordLayout& layout) {
   HostMemory memory(std::uint64_t{1} << 30);
   const std::unique_ptr<Backend> backend = OpenCpuBackend(2);
@@ -251,8 +253,8 @@ std::string Joined(const std::vector<std::string>& lines) {
   return text;
 }
 
-// Groups of lines that agree in their first field, of two lines, of more than one vqsort's least, and of more than the
-// scratch of wide keys takes; with fields that tell all and others.
+// Groups of lines that agree in their first field: of two lines, of more lines than the least for vqsort, and of more
+// lines than the scratch for wide keys holds. Some fields decide everything, others do not.
 TEST(KeyedOrder, SortsAsTheMakerDoes) {
   std::mt19937_64 random(1);
   for (const bool exact : {false, true}) {
@@ -265,7 +267,7 @@ TEST(KeyedOrder, SortsAsTheMakerDoes) {
       for (std::string& line : lines) {
         line.assign(random() % letters, 'a');
         line.append(random() % letters, 'b');
-        // Tails that agree for longer than a field is, and end in NULs.
+        // Long equal tails that are longer than a field and end in NULs.
         if (random() % 2 != 0) line.append(60, 'x').append(random() % 3, '\0');
         std::shuffle(line.begin(), line.begin() + static_cast<std::ptrdiff_t>(line.size() / 2), random);
         line += '\n';
@@ -279,7 +281,8 @@ TEST(KeyedOrder, SortsAsTheMakerDoes) {
   }
 }
 
-// Lines by versions, hashes and plain text with all flags, some of them far longer than a field: as they compare as they lie.
+// Lines by versions, hashes and plain text with all flags, some much longer than a field. They must have the order of
+// CompareLines.
 TEST(KeyedOrder, SortsVersionsAndHashesAsTheyLie) {
   std::mt19937_64 random(2);
   for (int round = 0; round < 60; ++round) {

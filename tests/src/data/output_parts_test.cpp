@@ -19,7 +19,8 @@ namespace {
 
 constexpr const char* kNames[] = {"out-0.txt", "out-1.txt", "out.manifest.json"};
 
-/// What each of the files above has, "" for none, when the `nth` call of a publication that syncs fails.
+/// Returns the content of each of the files above ("" for a missing file) after the `nth` call of a synced publication
+/// fails.
 std::vector<std::string> PublishedUntil(Call call, std::uint64_t nth) {
   const TempFolder folder;
   for (const char* name : kNames) WriteFile(folder / name, {'o', 'l', 'd'});
@@ -68,7 +69,7 @@ TEST(OutputParts, GetTheirNamesWhenAllAreSyncedAndTheManifestLast) {
   for (std::uint64_t nth = 1; nth <= 3; ++nth) {
     EXPECT_EQ(PublishedUntil(Call::kSync, nth), (Content{"old", "old", "old"})) << "sync " << nth;
   }
-  EXPECT_EQ(PublishedUntil(Call::kSync, 4), (Content{"new", "new", "old"}));  // of their directory
+  EXPECT_EQ(PublishedUntil(Call::kSync, 4), (Content{"new", "new", "old"}));  // the sync of their directory fails
   EXPECT_EQ(PublishedUntil(Call::kSync, 5), (Content{"new", "new", "{\n "}));
   EXPECT_EQ(PublishedUntil(Call::kSync, 6), (Content{"new", "new", "{\n "}));
   EXPECT_EQ(PublishedUntil(Call::kRename, 1), (Content{"old", "old", "old"}));

@@ -39,7 +39,7 @@ TEST(RecordSum, SeesEveryFlippedBitAndEveryExchangeOfEqualBytes) {
       records[bit / 8] ^= static_cast<unsigned char>(1u << bit % 8);
     }
   }
-  // {1, 4} and {2, 3}: the same bytes' sum, other records.
+  // {1, 4} and {2, 3} have the same sum of bytes, but are different records.
   EXPECT_FALSE(SumRecords(View({1, 4}), 1) == SumRecords(View({2, 3}), 1));
 }
 
@@ -71,7 +71,8 @@ TEST(SumShortRecords, IsTheSameByAllInstructionsOfThisMachine) {
   }
 }
 
-// Folders of jobs that go on have these sums, also on another machine. By an AES written for this test in Python.
+// Folders of jobs that continue contain these sums, also on another machine. The expected values come from an AES
+// written in Python for this test.
 TEST(SumShortRecords, IsThreeRoundsOfAes) {
   const Bytes record{1, 2, 3, 4, 5, 6, 7, 8, 9};
   for (const SumShort way : SumShortWays()) {
@@ -106,7 +107,7 @@ TEST(OutputProof, LooksAtAllWhereverItsPartsMeet) {
     const Bytes sorted = StableSorted(MakeRecords(layout, records, Keys::kRandom, 1), layout);
     const OutputProof proof(layout, false);
     EXPECT_EQ(proof.Look(View(sorted)).disorder, kInOrder);
-    // About each multiple of 32 KiB, and at both ends.
+    // Around each multiple of 32 KiB, and at the ends.
     for (std::size_t byte = 0; byte < sorted.size(); byte += 1 << 15) {
       for (std::size_t at = std::max<std::size_t>(byte / stride, 2) - 1; at < std::min(records, byte / stride + 2);
            ++at) {
@@ -126,7 +127,7 @@ class OutputProofTest : public ::testing::Test {
   const RecordLayout layout_ = Layout(6);
   const Bytes records_ = StableSorted(MakeRecords(layout_, 500, Keys::kRandom, 2), layout_);
 
-  /// Hands chunks of random sizes over in random order, leaving out chunk `lost` (-1: none).
+  /// Passes chunks of random sizes in random order, without chunk `lost` (-1: passes all chunks).
   void Hand(OutputProof& proof, const Bytes& records, int lost) {
     std::mt19937 random(4);
     std::vector<std::pair<std::size_t, std::size_t>> chunks;
@@ -186,7 +187,7 @@ TEST_F(OutputProofTest, TakesWhatWasSeenBeforeItsPlaceWasKnown) {
   OutputProof proof(layout_, false);
   const OutputProof::Seen back = proof.Look(View(records_).subspan(600));
   proof.Add(600, back);
-  proof.Add(300, proof.Look(View(records_).subspan(300, 300)));  // the rest of what was cut is looked at again
+  proof.Add(300, proof.Look(View(records_).subspan(300, 300)));  // the rest of the cut chunk is inspected again
   EXPECT_THROW(proof.Check(SumRecords(View(records_), 6)), Error);
   proof.Add(0, proof.Look(View(records_).first(300)));
   proof.Check(SumRecords(View(records_), 6));
@@ -205,7 +206,7 @@ TEST_F(OutputProofTest, GoesOnFromTheFrontOfAnother) {
     all += {1, 2, 3};
     proof.Check(all);
     EXPECT_EQ(proof.front().bytes, records_.size());
-    // Not with records that belong in front of it.
+    // Records that belong before the cut are refused.
     OutputProof other(layout_, true);
     other.GoOnFrom(before.front());
     if (split > 0) {

@@ -1,4 +1,5 @@
-// COPY text and OUTFILE against a parser that reads byte by byte: the same records and keys wherever blocks end.
+// Compares the formats of COPY text and OUTFILE with a parser that reads byte by byte: records and keys must be the
+// same wherever blocks end.
 #include "formats/copy_format.hpp"
 
 #include <gtest/gtest.h>
@@ -44,11 +45,11 @@ Options TableOptionsOf(TableKind kind, int quote, std::vector<ColumnKey> keys) {
 struct Parsed {
   std::vector<Row> rows;
   std::vector<std::string> records;
-  bool ended = false;  ///< by a line \.
+  bool ended = false;  ///< true if a line \. ended the data
   bool bad = false;
 };
 
-/// One byte after the other, a field's text and its bytes side by side.
+/// Parses byte by byte. Collects the text of each field and its value at the same time.
 Parsed ParseSlowly(const std::string& text, bool postgres, int quote) {
   static const std::map<char, char> kShort = {{'b', '\b'}, {'n', '\n'}, {'r', '\r'}, {'t', '\t'}};
   Parsed parsed;
@@ -165,7 +166,7 @@ const std::vector<std::vector<ColumnKey>> kKeys = {
 void CheckAgainstParser(TableKind kind, int quote) {
   const std::string bytes = "aN\\\\\\\\\t\t\n\n\n\r.\"\"7x0nrZ"s;
   std::string text = *rc::gen::container<std::string>(rc::gen::elementOf(bytes));
-  if (!text.empty()) text += '\n';  // as the reader does where it is missing
+  if (!text.empty()) text += '\n';  // the reader also adds a missing newline
   for (const std::vector<ColumnKey>& keys : kKeys) {
     const Options options = TableOptionsOf(kind, quote, keys);
     const CopyFormat format(options);

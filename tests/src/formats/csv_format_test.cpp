@@ -19,18 +19,18 @@ RecordSpan SpanOf(const std::string& text) { return std::as_bytes(std::span(text
 
 struct Dialect {
   char delimiter = ',';
-  char quote = '"';   // 0: none
+  char quote = '"';   // 0: no quotes
   char escape = 0;    // 0: quotes are doubled
-  char comment = 0;   // 0: none
+  char comment = 0;   // 0: no comments
 };
 
 struct Record {
   std::string bytes;
-  std::vector<std::optional<std::string>> fields;  // nothing: null
-  bool glued = false;                              // a newline in quotes, and text after them
+  std::vector<std::optional<std::string>> fields;  // std::nullopt is a null
+  bool glued = false;                              // true if text follows a quoted part that contains a newline
 };
 
-// A plain parser, byte by byte. Nothing if a quote is left open.
+// A simple parser that reads byte by byte. Returns std::nullopt if a quote is left open.
 std::optional<std::vector<Record>> ParseSlowly(const std::string& text, const Dialect& dialect) {
   std::vector<Record> records;
   std::size_t at = 0;
@@ -101,7 +101,7 @@ Dialect AnyDialect() {
   return dialect;
 }
 
-/// Of any bytes, or mostly well formed and longer than what is looked at at once.
+/// Returns any bytes, or mostly well-formed CSV that is longer than one step of the scan.
 std::string AnyCsv() {
   if (*rc::gen::arbitrary<bool>()) {
     const auto tokens = *rc::gen::container<std::vector<std::string>>(rc::gen::element<std::string>(
@@ -122,7 +122,7 @@ RC_GTEST_PROP(CsvFormat, FindsWhatAPlainParserFindsHoweverBlocksAreCut, ()) {
   const CsvFormat format(options);
   const std::optional<std::vector<Record>> expected = ParseSlowly(text, dialect);
 
-  // Ends, seen in blocks of any sizes.
+  // Find the ends of records in blocks of any sizes.
   std::vector<std::size_t> ends;
   ScanState state;
   std::size_t last = 0;
@@ -147,7 +147,7 @@ RC_GTEST_PROP(CsvFormat, FindsWhatAPlainParserFindsHoweverBlocksAreCut, ()) {
     if (found < ends.size() && ends[found] < end) RC_FAIL("an end inside a record");
     while (found < ends.size() && ends[found] == end) ++found;
 
-    // The record with its keys.
+    // Check each record with its keys.
     ScanState none;
     KeyTally tally;
     std::vector<std::byte> out, key;
@@ -171,7 +171,7 @@ RC_GTEST_PROP(CsvFormat, FindsWhatAPlainParserFindsHoweverBlocksAreCut, ()) {
     RC_ASSERT(std::string(reinterpret_cast<const char*>(body.data()), body.size()) == record.bytes);
   }
   RC_ASSERT(found == ends.size());
-  // Comments behind the last record are none.
+  // Comments after the last record are not records.
   const bool comments = !expected->empty() && expected->back().fields.empty();
   RC_ASSERT(format.Finish(open, state) == (comments ? 0 : open.size()));
 }
@@ -214,7 +214,7 @@ TEST(CsvFormat, RefusesKeysWithoutAnyValue) {
     const std::string header = "a,b\n";
     format.ReadHeader(SpanOf(header));
     KeyTally sum;
-    for (RecordSpan rest = SpanOf(text); !rest.empty();) {  // a tally each, as of pieces
+    for (RecordSpan rest = SpanOf(text); !rest.empty();) {  // a tally for each record, as each piece has one
       KeyTally tally;
       ScanState state;
       std::vector<std::byte> out;

@@ -1,5 +1,5 @@
-// Values out of lines of JSON: of random documents, written in random ways, every value is found and says what it is;
-// what is JSON and what is not is compared with nlohmann-json.
+// Tests the search for values in lines of JSON. In random documents, written in random ways, every value is found with
+// its kind. nlohmann-json decides what is valid JSON.
 #include "formats/json_record.hpp"
 
 #include <gtest/gtest.h>
@@ -24,7 +24,7 @@ using testing::IsJson;
 
 std::span<const std::byte> Bytes(std::string_view text) { return std::as_bytes(std::span(text)); }
 
-/// Kind and text of what stands at each path.
+/// The kind and the text of the value at each path.
 using Found = std::vector<std::pair<Kind, std::string>>;
 
 Found Find(JsonRecords& records, std::size_t paths, std::string_view line) {
@@ -45,7 +45,7 @@ Found Find(const std::vector<std::string>& paths, std::string_view line) {
 
 std::pair<Kind, std::string> FindOne(const std::string& path, std::string_view line) { return Find({path}, line)[0]; }
 
-/// The byte that is complained of; -1: none.
+/// Returns the position of the byte about which JsonRecords complains, or -1.
 std::ptrdiff_t BadByte(std::string_view line) {
   try {
     JsonRecords({}).Find(Bytes(line), {});
@@ -57,17 +57,18 @@ std::ptrdiff_t BadByte(std::string_view line) {
 
 bool IsJsonHere(std::string_view line) { return BadByte(line) < 0; }
 
-/// From 0, whatever the size of the case, so that small cases are no poor ones.
+/// Returns a random number below `end` that does not depend on the size of the case, so that small cases are varied,
+/// too.
 std::size_t Below(std::size_t end) { return *rc::gen::resize(rc::kNominalSize, rc::gen::inRange<std::size_t>(0, end)); }
 
-/// A document as it is meant, and how it was written.
+/// A document: its meaning, and its text.
 struct Doc {
   Kind kind = Kind::kNull;
-  std::string text;                                ///< as JsonValue::text, also of arrays and objects, once written
-  std::vector<std::pair<std::string, Doc>> parts;  ///< elements have no name
+  std::string text;  ///< like JsonValue::text, also for arrays and objects, set when the document is written
+  std::vector<std::pair<std::string, Doc>> parts;  ///< elements of arrays have no name
 };
 
-/// What many paths and documents share, so that names meet.
+/// Returns one of a few names, so that paths and documents often have names in common.
 std::string AnyName() {
   return *rc::gen::element(""s, "a"s, "b"s, "0"s, "1"s, "a.b"s, "/~"s, "\"\\"s, "\xc3\xb6"s, "\n"s);
 }
@@ -124,7 +125,8 @@ Doc AnyDoc(int depth) {
   return doc;
 }
 
-/// Few choices, read over and over: one random draw a document is enough for blanks and escapes.
+/// A list of random choices that is read cyclically: one random draw for each document is enough for blanks and
+/// escapes.
 class Choices {
  public:
   Choices() : choices_(31) {
@@ -205,7 +207,7 @@ std::string Pointer(const std::string& name) {
   return token;
 }
 
-/// Walks down while there is something, now and then to where nothing is. Null: nothing is there.
+/// Returns a random path into the document, and the value there. Some paths lead to no value; the pointer is then null.
 std::pair<std::string, const Doc*> AnyPath(const Doc& doc) {
   std::string pointer, dotted;
   const Doc* at = &doc;
@@ -249,7 +251,7 @@ RC_GTEST_PROP(JsonRecords, FindsWhatWasWritten, ()) {
       RC_LOG() << paths[i] << '\n';
       RC_ASSERT(found[i] == expected[i]);
     }
-    // What a line that is not JSON leaves behind must not matter.
+    // A line that is not JSON must not change the results for the next line.
     if (line.find_first_of("{[\"") != std::string::npos) {
       RC_ASSERT_THROWS_AS(Find(records, paths.size(), line.substr(0, line.find_last_of("}]\""))), JsonError);
     }
@@ -293,10 +295,10 @@ RC_GTEST_PROP(JsonRecords, SaysTheFirstByteThatNoTextBehindItCouldMend, ()) {
   const std::string line = WriteLine(doc);
   const std::size_t at = Below(line.size() + 1);
   const std::string cut = line.substr(0, at);
-  const std::ptrdiff_t bad = BadByte(cut + "\x01");  // never JSON, and everything in front of it is
+  const std::ptrdiff_t bad = BadByte(cut + "\x01");  // the whole is never JSON, but its front is a valid beginning
   RC_LOG() << cut << '\n';
   RC_ASSERT(bad >= 0 && bad <= static_cast<std::ptrdiff_t>(at));
-  // What begins in front of it is a token: a word, an escape or a character of several bytes.
+  // The bad byte may come after the start of a token: a word, an escape or a character of several bytes.
   RC_ASSERT(static_cast<std::ptrdiff_t>(at) - bad < 6);
 }
 
@@ -418,7 +420,7 @@ TEST(JsonRecords, RefusesOtherThanUtf8) {
   for (const char* bad : {"\x80", "\xbf", "\xc0\x80", "\xc1\xbf", "\xc3", "\xe0\x9f\xbf", "\xe2\x82", "\xed\xa0\x80",
                           "\xf0\x8f\xbf\xbf", "\xf0\x9f\x98", "\xf4\x90\x80\x80", "\xf5\x80\x80\x80", "\xff"}) {
     EXPECT_EQ(BadByte("[\"ok\", \"12345678"s + bad + "\"]"), 16);
-    EXPECT_EQ(BadByte("\""s + bad), 1);  // at the end of what may be read
+    EXPECT_EQ(BadByte("\""s + bad), 1);  // at the end of the readable bytes
     EXPECT_EQ(BadByte("[1]"s + bad), 3);
   }
   EXPECT_EQ(BadByte("\xef\xbb\xbf[1]"), 0);

@@ -1,5 +1,5 @@
-// COPY BINARY against a parser that reads field by field, wherever blocks end; and values of the servers' binary forms
-// against the same values as text.
+// Compares the format COPY BINARY with a parser that reads field by field, wherever blocks end. Compares values in the
+// servers' binary forms with the same values as text.
 #include "formats/pgcopy_binary_format.hpp"
 
 #include <gtest/gtest.h>
@@ -68,7 +68,7 @@ std::int64_t Number(const std::string& bytes, std::size_t at, unsigned size) {
   return static_cast<std::int64_t>(number << (64 - 8 * size)) >> (64 - 8 * size);
 }
 
-/// The ends of tuples; nothing if `text` is not right, up to and with its trailer.
+/// Returns the ends of tuples, or std::nullopt if `text` is not correct, including its trailer.
 std::optional<std::vector<std::size_t>> EndsOf(const std::string& text) {
   std::vector<std::size_t> ends;
   std::optional<std::int64_t> columns;
@@ -102,7 +102,7 @@ RC_GTEST_PROP(PgCopyBinaryFormat, ReadsTuplesAsASlowParser, ()) {
     text += Bytes(tuple);
   }
   text += Big(std::int16_t{-1});
-  // Mostly right ones.
+  // Most texts are correct.
   switch (*rc::gen::inRange(0, 6)) {
     case 0:
       text.resize(*rc::gen::inRange<std::size_t>(0, text.size() + 1));
@@ -119,7 +119,7 @@ RC_GTEST_PROP(PgCopyBinaryFormat, ReadsTuplesAsASlowParser, ()) {
     const Options options = BinaryOptions(all ? std::vector<ColumnKey>{}
                                               : std::vector{Key(2, ValueType::kText, true), Key(1, ValueType::kText)});
     const CutInput cut = CutEverywhere(PgCopyBinaryFormat(options), text, [](std::size_t) { RC_FAIL("cuts matter"); });
-    if (text.empty()) continue;  // nothing is read then
+    if (text.empty()) continue;  // an empty text is not read
     RC_ASSERT(cut.error.empty() == ends.has_value());
     if (!ends) continue;
     RC_ASSERT(cut.trailer == Big(std::int16_t{-1}));
@@ -148,7 +148,7 @@ RC_GTEST_PROP(PgCopyBinaryFormat, ReadsTuplesAsASlowParser, ()) {
   }
 }
 
-/// The key that a value of the binary form gets.
+/// Returns the key of a value in binary form.
 std::string BinaryKey(ValueType type, const std::string& value, bool descending, std::uint64_t* bad = nullptr) {
   const Options options = BinaryOptions({Key(1, type, descending)});
   const std::string tuple = Bytes({value});
@@ -273,7 +273,7 @@ TEST(PgCopyBinaryFormat, FindsTheEndOfTheHeader) {
   }
   EXPECT_THROW(format.HeaderBytes(Span("PGCOPY\n\xff\r\r"s), false), BadRecord);
   EXPECT_THROW(format.HeaderBytes(Span(Header(1 << 17)), false), BadRecord);
-  // The OID in front of the columns is none.
+  // An OID before the columns is not a column.
   format.ReadHeader(Span(Header(1 << 16)));
   const std::string with_oid = Big(std::int16_t{1}) + Big(4) + "oids" + Big(1) + "x";
   const CutInput cut = CutRecords(format, with_oid + Big(std::int16_t{-1}), 3);

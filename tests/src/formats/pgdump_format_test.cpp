@@ -1,4 +1,5 @@
-// Dumps made of parts that are known: which lines lie in which, wherever blocks end, and where the rows go.
+// Builds dumps of known parts: which lines belong to which part must be the same wherever blocks end, and rows must go
+// to the right places.
 #include "formats/pgdump_format.hpp"
 
 #include <gtest/gtest.h>
@@ -38,7 +39,8 @@ Options DumpOptions(std::vector<ColumnKey> keys) {
   return options;
 }
 
-/// Stretches of SQL, each inside of nothing at both ends; those with COPY have it where it is none.
+/// Pieces of SQL that begin and end outside of strings, comments and COPY blocks. Some contain the word COPY where it
+/// does not begin a block.
 const std::string kSql[] = {
     "--\n-- PostgreSQL database dump\n--\n\n",
     "\\restrict it's\n",
@@ -64,7 +66,7 @@ const std::string kSql[] = {
 
 struct Dump {
   std::string text;
-  std::vector<std::pair<std::size_t, std::string>> records;  ///< with the number of its part
+  std::vector<std::pair<std::size_t, std::string>> records;  ///< each with the number of its part
 };
 
 Dump AnyDump() {
@@ -121,7 +123,7 @@ RC_GTEST_PROP(PgDumpFormat, FindsTheRowsOfTables, ()) {
 RC_GTEST_PROP(PgDumpFormat, GoesOnFromAnyState, ()) {
   std::string rest = *rc::gen::element<std::string>("", "SET standard_conforming_strings = off;\n") + AnyDump().text;
   Options options = DumpOptions({Key("t.b", ValueType::kInt), Key("\"a b\".b", ValueType::kText, true)});
-  options.force_format = true;  // old strings may hide a COPY
+  options.force_format = true;  // strings of the old syntax may hide a COPY
   const PgDumpFormat format(options);
   const CutInput cut = CutRecords(format, rest, rest.size());
   CutInput again;

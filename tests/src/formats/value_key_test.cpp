@@ -1,6 +1,7 @@
-// Keys of typed values: their memcmp order is that of the values by an oracle that shares nothing with them (digit
-// strings, <chrono>, __int128, libc), equal values have equal bytes, no key begins another, and bytes that were never
-// text give the keys of the text. Cases are 100 for each property; RC_PARAMS=max_success=5000 makes them more.
+// Tests keys of typed values. The memcmp order of keys must be the order of the values by an independent reference
+// (digit strings, <chrono>, __int128, libc). Equal values must have equal bytes. No key may be a prefix of another.
+// Values that were never text must have the keys of their text. There are 100 cases for each property;
+// RC_PARAMS=max_success=5000 runs more.
 #include "formats/value_key.hpp"
 
 #include <gtest/gtest.h>
@@ -47,7 +48,7 @@ ValueRule Rule(ValueType type, bool descending = false) {
   return rule;
 }
 
-/// What `put` puts, as text whose order is memcmp's.
+/// Returns the bytes that `put` writes, as a string in the order of memcmp.
 template <typename Put>
 std::string Bytes(const Put& put) {
   std::vector<std::byte> bytes;
@@ -58,7 +59,7 @@ std::string Bytes(const Put& put) {
   return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
 }
 
-/// Empty if `text` is no value.
+/// Returns the key, or an empty string if `text` is not a value.
 std::string Key(const ValueRule& rule, const std::string& text, bool* lacks_zone = nullptr) {
   bool good = false;
   std::string bytes = Bytes([&](FieldWriter& out) { good = ValueKey(rule).Put(text, out, lacks_zone); });
@@ -74,7 +75,7 @@ std::string FormatKey(const std::string& format, const std::string& text) {
 
 bool Begins(const std::string& a, const std::string& b) { return a.size() < b.size() && b.starts_with(a); }
 
-/// The order of two texts by their keys, having looked at both directions.
+/// Returns the order of two texts by their keys, and checks the descending order as well.
 int KeyOrder(ValueType type, const std::string& a, const std::string& b) {
   const std::string x = Key(type, a), y = Key(type, b);
   const std::string p = Key(Rule(type, true), a), q = Key(Rule(type, true), b);
@@ -85,7 +86,7 @@ int KeyOrder(ValueType type, const std::string& a, const std::string& b) {
   return Sign(x, y);
 }
 
-/// Groups of equal values, the groups in ascending order.
+/// Expects equal keys within each group, and ascending keys from group to group.
 void ExpectChain(ValueType type, const std::vector<Texts>& groups) {
   for (const bool descending : {false, true}) {
     const ValueRule rule = Rule(type, descending);
@@ -145,7 +146,7 @@ struct DecimalText {
     return (negative ? "-" : "") + whole + (fraction.empty() ? "" : "." + fraction) +
            (exponent == 0 ? "" : "e" + std::to_string(exponent));
   }
-  /// 400 digits before the point and behind it.
+  /// Returns the number with 400 digits before the decimal point and 400 after it.
   std::string plain() const {
     std::string digits = std::string(200, '0') + whole + fraction + std::string(200, '0');
     const auto point = static_cast<std::size_t>(200 + static_cast<int>(whole.size()) + exponent);
@@ -173,7 +174,7 @@ RC_GTEST_PROP(ValueKey, DecimalsOrderAsDigitStrings, ()) {
   const DecimalText a = any();
   DecimalText b = any();
   if (*rc::gen::arbitrary<bool>()) {
-    // The same number otherwise written, and perhaps one digit more.
+    // Write the number in another notation, possibly with one more digit.
     b = a;
     b.fraction += std::string(*rc::gen::inRange(0, 3), '0') + *rc::gen::element<std::string>("", "0", "1");
     b.whole += b.fraction;
@@ -294,7 +295,7 @@ RC_GTEST_PROP(ValueKey, FloatsOrderByTotalOrder, ()) {
                           rc::gen::map(rc::gen::arbitrary<std::int16_t>(),
                                        [](std::int16_t n) { return std::bit_cast<std::uint64_t>(n / 8.0); }),
                           rc::gen::map(rc::gen::arbitrary<std::uint16_t>(), [](std::uint16_t n) {
-                            return std::uint64_t{n};  // less than all normal numbers
+                            return std::uint64_t{n};  // smaller than all normal numbers
                           })));
     } while (std::isnan(value));
     return value;
@@ -452,7 +453,7 @@ Micros AnyMicros() {
   return AnyDay() + of_day;
 }
 
-/// An instant as clocks somewhere show it.
+/// Returns an instant in the form of a random time zone.
 std::string InstantText(Micros instant) {
   const int hours = *rc::gen::inRange(-15, 16), minutes = *rc::gen::element(0, 0, 30, 45);
   const std::string form = *rc::gen::element<std::string>("Z", "+hh", "+hhmm", "+hh:mm", "+hh:mm:00", " +hhmm", "");
@@ -510,7 +511,7 @@ RC_GTEST_PROP(ValueKey, CountsAreInstants, ()) {
       *rc::gen::element<std::string>("", ".5", ".25", ",000", ".999999999", ".000000000000000001");
   const auto other = *rc::gen::oneOf(rc::gen::inRange<std::int64_t>(-9999999998, 9999999999),
                                      rc::gen::inRange<std::int64_t>(seconds - 1, seconds + 2));
-  // As decimals they order, too.
+  // As decimals they have the same order.
   std::string plain = fraction;
   std::replace(plain.begin(), plain.end(), ',', '.');
   const std::string a = std::to_string(seconds), b = std::to_string(other);
@@ -720,7 +721,7 @@ RC_GTEST_PROP(ValueKey, AddressesOrderByFamilyNetworkPrefixAndHost, ()) {
     b = a;
     if (*rc::gen::arbitrary<bool>()) std::get<2>(b) = std::get<2>(a) / 2;
   }
-  // As PostgreSQL's network_cmp.
+  // The order of PostgreSQL's network_cmp.
   const auto order = [](const Address& address) {
     const auto& [v6, parts, prefix] = address;
     const unsigned bits = v6 ? 16 : 8;
@@ -811,7 +812,7 @@ std::string AnyText() {
 RC_GTEST_PROP(ValueKey, TextsOrderByBytes, ()) {
   const std::string a = AnyText(), b = *rc::gen::arbitrary<bool>() ? AnyText() : a + AnyText();
   RC_ASSERT(KeyOrder(ValueType::kText, a, b) == Sign(a, b));
-  RC_ASSERT(KeyOrder(ValueType::kLocale, a, b) == Sign(a, b));  // of C
+  RC_ASSERT(KeyOrder(ValueType::kLocale, a, b) == Sign(a, b));  // in the C locale
   std::string p = a, q = b;
   for (std::string* text : {&p, &q}) {
     for (char& c : *text) c = c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c;
@@ -846,7 +847,7 @@ TEST(ValueKey, NaturalTakesNumbersOfAnyLength) {
                                     {"b"}});
 }
 
-/// Weights of the environment's locale, or of any that is here and no plain one.
+/// Weights of the locale of the environment, or of any installed locale that does not order by plain bytes.
 RC_GTEST_PROP(ValueKey, LocaleOrdersByWholeWeights, ()) {
   const std::string before = std::setlocale(LC_COLLATE, nullptr);
   for (const char* name : {"", "en_US.UTF-8", "de_DE.UTF-8", "C.UTF-8"}) {
@@ -944,7 +945,7 @@ TEST(ValueKey, NumbersAndTimesNeedNoEscape) {
   EXPECT_EQ(Key(ValueType::kFloat, "1234.56").size(), 9u);
 }
 
-// --- What was never text ------------------------------------------------------------------------------------------
+// --- Values that were never text ----------------------------------------------------------------------------------
 
 RC_GTEST_PROP(ValueKey, IntegersHaveTheKeysOfTheirText, (std::int64_t value, std::uint64_t natural)) {
   const ValueRule rule = Rule(ValueType::kInt, *rc::gen::arbitrary<bool>());

@@ -17,7 +17,7 @@
 namespace gpusort::testing {
 namespace {
 
-/// Records of a key and of a number that tells them apart.
+/// Records of a key, and a number that distinguishes records with equal keys.
 constexpr std::uint64_t kStride = 8;
 RecordLayout Numbers() {
   KeySpec spec;
@@ -54,7 +54,7 @@ class Merging {
     }
   }
 
-  /// Blocks are loaded until every run has `ahead()` or all of its own, and one at the least.
+  /// Loads blocks until every run has ahead() blocks, at least one, or all its blocks.
   void Load(const std::function<std::size_t()>& ahead) {
     for (std::size_t i = 0; i < runs_.size(); ++i) {
       for (std::size_t want = std::max<std::size_t>(ahead(), 1); cursors_[i].blocks.size() < want;) {
@@ -102,8 +102,8 @@ class Merging {
     return cut;
   }
 
-  /// What was merged is the runs' records in their one order: so all that a window was given orders before all that was
-  /// kept, and equal keys stay in the order of the runs.
+  /// Returns true if the output is the stable merge of the runs: all records of a window order before all remaining
+  /// records, and equal keys stay in the order of the runs.
   bool Right() const { return output_ == StableSortedRecords(View(input_), layout_); }
 
  private:
@@ -118,7 +118,7 @@ class Merging {
   Cutter cutter_{layout_, *backend_, cursors_};
 };
 
-/// A run of these keys, in order; what is no key counts on from `number`.
+/// Returns a sorted run of these keys. The part of a record outside the key counts on from `number`.
 Bytes NumberRun(std::vector<std::uint32_t> keys, std::uint32_t& number) {
   std::sort(keys.begin(), keys.end());
   Bytes run(keys.size() * kStride);
@@ -131,7 +131,7 @@ Bytes NumberRun(std::vector<std::uint32_t> keys, std::uint32_t& number) {
 
 struct Shape {
   const char* name;
-  std::size_t runs, records;  ///< of each
+  std::size_t runs, records;  ///< the number of runs, and of records in each
   std::function<std::uint32_t(std::size_t run, std::size_t record, std::mt19937& random)> key;
 };
 
@@ -143,7 +143,7 @@ std::vector<Bytes> MakeRuns(const Shape& shape) {
     std::vector<std::uint32_t> keys(shape.records);
     for (std::size_t i = 0; i < keys.size(); ++i) keys[i] = shape.key(r, i, random);
     runs.push_back(NumberRun(std::move(keys), number));
-    runs.emplace_back();  // empty runs stand in nobody's way
+    runs.emplace_back();  // empty runs do not hinder the others
   }
   return runs;
 }
@@ -189,7 +189,8 @@ TEST(Cutter, TakesWhatIsLoadedAndNoMore) {
   const std::vector<Place> places(runs.size(), Place::kBlocks);
   Merging merging(Numbers(), std::move(runs), places, 100);
   while (merging.left() > 0) {
-    // One block a run: each window empties at least one, so that its buffer can be read into.
+    // With one block for each run, every window empties at least one run, so that the next block can be read to its
+    // buffer.
     merging.Load([] { return 1; });
     ASSERT_LE(merging.MergeWindow(1 << 20), shape.runs * 100 * kStride);
     ASSERT_FALSE(HasFailure());
@@ -224,17 +225,17 @@ TEST(Cutter, PassesALineThatIsLongerThanTheShareOfItsRunAtItsPlace) {
       Merging merging(layout, runs, std::vector<Place>(runs.size(), place), 7);
       std::uint64_t windows = 0;
       for (merging.LoadAll(); merging.left() > 0; ++windows) {
-        merging.MergeWindow(3200);  // of which a run's share is a ninth
+        merging.MergeWindow(3200);  // a run's share is a ninth of this
         ASSERT_FALSE(HasFailure());
       }
       EXPECT_TRUE(merging.Right()) << first << ", place " << static_cast<int>(place);
-      // 9360 bytes of short lines and three long lines, each of which nearly fills a window by itself.
+      // The runs have 9360 bytes of short lines, and three long lines that nearly fill a window each.
       EXPECT_LE(windows, 9u) << first << ", place " << static_cast<int>(place);
     }
   }
 }
 
-/// Few keys or many, long and short runs and empty ones, in blocks of any size, loaded as it comes.
+/// Checks runs with few keys or many, long, short and empty ones, in blocks of any size, loaded in any order.
 void CheckAnyRuns(const RecordLayout& layout, std::vector<Bytes> runs, std::uint64_t longest) {
   std::vector<Place> places(runs.size());
   for (Place& place : places) place = *rc::gen::element(Place::kMemory, Place::kDevice, Place::kBlocks, Place::kBlocks);
@@ -260,7 +261,7 @@ RC_GTEST_PROP(Cutter, CutsAnyNumbersAsAStableSortDoes, ()) {
 }
 
 RC_GTEST_PROP(Cutter, CutsAnyLinesAsAStableSortDoes, ()) {
-  // By the first byte alone, so that what is behind it shows the order of equal lines.
+  // The order is by the first byte alone, so that the later bytes show the order of equal lines.
   LineOrder order;
   order.keys.emplace_back();
   order.keys.back().end_field = 0;

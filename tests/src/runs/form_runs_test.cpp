@@ -50,7 +50,7 @@ TEST(BatchFeeder, EndsBehindTheFirstBatchOnlyIfThereIsNoOther) {
       Feeding job;
       const std::unique_ptr<BatchFeeder::Batch> first = job.Batch();
       ASSERT_TRUE(first);
-      // By another lane, while the one that has the first batch sorts.
+      // Another lane reads the rest while the lane with the first batch sorts.
       if (others_read) {
         while (job.Batch()) {
         }
@@ -60,7 +60,7 @@ TEST(BatchFeeder, EndsBehindTheFirstBatchOnlyIfThereIsNoOther) {
   }
 }
 
-/// The key stage has no memory left when its reader looks at the first block already.
+/// A key maker that makes the key stage run out of memory while its reader looks at the first block.
 class ThrowingKeyer : public RecordKeyer {
  public:
   ThrowingKeyer(const RecordLayout& layout, const HostMemory& memory) : layout_(layout), memory_(memory) {}
@@ -73,7 +73,7 @@ class ThrowingKeyer : public RecordKeyer {
   Guess LookAhead(RecordSpan) const override {
     const std::uint64_t before = memory_.used();
     looks_ = true;
-    // Time enough to drop what the reader uses, if nobody waits for it.
+    // Leaves time for an error: if the key stage does not wait for the reader, it drops the reader's memory now.
     for (int i = 0; i < 200 && memory_.used() == before; ++i) std::this_thread::sleep_for(std::chrono::milliseconds(1));
     dropped_ = dropped_ || memory_.used() != before;
     return {};
@@ -104,7 +104,7 @@ TEST(BatchFeeder, WaitsForItsReaderWhereItCannotBeMade) {
   EXPECT_FALSE(keyer.dropped());
 }
 
-// A ring whose blocks go to a GPU has the same records as any other, from wherever in the files they come.
+// A ring whose blocks go to a GPU delivers the same records as any other ring, wherever in the files they lie.
 TEST(BatchFeeder, WhatPassesThroughACacheIsTheSame) {
   const TempFolder folder;
   std::mt19937_64 random(11);
@@ -141,7 +141,7 @@ TEST(BatchFeeder, WhatPassesThroughACacheIsTheSame) {
   }
 }
 
-// What progress is counted by: each byte of the inputs' files is in one batch, whatever becomes of its record.
+// Progress counts these bytes: each byte of the input files is in one batch, whatever happens to its record.
 TEST(BatchFeeder, BatchesHaveEachStoredByteOnce) {
   const TempFolder folder;
   const std::string csv = folder / "in.csv";
@@ -149,14 +149,14 @@ TEST(BatchFeeder, BatchesHaveEachStoredByteOnce) {
     std::ofstream out(csv);
     out << "id,name\n";
     for (int i = 0; i < 3000; ++i) {
-      // Some take several blocks, before and after they get keys.
+      // Some records take several blocks, before and after they get keys.
       out << i * 7919 % 6007 << ",\"x,\n" << i << std::string(i % 1000 == 0 ? 40000 : 0, 'x') << "\"\n";
     }
   }
   WriteFile(folder / "in.txt", MakeLines(Lines::kRandom, 4000, '\n', 1));
   WriteFile(folder / "in.u64", MakeRecords(MakeFixedLayout(8, {}), 20000, Keys::kRandom, 2));
   Bytes cut = ReadFile(folder / "in.txt");
-  cut.pop_back();  // it gets its end back
+  cut.pop_back();  // the reader adds the missing newline
   WriteFile(folder / "cut.txt", cut);
   ASSERT_EQ(std::system(("gzip -k " + csv + " " + folder / "in.txt").c_str()), 0);
   for (const std::vector<std::string>& args : std::vector<std::vector<std::string>>{

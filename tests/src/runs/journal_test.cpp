@@ -52,7 +52,7 @@ KeptJob SomeJob() {
   return job;
 }
 
-/// What says all of it.
+/// Returns all facts of a manifest as text.
 std::string Facts(const Manifest& manifest) {
   std::string text = manifest.job ? "job " + std::to_string(manifest.job->block_bytes) : "nothing";
   text += ", " + std::to_string(manifest.attempts.size()) + " attempts,";
@@ -70,7 +70,7 @@ std::string Facts(const Manifest& manifest) {
          (manifest.done ? " done" : "");
 }
 
-/// A manifest with every kind of line.
+/// Returns a manifest with every kind of line.
 std::string SomeManifest(const TempFolder& folder) {
   FileSystem files;
   Journal journal(files, folder / "d");
@@ -114,7 +114,7 @@ TEST(Journal, SaysWhatWasWritten) {
   EXPECT_EQ(run.index, expected.index);
   EXPECT_EQ(manifest.attempts.at(0).runs_made, 3u);
   EXPECT_EQ(manifest.attempts.at(0).bytes_read, 30u);
-  // Blocks tell folders by number, so those of before stay in front.
+  // Blocks refer to folders by number, so earlier folders keep their numbers.
   journal.Begin(SomeJob(), {}, {folder / "temp"});
   ASSERT_EQ(journal.directories().size(), 2u);
   EXPECT_EQ(journal.directories()[0], folder / "d");
@@ -145,7 +145,7 @@ TEST(Journal, DamagedAnywhereIsNeverTakenForWhatItWasNot) {
   const TempFolder folder;
   const std::string text = SomeManifest(folder);
   const std::size_t last = text.rfind('\n', text.size() - 2) + 1;
-  // The newline in front of the last line joins two to one, which then is torn.
+  // Without the newline before the last line, the last two lines become one line, which counts as torn.
   const std::size_t last_but_one = text.rfind('\n', last - 2) + 1;
   std::uint32_t random = 1;
   for (std::size_t at = 0; at < text.size(); ++at) {
@@ -162,7 +162,7 @@ TEST(Journal, DamagedAnywhereIsNeverTakenForWhatItWasNot) {
       ASSERT_NE(std::string(error.what()).find("name: line "), std::string::npos);
     }
   }
-  // Lines left out, twice, or in another order.
+  // Lines are left out, repeated, or put in another order.
   std::vector<std::string> lines = SplitLines(ReadFile(folder / "d" + "/" + kManifest), '\n');
   const auto join = [](const std::vector<std::string>& parts) {
     std::string all;
@@ -209,7 +209,7 @@ TEST(Journal, RelyOnNothingThatMayNotBeOnTheDisk) {
     EXPECT_THROW(journal.Add(SomeRun(2), {}), Error);
     EXPECT_THROW(journal.Add(SomeRun(3), {}), Error) << "behind a line that nobody knows of";
     EXPECT_EQ(journal.manifest().runs.size(), 1u);
-    // Nor by another process, to whom the kernel does not tell of the error again.
+    // Another process must not see the run either. The kernel does not report the error to that process again.
     EXPECT_EQ(ReadManifest(ReadText(folder / "d" + "/" + kManifest), "name").runs.size(), 1u);
   }
 }
@@ -322,7 +322,7 @@ TEST(Journal, IsOneJobsAlone) {
   EXPECT_EQ(ReadText(folder / "open" + "/" + kManifest), "mine");
   EXPECT_EQ(ReadText(folder / "file"), "x");
   EXPECT_THROW(DescribeJob(other, folder / "none"), Error);
-  // A lock that others hold open by another name, or that is none.
+  // A lock that others hold open by another name, or that is not a regular file.
   const std::string lock = folder / "open" + "/gpusort.lock";
   fs::remove(lock);
   fs::create_hard_link(folder / "file", lock);
@@ -364,7 +364,7 @@ TEST(Journal, NamesTheFirstThingThatDiffers) {
          "--unique was not given, and is given");
 }
 
-/// Runs of lines, some longer than a block, kept in a folder.
+/// Runs of lines, some longer than a block, that are kept in a folder.
 class KeptRuns : public ::testing::Test {
  protected:
   static constexpr std::uint64_t kBlock = 8192;
@@ -393,7 +393,7 @@ class KeptRuns : public ::testing::Test {
     for (std::uint64_t id = 1; id <= 3; ++id) {
       gpusort::Run& run = runs_.emplace_back();
       run.id = id;
-      run.origin = {{0, 1000 * (4 - id), 500}};  // ids are in no order
+      run.origin = {{0, 1000 * (4 - id), 500}};  // the ids are not in order
       run.sum = {id, id, id};
       run.blocks = RunBlocks(layout_);
       for (const std::uint64_t size : {10, 20'000, 4'000, 8'000, 100'000, 1}) {
@@ -411,7 +411,7 @@ class KeptRuns : public ::testing::Test {
       }
       made.store->Keep(run, layout_, {buffer.data(), buffer.size()});
     }
-    // What nobody kept.
+    // A block that no run keeps.
     RunBlock block;
     block.bytes = 10;
     made.store->Write(9, 0, {buffer.data(), buffer.size()}, block, layout_,
@@ -455,7 +455,7 @@ TEST_F(KeptRuns, AreFoundByAnotherProcess) {
     }
   }
   EXPECT_LT(found.store->bytes_in_use(), in_use_) << "blocks that belong to no run";
-  // Slots of others are used again, and those of what is kept only once it is freed.
+  // Slots of dropped runs are used again. Slots of kept runs are used again only after they are freed.
   const std::uint64_t size = fs::file_size(folder_ / "d/gpusort.runs");
   for (const gpusort::Run& run : runs) found.store->Free(run);
   EXPECT_EQ(found.store->bytes_in_use(), 0u);
@@ -494,7 +494,7 @@ TEST_F(KeptRuns, ThatAreDamagedAreNotUsed) {
     Bytes damaged = whole;
     damaged[at] ^= 0x10;
     WriteFile(path, damaged);
-    const ErrorCode code = outcome();  // padding may be anything
+    const ErrorCode code = outcome();  // padding may have any value
     EXPECT_TRUE(code == ErrorCode::kIntegrity || code == ErrorCode{}) << at << ": " << static_cast<int>(code);
   }
   fs::remove(path);

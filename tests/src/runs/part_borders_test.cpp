@@ -12,14 +12,14 @@
 namespace gpusort::testing {
 namespace {
 
-/// Records of a key and three bytes more.
+/// Records of a key and three more bytes.
 RecordLayout Layout() {
   KeySpec spec;
   spec.fields.push_back({0, 1, KeyType::kUnsigned});
   return MakeFixedLayout(4, spec);
 }
 
-/// The part of each record, the records being given in pieces of up to `piece`.
+/// Returns the part of each record. The records are passed in pieces of up to `piece` records.
 std::vector<unsigned> PartsOf(const std::vector<unsigned char>& keys, unsigned parts, std::uint64_t bytes,
                               std::size_t piece, std::uint64_t top = 0, bool unique = false) {
   TestJob on(Layout());
@@ -59,7 +59,7 @@ TEST(PartBorders, HaveSharesOfWhatTopLeaves) {
   EXPECT_EQ(PartsOf(keys, 2, bytes, 100)[50], 1u);
   EXPECT_EQ(PartsOf(keys, 2, bytes, 10, 20)[9], 0u);
   EXPECT_EQ(PartsOf(keys, 2, bytes, 10, 20)[10], 1u);
-  EXPECT_EQ(PartsOf(keys, 2, bytes, 10, 20, true)[19], 0u);  // 20 keys are in 40 records
+  EXPECT_EQ(PartsOf(keys, 2, bytes, 10, 20, true)[19], 0u);  // 20 different keys are in 40 records
   EXPECT_EQ(PartsOf(keys, 2, bytes, 10, 20, true)[20], 1u);
   EXPECT_EQ(PartsOf(keys, 2, bytes, 10, 1000), PartsOf(keys, 2, bytes, 10));
 }

@@ -40,7 +40,7 @@ std::string TextOf(const std::string& path) {
   return text.str();
 }
 
-/// After each test there is neither a child, alive or not, nor a descriptor more than before.
+/// Checks after each test that no child process is left, alive or dead, and no further open descriptor.
 class ProgramCodecTest : public ::testing::Test {
  protected:
   void SetUp() override {
@@ -54,14 +54,14 @@ class ProgramCodecTest : public ::testing::Test {
     EXPECT_EQ(OpenDescriptors(), descriptors_);
   }
 
-  /// A program in sh; its path. "$d" is the path of the folder.
+  /// Writes a program for sh and returns its path. "$d" in the text is the path of the folder.
   std::string Script(const std::string& name, const std::string& text, mode_t mode = 0755) {
     const std::string path = folder_ / name;
     std::ofstream(path) << "#!/bin/sh\nd=" << folder_.path() << "\n" << text << "\n";
     EXPECT_EQ(::chmod(path.c_str(), mode), 0);
     return path;
   }
-  /// With a part for each direction.
+  /// Writes a program with one part for each direction.
   std::string TwoWays(const std::string& name, const std::string& compress, const std::string& decompress) {
     return Script(name, "if [ \"$1\" = -d ]; then\n" + decompress + "\nelse\n" + compress + "\nfi");
   }
@@ -76,7 +76,7 @@ class ProgramCodecTest : public ::testing::Test {
     for (std::byte& byte : block) byte = static_cast<std::byte>('a' + random() % 4);
     return block;
   }
-  /// What the codec makes of it; there is always room.
+  /// Returns the result of the codec, with enough room for any result.
   static Block Compressed(ProgramCodec& codec, const Block& block) {
     Block out(block.size() + 300000);
     out.resize(codec.Compress(block, out));
@@ -109,7 +109,8 @@ class ProgramCodecTest : public ::testing::Test {
   std::size_t descriptors_ = 0;
 };
 
-/// While it lives, `more` further descriptors can be open. Those that are open already may have any numbers.
+/// Limits the number of further open descriptors to `more` while the object lives. Descriptors that are open already
+/// may have any numbers.
 class FewDescriptors {
  public:
   explicit FewDescriptors(int more) {
@@ -133,13 +134,13 @@ TEST_F(ProgramCodecTest, GivesBackWhatWasCompressedWhateverTheProgramsHabits) {
   const std::string programs[] = {
       "gzip",
       Script("copies", "exec cat"),
-      // Reads all, then writes.
+      // Reads everything, then writes.
       Script("collects", "cat >\"$d\"/$$ && gzip -c \"$@\" <\"$d\"/$$ && rm \"$d\"/$$"),
-      // Writes more than a pipe holds, then reads; and back, too.
+      // Writes more than a pipe holds, then reads; the other direction does so, too.
       TwoWays("begins", "head -c 200000 /dev/zero; exec cat", "exec tail -c +200001"),
-      // Reads no more once it knows all that it has to write.
+      // Stops reading once it knows its whole output.
       TwoWays("leaves", "cat; head -c 200000 /dev/zero", "exec head -c \"$(cat \"$d\"/bytes)\""),
-      // Its output ends before the program does.
+      // Ends its output before it exits.
       TwoWays("lingers", "cat; exec >&-; sleep 0.01", "cat; exec >&-; sleep 0.01"),
   };
   for (const std::string& program : programs) {
@@ -229,7 +230,8 @@ TEST_F(ProgramCodecTest, FindsWhatIsNotGivenBack) {
 TEST_F(ProgramCodecTest, ServesManyThreadsAtOnceAlsoWithFewDescriptors) {
   ProgramCodec codec = Codec("gzip");
   for (const bool few : {false, true}) {
-    // One program can start at a time: four descriptors then, two later. The others wait for it.
+    // One program at a time can start: it needs four descriptors at first and two later. The other programs wait for
+    // it.
     std::optional<FewDescriptors> limit;
     if (few) limit.emplace(5);
     std::vector<std::thread> threads;
@@ -262,7 +264,7 @@ TEST_F(ProgramCodecTest, WaitsForDescriptorsToExpandButNotToCompress) {
   reader.join();
   EXPECT_TRUE(back == block);
   EXPECT_EQ(warnings_, std::vector<std::string>{"could not run compress program 'gzip': Too many open files"});
-  // It stops waiting when the job ends.
+  // The codec stops waiting when the job is cancelled.
   const FewDescriptors none(0);
   cancel_.Request();
   ExpectError(ErrorCode::kCancelled, "", [&] { Expanded(codec, compressed, block.size()); });
@@ -286,7 +288,7 @@ TEST_F(ProgramCodecTest, KillsTheProgramWhenTheJobIsCancelled) {
 }
 
 TEST_F(ProgramCodecTest, StartsTheProgramAsTheCallerOfTheSortWould) {
-  // Another program runs meanwhile, and its pipes are nobody else's.
+  // Another program runs at the same time, and no other process has its pipes.
   ProgramCodec other = Codec(Script("waiter", "echo >\"$d\"/waits; until [ -s \"$d\"/go ]; do sleep 0.01; done; cat"));
   std::thread running([&] { EXPECT_FALSE(Compressed(other, Make(1000)).empty()); });
   AwaitFile(folder_ / "waits");
@@ -317,7 +319,7 @@ TEST_F(ProgramCodecTest, StartsTheProgramAsTheCallerOfTheSortWould) {
     std::ifstream list(folder_ / "fds");
     std::size_t lines = 0;
     for (std::string line; std::getline(list, line);) ++lines;
-    EXPECT_EQ(lines, inherited + 1);  // and the folder that ls reads
+    EXPECT_EQ(lines, inherited + 1);  // the additional descriptor is the folder that ls reads
   }
   std::ofstream(folder_ / "go") << "go";
   running.join();

@@ -26,7 +26,7 @@ RecordLayout Pairs() {
   return MakeFixedLayout(16, spec);
 }
 
-/// Merges runs as MergeRuns does, but in the simplest way, on this thread.
+/// Merges runs as MergeRuns does, in the simplest way and on this thread.
 struct Merge {
   Merge(TestJob& on, std::vector<gpusort::Run>& runs) : on_(on), cursors_(runs.size()), pipeline_(on.cancel) {
     for (std::size_t i = 0; i < runs.size(); ++i) {
@@ -36,7 +36,7 @@ struct Merge {
     }
   }
 
-  /// In windows of at most `limit` bytes, until `enough` have come. Throws as the merge would.
+  /// Merges in windows of at most `limit` bytes, until `enough` bytes are merged. Throws the errors of a merge.
   Bytes Read(std::uint64_t limit, bool free_as_read, bool verify_order = false,
              std::uint64_t enough = ~std::uint64_t{0}) {
     const std::unique_ptr<Backend> backend = OpenCpuBackend(1);
@@ -79,7 +79,7 @@ enum class Shape { kRandom, kAllEqual, kDisjoint, kDisjointBackwards, kUneven, k
 constexpr Shape kShapes[] = {Shape::kRandom, Shape::kAllEqual,        Shape::kDisjoint, Shape::kDisjointBackwards,
                              Shape::kUneven, Shape::kWithRunsInMemory};
 
-/// Runs in the spill and what they are merged into.
+/// Runs in the spill, and the result of merging them.
 struct Spilled {
   std::vector<gpusort::Run> runs;
   Bytes sorted;
@@ -90,7 +90,7 @@ Spilled MakeSpilled(TestJob& on, Shape shape, std::size_t count) {
   Spilled made;
   Bytes input;
   for (std::size_t r = 0; r < count; ++r) {
-    const std::size_t records = shape == Shape::kUneven ? r % 3 * 2500 : 2500;  // of which 508 fill a block
+    const std::size_t records = shape == Shape::kUneven ? r % 3 * 2500 : 2500;  // 508 records fill a block
     Bytes run = StableSorted(
         MakeRecords(layout, records, shape == Shape::kAllEqual ? Keys::kAllEqual : Keys::kRandom, r + 1), layout);
     for (std::size_t i = 0; disjoint && i < records; ++i) {
@@ -110,7 +110,7 @@ Spilled MakeSpilled(TestJob& on, Shape shape, std::size_t count) {
   return made;
 }
 
-/// Each read takes a while of its own, so that blocks do not arrive in the order in which they were asked for.
+/// Delays each read by a different time, so that blocks do not arrive in the order of the requests.
 class UnevenReads : public SystemCalls {
  public:
   ssize_t Read(int fd, std::byte* data, std::size_t bytes, std::uint64_t offset) override {
@@ -136,7 +136,7 @@ TEST(ReadAhead, DoesNotStarveWithAsFewBuffersAsMayBe) {
   for (const Shape shape : kShapes) {
     for (const std::uint64_t limit : {16, 1000, 8128, 100000}) {
       if (limit == 16 && shape != Shape::kRandom && shape != Shape::kDisjoint)
-        continue;  // a record a window takes long
+        continue;  // windows of one record take long
       TestJob on(Pairs());
       on.job.plan.merge_blocks = 0;
       Spilled made = MakeSpilled(on, shape, limit == 16 ? 3 : 9);
@@ -177,12 +177,12 @@ TEST(ReadAhead, FreesWhatNobodyWillReadAgainAndNothingElse) {
       Spilled made = MakeSpilled(on, Shape::kRandom, 5);
       const std::uint64_t before = on.store.bytes_in_use();
       const Bytes output = Merge(on, made.runs).Read(4000, free_as_read, false, enough);
-      // The sorted front, and with --top not much more than that.
+      // The output is the front of the sorted records, with --top not much longer than requested.
       EXPECT_TRUE(std::equal(output.begin(), output.end(), made.sorted.begin()));
       EXPECT_LT(output.size(), enough == 20000 ? 24000 : made.sorted.size() + 1);
       EXPECT_EQ(on.store.bytes_in_use(), free_as_read ? 0 : before);
       if (free_as_read) continue;
-      // All is still there for another attempt.
+      // All runs are still there for another attempt.
       EXPECT_TRUE(Merge(on, made.runs).Read(50000, true) == made.sorted);
       EXPECT_EQ(on.store.bytes_in_use(), 0u);
     }
@@ -211,7 +211,7 @@ TEST(ReadAhead, AnErrorEndsTheMergeAndLendsNothing) {
     }
     EXPECT_EQ(code, row.code);
     EXPECT_EQ(on.memory.used(), before);
-    // And once the disk is well again everything is still there.
+    // All runs are still there when the disk works again.
     on.files.Clear();
     EXPECT_TRUE(Merge(on, made.runs).Read(30000, true) == made.sorted);
   }

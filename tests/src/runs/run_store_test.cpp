@@ -62,7 +62,7 @@ TEST(RunStore, GivesABlockBackAsItWas) {
     store.Open(plan, 1);
     for (const std::uint64_t size : {std::uint64_t{1}, std::uint64_t{100}, kCapacity - 1, kCapacity, kCapacity + 1,
                                      3 * kCapacity, 3 * kCapacity + 1}) {
-      // Short lines, or one line that takes several extents.
+      // The block holds short lines, or one line that takes several extents.
       Bytes lines(size, 'x');
       lines.back() = '\n';
       for (std::size_t i = 80; size <= kCapacity && i < size; i += 81) lines[i] = '\n';
@@ -83,7 +83,7 @@ TEST(RunStore, GivesABlockBackAsItWas) {
       Bytes back;
       Append(back, store.Load(5, 9, room, block));
       EXPECT_EQ(back, lines) << size;
-      // Another's block is never taken for it.
+      // A block of another run is never accepted.
       EXPECT_THROW(store.Load(6, 9, room, block), Error);
       EXPECT_THROW(store.Load(5, 8, room, block), Error);
       if (!block.more.empty()) {

@@ -26,7 +26,7 @@ const LineOrderView kWholeLines{};
 RecordLayout LineLayout() { return MakeLineLayout('\n', kWholeLines); }
 RecordLayout Layout(bool lines) { return lines ? LineLayout() : PairLayout(); }
 
-/// Sorted, with groups of equal keys; of lines, some are longer than what is looked at at once.
+/// Returns sorted records with groups of equal keys. Some lines are longer than one step of a search reads.
 Bytes MakeSorted(bool lines, std::size_t count, std::uint64_t seed) {
   if (!lines) return StableSorted(MakeRecords(PairLayout(), count, Keys::kCommonPrefix, seed), PairLayout());
   std::mt19937 random(static_cast<std::uint32_t>(seed));
@@ -39,7 +39,7 @@ Bytes MakeSorted(bool lines, std::size_t count, std::uint64_t seed) {
   return StableSortedRecords(View(bytes), LineLayout());
 }
 
-/// Where records end, with 0 in front.
+/// Returns where records end, beginning with 0.
 std::vector<std::uint64_t> Ends(RecordSpan bytes, const RecordLayout& layout) {
   std::vector<std::uint64_t> ends{0};
   for (const RecordSpan record : SplitRecords(bytes, layout)) ends.push_back(ends.back() + record.size());

@@ -49,10 +49,11 @@ const Bytes kHeader = {'a', ' ', 'h', 'e', 'a', 'd', 'e', 'r', '\n'};
 
 enum class To { kFile, kDirectFile, kStream };
 constexpr To kEverywhere[] = {To::kFile, To::kDirectFile, To::kStream};
-/// What the plan never writes past the page cache: its place is known only once it is there.
+/// Targets of outputs that never bypass the page cache, because the place of a record becomes known only when the
+/// record arrives.
 constexpr To kOneByOne[] = {To::kFile, To::kStream};
 
-/// An output at `path`, and what is in it in the end.
+/// An output, and its content at the end.
 struct OutFile {
   OutFile(TestJob& on, To to, const Bytes& header = {}) : on_(on), path_(on.folder / "out") {
     if (to == To::kStream) {
@@ -70,7 +71,7 @@ struct OutFile {
     return [this, &proof](Pipeline& pipeline) { return MakeOutputSink(on_.job, pipeline, target, proof, 0); };
   }
   Bytes Published(std::uint64_t bytes) {
-    // Publishing leaves signals blocked, which is for a process that ends then.
+    // Publishing leaves signals blocked, because a process normally ends after it.
     sigset_t mask;
     pthread_sigmask(SIG_SETMASK, nullptr, &mask);
     const std::uint64_t stored = target.Finish(bytes);
@@ -89,7 +90,7 @@ struct OutFile {
   int fd_ = -1;
 };
 
-/// What is written of sorted records, handed over in windows of up to `most` bytes.
+/// Writes sorted records through a sink, in windows of up to `most` bytes, and returns the bytes of the output.
 Bytes Written(const RecordLayout& layout, RecordSpan sorted, std::uint64_t most, To to, const Bytes& header,
               bool unique = false, std::uint64_t top = 0) {
   TestJob on(layout);
@@ -117,7 +118,7 @@ TEST(OutputSink, PutsWindowsWhereTheyBelong) {
       const RecordSpan sorted = View(all).first(size);
       for (const To to : kEverywhere) {
         for (const Bytes& header : {Bytes{}, kHeader, Bytes(4096, 'h'), Bytes(5000, 'h')}) {
-          // Many windows a page, about one, and many pages a window.
+          // Sizes with many windows in a page, about one window in a page, and many pages in a window.
           for (const std::uint64_t most : {200, 4096, 30000}) {
             ASSERT_EQ(Written(layout, sorted, most, to, header), Plus(header, sorted))
                 << "fixed " << layout.fixed() << ", to " << static_cast<int>(to) << ", " << size << " bytes, header "
@@ -161,7 +162,7 @@ TEST(OutputSink, KeepsTheFirstOfEqualRecordsAcrossWindows) {
 TEST(OutputSink, CutsLargeWindowsIntoChunks) {
   KeySpec spec;
   spec.fields.push_back({0, 1, KeyType::kUnsigned});
-  const RecordLayout layout = MakeFixedLayout(1000, spec);  // no whole number of them fills a chunk
+  const RecordLayout layout = MakeFixedLayout(1000, spec);  // a chunk is no multiple of this
   Bytes sorted(11000 * 1000);
   for (std::size_t i = 0; i < 11000; ++i) {
     sorted[i * 1000] = static_cast<unsigned char>(i / 4000);
@@ -218,7 +219,7 @@ TEST(OutputSink, ANewAttemptRepeatsNothingThatAStreamHasTaken) {
         PassThrough(on, View(sorted), 800, 4, output.Sink(proof), stop);
       }
       OutputProof proof(layout, unique);
-      // Windows are cut elsewhere this time.
+      // The windows have other borders this time.
       const std::uint64_t bytes = PassThrough(on, View(sorted), 3000, 5, output.Sink(proof));
       proof.Check(SumRecords(View(sorted), layout));
       const Bytes kept = unique ? FirstOfEqual(sorted, layout) : sorted;
@@ -247,7 +248,8 @@ TEST(OutputSink, AFailedWriteEndsTheMerge) {
   }
 }
 
-// What a sink's threads use goes with it: where a merge fails before it begins, nothing may be at work behind that.
+// A sink ends its threads when it is destroyed. After a merge that fails before it begins, no thread may still be at
+// work.
 TEST(Sinks, EndTheirThreadsWhenTheyAreDropped) {
   TestJob on(Pairs());
   Pipeline spilling(on.cancel);
@@ -267,7 +269,7 @@ TEST(SpillSink, MakesARunOfTheWindows) {
   for (const RecordLayout& layout : {Pairs(), LineLayout()}) {
     Bytes sorted = layout.fixed() ? StableSorted(MakeRecords(layout, 5000, Keys::kRandom, 1), layout) : Bytes{};
     if (!layout.fixed()) {
-      // Lines longer than a block, than two and than many, in between and at the end.
+      // Lines that are longer than one block, two blocks and many blocks, in the middle and at the end.
       sorted = SortedLines(1000);
       for (const std::size_t length : {9000, 17000, 100000}) {
         sorted.insert(sorted.end(), length, 'y');
@@ -298,7 +300,7 @@ TEST(SpillSink, KeepsNoMoreThanTheTopNeeds) {
       on.options.top = top;
       on.options.unique = unique;
       const gpusort::Run run = SpillRun(on, View(sorted));
-      // Of -u all records of the first keys stay: the last merge drops those that are not the first.
+      // With -u all records with the first keys stay. The last merge drops those that repeat a key.
       std::uint64_t records = 0, wanted = 0;
       for (; records < 4000; ++records) {
         const bool first = records == 0 || Compare(&sorted[(records - 1) * 13], &sorted[records * 13], layout) != 0;

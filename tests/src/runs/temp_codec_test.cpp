@@ -21,13 +21,13 @@ constexpr std::uint64_t kBlock = 64 << 10;
 constexpr std::uint64_t kPayload = kBlock - kSpillHeaderBytes;
 constexpr std::uint64_t kMemory = std::uint64_t{64} << 20;
 
-/// Few letters, or any bytes.
+/// Fills `bytes` with random bytes, or with random choices among four.
 void Fill(std::span<std::byte> bytes, std::uint64_t seed, bool random_bytes) {
   std::mt19937_64 random(seed);
   for (std::byte& byte : bytes) byte = static_cast<std::byte>(random_bytes ? random() : random() % 4);
 }
 
-/// What a codec writes to, and a block to write.
+/// A spill for a codec, and a block to write.
 struct StoreAndBlock {
   explicit StoreAndBlock(bool random_bytes = false,
                          std::shared_ptr<SystemCalls> calls = std::make_shared<SystemCalls>())

@@ -118,7 +118,7 @@ TEST(JobOutlook, DoesNotWaitForTheEndOfALongStep) {
   EXPECT_NEAR(*outlook.seconds_left(), 20, 0.01) << "the step was not as long before";
 }
 
-/// Whatever happens, the percentage never falls. It is below 100 until the end, and then 100. No time is negative.
+/// The percentage never falls, whatever happens. It is below 100 until the end, and then 100. No time is negative.
 RC_GTEST_PROP(JobOutlook, NeverGoesBack, ()) {
   JobOutlook outlook;
   const auto steps = *rc::gen::container<std::vector<std::tuple<int, int, int>>>(
