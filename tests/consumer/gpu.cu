@@ -1,4 +1,5 @@
-// The same for device memory. Without a GPU it only asks for the workspace, which needs none, and says so.
+// Sorts in device memory with the installed headers alone. Without a GPU it only asks for the size of the workspace,
+// which needs no GPU, and says so.
 #include <algorithm>
 #include <cstdio>
 #include <gpusort/gpusort.hpp>

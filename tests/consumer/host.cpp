@@ -1,4 +1,4 @@
-// Nothing but the installed headers: sorts and merges on host threads.
+// Sorts and merges on host threads with the installed headers alone.
 #include <algorithm>
 #include <cstdio>
 #include <gpusort/gpusort.hpp>

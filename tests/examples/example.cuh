@@ -1,4 +1,4 @@
-// What every example here needs around its call: an error check, and an answer for a machine without a GPU.
+// Helpers for the examples: an error check, and an exit for machines without a GPU.
 #pragma once
 
 #include <cuda_runtime.h>

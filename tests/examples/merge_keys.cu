@@ -1,4 +1,4 @@
-// MergeKeys with a comparator of one's own: two lists of structs, each in order of distance, become one.
+// MergeKeys with a user-defined comparator: merges two lists of structs, each in order of distance.
 #include <thrust/device_vector.h>
 
 #include <algorithm>
@@ -14,7 +14,7 @@ struct Star {
   std::uint32_t number;
 };
 
-// Any copyable function object that the device can call. Stars at one distance keep their order.
+// A comparator is any copyable function object that the device can call. Stars with equal distances keep their order.
 struct Nearer {
   __host__ __device__ bool operator()(const Star& a, const Star& b) const { return a.distance < b.distance; }
 };
@@ -29,7 +29,7 @@ int main() {
   const Star* const from_a = a.data().get();
   const Star* const from_b = b.data().get();
 
-  // The first call says how much memory it needs, the second queues the work on the stream.
+  // The first call returns the size of the workspace. The second call queues the work on the stream.
   std::size_t bytes = 0;
   Check(gpusort::MergeKeys(nullptr, bytes, from_a, a.size(), from_b, b.size(), out.data().get(), Nearer{}), "size");
   thrust::device_vector<unsigned char> workspace(bytes);

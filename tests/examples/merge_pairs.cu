@@ -1,5 +1,5 @@
-// MergePairs with iterators that compute what they give: no list of keys, and none of values, lies in memory.
-// The multiples of 3 and the multiples of 5 become one sorted list; each is told which list it came from, and where.
+// MergePairs with iterators that compute their values: neither keys nor values lie in memory. The multiples of 3 and
+// the multiples of 5 become one sorted list. The value of each number says from which list and which position it came.
 #include <thrust/device_vector.h>
 #include <thrust/iterator/counting_iterator.h>
 #include <thrust/iterator/transform_iterator.h>
@@ -44,7 +44,7 @@ int main() {
   thrust::copy(origins.begin(), origins.end(), origin.begin());
   std::uint64_t wrong = 0, i = 0, j = 0;
   for (std::uint64_t k = 0; k < m + n; ++k) {
-    // Multiples of 15 are in both lists: the one of the first list comes first.
+    // Multiples of 15 are in both lists. The number of the first list comes first.
     const bool take_five = j < n && (i == m || Times{5}(j) < Times{3}(i));
     wrong += key[k] != (take_five ? Times{5}(j) : Times{3}(i));
     wrong += origin[k] != (take_five ? Origin{1}(j) : Origin{0}(i));

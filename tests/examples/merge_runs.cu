@@ -28,7 +28,7 @@ int main() {
   thrust::device_vector<std::uint64_t> out(keys.size());
   const std::uint64_t* const in = runs.data().get();
 
-  // The bounds lie in host memory, and are read before the call returns.
+  // The bounds are in host memory and are read before the call returns.
   std::size_t bytes = 0;
   Check(gpusort::MergeRuns(nullptr, bytes, in, out.data().get(), bounds.data(), kRuns), "size");
   thrust::device_vector<unsigned char> workspace(bytes);

@@ -1,4 +1,4 @@
-// The same calls on host threads, with any C++20 compiler: a comparator of one's own, and 100 uneven runs.
+// Merges on host threads, with any C++20 compiler: a user-defined comparator, and 100 runs of different lengths.
 #include <algorithm>
 #include <cstdint>
 #include <cstdio>
@@ -17,7 +17,7 @@ bool MergesByLength() {
   const std::vector<std::string> a = {"i", "am", "here", "alone"}, b = {"a", "be", "hour", "longest"};
   std::vector<std::string> out(a.size() + b.size());
   gpusort::MergeKeys(a.begin(), a.size(), b.begin(), b.size(), out.begin(), shorter);
-  // Of words of one length, those of the first list come first.
+  // Words of equal length keep their order: the words of the first list come first.
   return out == std::vector<std::string>{"i", "a", "am", "be", "here", "hour", "alone", "longest"};
 }
 

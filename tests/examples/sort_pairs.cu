@@ -1,5 +1,5 @@
-// SortPairs with a workspace that the caller owns: one piece of memory, made up front for the largest batch, serves
-// every batch on a stream of the caller's; in between nothing is allocated and nobody waits.
+// SortPairs with a workspace of the caller: one allocation for the largest batch serves every batch on the caller's
+// stream. No call allocates or waits.
 #include <thrust/device_vector.h>
 
 #include <algorithm>

@@ -1,5 +1,6 @@
-// Arbitrary bytes as compressed data. Byte 0 chooses the codec, byte 1 how the rest is cut into reads and writes.
-// Whatever they are: kBadInput or the same bytes for any sizes of reads, within the limit; kIntegrity for a block.
+// Fuzzes decompression with arbitrary bytes. Byte 0 chooses the codec, byte 1 the sizes of reads and writes. For any
+// sizes of reads the result must be the same: kBadInput, or the same bytes within the limit. For a block the error is
+// kIntegrity.
 #include <algorithm>
 #include <cstdint>
 #include <cstring>
@@ -23,7 +24,7 @@ using Bytes = std::vector<std::byte>;
 constexpr std::uint64_t kMaxExpandedBytes = 1 << 20;
 constexpr std::size_t kMaxBlockBytes = 1 << 16;
 
-/// Nothing if the data is refused.
+/// Returns the content, or std::nullopt if the data are refused.
 std::optional<Bytes> Expand(Codec codec, std::span<const std::byte> data, std::size_t source_most,
                             std::size_t read_most) {
   Decoder decoder(codec, "fuzz",

@@ -1,6 +1,6 @@
-// Arbitrary bytes as CSV: byte 0 tells the dialect and whether there are keys, byte 1 the size of a block. Wherever
-// blocks are cut, the same records with the same keys, which are all of the input, or the same error; looking ahead
-// finds what Scan finds, and keyed records give their bytes back.
+// Fuzzes CSV with arbitrary bytes. Byte 0 chooses the dialect and whether there are keys, byte 1 the size of a block.
+// Wherever blocks are cut, the records and their keys must be the same and cover all the input, or the error must be
+// the same. A guess by LookAhead must agree with Scan. Records without their keys must have their original bytes.
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -46,7 +46,7 @@ Options OptionsOf(unsigned code) {
   return options;
 }
 
-/// Any block, and what stands in front of it in any state: a guess that holds says what Scan finds.
+/// For any block, and any state of the scan before it: if the guess holds, it must agree with Scan.
 void LookAhead(const TableFormat& format, const std::string& text, std::size_t block) {
   ScanState state;
   for (std::size_t at = 0; at < text.size(); at += block) {
@@ -64,7 +64,7 @@ void LookAhead(const TableFormat& format, const std::string& text, std::size_t b
   }
 }
 
-/// Keyed records lose their keys, and nothing else.
+/// Keyed records must lose their keys and no other byte.
 void DropAllKeys(const TableFormat& format, const std::string& records) {
   std::vector<std::byte> keyed;
   ScanState state;

@@ -1,5 +1,6 @@
-// Arbitrary bytes as a file of a database: byte 0 tells the format and whether there are keys, byte 1 the size of a
-// block. Wherever blocks are cut: the same records with the same keys, which are all of the input, or the same error.
+// Fuzzes the formats of databases with arbitrary bytes. Byte 0 chooses the format and whether there are keys, byte 1
+// the size of a block. Wherever blocks are cut, the records and their keys must be the same and cover all the input, or
+// the error must be the same.
 #include <cstdint>
 #include <memory>
 #include <string>

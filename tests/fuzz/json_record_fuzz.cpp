@@ -1,5 +1,6 @@
-// Arbitrary bytes as a path (the first line) and a line of JSON (the rest). It is JSON where nlohmann-json says so, but
-// for what json_oracle.hpp lists, and for its depth; what the path leads to lies where it may, and is of its kind.
+// Fuzzes JSON with arbitrary bytes: the first line is a path, the rest is a line of JSON. gpusort and nlohmann-json
+// must agree on what is JSON, except for the depth and the points that json_oracle.hpp lists. The value at the path
+// must lie inside the line and be of its kind.
 #include <algorithm>
 #include <cstdint>
 #include <string>
@@ -14,7 +15,7 @@ namespace {
 
 using namespace gpusort;
 
-/// A part of a line that is JSON by itself, of this kind.
+/// Returns true if this part of a line is JSON by itself, and of this kind.
 bool IsOfKind(const JsonValue& value) {
   using Kind = JsonValue::Kind;
   const std::string text(value.text);
@@ -26,7 +27,7 @@ bool IsOfKind(const JsonValue& value) {
     case Kind::kBool:
       return text == (value.boolean ? "true" : "false");
     case Kind::kString:
-      return testing::IsJson(nlohmann::json(text).dump());  // throws what is not UTF-8
+      return testing::IsJson(nlohmann::json(text).dump());  // throws if the text is not UTF-8
     case Kind::kNumber:
       return testing::IsJson(text) && (text[0] == '-' || (text[0] >= '0' && text[0] <= '9'));
     case Kind::kArray:
@@ -48,7 +49,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* bytes, std::size_t cou
   } catch (const Error& error) {
     Require(error.code() == ErrorCode::kUsage, error.what());
   }
-  // Nothing may be read in front of it or behind it.
+  // The line lies in memory of exactly its size, so that a sanitizer finds reads outside it.
   const std::vector<char> line(text.begin() + static_cast<std::ptrdiff_t>(std::min(path_end + 1, count)), text.end());
   const std::string copy(line.begin(), line.end());
   const bool blank = copy.find_first_not_of(" \t\r\n") == std::string::npos;

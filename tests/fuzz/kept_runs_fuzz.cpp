@@ -1,7 +1,7 @@
-// Runs that a process left behind, and what another one finds. With an even byte 0 the rest damages the file with the
-// runs: then each block has the bytes that were written, or is kIntegrity. With an odd one it is the index of a run,
-// with a right checksum, and what the manifest says of it: then blocks are found that lie in the file, none twice, or
-// kIntegrity.
+// Fuzzes the runs that one process leaves and another process finds. If byte 0 is even, the rest damages the file with
+// the runs: each block must then have its original bytes, or the error is kIntegrity. If byte 0 is odd, the rest is the
+// index of a run, with a correct checksum, and the manifest's facts about the run: the blocks found must then lie in
+// the file, none twice, or the error is kIntegrity.
 #include <algorithm>
 #include <cstdint>
 #include <cstdlib>
@@ -31,7 +31,7 @@ using Bytes = std::vector<std::byte>;
 
 constexpr std::uint64_t kBlock = 4096, kMemory = 1 << 24;
 
-/// Nothing here is about power failures.
+/// Skips syncs, because this test is not about power failures.
 class QuickCalls : public SystemCalls {
  public:
   int Sync(int) override { return 0; }
@@ -61,7 +61,7 @@ struct Store {
   std::unique_ptr<RunStore> store;
 };
 
-/// Runs 1 and 2 of lines, with lines longer than a block, compressed where that helps.
+/// Two runs of lines, 1 and 2, with lines longer than a block, compressed where that helps.
 struct Kept {
   Kept() {
     std::string pattern = (fs::temp_directory_path() / "gpusort-fuzz-XXXXXX").string();
@@ -113,10 +113,10 @@ struct Kept {
   std::string root, folder;
   Bytes manifest, runs;
   std::uint64_t run_bytes = 0;
-  std::vector<Bytes> contents;  ///< of the blocks of both
+  std::vector<Bytes> contents;  ///< the contents of the blocks of the two runs
 };
 
-/// Takes numbers from the front of the input; zeros behind its end.
+/// Takes numbers from the front of the input, and zeros after its end.
 struct Source {
   std::span<const std::uint8_t> bytes;
   template <typename T>
@@ -145,11 +145,11 @@ Bytes Damaged(Bytes runs, Source source) {
     } else if (what == 3) {
       const auto from = block(), to = block();
       std::copy_n(from, kBlock, to);
-    } else if (what == 4) {  // torn
+    } else if (what == 4) {  // a torn block
       const auto to = block();
       std::fill(to + static_cast<std::ptrdiff_t>(at % kBlock), to + kBlock, std::byte{});
     } else {
-      // Of a size that is read behind its end, with holes or without.
+      // Change the size of the file, so that blocks end after its end, with holes or without.
       Bytes other = runs;
       other.resize(at);
       if (source.Take<std::uint8_t>() % 2 != 0) other.resize(runs.size());
@@ -159,7 +159,7 @@ Bytes Damaged(Bytes runs, Source source) {
   return runs;
 }
 
-/// Of all runs, with what a merge would need.
+/// Loads the blocks of all runs, with the memory that a merge would use.
 void Load(Store& found, std::vector<Run>& runs, const std::vector<Bytes>* contents) {
   std::size_t number = 0;
   for (const Run& run : runs) {
@@ -199,7 +199,7 @@ void FindAndLoad(const Kept& kept, const std::vector<Bytes>* contents) {
   }
 }
 
-/// A manifest with one run, whose index is as given.
+/// Writes a manifest with one run, whose index comes from `source`.
 void Forge(const Kept& kept, Source source) {
   fs::remove(kept.folder + "/gpusort.manifest");
   KeptRun run;
@@ -212,10 +212,10 @@ void Forge(const Kept& kept, Source source) {
   run.blocks = std::min(near(5), run.bytes);
   run.longest = std::min(near(9000), run.bytes);
   run.origin = {{0, 1000, 500}};
-  Store made(kept.folder);  // removes the runs of a job that it does not know
+  Store made(kept.folder);  // removes the runs of a job that this store does not know
   kept.Write("gpusort.runs", kept.runs);
   SpillStore spill(made.files, {kept.folder}, kBlock, false, {}, made.journal.spill());
-  // Behind all others.
+  // The index comes after all other blocks.
   spill.Claim({0, 1, kept.runs.size() - kBlock, Codec::kNone});
   const HostBuffer memory(made.memory, kBlock);
   const std::span<std::byte> buffer(memory.data(), memory.size());

@@ -1,5 +1,6 @@
-// Arbitrary text as a key: that of -k, or of +F -F if it begins with '+' (a NUL parts start and end).
-// Whatever it is: a key or kUsage, as the grammar of GNU sort says, and the key written out again is the same key.
+// Fuzzes keys with arbitrary text: the argument of -k, or of +F -F if it begins with '+' (a NUL separates start and
+// end). The result must be a key or kUsage, as the grammar of GNU sort says. The key written out again must be the same
+// key.
 #include <cstdint>
 #include <optional>
 #include <regex>
@@ -13,7 +14,7 @@ namespace {
 
 using namespace gpusort;
 
-/// Takes what `parse` gives; nothing if it complains as it may.
+/// Returns the result of `parse`, or std::nullopt if it throws the expected error.
 template <typename Parse>
 std::optional<KeyDef> Parsed(const Parse& parse) {
   try {
@@ -27,7 +28,7 @@ std::optional<KeyDef> Parsed(const Parse& parse) {
 
 bool Zero(const std::string& count) { return !count.empty() && count.find_first_of("123456789") == std::string::npos; }
 
-/// The grammar of -k, apart from the parser.
+/// The grammar of -k, independent of the parser.
 bool IsKeyDef(const std::string& text) {
   static const std::string count = "([ \\t\\n\\v\\f\\r]*\\+?[0-9]+)", letters = "[bdfghiMnRrV]*";
   static const std::regex grammar(count + "(?:\\." + count + ")?" + letters + "(?:," + count + "(?:\\." + count + ")?" +
@@ -55,7 +56,7 @@ void CheckKeyDef(const std::string& text) {
   }
   Require(ParseKeyDef(again) == *key, "a key that is another one when it is written out");
 
-  // What it means is found in any line without leaving it.
+  // The search for the key in any line must stay inside the line.
   try {
     const LineOrder order = MakeLineOrder(ResolveKeys({*key}, {}), {}, -1, true);
     const auto* const line = reinterpret_cast<const Byte*>(text.data());
@@ -63,14 +64,14 @@ void CheckKeyDef(const std::string& text) {
     Require(range.begin <= range.end && range.end <= text.size(), "a key outside of its line");
     Require(CompareLines(line, text.size(), line, text.size(), order.view()) == 0, "a line that differs from itself");
   } catch (const Error& error) {
-    Require(error.code() == ErrorCode::kUsage, error.what());  // letters that exclude each other
+    Require(error.code() == ErrorCode::kUsage, error.what());  // for letters that exclude each other
   }
 }
 
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* bytes, std::size_t count) {
-  if (count > 200) return 0;  // std::regex recurses
+  if (count > 200) return 0;  // std::regex is recursive
   const std::string text(reinterpret_cast<const char*>(bytes), count);
   CheckKeyDef(text);
   if (!text.starts_with('+')) return 0;

@@ -1,6 +1,6 @@
-// Arbitrary lines and orders. Byte 0: how many keys (3 bits), separator (2), last resort, its reverse. Each key takes
-// four bytes. The rest, cut at newlines, is lines: the order of any three of them must be one, and their encoded keys
-// must order them as CompareLines does.
+// Fuzzes the order of lines with arbitrary lines and keys. Byte 0 has the number of keys (3 bits), the separator (2
+// bits), last resort and its reverse. Each key takes four bytes. The rest, cut at newlines, is lines. The order of any
+// three lines must be consistent, and their encoded keys must have the order of CompareLines.
 #include <algorithm>
 #include <cstdint>
 #include <string>
@@ -28,7 +28,7 @@ LineKey MakeKey(const std::uint8_t* bytes) {
   key.fold_case = (bytes[1] & 16) != 0;
   key.reverse = (bytes[1] & 32) != 0;
   key.ordering = static_cast<LineOrdering>(bytes[2] % 7);
-  // GNU sort takes these letters with no other ordering, and so does ResolveKeys.
+  // GNU sort accepts these letters with no other ordering, and neither does ResolveKeys.
   const bool ignores = key.ordering == LineOrdering::kBytes || key.ordering == LineOrdering::kVersion ||
                        key.ordering == LineOrdering::kRandom;
   key.dictionary_order &= ignores;

@@ -1,6 +1,7 @@
-// Arbitrary bytes as an input of lines, read in blocks and dealt out in batches of arbitrary sizes. Bytes 0 to 5: size
-// of a block, of a batch (two bytes), of the longest line, lines a batch, lines of the header (2 bits) and the
-// delimiter. Wherever blocks are cut: the same lines, each whole, with their sums; or the one that is too long.
+// Fuzzes the reading of lines with arbitrary bytes, in blocks and batches of arbitrary sizes. Bytes 0 to 5 are the size
+// of a block, of a batch (two bytes) and of the longest line, the number of lines in a batch, the number of header
+// lines (2 bits), and the delimiter. Wherever blocks are cut, the lines and their sums must be the same, each line
+// whole, or the same line must be refused as too long.
 #include <unistd.h>
 
 #include <algorithm>
@@ -17,7 +18,7 @@ namespace {
 
 using namespace gpusort;
 
-/// A file that goes with the process.
+/// A file that is removed when the process ends.
 class InputFile {
  public:
   InputFile() {
@@ -45,7 +46,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* bytes, std::size_t cou
   const std::uint64_t max_record = std::max<std::uint64_t>(bytes[3], 1) * (bytes[3] > 250 ? 1000 : 1);
   const auto delimiter = static_cast<char>((bytes[5] & 4) != 0 ? 0 : '\n');
   const std::uint64_t header_lines = bytes[5] & 3;
-  // More lines than SlotRecords allows at least are as many as these inputs have.
+  // These inputs can have more lines than the minimum that SlotRecords allows.
   const std::uint64_t slot_bytes = 32 * (1024 + bytes[4]);
   const std::string text(reinterpret_cast<const char*>(bytes) + 6, count - 6);
 

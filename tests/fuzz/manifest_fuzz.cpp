@@ -1,7 +1,6 @@
-// Arbitrary text as the manifest of a job that survives: as it stands, and as lines of JSON that get the hashes they
-// need, so that what a forged manifest says is read, too.
-// Whatever it is: what its whole lines say, or kIntegrity or kUsage that names it; and what one bit changes is never
-// taken for what it was not.
+// Fuzzes the manifest of a job that continues with arbitrary text: unchanged, and as lines of JSON that get the hashes
+// they need, so that the content of a forged manifest is read, too. The result must be the facts of the whole lines, or
+// kIntegrity or kUsage with the name of the manifest. A manifest with one changed bit must never give other facts.
 #include <algorithm>
 #include <cstdint>
 #include <optional>
@@ -32,13 +31,14 @@ std::optional<Manifest> Read(const std::string& text) {
   }
 }
 
-/// The hash of the last line covers all lines.
+/// Returns the facts of a manifest. The hash of the last line covers all lines.
 auto Facts(const Manifest& manifest) {
   return std::tuple(manifest.bytes, manifest.hash, manifest.attempts.size(), manifest.runs.size(), manifest.formed,
                     manifest.merge.has_value(), manifest.publishing.has_value(), manifest.done);
 }
 
-/// As FORMAT.md has it: each line's JSON, but for its last brace, then the hash of that and of the lines in front.
+/// Adds hashes in the form of FORMAT.md: each line's JSON without its last brace, then the hash of that text and of all
+/// lines before.
 std::string Sealed(std::string_view text) {
   std::string sealed;
   for (std::uint64_t hash = 0; !text.empty();) {
@@ -61,7 +61,7 @@ void Check(const std::string& text) {
   Require(KeptRuns(*manifest).size() == manifest->runs.size(), "runs are lost");
   manifest->bytes_formed();
 
-  // One bit of the lines that count.
+  // Change one bit of the lines that count.
   std::string damaged = text.substr(0, manifest->bytes);
   const std::size_t last = damaged.rfind('\n', damaged.size() - 2) + 1;  // npos + 1 is 0
   const std::uint64_t random = manifest->hash;

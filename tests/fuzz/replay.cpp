@@ -1,4 +1,4 @@
-// Feeds stored inputs to a fuzz target without libFuzzer. Arguments are folders; an empty one is an error.
+// Feeds stored inputs to a fuzz target without libFuzzer. The arguments are folders. An empty folder is an error.
 #include <cstdint>
 #include <cstdio>
 #include <filesystem>
@@ -14,7 +14,7 @@ int main(int argc, char** argv) {
     for (const auto& entry : std::filesystem::directory_iterator(argv[i])) {
       std::ifstream file(entry.path(), std::ios::binary);
       const std::vector<char> bytes{std::istreambuf_iterator<char>(file), {}};
-      std::fprintf(stderr, "%s\n", entry.path().c_str());  // the last one named is the one that fails
+      std::fprintf(stderr, "%s\n", entry.path().c_str());  // the last name printed is that of the failing input
       LLVMFuzzerTestOneInput(reinterpret_cast<const std::uint8_t*>(bytes.data()), bytes.size());
       ++inputs;
     }

@@ -1,4 +1,4 @@
-// What fuzz targets check by.
+// The check that fuzz targets use.
 #pragma once
 
 #include <errno.h>
@@ -8,7 +8,7 @@
 
 namespace gpusort {
 
-/// Ends the process, as a fuzzer expects it of a finding, and says in which target and why.
+/// If `holds` is false, prints the target and `what`, and aborts as a fuzzer expects.
 inline void Require(bool holds, const char* what) {
   if (holds) return;
   std::fprintf(stderr, "%s: %s\n", program_invocation_short_name, what);

@@ -1,7 +1,7 @@
-// Arbitrary bytes as a value of every type: the first two choose rule and direction, of the rest what stands in front
-// of the first ';' is a second value, and behind it the first. A text that is no value puts nothing; one that is puts
-// the same bytes again, complemented if descending; no key begins another. The rest is a time format and a -k operand,
-// too.
+// Fuzzes keys of values of every type with arbitrary bytes. The first two bytes choose rule and direction. Two values
+// follow, separated by ';'. A text that is not a value must put nothing. A value must put the same bytes each time,
+// complemented if descending. No key may be a prefix of another. The text also serves as a time format and as an operand
+// of -k.
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -15,7 +15,7 @@ namespace {
 
 using namespace gpusort;
 
-/// Bytes put behind some that are there already.
+/// Returns the key that is put after some existing bytes.
 std::string Key(const ValueKey& key, const std::string& text) {
   std::vector<std::byte> bytes(3, std::byte{'x'});
   FieldWriter out(bytes);

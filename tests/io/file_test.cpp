@@ -41,7 +41,7 @@ Bytes RandomBytes(std::size_t count, std::uint64_t seed) {
 
 std::span<const std::byte> AsSpan(const Bytes& bytes) { return std::as_bytes(std::span(bytes)); }
 
-/// A zeroed buffer that suits direct I/O.
+/// A buffer of zeros with the alignment for direct I/O.
 class PageBuffer {
  public:
   explicit PageBuffer(std::size_t bytes) : room_(bytes + kPage), bytes_(bytes) {
@@ -56,7 +56,7 @@ class PageBuffer {
 };
 
 struct Outcome {
-  int code = 0;  ///< the ErrorCode; 0: nothing was thrown
+  int code = 0;  ///< the ErrorCode, or 0 if nothing was thrown
   std::string message;
 };
 
@@ -75,7 +75,8 @@ void ExpectError(ErrorCode code, const std::vector<std::string>& words, const st
   for (const std::string& word : words) EXPECT_NE(outcome.message.find(word), std::string::npos) << outcome.message;
 }
 
-/// Runs `work` in a child process; returns its Error's code, 0 without one, 100 for another end.
+/// Runs `work` in a child process. Returns the code of its Error, 0 if there was none, or 100 if the child ended in
+/// another way.
 int InChild(const std::function<void()>& work) {
   const pid_t child = fork();
   if (child == 0) {
@@ -90,7 +91,7 @@ int InChild(const std::function<void()>& work) {
   return WIFEXITED(status) ? WEXITSTATUS(status) : 100;
 }
 
-/// Gives up root's rights, before which no permission bit counts.
+/// Gives up the rights of root, for whom no permission bit counts.
 void BecomeNobody() {
   constexpr uid_t kNobody = 65534;
   if (geteuid() == 0 && (setgid(kNobody) != 0 || setuid(kNobody) != 0)) _exit(101);
@@ -105,7 +106,7 @@ class Umask {
   mode_t before_;
 };
 
-/// Publish leaves signals blocked; the other tests must not inherit that.
+/// Restores the signal mask. Publish leaves signals blocked, and the other tests must not inherit that.
 class SignalMask {
  public:
   SignalMask() { pthread_sigmask(SIG_SETMASK, nullptr, &before_); }
@@ -136,7 +137,8 @@ void Replace(FileSystem& files, const std::string& path, const Bytes& bytes, boo
 const Bytes kOld = RandomBytes(5000, 1);
 const Bytes kNew = RandomBytes(9000, 2);
 
-/// Of a child that may not: another process, which makes `path` a file of another user when it is told to.
+/// Another process that makes `path` a file of another user on request. It serves children that have given up root's
+/// rights.
 class OtherUser {
  public:
   OtherUser(const std::string& path, mode_t mode) {
@@ -411,7 +413,7 @@ TEST(FileSystem, IdentifiesAFileByAllItsNamesAndSeesItsChanges) {
 
   WriteFile(folder / "other", kOld);
   EXPECT_NE(files.Identify(folder / "other")->ino, facts->ino);
-  // The clock that stamps files ticks every few milliseconds, or when the machine gets to it.
+  // The clock for time stamps of files ticks every few milliseconds, or later on a busy machine.
   for (int i = 0; i < 10000 && files.Identify(folder / "a") == facts; ++i) {
     usleep(1000);
     WriteFile(folder / "a", kOld);
@@ -426,7 +428,8 @@ TEST(FileSystem, TellsHowMuchOfAFileIsCached) {
   const auto file = files.OpenTemp(folder.path(), false);
   const Bytes bytes(8 << 20, 'x');
   EXPECT_EQ(files.CachedShare(*file), 0);
-  // The system may evict what is cached at any time, and keep what others look at: often enough is what counts.
+  // The system may evict cached pages at any time, and keeps pages that other processes use. The test therefore tries
+  // several times.
   double most = 0, least = 1;
   for (int i = 0; i < 20 && (most <= 0.9 || least >= 0.1); ++i) {
     file->WriteAt(0, AsSpan(bytes));
@@ -534,7 +537,7 @@ TEST(OutputFile, DroppedUnpublishedLeavesTheOldFileAndNothingElse) {
       if (old) WriteFile(folder / "out", kOld);
       const auto before = folder.Names();
       FaultyFileSystem files;
-      if (!tmpfile) files.Fail(Call::kOpen, 2, EOPNOTSUPP);  // the first opens the directory
+      if (!tmpfile) files.Fail(Call::kOpen, 2, EOPNOTSUPP);  // the first open is that of the directory
       {
         const auto output = files.CreateOutput(folder / "out", false);
         output->Allocate(100000);
@@ -596,7 +599,7 @@ TEST(OutputFile, TakesUpWhatAProcessBeforeHasKept) {
   Bytes expected(5000, 'x');
   expected.insert(expected.end(), kNew.begin(), kNew.end());
   EXPECT_EQ(ReadFile(folder / "out"), expected);
-  // What is not its own is neither followed nor cut.
+  // A file that the output did not make is neither followed nor truncated.
   WriteFile(folder / "other", kOld);
   for (const bool link : {true, false}) {
     link ? std::filesystem::create_symlink(folder / "other", folder / ".part")
@@ -624,7 +627,7 @@ TEST(OutputFile, CanLoseItsHiddenNameToASignalHandler) {
   files.Fail(Call::kOpen, 2, EOPNOTSUPP);
   const auto output = files.CreateOutput(folder / "out", false);
   output->Publish(0, true);
-  RemoveHiddenOutput();  // what is published is no longer hidden
+  RemoveHiddenOutput();  // a published file is no longer hidden
   EXPECT_EQ(folder.Names(), std::vector<std::string>{"out"});
   EXPECT_TRUE(ReadFile(folder / "out").empty());
 }
@@ -677,7 +680,7 @@ TEST(OutputFile, KeepsOwnerAndGroupWhereItMay) {
               Replace(files, folder / "out", kOld);
             }),
             static_cast<int>(ErrorCode::kUsage));
-  // If that is seen at the end only: that user's group gets no more than others had.
+  // If the old file appears only at the end, that user's group gets no more rights than others had.
   std::filesystem::remove(folder / "out");
   EXPECT_EQ(InChild([&] {
               OtherUser other(folder / "out", 0662);
@@ -706,7 +709,7 @@ TEST(OutputFile, FollowsWhatTheOldFileMayBeUsedForUntilTheEnd) {
     output->Publish(kNew.size(), sync);
     EXPECT_EQ(ReadFile(folder / "out"), kNew);
     EXPECT_EQ(ModeOf(folder / "out"), 0600u);
-    // Removed, it comes back as it was.
+    // If the old file is removed meanwhile, the new file still gets its rights.
     output = files.CreateOutput(folder / "out", false);
     std::filesystem::remove(folder / "out");
     output->Publish(0, sync);
@@ -714,7 +717,7 @@ TEST(OutputFile, FollowsWhatTheOldFileMayBeUsedForUntilTheEnd) {
   }
 }
 
-/// An ACL as the kernel stores it.
+/// Returns an ACL in the form in which the kernel stores it.
 std::string Acl(const std::vector<std::array<std::uint16_t, 2>>& entries) {
   std::string acl{2, 0, 0, 0};
   for (const auto& [tag, permissions] : entries) {
@@ -757,7 +760,7 @@ TEST(OutputFile, KeepsTheAclOrTakesWhatItsDirectoryGives) {
     Replace(files, folder / "new", kNew);
     EXPECT_EQ(ModeOf(folder / "new"), ModeOf(folder / "usual"));
     EXPECT_EQ(AclOf(folder / "new"), AclOf(folder / "usual"));
-    // What the directory gives is more than the old file has.
+    // The ACL that the directory gives contains more rights than the old file has.
     ASSERT_EQ(removexattr((folder / "usual").c_str(), "system.posix_acl_access") == 0 || errno == ENODATA, true);
     ASSERT_EQ(chmod((folder / "usual").c_str(), 0600), 0);
     Replace(files, folder / "usual", kNew);
@@ -772,7 +775,7 @@ std::string AttributeOf(const std::string& path, const char* name) {
   return got < 0 ? "none" : value.substr(0, static_cast<std::size_t>(got));
 }
 
-/// Attributes of the names that contain `text` cannot be set.
+/// A file system on which attributes whose names contain `text` cannot be set.
 class NoAttribute : public SystemCalls {
  public:
   explicit NoAttribute(std::string text) : text_(std::move(text)) {}
@@ -825,7 +828,7 @@ TEST(OutputFile, KeepsAttributesOrSaysWhichNot) {
     if (geteuid() != 0) break;
   }
   ASSERT_EQ(chmod((folder / "out").c_str(), 0644), 0);
-  // What cannot be given is named, and the rest is.
+  // The message names attributes that cannot be set. All others are set.
   FileSystem files(std::make_shared<NoAttribute>("one"));
   auto output = files.CreateOutput(folder / "out", false, OldFile::kReplaceOrRewrite);
   {
@@ -835,7 +838,7 @@ TEST(OutputFile, KeepsAttributesOrSaysWhichNot) {
   EXPECT_EQ(output->lost(), std::vector<std::string>{"user.one: ENOSPC (No space left on device)"});
   EXPECT_EQ(AttributeOf(folder / "out", "user.one"), "none");
   EXPECT_EQ(AttributeOf(folder / "out", "user.empty"), "");
-  // Up to the end it is the old file that says what the new one has.
+  // Up to the end, the old file determines the attributes of the new file.
   output = files.CreateOutput(folder / "out", false, OldFile::kReplaceOrRewrite);
   output->Complete(0, true);
   ASSERT_EQ(removexattr((folder / "out").c_str(), "user.empty"), 0);
@@ -863,7 +866,8 @@ TEST(OutputFile, KeepsSetUserIdOnlyWithItsOwner) {
   Replace(files, folder / "out", kOld);
   EXPECT_EQ(ModeOf(folder / "out"), 06755u);
   EXPECT_EQ(files.Identify(folder / "out")->uid, 1234u);
-  // Made by another user while the job of one who may not give files away runs: that one's bits are not taken.
+  // Another user makes the file while a job runs that may not give files away. The mode bits of that user's file are
+  // not taken over.
   ASSERT_EQ(chmod(folder.path().c_str(), 0777), 0);
   std::filesystem::remove(folder / "out");
   EXPECT_EQ(InChild([&] {
@@ -896,14 +900,14 @@ TEST(OutputFile, InPlaceKeepsTheOldContentUntilTheFirstWrite) {
               if (output->direct() || ReadFile(folder / "out") != kNew) _exit(103);
               output = files.CreateOutput(folder / "out", false, OldFile::kReplaceOrRewrite);
               if (ReadFile(folder / "out") != kNew) _exit(104);
-              // Shorter than before, written from behind.
+              // The new content is shorter than the old one, and its end is written first.
               output->WriteAt(100, AsSpan(kOld).subspan(100));
               output->WriteAt(0, AsSpan(kOld).first(100));
               if (ReadFile(folder / "out") != kOld) _exit(105);
               output->Publish(kOld.size() - 5, true);
               Bytes got(kOld.size());
               if (output->ReadAt(0, std::as_writable_bytes(std::span(got))) != kOld.size() - 5) _exit(106);
-              // Too little room is known before.
+              // Too little free space is noticed before the file is changed.
               files.SetFreeSpace(100);
               output = files.CreateOutput(folder / "full", false, OldFile::kReplaceOrRewrite);
               output->Allocate(kOld.size() + 50);
@@ -939,7 +943,7 @@ TEST(OutputFile, IsRewrittenWhereSomebodyCouldTell) {
     ASSERT_EQ(chown((folder / "given").c_str(), 12345, 0), 0);
     EXPECT_TRUE(in_place("given"));
   }
-  // A file that is a standard stream, too: whoever reads that would find the old file.
+  // A file that is also a standard stream: a reader of that stream would find the old file.
   const int before = dup(STDIN_FILENO);
   const int fd = open((folder / "plain").c_str(), O_RDONLY);
   ASSERT_EQ(dup2(fd, STDIN_FILENO), STDIN_FILENO);
@@ -963,7 +967,7 @@ TEST(OutputFile, FollowsLinksOnlyWhereTheKernelDoes) {
       EXPECT_EQ(files.Count(Call::kOpen), 1u);
     }
   }
-  // What a link leads to is made first, and goes with the job.
+  // The target of a dangling link is created first, and is removed with the job.
   FileSystem files;
   files.CreateOutput(folder / "dangling", false);
   EXPECT_EQ(folder.Names(), (std::vector<std::string>{"dangling", "link", "there"}));
@@ -977,7 +981,7 @@ TEST(OutputFile, ReplacesTheTargetOfALinkAndKeepsTheLink) {
   ASSERT_EQ(symlink("far/target", (folder / "relative").c_str()), 0);
   ASSERT_EQ(symlink("relative", (folder / "chain").c_str()), 0);
   ASSERT_EQ(symlink((folder / "far/target").c_str(), (folder / "absolute").c_str()), 0);
-  // The first one is dangling.
+  // The first link is dangling.
   Bytes content = kOld;
   for (const char* name : {"relative", "chain", "absolute"}) {
     content.push_back(1);
@@ -1019,7 +1023,7 @@ TEST(OutputFile, RefusesWhatItCannotReplace) {
   ExpectError(ErrorCode::kUsage, {folder / "none"}, create(folder / "lost"));
   ExpectError(ErrorCode::kUsage, {}, create(folder / "file/out"));
   ExpectError(ErrorCode::kUsage, {"ENAMETOOLONG"}, create(folder / std::string(300, 'x')));
-  // Front ends word it by the number.
+  // Front ends choose their words by the number of the error.
   const auto number = [&](const std::string& path) {
     try {
       files.CreateOutput(path, false);
@@ -1077,7 +1081,7 @@ TEST(OutputFile, WritesDirectlyInWholePagesAndIsCutToItsLength) {
   }
 }
 
-/// Counts what goes through mappings.
+/// Counts the bytes that are copied through mappings.
 class PageCounter : public SystemCalls {
  public:
   explicit PageCounter(bool tmpfile) : tmpfile_(tmpfile) {}
@@ -1117,7 +1121,7 @@ TEST(OutputFile, OnATmpfsThreadsCopyAtOnceIntoWhatIsAllocated) {
     });
   }
   for (std::thread& thread : threads) thread.join();
-  output->WriteAt(100, AsSpan(content).subspan(100, kAllocated - 100));  // more than is mapped at once
+  output->WriteAt(100, AsSpan(content).subspan(100, kAllocated - 100));  // more than one mapping covers
   struct timespec before;
   ASSERT_EQ(clock_gettime(CLOCK_REALTIME_COARSE, &before), 0);
   output->Publish(content.size(), true);
@@ -1128,7 +1132,7 @@ TEST(OutputFile, OnATmpfsThreadsCopyAtOnceIntoWhatIsAllocated) {
   ASSERT_EQ(stat((folder / "out").c_str(), &st), 0);
   EXPECT_GE(std::pair(st.st_mtim.tv_sec, st.st_mtim.tv_nsec), std::pair(before.tv_sec, before.tv_nsec));
 
-  // Piece by piece, as far as it is known.
+  // The file grows piece by piece, as far as its size is known.
   const auto growing = files.CreateOutput(folder / "growing", false);
   const std::uint64_t before_growing = calls->copied;
   std::thread writer;
@@ -1143,7 +1147,7 @@ TEST(OutputFile, OnATmpfsThreadsCopyAtOnceIntoWhatIsAllocated) {
   EXPECT_EQ(calls->copied - before_growing, content.size());
   EXPECT_TRUE(ReadFile(folder / "growing") == Bytes(content.begin(), content.end() - 5));
 
-  // Nothing is mapped of a file that others may find and cut.
+  // A file that others can find and truncate is not mapped.
   const auto named_calls = std::make_shared<PageCounter>(false);
   FileSystem named(named_calls);
   const auto hidden = named.CreateOutput(folder / "hidden", false);
@@ -1232,7 +1236,8 @@ TEST(OutputFile, SaysThatTheNewOutputIsInPlaceIfOnlyTheDirectorySyncFails) {
   EXPECT_EQ(folder.Names().size(), 1u);
 }
 
-// Every call of a whole job fails in turn, once and for ever: the old or the new output is there whole, nothing else.
+// Each call of a whole job fails in turn, once or for ever. Either the old or the new output must then be there in
+// full, and no other file.
 TEST(OutputFile, IsOldOrNewWhicheverCallFails) {
   constexpr Call kCalls[] = {Call::kOpen,     Call::kWrite, Call::kSync,   Call::kTruncate,
                              Call::kAllocate, Call::kLink,  Call::kRename, Call::kUnlink};

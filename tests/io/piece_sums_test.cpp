@@ -18,7 +18,7 @@ std::vector<std::byte> Bytes(std::size_t count, unsigned seed) {
   return bytes;
 }
 
-/// Whether the pieces cover the file without a gap, and each has the checksum of its bytes.
+/// Returns true if the pieces cover the file without a gap, and each piece has the checksum of its bytes.
 bool Covers(const std::vector<PieceSum>& pieces, std::span<const std::byte> file) {
   std::uint64_t end = 0;
   for (const PieceSum& piece : pieces) {

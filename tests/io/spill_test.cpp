@@ -27,7 +27,7 @@ using testing::TempFolder;
 constexpr std::uint64_t kPage = 4096;
 constexpr std::uint64_t kBlock = 4 * kPage;
 
-/// A block for the store, aligned, filled with what `seed` gives.
+/// An aligned block for the store, filled with bytes that depend on `seed`.
 class Block {
  public:
   explicit Block(std::uint64_t bytes = kBlock) : room_(bytes + kPage), bytes_(bytes) {
@@ -64,7 +64,7 @@ void ExpectError(ErrorCode code, const std::vector<std::string>& words, const st
   }
 }
 
-/// The unlinked file that this process has open in `directory`, opened once more.
+/// Opens the unlinked file that this process has open in `directory` once more.
 detail::Fd OpenSpillFile(const std::string& directory) {
   for (int fd = 0; fd < 1024; ++fd) {
     const std::string link = "/proc/self/fd/" + std::to_string(fd);
@@ -132,7 +132,8 @@ TEST(SpillStore, GivesBackWhatWasWrittenInAnyOrderOfWritesReadsAndFrees) {
       Block block;
       std::uint64_t most = 0;
       std::uint64_t written = 0;
-      std::map<std::pair<std::uint32_t, std::uint64_t>, std::uint64_t> taken;  // the most that a slot has held
+      // The maximum number of bytes that a slot has held.
+      std::map<std::pair<std::uint32_t, std::uint64_t>, std::uint64_t> taken;
       const auto whole = [](std::uint64_t payload) {
         return (payload + kSpillHeaderBytes + kPage - 1) / kPage * kPage;
       };
@@ -177,7 +178,7 @@ TEST(SpillStore, GivesBackWhatWasWrittenInAnyOrderOfWritesReadsAndFrees) {
       if (directories.size() > 1) continue;
       struct stat file;
       ASSERT_EQ(fstat(OpenSpillFile(a.path()).get(), &file), 0);
-      // What the file system counts itself; some add a few blocks of their own.
+      // The file system's own count. Some file systems add a few blocks.
       EXPECT_LE(static_cast<std::uint64_t>(file.st_blocks) * 512,
                 (holes ? store.bytes_in_use() : store.peak_bytes()) + 64 * 1024);
     }
@@ -247,12 +248,12 @@ TEST(SpillStore, FindsEveryFlippedBitOfHeaderAndPayload) {
     SCOPED_TRACE(bit);
     ExpectError(ErrorCode::kIntegrity, {folder.path(), " at 0:"}, [&] { store.Read(extent, 3, 4, block.span()); });
   }
-  // What nobody reads may change.
+  // A changed byte that no reader uses is not an error.
   files.Clear();
   files.Add({Call::kRead, 1, false, Effect::kFlipBit, (kSpillHeaderBytes + kPayload) * 8});
   EXPECT_EQ(store.Read(extent, 3, 4, block.span()), kPayload);
 
-  // The same on the way to the disk.
+  // The bit is flipped on the way to the disk.
   files.Clear();
   files.Add({Call::kWrite, 1, false, Effect::kFlipBit, 8 * 777});
   const SpillExtent damaged = store.Write(3, 5, block.span(), kPayload);
@@ -269,7 +270,7 @@ TEST(SpillStore, FindsBlocksThatChangedPlaces) {
     block.Fill(0, 100);
     extents.push_back(store.Write(1, i, block.span(), 100));
   }
-  // Read by the wrong extent or as the wrong block.
+  // A block is read by the wrong extent or as the wrong block.
   ExpectError(ErrorCode::kIntegrity, {"the block number is 2, expected 0"},
               [&] { store.Read(extents[2], 1, 0, block.span()); });
   ExpectError(ErrorCode::kIntegrity, {"the run is 1, expected 2"}, [&] { store.Read(extents[0], 2, 0, block.span()); });
@@ -282,7 +283,7 @@ TEST(SpillStore, FindsBlocksThatChangedPlaces) {
   expanded.codec = Codec::kZst;
   ExpectError(ErrorCode::kIntegrity, {"the codec is 0, expected 4"}, [&] { store.Read(expanded, 1, 0, block.span()); });
 
-  // Swapped on the disk: two blocks of one file, then two of two files.
+  // Blocks are swapped on the disk: two blocks of one file, then two blocks of two files.
   const detail::Fd fd_a = OpenSpillFile(a.path());
   const detail::Fd fd_b = OpenSpillFile(b.path());
   const auto first = ReadRaw(fd_a, 0, kPage);
@@ -374,7 +375,7 @@ TEST(SpillStore, GoesOnInTheNextDirectoryWhenOneIsFull) {
     EXPECT_EQ(store.Read(extents[i], 1, i, block.span()), 3000u);
     EXPECT_TRUE(HoldsPayload(block, i, 3000));
   }
-  // A freed slot of the full directory has its space.
+  // A freed slot of the full directory can be used again.
   store.Free(extents[0]);
   EXPECT_EQ(store.Write(2, 0, block.span(), 3000), extents[0]);
 }
@@ -539,7 +540,7 @@ TEST(RequireSpace, AddsUpFileSystemsOnceEach) {
   }
   files.SetFreeSpace(UINT64_MAX);
   EXPECT_NO_THROW(RequireSpace(files, {a.path(), "/proc"}, UINT64_MAX, "runs"));
-  // What a file system without a size (ramfs) has free is not known: nobody is refused for it.
+  // The free space of a file system without a size (ramfs) is unknown. It must not lead to a refusal.
   files.SetFreeSpace(std::nullopt);
   EXPECT_NO_THROW(RequireSpace(files, {"/proc"}, 1000, "runs"));
   files.SetFreeSpace(0);

@@ -27,7 +27,8 @@ using testing::TempFolder;
 using Clock = std::chrono::steady_clock;
 
 constexpr auto kSoon = std::chrono::milliseconds(30);
-// The promise is 50 ms. A busy machine or a sanitizer has twenty times as long, and some tries.
+// The program promises to react within 50 ms. A busy machine or a sanitizer gets twenty times as long, and several
+// tries.
 constexpr auto kPrompt = std::chrono::seconds(1);
 constexpr int kTries = 20;
 
@@ -80,7 +81,7 @@ constexpr int kCancelled = static_cast<int>(ErrorCode::kCancelled);
 constexpr int kUsage = static_cast<int>(ErrorCode::kUsage);
 constexpr int kNoSpace = static_cast<int>(ErrorCode::kNoSpace);
 
-/// Expects `work` to stall, then to end as cancelled within kPrompt of the request.
+/// Expects that `work` stalls, and that it ends as cancelled within kPrompt after the request.
 void ExpectCancellable(const std::function<void(const CancelFlag&)>& work) {
   for (int i = 0; i < kTries; ++i) {
     CancelFlag cancel;
@@ -159,7 +160,7 @@ TEST_F(PipeReaderTest, ReadsOneByteAtATime) {
 TEST_F(PipeReaderTest, GoesOnAfterInterruptions) {
   struct sigaction action = {};
   struct sigaction before = {};
-  action.sa_handler = [](int) {};  // without SA_RESTART
+  action.sa_handler = [](int) {};  // no SA_RESTART
   ASSERT_EQ(sigaction(SIGUSR1, &action, &before), 0);
   const Bytes content = RandomBytes(2 << 20, 3);
   Ends ends = MakePipe();
@@ -307,7 +308,7 @@ TEST_F(PipeWriterTest, IsCancelledWhileTheConsumerStalls) {
   }
 }
 
-// Another user's pipe cannot be opened again, so there the shared, blocking descriptor is written to in small pieces.
+// Another user's pipe cannot be opened again. There the writer uses the shared, blocking descriptor, in small pieces.
 TEST_F(PipeWriterTest, WritesAndIsCancelledWithoutADescriptionOfItsOwn) {
   if (geteuid() != 0) GTEST_SKIP() << "NOT TESTED: only root can make another user's pipe";
   const Bytes content = RandomBytes(1 << 20, 7);
@@ -323,7 +324,7 @@ TEST_F(PipeWriterTest, WritesAndIsCancelledWithoutADescriptionOfItsOwn) {
       _exit(CodeOf([&] {
         PipeWriter writer(ends.write.get(), "out", flag);
         writer.WriteAll(AsSpan(content));
-        for (;;) writer.WriteAll(AsSpan(content));  // nobody reads these
+        for (;;) writer.WriteAll(AsSpan(content));  // no process reads these bytes
       }));
     }
     ends.write = detail::Fd();
@@ -373,7 +374,7 @@ TEST_F(PipeWriterTest, WaitsForTheReaderOfAFifoAndCanBeCancelled) {
     Bytes got = {1, 2, 3};
     std::thread consumer([&] {
       std::this_thread::sleep_for(3 * kSoon);
-      got = ReadFile(folder_ / "fifo");  // ends when the writer closes
+      got = ReadFile(folder_ / "fifo");  // returns when the writer closes
     });
     PipeWriter writer(folder_ / "fifo", cancel_);
     if (!bytes.empty()) writer.WriteAll(AsSpan(bytes));

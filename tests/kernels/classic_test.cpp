@@ -1,6 +1,6 @@
-// The textbook merges without a GPU: searches, sequential and parallel merges, and the blocks of the kernels with their
-// threads as a loop (in three orders: no phase may depend on one) and as real threads (for ThreadSanitizer). Blocks are
-// tiny, so that every wrap of every buffer happens.
+// Tests the textbook merges without a GPU: searches, sequential and parallel merges, and the blocks of the kernels. The
+// threads of a block run as a loop (in three orders, because no phase may depend on the order) and as real threads (for
+// ThreadSanitizer). Blocks are tiny, so that every buffer wraps.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -25,7 +25,7 @@
 namespace gpusort::classic {
 namespace {
 
-/// A key with its origin, so that stability shows. Only `key` is compared.
+/// A key with its origin, which shows whether a merge is stable. Only `key` is compared.
 struct Tagged {
   std::int32_t key = 0;
   std::uint32_t origin = 0;
@@ -45,7 +45,7 @@ struct KeyLess {
 };
 
 constexpr int kPatterns = 6;
-constexpr int kFromB = 1000000;  ///< origins of b begin here
+constexpr int kFromB = 1000000;  ///< the first origin of b
 
 template <typename Item>
 struct TwoLists {
@@ -88,7 +88,7 @@ TwoLists<Item> MakeLists(std::uint64_t m, std::uint64_t n, int pattern, std::mt1
 
 // ---- Co-rank.
 
-/// The three searches, as one interface: k, a, m, b, n, less.
+/// The three searches with the same interface: k, a, m, b, n, less.
 template <typename Index>
 struct Textbook {
   template <typename A, typename B, typename LessT>
@@ -145,7 +145,7 @@ TEST(WideCoRank, CutsEveryPairOfShortListsWhereTheMergeDoes) {
   ExpectCutsAsTheMerge<std::uint32_t>(Wide<std::uint32_t, 32>());
 }
 
-/// Calls check(c, comparisons) for many cuts; c = min(k, m, n, m + n - k).
+/// Calls check(c, comparisons) for many cuts, where c = min(k, m, n, m + n - k).
 template <typename Search, typename Check>
 void CountComparisons(Search search, Check check) {
   std::mt19937_64 random(2);
@@ -166,7 +166,7 @@ void CountComparisons(Search search, Check check) {
   }
 }
 
-/// The least s with base^s >= x.
+/// Returns the least s with base^s >= x.
 std::uint64_t CeilLog(std::uint64_t base, std::uint64_t x) {
   std::uint64_t s = 0;
   for (std::uint64_t power = 1; power < x; power *= base) ++s;
@@ -198,7 +198,7 @@ TEST(WideCoRank, EndsWithConsecutiveCandidates) {
 }
 
 TEST(ClassicCoRank, CountsBeyond32Bits) {
-  // Lists that are functions: a is 0, 2, 4, ...; b is 1, 3, 5, ...
+  // Lists that are computed: a is 0, 2, 4, ...; b is 1, 3, 5, ...
   struct Even {
     std::uint64_t operator[](std::uint64_t i) const { return 2 * i; }
   };
@@ -236,7 +236,7 @@ TEST(ClassicSequentialMerge, IsTheStableMergeInBothForms) {
   }
 }
 
-/// Runs tasks in order, as if it had many workers, and counts them.
+/// Runs tasks in order, pretends to have `claimed` workers, and counts the tasks.
 struct CountingExecutor {
   unsigned claimed;
   std::uint64_t* tasks_run;
@@ -303,7 +303,7 @@ TEST(ParallelMerge, TakesThreadsAndAnyRandomAccessIterators) {
 enum class Order { kForward, kBackward, kShuffled };
 constexpr Order kOrders[] = {Order::kForward, Order::kBackward, Order::kShuffled};
 
-/// A block whose threads are a loop. Between two phases every thread is through: the barrier needs no code.
+/// A block whose threads are a loop. All threads finish a phase before the next begins, so the barrier needs no code.
 template <int kThreads>
 class LoopTeam {
  public:
@@ -333,7 +333,7 @@ class LoopTeam {
   std::mt19937_64 random_{6};
 };
 
-/// One thread of a block of real threads, each of which runs the whole block's function.
+/// One thread of a block of real threads. Each thread runs the function of the whole block.
 class RealTeam {
  public:
   RealTeam(std::uint32_t thread, std::barrier<>& barrier) : thread_(thread), barrier_(barrier) {}
@@ -359,7 +359,7 @@ class RealTeam {
   std::barrier<>& barrier_;
 };
 
-/// Shared memory of exactly the bytes asked for, so that AddressSanitizer sees what is written behind it.
+/// Shared memory of exactly the requested size, so that AddressSanitizer finds writes after its end.
 class SharedMemory {
  public:
   explicit SharedMemory(std::size_t bytes) : data_(::operator new (bytes, std::align_val_t{16})) {
@@ -404,7 +404,7 @@ void ExpectMerged(const Written<Item>& out, const TwoLists<Item>& lists, const s
   ASSERT_TRUE(out.items == lists.merged) << what;
 }
 
-/// Runs check(lists, what) for every pair of lengths around a thread's share, a tile and two tiles.
+/// Calls check(lists, what) for every pair of lengths around a thread's share, a tile and two tiles.
 template <typename Item, typename Check>
 void ForLists(std::uint64_t share, std::uint64_t tile, Check check) {
   std::vector<std::uint64_t> lengths{0, 1, 2};
@@ -518,7 +518,7 @@ struct CountedReads {
   CountedReads operator+(std::uint64_t i) const { return {items + i, reads + i}; }
 };
 
-/// How often each item of a and then of b is read when one block merges the lists.
+/// Returns how often each item of a, followed by b, is read when one block merges the lists.
 template <MergeConfig kConfig, Buffering kBuffering>
 std::vector<int> ReadsOfOneBlock(const TwoLists<Tagged>& lists) {
   using Memory = BlockMemory<kConfig, kBuffering, Tagged>;
@@ -548,7 +548,7 @@ TEST(ListWindow, OfASingleBufferReadsInterleavedListsTwice) {
   const auto lists = MakeLists<Tagged>(50 * tile, 50 * tile, 2, random);
   const auto reads = ReadsOfOneBlock<kPlain, Buffering::kSingle>(lists);
   const int all = std::accumulate(reads.begin(), reads.end(), 0);
-  // Every round reads a tile of each list and uses half; at the end less is left to read.
+  // Every round reads a tile of each list and uses half of it. In the last round fewer items are left to read.
   EXPECT_EQ(all, static_cast<int>(100 * 2 * tile - tile));
 }
 
@@ -567,7 +567,7 @@ TEST(ListWindow, OfADoubleBufferRefillsByAWholeTileOnceLessIsLeft) {
   EXPECT_EQ(window.start, 1u);
 }
 
-/// The block on real threads: under ThreadSanitizer a missing barrier is a report, elsewhere sometimes a wrong answer.
+/// Runs a block on real threads. ThreadSanitizer reports a missing barrier; other builds sometimes give a wrong result.
 template <MergeConfig kConfig, Buffering kBuffering>
 void ExpectRealThreadsMerge() {
   using Memory = BlockMemory<kConfig, kBuffering, Tagged>;
@@ -631,7 +631,7 @@ TEST(BasicMergeBlock, SearchesHalfAsOftenWithSharedCoRanks) {
                                ++count;
                                return x.key < y.key;
                              });
-    // What the merging itself compares is the same in both.
+    // The merge itself makes the same comparisons in the two configurations.
     return count;
   };
   constexpr MergeConfig kAlone{.threads = 64, .items_per_thread = 1, .branch_free = true};

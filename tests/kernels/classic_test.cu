@@ -1,5 +1,5 @@
-// The textbook kernels on a GPU against std::merge and std::stable_sort. GPUSORT_REDUCED=1 keeps to small sizes, for
-// compute-sanitizer. Outputs have guards behind them; everything runs on a non-blocking stream.
+// Tests the textbook kernels on a GPU against std::merge and std::stable_sort. GPUSORT_REDUCED=1 uses only small sizes,
+// for compute-sanitizer. Guards follow every output, and all work runs on a non-blocking stream.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -24,7 +24,7 @@ using testing::ToHost;
 
 bool Reduced() { return std::getenv("GPUSORT_REDUCED") != nullptr; }
 
-/// A key with its origin, so that stability shows. Only `key` is compared.
+/// A key with its origin, which shows whether a merge is stable. Only `key` is compared.
 struct Tagged {
   std::uint32_t key;
   std::uint32_t origin;
@@ -46,7 +46,7 @@ struct IntLess {
   GPUSORT_HD bool operator()(std::int32_t a, std::int32_t b) const { return a < b; }
 };
 
-/// Item i of a list of n of one of kPatterns patterns; the first three are of pairs of lists.
+/// Returns item i of a list with one of kPatterns patterns. The first three patterns describe pairs of lists.
 constexpr int kPatterns = 6;
 std::uint64_t PatternKey(int pattern, std::uint64_t i, std::uint64_t other_items, bool of_b, std::mt19937_64& random) {
   switch (pattern) {
@@ -98,7 +98,7 @@ class ClassicGpu : public ::testing::Test {
   void TearDown() override {
     if (stream_ != nullptr) EXPECT_CUDA(cudaStreamDestroy(stream_));
   }
-  /// Waits for the lists, which the default stream filled; then for what `call` queues.
+  /// Waits for the lists, which the default stream has filled, and then for the work that `call` queues.
   template <typename Call>
   void Run(Call call) {
     ASSERT_CUDA(cudaDeviceSynchronize());
@@ -106,8 +106,8 @@ class ClassicGpu : public ::testing::Test {
     ASSERT_CUDA(cudaStreamSynchronize(stream_));
   }
 
-  /// Merges lists of every pair of lengths around a thread's share, a tile, and a block's share (blocks of several
-  /// tiles, if there are few). `merge`: a, m, b, n, out, less, stream.
+  /// Merges lists of every pair of lengths around a thread's share, a tile, and a block's share (several tiles if there
+  /// are few blocks). `merge` gets a, m, b, n, out, less, stream.
   template <MergeConfig kConfig, typename Item, typename LessT, typename Merge>
   void ExpectMerges(LessT less, Merge merge) {
     const std::uint64_t share = kConfig.items_per_thread, tile = kConfig.tile();
@@ -178,10 +178,10 @@ constexpr MergeConfig kAll{.blocks = 5,
                            .branch_free = true,
                            .wide_partition = true,
                            .stage_output = true};
-/// One warp that finds both ends of its block's share.
+/// A single warp that finds both ends of its block's share.
 constexpr MergeConfig kOneWarp{.blocks = 7, .threads = 32, .items_per_thread = 5, .wide_partition = true};
 constexpr MergeConfig kShared{.blocks = 4, .threads = 64, .items_per_thread = 4, .share_co_ranks = true};
-/// Of 16-byte items over 48 KB of shared memory in every kernel.
+/// With 16-byte items this takes more than 48 KB of shared memory in every kernel.
 constexpr MergeConfig kLarge{.threads = 256, .items_per_thread = 13, .share_co_ranks = true, .branch_free = true};
 static_assert(BlockMemory<kLarge, Buffering::kSingle, Pair>::kBytes > 48 * 1024);
 static_assert(BlockMemory<kLarge, Buffering::kDouble, Pair>::kBytes < 227 * 1024);
@@ -219,7 +219,7 @@ TEST_F(ClassicDoubleBufferMerge, IsTheStableMerge) {
   ExpectMerges<kLarge, Pair>(KeyLess{}, Doubled<kLarge>{});
 }
 
-/// A list that is a function: item i is i * factor.
+/// A list that is computed: item i is i * factor.
 struct Multiples {
   using value_type = std::uint64_t;
   using reference = std::uint64_t;
@@ -251,7 +251,7 @@ std::uint64_t Slot(const RowMatrix<kStorage>& matrix, std::uint64_t row, std::ui
   return matrix.begin(row) + i * matrix.stride();
 }
 
-/// A matrix of sorted rows and what one pass makes of it, through MergeRowPairs.
+/// Checks one pass of MergeRowPairs over a matrix of sorted rows.
 template <RowStorage kStorage>
 void ExpectMergesRowPairs(std::uint64_t items, std::uint64_t row_items, cudaStream_t stream) {
   std::mt19937_64 random(2);
@@ -269,7 +269,7 @@ void ExpectMergesRowPairs(std::uint64_t items, std::uint64_t row_items, cudaStre
       MergeRowPairs(matrix, static_cast<const Tagged*>(device_in.data()), device_out.data(), KeyLess{}, stream));
   ASSERT_CUDA(cudaStreamSynchronize(stream));
   const auto out = ToHost(device_out.data(), merged.slots());
-  rows.emplace_back();  // the partner of a last row without one
+  rows.emplace_back();  // the empty partner of a last row without one
   for (std::uint64_t row = 0; row < merged.rows(); ++row) {
     const auto &a = rows[2 * row], &b = rows[2 * row + 1];
     std::vector<Tagged> expected(a.size() + b.size()), found;

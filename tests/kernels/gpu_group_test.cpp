@@ -1,5 +1,5 @@
-// Several GPUs as one backend, of fake ones: who gets which lane and which part of the arena, and searches in the memory
-// of each.
+// Tests several fake GPUs as one backend: the distribution of lanes and of the arena, and searches in the memory of
+// each GPU.
 #include "gpu_group.hpp"
 
 #include <gtest/gtest.h>
@@ -42,7 +42,7 @@ struct Group {
     plan.gpus = gpus;
     plan.device_bytes_of[gpus - 1] = 12345;
     std::vector<std::unique_ptr<Backend>> all;
-    // Numbers need not be from 0 on, nor in order.
+    // The device numbers need not begin at 0, and need not be in order.
     for (int gpu = gpus; gpu-- > 0;) all.push_back(std::make_unique<FakeGpu>(plan, gpu));
     backend = GroupGpus(std::move(all));
     ArenaShape shape;
@@ -127,7 +127,7 @@ TEST(GpuGroup, SortsMergesAndSearchesInAnyMemory) {
   }
   EXPECT_EQ(group.plan.crossed, 6);
 
-  // In another order than that of the GPUs, and some of them twice.
+  // The ranges are in another order than the GPUs, and some GPUs occur twice.
   const RecordSpan cut = std::as_bytes(std::span(expected)).subspan(bytes / 2 / 8 * 8, 8);
   std::vector<SearchRange> ranges;
   for (const std::size_t r : {1, 0, 2, 1, 0}) {

@@ -1,5 +1,5 @@
-// The encodings of keys against what the values themselves say: integers as integers, floats by std::strong_order
-// (IEEE totalOrder), bytes by lexicographical comparison.
+// Tests the encodings of keys against the order of the values: integers as integers, floats by std::strong_order (IEEE
+// totalOrder), bytes by lexicographical comparison.
 #include "records/key.hpp"
 
 #include <gtest/gtest.h>
@@ -39,7 +39,7 @@ int CompareAs(const Byte* a, const Byte* b, bool big_endian) {
   return Sign(std::strong_order(u, v));
 }
 
-/// The order that a field's type promises, from the values.
+/// Returns the order that the type of a field promises, from the values.
 int OracleField(const Byte* a, const Byte* b, const KeyField& field) {
   const Byte* x = a + field.offset;
   const Byte* y = b + field.offset;
@@ -82,7 +82,7 @@ Bytes NormalizedKey(const Byte* record, const RecordLayout& layout) {
   return key;
 }
 
-/// Every kind of field at `offset`: types, lengths, byte orders, directions.
+/// Returns fields of every kind at `offset`: types, lengths, byte orders, directions.
 std::vector<KeyField> AllFields(std::uint64_t offset) {
   std::vector<KeyField> fields;
   for (const bool descending : {false, true}) {
@@ -100,7 +100,7 @@ std::vector<KeyField> AllFields(std::uint64_t offset) {
   return fields;
 }
 
-/// Bit patterns at the borders of every type, NaNs with payloads and both zeros among them.
+/// Returns bit patterns at the limits of every type, with NaNs with payloads and both zeros.
 std::vector<std::uint64_t> SpecialPatterns() {
   std::vector<std::uint64_t> patterns = {0, 1, 2, 0x7F, 0x80, 0x81, 0xFF, 0x7FFF, 0x8000, 0xFFFF};
   for (const std::uint64_t bits : {0x7F800000u, 0x7F800001u, 0x7FC00000u, 0x7FC12345u, 0x7FFFFFFFu, 0x80000000u,
@@ -121,7 +121,7 @@ std::vector<std::uint64_t> SpecialPatterns() {
   return patterns;
 }
 
-/// Records whose fields hold special patterns or random bits, in the field's own byte order.
+/// Returns records whose fields contain special patterns or random bits, in the field's byte order.
 std::vector<Bytes> RecordsFor(const RecordLayout& layout, std::size_t random_count, std::uint64_t seed) {
   std::mt19937_64 random(seed);
   const std::vector<std::uint64_t> patterns = SpecialPatterns();
@@ -131,7 +131,7 @@ std::vector<Bytes> RecordsFor(const RecordLayout& layout, std::size_t random_cou
     for (Byte& byte : record) byte = static_cast<Byte>(random());
     for (std::uint32_t f = 0; f < layout.field_count; ++f) {
       const KeyField& field = layout.fields[f];
-      // Later records repeat earlier values now and then, so that ties occur.
+      // Some later records repeat earlier values, so that ties occur.
       const std::uint64_t bits = i < patterns.size() ? patterns[(i + f) % patterns.size()]
                                  : random() % 3 == 0 ? patterns[random() % patterns.size()]
                                                      : random();
@@ -176,7 +176,7 @@ TEST(CompareKeys, TakesFieldsMostSignificantFirst) {
     }
     const RecordLayout layout = MakeFixedLayout(48, spec);
     std::vector<Bytes> records = RecordsFor(layout, 20, random());
-    // Records that agree in all but the last field, so that it decides.
+    // Records that agree in all fields except the last, so that the last field decides.
     for (int i = 0; i < 10; ++i) {
       Bytes record = records.back();
       const KeyField& last = layout.fields[layout.field_count - 1];
@@ -222,7 +222,7 @@ TEST(KeyWord, IsAWindowIntoTheNormalizedKeyAtEveryByte) {
     const RecordLayout layout = MakeFixedLayout(48, spec);
     Bytes record(48);
     for (Byte& byte : record) byte = static_cast<Byte>(random());
-    // The key byte by byte: the top byte of the window there.
+    // Collects the key byte by byte: byte `at` is the top byte of KeyWord(at).
     Bytes key;
     for (std::uint64_t at = 0; at < layout.key_bytes; ++at) {
       key.push_back(static_cast<Byte>(KeyWord(record.data(), layout, at) >> 56));

@@ -1,5 +1,5 @@
-// The order of text lines: tables of what GNU sort answers, a reference for the place of keys, and properties that tie
-// CompareLines and EncodeChunk together. tests/src/key_def_test.cpp compares whole sorts with the system's.
+// Tests the order of text lines: tables of GNU sort's answers, a reference for the places of keys, and properties that
+// connect CompareLines and EncodeChunk. tests/src/cli/key_def_test.cpp compares whole sorts with the system's sort.
 #include "lines/line_order.hpp"
 
 #include <gtest/gtest.h>
@@ -36,7 +36,7 @@ LineOrder OneKey(LineOrdering ordering) {
   return order;
 }
 
-/// A line that ends where its memory ends, so that a sanitizer sees every read behind it.
+/// A line in memory of exactly its size, so that a sanitizer finds every read after its end.
 struct Exact {
   explicit Exact(const std::string& line) : size(line.size()), bytes(new Byte[line.size()]) {
     std::copy(line.begin(), line.end(), bytes.get());
@@ -50,7 +50,7 @@ LineChunk Encode(const std::string& line, const LineOrderView& view, std::uint64
   return EncodeChunk(exact.bytes.get(), exact.size, view, skip);
 }
 
-/// The order of the first chunks that differ; 0 if none does until both have ended.
+/// Returns the order of the first chunks that differ, or 0 if all chunks are equal until both keys have ended.
 int CompareChunks(const std::string& a, const std::string& b, const LineOrderView& view) {
   for (std::uint64_t skip = 0;; skip += kEntryKeyBytes) {
     const LineChunk x = Encode(a, view, skip);
@@ -61,7 +61,7 @@ int CompareChunks(const std::string& a, const std::string& b, const LineOrderVie
   }
 }
 
-/// The groups are in ascending order; members of a group are equal. By comparison, and by chunks.
+/// Checks that the groups are in ascending order and that the lines of a group are equal, by comparison and by chunks.
 void ExpectGroups(const LineOrder& order, const std::vector<Words>& groups) {
   const LineOrderView view = order.view();
   for (std::size_t i = 0; i < groups.size(); ++i) {
@@ -86,7 +86,7 @@ TEST(CompareLines, OrdersWholeLinesAsUnsignedBytes) {
   LineOrder reverse;
   reverse.last_resort_reverse = true;
   ExpectGroups(reverse, {{"b"}, {"ab"}, {"a\0"s}, {"a"}, {""}});
-  reverse.last_resort = false;  // -s and -u do not matter without keys
+  reverse.last_resort = false;  // -s and -u have no effect without keys
   ExpectGroups(reverse, {{"b"}, {"ab"}, {"a\0"s}, {"a"}, {""}});
 }
 
@@ -111,7 +111,7 @@ TEST(CompareLines, OrdersNumbersOfAnyLength) {
                 {"10"},
                 {"12",
                  "1\x80"
-                 "2"},  // GNU's quirk: see kThousandsSeparator
+                 "2"},  // a peculiarity of GNU sort: see kThousandsSeparator
                 {big, "0" + big + ".0"},
                 {big + ".1"},
                 {"2" + std::string(400, '0')},
@@ -185,7 +185,7 @@ TEST(CompareLines, OrdersMonths) {
 }
 
 TEST(CompareLines, OrdersVersionsAsFilevercmp) {
-  // A name that is only a suffix is no suffix: ".0" is before ".A", as in all releases but 9.1.
+  // A suffix must not be the whole name: ".0" comes before ".A", as in all releases except 9.1.
   ExpectGroups(OneKey(LineOrdering::kVersion), {{""},
                                                 {"."},
                                                 {".."},
@@ -230,7 +230,7 @@ TEST(CompareLines, OrdersVersionsAsFilevercmp) {
 TEST(CompareLines, OrdersRandomByMd5OfSaltAndKey) {
   LineOrder order = OneKey(LineOrdering::kRandom);
   order.salt[0] = order.salt[1] = 0x5353535353535353;
-  // printf SSSSSSSSSSSSSSSSabc | md5sum
+  // The expected value is that of: printf SSSSSSSSSSSSSSSSabc | md5sum
   EXPECT_EQ(Encode("abc", order.view(), 0).hi, 0x647089603657ada6u);
   const LineOrderView view = order.view();
   Words words;
@@ -276,7 +276,7 @@ TEST(CompareLines, IgnoresAndFolds) {
   order.keys[0].dictionary_order = true;
   order.keys[0].fold_case = true;
   ExpectGroups(order, {{"", "-", "\x80."}, {"\n"}, {" "}, {"a", "A", ".a"}, {"a b", "A- B"}, {"a_b", "AB"}});
-  order.keys[0].ignore_nonprinting = true;  // -d decides
+  order.keys[0].ignore_nonprinting = true;  // -d wins
   ExpectGroups(order, {{"", "-"}, {"\t"}, {"a"}});
   order.keys[0].dictionary_order = order.keys[0].fold_case = false;
   ExpectGroups(order, {{"", "\t", "\x7f\x80\x1f"}, {" "}, {"-"}, {"A"}, {"a", "\0a\xff"s}, {"~"}});
@@ -332,7 +332,7 @@ TEST(FindKey, FindsFieldsBytesAndBlanks) {
   }
 }
 
-/// The place of a key by way of a list of all fields.
+/// Finds a key with a list of all fields, as a reference.
 std::string SlowKey(const std::string& line, const LineKey& key, int separator) {
   std::vector<std::pair<std::size_t, std::size_t>> fields;
   const auto blank = [&](std::size_t i) { return i < line.size() && " \t\n"s.find(line[i]) != std::string::npos; };
@@ -371,7 +371,7 @@ RC_GTEST_PROP(FindKey, AgreesWithAListOfFields, ()) {
   RC_ASSERT(KeyOf(line, key, separator) == SlowKey(line, key, separator));
 }
 
-/// Lines of several times the 64 bytes that are looked at together, in memory of just their size.
+/// Tests lines of several times the 64 bytes that are searched at once, in memory of exactly their size.
 RC_GTEST_PROP(FindKey, AgreesWithAListOfFieldsInLongLines, ()) {
   const LineKey key = *testing::KeyOf(LineOrdering::kBytes);
   const int separator = *testing::Separator();
@@ -386,7 +386,7 @@ RC_GTEST_PROP(FindKey, AgreesWithAListOfFieldsInLongLines, ()) {
   RC_ASSERT(line.substr(found.begin, found.size()) == SlowKey(line, key, separator));
 }
 
-/// Each ordering gets its own cases, so that none is starved.
+/// Each ordering has its own cases, so that every ordering gets enough.
 class EveryOrdering : public ::testing::TestWithParam<LineOrdering> {};
 
 std::string NameOf(const ::testing::TestParamInfo<LineOrdering>& test) {
@@ -522,7 +522,8 @@ TEST(EncodeChunk, LeavesAPlainLastKeyAsItIs) {
 }
 
 TEST(EncodeChunk, EscapesBytesInFrontOfOthers) {
-  // All keys of up to three bytes around the escapes, at the start and behind seven others, in front of other bytes.
+  // Tests all keys of up to three bytes near the escapes, at the start, after seven other bytes, and before other
+  // bytes.
   Words keys = {""};
   for (std::size_t i = 0; keys[i].size() < 3; ++i) {
     for (const char c : {'\0', '\1', '\2', '\xff'}) keys.push_back(keys[i] + c);

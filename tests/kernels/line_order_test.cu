@@ -1,5 +1,5 @@
-// The order of lines on a GPU is the host's, to the bit: comparisons and chunks of hostile lines, for each ordering
-// that a device has.
+// Tests that the order of lines on a GPU is exactly that of the host: comparisons and chunks of hostile lines, for each
+// ordering that a device has.
 #include <gtest/gtest.h>
 
 #include <cstdint>
@@ -17,7 +17,7 @@ namespace {
 using testing::DeviceList;
 using testing::ToHost;
 
-/// Each line i with line i + 1, and its chunk from byte i % 30 on.
+/// Compares each line i with line i + 1, and encodes its chunk from byte i % 30 on.
 __global__ void CompareAndEncode(const Byte* text, const std::uint64_t* begins, std::uint64_t count, LineOrderView view,
                                  int* orders, LineChunk* chunks) {
   const std::uint64_t i = std::uint64_t{blockIdx.x} * blockDim.x + threadIdx.x;

@@ -1,4 +1,4 @@
-// The public calls on host threads, against std::stable_sort of the same items.
+// Tests the public calls on host threads against std::stable_sort of the same items.
 #include "gpusort/merge_host.hpp"
 
 #include <gtest/gtest.h>
@@ -20,7 +20,7 @@
 namespace gpusort {
 namespace {
 
-/// A key and where it came from: equal keys can be told apart, so the order of ties shows.
+/// A key and its origin. The origin distinguishes equal keys, so it shows the order of ties.
 struct Item {
   std::uint32_t key = 0;
   std::uint32_t origin = 0;
@@ -30,7 +30,7 @@ struct ByKey {
   bool operator()(const Item& a, const Item& b) const { return a.key < b.key; }
 };
 
-/// Sorted runs of the given lengths with keys below `keys`; origins count up through all runs.
+/// Returns sorted runs of the given lengths with keys below `keys`. Origins count up through all runs.
 std::vector<std::vector<Item>> MakeRuns(const std::vector<std::uint64_t>& lengths, std::uint32_t keys,
                                         std::mt19937_64& random) {
   std::vector<std::vector<Item>> runs;
@@ -58,7 +58,7 @@ std::vector<Range<const Item*>> AsRanges(const std::vector<std::vector<Item>>& r
   return ranges;
 }
 
-/// Lengths of k runs of many shapes: even, empty ones among them, one giant, doubling.
+/// Returns lengths of k runs of several shapes: equal lengths, empty runs, one giant, doubling lengths.
 std::vector<std::uint64_t> Lengths(int shape, std::size_t k, std::uint64_t length, std::mt19937_64& random) {
   std::vector<std::uint64_t> lengths(k, length);
   for (std::size_t i = 0; i < k; ++i) {
@@ -121,7 +121,7 @@ TEST(ForEachTile, CoversTheMergeInBoundedTilesOfNonEmptySlices) {
               std::span<const Range<const Item*>>(ranges), tile, ByKey(), SequentialExecutor(),
               [&](std::span<const Range<const Item*>> slices, std::uint64_t begin, std::uint64_t size, unsigned) {
                 ASSERT_LE(size, tile);
-                // A cut leaves at least an eighth on each side, so no tile is a splinter.
+                // A cut leaves at least an eighth on each side, so no tile is very small.
                 if (expected.size() > tile) {
                   ASSERT_GE(8 * (size + 1), tile);
                 }
@@ -193,7 +193,8 @@ TEST(MergeRuns, TakesItemsThatOwnMemory) {
 }
 
 TEST(MergeRuns, LooksAtFewItemsBeyondTheLevelsOfMerging) {
-  // 2000 runs of 200: log2(2000) = 11 levels, and the search for splitters must stay well below as much again.
+  // 2000 runs of 200 items have log2(2000) = 11 levels. The search for splitters must take far fewer comparisons than
+  // the merge.
   std::mt19937_64 random(7);
   const auto runs = MakeRuns(std::vector<std::uint64_t>(2000, 200), 4000000000u, random);
   const auto ranges = AsRanges(runs);

@@ -14,7 +14,7 @@
 namespace gpusort {
 namespace {
 
-/// A key with its origin, so that stability shows. Only `key` is compared.
+/// A key with its origin, which shows whether a merge is stable. Only `key` is compared.
 struct Item {
   int key = 0;
   std::uint32_t origin = 0;
@@ -78,7 +78,7 @@ TEST(CoRank, ComparesAtMostTheLogarithmOfTheShorterList) {
 }
 
 TEST(CoRank, CountsBeyond32Bits) {
-  // Lists that are functions: a is 0, 2, 4, ...; b is 1, 3, 5, ...
+  // Lists that are computed: a is 0, 2, 4, ...; b is 1, 3, 5, ...
   struct Even {
     std::uint64_t operator[](std::uint64_t i) const { return 2 * i; }
   };
@@ -103,7 +103,7 @@ TEST(SerialMerge, IsTheStableMerge) {
   }
 }
 
-/// Where the kernels find the runs of a pass.
+/// The lists in which the kernels find the runs of a pass.
 struct Lists {
   const Item* a;
   const Item* b;
@@ -111,7 +111,8 @@ struct Lists {
   const Item* last() const { return b; }
 };
 
-/// A tile's levels by the phases that the kernels run, thread by thread; `from` becomes where each item was.
+/// Runs the levels of one tile by the phases of the kernels, thread by thread. Sets `from` to the place of origin of
+/// each item.
 template <int kLevel, int kWays, int kThreads, int kItems>
 void MergeLevelsByPhases(std::vector<Item>& tile, std::vector<std::uint32_t>& from,
                          const std::uint32_t (&bounds)[kWays + 1]) {
@@ -136,7 +137,7 @@ void MergeLevelsByPhases(std::vector<Item>& tile, std::vector<std::uint32_t>& fr
   if constexpr ((2 << kLevel) < kWays) MergeLevelsByPhases<kLevel + 1, kWays, kThreads, kItems>(tile, from, bounds);
 }
 
-/// One pass done by the phases that the kernels run, tile by tile.
+/// Runs one pass by the phases of the kernels, tile by tile.
 template <int kWays, int kThreads, int kItems, typename Runs>
 std::vector<Item> RunPassByPhases(const Runs& runs, const std::vector<Item>& a, const std::vector<Item>& b,
                                   std::uint64_t n) {
@@ -144,7 +145,7 @@ std::vector<Item> RunPassByPhases(const Runs& runs, const std::vector<Item>& a, 
   const Lists lists{a.data(), b.data()};
   std::vector<Item> out(n);
   std::vector<int> written(n);
-  // Poisoned: WriteCut has to write all of it.
+  // The memory is filled with a pattern, because WriteCut must write all of it.
   std::vector<WayTile<kWays>> works(pass.tiles());
   if (!works.empty()) std::memset(static_cast<void*>(works.data()), 0xA5, works.size() * sizeof(WayTile<kWays>));
   for (std::uint64_t t = 0; t < pass.tiles(); ++t) {
@@ -185,7 +186,7 @@ std::vector<Item> RunPassByPhases(const Runs& runs, const std::vector<Item>& a, 
   return out;
 }
 
-/// Runs of the given lengths, each sorted, with origins in order of position.
+/// Returns runs of the given lengths, each sorted, with origins in the order of positions.
 std::vector<Item> MakeRuns(const std::vector<std::uint64_t>& bounds, int values, std::mt19937_64& random) {
   std::vector<Item> items;
   for (std::size_t r = 0; r + 1 < bounds.size(); ++r) {
@@ -280,7 +281,7 @@ TEST(PassCount, IsHalfTheLevelsRoundedUp) {
   EXPECT_EQ(PassCount(17), 3u);
 }
 
-/// How many of the first `rank` items of the stable merge each run has.
+/// Counts how many of the first `rank` items of the stable merge each run has.
 std::vector<std::uint64_t> Counted(const std::vector<std::uint64_t>& bounds, const std::vector<Item>& items,
                                    std::uint64_t rank) {
   const auto sorted = StableSorted(items);
@@ -316,7 +317,7 @@ void ExpectSplits(std::mt19937_64& random) {
   ASSERT_EQ(std::vector<std::uint64_t>(split, split + kWays), expected);
   ASSERT_LE(steps, 2 * kWays * most_steps);
 
-  // The same by many workers: each phase of a step for all of them.
+  // Runs the same search with many workers: each phase of a step for all workers.
   SplitSearch<std::uint32_t, kWays, kProbes> search(static_cast<std::uint32_t>(rank), items);
   int rounds = 0;
   for (; !search.done(); ++rounds) {
@@ -352,7 +353,7 @@ TEST(CoRankNear, IsCoRankWhereverItStarts) {
     const std::uint64_t m = random() % 200, n = random() % (random() % 2 == 0 ? 5 : 3000);
     const int values = 1 + static_cast<int>(random() % 100);
     auto a = SortedItems(m, values, 0, random), b = SortedItems(n, values, 1000, random);
-    // Far from the middle: all of one before all of the other.
+    // Cuts far from the middle: all keys of one list come before all keys of the other.
     if (i % 3 == 0)
       for (Item& item : b) item.key += 1000;
     if (i % 3 == 1)

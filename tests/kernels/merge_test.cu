@@ -1,6 +1,6 @@
-// The public GPU calls against std::merge and std::stable_sort. GPUSORT_REDUCED=1 keeps to small sizes, for
+// Tests the public GPU calls against std::merge and std::stable_sort. GPUSORT_REDUCED=1 uses only small sizes, for
 // compute-sanitizer. Every call runs with a workspace of exactly the size that it asked for, on a non-blocking stream,
-// with guards behind the workspace and every output.
+// with guards after the workspace and every output.
 #include <gtest/gtest.h>
 #include <thrust/iterator/counting_iterator.h>
 #include <thrust/iterator/transform_iterator.h>
@@ -45,7 +45,7 @@ class Gpu : public ::testing::Test {
   void TearDown() override {
     if (stream_ != nullptr) EXPECT_CUDA(cudaStreamDestroy(stream_));
   }
-  /// call(workspace, bytes) -> cudaError_t: asks for the size, then calls. Waits for the end.
+  /// Runs call(workspace, bytes) -> cudaError_t twice: asks for the size, then does the work. Waits for the end.
   template <typename Call>
   void Run(Call call) {
     // The lists were filled on the default stream, for which a non-blocking stream does not wait.
@@ -68,7 +68,7 @@ using GpuMergeKeys = Gpu;
 using GpuMergePairs = Gpu;
 using GpuMergeRuns = Gpu;
 
-/// A key with its origin, so that stability shows. Only `key` is compared.
+/// A key with its origin, which shows whether a sort is stable. Only `key` is compared.
 struct Tagged {
   std::uint32_t key;
   std::uint32_t origin;
@@ -77,7 +77,7 @@ struct Tagged {
 struct TaggedLess {
   GPUSORT_HD bool operator()(const Tagged& a, const Tagged& b) const { return a.key < b.key; }
 };
-/// As large as an item may be, and aligned to one byte.
+/// An item of the maximum size, aligned to one byte.
 struct Large {
   unsigned char bytes[kMaxItemBytes];
   friend bool operator==(const Large& a, const Large& b) { return std::memcmp(a.bytes, b.bytes, sizeof a.bytes) == 0; }
@@ -94,7 +94,7 @@ struct Greater {
   }
 };
 
-/// Key i of n of one of kPatterns patterns.
+/// Returns key i of n keys with one of kPatterns patterns.
 constexpr int kPatterns = 6;
 std::uint64_t PatternKey(int pattern, std::uint64_t i, std::uint64_t n, std::mt19937_64& random) {
   switch (pattern) {
@@ -107,7 +107,7 @@ std::uint64_t PatternKey(int pattern, std::uint64_t i, std::uint64_t n, std::mt1
     case 3:
       return random() % 2;  // two values
     case 4:
-      return ~std::uint64_t{0} - i % 5;  // the largest
+      return ~std::uint64_t{0} - i % 5;  // the largest keys
     default:
       return random();
   }
@@ -136,7 +136,7 @@ constexpr std::uint64_t SortTileItems() {
   return detail::SortShape<Key, LessT, detail::NoValues>().tile();
 }
 
-/// Lengths around a tile of both rows, and some that take several passes.
+/// Returns sizes around a tile of the two shapes, and some that take several passes.
 std::vector<std::uint64_t> SizesAround(std::uint64_t tile) {
   std::vector<std::uint64_t> sizes{0, 1, 2, 33, tile - 1, tile, tile + 1, 2 * tile + 1, 3 * tile};
   if (!Reduced()) sizes.insert(sizes.end(), {5 * tile - 1, 9 * tile, 11 * tile + 5, 1 << 20, (1 << 22) + 12345});
@@ -202,7 +202,7 @@ TEST_F(SortLarge, TakesItemsOfTheLargestSize) {
   }
 }
 
-/// Records of 40 bytes, ordered by bytes 4 to 23 descending and then a number, of which the entries hold 12 bytes.
+/// Records of 40 bytes, ordered by bytes 4 to 23 descending and then by a number. Entries hold 12 bytes of this key.
 struct RecordFixture {
   RecordLayout layout;
   std::vector<Byte> records;
@@ -248,7 +248,7 @@ TEST_F(GpuSortKeys, FollowsPrefixesToTheRecords) {
     Run([&](void* w, std::size_t& bytes) { return SortKeys(w, bytes, buffer, n, less, stream_); });
     ASSERT_TRUE(ToHost(buffer.current, n) == expected) << n;
 
-    // The same entries as five runs.
+    // Merges the same entries as five runs.
     std::vector<std::uint64_t> bounds{0, n / 7, n / 7, n / 3, n / 2, n};
     auto runs = fixture.entries;
     for (std::size_t r = 0; r + 1 < bounds.size(); ++r) {
@@ -269,7 +269,7 @@ struct Times {
 auto Multiples(std::uint64_t factor) {
   return thrust::make_transform_iterator(thrust::make_counting_iterator<std::uint64_t>(0), Times{factor});
 }
-// A device lambda may not stand in a test itself, which is a protected function.
+// A device lambda must not be in a test itself, which is a protected function.
 cudaError_t SortMultiplesByLowBits(void* workspace, std::size_t& bytes, std::uint64_t factor, std::uint64_t* out,
                                    std::uint64_t n, cudaStream_t stream) {
   return SortKeys(
@@ -287,7 +287,7 @@ TEST_F(GpuSortKeys, TakesIteratorsAndLambdas) {
 }
 
 TEST_F(GpuSortKeys, CanBeCapturedInAGraph) {
-  // A call that waited or allocated would end the capture.
+  // A call that waits or allocates would end the capture.
   std::mt19937_64 random(6);
   const std::uint64_t n = 100000;
   const auto keys = MakeKeys<std::uint64_t>(5, n, random);
@@ -341,7 +341,7 @@ TEST_F(GpuSortPairs, CarriesValuesStably) {
   }
 }
 
-/// Two sorted lists; origins of b follow those of a.
+/// Returns two sorted lists. The origins of b follow those of a.
 std::pair<std::vector<Tagged>, std::vector<Tagged>> TwoSorted(std::uint64_t m, std::uint64_t n, int pattern,
                                                               std::mt19937_64& random) {
   auto a = Sorted(MakeKeys<Tagged>(pattern, m, random), TaggedLess{});
@@ -438,7 +438,7 @@ TEST_F(GpuMergePairs, CarriesValuesOfOddSizes) {
 
 class MergeRunsCheck : public Gpu {
  protected:
-  /// Both forms; the bounds are gone as soon as each call returns.
+  /// Checks the two forms of MergeRuns. The bounds are destroyed as soon as each call returns.
   void Check(const std::vector<std::uint64_t>& bounds, int pattern, std::mt19937_64& random) {
     const std::uint64_t n = bounds.back();
     const std::uint32_t runs = static_cast<std::uint32_t>(bounds.size() - 1);
@@ -513,7 +513,8 @@ TEST_F(MergeRunsCheck, MergesOneLongAndManyShortRuns) {
 }
 
 TEST_F(GpuMergeRuns, PadsTilesWhoseThreadsMeetInBanks) {
-  // Every thread of a warp takes first 16 of its keys, a whole row of the banks, from one run, the rest from the other.
+  // Every thread of a warp takes the first 16 of its keys, a whole row of banks, from one run, and the rest from the
+  // other.
   constexpr std::uint64_t kShare = TuningTable(sizeof(std::uint64_t)).merge_4.items, kRow = 16;
   std::vector<std::vector<std::uint64_t>> runs{std::vector<std::uint64_t>(200000)};
   std::iota(runs[0].begin(), runs[0].end(), std::uint64_t{0});
@@ -548,7 +549,7 @@ TEST_F(GpuMergeRuns, TakesNoRunsAtAll) {
   Run([&](void* w, std::size_t& bytes) { return MergeRuns(w, bytes, buffer, nullptr, 0, Less{}, stream_); });
 }
 
-// What follows needs no GPU.
+// The tests below need no GPU.
 
 TEST(Workspace, IsKnownWithoutAGpu) {
   DoubleBuffer<std::uint64_t> keys;

@@ -12,7 +12,7 @@
 namespace gpusort::testing {
 namespace {
 
-/// Whether the calling thread blocks what it should and nothing else.
+/// Returns true if the calling thread blocks all signals that it must block, and no others.
 bool GetsNoSignals() {
   sigset_t blocked;
   pthread_sigmask(SIG_SETMASK, nullptr, &blocked);

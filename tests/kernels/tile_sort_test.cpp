@@ -94,7 +94,7 @@ TEST(SortTile, LeavesASortedTileAlone) {
 }
 
 TEST(SortTile, ComparesOnlyItemsOfTheTile) {
-  // Everything around the tile is a pointer that must not be followed.
+  // All memory around the tile contains null pointers, which must not be dereferenced.
   const std::vector<int> numbers{5, 3, 9, 1, 1, 8, 2};
   std::vector<const int*> memory(64, nullptr);
   for (std::size_t i = 0; i < numbers.size(); ++i) memory[i] = &numbers[i];
@@ -130,7 +130,7 @@ TEST(TuningTable, FitsTheSharedMemoryItPromises) {
       EXPECT_LE(shape.tile(), 0xFFFFu) << "places have 16 bits";
     };
     expect_fits(tuning.sort, bytes, 0);
-    // A co-rank for each thread; a place for each value.
+    // A co-rank for each thread, and a place for each value.
     expect_fits(tuning.network_sort, bytes, tuning.network_sort.threads * sizeof(std::uint32_t));
     for (const TileShape& shape : {tuning.merge, tuning.merge_4}) expect_fits(shape, bytes, 0);
     for (const TileShape& shape : {tuning.merge_pairs, tuning.merge_pairs_4}) {
@@ -167,7 +167,7 @@ TEST(SortTileByNetworks, SortsTilesOfAnyShape) {
 }
 
 TEST(NetworkMerge, FillsShortSharesWithTheLargest) {
-  // 5 that ascend, 4 that descend, shares of 4: the last has one item.
+  // Five items ascend and four descend. With shares of four items, the last share has one item.
   const std::uint32_t tile[9] = {1, 4, 4, 9, 12, 20, 9, 3, 0};
   const NetworkShare share{0, 5, 9, 8};
   const std::uint32_t first = NetworkCoRank(tile, share, Less{});

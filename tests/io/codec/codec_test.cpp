@@ -45,7 +45,7 @@ Bytes RandomBytes(std::size_t count, std::uint64_t seed) {
   return bytes;
 }
 
-/// Lines as in a web log: three to five times smaller when compressed.
+/// Returns lines like those of a web log, which compress to a third or a fifth.
 Bytes Log(std::size_t count, std::uint64_t seed) {
   std::mt19937_64 random(seed);
   Bytes bytes;
@@ -77,7 +77,7 @@ Bytes Compressed(Codec codec, const Bytes& data, const EncoderOptions& options =
   return out;
 }
 
-/// Hands out at most `most` bytes at a time.
+/// Returns a source that delivers at most `most` bytes at a time.
 Decoder::Source SourceOf(const Bytes& bytes, std::size_t most = 1 << 20) {
   return [&bytes, most, at = std::size_t{0}](std::span<std::byte> out) mutable -> std::uint64_t {
     const std::size_t count = std::min({bytes.size() - at, out.size(), most});
@@ -93,7 +93,7 @@ Bytes ReadToEnd(Decoder& decoder, std::size_t most = 1 << 16) {
   while (const std::uint64_t got = decoder.Read(std::as_writable_bytes(std::span(part)))) {
     all.insert(all.end(), part.begin(), part.begin() + static_cast<std::ptrdiff_t>(got));
   }
-  // The end stays the end.
+  // After the end, further reads return 0 bytes.
   EXPECT_EQ(decoder.Read(std::as_writable_bytes(std::span(part))), 0U);
   return all;
 }
@@ -103,7 +103,7 @@ Bytes Expanded(Codec codec, const Bytes& bytes) {
   return ReadToEnd(decoder);
 }
 
-/// The message of the error with `code` that `call` throws.
+/// Returns the message of the error with `code` that `call` throws.
 template <class Call>
 std::string MessageOf(ErrorCode code, Call call) {
   try {
@@ -234,7 +234,7 @@ TEST(Codec, RefusesATwoMemberFileCutAtAnyByte) {
   const Bytes second = RandomBytes(100, 2) + Log(300, 2);
   for (const Codec codec : kCodecs) {
     RefusesEveryCut(codec, Compressed(codec, first), Compressed(codec, second), first, second);
-    // Nothing but frame: headers and ends.
+    // Compressed data without content consist of headers and ends only.
     RefusesEveryCut(codec, Compressed(codec, {}), Compressed(codec, {}), {}, {});
   }
 }
@@ -257,7 +257,7 @@ TEST(Codec, GivesNoWrongBytesForAFlippedBit) {
         }
       }
     }
-    // Some bits mean nothing, as those of gz's time.
+    // Some bits have no meaning for the content, such as the time in gz.
     EXPECT_GT(refused, whole.size() * 8 * 3 / 4) << CodecName(codec);
   }
 }
@@ -287,7 +287,7 @@ TEST(Codec, TakesZerosOnlyWhereTheFormatHasThem) {
       } else {
         Refused(codec, padded);
       }
-      // Between members xz alone has them; in front of the first, none has.
+      // Only xz allows padding between members, and no format allows it before the first member.
       if (fine && codec == Codec::kXz) {
         EXPECT_EQ(Expanded(codec, padded + member), data + data);
       } else {
@@ -313,7 +313,7 @@ TEST(Codec, StopsBombsAtTheLimit) {
       EXPECT_LE(got, kLimit);
       EXPECT_TRUE(Contains(message, "bomb: expands to more than 1048576 bytes (--max-expanded) at offset ")) << message;
     }
-    // Many small members count together; exactly the limit is fine.
+    // The limit applies to the sum of many small members. Exactly the limit is allowed.
     const Bytes member = Compressed(codec, Bytes(600));
     const Bytes two = member + member;
     Decoder fits(codec, "file", SourceOf(two), {.expanded_bytes = 1200});
@@ -326,7 +326,7 @@ TEST(Codec, StopsBombsAtTheLimit) {
   }
 }
 
-/// A frame with one block that is stored as it is.
+/// Returns a frame with one uncompressed block.
 Bytes ZstFrame(const Bytes& header, const Bytes& content) {
   const std::size_t block = content.size() * 8 + 1;
   const Bytes block_header = {static_cast<unsigned char>(block), static_cast<unsigned char>(block >> 8),
@@ -334,7 +334,7 @@ Bytes ZstFrame(const Bytes& header, const Bytes& content) {
   return Bytes{0x28, 0xb5, 0x2f, 0xfd} + header + block_header + content;
 }
 
-/// By the library, at a level that has a smaller dictionary than the usual one.
+/// Compresses with the library, at a level that has a smaller dictionary than the usual level.
 Bytes XzOfLevel(std::uint32_t level, const Bytes& data) {
   Bytes out(lzma_stream_buffer_bound(data.size()));
   std::size_t size = 0;
@@ -346,7 +346,7 @@ Bytes XzOfLevel(std::uint32_t level, const Bytes& data) {
 }
 
 TEST(Codec, KeepsWindowsToTheMemoryItIsGiven) {
-  // zst: windows of 2 and 8 MiB; xz: dictionaries of 256 KiB and 8 MiB, whatever the data; these are compressed soon.
+  // zst: windows of 2 and 8 MiB; xz: dictionaries of 256 KiB and 8 MiB, whatever the data. The data compress quickly.
   const Bytes part = Log(1 << 16, 3);
   Bytes data;
   while (data.size() < 9 << 20) data.insert(data.end(), part.begin(), part.end());
@@ -380,18 +380,18 @@ TEST(Codec, RefusesZstWindowsOfMoreThan128MiB) {
   for (const int log : {28, 30, 31, 41}) {
     EXPECT_TRUE(Contains(Refused(Codec::kZst, with_window_log(log)), "more than 128 MiB, the most")) << log;
   }
-  // Also in a frame whose size is known, and small enough for the reader's buffer; and in the second frame.
+  // A frame whose size is known and small enough for the reader's buffer is refused, too, and so is a second frame.
   const Bytes small = ZstFrame({0x40, (31 - 10) << 3, 0, 0}, Bytes(256));
   EXPECT_TRUE(Contains(Refused(Codec::kZst, small), "window")) << Refused(Codec::kZst, small);
   EXPECT_TRUE(Contains(Refused(Codec::kZst, with_window_log(20) + with_window_log(31)), "member 2 begins at"));
-  // A single segment is its own window.
+  // The window of a single segment is the segment itself.
   EXPECT_EQ(Expanded(Codec::kZst, ZstFrame({0x20, 1}, Text("x"))), Text("x"));
   EXPECT_TRUE(Contains(Refused(Codec::kZst, ZstFrame({0xa0, 0, 0, 0, 0x10}, Text("x"))), "window"));
 }
 
 TEST(Codec, RefusesZstFramesThatNeedADictionary) {
   EXPECT_TRUE(Contains(Refused(Codec::kZst, ZstFrame({0x21, 7, 1}, Text("x"))), "dictionary"));
-  // A frame hidden in the header of another: taken for it by zstd alone.
+  // A frame that is hidden in the header of another frame. Only zstd itself takes it for a frame.
   const Bytes hidden = {0x28, 0xb5, 0x2f, 0xfd, 0xe3, 0x28, 0xb5, 0x2f, 0xfd, 0x20, 0, 1, 0, 0, 0, 0, 0};
   EXPECT_TRUE(Contains(Refused(Codec::kZst, hidden), "dictionary"));
 }
@@ -418,7 +418,7 @@ TEST(Codec, RefusesXzDictionariesOfMoreThan256MiB) {
 }
 
 TEST(Codec, RefusesXzChecksumsThatItCannotVerify) {
-  // Kind 2 is reserved, and as long as the CRC-32 (kind 1) that the data has.
+  // Kind 2 of checksum is reserved. It has the length of the CRC-32 (kind 1) of the data.
   Bytes bytes = Compressed(Codec::kXz, Text("x"));
   const auto put_crc = [&](std::size_t at, std::size_t from, std::size_t count) {
     const std::uint32_t crc = lzma_crc32(bytes.data() + from, count, 0);
@@ -450,14 +450,14 @@ TEST(Codec, NamesPathMemberAndOffsetOfCorruptData) {
   for (const Codec codec : kCodecs) {
     const Bytes good = Compressed(codec, first);
     Bytes bad = good;
-    bad[bad.size() - 3] ^= 0x55;  // the check of gz, bz2, zst and lz4, the foot of xz
+    bad[bad.size() - 3] ^= 0x55;  // the checksum of gz, bz2, zst and lz4, or the footer of xz
     const Bytes both = good + bad;
     Decoder again(codec, "logs/a.x", SourceOf(both));
     const std::string message = MessageOf(ErrorCode::kBadInput, [&] { ReadToEnd(again); });
     EXPECT_TRUE(message.starts_with("logs/a.x: bad " + std::string(CodecName(codec)) + " data at offset ")) << message;
     EXPECT_TRUE(Contains(message, "(member 2 begins at " + std::to_string(good.size()) + ")")) << message;
     EXPECT_GT(again.offset(), both.size() - 30) << message;
-    // It is not to be used again, and says so.
+    // A decoder that has thrown must not be used again, and says so.
     Bytes part(10);
     MessageOf(ErrorCode::kInternal, [&] { again.Read(std::as_writable_bytes(std::span(part))); });
   }
@@ -487,7 +487,7 @@ TEST(Codec, PassesErrorsOfItsSourceAndSinkOn) {
                           }),
                 "full");
       MessageOf(ErrorCode::kInternal, [&] { encoder.Finish(); });
-      // Dropped with members under way.
+      // The encoder is destroyed while members are in work.
       Encoder dropped(codec, options, [](std::span<const std::byte>) {});
       dropped.Write(AsSpan(data).first(35'000));
     }
@@ -512,7 +512,7 @@ TEST(Codec, TakesNoMoreMemoryThanItSays) {
         bytes += data.size();
         most = std::max(most, in_use() - before);
       });
-      // Three times what is under way at once.
+      // Three times as many bytes as are in work at once.
       for (int i = 0; i < 12; ++i) encoder.Write(AsSpan(log));
       encoder.Finish();
       EXPECT_GT(bytes, 0U);
@@ -543,7 +543,7 @@ TEST(Codec, ReadsAndWritesPipes) {
   writing.join();
 }
 
-/// The program that people have for a codec, as another opinion about the format.
+/// The command-line program for a codec, as an independent implementation of the format.
 class CodecTool : public ::testing::TestWithParam<Codec> {
  protected:
   void SetUp() override {
@@ -554,7 +554,7 @@ class CodecTool : public ::testing::TestWithParam<Codec> {
                                            : "lz4";
     if (std::system(("command -v " + program_ + " >/dev/null").c_str()) != 0) GTEST_SKIP() << "no " << program_;
   }
-  /// Runs the program as a filter: true if it is content.
+  /// Runs the program as a filter. Returns true if it exits with 0.
   bool Filter(const std::string& options, const std::string& from, const std::string& to) const {
     return std::system((program_ + " " + options + " <'" + from + "' >'" + to + "' 2>/dev/null").c_str()) == 0;
   }
@@ -615,7 +615,7 @@ TEST(BlockCodec, BringsBlocksBack) {
       Bytes back(size);
       block_codec.Decompress(AsSpan(out), AsRoom(back));
       EXPECT_EQ(back, data);
-      // Never a block that is cut short: what does not fit is 0.
+      // Compress never returns a truncated block: if the block does not fit, it returns 0.
       Bytes tight(bytes - 1);
       EXPECT_EQ(block_codec.Compress(AsSpan(data), AsRoom(tight)), 0U) << CodecName(codec);
     }
@@ -648,7 +648,7 @@ TEST(BlockCodec, RefusesWhatIsNoWholeBlockOfThatSize) {
     }
     refused(block + Text("x"), 500);
     refused(RandomBytes(300, 1), 500);
-    // It is as good as new afterwards.
+    // The codec works as before after that.
     Bytes out(500);
     block_codec.Decompress(AsSpan(block), AsRoom(out));
     EXPECT_EQ(out, data);
@@ -661,7 +661,8 @@ TEST(ChooseTempCodec, CompressesMoreTheSlowerTheDiskIs) {
   const auto choose = [&](double speed, unsigned threads) { return ChooseTempCodec(AsSpan(log), speed, threads); };
   EXPECT_EQ(choose(20e6, 2), Codec::kZst);
   EXPECT_EQ(choose(20e9, 2), Codec::kNone);
-  // As the disk gets faster, from zst over lz4 to none, and never back; more threads keep a codec longer.
+  // On faster disks the choice goes from zst over lz4 to none, and never back. With more threads a codec stays the
+  // choice for longer.
   const auto rank = [](Codec codec) { return codec == Codec::kZst ? 2 : codec == Codec::kLz4 ? 1 : 0; };
   bool lz4_seen = false;
   for (const unsigned threads : {1U, 2U, 16U}) {

@@ -1,4 +1,4 @@
-// The CPU backend against a stable sort of whole records, and the rules of its slots.
+// Tests the CPU backend against a stable sort of whole records, and the rules of its slots.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -99,7 +99,8 @@ void CheckSort(const RecordLayout& layout, const Bytes& input, std::uint64_t rec
   ASSERT_EQ(fixture.backend->free_slots(), 1u);
 }
 
-/// Cuts `input` into `runs` unequal runs, some empty, sorts each, and cuts those into pieces.
+/// Cuts `input` into `runs` unequal runs, some empty, sorts each run, cuts the runs into pieces, and checks their
+/// merge.
 void CheckMerge(const RecordLayout& layout, const Bytes& input, std::uint32_t runs, unsigned threads,
                 std::uint64_t seed, std::size_t misalign = 0) {
   const Fixture fixture(layout, std::max<std::size_t>(input.size(), layout.stride), 0, threads);
@@ -117,7 +118,7 @@ void CheckMerge(const RecordLayout& layout, const Bytes& input, std::uint32_t ru
     Bytes sorted = StableSorted(Bytes(begin, begin + static_cast<std::ptrdiff_t>(count * layout.stride)), layout);
     sorted.insert(sorted.begin(), misalign, 0);
     storage.push_back(std::move(sorted));
-    // Now and then one of several runs comes in two pieces.
+    // Some runs come in two pieces if there are several runs.
     const std::uint64_t first = runs == 1 || random() % 2 == 0 ? count : random() % (count + 1);
     const auto* data = reinterpret_cast<const std::byte*>(storage.back().data()) + misalign;
     pieces.push_back({data, first * layout.stride, run});
@@ -205,7 +206,8 @@ struct LargeCase {
   std::uint64_t records;
 };
 
-/// Enough bytes for the parallel paths, and but for large records enough for several tiles.
+/// Returns layouts and counts with enough bytes for the parallel paths and, except for large records, for several
+/// tiles.
 std::vector<LargeCase> LargeLayouts() {
   return {
       {"u64", Layout(8, {{0, 8, KeyType::kUnsigned}}), 50000},
@@ -278,8 +280,9 @@ TEST(CpuLane, KeepsEveryBitOfNaNsAndZeros) {
 }
 
 TEST(CpuLane, OrdersKeysThatDifferLateAndInSteps) {
-  // Record i shares 5 * i key bytes with all later ones, so each group of equal prefixes is only a little smaller than
-  // the one before; and the same records many times over, so that there are ties to the end.
+  // Record i has the first 5 * i bytes of its key in common with all later records, so that each group of equal
+  // prefixes is only a little smaller than the one before. Many copies of the same records make ties up to the end of
+  // the key.
   const RecordLayout layout = Layout(1008, {{0, 1000, KeyType::kBytes}});
   std::mt19937_64 random(1);
   std::vector<std::size_t> order;
@@ -458,7 +461,7 @@ TEST(CpuBackend, TakesSlotsAndLaneBytesFromTheHostMemoryAndGivesThemBack) {
   }
   backend->MakeArena({layout, slot_bytes / 2, 4, 2}, enough);
   EXPECT_LT(enough.used(), need);
-  // The entries: sixteen bytes for each record.
+  // The entries take sixteen bytes for each record.
   EXPECT_GE(backend->LaneBytes(layout, slot_bytes), slot_bytes / 100 * 16);
 }
 
@@ -538,7 +541,7 @@ TEST(CutLinesInHalf, KeepsTheOrderOfKeysAndRuns) {
     ASSERT_FALSE(low.empty());
     ASSERT_FALSE(high.empty());
     ASSERT_EQ(low.back(), '\n');
-    // Both halves sorted by themselves are the whole sorted.
+    // The sorted halves, one after the other, must be the sorted whole.
     Bytes halves = testing::StableSortedLines(low, '\n', view);
     const Bytes upper = testing::StableSortedLines(high, '\n', view);
     halves.insert(halves.end(), upper.begin(), upper.end());
@@ -563,7 +566,7 @@ TEST(CpuBackendLines, SortAndMergeEqualAStableSort) {
         const Bytes expected = StableSortedLines(input, '\n', view);
         const auto all = std::as_bytes(std::span(input));
         const std::uint64_t lines = CountRecords(all, layout);
-        // Lines of a byte or two need a slot for more bytes than they have.
+        // Lines of one or two bytes need a slot that is larger than the lines.
         HostMemory memory(kPlenty);
         const auto backend = OpenCpuBackend(3);
         backend->MakeArena({layout, std::max<std::uint64_t>(input.size(), 32 * lines), 2, 1}, memory);

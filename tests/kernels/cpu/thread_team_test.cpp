@@ -12,7 +12,7 @@
 namespace gpusort::detail {
 namespace {
 
-/// As two lanes do: calls from several threads at once, each with counters of its own per worker.
+/// Calls the team from several threads at once, as two lanes do. Each call has separate counters for each worker.
 TEST(ThreadTeam, RunsEveryTaskOnceForSeveralCallersWithinItsSize) {
   for (const unsigned size : {1u, 2u, 5u}) {
     ThreadTeam team(size);
@@ -21,7 +21,8 @@ TEST(ThreadTeam, RunsEveryTaskOnceForSeveralCallersWithinItsSize) {
       const TeamExecutor executor(team);
       for (std::uint64_t tasks : {0, 1, 2, 3, 64, 1000}) {
         std::vector<unsigned> runs(tasks);
-        std::vector<std::uint64_t> of_worker(executor.workers());  // not atomic: no two at once share one
+        // Not atomic, because a worker number has one thread at a time.
+        std::vector<std::uint64_t> of_worker(executor.workers());
         executor.ForEach(tasks, [&](std::uint64_t task, unsigned worker) {
           const unsigned now = ++running;
           for (unsigned seen = most; tasks > 1 && seen < now && !most.compare_exchange_weak(seen, now);) {
@@ -39,7 +40,7 @@ TEST(ThreadTeam, RunsEveryTaskOnceForSeveralCallersWithinItsSize) {
     std::vector<std::jthread> callers;
     for (int i = 0; i < 3; ++i) callers.emplace_back(caller);
     callers.clear();
-    // A single task is run by its caller, beside the team's.
+    // A single task runs on its caller, in addition to the threads of the team.
     EXPECT_LE(most, size + 2);
     EXPECT_EQ(team.refused(), 0u);
   }

@@ -1,6 +1,6 @@
-// The CUDA backend against std::stable_sort by CompareKeys on the host, byte for byte, and its behaviour at the limits:
-// slots, cancelling, refused memory, failed calls, a GPU that does not answer.
-// The arithmetic of its kernels is also run on the CPU here; those tests need no GPU.
+// Tests the CUDA backend against std::stable_sort by CompareKeys on the host, byte for byte, and its behaviour at the
+// limits: slots, cancelling, refused memory, failed calls, a GPU that does not answer. The arithmetic of its kernels
+// also runs on the CPU here; those tests need no GPU.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -24,7 +24,7 @@
 
 namespace gpusort::testing {
 
-/// A macro, because GTEST_SKIP must return from the test itself.
+/// This is a macro because GTEST_SKIP must return from the test itself.
 #define SKIP_WITHOUT_GPU() \
   if (const std::string why = WhyNoGpu(); !why.empty()) GTEST_SKIP() << why
 
@@ -46,7 +46,7 @@ std::string WhyNoGpu() {
 
 const std::byte* AsStdBytes(const unsigned char* p) { return reinterpret_cast<const std::byte*>(p); }
 
-/// Gives `input` in blocks, from buffers that are overwritten as soon as they are returned.
+/// Delivers `input` in blocks, from buffers that are overwritten as soon as they are returned.
 class TestSource : public BatchSource {
  public:
   TestSource(const Bytes& input, std::uint64_t block_bytes) : input_(input), block_bytes_(block_bytes) {}
@@ -59,10 +59,10 @@ class TestSource : public BatchSource {
     given_ += size;
     return block;
   }
-  /// Throws when asked for the block at this offset.
+  /// Makes the request for the block at this offset throw.
   void FailAt(std::uint64_t offset) { fail_at_ = offset; }
   int lent() const { return lent_; }
-  /// Most blocks on loan while another was asked for.
+  /// Returns the maximum number of blocks on loan while a further block was requested.
   int most_lent() const { return most_lent_; }
 
  private:
@@ -310,7 +310,7 @@ TEST(CudaBackend, ReadsManyAtOnce) {
   const std::unique_ptr<SortedRecords> sorted = SortBytes(*lane, input, 70000);
   std::mt19937_64 random(9);
   for (const std::size_t count : {0, 1, 30, 128, 3000}) {
-    // None, a few bytes, and so many that they go by themselves.
+    // No bytes, a few bytes, and so many that they are copied separately.
     for (const std::uint64_t most : {8, 4096, 9000}) {
       std::vector<Bytes> parts(count);
       std::vector<std::uint64_t> offsets;
@@ -333,7 +333,7 @@ TEST(CudaBackend, ReadsManyAtOnce) {
 TEST(CudaMerge, TakesPiecesFromAnyByteOn) {
   SKIP_WITHOUT_GPU();
   std::mt19937_64 random(10);
-  // Of records of one byte a piece may begin anywhere; 300 pieces are more than one kernel takes.
+  // A piece of one-byte records may begin at any address. 300 pieces are more than one kernel takes.
   const RecordLayout layout = MakeFixedLayout(1, {});
   for (const std::uint64_t bytes : {400, 70000, 9000000}) {
     Device device(Shape(layout, bytes, 6));
@@ -366,7 +366,7 @@ TEST(CudaSort, WorksFromPinnedBlocks) {
   Device device(Shape(layout, 24 * kMiB));
   HostBuffer ring(device.memory, 4 * block_bytes);
   device.backend->Pin(ring.data(), ring.size());
-  /// A ring of four blocks, filled again as soon as one is free.
+  /// A ring of four blocks. Each block is filled again as soon as it is free.
   class RingSource : public BatchSource {
    public:
     RingSource(const Bytes& input, std::byte* ring) : input_(input), ring_(ring) {}
@@ -406,7 +406,7 @@ TEST(CudaSort, WorksFromPinnedBlocks) {
     EXPECT_TRUE(ReadAll(*lane->Sort(source)) == expected);
   }
   device.backend->Unpin(ring.data());
-  device.backend->Unpin(ring.data());  // what is not pinned is no error
+  device.backend->Unpin(ring.data());  // memory that is not pinned is no error
 }
 
 TEST(CudaSort, RefusesBatchesThatBreakTheContract) {
@@ -437,7 +437,7 @@ TEST(CudaSort, GivesAllBackIfTheSourceFails) {
   EXPECT_TRUE(ReadAll(*SortBytes(*lane, input, 8000)) == StableSorted(input, layout));
 }
 
-/// Sorted runs of `input`, cut at random places, and their pieces on the host, on the device, or on both.
+/// Sorts runs of `input`, cut at random places. The pieces lie on the host, on the device, or on both.
 TEST(CudaMerge, EqualsStableSortOfTheRuns) {
   SKIP_WITHOUT_GPU();
   std::mt19937_64 random(8);
@@ -467,7 +467,7 @@ TEST(CudaMerge, EqualsStableSortOfTheRuns) {
               on_device.push_back(SortBytes(*lane, part, part.size()));
               data = on_device.back()->data();
             }
-            // Two pieces a run, one of which may be empty.
+            // Each run has two pieces, one of which may be empty.
             const std::uint64_t first = random() % (part.size() / layout.stride + 1) * layout.stride;
             pieces.push_back({data, first, r, device_run ? 0 : kOnHost});
             pieces.push_back({data + first, part.size() - first, r, device_run ? 0 : kOnHost});
@@ -476,7 +476,7 @@ TEST(CudaMerge, EqualsStableSortOfTheRuns) {
           lane->Merge(pieces, reinterpret_cast<std::byte*>(merged.data()));
           EXPECT_TRUE(std::all_of(merged.end() - 16, merged.end(), [](unsigned char byte) { return byte == 0xCC; }));
           merged.resize(input.size());
-          // Runs in order of the input, each sorted stably: the merge is the stable sort of all.
+          // The runs are in the order of the input and sorted stably, so their merge is the stable sort of the input.
           ASSERT_TRUE(merged == StableSorted(input, layout));
         }
       }
@@ -496,7 +496,7 @@ TEST(CudaGroup, MergesAndSearchesInTheMemoryOfAllGpus) {
   for (const NamedLayout& named : AllLayouts()) {
     SCOPED_TRACE(named.name);
     const RecordLayout& layout = named.layout;
-    const std::size_t count = layout.stride > 200 ? 1000 : 20000;  // of a run
+    const std::size_t count = layout.stride > 200 ? 1000 : 20000;  // the number of records in a run
     const auto each = static_cast<std::uint32_t>(gpus);
     group->MakeArena(Shape(layout, gpus * count * layout.stride, 4 * each, each), memory);
     std::vector<std::unique_ptr<Lane>> lanes;
@@ -518,7 +518,7 @@ TEST(CudaGroup, MergesAndSearchesInTheMemoryOfAllGpus) {
       Bytes merged(input.size());
       lane->Merge(pieces, reinterpret_cast<std::byte*>(merged.data()));
       ASSERT_TRUE(merged == expected) << "on GPU " << lane->device();
-      // Nothing to merge, but the way to the host.
+      // A single run needs no merge, only the copy to the host.
       for (std::uint32_t r = 0; r < each; ++r) {
         merged.resize(runs[r]->bytes());
         lane->Merge(std::span(pieces).subspan(2 * r, 2), reinterpret_cast<std::byte*>(merged.data()));
@@ -554,7 +554,7 @@ TEST(CudaMerge, TakesMoreRunsThanOnePassHolds) {
   SKIP_WITHOUT_GPU();
   for (const std::uint64_t stride : {4, 20}) {
     const RecordLayout layout = MakeFixedLayout(stride, KeySpec{{Field(0, 4, KeyType::kUnsigned)}});
-    const std::size_t count = 20000;  // a pass takes 4174 runs
+    const std::size_t count = 20000;  // one pass takes 4174 runs
     Device device(Shape(layout, count * stride));
     const std::unique_ptr<Lane> lane = device.backend->OpenLane();
     for (const std::size_t run_records : {1, 2, 3}) {
@@ -655,13 +655,13 @@ TEST(CudaSlots, AreHeldByRecordsUntilTheyAreDropped) {
   Device device(Shape(layout, 4000, 3));
   const Bytes input = MakeRecords(layout, 1000, Keys::kRandom, 10);
   const std::unique_ptr<Lane> lane = device.backend->OpenLane();
-  EXPECT_THROW(device.backend->OpenLane(), Error);                                     // made for one
+  EXPECT_THROW(device.backend->OpenLane(), Error);  // the arena was made for one lane
   EXPECT_THROW(device.backend->MakeArena(Shape(layout, 4000), device.memory), Error);  // the lane is alive
   std::unique_ptr<SortedRecords> first = SortBytes(*lane, input, 4000);
   EXPECT_EQ(device.backend->free_slots(), 2u);
   std::unique_ptr<SortedRecords> second = SortBytes(*lane, input, 4000);
   EXPECT_EQ(device.backend->free_slots(), 1u);
-  // A third sort waits until another thread drops one.
+  // A third sort waits until another thread destroys the result of an earlier sort.
   std::thread dropper([&] {
     std::this_thread::sleep_for(std::chrono::milliseconds(50));
     first.reset();
@@ -671,7 +671,7 @@ TEST(CudaSlots, AreHeldByRecordsUntilTheyAreDropped) {
   EXPECT_EQ(first, nullptr);
   EXPECT_TRUE(ReadAll(*third) == ReadAll(*second));
   EXPECT_EQ(device.backend->free_slots(), 1u);
-  // Cancelling ends the wait, and every later one.
+  // Cancelling ends this wait and every later one.
   std::thread canceller([&] {
     std::this_thread::sleep_for(std::chrono::milliseconds(50));
     device.backend->Cancel();
@@ -701,7 +701,7 @@ TEST(CudaArena, CountsItsMemoryAndIsMadeAgain) {
   EXPECT_LE(backend->device_peak(), 5 * (slot + 256) + 2 * lane_bytes);
   EXPECT_GT(memory.used(), 0u);
   const std::uint64_t peak = backend->device_peak();
-  // Memory that no GPU has is refused, and the backend goes on.
+  // An arena that is too large for any GPU is refused, and the backend stays usable.
   try {
     backend->MakeArena(Shape(layout, std::uint64_t{100} << 31, 1000), memory);
     ADD_FAILURE() << "made an arena of 200 TB";
@@ -715,7 +715,7 @@ TEST(CudaArena, CountsItsMemoryAndIsMadeAgain) {
   EXPECT_TRUE(ReadAll(*SortBytes(*backend->OpenLane(), input, 30000)) == StableSorted(input, layout));
 }
 
-/// Everything that the backend does, once.
+/// Makes every call of the backend once.
 void UseEverything(const RecordLayout& layout, const Bytes& input, const Bytes& expected) {
   HostMemory memory(64 * kMiB);
   const std::unique_ptr<Backend> backend = OpenCudaBackend(0);
@@ -764,13 +764,13 @@ TEST(CudaFaults, EveryCallMayFailAndNothingElseBreaks) {
           UseEverything(layout, input, expected);
         } catch (const Error& error) {
           ++failed;
-          // While the backend opens, refused memory is as good as no GPU.
+          // While the backend opens, refused memory counts as "no GPU".
           const bool refused = error.code() == ErrorCode::kOutOfMemory;
           EXPECT_TRUE(refused != sticky || error.code() == ErrorCode::kGpuLost) << error.what();
           EXPECT_TRUE(refused || error.code() == ErrorCode::kGpuLost) << error.what();
         }
       }
-      // Only pinning may fail unseen; and how many copies of blocks are waited for is chance.
+      // Only pinning may fail without an error. The number of waits for copies of blocks depends on chance.
       EXPECT_GE(failed, calls - 7);
     }
     faults.FailAt(0, false);
@@ -790,7 +790,7 @@ TEST(CudaFaults, AWrongBitIsInTheCopyThatWasAskedFor) {
   faults.FailAt(2, detail::CudaFaults::Kind::kFlip);
   EXPECT_TRUE(ReadAll(*sorted) == expected);
   for (int copies = 0; copies < 2; ++copies) {
-    // It is wrong on the device from then on.
+    // The byte on the device is wrong from then on.
     const Bytes wrong = ReadAll(*sorted);
     int bits = 0;
     for (std::size_t i = 0; i < wrong.size(); ++i) bits += __builtin_popcount(wrong[i] ^ expected[i]);
@@ -843,14 +843,14 @@ TEST(CudaDevice, GivesUpOnAGpuThatDoesNotAnswer) {
   } catch (const Error& error) {
     EXPECT_EQ(error.code(), ErrorCode::kGpuLost);
   }
-  EXPECT_THROW(device->Wait(stream.get()), Error);  // and for good
-  device->Drain(stream.get());                      // which returns at once
+  EXPECT_THROW(device->Wait(stream.get()), Error);  // the error stays
+  device->Drain(stream.get());                      // returns at once
   EXPECT_FALSE(device->EnterToFree());
-  EXPECT_FALSE(patient->EnterToFree());  // nor does anything free beside it
+  EXPECT_FALSE(patient->EnterToFree());  // another device object frees nothing either
   EXPECT_EQ(cudaStreamQuery(stream.get()), cudaErrorNotReady);
   cudaGetLastError();
   patient->Wait(stream.get());
-  detail::a_gpu_hangs = false;  // it was none
+  detail::a_gpu_hangs = false;  // the GPU did not really hang
 }
 
 }  // namespace

@@ -1,5 +1,5 @@
-// Lines on a CUDA lane against std::stable_sort by CompareLines: every ordering that a device knows, lines that agree
-// for long, NULs that chunks do not show, batches and merges.
+// Tests lines on a CUDA lane against std::stable_sort by CompareLines: every ordering that a device has, lines with
+// long common prefixes, NULs that chunks do not show, batches and merges.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -83,7 +83,7 @@ class CudaLines : public ::testing::Test {
     return lines;
   }
 
-  /// A piece for each run.
+  /// Merges the runs, one piece for each, and returns the result.
   static std::string Merged(Lane& lane, const std::vector<std::string>& runs) {
     std::vector<Piece> pieces;
     std::size_t size = 0;
@@ -118,7 +118,7 @@ class CudaLines : public ::testing::Test {
         orders.push_back(order);
       }
     }
-    // Keys that are compared as they lie, in front of others.
+    // Keys that are compared unchanged, followed by other keys.
     for (const bool stable : {false, true}) {
       LineOrder order;
       order.separator = stable ? ':' : -1;
@@ -191,7 +191,7 @@ TEST_F(CudaLines, OfManyRunsOfFewLinesThatAgreeForLongAreMerged) {
   for (const LineOrder& order : Orders()) {
     const LineOrderView view = order.view();
     const std::unique_ptr<Lane> lane = OpenLane(MakeLineLayout('\n', view));
-    // Fields behind the first 64 and 128 bytes, and lines that are all the same.
+    // Fields after the first 64 and 128 bytes, and lines that are all equal.
     for (const std::uint64_t differs : {0, 1, 3}) {
       std::vector<std::string> all, runs;
       for (std::size_t r = 0; r < 300; ++r) {
@@ -217,7 +217,8 @@ TEST_F(CudaLines, MoreThanALaneIndexesAreMergedInParts) {
     std::vector<std::string> runs(4);
     std::string all;
     for (std::string& run : runs) {
-      std::vector<std::string> lines(kSlotBytes / 2 / runs.size());  // two bytes each: twice what a lane indexes
+      // Two bytes a line, so twice as many lines as a lane's index takes.
+      std::vector<std::string> lines(kSlotBytes / 2 / runs.size());
       for (std::string& line : lines) line = std::string(1, static_cast<char>('a' + random() % letters));
       run = Join(Sorted(lines, order.view()));
       all += run;
@@ -225,7 +226,7 @@ TEST_F(CudaLines, MoreThanALaneIndexesAreMergedInParts) {
     std::vector<Piece> pieces;
     for (const std::string& run : runs) {
       const auto bytes = std::as_bytes(std::span(run));
-      // Two pieces of each run, as where blocks meet.
+      // Two pieces for each run, as at the border of blocks.
       const std::uint64_t half = bytes.size() / 4 * 2;
       const auto number = static_cast<std::uint32_t>(pieces.size() / 2);
       pieces.push_back({bytes.data(), half, number});
@@ -244,7 +245,7 @@ TEST_F(CudaLines, MoreThanALaneIndexesAreMergedInParts) {
 TEST_F(CudaLines, AreCountedInFrontOfACut) {
   std::mt19937_64 random(3);
   LineOrder order;
-  order.keys.emplace_back().begin_field = 1;  // words hold blanks, and then the whole line decides
+  order.keys.emplace_back().begin_field = 1;  // words contain blanks; if the keys are equal, the whole line decides
   const LineOrderView view = order.view();
   const std::unique_ptr<Lane> lane = OpenLane(MakeLineLayout('\n', view));
   const std::vector<std::string> lines = Sorted(Lines(0, 2000, random), view);
