@@ -1,5 +1,6 @@
-// What gpusort says of itself: the short help, all options, ten tasks, and the manual page, which the build writes into
-// gpusort.1. Options are told from their table (option_table.hpp), the rest stands in help.cpp. Pure functions.
+// The texts of `gpusort --help`: the short help, all options, the keys, the examples and the manual page. The options come
+// from their table (option_table.hpp), the longer texts from gpusort.1.in, gpusort-keys.7.in and examples.txt, which the
+// build embeds. Pure functions.
 #pragma once
 
 #include <string>
@@ -8,8 +9,8 @@
 
 namespace gpusort {
 
-/// What --help prints, with a newline at its end. kManual is roff for man(7)'s macros; all others fit 80 columns, but
-/// for the commands of kExamples, which stand as they are typed, behind six blanks.
+/// Returns the text of a topic of --help, with a newline at its end. kManual is roff with the macros of man(7). All other
+/// topics fit 80 columns, except the commands of kExamples, which are indented by six blanks and never wrapped.
 std::string HelpText(HelpTopic topic);
 
 }  // namespace gpusort

@@ -219,8 +219,8 @@ inline constexpr OptionRow kOptionRows[] = {
     {Section::kReports, "status", 0, "", kAnyAttempt, "only print how far the job is that --resume-dir DIR keeps"},
     {Section::kReports, "version", 0, "", kWithCheck, "version, and the backends built and found"},
     {Section::kReports, "help", 0, "", kWithCheck,
-     "what is needed most; --help=all: all options; --help=examples: tasks out of practice; --help=man: the manual "
-     "page",
+     "the options needed most; --help=all: all options; --help=keys: keys and their types; --help=examples: tasks "
+     "out of practice; --help=man: the manual page",
      "The manual page is roff: gpusort --help=man | man -l -"},
     {Section::kReports, "completion", 0, "SHELL", kWithCheck,
      "print what completes the command lines of gpusort in that shell: bash, zsh or fish",
@@ -258,7 +258,7 @@ inline constexpr OptionWords kOptionWords[] = {
     {"progress", "auto always never"},
     {"log-level", "trace debug info warn error off"},
     {"log-format", "text json"},
-    {"help", "all examples man"},
+    {"help", "all keys examples man"},
     {"completion", "bash zsh fish"},
 };
 

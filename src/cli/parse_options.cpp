@@ -187,8 +187,10 @@ std::vector<std::string> Translate(const std::vector<std::string>& arguments, Ty
     if (argument == "--help") typed.help = HelpTopic::kShort;
     if (argument.starts_with("--help=")) {
       typed.help = Named("--help", [&] {
-        return Choose<HelpTopic>(
-            word(), {{"all", HelpTopic::kAll}, {"examples", HelpTopic::kExamples}, {"man", HelpTopic::kManual}});
+        return Choose<HelpTopic>(word(), {{"all", HelpTopic::kAll},
+                                          {"keys", HelpTopic::kKeys},
+                                          {"examples", HelpTopic::kExamples},
+                                          {"man", HelpTopic::kManual}});
       });
       translated.back() = "--help";
     }

@@ -21,7 +21,7 @@ grep -q 'man gpusort' <("$g" --help) || fail "--help does not say where the manu
 [ "$("$g" --help | wc -l)" -le 40 ] || fail "--help is long"
 grep -q 'Exit codes' <("$g" --help=all) || fail "--help=all without exit codes"
 expect 2 "$g" --help=more
-says 'none of: all, examples, man'
+says 'none of: all, keys, examples, man'
 expect 4 "$g" --help=man >/dev/full
 "$g" --help=man | cmp - "$bin/gpusort.1" || fail "gpusort.1 is not what --help=man prints"
 if command -v groff >/dev/null; then
@@ -31,6 +31,8 @@ if command -v groff >/dev/null; then
   for option in $("$g" --help=all | grep -Eo '^  (-.|  ), --[a-z0-9-]+|^      --[a-z0-9-]+|^  -. ' | tr -d ','); do
     grep -Eq "^ +(-., )?$option( |,|\$)" page || fail "the manual page has no $option"
   done
+  LC_ALL=C.UTF-8 groff -man -Tutf8 -P-c -ww "$bin/generated/gpusort-keys.7" >keys 2>err || fail "groff: $(cat err)"
+  [ ! -s err ] || fail "groff warns: $(cat err)"
   for section in NAME SYNOPSIS DESCRIPTION OPTIONS 'EXIT STATUS' SIGNALS ENVIRONMENT FILES LIMITS NOTES EXAMPLES; do
     grep -qx "$section" page || fail "the manual page has no $section"
   done

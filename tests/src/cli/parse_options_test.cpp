@@ -213,6 +213,7 @@ TEST(ParseOptions, AnswersHelpAndVersionBeforeAnythingElse) {
   EXPECT_EQ(Parse({"--help"}).help, HelpTopic::kShort);
   EXPECT_EQ(Parse({"--help=all"}).action, Action::kHelp);
   EXPECT_EQ(Parse({"--help=all"}).help, HelpTopic::kAll);
+  EXPECT_EQ(Parse({"--help=keys"}).help, HelpTopic::kKeys);
   EXPECT_EQ(Parse({"--help=examples"}).help, HelpTopic::kExamples);
   EXPECT_EQ(Parse({"--help=man"}).help, HelpTopic::kManual);
   EXPECT_EQ(Parse({"a", "--", "--help=junk"}).output, "--help=junk");
@@ -292,7 +293,7 @@ TEST(ParseOptions, ExplainsEveryMistake) {
       {{"--files0-from", "names"}, {"no output"}},
       {{"--batch-size", "3", "--fan-in", "3", "a", "b"}, {"--batch-size and --fan-in", "twice"}},
       {{"-C", "-m", "a"}, {"--merge has no meaning with -C"}},
-      {{"--help=al"}, {"--help: 'al' is none of: all, examples, man", "did you mean all?"}},
+      {{"--help=al"}, {"--help: 'al' is none of: all, keys, examples, man", "did you mean all?"}},
       {{"--help="}, {"--help: '' is none of"}},
       {{"--outptu", "a", "b"}, {"'--outptu'", "; did you mean --output?", "see gpusort --help"}},
       {{"--rev", "a", "b"}, {"'--rev'; did you mean --reverse?"}},
@@ -818,7 +819,7 @@ TEST(HelpText, NamesEveryOptionOfTheTableWithItsArgument) {
 }
 
 TEST(HelpText, FitsALineOf80ColumnsAndTheShortOneAScreen) {
-  for (const HelpTopic topic : {HelpTopic::kShort, HelpTopic::kAll, HelpTopic::kExamples}) {
+  for (const HelpTopic topic : {HelpTopic::kShort, HelpTopic::kAll, HelpTopic::kKeys, HelpTopic::kExamples}) {
     std::istringstream help(HelpText(topic));
     int lines = 0;
     for (std::string line; std::getline(help, line); ++lines) {
@@ -828,6 +829,24 @@ TEST(HelpText, FitsALineOf80ColumnsAndTheShortOneAScreen) {
       EXPECT_TRUE(command || line.size() <= 80) << line;
     }
     EXPECT_TRUE(topic != HelpTopic::kShort || lines <= 40) << lines;
+  }
+}
+
+TEST(HelpText, ExplainsEveryTypeOfKeysAsText) {
+  const std::string keys = HelpText(HelpTopic::kKeys), manual = HelpText(HelpTopic::kManual);
+  std::istringstream names(ValueTypeNames());
+  for (std::string name; std::getline(names >> std::ws, name, ',');) {
+    EXPECT_NE(keys.find("\n   " + name + "\x20"), std::string::npos) << name;
+    std::string roff;
+    for (const char c : name) roff += c == '-' ? std::string("\\-") : std::string(1, c);
+    EXPECT_NE(manual.find("\n" + roff + " "), std::string::npos) << name;  // the table of types
+  }
+  EXPECT_NE(keys.find("lower() in SQL"), std::string::npos);
+  EXPECT_NE(keys.find("\n   gpusort -k '#7:int' "), std::string::npos);
+  std::istringstream lines(keys);
+  for (std::string line; std::getline(lines, line);) {
+    EXPECT_FALSE(line.starts_with('.')) << line;
+    EXPECT_TRUE(line.find('\\') == line.npos || line.find("\\x") != line.npos || line.find("\\N") != line.npos) << line;
   }
 }
 
