@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# gpusort_bench: slips of the keyboard, a small run on the host, and on the GPU if there is one, with the JSON of each.
+# Tests gpusort_bench: usage errors, a small run on the host, and on the GPU if there is one, with the JSON of each.
 . "$2/tests/cli/common.sh.inc"
 b=$bin/gpusort_bench
 if [ ! -x "$b" ]; then
@@ -26,7 +26,7 @@ expect 2 "$b" cmp --nonsense 1
 expect 2 "$b" cmp --json no/such/dir/x.json
 says 'no/such/dir'
 
-# The rows of FILE that hold every word given, counted.
+# rows FILE WORD...: prints how many rows of FILE contain every word.
 rows() {
   local file=$1 pattern=$2
   grep '^  {' "$file" | grep -c -- "$pattern" || true

@@ -1,10 +1,11 @@
-# gpusort_check of records with columns: orders written down here or known to GNU sort, what gpusort makes of generated
-# tables in every format, and what is not in order, lost, or not as it was.
+# Tests gpusort_check on records with columns. The outputs to check are orders written down here or known to GNU sort,
+# sorted tables from gpusort in every format, and outputs that are out of order, incomplete or changed.
 . "$2/tests/cli/common.sh.inc"
 check() { "$bin/gpusort_check" "$@" >report; }
 reports() { grep -q -- "$1" report || fail "no '$1' in: $(cat report)"; }
 
-# column KEY: standard input, a value a line in strictly ascending order, is that, and no two neighbours may change places.
+# column KEY: standard input has one value a line in strictly ascending order. The check must accept it, and refuse it
+# with any two neighbours exchanged.
 column() {
   cat >values
   sed '1i v' values >column.csv
@@ -43,7 +44,7 @@ else
   echo "SKIPPED (no en_US.UTF-8): collation"
 fi
 
-# Nulls, and what is no value: last, but first with desc, or where the key says.
+# Nulls and invalid values come last, but first with desc, or where the key says.
 printf 'v,w\n9,a\n10,b\n,c\nx,d\n' >nulls.csv
 expect 0 check --format csv -k v:int nulls.csv
 reports "^not of their key's type: 1\$"
@@ -54,7 +55,7 @@ expect 0 check --format csv -k v:int:desc -k w <(printf 'v,w\n,""\n,a\nx,\n10,b\
 expect 0 check --format csv -k v:int --null - <(printf 'v\n1\n-\n')
 expect 1 check --format csv -k v <(printf 'v\nb\n""\n')
 expect 0 check --format csv -k v <(printf 'v\nb\n\\N\n')
-# Several keys, -r, equal ones, and all columns.
+# Several keys, -r, equal keys, and all columns.
 printf 'a,b\n1,z\n1,y\n2,x\n' >two.csv
 expect 0 check --format csv -k a:int -k b:desc --unique two.csv
 expect 0 check --format csv -r -k a:int:desc -k b two.csv
@@ -66,7 +67,7 @@ expect 1 check --format csv -k a:int --unique two.csv
 says 'not unique: record 2 (line 3, byte 8) has the key of the record before it'
 expect 1 check --format csv two.csv
 expect 0 check --format csv <(printf 'a,b\n1\n1,a\n1,b\n,a\n')
-# What is a header, a quote, a comment.
+# Headers, quotes and comments.
 printf '1,z\n2,"x\n,""9"\r\n# no,record\n3,y' >plain.csv
 expect 1 check --format csv --no-header -k '#1:int' plain.csv
 reports '^records:    4$'
@@ -80,7 +81,7 @@ expect 0 check --format csv --quote "'" --escape '\' -k a:int <(printf "a,b\n1,'
 expect 0 check --format tsv --decimal-point , --thousands . -k x:decimal <(printf 'x\n9,5\n1.000,25\n')
 expect 0 check --format lines --header 1 <(printf 'b\na\nc\n')
 
-# JSON: paths, escapes, the first of members with one name; null and what is missing.
+# JSON: paths, escapes, the first of several members with one name; null, and missing members.
 printf '%s\n' '{"a":{"b":[1,"\u00e4\ud83d\ude00\n"]},"c/d":1}' '{ "a" : {"b":[1.5,"x"],"b":0}, "x":[{},[],true]}' \
   '{"c/d":null}' '' '[]' >rows.jsonl
 expect 0 check --format jsonl -k 'a.b[0]:decimal' rows.jsonl
@@ -89,7 +90,7 @@ expect 1 check --format jsonl -k 'a.b[1]' rows.jsonl
 says "key 'a.b\[1\]' is 'x' behind '.*\\\\x0a'"
 expect 3 check --format jsonl -k a <(printf '{"a":1}\n{"a":}\n')
 says 'line [0-9]* (byte [0-9]*): no JSON at byte 5: no value'
-# What databases write.
+# Files that databases write.
 printf '1\tx\\ty\n2\t\\N\n3\t\\\\N\\\n4\t\n5\t\n\\.\n' >rows.copy
 expect 0 check --format pgcopy -k '#1:int' --unique rows.copy
 reports '^records:    4$'
@@ -113,7 +114,7 @@ for key in '#1:int' '#2:decimal' '#3:timestamp' '#4:float'; do
   says "record 2 (byte [0-9]*) is out of order with the record before it: key '$key'"
 done
 
-# Every format that is generated, as gpusort sorts it: in order, with equal keys as they were, nothing lost or changed.
+# Every generated format, sorted by gpusort: in order, equal keys in their old order, nothing lost or changed.
 for format in csv tsv jsonl pgcopy pgcopy-csv pgcopy-binary mysql pgdump; do
   columns=(id created_at amount customer city)
   case $format in
@@ -141,7 +142,7 @@ for format in csv tsv jsonl pgcopy pgcopy-csv pgcopy-binary mysql pgdump; do
   fi
 done
 
-# What is lost, of another order, or not as it was.
+# Outputs that are incomplete, out of order or changed.
 "$bin/gpusort_gen" --type orders-csv --bytes 64K rows.csv
 by=(--format csv -k city)
 "$bin/gpusort" -k city rows.csv sorted.csv 2>/dev/null
@@ -185,8 +186,8 @@ printf 'x\n#a\n1\n2 #\n#end\n' >sorted.csv
 expect 0 check --format csv --comment '#' -k x:nocase --stable --against comments.csv sorted.csv
 expect 1 check --format csv --comment '#' -k x:nocase --against comments.csv <(sed 's/#end/#End/' sorted.csv)
 says 'what stands behind the records is not what the inputs have there'
-# The last byte of an output, and the bytes on top: in every format gpusort gives each line its end.
-# byte_by_byte FORMAT KEY INPUT [OPTION...]: the sorted input is right; without its last byte, or its last two, it is not.
+# The last byte of an output, and additional bytes. gpusort ends each line in every format. byte_by_byte FORMAT KEY
+# INPUT [OPTION...]: the sorted input must be right. Without its last byte, or its last two bytes, it must be wrong.
 byte_by_byte() {
   local format=(--format "$1" -k "$2" "${@:4}") cut
   printf "$3" >whole.in
@@ -228,14 +229,14 @@ expect 1 check --format lines --against lines <(printf 'a\nb')
 says 'the last line has no end$'
 expect 1 check --format lines -z --against <(printf 'b\0a') <(printf 'a\0b')
 expect 3 check --format pgcopy-binary -k '#1:int' --against rows.bin <(head -c -1 rows.bin)
-# Empty inputs have no header; all others have the one of the output.
+# Empty inputs have no header. The headers of all other inputs are that of the output.
 : >empty
 printf 'x\n2\n1\n' >one.csv
 printf 'x\n1\n2\n' >sorted.one.csv
 expect 0 check --format csv -k x --against empty one.csv empty sorted.one.csv
 expect 1 check --format csv -k '#1' --against empty one.csv <(printf 'y\n1\n2\n')
 
-# A dump's rows stay in their tables, and all else is as it was.
+# The rows of a dump stay in their tables, and everything else stays unchanged.
 printf '%s\n' 'SET a;' 'COPY t (a, b) FROM stdin;' '2	x' '1	y' '\.' "SELECT 'COPY" 'COPY t (a, b) FROM stdin;' "';" \
   'COPY s.u (a) FROM stdin;' '1' '0' '\.' >dump.sql
 dump=(--format pgdump -k t.a:int)
@@ -248,7 +249,8 @@ expect 1 check "${dump[@]}" --against dump.sql <(sed 's/SET a/SET b/' sorted.sql
 says "what are no rows is not that of 'dump.sql'"
 expect 1 check "${dump[@]}" --against dump.sql <(sed 's/^1	y$/0/; s/^0$/1	y/' sorted.sql)
 
-# Values that are written otherwise and equal. equal TYPE LESS VALUE... GREATER: the values are one key, the others two more.
+# Equal values in different notations. equal TYPE LESS VALUE... GREATER: the values are one key; LESS and GREATER are
+# two more.
 equal() {
   local type=$1 values=("${@:2}") i
   { echo v,i; for ((i = ${#values[@]} - 1; i >= 0; --i)); do echo "\"${values[i]}\",$i"; done; } >equal.csv
@@ -279,8 +281,8 @@ equal ip 1.2.3.4 10.0.0.1 10.0.0.1/32 10.0.0.2
 equal uuid 00000000-0000-0000-0000-000000000001 00000000-0000-0000-0000-00000000000a {0000000000000000000000000000000A} 00000000-0000-0000-0000-00000000000b
 equal bytes-hex 00 ff 0xFF '\xFf' ffff
 
-# More than fits in the memory: hashes go to a temporary file, and keys are taken in several passes. One key for all, few
-# keys, and a key for each record.
+# More records than fit the memory: hashes go to a temporary file, and keys are taken in several passes. One key for all
+# records, few keys, and a key for each record.
 awk 'BEGIN { print "one,few,id"; for (i = 0; i < 450000; ++i) print "x," i * 7919 % 13 "," i * 7919 % 450000 }' >many.csv
 small=(--stable --memory-limit 16M --temp-dir . --against many.csv)
 for key in one id:int:desc few; do
@@ -300,7 +302,8 @@ says "needs about [0-9]* MiB of temporary space, and '/proc' has 0 MiB: give mor
 [ ! -s report ] || fail "refused after the work"
 rm many.*
 
-# Pieces of a file, read at the same time, are the file as it is read from its top: odd quotes, escapes, comments.
+# A file that is read in pieces at the same time must give the same records as a file read from its start: odd quotes,
+# escapes, comments.
 python3 - <<'PY'
 import random
 random.seed(7)
@@ -308,7 +311,7 @@ kinds = [['"', ',', '\n', 'a', '#', '\r', '\\', 'b', '\t'], ['"', '\n', '\n', 'a
          ["'", '"', '#', '\n', 'a', '\\', '\r\n', ','], ['"x,y"', ',', '\n', 'z', '""'], ['abcdefgh', '\n']]
 for i, kind in enumerate(kinds):
     text = "".join(random.choices(kind, k=25000)).replace("\\.", ".")
-    # One of the two ends outside of quotes.
+    # One of the two files ends outside of quotes.
     open(f"odd.{i}", "w", newline="").write(text + ["", "\n", "\n#", "\n", "", "x"][i])
     open(f"odd.{i}x", "w", newline="").write(text + 'x"\n')
 PY
@@ -350,7 +353,7 @@ for options in 'pgdump -k public.orders.id:int odd.pgdump' 'pgdump odd.sql' 'pgc
   done
 done
 
-# Lines, too, may be compared in full.
+# Lines may also be compared in full.
 printf 'b\na\nb\n' >lines
 printf 'a\nb\n' >kept
 expect 0 check --format lines --unique --against lines kept
@@ -361,7 +364,7 @@ printf 'a\nc\n' >kept
 expect 1 check --format lines --unique --against lines kept
 says "'kept': line 2 (byte 2) is not that of a stable sort of the input, first of equal keys kept"
 
-# Usage, and files that are no tables.
+# Usage errors, and files that are not tables.
 for words in "--format csv -k x two.csv" "--format csv -k #3 two.csv" "--format csv -k a:number two.csv" "--format jsonl -k #1 rows.jsonl" \
   "--format pgcopy -k a rows.copy" "--format pgdump -k t.z dump.sql" "--format pgdump -k v.a dump.sql" "--format csv --no-header -k a two.csv" \
   "--format csv -k a:int:int two.csv" "--format csv -k a:timestamp(%Q) two.csv" "--format jsonl --delimiter ; -k a rows.jsonl" \

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# CI runs the command that the README names, and limits of time in tests are so long that a busy machine keeps to them: they
-# are there to end a test that hangs.
+# CI runs the command that the README names. Time limits in tests are so long that a busy machine does not reach them:
+# they only end a test that hangs.
 . "$2/tests/cli/common.sh.inc"
 
 [ "$(tail -n 1 "$src/.ci/run")" = 'exec "$(dirname "${BASH_SOURCE[0]}")/../tools/test"' ] ||
@@ -17,7 +17,7 @@ short() {
 printf '%s\n' 'timeout 60 x' 'run(timeout=60)' 'end = time.monotonic() + 120' 'TIMEOUT 300' 'TIMEOUT = 20' \
   'timeout -s KILL 9 x' 'timeout 600 x' 'run(timeout=1200)' 'TIMEOUT 3600' >planted
 [ "$(short planted | wc -l)" = 6 ] || fail "of nine limits that were planted, six of them short, it finds: $(short planted)"
-# gpu_faults.sh is about limits itself. Some tasks of ray_test.py are to be killed at any moment.
+# gpu_faults.sh tests limits itself. Some tasks of ray_test.py must be killed at any moment.
 found=$(cd "$src/tests" && short CMakeLists.txt cli/*.sh cli/*.py cluster/*.sh cluster/*.py |
   grep -vE '^cli/(gpu_faults|ci)\.sh:|^cluster/ray_test\.py:.*KILL 0\.00$' || true)
 [ -z "$found" ] || fail "limits of time below ten minutes: $found"

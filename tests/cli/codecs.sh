@@ -1,4 +1,4 @@
-# Compressed inputs, outputs and temp data, against the system's gzip, bzip2, xz, zstd and lz4, and its sort.
+# Compressed inputs, outputs and temp data, compared with the system's gzip, bzip2, xz, zstd, lz4 and sort.
 . "$2/tests/cli/common.sh.inc"
 g=$bin/gpusort
 export LC_ALL=C
@@ -27,12 +27,12 @@ for pair in $programs; do
     expect 0 "$g" $plan -o out.log web.log.$codec few.log.$codec
     same out.log all.want
   done
-  # Streams: nothing is guessed from what they hold.
+  # Streams: the codec is not guessed from their content.
   "$g" --decompress "$program" --compress "$codec" - - <web.log.$codec >piped || fail "$codec pipes"
   "$program" -dc <piped | cmp - web.want || fail "$codec pipes differ"
   expect 0 "$g" --format lines - raw <web.log.$codec
   [ "$(stat -c %s raw)" -ge "$(stat -c %s web.log.$codec)" ] || fail "standard input was expanded unasked"
-  # Records, typed by the inner extension, of some standard input and by the option.
+  # Records whose type comes from the inner extension or from an option, and from standard input.
   "$program" -c in.u64 >in.u64.$codec
   expect 0 "$g" in.u64.$codec out.u64.$codec
   "$program" -dc out.u64.$codec | cmp - want.u64 || fail "records from $codec differ"
@@ -40,7 +40,7 @@ for pair in $programs; do
   expect 0 "$g" -c out.$codec
   expect 1 "$g" -c web.log.$codec
   says "web.log.$codec: not sorted: line "
-  # The file ends inside a member, or is not what its name says, or expands to too much: the old output stays.
+  # The file ends inside a member, has another format than its name says, or expands to too much: the old output stays.
   echo old >kept
   head -c $(($(stat -c %s web.log.$codec) - 1)) web.log.$codec >cut.$codec
   expect 3 "$g" cut.$codec kept
@@ -76,7 +76,7 @@ expect 0 "$g" empty.gz empty.lz4
 expect 3 "$g" nothing.gz out.log
 says 'nothing.gz: empty'
 
-# Rotated logs: sorted files of all kinds are merged, and the one that is not sorted is named.
+# Rotated logs: sorted files of all codecs are merged, and the unsorted file is named.
 inputs=
 for pair in $programs; do
   codec=${pair%:*} program=${pair#*:}
@@ -94,7 +94,7 @@ zstd -dc month.zst | cmp - month.want || fail "the merged output was touched"
 grep -q '^merge .*sorted anew' plan.txt || fail "--explain does not say that streams are sorted: $(cat plan.txt)"
 grep -q '^compression .*zst, ' plan.txt || fail "--explain does not name the codec: $(cat plan.txt)"
 
-# A bomb with a limit; a window that is larger than the memory allows.
+# A decompression bomb with a limit, and a window that is larger than the memory allows.
 { yes || true; } 2>/dev/null | head -c 300M | zstd -q -c >bomb.zst
 expect 3 "$g" --max-expanded 10M --memory 64M bomb.zst kept
 says 'bomb.zst: expands to more than 10485760 bytes'
@@ -103,7 +103,7 @@ expect 2 "$g" --memory 64M long.zst kept
 says 'long.zst: zst data at offset .*: it has a window of 64 MiB, more than 8 MiB, which --memory leaves for it: give at least --memory 2[0-9][0-9]M$'
 expect 0 "$g" --memory "$(sed 's/.*--memory //' err)" long.zst out.log
 same out.log web.want
-# The usual dictionary of xz, 8 MiB, in little memory; and what is advised does.
+# The usual dictionary of xz, 8 MiB, in little memory. The advice of the message helps.
 xz -c web.log >long.xz
 expect 2 "$g" --memory 8M long.xz kept
 says 'long.xz: xz data at offset .*: expanding it takes memory of .*, which --memory leaves for it: give at least --memory [3-4][0-9]M$'
@@ -128,7 +128,7 @@ set +e
 codes=("${PIPESTATUS[@]}")
 set -e
 [ "${codes[0]}" = 141 ] || fail "exit ${codes[0]} instead of 141 when the consumer left"
-# What was written is read back: a write that is lost is found.
+# The output is read back: a lost write is found.
 if ! sanitized && command -v strace >/dev/null && strace -o /dev/null true 2>/dev/null; then
   size=$("$g" --compress lz4 web.log - 2>/dev/null | wc -c)
   expect 0 "$g" --verify-output web.log whole.lz4
@@ -152,7 +152,7 @@ assert temp["codec"] == codec, temp
 assert (temp["peak"] < 700_000) == (codec != "none"), temp
 PY
 done
-# Through any program: one process a block, and none is left however the job ends.
+# Temp data through any program: one process for each block, and none is left however the job ends.
 tool() {
   printf '#!/bin/sh\n%s\n' "$2" >"$1"
   chmod +x "$1"
@@ -168,7 +168,7 @@ assert temp["codec"] == "program" and temp["peak"] < 700_000, temp
 calls = open("calls").read().splitlines()
 assert len(calls) > 10 and 2 * sum(call.endswith(" -d") for call in calls) == len(calls), calls
 PY
-# A parent's habits about SIGCHLD do not matter.
+# The parent's handling of SIGCHLD does not matter.
 expect 0 sh -c "trap '' CHLD; exec $g $spills --compress-program=./prog web.log out.log"
 same out.log web.want
 tool longer 'case $1 in -d) exec false;; *) cat; echo;; esac'
@@ -201,9 +201,9 @@ left() {
   done
 }
 for signal in TERM INT; do
-  # A job that needs more than a third of a second to stop is ended as it is.
+  # A job that needs more than a third of a second to stop is ended at once.
   for try in {1..10}; do
-    # Not the name of the try before, whose program may only now be starting.
+    # A new name for each try: the program of an earlier try may only now be starting.
     hung=hung.$signal.$try
     env --default-signal=$signal HUNG=$hung "$g" $spills --compress-program=./hangs web.log out.log &
     until [ -e $hung ]; do sleep 0.01; done
@@ -219,7 +219,7 @@ for signal in TERM INT; do
 done
 [ ! -e out.log ] || fail "a failed compress program left an output"
 nothing_left
-# Together with what counts lines from the top.
+# Together with options that count lines from the top.
 head -n 2 web.log >two.log
 { cat two.log; sort few.log; } >a.log
 { cat two.log; sort no_end.txt; } >b.log

@@ -1,12 +1,12 @@
 #!/usr/bin/env bash
-# Columns that are not what their keys say: records that do not fit the header, keys without any value, types that are
-# not given, names that are misspelt. gpusort reads them rightly or says so.
+# Columns that differ from their keys. Records do not fit the header, keys have no value, types are not given, or names
+# are misspelt. gpusort must read the columns rightly or complain.
 . "$2/tests/cli/common.sh.inc"
 g=$bin/gpusort
 check() { "$bin/gpusort_check" "$@" >report; }
 export LC_ALL=C
 command -v python3 >/dev/null || { echo "NOT TESTED: there is no python3"; exit 77; }
-# sorted FILE OPTION...: what gpusort makes of FILE is standard output; its messages are in err.
+# sorted FILE OPTION...: prints the sorted FILE; the messages of gpusort are in err.
 sorted() { local file=$1; shift; expect 0 "$g" "$@" "$file" got; cat got; }
 is() { [ "$1" = "$2" ] || fail "'$1' instead of '$2' ($(cat err))"; }
 quiet() { [ ! -s err ] || fail "unexpected: $(cat err)"; }
@@ -53,7 +53,8 @@ expect 0 "$g" --strict -k a:int returns.csv got
 quiet
 [ ! -e kept ] || fail "an output of a job that failed"
 
-# As Python's csv module counts them, wherever the 64 bytes end that are looked at together, with comments and escapes.
+# The numbers of columns must be those of Python's csv module, wherever the 64 bytes end that are searched at once, with
+# comments and escapes.
 cat >widths.py <<'PY'
 import csv, io, random, subprocess, sys
 r = random.Random(int(sys.argv[2]))
@@ -63,7 +64,7 @@ for round in range(int(sys.argv[3])):
     dialect = dict(escapechar='\\', doublequote=False, quoting=csv.QUOTE_ALL) if '--escape' in options else {}
     out = io.StringIO()
     writer = csv.writer(out, lineterminator=r.choice(['\n', '\r\n']), **dialect)
-    # With an end in LF alone a field must not end in CR.
+    # If records end in LF alone, a field must not end in CR.
     row = lambda n: [''.join(r.choice('ab ",\n') for _ in range(r.choice([0, 1, 3, 60]))) + 'e' for _ in range(n)]
     writer.writerow(['c%d' % i for i in range(width)])
     wrong = []
@@ -89,7 +90,7 @@ for job in '-o kept dates.csv' '-m -o kept dates.csv dates.csv' '-u -o kept date
   expect 3 "$g" --format csv -k d:timestamp $job >sent
   says "column 'd': none of its [24] values is of the type timestamp: '23.11.2026', '24.11.2026'; what reads them is :timestamp(%d.%m.%Y); --force-format"
   [ ! -s sent ] || fail "'$job' sent something"
-  # The same command again is told the same.
+  # A second try gives the same message.
   expect 3 "$g" --format csv -k d:timestamp $job >sent
   rm -rf job
   expect 3 "$g" --format csv -k d -k e $job >sent
@@ -102,7 +103,7 @@ expect 0 "$g" --force-format -k e -k d:timestamp dates.csv got
 says "column 'e' is null in all 3 records"
 says "column 'd': 2 values are no timestamp"
 same got dates.csv
-# One input has values: all are sorted. No records: nothing is missing.
+# If one input has values, everything is sorted. Without records nothing is missing.
 printf 'd,e\n,1\n' >value.csv
 expect 0 "$g" -k e -o got dates.csv value.csv
 printf 'd,e\n' >none.csv
@@ -128,7 +129,7 @@ printf 'd\n1700000000\n1700000000123\n' >days.csv
 sorted days.csv -k d:timestamp >/dev/null
 ! grep -q days err || fail "counts since 1970: $(cat err)"
 
-# --- Paths of JSON that no record has, and names that are misspelt --------------------------------------------------
+# --- Paths of JSON that no record has, and misspelt names -----------------------------------------------------------
 printf '%s\n' '{"user":{"id":10,"n":"a"},"t":[{"x":1}]}' '{"user":{"id":9}}' >j.jsonl
 for path in user.idd user.Id user.ix; do
   for more in '' --strict; do
@@ -166,10 +167,10 @@ printf 'a,b\n1,2\n' >commas.tsv
 expect 2 "$g" -k b commas.tsv got
 says "is it --delimiter ','?"
 
-# --- The type that a message names reads the values, in their order -------------------------------------------------
+# --- The type that a message proposes reads the values, in their order ----------------------------------------------
 cat >advice.py <<'PY'
 import csv, itertools, random, re, shlex, subprocess, sys
-# Ascending values of a column; text would order them otherwise, or its order would be right by chance.
+# Ascending values of a column. Text would order them in another way, or only by chance in the right way.
 columns = '''9|10|100
 9|10.5|1e2
 9|1,000|12,345|1,234,567
@@ -223,7 +224,7 @@ for line in columns.splitlines():
         assert checked.returncode == 0, (line, way, checked.stdout, checked.stderr)
         good.append([row[0] for row in csv.reader(open('out.csv', newline=''))][1:] == [v for v in values for _ in range(2)])
     assert any(good), (line, ways)
-    # The same type is named where another one is given that reads none of the values.
+    # A message also proposes this type if the key names a type that reads none of the values.
     said = subprocess.run([sys.argv[1], '-k', 'v:uuid', 'advice.csv', 'out.csv'], capture_output=True, text=True)
     types = [re.sub('^v', '', way[1]) for way in ways]
     assert said.returncode == 3 and any('; what reads them is ' + t in said.stderr for t in types), (line, types, said.stderr)
@@ -236,7 +237,7 @@ PY
 python3 advice.py "$g" "$bin/gpusort_check" || fail "advice.py"
 
 # --- Types ---------------------------------------------------------------------------------------------------------
-# In order: column KEY VALUE..., by gpusort, and as gpusort_check sees it.
+# column KEY VALUE...: checks that gpusort and gpusort_check find the values in order.
 column() {
   local key=$1
   shift

@@ -1,4 +1,4 @@
-# Completion as the shells themselves do it: keys typed at prompts of bash, zsh and fish, and bash's function alone.
+# Tests completion as shells do it: keys typed at prompts of bash, zsh and fish, and the function of bash alone.
 . "$2/tests/cli/common.sh.inc"
 g=$bin/gpusort
 
@@ -12,7 +12,8 @@ mkdir folder
 words() { local n=$1; shift; timeout 600 "$g" --completion=words "$n" gpusort "$@" | cut -f1 | tail -n +2 | tr '\n' '|'; }
 is() { [ "$1" = "$2" ] || fail "'$1' instead of '$2'"; }
 
-# Names of columns as keys, those that cannot be named by number; of any input on the line, and never of a pipe.
+# Names of columns as keys; columns without a usable name by number. The columns are those of any input on the line, but
+# never of a pipe.
 is "$(words 4 table.csv out -k '')" 'id|name|my name|"a:b"|say "hi"|"2020"|#7|#8|#9|'
 is "$(words 2 -k n table.csv out)" 'name|'
 is "$(words 4 table.csv.gz out -k n)" 'name|'
@@ -26,14 +27,14 @@ is "$(HOME=$work words 3 '~/table.csv' -k n)" 'name|'
 for name in pipe.csv zero.csv folder missing.csv; do is "$(words 4 --format=csv $name -k '')" ''; done
 head -c 3000000 /dev/zero | tr '\0' x >long.csv
 is "$(words 3 long.csv -k '')" ''
-# Nothing typed is an error.
+# No typed text is an error.
 for line in '' '-' '--' '--nonsense=' '-k' '--memory' '--format nonsense a.csv -k' '--type i32 --record-size 0 a -k'; do
   [ "$("$g" --completion=line "gpusort $line " "" ' =:' | head -n 1 | grep -Ec 'words|files|folders')" = 1 ] || fail "no answer to '$line'"
 done
 expect 2 "$g" --completion csh
 says "'csh' is none of: bash, zsh, fish"
 
-# The other programs, each out of its own table; every word of a list is one that the program takes.
+# The other programs complete from their own tables. The program accepts every word of a list.
 of() { local tool=$1 n=$2; shift 2; timeout 600 "$bin/$tool" --completion=words "$n" "$tool" "$@" | cut -f1 | tr '\n' '|'; }
 is "$(of gpusort_check 1 --re)" 'words|--record-size=|--reverse|'
 is "$(of gpusort_check 2 --format pgcopy)" 'words|pgcopy|pgcopy-csv|pgcopy-binary|'
@@ -80,10 +81,11 @@ for command in scan runs cut borders part prove; do
 done
 
 for shell in bash zsh fish; do "$g" --completion $shell >script.$shell; done
-# What the build installs.
+# The scripts that the build installs.
 cmp script.bash "$bin/gpusort.bash" && cmp script.zsh "$bin/_gpusort" && cmp script.fish "$bin/gpusort.fish" || fail "other scripts are installed"
 
-# Keys typed at a prompt, where `show` is completed as gpusort is: what its arguments are then, one line each.
+# Types keys at a prompt where `show` is completed as gpusort is. Prints the arguments of `show`, one line for each
+# command.
 cat >type.py <<'PY'
 import os, pty, re, select, sys, time
 shell, setup = sys.argv[1], sys.argv[2]
@@ -141,7 +143,7 @@ complete -F _show show
 END
 cp lines.gpusort lines
 typed bash
-# The same with bash-completion around it, which loads it by its name.
+# Types the commands with bash-completion, which loads the script by its name.
 if [ -e /usr/share/bash-completion/bash_completion ]; then
   mkdir -p home/completions
   cp script.bash home/completions/gpusort
@@ -157,7 +159,7 @@ END
 else
   echo "SKIPPED (no bash-completion): completion beside it"
 fi
-# Of the other programs, by their own names: PATH finds them.
+# The other programs under their own names, found on PATH.
 cat >lines.tools <<'END'
 gpusort_check --format js@<--format><jsonl>
 gpusort_check --agai@<--against=>
@@ -181,7 +183,7 @@ complete -p $1 >/dev/null || echo 'not registered'
 complete -F _show show"
 }
 tools_typed bash
-# The function alone.
+# The function of bash alone.
 bash --norc -c '. ./script.bash
 COMP_WORDBREAKS=" =:" COMP_LINE="gpusort --log-lev" COMP_POINT=17 COMP_WORDS=(gpusort --log-lev) COMP_CWORD=1
 _gpusort "$0"; [ "${COMPREPLY[*]}" = "--log-level=" ]' "$g" || fail "bash: COMP_WORDS"
@@ -215,7 +217,7 @@ fi
 if command -v fish >/dev/null; then
   mkdir -p bin
   ln -s "$bin"/gpusort{,_task,_gen,_check} bin/
-  # What it offers for a line; quoting is fish's own.
+  # Prints the candidates for a line. Quoting is done by fish.
   offered() { env HOME="$work" PATH="$work/bin:$PATH" fish --no-config -c 'source script.fish; complete -C $argv[1]' "$1" | cut -f1 | tr '\n' '|'; }
   is "$(offered 'gpusort table.csv out -k my')" 'my name|'
   is "$(offered "gpusort 'my table.csv' -k 'my")" 'my name|'

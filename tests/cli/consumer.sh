@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# A CMake project outside this one finds the installed header library, builds with it, and runs: for the host, and, if
-# this build has CUDA, for the GPU, too. Only what tests/consumer/CMakeLists.txt names is used. The same by FetchContent
-# from a copy of the sources, and by pkg-config. Two of the programs are README.md's own.
+# A separate CMake project finds the installed header library, builds with it, and runs: for the host and, if this build
+# has CUDA, for the GPU. It uses only what tests/consumer/CMakeLists.txt names. The project is also built by
+# FetchContent from a copy of the sources, and by pkg-config. Two of the programs are those of README.md.
 . "$2/tests/cli/common.sh.inc"
 
 cached() { sed -n "s/^$1:[A-Z]*=//p" "$bin/CMakeCache.txt"; }
@@ -12,7 +12,7 @@ for header in prefix/include/gpusort/*; do
   name=${header##*/}
   [ "$name" = gpusort.hpp ] || grep -rqF "include \"gpusort/$name\"" prefix/include || fail "the library needs no $name"
 done
-# What is installed knows neither the sources nor the build folder.
+# Installed files contain no path of the sources or of the build folder.
 if grep -rlF -e "$src" -e "$bin" prefix; then fail "these files name a folder of the build"; fi
 
 cuda=$(cached GPUSORT_CUDA)
@@ -36,14 +36,14 @@ if [ "$cuda" = ON ]; then
   if [ -e /dev/nvidiactl ]; then [ "$(./build/readme_gpu)" = '1 2 3 4 ' ] || fail "the CUDA program in README.md"; fi
 fi
 
-# Without CMake; moved, it is still found by where its file lies.
+# Without CMake. After a move the library is still found, relative to its pkg-config file.
 mv prefix moved
 flags=$(PKG_CONFIG_PATH=$work/moved/share/pkgconfig pkg-config --cflags --libs 'gpusort >= 0.1') || fail "pkg-config"
 g++ -std=c++20 -O2 consumer/readme_host.cpp $flags -o by_pkg_config || fail "building with: $flags"
 [ "$(./by_pkg_config)" = "$expected" ] || fail "the program built by pkg-config"
 mv moved prefix
 
-# From a copy of the sources, of which only the library takes part: nothing else of gpusort is looked for or built.
+# A copy of the sources, of which only the library takes part: nothing else of gpusort is looked for or built.
 mkdir sources
 (cd "$src" && tar -cf - --exclude=./build --exclude=./bundle --exclude=./.git --exclude=./data .) | tar -xf - -C sources
 tar -czf gpusort.tar.gz sources
@@ -52,7 +52,7 @@ if grep -qi boost fetch.log; then fail "FetchContent looks for what the library 
 cmake --build fetched --target readme_host >fetch.log 2>&1 || fail "building by FetchContent: $(tail -n 40 fetch.log)"
 [ "$(./fetched/readme_host)" = "$expected" ] || fail "the program built by FetchContent"
 
-# A version that is not this one is refused, with a message.
+# A different version is refused with a message.
 sed -i 's/find_package(gpusort 0.1/find_package(gpusort 7.0/' consumer/CMakeLists.txt
 if cmake -S consumer -B build-7 "${arguments[@]}" >configure-7.log 2>&1; then fail "version 7.0 was found"; fi
 grep -q 'gpusort' configure-7.log || fail "the refusal does not name gpusort"

@@ -1,4 +1,5 @@
-# The manual page's cookbook, as --help=examples prints it: each recipe is run as it stands, and what it makes is compared with what GNU sort makes.
+# Runs each recipe of the manual page's cookbook exactly as --help=examples prints it, and compares the result with that
+# of GNU sort.
 . "$2/tests/cli/common.sh.inc"
 export LC_ALL=C
 for program in sort gzip zstd; do
@@ -12,14 +13,14 @@ ln -s "$bin/gpusort" bin/gpusort
 PATH=$PWD/bin:$PATH
 run() { bash -e "$1.sh" || fail "recipe $1"; }
 
-# Three months, so that the order of dates is not that of bytes; 40 clients.
+# Three months, so that the order of dates differs from the order of bytes; 40 clients.
 for month in Nov Feb Jan; do
   "$bin/gpusort_gen" --type web-log --bytes 120K --seed "${#month}$(($(printf %d "'$month") % 7))" --distinct 400 part
   awk -v month="$month" '{ $1 = "10." NR * 7 % 13 "." NR * 5 % 3 ".9"; sub("/Nov/", "/" month "/")
     if (NR % 5 == 0) sub(" - - ", " - Jane van  Dyk "); print }' part
 done >unsorted.log
 time="-s -t[ -k2.8,2.11n -k2.4,2.6M -k2.1,2.2n -k2.13,2.20"
-# by_time FILE: its lines are in the order of their times, which the keys of sort do not say here.
+# by_time FILE: checks that the lines are in the order of their times, which sort's keys cannot express here.
 by_time() {
   [ "$(grep -c 'Jane van' "$1")" -gt 10 ] || fail "$1 has no user names with blanks"
   awk -F'[][/: ]' '{ match($0, /\[.*\]/); split(substr($0, RSTART + 1), t, "[/: ]")
@@ -61,7 +62,7 @@ run 8
 same events.sorted.log want.log
 [ -s events.json ] && [ -s events.txt ] || fail "no report"
 rm events.sorted.log
-# The schedule and the folder are cron's.
+# The schedule and the folder of recipe 9 are for cron.
 sed -E 's/^([^ ]+ ){5}cd [^ ]+ && //' 9.sh >nine.sh && mv nine.sh 9.sh
 grep -q '^ionice' 9.sh || fail "recipe 9 is no line of a crontab"
 run 9 >said 2>&1
@@ -72,7 +73,7 @@ chmod +x monthly-report.sh
 run 10
 grep -q '/fast/sort$' which || fail "recipe 10 runs $(cat which)"
 $gnu -k2,2 -u unsorted.log | cmp - report.txt || fail "the script's report"
-# Records with columns; what their orders are is tables.sh's and databases.sh's.
+# Records with columns. tables.sh and databases.sh test their orders.
 "$bin/gpusort_gen" --type orders-csv --bytes 64K orders.csv
 run 11
 [ "$(head -n 1 sorted.csv)" = "$(head -n 1 orders.csv)" ] && [ "$(sort sorted.csv | cksum)" = "$(sort orders.csv | cksum)" ] || fail "orders"

@@ -1,5 +1,6 @@
-# What a job with --resume-dir left is damaged before it goes on: the right bytes, or exit 8 that names the file.
-# GPUSORT_SLOW=1: 2000 random damages, and every damage to every line of manifests. GPUSORT_SEED: which.
+# Damages the files that a job with --resume-dir has left before the job continues. The result must be the right bytes,
+# or exit 8 with the name of the file. GPUSORT_SLOW=1: 2000 random damages, and every damage to every line of manifests.
+# GPUSORT_SEED chooses the damages.
 . "$2/tests/cli/common.sh.inc"
 g=$bin/gpusort
 seed=${GPUSORT_SEED:-$$}

@@ -16,7 +16,7 @@ import time
 PLAN = ["--memory", "6M", "--batch-bytes", "150000", "--block-size", "32K", "--checkpoint", "100000", "--fan-in", "3",
         "--threads", "2"]
 KEYED = ["--memory", "9M", "--batch-bytes", "200000", "--block-size", "32K", "--checkpoint", "100000"]
-# Name, type of gpusort_gen, bytes, order, plan, what the manifest must have when the job is killed.
+# Name, type for gpusort_gen, bytes, order, plan, and what the manifest must contain when the job is killed.
 JOBS = [("numbers", "u64", 600000, ["--type", "u64"], PLAN, r'(?s)"run":.*"run":'),
         ("merged", "u64", 600000, ["--type", "u64"], PLAN, r'"merged":'),
         ("lines", "web-log", 500000, ["-u", "-k7,7"], [*PLAN, "--compress-temp", "zst", "--temp-dir", "temp"],
@@ -140,7 +140,7 @@ def damage_lines(rng, path, whole, nth=None, kind=None):
     line = bytearray(lines[at])
     classes = {"structure": rb'[{}\[\]:,"]', "name": rb"[a-z_]", "digit": rb"[0-9]", "hash": rb'[0-9a-f](?=[0-9a-f]*"}$)'}
     if kind in classes:
-        # Not every line has a hash, or a digit.
+        # Some lines have no hash, or no digit.
         places = [m.start() for m in re.finditer(classes[kind], bytes(line))] or range(len(line))
         place = rng.choice(places)
         line[place] ^= 1 << rng.randrange(8)

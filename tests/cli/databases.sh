@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
-# Files of real databases: what a server exports is sorted, compared with the server's own ORDER BY, and loaded again,
-# with no row lost. PostgreSQL (COPY in text, CSV and binary, pg_dump), SQLite (CSV), MariaDB (OUTFILE, if it is
-# installed). Servers are started in a scratch folder and listen on a socket there. DuckDB, if python3 has it, tells
-# how it orders the same texts.
+# Files of real databases: exports of a server are sorted, compared with the server's own ORDER BY, and loaded again
+# without loss. PostgreSQL (COPY in text, CSV and binary, pg_dump), SQLite (CSV), MariaDB (OUTFILE, if it is installed).
+# Servers run in a scratch folder and listen on a socket there. DuckDB, if python3 has it, orders the same texts for
+# comparison.
 . "$2/tests/cli/common.sh.inc"
 pg=$(find /usr/lib/postgresql/*/bin /usr/local/pgsql/bin -maxdepth 0 2>/dev/null | sort -V | tail -n 1) || true
 maria=$(command -v mariadbd || true)
@@ -75,14 +75,14 @@ ALTER TABLE got ADD pos bigserial;
 SQL
 }
 
-# As the key of every format: a number, since only one of them has names.
+# Columns are named by number in the keys of every format, because only one of the formats has names.
 columns=(id i2 i4 i8 f4 f8 n b d ts tz u a y s)
 number_of() {
   local i
   for i in "${!columns[@]}"; do [ "${columns[i]}" != "$1" ] || echo $((i + 1)); done
 }
 
-# Orders: pairs of a column with its keys' words, as gpusort's operands and as the server's.
+# Orders: pairs of a column and the words of its keys, for gpusort and for the server.
 orders=(
   'i4:int' 'i8:int:desc' 'i2:int:nulls-first f4:float:desc' 'f8:float' 'f8:float:desc:nulls-last' 'n:decimal'
   'n:decimal:desc i4:int' 'b:bool:desc d:date' 'd:date:desc' 'ts:timestamp' 'b:bool tz:timestamp:desc' 'u:uuid'
@@ -104,7 +104,7 @@ check_copy() {  # FORMAT, COPY's options
       server+="$words, "
     done
     expect 0 "$bin/gpusort" --format "$1" --strict "${operands[@]}" "t.$1" "sorted.$1"
-    # The sort is stable, and rows were exported in the order of their numbers.
+    # The sort is stable, and the rows were exported in the order of their numbers.
     sql >differences <<SQL || fail "$1: the sorted file of '$order' cannot be loaded"
 TRUNCATE got RESTART IDENTITY;
 \\copy got ($(IFS=,; echo "${columns[*]}")) FROM 'sorted.$1' WITH ($2)
@@ -118,12 +118,12 @@ ALTER TABLE got ADD pos bigserial;
 SQL
     [ ! -s differences ] || fail "$1, $order: $(head -n 5 differences)"
   done
-  # By all columns, as text: in any order, but nothing is lost.
+  # Sorted by all columns as text: any order is accepted, but nothing may be lost.
   expect 0 "$bin/gpusort" --format "$1" "t.$1" "sorted.$1"
   [ "$(wc -c <"t.$1")" = "$(wc -c <"sorted.$1")" ] || fail "$1: another size without keys"
 }
 
-# The rows of the COPY statement that begins like that.
+# rows_of BEGINNING: prints the rows of the COPY statement that begins with BEGINNING.
 rows_of() {
   awk -v begin="$1" '/^\\\.$/ { inside = 0 } inside; index($0, begin) == 1 && /FROM stdin;$/ { inside = 1 }'
 }
@@ -165,7 +165,7 @@ SQL
   says 'no rows of such a table'
 }
 
-# The names of zones that mean one offset at all times, with a header as the server writes it in text, and money.
+# Names of time zones with one offset at all times, a header in the server's text format, and money.
 check_zones() {
   awk '$2 ~ /^-?[0-9]+$/ { print $1 }' "$("${pg%/bin}/bin/pg_config" --sharedir 2>/dev/null || echo /usr/share/postgresql/15)/timezonesets/Default" >zones
   [ "$(wc -l <zones)" -gt 100 ] || fail "zones of PostgreSQL: $(wc -l <zones)"
@@ -243,7 +243,7 @@ PYTHON
 
 # --- DuckDB -------------------------------------------------------------------------------------------------------
 
-# Texts of each type in many spellings, and some that are none and order as null.
+# Texts of each type in many spellings, and invalid texts, which order as null.
 check_duckdb() {
   python3 - "$bin/gpusort" <<'PYTHON'
 import csv, random, subprocess, sys, uuid

@@ -1,5 +1,6 @@
-# Around the program: closed standard streams, no environment, folders that are gone, no /proc, a clock that jumps, and a
-# process that is stopped for a while. The bytes stay the same. GPUSORT_SLOW=1 stops it for 30 s.
+# Tests the surroundings of the program: closed standard streams, no environment, missing folders, no /proc, a clock
+# that jumps, and a process that is stopped for a while. The bytes stay the same. GPUSORT_SLOW=1 stops the process for
+# 30 s.
 . "$2/tests/cli/common.sh.inc"
 g=(timeout -s KILL 1000 "$bin/gpusort")
 ln -s "$bin/gpusort" sort
@@ -20,7 +21,8 @@ right() {  # right WHAT [FILE]
   rm -f "${2:-out.bin}"
 }
 
-# Closed standard streams, all eight ways: what is opened does not take their place, and no message goes into a file.
+# Closed standard streams in all eight combinations: opened files do not take their place, and no message goes to a
+# file.
 with_closed() {  # with_closed MASK COMMAND...: bit i closes descriptor i
   local mask=$1
   shift
@@ -45,7 +47,7 @@ for mask in {0..7}; do
   [ "$(head -n 1 stats)$(tail -n 1 stats)" = '{}' ] || fail "statistics with streams closed by mask $mask: $(cat stats)"
   if grep -av '^[-0-9T:.]*Z [a-z]*: ' log; then fail "a log with streams closed by mask $mask"; fi
   rm -f log stats
-  # A failure: the message goes nowhere but to standard error, and an old output stays.
+  # A failure: the message goes only to standard error, and an old output stays.
   for name in "${names[@]}"; do
     echo old >out.bin
     code=0
@@ -122,7 +124,7 @@ code=77
 [ $code = 77 ] || [ $code = 0 ] || fail "without /proc: step $code ($(tail -n 3 said))"
 rm -rf out.* part* kept stats log
 
-# The time of day jumps by years with each look at it: lines may have odd times, nothing else changes.
+# The time of day jumps by years with each reading: lines may have strange times, but nothing else changes.
 if sanitized; then
   skip "sanitizers do not load after another library: a clock that jumps"
 else

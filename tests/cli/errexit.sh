@@ -1,12 +1,12 @@
-# common.sh.inc: a script that errexit ends says where, also where its stderr is a file or nothing; failures that a script
-# expects say nothing.
+# Tests common.sh.inc: if errexit ends a script, a message says where, also if stderr is a file or closed. Expected
+# failures print nothing.
 . "$2/tests/cli/common.sh.inc"
 run() {
   code=0
   printf '. "$2/tests/cli/common.sh.inc"\n%s\necho went on\n' "$1" >script.sh
   TMPDIR=$work bash script.sh "$bin" "$src" >out 2>err || code=$?
 }
-# ends CODE SAYS TEXT: a script of this text ends with the code and says so.
+# ends CODE SAYS TEXT: runs the script TEXT, which must exit with CODE and print SAYS.
 ends() {
   run "$3"
   [ "$code" = "$1" ] && [ ! -s out ] || fail "$3: exit $code, $(cat out err)"

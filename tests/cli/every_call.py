@@ -25,7 +25,7 @@ import sys
 import tempfile
 import threading
 
-# What may be answered to which error of which call (0 always may, unless a key says so): exit codes of gpusort.
+# The exit codes that gpusort may return for each error of each call. 0 is always allowed, unless a key says otherwise.
 MEMORY = {"ENOMEM": {6}}
 FAULTS = {
     "memory": MEMORY,
@@ -175,7 +175,7 @@ class Runner:
             os.mkdir(os.path.join(self.folder, name))
 
     def run(self, job, environment):
-        # What is not given here cannot matter.
+        # Variables that are not passed here cannot have an effect.
         settings = {name: os.environ[name] for name in ("ASAN_OPTIONS", "UBSAN_OPTIONS") if name in os.environ}
         settings.update(PATH=os.environ["PATH"], LC_ALL="C.UTF-8", LD_PRELOAD=self.preload, FAIL_REPORT="report")
         settings.update(environment)
@@ -272,13 +272,13 @@ class Runner:
                 raise Failure("exit %d of the same command without faults: %s" % (code, err))
             self.right(job, out)
             left = self.left(job)
-        # What cannot be removed is left.
+        # Files that cannot be removed are left.
         if left and kind != "unlink":
             raise Failure("left behind: %s" % left)
 
     @staticmethod
     def judge_error(job, kind, error, err):
-        # Of what gzip says the first line is empty.
+        # The first line of gzip's message is empty.
         said = [line for line in err.splitlines() if line and not line.startswith(("gpusort: warning: ", "gzip: "))]
         start = "gpusort: error: " if job.program == "gpusort" else "sort: "
         if len(said) != 1 or not said[0].startswith(start):
@@ -375,7 +375,7 @@ def main():
                 of_group = of_group[random.Random(seed).randrange(step)::step]
             faults += of_group
         if wanted and "memory" in kinds and jobs_wanted is None:
-            # Behind the rename a job without memory says more than elsewhere; few allocations are so late.
+            # After the rename a job without memory prints more than elsewhere; few allocations come so late.
             runner().first(late)
             count = late.counts["memory"]
             faults += [(late, "memory", "ENOMEM", nth, True) for nth in range(count - count // 20, count, 8)]

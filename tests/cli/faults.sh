@@ -1,4 +1,4 @@
-# Full disks, limits, killed jobs, changing inputs, short and failing system calls.
+# Tests full disks, limits, killed jobs, changing inputs, and short and failing system calls.
 . "$2/tests/cli/common.sh.inc"
 g=$bin/gpusort
 
@@ -8,7 +8,7 @@ echo old >kept.u64
 old_output() { [ "$(cat kept.u64)" = old ] || fail "a failed job changed its output ($1)"; }
 spill=(--memory 8M --batch-size 1000000)
 
-# The limit on file sizes counts as no space.
+# The limit on file sizes counts as missing space.
 (ulimit -f 4000; expect 5 "$g" in.u64 kept.u64)
 says 'file-size limit of 4096000 bytes is reached: raise it (ulimit -f)'
 (ulimit -f 4000; expect 5 "$g" in.u64 - >small.out)
@@ -34,7 +34,7 @@ if mkdir small && mount -t tmpfs -o size=10m tmpfs small 2>/dev/null; then
   says 'small.*needed [0-9]* bytes.*free\|needed [0-9]* bytes.*free in.*small'
   [ -z "$(ls -A small)" ] || fail "left on the full disk: $(ls -A small)"
   old_output "full temp disk"
-  # Output and runs on one tmpfs: what the output has reserved is not free, even while it is being reserved.
+  # Output and runs on one tmpfs: space that the output has reserved is not free, even during the reservation.
   mount -o remount,size=40m small
   expect 5 env -u TMPDIR "$g" "${spill[@]}" in.u64 small/out.u64
   says 'temporary runs'
@@ -56,7 +56,7 @@ else
   echo "SKIPPED: mounts are not allowed here: full disks"
 fi
 
-# Few file descriptors; no environment.
+# Few file descriptors, and no environment.
 (ulimit -n 24; expect 0 "$g" "${spill[@]}" in.u64 few.u64)
 same want.u64 few.u64
 expect 0 env -i "$g" "${spill[@]}" in.u64 env.u64
@@ -68,7 +68,7 @@ else
   same want.u64 limited.u64
 fi
 
-# No thread for something: fewer threads, or exit 6; never a wait without end.
+# If a thread is refused, the job uses fewer threads or ends with exit 6; it never waits for ever.
 if sanitized; then
   echo "SKIPPED: sanitizers have threads of their own, and do not load after another library: threads that are refused"
 else
@@ -80,7 +80,7 @@ else
     rm -f threads.u64
     cat err >>errs
   }
-  # A job that spills starts 21 or so, one that does not 13.
+  # A job that spills starts about 21 threads, and a job that does not spill starts 13.
   step=3
   [ "${GPUSORT_SLOW:-0}" = 0 ] || step=1
   for ((first = 1; first <= 22; first += step)); do
@@ -107,7 +107,7 @@ else
   fi
 fi
 
-# Killed at any time: nothing stays behind, the old output is whole.
+# Killed at any time: no file is left, and the old output is complete.
 for delay in 0.01 0.03 0.06 0.1 0.15; do
   for signal in KILL TERM; do
     "$g" "${spill[@]}" --temp-dir . in.u64 kept.u64 2>/dev/null &
@@ -118,7 +118,7 @@ for delay in 0.01 0.03 0.06 0.1 0.15; do
     if cmp -s kept.u64 want.u64; then echo old >kept.u64; fi
     old_output "SIG$signal after $delay"
     left=$(find . -maxdepth 1 -name '.*' -type f)
-    # Just before the rename the output, all of it, has its hidden name.
+    # Just before the rename the complete output has its hidden name.
     [ $signal = TERM ] || [ -z "$left" ] || { same want.u64 "$left"; rm "$left"; left=''; }
     [ -z "$left" ] || fail "SIG$signal left $left"
   done
@@ -147,10 +147,11 @@ if ! sanitized && command -v strace >/dev/null && strace -o /dev/null true 2>/de
   [ $code = 8 ] || fail "exit $code instead of 8 at a lost write: $(cat err)"
   old_output "lost write"
   says 'at [0-9]'
-  # Without O_TMPFILE the new output has a name. A second signal ends the job at once, and still leaves none.
+  # Without O_TMPFILE the new output has a name. A second signal ends the job at once and still leaves no file.
   mkfifo silent
   named=(--type u64 --threads 1 silent kept.u64)
-  # Calls are counted for each thread: the first run finds out which one is to fail. The input is opened behind it.
+  # Calls are counted for each thread. The first run finds the number of the call to fail, after which the input is
+  # opened.
   strace -ff -o calls -e trace=openat "$g" "${named[@]}" &
   job=$!
   exec 9>silent

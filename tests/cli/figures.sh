@@ -1,5 +1,5 @@
-# The README's table of jobs and its pictures are what tools/plot-bench makes of data/bench now, and can be read: text has
-# a contrast of at least 4.5, bars of 3, and nothing leaves the picture.
+# The README's table of jobs and its pictures must be the output of tools/plot-bench for the current data/bench. They
+# must be readable: text has a contrast of at least 4.5, bars of 3, and every shape is inside the picture.
 . "$2/tests/cli/common.sh.inc"
 mkdir -p root/data
 cp -r "$src/data/bench" root/data/bench
@@ -29,7 +29,7 @@ for path in sys.argv[1:]:
         begin = float(shape.get("x")) - (size if shape.get("text-anchor") == "end" else 0)
         assert -8 <= begin and begin + size <= width + 1 and float(shape.get("y")) < height, (path, shape.text)
 PY
-# What is missing is said.
+# A message names what is missing.
 rm root/data/bench/h200-tables.json
 expect 1 "$src/tools/plot-bench" --jobs root
 says 'h200-tables.json'

@@ -1,4 +1,4 @@
-# The generator and the checker, against each other, against the samples made without gpusort, and against gzip's CRC.
+# Tests the generator and the checker against each other, against samples made without gpusort, and against gzip's CRC.
 . "$2/tests/cli/common.sh.inc"
 gen=$bin/gpusort_gen
 data=$src/data
@@ -14,7 +14,8 @@ part() { dd if="$1" iflag=skip_bytes,count_bytes,fullblock skip="$2" count="$3" 
 expect 1 check --record-size 100 --key 0:bytes10 million.dat
 reports 'crc32 sum:  7a19cff467438$'
 reports 'records:    1000000$'
-# --checksum: what valsort says of other numbers of gensort's records, and zlib of these before and after sorting.
+# --checksum: the sums must be those of valsort for other numbers of gensort's records, and those of zlib before and
+# after sorting.
 "$gen" --type gensort-ascii --count 163840 - | expect 0 check --record-size 100 --any-order --checksum -
 printf '%s\n' 'Records: 163840' 'Checksum: 1400fed7bb2c2' 'order:      not checked' | cmp - report
 "$gen" --type gensort-binary --count 1000000 - | expect 0 check --record-size 100 --any-order --checksum -
@@ -53,7 +54,7 @@ same some.dat want.dat
 part binary.dat 8000000 100000 >want.dat
 same some.dat want.dat
 [ "$(head -c 10 binary.dat)" = JimGrayRIP ] || fail "the first binary key is $(head -c 10 binary.dat)"
-# gensort -s, worked out from the plain records: the digits of an ASCII record hold the bits that choose.
+# gensort -s, computed from the plain records: the digits of an ASCII record contain the bits that choose.
 "$gen" --type gensort-ascii --count 70000 --skewed skewed.txt
 "$gen" --type gensort-binary --count 70000 --skewed skewed.dat
 "$gen" --type gensort-ascii --count 70000 plain.txt
@@ -77,7 +78,7 @@ part skewed.dat 6000000 100000 >want.dat
 same some.dat want.dat
 rm million.dat binary.dat
 
-# The bytes depend on the seed and on nothing else.
+# The bytes depend on the seed alone.
 for options in "--type u64" "--type f32 --special" "--type record --record-size 37" "--type gensort-binary"; do
   read -r -a words <<<"$options"
   "$gen" "${words[@]}" --bytes 13M --threads 1 one
@@ -90,7 +91,7 @@ done
 "$gen" --type u64 --count 9 --seed 1 five
 ! cmp -s one five || fail "the seed changes nothing"
 
-# Every type and distribution is what its name says.
+# Every type and distribution must have the property that its name promises.
 for type in i8 i16 i32 i64 u8 u16 u32 u64 f32 f64; do
   "$gen" --type "$type" --count 40000 --dist sorted sorted
   expect 0 check --type "$type" sorted
@@ -117,7 +118,7 @@ done
 od -An -v -td4 -w4 any | sort -n >want
 [ "$(head -n 1 want)" -lt -2000000000 ] && [ "$(tail -n 1 want)" -gt 2000000000 ] || fail "i32 uniform is not spread"
 
-# The samples: the checker agrees with a sort that is not ours.
+# The samples: the checker agrees with a sort by another program.
 expect 0 check --type i32 --stable --against "$data/random.bin" "$data/random.sorted.bin"
 expect 0 check --type f64 --stable --against "$data/special.f64" "$data/special.sorted.f64"
 expect 0 check --record-size 100 --key 0:bytes10 --against "$data/gensort.dat" "$data/gensort.sorted.dat"
@@ -141,7 +142,7 @@ for i in 1 2 3 4 5 6; do
   says "record $i (byte $((4 * i)))"
 done
 
-# CRC-32 of one record is that of gzip's trailer.
+# The CRC-32 of one record must be that in gzip's trailer.
 for bytes in 1 7 8 9 100 65537; do
   "$gen" --type u8 --count "$bytes" any
   expect 0 check --record-size "$bytes" any
@@ -149,7 +150,8 @@ for bytes in 1 7 8 9 100 65537; do
   reports "crc32 sum:  $want\$"
 done
 
-# One bad record is found wherever it lies: at both ends, on a border of blocks, in a file, a pipe, with any threads.
+# One bad record is found at any place: at the start, at the end, on a border of blocks, in a file, in a pipe, with any
+# number of threads.
 "$gen" --type u64 --count 1000000 --dist sorted good.u64
 for record in 1 262143 262144 262145 524288 999999; do
   cp good.u64 bad.u64
@@ -187,7 +189,7 @@ expect 0 check "${keys[@]}" --against in.dat other.dat
 expect 1 check "${keys[@]}" --stable --against in.dat other.dat
 says 'record 0 (byte 0) is not that of a stable sort'
 
-# Little memory: what does not fit goes to a temporary file. Too little is refused at the start.
+# Little memory: hashes that do not fit go to a temporary file. Too little memory is refused at the start.
 expect 2 check "${keys[@]}" --stable --memory-limit 100K --against in.dat sorted.dat
 says 'at least 16M'
 expect 0 check --type u64 --unique --memory-limit 16M --against good.u64 good.u64
@@ -200,7 +202,7 @@ says 'not unique: record 1 (byte 8) has the key of the record before it'
 says 'what is kept is not the first record of each key of the inputs$'
 expect 0 check --type u64 --stable --against <(cat good.u64) - <good.u64
 
-# Bad input, bad usage, bad files.
+# Bad input, usage errors, bad files.
 : >empty
 expect 0 check --type u64 empty
 reports 'records:    0$'
@@ -234,7 +236,7 @@ for words in "--type u64 out" "--type u65 --count 1 out" "--type u64 --count 1" 
   expect 2 "$gen" "${words[@]}"
   [ ! -e out ] || fail "usage error, but an output: ${words[*]}"
 done
-# Lines up to the byte, or a word about none.
+# Lines up to the exact size. A message says so if no line fits.
 "$gen" --type web-log --bytes 200K whole.log
 for bytes in 1000 65535 65537 150000; do
   "$gen" --type web-log --bytes $bytes part.log
@@ -254,7 +256,7 @@ expect 0 "$gen" --type web-log --bytes 0 out
 (ulimit -f 100; expect 5 "$gen" --type u64 --bytes 1M limited)
 says 'ulimit -f'
 
-# Help fits a terminal, and is not lost without a word.
+# Help fits a terminal. If it cannot be written, there is a message.
 for tool in gpusort gpusort_gen gpusort_check; do
   "$bin/$tool" --help >help
   [ -s help ] || fail "$tool --help says nothing"
@@ -273,7 +275,7 @@ done
 expect 4 "$gen" --type u64 --count 1 no/such/folder/out
 expect 5 "$gen" --type u64 --count 1000000 /dev/full
 
-# Big-endian numbers are the little-endian ones turned around.
+# Big-endian numbers are the little-endian ones in reverse byte order.
 for type in i16 u32 f64; do
   "$gen" --type $type --count 3000 little
   "$gen" --type ${type}be --count 3000 big
@@ -285,7 +287,7 @@ assert all(little[i:i + size] == big[i:i + size][::-1] for i in range(0, len(lit
   expect 0 check --type ${type}be sorted
 done
 
-# Rows in every format hold the same orders, which gpusort reads, sorts, and says to be in order.
+# Rows in every format hold the same orders. gpusort can read, sort and check them.
 order() { "$bin/gpusort" --memory 16M --format "$1" -k "$2" "${@:3}"; }
 for format in csv tsv jsonl pgcopy pgcopy-csv pgcopy-binary mysql pgdump; do
   case $format in
@@ -309,7 +311,7 @@ for format in csv tsv jsonl pgcopy pgcopy-csv pgcopy-binary mysql pgdump; do
   expect 0 order $format $id --strict sorted again
   same rows again
 done
-# As PostgreSQL reads them, the fields are those of CSV.
+# Read as PostgreSQL reads them, the fields equal those of CSV.
 "$gen" --type orders-csv --bytes 128K rows.csv
 "$gen" --type orders-pgcopy --bytes 128K rows.copy
 "$gen" --type orders-jsonl --bytes 128K rows.jsonl
@@ -320,7 +322,7 @@ copied = [[f.replace("\\n", "\n") for f in line.rstrip("\n").split("\t")] for li
 objects = [json.loads(line) for line in open("rows.jsonl")]
 same = 0
 for a, b, c in zip(orders, copied, objects):
-    # The last of a chunk is stretched, and chunks hold other numbers of records.
+    # The last record of a chunk is stretched, and chunks hold different numbers of records.
     if a[0] != b[0] or a[0] != str(c["id"]): break
     if a[9] == b[9] == c["note"]:
         same += 1
@@ -328,7 +330,7 @@ for a, b, c in zip(orders, copied, objects):
 assert same > 300 and any("\n" in a[6] for a in orders[:same]), same
 PY
 
-# Lines: in order by their bytes, and the same ones.
+# Lines: in the order of their bytes, and the same lines.
 "$gen" --type web-log --bytes 300K log
 LC_ALL=C sort log >log.sorted
 expect 0 check --format lines --against log log.sorted
@@ -353,7 +355,7 @@ for words in "--format lines --key 0:u8 log" "--format lines --type u8 log" "--t
   expect 2 check $words
 done
 
-# Help in the order of the table, the manual page made of it, the version; what is misspelt gets a proposal.
+# Help in the order of the table, the manual page made from it, and the version. Misspelt options get a proposal.
 for tool in gpusort_gen gpusort_check; do
   "$bin/$tool" --help >help
   "$bin/$tool" --help=man | cmp - "$bin/$tool.1" || fail "$tool.1 is not what --help=man prints"

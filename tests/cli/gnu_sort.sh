@@ -1,6 +1,7 @@
-# gpusort under the name `sort` against the system's GNU sort: the same command line in the same folder must give the
-# same output, messages, exit code and files. What newer releases of GNU sort do otherwise than the system's stands
-# below the table with what it must give. !PIPE! is a pipe in the table. 77: the system's sort is not GNU's.
+# Compares gpusort under the name `sort` with the system's GNU sort: the same command line in the same folder must give
+# the same output, messages, exit code and files. Differences between newer releases of GNU sort and the system's are
+# tested after the table, with fixed results. !PIPE! stands for a pipe in the table. Exit 77: the system's sort is not
+# GNU's.
 . "$2/tests/cli/common.sh.inc"
 grep -q 'GNU coreutils' <(/usr/bin/sort --version 2>/dev/null) || exit 77
 export LC_ALL=C
@@ -9,7 +10,7 @@ mkdir gnu ours
 ln -s /usr/bin/sort gnu/sort
 ln -s "$bin/gpusort" ours/sort
 
-# The files that every case finds.
+# The files that every case has.
 mkdir fixture
 (
   cd fixture
@@ -31,7 +32,7 @@ mkdir fixture
 )
 
 cases=0
-# both NAME TEXT: runs TEXT by sh once for each `sort`.
+# both NAME TEXT: runs TEXT by sh once for each `sort` and compares the results.
 both() {
   local program code
   for program in gnu ours; do
@@ -45,7 +46,7 @@ both() {
     ) >"$program.out" 2>"$program.err" </dev/null || code=$?
     echo "$code" >"$program.code"
   done
-  # As 9.10 says it.
+  # Newer wording, as in 9.10.
   sed -i 's/: note numbers use/: numbers use/; s/file names from stdin/file names from standard input/' gnu.err
   for part in out err code; do
     cmp -s gnu.$part ours.$part ||
@@ -132,7 +133,7 @@ unique by key|sort -u -k1,1 fields
 several keys|sort -t: -k3,3 -k2,2nr -k1 colons
 end of field by blanks|sort -k1,1.2b fields
 number at a field that has none|sort -k3,3n fields
-# The keys of old.
+# Keys of the old syntax.
 plus|sort +1 fields
 plus minus|sort +1 -2 fields
 plus with characters|sort +0.1 -0.2 abc fields
@@ -256,7 +257,7 @@ list behind what was read|printf 'x\nabc\0sorted' >l; (read -r x; sort --files0-
 list in a file names standard input|printf '%s' - >l; sort --files0-from=l <abc
 list names a missing file|printf 'abc\0missing\0' !PIPE! sort --files0-from=-
 list for a check|sort -c --files0-from=list0
-# What cannot be read or written.
+# Inputs and outputs that cannot be read or written.
 missing|sort missing
 missing behind others|sort abc missing sorted
 empty name|sort ''
@@ -383,12 +384,12 @@ large, spilled|seq 300000 !PIPE! rev !PIPE! sort -S 2M --parallel=2
 large, spilled, unique|seq 300000 !PIPE! cut -c1-4 !PIPE! sort -u -S 1M
 TABLE
 
-# Alone: where newer releases differ from older ones, and what no comparison shows.
+# Tests of gpusort alone: differences between releases, and behaviour that no comparison shows.
 sort=$work/ours/sort
 cp -R fixture alone
 cd alone
 seq 2000 >exp
-# gives CODE TEXT: runs TEXT by sh and expects the exit code; out and err are left.
+# gives CODE TEXT: runs TEXT by sh and expects the exit code. Leaves out and err.
 gives() {
   local code=0
   PATH=$work/ours:$PATH sh -c "$2" >out 2>err </dev/null || code=$?
@@ -397,7 +398,8 @@ gives() {
 
 gives 0 'sort -n --parallel=99999999999999999999 many'
 same out exp
-# A compress program that cannot be started is not used; one that fails is an error, also if it does so by a signal.
+# A compress program that cannot be started is not used. A compress program that fails is an error, also if a signal
+# ends it.
 seq 1000000 >ascending
 tac ascending >big
 for program in ./missing ./abc; do
@@ -405,7 +407,7 @@ for program in ./missing ./abc; do
   same out ascending
   [ "$(grep -c 'could not run compress program' err)" = 1 ] || fail "compress program $program: $(cat err)"
 done
-# Also where the lines are more than -S and fit the memory all the same. A program that can be started gets some lines.
+# This also holds if the lines are larger than -S but fit the memory. A program that can be started gets some lines.
 seq -w 2000 >small.exp
 tac small.exp >small
 gives 0 'sort -S1k --compress-program=missing small'
@@ -416,7 +418,7 @@ chmod +x swaps
 gives 0 'sort -S1k --compress-program=./swaps small'
 same out small.exp
 [ -e started ] && [ ! -s err ] || fail "the program was not started: $(cat err)"
-# A folder is read, and the error is the one that reading gives.
+# A folder is read, and the error is that of the read.
 if strace -o /dev/null true 2>/dev/null; then
   gives 2 'strace -f -o /dev/null -P . -e trace=read -e inject=read:error=EIO sort .'
   says 'sort: read failed: .: Input/output error'
@@ -428,13 +430,13 @@ gives 2 'sort -S1M --compress-program=./killed big'
 says "'./killed' \[-d\] terminated abnormally"
 gives 2 'sort -S1M --compress-program=./cuts big'
 says 'did not give back'
-# A parent's habits about SIGCHLD do not matter, nor do children from before.
+# The parent's handling of SIGCHLD does not matter, nor do children from before.
 gives 0 "trap '' CHLD; exec sort -n -S1M --compress-program=gzip big"
 same out ascending
 gives 0 '(sleep 0.2; exit 3) & exec sort -n -S1M --compress-program=gzip big'
 same out ascending
 
-# Where to sort says the environment; what is small needs no GPU.
+# The environment decides where to sort. Small inputs need no GPU.
 gives 0 'GPUSORT_DEVICE=gpu sort -n many'
 same out exp
 for device in cpu auto ''; do
@@ -445,7 +447,8 @@ gives 2 'GPUSORT_DEVICE=tpu sort abc'
 says "^sort: GPUSORT_DEVICE: 'tpu' is none of: auto, cpu, gpu"
 gives 2 'GPUSORT_DEVICE=gpu:1,x sort abc'
 
-# What is read is read once, so an input may be rewritten meanwhile; what cannot be read is an error, also beside others.
+# Inputs are read once, so an input may be rewritten meanwhile. An input that cannot be read is an error, also next to
+# others.
 cp ascending rewritten
 for wait in 0.02 0.05 0.1; do
   gives 0 "sort -S1M rewritten >o & sleep $wait; dd if=big of=rewritten conv=notrunc bs=1M 2>/dev/null; wait \$!"
@@ -469,7 +472,7 @@ gives 2 'sort --help >/dev/full'
 gives 2 'sort --version >/dev/full'
 gives 2 'sort abc >&-'
 says "write failed: 'standard output': Bad file descriptor"
-# unread COMMAND...: its output is a pipe whose reader has gone.
+# unread COMMAND...: runs the command with a pipe as output whose reader has gone.
 cat >unread <<'PY'
 import os, subprocess, sys
 reader, writer = os.pipe()
@@ -484,7 +487,7 @@ gives 141 'python3 unread env --default-signal=PIPE sort many'
 gives 0 'sort --help | grep -q -- --compress-program'
 gives 0 'sort --version | grep -q gpusort'
 
-# Few descriptors: three standard streams and four more. Little memory: 4 MB more than what it takes to start.
+# Few descriptors: three standard streams and four more. Little memory: 4 MB more than the program needs to start.
 if sanitized; then
   echo "SKIPPED (a sanitizer takes descriptors and address space): few descriptors, little memory"
 else
@@ -514,7 +517,7 @@ else
     gives 0 "ulimit -v $((limit + 4000)); sort -n --parallel=$threads more"
     same out exp50000
   done
-  # Small inputs and a long line take what they need, however large the memory.
+  # Small inputs and a long line take only the memory that they need, however large the limit is.
   gives 0 "ulimit -v $((limit + 16000)); sort -n -m -S1G $names"
   same out exp31
   { head -c 16000000 /dev/zero | tr '\0' y; echo; echo z; } >wide
@@ -527,8 +530,8 @@ gives 0 'sort -S1k long'
 LC_ALL=C /usr/bin/sort long >exp
 same out exp
 
-# Signals end it, and no temporary file stays. Each gets a pipe of its own: gzip that was about to start as the signal
-# came has the other one open for a moment, and whoever writes to that would lose the reader.
+# Signals end the program, and no temporary file stays. Each signal has its own pipe. A gzip that is about to start when
+# the signal comes has the other pipe open for a moment, and a writer to that pipe would lose its reader.
 mkdir temp
 for signal in TERM INT HUP; do
   mkfifo $signal
@@ -545,7 +548,7 @@ for signal in TERM INT HUP; do
   [ -z "$left" ] || fail "signal $signal leaves $left"
 done
 
-# While nobody takes the output it only waits: there is a second in which it takes hardly any CPU time, however long it
+# While no process takes the output, the program only waits: there is a second with hardly any CPU time, however long it
 # takes to get there.
 mkfifo slow
 seq 200000 >input
@@ -563,7 +566,7 @@ done
 exec 8<&-
 wait $pid 2>/dev/null || true
 
-# An output that a new file cannot replace is rewritten in place, others never are half written.
+# An output that a new file cannot replace is rewritten in place. Other outputs are never half written.
 gives 0 'cp big a; ln a b; sort -n -S1M -o a a; cmp a b; cmp a ascending'
 gives 0 'cp big a; sort -n -S1M -T /no/such -o a a || cmp a big'
 says 'cannot create temporary file'

@@ -120,7 +120,7 @@ class Runner:
                 with open(os.path.join(folder, names[-1]), "wb") as out:
                     out.write(data)
             if "-m" in options:
-                # POSIX leaves open what becomes of inputs that are not sorted.
+                # POSIX does not define the result for inputs that are not sorted.
                 plain, rest = [], iter(options)
                 for option in rest:
                     if option == "-o":
@@ -138,8 +138,8 @@ class Runner:
             return done.returncode, done.stdout, said, left
 
     def differs(self, options, files):
-        # 9.1 takes a whole name like ".a" for a suffix, compares bytes of NaNs that were never set, and does not know
-        # the units R and Q.
+        # 9.1 takes a whole name like ".a" for a suffix, compares uninitialized bytes of NaNs, and does not know the
+        # units R and Q.
         if self.is_9_1:
             for letter, text in (("V", b"."), ("g", b"nan"), ("h", b"r"), ("h", b"q")):
                 if any(letter in option for option in options) and any(text in data.lower() for data in files):

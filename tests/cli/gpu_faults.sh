@@ -1,7 +1,7 @@
-# What befalls real GPUs: kernels that never end or write where nothing is, wrong bits, neighbours that take the memory or
-# the time, clients of MPS that are killed. Each time the job ends in seconds, with the right bytes by the CPU and a
-# warning, or with exit 7 or 8 where only the GPU was asked for; the old output stays; the next job has the GPU again.
-# GPU_FAULTS_PART=N...: only these parts, of 0 to 7.
+# Faults of real GPUs: kernels that never end or write to invalid addresses, wrong bits, other programs that take the
+# memory or the time, clients of MPS that are killed. Each time the job ends within seconds, with the right bytes from
+# the CPU and a warning, or with exit 7 or 8 if only the GPU was allowed. The old output stays, and the next job can use
+# the GPU again. GPU_FAULTS_PART=N...: only these parts, of 0 to 7.
 . "$2/tests/cli/common.sh.inc"
 g=$bin/gpusort
 trouble=$bin/tests/gpu_trouble
@@ -15,7 +15,7 @@ fi
 
 part() { [ -z "${GPU_FAULTS_PART-}" ] || [[ " $GPU_FAULTS_PART " == *" $1 "* ]]; }
 seconds() { awk "BEGIN { printf \"%.1f\", $EPOCHREALTIME - $1 }"; }
-# within SECONDS COMMAND...: a process that does not end is a failure.
+# within SECONDS COMMAND...: runs the command; a process that does not end in time is a failure.
 within() {
   local most=$1 code=0 begin=$EPOCHREALTIME
   shift
@@ -42,7 +42,7 @@ args_of() {
   esac
   args+=("${plan[@]}" in."$1" out."$1")
 }
-# The GPU works, and nothing was left of what went before.
+# Checks that the GPU works, and that the faults before have left nothing.
 well() {
   local begin=$EPOCHREALTIME
   rm -f out.u64
@@ -59,7 +59,8 @@ for kind in "${kinds[@]}"; do
 done
 well
 
-# fault KIND N CODE TEXT [INPUT...]: with --device auto the CPU gives the same bytes, with --device gpu it is exit CODE.
+# fault KIND N CODE TEXT [INPUT...]: with --device auto the CPU gives the same bytes, with --device gpu the job exits
+# with CODE.
 fault() {
   local what=$1 n=$2 code=$3 text=$4 kind got
   shift 4
@@ -69,7 +70,7 @@ fault() {
     got=0
     GPUSORT_FAULT_CUDA=$n:$what within 60 "$g" --stats stats "${args[@]}" 2>err || got=$?
     if [ $got = 7 ] && grep -q 'has not come back' err; then
-      # Another call waits for the kernel inside the driver, which nothing can end.
+      # Another call waits for the kernel inside the driver, and nothing can end that call.
       nothing_left
       echo "  NOTE: $n:$what $kind, auto: exit 7, $took s: $(tail -n 1 err)"
       continue
@@ -87,7 +88,7 @@ fault() {
     got=0
     GPUSORT_FAULT_CUDA=$n:$what within 60 "$g" --device gpu "${args[@]}" 2>err || got=$?
     if [ $got = 0 ]; then
-      # A fault that came too late, or a bit that changed nothing.
+      # The fault came too late, or the bit changed nothing.
       same "want.$kind" "out.$kind"
     else
       [[ $got == $code ]] || fail "exit $got instead of $code: $n:$what --device gpu, $kind: $(cat err)"
@@ -115,9 +116,9 @@ fi
 
 if part 3; then
   echo "3: wrong bits"
-  # A wrong number may also make a kernel run for ever, or where nothing is.
+  # A wrong number may also make a kernel run for ever, or use an invalid address.
   for n in 1 3 8 13 21 40; do fault flip $n '[78]' 'is suspect\|gave no sign\|cudaError' "${kinds[@]}"; done
-  # What is not to be relied on is not kept, and the same command ends well.
+  # Suspect runs are not kept, and the same command ends well.
   found=0
   for n in 5 9 13 17; do
     rm -rf d out.u64
@@ -134,7 +135,7 @@ if part 3; then
     [ ! -e d ] || fail "the folder of a job that is done stays"
   done
   echo "  with --resume-dir: $found of 4 were found out"
-  # A stream that has taken bytes is told so.
+  # If a stream has accepted wrong bytes, the message says so.
   code=0
   GPUSORT_FAULT_CUDA=40:flip within 60 "$g" --type u64 "${plan[@]}" in.u64 - 2>err >sent || code=$?
   if [ $code = 8 ]; then says 'is suspect'; else same want.u64 sent; fi
@@ -143,7 +144,7 @@ if part 3; then
   well
 fi
 
-# neighbour COMMAND...: starts it and waits until it is ready.
+# neighbour COMMAND...: starts another program on the GPU and waits until it is ready.
 neighbour() {
   : >said
   "$@" >said 2>&1 &
@@ -216,7 +217,7 @@ if part 7; then
   echo "7: MPS"
   export CUDA_MPS_PIPE_DIRECTORY=$work/mps CUDA_MPS_LOG_DIRECTORY=$work/mps-log
   mkdir -p "$CUDA_MPS_PIPE_DIRECTORY" "$CUDA_MPS_LOG_DIRECTORY"
-  # Also of a server with a client that hangs.
+  # Ends the server of MPS, also if a client of it hangs.
   end_mps() {
     local servers pid
     servers=$(echo get_server_list | timeout 20 nvidia-cuda-mps-control 2>/dev/null || true)
@@ -230,7 +231,7 @@ if part 7; then
   elif ! timeout 20 nvidia-cuda-mps-control -d >said 2>&1 || ! timeout 60 "$trouble" illegal 0 >said 2>&1; then
     echo "SKIPPED: MPS does not run here ($(tail -n 1 said)): clients that are killed or fail"
   else
-    # Slowly, so that the job lives when its neighbour dies.
+    # Delivers the input slowly, so that the job is still running when the other program dies.
     slowly() { head -c 48M in.u64; sleep 6; tail -c +$((48 * 1024 * 1024 + 1)) in.u64; }
     for end in KILL illegal; do
       rm -f out.u64
@@ -246,7 +247,7 @@ if part 7; then
       echo "  a neighbour that ends by $end: $(tail -n 1 err | cut -c 1-180)"
       gone KILL
     done
-    # A client of ours that is killed at work.
+    # A client of MPS that is killed while it works.
     GPUSORT_FAULT_CUDA=40:hang "$g" --type u64 "${sizes[@]}" --gpu-timeout 60 in.u64 out.u64 2>/dev/null &
     job=$!
     sleep 3

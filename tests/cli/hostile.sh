@@ -1,12 +1,12 @@
-# Inputs and limits that are made to hurt: the right output, or a clear error with its documented exit code; never a
-# crash, never a hang. GPUSORT_SLOW=1 takes the large sizes.
+# Hostile inputs and limits: the result is the right output, or a clear error with its documented exit code, and never a
+# crash or a hang. GPUSORT_SLOW=1 uses the large sizes.
 . "$2/tests/cli/common.sh.inc"
 g=(timeout -s KILL 1200 "$bin/gpusort")
 export LC_ALL=C
 command -v sort >/dev/null || { echo "NOT TESTED: there is no sort"; exit 77; }
 slow=${GPUSORT_SLOW:-0}
 shopt -s extglob
-# expect_one_of CODES COMMAND...: for what depends on the machine; an error says something.
+# expect_one_of CODES COMMAND...: for results that depend on the machine. An error must have a message.
 expect_one_of() {
   local codes=$1 got=0
   shift
@@ -15,7 +15,7 @@ expect_one_of() {
   [ "$got" = 0 ] || [ -s err ] || fail "exit $got without a word from: $*"
 }
 
-# One line without an end, of NULs in a file that takes no space, and from a pipe.
+# One line without an end: of NULs in a sparse file, and from a pipe.
 nuls=64M lines=20M
 [ "$slow" = 0 ] || { nuls=10G lines=200M; g[3]=1200; }
 truncate -s $nuls nuls
@@ -34,7 +34,7 @@ expect 0 "${g[@]}" --memory 512M --max-record 20M some out
 { cat some; echo; } | cmp -s - out || fail "a line of 17 MiB is changed"
 expect 2 "${g[@]}" --memory 64M --max-record 20M some out
 says 'give at least --memory'
-# A check keeps two lines: it says what it needs for them, and keeps to that.
+# A check keeps two lines: it says how much memory they need, and keeps to that.
 for input in some -; do
   for order in "" --locale --debug; do
     [ "$order" != --debug ] || [ $input = some ] || continue
@@ -47,7 +47,7 @@ for input in some -; do
   done
 done
 rm -f some second out
-# The same file as that many empty lines, and as records.
+# This file as a list of empty lines, and as records.
 truncate -s $lines nuls
 expect 0 "${g[@]}" -z --memory 64M --stats stats.json nuls out
 same nuls out
@@ -60,7 +60,7 @@ expect 0 "${g[@]}" --type u64 nuls out
 same nuls out
 rm -f nuls out
 
-# same_as_sort OPTIONS... FILE
+# same_as_sort OPTIONS... FILE: compares the result with that of sort.
 same_as_sort() {
   sort "$@" >want.out
   local plan
@@ -70,8 +70,8 @@ same_as_sort() {
   done
 }
 
-# Positions that no line has. Before 9.8 sort itself read outside of lines for these (CVE-2025-5278), so it gets smaller
-# ones, which mean the same.
+# Positions that no line has. Before 9.8 sort itself read outside of lines for these (CVE-2025-5278), so sort gets
+# smaller positions with the same meaning.
 most=18446744073709551615
 printf 'b c d\na b\n\nzz\n  x\n' >fields
 for key in $most.$most $most,$most 1.$most 1,1.$most $most.1,1 1.1,$most.$most ${most}0.1 2.$most,1.1n; do
@@ -82,7 +82,7 @@ for key in $most.$most $most,$most 1.$most 1,1.$most $most.1,1 1.1,$most.$most $
   done
 done
 
-# Numbers that are none, or too long for every machine's.
+# Texts that are not numbers, and numbers that are too long for every machine type.
 {
   printf '%s\n' inf -inf INFINITY 0x1p16383 1e4932 1e-4951 -1e99999 1e99999 -0 +0 0 . - + e 1e 0x
   printf '%s\n' ' 5' '-5' '5.' '.5' '-.5' 5K 5k -5K 1Y 1Z 1024K 1M '' '1,000' '1 000' 00000000000001
@@ -90,19 +90,19 @@ done
   awk 'BEGIN { for (i = 0; i < 400; ++i) d = d i % 10; print d; print "-" d; print d ".5"; print d "." d; print "." d }'
 } >numbers
 for order in -g -n -h -gr -nr "-n -s" "-g -u" "-n -u" "-h -u" "-k1.2n" -V -M; do same_as_sort $order numbers; done
-# NaNs come behind what is no number; sort 9.1 compares bytes of them that it never set.
+# NaNs come after texts that are not numbers. sort 9.1 compares uninitialized bytes of NaNs.
 printf '%s\n' nan inf 1 -nan x NaN -inf 'nan(1)' '' >nans
 printf '%s\n' '' x -nan NaN nan 'nan(1)' -inf 1 inf >want.out
 expect 0 "${g[@]}" -g nans got.out
 same want.out got.out
 
-# Bytes that are no text: UTF-8 cut short and too long, surrogates, marks of byte order, all bytes, CR LF.
+# Bytes that are not text: truncated and overlong UTF-8, surrogates, byte order marks, all byte values, CR LF.
 printf '\377\376a\n\357\273\277b\nb\n\303\n\303\251\n\355\240\200\n\300\200\n\364\220\200\200\n\200\n\r\na\r\n\0\na\0b\na\n' >bytes
 awk 'BEGIN { for (i = 1; i < 256; ++i) if (i != 10) printf "%c\n", i }' >>bytes
 for order in "" -f -d -i -r -u -n -V "-k1.2" "-t $(printf '\303')  -k2"; do same_as_sort $order bytes; done
 same_as_sort -z bytes
 
-# Sorted inputs with long lines at the same place, and hardly any memory.
+# Sorted inputs with long lines at the same place, and very little memory.
 for i in 0 1 2 3 4 5 6 7; do
   for ((j = 0; j < 5; ++j)); do printf '%03d%0150000d\n' $((j * 8 + i)) 0; done >m$i
 done
@@ -116,7 +116,7 @@ expect 3 "${g[@]}" -m --memory 4M -o got.out m?
 says 'm8: not sorted'
 rm -f m?
 
-# Few descriptors, little address space, little stack, no threads to spare.
+# Few descriptors, little address space, little stack, no spare threads.
 "$bin/gpusort_gen" --type web-log --bytes 2M web.log
 sort web.log >want.out
 spill=(--memory 8M --batch-bytes 100000)

@@ -1,5 +1,6 @@
-# Names made to hurt, of everything that can be named: no line of a message is forged, nothing reaches the terminal as it
-# is, JSON is JSON, and names can be had back from it. GPUSORT_SLOW=1 tries each kind of bytes by itself, too.
+# Hostile names for everything that can be named. Names must not forge a line of a message or reach the terminal
+# unescaped. JSON must stay valid, and the names must be recoverable from it. GPUSORT_SLOW=1 also tries each kind of
+# bytes alone.
 . "$2/tests/cli/common.sh.inc"
 export LC_ALL=C.UTF-8
 mkfifo fifo
@@ -52,7 +53,7 @@ def run(name, codes, arguments, named=True, data=False):
         if not data:
             check_text(p.stdout.decode(), what)
     if named and codes != [0]:
-        # In text a backslash is a backslash: what looks escaped in a name is not told from what is.
+        # Text does not escape a backslash, so an escaped byte and the same characters in a name look alike.
         assert unescaped(name) in unescaped(said.encode()), (said, name)
 
 
@@ -70,7 +71,7 @@ for number, name in enumerate(NAMES):
     os.chdir(folder)
     for file in (b"in.txt", b"in.csv"):
         os.link(top + b"/" + file, file)
-    # Files that are missing, or are not what they should be.
+    # Files that are missing or of the wrong kind.
     run(name, [2], [b"--", name, b"out"])
     run(name, [2], [b"-o", b"out", b"--", name, b"in.txt"])
     run(name, [2], [b"--", b"in.txt", name + b"/out"])
@@ -96,7 +97,7 @@ for number, name in enumerate(NAMES):
     run(name, [2], [b"--resume-dir=kept", b"--", name, b"out"], named=False)
     run(name, [2], [b"--split=2", b"--", b"in.txt", name], named=False)
     os.unlink(name)
-    # Words that mean nothing.
+    # Words without a meaning.
     for option in (b"--type", b"--format", b"--device", b"--memory", b"--compress", b"--decompress", b"--log-level",
                    b"--log-format", b"--progress", b"--sort", b"--top", b"--checkpoint", b"-k", b"--max-record",
                    b"--delimiter", b"--split", b"--help", b"--check", b"-t"):
@@ -107,7 +108,7 @@ for number, name in enumerate(NAMES):
     run(name, [2], [b"--" + name, b"in.txt", b"out"], named=False)
     for key in (name, b'"' + name.replace(b'"', b"") + b'":int', b"name:" + name, b"#" + name):
         run(name, [2], [b"-k", key, b"--", b"in.csv", b"out.csv"], named=False)
-    # Columns of hostile names, and hostile records: a message that lists columns is one line, too.
+    # Columns with hostile names, and hostile records. A message that lists columns must be one line, too.
     quoted = b'"' + name.replace(b'"', b'""') + b'"'
     write(b"head.csv", quoted + b",x\n1,2\n")
     run(name, [2], [b"-k", b"none", b"--", b"head.csv", b"out.csv"], named=False)
@@ -118,7 +119,7 @@ for number, name in enumerate(NAMES):
     write(b"values.csv", b"x\n" + quoted + b"\n1\n")
     run(name, [3], [b"--strict", b"-k", b"x:int", b"--", b"values.csv", b"out.csv"], named=False)
     run(name, [0], [b"-k", b"x:int", b"--log-level=debug", b"--", b"values.csv", b"out.csv"], named=False)
-    # Inputs that are wrong inside.
+    # Inputs with invalid content.
     write(name, b"b\na\n")
     run(name, [1], [b"--check", b"--", name])
     run(name, [3], [b"-m", b"-o", b"out", b"--", name, b"in.txt"])
@@ -129,10 +130,10 @@ for number, name in enumerate(NAMES):
     run(name, [3], [b"--format=jsonl", b"-k", b"a", b"--", name, b"out"])
     run(name, [3], [b"--format=pgcopy-binary", b"-k", b"#1:int", b"--", name, b"out"])
     run(name, [2], [b"--format=csv", b"-k", b"none", b"--", name, b"out"], named=False)
-    # Roles of one file.
+    # Two roles of one file.
     run(name, [2], [b"--stats=./" + name, b"--", name, b"out"])
     run(name, [2], [b"--no-clobber", b"--", b"in.txt", name])
-    # Jobs that end well, and what they write about themselves.
+    # Jobs that end well, and their reports.
     os.link(name, name + b"2")
     run(name, [0], [b"--memory=4M", b"--no-fsync", b"--log-level=debug", b"--stats=stats-" + name,
                     b"--log-file=log-" + name, b"--", name, b"out-" + name])
@@ -145,14 +146,14 @@ for number, name in enumerate(NAMES):
     run(name, [0], [b"--memory=4M", b"--explain", b"--", name, b"out"])
     run(name, [0], [b"--compress-program=" + name, b"--memory=4M", b"--", name, b"out"], named=False)
     run(name, [0], [b"--", name, b"/dev/fd/1"], named=False, data=True)
-    # Parts: names in the manifest are the parts' names.
+    # Parts: the names in the manifest are the names of the parts.
     run(name, [0], [b"--split=2", b"--", b"in.txt", b"part" + name], named=False, data=True)
     with open(b"part" + name + b".manifest.json") as file:
         import base64
         for number, part in enumerate(json.load(file)["parts"]):
             raw = part["file"].encode() if "file" in part else base64.b64decode(part["file_base64"])
             assert os.path.exists(raw) and raw == b"part%s-%d.txt" % (name, number), part
-    # A job that is kept: its status, its refusals.
+    # A job with --resume-dir: its status and its refusals.
     run(name, [0], [b"--resume-dir=kept" + name, b"--keep-resume-dir", b"--memory=4M", b"--", name, b"kept-out" + name])
     run(name, [0], [b"--resume-dir=kept" + name, b"--status"], named=False)
     shutil.rmtree(b"kept" + name)
@@ -161,7 +162,7 @@ for number, name in enumerate(NAMES):
     run(name, [2], [b"--resume-dir=kept" + name, b"--", name, b"kept-out" + name])
     os.chdir(top)
 
-# As long as a path may be.
+# A path of the maximum length.
 part = b"d" * 249 + b"\n\x1b\xff"
 at = os.open(".", os.O_RDONLY)
 path = b""

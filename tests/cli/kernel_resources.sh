@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Registers, spills and shared memory of each kernel are what data/kernels-sm90.txt says. Another compiler, or a build
-# without sm_90, cannot tell: that is a skip.
+# The registers, spills and shared memory of each kernel must be those in data/kernels-sm90.txt. With another compiler,
+# or in a build without sm_90, the test is skipped.
 . "$2/tests/cli/common.sh.inc"
 
 skip() {

@@ -1,10 +1,10 @@
-# Inputs that are something else than the job reads: exit 3 with the command that serves them, before any output is touched.
+# Inputs of another kind than the job reads: exit 3 with the command that reads them, before any output is touched.
 . "$2/tests/cli/common.sh.inc"
 g=$bin/gpusort
 
 printf 'b\na\n' >plain.txt
 printf 'old\n' >out
-# refused WORDS ARGUMENT...: exit 3, the words in the message, one line, and the output as it was.
+# refused WORDS ARGUMENT...: exit 3, a message of one line with the words, and an unchanged output.
 refused() {
   local words=$1
   shift
@@ -13,8 +13,8 @@ refused() {
   [ "$(wc -l <err)" = 1 ] || fail "several lines: $(cat err)"
   [ "$(cat out)" = old ] || fail "the output was touched by: $*"
 }
-# everywhere WORDS FILE OPTION...: the file is refused alone, as one of two, through a pipe, and compressed. So it is by -m,
-# --check, --explain, a job that can be resumed, and a task.
+# everywhere WORDS FILE OPTION...: the file is refused alone, as one of two inputs, through a pipe, and compressed. The
+# same holds for -m, --check, --explain, a resumable job, and a task.
 everywhere() {
   local words=$1 file=$2
   shift 2
@@ -33,7 +33,7 @@ everywhere() {
   says "$words"
 }
 
-# Compressed, under a name that does not tell. --format lines, --decompress none and the name sort take any bytes.
+# Compressed files whose names do not show it. --format lines, --decompress none and the name sort accept any bytes.
 for tool in gzip bzip2 xz zstd lz4; do
   command -v $tool >/dev/null || { echo "NOT TESTED: there is no $tool"; continue; }
   $tool -c plain.txt >packed
@@ -58,7 +58,7 @@ gzip -c packed >packed.txt.gz
 refused 'compressed by gzip' packed.txt.gz out
 "$g" --decompress gz packed - | cmp -s - <(printf 'a\nb\n') || fail "the advice does not sort it"
 
-# Dumps of PostgreSQL without COPY, and COPY as people write it.
+# Dumps of PostgreSQL without COPY, and COPY statements written by hand.
 cat >inserts.sql <<'SQL'
 --
 -- PostgreSQL database dump
@@ -104,7 +104,7 @@ refused 'line 1, .*options that are not known' --format pgdump csv.sql out
 printf 'begin; copy t from stdin;\n2\n1\n\\.\n' >inside.sql
 refused 'line 4, .*ends the rows of a COPY that was not found' --format pgdump inside.sql out
 
-# Dumps of other databases, and any .sql of which nobody said what it is.
+# Dumps of other databases, and any .sql file without a --format.
 printf -- '-- MariaDB dump 10.19  Distrib 10.11\nINSERT INTO `t` VALUES\n(2),\n(1);\n' >maria.txt
 printf 'PRAGMA foreign_keys=OFF;\nBEGIN TRANSACTION;\nCREATE TABLE t(a);\nINSERT INTO t VALUES(1);\n' >lite.txt
 printf 'select 2;\nselect 1;\n' >any.sql
@@ -122,7 +122,7 @@ for name in any.sql any.SQL; do refused 'SQL, by its name.*--format lines' $name
 expect 0 "$g" --format lines any.sql got
 same got <(LC_ALL=C sort any.sql)
 
-# JSON: an array, values over several lines. A .json of lines is JSON Lines.
+# JSON: an array, and values over several lines. A .json file of lines is JSON Lines.
 printf '[{"a":2},\n{"a":1}]\n' >array.json
 printf '[{"a":2},{"a":1}]\n' >line.json
 printf '{\n "a": 2\n}\n{\n "a": 1\n}\n' >pretty.json
@@ -144,7 +144,7 @@ if command -v jq >/dev/null; then
   jq -c '.[]' array.json | "$g" --format jsonl -k a:int - - | cmp -s - <(printf '{"a":1}\n{"a":2}\n') || fail "the advice for JSON"
 fi
 
-# Text in UTF-16 or with CR alone at the ends of lines.
+# Text in UTF-16, or with CR alone at the ends of lines.
 printf 'b,a\r2,x\r1,y\r' >returns.csv
 printf 'b,a\n2,x\n1,y\n' >good.csv
 everywhere 'CR alone' returns.csv --format csv -k '#1'
@@ -155,7 +155,7 @@ for how in UTF-16 UTF-16LE UTF-16BE UTF-32; do
   [ $how = UTF-32 ] || refused 'UTF-16' wide.txt out
 done
 
-# A run of a task begins with other records than the input: these are not looked at again.
+# A run of a task begins with other records than the input. Its kind is not checked again.
 printf 'x\n-- MySQL dump is a line here\n' >lines.txt
 rm -rf task
 expect 0 "$bin/gpusort_task" runs --slice 0/1 --into task lines.txt
@@ -164,7 +164,8 @@ expect 0 "$bin/gpusort_task" part --part 0/1 task got
 "$bin/gpusort_task" prove --parts 1 task got
 same got <(LC_ALL=C sort lines.txt)
 
-# A file of which all is header. A quote that takes the records for a part of the header is an error, an empty table is none.
+# A file that consists only of a header. A quote that makes the records part of the header is an error; an empty table
+# is not.
 printf 'a,"b\n2,x\n1,y"\n' >quote.csv
 refused 'all of it is header, over 3 lines.*--quote none' -k '#1' quote.csv out
 refused 'all of it is header' --check -k '#1' quote.csv

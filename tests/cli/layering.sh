@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
-# The house rules on who includes whom: tools, tests -> src -> io -> kernels, inside src cli, task -> job -> runs, formats ->
-# data -> support, and one user for each outside library.
-# Usage: layering.sh BUILD_DIR SOURCE_ROOT. First plants one violation of every rule in a copy of the tree and expects
-# it to be found, then expects none in the tree itself.
+# Checks the rules on includes: tools, tests -> src -> io -> kernels, and inside src cli, task -> job -> runs, formats
+# -> data -> support. Each outside library has one user. Usage: layering.sh BUILD_DIR SOURCE_ROOT. First plants one
+# violation of every rule in a copy of the tree and expects that it is found. Then expects no violation in the tree
+# itself.
 . "$2/tests/cli/common.sh.inc"
 
 root=$2
@@ -13,7 +13,7 @@ violations() (
   shopt -s nullglob globstar
   files=({kernels,io,src,tools,tests}/**/*.{hpp,cpp,cuh,cu})
   ours="${files[*]}" awk '
-    # What a name in an #include of `from` means: the path of a file of ours, or "" if it is somebody else'\''s.
+    # resolve(name, from): the path of our file that an #include of `from` names, or "" if the file is not ours.
     function resolve(name, from,    path, i) {
       path = from
       sub(/[^\/]*$/, "", path)
@@ -25,7 +25,7 @@ violations() (
       }
       return ""
     }
-    # The folder of a path inside src; "" for what starts everything and lies in none.
+    # part(path): the folder of a path inside src; "" for the files of src itself, which start everything.
     function part(path) {
       if (path !~ /^src\/[^\/]+\//) return ""
       sub(/^src\//, "", path)
@@ -55,14 +55,14 @@ violations() (
       sub(/\/\/.*/, "", code)
     }
     code ~ /__CUDACC__/ && FILENAME != "kernels/gpusort/host_device.hpp" { bad("only host_device.hpp asks for nvcc") }
-    # Where faults are made, and turned into errors.
+    # device_memory.cuh injects faults and turns CUDA errors into exceptions.
     FILENAME ~ /^kernels\/cuda\// && FILENAME != "kernels/cuda/device_memory.cuh" &&
         (code ~ /<<</ || (code ~ /(^|[^"A-Za-z_])cuda[A-Z][A-Za-z0-9]*\(/ && code !~ /return cuda[A-Z]/)) {
       bad("CUDA is called through device_memory.cuh")
     }
     code ~ /std::(j?thread[^_a-z]|async)|pthread_create/ && layer ~ /^(kernels|io|src)$/ &&
         FILENAME !~ /^kernels\/(thread\.hpp|gpusort\/|classic\/)/ { bad("only kernels/thread.hpp starts threads") }
-    # Scans, selections and iterators are no sorts.
+    # Scans, selections and iterators are not sorts.
     { gsub(/thrust::[a-z_]*iterator|cub::Device(Scan|Select)/, "", code) }
     code ~ /thrust::|cub::Device/ && layer ~ /^(kernels|io|src)$/ { bad("no device-wide library sort or merge") }
     code ~ /spdlog::/ && FILENAME !~ /^src\/support\/log\./ { bad("only src/support/log.* uses spdlog") }
@@ -82,7 +82,7 @@ violations() (
       }
       path = resolve(name, FILENAME)
       if (path != "") {
-        # How shells ask for words is no part of a check.
+        # The words for shells are not part of a check.
         if (FILENAME ~ /^tools\/((gpusort_check|tool_help)\.|check\/)/ &&
             path !~ /^(tools\/(tool_help\.hpp|check\/.*)|src\/cli\/shell_words\.hpp)$/) {
           bad("the checker shares nothing with the program")
@@ -117,7 +117,7 @@ fail() {
   failed=1
 }
 
-# Plants the line $2 in a new file $1 of a copy of the tree and expects exactly the rule $3 to be named for that file.
+# Plants the line $2 in a new file $1 of a copy of the tree, and expects a report of exactly the rule $3 for that file.
 expect_found() {
   local tree=$scratch/tree found
   if [[ ! -d $tree ]]; then
@@ -181,7 +181,8 @@ expect_found src/cli/shell_words.cpp '#include "error.hpp"' 'the tools have it, 
 found=$(violations "$root")
 if [[ -n $found ]]; then fail "$(printf 'the tree breaks its rules\n%s' "$found")"; fi
 
-# What tests/FAULTS.md of the folder $1 names and is not there: `FILE: Suite.Name` of a test, or `FILE: "words"` in a file.
+# Prints what tests/FAULTS.md of the folder $1 names and does not exist: `FILE: Suite.Name` of a test, or `FILE:
+# "words"` in a file.
 missing_tests() (
   cd "$1"
   sed 's/[|;]/\n/g' tests/FAULTS.md | sed -nE 's/^ *((tests|tools)\/[^ :]+): ("[^"]+"|[A-Za-z0-9_]+[.][A-Za-z0-9_]+).*/\1 \3/p' |

@@ -1,6 +1,6 @@
-# Limits of control groups, processes and quotas; disks and folders that go away in the middle of a job. Always: the
-# right bytes, or the exit code of the manual page, a message that names the place, the old output, and nothing left.
-# GPUSORT_SLOW=1: larger inputs in control groups, and limits on CPU time.
+# Tests limits of control groups, processes and quotas, and disks and folders that disappear in the middle of a job. The
+# result is always the right bytes, or the exit code of the manual page with a message that names the place, the old
+# output, and nothing left. GPUSORT_SLOW=1: larger inputs in control groups, and limits on CPU time.
 . "$2/tests/cli/common.sh.inc"
 g=$bin/gpusort
 mounts=() groups=()
@@ -53,7 +53,8 @@ else
 fi
 if $slow; then limited -l 0; fi
 limited -n 20
-# SIGXCPU ends the job as other signals do; with --resume-dir it goes on, although the kernel sends one every second.
+# SIGXCPU ends the job like other signals. With --resume-dir the job continues, although the kernel sends the signal
+# every second.
 if $slow; then
   "$bin/gpusort_gen" --type web-log --bytes 100M --seed 4 big.log
   echo old >kept.log
@@ -68,7 +69,7 @@ if $slow; then
   rm -rf job big.log
 fi
 
-# Memory and cores of control groups: nothing given, a job takes what its group has, and is not killed.
+# Memory and cores of control groups: without options a job uses what its group has, and is not killed.
 memory=/sys/fs/cgroup/memory cpu=/sys/fs/cgroup/cpu
 if ! is_root || ! mkdir $memory/gpusort-$$ 2>/dev/null; then
   skipped "needs root and version 1 of control groups: memory of a group"
@@ -85,7 +86,7 @@ else
       "$g" --memory 2G $(order $size) in.$size want.$size
     fi
   done
-  # Who has the limit, of how many MiB: the job's own group, or its parent.
+  # The owner of the limit (the job's own group or its parent), and the limit in MiB.
   limits=("parent 64")
   if $slow; then limits+=("own 64" "parent 256"); fi
   for limit in "${limits[@]}"; do
@@ -97,7 +98,7 @@ else
     for kind in u64 log csv; do
       (
         echo $BASHPID >"${groups[1]}/cgroup.procs"
-        # All of it is page cache when the job begins, which it gives back.
+        # The page cache fills the group when the job begins, and is given back.
         dd if=/dev/zero of=cache bs=1M count=$((size + 8)) 2>/dev/null
         exec "$g" --log-level info $(order $kind) in.$kind got.$kind 2>err
       ) || fail "exit $? of $kind in a group of $size MiB ($who): $(tail -n 2 err)"
@@ -107,7 +108,8 @@ else
   done
   rm cache
   grep -q 'oom_kill 0' "${groups[1]}/memory.oom_control" || fail "killed: $(cat "${groups[1]}/memory.oom_control")"
-  # More than there is, asked for by name: the plan is for what there is, and both are named. -S takes it in silence.
+  # If an option asks for more memory than there is, the plan uses what there is, and the message names both sizes. -S
+  # accepts that silently.
   for i in 1 2 3 4 5 6 7 8 9 10 11 12; do cat in.u64; done >large.u64
   for i in 1 2 3 4 5 6 7 8 9 10 11 12; do cat in.log; done >large.log
   { head -n 1 in.csv; for i in 1 2 3 4 5 6 7 8 9 10 11 12; do tail -n +2 in.csv; done; } >large.csv
@@ -127,8 +129,8 @@ else
   rm large.* want.large.* got.large sort
 fi
 
-# A batch system without control groups says in variables what it granted: that bounds the defaults, and the plan says so.
-# What is asked for by name stays.
+# A batch system without control groups says in variables what it granted. The grant bounds the defaults, and the plan
+# says so. Values from options stay.
 granted() { # granted 'SETTINGS' 'PATTERN' ARGUMENTS
   local settings=$1 pattern=$2
   shift 2
@@ -176,7 +178,7 @@ else
   skipped "needs root and version 1 of control groups: a quota of a group"
 fi
 
-# A job that waits in its middle: it has read the first half of its input, which is more than its memory.
+# A job that waits in its middle: it has read the first half of its input, which is larger than its memory.
 "$bin/gpusort_gen" --type u64 --bytes 8M --seed 3 in.u64
 "$g" in.u64 want.u64
 first=6000000
@@ -187,7 +189,7 @@ begin() {
   exec 9>pipe
   head -c $first in.u64 >&9
 }
-# ends CODE
+# ends CODE: lets the job end and checks its exit code.
 ends() {
   local code=0
   tail -c +$((first + 1)) in.u64 2>/dev/null >&9 || true
@@ -200,7 +202,7 @@ ends() {
 trap '' PIPE
 mkdir temp out
 
-# Folders and inputs that are removed, renamed, replaced.
+# Folders and inputs that are removed, renamed or replaced.
 begin --temp-dir temp - out/got.u64
 rmdir temp
 ends 0
@@ -240,7 +242,7 @@ wait $job || fail "exit $? when an input was removed: $(cat err)"
 same want.two out/two.u64
 rm -r pipe out/two.u64 want.two
 
-# Disks that become read-only, go away, or are filled by others.
+# Disks that become read-only, disappear, or are filled by other programs.
 truncate -s 48M disk
 mkdir mnt
 if command -v mkfs.ext4 >/dev/null && mkfs.ext4 -q disk && mount -o loop disk mnt 2>/dev/null; then
@@ -265,7 +267,7 @@ if command -v mkfs.ext4 >/dev/null && mkfs.ext4 -q disk && mount -o loop disk mn
   says 'temporary file in mnt.*read-only.*dmesg'
   old_output out/kept.u64
   again
-  # Unmounted: what is open stays.
+  # Unmounted: open files stay usable.
   begin --temp-dir mnt - out/got.u64
   umount -l mnt
   ends 0
@@ -301,7 +303,7 @@ else
   skipped "mounts are not allowed here: disks that others fill"
 fi
 
-# A quota: of ext4 it needs a kernel that has them, of btrfs only its tools.
+# A quota. ext4 needs a kernel with quotas; btrfs needs only its tools.
 truncate -s 128M disk
 if command -v mkfs.btrfs >/dev/null && mkfs.btrfs -q -f disk >/dev/null && mount -o loop disk mnt 2>/dev/null &&
   btrfs -q quota enable mnt && btrfs -q subvolume create mnt/sub && btrfs -q qgroup limit 5M mnt/sub; then

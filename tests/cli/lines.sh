@@ -1,10 +1,11 @@
-# Lines, byte for byte as the system's sort gives them in the C locale: options, ends of lines, streams, spills, checks.
+# Lines, byte for byte as the system's sort gives them in the C locale: options, line ends, streams, spills, checks.
 . "$2/tests/cli/common.sh.inc"
 g=$bin/gpusort
 export LC_ALL=C
 command -v sort >/dev/null || { echo "NOT TESTED: there is no sort"; exit 77; }
 
-# same_as_sort OPTIONS... -- INPUT...: with plans that keep all in memory, spill, and merge in levels.
+# same_as_sort OPTIONS... -- INPUT...: compares with sort, with plans that keep everything in memory, that spill, and
+# that merge in levels.
 same_as_sort() {
   local options=()
   while [ "$1" != -- ]; do options+=("$1"); shift; done
@@ -52,7 +53,7 @@ same_as_sort -z -k1 -u -- nuls.txt
 same_as_sort -t '\0' -k2 -- nuls.txt
 same_as_sort -k3,3 -s -- no_end.txt web.log empty.txt few.log no_end.txt
 
-# Any memory does for any number of threads: fewer are used where their memory for long lines would not fit.
+# Any memory is enough for any number of threads: fewer threads run if their memory for long lines would not fit.
 "$bin/gpusort_gen" --type web-log --bytes 24M large.log
 for threads in 1 16 64; do
   for memory in 3M 33M 64M 112M; do
@@ -88,13 +89,13 @@ expect 0 "$g" --format lines n.u32 out7
 sort n.u32 >want3.out
 same out7 want3.out
 
-# -R keeps equal keys together, and the source chooses the order.
+# -R keeps equal keys together, and the random source decides the order.
 printf '%s' 0123456789abcdef >source
 sort -R --random-source=source few.log >want.out
 expect 0 "$g" -R --random-source source few.log out8
 same out8 want.out
 
-# With memory for it -V and -R make their keys once.
+# With enough memory -V and -R make their keys once.
 for options in -V '-V -u' '-r -V' '-s -k9,9V -k10,10n' '-R --random-source=source' '-k4M -k7V -z'; do
   for file in web.log prefix.log nuls.txt; do
     sort $options -- $file >want.out
@@ -103,7 +104,7 @@ for options in -V '-V -u' '-r -V' '-s -k9,9V -k10,10n' '-R --random-source=sourc
   done
 done
 
-# Sorted inputs, and what says that they are.
+# Sorted inputs, and the checks that find them sorted.
 sort -k4,4 web.log >a.log
 sort -k4,4 few.log >b.log
 same_as_sort -m -k4,4 -- a.log b.log
@@ -117,7 +118,7 @@ expect 1 "$g" -C web.log
 expect 0 "$g" -C -k4,4 a.log
 expect 1 "$g" -c -u -k1,1 a.log
 
-# Long lines among short ones that get keys: longer than the blocks in which keyed lines are handed on.
+# Long lines among short lines that get keys: longer than the blocks of keyed lines.
 awk 'BEGIN { for (i = 0; i < 90; ++i) { n = i % 3 ? i : 20000 * i; s = "ab c-"; while (length(s) < n) s = s s; print i * 37 % 50 substr(s, 1, n) } }' >longs
 LC_ALL=C sort -k1,1g -k2 longs >want
 expect 0 "$g" -k1,1g -k2 --format lines --memory 32M --max-record 2M longs got
@@ -125,7 +126,7 @@ same want got
 "$g" -k1,1g -k2 --memory 32M --max-record 2M --batch-bytes 3M --fan-in 2 - got <longs
 same want got
 
-# A line is as long as all that is planned for, and its keys come on top.
+# A line as long as all planned memory; its keys come in addition.
 head -c 1000000 /dev/zero | tr '\0' 1 >one
 echo >>one
 expect 0 "$g" -g --format lines one got
@@ -137,7 +138,7 @@ same want got
 expect 0 "$g" -g --format lines --max-record 1200K --batch-bytes 4K --fan-in 2 --memory 16M mixed got
 same want got
 
-# A line that is too long is named by where it begins, and the old output stays.
+# A line that is too long is named by its start, and the old output stays.
 echo old >kept
 expect 3 "$g" --max-record 100000 long.txt kept
 says 'the line at byte 0 '

@@ -128,7 +128,7 @@ def one(program, rng, folder):
         checked = checked + ["--header", str(len(header))]
         top_lines = b"".join(line + bytes([end]) for line in header)
         for i, name in enumerate(names):
-            # An empty input has no header, and the end of a last line may be missing.
+            # An empty input has no header, and the last line may lack its newline.
             alone = [top_lines, b""] + ([top_lines[:-1]] if header[-1] else [])
             parts[i] = top_lines + parts[i] if parts[i] else rng.choice(alone)
             with open(name, "wb") as file:

@@ -1,5 +1,5 @@
-# Keys of columns of the type locale: the order of the locale in every format, as sort and strcoll give it, for sorts,
-# checks, tasks and resumed jobs; and locales that the system does not have.
+# Tests keys of the type locale: the order of the locale in every format, as sort and strcoll define it, for sorts,
+# checks, tasks and resumed jobs. Also tests locales that the system does not have.
 . "$2/tests/cli/common.sh.inc"
 g=$bin/gpusort
 export LOCPATH=$work
@@ -17,7 +17,8 @@ LC_ALL=sv_SE.UTF-8 sort words >want.sv
 LC_ALL=C sort words >want.c
 ! cmp -s want.en want.sv && ! cmp -s want.en want.c || fail "the locales order alike"
 
-# The order of the locale, with every format. format NAME HEAD FOOT PREFIX SUFFIX KEY: `words` are the rows' only column.
+# The order of the locale with every format. format NAME HEAD FOOT PREFIX SUFFIX KEY: the only column of the rows is
+# `words`.
 format() {
   local name=$1 head=$2 foot=$3 prefix=$4 suffix=$5 key=$6 of
   for of in words want.en want.sv want.c; do
@@ -52,7 +53,7 @@ done
 en_US expect 0 "$g" -k i:int -k n:locale:desc two.csv got
 same got want
 
-# The place of a job in tasks, or of one to resume, keeps the locale.
+# The folder of a distributed or resumable job stores the locale.
 export LC_ALL=sv_SE.UTF-8
 task=$bin/gpusort_task
 expect 0 "$task" runs --slice 0/2 --into dir -k n:locale words.csv
@@ -74,7 +75,7 @@ says "the job there is another: the locale was 'sv_SE.UTF-8, glibc [0-9.]*', and
 expect 0 "$g" "${spills[@]}"
 same many.out want
 
-# A locale that is not here: nothing is sorted by bytes instead. Jobs without such a key do not ask for it.
+# With a missing locale nothing is sorted by bytes instead. Jobs without such a key do not need the locale.
 for words in "LC_ALL=xx_XX.UTF-8" "LC_COLLATE=xx_XX.UTF-8" "LANG=xx_XX.UTF-8"; do
   rm -f new
   for command in "$g -k n:locale words.csv new" "$g --check -k n:locale words.csv" "$g --explain -k n:locale words.csv new" \

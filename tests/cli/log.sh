@@ -1,11 +1,12 @@
-# --log-format json: every line on standard error is one object, however the job ends, and the last one says how.
+# Tests --log-format json: every line on standard error is one object, however the job ends, and the last object tells
+# the result.
 . "$2/tests/cli/common.sh.inc"
 g=$bin/gpusort
 j=("$g" --log-format json)
 export LC_ALL=C
 cat >events.py <<'PY'
-# For each line of standard input, FILE and expressions with \x1f between them, says "ok" or what is wrong: each line of
-# FILE must be an event, and each expression must hold of them.
+# Each line of standard input has FILE and expressions with \x1f between them. Prints "ok" or what is wrong: each line
+# of FILE must be an event, and each expression must be true for the events.
 import json, re, sys
 
 def check(path, expressions):
@@ -42,7 +43,7 @@ events() {
 "$bin/gpusort_gen" --type i32 --count 10000 --seed 1 in.bin
 expect 0 "$g" in.bin want.bin
 
-# A job that ends well: its events, and the same in a log file.
+# A job that ends well: its events, and the same events in a log file.
 expect 0 "${j[@]}" --memory 4M --batch-size 8000 --log-file log in.bin out.bin
 same want.bin out.bin
 events err 'names[0] == "started" and names[-1] == "done" and not {"failed", "progress"} & {*names}' \
@@ -62,7 +63,7 @@ expect 0 "${j[@]}" --log-level debug in.bin out.bin
 events err 'any(n["event"] == "note" and n["level"] == "debug" for n in e)'
 expect 0 "${j[@]}" --no-fsync --device cpu --gpu-memory 1G in.bin out.bin
 events err 'sum(n["event"] == "note" and n["level"] == "warning" for n in e) == 2'
-# Reports go where they go without it.
+# Reports go to the same place as without it.
 expect 0 "${j[@]}" --explain in.bin out.bin >plan
 grep -q 'fan-in' plan || fail "no plan: $(cat plan)"
 events err 'names[-1] == "done"'
@@ -74,7 +75,7 @@ events err '[[n.get(k) for k in ("event", "phase", "state", "message")] for n in
   python3 -c 'import json, sys
 print([[json.loads(l).get(k) for k in ("event", "phase", "state", "message")] for l in sys.stdin])' <explained)"
 
-# Progress: lines, never a drawn one, on a terminal, too.
+# Progress consists of lines, never of a drawn line, on a terminal, too.
 expect 0 "${j[@]}" --progress always --log-level warn in.bin out.bin
 events err '{*names} == {"progress"}' 'e[-1]["bytes"] >= 0 and e[-1]["message"] and "bytes_per_second" in e[-1]' \
   '[p["bytes_total"] for p in e if p["phase"] == "form runs"][-1] == 40000'
@@ -90,7 +91,7 @@ events = [json.loads(line)["event"] for line in lines]
 assert events[-1] == "done" and "progress" in events, events
 PY
 
-# Errors: of the command line, wherever the option stands in it, of files, and of the input.
+# Errors: of the command line, with the option at any place, of files, and of the input.
 for options in '--nonsense' '--memory 0' '--split 2' '-k'; do
   expect 2 "${j[@]}" $options in.bin
   events err 'one("failed") is last and last["exit_code"] == 2 and last["level"] == "error" and last["message"]'
@@ -120,7 +121,7 @@ if command -v strace >/dev/null && ! sanitized && strace -o /dev/null true 2>/de
 else
   echo "SKIPPED: no strace: errno, path and offset of a read that fails"
 fi
-# --check answers; that is no failure.
+# A negative answer of --check is not a failure.
 expect 0 "${j[@]}" --check want.bin
 events err 'last["event"] == "done" and last["exit_code"] == 0'
 expect 1 "${j[@]}" --check in.bin
@@ -131,7 +132,7 @@ printf 'b\na\n' >lines
 expect 0 "${j[@]}" --debug -k1,1n -k2n,1 lines - >marked
 events err 'last["event"] == "done" and any(n["event"] == "note" and n["level"] == "warning" for n in e)'
 
-# Signals: the first, while the job waits for its input, a second one, and with what is kept.
+# Signals: a first one while the job waits for its input, a second one, and one to a job with --resume-dir.
 mkfifo pipe
 stopped() {  # stopped SIGNAL...: gpusort with standard error in err; sets code
   env --default-signal "${j[@]}" -o out.txt pipe 2>err &  # INT is ignored in the background
@@ -161,7 +162,7 @@ wait $job || code=$?
 [ $code = 141 ] || fail "exit $code instead of 141"
 events err 'last["event"] == "failed" and last["signal"] == "SIGPIPE"'
 "$bin/gpusort_gen" --type i32 --bytes 8M large.bin
-# While it forms runs, which may be over before it is looked at.
+# A signal while the job forms runs. The job may have ended before the script looks.
 for ((try = 0; try < 50; ++try)); do
   rm -f err
   "${j[@]}" --resume-dir kept --memory 4M large.bin out.bin 2>err & job=$!
@@ -178,7 +179,7 @@ events err 'last["event"] == "failed" and last["exit_code"] == 75 and last["sign
 expect 0 "${j[@]}" --resume-dir kept --memory 4M large.bin out.bin
 events err 'last["event"] == "done" and last["records"] == 2 << 20'
 
-# Only of its own name.
+# The option exists only under the name gpusort.
 ln -s "$bin/gpusort" sort
 expect 2 ./sort --log-format json lines
 says '^sort: unrecognized option'

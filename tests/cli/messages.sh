@@ -1,19 +1,19 @@
-# What the program says when something is wrong: each situation of tests/MESSAGES.md is brought about here, and its exit
-# code and all of its standard error are compared with the table. GPUSORT_MESSAGES=write writes the table anew.
+# Tests the messages of the program: brings about each situation of tests/MESSAGES.md, and compares the exit code and
+# the whole standard error with the table. GPUSORT_MESSAGES=write writes the table again.
 . "$2/tests/cli/common.sh.inc"
 g=$bin/gpusort
 unset POSIXLY_CORRECT _POSIX2_VERSION GPUSORT_DEVICE
 export LC_ALL=C TMPDIR=$work
 mkdir said
 rows=0
-# row SITUATION COMMAND...: the command, in an empty place of its own kind; what it says and its exit code are kept.
+# row SITUATION COMMAND...: runs the command in an empty folder, and keeps its messages and its exit code.
 row() {
   local code=0
   rows=$((rows + 1))
   "${@:2}" >said/out 2>said/$rows.err || code=$?
   printf '%s\n%s\n' "$1" $code >said/$rows.row
 }
-# unseen SITUATION WHY: it cannot be brought about here.
+# unseen SITUATION WHY: the situation cannot be brought about here.
 unseen() {
   echo "SKIPPED: $2: $1"
   printf '%s\n' "$1" >>said/unseen
@@ -28,7 +28,7 @@ printf 'apple\nfig\npear\n' >sorted.txt
 printf 'id,name\n2,b\n1,a\n' >shop.csv
 
 # ---- The command line
-# On a terminal: standard output is one, and for no names standard input, too.
+# At a terminal: standard output is a terminal, and for a command without names standard input, too.
 if command -v python3 >/dev/null; then
   at_terminal() { python3 "$src/tests/cli/on_terminal.py" "$@"; }
   row 'no names, at a terminal' at_terminal 01 '' "$g"
@@ -200,16 +200,16 @@ row 'rows out of order, --check' "$g" --check -k id:int shop.csv
 row 'an input out of order, -m' "$g" -m -o out sorted.txt fruit.txt
 row 'rows out of order, -m' "$g" -m -k id:int -o out shop.csv
 
-# ---- Jobs that go on
+# ---- Jobs that continue
 resume() { "$g" --resume-dir job "$@"; }
 row 'a resumable job with an output that is a stream' resume fruit.txt -
 row 'a resumable job with standard input' resume - out
 row '--status of a folder without a job' "$g" --resume-dir said --status
-# Stopped: its inputs' names come from a pipe that says no more.
+# A stopped job: the names of its inputs come from a pipe that delivers no more.
 mkfifo endless
 exec 7<>endless
 opened() { [ "$(readlink "/proc/$1/fd/"* | grep -c "/endless\$")" -gt 1 ]; }
-# stopped COMMAND...: sends SIGTERM when it reads from the pipe, and gives its exit code.
+# stopped COMMAND...: sends SIGTERM once the command reads from the pipe, and returns its exit code.
 stopped() {
   "$@" & local pid=$!
   until opened $pid || ! kill -0 $pid 2>/dev/null; do sleep 0.01; done
@@ -257,7 +257,7 @@ row 'tasks: ends that differ' "$t" cut --parts 2 ends
 mkdir fast
 ln -s "$g" fast/sort
 s=$work/fast/sort
-# The real one must say the same, where there is one.
+# The real sort must print the same message, if there is one.
 sort_row() {
   row "$@"
   local code=0 real=("${@:2}") i
@@ -320,7 +320,7 @@ for row in range(1, int(rows) + 1):
         name, code = file.read().splitlines()
     with open(f"said/{row}.err", errors="surrogateescape") as file:
         message = file.read().replace(work, "DIR")
-    # Where TMPDIR is a tmpfs.
+    # This warning appears only if TMPDIR is a tmpfs.
     message = re.sub(r"gpusort: warning: the temp directory (DIR|job) is in memory .*\n", "", message).rstrip("\n")
     if name in said:
         sys.exit(f"FAIL: {name}: brought about twice")

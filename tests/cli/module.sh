@@ -1,11 +1,11 @@
 #!/usr/bin/env bash
-# The CUDA backend is a module. With one in its place that needs no GPU: whole jobs through it, its errors, and what is
-# said of a module that is not there, broken, none at all, or of another version.
+# The CUDA backend is a module. Tests a replacement module that needs no GPU: whole jobs through it, and its errors.
+# Also tests the messages about a module that is missing, broken, of another kind, or of another version.
 . "$2/tests/cli/common.sh.inc"
 stand_in=$bin/tests/stand_in_module.so
 [ -e "$stand_in" ] || { echo 'SKIPPED: a build without the module of tests: modules in place of the CUDA backend'; exit 77; }
 gpu() { env GPUSORT_CUDA_MODULE="$module" "$bin/gpusort" --memory 64M "$@"; }
-# refused WORDS: nothing is sorted by it; the old output stays, and on the cores all is as ever.
+# refused WORDS: the module sorts nothing, the old output stays, and the CPU works as always.
 refused() {
   echo old >out.log
   expect 7 gpu --device gpu in.log out.log
@@ -27,7 +27,7 @@ same want.log out.log
 grep -q '"backend": *"fake GPU"' stats.json || fail "not through the module: $(cat stats.json)"
 expect 0 env GPUSORT_CUDA_MODULE="$module" "$bin/gpusort" --device gpu --memory 16M --gpu-memory 16M in.u64 out.u64
 same want.u64 out.u64
-# What was given is too little for any plan: one message, of that.
+# The given memory is too small for any plan: one message says so.
 expect 6 gpu --device gpu --gpu-memory 8M in.log out.log
 says 'error: GPU memory of [0-9.]* MiB is too small for lines of 4194304 bytes (--max-record)$'
 [ "$(wc -l <err)" = 1 ] || fail "more than one line: $(cat err)"
@@ -52,7 +52,7 @@ expect 0 as_sort gpu:1,0
 cmp out.log want.log || fail 'as sort, by some GPUs'
 expect 2 as_sort gpu:2
 says 'there is no GPU 2'
-# What is thrown in it arrives as what it is. Without a driver the words are those of --version.
+# An exception from the module arrives with its type. Without a driver the message is that of --version.
 STAND_IN=open expect 7 gpu --device gpu:3 in.log out.log
 says 'there is no GPU 3: found 0'
 if [ ! -e /dev/nvidiactl ] && [ ! -e /dev/nvidia0 ] && [ ! -e /dev/dxg ]; then
@@ -82,7 +82,7 @@ grep -q "^backend: no GPU: there is no CUDA module: .*gpusort-cuda" <(GPUSORT_CU
   fail '--version does not say that there is no module'
 if [ ! -e "$bin/gpusort_cuda.so" ]; then refused "there is no CUDA module: no $bin/gpusort_cuda.so, no "; fi
 
-# It is found beside the program, and in the prefix that the program is in.
+# The module is found next to the program, and in the prefix that contains the program.
 mkdir -p prefix/bin prefix/lib/gpusort
 cp "$bin/gpusort" prefix/bin/
 for place in prefix/bin prefix/lib/gpusort; do

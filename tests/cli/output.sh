@@ -1,5 +1,5 @@
-# The output: what takes its name, owner and rights; what is written in place; what is an input as well. By both front
-# ends: gpusort, and the same program under the name sort.
+# Outputs: which file gets the name, owner and rights, which outputs are written in place, and outputs that are inputs,
+# too. Tests gpusort, and the same program under the name sort.
 . "$2/tests/cli/common.sh.inc"
 g=$bin/gpusort
 mkdir fast
@@ -13,7 +13,7 @@ access() { stat -c '%u:%g:%a' "$1"; }
 seq -w 50000 | tac >in.txt
 tac in.txt >want.txt
 
-# Standard output is an input as well: all is read before the first byte is written. Behind a shorter output the old
+# Standard output is also an input: everything is read before the first byte is written. After a shorter output the old
 # bytes stay, as with sort.
 seq -w 400000 >sorted.txt
 for options in -m '' -u '-m --top 1000' '--header 1' --debug; do
@@ -44,7 +44,7 @@ expect 0 "$f" -S1M -m -o plain.out sorted.txt sorted.txt
 expect 0 "$f" -S1M -m same.txt same.txt 1<>same.txt
 same plain.out same.txt
 
-# A descriptor by name is that descriptor, where it stands.
+# The name of a descriptor means that descriptor at its current position.
 printf 'b\na\n' >two.txt
 (cd "$work"; { "$g" two.txt /dev/stdout; echo tail; } >f1.out 2>err)
 printf 'a\nb\ntail\n' | cmp - f1.out || fail "/dev/stdout was not written where it stood: $(cat f1.out)"
@@ -68,7 +68,7 @@ says 'reading only'
 expect 2 "$g" two.txt - 1<two.txt
 [ "$(cat two.txt)" = "$(printf 'b\na')" ] || fail "a descriptor for reading was written"
 
-# What is changed while the job runs stays so. Both make the output before they open the input.
+# Changes of rights during the job stay. Each program makes the output before it opens the input.
 mkfifo pipe
 for program in "$g" "$f"; do
   echo old >kept
@@ -83,7 +83,8 @@ for program in "$g" "$f"; do
   same want.txt kept
   [ "$(stat -c %a kept)" = 600 ] || fail "$program: chmod of the output was undone: $(access kept)"
   ! root || [ "$(access kept)" = 1234:2345:600 ] || fail "$program: chown of the output was undone: $(access kept)"
-  # Removed, it comes back with the rights it had; made by somebody else, with that one's.
+  # A removed output comes back with the rights it had. An output that another user makes meanwhile gets that user's
+  # rights.
   ! root || chown 0:0 kept
   chmod 640 kept
   "$program" -o kept pipe &
@@ -101,7 +102,7 @@ for program in "$g" "$f"; do
   [ "$(stat -c %a kept)" = 600 ] || fail "$program: an output that another made meanwhile is $(access kept)"
 done
 
-# ACLs: those of the old file, those that its folder gives a new one.
+# ACLs: those of the old file, and those that a folder gives to a new file.
 if setfacl -m u:65534:rw,g::---,m::rw two.txt 2>/dev/null; then
   for program in "$g" "$f"; do
     echo old >acl.out
@@ -118,7 +119,7 @@ if setfacl -m u:65534:rw,g::---,m::rw two.txt 2>/dev/null; then
       expect 0 "$program" -o given/out in.txt
       getfacl -cn given/out | cmp - <(getfacl -cn given/want) ||
         fail "$program: under the default ACL $acl the output has $(getfacl -cn given/out | xargs), a new file $(getfacl -cn given/want | xargs)"
-      # An old file that has less than the folder gives.
+      # The old file has fewer rights than the folder gives.
       setfacl -b given/want
       chmod 600 given/want
       expect 0 "$program" -o given/want in.txt
@@ -129,7 +130,8 @@ else
   skip "no setfacl, or a file system without ACLs: ACLs of outputs"
 fi
 
-# Extended attributes, set-ID bits and owner: of the old file, by either way; a warning names what stays behind.
+# Extended attributes, set-ID bits and owner of the old file are kept, in either way of writing. A warning names those
+# that are lost.
 cat >attributes.py <<'PY'
 import os, sys
 name, *texts = sys.argv[1:]
@@ -156,7 +158,7 @@ if python3 -I attributes.py attr.out user.origin=plant user.empty= $'user.\xff\n
   expect 0 "$g" --split 1 -k id:int attr.csv attr
   python3 -I attributes.py attr-0.csv | cmp - attr.want || fail "a part's attributes are $(python3 -I attributes.py attr-0.csv)"
   rm -f attr-0.csv
-  # Under the name sort it is written in place, as by GNU sort: all stays.
+  # Under the name sort the output is written in place, as by GNU sort, so everything is kept.
   echo old >attr.out
   python3 -I attributes.py attr.out user.origin=plant >attr.want
   expect 0 "$f" -o attr.out in.txt
@@ -173,7 +175,8 @@ else
   skip "a file system without extended attributes: those of outputs"
 fi
 
-# Another user's group and file, and folders in which nothing can be replaced: written in place, when all is read.
+# A file with another user's group or owner, or in a folder where nothing can be replaced, is written in place after all
+# input is read.
 if root && as_nobody true 2>/dev/null; then
   chmod 755 .
   mkdir open
@@ -190,7 +193,7 @@ if root && as_nobody true 2>/dev/null; then
     rm "$file.was"
   }
   for program in "$g" "$f"; do
-    # A group that the user is not in, another user's file, a sticky folder, a folder that cannot be written.
+    # A group that the user is not in, another user's file, a sticky folder, a folder that cannot be written to.
     for case in 65534:1:664 0:0:666 1:1:646; do
       IFS=: read -r user group mode <<<"$case"
       cat sorted.txt in.txt >open/out
@@ -212,7 +215,7 @@ if root && as_nobody true 2>/dev/null; then
   done
   expect 0 as_nobody "$g" -o open/out in.txt
   says 'written in place'
-  # Inputs that are written in place: with all the ways to read them.
+  # Inputs that are written in place, in every way of reading them.
   for options in '' -m '-u --verify-output' '-m --top 10 --no-fsync' '--header 1'; do
     cp sorted.txt open/out
     expect 0 as_nobody "$g" ${options% --*} --memory 4M -o - sorted.txt open/out >plain.out
@@ -238,7 +241,7 @@ else
   skip "needs root and setpriv: outputs of other users"
 fi
 
-# Mount points and files that can only be appended to.
+# Mount points, and files that can only be appended to.
 if root && unshare -m true 2>/dev/null; then
   cat >mounted.sh <<'SCRIPT'
     mount --make-rprivate / && cp sorted.txt volume && touch out.mounted && mount --bind volume out.mounted || exit 77
@@ -252,7 +255,7 @@ SCRIPT
     [ $code = 0 ] || [ $code = 77 ] || fail "$program: an output that is a mount point: exit $code ($(cat err))"
     rm -f out.mounted
   done
-  # Not enough room there is found out before.
+  # Too little room is found out before anything is written.
   code=0
   unshare -m bash -c 'mkdir -p tiny && mount -t tmpfs -o size=64k tmpfs tiny && echo old >tiny/out && touch out.mounted &&
     mount --bind tiny/out out.mounted || exit 77
@@ -283,7 +286,7 @@ else
   skip "needs root and a file system with chattr +a"
 fi
 
-# Other users' links in a folder like /tmp are followed where the kernel does.
+# Other users' links in a folder like /tmp are followed if the kernel follows them.
 protected=/proc/sys/fs/protected_symlinks
 if root && before=$(cat $protected) && echo 1 2>/dev/null >$protected && [ "$(cat $protected)" = 1 ]; then
   mkdir sticky far
@@ -306,7 +309,7 @@ else
   skip "needs root and a writable $protected: links of other users"
 fi
 
-# Where O_TMPFILE is missing no signal leaves the hidden file, if it can be caught.
+# Without O_TMPFILE the output has a hidden file. No signal that can be caught leaves that file.
 if sanitized; then
   skip "sanitizers do not load after another library: signals where O_TMPFILE is missing"
 else

@@ -1,4 +1,4 @@
-# GNU sort's options under gpusort's own name: --debug, +F -F, --check=WORD, --locale, and every long name.
+# Tests GNU sort's options under gpusort's own name: --debug, +F -F, --check=WORD, --locale, and every long name.
 . "$2/tests/cli/common.sh.inc"
 g=$bin/gpusort
 unset POSIXLY_CORRECT _POSIX2_VERSION LANG LANGUAGE LC_COLLATE LC_CTYPE LC_NUMERIC LC_TIME LC_MESSAGES
@@ -8,7 +8,7 @@ command -v sort >/dev/null || { echo "NOT TESTED: there is no sort"; exit 77; }
 printf '3 b\n1 a\n\n2\tc\n10 JAN\n-5 feb\n' >table
 printf 'x  2 c\ny 10 b\nz  1 a\nx  2 c\n' >fields
 
-# --debug: the same annotations, and the same doubts but for the name in front.
+# --debug: the same annotations and warnings as sort's, except for the program name at the start.
 debug() {
   sort --debug "$@" fields >want.out 2>want.err
   expect 0 "$g" --debug "$@" fields got.out
@@ -32,7 +32,7 @@ expect 0 "$g" --debug -k2n --memory 1M --batch-bytes 100 --fan-in 2 --compress-t
 same want.out got.out
 expect 2 "$g" --debug --type u8 fields out
 
-# The keys of old, where the standard that is asked for has them.
+# Keys of the old syntax, if the requested standard has them.
 old() {
   sort "$@" fields table >want.out
   expect 0 "$g" -o got.out "$@" fields table
@@ -73,7 +73,7 @@ says 'not sorted'
 expect 2 "$g" --check=loud web.log
 says 'none of'
 
-# Long names and values as GNU sort takes them.
+# Long names and values in the form that GNU sort accepts.
 long() {
   sort "$@" fields table >want.out
   expect 0 "$g" "$@" --output=got.out fields table
@@ -98,7 +98,7 @@ same web.log sorted.log
 printf 'fields\0table\0' | "$g" --files0-from=- --output=got.out
 sort fields table >want.out
 same got.out want.out
-# What was read in front of the list is not read again, and a socket serves as well.
+# Bytes of a pipe that were read before the list are not read again. A socket is accepted as well.
 printf 'x\nfields\0table\0' >names
 (read -r x; expect 0 "$g" --files0-from=- --output=rest.out) <names
 same rest.out want.out
@@ -116,7 +116,7 @@ for word in -T --temp-dir; do
   expect 2 "$g" $word missing fields out
 done
 
-# --locale: as sort in the locale, which is made here.
+# --locale: the order of sort in a locale, which is made here.
 export LOCPATH=$work
 for name in en_US de_DE sv_SE; do
   if ! localedef -i $name -f UTF-8 ./$name.UTF-8 2>/dev/null; then
@@ -152,12 +152,12 @@ for LC_ALL in en_US.UTF-8 de_DE.UTF-8 sv_SE.UTF-8 C; do
   in_locale -d words table fields
   in_locale -h -k1 words
 done
-# All letters and pairs of letters, under both names.
+# All letters and pairs of letters, under either name.
 for c in 9z 10 10k 10K 9m 9M -5k -1m '3 k' abc ABC a-b A.b ' ab' jan JAN ' mar' 1e3 1E3 0x1f inf f1.10 F1.9 1,500 1500 \
   1,5 .5 -0 '' '  ' 1.5m 1.5K 1,000k 007 +4 A10 a10 _a; do
   echo "$c"
 done >mixed
-# What Swedish orders as no other: å, ä, ö behind z; v and w.
+# Letters with a special order in Swedish: å, ä, ö after z; v and w.
 for c in z zz Z å Å ä Ä ö Ö a aa o v w va wa vb wb V W é e ü y æ ø ñ; do
   echo "$c"
   echo "2$c 1"

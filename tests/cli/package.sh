@@ -1,5 +1,5 @@
-# The Debian packages in a clean Debian 12: installed, used, upgraded, removed, and nothing is left; lintian finds no
-# errors, nor what it warns of. Builds all of gpusort, unless GPUSORT_PACKAGE=--no-build says that build/package holds it.
+# Tests the Debian packages in a clean Debian 12: installed, used, upgraded, removed, with nothing left. lintian finds
+# no errors and no warnings. Builds all of gpusort, unless GPUSORT_PACKAGE=--no-build says that build/package has it.
 . "$2/tests/cli/common.sh.inc"
 
 for program in mmdebstrap dpkg-shlibdeps; do
@@ -32,7 +32,7 @@ trap 'umount root/proc 2>/dev/null || true; rm -rf --one-file-system "$work"' EX
 mount -t proc proc root/proc
 cp /etc/resolv.conf root/etc/
 cp -R old new root/root/
-# README's program for host threads.
+# The README's program for host threads.
 awk '/^```/ { take = $0 == "```cpp"; next } take' "$src/README.md" >root/root/host.cpp
 cat >root/root/in-root.sh <<'END'
 set -eu
@@ -49,7 +49,7 @@ use() {
   gpusort --device cpu in.u64 out.u64
   gpusort_check --type u64 --against in.u64 out.u64 >/dev/null
   printf 'b\na\n' | gpusort - - | cmp - <(printf 'a\nb\n')
-  # The drivers: what they cannot do without they name.
+  # The drivers name the programs that they need.
   for driver in gpusort-ray gpusort-slurm gpusort-sim; do $driver --help | grep -q "$driver "; done
   gpusort-sim --rates /usr/share/gpusort/cluster-rates-h200.json | grep -q '^| 1 TB | 10 |'
   (gpusort-ray in.u64 again.u64 2>&1 || echo $?) | tr '\n' ' ' | grep -q 'has no Ray, .*pip install ray==.* 2 $'
@@ -73,7 +73,7 @@ apt-get install -y --no-install-recommends ./new/*.deb >apt.log 2>&1 || { cat ap
 use
 if dpkg-query -W gpusort-cuda >/dev/null 2>&1; then
   gpusort --version | grep -q "$(dpkg -L gpusort-cuda | grep 'gpusort_cuda.so$')"
-  # Without the module all works on the cores, and --version says how to get it.
+  # Without the module everything works on the CPU, and --version says how to install the module.
   apt-get remove -y gpusort-cuda >apt.log 2>&1
   use
   gpusort --version | grep -q gpusort-cuda

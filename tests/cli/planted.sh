@@ -1,6 +1,6 @@
-# Folders that others can write: what another user has planted under a name that gpusort makes, a link, a pipe or a hard
-# link, is never followed, waited for, or written; and nothing of a job can be read by others while it runs.
-# GPUSORT_SLOW=1 plants each kind everywhere.
+# Folders that others can write to. Another user has planted a link, a pipe or a hard link under a name that gpusort
+# makes. gpusort must never follow it, wait for it, or write to it. Others must not be able to read a job's files while
+# it runs. GPUSORT_SLOW=1 plants each kind everywhere.
 . "$2/tests/cli/common.sh.inc"
 g=(timeout -s KILL 600 "$bin/gpusort" --device cpu)
 slow=${GPUSORT_SLOW:-0}
@@ -37,7 +37,8 @@ plant() {  # plant KIND NAME
 kinds=(link dangling hard fifo folder file)
 [ "$slow" != 0 ] || kinds=(link hard fifo)
 
-# A resumable job: its folder, and each name in it. 2: refused; 0: what was planted was put aside, not used.
+# A resumable job: its folder, and each name in it. Exit code 2: refused; 0: the planted file was put aside and not
+# used.
 refused() {  # refused WHAT COMMAND...
   local what=$1 code=0
   shift
@@ -56,7 +57,7 @@ for kind in "${kinds[@]}" far; do
   [ -e shared/job ] || [ -L shared/job ] || fail "--resume-dir that is another's $kind was removed"
   rm -rf shared/job
 done
-# What names a job makes says a job.
+# A job reports the names that it makes.
 "$bin/gpusort_gen" --type i32 --bytes 8M --seed 2 large.bin
 "$bin/gpusort" --resume-dir shared/job --memory 4M large.bin mine/large.out 2>err & job=$!
 while kill -0 $job 2>/dev/null && [ ! -s shared/job/gpusort.runs ]; do sleep 0.01; done
@@ -66,7 +67,7 @@ wait $job || code=$?
 [ $code = 75 ] || [ $code = 0 ] || fail "exit $code"
 names=$(ls -A shared/job 2>/dev/null || true)
 [[ $code = 0 || $names = *manifest* ]] || fail "what is kept: $names"
-# Nobody else can read what is kept, or the folder.
+# No other user can read the kept files or the folder.
 if [ $code = 75 ]; then
   [ "$(stat -c %a shared/job)" = 700 ] || fail "--resume-dir has mode $(stat -c %a shared/job)"
   for name in $names; do [ "$(stat -c %a "shared/job/$name")" = 600 ] || fail "$name has mode $(stat -c %a "shared/job/$name")"; done
@@ -80,7 +81,7 @@ for name in ${names:-gpusort.lock gpusort.manifest gpusort.runs}; do
     rm -rf shared/job
   done
 done
-# A folder that others can write is none for a job, nor one of another user.
+# A folder that others can write to is refused, and so is a folder of another user.
 mkdir -m 777 shared/job
 expect 2 "${g[@]}" --resume-dir shared/job in.bin out.bin
 rmdir shared/job
@@ -91,7 +92,8 @@ if [ "$(id -u)" = 0 ]; then
   rmdir shared/job
 fi
 
-# Tasks: their folder, each name in it, the folder of an output, and the pieces of runs. DIR is this user's alone.
+# Tasks: their folder, each name in it, the folder of an output, and the pieces of runs. DIR is writable for this user
+# alone.
 task=(timeout -s KILL 600 "$bin/gpusort_task")
 "${task[@]}" runs --slice 0/1 --into mine.dir --type i32 in.bin
 "${task[@]}" cut --parts 1 mine.dir
@@ -120,7 +122,7 @@ for name in job.json run-00000 run-00000.json run-00000.fences cut-1.json cut-1.
     rm -rf shared/job mine/.gpusort-*
   done
 done
-# Nobody can tell the name of what is hidden beside the output: two jobs of the same command have two.
+# The name of the hidden file next to the output is unpredictable: two jobs with the same command use two names.
 rm -rf other.dir
 "${task[@]}" runs --slice 0/1 --into other.dir --type i32 in.bin
 "${task[@]}" cut --parts 1 other.dir
@@ -144,8 +146,8 @@ rm shared/parts/*
 same shared/parts/part-00000-of-00001 want.bin
 rm -rf shared/parts mine.dir
 
-# Outputs, parts and their manifest: links are not followed, a hard link keeps its content, what belongs to another is
-# not written for that one to read.
+# Outputs, parts and their manifest: links are not followed, a hard link keeps its content, and a file of another user
+# is not written, because that user could read it.
 for kind in "${kinds[@]}"; do
   plant $kind shared/out.bin
   refused "the output is a $kind" "${g[@]}" in.bin shared/out.bin
@@ -164,8 +166,8 @@ for kind in "${kinds[@]}"; do
   done
 done
 
-# Temp folders and hidden outputs, with and without O_TMPFILE: every file is made anew, for this user alone, whatever
-# the umask; another user opens nothing of it while the job runs.
+# Temp folders and hidden outputs, with O_TMPFILE and without: every file is newly made, for this user alone, whatever
+# the umask is. Another user can open none of the files while the job runs.
 umask 000
 preloads=('')
 sanitized() { grep -qa -e __asan_init -e __tsan_init "$bin/gpusort"; }
@@ -178,7 +180,8 @@ for preload in "${preloads[@]}"; do
   for options in '' '--resume-dir shared/job --keep-resume-dir' '--split 2'; do
     input=pipe
     [[ $options != *resume* ]] || input=large.bin
-    # Until it stands still with its files open; one that does not wait for a pipe may be done before that.
+    # Wait until the job stands still with its files open. A job that does not wait for a pipe may have ended before
+    # that.
     for ((try = 1; ; ++try)); do
       LD_PRELOAD=$preload "$bin/gpusort" --type i32 $options --memory 4M --temp-dir shared/temp $input shared/out/o.bin 2>err & job=$!
       [ $input != pipe ] || { exec 9>pipe; head -c 7M large.bin >&9; }
@@ -212,7 +215,7 @@ for preload in "${preloads[@]}"; do
 done
 umask 022
 
-# Reports, before any work is done; and a pipe of one's own that nobody reads is not waited for after the work.
+# Reports are checked before any work. A job does not wait after its work for a user's own pipe that has no reader.
 for option in --stats --log-file --trace --report; do
   for kind in "${kinds[@]}"; do
     plant $kind shared/report
@@ -233,7 +236,7 @@ for option in --stats --log-file --trace --report; do
   wait $reader
   [ -s read ] || fail "$option wrote nothing into a pipe"
   rm -f mine/report out.bin
-  # One's own file, and one's own link, are as good as anywhere.
+  # A user's own file and own link are accepted as in any other folder.
   expect 0 "${g[@]}" $option shared/report in.bin out.bin
   ln -s report shared/link
   expect 0 "${g[@]}" $option shared/link in.bin out.bin

@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# tools/plot-bench draws what a small made-up table holds, the same twice, and says what it cannot draw.
+# Tests tools/plot-bench: it draws a small made-up table, draws the same picture each time, and says what it cannot
+# draw.
 . "$2/tests/cli/common.sh.inc"
 plot=$src/tools/plot-bench
 if ! /usr/bin/python3 -c 'import matplotlib' 2>/dev/null; then
@@ -31,7 +32,7 @@ for name in speedup-i32 improvements-i32 merge-throughput sort-throughput cmp; d
   [ -s "one/$name.svg" ] || fail "no $name.svg"
   grep -q '<svg' "one/$name.svg" || fail "$name.svg is no SVG"
 done
-# Nothing to compare MergeRuns with: no plot.
+# No rival of MergeRuns in the table: no plot.
 [ ! -e one/runs.svg ] || fail 'runs.svg without its rival'
 for label in 'tiled, branch-free' gpusort::MergeKeys 'Test GPU, 2026-11-21, abc123'; do
   grep -qF "$label" one/improvements-i32.svg || fail "improvements-i32.svg does not name: $label"

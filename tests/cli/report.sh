@@ -1,4 +1,5 @@
-# --report: one page of a job that ended well, failed, or was stopped; and, with GPUSORT_SLOW=1, as a browser shows it.
+# Tests --report: the page of a job that ended well, failed, or was stopped. With GPUSORT_SLOW=1 also as a browser shows
+# it.
 . "$2/tests/cli/common.sh.inc"
 g=$bin/gpusort
 
@@ -13,7 +14,7 @@ class Page(html.parser.HTMLParser):
         self.texts.append(data)
 page = Page()
 page.feed(text)
-# Nothing of it comes from elsewhere, and nothing may.
+# The page refers to no other resource, and forbids that.
 assert any(tag == "meta" and "default-src 'none'" in (a.get("content") or "") for tag, a in page.tags)
 assert not [a for tag, a in page.tags if "src" in a or "href" in a], "it refers to something"
 assert len([tag for tag, a in page.tags if tag == "script"]) == 2, "a name became a script"
@@ -42,14 +43,14 @@ assert "fan-in" in data["plan"] and data["notes"] == stats["notes"]
 END
 holds 'Done'
 holds 'exit code 0'
-# What stood there is replaced as an output is: as a whole, with its mode.
+# An old page is replaced like an output: as a whole, with its mode.
 chmod 640 page.html
 expect 0 "$g" --memory 8M --report page.html --type u64 in.bin out.bin
 [ "$(stat -c %a page.html)" = 640 ] || fail "the page has another mode"
 "$g" --memory 8M --report /dev/stderr --type u64 in.bin out.bin 2>stream.html || fail "a page on standard error"
 look stream.html
 
-# Names that are markup, in files and in messages.
+# Names that look like markup, in files and in messages.
 evil="x<script>alert(1)<\\script>'\"&<b2>.txt"
 printf 'b\na\n' >"$evil"
 expect 0 "$g" --report page.html "$evil" "$evil.out"
@@ -70,7 +71,7 @@ holds 'What to do: free space'
 expect 2 "$g" --report missing.html --type u64 nothing.bin out.bin
 look missing.html
 holds 'exit code 2'
-# One that needs more than a third of a second to stop is ended as it is.
+# A job that needs more than a third of a second to stop is ended at once.
 for try in {1..10}; do
   stop_at_batch TERM seen.json in.bin --report stopped.html
   [ $code = 143 ] || fail "exit $code after SIGTERM"

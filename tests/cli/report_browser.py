@@ -128,7 +128,7 @@ def look(browser, page, scheme, width):
         first = browser.run(f"{chart}.querySelector('.says').textContent")
         key(browser, "End")
         last = browser.run(f"{chart}.querySelector('.says').textContent")
-        # A job that fails at once has one place to show, or two of the same hundredth of a second.
+        # A job that fails at once has one place to show, or two in the same hundredth of a second.
         several = browser.run("time.length > 2 && time[1].toFixed(2) !== time[time.length - 1].toFixed(2)")
         assert first != last or not several, (what, "keys say", first, last)
     assert not browser.errors(), (what, browser.errors())

@@ -1,5 +1,6 @@
-# --resume-dir: jobs that are killed, stopped, run out of space or are started twice, and go on by the same command.
-# GPUSORT_KILLS: how many kills must be survived (default 49), at random times; GPUSORT_SEED says which.
+# Tests --resume-dir: jobs that are killed, are stopped, run out of space or are started twice, and continue with the
+# same command. GPUSORT_KILLS is the number of kills to survive (default 49), at random times. GPUSORT_SEED chooses the
+# times.
 . "$2/tests/cli/common.sh.inc"
 g=$bin/gpusort
 kills=${GPUSORT_KILLS:-49}
@@ -13,8 +14,8 @@ survived=0
 "$bin/gpusort_gen" --type orders-csv --bytes 6M --seed 3 in.csv
 for i in 1 2 3; do "$bin/gpusort_gen" --type web-log --bytes 2M --seed $i in.part$i; done
 
-# The command that is killed and given again: its memory and threads are others every time. `before=exec job ... &`: $! is
-# the program itself, not a shell that may be killed just before it starts one.
+# The command that is killed and given again, with other memory and threads each time. `before=exec job ... &`: then $!
+# is the program itself, not a shell that may be killed just before it starts the program.
 round=0
 inputs() { if [ "$1" = part ]; then echo in.part1 in.part2 in.part3; else echo "in.$1"; fi; }
 job() {
@@ -27,8 +28,8 @@ done_right() {
   same "want.$1" "out.$1"
   rm "out.$1"
 }
-# Kills it at random, again and again, every third time by SIGTERM, then lets it end: the bytes are those of a job in
-# memory, what is kept is never found damaged, and nothing is left.
+# killed NAME OPTION...: kills the job at random, again and again, every third time by SIGTERM, and then lets it end.
+# The bytes must be those of a job in memory, kept files are never reported as damaged, and nothing is left.
 killed() {
   local name=$1 left=$(((kills + kinds - 1) / kinds)) code seconds signal
   "$g" "${@:2}" -o "want.$name" $(inputs "$name")
@@ -74,7 +75,7 @@ killed csv -k '#2:text' -k '#1:int:desc'
 killed part -s -k1,1
 echo "resume: $survived kills survived"
 
-# Every sync is a place to die at: what is behind it counts, what is in front of it need not.
+# The job is killed at every sync: data before the sync count, data after it need not.
 if ! sanitized && command -v strace >/dev/null && strace -o /dev/null true 2>/dev/null; then
   "$g" --type u64 in.u64 want.u64
   for round in 1 2 3 4 5 6 7 8; do
@@ -85,7 +86,7 @@ if ! sanitized && command -v strace >/dev/null && strace -o /dev/null true 2>/de
   done
   expect 0 job u64 --type u64
   done_right u64
-  # So is every opening of the input for a signal, the first ones before there is a job.
+  # A signal arrives at every opening of the input, at first before there is a job.
   "$g" -k '#1:int' in.csv want.csv
   for n in 1 2 3 4; do
     code=0
@@ -98,7 +99,8 @@ else
   echo "SKIPPED: no strace, or a sanitizer that cannot be traced: kills at syncs"
 fi
 
-# A job that stands still with some runs, and not with all: others are told of it. Sets `running` and `waiting`.
+# Starts a job that stands still with some of its runs: other jobs are refused with a message. Sets `running` and
+# `waiting`.
 stop_with_runs() {
   local try
   for try in {1..50}; do
@@ -126,7 +128,7 @@ says "another job has it: process $running on"
 for word in 'in.u64 to out.u64' "running: process $running" 'form runs' 'of the input' 'attempts  *1'; do
   grep -q "$word" status || fail "--status does not say '$word': $(cat status)"
 done
-# Stopped by a signal: exit 75, and what to do.
+# Stopped by a signal: exit 75, and a message that says what to do.
 kill -TERM "$running"
 kill -CONT "$running"
 code=0
@@ -137,7 +139,7 @@ grep -q 'kept in job: .*The same command goes on' stopped || fail "SIGTERM says:
 grep -q '^state  *stopped' <("$g" --resume-dir job --status) || fail "--status of a stopped job"
 [ "$(stat -c %a job)" = 700 ] || fail "the mode of the folder is $(stat -c %a job)"
 [ -z "$(find job -type f ! -perm 600)" ] || fail "modes of files: $(ls -l job)"
-# Another job, in every way, is refused by the first thing that differs.
+# A different job is refused, and the message names the first difference.
 expect 2 job u64 --type u64 -r
 says "--reverse was not given, and is given"
 expect 2 job u64 --type i64
@@ -160,7 +162,8 @@ truncate -s 5000 job/gpusort.runs
 expect 8 job u64 --type u64
 says 'gpusort.runs: the file ends at'
 cp -p whole/gpusort.runs job/
-# Everywhere but in the indexes: where the blocks of a kept run are is chance, as is which run is kept.
+# Damages all bytes except those of the indexes: the places of the blocks of a kept run depend on chance, and so does
+# the choice of kept runs.
 python3 - <<'PY'
 import json
 lines = [json.loads(line) for line in open("job/gpusort.manifest")]
@@ -178,7 +181,7 @@ expect 8 job u64 --type u64
 says 'job/gpusort.runs at [0-9]*: the checksum'
 cp -p whole/* job/
 rm -r whole
-# It goes on: only the rest of the input is read.
+# The job continues: it reads only the rest of the input.
 expect 0 job u64 --type u64 --stats stats.json --keep-resume-dir
 done_right u64
 python3 - <<'PY'
@@ -197,8 +200,8 @@ done_right u64
 expect 2 "$g" --resume-dir job --status
 says 'no such folder'
 
-# Stopped while it writes the output: that goes on, too, where the disk has it. Also by a kill, and with -u and keys.
-# stop_in_merge SIGNAL NAME OPTION...: sets `code`.
+# A job that is stopped while it writes the output continues with what is on the disk. Also after a kill, and with -u
+# and keys. stop_in_merge SIGNAL NAME OPTION...: sets `code`.
 stop_in_merge() {
   local signal=$1 try pid
   shift
@@ -246,7 +249,7 @@ for what in 'TERM u64 --type u64' 'KILL log -u -k7,7' 'TERM csv -k #2:text'; do
   nothing_left
 done
 set +f
-# Without what was written, or with a fan-in that needs other runs, the output is begun anew.
+# Without the partial output, or with a fan-in that needs other runs, the output is begun again.
 "$g" --type u64 in.u64 want.u64
 stop_in_merge KILL u64 --type u64
 rm .gpusort-*.partial
@@ -257,8 +260,8 @@ expect 0 job u64 --type u64 --fan-in 4
 done_right u64
 nothing_left
 
-# An input that was changed behind its mtime. The first process dies before the output has its name, so that all of the
-# input is in runs. touched CHANGE WARNING NAME OPTION...: CHANGE is done to in.NAME, whose mtime is as before after that.
+# An input that was changed and got its old mtime back. The first process dies before the output has its name, so that
+# all input is in runs. touched CHANGE WARNING NAME OPTION...: runs CHANGE on in.NAME, and then restores the mtime.
 touched() {
   local change=$1 warning=$2 name=$3 code=0
   shift 3
@@ -274,11 +277,11 @@ touched() {
   if [ -n "$warning" ]; then says "$warning"; else ! grep -q ctime err || fail "$change: $(cat err)"; fi
   done_right "$name"
   [ ! -e job ] || fail "a job that is done left $(ls -A job)"
-  # The attempt that began anew is one that others go on from.
+  # Later attempts continue from the attempt that began again.
   mv "kept.$name" "in.$name"
 }
 if ! sanitized && command -v strace >/dev/null && strace -o /dev/null true 2>/dev/null; then
-  # Between the places that are compared.
+  # The change is between the places that are compared.
   write='printf 01234567 | dd of=in.u64 bs=8 seek=1234567 conv=notrunc status=none'
   touched "$write" 'in.u64: its ctime .* its content has changed' u64 --type u64
   touched 'chmod 600 in.u64' '' u64 --type u64
@@ -289,7 +292,7 @@ else
   echo "SKIPPED: no strace, or a sanitizer that cannot be traced: inputs changed behind their mtime"
 fi
 
-# Temp folders of others are used beside the first ones, and nothing is left in them.
+# Temp folders of the new command are used in addition to the first ones. All are empty at the end.
 mkdir temp1 temp2
 stop_with_runs u64 --type u64 --temp-dir temp1
 kill -KILL "$running"
@@ -299,7 +302,7 @@ expect 0 job u64 --type u64 --temp-dir temp2
 done_right u64
 rmdir temp1 temp2
 
-# A disk with runs that is not mounted.
+# A disk with runs is not mounted.
 mkdir temp1
 stop_with_runs u64 --type u64 --temp-dir temp1
 kill -KILL "$running"
@@ -314,7 +317,7 @@ expect 0 job u64 --type u64 --temp-dir temp1
 done_right u64
 rmdir temp1
 
-# A full disk, then room.
+# A full disk, and then enough room.
 if mkdir small && mount -t tmpfs -o size=12m tmpfs small 2>/dev/null; then
   trap 'cd /; umount "$work/small" 2>/dev/null || true; rm -rf "$work"' EXIT
   full=("$g" --resume-dir small/job --memory 16M --type u64 in.u64 out.u64)
@@ -331,7 +334,7 @@ else
   echo "SKIPPED: mounts are not allowed here: full disks"
 fi
 
-# What is refused.
+# Options that are refused.
 expect 2 "$g" --resume-dir job - out <in.log
 says 'standard input'
 expect 2 "$g" --resume-dir job in.log -

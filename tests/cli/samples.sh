@@ -1,4 +1,4 @@
-# The samples of data/, by the commands of its README: in one batch, and in many runs and several levels.
+# Sorts the samples of data/ with the commands of its README: in one batch, and in many runs and several levels.
 . "$2/tests/cli/common.sh.inc"
 data=$src/data
 sample() {  # EXPECTED INPUT OPTIONS...

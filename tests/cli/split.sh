@@ -1,12 +1,13 @@
-# --split: parts and their manifest, compared with the output that is not split; errors and signals, which leave nothing.
+# Tests --split: parts and their manifest, compared with the output that is not split; errors and signals, which leave
+# no files.
 . "$2/tests/cli/common.sh.inc"
 g=$bin/gpusort
 export LC_ALL=C
 command -v python3 >/dev/null || { echo "NOT TESTED: there is no python3"; exit 77; }
 
-# split.py make KIND... writes in.KIND; split.py check checks the cases of which each line of the file `cases` tells the
-# arguments of check(): FOLDER/whole is what FOLDER/part-IEXTENSION are parts of, KEY an expression of its record r, and
-# SLACK by how much of all bytes a part may end elsewhere than at its share.
+# split.py make KIND... writes in.KIND. split.py check checks cases: each line of the file `cases` has the arguments of
+# check(). FOLDER/part-IEXTENSION are the parts of FOLDER/whole. KEY is an expression of its record r. SLACK is the
+# share of all bytes by which the end of a part may differ from its ideal place.
 cat >split.py <<'PY'
 import base64, json, os, random, re, struct, sys
 
@@ -77,7 +78,7 @@ names() { (cd "$1" && echo *); }
 mkdir out
 cases=0
 
-# split KIND KEY N INPUT EXTENSION SLACK OPTION...: makes a case, in the folder $case.
+# split KIND KEY N INPUT EXTENSION SLACK OPTION...: makes a case in the folder $case.
 split() {
   local input=$4
   case=case$((++cases))
@@ -111,7 +112,7 @@ for kind in $kinds; do
   split $kind "$key" 3 in.$kind .$kind 0.2 $options -u --top 300
   expect 0 "$g" --no-fsync $options in.$kind sorted.$kind
   split $kind "$key" 4 "sorted.$kind sorted.$kind" .$kind $slack $options -m ${plans[i % 3]}
-  # All that is read as a stream has the same parts, and what is compressed.
+  # Inputs that are read as a stream have the same parts, and so have compressed outputs.
   split $kind "$key" 4 in.$kind .$kind $slack $options
   mkdir stream
   [[ $options = *--format* ]] || options+=" --format $kind"
@@ -125,14 +126,14 @@ for kind in $kinds; do
   rm -r stream
 done
 
-# Orders of lines: the key is not what orders lines with equal keys.
+# Orders of lines: the key alone does not order lines with equal keys.
 for order in "-k1,1:r.split()[0]" "-s -k1,1:r.split()[0]" "-f:r.upper()" "-k1,1f -k2,2n:r.split()[0].upper() + b' ' + r.split()[1]" ":r" \
   "-k2,2g:int(r.split()[1])" "-R --random-source in.csv:r" "--locale -k1,1:r.split()[0]"; do
   split lines "${order#*:}" 4 in.lines .lines 0.02 ${order%%:*} ${plans[i++ % 3]}
 done
 header=$(head -n 3 in.lines | wc -c) split lines "r.split()[0]" 3 in.lines .lines 0.02 --header 3 -k1,1
 header=
-# One key, none, fewer records than parts, long records, bytes that are no text.
+# One key for all, no records, fewer records than parts, long records, bytes that are not text.
 yes 'equal line' | head -n 2000 >same.txt || true
 split lines r 7 same.txt .txt 0
 [ "$(stat -c %s $case/part-6.txt)" = 0 ] || fail "parts of one key: $(ls -l $case)"
@@ -151,8 +152,8 @@ grep -q '"records_out": *30' stats.json || fail "--stats: $(cat stats.json)"
 
 python3 split.py check || fail "parts are not what they should be"
 
-# With --resume-dir the manifest and the parts have the same bytes, also where parts are empty, and after a kill at the
-# first rename, between two of them, and at the manifest's.
+# With --resume-dir the manifest and the parts have the same bytes, also if parts are empty. This includes a kill at the
+# first rename, between two renames, and at the rename of the manifest.
 resumed() {  # resumed KILLS N INPUT OPTION...
   local at want got code
   mkdir plain resumed
@@ -192,7 +193,7 @@ says 'part-1.txt is an input and a part of the output'
 [ ! -e job ] && [ "$(names parts)" = part-1.txt ] || fail "a refused job left $(names parts)"
 rm -r parts
 
-# What there was: replaced, kept, and what cannot be.
+# Existing files: those that are replaced, those that stay, and those that cannot be replaced.
 printf 'b\na\nc\n' >abc.txt
 echo old >out/part-1.txt
 echo other >out/part-7.txt
@@ -203,7 +204,7 @@ chmod 640 out/part-1.txt
 expect 0 "$g" --split 3 abc.txt out/part
 [ "$(names out)" = "part-0.txt part-1.txt part-2.txt part-7.txt part.manifest.json" ] || fail "$(names out)"
 [ "$(cat out/part-[012].txt | xargs) $(cat out/part-7.txt) $(stat -c %a out/part-1.txt)" = "a b c other 640" ] || fail "$(tail out/*)"
-# An input that is a part.
+# An input that is also a part.
 expect 0 "$g" -r --split 2 -o out/part out/part-0.txt out/part-1.txt out/part-2.txt
 [ "$(cat out/part-[01].txt | xargs)" = "c b a" ] || fail "$(tail out/*)"
 
@@ -233,7 +234,7 @@ rmdir out/part-1.txt
 grep -q '^parts *5' <("$g" --explain --split 5 abc.txt out/part) || fail "--explain"
 [ -z "$(ls -A out)" ] || fail "--explain made $(names out)"
 
-# Jobs that fail or are killed leave all old files, and no others.
+# Jobs that fail or are killed leave all old files and no others.
 echo old | tee out/part-0.txt out/part-1.txt out/part.manifest.json >/dev/null
 old() {  # old WHAT
   [ "$(names out) $(cat out/* | xargs)" = "part-0.txt part-1.txt part.manifest.json old old old" ] || fail "$1: $(ls -la out)"
@@ -264,7 +265,7 @@ for preload in "" "$bin/tests/libno_tmpfile.so"; do
     old "SIG$signal"
   done
 done
-# A folder as OUTPUT made hidden files in it, or files beside it.
+# A folder as OUTPUT would mean hidden files in the folder, or files next to it.
 mkdir folder
 for output in . .. folder/. folder/.. folder; do
   expect 2 "$g" --split 2 abc.txt $output

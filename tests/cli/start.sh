@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# What makes the start quick stays so: the program needs the C library and the unwinder, nothing else is loaded before it
-# is used, and small inputs start no thread. And what is loaded late and cannot be is said.
+# Tests that the program starts fast: it needs only the C library and the unwinder, loads nothing before its first use,
+# and starts no thread for small inputs. If a late load fails, a message says so.
 . "$2/tests/cli/common.sh.inc"
 g=$bin/gpusort
 if ! grep -q '^GPUSORT_QUICK_START:BOOL=ON' "$bin/CMakeCache.txt"; then
@@ -25,7 +25,7 @@ else
   echo 'SKIPPED: what a start loads: strace cannot be used'
 fi
 
-# A library of the same name that is none is found first.
+# A library of the same name that is not a valid library is found first.
 mkdir broken
 for name in z bz2 lzma zstd lz4; do
   file=$(grep -ao "lib$name\.so\.[0-9.]*" "$g" | sed -n 1p)

@@ -1,4 +1,4 @@
-# Pipes on both sides, FIFOs, devices, closed ends, and signals while something stalls.
+# Tests pipes as input and output, FIFOs, devices, closed ends, and signals during a stall.
 . "$2/tests/cli/common.sh.inc"
 g=$bin/gpusort
 
@@ -37,14 +37,14 @@ expect 0 "$g" -m --type u64 -o merged.u64 - <want.u64
 same want.u64 merged.u64
 expect 3 "$g" -m --type u64 -o merged.u64 - <in.u64
 says '-: not sorted: record'
-# A stream that is never spilled needs no temp directory; one asked for by name must be usable.
+# A stream that is never spilled needs no temp directory. A directory that an option names must be usable.
 head -c 1024 in.u64 | TMPDIR=/nonexistent "$g" --type u64 - short.u64 || fail "a short stream asked for a temp directory"
 expect 0 "$bin/gpusort_check" --type u64 short.u64
 expect 2 sh -c "head -c 1024 in.u64 | '$g' --temp-dir /nonexistent --type u64 - short.u64"
 says '/nonexistent'
 expect 2 sh -c "cat in.u64 | TMPDIR=/nonexistent '$g' --memory 2M --type u64 - short.u64"
 says 'temporary directory /nonexistent'
-# A consumer that leaves ends the job quietly by SIGPIPE.
+# A consumer that leaves ends the job silently by SIGPIPE.
 set +e
 "$g" in.u64 - 2>pipe_err | head -c 100 >/dev/null
 codes=("${PIPESTATUS[@]}")
@@ -52,8 +52,8 @@ set -e
 [ "${codes[0]}" = 141 ] || fail "exit ${codes[0]} instead of 141 when the consumer left"
 [ ! -s pipe_err ] || fail "noise on a closed pipe: $(cat pipe_err)"
 
-# stalled SIGNAL WANT COMMAND...: starts it, waits, signals it, and it must be gone within half a second. A busy machine has
-# ten times as long, and ten tries.
+# stalled SIGNAL WANT COMMAND...: starts the command, waits, and sends the signal. The command must end within half a
+# second. A busy machine gets ten times as long, and ten tries.
 stalled() {
   local signal=$1 want=$2 pid begin end code try
   shift 2

@@ -1,11 +1,13 @@
-# Records with columns: CSV, TSV and JSON Lines as Python's csv and json modules read them, through all tiers.
+# Records with columns: CSV, TSV and JSON Lines as Python's csv and json modules read them, in all tiers of memory.
 . "$2/tests/cli/common.sh.inc"
 g=$bin/gpusort
 export LC_ALL=C
 command -v python3 >/dev/null || { echo "NOT TESTED: there is no python3"; exit 77; }
 
-# make.py FORMAT RECORDS SEED FILE writes random records; check.py FORMAT KEYS IN OUT sorts IN as KEYS (column:type:desc,
-# ...) say, stably, by what the module reads, and compares OUT with that.
+# make.py FORMAT RECORDS SEED FILE writes random records.
+#
+# check.py FORMAT KEYS IN OUT sorts IN stably by KEYS (column:type:desc, ...) with the values that the module reads, and
+# compares OUT with the result.
 cat >tables.py <<'PY'
 import csv, datetime, decimal, io, json, random, sys
 
@@ -53,7 +55,7 @@ def instant(t):
 def records(kind, text):
     if kind == 'jsonl':
         return '', [(line + '\n', json.loads(line, parse_float=decimal.Decimal)) for line in text.splitlines()]
-    # The module does not say what it read, so that is watched.
+    # The module does not say which bytes it has read, so the reads are watched.
     lines, read = text.split('\n'), []
     lines = [l + '\n' for l in lines[:-1]]
     def watched():
@@ -143,7 +145,7 @@ for kind in csv tsv jsonl; do
     py check $kind "$key" in.$kind once.$kind unique
     "$g" "${args[@]}" --top 40 in.$kind top.$kind 2>err || fail "--top: $(cat err)"
     cmp -s <(head -c "$(wc -c <top.$kind)" out.$kind) top.$kind || fail "--top of $kind by $key"
-    # Two sorted halves, merged, and their headers kept once.
+    # Two sorted halves are merged, and one header is kept.
     expect 0 "$g" -m "${args[@]}" -o merged.$kind out.$kind once.$kind
     expect 0 "$g" "${args[@]}" -o sorted.$kind out.$kind once.$kind
     same merged.$kind sorted.$kind
@@ -157,7 +159,7 @@ for kind in csv tsv jsonl; do
 done
 nothing_left
 
-# What is not as it should be.
+# Invalid inputs.
 printf 'id,n\n1,a\n2,"b\n3,c\n' >open.csv
 expect 3 "$g" -k id:int open.csv got.csv
 says 'open.csv: record 2, line 3, byte 9: a quote is opened in this record and not closed'
@@ -183,14 +185,14 @@ says 'the headers of bad.csv and other.csv differ'
 printf 'id,n\n10,a\n9,b\n' >untyped.csv
 expect 0 "$g" -k id untyped.csv got.csv
 says 'say -k id:int'
-# Keys as of sort, and -t, mean lines.
+# Keys of sort, and -t, mean lines.
 printf 'b,1\na,2\n' >lines.csv
 expect 0 "$g" -t, -k2,2n lines.csv got.csv
 same got.csv lines.csv
 printf 'b,1\na,2\n' | sort >want.csv
 expect 0 "$g" -k1,1 lines.csv got.csv
 same got.csv want.csv
-# A byte order mark, CR LF, comments, no header, a last record without its end.
+# A byte order mark, CR LF, comments, no header, a last record without its newline.
 printf '\357\273\277id;n\r\n#c\r\n2;"x;\r\ny"\r\n10;b' >mark.csv
 expect 0 "$g" --delimiter ';' --comment '#' -k id:int:desc mark.csv got.csv
 printf '\357\273\277id;n\r\n10;b\r\n#c\r\n2;"x;\r\ny"\r\n' >want.csv
@@ -201,7 +203,8 @@ same got.csv empty.csv
 { printf 'id,n\n1,"'; head -c 3000000 /dev/zero; } >endless.csv
 expect 3 "$g" -k id --max-record 1M --memory 32M endless.csv got.csv
 says 'longer records: --max-record'
-# A last record without its end gets that of the header, wherever blocks cut; a header without its end is one.
+# A last record without its newline gets that of the header, wherever blocks are cut. A header without its newline is a
+# header.
 for ending in '' '\r'; do
   printf "id,n$ending\\n3,c$ending\\n1,a$ending\\n2,b" >last.csv
   printf "id,n$ending\\n1,a$ending\\n2,b$ending\\n3,c$ending\\n" >want.csv
@@ -228,7 +231,7 @@ for only in '\357\273\277' '#c\n' ''; do
   same got.csv only.csv
   expect 0 "$g" -k id:int --comment '#' --check only.csv
 done
-# Comments behind the last record stay at the end, those of all inputs.
+# Comments after the last record stay at the end, for all inputs.
 printf 'id,n\n3,c\n#x\n1,a\n# end' >one.csv
 printf 'id,n\n2,b\n# end2\n' >two.csv
 printf 'id,n\n#x\n1,a\n2,b\n3,c\n# end\n# end2\n' >want.csv
@@ -240,7 +243,7 @@ expect 0 "$g" -k id:int --comment '#' --check -u want.csv
 printf 'id,n\n#x\n1,a\n# end\n# end2\n' >want.csv
 expect 0 "$g" -k id:int --comment '#' --top 1 -o got.csv one.csv two.csv
 same got.csv want.csv
-# Headers that do not end, or are long.
+# Headers that do not end, and long headers.
 printf 'id,"n\n1,a\n' >open.csv
 expect 3 "$g" -k id open.csv kept.csv
 says 'open.csv: byte 0 of its header: a quote is opened in this record and not closed'
@@ -250,7 +253,8 @@ says 'open.csv: byte 0 of its header: a quote is opened in this record and not c
 { printf 'id,'; head -c 1000000 /dev/zero; } >open.csv
 expect 3 "$g" -k id --memory 4M open.csv kept.csv
 says 'open.csv: its header is longer than 512.0 KiB: it has one line of 976.6 KiB; give at least --memory 7.7M'
-# 100,000 comments or columns: where memory allows they are a header as others are, else the message says what is enough.
+# 100,000 comments or columns: if memory allows, they are a header like any other. Otherwise the message says how much
+# memory is enough.
 { seq -f '# comment %.0f' 100000; printf 'id,name\n3,c\n1,a\n2,b\n'; } >comments.csv
 { head -n 100001 comments.csv; printf '1,a\n2,b\n3,c\n'; } >want.csv
 commas=$(head -c 99999 /dev/zero | tr '\0' ,)
@@ -266,7 +270,7 @@ for file in comments:want columns:want2; do
 done
 expect 3 "$g" --format csv -k id:int --comment '#' --memory 24M - kept.csv <comments.csv
 says 'its header is longer than 384.0 KiB: it has .*; give .* --memory'
-# A byte order mark in front of one header and not of the other is no difference.
+# A byte order mark before one header only makes no difference.
 mark=$'\357\273\277'
 printf '%sid,name\n3,c\n1,a\n' "$mark" >marked.csv
 printf 'id,name\n2,b\n' >plain.csv
@@ -281,7 +285,7 @@ same want.csv got.csv
 printf '%sid,name\n1,a\n3,c\n' "$mark" >marked.csv
 expect 0 "$g" -m -k id:int -o got.csv plain.csv marked.csv
 same want2.csv got.csv
-# A text all of which is written as two bytes, and several keys of it.
+# A text whose bytes are all encoded as two bytes, and several keys on it.
 { printf 'a,b\n"'; head -c 300000 /dev/zero | tr '\0' '\n'; printf '",1\n'; } >wide.csv
 expect 0 "$g" -k a -k a:nocase --verify-output wide.csv got.csv
 same got.csv wide.csv
@@ -293,7 +297,7 @@ expect 0 "$g" "${keys[@]}" --max-record 24M wide.csv got.csv
 same got.csv wide.csv
 expect 2 "$g" "${keys[@]}" -k a wide.csv kept.csv
 says 'there are 65 keys; at most 64'
-# The format is that of the extension in any case. What a list of names says comes too late for that.
+# The extension decides the format in upper and lower case. The format comes too late for names from a list.
 printf 'id,n\n10,a\n9,b\n' >UPPER.CSV
 expect 0 "$g" -k id:int UPPER.CSV got.csv
 [ "$(tail -n 1 got.csv)" = 10,a ] || fail "an extension in capitals"
@@ -304,7 +308,7 @@ expect 2 "$g" --files0-from names -k id:int -o kept.csv
 says 'for columns by name give --format'
 expect 0 "$g" --files0-from names --format csv -k id:int -o want.csv
 same want.csv got.csv
-# Binary COPY: a file ends with its trailer, also without tuples; all files have the same count of fields.
+# Binary COPY: a file ends with its trailer, also without tuples. All files must have the same number of fields.
 python3 - <<'PY'
 import struct
 def tuple_(*values): return struct.pack('>h', len(values)) + b''.join(struct.pack('>i', len(v)) + v for v in values)
@@ -332,13 +336,13 @@ says 'more.pgc: record 4, byte 69: there is more behind the trailer'
 expect 3 "$g" --format pgcopy-binary -k '#1:int' bad.pgc kept.pgc
 says 'bad.pgc: record 3, byte 51: a tuple of 1 fields behind one of 2'
 [ ! -e kept.pgc ] || fail "an output of a job that failed"
-# Options that mean nothing for a format.
+# Options without a meaning for a format.
 for options in '--format jsonl --null x' '--format pgcopy-binary --header 1' '--format pgcopy-binary --thousands ,' \
   '--format pgdump --delimiter ,' '--format tsv -t ,' '--format csv --type u32' '--format pgcopy --quote x'; do
   expect 2 "$g" $options in.csv kept.csv
 done
 [ ! -e kept.csv ] || fail "an output of a job that failed"
-# Fields as long as records may be, and a million columns.
+# Fields of the maximum length of a record, and a million columns.
 python3 - <<'PY'
 open('wide.csv', 'w').write(','.join('c%d' % i for i in range(1000000)) + '\n' + ','.join('9' * 1000000) + '\n' + ','.join('1' * 1000000) + '\n')
 open('long.csv', 'w').write('a,b\n' + ''.join('%s,"%s\n"\n' % (c * 1000000, c) for c in 'cab'))

@@ -1,5 +1,6 @@
-# gpusort_task: pieces that are done twice, at once, too early, killed or damaged; jobs without a shared folder; what is
-# refused. That any number of pieces gives one gpusort's bytes is in tests/cluster.
+# Tests gpusort_task: tasks that run twice, at the same time, too early, or are killed. Also tests damaged files, jobs
+# without a shared folder, and refused commands. tests/cluster tests that any number of tasks gives the bytes of one
+# gpusort.
 . "$2/tests/cli/common.sh.inc"
 export LC_ALL=C
 t=$bin/gpusort_task
@@ -41,7 +42,7 @@ refused 'none/dir: cannot make the folder: .*No such file' runs --slice 0/4 --in
 grep -q 'gpusort_task prove' <("$t" --help) || fail "no help"
 [ "$("$t" --version)" = "$("$bin/gpusort" --version | head -n 1)" ] || fail "the version"
 
-# Too early; and what a job may not change.
+# Tasks that run too early, and facts that a job may not change.
 expect 0 "$t" runs --slice 0/4 --into dir --type u64 in.u64
 refused 'run 1 is not there yet' cut --parts 3 dir
 refused 'another number of slices (4) is there' runs --slice 0/5 --into dir --type u64 in.u64
@@ -57,7 +58,8 @@ touch -d '2001-01-01' in.u64
 expect 3 "$t" runs --slice 0/4 --into dir --type u64 in.u64
 says 'it was changed since the job in dir began'
 rm -r dir
-# Other rights and names of an input do not matter. An input that was written and got its mtime back does.
+# Other rights and names of an input do not matter. An input that was written is noticed, even if it got its old mtime
+# back.
 expect 0 "$t" runs --slice 0/4 --into dir --type u64 in.u64
 chmod 640 in.u64
 expect 0 "$t" runs --slice 1/4 --into dir --type u64 in.u64
@@ -72,7 +74,7 @@ says 'it was changed since the job in dir began, as its ctime tells'
 mv kept.u64 in.u64
 rm -r dir
 
-# Twice, at once, and killed at any moment.
+# Tasks that run twice, at the same time, or are killed at any moment.
 runs --type u64 in.u64
 [ "$(stat -c %a dir)" = 700 ] || fail "others can read runs of what they may not read"
 inode=$(stat -c %i dir/run-00002)
@@ -107,8 +109,8 @@ expect 0 "$t" prove --parts 3 dir out
 same out want.u64
 rm -r out
 
-# Parts of equal bytes, to a record, also of equal keys; what is the first part of an output that is no regular file, or is
-# another's.
+# Parts have equal sizes, to a record, also with equal keys. Also tests the first part of an output that is not a
+# regular file or belongs to another user.
 parts folder/
 expect 0 "$t" prove --parts 3 dir folder/
 cat folder/part-0000?-of-00003 | cmp - want.u64 || fail "files of parts"
@@ -128,7 +130,7 @@ refused 'standard output has no place' part --part 0/3 dir -
 refused 'it is not a regular file' part --part 0/3 dir /dev/null
 rm -r folder
 
-# An output that is a link; another job's parts of the same output.
+# An output that is a link, and another job's parts of the same output.
 mkdir folder
 ln -s folder/real link
 parts link
@@ -148,7 +150,7 @@ expect 0 "$t" prove --parts 3 dir out
 same out want
 rm -r folder link first dir out
 
-# A signal ends a task, also the one that has begun the job.
+# A signal ends a task, also the task that begins the job.
 echo id,text >zeros.csv
 truncate -s 16G zeros.csv
 "$t" scan --slice 0/1 --into dir -k text zeros.csv 2>err &
@@ -161,7 +163,7 @@ wait $pid || code=$?
 unset code
 rm -r dir zeros.csv
 
-# Damage: told, never wrong bytes.
+# Damage is reported and never gives wrong bytes.
 runs --type u64 in.u64
 cp -r dir whole
 damaged() {
@@ -185,16 +187,16 @@ truncate -s -8 dir/run-00001
 damaged 'was written with' 8 "$t" part --part 2/3 dir folder/
 printf x | dd of=dir/cut-3.begins bs=1 seek=70 conv=notrunc 2>/dev/null
 damaged 'cut-3.begins: it is damaged' 8 "$t" part --part 1/3 dir out
-# The begins of another cut.
+# The begins of the parts come from another cut.
 expect 0 "$t" cut --parts 2 dir
 mv dir/cut-2.begins dir/cut-3.begins
 damaged 'cut-3.begins: it is damaged' 8 "$t" part --part 0/3 dir out
-# A part opens what it merges: it needs none of the fences, nor what is known of runs.
+# A part opens the runs that it merges. It needs neither the fences nor the facts about the runs.
 rm dir/run-0000?.fences dir/run-0000?.json
 parts out
 rm -r dir .gpusort-*.parts
 cp -r whole dir
-# A record of a run is another one: if not out of order, then not the input's.
+# A record of a run is replaced by another record. The result is out of order, or its sum is not that of the input.
 printf '\377' | dd of=dir/run-00001 bs=1 seek=4007 conv=notrunc 2>/dev/null
 for j in 0 1 2; do "$t" part --part $j/3 dir out 2>err || code=$?; done
 [ "${code-0}" = 3 ] || { expect 8 "$t" prove --parts 3 dir out; }
@@ -206,7 +208,7 @@ printf x | dd of=dir/run-00003 bs=1 seek=1000 conv=notrunc 2>/dev/null
 rm .gpusort-*.parts
 damaged 'part 0 was written, and is not there' 8 "$t" prove --parts 3 dir out
 
-# Files that have changed places: each tells whose it is.
+# Files that were exchanged: each file knows its own name.
 swap() { mv "$1" swapped && mv "$2" "$1" && mv swapped "$2"; }
 swap dir/run-00001 dir/run-00002
 expect 8 "$t" cut --parts 2 dir
@@ -216,7 +218,7 @@ swap dir/run-00001.json dir/run-00002.json
 damaged 'run-0000[12].json: it is run-0000[12].json under this name' 8 "$t" cut --parts 2 dir
 swap dir/run-00001.fences dir/run-00002.fences
 damaged 'run-0000[12].fences: it has the fences of another run' 8 "$t" cut --parts 2 dir
-# Also if all that is known of two runs is swapped with them.
+# All files of two runs are exchanged.
 for end in '' .json .fences; do swap dir/run-00001$end dir/run-00002$end; done
 damaged 'run-0000[12].json: it is run-0000[12].json under this name' 8 "$t" cut --parts 2 dir
 expect 0 "$t" cut --parts 2 dir
@@ -225,7 +227,7 @@ damaged 'cut-3.json: it is cut-2.json under this name' 8 "$t" part --part 1/3 di
 parts out
 swap dir/part-00000-of-00003.json dir/part-00001-of-00003.json
 damaged 'part-00000-of-00003.json: it is part-00001-of' 8 "$t" prove --parts 3 dir out
-# A run of another job, with the same slices and as many bytes.
+# A run of another job with the same slices and the same size.
 mv dir first
 runs --type u64 --reverse in.u64
 cp first/run-00001 dir/run-00001
@@ -234,7 +236,7 @@ says 'dir/run-00001: it is a run of another job'
 rm -r first dir
 cp -r whole dir
 
-# The proof reads what it proves: every change of a part's bytes is found, unless it is told to trust them.
+# The proof reads the parts: it finds every change of a part's bytes, unless it was told to trust them.
 bytes=$(stat -c %s in.u64)
 zeros() { dd if=/dev/zero of="$1" bs=10240 seek=3 count=1 conv=notrunc status=none; }
 flip() { printf "\\x$(printf %02x $((0x$(od -An -tx1 -j 700001 -N 1 "$1" | tr -d " ") ^ 1)))" | dd of="$1" bs=1 seek=700001 conv=notrunc status=none; }
@@ -248,7 +250,7 @@ for change in zeros flip hole append shorten; do
   expect 8 "$t" prove --parts 3 dir out
   says "$hidden: .*\(not what was written\|was written with\)\|is not there"
   [ ! -e out ] || fail "$change: a damaged output got its name"
-  # The parts again mend that, once a file that is too long is removed, as the message says.
+  # Making the parts again repairs that, once a file that is too long is removed, as the message says.
   ! grep -q 'remove it and the .json of all parts' err || rm "$hidden"
   rm dir/part-*
   parts out
@@ -261,7 +263,8 @@ parts out
 zeros .gpusort-*.parts
 expect 0 "$t" prove --parts 3 --trust dir out
 [ "$(stat -c %s out)" = "$bytes" ] || fail "--trust"
-# A hidden output that was removed is written anew by all parts, even if the new file has the old one's inode number.
+# A hidden output that was removed is written again by all parts, even if the new file has the inode number of the old
+# file.
 rm -r dir out
 cp -r whole dir
 parts out
@@ -277,12 +280,12 @@ for change in zeros hole append shorten; do
   $change folder/part-00001-of-00003
   expect 8 "$t" prove --parts 3 dir folder/
   says 'part-00001-of-00003: .*\(not what was written\|was written with\)\|is not there'
-  # The part again mends that.
+  # Making this part again repairs that.
   rm dir/part-00001-*
   expect 0 "$t" part --part 1/3 dir folder/
   expect 0 "$t" prove --parts 3 dir folder/
 done
-# Parts of equal bytes that have changed places.
+# Parts of equal size that were exchanged.
 swap folder/part-00001-of-00003 folder/part-00002-of-00003
 expect 8 "$t" prove --parts 3 dir folder/
 rm -r whole folder
@@ -313,7 +316,7 @@ expect 0 "$t" prove --parts 1 dir out
 same out want.log
 rm -r out trace.* report.* stats.json
 
-# A border at the fence behind a long record, with a record of another run behind it.
+# A border at the fence after a long record, followed by a record of another run.
 { printf 'a\nd\n'; printf 'c%.0s' {1..100000}; printf '\nb\ne\n'; } >long
 for k in 0 1; do expect 0 "$t" runs --slice $k/2 --into long.dir long; done
 expect 0 "$t" cut --parts 2 long.dir
@@ -322,7 +325,7 @@ expect 0 "$t" prove --parts 2 long.dir out
 cmp out <(sort long) || fail "a border at a fence"
 rm -r long.dir out
 
-# -u, whose places in one file nobody knows; --top, which is the first part.
+# -u, with which the places of parts in one file are unknown; --top, which gives only the first part.
 rm -r dir
 seq 30000 | awk '{ print $1 % 5 }' >five
 runs -u five
@@ -331,13 +334,13 @@ refused 'give a folder' part --part 1/3 dir out
 parts folder/
 expect 0 "$t" prove --parts 3 dir folder/
 cat folder/* | cmp - <(sort -u five) || fail "-u"
-# Of records that -u leaves out, too, none may be lost.
+# The sums cover the records that -u omits, so that none of these can be lost unnoticed.
 rm dir/part-*
 printf / | dd of=dir/run-00002 bs=1 conv=notrunc 2>/dev/null
 parts folder/
 expect 8 "$t" prove --parts 3 dir folder/
 rm -r dir folder
-# One cut holds for all parts: of another one's nobody would see with -u what is between them.
+# All parts must use the same cut. With -u a gap between parts of different cuts would go unnoticed.
 seq 30000 | awk '{ print $1 * 7919 % 30011; print }' >pairs
 runs -u pairs
 expect 0 "$t" cut --fences-only --parts 3 dir
@@ -347,7 +350,8 @@ expect 0 "$t" part --part 2/3 dir folder/
 expect 0 "$t" prove --parts 3 dir folder/
 cat folder/* | cmp - <(sort -u pairs) || fail "two cuts"
 rm -r dir folder
-# From fences alone parts are as equal as fences are close: 64 KiB and a record, of records with columns, too.
+# From fences alone, the sizes of parts differ by the distance of fences: 64 KiB and a record. This also holds for
+# records with columns.
 "$bin/gpusort_gen" --type orders-csv --bytes 2M --seed 1 rows.csv
 expect 0 "$t" runs --slice 0/1 --into dir -k created_at:timestamp rows.csv
 expect 0 "$t" cut --fences-only --parts 8 dir
@@ -358,7 +362,7 @@ wrong = [place - (2 << 20) * (i + 1) / 8 for i, place in enumerate(places)]
 assert max(map(abs, wrong)) < (64 << 10) + 1000, wrong
 PY
 rm -r dir
-# All tasks have the order of the first one's locale, and the random bytes that it was given.
+# All tasks use the order of the first task's locale, and the random bytes that the first task was given.
 runs --locale in.log
 export LC_ALL=C.UTF-8
 refused 'another version or locale (.*locale C) is there' cut --parts 3 dir
@@ -375,7 +379,7 @@ expect 0 "$t" prove --parts 3 ../dir ../out
 cd ..
 same out want
 rm -r dir folder out
-# Names of inputs in a file, which no later task needs.
+# Names of inputs in a file, which later tasks do not need.
 printf 'in.log\0five' >names
 "$bin/gpusort" in.log five -o want
 runs --files0-from names
@@ -392,7 +396,7 @@ expect 0 "$t" prove --parts 3 dir out
 cmp out <(head -n 100 want.log) || fail "--top"
 rm -r dir
 
-# A cut in front of a fence, where the next record of another run is behind it.
+# A cut before a fence, where the next record of another run comes after the fence.
 for k in $(seq 984); do printf 'b%098d\n' "$k"; done >one
 { echo a; for k in $(seq 1004); do printf 'z%096d\n' "$k"; done; } | head -c 98400 >two
 for k in 0 1; do expect 0 "$t" runs --slice $k/2 --into dir one two; done
@@ -402,7 +406,7 @@ expect 0 "$t" prove --parts 3 dir out
 cmp out <(sort one two) || fail "a cut in front of a fence"
 rm -r dir out
 
-# CSV with newlines in quotes, with the scan of slices and without, compressed inputs beside others; CR LF.
+# CSV with newlines in quotes, with a scan of the slices and without; compressed inputs next to plain ones; CR LF.
 awk 'BEGIN { srand(7); print "id,text\r"; for (i = 0; i < 20000; ++i) printf "%d,\"a \"\"%c\n%s\"\r\n", rand() * 9999, 97 + i % 26, i % 3 ? "\"\",\n" : "b" }' >in.csv
 "$bin/gpusort" -k id:int -k text in.csv in.csv -o want.csv
 for scan in '' scan; do
@@ -423,7 +427,7 @@ parts out
 expect 0 "$t" prove --parts 3 dir out
 same out want
 
-# Compressed: parts are files of their own until they are proved, so that nobody has to know their places.
+# Compressed parts are separate files until they are proved, because their places in the output are unknown.
 "$bin/gpusort" -u in.log want
 rm -r dir out
 runs -u --compress gz in.log
@@ -455,7 +459,7 @@ expect 0 "$t" prove --parts 3 dir folder/
 for j in 0 1 2; do gzip -dc folder/part-0000$j-of-00003.gz; done | cmp - want || fail "compressed files of parts"
 rm -r dir folder
 
-# Ends of formats, and what their inputs must agree in, as in one process.
+# Ends of formats, and points in which inputs must agree, as in a single process.
 row=$(printf 'PGCOPY\\n\\377\\r\\n'; printf '\\0%.0s' {1..9})
 printf "$row"'\0\1\0\0\0\1a\377\377' >one.copy
 printf "$row"'\0\2\0\0\0\1a\0\0\0\1b\377\377' >two.copy
@@ -481,7 +485,7 @@ for k in 0 1 2 3; do
 done
 rm -r dir
 
-# A key of which no slice has a value is told once all runs are there. A slice alone may lack the values.
+# A key without a value in all slices is reported once all runs are there. A single slice may lack the values.
 { echo id,day; for id in $(seq 400); do echo "$id,23.11.2026"; done; } >days.csv
 { cat days.csv; echo 401,2026-11-23; } >one_day.csv
 runs -k day:date days.csv
@@ -497,7 +501,7 @@ runs -k day:date one_day.csv
 expect 0 "$t" cut --parts 3 dir
 rm -r dir
 
-# Without a shared folder: each run is on a machine of its own.
+# Without a shared folder: each run is on its own machine.
 runs -k id:int -k text in.csv in.csv
 expect 0 "$t" cut --fences-only --parts 3 dir
 for k in 0 1 2 3; do

@@ -1,8 +1,8 @@
-# What a person at a terminal is asked and refused, and what a job without one does: outputs that exist, and names that are missing.
+# Questions and refusals at a terminal, and the behaviour of jobs without one: existing outputs and missing names.
 . "$2/tests/cli/common.sh.inc"
 g=$bin/gpusort
 command -v python3 >/dev/null || { echo "NOT TESTED: there is no python3"; exit 77; }
-# terminal CODE STREAMS TYPED COMMAND...: as on_terminal.py; what the terminal showed is in shown.
+# terminal CODE STREAMS TYPED COMMAND...: calls on_terminal.py. The output of the terminal is in the file shown.
 terminal() {
   local want=$1 got=0
   shift
@@ -16,7 +16,7 @@ replaced() { [ "$(xargs <b.log)" = 'a b' ] || fail "$1: b.log is '$(xargs <b.log
 printf 'b\na\n' >a.log
 fresh
 
-# An OUTPUT that exists: only y replaces it. With standard output redirected the shell's glob is the likely reason.
+# An existing OUTPUT: only y replaces it. If standard output is redirected, a glob of the shell is the likely reason.
 for answer in 'n\n' '\n' '\x04' 'no\n' 'x y\n' '\x03'; do
   code=2
   [ "$answer" != '\x03' ] || code=130
@@ -34,7 +34,7 @@ for answer in 'y\n' 'Y\n' 'yes\n' ' y\n'; do
 done
 terminal 2 012 'n\n' "$g" b.log b.log
 kept "in place"
-# A stream replaces nothing, so that nobody is asked.
+# A stream replaces no file, so there is no question.
 terminal 0 02 '' sh -c "'$g' a.log /dev/stdout >streamed.log"
 [ "$(xargs <streamed.log)" = 'a b' ] || fail "/dev/stdout: streamed.log is '$(xargs <streamed.log)'"
 ln -s b.log link
@@ -42,7 +42,7 @@ terminal 2 012 'n\n' "$g" a.log link
 kept "a link"
 terminal 75 012 '\x03' "$g" --resume-dir kept a.log b.log
 kept "a signal at the question"
-# What does not ask: the options that say so, an output that is new or keeps nothing, and what writes nothing.
+# No question: options that say so, an output that is new or keeps nothing, and commands that write nothing.
 for how in "--force a.log b.log" "-o b.log a.log"; do
   terminal 0 012 '' "$g" $how
   [ ! -s shown ] || fail "$how: $(cat shown)"
@@ -66,7 +66,7 @@ terminal 2 012 'n\n' "$g" --split 3 a.log part
 shows "'part-0.log' exists"
 [ ! -e part-2.log ] || fail "parts after a no"
 terminal 0 012 'y\n' "$g" --split 3 a.log part
-# Where no answer can be read it is refused: typed records, a job in the background, JSON on standard error.
+# If no answer can be read, the job is refused: typed records, a job in the background, JSON on standard error.
 for how in "- b.log" "/dev/stdin b.log" "--log-format json a.log b.log"; do
   terminal 2 012 '' "$g" $how
   shows 'replaced only with --force'
@@ -76,7 +76,7 @@ done
 terminal 2 012 '' bash -c "set -m; '$g' a.log b.log & wait \$!"
 shows 'replaced only with --force'
 kept "in the background"
-# Without a terminal on both sides nobody is asked.
+# Without a terminal as standard input and standard error there is no question.
 terminal 0 0 '' "$g" a.log b.log
 replaced "standard error is no terminal"
 terminal 0 2 '' sh -c "'$g' a.log b.log </dev/null"
@@ -86,7 +86,7 @@ expect 0 "$g" a.log b.log </dev/null
 replaced "a job"
 rm new.log
 
-# One input and no OUTPUT, or no name at all: standard output, unless it is a terminal.
+# One input and no OUTPUT, or no name at all: the output is standard output, unless it is a terminal.
 [ "$("$g" a.log | xargs)" = 'a b' ] || fail "one name"
 [ "$("$g" - <a.log | xargs)" = 'a b' ] || fail "-"
 [ "$("$g" <a.log | xargs)" = 'a b' ] || fail "no name"

@@ -1,4 +1,5 @@
-# --top and --header: the same bytes as head and sort give, for lines and numbers, files and streams, all plans.
+# Tests --top and --header: the same bytes as head and sort give, for lines and numbers, files and streams, with all
+# plans.
 . "$2/tests/cli/common.sh.inc"
 g=$bin/gpusort
 export LC_ALL=C
@@ -10,7 +11,8 @@ printf 'h\nb\na\n' >small.txt
 (trap '' XFSZ; ulimit -f 0; expect 5 "$g" --header 1 --no-space-check small.txt unwritten)
 [ ! -e unwritten ] || fail "an output that could not be written has its name"
 
-# Lines that are too long for a merge of all inputs in so little memory: checked, sorted, and said so.
+# Lines that are too long for a merge of all inputs in so little memory: the inputs are checked and sorted, and a
+# message says so.
 names=()
 for i in 1 2 3 4 5 6 7 8 9 10 11 12; do
   { echo head; { head -c 1000000 /dev/zero | tr '\0' "$((i % 10))"; echo; seq $i 7 5000; } | sort; } >long$i.txt
@@ -63,7 +65,7 @@ head -n 100 all.out >want.out
 expect 0 "$g" -m --top 100 --verify-output -o got.out sorted.log sorted_few.log
 same got.out want.out
 
-# Of numbers, whose order the checker's own sort confirms.
+# --top of numbers; the checker's own sort confirms their order.
 "$bin/gpusort_gen" --type i64 --count 50000 --seed 3 in.i64
 expect 0 "$g" in.i64 all.i64
 for top in 1 1000 49999 50000 60000; do
@@ -74,7 +76,7 @@ for top in 1 1000 49999 50000 60000; do
   done
 done
 
-# What is left out is not spilled.
+# Omitted records are not spilled.
 expect 0 "$g" --top 10 --memory 4M --batch-bytes 9000 --stats stats.json in.i64 got.i64
 python3 - <<'PY'
 import json
@@ -135,7 +137,7 @@ sort web.log >>want.out
 same got.out want.out
 [ "$(cat kept)" = old ] || fail "a refused job changed its output"
 
-# Inputs that are no more than a header, or less; a missing newline is added as to any last line.
+# Inputs that consist of a header, or of less. A missing newline is added as to any last line.
 for text in '' 'one' 'one\n' 'one\ntwo' 'one\ntwo\n' '\n' '\n\n'; do
   printf "$text" >short
   printf "$text" | sed -e '$a\' >want.out
@@ -145,7 +147,7 @@ for text in '' 'one' 'one\n' 'one\ntwo' 'one\ntwo\n' '\n' '\n\n'; do
   same got.out want.out
 done
 
-# Across pages and blocks, also past the page cache.
+# Across pages and blocks, with the page cache and without.
 { head -c 9000 /dev/zero | tr '\0' h; echo; cat web.log; } >wide.csv
 { head -n 1 wide.csv; sort web.log; } >want.out
 expect 0 "$g" --header 1 --memory 8M --batch-bytes 9000 --verify-output wide.csv got.out

@@ -1,10 +1,10 @@
-# --trace: what a job did when, as Chrome's trace events, of jobs that end well, fail, and are killed.
+# Tests --trace: the times of a job's steps as Chrome's trace events, for jobs that end well, fail, and are killed.
 . "$2/tests/cli/common.sh.inc"
 g=$bin/gpusort
 
 cat >check.py <<'END'
 import collections, json, sys
-# check.py FILE KIND: KIND is done, failed, or cut, a file without its end.
+# check.py FILE KIND: KIND is done, failed, or cut (a file without its end).
 text = open(sys.argv[1]).read()
 if sys.argv[2] == "cut":  # a viewer takes the array without its end
     text = text.rstrip()
@@ -63,7 +63,7 @@ batches=$(python3 -c 'import json; s = json.load(open("stats.json")); assert s["
 python3 check.py trace.json done "$(stat -c %s in.bin)" "$batches"
 python3 -c 'import json; s = json.load(open("stats.json")); assert s["host_memory"]["peak"] <= 8 << 20, s["host_memory"]'
 
-# Perfetto's own reader, where it is (PyPI: perfetto; it fetches its program from the network when it is first used).
+# Perfetto's own reader, if it is installed (PyPI: perfetto; at its first use it fetches a program from the network).
 if timeout 1200 python3 -c '
 from perfetto.trace_processor import TraceProcessor
 TraceProcessor(trace="trace.json").close()' 2>perfetto.err; then
@@ -87,17 +87,17 @@ else
   echo "SKIPPED (no trace_processor of Perfetto's: $(tail -n 1 perfetto.err | cut -c 1-100)): the trace in Perfetto"
 fi
 
-# A job that fails: what is wrong, and all that was done until then.
+# A job that fails: the trace has the error and all steps before it.
 head -c 999999 in.bin >cut.bin
 expect 3 "$g" --memory 8M --trace failed.json --type u64 cut.bin out.bin
 python3 check.py failed.json failed 3 cut.bin
-# Before it began, too: what is there then is not that of the job before.
+# A job that fails before it begins writes a trace, too, and it is not that of the job before.
 expect 2 "$g" --trace failed.json --type u64 nothing.bin out.bin
 python3 check.py failed.json failed 2 nothing.bin
 expect 5 bash -c 'ulimit -f 9000; exec "$@"' job "$g" --memory 8M --device cpu --no-space-check --trace failed.json --type u64 in.bin out2.bin
 python3 check.py failed.json failed 5 "file-size limit"
-# Stopped by a signal, and killed outright: the input is a pipe that does not end, and the job is killed once a batch is there.
-# One that needs more than a third of a second to stop is ended as it is, as by a kill.
+# Stopped by a signal, and killed: the input is a pipe that does not end, and the job is killed once there is a batch. A
+# job that needs more than a third of a second to stop is ended at once, as by a kill.
 for try in {1..10}; do
   stop_at_batch TERM trace.json in.bin
   [ $code = 143 ] || fail "exit $code after SIGTERM"
@@ -109,7 +109,7 @@ stop_at_batch KILL trace.json in.bin
 python3 check.py trace.json cut
 nothing_left
 
-# Options, and a disk that is full.
+# Options, and a full disk.
 expect 2 "$g" --trace trace.json --explain --type u64 in.bin out.bin
 says '--trace has no meaning with --explain'
 expect 2 "$g" --trace trace.json --check --type u64 in.bin

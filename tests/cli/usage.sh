@@ -1,4 +1,4 @@
-# The command line, exit codes and messages, as a user at a prompt sees them.
+# Tests the command line, exit codes and messages as a user at a prompt sees them.
 . "$2/tests/cli/common.sh.inc"
 g=$bin/gpusort
 
@@ -16,7 +16,7 @@ grep -q 'i32 (' <("$g" --explain in.bin out.bin) || fail "--explain does not say
 for word in runs fan-in level batch window "temp space" block tiers; do
   grep -q "$word" <("$g" --explain in.bin out.bin) || fail "--explain does not say: $word"
 done
-# Help: what fits a screen, all options, and the manual page, which the build made of the same table.
+# Help: a text that fits a screen, all options, and the manual page, which the build makes from the same table.
 grep -q 'man gpusort' <("$g" --help) || fail "--help does not say where the manual is"
 [ "$("$g" --help | wc -l)" -le 40 ] || fail "--help is long"
 grep -q 'Exit codes' <("$g" --help=all) || fail "--help=all without exit codes"
@@ -41,7 +41,7 @@ else
 fi
 grep -qi 'cpu' <("$g" --version) || fail "--version does not list the CPU backend"
 
-# An output that exists: --no-clobber, also by another name, in place, and if it comes into being meanwhile.
+# An existing output and --no-clobber: also by another name, in place, and if the output appears during the job.
 ln -s out.bin link.bin
 for name in out.bin link.bin; do
   for more in "" "--format lines --locale" "--format lines --debug"; do
@@ -64,14 +64,14 @@ code=0
 wait $job || code=$?
 [ $code = 4 ] || [ $code = 2 ] || fail "exit $code: an output that came into being meanwhile"
 [ "$(cat new2.bin)" = old ] || fail "--no-clobber replaced an output that came into being meanwhile"
-# Two logs and a forgotten -o.
+# Two logs, and -o is missing.
 cp out.bin monday.bin
 cp in.bin tuesday.bin
 expect 2 "$g" -m monday.bin tuesday.bin
 says "gpusort -m -o OUTPUT 'monday.bin' 'tuesday.bin'"
 same tuesday.bin in.bin
 
-# Every slip of the keyboard is exit 2.
+# Every mistake in a command line ends with exit code 2.
 expect 2 "$g" in.bin out.bin more.bin
 expect 2 "$g" --nonsense in.bin out.bin
 expect 2 "$g" --type i33 in.bin out.bin
@@ -101,7 +101,7 @@ name=$'a\nb\e[31m.bin'
 expect 2 "$g" "$name" out2
 [ "$(wc -l <err)" = 1 ] || fail "a name with a newline made two lines"
 
-# Unreadable and unwritable things, where root's rights do not hide it.
+# Files without read or write permission, which root would not notice.
 if [ "$(id -u)" != 0 ]; then
   cp in.bin locked.bin
   chmod 0 locked.bin
@@ -113,7 +113,7 @@ else
   echo "SKIPPED (root): unreadable input, read-only directory"
 fi
 
-# Statistics are JSON with what was asked for.
+# Statistics are JSON with the requested facts.
 expect 0 "$g" --memory 4M --batch-size 8000 --stats stats.json in.bin out.bin
 python3 - <<'PY'
 import json
@@ -143,13 +143,13 @@ if grep -q 'publish: 0 B' err; then fail "publishing shows a size that says noth
 expect 0 "$g" --log-file job.log --no-fsync in.bin out.bin
 grep -q 'no-fsync' job.log || fail "a skipped fsync is not logged"
 expect 0 "$g" --verify-output in.bin out.bin
-# Reports never overwrite data, by whatever name, and a closed output is an error.
+# Reports never overwrite data under any name. A closed output is an error.
 ln -s in.bin alias
 expect 2 "$g" --stats ./out.bin in.bin out.bin
 expect 2 "$g" --stats alias in.bin out.bin
 expect 2 "$g" --log-file ./in.bin in.bin out.bin
 expect 2 "$g" --stats no/such/dir/s.json in.bin out.bin
-# Two roles of one file, whatever its names: each pair, where one is written.
+# Two roles of one file, under any names: each pair of roles if one of them writes.
 printf './././././in.bin\0' >list
 printf './././././in.bin\0' >list.before
 ln list list.hard
@@ -176,7 +176,8 @@ refused --log-file list.soft in.bin - >>list
 expect 0 "$g" --stats /dev/null --log-file /dev/zero in.bin out2
 rm out2
 
-# Reports to streams; to files that can be written, in folders that cannot; and nowhere, before any work.
+# Reports to streams, to writable files in folders that are not writable, and to files that cannot be written, which is
+# noticed before any work.
 "$g" --stats /dev/stderr in.bin out.bin 2>err
 grep -q '"records_out": 10000' err || fail "no statistics on standard error: $(cat err)"
 "$g" --stats /dev/stdout --log-file /dev/stderr in.bin out.bin >stats.json 2>err
@@ -212,14 +213,14 @@ for report in . reports no/such; do
   done
 done
 
-# The log begins with who does what, and ends with how it ended.
+# The log begins with the job and ends with its result.
 first() { head -n 1 "$1" | grep -Eq "$2" || fail "the log begins: $(head -n 1 "$1")"; }
 last() { tail -n 1 "$1" | grep -Eq "$2" || fail "the log ends: $(tail -n 1 "$1")"; }
 rm -f job.log
 expect 0 "$g" --log-file job.log in.bin out.bin
 first job.log "^[-0-9T:.]*Z info: gpusort [0-9.]+, pid [0-9]+: 'in.bin' to 'out.bin'\$"
 last job.log 'Z info: done: exit code 0, 10000 records, 40000 bytes, [0-9.]+ seconds$'
-# With debug, of each run and merge, too.
+# With debug the log has lines for each run and merge.
 expect 0 "$g" --log-file job.log --log-level debug in.bin out.bin
 for line in 'run 0: batch 0, 39.1 KiB, in memory$' 'merge of 1 runs: 39.1 KiB, in windows of '; do
   grep -q "debug: $line" job.log || fail "the log does not have '$line'"
@@ -237,7 +238,7 @@ last job.log 'done: not sorted, exit code 1, [0-9.]+ seconds$'
 (for i in {1..20}; do printf 'in.bin\0'; done) >many
 expect 0 "$g" --log-file job.log --files0-from many --type i32 -o out4
 grep -q "'in.bin' and 12 more to 'out4'" job.log || fail "the log names too many inputs"
-# More than a pipe holds, and nobody reads it.
+# The output is larger than a pipe, and no process reads it.
 "$bin/gpusort_gen" --type i32 --bytes 8M more.bin
 mkfifo unread
 "$g" --log-file ended.log more.bin - >unread 2>err & job=$!
@@ -248,7 +249,7 @@ wait $job || code=$?
 [ $code = 141 ] || fail "exit $code instead of 141"
 last ended.log 'failed: ended by signal 13, [0-9.]+ seconds$'
 
-# What has no effect is said.
+# The program says which options have no effect.
 expect 0 "$g" --device cpu --gpu-memory 1G in.bin out.bin
 says '--gpu-memory has no effect with --device cpu'
 
@@ -256,7 +257,7 @@ expect 4 "$g" in.bin - >&-
 expect 4 "$g" --type i32 - closed.bin <&-
 expect 3 sh -c "head -c 7 in.bin | '$g' --check --type i32 -"
 expect 2 "$g" --memory 16M --batch-size 4K --block-size 1048576T in.bin out.bin
-# A log that cannot be written is told once; so is a report, by the exit code.
+# A log that cannot be written causes one warning. A report that cannot be written changes the exit code.
 expect 0 "$g" --log-file /dev/full in.bin out.bin
 says 'warning: the log in /dev/full (--log-file) is not complete: ENOSPC'
 [ "$(wc -l <err)" = 1 ] || fail "a full disk for the log: $(cat err)"
@@ -264,12 +265,12 @@ expect 0 "$g" --log-file /dev/full --log-format json --log-level warn in.bin out
 says '"event":"note","message":"the log in /dev/full (--log-file) is not complete'
 for option in --stats --trace --report; do expect 5 "$g" $option /dev/full in.bin out.bin; done
 
-# --check takes --device, and needs no GPU.
+# --check accepts --device and needs no GPU.
 for device in auto cpu gpu; do expect 0 "$g" --check --device $device --type i32 out.bin; done
 expect 2 "$g" --check --device gup --type i32 out.bin
 
-# Lines of a file whose name means columns are told, with the keys of columns that do the same; --format lines says that
-# they are meant.
+# Lines from a file whose name means columns cause a warning, which names the same keys as columns. --format lines says
+# that lines are meant.
 printf 'id,name\n3,c\n1,"a\nb"\n' >rows.csv
 rows_as_lines() {  # rows_as_lines WANT OPTION...
   expect 0 "$g" "${@:2}" rows.csv out.txt
@@ -302,7 +303,7 @@ for other in rows.txt rows.jsonl -; do
 done
 expect 0 "$g" --format lines -o out.txt rows.csv rows.txt
 
-# What is wrong with an input is said before what is wrong with the key.
+# Errors of an input are reported before errors of the key.
 for key in name 2,x '#1'; do
   expect 2 "$g" -k $key gone.txt out.txt
   says 'input gone.txt: ENOENT'
@@ -321,12 +322,12 @@ expect 2 "$g" -n -k id rows.csv out.csv
 says "'id' is not a key of lines, and -n is for lines: for columns by name leave it out$"
 expect 2 "$g" --format lines -k id rows.csv out.csv
 says 'for columns by name give another --format, like csv$'
-# A column with its type, and no name that tells: CSV, if the header has it.
+# A column key with a type, for an input whose name tells no format: the format is CSV if the header has the column.
 expect 0 "$g" -k id:int rows.txt out.txt
 expect 2 "$g" -k amount:int rows.txt out.txt
 says "there is no column 'amount'"
 
-# A log of several lines a record: sorting it would tear it apart.
+# A log with records of several lines: sorting its lines would tear the records apart.
 printf '2026-01-02 a\n\tat b\n2026-01-03 c\n' >traces.log
 for options in "" "-k1,1" "--memory 4M --fan-in 2"; do
   expect 3 "$g" -m $options -o out.txt traces.log traces.log

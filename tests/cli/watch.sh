@@ -1,4 +1,4 @@
-# The progress line: on terminals of any width, in pipes, beside other lines, and when SIGUSR1 asks.
+# Tests the progress line: on terminals of any width, in pipes, next to other lines, and on SIGUSR1.
 . "$2/tests/cli/common.sh.inc"
 "$bin/gpusort_gen" --type u64 --count 500000 --seed 1 in.u64
 mkfifo out names
@@ -73,7 +73,7 @@ def drawn(said):
     return [part for part in said.split(WIPE)[1:-1]]
 
 
-# Columns: 40, then others, each asked anew.
+# 40 columns, and then other widths. The program asks for the width each time.
 job = Job(terminal=40)
 job.wait_for(rb"merge runs: .*\x1b\[K")
 assert b"left" in job.said or b"%" in job.said, job.said
@@ -85,17 +85,18 @@ job.resize(12)
 job.wait_for(WIPE.replace(b"[", rb"\[") + rb"[^\r]{1,11}\r\x1b\[K[^\r]{1,11}\r\x1b\[K[^\r]{1,11}\r")
 lines = [len(line) <= 11 for line in drawn(job.said)]
 assert all(lines[lines.index(True):]), job.said  # the wide ones were drawn before
-# Another line comes above it, whole, and it is drawn again; asked for, all of it is said.
+# Another line appears above the progress line, in full, and the progress line is drawn again. On request the whole
+# progress text is printed.
 job.resize(60)
 job.process.send_signal(signal.SIGUSR1)
 said = job.wait_for(rb"\x1b\[K(merge runs: [^\r]*)\r\nm[^\r]*\r")
 assert not re.search(rb"[^K\n]merge runs: ", said), said
 said = job.end()
-# A job that took long enough has its summary after it.
+# A job that took long enough ends with a summary.
 assert re.fullmatch(rb"(sorted .*)?", said.rsplit(WIPE, 1)[1], re.DOTALL), said
 assert not re.search(rb"\x1b\[[0-9;]*m", said), "colours"
 
-# Notes of the job and the line, and the summary of a job that took more than a few seconds.
+# Notes of the job next to the progress line, and the summary of a job that took more than a few seconds.
 begin = time.monotonic()
 job = Job("--log-level", "debug", terminal=80)
 job.wait_for(rb"merge runs: [^\r]*\r")
@@ -106,7 +107,7 @@ assert b"gpusort: info: done" in text, text
 for line in text.split(b"\r\n"):
     assert line.count(b"gpusort: ") <= 1 and not re.search(rb"[^K]gpusort: ", line), line
 
-# No terminal that draws.
+# A terminal that cannot draw.
 for settings, options in (({"TERM": "dumb"}, []), ({"NO_COLOR": "1"}, ["--progress=never"])):
     job = Job(*options, terminal=80, **settings)
     job.end()
@@ -123,7 +124,7 @@ for terminal, settings in ((80, {"TERM": "dumb"}), (None, {})):
                                         r"limited by  ", r"more        --stats FILE writes .*; faster with: ")):
         assert re.match(start, line), lines
 
-# SIGUSR1 asks, whatever --progress says, and the job goes on.
+# SIGUSR1 asks for the progress, whatever --progress says, and the job continues.
 job = Job("--progress=never")
 first = os.open("out", os.O_RDONLY)
 assert os.read(first, 8), "it has begun to write"
@@ -148,7 +149,7 @@ while os.read(first, 1 << 20):
 os.close(first)
 assert job.process.wait() == 0
 
-# Of a stream nobody knows how long it is; what was read counts before it is sorted.
+# The length of a stream is unknown. Bytes that were read count before they are sorted.
 process = subprocess.Popen([gpusort, "--device", "cpu", "--memory", "1G", "--log-level", "error", "--type", "u64",
                             "-", "sorted"],stdin=subprocess.PIPE, stderr=subprocess.PIPE, env=env)
 with open("in.u64", "rb") as file:
@@ -168,7 +169,7 @@ wait_for("all that was read", lambda: said and said[-1].startswith("form runs: 3
 process.stdin.close()
 assert process.wait() == 0
 
-# A job that is kept stops.
+# A job with --resume-dir stops.
 process = subprocess.Popen([gpusort, "--files0-from", "names", "--type", "u64", "--resume-dir", "kept", "-o", "sorted"],
                            stderr=subprocess.PIPE, env=env)
 names = os.open("names", os.O_WRONLY)  # it has opened them to read
@@ -178,7 +179,7 @@ os.close(names)
 assert process.returncode == 75, (process.returncode, said)
 PY
 
-# SIGUSR1 as the first thing that happens in the process, before any code of it, asks or stops as later.
+# SIGUSR1 as the first event in the process, before any of its code, acts as it does later.
 early=$bin/tests/libearly_signal.so
 if [ -e "$early" ] && ! sanitized; then
   expect 0 env LD_PRELOAD="$early" "$bin/gpusort" in.u64 sorted
@@ -187,17 +188,17 @@ if [ -e "$early" ] && ! sanitized; then
   expect 2 env LD_PRELOAD="$early" "$bin/gpusort" --nonsense
   expect 0 env LD_PRELOAD="$early" "$bin/gpusort_task" --version >/dev/null
   expect 0 env LD_PRELOAD="$early" "$bin/gpusort_task" runs --slice 0/1 --into parts in.u64
-  # As GNU sort.
+  # Under the name sort it acts as with GNU sort.
   ln -s "$bin/gpusort" sort
   expect 138 env LD_PRELOAD="$early" ./sort in.u64 -o sorted
-  # A caller that ignores or blocks it has its way.
+  # If the caller ignores or blocks the signal, it stays ignored or blocked.
   expect 0 env --ignore-signal=USR1 LD_PRELOAD="$early" "$bin/gpusort" in.u64 sorted
   expect 0 env --block-signal=USR1 LD_PRELOAD="$early" "$bin/gpusort" --resume-dir kept in.u64 sorted
 else
   echo "SKIPPED (a build with sanitizers): SIGUSR1 before main"
 fi
 
-# What it will take, and nothing is left.
+# Explains the expected time, and leaves no files.
 "$bin/gpusort" --explain=full --device cpu --memory 2M in.u64 sorted2 >plan
 grep -Eq '^expected  *[0-9.]+ s: form runs [0-9.]+ s \(.*\), merge runs [0-9.]+ s \(.*\)' plan || fail "no times: $(cat plan)"
 grep -Eq '^measured  *input .*/s.*of the input sorted at .*/s, merged at .*/s$' plan || fail "no rates: $(cat plan)"
@@ -208,7 +209,7 @@ printf 'a,b\n1,"x\ny"\n0,z\n' >t.csv
 grep -Eq '^expected  *[0-9.]+ s' plan || fail "no times of a table: $(cat plan)"
 "$bin/gpusort" --explain=full --type u64 - sorted2 <in.u64 >plan
 grep -q '^expected  *nothing can be said: the input is a stream' plan || fail "a stream: $(cat plan)"
-# Of several inputs all are looked at, and what cannot be known is not said.
+# All of several inputs are sampled. Unknown facts are not printed.
 : >none.u64
 "$bin/gpusort" --explain=full --device cpu none.u64 in.u64 -o sorted2 >plan
 grep -q '^measured.*, 3.8 MiB of the input sorted' plan || fail "an empty input in front: $(cat plan)"
@@ -216,7 +217,7 @@ python3 -c 'print("a" * (50 << 20))' >one-line
 "$bin/gpusort" --explain=full --device cpu --max-record 60M --memory 1G one-line sorted2 >plan
 grep -q '^expected  *nothing can be said: no record ends' plan || fail "a line that is longer than the sample: $(cat plan)"
 rm one-line
-# Runs that are kept go to the disk.
+# Kept runs go to the disk.
 "$bin/gpusort" --explain=full --device cpu --resume-dir not/yet in.u64 sorted2 >plan
 [ "$(stat -f -c %T .)" = tmpfs ] || grep -q '^measured.*, temp .* written' plan || fail "runs that are kept: $(cat plan)"
 nothing_left

@@ -1,5 +1,5 @@
-# A disk that takes all writes, and fails when they are to be on it: errors that only fsync tells of. nbdkit has the
-# disk in memory and fails its writes while there is a file; nbdfuse, a loop device and ext2, ext4 lie above it.
+# A disk that accepts all writes and fails when they must reach it: only fsync reports the errors. nbdkit keeps the disk
+# in memory and fails its writes while a file exists. On top of nbdkit are nbdfuse, a loop device, and ext2 or ext4.
 . "$2/tests/cli/common.sh.inc"
 g=$bin/gpusort
 for tool in nbdkit nbdfuse fusermount3 losetup mkfs.ext4 e2fsck; do
@@ -28,7 +28,7 @@ loop=$(losetup -f --show nbd/nbd 2>/dev/null) || { echo "SKIPPED: no FUSE or loo
 "$g" in.u64 want.u64
 job=(--memory 4M --batch-bytes 500000 --log-level warn --type u64)
 old_output() { [ "$(cat "$1")" = old ] || fail "a failed job changed its output: $1"; }
-# The disk is well again, and nothing is left in the page cache.
+# Repairs the disk and empties the page cache.
 well() {
   rm -f bad
   umount mnt
@@ -52,7 +52,7 @@ for kind in ext2 ext4; do
   mount "$loop" mnt
   same want.u64 mnt/kept.u64
   rm mnt/kept.u64
-  # Runs, which nobody syncs: right, or told.
+  # Runs, which are not synced: the result is right, or there is an error.
   echo old >out/kept.u64
   sync -f mnt
   touch bad
@@ -64,7 +64,7 @@ for kind in ext2 ext4; do
     *) fail "exit $code with runs on a bad disk: $(cat err)" ;;
   esac
   well
-  # Runs and output of a job that goes on, from every state: with a cache of what was never written, and without.
+  # Runs and output of a job that continues, from every state: with unwritten data in the cache, and without.
   for again in 0 1; do
     for delay in 0 0.03 0.06 0.1 0.2; do
       echo old >out/kept.u64
@@ -84,7 +84,8 @@ for kind in ext2 ext4; do
         if [ $again = 1 ] || [ $kind = ext4 ]; then well; fi
         code=0
         "${resumed[@]}" 2>err || code=$?
-        # A failed write that nobody has asked for yet is told at the next sync, unless the file system was mounted anew.
+        # A failed write that no process has asked about is reported at the next sync, unless the file system was
+        # mounted again.
         if [ $code = 4 ] && [ $again = 0 ] && [ $kind = ext2 ]; then
           code=0
           "${resumed[@]}" 2>err || code=$?

@@ -17,11 +17,11 @@ few = "GPUSORT_FEW" in os.environ
 kills = 2 if few else 20
 NUMBERS = ["--type", "u64"]
 
-# What the nodes run: before gpusort_task, and with its words, what a case has put into `hook`.
+# The program on the nodes: it runs the file `hook` of a case with the words of the task, and then gpusort_task.
 (work / "task").write_text(f"#!/bin/bash\ncd {work}\n. ./hook\nexec {build}/gpusort_task \"$@\"\n")
 (work / "task").chmod(0o755)
 (work / "gpusort").symlink_to(build / "gpusort")  # beside it, as in a build
-# The first task of a stage says where it is, and hangs.
+# The first task of a stage reports its node, and hangs.
 HANG = """if [ "$1" = {stage} ] && mkdir hung 2>/dev/null; then
   echo $RAY_RAYLET_PID >hung/raylet
   exec sleep 1234

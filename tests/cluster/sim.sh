@@ -1,3 +1,3 @@
-# tools/cluster/gpusort-sim: jobs that a person can calculate, and what must hold whatever the rates.
+# Tests tools/cluster/gpusort-sim: jobs that can be calculated by hand, and properties that hold for all rates.
 . "$2/tests/cli/common.sh.inc"
 python3 "$src/tests/cluster/sim_test.py" "$src"

@@ -61,7 +61,8 @@ class Hand(unittest.TestCase):
         self.near(done["stages"]["part"]["seconds"], 64 * 2**20 * (2 / 2e9 + 1 / 1e9))
 
     def test_cores_are_shared(self):
-        # Alone each task takes a second of 2 cores' 4; five at once want 2.5 times what there is.
+        # Alone, each task takes a second of 2 of 4 cores. Five tasks at the same time need 2.5 times the cores that
+        # there are.
         rates = {"cores": 4, "form": 1e9, "form_cores": 2e-9}
         self.near(job(rates | {"slots": 2}, 2 * GB, 1, slices=2, parts=1)["seconds"], 1)
         self.near(job(rates | {"slots": 5}, 5 * GB, 1, slices=5, parts=1)["seconds"], 2.5)
@@ -77,7 +78,7 @@ class Hand(unittest.TestCase):
         done = job({"shared_read": 2e9, "shared_write": 1e9}, 12 * GB, 3, "shared", slices=3, parts=3)
         self.near(done["stages"]["runs"]["seconds"], 12 / 2 + 12 / 1)
         self.near(done["stages"]["part"]["seconds"], 12)  # it reads and writes at once
-        # Who can do less leaves the rest to others: a slow node does 1 GB/s, the other two share 9.
+        # A slow node leaves its share of the rate to the others: it does 1 GB/s, and the other two share 9.
         rates = {"shared_read": 10e9, "form": 10e9, "slow_share": 0.34, "slow_speed": 0.1}
         runs = job(rates, 30 * GB, 3, "cloud", slices=3, parts=1)["stages"]["runs"]
         self.near(runs["seconds"], 10)

@@ -1,6 +1,6 @@
-# gpusort-slurm with a real slurmctld and four nodes, each a slurmd in a network namespace of its own. All of it is in
-# namespaces that end with this script, so that no daemon, device or mount is left.
-# GPUSORT_FEW: without the cases that take a minute.
+# Tests gpusort-slurm with a real slurmctld and four nodes, each a slurmd in its own network namespace. Everything is in
+# namespaces that end with this script, so that no daemon, device or mount is left. GPUSORT_FEW: without the cases that
+# take a minute.
 skip() {
   if [ -n "${CI-}" ]; then echo "FAIL: slurm: $*" >&2 && exit 1; fi
   echo "SKIPPED: slurm: $*"
@@ -84,7 +84,7 @@ for n in 1 2 3 4; do
   mkdir slurm/spool-n$n
 done
 start_node() { nsenter --net="${net[$1]}" slurmd -N "$1"; }
-# soon SECONDS COMMAND...: waits until it succeeds. A busy machine has ten times as many seconds.
+# soon SECONDS COMMAND...: waits until the command succeeds. A busy machine gets ten times as many seconds.
 soon() {
   local last=$((SECONDS + 10 * $1))
   shift
@@ -97,7 +97,7 @@ all_idle() { [ "$(sinfo -h -o %T | sort -u)" = idle ]; }
 for n in 1 2 3 4; do start_node n$n; done
 slurmctld -i
 soon 60 all_idle
-# Slurm gives a task again after two minutes: here after three seconds (at once the node would refuse it).
+# Slurm repeats a task after two minutes. This loop repeats it after three seconds (at once the node would refuse it).
 declare -A hurried=()
 while sleep 0.3; do
   for task in $(squeue -h -r -t PD -o '%r %i' | sed -n 's/^BeginTime //p'); do
@@ -107,7 +107,7 @@ while sleep 0.3; do
   done
 done 2>/dev/null &
 
-# gpusort_task that waits while there is a file hold-TASK, and is killed once if there is KILL-TASK or TERM-TASK.
+# A gpusort_task that waits while the file hold-TASK exists, and is killed once if KILL-TASK or TERM-TASK exists.
 cat >gpusort_task <<'END'
 #!/bin/bash
 task=$1-${3%/*}
@@ -144,7 +144,7 @@ case_whole() {
   nothing_left
 }
 
-# Columns, names that mean something to the shell, to Slurm and to sbatch, options behind names, two inputs.
+# Columns; names with a meaning for the shell, Slurm and sbatch; options after names; two inputs.
 case_table() {
   local in='in %a "1".csv' out=$'it\'s $j\n%j \xff.csv'
   "$bin/gpusort_gen" --type orders-csv --bytes 2M --seed 7 "$in"
@@ -156,7 +156,7 @@ case_table() {
   nothing_left
 }
 
-# A file for each part, inputs out of a file, letters in one word.
+# A file for each part, names of inputs from a file, several letters in one word.
 case_folder() {
   for seed in 1 2; do "$bin/gpusort_gen" --type web-log --bytes 1M --seed $seed $seed.log; done
   printf '1.log\0002.log\000' >names
@@ -167,7 +167,7 @@ case_folder() {
   nothing_left
 }
 
-# In the middle; cancelled; another job; and on to the end.
+# Stopped in the middle, cancelled, replaced by another job, and continued to the end.
 case_again() {
   local runs
   numbers
@@ -195,7 +195,7 @@ case_again() {
   nothing_left
 }
 
-# One driver at a time gives a job to Slurm or cancels it; any number may wait.
+# One driver at a time submits or cancels a job. Any number of drivers may wait.
 case_twice() {
   local waits
   numbers
@@ -219,7 +219,7 @@ case_twice() {
   nothing_left
 }
 
-# Tasks that are killed are given again.
+# Killed tasks are submitted again.
 case_killed() {
   numbers
   touch KILL-runs-1 KILL-part-2
@@ -228,7 +228,7 @@ case_killed() {
   [ ! -e KILL-runs-1 ] && [ ! -e KILL-part-2 ] || fail 'nothing was killed'
 }
 
-# But not those that are ended as Slurm does it, before their script is.
+# Tasks that Slurm ends before their script ends are not submitted again.
 case_ended() {
   numbers
   touch TERM-runs-1
@@ -238,7 +238,7 @@ case_ended() {
   same want.u64 out.u64
 }
 
-# A task that no try can help ends the job: what others do would be of no use.
+# A task that fails in every try ends the job, because the work of the other tasks would be useless.
 case_wrong() {
   "$bin/gpusort_gen" --type orders-csv --bytes 2M --seed 7 good.csv
   awk -F, -v OFS=, 'NR == 15000 { $1 = "abc" } 1' good.csv >in.csv
@@ -250,7 +250,7 @@ case_wrong() {
   expect 3 slurm --status out.csv
 }
 
-# The same with a disk that is full, where not even a log can be written.
+# A full disk also ends the job. Not even a log can be written there.
 case_full() {
   numbers
   mkdir small
@@ -259,7 +259,7 @@ case_full() {
   says 'runs-[0-9]: exit 5 (no space)'
 }
 
-# A node's daemon dies while tasks run there: the other node does them again, while they go on here too.
+# The daemon of a node dies while tasks run there. The other node repeats the tasks while they still run on the first.
 case_node() {
   local lost
   numbers
@@ -275,7 +275,7 @@ case_node() {
   grep -q "runs-$lost: job .* on n3, try 2" ".gpusort-out.u64.slurm/log/runs-$lost.log" || fail 'that was no second try'
 }
 
-# At its time limit; a longer one goes on.
+# A job ends at its time limit. With a longer limit it continues.
 case_time() {
   numbers
   touch hold-runs-1
@@ -287,7 +287,7 @@ case_time() {
   same want.u64 out.u64
 }
 
-# The whole node, in the middle of merging; and slurmctld, which comes back.
+# A whole node fails in the middle of merging, and slurmctld fails and comes back.
 case_lost() {
   start_node n4
   soon 60 all_idle
@@ -311,7 +311,7 @@ case_lost() {
   same want.u64 out.u64
 }
 
-# Those of one line at the same time.
+# The cases of one line run at the same time.
 cases='whole table folder again twice killed ended wrong full node'
 few || cases+='
 time lost'

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# gpusort_task: any number of slices and parts gives one gpusort's bytes, in one file, also a compressed one, and in a
-# folder of parts.
+# Tests gpusort_task: any number of slices and parts gives the bytes of one gpusort, in one file, also a compressed one,
+# and in a folder of parts.
 . "$2/tests/cli/common.sh.inc"
 export LC_ALL=C
 t=$bin/gpusort_task
@@ -12,7 +12,7 @@ quick=(--memory 16M --no-fsync --log-level error)
 "$bin/gpusort_gen" --type web-log --bytes 4M --seed 1 log.uniform
 "$bin/gpusort_gen" --type orders-csv --bytes 4M --seed 1 csv.uniform
 
-# Of a format: options for keys that mostly differ, for keys that are equal, for about five keys.
+# For each format: options for keys that mostly differ, for keys that are equal, and for about five keys.
 u64=(--type=u64 '' '')
 gensort=('--record-size=100 --key=0:bytes10' '--record-size=100 --key=10:bytes2' '--record-size=100 --key=39:bytes1')
 log=(-s '-s -k2,2' '-s -k9,9')
@@ -22,7 +22,7 @@ copy=('--format=pgcopy -k #1:int' '' '--format=pgcopy -k #2:int')
 binary=('--format=pgcopy-binary -k #1:int' '' '--format=pgcopy-binary -k #2:int')
 pgdump=('--format=pgdump -k t.id:int:desc -k """a.b"".""x""""y"""' '' '--format=pgdump -k t.five:int')
 mysql=('--format=mysql --quote=" -k #1:int' '' '--format=mysql --quote=" -k #2:int')
-# One record, and so few that slices have none.
+# One record, and so few records that some slices have none.
 head -c 8 u64.uniform >u64.one
 head -c 40 u64.uniform >u64.empty
 head -c 100 gensort.uniform >gensort.one
@@ -38,7 +38,8 @@ head -n 1 log.uniform >log.one
 
 head -n 1 csv.uniform >csv.front
 : >csv.none
-# Formats with comments, escapes, and ends: SHAPE.behind is an end, .front what is in front of the records.
+# Formats with comments, escapes and trailers: SHAPE.behind is the text after the records, SHAPE.front the text before
+# them.
 python3 - <<'PY'
 import random, struct
 
@@ -94,8 +95,8 @@ for make, front, behind in ((comments, b"# top\r\nid,five,text\r\n", b"#\r\n# th
         write(f"{make.__name__}.{shape}", front, [make(at == big, at) for at in range(count)], behind)
 PY
 
-# job SLICES PARTS INPUTS OPTION...: into one file, a compressed one if there are two slices, and a folder if there are
-# three parts. 7 slices are looked at before.
+# job SLICES PARTS INPUTS OPTION...: runs a job to one file. The file is compressed if there are two slices. The output
+# is a folder if there are three parts. 7 slices are scanned before.
 codecs=(gz:gzip bz2:bzip2 xz:xz zst:zstd lz4:lz4)
 job() {
   local slices=$1 parts=$2 k stage name=got codec=
@@ -133,7 +134,7 @@ job() {
   "$t" prove --parts 3 dir folder/ || fail "prove a folder: ${inputs[*]} $*"
   local front=0 behind=0
   [ ! -e "$format.front" ] || front=$(stat -c %s "$format.front")
-  # Comments that no record follows stand behind each other, any other end is there once.
+  # Comments after the last records are concatenated. Any other trailer appears once.
   for k in "${inputs[@]}"; do
     [ -e "$k.behind" ] || continue
     [ "$format" = comments ] || behind=0
