@@ -1,4 +1,4 @@
-"""What gpusort-ray and gpusort-slurm have in common: the command line, the lock on a job's folder, how they end."""
+"""The common part of gpusort-ray and gpusort-slurm: the command line, the tasks of a job, the lock on its folder."""
 import collections
 import errno
 import fcntl
@@ -9,44 +9,49 @@ import shutil
 import socket
 import subprocess
 import sys
+from collections.abc import Callable, Collection
+from dataclasses import dataclass
+from typing import IO, NoReturn
 
-# Of gpusort's options, what changes no bytes: all tasks get it. The rest belongs to the job, and `runs` writes it down.
+# The options of gpusort that change no bytes. All tasks get them. `runs` writes the other options down for all tasks.
 ALL_TASKS = {"batch-bytes", "batch-size", "block-size", "buffer-size", "S", "compress-temp", "device", "fan-in",
              "force-format", "gpu-memory", "gpu-timeout", "log-file", "log-format", "log-level", "max-record", "memory",
              "no-clobber", "no-fsync", "no-space-check", "parallel", "temp-dir", "temporary-directory", "T", "threads",
              "verify-output"}
-REPORTS = {"stats", "trace", "report"}  # of one process: all tasks would write to one file
+REPORTS = {"stats", "trace", "report"}  # all tasks would write to one file
 PROGRAM = os.path.basename(sys.argv[0])
+NODE_FOLDER = "\0"  # in a command line: the folder of the node that the task runs on
+Options = list[tuple[str, list[str]]]  # the name of each of gpusort's options, and its words on the command line
 
 
-class Failed(Exception):
-    """Ends the driver. The code is one of gpusort's."""
+class Failed(Exception):  # noqa: N818
+    """Ends the driver with one of gpusort's exit codes."""
 
-    def __init__(self, code, message):
+    def __init__(self, code: int, message: object) -> None:
         super().__init__(message)
         self.code = code
 
 
-def usage(message):
+def usage(message: str) -> NoReturn:
     raise Failed(2, f"{message}; see {PROGRAM} --help")
 
 
-def ended(do):
-    """The exit code of `do`, which says what went wrong."""
+def ended(do: Callable[[], int]) -> int:
+    """Returns the exit code of `do`. Prints the message of an error."""
     try:
         return do()
     except Failed as failed:
-        code, message = failed.code, failed
+        code, message = failed.code, str(failed)
     except OSError as error:
-        code, message = (5 if error.errno in (errno.ENOSPC, errno.EDQUOT) else 4), error
+        code, message = (5 if error.errno in (errno.ENOSPC, errno.EDQUOT) else 4), str(error)
         if error.filename is not None:
             message = f"{os.fsdecode(error.filename)}: {error.strerror}"
     print(f"{PROGRAM}: error: {message}", file=sys.stderr)
     return code
 
 
-def find_task(given):
-    """gpusort_task: as given, of the build that these scripts belong to, or wherever a node has it."""
+def find_task(given: str | None) -> str:
+    """Returns gpusort_task: the given one, that of the build that these scripts belong to, or the name alone."""
     built = glob.glob(os.path.join(os.path.dirname(os.path.realpath(__file__)), "../../build/*/gpusort_task"))
     if not given and not built and shutil.which("gpusort_task"):
         return "gpusort_task"
@@ -56,103 +61,161 @@ def find_task(given):
     return os.path.abspath(path)
 
 
-def find_gpusort(task):
+def find_gpusort(task: str) -> str:
+    """Returns the gpusort in the folder of gpusort_task, or the name alone."""
     beside = os.path.join(os.path.dirname(shutil.which(task) or task), "gpusort")
     return beside if os.access(beside, os.X_OK) else "gpusort"
 
 
-def options_with_values(task):
-    """Names of gpusort's options that take a word, out of its help."""
+def options_with_values(task: str) -> set[str]:
+    """Returns the names and letters of gpusort's options that take a word."""
     program = find_gpusort(task)
     try:
         text = subprocess.run([program, "--help=all"], capture_output=True, text=True, check=True).stdout
     except (OSError, subprocess.CalledProcessError) as error:
         raise Failed(2, f"{program}, which tells of its options: {error}") from None
-    found = re.findall(r"^ +(?:-(\w), )?--([\w-]+) [A-Z]+(?: |$)", text, re.M)
+    found = re.findall(r"^ +(?:-(\w), )?--([\w-]+) [A-Z]+(?: |$)", text, re.MULTILINE)
     return {name for names in found for name in names if name}
 
 
-def parse(argv, flags, values):
-    """The command line: the driver's own options as (name, value), gpusort's as (name, words), names of files."""
-    own, options, names = [], [], []
+def word_after(word: str, rest: collections.deque[str]) -> str:
+    return rest.popleft() if rest else usage(f"{word} needs a value")
+
+
+@dataclass
+class CommandLine:
+    """`own`: the driver's options in their order. `options`: gpusort's. `names`: the names of files."""
+    own: list[tuple[str, str]]
+    options: Options
+    names: list[str]
+
+    def value(self, name: str) -> str | None:
+        return dict(self.own).get(name)
+
+    def has(self, *names: str) -> bool:
+        return bool(dict(self.own).keys() & names)
+
+    def number(self, name: str) -> int | None:
+        """Returns the value of an option that takes a number, or None if the option is not given."""
+        text = self.value(name)
+        if text is not None and not re.fullmatch("[1-9][0-9]{0,5}", text):
+            usage(f"--{name}: '{text}' is not a number from 1 to 999999")
+        return None if text is None else int(text)
+
+    def number_or(self, name: str, default: int) -> int:
+        given = self.number(name)
+        return default if given is None else given
+
+
+def parse(argv: list[str], flags: Collection[str], values: Collection[str]) -> CommandLine:
+    """Parses the command line of a driver whose own options are `flags` without a value and `values` with one."""
+    found = CommandLine([], [], [])
     end = argv.index("--") if "--" in argv else len(argv)
-    words, rest = collections.deque(argv[:end]), collections.deque()
-
-    def value_of(word, behind):
-        return behind.popleft() if behind else usage(f"{word} needs a value")
-
+    words, rest = collections.deque(argv[:end]), collections.deque[str]()
     while words:
         word = words.popleft()
         name, equals, value = word[2:].partition("=") if word.startswith("--") else ("", "", "")
         if name in flags and not equals:
-            own.append((name, ""))
+            found.own.append((name, ""))
         elif name in values:
-            own.append((name, value if equals else value_of(word, words)))
+            found.own.append((name, value if equals else word_after(word, words)))
         else:
             rest.append(word)
     valued = set()
     if any(word.startswith("-") for word in rest):
-        valued = options_with_values(find_task(dict(own).get("task")))
+        valued = options_with_values(find_task(found.value("task")))
     while rest:
         word = rest.popleft()
         name, equals, _ = word[2:].partition("=")
         if word == "-" or not word.startswith("-"):
-            names.append(word)
+            found.names.append(word)
         elif word.startswith("--"):
-            options.append((name, [word] + ([value_of(word, rest)] if name in valued and not equals else [])))
+            found.options.append((name, [word, *([word_after(word, rest)] if name in valued and not equals else [])]))
         else:
             for at, letter in enumerate(word[1:], 2):  # -uS2G is -u and -S 2G
                 if letter == "o":
-                    own.append(("output", word[at:] or value_of(word, rest)))
+                    found.own.append(("output", word[at:] or word_after(word, rest)))
                 else:
-                    takes = [word[at:] or value_of(word, rest)] if letter in valued else []
-                    options.append((letter, ["-" + letter] + takes))
+                    takes = [word[at:] or word_after(word, rest)] if letter in valued else []
+                    found.options.append((letter, ["-" + letter, *takes]))
                 if letter == "o" or letter in valued:
                     break
-    return own, options, names + argv[end + 1:]
+    found.names += argv[end + 1:]
+    return found
 
 
-def number(own, name, default):
-    text = own.get(name)
-    if text is None:
-        return default
-    if not re.fullmatch("[1-9][0-9]{0,5}", text):
-        usage(f"--{name}: '{text}' is not a number from 1 to 999999")
-    return int(text)
+class Tasks:
+    """The tasks of a job as command lines of gpusort_task. All names of files are absolute.
+
+    The driver sets `program`, and `slices` and `parts` when it has planned the job. The number of a slice or a part may
+    be a variable of the shell, which Slurm sets."""
+
+    def __init__(self, line: CommandLine, suffix: str) -> None:
+        """Inputs may be named in a file. The job's folder is hidden, in the folder of the output, by default."""
+        for name, _ in line.options:
+            if name in REPORTS:
+                usage(f"--{name} tells of one process, and many tasks would write one file: give it to gpusort_task")
+        names = list(line.names)
+        output = line.value("output") or (names.pop() if names else usage("OUTPUT is missing"))
+        for name, words in line.options:
+            if name == "files0-from":
+                source = words[-1].removeprefix("--files0-from=")
+                with open(0 if source == "-" else source, "rb") as file:
+                    names += [os.fsdecode(name) for name in file.read().split(b"\0") if name]
+        if "-" in [*names, output]:
+            usage("many tasks cannot read or write a stream: write it to a file first")
+        whole = os.path.abspath(output)
+        hidden = "{}/.gpusort-{}.{}".format(*os.path.split(whole), suffix)
+        self.inputs = [os.path.abspath(name) for name in names]
+        self.output = whole + "/" * output.endswith("/")
+        self.folder = os.path.abspath(line.value("dir") or hidden)
+        self.program = "gpusort_task"
+        self.options: Options = [row for row in line.options if row[0] != "files0-from"]
+        self.trust = ["--trust"] * line.has("trust")
+        self.slices = self.parts = 1
+
+    def words(self, only: Collection[str] | None = None) -> list[str]:
+        """Returns the words of gpusort's options."""
+        return [word for name, words in self.options if only is None or name in only for word in words]
+
+    def job_options(self) -> list[list[str]]:
+        """Returns the options that change the output."""
+        return [words for name, words in self.options if name not in ALL_TASKS]
+
+    def scanned(self) -> bool:
+        """Returns whether only the bytes before a slice tell where its records begin. Its slices are scanned first."""
+        kinds = self.inputs + [words[-1] for name, words in self.options if name == "format"]
+        pattern = re.compile(r"(^|[.=])(csv|tsv|pgcopy(-csv|-binary)?|pgdump|mysql)$")
+        return self.slices > 1 and any(pattern.search(name) for name in kinds)
+
+    def slice(self, command: str, k: int | str, place: str) -> list[str]:
+        """`command`: "scan" or "runs"."""
+        return [self.program, command, "--slice", f"{k}/{self.slices}", "--into", place, *self.words(), "--",
+                *self.inputs]
+
+    def cut(self, *more: str) -> list[str]:
+        return [self.program, "cut", "--parts", str(self.parts), *more, *self.words(ALL_TASKS), self.folder]
+
+    def borders(self, k: int) -> list[str]:
+        return [self.program, "borders", "--parts", str(self.parts), NODE_FOLDER, "--run", str(k)]
+
+    def part(self, j: int | str, place: str, *more: str) -> list[str]:
+        return [self.program, "part", "--part", f"{j}/{self.parts}", *more, *self.words(ALL_TASKS), place, self.output]
+
+    def prove(self) -> list[str]:
+        return [self.program, "prove", "--parts", str(self.parts), *self.trust, *self.words(ALL_TASKS), self.folder,
+                self.output]
 
 
-def files_of(own, options, names, suffix):
-    """Whole names: inputs, the output, and the job's folder. Inputs may stand in a file."""
-    for name, _ in options:
-        if name in REPORTS:
-            usage(f"--{name} tells of one process, and many tasks would write one file: give it to gpusort_task")
-    output = own.get("output") or (names.pop() if names else usage("OUTPUT is missing"))
-    for name, words in options:
-        if name == "files0-from":
-            source = words[-1].removeprefix("--files0-from=")
-            with open(0 if source == "-" else source, "rb") as file:
-                names += [os.fsdecode(name) for name in file.read().split(b"\0") if name]
-    if "-" in names + [output]:
-        usage("many tasks cannot read or write a stream: write it to a file first")
-    whole = os.path.abspath(output)
-    folder = os.path.abspath(own.get("dir") or "{}/.gpusort-{}.{}".format(*os.path.split(whole), suffix))
-    return [os.path.abspath(name) for name in names], whole + "/" * output.endswith("/"), folder
+def lock(folder: str) -> IO[str]:
+    """Makes the folder and locks it until the returned file is closed, so that one driver at a time works in it.
 
-
-def scanned(inputs, options):
-    """Whether what is in front tells where records end: slices of these are scanned first."""
-    formats = [words[-1] for name, words in options if name == "format"]
-    return any(re.search(r"(^|[.=])(csv|tsv|pgcopy(-csv|-binary)?|pgdump|mysql)$", name) for name in inputs + formats)
-
-
-def lock(folder):
-    """Makes the folder, for one driver at a time: until the file that it returns is closed. Where the file system knows
-    no locks there are two: tasks stand that, but one driver may clean up under the other."""
+    On a file system without locks two drivers may run. Tasks stand that, but a driver may remove the other's files."""
     path = os.path.join(folder, "driver.lock")
     while True:
         os.makedirs(folder, 0o700, exist_ok=True)
         try:
-            file = open(path, "a+")
+            file = open(path, "a+")  # noqa: SIM115
         except FileNotFoundError:
             continue
         try:
@@ -170,4 +233,4 @@ def lock(folder):
             file.truncate(0)
             print(f"{PROGRAM}, process {os.getpid()} on {socket.gethostname()}", file=file, flush=True)
             return file
-        file.close()  # one that ended meanwhile has removed it
+        file.close()  # a driver that has ended meanwhile has removed this file
