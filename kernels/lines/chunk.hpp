@@ -33,7 +33,7 @@ class ChunkWriter {
     if (at_ >= skip_) Place(at_ - skip_, static_cast<std::uint64_t>((byte ^ flip_) & 0xFF) << 56);
     ++at_;
   }
-  /// Puts eight bytes, most significant first.
+  /// Appends eight bytes, most significant first.
   GPUSORT_HD void PutWord(std::uint64_t word) {
     word ^= flip_;
     if (at_ >= skip_) {
@@ -43,7 +43,7 @@ class ChunkWriter {
     }
     at_ += 8;
   }
-  /// Puts the first `bytes` bytes of a word. The other bytes of the word must be 0.
+  /// Appends the first `bytes` bytes of a word. The other bytes of the word must be 0.
   GPUSORT_HD void PutPart(std::uint64_t word, unsigned bytes) {
     word ^= flip_ & ~std::uint64_t{0} << (64 - 8 * bytes);
     if (at_ >= skip_) {
@@ -53,12 +53,13 @@ class ChunkWriter {
     }
     at_ += bytes;
   }
-  /// Puts a count in an encoding that keeps the order of counts: one byte for counts below 255, nine bytes for others.
+  /// Appends a count in an encoding that keeps the order of counts: one byte for counts below 255, nine bytes for
+  /// others.
   GPUSORT_HD void PutCount(std::uint64_t count) {
     Put(count < 255 ? static_cast<unsigned>(count) : 255);
     if (count >= 255) PutWord(count);
   }
-  /// Puts bytes [begin, end) of the line unchanged and pads the chunk. The caller must not put anything after that.
+  /// Appends bytes [begin, end) of the line unchanged and pads the chunk. The caller must append nothing after that.
   GPUSORT_HD void PutRest(const Byte* line, std::uint64_t begin, std::uint64_t end) {
     const std::uint64_t have = at_ > skip_ ? at_ - skip_ : 0;
     const std::uint64_t from = Advance(begin, end, skip_ > at_ ? skip_ - at_ : 0);

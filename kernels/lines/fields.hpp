@@ -48,7 +48,7 @@ class FieldMasks {
       : line_(line), end_(end), separator_(separator), begin_(0), mask_(Load(0)) {}
 
   GPUSORT_HD std::uint64_t FindSeparator(std::uint64_t at) { return Find(at, true); }
-  /// Returns the first position from `at` on that holds no blank.
+  /// Returns the first position from `at` on that holds no blank, or the end of the line.
   GPUSORT_HD std::uint64_t SkipBlanks(std::uint64_t at) {
     return separator_ < 0 ? Find(at, false) : detail::SkipBlanks(line_, at, end_);
   }

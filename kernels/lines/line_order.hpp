@@ -1,7 +1,7 @@
 // The order of text lines as GNU sort 9.10 defines it in the C locale: keys found in a line, each compared by its
-// ordering, then the whole line. Two functions use an order, and they agree. CompareLines compares exactly. EncodeChunk
-// returns order-preserving bytes of all keys, twelve at a time, for sorters of fixed-size entries. Lines are passed
-// without their terminator and may contain any byte. Start at CompareLines.
+// ordering, then the whole line. CompareLines and EncodeChunk agree on the order. CompareLines compares exactly.
+// EncodeChunk returns order-preserving bytes of all keys, twelve at a time, for sorters of fixed-size entries. Lines
+// are passed without their terminator and may contain any byte. Start at CompareLines.
 #pragma once
 
 #include <cstdint>
@@ -121,7 +121,8 @@ GPUSORT_HD inline int CompareLines(const Byte* a, std::uint64_t a_size, const By
 
 namespace detail {
 
-/// Puts a key that another key may follow. The bytes preserve the key's order, and no encoding is a prefix of another.
+/// Appends a key that another key may follow. The bytes preserve the key's order, and no encoding is a prefix of
+/// another.
 template <typename Writer>
 GPUSORT_HD inline void PutKey(Writer& out, const KeyText& text, const std::uint64_t salt[2]) {
   switch (text.key->ordering) {
@@ -144,7 +145,7 @@ GPUSORT_HD inline void PutKey(Writer& out, const KeyText& text, const std::uint6
   }
 }
 
-/// Puts the line's encoded key: all keys, then the whole line if it is the last resort.
+/// Appends the line's encoded key: all keys, then the whole line if it is the last resort.
 template <typename Writer>
 GPUSORT_HD inline void PutKeys(Writer& out, const Byte* line, std::uint64_t length, const LineOrderView& view) {
   for (std::uint32_t k = 0; k < view.key_count; ++k) {

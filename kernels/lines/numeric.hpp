@@ -74,8 +74,8 @@ GPUSORT_HD inline int CompareNumeric(const KeyText& a, const KeyText& b) {
   return CompareDecimals(ReadDecimal(a.line, a.begin, a.end), ReadDecimal(b.line, b.begin, b.end));
 }
 
-/// Puts a number: a byte for its sign and size, then its digits in pairs, then a 0. The bytes of negative numbers are
-/// complemented.
+/// Appends a number: a byte for its sign and size, then its digits in pairs, then a 0. The bytes of negative numbers
+/// are complemented.
 template <typename Writer>
 GPUSORT_HD inline void PutNumeric(Writer& out, const KeyText& text) {
   const Decimal number = ReadDecimal(text.line, text.begin, text.end);

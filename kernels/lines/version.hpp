@@ -91,7 +91,7 @@ GPUSORT_HD inline int CompareVersion(const KeyText& a, const KeyText& b) {
   return order != 0 ? order : CompareVersionParts(a, a.end, b, b.end);
 }
 
-/// Puts the part [text.begin, end) of a name: the ranks of its characters, and its numbers by length and digits.
+/// Appends the part [text.begin, end) of a name: the ranks of its characters, and its numbers by length and digits.
 template <typename Writer>
 GPUSORT_HD inline void PutVersionPart(Writer& out, const KeyText& text, std::uint64_t end) {
   std::uint64_t at = text.Next(text.begin);
