@@ -230,7 +230,7 @@ GPUSORT_HD inline void BasicMergeBlock(Team& team, std::uint64_t* co_ranks, std:
     });
     if constexpr (kConfig.share_co_ranks) team.Barrier();
     team.Each([&](std::uint32_t thread) { MergeShare<kConfig>(thread, share[thread], a, b, out, less, co_ranks); });
-    // The next round overwrites the co-ranks.
+    // All threads must have read the co-ranks before the next round overwrites them.
     if constexpr (kConfig.share_co_ranks) team.Barrier();
   }
 }

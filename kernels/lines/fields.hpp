@@ -117,7 +117,7 @@ class FieldMasks {
     return at < end_ ? LoadSeparators(line_ + at, end_ - at, separator_) : 0;
   }
 #else
-  /// Bit i is set if line[at + i] is a separator.
+  /// Returns a mask of the 64 bytes from `at` on: bit i is set if line_[at + i] is a separator.
   [[gnu::always_inline]] inline std::uint64_t Load(std::uint64_t at) const {
     if (end_ - at >= 64) {
       return Mask16(line_ + at) | Mask16(line_ + at + 16) << 16 | Mask16(line_ + at + 32) << 32 |

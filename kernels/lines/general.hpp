@@ -35,8 +35,8 @@ inline GeneralNumber ReadGeneral(const KeyText& key) {
   const std::uint64_t end = key.end;
   const auto is_space = [](Byte c) { return c == ' ' || (c >= '\t' && c <= '\r'); };
   while (begin < end && is_space(line[begin])) ++begin;
-  // strtold needs a NUL after the number, so copy the bytes that can belong to it. Words are "infinity" or "nan" at
-  // most. Numbers have no letters except hexadecimal digits, x, p and the locale's decimal point.
+  // strtold needs a NUL after the number, so copy the bytes that can belong to it. A word is at most "infinity" or
+  // "nan". Numbers have no letters except hexadecimal digits, x, p and the locale's decimal point.
   const std::uint64_t digits = begin + (begin < end && (line[begin] == '-' || line[begin] == '+'));
   std::uint64_t stop = digits;
   if (digits < end && IsAlpha(line[digits])) {

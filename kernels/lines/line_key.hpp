@@ -1,5 +1,5 @@
 // The order of lines that a user asks for: keys found in a line, each with its ordering, then the whole line. LineOrder
-// owns the keys. LineOrderView holds the same as plain data for host and device.
+// owns the keys. LineOrderView has the same facts as plain data for host and device.
 #pragma once
 
 #include <cstdint>

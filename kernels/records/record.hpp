@@ -1,5 +1,5 @@
 // Describes records: where they lie in a block of bytes, and where their keys lie. KeySpec is the order that a user
-// asks for. RecordLayout holds the same as plain data that kernels take by value.
+// asks for. RecordLayout has the same facts as plain data, which kernels take by value.
 #pragma once
 
 #include <cstddef>

@@ -111,7 +111,7 @@ os.write(fd, b"exit\n")
 PY
 typed() {
   cut -d@ -f1 lines | timeout 7200 python3 type.py "$1" "setup.$1" >got || fail "$1: $(cat got)"
-  sed -i 's|/>|>|' got  # zsh takes a folder's slash away when a blank follows
+  sed -i 's|/>|>|' got  # zsh removes the slash of a folder if a blank follows
   cut -d@ -f2 lines | diff - got || fail "$1 completes otherwise (<: what it should be)"
 }
 cat >lines.gpusort <<'END'

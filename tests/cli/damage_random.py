@@ -120,7 +120,7 @@ class Job:
         else:
             fail(self, what, "exit %d" % code, said)
         left = [path for path in self.files() if not path.startswith("temp/")]
-        if ".manifest" not in what:  # without it nobody knows the folders in temp folders
+        if ".manifest" not in what:  # without a manifest the folders in temp folders are unknown
             left += os.listdir("temp")
         if left or os.path.exists(self.folder):
             fail(self, what, "left behind: %s" % left, said)
@@ -215,7 +215,7 @@ def main():
     program, generator, count, seed = sys.argv[1], sys.argv[2], int(sys.argv[3]), int(sys.argv[4])
     jobs = [Job(program, generator, *job, seed=i) for i, job in enumerate(JOBS)]
     told = done = 0
-    for job in jobs:  # undamaged, they go on
+    for job in jobs:  # undamaged jobs continue
         job.restore()
         if job.check("nothing"):
             fail(job, "nothing", "exit 8", "")

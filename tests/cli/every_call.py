@@ -64,12 +64,12 @@ class Job:
                  check=None, once=False):
         self.name = name
         self.words = words
-        self.outputs = outputs  # what a stream gets is no output
+        self.outputs = outputs  # a stream does not count as an output
         self.stdin = stdin
         self.program = program
-        self.codes = codes  # of a run without a fault
+        self.codes = codes  # the exit codes without a fault
         self.check = check
-        self.once = once  # for ever: programs that cannot be started are waited for, a minute
+        self.once = once  # no fault for ever: a program that can never be started is waited for, for a minute
         self.resumes = "--resume-dir" in words
         self.counts = {}
         self.want = {}
@@ -246,9 +246,9 @@ class Runner:
     def judge(self, job, kind, error, code, out, err):
         answers = FAULTS[kind][error]
         codes = set(job.codes) | ({2} if job.program == "sort" and answers else answers)
-        if "cannot be read: " in err:  # what an option names, before any work
+        if "cannot be read: " in err:  # a file that an option names, read before any work
             codes.add(2)
-        if "does not have the locale" in err:  # setlocale does not say why
+        if "does not have the locale" in err:  # setlocale does not give a reason
             codes.add(2)
             kind = "thread"
         if code not in codes:
@@ -299,7 +299,7 @@ def all_faults(job, kinds, whole):
     for kind in kinds:
         count = job.counts.get(kind, 0)
         if whole and count:
-            count += 5  # threads may make a few more, and from behind the last nothing fails
+            count += 5  # threads may make a few more calls; after the last call no fault occurs
         for error, codes in FAULTS[kind].items():
             for for_ever in (False, True) if error != "EINTR" and not job.once else (False,):
                 for nth in range(1, count + 1):

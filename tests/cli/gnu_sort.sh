@@ -555,7 +555,7 @@ seq 200000 >input
 "$sort" --parallel=8 input >slow &
 pid=$!
 exec 8<slow
-read -r -N 1 <&8  # what was to be sorted is
+read -r -N 1 <&8  # everything is sorted now
 ticks() { local stat; read -r -a stat <"/proc/$pid/stat"; echo $((stat[13] + stat[14])); }
 for ((i = 1; ; ++i)); do
   before=$(ticks)

@@ -134,7 +134,7 @@ class Runner:
                                   stdin=subprocess.DEVNULL, capture_output=True, timeout=600)
             left = {name: open(os.path.join(folder, name), "rb").read() for name in sorted(os.listdir(folder))
                     if name != "random"}
-            said = done.stderr.replace(b": note numbers use", b": numbers use")  # as 9.10 says it
+            said = done.stderr.replace(b": note numbers use", b": numbers use")  # the wording of 9.10
             return done.returncode, done.stdout, said, left
 
     def differs(self, options, files):

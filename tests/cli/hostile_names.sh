@@ -33,7 +33,7 @@ def run(name, codes, arguments, named=True, data=False):
         p = subprocess.run([program] + form + arguments, stdin=subprocess.DEVNULL, capture_output=True, timeout=600)
         what = (arguments, p.returncode, p.stderr[-2000:])
         assert p.returncode in codes, what
-        err = p.stderr.decode()  # or it is no UTF-8
+        err = p.stderr.decode()  # throws if the text is not UTF-8
         check_text(err, what)
         if form:
             for line in err.splitlines():

@@ -115,7 +115,7 @@ def one(program, rng, folder):
         order = order + ["-m"]
     code, want, said = run(["sort", *order, *names])
     if code != 0:
-        return  # incompatible options: GNU's words are tested elsewhere
+        return  # incompatible options: other tests compare the messages
     checked = [o for o in order if o != "-m"]
     check = run(["sort", "-C", *checked, names[0]])[0]
     if rng.randrange(4) == 0:

@@ -21,7 +21,7 @@ shown = b""
 while True:
     try:
         more = os.read(ours, 65536)
-    except OSError:  # how a terminal ends
+    except OSError:  # the end of a terminal
         break
     if not more:
         break

@@ -316,7 +316,7 @@ else
   echo old >kept
   for program in "$g" "$f"; do
     for signal in HUP INT QUIT ILL TRAP ABRT BUS FPE USR1 SEGV USR2 TERM STKFLT XCPU VTALRM PROF IO PWR SYS RTMIN RTMAX; do
-      [ "$program $signal" != "$g USR1" ] || continue  # it asks how far the job is
+      [ "$program $signal" != "$g USR1" ] || continue  # this signal asks for the progress
       (
         ulimit -c 0
         LD_PRELOAD="$bin/tests/libno_tmpfile.so" exec env --default-signal "$program" -o kept pipe 2>/dev/null

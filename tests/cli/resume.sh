@@ -57,7 +57,7 @@ killed() {
       done_right "$name"
       [ ! -e job ] || fail "a job that is done left $(ls -A job)"
     elif [ -e "out.$name" ]; then
-      same "want.$name" "out.$name"  # killed behind the last rename: the next one has to see that
+      same "want.$name" "out.$name"  # killed after the last rename, which the next job must notice
     fi
   done
   expect 0 job "$@"
@@ -218,10 +218,10 @@ stop_in_merge() {
           code=0
           wait $waiting 2>/dev/null || code=$?
           [ $code = 0 ] || return 0
-          done_right "$1"  # it was past the last place to stop at
+          done_right "$1"  # the job was past the last place at which it can stop
           continue 2
         fi
-        kill -CONT "$pid" 2>/dev/null || true  # it may be over
+        kill -CONT "$pid" 2>/dev/null || true  # the job may have ended
       fi
     done
     wait $waiting || fail "exit $? of $*: $(cat err)"

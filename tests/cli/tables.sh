@@ -97,7 +97,7 @@ def check(kind, keys, source, sorted_, mode):
         nulls = [p for p in rows if of(p) is None]
         rest = [p for p in rows if of(p) is not None]
         rest.sort(key=of, reverse=desc)
-        if desc:  # stable, though reversed
+        if desc:  # stable, although in reverse
             groups, last = [], object()
             for p in sorted((p for p in rows if of(p) is not None), key=of):
                 if of(p) != last: groups.append([]); last = of(p)

@@ -41,7 +41,7 @@ if sys.argv[2] == "done":
     assert end[0]["args"]["ended"]["exit_code"] == 0 and end[0]["args"]["dropped"] == 0, end
     assert totals["read input"] == totals["sort batch"] == totals["spill run"] == totals["read run"] == size, totals
     assert totals["merge window"] == totals["disk: input"] == size, totals
-    assert abs(totals["write output"] - size) <= 4096 * (counts["merge window"] + 1), totals  # pages of two windows
+    assert abs(totals["write output"] - size) <= 4096 * (counts["merge window"] + 1), totals  # pages that two windows share
     assert totals["disk: temp space"] == 2 * size, totals
     assert counts["sort batch"] == batches, (counts, batches)
     numbers = sorted(e["args"]["number"] for e in slices if e["name"] == "sort batch" and e["pid"] == threads)

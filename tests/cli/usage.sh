@@ -27,7 +27,7 @@ expect 4 "$g" --help=man >/dev/full
 if command -v groff >/dev/null; then
   LC_ALL=C.UTF-8 groff -man -Tutf8 -P-c -ww "$bin/gpusort.1" >page 2>err || fail "groff: $(cat err)"
   [ ! -s err ] || fail "groff warns: $(cat err)"
-  sed -i 's/.\x08//g' page  # bold, by striking a letter twice
+  sed -i 's/.\x08//g' page  # bold letters, which are printed twice
   for option in $("$g" --help=all | grep -Eo '^  (-.|  ), --[a-z0-9-]+|^      --[a-z0-9-]+|^  -. ' | tr -d ','); do
     grep -Eq "^ +(-., )?$option( |,|\$)" page || fail "the manual page has no $option"
   done

@@ -42,7 +42,7 @@ class Job:
         if select.select([self.ours], [], [], 0.05)[0]:
             try:
                 more = os.read(self.ours, 65536)
-            except OSError:  # how a terminal ends
+            except OSError:  # the end of a terminal
                 return False
             self.said += more
             return more != b""
@@ -84,7 +84,7 @@ job.wait_for(rb"merge runs: [^\r]* of [^\r]*\r")
 job.resize(12)
 job.wait_for(WIPE.replace(b"[", rb"\[") + rb"[^\r]{1,11}\r\x1b\[K[^\r]{1,11}\r\x1b\[K[^\r]{1,11}\r")
 lines = [len(line) <= 11 for line in drawn(job.said)]
-assert all(lines[lines.index(True):]), job.said  # the wide ones were drawn before
+assert all(lines[lines.index(True):]), job.said  # the wider lines were drawn before
 # Another line appears above the progress line, in full, and the progress line is drawn again. On request the whole
 # progress text is printed.
 job.resize(60)
@@ -172,7 +172,7 @@ assert process.wait() == 0
 # A job with --resume-dir stops.
 process = subprocess.Popen([gpusort, "--files0-from", "names", "--type", "u64", "--resume-dir", "kept", "-o", "sorted"],
                            stderr=subprocess.PIPE, env=env)
-names = os.open("names", os.O_WRONLY)  # it has opened them to read
+names = os.open("names", os.O_WRONLY)  # the job has opened the pipe for reading
 process.send_signal(signal.SIGUSR1)
 said = process.communicate()[1]
 os.close(names)

@@ -13,7 +13,7 @@ import sys
 
 BIN, SEED, COUNT = sys.argv[1], int(sys.argv[2]), int(sys.argv[3])
 QUICK = ["--memory", "16M", "--no-fsync", "--log-level", "error"]
-COPY = "COPY public.t (none) FROM stdin;\n"  # where it is no statement: a key that names another column would be refused
+COPY = "COPY public.t (none) FROM stdin;\n"  # not a statement here; as a statement it would be refused, because the key names another column
 SQL = ["--\n-- it's \" /* $$\n--\n\n", "\\restrict it's\n", f"COMMENT ON TABLE t IS 'it''s\n{COPY}1\t2\n\\.\n';\n", f"SELECT E'\\'\n{COPY}';\n",
        "SELECT 'ends with \\';\n", f"CREATE FUNCTION f() AS $_$\n{COPY}\\.\n$$ ' \" /*\n\n$_$;\n", f'CREATE TABLE "a\n{COPY}""b" (x int);\n',
        f"/* one /* two */ '\n{COPY}\" $$ */\n", "COPY public.t (none) FROM 'file';\n", "COPY public.t (a, b) TO stdout;\n", "\n\r\n", "SELECT a$b$c, 1;\n"]

@@ -20,7 +20,7 @@ NUMBERS = ["--type", "u64"]
 # The program on the nodes: it runs the file `hook` of a case with the words of the task, and then gpusort_task.
 (work / "task").write_text(f"#!/bin/bash\ncd {work}\n. ./hook\nexec {build}/gpusort_task \"$@\"\n")
 (work / "task").chmod(0o755)
-(work / "gpusort").symlink_to(build / "gpusort")  # beside it, as in a build
+(work / "gpusort").symlink_to(build / "gpusort")  # next to the task program, as in a build
 # The first task of a stage reports its node, and hangs.
 HANG = """if [ "$1" = {stage} ] && mkdir hung 2>/dev/null; then
   echo $RAY_RAYLET_PID >hung/raylet
@@ -155,7 +155,7 @@ def node_dies(nodes, stage):
     process = nodes.sort("in.u64", "out", *NUMBERS, "--slices=5", "--parts=5")
     nodes.kill_hung()
     said = ended(process, 0, "it is tried again")
-    assert len(said) < 1000, said  # Ray tells of a dead node on a page
+    assert len(said) < 1000, said  # Ray's own message about a dead node fills a page
     check("out", "want.u64")
     nodes.nodes.append(nodes.add())
 
@@ -211,7 +211,7 @@ def no_shared_node_dies(nodes):
     nodes.kill_hung()
     ended(process, 0, "runs is gone: they are made again")
     left = list(work.glob(".gpusort-out.ray/node-*"))
-    assert len(left) == 1, left  # of the node that is gone
+    assert len(left) == 1, left  # the folder of the lost node
     subprocess.run(["rm", "-r", work / ".gpusort-out.ray"], check=True)
     check("out", "want.csv")
     nodes.nodes.append(nodes.add())

@@ -36,9 +36,9 @@ class Hand(unittest.TestCase):
     def test_one_node_with_a_disk(self):
         rates = DISK | {"form": 4e9, "merge": 0.5e9, "start": 3, "finish": 2, "cut_run": 0.5, "cut_place": 0.25, "prove_file": 0.125}
         done = job(rates, 40 * GB, 1, "local", slices=4, parts=2)
-        self.near(done["stages"]["runs"]["seconds"], 4 * (3 + 10 / 2 + 10 / 0.5 + 2))  # the disk reads, then the merge lets it wait
+        self.near(done["stages"]["runs"]["seconds"], 4 * (3 + 10 / 2 + 10 / 0.5 + 2))  # the disk reads, and then waits for the merge
         self.near(done["stages"]["cut"]["seconds"], 3 + 4 * (0.5 + 0.25) + 2)
-        self.near(done["stages"]["part"]["seconds"], 2 * (3 + 20 * (1 / 2 + 1 / 1) + 2))  # one disk, both ways
+        self.near(done["stages"]["part"]["seconds"], 2 * (3 + 20 * (1 / 2 + 1 / 1) + 2))  # one disk reads and writes
         self.near(done["stages"]["prove"]["seconds"], 3 + 6 * 0.125 + 2)
         self.near(done["seconds"], sum(stage["seconds"] for stage in done["stages"].values()))
         self.assertEqual(max(done["stages"]["part"]["limits"].items(), key=lambda share: share[1])[0], "disk")
@@ -72,12 +72,12 @@ class Hand(unittest.TestCase):
         self.near(done["seconds"], 40 / 4 + 40 / 4 * 3 / 4)
         self.assertAlmostEqual(done["moved"]["network"] / GB, 30)
         done = job({"network": 1e9}, 40 * GB, 4, "cloud", slices=12, parts=4)
-        self.near(done["stages"]["part"]["seconds"], 40 / 4 * (3 / 4 + 1))  # what is sent to others, and the output
+        self.near(done["stages"]["part"]["seconds"], 40 / 4 * (3 / 4 + 1))  # the bytes sent to others, and the output
 
     def test_the_shared_file_system_is_shared(self):
         done = job({"shared_read": 2e9, "shared_write": 1e9}, 12 * GB, 3, "shared", slices=3, parts=3)
         self.near(done["stages"]["runs"]["seconds"], 12 / 2 + 12 / 1)
-        self.near(done["stages"]["part"]["seconds"], 12)  # it reads and writes at once
+        self.near(done["stages"]["part"]["seconds"], 12)  # reads and writes at the same time
         # A slow node leaves its share of the rate to the others: it does 1 GB/s, and the other two share 9.
         rates = {"shared_read": 10e9, "form": 10e9, "slow_share": 0.34, "slow_speed": 0.1}
         runs = job(rates, 30 * GB, 3, "cloud", slices=3, parts=1)["stages"]["runs"]
@@ -92,18 +92,18 @@ class Hand(unittest.TestCase):
     def test_a_node_lost_among_runs(self):
         rates = {"form": 1e9, "detect": 3}
         done = job(rates, 40 * GB, 4, "shared", slices=4, parts=4, failures=[(5, 1)])
-        self.near(done["seconds"], 10 + 10)  # another does it, behind its own
+        self.near(done["seconds"], 10 + 10)  # another node does the part after its own
         self.near(done["lost"]["input read"], 5 * GB)
         done = job(rates | {"detect": 13}, 40 * GB, 4, "shared", slices=4, parts=4, failures=[(5, 1)])
         self.near(done["seconds"], 5 + 13 + 10)
         done = job(rates | {"repair": 4}, 80 * GB, 2, "shared", slices=8, parts=4, failures=[(5, 1)])
-        self.near(done["seconds"], 9 + 40)  # the lost node does as many as the other, from its return on
+        self.near(done["seconds"], 9 + 40)  # after its return the lost node does as many parts as the other
         self.assertLess(done["seconds"], job(rates, 80 * GB, 2, "shared", slices=8, parts=4, failures=[(5, 1)])["seconds"] - 20)
 
     def test_a_node_lost_among_parts(self):
         rates = {"form": 1e9, "part": 1e9}
         done = job(rates, 40 * GB, 4, "local", slices=4, parts=4, failures=[(15, 1)])
-        self.near(done["seconds"], 15 + 10 + 20)  # its run again, then four parts by three nodes
+        self.near(done["seconds"], 15 + 10 + 20)  # the lost run again, then four parts on three nodes
         self.near(done["lost"]["runs read"], 4 * 5 * GB)
         done = job(rates, 40 * GB, 4, "shared", slices=4, parts=4, failures=[(15, 1)])
         self.near(done["seconds"], 20 + 10)
@@ -114,12 +114,12 @@ class Hand(unittest.TestCase):
         whole = job(rates, 40 * GB, 4, "local", slices=4, parts=4)["seconds"]
         self.near(whole, 2 + 10 + 2 + 2 + 10 + 2)
         done = job(rates, 40 * GB, 4, "local", slices=4, parts=4, failures=[(whole - 1, 1)])
-        self.near(done["seconds"], whole - 1 + 12 + 12 + 2)  # its run, its part, the proof
+        self.near(done["seconds"], whole - 1 + 12 + 12 + 2)  # the lost run, the lost part, the proof
 
     def test_slices_that_others_have_come_over_the_network(self):
         done = job({"form": 1e9, "network": 8e9, "slow_share": 0.5, "slow_speed": 0.25}, 12 * GB, 2, "local", slices=12, parts=1)
-        self.near(done["moved"]["network"], (6 + 3) * GB)     # the half of one part, and three slices of the slow node
-        self.near(done["stages"]["runs"]["seconds"], 12)      # 24 s, did it do all of its own
+        self.near(done["moved"]["network"], (6 + 3) * GB)     # half of one part, and three slices of the slow node
+        self.near(done["stages"]["runs"]["seconds"], 12)      # it would be 24 s if the slow node did all its slices
 
 
 class Always(unittest.TestCase):
@@ -184,7 +184,7 @@ class Always(unittest.TestCase):
                 for name, cost in one.shapes[key].local.items():
                     used[name] = used.get(name, 0) + count * cost * filled[key][0]
             self.assertLessEqual(max(used.values(), default=0), 1 + 1e-9)
-            for key, _ in mix:  # and each is held up by something that is used up
+            for key, _ in mix:  # every task waits for a resource that is fully used
                 self.assertTrue(filled[key][1] == "task" or used[filled[key][1]] > 1 - 1e-9)
 
     def test_the_same_seed_gives_the_same_numbers(self):

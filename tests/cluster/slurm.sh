@@ -20,8 +20,8 @@ if [ $$ != 1 ]; then
   exit
 fi
 . "$2/tests/cli/common.sh.inc"
-trap - EXIT  # the folder goes with the one around it, when no daemon writes there any longer
-PATH=$bin:$PATH  # whose help the driver asks about options
+trap - EXIT  # the outer folder is removed when no daemon writes to it any more
+PATH=$bin:$PATH  # the driver reads the help of these programs
 
 # The cluster.
 ctl=10.77.0.1

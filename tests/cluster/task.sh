@@ -116,7 +116,7 @@ job() {
   if [ "$slices" = 2 ]; then
     codec=${codecs[jobs % 5]}
     name=got.${codec%:*}
-    of_part=(--memory 300M --threads 1 "${quick[@]:2}") # what xz needs
+    of_part=(--memory 300M --threads 1 "${quick[@]:2}") # xz needs this much memory
   fi
   "$t" cut --parts "$parts" dir || fail "cut into $parts: ${inputs[*]} $*"
   for k in $(seq $((parts - 1)) -1 0); do
