@@ -27,47 +27,70 @@ namespace gpusort {
 namespace {
 
 constexpr const char* kTaskHelp =
-    R"(gpusort_task does one piece of a sort, so that many processes, on one machine or on many, do the whole. They share
-the folder DIR. Any piece may be done again, by anybody, at any time: what it writes is the same. In this order:
+    R"(gpusort_task does one piece of a sort, so that many processes, on one machine or
+on many, share the work. All tasks of a job share the folder DIR. Any task may
+run again, anywhere and at any time: it writes the same bytes. Run the tasks in
+this order:
+
+  gpusort_task scan --slice K/N --into DIR [OPTION]... INPUT...
+      Optional. Finds where the records of a slice of csv, tsv, pgcopy,
+      pgcopy-csv, pgcopy-binary, pgdump or mysql begin. That depends on the
+      bytes before the slice; without scan, each task of runs reads them again.
+      Scan all slices before the first task of runs. For pgcopy-binary and
+      pgdump, the slice with the beginning of a file reads the whole file.
 
   gpusort_task runs --slice K/N --into DIR [OPTION]... INPUT...
-      sorts the records that begin in the Kth (from 0 on) of N equal ranges of the inputs' bytes; a compressed input
-      belongs to one slice. OPTIONs are gpusort's: the order, the format, and --memory and the like. DIR is made,
-      for this user alone. A DIR that others can write in, or that is a link, is refused.
-  gpusort_task scan --slice K/N --into DIR [OPTION]... INPUT...
-      may be done for all slices before that, of csv, tsv, pgcopy, pgcopy-csv, pgcopy-binary, pgdump and mysql: where
-      records end depends on what is in front, which each task of runs reads again otherwise. Of pgcopy-binary and
-      pgdump the slice with the front of a file reads all of it.
+      Sorts slice K of N, from 0: the records that begin in the Kth of N equal
+      ranges of the inputs' bytes. A compressed input belongs to one slice. The
+      OPTIONs are gpusort's: order, format, --memory and so on. Makes DIR, for
+      this user alone. Refuses a DIR that others can write in, and a link.
+
   gpusort_task cut --parts P [--fences-only] [--force-format] DIR
-      finds, once all runs are there, where P parts of equal bytes begin. --fences-only: without reading runs; parts are
-      then as equal as that allows, and OUTPUT must be a folder. A key of which no record of any slice has a value ends
-      this task with 3; --force-format goes on.
+      Finds where P parts of equal bytes begin. Needs all runs. --fences-only
+      does not read the runs: parts are less equal, and OUTPUT must be a folder.
+      A key of which no record of any slice has a value is exit 3;
+      --force-format goes on.
+
   gpusort_task part --part J/P [OPTION]... DIR OUTPUT
-      merges part J. OUTPUT with a '/' at its end is a folder for files part-JJJJJ-of-PPPPP, each with the inputs'
-      header and trailer, and must be a folder that others cannot write in; else each part is written to its place in
-      one hidden file beside OUTPUT. OPTIONs: --memory, --threads, --temp-dir, --device, --no-fsync, --stats, --trace,
-      --report, --progress, --log-level, and others that change no bytes.
-      Compressed (OUTPUT named .gz, .bz2, .xz, .zst or .lz4, or runs with --compress) each part is members of its own,
-      in a file part-JJJJJ-of-PPPPP.gz; of one OUTPUT these are in a hidden folder beside it.
+      Merges part J of P, from 0. If OUTPUT ends with '/', it is a folder that
+      others cannot write in. The part is then a file part-JJJJJ-of-PPPPP with
+      the inputs' header and trailer. Otherwise each part is written to its
+      place in one hidden file beside OUTPUT. A compressed part (OUTPUT named .gz .bz2
+      .xz .zst .lz4, or runs with --compress) is a complete compressed file,
+      part-JJJJJ-of-PPPPP.gz; for one OUTPUT it is in a hidden folder beside it.
+      The OPTIONs are those that change no bytes: --memory, --threads,
+      --temp-dir, --device, --no-fsync, --stats, --trace, --report, --progress,
+      --log-level and so on.
+
   gpusort_task prove --parts P [--trust] DIR OUTPUT
-      checks that all parts are there, in order, and have the records of all runs; then gives the one file its name.
-      Reads all parts, on --threads cores, and compares them with checksums of what was written: a part that is not as
-      it was written ends it with 8. --trust: does not read them, and finds only what is missing, cut or too long.
-      Compressed parts it copies into that file, one behind the other.
+      Checks that all parts are there, are in order, and have the records of all
+      runs. Then gives the one file its name; copies compressed parts into it.
+      Reads all parts, on --threads cores, and compares them with checksums of
+      the bytes that were written. A part that differs is exit 8. --trust does
+      not read the parts, and finds only missing, cut and too long ones.
 
-Where machines share no folder for runs, DIR has job.json and what follows alone on all but the machine of a run:
+If the machines share no folder for runs, DIR holds job.json and the files named
+below on every machine except the machine of a run:
+
   gpusort_task cut --fences-only --parts P DIR
-      needs all runs' .json and .fences; all else needs its cut-P.json.
-  gpusort_task borders --run K --parts P DIR
-      where the run is: prints P+1 lines, the bytes of its file at which each part begins, and its end.
-  gpusort_task part --part J/P --pieces FOLDER [--offset BYTES] [OPTION]... DIR OUTPUT
-      merges what FOLDER has under the runs' names: each run's header (the bytes up to its first border) and its bytes of
-      the part; needs all runs' .json. --offset: where in the one OUTPUT it begins: for J = 0, at 0, else behind the header
-      and all before it; not needed of compressed ones.
+      Needs the .json and .fences of all runs. All later tasks need cut-P.json.
 
-All formats, in every order; -u (OUTPUT must be a folder, or compressed) and --top too. Streams have no
-slices: write them to files first. DIR stays: remove it when all is done. Exit codes are gpusort's; a piece that is
-asked for too early ends with 2.
+  gpusort_task borders --run K --parts P DIR
+      Runs where the run is. Prints P+1 lines: the bytes of the run's file at
+      which each part begins, and the end.
+
+  gpusort_task part --part J/P --pieces FOLDER [--offset BYTES] [OPTION]...
+                    DIR OUTPUT
+      Merges the files in FOLDER, named as the runs: each has the run's header
+      (the bytes up to its first border) and its bytes of the part. Needs the
+      .json of all runs. --offset is where the part begins in the one OUTPUT: 0
+      for J = 0, otherwise after the header and all parts before it. Compressed
+      parts need no --offset.
+
+Tasks take all formats in every order. --top works for any OUTPUT; -u needs a
+folder or a compressed OUTPUT. Streams have no slices: write them to files
+first. DIR stays; remove it when the job is done. Exit codes are gpusort's. A
+task that runs too early ends with 2.
 )";
 
 std::string TaskManual() {

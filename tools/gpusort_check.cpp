@@ -1022,56 +1022,57 @@ const tool::ToolHelp kHelp = {
     "check that a file is sorted and has the records of its inputs",
     {"(--type TYPE | --record-size N) [OPTION...] FILE", "--format FORMAT [OPTION...] FILE",
      "... --against INPUT... FILE"},
-    "Checks that FILE (- is standard input) is in order, and that its records are\n"
-    "those of the inputs. No code of gpusort's reads or compares here. Prints counts,\n"
-    "equal neighbouring keys, the multiset sum (128 bits), valsort's sum of CRC-32.\n",
-    {{"type", 0, "TYPE", "records are numbers of this type", false,
+    "Checks that FILE (- is standard input) is in order, and that it has the records\n"
+    "of the inputs. Reads and compares with no code of gpusort. Prints counts, equal\n"
+    "neighbouring keys, a multiset sum (128 bits), and valsort's sum of CRC-32.\n",
+    {{"type", 0, "TYPE", "each record is a number of this type", false,
       "i8 i16 i32 i64 u8 u16 u32 u64 f32 f64 i16be i32be i64be u16be u32be u64be f32be f64be"},
      {"record-size", 0, "N", "records of N bytes"},
-     {"format", 0, "FORMAT", "lines, or records with columns, see Formats", false,
+     {"format", 0, "FORMAT", "lines, or a format with columns, see Formats", false,
       "lines csv tsv jsonl pgcopy pgcopy-csv pgcopy-binary pgdump mysql"},
-     {"key", 'k', "KEY", "what is ordered by, see Keys; several times, most significant first", true},
+     {"key", 'k', "KEY", "what records are ordered by, see Keys; several times, most important first", true},
      {"zero-terminated", 'z', "", "lines end with NUL"},
-     {"header", 0, "N", "the first N records are not ordered (csv, tsv: one; others: none)"},
-     {"no-header", 0, "", "csv, tsv: there is none, keys are #N"},
-     {"delimiter", 0, "CHAR", "between columns (\\t is a tab)"},
-     {"quote", 0, "CHAR", "csv, tsv, mysql: around columns (default: csv \", others none)"},
-     {"escape", 0, "CHAR", "csv, tsv, mysql: takes the next byte as it is"},
-     {"comment", 0, "CHAR", "csv, tsv: begins lines that are no records"},
-     {"null", 0, "TEXT", "columns that are TEXT are null, too", true},
-     {"decimal-point", 0, "CHAR", "in numbers (default .)"},
-     {"thousands", 0, "CHAR", "between the digits of numbers"},
-     {"reverse", 'r', "", "the order is reversed"},
-     {"any-order", 0, "", "do not check the order, only whether the records are those of the inputs"},
-     {"unique", 'u', "", "no two keys are equal; with --against: first of equal keys kept"},
-     {"checksum", 0, "", "print counts and the sum of CRC-32 as valsort does; with --any-order as gensort -c"},
-     {"stable", 0, "", "with --against: equal keys keep the order of the inputs"},
-     {"against", 0, "INPUT", "an input of the sort; several in their order", true},
+     {"header", 0, "N", "the first N records are a header (default: csv, tsv 1; others 0)"},
+     {"no-header", 0, "", "csv, tsv: there is no header, keys are #N"},
+     {"delimiter", 0, "CHAR", "CHAR between columns (\\t is a tab)"},
+     {"quote", 0, "CHAR", "csv, tsv, mysql: CHAR around columns (default: csv \", others none)"},
+     {"escape", 0, "CHAR", "csv, tsv, mysql: CHAR takes the next byte as it is"},
+     {"comment", 0, "CHAR", "csv, tsv: lines that begin with CHAR are no records"},
+     {"null", 0, "TEXT", "columns that are TEXT are null, too; several times", true},
+     {"decimal-point", 0, "CHAR", "CHAR in numbers (default .)"},
+     {"thousands", 0, "CHAR", "CHAR between the digits of numbers"},
+     {"reverse", 'r', "", "the order of every key is reversed"},
+     {"any-order", 0, "", "check only that the records are those of the inputs"},
+     {"unique", 'u', "", "no two keys are equal; with --against: FILE has the first of equal keys"},
+     {"checksum", 0, "", "print counts and the sum of CRC-32 as valsort does, with --any-order as gensort -c does"},
+     {"stable", 0, "", "with --against: records with equal keys keep the order of the inputs"},
+     {"against", 0, "INPUT", "an input of the sort; several inputs in their order", true},
      {"memory-limit", 0, "SIZE",
-      "memory for --unique or --stable with --against, at least 16M (default 1G, or a quarter of the machine's if "
-      "less)"},
-     {"temp-dir", 0, "DIR", "where 24 bytes for each record go that do not fit in the memory (default TMPDIR or /tmp)"},
-     {"threads", 0, "N", "threads (default: one a core); a format in a pipe is read by one"}},
+      "memory for --unique or --stable with --against, at least 16M (default 1G, or a quarter of the machine's memory "
+      "if that is less)"},
+     {"temp-dir", 0, "DIR", "where 24 bytes for each record that does not fit in memory go (default TMPDIR or /tmp)"},
+     {"threads", 0, "N", "threads (default: one a core); one thread reads a format in a pipe"}},
     {{"Types",
-      "  i8 i16 i32 i64 u8 u16 u32 u64 f32 f64, with le (default) or be; of a key also\n"
-      "  bytesN. Without --key the key is the number, or all bytes of the record.\n"
+      "  i8 i16 i32 i64 u8 u16 u32 u64 f32 f64, with le (the default) or be; keys also\n"
+      "  bytesN. Without --key, the key is the number, or all bytes of the record.\n"
       "  Floats are in IEEE totalOrder.\n"},
      {"Formats",
-      "  lines, csv, tsv, jsonl, pgcopy, pgcopy-csv, pgcopy-binary, pgdump, mysql are\n"
-      "  what they are to gpusort. Lines are ordered by all their bytes; of lines that\n"
-      "  are ordered by keys, sort -c with the same options checks the order, and\n"
-      "  gpusort_check --format lines --any-order --against the records. Headers,\n"
-      "  what stands behind the records, and of a dump all that are no rows, must be\n"
-      "  those of the inputs. What is compressed goes through a pipe: <(zcat in.gz).\n"},
+      "  lines, csv, tsv, jsonl, pgcopy, pgcopy-csv, pgcopy-binary, pgdump, mysql: the\n"
+      "  formats of gpusort. Lines are ordered by all their bytes. For lines that\n"
+      "  are ordered by keys, check the order by sort -c with the same options, and the\n"
+      "  records by gpusort_check --format lines --any-order --against. Headers, bytes\n"
+      "  after the records, and the parts of a dump that are no rows must be those of\n"
+      "  the inputs. Expand compressed files through a pipe: <(zcat in.gz).\n"},
      {"Keys",
-      "  of records of bytes: OFFSET:TYPE[:asc|desc]\n"
-      "  of columns: NAME, #N, of JSON a path (a.b[0], /a/b/0), of a dump TABLE.COLUMN;\n"
-      "  then any of :TYPE, :asc or :desc, :nulls-first or :nulls-last. Types are those\n"
-      "  of gpusort: text nocase natural locale int decimal float bool date timestamp\n"
-      "  timestamp(FORMAT) amount ip uuid bytes-hex. What is none of its type is\n"
-      "  ordered as null, and counted. Without keys all columns count, as text.\n"},
+      "  Records of bytes: OFFSET:TYPE[:asc|desc].\n"
+      "  Columns: NAME, #N, for JSON a path (a.b[0], /a/b/0), for a dump TABLE.COLUMN,\n"
+      "  then any of :TYPE, :asc or :desc, :nulls-first or :nulls-last. The types are\n"
+      "  those of gpusort: text nocase natural locale int decimal float bool date\n"
+      "  timestamp timestamp(FORMAT) amount ip uuid bytes-hex. A value that is not of\n"
+      "  its key's type is ordered as null, and counted. Without keys, all columns\n"
+      "  count, as text.\n"},
      {"Exit codes",
-      "  0 good\n"
+      "  0 in order, and with --against the same records\n"
       "  1 not in order, or not the same records\n"
       "  2 usage, or no space for the temporary file of --unique or --stable\n"
       "  3 a size is not a multiple of the record, or a file is not of its format\n"

@@ -839,35 +839,35 @@ const tool::ToolHelp kHelp = {
     "gpusort_gen",
     "make files of numbers, records, lines and rows to sort",
     {"--type TYPE (--count N | --bytes SIZE) [OPTION...] OUTPUT"},
-    "Writes records to sort. The same options give the same bytes on every machine,\n"
-    "whatever --threads is. OUTPUT - is standard output.\n",
-    {{"type", 0, "TYPE", "what to make, see Types; needed", false,
+    "Writes records to sort. The same options give the same bytes on every machine\n"
+    "and with any --threads. OUTPUT - is standard output.\n",
+    {{"type", 0, "TYPE", "what to write, see Types; required", false,
       "i8 i16 i32 i64 u8 u16 u32 u64 f32 f64 i16be i32be i64be u16be u32be u64be f32be f64be record gensort-ascii "
       "gensort-binary web-log orders-csv orders-tsv orders-jsonl orders-pgcopy orders-pgcopy-csv orders-pgcopy-binary "
       "orders-mysql orders-pgdump"},
      {"count", 0, "N", "number of records"},
      {"bytes", 0, "SIZE",
-      "as many whole records or lines as fit in this size (K M G T P by 1024); orders in chunks of 64K"},
-     {"seed", 0, "N", "another seed, other records (default 0)"},
+      "as many whole records or lines as fit in this size (K M G T P by 1024); orders come in chunks of 64K"},
+     {"seed", 0, "N", "each seed gives other records (default 0)"},
      {"dist", 0, "NAME", "distribution, see Distributions (default uniform)", false,
       "uniform zipf sorted reversed nearly-sorted all-equal few-values common-prefix"},
-     {"values", 0, "N", "few-values: how many (default 16)"},
+     {"values", 0, "N", "few-values: the number of values (default 16)"},
      {"special", 0, "", "floats: one in 16 is a zero, infinity, NaN with or without payload, denormal or extreme value"},
-     {"record-size", 0, "N", "type record: bytes of a record"},
+     {"record-size", 0, "N", "type record: the size of a record"},
      {"key-size", 0, "N",
-      "type record: the distribution shapes the first N bytes, the others are random (default 10 or all)"},
+      "type record: the distribution shapes the first N bytes, the rest is random (default 10, or all if fewer)"},
      {"common-prefix", 0, "N", "web-log: every line begins with N equal bytes"},
      {"distinct", 0, "N", "web-log: about N different lines (default: all differ)"},
-     {"start", 0, "N", "gensort: number of the first record (default 0), as gensort's -b"},
-     {"skewed", 0, "", "gensort: skewed keys, as gensort's -s"},
+     {"start", 0, "N", "gensort: the number of the first record (default 0), as gensort -b"},
+     {"skewed", 0, "", "gensort: skewed keys, as gensort -s"},
      {"threads", 0, "N", "threads (default: one a core)"}},
     {{"Types",
       "  i8 i16 i32 i64, u8 u16 u32 u64, f32 f64\n"
-      "                 one number a record, little-endian (or be: u32be)\n"
+      "                 one number a record, little-endian; be is big-endian: u32be\n"
       "  record         N random bytes, see --record-size\n"
       "  gensort-ascii, gensort-binary\n"
-      "                 the 100 bytes a record of sortbenchmark.org's gensort\n"
-      "  web-log        lines as of a web server's log, 122 bytes as a mean\n"
+      "                 records of 100 bytes, as gensort of sortbenchmark.org\n"
+      "  web-log        lines of a web server's log, 122 bytes on average\n"
       "  orders-csv, orders-tsv, orders-jsonl, orders-pgcopy, orders-pgcopy-csv,\n"
       "  orders-pgcopy-binary, orders-mysql, orders-pgdump\n"
       "                 the orders of a shop, in each format of gpusort --format: ten\n"
@@ -881,8 +881,8 @@ const tool::ToolHelp kHelp = {
       "  nearly-sorted  ascending, but one in 100 is uniform\n"
       "  all-equal      one value\n"
       "  few-values     16 values, or as many as --values says\n"
-      "  common-prefix  the first three quarters of the bits (records: of the key's\n"
-      "                 bytes) are the same\n"},
+      "  common-prefix  the first three quarters of the bits are the same (records: of\n"
+      "                 the bytes of the key)\n"},
      {"Exit codes", "  0 done  2 usage  4 I/O error  5 no space  6 out of memory  9 internal error\n"},
      {"Examples",
       "  gpusort_gen --type u64 --bytes 1G in.u64\n"

@@ -1,7 +1,6 @@
-// --help, --help=man, wrong options and completion of gpusort_gen and gpusort_check, out of one table for each: what
-// is parsed, what fits a terminal, what the manual page says and what a shell completes cannot differ. The tools share
-// nothing else, and of gpusort only how shells ask (cli/shell_words.hpp). Start at ToolHelp; Parse gives what was
-// typed.
+// The command lines of gpusort_gen and gpusort_check. Each tool has one table (ToolHelp). The parser, --help, --help=man
+// and completion are made from the table, so that they cannot differ. The tools share no other code; of gpusort they use
+// only cli/shell_words.hpp.
 #pragma once
 
 #include <algorithm>
@@ -25,10 +24,10 @@ struct Option {
   const char* argument;  ///< empty: a flag
   const char* help;
   bool repeats = false;
-  const char* words = "";  ///< what it may have as its value, with blanks between
+  const char* words = "";  ///< the allowed values, separated by blanks; empty: any value
 };
 
-/// A heading, and its lines as they are.
+/// A section of the help: a heading and preformatted lines.
 struct Section {
   const char* title;
   const char* text;
@@ -36,10 +35,10 @@ struct Section {
 
 struct ToolHelp {
   const char* name;
-  const char* purpose;                ///< behind the name, as whatis(1) says it
-  std::vector<const char*> synopsis;  ///< without the name
+  const char* purpose;                ///< one line for whatis(1)
+  std::vector<const char*> synopsis;  ///< forms of the command line, without the name of the tool
   const char* about;
-  std::vector<Option> options;  ///< in the order of the help, without those that both tools have
+  std::vector<Option> options;  ///< in the order of the help, without --version and --help
   std::vector<Section> sections;
   const char* see_also;
 };
@@ -51,12 +50,12 @@ inline std::vector<Option> AllOptions(const ToolHelp& help) {
   return all;
 }
 
-/// What is wrong with the command line.
+/// A wrong command line.
 struct UsageError : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
-/// A name or value for a message: one line, whatever is in it.
+/// Quotes a name or a value for a message. Escapes unprintable bytes, so that the message stays one line.
 inline std::string Quote(std::string_view text) {
   std::string quoted = "'";
   for (const char c : text) {
@@ -70,7 +69,7 @@ inline std::string Quote(std::string_view text) {
   return quoted + "'";
 }
 
-/// How many letters must be changed, left out or put in.
+/// Returns the edit distance of two words.
 inline std::size_t Distance(std::string_view a, std::string_view b) {
   std::vector<std::size_t> row(b.size() + 1);
   for (std::size_t j = 0; j <= b.size(); ++j) row[j] = j;
@@ -97,14 +96,15 @@ inline std::string DidYouMean(std::string_view typed, const std::vector<std::str
   return meant.empty() ? "" : "; did you mean " + meant + "?";
 }
 
+/// A parsed command line.
 struct Typed {
-  std::map<std::string, std::vector<std::string>> values;     ///< by option; a flag has none
-  std::vector<std::pair<std::string, std::string>> in_order;  ///< option (empty: a name) and value
+  std::map<std::string, std::vector<std::string>> values;     ///< the values of each option; a flag has none
+  std::vector<std::pair<std::string, std::string>> in_order;  ///< option and value; the option of a name is empty
   std::vector<std::string> names;
   bool manual = false;
 
   bool has(const std::string& name) const { return values.count(name) != 0; }
-  /// Empty if it is not given.
+  /// Returns the last value of an option, or an empty string if the option is not given.
   std::string value(const std::string& name) const { return all(name).empty() ? "" : all(name).back(); }
   std::vector<std::string> all(const std::string& name) const {
     const auto found = values.find(name);
@@ -112,7 +112,7 @@ struct Typed {
   }
 };
 
-/// Throws UsageError.
+/// Parses a command line. Throws UsageError.
 inline Typed Parse(const ToolHelp& help, int argc, const char* const* argv) {
   namespace po = boost::program_options;
   po::options_description known;
@@ -160,7 +160,7 @@ inline Typed Parse(const ToolHelp& help, int argc, const char* const* argv) {
   return typed;
 }
 
-/// For the last word up to `current`: options, their words, or names of files.
+/// Returns the completions of the word with index `current`: options, values of an option, or names of files.
 inline gpusort::Completions Complete(const ToolHelp& help, const std::vector<std::string>& words, std::size_t current) {
   gpusort::Completions found;
   if (current == 0 || current >= words.size()) return found;
@@ -189,7 +189,7 @@ inline gpusort::Completions Complete(const ToolHelp& help, const std::vector<std
     if (option != options.end()) add_values(*option, typed.substr(0, equals + 1));
   } else {
     for (const Option& option : options) {
-      // Up to where details begin.
+      // The help up to its details.
       const std::string_view all = option.help;
       const std::string about(all.substr(0, std::min({all.find("; "), all.find(" ("), all.find(", see ")})));
       const bool value = option.argument[0] != '\0';
@@ -201,7 +201,7 @@ inline gpusort::Completions Complete(const ToolHelp& help, const std::vector<std
   return found;
 }
 
-/// `text` behind `line`, in lines of 80 columns at most; further lines begin in `column`.
+/// Appends `text` to `line` and breaks the result into lines of at most 80 columns. Later lines begin in `column`.
 inline std::string Wrapped(std::string line, std::size_t column, const char* text) {
   std::string wrapped;
   line.resize(std::max(line.size() + 2, column) - 1, ' ');
@@ -231,7 +231,7 @@ inline std::string HelpText(const ToolHelp& help) {
   return text;
 }
 
-/// For roff: backslashes, quotes, accents and hyphens as they are.
+/// Returns `text` as roff, with backslashes, quotes, accents and hyphens escaped.
 inline std::string Roff(std::string_view text) {
   std::string out;
   for (std::size_t i = 0; i < text.size(); ++i) {
@@ -286,7 +286,7 @@ inline std::string ManualText(const ToolHelp& help, const char* version) {
   return text + ".SH SEE ALSO\n" + help.see_also + "\n";
 }
 
-/// To --help and --version.
+/// Returns the text that --help, --help=man or --version prints.
 inline std::string Answer(const ToolHelp& help, const Typed& typed, const char* version) {
   if (!typed.has("help")) return std::string(help.name) + " " + version + "\n";
   return typed.manual ? ManualText(help, version) : HelpText(help);

@@ -1,6 +1,6 @@
-// The texts of `gpusort --help`: the short help, all options, the keys, the examples and the manual page. The options come
-// from their table (option_table.hpp), the longer texts from gpusort.1.in, gpusort-keys.7.in and examples.txt, which the
-// build embeds. Pure functions.
+// The texts of `gpusort --help`: the short help, all options, the keys, the examples and the manual page. The options
+// come from their table (option_table.hpp). The longer texts come from gpusort.1.in, gpusort-keys.7.in and examples.txt,
+// which the build embeds. Pure functions.
 #pragma once
 
 #include <string>
