@@ -1,4 +1,4 @@
-#include "file.hpp"
+#include "io/file.hpp"
 
 #include <fcntl.h>
 #include <linux/magic.h>
@@ -24,7 +24,7 @@
 #include <fstream>
 #include <tuple>
 
-#include "thread.hpp"
+#include "kernels/thread.hpp"
 
 namespace gpusort {
 namespace {

@@ -18,8 +18,8 @@
 #include <utility>
 #include <vector>
 
-#include "error.hpp"
-#include "piece_sums.hpp"
+#include "io/piece_sums.hpp"
+#include "kernels/error.hpp"
 
 namespace gpusort {
 

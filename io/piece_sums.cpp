@@ -1,4 +1,4 @@
-#include "piece_sums.hpp"
+#include "io/piece_sums.hpp"
 
 #include <algorithm>
 #include <string>
@@ -6,7 +6,7 @@
 #define XXH_INLINE_ALL
 #include <xxhash.h>
 
-#include "error.hpp"
+#include "kernels/error.hpp"
 
 namespace gpusort {
 namespace {

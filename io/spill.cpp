@@ -1,4 +1,4 @@
-#include "spill.hpp"
+#include "io/spill.hpp"
 
 #include <fcntl.h>
 #include <sys/stat.h>

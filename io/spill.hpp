@@ -17,8 +17,8 @@
 #include <string_view>
 #include <vector>
 
-#include "codec/codec.hpp"
-#include "file.hpp"
+#include "io/codec/codec.hpp"
+#include "io/file.hpp"
 
 namespace gpusort {
 

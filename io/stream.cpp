@@ -1,4 +1,4 @@
-#include "stream.hpp"
+#include "io/stream.hpp"
 
 #include <fcntl.h>
 #include <limits.h>

@@ -12,8 +12,8 @@
 #include <span>
 #include <string>
 
-#include "error.hpp"
-#include "file.hpp"
+#include "io/file.hpp"
+#include "kernels/error.hpp"
 
 namespace gpusort {
 

@@ -1,11 +1,11 @@
-#include "backend.hpp"
+#include "kernels/backend.hpp"
 
 #include <sys/mman.h>
 #include <unistd.h>
 
 #include <utility>
 
-#include "error.hpp"
+#include "kernels/error.hpp"
 
 namespace gpusort {
 

@@ -17,9 +17,9 @@
 #include <utility>
 #include <vector>
 
-#include "error.hpp"
-#include "records/record.hpp"
-#include "records/records.hpp"
+#include "kernels/error.hpp"
+#include "kernels/records/record.hpp"
+#include "kernels/records/records.hpp"
 
 namespace gpusort {
 

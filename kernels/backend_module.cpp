@@ -1,4 +1,4 @@
-#include "backend_module.hpp"
+#include "kernels/backend_module.hpp"
 
 #include <dlfcn.h>
 #include <elf.h>
@@ -15,7 +15,7 @@
 #include <system_error>
 #include <vector>
 
-#include "error.hpp"
+#include "kernels/error.hpp"
 
 #pragma weak gpusort_cuda_module
 

@@ -7,8 +7,8 @@
 #include <chrono>
 #include <memory>
 
-#include "backend.hpp"
-#include "stuck_driver.hpp"
+#include "kernels/backend.hpp"
+#include "kernels/stuck_driver.hpp"
 
 namespace gpusort {
 

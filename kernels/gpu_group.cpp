@@ -1,4 +1,4 @@
-#include "gpu_group.hpp"
+#include "kernels/gpu_group.hpp"
 
 #include <algorithm>
 #include <atomic>
@@ -6,7 +6,7 @@
 #include <string>
 #include <utility>
 
-#include "error.hpp"
+#include "kernels/error.hpp"
 
 namespace gpusort {
 namespace {

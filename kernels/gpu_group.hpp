@@ -6,7 +6,7 @@
 #include <memory>
 #include <vector>
 
-#include "backend.hpp"
+#include "kernels/backend.hpp"
 
 namespace gpusort {
 

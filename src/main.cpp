@@ -6,7 +6,10 @@
 #include <optional>
 #include <string>
 
-#include "backend.hpp"
+#include "base/log.hpp"
+#include "base/machine.hpp"
+#include "base/out_of_memory.hpp"
+#include "base/signals.hpp"
 #include "cli/completion.hpp"
 #include "cli/confirm_output.hpp"
 #include "cli/debug_warnings.hpp"
@@ -15,67 +18,64 @@
 #include "cli/process.hpp"
 #include "cli/reports.hpp"
 #include "cli/sort_main.hpp"
-#include "error.hpp"
-#include "file.hpp"
 #include "formats/locale_keys.hpp"
+#include "io/file.hpp"
 #include "job/check_sorted.hpp"
 #include "job/external_sort.hpp"
+#include "kernels/backend.hpp"
+#include "kernels/error.hpp"
 #include "runs/journal.hpp"
-#include "support/log.hpp"
-#include "support/machine.hpp"
-#include "support/out_of_memory.hpp"
-#include "support/signals.hpp"
 
 namespace gpusort {
 namespace {
 
-void RefuseClosedStreams(const Options& options, unsigned closed) {
-  const bool reads = std::find(options.inputs.begin(), options.inputs.end(), "-") != options.inputs.end();
+void RefuseClosedStreams(const JobSpec& spec, unsigned closed) {
+  const bool reads = std::find(spec.source.inputs.begin(), spec.source.inputs.end(), "-") != spec.source.inputs.end();
   if (reads && (closed & 1u) != 0) throw Error(ErrorCode::kIo, "standard input is closed");
-  const bool prints =
-      options.action != Action::kSort && options.action != Action::kCheck;  // help, version, or the plan
-  if ((prints || options.output == "-") && (closed & 2u) != 0) throw Error(ErrorCode::kIo, "standard output is closed");
+  const bool prints = spec.action != Action::kSort && spec.action != Action::kCheck;  // help, version, or the plan
+  if ((prints || spec.target.output == "-") && (closed & 2u) != 0)
+    throw Error(ErrorCode::kIo, "standard output is closed");
 }
 
-void SayDoubts(const Options& options) {
-  const TypedOrder typed{options.keys, options.ordering, options.lines->order.separator, options.stable,
-                         options.unique};
+void SayDoubts(const JobSpec& spec) {
+  const TypedOrder typed{spec.order.keys, spec.order.ordering, spec.order.lines->order.separator, spec.order.stable,
+                         spec.order.unique};
   for (const std::string& doubt : DebugWarnings(typed, true)) SayDoubt(doubt);
 }
 
 /// Nothing if nothing was sorted.
-std::optional<SortResult> RunJob(const Options& options, CancelFlag& cancel, JobRecord& record) {
+std::optional<SortResult> RunJob(const JobSpec& spec, CancelFlag& cancel, JobRecord& record) {
   std::optional<SortResult> result;
-  UseLocale(options);
-  switch (options.action) {
+  UseLocale(spec);
+  switch (spec.action) {
     case Action::kHelp:
-      std::fputs(HelpText(options.help).c_str(), stdout);
+      std::fputs(HelpText(spec.help).c_str(), stdout);
       break;
     case Action::kVersion:
       std::fputs(VersionText(ListBackends()).c_str(), stdout);
       break;
     case Action::kCompletion:
-      std::fputs(CompletionScript(options.shell).c_str(), stdout);
+      std::fputs(CompletionScript(spec.shell).c_str(), stdout);
       break;
     case Action::kExplain:
-      std::fputs(ExplainSort(options, cancel).c_str(), stdout);
+      std::fputs(ExplainSort(spec, cancel).c_str(), stdout);
       break;
     case Action::kStatus: {
       FileSystem files;
-      std::fputs(DescribeJob(files, options.resume_dir).c_str(), stdout);
+      std::fputs(DescribeJob(files, spec.survival.dir).c_str(), stdout);
       break;
     }
     case Action::kCheck:
       try {
-        CheckSorted(options, cancel);
+        CheckSorted(spec, cancel);
       } catch (const Error& error) {
-        if (!options.quiet || error.code() != ErrorCode::kNotSorted) throw;
+        if (!spec.reports.quiet || error.code() != ErrorCode::kNotSorted) throw;
         throw Error(ErrorCode::kNotSorted, "");
       }
       break;
     case Action::kSort:
-      if (options.debug) SayDoubts(options);
-      result = ExternalSort(options, cancel, {}, &record);
+      if (spec.order.debug) SayDoubts(spec);
+      result = ExternalSort(spec, cancel, {}, &record);
       break;
   }
   if (std::fflush(stdout) != 0 && errno == EPIPE) throw BrokenPipe("standard output was closed");
@@ -102,25 +102,25 @@ int main(int argc, char** argv) {
   SaveAddresses();
   CancelFlag cancel;
   const bool ignore_sigpipe = HandleSignals(cancel);
-  Options options;
+  JobSpec spec;
   std::optional<JobRecord> record;
   const LogEnd end(record);
   try {
     if (AsksForJsonLog(argc, argv)) InitLog("info", "", LogFormat::kJson);
-    options = ParseOptions(argc, argv, RequireInput);
-    if (options.action == Action::kSort && !options.resume_dir.empty()) KeepOnSignal();
+    spec = ParseOptions(argc, argv, RequireInput);
+    if (spec.action == Action::kSort && !spec.survival.dir.empty()) KeepOnSignal();
     ReleaseUserSignal();
-    options.ignore_sigpipe = ignore_sigpipe;
-    ReadNamedFiles(options, cancel);
-    CheckReportFiles(options);
-    InitLog(options.log_level, options.log_file, options.json_log ? LogFormat::kJson : LogFormat::kText);
-    if (!options.inputs.empty()) LogStart("gpusort", options);
+    spec.dialect.ignore_sigpipe = ignore_sigpipe;
+    ReadNamedFiles(spec, cancel);
+    CheckReportFiles(spec);
+    InitLog(spec.reports.log_level, spec.reports.log_file, spec.reports.json_log ? LogFormat::kJson : LogFormat::kText);
+    if (!spec.source.inputs.empty()) LogStart("gpusort", spec);
     EndWhenDriverIsStuck();
-    RefuseClosedStreams(options, closed);
-    ConfirmOutput(options, cancel);
-    if (const std::string doubt = TakenForLines(options); !doubt.empty()) LogWarn(doubt);
-    record.emplace(options);
-    const std::optional<SortResult> result = RunJob(options, cancel, *record);
+    RefuseClosedStreams(spec, closed);
+    ConfirmOutput(spec, cancel);
+    if (const std::string doubt = TakenForLines(spec); !doubt.empty()) LogWarn(doubt);
+    record.emplace(spec);
+    const std::optional<SortResult> result = RunJob(spec, cancel, *record);
     record->End({});
     end.Done(result);
     return EndProcess(0);

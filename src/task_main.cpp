@@ -11,16 +11,16 @@
 #include <utility>
 #include <vector>
 
+#include "base/log.hpp"
+#include "base/out_of_memory.hpp"
+#include "base/signals.hpp"
+#include "base/text.hpp"
 #include "cli/completion.hpp"
 #include "cli/parse_options.hpp"
 #include "cli/process.hpp"
 #include "cli/reports.hpp"
-#include "error.hpp"
 #include "formats/locale_keys.hpp"
-#include "support/log.hpp"
-#include "support/out_of_memory.hpp"
-#include "support/signals.hpp"
-#include "support/text.hpp"
+#include "kernels/error.hpp"
 #include "task/tasks.hpp"
 
 namespace gpusort {
@@ -252,13 +252,13 @@ struct TaskState {
   std::string command;
   CancelFlag cancel{};
   bool ignore_sigpipe = false;
-  Options options{};
+  JobSpec spec{};
   std::optional<JobRecord> record{};  ///< of `options`
 };
 
 /// Parses `options` and names, with gpusort's grammar, and begins the log and the record of the task. `argv` takes what
 /// it parses.
-const Options& ParseFor(const std::string& output, const std::vector<std::string>& options,
+const JobSpec& ParseFor(const std::string& output, const std::vector<std::string>& options,
                         const std::vector<std::string>& names, std::vector<std::string>& argv, TaskState& state) {
   argv = {"gpusort_task", "--output=" + output};
   argv.insert(argv.end(), options.begin(), options.end());
@@ -266,21 +266,21 @@ const Options& ParseFor(const std::string& output, const std::vector<std::string
   argv.insert(argv.end(), names.begin(), names.end());
   std::vector<const char*> pointers;
   for (const std::string& argument : argv) pointers.push_back(argument.c_str());
-  Options& parsed = state.options =
-      ParseOptions(static_cast<int>(pointers.size()), pointers.data(), RequireInput);
+  JobSpec& parsed = state.spec = ParseOptions(static_cast<int>(pointers.size()), pointers.data(), RequireInput);
   if (parsed.action != Action::kSort) FailTask("an option asks for something else than sorting");
-  parsed.ignore_sigpipe = state.ignore_sigpipe;
+  parsed.dialect.ignore_sigpipe = state.ignore_sigpipe;
   ReadNamedFiles(parsed, state.cancel);
   if (state.command != "runs" && state.command != "part") {
     const std::pair<const char*, const std::string&> reports[] = {
-        {"--stats", parsed.stats_file}, {"--trace", parsed.trace_file}, {"--report", parsed.report_file}};
+        {"--stats", parsed.reports.stats}, {"--trace", parsed.reports.trace}, {"--report", parsed.reports.page}};
     for (const auto& [name, file] : reports) {
       if (!file.empty()) FailTask(name + (" has no meaning with gpusort_task " + state.command) + ", which sorts nothing");
     }
   }
   CheckTaskOptions(parsed);
   CheckReportFiles(parsed);
-  InitLog(parsed.log_level, parsed.log_file, parsed.json_log ? LogFormat::kJson : LogFormat::kText);
+  InitLog(parsed.reports.log_level, parsed.reports.log_file,
+          parsed.reports.json_log ? LogFormat::kJson : LogFormat::kText);
   LogStart("gpusort_task " + state.command, parsed);
   EndWhenDriverIsStuck();
   UseLocale(parsed);
@@ -294,9 +294,9 @@ std::vector<std::string> Deciding(const std::vector<std::string>& arguments) {
   return DecidingOptions(static_cast<int>(pointers.size()), pointers.data());
 }
 
-/// Options of the job in `folder`, with those that are given here.
-const Options& ParseLater(const std::string& folder, const std::string& output,
-                          const std::vector<std::string>& options, TaskState& state) {
+/// Returns the spec of the job in `folder`, with the options given here added to those of the job.
+const JobSpec& ParseLater(const std::string& folder, const std::string& output, const std::vector<std::string>& options,
+                          TaskState& state) {
   std::vector<std::string> given{"gpusort_task"};
   given.insert(given.end(), options.begin(), options.end());
   for (const std::string& option : Deciding(given)) {
@@ -305,7 +305,7 @@ const Options& ParseLater(const std::string& folder, const std::string& output,
   SplitArguments job = SplitOptions(JobArguments(folder));
   job.options.insert(job.options.end(), options.begin(), options.end());
   std::vector<std::string> argv;
-  const Options& parsed = ParseFor(output, job.options, job.names, argv, state);
+  const JobSpec& parsed = ParseFor(output, job.options, job.names, argv, state);
   CheckTaskVersion(folder);
   return parsed;
 }
@@ -343,38 +343,38 @@ std::optional<SortResult> DoTask(const TaskArguments& task, TaskState& state) {
       FailTask("no input is given");
     }
     std::vector<std::string> argv;
-    const Options& options = ParseFor(into + "/run", rest.options, rest.names, argv, state);
-    if (const std::string doubt = TakenForLines(options); !doubt.empty()) LogWarn(doubt);
-    if (command == "runs") return SortSlice(options, Deciding(argv), slice, into, state.cancel, *state.record);
-    ScanSlice(options, Deciding(argv), slice, into, state.cancel);
+    const JobSpec& spec = ParseFor(into + "/run", rest.options, rest.names, argv, state);
+    if (const std::string doubt = TakenForLines(spec); !doubt.empty()) LogWarn(doubt);
+    if (command == "runs") return SortSlice(spec, Deciding(argv), slice, into, state.cancel, *state.record);
+    ScanSlice(spec, Deciding(argv), slice, into, state.cancel);
   } else if (command == "cut") {
     needs(1, "DIR");
-    const Options& options = ParseLater(rest.names[0], rest.names[0] + "/" + command, rest.options, state);
-    CutParts(options, parts, !task["--fences-only"].empty(), rest.names[0]);
+    const JobSpec& spec = ParseLater(rest.names[0], rest.names[0] + "/" + command, rest.options, state);
+    CutParts(spec, parts, !task["--fences-only"].empty(), rest.names[0]);
   } else if (command == "part") {
     const TaskNumber part = ParseNumber("--part", task["--part"]);
     needs(2, "DIR and OUTPUT");
-    const Options& options = ParseLater(rest.names[0], rest.names[1], rest.options, state);
+    const JobSpec& spec = ParseLater(rest.names[0], rest.names[1], rest.options, state);
     PartPieces pieces{task["--pieces"], {}};
     if (const std::string offset = task["--offset"]; !offset.empty()) {
       if (pieces.folder.empty()) FailTask("--offset has no meaning without --pieces");
       pieces.offset = ParseDigits(offset);
       if (!pieces.offset) FailTask("--offset: '" + EscapeName(offset) + "' is not a number of bytes");
     }
-    return MergePart(options, part, rest.names[0], rest.names[1], pieces, state.cancel, *state.record);
+    return MergePart(spec, part, rest.names[0], rest.names[1], pieces, state.cancel, *state.record);
   } else if (command == "borders") {
     needs(1, "DIR");
     const std::optional<std::uint64_t> run = ParseDigits(task["--run"]);
     if (!run) FailTask("--run: '" + EscapeName(task["--run"]) + "' is not a run's number");
-    const Options& options = ParseLater(rest.names[0], rest.names[0] + "/" + command, rest.options, state);
-    for (const std::uint64_t border : PartBorders(options, parts, *run, rest.names[0])) {
+    const JobSpec& spec = ParseLater(rest.names[0], rest.names[0] + "/" + command, rest.options, state);
+    for (const std::uint64_t border : PartBorders(spec, parts, *run, rest.names[0])) {
       std::printf("%llu\n", static_cast<unsigned long long>(border));
     }
     if (std::fflush(stdout) != 0) throw Error(ErrorCode::kIo, "cannot write to standard output");
   } else {
     needs(2, "DIR and OUTPUT");
-    const Options& options = ParseLater(rest.names[0], rest.names[1], rest.options, state);
-    ProveParts(options, parts, rest.names[0], rest.names[1], !task["--trust"].empty(), state.cancel);
+    const JobSpec& spec = ParseLater(rest.names[0], rest.names[1], rest.options, state);
+    ProveParts(spec, parts, rest.names[0], rest.names[1], !task["--trust"].empty(), state.cancel);
   }
   return std::nullopt;
 }

@@ -33,7 +33,7 @@
 #include <vector>
 
 #include "bench/report.hpp"
-#include "error.hpp"
+#include "kernels/error.hpp"
 
 namespace {
 

@@ -27,7 +27,7 @@
 #include <thread>
 #include <vector>
 
-#include "error.hpp"
+#include "kernels/error.hpp"
 #include "tool_help.hpp"
 
 namespace {

@@ -2,10 +2,10 @@
 // benchmarks have, and the textbook kernels in their best form. Never linked into anything.
 #include <cstdint>
 
-#include "classic/merge_kernels.cuh"
-#include "classic/row_column_merge.cuh"
 #include "gpusort/merge.cuh"
-#include "records/key.hpp"
+#include "kernels/classic/merge_kernels.cuh"
+#include "kernels/classic/row_column_merge.cuh"
+#include "kernels/records/key.hpp"
 
 namespace gpusort {
 

@@ -1,4 +1,4 @@
-#include "codec/codec.hpp"
+#include "io/codec/codec.hpp"
 
 #include <bzlib.h>
 #include <lz4.h>
@@ -28,8 +28,8 @@
 #include <utility>
 #include <vector>
 
-#include "codec/late_libraries.hpp"
-#include "thread.hpp"
+#include "io/codec/late_libraries.hpp"
+#include "kernels/thread.hpp"
 
 namespace gpusort {
 namespace {

@@ -15,7 +15,7 @@
 #include <string>
 #include <string_view>
 
-#include "error.hpp"
+#include "kernels/error.hpp"
 
 namespace gpusort {
 

@@ -1,4 +1,4 @@
-#include "codec/late_libraries.hpp"
+#include "io/codec/late_libraries.hpp"
 
 #if GPUSORT_LATE_CODECS
 

@@ -2,7 +2,7 @@
 // time that the program takes to start. Their functions keep their names, of which late_libraries.cpp has the list.
 #pragma once
 
-#include "codec/codec.hpp"
+#include "io/codec/codec.hpp"
 
 namespace gpusort::detail {
 

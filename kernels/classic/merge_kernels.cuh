@@ -15,7 +15,7 @@
 #include <iterator>
 #include <type_traits>
 
-#include "classic/merge_phases.hpp"
+#include "kernels/classic/merge_phases.hpp"
 
 namespace gpusort::classic {
 namespace detail {

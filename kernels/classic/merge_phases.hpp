@@ -17,9 +17,9 @@
 #include <cstdint>
 #include <iterator>
 
-#include "classic/co_rank.hpp"
-#include "classic/sequential.hpp"
 #include "gpusort/host_device.hpp"
+#include "kernels/classic/co_rank.hpp"
+#include "kernels/classic/sequential.hpp"
 
 namespace gpusort::classic {
 

@@ -8,9 +8,9 @@
 #include <cstdint>
 #include <thread>
 
-#include "classic/sequential.hpp"
 #include "gpusort/merge_host.hpp"
 #include "gpusort/merge_path.hpp"
+#include "kernels/classic/sequential.hpp"
 
 namespace gpusort::classic {
 

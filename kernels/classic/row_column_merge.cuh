@@ -10,7 +10,7 @@
 #include <algorithm>
 #include <cstdint>
 
-#include "classic/row_column_merge.hpp"
+#include "kernels/classic/row_column_merge.hpp"
 
 namespace gpusort::classic {
 namespace detail {

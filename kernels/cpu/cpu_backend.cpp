@@ -7,13 +7,13 @@
 #include <memory>
 #include <utility>
 
-#include "backend.hpp"
-#include "cpu/cpu_lines.hpp"
-#include "cpu/cpu_numbers.hpp"
-#include "cpu/cpu_records.hpp"
-#include "cpu/thread_team.hpp"
-#include "error.hpp"
-#include "slot_pool.hpp"
+#include "kernels/backend.hpp"
+#include "kernels/cpu/cpu_lines.hpp"
+#include "kernels/cpu/cpu_numbers.hpp"
+#include "kernels/cpu/cpu_records.hpp"
+#include "kernels/cpu/thread_team.hpp"
+#include "kernels/error.hpp"
+#include "kernels/slot_pool.hpp"
 
 namespace gpusort {
 namespace {

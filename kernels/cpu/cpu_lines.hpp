@@ -14,12 +14,12 @@
 #include <utility>
 #include <vector>
 
-#include "cpu/cpu_sorter.hpp"
-#include "cpu/vqsort.hpp"
-#include "error.hpp"
 #include "gpusort/merge_host.hpp"
-#include "lines/line_order.hpp"
-#include "records/records.hpp"
+#include "kernels/cpu/cpu_sorter.hpp"
+#include "kernels/cpu/vqsort.hpp"
+#include "kernels/error.hpp"
+#include "kernels/lines/line_order.hpp"
+#include "kernels/records/records.hpp"
 
 namespace gpusort::detail {
 

@@ -10,10 +10,10 @@
 #include <span>
 #include <vector>
 
-#include "cpu/cpu_sorter.hpp"
-#include "cpu/vqsort.hpp"
 #include "gpusort/merge_host.hpp"
-#include "records/key.hpp"
+#include "kernels/cpu/cpu_sorter.hpp"
+#include "kernels/cpu/vqsort.hpp"
+#include "kernels/records/key.hpp"
 
 namespace gpusort::detail {
 

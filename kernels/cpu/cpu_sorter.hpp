@@ -6,9 +6,9 @@
 #include <cstdint>
 #include <span>
 
-#include "cpu/thread_team.hpp"
-#include "records/key.hpp"
-#include "records/records.hpp"
+#include "kernels/cpu/thread_team.hpp"
+#include "kernels/records/key.hpp"
+#include "kernels/records/records.hpp"
 
 namespace gpusort::detail {
 

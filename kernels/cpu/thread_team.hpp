@@ -12,7 +12,7 @@
 #include <mutex>
 #include <vector>
 
-#include "thread.hpp"
+#include "kernels/thread.hpp"
 
 namespace gpusort::detail {
 

@@ -2,7 +2,7 @@
 // takes 5 ms, more than everything else in sorting ten lines. Other versions of the library are linked.
 #if !GPUSORT_OWN_VQSORT
 
-#include "cpu/vqsort.hpp"
+#include "kernels/cpu/vqsort.hpp"
 
 #include <hwy/contrib/sort/vqsort.h>
 
@@ -31,7 +31,7 @@ void VqSort(Entry* p, std::uint64_t n) {
 #include <algorithm>
 #include <cstring>
 
-#include "cpu/vqsort.hpp"
+#include "kernels/cpu/vqsort.hpp"
 
 HWY_BEFORE_NAMESPACE();
 namespace gpusort::detail::HWY_NAMESPACE {

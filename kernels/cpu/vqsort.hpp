@@ -3,7 +3,7 @@
 
 #include <cstdint>
 
-#include "records/key.hpp"
+#include "kernels/records/key.hpp"
 
 namespace gpusort::detail {
 

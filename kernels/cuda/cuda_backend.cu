@@ -23,18 +23,18 @@
 #include <utility>
 #include <vector>
 
-#include "backend.hpp"
-#include "backend_module.hpp"
-#include "cuda/device_memory.cuh"
-#include "cuda/key_sorts.cuh"
-#include "cuda/line_sort.cuh"
-#include "cuda/record_kernels.cuh"
-#include "error.hpp"
 #include "gpusort/merge.cuh"
-#include "records/key.hpp"
-#include "records/records.hpp"
-#include "slot_pool.hpp"
-#include "thread.hpp"
+#include "kernels/backend.hpp"
+#include "kernels/backend_module.hpp"
+#include "kernels/cuda/device_memory.cuh"
+#include "kernels/cuda/key_sorts.cuh"
+#include "kernels/cuda/line_sort.cuh"
+#include "kernels/cuda/record_kernels.cuh"
+#include "kernels/error.hpp"
+#include "kernels/records/key.hpp"
+#include "kernels/records/records.hpp"
+#include "kernels/slot_pool.hpp"
+#include "kernels/thread.hpp"
 
 namespace gpusort {
 namespace {

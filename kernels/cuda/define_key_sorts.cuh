@@ -1,7 +1,7 @@
 // Defines KeySorts. A source file that includes this header must instantiate one of the sorts.
 #pragma once
 
-#include "cuda/key_sorts.cuh"
+#include "kernels/cuda/key_sorts.cuh"
 
 namespace gpusort::detail {
 

@@ -20,8 +20,8 @@
 #include <utility>
 #include <vector>
 
-#include "backend.hpp"
-#include "error.hpp"
+#include "kernels/backend.hpp"
+#include "kernels/error.hpp"
 
 namespace gpusort::detail {
 

@@ -8,10 +8,10 @@
 #include <cub/block/block_reduce.cuh>
 #include <cub/block/block_scan.cuh>
 
-#include "cuda/line_sort.cuh"
-#include "cuda/record_kernels.cuh"
-#include "lines/line_order.hpp"
-#include "records/key.hpp"
+#include "kernels/cuda/line_sort.cuh"
+#include "kernels/cuda/record_kernels.cuh"
+#include "kernels/lines/line_order.hpp"
+#include "kernels/records/key.hpp"
 
 namespace gpusort::detail {
 

@@ -1,4 +1,4 @@
-#include "cuda/line_sort.cuh"
+#include "kernels/cuda/line_sort.cuh"
 
 #include <thrust/iterator/counting_iterator.h>
 #include <thrust/iterator/transform_iterator.h>
@@ -8,8 +8,8 @@
 #include <cub/device/device_select.cuh>
 #include <utility>
 
-#include "cuda/key_sorts.cuh"
-#include "cuda/line_kernels.cuh"
+#include "kernels/cuda/key_sorts.cuh"
+#include "kernels/cuda/line_kernels.cuh"
 
 namespace gpusort::detail {
 namespace {

@@ -10,10 +10,10 @@
 #include <cstdint>
 #include <span>
 
-#include "cuda/device_memory.cuh"
 #include "gpusort/merge.cuh"
-#include "lines/line_order.hpp"
-#include "records/key.hpp"
+#include "kernels/cuda/device_memory.cuh"
+#include "kernels/lines/line_order.hpp"
+#include "kernels/records/key.hpp"
 
 namespace gpusort::detail {
 

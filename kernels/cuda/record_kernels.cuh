@@ -9,10 +9,10 @@
 
 #include <cstdint>
 
-#include "backend.hpp"
 #include "gpusort/host_device.hpp"
-#include "records/key.hpp"
-#include "records/record.hpp"
+#include "kernels/backend.hpp"
+#include "kernels/records/key.hpp"
+#include "kernels/records/record.hpp"
 
 namespace gpusort::detail {
 

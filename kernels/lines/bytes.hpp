@@ -6,7 +6,7 @@
 #include <cstring>
 
 #include "gpusort/host_device.hpp"
-#include "records/key.hpp"
+#include "kernels/records/key.hpp"
 
 namespace gpusort::detail {
 

@@ -4,8 +4,8 @@
 #include <cstdint>
 
 #include "gpusort/host_device.hpp"
-#include "lines/bytes.hpp"
-#include "records/key.hpp"
+#include "kernels/lines/bytes.hpp"
+#include "kernels/records/key.hpp"
 
 namespace gpusort {
 

@@ -9,8 +9,8 @@
 #include <string>
 
 #include "gpusort/host_device.hpp"
-#include "lines/bytes.hpp"
-#include "lines/text.hpp"
+#include "kernels/lines/bytes.hpp"
+#include "kernels/lines/text.hpp"
 
 namespace gpusort::detail {
 

@@ -4,9 +4,9 @@
 #include <cstdint>
 
 #include "gpusort/host_device.hpp"
-#include "lines/bytes.hpp"
-#include "lines/numeric.hpp"
-#include "lines/text.hpp"
+#include "kernels/lines/bytes.hpp"
+#include "kernels/lines/numeric.hpp"
+#include "kernels/lines/text.hpp"
 
 namespace gpusort::detail {
 

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "gpusort/host_device.hpp"
-#include "records/key.hpp"
+#include "kernels/records/key.hpp"
 
 namespace gpusort {
 

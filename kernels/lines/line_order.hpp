@@ -9,16 +9,16 @@
 #include <vector>
 
 #include "gpusort/host_device.hpp"
-#include "lines/chunk.hpp"
-#include "lines/fields.hpp"
-#include "lines/general.hpp"
-#include "lines/human.hpp"
-#include "lines/line_key.hpp"
-#include "lines/month.hpp"
-#include "lines/numeric.hpp"
-#include "lines/random.hpp"
-#include "lines/text.hpp"
-#include "lines/version.hpp"
+#include "kernels/lines/chunk.hpp"
+#include "kernels/lines/fields.hpp"
+#include "kernels/lines/general.hpp"
+#include "kernels/lines/human.hpp"
+#include "kernels/lines/line_key.hpp"
+#include "kernels/lines/month.hpp"
+#include "kernels/lines/numeric.hpp"
+#include "kernels/lines/random.hpp"
+#include "kernels/lines/text.hpp"
+#include "kernels/lines/version.hpp"
 
 namespace gpusort {
 namespace detail {

@@ -4,8 +4,8 @@
 #include <cstdint>
 
 #include "gpusort/host_device.hpp"
-#include "lines/text.hpp"
-#include "records/key.hpp"
+#include "kernels/lines/text.hpp"
+#include "kernels/records/key.hpp"
 
 namespace gpusort::detail {
 

@@ -4,8 +4,8 @@
 #include <cstdint>
 
 #include "gpusort/host_device.hpp"
-#include "lines/bytes.hpp"
-#include "lines/line_key.hpp"
+#include "kernels/lines/bytes.hpp"
+#include "kernels/lines/line_key.hpp"
 
 namespace gpusort::detail {
 

@@ -4,8 +4,8 @@
 #include <cstdint>
 
 #include "gpusort/host_device.hpp"
-#include "lines/bytes.hpp"
-#include "lines/text.hpp"
+#include "kernels/lines/bytes.hpp"
+#include "kernels/lines/text.hpp"
 
 namespace gpusort::detail {
 

@@ -9,7 +9,7 @@
 #include <cstring>
 
 #include "gpusort/host_device.hpp"
-#include "records/record.hpp"
+#include "kernels/records/record.hpp"
 
 namespace gpusort {
 

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "error.hpp"
+#include "kernels/error.hpp"
 
 namespace gpusort {
 

@@ -11,10 +11,10 @@
 #include <span>
 #include <vector>
 
-#include "error.hpp"
-#include "lines/line_order.hpp"
-#include "records/key.hpp"
-#include "records/record.hpp"
+#include "kernels/error.hpp"
+#include "kernels/lines/line_order.hpp"
+#include "kernels/records/key.hpp"
+#include "kernels/records/record.hpp"
 
 namespace gpusort {
 

@@ -6,10 +6,10 @@
 #include <string>
 #include <vector>
 
-#include "error.hpp"
+#include "base/did_you_mean.hpp"
+#include "base/gnu_quote.hpp"
 #include "formats/value_key.hpp"
-#include "support/did_you_mean.hpp"
-#include "support/gnu_quote.hpp"
+#include "kernels/error.hpp"
 
 namespace gpusort {
 namespace {

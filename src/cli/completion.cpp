@@ -13,14 +13,14 @@
 #include <span>
 #include <utility>
 
+#include "base/text.hpp"
 #include "cli/option_table.hpp"
 #include "cli/parse_options.hpp"
-#include "codec/codec.hpp"
-#include "error.hpp"
-#include "file.hpp"
 #include "formats/csv_format.hpp"
 #include "formats/value_key.hpp"
-#include "support/text.hpp"
+#include "io/codec/codec.hpp"
+#include "io/file.hpp"
+#include "kernels/error.hpp"
 
 namespace gpusort {
 namespace {
@@ -123,7 +123,7 @@ Line ReadLine(const std::vector<std::string>& words, std::size_t current) {
 }
 
 /// What the line says of its records; nothing if that is refused.
-std::optional<Options> ReadFormat(const Line& line) {
+std::optional<JobSpec> ReadFormat(const Line& line) {
   std::vector<std::string> words{"gpusort"};
   words.insert(words.end(), line.format.begin(), line.format.end());
   std::string input = line.names.empty() ? "-" : line.names[0];
@@ -139,22 +139,22 @@ std::optional<Options> ReadFormat(const Line& line) {
 }
 
 /// The names of the header of the input, if that is a regular file of CSV that has one at its front.
-std::vector<std::string> ColumnNames(const Options& options) {
+std::vector<std::string> ColumnNames(const JobSpec& spec) {
   constexpr std::size_t kMostBytes = std::size_t{1} << 20, kStep = std::size_t{64} << 10;
-  const std::string& path = options.inputs[0];
-  if (options.table->kind != TableKind::kCsv || options.table->header == 0) return {};
+  const std::string& path = spec.source.inputs[0];
+  if (spec.source.table->kind != TableKind::kCsv || spec.source.table->header == 0) return {};
   // Opening a pipe or a device may do something, so it is looked at before.
   struct stat facts {};
   if (::stat(path.c_str(), &facts) != 0 || !S_ISREG(facts.st_mode)) return {};
   const detail::Fd file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY));
   if (!file.open() || ::fstat(file.get(), &facts) != 0 || !S_ISREG(facts.st_mode)) return {};
-  const CsvFormat format(options);
+  const CsvFormat format(spec);
   try {
     const auto source = [&](std::span<std::byte> out) {
       const ssize_t got = ::read(file.get(), out.data(), out.size());
       return static_cast<std::uint64_t>(std::max<ssize_t>(got, 0));
     };
-    Decoder decoder(options.input_codec.value_or(CodecOfPath(path)), path, source);
+    Decoder decoder(spec.source.codec.value_or(CodecOfPath(path)), path, source);
     std::vector<std::byte> front(kMostBytes);
     for (std::size_t have = 0; have < kMostBytes;) {
       const std::size_t got = decoder.Read(std::span(front).subspan(have, std::min(kStep, kMostBytes - have)));
@@ -176,8 +176,8 @@ std::string KeyOfColumn(const std::string& name, bool quoted) {
   return text + "\"";
 }
 
-void AddColumns(const Options& options, std::string_view typed, Completions& found) {
-  const std::vector<std::string> names = ColumnNames(options);
+void AddColumns(const JobSpec& spec, std::string_view typed, Completions& found) {
+  const std::vector<std::string> names = ColumnNames(spec);
   for (std::size_t i = 0; i < names.size(); ++i) {
     const std::string& name = names[i];
     // By number what no line of the answer can hold, what would not reach the eye as it is, and what is no one column.
@@ -229,10 +229,10 @@ void AddParts(std::string_view key, std::size_t column_end, const std::vector<st
 }
 
 void AddKeys(const Line& line, std::string_view typed, Completions& found) {
-  const std::optional<Options> options = ReadFormat(line);
+  const std::optional<JobSpec> options = ReadFormat(line);
   const std::vector<std::string> directions{"asc", "desc"};
   const std::size_t end = ColumnEnd(typed);
-  if (options && options->table) {
+  if (options && options->source.table) {
     if (end == typed.npos) return AddColumns(*options, typed, found);
     return AddParts(typed, end, {Split(ValueTypeNames(), ", "), directions, {"nulls-first", "nulls-last"}}, found);
   }

@@ -10,11 +10,11 @@
 #include <string>
 #include <vector>
 
+#include "base/report_file.hpp"
 #include "cli/parse_options.hpp"
 #include "data/output_parts.hpp"
-#include "error.hpp"
-#include "file.hpp"
-#include "support/report_file.hpp"
+#include "io/file.hpp"
+#include "kernels/error.hpp"
 
 namespace gpusort {
 namespace {
@@ -29,18 +29,18 @@ std::optional<struct stat> FileOnStandardOutput() {
 }
 
 /// A terminal shows no sorted file, and a person who typed no name is not about to type the records.
-void RefuseTerminal(const Options& options) {
-  const bool sorts = options.action == Action::kSort;
-  if ((options.input_implied && ::isatty(STDIN_FILENO) == 1) || (sorts && ::isatty(STDOUT_FILENO) == 1)) {
-    Refuse(NoOutput(options));
+void RefuseTerminal(const JobSpec& spec) {
+  const bool sorts = spec.action == Action::kSort;
+  if ((spec.source.implied && ::isatty(STDIN_FILENO) == 1) || (sorts && ::isatty(STDOUT_FILENO) == 1)) {
+    Refuse(NoOutput(spec));
   }
 }
 
 /// `gpusort f >f`: the shell has emptied the input before the program starts.
-void RefuseEmptiedInput(const Options& options) {
+void RefuseEmptiedInput(const JobSpec& spec) {
   const std::optional<struct stat> output = FileOnStandardOutput();
   if (!output || output->st_size > 0) return;
-  for (const std::string& input : options.inputs) {
+  for (const std::string& input : spec.source.inputs) {
     struct stat facts;
     if (input == "-" || ::stat(input.c_str(), &facts) != 0 || !SameFile(facts, *output)) continue;
     Refuse("the input '" + EscapeName(input) +
@@ -50,8 +50,8 @@ void RefuseEmptiedInput(const Options& options) {
 
 /// The first of the outputs that exists and would be replaced; empty if there is none. An output that is streamed, such
 /// as /dev/stdout, replaces nothing.
-std::string FindExisting(const Options& options) {
-  const std::vector<std::string> outputs = options.split > 0 ? PartNames(options) : std::vector{options.output};
+std::string FindExisting(const JobSpec& spec) {
+  const std::vector<std::string> outputs = spec.target.split > 0 ? PartNames(spec) : std::vector{spec.target.output};
   const auto exists = [](const std::string& output) {
     struct stat facts;
     return !IsStreamTarget(output) && ::stat(output.c_str(), &facts) == 0 && (S_ISREG(facts.st_mode) || S_ISBLK(facts.st_mode));
@@ -65,15 +65,15 @@ bool PersonSits() { return ::isatty(STDIN_FILENO) == 1 && ::isatty(STDERR_FILENO
 
 /// Whether the job may use the terminal for a question: standard input is not an input, the job is not in the
 /// background, where reading would stop it, and standard error is not promised to be JSON.
-bool CanAnswer(const Options& options) {
+bool CanAnswer(const JobSpec& spec) {
   struct stat terminal;
   const bool known = ::fstat(STDIN_FILENO, &terminal) == 0;
   const auto reads_it = [&](const std::string& input) {
     struct stat facts;
     return input == "-" || (known && ::stat(input.c_str(), &facts) == 0 && SameFile(facts, terminal));
   };
-  return !options.json_log && ::tcgetpgrp(STDIN_FILENO) == ::getpgrp() &&
-         std::none_of(options.inputs.begin(), options.inputs.end(), reads_it);
+  return !spec.reports.json_log && ::tcgetpgrp(STDIN_FILENO) == ::getpgrp() &&
+         std::none_of(spec.source.inputs.begin(), spec.source.inputs.end(), reads_it);
 }
 
 /// Reads a line from standard input: true if it begins with y or Y. The end of the input is a no.
@@ -88,15 +88,15 @@ bool ReadYes(const CancelFlag& cancel) {
 
 }  // namespace
 
-void ConfirmOutput(const Options& options, const CancelFlag& cancel) {
-  if (options.output_implied) RefuseTerminal(options);
-  if (options.action != Action::kSort) return;
-  if (options.output == "-") RefuseEmptiedInput(options);
-  if (!options.asks || !PersonSits()) return;
-  const std::string existing = FindExisting(options);
+void ConfirmOutput(const JobSpec& spec, const CancelFlag& cancel) {
+  if (spec.target.implied) RefuseTerminal(spec);
+  if (spec.action != Action::kSort) return;
+  if (spec.target.output == "-") RefuseEmptiedInput(spec);
+  if (!spec.target.asks || !PersonSits()) return;
+  const std::string existing = FindExisting(spec);
   if (existing.empty()) return;
   const std::string how = ": it exists, and is replaced only with --force, or if -o names it";
-  if (!CanAnswer(options)) Refuse("output " + EscapeName(existing) + how);
+  if (!CanAnswer(spec)) Refuse("output " + EscapeName(existing) + how);
   std::string question = "gpusort: the OUTPUT '" + EscapeName(existing) + "' exists";
   if (::isatty(STDOUT_FILENO) != 1) {
     // `gpusort *.log >all.log` with two files.

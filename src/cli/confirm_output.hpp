@@ -2,13 +2,13 @@
 // output is not written where nobody can have meant it. Start at ConfirmOutput.
 #pragma once
 
-#include "stream.hpp"
-#include "support/options.hpp"
+#include "io/stream.hpp"
+#include "spec/job_spec.hpp"
 
 namespace gpusort {
 
 /// Call this before any work. Throws Error(kUsage) if the output is not to be written, Error(kCancelled) if a signal
 /// ends the question.
-void ConfirmOutput(const Options& options, const CancelFlag& cancel);
+void ConfirmOutput(const JobSpec& spec, const CancelFlag& cancel);
 
 }  // namespace gpusort

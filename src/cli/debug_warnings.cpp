@@ -2,9 +2,9 @@
 
 #include <clocale>
 
+#include "base/gnu_quote.hpp"
 #include "cli/key_def.hpp"
 #include "formats/locale_keys.hpp"
-#include "support/gnu_quote.hpp"
 
 namespace gpusort {
 namespace {

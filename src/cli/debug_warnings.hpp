@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "support/typed_keys.hpp"
+#include "spec/typed_keys.hpp"
 
 namespace gpusort {
 

@@ -12,7 +12,7 @@
 #include <string_view>
 #include <utility>
 
-#include "support/gnu_quote.hpp"
+#include "base/gnu_quote.hpp"
 
 namespace gpusort {
 namespace {

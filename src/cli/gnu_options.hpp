@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "cli/key_def.hpp"
-#include "error.hpp"
+#include "kernels/error.hpp"
 
 namespace gpusort {
 

@@ -5,7 +5,7 @@
 
 #include <string>
 
-#include "support/options.hpp"
+#include "spec/job_spec.hpp"
 
 namespace gpusort {
 

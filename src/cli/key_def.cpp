@@ -2,8 +2,8 @@
 
 #include <limits>
 
-#include "error.hpp"
-#include "support/gnu_quote.hpp"
+#include "base/gnu_quote.hpp"
+#include "kernels/error.hpp"
 
 namespace gpusort {
 namespace {

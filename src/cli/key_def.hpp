@@ -8,8 +8,8 @@
 #include <string_view>
 #include <vector>
 
-#include "lines/line_order.hpp"
-#include "support/typed_keys.hpp"
+#include "kernels/lines/line_order.hpp"
+#include "spec/typed_keys.hpp"
 
 namespace gpusort {
 

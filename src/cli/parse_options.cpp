@@ -15,14 +15,14 @@
 #include <sstream>
 #include <utility>
 
+#include "base/did_you_mean.hpp"
 #include "cli/column_key.hpp"
 #include "cli/gnu_options.hpp"
 #include "cli/key_def.hpp"
 #include "cli/option_table.hpp"
 #include "data/output_parts.hpp"
-#include "file.hpp"
-#include "stream.hpp"
-#include "support/did_you_mean.hpp"
+#include "io/file.hpp"
+#include "io/stream.hpp"
 
 namespace gpusort {
 namespace {
@@ -280,22 +280,22 @@ std::uint64_t ParseBytes(std::string_view text) {
 
 }  // namespace
 
-void ParseDevice(const std::string& text, Options& options) {
+void ParseDevice(const std::string& text, JobSpec& spec) {
   if (text.starts_with("gpu:")) {
-    options.device = DeviceChoice::kGpu;
+    spec.limits.device = DeviceChoice::kGpu;
     // Behind the colon, and behind each comma, there is a number.
     for (std::string_view rest = std::string_view(text).substr(3); !rest.empty();) {
       rest.remove_prefix(1);
       const std::string_view one = rest.substr(0, rest.find(','));
-      options.gpus.push_back(static_cast<int>(ParseCount(one, 0, 1023)));
-      if (std::count(options.gpus.begin(), options.gpus.end(), options.gpus.back()) > 1) {
+      spec.limits.gpus.push_back(static_cast<int>(ParseCount(one, 0, 1023)));
+      if (std::count(spec.limits.gpus.begin(), spec.limits.gpus.end(), spec.limits.gpus.back()) > 1) {
         Fail("GPU " + std::string(one) + " is named twice");
       }
       rest.remove_prefix(one.size());
     }
     return;
   }
-  options.device = Choose<DeviceChoice>(
+  spec.limits.device = Choose<DeviceChoice>(
       text, {{"auto", DeviceChoice::kAuto}, {"cpu", DeviceChoice::kCpu}, {"gpu", DeviceChoice::kGpu}});
 }
 
@@ -335,20 +335,20 @@ void RefuseCodecInDoubt(const std::string& path, const std::string& option) {
        " " + std::string(CodecName(*codec)) + ", or " + option + " none for bytes as they are");
 }
 
-void ResolveCodecs(const Typed& typed, Options& options) {
+void ResolveCodecs(const Typed& typed, JobSpec& spec) {
   if (const std::string* text = typed.value("--decompress")) {
-    options.input_codec = Named("--decompress", [&] { return ParseCodec(*text); });
+    spec.source.codec = Named("--decompress", [&] { return ParseCodec(*text); });
   }
   if (const std::string* text = typed.value("--max-expanded")) {
-    options.max_expanded = Named("--max-expanded", [&] { return ParseBytes(*text); });
+    spec.source.max_expanded = Named("--max-expanded", [&] { return ParseBytes(*text); });
   }
-  if (!options.input_codec) {
-    for (const std::string& input : options.inputs) RefuseCodecInDoubt(input, "--decompress");
+  if (!spec.source.codec) {
+    for (const std::string& input : spec.source.inputs) RefuseCodecInDoubt(input, "--decompress");
   }
-  if (options.action == Action::kCheck) return;
+  if (spec.action == Action::kCheck) return;
   if (const std::string* text = typed.value("--compress-temp")) {
     if (typed.has("--compress-program")) Fail("--compress-temp and --compress-program exclude each other");
-    options.temp_codec = Named("--compress-temp", [&] {
+    spec.limits.temp_codec = Named("--compress-temp", [&] {
       return Choose<std::optional<Codec>>(*text, {{"auto", std::nullopt},
                                                   {"none", Codec::kNone},
                                                   {"lz4", Codec::kLz4},
@@ -360,22 +360,22 @@ void ResolveCodecs(const Typed& typed, Options& options) {
     static constexpr std::pair<std::string_view, Codec> kBuiltIn[] = {
         {"gzip", Codec::kGz}, {"bzip2", Codec::kBz2}, {"xz", Codec::kXz}, {"zstd", Codec::kZst}, {"lz4", Codec::kLz4}};
     for (const auto& [program, codec] : kBuiltIn) {
-      if (*text == program) options.temp_codec = codec;
+      if (*text == program) spec.limits.temp_codec = codec;
     }
-    if (!options.temp_codec) options.temp_program = *text;
+    if (!spec.limits.temp_codec) spec.limits.temp_program = *text;
   }
-  if (options.split > 0) return;  // the output's name is a part of names
-  const Codec named = CodecOfPath(options.output);
+  if (spec.target.split > 0) return;  // the output's name is a part of names
+  const Codec named = CodecOfPath(spec.target.output);
   std::optional<Codec> asked;
   if (const std::string* text = typed.value("--compress")) {
     asked = Named("--compress", [&] { return ParseCodec(*text); });
   }
   if (asked && *asked != Codec::kNone && named != Codec::kNone && *asked != named) {
-    Fail("--compress " + std::string(CodecName(*asked)) + ": the name " + Quote(options.output) + " means " +
+    Fail("--compress " + std::string(CodecName(*asked)) + ": the name " + Quote(spec.target.output) + " means " +
          std::string(CodecName(named)));
   }
-  if (!typed.has("--compress")) RefuseCodecInDoubt(options.output, "--compress");
-  options.output_codec = asked.value_or(named);
+  if (!typed.has("--compress")) RefuseCodecInDoubt(spec.target.output, "--compress");
+  spec.target.codec = asked.value_or(named);
 }
 
 /// The number type that a file's extension names, with the extension; nothing if it names none.
@@ -400,8 +400,8 @@ std::optional<NamedType> TypeOfName(const std::string& path) {
 }
 
 /// Of lines, for want of anything that says otherwise.
-void RefuseTypeInDoubt(const std::string& input, const Options& options) {
-  const std::string name = ExpandedName(input, options);
+void RefuseTypeInDoubt(const std::string& input, const JobSpec& spec) {
+  const std::string name = ExpandedName(input, spec.source);
   if (TypeOfName(name)) return;
   if (const std::optional<NamedType> type = TypeOfName(Lower(name))) {
     Fail("the name " + Quote(input) + " looks like numbers, but extensions are in lower case: give --type " +
@@ -409,11 +409,11 @@ void RefuseTypeInDoubt(const std::string& input, const Options& options) {
   }
 }
 
-NamedType TypeOfInputs(const Options& options) {
-  if (options.inputs.empty()) Fail("the names that --files0-from gives do not tell: " + std::string(kTypeHelp));
+NamedType TypeOfInputs(const JobSpec& spec) {
+  if (spec.source.inputs.empty()) Fail("the names that --files0-from gives do not tell: " + std::string(kTypeHelp));
   std::optional<NamedType> first;
-  for (const std::string& input : options.inputs) {
-    const std::optional<NamedType> type = input == "-" ? std::nullopt : TypeOfName(ExpandedName(input, options));
+  for (const std::string& input : spec.source.inputs) {
+    const std::optional<NamedType> type = input == "-" ? std::nullopt : TypeOfName(ExpandedName(input, spec.source));
     if (!type) {
       Fail((input == "-" ? "standard input has no extension that tells"
                          : "the name " + Quote(input) + " does not tell") +
@@ -440,13 +440,13 @@ constexpr TableName kTableNames[] = {
     {"pgdump", TableKind::kPgDump, '\t'},   {"mysql", TableKind::kMysql, '\t'},
 };
 
-void SetTable(const std::string& name, Options& options) {
+void SetTable(const std::string& name, JobSpec& spec) {
   const auto known = std::find_if(std::begin(kTableNames), std::end(kTableNames),
                                   [&](const TableName& table) { return table.name == name; });
-  options.table.emplace();
-  options.table->name = name;
-  options.table->kind = known->kind;
-  options.table->delimiter = known->delimiter;
+  spec.source.table.emplace();
+  spec.source.table->name = name;
+  spec.source.table->kind = known->kind;
+  spec.source.table->delimiter = known->delimiter;
 }
 
 /// The format with columns that an input's extension names, in any case; null: none.
@@ -461,10 +461,10 @@ const char* TableOfName(const std::string& path) {
 }
 
 /// The format with columns that all inputs' names tell; null: they tell none.
-const char* TableOfInputs(const Options& options) {
+const char* TableOfInputs(const JobSpec& spec) {
   const char* first = nullptr;
-  for (const std::string& input : options.inputs) {
-    const char* const name = input == "-" ? nullptr : TableOfName(ExpandedName(input, options));
+  for (const std::string& input : spec.source.inputs) {
+    const char* const name = input == "-" ? nullptr : TableOfName(ExpandedName(input, spec.source));
     if (name == nullptr || (first != nullptr && first != name)) return nullptr;
     first = name;
   }
@@ -491,18 +491,18 @@ bool IsNamedColumnKey(const std::string& text) {
 }
 
 /// Throws Error(kUsage) if the inputs' names tell different formats, of which one has columns.
-void RefuseMixedFormats(const Options& options) {
+void RefuseMixedFormats(const JobSpec& spec) {
   const auto table = [&](const std::string& input) {
-    return input == "-" ? nullptr : TableOfName(ExpandedName(input, options));
+    return input == "-" ? nullptr : TableOfName(ExpandedName(input, spec.source));
   };
-  const auto named = std::find_if(options.inputs.begin(), options.inputs.end(), table);
-  if (named == options.inputs.end()) return;
+  const auto named = std::find_if(spec.source.inputs.begin(), spec.source.inputs.end(), table);
+  if (named == spec.source.inputs.end()) return;
   const std::string first = table(*named);
-  const auto other = std::find_if(options.inputs.begin(), options.inputs.end(), [&](const std::string& input) {
+  const auto other = std::find_if(spec.source.inputs.begin(), spec.source.inputs.end(), [&](const std::string& input) {
     const char* const format = table(input);
     return format == nullptr || format != first;
   });
-  if (other == options.inputs.end()) return;
+  if (other == spec.source.inputs.end()) return;
   const char* const format = table(*other);
   Fail("the name " + Quote(*named) + " means " + first + ", and " +
        (*other == "-" ? "standard input has no name that tells"
@@ -512,7 +512,7 @@ void RefuseMixedFormats(const Options& options) {
 
 /// What the options say, else what the names say. Throws Error(kUsage) if they contradict each other. Sets
 /// options.lines_because.
-Format ResolveFormat(const Typed& typed, Options& options) {
+Format ResolveFormat(const Typed& typed, JobSpec& spec) {
   std::optional<Format> format;
   std::string because;
   if (const std::string* text = typed.value("--format")) {
@@ -520,7 +520,7 @@ Format ResolveFormat(const Typed& typed, Options& options) {
       const std::string choice = OneOfWords("format", *text);
       if (choice == "binary") return Format::kBinary;
       if (choice == "lines") return Format::kLines;
-      SetTable(choice, options);
+      SetTable(choice, spec);
       return Format::kTable;
     });
     because = "--format " + *text;
@@ -528,7 +528,7 @@ Format ResolveFormat(const Typed& typed, Options& options) {
   for (const OptionRow& row : kOptionRows) {
     const std::string key = KeyOf(row);
     if ((row.marks & (kLinesOnly | kBinaryOnly | kTablesOnly)) == 0 || !typed.has(key)) continue;
-    if ((row.marks & kTablesToo) != 0 && (format ? *format == Format::kTable : TableOfInputs(options) != nullptr)) {
+    if ((row.marks & kTablesToo) != 0 && (format ? *format == Format::kTable : TableOfInputs(spec) != nullptr)) {
       continue;
     }
     const Format means = (row.marks & kLinesOnly) != 0    ? Format::kLines
@@ -543,14 +543,14 @@ Format ResolveFormat(const Typed& typed, Options& options) {
            ", " + because + " is not" +
            (separator ? ": give --delimiter" : ""));
     }
-    if (!format && means == Format::kLines) options.lines_because = ShortName(row);
+    if (!format && means == Format::kLines) spec.source.lines_because = ShortName(row);
     format = means;
     because = key;
   }
   if (format) {
-    if (*format == Format::kTable && !options.table) {
-      const char* const named = TableOfInputs(options);
-      SetTable(named != nullptr ? named : "csv", options);
+    if (*format == Format::kTable && !spec.source.table) {
+      const char* const named = TableOfInputs(spec);
+      SetTable(named != nullptr ? named : "csv", spec);
     }
     return *format;
   }
@@ -559,30 +559,30 @@ Format ResolveFormat(const Typed& typed, Options& options) {
     const auto field = std::find_if(keys->second.begin(), keys->second.end(),
                                     [](const std::string& text) { return IsObsolescent(text) || IsFieldKey(text); });
     field_keys = field != keys->second.end();
-    if (field_keys) options.lines_because = IsObsolescent(*field) ? KeyText(*field) : "-k" + KeyText(*field);
+    if (field_keys) spec.source.lines_because = IsObsolescent(*field) ? KeyText(*field) : "-k" + KeyText(*field);
     if (field_keys && IsObsolescent(*field)) return Format::kLines;
     column_keys = !field_keys && std::all_of(keys->second.begin(), keys->second.end(), IsNamedColumnKey);
   }
-  if (const char* const named = field_keys ? nullptr : TableOfInputs(options)) {
-    SetTable(named, options);
+  if (const char* const named = field_keys ? nullptr : TableOfInputs(spec)) {
+    SetTable(named, spec);
     return Format::kTable;
   }
-  if (!field_keys) RefuseMixedFormats(options);
+  if (!field_keys) RefuseMixedFormats(spec);
   const auto binary = [&](const std::string& input) {
-    return input != "-" && TypeOfName(ExpandedName(input, options)).has_value();
+    return input != "-" && TypeOfName(ExpandedName(input, spec.source)).has_value();
   };
-  const auto first = std::find_if(options.inputs.begin(), options.inputs.end(), binary);
-  if (first == options.inputs.end()) {
-    for (const std::string& input : options.inputs) RefuseTypeInDoubt(input, options);
-    if (column_keys && !options.inputs.empty()) {
-      SetTable("csv", options);
+  const auto first = std::find_if(spec.source.inputs.begin(), spec.source.inputs.end(), binary);
+  if (first == spec.source.inputs.end()) {
+    for (const std::string& input : spec.source.inputs) RefuseTypeInDoubt(input, spec);
+    if (column_keys && !spec.source.inputs.empty()) {
+      SetTable("csv", spec);
       return Format::kTable;
     }
-    options.format_guessed = options.inputs.empty();
+    spec.source.format_guessed = spec.source.inputs.empty();
     return Format::kLines;
   }
-  const auto other = std::find_if_not(options.inputs.begin(), options.inputs.end(), binary);
-  if (other != options.inputs.end()) {
+  const auto other = std::find_if_not(spec.source.inputs.begin(), spec.source.inputs.end(), binary);
+  if (other != spec.source.inputs.end()) {
     Fail("the name " + Quote(*first) + " means numbers and " + Quote(*other) + " means lines: give --format");
   }
   return Format::kBinary;
@@ -629,24 +629,24 @@ std::string AsColumnKey(const KeyDef& key) {
 }
 
 /// The message about a key that `error` says is none of lines: what is wrong, and what to give instead.
-std::string AboutLineKey(const Typed& typed, const Options& options, const std::string& text, const Error& error) {
+std::string AboutLineKey(const Typed& typed, const JobSpec& spec, const std::string& text, const Error& error) {
   const std::string key = "'" + KeyText(text) + "' is not a key of lines", why = ": " + EscapeName(error.what());
   if (IsFieldKey(text) || IsObsolescent(text)) {
     const bool binary = text.find(':') != text.npos;
     return key + why + (binary ? "; for fields of binary records give --type or --record-size, too"
                                : "; give F[.C][OPTS][,F[.C][OPTS]], like 2,2 or 3,3nr");
   }
-  if (options.lines_because.empty() || !IsColumnKey(text)) {
+  if (spec.source.lines_because.empty() || !IsColumnKey(text)) {
     return key + why + "; for columns by name give " +
            (typed.has("--format") ? "another --format, like csv" : "--format, too, like csv");
   }
-  const std::string& because = options.lines_because;
+  const std::string& because = spec.source.lines_because;
   if (because.starts_with("-k")) return key + ", and " + because + " is one: give columns by number as #N";
   return key + ", and " + because + " is for lines: for columns by name " +
          (because == "-t" ? "give --delimiter " + Quote(*typed.value("--field-separator")) + " instead" : "leave it out");
 }
 
-void ResolveLines(const Typed& typed, Options& options) {
+void ResolveLines(const Typed& typed, JobSpec& spec) {
   const KeyOptions global = GlobalLetters(typed);
   std::vector<KeyDef> keys;
   if (const auto typed_keys = typed.values.find("--key"); typed_keys != typed.values.end()) {
@@ -655,7 +655,7 @@ void ResolveLines(const Typed& typed, Options& options) {
         try {
           return ParseKeyText(text);
         } catch (const Error& error) {
-          Fail(AboutLineKey(typed, options, text, error));
+          Fail(AboutLineKey(typed, spec, text, error));
         }
       }));
     }
@@ -664,35 +664,35 @@ void ResolveLines(const Typed& typed, Options& options) {
   if (const std::string* text = typed.value("--field-separator")) {
     separator = Named("--field-separator", [&] { return ParseSeparator(*text); });
   }
-  const bool stable = options.stable = typed.has("--stable");
-  options.keys = keys;
-  options.ordering = global;
+  const bool stable = spec.order.stable = typed.has("--stable");
+  spec.order.keys = keys;
+  spec.order.ordering = global;
   const std::vector<KeyDef> resolved = ResolveKeys(keys, global);
-  if (!options.lines_because.empty()) {
-    if (separator >= 0) options.column_form = "--delimiter " + Quote(*typed.value("--field-separator"));
+  if (!spec.source.lines_because.empty()) {
+    if (separator >= 0) spec.source.column_form = "--delimiter " + Quote(*typed.value("--field-separator"));
     for (const KeyDef& key : resolved) {
-      options.column_form += (options.column_form.empty() ? "" : " ") + AsColumnKey(key);
+      spec.source.column_form += (spec.source.column_form.empty() ? "" : " ") + AsColumnKey(key);
     }
-    if (options.column_form.empty()) options.column_form = "-k NAME";
+    if (spec.source.column_form.empty()) spec.source.column_form = "-k NAME";
   }
-  LineOrder order = MakeLineOrder(resolved, global, separator, !stable && !options.unique);
+  LineOrder order = MakeLineOrder(resolved, global, separator, !stable && !spec.order.unique);
   const bool whole_line = order.keys.empty();
-  options.random = std::any_of(order.keys.begin(), order.keys.end(),
-                               [](const LineKey& key) { return key.ordering == LineOrdering::kRandom; });
-  options.lines = std::make_shared<const LineOrdered>(std::move(order));
-  options.layout = MakeLineLayout(typed.has("--zero-terminated") ? 0 : '\n', options.lines->view);
-  options.type_note = typed.has("--zero-terminated") ? "lines that end with NUL" : "lines";
+  spec.order.random = std::any_of(order.keys.begin(), order.keys.end(),
+                                  [](const LineKey& key) { return key.ordering == LineOrdering::kRandom; });
+  spec.order.lines = std::make_shared<const LineOrdered>(std::move(order));
+  spec.order.layout = MakeLineLayout(typed.has("--zero-terminated") ? 0 : '\n', spec.order.lines->view);
+  spec.source.type_note = typed.has("--zero-terminated") ? "lines that end with NUL" : "lines";
   if (whole_line) {
-    options.type_note += std::string(", key: the whole line") + (options.reverse ? ", descending" : "");
+    spec.source.type_note += std::string(", key: the whole line") + (spec.order.reverse ? ", descending" : "");
   } else if (const auto typed_keys = typed.values.find("--key"); typed_keys != typed.values.end()) {
-    for (const std::string& text : typed_keys->second) options.type_note += ", key " + KeyText(text);
+    for (const std::string& text : typed_keys->second) spec.source.type_note += ", key " + KeyText(text);
   }
-  if (!global.none() && !whole_line) options.type_note += ", all keys -" + global.letters();
-  if (stable) options.type_note += ", equal keys in their order";
+  if (!global.none() && !whole_line) spec.source.type_note += ", all keys -" + global.letters();
+  if (stable) spec.source.type_note += ", equal keys in their order";
 }
 
-void ResolveTable(const Typed& typed, Options& options) {
-  TableOptions& table = *options.table;
+void ResolveTable(const Typed& typed, JobSpec& spec) {
+  TableOptions& table = *spec.source.table;
   const auto byte = [&](const std::string& key) -> std::optional<unsigned char> {
     const std::string* text = typed.value(key);
     if (text == nullptr) return std::nullopt;
@@ -740,38 +740,38 @@ void ResolveTable(const Typed& typed, Options& options) {
   // PostgreSQL's CSV writes the text \N so.
   if (csv && table.name != "pgcopy-csv") table.nulls.emplace_back("\\N");
   table.strict = typed.has("--strict");
-  table.reverse = options.reverse;
+  table.reverse = spec.order.reverse;
   const auto point = byte("--decimal-point"), thousands = byte("--thousands");
   const char decimal_point = static_cast<char>(point.value_or('.'));
   if (thousands && *thousands == static_cast<unsigned char>(decimal_point)) {
     Fail("--thousands and --decimal-point must be different bytes");
   }
-  options.type_note = table.name;
+  spec.source.type_note = table.name;
   if (const auto keys = typed.values.find("--key"); keys != typed.values.end()) {
     if (keys->second.size() > kMaxKeyFields) {
       Fail("there are " + std::to_string(keys->second.size()) + " keys; at most " + std::to_string(kMaxKeyFields));
     }
     for (const std::string& text : keys->second) {
       ColumnKey key = Named("--key", [&] { return ParseColumnKey(text, decimal_point, thousands ? *thousands : -1); });
-      if (options.reverse) key.rule.descending = !key.rule.descending;
+      if (spec.order.reverse) key.rule.descending = !key.rule.descending;
       table.keys.push_back(std::move(key));
-      options.type_note += ", key " + EscapeName(text);
+      spec.source.type_note += ", key " + EscapeName(text);
     }
   } else {
-    options.type_note += ", key: all columns as text";
+    spec.source.type_note += ", key: all columns as text";
   }
-  options.lines = std::make_shared<const LineOrdered>(LineOrder{});
-  options.layout = MakeLineLayout('\n', options.lines->view);
+  spec.order.lines = std::make_shared<const LineOrdered>(LineOrder{});
+  spec.order.layout = MakeLineLayout('\n', spec.order.lines->view);
 }
 
-void ResolveLayout(const Typed& typed, Options& options) {
+void ResolveLayout(const Typed& typed, JobSpec& spec) {
   const std::string* type_text = typed.value("--type");
   const std::string* size_text = typed.value("--record-size");
   if (type_text != nullptr && size_text != nullptr) {
     Fail("--type and --record-size exclude each other: --type already gives the record's size");
   }
 
-  KeySpec spec;
+  KeySpec keys_of_record;
   std::uint64_t record_bytes = 0;
   std::string what;
   std::string source;
@@ -792,13 +792,13 @@ void ResolveLayout(const Typed& typed, Options& options) {
       }
       source = "from --type";
     } else {
-      const NamedType named = TypeOfInputs(options);
+      const NamedType named = TypeOfInputs(spec);
       field = named.field;
       source = "from the extension " + named.extension;
     }
     record_bytes = field.length;
     what = FormatType(field);
-    if (!typed.has("--key")) spec.fields.push_back(field);
+    if (!typed.has("--key")) keys_of_record.fields.push_back(field);
   }
 
   const std::string record = "the record of " + std::to_string(record_bytes) + " bytes (" +
@@ -816,28 +816,29 @@ void ResolveLayout(const Typed& typed, Options& options) {
       if (field.offset > record_bytes || field.length > record_bytes - field.offset) {
         Fail("--key: " + Quote(text) + " leaves " + record);
       }
-      spec.fields.push_back(field);
+      keys_of_record.fields.push_back(field);
     }
   }
 
-  options.layout = MakeFixedLayout(record_bytes, spec);
+  spec.order.layout = MakeFixedLayout(record_bytes, keys_of_record);
   std::string keys;
-  for (std::uint32_t i = 0; i < options.layout.field_count; ++i) {
-    KeyField& field = options.layout.fields[i];
-    field.descending ^= options.reverse;
+  for (std::uint32_t i = 0; i < spec.order.layout.field_count; ++i) {
+    KeyField& field = spec.order.layout.fields[i];
+    field.descending ^= spec.order.reverse;
     keys += (i == 0 ? " " : ", ") + FormatKey(field);
   }
   if (what.empty() || typed.has("--key")) {
     const std::string size = "records of " + std::to_string(record_bytes) + " bytes";
-    options.type_note = size + " (" + (what.empty() ? source : what + " " + source) + "), " +
-                        (typed.has("--key") ? (options.layout.field_count == 1 ? "key" : "keys") + keys
-                                            : std::string("key: all bytes") + (options.reverse ? ", descending" : ""));
+    spec.source.type_note =
+        size + " (" + (what.empty() ? source : what + " " + source) + "), " +
+        (typed.has("--key") ? (spec.order.layout.field_count == 1 ? "key" : "keys") + keys
+                            : std::string("key: all bytes") + (spec.order.reverse ? ", descending" : ""));
   } else {
-    options.type_note = what + (options.reverse ? " descending" : "") + " (" + source + ")";
+    spec.source.type_note = what + (spec.order.reverse ? " descending" : "") + " (" + source + ")";
   }
 }
 
-void PlaceNames(const Typed& typed, Options& options) {
+void PlaceNames(const Typed& typed, JobSpec& spec) {
   const std::vector<std::string>& names = typed.names;
   for (const std::string& name : names) {
     if (name.empty()) Fail("a file name is empty");
@@ -846,27 +847,27 @@ void PlaceNames(const Typed& typed, Options& options) {
     if (!names.empty()) Fail("--files0-from: it gives the inputs, so " + Quote(names[0]) + " cannot be one, too");
     const std::string* output = typed.value("--output");
     if (output == nullptr) Fail("no output is given: gpusort --files0-from FILE -o OUTPUT");
-    options.names_file = *file;
-    options.output = *output;
+    spec.source.names_file = *file;
+    spec.target.output = *output;
     return;
   }
-  if (options.action == Action::kCheck) {
+  if (spec.action == Action::kCheck) {
     if (names.size() != 1) {
       Fail("--check takes exactly one input, and " + std::to_string(names.size()) + " are given");
     }
-    options.inputs = names;
+    spec.source.inputs = names;
   } else if (const std::string* output = typed.value("--output")) {
     if (names.empty()) Fail("no input is given: gpusort -o OUTPUT INPUT...");
-    options.inputs = names;
-    options.output = *output;
+    spec.source.inputs = names;
+    spec.target.output = *output;
   } else if (names.size() < 2) {
-    options.input_implied = names.empty();
-    options.inputs = names.empty() ? std::vector<std::string>{"-"} : names;
+    spec.source.implied = names.empty();
+    spec.source.inputs = names.empty() ? std::vector<std::string>{"-"} : names;
     for (const char* key : {"--split", "--resume-dir", "--verify-output"}) {
-      if (typed.has(key)) Fail(NoOutput(options) + "; " + key + " needs a file");
+      if (typed.has(key)) Fail(NoOutput(spec) + "; " + key + " needs a file");
     }
-    options.output = "-";
-    options.output_implied = true;
+    spec.target.output = "-";
+    spec.target.implied = true;
   } else {
     // Two names may as well be two inputs and a forgotten -o.
     if (typed.has("--merge")) {
@@ -877,22 +878,22 @@ void PlaceNames(const Typed& typed, Options& options) {
       Fail("there are " + std::to_string(names.size()) + " names; for several inputs give gpusort -o OUTPUT INPUT..." +
            ", where - is standard output");
     }
-    options.inputs = {names[0]};
-    options.output = names[1];
-    options.asks = !typed.has("--force") && !typed.has("--no-clobber");
+    spec.source.inputs = {names[0]};
+    spec.target.output = names[1];
+    spec.target.asks = !typed.has("--force") && !typed.has("--no-clobber");
   }
-  if (std::count(options.inputs.begin(), options.inputs.end(), "-") > 1) {
+  if (std::count(spec.source.inputs.begin(), spec.source.inputs.end(), "-") > 1) {
     Fail("standard input (-) can be read only once");
   }
 }
 
 /// The files that the run writes beside its output must not be its data.
-std::string ReportFile(const Typed& typed, const std::string& key, const Options& options) {
+std::string ReportFile(const Typed& typed, const std::string& key, const JobSpec& spec) {
   const std::string* path = typed.value(key);
   if (path == nullptr) return "";
   if (*path == "-") Fail(key + ": '-' is not a file; give a file name");
-  if (*path == options.output) Fail(key + ": " + Quote(*path) + " is the output");
-  if (std::count(options.inputs.begin(), options.inputs.end(), *path) != 0) {
+  if (*path == spec.target.output) Fail(key + ": " + Quote(*path) + " is the output");
+  if (std::count(spec.source.inputs.begin(), spec.source.inputs.end(), *path) != 0) {
     Fail(key + ": " + Quote(*path) + " is an input");
   }
   return *path;
@@ -911,7 +912,7 @@ std::vector<std::pair<std::string, std::string>> WhatDecides(const Typed& typed)
   return values;
 }
 
-void ResolveResume(const Typed& typed, Options& options) {
+void ResolveResume(const Typed& typed, JobSpec& spec) {
   const std::string* folder = typed.value("--resume-dir");
   if (folder == nullptr) {
     for (const char* key : {"--keep-resume-dir", "--checkpoint"}) {
@@ -919,118 +920,120 @@ void ResolveResume(const Typed& typed, Options& options) {
     }
     return;
   }
-  options.resume_dir = *folder;
-  options.keep_resume_dir = typed.has("--keep-resume-dir");
+  spec.survival.dir = *folder;
+  spec.survival.keep = typed.has("--keep-resume-dir");
   if (const std::string* text = typed.value("--checkpoint")) {
-    options.checkpoint_bytes = Named("--checkpoint", [&] { return ParseBytes(*text); });
+    spec.survival.checkpoint_bytes = Named("--checkpoint", [&] { return ParseBytes(*text); });
   }
-  options.typed = WhatDecides(typed);
-  if (options.merge) Fail("--resume-dir has nothing to keep with -m, which makes no runs: leave it out");
-  if (IsStreamTarget(options.output)) {
-    Fail("--resume-dir: the output " + Quote(options.output) + " is a stream, which cannot be taken up in its middle");
+  spec.survival.typed = WhatDecides(typed);
+  if (spec.order.merge) Fail("--resume-dir has nothing to keep with -m, which makes no runs: leave it out");
+  if (IsStreamTarget(spec.target.output)) {
+    Fail("--resume-dir: the output " + Quote(spec.target.output) +
+         " is a stream, which cannot be taken up in its middle");
   }
-  if (std::count(options.inputs.begin(), options.inputs.end(), "-") > 0) {
+  if (std::count(spec.source.inputs.begin(), spec.source.inputs.end(), "-") > 0) {
     Fail("--resume-dir: standard input cannot be taken up in its middle: give a file");
   }
-  if (options.random && options.random_source.empty()) {
+  if (spec.order.random && spec.order.random_source.empty()) {
     Fail("--resume-dir with -R needs --random-source: else every attempt has another order");
   }
 }
 
 }  // namespace
 
-Options ParseOptions(int argc, const char* const* argv, const std::function<void(const std::string&)>& look) {
+JobSpec ParseOptions(int argc, const char* const* argv, const std::function<void(const std::string&)>& look) {
   const Typed typed = Split(argc, argv);
-  Options options;
+  JobSpec spec;
   const auto with = [&](const std::string& key, const auto& use) {
     if (const std::string* text = typed.value(key)) Named(key, [&] { use(*text); });
   };
   with("--log-format", [&](const std::string& text) {
-    options.json_log = Choose<bool>(text, {{"text", false}, {"json", true}});
-    if (options.json_log) options.log_level = "info";
+    spec.reports.json_log = Choose<bool>(text, {{"text", false}, {"json", true}});
+    if (spec.reports.json_log) spec.reports.log_level = "info";
   });
   if (typed.has("--help") || typed.has("--version")) {
-    options.action = typed.has("--help") ? Action::kHelp : Action::kVersion;
-    options.help = typed.help;
-    return options;
+    spec.action = typed.has("--help") ? Action::kHelp : Action::kVersion;
+    spec.help = typed.help;
+    return spec;
   }
   if (typed.has("--completion")) {
-    options.action = Action::kCompletion;
-    with("--completion", [&](const std::string& text) { options.shell = OneOfWords("completion", text); });
-    return options;
+    spec.action = Action::kCompletion;
+    with("--completion", [&](const std::string& text) { spec.shell = OneOfWords("completion", text); });
+    return spec;
   }
   if (typed.has("--status")) {
     if (!typed.has("--resume-dir")) Fail("--status needs --resume-dir DIR");
     if (!typed.names.empty()) Fail("--status takes no files, and " + Quote(typed.names[0]) + " is given");
-    options.action = Action::kStatus;
-    options.resume_dir = *typed.value("--resume-dir");
-    return options;
+    spec.action = Action::kStatus;
+    spec.survival.dir = *typed.value("--resume-dir");
+    return spec;
   }
-  options.quiet = typed.has("-C");
-  if (typed.has("--check") || options.quiet) {
+  spec.reports.quiet = typed.has("-C");
+  if (typed.has("--check") || spec.reports.quiet) {
     for (const OptionRow& row : kOptionRows) {
       const std::string key = KeyOf(row);
       if ((row.marks & kWithCheck) == 0 && typed.has(key)) {
-        Fail(key + " has no meaning with " + (options.quiet ? "-C" : "--check"));
+        Fail(key + " has no meaning with " + (spec.reports.quiet ? "-C" : "--check"));
       }
     }
-    options.action = Action::kCheck;
+    spec.action = Action::kCheck;
   } else if (typed.has("--explain")) {
     for (const std::string report : {"--stats", "--trace", "--report"}) {
       if (typed.has(report)) Fail(report + " has no meaning with --explain, which sorts nothing");
     }
-    options.action = Action::kExplain;
-    options.probes = typed.probes;
+    spec.action = Action::kExplain;
+    spec.probes = typed.probes;
   }
 
-  PlaceNames(typed, options);
+  PlaceNames(typed, spec);
   with("--split", [&](const std::string& text) {
-    options.split = static_cast<unsigned>(ParseCount(text, 1, kMostParts));
-    if (IsStreamTarget(options.output)) Fail("it makes files, and " + Quote(options.output) + " is a stream");
-    if (options.output.ends_with('/')) Fail("it needs what names begin with, behind " + Quote(options.output));
-    const std::string last = std::filesystem::path(options.output).filename().string();
-    if (last == "." || last == "..") Fail(SplitIntoFolder(options.output));
+    spec.target.split = static_cast<unsigned>(ParseCount(text, 1, kMostParts));
+    if (IsStreamTarget(spec.target.output)) Fail("it makes files, and " + Quote(spec.target.output) + " is a stream");
+    if (spec.target.output.ends_with('/')) Fail("it needs what names begin with, behind " + Quote(spec.target.output));
+    const std::string last = std::filesystem::path(spec.target.output).filename().string();
+    if (last == "." || last == "..") Fail(SplitIntoFolder(spec.target.output));
     for (const char* key : {"--compress", "--debug"}) {
       if (typed.has(key)) Fail(std::string(key) + " has no meaning with it");
     }
   });
-  ResolveCodecs(typed, options);
-  options.reverse = typed.has("--reverse");
-  options.unique = typed.has("--unique");
-  options.merge = typed.has("--merge");
-  options.format_assumed = !typed.has("--format") && !typed.has("--type") && !typed.has("--record-size");
-  options.force_format = typed.has("--force-format");
+  ResolveCodecs(typed, spec);
+  spec.order.reverse = typed.has("--reverse");
+  spec.order.unique = typed.has("--unique");
+  spec.order.merge = typed.has("--merge");
+  spec.source.format_assumed = !typed.has("--format") && !typed.has("--type") && !typed.has("--record-size");
+  spec.source.force_format = typed.has("--force-format");
   try {
-    options.format = ResolveFormat(typed, options);
-    if (options.format == Format::kLines) {
-      ResolveLines(typed, options);
-    } else if (options.format == Format::kTable) {
-      ResolveTable(typed, options);
+    spec.source.format = ResolveFormat(typed, spec);
+    if (spec.source.format == Format::kLines) {
+      ResolveLines(typed, spec);
+    } else if (spec.source.format == Format::kTable) {
+      ResolveTable(typed, spec);
     } else {
-      ResolveLayout(typed, options);
+      ResolveLayout(typed, spec);
     }
   } catch (const Error&) {
-    for (const std::string& input : options.inputs) {
+    for (const std::string& input : spec.source.inputs) {
       if (look) look(input);
     }
     throw;
   }
-  if (options.split > 0 && options.table && options.table->kind == TableKind::kPgDump) {
+  if (spec.target.split > 0 && spec.source.table && spec.source.table->kind == TableKind::kPgDump) {
     Fail("--split: the rows of a dump stand between what else is in it; it has no meaning with pgdump");
   }
-  options.locale = typed.has("--locale");
-  options.debug = typed.has("--debug");
-  with("--top", [&](const std::string& text) { options.top = ParseCount(text, 1, kMaxSize); });
-  if (!options.table) {
-    with("--header", [&](const std::string& text) { options.header = ParseCount(text, 1, kMaxSize); });
+  spec.order.locale = typed.has("--locale");
+  spec.order.debug = typed.has("--debug");
+  with("--top", [&](const std::string& text) { spec.order.top = ParseCount(text, 1, kMaxSize); });
+  if (!spec.source.table) {
+    with("--header", [&](const std::string& text) { spec.source.header = ParseCount(text, 1, kMaxSize); });
   }
   with("--max-record", [&](const std::string& text) {
-    options.max_record = ParseBytes(text);
-    if (options.max_record >= std::uint64_t{1} << 32) Fail("the longest line that can be sorted has 4294967295 bytes");
+    spec.source.max_record = ParseBytes(text);
+    if (spec.source.max_record >= std::uint64_t{1} << 32)
+      Fail("the longest line that can be sorted has 4294967295 bytes");
   });
-  if (const std::string* path = typed.value("--random-source")) options.random_source = *path;
-  if (options.random_source == "-" &&
-      (options.names_file == "-" || std::count(options.inputs.begin(), options.inputs.end(), "-") > 0)) {
+  if (const std::string* path = typed.value("--random-source")) spec.order.random_source = *path;
+  if (spec.order.random_source == "-" &&
+      (spec.source.names_file == "-" || std::count(spec.source.inputs.begin(), spec.source.inputs.end(), "-") > 0)) {
     Fail("standard input (-) can be read only once: --random-source needs a file");
   }
 
@@ -1040,60 +1043,59 @@ Options ParseOptions(int argc, const char* const* argv, const std::function<void
       if (target->value == 0) Fail("must be more than 0");
     };
   };
-  with("--memory", memory(options.memory, 1));
-  with("--buffer-size", memory(options.memory, 1024));
-  with("--gpu-memory", memory(options.gpu_memory, 1));
-  if (const auto dirs = typed.values.find("--temp-dir"); dirs != typed.values.end()) options.temp_dirs = dirs->second;
+  with("--memory", memory(spec.limits.memory, 1));
+  with("--buffer-size", memory(spec.limits.memory, 1024));
+  with("--gpu-memory", memory(spec.limits.gpu_memory, 1));
+  if (const auto dirs = typed.values.find("--temp-dir"); dirs != typed.values.end())
+    spec.limits.temp_dirs = dirs->second;
   if (const auto dirs = typed.values.find("--temporary-directory"); dirs != typed.values.end()) {
-    options.temp_dirs.insert(options.temp_dirs.end(), dirs->second.begin(), dirs->second.end());
+    spec.limits.temp_dirs.insert(spec.limits.temp_dirs.end(), dirs->second.begin(), dirs->second.end());
   }
   const auto threads = [&](const std::string& text) {
-    options.threads = static_cast<unsigned>(ParseCount(text, 1, 4096));
+    spec.limits.threads = static_cast<unsigned>(ParseCount(text, 1, 4096));
   };
   with("--threads", threads);
   with("--parallel", threads);
-  with("--device", [&](const std::string& text) { ParseDevice(text, options); });
-  with("--gpu-timeout", [&](const std::string& text) {
-    options.gpu_timeout = std::chrono::seconds(ParseCount(text, 1, 86400));
-  });
+  with("--device", [&](const std::string& text) { ParseDevice(text, spec); });
+  with("--gpu-timeout",
+       [&](const std::string& text) { spec.limits.gpu_timeout = std::chrono::seconds(ParseCount(text, 1, 86400)); });
 
-  options.no_fsync = typed.has("--no-fsync");
-  options.no_clobber = typed.has("--no-clobber");
-  if (options.no_clobber && typed.has("--force")) Fail("--force and --no-clobber exclude each other");
-  options.verify_output = typed.has("--verify-output");
-  options.no_space_check = typed.has("--no-space-check");
-  if (options.verify_output && options.output == "-") Fail("--verify-output cannot read standard output back");
-  options.stats_file = ReportFile(typed, "--stats", options);
-  options.trace_file = ReportFile(typed, "--trace", options);
-  options.report_file = ReportFile(typed, "--report", options);
-  options.log_file = ReportFile(typed, "--log-file", options);
-  if (!options.stats_file.empty() && options.stats_file == options.log_file) {
-    Fail("--stats and --log-file name the same file " + Quote(options.stats_file));
+  spec.target.no_fsync = typed.has("--no-fsync");
+  spec.target.no_clobber = typed.has("--no-clobber");
+  if (spec.target.no_clobber && typed.has("--force")) Fail("--force and --no-clobber exclude each other");
+  spec.target.verify = typed.has("--verify-output");
+  spec.target.no_space_check = typed.has("--no-space-check");
+  if (spec.target.verify && spec.target.output == "-") Fail("--verify-output cannot read standard output back");
+  spec.reports.stats = ReportFile(typed, "--stats", spec);
+  spec.reports.trace = ReportFile(typed, "--trace", spec);
+  spec.reports.page = ReportFile(typed, "--report", spec);
+  spec.reports.log_file = ReportFile(typed, "--log-file", spec);
+  if (!spec.reports.stats.empty() && spec.reports.stats == spec.reports.log_file) {
+    Fail("--stats and --log-file name the same file " + Quote(spec.reports.stats));
   }
   with("--progress", [&](const std::string& text) {
-    options.progress = Choose<When>(text, {{"auto", When::kAuto}, {"always", When::kAlways}, {"never", When::kNever}});
+    spec.reports.progress =
+        Choose<When>(text, {{"auto", When::kAuto}, {"always", When::kAlways}, {"never", When::kNever}});
   });
-  with("--log-level", [&](const std::string& text) {
-    options.log_level = OneOfWords("log-level", text);
-  });
+  with("--log-level", [&](const std::string& text) { spec.reports.log_level = OneOfWords("log-level", text); });
 
   const auto fan_in = [&](const std::string& text) {
-    options.max_fan_in = static_cast<unsigned>(ParseCount(text, 2, std::numeric_limits<std::int32_t>::max()));
+    spec.limits.max_fan_in = static_cast<unsigned>(ParseCount(text, 2, std::numeric_limits<std::int32_t>::max()));
   };
-  const bool lines = options.format != Format::kBinary;
+  const bool lines = spec.source.format != Format::kBinary;
   if (typed.has("--batch-size") && typed.has(lines ? "--fan-in" : "--batch-bytes")) {
     Fail(std::string("--batch-size and ") + (lines ? "--fan-in" : "--batch-bytes") +
          " are the same option, given twice");
   }
-  with("--batch-bytes", [&](const std::string& text) { options.batch_bytes = ParseBytes(text); });
+  with("--batch-bytes", [&](const std::string& text) { spec.limits.batch_bytes = ParseBytes(text); });
   with("--batch-size", [&](const std::string& text) {
     if (lines) return fan_in(text);
-    options.batch_bytes = ParseBytes(text);
+    spec.limits.batch_bytes = ParseBytes(text);
   });
-  with("--block-size", [&](const std::string& text) { options.block_bytes = ParseBytes(text); });
+  with("--block-size", [&](const std::string& text) { spec.limits.block_bytes = ParseBytes(text); });
   with("--fan-in", fan_in);
-  ResolveResume(typed, options);
-  return options;
+  ResolveResume(typed, spec);
+  return spec;
 }
 
 SplitArguments SplitOptions(const std::vector<std::string>& arguments) {
@@ -1143,9 +1145,10 @@ bool AsksForJsonLog(int argc, const char* const* argv) {
   return false;
 }
 
-std::string NoOutput(const Options& options) {
-  if (options.input_implied) return "no input is given: gpusort INPUT OUTPUT, or gpusort <INPUT >OUTPUT; see gpusort --help";
-  return "no output is given for " + Quote(options.inputs[0]) +
+std::string NoOutput(const JobSpec& spec) {
+  if (spec.source.implied)
+    return "no input is given: gpusort INPUT OUTPUT, or gpusort <INPUT >OUTPUT; see gpusort --help";
+  return "no output is given for " + Quote(spec.source.inputs[0]) +
          ": gpusort INPUT OUTPUT, where - is standard output, or gpusort INPUT >OUTPUT";
 }
 
@@ -1153,22 +1156,22 @@ void RequireInput(const std::string& input) {
   if (input != "-" && !IsStreamSource(input)) FileSystem().OpenInput(input, false);
 }
 
-std::string TakenForLines(const Options& options) {
-  if (options.format != Format::kLines || options.lines_because.empty()) return "";
-  for (const std::string& input : options.inputs) {
-    const char* const table = input == "-" ? nullptr : TableOfName(ExpandedName(input, options));
+std::string TakenForLines(const JobSpec& spec) {
+  if (spec.source.format != Format::kLines || spec.source.lines_because.empty()) return "";
+  for (const std::string& input : spec.source.inputs) {
+    const char* const table = input == "-" ? nullptr : TableOfName(ExpandedName(input, spec.source));
     if (table == nullptr) continue;
     const bool json = std::string_view(table) == "jsonl";
-    return Quote(input) + " is sorted as lines because of " + options.lines_because +
+    return Quote(input) + " is sorted as lines because of " + spec.source.lines_because +
            (json ? "; by its members: -k PATH, like -k user.id:int"
                  : ": a header is sorted like any line, and a newline in quotes ends a record; by columns: " +
-                       options.column_form) +
+                       spec.source.column_form) +
            "; for lines, and without this warning: --format lines";
   }
   return "";
 }
 
-void ReadNamedFiles(Options& options, const CancelFlag& cancel) {
+void ReadNamedFiles(JobSpec& spec, const CancelFlag& cancel) {
   const auto read = [&](const std::string& path, std::size_t most) {
     // Not /dev/stdin: opening that reads a file from its start again, and is refused for sockets and others' pipes.
     const detail::Fd opened(path == "-" ? -1 : detail::OpenPath(path.c_str(), O_RDONLY | O_CLOEXEC));
@@ -1188,45 +1191,47 @@ void ReadNamedFiles(Options& options, const CancelFlag& cancel) {
     }
     return text;
   };
-  if (!options.names_file.empty()) {
+  if (!spec.source.names_file.empty()) {
     Named("--files0-from", [&] {
-      const std::string text = read(options.names_file, std::string::npos);
+      const std::string text = read(spec.source.names_file, std::string::npos);
       for (std::size_t at = 0; at < text.size();) {
         const std::size_t end = std::min(text.find('\0', at), text.size());
         if (end == at) {
-          Fail("name " + std::to_string(options.inputs.size() + 1) + " in " + Quote(options.names_file) + " is empty");
+          Fail("name " + std::to_string(spec.source.inputs.size() + 1) + " in " + Quote(spec.source.names_file) +
+               " is empty");
         }
-        options.inputs.push_back(text.substr(at, end - at));
-        if (options.names_file == "-" && options.inputs.back() == "-") {
+        spec.source.inputs.push_back(text.substr(at, end - at));
+        if (spec.source.names_file == "-" && spec.source.inputs.back() == "-") {
           Fail("standard input gives the names, so it cannot be one of the inputs");
         }
         at = end + 1;
       }
-      if (options.inputs.empty()) Fail(Quote(options.names_file) + " names no input");
-      for (const std::string& input : options.inputs) {
-        if (options.format_guessed && input != "-" && TypeOfName(ExpandedName(input, options))) {
+      if (spec.source.inputs.empty()) Fail(Quote(spec.source.names_file) + " names no input");
+      for (const std::string& input : spec.source.inputs) {
+        if (spec.source.format_guessed && input != "-" && TypeOfName(ExpandedName(input, spec.source))) {
           Fail("the name " + Quote(input) + " means numbers: give --format lines, or " + kTypeHelp);
         }
-        if (options.format_guessed) RefuseTypeInDoubt(input, options);
-        if (const char* table = TableOfName(ExpandedName(input, options)); options.format_guessed && table != nullptr) {
+        if (spec.source.format_guessed) RefuseTypeInDoubt(input, spec);
+        if (const char* table = TableOfName(ExpandedName(input, spec.source));
+            spec.source.format_guessed && table != nullptr) {
           Fail("the name " + Quote(input) + " means records with columns: give --format " + table +
                ", or --format lines");
         }
-        if (!options.input_codec) RefuseCodecInDoubt(input, "--decompress");
+        if (!spec.source.codec) RefuseCodecInDoubt(input, "--decompress");
       }
-      if (std::count(options.inputs.begin(), options.inputs.end(), "-") > 1) {
+      if (std::count(spec.source.inputs.begin(), spec.source.inputs.end(), "-") > 1) {
         Fail("standard input (-) can be read only once");
       }
     });
   }
-  if (!options.random) return;
+  if (!spec.order.random) return;
   Named("--random-source", [&] {
-    std::string salt = read(options.random_source.empty() ? "/dev/urandom" : options.random_source, 16);
-    if (salt.size() < 16) Fail(Quote(options.random_source) + " has fewer than 16 bytes");
-    LineOrder order = options.lines->order;
+    std::string salt = read(spec.order.random_source.empty() ? "/dev/urandom" : spec.order.random_source, 16);
+    if (salt.size() < 16) Fail(Quote(spec.order.random_source) + " has fewer than 16 bytes");
+    LineOrder order = spec.order.lines->order;
     std::memcpy(order.salt, salt.data(), 16);
-    options.lines = std::make_shared<const LineOrdered>(std::move(order));
-    options.layout = MakeLineLayout(options.layout.delimiter, options.lines->view);
+    spec.order.lines = std::make_shared<const LineOrdered>(std::move(order));
+    spec.order.layout = MakeLineLayout(spec.order.layout.delimiter, spec.order.lines->view);
   });
 }
 

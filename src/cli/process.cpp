@@ -10,14 +10,14 @@
 #include <system_error>
 #include <vector>
 
-#include "backend.hpp"
+#include "base/out_of_memory.hpp"
+#include "base/signals.hpp"
+#include "base/text.hpp"
 #include "cli/parse_options.hpp"
-#include "file.hpp"
-#include "stuck_driver.hpp"
-#include "stream.hpp"
-#include "support/out_of_memory.hpp"
-#include "support/signals.hpp"
-#include "support/text.hpp"
+#include "io/file.hpp"
+#include "io/stream.hpp"
+#include "kernels/backend.hpp"
+#include "kernels/stuck_driver.hpp"
 
 namespace gpusort {
 namespace {
@@ -39,27 +39,28 @@ void EndByStuckDriver(const std::string& why) {
 
 }  // namespace
 
-void LogStart(const std::string& program, const Options& options) {
+void LogStart(const std::string& program, const JobSpec& spec) {
   constexpr std::size_t kMostNames = 8;
   std::string version = VersionText({});
   version = version.substr(version.find(' ') + 1);
   version.pop_back();
   std::string text = program + " " + version + ", pid " + std::to_string(::getpid()) + ":";
-  for (std::size_t i = 0; i < std::min(options.inputs.size(), kMostNames); ++i) {
-    text += " '" + EscapeName(options.inputs[i]) + "'";
+  for (std::size_t i = 0; i < std::min(spec.source.inputs.size(), kMostNames); ++i) {
+    text += " '" + EscapeName(spec.source.inputs[i]) + "'";
   }
-  if (options.inputs.size() > kMostNames) {
-    text += " and " + std::to_string(options.inputs.size() - kMostNames) + " more";
+  if (spec.source.inputs.size() > kMostNames) {
+    text += " and " + std::to_string(spec.source.inputs.size() - kMostNames) + " more";
   }
-  text += options.output.empty() ? " (--check)" : " to '" + EscapeName(options.output) + "'";
+  text += spec.target.output.empty() ? " (--check)" : " to '" + EscapeName(spec.target.output) + "'";
   LogText(LogLevel::kInfo, text);
-  const auto end = options.inputs.begin() + static_cast<std::ptrdiff_t>(std::min(options.inputs.size(), kMostNames));
+  const auto end =
+      spec.source.inputs.begin() + static_cast<std::ptrdiff_t>(std::min(spec.source.inputs.size(), kMostNames));
   LogFields fields{{"version", version},
                    {"pid", static_cast<std::uint64_t>(::getpid())}};
   // Not copied: where memory for that is refused, GCC 12's variant frees a vector twice.
-  fields.emplace_back("inputs", std::vector<std::string>(options.inputs.begin(), end));
-  fields.emplace_back("input_count", std::uint64_t{options.inputs.size()});
-  if (!options.output.empty()) fields.emplace_back("output", options.output);
+  fields.emplace_back("inputs", std::vector<std::string>(spec.source.inputs.begin(), end));
+  fields.emplace_back("input_count", std::uint64_t{spec.source.inputs.size()});
+  if (!spec.target.output.empty()) fields.emplace_back("output", spec.target.output);
   Log(LogEvent::kStarted, LogLevel::kInfo, "", fields);
 }
 

@@ -6,17 +6,17 @@
 #include <optional>
 #include <string>
 
-#include "error.hpp"
+#include "base/log.hpp"
 #include "job/job_record.hpp"
 #include "job/stats.hpp"
-#include "support/log.hpp"
-#include "support/options.hpp"
+#include "kernels/error.hpp"
+#include "spec/job_spec.hpp"
 
 namespace gpusort {
 
 /// Logs the first event of a job: `program` with its version, the process, the inputs and the output. Names of many
 /// inputs are left out.
-void LogStart(const std::string& program, const Options& options);
+void LogStart(const std::string& program, const JobSpec& spec);
 
 /// Logs the last event of a job: how the job ended, what the output has, and how long the job took. Logs nothing where
 /// memory for the event is refused.

@@ -11,10 +11,10 @@
 #include <utility>
 #include <vector>
 
+#include "base/report_file.hpp"
 #include "data/output_parts.hpp"
-#include "error.hpp"
-#include "file.hpp"
-#include "support/report_file.hpp"
+#include "io/file.hpp"
+#include "kernels/error.hpp"
 
 namespace gpusort {
 namespace {
@@ -88,19 +88,19 @@ void RequireWritable(const NamedFile& report) {
 
 }  // namespace
 
-void CheckReportFiles(const Options& options) {
+void CheckReportFiles(const JobSpec& spec) {
   std::vector<NamedFile> files;
-  for (const std::string& input : options.inputs) files.push_back({Role::kInput, "the input", input});
+  for (const std::string& input : spec.source.inputs) files.push_back({Role::kInput, "the input", input});
   const std::pair<NamedFile, bool> others[] = {
-      {{Role::kOutput, "the output", options.output}, !options.output.empty() && options.split == 0},
-      {{Role::kNames, "--files0-from", options.names_file}, !options.names_file.empty()},
-      {{Role::kRandomSource, "--random-source", options.random_source}, !options.random_source.empty()},
-      {{Role::kReport, "--stats", options.stats_file}, !options.stats_file.empty()},
-      {{Role::kReport, "--trace", options.trace_file}, !options.trace_file.empty()},
-      {{Role::kReport, "--report", options.report_file}, !options.report_file.empty()},
-      {{Role::kReport, "--log-file", options.log_file}, !options.log_file.empty()},
+      {{Role::kOutput, "the output", spec.target.output}, !spec.target.output.empty() && spec.target.split == 0},
+      {{Role::kNames, "--files0-from", spec.source.names_file}, !spec.source.names_file.empty()},
+      {{Role::kRandomSource, "--random-source", spec.order.random_source}, !spec.order.random_source.empty()},
+      {{Role::kReport, "--stats", spec.reports.stats}, !spec.reports.stats.empty()},
+      {{Role::kReport, "--trace", spec.reports.trace}, !spec.reports.trace.empty()},
+      {{Role::kReport, "--report", spec.reports.page}, !spec.reports.page.empty()},
+      {{Role::kReport, "--log-file", spec.reports.log_file}, !spec.reports.log_file.empty()},
   };
-  for (const std::string& part : PartNames(options)) files.push_back({Role::kOutput, "the output", part});
+  for (const std::string& part : PartNames(spec)) files.push_back({Role::kOutput, "the output", part});
   for (const auto& [file, given] : others) {
     if (given) files.push_back(file);
   }

@@ -23,22 +23,22 @@
 #include <utility>
 #include <vector>
 
+#include "base/gnu_quote.hpp"
+#include "base/log.hpp"
+#include "base/machine.hpp"
+#include "base/out_of_memory.hpp"
+#include "base/signals.hpp"
 #include "cli/debug_warnings.hpp"
 #include "cli/gnu_options.hpp"
 #include "cli/parse_options.hpp"
-#include "error.hpp"
-#include "file.hpp"
+#include "io/file.hpp"
 #include "job/check_sorted.hpp"
 #include "job/external_sort.hpp"
 #include "job/in_memory.hpp"
+#include "kernels/error.hpp"
+#include "kernels/stuck_driver.hpp"
+#include "kernels/thread.hpp"
 #include "runs/program_codec.hpp"
-#include "stuck_driver.hpp"
-#include "support/gnu_quote.hpp"
-#include "support/log.hpp"
-#include "support/machine.hpp"
-#include "support/out_of_memory.hpp"
-#include "support/signals.hpp"
-#include "thread.hpp"
 
 namespace gpusort {
 namespace {
@@ -171,11 +171,12 @@ void WriteText(const std::string& text) {
   out.Close();
 }
 
-int Check(const Options& options, char how, const CancelFlag& cancel) {
-  const std::optional<OrderCheck::Disorder> disorder = CheckAsRead(options, cancel);
+int Check(const JobSpec& spec, char how, const CancelFlag& cancel) {
+  const std::optional<OrderCheck::Disorder> disorder = CheckAsRead(spec, cancel);
   if (!disorder) return 0;
   if (how == 'c') {
-    std::string message = "sort: " + options.inputs[0] + ":" + std::to_string(disorder->record + 1) + ": disorder: ";
+    std::string message =
+        "sort: " + spec.source.inputs[0] + ":" + std::to_string(disorder->record + 1) + ": disorder: ";
     for (const std::byte c : disorder->bytes) message += static_cast<char>(c);
     std::fwrite(message.data(), 1, message.size(), stderr);
   }
@@ -183,43 +184,43 @@ int Check(const Options& options, char how, const CancelFlag& cancel) {
 }
 
 /// GPUSORT_DEVICE of the environment: `sort` has no option for it.
-void FindDevice(Options& options) {
+void FindDevice(JobSpec& spec) {
   const char* const device = std::getenv("GPUSORT_DEVICE");
   if (device == nullptr || *device == '\0') return;
   try {
-    ParseDevice(device, options);
+    ParseDevice(device, spec);
   } catch (const Error& error) {
     Fail(std::string("GPUSORT_DEVICE: ") + error.what());
   }
 }
 
 /// The same job for the main path, which keeps to its rules but for what differs by `sort`'s.
-Options MakeOptions(const GnuOptions& typed, LineOrder order, bool ignore_sigpipe) {
-  Options options;
-  options.inputs = typed.inputs;
-  options.output = typed.output.value_or("-");
-  options.format = Format::kLines;
-  options.lines = std::make_shared<const LineOrdered>(std::move(order));
-  options.layout = MakeLineLayout(typed.zero_terminated ? '\0' : '\n', options.lines->view);
-  options.type_note = "lines";
-  options.locale = true;
-  options.debug = typed.debug;
-  options.unique = typed.unique;
-  options.input_codec = Codec::kNone;
-  options.temp_dirs = typed.temp_dirs;
-  if (options.temp_dirs.empty()) options.temp_dirs.push_back(DefaultTempDir());
-  if (typed.memory_bytes != 0) options.memory = Size{std::clamp(typed.memory_bytes, kLeastMemory, kMaxSize), false};
-  options.temp_program = typed.compress_program;
-  options.ignore_sigpipe = ignore_sigpipe;
-  options.say = Say;
-  options.threads = std::min(typed.threads, kMostThreads);
-  FindDevice(options);
-  options.max_fan_in = typed.batch_size;
-  options.no_fsync = true;
-  options.grows = true;
-  options.strict = false;
-  options.progress = When::kNever;
-  return options;
+JobSpec MakeOptions(const GnuOptions& typed, LineOrder order, bool ignore_sigpipe) {
+  JobSpec spec;
+  spec.source.inputs = typed.inputs;
+  spec.target.output = typed.output.value_or("-");
+  spec.source.format = Format::kLines;
+  spec.order.lines = std::make_shared<const LineOrdered>(std::move(order));
+  spec.order.layout = MakeLineLayout(typed.zero_terminated ? '\0' : '\n', spec.order.lines->view);
+  spec.source.type_note = "lines";
+  spec.order.locale = true;
+  spec.order.debug = typed.debug;
+  spec.order.unique = typed.unique;
+  spec.source.codec = Codec::kNone;
+  spec.limits.temp_dirs = typed.temp_dirs;
+  if (spec.limits.temp_dirs.empty()) spec.limits.temp_dirs.push_back(DefaultTempDir());
+  if (typed.memory_bytes != 0) spec.limits.memory = Size{std::clamp(typed.memory_bytes, kLeastMemory, kMaxSize), false};
+  spec.limits.temp_program = typed.compress_program;
+  spec.dialect.ignore_sigpipe = ignore_sigpipe;
+  spec.dialect.say = Say;
+  spec.limits.threads = std::min(typed.threads, kMostThreads);
+  FindDevice(spec);
+  spec.limits.max_fan_in = typed.batch_size;
+  spec.target.no_fsync = true;
+  spec.dialect.grows = true;
+  spec.dialect.strict = false;
+  spec.reports.progress = When::kNever;
+  return spec;
 }
 
 /// Fails with the error that reading a folder gives: EISDIR, unless the disk has another one.
@@ -270,34 +271,34 @@ bool HasThreads() {
 
 /// Starts the compress program once. More lines than -S do not leave the memory if they are few, but a program that is
 /// missing or fails is reported, as by GNU sort.
-void TryProgram(const Options& options, std::span<const std::byte> lines, const CancelFlag& cancel) {
+void TryProgram(const JobSpec& spec, std::span<const std::byte> lines, const CancelFlag& cancel) {
   lines = lines.first(std::min<std::size_t>(lines.size(), std::size_t{64} << 10));
   std::vector<std::byte> out(lines.size());
-  ProgramCodec(options.temp_program, options.ignore_sigpipe, cancel, Say).Compress(lines, out);
+  ProgramCodec(spec.limits.temp_program, spec.dialect.ignore_sigpipe, cancel, Say).Compress(lines, out);
 }
 
 /// `buffer_bytes`: as -S says; 0: it was not given.
-void Sort(Options options, const std::optional<std::string>& output, std::uint64_t buffer_bytes, CancelFlag& cancel) {
+void Sort(JobSpec spec, const std::optional<std::string>& output, std::uint64_t buffer_bytes, CancelFlag& cancel) {
   FileSystem files;
   Output out = OpenOutput(files, output, cancel);
   // Sorting has the lines twice, and as much again for what it knows of them.
-  const std::uint64_t memory = options.memory ? options.memory->value : kMostInMemory * 4;
+  const std::uint64_t memory = spec.limits.memory ? spec.limits.memory->value : kMostInMemory * 4;
   const std::uint64_t most = std::clamp(memory / 4, kLeastMemory / 4, kMostInMemory);
   SaveAddresses();
   StreamFronts fronts;
-  const bool small = KnownBytes(options.inputs) <= most;
+  const bool small = KnownBytes(spec.source.inputs) <= most;
   if (small || !HasThreads()) {
     const auto stops = [small] { return small && HasThreads(); };
-    InputFront front(options.inputs, static_cast<char>(options.layout.delimiter), most, stops, cancel);
+    InputFront front(spec.source.inputs, static_cast<char>(spec.order.layout.delimiter), most, stops, cancel);
     if (front.whole()) {
       const bool more = buffer_bytes > 0 && front.lines().size() > buffer_bytes;
-      if (more && !options.temp_program.empty()) TryProgram(options, front.lines(), cancel);
-      SortInMemory(options, front.lines(), std::move(out));
+      if (more && !spec.limits.temp_program.empty()) TryProgram(spec, front.lines(), cancel);
+      SortInMemory(spec, front.lines(), std::move(out));
       return;
     }
     fronts = front.TakeFronts();
   } else {
-    NameStandardInput(options.inputs);
+    NameStandardInput(spec.source.inputs);
   }
   InitLog("off", "");
   OnStuckDriver([](const std::string& why) {
@@ -305,7 +306,7 @@ void Sort(Options options, const std::optional<std::string>& output, std::uint64
     RemoveHiddenOutput();
     _exit(2);
   });
-  ExternalSort(options, cancel, files, std::move(out), std::move(fronts));
+  ExternalSort(spec, cancel, files, std::move(out), std::move(fronts));
 }
 
 int RunJob(GnuOptions typed, bool locale_set, bool ignore_sigpipe) {
@@ -337,14 +338,14 @@ int RunJob(GnuOptions typed, bool locale_set, bool ignore_sigpipe) {
     }
     if (typed.output) Fail(std::string("options '-") + typed.check + "o' are incompatible");
   }
-  const Options options = MakeOptions(typed, std::move(order), ignore_sigpipe);
+  const JobSpec spec = MakeOptions(typed, std::move(order), ignore_sigpipe);
   CancelFlag cancel;
-  if (typed.check != 0) return Check(options, typed.check, cancel);
-  CheckReadable(options.inputs);
+  if (typed.check != 0) return Check(spec, typed.check, cancel);
+  CheckReadable(spec.source.inputs);
   // GNU sort merges so many inputs through temporary files, and says so if it cannot have any.
   const bool in_levels = typed.inputs.size() > (typed.batch_size != 0 ? typed.batch_size : kUsualBatch);
-  if (typed.action == GnuOptions::Action::kMerge && in_levels) FileSystem().OpenTemp(options.temp_dirs[0], false);
-  Sort(options, typed.output, typed.memory_bytes, cancel);
+  if (typed.action == GnuOptions::Action::kMerge && in_levels) FileSystem().OpenTemp(spec.limits.temp_dirs[0], false);
+  Sort(spec, typed.output, typed.memory_bytes, cancel);
   return 0;
 }
 

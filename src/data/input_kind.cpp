@@ -8,8 +8,8 @@
 #include <utility>
 #include <vector>
 
-#include "error.hpp"
-#include "support/text.hpp"
+#include "base/text.hpp"
+#include "kernels/error.hpp"
 
 namespace gpusort {
 namespace {
@@ -493,13 +493,13 @@ unsigned ReadsOf(const TableOptions& table) {
 
 }  // namespace
 
-KindCheck::KindCheck(const Options& options) : raw_(options.input_codec == Codec::kNone) {
-  if (options.force_format) return;
-  if (options.table) {
-    reads_ = ReadsOf(*options.table);
-    as_ = options.table->name;
-  } else if (options.format_assumed) {
-    reads_ = options.format == Format::kBinary ? kNumbers : options.layout.delimiter == 0 ? kNulLines : kLines;
+KindCheck::KindCheck(const JobSpec& spec) : raw_(spec.source.codec == Codec::kNone) {
+  if (spec.source.force_format) return;
+  if (spec.source.table) {
+    reads_ = ReadsOf(*spec.source.table);
+    as_ = spec.source.table->name;
+  } else if (spec.source.format_assumed) {
+    reads_ = spec.source.format == Format::kBinary ? kNumbers : spec.order.layout.delimiter == 0 ? kNulLines : kLines;
     as_ = reads_ == kNumbers ? "numbers" : "lines";
   }
 }

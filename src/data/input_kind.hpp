@@ -7,7 +7,7 @@
 #include <span>
 #include <string>
 
-#include "support/options.hpp"
+#include "spec/job_spec.hpp"
 
 namespace gpusort {
 
@@ -20,7 +20,7 @@ class KindCheck {
   KindCheck() = default;
   /// Checks nothing if the user insists on the format, or names lines or binary records by an option: any bytes are
   /// lines and records.
-  explicit KindCheck(const Options& options);
+  explicit KindCheck(const JobSpec& spec);
 
   bool active() const { return reads_ != 0; }
   /// Throws Error(kBadInput) if the input is recognised as something that the job does not read. `name` is the input's

@@ -10,10 +10,10 @@
 #include <cstring>
 #include <utility>
 
-#include "error.hpp"
-#include "records/records.hpp"
-#include "support/log.hpp"
-#include "support/options.hpp"
+#include "base/log.hpp"
+#include "kernels/error.hpp"
+#include "kernels/records/records.hpp"
+#include "spec/job_spec.hpp"
 
 namespace gpusort {
 namespace {
@@ -106,26 +106,26 @@ std::uint64_t TotalBytes(const std::vector<InputRange>& ranges) {
   return bytes;
 }
 
-std::uint64_t HeaderMemory(const Options& options, std::uint64_t limit) {
-  return options.header == 0 && !options.table ? 0 : std::min(limit / kHeaderShare, kMostHeader);
+std::uint64_t HeaderMemory(const JobSpec& spec, std::uint64_t limit) {
+  return spec.source.header == 0 && !spec.source.table ? 0 : std::min(limit / kHeaderShare, kMostHeader);
 }
 
-InputOptions MakeInputOptions(const Options& options, HostMemory& memory, const RecordKeyer* format,
+InputOptions MakeInputOptions(const JobSpec& spec, HostMemory& memory, const RecordKeyer* format,
                               std::optional<FileFacts> overwritten) {
   HeaderRule header;
-  if (HeaderMemory(options, memory.limit()) > 0) {
-    header = {options.header, memory.limit()};
-    memory.Reserve(HeaderMemory(options, memory.limit()));
+  if (HeaderMemory(spec, memory.limit()) > 0) {
+    header = {spec.source.header, memory.limit()};
+    memory.Reserve(HeaderMemory(spec, memory.limit()));
   }
-  return {options.input_codec,
+  return {spec.source.codec,
           header,
           format,
-          {options.max_expanded, memory.limit() / kDecoderShare, kDecoderShare},
-          options.merge && format == nullptr,
+          {spec.source.max_expanded, memory.limit() / kDecoderShare, kDecoderShare},
+          spec.order.merge && format == nullptr,
           overwritten,
-          options.strict,
-          options.ranges,
-          KindCheck(options)};
+          spec.dialect.strict,
+          spec.source.ranges,
+          KindCheck(spec)};
 }
 
 LineTooLong::LineTooLong(const std::string& path, std::uint64_t at, std::uint64_t max_record)

@@ -16,17 +16,17 @@
 #include <string>
 #include <vector>
 
-#include "codec/codec.hpp"
 #include "data/input_kind.hpp"
 #include "data/proof.hpp"
 #include "data/record_keyer.hpp"
-#include "error.hpp"
-#include "file.hpp"
-#include "records/record.hpp"
-#include "stream.hpp"
-#include "support/options.hpp"
-#include "support/pipeline.hpp"
-#include "support/progress.hpp"
+#include "flow/pipeline.hpp"
+#include "io/codec/codec.hpp"
+#include "io/file.hpp"
+#include "io/stream.hpp"
+#include "kernels/error.hpp"
+#include "kernels/records/record.hpp"
+#include "spec/job_spec.hpp"
+#include "watch/progress.hpp"
 
 namespace gpusort {
 
@@ -80,15 +80,15 @@ struct InputOptions {
   bool sorted = false;                   ///< streams are refused where they are not in order
   std::optional<FileFacts> overwritten;  ///< what the output is written into: it can be read only once, before that
   bool strict = true;                    ///< an input that is changed while it is read is an error
-  std::vector<ByteRange> ranges;         ///< as those of Options
+  std::vector<ByteRange> ranges;         ///< as Source::ranges
   KindCheck kinds;                       ///< looks at the first bytes of each input
 };
 /// Sets aside what headers may take. What may be open at once to expand is a quarter of the memory, if the codec can do
 /// with it. `format`: of records that are more than lines.
-InputOptions MakeInputOptions(const Options& options, HostMemory& memory, const RecordKeyer* format = nullptr,
+InputOptions MakeInputOptions(const JobSpec& spec, HostMemory& memory, const RecordKeyer* format = nullptr,
                               std::optional<FileFacts> overwritten = {});
 /// What headers may take of a limit on memory.
-std::uint64_t HeaderMemory(const Options& options, std::uint64_t limit);
+std::uint64_t HeaderMemory(const JobSpec& spec, std::uint64_t limit);
 
 class Inputs {
  public:

@@ -15,8 +15,8 @@
 #include <vector>
 
 #include "data/record_keyer.hpp"
-#include "lines/line_order.hpp"
-#include "records/records.hpp"
+#include "kernels/lines/line_order.hpp"
+#include "kernels/records/records.hpp"
 
 namespace gpusort {
 

@@ -5,11 +5,11 @@
 #include <cstring>
 #include <string>
 
+#include "base/log.hpp"
 #include "data/inputs.hpp"
-#include "error.hpp"
-#include "records/records.hpp"
-#include "support/log.hpp"
-#include "thread.hpp"
+#include "kernels/error.hpp"
+#include "kernels/records/records.hpp"
+#include "kernels/thread.hpp"
 
 namespace gpusort {
 namespace {
@@ -70,24 +70,24 @@ std::optional<FileFacts> Output::overwritten() const {
   return file_ && !file_->in_place().empty() ? std::optional(file_->Facts()) : std::nullopt;
 }
 
-Output Output::Open(FileSystem& files, const Options& options, CancelFlag& cancel) {
-  const std::string name = EscapeName(options.output);
-  if (IsStreamTarget(options.output)) {
-    if (options.verify_output) {
+Output Output::Open(FileSystem& files, const JobSpec& spec, CancelFlag& cancel) {
+  const std::string name = EscapeName(spec.target.output);
+  if (IsStreamTarget(spec.target.output)) {
+    if (spec.target.verify) {
       throw Error(ErrorCode::kUsage, "--verify-output cannot read " + name + " back: it is a stream");
     }
-    if (options.output != "-" && PlantedByOther(options.output)) {
+    if (spec.target.output != "-" && PlantedByOther(spec.target.output)) {
       throw SystemError(ErrorCode::kUsage, "output " + name + ": it is another user's in a folder that all can write",
-                        EACCES, SystemError::Verb::kOpen, options.output);
+                        EACCES, SystemError::Verb::kOpen, spec.target.output);
     }
-    if (options.output != "-") LogWarn(name + " is streamed: it is not replaced atomically");
-    return Output(std::make_unique<PipeWriter>(options.output, cancel));
+    if (spec.target.output != "-") LogWarn(name + " is streamed: it is not replaced atomically");
+    return Output(std::make_unique<PipeWriter>(spec.target.output, cancel));
   }
-  if (options.split > 0) return Output(std::make_unique<OutputParts>(files, options));
-  const OldFile old = options.no_clobber ? OldFile::kKeep : OldFile::kReplaceOrRewrite;
-  Output output(files.CreateOutput(options.output, false, old));
-  if (!options.no_fsync) output.file_->WriteBackEarly();
-  if (options.verify_output && !output.file_->readable()) {
+  if (spec.target.split > 0) return Output(std::make_unique<OutputParts>(files, spec));
+  const OldFile old = spec.target.no_clobber ? OldFile::kKeep : OldFile::kReplaceOrRewrite;
+  Output output(files.CreateOutput(spec.target.output, false, old));
+  if (!spec.target.no_fsync) output.file_->WriteBackEarly();
+  if (spec.target.verify && !output.file_->readable()) {
     throw Error(ErrorCode::kUsage, "--verify-output cannot read " + name + " back: it may only be written");
   }
   if (!output.file_->in_place().empty()) {

@@ -12,15 +12,15 @@
 #include <string>
 #include <vector>
 
-#include "backend.hpp"
-#include "codec/codec.hpp"
 #include "data/output_parts.hpp"
 #include "data/proof.hpp"
 #include "data/record_keyer.hpp"
-#include "file.hpp"
-#include "stream.hpp"
-#include "support/options.hpp"
-#include "support/progress.hpp"
+#include "io/codec/codec.hpp"
+#include "io/file.hpp"
+#include "io/stream.hpp"
+#include "kernels/backend.hpp"
+#include "spec/job_spec.hpp"
+#include "watch/progress.hpp"
 
 namespace gpusort {
 
@@ -33,7 +33,7 @@ class Output {
   explicit Output(std::unique_ptr<OutputParts> parts) : file_(parts->TakeManifest()), parts_(std::move(parts)) {}
   explicit Output(std::unique_ptr<PipeWriter> stream) : stream_(std::move(stream)) {}
   /// Where the options want it. Error(kUsage) if that cannot be, before any work.
-  static Output Open(FileSystem& files, const Options& options, CancelFlag& cancel);
+  static Output Open(FileSystem& files, const JobSpec& spec, CancelFlag& cancel);
 
   /// Null if it is a stream. Of parts, their manifest.
   OutputFile* file() const { return file_.get(); }

@@ -8,8 +8,8 @@
 #include <system_error>
 #include <utility>
 
-#include "error.hpp"
-#include "support/out_of_memory.hpp"
+#include "base/out_of_memory.hpp"
+#include "kernels/error.hpp"
 
 namespace gpusort {
 namespace {
@@ -21,16 +21,16 @@ constexpr std::size_t kMostShown = 4096;
 std::string BaseName(const std::string& path) { return path.substr(path.rfind('/') + 1); }  // npos + 1 is 0
 
 /// Of what the first input holds, with its dot; empty if it has none.
-std::string Extension(const Options& options) {
-  if (options.inputs.empty() || options.inputs[0] == "-") return "";
-  const std::string name = BaseName(ExpandedName(options.inputs[0], options));
+std::string Extension(const JobSpec& spec) {
+  if (spec.source.inputs.empty() || spec.source.inputs[0] == "-") return "";
+  const std::string name = BaseName(ExpandedName(spec.source.inputs[0], spec.source));
   const std::size_t dot = name.rfind('.');
   return dot == std::string::npos || dot == 0 ? "" : name.substr(dot);
 }
 
-std::string FormatName(const Options& options) {
-  if (options.table) return options.table->name;
-  return options.format == Format::kBinary ? "binary" : "lines";
+std::string FormatName(const JobSpec& spec) {
+  if (spec.source.table) return spec.source.table->name;
+  return spec.source.format == Format::kBinary ? "binary" : "lines";
 }
 
 std::string Base64(std::string_view bytes) {
@@ -77,14 +77,14 @@ std::string Shown(RecordSpan record) {
 
 }  // namespace
 
-std::vector<std::string> PartNames(const Options& options) {
+std::vector<std::string> PartNames(const JobSpec& spec) {
   std::vector<std::string> names;
-  if (options.split == 0) return names;
-  const std::string extension = Extension(options);
-  for (unsigned i = 0; i < options.split; ++i) {
-    names.push_back(options.output + "-" + std::to_string(i) + extension);
+  if (spec.target.split == 0) return names;
+  const std::string extension = Extension(spec);
+  for (unsigned i = 0; i < spec.target.split; ++i) {
+    names.push_back(spec.target.output + "-" + std::to_string(i) + extension);
   }
-  names.push_back(options.output + ".manifest.json");
+  names.push_back(spec.target.output + ".manifest.json");
   return names;
 }
 
@@ -93,16 +93,16 @@ std::string SplitIntoFolder(const std::string& output) {
          EscapeName((std::filesystem::path(output) / "part").string()) + "'";
 }
 
-OutputParts::OutputParts(FileSystem& files, const Options& options) : format_(FormatName(options)) {
+OutputParts::OutputParts(FileSystem& files, const JobSpec& spec) : format_(FormatName(spec)) {
   std::error_code none;
-  if (std::filesystem::is_directory(options.output, none)) {
-    throw Error(ErrorCode::kUsage, "--split: " + SplitIntoFolder(options.output));
+  if (std::filesystem::is_directory(spec.target.output, none)) {
+    throw Error(ErrorCode::kUsage, "--split: " + SplitIntoFolder(spec.target.output));
   }
-  for (const std::string& name : PartNames(options)) {
+  for (const std::string& name : PartNames(spec)) {
     try {
       parts_.push_back(
-          {name, files.CreateOutput(name, false, options.no_clobber ? OldFile::kKeep : OldFile::kReplace)});
-      if (!options.no_fsync) parts_.back().file->WriteBackEarly();
+          {name, files.CreateOutput(name, false, spec.target.no_clobber ? OldFile::kKeep : OldFile::kReplace)});
+      if (!spec.target.no_fsync) parts_.back().file->WriteBackEarly();
     } catch (const SystemError& error) {
       if (error.number() != EMFILE) throw;
       throw Error(ErrorCode::kUsage, std::string(error.what()) + "; --split takes two file descriptors for each part " +

@@ -11,8 +11,8 @@
 #include <vector>
 
 #include "data/proof.hpp"
-#include "file.hpp"
-#include "support/options.hpp"
+#include "io/file.hpp"
+#include "spec/job_spec.hpp"
 
 namespace gpusort {
 
@@ -20,7 +20,7 @@ namespace gpusort {
 inline constexpr unsigned kMostParts = 256;
 
 /// With --split the names of all files that are written, the manifest last; else none.
-std::vector<std::string> PartNames(const Options& options);
+std::vector<std::string> PartNames(const JobSpec& spec);
 
 /// The message for an OUTPUT of --split that is a folder.
 std::string SplitIntoFolder(const std::string& output);
@@ -29,7 +29,7 @@ std::string SplitIntoFolder(const std::string& output);
 class OutputParts {
  public:
   /// Error(kUsage) if a file cannot be made or replaced.
-  OutputParts(FileSystem& files, const Options& options);
+  OutputParts(FileSystem& files, const JobSpec& spec);
 
   /// The file for Manifest, once.
   std::unique_ptr<OutputFile> TakeManifest() { return std::move(manifest_); }

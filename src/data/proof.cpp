@@ -10,8 +10,8 @@
 #include <string>
 
 #include "data/short_sum.hpp"
-#include "error.hpp"
-#include "records/key.hpp"
+#include "kernels/error.hpp"
+#include "kernels/records/key.hpp"
 
 // Sanitizers run before ifunc resolvers may, so their builds take the plain code.
 #if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__) && !defined(__SANITIZE_ADDRESS__) && \

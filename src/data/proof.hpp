@@ -15,9 +15,9 @@
 
 #include "data/page_buffer.hpp"
 #include "data/record_keyer.hpp"
-#include "records/key.hpp"
-#include "records/record.hpp"
-#include "records/records.hpp"
+#include "kernels/records/key.hpp"
+#include "kernels/records/record.hpp"
+#include "kernels/records/records.hpp"
 
 namespace gpusort {
 

@@ -15,10 +15,10 @@
 #include <string>
 #include <vector>
 
-#include "error.hpp"
-#include "lines/bytes.hpp"
-#include "records/record.hpp"
-#include "records/records.hpp"
+#include "kernels/error.hpp"
+#include "kernels/lines/bytes.hpp"
+#include "kernels/records/record.hpp"
+#include "kernels/records/records.hpp"
 
 namespace gpusort {
 

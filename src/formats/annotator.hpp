@@ -3,8 +3,8 @@
 
 #include <string>
 
-#include "lines/line_order.hpp"
-#include "records/records.hpp"
+#include "kernels/lines/line_order.hpp"
+#include "kernels/records/records.hpp"
 
 namespace gpusort {
 

@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <cstring>
 
-#include "error.hpp"
 #include "formats/find_bytes.hpp"
+#include "kernels/error.hpp"
 
 namespace gpusort {
 namespace {
@@ -51,8 +51,8 @@ char TakeDigits(const Byte*& p, const Byte* end, unsigned base, unsigned most) {
 
 }  // namespace
 
-CopyFormat::CopyFormat(const Options& options)
-    : TableFormat(options),
+CopyFormat::CopyFormat(const JobSpec& spec)
+    : TableFormat(spec),
       postgres_(table_.kind != TableKind::kMysql),
       delimiter_(table_.delimiter),
       escape_(table_.escape < 0 ? '\\' : static_cast<unsigned char>(table_.escape)),

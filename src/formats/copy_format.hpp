@@ -15,7 +15,7 @@ namespace gpusort {
 
 class CopyFormat : public TableFormat {
  public:
-  explicit CopyFormat(const Options& options);
+  explicit CopyFormat(const JobSpec& spec);
 
   bool has_header() const override { return table_.header > 0; }
   std::optional<std::uint64_t> HeaderBytes(RecordSpan front, bool all) const override;

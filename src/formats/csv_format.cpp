@@ -4,14 +4,14 @@
 #include <cstring>
 #include <numeric>
 
-#include "error.hpp"
+#include "base/text.hpp"
 #include "formats/find_bytes.hpp"
-#include "support/text.hpp"
+#include "kernels/error.hpp"
 
 namespace gpusort {
 
-CsvFormat::CsvFormat(const Options& options)
-    : TableFormat(options),
+CsvFormat::CsvFormat(const JobSpec& spec)
+    : TableFormat(spec),
       delimiter_(table_.delimiter),
       quote_(table_.quote),
       escape_(table_.escape),

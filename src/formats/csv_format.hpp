@@ -10,7 +10,7 @@ namespace gpusort {
 
 class CsvFormat : public TableFormat {
  public:
-  explicit CsvFormat(const Options& options);
+  explicit CsvFormat(const JobSpec& spec);
 
   std::uint64_t header_lines() const override { return table_.comment < 0 ? table_.header : 0; }
   bool has_header() const override { return true; }  // or at least a byte order mark

@@ -15,7 +15,7 @@
 #define GPUSORT_AVX2
 #endif
 
-#include "lines/bytes.hpp"
+#include "kernels/lines/bytes.hpp"
 
 namespace gpusort {
 

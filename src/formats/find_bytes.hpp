@@ -9,7 +9,7 @@
 #include <emmintrin.h>
 #endif
 
-#include "lines/bytes.hpp"
+#include "kernels/lines/bytes.hpp"
 
 namespace gpusort {
 

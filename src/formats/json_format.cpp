@@ -3,9 +3,9 @@
 #include <atomic>
 #include <nlohmann/json.hpp>
 
-#include "error.hpp"
-#include "support/did_you_mean.hpp"
-#include "support/text.hpp"
+#include "base/did_you_mean.hpp"
+#include "base/text.hpp"
+#include "kernels/error.hpp"
 
 namespace gpusort {
 namespace {
@@ -27,7 +27,7 @@ std::atomic<std::uint64_t> next_id{1};
 
 }  // namespace
 
-JsonFormat::JsonFormat(const Options& options) : TableFormat(options), id_(next_id++) {
+JsonFormat::JsonFormat(const JobSpec& spec) : TableFormat(spec), id_(next_id++) {
   for (const ColumnKey& key : table_.keys) {
     if (key.number > 0) {
       throw Error(ErrorCode::kUsage, "--key: '" + EscapeName(key.text) +

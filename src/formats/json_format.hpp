@@ -8,7 +8,7 @@ namespace gpusort {
 
 class JsonFormat : public TableFormat {
  public:
-  explicit JsonFormat(const Options& options);
+  explicit JsonFormat(const JobSpec& spec);
 
   bool has_header() const override { return true; }  // or at least a byte order mark
   std::optional<std::uint64_t> HeaderBytes(RecordSpan front, bool all) const override;

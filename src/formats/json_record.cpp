@@ -13,8 +13,8 @@
 #include <numeric>
 #include <utility>
 
-#include "error.hpp"
-#include "support/gnu_quote.hpp"
+#include "base/gnu_quote.hpp"
+#include "kernels/error.hpp"
 
 namespace gpusort {
 namespace {

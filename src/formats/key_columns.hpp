@@ -6,9 +6,9 @@
 #include <string>
 #include <vector>
 
-#include "error.hpp"
-#include "support/table_options.hpp"
-#include "support/text.hpp"
+#include "base/text.hpp"
+#include "kernels/error.hpp"
+#include "spec/table_options.hpp"
 
 namespace gpusort {
 

@@ -18,8 +18,8 @@
 #include <utility>
 #include <vector>
 
-#include "error.hpp"
-#include "support/text.hpp"
+#include "base/text.hpp"
+#include "kernels/error.hpp"
 
 namespace gpusort {
 namespace {
@@ -454,15 +454,15 @@ class HostKeys : public KeyMaker {
 
 }  // namespace
 
-void UseLocale(const Options& options) {
+void UseLocale(const JobSpec& spec) {
   const ColumnKey* key = nullptr;
-  if (options.table) {
-    const auto& keys = options.table->keys;
+  if (spec.source.table) {
+    const auto& keys = spec.source.table->keys;
     const auto found = std::find_if(keys.begin(), keys.end(),
                                     [](const ColumnKey& column) { return column.rule.type == ValueType::kLocale; });
     if (found != keys.end()) key = &*found;
   }
-  if (!options.locale && key == nullptr) return;
+  if (!spec.order.locale && key == nullptr) return;
   struct Category {
     int number;
     const char* variable;
@@ -471,7 +471,7 @@ void UseLocale(const Options& options) {
   static constexpr Category kOfLines[] = {
       {LC_COLLATE, "LC_COLLATE"}, {LC_CTYPE, "LC_CTYPE"}, {LC_NUMERIC, "LC_NUMERIC"}, {LC_TIME, "LC_TIME"}};
   // The digits, months and letters of columns do not depend on the locale.
-  const std::size_t count = options.locale ? std::size(kOfLines) : 1;
+  const std::size_t count = spec.order.locale ? std::size(kOfLines) : 1;
   for (std::size_t i = 0; i < count; ++i) {
     if (std::setlocale(kOfLines[i].number, "") != nullptr) continue;
     std::string setting = "the environment";
@@ -481,7 +481,7 @@ void UseLocale(const Options& options) {
       setting = std::string(variable) + "=" + EscapeName(value);
       break;
     }
-    throw Error(ErrorCode::kUsage, (options.locale ? "--locale" : "-k " + EscapeName(key->text)) +
+    throw Error(ErrorCode::kUsage, (spec.order.locale ? "--locale" : "-k " + EscapeName(key->text)) +
                                        ": this system does not have the locale of " + setting +
                                        " (locale -a lists those that it has); LC_ALL=C orders by bytes");
   }

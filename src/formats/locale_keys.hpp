@@ -9,14 +9,14 @@
 #include <string_view>
 
 #include "data/keyed_lines.hpp"
-#include "support/options.hpp"
+#include "spec/job_spec.hpp"
 
 namespace gpusort {
 
 /// Sets the locale of the environment if the order of `options` depends on the locale: --locale, or a key of a column
 /// of the type locale. Call this once, before any thread starts. Throws Error(kUsage) if the system does not have the
 /// locale.
-void UseLocale(const Options& options);
+void UseLocale(const JobSpec& spec);
 
 /// The name of the locale that UseLocale set, with the version of the library that holds its rules; "C" before that.
 std::string LocaleName();

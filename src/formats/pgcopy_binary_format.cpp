@@ -8,7 +8,7 @@
 #include <limits>
 #include <vector>
 
-#include "error.hpp"
+#include "kernels/error.hpp"
 
 namespace gpusort {
 namespace {
@@ -88,7 +88,7 @@ bool PutDate(const ValueKey& key, std::int32_t days, FieldWriter& out) {
 
 }  // namespace
 
-PgCopyBinaryFormat::PgCopyBinaryFormat(const Options& options) : TableFormat(options), wanted_(columns_) {
+PgCopyBinaryFormat::PgCopyBinaryFormat(const JobSpec& spec) : TableFormat(spec), wanted_(columns_) {
   RefuseNames(table_);
 }
 

@@ -14,7 +14,7 @@ namespace gpusort {
 
 class PgCopyBinaryFormat : public TableFormat {
  public:
-  explicit PgCopyBinaryFormat(const Options& options);
+  explicit PgCopyBinaryFormat(const JobSpec& spec);
 
   bool newlines() const override { return false; }
   bool has_header() const override { return true; }

@@ -6,9 +6,9 @@
 #include <sstream>
 #include <utility>
 
-#include "error.hpp"
+#include "base/text.hpp"
 #include "formats/find_bytes.hpp"
-#include "support/text.hpp"
+#include "kernels/error.hpp"
 
 namespace gpusort {
 namespace {
@@ -154,7 +154,7 @@ bool TakeWord(std::string_view& text, std::string_view word) {
   return true;
 }
 
-/// Options of COPY that leave the rows as pg_dump writes them.
+/// Returns whether the options of a COPY statement leave the rows as pg_dump writes them.
 bool AreUsualOptions(std::string_view text) {
   static constexpr std::string_view kUsual[] = {"with", "format", "text", "freeze", "true", "false", "on", "off", "0", "1"};
   for (;;) {
@@ -194,14 +194,16 @@ const DumpPlace& PlaceOf(const ScanState& state) {
 
 }  // namespace
 
-PgDumpFormat::PgDumpFormat(const Options& options)
-    : CopyFormat(options), input_(options.inputs.empty() ? "" : options.inputs[0]), force_(options.force_format) {
+PgDumpFormat::PgDumpFormat(const JobSpec& spec)
+    : CopyFormat(spec),
+      input_(spec.source.inputs.empty() ? "" : spec.source.inputs[0]),
+      force_(spec.source.force_format) {
   const auto refuse = [](bool given, const std::string& what) {
     if (given) throw Error(ErrorCode::kUsage, what + " with --format pgdump: a dump is put in order as a whole");
   };
-  refuse(options.inputs.size() > 1 && options.ranges.empty(), "several inputs");  // ranges: of one dump
-  refuse(options.unique, "--unique");
-  refuse(options.top > 0, "--top");
+  refuse(spec.source.inputs.size() > 1 && spec.source.ranges.empty(), "several inputs");  // ranges: of one dump
+  refuse(spec.order.unique, "--unique");
+  refuse(spec.order.top > 0, "--top");
   for (const ColumnKey& key : table_.keys) names_.push_back(ParseName(key));
 }
 

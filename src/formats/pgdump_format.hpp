@@ -17,7 +17,7 @@ namespace gpusort {
 
 class PgDumpFormat : public CopyFormat {
  public:
-  explicit PgDumpFormat(const Options& options);
+  explicit PgDumpFormat(const JobSpec& spec);
 
   Ends Scan(RecordSpan bytes, ScanState& state) const override;
   /// Error(kUsage) if a key names no table of the dump, Error(kBadInput) if the dump has no COPY block: only its end

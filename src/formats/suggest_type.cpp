@@ -6,11 +6,11 @@
 #include <optional>
 #include <utility>
 
+#include "base/gnu_quote.hpp"
 #include "formats/text_reader.hpp"
 #include "formats/time_text.hpp"
 #include "formats/value_key.hpp"
 #include "formats/zone_names.hpp"
-#include "support/gnu_quote.hpp"
 
 namespace gpusort {
 namespace {

@@ -5,7 +5,7 @@
 #include <string_view>
 #include <vector>
 
-#include "support/column_key.hpp"
+#include "spec/column_key.hpp"
 
 namespace gpusort {
 

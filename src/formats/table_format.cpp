@@ -5,16 +5,16 @@
 #include <cstring>
 #include <utility>
 
-#include "error.hpp"
+#include "base/did_you_mean.hpp"
+#include "base/gnu_quote.hpp"
+#include "base/text.hpp"
 #include "formats/copy_format.hpp"
 #include "formats/csv_format.hpp"
+#include "formats/json_format.hpp"
 #include "formats/pgcopy_binary_format.hpp"
 #include "formats/pgdump_format.hpp"
-#include "formats/json_format.hpp"
 #include "formats/suggest_type.hpp"
-#include "support/did_you_mean.hpp"
-#include "support/gnu_quote.hpp"
-#include "support/text.hpp"
+#include "kernels/error.hpp"
 
 namespace gpusort {
 namespace {
@@ -44,9 +44,9 @@ std::string Counted(std::uint64_t count, const char* what) {
 }
 
 /// "record 7", with its input if there are several.
-std::string RecordName(const Options& options, const KeyTally::Seen& seen) {
+std::string RecordName(const JobSpec& spec, const KeyTally::Seen& seen) {
   return "record " + std::to_string(seen.record + 1) +
-         (options.inputs.size() > 1 ? " of " + EscapeName(options.inputs[seen.input]) : "");
+         (spec.source.inputs.size() > 1 ? " of " + EscapeName(spec.source.inputs[seen.input]) : "");
 }
 
 /// An operand of -k, in quotes where a shell wants them.
@@ -82,7 +82,7 @@ ValueRule WholeRule(const TableOptions& table) {
 
 }  // namespace
 
-TableFormat::TableFormat(const Options& options) : table_(*options.table), whole_(WholeRule(table_)) {
+TableFormat::TableFormat(const JobSpec& spec) : table_(*spec.source.table), whole_(WholeRule(table_)) {
   for (const ColumnKey& key : table_.keys) {
     keys_.emplace_back(key.rule);
     columns_.push_back(key.number - (key.number > 0 ? 1 : 0));
@@ -215,21 +215,21 @@ void TableFormat::Resolve(const std::vector<std::string>& names) {
   }
 }
 
-std::unique_ptr<TableFormat> MakeTableFormat(const Options& options) {
-  switch (options.table->kind) {
+std::unique_ptr<TableFormat> MakeTableFormat(const JobSpec& spec) {
+  switch (spec.source.table->kind) {
     case TableKind::kCsv:
-      return std::make_unique<CsvFormat>(options);
+      return std::make_unique<CsvFormat>(spec);
     case TableKind::kJsonLines:
-      return std::make_unique<JsonFormat>(options);
+      return std::make_unique<JsonFormat>(spec);
     case TableKind::kPgCopy:
     case TableKind::kMysql:
-      return std::make_unique<CopyFormat>(options);
+      return std::make_unique<CopyFormat>(spec);
     case TableKind::kPgCopyBinary:
-      return std::make_unique<PgCopyBinaryFormat>(options);
+      return std::make_unique<PgCopyBinaryFormat>(spec);
     case TableKind::kPgDump:
-      return std::make_unique<PgDumpFormat>(options);
+      return std::make_unique<PgDumpFormat>(spec);
     default:
-      throw Error(ErrorCode::kUsage, "--format " + options.table->name + " is not built yet");
+      throw Error(ErrorCode::kUsage, "--format " + spec.source.table->name + " is not built yet");
   }
 }
 
@@ -254,9 +254,8 @@ std::string TypeToSay(const ColumnKey& key, const KeyTally::Column& column) {
 }
 
 /// What is said of a key of which no record has a value.
-std::string NoValues(const Options& options, const ColumnKey& key, const KeyTally::Column& column,
-                     const KeyTally& tally) {
-  const bool json = options.table->kind == TableKind::kJsonLines;
+std::string NoValues(const JobSpec& spec, const ColumnKey& key, const KeyTally::Column& column, const KeyTally& tally) {
+  const bool json = spec.source.table->kind == TableKind::kJsonLines;
   const std::string name = "'" + EscapeName(key.column) + "'";
   if (column.bad.count == 0) {
     if (json && column.missing == column.nulls) return "no record has the path " + name + PathHint(key.column, tally.example);
@@ -275,9 +274,9 @@ std::string NoValues(const Options& options, const ColumnKey& key, const KeyTall
 
 }  // namespace
 
-std::vector<std::string> DescribeTally(const Options& options, const KeyTally& tally) {
+std::vector<std::string> DescribeTally(const JobSpec& spec, const KeyTally& tally) {
   std::vector<std::string> lines;
-  const TableOptions& table = *options.table;
+  const TableOptions& table = *spec.source.table;
   constexpr const char* kStrict = "; --strict makes this an error";
   for (std::size_t k = 0; k < tally.columns.size(); ++k) {
     const KeyTally::Column& column = tally.columns[k];
@@ -287,9 +286,9 @@ std::vector<std::string> DescribeTally(const Options& options, const KeyTally& t
       lines.push_back(name + ": " + std::to_string(column.bad.count) +
                       (column.bad.count == 1 ? " value is no " : " values are no ") +
                       std::string(ValueTypeName(key.rule.type)) + " and ordered as null, the first in " +
-                      RecordName(options, column.bad) + ": " + Shown(column.samples.at(0)) + kStrict);
+                      RecordName(spec, column.bad) + ": " + Shown(column.samples.at(0)) + kStrict);
     }
-    if (!column.any && column.bad.count == 0 && column.nulls > 0) lines.push_back(NoValues(options, key, column, tally));
+    if (!column.any && column.bad.count == 0 && column.nulls > 0) lines.push_back(NoValues(spec, key, column, tally));
     if (column.days.count > 0) {
       const bool day = column.day.size() == 8;
       lines.push_back(name + ": " + Counted(column.days.count, "value") +
@@ -303,28 +302,29 @@ std::vector<std::string> DescribeTally(const Options& options, const KeyTally& t
   }
   if (tally.other_width.count > 0) {
     const std::uint64_t count = tally.other_width.count;
-    lines.push_back(Counted(count, "record") + (count == 1 ? " has" : " have") + " another number of columns than the header, the first is " +
-                    RecordName(options, tally.other_width) + " with " + Counted(tally.first_width, "column") + kStrict);
+    lines.push_back(Counted(count, "record") + (count == 1 ? " has" : " have") +
+                    " another number of columns than the header, the first is " + RecordName(spec, tally.other_width) +
+                    " with " + Counted(tally.first_width, "column") + kStrict);
   }
   if (tally.glued.count > 0) {
     const std::uint64_t count = tally.glued.count;
     lines.push_back(Counted(count, "record") + (count == 1 ? " has" : " have") +
-                    " a newline in quotes and text after the closing quote, the first is " + RecordName(options, tally.glued) +
-                    ": if quotes are text there, say --quote none" + kStrict);
+                    " a newline in quotes and text after the closing quote, the first is " +
+                    RecordName(spec, tally.glued) + ": if quotes are text there, say --quote none" + kStrict);
   }
   if (tally.delimiter != 0) lines.push_back("the header is a single column: " + IsItDelimiter(tally.delimiter));
   if (tally.lacks_zone) lines.push_back("timestamps without a zone were taken as UTC");
   return lines;
 }
 
-void RefuseNoValues(const Options& options, const KeyTally& tally) {
+void RefuseNoValues(const JobSpec& spec, const KeyTally& tally) {
   for (std::size_t k = 0; k < tally.columns.size(); ++k) {
     const KeyTally::Column& column = tally.columns[k];
     if (column.any || column.nulls + column.bad.count == 0) continue;
-    throw Error(ErrorCode::kBadInput,
-                (options.inputs.size() == 1 ? EscapeName(options.inputs[0]) + ": " : "") +
-                    NoValues(options, options.table->keys[k], column, tally) +
-                    (tally.delimiter != 0 ? "; " + IsItDelimiter(tally.delimiter) : "") + "; --force-format sorts all the same");
+    throw Error(ErrorCode::kBadInput, (spec.source.inputs.size() == 1 ? EscapeName(spec.source.inputs[0]) + ": " : "") +
+                                          NoValues(spec, spec.source.table->keys[k], column, tally) +
+                                          (tally.delimiter != 0 ? "; " + IsItDelimiter(tally.delimiter) : "") +
+                                          "; --force-format sorts all the same");
   }
 }
 

@@ -12,15 +12,15 @@
 
 #include "data/record_keyer.hpp"
 #include "formats/value_key.hpp"
-#include "lines/line_order.hpp"
-#include "support/options.hpp"
+#include "kernels/lines/line_order.hpp"
+#include "spec/job_spec.hpp"
 
 namespace gpusort {
 
 class TableFormat : public RecordKeyer {
  public:
   /// `options.table` must be there; `options` must outlive this.
-  explicit TableFormat(const Options& options);
+  explicit TableFormat(const JobSpec& spec);
 
   RecordLayout layout() const override;
   std::uint64_t most_added(std::uint64_t bytes) const override { return bytes + kMostKeys; }
@@ -71,13 +71,13 @@ class TableFormat : public RecordKeyer {
 };
 
 /// By `options.table`. Error(kUsage) if a key cannot be.
-std::unique_ptr<TableFormat> MakeTableFormat(const Options& options);
+std::unique_ptr<TableFormat> MakeTableFormat(const JobSpec& spec);
 
 /// Returns warnings about values that were no values, and about records that are not as the header.
-std::vector<std::string> DescribeTally(const Options& options, const KeyTally& tally);
+std::vector<std::string> DescribeTally(const JobSpec& spec, const KeyTally& tally);
 
 /// Throws Error(kBadInput) if a key has no value in any of the records, all of which `tally` saw. Records without any
 /// value would stay as they are, which nobody means who gives a key.
-void RefuseNoValues(const Options& options, const KeyTally& tally);
+void RefuseNoValues(const JobSpec& spec, const KeyTally& tally);
 
 }  // namespace gpusort

@@ -3,10 +3,10 @@
 #include <algorithm>
 #include <type_traits>
 
-#include "error.hpp"
+#include "base/gnu_quote.hpp"
 #include "formats/text_reader.hpp"
 #include "formats/zone_names.hpp"
-#include "support/gnu_quote.hpp"
+#include "kernels/error.hpp"
 
 namespace gpusort {
 namespace {

@@ -15,11 +15,11 @@
 #include <emmintrin.h>
 #endif
 
-#include "error.hpp"
+#include "base/gnu_quote.hpp"
 #include "formats/locale_keys.hpp"
 #include "formats/text_reader.hpp"
 #include "formats/time_text.hpp"
-#include "support/gnu_quote.hpp"
+#include "kernels/error.hpp"
 
 namespace gpusort {
 namespace {

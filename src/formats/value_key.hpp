@@ -11,7 +11,7 @@
 #include <string_view>
 
 #include "data/keyed_lines.hpp"
-#include "support/column_key.hpp"
+#include "spec/column_key.hpp"
 
 namespace gpusort {
 

@@ -7,12 +7,12 @@
 #include <numeric>
 #include <utility>
 
-#include "error.hpp"
-#include "gpu_group.hpp"
+#include "base/log.hpp"
+#include "base/text.hpp"
+#include "kernels/error.hpp"
+#include "kernels/gpu_group.hpp"
+#include "kernels/thread.hpp"
 #include "runs/merge_runs.hpp"
-#include "support/log.hpp"
-#include "support/text.hpp"
-#include "thread.hpp"
 
 namespace gpusort {
 
@@ -39,12 +39,12 @@ Reading Attempt::TakeReading() {
 }
 
 std::unique_ptr<Backend> Attempt::OpenGpus() {
-  const Options& options = job_.options;
-  std::vector<int> wanted = options.gpus;
+  const JobSpec& spec = job_.spec;
+  std::vector<int> wanted = spec.limits.gpus;
   const bool named = !wanted.empty();
   if (!named) {
-    const bool all = options.device == DeviceChoice::kGpu || facts_.input_bytes >= sorting_.gpus.many_bytes;
-    wanted.resize(all ? static_cast<std::size_t>(std::max(1, sorting_.gpus.count(options.gpu_timeout))) : 1);
+    const bool all = spec.limits.device == DeviceChoice::kGpu || facts_.input_bytes >= sorting_.gpus.many_bytes;
+    wanted.resize(all ? static_cast<std::size_t>(std::max(1, sorting_.gpus.count(spec.limits.gpu_timeout))) : 1);
     std::iota(wanted.begin(), wanted.end(), 0);
   }
   std::erase_if(wanted, [&](int gpu) { return std::ranges::count(facts_.lost_gpus, gpu) > 0; });
@@ -52,7 +52,7 @@ std::unique_ptr<Backend> Attempt::OpenGpus() {
   std::vector<std::unique_ptr<Backend>> opened(wanted.size());
   std::vector<std::future<void>> opening;
   for (std::size_t i = 1; i < wanted.size(); ++i) {
-    opening.push_back(RunBeside([&, i] { opened[i] = sorting_.gpus.open(wanted[i], options.gpu_timeout); }));
+    opening.push_back(RunBeside([&, i] { opened[i] = sorting_.gpus.open(wanted[i], spec.limits.gpu_timeout); }));
   }
   std::exception_ptr first_error;
   std::vector<std::string> left_out;
@@ -61,7 +61,7 @@ std::unique_ptr<Backend> Attempt::OpenGpus() {
   };
   for (std::size_t i = 0; i < wanted.size(); ++i) {
     try {
-      i == 0 ? void(opened[0] = sorting_.gpus.open(wanted[0], options.gpu_timeout)) : opening[i - 1].get();
+      i == 0 ? void(opened[0] = sorting_.gpus.open(wanted[0], spec.limits.gpu_timeout)) : opening[i - 1].get();
     } catch (const GpuLost& error) {
       if (!first_error) first_error = std::current_exception();
       leave_out(wanted[i], error.what());
@@ -91,7 +91,7 @@ void Attempt::OpenBackend() {
     try {
       backend_ = OpenGpus();
     } catch (const Error& error) {
-      if (job_.options.device == DeviceChoice::kGpu) throw;
+      if (job_.spec.limits.device == DeviceChoice::kGpu) throw;
       sorting_.Note(std::string("no GPU: ") + error.what() + "; sorting on the CPU");
       facts_.gpu = false;
     }
@@ -102,7 +102,7 @@ void Attempt::OpenBackend() {
   job_.progress.SetGpus(facts_.gpu ? facts_.gpus : 0);
   const std::uint64_t free_bytes = backend_->limits().device_bytes;
   const std::uint64_t asked =
-      job_.options.gpu_memory ? job_.options.gpu_memory->Resolve(free_bytes) : free_bytes / 10 * 9;
+      job_.spec.limits.gpu_memory ? job_.spec.limits.gpu_memory->Resolve(free_bytes) : free_bytes / 10 * 9;
   const std::uint64_t before = facts_.device_memory != 0 ? facts_.device_memory : kMaxSize;
   facts_.device_memory = facts_.gpu ? std::min({asked, free_bytes, before}) : 0;
   facts_.lane_bytes = [backend = backend_.get(), layout = job_.layout](std::uint64_t slot) {
@@ -115,10 +115,9 @@ void Attempt::OpenBackend() {
 void Attempt::StartReading(const std::vector<InputRange>& ranges, const Ring& ring) {
   reading_.ring = ring;
   RecordKeyer* const keyed = job_.layout.keyed() ? sorting_.ordered.keyed.get() : nullptr;
-  reading_.feeder = std::make_unique<BatchFeeder>(job_.cancel, job_.memory, job_.inputs, ring, ranges,
-                                                  sorting_.ordered.plain, job_.clock, keyed, sorting_.keys,
-                                                  job_.options.merge && sorting_.ordered.table ? NeededOrder::kMerge
-                                                                                               : NeededOrder::kNone);
+  reading_.feeder = std::make_unique<BatchFeeder>(
+      job_.cancel, job_.memory, job_.inputs, ring, ranges, sorting_.ordered.plain, job_.clock, keyed, sorting_.keys,
+      job_.spec.order.merge && sorting_.ordered.table ? NeededOrder::kMerge : NeededOrder::kNone);
 }
 
 void Attempt::Prepare() {
@@ -147,7 +146,7 @@ void Attempt::MakeArena(bool merging) {
 
 std::vector<JobPart> Attempt::ExpectedParts() const {
   const Inputs& inputs = job_.inputs;
-  const Options& options = job_.options;
+  const JobSpec& spec = job_.spec;
   const bool spills = job_.plan.spills && (job_.plan.runs == 0 || job_.plan.runs > job_.plan.resident_runs);
   const double in = static_cast<double>(inputs.stored_bytes());
   const bool expands = !inputs.rereadable();
@@ -156,15 +155,15 @@ std::vector<JobPart> Attempt::ExpectedParts() const {
     parts.push_back({"form runs", inputs.stored_bytes(), in, in, spills ? in : 0, expands});
   }
   // Of --top, nobody knows how little it is.
-  const double merged = options.top > 0 ? 0 : in + static_cast<double>(job_.plan.level_bytes);
+  const double merged = spec.order.top > 0 ? 0 : in + static_cast<double>(job_.plan.level_bytes);
   // Merging takes less of the cores than sorting does: (2 cores, 1 to 2 GiB of u64, web log and CSV) 0.6 to 0.8 of it
   // where runs were spilled, and half of it where they were not. With a GPU making keys was nearly all of it.
   const bool from_disk = spills || sorting_.merging();
   const double work = facts_.gpu && job_.layout.keyed() ? 0.2 : from_disk ? 0.75 : 0.5;
-  const bool to_disk = spills && !job_.plan.direct_temp && !options.no_fsync && !IsStreamTarget(options.output);
+  const bool to_disk = spills && !job_.plan.direct_temp && !spec.target.no_fsync && !IsStreamTarget(spec.target.output);
   parts.push_back({"merge runs", 0, work * merged, from_disk ? merged : 0, merged, expands, to_disk});
-  if (options.top > 0 || IsStreamTarget(options.output)) return parts;
-  if (options.verify_output) parts.push_back({"verify output", 0, 0.25 * in, in, 0, expands});
+  if (spec.order.top > 0 || IsStreamTarget(spec.target.output)) return parts;
+  if (spec.target.verify) parts.push_back({"verify output", 0, 0.25 * in, in, 0, expands});
   return parts;
 }
 
@@ -227,7 +226,7 @@ std::uint64_t Attempt::MergeRuns(Output& output) {
        : run.spilled() ? stats.temp_runs
                        : stats.input_runs);
   }
-  proof_ = std::make_unique<OutputProof>(job_.layout, job_.options.unique);
+  proof_ = std::make_unique<OutputProof>(job_.layout, job_.spec.order.unique);
   const std::uint64_t bytes = gpusort::MergeRuns(job_, sorting_.runs, output, *proof_, sorting_.merging());
   RecordSum total;
   for (const Run& run : sorting_.runs) {
@@ -236,8 +235,8 @@ std::uint64_t Attempt::MergeRuns(Output& output) {
   }
   if (sorting_.merging() || stats.input_runs > 0) job_.inputs.VerifyUnchanged();
   // Where fewer than N went out nothing was left out, and all can be proved.
-  const std::uint64_t top = job_.options.top;
-  const bool left_out = top > 0 && total.records > top && !(job_.options.unique && proof_->sum().records < top);
+  const std::uint64_t top = job_.spec.order.top;
+  const bool left_out = top > 0 && total.records > top && !(job_.spec.order.unique && proof_->sum().records < top);
   if (left_out) {
     proof_->CheckCount(top);
   } else {

@@ -10,12 +10,12 @@
 #include <string>
 #include <vector>
 
-#include "backend.hpp"
 #include "data/output.hpp"
 #include "data/proof.hpp"
 #include "job/make_plan.hpp"
 #include "job/order.hpp"
 #include "job/stats.hpp"
+#include "kernels/backend.hpp"
 #include "runs/form_runs.hpp"
 #include "runs/job.hpp"
 #include "runs/key_stage.hpp"

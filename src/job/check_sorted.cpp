@@ -5,30 +5,30 @@
 #include <string>
 #include <vector>
 
+#include "base/log.hpp"
+#include "base/machine.hpp"
 #include "data/inputs.hpp"
-#include "error.hpp"
 #include "formats/table_format.hpp"
 #include "job/make_plan.hpp"
 #include "job/order.hpp"
-#include "records/records.hpp"
+#include "kernels/error.hpp"
+#include "kernels/records/records.hpp"
 #include "runs/form_runs.hpp"
-#include "support/log.hpp"
-#include "support/machine.hpp"
 
 namespace gpusort {
 
-void CheckSorted(const Options& options, CancelFlag& cancel) {
+void CheckSorted(const JobSpec& spec, CancelFlag& cancel) {
   FileSystem files;
-  const MemoryChoice choice = ChooseMemory(options.memory, FindMemory());
+  const MemoryChoice choice = ChooseMemory(spec.limits.memory, FindMemory());
   if (!choice.warning.empty()) LogWarn(choice.warning);
   HostMemory memory(choice.bytes);
-  const Ordered ordered(options, true);
+  const Ordered ordered(spec, true);
   const RecordLayout layout = ordered.table ? ordered.keyed->layout() : ordered.plain;
-  Inputs inputs(files, options.inputs, MakeInputOptions(options, memory, ordered.format()), ordered.plain, cancel);
+  Inputs inputs(files, spec.source.inputs, MakeInputOptions(spec, memory, ordered.format()), ordered.plain, cancel);
   if (ordered.table && !inputs.header().empty()) ordered.keyed->ReadHeader(inputs.header());
   StageClock clock("check");
   clock.LogPhases();
-  Progress progress(options.progress, clock);
+  Progress progress(spec.reports.progress, clock);
   progress.SetPhase("check", inputs.stored_bytes());
   PlanFacts facts;
   facts.layout = layout;
@@ -37,7 +37,7 @@ void CheckSorted(const Options& options, CancelFlag& cancel) {
   facts.rereadable = inputs.rereadable();
   facts.input_known = inputs.rereadable();
   facts.input_bytes = inputs.bytes();
-  facts.max_record = options.max_record;
+  facts.max_record = spec.source.max_record;
   if (ordered.table) facts.key_bytes = [&ordered](std::uint64_t bytes) { return ordered.keyed->most_added(bytes); };
   const unsigned cores = FindCores().cores;
   KeyShape keys;
@@ -45,7 +45,7 @@ void CheckSorted(const Options& options, CancelFlag& cancel) {
     PlanFacts other = facts;
     other.limit = limit;
     other.codec_memory =
-        std::max<std::uint64_t>(HeaderMemory(options, limit), inputs.header().size()) + inputs.DecoderBytes(limit);
+        std::max<std::uint64_t>(HeaderMemory(spec, limit), inputs.header().size()) + inputs.DecoderBytes(limit);
     for (;; other.threads = FewerThreads(other.threads)) {
       other.memory = limit - std::min(limit, other.codec_memory);
       if (ordered.table) shape = MakeKeyShape(other.memory, std::min(other.threads, cores), false);
@@ -61,11 +61,11 @@ void CheckSorted(const Options& options, CancelFlag& cancel) {
   const Ring ring = MakeRing(facts);
   memory.Reserve(facts.codec_memory - memory.used());
   // Of rows the feeder knows more: lines, and bytes of the input.
-  const NeededOrder rows = options.unique ? NeededOrder::kCheckUnique : NeededOrder::kCheck;
+  const NeededOrder rows = spec.order.unique ? NeededOrder::kCheckUnique : NeededOrder::kCheck;
   BatchFeeder feeder(cancel, memory, inputs, ring, inputs.Ranges(), ordered.plain, clock, ordered.format(), keys,
                      ordered.table ? rows : NeededOrder::kNone);
   Pipeline waiter(cancel);
-  OrderCheck order(layout, options.unique);
+  OrderCheck order(layout, spec.order.unique);
   bool any = false;
   try {
     while (const std::unique_ptr<BatchFeeder::Batch> batch =
@@ -75,10 +75,10 @@ void CheckSorted(const Options& options, CancelFlag& cancel) {
         if (ordered.table) continue;
         if (std::optional<OrderCheck::Disorder> disorder = order.Add(block->bytes())) {
           disorder->offset += inputs.begin(0);
-          if (options.header > 0) disorder->record += CountRecords(inputs.header(), layout);
+          if (spec.source.header > 0) disorder->record += CountRecords(inputs.header(), layout);
           inputs.VerifyUnchanged();
-          throw Error(ErrorCode::kNotSorted, NotSorted(options.inputs.front(), layout, *disorder) +
-                                                 (options.unique ? "or equals " : "") + "the one in front of it");
+          throw Error(ErrorCode::kNotSorted, NotSorted(spec.source.inputs.front(), layout, *disorder) +
+                                                 (spec.order.unique ? "or equals " : "") + "the one in front of it");
         }
       }
     }
@@ -88,24 +88,25 @@ void CheckSorted(const Options& options, CancelFlag& cancel) {
     throw;
   }
   inputs.VerifyUnchanged();
-  if (!any && !options.quiet && IsAllHeader(options, inputs)) LogWarn(kAllHeader);
+  if (!any && !spec.reports.quiet && IsAllHeader(spec, inputs)) LogWarn(kAllHeader);
   if (!ordered.table) return;
   const KeyTally& tally = feeder.keys()->tally();
-  if (!options.force_format) RefuseNoValues(options, tally);
-  for (const std::string& line : DescribeTally(options, tally)) LogWarn(line);
+  if (!spec.source.force_format) RefuseNoValues(spec, tally);
+  for (const std::string& line : DescribeTally(spec, tally)) LogWarn(line);
 }
 
-bool IsAllHeader(const Options& options, const Inputs& inputs) {
-  const bool has = options.table ? options.table->kind == TableKind::kCsv && options.table->header > 0 : options.header > 0;
-  return has && options.ranges.empty() && !inputs.header().empty();
+bool IsAllHeader(const JobSpec& spec, const Inputs& inputs) {
+  const bool has = spec.source.table ? spec.source.table->kind == TableKind::kCsv && spec.source.table->header > 0
+                                     : spec.source.header > 0;
+  return has && spec.source.ranges.empty() && !inputs.header().empty();
 }
 
-std::optional<OrderCheck::Disorder> CheckAsRead(const Options& options, const CancelFlag& cancel) {
-  const Ordered ordered(options, true);
-  OrderCheck order(ordered.plain, options.unique);
-  PipeReader input(options.inputs[0], cancel);
+std::optional<OrderCheck::Disorder> CheckAsRead(const JobSpec& spec, const CancelFlag& cancel) {
+  const Ordered ordered(spec, true);
+  OrderCheck order(ordered.plain, spec.order.unique);
+  PipeReader input(spec.source.inputs[0], cancel);
   std::vector<std::byte> buffer(std::size_t{256} << 10);
-  const auto delimiter = static_cast<std::byte>(options.layout.delimiter);
+  const auto delimiter = static_cast<std::byte>(spec.order.layout.delimiter);
   std::byte last = delimiter;
   while (const std::uint64_t got = input.ReadSome(buffer)) {
     last = buffer[got - 1];

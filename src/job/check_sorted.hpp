@@ -5,20 +5,20 @@
 
 #include "data/inputs.hpp"
 #include "data/proof.hpp"
-#include "stream.hpp"
-#include "support/options.hpp"
+#include "io/stream.hpp"
+#include "spec/job_spec.hpp"
 
 namespace gpusort {
 
 /// Throws Error(kNotSorted) naming the first record out of order (with -u: also a repeated key).
-void CheckSorted(const Options& options, CancelFlag& cancel);
+void CheckSorted(const JobSpec& spec, CancelFlag& cancel);
 
 /// The first line of the only input that is out of order, if there is one. Reads no further, and takes memory for two
 /// lines.
-std::optional<OrderCheck::Disorder> CheckAsRead(const Options& options, const CancelFlag& cancel);
+std::optional<OrderCheck::Disorder> CheckAsRead(const JobSpec& spec, const CancelFlag& cancel);
 
 /// Returns whether inputs without a record have a header, so that the user may have meant its lines as records.
-bool IsAllHeader(const Options& options, const Inputs& inputs);
+bool IsAllHeader(const JobSpec& spec, const Inputs& inputs);
 inline constexpr const char* kAllHeader =
     "all of the input is header: there was no record to sort (--no-header, or a smaller --header, makes records of it)";
 

@@ -9,8 +9,8 @@
 #include <memory>
 #include <span>
 
-#include "error.hpp"
-#include "support/text.hpp"
+#include "base/text.hpp"
+#include "kernels/error.hpp"
 
 namespace gpusort {
 namespace {

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "file.hpp"
+#include "io/file.hpp"
 
 namespace gpusort {
 

@@ -12,7 +12,10 @@
 #include <utility>
 #include <vector>
 
-#include "error.hpp"
+#include "base/log.hpp"
+#include "base/machine.hpp"
+#include "base/out_of_memory.hpp"
+#include "base/text.hpp"
 #include "formats/annotator.hpp"
 #include "formats/table_format.hpp"
 #include "job/attempt.hpp"
@@ -22,12 +25,9 @@
 #include "job/order.hpp"
 #include "job/recovery.hpp"
 #include "job/resume.hpp"
-#include "records/records.hpp"
-#include "support/log.hpp"
-#include "support/machine.hpp"
-#include "support/out_of_memory.hpp"
-#include "support/text.hpp"
-#include "thread.hpp"
+#include "kernels/error.hpp"
+#include "kernels/records/records.hpp"
+#include "kernels/thread.hpp"
 
 namespace gpusort {
 namespace {
@@ -35,55 +35,55 @@ namespace {
 class Sorter {
  public:
   /// `output`: no stream if the sort is only to be explained.
-  Sorter(const Options& options, CancelFlag& cancel, const GpuSource& gpus, FileSystem& files, Output output,
+  Sorter(const JobSpec& spec, CancelFlag& cancel, const GpuSource& gpus, FileSystem& files, Output output,
          StreamFronts fronts = {}, JobRecord* record = nullptr)
-      : options_(options),
-        ordered_(options, options.device == DeviceChoice::kGpu ||
-                              (gpus.lines && options.device == DeviceChoice::kAuto && gpus.likely())),
+      : spec_(spec),
+        ordered_(spec, spec.limits.device == DeviceChoice::kGpu ||
+                           (gpus.lines && spec.limits.device == DeviceChoice::kAuto && gpus.likely())),
         cancel_(cancel),
         host_(FindMemory()),
-        memory_choice_(ChooseMemory(options.memory, host_)),
-        cores_(options.threads != 0 ? CoreFacts{options.threads} : FindCores()),
+        memory_choice_(ChooseMemory(spec.limits.memory, host_)),
+        cores_(spec.limits.threads != 0 ? CoreFacts{spec.limits.threads} : FindCores()),
         files_(files),
-        memory_(memory_choice_.bytes, options.grows),
-        inputs_(files_, options.inputs, MakeInputOptions(options, memory_, ordered_.format(), output.overwritten()),
+        memory_(memory_choice_.bytes, spec.dialect.grows),
+        inputs_(files_, spec.source.inputs, MakeInputOptions(spec, memory_, ordered_.format(), output.overwritten()),
                 ordered_.plain, cancel, std::move(fronts)),
-        journal_(OpenJournal(options, files_, inputs_)),
-        shares_(options, ordered_, inputs_, FittingThreads(cores_.cores),
-                options.merge && inputs_.rereadable() && !ordered_.table, ShapeOfKept(journal_.get())),
+        journal_(OpenJournal(spec, files_, inputs_)),
+        shares_(spec, ordered_, inputs_, FittingThreads(cores_.cores),
+                spec.order.merge && inputs_.rereadable() && !ordered_.table, ShapeOfKept(journal_.get())),
         layout_(shares_.LayoutAt(memory_.limit())),
         clock_("start"),
-        progress_(options.progress, clock_),
-        job_{options_, layout_, cancel_, memory_, inputs_, clock_, progress_},
+        progress_(spec.reports.progress, clock_),
+        job_{spec_, layout_, cancel_, memory_, inputs_, clock_, progress_},
         sorting_{job_, ordered_, gpus},
         output_(std::move(output)),
         store_(
-            options_, files_, memory_, cancel_, TempDirectories(options_.temp_dirs, output_.file()),
+            spec_, files_, memory_, cancel_, TempDirectories(spec_.limits.temp_dirs, output_.file()),
             [this](const std::string& warning) { sorting_.Note(warning); }, journal_.get()),
         record_(record) {
-    past_.only_gpu = options.device == DeviceChoice::kGpu;
+    past_.only_gpu = spec.limits.device == DeviceChoice::kGpu;
     job_.store = &store_;
     job_.groups = ordered_.groups;
     if (!memory_choice_.warning.empty()) LogWarn(memory_choice_.warning);
     if (!memory_choice_.bound.empty()) LogInfo("memory is bounded: " + memory_choice_.bound);
     if (!cores_.limited_by.empty()) LogInfo("threads are bounded: " + ThreadBound());
-    if (options_.gpu_memory && options_.device == DeviceChoice::kCpu) {
+    if (spec_.limits.gpu_memory && spec_.limits.device == DeviceChoice::kCpu) {
       LogWarn("--gpu-memory has no effect with --device cpu");
     }
-    if (options.debug) {
-      job_.format = [&options](RecordSpan line, std::string& out) { Annotate(line, options.lines->order, out); };
+    if (spec.order.debug) {
+      job_.format = [&spec](RecordSpan line, std::string& out) { Annotate(line, spec.order.lines->order, out); };
     }
-    if (options.debug && options.verify_output) {
+    if (spec.order.debug && spec.target.verify) {
       throw Error(ErrorCode::kUsage, "--verify-output has no meaning with --debug: the output is more than the lines");
     }
     const bool takes = layout_.fixed() || (gpus.lines && !NeedsHost(*layout_.lines));
-    if (!takes && options.device == DeviceChoice::kGpu) {
+    if (!takes && spec.limits.device == DeviceChoice::kGpu) {
       throw Error(ErrorCode::kUsage, std::string("--device gpu: this order (") +
-                                         (options.locale ? "a locale's" : "-g") +
+                                         (spec.order.locale ? "a locale's" : "-g") +
                                          ") is known on the CPU only; give --device cpu or auto");
     }
-    const bool would = options.device == DeviceChoice::kAuto && takes && shares_.LeastExpected() >= gpus.min_bytes;
-    const bool use_gpu = options.device == DeviceChoice::kGpu || (would && gpus.likely());
+    const bool would = spec.limits.device == DeviceChoice::kAuto && takes && shares_.LeastExpected() >= gpus.min_bytes;
+    const bool use_gpu = spec.limits.device == DeviceChoice::kGpu || (would && gpus.likely());
     if (would && !use_gpu) {
       if (const std::string why = WhyGpuIsUnused(); !why.empty()) LogInfo(why);
     }
@@ -112,7 +112,7 @@ class Sorter {
     job_.plan = MakePlan(facts(), ring_);
     store_.CheckDirectories(job_.plan);
     const std::string unknown = "expected            --explain=full measures how long it will take\n";
-    return PlanText() + (options_.probes ? Measure() : unknown);
+    return PlanText() + (spec_.probes ? Measure() : unknown);
   }
 
   std::vector<PhaseTimes> phases() const { return clock_.phases(); }
@@ -137,7 +137,7 @@ class Sorter {
 
  private:
   std::string PlanText() const {
-    std::string text = "record              " + options_.type_note + "\n";
+    std::string text = "record              " + spec_.source.type_note + "\n";
     const std::string files = std::to_string(inputs_.count()) + (inputs_.count() == 1 ? " file" : " files");
     text += "input               ";
     if (inputs_.rereadable()) {
@@ -149,13 +149,15 @@ class Sorter {
       text += inputs_.compressed() ? "a stream, compressed" : "a stream";
     }
     text += "\n";
-    if (options_.merge && !sorting_.merging())
+    if (spec_.order.merge && !sorting_.merging())
       text += "merge               streams are sorted anew, which gives the same bytes\n";
-    if (options_.header > 0) text += "header              " + std::to_string(options_.header) + " lines stay on top\n";
-    if (options_.top > 0) text += "top                 " + std::to_string(options_.top) + " records\n";
-    if (options_.split > 0) text += "parts               " + std::to_string(options_.split) + ", by ranges of keys\n";
-    if (options_.output_codec != Codec::kNone) {
-      text += "compression         " + std::string(CodecName(options_.output_codec)) + ", " +
+    if (spec_.source.header > 0)
+      text += "header              " + std::to_string(spec_.source.header) + " lines stay on top\n";
+    if (spec_.order.top > 0) text += "top                 " + std::to_string(spec_.order.top) + " records\n";
+    if (spec_.target.split > 0)
+      text += "parts               " + std::to_string(spec_.target.split) + ", by ranges of keys\n";
+    if (spec_.target.codec != Codec::kNone) {
+      text += "compression         " + std::string(CodecName(spec_.target.codec)) + ", " +
               std::to_string(encoder_.threads) + (encoder_.threads == 1 ? " thread" : " threads") + "\n";
     }
     if (!memory_choice_.bound.empty()) text += "memory bound        " + memory_choice_.bound + "\n";
@@ -175,7 +177,7 @@ class Sorter {
           });
       job_.recorder = record_->recorder();
     }
-    LogInfo("records: " + options_.type_note);
+    LogInfo("records: " + spec_.source.type_note);
     // What no plan can be made for is refused before the output takes space. A GPU's memory is not known yet.
     if (!facts().gpu) MakePlan(facts(), ring_);
     // The backend opens (0.35 s for a GPU) while the first blocks are read.
@@ -189,7 +191,7 @@ class Sorter {
     for (;;) {
       try {
         attempt_->Prepare();
-        if (options_.strict && job_.plan.temp_bytes > 0)
+        if (spec_.dialect.strict && job_.plan.temp_bytes > 0)
           output_.FinishReserving();  // what the output has is not there for runs
         OpenStore();
         attempt_->FormRuns();
@@ -197,8 +199,8 @@ class Sorter {
         if (journal_) KeepAllRuns();
         output_.FinishReserving();
         output_.ReleaseForParts();
-        if (!options_.headless) output_.SetHeader(inputs_.header());
-        output_.SetTrailer(options_.trailer.empty() ? sorting_.trailer : options_.trailer);
+        if (!spec_.target.headless) output_.SetHeader(inputs_.header());
+        output_.SetTrailer(spec_.target.trailer.empty() ? sorting_.trailer : spec_.target.trailer);
         output_bytes_ = attempt_->MergeRuns(output_);
         break;
       } catch (const Error& error) {
@@ -292,33 +294,33 @@ class Sorter {
   }
 
   /// The job in little, in memory: what it takes where nobody waits for a disk.
-  Options SampleJob(const Sample& sample) {
+  JobSpec SampleJob(const Sample& sample) {
     constexpr char kMemoryFolder[] = "/dev/shm";
-    Options job = options_;
+    JobSpec job = spec_;
     job.action = Action::kSort;
     job.probes = false;
-    job.inputs = {"/proc/self/fd/" + std::to_string(sample.file.get())};
-    job.output = "/dev/null";
-    job.input_codec = Codec::kNone;
-    job.merge = job.verify_output = false;
-    job.split = 0;
-    job.stats_file.clear();
-    job.resume_dir.clear();
-    job.progress = When::kNever;
-    job.strict = false;
-    job.force_format = true;
-    job.no_fsync = false;
-    job.no_space_check = true;
-    job.memory = Size{memory_.limit(), false};
-    job.device = facts().gpu ? DeviceChoice::kGpu : DeviceChoice::kCpu;
-    if (files_.IsTmpfs(kMemoryFolder)) job.temp_dirs = {kMemoryFolder};
+    job.source.inputs = {"/proc/self/fd/" + std::to_string(sample.file.get())};
+    job.target.output = "/dev/null";
+    job.source.codec = Codec::kNone;
+    job.order.merge = job.target.verify = false;
+    job.target.split = 0;
+    job.reports.stats.clear();
+    job.survival.dir.clear();
+    job.reports.progress = When::kNever;
+    job.dialect.strict = false;
+    job.source.force_format = true;
+    job.target.no_fsync = false;
+    job.target.no_space_check = true;
+    job.limits.memory = Size{memory_.limit(), false};
+    job.limits.device = facts().gpu ? DeviceChoice::kGpu : DeviceChoice::kCpu;
+    if (files_.IsTmpfs(kMemoryFolder)) job.limits.temp_dirs = {kMemoryFolder};
     const Plan& plan = job_.plan;
     if (plan.merges_only || (plan.spills && plan.runs > plan.resident_runs)) {
       const std::uint64_t runs = std::clamp<std::uint64_t>(plan.runs, 2, std::min<std::uint64_t>(16, plan.fan_in));
       const double scale = static_cast<double>(facts().input_bytes) / static_cast<double>(inputs_.bytes());
       const std::uint64_t batch = static_cast<std::uint64_t>(sample.bytes * scale) / runs;
-      job.batch_bytes = plan.batch_bytes > 0 ? std::min(plan.batch_bytes, batch) : batch;
-      job.max_fan_in = static_cast<unsigned>(std::min<std::uint64_t>(plan.fan_in, 1u << 20));
+      job.limits.batch_bytes = plan.batch_bytes > 0 ? std::min(plan.batch_bytes, batch) : batch;
+      job.limits.max_fan_in = static_cast<unsigned>(std::min<std::uint64_t>(plan.fan_in, 1u << 20));
     }
     return job;
   }
@@ -332,13 +334,13 @@ class Sorter {
     }
     try {
       const Sample sample = TakeSample();
-      const Options options = SampleJob(sample);
+      const JobSpec spec = SampleJob(sample);
       ExpectFacts expected;
       // The first job on a GPU also loads its kernels, which a long one does not notice.
       for (int jobs = facts().gpu ? 2 : 1; jobs > 0; --jobs) {
         const QuietLog quiet;
-        Sorter sorter(options, cancel_, sorting_.gpus, files_,
-                      Output(std::make_unique<PipeWriter>(options.output, cancel_)));
+        Sorter sorter(spec, cancel_, sorting_.gpus, files_,
+                      Output(std::make_unique<PipeWriter>(spec.target.output, cancel_)));
         sorter.Sort();
         for (const PhaseTimes& phase : sorter.phases()) {
           const double seconds = InSeconds(phase.wall);
@@ -352,32 +354,32 @@ class Sorter {
       const double spilled =
           !plan.spills ? 0 : 1 - static_cast<double>(std::min(runs, plan.resident_runs)) / static_cast<double>(runs);
       expected.input = static_cast<double>(inputs_.bytes());
-      expected.spilled = options_.top > 0 ? 0 : plan.merges_only ? expected.input : records * spilled;
+      expected.spilled = spec_.order.top > 0 ? 0 : plan.merges_only ? expected.input : records * spilled;
       expected.between = static_cast<double>(plan.level_bytes);
-      expected.output = options_.top > 0 || IsStreamTarget(options_.output) ? 0 : expected.input;
+      expected.output = spec_.order.top > 0 || IsStreamTarget(spec_.target.output) ? 0 : expected.input;
       if (plan.merges_only) expected.form = 0;
       expected.gpu = facts().gpu;
       if (facts().gpu) expected.open = sorting_.stats.open_seconds;
-      expected.verifies = options_.verify_output;
+      expected.verifies = spec_.target.verify;
       struct stat input {};
       if (::stat(inputs_.path(0).c_str(), &input) == 0) expected.input_folder.device = input.st_dev;
       const std::string folder = std::filesystem::path(inputs_.path(0)).parent_path().string();
       expected.input_folder.memory = files_.IsTmpfs(folder.empty() ? "." : folder);
       expected.input_folder.read = sample.bytes_per_second;
-      const std::vector<std::string> temp = TempDirectories(options_.temp_dirs, output_.file());
+      const std::vector<std::string> temp = TempDirectories(spec_.limits.temp_dirs, output_.file());
       if (plan.merges_only) {
         expected.temp_folder = expected.input_folder;
       } else if (plan.direct_temp || facts().keeps) {
         // Runs that are kept are synced, and lie in the job's folder, which may not be there yet.
         std::filesystem::path place = temp.front();
-        if (facts().keeps && options_.temp_dirs.empty()) place = std::filesystem::absolute(options_.resume_dir);
+        if (facts().keeps && spec_.limits.temp_dirs.empty()) place = std::filesystem::absolute(spec_.survival.dir);
         while (!std::filesystem::exists(place)) place = place.parent_path();
         expected.temp_folder = ProbeFolder(files_, place.string(), plan.direct_temp);
       } else {
         expected.temp_folder.memory = true;  // the page cache has room for it
       }
       if (output_.file() != nullptr) {
-        expected.output_folder.memory = options_.no_fsync && !DirectOutput(facts());
+        expected.output_folder.memory = spec_.target.no_fsync && !DirectOutput(facts());
         if (!expected.output_folder.memory)
           expected.output_folder = ProbeFolder(files_, output_.file()->directory(), true);
       }
@@ -469,22 +471,23 @@ class Sorter {
     facts.input_bytes = inputs_.bytes();
     facts.input_known = inputs_.rereadable();
     facts.rereadable = inputs_.rereadable();
-    for (std::uint32_t i = 0; options_.merge && inputs_.rereadable() && !ordered_.table && i < inputs_.count(); ++i) {
+    for (std::uint32_t i = 0; spec_.order.merge && inputs_.rereadable() && !ordered_.table && i < inputs_.count();
+         ++i) {
       facts.sorted_inputs.push_back(inputs_.size(i));
     }
     facts.free_ram = host_.available > memory_.limit() ? host_.available - memory_.limit() : 0;
-    facts.output_file = !IsStreamTarget(options_.output) && options_.output_codec == Codec::kNone && !layout_.keyed() &&
-                        !options_.debug && options_.split == 0;
-    facts.unique = options_.unique;
-    facts.top = options_.top;
+    facts.output_file = !IsStreamTarget(spec_.target.output) && spec_.target.codec == Codec::kNone &&
+                        !layout_.keyed() && !spec_.order.debug && spec_.target.split == 0;
+    facts.unique = spec_.order.unique;
+    facts.top = spec_.order.top;
     facts.gpu = use_gpu;
-    facts.batch_bytes = options_.batch_bytes;
-    facts.block_bytes = options_.block_bytes;
-    facts.fan_in = options_.max_fan_in;
-    facts.max_record = options_.max_record;
-    facts.keeps = !options_.resume_dir.empty();
+    facts.batch_bytes = spec_.limits.batch_bytes;
+    facts.block_bytes = spec_.limits.block_bytes;
+    facts.fan_in = spec_.limits.max_fan_in;
+    facts.max_record = spec_.source.max_record;
+    facts.keeps = !spec_.survival.dir.empty();
     if (journal_) TakeOver(*journal_, facts);
-    facts.grows = options_.grows;
+    facts.grows = spec_.dialect.grows;
     facts.at_limit = [this](std::uint64_t limit) {
       PlanFacts other = sorting_.facts;
       shares_.Share(other, limit);
@@ -520,18 +523,18 @@ class Sorter {
     KeptJob job;
     job.block_bytes = job_.plan.block_bytes;
     job.keyed = layout_.keyed();
-    job.partial = PartialName(options_);
+    job.partial = PartialName(spec_);
     job.input = EscapeName(inputs_.path(0));
     if (inputs_.count() > 1) job.input += " and " + std::to_string(inputs_.count() - 1) + " more";
-    job.output = EscapeName(options_.output);
+    job.output = EscapeName(spec_.target.output);
     job.input_bytes = inputs_.bytes();
-    if (!journal_->resumes()) job.fingerprint = MakeFingerprint(options_, files_, inputs_);
+    if (!journal_->resumes()) job.fingerprint = MakeFingerprint(spec_, files_, inputs_);
     KeptAttempt attempt;
     attempt.compresses = job_.plan.temp_places > 0;
     for (std::uint32_t i = 0; i < inputs_.count(); ++i) {
       attempt.ctimes.push_back(static_cast<std::uint64_t>(inputs_.facts(i).ctime_ns));
     }
-    journal_->Begin(std::move(job), attempt, options_.temp_dirs);
+    journal_->Begin(std::move(job), attempt, spec_.limits.temp_dirs);
     if (journal_->manifest().job->block_bytes != job_.plan.block_bytes) {
       throw Error(ErrorCode::kInternal, "blocks of " + std::to_string(job_.plan.block_bytes) + " bytes do not go on " +
                                             "those of " + std::to_string(journal_->manifest().job->block_bytes));
@@ -544,24 +547,24 @@ class Sorter {
   void SayWhatWasNoValue() {
     if (!ordered_.table || std::exchange(said_no_values_, true)) return;
     // A slice may lack the values that other slices have: the task that cuts parts looks at all.
-    if (options_.ranges.empty() && !options_.force_format) RefuseNoValues(options_, sorting_.tally);
-    for (const std::string& line : DescribeTally(options_, sorting_.tally)) sorting_.Note(line);
+    if (spec_.source.ranges.empty() && !spec_.source.force_format) RefuseNoValues(spec_, sorting_.tally);
+    for (const std::string& line : DescribeTally(spec_, sorting_.tally)) sorting_.Note(line);
   }
 
   /// What is written of the output stays, too, where that is one file, as it will be, from its front on.
   void TakeUpOutput() {
     OutputFile* const file = output_.file();
     if (!journal_ || file == nullptr || !file->in_place().empty() || output_.parts() != nullptr ||
-        options_.output_codec != Codec::kNone || options_.top > 0 || options_.debug) {
+        spec_.target.codec != Codec::kNone || spec_.order.top > 0 || spec_.order.debug) {
       return;
     }
     const bool goes_on = journal_->resumes() && journal_->manifest().merge;
     const std::uint64_t bytes = goes_on ? journal_->manifest().merge->output_bytes : 0;
-    bool whole = file->TakeUp(journal_->resumes() ? journal_->manifest().job->partial : PartialName(options_), bytes);
+    bool whole = file->TakeUp(journal_->resumes() ? journal_->manifest().job->partial : PartialName(spec_), bytes);
     if (goes_on && whole) {
       output_.SetHeader(inputs_.header());
       whole = output_.HasFront(bytes, journal_->manifest().merge->front, ordered_.plain, ordered_.format(),
-                               options_.unique, facts().kept_record, memory_, cancel_, progress_);
+                               spec_.order.unique, facts().kept_record, memory_, cancel_, progress_);
     }
     if (!whole) {
       sorting_.Note("what was written of the output is not there, or damaged: it is written anew");
@@ -574,10 +577,10 @@ class Sorter {
   void PrepareOutput() {
     TakeUpOutput();
     if (output_.file() != nullptr && DirectOutput(facts())) output_.file()->MakeDirect();
-    if (options_.output_codec != Codec::kNone) {
-      output_.Compress(options_.output_codec, encoder_, clock_);
-    } else if (output_.file() != nullptr && inputs_.rereadable() && !options_.debug && !options_.unique &&
-               options_.top == 0 && !options_.no_space_check) {
+    if (spec_.target.codec != Codec::kNone) {
+      output_.Compress(spec_.target.codec, encoder_, clock_);
+    } else if (output_.file() != nullptr && inputs_.rereadable() && !spec_.order.debug && !spec_.order.unique &&
+               spec_.order.top == 0 && !spec_.target.no_space_check) {
       output_.Reserve(files_, inputs_.bytes());
     }
   }
@@ -625,7 +628,7 @@ class Sorter {
       }
       CheckEachInput();
       facts().memory = memory_.left();
-      facts().block_bytes = options_.block_bytes;
+      facts().block_bytes = spec_.limits.block_bytes;
     }
     attempt_.emplace(sorting_, std::move(stream));
     attempt_->OpenBackend();
@@ -648,12 +651,12 @@ class Sorter {
 
   /// Of -m: what is sorted in place of it must be in order all the same.
   void CheckEachInput() {
-    for (const std::string& input : options_.inputs) {
-      Options one = options_;
-      one.inputs = {input};
-      one.unique = false;
-      one.memory = Size{memory_.left(), false};
-      one.max_record = job_.plan.ring.max_record;
+    for (const std::string& input : spec_.source.inputs) {
+      JobSpec one = spec_;
+      one.source.inputs = {input};
+      one.order.unique = false;
+      one.limits.memory = Size{memory_.left(), false};
+      one.source.max_record = job_.plan.ring.max_record;
       try {
         CheckSorted(one, cancel_);
       } catch (const Error& error) {
@@ -665,8 +668,8 @@ class Sorter {
 
   void VerifyOutput() {
     try {
-      output_.Verify(ordered_.plain, ordered_.format(), options_.unique, job_.plan.ring.max_record,
-                     attempt_->proof().sum(), options_.state, memory_, cancel_, progress_);
+      output_.Verify(ordered_.plain, ordered_.format(), spec_.order.unique, job_.plan.ring.max_record,
+                     attempt_->proof().sum(), spec_.target.state, memory_, cancel_, progress_);
     } catch (const Error& error) {
       if (job_.checkpoints != nullptr && error.code() == ErrorCode::kIntegrity) {
         output_.file()->Release();
@@ -680,37 +683,37 @@ class Sorter {
     clock_.BeginPhase("publish");
     const std::uint64_t stored = output_.Finish(output_bytes_);
     sorting_.stats.stored_bytes = stored;
-    if (options_.no_fsync) sorting_.Note("--no-fsync: the output may be lost if the machine stops now");
+    if (spec_.target.no_fsync) sorting_.Note("--no-fsync: the output may be lost if the machine stops now");
     if (output_.file() != nullptr) {
-      if (options_.verify_output) {
+      if (spec_.target.verify) {
         VerifyOutput();
       }
       cancel_.ThrowIfRequested();
       progress_.SetPhase("publish", 0);
     }
     if (journal_) {
-      output_.Complete(!options_.no_fsync);
+      output_.Complete(!spec_.target.no_fsync);
       const FileFacts facts = output_.file()->Facts();
       journal_->SetPublishing(
           {facts.ino, facts.size, static_cast<std::uint64_t>(facts.mtime_ns), attempt_->proof().sum().records});
     }
-    output_.Publish(!options_.no_fsync);
+    output_.Publish(!spec_.target.no_fsync);
     SetOutOfMemoryText("out of memory; the output is in place");
     progress_.Finish();
     for (const std::string& text : output_.Lost()) sorting_.Note(text);
     if (journal_) FinishJournal();
     sorting_.stats.records_out = attempt_->proof().sum().records;
-    if (sorting_.stats.records_out == 0 && IsAllHeader(options_, inputs_)) sorting_.Note(kAllHeader);
+    if (sorting_.stats.records_out == 0 && IsAllHeader(spec_, inputs_)) sorting_.Note(kAllHeader);
     sorting_.stats.bytes = output_bytes_;
     FillStats();
-    if (!options_.stats_file.empty()) WriteStatsFile(options_.stats_file, sorting_.stats, job_.plan);
+    if (!spec_.reports.stats.empty()) WriteStatsFile(spec_.reports.stats, sorting_.stats, job_.plan);
   }
 
   /// The output is in place: nothing that fails now is worth an error.
   void FinishJournal() {
     sorting_.stats.attempts = journal_->manifest().attempts;
     try {
-      journal_->Finish(options_.keep_resume_dir);
+      journal_->Finish(spec_.survival.keep);
     } catch (const Error& error) {
       sorting_.Note(std::string("the output is in place, but --resume-dir was not ended: ") + error.what());
     }
@@ -724,7 +727,7 @@ class Sorter {
       stats.device_peak = std::max(stats.device_peak, job_.backend->device_peak());
     }
     stats.gpu = facts().gpu;
-    stats.top = options_.top;
+    stats.top = spec_.order.top;
     stats.header_lines = output_.header().empty() ? 0 : CountRecords(output_.header(), ordered_.plain);
     stats.host_peak = memory_.peak();
     stats.host_limit = memory_.limit();
@@ -734,7 +737,7 @@ class Sorter {
     stats.phases = clock_.phases();
   }
 
-  const Options& options_;
+  const JobSpec& spec_;
   const Ordered ordered_;
   CancelFlag& cancel_;
   const MemoryFacts host_;
@@ -765,23 +768,23 @@ class Sorter {
 
 }  // namespace
 
-SortResult ExternalSort(const Options& options, CancelFlag& cancel, const GpuSource& gpus, JobRecord* record) {
+SortResult ExternalSort(const JobSpec& spec, CancelFlag& cancel, const GpuSource& gpus, JobRecord* record) {
   FileSystem files;
-  if (const std::optional<KeptOutput> done = FinishPublished(options, files)) return {done->records, done->bytes};
-  return ExternalSort(options, cancel, files, Output::Open(files, options, cancel), {}, gpus, record);
+  if (const std::optional<KeptOutput> done = FinishPublished(spec, files)) return {done->records, done->bytes};
+  return ExternalSort(spec, cancel, files, Output::Open(files, spec, cancel), {}, gpus, record);
 }
 
-SortResult ExternalSort(const Options& options, CancelFlag& cancel, FileSystem& files, Output output,
-                        StreamFronts fronts, const GpuSource& gpus, JobRecord* record) {
-  return Sorter(options, cancel, gpus, files, std::move(output), std::move(fronts), record).Sort();
+SortResult ExternalSort(const JobSpec& spec, CancelFlag& cancel, FileSystem& files, Output output, StreamFronts fronts,
+                        const GpuSource& gpus, JobRecord* record) {
+  return Sorter(spec, cancel, gpus, files, std::move(output), std::move(fronts), record).Sort();
 }
 
-std::string ExplainSort(const Options& options, CancelFlag& cancel, const GpuSource& gpus) {
+std::string ExplainSort(const JobSpec& spec, CancelFlag& cancel, const GpuSource& gpus) {
   FileSystem files;
   // So that what the job would find wrong with it is found. It has no name yet and is dropped; a pipe would be opened.
   Output output;
-  if (!IsStreamTarget(options.output)) output = Output::Open(files, options, cancel);
-  return Sorter(options, cancel, gpus, files, std::move(output)).Explain();
+  if (!IsStreamTarget(spec.target.output)) output = Output::Open(files, spec, cancel);
+  return Sorter(spec, cancel, gpus, files, std::move(output)).Explain();
 }
 
 }  // namespace gpusort

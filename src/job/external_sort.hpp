@@ -6,23 +6,23 @@
 
 #include "data/inputs.hpp"
 #include "data/output.hpp"
+#include "io/stream.hpp"
 #include "job/attempt.hpp"
 #include "job/job_record.hpp"
 #include "job/stats.hpp"
-#include "stream.hpp"
-#include "support/options.hpp"
+#include "spec/job_spec.hpp"
 
 namespace gpusort {
 
 /// Does what `options` ask for (kSort). Returns only when the output is proved and published; else throws Error.
-SortResult ExternalSort(const Options& options, CancelFlag& cancel, const GpuSource& gpus = {},
+SortResult ExternalSort(const JobSpec& spec, CancelFlag& cancel, const GpuSource& gpus = {},
                         JobRecord* record = nullptr);
 
 /// The same for inputs of which some fronts were read, into an output that was opened by `files`.
-SortResult ExternalSort(const Options& options, CancelFlag& cancel, FileSystem& files, Output output,
-                        StreamFronts fronts, const GpuSource& gpus = {}, JobRecord* record = nullptr);
+SortResult ExternalSort(const JobSpec& spec, CancelFlag& cancel, FileSystem& files, Output output, StreamFronts fronts,
+                        const GpuSource& gpus = {}, JobRecord* record = nullptr);
 
 /// The plan that ExternalSort would follow, as text. Opens inputs and backend, writes nothing.
-std::string ExplainSort(const Options& options, CancelFlag& cancel, const GpuSource& gpus = {});
+std::string ExplainSort(const JobSpec& spec, CancelFlag& cancel, const GpuSource& gpus = {});
 
 }  // namespace gpusort

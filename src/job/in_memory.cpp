@@ -4,14 +4,14 @@
 #include <future>
 #include <utility>
 
-#include "backend.hpp"
+#include "base/machine.hpp"
 #include "data/keyed_lines.hpp"
-#include "error.hpp"
 #include "formats/annotator.hpp"
 #include "job/order.hpp"
-#include "records/records.hpp"
-#include "support/machine.hpp"
-#include "thread.hpp"
+#include "kernels/backend.hpp"
+#include "kernels/error.hpp"
+#include "kernels/records/records.hpp"
+#include "kernels/thread.hpp"
 
 namespace gpusort {
 namespace {
@@ -123,8 +123,8 @@ StreamFronts InputFront::TakeFronts() {
   return fronts;
 }
 
-SortResult SortInMemory(const Options& options, std::span<const std::byte> lines, Output output) {
-  const Ordered ordered(options, true);  // keys that only save time would take too much memory
+SortResult SortInMemory(const JobSpec& spec, std::span<const std::byte> lines, Output output) {
+  const Ordered ordered(spec, true);  // keys that only save time would take too much memory
   RecordLayout layout = ordered.plain;
   std::vector<std::byte> keyed;
   std::span<const std::byte> unsorted = lines;
@@ -145,7 +145,7 @@ SortResult SortInMemory(const Options& options, std::span<const std::byte> lines
     unsigned threads = 1;
     if (const std::uint64_t useful = unsorted.size() / kBytesPerThread; useful > 1) {
       threads = static_cast<unsigned>(
-          std::min<std::uint64_t>(useful, options.threads != 0 ? options.threads : FindCores().cores));
+          std::min<std::uint64_t>(useful, spec.limits.threads != 0 ? spec.limits.threads : FindCores().cores));
     }
     HostMemory memory(0, true);
     const std::unique_ptr<Backend> backend = OpenCpuBackend(threads);
@@ -169,19 +169,19 @@ SortResult SortInMemory(const Options& options, std::span<const std::byte> lines
     if (!(kept == read) || disorder != kInOrder) {
       throw Error(ErrorCode::kIntegrity, "the sorted lines are not those that were read, or not in order");
     }
-    if (!options.unique && !layout.keyed() && !options.debug) {
+    if (!spec.order.unique && !layout.keyed() && !spec.order.debug) {
       out.Put(records);
       result.records = read.records;
     } else {
       std::string text;
       NeighbourLines neighbours(*layout.lines);
       ForEachRecord(records, layout, [&](RecordSpan record) {
-        if (options.unique && neighbours.Next(AsBytes(record.data()), record.size() - 1) == 0) return;
+        if (spec.order.unique && neighbours.Next(AsBytes(record.data()), record.size() - 1) == 0) return;
         ++result.records;
         const RecordSpan line = Body(record, layout);
-        if (!options.debug) return out.Put(line);
+        if (!spec.order.debug) return out.Put(line);
         text.clear();
-        Annotate(line, options.lines->order, text);
+        Annotate(line, spec.order.lines->order, text);
         out.Put(std::as_bytes(std::span(text)));
       });
     }
@@ -189,7 +189,7 @@ SortResult SortInMemory(const Options& options, std::span<const std::byte> lines
   out.Flush();
   result.bytes = out.written();
   output.Finish(result.bytes);
-  output.Publish(!options.no_fsync);
+  output.Publish(!spec.target.no_fsync);
   return result;
 }
 

@@ -12,9 +12,9 @@
 #include "data/inputs.hpp"
 #include "data/output.hpp"
 #include "data/page_buffer.hpp"
+#include "io/stream.hpp"
 #include "job/stats.hpp"
-#include "stream.hpp"
-#include "support/options.hpp"
+#include "spec/job_spec.hpp"
 
 namespace gpusort {
 
@@ -48,6 +48,6 @@ class InputFront {
 };
 
 /// Sorts `lines` as `options` say and writes them to `output`. Returns when they are published.
-SortResult SortInMemory(const Options& options, std::span<const std::byte> lines, Output output);
+SortResult SortInMemory(const JobSpec& spec, std::span<const std::byte> lines, Output output);
 
 }  // namespace gpusort

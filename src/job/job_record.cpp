@@ -12,12 +12,12 @@
 #include <sstream>
 #include <utility>
 
-#include "error.hpp"
-#include "file.hpp"
+#include "base/log.hpp"
+#include "base/report_file.hpp"
+#include "base/text.hpp"
+#include "io/file.hpp"
 #include "job/summary.hpp"
-#include "support/log.hpp"
-#include "support/report_file.hpp"
-#include "support/text.hpp"
+#include "kernels/error.hpp"
 
 namespace gpusort {
 namespace {
@@ -51,7 +51,7 @@ void WriteWhole(const std::string& path, const std::string& text) {
 
 }  // namespace
 
-JobRecord::JobRecord(const Options& options) : options_(options), begin_(StageClock::SteadyNow()) {
+JobRecord::JobRecord(const JobSpec& spec) : spec_(spec), begin_(StageClock::SteadyNow()) {
   thread_role = "main";
   facts_.version = GPUSORT_VERSION;
   const std::time_t now = std::time(nullptr);
@@ -63,27 +63,27 @@ JobRecord::JobRecord(const Options& options) : options_(options), begin_(StageCl
 
 JobRecord::~JobRecord() = default;
 
-std::uint64_t JobRecord::MemoryBytes(const Options& options, std::uint64_t limit) {
+std::uint64_t JobRecord::MemoryBytes(const JobSpec& spec, std::uint64_t limit) {
   constexpr std::uint64_t kMiB = std::uint64_t{1} << 20;
-  if (!options.trace_file.empty()) return std::clamp(limit / 32, kMiB / 4, 4 * kMiB);
-  return options.report_file.empty() ? 0 : kMiB / 16;
+  if (!spec.reports.trace.empty()) return std::clamp(limit / 32, kMiB / 4, 4 * kMiB);
+  return spec.reports.page.empty() ? 0 : kMiB / 16;
 }
 
 void JobRecord::Begin(StageClock& clock, std::uint64_t limit, unsigned threads, Recorder::Value memory,
                       Recorder::Value temp) {
   threads_ = threads;
-  if (options_.trace_file.empty() && options_.report_file.empty()) return;
+  if (spec_.reports.trace.empty() && spec_.reports.page.empty()) return;
   clock_ = &clock;
   facts_.memory_limit = limit;
-  if (!options_.trace_file.empty()) {
-    trace_.emplace(options_.trace_file, MemoryBytes(options_, limit) / 8 * 7, begin_, threads);
+  if (!spec_.reports.trace.empty()) {
+    trace_.emplace(spec_.reports.trace, MemoryBytes(spec_, limit) / 8 * 7, begin_, threads);
     clock.TraceInto(&*trace_);
   }
   recorder_.emplace(clock, trace_ ? &*trace_ : nullptr, begin_, std::move(memory), std::move(temp));
 }
 
 void JobRecord::Leave(const std::string& plan, const SortStats& stats, const Plan& sizes) {
-  if (ShowsProgress(options_.progress) && CurrentLogFormat() == LogFormat::kText) done_.emplace(stats, sizes);
+  if (ShowsProgress(spec_.reports.progress) && CurrentLogFormat() == LogFormat::kText) done_.emplace(stats, sizes);
   if (!recorder_) return;
   recorder_->Stop();
   facts_.samples = recorder_->samples();
@@ -101,26 +101,26 @@ void JobRecord::End(const JobEnding& ending) {
   JobEnding end = ending;
   std::exception_ptr lost;
   try {
-    if (!options_.trace_file.empty()) EndTrace(ending);
+    if (!spec_.reports.trace.empty()) EndTrace(ending);
   } catch (const Error& error) {
     lost = std::current_exception();
     if (end.exit_code == 0) end = {static_cast<int>(error.code()), "", error.what()};
   }
-  if (!options_.report_file.empty()) EndReport(end);
+  if (!spec_.reports.page.empty()) EndReport(end);
   if (lost) std::rethrow_exception(lost);
   if (end.exit_code == 0 && done_) Summarize();
 }
 
 void JobRecord::Summarize() const noexcept {
   const double seconds = InSeconds(StageClock::SteadyNow() - begin_);
-  if (options_.progress != When::kAlways && seconds < kLongJobSeconds) return;
+  if (spec_.reports.progress != When::kAlways && seconds < kLongJobSeconds) return;
   try {
     const SummaryFacts facts{seconds,
-                             options_.merge,
+                             spec_.order.merge,
                              threads_,
-                             IsStreamTarget(options_.output) ? "" : EscapeName(options_.output),
-                             EscapeName(options_.stats_file),
-                             EscapeName(options_.report_file)};
+                             IsStreamTarget(spec_.target.output) ? "" : EscapeName(spec_.target.output),
+                             EscapeName(spec_.reports.stats),
+                             EscapeName(spec_.reports.page)};
     std::istringstream lines(SummaryText(facts, done_->first, done_->second));
     for (std::string line; std::getline(lines, line);) PrintStatusLine(line, {});
   } catch (...) {
@@ -132,7 +132,7 @@ void JobRecord::EndTrace(const JobEnding& ending) {
   if (!trace_) {
     if (clock_ != nullptr) return;  // it could not be opened
     // The job did not come to begin it, and what is there now is another's.
-    trace_.emplace(options_.trace_file, 0, begin_);
+    trace_.emplace(spec_.reports.trace, 0, begin_);
   }
   const nlohmann::ordered_json how{
       {"exit_code", ending.exit_code}, {"signal", ending.signal}, {"message", EscapeName(ending.message)}};
@@ -144,21 +144,21 @@ void JobRecord::EndTrace(const JobEnding& ending) {
             " slices are left out: too many threads, or no memory");
   }
   if (error == 0) return;
-  Complain("cannot write the trace to " + EscapeName(options_.trace_file) + ": " + detail::ErrnoText(error),
+  Complain("cannot write the trace to " + EscapeName(spec_.reports.trace) + ": " + detail::ErrnoText(error),
            CodeOf(error), ending);
 }
 
 void JobRecord::EndReport(const JobEnding& ending) {
   constexpr std::size_t kMostNames = 8;
-  const std::vector<std::string>& inputs = options_.inputs;
+  const std::vector<std::string>& inputs = spec_.source.inputs;
   for (std::size_t i = 0; i < std::min(inputs.size(), kMostNames); ++i)
     facts_.files.emplace_back("input", EscapeName(inputs[i]));
   if (inputs.size() > kMostNames)
     facts_.files.emplace_back("inputs", std::to_string(inputs.size() - kMostNames) + " more");
-  facts_.files.emplace_back("output", EscapeName(options_.output));
+  facts_.files.emplace_back("output", EscapeName(spec_.target.output));
   facts_.seconds = InSeconds(StageClock::SteadyNow() - begin_);
   try {
-    WriteWhole(options_.report_file, ReportPage(facts_, ending));
+    WriteWhole(spec_.reports.page, ReportPage(facts_, ending));
   } catch (const Error& error) {
     Complain(std::string("cannot write the report: ") + error.what(), error.code(), ending);
   }

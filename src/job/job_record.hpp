@@ -11,20 +11,20 @@
 
 #include "job/report_page.hpp"
 #include "job/stats.hpp"
-#include "support/options.hpp"
-#include "support/recorder.hpp"
+#include "spec/job_spec.hpp"
+#include "watch/recorder.hpp"
 
 namespace gpusort {
 
 class JobRecord {
  public:
-  explicit JobRecord(const Options& options);
+  explicit JobRecord(const JobSpec& spec);
   JobRecord(const JobRecord&) = delete;
   JobRecord& operator=(const JobRecord&) = delete;
   ~JobRecord();
 
   /// Of a job's memory, what a record takes.
-  static std::uint64_t MemoryBytes(const Options& options, std::uint64_t limit);
+  static std::uint64_t MemoryBytes(const JobSpec& spec, std::uint64_t limit);
 
   /// From here on `clock` and the last two are looked at, until Leave. Error(kUsage) if the trace cannot be opened.
   void Begin(StageClock& clock, std::uint64_t limit, unsigned threads, Recorder::Value memory, Recorder::Value temp);
@@ -45,7 +45,7 @@ class JobRecord {
   /// The lines of the summary, to standard error.
   void Summarize() const noexcept;
 
-  const Options& options_;
+  const JobSpec& spec_;
   const Nanoseconds begin_;
   ReportFacts facts_;
   std::optional<Trace> trace_;

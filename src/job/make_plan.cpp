@@ -4,13 +4,13 @@
 #include <iterator>
 #include <utility>
 
+#include "base/text.hpp"
 #include "data/inputs.hpp"
-#include "error.hpp"
-#include "records/records.hpp"
+#include "io/spill.hpp"
+#include "kernels/error.hpp"
+#include "kernels/records/records.hpp"
 #include "runs/merge_levels.hpp"
 #include "runs/run.hpp"
-#include "spill.hpp"
-#include "support/text.hpp"
 
 namespace gpusort {
 namespace {

@@ -9,8 +9,8 @@
 #include <string>
 #include <vector>
 
-#include "error.hpp"
-#include "records/record.hpp"
+#include "kernels/error.hpp"
+#include "kernels/records/record.hpp"
 #include "runs/plan.hpp"
 
 namespace gpusort {

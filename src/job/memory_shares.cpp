@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "job/job_record.hpp"
-#include "records/records.hpp"
+#include "kernels/records/records.hpp"
 #include "runs/temp_codec.hpp"
 
 namespace gpusort {
@@ -34,7 +34,7 @@ bool MemoryShares::MakesKeys(std::uint64_t limit) const {
 EncoderOptions MemoryShares::EncoderAt(std::uint64_t limit, unsigned threads) const {
   EncoderOptions options;
   options.threads = threads;
-  while (options.threads > 1 && EncoderMemoryBytes(options_.output_codec, options) > limit / 4) --options.threads;
+  while (options.threads > 1 && EncoderMemoryBytes(spec_.target.codec, options) > limit / 4) --options.threads;
   return options;
 }
 
@@ -47,7 +47,7 @@ std::uint64_t MemoryShares::LeastExpected() const {
 /// Without a codec asked for: only what will not fit in spare RAM anyway, with memory to spare.
 bool MemoryShares::CompressesTemp(std::uint64_t limit, std::uint64_t free_ram) const {
   constexpr std::uint64_t kLeastMemory = std::uint64_t{64} << 20;
-  if (const std::optional<Codec> asked = TempCodecAsked(options_)) return *asked != Codec::kNone;
+  if (const std::optional<Codec> asked = TempCodecAsked(spec_)) return *asked != Codec::kNone;
   return limit >= kLeastMemory && 2 * LeastExpected() > free_ram;
 }
 
@@ -65,17 +65,17 @@ ThreadShares MemoryShares::ShareAmong(unsigned threads, PlanFacts& facts, std::u
   const bool expands = kept_ && kept_->compressed;
   if (expands || CompressesTemp(limit, facts.free_ram)) {
     // The largest that the plan may make: of what was asked for, of a record, of the memory.
-    const std::uint64_t least = std::max(options_.block_bytes, LeastRecordBytes(ordered_.plain) + kReadSlack);
+    const std::uint64_t least = std::max(spec_.limits.block_bytes, LeastRecordBytes(ordered_.plain) + kReadSlack);
     const std::uint64_t block_bytes = std::max((least + kSpillAlignment - 1) / kSpillAlignment * kSpillAlignment,
                                                std::clamp(limit / 32, kLeastTempBlock, kUsualTempBlock));
-    const std::optional<Codec> asked = TempCodecAsked(options_);
+    const std::optional<Codec> asked = TempCodecAsked(spec_);
     facts.temp_place_bytes =
         TempCodec::PlaceBytes(expands && asked == Codec::kNone ? std::nullopt : asked, block_bytes);
   }
   // Inputs are expanded before the output is compressed.
-  facts.codec_memory =
-      std::max<std::uint64_t>(HeaderMemory(options_, limit), inputs_.header().size()) + JobRecord::MemoryBytes(options_, limit) +
-      std::max(inputs_.DecoderBytes(limit), EncoderMemoryBytes(options_.output_codec, shares.encoder));
+  facts.codec_memory = std::max<std::uint64_t>(HeaderMemory(spec_, limit), inputs_.header().size()) +
+                       JobRecord::MemoryBytes(spec_, limit) +
+                       std::max(inputs_.DecoderBytes(limit), EncoderMemoryBytes(spec_.target.codec, shares.encoder));
   facts.limit = limit;
   facts.memory = limit - std::min(limit, facts.codec_memory);
   facts.threads = threads;

@@ -4,12 +4,12 @@
 #include <cstdint>
 #include <optional>
 
-#include "codec/codec.hpp"
 #include "data/inputs.hpp"
+#include "io/codec/codec.hpp"
 #include "job/make_plan.hpp"
 #include "job/order.hpp"
 #include "runs/key_stage.hpp"
-#include "support/options.hpp"
+#include "spec/job_spec.hpp"
 
 namespace gpusort {
 
@@ -28,9 +28,9 @@ class MemoryShares {
  public:
   /// All that is given must outlive it. `threads`: at most so many; `merging`: the inputs are runs as they are.
   /// `kept`: of a job that goes on, whose runs stay as they are.
-  MemoryShares(const Options& options, const Ordered& ordered, const Inputs& inputs, unsigned threads, bool merging,
+  MemoryShares(const JobSpec& spec, const Ordered& ordered, const Inputs& inputs, unsigned threads, bool merging,
                std::optional<KeptShape> kept = {})
-      : options_(options), ordered_(ordered), inputs_(inputs), most_threads_(threads), merging_(merging), kept_(kept) {}
+      : spec_(spec), ordered_(ordered), inputs_(inputs), most_threads_(threads), merging_(merging), kept_(kept) {}
 
   unsigned threads() const { return most_threads_; }
   /// Of runs. With little memory lines are compared as they lie.
@@ -48,7 +48,7 @@ class MemoryShares {
   bool CompressesTemp(std::uint64_t limit, std::uint64_t free_ram) const;
   bool MakesKeys(std::uint64_t limit) const;
 
-  const Options& options_;
+  const JobSpec& spec_;
   const Ordered& ordered_;
   const Inputs& inputs_;
   const unsigned most_threads_;

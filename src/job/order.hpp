@@ -4,11 +4,11 @@
 #include <memory>
 
 #include "data/keyed_lines.hpp"
-#include "support/options.hpp"
+#include "spec/job_spec.hpp"
 
 namespace gpusort {
 
-/// Both are the same, or lines are sorted with keys. Options must outlive it.
+/// Both are the same, or lines are sorted with keys. The JobSpec must outlive this object.
 struct Ordered {
   std::unique_ptr<KeyMaker> keys;
   std::unique_ptr<RecordKeyer> keyed;  ///< null: records are sorted as they lie
@@ -23,10 +23,10 @@ struct Ordered {
   RecordKeyer* format() const { return table ? keyed.get() : nullptr; }
 
   /// `gpu`: one may compare them as they lie, so that keys that only save time are not made.
-  Ordered(const Options& options, bool gpu);
+  Ordered(const JobSpec& spec, bool gpu);
 
  private:
-  void FindGroups(const Options& options);
+  void FindGroups(const JobSpec& spec);
 
   std::unique_ptr<LineOrdered> group_order_;
   std::unique_ptr<KeyMaker> group_keys_;

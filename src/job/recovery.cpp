@@ -2,8 +2,8 @@
 
 #include <utility>
 
+#include "base/text.hpp"
 #include "data/inputs.hpp"
-#include "support/text.hpp"
 
 namespace gpusort {
 namespace {

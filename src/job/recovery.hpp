@@ -4,8 +4,8 @@
 #include <optional>
 #include <string>
 
-#include "error.hpp"
 #include "job/make_plan.hpp"
+#include "kernels/error.hpp"
 
 namespace gpusort {
 

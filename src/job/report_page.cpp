@@ -3,9 +3,9 @@
 #include <nlohmann/json.hpp>
 #include <string_view>
 
-#include "error.hpp"
+#include "base/text.hpp"
+#include "kernels/error.hpp"
 #include "report_template.hpp"
-#include "support/text.hpp"
 
 namespace gpusort {
 namespace {

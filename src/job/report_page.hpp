@@ -1,5 +1,5 @@
 // The page of --report: what a job did and how it ended, as one HTML file that needs nothing else.
-// The page itself is support/report.html.in; here its data are made and put in. Start at ReportPage.
+// The page itself is watch/report.html.in; here its data are made and put in. Start at ReportPage.
 #pragma once
 
 #include <cstdint>
@@ -7,8 +7,8 @@
 #include <utility>
 #include <vector>
 
-#include "support/progress.hpp"
-#include "support/recorder.hpp"
+#include "watch/progress.hpp"
+#include "watch/recorder.hpp"
 
 namespace gpusort {
 

@@ -10,13 +10,13 @@
 #define XXH_INLINE_ALL
 #include <xxhash.h>
 
+#include "base/log.hpp"
+#include "base/text.hpp"
 #include "data/output_parts.hpp"
-#include "error.hpp"
 #include "formats/locale_keys.hpp"
-#include "records/records.hpp"
+#include "kernels/error.hpp"
+#include "kernels/records/records.hpp"
 #include "runs/run_store.hpp"
-#include "support/log.hpp"
-#include "support/text.hpp"
 
 namespace gpusort {
 namespace {
@@ -52,16 +52,16 @@ std::uint64_t HashSamples(FileSystem& files, const std::string& path, const File
 }
 
 /// Of all but the inputs.
-Fingerprint OptionsFingerprint(const Options& options) {
+Fingerprint OptionsFingerprint(const JobSpec& spec) {
   Fingerprint fingerprint{{"the version of gpusort", GPUSORT_VERSION}};
-  for (const auto& [name, value] : options.typed) fingerprint.emplace_back(name, Exact(value));
-  fingerprint.emplace_back("the output", FullPath(options.output));
+  for (const auto& [name, value] : spec.survival.typed) fingerprint.emplace_back(name, Exact(value));
+  fingerprint.emplace_back("the output", FullPath(spec.target.output));
   fingerprint.emplace_back("the locale", LocaleName());
-  if (options.random) {
-    const auto& salt = options.lines->order.salt;
+  if (spec.order.random) {
+    const auto& salt = spec.order.lines->order.salt;
     fingerprint.emplace_back("the random source", Hex(XXH3_64bits(salt, sizeof salt)));
   }
-  fingerprint.emplace_back("the number of inputs", std::to_string(options.inputs.size()));
+  fingerprint.emplace_back("the number of inputs", std::to_string(spec.source.inputs.size()));
   return fingerprint;
 }
 
@@ -86,8 +86,8 @@ std::optional<std::uint64_t> CtimeOf(const Manifest& manifest, std::size_t input
 
 }  // namespace
 
-Fingerprint MakeFingerprint(const Options& options, FileSystem& files, const Inputs& inputs) {
-  Fingerprint fingerprint = OptionsFingerprint(options);
+Fingerprint MakeFingerprint(const JobSpec& spec, FileSystem& files, const Inputs& inputs) {
+  Fingerprint fingerprint = OptionsFingerprint(spec);
   for (std::uint32_t i = 0; i < inputs.count(); ++i) {
     const Fingerprint input = InputFingerprint(files, i, inputs.path(i), &inputs.facts(i));
     fingerprint.insert(fingerprint.end(), input.begin(), input.end());
@@ -95,11 +95,11 @@ Fingerprint MakeFingerprint(const Options& options, FileSystem& files, const Inp
   return fingerprint;
 }
 
-std::optional<KeptOutput> FinishPublished(const Options& options, FileSystem& files) {
-  if (options.resume_dir.empty() || !files.Identify(options.resume_dir + "/" + kManifestName)) return std::nullopt;
-  const std::optional<FileFacts> output = files.Identify(options.output);
+std::optional<KeptOutput> FinishPublished(const JobSpec& spec, FileSystem& files) {
+  if (spec.survival.dir.empty() || !files.Identify(spec.survival.dir + "/" + kManifestName)) return std::nullopt;
+  const std::optional<FileFacts> output = files.Identify(spec.target.output);
   if (!output || !output->regular) return std::nullopt;
-  Journal journal(files, options.resume_dir);
+  Journal journal(files, spec.survival.dir);
   const std::optional<KeptOutput> kept = journal.manifest().publishing;
   if (!journal.resumes() || !kept ||
       *kept != KeptOutput{output->ino, output->size, static_cast<std::uint64_t>(output->mtime_ns), kept->records}) {
@@ -107,9 +107,9 @@ std::optional<KeptOutput> FinishPublished(const Options& options, FileSystem& fi
   }
   // Of an input that the output has replaced nothing is left to compare but the name.
   const Fingerprint& then = journal.manifest().job->fingerprint;
-  Fingerprint now = OptionsFingerprint(options);
-  for (std::size_t i = 0; i < options.inputs.size(); ++i) {
-    const std::string& path = options.inputs[i];
+  Fingerprint now = OptionsFingerprint(spec);
+  for (std::size_t i = 0; i < spec.source.inputs.size(); ++i) {
+    const std::string& path = spec.source.inputs[i];
     const std::optional<FileFacts> facts = files.Identify(path);
     if (!facts || !facts->regular) return std::nullopt;
     const bool replaced = facts->same_file(*output);
@@ -119,17 +119,17 @@ std::optional<KeptOutput> FinishPublished(const Options& options, FileSystem& fi
     for (int lines = 0; replaced && lines < 4 && now.size() < then.size(); ++lines) now.push_back(then[now.size()]);
   }
   if (now != then) return std::nullopt;
-  if (!options.no_fsync) {
-    files.SyncDirectory(std::filesystem::canonical(options.output).parent_path().string());
+  if (!spec.target.no_fsync) {
+    files.SyncDirectory(std::filesystem::canonical(spec.target.output).parent_path().string());
   }
   LogInfo("the output is in place already: a process before was killed behind that");
-  if (!options.stats_file.empty()) LogWarn("--stats: the output was in place already, so there are none");
-  journal.Finish(options.keep_resume_dir);
+  if (!spec.reports.stats.empty()) LogWarn("--stats: the output was in place already, so there are none");
+  journal.Finish(spec.survival.keep);
   return kept;
 }
 
-std::unique_ptr<Journal> OpenJournal(const Options& options, FileSystem& files, const Inputs& inputs) {
-  if (options.resume_dir.empty() || options.action == Action::kExplain) return nullptr;
+std::unique_ptr<Journal> OpenJournal(const JobSpec& spec, FileSystem& files, const Inputs& inputs) {
+  if (spec.survival.dir.empty() || spec.action == Action::kExplain) return nullptr;
   if (!inputs.rereadable()) {
     throw Error(ErrorCode::kUsage,
                 std::string("--resume-dir: ") +
@@ -137,7 +137,7 @@ std::unique_ptr<Journal> OpenJournal(const Options& options, FileSystem& files, 
                     " cannot be taken up in its middle");
   }
   // Parts get their names one after the other: a job that is killed between two of them must still find its inputs.
-  for (const std::string& name : PartNames(options)) {
+  for (const std::string& name : PartNames(spec)) {
     const std::optional<FileFacts> part = files.Identify(name);
     for (std::uint32_t i = 0; part && i < inputs.count(); ++i) {
       if (!part->same_file(inputs.facts(i))) continue;
@@ -145,8 +145,8 @@ std::unique_ptr<Journal> OpenJournal(const Options& options, FileSystem& files, 
                                          " is an input and a part of the output: give another name for the output");
     }
   }
-  auto journal = std::make_unique<Journal>(files, options.resume_dir);
-  if (journal->resumes()) journal->RequireSame(MakeFingerprint(options, files, inputs));
+  auto journal = std::make_unique<Journal>(files, spec.survival.dir);
+  if (journal->resumes()) journal->RequireSame(MakeFingerprint(spec, files, inputs));
   return journal;
 }
 
@@ -163,8 +163,8 @@ void TakeOver(const Journal& journal, PlanFacts& facts) {
   for (const auto& [id, run] : journal.manifest().runs) facts.kept_record = std::max(facts.kept_record, run.longest);
 }
 
-std::string PartialName(const Options& options) {
-  const std::string job = FullPath(options.resume_dir) + '\0' + FullPath(options.output);
+std::string PartialName(const JobSpec& spec) {
+  const std::string job = FullPath(spec.survival.dir) + '\0' + FullPath(spec.target.output);
   return ".gpusort-" + Hex(XXH3_64bits(job.data(), job.size())) + ".partial";
 }
 

@@ -10,26 +10,26 @@
 #include "job/memory_shares.hpp"
 #include "runs/journal.hpp"
 #include "runs/run.hpp"
-#include "support/options.hpp"
+#include "spec/job_spec.hpp"
 
 namespace gpusort {
 
 /// What decides the bytes of the output: program, options, output, and the inputs, of which some places are read.
-Fingerprint MakeFingerprint(const Options& options, FileSystem& files, const Inputs& inputs);
+Fingerprint MakeFingerprint(const JobSpec& spec, FileSystem& files, const Inputs& inputs);
 
 /// Null if the options ask for none. Error(kUsage) if such a job cannot go on, or the one in the folder is another.
-std::unique_ptr<Journal> OpenJournal(const Options& options, FileSystem& files, const Inputs& inputs);
+std::unique_ptr<Journal> OpenJournal(const JobSpec& spec, FileSystem& files, const Inputs& inputs);
 
 /// Before the output is opened: if a process before has put it in place, and was killed before it could say so, ends
 /// that job and returns what the output has. Nothing if there is anything else to do, or to find wrong.
-std::optional<KeptOutput> FinishPublished(const Options& options, FileSystem& files);
+std::optional<KeptOutput> FinishPublished(const JobSpec& spec, FileSystem& files);
 
 /// What holds for this attempt because it held for the one before; nothing if `journal` is null or at its beginning.
 std::optional<KeptShape> ShapeOfKept(const Journal* journal);
 void TakeOver(const Journal& journal, PlanFacts& facts);
 
 /// The name of what is written of the output, in its folder.
-std::string PartialName(const Options& options);
+std::string PartialName(const JobSpec& spec);
 
 /// The runs to go on with, without their blocks. Of keyed records, which do not know their places in the input, none
 /// before all are formed. Error(kIntegrity) if they are none of these inputs.

@@ -4,12 +4,12 @@
 #include <nlohmann/json.hpp>
 #include <sstream>
 
-#include "error.hpp"
-#include "file.hpp"
+#include "base/log.hpp"
+#include "base/report_file.hpp"
+#include "base/text.hpp"
+#include "io/file.hpp"
 #include "job/make_plan.hpp"
-#include "support/log.hpp"
-#include "support/report_file.hpp"
-#include "support/text.hpp"
+#include "kernels/error.hpp"
 
 namespace gpusort {
 namespace {

@@ -8,7 +8,7 @@
 #include "data/record_keyer.hpp"
 #include "runs/journal.hpp"
 #include "runs/plan.hpp"
-#include "support/progress.hpp"
+#include "watch/progress.hpp"
 
 namespace gpusort {
 

@@ -5,8 +5,8 @@
 #include <utility>
 #include <vector>
 
-#include "support/progress.hpp"
-#include "support/text.hpp"
+#include "base/text.hpp"
+#include "watch/progress.hpp"
 
 namespace gpusort {
 namespace {

@@ -23,7 +23,7 @@ Checkpoints::Checkpoints(Job& job, Pipeline& pipeline, WindowSink& sink, Output&
       begin_(StageClock::SteadyNow()),
       epoch_(NextEpoch()),
       next_(begin_ + kLeastTime),
-      next_offset_(sink.begin() + job.options.checkpoint_bytes) {
+      next_offset_(sink.begin() + job.spec.survival.checkpoint_bytes) {
   pipeline_.Start([this] { Run(); });
 }
 
@@ -48,7 +48,7 @@ void Checkpoints::BeforeCut(std::uint64_t number, std::uint64_t offset, const st
   {
     const std::lock_guard lock(signal_->mutex);
     mark_ = std::move(mark);
-    next_offset_ = offset + job_.options.checkpoint_bytes;
+    next_offset_ = offset + job_.spec.survival.checkpoint_bytes;
   }
   epoch_ = std::move(next);
 }

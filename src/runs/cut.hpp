@@ -12,10 +12,10 @@
 #include <utility>
 #include <vector>
 
-#include "backend.hpp"
-#include "records/records.hpp"
+#include "flow/pipeline.hpp"
+#include "kernels/backend.hpp"
+#include "kernels/records/records.hpp"
 #include "runs/run.hpp"
-#include "support/pipeline.hpp"
 
 namespace gpusort {
 

@@ -6,8 +6,8 @@
 #include <thread>
 #include <utility>
 
-#include "error.hpp"
-#include "records/records.hpp"
+#include "kernels/error.hpp"
+#include "kernels/records/records.hpp"
 
 namespace gpusort {
 namespace {
@@ -42,7 +42,7 @@ class RunPlacer {
       run.records = std::move(sorted);
     } else if (only) {
       run.records = CopyToHost(job_.memory, *sorted);
-    } else if (sorted->was_sorted() && job_.options.strict && job_.rereadable() && !job_.store->keeps() &&
+    } else if (sorted->was_sorted() && job_.spec.dialect.strict && job_.rereadable() && !job_.store->keeps() &&
                !CheaperToSpill()) {
       run.blocks = InputBlocks(run.origin, *sorted, job_.input_payload(), job_.layout);
     } else if (sorted->on_device() && FitsHostTier(sorted->bytes())) {
@@ -341,8 +341,8 @@ void FormRuns(Job& job, BatchFeeder& feeder, std::vector<Run>& runs) {
             sorted = lane->Sort(*batch);
             busy.set_bytes(batch->bytes());
             busy.Add(lane->TakeTimes());
-            if (const std::uint64_t top = job.options.top; top > 0) {
-              sorted = TakeFront(std::move(sorted), top, job.options.unique, job.layout);
+            if (const std::uint64_t top = job.spec.order.top; top > 0) {
+              sorted = TakeFront(std::move(sorted), top, job.spec.order.unique, job.layout);
             }
           }
           Run run;

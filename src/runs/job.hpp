@@ -6,21 +6,21 @@
 #include <memory>
 #include <string>
 
-#include "backend.hpp"
 #include "data/inputs.hpp"
-#include "records/records.hpp"
+#include "flow/pipeline.hpp"
+#include "io/stream.hpp"
+#include "kernels/backend.hpp"
+#include "kernels/records/records.hpp"
 #include "runs/plan.hpp"
 #include "runs/run_store.hpp"
-#include "stream.hpp"
-#include "support/options.hpp"
-#include "support/pipeline.hpp"
-#include "support/progress.hpp"
-#include "support/recorder.hpp"
+#include "spec/job_spec.hpp"
+#include "watch/progress.hpp"
+#include "watch/recorder.hpp"
 
 namespace gpusort {
 
 struct Job {
-  const Options& options;
+  const JobSpec& spec;
   const RecordLayout& layout;  ///< of runs
   CancelFlag& cancel;
   HostMemory& memory;

@@ -21,11 +21,11 @@
 #define XXH_INLINE_ALL
 #include <xxhash.h>
 
-#include "error.hpp"
-#include "support/hex.hpp"
-#include "support/log.hpp"
-#include "support/own_folder.hpp"
-#include "support/text.hpp"
+#include "base/hex.hpp"
+#include "base/log.hpp"
+#include "base/own_folder.hpp"
+#include "base/text.hpp"
+#include "kernels/error.hpp"
 
 namespace gpusort {
 namespace {

@@ -19,8 +19,8 @@
 
 #include "data/inputs.hpp"
 #include "data/proof.hpp"
-#include "file.hpp"
-#include "spill.hpp"
+#include "io/file.hpp"
+#include "io/spill.hpp"
 
 namespace gpusort {
 

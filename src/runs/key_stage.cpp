@@ -4,7 +4,7 @@
 #include <cstring>
 #include <utility>
 
-#include "error.hpp"
+#include "kernels/error.hpp"
 
 namespace gpusort {
 

@@ -14,7 +14,7 @@
 #include "data/inputs.hpp"
 #include "data/proof.hpp"
 #include "data/record_keyer.hpp"
-#include "support/pipeline.hpp"
+#include "flow/pipeline.hpp"
 
 namespace gpusort {
 

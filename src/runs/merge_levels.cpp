@@ -4,8 +4,8 @@
 #include <numeric>
 #include <string>
 
-#include "error.hpp"
-#include "spill.hpp"
+#include "io/spill.hpp"
+#include "kernels/error.hpp"
 
 namespace gpusort {
 

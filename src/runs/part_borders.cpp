@@ -5,7 +5,7 @@
 namespace gpusort {
 
 std::uint64_t PartBorders::Take(RecordSpan records) {
-  if (at_ == 0 && job_.options.top > 0) bytes_ = std::min(bytes_, BytesOfTop(records));
+  if (at_ == 0 && job_.spec.order.top > 0) bytes_ = std::min(bytes_, BytesOfTop(records));
   const RecordLayout& layout = job_.layout;
   std::uint64_t count = records.size();
   // Not for a part that is far from its end, nor inside a key that has more records than these.
@@ -29,7 +29,7 @@ std::uint64_t PartBorders::Take(RecordSpan records) {
 
 bool PartBorders::Due(std::uint64_t at) const {
   const unsigned next = part_ + 1;
-  return next < job_.options.split && static_cast<double>(at) * job_.options.split >= bytes_ * next;
+  return next < job_.spec.target.split && static_cast<double>(at) * job_.spec.target.split >= bytes_ * next;
 }
 
 bool PartBorders::SameKey(RecordSpan a, RecordSpan b) const {
@@ -45,10 +45,10 @@ double PartBorders::BytesOfTop(RecordSpan first) const {
   std::uint64_t kept = 0;
   RecordSpan before;
   ForEachRecord(first, job_.layout, [&](RecordSpan record) {
-    kept += before.empty() || !job_.options.unique || CompareRecords(before, record, job_.layout) != 0;
+    kept += before.empty() || !job_.spec.order.unique || CompareRecords(before, record, job_.layout) != 0;
     before = record;
   });
-  return static_cast<double>(first.size()) / static_cast<double>(kept) * static_cast<double>(job_.options.top);
+  return static_cast<double>(first.size()) / static_cast<double>(kept) * static_cast<double>(job_.spec.order.top);
 }
 
 }  // namespace gpusort

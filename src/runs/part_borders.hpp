@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "records/records.hpp"
+#include "kernels/records/records.hpp"
 #include "runs/job.hpp"
 
 namespace gpusort {

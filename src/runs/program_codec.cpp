@@ -16,10 +16,10 @@
 #include <thread>
 #include <utility>
 
-#include "error.hpp"
-#include "file.hpp"
-#include "support/gnu_quote.hpp"
-#include "support/pipeline.hpp"
+#include "base/gnu_quote.hpp"
+#include "flow/pipeline.hpp"
+#include "io/file.hpp"
+#include "kernels/error.hpp"
 
 #define XXH_INLINE_ALL
 #include <xxhash.h>

@@ -12,7 +12,7 @@
 #include <span>
 #include <string>
 
-#include "stream.hpp"
+#include "io/stream.hpp"
 
 namespace gpusort {
 

@@ -6,8 +6,8 @@
 #include <utility>
 #include <variant>
 
-#include "error.hpp"
-#include "records/records.hpp"
+#include "kernels/error.hpp"
+#include "kernels/records/records.hpp"
 
 namespace gpusort {
 namespace {

@@ -10,10 +10,10 @@
 #include <mutex>
 #include <vector>
 
+#include "flow/pipeline.hpp"
 #include "runs/cut.hpp"
 #include "runs/job.hpp"
 #include "runs/run.hpp"
-#include "support/pipeline.hpp"
 
 namespace gpusort {
 

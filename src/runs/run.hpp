@@ -12,12 +12,12 @@
 #include <variant>
 #include <vector>
 
-#include "backend.hpp"
 #include "data/inputs.hpp"
 #include "data/proof.hpp"
-#include "records/key.hpp"
-#include "records/records.hpp"
-#include "spill.hpp"
+#include "io/spill.hpp"
+#include "kernels/backend.hpp"
+#include "kernels/records/key.hpp"
+#include "kernels/records/records.hpp"
 
 namespace gpusort {
 

@@ -4,8 +4,8 @@
 #include <cstring>
 #include <utility>
 
-#include "support/log.hpp"
-#include "support/text.hpp"
+#include "base/log.hpp"
+#include "base/text.hpp"
 
 namespace gpusort {
 namespace {
@@ -15,19 +15,20 @@ std::uint64_t PartNumber(std::uint64_t number, std::uint64_t part) { return numb
 
 }  // namespace
 
-RunStore::RunStore(const Options& options, FileSystem& files, HostMemory& memory, const CancelFlag& cancel,
+RunStore::RunStore(const JobSpec& spec, FileSystem& files, HostMemory& memory, const CancelFlag& cancel,
                    std::vector<std::string> directories, const std::function<void(const std::string&)>& warn,
                    Journal* journal)
-    : options_(options),
+    : spec_(spec),
       files_(files),
       memory_(memory),
       directories_(std::move(directories)),
-      program_(options.temp_program, options.ignore_sigpipe, cancel, options.say ? options.say : warn),
+      program_(spec.limits.temp_program, spec.dialect.ignore_sigpipe, cancel,
+               spec.dialect.say ? spec.dialect.say : warn),
       journal_(journal) {}
 
 void RunStore::CheckDirectories(const Plan& plan) const {
-  if (!options_.strict) return;
-  for (const std::string& directory : options_.temp_dirs) CheckTempDirectory(directory);
+  if (!spec_.dialect.strict) return;
+  for (const std::string& directory : spec_.limits.temp_dirs) CheckTempDirectory(directory);
   // Of a stream nobody knows yet whether it will spill, and of lines that should fit in memory.
   if (plan.temp_bytes == 0 || keeps()) return;
   for (const std::string& directory : directories_) CheckTempDirectory(directory);
@@ -39,7 +40,7 @@ void RunStore::Open(const Plan& plan, unsigned threads) {
   if (!plan.spills) return;
   const std::vector<std::string> directories = keeps() ? journal_->directories() : directories_;
   std::function<void()> check = [this, directories] {
-    if (!options_.strict) return;
+    if (!spec_.dialect.strict) return;
     for (const std::string& directory : directories) {
       CheckTempDirectory(directory);
       if (files_.IsTmpfs(directory)) {
@@ -49,7 +50,7 @@ void RunStore::Open(const Plan& plan, unsigned threads) {
     }
   };
   if (plan.temp_bytes > 0) std::exchange(check, nullptr)();
-  if (options_.strict && !options_.no_space_check && plan.temp_bytes > 0) {
+  if (spec_.dialect.strict && !spec_.target.no_space_check && plan.temp_bytes > 0) {
     std::uint64_t there = 0;  // of runs that are kept
     if (keeps()) {
       for (const auto& [id, run] : journal_->manifest().runs) there += run.bytes;
@@ -58,7 +59,7 @@ void RunStore::Open(const Plan& plan, unsigned threads) {
   }
   spill_ = std::make_unique<SpillStore>(files_, directories, plan.block_bytes, plan.direct_temp, check,
                                         keeps() ? std::optional(journal_->spill()) : std::nullopt);
-  codec_ = std::make_unique<TempCodec>(memory_, plan.block_bytes, plan.temp_places, TempCodecAsked(options_), threads,
+  codec_ = std::make_unique<TempCodec>(memory_, plan.block_bytes, plan.temp_places, TempCodecAsked(spec_), threads,
                                        &program_);
 }
 

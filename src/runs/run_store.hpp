@@ -11,13 +11,13 @@
 #include <string>
 #include <vector>
 
+#include "io/spill.hpp"
 #include "runs/journal.hpp"
 #include "runs/plan.hpp"
 #include "runs/program_codec.hpp"
 #include "runs/run.hpp"
 #include "runs/temp_codec.hpp"
-#include "spill.hpp"
-#include "support/options.hpp"
+#include "spec/job_spec.hpp"
 
 namespace gpusort {
 
@@ -26,7 +26,7 @@ class RunStore {
  public:
   /// Takes nothing yet. `directories`: those that the options name, or what stands for them. `warn`: for the log.
   /// `journal`, if given, has begun when the store is opened, and its directories count.
-  RunStore(const Options& options, FileSystem& files, HostMemory& memory, const CancelFlag& cancel,
+  RunStore(const JobSpec& spec, FileSystem& files, HostMemory& memory, const CancelFlag& cancel,
            std::vector<std::string> directories, const std::function<void(const std::string&)>& warn,
            Journal* journal = nullptr);
 
@@ -72,7 +72,7 @@ class RunStore {
   Codec codec() const { return codec_ ? codec_->codec() : Codec::kNone; }
 
  private:
-  const Options& options_;
+  const JobSpec& spec_;
   FileSystem& files_;
   HostMemory& memory_;
   const std::vector<std::string> directories_;

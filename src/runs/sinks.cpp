@@ -11,8 +11,8 @@
 #include <vector>
 
 #include "data/record_keyer.hpp"
-#include "error.hpp"
-#include "records/records.hpp"
+#include "kernels/error.hpp"
+#include "kernels/records/records.hpp"
 #include "runs/part_borders.hpp"
 
 namespace gpusort {
@@ -203,7 +203,7 @@ class OrderedSink : public InOrderSink {
         proof_(proof),
         cut_(pipeline, job.plan.windows),
         workers_(pipeline, job.plan.io_threads),
-        front_(job.options.top > 0 ? job.options.top : kMaxSize, false, job.layout),
+        front_(job.spec.order.top > 0 ? job.spec.order.top : kMaxSize, false, job.layout),
         bytes_(written) {
     if (written > 0) {
       OutputProof::Front front = proof.front();
@@ -257,7 +257,7 @@ class OrderedSink : public InOrderSink {
     chunks->seen.resize(chunks->spans.size());
     // What stands in front of each chunk, before any record moves.
     std::vector<char> goes_on(chunks->spans.size());
-    for (std::size_t i = 0; job_.options.unique && i < chunks->spans.size(); ++i) {
+    for (std::size_t i = 0; job_.spec.order.unique && i < chunks->spans.size(); ++i) {
       const RecordSpan chunk = chunks->spans[i];
       goes_on[i] = !last_.empty() && CompareRecords(last_, FirstRecord(chunk, job_.layout), job_.layout) == 0;
       const RecordSpan last = LastRecord(chunk, job_.layout);
@@ -266,9 +266,9 @@ class OrderedSink : public InOrderSink {
     for (std::size_t i = 0; i < chunks->spans.size(); ++i) {
       workers_.Submit([this, chunks, i, goes_on = goes_on[i] != 0] {
         std::span<std::byte>& chunk = chunks->spans[i];
-        if (job_.options.unique) DropEqual(chunk, goes_on);
+        if (job_.spec.order.unique) DropEqual(chunk, goes_on);
         chunks->seen[i] = proof_.Look(chunk);
-        if (job_.layout.keyed() && job_.options.top == 0) chunk = DropKeys(chunk, job_.layout);
+        if (job_.layout.keyed() && job_.spec.order.top == 0) chunk = DropKeys(chunk, job_.layout);
         const std::lock_guard lock(chunks->mutex);
         if (--chunks->unready == 0) chunks->ready.notify_one();
       });
@@ -284,7 +284,7 @@ class OrderedSink : public InOrderSink {
     std::uint64_t kept = 0;
     for (std::size_t i = 0; i < chunks->spans.size(); ++i) {
       std::span<std::byte>& chunk = chunks->spans[i];
-      if (job_.options.top > 0) {
+      if (job_.spec.order.top > 0) {
         const std::uint64_t front = front_.Take(chunk);
         enough_ = front_.done();
         if (front < chunk.size()) {
@@ -403,7 +403,7 @@ class SpillSink : public InOrderSink {
         job_(job),
         pipeline_(pipeline),
         run_(run),
-        front_(job.options.top > 0 ? job.options.top : kMaxSize, job.options.unique, job.layout),
+        front_(job.spec.order.top > 0 ? job.spec.order.top : kMaxSize, job.spec.order.unique, job.layout),
         buffers_(job.memory, job.plan.block_bytes, job.plan.spill_blocks),
         workers_(pipeline, job.plan.io_threads) {
     pipeline.Start([this] {
@@ -419,7 +419,7 @@ class SpillSink : public InOrderSink {
   void Take(const Window& window) {
     std::uint64_t kept = window.bytes;
     RequireWholeRecords({window.data, kept}, job_.layout);
-    if (job_.options.top > 0) {
+    if (job_.spec.order.top > 0) {
       kept = front_.Take({window.data, kept});
       enough_ = front_.done();
     }
@@ -492,8 +492,8 @@ class SpillSink : public InOrderSink {
 
 std::unique_ptr<WindowSink> MakeOutputSink(Job& job, Pipeline& pipeline, Output& output, OutputProof& proof,
                                            std::uint64_t bytes, std::uint64_t written) {
-  const bool in_place = !output.in_order() && output.parts() == nullptr && !job.options.unique &&
-                        job.options.top == 0 && !job.layout.keyed() && !job.format;
+  const bool in_place = !output.in_order() && output.parts() == nullptr && !job.spec.order.unique &&
+                        job.spec.order.top == 0 && !job.layout.keyed() && !job.format;
   if (in_place) return std::make_unique<FileSink>(job, pipeline, output, proof, written);
   return std::make_unique<OrderedSink>(job, pipeline, output, proof, bytes, written);
 }

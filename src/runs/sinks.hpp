@@ -8,9 +8,9 @@
 
 #include "data/output.hpp"
 #include "data/proof.hpp"
+#include "flow/pipeline.hpp"
 #include "runs/job.hpp"
 #include "runs/run.hpp"
-#include "support/pipeline.hpp"
 
 namespace gpusort {
 

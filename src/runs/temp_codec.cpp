@@ -5,9 +5,9 @@
 #include <string>
 #include <utility>
 
-#include "error.hpp"
-#include "support/log.hpp"
-#include "support/text.hpp"
+#include "base/log.hpp"
+#include "base/text.hpp"
+#include "kernels/error.hpp"
 
 namespace gpusort {
 namespace {

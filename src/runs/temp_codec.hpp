@@ -11,18 +11,18 @@
 #include <span>
 #include <vector>
 
-#include "backend.hpp"
-#include "codec/codec.hpp"
+#include "io/codec/codec.hpp"
+#include "io/spill.hpp"
+#include "kernels/backend.hpp"
 #include "runs/program_codec.hpp"
-#include "spill.hpp"
-#include "support/options.hpp"
-#include "support/progress.hpp"
+#include "spec/job_spec.hpp"
+#include "watch/progress.hpp"
 
 namespace gpusort {
 
 /// What blocks of temp data shall be compressed with. Nothing: the disk decides.
-inline std::optional<Codec> TempCodecAsked(const Options& options) {
-  return options.temp_program.empty() ? options.temp_codec : Codec::kProgram;
+inline std::optional<Codec> TempCodecAsked(const JobSpec& spec) {
+  return spec.limits.temp_program.empty() ? spec.limits.temp_codec : Codec::kProgram;
 }
 
 /// Any thread may call any member.

@@ -3,12 +3,12 @@
 #include <queue>
 #include <utility>
 
-#include "error.hpp"
+#include "base/log.hpp"
 #include "formats/table_format.hpp"
-#include "support/log.hpp"
+#include "kernels/error.hpp"
 #include "task/run_file.hpp"
-#include "task/tasks.hpp"
 #include "task/task_runs.hpp"
+#include "task/tasks.hpp"
 
 namespace gpusort {
 namespace {
@@ -212,9 +212,9 @@ class Cut {
 
 }  // namespace
 
-void CutParts(const Options& options, std::uint64_t parts, bool fences_only, const std::string& folder) {
+void CutParts(const JobSpec& spec, std::uint64_t parts, bool fences_only, const std::string& folder) {
   FileSystem files;
-  TaskOrder order(options);
+  TaskOrder order(spec);
   TaskRuns runs(files, folder, order);
   // Parts may have been made by it: with -u nobody would see records between one cut's part and another's.
   if (runs.folder().FindCut(parts)) {
@@ -222,15 +222,15 @@ void CutParts(const Options& options, std::uint64_t parts, bool fences_only, con
     return;
   }
   // A slice may lack the values that other slices have, so that only here all are known.
-  if (options.table && !options.force_format) RefuseNoValues(options, runs.tally());
+  if (spec.source.table && !spec.source.force_format) RefuseNoValues(spec, runs.tally());
   TaskCut cut{parts, runs.count(), runs.header(), runs.trailer(), {}, detail::RandomNumber()};
-  Cut places(runs, order, options.unique);
+  Cut places(runs, order, spec.order.unique);
   const std::uint64_t bytes = places.bytes();
   std::vector<std::optional<PartBegins>> begins;
   for (std::uint64_t part = 1; part < parts; ++part) {
     const std::uint64_t target = bytes / parts * part + bytes % parts * part / parts;
     // What --top takes is in the first part.
-    Cut::Found found = options.top > 0 ? Cut::Found{places.End(), std::nullopt} : places.Place(target, fences_only);
+    Cut::Found found = spec.order.top > 0 ? Cut::Found{places.End(), std::nullopt} : places.Place(target, fences_only);
     cut.places.push_back(std::move(found.place));
     begins.push_back(std::move(found.begins));
   }

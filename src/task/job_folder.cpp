@@ -10,11 +10,11 @@
 #define XXH_INLINE_ALL
 #include <xxhash.h>
 
-#include "error.hpp"
-#include "support/hex.hpp"
-#include "support/own_folder.hpp"
-#include "support/text.hpp"
-#include "thread.hpp"
+#include "base/hex.hpp"
+#include "base/own_folder.hpp"
+#include "base/text.hpp"
+#include "kernels/error.hpp"
+#include "kernels/thread.hpp"
 
 namespace gpusort {
 namespace {

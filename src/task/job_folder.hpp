@@ -20,17 +20,16 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <nlohmann/json_fwd.hpp>
 #include <optional>
 #include <span>
 #include <string>
 #include <vector>
 
-#include <nlohmann/json_fwd.hpp>
-
 #include "data/proof.hpp"
 #include "data/record_keyer.hpp"
-#include "file.hpp"
-#include "piece_sums.hpp"
+#include "io/file.hpp"
+#include "io/piece_sums.hpp"
 
 namespace gpusort {
 

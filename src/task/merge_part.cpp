@@ -11,14 +11,14 @@
 #include <span>
 #include <utility>
 
-#include "error.hpp"
+#include "base/log.hpp"
+#include "base/machine.hpp"
+#include "base/own_folder.hpp"
 #include "job/external_sort.hpp"
-#include "support/log.hpp"
-#include "support/machine.hpp"
-#include "support/own_folder.hpp"
+#include "kernels/error.hpp"
+#include "kernels/thread.hpp"
 #include "task/run_file.hpp"
 #include "task/tasks.hpp"
-#include "thread.hpp"
 
 namespace gpusort {
 namespace {
@@ -26,9 +26,9 @@ namespace {
 bool IsFolderName(const std::string& output) { return output.ends_with('/'); }
 
 /// The one output, as it is replaced in the end.
-std::unique_ptr<OutputFile> OpenOutput(FileSystem& files, const Options& options, const std::string& output) {
+std::unique_ptr<OutputFile> OpenOutput(FileSystem& files, const JobSpec& spec, const std::string& output) {
   std::unique_ptr<OutputFile> file =
-      files.CreateOutput(output, false, options.no_clobber ? OldFile::kKeep : OldFile::kReplaceOrRewrite);
+      files.CreateOutput(output, false, spec.target.no_clobber ? OldFile::kKeep : OldFile::kReplaceOrRewrite);
   if (!file->in_place().empty()) {
     throw Error(ErrorCode::kUsage, EscapeName(output) + " cannot be replaced (" + file->in_place() +
                                        "): give another name, or a folder");
@@ -163,10 +163,10 @@ bool IsThere(FileSystem& files, const TaskPart& part, const std::string& path) {
 /// proof joins.
 class PartPlaces {
  public:
-  PartPlaces(FileSystem& files, const Options& options, const std::string& output, const TaskCut& cut)
+  PartPlaces(FileSystem& files, const JobSpec& spec, const std::string& output, const TaskCut& cut)
       : output_(output),
-        codec_(options.output_codec),
-        whole_(IsFolderName(output) ? nullptr : OpenOutput(files, options, output)) {
+        codec_(spec.target.codec),
+        whole_(IsFolderName(output) ? nullptr : OpenOutput(files, spec, output)) {
     if (whole_) hidden_ = whole_->directory() + "/" + HiddenName(cut, *whole_);
   }
 
@@ -201,11 +201,11 @@ void MakePartFolder(const PartPlaces& places) {
 }
 
 /// A part's own file.
-std::unique_ptr<OutputFile> CreatePart(FileSystem& files, const PartPlaces& places, const Options& options,
+std::unique_ptr<OutputFile> CreatePart(FileSystem& files, const PartPlaces& places, const JobSpec& spec,
                                        const std::string& path) {
   if (!places.apart()) return CreateOwn(files, path);
   RequireOwnFile(path, true);
-  return files.CreateOutput(path, false, options.no_clobber ? OldFile::kKeep : OldFile::kReplaceOrRewrite);
+  return files.CreateOutput(path, false, spec.target.no_clobber ? OldFile::kKeep : OldFile::kReplaceOrRewrite);
 }
 
 std::vector<std::byte> Compressed(Codec codec, std::span<const std::byte> bytes) {
@@ -295,10 +295,10 @@ std::uint64_t JoinParts(FileSystem& files, const PartPlaces& places, const std::
 
 }  // namespace
 
-std::vector<std::uint64_t> PartBorders(const Options& options, std::uint64_t parts, std::uint64_t run,
+std::vector<std::uint64_t> PartBorders(const JobSpec& spec, std::uint64_t parts, std::uint64_t run,
                                        const std::string& folder) {
   FileSystem files;
-  TaskOrder order(options);
+  TaskOrder order(spec);
   JobFolder job(files, folder);
   const TaskCut cut = job.ReadCut(parts);
   order.ReadHeader(cut.header);
@@ -310,21 +310,21 @@ std::vector<std::uint64_t> PartBorders(const Options& options, std::uint64_t par
   RunFile file(files, job, run, facts.header.size(), facts.trailer.size(), facts.bytes, order, fences);
   std::vector<std::uint64_t> borders{file.begin()};
   for (const CutPlace& place : cut.places) {
-    borders.push_back(place.run >= cut.runs ? file.end() : file.Find(place, run, options.unique));
+    borders.push_back(place.run >= cut.runs ? file.end() : file.Find(place, run, spec.order.unique));
   }
   borders.push_back(file.end());
   return borders;
 }
 
-std::optional<SortResult> MergePart(const Options& options, TaskNumber part, const std::string& folder,
+std::optional<SortResult> MergePart(const JobSpec& spec, TaskNumber part, const std::string& folder,
                                     const std::string& output, const PartPieces& pieces, CancelFlag& cancel,
                                     JobRecord& record) {
   FileSystem files;
-  TaskOrder order(options);
+  TaskOrder order(spec);
   JobFolder there(files, folder);
   const TaskCut cut = there.ReadCut(part.count);
   order.ReadHeader(cut.header);
-  const PartPlaces places(files, options, output, cut);
+  const PartPlaces places(files, spec, output, cut);
   const std::string path = places.PathOf(part.number, part.count);
   TaskPart made;
   if (!places.own_files()) made.offset = pieces.offset ? *pieces.offset : PlaceInOutput(cut, part.number);
@@ -337,18 +337,18 @@ std::optional<SortResult> MergePart(const Options& options, TaskNumber part, con
       return std::nullopt;
     }
   }
-  if (!places.apart() && options.verify_output) {
+  if (!places.apart() && spec.target.verify) {
     throw Error(ErrorCode::kUsage, "--verify-output reads files of parts back: give a folder, with a '/' behind its name");
   }
   if (!pieces.folder.empty()) OpenOwnFolder("--pieces ", pieces.folder);
-  Options job = options;
-  if (job.temp_dirs.empty()) job.temp_dirs = {pieces.folder.empty() ? folder : pieces.folder};
-  job.inputs.clear();
-  job.input_codec = Codec::kNone;
-  job.force_format = true;  // the kinds of the inputs were checked, and the order of a run's records is another
-  job.merge = true;
+  JobSpec job = spec;
+  if (job.limits.temp_dirs.empty()) job.limits.temp_dirs = {pieces.folder.empty() ? folder : pieces.folder};
+  job.source.inputs.clear();
+  job.source.codec = Codec::kNone;
+  job.source.force_format = true;  // the kinds of the inputs were checked, and the order of a run's records is another
+  job.order.merge = true;
   std::vector<ByteRange> ranges;
-  if (pieces.folder.empty()) ranges = PartRanges(files, there, cut, part.number, options.unique, order).All();
+  if (pieces.folder.empty()) ranges = PartRanges(files, there, cut, part.number, spec.order.unique, order).All();
   std::uint64_t bytes = 0;
   for (std::uint64_t run = 0; run < cut.runs; ++run) {
     std::string input = there.RunPath(run);
@@ -366,28 +366,28 @@ std::optional<SortResult> MergePart(const Options& options, TaskNumber part, con
     range.inside = true;
     if (order.depends()) range.state = StateInFront(there, cut, part.number, run);
     bytes += range.end - range.begin;
-    job.inputs.push_back(std::move(input));
-    job.ranges.push_back(range);
+    job.source.inputs.push_back(std::move(input));
+    job.source.ranges.push_back(range);
   }
-  if (part.number > 0) job.state = cut.places[part.number - 1].state;  // its first record is that one
-  job.headless = !places.apart() && part.number > 0;
-  if (places.apart() || HasTrailer(cut, part.number)) job.trailer = cut.trailer;
+  if (part.number > 0) job.target.state = cut.places[part.number - 1].state;  // its first record is that one
+  job.target.headless = !places.apart() && part.number > 0;
+  if (places.apart() || HasTrailer(cut, part.number)) job.target.trailer = cut.trailer;
   std::vector<std::byte> around;  // the records: all that a part without any has
-  if (!job.headless) around = cut.header;
-  around.insert(around.end(), job.trailer.begin(), job.trailer.end());
+  if (!job.target.headless) around = cut.header;
+  around.insert(around.end(), job.target.trailer.begin(), job.target.trailer.end());
   SortResult result;
   PieceSums sums;
   if (places.own_files()) {
     MakePartFolder(places);
-    std::unique_ptr<OutputFile> file = CreatePart(files, places, options, path);
+    std::unique_ptr<OutputFile> file = CreatePart(files, places, spec, path);
     file->SumPieces(&sums);
-    if (job.inputs.empty()) {
-      if (job.output_codec != Codec::kNone) around = Compressed(job.output_codec, around);
+    if (job.source.inputs.empty()) {
+      if (job.target.codec != Codec::kNone) around = Compressed(job.target.codec, around);
       WriteWhole(std::move(file), around);
       result.bytes = around.size();
     } else {
-      job.output = path;
-      if (!options.no_fsync) file->WriteBackEarly();
+      job.target.output = path;
+      if (!spec.target.no_fsync) file->WriteBackEarly();
       result = ExternalSort(job, cancel, files, Output(std::move(file)), {}, {}, &record);
     }
     made.inode = files.Identify(path)->ino;
@@ -395,17 +395,17 @@ std::optional<SortResult> MergePart(const Options& options, TaskNumber part, con
     const detail::Fd shared = OpenShared(path, made.offset);
     auto writer = std::make_unique<PipeWriter>(shared.get(), path, cancel);
     writer->SumPieces(&sums);
-    if (job.inputs.empty()) {
+    if (job.source.inputs.empty()) {
       writer->WriteAll(around);
       result.bytes = around.size();
     } else {
-      job.output = "/dev/fd/" + std::to_string(shared.get());
+      job.target.output = "/dev/fd/" + std::to_string(shared.get());
       result = ExternalSort(job, cancel, files, Output(std::move(writer)), {}, {}, &record);
     }
-    if (!options.no_fsync && ::fsync(shared.get()) != 0) PartFailed(path, "sync it");
+    if (!spec.target.no_fsync && ::fsync(shared.get()) != 0) PartFailed(path, "sync it");
     made.inode = FactsOf(shared.get()).ino;
     bytes += around.size();
-    if (options.top == 0 && !options.unique && result.bytes != bytes) {
+    if (spec.order.top == 0 && !spec.order.unique && result.bytes != bytes) {
       throw WrongResult("part " + std::to_string(part.number) + " has " + std::to_string(result.bytes) +
                         " bytes and should have " + std::to_string(bytes));
     }
@@ -421,14 +421,14 @@ std::optional<SortResult> MergePart(const Options& options, TaskNumber part, con
   return result;
 }
 
-void ProveParts(const Options& options, std::uint64_t parts, const std::string& folder, const std::string& output,
+void ProveParts(const JobSpec& spec, std::uint64_t parts, const std::string& folder, const std::string& output,
                 bool trust, const CancelFlag& cancel) {
   FileSystem files;
-  TaskOrder order(options);
+  TaskOrder order(spec);
   JobFolder there(files, folder);
   const TaskCut cut = there.ReadCut(parts);
   order.ReadHeader(cut.header);
-  const PartPlaces places(files, options, output, cut);
+  const PartPlaces places(files, spec, output, cut);
   std::error_code left;  // of what the output does not need any more
   if (IsJoined(files, places, there, output, parts)) {
     std::filesystem::remove_all(places.folder(), left);
@@ -466,17 +466,18 @@ void ProveParts(const Options& options, std::uint64_t parts, const std::string& 
     merged += part.read;
     if (part.first.empty()) continue;
     const int compared = last.empty() ? -1 : order.Compare(last, part.first);
-    if (compared > 0 || (compared == 0 && options.unique)) {
+    if (compared > 0 || (compared == 0 && spec.order.unique)) {
       throw WrongResult(name + " begins with a record that orders before the last one in front of it");
     }
     last = part.last;
   }
-  if (options.top == 0 && (!(read == merged) || (!options.unique && !(read == made)))) {
+  if (spec.order.top == 0 && (!(read == merged) || (!spec.order.unique && !(read == made)))) {
     throw WrongResult("records were lost, doubled or changed: the runs have " + std::to_string(read.records) +
                       ", the parts were merged from " + std::to_string(merged.records) + " and have " +
                       std::to_string(made.records));
   }
-  if (options.top > 0 && made.records > options.top) throw WrongResult("there are more records than --top asks for");
+  if (spec.order.top > 0 && made.records > spec.order.top)
+    throw WrongResult("there are more records than --top asks for");
   if (const auto facts = places.own_files() ? std::nullopt : files.Identify(places.PathOf(0, parts));
       facts && facts->size != end) {
     // No task makes the file shorter.
@@ -487,7 +488,7 @@ void ProveParts(const Options& options, std::uint64_t parts, const std::string& 
                     ", and give the tasks of all parts again");
   }
   if (!trust) {
-    ReadParts(files, places, all, there, options.threads > 0 ? options.threads : FindCores().cores, cancel);
+    ReadParts(files, places, all, there, spec.limits.threads > 0 ? spec.limits.threads : FindCores().cores, cancel);
   }
   if (OutputFile* const whole = places.whole()) {
     if (places.joins()) {
@@ -496,7 +497,7 @@ void ProveParts(const Options& options, std::uint64_t parts, const std::string& 
       if (!whole->TakeUp(places.hidden_name(), end)) throw WrongResult("the parts are shorter than they were written");
       whole->Keep(end);
     }
-    whole->Publish(end, !options.no_fsync);
+    whole->Publish(end, !spec.target.no_fsync);
     if (places.joins()) {
       all[0].inode = whole->Facts().ino;  // for IsJoined
       all[0].birth_ns = BirthOf(output);

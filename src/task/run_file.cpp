@@ -8,10 +8,10 @@
 #define XXH_INLINE_ALL
 #include <xxhash.h>
 
-#include "error.hpp"
-#include "records/records.hpp"
-#include "support/own_folder.hpp"
-#include "support/text.hpp"
+#include "base/own_folder.hpp"
+#include "base/text.hpp"
+#include "kernels/error.hpp"
+#include "kernels/records/records.hpp"
 
 namespace gpusort {
 namespace {

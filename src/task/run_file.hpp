@@ -11,9 +11,9 @@
 #include <string>
 #include <vector>
 
-#include "file.hpp"
+#include "io/file.hpp"
 #include "job/order.hpp"
-#include "support/options.hpp"
+#include "spec/job_spec.hpp"
 #include "task/job_folder.hpp"
 
 namespace gpusort {
@@ -22,8 +22,8 @@ namespace gpusort {
 class TaskOrder {
  public:
   /// `options` must outlive it.
-  explicit TaskOrder(const Options& options)
-      : ordered_(options, true), layout_(ordered_.table ? ordered_.keyed->layout() : ordered_.plain) {}
+  explicit TaskOrder(const JobSpec& spec)
+      : ordered_(spec, true), layout_(ordered_.table ? ordered_.keyed->layout() : ordered_.plain) {}
   /// Of records with columns: what all inputs begin with, before anything else.
   void ReadHeader(RecordSpan header) {
     if (ordered_.table && !header.empty()) ordered_.keyed->ReadHeader(header);

@@ -4,8 +4,8 @@
 #include <iterator>
 #include <utility>
 
-#include "error.hpp"
-#include "support/text.hpp"
+#include "base/text.hpp"
+#include "kernels/error.hpp"
 
 namespace gpusort {
 namespace {

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "data/inputs.hpp"
-#include "support/options.hpp"
+#include "spec/job_spec.hpp"
 #include "task/job_folder.hpp"
 #include "task/run_file.hpp"
 #include "task/tasks.hpp"
@@ -18,9 +18,9 @@ namespace gpusort {
 class Slices {
  public:
   /// All of these must outlive it.
-  Slices(const Options& options, FileSystem& files, const Inputs& inputs, const TaskOrder& order, JobFolder& folder,
+  Slices(const JobSpec& spec, FileSystem& files, const Inputs& inputs, const TaskOrder& order, JobFolder& folder,
          std::uint64_t count)
-      : options_(options),
+      : spec_(spec),
         files_(files),
         inputs_(inputs),
         order_(order),
@@ -48,7 +48,7 @@ class Slices {
   };
   std::vector<Bytes> BytesOf(std::uint64_t number) const;
   bool whole(std::uint32_t input) const {
-    return options_.input_codec.value_or(CodecOfPath(inputs_.path(input))) != Codec::kNone;
+    return spec_.source.codec.value_or(CodecOfPath(inputs_.path(input))) != Codec::kNone;
   }
   /// A border of records, and what is known there, as TaskOrder::Save.
   struct Place {
@@ -72,7 +72,7 @@ class Slices {
   RecordKeyer::Ends ScanBytes(File& file, std::uint32_t input, std::uint64_t begin, std::uint64_t end,
                               ScanState& state);
 
-  const Options& options_;
+  const JobSpec& spec_;
   FileSystem& files_;
   const Inputs& inputs_;
   const TaskOrder& order_;

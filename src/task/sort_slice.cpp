@@ -1,20 +1,19 @@
-#include <sys/stat.h>
-
 #include <signal.h>
+#include <sys/stat.h>
 
 #include <algorithm>
 #include <cerrno>
 #include <filesystem>
 #include <utility>
 
+#include "base/log.hpp"
+#include "base/machine.hpp"
+#include "base/own_folder.hpp"
+#include "base/text.hpp"
 #include "data/inputs.hpp"
-#include "error.hpp"
 #include "formats/locale_keys.hpp"
 #include "job/external_sort.hpp"
-#include "support/log.hpp"
-#include "support/machine.hpp"
-#include "support/own_folder.hpp"
-#include "support/text.hpp"
+#include "kernels/error.hpp"
 #include "task/run_file.hpp"
 #include "task/slices.hpp"
 #include "task/tasks.hpp"
@@ -32,12 +31,12 @@ std::string Version() {
 
 /// What a task on the inputs begins with.
 struct OpenJob {
-  OpenJob(const Options& options, const std::vector<std::string>& arguments, std::uint64_t slices,
-          const std::string& path, CancelFlag& cancel)
-      : memory(ChooseMemory(options.memory, FindMemory()).bytes),
-        order(options),
+  OpenJob(const JobSpec& spec, const std::vector<std::string>& arguments, std::uint64_t slices, const std::string& path,
+          CancelFlag& cancel)
+      : memory(ChooseMemory(spec.limits.memory, FindMemory()).bytes),
+        order(spec),
         folder(files, MakeFolder(path)),
-        inputs(files, options.inputs, MakeInputOptions(options, memory, order.ordered().format()),
+        inputs(files, spec.source.inputs, MakeInputOptions(spec, memory, order.ordered().format()),
                order.ordered().plain, cancel) {
     order.ReadHeader(inputs.header());
     TaskJob job{Version(), arguments, {}, slices};
@@ -80,16 +79,17 @@ bool IsRunThere(OpenJob& job, std::uint64_t number, const TaskRun& run) {
 
 }  // namespace
 
-void CheckTaskOptions(const Options& options) {
-  if (options.merge) RefuseTask("-m has no meaning here: slices are sorted, and parts merged");
-  if (options.output == "-") RefuseTask("standard output has no place for parts: give a file, or a folder");
-  if (options.split > 0) RefuseTask("--split has no meaning here: gpusort_task cut --parts says how many parts there are");
-  if (options.debug) RefuseTask("--debug has no meaning here");
-  if (!options.resume_dir.empty()) RefuseTask("--resume-dir has no meaning here: a task is given again as a whole");
-  if (options.random && options.random_source.empty()) {
+void CheckTaskOptions(const JobSpec& spec) {
+  if (spec.order.merge) RefuseTask("-m has no meaning here: slices are sorted, and parts merged");
+  if (spec.target.output == "-") RefuseTask("standard output has no place for parts: give a file, or a folder");
+  if (spec.target.split > 0)
+    RefuseTask("--split has no meaning here: gpusort_task cut --parts says how many parts there are");
+  if (spec.order.debug) RefuseTask("--debug has no meaning here");
+  if (!spec.survival.dir.empty()) RefuseTask("--resume-dir has no meaning here: a task is given again as a whole");
+  if (spec.order.random && spec.order.random_source.empty()) {
     RefuseTask("-R needs --random-source: else every task has another order");
   }
-  for (const std::string& input : options.inputs) {
+  for (const std::string& input : spec.source.inputs) {
     if (IsStreamSource(input)) {
       RefuseTask("input " + EscapeName(input) + " is a stream, and each slice has to find its place in it: write it " +
                  "to a file first");
@@ -97,26 +97,25 @@ void CheckTaskOptions(const Options& options) {
   }
 }
 
-void ScanSlice(const Options& options, const std::vector<std::string>& arguments, TaskNumber slice,
+void ScanSlice(const JobSpec& spec, const std::vector<std::string>& arguments, TaskNumber slice,
                const std::string& folder, CancelFlag& cancel) {
-  OpenJob job(options, arguments, slice.count, folder, cancel);
-  Slices slices(options, job.files, job.inputs, job.order, job.folder, slice.count);
+  OpenJob job(spec, arguments, slice.count, folder, cancel);
+  Slices slices(spec, job.files, job.inputs, job.order, job.folder, slice.count);
   if (slices.depend() && !job.folder.FindScan(slice.number)) job.folder.Write(slice.number, slices.Scan(slice.number));
 }
 
-std::optional<SortResult> SortSlice(const Options& options, const std::vector<std::string>& arguments,
-                                    TaskNumber slice, const std::string& folder, CancelFlag& cancel,
-                                    JobRecord& record) {
+std::optional<SortResult> SortSlice(const JobSpec& spec, const std::vector<std::string>& arguments, TaskNumber slice,
+                                    const std::string& folder, CancelFlag& cancel, JobRecord& record) {
   Slices::Records records;
   {
-    OpenJob job(options, arguments, slice.count, folder, cancel);
+    OpenJob job(spec, arguments, slice.count, folder, cancel);
     if (const std::optional<TaskRun> run = job.folder.FindRun(slice.number)) {
       if (IsRunThere(job, slice.number, *run)) {
         LogInfo("run " + std::to_string(slice.number) + " is there already");
         return std::nullopt;
       }
     }
-    records = Slices(options, job.files, job.inputs, job.order, job.folder, slice.count).Of(slice.number);
+    records = Slices(spec, job.files, job.inputs, job.order, job.folder, slice.count).Of(slice.number);
     // A slice without records has the header, if that can be had without them; an empty input may lack something.
     if (records.paths.empty() && job.inputs.rereadable()) {
       records.paths.push_back(job.inputs.path(0));
@@ -133,20 +132,20 @@ std::optional<SortResult> SortSlice(const Options& options, const std::vector<st
   if (records.paths.empty()) {
     WriteWhole(std::move(run), std::as_bytes(std::span(&label, 1)));
   } else {
-    Options job = options;
-    job.inputs = std::move(records.paths);
-    job.ranges = std::move(records.ranges);
-    job.output = path;
-    job.state = state;
-    job.output_codec = Codec::kNone;
+    JobSpec job = spec;
+    job.source.inputs = std::move(records.paths);
+    job.source.ranges = std::move(records.ranges);
+    job.target.output = path;
+    job.target.state = state;
+    job.target.codec = Codec::kNone;
     run->Append(std::as_bytes(std::span(&label, 1)));
-    if (!options.no_fsync) run->WriteBackEarly();
+    if (!spec.target.no_fsync) run->WriteBackEarly();
     sigset_t signals;  // what is published lets none end the process any more, and fences are yet to be made
     pthread_sigmask(SIG_SETMASK, nullptr, &signals);
     result = ExternalSort(job, cancel, files, Output(std::move(run)), {}, {}, &record);
     pthread_sigmask(SIG_SETMASK, &signals, nullptr);
   }
-  TaskOrder order(options);
+  TaskOrder order(spec);
   order.ReadHeader(result.header);
   const std::uint64_t bytes = result.bytes + sizeof label;
   RunFile file(files, there, slice.number, result.header.size(), result.trailer.size(), bytes, order, {});

@@ -9,10 +9,10 @@
 #include <string>
 #include <vector>
 
+#include "io/stream.hpp"
 #include "job/job_record.hpp"
 #include "job/stats.hpp"
-#include "stream.hpp"
-#include "support/options.hpp"
+#include "spec/job_spec.hpp"
 
 namespace gpusort {
 
@@ -23,18 +23,17 @@ struct TaskNumber {
 
 /// Error(kUsage) if what the options ask for cannot be done by tasks. `arguments`: those of them that decide the
 /// output's bytes, as ParseOptions takes them.
-void CheckTaskOptions(const Options& options);
+void CheckTaskOptions(const JobSpec& spec);
 
 /// Before SortSlice, where what is in front of a byte tells where records end: looks at the slice, so that no slice
 /// behind it must read what is in front. Does nothing if it does not.
-void ScanSlice(const Options& options, const std::vector<std::string>& arguments, TaskNumber slice,
+void ScanSlice(const JobSpec& spec, const std::vector<std::string>& arguments, TaskNumber slice,
                const std::string& folder, CancelFlag& cancel);
 
 /// Sorts the records that begin in one of equal ranges of the inputs' bytes to a run in `folder`. Does nothing if that
 /// is there, and returns nothing then. `record` records the sort.
-std::optional<SortResult> SortSlice(const Options& options, const std::vector<std::string>& arguments,
-                                    TaskNumber slice, const std::string& folder, CancelFlag& cancel,
-                                    JobRecord& record);
+std::optional<SortResult> SortSlice(const JobSpec& spec, const std::vector<std::string>& arguments, TaskNumber slice,
+                                    const std::string& folder, CancelFlag& cancel, JobRecord& record);
 
 /// What the first task of the job in `folder` was told, as arguments for ParseOptions: options, "--", inputs.
 std::vector<std::string> JobArguments(const std::string& folder);
@@ -44,10 +43,10 @@ void CheckTaskVersion(const std::string& folder);
 
 /// Finds where each of so many parts of equal bytes begins. `fences_only`: from the fences alone, where parts differ by
 /// up to the bytes between two fences of every run. Does nothing if that was done.
-void CutParts(const Options& options, std::uint64_t parts, bool fences_only, const std::string& folder);
+void CutParts(const JobSpec& spec, std::uint64_t parts, bool fences_only, const std::string& folder);
 
 /// Where each part begins in a run, and the run's end: bytes of its file.
-std::vector<std::uint64_t> PartBorders(const Options& options, std::uint64_t parts, std::uint64_t run,
+std::vector<std::uint64_t> PartBorders(const JobSpec& spec, std::uint64_t parts, std::uint64_t run,
                                        const std::string& folder);
 
 /// Where a part's records are, if the runs are not in the job's folder: in files that have the runs' names and header,
@@ -60,13 +59,13 @@ struct PartPieces {
 /// Merges a part into `output`: a file of its own below a folder that is named with a '/' at its end, else its place in
 /// the one output, which has its name once Prove is done. Does nothing if that was done, and returns nothing then.
 /// `record` records the merge.
-std::optional<SortResult> MergePart(const Options& options, TaskNumber part, const std::string& folder,
+std::optional<SortResult> MergePart(const JobSpec& spec, TaskNumber part, const std::string& folder,
                                     const std::string& output, const PartPieces& pieces, CancelFlag& cancel,
                                     JobRecord& record);
 
 /// Checks that all parts are there, in order and of all records, and gives the output its name. Reads the parts and
 /// compares them with the checksums of what was written, unless `trust` is set. Error(kIntegrity) names the file.
-void ProveParts(const Options& options, std::uint64_t parts, const std::string& folder, const std::string& output,
+void ProveParts(const JobSpec& spec, std::uint64_t parts, const std::string& folder, const std::string& output,
                 bool trust, const CancelFlag& cancel);
 
 }  // namespace gpusort

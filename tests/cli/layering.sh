@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
-# Checks the rules on includes: tools, tests -> src -> io -> kernels, and inside src cli, task -> job -> runs, formats
-# -> data -> support. Each outside library has one user. Usage: layering.sh BUILD_DIR SOURCE_ROOT. First plants one
-# violation of every rule in a copy of the tree and expects that it is found. Then expects no violation in the tree
-# itself.
+# The house rules on which file may include which: tools, tests -> src -> io -> kernels; inside src
+# cli, task -> job -> runs, formats -> data -> flow -> watch -> spec -> base; and one user for each outside library.
+# Usage: layering.sh BUILD_DIR SOURCE_ROOT. First plants one violation of every rule in a copy of the tree and expects
+# it to be found, then expects none in the tree itself.
 . "$2/tests/cli/common.sh.inc"
 
 root=$2
@@ -34,13 +34,16 @@ violations() (
     }
     function bad(rule) { print FILENAME ":" FNR ": " rule ": " line }
     BEGIN {
-      roots = split("kernels/,io/,src/,tests/,tests/support/,tools/,", root_of, ",")
-      level["support"] = 1
-      level["data"] = 2
-      level["runs"] = level["formats"] = 3  # neither knows the other
-      level["job"] = 4
-      level["cli"] = level["task"] = 5  # neither knows the other
-      level[""] = 6
+      roots = split("src/,tests/,tests/support/,tools/,kernels/,", root_of, ",")
+      level["base"] = 1
+      level["spec"] = 2
+      level["watch"] = 3
+      level["flow"] = 4
+      level["data"] = 5
+      level["runs"] = level["formats"] = 6  # neither knows the other
+      level["job"] = 7
+      level["cli"] = level["task"] = 8  # neither knows the other
+      level[""] = 9
       files = split(ENVIRON["ours"], file, " ")
       for (i = 1; i <= files; ++i) ours[file[i]] = 1
     }
@@ -65,7 +68,7 @@ violations() (
     # Scans, selections and iterators are not sorts.
     { gsub(/thrust::[a-z_]*iterator|cub::Device(Scan|Select)/, "", code) }
     code ~ /thrust::|cub::Device/ && layer ~ /^(kernels|io|src)$/ { bad("no device-wide library sort or merge") }
-    code ~ /spdlog::/ && FILENAME !~ /^src\/support\/log\./ { bad("only src/support/log.* uses spdlog") }
+    code ~ /spdlog::/ && FILENAME !~ /^src\/base\/log\./ { bad("only src/base/log.* uses spdlog") }
     code ~ /^[ \t]*#[ \t]*include/ {
       name = code
       sub(/^[^"<]*["<]/, "", name)
@@ -76,7 +79,7 @@ violations() (
         bad("only src/cli/parse_options.* and tools use Boost.Program_options")
       }
       if (name ~ /^boost\/iostreams/ && FILENAME !~ /^io\/codec\//) bad("only io/codec uses Boost.Iostreams")
-      if (name ~ /^spdlog\// && FILENAME !~ /^src\/support\/log\./) bad("only src/support/log.* uses spdlog")
+      if (name ~ /^spdlog\// && FILENAME !~ /^src\/base\/log\./) bad("only src/base/log.* uses spdlog")
       if (name ~ /^cuda/ && layer != "kernels" && !(layer ~ /^(tests|tools)$/ && FILENAME ~ /\.cuh?$/)) {
         bad("nothing above kernels knows CUDA")
       }
@@ -98,7 +101,7 @@ violations() (
           from = part(FILENAME)
           to = part(path)
           if (!(from in level) || !(to in level) || (from != to && level[to] >= level[from])) {
-            bad("inside src: cli, task -> job -> runs, formats -> data -> support")
+            bad("inside src: cli, task -> job -> runs, formats -> data -> flow -> watch -> spec -> base")
           }
         }
         if ((FILENAME ~ /^kernels\/cpu\// && path ~ /^kernels\/cuda\//) ||
@@ -135,25 +138,28 @@ expect_found() {
   if [[ $found != "$1:1: $3: "* ]]; then fail "'$2' in $1 should break the rule '$3'; found: '$found'"; fi
 }
 
-expect_found kernels/planted.cpp '#include "file.hpp"' 'kernels includes no other folder'
+expect_found kernels/planted.cpp '#include "io/file.hpp"' 'kernels includes no other folder'
 expect_found kernels/planted.cpp '#include "../src/runs/plan.hpp"' 'kernels includes no other folder'
-expect_found kernels/gpusort/planted.hpp '#include "backend.hpp"' 'public headers stand alone'
-expect_found io/planted.cpp '#include "backend.hpp"' 'io takes only record, key, error and thread from kernels'
+expect_found kernels/gpusort/planted.hpp '#include "kernels/backend.hpp"' 'public headers stand alone'
+expect_found io/planted.cpp '#include "kernels/backend.hpp"' 'io takes only record, key, error and thread from kernels'
 expect_found io/planted.cpp '#include <gpusort/host_device.hpp>' 'io takes only record, key, error and thread from kernels'
 expect_found io/planted.cpp '#include "runs/plan.hpp"' 'io takes only record, key, error and thread from kernels'
-expect_found kernels/cpu/planted.hpp '#include "cuda/device_memory.cuh"' 'no backend knows the other'
+expect_found kernels/cpu/planted.hpp '#include "kernels/cuda/device_memory.cuh"' 'no backend knows the other'
 expect_found kernels/cuda/planted.cuh '#include "../cpu/thread_team.hpp"' 'no backend knows the other'
 while read -r from to; do
-  expect_found "src/$from" "#include \"$to\"" 'inside src: cli, task -> job -> runs, formats -> data -> support'
+  expect_found "src/$from" "#include \"$to\"" 'inside src: cli, task -> job -> runs, formats -> data -> flow -> watch -> spec -> base'
 done <<'END'
-support/planted.hpp data/proof.hpp
+base/planted.hpp spec/job_spec.hpp
+spec/planted.hpp watch/progress.hpp
+watch/planted.hpp flow/pipeline.hpp
+flow/planted.hpp data/proof.hpp
 data/planted.hpp formats/locale_keys.hpp
 data/planted.cpp ../runs/plan.hpp
 formats/planted.cpp runs/run.hpp
 runs/planted.cpp formats/annotator.hpp
 runs/planted.cpp job/make_plan.hpp
 job/planted.hpp cli/help.hpp
-odd/planted.cpp support/log.hpp
+odd/planted.cpp base/log.hpp
 END
 expect_found src/planted.cpp '#include "tests/support/planted.hpp"' 'src includes neither tools nor tests'
 expect_found tools/planted.cpp '#include "planted.hpp"' 'tools include no tests'
@@ -164,19 +170,19 @@ expect_found kernels/cuda/planted.cuh 'Kernel<<<1, 1>>>();' 'CUDA is called thro
 expect_found src/planted.cpp '  #  include <boost/program_options.hpp>' \
   'only src/cli/parse_options.* and tools use Boost.Program_options'
 expect_found src/planted.cpp '#include <boost/iostreams/filter/gzip.hpp>' 'only io/codec uses Boost.Iostreams'
-expect_found src/planted.cpp '#include <spdlog/spdlog.h>' 'only src/support/log.* uses spdlog'
+expect_found src/planted.cpp '#include <spdlog/spdlog.h>' 'only src/base/log.* uses spdlog'
 expect_found io/planted.cpp 'std::thread thread([] {});' 'only kernels/thread.hpp starts threads'
 expect_found src/planted.cpp 'auto done = std::async([] {});' 'only kernels/thread.hpp starts threads'
-expect_found io/planted.cpp 'void Log() { spdlog::info("x"); }' 'only src/support/log.* uses spdlog'
+expect_found io/planted.cpp 'void Log() { spdlog::info("x"); }' 'only src/base/log.* uses spdlog'
 expect_found kernels/planted.hpp '#if defined(__CUDACC__)' 'only host_device.hpp asks for nvcc'
 expect_found kernels/planted.cu '#include <cub/device/device_merge.cuh>' 'no device-wide library sort or merge'
 expect_found kernels/planted.cu 'void Sort() { cub::DeviceMergeSort::SortKeys(); }' \
   'no device-wide library sort or merge'
 expect_found src/planted.cpp 'auto sort = thrust::stable_sort;' 'no device-wide library sort or merge'
-expect_found tools/gpusort_check.cpp '#include "records/key.hpp"' 'the checker shares nothing with the program'
-expect_found tools/tool_help.hpp '#include "error.hpp"' 'the checker shares nothing with the program'
+expect_found tools/gpusort_check.cpp '#include "kernels/records/key.hpp"' 'the checker shares nothing with the program'
+expect_found tools/tool_help.hpp '#include "kernels/error.hpp"' 'the checker shares nothing with the program'
 expect_found tools/check/value.cpp '#include "formats/time_text.hpp"' 'the checker shares nothing with the program'
-expect_found src/cli/shell_words.cpp '#include "error.hpp"' 'the tools have it, too'
+expect_found src/cli/shell_words.cpp '#include "kernels/error.hpp"' 'the tools have it, too'
 
 found=$(violations "$root")
 if [[ -n $found ]]; then fail "$(printf 'the tree breaks its rules\n%s' "$found")"; fi

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "codec/codec.hpp"
+#include "io/codec/codec.hpp"
 #include "require.hpp"
 
 namespace {

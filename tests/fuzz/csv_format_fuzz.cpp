@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "../support/cut_records.hpp"
-#include "error.hpp"
 #include "formats/table_format.hpp"
+#include "kernels/error.hpp"
 #include "require.hpp"
 
 namespace {
@@ -22,28 +22,28 @@ struct Dialect {
 constexpr Dialect kDialects[] = {{',', '"', -1, -1},  {';', '\'', '\\', -1},         {'\t', -1, -1, '#'},
                                  {',', '"', -1, '#'}, {'\x1D', '\x02', '\x01', 'n'}, {0xFF, '"', 0, '#'}};
 
-Options OptionsOf(unsigned code) {
+JobSpec OptionsOf(unsigned code) {
   const Dialect& dialect = kDialects[code % std::size(kDialects)];
-  Options options;
-  options.inputs = {"fuzz"};
-  options.table.emplace();
-  options.table->name = "csv";
-  options.table->delimiter = dialect.delimiter;
-  options.table->quote = dialect.quote;
-  options.table->escape = dialect.escape;
-  options.table->comment = dialect.comment;
-  options.table->header = code / 16 % 3;
-  options.table->nulls = {"\\N"};
-  options.table->strict = code / 64 % 2 != 0;
+  JobSpec spec;
+  spec.source.inputs = {"fuzz"};
+  spec.source.table.emplace();
+  spec.source.table->name = "csv";
+  spec.source.table->delimiter = dialect.delimiter;
+  spec.source.table->quote = dialect.quote;
+  spec.source.table->escape = dialect.escape;
+  spec.source.table->comment = dialect.comment;
+  spec.source.table->header = code / 16 % 3;
+  spec.source.table->nulls = {"\\N"};
+  spec.source.table->strict = code / 64 % 2 != 0;
   for (unsigned type = 0; code >= 128 && type <= static_cast<unsigned>(ValueType::kBytesHex); ++type) {
     ColumnKey key;
     key.number = type % 4 + 1;
     key.text = key.column = std::to_string(key.number);
     key.rule.type = static_cast<ValueType>(type);
     key.rule.typed = key.rule.descending = type % 2 == 0;
-    options.table->keys.push_back(key);
+    spec.source.table->keys.push_back(key);
   }
-  return options;
+  return spec;
 }
 
 /// For any block, and any state of the scan before it: if the guess holds, it must agree with Scan.
@@ -79,10 +79,10 @@ void DropAllKeys(const TableFormat& format, const std::string& records) {
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* bytes, std::size_t count) {
   if (count < 2 || count > 4096) return 0;
-  const Options options = OptionsOf(bytes[0]);
+  const JobSpec spec = OptionsOf(bytes[0]);
   const std::size_t block = bytes[1] + std::size_t{1};
   const std::string text(reinterpret_cast<const char*>(bytes) + 2, count - 2);
-  const std::unique_ptr<TableFormat> format = MakeTableFormat(options);
+  const std::unique_ptr<TableFormat> format = MakeTableFormat(spec);
   std::size_t header = 0;
   try {
     header = format->HeaderBytes(testing::Span(text), true).value();

@@ -6,8 +6,8 @@
 #include <string>
 
 #include "../support/cut_records.hpp"
-#include "error.hpp"
 #include "formats/table_format.hpp"
+#include "kernels/error.hpp"
 #include "require.hpp"
 
 namespace {
@@ -25,32 +25,32 @@ constexpr Kind kKinds[] = {{TableKind::kPgCopy, "pgcopy", -1},
                            {TableKind::kPgCopyBinary, "pgcopy-binary", -1},
                            {TableKind::kPgDump, "pgdump", -1}};
 
-Options OptionsOf(const Kind& kind, bool keys) {
-  Options options;
-  options.inputs = {"fuzz"};
-  options.table.emplace();
-  options.table->kind = kind.kind;
-  options.table->name = kind.name;
-  options.table->delimiter = '\t';
-  options.table->quote = kind.quote;
+JobSpec OptionsOf(const Kind& kind, bool keys) {
+  JobSpec spec;
+  spec.source.inputs = {"fuzz"};
+  spec.source.table.emplace();
+  spec.source.table->kind = kind.kind;
+  spec.source.table->name = kind.name;
+  spec.source.table->delimiter = '\t';
+  spec.source.table->quote = kind.quote;
   for (unsigned type = 0; keys && type <= static_cast<unsigned>(ValueType::kBytesHex); ++type) {
     ColumnKey key;
     key.number = kind.kind == TableKind::kPgDump ? 0 : type % 3 + 1;
     key.text = key.column = kind.kind == TableKind::kPgDump ? "t.a" : std::to_string(key.number);
     key.rule.type = static_cast<ValueType>(type);
     key.rule.typed = key.rule.descending = type % 2 == 0;
-    options.table->keys.push_back(key);
+    spec.source.table->keys.push_back(key);
   }
-  return options;
+  return spec;
 }
 
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* bytes, std::size_t count) {
   if (count < 2 || count > 4096) return 0;
-  const Options options = OptionsOf(kKinds[bytes[0] % std::size(kKinds)], bytes[0] >= 128);
+  const JobSpec spec = OptionsOf(kKinds[bytes[0] % std::size(kKinds)], bytes[0] >= 128);
   const std::string text(reinterpret_cast<const char*>(bytes) + 2, count - 2);
-  const std::unique_ptr<TableFormat> format = MakeTableFormat(options);
+  const std::unique_ptr<TableFormat> format = MakeTableFormat(spec);
   std::size_t header = 0;
   if (format->has_header()) {
     try {

@@ -6,9 +6,9 @@
 #include <string>
 #include <vector>
 
-#include "error.hpp"
 #include "formats/json_record.hpp"
 #include "json_oracle.hpp"
+#include "kernels/error.hpp"
 #include "require.hpp"
 
 namespace {

@@ -16,12 +16,12 @@
 #include <utility>
 #include <vector>
 
-#include "error.hpp"
-#include "lines/line_order.hpp"
+#include "base/log.hpp"
+#include "kernels/error.hpp"
+#include "kernels/lines/line_order.hpp"
 #include "require.hpp"
 #include "runs/journal.hpp"
 #include "runs/run_store.hpp"
-#include "support/log.hpp"
 
 namespace {
 
@@ -48,13 +48,13 @@ struct Store {
     plan.spills = true;
     plan.block_bytes = kBlock;
     plan.temp_places = 1;
-    options.strict = false;
-    store = std::make_unique<RunStore>(options, files, memory, cancel, std::vector<std::string>{}, nullptr, &journal);
+    spec.dialect.strict = false;
+    store = std::make_unique<RunStore>(spec, files, memory, cancel, std::vector<std::string>{}, nullptr, &journal);
     store->Open(plan, 1);
   }
 
   FileSystem files{std::make_shared<QuickCalls>()};
-  Options options;
+  JobSpec spec;
   HostMemory memory{kMemory};
   CancelFlag cancel;
   Journal journal;
@@ -116,8 +116,8 @@ struct Kept {
   std::vector<Bytes> contents;  ///< the contents of the blocks of the two runs
 };
 
-/// Takes numbers from the front of the input, and zeros after its end.
-struct Source {
+/// Takes numbers from the front of the input; zeros behind its end.
+struct ByteSource {
   std::span<const std::uint8_t> bytes;
   template <typename T>
   T Take() {
@@ -129,7 +129,7 @@ struct Source {
   }
 };
 
-Bytes Damaged(Bytes runs, Source source) {
+Bytes Damaged(Bytes runs, ByteSource source) {
   const std::uint64_t blocks = runs.size() / kBlock;
   const auto block = [&] {
     return runs.begin() + static_cast<std::ptrdiff_t>(source.Take<std::uint8_t>() % blocks * kBlock);
@@ -199,8 +199,8 @@ void FindAndLoad(const Kept& kept, const std::vector<Bytes>* contents) {
   }
 }
 
-/// Writes a manifest with one run, whose index comes from `source`.
-void Forge(const Kept& kept, Source source) {
+/// A manifest with one run, whose index is as given.
+void Forge(const Kept& kept, ByteSource source) {
   fs::remove(kept.folder + "/gpusort.manifest");
   KeptRun run;
   run.id = 1;
@@ -232,7 +232,7 @@ void Forge(const Kept& kept, Source source) {
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* bytes, std::size_t count) {
   static const Kept kept;
-  Source source{{bytes, count}};
+  ByteSource source{{bytes, count}};
   const bool forged = source.Take<std::uint8_t>() % 2 != 0;
   if (forged) {
     Forge(kept, source);

@@ -7,7 +7,7 @@
 #include <string>
 
 #include "cli/key_def.hpp"
-#include "error.hpp"
+#include "kernels/error.hpp"
 #include "require.hpp"
 
 namespace {

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "lines/line_order.hpp"
+#include "kernels/lines/line_order.hpp"
 #include "require.hpp"
 
 namespace {

@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "error.hpp"
+#include "kernels/error.hpp"
 #include "require.hpp"
 #include "runs/form_runs.hpp"
 

@@ -11,11 +11,11 @@
 #define XXH_INLINE_ALL
 #include <xxhash.h>
 
-#include "error.hpp"
+#include "base/text.hpp"
+#include "kernels/error.hpp"
 #include "require.hpp"
 #include "runs/journal.hpp"
 #include "runs/run_store.hpp"
-#include "support/text.hpp"
 
 namespace {
 

@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "cli/column_key.hpp"
-#include "error.hpp"
 #include "formats/value_key.hpp"
+#include "kernels/error.hpp"
 #include "require.hpp"
 
 namespace {

@@ -1,4 +1,4 @@
-#include "file.hpp"
+#include "io/file.hpp"
 
 #include <fcntl.h>
 #include <gtest/gtest.h>

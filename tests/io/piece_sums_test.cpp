@@ -1,13 +1,13 @@
-#include "piece_sums.hpp"
+#include "io/piece_sums.hpp"
+
+#include <gtest/gtest.h>
 
 #include <cstddef>
 #include <cstdint>
 #include <span>
 #include <vector>
 
-#include <gtest/gtest.h>
-
-#include "error.hpp"
+#include "kernels/error.hpp"
 
 namespace gpusort {
 namespace {

@@ -16,11 +16,11 @@
 #include <utility>
 #include <vector>
 
-#include "classic/co_rank.hpp"
-#include "classic/merge_phases.hpp"
-#include "classic/parallel_host.hpp"
-#include "classic/row_column_merge.hpp"
-#include "classic/sequential.hpp"
+#include "kernels/classic/co_rank.hpp"
+#include "kernels/classic/merge_phases.hpp"
+#include "kernels/classic/parallel_host.hpp"
+#include "kernels/classic/row_column_merge.hpp"
+#include "kernels/classic/sequential.hpp"
 
 namespace gpusort::classic {
 namespace {

@@ -11,10 +11,10 @@
 #include <utility>
 #include <vector>
 
-#include "classic/merge_kernels.cuh"
-#include "classic/row_column_merge.cuh"
 #include "device_list.cuh"
 #include "gpusort/merge_path.hpp"
+#include "kernels/classic/merge_kernels.cuh"
+#include "kernels/classic/row_column_merge.cuh"
 
 namespace gpusort::classic {
 namespace {

@@ -1,6 +1,6 @@
-// Tests several fake GPUs as one backend: the distribution of lanes and of the arena, and searches in the memory of
-// each GPU.
-#include "gpu_group.hpp"
+// Several GPUs as one backend, of fake ones: who gets which lane and which part of the arena, and searches in the memory
+// of each.
+#include "kernels/gpu_group.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,6 +1,6 @@
-// Tests the encodings of keys against the order of the values: integers as integers, floats by std::strong_order (IEEE
-// totalOrder), bytes by lexicographical comparison.
-#include "records/key.hpp"
+// The encodings of keys against what the values themselves say: integers as integers, floats by std::strong_order
+// (IEEE totalOrder), bytes by lexicographical comparison.
+#include "kernels/records/key.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,6 +1,6 @@
-// Tests the order of text lines: tables of GNU sort's answers, a reference for the places of keys, and properties that
-// connect CompareLines and EncodeChunk. tests/src/cli/key_def_test.cpp compares whole sorts with the system's sort.
-#include "lines/line_order.hpp"
+// The order of text lines: tables of what GNU sort answers, a reference for the place of keys, and properties that tie
+// CompareLines and EncodeChunk together. tests/src/key_def_test.cpp compares whole sorts with the system's.
+#include "kernels/lines/line_order.hpp"
 
 #include <gtest/gtest.h>
 #include <rapidcheck.h>
@@ -12,7 +12,7 @@
 #include <string>
 #include <vector>
 
-#include "cpu/cpu_lines.hpp"
+#include "kernels/cpu/cpu_lines.hpp"
 #include "lines.hpp"
 
 namespace gpusort {

@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "device_list.cuh"
+#include "kernels/lines/line_order.hpp"
 #include "lines.hpp"
-#include "lines/line_order.hpp"
 
 namespace gpusort {
 namespace {

@@ -19,7 +19,7 @@
 
 #include "device_list.cuh"
 #include "gpusort/merge.cuh"
-#include "records/key.hpp"
+#include "kernels/records/key.hpp"
 
 namespace gpusort {
 

@@ -1,5 +1,5 @@
-// Tests the slots and lanes of an arena: which caller gets which slot, which caller waits, and which is woken.
-#include "slot_pool.hpp"
+// Slots and lanes of an arena: who gets which, who waits, and who is woken.
+#include "kernels/slot_pool.hpp"
 
 #include <gtest/gtest.h>
 

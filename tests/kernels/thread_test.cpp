@@ -1,4 +1,4 @@
-#include "thread.hpp"
+#include "kernels/thread.hpp"
 
 #include <gtest/gtest.h>
 #include <signal.h>

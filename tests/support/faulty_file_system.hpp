@@ -14,7 +14,7 @@
 #include <optional>
 #include <vector>
 
-#include "file.hpp"
+#include "io/file.hpp"
 
 namespace gpusort {
 

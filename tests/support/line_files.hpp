@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "lines/line_order.hpp"
+#include "kernels/lines/line_order.hpp"
 #include "records.hpp"
 
 namespace gpusort::testing {

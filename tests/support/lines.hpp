@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "lines/line_order.hpp"
+#include "kernels/lines/line_order.hpp"
 
 namespace gpusort::testing {
 

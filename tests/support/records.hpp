@@ -15,8 +15,8 @@
 #include <string>
 #include <vector>
 
-#include "records/key.hpp"
-#include "records/record.hpp"
+#include "kernels/records/key.hpp"
+#include "kernels/records/record.hpp"
 
 namespace gpusort::testing {
 

@@ -14,25 +14,25 @@
 #include <vector>
 
 #include "cli/parse_options.hpp"
-#include "error.hpp"
 #include "job/external_sort.hpp"
-#include "lines/line_order.hpp"
+#include "kernels/error.hpp"
+#include "kernels/lines/line_order.hpp"
 
 namespace gpusort::testing {
 
-inline Options Parse(std::vector<std::string> args) {
+inline JobSpec Parse(std::vector<std::string> args) {
   std::vector<const char*> argv{"gpusort"};
   for (const std::string& arg : args) argv.push_back(arg.c_str());
   return ParseOptions(static_cast<int>(argv.size()), argv.data());
 }
 
 inline void Sort(std::vector<std::string> args, const GpuSource& gpus = {0, [] { return false; }, OpenCudaBackend}) {
-  const Options options = Parse(std::move(args));
+  const JobSpec spec = Parse(std::move(args));
   CancelFlag cancel;
   // Publishing leaves signals blocked, because a process normally ends after it.
   sigset_t mask;
   pthread_sigmask(SIG_SETMASK, nullptr, &mask);
-  ExternalSort(options, cancel, gpus);
+  ExternalSort(spec, cancel, gpus);
   pthread_sigmask(SIG_SETMASK, &mask, nullptr);
 }
 
@@ -67,22 +67,22 @@ class StandardInput {
   int before_;
 };
 
-/// Returns options for lines of any order, including orders that no command line can express.
-inline Options LineOptions(std::vector<std::string> args, const LineOrder& order, unsigned char delimiter) {
+/// Returns a job that sorts lines in `order`, which need not be one that can be typed.
+inline JobSpec LineOptions(std::vector<std::string> args, const LineOrder& order, unsigned char delimiter) {
   args.insert(args.begin(), {"--format", "lines"});
-  Options options = Parse(std::move(args));
+  JobSpec spec = Parse(std::move(args));
   LineOrder used = order;
-  if (options.unique) used.last_resort = false;
-  options.lines = std::make_shared<const LineOrdered>(std::move(used));
-  options.layout = MakeLineLayout(delimiter, options.lines->view);
-  return options;
+  if (spec.order.unique) used.last_resort = false;
+  spec.order.lines = std::make_shared<const LineOrdered>(std::move(used));
+  spec.order.layout = MakeLineLayout(delimiter, spec.order.lines->view);
+  return spec;
 }
 
-inline void SortLines(const Options& options, const GpuSource& gpus = {0, [] { return false; }, OpenCudaBackend}) {
+inline void SortLines(const JobSpec& spec, const GpuSource& gpus = {0, [] { return false; }, OpenCudaBackend}) {
   CancelFlag cancel;
   sigset_t mask;
   pthread_sigmask(SIG_SETMASK, nullptr, &mask);
-  ExternalSort(options, cancel, gpus);
+  ExternalSort(spec, cancel, gpus);
   pthread_sigmask(SIG_SETMASK, &mask, nullptr);
 }
 

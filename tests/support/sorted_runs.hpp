@@ -8,9 +8,9 @@
 #include <utility>
 #include <vector>
 
-#include "backend.hpp"
+#include "kernels/backend.hpp"
+#include "kernels/records/records.hpp"
 #include "records.hpp"
-#include "records/records.hpp"
 
 namespace gpusort::testing {
 

@@ -6,9 +6,9 @@
 #include <memory>
 #include <string_view>
 
-#include "backend_module.hpp"
-#include "error.hpp"
 #include "fake_gpu.hpp"
+#include "kernels/backend_module.hpp"
+#include "kernels/error.hpp"
 
 namespace gpusort::testing {
 namespace {

@@ -29,8 +29,8 @@ struct TestJob {
   explicit TestJob(const RecordLayout& layout, const std::vector<std::string>& input_paths = {},
                    const InputOptions& input_options = {})
       : inputs(files, input_paths, input_options, layout, cancel) {
-    options.layout = layout;
-    options.temp_codec = Codec::kNone;
+    spec.order.layout = layout;
+    spec.limits.temp_codec = Codec::kNone;
     job.store = &store;
     job.plan.spills = true;
     job.plan.block_bytes = kBlockBytes;
@@ -44,14 +44,14 @@ struct TestJob {
 
   TempFolder folder;
   FaultyFileSystem files;
-  Options options;
+  JobSpec spec;
   CancelFlag cancel;
   HostMemory memory{std::uint64_t{1} << 28};
   Inputs inputs;
   StageClock clock{"test"};
   Progress progress{When::kNever, clock};
-  RunStore store{options, files, memory, cancel, {folder.path()}, {}};
-  Job job{options, options.layout, cancel, memory, inputs, clock, progress};
+  RunStore store{spec, files, memory, cancel, {folder.path()}, {}};
+  Job job{spec, spec.order.layout, cancel, memory, inputs, clock, progress};
 };
 
 /// Hands sorted records to a sink in windows of up to `most` bytes (or one record), from several threads in any order.
@@ -63,7 +63,7 @@ inline std::uint64_t PassThrough(TestJob& on, RecordSpan bytes, std::uint64_t mo
   std::mt19937 random(seed);
   std::vector<RecordSpan> parts;
   std::uint64_t largest = 0, size = 0;
-  ForEachRecord(bytes, on.options.layout, [&](RecordSpan record) {
+  ForEachRecord(bytes, on.spec.order.layout, [&](RecordSpan record) {
     if (parts.empty() || parts.back().size() + record.size() > size) {
       parts.push_back(record);
       size = 1 + random() % most;

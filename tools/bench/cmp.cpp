@@ -10,10 +10,10 @@
 #include <vector>
 
 #include "bench/report.hpp"
-#include "classic/parallel_host.hpp"
-#include "classic/sequential.hpp"
-#include "error.hpp"
 #include "gpusort/gpusort.hpp"
+#include "kernels/classic/parallel_host.hpp"
+#include "kernels/classic/sequential.hpp"
+#include "kernels/error.hpp"
 
 namespace gpusort::bench {
 namespace {

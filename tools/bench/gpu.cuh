@@ -16,10 +16,10 @@
 #include <vector>
 
 #include "bench/report.hpp"
-#include "error.hpp"
 #include "gpusort/merge_path.hpp"
 #include "gpusort/tuning.hpp"
-#include "records/key.hpp"
+#include "kernels/error.hpp"
+#include "kernels/records/key.hpp"
 
 namespace gpusort::bench {
 

@@ -7,7 +7,7 @@
 #include <fstream>
 #include <nlohmann/json.hpp>
 
-#include "error.hpp"
+#include "kernels/error.hpp"
 
 namespace gpusort::bench {
 

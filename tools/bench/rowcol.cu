@@ -2,8 +2,8 @@
 // transposed, and the merge sort made of that, end to end, beside Yang's published times for the same numbers of keys.
 // Source: K. Yang, Two Phase Multiway Merge Sort and new GPU merging algorithm on GPU.
 #include "bench/gpu.cuh"
-#include "classic/row_column_merge.cuh"
 #include "gpusort/merge.cuh"
+#include "kernels/classic/row_column_merge.cuh"
 
 namespace gpusort::bench {
 namespace {

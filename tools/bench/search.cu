@@ -1,7 +1,7 @@
 // gpusort_bench search: the cuts that a merge of two halves into tiles needs, found by one thread each in three ways,
 // or by 8 or 32 threads together (Green, McColl and Bader's wide search). Every cut is checked by its definition.
 #include "bench/gpu.cuh"
-#include "classic/co_rank.hpp"
+#include "kernels/classic/co_rank.hpp"
 
 namespace gpusort::bench {
 namespace {

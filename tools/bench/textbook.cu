@@ -1,7 +1,7 @@
 // The textbook kernels for gpusort_bench merge, with each of their improvements on and off. Pairs are structs there:
 // the same bytes as lists of keys and of values, in another order.
 #include "bench/gpu.cuh"
-#include "classic/merge_kernels.cuh"
+#include "kernels/classic/merge_kernels.cuh"
 
 namespace gpusort::bench {
 namespace {

@@ -8,7 +8,7 @@
 #include <stdexcept>
 
 #include "gpusort/merge.cuh"
-#include "records/key.hpp"
+#include "kernels/records/key.hpp"
 #include "tune.hpp"
 
 namespace gpusort::tune {

@@ -1,4 +1,4 @@
-#include "codec/codec.hpp"
+#include "io/codec/codec.hpp"
 
 #include <fcntl.h>
 #include <gtest/gtest.h>
@@ -16,8 +16,8 @@
 #include <string>
 #include <thread>
 
+#include "io/stream.hpp"
 #include "records.hpp"
-#include "stream.hpp"
 
 namespace gpusort {
 namespace {

@@ -13,8 +13,8 @@
 #include <thread>
 #include <vector>
 
-#include "backend.hpp"
-#include "error.hpp"
+#include "kernels/backend.hpp"
+#include "kernels/error.hpp"
 #include "line_files.hpp"
 #include "records.hpp"
 #include "sanitized.hpp"

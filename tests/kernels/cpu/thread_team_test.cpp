@@ -1,4 +1,4 @@
-#include "cpu/thread_team.hpp"
+#include "kernels/cpu/thread_team.hpp"
 
 #include <gtest/gtest.h>
 

@@ -13,14 +13,14 @@
 #include <thread>
 #include <vector>
 
-#include "backend.hpp"
-#include "cuda/device_memory.cuh"
-#include "cuda/record_kernels.cuh"
-#include "error.hpp"
-#include "gpu_group.hpp"
+#include "kernels/backend.hpp"
+#include "kernels/cuda/device_memory.cuh"
+#include "kernels/cuda/record_kernels.cuh"
+#include "kernels/error.hpp"
+#include "kernels/gpu_group.hpp"
+#include "kernels/records/key.hpp"
+#include "kernels/records/records.hpp"
 #include "records.hpp"
-#include "records/key.hpp"
-#include "records/records.hpp"
 
 namespace gpusort::testing {
 

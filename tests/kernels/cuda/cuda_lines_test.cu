@@ -9,10 +9,10 @@
 #include <utility>
 #include <vector>
 
-#include "backend.hpp"
-#include "error.hpp"
-#include "lines/line_order.hpp"
-#include "records/record.hpp"
+#include "kernels/backend.hpp"
+#include "kernels/error.hpp"
+#include "kernels/lines/line_order.hpp"
+#include "kernels/records/record.hpp"
 
 namespace gpusort {
 namespace {

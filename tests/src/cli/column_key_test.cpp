@@ -8,8 +8,8 @@
 #include <string>
 #include <vector>
 
-#include "error.hpp"
 #include "formats/value_key.hpp"
+#include "kernels/error.hpp"
 
 namespace gpusort {
 namespace {

@@ -10,7 +10,7 @@
 
 #include "cli/option_table.hpp"
 #include "cli/parse_options.hpp"
-#include "error.hpp"
+#include "kernels/error.hpp"
 
 namespace gpusort {
 namespace {

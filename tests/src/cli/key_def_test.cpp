@@ -10,7 +10,7 @@
 
 #include <numeric>
 
-#include "error.hpp"
+#include "kernels/error.hpp"
 #include "lines.hpp"
 #include "records.hpp"
 

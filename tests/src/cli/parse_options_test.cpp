@@ -18,7 +18,7 @@ namespace {
 
 using Words = std::vector<std::string>;
 
-Options Parse(const Words& words) {
+JobSpec Parse(const Words& words) {
   std::vector<const char*> argv = {"gpusort"};
   for (const std::string& word : words) argv.push_back(word.c_str());
   return ParseOptions(static_cast<int>(argv.size()), argv.data());
@@ -57,152 +57,162 @@ KeyField Field(std::uint64_t offset, std::uint32_t length, KeyType type, bool bi
 std::vector<KeyField> Fields(const RecordLayout& layout) { return {layout.fields, layout.fields + layout.field_count}; }
 
 TEST(ParseOptions, DefaultsToAPlannedSort) {
-  const Options options = Parse({"in.u64", "out"});
-  EXPECT_EQ(options.action, Action::kSort);
-  EXPECT_EQ(options.inputs, Words{"in.u64"});
-  EXPECT_EQ(options.output, "out");
-  EXPECT_EQ(options.format, Format::kBinary);
-  EXPECT_FALSE(options.memory || options.gpu_memory || options.reverse || options.unique || options.merge);
-  EXPECT_FALSE(options.no_fsync || options.verify_output || options.no_space_check);
-  EXPECT_TRUE(options.temp_dirs.empty());
-  EXPECT_EQ(options.threads, 0u);
-  EXPECT_EQ(options.device, DeviceChoice::kAuto);
-  EXPECT_EQ(options.progress, When::kAuto);
-  EXPECT_EQ(options.log_level, "warn");
-  EXPECT_EQ(options.batch_bytes, 0u);
-  EXPECT_EQ(options.block_bytes, 0u);
-  EXPECT_EQ(options.max_fan_in, 0u);
-  EXPECT_TRUE(options.stats_file.empty() && options.log_file.empty());
+  const JobSpec spec = Parse({"in.u64", "out"});
+  EXPECT_EQ(spec.action, Action::kSort);
+  EXPECT_EQ(spec.source.inputs, Words{"in.u64"});
+  EXPECT_EQ(spec.target.output, "out");
+  EXPECT_EQ(spec.source.format, Format::kBinary);
+  EXPECT_FALSE(spec.limits.memory || spec.limits.gpu_memory || spec.order.reverse || spec.order.unique ||
+               spec.order.merge);
+  EXPECT_FALSE(spec.target.no_fsync || spec.target.verify || spec.target.no_space_check);
+  EXPECT_TRUE(spec.limits.temp_dirs.empty());
+  EXPECT_EQ(spec.limits.threads, 0u);
+  EXPECT_EQ(spec.limits.device, DeviceChoice::kAuto);
+  EXPECT_EQ(spec.reports.progress, When::kAuto);
+  EXPECT_EQ(spec.reports.log_level, "warn");
+  EXPECT_EQ(spec.limits.batch_bytes, 0u);
+  EXPECT_EQ(spec.limits.block_bytes, 0u);
+  EXPECT_EQ(spec.limits.max_fan_in, 0u);
+  EXPECT_TRUE(spec.reports.stats.empty() && spec.reports.log_file.empty());
 }
 
 struct Meaning {
   Words words;
-  std::function<bool(const Options&)> holds;
+  std::function<bool(const JobSpec&)> holds;
 };
 
 TEST(ParseOptions, TurnsEveryOptionIntoItsField) {
   const Meaning meanings[] = {
       {{"--memory", "2G"},
-       [](const Options& o) {
-         return o.memory == Size{2ull << 30, false};
+       [](const JobSpec& o) {
+         return o.limits.memory == Size{2ull << 30, false};
        }},
       {{"--memory=2G"},
-       [](const Options& o) {
-         return o.memory == Size{2ull << 30, false};
+       [](const JobSpec& o) {
+         return o.limits.memory == Size{2ull << 30, false};
        }},
       {{"--memory", "4096"},
-       [](const Options& o) {
-         return o.memory == Size{4096, false};
+       [](const JobSpec& o) {
+         return o.limits.memory == Size{4096, false};
        }},
       {{"--memory", "50%"},
-       [](const Options& o) {
-         return o.memory == Size{50, true};
+       [](const JobSpec& o) {
+         return o.limits.memory == Size{50, true};
        }},
       {{"-S", "4096"},
-       [](const Options& o) {
-         return o.memory == Size{4096 * 1024, false};
+       [](const JobSpec& o) {
+         return o.limits.memory == Size{4096 * 1024, false};
        }},
       {{"-S4096"},
-       [](const Options& o) {
-         return o.memory == Size{4096 * 1024, false};
+       [](const JobSpec& o) {
+         return o.limits.memory == Size{4096 * 1024, false};
        }},
       {{"-S2G"},
-       [](const Options& o) {
-         return o.memory == Size{2ull << 30, false};
+       [](const JobSpec& o) {
+         return o.limits.memory == Size{2ull << 30, false};
        }},
       {{"-S", "512b"},
-       [](const Options& o) {
-         return o.memory == Size{512, false};
+       [](const JobSpec& o) {
+         return o.limits.memory == Size{512, false};
        }},
       {{"-S50%"},
-       [](const Options& o) {
-         return o.memory == Size{50, true};
+       [](const JobSpec& o) {
+         return o.limits.memory == Size{50, true};
        }},
       {{"--gpu-memory", "4GiB"},
-       [](const Options& o) {
-         return o.gpu_memory == Size{4ull << 30, false};
+       [](const JobSpec& o) {
+         return o.limits.gpu_memory == Size{4ull << 30, false};
        }},
       {{"--gpu-memory", "100"},
-       [](const Options& o) {
-         return o.gpu_memory == Size{100, false};
+       [](const JobSpec& o) {
+         return o.limits.gpu_memory == Size{100, false};
        }},
-      {{"--temp-dir", "/x"}, [](const Options& o) { return o.temp_dirs == Words{"/x"}; }},
+      {{"--temp-dir", "/x"}, [](const JobSpec& o) { return o.limits.temp_dirs == Words{"/x"}; }},
       {{"-T/x", "-T", "/y", "--temp-dir=/z"},
-       [](const Options& o) {
-         return o.temp_dirs == Words{"/x", "/y", "/z"};
+       [](const JobSpec& o) {
+         return o.limits.temp_dirs == Words{"/x", "/y", "/z"};
        }},
-      {{"--threads", "3"}, [](const Options& o) { return o.threads == 3; }},
-      {{}, [](const Options& o) { return o.gpu_timeout == std::chrono::seconds(60); }},
-      {{"--gpu-timeout", "5"}, [](const Options& o) { return o.gpu_timeout == std::chrono::seconds(5); }},
-      {{"--parallel=3"}, [](const Options& o) { return o.threads == 3; }},
-      {{"--device", "auto"}, [](const Options& o) { return o.device == DeviceChoice::kAuto; }},
-      {{"--device", "cpu"}, [](const Options& o) { return o.device == DeviceChoice::kCpu; }},
-      {{"--device", "gpu"}, [](const Options& o) { return o.device == DeviceChoice::kGpu && o.gpus.empty(); }},
-      {{"--device", "gpu:3"}, [](const Options& o) { return o.gpus == std::vector<int>{3}; }},
-      {{"--device", "gpu:2,0"}, [](const Options& o) { return o.gpus == std::vector<int>{2, 0}; }},
-      {{"-u"}, [](const Options& o) { return o.unique && !o.reverse && !o.merge; }},
-      {{"--unique"}, [](const Options& o) { return o.unique; }},
-      {{"--no-clobber"}, [](const Options& o) { return o.no_clobber; }},
-      {{"-r"}, [](const Options& o) { return o.reverse && !o.unique && !o.merge; }},
-      {{"--reverse"}, [](const Options& o) { return o.reverse; }},
-      {{"-ru"}, [](const Options& o) { return o.reverse && o.unique && !o.merge; }},
+      {{"--threads", "3"}, [](const JobSpec& o) { return o.limits.threads == 3; }},
+      {{}, [](const JobSpec& o) { return o.limits.gpu_timeout == std::chrono::seconds(60); }},
+      {{"--gpu-timeout", "5"}, [](const JobSpec& o) { return o.limits.gpu_timeout == std::chrono::seconds(5); }},
+      {{"--parallel=3"}, [](const JobSpec& o) { return o.limits.threads == 3; }},
+      {{"--device", "auto"}, [](const JobSpec& o) { return o.limits.device == DeviceChoice::kAuto; }},
+      {{"--device", "cpu"}, [](const JobSpec& o) { return o.limits.device == DeviceChoice::kCpu; }},
+      {{"--device", "gpu"},
+       [](const JobSpec& o) { return o.limits.device == DeviceChoice::kGpu && o.limits.gpus.empty(); }},
+      {{"--device", "gpu:3"}, [](const JobSpec& o) { return o.limits.gpus == std::vector<int>{3}; }},
+      {{"--device", "gpu:2,0"},
+       [](const JobSpec& o) {
+         return o.limits.gpus == std::vector<int>{2, 0};
+       }},
+      {{"-u"}, [](const JobSpec& o) { return o.order.unique && !o.order.reverse && !o.order.merge; }},
+      {{"--unique"}, [](const JobSpec& o) { return o.order.unique; }},
+      {{"--no-clobber"}, [](const JobSpec& o) { return o.target.no_clobber; }},
+      {{"-r"}, [](const JobSpec& o) { return o.order.reverse && !o.order.unique && !o.order.merge; }},
+      {{"--reverse"}, [](const JobSpec& o) { return o.order.reverse; }},
+      {{"-ru"}, [](const JobSpec& o) { return o.order.reverse && o.order.unique && !o.order.merge; }},
       {{"-ruS1"},
-       [](const Options& o) {
-         return o.reverse && o.unique && o.memory == Size{1024, false};
+       [](const JobSpec& o) {
+         return o.order.reverse && o.order.unique && o.limits.memory == Size{1024, false};
        }},
-      {{"-r", "-r"}, [](const Options& o) { return o.reverse && o.layout.fields[0].descending; }},
-      {{"--no-fsync"}, [](const Options& o) { return o.no_fsync && !o.verify_output && !o.no_space_check; }},
-      {{"--verify-output"}, [](const Options& o) { return o.verify_output && !o.no_fsync && !o.no_space_check; }},
-      {{"--no-space-check"}, [](const Options& o) { return o.no_space_check && !o.no_fsync && !o.verify_output; }},
-      {{"--stats", "s.json"}, [](const Options& o) { return o.stats_file == "s.json"; }},
-      {{"--progress", "auto"}, [](const Options& o) { return o.progress == When::kAuto; }},
-      {{"--progress", "always"}, [](const Options& o) { return o.progress == When::kAlways; }},
-      {{"--progress=never"}, [](const Options& o) { return o.progress == When::kNever; }},
-      {{"--log-level", "trace"}, [](const Options& o) { return o.log_level == "trace"; }},
-      {{"--log-level", "off"}, [](const Options& o) { return o.log_level == "off"; }},
-      {{"--log-file", "l"}, [](const Options& o) { return o.log_file == "l"; }},
-      {{"--batch-size", "1K"}, [](const Options& o) { return o.batch_bytes == 1024; }},
-      {{"--block-size", "64"}, [](const Options& o) { return o.block_bytes == 64; }},
-      {{"--fan-in", "2"}, [](const Options& o) { return o.max_fan_in == 2; }},
-      {{"--explain"}, [](const Options& o) { return o.action == Action::kExplain && o.output == "b" && !o.probes; }},
-      {{"--explain=full"}, [](const Options& o) { return o.action == Action::kExplain && o.output == "b" && o.probes; }},
-      {{"--format", "binary"}, [](const Options& o) { return o.format == Format::kBinary; }},
-      {{"--type", "f32"}, [](const Options& o) { return o.layout.stride == 4; }},
+      {{"-r", "-r"}, [](const JobSpec& o) { return o.order.reverse && o.order.layout.fields[0].descending; }},
+      {{"--no-fsync"},
+       [](const JobSpec& o) { return o.target.no_fsync && !o.target.verify && !o.target.no_space_check; }},
+      {{"--verify-output"},
+       [](const JobSpec& o) { return o.target.verify && !o.target.no_fsync && !o.target.no_space_check; }},
+      {{"--no-space-check"},
+       [](const JobSpec& o) { return o.target.no_space_check && !o.target.no_fsync && !o.target.verify; }},
+      {{"--stats", "s.json"}, [](const JobSpec& o) { return o.reports.stats == "s.json"; }},
+      {{"--progress", "auto"}, [](const JobSpec& o) { return o.reports.progress == When::kAuto; }},
+      {{"--progress", "always"}, [](const JobSpec& o) { return o.reports.progress == When::kAlways; }},
+      {{"--progress=never"}, [](const JobSpec& o) { return o.reports.progress == When::kNever; }},
+      {{"--log-level", "trace"}, [](const JobSpec& o) { return o.reports.log_level == "trace"; }},
+      {{"--log-level", "off"}, [](const JobSpec& o) { return o.reports.log_level == "off"; }},
+      {{"--log-file", "l"}, [](const JobSpec& o) { return o.reports.log_file == "l"; }},
+      {{"--batch-size", "1K"}, [](const JobSpec& o) { return o.limits.batch_bytes == 1024; }},
+      {{"--block-size", "64"}, [](const JobSpec& o) { return o.limits.block_bytes == 64; }},
+      {{"--fan-in", "2"}, [](const JobSpec& o) { return o.limits.max_fan_in == 2; }},
+      {{"--explain"},
+       [](const JobSpec& o) { return o.action == Action::kExplain && o.target.output == "b" && !o.probes; }},
+      {{"--explain=full"},
+       [](const JobSpec& o) { return o.action == Action::kExplain && o.target.output == "b" && o.probes; }},
+      {{"--format", "binary"}, [](const JobSpec& o) { return o.source.format == Format::kBinary; }},
+      {{"--type", "f32"}, [](const JobSpec& o) { return o.order.layout.stride == 4; }},
   };
   for (const Meaning& meaning : meanings) {
-    Options options;
-    EXPECT_NO_THROW(options = Parse(Sort(meaning.words))) << Describe(meaning.words);
-    EXPECT_TRUE(meaning.holds(options)) << Describe(meaning.words);
-    EXPECT_EQ(options.inputs, Words{"a.u64"}) << Describe(meaning.words);
+    JobSpec spec;
+    EXPECT_NO_THROW(spec = Parse(Sort(meaning.words))) << Describe(meaning.words);
+    EXPECT_TRUE(meaning.holds(spec)) << Describe(meaning.words);
+    EXPECT_EQ(spec.source.inputs, Words{"a.u64"}) << Describe(meaning.words);
     Words before = meaning.words;
     before.insert(before.end(), {"a.u64", "b"});
     EXPECT_TRUE(meaning.holds(Parse(before))) << "options before names: " << Describe(meaning.words);
   }
   for (const char* word : {"-m", "--merge"}) {
-    const Options options = Parse({word, "-o", "b", "a.u64"});
-    EXPECT_TRUE(options.merge && !options.reverse && !options.unique) << word;
+    const JobSpec spec = Parse({word, "-o", "b", "a.u64"});
+    EXPECT_TRUE(spec.order.merge && !spec.order.reverse && !spec.order.unique) << word;
   }
-  const Options joined = Parse({"-rumo", "b", "a.u64"});
-  EXPECT_TRUE(joined.reverse && joined.unique && joined.merge && joined.output == "b");
+  const JobSpec joined = Parse({"-rumo", "b", "a.u64"});
+  EXPECT_TRUE(joined.order.reverse && joined.order.unique && joined.order.merge && joined.target.output == "b");
 }
 
 TEST(ParseOptions, PlacesNames) {
-  EXPECT_EQ(Parse({"-o", "out", "a.u64", "b.u64", "c.u64"}).inputs, (Words{"a.u64", "b.u64", "c.u64"}));
-  EXPECT_EQ(Parse({"a.u64", "-oout", "b.u64"}).output, "out");
-  EXPECT_EQ(Parse({"--output=out", "a.u64"}).output, "out");
-  EXPECT_EQ(Parse({"-o", "out", "--type", "u8", "--", "-r", "--memory"}).inputs, (Words{"-r", "--memory"}));
-  EXPECT_FALSE(Parse({"-o", "out", "--type", "u8", "--", "-r"}).reverse);
-  const Options pipes = Parse({"--type", "u64", "-", "-"});
-  EXPECT_EQ(pipes.inputs, Words{"-"});
-  EXPECT_EQ(pipes.output, "-");
-  EXPECT_EQ(Parse({"-o", "-", "a.u64"}).output, "-");
-  const Options check = Parse({"--check", "a.u64"});
+  EXPECT_EQ(Parse({"-o", "out", "a.u64", "b.u64", "c.u64"}).source.inputs, (Words{"a.u64", "b.u64", "c.u64"}));
+  EXPECT_EQ(Parse({"a.u64", "-oout", "b.u64"}).target.output, "out");
+  EXPECT_EQ(Parse({"--output=out", "a.u64"}).target.output, "out");
+  EXPECT_EQ(Parse({"-o", "out", "--type", "u8", "--", "-r", "--memory"}).source.inputs, (Words{"-r", "--memory"}));
+  EXPECT_FALSE(Parse({"-o", "out", "--type", "u8", "--", "-r"}).order.reverse);
+  const JobSpec pipes = Parse({"--type", "u64", "-", "-"});
+  EXPECT_EQ(pipes.source.inputs, Words{"-"});
+  EXPECT_EQ(pipes.target.output, "-");
+  EXPECT_EQ(Parse({"-o", "-", "a.u64"}).target.output, "-");
+  const JobSpec check = Parse({"--check", "a.u64"});
   EXPECT_EQ(check.action, Action::kCheck);
-  EXPECT_EQ(check.inputs, Words{"a.u64"});
-  EXPECT_EQ(check.output, "");
-  EXPECT_EQ(Parse({"-o", "out", "--type=i8", "na\nme", "b c"}).inputs, (Words{"na\nme", "b c"}));
-  // The output may be the input: the input is replaced only when the new file is complete.
-  EXPECT_EQ(Parse({"a.u64", "a.u64"}).output, "a.u64");
+  EXPECT_EQ(check.source.inputs, Words{"a.u64"});
+  EXPECT_EQ(check.target.output, "");
+  EXPECT_EQ(Parse({"-o", "out", "--type=i8", "na\nme", "b c"}).source.inputs, (Words{"na\nme", "b c"}));
+  // The input may be the output: it is replaced only when the new one is whole.
+  EXPECT_EQ(Parse({"a.u64", "a.u64"}).target.output, "a.u64");
 }
 
 TEST(ParseOptions, AnswersHelpAndVersionBeforeAnythingElse) {
@@ -216,26 +226,26 @@ TEST(ParseOptions, AnswersHelpAndVersionBeforeAnythingElse) {
   EXPECT_EQ(Parse({"--help=keys"}).help, HelpTopic::kKeys);
   EXPECT_EQ(Parse({"--help=examples"}).help, HelpTopic::kExamples);
   EXPECT_EQ(Parse({"--help=man"}).help, HelpTopic::kManual);
-  EXPECT_EQ(Parse({"a", "--", "--help=junk"}).output, "--help=junk");
+  EXPECT_EQ(Parse({"a", "--", "--help=junk"}).target.output, "--help=junk");
 }
 
 TEST(ParseOptions, TakesStandardStreamsWhereNamesAreMissing) {
-  const Options none = Parse({"--type", "u64"});
-  EXPECT_TRUE(none.input_implied && none.output_implied);
-  EXPECT_EQ(none.inputs, Words{"-"});
-  EXPECT_EQ(none.output, "-");
-  const Options one = Parse({"a.u64"});
-  EXPECT_TRUE(!one.input_implied && one.output_implied && !one.asks);
-  EXPECT_EQ(one.inputs, Words{"a.u64"});
-  EXPECT_EQ(one.output, "-");
-  EXPECT_FALSE(Parse({"a.u64", "-"}).output_implied);
+  const JobSpec none = Parse({"--type", "u64"});
+  EXPECT_TRUE(none.source.implied && none.target.implied);
+  EXPECT_EQ(none.source.inputs, Words{"-"});
+  EXPECT_EQ(none.target.output, "-");
+  const JobSpec one = Parse({"a.u64"});
+  EXPECT_TRUE(!one.source.implied && one.target.implied && !one.target.asks);
+  EXPECT_EQ(one.source.inputs, Words{"a.u64"});
+  EXPECT_EQ(one.target.output, "-");
+  EXPECT_FALSE(Parse({"a.u64", "-"}).target.implied);
 }
 
 TEST(ParseOptions, AsksOnlyForAnOutputThatIsTheSecondName) {
-  EXPECT_TRUE(Parse({"a.u64", "b"}).asks);
-  EXPECT_FALSE(Parse({"-o", "b", "a.u64"}).asks);
-  EXPECT_FALSE(Parse({"--force", "a.u64", "b"}).asks);
-  EXPECT_FALSE(Parse({"--no-clobber", "a.u64", "b"}).asks);
+  EXPECT_TRUE(Parse({"a.u64", "b"}).target.asks);
+  EXPECT_FALSE(Parse({"-o", "b", "a.u64"}).target.asks);
+  EXPECT_FALSE(Parse({"--force", "a.u64", "b"}).target.asks);
+  EXPECT_FALSE(Parse({"--no-clobber", "a.u64", "b"}).target.asks);
 }
 
 TEST(ParseOptions, LooksAtTheInputsBeforeItRefusesAKey) {
@@ -478,17 +488,17 @@ TEST(ParseOptions, RefusesWithCheckWhatOnlySortingUses) {
     words.insert(words.end(), {"--check", "a.u64"});
     EXPECT_NE(Refusal(words).find("has no meaning with --check"), std::string::npos) << Describe(words);
   }
-  const Options options = Parse({"--check", "-r", "--memory=1G", "--device=cpu", "--type=u8", "--progress=never", "x"});
-  EXPECT_EQ(options.action, Action::kCheck);
-  EXPECT_TRUE(options.layout.fields[0].descending);
+  const JobSpec spec = Parse({"--check", "-r", "--memory=1G", "--device=cpu", "--type=u8", "--progress=never", "x"});
+  EXPECT_EQ(spec.action, Action::kCheck);
+  EXPECT_TRUE(spec.order.layout.fields[0].descending);
 }
 
 TEST(ParseOptions, NeverTakesAValueOptionallyAfterASpace) {
-  // A flag does not take the next word. An option with a value takes the next word even if it looks like an option.
-  EXPECT_EQ(Parse({"--reverse", "a.u64", "b"}).inputs, Words{"a.u64"});
-  EXPECT_EQ(Parse({"--check", "a.u64"}).inputs, Words{"a.u64"});
-  EXPECT_EQ(Parse({"-r", "a.u64", "-u", "b"}).output, "b");
-  EXPECT_EQ(Parse({"-o", "b", "a.u64"}).output, "b");
+  // A flag leaves the next word alone; an option with a value takes it even if it looks like an option's own word.
+  EXPECT_EQ(Parse({"--reverse", "a.u64", "b"}).source.inputs, Words{"a.u64"});
+  EXPECT_EQ(Parse({"--check", "a.u64"}).source.inputs, Words{"a.u64"});
+  EXPECT_EQ(Parse({"-r", "a.u64", "-u", "b"}).target.output, "b");
+  EXPECT_EQ(Parse({"-o", "b", "a.u64"}).target.output, "b");
 }
 
 struct Typing {
@@ -540,20 +550,20 @@ TEST(ParseOptions, DecidesTheRecord) {
        "records of 4 bytes (i32 from the extension .bin), key 0:i32:desc"},
   };
   for (const Typing& typing : typings) {
-    const Options options = Parse(typing.words);
-    EXPECT_EQ(options.layout.stride, typing.stride) << Describe(typing.words);
-    EXPECT_TRUE(Fields(options.layout) == typing.fields) << Describe(typing.words);
-    EXPECT_EQ(options.type_note, typing.note);
+    const JobSpec spec = Parse(typing.words);
+    EXPECT_EQ(spec.order.layout.stride, typing.stride) << Describe(typing.words);
+    EXPECT_TRUE(Fields(spec.order.layout) == typing.fields) << Describe(typing.words);
+    EXPECT_EQ(spec.source.type_note, typing.note);
     std::uint64_t key_bytes = 0;
     for (const KeyField& field : typing.fields) key_bytes += field.length;
-    EXPECT_EQ(options.layout.key_bytes, key_bytes);
+    EXPECT_EQ(spec.order.layout.key_bytes, key_bytes);
   }
 }
 
 TEST(ParseOptions, TakesUpTo64Keys) {
   Words words = {"--record-size", "8", "a", "b"};
   for (int i = 0; i < 64; ++i) words.insert(words.end(), {"--key", "0:u8"});
-  EXPECT_EQ(Parse(words).layout.field_count, 64u);
+  EXPECT_EQ(Parse(words).order.layout.field_count, 64u);
   words.insert(words.end(), {"--key", "0:u8"});
   EXPECT_EQ(Refusal(words), "--key is given 65 times; at most 64");
 }
@@ -572,9 +582,9 @@ TEST(ParseType, KnowsEveryNumberInBothOrders) {
     EXPECT_EQ(ParseType(name), Field(0, type.length, type.type)) << name;
     EXPECT_EQ(ParseType(name + "le"), Field(0, type.length, type.type)) << name;
     EXPECT_EQ(ParseType(name + "be"), Field(0, type.length, type.type, type.length > 1)) << name;
-    const Options by_extension = Parse({"a." + name, "b"});
-    EXPECT_EQ(by_extension.layout.fields[0], ParseType(name));
-    EXPECT_EQ(by_extension.type_note, name + " (from the extension ." + name + ")");
+    const JobSpec by_extension = Parse({"a." + name, "b"});
+    EXPECT_EQ(by_extension.order.layout.fields[0], ParseType(name));
+    EXPECT_EQ(by_extension.source.type_note, name + " (from the extension ." + name + ")");
   }
   EXPECT_EQ(ParseType("bytes17"), Field(0, 17, KeyType::kBytes));
 }
@@ -751,8 +761,8 @@ TEST(FormatDuration, ChoosesTheUnit) {
 
 TEST(ParseOptions, ResolvesCodecsByOptionAndName) {
   const auto codecs = [](Words words) {
-    const Options options = Parse(std::move(words));
-    return std::pair(options.input_codec, options.output_codec);
+    const JobSpec spec = Parse(std::move(words));
+    return std::pair(spec.source.codec, spec.target.codec);
   };
   EXPECT_EQ(codecs({"a.u64", "b"}), std::pair(std::optional<Codec>(), Codec::kNone));
   EXPECT_EQ(codecs({"a.gz", "b.zst"}), std::pair(std::optional<Codec>(), Codec::kZst));
@@ -763,28 +773,28 @@ TEST(ParseOptions, ResolvesCodecsByOptionAndName) {
   EXPECT_EQ(codecs({"--decompress=gzip", "--compress", "lz4", "-", "-"}),
             std::pair(std::optional(Codec::kGz), Codec::kLz4));
   EXPECT_EQ(codecs({"--compress=bz2", "a", "b.bz2"}), std::pair(std::optional<Codec>(), Codec::kBz2));
-  EXPECT_EQ(Parse({"a", "b"}).temp_codec, std::nullopt);
-  EXPECT_EQ(Parse({"--compress-temp=auto", "a", "b"}).temp_codec, std::nullopt);
-  EXPECT_EQ(Parse({"--compress-temp=none", "a", "b"}).temp_codec, Codec::kNone);
-  EXPECT_EQ(Parse({"--compress-temp=lz4", "a", "b"}).temp_codec, Codec::kLz4);
-  EXPECT_EQ(Parse({"--compress-temp=zstd", "a", "b"}).temp_codec, Codec::kZst);
-  EXPECT_EQ(Parse({"--compress-program=gzip", "a", "b"}).temp_codec, Codec::kGz);
-  EXPECT_EQ(Parse({"--compress-program", "bzip2", "--type=u8", "a", "b"}).temp_codec, Codec::kBz2);
-  EXPECT_EQ(Parse({"--compress-program=gzip", "a", "b"}).temp_program, "");
+  EXPECT_EQ(Parse({"a", "b"}).limits.temp_codec, std::nullopt);
+  EXPECT_EQ(Parse({"--compress-temp=auto", "a", "b"}).limits.temp_codec, std::nullopt);
+  EXPECT_EQ(Parse({"--compress-temp=none", "a", "b"}).limits.temp_codec, Codec::kNone);
+  EXPECT_EQ(Parse({"--compress-temp=lz4", "a", "b"}).limits.temp_codec, Codec::kLz4);
+  EXPECT_EQ(Parse({"--compress-temp=zstd", "a", "b"}).limits.temp_codec, Codec::kZst);
+  EXPECT_EQ(Parse({"--compress-program=gzip", "a", "b"}).limits.temp_codec, Codec::kGz);
+  EXPECT_EQ(Parse({"--compress-program", "bzip2", "--type=u8", "a", "b"}).limits.temp_codec, Codec::kBz2);
+  EXPECT_EQ(Parse({"--compress-program=gzip", "a", "b"}).limits.temp_program, "");
   for (const char* const program : {"pigz", "./gzip", "/usr/bin/gzip", "none"}) {
-    const Options options = Parse({"--compress-program", program, "a", "b"});
-    EXPECT_EQ(options.temp_program, program);
-    EXPECT_EQ(options.temp_codec, std::nullopt);
+    const JobSpec spec = Parse({"--compress-program", program, "a", "b"});
+    EXPECT_EQ(spec.limits.temp_program, program);
+    EXPECT_EQ(spec.limits.temp_codec, std::nullopt);
   }
   EXPECT_NE(Refusal({"--compress-temp=lz4", "--compress-program=./a", "a", "b"}).find("exclude each other"),
             std::string::npos);
   EXPECT_NE(Refusal({"--compress-temp=gz", "a", "b"}).find("'gz' is none of: auto, none, lz4"), std::string::npos);
   EXPECT_NE(Refusal({"--compress-temp=lz4", "--compress-program=lz4", "a", "b"}).find("exclude each other"),
             std::string::npos);
-  EXPECT_EQ(Parse({"--max-expanded=2K", "a", "b"}).max_expanded, 2048u);
-  EXPECT_EQ(FormatType(Parse({"a.u16be.lz4", "b"}).layout.fields[0]), "u16be");
-  EXPECT_EQ(FormatType(Parse({"--decompress=lz4", "a.u16be.lz4", "b"}).layout.fields[0]), "u16be");
-  EXPECT_EQ(FormatType(Parse({"--decompress=gz", "a.u16be", "b"}).layout.fields[0]), "u16be");
+  EXPECT_EQ(Parse({"--max-expanded=2K", "a", "b"}).source.max_expanded, 2048u);
+  EXPECT_EQ(FormatType(Parse({"a.u16be.lz4", "b"}).order.layout.fields[0]), "u16be");
+  EXPECT_EQ(FormatType(Parse({"--decompress=lz4", "a.u16be.lz4", "b"}).order.layout.fields[0]), "u16be");
+  EXPECT_EQ(FormatType(Parse({"--decompress=gz", "a.u16be", "b"}).order.layout.fields[0]), "u16be");
   EXPECT_NE(Refusal({"--compress=zst", "a", "b.gz"}).find("the name 'b.gz' means gz"), std::string::npos);
   EXPECT_NE(Refusal({"--compress=zip", "a", "b"}).find("--compress: 'zip' is none of: auto, none, gz"),
             std::string::npos);
@@ -868,19 +878,19 @@ TEST(ParseOptions, TakesWhatHasNoKnownExtensionForLines) {
                                                {"a.u64.bak", "b"},
                                                {"--decompress=none", "a.u64.gz", "b"},
                                                {"--decompress=xz", "a.u64.gz", "b"}}) {
-    const Options options = Parse(words);
-    EXPECT_EQ(options.format, Format::kLines) << Describe(words);
-    EXPECT_FALSE(options.layout.fixed());
-    EXPECT_EQ(options.layout.delimiter, '\n');
-    EXPECT_EQ(options.layout.lines, &options.lines->view);
+    const JobSpec spec = Parse(words);
+    EXPECT_EQ(spec.source.format, Format::kLines) << Describe(words);
+    EXPECT_FALSE(spec.order.layout.fixed());
+    EXPECT_EQ(spec.order.layout.delimiter, '\n');
+    EXPECT_EQ(spec.order.layout.lines, &spec.order.lines->view);
   }
-  EXPECT_EQ(Parse({"-z", "a", "b"}).layout.delimiter, 0);
+  EXPECT_EQ(Parse({"-z", "a", "b"}).order.layout.delimiter, 0);
 }
 
 TEST(ParseOptions, ReadsTheOrderOfLines) {
   const auto order = [](Words words) {
     words.insert(words.end(), {"a", "b"});
-    return Parse(words).lines->order;
+    return Parse(words).order.lines->order;
   };
   EXPECT_TRUE(order({}).keys.empty());
   EXPECT_FALSE(order({}).last_resort_reverse);
@@ -907,8 +917,8 @@ TEST(ParseOptions, ReadsTheOrderOfLines) {
                                                                  : word[0]);
     EXPECT_EQ(order({"--sort", word}).keys, order({"-" + letter}).keys) << word;
   }
-  EXPECT_EQ(Parse({"--batch-size", "7", "a", "b"}).max_fan_in, 7u);
-  EXPECT_EQ(Parse({"--batch-size", "7", "a.u8", "b"}).batch_bytes, 7u);
+  EXPECT_EQ(Parse({"--batch-size", "7", "a", "b"}).limits.max_fan_in, 7u);
+  EXPECT_EQ(Parse({"--batch-size", "7", "a.u8", "b"}).limits.batch_bytes, 7u);
 }
 
 TEST(ReadNamedFiles, TakesNamesAndTheSaltFromFiles) {
@@ -916,41 +926,41 @@ TEST(ReadNamedFiles, TakesNamesAndTheSaltFromFiles) {
   const auto write = [&](const std::string& text) {
     testing::WriteFile(folder / "f", testing::Bytes(text.begin(), text.end()));
   };
-  Options options = Parse({"--files0-from", folder / "f", "-o", "out"});
+  JobSpec spec = Parse({"--files0-from", folder / "f", "-o", "out"});
   const auto names = [&](const std::string& text) {
     write(text);
-    Options read = options;
+    JobSpec read = spec;
     ReadNamedFiles(read, {});
-    return read.inputs;
+    return read.source.inputs;
   };
   EXPECT_EQ(names(std::string("a\0b c\0", 6)), (std::vector<std::string>{"a", "b c"}));
   EXPECT_EQ(names(std::string("a\0-", 3)), (std::vector<std::string>{"a", "-"}));
   EXPECT_THROW(names(""), Error);
   EXPECT_THROW(names(std::string("a\0\0b", 4)), Error);
   write("0123456789abcdefg");
-  Options random = Parse({"-R", "--random-source", folder / "f", "a", "b"});
+  JobSpec random = Parse({"-R", "--random-source", folder / "f", "a", "b"});
   ReadNamedFiles(random, {});
-  EXPECT_EQ(std::memcmp(random.lines->view.salt, "0123456789abcdef", 16), 0);
-  EXPECT_EQ(random.layout.lines, &random.lines->view);
+  EXPECT_EQ(std::memcmp(random.order.lines->view.salt, "0123456789abcdef", 16), 0);
+  EXPECT_EQ(random.order.layout.lines, &random.order.lines->view);
   write("0123456789");
   EXPECT_THROW(ReadNamedFiles(random, {}), Error);
-  Options system = Parse({"-R", "a", "b"}), again = Parse({"-R", "a", "b"});
+  JobSpec system = Parse({"-R", "a", "b"}), again = Parse({"-R", "a", "b"});
   ReadNamedFiles(system, {});
   ReadNamedFiles(again, {});
-  EXPECT_NE(std::memcmp(system.lines->view.salt, again.lines->view.salt, 16), 0);
+  EXPECT_NE(std::memcmp(system.order.lines->view.salt, again.order.lines->view.salt, 16), 0);
 }
 
 TEST(ParseOptions, KnowWhatDecidesAboutTheBytesOfAJobThatGoesOn) {
   const auto typed = [](Words words) {
     words.insert(words.end(), {"--resume-dir", "d", "in", "out"});
-    return Parse(words).typed;
+    return Parse(words).survival.typed;
   };
   using Pairs = std::vector<std::pair<std::string, std::string>>;
   EXPECT_EQ(typed({}), Pairs{});
   EXPECT_EQ(typed({"-S", "1G", "--threads", "3", "--temp-dir", "/tmp", "--no-fsync", "--fan-in", "4"}), Pairs{});
   EXPECT_EQ(typed({"-k2,2n", "-k1", "-u"}), (Pairs{{"--key", "2,2n, 1"}, {"--unique", "given"}}));
   EXPECT_EQ(Parse({"--resume-dir", "d", "--status"}).action, Action::kStatus);
-  EXPECT_TRUE(Parse({"in", "out"}).typed.empty());
+  EXPECT_TRUE(Parse({"in", "out"}).survival.typed.empty());
 }
 
 TEST(HelpText, GivesExamplesThatTheParserTakes) {

@@ -4,34 +4,34 @@
 
 #include <string>
 
-#include "error.hpp"
+#include "kernels/error.hpp"
 
 namespace gpusort::testing {
 namespace {
 
 using namespace std::string_literals;
 
-Options LinesByDefault() {
-  Options options;
-  options.format = Format::kLines;
-  options.format_assumed = true;
-  options.layout.delimiter = '\n';
-  return options;
+JobSpec LinesByDefault() {
+  JobSpec spec;
+  spec.source.format = Format::kLines;
+  spec.source.format_assumed = true;
+  spec.order.layout.delimiter = '\n';
+  return spec;
 }
 
-Options TableOf(TableKind kind, const std::string& name) {
-  Options options;
-  options.format = Format::kTable;
-  options.table.emplace();
-  options.table->kind = kind;
-  options.table->name = name;
-  return options;
+JobSpec TableOf(TableKind kind, const std::string& name) {
+  JobSpec spec;
+  spec.source.format = Format::kTable;
+  spec.source.table.emplace();
+  spec.source.table->kind = kind;
+  spec.source.table->name = name;
+  return spec;
 }
 
-/// Returns the message of the refusal, or an empty string if the input is accepted.
-std::string Refusal(const Options& options, const std::string& front, const std::string& name = "in", bool all = true) {
+/// Returns the message of the refusal. Empty: the input is taken.
+std::string Refusal(const JobSpec& spec, const std::string& front, const std::string& name = "in", bool all = true) {
   try {
-    KindCheck(options).Look(name, name, std::as_bytes(std::span(front)), all);
+    KindCheck(spec).Look(name, name, std::as_bytes(std::span(front)), all);
   } catch (const Error& error) {
     EXPECT_EQ(error.code(), ErrorCode::kBadInput);
     return error.what();
@@ -77,9 +77,9 @@ TEST(KindCheck, RefusesForeignKindsInEveryFormat) {
                                  TableKind::kPgDump, TableKind::kMysql}) {
       EXPECT_NE(Refusal(TableOf(kind, "x"), front.bytes).find(front.kind), std::string::npos) << front.kind;
     }
-    Options numbers = LinesByDefault();
-    numbers.format = Format::kBinary;
-    if (front.kind != "ORC"s) {  // three bytes are not enough
+    JobSpec numbers = LinesByDefault();
+    numbers.source.format = Format::kBinary;
+    if (front.kind != "ORC"s) {  // three bytes are too few
       EXPECT_NE(Refusal(numbers, front.bytes), "") << front.kind;
     }
   }
@@ -87,24 +87,24 @@ TEST(KindCheck, RefusesForeignKindsInEveryFormat) {
 
 TEST(KindCheck, TakesAnyBytesWhereTheUserSaysWhatTheyAre) {
   for (const Front& front : kForeign) {
-    Options said = LinesByDefault();
-    said.format_assumed = false;
+    JobSpec said = LinesByDefault();
+    said.source.format_assumed = false;
     EXPECT_EQ(Refusal(said, front.bytes), "") << front.kind;
-    said.format = Format::kBinary;
+    said.source.format = Format::kBinary;
     EXPECT_EQ(Refusal(said, front.bytes), "") << front.kind;
-    Options forced = TableOf(TableKind::kCsv, "csv");
-    forced.force_format = true;
+    JobSpec forced = TableOf(TableKind::kCsv, "csv");
+    forced.source.force_format = true;
     EXPECT_EQ(Refusal(forced, front.bytes), "") << front.kind;
   }
-  Options raw = LinesByDefault();
-  raw.input_codec = Codec::kNone;
+  JobSpec raw = LinesByDefault();
+  raw.source.codec = Codec::kNone;
   EXPECT_EQ(Refusal(raw, kForeign[0].bytes), "");
   EXPECT_NE(Refusal(raw, kForeign[5].bytes), "");
 }
 
 TEST(KindCheck, TakesNumbersThatBeginAsAShortMagic) {
-  Options numbers = LinesByDefault();
-  numbers.format = Format::kBinary;
+  JobSpec numbers = LinesByDefault();
+  numbers.source.format = Format::kBinary;
   for (const std::string& front : {"\x1f\x9d\x01\x02"s, "\x1f\x8b\x08\x55"s, "\xff\xd8\xff\x00"s, "\xff\xfe\x01\x00"s,
                                   "1\0" "2\0" "3\0" "4\0"s}) {
     EXPECT_EQ(Refusal(numbers, front), "") << front;
@@ -147,8 +147,8 @@ TEST(KindCheck, KnowsWideText) {
     EXPECT_NE(Refusal(LinesByDefault(), mark + Wide(text, big)).find("UTF-16 text:"), std::string::npos);
     EXPECT_NE(Refusal(LinesByDefault(), Wide(text, big)).find(big ? "UTF-16BE" : "UTF-16LE"), std::string::npos);
     EXPECT_NE(Refusal(TableOf(TableKind::kCsv, "csv"), Wide(text, big)), "");
-    Options zero = LinesByDefault();  // each byte is a line
-    zero.layout.delimiter = 0;
+    JobSpec zero = LinesByDefault();  // each byte is a line
+    zero.order.layout.delimiter = 0;
     EXPECT_EQ(Refusal(zero, Wide(text, big)), "");
   }
   EXPECT_NE(Refusal(LinesByDefault(), "\xff\xfe\0\0a\0\0\0"s).find("UTF-32"), std::string::npos);
@@ -173,8 +173,9 @@ TEST(KindCheck, KnowsDumpsOfDatabases) {
        {"-- MySQL dump 10.13  Distrib 8.0.36\n", "-- MariaDB dump 10.19\n", "/*!40101 SET NAMES utf8 */;\n",
         "/*M!999999\\- enable the sandbox mode */ \n-- MariaDB dump 10.19\n", "\n-- phpMyAdmin SQL Dump\n",
         "-- Adminer 4.8.1 MySQL 8.0.36 dump\n", "\xef\xbb\xbf-- MySQL dump 10.13\n"}) {
-    for (const Options& options : {LinesByDefault(), TableOf(TableKind::kMysql, "mysql"), TableOf(TableKind::kPgDump, "pgdump")}) {
-      EXPECT_NE(Refusal(options, front).find("mysqldump --tab"), std::string::npos) << front;
+    for (const JobSpec& spec :
+         {LinesByDefault(), TableOf(TableKind::kMysql, "mysql"), TableOf(TableKind::kPgDump, "pgdump")}) {
+      EXPECT_NE(Refusal(spec, front).find("mysqldump --tab"), std::string::npos) << front;
     }
   }
   const std::string lite = "PRAGMA foreign_keys=OFF;\nBEGIN TRANSACTION;\n";
@@ -189,7 +190,7 @@ TEST(KindCheck, KnowsDumpsOfDatabases) {
 }
 
 TEST(KindCheck, KnowsJsonThatIsNoLines) {
-  const Options json = TableOf(TableKind::kJsonLines, "jsonl");
+  const JobSpec json = TableOf(TableKind::kJsonLines, "jsonl");
   for (const std::string front : {"[\n{\"a\":1},\n{\"a\":2}\n]\n", "[{\"a\":1},{\"a\":2}]\n", "\xef\xbb\xbf [{\"a\":1}]",
                                   "[1,\n2]\n", "[[1],[2]]", "{\n  \"a\": [1, -2.5e+3, true]\n}\n", "{\"a\":1,\r\n\"b\":2}"}) {
     EXPECT_NE(Refusal(json, front).find("jq -c"), std::string::npos) << front;
@@ -209,7 +210,7 @@ TEST(KindCheck, KnowsJsonThatIsNoLines) {
 }
 
 TEST(KindCheck, KnowsLinesThatEndWithReturns) {
-  const Options csv = TableOf(TableKind::kCsv, "csv");
+  const JobSpec csv = TableOf(TableKind::kCsv, "csv");
   EXPECT_NE(Refusal(csv, "a,b\r1,2\r").find("CR alone"), std::string::npos);
   EXPECT_NE(Refusal(csv, "a,b\r1,2", "in", false).find("CR alone"), std::string::npos);
   EXPECT_NE(Refusal(LinesByDefault(), "b\ra\r"), "");

@@ -14,9 +14,9 @@
 #include <thread>
 #include <vector>
 
-#include "error.hpp"
 #include "formats/csv_format.hpp"
-#include "lines/line_order.hpp"
+#include "kernels/error.hpp"
+#include "kernels/lines/line_order.hpp"
 #include "records.hpp"
 #include "sorted_runs.hpp"
 
@@ -116,7 +116,7 @@ Bytes RecordsOf(const Bytes& content, std::uint64_t header_lines) {
 }
 
 template <typename F>
-ErrorCode CodeOf(F f, const std::string& said = "") {
+ErrorCode ErrorOf(F f, const std::string& said = "") {
   try {
     f();
   } catch (const Error& error) {
@@ -171,10 +171,10 @@ TEST(Inputs, ReadGivesAnyPartOfAnyFile) {
 }
 
 TEST(Inputs, ALastRecordGetsTheEndThatTheHeaderHas) {
-  Options options;
-  options.table.emplace();
-  const CsvFormat format(options);
-  const std::string page(4096 - 5, 'x');  // so that the file ends with a page
+  JobSpec spec;
+  spec.source.table.emplace();
+  const CsvFormat format(spec);
+  const std::string page(4096 - 5, 'x');  // the end of the file is that of a page
   const auto read_all = [&](const std::vector<std::string>& texts, How how, std::uint64_t piece) {
     std::vector<Bytes> contents;
     for (const std::string& text : texts) contents.push_back(Text(text));
@@ -245,7 +245,7 @@ TEST(Inputs, ReadStreamGivesWholeFixedRecords) {
   }
   for (const How how : {How::kFile, How::kFifo, How::kCompressed}) {
     Made made(Words(), {MakeRecords(Words(), 5, Keys::kRandom, 1), Bytes(83)}, {How::kFile, how});
-    EXPECT_EQ(CodeOf([&] { made.Stream(24); }, "at offset 80"), ErrorCode::kBadInput);
+    EXPECT_EQ(ErrorOf([&] { made.Stream(24); }, "at offset 80"), ErrorCode::kBadInput);
   }
 }
 
@@ -255,12 +255,12 @@ TEST(Inputs, HeadersMustBeTheSameWhereThereAreAny) {
     Made same(LineLayout(), {Text("h\nb\n"), Text(""), Text("h")}, hows, 1);
     EXPECT_EQ(same.Stream(10), (std::vector<Bytes>{Text("b\n"), {}, {}}));
     Made different(LineLayout(), {Text("h\nb\n"), Text(""), Text("i\n")}, hows, 1);
-    EXPECT_EQ(CodeOf([&] { different.Stream(10); }, "differ"), ErrorCode::kBadInput);
+    EXPECT_EQ(ErrorOf([&] { different.Stream(10); }, "differ"), ErrorCode::kBadInput);
     Made shorter(LineLayout(), {Text("h\nb\n"), Text("h\n"), Text("")}, hows, 2);
-    EXPECT_EQ(CodeOf([&] { shorter.Stream(10); }, "differ"), ErrorCode::kBadInput);
+    EXPECT_EQ(ErrorOf([&] { shorter.Stream(10); }, "differ"), ErrorCode::kBadInput);
     Made longest(LineLayout(), {Bytes(1 << 17, 'h'), {}, {}}, hows, 1);
-    EXPECT_EQ(CodeOf([&] { longest.Stream(10); }, "header is longer"), ErrorCode::kBadInput);
-    // The byte order mark of the first input is written. A byte order mark of another input makes no difference.
+    EXPECT_EQ(ErrorOf([&] { longest.Stream(10); }, "header is longer"), ErrorCode::kBadInput);
+    // The first input's byte order mark is written, and another's is no difference.
     const Bytes header = Text("h\n"), marked_header = Text("\xef\xbb\xbfh\n");
     for (const bool first : {false, true}) {
       Made marked(LineLayout(),
@@ -283,9 +283,9 @@ TEST(Inputs, AHeaderThatIsTooLongSaysWhatIsEnough) {
   std::string comments;
   for (int i = 0; i < 20000; ++i) comments += "# " + std::to_string(i) + "\n";
   Made many(LineLayout(), {Text(comments.c_str())}, {How::kFile}, 15000);
-  EXPECT_EQ(CodeOf([&] { many.Stream(10); }, "it has 15000 lines (comments count) of"), ErrorCode::kBadInput);
+  EXPECT_EQ(ErrorOf([&] { many.Stream(10); }, "it has 15000 lines (comments count) of"), ErrorCode::kBadInput);
   Made one(LineLayout(), {Text((std::string(100000, 'h') + "\n").c_str())}, {How::kFile}, 1);
-  EXPECT_EQ(CodeOf([&] { one.Stream(10); }, "it has one line of 97.7 KiB; give at least --memory 78"),
+  EXPECT_EQ(ErrorOf([&] { one.Stream(10); }, "it has one line of 97.7 KiB; give at least --memory 78"),
             ErrorCode::kBadInput);
 }
 
@@ -294,7 +294,7 @@ TEST(Inputs, AFileThatChangesIsNoticed) {
   HostMemory memory(1 << 20);
   const HostBuffer buffer(memory, 16384);
   const auto read = [&](const Inputs& inputs, std::uint32_t input) {
-    return CodeOf([&] { inputs.Read({input, 0, 14}, {buffer.data(), buffer.size()}); });
+    return ErrorOf([&] { inputs.Read({input, 0, 14}, {buffer.data(), buffer.size()}); });
   };
   const std::vector<How> files(2, How::kFile);
   Made cut(LineLayout(), {lines, lines}, files);
@@ -302,7 +302,7 @@ TEST(Inputs, AFileThatChangesIsNoticed) {
   ASSERT_EQ(truncate(cut.path(1).c_str(), 5), 0);
   EXPECT_EQ(read(shorter, 0), ErrorCode{});
   EXPECT_EQ(read(shorter, 1), ErrorCode::kBadInput);
-  EXPECT_EQ(CodeOf([&] { shorter.VerifyUnchanged(); }, "truncated"), ErrorCode::kBadInput);
+  EXPECT_EQ(ErrorOf([&] { shorter.VerifyUnchanged(); }, "truncated"), ErrorCode::kBadInput);
 
   Made replaced(LineLayout(), {lines, lines}, files);
   const Inputs& old = replaced.Open();

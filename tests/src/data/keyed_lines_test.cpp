@@ -14,9 +14,9 @@
 #include <utility>
 #include <vector>
 
-#include "backend.hpp"
 #include "data/proof.hpp"
 #include "formats/locale_keys.hpp"
+#include "kernels/backend.hpp"
 
 namespace gpusort {
 namespace {

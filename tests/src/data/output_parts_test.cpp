@@ -9,8 +9,8 @@
 #include <vector>
 
 #include "data/output.hpp"
-#include "error.hpp"
 #include "faulty_file_system.hpp"
+#include "kernels/error.hpp"
 #include "records.hpp"
 #include "sorted_runs.hpp"
 
@@ -24,18 +24,18 @@ constexpr const char* kNames[] = {"out-0.txt", "out-1.txt", "out.manifest.json"}
 std::vector<std::string> PublishedUntil(Call call, std::uint64_t nth) {
   const TempFolder folder;
   for (const char* name : kNames) WriteFile(folder / name, {'o', 'l', 'd'});
-  Options options;
-  options.format = Format::kLines;
-  options.inputs = {"in.txt"};
-  options.output = folder / "out";
-  options.split = 2;
+  JobSpec spec;
+  spec.source.format = Format::kLines;
+  spec.source.inputs = {"in.txt"};
+  spec.target.output = folder / "out";
+  spec.target.split = 2;
   FaultyFileSystem files;
   CancelFlag cancel;
   sigset_t mask;
   pthread_sigmask(SIG_SETMASK, nullptr, &mask);
   bool failed = false;
   {
-    Output output = Output::Open(files, options, cancel);
+    Output output = Output::Open(files, spec, cancel);
     const Bytes line = {'n', 'e', 'w', '\n'};
     output.parts()->Begin({});
     for (unsigned part = 0; part < 2; ++part) {

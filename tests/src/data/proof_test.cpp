@@ -5,7 +5,7 @@
 #include <random>
 
 #include "data/short_sum.hpp"
-#include "error.hpp"
+#include "kernels/error.hpp"
 #include "records.hpp"
 
 namespace gpusort::testing {

@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "cut_records.hpp"
-#include "error.hpp"
+#include "kernels/error.hpp"
 
 namespace gpusort {
 namespace {
@@ -30,16 +30,16 @@ ColumnKey Key(std::uint64_t number, ValueType type, bool descending = false) {
   return key;
 }
 
-Options TableOptionsOf(TableKind kind, int quote, std::vector<ColumnKey> keys) {
-  Options options;
-  options.table.emplace();
-  options.table->kind = kind;
-  options.table->name = kind == TableKind::kMysql ? "mysql" : "pgcopy";
-  options.table->delimiter = '\t';
-  options.table->quote = quote;
-  options.table->header = 0;
-  options.table->keys = std::move(keys);
-  return options;
+JobSpec TableOptionsOf(TableKind kind, int quote, std::vector<ColumnKey> keys) {
+  JobSpec spec;
+  spec.source.table.emplace();
+  spec.source.table->kind = kind;
+  spec.source.table->name = kind == TableKind::kMysql ? "mysql" : "pgcopy";
+  spec.source.table->delimiter = '\t';
+  spec.source.table->quote = quote;
+  spec.source.table->header = 0;
+  spec.source.table->keys = std::move(keys);
+  return spec;
 }
 
 struct Parsed {
@@ -168,8 +168,8 @@ void CheckAgainstParser(TableKind kind, int quote) {
   std::string text = *rc::gen::container<std::string>(rc::gen::elementOf(bytes));
   if (!text.empty()) text += '\n';  // the reader also adds a missing newline
   for (const std::vector<ColumnKey>& keys : kKeys) {
-    const Options options = TableOptionsOf(kind, quote, keys);
-    const CopyFormat format(options);
+    const JobSpec spec = TableOptionsOf(kind, quote, keys);
+    const CopyFormat format(spec);
     const Parsed parsed = ParseSlowly(text, kind == TableKind::kPgCopy, quote);
     const CutInput cut = CutEverywhere(format, text, [](std::size_t) { RC_FAIL("cuts matter"); });
     RC_ASSERT(cut.error.empty() == !parsed.bad);
@@ -191,8 +191,8 @@ RC_GTEST_PROP(CopyFormat, ReadsEnclosedMysqlAsASlowParser, ()) { CheckAgainstPar
 TEST(CopyFormat, SortsByTypedColumns) {
   const std::string rows = "b\t10\n\\N\t9\na\\\nb\t-1\n\t\\N\nc\tword\n";
   const auto sorted = [&](const std::string& text, TableKind kind, std::vector<ColumnKey> keys) {
-    const Options options = TableOptionsOf(kind, -1, std::move(keys));
-    return Sorted(CutRecords(CopyFormat(options), text, 7));
+    const JobSpec spec = TableOptionsOf(kind, -1, std::move(keys));
+    return Sorted(CutRecords(CopyFormat(spec), text, 7));
   };
   EXPECT_EQ(sorted(rows + "\\.\n", TableKind::kPgCopy, {Key(2, ValueType::kInt)}),
             "a\\\nb\t-1\n\\N\t9\nb\t10\n\t\\N\nc\tword\n\\.\n");
@@ -201,8 +201,8 @@ TEST(CopyFormat, SortsByTypedColumns) {
 
 TEST(CopyFormat, SaysWhatIsWrong) {
   const auto error = [](const std::string& text, TableKind kind, int quote) {
-    const Options options = TableOptionsOf(kind, quote, {});
-    return CutRecords(CopyFormat(options), text, text.size()).error;
+    const JobSpec spec = TableOptionsOf(kind, quote, {});
+    return CutRecords(CopyFormat(spec), text, text.size()).error;
   };
   EXPECT_NE(error("a\n\\.\nb\n", TableKind::kPgCopy, -1).find("behind the line \\."), std::string::npos);
   EXPECT_NE(error("\"a\nb\n", TableKind::kMysql, '"').find("not closed"), std::string::npos);
@@ -210,13 +210,13 @@ TEST(CopyFormat, SaysWhatIsWrong) {
   EXPECT_EQ(error("\\.\n", TableKind::kMysql, -1), "");
   ColumnKey named;
   named.text = named.column = "id";
-  const Options options = TableOptionsOf(TableKind::kPgCopy, -1, {named});
-  EXPECT_THROW(CopyFormat{options}, Error);
+  const JobSpec spec = TableOptionsOf(TableKind::kPgCopy, -1, {named});
+  EXPECT_THROW(CopyFormat{spec}, Error);
 }
 
 TEST(CopyFormat, CountsBadValuesWithTheirPlace) {
-  const Options options = TableOptionsOf(TableKind::kPgCopy, -1, {Key(2, ValueType::kInt)});
-  const CutInput cut = CutRecords(CopyFormat(options), "a\t1\nb\tx\nc\n", 100);
+  const JobSpec spec = TableOptionsOf(TableKind::kPgCopy, -1, {Key(2, ValueType::kInt)});
+  const CutInput cut = CutRecords(CopyFormat(spec), "a\t1\nb\tx\nc\n", 100);
   EXPECT_EQ(cut.tally.columns[0].bad.count, 1);
   EXPECT_EQ(cut.tally.columns[0].bad.record, 1);
   EXPECT_EQ(cut.tally.columns[0].nulls, 1);

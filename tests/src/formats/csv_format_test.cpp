@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "error.hpp"
+#include "kernels/error.hpp"
 #include "sort_files.hpp"
 
 namespace gpusort {
@@ -82,7 +82,7 @@ std::optional<std::vector<Record>> ParseSlowly(const std::string& text, const Di
   return records;
 }
 
-Options MakeOptions(const Dialect& dialect, std::vector<std::string> more) {
+JobSpec MakeOptions(const Dialect& dialect, std::vector<std::string> more) {
   std::vector<std::string> args{"--format", "csv", "--no-header", "--delimiter", std::string(1, dialect.delimiter)};
   args.insert(args.end(), {"--quote", dialect.quote == 0 ? std::string("none") : std::string(1, dialect.quote)});
   if (dialect.escape != 0) args.insert(args.end(), {"--escape", std::string(1, dialect.escape)});
@@ -118,8 +118,8 @@ RC_GTEST_PROP(CsvFormat, FindsWhatAPlainParserFindsHoweverBlocksAreCut, ()) {
   const Dialect dialect = AnyDialect();
   std::string text = AnyCsv();
   if (!text.empty()) text += '\n';
-  const Options options = MakeOptions(dialect, {"-k", "#2", "-k", "#1:nocase:desc", "-k", "#2:text:nulls-first"});
-  const CsvFormat format(options);
+  const JobSpec spec = MakeOptions(dialect, {"-k", "#2", "-k", "#1:nocase:desc", "-k", "#2:text:nulls-first"});
+  const CsvFormat format(spec);
   const std::optional<std::vector<Record>> expected = ParseSlowly(text, dialect);
 
   // Find the ends of records in blocks of any sizes.
@@ -157,7 +157,7 @@ RC_GTEST_PROP(CsvFormat, FindsWhatAPlainParserFindsHoweverBlocksAreCut, ()) {
     writer.Begin(1000000);
     std::size_t k = 0;
     for (const std::size_t column : {1u, 0u, 1u}) {
-      const ValueKey value(options.table->keys[k++].rule);
+      const ValueKey value(spec.source.table->keys[k++].rule);
       if (column < record.fields.size() && record.fields[column]) {
         RC_ASSERT(value.Put(*record.fields[column], writer));
       } else {
@@ -183,9 +183,9 @@ RC_GTEST_PROP(CsvFormat, CountsRecordsThatDoNotFitTheHeader, ()) {
   const std::optional<std::vector<Record>> records = ParseSlowly(text, dialect);
   RC_PRE(records.has_value());
   const std::vector<std::vector<std::string>> keys{{}, {"-k", "#1"}, {"-k", "#2"}};
-  Options options = MakeOptions(dialect, *rc::gen::elementOf(keys));
-  options.table->header = 1;
-  CsvFormat format(options);
+  JobSpec spec = MakeOptions(dialect, *rc::gen::elementOf(keys));
+  spec.source.table->header = 1;
+  CsvFormat format(spec);
   const std::string header = std::string("a") + dialect.delimiter + "b\n";
   format.ReadHeader(SpanOf(header));
   KeyTally tally;
@@ -209,8 +209,8 @@ TEST(CsvFormat, RefusesKeysWithoutAnyValue) {
   const auto what = [](const std::string& text, std::vector<std::string> args) -> std::string {
     args.insert(args.begin(), {"--format", "csv"});
     args.insert(args.end(), {"in", "out"});
-    const Options options = Parse(args);
-    CsvFormat format(options);
+    const JobSpec spec = Parse(args);
+    CsvFormat format(spec);
     const std::string header = "a,b\n";
     format.ReadHeader(SpanOf(header));
     KeyTally sum;
@@ -223,7 +223,7 @@ TEST(CsvFormat, RefusesKeysWithoutAnyValue) {
       sum.Add(tally);
     }
     try {
-      RefuseNoValues(options, sum);
+      RefuseNoValues(spec, sum);
     } catch (const Error& error) {
       EXPECT_EQ(error.code(), ErrorCode::kBadInput);
       return error.what();
@@ -242,8 +242,8 @@ TEST(CsvFormat, RefusesKeysWithoutAnyValue) {
 
 TEST(CsvFormat, KnowsItsColumnsByTheNamesInTheHeader) {
   const auto resolve = [](const std::string& key, const std::string& header) -> std::string {
-    const Options options = Parse({"--format", "csv", "-k", key, "in", "out"});
-    CsvFormat format(options);
+    const JobSpec spec = Parse({"--format", "csv", "-k", key, "in", "out"});
+    CsvFormat format(spec);
     try {
       EXPECT_EQ(format.HeaderBytes(SpanOf(header + "x,y\n"), true), header.size());
       format.ReadHeader(SpanOf(header));
@@ -265,8 +265,8 @@ TEST(CsvFormat, KnowsItsColumnsByTheNamesInTheHeader) {
 }
 
 TEST(CsvFormat, RefusesAHeaderThatDoesNotEnd) {
-  const Options options = Parse({"--format", "csv", "in", "out"});
-  const CsvFormat format(options);
+  const JobSpec spec = Parse({"--format", "csv", "in", "out"});
+  const CsvFormat format(spec);
   const std::string open = "a,\"b\nc,d\n";
   EXPECT_EQ(format.HeaderBytes(SpanOf(open), false), std::nullopt);
   EXPECT_THROW(format.HeaderBytes(SpanOf(open), true), BadRecord);
@@ -277,8 +277,8 @@ TEST(CsvFormat, SaysWhatIsWrongIfItShallBeStrict) {
   const auto what = [](const std::string& record, std::vector<std::string> args) -> std::string {
     args.insert(args.begin(), {"--format", "csv", "--no-header"});
     args.insert(args.end(), {"in", "out"});
-    const Options options = Parse(args);
-    const CsvFormat format(options);
+    const JobSpec spec = Parse(args);
+    const CsvFormat format(spec);
     ScanState state;
     KeyTally tally;
     std::vector<std::byte> out;

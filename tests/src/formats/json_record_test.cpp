@@ -12,8 +12,8 @@
 #include <utility>
 #include <vector>
 
-#include "error.hpp"
 #include "json_oracle.hpp"
+#include "kernels/error.hpp"
 
 namespace gpusort {
 namespace {

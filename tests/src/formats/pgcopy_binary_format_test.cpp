@@ -15,7 +15,7 @@
 #include <vector>
 
 #include "cut_records.hpp"
-#include "error.hpp"
+#include "kernels/error.hpp"
 
 namespace gpusort {
 namespace {
@@ -53,13 +53,13 @@ ColumnKey Key(std::uint64_t number, ValueType type, bool descending = false) {
   return key;
 }
 
-Options BinaryOptions(std::vector<ColumnKey> keys) {
-  Options options;
-  options.table.emplace();
-  options.table->kind = TableKind::kPgCopyBinary;
-  options.table->name = "pgcopy-binary";
-  options.table->keys = std::move(keys);
-  return options;
+JobSpec BinaryOptions(std::vector<ColumnKey> keys) {
+  JobSpec spec;
+  spec.source.table.emplace();
+  spec.source.table->kind = TableKind::kPgCopyBinary;
+  spec.source.table->name = "pgcopy-binary";
+  spec.source.table->keys = std::move(keys);
+  return spec;
 }
 
 std::int64_t Number(const std::string& bytes, std::size_t at, unsigned size) {
@@ -116,10 +116,10 @@ RC_GTEST_PROP(PgCopyBinaryFormat, ReadsTuplesAsASlowParser, ()) {
   }
   const auto ends = EndsOf(text);
   for (const bool all : {true, false}) {
-    const Options options = BinaryOptions(all ? std::vector<ColumnKey>{}
-                                              : std::vector{Key(2, ValueType::kText, true), Key(1, ValueType::kText)});
-    const CutInput cut = CutEverywhere(PgCopyBinaryFormat(options), text, [](std::size_t) { RC_FAIL("cuts matter"); });
-    if (text.empty()) continue;  // an empty text is not read
+    const JobSpec spec = BinaryOptions(all ? std::vector<ColumnKey>{}
+                                           : std::vector{Key(2, ValueType::kText, true), Key(1, ValueType::kText)});
+    const CutInput cut = CutEverywhere(PgCopyBinaryFormat(spec), text, [](std::size_t) { RC_FAIL("cuts matter"); });
+    if (text.empty()) continue;  // nothing is read then
     RC_ASSERT(cut.error.empty() == ends.has_value());
     if (!ends) continue;
     RC_ASSERT(cut.trailer == Big(std::int16_t{-1}));
@@ -142,7 +142,7 @@ RC_GTEST_PROP(PgCopyBinaryFormat, ReadsTuplesAsASlowParser, ()) {
                     }
                   };
                   for (std::size_t column = 0; all && column < columns; ++column) put({}, column);
-                  for (const ColumnKey& key : options.table->keys) put(key.rule, key.number - 1);
+                  for (const ColumnKey& key : spec.source.table->keys) put(key.rule, key.number - 1);
                 }));
     }
   }
@@ -150,9 +150,9 @@ RC_GTEST_PROP(PgCopyBinaryFormat, ReadsTuplesAsASlowParser, ()) {
 
 /// Returns the key of a value in binary form.
 std::string BinaryKey(ValueType type, const std::string& value, bool descending, std::uint64_t* bad = nullptr) {
-  const Options options = BinaryOptions({Key(1, type, descending)});
+  const JobSpec spec = BinaryOptions({Key(1, type, descending)});
   const std::string tuple = Bytes({value});
-  const CutInput cut = CutRecords(PgCopyBinaryFormat(options), tuple + Big(std::int16_t{-1}), 1000);
+  const CutInput cut = CutRecords(PgCopyBinaryFormat(spec), tuple + Big(std::int16_t{-1}), 1000);
   EXPECT_EQ(cut.error, "");
   if (bad != nullptr) *bad = cut.tally.columns[0].bad.count;
   return cut.records.at(0).key;
@@ -258,8 +258,8 @@ TEST(PgCopyBinaryFormat, TakesOtherLengthsForNoValues) {
 }
 
 TEST(PgCopyBinaryFormat, FindsTheEndOfTheHeader) {
-  const Options options = BinaryOptions({Key(1, ValueType::kText)});
-  PgCopyBinaryFormat format(options);
+  const JobSpec spec = BinaryOptions({Key(1, ValueType::kText)});
+  PgCopyBinaryFormat format(spec);
   for (const std::string& header : {Header(0), Header(0, "extension"), Header(1 << 16), Header(5)}) {
     for (std::size_t size = 0; size <= header.size() + 3; ++size) {
       const std::string front = (header + "abc").substr(0, size);
@@ -282,8 +282,8 @@ TEST(PgCopyBinaryFormat, FindsTheEndOfTheHeader) {
 }
 
 TEST(PgCopyBinaryFormat, SaysWhatIsWrong) {
-  const Options options = BinaryOptions({});
-  const PgCopyBinaryFormat format(options);
+  const JobSpec spec = BinaryOptions({});
+  const PgCopyBinaryFormat format(spec);
   const auto error = [&](const std::string& text) { return CutRecords(format, text, text.size()).error; };
   EXPECT_NE(error(Bytes({"a"})).find("trailer is missing"), std::string::npos);
   EXPECT_NE(error(Bytes({"a"}) + "\0"s).find("inside a tuple"), std::string::npos);

@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "cut_records.hpp"
-#include "error.hpp"
+#include "kernels/error.hpp"
 
 namespace gpusort {
 namespace {
@@ -27,16 +27,16 @@ ColumnKey Key(const std::string& column, ValueType type, bool descending = false
   return key;
 }
 
-Options DumpOptions(std::vector<ColumnKey> keys) {
-  Options options;
-  options.inputs = {"dump.sql"};
-  options.table.emplace();
-  options.table->kind = TableKind::kPgDump;
-  options.table->name = "pgdump";
-  options.table->delimiter = '\t';
-  options.table->quote = -1;
-  options.table->keys = std::move(keys);
-  return options;
+JobSpec DumpOptions(std::vector<ColumnKey> keys) {
+  JobSpec spec;
+  spec.source.inputs = {"dump.sql"};
+  spec.source.table.emplace();
+  spec.source.table->kind = TableKind::kPgDump;
+  spec.source.table->name = "pgdump";
+  spec.source.table->delimiter = '\t';
+  spec.source.table->quote = -1;
+  spec.source.table->keys = std::move(keys);
+  return spec;
 }
 
 /// Pieces of SQL that begin and end outside of strings, comments and COPY blocks. Some contain the word COPY where it
@@ -106,8 +106,8 @@ Dump AnyDump() {
 
 RC_GTEST_PROP(PgDumpFormat, FindsTheRowsOfTables, ()) {
   const Dump dump = AnyDump();
-  const Options options = DumpOptions({});
-  const CutInput cut = CutEverywhere(PgDumpFormat(options), dump.text, [](std::size_t) { RC_FAIL("cuts matter"); });
+  const JobSpec spec = DumpOptions({});
+  const CutInput cut = CutEverywhere(PgDumpFormat(spec), dump.text, [](std::size_t) { RC_FAIL("cuts matter"); });
   RC_ASSERT(cut.error == "");
   RC_ASSERT(cut.text() == dump.text);
   RC_ASSERT(cut.records.size() == dump.records.size());
@@ -122,9 +122,9 @@ RC_GTEST_PROP(PgDumpFormat, FindsTheRowsOfTables, ()) {
 
 RC_GTEST_PROP(PgDumpFormat, GoesOnFromAnyState, ()) {
   std::string rest = *rc::gen::element<std::string>("", "SET standard_conforming_strings = off;\n") + AnyDump().text;
-  Options options = DumpOptions({Key("t.b", ValueType::kInt), Key("\"a b\".b", ValueType::kText, true)});
-  options.force_format = true;  // strings of the old syntax may hide a COPY
-  const PgDumpFormat format(options);
+  JobSpec spec = DumpOptions({Key("t.b", ValueType::kInt), Key("\"a b\".b", ValueType::kText, true)});
+  spec.source.force_format = true;  // old strings may hide a COPY
+  const PgDumpFormat format(spec);
   const CutInput cut = CutRecords(format, rest, rest.size());
   CutInput again;
   ScanState state;
@@ -146,8 +146,8 @@ RC_GTEST_PROP(PgDumpFormat, GoesOnFromAnyState, ()) {
 }
 
 TEST(PgDumpFormat, RefusesADamagedState) {
-  const Options options = DumpOptions({Key("t.a", ValueType::kInt)});
-  const PgDumpFormat format(options);
+  const JobSpec spec = DumpOptions({Key("t.a", ValueType::kInt)});
+  const PgDumpFormat format(spec);
   ScanState state;
   format.Scan(Span("COPY public.t (a) FROM stdin;\n"), state);
   const std::string saved = format.SaveState(state);
@@ -165,8 +165,8 @@ RC_GTEST_PROP(PgDumpFormat, LosesNothingOfAnyText, ()) {
   }
   text.resize(std::min<std::size_t>(text.size(), 300));
   text += "\n";
-  const Options options = DumpOptions({});
-  const CutInput cut = CutEverywhere(PgDumpFormat(options), text, [](std::size_t) { RC_FAIL("cuts matter"); });
+  const JobSpec spec = DumpOptions({});
+  const CutInput cut = CutEverywhere(PgDumpFormat(spec), text, [](std::size_t) { RC_FAIL("cuts matter"); });
   if (cut.error.empty()) RC_ASSERT(cut.text() == text);
 }
 
@@ -179,8 +179,8 @@ const std::string kDump =
     "-- end\n";
 
 std::string SortedDump(std::vector<ColumnKey> keys) {
-  const Options options = DumpOptions(std::move(keys));
-  const CutInput cut = CutRecords(PgDumpFormat(options), kDump, 11);
+  const JobSpec spec = DumpOptions(std::move(keys));
+  const CutInput cut = CutRecords(PgDumpFormat(spec), kDump, 11);
   return cut.error.empty() ? Sorted(cut) : cut.error;
 }
 
@@ -204,21 +204,21 @@ TEST(PgDumpFormat, RefusesKeysOfNoTable) {
   for (const std::string name : {"id", "a.b.c.d", "a..b", "\"a", "\"a\"b.c", ""}) {
     EXPECT_THROW(SortedDump({Key(name, ValueType::kInt)}), Error) << name;
   }
-  Options options = DumpOptions({});
-  options.inputs.push_back("another");
-  EXPECT_THROW(PgDumpFormat{options}, Error);
+  JobSpec spec = DumpOptions({});
+  spec.source.inputs.push_back("another");
+  EXPECT_THROW(PgDumpFormat{spec}, Error);
 }
 
 TEST(PgDumpFormat, RefusesADumpThatEndsInRows) {
-  const Options options = DumpOptions({});
+  const JobSpec spec = DumpOptions({});
   const std::string text = "COPY public.t (id) FROM stdin;\n1\n";
-  EXPECT_NE(CutRecords(PgDumpFormat(options), text, 5).error.find("rows of table public.t"), std::string::npos);
+  EXPECT_NE(CutRecords(PgDumpFormat(spec), text, 5).error.find("rows of table public.t"), std::string::npos);
 }
 
 std::string ErrorOf(const std::string& text, bool force = false) {
-  Options options = DumpOptions({});
-  options.force_format = force;
-  return CutRecords(PgDumpFormat(options), text, 7).error;
+  JobSpec spec = DumpOptions({});
+  spec.source.force_format = force;
+  return CutRecords(PgDumpFormat(spec), text, 7).error;
 }
 
 TEST(PgDumpFormat, RefusesADumpWithoutCopy) {
@@ -246,10 +246,10 @@ TEST(PgDumpFormat, RefusesRowsThatItWouldLeaveUnsorted) {
 }
 
 TEST(PgDumpFormat, ReadsOldStringsWithBackslashes) {
-  const Options options = DumpOptions({});
+  const JobSpec spec = DumpOptions({});
   const std::string copy = "COPY t (a) FROM stdin;\n2\n1\n\\.\n";
   const std::string set = "SET standard_conforming_strings = off;\n";
-  EXPECT_EQ(Sorted(CutRecords(PgDumpFormat(options), set + "SELECT '\\'';\n" + copy, 9)),
+  EXPECT_EQ(Sorted(CutRecords(PgDumpFormat(spec), set + "SELECT '\\'';\n" + copy, 9)),
             set + "SELECT '\\'';\nCOPY t (a) FROM stdin;\n1\n2\n\\.\n");
 }
 

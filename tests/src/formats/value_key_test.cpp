@@ -21,8 +21,8 @@
 #include <tuple>
 #include <vector>
 
-#include "error.hpp"
 #include "formats/time_text.hpp"
+#include "kernels/error.hpp"
 #include "lines.hpp"
 
 namespace gpusort {

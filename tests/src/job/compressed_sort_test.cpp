@@ -9,8 +9,8 @@
 #include <string>
 #include <vector>
 
-#include "codec/codec.hpp"
 #include "fake_gpus.hpp"
+#include "io/codec/codec.hpp"
 #include "job/check_sorted.hpp"
 #include "line_files.hpp"
 #include "records.hpp"
@@ -92,7 +92,7 @@ TEST(CompressedSort, EqualsThePlainOneForRecordsOfAnyCodec) {
         std::vector<std::string> args = plan;
         Append(args, {"--record-size", "12", "--key", "2:u16", "-o", Named(folder / "out", to)});
         if (unique) args.push_back("-u");
-        const RecordLayout layout = Parse({"--record-size", "12", "--key", "2:u16", "a", "b"}).layout;
+        const RecordLayout layout = Parse({"--record-size", "12", "--key", "2:u16", "a", "b"}).order.layout;
         Bytes all;
         for (const char* name : {"a", "b", "c"}) {
           const Codec from = name[0] == 'b' ? Codec::kZst : Any(random);  // at least one input is compressed
@@ -142,8 +142,8 @@ TEST(CompressedSort, MergesSortedInputsAndNamesTheUnsortedOne) {
   const TempFolder folder;
   std::mt19937_64 random(3);
   std::vector<std::string> args = {"-m", "-k2,2", "-s", "--batch-bytes", "5000", "-o", folder / "out.lz4"};
-  const Options by_field = Parse({"-k2,2", "-s", "a", "b"});
-  const LineOrderView order = by_field.lines->view;
+  const JobSpec by_field = Parse({"-k2,2", "-s", "a", "b"});
+  const LineOrderView order = by_field.order.lines->view;
   Bytes all;
   for (const Codec codec : kAllCodecs) {
     const Bytes part = StableSortedLines(MakeLines(Lines::kRandom, 400, '\n', random()), '\n', order);
@@ -151,9 +151,9 @@ TEST(CompressedSort, MergesSortedInputsAndNamesTheUnsortedOne) {
     args.push_back(Named(folder / "in", codec));
     all.insert(all.end(), part.begin(), part.end());
   }
-  const Options options = Parse(args);
-  SortLines(options);
-  const Bytes expected = Compressed(Codec::kLz4, StableSortedLines(all, '\n', options.lines->view));
+  const JobSpec spec = Parse(args);
+  SortLines(spec);
+  const Bytes expected = Compressed(Codec::kLz4, StableSortedLines(all, '\n', spec.order.lines->view));
   ASSERT_TRUE(ReadFile(folder / "out.lz4") == expected);
 
   const std::string line(5000, 'x');
@@ -168,10 +168,10 @@ TEST(CompressedSort, ChecksWhatIsExpanded) {
   const TempFolder folder;
   const auto check = [&](Codec codec, const std::string& text) -> std::string {
     WriteFile(Named(folder / "in", codec), Compressed(codec, Bytes(text.begin(), text.end()), 1000));
-    const Options options = Parse({"--check", Named(folder / "in", codec)});
+    const JobSpec spec = Parse({"--check", Named(folder / "in", codec)});
     CancelFlag cancel;
     try {
-      CheckSorted(options, cancel);
+      CheckSorted(spec, cancel);
     } catch (const Error& error) {
       EXPECT_EQ(error.code(), ErrorCode::kNotSorted) << error.what();
       return error.what();
@@ -187,7 +187,7 @@ TEST(CompressedSort, ChecksWhatIsExpanded) {
 
 TEST(CompressedSort, TakesTheTypeFromTheInnerExtension) {
   const TempFolder folder;
-  const RecordLayout layout = Parse({"--type", "u64", "a", "b"}).layout;
+  const RecordLayout layout = Parse({"--type", "u64", "a", "b"}).order.layout;
   const Bytes input = MakeRecords(layout, 1000, Keys::kRandom, 1);
   WriteFile(folder / "in.u64.zst", Compressed(Codec::kZst, input));
   Sort({folder / "in.u64.zst", folder / "out"});
@@ -273,7 +273,7 @@ TEST(CompressedSort, RefusesRecordsThatAreIncomplete) {
 
 TEST(CompressedSort, KeepsToTheMemoryOrSaysHowMuchIsNeeded) {
   const TempFolder folder;
-  const RecordLayout layout = Parse({"--type", "u64", "a", "b"}).layout;
+  const RecordLayout layout = Parse({"--type", "u64", "a", "b"}).order.layout;
   const Bytes input = MakeRecords(layout, 300000, Keys::kRandom, 1);
   const Bytes sorted = StableSorted(input, layout);
   WriteFile(folder / "in.gz", Compressed(Codec::kGz, input));
@@ -293,7 +293,7 @@ TEST(CompressedSort, KeepsToTheMemoryOrSaysHowMuchIsNeeded) {
 
 TEST(CompressedSort, GoesOnWithTheCpuWithoutRepeatingOutput) {
   const TempFolder folder;
-  const RecordLayout layout = Parse({"--record-size", "24", "--key", "3:u16", "a", "b"}).layout;
+  const RecordLayout layout = Parse({"--record-size", "24", "--key", "3:u16", "a", "b"}).order.layout;
   const Bytes input = MakeRecords(layout, 60000, Keys::kRandom, 12);
   const Bytes expected = Compressed(Codec::kGz, StableSorted(input, layout));
   WriteFile(folder / "in", input);
@@ -355,7 +355,7 @@ TEST(CompressedSort, EqualsThePlainOneWhenMergedInLevelsOfCompressedTempData) {
   const TempFolder folder;
   std::vector<std::string> args = {"-m",       "--type", "u64",     "--compress-temp", "lz4", "--memory",    "8M",
                                    "--fan-in", "2",      "--stats", folder / "stats",  "-o",  folder / "out"};
-  const RecordLayout layout = Parse({"--type", "u64", "a", "b"}).layout;
+  const RecordLayout layout = Parse({"--type", "u64", "a", "b"}).order.layout;
   Bytes all;
   for (int i = 0; i < 7; ++i) {
     Bytes part = MakeRecords(layout, 20000, Keys::kRandom, i);
@@ -374,7 +374,7 @@ TEST(CompressedSort, EqualsThePlainOneWhenMergedInLevelsOfCompressedTempData) {
 
 TEST(CompressedSort, SurvivesTheLossOfAGpuWithCompressedTempData) {
   const TempFolder folder;
-  const RecordLayout layout = Parse({"--record-size", "24", "--key", "3:u16", "a", "b"}).layout;
+  const RecordLayout layout = Parse({"--record-size", "24", "--key", "3:u16", "a", "b"}).order.layout;
   const Bytes input = MakeRecords(layout, 100000, Keys::kTwoValues, 12);
   const Bytes expected = StableSorted(input, layout);
   WriteFile(folder / "in", input);

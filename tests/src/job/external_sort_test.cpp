@@ -14,9 +14,9 @@
 #include <string>
 #include <vector>
 
-#include "error.hpp"
 #include "fake_gpus.hpp"
 #include "job/check_sorted.hpp"
+#include "kernels/error.hpp"
 #include "line_files.hpp"
 #include "records.hpp"
 #include "runs/run.hpp"
@@ -52,7 +52,7 @@ TEST(ExternalSort, EqualsAStableSortForEveryLayoutKeyAndTier) {
   for (const Shape& shape : Shapes()) {
     std::vector<std::string> args = shape.args;
     args.insert(args.end(), {folder / "in", folder / "out"});
-    const RecordLayout layout = Parse(args).layout;
+    const RecordLayout layout = Parse(args).order.layout;
     for (const Keys keys : kAllKeys) {
       for (const std::size_t count : {0, 1, 2, 99, 1000, 20000}) {
         const Bytes input = MakeRecords(layout, count, keys, ++seed);
@@ -82,7 +82,7 @@ TEST(ExternalSort, KeepsTheFirstOfEqualKeys) {
   for (const Keys keys : kAllKeys) {
     std::vector<std::string> args = {"-u", "--memory", "3M",   "--batch-size", "4000",        "--record-size",
                                      "20", "--key",    "4:u8", folder / "in",  folder / "out"};
-    const RecordLayout layout = Parse(args).layout;
+    const RecordLayout layout = Parse(args).order.layout;
     const Bytes input = MakeRecords(layout, 5000, keys, 5);
     WriteFile(folder / "in", input);
     Sort(args);
@@ -95,7 +95,7 @@ TEST(ExternalSort, TakesSeveralInputsInTheirOrder) {
   const std::vector<std::string> args = {"--record-size", "12",   "--key", "2:u8",         "--memory",   "3M",
                                          "--batch-size",  "1200", "-o",    folder / "out", folder / "a", folder / "b",
                                          folder / "c"};
-  const RecordLayout layout = Parse(args).layout;
+  const RecordLayout layout = Parse(args).order.layout;
   Bytes all;
   for (const char* name : {"a", "b", "c"}) {
     const Bytes part = MakeRecords(layout, name[0] == 'b' ? 0 : 3000, Keys::kRandom, name[0]);
@@ -111,7 +111,7 @@ TEST(ExternalSort, MergesSortedInputsAndNamesTheUnsortedOne) {
   std::vector<std::string> args = {"-m", "--record-size", "12", "--key", "2:u16",       "--memory",
                                    "3M", "--fan-in",      "3",  "-o",    folder / "out"};
   for (int i = 0; i < 11; ++i) args.push_back(folder / ("in" + std::to_string(i)));
-  const RecordLayout layout = Parse(args).layout;
+  const RecordLayout layout = Parse(args).order.layout;
   Bytes all;
   for (int i = 0; i < 11; ++i) {
     const Bytes part = StableSorted(MakeRecords(layout, 100 * i * i, Keys::kRandom, i), layout);
@@ -140,7 +140,7 @@ TEST(ExternalSort, MergesSortedInputsAndNamesTheUnsortedOne) {
 
 TEST(ExternalSort, TakesTempSpaceOnceForEachByteHoweverManyLevels) {
   const TempFolder folder;
-  const RecordLayout layout = Parse({"--type", "u64", "a", "b"}).layout;
+  const RecordLayout layout = Parse({"--type", "u64", "a", "b"}).order.layout;
   const Bytes input = MakeRecords(layout, 1500000, Keys::kRandom, 4);
   const Bytes expected = StableSorted(input, layout);
   const std::vector<std::string> small = {"--type", "u64",       "--memory", "8M",      "--fan-in",
@@ -174,7 +174,7 @@ void MakeSparse(const std::string& path, std::uint64_t bytes) {
 TEST(ExternalSort, NeedsNoMoreMemoryToReadALargerInput) {
   const TempFolder folder;
   MakeSparse(folder / "in.u8", std::uint64_t{1} << 40);
-  const RecordLayout layout = Parse({folder / "in.u8", "out"}).layout;
+  const RecordLayout layout = Parse({folder / "in.u8", "out"}).order.layout;
   FileSystem files;
   CancelFlag cancel;
   HostMemory memory(std::uint64_t{1} << 20);
@@ -240,7 +240,7 @@ TEST(ExternalSort, RefusesInputsOverTheLargestSize) {
 
 TEST(ExternalSort, PlansTheLevelsThatItMergesAndCountsTheirBytesAsProgress) {
   const TempFolder folder;
-  const RecordLayout layout = Parse({"--type", "u64", "a", "b"}).layout;
+  const RecordLayout layout = Parse({"--type", "u64", "a", "b"}).order.layout;
   WriteFile(folder / "in", MakeRecords(layout, 500000, Keys::kRandom, 4));
   CancelFlag cancel;
   for (const auto& [memory, fan_in] : {std::pair{"1M", "64"}, {"1M", "3"}, {"2M", "64"}, {"8M", "2"}, {"64M", "2"}}) {
@@ -286,7 +286,7 @@ TEST(ExternalSort, ExplainsWhatTheJobWouldRefuse) {
   EXPECT_EQ(folder.Names(), (std::vector<std::string>{"in.u64"}));
 }
 
-/// A job with random options of every kind. If `stream` is set, the input is a stream.
+/// Returns a random job of any kind. Its input is the stream `stream`, if that is set.
 struct RandomJob {
   std::vector<std::string> args;
   bool lines = false, stream = false;
@@ -405,7 +405,7 @@ TEST(ExternalSort, CountsTheTempCodecForTheBlocksThatAreMade) {
 
 TEST(ExternalSort, CountsTheLevelsOfAStreamAsTheyWere) {
   const TempFolder folder;
-  const RecordLayout layout = Parse({"--type", "u64", "a", "b"}).layout;
+  const RecordLayout layout = Parse({"--type", "u64", "a", "b"}).order.layout;
   for (const std::size_t records : {100, 400000}) {
     const Bytes input = MakeRecords(layout, records, Keys::kRandom, 4);
     WriteFile(folder / "data", input);
@@ -433,7 +433,7 @@ TEST(ExternalSort, AsksForTheTempSpaceOfAMergeInLevels) {
 // The inputs are open when a GPU is requested. Changes made at that moment therefore happen while the inputs are read.
 TEST(ExternalSort, NoticesInputThatChangesWhileItIsRead) {
   const TempFolder folder;
-  const RecordLayout layout = Parse({"--type", "u64", "a", "b"}).layout;
+  const RecordLayout layout = Parse({"--type", "u64", "a", "b"}).order.layout;
   const Bytes input = MakeRecords(layout, 100000, Keys::kRandom, 4);
   const auto sort = [&](const std::function<void()>& change) {
     WriteFile(folder / "in", input);
@@ -472,7 +472,7 @@ TEST(ExternalSort, NoticesInputThatChangesWhileItIsRead) {
 TEST(ExternalSort, NoticesInputThatChangesBehindItsMtime) {
   const TempFolder folder;
   const std::string in = folder / "in";
-  const RecordLayout layout = Parse({"--type", "u64", "a", "b"}).layout;
+  const RecordLayout layout = Parse({"--type", "u64", "a", "b"}).order.layout;
   const Bytes input = MakeRecords(layout, 1000, Keys::kRandom, 4);
   const auto sort = [&](const std::function<void()>& change) {
     WriteFile(in, input);
@@ -548,8 +548,8 @@ TEST(ExternalSort, NamesDisorderAtTheBorderOfTwoBlocks) {
   const TempFolder folder;
   const std::vector<std::string> args = {"-m",       "--type", "u64", "--block-size", "64K",
                                          "--memory", "8M",     "-o",  folder / "out", folder / "in"};
-  const RecordLayout layout = Parse(args).layout;
-  // Input is read in pieces of one block minus the slack for direct reads.
+  const RecordLayout layout = Parse(args).order.layout;
+  // Input is read in pieces of a block less the slack for direct reads.
   constexpr std::size_t kBorder = (65536 - 8192) / 8;
   Bytes input = StableSorted(MakeRecords(layout, 30000, Keys::kRandom, 1), layout);
   std::swap_ranges(input.begin(), input.begin() + kBorder * 8, input.begin() + kBorder * 8);
@@ -565,7 +565,7 @@ TEST(ExternalSort, NamesDisorderAtTheBorderOfTwoBlocks) {
 
 TEST(ExternalSort, WritesOntoItsInputAlsoByLink) {
   const TempFolder folder;
-  const RecordLayout layout = Parse({"--type", "u32", folder / "in", folder / "in"}).layout;
+  const RecordLayout layout = Parse({"--type", "u32", folder / "in", folder / "in"}).order.layout;
   const Bytes input = MakeRecords(layout, 10000, Keys::kRandom, 3);
   WriteFile(folder / "in", input);
   Sort({"--type", "u32", "--memory", "3M", "--batch-size", "5000", folder / "in", folder / "in"});
@@ -600,10 +600,10 @@ TEST(ExternalSort, CheckNamesTheFirstRecordOutOfOrder) {
   WriteFile(folder / "in", Bytes{1, 2, 3, 5, 4, 6});
   const auto check = [&](std::vector<std::string> args) -> std::string {
     args.push_back(folder / "in");
-    const Options options = Parse(args);
+    const JobSpec spec = Parse(args);
     CancelFlag cancel;
     try {
-      CheckSorted(options, cancel);
+      CheckSorted(spec, cancel);
     } catch (const Error& error) {
       EXPECT_EQ(error.code(), ErrorCode::kNotSorted);
       return error.what();
@@ -624,7 +624,7 @@ class FakeGpuSort : public ::testing::Test {
     std::vector<std::string> args = {"--record-size", "24",       "--key", "3:u16",        "--device",
                                      "gpu:0",         "--memory", "24M",   folder_ / "in", folder_ / "out"};
     args.insert(args.begin(), more.begin(), more.end());
-    const RecordLayout layout = Parse(args).layout;
+    const RecordLayout layout = Parse(args).order.layout;
     if (input_.empty()) {
       input_ = MakeRecords(layout, 400000, Keys::kRandom, 11);
       expected_ = StableSorted(input_, layout);
@@ -653,7 +653,7 @@ TEST_F(FakeGpuSort, FallsBackToTheCpuWhereverTheGpuIsLost) {
     const std::vector<std::string> args = {"--record-size", "24",    "--key",        "3:u16",
                                            "--gpu-memory",  "4400K", "--batch-size", "20000",
                                            "--memory",      "24M",   folder_ / "in", folder_ / "out"};
-    const RecordLayout layout = Parse(args).layout;
+    const RecordLayout layout = Parse(args).order.layout;
     if (input_.empty()) {
       input_ = MakeRecords(layout, 30000, Keys::kRandom, 12);
       expected_ = StableSorted(input_, layout);
@@ -698,7 +698,7 @@ TEST_F(FakeGpuSort, FreesTheTempSpaceOfRunsThatItGivesUp) {
                                          folder_ / "stats",
                                          "-",
                                          folder_ / "out"};
-  const RecordLayout layout = Parse(args).layout;
+  const RecordLayout layout = Parse(args).order.layout;
   input_ = MakeRecords(layout, 700000, Keys::kRandom, 12);
   expected_ = StableSorted(input_, layout);
   WriteFile(folder_ / "in", input_);
@@ -826,12 +826,12 @@ TEST(ExternalSortLines, KeepTheFirstOfEqualKeysAndMergeSortedInputs) {
           if (merge) more.insert(more.begin(), "-m");
           if (!merge) more.insert(more.begin(), {"--batch-bytes", "3000"});
           if (testing::LeftOut(++cases)) continue;
-          const Options options = LineOptions(more, order, '\n');
-          // The inputs are sorted by the order without the last resort if -u compares by that order.
+          const JobSpec spec = LineOptions(more, order, '\n');
+          // Sorted by the order without the last resort, if that is what -u compares by.
           if (merge && unique && order.last_resort && !order.keys.empty()) continue;
-          std::vector<std::string> lines = SplitLines(StableSortedLines(all, '\n', options.lines->view), '\n');
-          if (unique) KeepFirsts(lines, options.lines->view);
-          SortLines(options);
+          std::vector<std::string> lines = SplitLines(StableSortedLines(all, '\n', spec.order.lines->view), '\n');
+          if (unique) KeepFirsts(lines, spec.order.lines->view);
+          SortLines(spec);
           ASSERT_TRUE(ReadFile(folder / "out") == JoinLines(lines, '\n'))
               << "kind " << static_cast<int>(kind) << (unique ? " -u" : "") << (merge ? " -m" : "");
         }
@@ -858,12 +858,12 @@ TEST(ExternalSortLines, KeepTheFirstOfGroupsThatGoOverChunksAndWindows) {
       if (testing::LeftOut(number++)) continue;
       std::vector<std::string> args = how;
       args.insert(args.end(), {"--device", "cpu", "--memory", memory, folder / "in", folder / "out"});
-      const Options options = Parse(args);
-      std::vector<std::string> lines = SplitLines(StableSortedLines(input, '\n', options.lines->view), '\n');
-      KeepFirsts(lines, options.lines->view);
-      if (options.top > 0 && lines.size() > options.top) lines.resize(options.top);
-      SortLines(options);
-      ASSERT_TRUE(ReadFile(folder / "out") == JoinLines(lines, '\n')) << how.size() << " options, " << memory;
+      const JobSpec spec = Parse(args);
+      std::vector<std::string> lines = SplitLines(StableSortedLines(input, '\n', spec.order.lines->view), '\n');
+      KeepFirsts(lines, spec.order.lines->view);
+      if (spec.order.top > 0 && lines.size() > spec.order.top) lines.resize(spec.order.top);
+      SortLines(spec);
+      ASSERT_TRUE(ReadFile(folder / "out") == JoinLines(lines, '\n')) << how.size() << " spec, " << memory;
     }
   }
 }
@@ -957,11 +957,11 @@ TEST(ExternalSortLines, OfAnyLengthTakeTheMemoryThatTheyNeedIfTheyMay) {
           if (testing::kStride > 1 && plan[1] != only) continue;
           std::vector<std::string> args = plan;
           args.insert(args.end(), {"-o", folder / "out", *name == '-' ? "-" : folder / "in"});
-          Options options = LineOptions(args, order, '\n');
-          options.grows = true;
-          options.strict = false;
+          JobSpec spec = LineOptions(args, order, '\n');
+          spec.dialect.grows = true;
+          spec.dialect.strict = false;
           const StandardInput stream(folder / "in");
-          SortLines(options);
+          SortLines(spec);
           ASSERT_TRUE(ReadFile(folder / "out") == expected) << plan[1] << " " << name << " " << seed;
         }
       }
@@ -975,14 +975,14 @@ TEST(ExternalSortLines, TooLongForAGpuAreSortedByTheCpu) {
   const Bytes input = LinesOfAnyLength(3);
   WriteFile(folder / "in", input);
   for (const char* name : {"in", "-"}) {
-    Options options = LineOptions({"--memory", "32M", "--gpu-memory", "5M", "--batch-bytes", "60000", "--max-record",
-                                   "100000", "-o", folder / "out", *name == '-' ? "-" : folder / "in"},
-                                  order, '\n');
-    options.grows = true;
+    JobSpec spec = LineOptions({"--memory", "32M", "--gpu-memory", "5M", "--batch-bytes", "60000", "--max-record",
+                                "100000", "-o", folder / "out", *name == '-' ? "-" : folder / "in"},
+                               order, '\n');
+    spec.dialect.grows = true;
     FakeGpuPlan plan;
     const GpuSource gpus = FakeGpus(plan);
     const StandardInput stream(folder / "in");
-    SortLines(options, gpus);
+    SortLines(spec, gpus);
     EXPECT_TRUE(ReadFile(folder / "out") == StableSortedLines(input, '\n', order.view())) << name;
     EXPECT_GT(plan.calls, 5);
   }
@@ -1210,7 +1210,7 @@ TEST(ExternalSort, AnswersALimitOnThreadsByFewerOfThemOrExit6) {
   if (geteuid() != 0) GTEST_SKIP() << "NOT TESTED: only root can take on another user's limit";
   const TempFolder folder;
   std::filesystem::permissions(folder.path(), std::filesystem::perms::all);
-  const RecordLayout layout = Parse({"--type", "u64", "a", "b"}).layout;
+  const RecordLayout layout = Parse({"--type", "u64", "a", "b"}).order.layout;
   const Bytes input = MakeRecords(layout, 200000, Keys::kRandom, 4);
   const Bytes expected = StableSorted(input, layout);
   WriteFile(folder / "in", input);

@@ -17,11 +17,11 @@
 #include <vector>
 
 #include "data/output.hpp"
-#include "error.hpp"
 #include "fake_gpus.hpp"
 #include "faulty_file_system.hpp"
+#include "io/piece_sums.hpp"
+#include "kernels/error.hpp"
 #include "line_files.hpp"
-#include "piece_sums.hpp"
 #include "records.hpp"
 #include "sanitized.hpp"
 #include "sort_files.hpp"
@@ -68,8 +68,8 @@ class GpuFaults : public ::testing::Test {
     WriteFile(folder_ / "in.txt", MakeLines(Lines::kRandom, 4000, '\n', 3));
     WriteFile(folder_ / "few.txt", MakeLines(Lines::kFewValues, 8000, '\n', 4));
     for (const char* name : {"a.u64", "b.u64", "c.u64"}) {
-      // --type u64 means little-endian numbers.
-      const RecordLayout number = Parse({"--type", "u64", "a", "b"}).layout;
+      // --type u64 is little-endian.
+      const RecordLayout number = Parse({"--type", "u64", "a", "b"}).order.layout;
       WriteFile(folder_ / name, StableSorted(MakeRecords(number, 7000, Keys::kRandom, name[0]), number));
     }
     std::ofstream csv(folder_ / "in.csv");
@@ -391,10 +391,10 @@ TEST_F(GpuFaults, RunsThatAProcessBeforeLeftWrongAreMadeAgainOnce) {
     plan.flips = 1000;  // so that one of the kept runs is wrong, whichever runs are kept
     FaultyFileSystem faulty;
     faulty.FailFrom(Call::kSync, syncs, EIO);
-    const Options options = Parse(GpuArgs(job, "gpu"));
+    const JobSpec spec = Parse(GpuArgs(job, "gpu"));
     CancelFlag cancel;
     try {
-      ExternalSort(options, cancel, faulty, Output::Open(faulty, options, cancel), {}, FakeGpus(plan));
+      ExternalSort(spec, cancel, faulty, Output::Open(faulty, spec, cancel), {}, FakeGpus(plan));
     } catch (const Error& error) {
       ASSERT_EQ(static_cast<int>(error.code()), 4) << error.what();
       ++stopped;

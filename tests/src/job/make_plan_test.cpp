@@ -5,10 +5,10 @@
 #include <random>
 
 #include "cli/parse_options.hpp"
-#include "error.hpp"
+#include "io/spill.hpp"
+#include "kernels/error.hpp"
 #include "runs/merge_levels.hpp"
 #include "runs/run.hpp"
-#include "spill.hpp"
 
 namespace gpusort::testing {
 namespace {

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "error.hpp"
+#include "kernels/error.hpp"
 #include "line_files.hpp"
 #include "records.hpp"
 #include "sort_files.hpp"

@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "data/inputs.hpp"
-#include "records/record.hpp"
-#include "support/options.hpp"
+#include "kernels/records/record.hpp"
+#include "spec/job_spec.hpp"
 
 namespace gpusort::testing {
 namespace {

@@ -19,9 +19,9 @@
 #include <utility>
 #include <vector>
 
-#include "error.hpp"
 #include "fake_gpus.hpp"
 #include "faulty_file_system.hpp"
+#include "kernels/error.hpp"
 #include "line_files.hpp"
 #include "records.hpp"
 #include "sanitized.hpp"
@@ -35,13 +35,13 @@ namespace fs = std::filesystem;
 /// Sorts as Sort does, on a given file system. Returns the code of the Error, or 0 if there is none.
 int CodeOn(FileSystem& files, const std::vector<std::string>& args,
            const GpuSource& gpus = {0, [] { return false; }, OpenCudaBackend}) {
-  const Options options = Parse(args);
+  const JobSpec spec = Parse(args);
   CancelFlag cancel;
   sigset_t mask;
   pthread_sigmask(SIG_SETMASK, nullptr, &mask);
   int code = 0;
   try {
-    ExternalSort(options, cancel, files, Output::Open(files, options, cancel), {}, gpus);
+    ExternalSort(spec, cancel, files, Output::Open(files, spec, cancel), {}, gpus);
   } catch (const Error& error) {
     code = static_cast<int>(error.code());
   }

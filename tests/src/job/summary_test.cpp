@@ -17,7 +17,7 @@ PhaseTimes Phase(const std::string& name, int seconds, Resource busy, int busy_s
   return phase;
 }
 
-class Summary : public testing::Test {
+class Summary : public ::testing::Test {
  protected:
   Summary() {
     stats.records_in = stats.records_out = 1000;

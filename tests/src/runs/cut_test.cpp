@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "lines/line_order.hpp"
+#include "kernels/lines/line_order.hpp"
 #include "records.hpp"
 #include "sorted_runs.hpp"
 

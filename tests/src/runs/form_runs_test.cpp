@@ -25,7 +25,7 @@ struct Feeding {
   FileSystem files;
   CancelFlag cancel;
   HostMemory memory{std::uint64_t{1} << 24};
-  RecordLayout layout = Parse({"--type", "u64", "-", "-"}).layout;
+  RecordLayout layout = Parse({"--type", "u64", "-", "-"}).order.layout;
   InputOptions how;
   Inputs inputs{files, {"-"}, how, layout, cancel};
   StageClock clock{"form runs"};
@@ -94,7 +94,7 @@ TEST(BatchFeeder, WaitsForItsReaderWhereItCannotBeMade) {
   FileSystem files;
   CancelFlag cancel;
   HostMemory memory{std::uint64_t{1} << 24};
-  const RecordLayout layout = Parse({"--type", "u64", folder / "in", "-"}).layout;
+  const RecordLayout layout = Parse({"--type", "u64", folder / "in", "-"}).order.layout;
   Inputs inputs{files, {folder / "in"}, {}, layout, cancel};
   StageClock clock{"form runs"};
   ThrowingKeyer keyer(layout, memory);
@@ -171,12 +171,12 @@ TEST(BatchFeeder, BatchesHaveEachStoredByteOnce) {
     SCOPED_TRACE(args.back());
     std::vector<std::string> all = args;
     all.insert(all.end(), {"-o", folder / "out"});
-    const Options options = Parse(all);
+    const JobSpec spec = Parse(all);
     FileSystem files;
     CancelFlag cancel;
     HostMemory memory{std::uint64_t{1} << 26};
-    const Ordered ordered(options, true);
-    Inputs inputs(files, options.inputs, MakeInputOptions(options, memory, ordered.format()), ordered.plain, cancel);
+    const Ordered ordered(spec, true);
+    Inputs inputs(files, spec.source.inputs, MakeInputOptions(spec, memory, ordered.format()), ordered.plain, cancel);
     StageClock clock{"form runs"};
     KeyShape keys;
     if (ordered.table) keys = {2, 16384};

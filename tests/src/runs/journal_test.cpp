@@ -11,8 +11,8 @@
 #include <string>
 #include <vector>
 
-#include "error.hpp"
 #include "faulty_file_system.hpp"
+#include "kernels/error.hpp"
 #include "line_files.hpp"
 #include "records.hpp"
 #include "runs/run_store.hpp"
@@ -378,7 +378,7 @@ class KeptRuns : public ::testing::Test {
       plan.spills = true;
       plan.block_bytes = kBlock;
       plan.temp_places = 1;
-      store = std::make_unique<RunStore>(test.options_, test.files_, test.memory_, test.cancel_,
+      store = std::make_unique<RunStore>(test.spec_, test.files_, test.memory_, test.cancel_,
                                          std::vector<std::string>{}, nullptr, &journal);
       store->Open(plan, 1);
     }
@@ -387,7 +387,7 @@ class KeptRuns : public ::testing::Test {
   };
 
   KeptRuns() {
-    options_.temp_codec = Codec::kZst;
+    spec_.limits.temp_codec = Codec::kZst;
     Store made(*this);
     const HostBuffer buffer(memory_, kBlock);
     for (std::uint64_t id = 1; id <= 3; ++id) {
@@ -425,7 +425,7 @@ class KeptRuns : public ::testing::Test {
   FaultyFileSystem files_;
   HostMemory memory_{1 << 24};
   CancelFlag cancel_;
-  Options options_;
+  JobSpec spec_;
   std::vector<gpusort::Run> runs_;
   std::map<std::uint64_t, std::vector<Bytes>> contents_;
   std::uint64_t in_use_ = 0;

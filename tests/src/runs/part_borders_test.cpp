@@ -23,10 +23,10 @@ RecordLayout Layout() {
 std::vector<unsigned> PartsOf(const std::vector<unsigned char>& keys, unsigned parts, std::uint64_t bytes,
                               std::size_t piece, std::uint64_t top = 0, bool unique = false) {
   TestJob on(Layout());
-  on.options.split = parts;
-  on.options.top = top;
-  on.options.unique = unique;
-  on.job.groups = on.options.layout;
+  on.spec.target.split = parts;
+  on.spec.order.top = top;
+  on.spec.order.unique = unique;
+  on.job.groups = on.spec.order.layout;
   Bytes records(keys.size() * 4);
   for (std::size_t i = 0; i < keys.size(); ++i) records[4 * i] = keys[i];
   PartBorders borders(on.job, bytes);

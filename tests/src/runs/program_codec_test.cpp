@@ -21,9 +21,9 @@
 #include <utility>
 #include <vector>
 
-#include "error.hpp"
+#include "kernels/error.hpp"
+#include "kernels/thread.hpp"
 #include "records.hpp"
-#include "thread.hpp"
 
 namespace gpusort::testing {
 namespace {

@@ -11,8 +11,8 @@
 #include <thread>
 #include <vector>
 
-#include "error.hpp"
-#include "lines/line_order.hpp"
+#include "kernels/error.hpp"
+#include "kernels/lines/line_order.hpp"
 #include "records.hpp"
 #include "sorted_runs.hpp"
 #include "test_job.hpp"
@@ -44,7 +44,7 @@ struct Merge {
     ReadAhead read_ahead(on_.job, pipeline_, cursors_, verify_order, free_as_read);
     const Pipeline::Guard guard(pipeline_);
     pipeline_.StartRest();
-    Cutter cutter(on_.options.layout, *backend, cursors_);
+    Cutter cutter(on_.spec.order.layout, *backend, cursors_);
     while (left_ > 0 && output.size() < enough) {
       WindowPieces window;
       try {
@@ -60,7 +60,7 @@ struct Merge {
       }
       Bytes records;
       for (const Piece& piece : window.pieces) Append(records, {piece.data, piece.bytes});
-      Append(output, View(StableSortedRecords(View(records), on_.options.layout)));
+      Append(output, View(StableSortedRecords(View(records), on_.spec.order.layout)));
     }
     if (left_ > 0) read_ahead.Stop();
     pipeline_.Join();
@@ -85,7 +85,7 @@ struct Spilled {
   Bytes sorted;
 };
 Spilled MakeSpilled(TestJob& on, Shape shape, std::size_t count) {
-  const RecordLayout& layout = on.options.layout;
+  const RecordLayout& layout = on.spec.order.layout;
   const bool disjoint = shape == Shape::kDisjoint || shape == Shape::kDisjointBackwards;
   Spilled made;
   Bytes input;
@@ -123,7 +123,7 @@ TEST(ReadAhead, LoadsWhatTheCutNeedsHoweverBlocksArrive) {
   for (const Shape shape : kShapes) {
     TestJob on(Pairs());
     FileSystem uneven(std::make_shared<UnevenReads>());
-    RunStore store(on.options, uneven, on.memory, on.cancel, {on.folder.path()}, {});
+    RunStore store(on.spec, uneven, on.memory, on.cancel, {on.folder.path()}, {});
     store.Open(on.job.plan, 1);
     on.job.store = &store;
     Spilled made = MakeSpilled(on, shape, 6);

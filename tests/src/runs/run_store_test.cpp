@@ -9,7 +9,7 @@
 #include <variant>
 #include <vector>
 
-#include "error.hpp"
+#include "kernels/error.hpp"
 #include "records.hpp"
 #include "sorted_runs.hpp"
 
@@ -21,12 +21,12 @@ TEST(RunStore, TakesNothingUntilAPlanSpillsAndStaysOpenThen) {
   FileSystem files;
   HostMemory memory(1 << 24);
   CancelFlag cancel;
-  Options options;
-  options.temp_dirs = {folder / "none"};
-  RunStore store(options, files, memory, cancel, options.temp_dirs, {});
+  JobSpec spec;
+  spec.limits.temp_dirs = {folder / "none"};
+  RunStore store(spec, files, memory, cancel, spec.limits.temp_dirs, {});
   Plan plan;
   EXPECT_THROW(store.Open(plan, 1), Error) << "asked for by name";
-  options.strict = false;
+  spec.dialect.strict = false;
   store.Open(plan, 1);
   EXPECT_FALSE(store.open());
   EXPECT_EQ(store.peak_bytes() + store.written_bytes() + store.taken_bytes(), 0u);
@@ -56,9 +56,9 @@ TEST(RunStore, GivesABlockBackAsItWas) {
     FileSystem files;
     HostMemory memory(1 << 24);
     CancelFlag cancel;
-    Options options;
-    options.temp_codec = codec;
-    RunStore store(options, files, memory, cancel, {folder.path()}, {});
+    JobSpec spec;
+    spec.limits.temp_codec = codec;
+    RunStore store(spec, files, memory, cancel, {folder.path()}, {});
     store.Open(plan, 1);
     for (const std::uint64_t size : {std::uint64_t{1}, std::uint64_t{100}, kCapacity - 1, kCapacity, kCapacity + 1,
                                      3 * kCapacity, 3 * kCapacity + 1}) {

@@ -9,8 +9,8 @@
 #include <string>
 #include <vector>
 
-#include "error.hpp"
-#include "lines/line_order.hpp"
+#include "kernels/error.hpp"
+#include "kernels/lines/line_order.hpp"
 #include "records.hpp"
 #include "sorted_runs.hpp"
 

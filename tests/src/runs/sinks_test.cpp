@@ -11,8 +11,8 @@
 #include <string>
 #include <vector>
 
-#include "error.hpp"
-#include "lines/line_order.hpp"
+#include "kernels/error.hpp"
+#include "kernels/lines/line_order.hpp"
 #include "records.hpp"
 #include "sorted_runs.hpp"
 #include "test_job.hpp"
@@ -94,8 +94,8 @@ struct OutFile {
 Bytes Written(const RecordLayout& layout, RecordSpan sorted, std::uint64_t most, To to, const Bytes& header,
               bool unique = false, std::uint64_t top = 0) {
   TestJob on(layout);
-  on.options.unique = unique;
-  on.options.top = top;
+  on.spec.order.unique = unique;
+  on.spec.order.top = top;
   OutFile output(on, to, header);
   OutputProof proof(layout, unique);
   const std::uint64_t bytes = PassThrough(on, sorted, most, static_cast<std::uint32_t>(most), output.Sink(proof));
@@ -212,7 +212,7 @@ TEST(OutputSink, ANewAttemptRepeatsNothingThatAStreamHasTaken) {
   for (const bool unique : {false, true}) {
     for (const std::uint64_t stop_after : {0, 1, 17}) {
       TestJob on(layout);
-      on.options.unique = unique;
+      on.spec.order.unique = unique;
       OutFile output(on, To::kStream, kHeader);
       for (const std::uint64_t stop : {stop_after, stop_after + 5}) {
         OutputProof proof(layout, unique);
@@ -234,7 +234,7 @@ TEST(OutputSink, AFailedWriteEndsTheMerge) {
   for (const bool unique : {false, true}) {
     for (const std::uint64_t nth : {1, 2, 5}) {
       TestJob on(layout);
-      on.options.unique = unique;
+      on.spec.order.unique = unique;
       OutFile output(on, To::kFile, kHeader);
       on.files.FailFrom(Call::kWrite, nth, ENOSPC);
       OutputProof proof(layout, unique);
@@ -297,8 +297,8 @@ TEST(SpillSink, KeepsNoMoreThanTheTopNeeds) {
   for (const bool unique : {false, true}) {
     for (const std::uint64_t top : {1, 3, 100, 3999, 4000, 5000}) {
       TestJob on(layout);
-      on.options.top = top;
-      on.options.unique = unique;
+      on.spec.order.top = top;
+      on.spec.order.unique = unique;
       const gpusort::Run run = SpillRun(on, View(sorted));
       // With -u all records with the first keys stay. The last merge drops those that repeat a key.
       std::uint64_t records = 0, wanted = 0;

@@ -1,0 +1,83 @@
+#include "base/report_file.hpp"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <filesystem>
+
+#include "io/file.hpp"
+
+namespace gpusort {
+namespace {
+
+/// Where all can write, a second name may be one that another user has given to a file of this one.
+bool IsLinkedByOther(const struct stat& facts, const std::string& path) {
+  const std::string folder = std::filesystem::path(path).parent_path().string();
+  struct stat around;
+  return S_ISREG(facts.st_mode) && facts.st_nlink > 1 && ::stat(folder.empty() ? "." : folder.c_str(), &around) == 0 &&
+         (around.st_mode & S_IWOTH) != 0;
+}
+
+}  // namespace
+
+bool MayBePlanted(const std::string& path) {
+  struct stat facts;
+  return PlantedByOther(path) || (::stat(path.c_str(), &facts) == 0 && IsLinkedByOther(facts, path));
+}
+
+bool SameFile(const struct stat& a, const struct stat& b) { return a.st_dev == b.st_dev && a.st_ino == b.st_ino; }
+
+std::optional<int> StandardStream(const struct stat& facts) {
+  for (const int fd : {STDERR_FILENO, STDOUT_FILENO}) {
+    struct stat st;
+    if (::fstat(fd, &st) == 0 && SameFile(st, facts)) return fd;
+  }
+  return std::nullopt;
+}
+
+int OpenReport(const std::string& path, bool append) {
+  struct stat facts;
+  if (::stat(path.c_str(), &facts) == 0) {
+    if (const std::optional<int> stream = StandardStream(facts)) return ::fcntl(*stream, F_DUPFD_CLOEXEC, 0);
+  }
+  if (MayBePlanted(path)) {
+    errno = EACCES;
+    return -1;
+  }
+  // Opening a pipe that nobody reads would wait for ever, and past signals once the output is published.
+  constexpr int kFlags = O_WRONLY | O_CREAT | O_CLOEXEC | O_NOCTTY | O_NONBLOCK;
+  detail::Fd fd;
+  for (int tries = 0; !fd.open(); ++tries) {
+    fd = detail::Fd(detail::OpenPath(path.c_str(), kFlags | (append ? O_APPEND : 0), 0666));
+    if (fd.open()) break;
+    if (errno != ENXIO || tries == 20) return -1;
+    ::poll(nullptr, 0, 50);
+  }
+  if (::fstat(fd.get(), &facts) != 0) return -1;
+  if (IsLinkedByOther(facts, path)) {
+    errno = EACCES;
+    return -1;
+  }
+  if (!append && S_ISREG(facts.st_mode) && ::ftruncate(fd.get(), 0) != 0) return -1;
+  return ::fcntl(fd.get(), F_DUPFD_CLOEXEC, 0);
+}
+
+int WriteReport(int fd, std::string_view text) noexcept {
+  while (!text.empty()) {
+    const ssize_t count = ::write(fd, text.data(), text.size());
+    if (count < 0 && errno == EINTR) continue;
+    if (count < 0 && errno == EAGAIN) {
+      // Somebody else made the shared terminal or pipe non-blocking. Wait a while, not for ever.
+      pollfd waiting{fd, POLLOUT, 0};
+      if (::poll(&waiting, 1, 1000) > 0) continue;
+      return EAGAIN;
+    }
+    if (count <= 0) return count < 0 ? errno : EIO;
+    text.remove_prefix(static_cast<std::size_t>(count));
+  }
+  return 0;
+}
+
+}  // namespace gpusort

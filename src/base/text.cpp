@@ -1,0 +1,194 @@
+#include "base/text.hpp"
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <cmath>
+#include <cstdio>
+#include <system_error>
+#include <utility>
+#include <vector>
+
+#include "kernels/error.hpp"
+
+namespace gpusort {
+namespace {
+
+[[noreturn]] void Fail(const std::string& why) { throw Error(ErrorCode::kUsage, why); }
+
+std::string Quote(std::string_view text) { return "'" + EscapeName(text) + "'"; }
+
+/// True if the code point can move the cursor, end the line or turn the text around.
+bool Unprintable(std::uint32_t code) {
+  return code < 0x20 || (code >= 0x7F && code < 0xA0) || code == 0x200E || code == 0x200F || code == 0x061C ||
+         (code >= 0x2028 && code <= 0x202E) || (code >= 0x2066 && code <= 0x2069);
+}
+
+/// Length of the valid UTF-8 sequence at the head of `text` (RFC 3629: shortest form, no surrogates) and its code
+/// point; length 0 if there is none.
+std::size_t DecodeUtf8(std::string_view text, std::uint32_t& code) {
+  const auto byte = [&](std::size_t i) { return static_cast<std::uint32_t>(static_cast<unsigned char>(text[i])); };
+  code = byte(0);
+  if (code < 0x80) return 1;
+  const std::size_t length = code >= 0xF0 ? 4 : code >= 0xE0 ? 3 : 2;
+  if (code < 0xC2 || code > 0xF4 || text.size() < length) return 0;
+  code &= 0x7Fu >> length;
+  for (std::size_t i = 1; i < length; ++i) {
+    if ((byte(i) & 0xC0) != 0x80) return 0;
+    code = code << 6 | (byte(i) & 0x3F);
+  }
+  constexpr std::uint32_t kLeast[] = {0, 0, 0x80, 0x800, 0x10000};
+  const bool valid = code >= kLeast[length] && code <= 0x10FFFF && (code < 0xD800 || code > 0xDFFF);
+  return valid ? length : 0;
+}
+
+}  // namespace
+
+std::optional<std::uint64_t> ParseDigits(std::string_view text) {
+  std::uint64_t value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error != std::errc() || end != text.data() + text.size()) return std::nullopt;
+  return value;
+}
+
+Size ParseSize(std::string_view text, std::uint64_t bare_unit) {
+  constexpr std::string_view kDigits = "0123456789";
+  const std::size_t digits = std::min(text.find_first_not_of(kDigits), text.size());
+  const auto fail = [&]() {
+    Fail(Quote(text) +
+         " is not a size: give a whole number, with K, M, G, T, P or E (by 1024) or % behind it if wanted, or a "
+         "fraction of such a unit (1.5G)");
+  };
+  if (digits == 0) fail();
+  std::string_view suffix = text.substr(digits), fraction;
+  if (suffix.starts_with('.')) {
+    const std::size_t end = std::min(suffix.find_first_not_of(kDigits, 1), suffix.size());
+    fraction = suffix.substr(1, end - 1);
+    suffix.remove_prefix(end);
+    if (fraction.empty() || suffix.empty() || suffix == "%" || suffix == "B" || suffix == "b") fail();
+  }
+  const auto too_large = [&] { Fail(Quote(text) + " is too large: no size is over 1 EiB (1048576T)"); };
+  const std::optional<std::uint64_t> number = ParseDigits(text.substr(0, digits));
+  if (suffix == "%") {
+    if (!number || *number == 0 || *number > 100) Fail(Quote(text) + " is not a share from 1% to 100%");
+    return {*number, true};
+  }
+  std::uint64_t unit = bare_unit;
+  if (!suffix.empty()) {
+    unit = 1;
+    constexpr std::string_view kUnits = "KMGTPEkmgtpe";
+    if (const std::size_t at = kUnits.find(suffix[0]); at != std::string_view::npos) {
+      unit <<= 10 * (at % 6 + 1);
+      suffix.remove_prefix(1);
+      if (!suffix.empty() && suffix != "B" && suffix != "iB") fail();
+    } else if (suffix != "B" && suffix != "b") {
+      fail();
+    }
+  }
+  if (!number || *number > kMaxSize / unit) too_large();
+  // Whole bytes; digits behind the 18th are worth less than one.
+  unsigned __int128 parts = 0, whole = 1;
+  for (const char digit : fraction.substr(0, 18)) {
+    parts = 10 * parts + static_cast<unsigned>(digit - '0');
+    whole *= 10;
+  }
+  const std::uint64_t bytes = *number * unit + static_cast<std::uint64_t>(parts * unit / whole);
+  if (bytes > kMaxSize) too_large();
+  return {bytes, false};
+}
+
+namespace {
+
+std::string Escaped(std::string_view text, bool backslash) {
+  constexpr char kHex[] = "0123456789abcdef";
+  std::string out;
+  out.reserve(text.size());
+  while (!text.empty()) {
+    std::uint32_t code = 0;
+    const std::size_t length = DecodeUtf8(text, code);
+    const std::size_t taken = std::max<std::size_t>(length, 1);
+    if (length != 0 && !Unprintable(code) && !(backslash && code == '\\')) {
+      out += text.substr(0, taken);
+    } else {
+      for (const char c : text.substr(0, taken)) {
+        const auto byte = static_cast<unsigned char>(c);
+        out += {'\\', 'x', kHex[byte >> 4], kHex[byte & 15]};
+      }
+    }
+    text.remove_prefix(taken);
+  }
+  return out;
+}
+
+}  // namespace
+
+std::string EscapeName(std::string_view text) { return Escaped(text, false); }
+std::string EncodeName(std::string_view text) { return Escaped(text, true); }
+
+std::string SizeArgument(std::uint64_t bytes) {
+  constexpr std::string_view kUnits = "KMGTPE";
+  std::size_t unit = 0;
+  while (unit + 1 < kUnits.size() && bytes >= std::uint64_t{1024} << 10 * (unit + 1)) ++unit;
+  const std::uint64_t size = std::uint64_t{1} << 10 * (unit + 1);
+  const std::uint64_t whole = bytes / size;
+  const std::uint64_t tenths = (bytes % size * 10 + size - 1) / size;
+  const std::uint64_t all = 10 * whole + tenths;
+  return std::to_string(all / 10) + (all % 10 == 0 ? "" : "." + std::to_string(all % 10)) + kUnits[unit];
+}
+
+std::string FormatBytes(std::uint64_t bytes) {
+  if (bytes < 1024) return std::to_string(bytes) + " B";
+  constexpr std::array kUnits = {"KiB", "MiB", "GiB", "TiB", "PiB", "EiB"};
+  double value = static_cast<double>(bytes) / 1024;
+  std::size_t unit = 0;
+  // 1023.95 would be shown as 1024.0.
+  while (value >= 1023.95 && unit + 1 < kUnits.size()) {
+    value /= 1024;
+    ++unit;
+  }
+  char text[32];
+  std::snprintf(text, sizeof text, "%.1f %s", value, kUnits[unit]);
+  return text;
+}
+
+std::string Hex(std::uint64_t number) {
+  char text[17];
+  std::snprintf(text, sizeof text, "%016llx", static_cast<unsigned long long>(number));
+  return text;
+}
+
+std::string FormatDuration(double seconds) {
+  char text[48];
+  if (seconds < 9.995) {
+    std::snprintf(text, sizeof text, "%.2f s", std::max(seconds, 0.0));
+  } else if (seconds < 59.95) {
+    std::snprintf(text, sizeof text, "%.1f s", seconds);
+  } else {
+    const auto whole = static_cast<std::uint64_t>(std::llround(std::min(seconds, 1e15)));
+    if (whole < 3600) {
+      std::snprintf(text, sizeof text, "%llu min %02llu s", static_cast<unsigned long long>(whole / 60),
+                    static_cast<unsigned long long>(whole % 60));
+    } else {
+      const auto minutes = static_cast<unsigned long long>((whole + 30) / 60);
+      std::snprintf(text, sizeof text, "%llu h %02llu min", minutes / 60, minutes % 60);
+    }
+  }
+  return text;
+}
+
+std::size_t EditDistance(std::string_view a, std::string_view b) {
+  std::vector<std::size_t> before, above, row(b.size() + 1);
+  for (std::size_t j = 0; j <= b.size(); ++j) row[j] = j;
+  for (std::size_t i = 1; i <= a.size(); ++i) {
+    before = std::exchange(above, row);
+    row[0] = i;
+    for (std::size_t j = 1; j <= b.size(); ++j) {
+      row[j] = std::min({above[j] + 1, row[j - 1] + 1, above[j - 1] + (a[i - 1] == b[j - 1] ? 0 : 1)});
+      const bool exchanged = i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1];
+      if (exchanged) row[j] = std::min(row[j], before[j - 2] + 1);
+    }
+  }
+  return row[b.size()];
+}
+
+}  // namespace gpusort

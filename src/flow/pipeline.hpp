@@ -1,0 +1,440 @@
+// The threads of the stages of a job, and what they hand to one another.
+// A Pipeline starts named threads, keeps the first error and stops the rest; whoever waits polls its stop flag, so
+// nothing outlives a failure or a signal. BoundedQueue and OrderedQueue carry work between stages, BlockPool lends
+// counted, pinned buffers, WorkerPool runs short I/O tasks. Start at Pipeline.
+#pragma once
+
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <condition_variable>
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <exception>
+#include <functional>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/log.hpp"
+#include "io/stream.hpp"
+#include "kernels/backend.hpp"
+#include "kernels/error.hpp"
+#include "kernels/thread.hpp"
+#include "watch/trace.hpp"
+
+namespace gpusort {
+
+/// How long a waiting thread may be blind to the stop flag. Normal hand-overs notify and do not wait for it.
+inline constexpr std::chrono::milliseconds kPollInterval{20};
+
+class Pipeline {
+ public:
+  explicit Pipeline(CancelFlag& cancel) : cancel_(cancel) {}
+  Pipeline(const Pipeline&) = delete;
+  Pipeline& operator=(const Pipeline&) = delete;
+  ~Pipeline() { StopAndJoin(); }
+
+  /// Ends a pipeline's threads before what they use goes out of scope: declare it after all of that.
+  class Guard {
+   public:
+    explicit Guard(Pipeline& pipeline) : pipeline_(pipeline) {}
+    Guard(const Guard&) = delete;
+    Guard& operator=(const Guard&) = delete;
+    ~Guard() { pipeline_.StopAndJoin(); }
+
+   private:
+    Pipeline& pipeline_;
+  };
+
+  /// Starts a thread of `body`, and at StartRest or Join `count` - 1 more. So every stage gets one of the threads that
+  /// the system grants before any stage gets a second. Error(kOutOfMemory) if it does not grant this one. `role`, a
+  /// literal, is what traces call these threads.
+  void Start(std::function<void()> body, unsigned count = 1, const char* role = "thread") {
+    if (count == 0) return;
+    try {
+      rest_.insert(rest_.end(), count - 1, {body, role});  // first: nothing may throw once the thread runs
+      const std::string refused = TryStart(std::move(body), role);
+      if (!refused.empty()) throw Error(ErrorCode::kOutOfMemory, refused);
+    } catch (...) {
+      // What the threads that did start use is about to be destroyed.
+      StopAndJoin();
+      throw;
+    }
+  }
+
+  /// Goes on with fewer threads if the system refuses some.
+  void StartRest() {
+    for (Rest& rest : rest_) {
+      const std::string refused = TryStart(std::move(rest.body), rest.role);
+      if (refused.empty()) continue;
+      LogWarn(refused + "; going on with " + std::to_string(threads_.size()));
+      break;
+    }
+    rest_.clear();
+  }
+
+  /// The first error wins; every later one is a consequence of stopping.
+  void Fail(std::exception_ptr error) {
+    const std::lock_guard lock(mutex_);
+    if (!error_) error_ = std::move(error);
+    stop_ = true;
+  }
+
+  /// An error is known here before what `action` leaves behind is dropped: who waits for that to be done sees a stop.
+  template <typename Action>
+  void Try(Action action) {
+    try {
+      action();
+    } catch (...) {
+      Fail(std::current_exception());
+      throw;
+    }
+  }
+
+  void StopAndJoin() {
+    Stop();
+    threads_.clear();
+  }
+
+  void RethrowIfFailed() {
+    const std::lock_guard lock(mutex_);
+    if (error_) std::rethrow_exception(error_);
+  }
+
+  void Stop() { stop_ = true; }
+  bool stopped() const { return stop_ || cancel_.requested(); }
+  void ThrowIfStopped() const {
+    if (stopped()) throw Error(ErrorCode::kCancelled, "stopped");
+  }
+
+  /// Waits for all threads and throws the first error, if there was one.
+  void Join() {
+    StartRest();
+    threads_.clear();
+    RethrowIfFailed();
+    cancel_.ThrowIfRequested();
+  }
+
+  /// Waits on `condition` until `ready()`, polling the stop flag. `lock` is held on return. Throws if stopped.
+  template <typename Ready>
+  void Wait(std::unique_lock<std::mutex>& lock, std::condition_variable& condition, Ready ready) const {
+    while (!ready()) {
+      ThrowIfStopped();
+      condition.wait_for(lock, kPollInterval);
+    }
+  }
+
+ private:
+  /// Why there is no thread; empty if there is one.
+  std::string TryStart(std::function<void()> body, const char* role) {
+    const std::string refused = StartThread(threads_, [this, body = std::move(body), role] {
+      thread_role = role;
+      try {
+        body();
+      } catch (...) {
+        Fail(std::current_exception());
+      }
+    });
+    if (refused.empty()) return {};
+    return "cannot start a thread: " + refused +
+           "; a limit is reached (ulimit -u, pids.max of the control group, or memory)";
+  }
+
+  CancelFlag& cancel_;
+  std::atomic<bool> stop_{false};
+  std::mutex mutex_;
+  std::exception_ptr error_;
+  Threads threads_;
+  struct Rest {
+    std::function<void()> body;
+    const char* role;
+  };
+  std::vector<Rest> rest_;  ///< to be started
+};
+
+/// First in, first out; Push waits while `capacity` items wait. Pop gives nothing once Finish was called and all is
+/// out.
+template <typename T>
+class BoundedQueue {
+ public:
+  BoundedQueue(const Pipeline& pipeline, std::size_t capacity) : pipeline_(pipeline), capacity_(capacity) {}
+
+  void Push(T item) {
+    std::unique_lock lock(mutex_);
+    pipeline_.Wait(lock, changed_, [&] { return items_.size() < capacity_; });
+    items_.push_back(std::move(item));
+    changed_.notify_all();
+  }
+
+  std::optional<T> Pop() {
+    return Pop([](const T&) { return true; });
+  }
+  /// The first one that `suits(item)`; if none does, the first.
+  template <typename Suits>
+  std::optional<T> Pop(Suits suits) {
+    std::unique_lock lock(mutex_);
+    pipeline_.Wait(lock, changed_, [&] { return !items_.empty() || finished_; });
+    if (items_.empty()) return std::nullopt;
+    auto place = std::find_if(items_.begin(), items_.end(), suits);
+    if (place == items_.end()) place = items_.begin();
+    std::optional<T> item(std::move(*place));
+    items_.erase(place);
+    changed_.notify_all();
+    return item;
+  }
+
+  void Finish() {
+    const std::lock_guard lock(mutex_);
+    finished_ = true;
+    changed_.notify_all();
+  }
+
+  std::size_t size() const {
+    const std::lock_guard lock(mutex_);
+    return items_.size();
+  }
+
+ private:
+  const Pipeline& pipeline_;
+  const std::size_t capacity_;
+  mutable std::mutex mutex_;
+  std::condition_variable changed_;
+  std::deque<T> items_;
+  bool finished_ = false;
+};
+
+/// Items numbered 0, 1, 2... arrive in any order and leave in order. Whoever numbers them bounds how many are under
+/// way.
+template <typename T>
+class OrderedQueue {
+ public:
+  explicit OrderedQueue(const Pipeline& pipeline) : pipeline_(pipeline) {}
+
+  void Push(std::uint64_t number, T item) {
+    const std::lock_guard lock(mutex_);
+    items_.emplace(number, std::move(item));
+    changed_.notify_all();
+  }
+
+  /// No item of number `end` or above will come.
+  void Finish(std::uint64_t end) {
+    const std::lock_guard lock(mutex_);
+    end_ = end;
+    changed_.notify_all();
+  }
+
+  /// `waiter` is the pipeline of the calling thread, if it is another than that of the threads that push.
+  std::optional<T> Pop() { return Pop(pipeline_); }
+  std::optional<T> Pop(const Pipeline& waiter) {
+    std::unique_lock lock(mutex_);
+    const auto ready = [&] {
+      pipeline_.ThrowIfStopped();
+      return next_ == end_ || (!items_.empty() && items_.begin()->first == next_);
+    };
+    waiter.Wait(lock, changed_, ready);
+    if (next_ == end_) return std::nullopt;
+    std::optional<T> item(std::move(items_.begin()->second));
+    items_.erase(items_.begin());
+    ++next_;
+    return item;
+  }
+
+ private:
+  const Pipeline& pipeline_;
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  std::map<std::uint64_t, T> items_;
+  std::uint64_t next_ = 0;
+  std::uint64_t end_ = ~std::uint64_t{0};
+};
+
+/// Page-aligned, counted memory that may be registered with a backend, which must live as long.
+class PinnedBuffer {
+ public:
+  PinnedBuffer(HostMemory& memory, std::uint64_t bytes) : buffer_(memory, bytes) {}
+  PinnedBuffer(const PinnedBuffer&) = delete;
+  PinnedBuffer& operator=(const PinnedBuffer&) = delete;
+  ~PinnedBuffer() {
+    Unpin();
+    if (stays_registered_) buffer_.LeaveMapped();
+  }
+
+  std::byte* data() const { return buffer_.data(); }
+  std::uint64_t size() const { return buffer_.size(); }
+
+  /// Registers it until Unpin, its end, or another backend's turn.
+  void Pin(Backend& backend) {
+    if (pinned_by_ == &backend || buffer_.size() == 0) return;
+    Unpin();
+    backend.Pin(buffer_.data(), buffer_.size());
+    pinned_by_ = &backend;
+  }
+  void Unpin() {
+    if (pinned_by_ != nullptr && !pinned_by_->Unpin(buffer_.data())) stays_registered_ = true;
+    pinned_by_ = nullptr;
+  }
+
+ private:
+  HostBuffer buffer_;
+  Backend* pinned_by_ = nullptr;
+  bool stays_registered_ = false;
+};
+
+/// Equal page-aligned buffers out of one counted allocation, lent one at a time.
+class BlockPool {
+ public:
+  /// A buffer on loan; dropping it gives it back.
+  class Block {
+   public:
+    Block() = default;
+    Block(BlockPool* pool, std::byte* data) : pool_(pool), data_(data) {}
+    Block(Block&& other) noexcept
+        : pool_(std::exchange(other.pool_, nullptr)), data_(std::exchange(other.data_, nullptr)) {}
+    Block& operator=(Block&& other) noexcept {
+      std::swap(pool_, other.pool_);
+      std::swap(data_, other.data_);
+      return *this;
+    }
+    ~Block() {
+      if (pool_ != nullptr) pool_->Return(data_);
+    }
+    std::byte* data() const { return data_; }
+    std::uint64_t size() const { return pool_ == nullptr ? 0 : pool_->block_bytes(); }
+    std::span<std::byte> span() const { return {data_, size()}; }
+
+   private:
+    BlockPool* pool_ = nullptr;
+    std::byte* data_ = nullptr;
+  };
+
+  BlockPool(HostMemory& memory, std::uint64_t block_bytes, std::uint64_t blocks)
+      : BlockPool(std::make_shared<PinnedBuffer>(memory, block_bytes * blocks), block_bytes, blocks) {}
+  /// Out of the front of `memory`, which nobody else uses meanwhile.
+  BlockPool(std::shared_ptr<PinnedBuffer> memory, std::uint64_t block_bytes, std::uint64_t blocks)
+      : block_bytes_(block_bytes), blocks_(blocks), memory_(std::move(memory)) {
+    if (block_bytes * blocks > memory_->size()) throw Error(ErrorCode::kInternal, "blocks that pass their memory");
+    for (std::uint64_t i = blocks; i > 0; --i) free_.push_back(memory_->data() + (i - 1) * block_bytes);
+  }
+  BlockPool(const BlockPool&) = delete;
+  BlockPool& operator=(const BlockPool&) = delete;
+
+  const std::shared_ptr<PinnedBuffer>& memory() const { return memory_; }
+
+  Block Acquire(const Pipeline& pipeline) {
+    std::unique_lock lock(mutex_);
+    pipeline.Wait(lock, returned_, [&] { return !free_.empty(); });
+    return Take();
+  }
+
+  /// An empty Block if none is free.
+  Block TryAcquire() {
+    const std::lock_guard lock(mutex_);
+    return free_.empty() ? Block() : Take();
+  }
+
+  std::uint64_t free_blocks() const {
+    const std::lock_guard lock(mutex_);
+    return free_.size();
+  }
+  /// Called (outside the pool's lock) after a block came back.
+  void OnReturn(std::function<void()> callback) { on_return_ = std::move(callback); }
+  std::uint64_t block_bytes() const { return block_bytes_; }
+  std::uint64_t blocks() const { return blocks_; }
+
+ private:
+  Block Take() {
+    Block block(this, free_.back());
+    free_.pop_back();
+    return block;
+  }
+  void Return(std::byte* data) {
+    {
+      const std::lock_guard lock(mutex_);
+      free_.push_back(data);
+      returned_.notify_one();
+    }
+    if (on_return_) on_return_();
+  }
+
+  const std::uint64_t block_bytes_;
+  const std::uint64_t blocks_;
+  const std::shared_ptr<PinnedBuffer> memory_;
+  mutable std::mutex mutex_;
+  std::condition_variable returned_;
+  std::vector<std::byte*> free_;
+  std::function<void()> on_return_;
+};
+
+/// Threads of a Pipeline that run short tasks (reads, writes, checksums) in the order given.
+class WorkerPool {
+  struct Group {
+    std::mutex mutex;
+    std::condition_variable changed;
+    std::uint64_t left = 0, running = 0;
+    bool abandoned = false;
+  };
+  /// The end of a task, also by an exception.
+  struct Ended {
+    Group& group;
+    ~Ended() {
+      const std::lock_guard lock(group.mutex);
+      --group.running;
+      group.changed.notify_all();
+    }
+  };
+
+ public:
+  WorkerPool(Pipeline& pipeline, unsigned threads) : pipeline_(pipeline), tasks_(pipeline, 4 * threads + 16) {
+    pipeline.Start(
+        [this] {
+          while (std::optional<std::function<void()>> task = tasks_.Pop()) pipeline_.Try([&] { (*task)(); });
+        },
+        threads, "worker");
+  }
+
+  void Submit(std::function<void()> task) { tasks_.Push(std::move(task)); }
+  void Finish() { tasks_.Finish(); }
+  std::size_t waiting() const { return tasks_.size(); }
+
+  /// Runs task(0) ... task(count - 1) on the workers and waits for all of them. Also when it throws, because the
+  /// pipeline was stopped, no task is running or will start: what they refer to may go.
+  void ForEach(std::uint64_t count, const std::function<void(std::uint64_t)>& task) {
+    const auto group = std::make_shared<Group>();
+    group->left = count;
+    try {
+      for (std::uint64_t i = 0; i < count; ++i) {
+        Submit([group, &task, i] {
+          {
+            const std::lock_guard lock(group->mutex);
+            if (group->abandoned) return;
+            ++group->running;
+          }
+          const Ended ended{*group};
+          task(i);
+          const std::lock_guard lock(group->mutex);
+          --group->left;
+        });
+      }
+      std::unique_lock lock(group->mutex);
+      pipeline_.Wait(lock, group->changed, [&] { return group->left == 0; });
+    } catch (...) {
+      std::unique_lock lock(group->mutex);
+      group->abandoned = true;
+      group->changed.wait(lock, [&] { return group->running == 0; });
+      throw;
+    }
+  }
+
+ private:
+  Pipeline& pipeline_;
+  BoundedQueue<std::function<void()>> tasks_;
+};
+
+}  // namespace gpusort
