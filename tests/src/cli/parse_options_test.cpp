@@ -11,6 +11,7 @@
 
 #include "cli/help.hpp"
 #include "cli/option_table.hpp"
+#include "formats/value_key.hpp"
 #include "records.hpp"
 
 namespace gpusort {
