@@ -131,7 +131,7 @@ std::string Prose(const std::string& line) {
     const bool minus = word[begin] == '-';  // past the end there is a NUL
     const bool option = minus && (end - begin <= 2 || word[begin + 1] == '-');
     if (!out.empty()) out += ' ';
-    out += Escape(word.substr(0, begin), false) + (option ? "\\%\\fB" : "") +
+    out += Escape(word.substr(0, begin), false) + (option ? "\\fB" : "") +
            Escape(word.substr(begin, end - begin), minus) + (option ? "\\fR" : "") + Escape(word.substr(end), false);
   }
   return out + "\n";
@@ -176,7 +176,8 @@ std::string RoffExamples() {
   for (std::string line; std::getline(lines, line);) {
     const bool command = line.starts_with("      ");
     if (command != commands && !line.empty()) {
-      text += command ? ".PP\n.RS 4\n.EX\n" : ".EE\n.RE\n";
+      if (command && !text.ends_with("\"\n")) text += ".PP\n";  // not after a title
+      text += command ? ".RS 4\n.EX\n" : ".EE\n.RE\n";
       commands = command;
     }
     if (command) {
