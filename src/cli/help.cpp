@@ -252,6 +252,8 @@ std::string HelpText(HelpTopic topic) {
       return Keys();
     case HelpTopic::kManual:
       return Manual();
+    case HelpTopic::kJson:
+      return OptionsAsJson();
     case HelpTopic::kShort:
       break;
   }

@@ -2,6 +2,7 @@
 // completion (completion.cpp) are made from these rows. Under the name `sort` another grammar holds (gnu_options.hpp).
 #pragma once
 
+#include <string>
 #include <string_view>
 
 namespace gpusort {
@@ -17,6 +18,7 @@ enum OptionMark : unsigned {
   kTablesToo = 32,   ///< beside kLinesOnly: or that
   kShare = 128,      ///< a size that may be a share: 50%
   kAnyAttempt = 64,  ///< may be another when a job goes on that was stopped (--resume-dir): it changes no bytes of it
+  kSameFile = 256,   ///< beside kAnyAttempt: all tasks of a job must have the same file
 };
 
 /// One option. Texts are plain, with `\n` where a line ends; help.cpp wraps and escapes them.
@@ -94,7 +96,7 @@ inline constexpr OptionRow kOptionRows[] = {
     {Section::kLines, "header", 0, "N", kWithCheck | kLinesOnly | kTablesToo,
      "the first N lines stay on top, unsorted; several inputs must have the same ones, which are kept once",
      "See Headers in the manual page."},
-    {Section::kLines, "random-source", 0, "FILE", kWithCheck | kLinesOnly | kAnyAttempt,
+    {Section::kLines, "random-source", 0, "FILE", kWithCheck | kLinesOnly | kAnyAttempt | kSameFile,
      "16 bytes of FILE choose the hash of -R"},
     {Section::kLines, "max-record", 0, "SIZE", kWithCheck | kLinesOnly | kTablesToo | kAnyAttempt,
      "the longest line that is taken (default 64M, or a sixteenth of --memory if that is less)",
@@ -220,8 +222,10 @@ inline constexpr OptionRow kOptionRows[] = {
     {Section::kReports, "version", 0, "", kWithCheck, "version, and the backends built and found"},
     {Section::kReports, "help", 0, "", kWithCheck,
      "the options needed most; --help=all: all options; --help=keys: keys and their types; --help=examples: tasks "
-     "out of practice; --help=man: the manual page",
-     "The manual page is roff: gpusort --help=man | man -l -"},
+     "out of practice; --help=man: the manual page; --help=json: the options for programs",
+     "The manual page is roff: gpusort --help=man | man -l -. --help=json prints an array with one object for each "
+     "option: name, letter, argument (empty for a flag), words that the value may be, whether it repeats, "
+     "changes_bytes (of the output), section and help."},
     {Section::kReports, "completion", 0, "SHELL", kWithCheck,
      "print what completes the command lines of gpusort in that shell: bash, zsh or fish",
      "Packages and cmake --install put it where the shells look for it; else, in a shell's start-up file: source "
@@ -258,7 +262,7 @@ inline constexpr OptionWords kOptionWords[] = {
     {"progress", "auto always never"},
     {"log-level", "trace debug info warn error off"},
     {"log-format", "text json"},
-    {"help", "all keys examples man"},
+    {"help", "all keys examples man json"},
     {"completion", "bash zsh fish"},
 };
 
@@ -316,5 +320,11 @@ inline constexpr SectionTitle kSectionTitles[] = {
     {Section::kReports, "Reports"},
     {Section::kTuning, "Tuning (all are planned; for tests and measurements)"},
 };
+
+/// Returns whether the option may change the bytes of the output.
+bool ChangesBytes(const OptionRow& row);
+
+/// Returns all rows as a JSON array, for programs (--help=json).
+std::string OptionsAsJson();
 
 }  // namespace gpusort

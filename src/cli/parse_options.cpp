@@ -190,7 +190,8 @@ std::vector<std::string> Translate(const std::vector<std::string>& arguments, Ty
         return Choose<HelpTopic>(word(), {{"all", HelpTopic::kAll},
                                           {"keys", HelpTopic::kKeys},
                                           {"examples", HelpTopic::kExamples},
-                                          {"man", HelpTopic::kManual}});
+                                          {"man", HelpTopic::kManual},
+                                          {"json", HelpTopic::kJson}});
       });
       translated.back() = "--help";
     }
@@ -1120,14 +1121,11 @@ std::vector<std::string> DecidingOptions(int argc, const char* const* argv) {
   std::vector<std::string> options;
   for (const OptionRow& row : kOptionRows) {
     const auto given = typed.values.find(KeyOf(row));
-    // Another process reads the same file of random bytes.
-    const bool random_source = std::string_view(row.name) == "random-source";
-    const bool decides = (row.marks & kAnyAttempt) == 0 || random_source;
-    if (!decides || given == typed.values.end()) continue;
+    if (!ChangesBytes(row) || given == typed.values.end()) continue;
     if (row.argument[0] == '\0') options.push_back(KeyOf(row));
     for (const std::string& value : given->second) {
       if (IsObsolescent(value)) Fail("give keys with -k: " + KeyText(value));
-      const std::string meant = random_source ? std::filesystem::absolute(value).string() : value;
+      const std::string meant = (row.marks & kSameFile) != 0 ? std::filesystem::absolute(value).string() : value;
       options.push_back(KeyOf(row) + (row.name[0] == '\0' ? "" : "=") + meant);
     }
   }

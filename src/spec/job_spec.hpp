@@ -24,7 +24,7 @@ namespace gpusort {
 enum class Action { kSort, kCheck, kExplain, kStatus, kHelp, kVersion, kCompletion };
 enum class Format { kBinary, kLines, kTable };
 enum class DeviceChoice { kAuto, kCpu, kGpu };
-enum class HelpTopic { kShort, kAll, kKeys, kExamples, kManual };
+enum class HelpTopic { kShort, kAll, kKeys, kExamples, kManual, kJson };
 enum class When { kAuto, kAlways, kNever };
 
 /// Bytes [begin, end) of a file.

@@ -21,8 +21,21 @@ grep -q 'man gpusort' <("$g" --help) || fail "--help does not say where the manu
 [ "$("$g" --help | wc -l)" -le 40 ] || fail "--help is long"
 grep -q 'Exit codes' <("$g" --help=all) || fail "--help=all without exit codes"
 expect 2 "$g" --help=more
-says 'none of: all, keys, examples, man'
+says 'none of: all, keys, examples, man, json'
 expect 4 "$g" --help=man >/dev/full
+"$g" --help=json >options.json
+python3 - <<'PY' || fail "--help=json"
+import json
+rows = {row["name"]: row for row in json.load(open("options.json"))}
+assert len(rows) > 80
+row = rows["memory"]
+assert (row["letter"], row["argument"], row["words"], row["changes_bytes"], row["repeats"]) == ("", "SIZE", [], False, False)
+assert row["section"] == "Resources" and row["help"].startswith("host memory")
+assert rows["output"]["letter"] == "o" and rows["key"]["repeats"] and rows["key"]["changes_bytes"]
+assert rows["reverse"]["argument"] == "" and rows["random-source"]["changes_bytes"]
+assert rows["progress"]["words"] == ["auto", "always", "never"]
+assert rows[""]["letter"] == "C"
+PY
 "$g" --help=man | cmp - "$bin/gpusort.1" || fail "gpusort.1 is not what --help=man prints"
 if command -v groff >/dev/null; then
   LC_ALL=C.UTF-8 groff -man -Tutf8 -P-c -ww "$bin/gpusort.1" >page 2>err || fail "groff: $(cat err)"

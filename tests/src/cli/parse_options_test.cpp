@@ -227,6 +227,7 @@ TEST(ParseOptions, AnswersHelpAndVersionBeforeAnythingElse) {
   EXPECT_EQ(Parse({"--help=keys"}).help, HelpTopic::kKeys);
   EXPECT_EQ(Parse({"--help=examples"}).help, HelpTopic::kExamples);
   EXPECT_EQ(Parse({"--help=man"}).help, HelpTopic::kManual);
+  EXPECT_EQ(Parse({"--help=json"}).help, HelpTopic::kJson);
   EXPECT_EQ(Parse({"a", "--", "--help=junk"}).target.output, "--help=junk");
 }
 
@@ -304,7 +305,7 @@ TEST(ParseOptions, ExplainsEveryMistake) {
       {{"--files0-from", "names"}, {"no output"}},
       {{"--batch-size", "3", "--fan-in", "3", "a", "b"}, {"--batch-size and --fan-in", "twice"}},
       {{"-C", "-m", "a"}, {"--merge has no meaning with -C"}},
-      {{"--help=al"}, {"--help: 'al' is none of: all, keys, examples, man", "did you mean all?"}},
+      {{"--help=al"}, {"--help: 'al' is none of: all, keys, examples, man, json", "did you mean all?"}},
       {{"--help="}, {"--help: '' is none of"}},
       {{"--outptu", "a", "b"}, {"'--outptu'", "; did you mean --output?", "see gpusort --help"}},
       {{"--rev", "a", "b"}, {"'--rev'; did you mean --reverse?"}},
