@@ -27,7 +27,7 @@ expect 4 "$g" --help=man >/dev/full
 python3 - <<'PY' || fail "--help=json"
 import json
 rows = {row["name"]: row for row in json.load(open("options.json"))}
-assert len(rows) > 80
+assert len(rows) > 60
 row = rows["memory"]
 assert (row["letter"], row["argument"], row["words"], row["changes_bytes"], row["repeats"]) == ("", "SIZE", [], False, False)
 assert row["section"] == "Resources" and row["help"].startswith("host memory")
