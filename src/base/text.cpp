@@ -1,10 +1,11 @@
 #include "base/text.hpp"
 
+#include <fmt/core.h>
+
 #include <algorithm>
 #include <array>
 #include <charconv>
 #include <cmath>
-#include <cstdio>
 #include <system_error>
 #include <utility>
 #include <vector>
@@ -133,11 +134,12 @@ std::string SizeArgument(std::uint64_t bytes) {
   const std::uint64_t whole = bytes / size;
   const std::uint64_t tenths = (bytes % size * 10 + size - 1) / size;
   const std::uint64_t all = 10 * whole + tenths;
-  return std::to_string(all / 10) + (all % 10 == 0 ? "" : "." + std::to_string(all % 10)) + kUnits[unit];
+  return all % 10 == 0 ? fmt::format("{}{}", all / 10, kUnits[unit])
+                       : fmt::format("{}.{}{}", all / 10, all % 10, kUnits[unit]);
 }
 
 std::string FormatBytes(std::uint64_t bytes) {
-  if (bytes < 1024) return std::to_string(bytes) + " B";
+  if (bytes < 1024) return fmt::format("{} B", bytes);
   constexpr std::array kUnits = {"KiB", "MiB", "GiB", "TiB", "PiB", "EiB"};
   double value = static_cast<double>(bytes) / 1024;
   std::size_t unit = 0;
@@ -146,34 +148,18 @@ std::string FormatBytes(std::uint64_t bytes) {
     value /= 1024;
     ++unit;
   }
-  char text[32];
-  std::snprintf(text, sizeof text, "%.1f %s", value, kUnits[unit]);
-  return text;
+  return fmt::format("{:.1f} {}", value, kUnits[unit]);
 }
 
-std::string Hex(std::uint64_t number) {
-  char text[17];
-  std::snprintf(text, sizeof text, "%016llx", static_cast<unsigned long long>(number));
-  return text;
-}
+std::string Hex(std::uint64_t number) { return fmt::format("{:016x}", number); }
 
 std::string FormatDuration(double seconds) {
-  char text[48];
-  if (seconds < 9.995) {
-    std::snprintf(text, sizeof text, "%.2f s", std::max(seconds, 0.0));
-  } else if (seconds < 59.95) {
-    std::snprintf(text, sizeof text, "%.1f s", seconds);
-  } else {
-    const auto whole = static_cast<std::uint64_t>(std::llround(std::min(seconds, 1e15)));
-    if (whole < 3600) {
-      std::snprintf(text, sizeof text, "%llu min %02llu s", static_cast<unsigned long long>(whole / 60),
-                    static_cast<unsigned long long>(whole % 60));
-    } else {
-      const auto minutes = static_cast<unsigned long long>((whole + 30) / 60);
-      std::snprintf(text, sizeof text, "%llu h %02llu min", minutes / 60, minutes % 60);
-    }
-  }
-  return text;
+  if (seconds < 9.995) return fmt::format("{:.2f} s", std::max(seconds, 0.0));
+  if (seconds < 59.95) return fmt::format("{:.1f} s", seconds);
+  const auto whole = static_cast<std::uint64_t>(std::llround(std::min(seconds, 1e15)));
+  if (whole < 3600) return fmt::format("{} min {:02} s", whole / 60, whole % 60);
+  const std::uint64_t minutes = (whole + 30) / 60;
+  return fmt::format("{} h {:02} min", minutes / 60, minutes % 60);
 }
 
 std::size_t EditDistance(std::string_view a, std::string_view b) {
