@@ -11,7 +11,6 @@ import shutil
 import signal
 import subprocess
 import sys
-import time
 
 PLAN = ["--memory", "6M", "--batch-bytes", "150000", "--block-size", "32K", "--checkpoint", "100000", "--fan-in", "3",
         "--threads", "2"]
@@ -153,7 +152,7 @@ def damage_lines(rng, path, whole, nth=None, kind=None):
         other = (at + 1) % len(lines)
         lines[at], lines[other] = lines[other], lines[at]
     elif kind == "cut":
-        lines = lines[:at] + [lines[at][:rng.randrange(len(line))]]
+        lines = [*lines[:at], lines[at][:rng.randrange(len(line))]]
     elif kind == "nul":
         lines[at] = bytes(len(line))
     elif kind == "return":
@@ -200,7 +199,7 @@ def damage_bytes(rng, path, others):
         data[at:at + page] = rng.randbytes(len(data[at:at + page]))
     elif kind == "other's":
         with open(rng.choice(others), "rb") as file:
-            data = file.read()
+            data = bytearray(file.read())
         if rng.randrange(2):
             data = data[:size] + bytes(max(0, size - len(data)))
     if kind == "gone":

@@ -170,7 +170,10 @@ class Runner:
     def clean(self):
         for name in ("out", "tmp", "resume", "report"):
             path = os.path.join(self.folder, name)
-            shutil.rmtree(path) if os.path.isdir(path) else os.path.exists(path) and os.remove(path)
+            if os.path.isdir(path):
+                shutil.rmtree(path)
+            elif os.path.exists(path):
+                os.remove(path)
         for name in ("out", "tmp"):
             os.mkdir(os.path.join(self.folder, name))
 
@@ -300,7 +303,7 @@ def all_faults(job, kinds, whole):
         count = job.counts.get(kind, 0)
         if whole and count:
             count += 5  # threads may make a few more calls; after the last call no fault occurs
-        for error, codes in FAULTS[kind].items():
+        for error, _codes in FAULTS[kind].items():
             for for_ever in (False, True) if error != "EINTR" and not job.once else (False,):
                 for nth in range(1, count + 1):
                     yield job, kind, error, nth, for_ever
@@ -331,9 +334,9 @@ def main():
         return local.runner
 
     jobs = [job for job in make_jobs(runner().data) if jobs_wanted is None or job.name in jobs_wanted]
-    injected = collections.Counter()
+    injected = collections.Counter[str]()
     answers = collections.defaultdict(list)
-    failures = []
+    failures: list[str] = []
     lock = threading.Lock()
 
     def one(fault):
@@ -376,6 +379,7 @@ def main():
             faults += of_group
         if wanted and "memory" in kinds and jobs_wanted is None:
             # After the rename a job without memory prints more than elsewhere; few allocations come so late.
+            assert late
             runner().first(late)
             count = late.counts["memory"]
             faults += [(late, "memory", "ENOMEM", nth, True) for nth in range(count - count // 20, count, 8)]

@@ -6,7 +6,6 @@ usage: gnu_sort_random.py SORT COUNT SEED [LOCALE]     SORT: a link to gpusort w
 """
 import os
 import random
-import shutil
 import subprocess
 import sys
 import tempfile
@@ -179,11 +178,11 @@ class Runner:
             size = len(lines) // 2
             while size > 0:
                 for begin in range(0, len(lines), size):
-                    yield options, files[:i] + [delimiter.join(lines[:begin] + lines[begin + size:])] + files[i + 1:]
+                    yield options, [*files[:i], delimiter.join(lines[:begin] + lines[begin + size:]), *files[i + 1:]]
                 size //= 2
             if len(data) < 200:
                 for at in range(len(data)):
-                    yield options, files[:i] + [data[:at] + data[at + 1:]] + files[i + 1:]
+                    yield options, [*files[:i], data[:at] + data[at + 1:], *files[i + 1:]]
 
 
 def main():

@@ -19,7 +19,7 @@ def make_data(rng, end):
     prefix = bytes(rng.randrange(97, 123) for _ in range(60))
     pool = [b" ".join(rng.choice(words) for _ in range(rng.randrange(5))) for _ in range(5)]
     lines = []
-    for i in range(count):
+    for _i in range(count):
         if kind == 0:
             line = bytes(rng.randrange(256) for _ in range(rng.randrange(30)))
         elif kind == 1:
@@ -80,7 +80,7 @@ def make_plan(rng):
 
 
 def run(arguments, data=None):
-    done = subprocess.run(arguments, input=data, stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=1200,
+    done = subprocess.run(arguments, input=data, capture_output=True, timeout=1200,
                           env=dict(os.environ, LC_ALL="C"))
     return done.returncode, done.stdout, done.stderr
 
@@ -112,7 +112,7 @@ def one(program, rng, folder):
         for name in names:
             run(["sort", *order, "-o", name, name])
         parts = [open(name, "rb").read() for name in names]
-        order = order + ["-m"]
+        order = [*order, "-m"]
     code, want, said = run(["sort", *order, *names])
     if code != 0:
         return  # incompatible options: other tests compare the messages
@@ -121,11 +121,11 @@ def one(program, rng, folder):
     if rng.randrange(4) == 0:
         top = rng.choice([1, 2, 5, 20, 500, 10**9])
         want = first_lines(want, top, end)
-        plan = plan + ["--top", str(top)]
+        plan = [*plan, "--top", str(top)]
     if rng.randrange(4) == 0:
         header = [b"zz head", b"", b"a", b"~" * 70][:rng.randrange(1, 5)]
-        order = order + ["--header", str(len(header))]
-        checked = checked + ["--header", str(len(header))]
+        order = [*order, "--header", str(len(header))]
+        checked = [*checked, "--header", str(len(header))]
         top_lines = b"".join(line + bytes([end]) for line in header)
         for i, name in enumerate(names):
             # An empty input has no header, and the last line may lack its newline.

@@ -1,10 +1,12 @@
 """on_terminal.py STREAMS TYPED COMMAND...: runs the command with a new terminal as those of its standard streams that
 STREAMS names ("02": input and error), types TYPED (with \\n for Enter, \\x04 for the end of the input) once the terminal
 shows something, and prints all that it showed. Other streams stay as they are. The exit code is the command's, or 128 + the signal's number."""
-import os, pty, sys
+import os
+import pty
+import sys
 
-streams, typed, command = sys.argv[1], sys.argv[2], sys.argv[3:]
-typed = typed.encode().decode("unicode_escape").encode()
+streams, command = sys.argv[1], sys.argv[3:]
+typed = sys.argv[2].encode().decode("unicode_escape").encode()
 ours, theirs = pty.openpty()
 inputs = {int(digit) for digit in streams}
 pid = os.fork()

@@ -1,7 +1,17 @@
 """report_browser.py PAGE...: opens pages of --report in Chromium, light and dark, wide and 400 px, and printed: nothing
 fails, hover and keys show values, text has a contrast of 4.5, and nothing is wider than the screen. With SHOTS=DIR it
 leaves pictures there."""
-import base64, json, os, pathlib, socket, struct, subprocess, sys, tempfile, time, urllib.request
+import base64
+import json
+import os
+import pathlib
+import socket
+import struct
+import subprocess
+import sys
+import tempfile
+import time
+import urllib.request
 
 CONTRAST = """(() => {
   const parse = c => { const m = c.match(/[0-9.]+/g).map(Number); return m.length > 3 ? m : [...m, 1]; };

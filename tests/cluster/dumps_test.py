@@ -55,7 +55,7 @@ def make_dump(rng):
 
 
 def run(*words):
-    return subprocess.run([f"{BIN}/{words[0]}", *words[1:]], stdout=subprocess.PIPE, stderr=subprocess.PIPE, check=False)
+    return subprocess.run([f"{BIN}/{words[0]}", *words[1:]], capture_output=True, check=False)
 
 
 def task(*words):

@@ -1,6 +1,7 @@
 """tools/cluster/gpusort-ray on a Ray cluster of three nodes on this machine: nodes and tasks that die, hang and fill
 disks, drivers that are stopped. ray_test.py BUILD ROOT WORK [CASE...]; GPUSORT_FEW: fewer cases."""
 import contextlib
+import functools
 import gzip
 import os
 import pathlib
@@ -9,7 +10,6 @@ import subprocess
 import sys
 import time
 
-import ray
 from ray.cluster_utils import Cluster
 
 build, root, work = (pathlib.Path(word).resolve() for word in sys.argv[1:4])
@@ -352,8 +352,7 @@ def main():
     cases = {case.__name__: case for case in (alone, own_cluster_dies, plain, compressed, tasks_die, gpus, hangs,
                                               full_disk, no_shared_node_dies, no_shared_stopped, no_shared_large,
                                               stopped, two_at_once, no_node_left, refused)}
-    cases |= {f"{stage}_node_dies": lambda nodes, stage=stage: node_dies(nodes, stage)
-              for stage in ("runs", "cut", "part", "prove")}
+    cases |= {f"{stage}_node_dies": functools.partial(node_dies, stage=stage) for stage in ("runs", "cut", "part", "prove")}
     wanted = sys.argv[4:] or list(cases)
     nodes = None
     try:

@@ -14,7 +14,9 @@ ROOT = sys.argv.pop(1)
 TOOL = os.path.join(ROOT, "tools/cluster/gpusort-sim")
 loader = importlib.machinery.SourceFileLoader("gpusort_sim", TOOL)
 sys.dont_write_bytecode = True
-sim = importlib.util.module_from_spec(importlib.util.spec_from_loader("gpusort_sim", loader))
+spec = importlib.util.spec_from_loader("gpusort_sim", loader)
+assert spec
+sim = importlib.util.module_from_spec(spec)
 loader.exec_module(sim)
 
 GB = 10**9
@@ -178,7 +180,7 @@ class Always(unittest.TestCase):
             for what in (("run", 0, 0), ("run", 0, 1), ("part", 0, 0)):
                 one.phases(*what)
             mix = tuple((key, rng.randint(1, 5)) for key in one.shapes if rng.random() < 0.7)
-            filled, used = one.fill(1, mix, {}), {}
+            filled, used = one.fill(1, mix, {}), dict[str, float]()
             for key, count in mix:
                 self.assertGreater(filled[key][0], 0)
                 for name, cost in one.shapes[key].local.items():

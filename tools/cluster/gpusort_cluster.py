@@ -3,6 +3,7 @@ import collections
 import errno
 import fcntl
 import glob
+import json
 import os
 import re
 import shutil
@@ -71,11 +72,10 @@ def options_with_values(task: str) -> set[str]:
     """Returns the names and letters of gpusort's options that take a word."""
     program = find_gpusort(task)
     try:
-        text = subprocess.run([program, "--help=all"], capture_output=True, text=True, check=True).stdout
-    except (OSError, subprocess.CalledProcessError) as error:
+        rows = json.loads(subprocess.run([program, "--help=json"], capture_output=True, check=True).stdout)
+    except (OSError, ValueError, subprocess.CalledProcessError) as error:
         raise Failed(2, f"{program}, which tells of its options: {error}") from None
-    found = re.findall(r"^ +(?:-(\w), )?--([\w-]+) [A-Z]+(?: |$)", text, re.MULTILINE)
-    return {name for names in found for name in names if name}
+    return {name for row in rows if row["argument"] for name in (row["name"], row["letter"]) if name}
 
 
 def word_after(word: str, rest: collections.deque[str]) -> str:
