@@ -64,16 +64,10 @@ void StreamCopy(std::byte* to, std::span<const std::byte> from) {
   std::memcpy(to + done, from.data() + done, from.size() - done);
 }
 
-RecordSpan WithoutMark(RecordSpan header) {
-  constexpr std::byte kMark[] = {std::byte{0xef}, std::byte{0xbb}, std::byte{0xbf}};
-  const bool marked = header.size() >= std::size(kMark) && std::ranges::equal(header.first(std::size(kMark)), kMark);
-  return marked ? header.subspan(std::size(kMark)) : header;
-}
-
 /// The last bytes of the first `size` of a file.
 struct FileEnd {
   RecordSum sum;
-  std::byte last{};
+  std::vector<std::byte> tail;  ///< as RecordFormat::Ending takes it
 };
 FileEnd ReadEnd(File& file, std::uint64_t size) {
   constexpr std::uint64_t kBytes = 4096;
@@ -87,8 +81,16 @@ FileEnd ReadEnd(File& file, std::uint64_t size) {
   const std::span bytes = std::span(buffer).first(got).subspan(std::min(got, from - begin));
   if (bytes.empty()) return end;
   end.sum = SumRecords(bytes, bytes.size());
-  end.last = bytes.back();
+  const std::span tail = bytes.last(std::min(bytes.size(), RecordFormat::kTailBytes));
+  end.tail.assign(tail.begin(), tail.end());
   return end;
+}
+
+/// Appends `bytes` to `tail`, and keeps as many bytes at its end as RecordFormat::Ending takes.
+void KeepTail(std::span<const std::byte> bytes, std::vector<std::byte>& tail) {
+  const std::span last = bytes.last(std::min(bytes.size(), RecordFormat::kTailBytes));
+  tail.insert(tail.end(), last.begin(), last.end());
+  if (tail.size() > RecordFormat::kTailBytes) tail.erase(tail.begin(), tail.end() - RecordFormat::kTailBytes);
 }
 
 [[noreturn]] void PartialRecord(const std::string& path, std::uint64_t size, std::uint64_t stride) {
@@ -110,18 +112,16 @@ std::uint64_t HeaderMemory(const JobSpec& spec, std::uint64_t limit) {
   return spec.source.header == 0 && !spec.source.table ? 0 : std::min(limit / kHeaderShare, kMostHeader);
 }
 
-InputOptions MakeInputOptions(const JobSpec& spec, HostMemory& memory, const RecordKeyer* format,
+InputOptions MakeInputOptions(const JobSpec& spec, HostMemory& memory, const RecordFormat& format,
                               std::optional<FileFacts> overwritten) {
-  HeaderRule header;
   if (HeaderMemory(spec, memory.limit()) > 0) {
-    header = {spec.source.header, memory.limit()};
     memory.Reserve(HeaderMemory(spec, memory.limit()));
   }
-  return {spec.source.codec,
-          header,
-          format,
+  return {format,
+          spec.source.codec,
+          memory.limit(),
           {spec.source.max_expanded, memory.limit() / kDecoderShare, kDecoderShare},
-          spec.order.merge && format == nullptr,
+          spec.order.merge && !spec.source.table,
           overwritten,
           spec.dialect.strict,
           spec.source.ranges,
@@ -137,7 +137,7 @@ Inputs::Inputs(FileSystem& files, const std::vector<std::string>& paths, const I
                const RecordLayout& layout, CancelFlag& cancel, StreamFronts fronts)
     : files_(files),
       layout_(layout),
-      header_rule_(options.header),
+      header_limit_(options.header_limit),
       kinds_(options.kinds),
       format_(options.format),
       limits_(options.limits),
@@ -183,14 +183,14 @@ Inputs::Inputs(FileSystem& files, const std::vector<std::string>& paths, const I
       input.ends_inside = range.inside;
       input.state = range.state;
       const std::uint64_t bytes = input.end - input.begin;
-      if (kinds_.active() && !has_header()) {  // else TakeHeader does
+      if (kinds_.active() && !format_.has_header()) {  // else TakeHeader does
         std::vector<std::byte> front(std::min(KindCheck::kFrontBytes, input.facts.size));
         front.resize(file->ReadAt(0, front));
         CheckKind(input, front, front.size() == input.facts.size);
       }
       const FileEnd end = ReadEnd(*file, input.facts.size);
       input.last_bytes = end.sum;
-      input.last = end.last;
+      input.tail = end.tail;
       if (bytes >= kDirectMinBytes && files.CachedShare(*file) < kMostlyCached) {
         std::unique_ptr<File> direct = files.OpenInput(path, true);
         if (direct->direct()) {
@@ -206,7 +206,7 @@ Inputs::Inputs(FileSystem& files, const std::vector<std::string>& paths, const I
   for (std::uint32_t i = 0; i < inputs_.size(); ++i) {
     Input& input = inputs_[i];
     if (input.stream || input.codec != Codec::kNone) continue;
-    if (has_header()) {
+    if (format_.has_header()) {
       const std::unique_ptr<File> file = files.OpenInput(input.path, false);
       TakeHeader(i, [&, at = std::uint64_t{0}](std::span<std::byte> out) mutable {
         const std::uint64_t got = file->ReadAt(at, out.first(std::min(out.size(), input.facts.size - at)));
@@ -214,7 +214,7 @@ Inputs::Inputs(FileSystem& files, const std::vector<std::string>& paths, const I
         return got;
       });
     }
-    if (delimits() && input.end > input.begin && input.end == input.facts.size) input.ending = Ending(input.last);
+    if (input.end > input.begin && input.end == input.facts.size) input.ending = format_.Ending(header_, input.tail);
     if (size(i) > kMaxSize || bytes_ + size(i) > kMaxSize) {
       throw Error(ErrorCode::kBadInput, EscapeName(input.path) + ": " + FormatBytes(bytes_ + size(i)) +
                                             (bytes_ > 0 ? " with the inputs before it" : "") +
@@ -236,29 +236,6 @@ void Inputs::CheckKind(const Input& input, std::span<const std::byte> front, boo
   kinds_.Look(input.path, expanded ? std::string(WithoutCodecExtension(input.path)) : input.path, front, all);
 }
 
-bool Inputs::has_header() const { return format_ != nullptr ? format_->has_header() : header_rule_.lines > 0; }
-
-bool Inputs::delimits() const { return format_ != nullptr ? format_->newlines() : !layout_.fixed(); }
-
-std::string Inputs::Ending(std::byte last) const {
-  const char delimiter = static_cast<char>(layout_.delimiter);
-  if (last == static_cast<std::byte>(delimiter)) return {};
-  const bool returns = format_ != nullptr && format_->EndsInReturns(header_) && last != std::byte{'\r'};
-  std::string ending(returns ? 1 : 0, '\r');
-  return ending += delimiter;
-}
-
-std::optional<std::uint64_t> Inputs::HeaderBytes(RecordSpan front, bool all) const {
-  if (format_ != nullptr) return format_->HeaderBytes(front, all);
-  std::uint64_t bytes = 0;
-  for (std::uint64_t lines = 0; lines < header_rule_.lines; ++lines) {
-    const std::uint64_t line = FirstRecordBytes(front.subspan(bytes), layout_);
-    if (line == 0) return all ? std::optional<std::uint64_t>(front.size()) : std::nullopt;
-    bytes += line;
-  }
-  return bytes;
-}
-
 std::vector<std::byte> Inputs::TakeHeader(std::uint32_t number,
                                           const std::function<std::uint64_t(std::span<std::byte>)>& read) {
   std::vector<std::byte> header;
@@ -267,7 +244,7 @@ std::vector<std::byte> Inputs::TakeHeader(std::uint32_t number,
   // The plan is made when the headers of files are known. A stream gets what was set aside.
   const Input& input = inputs_[number];
   const std::uint64_t share = input.stream || input.codec != Codec::kNone ? kHeaderShare : kFileHeaderShare;
-  const std::uint64_t most = std::min(header_rule_.limit / share, kMostHeader);
+  const std::uint64_t most = std::min(header_limit_ / share, kMostHeader);
   // Twice as much each time, so that a long header is not looked at too often.
   while (!bytes) {
     const std::uint64_t held = header.size();
@@ -283,7 +260,7 @@ std::vector<std::byte> Inputs::TakeHeader(std::uint32_t number,
     try {
       // Twice as much as may be held is looked at, to say how long the header is. If it goes on, a record that is open
       // there is the reason.
-      bytes = HeaderBytes(header, all || got > 2 * most);
+      bytes = format_.HeaderBytes(header, all || got > 2 * most);
     } catch (const BadRecord& bad) {
       throw Error(ErrorCode::kBadInput, EscapeName(inputs_[number].path) + ": byte " + std::to_string(bad.at()) +
                                             " of its header: " + bad.what());
@@ -299,23 +276,23 @@ std::vector<std::byte> Inputs::TakeHeader(std::uint32_t number,
     if (memory_helps) {
       why += std::string("; give ") + (whole ? "at least" : "more than") + " --memory " + SizeArgument(*bytes * share);
     }
-    if (header_rule_.lines > 0) why += memory_helps ? ", or a smaller --header" : "; give a smaller --header";
+    if (format_.counts_header()) why += memory_helps ? ", or a smaller --header" : "; give a smaller --header";
     throw Error(ErrorCode::kBadInput, EscapeName(input.path) + why);
   }
-  const std::uint64_t lines = format_ != nullptr && all && *bytes == header.size() ? format_->header_lines() : 0;
+  const std::uint64_t lines = all && *bytes == header.size() ? format_.header_lines() : 0;
   if (kinds_.active() && lines > 0) kinds_.LookAtHeader(inputs_[number].path, header, lines);
   const auto end = header.begin() + static_cast<std::ptrdiff_t>(*bytes);
   std::vector<std::byte> behind(end, header.end());
   header.erase(end, header.end());
-  const bool ended = header.empty() || !delimits() || header.back() == static_cast<std::byte>(layout_.delimiter);
+  const bool ended = header.empty() || !format_.newlines() || header.back() == static_cast<std::byte>(layout_.delimiter);
   // What a format sets aside may also be a byte order mark, which no line's end follows.
-  if (!ended && (format_ == nullptr || format_->ends_header(header))) {
+  if (!ended && format_.ends_header(header)) {
     header.push_back(static_cast<std::byte>(layout_.delimiter));
   }
   inputs_[number].header = header.size();
   inputs_[number].begin = std::max<std::uint64_t>(inputs_[number].begin, header.size());
   // Headers may differ in a byte order mark. The output gets the header of the first input.
-  const RecordSpan known = WithoutMark(header_), text = WithoutMark(header);
+  const RecordSpan known = format_.HeaderText(header_), text = format_.HeaderText(header);
   if (!header.empty() && (!header_from_ || (known.empty() && !text.empty()))) {
     header_from_ = number;
     header_ = std::move(header);
@@ -435,7 +412,7 @@ std::optional<InputRange> Inputs::ReadStream(std::span<std::byte> buffer, std::u
     Input& input = inputs_[stream_];
     std::uint64_t got = 0;
     if (input.stream || input.codec != Codec::kNone) {
-      if (stream_offset_ == 0 && input.header == 0 && has_header()) {
+      if (stream_offset_ == 0 && input.header == 0 && format_.has_header()) {
         input.ahead = TakeHeader(stream_, [&](std::span<std::byte> out) { return ReadSome(input, out); });
       }
       bool ended = false;
@@ -454,11 +431,13 @@ std::optional<InputRange> Inputs::ReadStream(std::span<std::byte> buffer, std::u
         got += more;
         ended = more == 0;
       }
-      if (stream_offset_ == 0 && !has_header()) CheckKind(input, buffer.first(got), ended);
+      if (stream_offset_ == 0 && !format_.has_header()) CheckKind(input, buffer.first(got), ended);
       if (got % unit != 0) PartialRecord(input.path, stream_offset_ + got, unit);
-      if (got > 0) stream_last_ = buffer[got - 1];
-      if (ended && delimits() && stream_offset_ + got > 0) {
-        for (const char c : Ending(stream_last_)) buffer[got++] = stream_last_ = static_cast<std::byte>(c);
+      KeepTail(buffer.first(got), stream_tail_);
+      if (ended && stream_offset_ + got > 0) {
+        const std::uint64_t given = got;
+        for (const char c : format_.Ending(header_, stream_tail_)) buffer[got++] = static_cast<std::byte>(c);
+        KeepTail(buffer.subspan(given, got - given), stream_tail_);
       }
     } else {
       got = std::min(limit, size(stream_) - stream_offset_);
@@ -476,6 +455,7 @@ std::optional<InputRange> Inputs::ReadStream(std::span<std::byte> buffer, std::u
     }
     ++stream_;
     stream_offset_ = 0;
+    stream_tail_.clear();
     decoder_.reset();
     stored_.reset();
     order_.reset();
@@ -529,13 +509,13 @@ void Inputs::BlameChange(const Error& error) const {
 
 InputReader::InputReader(Pipeline& pipeline, Inputs& inputs, BlockPool& pool, const std::vector<InputRange>& ranges,
                          const RecordLayout& layout, std::uint64_t piece_bytes, unsigned threads, StageClock& clock,
-                         const RecordKeyer* keyer, std::span<std::byte> caches)
+                         Looks looks, std::span<std::byte> caches)
     : pipeline_(pipeline),
       inputs_(inputs),
       pool_(pool),
       layout_(layout),
       piece_bytes_(piece_bytes / LeastRecordBytes(layout) * LeastRecordBytes(layout)),
-      keyer_(keyer),
+      looks_(looks),
       clock_(clock),
       blocks_(pipeline),
       caches_(caches),
@@ -601,8 +581,8 @@ InputReader::Block InputReader::Block::Split(std::uint64_t count, const RecordLa
 }
 
 void InputReader::Look(Block& block) const {
-  if (keyer_ == nullptr) return block.Describe(layout_);
-  block.guess = keyer_->LookAhead(block.bytes);
+  if (looks_ == Looks::kDescribe) return block.Describe(layout_);
+  block.guess = inputs_.format().LookAhead(block.bytes);
 }
 
 /// Fixed records of the page cache, piece by piece through `cache`, which stays in the core's: a block is written to

@@ -18,8 +18,8 @@
 
 #include "data/input_kind.hpp"
 #include "data/proof.hpp"
-#include "data/record_keyer.hpp"
 #include "flow/pipeline.hpp"
+#include "formats/record_format.hpp"
 #include "io/codec/codec.hpp"
 #include "io/file.hpp"
 #include "io/stream.hpp"
@@ -58,12 +58,6 @@ std::string NotSorted(const std::string& path, const RecordLayout& layout, const
 /// several lines would tear them apart.
 std::string SortInstead(const RecordLayout& layout);
 
-/// Lines at the top of every input that stay there: they are kept apart, and offsets count from behind them.
-struct HeaderRule {
-  std::uint64_t lines = 0;
-  std::uint64_t limit = 0;  ///< on all memory, of which a header may take a part
-};
-
 /// The front of a stream that was read before, and the rest.
 struct StreamFront {
   std::unique_ptr<PipeReader> stream;
@@ -73,19 +67,19 @@ struct StreamFront {
 using StreamFronts = std::map<std::uint32_t, StreamFront>;
 
 struct InputOptions {
-  std::optional<Codec> codec;  ///< of every input; each by its extension if not given
-  HeaderRule header;
-  const RecordKeyer* format = nullptr;  ///< tells what of the inputs is no record; none: HeaderRule does
-  DecoderLimits limits;                  ///< of each input that is compressed
-  bool sorted = false;                   ///< streams are refused where they are not in order
-  std::optional<FileFacts> overwritten;  ///< what the output is written into: it can be read only once, before that
-  bool strict = true;                    ///< an input that is changed while it is read is an error
-  std::vector<ByteRange> ranges;         ///< as Source::ranges
-  KindCheck kinds;                       ///< looks at the first bytes of each input
+  const RecordFormat& format;      ///< must outlive the inputs
+  std::optional<Codec> codec{};    ///< of every input; each by its extension if not given
+  std::uint64_t header_limit = 0;  ///< the limit on all memory, of which a header may take a part
+  DecoderLimits limits{};          ///< of each input that is compressed
+  bool sorted = false;             ///< lines and fixed records of streams are refused if they are not in order
+  std::optional<FileFacts> overwritten{};  ///< the file that the output is written into: it is read once, before that
+  bool strict = true;              ///< an input that is changed while it is read is an error
+  std::vector<ByteRange> ranges{};  ///< as Source::ranges
+  KindCheck kinds{};               ///< looks at the first bytes of each input
 };
 /// Sets aside what headers may take. What may be open at once to expand is a quarter of the memory, if the codec can do
-/// with it. `format`: of records that are more than lines.
-InputOptions MakeInputOptions(const JobSpec& spec, HostMemory& memory, const RecordKeyer* format = nullptr,
+/// with it.
+InputOptions MakeInputOptions(const JobSpec& spec, HostMemory& memory, const RecordFormat& format,
                               std::optional<FileFacts> overwritten = {});
 /// What headers may take of a limit on memory.
 std::uint64_t HeaderMemory(const JobSpec& spec, std::uint64_t limit);
@@ -109,6 +103,7 @@ class Inputs {
   std::uint64_t DecoderBytes(std::uint64_t limit) const;
   /// Bytes of the records of the inputs that are regular files and not compressed.
   std::uint64_t bytes() const { return bytes_; }
+  const RecordFormat& format() const { return format_; }
   std::size_t count() const { return inputs_.size(); }
   const std::string& path(std::uint32_t input) const { return inputs_[input].path; }
   /// Of a file, when it was opened.
@@ -123,7 +118,7 @@ class Inputs {
   std::span<const std::byte> header() const { return header_; }
   /// Where an input's records begin.
   std::uint64_t begin(std::uint32_t input) const { return inputs_[input].begin; }
-  /// What is known there, as RecordKeyer::SaveState.
+  /// What is known there, as RecordFormat::SaveState.
   const std::string& state(std::uint32_t input) const { return inputs_[input].state; }
   /// Records of the input stand in front of those.
   bool in_middle(std::uint32_t input) const { return inputs_[input].begin > inputs_[input].header; }
@@ -156,8 +151,8 @@ class Inputs {
     std::string path;
     FileFacts facts{};
     RecordSum last_bytes;      ///< of the whole file
-    std::byte last{};          ///< of its bytes
-    std::string ending;        ///< what the last line lacks at its end
+    std::vector<std::byte> tail;  ///< its last bytes, as RecordFormat::Ending takes them
+    std::string ending;        ///< the bytes that its last record lacks
     std::uint64_t header = 0;  ///< bytes in front of the records; one more than the file has if it lacks its end
     std::uint64_t begin = 0, end = 0;  ///< of the records that are sorted
     bool ends_inside = false;
@@ -176,15 +171,8 @@ class Inputs {
     kHidden,  ///< something wrote to it or set its attributes or times, and its mtime is as before
   };
   Change FindChange(const Input& input, const FileFacts& now) const;
-  bool has_header() const;
   /// Throws Error(kBadInput) if the input, which begins with `front`, is of another kind than the job reads.
   void CheckKind(const Input& input, std::span<const std::byte> front, bool all) const;
-  /// Whether a last record gets the delimiter that it lacks.
-  bool delimits() const;
-  /// What a last line behind the header gets that ends in `last`, which is no delimiter.
-  std::string Ending(std::byte last) const;
-  /// How much of the front of an input, `all` of it or less, is its header; nothing: `front` is not enough to tell.
-  std::optional<std::uint64_t> HeaderBytes(RecordSpan front, bool all) const;
   /// Reads the header by read(out), which returns 0 at the end, and compares it with those before. Gives what was read
   /// behind it.
   std::vector<std::byte> TakeHeader(std::uint32_t number,
@@ -197,9 +185,9 @@ class Inputs {
 
   FileSystem& files_;
   const RecordLayout layout_;
-  const HeaderRule header_rule_;
+  const std::uint64_t header_limit_;
   const KindCheck kinds_;
-  const RecordKeyer* const format_;
+  const RecordFormat& format_;
   const DecoderLimits limits_;
   const bool sorted_, strict_;
   std::vector<Input> inputs_;
@@ -213,7 +201,7 @@ class Inputs {
   std::uint64_t bytes_ = 0;
   std::uint32_t stream_ = 0;          ///< the stream being read
   std::uint64_t stream_offset_ = 0;   ///< bytes read of it
-  std::byte stream_last_{};           ///< the last of them
+  std::vector<std::byte> stream_tail_;  ///< the last of them, as RecordFormat::Ending takes them
   std::unique_ptr<Decoder> decoder_;  ///< of the stream being read, if it is compressed
   std::shared_ptr<File> stored_;      ///< what it reads, if that is a regular file
   std::optional<OrderCheck> order_;   ///< of the stream being read, if it should be sorted
@@ -235,7 +223,7 @@ class InputReader {
                                 ///< bytes if there is no delimiter
     std::uint64_t end = 0;      ///< behind the last delimiter; 0 if there is none
     std::uint64_t longest = 0;  ///< no line in [head, end) has more bytes; before a split one has as many
-    RecordKeyer::Guess guess;   ///< if a keyer looked at it, in place of all these
+    RecordFormat::Guess guess;  ///< of Looks::kAhead; all members above are then not set
 
     /// Sets all behind `bytes`, but `stored`.
     void Describe(const RecordLayout& layout);
@@ -252,12 +240,15 @@ class InputReader {
     Block Split(std::uint64_t count, const RecordLayout& layout);
   };
 
+  /// How the readers' threads look at a block: by Block::Describe, or by RecordFormat::LookAhead.
+  enum class Looks { kDescribe, kAhead };
+
   /// Starts reading on threads of `pipeline`, in pieces of at most `piece_bytes` (that many and kReadSlack fit a block
-  /// of the pool); `ranges` is ignored for streams. `keyer` looks at blocks in place of
-  /// Describe. `caches`, if there are any: equal parts of it are what fixed records pass through, a part a thread.
+  /// of the pool); `ranges` is ignored for streams. Fixed records pass through
+  /// `caches`, if there are any: each thread has an equal part.
   InputReader(Pipeline& pipeline, Inputs& inputs, BlockPool& pool, const std::vector<InputRange>& ranges,
               const RecordLayout& layout, std::uint64_t piece_bytes, unsigned threads, StageClock& clock,
-              const RecordKeyer* keyer = nullptr, std::span<std::byte> caches = {});
+              Looks looks = Looks::kDescribe, std::span<std::byte> caches = {});
 
   /// The next block in input order; nothing at the end. `waiter`: the pipeline of the calling thread.
   std::optional<Block> Next(const Pipeline& waiter) { return blocks_.Pop(waiter); }
@@ -273,7 +264,7 @@ class InputReader {
   BlockPool& pool_;
   const RecordLayout layout_;
   const std::uint64_t piece_bytes_;
-  const RecordKeyer* const keyer_;
+  const Looks looks_;
   StageClock& clock_;
   OrderedQueue<Block> blocks_;
   const std::span<std::byte> caches_;

@@ -188,27 +188,22 @@ std::vector<std::string> Output::Lost() const {
 
 namespace {
 
-/// The whole records at the front of `bytes`, and their keyed form in `keyed`, if a format finds them.
-RecordSpan WholeRecords(RecordSpan bytes, const RecordLayout& layout, const RecordKeyer* format, ScanState& state,
-                        std::vector<std::byte>& keyed) {
-  if (format == nullptr) return bytes.first(WholeRecordBytes(bytes, layout));
-  ScanState end = state;
-  const RecordSpan whole = bytes.first(format->Scan(bytes, end).last);
+/// Replaces `keyed` by the keyed form of `records`.
+void MakeKeyed(RecordSpan records, KeyEncoder& encoder, ScanState state, std::vector<std::byte>& keyed) {
   keyed.clear();
   KeyTally tally;
-  for (RecordSpan rest = whole; !rest.empty();) rest = rest.subspan(format->Append(rest, state, keyed, tally));
-  return whole;
+  while (!records.empty()) records = records.subspan(encoder.Append(records, state, keyed, tally));
 }
 
 }  // namespace
 
-void Output::Verify(const RecordLayout& layout, const RecordKeyer* format, bool unique, std::uint64_t longest,
-                    const RecordSum& sum, const std::string& state, HostMemory& memory, const CancelFlag& cancel,
-                    Progress& progress) {
+void Output::Verify(const RecordLayout& layout, const RecordFormat& format, const KeyScheme* keys, bool unique,
+                    std::uint64_t longest, const RecordSum& sum, const std::string& state, HostMemory& memory,
+                    const CancelFlag& cancel, Progress& progress) {
   progress.SetPhase("verify output", bytes_);
   const auto verify = [&](OutputFile& file, std::uint64_t bytes, const RecordSum& of) {
-    OutputProof read_back(format != nullptr ? format->layout() : layout, unique);
-    ReadBack(file, bytes, layout, format, longest, format != nullptr ? format->LoadState(state) : ScanState{},
+    OutputProof read_back(keys != nullptr ? keys->layout() : layout, unique);
+    ReadBack(file, bytes, layout, format, keys, longest, format.LoadState(state),
              read_back, memory, cancel, progress);
     read_back.Check(of);
   };
@@ -219,13 +214,13 @@ void Output::Verify(const RecordLayout& layout, const RecordKeyer* format, bool 
 }
 
 bool Output::HasFront(std::uint64_t bytes, const OutputProof::Front& front, const RecordLayout& layout,
-                      const RecordKeyer* format, bool unique, std::uint64_t longest, HostMemory& memory,
-                      const CancelFlag& cancel, Progress& progress) {
+                      const RecordFormat& format, const KeyScheme* keys, bool unique, std::uint64_t longest,
+                      HostMemory& memory, const CancelFlag& cancel, Progress& progress) {
   progress.SetPhase("check what is written", bytes);
   if (bytes < header_.size()) return false;
   try {
-    OutputProof read_back(format != nullptr ? format->layout() : layout, unique);
-    ReadBack(*file_, bytes, layout, format, longest, {}, read_back, memory, cancel, progress);
+    OutputProof read_back(keys != nullptr ? keys->layout() : layout, unique);
+    ReadBack(*file_, bytes, layout, format, keys, longest, {}, read_back, memory, cancel, progress);
     const OutputProof::Front found = read_back.front();
     return found.bytes == front.bytes && found.sum == front.sum && found.last == front.last;
   } catch (const Error& error) {
@@ -234,14 +229,15 @@ bool Output::HasFront(std::uint64_t bytes, const OutputProof::Front& front, cons
   }
 }
 
-void Output::ReadBack(OutputFile& file, std::uint64_t size, const RecordLayout& layout, const RecordKeyer* format,
-                      std::uint64_t longest, ScanState state, OutputProof& read_back, HostMemory& memory,
-                      const CancelFlag& cancel, Progress& progress) {
+void Output::ReadBack(OutputFile& file, std::uint64_t size, const RecordLayout& layout, const RecordFormat& format,
+                      const KeyScheme* keys, std::uint64_t longest, ScanState state, OutputProof& read_back,
+                      HostMemory& memory, const CancelFlag& cancel, Progress& progress) {
   file.DropCache();
+  const std::unique_ptr<KeyEncoder> encoder = keys != nullptr ? keys->MakeEncoder() : nullptr;
   std::vector<std::byte> keyed;
   std::uint64_t keyed_bytes = 0;
   const std::uint64_t records_end = size - trailer_.size();
-  const std::uint64_t least = layout.fixed() ? layout.stride : longest;
+  const std::uint64_t least = layout.fixed() ? layout.stride : longest + 1;  // the byte after a record may show its end
   const std::uint64_t unit = LeastRecordBytes(layout);
   const std::uint64_t room = memory.left() / 2;
   const std::uint64_t step = std::max(least, std::min(room, std::uint64_t{4} << 20) / unit * unit);
@@ -274,10 +270,15 @@ void Output::ReadBack(OutputFile& file, std::uint64_t size, const RecordLayout& 
       if (expanded) expanded->Drop(count);
       continue;
     }
-    const std::uint64_t whole = WholeRecords(bytes, layout, format, state, keyed).size();
+    const ScanState before = state;
+    RecordFormat::Ends ends = format.Scan(bytes, state);
+    const bool at_end = done + count == records_end && format.ends_in(state);
+    const std::uint64_t whole = at_end ? count : ends.last;
+    state = std::move(ends.state);
     if (whole == 0)
       throw Error(ErrorCode::kIntegrity, "the output read back has an endless line at byte " + std::to_string(done));
-    if (format != nullptr) {
+    if (encoder) {
+      MakeKeyed(bytes.first(whole), *encoder, before, keyed);
       read_back.Add(keyed_bytes, keyed);
       keyed_bytes += keyed.size();
     } else {

@@ -14,7 +14,7 @@
 
 #include "data/output_parts.hpp"
 #include "data/proof.hpp"
-#include "data/record_keyer.hpp"
+#include "formats/key_encoder.hpp"
 #include "io/codec/codec.hpp"
 #include "io/file.hpp"
 #include "io/stream.hpp"
@@ -71,16 +71,16 @@ class Output {
   void Write(std::uint64_t at, std::span<const std::byte> bytes);
   /// All `bytes` are written. Returns how many are stored: fewer if they are compressed.
   std::uint64_t Finish(std::uint64_t bytes);
-  /// Reads the finished file back from the disk and compares it with the header and the sum of the records; `format`
-  /// finds those that are more than lines (else null), of which the first begins in `state`.
-  void Verify(const RecordLayout& layout, const RecordKeyer* format, bool unique, std::uint64_t longest,
-              const RecordSum& sum, const std::string& state, HostMemory& memory, const CancelFlag& cancel,
-              Progress& progress);
+  /// Reads the finished file back from the disk and compares it with the header and the sum of the records; the
+  /// first record begins in `state`. `keys` are those of records that cannot be compared as `layout`, else null.
+  void Verify(const RecordLayout& layout, const RecordFormat& format, const KeyScheme* keys, bool unique,
+              std::uint64_t longest, const RecordSum& sum, const std::string& state, HostMemory& memory,
+              const CancelFlag& cancel, Progress& progress);
   /// Reads back what a process before has written, the header and so many bytes in all; false if its records are not
   /// those of `front`. Before SetTrailer, the rest as for Verify.
   bool HasFront(std::uint64_t bytes, const OutputProof::Front& front, const RecordLayout& layout,
-                const RecordKeyer* format, bool unique, std::uint64_t longest, HostMemory& memory,
-                const CancelFlag& cancel, Progress& progress);
+                const RecordFormat& format, const KeyScheme* keys, bool unique, std::uint64_t longest,
+                HostMemory& memory, const CancelFlag& cancel, Progress& progress);
   /// Does all of Publish but the renames and the sync of the folder. Call Finish before.
   void Complete(bool sync);
   void Publish(bool sync);
@@ -89,9 +89,9 @@ class Output {
 
  private:
   /// All `bytes` of it; hands its records to `read_back`.
-  void ReadBack(OutputFile& file, std::uint64_t bytes, const RecordLayout& layout, const RecordKeyer* format,
-                std::uint64_t longest, ScanState state, OutputProof& read_back, HostMemory& memory,
-                const CancelFlag& cancel, Progress& progress);
+  void ReadBack(OutputFile& file, std::uint64_t bytes, const RecordLayout& layout, const RecordFormat& format,
+                const KeyScheme* keys, std::uint64_t longest, ScanState state, OutputProof& read_back,
+                HostMemory& memory, const CancelFlag& cancel, Progress& progress);
 
   std::unique_ptr<OutputFile> file_;  ///< or
   std::unique_ptr<PipeWriter> stream_;

@@ -14,7 +14,7 @@
 #include <vector>
 
 #include "data/page_buffer.hpp"
-#include "data/record_keyer.hpp"
+#include "formats/keyed_record.hpp"
 #include "kernels/records/key.hpp"
 #include "kernels/records/record.hpp"
 #include "kernels/records/records.hpp"

@@ -183,7 +183,7 @@ const Byte* CopyFormat::ScanQuotedRow(const Byte* p, const Byte* end, Mode& mode
   return end;
 }
 
-RecordKeyer::Ends CopyFormat::Scan(RecordSpan bytes, ScanState& state) const {
+RecordFormat::Ends CopyFormat::Scan(RecordSpan bytes, ScanState& state) const {
   const Byte* const begin = AsBytes(bytes.data());
   const Byte* const end = begin + bytes.size();
   auto mode = static_cast<Mode>(state.mode);
@@ -317,10 +317,9 @@ const Byte* CopyFormat::ReadQuoted(const Byte* p, const Byte* end, Field& field,
   return end;
 }
 
-const Byte* CopyFormat::SkipField(const Byte* p, const Byte* end) const {
+const Byte* CopyFormat::SkipField(const Byte* p, const Byte* end, std::string& scratch) const {
   const Byte* escaped = nullptr;
   if (p == end || *p != quote_) return FieldEnd(p, end, escaped);
-  thread_local std::string scratch;
   Field field;
   return ReadQuoted(p, end, field, scratch);
 }
@@ -338,10 +337,9 @@ const Byte* CopyFormat::RowEnd(const Byte* p, const Byte* end) const {
   }
 }
 
-const Byte* CopyFormat::PutRow(const Byte* const begin, const Byte* end, const KeyColumns& wanted, FieldWriter& out,
-                               KeyTally& tally) const {
-  thread_local std::vector<Field> fields;
-  thread_local std::vector<std::string> texts;
+const Byte* CopyFormat::PutRow(const Byte* const begin, const Byte* end, const KeyColumns& wanted, Scratch& scratch,
+                               FieldWriter& out, KeyTally& tally) const {
+  auto& [fields, texts, text] = scratch;
   const auto& columns = wanted.by_column;
   fields.assign(keys_.size(), {});
   texts.resize(columns.size() + 1);
@@ -355,7 +353,7 @@ const Byte* CopyFormat::PutRow(const Byte* const begin, const Byte* end, const K
       if (columns.empty()) PutWhole(field, out);
       for (; next < columns.size() && columns[next].column == column; ++next) fields[columns[next].key] = field;
     } else {
-      p = SkipField(p, end);
+      p = SkipField(p, end, text);
     }
     ended = p == end || *p == kNewline;
     if (p != end) ++p;
@@ -364,9 +362,10 @@ const Byte* CopyFormat::PutRow(const Byte* const begin, const Byte* end, const K
   return ended ? p : RowEnd(p, end);
 }
 
-std::uint64_t CopyFormat::PutKeys(RecordSpan records, ScanState&, FieldWriter& out, KeyTally& tally) const {
+std::uint64_t CopyFormat::PutKeys(RecordSpan records, ScanState&, Scratch& scratch, FieldWriter& out,
+                                  KeyTally& tally) const {
   const Byte* const begin = AsBytes(records.data());
-  return static_cast<std::uint64_t>(PutRow(begin, begin + records.size(), wanted_, out, tally) - begin);
+  return static_cast<std::uint64_t>(PutRow(begin, begin + records.size(), wanted_, scratch, out, tally) - begin);
 }
 
 }  // namespace gpusort

@@ -25,8 +25,13 @@ class CopyFormat : public TableFormat {
   unsigned modes() const override { return kQuoteReturn + 1; }
   std::string WhyOpen(const ScanState& state) const override;
 
+  std::unique_ptr<KeyEncoder> MakeEncoder() const override { return std::make_unique<TableEncoder<CopyFormat>>(*this); }
+
  protected:
-  std::uint64_t PutKeys(RecordSpan records, ScanState& state, FieldWriter& out, KeyTally& tally) const override;
+  friend class TableEncoder<CopyFormat>;
+  using Scratch = FieldScratch;
+  std::uint64_t PutKeys(RecordSpan records, ScanState& state, Scratch& scratch, FieldWriter& out,
+                        KeyTally& tally) const;
 
   /// What was read last. Quoted modes occur only where fields have quotes, and there kStart is also that of a field.
   enum Mode : unsigned {
@@ -51,7 +56,7 @@ class CopyFormat : public TableFormat {
   const Byte* ScanRows(const Byte* p, const Byte* end, Mode& mode, RowEnds& ends) const;
   /// Puts the keys of the row at `begin`: those that are wanted, or if there are none, every column by PutWhole.
   /// Returns its end.
-  const Byte* PutRow(const Byte* begin, const Byte* end, const KeyColumns& wanted, FieldWriter& out,
+  const Byte* PutRow(const Byte* begin, const Byte* end, const KeyColumns& wanted, Scratch& scratch, FieldWriter& out,
                      KeyTally& tally) const;
 
  private:
@@ -63,7 +68,7 @@ class CopyFormat : public TableFormat {
   /// These two give what is behind the field at `p`. `scratch` may hold its text.
   const Byte* ReadField(const Byte* begin, const Byte* p, const Byte* end, Field& field, std::string& scratch) const;
   const Byte* ReadQuoted(const Byte* p, const Byte* end, Field& field, std::string& scratch) const;
-  const Byte* SkipField(const Byte* p, const Byte* end) const;
+  const Byte* SkipField(const Byte* p, const Byte* end, std::string& scratch) const;
   bool IsNullField(std::string_view raw) const;
   /// Appends what an escape and the bytes at `p` stand for, and takes them.
   void TakeEscaped(const Byte*& p, const Byte* end, std::string& text) const;

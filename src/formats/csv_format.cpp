@@ -154,7 +154,7 @@ CsvFormat::Mode CsvFormat::ModeBehind(Byte byte, const CsvMarks::State& marked) 
   return byte == '\n' ? kRecord : byte == delimiter_ ? kField : kQuote;
 }
 
-RecordKeyer::Ends CsvFormat::Scan(RecordSpan bytes, ScanState& state) const {
+RecordFormat::Ends CsvFormat::Scan(RecordSpan bytes, ScanState& state) const {
   const Byte* const begin = AsBytes(bytes.data());
   const Byte* const end = begin + bytes.size();
   Ends ends;
@@ -204,7 +204,7 @@ RecordKeyer::Ends CsvFormat::Scan(RecordSpan bytes, ScanState& state) const {
   return ends;
 }
 
-RecordKeyer::Guess CsvFormat::LookAhead(RecordSpan block) const {
+RecordFormat::Guess CsvFormat::LookAhead(RecordSpan block) const {
   const std::byte* const newline = detail::FindDelimiter(block.data(), block.data() + block.size(), '\n');
   if (newline == nullptr) return {};
   Guess guess;
@@ -340,15 +340,14 @@ const Byte* CsvFormat::SplitByAvx2(const Byte* p, const Byte* end, Column* colum
 }
 
 void CsvFormat::PutColumns(const Byte* begin, const Byte* end, const Column* columns, std::size_t found,
-                           FieldWriter& out, KeyTally& tally) const {
-  thread_local std::string scratch;
+                           std::string& text, FieldWriter& out, KeyTally& tally) const {
   for (std::size_t key = 0; key < by_column_.size(); ++key) {
     Field field;
     if (places_[key] < found) {
       const Column& column = columns[places_[key]];
       if (column.begin != column.end && *column.begin == quote_) {
         Trailing none;
-        ReadField(begin, column.begin, end, field, scratch, none);
+        ReadField(begin, column.begin, end, field, text, none);
       } else {
         SetPlain(begin, column.begin, column.end, end, field);
       }
@@ -366,7 +365,8 @@ void CsvFormat::NoteWidth(std::uint64_t width, KeyTally& tally) const {
   tally.other_width.Note(tally);
 }
 
-std::uint64_t CsvFormat::PutKeys(RecordSpan records, ScanState&, FieldWriter& out, KeyTally& tally) const {
+std::uint64_t CsvFormat::PutKeys(RecordSpan records, ScanState&, Scratch& scratch, FieldWriter& out,
+                                 KeyTally& tally) const {
   const Byte* const begin = AsBytes(records.data());
   const Byte* const end = begin + records.size();
   const Byte* p = SkipComments(begin, end);
@@ -376,14 +376,13 @@ std::uint64_t CsvFormat::PutKeys(RecordSpan records, ScanState&, FieldWriter& ou
     std::uint64_t width = 0;
     if (const Byte* const stop = Split(p, end, columns, found, width); stop != nullptr) {
       CheckWidth(width, tally);
-      PutColumns(begin, stop, columns, found, out, tally);
+      PutColumns(begin, stop, columns, found, scratch.text, out, tally);
       return static_cast<std::uint64_t>(stop - begin);
     }
   }
   std::size_t next = 0;  // of by_column_
   const std::size_t keys = by_column_.size();
-  thread_local std::vector<Field> fields;
-  thread_local std::vector<std::string> texts;
+  auto& [fields, texts, text] = scratch;
   fields.assign(keys, {});
   texts.resize(std::max<std::size_t>(1, keys));
   bool ended = p == end, glued = false;

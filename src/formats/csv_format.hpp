@@ -15,7 +15,6 @@ class CsvFormat : public TableFormat {
   std::uint64_t header_lines() const override { return table_.comment < 0 ? table_.header : 0; }
   bool has_header() const override { return true; }  // or at least a byte order mark
   std::optional<std::uint64_t> HeaderBytes(RecordSpan front, bool all) const override;
-  bool EndsInReturns(RecordSpan header) const override;
   void ReadHeader(RecordSpan header) override;
   /// Of the columns, from the last record of the header; none if it is empty.
   std::vector<std::string> NamesOf(RecordSpan header) const;
@@ -26,8 +25,14 @@ class CsvFormat : public TableFormat {
   unsigned modes() const override { return quote_ < 0 && comment_ < 0 ? 1 : kComment + 1; }
   std::string WhyOpen(const ScanState& state) const override;
 
+  std::unique_ptr<KeyEncoder> MakeEncoder() const override { return std::make_unique<TableEncoder<CsvFormat>>(*this); }
+
  protected:
-  std::uint64_t PutKeys(RecordSpan records, ScanState& state, FieldWriter& out, KeyTally& tally) const override;
+  friend class TableEncoder<CsvFormat>;
+  bool EndsInReturns(RecordSpan header) const override;
+  using Scratch = FieldScratch;
+  std::uint64_t PutKeys(RecordSpan records, ScanState& state, Scratch& scratch, FieldWriter& out,
+                        KeyTally& tally) const;
 
  private:
   enum Mode : unsigned { kRecord, kField, kPlain, kQuoted, kQuote, kEscape, kComment };
@@ -52,8 +57,8 @@ class CsvFormat : public TableFormat {
   GPUSORT_AVX2 const Byte* SplitByAvx2(const Byte* p, const Byte* end, Column* columns, std::size_t& found,
                                        std::uint64_t& width) const;
   /// The same keys as PutKeys puts, of a record that was split.
-  void PutColumns(const Byte* begin, const Byte* end, const Column* columns, std::size_t found, FieldWriter& out,
-                  KeyTally& tally) const;
+  void PutColumns(const Byte* begin, const Byte* end, const Column* columns, std::size_t found, std::string& text,
+                  FieldWriter& out, KeyTally& tally) const;
   /// Behind the comments in front of the record at `p`.
   const Byte* SkipComments(const Byte* p, const Byte* end) const;
   /// A field in quotes that has text after its closing quote.

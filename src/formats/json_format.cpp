@@ -1,6 +1,5 @@
 #include "formats/json_format.hpp"
 
-#include <atomic>
 #include <nlohmann/json.hpp>
 
 #include "base/did_you_mean.hpp"
@@ -23,11 +22,9 @@ void ListPaths(const nlohmann::json& value, const std::string& path, std::vector
   }
 }
 
-std::atomic<std::uint64_t> next_id{1};
-
 }  // namespace
 
-JsonFormat::JsonFormat(const JobSpec& spec) : TableFormat(spec), id_(next_id++) {
+JsonFormat::JsonFormat(const JobSpec& spec) : TableFormat(spec) {
   for (const ColumnKey& key : table_.keys) {
     if (key.number > 0) {
       throw Error(ErrorCode::kUsage, "--key: '" + EscapeName(key.text) +
@@ -41,23 +38,17 @@ std::optional<std::uint64_t> JsonFormat::HeaderBytes(RecordSpan front, bool all)
   return ByteOrderMark(front, all);
 }
 
-RecordKeyer::Ends JsonFormat::Scan(RecordSpan bytes, ScanState&) const {
+RecordFormat::Ends JsonFormat::Scan(RecordSpan bytes, ScanState&) const {
   const RecordLayout lines = layout();
   return {FirstRecordBytes(bytes, lines), WholeRecordBytes(bytes, lines), {}};
 }
 
-std::uint64_t JsonFormat::PutKeys(RecordSpan records, ScanState&, FieldWriter& out, KeyTally& tally) const {
-  thread_local std::uint64_t owner = 0;
-  thread_local std::optional<JsonRecords> parser;
-  thread_local std::vector<JsonValue> values;
-  if (owner != id_) {
-    parser.emplace(paths_);
-    values.resize(paths_.size());
-    owner = id_;
-  }
+std::uint64_t JsonFormat::PutKeys(RecordSpan records, ScanState&, Scratch& scratch, FieldWriter& out,
+                                  KeyTally& tally) const {
+  std::vector<JsonValue>& values = scratch.values;
   const RecordSpan line = FirstLine(records, '\n');
   try {
-    parser->Find(line, values);
+    scratch.parser.Find(line, values);
   } catch (const JsonError& error) {
     throw BadRecord(error.byte(), std::string("this is no JSON: ") + error.what());
   }

@@ -14,11 +14,18 @@ class JsonFormat : public TableFormat {
   std::optional<std::uint64_t> HeaderBytes(RecordSpan front, bool all) const override;
   Ends Scan(RecordSpan bytes, ScanState& state) const override;
 
- protected:
-  std::uint64_t PutKeys(RecordSpan records, ScanState& state, FieldWriter& out, KeyTally& tally) const override;
+  std::unique_ptr<KeyEncoder> MakeEncoder() const override { return std::make_unique<TableEncoder<JsonFormat>>(*this); }
 
  private:
-  const std::uint64_t id_;  ///< of all that were made: whose paths a thread's parser knows
+  friend class TableEncoder<JsonFormat>;
+  struct Scratch {
+    explicit Scratch(const JsonFormat& format) : parser(format.paths_), values(format.paths_.size()) {}
+    JsonRecords parser;
+    std::vector<JsonValue> values;
+  };
+  std::uint64_t PutKeys(RecordSpan records, ScanState& state, Scratch& scratch, FieldWriter& out,
+                        KeyTally& tally) const;
+
   std::vector<JsonPath> paths_;
 };
 

@@ -8,7 +8,7 @@
 #include <string>
 #include <string_view>
 
-#include "data/keyed_lines.hpp"
+#include "formats/keyed_lines.hpp"
 #include "spec/job_spec.hpp"
 
 namespace gpusort {

@@ -4,9 +4,9 @@
 
 #include <algorithm>
 #include <bit>
+#include <boost/container/small_vector.hpp>
 #include <cstring>
 #include <limits>
-#include <vector>
 
 #include "kernels/error.hpp"
 
@@ -50,10 +50,9 @@ struct Place {
 bool PutNumeric(const ValueKey& key, const Byte* p, std::uint64_t size, FieldWriter& out) {
   constexpr std::uint64_t kHeader = 8;
   if (size < kHeader || size % 2 != 0 || Load<std::uint16_t>(p) != (size - kHeader) / 2) return false;
-  thread_local std::vector<std::uint16_t> digits;
-  digits.clear();
+  boost::container::small_vector<std::uint16_t, 64> digits;
   for (std::uint64_t at = kHeader; at < size; at += 2) digits.push_back(Load<std::uint16_t>(p + at));
-  return key.PutDecimal(digits, Load<std::int16_t>(p + 2), Load<std::uint16_t>(p + 4), out);
+  return key.PutDecimal({digits.data(), digits.size()}, Load<std::int16_t>(p + 2), Load<std::uint16_t>(p + 4), out);
 }
 
 bool PutAddress(const ValueKey& key, const Byte* p, std::uint64_t size, FieldWriter& out) {
@@ -118,7 +117,7 @@ void PgCopyBinaryFormat::ReadHeader(RecordSpan header) {
   oids_ = header.size() >= kExtensionAt && (Load<std::uint32_t>(p + kFlagsAt) & kHasOids) != 0 ? 1 : 0;
 }
 
-RecordKeyer::Ends PgCopyBinaryFormat::Scan(RecordSpan bytes, ScanState& state) const {
+RecordFormat::Ends PgCopyBinaryFormat::Scan(RecordSpan bytes, ScanState& state) const {
   const Byte* const begin = AsBytes(bytes.data());
   const Byte* const end = begin + bytes.size();
   const Byte* p = begin;
@@ -205,12 +204,13 @@ ScanState PgCopyBinaryFormat::NextInput(const ScanState& end) const {
   return state;
 }
 
-std::uint64_t PgCopyBinaryFormat::PutKeys(RecordSpan records, ScanState&, FieldWriter& out, KeyTally& tally) const {
+std::uint64_t PgCopyBinaryFormat::PutKeys(RecordSpan records, ScanState&, Scratch& scratch, FieldWriter& out,
+                                          KeyTally& tally) const {
   const Byte* const begin = AsBytes(records.data());
   const Byte* p = begin + 2;
   const auto& columns = wanted_.by_column;
   const auto count = static_cast<unsigned>(Load<std::int16_t>(begin));
-  thread_local std::vector<Field> fields;
+  std::vector<Field>& fields = scratch.fields;
   fields.assign(keys_.size(), {});
   std::size_t next = 0;  // of `columns`
   for (unsigned i = 0; i < count + oids_; ++i) {

@@ -17,6 +17,7 @@ class PgCopyBinaryFormat : public TableFormat {
   explicit PgCopyBinaryFormat(const JobSpec& spec);
 
   bool newlines() const override { return false; }
+  std::string Ending(RecordSpan, RecordSpan) const override { return {}; }
   bool has_header() const override { return true; }
   std::optional<std::uint64_t> HeaderBytes(RecordSpan front, bool all) const override;
   void ReadHeader(RecordSpan header) override;
@@ -25,8 +26,13 @@ class PgCopyBinaryFormat : public TableFormat {
   ScanState NextInput(const ScanState& end) const override;
   unsigned modes() const override { return 0; }
 
+  std::unique_ptr<KeyEncoder> MakeEncoder() const override { return std::make_unique<TableEncoder<PgCopyBinaryFormat>>(*this); }
+
  protected:
-  std::uint64_t PutKeys(RecordSpan records, ScanState& state, FieldWriter& out, KeyTally& tally) const override;
+  friend class TableEncoder<PgCopyBinaryFormat>;
+  using Scratch = FieldScratch;
+  std::uint64_t PutKeys(RecordSpan records, ScanState& state, Scratch& scratch, FieldWriter& out,
+                        KeyTally& tally) const;
   bool PutValue(std::size_t key, const Field& field, FieldWriter& out, KeyTally& tally) const override;
 
  private:

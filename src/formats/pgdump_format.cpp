@@ -391,7 +391,7 @@ ScanState PgDumpFormat::LoadState(const std::string& text) const {
   return state;
 }
 
-RecordKeyer::Ends PgDumpFormat::Scan(RecordSpan bytes, ScanState& state) const {
+RecordFormat::Ends PgDumpFormat::Scan(RecordSpan bytes, ScanState& state) const {
   const Byte* const begin = AsBytes(bytes.data());
   const Byte* const end = begin + bytes.size();
   Ends ends;
@@ -461,7 +461,8 @@ std::uint64_t PgDumpFormat::Finish(RecordSpan open, const ScanState& state) cons
   return open.size();
 }
 
-std::uint64_t PgDumpFormat::PutKeys(RecordSpan records, ScanState& state, FieldWriter& out, KeyTally& tally) const {
+std::uint64_t PgDumpFormat::PutKeys(RecordSpan records, ScanState& state, Scratch& scratch, FieldWriter& out,
+                                    KeyTally& tally) const {
   const Byte* const begin = AsBytes(records.data());
   const Byte* const end = begin + records.size();
   const std::string_view text(reinterpret_cast<const char*>(begin), records.size());
@@ -469,7 +470,7 @@ std::uint64_t PgDumpFormat::PutKeys(RecordSpan records, ScanState& state, FieldW
   if (ends_rows) EndRows(state);
   out.PutCount(state.count);
   if (state.mode != kSql) {
-    return static_cast<std::uint64_t>(PutRow(begin, end, PlaceOf(state).wanted, out, tally) - begin);
+    return static_cast<std::uint64_t>(PutRow(begin, end, PlaceOf(state).wanted, scratch, out, tally) - begin);
   }
   const Byte* const newline = FindByte(begin, end, '\n');
   const auto size = static_cast<std::size_t>(newline - begin) + (newline == end ? 0 : 1);

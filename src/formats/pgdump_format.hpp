@@ -29,8 +29,12 @@ class PgDumpFormat : public CopyFormat {
   ScanState LoadState(const std::string& text) const override;
   std::string WhyOpen(const ScanState&) const override { return {}; }
 
+  std::unique_ptr<KeyEncoder> MakeEncoder() const override { return std::make_unique<TableEncoder<PgDumpFormat>>(*this); }
+
  protected:
-  std::uint64_t PutKeys(RecordSpan records, ScanState& state, FieldWriter& out, KeyTally& tally) const override;
+  friend class TableEncoder<PgDumpFormat>;
+  std::uint64_t PutKeys(RecordSpan records, ScanState& state, Scratch& scratch, FieldWriter& out,
+                        KeyTally& tally) const;
 
  private:
   struct Name {

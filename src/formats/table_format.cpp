@@ -103,18 +103,17 @@ RecordLayout TableFormat::layout() const {
   return layout;
 }
 
-std::uint64_t TableFormat::Append(RecordSpan records, ScanState& state, std::vector<std::byte>& out,
-                                  KeyTally& tally) const {
+std::string TableFormat::Ending(RecordSpan header, RecordSpan tail) const {
+  if (tail.empty() || tail.back() == std::byte{'\n'}) return {};
+  return EndsInReturns(header) && tail.back() != std::byte{'\r'} ? "\r\n" : "\n";
+}
+
+std::size_t TableFormat::BeginKeys(std::vector<std::byte>& out, KeyTally& tally) const {
   const std::size_t begin = out.size();
   out.insert(out.end(), {std::byte{kKeyedHead}, static_cast<std::byte>(kKeyEnd)});
-  FieldWriter writer(out);
-  writer.Begin(most_keys_);
   tally.columns.resize(keys_.size());
   tally.delimiter = delimiter_;
-  const std::uint64_t size = PutKeys(records, state, writer, tally);
-  writer.End();
-  StoreBody(records.first(size), begin, out);
-  return size;
+  return begin;
 }
 
 void TableFormat::PutKey(std::size_t key, const Field& field, FieldWriter& out, KeyTally& tally) const {

@@ -1,6 +1,6 @@
-// Records with columns (CSV, JSON Lines, COPY, ...): a keyed record holds one field, the normalized keys of its key
-// columns one behind the other, which says all, so that GPU and cores sort it as bytes. What is special to a format,
-// where records and their fields lie, is a class derived from TableFormat. Start at MakeTableFormat.
+// Records with columns (CSV, JSON Lines, COPY, ...). A keyed record has one field: the normalized keys of its key columns,
+// one after the other. GPU and cores sort the field as bytes, and it decides the whole order. A format derives a class from
+// TableFormat that finds records and their fields. Start at TableFormat.
 #pragma once
 
 #include <bitset>
@@ -10,56 +10,75 @@
 #include <string_view>
 #include <vector>
 
-#include "data/record_keyer.hpp"
+#include "formats/key_encoder.hpp"
+#include "formats/keyed_record.hpp"
+#include "formats/record_format.hpp"
 #include "formats/value_key.hpp"
 #include "kernels/lines/line_order.hpp"
 #include "spec/job_spec.hpp"
 
 namespace gpusort {
 
-class TableFormat : public RecordKeyer {
+/// A format derived from TableFormat implements MakeEncoder() by TableEncoder, which calls two members of the format:
+/// * struct Scratch, the buffers of one thread, made by Scratch(const Format&);
+/// * PutKeys(records, state, scratch, out, tally), which puts the keys of the first record of `records` by PutKey() and
+///   returns the size of the record. `state` and errors are as for KeyEncoder::Append.
+class TableFormat : public RecordFormat, public KeyScheme {
  public:
-  /// `options.table` must be there; `options` must outlive this.
+  /// `spec.source.table` must be set, and `spec` must outlive this object.
   explicit TableFormat(const JobSpec& spec);
 
   RecordLayout layout() const override;
   std::uint64_t most_added(std::uint64_t bytes) const override { return bytes + kMostKeys; }
   void LimitKeys(std::uint64_t bytes) override { most_keys_ = bytes; }
-  std::uint64_t Append(RecordSpan records, ScanState& state, std::vector<std::byte>& out,
-                       KeyTally& tally) const override;
   bool ends_header(RecordSpan header) const override { return ByteOrderMark(header, true) != header.size(); }
+  /// Ends the last line by a newline, and by CR LF if EndsInReturns() says that the other lines end so.
+  std::string Ending(RecordSpan header, RecordSpan tail) const override;
 
  protected:
-  /// One column of a record, as text that its type can read.
+  template <typename Format>
+  friend class TableEncoder;
+
+  /// A column of a record, as text that its type can read.
   struct Field {
     std::string_view text;
     enum : std::uint8_t { kMissing, kNull, kValue } is = kMissing;
-    std::uint64_t at = 0;  ///< byte of the record
+    std::uint64_t at = 0;  ///< where the field begins in the record
   };
-  /// Puts the keys of the first record of `records` by PutKey, and returns its bytes.
-  virtual std::uint64_t PutKeys(RecordSpan records, ScanState& state, FieldWriter& out, KeyTally& tally) const = 0;
+  /// Buffers for the fields of a record and for texts that fields refer to.
+  struct FieldScratch {
+    explicit FieldScratch(const TableFormat&) {}
+    std::vector<Field> fields;
+    std::vector<std::string> texts;
+    std::string text;
+  };
 
+  /// True if the lines of an input with this header end with CR LF.
+  virtual bool EndsInReturns(RecordSpan) const { return false; }
+  /// Puts the key number `key` of the value in `field`, or null.
   void PutKey(std::size_t key, const Field& field, FieldWriter& out, KeyTally& tally) const;
-  /// Puts the value that `field` has under the key's rule; false, and puts nothing, if it is none. From text, if a
-  /// format says nothing else.
+  /// Puts the value of `field` by the rule of the key. Returns false and puts nothing if it is no value of the key's type.
+  /// The default reads the value as text.
   virtual bool PutValue(std::size_t key, const Field& field, FieldWriter& out, KeyTally& tally) const;
-  /// Where there are no keys: a column as text.
+  /// Puts a column as text, for a job without keys.
   void PutWhole(const Field& field, FieldWriter& out) const;
   bool IsNull(std::string_view unquoted) const;
-  /// Bytes of the byte order mark at the front; nothing if that cannot be told yet.
+  /// Returns the size of the byte order mark at the front, or std::nullopt if more bytes are needed to tell.
   static std::optional<std::uint64_t> ByteOrderMark(RecordSpan front, bool all);
-  /// Finds the columns of keys by the names that a header gives. Error(kUsage) that lists them if one is not there.
+  /// Finds the columns of keys by the names of a header. Throws Error(kUsage), which lists the names, if one is missing.
   void Resolve(const std::vector<std::string>& names);
 
   const TableOptions& table_;
   std::vector<ValueKey> keys_;
-  /// Of each key: its column, from 0.
+  /// The column of each key, from 0.
   std::vector<std::uint64_t> columns_;
 
  private:
-  /// Looks at a value of a key without a type, to tell at the end which type it looks like.
+  /// Appends the beginning of a keyed record to `out` and returns where it begins.
+  std::size_t BeginKeys(std::vector<std::byte>& out, KeyTally& tally) const;
+  /// Counts a value of a key without a type. At the end of the job a message names the type that the values look like.
   static void GuessType(std::string_view text, KeyTally::Column& seen);
-  unsigned char delimiter_ = 0;  ///< one that the header has, where it is a single column; 0: none
+  unsigned char delimiter_ = 0;  ///< the probable delimiter, if the header is a single column; 0: none
 
   static constexpr std::uint64_t kMostKeys = std::uint64_t{64} << 10;
 
@@ -70,7 +89,29 @@ class TableFormat : public RecordKeyer {
   LineOrderView view_;
 };
 
-/// By `options.table`. Error(kUsage) if a key cannot be.
+/// Makes keyed records by Format::PutKeys.
+template <typename Format>
+class TableEncoder final : public KeyEncoder {
+ public:
+  explicit TableEncoder(const Format& format) : format_(format), scratch_(format) {}
+
+  std::uint64_t Append(RecordSpan records, ScanState& state, std::vector<std::byte>& out, KeyTally& tally) override {
+    const TableFormat& table = format_;
+    const std::size_t begin = table.BeginKeys(out, tally);
+    FieldWriter writer(out);
+    writer.Begin(table.most_keys_);
+    const std::uint64_t size = format_.PutKeys(records, state, scratch_, writer, tally);
+    writer.End();
+    StoreBody(records.first(size), begin, out);
+    return size;
+  }
+
+ private:
+  const Format& format_;
+  typename Format::Scratch scratch_;
+};
+
+/// Makes the format of `spec.source.table`. Throws Error(kUsage) if a key is not possible.
 std::unique_ptr<TableFormat> MakeTableFormat(const JobSpec& spec);
 
 /// Returns warnings about values that were no values, and about records that are not as the header.

@@ -114,7 +114,7 @@ void Attempt::OpenBackend() {
 
 void Attempt::StartReading(const std::vector<InputRange>& ranges, const Ring& ring) {
   reading_.ring = ring;
-  RecordKeyer* const keyed = job_.layout.keyed() ? sorting_.ordered.keyed.get() : nullptr;
+  KeyScheme* const keyed = job_.layout.keyed() ? sorting_.ordered.keyed : nullptr;
   reading_.feeder = std::make_unique<BatchFeeder>(
       job_.cancel, job_.memory, job_.inputs, ring, ranges, sorting_.ordered.plain, job_.clock, keyed, sorting_.keys,
       job_.spec.order.merge && sorting_.ordered.table ? NeededOrder::kMerge : NeededOrder::kNone);

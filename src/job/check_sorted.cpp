@@ -62,7 +62,7 @@ void CheckSorted(const JobSpec& spec, CancelFlag& cancel) {
   memory.Reserve(facts.codec_memory - memory.used());
   // Of rows the feeder knows more: lines, and bytes of the input.
   const NeededOrder rows = spec.order.unique ? NeededOrder::kCheckUnique : NeededOrder::kCheck;
-  BatchFeeder feeder(cancel, memory, inputs, ring, inputs.Ranges(), ordered.plain, clock, ordered.format(), keys,
+  BatchFeeder feeder(cancel, memory, inputs, ring, inputs.Ranges(), ordered.plain, clock, ordered.column_keys(), keys,
                      ordered.table ? rows : NeededOrder::kNone);
   Pipeline waiter(cancel);
   OrderCheck order(layout, spec.order.unique);

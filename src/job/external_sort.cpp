@@ -243,12 +243,11 @@ class Sorter {
     };
     put(inputs_.header());
     whole = end;
-    RecordKeyer* const format = ordered_.format();
-    const std::uint64_t places = format != nullptr || inputs_.bytes() <= sampled ? 1 : 3;
+    const std::uint64_t places = ordered_.table || inputs_.bytes() <= sampled ? 1 : 3;
     const std::uint64_t most = std::min(sampled / places, inputs_.bytes());
     const HostBuffer buffer(memory_, ring_.block_bytes);
     const std::uint64_t piece =
-        format == nullptr && layout_.fixed() ? ring_.piece_bytes : ring_.block_bytes - kReadSlack;
+        !ordered_.table && layout_.fixed() ? ring_.piece_bytes : ring_.block_bytes - kReadSlack;
     double seconds = 0, read = 0;
     const auto take = [&](std::uint32_t input, std::uint64_t at, const std::uint64_t stop) {
       ScanState state;
@@ -269,8 +268,7 @@ class Sorter {
         }
         const std::uint64_t before = end;
         put(bytes);
-        const std::uint64_t last =
-            format != nullptr ? format->Scan(bytes, state).last : WholeRecordBytes(bytes, ordered_.plain);
+        const std::uint64_t last = ordered_.format().Scan(bytes, state).last;
         if (last > 0) whole = before + last;
       }
       end = whole;
@@ -563,7 +561,7 @@ class Sorter {
     bool whole = file->TakeUp(journal_->resumes() ? journal_->manifest().job->partial : PartialName(spec_), bytes);
     if (goes_on && whole) {
       output_.SetHeader(inputs_.header());
-      whole = output_.HasFront(bytes, journal_->manifest().merge->front, ordered_.plain, ordered_.format(),
+      whole = output_.HasFront(bytes, journal_->manifest().merge->front, ordered_.plain, ordered_.format(), ordered_.column_keys(),
                                spec_.order.unique, facts().kept_record, memory_, cancel_, progress_);
     }
     if (!whole) {
@@ -668,7 +666,7 @@ class Sorter {
 
   void VerifyOutput() {
     try {
-      output_.Verify(ordered_.plain, ordered_.format(), spec_.order.unique, job_.plan.ring.max_record,
+      output_.Verify(ordered_.plain, ordered_.format(), ordered_.column_keys(), spec_.order.unique, job_.plan.ring.max_record,
                      attempt_->proof().sum(), spec_.target.state, memory_, cancel_, progress_);
     } catch (const Error& error) {
       if (job_.checkpoints != nullptr && error.code() == ErrorCode::kIntegrity) {

@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "base/machine.hpp"
-#include "data/keyed_lines.hpp"
+#include "formats/keyed_lines.hpp"
 #include "formats/annotator.hpp"
 #include "job/order.hpp"
 #include "kernels/backend.hpp"
@@ -133,7 +133,8 @@ SortResult SortInMemory(const JobSpec& spec, std::span<const std::byte> lines, O
     ordered.keyed->Tune(lines);
     ScanState state;
     KeyTally tally;
-    for (RecordSpan rest = lines; !rest.empty();) rest = rest.subspan(ordered.keyed->Append(rest, state, keyed, tally));
+    const std::unique_ptr<KeyEncoder> encoder = ordered.keyed->MakeEncoder();
+    for (RecordSpan rest = lines; !rest.empty();) rest = rest.subspan(encoder->Append(rest, state, keyed, tally));
     unsorted = keyed;
   }
   // Lines are found by offsets of 32 bits.

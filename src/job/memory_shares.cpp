@@ -97,8 +97,8 @@ ThreadShares MemoryShares::ShareAmong(unsigned threads, PlanFacts& facts, std::u
   return shares;
 }
 
-void PlanKeys(PlanFacts& facts, RecordKeyer& keyer, const Inputs& inputs, HostMemory& memory) {
-  facts.key_bytes = [&keyer](std::uint64_t bytes) { return keyer.most_added(bytes); };
+void PlanKeys(PlanFacts& facts, KeyScheme& keys, const Inputs& inputs, HostMemory& memory) {
+  facts.key_bytes = [&keys](std::uint64_t bytes) { return keys.most_added(bytes); };
   if (!facts.input_known) return;
   constexpr std::uint64_t kSample = std::uint64_t{64} << 10;
   std::uint64_t plain = 0, keyed = 0;
@@ -108,14 +108,15 @@ void PlanKeys(PlanFacts& facts, RecordKeyer& keyer, const Inputs& inputs, HostMe
     if (inputs.size(i) == 0) continue;
     const std::span<const std::byte> bytes =
         inputs.Read({i, 0, std::min(kSample, inputs.size(i))}, {buffer.data(), buffer.size()});
-    ScanState end = keyer.LoadState(inputs.state(i)), state = end;
+    ScanState end = inputs.format().LoadState(inputs.state(i)), state = end;
     KeyTally tally;
+    const std::unique_ptr<KeyEncoder> encoder = keys.MakeEncoder();
     try {
-      RecordSpan whole = bytes.first(keyer.Scan(bytes, end).last);
-      if (plain == 0) keyer.Tune(whole);
+      RecordSpan whole = bytes.first(inputs.format().Scan(bytes, end).last);
+      if (plain == 0) keys.Tune(whole);
       const std::uint64_t bytes_whole = whole.size();
       out.clear();
-      while (!whole.empty()) whole = whole.subspan(keyer.Append(whole, state, out, tally));
+      while (!whole.empty()) whole = whole.subspan(encoder->Append(whole, state, out, tally));
       plain += bytes_whole;
       keyed += out.size();
     } catch (const BadRecord&) {

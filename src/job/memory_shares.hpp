@@ -56,7 +56,7 @@ class MemoryShares {
   const std::optional<KeptShape> kept_;
 };
 
-/// Keyed records are longer than records: how much is seen in the first of some inputs, which `keyer` is tuned for, too.
-void PlanKeys(PlanFacts& facts, RecordKeyer& keyer, const Inputs& inputs, HostMemory& memory);
+/// Keyed records are longer than records: how much is seen in the first of some inputs, and `keys` is tuned for them.
+void PlanKeys(PlanFacts& facts, KeyScheme& keys, const Inputs& inputs, HostMemory& memory);
 
 }  // namespace gpusort

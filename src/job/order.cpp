@@ -9,20 +9,23 @@ namespace gpusort {
 
 Ordered::Ordered(const JobSpec& spec, bool gpu) : plain(spec.order.layout), groups(plain) {
   if (spec.source.table) {
-    keyed = MakeTableFormat(spec);
+    std::unique_ptr<TableFormat> columns = MakeTableFormat(spec);
+    keyed = columns.get();
+    format_ = std::move(columns);
     table = true;
     groups = keyed->layout();
     return;
   }
+  format_ = std::make_unique<PlainFormat>(plain, spec.source.header);
   if (plain.fixed()) return;
   if (spec.target.split > 0) FindGroups(spec);
-  if (spec.order.locale) keys = MakeLocaleKeys(spec.order.lines->order);
-  if (!keys) keys = MakeKeys(*plain.lines, gpu);
-  if (!keys) return;
-  auto lines = std::make_unique<KeyedOrder>(*keys, plain.delimiter);
+  if (spec.order.locale) maker = MakeLocaleKeys(spec.order.lines->order);
+  if (!maker) maker = MakeKeys(*plain.lines, gpu);
+  if (!maker) return;
+  lines_ = std::make_unique<KeyedOrder>(*maker, plain.delimiter);
   optional = !spec.order.locale && !NeedsHost(*plain.lines);
-  if (!optional) plain.lines = &lines->plain();
-  keyed = std::move(lines);
+  if (!optional) plain.lines = &lines_->plain();
+  keyed = lines_.get();
 }
 
 void Ordered::FindGroups(const JobSpec& spec) {

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "data/record_keyer.hpp"
+#include "formats/key_tally.hpp"
 #include "runs/journal.hpp"
 #include "runs/plan.hpp"
 #include "watch/progress.hpp"

@@ -116,20 +116,20 @@ class RunPlacer {
 
 BatchFeeder::BatchFeeder(CancelFlag& cancel, HostMemory& memory, Inputs& inputs, const Ring& ring,
                          const std::vector<InputRange>& ranges, const RecordLayout& layout, StageClock& clock,
-                         RecordKeyer* keyer, const KeyShape& keys, NeededOrder order)
+                         KeyScheme* scheme, const KeyShape& keys, NeededOrder order)
     : pipeline_(cancel),
       ring_(memory, ring.block_bytes, ring.blocks),
       caches_(memory, ring.caches_bytes()),
       inputs_(inputs),
-      layout_(keyer != nullptr ? keyer->layout() : layout),
-      rereadable_(keyer == nullptr && inputs.rereadable()),
-      max_record_(ring.max_record + (keyer != nullptr ? keyer->most_added(ring.max_record) : 0)) {
-  if (keyer != nullptr) {
-    keys_ = std::make_unique<KeyStage>(pipeline_, memory, inputs, *keyer, keys, ring_, ranges, layout,
+      layout_(scheme != nullptr ? scheme->layout() : layout),
+      rereadable_(scheme == nullptr && inputs.rereadable()),
+      max_record_(ring.max_record + (scheme != nullptr ? scheme->most_added(ring.max_record) : 0)) {
+  if (scheme != nullptr) {
+    keys_ = std::make_unique<KeyStage>(pipeline_, memory, inputs, *scheme, keys, ring_, ranges, layout,
                                        ring.grows ? kMostLine : ring.max_record, order, ring.threads, clock);
   } else {
     reader_ = std::make_unique<InputReader>(pipeline_, inputs, ring_, ranges, layout, ring.piece_bytes, ring.threads,
-                                            clock, nullptr,
+                                            clock, InputReader::Looks::kDescribe,
                                             std::span(caches_.data(), inputs.direct() ? 0 : caches_.size()));
   }
   pipeline_.StartRest();

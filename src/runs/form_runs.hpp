@@ -20,11 +20,11 @@ namespace gpusort {
 /// stream that were dealt out but not yet made safe are taken back and dealt out again.
 class BatchFeeder {
  public:
-  /// Starts reading records of `layout`. With `keyer` they get keys: batches are of keyed records, and count as
-  /// those of one stream; `order`: what an input must be, with `keyer`.
+  /// Starts reading records of `layout`. With `scheme` they get keys: batches are of keyed records, and count as
+  /// those of one stream; `order`: what an input must be, with `scheme`.
   BatchFeeder(CancelFlag& cancel, HostMemory& memory, Inputs& inputs, const Ring& ring,
               const std::vector<InputRange>& ranges, const RecordLayout& layout, StageClock& clock,
-              RecordKeyer* keyer = nullptr, const KeyShape& keys = {},
+              KeyScheme* scheme = nullptr, const KeyShape& keys = {},
               NeededOrder order = NeededOrder::kNone);
 
   /// Blocks of neighbouring records, for one Lane::Sort. While it is being read no other batch can be. Blocks of lines

@@ -19,15 +19,16 @@ KeyShape MakeKeyShape(std::uint64_t memory, unsigned threads, bool gpu) {
   return shape;
 }
 
-KeyStage::KeyStage(Pipeline& pipeline, HostMemory& memory, Inputs& inputs, RecordKeyer& keyer, const KeyShape& shape,
+KeyStage::KeyStage(Pipeline& pipeline, HostMemory& memory, Inputs& inputs, KeyScheme& keys, const KeyShape& shape,
                    BlockPool& pool, const std::vector<InputRange>& ranges, const RecordLayout& lines,
                    std::uint64_t max_record, NeededOrder order, unsigned readers, StageClock& clock)
     : pipeline_(pipeline),
       inputs_(inputs),
-      keyer_(keyer),
-      layout_(keyer.layout()),
+      format_(inputs.format()),
+      scheme_(keys),
+      layout_(keys.layout()),
       max_record_(max_record),
-      most_keyed_(max_record + keyer.most_added(max_record)),
+      most_keyed_(max_record + keys.most_added(max_record)),
       most_waiting_(shape.threads),
       long_bytes_(4 * shape.piece_bytes),
       order_(order),
@@ -36,8 +37,8 @@ KeyStage::KeyStage(Pipeline& pipeline, HostMemory& memory, Inputs& inputs, Recor
       clock_(clock),
       pieces_(pipeline, 1),
       keyed_(pipeline),
-      reader_(pipeline, inputs, raw_, ranges, lines, shape.piece_bytes, readers, clock, &keyer) {
-  keyer.LimitKeys(most_keyed_);
+      reader_(pipeline, inputs, raw_, ranges, lines, shape.piece_bytes, readers, clock, InputReader::Looks::kAhead) {
+  keys.LimitKeys(most_keyed_);
   pipeline.Start([this] { Cut(); }, 1, "record finder");
   pipeline.Start([this] { MakeKeys(); }, shape.threads, "key maker");
 }
@@ -50,12 +51,12 @@ void KeyStage::Cut() {
   std::uint32_t input = 0;
   bool begun = false;
   const auto begin = [&] {
-    if (!begun) keyer_.ReadHeader(inputs_.header());
+    if (!begun) scheme_.ReadHeader(inputs_.header());
     begun = true;
   };
   const auto take_state = [&] {
     if (input == inputs_.count() || inputs_.state(input).empty()) return;
-    state = open_state = keyer_.LoadState(inputs_.state(input));
+    state = open_state = format_.LoadState(inputs_.state(input));
   };
   const auto fail = [&](std::uint64_t records_from, std::uint64_t offset, const std::string& why) {
     WaitForTurn(number);
@@ -73,12 +74,12 @@ void KeyStage::Cut() {
   };
   const auto end_input = [&] {
     std::uint64_t whole = 0;
-    if (inputs_.ends_inside(input) && !open.empty()) {
+    if (inputs_.ends_inside(input) && !open.empty() && !format_.ends_in(state)) {
       throw Error(ErrorCode::kIntegrity,
                   EscapeName(inputs_.path(input)) + ": what is sorted of it ends inside a record");
     }
     try {
-      if (!inputs_.ends_inside(input)) whole = keyer_.Finish(open, state);
+      whole = inputs_.ends_inside(input) ? open.size() : format_.Finish(open, state);
     } catch (const BadRecord& bad) {
       fail(at - open.size(), at - open.size() + bad.at(), bad.what());
     }
@@ -89,7 +90,7 @@ void KeyStage::Cut() {
     last.state = open_state;
     last.head = std::exchange(open, {});
     if (whole > 0) push(std::move(last));
-    state = open_state = keyer_.NextInput(state);
+    state = open_state = format_.NextInput(state);
     at = 0;
     ++input;
     take_state();
@@ -101,7 +102,7 @@ void KeyStage::Cut() {
     while (input != block->range.input) end_input();
     RecordSpan bytes = block->bytes;
     at = block->range.offset;
-    RecordKeyer::Ends ends;
+    RecordFormat::Ends ends;
     std::optional<BadRecord> bad;
     const ScanState front = state;
     try {
@@ -110,14 +111,14 @@ void KeyStage::Cut() {
       // Those in front of it count, so that it is known which one it is.
       bad = error;
       bytes = bytes.first(error.at());
-      ends = keyer_.Scan(bytes, state = front);
+      ends = format_.Scan(bytes, state = front);
     }
     at += bytes.size();
-    if (ends.last == 0) {
+    if (ends.none()) {
       open.insert(open.end(), bytes.begin(), bytes.end());
       if (bad) fail(at - open.size(), at, bad->what());
       if (open.size() <= max_record_) continue;
-      const std::string why = keyer_.WhyOpen(state);
+      const std::string why = format_.WhyOpen(state);
       if (why.empty()) {
         throw LineTooLong(inputs_.path(input), inputs_.begin(input) + at - open.size(), max_record_);
       }
@@ -129,8 +130,8 @@ void KeyStage::Cut() {
     piece.state = std::exchange(open_state, std::move(ends.state));
     piece.end = ends.last;
     if (!open.empty()) {
-      piece.begin = ends.first;
-      open.insert(open.end(), bytes.begin(), bytes.begin() + static_cast<std::ptrdiff_t>(ends.first));
+      piece.begin = ends.at_front ? 0 : ends.first;
+      open.insert(open.end(), bytes.begin(), bytes.begin() + static_cast<std::ptrdiff_t>(piece.begin));
       piece.head = std::exchange(open, {});
     }
     open.assign(bytes.begin() + static_cast<std::ptrdiff_t>(ends.last), bytes.end());
@@ -146,10 +147,10 @@ void KeyStage::Cut() {
   if (turn_ == pieces_end_) keyed_.Finish(blocks_);
 }
 
-RecordKeyer::Ends KeyStage::Scan(const InputReader::Block& block, ScanState& state) const {
-  const RecordKeyer::Guess& guess = block.guess;
+RecordFormat::Ends KeyStage::Scan(const InputReader::Block& block, ScanState& state) const {
+  const RecordFormat::Guess& guess = block.guess;
   const std::uint64_t front = guess.from > 0 ? guess.from : block.bytes.size();
-  RecordKeyer::Ends ends = keyer_.Scan(block.bytes.first(front), state);
+  RecordFormat::Ends ends = format_.Scan(block.bytes.first(front), state);
   if (guess.from == 0) return ends;
   if (ends.last == front) {  // as was guessed
     state = guess.state;
@@ -159,7 +160,7 @@ RecordKeyer::Ends KeyStage::Scan(const InputReader::Block& block, ScanState& sta
     }
     return ends;
   }
-  const RecordKeyer::Ends rest = keyer_.Scan(block.bytes.subspan(front), state);
+  const RecordFormat::Ends rest = format_.Scan(block.bytes.subspan(front), state);
   if (rest.last > 0) {
     if (ends.first == 0) ends.first = front + rest.first;
     ends.last = front + rest.last;
@@ -170,7 +171,7 @@ RecordKeyer::Ends KeyStage::Scan(const InputReader::Block& block, ScanState& sta
 
 void KeyStage::SetTrailer(std::uint32_t input, RecordSpan trailer) {
   if (trailer.empty()) return;
-  const bool joins = keyer_.joins_trailers();
+  const bool joins = format_.joins_trailers();
   const bool same = std::equal(trailer.begin(), trailer.end(), trailer_.begin(), trailer_.end());
   if (!joins && !trailer_.empty() && !same) {
     throw Error(ErrorCode::kBadInput, EscapeName(inputs_.path(input)) + ": its end differs from that of another input");
@@ -180,6 +181,7 @@ void KeyStage::SetTrailer(std::uint32_t input, RecordSpan trailer) {
 }
 
 void KeyStage::MakeKeys() {
+  const std::unique_ptr<KeyEncoder> encoder = scheme_.MakeEncoder();
   while (std::optional<Piece> piece = pieces_.Pop()) {
     Made made;
     {
@@ -195,7 +197,7 @@ void KeyStage::MakeKeys() {
     try {
       const Busy busy(clock_, Resource::kCompute, piece->head.size() + piece->end - piece->begin,
                       {"make keys", piece->number});
-      Make(*piece, made);
+      Make(*piece, *encoder, made);
     } catch (const BadRecord& bad) {
       WaitForTurn(piece->number);
       const std::uint64_t before = made.tally.offset - piece->offset;
@@ -228,14 +230,14 @@ std::uint64_t KeyStage::Newlines(const Piece& piece, std::uint64_t count) {
          detail::CountBytes(piece.block.bytes.data() + piece.begin, count - in_head, '\n');
 }
 
-void KeyStage::Make(Piece& piece, Made& made) {
+void KeyStage::Make(Piece& piece, KeyEncoder& encoder, Made& made) {
   made.offset = made.tally.offset = piece.offset;
   const ScanState front = order_ == NeededOrder::kNone ? ScanState() : piece.state;
   const RecordSpan rest = piece.block.bytes.subspan(piece.begin, piece.end - piece.begin);
   for (RecordSpan part : {RecordSpan(piece.head), rest}) {
     while (!part.empty()) {
       const std::size_t begin = made.keyed.size();
-      const std::uint64_t size = keyer_.Append(part, piece.state, made.keyed, made.tally);
+      const std::uint64_t size = encoder.Append(part, piece.state, made.keyed, made.tally);
       if (size > max_record_) {
         throw LineTooLong(inputs_.path(piece.input), inputs_.begin(piece.input) + made.tally.offset, max_record_);
       }
@@ -259,10 +261,11 @@ void KeyStage::Make(Piece& piece, Made& made) {
   made.newlines = Newlines(piece, piece.head.size() + rest.size());
   if (order_ == NeededOrder::kNone) return;
   const std::uint64_t disorder = FirstLineDisorder(made.keyed, layout_, order_ == NeededOrder::kCheckUnique);
-  if (disorder != kInOrder) made.disorder = FindPlace(piece, front, RecordSpan(made.keyed).first(disorder));
+  if (disorder != kInOrder) made.disorder = FindPlace(piece, front, encoder, RecordSpan(made.keyed).first(disorder));
 }
 
-KeyStage::Made::Place KeyStage::FindPlace(const Piece& piece, ScanState state, RecordSpan in_order) {
+KeyStage::Made::Place KeyStage::FindPlace(const Piece& piece, ScanState state, KeyEncoder& encoder,
+                                          RecordSpan in_order) {
   Made::Place place{CountRecords(in_order, layout_), 0, piece.offset};
   std::vector<std::byte> again;
   KeyTally tally;
@@ -271,7 +274,7 @@ KeyStage::Made::Place KeyStage::FindPlace(const Piece& piece, ScanState state, R
   for (RecordSpan part : parts) {
     for (; left > 0 && !part.empty(); --left) {
       again.clear();
-      const std::uint64_t size = keyer_.Append(part, state, again, tally);
+      const std::uint64_t size = encoder.Append(part, state, again, tally);
       place.offset += size;
       part = part.subspan(size);
     }
@@ -301,7 +304,7 @@ std::string KeyStage::PlaceText(std::uint32_t input, std::uint64_t records, std:
   const std::span<const std::byte> header = inputs_.header();
   if (inputs_.begin(input) > 0) lines += detail::CountBytes(header.data(), header.size(), '\n');
   return "record " + std::to_string(before + records + 1) +
-         (keyer_.newlines() ? ", line " + std::to_string(lines + newlines + 1) : "") + ", " + byte;
+         (format_.newlines() ? ", line " + std::to_string(lines + newlines + 1) : "") + ", " + byte;
 }
 
 void KeyStage::WaitForTurn(std::uint64_t number) {

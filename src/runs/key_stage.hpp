@@ -13,8 +13,8 @@
 
 #include "data/inputs.hpp"
 #include "data/proof.hpp"
-#include "data/record_keyer.hpp"
 #include "flow/pipeline.hpp"
+#include "formats/key_encoder.hpp"
 
 namespace gpusort {
 
@@ -39,7 +39,7 @@ class KeyStage {
  public:
   /// Starts threads of `pipeline`, which read `ranges` of `inputs` (streams: all), and fill blocks of `pool`. `order`:
   /// what of the inputs is an error.
-  KeyStage(Pipeline& pipeline, HostMemory& memory, Inputs& inputs, RecordKeyer& keyer, const KeyShape& shape,
+  KeyStage(Pipeline& pipeline, HostMemory& memory, Inputs& inputs, KeyScheme& keys, const KeyShape& shape,
            BlockPool& pool, const std::vector<InputRange>& ranges, const RecordLayout& lines, std::uint64_t max_record,
            NeededOrder order, unsigned readers, StageClock& clock);
 
@@ -84,13 +84,13 @@ class KeyStage {
   };
   void Cut();
   void MakeKeys();
-  void Make(Piece& piece, Made& made);
+  void Make(Piece& piece, KeyEncoder& encoder, Made& made);
   /// Of the record that follows on `in_order`, which was made of the piece that begins at `state`.
-  Made::Place FindPlace(const Piece& piece, ScanState state, RecordSpan in_order);
+  Made::Place FindPlace(const Piece& piece, ScanState state, KeyEncoder& encoder, RecordSpan in_order);
   /// In the first `count` bytes of its records.
   static std::uint64_t Newlines(const Piece& piece, std::uint64_t count);
-  /// The keyer's, by what was guessed of the block where that holds. Throws BadRecord.
-  RecordKeyer::Ends Scan(const InputReader::Block& block, ScanState& state) const;
+  /// Returns what RecordFormat::Scan would. Uses the guess about the block if it is right. Throws BadRecord.
+  RecordFormat::Ends Scan(const InputReader::Block& block, ScanState& state) const;
   void SetTrailer(std::uint32_t input, RecordSpan trailer);
   /// Until all pieces before `number` are handed on.
   void WaitForTurn(std::uint64_t number);
@@ -107,7 +107,8 @@ class KeyStage {
 
   Pipeline& pipeline_;
   Inputs& inputs_;
-  RecordKeyer& keyer_;
+  const RecordFormat& format_;
+  KeyScheme& scheme_;
   const RecordLayout layout_;
   const std::uint64_t max_record_, most_keyed_;
   const std::size_t most_waiting_;

@@ -10,7 +10,7 @@
 #include <utility>
 #include <vector>
 
-#include "data/record_keyer.hpp"
+#include "formats/keyed_record.hpp"
 #include "kernels/error.hpp"
 #include "kernels/records/records.hpp"
 #include "runs/part_borders.hpp"

@@ -31,7 +31,7 @@ enum class When { kAuto, kAlways, kNever };
 struct ByteRange {
   std::uint64_t begin = 0, end = ~std::uint64_t{0};
   bool inside = false;  ///< the range ends with a record: the bytes after the file's last record are not in it
-  std::string state{};  ///< the state of the format at `begin`, as RecordKeyer::SaveState writes it
+  std::string state{};  ///< the state of the format at `begin`, as RecordFormat::SaveState writes it
 };
 
 /// The order of lines, together with the view of it that record layouts point to.
@@ -75,7 +75,7 @@ struct Target {
   Codec codec = Codec::kNone;
   bool headless = false;           ///< the output begins without the header of the inputs
   std::vector<std::byte> trailer;  ///< the last bytes of the output, if the inputs are given without their end
-  std::string state;               ///< the state of the format before the first record, as RecordKeyer::SaveState
+  std::string state;               ///< the state of the format before the first record, as RecordFormat::SaveState
   bool no_fsync = false;
   bool no_space_check = false;
   bool verify = false;  ///< the output is read back before it gets its name

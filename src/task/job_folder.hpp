@@ -27,7 +27,7 @@
 #include <vector>
 
 #include "data/proof.hpp"
-#include "data/record_keyer.hpp"
+#include "formats/key_tally.hpp"
 #include "io/file.hpp"
 #include "io/piece_sums.hpp"
 
@@ -54,7 +54,7 @@ struct TaskJob {
 
 /// Bytes [begin, end) of an input, and the mode behind them for each mode in front of them, of ScanState; where there
 /// are no records, one that is none. Of inputs that are looked at from the front on: `end` is the first border at or
-/// behind `begin`, and `state` what is known there, as RecordKeyer::SaveState.
+/// behind `begin`, and `state` what is known there, as RecordFormat::SaveState.
 struct TaskScan {
   std::uint32_t input = 0;
   std::uint64_t begin = 0, end = 0;
@@ -77,7 +77,7 @@ struct TaskRun {
   std::uint64_t bytes = 0;        ///< of the file, with its label
   std::vector<std::byte> header, trailer;  ///< in front of its records, and behind them
   std::uint64_t shape = 0;                 ///< what records of all inputs must agree in; 0: nothing
-  std::string state;  ///< in front of its first record, as RecordKeyer::SaveState
+  std::string state;  ///< in front of its first record, as RecordFormat::SaveState
   std::uint64_t fences_bytes = 0, fences_hash = 0;
   RecordSum sum;
   KeyTally tally{};  ///< of each key, what RefuseNoValues asks
@@ -93,7 +93,7 @@ struct OrderPlace {
 /// Where a part begins. A run that is none: behind all records.
 struct CutPlace : OrderPlace {
   std::optional<std::uint64_t> bytes_before{};  ///< of records, in all runs; none: nobody looked
-  std::string state{};                          ///< in front of the record, as RecordKeyer::SaveState
+  std::string state{};                          ///< in front of the record, as RecordFormat::SaveState
 };
 
 struct TaskCut {

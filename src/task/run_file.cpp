@@ -54,7 +54,8 @@ std::uint64_t DelimitedBorder(File& file, std::uint64_t begin, std::uint64_t at,
 
 std::uint64_t HashOf(std::span<const std::byte> bytes) { return XXH3_64bits(bytes.data(), bytes.size()); }
 
-std::optional<TaskOrder::First> TaskOrder::Comparable(RecordSpan records, ScanState& state) const {
+std::optional<TaskOrder::First> TaskOrder::Comparable(RecordSpan records, bool all, ScanState& state,
+                                                     KeyEncoder* encoder) const {
   First first;
   if (!ordered_.table) {
     first.bytes = FirstRecordBytes(records, ordered_.plain);
@@ -67,12 +68,13 @@ std::optional<TaskOrder::First> TaskOrder::Comparable(RecordSpan records, ScanSt
   // In pieces: a scan goes on behind the first record.
   for (std::uint64_t at = 0, piece = 512; at < records.size() && bytes == 0; at += piece, piece *= 4) {
     const RecordSpan part = records.subspan(at, std::min<std::uint64_t>(piece, records.size() - at));
-    const std::uint64_t end = ordered_.keyed->Scan(part, scan).first;
-    if (end > 0) bytes = at + end;
+    const RecordFormat::Ends ends = ordered_.format().Scan(part, scan);
+    bytes = ends.at_front ? at : ends.first > 0 ? at + ends.first : 0;
   }
+  if (bytes == 0 && all && ordered_.format().ends_in(scan)) bytes = records.size();
   if (bytes == 0) return std::nullopt;
   KeyTally tally;
-  first.bytes = ordered_.keyed->Append(records.first(bytes), state, first.comparable, tally);
+  first.bytes = encoder->Append(records.first(bytes), state, first.comparable, tally);
   return first;
 }
 
@@ -90,7 +92,8 @@ RunFile::RunFile(FileSystem& files, JobFolder& folder, std::uint64_t run, std::u
       file_(OpenOwn(files, folder.RunPath(run))),
       begin_(header_bytes),
       end_(bytes - std::min(bytes, trailer_bytes + sizeof(RunLabel))),
-      fences_(fences) {
+      fences_(fences),
+      encoder_(order.MakeEncoder()) {
   const std::string path = EscapeName(file_->path());
   if (bytes != file_->Facts().size) {
     throw Error(ErrorCode::kIntegrity, path + ": it has " + std::to_string(file_->Facts().size) +
@@ -119,7 +122,7 @@ ScanState RunFile::StateAt(std::uint64_t offset) {
   ScanState state = order_.Load(std::prev(behind)->state);
   for (std::uint64_t at = std::prev(behind)->offset; at < offset;) {
     const std::uint64_t to = std::min(offset, at + kPiece);
-    order_.ordered().keyed->Scan(Read(at, to), state);
+    order_.ordered().format().Scan(Read(at, to), state);
     at = to;
   }
   return state;
@@ -128,7 +131,8 @@ ScanState RunFile::StateAt(std::uint64_t offset) {
 TaskOrder::First RunFile::At(std::uint64_t offset, ScanState state) {
   for (std::uint64_t bytes = std::uint64_t{1} << 12;; bytes *= 8) {
     const std::uint64_t to = offset + std::min(bytes, end_ - offset);
-    if (std::optional<TaskOrder::First> first = order_.Comparable(Read(offset, to), state)) return std::move(*first);
+    std::optional<TaskOrder::First> first = order_.Comparable(Read(offset, to), to == end_, state, encoder_.get());
+    if (first) return std::move(*first);
     if (to == end_) throw Error(ErrorCode::kIntegrity, EscapeName(file_->path()) + ": it ends inside a record");
   }
 }
@@ -179,15 +183,15 @@ std::vector<Fence> RunFile::MakeFences(ScanState state, std::uint64_t& shape) {
     const std::uint64_t to = std::min({end_, at + kPiece, at < next ? next : at + step});
     const std::vector<std::byte> bytes = Read(at, to);
     ScanState there = state;
-    const std::uint64_t first = order_.ordered().keyed->Scan(bytes, state).first;
+    const std::uint64_t first = order_.ordered().format().Scan(bytes, state).first;
     if (at >= next && first > 0 && at + first < end_) {
-      order_.ordered().keyed->Scan(RecordSpan(bytes).first(first), there);
+      order_.ordered().format().Scan(RecordSpan(bytes).first(first), there);
       take(at + first, there);
       next = std::max(next + step, to);
     }
     at = to;
   }
-  shape = order_.ordered().keyed->NextInput(state).count;
+  shape = order_.ordered().format().NextInput(state).count;
   return fences;
 }
 
@@ -197,7 +201,7 @@ void RunFile::ForEach(std::uint64_t low, std::uint64_t high,
   const std::vector<std::byte> bytes = Read(low, high);
   ScanState state = StateAt(low);
   for (std::uint64_t at = 0; at < bytes.size();) {
-    std::optional<TaskOrder::First> first = order_.Comparable(RecordSpan(bytes).subspan(at), state);
+    std::optional<TaskOrder::First> first = order_.Comparable(RecordSpan(bytes).subspan(at), true, state, encoder_.get());
     if (!first) throw Error(ErrorCode::kIntegrity, EscapeName(file_->path()) + ": it ends inside a record");
     const std::uint64_t size = first->bytes;
     take(low + at, std::move(*first));

@@ -34,9 +34,9 @@ class TaskOrder {
   const Ordered& ordered() const { return ordered_; }
   /// As `layout`s of what Comparable gives.
   int Compare(RecordSpan a, RecordSpan b) const { return CompareRecords(a, b, layout_); }
-  /// As RecordKeyer's, and of records without columns: nothing.
-  std::string Save(const ScanState& state) const { return plain() ? "" : ordered_.keyed->SaveState(state); }
-  ScanState Load(const std::string& state) const { return plain() ? ScanState{} : ordered_.keyed->LoadState(state); }
+  /// As RecordFormat::SaveState and LoadState.
+  std::string Save(const ScanState& state) const { return ordered_.format().SaveState(state); }
+  ScanState Load(const std::string& state) const { return ordered_.format().LoadState(state); }
   /// Whether keys depend on what is in front of a record: its state must be known.
   bool depends() const { return !Save({}).empty(); }
   /// The first of `records`, in the form that Compare takes, and its bytes as it lies; nothing if no whole one is there.
@@ -45,7 +45,10 @@ class TaskOrder {
     std::vector<std::byte> comparable;
     std::uint64_t bytes = 0;
   };
-  std::optional<First> Comparable(RecordSpan records, ScanState& state) const;
+  /// `encoder`: the caller's, if records have columns.
+  /// `all`: no record follows in the run.
+  std::optional<First> Comparable(RecordSpan records, bool all, ScanState& state, KeyEncoder* encoder) const;
+  std::unique_ptr<KeyEncoder> MakeEncoder() const { return plain() ? nullptr : ordered_.keyed->MakeEncoder(); }
   const RecordLayout& layout() const { return layout_; }
 
  private:
@@ -99,6 +102,7 @@ class RunFile {
   const std::unique_ptr<File> file_;
   const std::uint64_t begin_, end_;
   const std::span<const Fence> fences_;
+  const std::unique_ptr<KeyEncoder> encoder_;
 };
 
 /// As a file, and back. Error(kIntegrity) if the bytes are not what was written.

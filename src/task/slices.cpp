@@ -55,10 +55,10 @@ Slices::Records Slices::Of(std::uint64_t number) {
   return records;
 }
 
-RecordKeyer::Ends Slices::ScanBytes(File& file, std::uint32_t input, std::uint64_t begin, std::uint64_t end,
+RecordFormat::Ends Slices::ScanBytes(File& file, std::uint32_t input, std::uint64_t begin, std::uint64_t end,
                                     ScanState& state) {
   try {
-    return order_.ordered().keyed->Scan(ReadBytes(file, begin, end), state);
+    return order_.ordered().format().Scan(ReadBytes(file, begin, end), state);
   } catch (const BadRecord& bad) {
     throw Error(ErrorCode::kBadInput, EscapeName(inputs_.path(input)) + ": byte " + std::to_string(begin + bad.at()) +
                                           ": " + bad.what());

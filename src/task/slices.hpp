@@ -26,7 +26,7 @@ class Slices {
         order_(order),
         folder_(folder),
         count_(count),
-        modes_(order.plain() ? 1 : order.ordered().keyed->modes()) {}
+        modes_(order.ordered().format().modes()) {}
 
   /// Inputs with records of the slice, and what of them it has: of compressed ones all.
   struct Records {
@@ -69,7 +69,7 @@ class Slices {
   ScanState StateAt(File& file, std::uint32_t input, std::uint64_t at, std::uint64_t number);
   std::optional<Place> ScannedBorder(std::uint32_t input, std::uint64_t at, std::uint64_t number);
   std::vector<TaskScan> ScanFromFront(std::uint32_t input, std::uint64_t number);
-  RecordKeyer::Ends ScanBytes(File& file, std::uint32_t input, std::uint64_t begin, std::uint64_t end,
+  RecordFormat::Ends ScanBytes(File& file, std::uint32_t input, std::uint64_t begin, std::uint64_t end,
                               ScanState& state);
 
   const JobSpec& spec_;
@@ -78,7 +78,7 @@ class Slices {
   const TaskOrder& order_;
   JobFolder& folder_;
   const std::uint64_t count_;
-  const unsigned modes_;  ///< RecordKeyer's
+  const unsigned modes_;  ///< RecordFormat's
 };
 
 }  // namespace gpusort

@@ -25,7 +25,7 @@ void TaskRuns::TakeEnd(std::size_t number) {
   if (run.shape != 0 && shape_ != 0 && run.shape != shape_) differs("its records have not as many fields as");
   shape_ = std::max(shape_, run.shape);
   if (run.trailer.empty()) return;
-  const bool joins = order_.ordered().keyed->joins_trailers();
+  const bool joins = order_.ordered().format().joins_trailers();
   if (!joins && !trailer_.empty() && run.trailer != trailer_) differs("the end of its input is not");
   if (!joins) trailer_.clear();
   trailer_.insert(trailer_.end(), run.trailer.begin(), run.trailer.end());

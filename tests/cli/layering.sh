@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # The house rules on which file may include which: tools, tests -> src -> io -> kernels; inside src
-# cli, task -> job -> runs, formats -> data -> flow -> watch -> spec -> base; and one user for each outside library.
+# cli, task -> job -> runs -> data -> formats -> flow -> watch -> spec -> base; and one user for each outside library.
 # Usage: layering.sh BUILD_DIR SOURCE_ROOT. First plants one violation of every rule in a copy of the tree and expects
 # it to be found, then expects none in the tree itself.
 . "$2/tests/cli/common.sh.inc"
@@ -39,11 +39,12 @@ violations() (
       level["spec"] = 2
       level["watch"] = 3
       level["flow"] = 4
-      level["data"] = 5
-      level["runs"] = level["formats"] = 6  # neither knows the other
-      level["job"] = 7
-      level["cli"] = level["task"] = 8  # neither knows the other
-      level[""] = 9
+      level["formats"] = 5
+      level["data"] = 6
+      level["runs"] = 7
+      level["job"] = 8
+      level["cli"] = level["task"] = 9  # neither knows the other
+      level[""] = 10
       files = split(ENVIRON["ours"], file, " ")
       for (i = 1; i <= files; ++i) ours[file[i]] = 1
     }
@@ -101,7 +102,7 @@ violations() (
           from = part(FILENAME)
           to = part(path)
           if (!(from in level) || !(to in level) || (from != to && level[to] >= level[from])) {
-            bad("inside src: cli, task -> job -> runs, formats -> data -> flow -> watch -> spec -> base")
+            bad("inside src: cli, task -> job -> runs -> data -> formats -> flow -> watch -> spec -> base")
           }
         }
         if ((FILENAME ~ /^kernels\/cpu\// && path ~ /^kernels\/cuda\//) ||
@@ -147,16 +148,16 @@ expect_found io/planted.cpp '#include "runs/plan.hpp"' 'io takes only record, ke
 expect_found kernels/cpu/planted.hpp '#include "kernels/cuda/device_memory.cuh"' 'no backend knows the other'
 expect_found kernels/cuda/planted.cuh '#include "../cpu/thread_team.hpp"' 'no backend knows the other'
 while read -r from to; do
-  expect_found "src/$from" "#include \"$to\"" 'inside src: cli, task -> job -> runs, formats -> data -> flow -> watch -> spec -> base'
+  expect_found "src/$from" "#include \"$to\"" 'inside src: cli, task -> job -> runs -> data -> formats -> flow -> watch -> spec -> base'
 done <<'END'
 base/planted.hpp spec/job_spec.hpp
 spec/planted.hpp watch/progress.hpp
 watch/planted.hpp flow/pipeline.hpp
 flow/planted.hpp data/proof.hpp
-data/planted.hpp formats/locale_keys.hpp
+flow/planted.hpp formats/locale_keys.hpp
 data/planted.cpp ../runs/plan.hpp
 formats/planted.cpp runs/run.hpp
-runs/planted.cpp formats/annotator.hpp
+formats/planted.hpp data/inputs.hpp
 runs/planted.cpp job/make_plan.hpp
 job/planted.hpp cli/help.hpp
 odd/planted.cpp base/log.hpp

@@ -51,12 +51,12 @@ void LookAhead(const TableFormat& format, const std::string& text, std::size_t b
   ScanState state;
   for (std::size_t at = 0; at < text.size(); at += block) {
     const std::string bytes = text.substr(at, block);
-    const RecordKeyer::Guess guess = format.LookAhead(testing::Span(bytes));
+    const RecordFormat::Guess guess = format.LookAhead(testing::Span(bytes));
     ScanState front = state;
     if (guess.from > 0 && format.Scan(testing::Span(bytes).first(guess.from), front).last == guess.from) {
       Require(front.mode == guess.at_last.mode || guess.last == 0, "another state behind the last record");
       ScanState end = front;
-      const RecordKeyer::Ends rest = format.Scan(testing::Span(bytes).subspan(guess.from), end);
+      const RecordFormat::Ends rest = format.Scan(testing::Span(bytes).subspan(guess.from), end);
       Require(end.mode == guess.state.mode, "a guess ends in another state");
       Require(guess.last == (rest.last > 0 ? guess.from + rest.last : 0), "a guess has another last record");
     }
@@ -70,7 +70,7 @@ void DropAllKeys(const TableFormat& format, const std::string& records) {
   ScanState state;
   KeyTally tally;
   for (RecordSpan rest = testing::Span(records); !rest.empty();) {
-    rest = rest.subspan(format.Append(rest, state, keyed, tally));
+    rest = rest.subspan(format.MakeEncoder()->Append(rest, state, keyed, tally));
   }
   Require(testing::String(DropKeys(keyed, format.layout())) == records, "other bytes without the keys");
 }

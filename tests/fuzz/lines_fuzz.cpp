@@ -70,9 +70,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* bytes, std::size_t cou
   FileSystem files;
   HostMemory memory(std::uint64_t{1} << 30);
   StageClock clock("fuzz");
-  InputOptions options;
-  options.header = {header_lines, 1 << 20};
-  Inputs inputs(files, {file.path()}, options, layout, cancel);
+  const PlainFormat format(layout, header_lines);
+  Inputs inputs(files, {file.path()}, {.format = format, .header_limit = 1 << 20}, layout, cancel);
   const auto span = [](const std::string& of) { return std::as_bytes(std::span(of)); };
   Require(std::ranges::equal(inputs.header(), span(whole).first(head)), "another header");
   Ring ring;

@@ -1,4 +1,4 @@
-// Does in memory what phase 1 does with an input whose format has a RecordKeyer: cuts it into blocks of any size, as
+// Does in memory what phase 1 does with an input of a TableFormat: cuts it into blocks of any size, as
 // runs/key_stage does, and puts the key before every record.
 #pragma once
 
@@ -10,7 +10,7 @@
 #include <utility>
 #include <vector>
 
-#include "data/record_keyer.hpp"
+#include "formats/table_format.hpp"
 
 namespace gpusort::testing {
 
@@ -36,10 +36,10 @@ inline RecordSpan Span(const std::string& text) { return std::as_bytes(std::span
 inline std::string String(RecordSpan bytes) { return {reinterpret_cast<const char*>(bytes.data()), bytes.size()}; }
 
 /// Appends the records of `piece`, which begins in state `state`, to `cut`.
-inline void KeyPiece(const RecordKeyer& keyer, RecordSpan piece, ScanState& state, CutInput& cut) {
+inline void KeyPiece(const TableFormat& format, RecordSpan piece, ScanState& state, CutInput& cut) {
   while (!piece.empty()) {
     std::vector<std::byte> keyed;
-    const std::uint64_t size = keyer.Append(piece, state, keyed, cut.tally);
+    const std::uint64_t size = format.MakeEncoder()->Append(piece, state, keyed, cut.tally);
     const auto key = keyed.begin() + 2;
     const auto end = std::find(key, keyed.end(), static_cast<std::byte>(kKeyEnd));
     cut.records.push_back({{}, String(piece.first(size))});
@@ -51,28 +51,28 @@ inline void KeyPiece(const RecordKeyer& keyer, RecordSpan piece, ScanState& stat
 }
 
 /// Cuts `text` without its header into records, read in blocks of `block` bytes.
-inline CutInput CutRecords(const RecordKeyer& keyer, const std::string& text, std::size_t block) {
+inline CutInput CutRecords(const TableFormat& format, const std::string& text, std::size_t block) {
   CutInput cut;
   std::string open;
   ScanState state, open_state;
   try {
     for (std::size_t at = 0; at < text.size(); at += block) {
       const std::string bytes = text.substr(at, block);
-      const RecordKeyer::Ends ends = keyer.Scan(Span(bytes), state);
-      if (ends.last == 0) {
+      const RecordFormat::Ends ends = format.Scan(Span(bytes), state);
+      if (ends.none()) {
         open += bytes;
         continue;
       }
-      const std::size_t begin = open.empty() ? 0 : ends.first;
+      const std::size_t begin = open.empty() || ends.at_front ? 0 : ends.first;
       ScanState piece = std::exchange(open_state, ends.state);
-      KeyPiece(keyer, Span(open + bytes.substr(0, begin)), piece, cut);
-      KeyPiece(keyer, Span(bytes).subspan(begin, ends.last - begin), piece, cut);
+      KeyPiece(format, Span(open + bytes.substr(0, begin)), piece, cut);
+      KeyPiece(format, Span(bytes).subspan(begin, ends.last - begin), piece, cut);
       open = bytes.substr(ends.last);
     }
-    const std::uint64_t whole = keyer.Finish(Span(open), state);
+    const std::uint64_t whole = format.Finish(Span(open), state);
     cut.trailer = open.substr(whole);
     open.resize(whole);
-    KeyPiece(keyer, Span(open), open_state, cut);
+    KeyPiece(format, Span(open), open_state, cut);
   } catch (const Error& error) {
     cut.error = error.what();
   }
@@ -81,11 +81,11 @@ inline CutInput CutRecords(const RecordKeyer& keyer, const std::string& text, st
 
 /// Cuts `text` in blocks of every size and returns the common result. Calls differ(size) for a block size with a
 /// different result.
-inline CutInput CutEverywhere(const RecordKeyer& keyer, const std::string& text,
+inline CutInput CutEverywhere(const TableFormat& format, const std::string& text,
                               const std::function<void(std::size_t)>& differ) {
-  const CutInput whole = CutRecords(keyer, text, std::max<std::size_t>(1, text.size()));
+  const CutInput whole = CutRecords(format, text, std::max<std::size_t>(1, text.size()));
   for (std::size_t block = 1; block < text.size(); ++block) {
-    const CutInput cut = CutRecords(keyer, text, block);
+    const CutInput cut = CutRecords(format, text, block);
     if (cut.error != whole.error) differ(block);
     if (whole.error.empty() && (cut.records != whole.records || cut.trailer != whole.trailer)) differ(block);
   }

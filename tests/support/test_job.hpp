@@ -27,8 +27,8 @@ struct TestJob {
   static constexpr std::uint64_t kBlockBytes = 8192;
 
   explicit TestJob(const RecordLayout& layout, const std::vector<std::string>& input_paths = {},
-                   const InputOptions& input_options = {})
-      : inputs(files, input_paths, input_options, layout, cancel) {
+                   std::uint64_t header_lines = 0)
+      : format(layout, header_lines), inputs(files, input_paths, {format}, layout, cancel) {
     spec.order.layout = layout;
     spec.limits.temp_codec = Codec::kNone;
     job.store = &store;
@@ -47,6 +47,7 @@ struct TestJob {
   JobSpec spec;
   CancelFlag cancel;
   HostMemory memory{std::uint64_t{1} << 28};
+  PlainFormat format;
   Inputs inputs;
   StageClock clock{"test"};
   Progress progress{When::kNever, clock};

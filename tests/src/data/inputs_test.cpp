@@ -36,10 +36,10 @@ enum class How { kFile, kFifo, kCompressed };
 class Made {
  public:
   Made(const RecordLayout& layout, const std::vector<Bytes>& contents, const std::vector<How>& hows,
-       std::uint64_t header_lines = 0, const RecordKeyer* format = nullptr)
-      : layout_(layout) {
-    options_.header = {header_lines, 1 << 19};
-    options_.format = format;
+       std::uint64_t header_lines = 0, const RecordFormat* format = nullptr)
+      : layout_(layout),
+        plain_(layout, header_lines),
+        options_{.format = format != nullptr ? *format : plain_, .header_limit = 1 << 19} {
     for (std::size_t i = 0; i < contents.size(); ++i) {
       paths_.push_back(folder_ / ("in" + std::to_string(i) + (hows[i] == How::kCompressed ? ".gz" : "")));
       Put(i, contents[i], hows[i]);
@@ -97,6 +97,7 @@ class Made {
   FileSystem files_;
   CancelFlag cancel_;
   HostMemory memory_{1 << 26};
+  const PlainFormat plain_;
   InputOptions options_;
   std::vector<std::string> paths_;
   std::vector<std::thread> writers_;

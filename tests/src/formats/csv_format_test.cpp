@@ -128,7 +128,7 @@ RC_GTEST_PROP(CsvFormat, FindsWhatAPlainParserFindsHoweverBlocksAreCut, ()) {
   std::size_t last = 0;
   for (std::size_t at = 0; at < text.size();) {
     const auto size = *rc::gen::inRange<std::size_t>(1, text.size() - at + 1);
-    const RecordKeyer::Ends found = format.Scan(SpanOf(text).subspan(at, size), state);
+    const RecordFormat::Ends found = format.Scan(SpanOf(text).subspan(at, size), state);
     RC_ASSERT((found.first == 0) == (found.last == 0));
     if (found.first > 0) ends.push_back(at + found.first);
     if (found.last > 0) ends.push_back(last = at + found.last);
@@ -151,7 +151,7 @@ RC_GTEST_PROP(CsvFormat, FindsWhatAPlainParserFindsHoweverBlocksAreCut, ()) {
     ScanState none;
     KeyTally tally;
     std::vector<std::byte> out, key;
-    RC_ASSERT(format.Append(rest, none, out, tally) == record.bytes.size());
+    RC_ASSERT(format.MakeEncoder()->Append(rest, none, out, tally) == record.bytes.size());
     rest = rest.subspan(record.bytes.size());
     FieldWriter writer(key);
     writer.Begin(1000000);
@@ -196,7 +196,7 @@ RC_GTEST_PROP(CsvFormat, CountsRecordsThatDoNotFitTheHeader, ()) {
     ScanState state;
     if (record.fields.size() != 2 && others++ == 0) first = record.fields.size();
     glued += record.glued;
-    RC_ASSERT(format.Append(rest, state, out, tally) == record.bytes.size());
+    RC_ASSERT(format.MakeEncoder()->Append(rest, state, out, tally) == record.bytes.size());
     ++tally.record;
     rest = rest.subspan(record.bytes.size());
   }
@@ -218,7 +218,7 @@ TEST(CsvFormat, RefusesKeysWithoutAnyValue) {
       KeyTally tally;
       ScanState state;
       std::vector<std::byte> out;
-      rest = rest.subspan(format.Append(rest, state, out, tally));
+      rest = rest.subspan(format.MakeEncoder()->Append(rest, state, out, tally));
       tally.record = 1;
       sum.Add(tally);
     }
@@ -283,7 +283,7 @@ TEST(CsvFormat, SaysWhatIsWrongIfItShallBeStrict) {
     KeyTally tally;
     std::vector<std::byte> out;
     try {
-      format.Append(SpanOf(record), state, out, tally);
+      format.MakeEncoder()->Append(SpanOf(record), state, out, tally);
     } catch (const BadRecord& error) {
       return std::to_string(error.at()) + " " + error.what();
     }

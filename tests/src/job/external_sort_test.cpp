@@ -178,7 +178,8 @@ TEST(ExternalSort, NeedsNoMoreMemoryToReadALargerInput) {
   FileSystem files;
   CancelFlag cancel;
   HostMemory memory(std::uint64_t{1} << 20);
-  Inputs inputs(files, {folder / "in.u8"}, {}, layout, cancel);
+  const PlainFormat format(layout);
+  Inputs inputs(files, {folder / "in.u8"}, {format}, layout, cancel);
   StageClock clock("test");
   const std::size_t before = mallinfo2().uordblks;
   {

@@ -26,8 +26,8 @@ struct Feeding {
   CancelFlag cancel;
   HostMemory memory{std::uint64_t{1} << 24};
   RecordLayout layout = Parse({"--type", "u64", "-", "-"}).order.layout;
-  InputOptions how;
-  Inputs inputs{files, {"-"}, how, layout, cancel};
+  PlainFormat format{layout};
+  Inputs inputs{files, {"-"}, {format}, layout, cancel};
   StageClock clock{"form runs"};
   Ring ring{16384, 8, 512, 8, 1};
   BatchFeeder feeder{cancel, memory, inputs, ring, {}, layout, clock};
@@ -61,9 +61,9 @@ TEST(BatchFeeder, EndsBehindTheFirstBatchOnlyIfThereIsNoOther) {
 }
 
 /// A key maker that makes the key stage run out of memory while its reader looks at the first block.
-class ThrowingKeyer : public RecordKeyer {
+class ThrowingKeys : public RecordFormat, public KeyScheme {
  public:
-  ThrowingKeyer(const RecordLayout& layout, const HostMemory& memory) : layout_(layout), memory_(memory) {}
+  ThrowingKeys(const RecordLayout& layout, const HostMemory& memory) : layout_(layout), memory_(memory) {}
   RecordLayout layout() const override { return layout_; }
   std::uint64_t most_added(std::uint64_t) const override { return 0; }
   void LimitKeys(std::uint64_t) override {
@@ -78,8 +78,9 @@ class ThrowingKeyer : public RecordKeyer {
     dropped_ = dropped_ || memory_.used() != before;
     return {};
   }
+  std::string Ending(RecordSpan, RecordSpan) const override { return {}; }
   Ends Scan(RecordSpan, ScanState&) const override { return {}; }
-  std::uint64_t Append(RecordSpan, ScanState&, std::vector<std::byte>&, KeyTally&) const override { return 0; }
+  std::unique_ptr<KeyEncoder> MakeEncoder() const override { return nullptr; }
   bool dropped() const { return dropped_; }
 
  private:
@@ -95,13 +96,13 @@ TEST(BatchFeeder, WaitsForItsReaderWhereItCannotBeMade) {
   CancelFlag cancel;
   HostMemory memory{std::uint64_t{1} << 24};
   const RecordLayout layout = Parse({"--type", "u64", folder / "in", "-"}).order.layout;
-  Inputs inputs{files, {folder / "in"}, {}, layout, cancel};
+  ThrowingKeys keys(layout, memory);
+  Inputs inputs{files, {folder / "in"}, {keys}, layout, cancel};
   StageClock clock{"form runs"};
-  ThrowingKeyer keyer(layout, memory);
-  EXPECT_THROW(BatchFeeder(cancel, memory, inputs, Ring{16384, 8, 512, 8, 1}, inputs.Ranges(), layout, clock, &keyer,
+  EXPECT_THROW(BatchFeeder(cancel, memory, inputs, Ring{16384, 8, 512, 8, 1}, inputs.Ranges(), layout, clock, &keys,
                            MakeKeyShape(memory.limit(), 1, false)),
                std::bad_alloc);
-  EXPECT_FALSE(keyer.dropped());
+  EXPECT_FALSE(keys.dropped());
 }
 
 // A ring whose blocks go to a GPU delivers the same records as any other ring, wherever in the files they lie.
@@ -121,7 +122,8 @@ TEST(BatchFeeder, WhatPassesThroughACacheIsTheSame) {
     FileSystem files;
     CancelFlag cancel;
     HostMemory memory{std::uint64_t{1} << 26};
-    Inputs inputs(files, names, {}, layout, cancel);
+    const PlainFormat format(layout);
+    Inputs inputs(files, names, {format}, layout, cancel);
     StageClock clock{"form runs"};
     const Ring ring{
         65536 + kReadSlack, 8, 65536 / stride * stride, stride, false, 3, kReadSlack + 16 * stride + random() % 5000};
@@ -181,7 +183,7 @@ TEST(BatchFeeder, BatchesHaveEachStoredByteOnce) {
     KeyShape keys;
     if (ordered.table) keys = {2, 16384};
     const Ring ring{16384 + kReadSlack, 40, 16384, 100000, false, 2};
-    BatchFeeder feeder(cancel, memory, inputs, ring, inputs.Ranges(), ordered.plain, clock, ordered.format(), keys);
+    BatchFeeder feeder(cancel, memory, inputs, ring, inputs.Ranges(), ordered.plain, clock, ordered.column_keys(), keys);
     Pipeline waiter{cancel};
     std::uint64_t stored = 0, batches = 0;
     while (const auto batch = feeder.Next(waiter, 50000, 200000, false)) {

@@ -1,9 +1,7 @@
-// Lines whose order must be computed (a locale's collation, floats in text, versions) get their keys once, when they
-// are read: a keyed line is a byte that tells which fields say all, one or more fields, each ended by kKeyEnd, and the
-// line as it was. Behind phase 1's reader it is a line like any other, so that sorting, the cut, merging and the check
-// of order serve it (LineOrderView::keyed); the sum of a record and the output leave its keys out (Body). A field is
-// what of the order bytes can tell, cut to a limit: lines with equal fields that do not say all are compared by
-// KeyMaker itself, before the next field is looked at. Start at KeyedOrder.
+// Keys of lines whose order must be computed (a locale's collation, floats in text, versions). A keyed line is a keyed
+// record (formats/keyed_record.hpp) whose first byte also tells which fields are exact (LineOrderView::keyed). A field
+// holds the part of the order that bytes can tell, cut to a limit. Lines with equal fields that are not exact are
+// compared by KeyMaker before the next field is looked at. Start at KeyedOrder.
 #pragma once
 
 #include <algorithm>
@@ -14,50 +12,52 @@
 #include <span>
 #include <vector>
 
-#include "data/record_keyer.hpp"
+#include "formats/key_encoder.hpp"
+#include "formats/keyed_record.hpp"
 #include "kernels/lines/line_order.hpp"
 #include "kernels/records/records.hpp"
 
 namespace gpusort {
 
-/// What lines are ordered by where their bytes do not tell. Compare is the order of whole lines.
+/// An order of lines that their bytes do not tell. Compare is the order of whole lines.
 class KeyMaker : public HostOrder {
  public:
   virtual ~KeyMaker() = default;
   /// At least 1, at most kMaxFields.
   virtual std::size_t fields() const = 0;
-  /// Puts bytes whose order is that of lines that agree in all fields before: where two differ, ties(field) says the
-  /// same. Any thread.
+  /// Puts bytes that order lines which are equal in all fields before this one. Two lines with different bytes have the
+  /// same order by ties(field). Any thread may call this.
   virtual void PutField(std::size_t field, const Byte* line, std::uint64_t size, FieldWriter& out) const = 0;
-  /// The order of lines by what this field is made of. With those of all fields, one after the other, it is Compare.
+  /// The order of lines by this field alone. The orders of all fields, one after the other, are Compare.
   virtual const HostOrder& ties(std::size_t field) const = 0;
 
   static constexpr std::size_t kMaxFields = 65;
 };
 
 /// The order of lines by a KeyMaker, and of keyed lines.
-class KeyedOrder : public RecordKeyer {
+class KeyedOrder : public KeyScheme {
  public:
-  /// Of lines that end with `delimiter`. `maker` must outlive this.
+  /// Orders lines that end with `delimiter`. `maker` must outlive this object.
   KeyedOrder(const KeyMaker& maker, unsigned char delimiter);
 
-  /// Of lines as they are: KeyMaker::Compare.
+  /// The order of lines without keys: KeyMaker::Compare.
   const LineOrderView& plain() const { return plain_; }
 
   RecordLayout layout() const override;
   std::uint64_t most_added(std::uint64_t) const override {
     return 2 + first_limit_ + (maker_.fields() - 1) * kNextLimit + maker_.fields();
   }
-  /// Chooses how long first fields may be.
+  /// Chooses the limit of first fields.
   void Tune(RecordSpan lines) override;
-  Ends Scan(RecordSpan bytes, ScanState& state) const override;
-  std::uint64_t Append(RecordSpan lines, ScanState& state, std::vector<std::byte>& out, KeyTally& tally) const override;
+  std::unique_ptr<KeyEncoder> MakeEncoder() const override;
 
  private:
-  /// The bit of a keyed line's first byte that is set if the field is exact; fields behind the sixth have none.
+  class Encoder;
+
+  /// The bit of a keyed line's first byte that is set if the field is exact; fields after the sixth have no bit.
   static constexpr unsigned kFieldBits = 6;
   static constexpr unsigned FieldBit(std::size_t field) { return field < kFieldBits ? 1u << field : 0; }
-  /// What says how lines with equal bytes in a field differ by it.
+  /// The order by a field of lines whose bytes in that field are equal.
   struct Ties : HostOrder {
     Ties(const HostOrder& maker, unsigned bit) : maker_(maker), bit_(bit) {}
     int Compare(const Byte* a, std::uint64_t a_size, const Byte* b, std::uint64_t b_size) const override {
@@ -70,8 +70,8 @@ class KeyedOrder : public RecordKeyer {
     const unsigned bit_;
   };
 
-  /// Bytes of a first field: where the first that differs in lines from everywhere lies, and as many behind it as tell
-  /// nearly all lines apart; a line's tie costs microseconds, a byte of all keys memory and time to copy.
+  /// Limits of fields in bytes. The first field reaches kBehindCommon bytes beyond the prefix that sampled lines share, so
+  /// that it tells nearly all lines apart. A tie costs microseconds, and each byte of a key costs memory and time to copy.
   static constexpr std::uint64_t kMostFirst = 256, kBehindCommon = 40, kUsualFirst = 96, kNextLimit = 24;
 
   const KeyMaker& maker_;

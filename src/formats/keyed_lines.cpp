@@ -1,4 +1,4 @@
-#include "data/keyed_lines.hpp"
+#include "formats/keyed_lines.hpp"
 
 #include <algorithm>
 #include <cstring>
@@ -55,25 +55,30 @@ RecordLayout KeyedOrder::layout() const {
   return layout;
 }
 
-RecordKeyer::Ends KeyedOrder::Scan(RecordSpan bytes, ScanState&) const {
-  const RecordLayout lines = MakeLineLayout(delimiter_, plain_);
-  return {FirstRecordBytes(bytes, lines), WholeRecordBytes(bytes, lines), {}};
-}
+class KeyedOrder::Encoder : public KeyEncoder {
+ public:
+  explicit Encoder(const KeyedOrder& order) : order_(order) {}
 
-std::uint64_t KeyedOrder::Append(RecordSpan lines, ScanState&, std::vector<std::byte>& out, KeyTally&) const {
-  const RecordSpan line = FirstLine(lines, delimiter_);
-  FieldWriter writer(out);
-  const std::size_t begin = out.size();
-  unsigned head = kKeyedHead;
-  out.insert(out.end(), {std::byte{kKeyedHead}, static_cast<std::byte>(kKeyEnd)});
-  for (std::size_t field = 0; field < maker_.fields(); ++field) {
-    writer.Begin(field == 0 ? first_limit_ : kNextLimit);
-    maker_.PutField(field, AsBytes(line.data()), line.size() - 1, writer);
-    if (writer.End()) head |= FieldBit(field);
+  std::uint64_t Append(RecordSpan lines, ScanState&, std::vector<std::byte>& out, KeyTally&) override {
+    const RecordSpan line = FirstLine(lines, order_.delimiter_);
+    FieldWriter writer(out);
+    const std::size_t begin = out.size();
+    unsigned head = kKeyedHead;
+    out.insert(out.end(), {std::byte{kKeyedHead}, static_cast<std::byte>(kKeyEnd)});
+    for (std::size_t field = 0; field < order_.maker_.fields(); ++field) {
+      writer.Begin(field == 0 ? order_.first_limit_ : kNextLimit);
+      order_.maker_.PutField(field, AsBytes(line.data()), line.size() - 1, writer);
+      if (writer.End()) head |= FieldBit(field);
+    }
+    out[begin] = static_cast<std::byte>(head);
+    out.insert(out.end(), line.begin(), line.end());
+    return line.size();
   }
-  out[begin] = static_cast<std::byte>(head);
-  out.insert(out.end(), line.begin(), line.end());
-  return line.size();
-}
+
+ private:
+  const KeyedOrder& order_;
+};
+
+std::unique_ptr<KeyEncoder> KeyedOrder::MakeEncoder() const { return std::make_unique<Encoder>(*this); }
 
 }  // namespace gpusort

@@ -1,7 +1,7 @@
 // Tests keyed lines: fields keep the order of the bytes that are put, lines with keys have the order of their key
 // maker, and no byte is lost. The key makers here are small. tests/cli/own_name.sh compares the keys of locales with
 // GNU sort.
-#include "data/keyed_lines.hpp"
+#include "formats/keyed_lines.hpp"
 
 #include <gtest/gtest.h>
 #include <rapidcheck.h>
@@ -156,10 +156,10 @@ RC_GTEST_PROP(FieldWriter, PutsWordsAsItPutsTheirBytes, ()) {
   RC_ASSERT(out == expected);
 }
 
-void Append(const RecordKeyer& keyer, RecordSpan record, std::vector<std::byte>& out) {
+void Append(const KeyScheme& scheme, RecordSpan record, std::vector<std::byte>& out) {
   ScanState state;
   KeyTally tally;
-  EXPECT_EQ(keyer.Append(record, state, out, tally), record.size());
+  EXPECT_EQ(scheme.MakeEncoder()->Append(record, state, out, tally), record.size());
 }
 
 // Bodies with and without newlines in the middle and at the end.

@@ -1,0 +1,45 @@
+#include "formats/key_tally.hpp"
+
+#include <algorithm>
+#include <utility>
+
+namespace gpusort {
+
+void KeyTally::Seen::Add(const Seen& later, std::uint64_t before) {
+  if (count == 0 && later.count > 0) {
+    input = later.input;
+    record = before + later.record;
+  }
+  count += later.count;
+}
+
+void KeyTally::Add(const KeyTally& later) {
+  constexpr std::size_t kMostSamples = 100;
+  if (std::exchange(input, later.input) != later.input) record = 0;
+  columns.resize(std::max(columns.size(), later.columns.size()));
+  for (std::size_t i = 0; i < later.columns.size(); ++i) {
+    Column& column = columns[i];
+    const Column& more = later.columns[i];
+    column.bad.Add(more.bad, record);
+    if (column.days.count == 0) column.day = more.day;
+    column.days.Add(more.days, record);
+    column.nulls += more.nulls;
+    column.missing += more.missing;
+    column.any |= more.any;
+    for (const std::string& sample : more.samples) {
+      if (column.samples.size() < kMostSamples) column.samples.push_back(sample);
+    }
+    column.values += more.values;
+    column.looks_like &= more.looks_like;
+  }
+  short_records += later.short_records;
+  lacks_zone |= later.lacks_zone;
+  if (other_width.count == 0) first_width = later.first_width;
+  other_width.Add(later.other_width, record);
+  glued.Add(later.glued, record);
+  if (example.empty()) example = later.example;
+  delimiter = later.delimiter;
+  record += later.record;
+}
+
+}  // namespace gpusort

@@ -1,0 +1,184 @@
+// Keyed records. A record whose order must be computed (a locale's collation, floats in text, typed columns of CSV or
+// JSON) gets its keys once, when it is read. The keyed record is a byte with flags, one or more fields that each end with
+// kKeyEnd, and the record as it was. After phase 1's reader it is a line like any other line, so that sorting, the cut,
+// merging and the check of order need no code of their own. A record with newlines inside is stored with escapes
+// (StoreBody). The sum of a record and the output look at its own bytes (OwnBytes).
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <span>
+#include <vector>
+
+#include "kernels/lines/bytes.hpp"
+#include "kernels/records/record.hpp"
+#include "kernels/records/records.hpp"
+
+namespace gpusort {
+
+/// The first byte of a keyed record. The key scheme may use its other bits, except kEscapedBody.
+inline constexpr unsigned kKeyedHead = 0x40;
+
+/// Writes a field of a keyed record, up to a limit. A byte that ends fields or lines is written as two bytes that keep its
+/// place in the order.
+class FieldWriter {
+ public:
+  explicit FieldWriter(std::vector<std::byte>& out) : out_(out) {}
+  /// Begins a field of at most `limit` bytes.
+  void Begin(std::uint64_t limit) {
+    end_ = out_.size() + limit;
+    flip_ = 0;
+    exact_ = false;
+  }
+  /// Promises that exact fields with equal bytes stand for equal values.
+  void SetExact() { exact_ = true; }
+  /// Complements all bytes that are put after this call, which reverses their order.
+  void set_reverse(bool reverse) { flip_ = reverse ? 0xFF : 0; }
+  bool reverse() const { return flip_ != 0; }
+  /// True if the field has reached its limit. The bytes that follow are ignored.
+  bool full() const { return out_.size() >= end_; }
+  void Put(unsigned byte) {
+    const Escaped escaped = Escape((byte ^ flip_) & 0xFF);
+    PutRaw(escaped.bytes[0]);
+    if (escaped.size > 1) PutRaw(escaped.bytes[1]);
+  }
+  /// Calls Put() for `size` bytes, in a third of the time.
+  void PutBytes(const unsigned char* bytes, std::size_t size) {
+    constexpr std::size_t kChunk = 128;
+    std::byte made[2 * kChunk];
+    const unsigned flip = flip_;
+    while (size > 0) {
+      const std::size_t chunk = std::min(size, kChunk);
+      std::size_t count = 0;
+      for (std::size_t i = 0; i < chunk; ++i) {
+        const Escaped escaped = Escape(bytes[i] ^ flip);
+        made[count++] = static_cast<std::byte>(escaped.bytes[0]);
+        if (escaped.size > 1) made[count++] = static_cast<std::byte>(escaped.bytes[1]);
+      }
+      out_.insert(out_.end(), made, made + std::min(count, end_ - out_.size()));
+      bytes += chunk;
+      size -= chunk;
+    }
+  }
+  /// Puts bytes that need no escape. Ignores set_reverse().
+  void PutPlain(const unsigned char* bytes, std::size_t size) {
+    const auto* const from = reinterpret_cast<const std::byte*>(bytes);
+    out_.insert(out_.end(), from, from + std::min(size, end_ - out_.size()));
+  }
+  /// The one or two bytes that stand for a byte.
+  struct Escaped {
+    unsigned char bytes[2];
+    unsigned char size;
+  };
+  static Escaped Escape(unsigned byte) {
+    constexpr unsigned kLow = 2, kNearNewline = 9;
+    // NUL, kKeyEnd and kLow begin with kLow; kNearNewline and newline with kNearNewline.
+    if (byte <= kLow) return {{kLow, static_cast<unsigned char>(byte + kLow)}, 2};
+    if (byte != kNearNewline && byte != '\n') return {{static_cast<unsigned char>(byte), 0}, 1};
+    return {{kNearNewline, static_cast<unsigned char>(byte - kNearNewline + kLow)}, 2};
+  }
+  /// The bytes that a byte is put as: escaped, and complemented if reverse() is true.
+  struct Word {
+    unsigned char bytes[15];
+    unsigned char size;
+  };
+  /// Puts words[c] for each byte c of [text, text + size).
+  void PutWords(const Byte* text, std::uint64_t size, const Word* words) {
+    const std::size_t begin = out_.size();
+    const std::size_t room = end_ - begin;
+    out_.resize(end_ + sizeof(Word::bytes));
+    std::byte* to = out_.data() + begin;
+    std::byte* const stop = to + room;
+    for (std::uint64_t i = 0; i < size && to < stop; ++i) {
+      const Word& word = words[text[i]];
+      std::memcpy(to, word.bytes, sizeof(word.bytes));
+      to += word.size;
+    }
+    out_.resize(std::min(end_, static_cast<std::size_t>(to - out_.data())));
+  }
+  void PutWord(std::uint64_t word) { PutPart(word, 8); }
+  void PutPart(std::uint64_t word, unsigned bytes) {
+    for (unsigned i = 0; i < bytes; ++i) Put(static_cast<unsigned>(word >> (56 - 8 * i) & 0xFF));
+  }
+  void PutCount(std::uint64_t count) {
+    Put(count < 255 ? static_cast<unsigned>(count) : 255);
+    if (count >= 255) PutWord(count);
+  }
+  /// Ignores the last resort of detail::PutKeys, which is no part of a field.
+  void PutRest(const Byte*, std::uint64_t, std::uint64_t) {}
+  /// Ends the field. Returns true if the field is exact and was not cut.
+  bool End() {
+    const bool cut = full();
+    out_.push_back(static_cast<std::byte>(kKeyEnd));
+    return exact_ && !cut;
+  }
+
+ private:
+  void PutRaw(unsigned byte) {
+    if (!full()) out_.push_back(static_cast<std::byte>(byte));
+  }
+
+  std::vector<std::byte>& out_;
+  std::size_t end_ = 0;
+  unsigned flip_ = 0;
+  bool exact_ = false;
+};
+
+/// The bit of the first byte of a keyed record whose body is escaped.
+inline constexpr unsigned kEscapedBody = 0x80;
+
+/// Appends `record` to the keys of the keyed record that begins at `begin` of `out`. Escapes it so that its only newline is
+/// the last byte.
+void StoreBody(RecordSpan record, std::size_t begin, std::vector<std::byte>& out);
+
+inline bool HasEscapedBody(RecordSpan keyed) { return (static_cast<unsigned>(keyed[0]) & kEscapedBody) != 0; }
+
+/// Returns the bytes that the input had and the output gets of a whole record of `layout`. They lie in `scratch` if the
+/// record is escaped.
+RecordSpan OwnBytes(RecordSpan record, const RecordLayout& layout, std::vector<std::byte>& scratch);
+
+/// Decodes an escaped body that comes in parts: calls put(bytes) with the bytes that it stands for.
+class BodyUnescaper {
+ public:
+  template <typename Put>
+  void Add(RecordSpan part, Put put);
+
+ private:
+  bool escape_ = false, ended_ = false;
+};
+
+/// Replaces the keyed records in `records`, which must hold whole ones, by their own bytes. Returns the part of the span
+/// that holds them.
+std::span<std::byte> DropKeys(std::span<std::byte> records, const RecordLayout& layout);
+
+namespace detail {
+inline constexpr unsigned char kBodyEscape = 0x1D;
+inline constexpr char kBodyNewline = 'n', kBodyItself = 'e', kBodyNoNewline = '.';
+}  // namespace detail
+
+template <typename Put>
+void BodyUnescaper::Add(RecordSpan part, Put put) {
+  static constexpr std::byte kNewline{'\n'}, kItself{detail::kBodyEscape};
+  while (!part.empty() && !ended_) {
+    if (escape_) {
+      const char code = static_cast<char>(part[0]);
+      if (code == detail::kBodyNoNewline) {
+        ended_ = true;
+      } else {
+        put(RecordSpan(code == detail::kBodyNewline ? &kNewline : &kItself, 1));
+      }
+      escape_ = false;
+      part = part.subspan(1);
+      continue;
+    }
+    const std::byte* const end = detail::FindDelimiter(part.data(), part.data() + part.size(), detail::kBodyEscape);
+    const std::size_t plain = end == nullptr ? part.size() : static_cast<std::size_t>(end - part.data());
+    if (plain > 0) put(part.first(plain));
+    escape_ = end != nullptr;
+    part = part.subspan(std::min(part.size(), plain + 1));
+  }
+}
+
+}  // namespace gpusort

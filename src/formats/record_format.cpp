@@ -1,0 +1,33 @@
+#include "formats/record_format.hpp"
+
+#include <algorithm>
+#include <iterator>
+
+namespace gpusort {
+
+RecordSpan RecordFormat::HeaderText(RecordSpan header) const {
+  constexpr std::byte kMark[] = {std::byte{0xef}, std::byte{0xbb}, std::byte{0xbf}};
+  const bool marked = header.size() >= std::size(kMark) && std::ranges::equal(header.first(std::size(kMark)), kMark);
+  return marked ? header.subspan(std::size(kMark)) : header;
+}
+
+std::optional<std::uint64_t> PlainFormat::HeaderBytes(RecordSpan front, bool all) const {
+  std::uint64_t bytes = 0;
+  for (std::uint64_t lines = 0; lines < header_lines_; ++lines) {
+    const std::uint64_t line = FirstRecordBytes(front.subspan(bytes), layout_);
+    if (line == 0) return all ? std::optional<std::uint64_t>(front.size()) : std::nullopt;
+    bytes += line;
+  }
+  return bytes;
+}
+
+std::string PlainFormat::Ending(RecordSpan, RecordSpan tail) const {
+  const bool ended = layout_.fixed() || tail.empty() || tail.back() == static_cast<std::byte>(layout_.delimiter);
+  return std::string(ended ? 0 : 1, static_cast<char>(layout_.delimiter));
+}
+
+RecordFormat::Ends PlainFormat::Scan(RecordSpan bytes, ScanState&) const {
+  return {FirstRecordBytes(bytes, layout_), WholeRecordBytes(bytes, layout_), {}};
+}
+
+}  // namespace gpusort
