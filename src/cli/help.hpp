@@ -9,8 +9,9 @@
 
 namespace gpusort {
 
-/// Returns the text of a topic of --help, with a newline at its end. kManual is roff with the macros of man(7). All other
-/// topics fit 80 columns, except the commands of kExamples, which are indented by six blanks and never wrapped.
+/// Returns the text of a topic of --help, with a newline at its end. kManual is roff with the macros of man(7), and kJson
+/// is a JSON array. All other topics fit 80 columns, except the commands of kExamples, which are indented by six blanks
+/// and never wrapped.
 std::string HelpText(HelpTopic topic);
 
 }  // namespace gpusort
