@@ -24,7 +24,7 @@
 namespace gpusort {
 namespace {
 
-/// Of fixed records, looked at twice: half of what a core has in its own cache, or less.
+/// The bytes of fixed records that are looked at twice in a row. They fit in half of the cache of one core.
 constexpr std::uint64_t kLookBytes = std::uint64_t{64} << 10;
 
 void SumLong(const std::byte* bytes, std::uint64_t records, std::uint64_t stride, RecordSum* sum) {
@@ -107,7 +107,7 @@ RecordSum SumLines(RecordSpan bytes, const RecordLayout& layout, F each) {
       ++empty;
       return;
     }
-    // Where lines end is not known in advance, so a core waits for each that is not in its cache.
+    // The hardware does not foresee the ends of lines, so a core would wait for each line that is not in its cache.
     constexpr std::ptrdiff_t kAhead = 1024, kCacheLine = 64;
     __builtin_prefetch(line.data() + kAhead);
     __builtin_prefetch(line.data() + kAhead + kCacheLine);
@@ -264,7 +264,7 @@ OutputProof::Seen OutputProof::Look(RecordSpan records) const {
       if (bad != kInOrder) seen.disorder = from + bad;
     }
   } else {
-    // Both at once: where lines end is looked for once.
+    // One pass checks the order and makes the sum, so that the ends of lines are looked for once.
     NeighbourLines neighbours(*layout_.lines);
     seen.sum = SumLines(records, layout_, [&](RecordSpan line) {
       const int compared = neighbours.Next(AsBytes(line.data()), line.size() - 1);
@@ -352,7 +352,7 @@ void OutputProof::GoOnFrom(Front front) {
   bytes_ = front.bytes;
   sum_ = front.sum;
   dropped_ = front.dropped;
-  // Nothing stands in front of its first record.
+  // There is no record before the first record of the front.
   if (bytes_ > 0) chunks_.emplace(0, Chunk{bytes_, {}, std::move(front.last)});
 }
 

@@ -31,14 +31,14 @@ struct RecordSum {
   friend bool operator==(const RecordSum&, const RecordSum&) = default;
 };
 
-/// The sum over `bytes`, which hold whole records of `stride` bytes. Those of up to 16 bytes take
-/// SumShortRecords, longer ones XXH3's 128 bits.
+/// Returns the sum over `bytes`, which must hold whole records of `stride` bytes. Records of up to 16 bytes are hashed
+/// by SumShortRecords, and longer records by XXH3 with 128 bits.
 RecordSum SumRecords(std::span<const std::byte> bytes, std::uint64_t stride);
-/// The same for any layout: of a line, XXH3's 128 bits with its delimiter and without the keys that it was given.
-/// `longest`, if given, becomes the bytes of the longest record.
+/// Returns the sum over whole records of any layout. A line is hashed by XXH3 with its delimiter and without its keys.
+/// Sets *longest, if given, to the size of the longest record.
 RecordSum SumRecords(RecordSpan bytes, const RecordLayout& layout, std::uint64_t* longest = nullptr);
 
-/// Of one record that has no keys.
+/// Returns the sum of one record without keys.
 RecordSum SumRecord(RecordSpan record);
 
 /// The sum of one record that comes in parts.
@@ -90,17 +90,17 @@ class OrderCheck {
   const bool strict_;
   PageBuffer<std::byte> last_;  ///< the last whole record, and what has come of the next
   std::uint64_t last_bytes_ = 0;
-  std::uint64_t offset_ = 0, records_ = 0;  ///< of the sequence in front of it
+  std::uint64_t offset_ = 0, records_ = 0;  ///< of the sequence before the next record
 };
 
-/// What was handed to write, from chunks in any order.
+/// The proof about the records that were handed over to be written, in chunks in any order.
 class OutputProof {
  public:
   OutputProof(const RecordLayout& layout, bool strict) : layout_(layout), strict_(strict) {}
   OutputProof(const OutputProof&) = delete;
   OutputProof& operator=(const OutputProof&) = delete;
 
-  /// What is to be known of records that stand together in the output, wherever that will be.
+  /// The facts about neighbouring records of the output, whose place in the output is not known yet.
   struct Seen {
     std::uint64_t bytes = 0;
     std::vector<std::byte> first, last;  ///< record
@@ -118,13 +118,13 @@ class OutputProof {
   /// Compares with what was read. WrongResult if records were lost, changed or are out of order at a border of
   /// chunks, or if a part of the output was never handed over.
   void Check(const RecordSum& input) const;
-  /// Of --top, which leaves records out that nobody reads again: the output has `records`, whole and in order.
+  /// Checks that the output has `records`, whole and in order. For --top, whose other records are not read again.
   void CheckCount(std::uint64_t records) const;
   RecordSum sum() const;
-  /// The first and the last record of an output that is in one piece, as they lie there or with the keys that they had.
+  /// Returns the first and the last record of an output that is in one piece. `keys`: with the keys that they had.
   std::pair<std::vector<std::byte>, std::vector<std::byte>> Ends(bool keys) const;
 
-  /// All that is known of an output whose front, in one piece, was handed over: another proof goes on from it.
+  /// The facts about the front of an output, in one piece, from which another proof can go on.
   struct Front {
     std::uint64_t bytes = 0;
     RecordSum sum, dropped;

@@ -18,7 +18,7 @@ namespace {
 
 static_assert(std::endian::native == std::endian::little);
 
-/// Of the three rounds: digits of the golden ratio, and of SHA-512's first constants.
+/// The keys of the three rounds: digits of the golden ratio, and of the first constants of SHA-512.
 constexpr std::uint64_t kKeys[3][2] = {{0x9E3779B97F4A7C15u, 0xF39CC0605CEDC834u},
                                        {0x6A09E667F3BCC908u, 0xBB67AE8584CAA73Bu},
                                        {0x3C6EF372FE94F82Bu, 0xA54FF53A5F1D36F1u}};

@@ -19,7 +19,7 @@ std::size_t Columns(std::string_view text) {
     wchar_t c = 0;
     std::size_t bytes = std::mbrtowc(&c, text.data(), text.size(), &state);
     if (bytes > text.size()) {
-      // What is no character takes a column a byte; what is cut off, one column in all.
+      // A byte that is no character takes one column, and a character that is cut off takes one column in all.
       const bool cut = bytes == static_cast<std::size_t>(-2);
       state = {};
       bytes = cut ? text.size() : 1;
@@ -67,7 +67,7 @@ KeyRange Read(const Byte* line, std::uint64_t length, const LineKey& key, int se
   const bool number = key.ordering == LineOrdering::kNumeric || key.ordering == LineOrdering::kHuman ||
                       key.ordering == LineOrdering::kGeneral;
   if (!number && key.ordering != LineOrdering::kMonth) return range;
-  // GNU sort looks for the number behind the blanks even if the key ends before it begins.
+  // GNU sort looks for the number after the blanks even if the key ends before it begins.
   LineKey from_start = key;
   from_start.begin_field = from_start.begin_char = 0;
   from_start.skip_start_blanks = false;

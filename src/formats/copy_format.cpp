@@ -31,7 +31,7 @@ const Byte* LastNewline(const Byte* p, const Byte* end) {
   return p == end ? nullptr : static_cast<const Byte*>(::memrchr(p, kNewline, static_cast<std::size_t>(end - p)));
 }
 
-/// Of an octal or a hexadecimal digit; -1: it is none.
+/// Returns the value of an octal or hexadecimal digit, or -1 for any other byte.
 int DigitOf(unsigned char c) {
   if (c >= '0' && c <= '9') return c - '0';
   const unsigned char lower = c | 0x20;
@@ -142,7 +142,7 @@ const Byte* CopyFormat::ScanRows(const Byte* p, const Byte* end, Mode& mode, Row
   return p;
 }
 
-/// Behind the end of the record, with kStart, or `end`.
+/// Returns the end of the record, with kStart, or `end` if the record goes on.
 const Byte* CopyFormat::ScanQuotedRow(const Byte* p, const Byte* end, Mode& mode) const {
   const auto quote = static_cast<unsigned char>(quote_);
   while (p != end) {
@@ -299,7 +299,7 @@ const Byte* CopyFormat::ReadQuoted(const Byte* p, const Byte* end, Field& field,
       from = p;
       continue;
     }
-    // A quote closes only in front of a delimiter or the end of the record.
+    // A quote closes only before a delimiter or the end of the record.
     const Byte* stop = p + 1;
     if (end - stop > 1 && *stop == kReturn && stop[1] == kNewline) ++stop;
     if (stop == end || *stop == kNewline || *stop == delimiter_) {

@@ -1,9 +1,9 @@
 // Tables as databases write them in text: PostgreSQL's COPY (pgcopy), and SELECT INTO OUTFILE and mysqldump --tab of
-// MySQL and MariaDB (mysql). A delimiter stands between columns, a backslash in front of a byte gives it another
-// meaning, so a newline behind one ends no record, and \N alone is null; an empty field is an empty text. In pgcopy a
-// line \. ends the data and is the output's trailer; in mysql fields may be in quotes. With --header records on top have
-// the names of columns, as COPY WITH (HEADER) writes them. A CR in front of the newline
-// that ends a record is part of no field. Start at Scan and PutKeys; ScanRows and PutRow also serve dumps.
+// MySQL and MariaDB (mysql). A delimiter stands between columns. A backslash gives the next byte another meaning, so
+// that a newline after a backslash ends no record. A field \N is null, and an empty field is an empty text. In pgcopy a
+// line \. ends the data and is the output's trailer. In mysql fields may be in quotes. With --header the records on top
+// have the names of columns, as COPY WITH (HEADER) writes them. A CR before the newline of a record is part of no
+// field. Start at Scan and PutKeys. Dumps also use ScanRows and PutRow.
 #pragma once
 
 #include <string>
@@ -33,7 +33,8 @@ class CopyFormat : public TableFormat {
   std::uint64_t PutKeys(RecordSpan records, ScanState& state, Scratch& scratch, FieldWriter& out,
                         KeyTally& tally) const;
 
-  /// What was read last. Quoted modes occur only where fields have quotes, and there kStart is also that of a field.
+  /// The meaning of the byte that was read last. With quotes there are quoted modes, and kStart is also the front of a
+  /// field.
   enum Mode : unsigned {
     kStart,
     kPlain,
@@ -47,7 +48,7 @@ class CopyFormat : public TableFormat {
     kQuote,  ///< what may be the closing quote
     kQuoteReturn,
   };
-  /// Where records end; null: none does.
+  /// The ends of the first and the last record; null: no record ends.
   struct RowEnds {
     const Byte* first = nullptr;
     const Byte* last = nullptr;
@@ -62,10 +63,10 @@ class CopyFormat : public TableFormat {
  private:
   const Byte* ScanQuotedRow(const Byte* p, const Byte* end, Mode& mode) const;
   const Byte* RowEnd(const Byte* p, const Byte* end) const;
-  /// Behind the plain field at `p`: a delimiter, a newline, or `end`. `escaped`: behind the last byte that an escape
-  /// stands in front of; null: there is none.
+  /// Returns the end of the plain field at `p`: a delimiter, a newline, or `end`. Sets `escaped` to the byte after the
+  /// last escaped byte, or to null if no byte is escaped.
   const Byte* FieldEnd(const Byte* p, const Byte* end, const Byte*& escaped) const;
-  /// These two give what is behind the field at `p`. `scratch` may hold its text.
+  /// ReadField and ReadQuoted read the field at `p` and return its end. `scratch` may hold the text of the field.
   const Byte* ReadField(const Byte* begin, const Byte* p, const Byte* end, Field& field, std::string& scratch) const;
   const Byte* ReadQuoted(const Byte* p, const Byte* end, Field& field, std::string& scratch) const;
   const Byte* SkipField(const Byte* p, const Byte* end, std::string& scratch) const;

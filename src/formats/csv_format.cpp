@@ -218,7 +218,7 @@ RecordFormat::Guess CsvFormat::LookAhead(RecordSpan block) const {
 std::uint64_t CsvFormat::Finish(RecordSpan open, const ScanState& state) const {
   const std::string why = WhyOpen(state);
   if (!why.empty()) throw BadRecord(0, why + " before the end of the input");
-  return state.mode == kRecord ? 0 : open.size();  // comments without a record behind them
+  return state.mode == kRecord ? 0 : open.size();  // comments that no record follows
 }
 
 std::string CsvFormat::WhyOpen(const ScanState& state) const {
@@ -259,7 +259,7 @@ const Byte* CsvFormat::ReadField(const Byte* begin, const Byte* p, const Byte* e
     if (p == end) break;
     if (*p != quote || (p + 1 != end && p[1] == quote)) {
       scratch.append(Text(from, p));
-      from = ++p;  // what the escape stands in front of
+      from = ++p;  // the escaped byte
       if (p != end) ++p;
       continue;
     }

@@ -1,6 +1,6 @@
-// CSV and TSV: RFC 4180 with any one-byte delimiter and quote, as files are; TSV has no quotes unless --quote names one. A
-// quote opens quotes only at the front of a field; text after a closing quote is kept. Lines that begin with the comment byte go with the record behind them;
-// those behind the last record stay at the end.
+// CSV and TSV: RFC 4180 with any one-byte delimiter and quote. TSV has no quotes unless --quote names one. A quote
+// opens quotes only at the front of a field, and text after a closing quote is kept. Lines that begin with the comment
+// byte stay with the record that follows. Comments after the last record stay at the end of the output.
 #pragma once
 
 #include "formats/csv_marks.hpp"
@@ -16,7 +16,7 @@ class CsvFormat : public TableFormat {
   bool has_header() const override { return true; }  // or at least a byte order mark
   std::optional<std::uint64_t> HeaderBytes(RecordSpan front, bool all) const override;
   void ReadHeader(RecordSpan header) override;
-  /// Of the columns, from the last record of the header; none if it is empty.
+  /// Returns the names of the columns, from the last record of the header. Empty: the header is empty.
   std::vector<std::string> NamesOf(RecordSpan header) const;
   Ends Scan(RecordSpan bytes, ScanState& state) const override;
   Guess LookAhead(RecordSpan block) const override;
@@ -40,14 +40,14 @@ class CsvFormat : public TableFormat {
     const Byte *begin, *end;  ///< quotes are in it
   };
 
-  /// Goes on in `mode` from `p`: behind the end of the record there; or `end`, not `ended`, with the mode that holds
-  /// there.
+  /// Walks on in `mode` from `p`. Returns the end of the record and sets `ended`. Returns `end` if the record goes on,
+  /// and `mode` is the mode there.
   const Byte* RecordEnd(const Byte* p, const Byte* end, Mode& mode, bool& ended) const;
   /// Whether CsvMarks tell where records and fields end, unless there are comments.
   bool marks() const { return escape_ < 0; }
   Mode ModeBehind(Byte byte, const CsvMarks::State& marked) const;
-  /// Finds the columns that are keys in the record at `p`, in the order of by_column_, and counts all columns in `width`.
-  /// Returns the end of the record; null if that takes a walk byte by byte.
+  /// Finds the columns that are keys in the record at `p`, in the order of by_column_, and counts all columns in
+  /// `width`. Returns the end of the record; null if that takes a walk byte by byte.
   const Byte* Split(const Byte* p, const Byte* end, Column* columns, std::size_t& found, std::uint64_t& width) const {
     return CsvMarks::HasAvx2() ? SplitByAvx2(p, end, columns, found, width)
                                : SplitBy<false>(p, end, columns, found, width);
@@ -56,10 +56,10 @@ class CsvFormat : public TableFormat {
   const Byte* SplitBy(const Byte* p, const Byte* end, Column* columns, std::size_t& found, std::uint64_t& width) const;
   GPUSORT_AVX2 const Byte* SplitByAvx2(const Byte* p, const Byte* end, Column* columns, std::size_t& found,
                                        std::uint64_t& width) const;
-  /// The same keys as PutKeys puts, of a record that was split.
+  /// Puts the keys that PutKeys would put, for a record that Split() has split.
   void PutColumns(const Byte* begin, const Byte* end, const Column* columns, std::size_t found, std::string& text,
                   FieldWriter& out, KeyTally& tally) const;
-  /// Behind the comments in front of the record at `p`.
+  /// Returns the end of the comments at `p`.
   const Byte* SkipComments(const Byte* p, const Byte* end) const;
   /// A field in quotes that has text after its closing quote.
   struct Trailing {
@@ -76,8 +76,8 @@ class CsvFormat : public TableFormat {
   void OrderColumns();
   /// The field without quotes from `p` to `stop`.
   void SetPlain(const Byte* begin, const Byte* p, const Byte* stop, const Byte* end, Field& field) const;
-  /// Reads the field at `p` of the record at `begin`. Returns its end: a delimiter, or the end of its line. `scratch` may
-  /// hold its text.
+  /// Reads the field at `p` of the record at `begin`. Returns its end: a delimiter, or the end of its line. `scratch`
+  /// may hold its text.
   const Byte* ReadField(const Byte* begin, const Byte* p, const Byte* end, Field& field, std::string& scratch,
                         Trailing& trailing) const;
 

@@ -1,6 +1,7 @@
-// Where the delimiters and newlines of CSV stand outside of quotes, for 64 bytes at a time: a bit for each, quotes by
-// the exclusive or of all in front (Langdale and Lemire, "Parsing Gigabytes of JSON per Second"). That holds where
-// quotes open only at the front of a field and are escaped by doubling; Next says where they do not. Start at CsvMarks.
+// Finds the delimiters and newlines of CSV outside of quotes, as bits for 64 bytes at a time. A byte is in quotes if
+// the exclusive or of all earlier quotes is 1 (Langdale and Lemire, "Parsing Gigabytes of JSON per Second"). This needs
+// quotes that open only at the front of a field and are escaped by doubling. Next tells where this is not so. Start at
+// CsvMarks.
 #pragma once
 
 #include <algorithm>
@@ -23,7 +24,7 @@ class CsvMarks {
  public:
   static constexpr std::uint64_t kBytes = 64;
 
-  /// What holds in front of a byte.
+  /// The state before a byte.
   struct State {
     std::uint64_t quoted = 0;   ///< all bits or none: inside quotes
     std::uint64_t may_open = 1; ///< 1: a quote would open quotes (also those that one has just closed), 0: it is text
@@ -48,7 +49,7 @@ class CsvMarks {
   bool Next(const Byte* bytes, std::uint64_t count, State& state) {
     return HasAvx2() ? NextBy<true>(bytes, count, state) : NextBy<false>(bytes, count, state);
   }
-  /// The same for a caller that has asked HasAvx2(): a function with GPUSORT_AVX2 takes it in as a whole.
+  /// Does what Next does, for a caller that has asked HasAvx2(). A function with GPUSORT_AVX2 can inline it.
   template <bool kAvx2>
   __attribute__((always_inline)) bool NextBy(const Byte* bytes, std::uint64_t count, State& state) {
     Byte copy[kBytes];

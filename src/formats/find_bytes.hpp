@@ -1,4 +1,4 @@
-// Where one of two bytes stands first: what splits text into fields spends its time here.
+// Finds the first of one or two bytes. Formats spend most of their time here.
 #pragma once
 
 #include <bit>
@@ -17,7 +17,7 @@ inline std::string_view Text(const Byte* begin, const Byte* end) {
   return {reinterpret_cast<const char*>(begin), static_cast<std::size_t>(end - begin)};
 }
 
-/// The first of [p, end) that is `a` or `b`; `end` if none is.
+/// Returns the first byte of [p, end) that is `a` or `b`, or `end`.
 inline const Byte* FindEither(const Byte* p, const Byte* end, unsigned char a, unsigned char b) {
 #if defined(__SSE2__)
   const __m128i as = _mm_set1_epi8(static_cast<char>(a)), bs = _mm_set1_epi8(static_cast<char>(b));
@@ -31,7 +31,7 @@ inline const Byte* FindEither(const Byte* p, const Byte* end, unsigned char a, u
   return p;
 }
 
-/// The first of [p, end) that is `a`; `end` if none is.
+/// Returns the first byte of [p, end) that is `a`, or `end`.
 inline const Byte* FindByte(const Byte* p, const Byte* end, unsigned char a) {
   const void* const found = p == end ? nullptr : std::memchr(p, a, static_cast<std::size_t>(end - p));
   return found == nullptr ? end : static_cast<const Byte*>(found);

@@ -14,12 +14,12 @@
 
 namespace gpusort {
 
-/// Where a value stands in a document. Either names with dots between them and elements of arrays, from 0, in brackets:
-/// `a.b[0]`, `[0].a`, with `$.` or `$` in front of `[` or without; or a JSON Pointer (RFC 6901), which begins with '/': `/a/b/0`. A number in a pointer is an
-/// element where an array stands, and a name where an object does.
+/// The path to a value in a document, in one of two forms. The first form has names with dots between them and elements
+/// of arrays, from 0, in brackets: `a.b[0]`, `[0].a`; it may begin with `$.` or `$[`. The second form is a JSON Pointer
+/// (RFC 6901): `/a/b/0`. A number in a pointer is an element if the value is an array, and a name if it is an object.
 class JsonPath {
  public:
-  /// What one level down must be.
+  /// A step from a value to a value inside it.
   struct Step {
     std::optional<std::string> name;       ///< of a member, if an object stands there
     std::optional<std::uint64_t> element;  ///< of an array, if one stands there
@@ -61,10 +61,10 @@ class JsonRecords {
 
   explicit JsonRecords(std::vector<JsonPath> paths);
 
-  /// Gives the value of each path, in the order of the paths; they hold until the next call and as long as the line.
-  /// The line may have a delimiter and blanks around; one that has nothing else lacks all values. Of members with the
-  /// same name the first counts. A \u escape of half a surrogate pair means U+FFFD. JsonError if the line is anything
-  /// else than one value of RFC 8259; a byte order mark is.
+  /// Gives the value of each path, in the order of the paths. The values are valid until the next call and as long as
+  /// the line. The line may have a delimiter and blanks around its value; an empty line lacks all values. If members
+  /// have the same name, the first counts. A \u escape of half a surrogate pair means U+FFFD. Throws JsonError if the
+  /// line is not one value of RFC 8259, or begins with a byte order mark.
   void Find(std::span<const std::byte> line, std::span<JsonValue> values);
 
  private:

@@ -1,5 +1,5 @@
-// Makes keyed records (formats/keyed_record.hpp). A KeyScheme holds what all threads share, and gives each thread an
-// encoder with buffers of its own.
+// Makes keyed records (formats/keyed_record.hpp). A KeyScheme holds the data that all threads share. It gives each
+// thread an encoder that has separate buffers.
 #pragma once
 
 #include <cstddef>
@@ -22,7 +22,8 @@ class KeyEncoder {
   virtual ~KeyEncoder() = default;
 
   /// Appends the first of `records` to `out` as a keyed record and returns its size in `records`, which must hold whole
-  /// records. `state` is the state of the format before the record, and afterwards the state after it. Throws BadRecord.
+  /// records. `state` is the state of the format before the record, and afterwards the state after it. Throws
+  /// BadRecord.
   virtual std::uint64_t Append(RecordSpan records, ScanState& state, std::vector<std::byte>& out, KeyTally& tally) = 0;
 };
 

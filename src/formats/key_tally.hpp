@@ -1,4 +1,4 @@
-// Counts what was seen in the values of key columns while keys were made. Messages after a job are made of it.
+// Counts what was seen in the values of key columns while keys were made. The messages after a job report these counts.
 #pragma once
 
 #include <cstdint>

@@ -70,8 +70,9 @@ class KeyedOrder : public KeyScheme {
     const unsigned bit_;
   };
 
-  /// Limits of fields in bytes. The first field reaches kBehindCommon bytes beyond the prefix that sampled lines share, so
-  /// that it tells nearly all lines apart. A tie costs microseconds, and each byte of a key costs memory and time to copy.
+  /// Limits of fields in bytes. The first field reaches kBehindCommon bytes beyond the prefix that sampled lines share,
+  /// so that it tells nearly all lines apart. A tie costs microseconds, and each byte of a key costs memory and time to
+  /// copy.
   static constexpr std::uint64_t kMostFirst = 256, kBehindCommon = 40, kUsualFirst = 96, kNextLimit = 24;
 
   const KeyMaker& maker_;

@@ -1,7 +1,7 @@
 // Keyed records. A record whose order must be computed (a locale's collation, floats in text, typed columns of CSV or
-// JSON) gets its keys once, when it is read. The keyed record is a byte with flags, one or more fields that each end with
-// kKeyEnd, and the record as it was. After phase 1's reader it is a line like any other line, so that sorting, the cut,
-// merging and the check of order need no code of their own. A record with newlines inside is stored with escapes
+// JSON) gets its keys once, when it is read. The keyed record is a byte with flags, one or more fields that each end
+// with kKeyEnd, and the record as it was. After phase 1's reader it is a line like any other line, so that sorting, the
+// cut, merging and the check of order need no code of their own. A record with newlines inside is stored with escapes
 // (StoreBody). The sum of a record and the output look at its own bytes (OwnBytes).
 #pragma once
 
@@ -21,8 +21,8 @@ namespace gpusort {
 /// The first byte of a keyed record. The key scheme may use its other bits, except kEscapedBody.
 inline constexpr unsigned kKeyedHead = 0x40;
 
-/// Writes a field of a keyed record, up to a limit. A byte that ends fields or lines is written as two bytes that keep its
-/// place in the order.
+/// Writes a field of a keyed record, up to a limit. A byte that ends fields or lines is written as two bytes that keep
+/// its place in the order.
 class FieldWriter {
  public:
   explicit FieldWriter(std::vector<std::byte>& out) : out_(out) {}
@@ -129,8 +129,8 @@ class FieldWriter {
 /// The bit of the first byte of a keyed record whose body is escaped.
 inline constexpr unsigned kEscapedBody = 0x80;
 
-/// Appends `record` to the keys of the keyed record that begins at `begin` of `out`. Escapes it so that its only newline is
-/// the last byte.
+/// Appends `record` to the keys of the keyed record that begins at `begin` of `out`. Escapes it so that its only
+/// newline is the last byte.
 void StoreBody(RecordSpan record, std::size_t begin, std::vector<std::byte>& out);
 
 inline bool HasEscapedBody(RecordSpan keyed) { return (static_cast<unsigned>(keyed[0]) & kEscapedBody) != 0; }
@@ -149,8 +149,8 @@ class BodyUnescaper {
   bool escape_ = false, ended_ = false;
 };
 
-/// Replaces the keyed records in `records`, which must hold whole ones, by their own bytes. Returns the part of the span
-/// that holds them.
+/// Replaces the keyed records in `records`, which must hold whole ones, by their own bytes. Returns the part of the
+/// span that holds them.
 std::span<std::byte> DropKeys(std::span<std::byte> records, const RecordLayout& layout);
 
 namespace detail {

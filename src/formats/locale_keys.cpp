@@ -133,8 +133,8 @@ class LocaleKeys : public KeyMaker {
   }
 
  private:
-  /// Keys [begin, end), of which the one behind the last is the whole line: any number that bytes order, then a text,
-  /// whose ties only strcoll can tell.
+  /// The keys [begin, end); the number of keys stands for the whole line. Bytes order all keys but the last, and
+  /// strcoll decides ties of the last key.
   struct Field : HostOrder {
     Field(const LocaleKeys& keys, std::size_t first) : owner(keys), begin(first), end(first) {}
     int Compare(const Byte* a, std::uint64_t a_size, const Byte* b, std::uint64_t b_size) const override {
@@ -195,7 +195,7 @@ class LocaleKeys : public KeyMaker {
   /// NULs divide the text, and what they divide is collated one by one.
   int CompareText(std::string_view x, std::string_view y) const {
     if (!collates_ || x.empty() || y.empty() || x == y) return Sign(x.compare(y));
-    // strcoll wants a NUL behind its texts.
+    // strcoll needs texts that end with NUL.
     thread_local std::string x_copy, y_copy;
     x_copy.assign(x);
     y_copy.assign(y);
@@ -212,8 +212,8 @@ class LocaleKeys : public KeyMaker {
     }
   }
 
-  /// What of a text orders it before all else, then a byte below all others. True if no other text, for which this is
-  /// true, is put as the same bytes.
+  /// Puts the weights of the first level of a text, then a byte that is smaller than all weights. Returns true if the
+  /// bytes are exact: two texts for which this is true and that put the same bytes are equal.
   bool PutText(std::string_view text, FieldWriter& out) const {
     if (!collates_) {
       // NULs of the text follow its end.
@@ -323,7 +323,7 @@ class LocaleKeys : public KeyMaker {
     return {reinterpret_cast<const Byte*>(text.data()), 0, text.size(), &key};
   }
 
-  /// The text that C's order compares as the locale does `text`, but for texts and months.
+  /// Returns the text that the order of C compares as the locale compares `text`. Not for texts and months.
   std::string InC(const LineKey& part, std::string_view text) const {
     switch (part.ordering) {
       case LineOrdering::kNumeric:
@@ -381,7 +381,7 @@ class LocaleKeys : public KeyMaker {
       for (++at; digit(at); ++at) number += text[at];
     }
     if (!human) return number;
-    // For the unit one separator may stand behind a digit, and none at the end.
+    // Before the unit, one separator may follow a digit, and none may be at the end.
     at = begin;
     while (digit(at)) {
       ++at;
@@ -418,8 +418,9 @@ class LocaleKeys : public KeyMaker {
   mutable std::atomic<bool> ascii_asked_{false};
   mutable std::once_flag ascii_made_;
   mutable bool ascii_independent_ = false;
-  /// Of each byte: it alone has its weights, and none of the others that do begins with them, nor they with another's,
-  /// so that weights of such texts are those of one text; some other has them; or it is not ASCII.
+  /// The kind of a byte. kOwn: no other byte has its weights, and its weights are no prefix of the weights of another
+  /// such byte, so that the weights of a text of such bytes belong to one text. kShared: another byte has the same
+  /// weights. kOther: the byte is not ASCII.
   enum Kind : unsigned char { kOwn = 0, kShared = 1, kOther = 2 };
   mutable std::array<unsigned char, 256> kinds_{};
   mutable std::array<std::array<FieldWriter::Word, kAscii>, 2> ascii_{};  ///< of each character, and complemented
@@ -440,7 +441,7 @@ class HostKeys : public KeyMaker {
       out.set_reverse(order_.last_resort_reverse);
       detail::PutText(out, {line, 0, size, &whole});
     }
-    // Of floats the x87 format has values that are equal in one of both.
+    // Two floats may be equal in one of the formats x87 and binary64 only.
     if (!NeedsHost(order_) && !out.full()) out.SetExact();
   }
   int Compare(const Byte* a, std::uint64_t a_size, const Byte* b, std::uint64_t b_size) const override {

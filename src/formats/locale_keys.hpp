@@ -1,6 +1,6 @@
-// Keys of lines: in other locales than C, and for -g, -V and -R. Text is collated by strcoll, of which the first level of
-// strxfrm's weights is the key; numbers, months and classes of characters are the locale's; versions and fields are as
-// in C. Start at MakeLocaleKeys.
+// Keys of lines in other locales than C, and for -g, -V and -R. Text is collated by strcoll, and its key is the first
+// level of strxfrm's weights. Numbers, months and classes of characters are those of the locale. Versions and fields
+// are as in C. Start at MakeLocaleKeys.
 #pragma once
 
 #include <cstddef>
@@ -32,13 +32,13 @@ LocaleNumbers FindLocaleNumbers();
 /// True if text is compared by strcoll's rules, so that --debug names them.
 bool CollatesByLocale();
 
-/// How many bytes of the text at the front are a month of this locale, behind blanks; 0: none.
+/// Returns the size of the blanks and the month of this locale at the front of `text`, or 0 if there is no month.
 std::size_t MonthBytes(std::string_view text);
 
 /// Null if the current locale orders lines as C does. `order` must outlive the result.
 std::unique_ptr<KeyMaker> MakeLocaleKeys(const LineOrder& order);
-/// In the C locale. Null if lines are as quickly compared as they lie; `gpu`: by a GPU, if it can. What `order` refers to
-/// must outlive the result.
+/// Makes keys in the C locale. Returns null if lines without keys are compared as fast; `gpu`: by a GPU, if it can. The
+/// data that `order` refers to must outlive the result.
 std::unique_ptr<KeyMaker> MakeKeys(const LineOrderView& order, bool gpu);
 
 }  // namespace gpusort

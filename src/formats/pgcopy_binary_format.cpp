@@ -27,7 +27,7 @@ T Load(const Byte* p) {
   return static_cast<T>(__builtin_bswap64(static_cast<std::uint64_t>(number)));
 }
 
-/// A ScanState in words of its own.
+/// The fields that this format stores in a ScanState.
 struct Place {
   enum Next : unsigned { kTuple, kLength, kData, kEnd };
 
@@ -126,7 +126,7 @@ RecordFormat::Ends PgCopyBinaryFormat::Scan(RecordSpan bytes, ScanState& state) 
   const auto fail = [&](const Byte* at, const std::string& why) {
     throw BadRecord(at < begin ? 0 : static_cast<std::uint64_t>(at - begin), why);
   };
-  // The next number of `size` bytes, which may have begun in front of `bytes`; null: it goes on behind them.
+  // Returns the next `size` bytes, which may have begun before `bytes`, or null if they go on after `bytes`.
   const auto take = [&](std::size_t size) -> const Byte* {
     if (state.held.empty() && static_cast<std::size_t>(end - p) >= size) return (p += size) - size;
     const std::size_t more = std::min(size - state.held.size(), static_cast<std::size_t>(end - p));

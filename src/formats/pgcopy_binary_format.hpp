@@ -1,8 +1,8 @@
-// PostgreSQL's COPY ... BINARY: a header, tuples (a count of fields, then of each its length and its bytes), and a
-// trailer of two bytes. Keys read values as the servers' types send them and order them as their texts: int reads int2,
-// int4 and int8, float float4 and float8, decimal only numeric (an int8 may look like one, so it is int that such a
-// column needs), bytes-hex and the types of text any bytes. All tuples of all inputs have as many fields as the first.
-// Start at Scan.
+// PostgreSQL's COPY ... BINARY: a header, tuples, and a trailer of two bytes. A tuple is a count of fields, and for
+// each field its length and its bytes. Keys read values as the server sends them and order them as their texts: int
+// reads int2, int4 and int8, float reads float4 and float8, decimal reads numeric, and bytes-hex and the types of text
+// read any bytes. A column of int8 needs the type int, because an int8 may look like a numeric. All tuples of all
+// inputs must have as many fields as the first tuple. Start at Scan.
 #pragma once
 
 #include <string>
@@ -26,7 +26,9 @@ class PgCopyBinaryFormat : public TableFormat {
   ScanState NextInput(const ScanState& end) const override;
   unsigned modes() const override { return 0; }
 
-  std::unique_ptr<KeyEncoder> MakeEncoder() const override { return std::make_unique<TableEncoder<PgCopyBinaryFormat>>(*this); }
+  std::unique_ptr<KeyEncoder> MakeEncoder() const override {
+    return std::make_unique<TableEncoder<PgCopyBinaryFormat>>(*this);
+  }
 
  protected:
   friend class TableEncoder<PgCopyBinaryFormat>;
@@ -37,7 +39,7 @@ class PgCopyBinaryFormat : public TableFormat {
 
  private:
   const KeyColumns wanted_;
-  unsigned oids_ = 0;  ///< fields in front of the columns that the counts leave out: 1 if the tables had OIDs
+  unsigned oids_ = 0;  ///< fields before the columns that the counts leave out: 1 if the tables had OIDs
 };
 
 }  // namespace gpusort

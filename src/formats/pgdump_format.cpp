@@ -13,7 +13,7 @@
 namespace gpusort {
 namespace {
 
-/// What SQL is inside of at the front of a line.
+/// The string, quoted name or comment that SQL is inside of at the front of a line.
 struct SqlText {
   enum In : std::uint8_t { kNothing, kString, kEscapeString, kName, kDollar, kComment } in = kNothing;
   unsigned depth = 0;      ///< of comments
@@ -37,7 +37,8 @@ std::string_view DollarTag(std::string_view line, std::size_t at) {
   return end < line.size() && line[end] == '$' ? line.substr(at, end + 1 - at) : std::string_view{};
 }
 
-/// Behind the quote that closes what goes on at `at`; a quote twice is none. The end of the line: it goes on.
+/// Returns the byte after the quote that closes the text at `at`. Two quotes in a row close nothing. Returns the end of
+/// the line if no quote closes the text.
 std::size_t CloseQuote(std::string_view line, std::size_t at, char quote, bool escapes, bool& closed) {
   closed = false;
   for (; at < line.size() && !closed; ++at) {
@@ -170,7 +171,7 @@ constexpr std::size_t kMostTables = 20;  ///< tables in a message
 
 }  // namespace
 
-/// Where in a dump lines begin. One that another follows is never changed.
+/// The place of a line in a dump. An object is not changed after the next place is made.
 struct DumpPlace {
   SqlText text;
   std::string table;              ///< whose rows came last

@@ -29,7 +29,9 @@ class PgDumpFormat : public CopyFormat {
   ScanState LoadState(const std::string& text) const override;
   std::string WhyOpen(const ScanState&) const override { return {}; }
 
-  std::unique_ptr<KeyEncoder> MakeEncoder() const override { return std::make_unique<TableEncoder<PgDumpFormat>>(*this); }
+  std::unique_ptr<KeyEncoder> MakeEncoder() const override {
+    return std::make_unique<TableEncoder<PgDumpFormat>>(*this);
+  }
 
  protected:
   friend class TableEncoder<PgDumpFormat>;

@@ -1,5 +1,5 @@
-// Where the records of an input begin and end, and which of its bytes are no records. Lines and fixed records are formats
-// as well as CSV or JSON Lines. Keys are made by formats/key_encoder.hpp. Start at RecordFormat.
+// Finds the records of an input, its header and its trailer. Lines, fixed records, CSV and JSON Lines are formats. Keys
+// are made by formats/key_encoder.hpp. Start at RecordFormat.
 #pragma once
 
 #include <cstddef>
@@ -16,7 +16,7 @@ namespace gpusort {
 
 struct DumpPlace;
 
-/// What a format knows at a byte of an input. ScanState{} is the state at the front of an input.
+/// The state of a format at a byte of an input. ScanState{} is the state at the front of an input.
 struct ScanState {
   unsigned mode = 0;        ///< the meaning of mode and count is the format's
   std::uint64_t count = 0;
@@ -52,8 +52,8 @@ class RecordFormat {
 
   /// True if an input may begin with bytes that are no record.
   virtual bool has_header() const { return false; }
-  /// Returns the size of the header. `front` is the first bytes of an input, or `all` of it. Returns std::nullopt if more
-  /// bytes are needed to tell. Throws BadRecord.
+  /// Returns the size of the header. `front` is the first bytes of an input, or `all` of it. Returns std::nullopt if
+  /// more bytes are needed to tell. Throws BadRecord.
   virtual std::optional<std::uint64_t> HeaderBytes(RecordSpan, bool) const { return 0; }
   /// The number of lines of a header in which no field has a newline. 0: any number.
   virtual std::uint64_t header_lines() const { return 0; }
@@ -85,8 +85,8 @@ class RecordFormat {
   virtual Ends Scan(RecordSpan bytes, ScanState& state) const = 0;
   /// Returns the state at the front of the next input, after an input that ended in the given state.
   virtual ScanState NextInput(const ScanState&) const { return {}; }
-  /// True if the bytes since the last end that Scan() found are a record if no other byte follows. A format whose records
-  /// end with their last byte returns false.
+  /// True if the bytes since the last end that Scan() found are a record if no other byte follows. A format whose
+  /// records end with their last byte returns false.
   virtual bool ends_in(const ScanState&) const { return false; }
   /// Ends an input in `state`. `open` is the bytes after the end of the last record. Returns how many of them are a
   /// record; the remaining bytes are the trailer of the output. Throws BadRecord.
@@ -96,8 +96,8 @@ class RecordFormat {
   }
   /// True if the output ends with the trailers of all inputs. False: the trailers of all inputs must be equal.
   virtual bool joins_trailers() const { return false; }
-  /// The number of values that ScanState::mode can have. 1: every delimiter ends a record. 0: the state is more than
-  /// its mode, so that records can only be found from the front of an input on.
+  /// The number of values that ScanState::mode can have. 1 means that every delimiter ends a record. 0 means that the
+  /// state is more than its mode: records can only be found from the front of an input on.
   virtual unsigned modes() const { return 1; }
   /// Writes the state between two records as text for another process, and reads it. An empty text is ScanState{}.
   virtual std::string SaveState(const ScanState&) const { return {}; }
@@ -105,8 +105,8 @@ class RecordFormat {
   /// Returns why a record is still open in the given state, to explain a record that is too long. Empty: no reason.
   virtual std::string WhyOpen(const ScanState&) const { return {}; }
 
-  /// The result of a Scan from the first newline of a block on, under the guess that a record ends there. Several threads
-  /// can look at blocks at the same time, because the guess does not need the bytes before the block.
+  /// The result of a Scan from the first newline of a block on, under the guess that a record ends there. Several
+  /// threads can look at blocks at the same time, because the guess does not need the bytes before the block.
   struct Guess {
     std::uint64_t from = 0;  ///< the byte after the newline; 0: there is no guess
     std::uint64_t last = 0;  ///< the end of the last record of the block; 0: no record ends after `from`

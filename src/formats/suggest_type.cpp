@@ -156,13 +156,13 @@ std::vector<std::string> TimeFormatsOf(std::string_view text) {
   return formats;
 }
 
-/// Returns true if the digits in front of the decimal point stand in groups of three, or with commas as in India. Sets
+/// Returns true if the digits before the decimal point stand in groups of three, or with commas as in India. Sets
 /// `any` if there is more than one group.
 bool IsGrouped(std::string_view text, char point, char thousands, bool& any) {
   const std::size_t begin = std::min(text.find_first_of("0123456789"), text.size());
   std::size_t end = begin;
   while (end < text.size() && (IsDigit(text[end]) || text[end] == thousands)) ++end;
-  // Behind the point nothing separates.
+  // There are no separators after the decimal point.
   if (end < text.size() && text[end] == point && text.find(thousands, end) != std::string_view::npos) return false;
   std::string_view groups = text.substr(begin, end - begin);
   while (!groups.empty() && !IsDigit(groups.back())) groups.remove_suffix(1);

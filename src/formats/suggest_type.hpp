@@ -1,4 +1,5 @@
-// Which type reads the values of a column: for messages that say how a column should be sorted. Start at SuggestTypes.
+// Finds a type that reads the values of a column, for messages that say how a column should be sorted. Start at
+// SuggestTypes.
 #pragma once
 
 #include <string>

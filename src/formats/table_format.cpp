@@ -19,7 +19,7 @@
 namespace gpusort {
 namespace {
 
-/// So many values of a key without a type are looked at, to warn of one that looks like numbers or times.
+/// The number of values of a key without a type that are looked at, to warn if they look like numbers or times.
 constexpr std::uint64_t kGuessed = 1000;
 constexpr std::size_t kMostShown = 40;
 
@@ -252,7 +252,7 @@ std::string TypeToSay(const ColumnKey& key, const KeyTally::Column& column) {
   return text + ":text";
 }
 
-/// What is said of a key of which no record has a value.
+/// Returns the message about a key for which no record has a value.
 std::string NoValues(const JobSpec& spec, const ColumnKey& key, const KeyTally::Column& column, const KeyTally& tally) {
   const bool json = spec.source.table->kind == TableKind::kJsonLines;
   const std::string name = "'" + EscapeName(key.column) + "'";

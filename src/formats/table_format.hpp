@@ -1,6 +1,6 @@
-// Records with columns (CSV, JSON Lines, COPY, ...). A keyed record has one field: the normalized keys of its key columns,
-// one after the other. GPU and cores sort the field as bytes, and it decides the whole order. A format derives a class from
-// TableFormat that finds records and their fields. Start at TableFormat.
+// Records with columns (CSV, JSON Lines, COPY, ...). A keyed record has one field: the normalized keys of its key
+// columns, one after the other. GPU and cores sort the field as bytes, and it decides the whole order. A format derives
+// a class from TableFormat that finds records and their fields. Start at TableFormat.
 #pragma once
 
 #include <bitset>
@@ -57,15 +57,16 @@ class TableFormat : public RecordFormat, public KeyScheme {
   virtual bool EndsInReturns(RecordSpan) const { return false; }
   /// Puts the key number `key` of the value in `field`, or null.
   void PutKey(std::size_t key, const Field& field, FieldWriter& out, KeyTally& tally) const;
-  /// Puts the value of `field` by the rule of the key. Returns false and puts nothing if it is no value of the key's type.
-  /// The default reads the value as text.
+  /// Puts the value of `field` by the rule of the key. Returns false and puts nothing if it is no value of the key's
+  /// type. The default reads the value as text.
   virtual bool PutValue(std::size_t key, const Field& field, FieldWriter& out, KeyTally& tally) const;
   /// Puts a column as text, for a job without keys.
   void PutWhole(const Field& field, FieldWriter& out) const;
   bool IsNull(std::string_view unquoted) const;
   /// Returns the size of the byte order mark at the front, or std::nullopt if more bytes are needed to tell.
   static std::optional<std::uint64_t> ByteOrderMark(RecordSpan front, bool all);
-  /// Finds the columns of keys by the names of a header. Throws Error(kUsage), which lists the names, if one is missing.
+  /// Finds the columns of keys by the names of a header. Throws Error(kUsage), which lists the names, if one is
+  /// missing.
   void Resolve(const std::vector<std::string>& names);
 
   const TableOptions& table_;

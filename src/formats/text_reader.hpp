@@ -17,7 +17,7 @@ inline bool IsWord(std::string_view text, std::string_view lower) {
 }
 
 struct TextReader {
-  /// What is left of `text` without white space around.
+  /// Returns a reader of `text` without the white space around it.
   static TextReader Trimmed(std::string_view text) {
     TextReader reader{text.data(), text.data() + text.size()};
     reader.SkipSpace();

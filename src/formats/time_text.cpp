@@ -114,7 +114,7 @@ bool TakeBc(TextReader& reader, Civil& civil) {
   return civil.year <= 0;
 }
 
-/// Behind seconds: nothing, or '.' or ',' and digits.
+/// Takes the fraction after seconds: '.' or ',' and digits, or nothing.
 bool TakeFraction(TextReader& reader, Clock& clock) {
   if (!reader.Take('.') && !reader.Take(',')) return true;
   clock.fraction = reader.rest().substr(0, reader.digits());
@@ -217,7 +217,7 @@ std::optional<Instant> ParseCount(TextReader reader, std::size_t digits, bool mi
   return MakeInstant(seconds, reader.rest(), minus);
 }
 
-/// What may stand for one letter of a format: letters that stand for several are spelled out.
+/// The letters of a format after the letters that stand for several others were replaced.
 constexpr std::string_view kFormatLetters = "YmdHMSybBaAejpIzZsf%";
 
 }  // namespace

@@ -10,7 +10,7 @@
 
 namespace gpusort {
 
-/// A day, or one of the two infinities that stand before and behind all days.
+/// A day, or one of the two infinities, which are before and after all days.
 struct Day {
   int infinite = 0;       ///< -1, 0 or 1
   std::int64_t days = 0;  ///< since 1970-01-01
@@ -20,7 +20,7 @@ struct Day {
 struct Instant {
   int infinite = 0;           ///< -1, 0 or 1
   std::int64_t seconds = 0;   ///< since 1970-01-01T00:00:00Z, without leap seconds; rounded down
-  std::string_view fraction;  ///< of a second: the digits behind the point, in the text; the last is not 0
+  std::string_view fraction;  ///< of a second: the digits after the point, in the text; the last is not 0
   bool from_next = false;     ///< the fraction is counted back from the next second
   bool zoned = true;          ///< the text says of which zone it is; if not, it is taken as UTC
 };
@@ -29,21 +29,22 @@ struct Instant {
 /// -infinity.
 std::optional<Day> ParseDay(std::string_view text);
 
-/// * A day as above, or one followed by T, t or blanks and hh:mm[:ss[.fraction]] (behind YYYYMMDD also hhmm[ss]), then
-/// a
-///   zone or none: Z, a name of zone_names.hpp in any case, +hh, +hhmm, +hh:mm, +hh:mm:ss; 24:00:00 is the next
-///   midnight, a second 60 the next one.
+/// Takes these forms:
+/// * A day as above, perhaps with T, t or blanks and hh:mm[:ss[.fraction]] after it, after YYYYMMDD also hhmm[ss]. A
+///   zone may follow: Z, a name of zone_names.hpp in any case, +hh, +hhmm, +hh:mm, +hh:mm:ss. 24:00:00 is the next
+///   midnight, and a second 60 is the next second.
 /// * Apache's 31/Dec/2026:23:59:59 +0100.
 /// * Digits alone: seconds since 1970 (up to 10, a fraction may follow), milliseconds (11 to 14), microseconds (15 to
 ///   17), nanoseconds (18 and 19). So 20260101 alone is a second, not a day.
 /// * infinity, -infinity.
 std::optional<Instant> ParseInstant(std::string_view text);
 
-/// `format` as ParseInstantBy takes it. Error(kUsage) that names a letter which is none of strptime's
-/// %Y %m %d %H %M %S %y %b %B %a %A %e %j %p %I %z %Z %s %T %D %F %R %n %t %% or %f, digits of a fraction.
+/// Returns `format` as ParseInstantBy takes it. Throws Error(kUsage) about an unknown letter. The letters are
+/// strptime's %Y %m %d %H %M %S %y %b %B %a %A %e %j %p %I %z %Z %s %T %D %F %R %n %t %% and also %f, the digits of a
+/// fraction.
 std::string CheckedTimeFormat(std::string_view format);
-/// All of `text` by a format. Names are English; %Z is a name of zone_names.hpp; the weekday counts for nothing. What the format does
-/// not say is that of 1972-01-01 00:00:00, a leap year, so that days without a year all exist.
+/// All of `text` by a format. Names are English; %Z is a name of zone_names.hpp; the weekday counts for nothing. What
+/// the format does not say is that of 1972-01-01 00:00:00, a leap year, so that days without a year all exist.
 std::optional<Instant> ParseInstantBy(std::string_view format, std::string_view text);
 
 }  // namespace gpusort

@@ -55,7 +55,7 @@ class KeyBytes {
     for (std::size_t i = 0; i < kSize; ++i) bytes_[size_ + i] = static_cast<unsigned char>(bytes[i] ^ flip_);
     size_ += kSize;
   }
-  /// The first `count` bytes of `word` as it lies in memory.
+  /// Puts the first `count` bytes of `word` in the order that they have in memory.
   void PutWord(std::uint64_t word, unsigned count) {
     if (size_ + sizeof(word) > bytes_.size()) End();
     word ^= flip_ * 0x0101010101010101u;
@@ -63,13 +63,13 @@ class KeyBytes {
     size_ += count;
   }
   void End() { out_.PutBytes(bytes_.data(), std::exchange(size_, 0)); }
-  /// Of bytes that need no escape.
+  /// Ends a part of bytes that need no escape.
   void EndPlain() { out_.PutPlain(bytes_.data(), std::exchange(size_, 0)); }
   /// Complements what is put from now on.
   void set_reverse(bool reverse) { flip_ = reverse ? 0xFF : 0; }
   bool reverse() const { return flip_ != 0; }
 
-  // What detail::PutVersionPart wants besides.
+  // Members that detail::PutVersionPart also needs.
   static bool full() { return false; }
   void PutCount(std::uint64_t count) {
     Put(count < 255 ? static_cast<unsigned>(count) : 255);
@@ -159,8 +159,8 @@ class DigitPairs {
 };
 
 #if defined(__SSE2__)
-/// Up to 16 bytes of text, as digits without a loop over them: most numbers are that short, and where the point
-/// stands and how many digits there are is hard to foresee.
+/// Reads up to 16 bytes of text as digits without a loop. Most numbers are that short. A loop would often be predicted
+/// wrongly, because numbers differ in their count of digits and in the place of the point.
 class ShortDigits {
  public:
   static constexpr std::size_t kMost = 16;
@@ -187,7 +187,7 @@ class ShortDigits {
   unsigned not_zero() const {
     return ~static_cast<unsigned>(_mm_movemask_epi8(_mm_cmpeq_epi8(Vector(), _mm_setzero_si128()))) & 0xFFFF;
   }
-  /// What DigitPairs puts for the digits from `first` to `last`.
+  /// Puts the bytes that DigitPairs puts for the digits from `first` to `last`.
   void PutPairs(unsigned first, unsigned last, KeyBytes& out) {
     digits_ >>= 8 * first;
     const __m128i tens = _mm_mullo_epi16(_mm_and_si128(Vector(), _mm_set1_epi16(0xFF)), _mm_set1_epi16(2 * 10));
@@ -277,7 +277,7 @@ struct Decimal {
   }
 };
 
-/// All that `reader` holds as a number. False if it is none. `whole`: only digits.
+/// Reads all of `reader` as a number. Returns false if the text is no number. `whole`: only digits are allowed.
 bool ReadDecimal(TextReader reader, const ValueRule& rule, bool whole, Decimal& number) {
   number.negative = reader.TakeSign();
   const char* at = reader.at;
@@ -334,8 +334,8 @@ void PutDecimalText(const Decimal& number, KeyBytes& out) {
   pairs.End();
 }
 
-/// The same as by ReadDecimal and PutDecimalText, if `reader` holds a number of few digits without an exponent; false if
-/// not, and puts nothing.
+/// Puts the key that ReadDecimal and PutDecimalText would put, if `reader` holds a number of few digits without an
+/// exponent. Otherwise returns false and puts nothing.
 bool PutShort(TextReader reader, const ValueRule& rule, bool whole, KeyBytes& out) {
 #if defined(__SSE2__)
   const bool negative = reader.TakeSign();
@@ -413,7 +413,7 @@ bool PutNumeric(std::span<const std::uint16_t> digits, int weight, unsigned sign
 
 enum class Special { kNone, kInfinity, kNan };
 
-/// Behind a sign.
+/// Returns which special number the text after a sign names.
 Special SpecialOf(std::string_view text) {
   if (text.empty() || (Lower(text[0]) != 'i' && Lower(text[0]) != 'n')) return Special::kNone;
   if (IsWord(text, "inf") || IsWord(text, "infinity")) return Special::kInfinity;
@@ -491,7 +491,7 @@ bool PutAmount(TextReader reader, const ValueRule& rule, KeyBytes& out) {
 
 // --- Floats -------------------------------------------------------------------------------------------------------
 
-/// Of a NaN only the sign counts.
+/// Puts the key of a float. All NaNs with the same sign have the same key.
 void PutDouble(double value, KeyBytes& out) {
   constexpr std::uint64_t kSign = std::uint64_t{1} << 63;
   const auto bits = std::bit_cast<std::uint64_t>(value);
@@ -534,7 +534,7 @@ std::optional<double> DoubleOf(TextReader reader, const ValueRule& rule) {
 
 // --- Days and instants --------------------------------------------------------------------------------------------
 
-/// Of a binary number, whose ends stand for them.
+/// Returns -1 or 1 for the least and the greatest binary number, which stand for the infinities.
 template <typename Number>
 int InfinityOf(Number number) {
   return number == std::numeric_limits<Number>::max() ? 1 : number == std::numeric_limits<Number>::min() ? -1 : 0;
@@ -692,7 +692,8 @@ void PutNatural(std::string_view text, KeyBytes& out) {
   detail::PutVersionPart(out, {all.line, suffix, all.end, &whole}, all.end);
 }
 
-/// The weights of what NULs divide, each behind the other with a byte between that is less than all of them.
+/// Puts the weights of the parts that NULs divide a text into, with a byte between them that is smaller than all
+/// weights.
 void PutCollated(std::string_view text, KeyBytes& out) {
   thread_local std::string copy, weights;
   copy.assign(text);

@@ -1,7 +1,7 @@
-// Normalized keys of typed values: bytes whose memcmp order is that of the values, one behind the other for several
-// columns. No key of a rule is a proper prefix of another one of the same rule, equal values have equal bytes, and the
-// first byte tells null from value. Which texts are values of a type, and their order, is said at Put; numbers and
-// times use bytes that a FieldWriter need not escape. Start at ValueKey.
+// Normalized keys of typed values: bytes whose memcmp order is the order of the values. The keys of several columns
+// stand one after the other. No key of a rule is a proper prefix of another key of the rule, equal values have equal
+// bytes, and the first byte tells null from value. ValueKey::Put says which texts are values of a type, and in which
+// order. Numbers and times use bytes that a FieldWriter need not escape. Start at ValueKey.
 #pragma once
 
 #include <cstdint>
@@ -21,8 +21,8 @@ std::optional<ValueType> FindValueType(std::string_view name);
 /// "text, nocase, ...", for messages.
 std::string ValueTypeNames();
 
-/// What all of `text` would be a value of if it were typed, so that a message can name the type: kInt, kDecimal,
-/// kTimestamp, kDate, kUuid or kIp. Nothing in doubt, as for numbers with leading zeros.
+/// Returns the type that all of `text` looks like, so that a message can name the type: kInt, kDecimal, kTimestamp,
+/// kDate, kUuid or kIp. Returns std::nullopt in doubt, as for numbers with leading zeros.
 std::optional<ValueType> LooksLike(std::string_view text);
 
 /// Keys of the values of one column. Any thread may put. Each function puts one whole key and leaves `out` not
@@ -32,16 +32,16 @@ class ValueKey {
   /// Error(kUsage) for a time format that is none, one for another type, or bytes for numbers that digits need.
   explicit ValueKey(const ValueRule& rule);
 
-  /// Puts the key of the value that `text` is; false, and puts nothing, if it is none of the rule's type. Sets
-  /// *lacks_zone, and never clears it, if the text is a time of no zone, which is taken as UTC.
-  /// White space around counts for nothing but in text, nocase, natural and locale, which take any bytes:
-  /// * text: unsigned bytes. nocase: the same, ASCII capitals as small letters. natural: as GNU sort -V. locale: by strxfrm;
-  ///   NULs divide it, and what they divide is compared one by one.
+  /// Puts the key of the value in `text`. Returns false and puts nothing if the text is no value of the rule's type.
+  /// Sets *lacks_zone, and never clears it, if the text is a time without a zone, which is taken as UTC. text, nocase,
+  /// natural and locale take any bytes; all other types ignore white space around the value:
+  /// * text: unsigned bytes. nocase: ASCII capitals count as small letters. natural: as GNU sort -V.
+  /// * locale: by strxfrm. NULs divide the text into parts, which are compared one after the other.
   /// * int: an optional sign and digits. decimal: also a fraction and an exponent; exact at any length. -0 is 0. As in
   ///   PostgreSQL, decimal knows inf and infinity with a sign or none, and NaN, which is above all. `thousands` may
-  ///   stand between digits in front of the decimal point.
-  /// * amount: a decimal that is finite, perhaps with a currency sign in front or behind, or % behind, which count for
-  ///   nothing. In brackets it is negative.
+  ///   stand between digits before the decimal point.
+  /// * amount: a decimal that is finite. A currency sign before or after the number and a % after the number do not
+  ///   count. A number in brackets is negative.
   /// * float: what decimal takes, rounded to binary64; IEEE 754's totalOrder: -nan, -inf, ..., -0, 0, ..., inf, nan.
   /// * bool: t, true, yes, y, on, 1 above f, false, no, n, off, 0. Letters of any case.
   /// * date, timestamp: see ParseDay and ParseInstant, or ParseInstantBy for timestamp(FORMAT).
@@ -52,12 +52,14 @@ class ValueKey {
   bool Put(std::string_view text, FieldWriter& out, bool* lacks_zone = nullptr) const;
   void PutNull(FieldWriter& out) const;
 
-  // What need not be parsed. Each puts what the same value as text gives under a rule of its own type and this one's
-  // direction, whatever the rule's type is; a column's values must all be put as one type.
+  // These functions take values that need no parsing. Each puts the key that Put() puts for the same value as text,
+  // under the type that the function names and the direction of the rule. All values of a column must be put as one
+  // type.
   void PutInt(std::int64_t value, FieldWriter& out) const;          ///< as int and decimal
   void PutUnsigned64(std::uint64_t value, FieldWriter& out) const;  ///< as int and decimal
   /// As decimal, and as int if it is whole: PostgreSQL's binary numeric, digits of base 10000 of which the first counts
-  /// 10000^weight, its sign word, in the host's order. Digits behind its scale are zeros. False if it is none.
+  /// 10000^weight, its sign word, in the host's order. Digits after its scale are zeros. Returns false if it is no
+  /// number.
   bool PutDecimal(std::span<const std::uint16_t> digits, int weight, unsigned sign, FieldWriter& out) const;
   void PutFloat(double value,
                 FieldWriter& out) const;  ///< as float; NaNs are nan whatever their sign, as they are written

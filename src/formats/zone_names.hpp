@@ -1,6 +1,6 @@
-// Abbreviations of time zones, as PostgreSQL's set `Default` has them, so that IST is Israel's, BST is Britain's, and CST,
-// EST and the like are those of North America. Left out are names whose offset changed over the years (MSK is +3). Added
-// are names that programs also write: WEST, CAT, HDT, ChST, SST (Samoa), and Indonesia's WIB, WITA and WIT.
+// Abbreviations of time zones, as PostgreSQL's set `Default` has them, so that IST is Israel's, BST is Britain's, and
+// CST, EST and the like are those of North America. Left out are names whose offset changed over the years (MSK is +3).
+// Added are names that programs also write: WEST, CAT, HDT, ChST, SST (Samoa), and Indonesia's WIB, WITA and WIT.
 #pragma once
 
 #include <algorithm>
@@ -46,8 +46,8 @@ inline constexpr ZoneName kZoneNames[] = {
 
 }  // namespace detail
 
-/// Takes the letters at the front of `reader` if they are the name of a zone in any case, and returns its seconds east of
-/// UTC.
+/// Takes the letters at the front of `reader` if they are the name of a zone in any case, and returns its seconds east
+/// of UTC.
 inline std::optional<std::int64_t> TakeZoneName(TextReader& reader) {
   char lower[6];
   std::size_t size = 0;

@@ -10,7 +10,7 @@ namespace gpusort {
 
 KeyShape MakeKeyShape(std::uint64_t memory, unsigned threads, bool gpu) {
   constexpr std::uint64_t kPage = 4096, kLeast = std::uint64_t{16} << 10;
-  // What one makes goes into a block of the ring. With a GPU these have up to 8 MiB, and all of their memory is registered.
+  // The keyed records of a piece go into a block of the ring. With a GPU blocks have up to 8 MiB of registered memory.
   const std::uint64_t most = std::uint64_t{gpu ? 3u : 1u} << 20;
   KeyShape shape;
   shape.threads = threads;
@@ -45,8 +45,8 @@ KeyStage::KeyStage(Pipeline& pipeline, HostMemory& memory, Inputs& inputs, KeySc
 
 void KeyStage::Cut() {
   std::vector<std::byte> open;  // of a record that goes on in the next block
-  ScanState state, open_state;  // behind all that was read, and where `open` begins
-  std::uint64_t number = 0, at = 0;  // the next piece, and the place behind all that was read
+  ScanState state, open_state;  // after all bytes that were read, and where `open` begins
+  std::uint64_t number = 0, at = 0;  // the next piece, and the place after all bytes that were read
   std::uint64_t stored = 0;          // bytes read that are in no piece yet
   std::uint32_t input = 0;
   bool begun = false;
@@ -108,7 +108,7 @@ void KeyStage::Cut() {
     try {
       ends = Scan(*block, state);
     } catch (const BadRecord& error) {
-      // Those in front of it count, so that it is known which one it is.
+      // The records before the bad record are handed on, so that the message can count them.
       bad = error;
       bytes = bytes.first(error.at());
       ends = format_.Scan(bytes, state = front);
@@ -208,7 +208,8 @@ void KeyStage::MakeKeys() {
   }
 }
 
-/// A thread that is done early leaves what it made and goes on with the next piece; whoever has the turn takes that along.
+/// A thread that finishes before its turn leaves its piece in `waiting_` and goes on with the next piece. The thread
+/// that has the turn hands on the waiting pieces, too.
 void KeyStage::HandOnInTurn(Made made) {
   std::unique_lock lock(mutex_);
   waiting_.emplace(made.number, std::move(made));
@@ -241,7 +242,7 @@ void KeyStage::Make(Piece& piece, KeyEncoder& encoder, Made& made) {
       if (size > max_record_) {
         throw LineTooLong(inputs_.path(piece.input), inputs_.begin(piece.input) + made.tally.offset, max_record_);
       }
-      // Also where keys were cut.
+      // This includes records whose keys were cut.
       if (made.keyed.size() - begin > most_keyed_) {
         throw BadRecord(0, "with its keys it takes more than " + std::to_string(most_keyed_) +
                                " bytes: allow it with --max-record");
@@ -312,8 +313,8 @@ void KeyStage::WaitForTurn(std::uint64_t number) {
   pipeline_.Wait(lock, turn_changed_, [&] { return turn_ == number; });
 }
 
-/// Blocks are taken and numbered in turn, so that nobody holds what the one whose turn it is waits for; those of a
-/// piece that fills several are also handed on in turn, one before the next is taken.
+/// Blocks are taken and numbered in turn, so that no thread holds a block that the thread with the turn waits for. If a
+/// piece fills several blocks, each is handed on before the next is taken.
 void KeyStage::HandOn(const Made& made) {
   RecordSpan keyed = made.keyed;
   if (made.input != input_) {
@@ -349,7 +350,8 @@ void KeyStage::HandOn(const Made& made) {
     std::memcpy(block.buffer->data(), keyed.data(), block.range.bytes);
     block.bytes = block.buffer->span().first(block.range.bytes);
     if (block.range.bytes == made.keyed.size()) {
-      // As Describe would, but for another look at all bytes. That they are what was read is proved by the output.
+      // Sets the members that Describe would set, without reading all bytes again. The proof of the output compares the
+      // bytes with those that were read.
       block.head = made.first_end;
       block.end = made.keyed.size();
       block.longest = made.longest;

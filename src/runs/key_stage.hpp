@@ -1,6 +1,6 @@
-// Makes keyed records of what a reader gives, on threads of its own, in the order of the input: one thread finds where
-// records end and puts those together that blocks cut, the others make keys of whole records and hand on blocks of
-// keyed ones. Start at KeyStage.
+// Makes keyed records of the blocks of a reader, in the order of the input. One thread finds where records end and puts
+// records together that blocks cut. The other threads make keys of whole records and hand on blocks of keyed records.
+// Start at KeyStage.
 #pragma once
 
 #include <condition_variable>
@@ -18,7 +18,7 @@
 
 namespace gpusort {
 
-/// What keys are made with, planned beside the ring: `threads` threads, which the reader gives blocks of `piece_bytes`.
+/// The threads that make keys, and the size of the blocks that the reader gives them. Planned together with the ring.
 struct KeyShape {
   unsigned threads = 0;  ///< 0: lines get no keys
   std::uint64_t piece_bytes = 0;
@@ -26,13 +26,13 @@ struct KeyShape {
   std::uint64_t blocks() const { return 2 * threads + 3; }
   std::uint64_t block_bytes() const { return piece_bytes + kReadSlack; }
   std::uint64_t pool_bytes() const { return threads == 0 ? 0 : blocks() * block_bytes(); }
-  /// Of everything. Keyed lines are taken to be at most four times as long as the lines.
+  /// All memory of the key stage. Keyed lines are assumed to be at most four times as long as the lines.
   std::uint64_t bytes() const { return pool_bytes() + 2 * threads * 4 * piece_bytes; }
 };
 KeyShape MakeKeyShape(std::uint64_t memory, unsigned threads, bool gpu);
 
-/// What each input must be: for -m one that is in order (else Error(kBadInput)), for --check, too, with -u without equal
-/// keys (kNotSorted).
+/// The order that each input must have. kMerge: in order, or Error(kBadInput). kCheck: in order, or Error(kNotSorted).
+/// kCheckUnique: in order and without equal keys, or Error(kNotSorted).
 enum class NeededOrder { kNone, kMerge, kCheck, kCheckUnique };
 
 class KeyStage {
@@ -50,7 +50,7 @@ class KeyStage {
   /// The sum of the records that were read.
   const RecordSum& sum() const { return sum_; }
   const KeyTally& tally() const { return tally_; }
-  /// What stands behind the records of the inputs.
+  /// The bytes after the records of the inputs.
   const std::vector<std::byte>& trailer() const { return trailer_; }
 
  private:
@@ -65,27 +65,28 @@ class KeyStage {
     std::uint64_t begin = 0, end = 0;
     std::uint64_t stored = 0;  ///< of blocks that ended no record, too
   };
-  /// What came of one.
+  /// The keyed records of a piece.
   struct Made {
     std::uint64_t number = 0;
     std::uint32_t input = 0;
     std::uint64_t stored = 0;
     std::vector<std::byte> keyed;
-    RecordSum sum, rest;          ///< of the records as they were read, and of those behind the first
+    RecordSum sum, rest;          ///< of the records as they were read: of all, and of all but the first
     std::uint64_t first_end = 0;  ///< in `keyed`
-    std::uint64_t longest = 0;    ///< keyed record behind the first
+    std::uint64_t longest = 0;    ///< keyed record except the first
     KeyTally tally;
     std::uint64_t newlines = 0;
     std::uint64_t offset = 0;     ///< of its first record
     struct Place {
       std::uint64_t records = 0, newlines = 0, offset = 0;
     };
-    std::optional<Place> disorder;  ///< the record, with what of the piece is in front of it
+    std::optional<Place> disorder;  ///< the record, with the counts of the piece before it
   };
   void Cut();
   void MakeKeys();
   void Make(Piece& piece, KeyEncoder& encoder, Made& made);
-  /// Of the record that follows on `in_order`, which was made of the piece that begins at `state`.
+  /// Returns the place of the record after `in_order`, the keyed records of the front of a piece that begins in
+  /// `state`.
   Made::Place FindPlace(const Piece& piece, ScanState state, KeyEncoder& encoder, RecordSpan in_order);
   /// In the first `count` bytes of its records.
   static std::uint64_t Newlines(const Piece& piece, std::uint64_t count);
@@ -130,7 +131,7 @@ class KeyStage {
   std::uint64_t pieces_end_ = ~std::uint64_t{0};
   RecordSum sum_;
   KeyTally tally_;
-  // Of the input whose turn it is:
+  // The state of the input whose turn it is:
   std::uint32_t input_ = 0;
   std::uint64_t records_ = 0, newlines_ = 0;
   std::vector<std::byte> last_;  ///< keyed record of it; if it shall be sorted
