@@ -66,7 +66,7 @@ constexpr option kLong[] = {
     {nullptr, 0, nullptr, 0},
 };
 
-[[noreturn]] void Fail(const std::string& message) { throw GnuUsageError(message, false); }
+[[noreturn]] void FailAsSort(const std::string& message) { throw GnuUsageError(message, false); }
 
 /// One of several words, or a beginning of it that leaves no doubt.
 struct Word {
@@ -132,13 +132,13 @@ enum class NumberFault { kInvalid, kSuffix, kTooLarge };
 [[noreturn]] void FailNumber(NumberFault fault, const std::string& option, const std::string& text) {
   switch (fault) {
     case NumberFault::kSuffix:
-      Fail("invalid suffix in " + option + " argument '" + text + "'");
+      FailAsSort("invalid suffix in " + option + " argument '" + text + "'");
     case NumberFault::kTooLarge:
-      Fail(option + " argument '" + text + "' too large");
+      FailAsSort(option + " argument '" + text + "' too large");
     case NumberFault::kInvalid:
       break;
   }
-  Fail("invalid " + option + " argument '" + text + "'");
+  FailAsSort("invalid " + option + " argument '" + text + "'");
 }
 
 /// -S: KiB without a letter, or b, or K M G ..., or % of the memory.
@@ -180,7 +180,7 @@ unsigned ParseThreads(const std::string& text) {
   if (!number.digits) FailNumber(NumberFault::kInvalid, "--parallel", text);
   if (!number.suffix.empty()) FailNumber(NumberFault::kSuffix, "--parallel", text);
   if (number.overflow) return std::numeric_limits<unsigned>::max();
-  if (number.value == 0) Fail("number in parallel must be nonzero");
+  if (number.value == 0) FailAsSort("number in parallel must be nonzero");
   return static_cast<unsigned>(std::min<std::uint64_t>(number.value, std::numeric_limits<unsigned>::max()));
 }
 
@@ -192,21 +192,21 @@ unsigned ParseBatchSize(const std::string& text) {
   if (!number.digits) FailNumber(NumberFault::kInvalid, "--batch-size", text);
   if (!number.suffix.empty()) FailNumber(NumberFault::kSuffix, "--batch-size", text);
   if (number.overflow || number.value > most) {
-    Fail("--batch-size argument " + QuoteWord(text) + " too large\nsort: maximum --batch-size argument with current " +
-         "rlimit is " + std::to_string(most));
+    FailAsSort("--batch-size argument " + QuoteWord(text) +
+               " too large\nsort: maximum --batch-size argument with current " + "rlimit is " + std::to_string(most));
   }
   if (number.value < 2) {
-    Fail("invalid --batch-size argument " + QuoteWord(text) + "\nsort: minimum --batch-size argument is " +
-         QuoteWord("2"));
+    FailAsSort("invalid --batch-size argument " + QuoteWord(text) + "\nsort: minimum --batch-size argument is " +
+               QuoteWord("2"));
   }
   return static_cast<unsigned>(number.value);
 }
 
-int ParseSeparator(const std::string& text) {
-  if (text.empty()) Fail("empty tab");
+int ParseTab(const std::string& text) {
+  if (text.empty()) FailAsSort("empty tab");
   if (text == "\\0") return 0;
   // A mistake of those who know other programs' -t'\t'.
-  if (text.size() > 1) Fail("multi-character tab " + QuoteWord(text));
+  if (text.size() > 1) FailAsSort("multi-character tab " + QuoteWord(text));
   return static_cast<unsigned char>(text[0]);
 }
 
@@ -306,7 +306,7 @@ class Parser {
         options_.batch_size = ParseBatchSize(argument);
         break;
       case 'o':
-        if (options_.output && *options_.output != argument) Fail("multiple output files specified");
+        if (options_.output && *options_.output != argument) FailAsSort("multiple output files specified");
         options_.output = argument;
         break;
       case 's':
@@ -321,8 +321,8 @@ class Parser {
         options_.threads = ParseThreads(argument);
         break;
       case 't': {
-        const int separator = ParseSeparator(argument);
-        if (options_.separator >= 0 && options_.separator != separator) Fail("incompatible tabs");
+        const int separator = ParseTab(argument);
+        if (options_.separator >= 0 && options_.separator != separator) FailAsSort("incompatible tabs");
         options_.separator = separator;
         break;
       }
@@ -353,12 +353,12 @@ class Parser {
   }
 
   static void SetOnce(std::string& value, const std::string& argument, const std::string& otherwise) {
-    if (!value.empty() && value != argument) Fail(otherwise);
+    if (!value.empty() && value != argument) FailAsSort(otherwise);
     value = argument;
   }
 
   void SetCheck(char check) {
-    if (options_.check != 0 && options_.check != check) Fail("options '-cC' are incompatible");
+    if (options_.check != 0 && options_.check != check) FailAsSort("options '-cC' are incompatible");
     options_.check = check;
   }
 
@@ -373,7 +373,7 @@ class Parser {
     try {
       options_.keys.push_back(parse());
     } catch (const Error& error) {
-      Fail(error.what());
+      FailAsSort(error.what());
     }
   }
 
@@ -387,7 +387,7 @@ class Parser {
         try {
           key = ParseObsolescentKey(operand, has_end ? std::optional<std::string>(argv_[::optind]) : std::nullopt);
         } catch (const Error& error) {
-          Fail(error.what());
+          FailAsSort(error.what());
         }
         if (key) {
           options_.keys.push_back(*key);

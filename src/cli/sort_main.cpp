@@ -52,8 +52,8 @@ constexpr std::size_t kUsualBatch = 16;
 /// Bytes of lines that are sorted without the main path.
 constexpr std::uint64_t kMostInMemory = std::uint64_t{16} << 20;
 
-[[noreturn]] void Fail(const std::string& message) { throw Error(ErrorCode::kIo, message); }
-[[noreturn]] void FailOpen(const std::string& file, int error) { Fail(FileMessage("open failed", file, error)); }
+[[noreturn]] void FailSort(const std::string& message) { throw Error(ErrorCode::kIo, message); }
+[[noreturn]] void FailOpen(const std::string& file, int error) { FailSort(FileMessage("open failed", file, error)); }
 
 void Say(const std::string& message) { std::fprintf(stderr, "sort: %s\n", message.c_str()); }
 
@@ -111,15 +111,15 @@ std::vector<std::string> ReadFileNames(const std::string& from) {
     names.push_back(std::exchange(name, {}));
   }
   if (!name.empty()) names.push_back(name);
-  if (std::ferror(file) != 0) Fail("cannot read file names from " + QuoteShell(from));
+  if (std::ferror(file) != 0) FailSort("cannot read file names from " + QuoteShell(from));
   if (file != stdin) std::fclose(file);
-  if (names.empty()) Fail("no input from " + QuoteShell(from));
+  if (names.empty()) FailSort("no input from " + QuoteShell(from));
   for (std::size_t i = 0; i < names.size(); ++i) {
     if (names[i] == "-") {
-      Fail("when reading file names from standard input, no file name of " + QuoteShell("-") + " allowed");
+      FailSort("when reading file names from standard input, no file name of " + QuoteShell("-") + " allowed");
     }
     if (names[i].empty()) {
-      Fail(QuoteName(from) + ":" + std::to_string(i + 1) + ": invalid zero-length file name");
+      FailSort(QuoteName(from) + ":" + std::to_string(i + 1) + ": invalid zero-length file name");
     }
   }
   return names;
@@ -128,7 +128,7 @@ std::vector<std::string> ReadFileNames(const std::string& from) {
 /// The 16 bytes that -R mixes into its hashes.
 void ReadSalt(const std::string& source, std::uint64_t salt[2]) {
   if (source.empty()) {
-    if (::getrandom(salt, 16, 0) != 16) Fail(std::string("getrandom: ") + std::strerror(errno));
+    if (::getrandom(salt, 16, 0) != 16) FailSort(std::string("getrandom: ") + std::strerror(errno));
     return;
   }
   const int fd = detail::OpenPath(source.c_str(), O_RDONLY | O_CLOEXEC);
@@ -136,8 +136,8 @@ void ReadSalt(const std::string& source, std::uint64_t salt[2]) {
   for (std::size_t have = 0; have < 16;) {
     const ssize_t got = ::read(fd, reinterpret_cast<char*>(salt) + have, 16 - have);
     if (got < 0 && errno == EINTR) continue;
-    if (got < 0) Fail(QuoteWord(source) + ": read error: " + std::strerror(errno));
-    if (got == 0) Fail(QuoteWord(source) + ": end of file");
+    if (got < 0) FailSort(QuoteWord(source) + ": read error: " + std::strerror(errno));
+    if (got == 0) FailSort(QuoteWord(source) + ": end of file");
     have += static_cast<std::size_t>(got);
   }
   ::close(fd);
@@ -146,7 +146,7 @@ void ReadSalt(const std::string& source, std::uint64_t salt[2]) {
 void CheckReadable(const std::vector<std::string>& inputs) {
   for (const std::string& input : inputs) {
     if (input != "-" && ::faccessat(AT_FDCWD, input.c_str(), R_OK, AT_EACCESS) != 0) {
-      Fail(FileMessage("cannot read", input, errno));
+      FailSort(FileMessage("cannot read", input, errno));
     }
   }
 }
@@ -190,7 +190,7 @@ void FindDevice(JobSpec& spec) {
   try {
     ParseDevice(device, spec);
   } catch (const Error& error) {
-    Fail(std::string("GPUSORT_DEVICE: ") + error.what());
+    FailSort(std::string("GPUSORT_DEVICE: ") + error.what());
   }
 }
 
@@ -229,7 +229,7 @@ JobSpec MakeOptions(const GnuOptions& typed, LineOrder order, bool ignore_sigpip
   if (input != "-" && !named.open()) FailOpen(input, errno);
   char byte;
   const ssize_t got = ::read(input == "-" ? STDIN_FILENO : named.get(), &byte, 1);
-  Fail(FileMessage("read failed", input, got < 0 ? errno : EISDIR));
+  FailSort(FileMessage("read failed", input, got < 0 ? errno : EISDIR));
 }
 
 /// Bytes of the inputs that are regular files.
@@ -320,7 +320,7 @@ int RunJob(GnuOptions typed, bool locale_set, bool ignore_sigpipe) {
   }
   const std::vector<KeyDef> keys = ResolveKeys(typed.keys, typed.ordering);
   if (typed.debug && (typed.check != 0 || typed.output)) {
-    Fail(std::string("options '-") + (typed.check != 0 ? typed.check : 'o') + " --debug' are incompatible");
+    FailSort(std::string("options '-") + (typed.check != 0 ? typed.check : 'o') + " --debug' are incompatible");
   }
   if (typed.debug) {
     const TypedOrder order{typed.keys, typed.ordering, typed.separator, typed.stable, typed.unique};
@@ -334,9 +334,9 @@ int RunJob(GnuOptions typed, bool locale_set, bool ignore_sigpipe) {
   if (typed.inputs.empty()) typed.inputs.emplace_back("-");
   if (typed.check != 0) {
     if (typed.inputs.size() > 1) {
-      Fail("extra operand " + QuoteShell(typed.inputs[1]) + " not allowed with -" + typed.check);
+      FailSort("extra operand " + QuoteShell(typed.inputs[1]) + " not allowed with -" + typed.check);
     }
-    if (typed.output) Fail(std::string("options '-") + typed.check + "o' are incompatible");
+    if (typed.output) FailSort(std::string("options '-") + typed.check + "o' are incompatible");
   }
   const JobSpec spec = MakeOptions(typed, std::move(order), ignore_sigpipe);
   CancelFlag cancel;

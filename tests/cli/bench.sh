@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# labels: any_build nightly serial
 # Tests gpusort_bench: usage errors, a small run on the host, and on the GPU if there is one, with the JSON of each.
 . "$2/tests/cli/common.sh.inc"
 b=$bin/gpusort_bench

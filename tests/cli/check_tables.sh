@@ -1,3 +1,4 @@
+# labels: any_build
 # Tests gpusort_check on records with columns. The outputs to check are orders written down here or known to GNU sort,
 # sorted tables from gpusort in every format, and outputs that are out of order, incomplete or changed.
 . "$2/tests/cli/common.sh.inc"

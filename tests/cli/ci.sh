@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# labels: any_build
 # CI runs the command that the README names. Time limits in tests are so long that a busy machine does not reach them:
 # they only end a test that hangs.
 . "$2/tests/cli/common.sh.inc"

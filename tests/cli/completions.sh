@@ -1,3 +1,4 @@
+# labels: any_build
 # Tests completion as shells do it: keys typed at prompts of bash, zsh and fish, and the function of bash alone.
 . "$2/tests/cli/common.sh.inc"
 g=$bin/gpusort

@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# labels: any_build nightly
 # A separate CMake project finds the installed header library, builds with it, and runs: for the host and, if this build
 # has CUDA, for the GPU. It uses only what tests/consumer/CMakeLists.txt names. The project is also built by
 # FetchContent from a copy of the sources, and by pkg-config. Two of the programs are those of README.md.

@@ -1,3 +1,4 @@
+# labels: brief
 # Runs each recipe of the manual page's cookbook exactly as --help=examples prints it, and compares the result with that
 # of GNU sort.
 . "$2/tests/cli/common.sh.inc"

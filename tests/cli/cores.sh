@@ -1,3 +1,4 @@
+# labels: any_build hours
 # No test may depend on the number of cores, on open descriptors, or on the kind of file system. Tests that plan memory
 # for threads, count syncs or count descriptors must pass with 64 cores, many descriptors, and in a tmpfs.
 # GPUSORT_SLOW=1: all unit tests, with 1, 2, 16, 32 and 64 cores, in a tmpfs and on the disk.

@@ -1,3 +1,4 @@
+# labels: hours
 # Damages the files that a job with --resume-dir has left before the job continues. The result must be the right bytes,
 # or exit 8 with the name of the file. GPUSORT_SLOW=1: 2000 random damages, and every damage to every line of manifests.
 # GPUSORT_SEED chooses the damages.

@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# labels: any_build
 # Files of real databases: exports of a server are sorted, compared with the server's own ORDER BY, and loaded again
 # without loss. PostgreSQL (COPY in text, CSV and binary, pg_dump), SQLite (CSV), MariaDB (OUTFILE, if it is installed).
 # Servers run in a scratch folder and listen on a socket there. DuckDB, if python3 has it, orders the same texts for

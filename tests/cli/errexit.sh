@@ -1,3 +1,4 @@
+# labels: any_build
 # Tests common.sh.inc: if errexit ends a script, a message says where, also if stderr is a file or closed. Expected
 # failures print nothing.
 . "$2/tests/cli/common.sh.inc"

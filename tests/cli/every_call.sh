@@ -1,3 +1,4 @@
+# labels: hours
 # Fails every system call and every allocation of memory, once and from then on, in small jobs of all kinds
 # (every_call.py, fail_calls.cpp). GPUSORT_FAULTS is the number of faults to try (default 150, at places that a printed
 # seed chooses). GPUSORT_SLOW=1 tries all.

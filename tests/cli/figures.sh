@@ -1,3 +1,4 @@
+# labels: any_build
 # The README's table of jobs and its pictures must be the output of tools/plot-bench for the current data/bench. They
 # must be readable: text has a contrast of at least 4.5, bars of 3, and every shape is inside the picture.
 . "$2/tests/cli/common.sh.inc"

@@ -1,3 +1,4 @@
+# labels: any_build brief
 # Tests the generator and the checker against each other, against samples made without gpusort, and against gzip's CRC.
 . "$2/tests/cli/common.sh.inc"
 gen=$bin/gpusort_gen

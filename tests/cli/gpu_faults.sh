@@ -1,3 +1,4 @@
+# labels: nightly gpu serial
 # Faults of real GPUs: kernels that never end or write to invalid addresses, wrong bits, other programs that take the
 # memory or the time, clients of MPS that are killed. Each time the job ends within seconds, with the right bytes from
 # the CPU and a warning, or with exit 7 or 8 if only the GPU was allowed. The old output stays, and the next job can use

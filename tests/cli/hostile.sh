@@ -1,3 +1,4 @@
+# labels: hours serial
 # Hostile inputs and limits: the result is the right output, or a clear error with its documented exit code, and never a
 # crash or a hang. GPUSORT_SLOW=1 uses the large sizes.
 . "$2/tests/cli/common.sh.inc"

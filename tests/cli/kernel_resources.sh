@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# labels: any_build nightly
 # The registers, spills and shared memory of each kernel must be those in data/kernels-sm90.txt. With another compiler,
 # or in a build without sm_90, the test is skipped.
 . "$2/tests/cli/common.sh.inc"

@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# labels: any_build
 # The house rules on which file may include which: tools, tests -> src -> io -> kernels; inside src
 # cli, task -> job -> runs -> data -> formats -> flow -> watch -> spec -> base; and one user for each outside library.
 # Usage: layering.sh BUILD_DIR SOURCE_ROOT. First plants one violation of every rule in a copy of the tree and expects

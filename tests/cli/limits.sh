@@ -1,3 +1,4 @@
+# labels: hours serial
 # Tests limits of control groups, processes and quotas, and disks and folders that disappear in the middle of a job. The
 # result is always the right bytes, or the exit code of the manual page with a message that names the place, the old
 # output, and nothing left. GPUSORT_SLOW=1: larger inputs in control groups, and limits on CPU time.

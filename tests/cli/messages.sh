@@ -1,3 +1,4 @@
+# labels: any_build
 # Tests the messages of the program: brings about each situation of tests/MESSAGES.md, and compares the exit code and
 # the whole standard error with the table. GPUSORT_MESSAGES=write writes the table again.
 . "$2/tests/cli/common.sh.inc"

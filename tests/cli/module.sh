@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# labels: any_build
 # The CUDA backend is a module. Tests a replacement module that needs no GPU: whole jobs through it, and its errors.
 # Also tests the messages about a module that is missing, broken, of another kind, or of another version.
 . "$2/tests/cli/common.sh.inc"

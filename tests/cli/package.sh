@@ -1,3 +1,4 @@
+# labels: any_build nightly hours
 # Tests the Debian packages in a clean Debian 12: installed, used, upgraded, removed, with nothing left. lintian finds
 # no errors and no warnings. Builds all of gpusort, unless GPUSORT_PACKAGE=--no-build says that build/package has it.
 . "$2/tests/cli/common.sh.inc"

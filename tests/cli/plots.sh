@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# labels: any_build nightly
 # Tests tools/plot-bench: it draws a small made-up table, draws the same picture each time, and says what it cannot
 # draw.
 . "$2/tests/cli/common.sh.inc"

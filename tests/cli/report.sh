@@ -1,3 +1,4 @@
+# labels: any_build
 # Tests --report: the page of a job that ended well, failed, or was stopped. With GPUSORT_SLOW=1 also as a browser shows
 # it.
 . "$2/tests/cli/common.sh.inc"

@@ -1,3 +1,4 @@
+# labels: any_build hours
 # Tests --resume-dir: jobs that are killed, are stopped, run out of space or are started twice, and continue with the
 # same command. GPUSORT_KILLS is the number of kills to survive (default 49), at random times. GPUSORT_SEED chooses the
 # times.

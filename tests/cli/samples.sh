@@ -1,3 +1,4 @@
+# labels: any_build brief
 # Sorts the samples of data/ with the commands of its README: in one batch, and in many runs and several levels.
 . "$2/tests/cli/common.sh.inc"
 data=$src/data

@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# labels: any_build
 # Tests that the program starts fast: it needs only the C library and the unwinder, loads nothing before its first use,
 # and starts no thread for small inputs. If a late load fails, a message says so.
 . "$2/tests/cli/common.sh.inc"

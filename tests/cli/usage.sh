@@ -1,3 +1,4 @@
+# labels: brief
 # Tests the command line, exit codes and messages as a user at a prompt sees them.
 . "$2/tests/cli/common.sh.inc"
 g=$bin/gpusort

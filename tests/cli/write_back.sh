@@ -1,3 +1,4 @@
+# labels: any_build nightly serial
 # A disk that accepts all writes and fails when they must reach it: only fsync reports the errors. nbdkit keeps the disk
 # in memory and fails its writes while a file exists. On top of nbdkit are nbdfuse, a loop device, and ext2 or ext4.
 . "$2/tests/cli/common.sh.inc"

@@ -1,3 +1,4 @@
+# labels: hours
 # Tests gpusort-slurm with a real slurmctld and four nodes, each a slurmd in its own network namespace. Everything is in
 # namespaces that end with this script, so that no daemon, device or mount is left. GPUSORT_FEW: without the cases that
 # take a minute.

@@ -1,3 +1,4 @@
+// labels: brief
 // Fuzzes decompression with arbitrary bytes. Byte 0 chooses the codec, byte 1 the sizes of reads and writes. For any
 // sizes of reads the result must be the same: kBadInput, or the same bytes within the limit. For a block the error is
 // kIntegrity.

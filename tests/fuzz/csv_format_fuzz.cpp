@@ -1,3 +1,4 @@
+// labels: brief
 // Fuzzes CSV with arbitrary bytes. Byte 0 chooses the dialect and whether there are keys, byte 1 the size of a block.
 // Wherever blocks are cut, the records and their keys must be the same and cover all the input, or the error must be
 // the same. A guess by LookAhead must agree with Scan. Records without their keys must have their original bytes.

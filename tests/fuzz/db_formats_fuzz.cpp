@@ -1,3 +1,4 @@
+// labels: brief
 // Fuzzes the formats of databases with arbitrary bytes. Byte 0 chooses the format and whether there are keys, byte 1
 // the size of a block. Wherever blocks are cut, the records and their keys must be the same and cover all the input, or
 // the error must be the same.

@@ -1,3 +1,4 @@
+// labels: brief
 // Fuzzes JSON with arbitrary bytes: the first line is a path, the rest is a line of JSON. gpusort and nlohmann-json
 // must agree on what is JSON, except for the depth and the points that json_oracle.hpp lists. The value at the path
 // must lie inside the line and be of its kind.

@@ -1,3 +1,4 @@
+// labels: brief
 // Fuzzes keys with arbitrary text: the argument of -k, or of +F -F if it begins with '+' (a NUL separates start and
 // end). The result must be a key or kUsage, as the grammar of GNU sort says. The key written out again must be the same
 // key.

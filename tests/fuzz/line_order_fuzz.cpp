@@ -1,3 +1,4 @@
+// labels: brief
 // Fuzzes the order of lines with arbitrary lines and keys. Byte 0 has the number of keys (3 bits), the separator (2
 // bits), last resort and its reverse. Each key takes four bytes. The rest, cut at newlines, is lines. The order of any
 // three lines must be consistent, and their encoded keys must have the order of CompareLines.

@@ -1,7 +1,8 @@
+// labels: brief
 // Fuzzes keys of values of every type with arbitrary bytes. The first two bytes choose rule and direction. Two values
 // follow, separated by ';'. A text that is not a value must put nothing. A value must put the same bytes each time,
-// complemented if descending. No key may be a prefix of another. The text also serves as a time format and as an operand
-// of -k.
+// complemented if descending. No key may be a prefix of another. The text also serves as a time format and as an
+// operand of -k.
 #include <cstdint>
 #include <string>
 #include <vector>

@@ -1,3 +1,4 @@
+// labels: brief threads
 #include "io/file.hpp"
 
 #include <fcntl.h>
@@ -20,26 +21,20 @@
 #include <thread>
 
 #include "faulty_file_system.hpp"
+#include "io_support.hpp"
 #include "records.hpp"
 
 namespace gpusort {
 namespace {
 
+using testing::AsSpan;
 using testing::Bytes;
+using testing::ExpectError;
+using testing::kPage;
+using testing::RandomBytes;
 using testing::ReadFile;
 using testing::TempFolder;
 using testing::WriteFile;
-
-constexpr std::uint64_t kPage = 4096;
-
-Bytes RandomBytes(std::size_t count, std::uint64_t seed) {
-  std::mt19937_64 random(seed);
-  Bytes bytes(count);
-  for (unsigned char& byte : bytes) byte = static_cast<unsigned char>(random());
-  return bytes;
-}
-
-std::span<const std::byte> AsSpan(const Bytes& bytes) { return std::as_bytes(std::span(bytes)); }
 
 /// A buffer of zeros with the alignment for direct I/O.
 class PageBuffer {
@@ -67,12 +62,6 @@ Outcome Try(const std::function<void()>& work) {
   } catch (const Error& error) {
     return {static_cast<int>(error.code()), error.what()};
   }
-}
-
-void ExpectError(ErrorCode code, const std::vector<std::string>& words, const std::function<void()>& work) {
-  const Outcome outcome = Try(work);
-  EXPECT_EQ(outcome.code, static_cast<int>(code)) << outcome.message;
-  for (const std::string& word : words) EXPECT_NE(outcome.message.find(word), std::string::npos) << outcome.message;
 }
 
 /// Runs `work` in a child process. Returns the code of its Error, 0 if there was none, or 100 if the child ended in

@@ -1,3 +1,4 @@
+// labels: brief
 #include "io/piece_sums.hpp"
 
 #include <gtest/gtest.h>
@@ -12,7 +13,7 @@
 namespace gpusort {
 namespace {
 
-std::vector<std::byte> Bytes(std::size_t count, unsigned seed) {
+std::vector<std::byte> Pattern(std::size_t count, unsigned seed) {
   std::vector<std::byte> bytes(count);
   for (std::size_t i = 0; i < count; ++i) bytes[i] = static_cast<std::byte>(seed + i * 7 + i / 251);
   return bytes;
@@ -30,14 +31,14 @@ bool Covers(const std::vector<PieceSum>& pieces, std::span<const std::byte> file
 }
 
 TEST(PieceSums, CoverWhatWasWrittenInAnyOrder) {
-  const std::vector<std::byte> file = Bytes(100000, 1);
+  const std::vector<std::byte> file = Pattern(100000, 1);
   PieceSums sums;
   for (const std::uint64_t at : {50000, 0, 25000, 75000}) sums.Add(at, std::span(file).subspan(at, 25000));
   EXPECT_TRUE(Covers(sums.Cover(100000), file));
 }
 
 TEST(PieceSums, CutThePaddingOfTheLastPage) {
-  std::vector<std::byte> file = Bytes(8192 + 100, 2);
+  std::vector<std::byte> file = Pattern(8192 + 100, 2);
   const std::vector<std::byte> cut = file;
   file.resize(12288);
   PieceSums sums;
@@ -47,7 +48,7 @@ TEST(PieceSums, CutThePaddingOfTheLastPage) {
 }
 
 TEST(PieceSums, TakeTheLastOfWhatWasWrittenTwice) {
-  const std::vector<std::byte> file = Bytes(8192, 3), other = Bytes(4096, 9);
+  const std::vector<std::byte> file = Pattern(8192, 3), other = Pattern(4096, 9);
   PieceSums sums;
   sums.Add(0, other);
   sums.Add(0, std::span(file).first(4096));
@@ -56,7 +57,7 @@ TEST(PieceSums, TakeTheLastOfWhatWasWrittenTwice) {
 }
 
 TEST(PieceSums, ForgetWhatIsWrittenAnew) {
-  const std::vector<std::byte> file = Bytes(9000, 5), other = Bytes(12000, 9);
+  const std::vector<std::byte> file = Pattern(9000, 5), other = Pattern(12000, 9);
   PieceSums sums;
   for (const std::uint64_t at : {0, 4000, 8000}) sums.Add(at, std::span(other).subspan(at, 4000));
   sums.Clear();
@@ -65,7 +66,7 @@ TEST(PieceSums, ForgetWhatIsWrittenAnew) {
 }
 
 TEST(PieceSums, RefuseAGap) {
-  const std::vector<std::byte> bytes = Bytes(1000, 4);
+  const std::vector<std::byte> bytes = Pattern(1000, 4);
   PieceSums sums;
   sums.Add(0, bytes);
   sums.Add(2000, bytes);

@@ -1,3 +1,4 @@
+// labels: brief threads
 #include "io/spill.hpp"
 
 #include <fcntl.h>
@@ -17,14 +18,16 @@
 #include <thread>
 
 #include "faulty_file_system.hpp"
+#include "io_support.hpp"
 #include "records.hpp"
 
 namespace gpusort {
 namespace {
 
+using testing::ExpectError;
+using testing::kPage;
 using testing::TempFolder;
 
-constexpr std::uint64_t kPage = 4096;
 constexpr std::uint64_t kBlock = 4 * kPage;
 
 /// An aligned block for the store, filled with bytes that depend on `seed`.
@@ -50,18 +53,6 @@ bool HoldsPayload(Block& block, std::uint64_t seed, std::uint64_t payload_bytes)
   Block expected;
   expected.Fill(seed, payload_bytes);
   return std::memcmp(block.payload(), expected.payload(), payload_bytes) == 0;
-}
-
-void ExpectError(ErrorCode code, const std::vector<std::string>& words, const std::function<void()>& work) {
-  try {
-    work();
-    ADD_FAILURE() << "nothing was thrown";
-  } catch (const Error& error) {
-    EXPECT_EQ(static_cast<int>(error.code()), static_cast<int>(code)) << error.what();
-    for (const std::string& word : words) {
-      EXPECT_NE(std::string(error.what()).find(word), std::string::npos) << error.what() << " lacks " << word;
-    }
-  }
 }
 
 /// Opens the unlinked file that this process has open in `directory` once more.

@@ -1,3 +1,4 @@
+// labels: brief
 #include "io/stream.hpp"
 
 #include <fcntl.h>
@@ -16,12 +17,15 @@
 #include <random>
 #include <thread>
 
+#include "io_support.hpp"
 #include "records.hpp"
 
 namespace gpusort {
 namespace {
 
+using testing::AsSpan;
 using testing::Bytes;
+using testing::RandomBytes;
 using testing::ReadFile;
 using testing::TempFolder;
 using Clock = std::chrono::steady_clock;
@@ -31,15 +35,6 @@ constexpr auto kSoon = std::chrono::milliseconds(30);
 // tries.
 constexpr auto kPrompt = std::chrono::seconds(1);
 constexpr int kTries = 20;
-
-Bytes RandomBytes(std::size_t count, std::uint64_t seed) {
-  std::mt19937_64 random(seed);
-  Bytes bytes(count);
-  for (unsigned char& byte : bytes) byte = static_cast<unsigned char>(random());
-  return bytes;
-}
-
-std::span<const std::byte> AsSpan(const Bytes& bytes) { return std::as_bytes(std::span(bytes)); }
 
 struct Ends {
   detail::Fd read;

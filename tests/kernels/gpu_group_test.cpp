@@ -1,5 +1,6 @@
-// Several GPUs as one backend, of fake ones: who gets which lane and which part of the arena, and searches in the memory
-// of each.
+// labels: brief
+// Several GPUs as one backend, of fake ones: who gets which lane and which part of the arena, and searches in the
+// memory of each.
 #include "kernels/gpu_group.hpp"
 
 #include <gtest/gtest.h>

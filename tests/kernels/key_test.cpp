@@ -1,3 +1,4 @@
+// labels: no_tsan
 // The encodings of keys against what the values themselves say: integers as integers, floats by std::strong_order
 // (IEEE totalOrder), bytes by lexicographical comparison.
 #include "kernels/records/key.hpp"

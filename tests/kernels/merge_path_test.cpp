@@ -1,3 +1,4 @@
+// labels: brief no_tsan
 #include "gpusort/merge_path.hpp"
 
 #include <gtest/gtest.h>
@@ -15,17 +16,17 @@ namespace gpusort {
 namespace {
 
 /// A key with its origin, which shows whether a merge is stable. Only `key` is compared.
-struct Item {
+struct MergeItem {
   int key = 0;
   std::uint32_t origin = 0;
-  friend bool operator==(const Item&, const Item&) = default;
+  friend bool operator==(const MergeItem&, const MergeItem&) = default;
 };
 struct KeyLess {
-  bool operator()(const Item& a, const Item& b) const { return a.key < b.key; }
+  bool operator()(const MergeItem& a, const MergeItem& b) const { return a.key < b.key; }
 };
 
-std::vector<Item> SortedItems(std::uint64_t n, int values, std::uint32_t first_origin, std::mt19937_64& random) {
-  std::vector<Item> items(n);
+std::vector<MergeItem> SortedItems(std::uint64_t n, int values, std::uint32_t first_origin, std::mt19937_64& random) {
+  std::vector<MergeItem> items(n);
   for (std::uint64_t i = 0; i < n; ++i) items[i].key = static_cast<int>(random() % static_cast<unsigned>(values));
   std::stable_sort(items.begin(), items.end(), KeyLess{});
   for (std::uint64_t i = 0; i < n; ++i) items[i].origin = first_origin + static_cast<std::uint32_t>(i);
@@ -44,7 +45,7 @@ TEST(CoRank, CutsEveryPairOfShortListsWhereTheMergeDoes) {
     for (std::uint64_t n = 0; n < 12; ++n) {
       for (const int values : {1, 2, 5, 1000}) {
         const auto a = SortedItems(m, values, 0, random), b = SortedItems(n, values, 1000, random);
-        std::vector<Item> merged(m + n);
+        std::vector<MergeItem> merged(m + n);
         std::merge(a.begin(), a.end(), b.begin(), b.end(), merged.begin(), KeyLess{});
         std::uint64_t from_a = 0;
         for (std::uint64_t k = 0; k <= m + n; ++k) {
@@ -66,7 +67,7 @@ TEST(CoRank, ComparesAtMostTheLogarithmOfTheShorterList) {
     for (int round = 0; round < 200; ++round) {
       const std::uint64_t k = random() % (m + n + 1);
       std::uint32_t steps = 0;
-      CoRank(k, a.data(), m, b.data(), n, [&steps](const Item& x, const Item& y) {
+      CoRank(k, a.data(), m, b.data(), n, [&steps](const MergeItem& x, const MergeItem& y) {
         ++steps;
         return x.key < y.key;
       });
@@ -95,7 +96,7 @@ TEST(SerialMerge, IsTheStableMerge) {
   for (std::uint64_t m = 0; m < 9; ++m) {
     for (std::uint64_t n = 0; n < 9; ++n) {
       const auto a = SortedItems(m, 3, 0, random), b = SortedItems(n, 3, 1000, random);
-      std::vector<Item> expected(m + n), merged(m + n);
+      std::vector<MergeItem> expected(m + n), merged(m + n);
       std::merge(a.begin(), a.end(), b.begin(), b.end(), expected.begin(), KeyLess{});
       SerialMerge(a.begin(), m, b.begin(), n, merged.begin(), KeyLess{});
       ASSERT_EQ(merged, expected);
@@ -105,22 +106,22 @@ TEST(SerialMerge, IsTheStableMerge) {
 
 /// The lists in which the kernels find the runs of a pass.
 struct Lists {
-  const Item* a;
-  const Item* b;
-  const Item* first() const { return a; }
-  const Item* last() const { return b; }
+  const MergeItem* a;
+  const MergeItem* b;
+  const MergeItem* first() const { return a; }
+  const MergeItem* last() const { return b; }
 };
 
 /// Runs the levels of one tile by the phases of the kernels, thread by thread. Sets `from` to the place of origin of
 /// each item.
 template <int kLevel, int kWays, int kThreads, int kItems>
-void MergeLevelsByPhases(std::vector<Item>& tile, std::vector<std::uint32_t>& from,
+void MergeLevelsByPhases(std::vector<MergeItem>& tile, std::vector<std::uint32_t>& from,
                          const std::uint32_t (&bounds)[kWays + 1]) {
-  std::vector<Item> merged(tile.size());
+  std::vector<MergeItem> merged(tile.size());
   std::vector<std::uint32_t> merged_from(tile.size());
   std::vector<int> written(tile.size());
   for (std::uint32_t thread = 0; thread < kThreads; ++thread) {
-    Item items[kItems];
+    MergeItem items[kItems];
     std::uint32_t places[kItems];
     const LevelShare share =
         MergeWaysShare<kLevel, kWays, kItems>(tile.data(), bounds, thread, items, places, KeyLess{});
@@ -139,11 +140,11 @@ void MergeLevelsByPhases(std::vector<Item>& tile, std::vector<std::uint32_t>& fr
 
 /// Runs one pass by the phases of the kernels, tile by tile.
 template <int kWays, int kThreads, int kItems, typename Runs>
-std::vector<Item> RunPassByPhases(const Runs& runs, const std::vector<Item>& a, const std::vector<Item>& b,
-                                  std::uint64_t n) {
+std::vector<MergeItem> RunPassByPhases(const Runs& runs, const std::vector<MergeItem>& a,
+                                       const std::vector<MergeItem>& b, std::uint64_t n) {
   const MergePass<Runs, kWays> pass{runs, WayTileItems<kWays>(kThreads, kItems)};
   const Lists lists{a.data(), b.data()};
-  std::vector<Item> out(n);
+  std::vector<MergeItem> out(n);
   std::vector<int> written(n);
   // The memory is filled with a pattern, because WriteCut must write all of it.
   std::vector<WayTile<kWays>> works(pass.tiles());
@@ -161,10 +162,10 @@ std::vector<Item> RunPassByPhases(const Runs& runs, const std::vector<Item>& a, 
   }
   for (std::uint64_t t = 0; t < pass.tiles(); ++t) {
     std::uint32_t bounds[kWays + 1] = {};
-    std::vector<Item> shared;
+    std::vector<MergeItem> shared;
     std::vector<std::uint32_t> from;
     for (int w = 0; w < kWays; ++w) {
-      const std::vector<Item>& list = w == 0 ? a : b;
+      const std::vector<MergeItem>& list = w == 0 ? a : b;
       const WayTile<kWays>& work = works[t];
       EXPECT_LE(work.begin[w], work.end[w]);
       shared.insert(shared.end(), list.begin() + work.begin[w], list.begin() + work.end[w]);
@@ -174,7 +175,7 @@ std::vector<Item> RunPassByPhases(const Runs& runs, const std::vector<Item>& a, 
     if (shared.empty()) continue;
     shared.shrink_to_fit();
     for (std::uint32_t i = 0; i < shared.size(); ++i) from.push_back(i);
-    const std::vector<Item> before = shared;
+    const std::vector<MergeItem> before = shared;
     MergeLevelsByPhases<0, kWays, kThreads, kItems>(shared, from, bounds);
     for (std::size_t i = 0; i < shared.size(); ++i) {
       EXPECT_EQ(shared[i], before[from[i]]);
@@ -187,8 +188,8 @@ std::vector<Item> RunPassByPhases(const Runs& runs, const std::vector<Item>& a, 
 }
 
 /// Returns runs of the given lengths, each sorted, with origins in the order of positions.
-std::vector<Item> MakeRuns(const std::vector<std::uint64_t>& bounds, int values, std::mt19937_64& random) {
-  std::vector<Item> items;
+std::vector<MergeItem> MakeRuns(const std::vector<std::uint64_t>& bounds, int values, std::mt19937_64& random) {
+  std::vector<MergeItem> items;
   for (std::size_t r = 0; r + 1 < bounds.size(); ++r) {
     const auto run = SortedItems(bounds[r + 1] - bounds[r], values, static_cast<std::uint32_t>(bounds[r]), random);
     items.insert(items.end(), run.begin(), run.end());
@@ -196,7 +197,7 @@ std::vector<Item> MakeRuns(const std::vector<std::uint64_t>& bounds, int values,
   return items;
 }
 
-std::vector<Item> StableSorted(std::vector<Item> items) {
+std::vector<MergeItem> StableSorted(std::vector<MergeItem> items) {
   std::stable_sort(items.begin(), items.end(), KeyLess{});
   return items;
 }
@@ -209,7 +210,7 @@ TEST(MergePass, MergesTwoListsOfEveryLengthAroundAShareAndATile) {
     for (const std::uint64_t n : lengths) {
       for (const int values : {1, 2, 1000}) {
         const auto a = SortedItems(m, values, 0, random), b = SortedItems(n, values, 1000, random);
-        std::vector<Item> expected(m + n);
+        std::vector<MergeItem> expected(m + n);
         std::merge(a.begin(), a.end(), b.begin(), b.end(), expected.begin(), KeyLess{});
         ASSERT_EQ((RunPassByPhases<2, kThreads, kItems>(TwoLists{m, n}, a, b, m + n)), expected) << m << ' ' << n;
       }
@@ -282,7 +283,7 @@ TEST(PassCount, IsHalfTheLevelsRoundedUp) {
 }
 
 /// Counts how many of the first `rank` items of the stable merge each run has.
-std::vector<std::uint64_t> Counted(const std::vector<std::uint64_t>& bounds, const std::vector<Item>& items,
+std::vector<std::uint64_t> Counted(const std::vector<std::uint64_t>& bounds, const std::vector<MergeItem>& items,
                                    std::uint64_t rank) {
   const auto sorted = StableSorted(items);
   std::vector<std::uint64_t> counts(bounds.size() - 1);
@@ -309,7 +310,7 @@ void ExpectSplits(std::mt19937_64& random) {
   for (const std::uint64_t n : items) most_steps += std::bit_width(n) + 1;
   SplitRuns<kWays>(
       rank, list.begin(), begin, items,
-      [&](const Item& a, const Item& b) {
+      [&](const MergeItem& a, const MergeItem& b) {
         ++steps;
         return KeyLess{}(a, b);
       },
@@ -322,7 +323,7 @@ void ExpectSplits(std::mt19937_64& random) {
   int rounds = 0;
   for (; !search.done(); ++rounds) {
     ASSERT_LT(rounds, 100);
-    std::vector<Item> probes(kWays * kProbes);
+    std::vector<MergeItem> probes(kWays * kProbes);
     int found[kWays] = {}, beyond[kWays] = {};
     const auto unknown = [&](int w) { return search.low[w] < search.high[w]; };
     for (int i = 0; i < kWays * kProbes; ++i) {
@@ -355,12 +356,12 @@ TEST(CoRankNear, IsCoRankWhereverItStarts) {
     auto a = SortedItems(m, values, 0, random), b = SortedItems(n, values, 1000, random);
     // Cuts far from the middle: all keys of one list come before all keys of the other.
     if (i % 3 == 0)
-      for (Item& item : b) item.key += 1000;
+      for (MergeItem& item : b) item.key += 1000;
     if (i % 3 == 1)
-      for (Item& item : a) item.key += 1000;
+      for (MergeItem& item : a) item.key += 1000;
     const std::uint64_t k = random() % (m + n + 1);
     std::uint64_t steps = 0;
-    const auto counting = [&](const Item& x, const Item& y) {
+    const auto counting = [&](const MergeItem& x, const MergeItem& y) {
       ++steps;
       return KeyLess{}(x, y);
     };

@@ -1,3 +1,4 @@
+// labels: brief threads
 // Slots and lanes of an arena: who gets which, who waits, and who is woken.
 #include "kernels/slot_pool.hpp"
 

@@ -1,3 +1,4 @@
+// labels: brief threads
 #include "kernels/thread.hpp"
 
 #include <gtest/gtest.h>

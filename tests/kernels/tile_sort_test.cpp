@@ -1,3 +1,4 @@
+// labels: brief no_tsan
 #include "gpusort/tile_sort.hpp"
 
 #include <gtest/gtest.h>
@@ -17,13 +18,13 @@
 namespace gpusort {
 namespace {
 
-struct Item {
+struct TileItem {
   std::uint64_t key;
   std::uint32_t origin;
-  friend bool operator==(const Item&, const Item&) = default;
+  friend bool operator==(const TileItem&, const TileItem&) = default;
 };
-struct KeyLess {
-  bool operator()(const Item& a, const Item& b) const { return a.key < b.key; }
+struct TileKeyLess {
+  bool operator()(const TileItem& a, const TileItem& b) const { return a.key < b.key; }
 };
 
 using MakeKey = std::function<std::uint64_t(std::uint64_t i, std::mt19937_64& random)>;
@@ -43,8 +44,8 @@ const std::vector<Pattern>& Patterns() {
   return patterns;
 }
 
-std::vector<Item> Make(const Pattern& pattern, std::uint64_t n, std::mt19937_64& random) {
-  std::vector<Item> items;
+std::vector<TileItem> Make(const Pattern& pattern, std::uint64_t n, std::mt19937_64& random) {
+  std::vector<TileItem> items;
   for (std::uint64_t i = 0; i < n; ++i) items.push_back({pattern.key(i, random), static_cast<std::uint32_t>(i)});
   items.shrink_to_fit();
   return items;
@@ -54,9 +55,9 @@ template <int kThreads, int kItems>
 void ExpectSorts(std::uint64_t n, const Pattern& pattern, std::mt19937_64& random) {
   auto items = Make(pattern, n, random);
   auto expected = items;
-  std::stable_sort(expected.begin(), expected.end(), KeyLess{});
-  std::vector<Item> shares(kThreads * kItems);
-  SortTile<kThreads, kItems>(items.data(), static_cast<std::uint32_t>(n), shares.data(), KeyLess{});
+  std::stable_sort(expected.begin(), expected.end(), TileKeyLess{});
+  std::vector<TileItem> shares(kThreads * kItems);
+  SortTile<kThreads, kItems>(items.data(), static_cast<std::uint32_t>(n), shares.data(), TileKeyLess{});
   ASSERT_EQ(items, expected) << pattern.name << ", " << n << " items";
 }
 
@@ -110,11 +111,11 @@ TEST(SortTile, ComparesOnlyItemsOfTheTile) {
 RC_GTEST_PROP(SortItems, IsStableAndPadsWithTheLargest, (const std::vector<std::uint8_t>& keys)) {
   constexpr int kItems = 23;
   const std::uint32_t count = static_cast<std::uint32_t>(std::min<std::size_t>(keys.size(), kItems));
-  Item items[kItems] = {};
+  TileItem items[kItems] = {};
   for (std::uint32_t i = 0; i < count; ++i) items[i] = {keys[i] % 8u, i};
-  std::vector<Item> expected(items, items + count);
-  std::stable_sort(expected.begin(), expected.end(), KeyLess{});
-  SortItems<kItems>(items, count, KeyLess{});
+  std::vector<TileItem> expected(items, items + count);
+  std::stable_sort(expected.begin(), expected.end(), TileKeyLess{});
+  SortItems<kItems>(items, count, TileKeyLess{});
   RC_ASSERT(std::equal(expected.begin(), expected.end(), items));
   for (std::uint32_t i = count; count > 0 && i < kItems; ++i) RC_ASSERT(items[i].key == expected.back().key);
 }
@@ -139,14 +140,14 @@ TEST(TuningTable, FitsTheSharedMemoryItPromises) {
   }
 }
 
-template <int kThreads, int kItems, typename Item, typename LessT>
+template <int kThreads, int kItems, typename TileItem, typename LessT>
 void ExpectNetworksSort(LessT less, std::mt19937_64& random) {
   constexpr int kTile = kThreads * kItems;
-  std::vector<Item> shares(kTile);
+  std::vector<TileItem> shares(kTile);
   for (const std::uint64_t values : {std::uint64_t{1}, std::uint64_t{2}, std::uint64_t{50}, ~std::uint64_t{0}}) {
     for (const int shape : {0, 1, 2}) {
-      std::vector<Item> tile(kTile);
-      for (Item& item : tile) item = static_cast<Item>(random() % values);
+      std::vector<TileItem> tile(kTile);
+      for (TileItem& item : tile) item = static_cast<TileItem>(random() % values);
       if (shape == 1) std::sort(tile.begin(), tile.end(), less);
       if (shape == 2) std::sort(tile.rbegin(), tile.rend(), less);
       auto expected = tile;

@@ -1,22 +1,22 @@
-// Shortens loops over many cases in builds that are about ten times slower: those with a sanitizer, and those without
-// optimisation.
+// Shortens loops over many cases in builds with a sanitizer, which are about ten times slower, and in short test runs.
 #pragma once
 
 #include <cstdint>
+#include <cstdlib>
 
 namespace gpusort::testing {
 
-#if (defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)) && defined(GPUSORT_QUICK)
-inline constexpr int kStride = 23;
-#elif defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-inline constexpr int kStride = 7;
-#elif defined(GPUSORT_QUICK)
-inline constexpr int kStride = 8;
+/// Returns how many cases there are to each case that is tested. GPUSORT_FEW in the environment makes more.
+inline int Stride() {
+  static const bool few = std::getenv("GPUSORT_FEW") != nullptr;
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+  return few ? 23 : 7;
 #else
-inline constexpr int kStride = 1;
+  return few ? 8 : 1;
 #endif
+}
 
-/// Returns true for the cases that a slow build leaves out, which are most of them.
-constexpr bool LeftOut(std::uint64_t number) { return number % kStride != 0; }
+/// Returns true for the cases to leave out.
+inline bool LeftOut(std::uint64_t number) { return number % static_cast<std::uint64_t>(Stride()) != 0; }
 
 }  // namespace gpusort::testing

@@ -1,3 +1,7 @@
+// labels: brief threads
+// labels of Codec.RefusesATwo*:Codec.Keeps*:Codec.TakesNoMore*: long no_tsan
+// labels of Codec.GivesNoWrong*: no_tsan
+// labels of BlockCodec.*:Codec.StopsBombs*:*CodecTool.*: one_thread
 #include "io/codec/codec.hpp"
 
 #include <fcntl.h>
@@ -17,19 +21,20 @@
 #include <thread>
 
 #include "io/stream.hpp"
+#include "io_support.hpp"
 #include "records.hpp"
 
 namespace gpusort {
 namespace {
 
+using testing::AsSpan;
 using testing::Bytes;
+using testing::RandomBytes;
 using testing::ReadFile;
 using testing::TempFolder;
 using testing::WriteFile;
 
 constexpr Codec kCodecs[] = {Codec::kGz, Codec::kBz2, Codec::kXz, Codec::kZst, Codec::kLz4};
-
-std::span<const std::byte> AsSpan(const Bytes& bytes) { return std::as_bytes(std::span(bytes)); }
 
 Bytes operator+(Bytes a, const Bytes& b) {
   a.insert(a.end(), b.begin(), b.end());
@@ -37,13 +42,6 @@ Bytes operator+(Bytes a, const Bytes& b) {
 }
 
 Bytes Text(const std::string& text) { return Bytes(text.begin(), text.end()); }
-
-Bytes RandomBytes(std::size_t count, std::uint64_t seed) {
-  std::mt19937_64 random(seed);
-  Bytes bytes(count);
-  for (unsigned char& byte : bytes) byte = static_cast<unsigned char>(random());
-  return bytes;
-}
 
 /// Returns lines like those of a web log, which compress to a third or a fifth.
 Bytes Log(std::size_t count, std::uint64_t seed) {

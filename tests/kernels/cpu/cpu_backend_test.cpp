@@ -1,3 +1,6 @@
+// labels: brief threads
+// labels of CpuLane.CopiesALarge*:CpuLane.KeepsEveryBit*:CutLinesInHalf.*: one_thread
+// labels of CpuLane.SortsMoreEntries*:CpuLane.SortsRecordsOfOne*: one_thread
 // Tests the CPU backend against a stable sort of whole records, and the rules of its slots.
 #include <gtest/gtest.h>
 
@@ -559,7 +562,7 @@ TEST(CpuBackendLines, SortAndMergeEqualAStableSort) {
     const LineOrderView view = order.view();
     const RecordLayout layout = MakeLineLayout('\n', view);
     for (const Lines kind : kAllLines) {
-      for (const std::size_t count : {1, 2, 100, testing::kStride == 1 ? 20000 : 5000}) {
+      for (const std::size_t count : {1, 2, 100, testing::Stride() == 1 ? 20000 : 5000}) {
         if (testing::LeftOut(++cases)) continue;
         const Bytes input =
             MakeLines(kind, kind == Lines::kLong ? std::min<std::size_t>(count, 500) : count, '\n', ++seed);

@@ -1,3 +1,4 @@
+// labels: brief threads
 #include "kernels/cpu/thread_team.hpp"
 
 #include <gtest/gtest.h>

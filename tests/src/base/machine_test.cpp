@@ -1,3 +1,4 @@
+// labels: no_tsan
 #include "base/machine.hpp"
 
 #include <gtest/gtest.h>

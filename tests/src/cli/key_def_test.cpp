@@ -1,3 +1,4 @@
+// labels: no_tsan
 // Tests KEYDEFs and ordering letters: tables of their meaning, GNU sort's complaints, and sorts of hostile lines
 // compared with the system's sort. There are 100 cases of each kind; RC_PARAMS=max_success=5000 runs more.
 #include "cli/key_def.hpp"

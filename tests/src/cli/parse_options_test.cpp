@@ -1,3 +1,4 @@
+// labels: no_tsan
 // Tests the command line with tables of words and their meaning, and of wrong words and the messages about them.
 #include "cli/parse_options.hpp"
 

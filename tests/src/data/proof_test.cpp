@@ -1,3 +1,4 @@
+// labels: no_tsan
 #include "data/proof.hpp"
 
 #include <gtest/gtest.h>

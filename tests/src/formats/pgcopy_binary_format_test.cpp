@@ -31,7 +31,7 @@ std::string Big(T value) {
   return bytes;
 }
 
-std::string Bytes(const Tuple& tuple) {
+std::string Tuples(const Tuple& tuple) {
   std::string bytes = Big(static_cast<std::int16_t>(tuple.size()));
   for (const auto& field : tuple) {
     bytes += Big(field ? static_cast<std::int32_t>(field->size()) : -1) + field.value_or("");
@@ -43,7 +43,7 @@ std::string Header(std::int32_t flags, const std::string& extension = "") {
   return "PGCOPY\n\377\r\n\0"s + Big(flags) + Big(static_cast<std::int32_t>(extension.size())) + extension;
 }
 
-ColumnKey Key(std::uint64_t number, ValueType type, bool descending = false) {
+ColumnKey BinaryKey(std::uint64_t number, ValueType type, bool descending = false) {
   ColumnKey key;
   key.text = key.column = std::to_string(number);
   key.number = number;
@@ -99,7 +99,7 @@ RC_GTEST_PROP(PgCopyBinaryFormat, ReadsTuplesAsASlowParser, ()) {
     for (auto& value : tuple) {
       if (*rc::gen::inRange(0, 4) > 0) value = (*rc::gen::arbitrary<std::string>()).substr(0, 9);
     }
-    text += Bytes(tuple);
+    text += Tuples(tuple);
   }
   text += Big(std::int16_t{-1});
   // Most texts are correct.
@@ -116,8 +116,9 @@ RC_GTEST_PROP(PgCopyBinaryFormat, ReadsTuplesAsASlowParser, ()) {
   }
   const auto ends = EndsOf(text);
   for (const bool all : {true, false}) {
-    const JobSpec spec = BinaryOptions(all ? std::vector<ColumnKey>{}
-                                           : std::vector{Key(2, ValueType::kText, true), Key(1, ValueType::kText)});
+    const JobSpec spec =
+        BinaryOptions(all ? std::vector<ColumnKey>{}
+                          : std::vector{BinaryKey(2, ValueType::kText, true), BinaryKey(1, ValueType::kText)});
     const CutInput cut = CutEverywhere(PgCopyBinaryFormat(spec), text, [](std::size_t) { RC_FAIL("cuts matter"); });
     if (text.empty()) continue;  // nothing is read then
     RC_ASSERT(cut.error.empty() == ends.has_value());
@@ -131,7 +132,7 @@ RC_GTEST_PROP(PgCopyBinaryFormat, ReadsTuplesAsASlowParser, ()) {
     }
     RC_ASSERT(at + 2 == text.size());
     for (std::size_t i = 0; i < tuples.size() && tuples.size() == ends->size(); ++i) {
-      if (Bytes(tuples[i]) != cut.records[i].body) continue;
+      if (Tuples(tuples[i]) != cut.records[i].body) continue;
       RC_ASSERT(cut.records[i].key == KeyBytes([&](FieldWriter& out) {
                   const auto put = [&](const ValueRule& rule, std::size_t column) {
                     const ValueKey key(rule);
@@ -150,8 +151,8 @@ RC_GTEST_PROP(PgCopyBinaryFormat, ReadsTuplesAsASlowParser, ()) {
 
 /// Returns the key of a value in binary form.
 std::string BinaryKey(ValueType type, const std::string& value, bool descending, std::uint64_t* bad = nullptr) {
-  const JobSpec spec = BinaryOptions({Key(1, type, descending)});
-  const std::string tuple = Bytes({value});
+  const JobSpec spec = BinaryOptions({BinaryKey(1, type, descending)});
+  const std::string tuple = Tuples({value});
   const CutInput cut = CutRecords(PgCopyBinaryFormat(spec), tuple + Big(std::int16_t{-1}), 1000);
   EXPECT_EQ(cut.error, "");
   if (bad != nullptr) *bad = cut.tally.columns[0].bad.count;
@@ -159,7 +160,7 @@ std::string BinaryKey(ValueType type, const std::string& value, bool descending,
 }
 
 std::string TextKey(ValueType type, const std::string& text, bool descending) {
-  const ValueKey key(Key(1, type, descending).rule);
+  const ValueKey key(BinaryKey(1, type, descending).rule);
   return KeyBytes([&](FieldWriter& out) { EXPECT_TRUE(key.Put(text, out)) << text; });
 }
 
@@ -258,7 +259,7 @@ TEST(PgCopyBinaryFormat, TakesOtherLengthsForNoValues) {
 }
 
 TEST(PgCopyBinaryFormat, FindsTheEndOfTheHeader) {
-  const JobSpec spec = BinaryOptions({Key(1, ValueType::kText)});
+  const JobSpec spec = BinaryOptions({BinaryKey(1, ValueType::kText)});
   PgCopyBinaryFormat format(spec);
   for (const std::string& header : {Header(0), Header(0, "extension"), Header(1 << 16), Header(5)}) {
     for (std::size_t size = 0; size <= header.size() + 3; ++size) {
@@ -285,13 +286,13 @@ TEST(PgCopyBinaryFormat, SaysWhatIsWrong) {
   const JobSpec spec = BinaryOptions({});
   const PgCopyBinaryFormat format(spec);
   const auto error = [&](const std::string& text) { return CutRecords(format, text, text.size()).error; };
-  EXPECT_NE(error(Bytes({"a"})).find("trailer is missing"), std::string::npos);
-  EXPECT_NE(error(Bytes({"a"}) + "\0"s).find("inside a tuple"), std::string::npos);
-  EXPECT_NE(error(Bytes({"a"}) + Bytes({"a", "b"})).find("2 fields behind one of 1"), std::string::npos);
+  EXPECT_NE(error(Tuples({"a"})).find("trailer is missing"), std::string::npos);
+  EXPECT_NE(error(Tuples({"a"}) + "\0"s).find("inside a tuple"), std::string::npos);
+  EXPECT_NE(error(Tuples({"a"}) + Tuples({"a", "b"})).find("2 fields behind one of 1"), std::string::npos);
   ScanState first;
-  format.Scan(Span(Bytes({"a"}) + Big(std::int16_t{-1})), first);
+  format.Scan(Span(Tuples({"a"}) + Big(std::int16_t{-1})), first);
   ScanState next = format.NextInput(first);
-  EXPECT_THROW(format.Scan(Span(Bytes({"a", "b"})), next), BadRecord);
+  EXPECT_THROW(format.Scan(Span(Tuples({"a", "b"})), next), BadRecord);
   EXPECT_NE(error(Big(std::int16_t{-2})).find("-2 fields"), std::string::npos);
   EXPECT_NE(error(Big(std::int16_t{1}) + Big(-2)).find("-2 bytes"), std::string::npos);
   EXPECT_NE(error(Big(std::int16_t{-1}) + "x").find("behind the trailer"), std::string::npos);

@@ -1,3 +1,4 @@
+// labels of *.RefusesAFileCut*:*.KeepsToTheMemory*: no_tsan
 // Sorts from and to compressed files, as whole jobs. The records must be the same as with plain files.
 #include <gtest/gtest.h>
 #include <sys/stat.h>
@@ -62,7 +63,7 @@ void SortWithAGpuThatIsLost(const std::vector<std::string>& more, const std::str
                                    "--batch-size",  "100000", "--no-fsync", "--log-level", "off"};
   Append(args, more);
   std::int64_t calls = 0;
-  for (std::int64_t n = -1; n < calls; n += n < 0 ? 1 : 1 + calls * testing::kStride / 25) {
+  for (std::int64_t n = -1; n < calls; n += n < 0 ? 1 : 1 + calls * testing::Stride() / 25) {
     FakeGpuPlan plan;
     plan.fail_at = n;
     const GpuSource gpus = FakeGpus(plan);
@@ -222,7 +223,7 @@ TEST(CompressedSort, RefusesAFileCutAtAnyByteAndLeavesTheOldOutput) {
     const Bytes rest = Compressed(codec, second);
     whole.insert(whole.end(), rest.begin(), rest.end());
     for (std::size_t size = 0, cases = 0; size <= whole.size(); ++size) {
-      if (size != border && size != whole.size() && kStride > 1 && ++cases % 3 != 0) continue;
+      if (size != border && size != whole.size() && testing::Stride() > 1 && ++cases % 3 != 0) continue;
       WriteFile(in, Bytes(whole.begin(), whole.begin() + static_cast<std::ptrdiff_t>(size)));
       WriteFile(folder / "out", {7});
       const int want = size == border || size == whole.size() ? 0 : 3;

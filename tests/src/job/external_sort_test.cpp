@@ -1,3 +1,4 @@
+// labels of *.TakesTempSpaceOnce*:*.FreesTheTempSpace*:*.AnswersALimitOnThreads*: no_tsan
 #include "job/external_sort.hpp"
 
 #include <gtest/gtest.h>
@@ -667,7 +668,7 @@ TEST_F(FakeGpuSort, FallsBackToTheCpuWhereverTheGpuIsLost) {
   with_auto(counting);
   const std::int64_t calls = counting.calls;
   ASSERT_GT(calls, 50);
-  for (std::int64_t n = 0; n < calls; n += 1 + calls * testing::kStride / 60) {
+  for (std::int64_t n = 0; n < calls; n += 1 + calls * testing::Stride() / 60) {
     for (const bool sticky : {true, false}) {
       FakeGpuPlan plan;
       plan.fail_at = n;
@@ -704,7 +705,7 @@ TEST_F(FakeGpuSort, FreesTheTempSpaceOfRunsThatItGivesUp) {
   expected_ = StableSorted(input_, layout);
   WriteFile(folder_ / "in", input_);
   std::int64_t calls = 0;
-  for (std::int64_t n = -1; n < calls; n += n < 0 ? 1 : 1 + calls * testing::kStride / 40) {
+  for (std::int64_t n = -1; n < calls; n += n < 0 ? 1 : 1 + calls * testing::Stride() / 40) {
     FakeGpuPlan plan;
     plan.fail_at = n;
     const GpuSource gpus = FakeGpus(plan);
@@ -940,8 +941,8 @@ TEST(ExternalSortLines, OfAnyLengthTakeTheMemoryThatTheyNeedIfTheyMay) {
   const TempFolder folder;
   const LineOrder plain, general{.keys = {LineKey{.ordering = LineOrdering::kGeneral}}, .last_resort = true};
   for (const LineOrder& order : {plain, general}) {
-    if (testing::kStride > 7 && !order.keys.empty()) continue;
-    for (std::uint64_t seed = 1; seed <= (testing::kStride > 1 ? 1 : 2); ++seed) {
+    if (testing::Stride() > 7 && !order.keys.empty()) continue;
+    for (std::uint64_t seed = 1; seed <= (testing::Stride() > 1 ? 1 : 2); ++seed) {
       const Bytes input = LinesOfAnyLength(seed);
       WriteFile(folder / "in", input);
       const Bytes expected = StableSortedLines(input, '\n', order.view());
@@ -955,7 +956,7 @@ TEST(ExternalSortLines, OfAnyLengthTakeTheMemoryThatTheyNeedIfTheyMay) {
           // In builds that are ten times slower: the smallest memory for a file, and a memory that merges in levels for
           // a stream.
           const std::string only = *name == '-' ? "12M" : "4M";
-          if (testing::kStride > 1 && plan[1] != only) continue;
+          if (testing::Stride() > 1 && plan[1] != only) continue;
           std::vector<std::string> args = plan;
           args.insert(args.end(), {"-o", folder / "out", *name == '-' ? "-" : folder / "in"});
           JobSpec spec = LineOptions(args, order, '\n');
@@ -1085,7 +1086,7 @@ TEST(ExternalSortLines, GoThroughAllTiersOfAGpuAndSurviveItsLoss) {
     if (HasFatalFailure()) FAIL() << device_memory;
     calls = std::max<std::int64_t>(calls, plan.calls);
   }
-  for (std::int64_t n = 0; n < calls; n += 1 + calls * testing::kStride / 25) {
+  for (std::int64_t n = 0; n < calls; n += 1 + calls * testing::Stride() / 25) {
     FakeGpuPlan plan;
     plan.fail_at = n;
     sort(plan, "5M");
@@ -1175,7 +1176,7 @@ TEST(ExternalSortLines, WithKeysStayOnAGpuAndSurviveItsLoss) {
     }
     calls = std::max<std::int64_t>(calls, plan.calls);
   }
-  for (std::int64_t n = 0; n < calls; n += 1 + calls * testing::kStride / 25) {
+  for (std::int64_t n = 0; n < calls; n += 1 + calls * testing::Stride() / 25) {
     for (const bool sticky : {true, false}) {
       FakeGpuPlan plan;
       plan.fail_at = n;

@@ -141,7 +141,7 @@ class GpuFaults : public ::testing::Test {
     ASSERT_EQ(Run(job, GpuArgs(job, "auto"), counting), 0) << what_;
     const std::int64_t calls = counting.calls;
     ASSERT_GT(calls, 15);
-    for (std::int64_t n = 3; n < calls; n += 1 + calls * testing::kStride / most) visit(n);
+    for (std::int64_t n = 3; n < calls; n += 1 + calls * testing::Stride() / most) visit(n);
   }
   bool NotesSay(const std::string& text) const {
     const nlohmann::json stats = Stats(folder_ / "stats");
@@ -218,7 +218,7 @@ TEST_F(GpuFaults, AWrongBitIsNeverPublished) {
       ASSERT_EQ(Run(job, GpuArgs(job, n % 2 == 0 ? "cpu" : "gpu"), well), 0) << what_;
       ASSERT_TRUE(Made(job) == expected);
     });
-    if (testing::kStride == 1 && !job.partial) {
+    if (testing::Stride() == 1 && !job.partial) {
       EXPECT_GT(redone + refused, 0) << job.name << ": nothing was found wrong";
     }
     RemoveMade();
@@ -260,7 +260,7 @@ TEST_F(GpuFaults, OneLostGpuOfSeveralChangesNoByteAndLeavesTheRestAtWork) {
     counting.gpus = 3;
     ASSERT_EQ(Run(job, GpuArgs(job, "gpu"), counting), 0) << what_;
     int lost = 0;
-    for (std::int64_t n = 3; n < counting.calls; n += 1 + counting.calls * testing::kStride / 6) {
+    for (std::int64_t n = 3; n < counting.calls; n += 1 + counting.calls * testing::Stride() / 6) {
       RemoveMade();
       FakeGpuPlan plan;
       plan.gpus = 3;

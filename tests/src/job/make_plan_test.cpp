@@ -1,3 +1,4 @@
+// labels: no_tsan
 #include "job/make_plan.hpp"
 
 #include <gtest/gtest.h>

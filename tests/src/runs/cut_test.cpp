@@ -1,3 +1,4 @@
+// labels: no_tsan
 #include "runs/cut.hpp"
 
 #include <gtest/gtest.h>
@@ -129,13 +130,13 @@ Bytes NumberRun(std::vector<std::uint32_t> keys, std::uint32_t& number) {
   return run;
 }
 
-struct Shape {
+struct CutShape {
   const char* name;
   std::size_t runs, records;  ///< the number of runs, and of records in each
   std::function<std::uint32_t(std::size_t run, std::size_t record, std::mt19937& random)> key;
 };
 
-std::vector<Bytes> MakeRuns(const Shape& shape) {
+std::vector<Bytes> MakeRuns(const CutShape& shape) {
   std::mt19937 random(1);
   std::vector<Bytes> runs;
   std::uint32_t number = 0;
@@ -149,7 +150,7 @@ std::vector<Bytes> MakeRuns(const Shape& shape) {
 }
 
 using Keys32 = std::uint32_t;
-const Shape kShapes[] = {
+const CutShape kShapes[] = {
     {"random", 8, 5000, [](auto, auto, auto& random) { return static_cast<Keys32>(random()); }},
     {"all equal", 8, 5000, [](auto, auto, auto&) { return 7u; }},
     {"one huge group", 8, 5000,
@@ -166,7 +167,7 @@ const Shape kShapes[] = {
 
 TEST(Cutter, CutsFullWindowsOfRunsOfAnyShape) {
   constexpr std::uint64_t kLimit = 4000 * kStride;
-  for (const Shape& shape : kShapes) {
+  for (const CutShape& shape : kShapes) {
     for (const Place place : {Place::kMemory, Place::kDevice, Place::kBlocks}) {
       std::vector<Bytes> runs = MakeRuns(shape);
       const std::vector<Place> places(runs.size(), place);
@@ -184,7 +185,7 @@ TEST(Cutter, CutsFullWindowsOfRunsOfAnyShape) {
 }
 
 TEST(Cutter, TakesWhatIsLoadedAndNoMore) {
-  const Shape& shape = kShapes[0];
+  const CutShape& shape = kShapes[0];
   std::vector<Bytes> runs = MakeRuns(shape);
   const std::vector<Place> places(runs.size(), Place::kBlocks);
   Merging merging(Numbers(), std::move(runs), places, 100);

@@ -75,29 +75,30 @@ struct Merge {
   std::uint64_t left_ = 0;
 };
 
-enum class Shape { kRandom, kAllEqual, kDisjoint, kDisjointBackwards, kUneven, kWithRunsInMemory };
-constexpr Shape kShapes[] = {Shape::kRandom, Shape::kAllEqual,        Shape::kDisjoint, Shape::kDisjointBackwards,
-                             Shape::kUneven, Shape::kWithRunsInMemory};
+enum class RunShape { kRandom, kAllEqual, kDisjoint, kDisjointBackwards, kUneven, kWithRunsInMemory };
+constexpr RunShape kRunShapes[] = {RunShape::kRandom,   RunShape::kAllEqual,
+                                   RunShape::kDisjoint, RunShape::kDisjointBackwards,
+                                   RunShape::kUneven,   RunShape::kWithRunsInMemory};
 
 /// Runs in the spill, and the result of merging them.
 struct Spilled {
   std::vector<gpusort::Run> runs;
   Bytes sorted;
 };
-Spilled MakeSpilled(TestJob& on, Shape shape, std::size_t count) {
+Spilled MakeSpilled(TestJob& on, RunShape shape, std::size_t count) {
   const RecordLayout& layout = on.spec.order.layout;
-  const bool disjoint = shape == Shape::kDisjoint || shape == Shape::kDisjointBackwards;
+  const bool disjoint = shape == RunShape::kDisjoint || shape == RunShape::kDisjointBackwards;
   Spilled made;
   Bytes input;
   for (std::size_t r = 0; r < count; ++r) {
-    const std::size_t records = shape == Shape::kUneven ? r % 3 * 2500 : 2500;  // 508 records fill a block
+    const std::size_t records = shape == RunShape::kUneven ? r % 3 * 2500 : 2500;  // 508 records fill a block
     Bytes run = StableSorted(
-        MakeRecords(layout, records, shape == Shape::kAllEqual ? Keys::kAllEqual : Keys::kRandom, r + 1), layout);
+        MakeRecords(layout, records, shape == RunShape::kAllEqual ? Keys::kAllEqual : Keys::kRandom, r + 1), layout);
     for (std::size_t i = 0; disjoint && i < records; ++i) {
-      run[i * layout.stride + 3] = static_cast<unsigned char>(shape == Shape::kDisjoint ? r : count - r);
+      run[i * layout.stride + 3] = static_cast<unsigned char>(shape == RunShape::kDisjoint ? r : count - r);
     }
     if (disjoint) run = StableSorted(run, layout);
-    if (shape == Shape::kWithRunsInMemory && r % 2 == 0) {
+    if (shape == RunShape::kWithRunsInMemory && r % 2 == 0) {
       made.runs.emplace_back();
       made.runs.back().bytes = run.size();
       made.runs.back().records = std::make_shared<RecordsInMemory>(run, layout);
@@ -120,7 +121,7 @@ class UnevenReads : public SystemCalls {
 };
 
 TEST(ReadAhead, LoadsWhatTheCutNeedsHoweverBlocksArrive) {
-  for (const Shape shape : kShapes) {
+  for (const RunShape shape : kRunShapes) {
     TestJob on(Pairs());
     FileSystem uneven(std::make_shared<UnevenReads>());
     RunStore store(on.spec, uneven, on.memory, on.cancel, {on.folder.path()}, {});
@@ -133,9 +134,9 @@ TEST(ReadAhead, LoadsWhatTheCutNeedsHoweverBlocksArrive) {
 }
 
 TEST(ReadAhead, DoesNotStarveWithAsFewBuffersAsMayBe) {
-  for (const Shape shape : kShapes) {
+  for (const RunShape shape : kRunShapes) {
     for (const std::uint64_t limit : {16, 1000, 8128, 100000}) {
-      if (limit == 16 && shape != Shape::kRandom && shape != Shape::kDisjoint)
+      if (limit == 16 && shape != RunShape::kRandom && shape != RunShape::kDisjoint)
         continue;  // windows of one record take long
       TestJob on(Pairs());
       on.job.plan.merge_blocks = 0;
@@ -174,7 +175,7 @@ TEST(ReadAhead, FreesWhatNobodyWillReadAgainAndNothingElse) {
   for (const bool free_as_read : {true, false}) {
     for (const std::uint64_t enough : {std::uint64_t{20000}, ~std::uint64_t{0}}) {
       TestJob on(Pairs());
-      Spilled made = MakeSpilled(on, Shape::kRandom, 5);
+      Spilled made = MakeSpilled(on, RunShape::kRandom, 5);
       const std::uint64_t before = on.store.bytes_in_use();
       const Bytes output = Merge(on, made.runs).Read(4000, free_as_read, false, enough);
       // The output is the front of the sorted records, with --top not much longer than requested.
@@ -199,7 +200,7 @@ TEST(ReadAhead, AnErrorEndsTheMergeAndLendsNothing) {
                          Row{{Call::kRead, 9, true, Effect::kFlipBit, 8 * 100}, ErrorCode::kIntegrity},
                          Row{{Call::kRead, 9, true, Effect::kShort, 0}, ErrorCode{}}}) {
     TestJob on(Pairs());
-    Spilled made = MakeSpilled(on, Shape::kRandom, 5);
+    Spilled made = MakeSpilled(on, RunShape::kRandom, 5);
     const std::uint64_t before = on.memory.used();
     on.files.Clear();
     on.files.Add(row.fault);
@@ -219,7 +220,7 @@ TEST(ReadAhead, AnErrorEndsTheMergeAndLendsNothing) {
 
 TEST(ReadAhead, AJobThatIsCancelledEnds) {
   TestJob on(Pairs());
-  Spilled made = MakeSpilled(on, Shape::kRandom, 5);
+  Spilled made = MakeSpilled(on, RunShape::kRandom, 5);
   on.cancel.Request();
   try {
     Merge(on, made.runs).Read(30000, true);

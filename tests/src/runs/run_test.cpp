@@ -1,3 +1,4 @@
+// labels: no_tsan
 #include "runs/run.hpp"
 
 #include <gtest/gtest.h>
