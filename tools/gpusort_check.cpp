@@ -1,8 +1,8 @@
 // gpusort_check: the independent witness. Proves that a file is in order, and that it holds the records of the input.
-// It shares no code with gpusort but what answers a shell's Tab: its own key grammar, its own reading, its own multiset
-// hash, and a comparison of typed values (floats by std::strong_order, which is IEEE totalOrder) instead of encoded
-// bytes; lines and records with columns are read by check/table.hpp and compared by check/value.hpp. It sums valsort's
-// CRC-32 too, so that its counts can be held against a third program. Start at Run, then Scan: one pass over a file on
+// It shares no code with gpusort except the answers to a shell's Tab. It has its own key grammar, readers and multiset
+// hash. It compares typed values (floats by std::strong_order, which is IEEE totalOrder) instead of encoded bytes.
+// check/table.hpp reads lines and records with columns, and check/value.hpp compares them. The program sums valsort's
+// CRC-32 too, so that its counts can be compared with a third program. Start at Run, then Scan: one pass over a file on
 // all cores, by blocks (ScanBlocks) or, for lines and records with columns, by pieces (ScanRows). --stable and --unique
 // compare the sums of check/sequence.hpp, and FindFirst looks for the record that is wrong.
 #include <fcntl.h>
@@ -1090,7 +1090,7 @@ const tool::ToolHelp kHelp = {
 constexpr const char* kTableOptions[] = {"zero-terminated", "header", "no-header", "delimiter", "quote", "escape",
                                          "comment", "null", "decimal-point", "thousands"};
 
-/// Of records with columns and lines.
+/// Returns the format and the keys of lines or records with columns.
 check::Table ParseTable(const tool::Typed& typed) {
   using check::Kind;
   check::Table table;
@@ -1153,7 +1153,7 @@ check::Table ParseTable(const tool::Typed& typed) {
   return table;
 }
 
-/// Of records of bytes.
+/// Sets the size and the keys of fixed-size records.
 void ParseOrder(const tool::Typed& typed, Job& job) {
   Field whole;
   if (typed.has("type")) {
@@ -1187,8 +1187,8 @@ std::uint64_t DefaultMemory() {
   return std::clamp(static_cast<std::uint64_t>(pages) / 4 * static_cast<std::uint64_t>(page), kLeastMemory, most);
 }
 
-/// False: help or the version was asked for and printed. Names may stand anywhere; those after an --against are inputs
-/// too, but for the last name, which is FILE.
+/// Returns false if the help or the version was asked for and is printed. Names may stand anywhere. The last name is
+/// FILE; all names before it that follow an --against are inputs.
 bool ParseCommandLine(int argc, const char* const* argv, Job& job) {
   const tool::Typed typed = tool::Parse(kHelp, argc, argv);
   if (typed.has("help") || typed.has("version")) {
@@ -1391,7 +1391,7 @@ Exit Run(int argc, const char* const* argv) {
   const Sums sums = Scan(file, job, following);
   if (job.checksum) {
     std::cout << "Records: " << sums.records << "\nChecksum: " << Hex(sums.crc) << '\n';
-    // Of what is out of order valsort has no such number.
+    // valsort counts no duplicates in a file that is out of order.
     if (!job.any_order && !sums.descent) std::cout << "Duplicate keys: " << sums.duplicates << '\n';
   } else {
     std::cout << "records:    " << sums.records << "\nduplicates: " << sums.duplicates

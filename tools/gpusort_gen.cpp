@@ -78,7 +78,7 @@ struct Job {
   std::uint64_t values = 16;   ///< kFewValues: how many
   std::uint64_t prefix = 0;    ///< web-log: bytes that every line begins with
   std::uint64_t distinct = 0;  ///< web-log: about so many different lines; 0: all differ
-  std::uint64_t rest = 0;      ///< web-log: bytes behind the last whole chunk, for as many whole lines as fit
+  std::uint64_t rest = 0;      ///< web-log: bytes after the last whole chunk, for as many whole lines as fit
   bool skewed = false;         ///< gensort: as its -s
   bool big_endian = false;     ///< numbers
   bool special = false;        ///< floats: one value in 16 is a NaN, an infinity, a zero, ...
@@ -117,7 +117,7 @@ inline std::uint64_t Scale(std::uint64_t x, std::uint64_t range) {
 
 // ---- Distributions -----------------------------------------------------------------------------------------------
 
-/// `count` ranks of `bits` bits spread evenly in ascending order, each at a random place of its own slot.
+/// `count` ranks of `bits` bits spread evenly in ascending order, each at a random place in its slot.
 class EvenSpread {
  public:
   EvenSpread(const Job& job, unsigned bits) : jitter_(job.seed, Stream::kJitter), step_(~U128{0}) {
@@ -146,8 +146,8 @@ void WithRanks(const Job& job, unsigned bits, const Fill& fill) {
     case Distribution::kUniform:
       return fill([=](std::uint64_t i) { return value(i) >> drop; });
     case Distribution::kZipf: {
-      // Value number k of 2^24 (2^bits if that is less) has probability close to 1/k: every octave of k is equally
-      // likely and flat inside, which needs no logarithm and so no floating point. Its place in the type is random.
+      // Value number k of 2^24 (2^bits if that is less) has probability close to 1/k. Every octave of k is equally
+      // likely and flat inside, so no logarithm and no floating point is needed. The place in the type is random.
       const unsigned octaves = std::min(bits, 24u);
       return fill([=](std::uint64_t i) {
         const std::uint64_t x = value(i);
@@ -267,7 +267,7 @@ void FillFloats(const Job& job, std::uint64_t first, std::uint64_t n, Byte* out)
 
 // ---- Records of bytes --------------------------------------------------------------------------------------------
 
-/// Fills `bytes` bytes with words of a random sequence of its own, named by `id`.
+/// Fills `bytes` bytes with words of the random sequence that `id` names.
 void FillBytes(std::uint64_t id, std::uint64_t bytes, Byte* out) {
   const Random words(id, Stream::kPayload);
   for (std::uint64_t done = 0, i = 0; done < bytes; done += 8, ++i) {
@@ -378,8 +378,8 @@ void FillGensortBinary(const Job& job, std::uint64_t first, std::uint64_t n, Byt
   }
 }
 
-/// gensort -s: keys take a random part of their head, up to 6 bytes, from the key of record number w, where w is the
-/// number of bits of their own record's number; a quarter takes nothing. ASCII keys take whole bytes.
+/// Skews keys as gensort -s. A key takes a random part of its first 6 bytes from the key of record w, where w is the
+/// number of bits of its record's number. A quarter of the keys takes nothing. ASCII keys take whole bytes.
 void SkewGensortKeys(const Job& job, std::uint64_t first, std::uint64_t n, Byte* out) {
   constexpr unsigned kMostBits = 48;
   constexpr std::uint64_t kHeads = 65;
@@ -556,7 +556,7 @@ std::string Order(const Job& job, std::uint64_t number, std::string_view note) {
   return std::string(text, static_cast<std::size_t>(length)).append(note).append(json ? "\"}\n" : copy || tsv ? "\n" : "\"\n");
 }
 
-/// What stands in front of all records.
+/// Returns the bytes before all records.
 std::string OrdersHead(Kind kind) {
   std::string columns = "id,created_at,amount,customer,city,items,comment,shop,state,note";
   switch (kind) {
@@ -574,7 +574,7 @@ std::string OrdersHead(Kind kind) {
   }
 }
 
-/// What stands behind them.
+/// Returns the bytes after all records.
 std::string_view OrdersTail(Kind kind) {
   if (kind == Kind::kOrdersCopyBinary) return "\377\377";
   return kind == Kind::kOrdersDump ? "\\.\n\n\n--\n-- PostgreSQL database dump complete\n--\n\n" : "";
@@ -744,7 +744,7 @@ void WriteBlocks(const Job& job, Output& output) {
   if (error) std::rethrow_exception(error);
 }
 
-/// The lines that fit into what is left behind the last whole chunk.
+/// Returns the lines that fit into the bytes after the last whole chunk.
 std::vector<Byte> RestOfLog(const Job& job) {
   std::vector<Byte> chunk(kLogChunkBytes);
   FillLog(job, job.count, 1, chunk.data());

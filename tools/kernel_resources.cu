@@ -1,5 +1,5 @@
-// What tools/kernel-resources compiles to list the kernels of the public headers: every call for the types that the
-// benchmarks have, and the textbook kernels in their best form. Never linked into anything.
+// The kernels of the public headers, for tools/kernel-resources: every call for the types of the benchmarks, and the
+// textbook kernels in their best form. This file is compiled, but never linked.
 #include <cstdint>
 
 #include "gpusort/merge.cuh"

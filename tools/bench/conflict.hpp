@@ -1,13 +1,13 @@
 // Inputs that make the threads of a warp read the same bank of shared memory in every step of a pairwise merge.
 // Source of the idea: Berney and Sitchinava, Engineering Worst-Case Inputs for Pairwise Merge Sort on GPUs, IPDPS 2020.
 //
-// In a tile merge thread t writes outputs [t E, (t + 1) E), and reads its keys from consecutive places of A and of B,
-// both of which begin at any bank. Keys of `width` = 128 / sizeof(key) places fill all banks once. So if the starts in
-// A of all threads are congruent modulo `width`, and each thread takes from A first, then all threads of a warp read
-// the same bank in step after step. That is arranged by how many of its E keys a thread takes from A:
-//   E >= width: the largest multiple of `width` that is at most E; the rest comes from B;
-//   E < width: g = ceil(width / E) threads together take `width`: g - 1 of them all E, the last what is missing. Then a
-//   warp reads g banks, each by 32 / g threads.
+// In a tile merge thread t writes outputs [t E, (t + 1) E). The thread reads its keys from consecutive places of A and
+// of B, which begin at any bank. Keys of `width` = 128 / sizeof(key) places fill all banks once. If the starts in A of
+// all threads are congruent modulo `width`, and each thread takes from A first, all threads of a warp read the same
+// bank in every step. The number of its E keys that a thread takes from A arranges this:
+//   E >= width: the largest multiple of `width` that is at most E. The other keys come from B.
+//   E < width: g = ceil(width / E) threads together take `width` keys. g - 1 of them take E, the last takes the rest.
+//   Then a warp reads g banks, each by 32 / g threads.
 // In every second warp A and B change parts, so that both lists are equally long. Keys are all different: the output
 // rank of a key says which list it comes from, and running the merge backwards ("unmerge") gives the lists. Unmerging
 // the halves again gives an input that is bad for every merge pass of a sort.
@@ -44,7 +44,7 @@ class ConflictPattern {
     return before + InWarp(warp) + (rest - warp) - InWarp(rest - warp);
   }
 
-  /// Where in a[0, m) followed by b[0, n) the key of output k lies. The pattern is kept as long as both lists last.
+  /// Returns the place of output k's key in a[0, m) followed by b[0, n). The pattern ends with the shorter list.
   GPUSORT_HD std::uint64_t Place(std::uint64_t k, std::uint64_t m, std::uint64_t n) const {
     const std::uint64_t a = FromA(k);
     const std::uint64_t b = k - a;
@@ -56,7 +56,7 @@ class ConflictPattern {
  private:
   static constexpr std::uint32_t kWarp = 32;
 
-  /// The same within a warp in which threads take from A first.
+  /// Like FromA(), within a warp in which threads take from A first.
   GPUSORT_HD std::uint64_t InWarp(std::uint64_t k) const {
     const auto thread = static_cast<std::uint32_t>(k / items_);
     const auto within = static_cast<std::uint32_t>(k % items_);

@@ -1,7 +1,7 @@
 // The GPU side of gpusort_bench: device memory, inputs, candidates, timing and checking.
-// Inputs and outputs exist in as many copies as fill 256 MiB, more than any cache; every timed call takes the next one,
-// so small sizes are measured from memory, too. Every candidate's first result is checked, then spoiled. No input is
-// ever written to. Start at Gpu::Compare.
+// Inputs and outputs exist in as many copies as fill 256 MiB, which is more than any cache. Every timed call takes the
+// next copy, so that small sizes are measured from memory, too. Every candidate's first result is checked, then
+// spoiled. No input is ever written to. Start at Gpu::Compare.
 #pragma once
 
 #include <cuda_runtime.h>
@@ -123,7 +123,7 @@ std::uint32_t ConflictItems(const Options& options, int ways) {
                                         .items);
 }
 
-/// What is true of a list, whatever its order, and how often its order is broken.
+/// The sum of a list, which does not depend on its order, and how often its order is broken.
 struct Facts {
   unsigned long long sum = 0;       ///< of hashes of all items
   unsigned long long descents = 0;  ///< items that are less than the one before
@@ -143,7 +143,7 @@ struct Candidate {
   std::function<void(unsigned copy, cudaStream_t stream)> collect = {};
 };
 
-/// A call in the two-call idiom, with a workspace of its own, made up front.
+/// Returns a call in the two-call idiom, with its own workspace, which is allocated here.
 template <typename Call>
 std::function<void(unsigned, cudaStream_t)> WithWorkspace(Call call) {
   std::size_t bytes = 0;
@@ -227,7 +227,7 @@ class Lists {
     if (facts.descents != 0) throw Error(ErrorCode::kIntegrity, Name(candidate) + ": out of order");
     if (candidate.stable && facts.swaps != 0) throw Error(ErrorCode::kIntegrity, Name(candidate) + ": not stable");
   }
-  /// The same in any order.
+  /// Throws if items are lost or changed. The order does not matter.
   Facts VerifyItems(const Candidate& candidate, unsigned copy, cudaStream_t stream) const {
     const Facts facts = Inspect(keys_out.at(copy), values_out.at(copy), n_);
     if (facts.sum != expected_) throw Error(ErrorCode::kIntegrity, Name(candidate) + ": items lost or changed");
@@ -254,7 +254,7 @@ class Lists {
   const Copies<Value> values_in, values_out;
 };
 
-/// Two sorted lists, one behind the other in keys_in: m items of A, then n() - m of B.
+/// Two sorted lists in keys_in: m items of A, followed by n() - m of B.
 template <typename Key, typename Value>
 struct MergeCase : Lists<Key, Value> {
   MergeCase(std::uint64_t m_items, std::uint64_t n_items) : Lists<Key, Value>(m_items + n_items), m(m_items) {}

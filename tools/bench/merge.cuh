@@ -12,7 +12,7 @@
 
 namespace gpusort::bench {
 
-/// What std::merge takes in place of a key and a value in lists of their own.
+/// An item for std::merge, which takes keys and values in one list.
 template <typename Key, typename Value>
 struct HostItem {
   Key key;

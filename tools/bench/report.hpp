@@ -1,6 +1,6 @@
-// What the subcommands of gpusort_bench that time merges and sorts share on the host: options, samples, the table on
-// the screen and the JSON file. A Group is one question (these items, that shape) and a Row is one way to answer it;
-// rows of a group were timed in turn, in one process, on the same inputs. Start at Report::Add.
+// The host side of gpusort_bench's subcommands that time merges and sorts: options, samples, the table on the screen
+// and the JSON file. A Group is one question (these items, that shape) and a Row is one way to answer it. Rows of a
+// group are timed in turn, in one process, on the same inputs. Start at Report::Add.
 #pragma once
 
 #include <chrono>
@@ -30,7 +30,7 @@ struct Options {
   std::vector<std::uint64_t> Sizes() const;
 };
 
-/// What every row of a group shares.
+/// The facts that every row of a group shares.
 struct Group {
   std::string what;    ///< the subcommand
   std::string type;    ///< of keys, or keys+values

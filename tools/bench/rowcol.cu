@@ -1,5 +1,5 @@
-// gpusort_bench rowcol: many small pairs of sorted rows merged by a thread each, with the rows one behind the other or
-// transposed, and the merge sort made of that, end to end, beside Yang's published times for the same numbers of keys.
+// gpusort_bench rowcol: many small pairs of sorted rows merged by a thread each, with the rows one after the other or
+// transposed, and the merge sort made of these merges, beside Yang's published times for the same numbers of keys.
 // Source: K. Yang, Two Phase Multiway Merge Sort and new GPU merging algorithm on GPU.
 #include "bench/gpu.cuh"
 #include "gpusort/merge.cuh"

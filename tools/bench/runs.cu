@@ -1,5 +1,5 @@
-// gpusort_bench runs: MergeRuns beside the same tree of pairwise merges out of cub::DeviceMerge, which is what who has
-// only CUB would write.
+// gpusort_bench runs: MergeRuns beside the same tree of pairwise merges by cub::DeviceMerge, which a program that
+// uses CUB alone would do.
 #include <cub/device/device_merge.cuh>
 
 #include "bench/gpu.cuh"
@@ -102,7 +102,7 @@ void MakeRuns(Key* keys, const Shape& shape, const std::string& inputs, const Op
     for (std::size_t r = 0; r + 1 < bounds.size(); ++r) {
       SortRange(unsorted.data() + bounds[r], keys + bounds[r], bounds[r + 1] - bounds[r]);
     }
-  } else if (inputs == "reversed") {  // every run is before the runs in front of it
+  } else if (inputs == "reversed") {  // every run is less than the runs before it
     for (std::size_t r = 0; r + 1 < bounds.size(); ++r) {
       Fill(keys + bounds[r], bounds[r + 1] - bounds[r], Order::kSorted, n - bounds[r + 1]);
     }

@@ -1,5 +1,5 @@
-// gpusort_bench search: the cuts that a merge of two halves into tiles needs, found by one thread each in three ways,
-// or by 8 or 32 threads together (Green, McColl and Bader's wide search). Every cut is checked by its definition.
+// gpusort_bench search: finds the cuts for a merge of two halves into tiles. One thread finds a cut in three ways, or 8
+// or 32 threads find it together (Green, McColl and Bader's wide search). Every cut is checked by its definition.
 #include "bench/gpu.cuh"
 #include "kernels/classic/co_rank.hpp"
 

@@ -38,7 +38,7 @@ enum class System { kBasic, kTiled, kCircular, kDouble };
 
 using classic::MergeConfig;
 
-/// Where items lie, how they compare, and how results get to where they are checked.
+/// The places of items, their order, and a function that copies results for the check.
 template <typename Item, typename LessT>
 struct Source {
   std::function<const Item*(unsigned copy)> in;

@@ -16,7 +16,7 @@ bool TakeText(std::string_view& text, std::string_view what) {
   return true;
 }
 
-/// What a quote opened, up to the one that closes it; two are one. False if none does.
+/// Takes the text up to the closing quote. Two quotes stand for one. Returns false if there is no closing quote.
 bool TakeQuoted(std::string_view& text, char quote, std::string& name) {
   for (std::size_t i = 1; i < text.size(); ++i) {
     if (text[i] == quote && (i + 1 == text.size() || text[i + 1] != quote)) {
@@ -29,7 +29,7 @@ bool TakeQuoted(std::string_view& text, char quote, std::string& name) {
   return false;
 }
 
-/// Where the name of a key ends: at a colon that is in no quotes. These stand around a part of it: "my schema"."t".id
+/// Returns the end of a key's name: a colon outside of quotes. Quotes enclose parts of a name: "my schema"."t".id
 std::size_t NameEnd(std::string_view text) {
   std::size_t at = 0;
   while (at < text.size() && text[at] != ':') {
@@ -131,7 +131,7 @@ class CsvReader : public TableReader {
         cell.text += static_cast<char>(byte);
       }
     }
-    // Without quotes, or behind them.
+    // Text without quotes, or after the closing quote.
     const std::size_t from = cell.text.size();
     const int byte = TakeUpTo(bytes, cell.text, '\n', table_.delimiter);
     if (byte != table_.delimiter && cell.text.size() > from && cell.text.ends_with('\r')) cell.text.pop_back();
@@ -155,7 +155,7 @@ class JsonParser {
  public:
   explicit JsonParser(std::string_view text) : text_(text) {}
 
-  /// Nothing of a line that has nothing but blanks.
+  /// Returns std::nullopt for a line of blanks.
   std::optional<Json> Parse() {
     SkipBlanks();
     if (at_ == text_.size()) return std::nullopt;
@@ -368,7 +368,7 @@ class JsonReader : public TableReader {
     return path;
   }
 
-  /// Of members with one name the first counts.
+  /// Returns the value at the path. Of several members with the same name the first counts.
   static const Json* Follow(const Path& path, const Json& value) {
     const Json* at = &value;
     for (const Step& step : path) {
@@ -434,7 +434,7 @@ class CopyReader : public TableReader {
   int ReadCell(std::string& bytes) {
     Cell& cell = AddCell();
     const std::size_t from = bytes.size();
-    bool returns = false;  // the cell ends in a CR that no escape stands in front of
+    bool returns = false;  // the cell ends in a CR without an escape before it
     int byte = Take(bytes);
     for (; byte != kEnd && byte != '\n' && byte != table_.delimiter; byte = Take(bytes)) {
       returns = byte == '\r';
@@ -454,7 +454,7 @@ class CopyReader : public TableReader {
     return byte;
   }
 
-  /// A quote closes only in front of a delimiter, or the end of the record.
+  /// A quote is a closing one only before a delimiter or the end of the record.
   int ReadQuoted(std::string& bytes) {
     Cell& cell = AddCell();
     Take(bytes);
@@ -480,7 +480,7 @@ class CopyReader : public TableReader {
     }
   }
 
-  /// What stands behind an escape.
+  /// Takes the bytes after an escape.
   void TakeEscaped(std::string& bytes, std::string& text) {
     const int code = Take(bytes);
     if (code == kEnd) Fail("the input ends behind an escape");

@@ -89,13 +89,13 @@ class TableReader {
   void SkipTo(std::uint64_t place, Source source);
   /// False at the end.
   bool Next(Row& row);
-  /// Tuples of COPY's binary form have a field in front of those that they count.
+  /// Returns true if tuples of COPY's binary form have a field before the fields that they count.
   virtual bool has_oids() const { return false; }
   /// The offset of the next byte.
   std::uint64_t place() const { return offset_ + at_; }
-  /// What stands on top of the records, unsorted; of a dump, when all is read: all that are no rows.
+  /// The bytes before the records, which are not sorted. For a dump that is read: all bytes that are no rows.
   const std::string& header() const { return header_; }
-  /// When all is read: what stands behind the records.
+  /// The bytes after the records, once everything is read.
   const std::string& trailer() const { return trailer_; }
   /// Values that are none of their key's type.
   std::uint64_t no_values() const { return no_values_; }
@@ -140,7 +140,7 @@ class TableReader {
     cell.text.clear();
     return cell;
   }
-  /// So many bytes. False if the file ends before.
+  /// Takes `count` bytes. Returns false if the file ends before.
   bool TakeBytes(std::uint64_t count, std::string& to);
   /// All up to and with `a` or `b`, whichever comes first, goes to `to`; what stands before that also to `text`.
   /// Returns that byte, or kEnd.

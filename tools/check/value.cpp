@@ -113,7 +113,7 @@ Number Normal(bool negative, std::string digits, __int128 exponent) {
   return {Number::kFinite, negative, std::move(digits), exponent - static_cast<__int128>(zeros)};
 }
 
-/// What no sign stands in front of any more.
+/// Takes a text without its sign.
 bool IsInfinity(std::string_view text) { return Lowered(text) == "inf" || Lowered(text) == "infinity"; }
 
 Value ReadNumber(const Rule& rule, std::string_view text) {
@@ -137,7 +137,7 @@ Value ReadNumber(const Rule& rule, std::string_view text) {
   return number;
 }
 
-/// A number with a currency sign around or % behind, which count for nothing; in brackets it is negative.
+/// Reads a number with a currency sign or a %, which are ignored. A number in brackets is negative.
 Value ReadAmount(const Rule& rule, std::string_view text) {
   static constexpr std::string_view kSigns[] = {"$", "\xC2\xA2", "\xC2\xA3", "\xC2\xA4", "\xC2\xA5"};
   std::string number;
@@ -230,7 +230,7 @@ std::optional<std::int64_t> DaysOf(const Date& date) {
   return sys_days(day).time_since_epoch().count() + (date.year - of_era - 2000) / kEra * kEraDays;
 }
 
-/// With a fraction that lies behind `seconds`, or in front of them if `minus`.
+/// Returns an instant with a fraction after `seconds`, or before `seconds` if `minus`.
 Instant MakeInstant(std::int64_t seconds, std::string fraction, bool minus = false) {
   fraction.erase(fraction.find_last_not_of('0') + 1);
   if (minus) seconds = -seconds;
@@ -283,7 +283,7 @@ bool TakeChrist(std::string_view& text, Date& date) {
   return date.year <= 0;
 }
 
-/// hh:mm, hh:mm:ss and a fraction; behind a compact date also without colons.
+/// Takes hh:mm or hh:mm:ss and a fraction. After a compact date the colons may be missing.
 bool TakeTime(std::string_view& text, bool compact, Time& time) {
   if (!TakeTwo(text, time.hour)) return false;
   const bool colons = Take(text, ':');
@@ -589,7 +589,7 @@ Value ReadHex(std::string_view text) {
   return bytes;
 }
 
-/// Hyphens stand alone, and only behind each four digits.
+/// Hyphens are allowed after every four digits, one at a time.
 Value ReadUuid(std::string_view text) {
   if (text.size() >= 2 && text.front() == '{' && text.back() == '}') text = text.substr(1, text.size() - 2);
   std::string digits;
@@ -663,7 +663,7 @@ int CompareParts(std::string_view a, std::string_view b) {
   return 0;
 }
 
-/// Without what matches (\.[A-Za-z~][A-Za-z0-9~]*)*$, but for the first byte.
+/// Returns the text without its longest end that matches (\.[A-Za-z~][A-Za-z0-9~]*)*$. The first byte stays.
 std::string_view WithoutSuffix(std::string_view text) {
   for (std::size_t at = 1; at < text.size(); ++at) {
     std::size_t end = at;
@@ -677,7 +677,7 @@ std::string_view WithoutSuffix(std::string_view text) {
 }
 
 std::strong_ordering CompareNatural(std::string_view a, std::string_view b) {
-  // Nothing, ".", "..", what begins with a point, and all else.
+  // The order: an empty text, ".", "..", texts that begin with a point, all other texts.
   const auto rank = [](std::string_view text) {
     return text.empty() ? 0 : text == "." ? 1 : text == ".." ? 2 : text[0] == '.' ? 3 : 4;
   };
@@ -767,7 +767,7 @@ void AppendText(std::string_view text, std::string& to) {
   to.append(text);
 }
 
-/// Zeros in front of numbers do not count, and a zero at the end of the text does not count at all.
+/// Zeros before numbers are ignored, and so is a zero at the end of the text.
 std::string NaturalIdentity(std::string_view text) {
   std::string identity;
   while (!text.empty()) {

@@ -72,9 +72,9 @@ Type TypeOf(std::string_view name);
 /// Throws BadRule for a letter that is unknown.
 void CheckTimeFormat(std::string_view format);
 
-/// The value that a text is; Null if it is none of the type.
+/// Returns the value of a text, or Null if the text is no value of the type.
 Value ReadValue(const Rule& rule, std::string_view text);
-/// The same of PostgreSQL's binary form.
+/// Returns the value of bytes in PostgreSQL's binary form.
 Value ReadBinaryValue(const Rule& rule, std::string_view bytes);
 
 std::strong_ordering CompareValues(const Rule& rule, const Value& a, const Value& b);

@@ -1,5 +1,5 @@
-// What gpusort_tune times: kernels of kind GPUSORT_TUNE_KIND with GPUSORT_TUNE_THREADS a block, for items of
-// GPUSORT_TUNE_BYTES. Many small files, so that all cores compile.
+// Kernels that gpusort_tune times: of kind GPUSORT_TUNE_KIND, with GPUSORT_TUNE_THREADS a block, for items of
+// GPUSORT_TUNE_BYTES. The file is compiled once for each combination, on all cores.
 #include <cuda_runtime.h>
 
 #include <algorithm>

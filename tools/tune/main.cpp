@@ -1,6 +1,6 @@
 // gpusort_tune: see tune.hpp. Usage: gpusort_tune [--sizes A,B,...] [--bytes 4,8,16] [--repetitions N] [--write FILE]
-// Prints every timing, then for each kind of kernel the best shape over all sizes and what it gains over the present
-// one, size by size. --write puts the best rows into FILE (kernels/gpusort/tuning.hpp) between its marks.
+// Prints every timing. For each kind of kernel prints the best shape over all sizes, and its gain for each size.
+// --write puts the best rows into FILE (kernels/gpusort/tuning.hpp) between its marks.
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
@@ -58,14 +58,14 @@ class Chooser {
     }
   }
 
-  /// What a shape costs: a tile sort also the levels of merging that it leaves to passes.
+  /// Returns the cost of a shape. The cost of a tile sort includes the levels of merging that it leaves to passes.
   double Cost(const Timing& t) const {
     const bool sorts = t.kind == Kind::kNetworkSort || t.kind == Kind::kSort;
     return t.milliseconds + (sorts ? t.levels * level_cost_.at(t.log2_items) : 0);
   }
 
-  /// The shape with the least mean of its costs relative to the best of each size, in which each size counts
-  /// twice as much as the one before: what is sorted here is large. Prints how it compares.
+  /// Returns the shape with the least mean of its costs relative to the best of each size. Each size counts twice as
+  /// much as the one before, as most inputs are large. Prints a comparison.
   Shape Choose(Kind kind) const {
     std::map<int, double> best, now;
     for (const Timing& t : timings_) {
