@@ -58,6 +58,8 @@ struct RecordLayout {
   bool direct() const {
     return field_count == 1 && fields[0].offset == 0 && fields[0].length == stride && (stride == 4 || stride == 8);
   }
+  /// Two layouts of lines are equal if they refer to the same order, at the same address.
+  friend bool operator==(const RecordLayout&, const RecordLayout&) = default;
 };
 
 /// Returns the layout of fixed records of `record_bytes` bytes in the order of `spec`. An empty spec orders by the

@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <array>
 #include <cstring>
+#include <set>
 #include <utility>
 
 #include "base/log.hpp"
@@ -108,14 +109,20 @@ std::uint64_t TotalBytes(const std::vector<InputRange>& ranges) {
   return bytes;
 }
 
-std::uint64_t HeaderMemory(const JobSpec& spec, std::uint64_t limit) {
-  return spec.source.header == 0 && !spec.source.table ? 0 : std::min(limit / kHeaderShare, kMostHeader);
+std::uint64_t HeaderMemory(bool header, std::uint64_t limit) {
+  return header ? std::min(limit / kHeaderShare, kMostHeader) : 0;
+}
+
+std::uint64_t DecoderBytes(const std::vector<Codec>& codecs, std::uint64_t limit) {
+  std::uint64_t bytes = 0;
+  for (const Codec codec : codecs) bytes = std::max(bytes, DecoderMemoryBytes(codec, limit / kDecoderShare));
+  return bytes;
 }
 
 InputOptions MakeInputOptions(const JobSpec& spec, HostMemory& memory, const RecordFormat& format,
                               std::optional<FileFacts> overwritten) {
-  if (HeaderMemory(spec, memory.limit()) > 0) {
-    memory.Reserve(HeaderMemory(spec, memory.limit()));
+  if (MayHaveHeader(spec)) {
+    memory.Reserve(HeaderMemory(true, memory.limit()));
   }
   return {format,
           spec.source.codec,
@@ -308,12 +315,11 @@ std::vector<std::byte> Inputs::TakeHeader(std::uint32_t number,
   return behind;
 }
 
-std::uint64_t Inputs::DecoderBytes(std::uint64_t limit) const {
-  std::uint64_t bytes = 0;
-  for (const Input& input : inputs_) {
-    if (input.codec != Codec::kNone) bytes = std::max(bytes, DecoderMemoryBytes(input.codec, limit / kDecoderShare));
-  }
-  return bytes;
+std::vector<Codec> Inputs::codecs() const {
+  std::set<Codec> codecs;
+  for (const Input& input : inputs_) codecs.insert(input.codec);
+  codecs.erase(Codec::kNone);
+  return {codecs.begin(), codecs.end()};
 }
 
 std::shared_ptr<File> Inputs::Open(const Input& input) const {

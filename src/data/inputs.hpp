@@ -81,8 +81,12 @@ struct InputOptions {
 /// with it.
 InputOptions MakeInputOptions(const JobSpec& spec, HostMemory& memory, const RecordFormat& format,
                               std::optional<FileFacts> overwritten = {});
-/// What headers may take of a limit on memory.
-std::uint64_t HeaderMemory(const JobSpec& spec, std::uint64_t limit);
+/// Whether the inputs may have a header.
+inline bool MayHaveHeader(const JobSpec& spec) { return spec.source.header > 0 || spec.source.table; }
+/// Returns the memory that the headers of inputs take within `limit` bytes. `header`: the inputs may have one.
+std::uint64_t HeaderMemory(bool header, std::uint64_t limit);
+/// Returns the most memory that expanding inputs of these codecs takes within `limit` bytes.
+std::uint64_t DecoderBytes(const std::vector<Codec>& codecs, std::uint64_t limit);
 
 class Inputs {
  public:
@@ -99,8 +103,8 @@ class Inputs {
   std::uint64_t stored_bytes() const { return stored_known_ ? bytes_ + compressed_bytes_ : 0; }
   /// How many of the stored bytes (of a pipe: of any) ReadStream has read. Any thread.
   std::uint64_t stored_bytes_read() const { return stored_read_.load(std::memory_order_relaxed); }
-  /// The most that expanding takes where all may take `limit`.
-  std::uint64_t DecoderBytes(std::uint64_t limit) const;
+  /// Returns the codecs of the inputs, each once, without kNone.
+  std::vector<Codec> codecs() const;
   /// Bytes of the records of the inputs that are regular files and not compressed.
   std::uint64_t bytes() const { return bytes_; }
   const RecordFormat& format() const { return format_; }

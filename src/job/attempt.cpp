@@ -43,11 +43,11 @@ std::unique_ptr<Backend> Attempt::OpenGpus() {
   std::vector<int> wanted = spec.limits.gpus;
   const bool named = !wanted.empty();
   if (!named) {
-    const bool all = spec.limits.device == DeviceChoice::kGpu || facts_.input_bytes >= sorting_.gpus.many_bytes;
+    const bool all = spec.limits.device == DeviceChoice::kGpu || facts_.input.bytes >= sorting_.gpus.many_bytes;
     wanted.resize(all ? static_cast<std::size_t>(std::max(1, sorting_.gpus.count(spec.limits.gpu_timeout))) : 1);
     std::iota(wanted.begin(), wanted.end(), 0);
   }
-  std::erase_if(wanted, [&](int gpu) { return std::ranges::count(facts_.lost_gpus, gpu) > 0; });
+  std::erase_if(wanted, [&](int gpu) { return std::ranges::count(facts_.machine.lost_gpus, gpu) > 0; });
   if (wanted.empty()) throw Error(ErrorCode::kGpuLost, "no GPU is left");
   std::vector<std::unique_ptr<Backend>> opened(wanted.size());
   std::vector<std::future<void>> opening;
@@ -68,7 +68,7 @@ std::unique_ptr<Backend> Attempt::OpenGpus() {
     }
   }
   const auto is_none = [](const std::unique_ptr<Backend>& gpu) { return gpu == nullptr; };
-  const bool needs_all = named && facts_.lost_gpus.empty();
+  const bool needs_all = named && facts_.machine.lost_gpus.empty();
   if (first_error && (needs_all || std::ranges::all_of(opened, is_none))) std::rethrow_exception(first_error);
   std::erase_if(opened, is_none);
   // Each has the same share, and what a full one has room for is no share.
@@ -87,27 +87,24 @@ std::unique_ptr<Backend> Attempt::OpenGpus() {
 
 void Attempt::OpenBackend() {
   const Nanoseconds begin = StageClock::SteadyNow();
-  if (facts_.gpu) {
+  if (facts_.machine.gpu) {
     try {
       backend_ = OpenGpus();
     } catch (const Error& error) {
       if (job_.spec.limits.device == DeviceChoice::kGpu) throw;
       sorting_.Note(std::string("no GPU: ") + error.what() + "; sorting on the CPU");
-      facts_.gpu = false;
+      facts_.machine.gpu = false;
     }
   }
-  if (!backend_) backend_ = OpenCpuBackend(facts_.threads);
+  if (!backend_) backend_ = OpenCpuBackend(sorting_.shares.threads);
   job_.backend = backend_.get();
-  facts_.gpus = backend_->limits().gpus;
-  job_.progress.SetGpus(facts_.gpu ? facts_.gpus : 0);
+  facts_.machine.gpus = backend_->limits().gpus;
+  job_.progress.SetGpus(facts_.machine.gpu ? facts_.machine.gpus : 0);
   const std::uint64_t free_bytes = backend_->limits().device_bytes;
   const std::uint64_t asked =
       job_.spec.limits.gpu_memory ? job_.spec.limits.gpu_memory->Resolve(free_bytes) : free_bytes / 10 * 9;
-  const std::uint64_t before = facts_.device_memory != 0 ? facts_.device_memory : kMaxSize;
-  facts_.device_memory = facts_.gpu ? std::min({asked, free_bytes, before}) : 0;
-  facts_.lane_bytes = [backend = backend_.get(), layout = job_.layout](std::uint64_t slot) {
-    return backend->LaneBytes(layout, slot);
-  };
+  const std::uint64_t before = facts_.machine.device_memory != 0 ? facts_.machine.device_memory : kMaxSize;
+  facts_.machine.device_memory = facts_.machine.gpu ? std::min({asked, free_bytes, before}) : 0;
   LogInfo("backend: " + backend_->limits().full_name());
   sorting_.stats.open_seconds += InSeconds(StageClock::SteadyNow() - begin);
 }
@@ -116,31 +113,43 @@ void Attempt::StartReading(const std::vector<InputRange>& ranges, const Ring& ri
   reading_.ring = ring;
   KeyScheme* const keyed = job_.layout.keyed() ? sorting_.ordered.keyed : nullptr;
   reading_.feeder = std::make_unique<BatchFeeder>(
-      job_.cancel, job_.memory, job_.inputs, ring, ranges, sorting_.ordered.plain, job_.clock, keyed, sorting_.keys,
+      job_.cancel, job_.memory, job_.inputs, ring, ranges, sorting_.ordered.plain, job_.clock, keyed, sorting_.shares.keys,
       job_.spec.order.merge && sorting_.ordered.table ? NeededOrder::kMerge : NeededOrder::kNone);
+}
+
+void Attempt::MakePlan(const Ring& ring) {
+  facts_.costs.gpu_lanes.clear();
+  if (facts_.machine.gpu) {
+    for (const std::uint64_t slot : LaneSlots(facts_, sorting_.shares, ring)) {
+      facts_.costs.gpu_lanes[slot] = backend_->LaneBytes(job_.layout, slot);
+    }
+  }
+  LogDebug("planned from " + Describe(facts_));
+  job_.plan = gpusort::MakePlan(facts_, sorting_.shares, ring);
 }
 
 void Attempt::Prepare() {
   // The plan counts the ring and the places for temp data anew, also those of an earlier attempt.
-  facts_.memory = job_.memory.left() + job_.store->taken_bytes();
+  MemoryShares& shares = sorting_.shares;
+  shares.memory = job_.memory.left() + job_.store->taken_bytes();
   if (reading_.feeder) {
-    facts_.memory += reading_.ring.bytes() + reading_.ring.caches_bytes();
-    facts_.memory -= sorting_.keys.bytes() - sorting_.keys.pool_bytes();
+    shares.memory += reading_.ring.bytes() + reading_.ring.caches_bytes();
+    shares.memory -= shares.keys.bytes() - shares.keys.pool_bytes();
   }
-  job_.plan = MakePlan(facts_, reading_.feeder ? reading_.ring : MakeRing(facts_));
+  MakePlan(reading_.feeder ? reading_.ring : MakeRing(facts_, shares));
   LogPlan(job_.plan, job_.backend->limits().name);
-  MakeArena(sorting_.merging() || (!reading_.feeder && !facts_.gpu));
-  if (reading_.feeder && facts_.gpu) reading_.feeder->ring().memory()->Pin(*backend_);
+  MakeArena(sorting_.merging() || (!reading_.feeder && !facts_.machine.gpu));
+  if (reading_.feeder && facts_.machine.gpu) reading_.feeder->ring().memory()->Pin(*backend_);
 }
 
 /// `merging`: on the CPU nothing is resident in slots, so lanes get just what merging windows needs.
 void Attempt::MakeArena(bool merging) {
   ArenaShape shape;
   shape.layout = job_.layout;
-  shape.slot_bytes = merging && !facts_.gpu ? job_.plan.window_bytes : job_.plan.slot_bytes;
-  shape.slots = merging && !facts_.gpu ? 0 : job_.plan.slots;
+  shape.slot_bytes = merging && !facts_.machine.gpu ? job_.plan.window_bytes : job_.plan.slot_bytes;
+  shape.slots = merging && !facts_.machine.gpu ? 0 : job_.plan.slots;
   shape.lanes = merging ? job_.plan.merge_lanes : job_.plan.lanes;
-  shape.grows = job_.plan.ring.grows && !facts_.gpu;
+  shape.grows = job_.plan.ring.grows && !facts_.machine.gpu;
   backend_->MakeArena(shape, job_.memory);
 }
 
@@ -159,7 +168,7 @@ std::vector<JobPart> Attempt::ExpectedParts() const {
   // Merging takes less of the cores than sorting does: (2 cores, 1 to 2 GiB of u64, web log and CSV) 0.6 to 0.8 of it
   // where runs were spilled, and half of it where they were not. With a GPU making keys was nearly all of it.
   const bool from_disk = spills || sorting_.merging();
-  const double work = facts_.gpu && job_.layout.keyed() ? 0.2 : from_disk ? 0.75 : 0.5;
+  const double work = facts_.machine.gpu && job_.layout.keyed() ? 0.2 : from_disk ? 0.75 : 0.5;
   const bool to_disk = spills && !job_.plan.direct_temp && !spec.target.no_fsync && !IsStreamTarget(spec.target.output);
   parts.push_back({"merge runs", 0, work * merged, from_disk ? merged : 0, merged, expands, to_disk});
   if (spec.order.top > 0 || IsStreamTarget(spec.target.output)) return parts;
@@ -211,7 +220,7 @@ void Attempt::FormRuns() {
   reading_.feeder.reset();
   job_.inputs.VerifyUnchanged();
   sorting_.stats.base_runs = runs.size();
-  if (!facts_.gpu && backend_->free_slots() == job_.plan.slots) MakeArena(true);
+  if (!facts_.machine.gpu && backend_->free_slots() == job_.plan.slots) MakeArena(true);
 }
 
 std::uint64_t Attempt::MergeRuns(Output& output) {
@@ -245,7 +254,7 @@ std::uint64_t Attempt::MergeRuns(Output& output) {
   read_ = total;
   stats.records_in = total.records;
   if (const unsigned refused = backend_->refused_threads(); refused > 0) {
-    sorting_.Note("the system refused " + std::to_string(refused) + " of " + std::to_string(facts_.threads) +
+    sorting_.Note("the system refused " + std::to_string(refused) + " of " + std::to_string(sorting_.shares.threads) +
                   " threads (ulimit -u, pids.max of the control group, or memory); sorted with the rest");
   }
   job_.ring_memory.reset();

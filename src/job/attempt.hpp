@@ -12,10 +12,10 @@
 
 #include "data/output.hpp"
 #include "data/proof.hpp"
-#include "job/make_plan.hpp"
 #include "job/order.hpp"
 #include "job/stats.hpp"
 #include "kernels/backend.hpp"
+#include "plan/make_plan.hpp"
 #include "runs/form_runs.hpp"
 #include "runs/job.hpp"
 #include "runs/key_stage.hpp"
@@ -41,8 +41,8 @@ struct Sorting {
   Job& job;
   const Ordered& ordered;
   const GpuSource& gpus;
-  PlanFacts facts{};
-  KeyShape keys{};
+  PlanFacts& facts;
+  MemoryShares shares{};
   std::vector<Run> runs{};
   KeyTally tally{};                  ///< of records with columns
   std::vector<std::byte> trailer{};  ///< of the output
@@ -50,7 +50,7 @@ struct Sorting {
   std::mutex notes_mutex{};
 
   /// -m of inputs that are runs as they are; streams are sorted.
-  bool merging() const { return !facts.sorted_inputs.empty(); }
+  bool merging() const { return facts.merges(); }
   /// Logs it, and keeps it for --stats. From any thread.
   void Note(const std::string& text);
 };
@@ -75,7 +75,9 @@ class Attempt {
   void OpenBackend();
   /// Before the backend is open, or while it is being opened.
   void StartReading(const std::vector<InputRange>& ranges, const Ring& ring);
-  /// Plans with the backend, and takes the plan's memory.
+  /// Plans for the backend, which must be open.
+  void MakePlan(const Ring& ring);
+  /// Plans within the memory that is left, and takes the plan's memory.
   void Prepare();
   /// Puts every record that is not in a run yet into one.
   void FormRuns();

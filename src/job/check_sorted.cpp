@@ -9,10 +9,11 @@
 #include "base/machine.hpp"
 #include "data/inputs.hpp"
 #include "formats/table_format.hpp"
-#include "job/make_plan.hpp"
+#include "job/find_facts.hpp"
 #include "job/order.hpp"
 #include "kernels/error.hpp"
 #include "kernels/records/records.hpp"
+#include "plan/make_plan.hpp"
 #include "runs/form_runs.hpp"
 
 namespace gpusort {
@@ -31,38 +32,23 @@ void CheckSorted(const JobSpec& spec, CancelFlag& cancel) {
   Progress progress(spec.reports.progress, clock);
   progress.SetPhase("check", inputs.stored_bytes());
   PlanFacts facts;
-  facts.layout = layout;
-  facts.threads = 4;
-  facts.checks = true;
-  facts.rereadable = inputs.rereadable();
-  facts.input_known = inputs.rereadable();
-  facts.input_bytes = inputs.bytes();
-  facts.max_record = spec.source.max_record;
-  if (ordered.table) facts.key_bytes = [&ordered](std::uint64_t bytes) { return ordered.keyed->most_added(bytes); };
-  const unsigned cores = FindCores().cores;
-  KeyShape keys;
-  const auto share = [&](std::uint64_t limit, KeyShape& shape) {
-    PlanFacts other = facts;
-    other.limit = limit;
-    other.codec_memory =
-        std::max<std::uint64_t>(HeaderMemory(spec, limit), inputs.header().size()) + inputs.DecoderBytes(limit);
-    for (;; other.threads = FewerThreads(other.threads)) {
-      other.memory = limit - std::min(limit, other.codec_memory);
-      if (ordered.table) shape = MakeKeyShape(other.memory, std::min(other.threads, cores), false);
-      other.memory -= std::min(other.memory, shape.bytes());
-      if (other.threads == 1 || IsEnough(other)) return other;
-    }
-  };
-  facts.at_limit = [&share](std::uint64_t limit) {
-    KeyShape shape;
-    return share(limit, shape);
-  };
-  facts = share(memory.limit(), keys);
-  const Ring ring = MakeRing(facts);
-  memory.Reserve(facts.codec_memory - memory.used());
+  facts.asked.limit = memory.limit();
+  facts.asked.max_record = spec.source.max_record;
+  facts.asked.header = MayHaveHeader(spec);
+  facts.asked.checks = true;
+  facts.input = FindInput(spec, ordered, inputs);
+  facts.input.sorted.clear();
+  facts.input.keys = ordered.table ? KeysWhen::kAlways : KeysWhen::kNever;
+  if (ordered.table) facts.input.key_cost = KeyCostOf(*ordered.keyed);
+  facts.machine.threads = 4;
+  facts.machine.cores = FindCores().cores;
+  const MemoryShares shares = ShareMemory(facts);
+  const Ring ring = MakeRing(facts, shares);
+  memory.Reserve(shares.beside - shares.keys.bytes() - memory.used());
   // Of rows the feeder knows more: lines, and bytes of the input.
   const NeededOrder rows = spec.order.unique ? NeededOrder::kCheckUnique : NeededOrder::kCheck;
-  BatchFeeder feeder(cancel, memory, inputs, ring, inputs.Ranges(), ordered.plain, clock, ordered.column_keys(), keys,
+  BatchFeeder feeder(cancel, memory, inputs, ring, inputs.Ranges(), ordered.plain, clock, ordered.column_keys(),
+                     shares.keys,
                      ordered.table ? rows : NeededOrder::kNone);
   Pipeline waiter(cancel);
   OrderCheck order(layout, spec.order.unique);

@@ -21,7 +21,7 @@
 #include "job/attempt.hpp"
 #include "job/check_sorted.hpp"
 #include "job/expect.hpp"
-#include "job/memory_shares.hpp"
+#include "job/find_facts.hpp"
 #include "job/order.hpp"
 #include "job/recovery.hpp"
 #include "job/resume.hpp"
@@ -49,13 +49,12 @@ class Sorter {
         inputs_(files_, spec.source.inputs, MakeInputOptions(spec, memory_, ordered_.format(), output.overwritten()),
                 ordered_.plain, cancel, std::move(fronts)),
         journal_(OpenJournal(spec, files_, inputs_)),
-        shares_(spec, ordered_, inputs_, FittingThreads(cores_.cores),
-                spec.order.merge && inputs_.rereadable() && !ordered_.table, ShapeOfKept(journal_.get())),
-        layout_(shares_.LayoutAt(memory_.limit())),
+        facts_(FindFacts(spec, ordered_, inputs_, memory_.limit(), journal_.get())),
+        layout_(MakesKeys(facts_.input, memory_.limit()) ? facts_.input.keyed : facts_.input.plain),
         clock_("start"),
         progress_(spec.reports.progress, clock_),
         job_{spec_, layout_, cancel_, memory_, inputs_, clock_, progress_},
-        sorting_{job_, ordered_, gpus},
+        sorting_{job_, ordered_, gpus, facts_},
         output_(std::move(output)),
         store_(
             spec_, files_, memory_, cancel_, TempDirectories(spec_.limits.temp_dirs, output_.file()),
@@ -82,17 +81,20 @@ class Sorter {
                                          (spec.order.locale ? "a locale's" : "-g") +
                                          ") is known on the CPU only; give --device cpu or auto");
     }
-    const bool would = spec.limits.device == DeviceChoice::kAuto && takes && shares_.LeastExpected() >= gpus.min_bytes;
+    const bool would = spec.limits.device == DeviceChoice::kAuto && takes && facts_.input.expected >= gpus.min_bytes;
     const bool use_gpu = spec.limits.device == DeviceChoice::kGpu || (would && gpus.likely());
     if (would && !use_gpu) {
       if (const std::string why = WhyGpuIsUnused(); !why.empty()) LogInfo(why);
     }
     // A key that names no column is known before any work, where the header is.
     if (ordered_.table && !inputs_.header().empty()) ordered_.keyed->ReadHeader(inputs_.header());
-    FindFacts(use_gpu);
-    ring_ = MakeRing(facts());
-    // The header's is reserved, and that for keys is for who makes them.
-    memory_.Reserve(facts().codec_memory - sorting_.keys.bytes() - memory_.used());
+    facts_.machine.threads = FittingThreads(cores_.cores);
+    facts_.machine.free_ram = host_.available > memory_.limit() ? host_.available - memory_.limit() : 0;
+    facts_.machine.gpu = use_gpu;
+    ShareAll();
+    ring_ = MakeRing(facts_, sorting_.shares);
+    // Memory for the header is reserved already. The stage that makes keys reserves its own.
+    memory_.Reserve(sorting_.shares.beside - sorting_.shares.keys.bytes() - memory_.used());
   }
 
   ~Sorter() {
@@ -109,7 +111,7 @@ class Sorter {
   std::string Explain() {
     attempt_.emplace(sorting_);
     attempt_->OpenBackend();
-    job_.plan = MakePlan(facts(), ring_);
+    attempt_->MakePlan(ring_);
     store_.CheckDirectories(job_.plan);
     const std::string unknown = "expected            --explain=full measures how long it will take\n";
     return PlanText() + (spec_.probes ? Measure() : unknown);
@@ -158,7 +160,7 @@ class Sorter {
       text += "parts               " + std::to_string(spec_.target.split) + ", by ranges of keys\n";
     if (spec_.target.codec != Codec::kNone) {
       text += "compression         " + std::string(CodecName(spec_.target.codec)) + ", " +
-              std::to_string(encoder_.threads) + (encoder_.threads == 1 ? " thread" : " threads") + "\n";
+              std::to_string(sorting_.shares.encoder_threads) + (sorting_.shares.encoder_threads == 1 ? " thread" : " threads") + "\n";
     }
     if (!memory_choice_.bound.empty()) text += "memory bound        " + memory_choice_.bound + "\n";
     if (!cores_.limited_by.empty()) text += "thread bound        " + ThreadBound() + "\n";
@@ -170,7 +172,7 @@ class Sorter {
     clock_.LogPhases();
     if (record_ != nullptr) {
       record_->Begin(
-          clock_, memory_.limit(), shares_.threads(), [this] { return memory_.used(); },
+          clock_, memory_.limit(), facts_.machine.threads, [this] { return memory_.used(); },
           [this] {
             const std::lock_guard lock(store_mutex_);
             return store_.bytes_in_use();
@@ -179,11 +181,11 @@ class Sorter {
     }
     LogInfo("records: " + spec_.source.type_note);
     // What no plan can be made for is refused before the output takes space. A GPU's memory is not known yet.
-    if (!facts().gpu) MakePlan(facts(), ring_);
+    if (!facts_.machine.gpu) MakePlan(facts_, sorting_.shares, ring_);
     // The backend opens (0.35 s for a GPU) while the first blocks are read.
     attempt_.emplace(sorting_);
     std::future<void> opening;
-    if (facts().gpu) opening = RunBeside([this] { attempt_->OpenBackend(); });
+    if (facts_.machine.gpu) opening = RunBeside([this] { attempt_->OpenBackend(); });
     const bool formed = TakeKeptRuns();
     if (!sorting_.merging() && !formed) attempt_->StartReading(RangesToRead(), ring_);
     PrepareOutput();
@@ -227,7 +229,7 @@ class Sorter {
   /// there.
   Sample TakeSample() {
     // What is the same for any size counts little: a GPU is quick, and has more of that.
-    const std::uint64_t sampled = (facts().gpu ? std::uint64_t{256} : std::uint64_t{48}) << 20;
+    const std::uint64_t sampled = (facts_.machine.gpu ? std::uint64_t{256} : std::uint64_t{48}) << 20;
     Sample sample;
     sample.file = detail::Fd(::memfd_create("sample", MFD_CLOEXEC));
     if (!sample.file.open()) throw Error(ErrorCode::kIo, "no memory file can be made");
@@ -310,12 +312,12 @@ class Sorter {
     job.target.no_fsync = false;
     job.target.no_space_check = true;
     job.limits.memory = Size{memory_.limit(), false};
-    job.limits.device = facts().gpu ? DeviceChoice::kGpu : DeviceChoice::kCpu;
+    job.limits.device = facts_.machine.gpu ? DeviceChoice::kGpu : DeviceChoice::kCpu;
     if (files_.IsTmpfs(kMemoryFolder)) job.limits.temp_dirs = {kMemoryFolder};
     const Plan& plan = job_.plan;
     if (plan.merges_only || (plan.spills && plan.runs > plan.resident_runs)) {
       const std::uint64_t runs = std::clamp<std::uint64_t>(plan.runs, 2, std::min<std::uint64_t>(16, plan.fan_in));
-      const double scale = static_cast<double>(facts().input_bytes) / static_cast<double>(inputs_.bytes());
+      const double scale = static_cast<double>(facts_.input.bytes) / static_cast<double>(inputs_.bytes());
       const std::uint64_t batch = static_cast<std::uint64_t>(sample.bytes * scale) / runs;
       job.limits.batch_bytes = plan.batch_bytes > 0 ? std::min(plan.batch_bytes, batch) : batch;
       job.limits.max_fan_in = static_cast<unsigned>(std::min<std::uint64_t>(plan.fan_in, 1u << 20));
@@ -335,7 +337,7 @@ class Sorter {
       const JobSpec spec = SampleJob(sample);
       ExpectFacts expected;
       // The first job on a GPU also loads its kernels, which a long one does not notice.
-      for (int jobs = facts().gpu ? 2 : 1; jobs > 0; --jobs) {
+      for (int jobs = facts_.machine.gpu ? 2 : 1; jobs > 0; --jobs) {
         const QuietLog quiet;
         Sorter sorter(spec, cancel_, sorting_.gpus, files_,
                       Output(std::make_unique<PipeWriter>(spec.target.output, cancel_)));
@@ -348,7 +350,7 @@ class Sorter {
       }
       const Plan& plan = job_.plan;
       const std::uint64_t runs = std::max<std::uint64_t>(1, plan.runs);
-      const double records = static_cast<double>(facts().input_bytes);
+      const double records = static_cast<double>(facts_.input.bytes);
       const double spilled =
           !plan.spills ? 0 : 1 - static_cast<double>(std::min(runs, plan.resident_runs)) / static_cast<double>(runs);
       expected.input = static_cast<double>(inputs_.bytes());
@@ -356,8 +358,8 @@ class Sorter {
       expected.between = static_cast<double>(plan.level_bytes);
       expected.output = spec_.order.top > 0 || IsStreamTarget(spec_.target.output) ? 0 : expected.input;
       if (plan.merges_only) expected.form = 0;
-      expected.gpu = facts().gpu;
-      if (facts().gpu) expected.open = sorting_.stats.open_seconds;
+      expected.gpu = facts_.machine.gpu;
+      if (facts_.machine.gpu) expected.open = sorting_.stats.open_seconds;
       expected.verifies = spec_.target.verify;
       struct stat input {};
       if (::stat(inputs_.path(0).c_str(), &input) == 0) expected.input_folder.device = input.st_dev;
@@ -367,17 +369,17 @@ class Sorter {
       const std::vector<std::string> temp = TempDirectories(spec_.limits.temp_dirs, output_.file());
       if (plan.merges_only) {
         expected.temp_folder = expected.input_folder;
-      } else if (plan.direct_temp || facts().keeps) {
+      } else if (plan.direct_temp || facts_.asked.keeps) {
         // Runs that are kept are synced, and lie in the job's folder, which may not be there yet.
         std::filesystem::path place = temp.front();
-        if (facts().keeps && spec_.limits.temp_dirs.empty()) place = std::filesystem::absolute(spec_.survival.dir);
+        if (facts_.asked.keeps && spec_.limits.temp_dirs.empty()) place = std::filesystem::absolute(spec_.survival.dir);
         while (!std::filesystem::exists(place)) place = place.parent_path();
         expected.temp_folder = ProbeFolder(files_, place.string(), plan.direct_temp);
       } else {
         expected.temp_folder.memory = true;  // the page cache has room for it
       }
       if (output_.file() != nullptr) {
-        expected.output_folder.memory = spec_.target.no_fsync && !DirectOutput(facts());
+        expected.output_folder.memory = spec_.target.no_fsync && !DirectOutput(facts_);
         if (!expected.output_folder.memory)
           expected.output_folder = ProbeFolder(files_, output_.file()->directory(), true);
       }
@@ -397,8 +399,6 @@ class Sorter {
       return row + "nothing can be said: " + error.what() + "\n";
     }
   }
-
-  PlanFacts& facts() { return sorting_.facts; }
 
   /// What a process before this one has done; true if all of the input is in runs.
   bool TakeKeptRuns() {
@@ -439,7 +439,7 @@ class Sorter {
     }
     progress_.SetPhase("check inputs", bytes);
     for (const Run* run : runs) {
-      if (HasRecordsOf(*run, inputs_, layout_, facts().kept_record, memory_, cancel_, progress_)) continue;
+      if (HasRecordsOf(*run, inputs_, layout_, facts_.earlier.longest, memory_, cancel_, progress_)) continue;
       LogWarn(what + "; its content has changed, so the job begins anew");
       return false;
     }
@@ -463,45 +463,17 @@ class Sorter {
 
   std::string ThreadBound() const { return std::to_string(cores_.cores) + " by " + cores_.limited_by; }
 
-  void FindFacts(bool use_gpu) {
-    PlanFacts& facts = sorting_.facts;
-    facts.layout = layout_;
-    facts.input_bytes = inputs_.bytes();
-    facts.input_known = inputs_.rereadable();
-    facts.rereadable = inputs_.rereadable();
-    for (std::uint32_t i = 0; spec_.order.merge && inputs_.rereadable() && !ordered_.table && i < inputs_.count();
-         ++i) {
-      facts.sorted_inputs.push_back(inputs_.size(i));
-    }
-    facts.free_ram = host_.available > memory_.limit() ? host_.available - memory_.limit() : 0;
-    facts.output_file = !IsStreamTarget(spec_.target.output) && spec_.target.codec == Codec::kNone &&
-                        !layout_.keyed() && !spec_.order.debug && spec_.target.split == 0;
-    facts.unique = spec_.order.unique;
-    facts.top = spec_.order.top;
-    facts.gpu = use_gpu;
-    facts.batch_bytes = spec_.limits.batch_bytes;
-    facts.block_bytes = spec_.limits.block_bytes;
-    facts.fan_in = spec_.limits.max_fan_in;
-    facts.max_record = spec_.source.max_record;
-    facts.keeps = !spec_.survival.dir.empty();
-    if (journal_) TakeOver(*journal_, facts);
-    facts.grows = spec_.dialect.grows;
-    facts.at_limit = [this](std::uint64_t limit) {
-      PlanFacts other = sorting_.facts;
-      shares_.Share(other, limit);
-      return other;
-    };
+  /// Measures keys and divides the memory.
+  void ShareAll() {
     // Keys are planned for first: the threads that fit depend on how long records get with them.
-    if (layout_.keyed()) PlanKeys(facts, *ordered_.keyed, inputs_, memory_);
-    const ThreadShares shares = shares_.Share(facts, memory_.limit());
-    sorting_.keys = shares.keys;
-    encoder_ = shares.encoder;
-    if (shares_.threads() < cores_.cores) {
-      LogInfo("the limit on addresses (ulimit -v, -d) leaves room for " + std::to_string(shares_.threads()) + " threads");
+    if (layout_.keyed()) MeasureKeys(facts_.input, *ordered_.keyed, inputs_, memory_);
+    sorting_.shares = ShareMemory(facts_);
+    const unsigned planned = sorting_.shares.threads, most = facts_.machine.threads;
+    if (most < cores_.cores) {
+      LogInfo("the limit on addresses (ulimit -v, -d) leaves room for " + std::to_string(most) + " threads");
     }
-    if (facts.threads < shares_.threads()) {
-      LogInfo("the memory is enough for " + std::to_string(facts.threads) +
-              (facts.threads == 1 ? " thread" : " threads"));
+    if (planned < most) {
+      LogInfo("the memory is enough for " + std::to_string(planned) + (planned == 1 ? " thread" : " threads"));
     }
   }
 
@@ -509,11 +481,11 @@ class Sorter {
     const std::lock_guard lock(store_mutex_);
     const bool first = journal_ && !store_.open();
     if (first) BeginJournal();
-    store_.Open(job_.plan, facts().threads);
+    store_.Open(job_.plan, sorting_.shares.threads);
     if (!store_.open()) return;
     if (first) store_.FindBlocks(sorting_.runs, layout_);
-    facts().temp_places = job_.plan.temp_places;
-    facts().block_bytes = job_.plan.block_bytes;
+    facts_.earlier.temp_places = job_.plan.temp_places;
+    facts_.earlier.block_bytes = job_.plan.block_bytes;
   }
 
   void BeginJournal() {
@@ -562,7 +534,7 @@ class Sorter {
     if (goes_on && whole) {
       output_.SetHeader(inputs_.header());
       whole = output_.HasFront(bytes, journal_->manifest().merge->front, ordered_.plain, ordered_.format(), ordered_.column_keys(),
-                               spec_.order.unique, facts().kept_record, memory_, cancel_, progress_);
+                               spec_.order.unique, facts_.earlier.longest, memory_, cancel_, progress_);
     }
     if (!whole) {
       sorting_.Note("what was written of the output is not there, or damaged: it is written anew");
@@ -574,9 +546,11 @@ class Sorter {
 
   void PrepareOutput() {
     TakeUpOutput();
-    if (output_.file() != nullptr && DirectOutput(facts())) output_.file()->MakeDirect();
+    if (output_.file() != nullptr && DirectOutput(facts_)) output_.file()->MakeDirect();
     if (spec_.target.codec != Codec::kNone) {
-      output_.Compress(spec_.target.codec, encoder_, clock_);
+      EncoderOptions options;
+      options.threads = sorting_.shares.encoder_threads;
+      output_.Compress(spec_.target.codec, options, clock_);
     } else if (output_.file() != nullptr && inputs_.rereadable() && !spec_.order.debug && !spec_.order.unique &&
                spec_.order.top == 0 && !spec_.target.no_space_check) {
       output_.Reserve(files_, inputs_.bytes());
@@ -588,7 +562,7 @@ class Sorter {
   /// of the input they come from is not known. If what was sorted is wrong, nobody knows in which run, and none stays.
   /// Rethrows what cannot be helped.
   void StartOver(const Error& error) {
-    if (facts().gpu) {
+    if (facts_.machine.gpu) {
       past_.suspect = attempt_->backend().limits().full_name();
       past_.of_gpu = true;
     }
@@ -596,7 +570,7 @@ class Sorter {
                       : !inputs_.rereadable() ? "an input is a stream or compressed, and is not read twice"
                                               : "";
     std::optional<Recovery> recovery;
-    if (!cancel_.requested()) recovery = Recover(error, facts(), past_);
+    if (!cancel_.requested()) recovery = Recover(error, facts_, past_);
     if (!recovery && dynamic_cast<const WrongResult*>(&error) != nullptr) {
       GiveUpKeptRuns();
       throw WrongResult(Blame(error, past_));
@@ -613,7 +587,7 @@ class Sorter {
     const bool anew = wrong || (layout_.keyed() && inputs_.rereadable() && lost);
     if (sorting_.merging() || anew) store_.Drop(sorting_.runs);
     sorting_.Note(recovery->note);
-    facts() = std::move(recovery->facts);
+    facts_ = std::move(recovery->facts);
     if (recovery->way == Recovery::Way::kSmaller) ++past_.smaller;
     if (wrong) {
       past_.suspect.clear();
@@ -625,14 +599,14 @@ class Sorter {
         store_.Close();
       }
       CheckEachInput();
-      facts().memory = memory_.left();
-      facts().block_bytes = spec_.limits.block_bytes;
+      sorting_.shares.memory = memory_.left();
+      facts_.earlier.block_bytes = 0;
     }
     attempt_.emplace(sorting_, std::move(stream));
     attempt_->OpenBackend();
     if (sorting_.merging()) return;
     const std::vector<InputRange> missing = anew || job_.rereadable() ? RangesToRead() : std::vector<InputRange>{};
-    if (!missing.empty()) attempt_->StartReading(missing, MakeRing(facts()));
+    if (!missing.empty()) attempt_->StartReading(missing, MakeRing(facts_, sorting_.shares));
   }
 
   /// Else the same command would merge them again, with the same end.
@@ -724,7 +698,7 @@ class Sorter {
       stats.backend = job_.backend->limits().name;
       stats.device_peak = std::max(stats.device_peak, job_.backend->device_peak());
     }
-    stats.gpu = facts().gpu;
+    stats.gpu = facts_.machine.gpu;
     stats.top = spec_.order.top;
     stats.header_lines = output_.header().empty() ? 0 : CountRecords(output_.header(), ordered_.plain);
     stats.host_peak = memory_.peak();
@@ -745,13 +719,12 @@ class Sorter {
   HostMemory memory_;
   Inputs inputs_;
   const std::unique_ptr<Journal> journal_;
-  const MemoryShares shares_;
+  PlanFacts facts_;
   const RecordLayout layout_;  ///< of runs
   StageClock clock_;
   Progress progress_;
   Job job_;
   Sorting sorting_;
-  EncoderOptions encoder_;  ///< of the output
   Ring ring_;               ///< of the first attempt
   Past past_;
   bool gave_up_runs_ = false;

@@ -18,6 +18,7 @@
 #include "io/file.hpp"
 #include "job/summary.hpp"
 #include "kernels/error.hpp"
+#include "plan/memory_shares.hpp"
 
 namespace gpusort {
 namespace {
@@ -63,12 +64,6 @@ JobRecord::JobRecord(const JobSpec& spec) : spec_(spec), begin_(StageClock::Stea
 
 JobRecord::~JobRecord() = default;
 
-std::uint64_t JobRecord::MemoryBytes(const JobSpec& spec, std::uint64_t limit) {
-  constexpr std::uint64_t kMiB = std::uint64_t{1} << 20;
-  if (!spec.reports.trace.empty()) return std::clamp(limit / 32, kMiB / 4, 4 * kMiB);
-  return spec.reports.page.empty() ? 0 : kMiB / 16;
-}
-
 void JobRecord::Begin(StageClock& clock, std::uint64_t limit, unsigned threads, Recorder::Value memory,
                       Recorder::Value temp) {
   threads_ = threads;
@@ -76,7 +71,7 @@ void JobRecord::Begin(StageClock& clock, std::uint64_t limit, unsigned threads, 
   clock_ = &clock;
   facts_.memory_limit = limit;
   if (!spec_.reports.trace.empty()) {
-    trace_.emplace(spec_.reports.trace, MemoryBytes(spec_, limit) / 8 * 7, begin_, threads);
+    trace_.emplace(spec_.reports.trace, ReportMemory(true, false, limit) / 8 * 7, begin_, threads);
     clock.TraceInto(&*trace_);
   }
   recorder_.emplace(clock, trace_ ? &*trace_ : nullptr, begin_, std::move(memory), std::move(temp));

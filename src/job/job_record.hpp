@@ -23,9 +23,6 @@ class JobRecord {
   JobRecord& operator=(const JobRecord&) = delete;
   ~JobRecord();
 
-  /// Of a job's memory, what a record takes.
-  static std::uint64_t MemoryBytes(const JobSpec& spec, std::uint64_t limit);
-
   /// From here on `clock` and the last two are looked at, until Leave. Error(kUsage) if the trace cannot be opened.
   void Begin(StageClock& clock, std::uint64_t limit, unsigned threads, Recorder::Value memory, Recorder::Value temp);
   /// Null outside of Begin and Leave, and if nothing is recorded.

@@ -19,40 +19,40 @@ std::optional<Recovery> Recover(const Error& error, const PlanFacts& facts, cons
   const bool refused = error.code() == ErrorCode::kOutOfMemory;
   const bool no_plan = dynamic_cast<const TooLittleGpuMemory*>(&error) != nullptr;  // less memory makes none either
   PlanFacts next = facts;
-  if (IsWrong(error, facts.gpu)) {
+  if (IsWrong(error, facts.machine.gpu)) {
     if (past.suspect.empty() || past.only_gpu || !past.only_once.empty()) return std::nullopt;
-    next.gpu = false;
-    next.spilled = true;
+    next.machine.gpu = false;
+    next.earlier.spilled = true;
     return Recovery{Recovery::Way::kAnew, std::move(next),
                     Blame(error, past) + "; sorting all of the input again, with the CPU"};
   }
-  if (!facts.gpu) {
+  if (!facts.machine.gpu) {
     // Heads of inputs with long lines may not fit in memory side by side.
-    if (!refused || facts.sorted_inputs.empty() || facts.layout.fixed()) return std::nullopt;
-    next.sorted_inputs.clear();
-    next.temp_places = 0;
+    if (!refused || !facts.merges() || facts.input.plain.fixed()) return std::nullopt;
+    next.input.sorted.clear();
+    next.earlier.temp_places = 0;
     return Recovery{Recovery::Way::kSort, std::move(next),
                     std::string("merging all inputs at once was refused memory: ") + error.what() +
                         "; sorting them instead, once they are checked"};
   }
   // Gaps between kept runs can make more runs than there would be slots for: what is left over spills.
-  next.spilled = true;
+  next.earlier.spilled = true;
   if (refused && !no_plan && past.smaller < kSmallerPlans) {
-    next.device_memory /= 2;
+    next.machine.device_memory /= 2;
     std::string note = std::string("memory was refused: ") + error.what() + "; trying again with " +
-                       FormatBytes(next.device_memory) + " of the GPU's";
+                       FormatBytes(next.machine.device_memory) + " of the GPU's";
     return Recovery{Recovery::Way::kSmaller, std::move(next), std::move(note)};
   }
-  if (const auto* lost = dynamic_cast<const GpuLost*>(&error); lost != nullptr && facts.gpus > 1) {
-    next.lost_gpus.push_back(lost->device());
-    --next.gpus;
+  if (const auto* lost = dynamic_cast<const GpuLost*>(&error); lost != nullptr && facts.machine.gpus > 1) {
+    next.machine.lost_gpus.push_back(lost->device());
+    --next.machine.gpus;
     return Recovery{Recovery::Way::kFewer, std::move(next),
                     "GPU " + std::to_string(lost->device()) + " failed: " + lost->what() + "; going on without it"};
   }
   // Slots on a GPU do not grow.
-  const bool too_long = facts.grows && dynamic_cast<const LineTooLong*>(&error) != nullptr;
+  const bool too_long = facts.asked.grows && dynamic_cast<const LineTooLong*>(&error) != nullptr;
   if (past.only_gpu || !(refused || too_long || error.code() == ErrorCode::kGpuLost)) return std::nullopt;
-  next.gpu = false;
+  next.machine.gpu = false;
   return Recovery{Recovery::Way::kCpu, std::move(next),
                   std::string("the GPU failed: ") + error.what() + "; going on with the CPU"};
 }

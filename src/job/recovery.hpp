@@ -4,8 +4,8 @@
 #include <optional>
 #include <string>
 
-#include "job/make_plan.hpp"
 #include "kernels/error.hpp"
+#include "plan/make_plan.hpp"
 
 namespace gpusort {
 

@@ -150,19 +150,6 @@ std::unique_ptr<Journal> OpenJournal(const JobSpec& spec, FileSystem& files, con
   return journal;
 }
 
-std::optional<KeptShape> ShapeOfKept(const Journal* journal) {
-  if (journal == nullptr || !journal->resumes()) return std::nullopt;
-  const std::vector<KeptAttempt>& attempts = journal->manifest().attempts;
-  const bool compressed = std::any_of(attempts.begin(), attempts.end(), [](const auto& a) { return a.compresses; });
-  return KeptShape{journal->manifest().job->keyed, compressed};
-}
-
-void TakeOver(const Journal& journal, PlanFacts& facts) {
-  if (!journal.resumes()) return;
-  facts.block_bytes = journal.manifest().job->block_bytes;
-  for (const auto& [id, run] : journal.manifest().runs) facts.kept_record = std::max(facts.kept_record, run.longest);
-}
-
 std::string PartialName(const JobSpec& spec) {
   const std::string job = FullPath(spec.survival.dir) + '\0' + FullPath(spec.target.output);
   return ".gpusort-" + Hex(XXH3_64bits(job.data(), job.size())) + ".partial";

@@ -6,8 +6,6 @@
 #include <vector>
 
 #include "data/inputs.hpp"
-#include "job/make_plan.hpp"
-#include "job/memory_shares.hpp"
 #include "runs/journal.hpp"
 #include "runs/run.hpp"
 #include "spec/job_spec.hpp"
@@ -23,10 +21,6 @@ std::unique_ptr<Journal> OpenJournal(const JobSpec& spec, FileSystem& files, con
 /// Before the output is opened: if a process before has put it in place, and was killed before it could say so, ends
 /// that job and returns what the output has. Nothing if there is anything else to do, or to find wrong.
 std::optional<KeptOutput> FinishPublished(const JobSpec& spec, FileSystem& files);
-
-/// What holds for this attempt because it held for the one before; nothing if `journal` is null or at its beginning.
-std::optional<KeptShape> ShapeOfKept(const Journal* journal);
-void TakeOver(const Journal& journal, PlanFacts& facts);
 
 /// The name of what is written of the output, in its folder.
 std::string PartialName(const JobSpec& spec);

@@ -8,8 +8,8 @@
 #include "base/report_file.hpp"
 #include "base/text.hpp"
 #include "io/file.hpp"
-#include "job/make_plan.hpp"
 #include "kernels/error.hpp"
+#include "plan/make_plan.hpp"
 
 namespace gpusort {
 namespace {

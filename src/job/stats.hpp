@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "formats/key_tally.hpp"
+#include "plan/plan.hpp"
 #include "runs/journal.hpp"
-#include "runs/plan.hpp"
 #include "watch/progress.hpp"
 
 namespace gpusort {

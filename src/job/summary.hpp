@@ -4,7 +4,7 @@
 #include <string>
 
 #include "job/stats.hpp"
-#include "runs/plan.hpp"
+#include "plan/plan.hpp"
 
 namespace gpusort {
 

@@ -11,7 +11,7 @@
 #include "io/stream.hpp"
 #include "kernels/backend.hpp"
 #include "kernels/records/records.hpp"
-#include "runs/plan.hpp"
+#include "plan/plan.hpp"
 #include "runs/run_store.hpp"
 #include "spec/job_spec.hpp"
 #include "watch/progress.hpp"

@@ -8,17 +8,6 @@
 
 namespace gpusort {
 
-KeyShape MakeKeyShape(std::uint64_t memory, unsigned threads, bool gpu) {
-  constexpr std::uint64_t kPage = 4096, kLeast = std::uint64_t{16} << 10;
-  // The keyed records of a piece go into a block of the ring. With a GPU blocks have up to 8 MiB of registered memory.
-  const std::uint64_t most = std::uint64_t{gpu ? 3u : 1u} << 20;
-  KeyShape shape;
-  shape.threads = threads;
-  // An eighth of the memory.
-  shape.piece_bytes = std::clamp(memory / 8 / (10 * threads + 3) / kPage * kPage, kLeast, most);
-  return shape;
-}
-
 KeyStage::KeyStage(Pipeline& pipeline, HostMemory& memory, Inputs& inputs, KeyScheme& keys, const KeyShape& shape,
                    BlockPool& pool, const std::vector<InputRange>& ranges, const RecordLayout& lines,
                    std::uint64_t max_record, NeededOrder order, unsigned readers, StageClock& clock)

@@ -15,21 +15,9 @@
 #include "data/proof.hpp"
 #include "flow/pipeline.hpp"
 #include "formats/key_encoder.hpp"
+#include "plan/memory_shares.hpp"
 
 namespace gpusort {
-
-/// The threads that make keys, and the size of the blocks that the reader gives them. Planned together with the ring.
-struct KeyShape {
-  unsigned threads = 0;  ///< 0: lines get no keys
-  std::uint64_t piece_bytes = 0;
-
-  std::uint64_t blocks() const { return 2 * threads + 3; }
-  std::uint64_t block_bytes() const { return piece_bytes + kReadSlack; }
-  std::uint64_t pool_bytes() const { return threads == 0 ? 0 : blocks() * block_bytes(); }
-  /// All memory of the key stage. Keyed lines are assumed to be at most four times as long as the lines.
-  std::uint64_t bytes() const { return pool_bytes() + 2 * threads * 4 * piece_bytes; }
-};
-KeyShape MakeKeyShape(std::uint64_t memory, unsigned threads, bool gpu);
 
 /// The order that each input must have. kMerge: in order, or Error(kBadInput). kCheck: in order, or Error(kNotSorted).
 /// kCheckUnique: in order and without equal keys, or Error(kNotSorted).

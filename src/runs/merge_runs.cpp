@@ -7,9 +7,9 @@
 #include <span>
 #include <utility>
 
+#include "plan/merge_levels.hpp"
 #include "runs/checkpoints.hpp"
 #include "runs/cut.hpp"
-#include "runs/merge_levels.hpp"
 #include "runs/read_ahead.hpp"
 #include "runs/sinks.hpp"
 
@@ -34,14 +34,14 @@ int DeviceOfMost(const std::vector<Piece>& pieces) {
   return most == bytes.end() ? kOnHost : most->first;
 }
 
-/// Lines longer than a block take more memory a run.
+/// Returns the number of runs that are merged at once. A run with a line that is longer than a block needs larger
+/// buffers.
 std::uint64_t FanIn(const Job& job, const std::vector<Run>& runs) {
-  // A line that nobody planned for takes memory of its own.
+  // A line that is longer than planned takes memory of its own.
   if (job.layout.fixed() || job.plan.ring.grows) return job.plan.fan_in;
-  std::uint64_t buffer = job.plan.block_bytes;
+  std::uint64_t buffer = 0;
   for (const Run& run : runs) buffer = std::max(buffer, RunBufferBytes(run, job.plan));
-  const std::uint64_t most = job.plan.merge_blocks * job.plan.block_bytes / (2 * buffer);
-  return std::min(job.plan.fan_in, std::max<std::uint64_t>(2, most));
+  return job.plan.FanIn(buffer);
 }
 
 /// Of as many bytes.

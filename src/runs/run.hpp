@@ -47,11 +47,15 @@ std::uint64_t LoadBytes(const RunBlock& block, std::uint64_t block_bytes);
 /// a sorted input, which any number tells, take nothing.
 class RunBlocks {
  public:
-  /// Memory of one, without its forecast; and that with the slot that it has in the spill.
+  /// Memory of a block without its forecast, and memory of its slot in the spill.
   static constexpr std::uint64_t kBytes = 32, kSlotBytes = 16;
   /// Words of a forecast that differ from one record to another.
   static std::size_t ForecastWords(const RecordLayout& layout) {
     return layout.fixed() ? 4 : ForecastKey{}.words.size();
+  }
+  /// Returns all memory that describes a block.
+  static std::uint64_t IndexBytes(const RecordLayout& layout) {
+    return kBytes + kSlotBytes + sizeof(std::uint32_t) * ForecastWords(layout);
   }
 
   RunBlocks() = default;
@@ -107,6 +111,10 @@ struct Run {
   bool on_device() const { return records != nullptr && records->on_device(); }
   bool spilled() const { return !blocks.empty() && std::holds_alternative<SpillExtent>(blocks[0].place); }
 };
+
+/// Memory that describes a run, without its blocks: the run itself, its place in the input, and its node in the map of
+/// the runs that are being formed.
+inline constexpr std::uint64_t kRunIndexBytes = sizeof(Run) + 128;
 
 /// A copy in host memory, out of a slot: the middle tier, for runs that the device has no room for.
 std::shared_ptr<SortedRecords> CopyToHost(HostMemory& memory, const SortedRecords& source);

@@ -13,7 +13,7 @@
 
 #include "io/spill.hpp"
 #include "runs/journal.hpp"
-#include "runs/plan.hpp"
+#include "plan/plan.hpp"
 #include "runs/program_codec.hpp"
 #include "runs/run.hpp"
 #include "runs/temp_codec.hpp"

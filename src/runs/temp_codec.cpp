@@ -8,6 +8,7 @@
 #include "base/log.hpp"
 #include "base/text.hpp"
 #include "kernels/error.hpp"
+#include "plan/memory_shares.hpp"
 
 namespace gpusort {
 namespace {
@@ -73,7 +74,7 @@ TempCodec::TempCodec(HostMemory& memory, std::uint64_t block_bytes, unsigned pla
                      unsigned threads, ProgramCodec* program)
     : memory_(memory),
       block_bytes_(block_bytes),
-      place_bytes_(PlaceBytes(asked, block_bytes)),
+      place_bytes_(TempPlaceBytes(asked, block_bytes)),
       places_(places),
       asked_(asked),
       threads_(threads),
@@ -84,25 +85,6 @@ TempCodec::TempCodec(HostMemory& memory, std::uint64_t block_bytes, unsigned pla
 }
 
 TempCodec::~TempCodec() = default;
-
-std::uint64_t TempCodec::PlaceBytes(std::optional<Codec> asked, std::uint64_t block_bytes) {
-  // At its fastest level zst takes 1.3 MiB to compress and 0.2 MiB to expand, lz4 16 KiB.
-  switch (asked.value_or(Codec::kZst)) {
-    case Codec::kNone:
-      return 0;
-    case Codec::kLz4:
-      return 32 << 10;
-    case Codec::kProgram:
-      return 64 << 10;  // a stack to start it from; the program's own memory is its own
-    case Codec::kZst:
-      return 2 * kMiB;
-    default:
-      EncoderOptions options;
-      options.member_bytes = block_bytes;
-      // Expanding takes a dictionary of 8 MiB at most.
-      return EncoderMemoryBytes(*asked, options) + DecoderMemoryBytes(*asked, 16 * kMiB);
-  }
-}
 
 SpillExtent TempCodec::Write(SpillStore& store, std::uint64_t run, std::uint64_t number, std::span<std::byte> block,
                              std::uint64_t payload_bytes) {

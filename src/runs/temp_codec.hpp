@@ -49,8 +49,6 @@ class TempCodec {
     const std::lock_guard lock(mutex_);
     return made_ * (block_bytes_ + place_bytes_);
   }
-  /// What a place takes beside its block.
-  static std::uint64_t PlaceBytes(std::optional<Codec> asked, std::uint64_t block_bytes);
 
  private:
   struct Place;

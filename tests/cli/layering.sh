@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # labels: any_build
 # The house rules on which file may include which: tools, tests -> src -> io -> kernels; inside src
-# cli, task -> job -> runs -> data -> formats -> flow -> watch -> spec -> base; and one user for each outside library.
+# cli, task -> job -> runs -> plan -> data -> formats -> flow -> watch -> spec -> base; and one user for each outside library.
 # Usage: layering.sh BUILD_DIR SOURCE_ROOT. First plants one violation of every rule in a copy of the tree and expects
 # it to be found, then expects none in the tree itself.
 . "$2/tests/cli/common.sh.inc"
@@ -42,10 +42,11 @@ violations() (
       level["flow"] = 4
       level["formats"] = 5
       level["data"] = 6
-      level["runs"] = 7
-      level["job"] = 8
-      level["cli"] = level["task"] = 9  # neither knows the other
-      level[""] = 10
+      level["plan"] = 7
+      level["runs"] = 8
+      level["job"] = 9
+      level["cli"] = level["task"] = 10  # neither knows the other
+      level[""] = 11
       files = split(ENVIRON["ours"], file, " ")
       for (i = 1; i <= files; ++i) ours[file[i]] = 1
     }
@@ -103,7 +104,7 @@ violations() (
           from = part(FILENAME)
           to = part(path)
           if (!(from in level) || !(to in level) || (from != to && level[to] >= level[from])) {
-            bad("inside src: cli, task -> job -> runs -> data -> formats -> flow -> watch -> spec -> base")
+            bad("inside src: cli, task -> job -> runs -> plan -> data -> formats -> flow -> watch -> spec -> base")
           }
         }
         if ((FILENAME ~ /^kernels\/cpu\// && path ~ /^kernels\/cuda\//) ||
@@ -141,25 +142,26 @@ expect_found() {
 }
 
 expect_found kernels/planted.cpp '#include "io/file.hpp"' 'kernels includes no other folder'
-expect_found kernels/planted.cpp '#include "../src/runs/plan.hpp"' 'kernels includes no other folder'
+expect_found kernels/planted.cpp '#include "../src/plan/plan.hpp"' 'kernels includes no other folder'
 expect_found kernels/gpusort/planted.hpp '#include "kernels/backend.hpp"' 'public headers stand alone'
 expect_found io/planted.cpp '#include "kernels/backend.hpp"' 'io takes only record, key, error and thread from kernels'
 expect_found io/planted.cpp '#include <gpusort/host_device.hpp>' 'io takes only record, key, error and thread from kernels'
-expect_found io/planted.cpp '#include "runs/plan.hpp"' 'io takes only record, key, error and thread from kernels'
+expect_found io/planted.cpp '#include "plan/plan.hpp"' 'io takes only record, key, error and thread from kernels'
 expect_found kernels/cpu/planted.hpp '#include "kernels/cuda/device_memory.cuh"' 'no backend knows the other'
 expect_found kernels/cuda/planted.cuh '#include "../cpu/thread_team.hpp"' 'no backend knows the other'
 while read -r from to; do
-  expect_found "src/$from" "#include \"$to\"" 'inside src: cli, task -> job -> runs -> data -> formats -> flow -> watch -> spec -> base'
+  expect_found "src/$from" "#include \"$to\"" 'inside src: cli, task -> job -> runs -> plan -> data -> formats -> flow -> watch -> spec -> base'
 done <<'END'
 base/planted.hpp spec/job_spec.hpp
 spec/planted.hpp watch/progress.hpp
 watch/planted.hpp flow/pipeline.hpp
 flow/planted.hpp data/proof.hpp
 flow/planted.hpp formats/locale_keys.hpp
-data/planted.cpp ../runs/plan.hpp
+data/planted.cpp ../plan/plan.hpp
 formats/planted.cpp runs/run.hpp
 formats/planted.hpp data/inputs.hpp
-runs/planted.cpp job/make_plan.hpp
+plan/planted.cpp runs/run.hpp
+runs/planted.cpp job/find_facts.hpp
 job/planted.hpp cli/help.hpp
 odd/planted.cpp base/log.hpp
 END

@@ -23,12 +23,12 @@ enum class How { kSort, kMerge };
 PlanFacts Facts(Where where, What what, How how) {
   static const LineOrdered order{LineOrder{}};
   PlanFacts facts;
-  facts.layout = what == What::kRecords ? MakeFixedLayout(8, {}) : MakeLineLayout('\n', order.view);
-  facts.grows = what == What::kLinesOfAnyLength;
-  facts.gpu = where == Where::kGpu;
-  facts.device_memory = facts.gpu ? std::uint64_t{1} << 30 : 0;
-  if (how == How::kMerge) facts.sorted_inputs = {1000, 1000};
-  facts.temp_places = 3;
+  facts.input.plain = what == What::kRecords ? MakeFixedLayout(8, {}) : MakeLineLayout('\n', order.view);
+  facts.asked.grows = what == What::kLinesOfAnyLength;
+  facts.machine.gpu = where == Where::kGpu;
+  facts.machine.device_memory = facts.machine.gpu ? std::uint64_t{1} << 30 : 0;
+  if (how == How::kMerge) facts.input.sorted = {1000, 1000};
+  facts.earlier.temp_places = 3;
   return facts;
 }
 
@@ -101,33 +101,33 @@ TEST(Recover, MakesThePlanSmallerGoesOnWithTheCpuSortsOrGivesUp) {
     EXPECT_EQ(recovery->way, *c.way);
     EXPECT_NE(recovery->note.find(c.error.what()), std::string::npos);
     const bool sorts = c.way == Way::kSort;
-    EXPECT_EQ(recovery->facts.gpu, c.way == Way::kSmaller);
-    EXPECT_EQ(recovery->facts.spilled, !sorts);
-    EXPECT_EQ(recovery->facts.sorted_inputs, sorts ? std::vector<std::uint64_t>{} : facts.sorted_inputs);
-    EXPECT_EQ(recovery->facts.temp_places, sorts ? 0u : 3u);
-    EXPECT_EQ(recovery->facts.device_memory, c.way == Way::kSmaller ? facts.device_memory / 2 : facts.device_memory);
+    EXPECT_EQ(recovery->facts.machine.gpu, c.way == Way::kSmaller);
+    EXPECT_EQ(recovery->facts.earlier.spilled, !sorts);
+    EXPECT_EQ(recovery->facts.input.sorted, sorts ? std::vector<std::uint64_t>{} : facts.input.sorted);
+    EXPECT_EQ(recovery->facts.earlier.temp_places, sorts ? 0u : 3u);
+    EXPECT_EQ(recovery->facts.machine.device_memory, c.way == Way::kSmaller ? facts.machine.device_memory / 2 : facts.machine.device_memory);
   }
 }
 
 TEST(Recover, GoesOnWithoutALostGpuWhereThereAreOthers) {
   const GpuLost second(1, "illegal"), third(2, "off the bus");
   PlanFacts facts = Facts(Where::kGpu, What::kRecords, How::kSort);
-  facts.gpus = 3;
+  facts.machine.gpus = 3;
   for (const bool only_gpu : {false, true}) {
     const Past past{0, only_gpu, "fake GPU", true, ""};
     std::optional<Recovery> recovery = Recover(second, facts, past);
     ASSERT_TRUE(recovery);
     EXPECT_EQ(recovery->way, Way::kFewer);
-    EXPECT_EQ(recovery->facts.gpus, 2u);
-    EXPECT_TRUE(recovery->facts.gpu);
-    EXPECT_TRUE(recovery->facts.spilled);
-    EXPECT_EQ(recovery->facts.device_memory, facts.device_memory);
-    EXPECT_EQ(recovery->facts.lost_gpus, (std::vector<int>{1}));
+    EXPECT_EQ(recovery->facts.machine.gpus, 2u);
+    EXPECT_TRUE(recovery->facts.machine.gpu);
+    EXPECT_TRUE(recovery->facts.earlier.spilled);
+    EXPECT_EQ(recovery->facts.machine.device_memory, facts.machine.device_memory);
+    EXPECT_EQ(recovery->facts.machine.lost_gpus, (std::vector<int>{1}));
     EXPECT_EQ(recovery->note, "GPU 1 failed: illegal; going on without it");
     recovery = Recover(third, recovery->facts, past);
     ASSERT_TRUE(recovery);
-    EXPECT_EQ(recovery->facts.gpus, 1u);
-    EXPECT_EQ(recovery->facts.lost_gpus, (std::vector<int>{1, 2}));
+    EXPECT_EQ(recovery->facts.machine.gpus, 1u);
+    EXPECT_EQ(recovery->facts.machine.lost_gpus, (std::vector<int>{1, 2}));
     // If the last GPU is lost, the CPU takes over. It also takes over if a GPU hangs, because all other GPUs may wait
     // for that GPU.
     const std::optional<Recovery> hang = Recover(Error(ErrorCode::kGpuLost, "GPU 1 gave no sign"), facts, past);

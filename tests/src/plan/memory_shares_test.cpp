@@ -1,4 +1,4 @@
-#include "job/memory_shares.hpp"
+#include "plan/memory_shares.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "runs/merge_levels.hpp"
+#include "plan/merge_levels.hpp"
 
 #include <algorithm>
 #include <numeric>

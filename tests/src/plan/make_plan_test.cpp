@@ -1,14 +1,17 @@
 // labels: no_tsan
-#include "job/make_plan.hpp"
+#include "plan/make_plan.hpp"
 
 #include <gtest/gtest.h>
+#include <rapidcheck/gtest.h>
 
+#include <optional>
 #include <random>
+#include <utility>
 
 #include "cli/parse_options.hpp"
 #include "io/spill.hpp"
 #include "kernels/error.hpp"
-#include "runs/merge_levels.hpp"
+#include "plan/merge_levels.hpp"
 #include "runs/run.hpp"
 
 namespace gpusort::testing {
@@ -20,26 +23,38 @@ PlanFacts Facts(std::uint64_t input, std::uint64_t memory, std::uint64_t stride 
   PlanFacts facts;
   KeySpec spec;
   if (stride == 8) spec.fields = {ParseType("u64")};
-  facts.layout = MakeFixedLayout(stride, spec);
-  facts.input_bytes = input;
-  facts.memory = memory;
-  facts.threads = 2;
-  facts.lane_bytes = [stride](std::uint64_t slot) { return stride == 8 ? 0 : slot / stride * 16; };
+  facts.asked.limit = memory;
+  facts.asked.temp_codec = Codec::kNone;
+  facts.input.plain = MakeFixedLayout(stride, spec);
+  facts.input.bytes = facts.input.expected = input;
+  facts.machine.threads = 2;
+  facts.costs.run_index = kRunIndexBytes;
+  facts.costs.block_index = RunBlocks::IndexBytes(facts.input.plain);
   return facts;
 }
 
 PlanFacts GpuFacts(std::uint64_t input, std::uint64_t memory, std::uint64_t device) {
   PlanFacts facts = Facts(input, memory);
-  facts.gpu = true;
-  facts.threads = 16;
-  facts.device_memory = device;
+  facts.machine.gpu = true;
+  facts.machine.threads = 16;
+  facts.machine.device_memory = device;
   return facts;
 }
 
-Plan Make(const PlanFacts& facts) { return MakePlan(facts, MakeRing(facts)); }
+Ring RingOf(const PlanFacts& facts) { return MakeRing(facts, ShareMemory(facts)); }
+
+/// Makes a plan in the way of a job. The lanes of a GPU take no device memory.
+Plan Make(PlanFacts facts) {
+  const MemoryShares shares = ShareMemory(facts);
+  const Ring ring = MakeRing(facts, shares);
+  if (facts.machine.gpu) {
+    for (const std::uint64_t slot : LaneSlots(facts, shares, ring)) facts.costs.gpu_lanes[slot] = 0;
+  }
+  return MakePlan(facts, shares, ring);
+}
 
 TEST(Plan, IsAFunctionOfItsFacts) {
-  EXPECT_EQ(Describe(Make(Facts(kGiB, 256 * kMiB))), Describe(Make(Facts(kGiB, 256 * kMiB))));
+  EXPECT_EQ(Make(Facts(kGiB, 256 * kMiB)), Make(Facts(kGiB, 256 * kMiB)));
 }
 
 TEST(Plan, KeepsSmallInputsInOneBatchAndSpillsNothing) {
@@ -107,7 +122,7 @@ TEST(Plan, GivesEachOfSeveralGpusTheSamePart) {
   EXPECT_EQ(one.resident_each, one.resident_runs);
   EXPECT_LT(one.resident_runs, one.runs);
   for (const unsigned gpus : {2u, 3u, 8u}) {
-    facts.gpus = gpus;
+    facts.machine.gpus = gpus;
     const Plan plan = Make(facts);
     EXPECT_EQ(plan.gpus, gpus);
     EXPECT_EQ(plan.lanes, gpus * one.lanes);
@@ -123,13 +138,13 @@ TEST(Plan, GivesEachOfSeveralGpusTheSamePart) {
         << Describe(plan);
   }
   // All runs stay in device memory if all GPUs together have room. Runs beyond the memory of one GPU go elsewhere.
-  facts.gpus = 2;
-  facts.device_memory = 20 * kGiB;
+  facts.machine.gpus = 2;
+  facts.machine.device_memory = 20 * kGiB;
   EXPECT_EQ(Make(facts).resident_runs, Make(facts).runs);
   EXPECT_LT(Make(facts).resident_each, Make(facts).runs);
   EXPECT_TRUE(Make(facts).spills);
   EXPECT_NE(Describe(Make(facts)).find("what is left over in temp files"), std::string::npos);
-  facts.device_memory = 100 * kGiB;
+  facts.machine.device_memory = 100 * kGiB;
   EXPECT_EQ(Make(facts).resident_each, Make(facts).runs);
   EXPECT_FALSE(Make(facts).spills);
 }
@@ -138,27 +153,27 @@ TEST(Plan, SortsLinesByManyGpusInTheMemoryThatOneNeeds) {
   const LineOrdered order{LineOrder{}};
   for (const std::uint64_t memory : {64 * kMiB, 256 * kMiB, kGiB}) {
     PlanFacts facts = GpuFacts(24 * kGiB, memory, 4 * kGiB);
-    facts.layout = MakeLineLayout('\n', order.view);
+    facts.input.plain = MakeLineLayout('\n', order.view);
     EXPECT_EQ(Make(facts).windows, 3u);
-    facts.gpus = 8;
+    facts.machine.gpus = 8;
     EXPECT_GE(Make(facts).windows, 3u);
   }
 }
 
 TEST(Plan, HasCachesForFixedRecordsOnTheirWayToAGpu) {
   PlanFacts facts = GpuFacts(std::uint64_t{32} << 30, std::uint64_t{48} << 30, std::uint64_t{128} << 30);
-  EXPECT_EQ(MakeRing(facts).cache_bytes, std::uint64_t{256} << 10);
-  EXPECT_EQ(MakeRing(facts).threads, 15u);
-  EXPECT_EQ(MakeRing(facts).piece_bytes, std::uint64_t{8} << 20);  // a batch consists of whole pieces
-  facts.memory = std::uint64_t{24} << 20;
-  EXPECT_EQ(MakeRing(facts).cache_bytes, 0u);
-  EXPECT_EQ(MakeRing(Facts(std::uint64_t{32} << 30, std::uint64_t{48} << 30)).cache_bytes, 0u);
+  EXPECT_EQ(RingOf(facts).cache_bytes, std::uint64_t{256} << 10);
+  EXPECT_EQ(RingOf(facts).threads, 15u);
+  EXPECT_EQ(RingOf(facts).piece_bytes, std::uint64_t{8} << 20);  // a batch consists of whole pieces
+  facts.asked.limit = std::uint64_t{24} << 20;
+  EXPECT_EQ(RingOf(facts).cache_bytes, 0u);
+  EXPECT_EQ(RingOf(Facts(std::uint64_t{32} << 30, std::uint64_t{48} << 30)).cache_bytes, 0u);
 }
 
 TEST(Plan, MergesInTheRingsMemoryWithManyGpus) {
   PlanFacts facts = GpuFacts(64 * kGiB, 60 * kGiB, 100 * kGiB);
   for (const unsigned gpus : {1u, 2u, 8u}) {
-    facts.gpus = gpus;
+    facts.machine.gpus = gpus;
     const Plan plan = Make(facts);
     EXPECT_TRUE(plan.windows_in_ring) << Describe(plan);
     EXPECT_GT(plan.windows, plan.merge_lanes);
@@ -167,7 +182,7 @@ TEST(Plan, MergesInTheRingsMemoryWithManyGpus) {
 
 TEST(Plan, LeavesNothingOfAStreamOnTheDeviceAlone) {
   PlanFacts facts = GpuFacts(0, 8 * kGiB, 100 * kGiB);
-  facts.input_known = facts.rereadable = false;
+  facts.input.known = facts.input.rereadable = false;
   const Plan plan = Make(facts);
   EXPECT_EQ(plan.resident_runs, 0u);
   EXPECT_LE((plan.lanes + 1) * plan.slot_bytes, plan.ring.blocks * plan.ring.piece_bytes);
@@ -177,8 +192,8 @@ TEST(Plan, AddsLevelsOnlyWhenRunsExceedTheFanIn) {
   EXPECT_EQ(Make(Facts(kGiB, 256 * kMiB)).levels, 1u);
   EXPECT_EQ(Make(Facts(4 * kGiB, 16 * kMiB)).levels, 2u);
   PlanFacts facts = Facts(kMiB, 16 * kMiB);
-  facts.batch_bytes = 64 * 1024;
-  facts.fan_in = 2;
+  facts.asked.batch_bytes = 64 * 1024;
+  facts.asked.fan_in = 2;
   const Plan plan = Make(facts);
   EXPECT_EQ(plan.runs, 16u);
   EXPECT_EQ(plan.levels, 4u);
@@ -187,8 +202,8 @@ TEST(Plan, AddsLevelsOnlyWhenRunsExceedTheFanIn) {
 TEST(Plan, ReadsBlocksOfAnEarlierAttemptAsTheyWereWritten) {
   PlanFacts facts = Facts(100 * kMiB, 8 * kGiB);
   EXPECT_FALSE(Make(facts).spills);
-  facts.spilled = true;
-  facts.block_bytes = 2 * kMiB;
+  facts.earlier.spilled = true;
+  facts.earlier.block_bytes = 2 * kMiB;
   const Plan plan = Make(facts);
   EXPECT_TRUE(plan.spills);
   EXPECT_EQ(plan.block_bytes, 2 * kMiB);
@@ -197,18 +212,18 @@ TEST(Plan, ReadsBlocksOfAnEarlierAttemptAsTheyWereWritten) {
 
 TEST(Plan, OfAMergeTellsItsLevelsAndTheTempSpaceOfWhatIsMergedTwice) {
   PlanFacts facts = Facts(10 * kMiB, 16 * kMiB);
-  facts.sorted_inputs.assign(10, kMiB);
+  facts.input.sorted.assign(10, kMiB);
   EXPECT_EQ(Make(facts).levels, 1u);
   EXPECT_EQ(Make(facts).temp_bytes, 0u);
   EXPECT_NE(Describe(Make(facts)).find("temp space          none"), std::string::npos) << Describe(Make(facts));
-  facts.fan_in = 8;  // three of the ten runs become one
+  facts.asked.fan_in = 8;  // three of the ten runs become one
   Plan plan = Make(facts);
   EXPECT_EQ(plan.runs, 10u);
   EXPECT_EQ(plan.levels, 2u);
   EXPECT_TRUE(plan.spills);
   EXPECT_NEAR(static_cast<double>(plan.temp_bytes), 3.0 * kMiB, 0.01 * kMiB);
   EXPECT_NE(Describe(plan).find("temp space          3.0 MiB"), std::string::npos) << Describe(plan);
-  facts.fan_in = 2;
+  facts.asked.fan_in = 2;
   plan = Make(facts);
   EXPECT_EQ(plan.levels, 4u);
   EXPECT_GT(plan.temp_bytes, 9 * kMiB);
@@ -276,13 +291,14 @@ TEST(Plan, AdvisesMemoryThatDoesAndNotMuchMore) {
     const std::uint64_t memory = (std::uint64_t{1} << (16 + random() % 14)) + random() % 100000;
     const std::uint64_t input = (random() >> (22 + random() % 40)) / stride * stride;
     PlanFacts facts = Facts(input, memory, stride);
-    facts.threads = 1 + random() % 32;
-    if (random() % 4 == 0) facts.input_known = facts.rereadable = false, facts.input_bytes = 0;
-    if (random() % 4 == 0) facts.block_bytes = random() % (std::uint64_t{1} << (8 + random() % 20));
-    if (random() % 4 == 0) facts.batch_bytes = kMiB + random() % (64 * kMiB);
-    if (random() % 4 == 0) facts.fan_in = 2 + random() % 100;
-    if (random() % 4 == 0) facts.codec_memory = random() % (16 * kMiB);
-    if (random() % 8 == 0) facts.sorted_inputs.assign(1 + random() % 800, input / 800 / stride * stride);
+    facts.machine.threads = 1 + random() % 32;
+    if (random() % 4 == 0) facts.input.known = facts.input.rereadable = false, facts.input.bytes = 0;
+    if (random() % 4 == 0) facts.asked.block_bytes = random() % (std::uint64_t{1} << (8 + random() % 20));
+    if (random() % 4 == 0) facts.asked.batch_bytes = kMiB + random() % (64 * kMiB);
+    if (random() % 4 == 0) facts.asked.fan_in = 2 + random() % 100;
+    if (random() % 4 == 0) facts.input.header_bytes = random() % (16 * kMiB);
+    facts.asked.limit += facts.input.header_bytes;
+    if (random() % 8 == 0) facts.input.sorted.assign(1 + random() % 800, input / 800 / stride * stride);
     const std::string said = Refusal(facts);
     if (said.empty()) continue;
     ++refused;
@@ -290,11 +306,12 @@ TEST(Plan, AdvisesMemoryThatDoesAndNotMuchMore) {
     const std::size_t at = said.find(words);
     ASSERT_NE(at, std::string::npos) << said;
     const std::uint64_t advised = ParseSize(said.substr(at + words.size()), 1).value;
-    facts.memory = advised - facts.codec_memory;
+    if (advised / 2 > std::exchange(facts.asked.limit, advised)) {
+      PlanFacts half = facts;
+      half.asked.limit = advised / 2;
+      ASSERT_NE(Refusal(half), "") << said << ", but half does";
+    }
     ASSERT_EQ(Refusal(facts), "") << said;
-    if (advised / 2 <= memory + facts.codec_memory) continue;
-    facts.memory = advised / 2 - std::min(advised / 2, facts.codec_memory);
-    ASSERT_NE(Refusal(facts), "") << said << ", but half does";
   }
   EXPECT_GT(refused, 40);
 }
@@ -326,6 +343,25 @@ TEST(Plan, RefusesMemoryThatCannotHoldARecordAndSaysHowMuchWould) {
   }
 }
 
+/// Returns the host memory that the larger phase of a plan takes.
+std::uint64_t TakenBytes(const Plan& plan, const MemoryShares& shares) {
+  const std::uint64_t spill_buffers = plan.spill_blocks * plan.block_bytes;
+  const std::uint64_t pitch = (plan.window_bytes + 8192 + 4095) / 4096 * 4096;
+  const std::uint64_t windows = plan.windows_in_ring ? plan.ring.bytes() : plan.windows * pitch;
+  const auto lane = [&](std::uint64_t slot) {
+    return plan.gpu ? 0 : CpuLaneBytes(shares.layout, slot, shares.threads);
+  };
+  const std::uint64_t slots = plan.gpu ? 0 : plan.slots * plan.slot_bytes + plan.lanes * lane(plan.slot_bytes);
+  const std::uint64_t pinned = plan.gpu ? plan.gpus * kMostPinnedByGpu : 0;
+  const std::uint64_t phase1 = plan.merges_only ? 0
+                                                : plan.ring.bytes() + plan.ring.caches_bytes() + slots +
+                                                      (plan.spills ? spill_buffers : 0);
+  const bool blocks = plan.spills || plan.merges_only;
+  const std::uint64_t kept = blocks ? plan.merge_blocks * plan.block_bytes + spill_buffers : slots;
+  const std::uint64_t merge_lane = blocks ? plan.merge_lanes * lane(plan.window_bytes) : 0;
+  return plan.host_tier_bytes + pinned + std::max(phase1, kept + windows + merge_lane);
+}
+
 TEST(Plan, StaysInsideItsMemoryWhateverTheFacts) {
   std::mt19937_64 random(1);
   int made = 0, in_ring = 0;
@@ -337,10 +373,10 @@ TEST(Plan, StaysInsideItsMemoryWhateverTheFacts) {
     const std::uint64_t input = (random() % (std::uint64_t{1} << (10 + random() % 32))) / stride * stride;
     PlanFacts facts =
         gpu ? GpuFacts(input, memory, (std::uint64_t{1} << (28 + random() % 9))) : Facts(input, memory, stride);
-    facts.threads = 1 + random() % 32;
-    facts.free_ram = random() % (64 * kGiB);
-    if (random() % 4 == 0) facts.input_known = facts.rereadable = false, facts.input_bytes = 0;
-    if (random() % 8 == 0) facts.sorted_inputs.assign(1 + random() % 800, input / 800 / stride * stride);
+    facts.machine.threads = 1 + random() % 32;
+    facts.machine.free_ram = random() % (64 * kGiB);
+    if (random() % 4 == 0) facts.input.known = facts.input.rereadable = false, facts.input.bytes = 0;
+    if (random() % 8 == 0) facts.input.sorted.assign(1 + random() % 800, input / 800 / stride * stride);
     Plan plan;
     try {
       plan = Make(facts);
@@ -353,30 +389,87 @@ TEST(Plan, StaysInsideItsMemoryWhateverTheFacts) {
     ASSERT_EQ(plan.slot_bytes % stride, 0u);
     ASSERT_EQ(plan.window_bytes % stride, 0u);
     ASSERT_GE(plan.fan_in, 1u);
-    const std::uint64_t spill_buffers = plan.spill_blocks * plan.block_bytes;
     const std::uint64_t pitch = (plan.window_bytes + 8192 + 4095) / 4096 * 4096;
     if (plan.windows_in_ring) {
       ASSERT_LE(plan.windows * pitch, plan.ring.bytes()) << Describe(plan);
     }
     in_ring += plan.windows_in_ring ? 1 : 0;
     ASSERT_GE(plan.windows, 3u);
-    const std::uint64_t windows = plan.windows_in_ring ? plan.ring.bytes() : plan.windows * pitch;
-    const std::uint64_t slots = gpu ? 0 : plan.slots * plan.slot_bytes + plan.lanes * facts.lane_bytes(plan.slot_bytes);
-    const std::uint64_t pinned = gpu ? plan.gpus * kMostPinnedByGpu : 0;
-    const std::uint64_t phase1 = plan.merges_only ? 0
-                                                  : plan.ring.bytes() + plan.ring.caches_bytes() + slots +
-                                                        (plan.spills ? spill_buffers : 0);
-    ASSERT_LE(phase1 + plan.host_tier_bytes + pinned, memory) << Describe(plan);
+    ASSERT_LE(TakenBytes(plan, ShareMemory(facts)), memory) << Describe(plan);
+    ASSERT_LE(plan.slots * plan.slot_bytes * (gpu ? 1 : 0), gpu ? facts.machine.device_memory : 0);
     const bool blocks = plan.spills || plan.merges_only;
-    const std::uint64_t kept = blocks ? plan.merge_blocks * plan.block_bytes + spill_buffers : slots;
-    const std::uint64_t lane = gpu || !blocks ? 0 : plan.merge_lanes * facts.lane_bytes(plan.window_bytes);
-    ASSERT_LE(kept + windows + lane + plan.host_tier_bytes + pinned, memory) << Describe(plan);
-    ASSERT_LE(plan.slots * plan.slot_bytes * (gpu ? 1 : 0), gpu ? facts.device_memory : 0);
     ASSERT_TRUE(!blocks || plan.merge_blocks >= 2 * std::min<std::uint64_t>(plan.fan_in, 2));
   }
   EXPECT_GT(made, 3000);
   EXPECT_GT(in_ring, 100);
   EXPECT_LT(in_ring, made - 100);
+}
+
+/// Returns any facts about fixed records or lines, on the CPU or on GPUs.
+PlanFacts AnyFacts() {
+  static const LineOrdered order{LineOrder{}};
+  const auto up_to = [](int bits) {
+    const int shift = *rc::gen::inRange(0, bits);
+    return *rc::gen::inRange<std::uint64_t>(1, (std::uint64_t{2} << shift) + 1);
+  };
+  const bool lines = *rc::gen::arbitrary<bool>();
+  const std::uint64_t stride = lines ? 1 : *rc::gen::element<std::uint64_t>(1, 8, 100, 4097);
+  const std::uint64_t input = up_to(42) / stride * stride;
+  const std::uint64_t memory = kMiB + up_to(36);
+  const bool gpu = *rc::gen::arbitrary<bool>();
+  PlanFacts facts = gpu ? GpuFacts(input, memory, kGiB + up_to(37)) : Facts(input, memory, stride);
+  if (lines) {
+    facts.input.plain = MakeLineLayout('\n', order.view);
+    facts.costs.block_index = RunBlocks::IndexBytes(facts.input.plain);
+  }
+  facts.machine.threads = *rc::gen::inRange(1u, 33u);
+  if (gpu) facts.machine.gpus = *rc::gen::element(1u, 2u, 8u);
+  facts.machine.free_ram = up_to(38);
+  if (*rc::gen::inRange(0, 4) == 0) facts.asked.temp_codec.reset();
+  if (*rc::gen::inRange(0, 4) == 0) facts.asked.keeps = true;
+  if (*rc::gen::inRange(0, 4) == 0) {
+    facts.input.known = facts.input.rereadable = false;
+    facts.input.bytes = 0;
+  }
+  return facts;
+}
+
+/// Returns no plan if the memory is too small.
+std::optional<Plan> TryToMake(const PlanFacts& facts) {
+  try {
+    return Make(facts);
+  } catch (const Error& error) {
+    RC_ASSERT(error.code() == ErrorCode::kUsage || facts.machine.gpu);
+    return std::nullopt;
+  }
+}
+
+RC_GTEST_PROP(PlanProperties, EqualFactsGiveEqualPlansAndPrintAlike, ()) {
+  const PlanFacts facts = AnyFacts();
+  PlanFacts copy = facts;
+  RC_ASSERT(copy == facts);
+  RC_ASSERT(TryToMake(copy) == TryToMake(facts));
+  RC_ASSERT(Describe(copy) == Describe(facts));
+  copy.asked.limit += 1;
+  RC_ASSERT(!(copy == facts));
+  RC_ASSERT(Describe(copy) != Describe(facts));
+}
+
+RC_GTEST_PROP(PlanProperties, NeverTakeMoreThanTheLimit, ()) {
+  const PlanFacts facts = AnyFacts();
+  const std::optional<Plan> plan = TryToMake(facts);
+  RC_LOG() << Describe(facts) << "\n";
+  RC_ASSERT(!plan || TakenBytes(*plan, ShareMemory(facts)) <= facts.asked.limit);
+}
+
+RC_GTEST_PROP(PlanProperties, HaveNoMoreLevelsWithMoreMemory, ()) {
+  PlanFacts facts = AnyFacts();
+  const std::optional<Plan> plan = TryToMake(facts);
+  RC_LOG() << Describe(facts) << "\n";
+  facts.asked.limit *= *rc::gen::inRange(2, 10);
+  const std::optional<Plan> larger = TryToMake(facts);
+  RC_ASSERT(!plan || larger);
+  RC_ASSERT(!plan || larger->levels <= plan->levels);
 }
 
 }  // namespace

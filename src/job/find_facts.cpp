@@ -1,0 +1,109 @@
+#include "job/find_facts.hpp"
+
+#include <algorithm>
+#include <span>
+#include <vector>
+
+#include "kernels/records/records.hpp"
+#include "plan/memory_shares.hpp"
+#include "runs/run.hpp"
+#include "runs/temp_codec.hpp"
+
+namespace gpusort {
+namespace {
+
+/// The runs of the process before stay as they are.
+void TakeOver(const Manifest& manifest, PlanFacts& facts) {
+  facts.earlier.block_bytes = manifest.job->block_bytes;
+  facts.earlier.compressed = std::ranges::any_of(manifest.attempts, [](const auto& a) { return a.compresses; });
+  for (const auto& [id, run] : manifest.runs) facts.earlier.longest = std::max(facts.earlier.longest, run.longest);
+  if (facts.input.keys == KeysWhen::kNever) return;
+  facts.input.keys = manifest.job->keyed ? KeysWhen::kAlways : KeysWhen::kNever;
+}
+
+}  // namespace
+
+KeyCost KeyCostOf(const KeyScheme& keys) {
+  const std::uint64_t fixed = keys.most_added(0);
+  return {fixed, keys.most_added(1) - fixed};
+}
+
+InputFacts FindInput(const JobSpec& spec, const Ordered& ordered, const Inputs& inputs) {
+  constexpr std::uint64_t kUsualRatio = 4;  // of compression
+  InputFacts input;
+  input.plain = ordered.plain;
+  input.bytes = inputs.bytes();
+  input.known = input.rereadable = inputs.rereadable();
+  input.expected = inputs.rereadable()         ? inputs.bytes()
+                   : inputs.stored_bytes() > 0 ? kUsualRatio * inputs.stored_bytes()
+                                               : kMaxSize;
+  input.header_bytes = inputs.header().size();
+  input.codecs = inputs.codecs();
+  // Sorted lines are merged without keys.
+  const bool merges = spec.order.merge && inputs.rereadable() && !ordered.table;
+  for (std::uint32_t i = 0; merges && i < inputs.count(); ++i) input.sorted.push_back(inputs.size(i));
+  if (ordered.keyed && !merges) {
+    input.keyed = ordered.keyed->layout();
+    input.keys = ordered.table ? KeysWhen::kAlways : ordered.optional ? KeysWhen::kInSmallJobs : KeysWhen::kUnlessTight;
+  }
+  return input;
+}
+
+PlanFacts FindFacts(const JobSpec& spec, const Ordered& ordered, const Inputs& inputs, std::uint64_t limit,
+                    const Journal* journal) {
+  PlanFacts facts;
+  facts.input = FindInput(spec, ordered, inputs);
+  if (journal != nullptr && journal->resumes()) TakeOver(journal->manifest(), facts);
+  Asked& asked = facts.asked;
+  asked.limit = limit;
+  asked.batch_bytes = spec.limits.batch_bytes;
+  asked.block_bytes = spec.limits.block_bytes;
+  asked.fan_in = spec.limits.max_fan_in;
+  asked.max_record = spec.source.max_record;
+  asked.grows = spec.dialect.grows;
+  asked.keeps = !spec.survival.dir.empty();
+  asked.unique = spec.order.unique;
+  asked.top = spec.order.top;
+  asked.in_place = !IsStreamTarget(spec.target.output) && spec.target.codec == Codec::kNone && !spec.order.debug &&
+                   spec.target.split == 0 && !MakesKeys(facts.input, limit);
+  asked.header = MayHaveHeader(spec);
+  asked.traces = !spec.reports.trace.empty();
+  asked.page = !spec.reports.page.empty();
+  asked.output_codec = spec.target.codec;
+  asked.temp_codec = TempCodecAsked(spec);
+  facts.costs.run_index = kRunIndexBytes;
+  facts.costs.block_index = RunBlocks::IndexBytes(ordered.keyed ? ordered.keyed->layout() : ordered.plain);
+  return facts;
+}
+
+void MeasureKeys(InputFacts& facts, KeyScheme& keys, const Inputs& inputs, HostMemory& memory) {
+  facts.key_cost = KeyCostOf(keys);
+  if (!facts.known) return;
+  constexpr std::uint64_t kSample = std::uint64_t{64} << 10;
+  std::uint64_t plain = 0, keyed = 0;
+  std::vector<std::byte> out;
+  const HostBuffer buffer(memory, kSample + kReadSlack);
+  for (std::uint32_t i = 0; i < std::min<std::size_t>(inputs.count(), 4); ++i) {
+    if (inputs.size(i) == 0) continue;
+    const std::span<const std::byte> bytes =
+        inputs.Read({i, 0, std::min(kSample, inputs.size(i))}, {buffer.data(), buffer.size()});
+    ScanState end = inputs.format().LoadState(inputs.state(i)), state = end;
+    KeyTally tally;
+    const std::unique_ptr<KeyEncoder> encoder = keys.MakeEncoder();
+    try {
+      RecordSpan whole = bytes.first(inputs.format().Scan(bytes, end).last);
+      if (plain == 0) keys.Tune(whole);
+      const std::uint64_t bytes_whole = whole.size();
+      out.clear();
+      while (!whole.empty()) whole = whole.subspan(encoder->Append(whole, state, out, tally));
+      plain += bytes_whole;
+      keyed += out.size();
+    } catch (const BadRecord&) {
+      // The key stage reads the record again, and says where it is.
+    }
+  }
+  facts.key_cost = KeyCostOf(keys);  // tuned
+  if (plain > 0) facts.bytes = inputs.bytes() / plain * keyed + inputs.bytes() % plain * keyed / plain;
+}
+
+}  // namespace gpusort

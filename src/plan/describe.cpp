@@ -1,0 +1,127 @@
+#include <concepts>
+#include <string>
+
+#include "base/text.hpp"
+#include "plan/make_plan.hpp"
+
+namespace gpusort {
+namespace {
+
+std::string FactText(const std::string& text) { return text; }
+std::string FactText(std::integral auto number) { return std::to_string(number); }
+std::string FactText(KeysWhen when) { return std::to_string(static_cast<int>(when)); }
+std::string FactText(Codec codec) { return std::string(CodecName(codec)); }
+std::string FactText(const std::optional<Codec>& codec) { return codec ? FactText(*codec) : "planned"; }
+std::string FactText(const KeyCost& cost) { return FactText(cost.fixed) + "+" + FactText(cost.per_byte) + "*bytes"; }
+std::string FactText(const RecordLayout& layout) {
+  if (layout.fixed()) return FactText(layout.stride) + (layout.direct() ? " direct" : "");
+  return layout.keyed() ? FactText(layout.keys) + " keys and a line" : "lines";
+}
+template <typename Key, typename Value>
+std::string FactText(const std::pair<Key, Value>& pair) {
+  return FactText(pair.first) + ":" + FactText(pair.second);
+}
+std::string FactText(const std::ranges::range auto& list) {
+  std::string text;
+  for (const auto& item : list) text += (text.empty() ? "" : ",") + FactText(item);
+  return "[" + text + "]";
+}
+
+}  // namespace
+
+std::string Describe(const PlanFacts& facts) {
+  const PlanFacts usual;
+  std::string text;
+  const auto put = [&](const char* name, const auto& value, const auto& usual_value) {
+    if (!(value == usual_value)) text += (text.empty() ? "" : " ") + std::string(name) + "=" + FactText(value);
+  };
+#define GPUSORT_PUT(fact) put(#fact, facts.fact, usual.fact)
+  GPUSORT_PUT(asked.limit);
+  GPUSORT_PUT(asked.batch_bytes);
+  GPUSORT_PUT(asked.block_bytes);
+  GPUSORT_PUT(asked.fan_in);
+  GPUSORT_PUT(asked.max_record);
+  GPUSORT_PUT(asked.grows);
+  GPUSORT_PUT(asked.checks);
+  GPUSORT_PUT(asked.keeps);
+  GPUSORT_PUT(asked.unique);
+  GPUSORT_PUT(asked.top);
+  GPUSORT_PUT(asked.in_place);
+  GPUSORT_PUT(asked.header);
+  GPUSORT_PUT(asked.traces);
+  GPUSORT_PUT(asked.page);
+  GPUSORT_PUT(asked.output_codec);
+  GPUSORT_PUT(asked.temp_codec);
+  GPUSORT_PUT(input.plain);
+  GPUSORT_PUT(input.keyed);
+  GPUSORT_PUT(input.keys);
+  GPUSORT_PUT(input.key_cost);
+  GPUSORT_PUT(input.bytes);
+  GPUSORT_PUT(input.expected);
+  GPUSORT_PUT(input.known);
+  GPUSORT_PUT(input.rereadable);
+  GPUSORT_PUT(input.sorted);
+  GPUSORT_PUT(input.header_bytes);
+  GPUSORT_PUT(input.codecs);
+  GPUSORT_PUT(earlier.spilled);
+  GPUSORT_PUT(earlier.compressed);
+  GPUSORT_PUT(earlier.block_bytes);
+  GPUSORT_PUT(earlier.longest);
+  GPUSORT_PUT(earlier.temp_places);
+  GPUSORT_PUT(machine.threads);
+  GPUSORT_PUT(machine.cores);
+  GPUSORT_PUT(machine.free_ram);
+  GPUSORT_PUT(machine.gpu);
+  GPUSORT_PUT(machine.gpus);
+  GPUSORT_PUT(machine.lost_gpus);
+  GPUSORT_PUT(machine.device_memory);
+  GPUSORT_PUT(costs.gpu_lanes);
+  GPUSORT_PUT(costs.run_index);
+  GPUSORT_PUT(costs.block_index);
+#undef GPUSORT_PUT
+  return text;
+}
+
+std::string Describe(const Plan& plan) {
+  std::string text;
+  const auto line = [&](const std::string& name, const std::string& value) {
+    text += name + std::string(name.size() < 20 ? 20 - name.size() : 1, ' ') + value + "\n";
+  };
+  const auto number = [](std::uint64_t n) { return std::to_string(n); };
+  line("host memory", FormatBytes(plan.memory));
+  if (plan.gpu) {
+    line("device memory",
+         FormatBytes(plan.device_memory) + (plan.gpus > 1 ? " on each of " + std::to_string(plan.gpus) + " GPUs" : ""));
+  }
+  line("read ring", number(plan.ring.blocks) + " blocks of " + FormatBytes(plan.ring.block_bytes) + ", " +
+                        number(plan.ring.threads) + " threads");
+  line("batch", FormatBytes(plan.slot_bytes) + ", " + number(plan.lanes) + " lanes, " + number(plan.slots) + " slots");
+  line("runs", plan.runs == 0 && !plan.merges_only ? "unknown before the input ends" : number(plan.runs));
+  std::string tiers = number(plan.resident_runs) + (plan.gpu ? " on the device" : " in host memory");
+  if (plan.host_tier_bytes > 0) tiers += ", " + FormatBytes(plan.host_tier_bytes) + " in host memory";
+  if (plan.merges_only) {
+    tiers = number(plan.runs) + " in the input";
+  } else if (plan.spills && plan.runs != 0 && plan.resident_runs >= plan.runs) {
+    tiers += ", what is left over in temp files";
+  } else if (plan.spills) {
+    tiers += plan.runs == 0 ? ", the rest in temp files"
+                            : ", " + number(plan.runs - plan.resident_runs) + " at most in temp files";
+  }
+  line("tiers", tiers);
+  line("block",
+       FormatBytes(plan.block_bytes) + (plan.direct_temp ? ", direct" : ", buffered") +
+           (plan.temp_places == 0 ? "" : ", compressed by " + number(plan.temp_places) + " at once if it pays"));
+  line("fan-in", number(plan.fan_in) + ", " + number(plan.levels) + (plan.levels == 1 ? " level" : " levels"));
+  line("window", FormatBytes(plan.window_bytes) + ", " + number(plan.windows) +
+                     (plan.windows_in_ring ? " buffers in the ring, " : " buffers, ") + number(plan.merge_lanes) +
+                     " lanes, read-ahead of " + number(plan.merge_blocks) + " blocks");
+  line("output", plan.direct_output ? "direct" : "buffered");
+  if (plan.index_bytes > kFreeIndex) line("index of runs", FormatBytes(plan.index_bytes));
+  line("temp space", !plan.spills           ? "none"
+                     : plan.temp_bytes != 0 ? FormatBytes(plan.temp_bytes)
+                     : plan.runs == 0       ? "as much as the input"
+                                            : "none expected");
+  return text;
+}
+
+}  // namespace gpusort
