@@ -16,7 +16,7 @@
 #include "base/text.hpp"
 #include "cli/option_table.hpp"
 #include "cli/parse_options.hpp"
-#include "formats/csv_format.hpp"
+#include "formats/registry.hpp"
 #include "formats/value_key.hpp"
 #include "io/codec/codec.hpp"
 #include "io/file.hpp"
@@ -142,7 +142,7 @@ std::optional<JobSpec> ReadFormat(const Line& line) {
 std::vector<std::string> ColumnNames(const JobSpec& spec) {
   constexpr std::size_t kMostBytes = std::size_t{1} << 20, kStep = std::size_t{64} << 10;
   const std::string& path = spec.source.inputs[0];
-  if (spec.source.table->kind != TableKind::kCsv || spec.source.table->header == 0) return {};
+  if (RowOf(*spec.source.table).names != ColumnNames::kHeader || spec.source.table->header == 0) return {};
   // Opening a pipe or a device may do something, so it is looked at before.
   struct stat facts {};
   if (::stat(path.c_str(), &facts) != 0 || !S_ISREG(facts.st_mode)) return {};

@@ -5,6 +5,8 @@
 #include <string>
 #include <string_view>
 
+#include "formats/registry.hpp"
+
 namespace gpusort {
 
 enum class Section { kInput, kOrder, kLines, kTables, kCompressed, kResources, kOutput, kReports, kTuning };
@@ -40,8 +42,7 @@ inline constexpr OptionRow kOptionRows[] = {
     {Section::kInput, "record-size", 0, "N", kWithCheck | kBinaryOnly,
      "records of N bytes; without --key ordered by all their bytes", "", "records of N bytes"},
     {Section::kInput, "format", 0, "FORMAT", kWithCheck,
-     "binary, lines, or one with columns: csv tsv jsonl pgcopy pgcopy-csv pgcopy-binary pgdump mysql; else the options "
-     "and the inputs' extensions tell: .csv .tsv .jsonl .ndjson .json, numbers, else lines",
+     kFormatHelp.text,
      "See Records with columns in the manual page."},
     {Section::kInput, "force-format", 0, "", kWithCheck | kAnyAttempt,
      "read inputs in the format given, or in lines, although they seem to be something else",
@@ -249,7 +250,7 @@ struct OptionWords {
 
 inline constexpr OptionWords kOptionWords[] = {
     {"type", "i8 i16 i32 i64 u8 u16 u32 u64 f32 f64 i16be i32be i64be u16be u32be u64be f32be f64be"},
-    {"format", "binary lines csv tsv jsonl pgcopy pgcopy-csv pgcopy-binary pgdump mysql"},
+    {"format", kFormatWords.text},
     {"sort", "general-numeric human-numeric month numeric random version"},
     {"quote", "none"},
     {"decompress", "auto none gz bz2 xz zst lz4"},

@@ -429,45 +429,18 @@ NamedType TypeOfInputs(const JobSpec& spec) {
   return *first;
 }
 
-struct TableName {
-  const char* name;
-  TableKind kind;
-  unsigned char delimiter;
-};
-constexpr TableName kTableNames[] = {
-    {"csv", TableKind::kCsv, ','},          {"tsv", TableKind::kCsv, '\t'},
-    {"jsonl", TableKind::kJsonLines, 0},    {"pgcopy", TableKind::kPgCopy, '\t'},
-    {"pgcopy-csv", TableKind::kCsv, ','},   {"pgcopy-binary", TableKind::kPgCopyBinary, 0},
-    {"pgdump", TableKind::kPgDump, '\t'},   {"mysql", TableKind::kMysql, '\t'},
-};
-
-void SetTable(const std::string& name, JobSpec& spec) {
-  const auto known = std::find_if(std::begin(kTableNames), std::end(kTableNames),
-                                  [&](const TableName& table) { return table.name == name; });
-  spec.source.table.emplace();
-  spec.source.table->name = name;
-  spec.source.table->kind = known->kind;
-  spec.source.table->delimiter = known->delimiter;
-}
-
-/// The format with columns that an input's extension names, in any case; null: none.
-const char* TableOfName(const std::string& path) {
-  static constexpr std::pair<const char*, const char*> kExtensions[] = {
-      {".csv", "csv"}, {".tsv", "tsv"}, {".jsonl", "jsonl"}, {".ndjson", "jsonl"}, {".json", "jsonl"}};
-  const std::string lower = Lower(path);
-  for (const auto& [extension, name] : kExtensions) {
-    if (lower.ends_with(extension) && path.size() > std::strlen(extension)) return name;
-  }
-  return nullptr;
+/// Sets the defaults of the format.
+void SetTable(const FormatRow& row, JobSpec& spec) {
+  spec.source.table = TableOptions{row.name, row.delimiter, row.quote, row.escape, -1, row.header};
 }
 
 /// The format with columns that all inputs' names tell; null: they tell none.
-const char* TableOfInputs(const JobSpec& spec) {
-  const char* first = nullptr;
+const FormatRow* TableOfInputs(const JobSpec& spec) {
+  const FormatRow* first = nullptr;
   for (const std::string& input : spec.source.inputs) {
-    const char* const name = input == "-" ? nullptr : TableOfName(ExpandedName(input, spec.source));
-    if (name == nullptr || (first != nullptr && first != name)) return nullptr;
-    first = name;
+    const FormatRow* const row = input == "-" ? nullptr : FormatOfFile(ExpandedName(input, spec.source));
+    if (row == nullptr || (first != nullptr && first != row)) return nullptr;
+    first = row;
   }
   return first;
 }
@@ -494,21 +467,20 @@ bool IsNamedColumnKey(const std::string& text) {
 /// Throws Error(kUsage) if the inputs' names tell different formats, of which one has columns.
 void RefuseMixedFormats(const JobSpec& spec) {
   const auto table = [&](const std::string& input) {
-    return input == "-" ? nullptr : TableOfName(ExpandedName(input, spec.source));
+    return input == "-" ? nullptr : FormatOfFile(ExpandedName(input, spec.source));
   };
   const auto named = std::find_if(spec.source.inputs.begin(), spec.source.inputs.end(), table);
   if (named == spec.source.inputs.end()) return;
-  const std::string first = table(*named);
+  const FormatRow* const first = table(*named);
   const auto other = std::find_if(spec.source.inputs.begin(), spec.source.inputs.end(), [&](const std::string& input) {
-    const char* const format = table(input);
-    return format == nullptr || format != first;
+    return table(input) != first;
   });
   if (other == spec.source.inputs.end()) return;
-  const char* const format = table(*other);
-  Fail("the name " + Quote(*named) + " means " + first + ", and " +
+  const FormatRow* const format = table(*other);
+  Fail("the name " + Quote(*named) + " means " + first->name + ", and " +
        (*other == "-" ? "standard input has no name that tells"
-                      : Quote(*other) + " means " + (format != nullptr ? format : "lines")) +
-       ": give --format " + first + " or --format lines, or sort one format at a time");
+                      : Quote(*other) + " means " + (format != nullptr ? format->name : "lines")) +
+       ": give --format " + first->name + " or --format lines, or sort one format at a time");
 }
 
 /// What the options say, else what the names say. Throws Error(kUsage) if they contradict each other. Sets
@@ -521,7 +493,7 @@ Format ResolveFormat(const Typed& typed, JobSpec& spec) {
       const std::string choice = OneOfWords("format", *text);
       if (choice == "binary") return Format::kBinary;
       if (choice == "lines") return Format::kLines;
-      SetTable(choice, spec);
+      SetTable(*FindFormat(choice), spec);
       return Format::kTable;
     });
     because = "--format " + *text;
@@ -550,8 +522,8 @@ Format ResolveFormat(const Typed& typed, JobSpec& spec) {
   }
   if (format) {
     if (*format == Format::kTable && !spec.source.table) {
-      const char* const named = TableOfInputs(spec);
-      SetTable(named != nullptr ? named : "csv", spec);
+      const FormatRow* const named = TableOfInputs(spec);
+      SetTable(named != nullptr ? *named : *FindFormat("csv"), spec);
     }
     return *format;
   }
@@ -564,8 +536,8 @@ Format ResolveFormat(const Typed& typed, JobSpec& spec) {
     if (field_keys && IsObsolescent(*field)) return Format::kLines;
     column_keys = !field_keys && std::all_of(keys->second.begin(), keys->second.end(), IsNamedColumnKey);
   }
-  if (const char* const named = field_keys ? nullptr : TableOfInputs(spec)) {
-    SetTable(named, spec);
+  if (const FormatRow* const named = field_keys ? nullptr : TableOfInputs(spec)) {
+    SetTable(*named, spec);
     return Format::kTable;
   }
   if (!field_keys) RefuseMixedFormats(spec);
@@ -576,7 +548,7 @@ Format ResolveFormat(const Typed& typed, JobSpec& spec) {
   if (first == spec.source.inputs.end()) {
     for (const std::string& input : spec.source.inputs) RefuseTypeInDoubt(input, spec);
     if (column_keys && !spec.source.inputs.empty()) {
-      SetTable("csv", spec);
+      SetTable(*FindFormat("csv"), spec);
       return Format::kTable;
     }
     spec.source.format_guessed = spec.source.inputs.empty();
@@ -703,19 +675,14 @@ void ResolveTable(const Typed& typed, JobSpec& spec) {
       return separator;
     });
   };
-  const bool csv = table.kind == TableKind::kCsv, mysql = table.kind == TableKind::kMysql;
-  const auto only_if = [&](bool means, const std::string& key) {
-    if (typed.has(key) && !means) Fail(key + " has no meaning with --format " + table.name);
-  };
-  only_if(csv || mysql || table.kind == TableKind::kPgCopy, "--delimiter");
-  for (const char* key : {"--quote", "--escape"}) only_if(csv || mysql, key);
-  for (const char* key : {"--comment", "--no-header"}) only_if(csv, key);
-  only_if(csv || mysql || table.kind == TableKind::kPgCopy, "--header");
-  const bool json = table.kind == TableKind::kJsonLines, binary = table.kind == TableKind::kPgCopyBinary;
-  only_if(!json && !binary, "--null");
-  for (const char* key : {"--decimal-point", "--thousands"}) only_if(!binary, key);
-  if (!csv || table.name == "tsv") table.quote = -1;
-  if (!csv) table.escape = '\\';
+  const FormatRow& row = RowOf(table);
+  static constexpr std::pair<const char*, unsigned> kOnly[] = {
+      {"--delimiter", kTakesDelimiter}, {"--quote", kTakesQuote},      {"--escape", kTakesQuote},
+      {"--comment", kTakesComment},     {"--header", kTakesHeader},    {"--no-header", kTakesNoHeader},
+      {"--null", kTakesNull},           {"--thousands", kTakesDecimal}, {"--decimal-point", kTakesDecimal}};
+  for (const auto& [key, takes] : kOnly) {
+    if (typed.has(key) && (row.takes & takes) == 0) Fail(std::string(key) + " has no meaning with --format " + table.name);
+  }
   if (const auto given = byte("--delimiter")) table.delimiter = *given;
   if (const std::string* text = typed.value("--quote"); text != nullptr && *text == "none") {
     table.quote = -1;
@@ -723,23 +690,22 @@ void ResolveTable(const Typed& typed, JobSpec& spec) {
     table.quote = *given;
   }
   if (const auto given = byte("--escape"); given && *given != table.quote) table.escape = *given;
-  if (csv && table.escape >= 0 && table.quote < 0) {
+  if (row.escape < 0 && table.escape >= 0 && table.quote < 0) {
     Fail(table.name == "tsv" && !typed.has("--quote") ? "--escape has no meaning without quotes: tsv has some with --quote '\"'"
                                                       : "--escape has no meaning with --quote none");
   }
   if (const auto given = byte("--comment")) table.comment = *given;
   if (table.delimiter == table.quote || table.delimiter == table.escape || table.delimiter == table.comment ||
-      (table.comment >= 0 && table.comment == table.quote) || (mysql && table.quote == table.escape)) {
+      (table.comment >= 0 && table.comment == table.quote) || (table.escape >= 0 && table.quote == table.escape)) {
     Fail("--delimiter, --quote, --escape and --comment must be different bytes");
   }
-  table.header = typed.has("--no-header") || table.kind != TableKind::kCsv || table.name == "pgcopy-csv" ? 0 : 1;
+  if (typed.has("--no-header")) table.header = 0;
   if (const std::string* text = typed.value("--header")) {
     if (typed.has("--no-header")) Fail("--header and --no-header exclude each other");
     table.header = Named("--header", [&] { return ParseCount(*text, 1, 1000000); });
   }
   if (const auto nulls = typed.values.find("--null"); nulls != typed.values.end()) table.nulls = nulls->second;
-  // PostgreSQL's CSV writes the text \N so.
-  if (csv && table.name != "pgcopy-csv") table.nulls.emplace_back("\\N");
+  if (*row.null != 0) table.nulls.emplace_back(row.null);
   table.strict = typed.has("--strict");
   table.reverse = spec.order.reverse;
   const auto point = byte("--decimal-point"), thousands = byte("--thousands");
@@ -1018,8 +984,9 @@ JobSpec ParseOptions(int argc, const char* const* argv, const std::function<void
     }
     throw;
   }
-  if (spec.target.split > 0 && spec.source.table && spec.source.table->kind == TableKind::kPgDump) {
-    Fail("--split: the rows of a dump stand between what else is in it; it has no meaning with pgdump");
+  if (spec.target.split > 0 && spec.source.table && (RowOf(*spec.source.table).takes & kTakesSplit) == 0) {
+    Fail("--split: the rows of a dump stand between what else is in it; it has no meaning with " +
+         spec.source.table->name);
   }
   spec.order.locale = typed.has("--locale");
   spec.order.debug = typed.has("--debug");
@@ -1157,9 +1124,9 @@ void RequireInput(const std::string& input) {
 std::string TakenForLines(const JobSpec& spec) {
   if (spec.source.format != Format::kLines || spec.source.lines_because.empty()) return "";
   for (const std::string& input : spec.source.inputs) {
-    const char* const table = input == "-" ? nullptr : TableOfName(ExpandedName(input, spec.source));
-    if (table == nullptr) continue;
-    const bool json = std::string_view(table) == "jsonl";
+    const FormatRow* const row = input == "-" ? nullptr : FormatOfFile(ExpandedName(input, spec.source));
+    if (row == nullptr) continue;
+    const bool json = row->names == ColumnNames::kPaths;
     return Quote(input) + " is sorted as lines because of " + spec.source.lines_because +
            (json ? "; by its members: -k PATH, like -k user.id:int"
                  : ": a header is sorted like any line, and a newline in quotes ends a record; by columns: " +
@@ -1210,9 +1177,9 @@ void ReadNamedFiles(JobSpec& spec, const CancelFlag& cancel) {
           Fail("the name " + Quote(input) + " means numbers: give --format lines, or " + kTypeHelp);
         }
         if (spec.source.format_guessed) RefuseTypeInDoubt(input, spec);
-        if (const char* table = TableOfName(ExpandedName(input, spec.source));
-            spec.source.format_guessed && table != nullptr) {
-          Fail("the name " + Quote(input) + " means records with columns: give --format " + table +
+        if (const FormatRow* row = FormatOfFile(ExpandedName(input, spec.source));
+            spec.source.format_guessed && row != nullptr) {
+          Fail("the name " + Quote(input) + " means records with columns: give --format " + row->name +
                ", or --format lines");
         }
         if (!spec.source.codec) RefuseCodecInDoubt(input, "--decompress");

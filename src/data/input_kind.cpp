@@ -9,26 +9,15 @@
 #include <vector>
 
 #include "base/text.hpp"
+#include "formats/registry.hpp"
 #include "kernels/error.hpp"
 
 namespace gpusort {
 namespace {
 
-/// The forms in which jobs read their inputs.
-enum Reads : unsigned {
-  kLines = 1,
-  kNulLines = 2,  ///< lines that end with NUL
-  kNumbers = 4,
-  kCsv = 8,
-  kOtherCsv = 16,  ///< another delimiter, or no quotes: a field may be JSON
-  kRows = 32,      ///< COPY in text form, and MySQL's SELECT INTO OUTFILE
-  kJson = 64,
-  kBinaryRows = 128,
-  kDump = 256,
-  kTables = kCsv | kOtherCsv | kRows | kJson | kBinaryRows | kDump,
-  kText = kLines | (kTables & ~kBinaryRows),
-  kAll = kLines | kNulLines | kNumbers | kTables,
-};
+constexpr unsigned kTables = kReadsCsv | kReadsOtherCsv | kReadsRows | kReadsJson | kReadsBinaryRows | kReadsDump,
+                   kText = kReadsLines | (kTables & ~kReadsBinaryRows),
+                   kAll = kReadsLines | kReadsNulLines | kReadsNumbers | kTables;
 
 struct Kind {
   const char* name;
@@ -70,7 +59,7 @@ constexpr Magic kMagics[] = {
     {0, "PGDMP"sv,
      {"a dump in pg_dump's custom format (-Fc)", "pg_restore -f - FILE | gpusort --format pgdump - OUTPUT sorts it"},
      true},
-    {0, "PGCOPY\n\xff\r\n\0"sv, {"rows of COPY ... WITH (FORMAT binary)", "give --format pgcopy-binary", kAll & ~kBinaryRows}},
+    {0, "PGCOPY\n\xff\r\n\0"sv, {"rows of COPY ... WITH (FORMAT binary)", "give --format pgcopy-binary", kAll & ~kReadsBinaryRows}},
     {0, "PAR1"sv,
      {"a Parquet file",
       "duckdb -csv -c \"FROM read_parquet('FILE')\" | gpusort --format csv -k COLUMN - OUTPUT sorts its rows"},
@@ -108,26 +97,26 @@ constexpr Kind kTarDump{"a dump in pg_dump's tar format (-Ft)",
 constexpr Kind kZip{"a ZIP archive", "unzip -p FILE NAME | gpusort - OUTPUT sorts a file of it"};
 constexpr Kind kWorkbook{"a spreadsheet (.xlsx, .ods)", "libreoffice --convert-to csv FILE writes a sheet as CSV"};
 constexpr Kind kUtf16{"UTF-16 text", "iconv -f UTF-16 -t UTF-8 FILE | gpusort - OUTPUT sorts it, with --format FORMAT for columns",
-                      kText | kBinaryRows};
+                      kText | kReadsBinaryRows};
 constexpr Kind kUtf16Le{"UTF-16 text without a byte order mark", "iconv -f UTF-16LE -t UTF-8 FILE | gpusort - OUTPUT sorts it, with --format FORMAT for columns",
-                        kText | kBinaryRows};
+                        kText | kReadsBinaryRows};
 constexpr Kind kUtf16Be{"UTF-16 text without a byte order mark", "iconv -f UTF-16BE -t UTF-8 FILE | gpusort - OUTPUT sorts it, with --format FORMAT for columns",
-                        kText | kBinaryRows};
+                        kText | kReadsBinaryRows};
 constexpr Kind kUtf32{"UTF-32 text", "iconv -f UTF-32 -t UTF-8 FILE | gpusort - OUTPUT sorts it, with --format FORMAT for columns",
-                      kText | kBinaryRows};
+                      kText | kReadsBinaryRows};
 constexpr Kind kUtf32Le{"UTF-32 text without a byte order mark", "iconv -f UTF-32LE -t UTF-8 FILE | gpusort - OUTPUT sorts it, with --format FORMAT for columns",
-                        kText | kBinaryRows};
+                        kText | kReadsBinaryRows};
 constexpr Kind kUtf32Be{"UTF-32 text without a byte order mark", "iconv -f UTF-32BE -t UTF-8 FILE | gpusort - OUTPUT sorts it, with --format FORMAT for columns",
-                        kText | kBinaryRows};
+                        kText | kReadsBinaryRows};
 constexpr Kind kReturns{"text whose lines end with CR alone",
                         "tr '\\r' '\\n' <FILE | gpusort - OUTPUT sorts it, with --format FORMAT for columns", kText};
 
-constexpr unsigned kAllText = kText | kBinaryRows;
+constexpr unsigned kAllText = kText | kReadsBinaryRows;
 constexpr Kind kPgDump{"a plain dump of PostgreSQL", "give --format pgdump, which sorts the rows of its COPY blocks",
-                       kAllText & ~kDump};
+                       kAllText & ~kReadsDump};
 constexpr Kind kPgInserts{"a plain dump of PostgreSQL with INSERT statements, which are not sorted",
                           "pg_dump without --inserts and --column-inserts writes rows for --format pgdump",
-                          kAllText & ~kDump};
+                          kAllText & ~kReadsDump};
 constexpr Kind kMysqlDump{"a dump of MySQL or MariaDB, whose INSERT statements are not sorted",
                           "mysqldump --tab=DIR writes rows for --format mysql", kAllText};
 constexpr Kind kSqliteDump{
@@ -135,21 +124,21 @@ constexpr Kind kSqliteDump{
     "sqlite3 -csv -header DATABASE 'SELECT * FROM TABLE' | gpusort --format csv -k COLUMN - OUTPUT sorts a table",
     kAllText};
 constexpr Kind kSqlFile{
-    "SQL, by its name", "give --format pgdump if it has COPY blocks, as pg_dump writes them without --inserts", kLines};
+    "SQL, by its name", "give --format pgdump if it has COPY blocks, as pg_dump writes them without --inserts", kReadsLines};
 constexpr Kind kStatements{
     "SQL statements",
     "rows can be sorted that pg_dump without --inserts writes (--format pgdump), or mysqldump --tab (--format mysql)",
-    kAllText & ~kLines & ~kDump};
+    kAllText & ~kReadsLines & ~kReadsDump};
 
 constexpr Kind kJsonArray{"a JSON array",
                           "jq -c '.[]' FILE | gpusort --format jsonl -k PATH - OUTPUT sorts its elements",
-                          kLines | kCsv | kJson | kBinaryRows | kDump};
+                          kReadsLines | kReadsCsv | kReadsJson | kReadsBinaryRows | kReadsDump};
 constexpr Kind kJsonOverLines{
     "JSON with values over several lines",
     "jq -c . FILE | gpusort --format jsonl -k PATH - OUTPUT sorts values, and jq -c '.NAME[]' takes an array out of one",
-    kLines | kCsv | kJson | kBinaryRows | kDump};
-constexpr Kind kJsonLines{"JSON Lines", "give --format jsonl", kCsv | kBinaryRows};
-constexpr Kind kMarkup{"HTML or XML", "write its rows as CSV first", kCsv | kOtherCsv | kJson | kBinaryRows};
+    kReadsLines | kReadsCsv | kReadsJson | kReadsBinaryRows | kReadsDump};
+constexpr Kind kJsonLines{"JSON Lines", "give --format jsonl", kReadsCsv | kReadsBinaryRows};
+constexpr Kind kMarkup{"HTML or XML", "write its rows as CSV first", kReadsCsv | kReadsOtherCsv | kReadsJson | kReadsBinaryRows};
 
 bool IsControl(char c) {
   const auto byte = static_cast<unsigned char>(c);
@@ -197,7 +186,7 @@ const Kind* FindMagic(std::string_view front, unsigned reads) {
   constexpr std::size_t kNear = 256;
   constexpr std::size_t kLeastOfNumbers = 4;  // fewer bytes may be a number
   for (const Magic& magic : kMagics) {
-    if (reads == kNumbers && magic.bytes.size() < kLeastOfNumbers) continue;
+    if (reads == kReadsNumbers && magic.bytes.size() < kLeastOfNumbers) continue;
     if (front.size() < magic.offset || !front.substr(magic.offset).starts_with(magic.bytes)) continue;
     const std::string_view rest = front.substr(magic.offset + magic.bytes.size());
     if (!magic.binary || HasControl(rest.substr(0, kNear))) return &magic.kind;
@@ -448,7 +437,7 @@ const Kind* FindJson(std::string_view text, bool all, bool named_json, unsigned 
     return alone && (front.nested() || (named_json && all)) ? &kJsonArray : nullptr;
   }
   const bool lines = front.ended() && rest.find('\n') < next;
-  return reads == kCsv && lines ? &kJsonLines : nullptr;
+  return reads == kReadsCsv && lines ? &kJsonLines : nullptr;
 }
 
 bool HasReturnsAlone(std::string_view text, bool all, unsigned reads) {
@@ -456,7 +445,7 @@ bool HasReturnsAlone(std::string_view text, bool all, unsigned reads) {
   const std::size_t first = text.find('\r');
   if (first == text.npos || first + 1 == text.size()) return false;
   // A long line of a log may have some: a progress bar's.
-  return reads != kLines || all;
+  return reads != kReadsLines || all;
 }
 
 const Kind* FindText(std::string_view front, bool all, const std::string& lower_name, unsigned reads) {
@@ -464,7 +453,7 @@ const Kind* FindText(std::string_view front, bool all, const std::string& lower_
   if (HasReturnsAlone(front, all, reads)) return &kReturns;
   const Kind* const dump = FindDump(front);
   if (dump != nullptr && (dump->refused & reads) != 0) return dump;
-  if (lower_name.ends_with(".sql") && reads == kLines) return &kSqlFile;
+  if (lower_name.ends_with(".sql") && reads == kReadsLines) return &kSqlFile;
   const bool named_json = lower_name.ends_with(".json");
   if (const Kind* const json = FindJson(front, all, named_json, reads)) return json;
   const std::string_view words = front.substr(std::min(front.find_first_not_of(" \t\r\n"), front.size()));
@@ -475,20 +464,9 @@ const Kind* FindText(std::string_view front, bool all, const std::string& lower_
 }
 
 unsigned ReadsOf(const TableOptions& table) {
-  switch (table.kind) {
-    case TableKind::kCsv:
-      return table.delimiter == ',' && table.quote == '"' && table.name == "csv" ? kCsv : kOtherCsv;
-    case TableKind::kJsonLines:
-      return kJson;
-    case TableKind::kPgCopyBinary:
-      return kBinaryRows;
-    case TableKind::kPgDump:
-      return kDump;
-    case TableKind::kPgCopy:
-    case TableKind::kMysql:
-      return kRows;
-  }
-  return 0;
+  const FormatRow& row = RowOf(table);
+  const bool other = row.reads == kReadsCsv && (table.delimiter != row.delimiter || table.quote != row.quote);
+  return other ? kReadsOtherCsv : row.reads;
 }
 
 }  // namespace
@@ -499,8 +477,8 @@ KindCheck::KindCheck(const JobSpec& spec) : raw_(spec.source.codec == Codec::kNo
     reads_ = ReadsOf(*spec.source.table);
     as_ = spec.source.table->name;
   } else if (spec.source.format_assumed) {
-    reads_ = spec.source.format == Format::kBinary ? kNumbers : spec.order.layout.delimiter == 0 ? kNulLines : kLines;
-    as_ = reads_ == kNumbers ? "numbers" : "lines";
+    reads_ = spec.source.format == Format::kBinary ? kReadsNumbers : spec.order.layout.delimiter == 0 ? kReadsNulLines : kReadsLines;
+    as_ = reads_ == kReadsNumbers ? "numbers" : "lines";
   }
 }
 
@@ -514,9 +492,9 @@ void KindCheck::Look(const std::string& name, const std::string& expanded, std::
   if (kind->codec && raw_ && (reads_ & kTables) == 0) return;
   const bool expand_first = name != expanded && std::string_view(kind->advice).find("FILE") != std::string_view::npos;
   const char* const first = expand_first ? ", compressed: expand it to FILE, then " : ": ";
-  const char* const insist = reads_ == kLines ? "; --format lines sorts its lines as text" : "; --force-format reads it as ";
+  const char* const insist = reads_ == kReadsLines ? "; --format lines sorts its lines as text" : "; --force-format reads it as ";
   throw Error(ErrorCode::kBadInput, EscapeName(name) + ": this seems to be " + kind->name + first + kind->advice +
-                                        insist + (reads_ == kLines ? "" : as_));
+                                        insist + (reads_ == kReadsLines ? "" : as_));
 }
 
 void KindCheck::LookAtHeader(const std::string& name, std::span<const std::byte> header, std::uint64_t lines) const {

@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "formats/find_bytes.hpp"
+#include "formats/registry.hpp"
 #include "kernels/error.hpp"
 
 namespace gpusort {
@@ -53,12 +54,12 @@ char TakeDigits(const Byte*& p, const Byte* end, unsigned base, unsigned most) {
 
 CopyFormat::CopyFormat(const JobSpec& spec)
     : TableFormat(spec),
-      postgres_(table_.kind != TableKind::kMysql),
+      postgres_(table_.name != "mysql"),
       delimiter_(table_.delimiter),
       escape_(table_.escape < 0 ? '\\' : static_cast<unsigned char>(table_.escape)),
       quote_(postgres_ ? -1 : table_.quote),
       wanted_(columns_) {
-  if (table_.kind != TableKind::kPgDump && table_.header == 0) RefuseNames(table_);
+  if (RowOf(table_).names == ColumnNames::kNumbers && table_.header == 0) RefuseNames(table_);
 }
 
 std::optional<std::uint64_t> CopyFormat::HeaderBytes(RecordSpan front, bool all) const {

@@ -8,11 +8,7 @@
 #include "base/did_you_mean.hpp"
 #include "base/gnu_quote.hpp"
 #include "base/text.hpp"
-#include "formats/copy_format.hpp"
-#include "formats/csv_format.hpp"
-#include "formats/json_format.hpp"
-#include "formats/pgcopy_binary_format.hpp"
-#include "formats/pgdump_format.hpp"
+#include "formats/registry.hpp"
 #include "formats/suggest_type.hpp"
 #include "kernels/error.hpp"
 
@@ -214,24 +210,6 @@ void TableFormat::Resolve(const std::vector<std::string>& names) {
   }
 }
 
-std::unique_ptr<TableFormat> MakeTableFormat(const JobSpec& spec) {
-  switch (spec.source.table->kind) {
-    case TableKind::kCsv:
-      return std::make_unique<CsvFormat>(spec);
-    case TableKind::kJsonLines:
-      return std::make_unique<JsonFormat>(spec);
-    case TableKind::kPgCopy:
-    case TableKind::kMysql:
-      return std::make_unique<CopyFormat>(spec);
-    case TableKind::kPgCopyBinary:
-      return std::make_unique<PgCopyBinaryFormat>(spec);
-    case TableKind::kPgDump:
-      return std::make_unique<PgDumpFormat>(spec);
-    default:
-      throw Error(ErrorCode::kUsage, "--format " + spec.source.table->name + " is not built yet");
-  }
-}
-
 namespace {
 
 /// "say -k d:date, or ..." for a key without a type; empty if it looks like text.
@@ -254,11 +232,12 @@ std::string TypeToSay(const ColumnKey& key, const KeyTally::Column& column) {
 
 /// Returns the message about a key for which no record has a value.
 std::string NoValues(const JobSpec& spec, const ColumnKey& key, const KeyTally::Column& column, const KeyTally& tally) {
-  const bool json = spec.source.table->kind == TableKind::kJsonLines;
   const std::string name = "'" + EscapeName(key.column) + "'";
   if (column.bad.count == 0) {
-    if (json && column.missing == column.nulls) return "no record has the path " + name + PathHint(key.column, tally.example);
-    if (column.missing == column.nulls) return "no record has the column " + name;
+    const FormatRow& row = RowOf(*spec.source.table);
+    if (column.missing == column.nulls) {
+      return "no record has the " + ColumnWord(row) + " " + name + (row.hint ? row.hint(key.column, tally.example) : "");
+    }
     return "column " + name + " is null in " +
            (column.nulls == 1 ? "the only record" : "all " + std::to_string(column.nulls) + " records");
   }
@@ -307,9 +286,9 @@ std::vector<std::string> DescribeTally(const JobSpec& spec, const KeyTally& tall
   }
   if (tally.glued.count > 0) {
     const std::uint64_t count = tally.glued.count;
+    const FormatRow& row = RowOf(table);
     lines.push_back(Counted(count, "record") + (count == 1 ? " has" : " have") +
-                    " a newline in quotes and text after the closing quote, the first is " +
-                    RecordName(spec, tally.glued) + ": if quotes are text there, say --quote none" + kStrict);
+                    " " + row.glued + ", the first is " + RecordName(spec, tally.glued) + ": " + row.glued_advice + kStrict);
   }
   if (tally.delimiter != 0) lines.push_back("the header is a single column: " + IsItDelimiter(tally.delimiter));
   if (tally.lacks_zone) lines.push_back("timestamps without a zone were taken as UTC");

@@ -8,7 +8,7 @@
 #include "base/log.hpp"
 #include "base/machine.hpp"
 #include "data/inputs.hpp"
-#include "formats/table_format.hpp"
+#include "formats/registry.hpp"
 #include "job/find_facts.hpp"
 #include "job/order.hpp"
 #include "kernels/error.hpp"
@@ -82,7 +82,7 @@ void CheckSorted(const JobSpec& spec, CancelFlag& cancel) {
 }
 
 bool IsAllHeader(const JobSpec& spec, const Inputs& inputs) {
-  const bool has = spec.source.table ? spec.source.table->kind == TableKind::kCsv && spec.source.table->header > 0
+  const bool has = spec.source.table ? RowOf(*spec.source.table).names == ColumnNames::kHeader && spec.source.table->header > 0
                                      : spec.source.header > 0;
   return has && spec.source.ranges.empty() && !inputs.header().empty();
 }

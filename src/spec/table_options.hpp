@@ -1,4 +1,4 @@
-// How records with columns are written, as a front end has resolved it: plain data for formats/table_format.hpp.
+// How records with columns are written, as a front end has resolved it. Plain data for formats/table_format.hpp.
 #pragma once
 
 #include <cstdint>
@@ -9,20 +9,17 @@
 
 namespace gpusort {
 
-enum class TableKind { kCsv, kJsonLines, kPgCopy, kPgCopyBinary, kPgDump, kMysql };
-
 struct TableOptions {
-  TableKind kind = TableKind::kCsv;
-  std::string name;  ///< of the format, for messages: csv, tsv, jsonl, ...
+  std::string name = "csv";  ///< of the format: a row of formats/registry.hpp
   unsigned char delimiter = ',';
   int quote = '"';                 ///< -1: none
-  int escape = -1;                 ///< takes the next byte in quotes as it is; -1: a quote in quotes is doubled
+  int escape = -1;                 ///< the next byte in quotes is text; -1: a quote in quotes is doubled
   int comment = -1;                ///< begins lines that are no records; -1: none
   std::uint64_t header = 1;        ///< records on top that are not sorted; the last has the names of columns
-  std::vector<std::string> nulls;  ///< unquoted fields that are null, beside empty ones
-  bool strict = false;             ///< what is taken leniently else is an error
-  std::vector<ColumnKey> keys;     ///< with --reverse folded in; none: all columns as text
-  bool reverse = false;            ///< of what has no key
+  std::vector<std::string> nulls{};  ///< unquoted fields that are null, in addition to empty ones
+  bool strict = false;             ///< values and records that only cause a warning are errors
+  std::vector<ColumnKey> keys{};     ///< with --reverse folded in; none: all columns as text
+  bool reverse = false;            ///< the order without keys is descending
 };
 
 }  // namespace gpusort

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <string_view>
 
 #include "../support/cut_records.hpp"
 #include "formats/table_format.hpp"
@@ -16,28 +17,26 @@ namespace {
 using namespace gpusort;
 
 struct Kind {
-  TableKind kind;
   const char* name;
   int quote;
 };
-constexpr Kind kKinds[] = {{TableKind::kPgCopy, "pgcopy", -1},
-                           {TableKind::kMysql, "mysql", -1},
-                           {TableKind::kMysql, "mysql", '"'},
-                           {TableKind::kPgCopyBinary, "pgcopy-binary", -1},
-                           {TableKind::kPgDump, "pgdump", -1}};
+constexpr Kind kKinds[] = {{"pgcopy", -1},
+                           {"mysql", -1},
+                           {"mysql", '"'},
+                           {"pgcopy-binary", -1},
+                           {"pgdump", -1}};
 
 JobSpec OptionsOf(const Kind& kind, bool keys) {
   JobSpec spec;
   spec.source.inputs = {"fuzz"};
   spec.source.table.emplace();
-  spec.source.table->kind = kind.kind;
   spec.source.table->name = kind.name;
   spec.source.table->delimiter = '\t';
   spec.source.table->quote = kind.quote;
   for (unsigned type = 0; keys && type <= static_cast<unsigned>(ValueType::kBytesHex); ++type) {
     ColumnKey key;
-    key.number = kind.kind == TableKind::kPgDump ? 0 : type % 3 + 1;
-    key.text = key.column = kind.kind == TableKind::kPgDump ? "t.a" : std::to_string(key.number);
+    key.number = std::string_view(kind.name) == "pgdump" ? 0 : type % 3 + 1;
+    key.text = key.column = std::string_view(kind.name) == "pgdump" ? "t.a" : std::to_string(key.number);
     key.rule.type = static_cast<ValueType>(type);
     key.rule.typed = key.rule.descending = type % 2 == 0;
     spec.source.table->keys.push_back(key);

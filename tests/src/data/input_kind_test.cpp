@@ -4,6 +4,7 @@
 
 #include <string>
 
+#include "formats/registry.hpp"
 #include "kernels/error.hpp"
 
 namespace gpusort::testing {
@@ -19,11 +20,10 @@ JobSpec LinesByDefault() {
   return spec;
 }
 
-JobSpec TableOf(TableKind kind, const std::string& name) {
+JobSpec TableOf(const std::string& name) {
   JobSpec spec;
   spec.source.format = Format::kTable;
   spec.source.table.emplace();
-  spec.source.table->kind = kind;
   spec.source.table->name = name;
   return spec;
 }
@@ -73,9 +73,8 @@ const Front kForeign[] = {
 TEST(KindCheck, RefusesForeignKindsInEveryFormat) {
   for (const Front& front : kForeign) {
     EXPECT_NE(Refusal(LinesByDefault(), front.bytes).find(front.kind), std::string::npos) << front.kind;
-    for (const TableKind kind : {TableKind::kCsv, TableKind::kJsonLines, TableKind::kPgCopy, TableKind::kPgCopyBinary,
-                                 TableKind::kPgDump, TableKind::kMysql}) {
-      EXPECT_NE(Refusal(TableOf(kind, "x"), front.bytes).find(front.kind), std::string::npos) << front.kind;
+    for (const FormatRow& row : kFormatRows) {
+      EXPECT_NE(Refusal(TableOf(row.name), front.bytes).find(front.kind), std::string::npos) << front.kind;
     }
     JobSpec numbers = LinesByDefault();
     numbers.source.format = Format::kBinary;
@@ -92,7 +91,7 @@ TEST(KindCheck, TakesAnyBytesWhereTheUserSaysWhatTheyAre) {
     EXPECT_EQ(Refusal(said, front.bytes), "") << front.kind;
     said.source.format = Format::kBinary;
     EXPECT_EQ(Refusal(said, front.bytes), "") << front.kind;
-    JobSpec forced = TableOf(TableKind::kCsv, "csv");
+    JobSpec forced = TableOf("csv");
     forced.source.force_format = true;
     EXPECT_EQ(Refusal(forced, front.bytes), "") << front.kind;
   }
@@ -146,7 +145,7 @@ TEST(KindCheck, KnowsWideText) {
     const std::string mark = big ? "\xfe\xff" : "\xff\xfe";
     EXPECT_NE(Refusal(LinesByDefault(), mark + Wide(text, big)).find("UTF-16 text:"), std::string::npos);
     EXPECT_NE(Refusal(LinesByDefault(), Wide(text, big)).find(big ? "UTF-16BE" : "UTF-16LE"), std::string::npos);
-    EXPECT_NE(Refusal(TableOf(TableKind::kCsv, "csv"), Wide(text, big)), "");
+    EXPECT_NE(Refusal(TableOf("csv"), Wide(text, big)), "");
     JobSpec zero = LinesByDefault();  // each byte is a line
     zero.order.layout.delimiter = 0;
     EXPECT_EQ(Refusal(zero, Wide(text, big)), "");
@@ -166,37 +165,37 @@ TEST(KindCheck, KnowsDumpsOfDatabases) {
                                   "--\n-- PostgreSQL database cluster dump\n--\n"};
   for (const std::string& front : postgres) {
     EXPECT_NE(Refusal(LinesByDefault(), front).find("--format pgdump"), std::string::npos);
-    EXPECT_NE(Refusal(TableOf(TableKind::kCsv, "csv"), front), "");
-    EXPECT_EQ(Refusal(TableOf(TableKind::kPgDump, "pgdump"), front), "");
+    EXPECT_NE(Refusal(TableOf("csv"), front), "");
+    EXPECT_EQ(Refusal(TableOf("pgdump"), front), "");
   }
   for (const std::string front :
        {"-- MySQL dump 10.13  Distrib 8.0.36\n", "-- MariaDB dump 10.19\n", "/*!40101 SET NAMES utf8 */;\n",
         "/*M!999999\\- enable the sandbox mode */ \n-- MariaDB dump 10.19\n", "\n-- phpMyAdmin SQL Dump\n",
         "-- Adminer 4.8.1 MySQL 8.0.36 dump\n", "\xef\xbb\xbf-- MySQL dump 10.13\n"}) {
     for (const JobSpec& spec :
-         {LinesByDefault(), TableOf(TableKind::kMysql, "mysql"), TableOf(TableKind::kPgDump, "pgdump")}) {
+         {LinesByDefault(), TableOf("mysql"), TableOf("pgdump")}) {
       EXPECT_NE(Refusal(spec, front).find("mysqldump --tab"), std::string::npos) << front;
     }
   }
   const std::string lite = "PRAGMA foreign_keys=OFF;\nBEGIN TRANSACTION;\n";
   EXPECT_NE(Refusal(LinesByDefault(), lite).find("sqlite3 -csv"), std::string::npos);
-  EXPECT_NE(Refusal(TableOf(TableKind::kPgDump, "pgdump"), lite), "");
+  EXPECT_NE(Refusal(TableOf("pgdump"), lite), "");
   EXPECT_NE(Refusal(LinesByDefault(), "select 1;\n", "x.SQL").find("by its name"), std::string::npos);
   EXPECT_EQ(Refusal(LinesByDefault(), "", "x.sql"), "");
   const std::string inserts = "INSERT INTO `t` VALUES (1),(2);\n";
   EXPECT_EQ(Refusal(LinesByDefault(), inserts), "");
-  EXPECT_EQ(Refusal(TableOf(TableKind::kPgDump, "pgdump"), inserts), "");  // the end of a pgdump shows its kind
-  EXPECT_NE(Refusal(TableOf(TableKind::kMysql, "mysql"), inserts), "");
+  EXPECT_EQ(Refusal(TableOf("pgdump"), inserts), "");  // the end of a pgdump shows its kind
+  EXPECT_NE(Refusal(TableOf("mysql"), inserts), "");
 }
 
 TEST(KindCheck, KnowsJsonThatIsNoLines) {
-  const JobSpec json = TableOf(TableKind::kJsonLines, "jsonl");
+  const JobSpec json = TableOf("jsonl");
   for (const std::string front : {"[\n{\"a\":1},\n{\"a\":2}\n]\n", "[{\"a\":1},{\"a\":2}]\n", "\xef\xbb\xbf [{\"a\":1}]",
                                   "[1,\n2]\n", "[[1],[2]]", "{\n  \"a\": [1, -2.5e+3, true]\n}\n", "{\"a\":1,\r\n\"b\":2}"}) {
     EXPECT_NE(Refusal(json, front).find("jq -c"), std::string::npos) << front;
     EXPECT_NE(Refusal(LinesByDefault(), front).find("jq -c"), std::string::npos) << front;
-    EXPECT_NE(Refusal(TableOf(TableKind::kCsv, "csv"), front).find("jq -c"), std::string::npos) << front;
-    EXPECT_EQ(Refusal(TableOf(TableKind::kPgCopy, "pgcopy"), front), "") << front;
+    EXPECT_NE(Refusal(TableOf("csv"), front).find("jq -c"), std::string::npos) << front;
+    EXPECT_EQ(Refusal(TableOf("pgcopy"), front), "") << front;
   }
   // Only the front of a longer input is passed.
   EXPECT_NE(Refusal(json, "[{\"a\":1},{\"a", "in", false), "");
@@ -206,11 +205,11 @@ TEST(KindCheck, KnowsJsonThatIsNoLines) {
                                   "\n{\"a\":\"\\\"[{\"}\n", "[\"a\"]\n[\"b\"]\n"}) {
     EXPECT_EQ(Refusal(json, lines), "") << lines;
   }
-  EXPECT_NE(Refusal(TableOf(TableKind::kCsv, "csv"), "{\"a\":1}\n{\"a\":2}\n").find("--format jsonl"), std::string::npos);
+  EXPECT_NE(Refusal(TableOf("csv"), "{\"a\":1}\n{\"a\":2}\n").find("--format jsonl"), std::string::npos);
 }
 
 TEST(KindCheck, KnowsLinesThatEndWithReturns) {
-  const JobSpec csv = TableOf(TableKind::kCsv, "csv");
+  const JobSpec csv = TableOf("csv");
   EXPECT_NE(Refusal(csv, "a,b\r1,2\r").find("CR alone"), std::string::npos);
   EXPECT_NE(Refusal(csv, "a,b\r1,2", "in", false).find("CR alone"), std::string::npos);
   EXPECT_NE(Refusal(LinesByDefault(), "b\ra\r"), "");
@@ -229,9 +228,9 @@ TEST(KindCheck, TakesText) {
   }
   for (const std::string text : {"[a],b\n1,2\n", "{id},x\n", "select,insert\n1,2\n", "\"<html>\",x\n", "use,copy\n1,2\n",
                                  "copy number,x\n1,a;\n", "insert into box,n\na;\n", "create table a,b\n1;\n"}) {
-    EXPECT_EQ(Refusal(TableOf(TableKind::kCsv, "csv"), text), "") << text;
+    EXPECT_EQ(Refusal(TableOf("csv"), text), "") << text;
   }
-  EXPECT_NE(Refusal(TableOf(TableKind::kCsv, "csv"), "\n<!DOCTYPE HTML>\n<html>").find("HTML"), std::string::npos);
+  EXPECT_NE(Refusal(TableOf("csv"), "\n<!DOCTYPE HTML>\n<html>").find("HTML"), std::string::npos);
 }
 
 }  // namespace

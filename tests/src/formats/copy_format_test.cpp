@@ -30,11 +30,10 @@ ColumnKey Key(std::uint64_t number, ValueType type, bool descending = false) {
   return key;
 }
 
-JobSpec TableOptionsOf(TableKind kind, int quote, std::vector<ColumnKey> keys) {
+JobSpec TableOptionsOf(const std::string& name, int quote, std::vector<ColumnKey> keys) {
   JobSpec spec;
   spec.source.table.emplace();
-  spec.source.table->kind = kind;
-  spec.source.table->name = kind == TableKind::kMysql ? "mysql" : "pgcopy";
+  spec.source.table->name = name;
   spec.source.table->delimiter = '\t';
   spec.source.table->quote = quote;
   spec.source.table->header = 0;
@@ -163,14 +162,14 @@ const std::vector<std::vector<ColumnKey>> kKeys = {
     {Key(1, ValueType::kText)},
     {Key(3, ValueType::kInt, true), Key(1, ValueType::kText), Key(3, ValueType::kText)}};
 
-void CheckAgainstParser(TableKind kind, int quote) {
+void CheckAgainstParser(const std::string& name, int quote) {
   const std::string bytes = "aN\\\\\\\\\t\t\n\n\n\r.\"\"7x0nrZ"s;
   std::string text = *rc::gen::container<std::string>(rc::gen::elementOf(bytes));
   if (!text.empty()) text += '\n';  // the reader also adds a missing newline
   for (const std::vector<ColumnKey>& keys : kKeys) {
-    const JobSpec spec = TableOptionsOf(kind, quote, keys);
+    const JobSpec spec = TableOptionsOf(name, quote, keys);
     const CopyFormat format(spec);
-    const Parsed parsed = ParseSlowly(text, kind == TableKind::kPgCopy, quote);
+    const Parsed parsed = ParseSlowly(text, name == "pgcopy", quote);
     const CutInput cut = CutEverywhere(format, text, [](std::size_t) { RC_FAIL("cuts matter"); });
     RC_ASSERT(cut.error.empty() == !parsed.bad);
     if (parsed.bad) continue;
@@ -184,38 +183,38 @@ void CheckAgainstParser(TableKind kind, int quote) {
   }
 }
 
-RC_GTEST_PROP(CopyFormat, ReadsPgcopyAsASlowParser, ()) { CheckAgainstParser(TableKind::kPgCopy, -1); }
-RC_GTEST_PROP(CopyFormat, ReadsMysqlAsASlowParser, ()) { CheckAgainstParser(TableKind::kMysql, -1); }
-RC_GTEST_PROP(CopyFormat, ReadsEnclosedMysqlAsASlowParser, ()) { CheckAgainstParser(TableKind::kMysql, '"'); }
+RC_GTEST_PROP(CopyFormat, ReadsPgcopyAsASlowParser, ()) { CheckAgainstParser("pgcopy", -1); }
+RC_GTEST_PROP(CopyFormat, ReadsMysqlAsASlowParser, ()) { CheckAgainstParser("mysql", -1); }
+RC_GTEST_PROP(CopyFormat, ReadsEnclosedMysqlAsASlowParser, ()) { CheckAgainstParser("mysql", '"'); }
 
 TEST(CopyFormat, SortsByTypedColumns) {
   const std::string rows = "b\t10\n\\N\t9\na\\\nb\t-1\n\t\\N\nc\tword\n";
-  const auto sorted = [&](const std::string& text, TableKind kind, std::vector<ColumnKey> keys) {
-    const JobSpec spec = TableOptionsOf(kind, -1, std::move(keys));
+  const auto sorted = [&](const std::string& text, const std::string& name, std::vector<ColumnKey> keys) {
+    const JobSpec spec = TableOptionsOf(name, -1, std::move(keys));
     return Sorted(CutRecords(CopyFormat(spec), text, 7));
   };
-  EXPECT_EQ(sorted(rows + "\\.\n", TableKind::kPgCopy, {Key(2, ValueType::kInt)}),
+  EXPECT_EQ(sorted(rows + "\\.\n", "pgcopy", {Key(2, ValueType::kInt)}),
             "a\\\nb\t-1\n\\N\t9\nb\t10\n\t\\N\nc\tword\n\\.\n");
-  EXPECT_EQ(sorted(rows, TableKind::kMysql, {Key(1, ValueType::kText)}), "\t\\N\na\\\nb\t-1\nb\t10\nc\tword\n\\N\t9\n");
+  EXPECT_EQ(sorted(rows, "mysql", {Key(1, ValueType::kText)}), "\t\\N\na\\\nb\t-1\nb\t10\nc\tword\n\\N\t9\n");
 }
 
 TEST(CopyFormat, SaysWhatIsWrong) {
-  const auto error = [](const std::string& text, TableKind kind, int quote) {
-    const JobSpec spec = TableOptionsOf(kind, quote, {});
+  const auto error = [](const std::string& text, const std::string& name, int quote) {
+    const JobSpec spec = TableOptionsOf(name, quote, {});
     return CutRecords(CopyFormat(spec), text, text.size()).error;
   };
-  EXPECT_NE(error("a\n\\.\nb\n", TableKind::kPgCopy, -1).find("behind the line \\."), std::string::npos);
-  EXPECT_NE(error("\"a\nb\n", TableKind::kMysql, '"').find("not closed"), std::string::npos);
-  EXPECT_NE(error("a\\\n", TableKind::kMysql, -1).find("behind an escape"), std::string::npos);
-  EXPECT_EQ(error("\\.\n", TableKind::kMysql, -1), "");
+  EXPECT_NE(error("a\n\\.\nb\n", "pgcopy", -1).find("behind the line \\."), std::string::npos);
+  EXPECT_NE(error("\"a\nb\n", "mysql", '"').find("not closed"), std::string::npos);
+  EXPECT_NE(error("a\\\n", "mysql", -1).find("behind an escape"), std::string::npos);
+  EXPECT_EQ(error("\\.\n", "mysql", -1), "");
   ColumnKey named;
   named.text = named.column = "id";
-  const JobSpec spec = TableOptionsOf(TableKind::kPgCopy, -1, {named});
+  const JobSpec spec = TableOptionsOf("pgcopy", -1, {named});
   EXPECT_THROW(CopyFormat{spec}, Error);
 }
 
 TEST(CopyFormat, CountsBadValuesWithTheirPlace) {
-  const JobSpec spec = TableOptionsOf(TableKind::kPgCopy, -1, {Key(2, ValueType::kInt)});
+  const JobSpec spec = TableOptionsOf("pgcopy", -1, {Key(2, ValueType::kInt)});
   const CutInput cut = CutRecords(CopyFormat(spec), "a\t1\nb\tx\nc\n", 100);
   EXPECT_EQ(cut.tally.columns[0].bad.count, 1);
   EXPECT_EQ(cut.tally.columns[0].bad.record, 1);

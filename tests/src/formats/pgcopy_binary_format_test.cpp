@@ -56,7 +56,7 @@ ColumnKey BinaryKey(std::uint64_t number, ValueType type, bool descending = fals
 JobSpec BinaryOptions(std::vector<ColumnKey> keys) {
   JobSpec spec;
   spec.source.table.emplace();
-  spec.source.table->kind = TableKind::kPgCopyBinary;
+  spec.source.table->name = "pgcopy-binary";
   spec.source.table->name = "pgcopy-binary";
   spec.source.table->keys = std::move(keys);
   return spec;

@@ -31,7 +31,7 @@ JobSpec DumpOptions(std::vector<ColumnKey> keys) {
   JobSpec spec;
   spec.source.inputs = {"dump.sql"};
   spec.source.table.emplace();
-  spec.source.table->kind = TableKind::kPgDump;
+  spec.source.table->name = "pgdump";
   spec.source.table->name = "pgdump";
   spec.source.table->delimiter = '\t';
   spec.source.table->quote = -1;

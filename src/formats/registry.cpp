@@ -1,0 +1,39 @@
+#include "formats/registry.hpp"
+
+#include <algorithm>
+#include <cctype>
+#include <iterator>
+
+#include "kernels/error.hpp"
+
+namespace gpusort {
+
+const FormatRow* FindFormat(std::string_view name) {
+  const auto* const row = std::ranges::find(kFormatRows, name, &FormatRow::name);
+  return row == std::end(kFormatRows) ? nullptr : row;
+}
+
+const FormatRow* FormatOfFile(std::string_view path) {
+  std::string lower(path);
+  for (char& c : lower) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+  for (const FormatRow& row : kFormatRows) {
+    for (std::string_view rest = row.extensions; !rest.empty();) {
+      const std::string_view extension = rest.substr(0, rest.find(' '));
+      rest.remove_prefix(std::min(rest.size(), extension.size() + 1));
+      if (lower.ends_with(extension) && lower.size() > extension.size()) return &row;
+    }
+  }
+  return nullptr;
+}
+
+const FormatRow& RowOf(const TableOptions& table) {
+  const FormatRow* const row = FindFormat(table.name);
+  if (row == nullptr) throw Error(ErrorCode::kInternal, "there is no format " + table.name);
+  return *row;
+}
+
+std::string ColumnWord(const FormatRow& row) { return row.names == ColumnNames::kPaths ? "path" : "column"; }
+
+std::unique_ptr<TableFormat> MakeTableFormat(const JobSpec& spec) { return RowOf(*spec.source.table).make(spec); }
+
+}  // namespace gpusort
