@@ -16,6 +16,8 @@
 #define XXH_INLINE_ALL
 #include <xxhash.h>
 
+#include "io/output_file.hpp"
+
 namespace gpusort {
 namespace {
 

@@ -12,6 +12,8 @@
 #include <chrono>
 #include <thread>
 
+#include "io/path.hpp"
+
 namespace gpusort {
 namespace {
 

@@ -13,6 +13,7 @@
 #include <string>
 
 #include "io/file.hpp"
+#include "io/piece_sums.hpp"
 #include "kernels/error.hpp"
 
 namespace gpusort {

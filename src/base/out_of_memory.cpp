@@ -9,7 +9,7 @@
 
 #include "base/log.hpp"
 #include "base/report_file.hpp"
-#include "io/file.hpp"
+#include "io/output_file.hpp"
 
 namespace gpusort {
 namespace {

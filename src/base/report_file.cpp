@@ -8,6 +8,7 @@
 #include <filesystem>
 
 #include "io/file.hpp"
+#include "io/path.hpp"
 
 namespace gpusort {
 namespace {

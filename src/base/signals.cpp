@@ -11,7 +11,7 @@
 #include <utility>
 
 #include "base/log.hpp"
-#include "io/file.hpp"
+#include "io/output_file.hpp"
 #include "kernels/error.hpp"
 #include "kernels/thread.hpp"
 

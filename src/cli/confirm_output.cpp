@@ -14,6 +14,7 @@
 #include "cli/parse_options.hpp"
 #include "data/output_parts.hpp"
 #include "io/file.hpp"
+#include "io/path.hpp"
 #include "kernels/error.hpp"
 
 namespace gpusort {

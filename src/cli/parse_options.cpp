@@ -22,6 +22,7 @@
 #include "cli/option_table.hpp"
 #include "data/output_parts.hpp"
 #include "io/file.hpp"
+#include "io/path.hpp"
 #include "io/stream.hpp"
 
 namespace gpusort {

@@ -15,6 +15,7 @@
 #include "base/text.hpp"
 #include "cli/parse_options.hpp"
 #include "io/file.hpp"
+#include "io/output_file.hpp"
 #include "io/stream.hpp"
 #include "kernels/backend.hpp"
 #include "kernels/stuck_driver.hpp"

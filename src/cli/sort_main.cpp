@@ -32,6 +32,8 @@
 #include "cli/gnu_options.hpp"
 #include "cli/parse_options.hpp"
 #include "io/file.hpp"
+#include "io/output_file.hpp"
+#include "io/path.hpp"
 #include "job/check_sorted.hpp"
 #include "job/external_sort.hpp"
 #include "job/in_memory.hpp"

@@ -7,6 +7,7 @@
 
 #include "base/log.hpp"
 #include "data/inputs.hpp"
+#include "io/path.hpp"
 #include "kernels/error.hpp"
 #include "kernels/records/records.hpp"
 #include "kernels/thread.hpp"

@@ -17,6 +17,7 @@
 #include "formats/key_encoder.hpp"
 #include "io/codec/codec.hpp"
 #include "io/file.hpp"
+#include "io/output_file.hpp"
 #include "io/stream.hpp"
 #include "kernels/backend.hpp"
 #include "spec/job_spec.hpp"

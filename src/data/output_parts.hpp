@@ -12,6 +12,7 @@
 
 #include "data/proof.hpp"
 #include "io/file.hpp"
+#include "io/output_file.hpp"
 #include "spec/job_spec.hpp"
 
 namespace gpusort {

@@ -9,6 +9,7 @@
 
 #include "base/log.hpp"
 #include "base/text.hpp"
+#include "io/path.hpp"
 #include "kernels/error.hpp"
 #include "kernels/gpu_group.hpp"
 #include "kernels/thread.hpp"

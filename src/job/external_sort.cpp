@@ -18,6 +18,8 @@
 #include "base/text.hpp"
 #include "formats/annotator.hpp"
 #include "formats/table_format.hpp"
+#include "io/output_file.hpp"
+#include "io/path.hpp"
 #include "job/attempt.hpp"
 #include "job/check_sorted.hpp"
 #include "job/expect.hpp"

@@ -4,6 +4,7 @@
 #include <span>
 #include <vector>
 
+#include "io/path.hpp"
 #include "kernels/records/records.hpp"
 #include "plan/memory_shares.hpp"
 #include "runs/run.hpp"

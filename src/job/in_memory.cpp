@@ -7,6 +7,7 @@
 #include "base/machine.hpp"
 #include "formats/keyed_lines.hpp"
 #include "formats/annotator.hpp"
+#include "io/path.hpp"
 #include "job/order.hpp"
 #include "kernels/backend.hpp"
 #include "kernels/error.hpp"

@@ -16,6 +16,8 @@
 #include "base/report_file.hpp"
 #include "base/text.hpp"
 #include "io/file.hpp"
+#include "io/output_file.hpp"
+#include "io/path.hpp"
 #include "job/summary.hpp"
 #include "kernels/error.hpp"
 #include "plan/memory_shares.hpp"

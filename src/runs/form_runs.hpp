@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "data/inputs.hpp"
+#include "data/reader.hpp"
 #include "runs/job.hpp"
 #include "runs/key_stage.hpp"
 #include "runs/run.hpp"

@@ -13,6 +13,7 @@
 
 #include "data/inputs.hpp"
 #include "data/proof.hpp"
+#include "data/reader.hpp"
 #include "flow/pipeline.hpp"
 #include "formats/key_encoder.hpp"
 #include "plan/memory_shares.hpp"

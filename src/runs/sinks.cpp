@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "formats/keyed_record.hpp"
+#include "io/output_file.hpp"
 #include "kernels/error.hpp"
 #include "kernels/records/records.hpp"
 #include "runs/part_borders.hpp"

@@ -29,6 +29,7 @@
 #include "data/proof.hpp"
 #include "formats/key_tally.hpp"
 #include "io/file.hpp"
+#include "io/output_file.hpp"
 #include "io/piece_sums.hpp"
 
 namespace gpusort {

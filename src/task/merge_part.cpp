@@ -14,6 +14,7 @@
 #include "base/log.hpp"
 #include "base/machine.hpp"
 #include "base/own_folder.hpp"
+#include "io/output_file.hpp"
 #include "job/external_sort.hpp"
 #include "kernels/error.hpp"
 #include "kernels/thread.hpp"

@@ -12,6 +12,8 @@
 #include "base/text.hpp"
 #include "data/inputs.hpp"
 #include "formats/locale_keys.hpp"
+#include "io/output_file.hpp"
+#include "io/path.hpp"
 #include "job/external_sort.hpp"
 #include "kernels/error.hpp"
 #include "task/run_file.hpp"

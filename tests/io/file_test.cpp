@@ -21,6 +21,8 @@
 #include <thread>
 
 #include "faulty_file_system.hpp"
+#include "io/output_file.hpp"
+#include "io/path.hpp"
 #include "io_support.hpp"
 #include "records.hpp"
 

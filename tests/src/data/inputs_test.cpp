@@ -14,6 +14,7 @@
 #include <thread>
 #include <vector>
 
+#include "data/reader.hpp"
 #include "formats/csv_format.hpp"
 #include "kernels/error.hpp"
 #include "kernels/lines/line_order.hpp"

@@ -15,6 +15,7 @@
 #include <string>
 #include <vector>
 
+#include "data/reader.hpp"
 #include "fake_gpus.hpp"
 #include "job/check_sorted.hpp"
 #include "kernels/error.hpp"

@@ -19,6 +19,7 @@
 #include "data/output.hpp"
 #include "fake_gpus.hpp"
 #include "faulty_file_system.hpp"
+#include "io/output_file.hpp"
 #include "io/piece_sums.hpp"
 #include "kernels/error.hpp"
 #include "line_files.hpp"

@@ -11,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "io/output_file.hpp"
 #include "kernels/error.hpp"
 #include "kernels/lines/line_order.hpp"
 #include "records.hpp"

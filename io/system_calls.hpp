@@ -1,0 +1,134 @@
+// The system calls on files that can fail, as a class that tests replace, and the errors that they become.
+// Start at SystemCalls.
+#pragma once
+
+#include <sys/types.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include "kernels/error.hpp"
+
+namespace gpusort {
+
+/// A system call on a file failed with the error `number`.
+class SystemError : public Error {
+ public:
+  /// The operation that failed.
+  enum class Verb { kOpen, kRead, kWrite, kMakeTemp };
+
+  SystemError(ErrorCode code, const std::string& message, int number, Verb verb, std::string path,
+              std::optional<std::uint64_t> offset = std::nullopt)
+      : Error(code, message), number_(number), verb_(verb), path_(std::move(path)), offset_(offset) {}
+  int number() const noexcept { return number_; }
+  Verb verb() const noexcept { return verb_; }
+  /// The path of the file that the call failed on. For a temporary file without a name: the path of its directory.
+  const std::string& path() const noexcept { return path_; }
+  /// The offset in the file, if the call was to transfer bytes.
+  std::optional<std::uint64_t> offset() const noexcept { return offset_; }
+
+ private:
+  int number_;
+  Verb verb_;
+  std::string path_;
+  std::optional<std::uint64_t> offset_;
+};
+
+/// The system calls that can fail for reasons outside this program. Each returns the kernel's answer: -1 and errno, or
+/// a count that may be short. Tests replace members to make calls fail. Any thread may call any member.
+class SystemCalls {
+ public:
+  virtual ~SystemCalls() = default;
+  virtual int Open(int directory, const char* path, int flags, unsigned mode);
+  /// Turns O_DIRECT on for an open file.
+  virtual int SetDirect(int fd);
+  virtual ssize_t Read(int fd, std::byte* data, std::size_t bytes, std::uint64_t offset);
+  virtual ssize_t Write(int fd, const std::byte* data, std::size_t bytes, std::uint64_t offset);
+  /// Copies `data` to allocated pages of the file, through a mapping that lasts for this call. Returns false if it
+  /// copied nothing.
+  virtual bool CopyToPages(int fd, const std::byte* data, std::size_t bytes, std::uint64_t offset);
+  virtual int Sync(int fd);
+  /// Starts to write the dirty pages of these bytes to the device, so that Sync finds little to do. Reports no error.
+  virtual void WriteBack(int fd, std::uint64_t offset, std::uint64_t bytes);
+  virtual int Truncate(int fd, std::uint64_t size);
+  virtual int Allocate(int fd, std::uint64_t begin, std::uint64_t end);
+  /// Makes a hole of the bytes [begin, end).
+  virtual int Deallocate(int fd, std::uint64_t begin, std::uint64_t end);
+  /// Gives the unnamed file `fd` a name. Fails with EEXIST if the name is taken.
+  virtual int Link(int fd, int directory, const char* name);
+  virtual int Rename(int directory, const char* from, const char* to);
+  /// Renames `from`, but fails with EEXIST if there is a `to`.
+  virtual int RenameNew(int directory, const char* from, const char* to);
+  virtual int Unlink(int directory, const char* name);
+  /// Sets an extended attribute.
+  virtual int SetAttribute(int fd, const char* name, const std::string& value);
+  virtual int FreeSpace(const char* directory, std::uint64_t* bytes);
+};
+
+/// The free space of a file system that does not report its size (ramfs). No file is refused because of it.
+inline constexpr std::uint64_t kUnknownSpace = UINT64_MAX;
+
+namespace detail {
+
+/// Returns a name such as "ENOSPC".
+std::string ErrnoName(int error);
+/// Returns a name and a text, such as "ENOSPC (No space left on device)".
+std::string ErrnoText(int error);
+/// True for ENOSPC, EDQUOT and EFBIG.
+bool IsNoSpace(int error);
+/// Returns what is full and what helps, for a message about an error for which IsNoSpace is true.
+std::string NoSpaceHint(int error);
+/// Returns the end of a message about any other error: where to look for the cause. May be empty.
+std::string DiskHint(int error);
+/// "12345 bytes", or "unknown".
+std::string SpaceText(std::uint64_t free_bytes);
+/// Returns the code for an open that failed: kUsage if the path is wrong, kNoSpace, or kIo.
+ErrorCode OpenErrorCode(int error);
+/// Throws a SystemError with the code OpenErrorCode(error) and a message of `what`, the path and the error.
+[[noreturn]] void FailOpen(const std::string& what, const std::string& path, int error,
+                           SystemError::Verb verb = SystemError::Verb::kOpen);
+/// Calls open() until no signal interrupts it. Returns -1 and errno on an error.
+int OpenPath(const char* path, int flags, unsigned mode = 0);
+int OpenPath(SystemCalls& calls, int directory, const char* path, int flags, unsigned mode = 0);
+/// Returns false and errno if a change in the directory may not be on the disk.
+bool SyncDirectory(SystemCalls& calls, int directory);
+/// Returns a number that other processes cannot guess.
+std::uint64_t RandomNumber();
+/// Returns the path of an open descriptor in /proc.
+std::string ProcPath(int fd);
+
+/// Owns an open file descriptor.
+class Fd {
+ public:
+  Fd() = default;
+  explicit Fd(int fd) : fd_(fd) {}
+  Fd(Fd&& other) noexcept : fd_(std::exchange(other.fd_, -1)) {}
+  Fd& operator=(Fd&& other) noexcept {
+    std::swap(fd_, other.fd_);
+    return *this;
+  }
+  ~Fd();
+  int get() const { return fd_; }
+  bool open() const { return fd_ >= 0; }
+
+ private:
+  int fd_ = -1;
+};
+
+/// How many random names CreateHidden and its like try.
+inline constexpr int kNameAttempts = 100;
+/// Returns a random name that begins with a dot.
+std::string HiddenName();
+/// Returns true if an open with O_TMPFILE failed because the file system or the kernel does not know the flag.
+bool IsTmpfileUnsupported(int error);
+/// Creates a file of mode 0600 under a hidden name and returns its descriptor and its name. `what` and `path` name the
+/// directory in messages.
+std::pair<Fd, std::string> CreateHidden(SystemCalls& calls, int directory, const std::string& what,
+                                        const std::string& path);
+
+}  // namespace detail
+}  // namespace gpusort
