@@ -19,6 +19,8 @@
 
 namespace gpusort {
 
+class BlockCoder;
+
 /// kProgram is of spill blocks only, and none of what is here: a program of the user's made them.
 enum class Codec { kNone, kGz, kBz2, kXz, kZst, kLz4, kProgram };
 /// Those that are built in.
@@ -41,8 +43,8 @@ struct DecoderLimits {
 };
 
 /// Expands a stream of members, from one thread at a time. Windows and dictionaries that need more than 256 MiB (zst:
-/// windows of more than 128 MiB) are Error(kBadInput); those that need more than the limit are Error(kUsage), which says
-/// how much --memory would do. Not to be used again after an error.
+/// windows of more than 128 MiB) are Error(kBadInput); those that need more than the limit are Error(kUsage), which
+/// says how much --memory would do. Not to be used again after an error.
 class Decoder {
  public:
   /// Fills the front of a span that is not empty; returns how many bytes, 0 only at the end. May throw.
@@ -105,8 +107,8 @@ class BlockCodec {
   void Decompress(std::span<const std::byte> in, std::span<std::byte> out);
 
  private:
-  class Impl;
-  std::unique_ptr<Impl> impl_;
+  const Codec codec_;
+  std::unique_ptr<BlockCoder> coder_;
 };
 
 /// What to compress spill blocks with: kNone, kLz4 or kZst, whichever gets a byte to the disk and back soonest.

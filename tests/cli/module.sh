@@ -93,3 +93,29 @@ for place in prefix/bin prefix/lib/gpusort; do
   rm $place/gpusort_cuda.so
 done
 same want.u64 out.u64
+
+# The modules of codecs: without its module a codec is an error with a reason, and everything else works.
+seq 10 >ten
+"$bin/gpusort" ten ten.zst
+mkdir alone
+cp "$bin/gpusort" alone/
+alone() { alone/gpusort --memory 64M "$@"; }
+says_of_codec() {
+  echo old >kept.zst
+  expect 4 alone ten kept.zst
+  says "$1"
+  [ "$(cat kept.zst)" = old ] || fail "the output has changed: $1"
+  expect 4 alone ten.zst kept
+  says "$1"
+  expect 0 alone ten kept
+}
+says_of_codec "there is no module of codec zst: no $work/alone/gpusort_zst.so, no $work/lib/gpusort/gpusort_zst.so and no .*; install gpusort"
+cp "$bin/gpusort_zst.so" alone/
+expect 0 alone ten.zst out
+same out <(sort ten)
+head -c 5000 "$bin/gpusort_zst.so" >alone/gpusort_zst.so
+says_of_codec "the module of codec zst $work/alone/gpusort_zst.so is not whole"
+sed 's/[0-9]\.[0-9]\.[0-9]+[0-9a-f]\{8\}/0.0.9+12345678/' "$bin/gpusort_zst.so" >alone/gpusort_zst.so
+says_of_codec "the module of codec zst .* is of gpusort 0.0.9+12345678, this program is gpusort [0-9.]*+[0-9a-f]\{8\}: install both"
+cp "$bin/gpusort_lz4.so" alone/gpusort_zst.so
+says_of_codec "is no module of codec zst of gpusort: it has no gpusort_codec_zst"

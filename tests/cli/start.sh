@@ -16,7 +16,7 @@ ln -s "$g" sort
 if command -v strace >/dev/null && strace -o /dev/null true 2>/dev/null; then
   for command in './sort ten' "$g --version" "$g --help"; do
     strace -f -o calls $command >out
-    ! grep -E 'clone|libz|liblzma|libzstd|nvidia.*open' calls || fail "a thread, or a library, for $command"
+    ! grep -E 'clone|open.*gpusort_.*[.]so|libz|liblzma|libzstd|nvidia.*open' calls || fail "a thread, or a library, for $command"
   done
   strace -f -o calls "$g" ten one.gz
   ! grep -E 'open.*lib(bz2|lzma|zstd|lz4)' calls || fail 'the library of another codec than gz'
@@ -28,15 +28,14 @@ fi
 
 # A library of the same name that is not a valid library is found first.
 mkdir broken
-for name in z bz2 lzma zstd lz4; do
-  file=$(grep -ao "lib$name\.so\.[0-9.]*" "$g" | sed -n 1p)
-  echo none >"broken/$file"
-done
 for codec in gz bz2 xz zst lz4; do
+  library=$(readelf -d "$bin/gpusort_$codec.so" | sed -n 's/.*(NEEDED).*\[\(lib\(z\|bz2\|lzma\|zstd\|lz4\)\.so.*\)\]/\1/p')
+  echo none >"broken/$library"
   expect 4 env LD_LIBRARY_PATH="$PWD/broken" "$g" ten "out.$codec"
-  says "the library of codec $codec cannot be loaded: .*/broken/lib"
+  says "the module of codec $codec cannot be loaded: .*/broken/lib"
   [ ! -e "out.$codec" ] || fail "an output for $codec"
   expect 0 "$g" ten "out.$codec"
   expect 4 env LD_LIBRARY_PATH="$PWD/broken" "$g" "out.$codec" lines
-  says "the library of codec $codec cannot be loaded"
+  says "the module of codec $codec cannot be loaded"
+  rm "broken/$library"
 done

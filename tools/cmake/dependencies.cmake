@@ -2,7 +2,7 @@
 if(GPUSORT_QUICK_START)
   set(Boost_USE_STATIC_LIBS ON)
 endif()
-find_package(Boost 1.71 REQUIRED COMPONENTS program_options iostreams)
+find_package(Boost 1.71 REQUIRED COMPONENTS program_options)
 find_package(fmt REQUIRED)
 find_package(spdlog REQUIRED)
 find_package(nlohmann_json REQUIRED)

@@ -1,4 +1,4 @@
-# The libraries of the programs, and the module with the CUDA backend.
+# The libraries of the programs, and their modules: the CUDA backend and the codecs.
 # Makes the target a module that the program loads. The module exports one name.
 function(gpusort_module name)
   set(exports ${CMAKE_SOURCE_DIR}/kernels/module_exports.map)
@@ -6,10 +6,33 @@ function(gpusort_module name)
   target_link_options(${name} PRIVATE LINKER:--version-script=${exports})
 endfunction()
 
+# Sets `result` to the version of a module: the release, and a sum of the headers that the program and the module share.
+function(gpusort_module_version result)
+  set(interface)
+  foreach(header ${ARGN})
+    file(SHA256 ${CMAKE_SOURCE_DIR}/${header} sum)
+    string(APPEND interface ${sum})
+    set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${header})
+  endforeach()
+  string(SHA256 interface "${interface}")
+  string(SUBSTRING ${interface} 0 8 interface)
+  set(${result} "${PROJECT_VERSION}+${interface}" PARENT_SCOPE)
+endfunction()
+
+# Finds and loads modules. The program looks in its own folder, in lib/gpusort of a prefix or a bundle, and in the folder
+# of the installation. It refuses a module of another release or of other headers.
+set(GPUSORT_MODULE_FOLDER lib/gpusort CACHE STRING "Where the modules are installed, below the prefix")
+add_library(gpusort_modules STATIC kernels/module.cpp)
+target_include_directories(gpusort_modules PUBLIC ${CMAKE_SOURCE_DIR})
+target_compile_definitions(gpusort_modules PRIVATE
+                           GPUSORT_MODULE_DIR="${CMAKE_INSTALL_PREFIX}/${GPUSORT_MODULE_FOLDER}")
+target_link_libraries(gpusort_modules PRIVATE ${CMAKE_DL_LIBS})
+set_target_properties(gpusort_modules PROPERTIES POSITION_INDEPENDENT_CODE ON CXX_VISIBILITY_PRESET hidden)
+
 add_library(gpusort_backends STATIC kernels/backend.cpp kernels/backend_module.cpp kernels/gpu_group.cpp
                                     kernels/cpu/cpu_backend.cpp kernels/cpu/vqsort.cpp)
 target_include_directories(gpusort_backends PUBLIC ${CMAKE_SOURCE_DIR})
-target_link_libraries(gpusort_backends PUBLIC gpusort_kernels PRIVATE Threads::Threads ${CMAKE_DL_LIBS})
+target_link_libraries(gpusort_backends PUBLIC gpusort_kernels PRIVATE gpusort_modules Threads::Threads)
 target_include_directories(gpusort_backends SYSTEM PRIVATE ${HWY_CONTRIB_INCLUDE_DIRS})
 target_compile_definitions(gpusort_backends PRIVATE GPUSORT_OWN_VQSORT=$<BOOL:${GPUSORT_OWN_VQSORT}>)
 if(NOT GPUSORT_OWN_VQSORT)
@@ -21,20 +44,11 @@ set_source_files_properties(kernels/cpu/vqsort.cpp PROPERTIES
 # A test makes a module of this library. The names are hidden, so that the code is the same as in a program.
 set_target_properties(gpusort_backends PROPERTIES POSITION_INDEPENDENT_CODE ON CXX_VISIBILITY_PRESET hidden)
 
-# The CUDA backend is a module. The program looks for the module in its own folder, in lib/gpusort of a prefix or a
-# bundle, and in the folder of the installation. The program refuses a module of another release or of other headers.
-foreach(header backend.hpp backend_module.hpp error.hpp stuck_driver.hpp records/key.hpp records/record.hpp
-               lines/line_key.hpp lines/line_order.hpp)
-  file(SHA256 ${CMAKE_SOURCE_DIR}/kernels/${header} sum)
-  string(APPEND interface ${sum})
-  set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS kernels/${header})
-endforeach()
-string(SHA256 interface "${interface}")
-string(SUBSTRING ${interface} 0 8 interface)
-set(module_version GPUSORT_MODULE_VERSION="${PROJECT_VERSION}+${interface}")
-set(GPUSORT_MODULE_FOLDER lib/gpusort CACHE STRING "Where the CUDA backend is installed, below the prefix")
-target_compile_definitions(gpusort_backends PRIVATE
-  ${module_version} GPUSORT_MODULE_DIR="${CMAKE_INSTALL_PREFIX}/${GPUSORT_MODULE_FOLDER}")
+gpusort_module_version(version kernels/backend.hpp kernels/backend_module.hpp kernels/error.hpp kernels/stuck_driver.hpp
+                       kernels/records/key.hpp kernels/records/record.hpp kernels/lines/line_key.hpp
+                       kernels/lines/line_order.hpp)
+set(module_version GPUSORT_MODULE_VERSION="${version}")
+target_compile_definitions(gpusort_backends PRIVATE ${module_version})
 if(GPUSORT_CUDA)
   # The tests of the backend, which use its internals, link the objects, too.
   file(GLOB cuda_sources CONFIGURE_DEPENDS kernels/cuda/*.cu)
@@ -57,18 +71,29 @@ file(GLOB io_sources CONFIGURE_DEPENDS io/*.cpp io/codec/*.cpp)
 add_library(gpusort_io STATIC ${io_sources})
 target_include_directories(gpusort_io PUBLIC ${CMAKE_SOURCE_DIR})
 target_link_libraries(gpusort_io PUBLIC gpusort_kernels gpusort_fmt
-                                 PRIVATE Boost::iostreams PkgConfig::XXHASH Threads::Threads)
+                                 PRIVATE gpusort_modules PkgConfig::XXHASH Threads::Threads)
+# Each codec is a module, so that the program starts without the libraries and a missing library affects one codec only.
+# Tests link the objects of all codecs: gpusort_codecs.
+gpusort_module_version(version io/codec/codec_module.hpp kernels/error.hpp)
+set(codec_version GPUSORT_CODEC_VERSION="${version}")
+target_compile_definitions(gpusort_io PRIVATE ${codec_version})
+add_library(gpusort_codecs INTERFACE)
+set(codecs gz bz2 xz zst lz4)
 set(codec_libraries ZLIB::ZLIB BZip2::BZip2 LibLZMA::LibLZMA PkgConfig::ZSTD PkgConfig::LZ4)
-if(GPUSORT_QUICK_START)
-  foreach(library ${codec_libraries})
-    target_include_directories(gpusort_io SYSTEM PRIVATE $<TARGET_PROPERTY:${library},INTERFACE_INCLUDE_DIRECTORIES>)
-  endforeach()
-  set_source_files_properties(io/codec/codec.cpp io/codec/late_libraries.cpp PROPERTIES
-                              COMPILE_DEFINITIONS GPUSORT_LATE_CODECS)
-  target_link_libraries(gpusort_io PRIVATE ${CMAKE_DL_LIBS})
-else()
-  target_link_libraries(gpusort_io PRIVATE ${codec_libraries})
-endif()
+foreach(codec library IN ZIP_LISTS codecs codec_libraries)
+  add_library(gpusort_codec_${codec} OBJECT io/codec/modules/${codec}.cpp)
+  target_include_directories(gpusort_codec_${codec} PRIVATE ${CMAKE_SOURCE_DIR})
+  target_compile_definitions(gpusort_codec_${codec} PRIVATE ${codec_version})
+  target_link_libraries(gpusort_codec_${codec} PRIVATE ${library} Boost::headers)
+  set_target_properties(gpusort_codec_${codec} PROPERTIES POSITION_INDEPENDENT_CODE ON CXX_VISIBILITY_PRESET hidden)
+  target_sources(gpusort_codecs INTERFACE $<TARGET_OBJECTS:gpusort_codec_${codec}>)
+  target_link_libraries(gpusort_codecs INTERFACE ${library})
+  add_library(gpusort_${codec} MODULE $<TARGET_OBJECTS:gpusort_codec_${codec}>)
+  target_link_libraries(gpusort_${codec} PRIVATE ${library})
+  set_target_properties(gpusort_${codec} PROPERTIES LINKER_LANGUAGE CXX)
+  gpusort_module(gpusort_${codec})
+endforeach()
+list(TRANSFORM codecs PREPEND gpusort_ OUTPUT_VARIABLE codec_modules)
 
 file(GLOB core_sources CONFIGURE_DEPENDS src/*/*.cpp)
 list(FILTER core_sources EXCLUDE REGEX "/src/task/")

@@ -13,16 +13,15 @@ set(GPUSORT_TEST_LABEL "" CACHE STRING "Build only the unit tests and fuzz targe
 option(GPUSORT_FUZZ "Build the fuzz targets, and everything for them (needs clang)" OFF)
 
 # The program consists of few files, so that it starts as fast as GNU sort: see src/DESIGN.md, Start.
-find_library(GPUSORT_STATIC_IOSTREAMS libboost_iostreams.a)
+find_library(GPUSORT_STATIC_OPTIONS libboost_program_options.a)
 find_library(GPUSORT_STATIC_LIBM libm.a)
-mark_as_advanced(GPUSORT_STATIC_IOSTREAMS GPUSORT_STATIC_LIBM)
+mark_as_advanced(GPUSORT_STATIC_OPTIONS GPUSORT_STATIC_LIBM)
 set(quick_start_here OFF)
-if(GPUSORT_STATIC_IOSTREAMS AND GPUSORT_STATIC_LIBM AND CMAKE_SYSTEM_PROCESSOR STREQUAL x86_64
+if(GPUSORT_STATIC_OPTIONS AND GPUSORT_STATIC_LIBM AND CMAKE_SYSTEM_PROCESSOR STREQUAL x86_64
    AND CMAKE_CXX_COMPILER_ID STREQUAL GNU AND NOT CMAKE_CXX_FLAGS MATCHES "-fsanitize")
   set(quick_start_here ON)
 endif()
-option(GPUSORT_QUICK_START "Link Boost, spdlog and the C++ library into the program, and load codecs when they are used"
-       ${quick_start_here})
+option(GPUSORT_QUICK_START "Link Boost, spdlog and the C++ library into the program" ${quick_start_here})
 
 add_compile_options($<$<COMPILE_LANGUAGE:CXX>:-Wall> $<$<COMPILE_LANGUAGE:CXX>:-Wextra>)
 if(CMAKE_UNITY_BUILD)

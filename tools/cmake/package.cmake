@@ -18,8 +18,6 @@ set(CPACK_DEBIAN_COMPRESSION_TYPE xz)
 set(CPACK_DEBIAN_PROGRAM_PACKAGE_NAME gpusort)
 set(CPACK_DEBIAN_PROGRAM_PACKAGE_SECTION utils)
 set(CPACK_DEBIAN_PROGRAM_PACKAGE_SHLIBDEPS ON)
-# Loaded when one is used, so dpkg-shlibdeps does not see them.
-set(CPACK_DEBIAN_PROGRAM_PACKAGE_DEPENDS "zlib1g, libbz2-1.0, liblzma5, libzstd1, liblz4-1")
 set(CPACK_DEBIAN_PROGRAM_PACKAGE_SUGGESTS "gpusort-cuda, python3, slurm-client")
 set(CPACK_DEBIAN_PROGRAM_DESCRIPTION "sort files larger than memory, on a GPU or without one
 gpusort sorts lines of text, CSV, JSON Lines, database dumps and binary

@@ -1,0 +1,221 @@
+#include <algorithm>
+#include <cstring>
+#include <limits>
+#include <utility>
+#include <vector>
+
+#include "io/codec/codec.hpp"
+#include "io/codec/load_codec.hpp"
+
+namespace gpusort {
+namespace {
+
+constexpr std::uint64_t kSourceBytes = 128 * kKiB;
+constexpr std::uint64_t kLeastDecoderBytes = kMiB / 2;
+
+/// Returns the memory that the codec's library may take if a decoder may take `limit`.
+DecoderMemory MemoryFor(const CodecModule& codec, std::uint64_t limit) {
+  return codec.decoder_memory(std::max(limit, kLeastDecoderBytes) - kSourceBytes);
+}
+
+std::string MemoryText(std::uint64_t bytes) {
+  return bytes >= kMiB && (bytes % kMiB == 0 || bytes >= 10 * kMiB) ? std::to_string(bytes / kMiB) + " MiB"
+                                                                    : std::to_string(bytes / kKiB) + " KiB";
+}
+
+/// Returns true if a member may begin with `head`, which may be shorter than the codec's head_bytes.
+bool MayBegin(const CodecModule& codec, std::span<const std::byte> head) {
+  return std::ranges::any_of(codec.magics, [&](const Magic& magic) {
+    for (std::size_t i = 0; i < std::min(magic.bytes.size(), head.size()); ++i) {
+      const auto mask = i == 0 ? magic.first_mask : static_cast<unsigned char>(0xff);
+      if (((std::to_integer<unsigned>(head[i]) ^ static_cast<unsigned char>(magic.bytes[i])) & mask) != 0) return false;
+    }
+    return true;
+  });
+}
+
+}  // namespace
+
+class Decoder::Impl {
+ public:
+  Impl(Codec codec, std::string path, Source source, const DecoderLimits& limits)
+      : name_(CodecName(codec)),
+        path_(std::move(path)),
+        source_(std::move(source)),
+        limits_(limits),
+        module_(codec == Codec::kNone ? nullptr : &detail::LoadCodec(codec)) {
+    if (module_ == nullptr) return;
+    member_decoder_ = module_->make_decoder(MemoryFor(*module_, limits.memory_bytes).window);
+    buffer_.resize(kSourceBytes);
+  }
+
+  std::uint64_t Read(std::span<std::byte> out) {
+    if (out.empty()) ThrowInternal(name_, "no room to expand " + path_);
+    if (module_ == nullptr) {
+      const std::uint64_t got = source_(out);
+      offset_ += got;
+      expanded_bytes_ += got;
+      return got;
+    }
+    if (broken_) ThrowInternal(name_, path_ + " is read again after an error");
+    broken_ = true;
+    const std::uint64_t got = Expand(out);
+    broken_ = false;
+    return got;
+  }
+
+  std::uint64_t offset() const { return offset_; }
+  std::uint64_t expanded_bytes() const { return expanded_bytes_; }
+
+ private:
+  std::uint64_t Expand(std::span<std::byte> out) {
+    while (true) {
+      if (!in_member_ && !BeginMember()) return 0;
+      // The library may hold expanded bytes, so it is asked before the source.
+      std::span<const std::byte> in = Available();
+      std::span<std::byte> room = out;
+      try {
+        in_member_ = !member_decoder_->Decode(in, room);
+      } catch (const Refusal& refusal) {
+        Use(Available().size() - in.size());
+        if (refusal.needed > 0) RefuseMemory(refusal);
+        Refuse(Where() + ": " + refusal.why);
+      }
+      const std::size_t used = Available().size() - in.size();
+      const std::size_t made = out.size() - room.size();
+      Use(used);
+      if (made > limits_.expanded_bytes - expanded_bytes_) {
+        Refuse("expands to more than " + std::to_string(limits_.expanded_bytes) + " bytes (--max-expanded) at offset " +
+               std::to_string(offset_));
+      }
+      expanded_bytes_ += made;
+      if (made > 0) return made;
+      if (in_member_ && used == 0 && !Fill(Available().size() + 1)) {
+        Refuse("cut short at offset " + std::to_string(offset_) + InMember());
+      }
+    }
+  }
+
+  /// Returns false at the end of the data.
+  bool BeginMember() {
+    if (members_ > 0 && module_->padding != Padding::kNone) SkipPadding();
+    const std::size_t head_bytes = module_->head_bytes;
+    const bool whole = Fill(head_bytes);
+    const auto head = Available().first(std::min(Available().size(), head_bytes));
+    if (head.empty()) {
+      if (members_ == 0) Refuse("empty: " + name_ + " data has at least one member");
+      return false;
+    }
+    if (!MayBegin(*module_, head)) {
+      Refuse("no " + name_ + " data at offset " + std::to_string(offset_) +
+             (members_ == 0 ? "; if it is not compressed, give --decompress none"
+                            : ", behind member " + std::to_string(members_)));
+    }
+    ++members_;
+    member_offset_ = offset_;
+    if (!whole) Refuse("cut short at offset " + std::to_string(offset_ + head.size()) + InMember());
+    try {
+      member_decoder_->Begin(head);
+    } catch (const Refusal& refusal) {
+      Refuse(Where() + ": " + refusal.why);
+    }
+    in_member_ = true;
+    return true;
+  }
+
+  void SkipPadding() {
+    std::uint64_t padding = 0;
+    while (Fill(1)) {
+      const auto in = Available();
+      const auto zeros = static_cast<std::size_t>(
+          std::ranges::find_if(in, [](std::byte byte) { return byte != std::byte{0}; }) - in.begin());
+      Use(zeros);
+      padding += zeros;
+      if (zeros < in.size()) break;
+    }
+    const bool ended = Available().empty();
+    if (module_->padding == Padding::kAtEnd && padding > 0 && !ended) {
+      Refuse("something else than zeros behind the zeros after the last member at offset " + std::to_string(offset_));
+    }
+    if (module_->padding == Padding::kFours && padding % 4 != 0) {
+      Refuse("zeros that are no multiple of 4 behind member " + std::to_string(members_) + " at offset " +
+             std::to_string(offset_));
+    }
+  }
+
+  /// Reads until `bytes` are available. Returns false if the source ends before. `bytes` must be small, or one more
+  /// than are available.
+  bool Fill(std::size_t bytes) {
+    while (end_ - begin_ < bytes && !source_ended_) {
+      if (begin_ > 0) {
+        std::memmove(buffer_.data(), buffer_.data() + begin_, end_ - begin_);
+        end_ -= std::exchange(begin_, 0);
+      }
+      if (end_ == buffer_.size()) ThrowInternal(name_, "a step wants more than " + std::to_string(end_) + " bytes");
+      const std::uint64_t got = source_(std::span(buffer_).subspan(end_));
+      if (got > buffer_.size() - end_) ThrowInternal(name_, "the source gave more than it was asked for");
+      end_ += got;
+      source_ended_ = got == 0;
+    }
+    return end_ - begin_ >= bytes;
+  }
+
+  std::span<const std::byte> Available() const { return std::span(buffer_).subspan(begin_, end_ - begin_); }
+
+  void Use(std::size_t bytes) {
+    begin_ += bytes;
+    offset_ += bytes;
+  }
+
+  std::string InMember() const {
+    return " (member " + std::to_string(members_) + " begins at " + std::to_string(member_offset_) + ")";
+  }
+
+  std::string Where() const { return "bad " + name_ + " data at offset " + std::to_string(offset_) + InMember(); }
+
+  [[noreturn]] void RefuseMemory(const Refusal& refusal) const {
+    const auto window = [&](std::uint64_t limit) { return MemoryFor(*module_, limit).window; };
+    const std::uint64_t most = window(std::numeric_limits<std::uint64_t>::max());
+    const std::string why = refusal.why + " " + MemoryText(refusal.needed) + ", more than ";
+    if (refusal.needed > most) Refuse(Where() + ": " + why + MemoryText(most) + ", the most that is expanded here");
+    std::uint64_t enough = refusal.needed;
+    while (window(enough) < refusal.needed) enough += enough / 16;
+    const std::uint64_t mebibytes = (enough * limits_.memory_share + kMiB - 1) / kMiB;
+    throw Error(ErrorCode::kUsage, path_ + ": " + name_ + " data at offset " + std::to_string(offset_) + InMember() +
+                                       ": " + why + MemoryText(window(limits_.memory_bytes)) +
+                                       ", which --memory leaves for it: give at least --memory " +
+                                       std::to_string(mebibytes) + "M");
+  }
+
+  [[noreturn]] void Refuse(const std::string& why) const { throw Error(ErrorCode::kBadInput, path_ + ": " + why); }
+
+  const std::string name_;
+  const std::string path_;
+  const Source source_;
+  const DecoderLimits limits_;
+  const CodecModule* const module_;  ///< null: the source is not compressed
+  std::unique_ptr<MemberDecoder> member_decoder_;
+  std::vector<std::byte> buffer_;
+  std::size_t begin_ = 0;  ///< buffer_[begin_, end_) is unused
+  std::size_t end_ = 0;
+  bool source_ended_ = false;
+  bool in_member_ = false;
+  bool broken_ = false;
+  std::uint64_t members_ = 0;
+  std::uint64_t member_offset_ = 0;
+  std::uint64_t offset_ = 0;
+  std::uint64_t expanded_bytes_ = 0;
+};
+
+Decoder::Decoder(Codec codec, std::string path, Source source, const DecoderLimits& limits)
+    : impl_(std::make_unique<Impl>(codec, std::move(path), std::move(source), limits)) {}
+Decoder::~Decoder() = default;
+std::uint64_t Decoder::Read(std::span<std::byte> out) { return impl_->Read(out); }
+std::uint64_t Decoder::offset() const { return impl_->offset(); }
+std::uint64_t Decoder::expanded_bytes() const { return impl_->expanded_bytes(); }
+
+std::uint64_t DecoderMemoryBytes(Codec codec, std::uint64_t limit) {
+  return codec == Codec::kNone ? 0 : kSourceBytes + MemoryFor(detail::LoadCodec(codec), limit).total;
+}
+
+}  // namespace gpusort

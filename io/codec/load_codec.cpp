@@ -1,0 +1,73 @@
+#include "io/codec/load_codec.hpp"
+
+#include <array>
+#include <atomic>
+#include <new>
+#include <string>
+
+#include "kernels/module.hpp"
+
+#pragma weak gpusort_codec_gz
+#pragma weak gpusort_codec_bz2
+#pragma weak gpusort_codec_xz
+#pragma weak gpusort_codec_zst
+#pragma weak gpusort_codec_lz4
+
+namespace gpusort::detail {
+namespace {
+
+using Entry = const CodecModule* (*)();
+
+/// Returns the function of a codec that is linked into this program, or null.
+Entry Linked(Codec codec) {
+  switch (codec) {
+    case Codec::kGz:
+      return gpusort_codec_gz;
+    case Codec::kBz2:
+      return gpusort_codec_bz2;
+    case Codec::kXz:
+      return gpusort_codec_xz;
+    case Codec::kZst:
+      return gpusort_codec_zst;
+    case Codec::kLz4:
+      return gpusort_codec_lz4;
+    case Codec::kNone:
+    case Codec::kProgram:
+      break;
+  }
+  throw Error(ErrorCode::kInternal, "unknown codec");
+}
+
+const CodecModule& Load(Codec codec) {
+  if (const Entry linked = Linked(codec); linked != nullptr) return *linked();
+  const std::string name(CodecName(codec));
+  const Module module({.name = "module of codec " + name,
+                       .file = "gpusort_" + name + ".so",
+                       .entry = "gpusort_codec_" + name,
+                       .version = GPUSORT_CODEC_VERSION,
+                       .error = ErrorCode::kIo,
+                       .advice = "install gpusort and its libraries again"});
+  try {
+    return *static_cast<const CodecModule*>(module.Load());
+  } catch (const Error& error) {
+    // Only the text of dlopen tells that memory was refused. Without memory for the whole text its end is missing.
+    const std::string why = error.what();
+    for (const char* const refused : {"memory", "cannot allocate", "cannot create", "cannot map"}) {
+      if (why.find(refused) != std::string::npos) throw std::bad_alloc();
+    }
+    throw;
+  }
+}
+
+}  // namespace
+
+const CodecModule& LoadCodec(Codec codec) {
+  static std::array<std::atomic<const CodecModule*>, static_cast<std::size_t>(Codec::kProgram)> loaded;
+  if (codec == Codec::kNone || codec == Codec::kProgram) Linked(codec);
+  std::atomic<const CodecModule*>& module = loaded[static_cast<std::size_t>(codec)];
+  // Loading twice gives the same module, so a race between two threads is harmless.
+  if (module == nullptr) module = &Load(codec);
+  return *module.load();
+}
+
+}  // namespace gpusort::detail

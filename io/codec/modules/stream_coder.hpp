@@ -1,0 +1,70 @@
+// Encoders and decoders on libraries whose streams have the members of zlib's: zlib, bzip2 and liblzma.
+#pragma once
+
+#include <algorithm>
+#include <boost/iostreams/close.hpp>
+#include <boost/iostreams/compose.hpp>
+#include <boost/iostreams/device/back_inserter.hpp>
+#include <boost/iostreams/filter/symmetric.hpp>
+#include <boost/iostreams/write.hpp>
+#include <cstddef>
+#include <span>
+#include <vector>
+
+#include "io/codec/codec_module.hpp"
+
+namespace gpusort {
+
+/// Does one step of a library: sets the stream's pointers, calls `call`, and removes the used bytes from the front of
+/// both spans. Returns the result of `call`.
+template <class Stream, class Call>
+auto Step(Stream& stream, std::span<const std::byte>& in, std::span<std::byte>& out, Call call) {
+  const std::size_t in_bytes = std::min<std::size_t>(in.size(), kMaxStepBytes);
+  const std::size_t out_bytes = std::min<std::size_t>(out.size(), kMaxStepBytes);
+  // No library writes to its input, but the pointers of bzip2 and zlib are not const.
+  stream.next_in = reinterpret_cast<decltype(stream.next_in)>(const_cast<std::byte*>(in.data()));
+  stream.next_out = reinterpret_cast<decltype(stream.next_out)>(out.data());
+  stream.avail_in = static_cast<decltype(stream.avail_in)>(in_bytes);
+  stream.avail_out = static_cast<decltype(stream.avail_out)>(out_bytes);
+  const auto result = call();
+  in = in.subspan(in_bytes - stream.avail_in);
+  out = out.subspan(out_bytes - stream.avail_out);
+  return result;
+}
+
+/// A compressor as a SymmetricFilter of Boost. `Compressor` has a default constructor and
+/// bool Compress(in, out, finish), which removes the used bytes from both spans and returns false after the member's
+/// end. The filters of Boost 1.74 are not used: they are in one library that needs the libraries of all codecs.
+template <class Compressor>
+class CompressorFilter {
+ public:
+  using char_type = char;
+  bool filter(const char*& in, const char* in_end, char*& out, char* out_end, bool finish) {
+    std::span<const std::byte> from = std::as_bytes(std::span(in, in_end));
+    std::span<std::byte> to = std::as_writable_bytes(std::span(out, out_end));
+    const bool more = compressor_.Compress(from, to, finish);
+    in = in_end - from.size();
+    out = out_end - to.size();
+    return more;
+  }
+  void close() {}
+
+ private:
+  Compressor compressor_;
+};
+
+template <class Compressor>
+class StreamEncoder final : public MemberEncoder {
+ public:
+  void Encode(std::span<const std::byte> in, std::vector<char>& out) override {
+    namespace bio = boost::iostreams;
+    constexpr std::streamsize kBuffer = 64 * kKiB;
+    out.clear();
+    // A filtering_stream would ignore errors when it is closed.
+    auto stream = bio::compose(bio::symmetric_filter<CompressorFilter<Compressor>>(kBuffer), bio::back_inserter(out));
+    bio::write(stream, reinterpret_cast<const char*>(in.data()), static_cast<std::streamsize>(in.size()));
+    bio::close(stream);
+  }
+};
+
+}  // namespace gpusort
