@@ -9,6 +9,7 @@
 #include "runs/journal.hpp"
 #include "runs/run.hpp"
 #include "spec/job_spec.hpp"
+#include "watch/progress.hpp"
 
 namespace gpusort {
 

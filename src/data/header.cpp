@@ -1,0 +1,97 @@
+#include "data/header.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include "base/text.hpp"
+#include "kernels/error.hpp"
+
+namespace gpusort {
+namespace {
+
+/// The number of bytes that are first read to find a header.
+constexpr std::uint64_t kHeaderBlock = std::uint64_t{1} << 14;
+constexpr std::uint64_t kMostHeader = std::uint64_t{64} << 20;
+/// A header takes at most this part of the memory: of a stream and of a file. The plan is made when the headers of
+/// files are known; the memory for the header of a stream is set aside before.
+constexpr std::uint64_t kHeaderShare = 64, kFileHeaderShare = 8;
+
+}  // namespace
+
+std::uint64_t HeaderMemory(bool header, std::uint64_t limit) {
+  return header ? std::min(limit / kHeaderShare, kMostHeader) : 0;
+}
+
+InputHeader::Taken InputHeader::Take(const Source& source) {
+  std::vector<std::byte> header;
+  std::optional<std::uint64_t> bytes;
+  bool all = false;
+  const std::uint64_t most = std::min(memory_limit_ / (source.once ? kHeaderShare : kFileHeaderShare), kMostHeader);
+  // The block doubles each time, so that the format does not look at a long header too often.
+  while (!bytes) {
+    const std::uint64_t held = header.size();
+    header.resize(held + std::max<std::uint64_t>(held, kHeaderBlock));
+    std::uint64_t got = held;
+    while (got < header.size() && !all) {
+      const std::uint64_t more = source.read(std::span(header).subspan(got));
+      got += more;
+      all = more == 0;
+    }
+    header.resize(got);
+    if (held == 0) kinds_.Look(source.path, source.expanded_path, header, all);
+    try {
+      // Twice the allowed bytes are read, so that the message can tell the header's size. If the header goes on after
+      // them, an open record is the reason.
+      bytes = format_.HeaderBytes(header, all || got > 2 * most);
+    } catch (const BadRecord& bad) {
+      throw Error(ErrorCode::kBadInput,
+                  EscapeName(source.path) + ": byte " + std::to_string(bad.at()) + " of its header: " + bad.what());
+    }
+  }
+  if (*bytes > most) FailTooLong(source, header, *bytes, all || *bytes < header.size(), most);
+  const std::uint64_t lines = all && *bytes == header.size() ? format_.header_lines() : 0;
+  if (kinds_.active() && lines > 0) kinds_.LookAtHeader(source.path, header, lines);
+  const auto end = header.begin() + static_cast<std::ptrdiff_t>(*bytes);
+  Taken taken{0, {end, header.end()}};
+  header.erase(end, header.end());
+  const bool ended = header.empty() || !format_.newlines() || header.back() == static_cast<std::byte>(delimiter_);
+  // A header may also be a byte order mark alone, which no newline follows.
+  if (!ended && format_.ends_header(header)) header.push_back(static_cast<std::byte>(delimiter_));
+  taken.bytes = header.size();
+  Compare(source, std::move(header));
+  return taken;
+}
+
+void InputHeader::FailTooLong(const Source& source, std::span<const std::byte> front, std::uint64_t bytes, bool whole,
+                              std::uint64_t most) const {
+  const bool memory_helps = bytes <= kMostHeader;
+  const auto lines = std::count(front.begin(), front.begin() + static_cast<std::ptrdiff_t>(bytes), std::byte{'\n'});
+  std::string why = ": its header is longer than " + FormatBytes(most) + ": it has " + (whole ? "" : "more than ") +
+                    (lines > 1 ? std::to_string(lines) + " lines (comments count) of " : "one line of ") +
+                    FormatBytes(bytes);
+  if (memory_helps) {
+    const std::uint64_t share = source.once ? kHeaderShare : kFileHeaderShare;
+    why += std::string("; give ") + (whole ? "at least" : "more than") + " --memory " + SizeArgument(bytes * share);
+  }
+  if (format_.counts_header()) why += memory_helps ? ", or a smaller --header" : "; give a smaller --header";
+  throw Error(ErrorCode::kBadInput, EscapeName(source.path) + why);
+}
+
+/// Keeps the first header, and compares later ones with it. Headers may differ in a byte order mark.
+void InputHeader::Compare(const Source& source, std::vector<std::byte> header) {
+  const RecordSpan known = format_.HeaderText(bytes_), text = format_.HeaderText(header);
+  if (!header.empty() && (!known_ || (known.empty() && !text.empty()))) {
+    known_ = true;
+    from_ = source.path;
+    bytes_ = std::move(header);
+  } else if (!text.empty() && !std::ranges::equal(text, known)) {
+    const auto first = bytes_.end() - (known.end() - std::ranges::mismatch(known, text).in1);
+    const auto line = 1 + std::count(bytes_.begin(), first, std::byte{'\n'});
+    throw Error(ErrorCode::kBadInput, "the headers of " + EscapeName(from_) + " and " + EscapeName(source.path) +
+                                          " differ at byte " + std::to_string(first - bytes_.begin()) + ", line " +
+                                          std::to_string(line) +
+                                          ": only inputs with the same header can be sorted together");
+  }
+}
+
+}  // namespace gpusort
