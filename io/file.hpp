@@ -1,7 +1,7 @@
 // Files that are read and written by position: inputs and temporary files. Outputs are in output_file.hpp.
-// A transfer moves all bytes or throws: EINTR and short transfers are handled here, and an error is never taken for the
-// end of the file. main() ignores SIGXFSZ, so that a file-size limit arrives here as EFBIG. Start at FileSystem, which
-// makes all files.
+// A transfer moves all bytes or throws. EINTR and short transfers are handled here. An error is never taken for the end
+// of the file. main() ignores SIGXFSZ. Hence a file-size limit arrives here as EFBIG. Start at FileSystem, which makes
+// all files.
 #pragma once
 
 #include <atomic>
@@ -18,7 +18,7 @@ struct stat;
 
 namespace gpusort {
 
-/// What stat reports about a file. Two equal values mean: the same file, and nothing wrote to it in between.
+/// The facts that stat reports about a file. Two equal values mean: the same file, and nothing wrote to it in between.
 struct FileFacts {
   std::uint64_t size = 0;
   std::uint64_t dev = 0;
@@ -56,8 +56,8 @@ class File {
   void WriteBack(std::uint64_t offset, std::uint64_t bytes);
   void Truncate(std::uint64_t size);
   /// Reserves the blocks of [0, size) and makes the file at least that long. Does nothing if the file system cannot.
-  /// On a tmpfs this takes as long as writing, and later WriteAt calls copy on any number of threads at once, while
-  /// write() lets only one thread at a time into a file. Only one thread at a time may call this; others may write.
+  /// On a tmpfs this takes as long as writing. Later WriteAt calls copy on any number of threads at once, while write()
+  /// lets only one thread at a time into a file. Only one thread at a time may call this; others may write.
   void Allocate(std::uint64_t size);
   /// Allocates on a tmpfs, where this makes writing faster. Use it for a file whose size is not known in advance.
   void AllocateToWrite(std::uint64_t size);
@@ -96,7 +96,7 @@ class File {
 
 class OutputFile;
 
-/// What happens to a file that has the output's name.
+/// The treatment of an old file that has the output's name.
 enum class OldFile {
   kReplace,
   kReplaceOrRewrite,  ///< written in place if it cannot be replaced

@@ -85,8 +85,8 @@ const char* WhyNotKept(std::string_view name) {
   return name.starts_with("user.") || name.starts_with("security.") ? nullptr : "only user.* and security.* are kept";
 }
 
-/// Limits the default ACL of a directory as the kernel does for a file that is created with mode 0666: the entries of
-/// owner, others and mask, or of the group if there is no mask.
+/// Limits the default ACL of a directory as the kernel does for a file that is created with mode 0666. The mode limits
+/// the entries of owner, others and mask, or of the group if there is no mask.
 void KeepReadAndWrite(std::string& acl) {
   // linux/posix_acl_xattr.h: a version of 4 bytes, then entries of tag, permissions and id.
   struct Entry {

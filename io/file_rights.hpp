@@ -10,7 +10,7 @@
 
 namespace gpusort {
 
-/// Who may use a file, and its extended attributes.
+/// The rights and the extended attributes of a file.
 struct FileRights {
   unsigned uid = 0, gid = 0, mode = 0;
   std::string acl;                                ///< as the kernel stores it; empty if `mode` says everything

@@ -20,8 +20,8 @@ namespace gpusort {
 /// Publish the destructor leaves no new file and the old file untouched. Hard links of the old file keep the old
 /// content. The new file gets the ACL and the extended attributes user.* and security.* of the old file.
 /// Written in place, the first write empties the old file; until Publish returns there is neither old nor new content.
-/// A file is written in place if it cannot be replaced (a mount point, a folder that cannot be written, another user's
-/// file) or would lose its owner, group or ACL.
+/// A file is written in place if it cannot be replaced, or if it would lose its owner, group or ACL. Mount points,
+/// files in a folder that cannot be written, and files of other users cannot be replaced.
 class OutputFile {
  public:
   ~OutputFile();
@@ -64,13 +64,13 @@ class OutputFile {
   /// if asked. This is the part of Publish that takes long or fails; call it for each of several files first.
   void Complete(std::uint64_t total_bytes, bool sync);
   /// Completes the file if Complete was not called, renames it to its name and, if asked, syncs the directory. Call
-  /// this once. On success signals stay blocked in the calling thread, because a finished job must not end by a signal;
-  /// also if only the last step failed (Error(kIo), whose message says that the new output is in place). After any
-  /// other error the old file is as it was, unless it was written in place. With kKeep an old file that appeared in the
-  /// meantime is kept, too (Error(kIo)).
+  /// this once. On success signals stay blocked in the calling thread, because a finished job must not end by a signal.
+  /// They also stay blocked if only the sync of the directory failed: Error(kIo) says that the new output is in place.
+  /// After any other error the old file is as it was, unless it was written in place. With kKeep an old file that
+  /// appeared in the meantime is kept, too (Error(kIo)).
   void Publish(std::uint64_t total_bytes, bool sync);
-  /// What the published file lacks of the old one, each with the reason: "user.origin: ENOSPC (No space left on
-  /// device)".
+  /// The rights and attributes that the published file lacks, each with the reason: "user.origin: ENOSPC (No space left
+  /// on device)".
   const std::vector<std::string>& lost() const { return lost_; }
   bool direct() const { return file_->direct(); }
   std::uint64_t alignment() const { return file_->alignment(); }

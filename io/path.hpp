@@ -1,4 +1,4 @@
-// What a path leads to: links, descriptors of this process, streams, files of other users.
+// Functions on paths: links, descriptors of this process, streams, files of other users.
 #pragma once
 
 #include <filesystem>
@@ -8,9 +8,9 @@
 
 namespace gpusort {
 
-/// Returns true if another user could have put the entry at `path` there to be followed or written to: all users may
-/// write to the folder, and neither the entry nor the folder is this user's. Links are not followed. A file counts only
-/// in a sticky folder (/tmp), because in any other folder another user could also remove an honest file.
+/// Returns true if another user could have put the entry at `path` there as a trap. This is so if all users may write
+/// to the folder, and neither this user nor the owner of the folder owns the entry. Links are not followed. A file
+/// counts only in a sticky folder (/tmp), because in any other folder another user could also remove an honest file.
 bool PlantedByOther(const std::string& path);
 /// Returns the descriptor of this process that a path names: /dev/stdout, /dev/fd/3, /proc/self/fd/3, or a link to one.
 std::optional<int> DescriptorOf(const std::string& path);

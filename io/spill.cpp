@@ -44,7 +44,7 @@ std::uint64_t WholeBytes(std::uint64_t payload_bytes) {
   return (kSpillHeaderBytes + payload_bytes + kSpillAlignment - 1) / kSpillAlignment * kSpillAlignment;
 }
 
-/// The hash of the payload, seeded with the hash of the header in front of its checksum: one pass over each.
+/// Returns the hash of the payload, seeded with the hash of the header without its checksum.
 std::uint64_t Checksum(const Header& header, const std::byte* payload) {
   return XXH3_64bits_withSeed(payload, header.payload_bytes, XXH3_64bits(&header, offsetof(Header, checksum)));
 }

@@ -1,8 +1,8 @@
-// Temporary space for sorted runs: blocks of records in unlinked files, one file a directory, made at the first write;
-// or in files with names, so that another process can go on with them.
-// Every block carries its run, number, length, place, job and an XXH3-64 checksum, and is verified before use, so that
-// a lost, misdirected, torn or foreign block is kIntegrity and never a wrong result. Space goes back to the file system
-// as soon as it is freed. The bytes are described in FORMAT.md. Start at SpillStore.
+// Temporary space for sorted runs: blocks of records in files. There is one file in each directory, made at the first
+// write. A file has no name, unless another process must be able to continue the job.
+// Every block has a header with its run, number, length, place, job and a checksum, which Read verifies. A lost,
+// misdirected, torn or foreign block is Error(kIntegrity) and never a wrong result. Freed space goes back to the file
+// system at once. FORMAT.md describes the bytes. Start at SpillStore.
 #pragma once
 
 #include <cstddef>
@@ -22,33 +22,33 @@
 
 namespace gpusort {
 
-/// In front of the payload, in the same buffer and the same write.
+/// The size of the header before the payload. Both are in one buffer and written at once.
 inline constexpr std::uint64_t kSpillHeaderBytes = 64;
-/// What offsets, lengths and buffers of a spill are multiples of, so that direct I/O works.
+/// Offsets, lengths and addresses of a spill are multiples of this, for direct I/O.
 inline constexpr std::uint64_t kSpillAlignment = 4096;
 
-/// Where a block lies in its store.
+/// The place of a block in its store.
 struct SpillExtent {
   std::uint32_t file = 0;           ///< index of the directory
   std::uint64_t payload_bytes = 0;  ///< as stored
   std::uint64_t offset = 0;
-  Codec codec = Codec::kNone;  ///< what the payload is compressed with
+  Codec codec = Codec::kNone;  ///< the codec of the payload
 
   friend bool operator==(const SpillExtent&, const SpillExtent&) = default;
 };
 
-/// Of files that stay when the process ends.
+/// The files of a spill that stay when the process ends.
 struct NamedSpill {
-  std::string name;       ///< of the file in each directory
-  std::uint64_t job = 0;  ///< that blocks belong to, whichever process wrote them
+  std::string name;       ///< the name of the file in each directory
+  std::uint64_t job = 0;  ///< the job number in the blocks of all processes
 };
 
-/// All temporary space of a job. Any number of threads may write, read and free at once.
+/// All temporary space of a job. Any number of threads may call Write, Read and Free at once.
 class SpillStore {
  public:
-  /// Blocks have at most `block_bytes` (a multiple of kSpillAlignment), header included; directories are used in turn.
-  /// `before_use` is called once, before the first file is made; what it throws ends that Write. `named`: files that
-  /// are there already are taken, all of their blocks being free until Claim says otherwise.
+  /// Blocks have at most `block_bytes` (a multiple of kSpillAlignment) with their headers. Directories are used in
+  /// turn. `before_use` is called once, before the first file is made; its exception ends that Write. With `named`,
+  /// files that exist are taken over. Their blocks are free unless Claim is called for them.
   SpillStore(FileSystem& files, std::vector<std::string> directories, std::uint64_t block_bytes, bool direct,
              std::function<void()> before_use = {}, std::optional<NamedSpill> named = {});
   SpillStore(const SpillStore&) = delete;
@@ -56,48 +56,48 @@ class SpillStore {
 
   std::uint64_t payload_capacity() const { return block_bytes_ - kSpillHeaderBytes; }
 
-  /// Writes block `number` of `run`, whose payload (records, compressed with `codec` by the caller) of `payload_bytes`
-  /// (at most payload_capacity()) begins at block[kSpillHeaderBytes]. The header and the padding up to a multiple of
-  /// kSpillAlignment are filled in, so `block` must be aligned and have room for both. A directory that is full hands
-  /// over to the next; kNoSpace if all are full.
+  /// Writes block `number` of `run`. Its payload, at most payload_capacity() bytes, begins at block[kSpillHeaderBytes];
+  /// `codec` is the codec with which the caller compressed it. Write fills in the header and the padding to a multiple
+  /// of kSpillAlignment, so `block` must be aligned and have room for both. If a directory is full, the next one is
+  /// used; Error(kNoSpace) if all are full.
   SpillExtent Write(std::uint64_t run, std::uint64_t number, std::span<std::byte> block, std::uint64_t payload_bytes,
                     Codec codec = Codec::kNone);
 
-  /// Reads a block into `block` (aligned, with room for header, payload and padding) and returns its payload bytes,
-  /// which begin at block[kSpillHeaderBytes]. kIntegrity if these are not the bytes that were written; an error of the
-  /// device is answered by one more try, then kIo.
+  /// Reads a block into `block`, which must be aligned and have room for header, payload and padding. Returns the size
+  /// of the payload, which begins at block[kSpillHeaderBytes]. Error(kIntegrity) if the bytes are not those that were
+  /// written. After an error of the device it tries once more, then Error(kIo).
   std::uint64_t Read(const SpillExtent& extent, std::uint64_t run, std::uint64_t number, std::span<std::byte> block);
 
-  /// Gives the block's space back: to the file system, or where that makes no holes, to later blocks. Once for each
-  /// extent that Write gave, with no Read of it under way.
+  /// Frees the block's space, for the file system or, if that makes no holes, for later blocks. Call this once for each
+  /// result of Write, when no Read of the block is running.
   void Free(const SpillExtent& extent);
 
-  // Of named files. First Claim what is kept, in one thread, then FreeUnclaimed, then all else.
-  /// A block that a process before wrote is in use. kIntegrity if it does not lie in its file, or was claimed before.
+  // For named files: one thread first calls Claim for each block that is kept, then FreeUnclaimed, before any other
+  // call.
+  /// Marks a block of an earlier process as used. Error(kIntegrity) if it is not inside its file or was claimed before.
   void Claim(const SpillExtent& extent);
   void FreeUnclaimed();
-  /// All blocks that were written are on the disk, and the files have their names. After an error it fails for good:
-  /// the kernel tells of a lost write once.
+  /// Returns once all written blocks are on the disk and the files have their names. After an error every call fails,
+  /// because the kernel reports a lost write only once.
   void Sync();
 
-  /// Bytes of the blocks that were written and not freed, with headers and padding.
+  /// The bytes of blocks that were written and not freed, with headers and padding.
   std::uint64_t bytes_in_use() const;
-  /// The most that the files have taken from their directories. Pages of a slot that were never written are holes and
-  /// take nothing.
+  /// The maximum space that the files have taken. Pages of a slot that were never written are holes and take no space.
   std::uint64_t peak_bytes() const;
-  /// Bytes of all writes so far, with headers and padding.
+  /// The bytes of all writes so far, with headers and padding.
   std::uint64_t written_bytes() const;
 
  private:
   struct Directory {
     std::string path;
-    std::unique_ptr<File> file;       ///< made at the first write; then it stays
+    std::unique_ptr<File> file;       ///< made at the first write
     std::vector<std::uint64_t> free;  ///< offsets of freed slots
-    std::vector<std::uint64_t> most;  ///< by slot: the longest block that it has held since it was a hole
-    std::uint64_t end = 0;            ///< first offset that was never handed out
-    bool holes = true;                ///< the file system makes them
+    std::vector<std::uint64_t> most;  ///< for each slot: the longest block since it was a hole
+    std::uint64_t end = 0;            ///< the first offset that was never given to a block
+    bool holes = true;                ///< the file system makes holes
     bool named = false;               ///< the file's name is on the disk
-    std::string full;                 ///< why not to ask for more space, if so; freed slots are still good
+    std::string full;                 ///< why the file cannot grow; empty: it can
   };
   struct Slot {
     std::uint32_t directory;
@@ -127,15 +127,15 @@ class SpillStore {
   std::exception_ptr sync_failure_;
 };
 
-/// Where to spill: the directories asked for, else TMPDIR, else the one that the output will lie in, or /var/tmp if it
-/// is no file (null) or that directory is not writable (the output is then written in place).
+/// Returns the directories for temporary files: those asked for, or TMPDIR, or the directory of the output. Returns
+/// /var/tmp if the output is no file (null) or is written in place.
 std::vector<std::string> TempDirectories(const std::vector<std::string>& asked, const OutputFile* output);
 
 /// Error(kUsage) if `directory` is not an existing, writable directory.
 void CheckTempDirectory(const std::string& directory);
 
-/// Error(kNoSpace), naming each directory, the bytes needed for `what` and the bytes free, if the directories together
-/// have less than `needed_bytes`. Directories on the same file system count once.
+/// Error(kNoSpace) if the directories together have less than `needed_bytes` free. The message names each directory,
+/// the bytes needed for `what` and the free bytes. Directories on the same file system count once.
 void RequireSpace(FileSystem& files, const std::vector<std::string>& directories, std::uint64_t needed_bytes,
                   std::string_view what);
 

@@ -19,9 +19,9 @@ namespace {
 
 constexpr int kPollMilliseconds = 50;
 constexpr auto kReaderRetry = std::chrono::milliseconds(10);
-// A pipe of 64 KiB, as it comes, costs a task switch for each 64 KiB.
+// A pipe of the usual 64 KiB costs a task switch for each 64 KiB.
 constexpr int kPipeBytes = 1 << 20;
-// A write to a file or socket that does not block is still kept short enough to look at the flag in between.
+// Writes to files and sockets are short, so that the flag is looked at between them.
 constexpr std::uint64_t kMaxWriteBytes = 1 << 20;
 
 /// Waits until `fd` is ready or kPollMilliseconds have passed. Returns poll's revents, 0 if it is not ready.
@@ -51,7 +51,7 @@ PipeReader::PipeReader(const std::string& path, const CancelFlag& cancel) : canc
   if (path == "-") {
     path_ = "standard input";
   } else {
-    // Non-blocking: the open of a FIFO would wait for a writer. The open file description is ours alone.
+    // O_NONBLOCK, because the open of a FIFO would wait for a writer. No other process shares this descriptor.
     owned_ = detail::Fd(detail::OpenPath(path.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC | O_NOCTTY));
     if (!owned_.open()) {
       throw SystemError(ErrorCode::kUsage, "input " + path + ": " + detail::ErrnoText(errno), errno,
@@ -79,8 +79,8 @@ std::uint64_t PipeReader::ReadSome(std::span<std::byte> out) {
   if (out.empty()) throw Error(ErrorCode::kInternal, "read " + path_ + ": no room");
   while (!ended_) {
     cancel_.ThrowIfRequested();
-    // Always poll first: a blocking descriptor has data then, and a FIFO that no writer has opened yet is not ready,
-    // where read would say that it has ended.
+    // Poll comes first. After it, a blocking descriptor has data. For a FIFO that no writer has opened yet, read would
+    // report the end, while poll reports that it is not ready.
     if (WaitReady(fd_, POLLIN, path_) == 0) continue;
     const ssize_t got = ::read(fd_, out.data(), out.size());
     if (got > 0) {
@@ -89,7 +89,7 @@ std::uint64_t PipeReader::ReadSome(std::span<std::byte> out) {
     }
     if (got == 0) {
       ended_ = true;
-      owned_ = {};  // there may be more inputs than descriptors
+      owned_ = {};  // the process may have more inputs than descriptors
     } else if (errno != EINTR && errno != EAGAIN) {
       throw SystemError(ErrorCode::kIo,
                         "read " + path_ + " at " + std::to_string(offset_) + ": " + detail::ErrnoText(errno), errno,
@@ -108,8 +108,9 @@ PipeWriter::PipeWriter(const std::string& path, const CancelFlag& cancel) : canc
   }
   fd_ = *descriptor;
   if (path != "-" && ::fcntl(fd_, F_GETFD) < 0) {
-    // As open says it of a descriptor's name.
-    throw SystemError(ErrorCode::kUsage, path_ + ": " + detail::ErrnoText(errno), ENOENT, SystemError::Verb::kOpen, path_);
+    // The error of open for the name of a descriptor that is not open.
+    throw SystemError(ErrorCode::kUsage, path_ + ": " + detail::ErrnoText(errno), ENOENT, SystemError::Verb::kOpen,
+                      path_);
   }
   Prepare();
 }
@@ -147,9 +148,9 @@ std::optional<FileFacts> PipeWriter::file() const {
   return kind_ == Kind::kFile ? std::optional(FactsOf(fd_)) : std::nullopt;
 }
 
-// O_NONBLOCK belongs to the open file description, which a borrowed descriptor shares with other processes. Opening the
-// pipe again through /proc gives a description of our own. Where that is refused (another user's pipe, no /proc),
-// pieces of PIPE_BUF bytes never block once poll has said that there is room.
+// O_NONBLOCK belongs to the open file description, which other processes may share. Opening the pipe again through
+// /proc gives a separate description. If that is refused (another user's pipe, no /proc), writes of PIPE_BUF bytes do
+// not block after poll has reported room.
 void PipeWriter::Prepare() {
   const struct stat st = StatStream(fd_, path_);
   if ((::fcntl(fd_, F_GETFL) & O_ACCMODE) == O_RDONLY) {
@@ -184,7 +185,7 @@ void PipeWriter::Fail(const char* verb, int error) const {
 void PipeWriter::WriteAll(std::span<const std::byte> data) {
   WaitForReader();
   if (sums_ != nullptr) sums_->Add(offset_, data);
-  // What has room now needs no poll; a blocking descriptor must always be asked first.
+  // A write that finds room needs no poll. A blocking descriptor must be polled before each write.
   bool room = kind_ != Kind::kBlocking;
   while (!data.empty()) {
     cancel_.ThrowIfRequested();
@@ -204,7 +205,7 @@ void PipeWriter::WriteAll(std::span<const std::byte> data) {
 
 void PipeWriter::Close() {
   WaitForReader();
-  // Closing a copy reports what the system held back, and leaves a borrowed descriptor, as of standard output, open.
+  // The close of a copy reports errors of earlier writes, and leaves the descriptor of the caller open.
   const int copy = ::fcntl(fd_, F_DUPFD_CLOEXEC, 0);
   if (copy < 0 || ::close(copy) != 0) Fail("close", errno);
   owned_ = detail::Fd();

@@ -1,7 +1,7 @@
 // Bytes that cannot be read or written by position: pipes, FIFOs, terminals, devices, standard input and output.
-// Nothing here waits longer than 50 ms without looking at the CancelFlag, so neither a stalled producer or consumer nor
-// a FIFO that nobody opens holds up a signal; and no descriptor shared with other processes is made non-blocking.
-// main ignores SIGPIPE, so that a closed pipe arrives here as BrokenPipe. Start at PipeReader.
+// Every wait looks at the CancelFlag each 50 ms, so that neither a stalled process at the other end nor a FIFO that
+// nobody opens delays a signal. A descriptor that other processes share is never made non-blocking. main() ignores
+// SIGPIPE, so that a closed pipe arrives here as BrokenPipe. Start at PipeReader.
 #pragma once
 
 #include <atomic>
@@ -18,7 +18,7 @@
 
 namespace gpusort {
 
-/// Says that the job must stop. Request is safe in a signal handler.
+/// Tells all threads that the job must stop. Request is safe in a signal handler.
 class CancelFlag {
  public:
   void Request() noexcept { requested_.store(true, std::memory_order_relaxed); }
@@ -33,7 +33,7 @@ class CancelFlag {
   std::atomic<bool> requested_{false};
 };
 
-/// Nobody reads any more (EPIPE): main ends quietly by SIGPIPE, as other filters do.
+/// The reader has closed the pipe (EPIPE). main() ends without a message by SIGPIPE, as other filters do.
 class BrokenPipe : public SystemError {
  public:
   explicit BrokenPipe(const std::string& message, const std::string& path = "standard output")
@@ -45,7 +45,7 @@ class PipeReader {
  public:
   /// "-" is standard input. kUsage if the path is missing, unreadable or a directory. Never waits for a writer.
   PipeReader(const std::string& path, const CancelFlag& cancel);
-  /// Reads a descriptor of the caller's, which stays open; `name` is for messages.
+  /// Reads a descriptor that the caller owns. `name` is for messages.
   PipeReader(int fd, std::string name, const CancelFlag& cancel);
   /// Waits for data. Returns how many bytes it put into `out` (not empty), 0 only at the end of the stream.
   std::uint64_t ReadSome(std::span<std::byte> out);
@@ -67,22 +67,22 @@ class PipeReader {
 /// Writes a stream, from one thread. Errors: BrokenPipe; kNoSpace (as from /dev/full); kIo; kCancelled while it waits.
 class PipeWriter {
  public:
-  /// "-" is standard output, and what DescriptorOf knows is that descriptor. kUsage if the path is missing or not
-  /// writable. A FIFO without a reader is opened by the
-  /// first WriteAll or by Close, which wait for the reader.
+  /// "-" is standard output; a path for which DescriptorOf returns a descriptor is that descriptor. kUsage if the path
+  /// is missing or not writable. A FIFO without a reader is opened by the first WriteAll or by Close, which wait for
+  /// it.
   PipeWriter(const std::string& path, const CancelFlag& cancel);
-  /// Writes to a descriptor of the caller's, which stays open; `name` is for messages.
+  /// Writes to a descriptor that the caller owns. `name` is for messages.
   PipeWriter(int fd, std::string name, const CancelFlag& cancel);
   void WriteAll(std::span<const std::byte> data);
-  /// From here on WriteAll adds what is written to `sums`, which must outlive the last WriteAll.
+  /// From now on WriteAll adds the written bytes to `sums`, which must outlive the last WriteAll.
   void SumPieces(PieceSums* sums) { sums_ = sums; }
-  /// Ends the stream and reports what the system held back until now. Call once, after the last WriteAll. (A pipe on
-  /// standard output reaches its end for the reader when the process ends.)
+  /// Ends the stream and reports errors of earlier writes. Call this once, after the last WriteAll. (The reader of a
+  /// pipe on standard output sees the end when the process ends.)
   void Close();
   /// Bytes written so far.
   std::uint64_t offset() const { return offset_; }
   const std::string& path() const { return path_; }
-  /// The regular file that it writes into, at the descriptor's offset, if it is one.
+  /// The facts of the file if the stream is a regular file, which is written at the descriptor's offset.
   std::optional<FileFacts> file() const;
 
  private:
@@ -94,8 +94,8 @@ class PipeWriter {
 
   const CancelFlag& cancel_;
   std::string path_;
-  detail::Fd owned_;  ///< ours alone; not open while a borrowed descriptor is used as it is
-  int fd_ = -1;       ///< where writes go; -1 while a FIFO has no reader
+  detail::Fd owned_;  ///< not open while the descriptor of the caller is used
+  int fd_ = -1;       ///< the descriptor to write to; -1 while a FIFO has no reader
   Kind kind_ = Kind::kBlocking;
   std::uint64_t offset_ = 0;
   PieceSums* sums_ = nullptr;

@@ -193,7 +193,7 @@ bool SyncDirectory(SystemCalls& calls, int directory) {
 std::string ProcPath(int fd) { return "/proc/self/fd/" + std::to_string(fd); }
 
 Fd::~Fd() {
-  // What could still fail at this close was asked for by Publish, or belongs to a file that nobody will see.
+  // OutputFile::Complete has asked for errors of close. Errors of other files do not matter.
   if (fd_ >= 0) ::close(fd_);
 }
 

@@ -35,8 +35,8 @@ bool IsWhole(const std::string& path) {
 
 }  // namespace
 
-/// Returns the paths at which the module may be, in the order of the search: next to the program (a build folder), in
-/// the bundle or prefix that contains the program, and where it was to be installed.
+/// Returns the paths at which the module may be, in the order of the search. They are next to the program (a build
+/// folder), in the bundle or prefix that contains the program, and where the module was to be installed.
 std::vector<std::string> Module::Places() const {
   const char* const named = about_.variable != nullptr ? ::secure_getenv(about_.variable) : nullptr;
   if (named != nullptr && *named != '\0') return {named};

@@ -31,8 +31,8 @@ class InputFile {
   std::span<const std::byte> tail() const { return tail_; }
   bool direct() const { return direct_; }
 
-  /// Makes reads bypass the page cache if that pays for a job that reads `bytes` bytes: if most of the file is not in
-  /// the cache, and the file system allows it.
+  /// Makes reads bypass the page cache if that pays for a job that reads `bytes` bytes of the file. It pays if most of
+  /// the file is not in the cache. The file system may refuse it.
   void PreferDirect(std::uint64_t bytes);
   /// Closes the file. Each use opens it again, because the process has more inputs than file descriptors.
   void Close() { file_.reset(); }

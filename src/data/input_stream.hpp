@@ -32,7 +32,7 @@ class InputStream {
     const InputFile* file = nullptr;
     std::vector<std::byte> front;  ///< bytes that were read from the pipe before
   };
-  /// What all inputs of a job have in common. All must outlive the stream.
+  /// The common settings of all inputs of a job. All must outlive the stream.
   struct Job {
     const RecordFormat& format;
     const RecordLayout& layout;

@@ -20,7 +20,7 @@ constexpr std::size_t kMostShown = 4096;
 
 std::string BaseName(const std::string& path) { return path.substr(path.rfind('/') + 1); }  // npos + 1 is 0
 
-/// Of what the first input holds, with its dot; empty if it has none.
+/// Returns the extension of the first input, with its dot and without that of a codec. May be empty.
 std::string Extension(const JobSpec& spec) {
   if (spec.source.inputs.empty() || spec.source.inputs[0] == "-") return "";
   const std::string name = BaseName(ExpandedName(spec.source.inputs[0], spec.source));
@@ -64,7 +64,7 @@ void PutText(Json& object, const std::string& key, const std::string& text) {
   }
 }
 
-/// What the manifest shows of a record: text is not cut inside a character.
+/// Returns the front of a record for the manifest. Text is not cut inside a character.
 std::string Shown(RecordSpan record) {
   const auto continues = [](std::byte byte) { return (byte & std::byte{0xC0}) == std::byte{0x80}; };
   std::size_t size = std::min(record.size(), kMostShown);

@@ -1,5 +1,6 @@
-// The files of an output that --split cuts into parts, and what their manifest says of each. Promises that no part gets
-// its name before all are whole and synced. Output holds them; the sink says what goes where. Start at OutputParts.
+// The files of an output that --split cuts into parts, and their manifest. No part gets its name before all parts are
+// complete and synced. Output owns the parts; the sink decides which records belong to which part. Start at
+// OutputParts.
 #pragma once
 
 #include <cstddef>
@@ -17,44 +18,44 @@
 
 namespace gpusort {
 
-/// Each takes two file descriptors.
+/// Each part takes two file descriptors.
 inline constexpr unsigned kMostParts = 256;
 
-/// With --split the names of all files that are written, the manifest last; else none.
+/// Returns the names of all files that --split writes, the manifest last. Empty without --split.
 std::vector<std::string> PartNames(const JobSpec& spec);
 
 /// The message for an OUTPUT of --split that is a folder.
 std::string SplitIntoFolder(const std::string& output);
 
-/// One thread at a time, but for Write.
+/// One thread at a time may call this. Any number of threads may call Write.
 class OutputParts {
  public:
   /// Error(kUsage) if a file cannot be made or replaced.
   OutputParts(FileSystem& files, const JobSpec& spec);
 
-  /// The file for Manifest, once.
+  /// Returns the file for the manifest. Call this once.
   std::unique_ptr<OutputFile> TakeManifest() { return std::move(manifest_); }
 
-  /// Begins every part with `header`, in place of what an attempt before has written.
+  /// Begins every part with `header`, over the bytes of an earlier attempt.
   void Begin(RecordSpan header);
-  /// Gives `bytes` of records, the next of the part, their place. `first` and `last` are those of them, as they lie.
+  /// Returns the offset for the next `bytes` bytes of records of a part. `first` and `last` are the first and the last
+  /// of these records, as they are written.
   std::uint64_t Add(unsigned part, std::uint64_t bytes, const RecordSum& sum, RecordSpan first, RecordSpan last);
-  /// Any thread.
   void Write(unsigned part, std::uint64_t at, RecordSpan bytes) { parts_[part].file->WriteAt(at, bytes); }
   /// Ends every part with `trailer`.
   void End(RecordSpan trailer);
-  /// Of all parts.
+  /// The size of all parts together.
   std::uint64_t bytes() const;
 
-  /// JSON.
+  /// Returns the text of the manifest, in JSON.
   std::string Manifest() const;
   /// Gives each file its size and its rights, and syncs it if asked. The manifest has `manifest_bytes` bytes.
   void Complete(OutputFile& manifest, std::uint64_t manifest_bytes, bool sync);
-  /// Completes the files, then renames the parts and last the manifest. An error, or OutOfMemoryText, tells if some
-  /// parts are in place.
+  /// Completes the files, then renames the parts and at last the manifest. The text of an error, or OutOfMemoryText,
+  /// says if some parts are in place.
   void Publish(OutputFile& manifest, std::uint64_t manifest_bytes, bool sync);
 
-  /// For who reads them back:
+  // For reading the parts back:
   unsigned count() const { return static_cast<unsigned>(parts_.size()); }
   OutputFile& file(unsigned part) const { return *parts_[part].file; }
   std::uint64_t bytes(unsigned part) const { return parts_[part].bytes; }
@@ -66,7 +67,7 @@ class OutputParts {
     std::unique_ptr<OutputFile> file;
     std::uint64_t bytes = 0;
     RecordSum sum{};
-    std::string first{}, last{};  ///< record
+    std::string first{}, last{};  ///< the records
   };
 
   const std::string format_;

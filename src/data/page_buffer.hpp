@@ -1,4 +1,4 @@
-// Memory of which only what was written to counts as taken, so that its size may be a guess.
+// A growing array. Pages that were not written to take no memory, so that its size may be a guess.
 #pragma once
 
 #include <sys/mman.h>
@@ -23,7 +23,8 @@ class PageBuffer {
   const T& operator[](std::uint64_t i) const { return data_[i]; }
   std::uint64_t capacity() const { return capacity_; }
 
-  /// Room for at least `count`; what was there stays. False if there is no memory, and then nothing changes.
+  /// Makes room for at least `count` items and keeps the old items. Returns false, without a change, if there is no
+  /// memory.
   bool Reserve(std::uint64_t count) {
     if (count <= capacity_) return true;
     constexpr std::uint64_t kPage = 4096;
@@ -33,7 +34,7 @@ class PageBuffer {
                               ? ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0)
                               : ::mremap(data_, bytes_, bytes, MREMAP_MAYMOVE);
       if (grown == MAP_FAILED) continue;
-      // Fewer page faults; only a hint.
+      // Huge pages save page faults.
       if (bytes >= (std::uint64_t{4} << 20)) ::madvise(grown, bytes, MADV_HUGEPAGE);
       data_ = static_cast<T*>(grown);
       bytes_ = bytes;

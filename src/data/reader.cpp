@@ -13,7 +13,7 @@
 namespace gpusort {
 namespace {
 
-/// Copies past the caches: to memory that no core looks at soon.
+/// Copies past the caches, to memory that no core will read soon.
 void StreamCopy(std::byte* to, std::span<const std::byte> from) {
   std::uint64_t done = 0;
 #if defined(__SSE2__)
@@ -93,8 +93,8 @@ InputReader::Block InputReader::Block::Split(std::uint64_t count, const RecordLa
   rest.FindEnds(layout);
   if (!layout.fixed() && count == end) return rest;  // the sum is that of the first part
   end = count;
-  // The part with fewer bytes is summed up again, and what is left is the other's; who splits a block keeps all lanes
-  // waiting. In neither is the line that the rest begins with.
+  // Only the smaller part is summed up again, because all lanes wait for the split. The sum of the larger part is the
+  // difference. Neither part has the line with which the rest begins.
   sum -= SumRecords(rest.bytes.first(rest.head), layout);
   InputReader::Block& small = end - head <= rest.end - rest.head ? *this : rest;
   InputReader::Block& large = &small == this ? rest : *this;
@@ -110,9 +110,9 @@ void InputReader::Look(Block& block) const {
   block.guess = inputs_.format().LookAhead(block.bytes);
 }
 
-/// Fixed records of the page cache, piece by piece through `cache`, which stays in the core's: a block is written to
-/// memory once, past the caches, and not looked at again by any core. With 16 threads and a GPU that reads the blocks
-/// meanwhile 50 GB/s, where reading a block and summing it up behind that gave 27 (H200 machine, 2026-11-23).
+/// Reads fixed records that are in the page cache, piece by piece through `cache`, which stays in the cache of the
+/// core. A block is summed up there and then written to memory once, past the caches. data/bench/NOTES.md has the
+/// rates.
 void InputReader::ReadThroughCache(Block& block, std::span<std::byte> cache) const {
   const std::uint64_t step = (cache.size() - kReadSlack) / layout_.stride * layout_.stride;
   const InputRange range = block.range;

@@ -19,36 +19,37 @@
 
 namespace gpusort {
 
-/// Reads ranges ahead, in order, into blocks of a pool. Blocks of fixed records hold whole ones; blocks of lines are
-/// cut anywhere, so that a line of any length takes no buffer of its own: who copies blocks behind each other puts it
-/// together.
+/// Reads ranges ahead, in order, into blocks of a pool. Blocks of fixed records hold whole records. Blocks of lines are
+/// cut anywhere, so that a line of any length needs no other buffer. The code that copies the blocks one after the
+/// other puts such a line together.
 class InputReader {
  public:
   struct Block {
     InputRange range;
     std::shared_ptr<BlockPool::Block> buffer;
     std::span<const std::byte> bytes;
-    std::uint64_t stored = 0;  ///< bytes of the inputs' files that this was read from, or put together of
-    RecordSum sum;             ///< of the records in [head, end)
-    // Lines; for fixed records head is 0 and end is the block's.
-    std::uint64_t head = 0;     ///< bytes up to and with the first delimiter, of a line that may begin in front; all
-                                ///< bytes if there is no delimiter
-    std::uint64_t end = 0;      ///< behind the last delimiter; 0 if there is none
-    std::uint64_t longest = 0;  ///< no line in [head, end) has more bytes; before a split one has as many
+    std::uint64_t stored = 0;  ///< the bytes of the inputs' files that were read for this block
+    RecordSum sum;             ///< the sum of the records in [head, end)
+    // For lines. For fixed records `head` is 0 and `end` is the size of the block.
+    std::uint64_t head = 0;     ///< the size of the first line, which may begin before the block; without a delimiter,
+                                ///< the size of the block
+    std::uint64_t end = 0;      ///< the byte after the last delimiter; 0 if there is none
+    std::uint64_t longest = 0;  ///< no line in [head, end) is longer; in a block that was not split, one is as long
     RecordFormat::Guess guess;  ///< of Looks::kAhead; all members above are then not set
 
-    /// Sets all behind `bytes`, but `stored`.
+    /// Sets the members after `bytes`, except `stored`.
     void Describe(const RecordLayout& layout);
-    /// Of these `head` and `end`.
+    /// Sets `head` and `end`.
     void FindEnds(const RecordLayout& layout);
-    /// Lines that end in the block.
+    /// The number of lines that end in the block.
     std::uint64_t line_ends() const { return sum.records + (end > 0 ? 1 : 0); }
-    /// A line is longer than `most`; `open` bytes of the first one stand in front.
+    /// True if a line is longer than `most`. `open` bytes of the first line come before the block.
     bool has_longer(std::uint64_t most, std::uint64_t open) const { return longest > most || open + head > most; }
-    /// LineTooLong about that line.
+    /// Throws LineTooLong about that line.
     [[noreturn]] void ThrowTooLong(std::uint64_t most, std::uint64_t open, const Inputs& inputs,
                                    const RecordLayout& layout) const;
-    /// Cuts off and returns what is behind the first `count` bytes (a record's end); both parts share the buffer.
+    /// Cuts the block after the first `count` bytes, which end with a record, and returns the rest. Both parts share
+    /// the buffer.
     Block Split(std::uint64_t count, const RecordLayout& layout);
   };
 
@@ -62,7 +63,8 @@ class InputReader {
               const RecordLayout& layout, std::uint64_t piece_bytes, unsigned threads, StageClock& clock,
               Looks looks = Looks::kDescribe, std::span<std::byte> caches = {});
 
-  /// The next block in input order; nothing at the end. `waiter`: the pipeline of the calling thread.
+  /// Returns the next block in the order of the inputs, or std::nullopt after the last one. `waiter` is the pipeline of
+  /// the calling thread.
   std::optional<Block> Next(const Pipeline& waiter) { return blocks_.Pop(waiter); }
 
  private:
@@ -82,10 +84,11 @@ class InputReader {
   const std::span<std::byte> caches_;
   const std::uint64_t cache_bytes_;
   std::atomic<unsigned> caches_taken_{0};
-  std::mutex mutex_;  ///< number and buffer are taken together, so that the block waited for always has a buffer
+  std::mutex mutex_;  ///< for number and buffer, so that the block that Next waits for has a buffer
   const std::vector<InputRange> ranges_;
-  std::size_t range_ = 0;                          ///< the one being read
-  std::uint64_t range_done_ = 0, next_piece_ = 0;  ///< bytes of it, and pieces of all, that a thread has
+  std::size_t range_ = 0;  ///< the range that is being read
+  std::uint64_t range_done_ = 0;  ///< the bytes of that range that threads have taken
+  std::uint64_t next_piece_ = 0;  ///< the pieces of all ranges that threads have taken
 };
 
 }  // namespace gpusort
