@@ -1,0 +1,302 @@
+// The encoded keys of lines on the CPU backend: read from lines, compared, and their common prefixes.
+// Start at LineKeys.
+#pragma once
+
+#include <algorithm>
+#include <bit>
+#include <cstdint>
+#include <cstring>
+#include <span>
+
+#include "kernels/lines/line_order.hpp"
+#include "kernels/records/records.hpp"
+
+namespace gpusort::detail {
+
+/// A long part of the encoded key of one line. It saves looking for the keys of the line again if twelve bytes do not
+/// decide.
+struct WideKey {
+  static constexpr std::uint64_t kBytes = 56;
+
+  Byte bytes[kBytes];  ///< padded in the same way as the chunks of EncodeChunk
+  std::uint32_t row;
+  std::uint32_t ended;  ///< not 0 if the encoded key ends within these bytes
+};
+
+/// Collects a WideKey in the same way as ChunkWriter collects twelve bytes.
+class WideWriter {
+ public:
+  /// Collects bytes [skip, skip + WideKey::kBytes) of an encoded key. The caller will use only the first `wanted` of
+  /// them.
+  WideWriter(WideKey& key, std::uint64_t skip, std::uint64_t wanted)
+      : to_(reinterpret_cast<Byte*>(&key)), skip_(skip), end_(skip + wanted) {}
+
+  void set_reverse(bool reverse) { flip_ = reverse ? ~std::uint64_t{0} : 0; }
+  bool reverse() const { return flip_ != 0; }
+  bool full() const { return at_ > end_; }
+
+  void Put(unsigned byte) {
+    // Before skip_ the difference wraps around and is large.
+    if (at_ - skip_ < WideKey::kBytes) to_[at_ - skip_] = static_cast<Byte>(byte ^ flip_);
+    ++at_;
+  }
+  void PutWord(std::uint64_t word) { PutPart(word, 8); }
+  void PutPart(std::uint64_t word, unsigned bytes) {
+    word ^= flip_ & ~std::uint64_t{0} << (64 - 8 * bytes);
+    // Whole words are stored: later bytes overwrite the zeros, and Finish sets the bytes after the last one.
+    if (at_ >= skip_) {
+      if (at_ - skip_ < WideKey::kBytes) Store(at_ - skip_, word);
+    } else if (skip_ - at_ < bytes) {
+      Store(0, word << (8 * (skip_ - at_)));
+    }
+    at_ += bytes;
+  }
+  void PutCount(std::uint64_t count) {
+    Put(count < 255 ? static_cast<unsigned>(count) : 255);
+    if (count >= 255) PutWord(count);
+  }
+  void PutRest(const Byte* line, std::uint64_t begin, std::uint64_t end) {
+    const std::uint64_t from = std::min(end, begin + (skip_ - std::min(skip_, at_)));
+    const std::uint64_t have = Have();
+    const std::uint64_t size = std::min(end - from, WideKey::kBytes - have);
+    if (size > 0) std::memcpy(to_ + have, line + from, size);
+    for (std::uint64_t i = have; reverse() && i < have + size; ++i) to_[i] = static_cast<Byte>(~to_[i]);
+    at_ += end - begin;
+    padding_ = reverse() ? 0xFF : 0;
+  }
+  void Finish(std::uint32_t row) {
+    std::memset(to_ + Have(), padding_, WideKey::kBytes - Have());
+    const std::uint32_t tail[2] = {row, !full()};
+    std::memcpy(to_ + WideKey::kBytes, tail, sizeof(tail));
+  }
+
+ private:
+  std::uint64_t Have() const { return at_ > skip_ ? std::min(at_ - skip_, WideKey::kBytes) : 0; }
+  void Store(std::uint64_t index, std::uint64_t word) {
+    word = __builtin_bswap64(word);
+    std::memcpy(to_ + index, &word, 8);
+  }
+
+  Byte* const to_;
+  const std::uint64_t skip_, end_;
+  std::uint64_t at_ = 0;
+  std::uint64_t flip_ = 0;
+  int padding_ = 0;
+};
+static_assert(sizeof(WideKey) == WideKey::kBytes + 8, "a word at the last byte stays inside");
+
+/// Reads the encoded keys of lines: as chunks, as wide keys, or as a range of the line if the key is plain (see
+/// plain()).
+class LineKeys {
+ public:
+  explicit LineKeys(const LineOrderView& order)
+      : order_(order),
+        plain_(IsPlain(order)),
+        flip_((order.key_count == 0 ? order.last_resort_reverse : order.keys[0].reverse) ? ~std::uint64_t{0} : 0) {}
+
+  /// Returns the first position in [begin, end) at which the plain keys of a and b differ, at most the length of the
+  /// shorter key. Only for plain keys.
+  std::uint64_t Find(RecordSpan a, RecordSpan b, std::uint64_t begin, std::uint64_t end) const {
+    const RecordSpan x = Key(a), y = Key(b);
+    return FirstDifference(x.data(), y.data(), begin,
+                           std::min({end, std::uint64_t{x.size()}, std::uint64_t{y.size()}}));
+  }
+  /// Returns the chunk of the line's encoded key that begins at byte `skip`. `line` has no delimiter.
+  LineChunk Chunk(RecordSpan line, std::uint64_t skip) const {
+    if (plain_) {
+      const RecordSpan key = Key(line);
+      if (key.size() >= skip + kEntryKeyBytes) {
+        const Byte* const at = AsBytes(key.data()) + skip;
+        return {LoadBigEndian(at) ^ flip_, static_cast<std::uint32_t>(LoadBigEndian(at + 4) ^ flip_),
+                key.size() == skip + kEntryKeyBytes};
+      }
+    }
+    if (order_.keyed) {
+      const RecordSpan field = Field(line);
+      Byte bytes[kEntryKeyBytes];
+      PutPadded(field, skip, bytes, kEntryKeyBytes);
+      return {LoadBigEndian(bytes), static_cast<std::uint32_t>(LoadBigEndian(bytes + 4)),
+              field.size() <= skip + kEntryKeyBytes};
+    }
+    return EncodeChunk(AsBytes(line.data()), line.size(), order_, skip);
+  }
+  /// Writes bytes [skip, skip + WideKey::kBytes) of the line's encoded key to `key`. Returns true if the encoded key
+  /// has no byte after the first `wanted` of them. `line` has no delimiter.
+  bool Widen(RecordSpan line, std::uint64_t skip, std::uint32_t row, WideKey& key,
+             std::uint64_t wanted = WideKey::kBytes) const {
+    if (order_.keyed) {
+      const RecordSpan field = Field(line);
+      PutPadded(field, skip, key.bytes, WideKey::kBytes);
+      key.row = row;
+      key.ended = field.size() <= skip + wanted;
+      return key.ended != 0;
+    }
+    WideWriter writer(key, skip, wanted);
+    PutKeys(writer, AsBytes(line.data()), line.size(), order_);
+    writer.Finish(row);
+    return key.ended != 0;
+  }
+  /// True if every encoded key is a range of the bytes of its line, possibly complemented.
+  bool plain() const { return plain_; }
+  /// Returns the bytes of the line that are its plain key. They are not complemented.
+  RecordSpan Key(RecordSpan line) const {
+    if (order_.key_count == 0) return line;
+    const KeyRange range = FindKey(AsBytes(line.data()), line.size(), order_.keys[0], order_.separator);
+    return line.subspan(range.begin, range.size());
+  }
+  const LineOrderView& order() const { return order_; }
+  int Compare(RecordSpan a, RecordSpan b) const {
+    return CompareLines(AsBytes(a.data()), a.size(), AsBytes(b.data()), b.size(), order_);
+  }
+
+  /// Returns the first position in [begin, end) at which a and b differ, or `end`.
+  static std::uint64_t FirstDifference(const std::byte* a, const std::byte* b, std::uint64_t begin, std::uint64_t end) {
+    std::uint64_t at = begin;
+    for (; at + 8 <= end; at += 8) {
+      std::uint64_t p, q;
+      std::memcpy(&p, a + at, 8);
+      std::memcpy(&q, b + at, 8);
+      if (p != q) return at + static_cast<unsigned>(__builtin_ctzll(p ^ q)) / 8;
+    }
+    while (at < end && a[at] == b[at]) ++at;
+    return at;
+  }
+
+ private:
+  static bool IsPlain(const LineOrderView& order) {
+    return order.key_count == 0 || (order.key_count == 1 && order.keys[0].plain() && !order.last_resort);
+  }
+
+  /// Returns the first field of a keyed line, which is its encoded key up to the first key that the host compares.
+  RecordSpan Field(RecordSpan line) const {
+    const KeyRange field = KeyedFields(AsBytes(line.data()), line.size(), order_).Next();
+    return line.subspan(field.begin, field.size());
+  }
+  /// Copies `field` from byte `skip` on to `to`, padded with zeros to `room` bytes. Fields contain no zeros.
+  static void PutPadded(RecordSpan field, std::uint64_t skip, Byte* to, std::uint64_t room) {
+    const std::uint64_t size = std::min(room, field.size() - std::min<std::uint64_t>(skip, field.size()));
+    if (size > 0) std::memcpy(to, field.data() + skip, size);
+    std::memset(to + size, 0, room - size);
+  }
+
+  const LineOrderView& order_;
+  const bool plain_;
+  const std::uint64_t flip_;  ///< all ones if plain keys are in reverse order, otherwise 0
+};
+
+/// Measures how many first bytes of their encoded keys some lines have in common with a given first line. It returns
+/// chunks as well, because a chunk costs little once the keys of a line have been found.
+class CommonKey {
+ public:
+  CommonKey(const LineKeys& keys, RecordSpan first) : keys_(keys) {
+    if (keys.plain()) {
+      plain_ = keys.Key(first);
+      most_ = std::min<std::uint64_t>(plain_.size(), 1024);
+    } else {
+      keys.Widen(first, 0, 0, wide_);
+    }
+  }
+  /// Returns the longest common prefix, in bytes, that can be recognized.
+  std::uint64_t most() const { return most_; }
+
+  /// Returns how many of the first `most` key bytes `line` and the first line have in common. `most` <= most().
+  std::uint64_t Find(RecordSpan line, std::uint64_t most) const {
+    if (keys_.plain()) {
+      const RecordSpan key = keys_.Key(line);
+      return LineKeys::FirstDifference(plain_.data(), key.data(), 0, std::min<std::uint64_t>(most, key.size()));
+    }
+    WideKey wide;
+    keys_.Widen(line, 0, 0, wide, most);
+    return Same(wide, most);
+  }
+  /// Returns the chunk of `line` that begins at byte `skip`. Lowers `common` to the number of first key bytes that
+  /// `line` and the first line have in common.
+  LineChunk Chunk(RecordSpan line, std::uint64_t skip, std::uint64_t& common) const {
+    if (skip == 0) return keys_.Chunk(line, 0);
+    if (keys_.plain()) {
+      common = Find(line, common);
+      return keys_.Chunk(line, skip);
+    }
+    WideKey wide;
+    const bool ended = keys_.Widen(line, 0, 0, wide, skip + kEntryKeyBytes);
+    common = Same(wide, common);
+    const Byte* const bytes = wide.bytes + skip;
+    return {LoadBigEndian(bytes), static_cast<std::uint32_t>(LoadBigEndian(bytes + 4)), ended};
+  }
+
+ private:
+  std::uint64_t Same(const WideKey& wide, std::uint64_t most) const {
+    return LineKeys::FirstDifference(reinterpret_cast<const std::byte*>(wide.bytes),
+                                     reinterpret_cast<const std::byte*>(wide_.bytes), 0, most);
+  }
+
+  const LineKeys& keys_;
+  RecordSpan plain_;
+  WideKey wide_;
+  std::uint64_t most_ = WideKey::kBytes - kEntryKeyBytes;
+};
+
+inline Entry MakeLineEntry(const LineChunk& chunk, std::uint32_t row) {
+  return {static_cast<std::uint64_t>(chunk.lo) << 32 | row, chunk.hi};
+}
+inline bool SameEntryKey(const Entry& a, const Entry& b) { return a.hi == b.hi && (a.lo ^ b.lo) >> 32 == 0; }
+
+inline void Prefetch(RecordSpan line) {
+  __builtin_prefetch(line.data());
+  __builtin_prefetch(line.data() + 64);
+}
+
+/// Compares lines with keys by their wide keys. Keeps the wide keys of the last lines, because the next comparison of a
+/// merge needs one of the two lines again.
+template <typename Lines>
+class WideCompare {
+ public:
+  /// `next` is the first encoded byte in which lines may differ. `memory` need not be initialized.
+  WideCompare(const LineKeys& keys, Lines lines, std::uint64_t next, std::span<WideKey> memory)
+      : keys_(keys), lines_(lines), next_(next), memory_(memory.first(std::bit_floor(memory.size()))) {}
+
+  int operator()(std::uint32_t a, std::uint32_t b) {
+    if (keys_.order().key_count == 0 || keys_.order().keyed || Place(a) == Place(b)) {
+      return keys_.Compare(lines_(a), lines_(b));
+    }
+    if (!clean_) {
+      for (WideKey& key : memory_) key.row = kNoRow;
+      clean_ = true;
+    }
+    const WideKey &x = Get(a), &y = Get(b);
+    const int order = std::memcmp(x.bytes, y.bytes, WideKey::kBytes);
+    if (order != 0 || (x.ended && y.ended && ChunksDecide(keys_.order()))) return order;
+    return keys_.Compare(lines_(a), lines_(b));
+  }
+
+ private:
+  static constexpr std::uint32_t kNoRow = ~std::uint32_t{0};  // no row: batches have fewer lines
+
+  std::uint64_t Place(std::uint32_t row) const { return row & (memory_.size() - 1); }
+  const WideKey& Get(std::uint32_t row) const {
+    WideKey& key = memory_[Place(row)];
+    if (key.row != row) keys_.Widen(lines_(row), next_, row, key);
+    return key;
+  }
+
+  const LineKeys& keys_;
+  const Lines lines_;
+  const std::uint64_t next_;
+  const std::span<WideKey> memory_;
+  bool clean_ = false;
+};
+
+/// Orders entries by their twelve bytes. If these are equal, compare(row, row) decides.
+template <typename Compare>
+struct LineEntryLess {
+  Compare* compare;
+
+  bool operator()(const Entry& a, const Entry& b) const {
+    if (a.hi != b.hi) return a.hi < b.hi;
+    if ((a.lo ^ b.lo) >> 32 != 0) return a.lo < b.lo;
+    const int order = (*compare)(a.row(), b.row());
+    return order != 0 ? order < 0 : a.row() < b.row();
+  }
+};
+
+}  // namespace gpusort::detail

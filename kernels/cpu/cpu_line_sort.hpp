@@ -1,0 +1,482 @@
+// Sorts a batch of lines on the CPU backend, through entries of twelve encoded key bytes and a row. Lines whose entries
+// are equal are sorted by the next bytes of their keys. Start at LineSorter::Sort.
+#pragma once
+
+#include <algorithm>
+#include <atomic>
+#include <cstdint>
+#include <cstring>
+#include <mutex>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include "gpusort/merge_host.hpp"
+#include "kernels/cpu/cpu_line_keys.hpp"
+#include "kernels/cpu/cpu_sorter.hpp"
+#include "kernels/cpu/vqsort.hpp"
+#include "kernels/error.hpp"
+#include "kernels/lines/line_order.hpp"
+#include "kernels/records/records.hpp"
+
+namespace gpusort::detail {
+
+/// The division of a lane's memory: entries and an index for the lines of a slot, then scratch memory for each worker.
+/// All sizes are in bytes.
+struct LineShape {
+  std::uint64_t rows = 0;       ///< the maximum number of lines of a batch
+  std::uint64_t tile_rows = 0;  ///< the maximum number of lines of a merge tile
+  std::uint64_t entries_bytes = 0;
+  std::uint64_t starts_bytes = 0;
+  std::uint64_t worker_bytes = 0;  ///< three tiles of entries, the lines of a tile, and wide keys for half a tile
+
+  /// `batch_lines` is the maximum number of lines of a batch; 0 means SlotRecords().
+  LineShape(const RecordLayout& layout, std::uint64_t slot_bytes, std::uint64_t batch_lines) {
+    rows = batch_lines != 0 ? batch_lines : SlotRecords(layout, slot_bytes);
+    tile_rows = std::clamp<std::uint64_t>(slot_bytes / 256 / 4 * 4, 512, 8192);
+    entries_bytes = RoundUp(rows * sizeof(Entry), 64);
+    starts_bytes = RoundUp((rows + 1) * sizeof(std::uint32_t), 64);
+    worker_bytes = RoundUp(tile_rows * (3 * sizeof(Entry) + sizeof(RecordSpan) + sizeof(WideKey) / 2), 64);
+  }
+  std::uint64_t bytes(unsigned workers) const { return entries_bytes + starts_bytes + workers * worker_bytes; }
+
+  /// Returns the scratch memory of a worker.
+  std::byte* Worker(std::byte* memory, unsigned worker) const {
+    return memory + entries_bytes + starts_bytes + worker * worker_bytes;
+  }
+  Entry* Tile(std::byte* memory, unsigned worker, unsigned index) const {
+    return reinterpret_cast<Entry*>(Worker(memory, worker)) + index * tile_rows;
+  }
+  /// Returns the wide keys of a worker that merges. They lie after its tiles and the lines of one tile.
+  std::span<WideKey> MergeKeys(std::byte* memory, unsigned worker) const {
+    return {reinterpret_cast<WideKey*>(Tile(memory, worker, 4)), tile_rows / 2};
+  }
+  /// Returns the wide keys of a worker that sorts. They take all its scratch memory.
+  std::span<WideKey> SortKeys(std::byte* memory, unsigned worker) const {
+    return {reinterpret_cast<WideKey*>(Worker(memory, worker)), worker_bytes / sizeof(WideKey)};
+  }
+};
+
+/// Sorts entries that agree in their twelve bytes by the rest of their keys, from the most significant bytes to the
+/// least, with a list of groups instead of recursion. Bytes that all keys of a group have in common are skipped. If a
+/// key of the host is settled for all lines of a group, the keys after it are encoded anew.
+template <typename Lines>
+class LineRefiner {
+ public:
+  /// `memory` is scratch memory of at most 2^32 keys.
+  LineRefiner(const LineKeys& keys, Lines lines, std::span<WideKey> memory)
+      : keys_(keys), lines_(lines), wide_(memory) {
+    const LineOrderView& order = keys.order();
+    for (std::uint32_t k = 0; k < order.key_count; ++k) {
+      if (order.keys[k].ordering != LineOrdering::kHost) continue;
+      LineOrderView rest = order;
+      rest.keys += k + 1;
+      rest.key_count -= k + 1;
+      stages_.push_back({order.keys[k].host, rest});
+    }
+  }
+
+  /// `entries` must be sorted as numbers. `next` is the first encoded byte that they do not hold. On return the entries
+  /// are in full order and hold the same bytes as before.
+  void Refine(Entry* entries, std::uint64_t n, std::uint64_t next) {
+    const Entry* const last = entries + n;
+    const Entry* asked = entries;
+    ForEachGroup(entries, n, [&](Entry* group, std::uint64_t size) {
+      // Rows are in random order, so each line is a cache miss. Prefetch the lines of the next groups early.
+      constexpr std::uint64_t kAhead = 32;
+      const std::uint64_t ahead = std::min<std::uint64_t>(std::min(size, kAhead) + kAhead, last - group);
+      for (asked = std::max<const Entry*>(asked, group); asked < group + ahead; ++asked) {
+        const bool alone = !(asked > entries && SameEntryKey(asked[-1], *asked)) &&
+                           !(asked + 1 < last && SameEntryKey(*asked, asked[1]));
+        if (!alone) Prefetch(lines_(asked->row()));
+      }
+      if (size == 1) return;
+      const Entry head = group[0];
+      if (size <= kPair) return SortByLines(group, size);
+      groups_.assign(1, {group, size, next, true, 0});
+      while (!groups_.empty()) RefineOne();
+      for (std::uint64_t i = 0; i < size; ++i) {
+        group[i] = {(head.lo & 0xFFFFFFFF00000000u) | group[i].row(), head.hi};
+      }
+    });
+  }
+
+ private:
+  struct Group {
+    Entry* entries;
+    std::uint64_t size;
+    std::uint64_t next;
+    bool fresh;         ///< true if the bytes just before `next` separated the group from others
+    std::size_t stage;  ///< the number of keys of the host in which all lines of the group are equal
+  };
+  /// A key of the host that decides between lines that are equal in the keys before it, and the keys after it.
+  struct Stage {
+    const HostOrder* host;
+    LineOrderView rest;
+  };
+  /// The largest group that is sorted by comparing whole lines. From three lines on, encoding each line once costs
+  /// less.
+  static constexpr std::uint64_t kPair = 2;
+  /// The largest group that is sorted by std::sort. Starting vqsort costs more below this size.
+  static constexpr std::uint64_t kFew = 24;
+
+  template <typename F>
+  static void ForEachGroup(Entry* entries, std::uint64_t n, F f) {
+    for (std::uint64_t begin = 0, end; begin < n; begin = end) {
+      for (end = begin + 1; end < n && SameEntryKey(entries[begin], entries[end]);) ++end;
+      f(entries + begin, end - begin);
+    }
+  }
+
+  void SortByLines(Entry* group, std::uint64_t size) const {
+    std::sort(group, group + size, [&](const Entry& a, const Entry& b) {
+      const int order = keys_.Compare(lines_(a.row()), lines_(b.row()));
+      return order != 0 ? order < 0 : a.row() < b.row();
+    });
+  }
+
+  LineKeys Keys(std::size_t stage) const { return stage == 0 ? keys_ : LineKeys(stages_[stage - 1].rest); }
+
+  /// Orders a group whose encoded keys have ended and are equal with their padding. The lines may still differ in NULs.
+  /// Lines that are equal are in order already, because equal entries are in the order of their rows.
+  void Settle(const Group& group) {
+    if (ChunksDecide(keys_.order())) return;
+    const std::span<const Entry> entries(group.entries, group.size);
+    if (group.stage < stages_.size()) {
+      const Stage& stage = stages_[group.stage];
+      const auto settled = [&](const Entry& entry) { return stage.host->Settled(AsBytes(lines_(entry.row()).data())); };
+      if (std::all_of(entries.begin(), entries.end(), settled)) {
+        if (stage.rest.key_count > 0) groups_.push_back({group.entries, group.size, 0, true, group.stage + 1});
+        return;
+      }
+    }
+    for (std::uint64_t i = 1; i < group.size; ++i) {
+      if (keys_.Compare(lines_(entries[i - 1].row()), lines_(entries[i].row())) > 0) {
+        return SortByLines(group.entries, group.size);
+      }
+    }
+  }
+
+  /// True if all lines of the group are the same bytes.
+  bool AllSame(const Group& group) const {
+    const RecordSpan head = lines_(group.entries[0].row());
+    for (std::uint64_t i = 1; i < group.size; ++i) {
+      const RecordSpan line = lines_(group.entries[i].row());
+      if (line.size() != head.size() || std::memcmp(line.data(), head.data(), head.size()) != 0) return false;
+    }
+    return true;
+  }
+
+  void RefineOne() {
+    const Group group = groups_.back();
+    groups_.pop_back();
+    const LineKeys keys = Keys(group.stage);
+    // The very next bytes usually tell the lines of a small group apart.
+    if (keys.plain() && group.fresh && group.size <= kFew) return RefineBy(keys, group, group.next);
+    if (AllSame(group)) return;  // otherwise repeated lines would be read to their ends
+    if (!keys.plain() && group.size <= wide_.size()) return RefineWide(keys, group);
+    std::uint64_t next = group.next;
+    if (keys.plain()) {
+      const RecordSpan head = lines_(group.entries[0].row());
+      std::uint64_t common = ~std::uint64_t{0};
+      for (std::uint64_t i = 1; i < group.size && common > next; ++i) {
+        common = keys.Find(head, lines_(group.entries[i].row()), next, common);
+      }
+      next = common;
+    }
+    RefineBy(keys, group, next);
+  }
+
+  /// Sorts a group by the encoded bytes from `next` on.
+  void RefineBy(const LineKeys& keys, const Group& group, std::uint64_t next) {
+    bool ended = true, same = true;
+    for (std::uint64_t i = 0; i < group.size; ++i) {
+      Entry& entry = group.entries[i];
+      const LineChunk chunk = keys.Chunk(lines_(entry.row()), next);
+      ended = ended && chunk.ended;
+      entry = MakeLineEntry(chunk, entry.row());
+      same = same && SameEntryKey(entry, group.entries[0]);
+    }
+    next += kEntryKeyBytes;
+    // A group in which no entry differs is not sorted: it is still in the order of its rows.
+    if (!same) SortGroup(group.entries, group.size);
+    ForEachGroup(group.entries, group.size,
+                 [&](Entry* inner, std::uint64_t size) { Leave({inner, size, next, !same, group.stage}, ended); });
+  }
+
+  static void SortGroup(Entry* entries, std::uint64_t n) {
+    if (n <= kFew) {
+      std::sort(entries, entries + n, ExactEntryLess());
+    } else {
+      VqSort(entries, n);
+    }
+  }
+
+  /// Continues with a group of lines that are equal in all encoded bytes before group.next. `ended`: their keys have no
+  /// further bytes.
+  void Leave(const Group& group, bool ended) {
+    if (group.size == 1) return;
+    if (ended) {
+      Settle(group);
+    } else if (group.size <= kPair) {
+      SortByLines(group.entries, group.size);
+    } else {
+      groups_.push_back(group);
+    }
+  }
+
+  void RefineWide(const LineKeys& keys, const Group& group) {
+    constexpr std::uint64_t kAhead = 8;
+    for (std::uint64_t i = 0; i < group.size; ++i) {
+      if (i + kAhead < group.size) Prefetch(lines_(group.entries[i + kAhead].row()));
+      const std::uint32_t row = group.entries[i].row();
+      keys.Widen(lines_(row), group.next, row, wide_[i]);
+      group.entries[i] = {i, 0};  // in the order of the rows, because the entries were equal
+    }
+    SortWide({group.entries, group.size, group.next + WideKey::kBytes, false, group.stage}, 0);
+  }
+
+  /// Sorts a group whose wide keys agree before byte `at`. The rows of its entries are indexes of wide_. On return they
+  /// are the rows of the lines again.
+  void SortWide(const Group& group, std::uint64_t at) {
+    Entry* const entries = group.entries;
+    const std::uint64_t n = group.size;
+    const auto wide = [this](const Entry& entry) -> const WideKey& { return wide_[entry.row()]; };
+    if (n > 1) at = Differs(entries, n, at);
+    if (n == 1 || at == WideKey::kBytes) {
+      bool ended = true;
+      for (std::uint64_t i = 0; i < n; ++i) {
+        ended = ended && wide(entries[i]).ended;
+        entries[i] = {wide(entries[i]).row, 0};
+      }
+      return Leave(group, ended);
+    }
+    at = std::min(at, WideKey::kBytes - kEntryKeyBytes);
+    for (std::uint64_t i = 0; i < n; ++i) {
+      const Byte* const bytes = wide(entries[i]).bytes + at;
+      const auto lo = static_cast<std::uint32_t>(LoadBigEndian(bytes + 4));
+      entries[i] = MakeLineEntry({LoadBigEndian(bytes), lo, false}, entries[i].row());
+    }
+    SortGroup(entries, n);
+    ForEachGroup(entries, n, [&](Entry* inner, std::uint64_t size) {
+      SortWide({inner, size, group.next, false, group.stage}, at + kEntryKeyBytes);
+    });
+  }
+
+  /// Returns the first byte from `at` on in which not all wide keys agree, or kBytes.
+  std::uint64_t Differs(const Entry* entries, std::uint64_t n, std::uint64_t at) const {
+    const Byte* const head = wide_[entries[0].row()].bytes;
+    for (at = at / 8 * 8; at < WideKey::kBytes; at += 8) {
+      std::uint64_t differ = 0;
+      for (std::uint64_t i = 1; i < n; ++i) {
+        differ |= LoadBigEndian(head + at) ^ LoadBigEndian(wide_[entries[i].row()].bytes + at);
+      }
+      if (differ != 0) return at + static_cast<unsigned>(__builtin_clzll(differ)) / 8;
+    }
+    return at;
+  }
+
+  const LineKeys& keys_;
+  const Lines lines_;
+  const std::span<WideKey> wide_;
+  std::vector<Stage> stages_;
+  std::vector<Group> groups_;
+};
+
+/// Sorts a batch of lines that lies in a slot.
+class LineSorter {
+ public:
+  LineSorter(const RecordLayout& layout, const LineShape& shape, std::byte* memory)
+      : layout_(layout), keys_(*layout.lines), shape_(shape), memory_(memory) {}
+
+  SlotSorter::Sorted Sort(const std::byte* in, std::uint64_t bytes, std::byte* out, const TeamExecutor& executor) {
+    const std::uint64_t n = Index(in, bytes, executor);
+    if (InOrder(in, n, executor)) return {true, true, n};
+    const auto lines = [in, starts = starts()](std::uint32_t row) {
+      return RecordSpan(in + starts[row], starts[row + 1] - starts[row] - 1);
+    };
+    const std::uint64_t workers = executor.workers();
+    const std::uint64_t rounds = DivideUp(n, kEntriesPerPart * workers);
+    const std::uint64_t part_items = DivideUp(n, rounds * workers);
+    std::vector<Range<const Entry*>> parts;
+    for (std::uint64_t begin = 0; begin < n; begin += part_items) {
+      parts.push_back({entries() + begin, std::min(part_items, n - begin)});
+    }
+    // The first encoded bytes that all keys have in common are left out. A sample of lines estimates their number, and
+    // all lines are checked on the way. In the rare case that a line disagrees, everything is done again.
+    bool exact = false;
+    const CommonKey first(keys_, lines(0));
+    std::uint64_t skip = SampleCommon(first, lines, n);
+    for (std::uint64_t common; (common = SortParts(first, lines, parts, skip, exact, executor)) < skip;) skip = common;
+    if (exact) {
+      const auto merge = [&](std::span<const Range<const Entry*>> slices, std::uint64_t size, unsigned worker) {
+        MergeTree<Entry>(slices, size, Tile(worker, 0), Tile(worker, 1), ExactEntryLess());
+      };
+      Gather(in, parts, ExactEntryLess(), merge, out, executor);
+    } else {
+      const auto compare = [&](std::uint32_t a, std::uint32_t b) { return keys_.Compare(lines(a), lines(b)); };
+      const auto merge = [&](std::span<const Range<const Entry*>> slices, std::uint64_t size, unsigned worker) {
+        // Rows are in random order, so the lines to compare, and to copy later, are cache misses. Prefetch them all at
+        // once.
+        for (const Range<const Entry*>& slice : slices) {
+          for (std::uint64_t i = 0; i < slice.size; ++i) Prefetch(lines(slice.first[i].row()));
+        }
+        WideCompare wide(keys_, lines, skip + kEntryKeyBytes, shape_.MergeKeys(memory_, worker));
+        MergeTree<Entry>(slices, size, Tile(worker, 0), Tile(worker, 1), LineEntryLess<decltype(wide)>{&wide});
+      };
+      Gather(in, parts, LineEntryLess<decltype(compare)>{&compare}, merge, out, executor);
+    }
+    return {false, false, n};
+  }
+
+ private:
+  Entry* entries() const { return reinterpret_cast<Entry*>(memory_); }
+  std::uint32_t* starts() const { return reinterpret_cast<std::uint32_t*>(memory_ + shape_.entries_bytes); }
+  Entry* Tile(unsigned worker, unsigned index) const { return shape_.Tile(memory_, worker, index); }
+
+  /// Sets starts()[0..n] to the start of each line and the end of the last line. Returns the number n of lines.
+  std::uint64_t Index(const std::byte* in, std::uint64_t bytes, const TeamExecutor& executor) const {
+    const std::uint64_t chunk =
+        std::max<std::uint64_t>(DivideUp(bytes, 4 * std::uint64_t{executor.workers()}), 1 << 16);
+    const std::uint64_t chunks = DivideUp(bytes, chunk);
+    std::vector<std::uint64_t> first(chunks + 1);
+    executor.ForEach(chunks, [&](std::uint64_t c, unsigned) {
+      first[c + 1] = CountRecords({in + c * chunk, std::min(chunk, bytes - c * chunk)}, layout_);
+    });
+    for (std::uint64_t c = 0; c < chunks; ++c) first[c + 1] += first[c];
+    if (first[chunks] > shape_.rows)
+      throw Error(ErrorCode::kInternal, "CPU backend: a batch of more lines than a slot takes");
+    std::uint32_t* const to = starts();
+    to[0] = 0;
+    executor.ForEach(chunks, [&](std::uint64_t c, unsigned) {
+      std::uint32_t* next = to + first[c] + 1;
+      const std::byte* const end = in + std::min(bytes, (c + 1) * chunk);
+      for (const std::byte* p = in + c * chunk; (p = FindDelimiter(p, end, layout_.delimiter)) != nullptr;) {
+        *next++ = static_cast<std::uint32_t>(++p - in);
+      }
+    });
+    return first[chunks];
+  }
+
+  bool InOrder(const std::byte* in, std::uint64_t n, const TeamExecutor& executor) const {
+    constexpr std::uint64_t kLines = 256;
+    const std::uint32_t* const at = starts();
+    std::atomic<bool> sorted{true};
+    const std::uint64_t share = std::max(kLines, DivideUp(n, 4 * std::uint64_t{executor.workers()}));
+    executor.ForEach(DivideUp(n, share), [&](std::uint64_t task, unsigned) {
+      // Each step includes the last line of the step before.
+      for (std::uint64_t i = task * share, end = std::min(n, i + share); i < end && sorted; i += kLines) {
+        const std::uint64_t from = i == 0 ? 0 : i - 1, to = std::min(end, i + kLines);
+        if (FirstLineDisorder({in + at[from], at[to] - at[from]}, layout_, false) != kInOrder) sorted = false;
+      }
+    });
+    return sorted;
+  }
+
+  /// Sorts each part by its encoded keys from byte `skip` on, and sets `exact` to whether entries alone decide the
+  /// order. Returns how many first bytes all keys have in common, at most `skip`. If the result is less than `skip`,
+  /// nothing is sorted, and the caller must call again with the result as `skip`.
+  template <typename Lines>
+  std::uint64_t SortParts(const CommonKey& first, Lines lines, const std::vector<Range<const Entry*>>& parts,
+                          std::uint64_t skip, bool& exact, const TeamExecutor& executor) const {
+    std::atomic<std::uint64_t> common{skip};
+    std::atomic<bool> entries_decide{ChunksDecide(keys_.order())};
+    executor.ForEach(parts.size(), [&](std::uint64_t part, unsigned worker) {
+      const auto first_row = static_cast<std::uint64_t>(parts[part].first - entries());
+      Entry* const p = entries() + first_row;
+      bool ended = true;
+      std::uint64_t prefix = skip;
+      for (std::uint64_t i = 0; i < parts[part].size; ++i) {
+        const auto row = static_cast<std::uint32_t>(first_row + i);
+        const LineChunk chunk = first.Chunk(lines(row), skip, prefix);
+        ended = ended && chunk.ended;
+        p[i] = MakeLineEntry(chunk, row);
+      }
+      for (std::uint64_t seen = common; prefix < seen && !common.compare_exchange_weak(seen, prefix);) {
+      }
+      if (common < skip) return;
+      VqSort(p, parts[part].size);
+      if (!ended || !entries_decide) {
+        entries_decide = false;
+        LineRefiner(keys_, lines, shape_.SortKeys(memory_, worker)).Refine(p, parts[part].size, skip + kEntryKeyBytes);
+      }
+    });
+    exact = entries_decide;
+    return common;
+  }
+
+  /// Returns how many first bytes the keys of a sample of lines have in common.
+  template <typename Lines>
+  static std::uint64_t SampleCommon(const CommonKey& first, Lines lines, std::uint64_t n) {
+    const std::uint64_t samples = std::min<std::uint64_t>(64, n - 1);
+    std::uint64_t common = first.most();
+    for (std::uint64_t s = 1; s <= samples && common > 0; ++s) {
+      common = first.Find(lines(static_cast<std::uint32_t>((n - 1) * s / samples)), common);
+    }
+    return common;
+  }
+
+  /// Merges the parts by merge(slices, size, worker), which must leave its result in the worker's first tile. Copies
+  /// the lines to `out`, one after the other. All tiles are cut and measured first, because the place of a tile's lines
+  /// in `out` depends on the lengths of all lines before it.
+  template <typename Less, typename Merge>
+  void Gather(const std::byte* in, const std::vector<Range<const Entry*>>& parts, Less less, Merge merge,
+              std::byte* out, const TeamExecutor& executor) const {
+    struct Cut {
+      std::uint64_t begin, size, bytes;
+      std::vector<Range<const Entry*>> slices;
+    };
+    const std::uint32_t* const at = starts();
+    std::vector<Cut> cuts;
+    std::mutex mutex;
+    ForEachTile(std::span<const Range<const Entry*>>(parts), shape_.tile_rows, less, executor,
+                [&](std::span<const Range<const Entry*>> slices, std::uint64_t begin, std::uint64_t size, unsigned) {
+                  Cut cut{begin, size, 0, {slices.begin(), slices.end()}};
+                  for (const Range<const Entry*>& slice : slices) {
+                    for (std::uint64_t i = 0; i < slice.size; ++i) {
+                      const std::uint32_t row = slice.first[i].row();
+                      cut.bytes += at[row + 1] - at[row];
+                    }
+                  }
+                  const std::lock_guard<std::mutex> lock(mutex);
+                  cuts.push_back(std::move(cut));
+                });
+    std::sort(cuts.begin(), cuts.end(), [](const Cut& a, const Cut& b) { return a.begin < b.begin; });
+    std::uint64_t offset = 0;
+    for (Cut& cut : cuts) {
+      cut.begin = offset;
+      offset += cut.bytes;
+    }
+    executor.ForEach(cuts.size(), [&](std::uint64_t task, unsigned worker) {
+      const Cut& cut = cuts[task];
+      const Entry* merged = cut.slices[0].first;
+      if (cut.slices.size() > 1) {
+        merge(std::span<const Range<const Entry*>>(cut.slices), cut.size, worker);
+        merged = Tile(worker, 0);
+      }
+      // Rows are in random order, so each line costs a few cache misses. Prefetch it well before the copy.
+      constexpr std::uint64_t kAhead = 12, kMostAhead = 256;
+      const auto prefetch = [&](std::uint64_t i) {
+        const std::uint32_t row = merged[i].row();
+        const std::uint64_t size = std::min<std::uint64_t>(at[row + 1] - at[row], kMostAhead);
+        for (std::uint64_t byte = 0; byte < size; byte += 64) __builtin_prefetch(in + at[row] + byte);
+      };
+      for (std::uint64_t i = 0; i < std::min(cut.size, kAhead); ++i) prefetch(i);
+      std::byte* to = out + cut.begin;
+      for (std::uint64_t i = 0; i < cut.size; ++i) {
+        if (i + kAhead < cut.size) prefetch(i + kAhead);
+        const std::uint32_t row = merged[i].row();
+        const std::uint64_t size = at[row + 1] - at[row];
+        std::memcpy(to, in + at[row], size);
+        to += size;
+      }
+    });
+  }
+
+  const RecordLayout& layout_;
+  const LineKeys keys_;
+  const LineShape& shape_;
+  std::byte* const memory_;
+};
+
+}  // namespace gpusort::detail
