@@ -1,0 +1,84 @@
+// What the lanes of numbers and of fixed records share: inspection, sorts and merges in a lane's workspace.
+#pragma once
+
+#include <cuda_runtime.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include "gpusort/merge.cuh"
+#include "kernels/cuda/key_sorts.cuh"
+#include "kernels/cuda/lane.cuh"
+
+namespace gpusort::cuda {
+
+/// The maximum number of thread blocks of kernels that stride over records: enough to fill any device, few enough to
+/// stop early together.
+inline constexpr std::uint64_t kMostBlocks = 4096;
+
+class FixedLaneBase : public CudaLane {
+ protected:
+  using CudaLane::CudaLane;
+
+  std::byte* workspace() const { return seat().memory() + shape().workspace(); }
+  Findings* device_findings() const { return reinterpret_cast<Findings*>(seat().memory() + shape().findings()); }
+
+  static std::uint64_t StridingBlocks(std::uint64_t items) {
+    return std::min(DivideUp(items, kRecordThreads), kMostBlocks);
+  }
+
+  /// Runs a kernel that fills Findings, waits for the kernel, and returns the findings.
+  template <typename LaunchInspect>
+  Findings Inspect(const LaunchInspect& launch) const {
+    CheckCuda("cudaMemsetAsync",
+              [&] { return cudaMemsetAsync(device_findings(), 0, sizeof(Findings), stream().get()); });
+    launch();
+    stream().Fetch(seat().pinned_findings(), device_findings(), sizeof(Findings));
+    stream().Wait();
+    const Findings found = *seat().pinned_findings();
+    if (found.differing > layout().key_bytes) throw WrongResult("the GPU finds keys longer than they are");
+    return found;
+  }
+  template <typename Key, typename LessT>
+  void SortInBuffer(DoubleBuffer<Key>& keys, std::uint64_t n, const LessT& less) const {
+    std::size_t bytes = shape().workspace_bytes;
+    CheckCuda("SortKeys",
+              [&] { return KeySorts<Key, LessT>::Sort(workspace(), bytes, keys, n, less, stream().get()); });
+  }
+
+  /// Does the work of MergeRuns for any number of runs. Changes `bounds`.
+  template <typename Key, typename LessT>
+  void MergeInBuffer(DoubleBuffer<Key>& keys, std::vector<std::uint64_t> bounds, const LessT& less) const {
+    const auto merge = [&](DoubleBuffer<Key>& part, std::span<const std::uint64_t> part_bounds) {
+      std::size_t bytes = shape().workspace_bytes;
+      CheckCuda("MergeRuns", [&] {
+        return KeySorts<Key, LessT>::Merge(workspace(), bytes, part, part_bounds.data(),
+                                           static_cast<std::uint32_t>(part_bounds.size() - 1), less, stream().get());
+      });
+    };
+    while (bounds.size() - 1 > shape().max_runs) {
+      // Groups of neighbouring runs become one run each. The merged groups are collected in `alternate`.
+      std::vector<std::uint64_t> merged{0};
+      for (std::size_t first = 0; first + 1 < bounds.size(); first += shape().max_runs) {
+        const std::size_t runs = std::min<std::size_t>(shape().max_runs, bounds.size() - 1 - first);
+        const std::uint64_t begin = bounds[first], end = bounds[first + runs];
+        std::vector<std::uint64_t> part_bounds(bounds.begin() + first, bounds.begin() + first + runs + 1);
+        for (std::uint64_t& bound : part_bounds) bound -= begin;
+        DoubleBuffer<Key> part{keys.current + begin, keys.alternate + begin};
+        merge(part, part_bounds);
+        if (part.current != keys.alternate + begin) {
+          stream().Copy(keys.alternate + begin, part.current, (end - begin) * sizeof(Key), cudaMemcpyDeviceToDevice);
+        }
+        merged.push_back(end);
+      }
+      std::swap(keys.current, keys.alternate);
+      bounds = std::move(merged);
+    }
+    merge(keys, bounds);
+  }
+};
+
+}  // namespace gpusort::cuda

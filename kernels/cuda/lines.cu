@@ -1,0 +1,58 @@
+// Lines of text. They are sorted by LineSort.
+#include "kernels/cuda/lane.cuh"
+#include "kernels/cuda/line_sort.cuh"
+#include "kernels/records/records.hpp"
+
+namespace gpusort::cuda {
+namespace {
+
+class LineLane final : public CudaLane {
+ public:
+  using CudaLane::CudaLane;
+
+ private:
+  Sorted SortSlot(std::byte* in, std::uint64_t bytes, std::byte* out) override {
+    const LineSort::Result sorted = SortLines(in, bytes, {}, out);
+    if (sorted.too_many) throw WrongResult("a batch of more lines than a slot takes");
+    return {sorted.was_sorted, sorted.was_sorted, sorted.rows};
+  }
+
+  /// The starts of the lines of a window must be found in any case. Sorting the lines then costs less than their
+  /// transfer over the bus. The sort is stable, because pieces come in the order of their runs.
+  Merged MergeSlot(std::byte* in, std::uint64_t bytes, std::vector<std::uint64_t> bounds, std::byte* spare) override {
+    const std::vector<std::uint32_t> ends(bounds.begin() + 1, bounds.end());
+    const LineSort::Result sorted = SortLines(in, bytes, ends, spare);
+    if (sorted.too_many) return {nullptr, CutInHalf(in, bounds)};
+    return {sorted.was_sorted ? in : spare};
+  }
+
+  std::vector<std::uint64_t> CutInHalf(const std::byte* in, std::span<const std::uint64_t> bounds) {
+    const auto read = [&](std::uint64_t begin, std::span<std::byte> to) {
+      stream().Copy(to.data(), in + begin, to.size(), cudaMemcpyDeviceToHost);
+      stream().Wait();
+    };
+    const auto before = [&](std::span<const SearchRange> ranges, RecordSpan cut) {
+      std::vector<std::uint64_t> counts;
+      seat().arena().BytesBefore(ranges, cut, counts);
+      return counts;
+    };
+    return CutLinesInHalf(in, bounds, layout(), read, before);
+  }
+
+  LineSort::Result SortLines(std::byte* in, std::uint64_t bytes, std::span<const std::uint32_t> ends,
+                             std::byte* out) const {
+    static_assert(sizeof(LineFindings) <= kAlignment);
+    // Either slot may become a run. The sizes of slots are multiples of the alignment.
+    PadLoaded(stream(), in, bytes);
+    PadLoaded(stream(), out, bytes);
+    return shape().lines->Sort(stream(), seat().memory(), reinterpret_cast<LineFindings*>(seat().pinned_findings()),
+                               AsBytes(in), bytes, ends, layout().delimiter, seat().arena().device_line_order(),
+                               reinterpret_cast<Byte*>(out));
+  }
+};
+
+}  // namespace
+
+std::unique_ptr<Lane> MakeLineLane(const std::shared_ptr<Arena>& arena) { return std::make_unique<LineLane>(arena); }
+
+}  // namespace gpusort::cuda
