@@ -7,7 +7,6 @@
 namespace gpusort {
 namespace {
 
-std::string FactText(const std::string& text) { return text; }
 std::string FactText(std::integral auto number) { return std::to_string(number); }
 std::string FactText(KeysWhen when) { return std::to_string(static_cast<int>(when)); }
 std::string FactText(Codec codec) { return std::string(CodecName(codec)); }
