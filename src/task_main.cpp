@@ -34,8 +34,8 @@ this order:
 
   gpusort_task scan --slice K/N --into DIR [OPTION]... INPUT...
       Optional. Finds where the records of a slice of csv, tsv, pgcopy,
-      pgcopy-csv, pgcopy-binary, pgdump or mysql begin. That depends on the
-      bytes before the slice; without scan, each task of runs reads them again.
+      pgcopy-csv, pgcopy-binary, pgdump, mysql or paragraphs begin. That depends
+      on the bytes before the slice; without scan, each task of runs reads them.
       Scan all slices before the first task of runs. For pgcopy-binary and
       pgdump, the slice with the beginning of a file reads the whole file.
 

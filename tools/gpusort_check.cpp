@@ -1029,7 +1029,7 @@ const tool::ToolHelp kHelp = {
       "i8 i16 i32 i64 u8 u16 u32 u64 f32 f64 i16be i32be i64be u16be u32be u64be f32be f64be"},
      {"record-size", 0, "N", "records of N bytes"},
      {"format", 0, "FORMAT", "lines, or a format with columns, see Formats", false,
-      "lines csv tsv jsonl pgcopy pgcopy-csv pgcopy-binary pgdump mysql"},
+      "lines csv tsv jsonl pgcopy pgcopy-csv pgcopy-binary pgdump mysql paragraphs"},
      {"key", 'k', "KEY", "what records are ordered by, see Keys; several times, most important first", true},
      {"zero-terminated", 'z', "", "lines end with NUL"},
      {"header", 0, "N", "the first N records are a header (default: csv, tsv 1; others 0)"},
@@ -1057,12 +1057,13 @@ const tool::ToolHelp kHelp = {
       "  bytesN. Without --key, the key is the number, or all bytes of the record.\n"
       "  Floats are in IEEE totalOrder.\n"},
      {"Formats",
-      "  lines, csv, tsv, jsonl, pgcopy, pgcopy-csv, pgcopy-binary, pgdump, mysql: the\n"
-      "  formats of gpusort. Lines are ordered by all their bytes. For lines that\n"
-      "  are ordered by keys, check the order by sort -c with the same options, and the\n"
-      "  records by gpusort_check --format lines --any-order --against. Headers, bytes\n"
-      "  after the records, and the parts of a dump that are no rows must be those of\n"
-      "  the inputs. Expand compressed files through a pipe: <(zcat in.gz).\n"},
+      "  lines, csv, tsv, jsonl, pgcopy, pgcopy-csv, pgcopy-binary, pgdump, mysql,\n"
+      "  paragraphs: the formats of gpusort. Lines are ordered by all their bytes. For\n"
+      "  lines that are ordered by keys, check the order by sort -c with the same\n"
+      "  options, and the records by gpusort_check --format lines --any-order\n"
+      "  --against. Headers, bytes after the records, and the parts of a dump that are\n"
+      "  no rows must be those of the inputs. Expand compressed files through a pipe:\n"
+      "  <(zcat in.gz).\n"},
      {"Keys",
       "  Records of bytes: OFFSET:TYPE[:asc|desc].\n"
       "  Columns: NAME, #N, for JSON a path (a.b[0], /a/b/0), for a dump TABLE.COLUMN,\n"
@@ -1294,12 +1295,13 @@ bool CheckFrame(const Job& job, const std::string& name, const Sums& sums, const
   std::string header, trailer;
   for (std::size_t i = 0; i < inputs.size(); ++i) {
     if (inputs[i].empty) continue;
-    if (!inputs[i].header.empty()) header = inputs[i].header;
+    if (header.empty()) header = inputs[i].header;
     if (lines_on_top && inputs[i].header != sums.header) {
       Complain(good, name + ": " + (job.table->kind == check::Kind::kDump ? "what are no rows" : "the header") +
                          " is not that of " + tool::Quote(job.against[i]));
     }
-    if (job.table->kind != check::Kind::kCsv && !inputs[i].trailer.empty()) trailer.clear();
+    const bool joins = job.table->kind == check::Kind::kCsv || job.table->kind == check::Kind::kParagraphs;
+    if (!joins && !inputs[i].trailer.empty()) trailer.clear();
     trailer += inputs[i].trailer;
   }
   if (good && header != sums.header) {

@@ -665,6 +665,13 @@ void ResolveLines(const Typed& typed, JobSpec& spec) {
   if (stable) spec.source.type_note += ", equal keys in their order";
 }
 
+/// Returns the key without the colon that ends the name of a field: "Package" for "Package:".
+std::string WithoutFieldColon(std::string key) {
+  const std::size_t colon = key.find(':');
+  if (key[0] != '"' && colon != key.npos && (colon + 1 == key.size() || key[colon + 1] == ':')) key.erase(colon, 1);
+  return key;
+}
+
 void ResolveTable(const Typed& typed, JobSpec& spec) {
   TableOptions& table = *spec.source.table;
   const auto byte = [&](const std::string& key) -> std::optional<unsigned char> {
@@ -720,7 +727,9 @@ void ResolveTable(const Typed& typed, JobSpec& spec) {
       Fail("there are " + std::to_string(keys->second.size()) + " keys; at most " + std::to_string(kMaxKeyFields));
     }
     for (const std::string& text : keys->second) {
-      ColumnKey key = Named("--key", [&] { return ParseColumnKey(text, decimal_point, thousands ? *thousands : -1); });
+      const std::string key_text = row.names == ColumnNames::kFields ? WithoutFieldColon(text) : text;
+      ColumnKey key =
+          Named("--key", [&] { return ParseColumnKey(key_text, decimal_point, thousands ? *thousands : -1); });
       if (spec.order.reverse) key.rule.descending = !key.rule.descending;
       table.keys.push_back(std::move(key));
       spec.source.type_note += ", key " + EscapeName(text);

@@ -32,7 +32,9 @@ const FormatRow& RowOf(const TableOptions& table) {
   return *row;
 }
 
-std::string ColumnWord(const FormatRow& row) { return row.names == ColumnNames::kPaths ? "path" : "column"; }
+std::string ColumnWord(const FormatRow& row) {
+  return row.names == ColumnNames::kPaths ? "path" : row.names == ColumnNames::kFields ? "field" : "column";
+}
 
 std::unique_ptr<TableFormat> MakeTableFormat(const JobSpec& spec) { return RowOf(*spec.source.table).make(spec); }
 

@@ -11,6 +11,7 @@
 #include "formats/copy_format.hpp"
 #include "formats/csv_format.hpp"
 #include "formats/json_format.hpp"
+#include "formats/paragraphs_format.hpp"
 #include "formats/pgcopy_binary_format.hpp"
 #include "formats/pgdump_format.hpp"
 #include "formats/table_format.hpp"
@@ -31,7 +32,7 @@ enum FormatOption : unsigned {
 };
 
 /// How a key names its column.
-enum class ColumnNames { kHeader, kNumbers, kPaths, kTables };
+enum class ColumnNames { kHeader, kNumbers, kPaths, kTables, kFields };
 
 /// What a job takes its inputs for. KindCheck refuses inputs that seem to be something else.
 enum Reads : unsigned {
@@ -87,6 +88,8 @@ inline constexpr FormatRow kFormatRows[] = {
      MakeFormat<PgDumpFormat>},
     {"mysql", "", kReadsRows, ColumnNames::kNumbers, kTakesRows | kTakesQuote, '\t', -1, '\\', 0, "",
      MakeFormat<CopyFormat>},
+    {"paragraphs", "", kReadsRows, ColumnNames::kFields, kTakesValues, 0, -1, '\\', 0, "",
+     MakeFormat<ParagraphsFormat>, FieldHint, "a field of a key twice", "an empty line may be missing between two records"},
 };
 
 /// Returns the row of that name; null: there is none.
@@ -95,7 +98,7 @@ const FormatRow* FindFormat(std::string_view name);
 const FormatRow* FormatOfFile(std::string_view path);
 /// Returns the row of the format that `table` names.
 const FormatRow& RowOf(const TableOptions& table);
-/// Returns "column", or the word for it that users of the format know: "path".
+/// Returns what users of the format call a column: "column", "path" or "field".
 std::string ColumnWord(const FormatRow& row);
 
 namespace detail {

@@ -241,6 +241,7 @@ std::vector<Piece> PiecesOfTuples(const ReadAt& read, std::uint64_t begin, std::
 void ForEachPiece(const Table& table, const ReadAt& read, std::uint64_t begin, std::uint64_t end, bool oids,
                   unsigned threads, const std::function<void(const Piece&)>& work) {
   if (begin >= end && table.kind != Kind::kCopyBinary) return;
+  if (table.kind == Kind::kParagraphs) return work({0, begin, end});  // the next record shows where one ends
   constexpr std::uint64_t kLeast = std::uint64_t{16} << 10, kMost = std::uint64_t{16} << 20;
   const std::uint64_t ahead = std::uint64_t{4} * threads;
   const std::uint64_t piece_bytes = std::clamp((end - begin) / ahead, kLeast, kMost);

@@ -772,6 +772,108 @@ class DumpReader : public CopyReader {
   bool escapes_ = false, conforming_ = true;
 };
 
+// ---- Paragraphs --------------------------------------------------------------------------------------------------
+
+/// Records of lines with blank lines between them.
+class ParagraphReader : public TableReader {
+ public:
+  ParagraphReader(const Table& table, Source source) : TableReader(table, std::move(source)) {
+    for (std::size_t key = 0; key < table.keys.size(); ++key) {
+      if (table.keys[key].number > 0) throw NoColumn("--key " + table.keys[key].text + ": fields have no numbers");
+      names_.push_back(Lower(table.keys[key].column));
+      if (names_.back().size() > 1 && names_.back().ends_with(':')) names_.back().pop_back();
+      columns_[key] = key;
+    }
+  }
+
+ protected:
+  void ReadHeader() override {
+    TakeMark(header_);
+    while (AtBlank()) TakeBlank(header_);
+  }
+  bool Read(Row& row) override {
+    // Blank lines and comments before the first line.
+    while (AtBlank() || Peek() == '#') {
+      const bool blank = AtBlank();
+      if (blank) {
+        TakeBlank(row.bytes);
+      } else {
+        TakeRow(row.bytes);
+      }
+      if (Peek() == kEnd && !blank) EndRecord(row.bytes);
+    }
+    if (Peek() == kEnd) {
+      trailer_ = row.bytes;
+      return false;
+    }
+    std::vector<std::string> lines;
+    bool blank = false;
+    while (!blank && Peek() != kEnd) {
+      std::string line;
+      TakeRow(line);
+      row.bytes += line;
+      blank = line == "\n" || line == "\r\n";
+      lines.push_back(std::move(line));
+    }
+    while (blank && AtBlank()) TakeBlank(row.bytes);
+    if (!blank) EndRecord(row.bytes);
+    ended_ = blank;
+    if (names_.empty()) AddCell().text = Trim(row.bytes);
+    for (const std::string& name : names_) {
+      Cell& cell = AddCell();
+      cell.text = Trim(Find(name, lines));
+      cell.null = cell.text.empty() || IsNull(cell.text);
+    }
+    return true;
+  }
+
+ private:
+  static std::string Lower(std::string text) {
+    for (char& c : text) c = c >= 'A' && c <= 'Z' ? static_cast<char>(c + ('a' - 'A')) : c;
+    return text;
+  }
+  static std::string Trim(std::string text) {
+    text.erase(text.find_last_not_of(" \t\r\n") + 1);
+    return text;
+  }
+  /// Returns the value of the first field of that name, with the lines that continue it.
+  static std::string Find(const std::string& name, const std::vector<std::string>& lines) {
+    std::string value;
+    bool found = false;
+    for (const std::string& line : lines) {
+      if (line[0] == '#') continue;
+      if (line[0] == ' ' || line[0] == '\t') {
+        if (found) value += line;
+        continue;
+      }
+      if (found) break;
+      const std::size_t colon = line.find(':');
+      found = colon != line.npos && Trim(Lower(line.substr(0, colon))) == name;
+      if (found) value = line.substr(std::min(line.find_first_not_of(" \t", colon + 1), line.size()));
+    }
+    return value;
+  }
+  bool AtBlank() { return Peek() == '\n' || Peek() == '\r'; }
+  void TakeBlank(std::string& to) {
+    if (Peek() == '\r') Take(to);
+    if (Peek() != '\n') Fail("a record begins with a carriage return");
+    Take(to);
+  }
+  /// Takes a line with its newline, if there is one.
+  void TakeRow(std::string& to) {
+    TakeLine(to, '\n');
+    if (ended_) to += '\n';
+  }
+  /// Adds the blank line that gpusort adds to the last record of an input.
+  static void EndRecord(std::string& bytes) {
+    const bool returns = bytes.ends_with('\r') || bytes.ends_with("\r\n");
+    if (!bytes.ends_with('\n')) bytes += '\n';
+    bytes += returns ? "\r\n" : "\n";
+  }
+
+  std::vector<std::string> names_;  ///< of the keys, in lower case
+};
+
 }  // namespace
 
 Table TableOf(const std::string& name) {
@@ -796,8 +898,11 @@ Table TableOf(const std::string& name) {
     table.kind = Kind::kCopyBinary;
   } else if (name == "pgdump") {
     table.kind = Kind::kDump;
+  } else if (name == "paragraphs") {
+    table.kind = Kind::kParagraphs;
   } else {
-    throw BadRule("is none of lines, csv, tsv, jsonl, pgcopy, pgcopy-csv, pgcopy-binary, pgdump and mysql");
+    throw BadRule(
+        "is none of lines, csv, tsv, jsonl, pgcopy, pgcopy-csv, pgcopy-binary, pgdump, mysql and paragraphs");
   }
   return table;
 }
@@ -817,7 +922,10 @@ Key ReadKey(const std::string& text, char point, int thousands) {
   } else {
     key.column = rest.substr(0, NameEnd(rest));
     rest.remove_prefix(key.column.size());
-    if (key.column.starts_with('#')) {
+    if (rest == ":" || rest.starts_with("::")) {  // of a field: "Package:"
+      key.column += ':';
+      rest.remove_prefix(1);
+    } else if (key.column.starts_with('#')) {
       const char* const end = key.column.data() + key.column.size();
       const auto [stop, error] = std::from_chars(key.column.data() + 1, end, key.number);
       if (error != std::errc{} || stop != end || key.number == 0) throw BadRule("columns are numbered from #1");
@@ -1011,7 +1119,8 @@ void TableReader::Resolve(const std::vector<std::string>& names) {
 
 std::unique_ptr<TableReader> MakeReader(const Table& table, TableReader::Source source) {
   for (const Key& key : table.keys) {
-    const bool named = table.kind == Kind::kJson || table.kind == Kind::kDump || table.header > 0;
+    const bool named = table.kind == Kind::kJson || table.kind == Kind::kDump || table.kind == Kind::kParagraphs ||
+                       table.header > 0;
     if (key.number == 0 && !named) throw NoColumn("--key " + key.text + ": columns have no names there: give #1");
     if (key.number > 0 && table.kind == Kind::kDump) throw NoColumn("--key " + key.text + ": give TABLE.COLUMN");
   }
@@ -1026,6 +1135,8 @@ std::unique_ptr<TableReader> MakeReader(const Table& table, TableReader::Source 
       return std::make_unique<CopyBinaryReader>(table, std::move(source));
     case Kind::kDump:
       return std::make_unique<DumpReader>(table, std::move(source));
+    case Kind::kParagraphs:
+      return std::make_unique<ParagraphReader>(table, std::move(source));
     default:
       return std::make_unique<LineReader>(table, std::move(source));
   }

@@ -25,7 +25,7 @@ struct Key {
   Rule rule;
 };
 
-enum class Kind { kLines, kCsv, kJson, kCopy, kCopyBinary, kDump };
+enum class Kind { kLines, kCsv, kJson, kCopy, kCopyBinary, kDump, kParagraphs };
 
 struct Table {
   std::string name;  ///< of the format
