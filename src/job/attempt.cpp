@@ -237,7 +237,8 @@ std::uint64_t Attempt::MergeRuns(Output& output) {
                        : stats.input_runs);
   }
   proof_ = std::make_unique<OutputProof>(job_.layout, job_.spec.order.unique);
-  const std::uint64_t bytes = gpusort::MergeRuns(job_, sorting_.runs, output, *proof_, sorting_.merging());
+  const std::uint64_t bytes = gpusort::MergeRuns(job_, sorting_.runs, output, *proof_,
+                                                   sorting_.merging() ? RunOrder::kVerified : RunOrder::kTrusted);
   RecordSum total;
   for (const Run& run : sorting_.runs) {
     total += run.sum;

@@ -19,9 +19,9 @@ std::optional<MergeGroup> NextMerge(const std::vector<std::uint64_t>& run_bytes,
   const auto waiting = static_cast<std::uint64_t>(
       std::count_if(run_bytes.begin(), run_bytes.end(), [](std::uint64_t bytes) { return bytes != kResident; }));
   if (waiting <= fan_in) return std::nullopt;
-  // The odd one is the first and cheapest: all later ones merge as many as can be merged at once.
+  // The first merge is the smallest one, and the cheapest. All later merges have the full fan-in.
   std::uint64_t count = (waiting - fan_in - 1) % std::max<std::uint64_t>(1, fan_in - 1) + 2;
-  // Where resident runs lie between, there may be no so many neighbours.
+  // Resident runs may leave no row of so many neighbours.
   std::uint64_t longest = 0, row = 0;
   for (const std::uint64_t bytes : run_bytes) {
     row = bytes == kResident ? 0 : row + 1;
@@ -57,7 +57,7 @@ MergeOutlook LookAhead(std::vector<std::uint64_t> run_bytes, std::vector<std::ui
   MergeOutlook outlook;
   std::uint64_t live = std::accumulate(temp_bytes.begin(), temp_bytes.end(), std::uint64_t{0});
   outlook.temp_peak = live;
-  // Where nobody would wait for the answer, an estimate does.
+  // With very many runs an estimate is enough, because the exact answer would take too long.
   constexpr std::uint64_t kMostSteps = std::uint64_t{1} << 26;
   const std::uint64_t runs = run_bytes.size();
   if (runs > fan_in && runs / std::max<std::uint64_t>(1, fan_in - 1) > kMostSteps / runs) {
@@ -80,7 +80,7 @@ MergeOutlook LookAhead(std::vector<std::uint64_t> run_bytes, std::vector<std::ui
       level = std::max(level, levels[i] + 1);
     }
     const std::uint64_t temp = merged_temp_bytes(bytes);
-    // A block is freed before what is in it is written, but for the page that the last one of each run may share.
+    // A block is freed before its records are written. The last block of each run may share a page that stays.
     outlook.temp_peak =
         std::max(outlook.temp_peak, freed_as_read ? std::max(live, live - freed + temp) + shared : live + temp);
     live += temp - freed;

@@ -1,4 +1,4 @@
-// Which runs are merged first where there are more than can be merged at once. Start at NextMerge.
+// Chooses the runs that are merged first if there are more runs than the fan-in. Start at NextMerge.
 #pragma once
 
 #include <cstddef>
@@ -9,28 +9,29 @@
 
 namespace gpusort {
 
-/// Merges that `runs` go through, `fan_in` of them at once.
+/// Returns the number of levels of merges that `runs` need with this fan-in.
 std::uint32_t Levels(std::uint64_t runs, std::uint64_t fan_in);
 
-/// Neighbours [first, first + count) that a level merges.
+/// The neighbouring runs [first, first + count), which become one run.
 struct MergeGroup {
   std::size_t first = 0, count = 0;
 };
-/// The next merge that brings runs of these sizes, in order, down to `fan_in`: the cheapest neighbours, and no more
-/// than needed, because what is merged now is read and written once more. Runs of kResident bytes lie in memory: they
-/// count as none and are never merged here. Nothing if the runs are few enough; Error(kOutOfMemory) if no neighbours
-/// are left.
+/// The size of a run that lies in memory, for NextMerge: such runs are not counted and not merged.
 inline constexpr std::uint64_t kResident = ~std::uint64_t{0};
+/// Returns the next merge that brings runs of these sizes, in input order, down to `fan_in`. It is the cheapest one, and
+/// merges no more runs than needed, because merged records are read and written once more. Returns no value if the runs
+/// are few enough. Throws Error(kOutOfMemory) if resident runs leave no neighbours to merge.
 std::optional<MergeGroup> NextMerge(const std::vector<std::uint64_t>& run_bytes, std::uint64_t fan_in);
 
-/// Where all merges to come lead: they are gone through one by one, unless they are too many to wait for.
+/// The result of all merges to come.
 struct MergeOutlook {
   std::uint32_t levels = 1;
-  std::uint64_t bytes = 0;      ///< that levels before the last write
-  std::uint64_t temp_peak = 0;  ///< of all extents of the spill
+  std::uint64_t bytes = 0;      ///< bytes that all levels before the last one write
+  std::uint64_t temp_peak = 0;  ///< the most temp space at any time
 };
-/// `temp_bytes`: of each run, what it takes of the spill now. `merged_temp_bytes(bytes)`: what a merged run takes.
-/// `freed_as_read`: else the spill has source and result side by side.
+/// Goes through all merges one by one, or estimates the result if there are too many. `temp_bytes` is the temp space of
+/// each run, `merged_temp_bytes(bytes)` that of a merged run. `freed_as_read`: temp space is freed while runs are read,
+/// so that sources and result do not take space at the same time.
 MergeOutlook LookAhead(std::vector<std::uint64_t> run_bytes, std::vector<std::uint64_t> temp_bytes,
                        std::uint64_t fan_in, bool freed_as_read,
                        const std::function<std::uint64_t(std::uint64_t)>& merged_temp_bytes);

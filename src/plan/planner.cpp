@@ -208,7 +208,7 @@ void Planner::DeviceBatches() {
   plan_.resident_each = stay ? std::min(slots_for(slot) - 2 * kLanesOfGpu, most) : 0;
   plan_.resident_runs = std::min(plan_.gpus * plan_.resident_each, most);
   plan_.slots = static_cast<std::uint32_t>(plan_.gpus * (2 * kLanesOfGpu + plan_.resident_each));
-  // It is not known how many runs each GPU sorts: a GPU may sort more of the runs than it has slots for.
+  // A GPU may sort more of the runs than it has slots for.
   plan_.spills =
       !plan_.merges_only && (lines() || facts_.earlier.spilled || plan_.runs == 0 || plan_.resident_each < plan_.runs);
 }

@@ -49,9 +49,8 @@ class Planner {
   /// it, the last batch is small and still needs a slot.
   std::uint64_t Even(std::uint64_t bytes, std::uint64_t slot) const;
   std::uint64_t AskedBatch() const;
-  /// Returns the number of slots for `runs` that stay in memory. Batches of lines are not filled to the last byte, and
-  /// a batch of very short lines ends before its slot is full, so there may be more runs than planned. Runs without a
-  /// slot are spilled.
+  /// Returns the number of slots for `runs` that stay in memory. There may be more runs of
+  /// lines than planned, because lines do not fill a batch to the last byte. Runs without a slot are spilled.
   std::uint64_t WithSlack(std::uint64_t runs) const { return lines() ? runs + runs / 16 + 1 : runs; }
   /// Returns the size of a slot near `wanted` bytes.
   std::uint64_t Slot(std::uint64_t wanted) const;

@@ -1,6 +1,6 @@
-// Checkpoints of the last merge, made while it goes on: now and then windows from some number on wait in front of the
-// sink until those before are written; what the sink and the proof say then is what the manifest gets to know.
-// Nothing else stops, and nobody waits for the disk. Start at Checkpoints.
+// Makes checkpoints of the last merge while the merge runs. For a checkpoint, windows from some number on are held back
+// until all earlier windows are written. Then the state of the sink and of the proof goes into the manifest. No other
+// thread stops meanwhile, and no thread waits for the sync. Start at Checkpoints.
 #pragma once
 
 #include <chrono>
@@ -21,31 +21,32 @@ namespace gpusort {
 
 class Checkpoints {
  public:
-  /// Of a job that has a journal. `pass`: gives a window to `sink`; any thread.
+  /// `job` must have a journal. `pass` gives a window to `sink`, and may be called on any thread.
   Checkpoints(Job& job, Pipeline& pipeline, WindowSink& sink, Output& output, OutputProof& proof,
               std::function<void(Window)> pass);
 
-  /// The cutting thread, before it cuts window `number`, which begins at byte `offset`: perhaps it gets a checkpoint.
+  /// Begins a checkpoint if one is due. The cutting thread calls it before it cuts window `number`, which begins at byte
+  /// `offset`.
   void BeforeCut(std::uint64_t number, std::uint64_t offset, const std::vector<Cursor>& cursors);
-  /// The cutting thread, once the window has its number.
+  /// Sets `window.written`. The cutting thread calls it after the window has its number.
   void Register(Window& window);
-  /// Any thread; the window passes now or later.
+  /// Passes the window to the sink, now or after a checkpoint. Any thread.
   void Accept(Window window);
-  /// The cutting thread: no window follows. The one that was begun is finished.
+  /// Finishes the checkpoint that was begun. The cutting thread calls it after the last window.
   void End();
 
  private:
   using Nanoseconds = std::chrono::nanoseconds;
-  /// Shared by windows, which may live longer than this.
+  /// Shared with windows, which may outlive the Checkpoints.
   struct Signal {
     std::mutex mutex;
     std::condition_variable changed;
-    std::uint64_t written = 0;  ///< all windows of so many epochs are
-    bool lost = false;          ///< or one was dropped by an exception
+    std::uint64_t written = 0;  ///< number of epochs whose windows are all written
+    bool lost = false;          ///< an exception dropped a window
   };
   struct Mark {
     std::uint64_t number;  ///< of the first window that waits
-    std::uint64_t epochs;  ///< that come before
+    std::uint64_t epochs;  ///< number of epochs before that window
     std::map<std::uint64_t, std::uint64_t> taken;
   };
 
@@ -60,15 +61,15 @@ class Checkpoints {
   const std::function<void(Window)> pass_;
   const Nanoseconds begin_;
   const std::shared_ptr<Signal> signal_ = std::make_shared<Signal>();
-  std::uint64_t epochs_ = 0;     ///< begun
-  std::shared_ptr<void> epoch_;  ///< of windows that are cut now. Never dropped under the lock
+  std::uint64_t epochs_ = 0;     ///< number of epochs so far
+  std::shared_ptr<void> epoch_;  ///< the epoch of windows that are cut now; must not be dropped under the lock
   // Under the lock:
   std::optional<Mark> mark_;
   std::vector<Window> held_;
   std::optional<Nanoseconds> held_since_;
   bool saving_ = false, ended_ = false;
-  Nanoseconds next_;               ///< not before
-  std::uint64_t next_offset_ = 0;  ///< but there, at the latest
+  Nanoseconds next_;               ///< earliest time of the next checkpoint
+  std::uint64_t next_offset_ = 0;  ///< offset at which a checkpoint is due at any time
 };
 
 }  // namespace gpusort

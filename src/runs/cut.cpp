@@ -192,7 +192,7 @@ void Cutter::LookAtEnds() {
   if (!reads_.empty()) backend_.Read(reads_);
 }
 
-/// Cuts the offer behind its last whole record, and sets that, unless it is all of the run.
+/// Shortens the offer to whole records and sets `offer.last`. Leaves an offer that is the rest of the run as it is.
 void Cutter::SetLast(Offer& offer) const {
   Cursor& cursor = cursors_[offer.cursor];
   if (offer.bytes == cursor.remaining()) return;
@@ -207,7 +207,7 @@ void Cutter::SetLast(Offer& offer) const {
   const LoadedBlock& block = BlockAt(cursor, end - 1);
   const std::uint64_t begin = std::max(from, block.begin);
   const std::uint64_t whole = WholeRecordBytes(block.bytes.subspan(begin - block.begin, end - begin), layout_);
-  // What is loaded ends with a record, and so do blocks.
+  // The loaded bytes and every block end with a whole record.
   offer.bytes = begin + whole - from;
   if (offer.bytes == 0) return;
   const LoadedBlock& holder = BlockAt(cursor, from + offer.bytes - 1);

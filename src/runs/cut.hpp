@@ -49,18 +49,18 @@ struct Cursor {
   std::uint64_t available() const { return loaded - taken - take; }
 };
 
-/// What a window is merged from.
+/// The sources of a window.
 struct WindowPieces {
   std::vector<Piece> pieces;
   std::vector<std::shared_ptr<LoadedBlock>> blocks;  ///< what keeps the pieces alive
 };
 
-/// The cut. Each run offers what is loaded of it, at most its share of the window. Among the runs that have more behind
-/// their offer take the one, j, whose last offered key is least (the first such run on ties): runs before j give their
-/// keys <= that key, runs after j their keys < it, j gives all it offers. Everything given orders before everything
-/// kept, and equal keys keep the order of the runs. Repeated, with larger shares for the runs that set the cut, until
-/// the window is full: disjoint, sorted and all-equal runs then stream in full windows too. A run whose next line is
-/// longer than its share offers nothing, and that line stands for its last offered key.
+/// Makes the cut. Each run offers its loaded records, at most its share of the window. Some runs have records after their
+/// offer. Run j is the first of these whose last offered key is the least. Runs before j give their keys <= that key,
+/// runs after j their keys < that key, and j gives its whole offer. All given records order before all other records,
+/// and equal keys keep the order of the runs. This is repeated until the window is full, with larger shares for the runs
+/// that set the cut. In this way disjoint, sorted and all-equal runs stream in full windows as well. A run whose next
+/// line is longer than its share offers nothing, and that line stands for its last offered key.
 class Cutter {
  public:
   /// `backend` looks at runs on its device; unused if there is none.
@@ -78,7 +78,7 @@ class Cutter {
   struct Offer {
     std::size_t cursor;
     std::uint64_t bytes;
-    RecordSpan last;  ///< the last offered record, if the run has more behind it
+    RecordSpan last;  ///< the last offered record, if the run has records after it
   };
 
   std::uint64_t TakeOne();

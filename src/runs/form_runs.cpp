@@ -27,7 +27,7 @@ std::string PlaceText(const Run& run) {
   return run.spilled() ? "in temp space" : "left in the input";
 }
 
-/// Where sorted batches go.
+/// Puts each sorted batch on the best tier that has room.
 class RunPlacer {
  public:
   RunPlacer(Job& job, Pipeline& pipeline)
@@ -71,8 +71,7 @@ class RunPlacer {
     return true;
   }
 
-  /// Spilling into spare RAM beats reading the input from the disk once more (8 GiB in order on an H200 machine, cold:
-  /// 6.9 s when runs stayed in the input, 5.6 s for random input that was spilled).
+  /// Spilling into spare RAM is faster than reading the input from the disk once more.
   bool CheaperToSpill() const { return job_.inputs.direct() && !job_.plan.direct_temp; }
 
   void Spill(const SortedRecords& sorted, Run& run) {
@@ -173,7 +172,7 @@ bool BatchFeeder::Batch::Continues(const InputRange& next) const {
 }
 
 bool BatchFeeder::Ended(const Pipeline& waiter) {
-  // Not lock(): the batch behind may be read for long.
+  // lock() could wait for a long time, until the next batch is read.
   std::unique_lock turn(turn_, std::try_to_lock);
   for (; !turn.owns_lock(); turn.try_lock()) {
     waiter.ThrowIfStopped();
@@ -226,8 +225,8 @@ std::shared_ptr<InputReader::Block> BatchFeeder::Batch::TakeRecords() {
   return block;
 }
 
-/// The next block, or the part of it that ends with the last line that has room. What is behind the last delimiter of
-/// a block is a block of its own: it is taken only when the rest of its line has room, too.
+/// Returns the next block, or the part of it that ends with the last line that has room. The bytes after the last
+/// delimiter of a block are a separate block, which is taken only if the rest of its line has room as well.
 std::shared_ptr<InputReader::Block> BatchFeeder::Batch::TakeLines() {
   std::deque<std::shared_ptr<InputReader::Block>>& returned = feeder_->returned_;
   const RecordLayout& layout = feeder_->layout_;
@@ -248,13 +247,13 @@ std::shared_ptr<InputReader::Block> BatchFeeder::Batch::TakeLines() {
     returned.push_front(std::make_shared<InputReader::Block>(block->Split(block->end, layout)));
   }
   if (block->has_longer(feeder_->max_record_, open_.bytes())) {
-    returned.push_front(block);  // whoever takes longer ones may go on with it
+    returned.push_front(block);  // a later attempt, which takes longer lines, may continue with the block
     block->ThrowTooLong(feeder_->max_record_, open_.bytes(), feeder_->inputs_, layout);
   }
 
   if (block->end == 0) {
     if (!inside && bytes_ > 0) {
-      // Where the line ends is seen in the next block, or it may be as long as any.
+      // The next block shows where the line ends. If it does not, the line may be as long as the longest line.
       std::shared_ptr<InputReader::Block> next = feeder_->Take(*waiter_);
       if (!next) throw Error(ErrorCode::kInternal, "the input ends inside a line");
       const std::uint64_t line = next->end > 0 ? block->head + next->head : feeder_->max_record_;
@@ -367,7 +366,7 @@ void FormRuns(Job& job, BatchFeeder& feeder, std::vector<Run>& runs) {
           return;
         }
       }
-      // Whoever comes later finds nothing to do.
+      // The last thread to come here ends the placer.
       const std::lock_guard lock(mutex);
       if (--working == 0) placer.Finish();
     };

@@ -35,7 +35,7 @@ class BatchFeeder {
     std::unique_ptr<InputBlock> Next() override;
     const std::vector<InputRange>& ranges() const { return ranges_; }
     std::uint64_t bytes() const { return bytes_; }
-    /// Of the inputs' files, so far.
+    /// The bytes of the inputs' files that the batch has taken so far.
     std::uint64_t stored() const { return stored_; }
     const RecordSum& sum() const { return sum_; }
     std::uint64_t number() const { return number_; }
@@ -65,16 +65,16 @@ class BatchFeeder {
   /// returned. `progress` advances with each block.
   std::unique_ptr<Batch> Next(const Pipeline& waiter, std::uint64_t limit, std::uint64_t slot_bytes, bool keep,
                               Progress* progress = nullptr);
-  /// True if there is nothing behind the first batch, which has been read. Waits until that is known.
+  /// True if the first batch, which has been read, is the whole input. Waits until that is known.
   bool Ended(const Pipeline& waiter);
   /// Lines of up to so many bytes are taken: those planned for, if nothing else is said. Before the first batch.
   void TakeLinesUpTo(std::uint64_t bytes) { max_record_ = bytes; }
   /// Takes a batch that was kept back: it did not become a run.
   void Return(Batch& batch);
-  /// The reader's own error, if that is why Next threw.
+  /// Throws the error of the reader, if there is one. Call it after Next() has thrown.
   void RethrowIfFailed() { pipeline_.RethrowIfFailed(); }
   BlockPool& ring() { return ring_; }
-  /// What gave records their keys, once Next gave nothing; null: none did.
+  /// The stage that gave records their keys. Call it after Next() has returned null. Null: records got no keys.
   const KeyStage* keys() const { return keys_.get(); }
 
  private:

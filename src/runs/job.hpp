@@ -1,4 +1,4 @@
-// What one sort works with: the things that every stage shares, made by ExternalSort and passed by reference.
+// Job: the objects that every stage of one sort shares. The sort makes them and passes them by reference.
 #pragma once
 
 #include <cstdint>
@@ -27,26 +27,26 @@ struct Job {
   Inputs& inputs;
   StageClock& clock;
   Progress& progress;
-  /// Appends what is written in place of a record, on any thread; none: the record.
+  /// Appends the text that is written instead of a record. Any thread may call it. Empty: records are written.
   std::function<void(RecordSpan, std::string&)> format{};
-  /// With --split, as Ordered::groups.
+  /// The layout that compares keys for --split, as Ordered::groups.
   RecordLayout groups{};
-  /// Of --trace and --report; null: none.
+  /// Records for --trace and --report; may be null.
   Recorder* recorder = nullptr;
   Backend* backend = nullptr;
   Plan plan{};
   RunStore* store = nullptr;
-  /// Of the output, if it stays as far as it is written when the process ends.
+  /// The journal that keeps checkpoints of the output; null: a later process writes the output anew.
   Journal* checkpoints = nullptr;
-  /// What the reader's ring was, if windows of the merge shall use it.
+  /// The memory of the reader's ring, if windows of the merge use it.
   std::shared_ptr<PinnedBuffer> ring_memory{};
   std::uint64_t next_run_id = 0;
 
-  /// Bytes of a run may still be those of an input: files whose records get no keys.
+  /// Whether runs may stay in the input: the inputs are files, and records get no keys.
   bool rereadable() const { return inputs.rereadable() && !layout.keyed(); }
-  /// Bytes of an input that are read into such a block; whole if records are fixed.
+  /// Bytes of an input that are read into a block of the plan's size; whole records if records are fixed.
   std::uint64_t input_payload() const { return Payload(kReadSlack); }
-  /// Bytes of records that a spilled block holds.
+  /// Bytes of records in a spilled block.
   std::uint64_t block_payload() const { return Payload(kSpillHeaderBytes); }
 
  private:

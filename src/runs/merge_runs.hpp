@@ -1,7 +1,5 @@
-// Phase 2: sorted runs become one.
-// The merger cuts the next window off the front of all runs (see Cutter in cut.hpp), lanes merge
-// windows side by side, a sink takes them. Blocks are read ahead in the order in which they will be used up. If there
-// are more runs than the fan-in, levels of merges of neighbouring runs come first. Start at MergeRuns.
+// Phase 2: merges all sorted runs into the output. If there are more runs than the fan-in, levels of merges of
+// neighbouring runs come first. WindowMerge does a single merge. Start at MergeRuns.
 #pragma once
 
 #include <cstdint>
@@ -10,14 +8,15 @@
 #include "data/output.hpp"
 #include "data/proof.hpp"
 #include "runs/job.hpp"
+#include "runs/read_ahead.hpp"
 #include "runs/run.hpp"
 
 namespace gpusort {
 
-/// Merges `runs` (in input order; consumed level by level) into `output`. Returns the bytes written there.
-/// With `verify_order` (-m) the runs' order is checked as they are read: Error(kBadInput) naming the input and record.
-/// On Error(kGpuLost) and Error(kOutOfMemory) the runs that are not on the device are still whole: it can be called
-/// again.
-std::uint64_t MergeRuns(Job& job, std::vector<Run>& runs, Output& output, OutputProof& proof, bool verify_order);
+/// Merges `runs`, which are in input order, into `output`. Levels replace runs of `runs` by merged runs. Returns the bytes
+/// written. Throws Error(kBadInput), which names input and record, if `order` is kVerified and a run in the input is not
+/// in order. After Error(kGpuLost) and Error(kOutOfMemory) all runs that are not on the device are whole, and the caller
+/// may try again.
+std::uint64_t MergeRuns(Job& job, std::vector<Run>& runs, Output& output, OutputProof& proof, RunOrder order);
 
 }  // namespace gpusort

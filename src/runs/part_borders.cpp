@@ -8,7 +8,7 @@ std::uint64_t PartBorders::Take(RecordSpan records) {
   if (at_ == 0 && job_.spec.order.top > 0) bytes_ = std::min(bytes_, BytesOfTop(records));
   const RecordLayout& layout = job_.layout;
   std::uint64_t count = records.size();
-  // Not for a part that is far from its end, nor inside a key that has more records than these.
+  // Records are compared only if a border is due, and only if the key changes among them.
   if (Due(at_ + count) && (last_.empty() || !SameKey(last_, LastRecord(records, layout)))) {
     RecordSpan before = last_;
     for (count = 0; count < records.size();) {
@@ -40,7 +40,7 @@ bool PartBorders::SameKey(RecordSpan a, RecordSpan b) const {
   return CompareRecords(a, b, job_.groups) == 0;
 }
 
-/// What --top takes, if all of it looks like the `first` records.
+/// Estimates the size of the records that --top keeps from the `first` records.
 double PartBorders::BytesOfTop(RecordSpan first) const {
   std::uint64_t kept = 0;
   RecordSpan before;

@@ -1,5 +1,5 @@
-// Where --split ends a part and begins the next: at the first change of the key at or behind the part's share of all
-// bytes. Goes over the records of the output in order, as they lie in runs. Start at PartBorders::Take.
+// Finds where --split ends a part: at the first change of the key once the part has its share of all bytes. The caller
+// passes all records of the output in order, in the layout of runs. Start at PartBorders::Take.
 #pragma once
 
 #include <cstdint>
@@ -12,25 +12,26 @@ namespace gpusort {
 
 class PartBorders {
  public:
-  /// Of `bytes` of records, of which -u and --top may leave some out behind this.
+  /// `bytes`: size of all records that will be passed. Later stages may drop some of them, with -u and --top.
   PartBorders(const Job& job, std::uint64_t bytes) : job_(job), bytes_(static_cast<double>(bytes)) {}
 
-  /// Looks at the next records, at least one. Returns how many bytes at the front are in one part; the rest come again.
+  /// Returns the size of the longest prefix of `records` that lies in a single part. `records` are the next records, at
+  /// least one. The caller passes the remaining records to the next call.
   std::uint64_t Take(RecordSpan records);
-  /// Of what Take returned.
+  /// The index of the part that the prefix returned by the last Take() belongs to.
   unsigned part() const { return part_; }
 
  private:
-  /// The next part should begin at byte `at`.
+  /// Whether the next part should begin at byte `at` or before.
   bool Due(std::uint64_t at) const;
   bool SameKey(RecordSpan a, RecordSpan b) const;
   double BytesOfTop(RecordSpan first) const;
 
   const Job& job_;
-  double bytes_;  ///< of which each part has its share
+  double bytes_;  ///< size of all records; each part has an equal share
   unsigned part_ = 0;
-  std::uint64_t at_ = 0;         ///< bytes that were taken
-  std::vector<std::byte> last_;  ///< record of them
+  std::uint64_t at_ = 0;         ///< bytes of the records so far
+  std::vector<std::byte> last_;  ///< the last record so far
 };
 
 }  // namespace gpusort

@@ -29,7 +29,7 @@ extern char** environ;
 namespace gpusort {
 namespace {
 
-/// What the end of other programs may mend.
+/// Whether the error may go away when other programs end.
 bool IsPassing(int error) { return error == EAGAIN || error == ENOMEM || error == EMFILE || error == ENFILE; }
 
 /// The two ends of a pipe, which no other program gets.

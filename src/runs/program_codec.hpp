@@ -1,5 +1,5 @@
-// Compresses blocks of temporary data by a program of the user's: each block is what one process of PROGRAM makes of
-// it, and PROGRAM -d has to give it back. A hash behind the block tells whether it did. No program outlives the call
+// Compresses blocks of temporary data by a program of the user's. One process of PROGRAM compresses each block, and
+// PROGRAM -d expands it. A hash after the block shows whether the expanded bytes are right. No process outlives the call
 // that started it, however that call ends. Start at ProgramCodec.
 #pragma once
 

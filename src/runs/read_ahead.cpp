@@ -38,12 +38,12 @@ std::uint64_t RunBufferBytes(const Run& run, const Plan& plan) {
   return std::max(plan.block_bytes, run.blocks.MostLoadBytes(plan.block_bytes));
 }
 
-ReadAhead::ReadAhead(Job& job, Pipeline& pipeline, std::vector<Cursor>& cursors, bool verify_order, bool free_as_read)
+ReadAhead::ReadAhead(Job& job, Pipeline& pipeline, std::vector<Cursor>& cursors, RunOrder order, SpillSpace space)
     : job_(job),
       pipeline_(pipeline),
       cursors_(cursors),
-      verify_order_(verify_order),
-      free_as_read_(free_as_read),
+      order_(order),
+      space_(space),
       pool_(job.memory, BufferBytes(job.plan, cursors), Blocks(job.plan, cursors)) {
   if (job.plan.gpu) pool_.memory()->Pin(*job.backend);
   pool_.OnReturn([this] {
@@ -74,7 +74,7 @@ void ReadAhead::Stop() {
 
 void ReadAhead::FreeUnread() {
   for (const Cursor& cursor : cursors_) {
-    if (!free_as_read_ || !cursor.run->spilled()) continue;
+    if (space_ == SpillSpace::kKept || !cursor.run->spilled()) continue;
     for (std::size_t i = cursor.next_to_schedule; i < cursor.run->blocks.size(); ++i) {
       job_.store->Free(cursor.run->blocks[i]);
     }
@@ -121,7 +121,7 @@ void ReadAhead::Read() {
     std::shared_ptr<LoadedBlock> next;
     const std::lock_guard lock(mutex_);
     if (!cursor->forecast && cursor->next_to_schedule == index + 1) {
-      // No line begins in a block that one line fills: the block behind it will tell.
+      // In a block that one line fills no line begins. The next block gives the forecast then.
       if (!block->bytes.empty()) {
         cursor->last_scheduled = MakeForecast(LastRecord(block->bytes, job_.layout), job_.layout);
         cursor->forecast = true;
@@ -138,8 +138,8 @@ void ReadAhead::Read() {
         cursor->blocks.pop_back();
         continue;
       }
-      if (verify_order_ && !cursor->run->spilled()) VerifyBorder(*cursor, *next);
-      // Of the first one, an earlier merge may have taken a part.
+      if (order_ == RunOrder::kVerified && !cursor->run->spilled()) VerifyBorder(*cursor, *next);
+      // An earlier process may have merged a part of the first block.
       cursor->loaded += next->begin + next->bytes.size() - std::max(cursor->loaded, next->begin);
     }
     --reading_;
@@ -153,7 +153,7 @@ Cursor* ReadAhead::Choose() {
     if (cursor.run->records || cursor.next_to_schedule == cursor.run->blocks.size()) continue;
     const bool empty = cursor.next_to_schedule == cursor.next_to_arrive && cursor.loaded == cursor.taken;
     if (empty) return &cursor;
-    // Its last block is on its way and will tell.
+    // The block that is being read will give the forecast.
     if (!cursor.forecast && cursor.next_to_schedule > cursor.next_to_arrive) continue;
     if (best == nullptr || cursor.last_scheduled < best->last_scheduled) best = &cursor;
   }
@@ -165,7 +165,7 @@ std::shared_ptr<LoadedBlock> ReadAhead::Load(Run& run, std::size_t index, BlockP
   auto block = std::make_shared<LoadedBlock>();
   block->begin = place.begin;
   block->buffer = std::move(buffer);
-  const bool whole_lines = verify_order_ && !run.spilled() && !job_.layout.fixed();
+  const bool whole_lines = order_ == RunOrder::kVerified && !run.spilled() && !job_.layout.fixed();
   std::span<std::byte> buffer_span = block->buffer.span();
   if (const std::uint64_t bytes = LoadBytes(place, job_.plan.block_bytes); bytes > buffer_span.size()) {
     // A line that nobody planned for.
@@ -188,8 +188,8 @@ std::shared_ptr<LoadedBlock> ReadAhead::Load(Run& run, std::size_t index, BlockP
     throw WrongResult("a run in the input ends inside a line that ended there before");
   }
   if (run.spilled()) {
-    if (free_as_read_) job_.store->Free(place);
-  } else if (verify_order_) {
+    if (space_ == SpillSpace::kFreedAsRead) job_.store->Free(place);
+  } else if (order_ == RunOrder::kVerified) {
     const std::uint64_t bad = FirstDisorder(block->bytes, job_.layout, false);
     if (bad != kInOrder) NotSorted(run, block->begin + bad);
     AddInputSum(run, *block);
@@ -197,8 +197,8 @@ std::shared_ptr<LoadedBlock> ReadAhead::Load(Run& run, std::size_t index, BlockP
   return block;
 }
 
-/// The lines that begin in `range`. Reads from the byte in front of it, which tells whether a line begins with the
-/// range, to the end of the last one: into a larger buffer if it must be.
+/// Loads the lines that begin in `range`. Reads from the byte before the range, which shows whether a line begins with
+/// the range, to the end of the last line. Takes a larger buffer if the line needs it.
 void ReadAhead::LoadLines(const InputRange& range, LoadedBlock& block) {
   const std::uint64_t size = job_.inputs.size(range.input);
   const std::uint64_t front = range.offset > 0 ? 1 : 0;

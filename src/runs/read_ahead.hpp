@@ -17,33 +17,38 @@
 
 namespace gpusort {
 
-/// What a buffer for any block of the run needs: a block, or its longest line.
+/// Returns the size of a buffer that holds any block of the run, or its longest line.
 std::uint64_t RunBufferBytes(const Run& run, const Plan& plan);
 
-/// Reads the blocks of many runs ahead. Which block is next is known in advance (forecasting): it follows the one whose
-/// last key is least. A run with nothing loaded comes before all, so that the cut can always go on.
+/// kVerified: runs that lie in the input (-m) are summed up and checked while they are read. Error(kBadInput) if they are
+/// not in order.
+enum class RunOrder { kTrusted, kVerified };
+/// kFreedAsRead: spilled blocks are read only once, and their temp space is freed at once.
+enum class SpillSpace { kKept, kFreedAsRead };
+
+/// Reads the blocks of many runs ahead. Forecasting tells which block is needed next: the block after the one with the
+/// least last key. A run with no loaded bytes comes first, so that the cut can always go on.
 class ReadAhead {
  public:
-  /// Starts reading what `cursors` need on threads of `pipeline`. `verify_order`: runs that lie in the input (-m) are
-  /// checked, Error(kBadInput) if they are not in order, and summed up. `free_as_read`: spilled blocks are read once.
-  ReadAhead(Job& job, Pipeline& pipeline, std::vector<Cursor>& cursors, bool verify_order, bool free_as_read);
-  /// The blocks that cursors still hold go back before their pool ends.
+  /// Starts reading the blocks of `cursors` on threads of `pipeline`.
+  ReadAhead(Job& job, Pipeline& pipeline, std::vector<Cursor>& cursors, RunOrder order, SpillSpace space);
+  /// Gives the blocks of cursors back to the pool.
   ~ReadAhead();
 
   /// Guards the cursors.
   std::mutex& mutex() { return mutex_; }
 
-  /// That hold what is merged next.
+  /// The number of buffers that hold records to merge.
   std::uint64_t full_blocks() const { return pool_.blocks() - pool_.free_blocks(); }
 
-  /// Nothing more is needed.
+  /// Ends the reading. Call it once no more blocks are needed.
   void Stop();
 
-  /// Once the pipeline was joined: makes the blocks reusable that were never read.
+  /// Frees the temp space of blocks that were never read. Call it after the pipeline was joined.
   void FreeUnread();
 
-  /// Waits until a window can be cut that is worth merging: every run has something to offer, and half of the buffers
-  /// are full, or no more can be filled. `lock` is on mutex().
+  /// Waits until a window can be cut that is worth merging: every run has loaded records, and half of the buffers are
+  /// full, or no more buffers can be filled. `lock` must hold mutex().
   void WaitForWindow(std::unique_lock<std::mutex>& lock);
 
  private:
@@ -59,7 +64,8 @@ class ReadAhead {
   Job& job_;
   Pipeline& pipeline_;
   std::vector<Cursor>& cursors_;
-  const bool verify_order_, free_as_read_;
+  const RunOrder order_;
+  const SpillSpace space_;
   BlockPool pool_;
   std::mutex mutex_;
   std::condition_variable changed_;

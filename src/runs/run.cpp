@@ -7,12 +7,12 @@
 namespace gpusort {
 namespace {
 
-/// How much is looked at to find a border of lines; four times as much if it is not there.
+/// Bytes that are read to find a border of lines. If there is no border, four times as many are read.
 constexpr std::uint64_t kLookBytes = 4096;
-/// How much is looked at to find the front of a run.
+/// Bytes that are read at once to find the first records of a run.
 constexpr std::uint64_t kFrontBytes = std::uint64_t{1} << 20;
 
-/// For reading so many bytes of an input.
+/// Returns the size of a buffer for reading `bytes` of an input.
 std::uint64_t InputBufferBytes(std::uint64_t bytes) {
   constexpr std::uint64_t kPage = 4096;
   return (bytes + kReadSlack + kPage - 1) / kPage * kPage;

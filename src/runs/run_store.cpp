@@ -29,7 +29,7 @@ RunStore::RunStore(const JobSpec& spec, FileSystem& files, HostMemory& memory, c
 void RunStore::CheckDirectories(const Plan& plan) const {
   if (!spec_.dialect.strict) return;
   for (const std::string& directory : spec_.limits.temp_dirs) CheckTempDirectory(directory);
-  // Of a stream nobody knows yet whether it will spill, and of lines that should fit in memory.
+  // A stream, and lines that should fit in memory, may never spill.
   if (plan.temp_bytes == 0 || keeps()) return;
   for (const std::string& directory : directories_) CheckTempDirectory(directory);
 }
@@ -75,7 +75,7 @@ void RunStore::Write(std::uint64_t run, std::uint64_t number, std::span<std::byt
     const std::span<std::byte> payload = buffer.subspan(kSpillHeaderBytes, count);
     read(done, payload);
     if (part == 0) {
-      // Of a line in parts its front must do.
+      // The forecast of a line in parts is made of the first part.
       block.last = MakeForecast(count == block.bytes ? LastRecord(payload, layout) : payload, layout);
       block.forecast = true;
     }
@@ -123,7 +123,7 @@ namespace {
 /// Blocks of an index have numbers that no block of records has.
 constexpr std::uint64_t kIndexNumber = std::uint64_t{1} << 47;
 
-/// What an index says of a block, in front of its extents and its forecast.
+/// The beginning of a block's entry in an index. The extents and the forecast follow.
 struct IndexEntry {
   std::uint32_t bytes;
   std::uint32_t extents;
@@ -140,7 +140,7 @@ std::span<const std::byte> BytesOf(const T& value) {
   return std::as_bytes(std::span(&value, 1));
 }
 
-/// Bytes one behind the other in blocks of the spill.
+/// Writes a sequence of bytes into blocks of the spill.
 class IndexWriter {
  public:
   IndexWriter(SpillStore& spill, std::uint64_t run, std::span<std::byte> buffer)

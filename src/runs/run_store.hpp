@@ -43,32 +43,32 @@ class RunStore {
   /// read(at, out) gives the block's bytes from `at` on.
   void Write(std::uint64_t run, std::uint64_t number, std::span<std::byte> buffer, RunBlock& block,
              const RecordLayout& layout, const std::function<void(std::uint64_t, std::span<std::byte>)>& read);
-  /// Reads it back into `buffer`, of LoadBytes, and returns the records.
+  /// Reads a block into `buffer`, which has LoadBytes() bytes, and returns the records.
   std::span<const std::byte> Load(std::uint64_t run, std::uint64_t number, std::span<std::byte> buffer,
                                   const RunBlock& block);
-  /// Makes the space of a block reusable; of one in the input there is none.
+  /// Makes the temp space of a block reusable. A block in the input has no temp space.
   void Free(const RunBlock& block);
-  /// Of all blocks of `run`; of a run that was given up, of those that were written.
+  /// Frees all blocks of `run` that were written.
   void Free(const Run& run);
 
-  /// Whether runs stay when the process ends: then no block of one may be freed before what replaces it is kept.
+  /// Whether runs stay when the process ends. If so, blocks of a run must not be freed before its replacement is kept.
   bool keeps() const { return journal_ != nullptr; }
-  /// Returns when the run, whose blocks are written, is on the disk, in place of those that it was merged from.
-  /// `buffer` as for Write. After an error nobody knows whether it is kept. Only of a store that keeps.
+  /// Syncs the run, whose blocks are written, and records it in the journal instead of the runs that it was merged from.
+  /// `buffer` has the plan's size. After an error the run may or may not be kept. Requires keeps().
   void Keep(const Run& run, const RecordLayout& layout, std::span<std::byte> buffer,
             std::span<const Run> replaces = {});
-  /// What a process before kept of these, which are as KeptRuns gave them: finds their blocks. Once, before all else.
-  /// kIntegrity if what the disk has is not that.
+  /// Finds the blocks of runs that an earlier process kept. `runs` come from KeptRuns(). Call it once, before all other
+  /// functions. Throws Error(kIntegrity) if the disk has other blocks.
   void FindBlocks(std::vector<Run>& runs, const RecordLayout& layout);
-  /// None of the runs so far counts, and their blocks are free.
+  /// Gives up all runs and frees their blocks.
   void Drop(std::vector<Run>& runs);
 
-  /// Memory that compressing has taken by now.
+  /// The memory that compressing takes now.
   std::uint64_t taken_bytes() const { return codec_ ? codec_->taken_bytes() : 0; }
   std::uint64_t bytes_in_use() const { return spill_ ? spill_->bytes_in_use() : 0; }
   std::uint64_t peak_bytes() const { return spill_ ? spill_->peak_bytes() : 0; }
   std::uint64_t written_bytes() const { return spill_ ? spill_->written_bytes() : 0; }
-  /// What new blocks are compressed with now.
+  /// The codec of new blocks.
   Codec codec() const { return codec_ ? codec_->codec() : Codec::kNone; }
 
  private:

@@ -1,6 +1,7 @@
-// Where merged windows go: the safe output file, parts of it, a stream, or a new run in the spill.
-// A WindowSink takes windows from any lane in any order; the proof is made over the same bytes that are written. Files
-// are written in parallel, in place; what depends on order (pipes, -u, new runs) is taken in the order of windows.
+// Sinks write merged windows: to the output file, its parts, a stream, or a new run in the spill.
+// A WindowSink takes windows from any lane in any order. The proof is made of the same bytes that are written. Plain
+// output files are written in parallel (sinks/file_sink.cpp). Every other output depends on the order of windows and
+// goes through a list of stages (sinks/staged_sink.cpp), and so do new runs (sinks/spill_sink.cpp).
 #pragma once
 
 #include <cstdint>
@@ -14,15 +15,15 @@
 
 namespace gpusort {
 
-/// Sorted records for bytes [offset, offset + bytes) of the sequence being made.
+/// Sorted records for bytes [offset, offset + bytes) of the sequence that the sink makes.
 struct Window {
   std::uint64_t number = 0;  ///< counts from 0 in output order
   std::uint64_t offset = 0;
   std::uint64_t bytes = 0;
   BlockPool::Block buffer;
-  HostBuffer own;             ///< of a window that is one line longer than was planned for
-  std::byte* data = nullptr;  ///< inside buffer or own, at an address that suits a direct write to `offset`
-  std::shared_ptr<void> written;  ///< dropped with the window, once it is written, by who waits for that
+  HostBuffer own;             ///< of a window that is one line longer than planned
+  std::byte* data = nullptr;  ///< inside `buffer` or `own`, at an address that suits a direct write to `offset`
+  std::shared_ptr<void> written;  ///< dropped with the window, after the window is written; Checkpoints waits for that
 };
 
 class WindowSink {
@@ -30,28 +31,28 @@ class WindowSink {
   virtual ~WindowSink() = default;
   /// Any thread, any order. May return before the window is written.
   virtual void Accept(Window window) = 0;
-  /// After the last Accept (there were `windows`): no more will come. The sink's threads then end.
+  /// Ends the sink's threads. Call it after the last Accept, with the number of all windows.
   virtual void Finish(std::uint64_t windows) = 0;
-  /// All windows so far are written, as their owners were told, and no other comes meanwhile: the end of what is there
-  /// is written, too.
+  /// Writes the end of the sequence so far. The caller must know that all accepted windows are written, and must accept
+  /// no window meanwhile.
   virtual void Settle() {}
-  /// After the pipeline was joined: what is left to write.
+  /// Writes the rest. Call it after the pipeline was joined.
   virtual void Complete() {}
-  /// True if all windows that follow would be dropped. Any thread.
+  /// True if the sink would drop all windows that follow. Any thread.
   virtual bool enough() const { return false; }
   /// The offset of the first window.
   virtual std::uint64_t begin() const { return 0; }
-  /// Bytes that the sequence really has (less than offered with -u and --top), from offset 0 on. After Complete, or
+  /// The size of the sequence from offset 0 on: with -u and --top, less than was accepted. Call it after Complete, or
   /// when Settle may be called.
   virtual std::uint64_t bytes() const = 0;
 };
 
-/// The sink of the last level, of windows that have `bytes` in all. `proof` and `output` must outlive it. `written`:
-/// the output has so many bytes, header included, of an earlier sink, whose records `proof` knows; 0: it has none.
+/// Makes the sink of the last merge, for windows of `bytes` together. `proof` and `output` must outlive it. `written`:
+/// size of the output that an earlier process wrote, header included; `proof` knows its records. 0: none.
 std::unique_ptr<WindowSink> MakeOutputSink(Job& job, Pipeline& pipeline, Output& output, OutputProof& proof,
                                            std::uint64_t bytes, std::uint64_t written = 0);
 
-/// The sink of the levels before: fills `run`'s blocks in the spill.
+/// Makes the sink of the merges before the last one: it fills the blocks of `run` in the spill.
 std::unique_ptr<WindowSink> MakeSpillSink(Job& job, Pipeline& pipeline, Run& run);
 
 }  // namespace gpusort

@@ -42,7 +42,7 @@ struct TempCodec::Place {
   std::map<Codec, std::unique_ptr<BlockCodec>> codecs;
 };
 
-/// A place on loan. Whoever has one waits for the disk at most, so the wait for one is short.
+/// Borrows a place. Its holder waits for the disk and for nothing else, so the wait for a place is short.
 class TempCodec::Lent {
  public:
   explicit Lent(TempCodec& owner) : owner_(owner) {

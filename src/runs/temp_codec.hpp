@@ -1,5 +1,5 @@
-// Compresses what goes to the spill and expands what comes back, on the threads that write and read it.
-// With no codec asked for, the disk decides: what is written to spare RAM is left as it is. Start at TempCodec.
+// Compresses the blocks of the spill and expands them, on the threads that write and read them. If no codec is asked for,
+// the speed of the disk decides: blocks that go to spare RAM are not compressed. Start at TempCodec.
 #pragma once
 
 #include <atomic>
@@ -20,7 +20,7 @@
 
 namespace gpusort {
 
-/// What blocks of temp data shall be compressed with. Nothing: the disk decides.
+/// Returns the codec that the options name for temp data. No value: the disk decides.
 inline std::optional<Codec> TempCodecAsked(const JobSpec& spec) {
   return spec.limits.temp_program.empty() ? spec.limits.temp_codec : Codec::kProgram;
 }
@@ -28,23 +28,23 @@ inline std::optional<Codec> TempCodecAsked(const JobSpec& spec) {
 /// Any thread may call any member.
 class TempCodec {
  public:
-  /// Blocks have `block_bytes`. Works in at most `places` of its own; with none nothing is compressed. `asked`: a codec
-  /// or kNone; if not given, it is chosen from the content and from how fast the blocks before were written, and again
-  /// every now and then. kProgram needs `program`, and is kNone once that is not usable.
+  /// Blocks have `block_bytes`. At most `places` blocks are compressed or expanded at the same time; with 0 no block is
+  /// compressed. `asked` is a codec or kNone. With no value, the content and the speed of earlier writes decide, from
+  /// time to time anew. kProgram needs `program`, and becomes kNone if that fails.
   TempCodec(HostMemory& memory, std::uint64_t block_bytes, unsigned places, std::optional<Codec> asked,
             unsigned threads, ProgramCodec* program = nullptr);
   ~TempCodec();
 
-  /// As SpillStore's. A block that does not get shorter is stored as it is.
+  /// As SpillStore::Write. A block that does not get shorter is stored uncompressed.
   SpillExtent Write(SpillStore& store, std::uint64_t run, std::uint64_t number, std::span<std::byte> block,
                     std::uint64_t payload_bytes);
-  /// Gives the `payload_bytes` that were written, behind the header of `block`.
+  /// Reads the `payload_bytes` that were written. Puts them into `block`, after the header.
   void Read(SpillStore& store, const SpillExtent& extent, std::uint64_t run, std::uint64_t number,
             std::span<std::byte> block, std::uint64_t payload_bytes);
 
-  /// What new blocks are compressed with now.
+  /// The codec of new blocks.
   Codec codec() const { return codec_; }
-  /// Memory that it has taken by now.
+  /// The memory of all places so far.
   std::uint64_t taken_bytes() {
     const std::lock_guard lock(mutex_);
     return made_ * (block_bytes_ + place_bytes_);
@@ -63,7 +63,7 @@ class TempCodec {
   ProgramCodec* const program_;
   std::atomic<Codec> codec_;
   StageClock clock_{"spill"};        ///< times the writes since the last choice
-  std::uint64_t next_choice_bytes_;  ///< written until the next one; guarded by mutex_
+  std::uint64_t next_choice_bytes_;  ///< bytes to write before the next choice; guarded by mutex_
   std::mutex mutex_;
   std::condition_variable returned_;
   unsigned made_ = 0;

@@ -95,7 +95,7 @@ foreach(codec library IN ZIP_LISTS codecs codec_libraries)
 endforeach()
 list(TRANSFORM codecs PREPEND gpusort_ OUTPUT_VARIABLE codec_modules)
 
-file(GLOB core_sources CONFIGURE_DEPENDS src/*/*.cpp)
+file(GLOB core_sources CONFIGURE_DEPENDS src/*/*.cpp src/runs/sinks/*.cpp)
 list(FILTER core_sources EXCLUDE REGEX "/src/task/")
 add_library(gpusort_core STATIC ${core_sources})
 target_include_directories(gpusort_core PUBLIC src)

@@ -41,7 +41,8 @@ struct Merge {
              std::uint64_t enough = ~std::uint64_t{0}) {
     const std::unique_ptr<Backend> backend = OpenCpuBackend(1);
     Bytes output;
-    ReadAhead read_ahead(on_.job, pipeline_, cursors_, verify_order, free_as_read);
+    ReadAhead read_ahead(on_.job, pipeline_, cursors_, verify_order ? RunOrder::kVerified : RunOrder::kTrusted,
+                         free_as_read ? SpillSpace::kFreedAsRead : SpillSpace::kKept);
     const Pipeline::Guard guard(pipeline_);
     pipeline_.StartRest();
     Cutter cutter(on_.spec.order.layout, *backend, cursors_);
