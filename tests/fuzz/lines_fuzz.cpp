@@ -20,16 +20,16 @@ namespace {
 using namespace gpusort;
 
 /// A file that is removed when the process ends.
-class InputFile {
+class FuzzedFile {
  public:
-  InputFile() {
+  FuzzedFile() {
     const int fd = ::mkstemp(path_.data());
     Require(fd >= 0, "no file in /tmp");
     ::close(fd);
   }
-  ~InputFile() { ::unlink(path_.c_str()); }
-  InputFile(const InputFile&) = delete;
-  InputFile& operator=(const InputFile&) = delete;
+  ~FuzzedFile() { ::unlink(path_.c_str()); }
+  FuzzedFile(const FuzzedFile&) = delete;
+  FuzzedFile& operator=(const FuzzedFile&) = delete;
   const std::string& path() const { return path_; }
   void Write(const std::string& bytes) {
     std::ofstream(path_, std::ios::binary).write(bytes.data(), static_cast<std::streamsize>(bytes.size()));
@@ -62,7 +62,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* bytes, std::size_t cou
     at = end;
   }
 
-  static InputFile file;
+  static FuzzedFile file;
   file.Write(text);
   const LineOrder order;
   const LineOrderView view = order.view();
