@@ -23,9 +23,9 @@ RecordLayout PairLayout() {
   spec.fields.push_back({0, 4, KeyType::kUnsigned});
   return MakeFixedLayout(12, spec);
 }
-const LineOrderView kWholeLines{};
-RecordLayout LineLayout() { return MakeLineLayout('\n', kWholeLines); }
-RecordLayout Layout(bool lines) { return lines ? LineLayout() : PairLayout(); }
+const LineOrderView kRunLines{};
+RecordLayout RunLineLayout() { return MakeLineLayout('\n', kRunLines); }
+RecordLayout Layout(bool lines) { return lines ? RunLineLayout() : PairLayout(); }
 
 /// Returns sorted records with groups of equal keys. Some lines are longer than one step of a search reads.
 Bytes MakeSorted(bool lines, std::size_t count, std::uint64_t seed) {
@@ -37,7 +37,7 @@ Bytes MakeSorted(bool lines, std::size_t count, std::uint64_t seed) {
                  static_cast<unsigned char>('a' + random() % 3));
     bytes.push_back('\n');
   }
-  return StableSortedRecords(View(bytes), LineLayout());
+  return StableSortedRecords(View(bytes), RunLineLayout());
 }
 
 /// Returns where records end, beginning with 0.

@@ -27,11 +27,11 @@ RecordLayout Pairs() {
   return MakeFixedLayout(13, spec);  // windows begin and end anywhere in a page
 }
 
-const LineOrderView kWholeLines = [] {
+const LineOrderView kLinesInReverse = [] {
   LineOrderView view;
   return view;
 }();
-RecordLayout LineLayout() { return MakeLineLayout('\n', kWholeLines); }
+RecordLayout SinkLineLayout() { return MakeLineLayout('\n', kLinesInReverse); }
 
 Bytes SortedLines(std::size_t count) {
   Bytes lines;
@@ -39,7 +39,7 @@ Bytes SortedLines(std::size_t count) {
     const std::string line = std::to_string(i * 7919 % 1000) + std::string(i % 97, 'x') + "\n";
     lines.insert(lines.end(), line.begin(), line.end());
   }
-  return StableSortedRecords(View(lines), LineLayout());
+  return StableSortedRecords(View(lines), SinkLineLayout());
 }
 
 Bytes Plus(Bytes a, RecordSpan b) {
@@ -109,7 +109,7 @@ Bytes Written(const RecordLayout& layout, RecordSpan sorted, std::uint64_t most,
 }
 
 TEST(OutputSink, PutsWindowsWhereTheyBelong) {
-  for (const RecordLayout& layout : {Pairs(), LineLayout()}) {
+  for (const RecordLayout& layout : {Pairs(), SinkLineLayout()}) {
     const Bytes all =
         layout.fixed() ? StableSorted(MakeRecords(layout, 5000, Keys::kRandom, 1), layout) : SortedLines(1000);
     for (const std::size_t count : {std::size_t{0}, std::size_t{1}, std::size_t{100}, std::size_t{1} << 20}) {
@@ -147,16 +147,16 @@ TEST(OutputSink, KeepsTheFirstOfEqualRecordsAcrossWindows) {
       }
     }
   }
-  const Bytes lines = StableSortedRecords(View(Plus(SortedLines(1500), View(SortedLines(1500)))), LineLayout());
+  const Bytes lines = StableSortedRecords(View(Plus(SortedLines(1500), View(SortedLines(1500)))), SinkLineLayout());
   Bytes first;
   RecordSpan last;
-  for (const RecordSpan line : SplitRecords(View(lines), LineLayout())) {
-    if (last.empty() || CompareRecords(last, line, LineLayout()) != 0) Append(first, line);
+  for (const RecordSpan line : SplitRecords(View(lines), SinkLineLayout())) {
+    if (last.empty() || CompareRecords(last, line, SinkLineLayout()) != 0) Append(first, line);
     last = line;
   }
   ASSERT_LT(first.size(), lines.size());
   for (const std::uint64_t most : {1, 300, 30000}) {
-    EXPECT_EQ(Written(LineLayout(), View(lines), most, To::kFile, {}, true), first);
+    EXPECT_EQ(Written(SinkLineLayout(), View(lines), most, To::kFile, {}, true), first);
   }
 }
 
@@ -267,7 +267,7 @@ TEST(Sinks, EndTheirThreadsWhenTheyAreDropped) {
 }
 
 TEST(SpillSink, MakesARunOfTheWindows) {
-  for (const RecordLayout& layout : {Pairs(), LineLayout()}) {
+  for (const RecordLayout& layout : {Pairs(), SinkLineLayout()}) {
     Bytes sorted = layout.fixed() ? StableSorted(MakeRecords(layout, 5000, Keys::kRandom, 1), layout) : Bytes{};
     if (!layout.fixed()) {
       // Lines that are longer than one block, two blocks and many blocks, in the middle and at the end.
