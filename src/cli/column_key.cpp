@@ -18,7 +18,7 @@ namespace {
   throw Error(ErrorCode::kUsage, "invalid key " + QuoteWord(key) + ": " + why);
 }
 
-/// The name in double quotes at the front of `text`, which loses it.
+/// Takes the name in double quotes off the front of `text`, and returns it without quotes.
 std::string TakeQuoted(std::string_view key, std::string_view& text) {
   std::string name;
   for (std::size_t i = 1; i < text.size(); ++i) {
@@ -32,8 +32,8 @@ std::string TakeQuoted(std::string_view key, std::string_view& text) {
   Fail(key, "its name has no closing quote");
 }
 
-/// Returns the size of the name at the front of `text`, which ends at a colon. A part of the name may stand in double quotes,
-/// as in "my schema"."t".id, and may then have colons.
+/// Returns the size of the name at the front of `text`, which ends at a colon. A part of the name may stand in double
+/// quotes, as in "my schema"."t".id, and may then have colons.
 std::size_t NameSize(std::string_view text) {
   bool open = false;
   for (std::size_t i = 0; i < text.size(); ++i) {
@@ -50,7 +50,7 @@ std::size_t NameSize(std::string_view text) {
   return open ? std::min(text.find(':'), text.size()) : text.size();
 }
 
-/// What stands behind a colon, up to the next one; `text` loses it.
+/// Takes the text up to the next colon off the front of `text`, and returns it.
 std::string_view TakePart(std::string_view& text) {
   std::size_t size = std::min(text.find(':'), text.size());
   if (text.starts_with("timestamp(")) {
@@ -91,7 +91,7 @@ ColumnKey ParseColumnKey(std::string_view text, char decimal_point, int thousand
   std::string_view rest = text;
   if (rest.starts_with('"')) {
     made.column = TakeQuoted(text, rest);
-    if (rest.starts_with('.')) {  // of a dump, whose format takes the quotes away
+    if (rest.starts_with('.')) {  // a name of a dump, whose format removes the quotes
       made.column = text.substr(0, NameSize(text));
       rest = text.substr(made.column.size());
     }
@@ -124,9 +124,9 @@ ColumnKey ParseColumnKey(std::string_view text, char decimal_point, int thousand
       std::vector<std::string> words{"asc", "desc", "nulls-first", "nulls-last"};
       std::istringstream names(ValueTypeNames());
       for (std::string name; names >> name;) words.push_back(name.substr(0, name.find(',')));
-      Fail(text, "unknown " + QuoteWord(part) + DidYouMean(part, words) + "; behind a column stand a type (" + ValueTypeNames() +
-                     " or timestamp(FORMAT)), asc or desc, nulls-first or nulls-last; a name with colons goes in "
-                     "double quotes");
+      Fail(text, "unknown " + QuoteWord(part) + DidYouMean(part, words) + "; behind a column stand a type (" +
+                     ValueTypeNames() + " or timestamp(FORMAT)), asc or desc, nulls-first or nulls-last; a name with "
+                     "colons goes in double quotes");
     }
   }
   return made;

@@ -1,6 +1,7 @@
-// Keys of records with columns as users write them: NAME|#N|PATH[:TYPE][:asc|desc][:nulls-first|nulls-last], the words
-// behind the column in any order, each kind once. A name ends at its first colon, unless it is in double quotes, in
-// which two stand for one. timestamp(FORMAT) ends at the last ')' that ends the operand or stands before a colon.
+// Keys of records with columns as users write them: NAME|#N|PATH[:TYPE][:asc|desc][:nulls-first|nulls-last]. The words
+// after the column may have any order, and each kind occurs once. A name ends at its first colon. A name in double
+// quotes may hold colons, and a quote in it is doubled. timestamp(FORMAT) ends at the last ')' that ends the operand
+// or precedes a colon.
 #pragma once
 
 #include <string_view>
@@ -9,7 +10,7 @@
 
 namespace gpusort {
 
-/// Error(kUsage) that quotes the operand. Whether its time format is one, ValueKey says.
+/// Throws Error(kUsage) that quotes the operand. Does not check a time format: ValueKey does.
 ColumnKey ParseColumnKey(std::string_view text, char decimal_point = '.', int thousands = -1);
 
 }  // namespace gpusort

@@ -1,5 +1,5 @@
-// Completion of gpusort's command lines, out of the table of options and, for keys of CSV, the header of the file on the
-// line: of files only regular ones are read, and of these the front. Scripts and answers: cli/shell_words.hpp.
+// Completes command lines of gpusort by the table of options. Keys of CSV are completed by the header of the input on
+// the line. Reads only the beginning of regular files. Scripts and answers: cli/shell_words.hpp.
 #pragma once
 
 #include <cstddef>

@@ -29,7 +29,7 @@ std::optional<struct stat> FileOnStandardOutput() {
   return facts;
 }
 
-/// A terminal shows no sorted file, and a person who typed no name is not about to type the records.
+/// Refuses to read records from a terminal, or to write them to a terminal, if no name asks for that.
 void RefuseTerminal(const JobSpec& spec) {
   const bool sorts = spec.action == Action::kSort;
   if ((spec.source.implied && ::isatty(STDIN_FILENO) == 1) || (sorts && ::isatty(STDOUT_FILENO) == 1)) {
@@ -45,7 +45,8 @@ void RefuseEmptiedInput(const JobSpec& spec) {
     struct stat facts;
     if (input == "-" || ::stat(input.c_str(), &facts) != 0 || !SameFile(facts, *output)) continue;
     Refuse("the input '" + EscapeName(input) +
-           "' is standard output as well, and the shell has emptied it: give gpusort -o FILE FILE to sort a file in place");
+           "' is standard output as well, and the shell has emptied it: give gpusort -o FILE FILE to sort a file in "
+           "place");
   }
 }
 
@@ -55,7 +56,8 @@ std::string FindExisting(const JobSpec& spec) {
   const std::vector<std::string> outputs = spec.target.split > 0 ? PartNames(spec) : std::vector{spec.target.output};
   const auto exists = [](const std::string& output) {
     struct stat facts;
-    return !IsStreamTarget(output) && ::stat(output.c_str(), &facts) == 0 && (S_ISREG(facts.st_mode) || S_ISBLK(facts.st_mode));
+    return !IsStreamTarget(output) && ::stat(output.c_str(), &facts) == 0 &&
+           (S_ISREG(facts.st_mode) || S_ISBLK(facts.st_mode));
   };
   const auto found = std::find_if(outputs.begin(), outputs.end(), exists);
   return found == outputs.end() ? "" : *found;
@@ -64,8 +66,8 @@ std::string FindExisting(const JobSpec& spec) {
 /// Whether there is a terminal on which a person can read a question and answer it.
 bool PersonSits() { return ::isatty(STDIN_FILENO) == 1 && ::isatty(STDERR_FILENO) == 1; }
 
-/// Whether the job may use the terminal for a question: standard input is not an input, the job is not in the
-/// background, where reading would stop it, and standard error is not promised to be JSON.
+/// Whether the job may ask at the terminal. It may not if standard input is an input, if the job is in the background,
+/// where reading would stop it, or if standard error must be JSON.
 bool CanAnswer(const JobSpec& spec) {
   struct stat terminal;
   const bool known = ::fstat(STDIN_FILENO, &terminal) == 0;

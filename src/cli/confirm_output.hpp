@@ -1,5 +1,5 @@
-// Whether a job may write its output: a person at a terminal is asked before an existing file is replaced, and standard
-// output is not written where nobody can have meant it. Start at ConfirmOutput.
+// Decides whether a job may write its output. Asks a person at a terminal before an existing file is replaced. Refuses
+// standard output if the person cannot have meant it. Start at ConfirmOutput.
 #pragma once
 
 #include "io/stream.hpp"
@@ -7,7 +7,7 @@
 
 namespace gpusort {
 
-/// Call this before any work. Throws Error(kUsage) if the output is not to be written, Error(kCancelled) if a signal
+/// Call this before any work. Throws Error(kUsage) if the output must not be written, and Error(kCancelled) if a signal
 /// ends the question.
 void ConfirmOutput(const JobSpec& spec, const CancelFlag& cancel);
 

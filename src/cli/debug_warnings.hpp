@@ -1,4 +1,4 @@
-// sort --debug: what is doubtful about the options, in GNU's words.
+// The warnings of sort --debug about doubtful options, in GNU sort's words.
 #pragma once
 
 #include <string>
@@ -17,7 +17,7 @@ struct TypedOrder {
   bool unique = false;
 };
 
-/// In the order in which they are said. `locale_set`: setlocale took the environment's.
+/// Returns the warnings in GNU sort's order. `locale_set`: setlocale accepted the locale of the environment.
 std::vector<std::string> DebugWarnings(const TypedOrder& options, bool locale_set);
 
 }  // namespace gpusort

@@ -17,58 +17,9 @@
 namespace gpusort {
 namespace {
 
-enum LongOnly {
-  kCheck = 256,
-  kCompress,
-  kDebug,
-  kFiles0,
-  kSortWord,
-  kBatch,
-  kParallel,
-  kRandomSource,
-  kHelp,
-  kVersion
-};
-
-// The leading '-' makes getopt return operands in their places, for the obsolescent keys among them.
-constexpr char kShort[] = "-bcCdfghik:mMno:rRsS:t:T:uVy:z";
-constexpr option kLong[] = {
-    {"ignore-leading-blanks", no_argument, nullptr, 'b'},
-    {"check", optional_argument, nullptr, kCheck},
-    {"compress-program", required_argument, nullptr, kCompress},
-    {"debug", no_argument, nullptr, kDebug},
-    {"dictionary-order", no_argument, nullptr, 'd'},
-    {"ignore-case", no_argument, nullptr, 'f'},
-    {"files0-from", required_argument, nullptr, kFiles0},
-    {"general-numeric-sort", no_argument, nullptr, 'g'},
-    {"ignore-nonprinting", no_argument, nullptr, 'i'},
-    {"key", required_argument, nullptr, 'k'},
-    {"merge", no_argument, nullptr, 'm'},
-    {"month-sort", no_argument, nullptr, 'M'},
-    {"numeric-sort", no_argument, nullptr, 'n'},
-    {"human-numeric-sort", no_argument, nullptr, 'h'},
-    {"version-sort", no_argument, nullptr, 'V'},
-    {"random-sort", no_argument, nullptr, 'R'},
-    {"random-source", required_argument, nullptr, kRandomSource},
-    {"sort", required_argument, nullptr, kSortWord},
-    {"output", required_argument, nullptr, 'o'},
-    {"reverse", no_argument, nullptr, 'r'},
-    {"stable", no_argument, nullptr, 's'},
-    {"batch-size", required_argument, nullptr, kBatch},
-    {"buffer-size", required_argument, nullptr, 'S'},
-    {"field-separator", required_argument, nullptr, 't'},
-    {"temporary-directory", required_argument, nullptr, 'T'},
-    {"unique", no_argument, nullptr, 'u'},
-    {"zero-terminated", no_argument, nullptr, 'z'},
-    {"parallel", required_argument, nullptr, kParallel},
-    {"help", no_argument, nullptr, kHelp},
-    {"version", no_argument, nullptr, kVersion},
-    {nullptr, 0, nullptr, 0},
-};
-
 [[noreturn]] void FailAsSort(const std::string& message) { throw GnuUsageError(message, false); }
 
-/// One of several words, or a beginning of it that leaves no doubt.
+/// A word that an option takes. Its beginning is enough if no other word begins so.
 struct Word {
   std::string_view text;
   char letter;
@@ -91,17 +42,18 @@ char ParseWord(std::string_view text, const std::string& option, std::span<const
     message += (word.letter == last ? ", " : "\n  - ") + QuoteWord(word.text);
     last = word.letter;
   }
-  // The one mistake that GNU sort answers with 1.
+  // GNU sort ends with 1 after this mistake, and with 2 after all others.
   throw GnuUsageError(message, true, 1);
 }
 
+/// `text`: null for --check alone.
 char ParseCheck(const char* text) {
   if (text == nullptr) return 'c';
   constexpr Word kWords[] = {{"quiet", 'C'}, {"silent", 'C'}, {"diagnose-first", 'c'}};
   return ParseWord(text, "--check", kWords);
 }
 
-char ParseSortWord(const char* text) {
+char ParseSortWord(const std::string& text) {
   constexpr Word kWords[] = {{"general-numeric", 'g'}, {"human-numeric", 'h'}, {"month", 'M'},
                              {"numeric", 'n'},         {"random", 'R'},        {"version", 'V'}};
   return ParseWord(text, "--sort", kWords);
@@ -141,11 +93,11 @@ enum class NumberFault { kInvalid, kSuffix, kTooLarge };
   FailAsSort("invalid " + option + " argument '" + text + "'");
 }
 
-/// -S: KiB without a letter, or b, or K M G ..., or % of the memory.
+/// Returns the bytes of -S: KiB without a letter, or b, or K M G ..., or % of the memory.
 std::uint64_t ParseMemory(const std::string& text, const std::string& option) {
   Number number = ParseNumber(text);
   if (!number.digits) {
-    // GNU takes a letter alone for one of it.
+    // GNU sort reads a letter alone as one unit.
     if (number.suffix.empty() || std::strchr("EgGkKmMPQRtTYZ", number.suffix[0]) == nullptr) {
       FailNumber(NumberFault::kInvalid, option, text);
     }
@@ -192,12 +144,12 @@ unsigned ParseBatchSize(const std::string& text) {
   if (!number.digits) FailNumber(NumberFault::kInvalid, "--batch-size", text);
   if (!number.suffix.empty()) FailNumber(NumberFault::kSuffix, "--batch-size", text);
   if (number.overflow || number.value > most) {
-    FailAsSort("--batch-size argument " + QuoteWord(text) +
-               " too large\nsort: maximum --batch-size argument with current " + "rlimit is " + std::to_string(most));
+    FailAsSort("--batch-size argument " + QuoteWord(text) + " too large\nsort: maximum --batch-size argument with current " +
+         "rlimit is " + std::to_string(most));
   }
   if (number.value < 2) {
     FailAsSort("invalid --batch-size argument " + QuoteWord(text) + "\nsort: minimum --batch-size argument is " +
-               QuoteWord("2"));
+         QuoteWord("2"));
   }
   return static_cast<unsigned>(number.value);
 }
@@ -205,14 +157,12 @@ unsigned ParseBatchSize(const std::string& text) {
 int ParseTab(const std::string& text) {
   if (text.empty()) FailAsSort("empty tab");
   if (text == "\\0") return 0;
-  // A mistake of those who know other programs' -t'\t'.
+  // Other programs take -t'\t'.
   if (text.size() > 1) FailAsSort("multi-character tab " + QuoteWord(text));
   return static_cast<unsigned char>(text[0]);
 }
 
-void AddLetter(char letter, KeyOptions& ordering) { AddOrderingLetters({&letter, 1}, KeyEnd::kBoth, ordering); }
-
-/// The standard that the user asks for: before 2001 and since 2008 "+1" may be a key.
+/// Returns the POSIX version that the user asks for. Before 2001 and since 2008, "+1" may be a key.
 long PosixVersion() {
   const char* const text = std::getenv("_POSIX2_VERSION");
   if (text != nullptr && *text != '\0') {
@@ -233,15 +183,24 @@ class Parser {
   }
 
   GnuOptions Parse() {
-    ::optind = 0;  // starts over, also after an earlier call
+    ::optind = 0;  // resets getopt after an earlier call
+    // The leading '-' makes getopt return operands in their places, because obsolescent keys may be among them.
+    std::string letters = "-y:";
+    std::vector<option> names;
+    for (const Row& row : Rows()) {
+      if (row.letter != 0) letters += row.letter + std::string(row.argument == required_argument ? ":" : "");
+      if (row.name != nullptr) names.push_back({row.name, row.argument, nullptr, CodeOf(row)});
+    }
+    names.emplace_back();
     while (options_.action != GnuOptions::Action::kHelp && options_.action != GnuOptions::Action::kVersion) {
       int option = -1;
-      // Under POSIX rules options end at the first operand, but for the -o FILE of old.
+      // Under POSIX rules options end at the first operand, except the obsolescent -o FILE.
       const bool operands_only =
           posixly_correct_ && !options_.inputs.empty() &&
           !(obsolete_usage_ && options_.check == 0 && ::optind != argc_ && argv_[::optind][0] == '-' &&
             argv_[::optind][1] == 'o' && (argv_[::optind][2] != '\0' || ::optind + 1 != argc_));
-      if (ended_ || operands_only || (option = ::getopt_long(argc_, argv_, kShort, kLong, nullptr)) == -1) {
+      if (ended_ || operands_only ||
+          (option = ::getopt_long(argc_, argv_, letters.c_str(), names.data(), nullptr)) == -1) {
         ended_ = true;
         if (::optind >= argc_) break;
         options_.inputs.emplace_back(argv_[::optind++]);
@@ -253,103 +212,34 @@ class Parser {
   }
 
  private:
-  void Take(int option) {
-    const std::string argument = ::optarg != nullptr ? ::optarg : "";
-    switch (option) {
-      case 1:
-        TakeOperand(argument);
-        break;
-      case kSortWord:
-        AddLetter(ParseSortWord(::optarg), options_.ordering);
-        break;
-      case 'b':
-      case 'd':
-      case 'f':
-      case 'g':
-      case 'h':
-      case 'i':
-      case 'M':
-      case 'n':
-      case 'r':
-      case 'R':
-      case 'V':
-        AddLetter(static_cast<char>(option), options_.ordering);
-        break;
-      case 'c':
-        SetCheck('c');
-        break;
-      case 'C':
-        SetCheck('C');
-        break;
-      case kCheck:
-        SetCheck(ParseCheck(::optarg));
-        break;
-      case kCompress:
-        SetOnce(options_.compress_program, argument, "multiple compress programs specified");
-        break;
-      case kRandomSource:
-        SetOnce(options_.random_source, argument, "multiple random sources specified");
-        break;
-      case kDebug:
-        options_.debug = true;
-        break;
-      case kFiles0:
-        options_.files0_from = argument;
-        break;
-      case 'k':
-        AddKey([&] { return ParseKeyDef(argument); });
-        break;
-      case 'm':
-        options_.action = GnuOptions::Action::kMerge;
-        break;
-      case kBatch:
-        options_.batch_size = ParseBatchSize(argument);
-        break;
-      case 'o':
-        if (options_.output && *options_.output != argument) FailAsSort("multiple output files specified");
-        options_.output = argument;
-        break;
-      case 's':
-        options_.stable = true;
-        break;
-      case 'S':
-        // The largest of several counts.
-        options_.memory_bytes =
-            std::max({options_.memory_bytes, ParseMemory(argument, OptionAsTyped()), std::uint64_t{1}});
-        break;
-      case kParallel:
-        options_.threads = ParseThreads(argument);
-        break;
-      case 't': {
-        const int separator = ParseTab(argument);
-        if (options_.separator >= 0 && options_.separator != separator) FailAsSort("incompatible tabs");
-        options_.separator = separator;
-        break;
-      }
-      case 'T':
-        options_.temp_dirs.push_back(argument);
-        break;
-      case 'u':
-        options_.unique = true;
-        break;
-      case 'y':
-        // Solaris: -y, -y0, -y 100. A number in its own word belongs to it, anything else does not.
-        if (::optarg == argv_[::optind - 1] && argument.find_first_not_of("0123456789") != std::string::npos) {
-          --::optind;
-        }
-        break;
-      case 'z':
-        options_.zero_terminated = true;
-        break;
-      case kHelp:
-        options_.action = GnuOptions::Action::kHelp;
-        break;
-      case kVersion:
-        options_.action = GnuOptions::Action::kVersion;
-        break;
-      default:
-        throw GnuUsageError("", true);
+  /// An option of GNU sort. A letter without a name has no long form.
+  struct Row {
+    const char* name;
+    char letter;   ///< 0: none
+    int argument;  ///< no_argument, required_argument or optional_argument
+    void (*take)(Parser& parser, const char* value);
+  };
+  static std::span<const Row> Rows();
+
+  /// getopt returns the letter of an option, or this number plus the index of a row without a letter.
+  static constexpr int kFirstLong = 256;
+  static int CodeOf(const Row& row) {
+    return row.letter != 0 ? row.letter : kFirstLong + static_cast<int>(&row - Rows().data());
+  }
+
+  void Take(int code) {
+    if (code == 1) return TakeOperand(::optarg);
+    if (code == 'y') return TakeSolaris(::optarg);
+    for (const Row& row : Rows()) {
+      if (CodeOf(row) == code) return row.take(*this, ::optarg);
     }
+    throw GnuUsageError("", true);
+  }
+
+  template <char kLetter>
+  static void AddLetter(Parser& parser, const char*) {
+    const char letter = kLetter;
+    AddOrderingLetters({&letter, 1}, KeyEnd::kBoth, parser.options_.ordering);
   }
 
   static void SetOnce(std::string& value, const std::string& argument, const std::string& otherwise) {
@@ -362,16 +252,30 @@ class Parser {
     options_.check = check;
   }
 
+  void SetSeparator(int separator) {
+    if (options_.separator >= 0 && options_.separator != separator) FailAsSort("incompatible tabs");
+    options_.separator = separator;
+  }
+
+  void SetOutput(const std::string& output) {
+    if (options_.output && *options_.output != output) FailAsSort("multiple output files specified");
+    options_.output = output;
+  }
+
+  /// Solaris has -y, -y0 and -y 100. A number in the next word belongs to -y, other words do not.
+  void TakeSolaris(const std::string& argument) const {
+    if (::optarg == argv_[::optind - 1] && argument.find_first_not_of("0123456789") != std::string::npos) --::optind;
+  }
+
   /// "-S" or "--buffer-size", for messages.
   std::string OptionAsTyped() const {
     const char* const word = argv_[::optind - 1] == ::optarg ? argv_[::optind - 2] : argv_[::optind - 1];
     return word[0] == '-' && word[1] == '-' ? "--buffer-size" : "-S";
   }
 
-  template <typename ParseKey>
-  void AddKey(const ParseKey& parse) {
+  void AddKey(const std::string& text) {
     try {
-      options_.keys.push_back(parse());
+      options_.keys.push_back(ParseKeyDef(text));
     } catch (const Error& error) {
       FailAsSort(error.what());
     }
@@ -407,6 +311,60 @@ class Parser {
   bool ended_ = false;
   GnuOptions options_;
 };
+
+std::span<const Parser::Row> Parser::Rows() {
+  using Value = const char*;
+  static constexpr Row kRows[] = {
+      {"ignore-leading-blanks", 'b', no_argument, AddLetter<'b'>},
+      {"check", 0, optional_argument, [](Parser& to, Value value) { to.SetCheck(ParseCheck(value)); }},
+      {nullptr, 'c', no_argument, [](Parser& to, Value) { to.SetCheck('c'); }},
+      {nullptr, 'C', no_argument, [](Parser& to, Value) { to.SetCheck('C'); }},
+      {"compress-program", 0, required_argument,
+       [](Parser& to, Value value) {
+         SetOnce(to.options_.compress_program, value, "multiple compress programs specified");
+       }},
+      {"debug", 0, no_argument, [](Parser& to, Value) { to.options_.debug = true; }},
+      {"dictionary-order", 'd', no_argument, AddLetter<'d'>},
+      {"ignore-case", 'f', no_argument, AddLetter<'f'>},
+      {"files0-from", 0, required_argument, [](Parser& to, Value value) { to.options_.files0_from = value; }},
+      {"general-numeric-sort", 'g', no_argument, AddLetter<'g'>},
+      {"ignore-nonprinting", 'i', no_argument, AddLetter<'i'>},
+      {"key", 'k', required_argument, [](Parser& to, Value value) { to.AddKey(value); }},
+      {"merge", 'm', no_argument, [](Parser& to, Value) { to.options_.action = GnuOptions::Action::kMerge; }},
+      {"month-sort", 'M', no_argument, AddLetter<'M'>},
+      {"numeric-sort", 'n', no_argument, AddLetter<'n'>},
+      {"human-numeric-sort", 'h', no_argument, AddLetter<'h'>},
+      {"version-sort", 'V', no_argument, AddLetter<'V'>},
+      {"random-sort", 'R', no_argument, AddLetter<'R'>},
+      {"random-source", 0, required_argument,
+       [](Parser& to, Value value) { SetOnce(to.options_.random_source, value, "multiple random sources specified"); }},
+      {"sort", 0, required_argument,
+       [](Parser& to, Value value) {
+         const char letter = ParseSortWord(value);
+         AddOrderingLetters({&letter, 1}, KeyEnd::kBoth, to.options_.ordering);
+       }},
+      {"output", 'o', required_argument, [](Parser& to, Value value) { to.SetOutput(value); }},
+      {"reverse", 'r', no_argument, AddLetter<'r'>},
+      {"stable", 's', no_argument, [](Parser& to, Value) { to.options_.stable = true; }},
+      {"batch-size", 0, required_argument,
+       [](Parser& to, Value value) { to.options_.batch_size = ParseBatchSize(value); }},
+      {"buffer-size", 'S', required_argument,
+       [](Parser& to, Value value) {  // the largest of several sizes holds
+         const std::uint64_t bytes = ParseMemory(value, to.OptionAsTyped());
+         to.options_.memory_bytes = std::max({to.options_.memory_bytes, bytes, std::uint64_t{1}});
+       }},
+      {"field-separator", 't', required_argument,
+       [](Parser& to, Value value) { to.SetSeparator(ParseTab(value)); }},
+      {"temporary-directory", 'T', required_argument,
+       [](Parser& to, Value value) { to.options_.temp_dirs.push_back(value); }},
+      {"unique", 'u', no_argument, [](Parser& to, Value) { to.options_.unique = true; }},
+      {"zero-terminated", 'z', no_argument, [](Parser& to, Value) { to.options_.zero_terminated = true; }},
+      {"parallel", 0, required_argument, [](Parser& to, Value value) { to.options_.threads = ParseThreads(value); }},
+      {"help", 0, no_argument, [](Parser& to, Value) { to.options_.action = GnuOptions::Action::kHelp; }},
+      {"version", 0, no_argument, [](Parser& to, Value) { to.options_.action = GnuOptions::Action::kVersion; }},
+  };
+  return kRows;
+}
 
 }  // namespace
 
@@ -471,5 +429,7 @@ This is gpusort under the name sort; under its own name it takes more options.
 Exit codes: 0 done; 1 not in order (-c, -C); 2 trouble.
 )";
 }
+
+std::string GnuVersionText() { return "sort (gpusort) " GPUSORT_VERSION "\n"; }
 
 }  // namespace gpusort

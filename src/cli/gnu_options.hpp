@@ -1,6 +1,6 @@
-// The command line of the program under the name `sort`: GNU sort's, option for option, with its messages. Parsing
-// touches no file. Mistakes are GnuUsageError in GNU's words, without the program's name in front; what getopt finds is
-// printed by getopt itself. Start at ParseGnuOptions.
+// The command line of the program under the name `sort`: GNU sort's options and messages. Parsing touches no file.
+// Mistakes are GnuUsageError in GNU sort's words, without "sort: ". getopt prints its own messages. Start at
+// ParseGnuOptions.
 #pragma once
 
 #include <cstdint>
@@ -18,7 +18,7 @@ class GnuUsageError : public Error {
  public:
   GnuUsageError(const std::string& message, bool try_help, int exit_code = 2)
       : Error(ErrorCode::kUsage, message), try_help_(try_help), exit_code_(exit_code) {}
-  /// True if "Try 'sort --help' for more information." shall follow. An empty message: all else has been said.
+  /// True if "Try 'sort --help' for more information." must follow. If the message is empty, getopt has printed it.
   bool try_help() const { return try_help_; }
   int exit_code() const { return exit_code_; }
 
@@ -51,12 +51,14 @@ struct GnuOptions {
   std::string random_source;
 };
 
-/// `argv[0]` is what getopt's messages begin with.
+/// Throws GnuUsageError. getopt's messages begin with argv[0].
 GnuOptions ParseGnuOptions(int argc, char** argv);
 
 std::string GnuHelpText();
+std::string GnuVersionText();
 
-/// True if an operand +F may be a key, by the standard that _POSIX2_VERSION asks for; `has_end`: -F follows it.
+/// Returns true if an operand +F may be a key in the version of POSIX that _POSIX2_VERSION names. `has_end`: -F
+/// follows.
 bool TakesObsolescentKey(bool has_end);
 
 }  // namespace gpusort

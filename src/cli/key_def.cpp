@@ -1,6 +1,9 @@
 #include "cli/key_def.hpp"
 
+#include <algorithm>
+#include <iterator>
 #include <limits>
+#include <utility>
 
 #include "base/gnu_quote.hpp"
 #include "kernels/error.hpp"
@@ -14,8 +17,8 @@ constexpr std::uint64_t kMax = std::numeric_limits<std::uint64_t>::max();
   throw Error(ErrorCode::kUsage, why + ": invalid field specification " + QuoteWord(spec));
 }
 
-/// A count at `at` of `text`, read as strtoumax reads it: white space and '+' may stand in front. Nothing if there is
-/// none; then `at` stays.
+/// Reads a count at `at` of `text` as strtoumax does: white space and '+' may precede it. Returns std::nullopt and
+/// leaves `at` alone if there is no count.
 std::optional<std::uint64_t> TakeCount(const std::string& text, std::size_t& at) {
   std::size_t i = text.find_first_not_of(" \t\n\v\f\r", at);
   if (i != std::string::npos && text[i] == '+') ++i;
@@ -70,7 +73,7 @@ LineKey MakeLineKey(const KeyDef& def) {
   key.ignore_nonprinting = options.ignore_nonprinting;
   key.fold_case = options.fold_case;
   key.reverse = options.reverse;
-  // -R is the only one that may stand beside another, -V, and hides it.
+  // -R may be combined with -V, and takes precedence.
   key.ordering = options.numeric   ? LineOrdering::kNumeric
                  : options.general ? LineOrdering::kGeneral
                  : options.human   ? LineOrdering::kHuman
@@ -84,45 +87,22 @@ LineKey MakeLineKey(const KeyDef& def) {
 }  // namespace
 
 std::size_t AddOrderingLetters(std::string_view text, KeyEnd end, KeyOptions& options) {
+  static constexpr std::pair<char, bool KeyOptions::*> kLetters[] = {
+      {'d', &KeyOptions::dictionary_order}, {'f', &KeyOptions::fold_case}, {'g', &KeyOptions::general},
+      {'h', &KeyOptions::human},            {'i', &KeyOptions::ignore_nonprinting}, {'M', &KeyOptions::month},
+      {'n', &KeyOptions::numeric},          {'R', &KeyOptions::random},    {'r', &KeyOptions::reverse},
+      {'V', &KeyOptions::version}};
   std::size_t taken = 0;
   for (; taken < text.size(); ++taken) {
-    switch (text[taken]) {
-      case 'b':
-        options.skip_start_blanks |= end != KeyEnd::kEnd;
-        options.skip_end_blanks |= end != KeyEnd::kStart;
-        break;
-      case 'd':
-        options.dictionary_order = true;
-        break;
-      case 'f':
-        options.fold_case = true;
-        break;
-      case 'g':
-        options.general = true;
-        break;
-      case 'h':
-        options.human = true;
-        break;
-      case 'i':
-        options.ignore_nonprinting = true;
-        break;
-      case 'M':
-        options.month = true;
-        break;
-      case 'n':
-        options.numeric = true;
-        break;
-      case 'R':
-        options.random = true;
-        break;
-      case 'r':
-        options.reverse = true;
-        break;
-      case 'V':
-        options.version = true;
-        break;
-      default:
-        return taken;
+    const auto is_letter = [&](const auto& known) { return known.first == text[taken]; };
+    const auto* const found = std::find_if(std::begin(kLetters), std::end(kLetters), is_letter);
+    if (found != std::end(kLetters)) {
+      options.*found->second = true;
+    } else if (text[taken] == 'b') {
+      options.skip_start_blanks |= end != KeyEnd::kEnd;
+      options.skip_end_blanks |= end != KeyEnd::kStart;
+    } else {
+      break;
     }
   }
   return taken;
@@ -163,14 +143,14 @@ std::optional<KeyDef> ParseObsolescentKey(const std::string& start, const std::o
     key.begin_char = *count;
   }
   if (TakeLetters(start, at, KeyEnd::kStart, key.options) != start.size()) return std::nullopt;
-  // GNU's mark for "from the line's start" is the greatest number, which can be typed here.
+  // In GNU sort the greatest number means "from the line's start", and it can be typed here.
   if (key.begin_field == kMax) key.begin_field = key.begin_char = 0;
   if (!end) return key;
 
   at = 1;
   key.end_field = NeedCount(*end, at, "invalid number after '-'");
   if (TakeChar(*end, at, '.')) key.end_char = NeedCount(*end, at, "invalid number after '.'");
-  // +A -B ends where field B begins, which is where field B - 1 ends.
+  // +A -B ends at the beginning of field B, which is the end of field B - 1.
   if (key.end_char == 0 && key.end_field != 0) --key.end_field;
   if (TakeLetters(*end, at, KeyEnd::kEnd, key.options) != end->size()) FailSpec("stray character in field spec", *end);
   return key;

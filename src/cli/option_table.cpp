@@ -1,32 +1,437 @@
 #include "cli/option_table.hpp"
 
+#include <algorithm>
+#include <chrono>
 #include <iterator>
-#include <nlohmann/json.hpp>
-#include <sstream>
-#include <vector>
+
+#include "cli/key_def.hpp"
+#include "cli/option_values.hpp"
+#include "cli/typed.hpp"
+#include "data/output_parts.hpp"
+#include "formats/registry.hpp"
 
 namespace gpusort {
+namespace option_table {
+namespace {
 
-bool ChangesBytes(const OptionRow& row) { return (row.marks & kAnyAttempt) == 0 || (row.marks & kSameFile) != 0; }
+using enum Section;
+using Text = const std::string&;
 
-std::string OptionsAsJson() {
-  nlohmann::ordered_json rows = nlohmann::ordered_json::array();
-  for (const OptionRow& row : kOptionRows) {
-    std::istringstream words{std::string(WordsOf(row.name))};
-    const char* title = "";
-    for (const SectionTitle& section : kSectionTitles) {
-      if (section.section == row.section) title = section.title;
-    }
-    rows.push_back({{"name", row.name},
-                    {"letter", std::string(row.letter == 0 ? 0 : 1, row.letter)},
-                    {"argument", row.argument},
-                    {"words", std::vector<std::string>{std::istream_iterator<std::string>(words), {}}},
-                    {"repeats", (row.marks & kRepeats) != 0},
-                    {"changes_bytes", ChangesBytes(row)},
-                    {"section", title},
-                    {"help", row.help}});
-  }
-  return rows.dump(1) + "\n";
+/// Adds the ordering letter to those that hold for all keys of lines.
+template <char kLetter>
+void AddLetter(Typed& to, Text) {
+  const char letter = kLetter;
+  AddOrderingLetters({&letter, 1}, KeyEnd::kBoth, to.spec.order.ordering);
 }
+void AddSortWord(Typed& to, Text word) {
+  const char letter = Choose<char>(word, {{"general-numeric", 'g'}, {"human-numeric", 'h'}, {"month", 'M'},
+                                          {"numeric", 'n'}, {"random", 'R'}, {"version", 'V'}});
+  AddOrderingLetters({&letter, 1}, KeyEnd::kBoth, to.spec.order.ordering);
+}
+
+/// Asks for an action. If several are asked for, the last one in Action's order counts.
+void Ask(Typed& to, Action action) { to.spec.action = std::max(to.spec.action, action); }
+
+void AskHelp(Typed& to, Text topic) {
+  Ask(to, Action::kHelp);
+  to.spec.help = topic.empty() ? HelpTopic::kShort
+                               : Choose<HelpTopic>(topic, {{"all", HelpTopic::kAll},
+                                                           {"keys", HelpTopic::kKeys},
+                                                           {"examples", HelpTopic::kExamples},
+                                                           {"man", HelpTopic::kManual},
+                                                           {"json", HelpTopic::kJson}});
+}
+
+void SetMaxRecord(Typed& to, Text text) {
+  to.spec.source.max_record = ParseBytes(text);
+  if (to.spec.source.max_record >= std::uint64_t{1} << 32) {
+    FailUsage("the longest line that can be sorted has 4294967295 bytes");
+  }
+}
+
+void SetTempCodec(Typed& to, Text text) {
+  to.temp_codec_given = true;
+  to.spec.limits.temp_codec = Choose<std::optional<Codec>>(text, {{"auto", std::nullopt},
+                                                                  {"none", Codec::kNone},
+                                                                  {"lz4", Codec::kLz4},
+                                                                  {"zst", Codec::kZst},
+                                                                  {"zstd", Codec::kZst}});
+}
+
+/// Uses the codec of the same name instead of a program if there is one.
+void SetTempProgram(Typed& to, Text program) {
+  to.temp_program_given = true;
+  static constexpr std::string_view kBuiltIn[] = {"gzip", "bzip2", "xz", "zstd", "lz4"};
+  if (std::find(std::begin(kBuiltIn), std::end(kBuiltIn), program) != std::end(kBuiltIn)) {
+    to.spec.limits.temp_codec = CodecOfName(program);
+  } else {
+    to.spec.limits.temp_program = program;
+  }
+}
+
+void SetThreads(Typed& to, Text text) { to.spec.limits.threads = static_cast<unsigned>(ParseCount(text, 1, 4096)); }
+void AddTempDir(Typed& to, Text folder) { to.spec.limits.temp_dirs.push_back(folder); }
+
+void SetLogFormat(Typed& to, Text text) {
+  to.spec.reports.json_log = text == "json";
+  if (to.spec.reports.json_log) to.spec.reports.log_level = "info";
+}
+
+constexpr OptionRow kRows[] = {
+    {.section = kInput, .name = "type", .argument = "TYPE", .marks = kWithCheck | kBinaryOnly,
+     .set = [](Typed& to, Text text) { to.type = text; },
+     .words = "i8 i16 i32 i64 u8 u16 u32 u64 f32 f64 i16be i32be i64be u16be u32be u64be f32be f64be",
+     .help = "a record is one number: i8 i16 i32 i64 u8 u16 u32 u64 f32 f64, little-endian (le, the default) or "
+             "big-endian (be): u32be",
+     .brief = "a record is one number: i32 u64 f64 u32be ..."},
+    {.section = kInput, .name = "record-size", .argument = "N", .marks = kWithCheck | kBinaryOnly,
+     .set = [](Typed& to, Text text) { to.record_size = text; },
+     .help = "records of N bytes; without --key they are ordered by all their bytes", .brief = "records of N bytes"},
+    {.section = kInput, .name = "format", .argument = "FORMAT", .marks = kWithCheck | kWordsOnly | kSaysFormat,
+     .set = [](Typed& to, Text text) { to.format = text; },
+     .words = kFormatWords.text, .help = kFormatHelp.text,
+     .more = "See Records with columns in the manual page.",
+     .about = "what records are: lines, binary, or of a format with columns"},
+    {.section = kInput, .name = "force-format", .marks = kWithCheck | kAnyAttempt,
+     .set = [](Typed& to, Text) { to.spec.source.force_format = true; },
+     .help = "read inputs in the given format, or as lines, although they seem to be of another kind",
+     .more = "Without the option, an input of another kind, or an input of which nothing would be sorted, is exit 3. "
+             "See Inputs of another kind in the manual page."},
+    {.section = kInput, .name = "files0-from", .argument = "FILE", .marks = kAnyAttempt,
+     .set = [](Typed& to, Text file) { to.spec.source.names_file = file; },
+     .help = "read the names of the inputs from FILE (-: standard input), each ended by a NUL; needs --output"},
+    {.section = kInput, .name = "merge", .letter = 'm',
+     .set = [](Typed& to, Text) { to.spec.order.merge = true; },
+     .help = "merge inputs that are sorted already",
+     .more = "It needs --output. An input that is out of order is exit 3.",
+     .brief = "merge inputs that are sorted already"},
+
+    {.section = kOrder, .name = "key", .letter = 'k', .argument = "KEY", .marks = kRepeats | kWithCheck,
+     .set = [](Typed& to, Text key) { to.keys.push_back(key); },
+     .help = "binary: OFFSET:TYPE[:asc|desc] with TYPE as above or bytesN (unsigned bytes): a field of the record. Up "
+             "to 64 keys, the most important first. With --type, the type gives only the size of the record.\n"
+             "Lines: F[.C][OPTS][,F[.C][OPTS]], fields and bytes from 1, OPTS letters of the orderings below.\n"
+             "Columns: NAME or #N or PATH, then [:TYPE][:asc|desc][:nulls-first|nulls-last]",
+     .brief = "lines: 2,2 or 3,3nr as for sort; records: 8:i64:desc", .about = "what records are ordered by"},
+    {.section = kOrder, .name = "reverse", .letter = 'r', .marks = kWithCheck,
+     .set = [](Typed& to, Text) { to.spec.order.reverse = true; to.spec.order.ordering.reverse = true; },
+     .help = "reverse the order of every key", .more = "Records with equal keys keep the order of the input.",
+     .brief = "largest first", .about = "reverse the order"},
+    {.section = kOrder, .name = "unique", .letter = 'u', .marks = kWithCheck,
+     .set = [](Typed& to, Text) { to.spec.order.unique = true; },
+     .help = "keep the first of records with equal keys; with --check, equal keys are out of order",
+     .brief = "keep the first of records with equal keys"},
+    {.section = kOrder, .name = "top", .argument = "N",
+     .set = [](Typed& to, Text text) { to.spec.order.top = ParseCount(text, 1, kMaxSize); },
+     .help = "write only the first N records of the order; with -u, the first N of those it keeps",
+     .more = "The bytes are those that head leaves of the whole output. Each batch keeps its first N records, so "
+             "little is spilled.",
+     .brief = "write only the first N records of the order"},
+
+    {.section = kLines, .name = "field-separator", .letter = 't', .argument = "CHAR", .marks = kWithCheck | kLinesOnly,
+     .set = [](Typed& to, Text text) { to.separator = text; },
+     .help = "CHAR separates fields ('\\0' is NUL); without the option a field begins with the blanks before it",
+     .brief = "CHAR between the fields of lines (default: blanks)"},
+    {.section = kLines, .name = "ignore-leading-blanks", .letter = 'b', .marks = kWithCheck | kLinesOnly,
+     .set = AddLetter<'b'>, .help = "ignore blanks at the beginning of keys"},
+    {.section = kLines, .name = "dictionary-order", .letter = 'd', .marks = kWithCheck | kLinesOnly,
+     .set = AddLetter<'d'>, .help = "compare only blanks, letters and digits"},
+    {.section = kLines, .name = "ignore-case", .letter = 'f', .marks = kWithCheck | kLinesOnly, .set = AddLetter<'f'>,
+     .help = "compare lower case letters as upper case"},
+    {.section = kLines, .name = "ignore-nonprinting", .letter = 'i', .marks = kWithCheck | kLinesOnly,
+     .set = AddLetter<'i'>, .help = "compare only printable characters"},
+    {.section = kLines, .name = "numeric-sort", .letter = 'n', .marks = kWithCheck | kLinesOnly, .set = AddLetter<'n'>,
+     .help = "order by decimal numbers of any length", .brief = "lines by the numbers they begin with"},
+    {.section = kLines, .name = "general-numeric-sort", .letter = 'g', .marks = kWithCheck | kLinesOnly,
+     .set = AddLetter<'g'>, .help = "order by floating-point numbers",
+     .more = "Runs on the CPU. All other orderings also run on the GPU."},
+    {.section = kLines, .name = "human-numeric-sort", .letter = 'h', .marks = kWithCheck | kLinesOnly,
+     .set = AddLetter<'h'>, .help = "order by numbers with suffixes: 2K 1G"},
+    {.section = kLines, .name = "month-sort", .letter = 'M', .marks = kWithCheck | kLinesOnly, .set = AddLetter<'M'>,
+     .help = "order by months: JAN < ... < DEC"},
+    {.section = kLines, .name = "random-sort", .letter = 'R', .marks = kWithCheck | kLinesOnly, .set = AddLetter<'R'>,
+     .help = "order by a hash of the keys: equal keys stay together"},
+    {.section = kLines, .name = "version-sort", .letter = 'V', .marks = kWithCheck | kLinesOnly, .set = AddLetter<'V'>,
+     .help = "order by version numbers in the text"},
+    {.section = kLines, .name = "sort", .argument = "WORD", .marks = kWithCheck | kLinesOnly, .set = AddSortWord,
+     .words = "general-numeric human-numeric month numeric random version",
+     .help = "general-numeric, human-numeric, month, numeric, random or version: the same as the letter",
+     .about = "order lines by this"},
+    {.section = kLines, .name = "stable", .letter = 's', .marks = kWithCheck | kLinesOnly,
+     .set = [](Typed& to, Text) { to.spec.order.stable = true; },
+     .help = "keep lines with equal keys in the order of the input; without the option the whole line decides"},
+    {.section = kLines, .name = "zero-terminated", .letter = 'z', .marks = kWithCheck | kLinesOnly,
+     .set = [](Typed& to, Text) { to.zero_terminated = true; }, .help = "lines end with NUL"},
+    {.section = kLines, .name = "locale", .marks = kWithCheck | kLinesOnly,
+     .set = [](Typed& to, Text) { to.spec.order.locale = true; },
+     .help = "order text, numbers and months as the environment's locale does (LC_ALL); on the CPU",
+     .more = "The output has the bytes that sort gives there. In a locale that orders as C does, it changes nothing."},
+    {.section = kLines, .name = "debug", .marks = kLinesOnly,
+     .set = [](Typed& to, Text) { to.spec.order.debug = true; },
+     .help = "underline in the output the part of each line that is compared, and warn about doubtful options",
+     .about = "underline the part of each line that is compared"},
+    {.section = kLines, .name = "header", .argument = "N", .marks = kWithCheck | kLinesOnly | kTablesToo,
+     .set = [](Typed& to, Text text) { to.header = text; },
+     .takes = kTakesHeader,
+     .help = "the first N lines stay on top, unsorted; several inputs must have the same N lines, which are kept once",
+     .more = "See Headers in the manual page."},
+    {.section = kLines, .name = "random-source", .argument = "FILE",
+     .marks = kWithCheck | kLinesOnly | kAnyAttempt | kSameFile,
+     .set = [](Typed& to, Text file) { to.spec.order.random_source = file; },
+     .help = "16 bytes of FILE choose the hash of -R"},
+    {.section = kLines, .name = "max-record", .argument = "SIZE",
+     .marks = kWithCheck | kLinesOnly | kTablesToo | kAnyAttempt, .set = SetMaxRecord,
+     .help = "the longest line that is accepted (default 64M, or a sixteenth of --memory if that is less)",
+     .more = "A longer line is exit 3, and the message names its place."},
+
+    {.section = kTables, .name = "delimiter", .argument = "CHAR", .marks = kWithCheck | kTablesOnly,
+     .set = [](Typed& to, Text text) { to.table.delimiter = ParseTableByte(text); },
+     .takes = kTakesDelimiter,
+     .help = "CHAR separates fields ('\\t' is a tab)"},
+    {.section = kTables, .name = "quote", .argument = "CHAR", .marks = kWithCheck | kTablesOnly,
+     .set = [](Typed& to, Text text) { to.table.quote = text == "none" ? -1 : ParseTableByte(text); },
+     .takes = kTakesQuote, .words = "none",
+     .help = "CHAR encloses fields (default: \", in tsv none); with none, quotes are text"},
+    {.section = kTables, .name = "escape", .argument = "CHAR", .marks = kWithCheck | kTablesOnly,
+     .set = [](Typed& to, Text text) { to.table.escape = ParseTableByte(text); },
+     .takes = kTakesQuote,
+     .help = "in quotes, the byte after CHAR is text; without the option a quote in quotes is doubled"},
+    {.section = kTables, .name = "comment", .argument = "CHAR", .marks = kWithCheck | kTablesOnly,
+     .set = [](Typed& to, Text text) { to.table.comment = ParseTableByte(text); },
+     .takes = kTakesComment,
+     .help = "lines that begin with CHAR are not records: they stay before the record that follows them",
+     .more = "Such lines after the last record stay at the end."},
+    {.section = kTables, .name = "no-header", .marks = kWithCheck | kTablesOnly,
+     .set = [](Typed& to, Text) { to.table.no_header = true; },
+     .takes = kTakesNoHeader,
+     .help = "the first record is not a header: keys are #N"},
+    {.section = kTables, .name = "null", .argument = "TEXT", .marks = kRepeats | kWithCheck | kTablesOnly,
+     .set = [](Typed& to, Text text) { to.table.nulls.push_back(text); },
+     .takes = kTakesNull,
+     .help = "fields that are TEXT, without quotes, are null; empty fields and \\N are null, too"},
+    {.section = kTables, .name = "strict", .marks = kWithCheck | kTablesOnly,
+     .set = [](Typed& to, Text) { to.table.strict = true; },
+     .help = "stop at a value that is not of its key's type, at a record with another number of columns than the "
+             "header, and at text after a closing quote",
+     .more = "Exit 3 with the place. Without the option such values are ordered as null, and all of these are counted.",
+     .about = "stop at values and records that do not fit their type or the header"},
+    {.section = kTables, .name = "decimal-point", .argument = "CHAR", .marks = kWithCheck | kTablesOnly,
+     .set = [](Typed& to, Text text) { to.table.decimal_point = ParseTableByte(text); },
+     .takes = kTakesDecimal,
+     .help = "CHAR is the decimal point in numbers (default: .)", .about = "CHAR in numbers instead of ."},
+    {.section = kTables, .name = "thousands", .argument = "CHAR", .marks = kWithCheck | kTablesOnly,
+     .set = [](Typed& to, Text text) { to.table.thousands = ParseTableByte(text); },
+     .takes = kTakesDecimal,
+     .help = "CHAR may stand between the digits of numbers", .about = "CHAR between the digits of numbers"},
+
+    {.section = kCompressed, .name = "decompress", .argument = "CODEC", .marks = kWithCheck | kSaysFormat,
+     .set = [](Typed& to, Text text) { to.spec.source.codec = ParseCodec(text); },
+     .words = "auto none gz bz2 xz zst lz4",
+     .help = "auto (the default: inputs named .gz .bz2 .xz .zst .lz4 are expanded), none, or gz bz2 xz zst lz4 for "
+             "every input",
+     .more = "gzip, bzip2 and zstd are accepted as well. A codec applies to inputs of any name.",
+     .about = "how the inputs are compressed"},
+    {.section = kCompressed, .name = "max-expanded", .argument = "SIZE", .marks = kWithCheck | kAnyAttempt,
+     .set = [](Typed& to, Text text) { to.spec.source.max_expanded = ParseBytes(text); },
+     .help = "stop if an input expands to more (default: no limit)", .more = "A guard against bombs: exit 3."},
+    {.section = kCompressed, .name = "compress", .argument = "CODEC",
+     .set = [](Typed& to, Text text) { to.compress = ParseCodec(text); to.compress_given = true; },
+     .words = "auto none gz bz2 xz zst lz4",
+     .help = "auto (the default: by the output's extension), none, or gz bz2 xz zst lz4",
+     .more = "A codec that contradicts the output's extension is exit 2.", .about = "how to compress the output"},
+    {.section = kCompressed, .name = "compress-temp", .argument = "CODEC", .marks = kAnyAttempt, .set = SetTempCodec,
+     .words = "auto none lz4 zst",
+     .help = "compress spilled blocks: auto (the default: if the disk is so slow that it pays), none, lz4 or zst",
+     .more = "auto measures how fast blocks reach the disk, and compresses them if that is slower than lz4 or zst. "
+             "Blocks that the page cache takes at the speed of RAM are not compressed.",
+     .about = "how to compress spilled blocks"},
+    {.section = kCompressed, .name = "compress-program", .argument = "PROGRAM", .set = SetTempProgram,
+     .words = "gzip bzip2 xz zstd lz4",
+     .help = "compress spilled blocks with PROGRAM, and expand them with PROGRAM -d, as for sort; gzip, bzip2, xz, "
+             "zstd and lz4 are built in",
+     .more = "Each block and each direction takes a process. A block that does not get shorter is stored uncompressed, "
+             "so the option does not encrypt. If the program cannot be started, a warning says so and nothing is "
+             "compressed. If it fails: exit 4. If it does not return the bytes it was given: exit 8. Its memory does "
+             "not count towards --memory."},
+
+    {.section = kResources, .name = "memory", .argument = "SIZE", .marks = kWithCheck | kShare | kAnyAttempt,
+     .set = [](Typed& to, Text text) { to.spec.limits.memory = ParseMemory(text, 1); },
+     .help = "host memory to use: bytes, or K M G T (by 1024), or % of all (default: half of what is available)",
+     .more = "Sizes take K M G T P E, also a fraction of a unit: 1.5G. A % is of all memory, or of the limit of a "
+             "control group or a batch system. A size over that limit is lowered to it, with a warning.",
+     .brief = "host memory: 2G, 50% (default: half of what is free)"},
+    {.section = kResources, .name = "buffer-size", .letter = 'S', .argument = "SIZE",
+     .marks = kWithCheck | kShare | kAnyAttempt,
+     .set = [](Typed& to, Text text) { to.spec.limits.memory = ParseMemory(text, 1024); }, .same_as = "memory",
+     .help = "the same as --memory; a number without a unit counts KiB, as for sort",
+     .about = "host memory to use, a bare number in KiB"},
+    {.section = kResources, .name = "gpu-memory", .argument = "SIZE", .marks = kShare | kAnyAttempt,
+     .set = [](Typed& to, Text text) { to.spec.limits.gpu_memory = ParseMemory(text, 1); },
+     .help = "GPU memory to use; % of what is free (default 90%)",
+     .more = "With --device cpu a warning says that it has no effect."},
+    {.section = kResources, .name = "gpu-timeout", .argument = "SECONDS", .marks = kAnyAttempt,
+     .set = [](Typed& to, Text text) { to.spec.limits.gpu_timeout = std::chrono::seconds(ParseCount(text, 1, 86400)); },
+     .help = "a GPU that does not answer for this time counts as lost (default 60)",
+     .more = "From 1 to 86400. A wait for one batch, one window of the merge, or the driver's start must not take "
+             "longer. See GPUs that fail in the manual page."},
+    {.section = kResources, .name = "temp-dir", .letter = 'T', .argument = "DIR", .marks = kRepeats | kAnyAttempt,
+     .set = AddTempDir,
+     .help = "where to spill; several folders spread the load (default: TMPDIR, or the output's folder, or /var/tmp "
+             "for a stream)",
+     .brief = "where to spill; several spread the load"},
+    {.section = kResources, .name = "temporary-directory", .argument = "DIR", .marks = kRepeats | kAnyAttempt,
+     .set = AddTempDir, .same_as = "temp-dir", .help = "the same as --temp-dir"},
+    {.section = kResources, .name = "threads", .argument = "N", .marks = kAnyAttempt, .set = SetThreads,
+     .help = "CPU threads (default: one for each core that a control group and a batch system allow)",
+     .more = "For lines at most one for each 6 MiB of --memory, and no more than a plan has memory for."},
+    {.section = kResources, .name = "parallel", .argument = "N", .marks = kAnyAttempt, .set = SetThreads,
+     .same_as = "threads", .help = "the same as --threads"},
+    {.section = kResources, .name = "device", .argument = "WHERE", .marks = kWithCheck | kAnyAttempt,
+     .set = [](Typed& to, Text text) { ParseDevice(text, to.spec.limits); }, .words = "auto cpu gpu gpu:",
+     .help = "auto (the default: GPUs if there are any), cpu, gpu for all visible GPUs, or gpu:0,2 for the GPUs with "
+             "these numbers",
+     .more = "auto takes one GPU for less than 8 GiB, and all for more. The bytes are the same with any number of "
+             "them. See Several GPUs in the manual page. --check accepts the option, and always works on the CPU.",
+     .brief = "auto (GPUs if there are any), cpu, gpu or gpu:0,2", .about = "where to sort: on a GPU or on the CPU"},
+    {.section = kResources, .name = "resume-dir", .argument = "DIR", .marks = kAnyAttempt | kFirst,
+     .set = [](Typed& to, Text folder) { to.spec.survival.dir = folder; },
+     .help = "keep the finished part of the job in DIR: after a kill, a crash or a full disk the same command "
+             "continues",
+     .more = "DIR is made if it is missing, and removed when the job is done. See Jobs that survive in the manual "
+             "page.",
+     .brief = "after a kill the same command continues the job"},
+    {.section = kResources, .name = "keep-resume-dir", .marks = kAnyAttempt,
+     .set = [](Typed& to, Text) { to.spec.survival.keep = true; },
+     .help = "do not remove the folder of --resume-dir when the job is done"},
+
+    {.section = kOutput, .name = "output", .letter = 'o', .argument = "FILE", .marks = kAnyAttempt,
+     .set = [](Typed& to, Text file) { to.spec.target.output = file; },
+     .help = "the output; needed for several inputs",
+     .more = "It may be one of the inputs: it is replaced when all is done.",
+     .brief = "the output; needed for several inputs"},
+    {.section = kOutput, .name = "check", .letter = 'c', .marks = kWithCheck | kFirst,
+     .set = [](Typed& to, Text word) {
+       Ask(to, Action::kCheck);
+       to.spec.reports.quiet |= word == "quiet" || word == "silent";
+     },
+     .words = "quiet silent diagnose-first", .help = "only check that the one input is sorted; --check=quiet is -C",
+     .more = "Exit 0: sorted; 1: not sorted, and the message names the first record that is out of order. "
+             "--check=silent is the same as --check=quiet, and --check=diagnose-first the same as --check.",
+     .brief = "only check that the one input is sorted: exit 0 or 1"},
+    {.section = kOutput, .letter = 'C', .marks = kWithCheck | kFirst,
+     .set = [](Typed& to, Text) { Ask(to, Action::kCheck); to.spec.reports.quiet = true; },
+     .help = "the same as --check, without a message", .about = "check without a message"},
+    {.section = kOutput, .name = "split", .argument = "N",
+     .set = [](Typed& to, Text text) { to.spec.target.split = static_cast<unsigned>(ParseCount(text, 1, kMostParts)); },
+     .help = "write N files of about the same size, OUTPUT-0.csv to OUTPUT-(N-1).csv (with the input's extension, a "
+             "stream has none), and OUTPUT.manifest.json; records with equal keys are in one file",
+     .more = "See Parts in the manual page.", .brief = "write N parts and a manifest: OUTPUT-0.csv ..."},
+    {.section = kOutput, .name = "force", .marks = kAnyAttempt, .set = [](Typed& to, Text) { to.force = true; },
+     .help = "replace an OUTPUT that exists without asking a person at a terminal; -o does not ask either",
+     .more = "See Output in the manual page."},
+    {.section = kOutput, .name = "no-clobber", .marks = kAnyAttempt,
+     .set = [](Typed& to, Text) { to.spec.target.no_clobber = true; },
+     .help = "stop if the output exists, instead of replacing it",
+     .more = "That is exit 2. An output that appears during the job is kept as well (exit 4). Excludes --force."},
+    {.section = kOutput, .name = "verify-output", .marks = kAnyAttempt,
+     .set = [](Typed& to, Text) { to.spec.target.verify = true; },
+     .help = "read the output back from the disk before it gets its name"},
+    {.section = kOutput, .name = "no-fsync", .marks = kAnyAttempt,
+     .set = [](Typed& to, Text) { to.spec.target.no_fsync = true; },
+     .help = "do not wait for the disk: a crash may lose the output"},
+    {.section = kOutput, .name = "no-space-check", .marks = kAnyAttempt,
+     .set = [](Typed& to, Text) { to.spec.target.no_space_check = true; },
+     .help = "start even if the disk looks too full"},
+
+    {.section = kReports, .name = "explain", .marks = kAnyAttempt | kFirst,
+     .set = [](Typed& to, Text word) { Ask(to, Action::kExplain); to.spec.probes |= word == "full"; }, .words = "full",
+     .help = "print the plan and write nothing; --explain=full measures how long the job will take",
+     .more = "Sizes, runs, levels, memory and temp space. See Watching a job in the manual page.",
+     .brief = "print the plan and write nothing"},
+    {.section = kReports, .name = "stats", .argument = "FILE", .marks = kAnyAttempt,
+     .set = [](Typed& to, Text file) { to.spec.reports.stats = file; },
+     .help = "write times, bytes and sizes of the job as JSON",
+     .more = "The file also says how busy each part was. /dev/stderr is accepted, too."},
+    {.section = kReports, .name = "trace", .argument = "FILE", .marks = kAnyAttempt,
+     .set = [](Typed& to, Text file) { to.spec.reports.trace = file; },
+     .help = "write when each thread, disk, codec and GPU stream did what, for https://ui.perfetto.dev or "
+             "chrome://tracing",
+     .more = "See What happened when.", .about = "write when each thread, disk, codec and GPU stream did what"},
+    {.section = kReports, .name = "report", .argument = "FILE", .marks = kAnyAttempt,
+     .set = [](Typed& to, Text file) { to.spec.reports.page = file; },
+     .help = "write a page (HTML) with what the job did over time, its plan, notes and statistics, and how it ended",
+     .more = "See What happened when.", .about = "write a page with what the job did over time"},
+    {.section = kReports, .name = "progress", .argument = "WHEN", .marks = kWithCheck | kAnyAttempt,
+     .set = [](Typed& to, Text text) {
+       to.spec.reports.progress =
+           Choose<When>(text, {{"auto", When::kAuto}, {"always", When::kAlways}, {"never", When::kNever}});
+     },
+     .words = "auto always never",
+     .help = "show the progress: auto (the default: on a terminal), always or never",
+     .more = "See Watching a job in the manual page.", .about = "when to show the progress"},
+    {.section = kReports, .name = "log-level", .argument = "LEVEL", .marks = kWithCheck | kAnyAttempt | kWordsOnly,
+     .set = [](Typed& to, Text text) { to.spec.reports.log_level = text; }, .words = "trace debug info warn error off",
+     .help = "what standard error shows: trace debug info warn (the default) error off",
+     .about = "what standard error shows"},
+    {.section = kReports, .name = "log-file", .argument = "FILE", .marks = kWithCheck | kAnyAttempt,
+     .set = [](Typed& to, Text file) { to.spec.reports.log_file = file; },
+     .help = "append the log, from info on, with UTC times; the last line tells how the job ended",
+     .more = "The first line of a job names version, pid, inputs and output. The last line says done or failed, "
+             "with exit code, records and bytes of the output, and seconds. A job that is killed outright has no last "
+             "line."},
+    {.section = kReports, .name = "log-format", .argument = "FORMAT",
+     .marks = kWithCheck | kAnyAttempt | kFirst | kWordsOnly, .set = SetLogFormat, .words = "text json",
+     .help = "text (the default), or json: each line on standard error and in --log-file is one JSON object",
+     .more = "With json, --log-level is info unless it is given. See The log as JSON.",
+     .about = "write the log as text, or as a JSON object on each line"},
+    {.section = kReports, .name = "status", .marks = kAnyAttempt | kFirst,
+     .set = [](Typed& to, Text) { Ask(to, Action::kStatus); },
+     .help = "only print how far the job is that --resume-dir DIR keeps"},
+    {.section = kReports, .name = "version", .marks = kWithCheck | kFirst,
+     .set = [](Typed& to, Text) { Ask(to, Action::kVersion); },
+     .help = "print the version, and the backends that are built and found"},
+    {.section = kReports, .name = "help", .marks = kWithCheck | kFirst, .set = AskHelp,
+     .words = "all keys examples man json",
+     .help = "print the options that are needed most; --help=all: all options; --help=keys: keys and their types; "
+             "--help=examples: tasks out of practice; --help=man: the manual page; --help=json: the options for "
+             "programs",
+     .more = "The manual page is roff: gpusort --help=man | man -l -. --help=json prints an array with one object for "
+             "each option: name, letter, argument (empty for a flag), words that the value may be, whether it repeats, "
+             "changes_bytes (of the output), section and help."},
+    {.section = kReports, .name = "completion", .argument = "SHELL", .marks = kWithCheck | kFirst | kWordsOnly,
+     .set = [](Typed& to, Text shell) { Ask(to, Action::kCompletion); to.spec.shell = shell; },
+     .words = "bash zsh fish",
+     .help = "print the script that completes command lines of gpusort in that shell: bash, zsh or fish",
+     .more = "Packages and cmake --install put the script where the shells look for it. Otherwise write in a "
+             "start-up file of the shell: source <(gpusort --completion bash). Keys of CSV are completed by the header of "
+             "the input on the line."},
+
+    {.section = kTuning, .name = "batch-bytes", .argument = "SIZE", .marks = kAnyAttempt,
+     .set = [](Typed& to, Text text) { to.spec.limits.batch_bytes = ParseBytes(text); },
+     .help = "bytes that are sorted at once"},
+    {.section = kTuning, .name = "batch-size", .argument = "SIZE", .marks = kAnyAttempt,
+     .set = [](Typed& to, Text text) { to.batch_size = text; },
+     .help = "binary: the same as --batch-bytes; lines: the same as --fan-in, as for sort",
+     .about = "bytes sorted at once, of lines runs merged at once"},
+    {.section = kTuning, .name = "block-size", .argument = "SIZE", .marks = kAnyAttempt,
+     .set = [](Typed& to, Text text) { to.spec.limits.block_bytes = ParseBytes(text); },
+     .help = "bytes of one read or write"},
+    {.section = kTuning, .name = "fan-in", .argument = "N", .marks = kAnyAttempt,
+     .set = [](Typed& to, Text text) { to.spec.limits.max_fan_in = ParseFanIn(text); },
+     .help = "largest number of runs that are merged at once (at least 2)"},
+    {.section = kTuning, .name = "checkpoint", .argument = "SIZE", .marks = kAnyAttempt,
+     .set = [](Typed& to, Text text) {
+       to.spec.survival.checkpoint_bytes = ParseBytes(text);
+       to.checkpoint_given = true;
+     },
+     .help = "with --resume-dir: bytes of the output between two points from which the job can continue (default 32G, "
+             "or 5 minutes)",
+     .about = "bytes of the output between two points from which the job can continue"},
+};
+
+}  // namespace
+}  // namespace option_table
+
+constinit const std::span<const OptionRow> kOptionRows = option_table::kRows;
 
 }  // namespace gpusort

@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <csignal>
 #include <cstdio>
 #include <exception>
@@ -10,14 +11,20 @@
 #include <system_error>
 #include <vector>
 
+#include "base/log.hpp"
+#include "base/machine.hpp"
 #include "base/out_of_memory.hpp"
 #include "base/signals.hpp"
 #include "base/text.hpp"
+#include "cli/command_line.hpp"
+#include "cli/named_files.hpp"
 #include "cli/parse_options.hpp"
+#include "cli/reports.hpp"
 #include "io/file.hpp"
 #include "io/output_file.hpp"
 #include "io/stream.hpp"
 #include "kernels/backend.hpp"
+#include "kernels/error.hpp"
 #include "kernels/stuck_driver.hpp"
 
 namespace gpusort {
@@ -31,15 +38,22 @@ void UnlessOutOfMemory(Action action) noexcept {
   }
 }
 
-void EndByStuckDriver(const std::string& why) {
-  constexpr int kCode = static_cast<int>(ErrorCode::kGpuLost);
-  CurrentLogFormat() == LogFormat::kJson ? SayFailed(0, kCode, why.c_str()) : LogError(why);
-  RemoveHiddenOutput();
-  _exit(kCode);
+double Seconds(const Process& process) {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now() - process.begin).count();
 }
 
-}  // namespace
+LogFields Fields(const Process& process, int code) {
+  return {{"exit_code", static_cast<std::uint64_t>(code)}, {"seconds", Seconds(process)}};
+}
 
+std::string After(const Process& process) {
+  char text[48];
+  std::snprintf(text, sizeof text, ", %.3f seconds", Seconds(process));
+  return text;
+}
+
+/// Logs the first event of a job: the program with its version, the process, the inputs and the output. Leaves out the
+/// names of many inputs.
 void LogStart(const std::string& program, const JobSpec& spec) {
   constexpr std::size_t kMostNames = 8;
   std::string version = VersionText({});
@@ -65,13 +79,13 @@ void LogStart(const std::string& program, const JobSpec& spec) {
   Log(LogEvent::kStarted, LogLevel::kInfo, "", fields);
 }
 
-void LogEnd::Done(const std::optional<SortResult>& result) const noexcept {
+void LogDone(const Process& process, const std::optional<SortResult>& result) noexcept {
   UnlessOutOfMemory([&] {
     const std::string wrote =
         result ? ", " + std::to_string(result->records) + " records, " + std::to_string(result->bytes) + " bytes"
                : "";
-    LogText(LogLevel::kInfo, "done: exit code 0" + wrote + After());
-    LogFields fields = Fields(0);
+    LogText(LogLevel::kInfo, "done: exit code 0" + wrote + After(process));
+    LogFields fields = Fields(process, 0);
     if (result) {
       fields.emplace_back("records", result->records);
       fields.emplace_back("bytes", result->bytes);
@@ -82,7 +96,18 @@ void LogEnd::Done(const std::optional<SortResult>& result) const noexcept {
   });
 }
 
-int LogEnd::Failed(ErrorCode code, const char* message, const Error* error) const noexcept {
+void EndRecord(Process& process, int code, int signal, const char* message) noexcept {
+  try {
+    if (process.record) process.record->End({code, signal != 0 ? SignalName(signal) : "", message});
+  } catch (const std::bad_alloc&) {
+    // The job has said how it ended, and nothing may be said twice.
+  } catch (const std::exception& error) {
+    UnlessOutOfMemory([&] { LogWarn(error.what()); });
+  }
+}
+
+/// Reports an error, whatever memory there is, and returns its exit code.
+int Failed(Process& process, ErrorCode code, const char* message, const Error* error = nullptr) noexcept {
   const int number = static_cast<int>(code);
   const bool answered = code == ErrorCode::kNotSorted, silent = *message == 0;
   const bool json = CurrentLogFormat() == LogFormat::kJson;
@@ -90,8 +115,9 @@ int LogEnd::Failed(ErrorCode code, const char* message, const Error* error) cons
   bool said = !json;
   UnlessOutOfMemory([&] {
     LogText(LogLevel::kInfo,
-            (answered ? "done: not sorted, exit code " : "failed: exit code ") + std::to_string(number) + After());
-    LogFields fields = Fields(number);
+            (answered ? "done: not sorted, exit code " : "failed: exit code ") + std::to_string(number) +
+                After(process));
+    LogFields fields = Fields(process, number);
     if (SignalReceived() != 0) fields.emplace_back("signal", SignalName(SignalReceived()));
     if (const auto* const system = dynamic_cast<const SystemError*>(error)) {
       fields.emplace_back("errno", detail::ErrnoName(system->number()));
@@ -102,66 +128,108 @@ int LogEnd::Failed(ErrorCode code, const char* message, const Error* error) cons
                fields);
   });
   if (!said) SayFailed(0, number, message);
-  EndRecord(number, SignalReceived(), message);
+  EndRecord(process, number, SignalReceived(), message);
   return number;
 }
 
-void LogEnd::Signal(int signal) const noexcept {
+[[noreturn]] void FailBySignal(Process& process, int signal) noexcept {
   bool said = false;
   UnlessOutOfMemory([&] {
-    LogText(LogLevel::kInfo, "failed: ended by signal " + std::to_string(signal) + After());
-    LogFields fields = Fields(128 + signal);
+    LogText(LogLevel::kInfo, "failed: ended by signal " + std::to_string(signal) + After(process));
+    LogFields fields = Fields(process, 128 + signal);
     fields.emplace_back("signal", SignalName(signal));
     said = Log(LogEvent::kFailed, LogLevel::kError, "", fields);
   });
   if (!said) SayFailed(signal, 128 + signal, nullptr);
-  EndRecord(128 + signal, signal, "");
+  EndRecord(process, 128 + signal, signal, "");
   EndBySignal(signal);
 }
 
-void LogEnd::EndRecord(int code, int signal, const char* message) const noexcept {
-  try {
-    if (record_) record_->End({code, signal != 0 ? SignalName(signal) : "", message});
-  } catch (const std::bad_alloc&) {
-    // The job has said how it ended, and nothing may be said twice.
-  } catch (const std::exception& error) {
-    UnlessOutOfMemory([&] { LogWarn(error.what()); });
-  }
-}
-
-std::string LogEnd::After() const {
-  char text[48];
-  std::snprintf(text, sizeof text, ", %.3f seconds", Seconds());
-  return text;
-}
-
-int LogEnd::Report() const {
+int Report(Process& process) {
   try {
     throw;
   } catch (const BrokenPipe&) {
-    Signal(SIGPIPE);
+    FailBySignal(process, SIGPIPE);
   } catch (const Error& error) {
     if (SignalReceived() != 0 && error.code() == ErrorCode::kCancelled) {
-      if (!KeepsOnSignal()) Signal(SignalReceived());
-      return Failed(ErrorCode::kStopped, "stopped by a signal before anything was done; the same command goes on");
+      if (!KeepsOnSignal()) FailBySignal(process, SignalReceived());
+      return Failed(process, ErrorCode::kStopped,
+                    "stopped by a signal before anything was done; the same command goes on");
     }
-    return Failed(error.code(), error.what(), &error);
+    return Failed(process, error.code(), error.what(), &error);
   } catch (const std::bad_alloc&) {
-    return Failed(ErrorCode::kOutOfMemory, OutOfMemoryText());
+    return Failed(process, ErrorCode::kOutOfMemory, OutOfMemoryText());
   } catch (const std::system_error& error) {  // of a path, say
     const bool no_memory = error.code() == std::errc::not_enough_memory;
-    return no_memory ? Failed(ErrorCode::kOutOfMemory, OutOfMemoryText()) : Failed(ErrorCode::kIo, error.what());
+    return no_memory ? Failed(process, ErrorCode::kOutOfMemory, OutOfMemoryText())
+                     : Failed(process, ErrorCode::kIo, error.what());
   } catch (const std::exception& error) {
-    return Failed(ErrorCode::kInternal, (std::string("internal error: ") + error.what()).c_str());
+    return Failed(process, ErrorCode::kInternal, (std::string("internal error: ") + error.what()).c_str());
   }
 }
 
-void EndWhenDriverIsStuck() { OnStuckDriver(EndByStuckDriver); }
+void EndByStuckDriver(const std::string& why) {
+  constexpr int kCode = static_cast<int>(ErrorCode::kGpuLost);
+  CurrentLogFormat() == LogFormat::kJson ? SayFailed(0, kCode, why.c_str()) : LogError(why);
+  RemoveHiddenOutput();
+  _exit(kCode);
+}
 
-int EndProcess(int code) {
+void Start(Process& process) {
+  process.closed_streams = OpenStandardStreams();
+  SaveAddresses();
+  process.ignores_sigpipe = HandleSignals(process.cancel);
+}
+
+// SIGUSR1 asks how far the job is, and waits until there is a handler for it. The loader calls this function before any
+// other code of the program or of a library.
+[[gnu::section(".preinit_array"), gnu::used]] void (*const hold_user_signal)() = HoldUserSignal;
+
+}  // namespace
+
+constinit const ProcessDialect kJobDialect{"gpusort: error: ", "out of memory",
+                                           static_cast<int>(ErrorCode::kOutOfMemory), Start, Report};
+
+int RunProcess(const ProcessDialect& dialect, const std::function<int(Process&)>& body) {
+  EndWhenOutOfMemory(dialect.front, dialect.out_of_memory, dialect.out_of_memory_code);
+  Process process;
+  dialect.start(process);
+  int code = 0;
+  try {
+    code = body(process);
+  } catch (...) {
+    code = dialect.report(process);
+  }
   if (!AGpuHangs()) return code;
   std::fflush(nullptr);
   _exit(code);
+}
+
+void ParseJob(Process& process, std::span<const std::string> words) {
+  JobSpec& spec = process.spec = ParseOptions(words, RequireInput);
+  if (spec.action == Action::kSort && !spec.survival.dir.empty()) KeepOnSignal();
+  ReleaseUserSignal();
+  spec.dialect.ignore_sigpipe = process.ignores_sigpipe;
+  ReadNamedFiles(spec, process.cancel);
+}
+
+void BeginJob(Process& process, const std::string& program) {
+  const JobSpec& spec = process.spec;
+  CheckReportFiles(spec);
+  InitLog(spec.reports.log_level, spec.reports.log_file, spec.reports.json_log ? LogFormat::kJson : LogFormat::kText);
+  if (!spec.source.inputs.empty()) LogStart(program, spec);
+  OnStuckDriver(EndByStuckDriver);
+}
+
+void EndJob(Process& process, const std::optional<SortResult>& result) {
+  if (process.record) process.record->End({});
+  LogDone(process, result);
+}
+
+void Print(const std::string& text) {
+  std::fputs(text.c_str(), stdout);
+  if (std::fflush(stdout) != 0 && errno == EPIPE) throw BrokenPipe("standard output was closed");
+  if (std::ferror(stdout) != 0) throw Error(ErrorCode::kIo, "cannot write to standard output");
 }
 
 }  // namespace gpusort

@@ -1,51 +1,57 @@
-// What gpusort and gpusort_task share as processes: the first and the last event of the log, the exit code of each error,
-// and the end of a process whose GPU hangs. Start at LogEnd.
+// The life of a process of gpusort, gpusort_task and sort: standard streams, signals, the log, reports, the message and
+// the exit code of each error, and the end of a process whose GPU hangs. Start at RunProcess.
 #pragma once
 
 #include <chrono>
+#include <functional>
 #include <optional>
+#include <span>
 #include <string>
 
-#include "base/log.hpp"
+#include "io/stream.hpp"
 #include "job/job_record.hpp"
 #include "job/stats.hpp"
-#include "kernels/error.hpp"
 #include "spec/job_spec.hpp"
 
 namespace gpusort {
 
-/// Logs the first event of a job: `program` with its version, the process, the inputs and the output. Names of many
-/// inputs are left out.
-void LogStart(const std::string& program, const JobSpec& spec);
-
-/// Logs the last event of a job: how the job ended, what the output has, and how long the job took. Logs nothing where
-/// memory for the event is refused.
-class LogEnd {
- public:
-  /// `record`, if there is one by then, ends with the job.
-  explicit LogEnd(std::optional<JobRecord>& record) : record_(record) {}
-
-  void Done(const std::optional<SortResult>& result) const noexcept;
-  /// Gives the exit code back. `error`: if there is one. The message comes out whatever memory there is.
-  int Failed(ErrorCode code, const char* message, const Error* error = nullptr) const noexcept;
-  [[noreturn]] void Signal(int signal) const noexcept;
-  /// Says what the exception being handled is about and how the job ended; gives the exit code.
-  int Report() const;
-
- private:
-  void EndRecord(int code, int signal, const char* message) const noexcept;
-  double Seconds() const { return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin_).count(); }
-  LogFields Fields(int code) const { return {{"exit_code", static_cast<std::uint64_t>(code)}, {"seconds", Seconds()}}; }
-  std::string After() const;
-
-  std::optional<JobRecord>& record_;
-  const std::chrono::steady_clock::time_point begin_ = std::chrono::steady_clock::now();
+/// A running program.
+struct Process {
+  CancelFlag cancel;               ///< set by the signals that ask to stop
+  bool ignores_sigpipe = false;    ///< the caller ignores SIGPIPE
+  unsigned closed_streams = 0;     ///< bit i: the caller had closed descriptor i
+  JobSpec spec;                    ///< of the job, once it is parsed
+  std::optional<JobRecord> record; ///< of the job, once it begins
+  const std::chrono::steady_clock::time_point begin = std::chrono::steady_clock::now();
 };
 
-/// From here on a driver that hangs ends the process by exit code 7.
-void EndWhenDriverIsStuck();
-/// Ends main with `code`. The driver ends a process in the usual way only when the GPU has done its work, which a GPU
-/// that hangs never has: then the process ends at once.
-int EndProcess(int code);
+/// How a program starts, and how it reports errors.
+struct ProcessDialect {
+  const char* front;          ///< precedes the message when memory is refused where nothing can be caught
+  const char* out_of_memory;  ///< that message
+  int out_of_memory_code;     ///< the exit code after that message
+  void (*start)(Process&);    ///< takes care of standard streams and signals
+  int (*report)(Process&);    ///< reports the exception that is being handled; returns the exit code
+};
+
+/// Runs `body`, which returns the exit code, and returns the exit code of the process. Reports what `body` throws. If
+/// a GPU hangs, the process ends here: the driver would wait for the GPU.
+int RunProcess(const ProcessDialect& dialect, const std::function<int(Process&)>& body);
+
+/// The dialect of gpusort and gpusort_task.
+extern const ProcessDialect kJobDialect;
+
+/// Parses the command line of a job into process.spec, and reads the files that it names in addition to the inputs.
+/// Throws Error(kUsage).
+void ParseJob(Process& process, std::span<const std::string> words);
+/// Begins the job of process.spec: opens the log, and logs the first event. `program` is a name for the log. From here
+/// on a driver that hangs ends the process by exit code 7. Throws Error(kUsage) if a report or the log cannot be
+/// written.
+void BeginJob(Process& process, const std::string& program);
+/// Ends a job that succeeded: writes its reports and logs the last event. `result`: if something was sorted.
+void EndJob(Process& process, const std::optional<SortResult>& result);
+
+/// Writes `text` to standard output. Throws BrokenPipe or Error(kIo).
+void Print(const std::string& text);
 
 }  // namespace gpusort

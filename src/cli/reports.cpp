@@ -23,8 +23,8 @@ namespace fs = std::filesystem;
 
 enum class Role { kInput, kOutput, kNames, kRandomSource, kReport };
 
-/// Where a file of this name, which does not exist, would be made: links are followed. Empty with `failure` if that
-/// cannot be found out.
+/// Returns the path at which a missing file of this name would be made. Follows links. Returns an empty path and sets
+/// `failure` if the path cannot be found.
 fs::path Place(fs::path path, std::error_code& failure) {
   std::error_code ignored;
   constexpr int kMaxLinks = 40;

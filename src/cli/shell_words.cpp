@@ -113,7 +113,7 @@ class BashLine {
   }
   const std::vector<std::string>& words() const { return words_; }
   std::size_t current() const { return current_; }
-  /// A candidate for the word, as it is put in place of what readline replaces.
+  /// Returns the text that replaces what readline replaces, quoted, for a candidate.
   std::string Reply(std::string_view text) const {
     std::string reply;
     for (const char c : text.substr(std::min(replaced_from_, text.size()))) {
@@ -170,8 +170,8 @@ class BashLine {
   std::vector<std::string> words_;
   bool in_word_ = false;
   char quote_ = 0;
-  std::size_t from_ = 0;  ///< where in the word readline begins to replace: behind an open quote, or the last break
-  std::size_t unquoted_from_ = 0;  ///< and will when that quote is closed
+  std::size_t from_ = 0;  ///< the index in the word at which readline begins to replace: after an open quote or break
+  std::size_t unquoted_from_ = 0;  ///< the value of `from_` once the open quote is closed
   std::size_t current_ = 0, replaced_from_ = 0;
   char quote_at_end_ = 0;
 };

@@ -1,6 +1,6 @@
-// What the completion of every program here has in common: scripts for bash, zsh and fish that ask the program itself,
-// and its answers. A line that is half typed is never an error: what cannot be told has no words. The tools are built
-// with it, too, so it needs nothing else of gpusort. Start at AnswerCompletions.
+// Completion for all programs here: scripts for bash, zsh and fish that ask the program itself, and the answers. A
+// half-typed line is never an error: the answer is then empty. The tools use this file as well, so it includes nothing
+// else of gpusort. Start at AnswerCompletions.
 #pragma once
 
 #include <cstddef>
@@ -18,24 +18,26 @@ struct Completions {
     std::string about;  ///< one line; may be empty
   };
   std::vector<Word> words;
-  Names names = Names::kNone;  ///< what the shell itself is to complete the word by, behind its --option=
+  Names names = Names::kNone;  ///< the names by which the shell completes the word, after its --option=
 };
 
-/// What may stand for the word of that index. words[0] is the program's name; those behind `current` count, too.
+/// Returns the candidates for words[current]. words[0] is the name of the program. Words after `current` count, too.
 using Completer = std::function<Completions(const std::vector<std::string>& words, std::size_t current)>;
 
-/// For a line of bash up to the cursor and behind it: what readline is to put there, quoted, in place of what it takes
-/// for the word (from `breaks`, COMP_WORDBREAKS, on).
+/// Completes a line of bash. `before` and `behind` are the line up to the cursor and the rest. Returns candidates,
+/// quoted, that replace the part of the word that readline replaces: the part after the last byte of `breaks`
+/// (COMP_WORDBREAKS).
 Completions CompleteBash(const Completer& complete, std::string_view before, std::string_view behind,
                          std::string_view breaks);
 
-/// The script for bash, zsh or fish, of all programs.
+/// Returns the script for bash, zsh or fish, which completes all programs.
 std::string CompletionScript(std::string_view shell);
 
-/// Whether a script asks: `PROGRAM --completion=words CURRENT WORD...` or `--completion=line BEFORE BEHIND BREAKS`.
+/// Returns whether a script asks: `PROGRAM --completion=words CURRENT WORD...` or `--completion=line BEFORE BEHIND
+/// BREAKS`.
 bool AsksForCompletions(int argc, const char* const* argv);
-/// Prints a line "words", "files" or "folders", and one with a word, a tab and what it means for each. Gives the exit
-/// code. Whoever presses Tab wants words or nothing, never a message.
+/// Prints a line "words", "files" or "folders", and for each candidate a line with the word, a tab and its meaning.
+/// Returns the exit code. Prints no error message, because the user only pressed Tab.
 int AnswerCompletions(const Completer& complete, int argc, const char* const* argv);
 
 }  // namespace gpusort

@@ -21,7 +21,8 @@
 
 namespace gpusort {
 
-enum class Action { kSort, kCheck, kExplain, kStatus, kHelp, kVersion, kCompletion };
+/// In the order of precedence: if options ask for several actions, the last one counts.
+enum class Action { kSort, kExplain, kCheck, kStatus, kCompletion, kVersion, kHelp };
 enum class Format { kBinary, kLines, kTable };
 enum class DeviceChoice { kAuto, kCpu, kGpu };
 enum class HelpTopic { kShort, kAll, kKeys, kExamples, kManual, kJson };

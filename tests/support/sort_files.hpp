@@ -20,14 +20,10 @@
 
 namespace gpusort::testing {
 
-inline JobSpec Parse(std::vector<std::string> args) {
-  std::vector<const char*> argv{"gpusort"};
-  for (const std::string& arg : args) argv.push_back(arg.c_str());
-  return ParseOptions(static_cast<int>(argv.size()), argv.data());
-}
+inline JobSpec Parse(const std::vector<std::string>& words) { return ParseOptions(words); }
 
-inline void Sort(std::vector<std::string> args, const GpuSource& gpus = {0, [] { return false; }, OpenCudaBackend}) {
-  const JobSpec spec = Parse(std::move(args));
+inline void Sort(const std::vector<std::string>& args, const GpuSource& gpus = {0, [] { return false; }, OpenCudaBackend}) {
+  const JobSpec spec = Parse(args);
   CancelFlag cancel;
   // Publishing leaves signals blocked, because a process normally ends after it.
   sigset_t mask;
@@ -70,7 +66,7 @@ class StandardInput {
 /// Returns a job that sorts lines in `order`, which need not be one that can be typed.
 inline JobSpec LineOptions(std::vector<std::string> args, const LineOrder& order, unsigned char delimiter) {
   args.insert(args.begin(), {"--format", "lines"});
-  JobSpec spec = Parse(std::move(args));
+  JobSpec spec = Parse(args);
   LineOrder used = order;
   if (spec.order.unique) used.last_resort = false;
   spec.order.lines = std::make_shared<const LineOrdered>(std::move(used));

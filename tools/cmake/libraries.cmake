@@ -98,6 +98,9 @@ list(TRANSFORM codecs PREPEND gpusort_ OUTPUT_VARIABLE codec_modules)
 file(GLOB core_sources CONFIGURE_DEPENDS src/*/*.cpp src/runs/sinks/*.cpp)
 list(FILTER core_sources EXCLUDE REGEX "/src/task/")
 add_library(gpusort_core STATIC ${core_sources})
+# process.cpp holds a signal from the start of every program that it is linked into, so tests must not get it with another
+# file.
+set_source_files_properties(src/cli/process.cpp PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
 target_include_directories(gpusort_core PUBLIC src)
 # The page of --report, as a string.
 set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS src/watch/report.html.in)

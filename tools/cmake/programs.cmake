@@ -1,5 +1,5 @@
 # Programs, their manual pages and completions, the benchmarks and the tuner.
-add_executable(gpusort src/main.cpp)
+add_executable(gpusort src/main.cpp src/sort.cpp)
 target_link_libraries(gpusort PRIVATE gpusort_core)
 if(GPUSORT_QUICK_START)
   # Modules link the C++ library as a shared library. Exceptions pass between both, so modules use the program's types.
@@ -15,7 +15,7 @@ add_dependencies(gpusort ${codec_modules})
 if(GPUSORT_CUDA)
   add_dependencies(gpusort gpusort_cuda)
 endif()
-add_executable(gpusort_task src/task_main.cpp)
+add_executable(gpusort_task src/task.cpp)
 target_link_libraries(gpusort_task PRIVATE gpusort_tasks)
 add_dependencies(gpusort_task ${codec_modules})
 if(GPUSORT_QUICK_START)

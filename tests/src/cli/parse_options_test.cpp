@@ -11,7 +11,9 @@
 #include <sstream>
 
 #include "cli/help.hpp"
+#include "cli/named_files.hpp"
 #include "cli/option_table.hpp"
+#include "cli/option_values.hpp"
 #include "formats/value_key.hpp"
 #include "records.hpp"
 
@@ -20,11 +22,7 @@ namespace {
 
 using Words = std::vector<std::string>;
 
-JobSpec Parse(const Words& words) {
-  std::vector<const char*> argv = {"gpusort"};
-  for (const std::string& word : words) argv.push_back(word.c_str());
-  return ParseOptions(static_cast<int>(argv.size()), argv.data());
-}
+JobSpec Parse(const Words& words) { return ParseOptions(words); }
 
 /// Returns the complaint of ParseOptions or of a small parser, or an empty string if there is none.
 template <typename Call>
@@ -253,9 +251,9 @@ TEST(ParseOptions, AsksOnlyForAnOutputThatIsTheSecondName) {
 
 TEST(ParseOptions, LooksAtTheInputsBeforeItRefusesAKey) {
   for (const char* key : {"0", "name"}) {
-    const char* const argv[] = {"gpusort", "-k", key, "a", "b"};
+    const Words words{"-k", key, "a", "b"};
     Words seen;
-    EXPECT_THROW(ParseOptions(5, argv, [&](const std::string& input) { seen.push_back(input); }), Error);
+    EXPECT_THROW(ParseOptions(words, [&](const std::string& input) { seen.push_back(input); }), Error);
     EXPECT_EQ(seen, Words{"a"}) << key;
   }
 }

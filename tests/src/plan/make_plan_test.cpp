@@ -8,7 +8,7 @@
 #include <random>
 #include <utility>
 
-#include "cli/parse_options.hpp"
+#include "cli/option_values.hpp"
 #include "io/spill.hpp"
 #include "kernels/error.hpp"
 #include "plan/merge_levels.hpp"

@@ -1,36 +1,28 @@
-#include "cli/sort_main.hpp"
+#include "cli/gnu_job.hpp"
 
 #include <fcntl.h>
-#include <signal.h>
 #include <sys/random.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
-#include <clocale>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
-#include <exception>
-#include <iterator>
 #include <latch>
 #include <memory>
-#include <new>
 #include <optional>
+#include <span>
 #include <string>
-#include <string_view>
 #include <utility>
 #include <vector>
 
 #include "base/gnu_quote.hpp"
 #include "base/log.hpp"
 #include "base/machine.hpp"
-#include "base/out_of_memory.hpp"
-#include "base/signals.hpp"
 #include "cli/debug_warnings.hpp"
-#include "cli/gnu_options.hpp"
-#include "cli/parse_options.hpp"
+#include "cli/option_values.hpp"
 #include "io/file.hpp"
 #include "io/output_file.hpp"
 #include "io/path.hpp"
@@ -45,9 +37,9 @@
 namespace gpusort {
 namespace {
 
-/// More buys nothing that was ever measured.
+/// More threads were never measured to be faster.
 constexpr unsigned kMostThreads = 256;
-/// What the smallest plan can do with, whatever -S says.
+/// The least memory that a plan needs. A smaller -S is raised to this size.
 constexpr std::uint64_t kLeastMemory = std::uint64_t{4} << 20;
 /// Inputs that GNU sort merges at once if --batch-size does not say how many.
 constexpr std::size_t kUsualBatch = 16;
@@ -57,43 +49,7 @@ constexpr std::uint64_t kMostInMemory = std::uint64_t{16} << 20;
 [[noreturn]] void FailSort(const std::string& message) { throw Error(ErrorCode::kIo, message); }
 [[noreturn]] void FailOpen(const std::string& file, int error) { FailSort(FileMessage("open failed", file, error)); }
 
-void Say(const std::string& message) { std::fprintf(stderr, "sort: %s\n", message.c_str()); }
-
-/// A data file must not take the place of a standard stream that is closed: reads and writes of that still fail.
-void FillStandardStreams() {
-  for (int fd = 0; fd <= 2; ++fd) {
-    if (::fcntl(fd, F_GETFD) < 0 && ::open("/dev/null", fd == 0 ? O_WRONLY : O_RDONLY) < 0) _exit(2);
-  }
-}
-
-void OnSignal(int signal) {
-  RemoveHiddenOutput();
-  struct sigaction usual {};
-  usual.sa_handler = SIG_DFL;
-  sigaction(signal, &usual, nullptr);
-  raise(signal);
-}
-
-/// Returns true if SIGPIPE was ignored by whoever started this.
-bool HandleSignals() {
-  std::vector<int> signals = EndingSignals();
-  signals.push_back(SIGXFSZ);
-  signals.insert(signals.end(), std::begin(kFaultSignals), std::end(kFaultSignals));
-  for (const int signal : signals) {
-    struct sigaction action {
-    }, old{};
-    action.sa_handler = OnSignal;
-    sigemptyset(&action.sa_mask);
-    // What the caller ignores stays ignored, and a tool's handler (a sanitizer's) stays.
-    if (sigaction(signal, nullptr, &old) == 0 && old.sa_handler == SIG_DFL) sigaction(signal, &action, nullptr);
-  }
-  // Whoever ignores SIGCHLD would take away the exit status of compress programs.
-  ::signal(SIGCHLD, SIG_DFL);
-  const auto before = ::signal(SIGPIPE, SIG_IGN);
-  return before == SIG_IGN;
-}
-
-/// Where temporary files go if nobody says so.
+/// The folder of temporary files if no option names one.
 std::string DefaultTempDir() {
   const char* const dir = std::getenv("TMPDIR");
   return dir != nullptr && *dir != '\0' ? dir : "/tmp";
@@ -153,8 +109,8 @@ void CheckReadable(const std::vector<std::string>& inputs) {
   }
 }
 
-/// The place of the result, found before anything is read, so that what cannot be written is said at once. What was
-/// there is changed only when everything has been read.
+/// Opens the output before anything is read, so that an output that cannot be written is reported at once. An existing
+/// file changes only after everything has been read.
 Output OpenOutput(FileSystem& files, const std::optional<std::string>& name, const CancelFlag& cancel) {
   if (!name) return Output(std::make_unique<PipeWriter>("-", cancel));
   const std::string path = *name == "-" ? "./-" : *name;
@@ -164,13 +120,6 @@ Output OpenOutput(FileSystem& files, const std::optional<std::string>& name, con
   } catch (const SystemError& error) {
     FailOpen(*name, error.number());
   }
-}
-
-void WriteText(const std::string& text) {
-  CancelFlag cancel;
-  PipeWriter out("-", cancel);
-  out.WriteAll(std::as_bytes(std::span(text)));
-  out.Close();
 }
 
 int Check(const JobSpec& spec, char how, const CancelFlag& cancel) {
@@ -190,14 +139,14 @@ void FindDevice(JobSpec& spec) {
   const char* const device = std::getenv("GPUSORT_DEVICE");
   if (device == nullptr || *device == '\0') return;
   try {
-    ParseDevice(device, spec);
+    ParseDevice(device, spec.limits);
   } catch (const Error& error) {
     FailSort(std::string("GPUSORT_DEVICE: ") + error.what());
   }
 }
 
-/// The same job for the main path, which keeps to its rules but for what differs by `sort`'s.
-JobSpec MakeOptions(const GnuOptions& typed, LineOrder order, bool ignore_sigpipe) {
+/// Returns the job for the main path, with the behaviour of sort.
+JobSpec MakeSpec(const GnuOptions& typed, LineOrder order, bool ignore_sigpipe) {
   JobSpec spec;
   spec.source.inputs = typed.inputs;
   spec.target.output = typed.output.value_or("-");
@@ -214,7 +163,7 @@ JobSpec MakeOptions(const GnuOptions& typed, LineOrder order, bool ignore_sigpip
   if (typed.memory_bytes != 0) spec.limits.memory = Size{std::clamp(typed.memory_bytes, kLeastMemory, kMaxSize), false};
   spec.limits.temp_program = typed.compress_program;
   spec.dialect.ignore_sigpipe = ignore_sigpipe;
-  spec.dialect.say = Say;
+  spec.dialect.say = SayAsSort;
   spec.limits.threads = std::min(typed.threads, kMostThreads);
   FindDevice(spec);
   spec.limits.max_fan_in = typed.batch_size;
@@ -246,9 +195,7 @@ std::uint64_t KnownBytes(const std::vector<std::string>& inputs) {
   return bytes;
 }
 
-constexpr char kStandardInput[] = "/proc/self/fd/0";
-
-/// A file that the shell opened is read as one, by as many threads, from its beginning.
+/// Replaces standard input by its file, if the shell opened a regular file, so that several threads read it.
 void NameStandardInput(std::vector<std::string>& inputs) {
   struct stat facts {};
   if (std::count(inputs.begin(), inputs.end(), "-") != 1 || (::fcntl(STDIN_FILENO, F_GETFL) & O_ACCMODE) == O_WRONLY ||
@@ -257,11 +204,11 @@ void NameStandardInput(std::vector<std::string>& inputs) {
     return;
   }
   *std::find(inputs.begin(), inputs.end(), "-") = kStandardInput;
-  // Whoever shares the descriptor finds it where reading would have left it.
+  // Reading would have left the shared descriptor at the end of the file.
   ::lseek(STDIN_FILENO, 0, SEEK_END);
 }
 
-/// Whether the main path can have its threads (ulimit -u, pids.max). Without them all is sorted in memory.
+/// Whether the main path can start its threads (ulimit -u, pids.max). Without threads, everything is sorted in memory.
 bool HasThreads() {
   constexpr std::size_t kThreads = 32;
   std::latch all_asked{1};
@@ -276,14 +223,14 @@ bool HasThreads() {
 void TryProgram(const JobSpec& spec, std::span<const std::byte> lines, const CancelFlag& cancel) {
   lines = lines.first(std::min<std::size_t>(lines.size(), std::size_t{64} << 10));
   std::vector<std::byte> out(lines.size());
-  ProgramCodec(spec.limits.temp_program, spec.dialect.ignore_sigpipe, cancel, Say).Compress(lines, out);
+  ProgramCodec(spec.limits.temp_program, spec.dialect.ignore_sigpipe, cancel, SayAsSort).Compress(lines, out);
 }
 
-/// `buffer_bytes`: as -S says; 0: it was not given.
+/// `buffer_bytes`: the value of -S; 0: it is not given.
 void Sort(JobSpec spec, const std::optional<std::string>& output, std::uint64_t buffer_bytes, CancelFlag& cancel) {
   FileSystem files;
   Output out = OpenOutput(files, output, cancel);
-  // Sorting has the lines twice, and as much again for what it knows of them.
+  // Sorting holds the lines twice, and its data about the lines takes as much again.
   const std::uint64_t memory = spec.limits.memory ? spec.limits.memory->value : kMostInMemory * 4;
   const std::uint64_t most = std::clamp(memory / 4, kLeastMemory / 4, kMostInMemory);
   SaveAddresses();
@@ -304,14 +251,40 @@ void Sort(JobSpec spec, const std::optional<std::string>& output, std::uint64_t 
   }
   InitLog("off", "");
   OnStuckDriver([](const std::string& why) {
-    Say(why);
+    SayAsSort(why);
     RemoveHiddenOutput();
     _exit(2);
   });
   ExternalSort(spec, cancel, files, std::move(out), std::move(fronts));
 }
 
-int RunJob(GnuOptions typed, bool locale_set, bool ignore_sigpipe) {
+/// Refuses options that GNU sort does not take together, after its checks of the keys.
+void CheckOptions(const GnuOptions& typed) {
+  if (typed.debug && (typed.check != 0 || typed.output)) {
+    FailSort(std::string("options '-") + (typed.check != 0 ? typed.check : 'o') + " --debug' are incompatible");
+  }
+}
+
+LineOrder MakeOrder(const GnuOptions& typed, const std::vector<KeyDef>& keys) {
+  LineOrder order = MakeLineOrder(keys, typed.ordering, typed.separator, !typed.stable && !typed.unique);
+  if (std::any_of(order.keys.begin(), order.keys.end(),
+                  [](const LineKey& key) { return key.ordering == LineOrdering::kRandom; })) {
+    ReadSalt(typed.random_source, order.salt);
+  }
+  return order;
+}
+
+/// GNU sort merges many inputs through temporary files, and complains if it cannot have any.
+void CheckTempFolder(const GnuOptions& typed, const JobSpec& spec) {
+  const bool in_levels = typed.inputs.size() > (typed.batch_size != 0 ? typed.batch_size : kUsualBatch);
+  if (typed.action == GnuOptions::Action::kMerge && in_levels) FileSystem().OpenTemp(spec.limits.temp_dirs[0], false);
+}
+
+}  // namespace
+
+void SayAsSort(const std::string& message) { std::fprintf(stderr, "sort: %s\n", message.c_str()); }
+
+int RunGnuJob(GnuOptions typed, bool locale_set, bool ignore_sigpipe) {
   if (!typed.files0_from.empty()) {
     if (!typed.inputs.empty()) {
       throw GnuUsageError(
@@ -321,18 +294,12 @@ int RunJob(GnuOptions typed, bool locale_set, bool ignore_sigpipe) {
     typed.inputs = ReadFileNames(typed.files0_from);
   }
   const std::vector<KeyDef> keys = ResolveKeys(typed.keys, typed.ordering);
-  if (typed.debug && (typed.check != 0 || typed.output)) {
-    FailSort(std::string("options '-") + (typed.check != 0 ? typed.check : 'o') + " --debug' are incompatible");
-  }
+  CheckOptions(typed);
   if (typed.debug) {
     const TypedOrder order{typed.keys, typed.ordering, typed.separator, typed.stable, typed.unique};
-    for (const std::string& warning : DebugWarnings(order, locale_set)) Say(warning);
+    for (const std::string& warning : DebugWarnings(order, locale_set)) SayAsSort(warning);
   }
-  LineOrder order = MakeLineOrder(keys, typed.ordering, typed.separator, !typed.stable && !typed.unique);
-  if (std::any_of(order.keys.begin(), order.keys.end(),
-                  [](const LineKey& key) { return key.ordering == LineOrdering::kRandom; })) {
-    ReadSalt(typed.random_source, order.salt);
-  }
+  LineOrder order = MakeOrder(typed, keys);
   if (typed.inputs.empty()) typed.inputs.emplace_back("-");
   if (typed.check != 0) {
     if (typed.inputs.size() > 1) {
@@ -340,79 +307,13 @@ int RunJob(GnuOptions typed, bool locale_set, bool ignore_sigpipe) {
     }
     if (typed.output) FailSort(std::string("options '-") + typed.check + "o' are incompatible");
   }
-  const JobSpec spec = MakeOptions(typed, std::move(order), ignore_sigpipe);
+  const JobSpec spec = MakeSpec(typed, std::move(order), ignore_sigpipe);
   CancelFlag cancel;
   if (typed.check != 0) return Check(spec, typed.check, cancel);
   CheckReadable(spec.source.inputs);
-  // GNU sort merges so many inputs through temporary files, and says so if it cannot have any.
-  const bool in_levels = typed.inputs.size() > (typed.batch_size != 0 ? typed.batch_size : kUsualBatch);
-  if (typed.action == GnuOptions::Action::kMerge && in_levels) FileSystem().OpenTemp(spec.limits.temp_dirs[0], false);
+  CheckTempFolder(typed, spec);
   Sort(spec, typed.output, typed.memory_bytes, cancel);
   return 0;
-}
-
-/// An error of the main path as GNU sort says it.
-std::string InGnuWords(const SystemError& error) {
-  const bool standard = error.path() == "standard input" || error.path() == kStandardInput;
-  const std::string name = standard ? "-" : error.path();
-  switch (error.verb()) {
-    case SystemError::Verb::kOpen:
-      return FileMessage("open failed", name, error.number());
-    case SystemError::Verb::kRead:
-      return FileMessage("read failed", name, error.number());
-    case SystemError::Verb::kWrite:
-      return FileMessage("write failed", name, error.number());
-    case SystemError::Verb::kMakeTemp:
-      return "cannot create temporary file in " + QuoteShell(name) + ": " + std::strerror(error.number());
-  }
-  return error.what();
-}
-
-}  // namespace
-
-bool IsNamedSort(const char* program) {
-  const std::string_view name(program);
-  return name.substr(name.rfind('/') + 1) == "sort";
-}
-
-int SortMain(int argc, char** argv) {
-  EndWhenOutOfMemory("sort: ", "memory exhausted", 2);
-  FillStandardStreams();
-  const bool ignore_sigpipe = HandleSignals();
-  const bool locale_set = std::setlocale(LC_ALL, "") != nullptr;
-  char program[] = "sort";  // what getopt's messages begin with
-  argv[0] = program;
-  try {
-    GnuOptions options = ParseGnuOptions(argc, argv);
-    switch (options.action) {
-      case GnuOptions::Action::kHelp:
-        WriteText(GnuHelpText());
-        return 0;
-      case GnuOptions::Action::kVersion:
-        WriteText("sort (gpusort) " GPUSORT_VERSION "\n");
-        return 0;
-      default:
-        return RunJob(std::move(options), locale_set, ignore_sigpipe);
-    }
-  } catch (const BrokenPipe& error) {
-    if (!ignore_sigpipe) OnSignal(SIGPIPE);
-    Say(InGnuWords(error));
-  } catch (const SystemError& error) {
-    Say(InGnuWords(error));
-  } catch (const GnuUsageError& error) {
-    if (*error.what() != '\0') Say(error.what());
-    if (error.try_help()) std::fputs("Try 'sort --help' for more information.\n", stderr);
-    return error.exit_code();
-  } catch (const LineTooLong& error) {
-    Say(error.place() + " is longer than can be sorted");
-  } catch (const Error& error) {
-    Say(error.code() == ErrorCode::kOutOfMemory ? "memory exhausted" : error.what());
-  } catch (const std::bad_alloc&) {
-    std::fprintf(stderr, "sort: %s\n", OutOfMemoryText());
-  } catch (const std::exception& error) {
-    Say(error.what());
-  }
-  return 2;
 }
 
 }  // namespace gpusort

@@ -1,0 +1,102 @@
+#include "cli/named_files.hpp"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <memory>
+#include <span>
+#include <utility>
+
+#include "cli/names_of_inputs.hpp"
+#include "cli/option_values.hpp"
+#include "io/file.hpp"
+#include "io/path.hpp"
+
+namespace gpusort {
+namespace {
+
+/// Returns the first `most` bytes of a file, or of standard input ("-").
+std::string ReadFront(const std::string& path, std::size_t most, const CancelFlag& cancel) {
+  // Opening /dev/stdin would read a file from its start again, and fails for sockets and other users' pipes.
+  const detail::Fd opened(path == "-" ? -1 : detail::OpenPath(path.c_str(), O_RDONLY | O_CLOEXEC));
+  if (path != "-" && !opened.open()) FailUsage(InQuotes(path) + " cannot be read: " + detail::ErrnoText(errno));
+  std::string text;
+  try {
+    PipeReader source(path == "-" ? STDIN_FILENO : opened.get(), path, cancel);
+    std::byte block[4096];
+    while (text.size() < most) {
+      const std::size_t got = source.ReadSome(std::span(block).first(std::min(most - text.size(), sizeof block)));
+      if (got == 0) break;
+      text.append(reinterpret_cast<const char*>(block), got);
+    }
+  } catch (const Error& error) {
+    if (error.code() == ErrorCode::kCancelled) throw;
+    FailUsage(InQuotes(path) + " cannot be read: " + error.what());
+  }
+  return text;
+}
+
+/// Appends the names in `text`, each ended by a NUL.
+void AddNames(const std::string& text, Source& source) {
+  for (std::size_t at = 0; at < text.size();) {
+    const std::size_t end = std::min(text.find('\0', at), text.size());
+    if (end == at) {
+      FailUsage("name " + std::to_string(source.inputs.size() + 1) + " in " + InQuotes(source.names_file) +
+                " is empty");
+    }
+    source.inputs.push_back(text.substr(at, end - at));
+    if (source.names_file == "-" && source.inputs.back() == "-") {
+      FailUsage("standard input gives the names, so it cannot be one of the inputs");
+    }
+    at = end + 1;
+  }
+  if (source.inputs.empty()) FailUsage(InQuotes(source.names_file) + " names no input");
+}
+
+/// Refuses a name whose extension contradicts what was decided before the names were known.
+void CheckName(const std::string& input, const Source& source) {
+  if (source.format_guessed) {
+    if (input != "-" && TypeOfName(ExpandedName(input, source))) {
+      FailUsage("the name " + InQuotes(input) + " means numbers: give --format lines, or " + kTypeHelp);
+    }
+    RefuseTypeInDoubt(input, source);
+    if (const FormatRow* const row = FormatOfFile(ExpandedName(input, source))) {
+      FailUsage("the name " + InQuotes(input) + " means records with columns: give --format " + row->name +
+                ", or --format lines");
+    }
+  }
+  if (!source.codec) RefuseCodecInDoubt(input, "--decompress");
+}
+
+}  // namespace
+
+void RequireInput(const std::string& input) {
+  if (input != "-" && !IsStreamSource(input)) FileSystem().OpenInput(input, false);
+}
+
+void ReadNamedFiles(JobSpec& spec, const CancelFlag& cancel) {
+  if (!spec.source.names_file.empty()) {
+    Named("--files0-from", [&] {
+      AddNames(ReadFront(spec.source.names_file, std::string::npos, cancel), spec.source);
+      for (const std::string& input : spec.source.inputs) CheckName(input, spec.source);
+      if (std::count(spec.source.inputs.begin(), spec.source.inputs.end(), "-") > 1) {
+        FailUsage("standard input (-) can be read only once");
+      }
+    });
+  }
+  if (!spec.order.random) return;
+  Named("--random-source", [&] {
+    const std::string file = spec.order.random_source.empty() ? "/dev/urandom" : spec.order.random_source;
+    const std::string salt = ReadFront(file, 16, cancel);
+    if (salt.size() < 16) FailUsage(InQuotes(spec.order.random_source) + " has fewer than 16 bytes");
+    LineOrder order = spec.order.lines->order;
+    std::memcpy(order.salt, salt.data(), 16);
+    spec.order.lines = std::make_shared<const LineOrdered>(std::move(order));
+    spec.order.layout = MakeLineLayout(spec.order.layout.delimiter, spec.order.lines->view);
+  });
+}
+
+}  // namespace gpusort

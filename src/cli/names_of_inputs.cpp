@@ -1,0 +1,117 @@
+#include "cli/names_of_inputs.hpp"
+
+#include <algorithm>
+#include <cctype>
+#include <utility>
+
+#include "cli/option_values.hpp"
+
+namespace gpusort {
+namespace {
+
+std::string Lower(std::string_view text) {
+  std::string lower(text);
+  for (char& c : lower) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+  return lower;
+}
+
+/// The codec that a name seems to mean by an extension that gpusort does not know: in upper case, with a program's
+/// name, or of a compressed tar file.
+std::optional<Codec> CodecInDoubt(const std::string& path) {
+  static constexpr std::pair<const char*, Codec> kOthers[] = {
+      {".gzip", Codec::kGz},  {".tgz", Codec::kGz},   {".taz", Codec::kGz}, {".bzip2", Codec::kBz2},
+      {".tbz", Codec::kBz2},  {".tbz2", Codec::kBz2}, {".txz", Codec::kXz}, {".zstd", Codec::kZst},
+      {".tzst", Codec::kZst}, {".tlz4", Codec::kLz4}};
+  if (CodecOfPath(path) != Codec::kNone) return std::nullopt;
+  const std::string lower = Lower(path);
+  if (const Codec codec = CodecOfPath(lower); codec != Codec::kNone) return codec;
+  for (const auto& [extension, codec] : kOthers) {
+    if (lower.ends_with(extension)) return codec;
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
+void RefuseCodecInDoubt(const std::string& path, const std::string& option) {
+  const std::optional<Codec> codec = CodecInDoubt(path);
+  if (!codec) return;
+  FailUsage("the name " + InQuotes(path) + " looks compressed, but only .gz .bz2 .xz .zst .lz4 tell that: give " +
+            option + " " + std::string(CodecName(*codec)) + ", or " + option + " none for bytes as they are");
+}
+
+std::optional<NamedType> TypeOfName(const std::string& path) {
+  const std::string name = path.substr(path.rfind('/') + 1);  // npos + 1 is 0
+  const std::size_t dot = name.rfind('.');
+  if (dot == std::string::npos || dot == 0) return std::nullopt;
+  const std::string extension = name.substr(dot + 1);
+  if (extension == "bin") return NamedType{ParseType("i32"), ".bin"};
+  try {
+    const KeyField field = ParseType(extension);
+    if (field.type != KeyType::kBytes) return NamedType{field, "." + extension};
+  } catch (const Error&) {
+    // Any other extension.
+  }
+  return std::nullopt;
+}
+
+void RefuseTypeInDoubt(const std::string& input, const Source& source) {
+  const std::string name = ExpandedName(input, source);
+  if (TypeOfName(name)) return;
+  if (const std::optional<NamedType> type = TypeOfName(Lower(name))) {
+    FailUsage("the name " + InQuotes(input) + " looks like numbers, but extensions are in lower case: give --type " +
+         FormatType(type->field) + ", or --format lines");
+  }
+}
+
+NamedType TypeOfInputs(const Source& source) {
+  if (source.inputs.empty()) FailUsage("the names that --files0-from gives do not tell: " + std::string(kTypeHelp));
+  std::optional<NamedType> first;
+  for (const std::string& input : source.inputs) {
+    const std::optional<NamedType> type = input == "-" ? std::nullopt : TypeOfName(ExpandedName(input, source));
+    if (!type) {
+      FailUsage((input == "-" ? "standard input has no extension that tells"
+                         : "the name " + InQuotes(input) + " does not tell") +
+           " the type of its records: " + kTypeHelp);
+    }
+    if (first && !(first->field == type->field)) {
+      FailUsage("the inputs' extensions " + first->extension + " and " + type->extension +
+           " name different types: " + kTypeHelp);
+    }
+    if (!first) first = type;
+  }
+  return *first;
+}
+
+void SetTable(const FormatRow& row, Source& source) {
+  source.table = TableOptions{row.name, row.delimiter, row.quote, row.escape, -1, row.header};
+}
+
+const FormatRow* TableOfInputs(const Source& source) {
+  const FormatRow* first = nullptr;
+  for (const std::string& input : source.inputs) {
+    const FormatRow* const row = input == "-" ? nullptr : FormatOfFile(ExpandedName(input, source));
+    if (row == nullptr || (first != nullptr && first != row)) return nullptr;
+    first = row;
+  }
+  return first;
+}
+
+void RefuseMixedFormats(const Source& source) {
+  const auto table = [&](const std::string& input) {
+    return input == "-" ? nullptr : FormatOfFile(ExpandedName(input, source));
+  };
+  const auto named = std::find_if(source.inputs.begin(), source.inputs.end(), table);
+  if (named == source.inputs.end()) return;
+  const FormatRow* const first = table(*named);
+  const auto differs = [&](const std::string& input) { return table(input) != first; };
+  const auto other = std::find_if(source.inputs.begin(), source.inputs.end(), differs);
+  if (other == source.inputs.end()) return;
+  const FormatRow* const format = table(*other);
+  FailUsage("the name " + InQuotes(*named) + " means " + first->name + ", and " +
+            (*other == "-" ? "standard input has no name that tells"
+                           : InQuotes(*other) + " means " + (format != nullptr ? format->name : "lines")) +
+            ": give --format " + first->name + " or --format lines, or sort one format at a time");
+}
+
+}  // namespace gpusort

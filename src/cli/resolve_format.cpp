@@ -1,0 +1,133 @@
+#include <algorithm>
+#include <cctype>
+
+#include "cli/column_key.hpp"
+#include "cli/command_line.hpp"
+#include "cli/names_of_inputs.hpp"
+#include "cli/option_values.hpp"
+#include "cli/resolve.hpp"
+
+namespace gpusort {
+namespace {
+
+/// Whether the text names a column and says more about it: "id:int". The header will tell if there is such a column.
+bool IsNamedColumnKey(const std::string& text) {
+  return text[0] != '#' && text.find(':') != text.npos && IsColumnKey(text);
+}
+
+const char* NameOfFormat(Format format) {
+  return format == Format::kLines ? "lines" : format == Format::kBinary ? "binary records" : "records with columns";
+}
+
+/// Returns the format that --format names, and else what the first option implies that is for one format only.
+std::optional<Format> FormatOfOptions(Typed& typed) {
+  Source& source = typed.spec.source;
+  std::optional<Format> format;
+  std::string because;
+  if (!typed.format.empty()) {
+    format = typed.format == "binary" ? Format::kBinary : typed.format == "lines" ? Format::kLines : Format::kTable;
+    if (format == Format::kTable) SetTable(*FindFormat(typed.format), source);
+    because = "--format " + typed.format;
+  }
+  for (const auto& [row, values] : typed.given) {
+    if ((row->marks & (kLinesOnly | kBinaryOnly | kTablesOnly)) == 0) continue;
+    const bool table = format ? *format == Format::kTable : TableOfInputs(source) != nullptr;
+    if ((row->marks & kTablesToo) != 0 && table) continue;
+    const Format means = (row->marks & kLinesOnly) != 0    ? Format::kLines
+                         : (row->marks & kBinaryOnly) != 0 ? Format::kBinary
+                                                           : Format::kTable;
+    if (format && *format != means) {
+      const bool separator = row->letter == 't' && *format == Format::kTable;
+      FailUsage(LongName(*row) + " is for " + NameOfFormat(means) + ", " + because + " is not" +
+                (separator ? ": give --delimiter" : ""));
+    }
+    if (!format && means == Format::kLines) source.lines_because = ShortName(*row);
+    format = means;
+    because = LongName(*row);
+  }
+  if (format == Format::kTable && !source.table) {
+    const FormatRow* const named = TableOfInputs(source);
+    SetTable(named != nullptr ? *named : *FindFormat("csv"), source);
+  }
+  return format;
+}
+
+/// Returns the format of inputs whose names say no format with columns.
+Format FormatOfNames(Typed& typed, bool column_keys) {
+  Source& source = typed.spec.source;
+  const auto binary = [&](const std::string& input) {
+    return input != "-" && TypeOfName(ExpandedName(input, source)).has_value();
+  };
+  const auto first = std::find_if(source.inputs.begin(), source.inputs.end(), binary);
+  if (first == source.inputs.end()) {
+    for (const std::string& input : source.inputs) RefuseTypeInDoubt(input, source);
+    if (column_keys && !source.inputs.empty()) {
+      SetTable(*FindFormat("csv"), source);
+      return Format::kTable;
+    }
+    source.format_guessed = source.inputs.empty();
+    return Format::kLines;
+  }
+  const auto other = std::find_if_not(source.inputs.begin(), source.inputs.end(), binary);
+  if (other != source.inputs.end()) {
+    FailUsage("the name " + InQuotes(*first) + " means numbers and " + InQuotes(*other) +
+              " means lines: give --format");
+  }
+  return Format::kBinary;
+}
+
+}  // namespace
+
+bool IsFieldKey(const std::string& text) { return std::isdigit(static_cast<unsigned char>(text[0])) != 0; }
+
+bool IsColumnKey(const std::string& text) {
+  if (IsFieldKey(text) || IsObsolescent(text)) return false;
+  try {
+    ParseColumnKey(text);
+    return true;
+  } catch (const Error&) {
+    return false;
+  }
+}
+
+Format ResolveFormat(Typed& typed) {
+  if (const std::optional<Format> format = FormatOfOptions(typed)) return *format;
+  Source& source = typed.spec.source;
+  const std::vector<std::string>& keys = typed.keys;
+  const auto field = std::find_if(keys.begin(), keys.end(),
+                                  [](const std::string& text) { return IsObsolescent(text) || IsFieldKey(text); });
+  if (field != keys.end()) {
+    source.lines_because = (IsObsolescent(*field) ? "" : "-k") + KeyText(*field);
+    if (IsObsolescent(*field)) return Format::kLines;
+  } else {
+    if (const FormatRow* const named = TableOfInputs(source)) {
+      SetTable(*named, source);
+      return Format::kTable;
+    }
+    RefuseMixedFormats(source);
+  }
+  const bool columns = field == keys.end() && !keys.empty() && std::all_of(keys.begin(), keys.end(), IsNamedColumnKey);
+  return FormatOfNames(typed, columns);
+}
+
+void ResolveRecords(Typed& typed) {
+  JobSpec& spec = typed.spec;
+  spec.source.format_assumed = typed.format.empty() && typed.type.empty() && typed.record_size.empty();
+  spec.source.format = ResolveFormat(typed);
+  switch (spec.source.format) {
+    case Format::kLines:
+      ResolveLines(typed);
+      break;
+    case Format::kTable:
+      ResolveTable(typed);
+      break;
+    case Format::kBinary:
+      ResolveFixed(typed);
+      break;
+  }
+  if (!spec.source.table && !typed.header.empty()) {
+    spec.source.header = Named("--header", [&] { return ParseCount(typed.header, 1, kMaxSize); });
+  }
+}
+
+}  // namespace gpusort

@@ -1,0 +1,253 @@
+#include <algorithm>
+#include <memory>
+
+#include "cli/column_key.hpp"
+#include "cli/command_line.hpp"
+#include "cli/key_def.hpp"
+#include "cli/names_of_inputs.hpp"
+#include "cli/option_values.hpp"
+#include "cli/resolve.hpp"
+#include "formats/registry.hpp"
+
+namespace gpusort {
+namespace {
+
+/// The key of columns that orders as the key of lines does, as far as there is one.
+std::string AsColumnKey(const KeyDef& key) {
+  std::string text = "-k '#" + std::to_string(key.begin_field + 1);
+  if (key.options.numeric) text += ":decimal";
+  if (key.options.general) text += ":float";
+  if (key.options.version) text += ":natural";
+  if (key.options.fold_case) text += ":nocase";
+  return text + (key.options.reverse ? ":desc'" : "'");
+}
+
+KeyDef ParseLineKey(const std::string& text) {
+  if (!IsObsolescent(text)) return ParseKeyDef(text);
+  const std::size_t space = std::min(text.find(' '), text.size());
+  const auto end = space < text.size() ? std::optional(text.substr(space + 1)) : std::nullopt;
+  const std::optional<KeyDef> key = ParseObsolescentKey(text.substr(1, space - 1), end);
+  if (!key) throw Error(ErrorCode::kInternal, "a key of the form +F.C is not one");
+  return *key;
+}
+
+/// Returns the message about a key that is not a key of lines, which `error` says: the mistake, and what to give
+/// instead.
+std::string AboutLineKey(const Typed& typed, const std::string& text, const Error& error) {
+  const std::string key = "'" + KeyText(text) + "' is not a key of lines", why = ": " + EscapeName(error.what());
+  if (IsFieldKey(text) || IsObsolescent(text)) {
+    const bool binary = text.find(':') != text.npos;
+    return key + why + (binary ? "; for fields of binary records give --type or --record-size, too"
+                               : "; give F[.C][OPTS][,F[.C][OPTS]], like 2,2 or 3,3nr");
+  }
+  const std::string& because = typed.spec.source.lines_because;
+  if (because.empty() || !IsColumnKey(text)) {
+    return key + why + "; for columns by name give " +
+           (typed.format.empty() ? "--format, too, like csv" : "another --format, like csv");
+  }
+  if (because.starts_with("-k")) return key + ", and " + because + " is one: give columns by number as #N";
+  return key + ", and " + because + " is for lines: for columns by name " +
+         (because == "-t" ? "give --delimiter " + InQuotes(typed.separator) + " instead" : "leave it out");
+}
+
+std::vector<KeyDef> ParseLineKeys(const Typed& typed) {
+  std::vector<KeyDef> keys;
+  for (const std::string& text : typed.keys) {
+    try {
+      keys.push_back(ParseLineKey(text));
+    } catch (const Error& error) {
+      FailUsage("--key: " + AboutLineKey(typed, text, error));
+    }
+  }
+  return keys;
+}
+
+/// Returns the options that sort the same lines by columns.
+std::string ColumnForm(const Typed& typed, const std::vector<KeyDef>& keys) {
+  std::string form = typed.separator.empty() ? "" : "--delimiter " + InQuotes(typed.separator);
+  for (const KeyDef& key : keys) form += (form.empty() ? "" : " ") + AsColumnKey(key);
+  return form.empty() ? "-k NAME" : form;
+}
+
+std::string NoteOfLines(const Typed& typed) {
+  const Order& order = typed.spec.order;
+  const bool whole_line = order.lines->order.keys.empty();
+  std::string note = typed.zero_terminated ? "lines that end with NUL" : "lines";
+  if (whole_line) note += std::string(", key: the whole line") + (order.reverse ? ", descending" : "");
+  for (const std::string& text : typed.keys) note += ", key " + KeyText(text);
+  if (!order.ordering.none() && !whole_line) note += ", all keys -" + order.ordering.letters();
+  return note + (order.stable ? ", equal keys in their order" : "");
+}
+
+/// Refuses the options that the format does not have.
+void RefuseForTable(const Typed& typed) {
+  const TableOptions& table = *typed.spec.source.table;
+  for (const auto& [row, values] : typed.given) {
+    if (row->takes == 0 || (row->takes & RowOf(table).takes) != 0) continue;
+    FailUsage(LongName(*row) + " has no meaning with --format " + table.name);
+  }
+}
+
+/// Sets the bytes between and around fields.
+void SetTableBytes(const TypedTable& given, TableOptions& table) {
+  if (given.delimiter) table.delimiter = static_cast<unsigned char>(*given.delimiter);
+  table.quote = given.quote.value_or(table.quote);
+  if (given.escape && *given.escape != table.quote) table.escape = *given.escape;
+  if (RowOf(table).escape < 0 && table.escape >= 0 && table.quote < 0) {
+    FailUsage(table.name == "tsv" && !given.quote
+                  ? "--escape has no meaning without quotes: tsv has some with --quote '\"'"
+                  : "--escape has no meaning with --quote none");
+  }
+  table.comment = given.comment.value_or(-1);
+  if (table.delimiter == table.quote || table.delimiter == table.escape || table.delimiter == table.comment ||
+      (table.comment >= 0 && table.comment == table.quote) || (table.escape >= 0 && table.quote == table.escape)) {
+    FailUsage("--delimiter, --quote, --escape and --comment must be different bytes");
+  }
+}
+
+void RefuseManyKeys(const Typed& typed, const std::string& front, const std::string& back) {
+  if (typed.keys.size() <= kMaxKeyFields) return;
+  FailUsage(front + std::to_string(typed.keys.size()) + back + "; at most " + std::to_string(kMaxKeyFields));
+}
+
+/// Returns the key without the colon that ends the name of a field: "Package" for "Package:".
+std::string WithoutFieldColon(std::string key) {
+  const std::size_t colon = key.find(':');
+  if (key[0] != '"' && colon != key.npos && (colon + 1 == key.size() || key[colon + 1] == ':')) key.erase(colon, 1);
+  return key;
+}
+
+void SetTableKeys(Typed& typed) {
+  JobSpec& spec = typed.spec;
+  const char decimal_point = static_cast<char>(typed.table.decimal_point.value_or('.'));
+  const int thousands = typed.table.thousands.value_or(-1);
+  if (thousands == static_cast<unsigned char>(decimal_point)) {
+    FailUsage("--thousands and --decimal-point must be different bytes");
+  }
+  RefuseManyKeys(typed, "there are ", " keys");
+  spec.source.type_note = spec.source.table->name + (typed.keys.empty() ? ", key: all columns as text" : "");
+  for (const std::string& text : typed.keys) {
+    const bool fields = RowOf(*spec.source.table).names == ColumnNames::kFields;
+    const std::string key_text = fields ? WithoutFieldColon(text) : text;
+    ColumnKey key = Named("--key", [&] { return ParseColumnKey(key_text, decimal_point, thousands); });
+    key.rule.descending ^= spec.order.reverse;
+    spec.source.table->keys.push_back(std::move(key));
+    spec.source.type_note += ", key " + EscapeName(text);
+  }
+}
+
+/// A record of fixed size: what it is if --type or an extension says so ("u64"), and where its size comes from.
+struct FixedRecord {
+  std::uint64_t bytes = 0;
+  std::string what, source;
+  KeySpec keys;
+
+  std::string from() const { return " (" + (what.empty() ? source : what + " " + source) + ")"; }
+};
+
+FixedRecord FindFixedRecord(const Typed& typed) {
+  FixedRecord record;
+  if (!typed.record_size.empty()) {
+    record.source = "--record-size";
+    record.bytes = Named("--record-size", [&] {
+      const std::uint64_t bytes = ParseBytes(typed.record_size);
+      MakeFixedLayout(bytes, {});
+      return bytes;
+    });
+    return record;
+  }
+  KeyField field;
+  if (!typed.type.empty()) {
+    field = Named("--type", [&] { return ParseType(typed.type); });
+    if (field.type == KeyType::kBytes) {
+      FailUsage("--type: " + InQuotes(typed.type) + " is not a number; for records of bytes give --record-size " +
+                std::to_string(field.length));
+    }
+    record.source = "from --type";
+  } else {
+    const NamedType named = TypeOfInputs(typed.spec.source);
+    field = named.field;
+    record.source = "from the extension " + named.extension;
+  }
+  record.bytes = field.length;
+  record.what = FormatType(field);
+  if (typed.keys.empty()) record.keys.fields.push_back(field);
+  return record;
+}
+
+void ParseFixedKeys(const Typed& typed, FixedRecord& record) {
+  RefuseManyKeys(typed, "--key is given ", " times");
+  for (const std::string& text : typed.keys) {
+    const KeyField field = Named("--key", [&] {
+      if (IsObsolescent(text)) FailUsage(InQuotes(KeyText(text)) + " is a key of lines");
+      return ParseKey(text);
+    });
+    if (field.offset > record.bytes || field.length > record.bytes - field.offset) {
+      FailUsage("--key: " + InQuotes(text) + " leaves the record of " + std::to_string(record.bytes) + " bytes" +
+                record.from());
+    }
+    record.keys.fields.push_back(field);
+  }
+}
+
+}  // namespace
+
+void ResolveLines(Typed& typed) {
+  JobSpec& spec = typed.spec;
+  spec.order.keys = ParseLineKeys(typed);
+  const int separator =
+      typed.separator.empty() ? -1 : Named("--field-separator", [&] { return int{ParseSeparator(typed.separator)}; });
+  const std::vector<KeyDef> resolved = ResolveKeys(spec.order.keys, spec.order.ordering);
+  if (!spec.source.lines_because.empty()) spec.source.column_form = ColumnForm(typed, resolved);
+  LineOrder order = MakeLineOrder(resolved, spec.order.ordering, separator, !spec.order.stable && !spec.order.unique);
+  spec.order.random = std::any_of(order.keys.begin(), order.keys.end(),
+                                  [](const LineKey& key) { return key.ordering == LineOrdering::kRandom; });
+  spec.order.lines = std::make_shared<const LineOrdered>(std::move(order));
+  spec.order.layout = MakeLineLayout(typed.zero_terminated ? 0 : '\n', spec.order.lines->view);
+  spec.source.type_note = NoteOfLines(typed);
+}
+
+void ResolveTable(Typed& typed) {
+  JobSpec& spec = typed.spec;
+  TableOptions& table = *spec.source.table;
+  RefuseForTable(typed);
+  SetTableBytes(typed.table, table);
+  if (typed.table.no_header) table.header = 0;
+  if (!typed.header.empty()) {
+    if (typed.table.no_header) FailUsage("--header and --no-header exclude each other");
+    table.header = Named("--header", [&] { return ParseCount(typed.header, 1, 1000000); });
+  }
+  table.nulls = typed.table.nulls;
+  if (const char* const null = RowOf(table).null; *null != '\0') table.nulls.emplace_back(null);
+  table.strict = typed.table.strict;
+  table.reverse = spec.order.reverse;
+  SetTableKeys(typed);
+  spec.order.lines = std::make_shared<const LineOrdered>(LineOrder{});
+  spec.order.layout = MakeLineLayout('\n', spec.order.lines->view);
+}
+
+void ResolveFixed(Typed& typed) {
+  JobSpec& spec = typed.spec;
+  if (!typed.type.empty() && !typed.record_size.empty()) {
+    FailUsage("--type and --record-size exclude each other: --type already gives the record's size");
+  }
+  FixedRecord record = FindFixedRecord(typed);
+  ParseFixedKeys(typed, record);
+  RecordLayout& layout = spec.order.layout = MakeFixedLayout(record.bytes, record.keys);
+  std::string keys;
+  for (std::uint32_t i = 0; i < layout.field_count; ++i) {
+    layout.fields[i].descending ^= spec.order.reverse;
+    keys += (i == 0 ? " " : ", ") + FormatKey(layout.fields[i]);
+  }
+  std::string& note = spec.source.type_note;
+  const std::string size = "records of " + std::to_string(record.bytes) + " bytes" + record.from();
+  if (!typed.keys.empty()) {
+    note = size + (layout.field_count == 1 ? ", key" : ", keys") + keys;
+  } else if (record.what.empty()) {
+    note = size + ", key: all bytes" + (spec.order.reverse ? ", descending" : "");
+  } else {
+    note = record.what + (spec.order.reverse ? " descending" : "") + " (" + record.source + ")";
+  }
+}
+
+}  // namespace gpusort

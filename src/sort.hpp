@@ -1,0 +1,12 @@
+// The programs in the executable gpusort in addition to gpusort itself.
+#pragma once
+
+namespace gpusort {
+
+/// Returns true if `program` (argv[0]) is called `sort`.
+bool IsNamedSort(const char* program);
+
+/// Runs the program as `sort` and returns the exit code. Call it before everything else.
+int SortMain(int argc, char** argv);
+
+}  // namespace gpusort

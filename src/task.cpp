@@ -1,0 +1,248 @@
+// gpusort_task scan | runs | cut | borders | part | prove: pieces of one sort, for drivers that spread it over
+// processes and machines. The main path goes on in task/tasks.hpp.
+#include <algorithm>
+#include <cstdio>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/log.hpp"
+#include "base/text.hpp"
+#include "cli/command_line.hpp"
+#include "cli/parse_options.hpp"
+#include "cli/process.hpp"
+#include "cli/task_options.hpp"
+#include "formats/locale_keys.hpp"
+#include "kernels/error.hpp"
+#include "task/tasks.hpp"
+
+namespace gpusort {
+namespace {
+
+using Words = std::vector<std::string>;
+
+constexpr const char* kTaskHelp =
+    R"(gpusort_task does one piece of a sort, so that many processes, on one machine or
+on many, share the work. All tasks of a job share the folder DIR. Any task may
+run again, anywhere and at any time: it writes the same bytes. Run the tasks in
+this order:
+
+  gpusort_task scan --slice K/N --into DIR [OPTION]... INPUT...
+      Optional. Finds where the records of a slice of csv, tsv, pgcopy,
+      pgcopy-csv, pgcopy-binary, pgdump, mysql or paragraphs begin. That depends
+      on the bytes before the slice; without scan, each task of runs reads them.
+      Scan all slices before the first task of runs. For pgcopy-binary and
+      pgdump, the slice with the beginning of a file reads the whole file.
+
+  gpusort_task runs --slice K/N --into DIR [OPTION]... INPUT...
+      Sorts slice K of N, from 0: the records that begin in the Kth of N equal
+      ranges of the inputs' bytes. A compressed input belongs to one slice. The
+      OPTIONs are gpusort's: order, format, --memory and so on. Makes DIR, for
+      this user alone. Refuses a DIR that others can write in, and a link.
+
+  gpusort_task cut --parts P [--fences-only] [--force-format] DIR
+      Finds where P parts of equal bytes begin. Needs all runs. --fences-only
+      does not read the runs: parts are less equal, and OUTPUT must be a folder.
+      A key of which no record of any slice has a value is exit 3;
+      --force-format goes on.
+
+  gpusort_task part --part J/P [OPTION]... DIR OUTPUT
+      Merges part J of P, from 0. If OUTPUT ends with '/', it is a folder that
+      others cannot write in. The part is then a file part-JJJJJ-of-PPPPP with
+      the inputs' header and trailer. Otherwise each part is written to its
+      place in one hidden file beside OUTPUT. A compressed part (OUTPUT named .gz .bz2
+      .xz .zst .lz4, or runs with --compress) is a complete compressed file,
+      part-JJJJJ-of-PPPPP.gz; for one OUTPUT it is in a hidden folder beside it.
+      The OPTIONs are those that change no bytes: --memory, --threads,
+      --temp-dir, --device, --no-fsync, --stats, --trace, --report, --progress,
+      --log-level and so on.
+
+  gpusort_task prove --parts P [--trust] DIR OUTPUT
+      Checks that all parts are there, are in order, and have the records of all
+      runs. Then gives the one file its name; copies compressed parts into it.
+      Reads all parts, on --threads cores, and compares them with checksums of
+      the bytes that were written. A part that differs is exit 8. --trust does
+      not read the parts, and finds only missing, cut and too long ones.
+
+If the machines share no folder for runs, DIR holds job.json and the files named
+below on every machine except the machine of a run:
+
+  gpusort_task cut --fences-only --parts P DIR
+      Needs the .json and .fences of all runs. All later tasks need cut-P.json.
+
+  gpusort_task borders --run K --parts P DIR
+      Runs where the run is. Prints P+1 lines: the bytes of the run's file at
+      which each part begins, and the end.
+
+  gpusort_task part --part J/P --pieces FOLDER [--offset BYTES] [OPTION]...
+                    DIR OUTPUT
+      Merges the files in FOLDER, named as the runs: each has the run's header
+      (the bytes up to its first border) and its bytes of the part. Needs the
+      .json of all runs. --offset is where the part begins in the one OUTPUT: 0
+      for J = 0, otherwise after the header and all parts before it. Compressed
+      parts need no --offset.
+
+Tasks take all formats in every order. --top works for any OUTPUT; -u needs a
+folder or a compressed OUTPUT. Streams have no slices: write them to files
+first. DIR stays; remove it when the job is done. Exit codes are gpusort's. A
+task that runs too early ends with 2.
+)";
+
+std::string TaskManual() {
+  std::string text = ".TH GPUSORT_TASK 1\n.SH NAME\ngpusort_task \\- one piece of a sort that many processes do\n";
+  text += ".SH DESCRIPTION\n.nf\n";
+  for (const char* c = kTaskHelp; *c != '\0'; ++c) {
+    text += *c == '-' ? "\\-" : *c == '\'' ? "\\(aq" : std::string(1, *c);
+  }
+  return text + ".fi\n.SH SEE ALSO\n.BR gpusort (1)\n";
+}
+
+constexpr std::uint64_t kMostTasks = std::uint64_t{1} << 20;
+
+std::uint64_t ParseParts(const std::string& key, const std::string& text) {
+  const std::optional<std::uint64_t> count = ParseDigits(text);
+  if (!count || *count == 0 || *count > kMostTasks) {
+    FailTask(key + ": '" + EscapeName(text) + "' is not a number from 1 to " + std::to_string(kMostTasks));
+  }
+  return *count;
+}
+
+TaskNumber ParseNumber(const std::string& key, const std::string& text) {
+  if (text.empty()) FailTask(key + " is missing");
+  const std::size_t slash = text.find('/');
+  const std::optional<std::uint64_t> number = ParseDigits(text.substr(0, slash));
+  if (slash == text.npos || !number) FailTask(key + ": '" + EscapeName(text) + "' is not like 3/16");
+  const std::uint64_t count = ParseParts(key, text.substr(slash + 1));
+  if (*number >= count) FailTask(key + ": " + text + ": they count from 0 to " + std::to_string(count - 1));
+  return {*number, count};
+}
+
+/// Returns the command line of gpusort that has these options, names and output.
+Words CommandLine(const std::string& output, const Words& options, const Words& names) {
+  Words words{"--output=" + output};
+  words.insert(words.end(), options.begin(), options.end());
+  words.push_back("--");
+  words.insert(words.end(), names.begin(), names.end());
+  return words;
+}
+
+/// Parses `words` with gpusort's grammar, and begins the log and the record of the task.
+const JobSpec& Begin(const std::string& command, const Words& words, Process& process) {
+  ParseJob(process, words);
+  const JobSpec& spec = process.spec;
+  if (spec.action != Action::kSort) FailTask("an option asks for something else than sorting");
+  if (command != "runs" && command != "part") {
+    const std::pair<const char*, const std::string&> reports[] = {
+        {"--stats", spec.reports.stats}, {"--trace", spec.reports.trace}, {"--report", spec.reports.page}};
+    for (const auto& [name, file] : reports) {
+      if (!file.empty()) FailTask(name + (" has no meaning with gpusort_task " + command) + ", which sorts nothing");
+    }
+  }
+  CheckTaskOptions(spec);
+  BeginJob(process, "gpusort_task " + command);
+  UseLocale(spec);
+  process.record.emplace(spec);
+  return spec;
+}
+
+/// Begins a task of the job in `folder`, with the options given here added to those of the job.
+const JobSpec& BeginLater(const TaskArguments& task, const std::string& folder, const std::string& output,
+                          Process& process) {
+  for (const std::string& option : DecidingOptions(task.options)) {
+    FailTask(option.substr(0, option.find('=')) + " belongs to all of the job: give it to gpusort_task runs");
+  }
+  SplitArguments job = SplitOptions(JobArguments(folder));
+  job.options.insert(job.options.end(), task.options.begin(), task.options.end());
+  const JobSpec& spec = Begin(task.command, CommandLine(output, job.options, job.names), process);
+  CheckTaskVersion(folder);
+  return spec;
+}
+
+/// Scans or sorts a slice.
+std::optional<SortResult> DoSlice(const TaskArguments& task, Process& process) {
+  const TaskNumber slice = ParseNumber("--slice", task.slice);
+  if (task.into.empty()) FailTask("--into is missing");
+  const auto names_file = [](const std::string& option) { return option.starts_with("--files0-from"); };
+  if (task.names.empty() && std::none_of(task.options.begin(), task.options.end(), names_file)) {
+    FailTask("no input is given");
+  }
+  const Words words = CommandLine(task.into + "/run", task.options, task.names);
+  const JobSpec& spec = Begin(task.command, words, process);
+  if (const std::string doubt = TakenForLines(spec); !doubt.empty()) LogWarn(doubt);
+  Words deciding = DecidingOptions(words);
+  if (task.command == "runs") return SortSlice(spec, deciding, slice, task.into, process.cancel, *process.record);
+  ScanSlice(spec, deciding, slice, task.into, process.cancel);
+  return std::nullopt;
+}
+
+void RequireNames(const TaskArguments& task, std::size_t names, const char* what) {
+  if (task.names.size() == names) return;
+  FailTask("gpusort_task " + task.command + " takes " + what + ", and " + std::to_string(task.names.size()) +
+           " names are given");
+}
+
+std::optional<SortResult> DoPart(const TaskArguments& task, Process& process) {
+  const TaskNumber part = ParseNumber("--part", task.part);
+  RequireNames(task, 2, "DIR and OUTPUT");
+  const JobSpec& spec = BeginLater(task, task.names[0], task.names[1], process);
+  PartPieces pieces{task.pieces, {}};
+  if (!task.offset.empty()) {
+    if (pieces.folder.empty()) FailTask("--offset has no meaning without --pieces");
+    pieces.offset = ParseDigits(task.offset);
+    if (!pieces.offset) FailTask("--offset: '" + EscapeName(task.offset) + "' is not a number of bytes");
+  }
+  return MergePart(spec, part, task.names[0], task.names[1], pieces, process.cancel, *process.record);
+}
+
+void PrintBorders(const TaskArguments& task, std::uint64_t parts, Process& process) {
+  RequireNames(task, 1, "DIR");
+  const std::optional<std::uint64_t> run = ParseDigits(task.run);
+  if (!run) FailTask("--run: '" + EscapeName(task.run) + "' is not a run's number");
+  const std::string& folder = task.names[0];
+  const JobSpec& spec = BeginLater(task, folder, folder + "/" + task.command, process);
+  std::string lines;
+  for (const std::uint64_t border : PartBorders(spec, parts, *run, folder)) lines += std::to_string(border) + "\n";
+  Print(lines);
+}
+
+/// Returns std::nullopt if nothing was sorted or merged.
+std::optional<SortResult> DoTask(const TaskArguments& task, Process& process) {
+  if (task.command == "scan" || task.command == "runs") return DoSlice(task, process);
+  if (task.command == "part") return DoPart(task, process);
+  if (task.parts.empty()) FailTask("--parts is missing");
+  const std::uint64_t parts = ParseParts("--parts", task.parts);
+  if (task.command == "borders") {
+    PrintBorders(task, parts, process);
+  } else if (task.command == "cut") {
+    RequireNames(task, 1, "DIR");
+    const std::string& folder = task.names[0];
+    const JobSpec& spec = BeginLater(task, folder, folder + "/" + task.command, process);
+    CutParts(spec, parts, !task.fences_only.empty(), folder);
+  } else {
+    RequireNames(task, 2, "DIR and OUTPUT");
+    const JobSpec& spec = BeginLater(task, task.names[0], task.names[1], process);
+    ProveParts(spec, parts, task.names[0], task.names[1], !task.trust.empty(), process.cancel);
+  }
+  return std::nullopt;
+}
+
+int RunTask(Process& process, const Words& words) {
+  const std::string command = words.empty() ? "--help" : words[0];
+  if (command == "--help" || command == "--help=man" || command == "--version") {
+    Print(command == "--help" ? kTaskHelp : command == "--version" ? VersionText({}) : TaskManual());
+    return 0;
+  }
+  if (AsksForJsonLog(words)) InitLog("info", "", LogFormat::kJson);
+  EndJob(process, DoTask(ParseTask(words), process));
+  return 0;
+}
+
+}  // namespace
+}  // namespace gpusort
+
+int main(int argc, char** argv) {
+  using namespace gpusort;
+  if (AsksForCompletions(argc, argv)) return AnswerCompletions(CompleteTask, argc, argv);
+  return RunProcess(kJobDialect, [&](Process& process) { return RunTask(process, WordsOf(argc, argv)); });
+}
