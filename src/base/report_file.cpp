@@ -13,7 +13,7 @@
 namespace gpusort {
 namespace {
 
-/// Where all can write, a second name may be one that another user has given to a file of this one.
+/// In a folder that everybody can write in, another user may have given a second name to a file of this user.
 bool IsLinkedByOther(const struct stat& facts, const std::string& path) {
   const std::string folder = std::filesystem::path(path).parent_path().string();
   struct stat around;
@@ -47,7 +47,7 @@ int OpenReport(const std::string& path, bool append) {
     errno = EACCES;
     return -1;
   }
-  // Opening a pipe that nobody reads would wait for ever, and past signals once the output is published.
+  // Without O_NONBLOCK, opening a pipe without a reader would wait for ever.
   constexpr int kFlags = O_WRONLY | O_CREAT | O_CLOEXEC | O_NOCTTY | O_NONBLOCK;
   detail::Fd fd;
   for (int tries = 0; !fd.open(); ++tries) {
@@ -70,7 +70,7 @@ int WriteReport(int fd, std::string_view text) noexcept {
     const ssize_t count = ::write(fd, text.data(), text.size());
     if (count < 0 && errno == EINTR) continue;
     if (count < 0 && errno == EAGAIN) {
-      // Somebody else made the shared terminal or pipe non-blocking. Wait a while, not for ever.
+      // Another process made the shared terminal or pipe non-blocking. Wait for a second, and not for ever.
       pollfd waiting{fd, POLLOUT, 0};
       if (::poll(&waiting, 1, 1000) > 0) continue;
       return EAGAIN;
@@ -79,6 +79,15 @@ int WriteReport(int fd, std::string_view text) noexcept {
     text.remove_prefix(static_cast<std::size_t>(count));
   }
   return 0;
+}
+
+int WriteReportFile(const std::string& path, std::string_view text) {
+  const detail::Fd fd(OpenReport(path, false));
+  return fd.open() ? WriteReport(fd.get(), text) : errno;
+}
+
+ErrorCode ReportErrorCode(int error) {
+  return detail::OpenErrorCode(error) == ErrorCode::kNoSpace ? ErrorCode::kNoSpace : ErrorCode::kIo;
 }
 
 }  // namespace gpusort

@@ -1,5 +1,4 @@
-// Files that a run writes beside its output: --stats, --trace, --report and --log-file. A stream that the process has
-// anyway (/dev/stderr) is written on, not opened anew. Start at OpenReport.
+// Reports: the files of --stats, --trace, --report and --log-file. Start at OpenReport.
 #pragma once
 
 #include <sys/stat.h>
@@ -8,21 +7,30 @@
 #include <string>
 #include <string_view>
 
+#include "kernels/error.hpp"
+
 namespace gpusort {
 
-/// Whether it is in a folder that all can write, and another user's, a link of another's, or a file of several names.
+/// Returns whether another user may have planted the file: it is in a folder that everybody can write in, and it belongs
+/// to another user, is a link of another user, or has several names.
 bool MayBePlanted(const std::string& path);
 
-/// A descriptor to write a report to: a copy of standard output's or standard error's if `path` is that, else the file,
-/// made if it is missing and, unless it is appended to, emptied. -1 and errno if that fails: EACCES if it
-/// may be planted, ENXIO if it is a pipe that nobody reads.
+/// Opens a file to write a report to, and creates it if it is missing. Empties it unless `append`. If `path` is standard
+/// output or standard error, such as /dev/stderr, returns a copy of its descriptor. Returns -1 and sets errno on failure:
+/// EACCES if the file may be planted, ENXIO if it is a pipe without a reader. A pipe is opened without waiting for a
+/// reader: signals are blocked once the output is published, so that nobody could stop the wait.
 int OpenReport(const std::string& path, bool append);
 
-/// All of `text`, or errno; 0 if it is written.
+/// Writes all of `text`. Returns 0 or an errno.
 int WriteReport(int fd, std::string_view text) noexcept;
 
+/// Opens the file, writes all of `text` and closes the file. Returns 0 or an errno.
+int WriteReportFile(const std::string& path, std::string_view text);
+/// Returns kNoSpace or kIo, for an errno of the functions above.
+ErrorCode ReportErrorCode(int error);
+
 bool SameFile(const struct stat& a, const struct stat& b);
-/// Standard error or standard output, if that is what `facts` are of.
+/// Returns the descriptor of standard error or standard output if `facts` describe that file.
 std::optional<int> StandardStream(const struct stat& facts);
 
 }  // namespace gpusort

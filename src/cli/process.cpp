@@ -19,13 +19,14 @@
 #include "cli/command_line.hpp"
 #include "cli/named_files.hpp"
 #include "cli/parse_options.hpp"
-#include "cli/reports.hpp"
 #include "io/file.hpp"
 #include "io/output_file.hpp"
 #include "io/stream.hpp"
 #include "kernels/backend.hpp"
 #include "kernels/error.hpp"
 #include "kernels/stuck_driver.hpp"
+#include "data/output_parts.hpp"
+#include "watch/report_files.hpp"
 
 namespace gpusort {
 namespace {
@@ -215,7 +216,7 @@ void ParseJob(Process& process, std::span<const std::string> words) {
 
 void BeginJob(Process& process, const std::string& program) {
   const JobSpec& spec = process.spec;
-  CheckReportFiles(spec);
+  CheckReportFiles(spec, PartNames(spec));
   InitLog(spec.reports.log_level, spec.reports.log_file, spec.reports.json_log ? LogFormat::kJson : LogFormat::kText);
   if (!spec.source.inputs.empty()) LogStart(program, spec);
   OnStuckDriver(EndByStuckDriver);

@@ -9,9 +9,9 @@
 #include <string>
 
 #include "io/stream.hpp"
-#include "job/job_record.hpp"
-#include "job/stats.hpp"
+#include "job/sort_result.hpp"
 #include "spec/job_spec.hpp"
+#include "watch/job_record.hpp"
 
 namespace gpusort {
 

@@ -13,13 +13,13 @@
 #include "data/output.hpp"
 #include "data/proof.hpp"
 #include "job/order.hpp"
-#include "job/stats.hpp"
 #include "kernels/backend.hpp"
 #include "plan/make_plan.hpp"
 #include "runs/form_runs.hpp"
 #include "runs/job.hpp"
 #include "runs/key_stage.hpp"
 #include "runs/run.hpp"
+#include "watch/stats.hpp"
 
 namespace gpusort {
 

@@ -104,7 +104,7 @@ class Sorter {
     if (record_ == nullptr) return;
     try {
       FillStats();
-      record_->Leave(job_.plan.memory > 0 ? PlanText() : "", sorting_.stats, job_.plan);
+      record_->Leave(job_.plan.memory > 0 ? PlanText() : "", sorting_.stats);
     } catch (...) {
       // Out of memory: the record says less.
     }
@@ -174,7 +174,7 @@ class Sorter {
     clock_.LogPhases();
     if (record_ != nullptr) {
       record_->Begin(
-          clock_, memory_.limit(), facts_.machine.threads, [this] { return memory_.used(); },
+          clock_, ReportMemory(true, false, memory_.limit()), facts_.machine.threads, [this] { return memory_.used(); },
           [this] {
             const std::lock_guard lock(store_mutex_);
             return store_.bytes_in_use();
@@ -680,12 +680,13 @@ class Sorter {
     if (sorting_.stats.records_out == 0 && IsAllHeader(spec_, inputs_)) sorting_.Note(kAllHeader);
     sorting_.stats.bytes = output_bytes_;
     FillStats();
-    if (!spec_.reports.stats.empty()) WriteStatsFile(spec_.reports.stats, sorting_.stats, job_.plan);
+    if (!spec_.reports.stats.empty()) WriteStatsFile(spec_.reports.stats, sorting_.stats);
   }
 
   /// The output is in place: nothing that fails now is worth an error.
   void FinishJournal() {
-    sorting_.stats.attempts = journal_->manifest().attempts;
+    const std::vector<KeptAttempt>& attempts = journal_->manifest().attempts;
+    sorting_.stats.attempts.assign(attempts.begin(), attempts.end());
     try {
       journal_->Finish(spec_.survival.keep);
     } catch (const Error& error) {
@@ -708,6 +709,9 @@ class Sorter {
     stats.temp_peak = store_.peak_bytes();
     stats.temp_written = store_.written_bytes();
     stats.temp_codec = CodecName(store_.codec());
+    const Plan& plan = job_.plan;
+    stats.plan = {plan.gpu ? plan.gpus : 0, plan.fan_in,        plan.slot_bytes, plan.block_bytes,
+                  plan.window_bytes,        plan.device_memory, plan.temp_bytes};
     stats.phases = clock_.phases();
   }
 

@@ -13,7 +13,7 @@
 #include "data/output.hpp"
 #include "data/page_buffer.hpp"
 #include "io/stream.hpp"
-#include "job/stats.hpp"
+#include "job/sort_result.hpp"
 #include "spec/job_spec.hpp"
 
 namespace gpusort {

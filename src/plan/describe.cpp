@@ -1,6 +1,8 @@
 #include <concepts>
+#include <sstream>
 #include <string>
 
+#include "base/log.hpp"
 #include "base/text.hpp"
 #include "plan/make_plan.hpp"
 
@@ -121,6 +123,22 @@ std::string Describe(const Plan& plan) {
                      : plan.runs == 0       ? "as much as the input"
                                             : "none expected");
   return text;
+}
+
+void LogPlan(const Plan& plan, const std::string& backend) {
+  std::istringstream lines(Describe(plan));
+  for (std::string line; std::getline(lines, line);) LogText(LogLevel::kInfo, "plan: " + line);
+  LogFields fields{{"backend", backend},
+                   {"memory", plan.memory},
+                   {"gpus", std::uint64_t{plan.gpu ? plan.gpus : 0}},
+                   {"device_memory", plan.device_memory},
+                   {"batch_bytes", plan.batch_bytes},
+                   {"block_bytes", plan.block_bytes},
+                   {"fan_in", plan.fan_in},
+                   {"levels", std::uint64_t{plan.levels}},
+                   {"temp_bytes", plan.temp_bytes}};
+  if (plan.runs > 0) fields.emplace_back("runs", plan.runs);
+  Log(LogEvent::kPlan, LogLevel::kInfo, "", fields);
 }
 
 }  // namespace gpusort

@@ -38,6 +38,8 @@ Plan MakePlan(const PlanFacts& facts, const MemoryShares& shares, const Ring& ri
 
 /// Returns the plan as text, one decision on each line.
 std::string Describe(const Plan& plan);
+/// Logs the plan: a line for each line of Describe, or one event in the JSON format.
+void LogPlan(const Plan& plan, const std::string& backend);
 
 /// Returns the size of the longest line that is taken if --max-record is not given.
 std::uint64_t UsualMaxRecord(std::uint64_t memory);

@@ -16,6 +16,7 @@
 #include "data/inputs.hpp"
 #include "data/proof.hpp"
 #include "io/spill.hpp"
+#include "watch/stats.hpp"
 
 namespace gpusort {
 
@@ -37,16 +38,10 @@ struct KeptJob {
 };
 
 /// An attempt: the work of one process.
-struct KeptAttempt {
-  std::string host;
-  std::uint64_t pid = 0;
-  std::string begin;                     ///< UTC
+struct KeptAttempt : AttemptStats {
   bool compresses = false;               ///< spilled blocks may be compressed
   std::vector<std::string> directories;  ///< of the spill, in the order of their numbers; "." is the folder itself
   std::vector<std::uint64_t> ctimes;     ///< time of the last change of each input's inode, in ns
-  std::uint64_t runs_kept = 0;           ///< number of runs when the process began
-  // Runs of phase 1 that the process has kept:
-  std::uint64_t runs_made = 0, bytes_read = 0;
 };
 
 /// A run without its blocks. The blocks are in an index, which lies in blocks of the spill as well.

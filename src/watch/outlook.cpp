@@ -13,7 +13,7 @@ void JobOutlook::Begin(const std::string& name, std::uint64_t bytes, Nanoseconds
   begun_ = true;
   const auto same = [&](const JobPart& part) { return part.name == name; };
   const auto found = std::find_if(coming_.begin(), coming_.end(), same);
-  part_ = JobPart{name, bytes, 0, 0, 0, false};
+  part_ = JobPart{.name = name, .bytes = bytes};
   if (found != coming_.end()) {
     part_ = *found;
     part_.bytes = bytes;
@@ -48,7 +48,7 @@ void JobOutlook::Update(Nanoseconds now, std::uint64_t done, std::uint64_t skipp
   }
   double left = 0;
   if (part_.bytes > 0) {
-    // What was seen counts the more, the more was seen.
+    // The estimate before the part began counts as much as this share of the part.
     constexpr double kTrust = 0.05;
     const double own = static_cast<double>(done_ - std::min(done_, skipped));
     const double all = static_cast<double>(part_.bytes - std::min(part_.bytes, skipped));
@@ -57,13 +57,13 @@ void JobOutlook::Update(Nanoseconds now, std::uint64_t done, std::uint64_t skipp
     if (own == 0 && expected_ == 0) return;
     const double trust = expected_ > 0 ? kTrust : 0;
     const double total = all > 0 ? (InSeconds(step_ - begin_) + expected_ * trust) / (share + trust) : 0;
-    // What is under way is not done yet, but was begun.
+    // The next step of bytes has been under way since the last step was done.
     const double step = own > 0 ? static_cast<double>(longest_step_) / all : 1;
     left = std::max(0.0, total * (1 - share) - std::min(InSeconds(now - step_), step * total));
   } else if (expected_ > 0) {
     left = std::max(0.0, expected_ - elapsed);
   } else if (!coming_.empty()) {
-    return;  // of unknown size, and more is to come
+    return;  // the size is unknown, and more parts come
   }
   for (const JobPart& part : coming_) left += ExpectedSeconds(part);
   left_ = left;
@@ -78,9 +78,9 @@ void JobOutlook::Finish() {
 }
 
 double JobOutlook::ExpectedSeconds(const JobPart& part) const {
-  // Of the cores' time for a stored byte, expanding is a part.
+  // The cores' time per compressed byte includes the time to expand it.
   const double scale = part.expands ? expansion_ : 1;
-  // A disk that nobody has seen written writes as it reads.
+  // A disk that was not written yet is expected to write as fast as it reads.
   const double write_rate = part.to_disk      ? std::max(write_rate_, read_rate_)
                             : write_rate_ > 0 ? write_rate_
                                               : read_rate_;

@@ -1,7 +1,7 @@
-// How far a whole job is, and how long it will yet take.
-// A job is some parts, one behind the other. The part that runs goes on as fast as it went so far; those to come are
-// expected from what the machine was seen to do: seconds a byte that is read, written, or worked on. No clock is read
-// here, so that tests drive it by hand. Start at JobOutlook.
+// Estimates how far a whole job is, and how long it will still take. Start at JobOutlook.
+// A job is a sequence of parts. The current part is expected to continue at its rate so far. A later part is expected
+// to take the time of its slowest resource, at the seconds per byte that the earlier parts showed. This code reads no
+// clock, so that tests can set the time.
 #pragma once
 
 #include <chrono>
@@ -13,17 +13,17 @@
 
 namespace gpusort {
 
-/// What a part of a job is expected to take of each resource.
+/// The use of each resource that a part of a job is expected to need.
 struct JobPart {
   std::string name;
-  std::uint64_t bytes = 0;     ///< by which its progress is counted; 0: not known
-  double work = 0;             ///< of cores or a GPU: bytes that are sorted in the same time
-  double read = 0, write = 0;  ///< bytes of disks
-  bool expands = false;        ///< its numbers are of stored bytes, which are expanded
-  bool to_disk = false;        ///< what it writes goes to a disk, where parts before it wrote to the page cache
+  std::uint64_t bytes = 0;     ///< to count its progress by; 0 if unknown
+  double work = 0;             ///< of the cores or the GPU, as bytes that are sorted in the same time
+  double read = 0, write = 0;  ///< bytes from and to disks
+  bool expands = false;        ///< the numbers count compressed bytes, which the part expands
+  bool to_disk = false;        ///< writes go to a disk, while earlier parts wrote to the page cache
 };
 
-/// What was seen of the part that runs. A resource that is used by several threads at once counts once.
+/// The use of each resource by the current part so far. Several threads that use a resource at once count once.
 struct PartSeen {
   double work_seconds = 0, read_seconds = 0, write_seconds = 0;
   double read_bytes = 0, write_bytes = 0, expanded_bytes = 0;
@@ -33,18 +33,18 @@ class JobOutlook {
  public:
   using Nanoseconds = std::chrono::nanoseconds;
 
-  /// All that comes from here on, the part that begins next included.
+  /// Sets all parts that come, including the part that begins next.
   void Expect(std::vector<JobPart> parts) { coming_ = std::move(parts); }
-  /// The part before it ends; those expected before `name` are left out. `bytes` 0: not known.
+  /// Ends the current part and begins `name`. Drops the expected parts before `name`. `bytes` is 0 if unknown.
   void Begin(const std::string& name, std::uint64_t bytes, Nanoseconds now);
-  /// `done` bytes of the part that runs, of which `skipped` were done before it began.
+  /// Takes the bytes of the current part that are done. `skipped` of them were done before the part began.
   void Update(Nanoseconds now, std::uint64_t done, std::uint64_t skipped, const PartSeen& seen);
-  /// All is done.
+  /// Call this when the job is done.
   void Finish();
 
-  /// Of the whole job, 0 to 100, never falling; 100 only at the end. Nothing where sizes are not known.
+  /// The percent of the whole job, from 0 to 100. It never falls, and is 100 only at the end. Empty if sizes are unknown.
   std::optional<int> percent() const { return percent_; }
-  /// Nothing where they are not known, or before anything was seen.
+  /// Empty if sizes are unknown, or before the first bytes are done.
   std::optional<double> seconds_left() const { return left_; }
 
  private:
@@ -53,15 +53,15 @@ class JobOutlook {
 
   std::vector<JobPart> coming_;
   JobPart part_;
-  double expected_ = 0;  ///< seconds of the part that runs, before it began; 0: not known
+  double expected_ = 0;  ///< seconds of the current part, as estimated before it began; 0 if unknown
   bool begun_ = false;
-  Nanoseconds first_{0}, begin_{0}, step_{0};  ///< of the job, of the part, of the last bytes that were done
+  Nanoseconds first_{0}, begin_{0}, step_{0};  ///< when the job began, the part began, and bytes were last done
   std::uint64_t done_ = 0, longest_step_ = 0;
-  // Seconds that what is to come takes of each, as the parts before showed it.
+  // Seconds per byte of each resource, as the parts so far showed them.
   double work_rate_ = 0, read_rate_ = 0, write_rate_ = 0;
-  double overhead_ = 1;  ///< a part's time, by that of the resource it used most
+  double overhead_ = 1;  ///< a part's time divided by the time of its busiest resource
   double expansion_ = 1;
-  int reached_ = 0;  ///< percent
+  int reached_ = 0;  ///< the percent that was shown last
   std::optional<int> percent_;
   std::optional<double> left_;
 };

@@ -1,5 +1,7 @@
 #include "watch/recorder.hpp"
 
+#include <fmt/core.h>
+
 #include <algorithm>
 #include <utility>
 
@@ -9,7 +11,7 @@ namespace gpusort {
 namespace {
 
 constexpr Nanoseconds kFirstInterval = std::chrono::milliseconds(20);
-/// A trace is drained and counted no less often.
+/// The longest time between two drains of a trace.
 constexpr Nanoseconds kTraceInterval = std::chrono::milliseconds(50);
 
 }  // namespace
@@ -83,10 +85,9 @@ void Recorder::Look() {
   if (seconds < 0.045 && !stop_) return;
   const Nanoseconds now = zero_ + sample.time;
   for (const Resource resource : {Resource::kDiskRead, Resource::kDiskWrite, Resource::kBus, Resource::kCodec}) {
-    const auto i = static_cast<std::size_t>(resource);
-    if (sample.bytes[i] == 0) continue;
-    const auto moved = static_cast<double>(sample.bytes[i] - counted_.bytes[i]);
-    trace_->AddCounter(std::string(ResourceName(resource)) + ": bytes per second", now,
+    if (sample.bytes[resource] == 0) continue;
+    const auto moved = static_cast<double>(sample.bytes[resource] - counted_.bytes[resource]);
+    trace_->AddCounter(fmt::format("{}: bytes per second", ResourceName(resource)), now,
                        seconds > 0 ? moved / seconds : 0);
   }
   trace_->AddCounter("memory in use", now, static_cast<double>(sample.memory));

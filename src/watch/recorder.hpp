@@ -1,9 +1,8 @@
-// Looks at a running job from a thread of its own: what --report draws over time, and the counters of --trace.
-// A bounded number of samples: when they are full, every second one goes and the next come half as often, so that a job
-// of seconds is seen in hundredths and one of hours in minutes. Start at Recorder.
+// Samples a running job, for the charts of --report and the counters of --trace. Start at Recorder.
+// The number of samples is bounded. When the samples are full, every second one is dropped and the interval doubles, so
+// that a job of hours takes no more memory than a job of seconds.
 #pragma once
 
-#include <array>
 #include <condition_variable>
 #include <cstdint>
 #include <functional>
@@ -13,17 +12,16 @@
 #include <vector>
 
 #include "kernels/thread.hpp"
-#include "watch/progress.hpp"
-#include "watch/trace.hpp"
+#include "watch/clock.hpp"
 
 namespace gpusort {
 
-/// The job so far, at one time.
+/// The totals of a job at one time.
 struct RecordedSample {
-  Nanoseconds time{0};  ///< since the recorder's beginning
-  std::array<Nanoseconds, kResourceCount> busy{};
-  std::array<std::uint64_t, kResourceCount> bytes{};
-  std::uint64_t memory = 0, temp = 0;  ///< in use
+  Nanoseconds time{0};  ///< since the recorder's time zero
+  PerResource<Nanoseconds> busy{};
+  PerResource<std::uint64_t> bytes{};
+  std::uint64_t memory = 0, temp = 0;  ///< bytes in use
 };
 
 class Recorder {
@@ -31,21 +29,22 @@ class Recorder {
   static constexpr std::size_t kMostSamples = 512;
   using Value = std::function<std::uint64_t()>;
 
-  /// `trace` may be null; all must outlive this, and whoever ends the trace ends this before. `zero` is its first time.
-  /// Where the system refuses a thread, only the ends are seen.
+  /// `trace` may be null. All arguments must outlive this object; stop it before the trace ends. `memory` and `temp`
+  /// return the bytes in use, and are called from the recorder's thread. Times count from `zero`. If the system refuses
+  /// the thread, there are only a first and a last sample.
   Recorder(const StageClock& clock, Trace* trace, Nanoseconds zero, Value memory, Value temp);
   Recorder(const Recorder&) = delete;
   Recorder& operator=(const Recorder&) = delete;
   ~Recorder();
 
-  /// Ends its thread, with a last sample.
+  /// Takes the last sample and ends the thread.
   void Stop();
   const std::vector<RecordedSample>& samples() const { return samples_; }
 
-  /// While it lives, `value` is a counter of the trace. Any thread may call it.
+  /// Makes `value` a counter of the trace for as long as the gauge lives. The recorder's thread calls `value`.
   class Gauge {
    public:
-    Gauge(Recorder* recorder, std::string name, Value value);  ///< none: nothing
+    Gauge(Recorder* recorder, std::string name, Value value);  ///< does nothing if `recorder` is null
     Gauge(const Gauge&) = delete;
     Gauge& operator=(const Gauge&) = delete;
     ~Gauge();
@@ -74,9 +73,9 @@ class Recorder {
   bool stop_ = false;
   Nanoseconds interval_;
   std::vector<RecordedSample> samples_;
-  RecordedSample counted_;  // what the last counters of the trace were made from
+  RecordedSample counted_;  // the sample of the last counters in the trace
   std::list<Gauge::Entry> gauges_;
-  Threads thread_;  // one
+  Threads thread_;
 };
 
 }  // namespace gpusort

@@ -1,12 +1,12 @@
 #include "watch/trace.hpp"
 
+#include <fmt/core.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <array>
 #include <cerrno>
 #include <charconv>
-#include <cstdio>
 #include <cstring>
 #include <system_error>
 
@@ -17,14 +17,14 @@
 namespace gpusort {
 namespace {
 
-/// Perfetto shows rows by processes. The job's threads are one, the resources that they use are others.
+/// Perfetto groups rows by process. The threads of the job are one process, and each track is another one.
 constexpr unsigned kThreadsProcess = 1;
 constexpr const char* kTrackNames[kTraceTracks] = {"",    "disk: input", "disk: temp space", "disk: output",
                                                    "bus", "codec",       "GPU stream"};
-/// As much is written at once.
+/// The size of one write to the file.
 constexpr std::size_t kFlushBytes = std::size_t{256} << 10;
 
-// Which trace a thread's buffer is of: addresses are used again.
+// Numbers the traces. A trace's address cannot identify it, because addresses are reused.
 std::atomic<std::uint64_t> last_trace{0};
 
 int OpenTrace(const std::string& path) {
@@ -36,7 +36,8 @@ int OpenTrace(const std::string& path) {
 
 }  // namespace
 
-/// A thread's buffer, which the next thread of its role may have when this one ends.
+/// The ring of a thread. When the thread ends, the next thread of its role takes over the ring and its row: each merge
+/// of several levels starts new threads.
 struct Trace::Own {
   std::uint64_t id = 0;
   std::shared_ptr<Buffer> buffer;
@@ -63,7 +64,7 @@ Trace::Trace(const std::string& path, std::uint64_t memory, Nanoseconds zero, un
       fd_(OpenTrace(path)) {
   buffers_.reserve(most_threads_);
   text_ = "[\n";
-  PutName("process_name", kThreadsProcess, 0, "gpusort: threads", 0);
+  PutName("process", kThreadsProcess, 0, "gpusort: threads", 0);
 }
 
 Trace::~Trace() { ::close(fd_); }
@@ -134,14 +135,13 @@ void Trace::DrainAll() {
     const std::lock_guard lock(mutex_);
     count = buffers_.size();
   }
-  // Never fewer, and never moved: their places were reserved.
+  // The vector's capacity was reserved, so its elements never move, and none is ever removed.
   for (std::size_t i = 0; i < count; ++i) {
     Buffer& buffer = *buffers_[i];
     if (!std::exchange(buffer.named, true)) {
-      const std::string name = std::strcmp(buffer.role, "main") == 0
-                                   ? "main"
-                                   : std::string(buffer.role) + " " + std::to_string(buffer.index);
-      PutName("thread_name", kThreadsProcess, static_cast<unsigned>(i), name, static_cast<unsigned>(i));
+      const bool main = std::strcmp(buffer.role, "main") == 0;
+      const std::string name = main ? "main" : fmt::format("{} {}", buffer.role, buffer.index);
+      PutName("thread", kThreadsProcess, static_cast<unsigned>(i), name, static_cast<unsigned>(i));
     }
     const std::uint64_t added = buffer.added.load(std::memory_order_acquire);
     for (std::uint64_t at = buffer.taken.load(std::memory_order_relaxed); at < added; ++at) {
@@ -156,13 +156,13 @@ void Trace::DrainAll() {
   Flush();
 }
 
-/// On the track of what it uses. Slices of several threads overlap, and those of a row must not: each goes to the first
-/// row that is free then, so that there are as many rows as were used at once. A GPU's stream is its lane's.
+/// Writes a slice to the track of its resource. Slices of one row must not overlap, so each goes to the first row that
+/// is free when the slice begins. The number of rows is then the number of uses at once. A GPU stream is its lane's row.
 void Trace::Put(const Buffer& buffer, const TraceSlice& slice) {
   const auto track = static_cast<std::size_t>(slice.track);
   if (slice.track == TraceTrack::kNone) return;
   const unsigned process = kThreadsProcess + static_cast<unsigned>(track);
-  if (!std::exchange(named_[track], true)) PutName("process_name", process, 0, kTrackNames[track], process);
+  if (!std::exchange(named_[track], true)) PutName("process", process, 0, kTrackNames[track], process);
   std::vector<Nanoseconds>& rows = rows_[track];
   std::size_t row = 0;
   if (slice.track == TraceTrack::kGpu) {
@@ -172,14 +172,14 @@ void Trace::Put(const Buffer& buffer, const TraceSlice& slice) {
   }
   while (row >= rows.size()) {
     const auto next = static_cast<unsigned>(rows.size());
-    PutName("thread_name", process, next, std::string(kTrackNames[track]) + " " + std::to_string(next + 1), next);
+    PutName("thread", process, next, fmt::format("{} {}", kTrackNames[track], next + 1), next);
     rows.push_back(Nanoseconds{0});
   }
   rows[row] = slice.end;
   PutSlice(process, static_cast<unsigned>(row), slice);
 }
 
-/// Most of what a trace costs is its text, so numbers are not printf's.
+/// Most of the cost of a trace is its text, so the numbers of slices are not formatted by fmt.
 void Trace::PutNumber(const char* front, std::uint64_t number) {
   std::array<char, 20> digits;
   text_ += front;
@@ -203,32 +203,24 @@ void Trace::PutSlice(unsigned process, unsigned row, const TraceSlice& slice) {
   PutNumber(",\"args\":{\"bytes\":", slice.bytes);
   if (slice.number != Mark::kNoNumber) PutNumber(",\"number\":", slice.number);
   if (slice.upload + slice.kernels + slice.download > 0) {
-    std::array<char, 192> part{};
-    std::snprintf(part.data(), part.size(), ",\"upload_ms\":%.3f,\"kernels_ms\":%.3f,\"download_ms\":%.3f",
-                  1e3 * static_cast<double>(slice.upload), 1e3 * static_cast<double>(slice.kernels),
-                  1e3 * static_cast<double>(slice.download));
-    text_ += part.data();
+    text_ += fmt::format(R"(,"upload_ms":{:.3f},"kernels_ms":{:.3f},"download_ms":{:.3f})", 1e3F * slice.upload,
+                         1e3F * slice.kernels, 1e3F * slice.download);
   }
   text_ += "}}";
 }
 
 void Trace::PutName(const char* what, unsigned process, unsigned row, std::string_view name, unsigned place) {
   if (std::exchange(begun_, true)) text_ += ",\n";
-  const std::string where = "\"pid\":" + std::to_string(process) + ",\"tid\":" + std::to_string(row);
-  const bool of_process = std::string_view(what) == "process_name";
-  text_ += "{\"ph\":\"M\"," + where + ",\"name\":\"" + what + "\",\"args\":{\"name\":\"" + std::string(name) +
-           "\"}},\n" + "{\"ph\":\"M\"," + where + ",\"name\":\"" +
-           (of_process ? "process_sort_index" : "thread_sort_index") +
-           "\",\"args\":{\"sort_index\":" + std::to_string(place) + "}}";
+  text_ += fmt::format(R"({{"ph":"M","pid":{0},"tid":{1},"name":"{2}_name","args":{{"name":"{3}"}}}},
+{{"ph":"M","pid":{0},"tid":{1},"name":"{2}_sort_index","args":{{"sort_index":{4}}}}})",
+                       process, row, what, name, place);
 }
 
 void Trace::AddCounter(std::string_view name, Nanoseconds now, double value) {
   const std::lock_guard lock(file_mutex_);
-  std::array<char, 64> number{};
-  std::snprintf(number.data(), number.size(), ",\"args\":{\"value\":%.0f}}", value);
-  text_ += ",\n{\"ph\":\"C\",\"pid\":" + std::to_string(kThreadsProcess) + ",\"name\":\"" + std::string(name) + "\"";
+  text_ += fmt::format(",\n" R"({{"ph":"C","pid":{},"name":"{}")", kThreadsProcess, name);
   PutTime(",\"ts\":", now - zero_);
-  text_ += number.data();
+  text_ += fmt::format(R"(,"args":{{"value":{:.0f}}}}})", value);
 }
 
 void Trace::Flush() {
@@ -239,10 +231,9 @@ void Trace::Flush() {
 int Trace::End(Nanoseconds now, const std::string& ending) {
   const std::lock_guard lock(file_mutex_);
   DrainAll();
-  text_ += ",\n{\"ph\":\"i\",\"s\":\"g\",\"pid\":" + std::to_string(kThreadsProcess) + ",\"tid\":0,\"name\":\"end\"";
+  text_ += fmt::format(",\n" R"({{"ph":"i","s":"g","pid":{},"tid":0,"name":"end")", kThreadsProcess);
   PutTime(",\"ts\":", now - zero_);
-  text_ += ",\"args\":{\"slices\":" + std::to_string(slices_) + ",\"dropped\":" + std::to_string(dropped_) +
-           ",\"ended\":" + ending + "}}\n]\n";
+  text_ += fmt::format(R"(,"args":{{"slices":{},"dropped":{},"ended":{}}}}})", slices_, dropped(), ending) + "\n]\n";
   Flush();
   return error_;
 }

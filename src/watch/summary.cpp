@@ -1,4 +1,6 @@
-#include "job/summary.hpp"
+#include "watch/summary.hpp"
+
+#include <fmt/core.h>
 
 #include <algorithm>
 #include <cstdint>
@@ -6,12 +8,11 @@
 #include <vector>
 
 #include "base/text.hpp"
-#include "watch/progress.hpp"
 
 namespace gpusort {
 namespace {
 
-/// A phase that takes a smaller part of the time is not worth a word.
+/// The summary leaves out a phase that takes a smaller part of the time.
 constexpr double kNotablePart = 0.1;
 
 std::string Words(const std::string& resource) {
@@ -27,15 +28,15 @@ struct Limit {
 };
 
 /// Returns the busiest resource of each notable phase in which one was busy for half of the time, longest phase first.
-std::vector<Limit> FindLimits(const SortStats& stats, unsigned gpus) {
+std::vector<Limit> FindLimits(const SortStats& stats) {
   double all = 0;
   for (const PhaseTimes& phase : stats.phases) all += InSeconds(phase.wall);
   std::vector<Limit> limits;
   for (const PhaseTimes& phase : stats.phases) {
     const double seconds = InSeconds(phase.wall);
     if (seconds < kNotablePart * all) continue;
-    std::string resource = BusiestResource(PhaseTimes{}, phase, gpus);
-    // In the last phase the disk takes what the page cache holds of the output.
+    std::string resource = BusiestResource(PhaseTimes{}, phase, stats.plan.gpus);
+    // In the last phase, the disk takes the part of the output that is still in the page cache.
     if (resource.empty() && phase.name == "publish") resource = "disk write";
     if (!resource.empty()) limits.push_back({phase.name, std::move(resource), seconds});
   }
@@ -51,12 +52,12 @@ std::string LimitText(const std::vector<Limit>& limits) {
   }
   std::string text;
   for (const Limit& limit : limits) {
-    text += (text.empty() ? "" : ", ") + Words(limit.resource) + " (" + limit.phase + ")";
+    text += fmt::format("{}{} ({})", text.empty() ? "" : ", ", Words(limit.resource), limit.phase);
   }
   return text;
 }
 
-std::string Advice(const std::vector<Limit>& limits, const SummaryFacts& facts, const SortStats& stats) {
+std::string AdviceText(const std::vector<Limit>& limits, const SummaryFacts& facts, const SortStats& stats) {
   const std::string resource = limits.empty() ? "" : limits.front().resource;
   const bool disk = resource == "disk read" || resource == "disk write";
   if (disk && stats.temp_written > 0) {
@@ -64,21 +65,24 @@ std::string Advice(const std::vector<Limit>& limits, const SummaryFacts& facts, 
   }
   if (disk) return "a faster disk for input and output";
   if (resource == "cores") {
-    const std::string threads = facts.threads > 0 ? " (now " + std::to_string(facts.threads) + ")" : "";
-    return "more cores" + threads + (stats.gpu ? "" : ", or a GPU");
+    return fmt::format("more cores{}{}", facts.threads > 0 ? fmt::format(" (now {})", facts.threads) : "",
+                       stats.gpu ? "" : ", or a GPU");
   }
   if (resource == "GPU" || resource == "bus") return "a second GPU (--device gpu uses all of them)";
   return "--trace FILE shows what waited for what";
 }
 
+std::string FileText(const std::string& file, const char* option, const char* content) {
+  return file.empty() ? fmt::format("{} FILE writes {}", option, content) : fmt::format("{} has {}", file, content);
+}
+
 }  // namespace
 
-std::string SummaryText(const SummaryFacts& facts, const SortStats& stats, const Plan& plan) {
-  const std::vector<Limit> limits = FindLimits(stats, plan.gpu ? plan.gpus : 0);
-  std::string text = facts.merged ? "merged      " : "sorted      ";
-  text += FormatBytes(stats.bytes) + ", " + std::to_string(stats.records_out) +
-          (stats.records_out == 1 ? " record" : " records");
-  if (stats.records_in > stats.records_out) text += " of " + std::to_string(stats.records_in);
+std::string SummaryText(const SummaryFacts& facts, const SortStats& stats) {
+  const std::vector<Limit> limits = FindLimits(stats);
+  std::string text = fmt::format("{}      {}, {} record{}", facts.merged ? "merged" : "sorted",
+                                 FormatBytes(stats.bytes), stats.records_out, stats.records_out == 1 ? "" : "s");
+  if (stats.records_in > stats.records_out) text += fmt::format(" of {}", stats.records_in);
   if (stats.stored_bytes != stats.bytes && stats.stored_bytes > 0) {
     text += ", stored as " + FormatBytes(stats.stored_bytes);
   }
@@ -86,26 +90,25 @@ std::string SummaryText(const SummaryFacts& facts, const SortStats& stats, const
 
   text += "\ntime        " + FormatDuration(facts.seconds);
   if (facts.seconds > 0) {
-    text += ", " + FormatBytes(static_cast<std::uint64_t>(static_cast<double>(stats.bytes) / facts.seconds)) + "/s";
+    const double rate = static_cast<double>(stats.bytes) / facts.seconds;
+    text += fmt::format(", {}/s", FormatBytes(static_cast<std::uint64_t>(rate)));
   }
   const char* between = ": ";
   for (const PhaseTimes& phase : stats.phases) {
-    if (InSeconds(phase.wall) < kNotablePart * facts.seconds) continue;
-    text += std::exchange(between, ", ") + phase.name + " " + FormatDuration(InSeconds(phase.wall));
+    const double seconds = InSeconds(phase.wall);
+    if (seconds < kNotablePart * facts.seconds) continue;
+    text += fmt::format("{}{} {}", std::exchange(between, ", "), phase.name, FormatDuration(seconds));
   }
 
-  text += "\nmemory      " + FormatBytes(stats.host_peak) + " of the " + FormatBytes(stats.host_limit) + " allowed";
-  if (stats.device_peak > 0) text += ", " + FormatBytes(stats.device_peak) + " of the GPU's";
-  text += stats.temp_peak > 0 ? "; temp files took " + FormatBytes(stats.temp_peak) + " of disk" : "; no temp files";
+  text += fmt::format("\nmemory      {} of the {} allowed", FormatBytes(stats.host_peak), FormatBytes(stats.host_limit));
+  if (stats.device_peak > 0) text += fmt::format(", {} of the GPU's", FormatBytes(stats.device_peak));
+  text += stats.temp_peak == 0 ? "; no temp files"
+                               : fmt::format("; temp files took {} of disk", FormatBytes(stats.temp_peak));
 
-  text += "\nlimited by  " + LimitText(limits);
-
-  const auto read = [](const std::string& file, const char* option, const char* what) {
-    return file.empty() ? std::string(option) + " FILE writes " + what : file + " has " + what;
-  };
-  text += "\nmore        " + read(facts.stats_file, "--stats", "all figures") + ", " +
-          read(facts.report_file, "--report", "a page of them") + "; faster with: " + Advice(limits, facts, stats);
-  return text + "\n";
+  return text + fmt::format("\nlimited by  {}\nmore        {}, {}; faster with: {}\n", LimitText(limits),
+                            FileText(facts.stats_file, "--stats", "all figures"),
+                            FileText(facts.report_file, "--report", "a page of them"),
+                            AdviceText(limits, facts, stats));
 }
 
 }  // namespace gpusort

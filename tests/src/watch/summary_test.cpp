@@ -1,4 +1,4 @@
-#include "job/summary.hpp"
+#include "watch/summary.hpp"
 
 #include <gtest/gtest.h>
 
@@ -30,7 +30,7 @@ class Summary : public ::testing::Test {
     facts.threads = 2;
   }
   std::vector<std::string> Lines() const {
-    const std::string text = SummaryText(facts, stats, plan);
+    const std::string text = SummaryText(facts, stats);
     EXPECT_EQ(std::count(text.begin(), text.end(), '\n'), 5) << text;
     std::vector<std::string> lines;
     for (std::size_t at = 0, end; (end = text.find('\n', at)) != std::string::npos; at = end + 1) {
@@ -42,7 +42,6 @@ class Summary : public ::testing::Test {
 
   SummaryFacts facts;
   SortStats stats;
-  Plan plan;
 };
 
 TEST_F(Summary, HasBytesTimeMemoryLimitAndWhatToTry) {
@@ -78,7 +77,8 @@ TEST_F(Summary, SaysSoIfNothingWasBusy) {
 }
 
 TEST_F(Summary, TellsTheGpuFromItsBus) {
-  plan.gpu = stats.gpu = true;
+  stats.plan.gpus = 1;
+  stats.gpu = true;
   stats.device_peak = 1 << 30;
   stats.phases = {Phase("form runs", 10, Resource::kCompute, 9)};
   stats.phases[0].device.kernels = 6;

@@ -1,4 +1,4 @@
-#include "cli/reports.hpp"
+#include "watch/report_files.hpp"
 
 #include <fcntl.h>
 #include <sys/stat.h>
@@ -12,7 +12,6 @@
 #include <vector>
 
 #include "base/report_file.hpp"
-#include "data/output_parts.hpp"
 #include "io/file.hpp"
 #include "kernels/error.hpp"
 
@@ -88,7 +87,7 @@ void RequireWritable(const NamedFile& report) {
 
 }  // namespace
 
-void CheckReportFiles(const JobSpec& spec) {
+void CheckReportFiles(const JobSpec& spec, const std::vector<std::string>& parts) {
   std::vector<NamedFile> files;
   for (const std::string& input : spec.source.inputs) files.push_back({Role::kInput, "the input", input});
   const std::pair<NamedFile, bool> others[] = {
@@ -100,7 +99,7 @@ void CheckReportFiles(const JobSpec& spec) {
       {{Role::kReport, "--report", spec.reports.page}, !spec.reports.page.empty()},
       {{Role::kReport, "--log-file", spec.reports.log_file}, !spec.reports.log_file.empty()},
   };
-  for (const std::string& part : PartNames(spec)) files.push_back({Role::kOutput, "the output", part});
+  for (const std::string& part : parts) files.push_back({Role::kOutput, "the output", part});
   for (const auto& [file, given] : others) {
     if (given) files.push_back(file);
   }

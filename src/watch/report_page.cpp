@@ -1,6 +1,9 @@
-#include "job/report_page.hpp"
+#include "watch/report_page.hpp"
+
+#include <fmt/core.h>
 
 #include <nlohmann/json.hpp>
+#include <span>
 #include <string_view>
 
 #include "base/text.hpp"
@@ -12,53 +15,28 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-std::string EscapeHtml(std::string_view text) {
+/// Replaces each character in `marks` by the text of the same place in `texts`.
+std::string Replace(std::string_view text, std::string_view marks, std::span<const char* const> texts) {
   std::string safe;
   for (const char c : text) {
-    switch (c) {
-      case '&':
-        safe += "&amp;";
-        break;
-      case '<':
-        safe += "&lt;";
-        break;
-      case '>':
-        safe += "&gt;";
-        break;
-      case '"':
-        safe += "&quot;";
-        break;
-      case '\'':
-        safe += "&#39;";
-        break;
-      default:
-        safe += c;
-    }
+    const std::size_t mark = marks.find(c);
+    mark == marks.npos ? safe += c : safe += texts[mark];
   }
   return safe;
 }
 
-/// In a script's element a text must not end it.
-std::string EscapeScript(const std::string& json) {
-  std::string safe;
-  for (const char c : json)
-    c == '<' || c == '>' || c == '&' ? safe += c == '<' ? "\\u003c" : c == '>' ? "\\u003e" : "\\u0026" : safe += c;
-  return safe;
+std::string EscapeHtml(std::string_view text) {
+  constexpr const char* kTexts[] = {"&amp;", "&lt;", "&gt;", "&quot;", "&#39;"};
+  return Replace(text, "&<>\"'", kTexts);
 }
 
-Json PhaseList(const std::vector<PhaseTimes>& phases, const std::vector<std::string>& keys) {
-  Json list = Json::array();
-  for (const PhaseTimes& phase : phases) {
-    Json entry{{"phase", phase.name}, {"seconds", InSeconds(phase.wall)}};
-    for (std::size_t i = 0; i < kResourceCount; ++i) {
-      entry[keys[i]] = {{"busy", phase.Share(static_cast<Resource>(i))}, {"bytes", phase.bytes[i]}};
-    }
-    list.push_back(std::move(entry));
-  }
-  return list;
+/// Escapes JSON so that no text in it ends the script element.
+std::string EscapeScript(std::string_view json) {
+  constexpr const char* kTexts[] = {"\\u0026", "\\u003c", "\\u003e"};
+  return Replace(json, "&<>", kTexts);
 }
 
-/// Column by column, resources first.
+/// Returns one array for each column; `busy` and `bytes` have one for each resource.
 Json Series(const std::vector<RecordedSample>& samples) {
   Json seconds = Json::array(), memory = Json::array(), temp = Json::array();
   Json busy = Json::array(), bytes = Json::array();
@@ -81,14 +59,14 @@ Json Series(const std::vector<RecordedSample>& samples) {
 
 std::string Verdict(const ReportFacts& facts, const JobEnding& ending) {
   const bool done = ending.exit_code == 0;
-  std::string html = done ? "<div class=\"verdict\"><p><b>Done</b>" : "<div class=\"verdict failed\"><p><b>Failed</b>";
-  html += ", exit code " + std::to_string(ending.exit_code);
+  std::string html = fmt::format(R"(<div class="verdict{}"><p><b>{}</b>, exit code {})", done ? "" : " failed",
+                                 done ? "Done" : "Failed", ending.exit_code);
   if (!ending.signal.empty()) html += ", ended by " + EscapeHtml(ending.signal);
-  html += ", after " + EscapeHtml(FormatDuration(facts.seconds)) + "</p>\n";
-  if (!ending.message.empty()) html += "<p>" + EscapeHtml(EscapeName(ending.message)) + "</p>\n";
-  if (!done) html += "<p>What to do: " + EscapeHtml(Advice(ending.exit_code)) + "</p>\n";
-  return html + "</div>\n<p class=\"muted\">Started " + EscapeHtml(facts.started) + ", gpusort " +
-         EscapeHtml(facts.version) + "</p>";
+  html += fmt::format(", after {}</p>\n", FormatDuration(facts.seconds));
+  if (!ending.message.empty()) html += fmt::format("<p>{}</p>\n", EscapeHtml(EscapeName(ending.message)));
+  if (!done) html += fmt::format("<p>What to do: {}</p>\n", EscapeHtml(Advice(ending.exit_code)));
+  return html + fmt::format("</div>\n<p class=\"muted\">Started {}, gpusort {}</p>", EscapeHtml(facts.started),
+                            EscapeHtml(facts.version));
 }
 
 }  // namespace
@@ -121,24 +99,20 @@ const char* Advice(int exit_code) {
 
 std::string ReportPage(const ReportFacts& facts, const JobEnding& ending) {
   Json resources = Json::array();
-  std::vector<std::string> keys;
-  for (std::size_t i = 0; i < kResourceCount; ++i) {
-    resources.push_back(ResourceName(static_cast<Resource>(i)));
-    keys.emplace_back(ResourceName(static_cast<Resource>(i)));
-  }
+  for (std::size_t i = 0; i < kResourceCount; ++i) resources.push_back(ResourceName(static_cast<Resource>(i)));
+  const Json stats = facts.stats ? Json::parse(StatsText(*facts.stats)) : Json::object();
   const Json data{{"resources", resources},
-                  {"keys", keys},
-                  {"phases", PhaseList(facts.phases, keys)},
+                  {"phases", stats.value("phases", Json::array())},
                   {"phases_begin", InSeconds(facts.phases_begin)},
                   {"series", Series(facts.samples)},
-                  {"memory_limit", facts.memory_limit},
-                  {"notes", facts.notes},
+                  {"memory_limit", facts.stats ? facts.stats->host_limit : 0},
+                  {"notes", stats.value("notes", Json::array())},
                   {"plan", facts.plan},
                   {"files", facts.files},
-                  {"stats", facts.stats.empty() ? Json::object() : Json::parse(facts.stats)}};
-  const std::string title = std::string("gpusort: ") +
-                            (ending.exit_code == 0 ? "a job that is done" : "a job that failed") +
-                            (facts.files.empty() ? "" : ", " + facts.files.back().second);
+                  {"stats", stats}};
+  const std::string title =
+      fmt::format("gpusort: a job that {}{}{}", ending.exit_code == 0 ? "is done" : "failed",
+                  facts.files.empty() ? "" : ", ", facts.files.empty() ? "" : facts.files.back().second);
   std::string page;
   std::string_view rest = kReportTemplate;
   while (!rest.empty()) {

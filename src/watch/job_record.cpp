@@ -1,10 +1,10 @@
-#include "job/job_record.hpp"
+#include "watch/job_record.hpp"
 
+#include <fmt/core.h>
 #include <sys/stat.h>
 
 #include <algorithm>
 #include <array>
-#include <cerrno>
 #include <ctime>
 #include <exception>
 #include <nlohmann/json.hpp>
@@ -18,38 +18,31 @@
 #include "io/file.hpp"
 #include "io/output_file.hpp"
 #include "io/path.hpp"
-#include "job/summary.hpp"
 #include "kernels/error.hpp"
-#include "plan/memory_shares.hpp"
+#include "watch/progress.hpp"
+#include "watch/summary.hpp"
 
 namespace gpusort {
 namespace {
 
-/// A file that fails a job that is done, and is only named where the job has failed already.
+/// Throws if the job was done, because the file is a part of what was asked for. Otherwise logs a warning.
 void Complain(const std::string& text, ErrorCode code, const JobEnding& ending) {
   if (ending.exit_code == 0) throw Error(code, text + "; the output is in place");
   LogWarn(text);
 }
 
-ErrorCode CodeOf(int error) {
-  return detail::OpenErrorCode(error) == ErrorCode::kNoSpace ? ErrorCode::kNoSpace : ErrorCode::kIo;
-}
-
-/// All of it or nothing, if it is a file.
+/// Writes a regular file completely or not at all.
 void WriteWhole(const std::string& path, const std::string& text) {
   struct stat facts;
   const bool exists = ::stat(path.c_str(), &facts) == 0;
-  int error = 0;
   if (!MayBePlanted(path) && (!exists || S_ISREG(facts.st_mode)) && !(exists && StandardStream(facts))) {
     FileSystem files;
     const std::unique_ptr<OutputFile> file = files.CreateOutput(path, false);
     file->WriteAt(0, std::as_bytes(std::span(text)));
     file->Publish(text.size(), false);
-    return;
+  } else if (const int error = WriteReportFile(path, text); error != 0) {
+    throw Error(ReportErrorCode(error), EscapeName(path) + ": " + detail::ErrnoText(error));
   }
-  const detail::Fd fd(OpenReport(path, false));
-  error = fd.open() ? WriteReport(fd.get(), text) : errno;
-  if (error != 0) throw Error(CodeOf(error), EscapeName(path) + ": " + detail::ErrnoText(error));
 }
 
 }  // namespace
@@ -66,31 +59,27 @@ JobRecord::JobRecord(const JobSpec& spec) : spec_(spec), begin_(StageClock::Stea
 
 JobRecord::~JobRecord() = default;
 
-void JobRecord::Begin(StageClock& clock, std::uint64_t limit, unsigned threads, Recorder::Value memory,
+void JobRecord::Begin(StageClock& clock, std::uint64_t trace_memory, unsigned threads, Recorder::Value memory,
                       Recorder::Value temp) {
   threads_ = threads;
   if (spec_.reports.trace.empty() && spec_.reports.page.empty()) return;
   clock_ = &clock;
-  facts_.memory_limit = limit;
   if (!spec_.reports.trace.empty()) {
-    trace_.emplace(spec_.reports.trace, ReportMemory(true, false, limit) / 8 * 7, begin_, threads);
+    trace_.emplace(spec_.reports.trace, trace_memory / 8 * 7, begin_, threads);
     clock.TraceInto(&*trace_);
   }
   recorder_.emplace(clock, trace_ ? &*trace_ : nullptr, begin_, std::move(memory), std::move(temp));
 }
 
-void JobRecord::Leave(const std::string& plan, const SortStats& stats, const Plan& sizes) {
-  if (ShowsProgress(spec_.reports.progress) && CurrentLogFormat() == LogFormat::kText) done_.emplace(stats, sizes);
+void JobRecord::Leave(const std::string& plan, const SortStats& stats) {
+  facts_.stats = stats;
+  facts_.plan = plan;
   if (!recorder_) return;
   recorder_->Stop();
   facts_.samples = recorder_->samples();
   recorder_.reset();
-  facts_.phases = clock_->phases();
   facts_.phases_begin = StageClock::SteadyNow() - begin_;
-  for (const PhaseTimes& phase : facts_.phases) facts_.phases_begin -= phase.wall;
-  facts_.plan = plan;
-  facts_.notes = stats.notes;
-  facts_.stats = StatsText(stats, sizes);
+  for (const PhaseTimes& phase : stats.phases) facts_.phases_begin -= phase.wall;
 }
 
 void JobRecord::End(const JobEnding& ending) {
@@ -105,12 +94,14 @@ void JobRecord::End(const JobEnding& ending) {
   }
   if (!spec_.reports.page.empty()) EndReport(end);
   if (lost) std::rethrow_exception(lost);
-  if (end.exit_code == 0 && done_) Summarize();
+  if (end.exit_code == 0 && facts_.stats) Summarize();
 }
 
 void JobRecord::Summarize() const noexcept {
   const double seconds = InSeconds(StageClock::SteadyNow() - begin_);
-  if (spec_.reports.progress != When::kAlways && seconds < kLongJobSeconds) return;
+  const When when = spec_.reports.progress;
+  if (!ShowsProgress(when) || CurrentLogFormat() != LogFormat::kText) return;
+  if (when != When::kAlways && seconds < kLongJobSeconds) return;
   try {
     const SummaryFacts facts{seconds,
                              spec_.order.merge,
@@ -118,17 +109,17 @@ void JobRecord::Summarize() const noexcept {
                              IsStreamTarget(spec_.target.output) ? "" : EscapeName(spec_.target.output),
                              EscapeName(spec_.reports.stats),
                              EscapeName(spec_.reports.page)};
-    std::istringstream lines(SummaryText(facts, done_->first, done_->second));
+    std::istringstream lines(SummaryText(facts, *facts_.stats));
     for (std::string line; std::getline(lines, line);) PrintStatusLine(line, {});
   } catch (...) {
-    // Out of memory: the job is done without its summary.
+    // Out of memory: the job is done, and has no summary.
   }
 }
 
 void JobRecord::EndTrace(const JobEnding& ending) {
   if (!trace_) {
-    if (clock_ != nullptr) return;  // it could not be opened
-    // The job did not come to begin it, and what is there now is another's.
+    if (clock_ != nullptr) return;  // the trace could not be opened
+    // The job ended before it opened the trace, and the file is that of an earlier job.
     trace_.emplace(spec_.reports.trace, 0, begin_);
   }
   const nlohmann::ordered_json how{
@@ -136,13 +127,12 @@ void JobRecord::EndTrace(const JobEnding& ending) {
   const int error =
       trace_->End(StageClock::SteadyNow(), how.dump(-1, ' ', true, nlohmann::json::error_handler_t::replace));
   if (trace_->dropped() > 0) {
-    LogWarn("--trace: " + std::to_string(trace_->dropped()) + " of " +
-            std::to_string(trace_->dropped() + trace_->slices()) +
-            " slices are left out: too many threads, or no memory");
+    LogWarn(fmt::format("--trace: {} of {} slices are left out: too many threads, or no memory", trace_->dropped(),
+                        trace_->dropped() + trace_->slices()));
   }
   if (error == 0) return;
-  Complain("cannot write the trace to " + EscapeName(spec_.reports.trace) + ": " + detail::ErrnoText(error),
-           CodeOf(error), ending);
+  Complain(fmt::format("cannot write the trace to {}: {}", EscapeName(spec_.reports.trace), detail::ErrnoText(error)),
+           ReportErrorCode(error), ending);
 }
 
 void JobRecord::EndReport(const JobEnding& ending) {
@@ -151,7 +141,7 @@ void JobRecord::EndReport(const JobEnding& ending) {
   for (std::size_t i = 0; i < std::min(inputs.size(), kMostNames); ++i)
     facts_.files.emplace_back("input", EscapeName(inputs[i]));
   if (inputs.size() > kMostNames)
-    facts_.files.emplace_back("inputs", std::to_string(inputs.size() - kMostNames) + " more");
+    facts_.files.emplace_back("inputs", fmt::format("{} more", inputs.size() - kMostNames));
   facts_.files.emplace_back("output", EscapeName(spec_.target.output));
   facts_.seconds = InSeconds(StageClock::SteadyNow() - begin_);
   try {

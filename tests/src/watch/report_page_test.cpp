@@ -1,4 +1,4 @@
-#include "job/report_page.hpp"
+#include "watch/report_page.hpp"
 
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
@@ -22,7 +22,7 @@ RC_GTEST_PROP(ReportPage, KeepsWhatOthersNamedAsText, ()) {
       *rc::gen::string<std::string>() + "<b2>";
   ReportFacts facts;
   facts.files = {{"input", evil}, {"output", evil}};
-  facts.notes = {evil};
+  facts.stats.emplace().notes = {evil};
   facts.plan = evil;
   const JobEnding ending{*rc::gen::inRange(0, 10), evil, evil};
   const std::string page = ReportPage(facts, ending);
