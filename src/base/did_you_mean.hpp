@@ -1,4 +1,4 @@
-// Words that were misspelt: for messages about options, values, types and columns that are not known.
+// Suggests words in messages about unknown options, values, types and columns. Start at DidYouMean.
 #pragma once
 
 #include <string>
@@ -10,7 +10,7 @@ namespace gpusort {
 /// Returns "; did you mean X?" with the known words that are nearest to `typed` in any case, or that begin with
 /// `typed`. Returns "" if there are none, or too many.
 std::string DidYouMean(std::string_view typed, const std::vector<std::string>& known);
-/// Returns the names in quotes, those most like `name` first, as many as a message bears.
+/// Returns up to 20 names in quotes, the names most similar to `name` first.
 std::string NearestFirst(std::string_view name, std::vector<std::string> names);
 
 }  // namespace gpusort

@@ -12,7 +12,7 @@ namespace {
 constexpr std::string_view kNamed = "\a\b\f\n\r\t\v";
 constexpr std::string_view kNames = "abfnrtv";
 
-/// How many bytes at the front of `text` show as they are: a printable character; 0 if the first byte does not.
+/// Returns the size of the printable character at the beginning of `text`, or 0 if there is none.
 std::size_t PrintableBytes(std::string_view text) {
   if (const auto byte = static_cast<unsigned char>(text[0]); byte < 0x80) return byte >= ' ' && byte <= '~' ? 1 : 0;
   std::mbstate_t state{};
@@ -64,7 +64,7 @@ std::string QuoteShell(std::string_view text) {
     printable &= bytes > 0;
     rest.remove_prefix(bytes > 0 ? bytes : 1);
   }
-  // Double quotes are for what single quotes cannot hold, if nothing in it is special to them.
+  // A text with a single quote is in double quotes, unless it has a character that is special in double quotes.
   if (printable && text.find('\'') != std::string_view::npos &&
       text.find_first_of("\"$\\`!") == std::string_view::npos && text.find_first_of(" ") == std::string_view::npos) {
     return std::string(1, '"').append(text) + '"';

@@ -1,5 +1,5 @@
-// How GNU's messages show what users typed: words in quotes, and file names as a shell would read them back. Non-ASCII
-// characters show as they are where the locale's character set has them.
+// Quotes words and file names as GNU's messages do. Start at QuoteName.
+// Characters outside of ASCII stay as they are if the locale's character set has them.
 #pragma once
 
 #include <string>
@@ -7,13 +7,13 @@
 
 namespace gpusort {
 
-/// 'text' with C's escapes; in UTF-8 locales with their own quotation marks.
+/// Returns the text in quotes, with C's escapes. UTF-8 locales have their own quotation marks.
 std::string QuoteWord(std::string_view text);
-/// Always in quotes, as a shell reads it.
+/// Returns the text in quotes, as a shell reads it.
 std::string QuoteShell(std::string_view text);
-/// As QuoteShell, but bare where a shell needs no quotes and there is no colon.
+/// Returns the text without quotes if a shell needs none and there is no colon, and QuoteShell's text otherwise.
 std::string QuoteName(std::string_view text);
-/// "what: name: reason", the name by QuoteName, the reason by errno's number.
+/// Returns "what: name: reason". QuoteName quotes the name; `error` is an errno.
 std::string FileMessage(std::string_view what, std::string_view name, int error);
 
 }  // namespace gpusort

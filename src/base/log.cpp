@@ -28,14 +28,14 @@
 namespace gpusort {
 namespace {
 
-// Signal handlers have no other way to know.
+// Global, because signal handlers cannot be passed arguments.
 std::atomic<LogFormat> log_format{LogFormat::kText};
 std::atomic<bool> status_drawn{false};
 std::atomic<bool> quiet{false};
 
 constexpr std::string_view kWipe = "\r\x1b[K";
 
-// spdlog keeps errors to itself, and calls its handler in the same thread.
+// Set by spdlog's error handler, which runs in the thread that logs: spdlog reports errors in no other way.
 thread_local bool line_lost = false;
 
 constexpr const char* kEventNames[] = {"started", "plan", "phase", "progress", "note", "failed", "done"};
@@ -43,7 +43,7 @@ constexpr const char* kLevelNames[] = {"debug", "info", "warning", "error"};
 constexpr spdlog::level::level_enum kLevels[] = {spdlog::level::debug, spdlog::level::info, spdlog::level::warn,
                                                  spdlog::level::err};
 
-/// "2026-11-23T03:20:19.123Z", by arithmetic alone, so that a signal handler may ask.
+/// Returns a text such as "2026-11-23T03:20:19.123Z". Calls no library function that a signal handler must not call.
 std::array<char, 25> UtcNow() noexcept {
   using namespace std::chrono;
   const auto now = floor<milliseconds>(system_clock::now());
@@ -65,7 +65,7 @@ std::array<char, 25> UtcNow() noexcept {
   return text;
 }
 
-/// One object, without the end of the line.
+/// Returns one object, without the end of the line.
 std::string JsonLine(LogEvent event, LogLevel level, const std::string& message, const LogFields& fields) {
   using Json = nlohmann::ordered_json;
   Json json{{"ts", UtcNow().data()},
@@ -90,7 +90,7 @@ std::string JsonLine(LogEvent event, LogLevel level, const std::string& message,
   return json.dump();
 }
 
-/// Or as much as the stream takes: there is nowhere to report standard error that cannot be written.
+/// Writes as much of `text` as the stream takes: there is no place to report that standard error fails.
 void WriteAll(int fd, std::string_view text) noexcept { WriteReport(fd, text); }
 
 /// Standard error, shared by log lines and the status line.
@@ -98,7 +98,7 @@ class ErrorScreen {
  public:
   void Print(std::string_view text) {
     const std::lock_guard lock(mutex_);
-    // As it is, it takes no memory.
+    // The text itself takes no memory.
     if (!status_drawn) return WriteAll(STDERR_FILENO, text);
     WriteAll(STDERR_FILENO, std::string(kWipe) + std::string(text) + status_.substr(0, StatusColumns()));
   }
@@ -150,8 +150,8 @@ class ErrorSink final : public spdlog::sinks::base_sink<std::mutex> {
   ErrorScreen& screen_;
 };
 
-/// Each line is one write of an O_APPEND file: nothing is lost if the process is killed. spdlog's own file sink would
-/// make missing directories and try again for 50 ms.
+/// Writes each line by one call to an O_APPEND file, so that a killed process loses no line. spdlog's own file sink
+/// would create missing folders, and would retry for 50 ms.
 class LogFileSink final : public spdlog::sinks::base_sink<std::mutex> {
  public:
   explicit LogFileSink(const std::string& path) : fd_(OpenReport(path, true)), path_(path) {
@@ -164,7 +164,7 @@ class LogFileSink final : public spdlog::sinks::base_sink<std::mutex> {
   LogFileSink& operator=(const LogFileSink&) = delete;
   ~LogFileSink() override { ::close(fd_); }
 
-  /// Once, after the first line that could not be written: a warning; else empty.
+  /// Returns a warning once, after the first line that could not be written. Otherwise returns "".
   std::string TakeWarning() {
     if (error_ == 0 || said_.exchange(true)) return "";
     return "the log in " + EscapeName(path_) + " (--log-file) is not complete: " + detail::ErrnoText(error_);
@@ -185,11 +185,11 @@ class LogFileSink final : public spdlog::sinks::base_sink<std::mutex> {
   std::atomic<bool> said_{false};
 };
 
-/// Never destroyed, so that threads and destructors may log until the end.
+/// Never destroyed, so that threads and destructors can log until the process ends.
 struct LogState {
   ErrorScreen screen;
   std::unique_ptr<spdlog::logger> logger;
-  std::shared_ptr<LogFileSink> log_file;  ///< null: none
+  std::shared_ptr<LogFileSink> log_file;  ///< null if there is none
 
   LogState() { Open("warn", "", LogFormat::kText); }
 
@@ -225,7 +225,7 @@ LogState& State() {
   return *state;
 }
 
-/// Out of memory, say: what is being reported matters more than the report. False if it was so.
+/// Runs `action`. Returns false if it throws, for example if memory is refused: a lost line must not end the job.
 template <typename Action>
 bool NeverThrow(Action action) noexcept {
   try {
@@ -236,7 +236,7 @@ bool NeverThrow(Action action) noexcept {
   }
 }
 
-/// `make_line` is called only if the level is shown. False if memory was refused.
+/// Calls `make_line` only if the level is shown. Returns false if memory was refused.
 template <typename MakeLine>
 bool LogLine(LogLevel level, MakeLine make_line) noexcept {
   line_lost = false;

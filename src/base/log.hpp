@@ -1,8 +1,8 @@
-// What gpusort says: log lines on standard error and in a log file, and the one status line that progress shows.
-// All writing to standard error goes through here under one lock, so a log line never tears the status line: it wipes
-// it, prints itself and draws it again. In the JSON format each line is an object, for programs: the manual page has
-// its events and fields. Nothing here throws, except InitLog. Start at InitLog; before it, warnings and errors go to
-// standard error as text.
+// Writes log lines to standard error and to a log file, and the status line that shows progress. Start at InitLog.
+// All output to standard error goes through this file, under one lock. A log line wipes the status line, prints itself
+// and draws the status line again. In the JSON format each line is an object; the manual page lists events and fields.
+// The same calls write both formats, so that neither can lack a message. Only InitLog throws. Before InitLog, warnings
+// and errors go to standard error as text.
 #pragma once
 
 #include <cstdint>
@@ -16,30 +16,30 @@ enum class LogFormat { kText, kJson };
 enum class LogLevel { kDebug, kInfo, kWarning, kError };
 enum class LogEvent { kStarted, kPlan, kPhase, kProgress, kNote, kFailed, kDone };
 
-/// A member of a line in the JSON format. Texts are escaped by EncodeName.
+/// A member of an object in the JSON format. EncodeName escapes its texts, so that programs can restore the bytes.
 struct LogField {
   const char* name;
   std::variant<std::uint64_t, double, std::string, std::vector<std::string>> value;
 };
 using LogFields = std::vector<LogField>;
 
-/// Call once, before other threads log. `level` (trace, debug, info, warn, error, off) is the least that standard error
-/// shows. `file`, if not empty, is appended to, with UTC times: all from info on, or from `level` if that is lower.
-/// Throws Error(kUsage) if the file cannot be opened.
+/// Call this once, before other threads log. Standard error shows `level` (trace, debug, info, warn, error, off) and
+/// above. If `file` is not empty, appends lines with UTC times to it: info and above, or `level` and above if that is
+/// more. Throws Error(kUsage) if the file cannot be opened.
 void InitLog(const std::string& level, const std::string& file, LogFormat format = LogFormat::kText);
 LogFormat CurrentLogFormat() noexcept;
 
-/// One line each, whatever `message` holds: it is escaped by EscapeName (which leaves escaped names as they are). In
-/// the JSON format they are notes.
+/// Each call logs one line: EscapeName escapes `message`, and leaves names in it that are escaped already. In the JSON
+/// format the line is a note.
 void LogDebug(const std::string& message) noexcept;
 void LogInfo(const std::string& message) noexcept;
 void LogWarn(const std::string& message) noexcept;
 void LogError(const std::string& message) noexcept;
-/// The same, and on standard error also where memory for it is refused.
+/// Logs to standard error also if memory for the line is refused.
 void LogError(const char* message) noexcept;
-/// Only in the text format: what an event says in the other one. False if memory was refused.
+/// Logs only in the text format, for a fact that is an event in the JSON format. Returns false if memory was refused.
 bool LogText(LogLevel level, const std::string& message) noexcept;
-/// While one lives, nothing of the above and below is logged: what is done is no part of the job.
+/// Suppresses all logging for as long as the object lives, for work that is not a part of the job.
 class QuietLog {
  public:
   QuietLog() noexcept;
@@ -48,23 +48,25 @@ class QuietLog {
   QuietLog& operator=(const QuietLog&) = delete;
 };
 
-/// Only in the JSON format. An empty message is left out. False if memory was refused.
+/// Logs only in the JSON format. Leaves out an empty message. Returns false if memory was refused.
 bool Log(LogEvent event, LogLevel level, const std::string& message, const LogFields& fields) noexcept;
-/// At any level, and in text without one: "gpusort: doubt".
+/// Prints "gpusort: doubt" at any level. In the JSON format this is a warning.
 void SayDoubt(const std::string& doubt) noexcept;
-/// "SIGTERM", "SIGRTMIN+3".
+/// Returns a name such as "SIGTERM" or "SIGRTMIN+3".
 std::string SignalName(int signal);
-/// Before the process ends, in a signal handler or where memory is refused: the event that it failed, by a signal or 0;
-/// in text `message`, if there is one.
+/// Writes the event `failed` before the process ends, without memory: call this in a signal handler, or if memory is
+/// refused. A reader gets its last event even if a second signal or a fault ends the process. `signal` is 0 if there is
+/// none. The text format prints `message` only, if it is not null.
 void SayFailed(int signal, int exit_code, const char* message) noexcept;
 
-/// How long a status line may be now: the terminal's width, asked anew each time, less one column.
+/// Returns the longest status line that fits: the current width of the terminal less one column.
 std::size_t StatusColumns() noexcept;
-/// Draws `line` (printable ASCII) in place of the last one, cut to StatusColumns. Skipped if the terminal does
-/// not take output now (it may be stopped by Ctrl-S, and nobody may wait for it).
+/// Replaces the status line by `line` (printable ASCII), cut to StatusColumns. Does nothing if the terminal does not
+/// take output now: Ctrl-S may have stopped it, and the job must not wait for it.
 void ShowStatusLine(const std::string& line) noexcept;
 void ClearStatusLine() noexcept;
-/// `line` and a newline, unless the reader of standard error is stuck. In the JSON format the event, with `fields`.
+/// Prints `line` and a newline, or the event with `fields` in the JSON format. Does nothing if standard error does not
+/// take output now.
 void PrintStatusLine(const std::string& line, const LogFields& fields) noexcept;
 
 }  // namespace gpusort

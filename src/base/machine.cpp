@@ -25,8 +25,8 @@ std::uint64_t MeminfoField(const std::string& meminfo, const std::string& name) 
   return at == std::string::npos ? 0 : std::strtoull(meminfo.c_str() + at + name.size() + 1, nullptr, 10) * 1024;
 }
 
-/// The line "total_NAME NUMBER" of memory.stat, which has a group's children too, or "NAME NUMBER", which has them in
-/// version 2.
+/// Returns the number in the line "total_NAME NUMBER" of memory.stat, which includes the group's children, or in the
+/// line "NAME NUMBER", which includes them in version 2.
 std::uint64_t StatField(const std::string& stat, const std::string& name) {
   for (const std::string& line : {"\ntotal_" + name + " ", "\n" + name + " "}) {
     const std::size_t at = ("\n" + stat).find(line);
@@ -56,7 +56,7 @@ void ForEachGroup(const ReadText& read, const std::string& controller,
   }
 }
 
-/// The least of the soft limits; 0: there is none.
+/// Returns the smallest of the soft limits, or 0 if there is none.
 std::uint64_t LeastLimit(std::initializer_list<__rlimit_resource> kinds) {
   std::uint64_t least = 0;
   for (const auto kind : kinds) {
@@ -67,17 +67,17 @@ std::uint64_t LeastLimit(std::initializer_list<__rlimit_resource> kinds) {
   return least;
 }
 
-/// RLIMIT_DATA counts whatever is mapped to be written.
+/// RLIMIT_DATA counts all memory that is mapped writable.
 std::uint64_t AddressLimit() { return LeastLimit({RLIMIT_AS, RLIMIT_DATA}); }
 
-/// A count in an environment variable. 0 if there is none: Slurm's memory of 0 means all that the node has.
+/// Returns the count in an environment variable, or 0 if there is none. Slurm's memory of 0 means all of the node's.
 std::uint64_t Count(const ReadVariable& variable, const std::string& name) {
   const std::optional<std::string> text = variable(name);
   return (text ? ParseDigits(*text) : std::nullopt).value_or(0);
 }
 
-/// How many tasks of this step of a Slurm job share a node: the most of a list like "4(x2),3". 1 outside of steps, as
-/// in the job's script.
+/// Returns how many tasks of this step of a Slurm job share a node: the maximum of a list such as "4(x2),3". Outside of
+/// steps, as in the job's script, returns 1.
 std::uint64_t TasksOnNode(const ReadVariable& variable) {
   std::istringstream list(variable("SLURM_STEP_TASKS_PER_NODE").value_or(""));
   std::uint64_t most = 1;
@@ -129,7 +129,7 @@ void ForEachCoreGrant(const ReadVariable& variable,
   if (variable("PBS_JOBID")) take("NCPUS");
 }
 
-/// The part of so much memory that buffers may take. The program, stacks and the index of runs take the rest.
+/// Returns the part of `bytes` that buffers may take. The program, stacks and the index of runs take the rest.
 std::uint64_t Usable(std::uint64_t bytes) {
   const std::uint64_t rest = (std::uint64_t{16} << 20) + bytes / 16;
   return std::max(bytes / 2, bytes - std::min(bytes, rest));
@@ -246,7 +246,7 @@ CoreFacts FindCores() { return FindCores(ReadFile, ReadEnvironment, AvailableCor
 void SaveAddresses() {
   if (AddressLimit() == 0) return;
   mallopt(M_ARENA_MAX, 1);
-  // The usual stacks of 8 MiB are hardly touched.
+  // Threads use little of the usual 8 MiB.
   pthread_attr_t attributes;
   if (pthread_attr_init(&attributes) != 0) return;
   if (pthread_attr_setstacksize(&attributes, std::size_t{512} << 10) == 0) pthread_setattr_default_np(&attributes);

@@ -14,7 +14,7 @@
 namespace gpusort {
 namespace {
 
-// A terminate handler has no other way to find them.
+// Global, because a terminate handler has no arguments.
 std::atomic<const char*> line_front{""}, line_text{""};
 std::atomic<int> exit_code{0};
 std::terminate_handler usual_end = nullptr;

@@ -1,13 +1,14 @@
-// The end of a process that is refused memory where nothing can be caught: in a destructor, or while such an error is
-// being handled. It says its one line and ends by the documented exit code all the same, and takes no memory for that.
-// Start at EndWhenOutOfMemory.
+// Ends the process if memory is refused where the error cannot be caught: in a destructor (nlohmann's JSON allocates in
+// its own), or while such an error is handled. `main` catches std::bad_alloc everywhere else. Start at
+// EndWhenOutOfMemory.
 #pragma once
 
 namespace gpusort {
 
-/// From now on that ends the process by `exit_code`, with `front` before the text, and not by abort. Call it once.
+/// Installs a terminate handler that prints `front` and the text and ends the process with `exit_code`, without memory.
+/// All arguments are literals. Call this once.
 void EndWhenOutOfMemory(const char* front, const char* text, int exit_code) noexcept;
-/// What is said from now on: what a user must know of the output, say. A literal.
+/// Replaces the text by a literal, for example once the output is in place.
 void SetOutOfMemoryText(const char* text) noexcept;
 const char* OutOfMemoryText() noexcept;
 

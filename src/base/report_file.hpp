@@ -11,14 +11,14 @@
 
 namespace gpusort {
 
-/// Returns whether another user may have planted the file: it is in a folder that everybody can write in, and it belongs
-/// to another user, is a link of another user, or has several names.
+/// Returns whether another user may have planted the file: a file in a folder that everybody can write in, which
+/// belongs to another user, is another user's link, or has several names.
 bool MayBePlanted(const std::string& path);
 
-/// Opens a file to write a report to, and creates it if it is missing. Empties it unless `append`. If `path` is standard
-/// output or standard error, such as /dev/stderr, returns a copy of its descriptor. Returns -1 and sets errno on failure:
-/// EACCES if the file may be planted, ENXIO if it is a pipe without a reader. A pipe is opened without waiting for a
-/// reader: signals are blocked once the output is published, so that nobody could stop the wait.
+/// Opens a file to write a report to, and creates it if it is missing. Empties it unless `append`. If `path` is
+/// standard output or standard error, such as /dev/stderr, returns a copy of its descriptor. On failure returns -1 and
+/// sets errno: EACCES if the file may be planted, ENXIO if it is a pipe without a reader. Waits a second for the reader
+/// of a pipe at most: signals are blocked once the output is published, so nobody could stop a longer wait.
 int OpenReport(const std::string& path, bool append);
 
 /// Writes all of `text`. Returns 0 or an errno.

@@ -18,8 +18,8 @@
 namespace gpusort {
 namespace {
 
-// Signal handlers have no other way to reach the job: with the hidden outputs' names in file.cpp, the only mutable
-// globals of the program.
+// Signal handlers have no arguments. These are the only mutable globals of the program, except the log and the names of
+// hidden outputs in io/file.cpp.
 std::atomic<int> received_signal{0};
 std::atomic<CancelFlag*> cancel_flag{nullptr};
 std::atomic<bool> keeps{false}, reports{false};
@@ -34,7 +34,7 @@ void Die(int signal) {
   sigemptyset(&only);
   sigaddset(&only, signal);
   pthread_sigmask(SIG_UNBLOCK, &only, nullptr);
-  // Now another signal ends the process even if the file system hangs.
+  // From here on another signal ends the process, even if the file system hangs.
   RemoveHiddenOutput();
   raise(signal);
 }
@@ -55,7 +55,7 @@ void OnStopSignal(int signal) {
   setitimer(ITIMER_REAL, &timer, nullptr);
 }
 
-/// Batch systems send it before the time is up.
+/// Batch systems send SIGUSR1 before the time of a job is up.
 void OnUserSignal(int signal) {
   if (keeps) return OnStopSignal(signal);
   ++reports_asked;
@@ -79,7 +79,7 @@ void Install(int signal, void (*handler)(int)) {
   sigaction(signal, &action, nullptr);
 }
 
-/// What the caller ignores (nohup does) stays ignored, and a tool's handler (a sanitizer's) stays.
+/// Returns false if the caller ignores the signal, as nohup does, or a tool such as a sanitizer has a handler for it.
 bool IsAsUsual(int signal) {
   struct sigaction old {};
   return sigaction(signal, nullptr, &old) == 0 && old.sa_handler == SIG_DFL;
@@ -109,7 +109,7 @@ bool HandleSignals(CancelFlag& cancel) {
   cancel_flag = &cancel;
   const bool ignored_pipe = !IsAsUsual(SIGPIPE);
   Install(SIGPIPE, SIG_IGN);
-  // Whoever ignores it would take away the exit status of compress programs.
+  // If SIGCHLD were ignored, the exit status of compress programs would be lost.
   Install(SIGCHLD, SIG_DFL);
   Install(SIGXFSZ, SIG_IGN);
   Install(SIGALRM, OnAlarm);

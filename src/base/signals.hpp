@@ -1,9 +1,11 @@
-// Signals that end a process (SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGXCPU...): the first asks the job to stop through the
-// one CancelFlag; if it has not ended 0.35 s later (a system call may hang), or at a second signal, the process ends by
-// that signal at once, as it does by a fault of its own (SIGSEGV, SIGABRT...). Temporary files are
-// unlinked from birth, and an output that has a name before its time is removed here, so that nothing stays behind. A
-// job that goes on later (--resume-dir) has more time, and ends with exit code 75. Any other is asked by SIGUSR1 how
-// far it is, and goes on.
+// Handles the signals that end a process, and SIGUSR1. Start at HandleSignals.
+// The first signal (SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGXCPU...) asks the job to stop through the CancelFlag. If the
+// job has not ended 0.35 s later, for example because a system call hangs, the process ends by that signal. A second
+// signal and a fault (SIGSEGV, SIGABRT...) end it at once. Temporary files have no name; an output that has a name
+// already is removed here. A job with --resume-dir has more time and ends with exit code 75. For other jobs, SIGUSR1
+// asks for a line of progress. All other threads block the ending signals (kernels/thread.hpp), so that blocking them
+// in the main thread during the rename is enough. A job on a GPU takes up to 1 s to end, because the driver has to
+// release the device.
 #pragma once
 
 #include <vector>
@@ -12,28 +14,28 @@
 
 namespace gpusort {
 
-/// All that end a process whose caller did not choose otherwise, and that it can catch; without those in kFaultSignals.
+/// Returns the signals that end a process by default and that a process can catch, without kFaultSignals.
 std::vector<int> EndingSignals();
-/// Blocks SIGUSR1 and leaves it pending, until ReleaseUserSignal: it would end a process that has no handler yet. Safe
-/// before any constructor has run, in the first code of a process.
+/// Blocks SIGUSR1 until ReleaseUserSignal. Without a handler, SIGUSR1 would end the process. Safe to call before any
+/// constructor has run, in the first code of a process.
 void HoldUserSignal();
-/// Delivers a SIGUSR1 that came meanwhile. Does nothing if HoldUserSignal was not called, or the caller of the process
-/// blocks SIGUSR1.
+/// Unblocks SIGUSR1, which delivers a pending one. Does nothing if HoldUserSignal was not called, or if the caller of
+/// the process blocks SIGUSR1.
 void ReleaseUserSignal();
-/// Call once, in the main thread, before any other thread starts. Ignores SIGPIPE and SIGXFSZ, which arrive as errors.
-/// Returns true if the caller had ignored SIGPIPE.
+/// Installs all handlers. Ignores SIGPIPE and SIGXFSZ, which system calls report as errors. Returns true if the caller
+/// of the process had ignored SIGPIPE. Call this once, in the main thread, before any other thread starts.
 bool HandleSignals(CancelFlag& cancel);
-/// The signal that asked to stop; 0 if none.
+/// Returns the signal that asked the job to stop, or 0.
 int SignalReceived();
-/// The job keeps what is done: from now on it has 9 s to stop, and exits with 75 if it has not by then.
+/// Tells that the job keeps its finished part. From now on the job has 9 s to stop, and then exits with code 75.
 void KeepOnSignal();
 bool KeepsOnSignal();
-/// Whether SIGUSR1 asks how far the job is.
+/// Returns whether SIGUSR1 asks for a line of progress.
 bool ReportsOnSignal();
-/// How often it was asked.
+/// Returns how often SIGUSR1 asked. The handler only counts, because it cannot format text.
 unsigned ReportsAsked();
-/// A closed standard stream would give its number to a data file, and messages would be written into that: opens it on
-/// /dev/null. Returns which were closed, bit i for descriptor i. Call before any file is opened.
+/// Opens closed standard streams on /dev/null. Otherwise a data file would get the number of the stream, and messages
+/// would be written into it. Returns bit i for descriptor i that was closed. Call this before any file is opened.
 unsigned OpenStandardStreams();
 /// Ends the process by `signal`.
 [[noreturn]] void EndBySignal(int signal);

@@ -19,14 +19,14 @@ namespace {
 
 std::string Quote(std::string_view text) { return "'" + EscapeName(text) + "'"; }
 
-/// True if the code point can move the cursor, end the line or turn the text around.
+/// Returns whether the code point can move the cursor, end the line or change the direction of text.
 bool Unprintable(std::uint32_t code) {
   return code < 0x20 || (code >= 0x7F && code < 0xA0) || code == 0x200E || code == 0x200F || code == 0x061C ||
          (code >= 0x2028 && code <= 0x202E) || (code >= 0x2066 && code <= 0x2069);
 }
 
-/// Length of the valid UTF-8 sequence at the head of `text` (RFC 3629: shortest form, no surrogates) and its code
-/// point; length 0 if there is none.
+/// Decodes the UTF-8 sequence at the beginning of `text` (RFC 3629: shortest form, no surrogates). Returns its length,
+/// or 0 if it is not valid.
 std::size_t DecodeUtf8(std::string_view text, std::uint32_t& code) {
   const auto byte = [&](std::size_t i) { return static_cast<std::uint32_t>(static_cast<unsigned char>(text[i])); };
   code = byte(0);
@@ -87,7 +87,7 @@ Size ParseSize(std::string_view text, std::uint64_t bare_unit) {
     }
   }
   if (!number || *number > kMaxSize / unit) too_large();
-  // Whole bytes; digits behind the 18th are worth less than one.
+  // Digits after the 18th are worth less than a byte.
   unsigned __int128 parts = 0, whole = 1;
   for (const char digit : fraction.substr(0, 18)) {
     parts = 10 * parts + static_cast<unsigned>(digit - '0');
@@ -143,7 +143,7 @@ std::string FormatBytes(std::uint64_t bytes) {
   constexpr std::array kUnits = {"KiB", "MiB", "GiB", "TiB", "PiB", "EiB"};
   double value = static_cast<double>(bytes) / 1024;
   std::size_t unit = 0;
-  // 1023.95 would be shown as 1024.0.
+  // 1023.95 would be rounded to 1024.0.
   while (value >= 1023.95 && unit + 1 < kUnits.size()) {
     value /= 1024;
     ++unit;

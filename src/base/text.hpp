@@ -1,4 +1,4 @@
-// Sizes, times and names as people read and type them: for plan, log, messages and both command lines.
+// Formats and parses sizes, times and names for people: in plans, logs, messages and command lines.
 #pragma once
 
 #include <chrono>
@@ -9,7 +9,7 @@
 
 namespace gpusort {
 
-/// No size is larger (1 EiB), so that sums and small multiples of sizes never overflow.
+/// The largest size (1 EiB). Sums and small multiples of sizes never overflow.
 inline constexpr std::uint64_t kMaxSize = std::uint64_t{1} << 60;
 
 /// An amount of memory as typed: bytes, or a share of a limit that is not known yet.
@@ -23,30 +23,30 @@ struct Size {
   friend bool operator==(const Size&, const Size&) = default;
 };
 
-/// Nothing if there is anything but digits, or the number is over 2^64 - 1.
+/// Returns std::nullopt unless `text` consists of digits only and the number is below 2^64.
 std::optional<std::uint64_t> ParseDigits(std::string_view text);
 
-/// A whole number with an optional unit (B, K, M, G, T by 1024, also KB or KiB; either case for the letter) or %.
-/// A number without a unit counts `bare_unit` bytes. Throws Error(kUsage) quoting `text`.
+/// Parses a number with an optional unit (B, K, M, G, T, P or E, by 1024; also KB or KiB; in either case) or %.
+/// A number without a unit counts `bare_unit` bytes. Throws Error(kUsage) that quotes `text`.
 Size ParseSize(std::string_view text, std::uint64_t bare_unit);
 
-/// `text` for a message or a log: control characters, line and direction marks and bytes that are not UTF-8 become
-/// \xNN. Never more than one line. Escaping twice changes nothing more (a backslash stays as it is).
+/// Returns `text` for a message or a log, as one line: control characters, line and direction marks and bytes that are
+/// not UTF-8 become \xNN. A backslash stays as it is, so that escaping an escaped text changes nothing.
 std::string EscapeName(std::string_view text);
-/// The same, with \x5c for a backslash, so that the bytes can be had back: no two texts become one.
+/// Returns EscapeName's text with \x5c for a backslash, so that programs can restore the bytes.
 std::string EncodeName(std::string_view text);
 
-/// "512 B", "1.5 KiB", "8.0 GiB".
+/// Returns a text such as "512 B", "1.5 KiB" or "8.0 GiB".
 std::string FormatBytes(std::uint64_t bytes);
-/// As one types it, and no less: "15.4M".
+/// Returns the size as an operand of an option, rounded up: "15.4M".
 std::string SizeArgument(std::uint64_t bytes);
-/// 16 digits.
+/// Returns 16 hexadecimal digits.
 std::string Hex(std::uint64_t number);
 inline double InSeconds(std::chrono::nanoseconds time) { return std::chrono::duration<double>(time).count(); }
-/// "0.35 s", "12.3 s", "2 min 05 s", "3 h 07 min".
+/// Returns a text such as "0.35 s", "12.3 s", "2 min 05 s" or "3 h 07 min".
 std::string FormatDuration(double seconds);
 
-/// How many letters must be changed, left out, put in or exchanged with a neighbour to make `b` of `a`.
+/// Returns the number of letters to change, drop, insert or swap with a neighbour to turn `a` into `b`.
 std::size_t EditDistance(std::string_view a, std::string_view b);
 
 }  // namespace gpusort

@@ -22,7 +22,7 @@ namespace {
 
 [[noreturn]] void Refuse(const std::string& why) { throw Error(ErrorCode::kUsage, why); }
 
-/// The facts of a regular file that standard output goes to.
+/// Returns the facts of standard output if it is a regular file.
 std::optional<struct stat> FileOnStandardOutput() {
   struct stat facts;
   if (::fstat(STDOUT_FILENO, &facts) != 0 || !S_ISREG(facts.st_mode)) return std::nullopt;
@@ -37,7 +37,7 @@ void RefuseTerminal(const JobSpec& spec) {
   }
 }
 
-/// `gpusort f >f`: the shell has emptied the input before the program starts.
+/// Refuses `gpusort f >f`: the shell has emptied the input before the program starts.
 void RefuseEmptiedInput(const JobSpec& spec) {
   const std::optional<struct stat> output = FileOnStandardOutput();
   if (!output || output->st_size > 0) return;
@@ -50,8 +50,8 @@ void RefuseEmptiedInput(const JobSpec& spec) {
   }
 }
 
-/// The first of the outputs that exists and would be replaced; empty if there is none. An output that is streamed, such
-/// as /dev/stdout, replaces nothing.
+/// Returns the first output that exists and would be replaced, or "". A streamed output, such as /dev/stdout, replaces
+/// no file.
 std::string FindExisting(const JobSpec& spec) {
   const std::vector<std::string> outputs = spec.target.split > 0 ? PartNames(spec) : std::vector{spec.target.output};
   const auto exists = [](const std::string& output) {
@@ -63,7 +63,7 @@ std::string FindExisting(const JobSpec& spec) {
   return found == outputs.end() ? "" : *found;
 }
 
-/// Whether there is a terminal on which a person can read a question and answer it.
+/// Returns whether a person at a terminal can read a question and answer it.
 bool PersonSits() { return ::isatty(STDIN_FILENO) == 1 && ::isatty(STDERR_FILENO) == 1; }
 
 /// Whether the job may ask at the terminal. It may not if standard input is an input, if the job is in the background,
@@ -79,7 +79,7 @@ bool CanAnswer(const JobSpec& spec) {
          std::none_of(spec.source.inputs.begin(), spec.source.inputs.end(), reads_it);
 }
 
-/// Reads a line from standard input: true if it begins with y or Y. The end of the input is a no.
+/// Reads a line from standard input. Returns whether it begins with y or Y.
 bool ReadYes(const CancelFlag& cancel) {
   PipeReader answers(STDIN_FILENO, "standard input", cancel);
   std::string answer;

@@ -1,7 +1,7 @@
-// The threads of the stages of a job, and what they hand to one another.
-// A Pipeline starts named threads, keeps the first error and stops the rest; whoever waits polls its stop flag, so
-// nothing outlives a failure or a signal. BoundedQueue and OrderedQueue carry work between stages, BlockPool lends
-// counted, pinned buffers, WorkerPool runs short I/O tasks. Start at Pipeline.
+// The threads of the stages of a job, and the queues and pools between them. Start at Pipeline.
+// A Pipeline starts threads, keeps the first error and stops the other threads. A waiting thread polls the stop flag,
+// so that no thread outlives a failure or a signal. BoundedQueue and OrderedQueue carry work between stages. BlockPool
+// lends counted, pinned buffers. WorkerPool runs short I/O tasks.
 #pragma once
 
 #include <algorithm>
@@ -31,7 +31,7 @@
 
 namespace gpusort {
 
-/// How long a waiting thread may be blind to the stop flag. Normal hand-overs notify and do not wait for it.
+/// The longest time after which a waiting thread sees the stop flag. Items in queues wake it at once.
 inline constexpr std::chrono::milliseconds kPollInterval{20};
 
 class Pipeline {
@@ -41,7 +41,7 @@ class Pipeline {
   Pipeline& operator=(const Pipeline&) = delete;
   ~Pipeline() { StopAndJoin(); }
 
-  /// Ends a pipeline's threads before what they use goes out of scope: declare it after all of that.
+  /// Ends the threads of a pipeline when it goes out of scope. Declare it after everything that the threads use.
   class Guard {
    public:
     explicit Guard(Pipeline& pipeline) : pipeline_(pipeline) {}
@@ -53,23 +53,23 @@ class Pipeline {
     Pipeline& pipeline_;
   };
 
-  /// Starts a thread of `body`, and at StartRest or Join `count` - 1 more. So every stage gets one of the threads that
-  /// the system grants before any stage gets a second. Error(kOutOfMemory) if it does not grant this one. `role`, a
-  /// literal, is what traces call these threads.
+  /// Starts a thread that runs `body`. StartRest or Join starts `count` - 1 more, so that every stage has one thread
+  /// before any stage gets a second. Throws Error(kOutOfMemory) if the system refuses the first thread. `role` is a
+  /// literal: the name of these threads in traces.
   void Start(std::function<void()> body, unsigned count = 1, const char* role = "thread") {
     if (count == 0) return;
     try {
-      rest_.insert(rest_.end(), count - 1, {body, role});  // first: nothing may throw once the thread runs
+      rest_.insert(rest_.end(), count - 1, {body, role});  // before the start, because this may throw
       const std::string refused = TryStart(std::move(body), role);
       if (!refused.empty()) throw Error(ErrorCode::kOutOfMemory, refused);
     } catch (...) {
-      // What the threads that did start use is about to be destroyed.
+      // The caller is about to destroy the objects that the started threads use.
       StopAndJoin();
       throw;
     }
   }
 
-  /// Goes on with fewer threads if the system refuses some.
+  /// Starts the rest of the threads. If the system refuses one, logs a warning and continues with fewer.
   void StartRest() {
     for (Rest& rest : rest_) {
       const std::string refused = TryStart(std::move(rest.body), rest.role);
@@ -80,14 +80,15 @@ class Pipeline {
     rest_.clear();
   }
 
-  /// The first error wins; every later one is a consequence of stopping.
+  /// Keeps the first error and stops all threads. Ignores later errors, which the stop may have caused.
   void Fail(std::exception_ptr error) {
     const std::lock_guard lock(mutex_);
     if (!error_) error_ = std::move(error);
     stop_ = true;
   }
 
-  /// An error is known here before what `action` leaves behind is dropped: who waits for that to be done sees a stop.
+  /// Runs `action`. If it throws, fails before the action's objects are destroyed, so that waiting threads see the
+  /// stop.
   template <typename Action>
   void Try(Action action) {
     try {
@@ -122,7 +123,8 @@ class Pipeline {
     cancel_.ThrowIfRequested();
   }
 
-  /// Waits on `condition` until `ready()`, polling the stop flag. `lock` is held on return. Throws if stopped.
+  /// Waits on `condition` until `ready()`, and polls the stop flag. Throws Error(kCancelled) if stopped. Holds `lock`
+  /// when it returns.
   template <typename Ready>
   void Wait(std::unique_lock<std::mutex>& lock, std::condition_variable& condition, Ready ready) const {
     while (!ready()) {
@@ -132,7 +134,7 @@ class Pipeline {
   }
 
  private:
-  /// Why there is no thread; empty if there is one.
+  /// Returns "" if the thread started, and the reason otherwise.
   std::string TryStart(std::function<void()> body, const char* role) {
     const std::string refused = StartThread(threads_, [this, body = std::move(body), role] {
       thread_role = role;
@@ -156,11 +158,11 @@ class Pipeline {
     std::function<void()> body;
     const char* role;
   };
-  std::vector<Rest> rest_;  ///< to be started
+  std::vector<Rest> rest_;  ///< threads that StartRest starts
 };
 
-/// First in, first out; Push waits while `capacity` items wait. Pop gives nothing once Finish was called and all is
-/// out.
+/// A queue between stages. Push waits while the queue has `capacity` items. Pop waits for an item, and returns
+/// std::nullopt once the queue is finished and empty.
 template <typename T>
 class BoundedQueue {
  public:
@@ -176,7 +178,7 @@ class BoundedQueue {
   std::optional<T> Pop() {
     return Pop([](const T&) { return true; });
   }
-  /// The first one that `suits(item)`; if none does, the first.
+  /// Returns the first item for which `suits` is true, or the first item if there is none.
   template <typename Suits>
   std::optional<T> Pop(Suits suits) {
     std::unique_lock lock(mutex_);
@@ -210,8 +212,8 @@ class BoundedQueue {
   bool finished_ = false;
 };
 
-/// Items numbered 0, 1, 2... arrive in any order and leave in order. Whoever numbers them bounds how many are under
-/// way.
+/// Takes items numbered 0, 1, 2... in any order and returns them in order. Its size is not bounded here: the stage that
+/// numbers the items must bound how many are under way.
 template <typename T>
 class OrderedQueue {
  public:
@@ -223,14 +225,14 @@ class OrderedQueue {
     changed_.notify_all();
   }
 
-  /// No item of number `end` or above will come.
+  /// Tells that no item with the number `end` or above will come.
   void Finish(std::uint64_t end) {
     const std::lock_guard lock(mutex_);
     end_ = end;
     changed_.notify_all();
   }
 
-  /// `waiter` is the pipeline of the calling thread, if it is another than that of the threads that push.
+  /// `waiter` is the pipeline of the calling thread, if it differs from the pipeline of the pushing threads.
   std::optional<T> Pop() { return Pop(pipeline_); }
   std::optional<T> Pop(const Pipeline& waiter) {
     std::unique_lock lock(mutex_);
@@ -255,7 +257,7 @@ class OrderedQueue {
   std::uint64_t end_ = ~std::uint64_t{0};
 };
 
-/// Page-aligned, counted memory that may be registered with a backend, which must live as long.
+/// Page-aligned, counted memory that may be registered with a backend. The backend must live as long as the buffer.
 class PinnedBuffer {
  public:
   PinnedBuffer(HostMemory& memory, std::uint64_t bytes) : buffer_(memory, bytes) {}
@@ -269,7 +271,7 @@ class PinnedBuffer {
   std::byte* data() const { return buffer_.data(); }
   std::uint64_t size() const { return buffer_.size(); }
 
-  /// Registers it until Unpin, its end, or another backend's turn.
+  /// Registers the buffer until Unpin, its destruction, or a Pin with another backend.
   void Pin(Backend& backend) {
     if (pinned_by_ == &backend || buffer_.size() == 0) return;
     Unpin();
@@ -287,10 +289,11 @@ class PinnedBuffer {
   bool stays_registered_ = false;
 };
 
-/// Equal page-aligned buffers out of one counted allocation, lent one at a time.
+/// Lends page-aligned buffers of equal size out of one counted allocation. Destroying a Block returns its buffer. Do
+/// not destroy a Block while holding a lock that the callback of OnReturn takes, not even by an exception.
 class BlockPool {
  public:
-  /// A buffer on loan; dropping it gives it back.
+  /// A buffer on loan. Its destructor returns it to the pool.
   class Block {
    public:
     Block() = default;
@@ -316,7 +319,7 @@ class BlockPool {
 
   BlockPool(HostMemory& memory, std::uint64_t block_bytes, std::uint64_t blocks)
       : BlockPool(std::make_shared<PinnedBuffer>(memory, block_bytes * blocks), block_bytes, blocks) {}
-  /// Out of the front of `memory`, which nobody else uses meanwhile.
+  /// Takes the buffers from the beginning of `memory`, which nothing else may use as long as the pool lives.
   BlockPool(std::shared_ptr<PinnedBuffer> memory, std::uint64_t block_bytes, std::uint64_t blocks)
       : block_bytes_(block_bytes), blocks_(blocks), memory_(std::move(memory)) {
     if (block_bytes * blocks > memory_->size()) throw Error(ErrorCode::kInternal, "blocks that pass their memory");
@@ -333,7 +336,7 @@ class BlockPool {
     return Take();
   }
 
-  /// An empty Block if none is free.
+  /// Returns an empty Block if none is free.
   Block TryAcquire() {
     const std::lock_guard lock(mutex_);
     return free_.empty() ? Block() : Take();
@@ -343,7 +346,7 @@ class BlockPool {
     const std::lock_guard lock(mutex_);
     return free_.size();
   }
-  /// Called (outside the pool's lock) after a block came back.
+  /// Sets a function to call after each return of a block, outside of the pool's lock.
   void OnReturn(std::function<void()> callback) { on_return_ = std::move(callback); }
   std::uint64_t block_bytes() const { return block_bytes_; }
   std::uint64_t blocks() const { return blocks_; }
@@ -372,7 +375,7 @@ class BlockPool {
   std::function<void()> on_return_;
 };
 
-/// Threads of a Pipeline that run short tasks (reads, writes, checksums) in the order given.
+/// Threads of a Pipeline that run short tasks (reads, writes, checksums), in the order of Submit.
 class WorkerPool {
   struct Group {
     std::mutex mutex;
@@ -380,7 +383,7 @@ class WorkerPool {
     std::uint64_t left = 0, running = 0;
     bool abandoned = false;
   };
-  /// The end of a task, also by an exception.
+  /// Counts the end of a task, also if the task throws.
   struct Ended {
     Group& group;
     ~Ended() {
@@ -403,8 +406,8 @@ class WorkerPool {
   void Finish() { tasks_.Finish(); }
   std::size_t waiting() const { return tasks_.size(); }
 
-  /// Runs task(0) ... task(count - 1) on the workers and waits for all of them. Also when it throws, because the
-  /// pipeline was stopped, no task is running or will start: what they refer to may go.
+  /// Runs task(0) ... task(count - 1) on the workers and waits for all of them. Throws if the pipeline is stopped. In
+  /// both cases no task runs or will start after the call, so that the objects that tasks refer to may be destroyed.
   void ForEach(std::uint64_t count, const std::function<void(std::uint64_t)>& task) {
     const auto group = std::make_shared<Group>();
     group->left = count;

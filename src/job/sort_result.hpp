@@ -16,8 +16,8 @@ struct SortResult {
   std::uint64_t runs = 0, temp_written = 0;
   RecordSum sum{};   ///< of the records of the output
   RecordSum read{};  ///< of all records that were sorted or merged; with --top, of some of them
-  /// The first and the last record as they lie in the output, or keyed records if the format has columns. Empty if there
-  /// is no record, or an earlier process sorted them.
+  /// The first and the last record, as the output has them or as keyed records if the format has columns. Empty if
+  /// there is no record, or an earlier process sorted them.
   std::vector<std::byte> first{}, last{};
   std::vector<std::byte> trailer{};  ///< of the inputs
   std::vector<std::byte> header{};   ///< of the output

@@ -125,7 +125,7 @@ struct Survival {
   std::vector<std::pair<std::string, std::string>> typed;
 };
 
-/// What is reported about a job, and where. An empty file name means no report.
+/// The reports about a job. An empty file name means no report.
 struct Reports {
   std::string stats, trace, page;
   When progress = When::kAuto;

@@ -1,5 +1,5 @@
-// Keys of lines as they were typed, before they are resolved into an order: both front ends fill them in, and what
-// tells of doubts about them reads them again.
+// Keys of lines as typed, before they are resolved into an order. Both grammars fill them in, and the warnings about
+// doubtful keys read them.
 #pragma once
 
 #include <cstdint>
@@ -26,7 +26,7 @@ struct KeyOptions {
 
   /// True if a key with these options takes over those of the command line.
   bool none() const { return *this == KeyOptions{}; }
-  /// The letters in GNU's order; -b if either end has it, no -i beside -d.
+  /// Returns the letters in GNU's order, with b if either end has it, and without i if there is d.
   std::string letters() const;
 
   friend bool operator==(const KeyOptions&, const KeyOptions&) = default;

@@ -15,10 +15,14 @@
 
 namespace gpusort {
 
-/// A resource that a stage may wait for. kCompute is a lane that sorts or merges, including a GPU lane's own transfers.
-/// kBus is any other transfer, such as reading a run from device memory. kCodec expands inputs and compresses outputs,
-/// including the reads of a compressed input.
-enum class Resource : std::uint8_t { kDiskRead, kDiskWrite, kBus, kCompute, kCodec };
+/// A resource that a stage may wait for.
+enum class Resource : std::uint8_t {
+  kDiskRead,
+  kDiskWrite,
+  kBus,      ///< transfers outside of lanes, such as reading a run from device memory
+  kCompute,  ///< lanes that sort or merge, including the transfers of a GPU's lane
+  kCodec,    ///< expanding inputs, including reading them, and compressing outputs
+};
 inline constexpr std::size_t kResourceCount = 5;
 /// Returns "disk read", "disk write", "bus", "compute" or "codec".
 const char* ResourceName(Resource resource);
@@ -45,8 +49,9 @@ struct PhaseTimes {
   }
 };
 
-/// Returns the resource that was busiest between two moments of a phase, or "" if none was busy for half of the time.
-/// "compute" is resolved: the result names the bus, the GPU or the cores. `gpus` is the number of GPUs; 0 means the CPU.
+/// Returns the resource that was busiest between two moments of a phase. Returns "" if none was busy for half of the
+/// time. For lanes, returns "cores", "bus" or "GPU" by the times of the devices. `gpus` is the number of GPUs; 0 means
+/// the CPU.
 std::string BusiestResource(const PhaseTimes& before, const PhaseTimes& now, unsigned gpus);
 
 /// The clock of a job's phases. Thread-safe. Enter and Leave each read the clock once and take an uncontended lock, so

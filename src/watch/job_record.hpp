@@ -1,5 +1,5 @@
 // The record of a job: --trace, --report, and the summary at a terminal. Start at JobRecord.
-// `main` makes the record and ends it with the exit code. The sort fills it in, also when the sort fails. So a job has
+// `main` makes the record and ends it with the exit code. The sort fills it in, also if the sort fails. So a job has
 // the same files however it ends.
 #pragma once
 

@@ -42,7 +42,8 @@ class JobOutlook {
   /// Call this when the job is done.
   void Finish();
 
-  /// The percent of the whole job, from 0 to 100. It never falls, and is 100 only at the end. Empty if sizes are unknown.
+  /// The time so far as a percentage of the time in all. It never falls, and is 100 only at the end. Empty if sizes are
+  /// unknown. A percentage of bytes would be 50 when half of the time is yet to come.
   std::optional<int> percent() const { return percent_; }
   /// Empty if sizes are unknown, or before the first bytes are done.
   std::optional<double> seconds_left() const { return left_; }

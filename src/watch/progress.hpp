@@ -47,8 +47,8 @@ struct ProgressFacts {
   std::string waits_for{};               ///< empty if no resource stands out
 };
 
-/// Returns a line such as "merge runs: 61 %, 3.2 GiB of 8.0 GiB, 2.8 GiB/s, 5 s left, waits for disk read". If `columns`
-/// is too small, the line lacks first the rate, then the resource, the bytes and the phase.
+/// Returns a line such as "merge runs: 61 %, 3.2 GiB of 8.0 GiB, 2.8 GiB/s, 5 s left, waits for disk read". If the line
+/// is longer than `columns`, leaves out first the rate, then the resource, the bytes and the phase.
 std::string RenderProgress(const ProgressFacts& facts, std::size_t columns = std::string::npos);
 
 /// Returns whether progress is shown. kAuto means: if standard error is a terminal.

@@ -34,13 +34,13 @@ fs::path Place(fs::path path, std::error_code& failure) {
   return failure ? fs::path() : fs::weakly_canonical(path, failure);
 }
 
-/// A file that the options name, with what it is for.
+/// A file that the options name, and its role in the job.
 struct NamedFile {
   Role role;
   std::string what;
   std::string path;
-  std::optional<struct stat> facts = std::nullopt;  ///< if it exists,
-  fs::path place = {};                              ///< else where it would
+  std::optional<struct stat> facts = std::nullopt;  ///< if the file exists
+  fs::path place = {};                              ///< where it would be created if it does not exist
 
   void Look() {
     struct stat st;
@@ -59,7 +59,7 @@ struct NamedFile {
     }
   }
   bool written() const { return role == Role::kOutput || role == Role::kReport; }
-  /// Terminals, /dev/null and the like keep nothing that could be overwritten.
+  /// Terminals, /dev/null and similar devices keep no data that could be overwritten.
   bool Is(const NamedFile& other) const {
     if (facts && other.facts) return SameFile(*facts, *other.facts) && !S_ISCHR(facts->st_mode);
     return !facts && !place.empty() && place == other.place;

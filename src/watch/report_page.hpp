@@ -1,6 +1,6 @@
 // The page of --report: what a job did and how it ended, as one HTML file without references. Start at ReportPage.
-// The page is the template report.html.in, with the data of the job as JSON. The script of the page makes text nodes and
-// SVG from the data, so that the charts fit the width of the window, and there is one place that escapes each text.
+// The page is the template report.html.in, with the data of the job as JSON. A script in the page makes text nodes and
+// SVG from the data. So the charts fit the width of the window, and one place escapes each text.
 #pragma once
 
 #include <optional>

@@ -100,7 +100,8 @@ std::string SummaryText(const SummaryFacts& facts, const SortStats& stats) {
     text += fmt::format("{}{} {}", std::exchange(between, ", "), phase.name, FormatDuration(seconds));
   }
 
-  text += fmt::format("\nmemory      {} of the {} allowed", FormatBytes(stats.host_peak), FormatBytes(stats.host_limit));
+  text += fmt::format("\nmemory      {} of the {} allowed", FormatBytes(stats.host_peak),
+                      FormatBytes(stats.host_limit));
   if (stats.device_peak > 0) text += fmt::format(", {} of the GPU's", FormatBytes(stats.device_peak));
   text += stats.temp_peak == 0 ? "; no temp files"
                                : fmt::format("; temp files took {} of disk", FormatBytes(stats.temp_peak));

@@ -14,7 +14,8 @@ struct SummaryFacts {
   std::string output, stats_file, report_file;  ///< escaped names; empty if there is none
 };
 
-/// Returns five lines: bytes and records, time and rate, memory, what limited the job, and what to read and to try next.
+/// Returns five lines: bytes and records, time and rate, memory, the limit of the job, and what to read and to try
+/// next.
 std::string SummaryText(const SummaryFacts& facts, const SortStats& stats);
 
 }  // namespace gpusort

@@ -157,7 +157,8 @@ void Trace::DrainAll() {
 }
 
 /// Writes a slice to the track of its resource. Slices of one row must not overlap, so each goes to the first row that
-/// is free when the slice begins. The number of rows is then the number of uses at once. A GPU stream is its lane's row.
+/// is free when the slice begins. The number of rows is then the number of uses at once. A GPU's stream has the row of
+/// its lane.
 void Trace::Put(const Buffer& buffer, const TraceSlice& slice) {
   const auto track = static_cast<std::size_t>(slice.track);
   if (slice.track == TraceTrack::kNone) return;

@@ -1,6 +1,6 @@
 // Writes --trace: Chrome's trace events of each thread, for ui.perfetto.dev and chrome://tracing. Start at Trace.
 // Stages do not call this. Busy (clock.hpp) adds a slice for each use of a resource, and Pipeline names the threads.
-// Each thread has a ring of its own, so adding a slice takes no memory, and no lock while the ring has room. The
+// Each thread has its own ring. Adding a slice allocates no memory, and takes no lock while the ring has room. The
 // recorder's thread drains the rings into the file while the job runs. The file is an array of events that ends only
 // with the job, each event on a line. So the file of a killed job lacks only the last moments, and Perfetto opens it.
 #pragma once
