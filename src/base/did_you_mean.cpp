@@ -1,5 +1,7 @@
 #include "base/did_you_mean.hpp"
 
+#include <fmt/core.h>
+
 #include <algorithm>
 #include <cctype>
 #include <utility>
@@ -7,6 +9,25 @@
 #include "base/text.hpp"
 
 namespace gpusort {
+namespace {
+
+/// Returns the number of letters to change, drop, insert or swap with a neighbour to turn `a` into `b`.
+std::size_t EditDistance(std::string_view a, std::string_view b) {
+  std::vector<std::size_t> before, above, row(b.size() + 1);
+  for (std::size_t j = 0; j <= b.size(); ++j) row[j] = j;
+  for (std::size_t i = 1; i <= a.size(); ++i) {
+    before = std::exchange(above, row);
+    row[0] = i;
+    for (std::size_t j = 1; j <= b.size(); ++j) {
+      row[j] = std::min({above[j] + 1, row[j - 1] + 1, above[j - 1] + (a[i - 1] == b[j - 1] ? 0 : 1)});
+      const bool exchanged = i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1];
+      if (exchanged) row[j] = std::min(row[j], before[j - 2] + 1);
+    }
+  }
+  return row[b.size()];
+}
+
+}  // namespace
 
 std::string DidYouMean(std::string_view typed, const std::vector<std::string>& known) {
   constexpr std::size_t kMostWords = 3;
@@ -33,19 +54,19 @@ std::string DidYouMean(std::string_view typed, const std::vector<std::string>& k
   if (words.empty() || words.size() > kMostWords) return "";
   std::string list;
   for (const std::string& word : words) list += (list.empty() ? "" : " or ") + word;
-  return "; did you mean " + list + "?";
+  return fmt::format("; did you mean {}?", list);
 }
 
-std::string NearestFirst(std::string_view name, std::vector<std::string> names) {
+std::string NearestFirst(std::string_view typed, std::vector<std::string> names) {
   constexpr std::size_t kMostNames = 20, kMostShown = 40;
   std::vector<std::pair<std::size_t, std::string>> ranked;
-  for (std::string& other : names) ranked.emplace_back(EditDistance(name, other), std::move(other));
+  for (std::string& other : names) ranked.emplace_back(EditDistance(typed, other), std::move(other));
   std::stable_sort(ranked.begin(), ranked.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
   std::string list;
   for (std::size_t i = 0; i < std::min(ranked.size(), kMostNames); ++i) {
-    const std::string& shown = ranked[i].second;
-    list +=
-        (i > 0 ? ", '" : "'") + EscapeName(shown.substr(0, kMostShown)) + (shown.size() > kMostShown ? "...'" : "'");
+    const std::string& name = ranked[i].second;
+    list += fmt::format("{}'{}{}'", i > 0 ? ", " : "", EscapeName(name.substr(0, kMostShown)),
+                        name.size() > kMostShown ? "..." : "");
   }
   return list + (ranked.size() > kMostNames ? ", ..." : "");
 }

@@ -1,5 +1,6 @@
 #include "base/gnu_quote.hpp"
 
+#include <fmt/core.h>
 #include <langinfo.h>
 
 #include <cstring>
@@ -20,6 +21,15 @@ std::size_t PrintableBytes(std::string_view text) {
   const std::size_t bytes = std::mbrtowc(&character, text.data(), text.size(), &state);
   if (bytes == 0 || bytes > text.size()) return 0;
   return std::iswprint(static_cast<std::wint_t>(character)) != 0 ? bytes : 0;
+}
+
+bool IsPrintable(std::string_view text) {
+  while (!text.empty()) {
+    const std::size_t bytes = PrintableBytes(text);
+    if (bytes == 0) return false;
+    text.remove_prefix(bytes);
+  }
+  return true;
 }
 
 void AppendEscape(std::string& out, char c) {
@@ -58,16 +68,9 @@ std::string QuoteWord(std::string_view text) {
 }
 
 std::string QuoteShell(std::string_view text) {
-  bool printable = true;
-  for (std::string_view rest = text; !rest.empty();) {
-    const std::size_t bytes = PrintableBytes(rest);
-    printable &= bytes > 0;
-    rest.remove_prefix(bytes > 0 ? bytes : 1);
-  }
   // A text with a single quote is in double quotes, unless it has a character that is special in double quotes.
-  if (printable && text.find('\'') != std::string_view::npos &&
-      text.find_first_of("\"$\\`!") == std::string_view::npos && text.find_first_of(" ") == std::string_view::npos) {
-    return std::string(1, '"').append(text) + '"';
+  if (text.find('\'') != text.npos && text.find_first_of("\"$\\`! ") == text.npos && IsPrintable(text)) {
+    return fmt::format("\"{}\"", text);
   }
   std::string quoted = "'";
   bool escaped = false;  // within $'...'
@@ -93,17 +96,11 @@ std::string QuoteShell(std::string_view text) {
 }
 
 std::string QuoteName(std::string_view text) {
-  bool bare = !NeedsShellQuotes(text);
-  for (std::string_view rest = text; bare && !rest.empty();) {
-    const std::size_t bytes = PrintableBytes(rest);
-    bare = bytes > 0;
-    rest.remove_prefix(bytes);
-  }
-  return bare ? std::string(text) : QuoteShell(text);
+  return NeedsShellQuotes(text) || !IsPrintable(text) ? QuoteShell(text) : std::string(text);
 }
 
 std::string FileMessage(std::string_view what, std::string_view name, int error) {
-  return std::string(what) + ": " + QuoteName(name) + ": " + std::strerror(error);
+  return fmt::format("{}: {}: {}", what, QuoteName(name), std::strerror(error));
 }
 
 }  // namespace gpusort

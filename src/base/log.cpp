@@ -1,5 +1,6 @@
 #include "base/log.hpp"
 
+#include <fmt/core.h>
 #include <poll.h>
 #include <signal.h>
 #include <spdlog/logger.h>
@@ -43,25 +44,18 @@ constexpr const char* kLevelNames[] = {"debug", "info", "warning", "error"};
 constexpr spdlog::level::level_enum kLevels[] = {spdlog::level::debug, spdlog::level::info, spdlog::level::warn,
                                                  spdlog::level::err};
 
-/// Returns a text such as "2026-11-23T03:20:19.123Z". Calls no library function that a signal handler must not call.
+/// Returns a text such as "2026-11-23T03:20:19.123Z". A signal handler may call this.
 std::array<char, 25> UtcNow() noexcept {
   using namespace std::chrono;
   const auto now = floor<milliseconds>(system_clock::now());
   const auto day = floor<days>(now);
   const year_month_day date(day);
   const hh_mm_ss time(now - day);
-  std::array<char, 25> text{"0000-00-00T00:00:00.000Z"};
-  const auto put = [&](std::size_t end, std::size_t digits, auto number) {
-    auto rest = static_cast<std::uint64_t>(number);
-    for (; digits > 0; --digits, rest /= 10) text[--end] = static_cast<char>('0' + rest % 10);
-  };
-  put(4, 4, std::clamp(static_cast<int>(date.year()), 0, 9999));
-  put(7, 2, static_cast<unsigned>(date.month()));
-  put(10, 2, static_cast<unsigned>(date.day()));
-  put(13, 2, time.hours().count());
-  put(16, 2, time.minutes().count());
-  put(19, 2, time.seconds().count());
-  put(23, 3, time.subseconds().count());
+  std::array<char, 25> text{};
+  fmt::format_to_n(text.data(), text.size() - 1, "{:04}-{:02}-{:02}T{:02}:{:02}:{:02}.{:03}Z",
+                   std::clamp(static_cast<int>(date.year()), 0, 9999), static_cast<unsigned>(date.month()),
+                   static_cast<unsigned>(date.day()), time.hours().count(), time.minutes().count(),
+                   time.seconds().count(), time.subseconds().count());
   return text;
 }
 
@@ -90,64 +84,55 @@ std::string JsonLine(LogEvent event, LogLevel level, const std::string& message,
   return json.dump();
 }
 
-/// Writes as much of `text` as the stream takes: there is no place to report that standard error fails.
-void WriteAll(int fd, std::string_view text) noexcept { WriteReport(fd, text); }
-
-/// Standard error, shared by log lines and the status line.
-class ErrorScreen {
+/// Standard error, shared by log lines and the status line. Ignores errors: there is no other place to report them.
+class ErrorScreen final : public spdlog::sinks::base_sink<std::mutex> {
  public:
   void Print(std::string_view text) {
-    const std::lock_guard lock(mutex_);
-    // The text itself takes no memory.
-    if (!status_drawn) return WriteAll(STDERR_FILENO, text);
-    WriteAll(STDERR_FILENO, std::string(kWipe) + std::string(text) + status_.substr(0, StatusColumns()));
+    const std::lock_guard lock(screen_mutex_);
+    if (status_drawn) {
+      WriteReport(STDERR_FILENO, fmt::format("{}{}{}", kWipe, text, status_.substr(0, StatusColumns())));
+    } else {
+      WriteReport(STDERR_FILENO, text);  // takes no memory
+    }
   }
 
   void Show(const std::string& line) {
-    const std::lock_guard lock(mutex_);
+    const std::lock_guard lock(screen_mutex_);
     if (!Writable()) return;
     status_ = line.substr(0, StatusColumns());
     status_drawn = true;
-    WriteAll(STDERR_FILENO, std::string(kWipe) + status_);
+    WriteReport(STDERR_FILENO, fmt::format("{}{}", kWipe, status_));
   }
 
   void Clear() {
-    const std::lock_guard lock(mutex_);
+    const std::lock_guard lock(screen_mutex_);
     if (!status_drawn.exchange(false)) return;
-    if (Writable()) WriteAll(STDERR_FILENO, kWipe);
+    if (Writable()) WriteReport(STDERR_FILENO, kWipe);
   }
 
   void PrintIfWritable(const std::string& line) {
     {
-      const std::lock_guard lock(mutex_);
+      const std::lock_guard lock(screen_mutex_);
       if (!Writable()) return;
     }
     Print(line + "\n");
   }
 
  private:
+  void sink_it_(const spdlog::details::log_msg& message) override {
+    spdlog::memory_buf_t line;
+    formatter_->format(message, line);
+    Print({line.data(), line.size()});
+  }
+  void flush_() override {}
+
   static bool Writable() {
     pollfd waiting{STDERR_FILENO, POLLOUT, 0};
     return ::poll(&waiting, 1, 0) > 0 && (waiting.revents & POLLOUT) != 0;
   }
 
-  std::mutex mutex_;
+  std::mutex screen_mutex_;
   std::string status_;
-};
-
-class ErrorSink final : public spdlog::sinks::base_sink<std::mutex> {
- public:
-  explicit ErrorSink(ErrorScreen& screen) : screen_(screen) {}
-
- private:
-  void sink_it_(const spdlog::details::log_msg& message) override {
-    spdlog::memory_buf_t line;
-    formatter_->format(message, line);
-    screen_.Print({line.data(), line.size()});
-  }
-  void flush_() override {}
-
-  ErrorScreen& screen_;
 };
 
 /// Writes each line by one call to an O_APPEND file, so that a killed process loses no line. spdlog's own file sink
@@ -156,8 +141,8 @@ class LogFileSink final : public spdlog::sinks::base_sink<std::mutex> {
  public:
   explicit LogFileSink(const std::string& path) : fd_(OpenReport(path, true)), path_(path) {
     if (fd_ < 0) {
-      throw Error(ErrorCode::kUsage,
-                  "--log-file: cannot open '" + EscapeName(path) + "': " + std::generic_category().message(errno));
+      throw Error(ErrorCode::kUsage, fmt::format("--log-file: cannot open '{}': {}", EscapeName(path),
+                                                 std::generic_category().message(errno)));
     }
   }
   LogFileSink(const LogFileSink&) = delete;
@@ -167,7 +152,7 @@ class LogFileSink final : public spdlog::sinks::base_sink<std::mutex> {
   /// Returns a warning once, after the first line that could not be written. Otherwise returns "".
   std::string TakeWarning() {
     if (error_ == 0 || said_.exchange(true)) return "";
-    return "the log in " + EscapeName(path_) + " (--log-file) is not complete: " + detail::ErrnoText(error_);
+    return fmt::format("the log in {} (--log-file) is not complete: {}", EscapeName(path_), detail::ErrnoText(error_));
   }
 
  private:
@@ -187,7 +172,7 @@ class LogFileSink final : public spdlog::sinks::base_sink<std::mutex> {
 
 /// Never destroyed, so that threads and destructors can log until the process ends.
 struct LogState {
-  ErrorScreen screen;
+  std::shared_ptr<ErrorScreen> screen = std::make_shared<ErrorScreen>();
   std::unique_ptr<spdlog::logger> logger;
   std::shared_ptr<LogFileSink> log_file;  ///< null if there is none
 
@@ -199,10 +184,9 @@ struct LogState {
                                                          spdlog::pattern_time_type::utc);
     };
     const spdlog::level::level_enum level = spdlog::level::from_str(level_name);
-    auto error_sink = std::make_shared<ErrorSink>(screen);
-    error_sink->set_level(level);
-    error_sink->set_formatter(pattern("gpusort: %l: %v"));
-    auto fresh = std::make_unique<spdlog::logger>("gpusort", std::move(error_sink));
+    screen->set_level(level);
+    screen->set_formatter(pattern("gpusort: %l: %v"));
+    auto fresh = std::make_unique<spdlog::logger>("gpusort", screen);
     fresh->set_level(level);
     fresh->set_error_handler([](const std::string&) { line_lost = true; });
     log_file = nullptr;
@@ -274,7 +258,7 @@ void LogError(const char* message) noexcept {
   bool said = false;
   NeverThrow([&] { said = LogNote(LogLevel::kError, message); });
   if (said) return;
-  for (const char* part : {"gpusort: error: ", message, "\n"}) WriteAll(STDERR_FILENO, part);
+  for (const char* part : {"gpusort: error: ", message, "\n"}) WriteReport(STDERR_FILENO, part);
 }
 
 bool LogText(LogLevel level, const std::string& message) noexcept {
@@ -288,61 +272,41 @@ bool Log(LogEvent event, LogLevel level, const std::string& message, const LogFi
 void SayDoubt(const std::string& doubt) noexcept {
   NeverThrow([&] {
     const bool json = log_format == LogFormat::kJson;
-    State().screen.Print(
+    State().screen->Print(
         (json ? JsonLine(LogEvent::kNote, LogLevel::kWarning, doubt, {}) : "gpusort: " + EscapeName(doubt)) + "\n");
   });
 }
 
 std::string SignalName(int signal) {
-  if (const char* const name = ::sigabbrev_np(signal)) return std::string("SIG") + name;
-  return "SIGRTMIN+" + std::to_string(signal - SIGRTMIN);
+  if (const char* const name = ::sigabbrev_np(signal)) return fmt::format("SIG{}", name);
+  return fmt::format("SIGRTMIN+{}", signal - SIGRTMIN);
 }
 
 void SayFailed(int signal, int exit_code, const char* message) noexcept {
-  if (log_format == LogFormat::kText && message == nullptr) return;
-  std::array<char, 512> line{};
+  std::array<char, 512> line;
   std::size_t size = 0;
-  constexpr std::string_view kEnd = "\"}\n";
-  const auto put = [&](std::string_view text) {
-    size += text.copy(line.data() + size, line.size() - kEnd.size() - size);
-  };
-  const auto put_number = [&](int number) {
-    std::array<char, 12> digits{};
-    std::size_t at = digits.size();
-    do digits[--at] = static_cast<char>('0' + number % 10);
-    while ((number /= 10) > 0);
-    put({digits.data() + at, digits.size() - at});
-  };
   if (log_format == LogFormat::kText) {
-    if (status_drawn) put(kWipe);
-    put("gpusort: ");
-    put(message);
-    put("\n");
+    if (message == nullptr) return;
+    size = fmt::format_to_n(line.data(), line.size(), "{}gpusort: {:.400}\n", status_drawn ? kWipe : "", message).size;
   } else {
-    put(R"({"ts":")");
-    put(UtcNow().data());
-    put(R"(","level":"error","event":"failed","exit_code":)");
-    put_number(exit_code);
-    if (signal != 0) {
-      put(R"(,"signal":"SIG)");
-      if (const char* const name = ::sigabbrev_np(signal)) {
-        put(name);
-      } else {
-        put("RTMIN+");
-        put_number(signal - SIGRTMIN);
-      }
-      if (message != nullptr) put("\"");
+    std::array<char, 40> by{};
+    const char* const name = ::sigabbrev_np(signal);
+    if (name != nullptr) {
+      fmt::format_to_n(by.data(), by.size() - 1, R"(,"signal":"SIG{}")", name);
+    } else if (signal != 0) {
+      fmt::format_to_n(by.data(), by.size() - 1, R"(,"signal":"SIGRTMIN+{}")", signal - SIGRTMIN);
     }
-    if (message != nullptr) {
-      put(R"(,"message":")");
-      for (const char* c = message; *c != 0; ++c) {
-        const char shown = *c < ' ' || *c > '~' || *c == '"' || *c == '\\' ? '?' : *c;
-        put({&shown, 1});
-      }
+    std::array<char, 350> text{};
+    for (std::size_t i = 0; message != nullptr && message[i] != 0 && i + 1 < text.size(); ++i) {
+      const char c = message[i];
+      text[i] = c < ' ' || c > '~' || c == '"' || c == '\\' ? '?' : c;
     }
-    size += kEnd.copy(line.data() + size, kEnd.size());
+    size = fmt::format_to_n(line.data(), line.size(),
+                            R"({{"ts":"{}","level":"error","event":"failed","exit_code":{}{}{}{}{}}})" "\n",
+                            UtcNow().data(), exit_code, by.data(), message != nullptr ? R"(,"message":")" : "",
+                            text.data(), message != nullptr ? "\"" : "").size;
   }
-  WriteAll(STDERR_FILENO, {line.data(), size});
+  WriteReport(STDERR_FILENO, {line.data(), std::min(size, line.size())});
 }
 
 std::size_t StatusColumns() noexcept {
@@ -353,15 +317,15 @@ std::size_t StatusColumns() noexcept {
 }
 
 void ShowStatusLine(const std::string& line) noexcept {
-  NeverThrow([&] { State().screen.Show(line); });
+  NeverThrow([&] { State().screen->Show(line); });
 }
 void ClearStatusLine() noexcept {
-  NeverThrow([] { State().screen.Clear(); });
+  NeverThrow([] { State().screen->Clear(); });
 }
 void PrintStatusLine(const std::string& line, const LogFields& fields) noexcept {
   NeverThrow([&] {
     const bool json = log_format == LogFormat::kJson;
-    State().screen.PrintIfWritable(json ? JsonLine(LogEvent::kProgress, LogLevel::kInfo, line, fields) : line);
+    State().screen->PrintIfWritable(json ? JsonLine(LogEvent::kProgress, LogLevel::kInfo, line, fields) : line);
   });
 }
 

@@ -1,5 +1,6 @@
 #include "base/machine.hpp"
 
+#include <fmt/core.h>
 #include <malloc.h>
 #include <pthread.h>
 #include <sys/resource.h>
@@ -28,7 +29,7 @@ std::uint64_t MeminfoField(const std::string& meminfo, const std::string& name) 
 /// Returns the number in the line "total_NAME NUMBER" of memory.stat, which includes the group's children, or in the
 /// line "NAME NUMBER", which includes them in version 2.
 std::uint64_t StatField(const std::string& stat, const std::string& name) {
-  for (const std::string& line : {"\ntotal_" + name + " ", "\n" + name + " "}) {
+  for (const std::string& line : {fmt::format("\ntotal_{} ", name), fmt::format("\n{} ", name)}) {
     const std::size_t at = ("\n" + stat).find(line);
     if (at != std::string::npos) return std::strtoull(stat.c_str() + at + line.size() - 1, nullptr, 10);
   }
@@ -36,9 +37,9 @@ std::uint64_t StatField(const std::string& stat, const std::string& name) {
 }
 
 /// Calls `visit` with the folder of each control group that this process is in for `controller`, its own first, then
-/// its parents. Also passes the folder of all groups, and whether the group is one of version 2.
+/// its parents. Also passes the name of the group for messages, and whether the group is one of version 2.
 void ForEachGroup(const ReadText& read, const std::string& controller,
-                  const std::function<void(const std::string& path, const std::string& root, bool version2)>& visit) {
+                  const std::function<void(const std::string& path, const std::string& name, bool version2)>& visit) {
   std::istringstream groups(read("/proc/self/cgroup").value_or(""));
   for (std::string line; std::getline(groups, line);) {
     const std::size_t first = line.find(':'), second = line.find(':', first + 1);
@@ -49,7 +50,7 @@ void ForEachGroup(const ReadText& read, const std::string& controller,
     if (!version2 && ("," + controllers + ",").find("," + controller + ",") == std::string::npos) continue;
     const std::string root = version2 ? "/sys/fs/cgroup" : "/sys/fs/cgroup/" + controller;
     for (;;) {
-      visit(root + (group == "/" ? "" : group), root, version2);
+      visit(root + (group == "/" ? "" : group), "the control group " + (group.empty() ? "/" : EscapeName(group)), version2);
       if (group.empty() || group == "/") break;
       group.resize(group.rfind('/'));
     }
@@ -87,7 +88,7 @@ std::uint64_t TasksOnNode(const ReadVariable& variable) {
   return most;
 }
 
-std::string Among(std::uint64_t tasks) { return tasks == 1 ? "" : " among " + std::to_string(tasks) + " tasks"; }
+std::string Among(std::uint64_t tasks) { return tasks == 1 ? "" : fmt::format(" among {} tasks", tasks); }
 
 /// Calls `grant` with the bytes of each variable that says how much memory the job has on this machine.
 void ForEachMemoryGrant(const ReadVariable& variable,
@@ -150,11 +151,6 @@ std::optional<std::string> ReadEnvironment(const std::string& name) {
   return text == nullptr ? std::nullopt : std::optional<std::string>(text);
 }
 
-std::string GroupName(const std::string& path, const std::string& root) {
-  const std::string name = path.substr(root.size());
-  return "the control group " + (name.empty() ? "/" : EscapeName(name));
-}
-
 }  // namespace
 
 MemoryFacts FindMemory(const ReadText& read, const ReadVariable& variable, const ResourceLimits& limits) {
@@ -170,17 +166,17 @@ MemoryFacts FindMemory(const ReadText& read, const ReadVariable& variable, const
     }
     facts.available = std::min(facts.available, limit > used ? limit - used : 0);
   };
-  ForEachGroup(read, "memory", [&](const std::string& path, const std::string& root, bool version2) {
+  ForEachGroup(read, "memory", [&](const std::string& path, const std::string& name, bool version2) {
     const auto limit = Number(read(path + (version2 ? "/memory.max" : "/memory.limit_in_bytes")));
-    // Beyond this a group is not killed, but hardly gets on.
+    // Above this limit the kernel does not kill a group, but slows it down.
     const auto throttled = version2 ? Number(read(path + "/memory.high")) : std::nullopt;
     const auto used = Number(read(path + (version2 ? "/memory.current" : "/memory.usage_in_bytes")));
-    // The page cache is charged to the group, and given back when something else needs the memory.
+    // The kernel charges the page cache to the group, and frees it when the group needs memory.
     const std::string stat = read(path + "/memory.stat").value_or("");
     const std::uint64_t cache = StatField(stat, "inactive_file") + StatField(stat, "active_file");
     const std::uint64_t taken = used.value_or(0);
     for (const auto& bound : {limit, throttled}) {
-      if (bound) restrict_to(*bound, taken > cache ? taken - cache : 0, GroupName(path, root));
+      if (bound) restrict_to(*bound, taken > cache ? taken - cache : 0, name);
     }
   });
   if (limits.addresses != 0) restrict_to(limits.addresses, 0, "ulimit -v or -d");
@@ -200,18 +196,18 @@ MemoryChoice ChooseMemory(const std::optional<Size>& asked, const MemoryFacts& f
   const std::uint64_t least = std::min(facts.limit, facts.granted), free = std::min(least, facts.available);
   const std::string& by = facts.granted < facts.limit ? facts.granted_by : facts.limited_by;
   MemoryChoice choice;
-  if (!asked || asked->percent) choice.bound = by.empty() ? "" : FormatBytes(least) + " by " + by;
+  if ((!asked || asked->percent) && !by.empty()) choice.bound = fmt::format("{} by {}", FormatBytes(least), by);
   choice.bytes = asked ? std::max<std::uint64_t>(1, asked->Resolve(least)) : free / 2;
   if (asked && choice.bytes > Usable(facts.limit)) {
-    const std::string wanted = "--memory " + FormatBytes(choice.bytes);
-    choice.bytes = std::min(choice.bytes, Usable(std::min(facts.limit, facts.available)));
-    choice.warning = wanted + " is more than this process can have: " +
-                     (facts.limited_by.empty() ? "the machine has " : facts.limited_by + " allows ") +
-                     FormatBytes(facts.limit) + ", also for the program itself, so the plan is for " +
-                     FormatBytes(choice.bytes);
+    const std::uint64_t wanted = choice.bytes;
+    choice.bytes = std::min(wanted, Usable(std::min(facts.limit, facts.available)));
+    choice.warning = fmt::format(
+        "--memory {} is more than this process can have: {} {}, also for the program itself, so the plan is for {}",
+        FormatBytes(wanted), facts.limited_by.empty() ? "the machine has" : facts.limited_by + " allows",
+        FormatBytes(facts.limit), FormatBytes(choice.bytes));
   } else if (asked && choice.bytes > facts.granted) {
-    choice.warning = "--memory " + FormatBytes(choice.bytes) +
-                     " is more than this job was granted: " + FormatBytes(facts.granted) + " by " + facts.granted_by;
+    choice.warning = fmt::format("--memory {} is more than this job was granted: {} by {}", FormatBytes(choice.bytes),
+                                 FormatBytes(facts.granted), facts.granted_by);
   }
   return choice;
 }
@@ -223,7 +219,7 @@ CoreFacts FindCores(const ReadText& read, const ReadVariable& variable, unsigned
     facts.cores = static_cast<unsigned>(std::max<std::uint64_t>(1, most));
     facts.limited_by = by;
   };
-  ForEachGroup(read, "cpu", [&](const std::string& path, const std::string& root, bool version2) {
+  ForEachGroup(read, "cpu", [&](const std::string& path, const std::string& name, bool version2) {
     std::optional<std::uint64_t> quota, period;
     if (version2) {
       const std::string both = read(path + "/cpu.max").value_or("");
@@ -235,7 +231,7 @@ CoreFacts FindCores(const ReadText& read, const ReadVariable& variable, unsigned
       period = Number(read(path + "/cpu.cfs_period_us"));
     }
     if (!quota || !period || *period == 0) return;
-    restrict_to(*quota / *period + (*quota % *period != 0 ? 1 : 0), "the quota of " + GroupName(path, root));
+    restrict_to(*quota / *period + (*quota % *period != 0 ? 1 : 0), "the quota of " + name);
   });
   ForEachCoreGrant(variable, restrict_to);
   return facts;

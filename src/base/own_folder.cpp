@@ -1,6 +1,7 @@
 #include "base/own_folder.hpp"
 
 #include <fcntl.h>
+#include <fmt/core.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -25,7 +26,7 @@ std::string WithoutSlashes(std::string path) {
 
 detail::Fd OpenOwnFolder(const std::string& name, const std::string& path) {
   const auto refuse = [&](const std::string& why, ErrorCode code = ErrorCode::kUsage) {
-    throw Error(code, name + EscapeName(path) + ": " + why);
+    throw Error(code, fmt::format("{}{}: {}", name, EscapeName(path), why));
   };
   detail::Fd fd(detail::OpenPath(WithoutSlashes(path).c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
   if (!fd.open()) {
@@ -43,12 +44,12 @@ void RequireOwnFile(const std::string& path, bool others_may_write) {
   struct stat facts;
   if (::lstat(path.c_str(), &facts) != 0) {
     if (errno == ENOENT) return;
-    throw Error(detail::OpenErrorCode(errno), EscapeName(path) + ": " + detail::ErrnoText(errno));
+    throw Error(detail::OpenErrorCode(errno), fmt::format("{}: {}", EscapeName(path), detail::ErrnoText(errno)));
   }
   const bool safe_mode = others_may_write || (facts.st_mode & 022) == 0;
   if (S_ISREG(facts.st_mode) && facts.st_uid == ::geteuid() && safe_mode) return;
-  throw Error(ErrorCode::kUsage, EscapeName(path) + ": it is no file " +
-                                     (others_may_write ? "of this user" : "that only this user can write"));
+  throw Error(ErrorCode::kUsage, fmt::format("{}: it is no file {}", EscapeName(path),
+                                             others_may_write ? "of this user" : "that only this user can write"));
 }
 
 }  // namespace gpusort

@@ -7,8 +7,6 @@
 #include <charconv>
 #include <cmath>
 #include <system_error>
-#include <utility>
-#include <vector>
 
 #include "kernels/error.hpp"
 
@@ -17,7 +15,7 @@ namespace {
 
 [[noreturn]] void Fail(const std::string& why) { throw Error(ErrorCode::kUsage, why); }
 
-std::string Quote(std::string_view text) { return "'" + EscapeName(text) + "'"; }
+std::string Quote(std::string_view text) { return fmt::format("'{}'", EscapeName(text)); }
 
 /// Returns whether the code point can move the cursor, end the line or change the direction of text.
 bool Unprintable(std::uint32_t code) {
@@ -160,21 +158,6 @@ std::string FormatDuration(double seconds) {
   if (whole < 3600) return fmt::format("{} min {:02} s", whole / 60, whole % 60);
   const std::uint64_t minutes = (whole + 30) / 60;
   return fmt::format("{} h {:02} min", minutes / 60, minutes % 60);
-}
-
-std::size_t EditDistance(std::string_view a, std::string_view b) {
-  std::vector<std::size_t> before, above, row(b.size() + 1);
-  for (std::size_t j = 0; j <= b.size(); ++j) row[j] = j;
-  for (std::size_t i = 1; i <= a.size(); ++i) {
-    before = std::exchange(above, row);
-    row[0] = i;
-    for (std::size_t j = 1; j <= b.size(); ++j) {
-      row[j] = std::min({above[j] + 1, row[j - 1] + 1, above[j - 1] + (a[i - 1] == b[j - 1] ? 0 : 1)});
-      const bool exchanged = i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1];
-      if (exchanged) row[j] = std::min(row[j], before[j - 2] + 1);
-    }
-  }
-  return row[b.size()];
 }
 
 }  // namespace gpusort

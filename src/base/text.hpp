@@ -46,7 +46,4 @@ inline double InSeconds(std::chrono::nanoseconds time) { return std::chrono::dur
 /// Returns a text such as "0.35 s", "12.3 s", "2 min 05 s" or "3 h 07 min".
 std::string FormatDuration(double seconds);
 
-/// Returns the number of letters to change, drop, insert or swap with a neighbour to turn `a` into `b`.
-std::size_t EditDistance(std::string_view a, std::string_view b);
-
 }  // namespace gpusort

@@ -1,5 +1,6 @@
 #include "cli/confirm_output.hpp"
 
+#include <fmt/core.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -44,9 +45,9 @@ void RefuseEmptiedInput(const JobSpec& spec) {
   for (const std::string& input : spec.source.inputs) {
     struct stat facts;
     if (input == "-" || ::stat(input.c_str(), &facts) != 0 || !SameFile(facts, *output)) continue;
-    Refuse("the input '" + EscapeName(input) +
-           "' is standard output as well, and the shell has emptied it: give gpusort -o FILE FILE to sort a file in "
-           "place");
+    Refuse(fmt::format("the input '{}' is standard output as well, and the shell has emptied it: give gpusort -o FILE "
+                       "FILE to sort a file in place",
+                       EscapeName(input)));
   }
 }
 
@@ -98,15 +99,17 @@ void ConfirmOutput(const JobSpec& spec, const CancelFlag& cancel) {
   if (!spec.target.asks || !PersonSits()) return;
   const std::string existing = FindExisting(spec);
   if (existing.empty()) return;
-  const std::string how = ": it exists, and is replaced only with --force, or if -o names it";
-  if (!CanAnswer(spec)) Refuse("output " + EscapeName(existing) + how);
-  std::string question = "gpusort: the OUTPUT '" + EscapeName(existing) + "' exists";
+  const std::string name = EscapeName(existing);
+  const std::string refusal =
+      fmt::format("output {}: it exists, and is replaced only with --force, or if -o names it", name);
+  if (!CanAnswer(spec)) Refuse(refusal);
+  std::string question = fmt::format("gpusort: the OUTPUT '{}' exists", name);
   if (::isatty(STDOUT_FILENO) != 1) {
     // `gpusort *.log >all.log` with two files.
     question += ", and nothing goes to standard output (for several inputs give gpusort -o OUTPUT INPUT...)";
   }
   WriteReport(STDERR_FILENO, question + "; replace it? (y/n) ");
-  if (!ReadYes(cancel)) Refuse("output " + EscapeName(existing) + how);
+  if (!ReadYes(cancel)) Refuse(refusal);
 }
 
 }  // namespace gpusort

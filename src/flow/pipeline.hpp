@@ -4,6 +4,8 @@
 // lends counted, pinned buffers. WorkerPool runs short I/O tasks.
 #pragma once
 
+#include <fmt/core.h>
+
 #include <algorithm>
 #include <atomic>
 #include <chrono>
@@ -74,7 +76,7 @@ class Pipeline {
     for (Rest& rest : rest_) {
       const std::string refused = TryStart(std::move(rest.body), rest.role);
       if (refused.empty()) continue;
-      LogWarn(refused + "; going on with " + std::to_string(threads_.size()));
+      LogWarn(fmt::format("{}; going on with {}", refused, threads_.size()));
       break;
     }
     rest_.clear();
@@ -145,8 +147,8 @@ class Pipeline {
       }
     });
     if (refused.empty()) return {};
-    return "cannot start a thread: " + refused +
-           "; a limit is reached (ulimit -u, pids.max of the control group, or memory)";
+    return fmt::format(
+        "cannot start a thread: {}; a limit is reached (ulimit -u, pids.max of the control group, or memory)", refused);
   }
 
   CancelFlag& cancel_;

@@ -1,6 +1,7 @@
 // How long a job will take: from how fast its folders are, and how fast a sample of its own input is sorted and merged
 // by what will sort it. Phases of a job overlap reading, work and writing, so each takes as long as what it uses most.
-// Start at Expect, which is pure; the rest measures.
+// Start at Expect, which is pure; the rest measures. `--explain` alone gives no seconds: rates of another machine or day
+// would be a guess. `--explain=full` sorts a sample of the input with the job's own backend, formats and codecs.
 #pragma once
 
 #include <cstdint>

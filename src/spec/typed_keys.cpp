@@ -1,20 +1,18 @@
 #include "spec/typed_keys.hpp"
 
+#include <utility>
+
 namespace gpusort {
 
 std::string KeyOptions::letters() const {
+  const std::pair<bool, char> letters[] = {
+      {skip_start_blanks || skip_end_blanks, 'b'}, {dictionary_order, 'd'}, {fold_case, 'f'}, {general, 'g'},
+      {human, 'h'}, {ignore_nonprinting && !dictionary_order, 'i'}, {month, 'M'}, {numeric, 'n'}, {random, 'R'},
+      {reverse, 'r'}, {version, 'V'}};
   std::string all;
-  if (skip_start_blanks || skip_end_blanks) all += 'b';
-  if (dictionary_order) all += 'd';
-  if (fold_case) all += 'f';
-  if (general) all += 'g';
-  if (human) all += 'h';
-  if (ignore_nonprinting && !dictionary_order) all += 'i';
-  if (month) all += 'M';
-  if (numeric) all += 'n';
-  if (random) all += 'R';
-  if (reverse) all += 'r';
-  if (version) all += 'V';
+  for (const auto& [given, letter] : letters) {
+    if (given) all += letter;
+  }
   return all;
 }
 

@@ -41,7 +41,7 @@ void WriteWhole(const std::string& path, const std::string& text) {
     file->WriteAt(0, std::as_bytes(std::span(text)));
     file->Publish(text.size(), false);
   } else if (const int error = WriteReportFile(path, text); error != 0) {
-    throw Error(ReportErrorCode(error), EscapeName(path) + ": " + detail::ErrnoText(error));
+    throw Error(ReportErrorCode(error), fmt::format("{}: {}", EscapeName(path), detail::ErrnoText(error)));
   }
 }
 

@@ -57,7 +57,8 @@ void JobOutlook::Update(Nanoseconds now, std::uint64_t done, std::uint64_t skipp
     if (own == 0 && expected_ == 0) return;
     const double trust = expected_ > 0 ? kTrust : 0;
     const double total = all > 0 ? (InSeconds(step_ - begin_) + expected_ * trust) / (share + trust) : 0;
-    // The next step of bytes has been under way since the last step was done.
+    // Bytes are done in steps, such as batches. The next step counts as under way since the end of the last one, for at
+    // most the time of a step. Otherwise the time left of a job of eight batches would jump eight times.
     const double step = own > 0 ? static_cast<double>(longest_step_) / all : 1;
     left = std::max(0.0, total * (1 - share) - std::min(InSeconds(now - step_), step * total));
   } else if (expected_ > 0) {

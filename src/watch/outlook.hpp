@@ -1,7 +1,8 @@
 // Estimates how far a whole job is, and how long it will still take. Start at JobOutlook.
-// A job is a sequence of parts. The current part is expected to continue at its rate so far. A later part is expected
-// to take the time of its slowest resource, at the seconds per byte that the earlier parts showed. This code reads no
-// clock, so that tests can set the time.
+// A job is a sequence of parts. The current part is expected to continue at its mean rate so far, because the rate of a
+// few seconds jumps with every batch. A later part is expected to take the time of its slowest resource, at the seconds
+// per byte that earlier parts showed: a merge reads the bytes that are written now. This code reads no clock, so that
+// tests can set the time.
 #pragma once
 
 #include <chrono>

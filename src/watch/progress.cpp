@@ -47,7 +47,7 @@ std::string RenderProgress(const ProgressFacts& facts, std::size_t columns) {
     parts.push_back({2, facts.total > 0 ? fmt::format("{} of {}", done, FormatBytes(facts.total)) : done});
   }
   if (facts.bytes_per_second >= 1) {
-    parts.push_back({0, FormatBytes(static_cast<std::uint64_t>(facts.bytes_per_second)) + "/s"});
+    parts.push_back({0, fmt::format("{}/s", FormatBytes(static_cast<std::uint64_t>(facts.bytes_per_second)))});
   }
   if (facts.seconds_left && facts.percent != 100) {
     const double left = *facts.seconds_left;

@@ -1,6 +1,7 @@
 #include "watch/report_files.hpp"
 
 #include <fcntl.h>
+#include <fmt/core.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -54,10 +55,11 @@ struct NamedFile {
       place = Place(path, failure);
       if (failure == std::errc::not_enough_memory) throw std::bad_alloc();
       if (failure) {
-        throw Error(ErrorCode::kUsage, what + " " + EscapeName(path) + ": " + detail::ErrnoText(failure.value()));
+        throw Error(ErrorCode::kUsage, fmt::format("{}: {}", Name(), detail::ErrnoText(failure.value())));
       }
     }
   }
+  std::string Name() const { return fmt::format("{} {}", what, EscapeName(path)); }
   bool written() const { return role == Role::kOutput || role == Role::kReport; }
   /// Terminals, /dev/null and similar devices keep no data that could be overwritten.
   bool Is(const NamedFile& other) const {
@@ -68,7 +70,7 @@ struct NamedFile {
 
 void RequireWritable(const NamedFile& report) {
   const auto refuse = [&](const std::string& why) {
-    throw Error(ErrorCode::kUsage, report.what + " " + EscapeName(report.path) + ": " + why);
+    throw Error(ErrorCode::kUsage, fmt::format("{}: {}", report.Name(), why));
   };
   if (report.facts && StandardStream(*report.facts)) return;
   if (MayBePlanted(report.path)) {
@@ -81,7 +83,7 @@ void RequireWritable(const NamedFile& report) {
   }
   const std::string directory = report.place.parent_path().string();
   if (::faccessat(AT_FDCWD, directory.c_str(), W_OK | X_OK, AT_EACCESS) != 0) {
-    refuse("it cannot be made in " + EscapeName(directory) + ": " + detail::ErrnoText(errno));
+    refuse(fmt::format("it cannot be made in {}: {}", EscapeName(directory), detail::ErrnoText(errno)));
   }
 }
 
@@ -109,8 +111,8 @@ void CheckReportFiles(const JobSpec& spec, const std::vector<std::string>& parts
     for (std::size_t a = 0; a < b; ++a) {
       const bool in_place = files[a].role == Role::kInput && files[b].role == Role::kOutput;
       if (in_place || !(files[a].written() || files[b].written()) || !files[a].Is(files[b])) continue;
-      throw Error(ErrorCode::kUsage, files[b].what + " " + EscapeName(files[b].path) + " and " + files[a].what + " " +
-                                         EscapeName(files[a].path) + " are one file, which would be overwritten");
+      throw Error(ErrorCode::kUsage, fmt::format("{} and {} are one file, which would be overwritten", files[b].Name(),
+                                                 files[a].Name()));
     }
   }
   for (const NamedFile& file : files) {

@@ -31,7 +31,7 @@ int OpenTrace(const std::string& path) {
   const int fd = OpenReport(path, false);
   if (fd >= 0) return fd;
   throw Error(ErrorCode::kUsage,
-              "--trace: cannot open '" + EscapeName(path) + "': " + std::generic_category().message(errno));
+              fmt::format("--trace: cannot open '{}': {}", EscapeName(path), std::generic_category().message(errno)));
 }
 
 }  // namespace
