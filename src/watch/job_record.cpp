@@ -72,14 +72,15 @@ void JobRecord::Begin(StageClock& clock, std::uint64_t trace_memory, unsigned th
 }
 
 void JobRecord::Leave(const std::string& plan, const SortStats& stats) {
+  if (recorder_) {
+    recorder_->Stop();  // first, because copying the rest may throw
+    facts_.samples = recorder_->samples();
+    recorder_.reset();
+    facts_.phases_begin = StageClock::SteadyNow() - begin_;
+    for (const PhaseTimes& phase : stats.phases) facts_.phases_begin -= phase.wall;
+  }
   facts_.stats = stats;
   facts_.plan = plan;
-  if (!recorder_) return;
-  recorder_->Stop();
-  facts_.samples = recorder_->samples();
-  recorder_.reset();
-  facts_.phases_begin = StageClock::SteadyNow() - begin_;
-  for (const PhaseTimes& phase : stats.phases) facts_.phases_begin -= phase.wall;
 }
 
 void JobRecord::End(const JobEnding& ending) {
@@ -103,12 +104,13 @@ void JobRecord::Summarize() const noexcept {
   if (!ShowsProgress(when) || CurrentLogFormat() != LogFormat::kText) return;
   if (when != When::kAlways && seconds < kLongJobSeconds) return;
   try {
-    const SummaryFacts facts{seconds,
-                             spec_.order.merge,
-                             threads_,
-                             IsStreamTarget(spec_.target.output) ? "" : EscapeName(spec_.target.output),
-                             EscapeName(spec_.reports.stats),
-                             EscapeName(spec_.reports.page)};
+    const std::string& output = spec_.target.output;
+    const SummaryFacts facts{.seconds = seconds,
+                             .merged = spec_.order.merge,
+                             .threads = threads_,
+                             .output = IsStreamTarget(output) ? "" : EscapeName(output),
+                             .stats_file = EscapeName(spec_.reports.stats),
+                             .report_file = EscapeName(spec_.reports.page)};
     std::istringstream lines(SummaryText(facts, *facts_.stats));
     for (std::string line; std::getline(lines, line);) PrintStatusLine(line, {});
   } catch (...) {

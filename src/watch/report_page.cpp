@@ -38,23 +38,21 @@ std::string EscapeScript(std::string_view json) {
 
 /// Returns one array for each column; `busy` and `bytes` have one for each resource.
 Json Series(const std::vector<RecordedSample>& samples) {
-  Json seconds = Json::array(), memory = Json::array(), temp = Json::array();
+  const auto column = [&](auto value) {
+    Json list = Json::array();
+    for (const RecordedSample& sample : samples) list.push_back(value(sample));
+    return list;
+  };
   Json busy = Json::array(), bytes = Json::array();
-  for (const RecordedSample& sample : samples) {
-    seconds.push_back(InSeconds(sample.time));
-    memory.push_back(sample.memory);
-    temp.push_back(sample.temp);
-  }
   for (std::size_t i = 0; i < kResourceCount; ++i) {
-    Json times = Json::array(), sums = Json::array();
-    for (const RecordedSample& sample : samples) {
-      times.push_back(InSeconds(sample.busy[i]));
-      sums.push_back(sample.bytes[i]);
-    }
-    busy.push_back(std::move(times));
-    bytes.push_back(std::move(sums));
+    busy.push_back(column([&](const RecordedSample& sample) { return InSeconds(sample.busy[i]); }));
+    bytes.push_back(column([&](const RecordedSample& sample) { return sample.bytes[i]; }));
   }
-  return {{"seconds", seconds}, {"busy", busy}, {"bytes", bytes}, {"memory", memory}, {"temp", temp}};
+  return {{"seconds", column([](const RecordedSample& sample) { return InSeconds(sample.time); })},
+          {"busy", busy},
+          {"bytes", bytes},
+          {"memory", column([](const RecordedSample& sample) { return sample.memory; })},
+          {"temp", column([](const RecordedSample& sample) { return sample.temp; })}};
 }
 
 std::string Verdict(const ReportFacts& facts, const JobEnding& ending) {
@@ -111,29 +109,21 @@ std::string ReportPage(const ReportFacts& facts, const JobEnding& ending) {
                   {"files", facts.files},
                   {"stats", stats}};
   const std::string title =
-      fmt::format("gpusort: a job that {}{}{}", ending.exit_code == 0 ? "is done" : "failed",
-                  facts.files.empty() ? "" : ", ", facts.files.empty() ? "" : facts.files.back().second);
+      EscapeHtml(fmt::format("gpusort: a job that {}{}{}", ending.exit_code == 0 ? "is done" : "failed",
+                             facts.files.empty() ? "" : ", ", facts.files.empty() ? "" : facts.files.back().second));
+  const std::pair<std::string_view, std::string> parts[] = {
+      {"%TITLE%", title},
+      {"%TITLE%", title},
+      {"%VERDICT%", Verdict(facts, ending)},
+      {"%DATA%", EscapeScript(data.dump(-1, ' ', true, Json::error_handler_t::replace))}};
   std::string page;
   std::string_view rest = kReportTemplate;
-  while (!rest.empty()) {
-    const std::size_t mark = std::min(rest.find('%'), rest.size());
-    page += rest.substr(0, mark);
-    rest.remove_prefix(mark);
-    const auto put = [&](std::string_view name, const auto& make) {
-      if (!rest.starts_with(name)) return false;
-      page += make();
-      rest.remove_prefix(name.size());
-      return true;
-    };
-    if (put("%TITLE%", [&] { return EscapeHtml(title); }) || put("%VERDICT%", [&] { return Verdict(facts, ending); }) ||
-        put("%DATA%", [&] { return EscapeScript(data.dump(-1, ' ', true, Json::error_handler_t::replace)); }) ||
-        rest.empty()) {
-      continue;
-    }
-    page += '%';
-    rest.remove_prefix(1);
+  for (const auto& [mark, text] : parts) {  // in the order of the template
+    const std::size_t at = rest.find(mark);
+    page.append(rest.substr(0, at)).append(text);
+    rest.remove_prefix(at + mark.size());
   }
-  return page;
+  return page.append(rest);
 }
 
 }  // namespace gpusort
