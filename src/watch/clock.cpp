@@ -12,8 +12,8 @@ namespace {
 
 /// A resource that is busy for a smaller part of the time does not hold up the job.
 constexpr double kBottleneckShare = 0.5;
-constexpr PerResource<const char*> kNames{{"disk read", "disk write", "bus", "compute", "codec"}};
-constexpr PerResource<TraceTrack> kTracks{
+constexpr PerResource<const char*> kResourceNames{{"disk read", "disk write", "bus", "compute", "codec"}};
+constexpr PerResource<TraceTrack> kResourceTracks{
     {TraceTrack::kInput, TraceTrack::kOutput, TraceTrack::kBus, TraceTrack::kNone, TraceTrack::kCodec}};
 
 void LogPhaseBegin(const std::string& name) {
@@ -35,7 +35,7 @@ void LogPhaseEnd(const PhaseTimes& phase) noexcept {
 
 }  // namespace
 
-const char* ResourceName(Resource resource) { return kNames[resource]; }
+const char* ResourceName(Resource resource) { return kResourceNames[resource]; }
 
 std::string BusiestResource(const PhaseTimes& before, const PhaseTimes& now, unsigned gpus) {
   const double wall = InSeconds(now.wall - before.wall);
@@ -148,7 +148,7 @@ void Busy::AddSlice() const noexcept {
                        .upload = static_cast<float>(device_.upload),
                        .kernels = static_cast<float>(device_.kernels),
                        .download = static_cast<float>(device_.download),
-                       .track = mark_.track != TraceTrack::kNone ? mark_.track : kTracks[resource_]});
+                       .track = mark_.track != TraceTrack::kNone ? mark_.track : kResourceTracks[resource_]});
 }
 
 }  // namespace gpusort

@@ -52,7 +52,7 @@ struct NamedFile {
       facts = st;
     } else if (!stream) {
       std::error_code failure;
-      place = Place(path, failure);
+      place = PlaceOf(path, failure);
       if (failure == std::errc::not_enough_memory) throw std::bad_alloc();
       if (failure) {
         throw Error(ErrorCode::kUsage, fmt::format("{}: {}", Name(), detail::ErrnoText(failure.value())));
