@@ -20,8 +20,8 @@ class JobRecord {
   JobRecord& operator=(const JobRecord&) = delete;
   ~JobRecord();
 
-  /// Begins to sample `clock`, `memory` and `temp`; they must live until Leave. `limit` is the memory of the job. Throws
-  /// Error(kUsage) if the trace cannot be opened.
+  /// Begins to sample `clock`, `memory` and `temp`; they must live until Leave. `trace_memory` is the part of the job's
+  /// memory that a trace takes. Throws Error(kUsage) if the trace cannot be opened.
   void Begin(StageClock& clock, std::uint64_t trace_memory, unsigned threads, Recorder::Value memory,
              Recorder::Value temp);
   /// Returns null before Begin, after Leave, and if the job has neither --trace nor --report.
