@@ -21,7 +21,7 @@
 namespace gpusort::testing {
 namespace {
 
-RecordLayout Pairs() {
+RecordLayout SinkPairs() {
   KeySpec spec;
   spec.fields.push_back({0, 4, KeyType::kUnsigned});
   return MakeFixedLayout(13, spec);  // windows begin and end anywhere in a page
@@ -133,7 +133,7 @@ TEST(OutputSink, PutsWindowsWhereTheyBelong) {
 
 TEST(OutputSink, KeepsTheFirstOfEqualRecordsAcrossWindows) {
   for (const Keys keys : {Keys::kAllEqual, Keys::kTwoValues, Keys::kCommonPrefix, Keys::kRandom}) {
-    const RecordLayout layout = Pairs();
+    const RecordLayout layout = SinkPairs();
     const Bytes sorted = StableSorted(MakeRecords(layout, 2000, keys, 3), layout);
     const Bytes first = FirstOfEqual(sorted, layout);
     const std::uint64_t count = first.size() / layout.stride;
@@ -176,7 +176,7 @@ TEST(OutputSink, CutsLargeWindowsIntoChunks) {
 }
 
 TEST(OutputSink, EndsAfterTheTop) {
-  const RecordLayout layout = Pairs();
+  const RecordLayout layout = SinkPairs();
   const Bytes sorted = StableSorted(MakeRecords(layout, 1000, Keys::kTwoValues, 3), layout);
   for (const To to : kOneByOne) {
     for (const std::uint64_t top : {1, 77, 999, 1000, 1001}) {
@@ -187,7 +187,7 @@ TEST(OutputSink, EndsAfterTheTop) {
 }
 
 TEST(OutputSink, CompressesInOrder) {
-  const RecordLayout layout = Pairs();
+  const RecordLayout layout = SinkPairs();
   const Bytes sorted = StableSorted(MakeRecords(layout, 5000, Keys::kTwoValues, 3), layout);
   TestJob on(layout);
   OutFile output(on, To::kStream, kHeader);
@@ -208,7 +208,7 @@ TEST(OutputSink, CompressesInOrder) {
 }
 
 TEST(OutputSink, ANewAttemptRepeatsNothingThatAStreamHasTaken) {
-  const RecordLayout layout = Pairs();
+  const RecordLayout layout = SinkPairs();
   const Bytes sorted = StableSorted(MakeRecords(layout, 3000, Keys::kTwoValues, 3), layout);
   for (const bool unique : {false, true}) {
     for (const std::uint64_t stop_after : {0, 1, 17}) {
@@ -230,7 +230,7 @@ TEST(OutputSink, ANewAttemptRepeatsNothingThatAStreamHasTaken) {
 }
 
 TEST(OutputSink, AFailedWriteEndsTheMerge) {
-  const RecordLayout layout = Pairs();
+  const RecordLayout layout = SinkPairs();
   const Bytes sorted = StableSorted(MakeRecords(layout, 20000, Keys::kRandom, 3), layout);
   for (const bool unique : {false, true}) {
     for (const std::uint64_t nth : {1, 2, 5}) {
@@ -252,14 +252,14 @@ TEST(OutputSink, AFailedWriteEndsTheMerge) {
 // A sink ends its threads when it is destroyed. After a merge that fails before it begins, no thread may still be at
 // work.
 TEST(Sinks, EndTheirThreadsWhenTheyAreDropped) {
-  TestJob on(Pairs());
+  TestJob on(SinkPairs());
   Pipeline spilling(on.cancel);
   gpusort::Run run;
   MakeSpillSink(on.job, spilling, run).reset();
   EXPECT_TRUE(spilling.stopped());
   for (const To to : kEverywhere) {
     OutFile output(on, to);
-    OutputProof proof(Pairs(), false);
+    OutputProof proof(SinkPairs(), false);
     Pipeline writing(on.cancel);
     output.Sink(proof)(writing).reset();
     EXPECT_TRUE(writing.stopped()) << static_cast<int>(to);
@@ -293,7 +293,7 @@ TEST(SpillSink, MakesARunOfTheWindows) {
 }
 
 TEST(SpillSink, KeepsNoMoreThanTheTopNeeds) {
-  const RecordLayout layout = Pairs();
+  const RecordLayout layout = SinkPairs();
   const Bytes sorted = StableSorted(MakeRecords(layout, 4000, Keys::kCommonPrefix, 1), layout);
   for (const bool unique : {false, true}) {
     for (const std::uint64_t top : {1, 3, 100, 3999, 4000, 5000}) {
