@@ -1,4 +1,4 @@
-// gpusort INPUT OUTPUT: parse, plan, sort, exit code. The main path goes on in job/external_sort.hpp.
+// gpusort INPUT OUTPUT: parse, plan, sort, exit code. The main path goes on in job/sort_job.hpp.
 #include <algorithm>
 #include <optional>
 #include <string>
@@ -15,7 +15,7 @@
 #include "formats/locale_keys.hpp"
 #include "io/file.hpp"
 #include "job/check_sorted.hpp"
-#include "job/external_sort.hpp"
+#include "job/sort_job.hpp"
 #include "kernels/backend.hpp"
 #include "kernels/error.hpp"
 #include "runs/journal.hpp"
@@ -62,7 +62,7 @@ std::optional<SortResult> Act(Process& process) {
       Print(CompletionScript(spec.shell));
       break;
     case Action::kExplain:
-      Print(ExplainSort(spec, process.cancel));
+      Print(ExplainJob(spec, process.cancel));
       break;
     case Action::kStatus: {
       FileSystem files;
@@ -74,7 +74,7 @@ std::optional<SortResult> Act(Process& process) {
       break;
     case Action::kSort:
       if (spec.order.debug) SayDoubts(spec);
-      return ExternalSort(spec, process.cancel, {}, &*process.record);
+      return SortJob(spec, process.cancel, {}, &*process.record);
   }
   return std::nullopt;
 }

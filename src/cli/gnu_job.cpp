@@ -27,7 +27,7 @@
 #include "io/output_file.hpp"
 #include "io/path.hpp"
 #include "job/check_sorted.hpp"
-#include "job/external_sort.hpp"
+#include "job/sort_job.hpp"
 #include "job/in_memory.hpp"
 #include "kernels/error.hpp"
 #include "kernels/stuck_driver.hpp"
@@ -255,7 +255,7 @@ void Sort(JobSpec spec, const std::optional<std::string>& output, std::uint64_t 
     RemoveHiddenOutput();
     _exit(2);
   });
-  ExternalSort(spec, cancel, files, std::move(out), std::move(fronts));
+  SortJob(spec, cancel, files, std::move(out), std::move(fronts));
 }
 
 /// Refuses options that GNU sort does not take together, after its checks of the keys.

@@ -1,18 +1,12 @@
 #include "job/attempt.hpp"
 
 #include <algorithm>
-#include <chrono>
-#include <exception>
-#include <future>
-#include <numeric>
 #include <utility>
 
 #include "base/log.hpp"
-#include "base/text.hpp"
 #include "io/path.hpp"
+#include "job/expect.hpp"
 #include "kernels/error.hpp"
-#include "kernels/gpu_group.hpp"
-#include "kernels/thread.hpp"
 #include "runs/merge_runs.hpp"
 
 namespace gpusort {
@@ -21,6 +15,27 @@ void Sorting::Note(const std::string& text) {
   LogWarn(text);
   const std::lock_guard lock(notes_mutex);
   stats.notes.push_back(text);
+}
+
+std::vector<InputRange> Sorting::RangesToRead() const {
+  const std::vector<InputRange> whole = job.inputs.Ranges();
+  if (!job.rereadable()) return whole;
+  std::vector<InputRange> held;
+  for (const Run& run : runs) held.insert(held.end(), run.origin.begin(), run.origin.end());
+  std::sort(held.begin(), held.end(), [](const InputRange& a, const InputRange& b) {
+    return std::pair(a.input, a.offset) < std::pair(b.input, b.offset);
+  });
+  std::vector<InputRange> missing;
+  auto next = held.begin();
+  for (const InputRange& range : whole) {
+    std::uint64_t at = 0;
+    for (; next != held.end() && next->input == range.input; ++next) {
+      if (next->offset > at) missing.push_back({range.input, at, next->offset - at});
+      at = next->offset + next->bytes;
+    }
+    if (at < range.bytes) missing.push_back({range.input, at, range.bytes - at});
+  }
+  return missing;
 }
 
 Attempt::Attempt(Sorting& sorting, Reading reading)
@@ -39,58 +54,12 @@ Reading Attempt::TakeReading() {
   return std::move(reading_);
 }
 
-std::unique_ptr<Backend> Attempt::OpenGpus() {
-  const JobSpec& spec = job_.spec;
-  std::vector<int> wanted = spec.limits.gpus;
-  const bool named = !wanted.empty();
-  if (!named) {
-    const bool all = spec.limits.device == DeviceChoice::kGpu || facts_.input.bytes >= sorting_.gpus.many_bytes;
-    wanted.resize(all ? static_cast<std::size_t>(std::max(1, sorting_.gpus.count(spec.limits.gpu_timeout))) : 1);
-    std::iota(wanted.begin(), wanted.end(), 0);
-  }
-  std::erase_if(wanted, [&](int gpu) { return std::ranges::count(facts_.machine.lost_gpus, gpu) > 0; });
-  if (wanted.empty()) throw Error(ErrorCode::kGpuLost, "no GPU is left");
-  std::vector<std::unique_ptr<Backend>> opened(wanted.size());
-  std::vector<std::future<void>> opening;
-  for (std::size_t i = 1; i < wanted.size(); ++i) {
-    opening.push_back(RunBeside([&, i] { opened[i] = sorting_.gpus.open(wanted[i], spec.limits.gpu_timeout); }));
-  }
-  std::exception_ptr first_error;
-  std::vector<std::string> left_out;
-  const auto leave_out = [&](int gpu, const std::string& why) {
-    left_out.push_back("GPU " + std::to_string(gpu) + " is left out: " + why);
-  };
-  for (std::size_t i = 0; i < wanted.size(); ++i) {
-    try {
-      i == 0 ? void(opened[0] = sorting_.gpus.open(wanted[0], spec.limits.gpu_timeout)) : opening[i - 1].get();
-    } catch (const GpuLost& error) {
-      if (!first_error) first_error = std::current_exception();
-      leave_out(wanted[i], error.what());
-    }
-  }
-  const auto is_none = [](const std::unique_ptr<Backend>& gpu) { return gpu == nullptr; };
-  const bool needs_all = named && facts_.machine.lost_gpus.empty();
-  if (first_error && (needs_all || std::ranges::all_of(opened, is_none))) std::rethrow_exception(first_error);
-  std::erase_if(opened, is_none);
-  // Each has the same share, and what a full one has room for is no share.
-  std::uint64_t most = 0;
-  for (const auto& gpu : opened) most = std::max(most, gpu->limits().device_bytes);
-  std::erase_if(opened, [&](const std::unique_ptr<Backend>& gpu) {
-    const BackendLimits& limits = gpu->limits();
-    if (named || limits.device_bytes >= most / 4) return false;
-    leave_out(limits.device, FormatBytes(limits.device_bytes) + " of its memory are free, of another's " +
-                                 FormatBytes(most));
-    return true;
-  });
-  for (const std::string& text : left_out) sorting_.Note(text);
-  return GroupGpus(std::move(opened));
-}
-
 void Attempt::OpenBackend() {
   const Nanoseconds begin = StageClock::SteadyNow();
   if (facts_.machine.gpu) {
     try {
-      backend_ = OpenGpus();
+      backend_ = OpenGpus(sorting_.gpus, job_.spec.limits, facts_.input.bytes, facts_.machine.lost_gpus,
+                          [this](const std::string& text) { sorting_.Note(text); });
     } catch (const Error& error) {
       if (job_.spec.limits.device == DeviceChoice::kGpu) throw;
       sorting_.Note(std::string("no GPU: ") + error.what() + "; sorting on the CPU");
@@ -114,8 +83,8 @@ void Attempt::StartReading(const std::vector<InputRange>& ranges, const Ring& ri
   reading_.ring = ring;
   KeyScheme* const keyed = job_.layout.keyed() ? sorting_.ordered.keyed : nullptr;
   reading_.feeder = std::make_unique<BatchFeeder>(
-      job_.cancel, job_.memory, job_.inputs, ring, ranges, sorting_.ordered.plain, job_.clock, keyed, sorting_.shares.keys,
-      job_.spec.order.merge && sorting_.ordered.table ? NeededOrder::kMerge : NeededOrder::kNone);
+      job_.cancel, job_.memory, job_.inputs, ring, ranges, sorting_.ordered.plain, job_.clock, keyed,
+      sorting_.shares.keys, job_.spec.order.merge && sorting_.ordered.table ? NeededOrder::kMerge : NeededOrder::kNone);
 }
 
 void Attempt::MakePlan(const Ring& ring) {
@@ -130,7 +99,7 @@ void Attempt::MakePlan(const Ring& ring) {
 }
 
 void Attempt::Prepare() {
-  // The plan counts the ring and the places for temp data anew, also those of an earlier attempt.
+  // The plan counts the ring and the places for temp data again, including those of an earlier attempt.
   MemoryShares& shares = sorting_.shares;
   shares.memory = job_.memory.left() + job_.store->taken_bytes();
   if (reading_.feeder) {
@@ -143,7 +112,7 @@ void Attempt::Prepare() {
   if (reading_.feeder && facts_.machine.gpu) reading_.feeder->ring().memory()->Pin(*backend_);
 }
 
-/// `merging`: on the CPU nothing is resident in slots, so lanes get just what merging windows needs.
+/// `merging`: on the CPU no run is resident in a slot any more, so each lane gets only what a merge of windows needs.
 void Attempt::MakeArena(bool merging) {
   ArenaShape shape;
   shape.layout = job_.layout;
@@ -152,29 +121,6 @@ void Attempt::MakeArena(bool merging) {
   shape.lanes = merging ? job_.plan.merge_lanes : job_.plan.lanes;
   shape.grows = job_.plan.ring.grows && !facts_.machine.gpu;
   backend_->MakeArena(shape, job_.memory);
-}
-
-std::vector<JobPart> Attempt::ExpectedParts() const {
-  const Inputs& inputs = job_.inputs;
-  const JobSpec& spec = job_.spec;
-  const bool spills = job_.plan.spills && (job_.plan.runs == 0 || job_.plan.runs > job_.plan.resident_runs);
-  const double in = static_cast<double>(inputs.stored_bytes());
-  const bool expands = !inputs.rereadable();
-  std::vector<JobPart> parts;
-  if (!sorting_.merging()) {
-    parts.push_back({"form runs", inputs.stored_bytes(), in, in, spills ? in : 0, expands});
-  }
-  // Of --top, nobody knows how little it is.
-  const double merged = spec.order.top > 0 ? 0 : in + static_cast<double>(job_.plan.level_bytes);
-  // Merging takes less of the cores than sorting does: (2 cores, 1 to 2 GiB of u64, web log and CSV) 0.6 to 0.8 of it
-  // where runs were spilled, and half of it where they were not. With a GPU making keys was nearly all of it.
-  const bool from_disk = spills || sorting_.merging();
-  const double work = facts_.machine.gpu && job_.layout.keyed() ? 0.2 : from_disk ? 0.75 : 0.5;
-  const bool to_disk = spills && !job_.plan.direct_temp && !spec.target.no_fsync && !IsStreamTarget(spec.target.output);
-  parts.push_back({"merge runs", 0, work * merged, from_disk ? merged : 0, merged, expands, to_disk});
-  if (spec.order.top > 0 || IsStreamTarget(spec.target.output)) return parts;
-  if (spec.target.verify) parts.push_back({"verify output", 0, 0.25 * in, in, 0, expands});
-  return parts;
 }
 
 void Attempt::FormRuns() {
@@ -186,7 +132,7 @@ void Attempt::FormRuns() {
       run.id = job_.next_run_id++;
       run.bytes = range.bytes;
       run.origin = {range};
-      // Lines are read beyond their block to the end of the last one.
+      // A block of lines is read to the end of its last line, so the block needs room after its bytes.
       run.blocks = RunBlocks(range, job_.layout.fixed() ? job_.input_payload() : job_.input_payload() / 8 * 7);
       runs.push_back(std::move(run));
     }
@@ -197,17 +143,17 @@ void Attempt::FormRuns() {
     return;
   }
   job_.clock.BeginPhase("form runs");
-  job_.progress.Expect(ExpectedParts());
+  job_.progress.Expect(ExpectedParts(job_, sorting_.merging()));
   job_.progress.SetPhase("form runs", job_.inputs.stored_bytes());
   if (job_.inputs.stored_bytes() > 0) {
     for (const Run& run : runs) job_.progress.Skip(run.stored);
   } else {
-    // What comes slowly is seen to come. An attempt before this one may have read some.
+    // A slow stream shows its progress by the bytes read. An earlier attempt may have read some of them.
     job_.progress.Skip(job_.inputs.stored_bytes_read());
     job_.progress.CountBy([&inputs = job_.inputs] { return inputs.stored_bytes_read(); });
   }
   gpusort::FormRuns(job_, *reading_.feeder, runs);
-  if (job_.rereadable() && !MissingRanges(job_.inputs.Ranges(), runs).empty()) {
+  if (job_.rereadable() && !sorting_.RangesToRead().empty()) {
     throw Error(ErrorCode::kIntegrity, "a part of the input is in no run");
   }
   if (const KeyStage* keys = reading_.feeder->keys()) {
@@ -226,7 +172,7 @@ void Attempt::FormRuns() {
 
 std::uint64_t Attempt::MergeRuns(Output& output) {
   job_.clock.BeginPhase("merge runs");
-  if (sorting_.merging()) job_.progress.Expect(ExpectedParts());
+  if (sorting_.merging()) job_.progress.Expect(ExpectedParts(job_, sorting_.merging()));
   SortStats& stats = sorting_.stats;
   stats.device_runs = stats.host_runs = stats.temp_runs = stats.input_runs = 0;
   for (Run& run : sorting_.runs) {
@@ -245,7 +191,7 @@ std::uint64_t Attempt::MergeRuns(Output& output) {
     stats.levels = std::max(stats.levels, run.level + 1);
   }
   if (sorting_.merging() || stats.input_runs > 0) job_.inputs.VerifyUnchanged();
-  // Where fewer than N went out nothing was left out, and all can be proved.
+  // If fewer than N records of --top were written, no record was left out, and all can be proved.
   const std::uint64_t top = job_.spec.order.top;
   const bool left_out = top > 0 && total.records > top && !(job_.spec.order.unique && proof_->sum().records < top);
   if (left_out) {
@@ -261,25 +207,6 @@ std::uint64_t Attempt::MergeRuns(Output& output) {
   }
   job_.ring_memory.reset();
   return bytes;
-}
-
-std::vector<InputRange> MissingRanges(const std::vector<InputRange>& whole, const std::vector<Run>& runs) {
-  std::vector<InputRange> held;
-  for (const Run& run : runs) held.insert(held.end(), run.origin.begin(), run.origin.end());
-  std::sort(held.begin(), held.end(), [](const InputRange& a, const InputRange& b) {
-    return std::pair(a.input, a.offset) < std::pair(b.input, b.offset);
-  });
-  std::vector<InputRange> missing;
-  auto next = held.begin();
-  for (const InputRange& range : whole) {
-    std::uint64_t at = 0;
-    for (; next != held.end() && next->input == range.input; ++next) {
-      if (next->offset > at) missing.push_back({range.input, at, next->offset - at});
-      at = next->offset + next->bytes;
-    }
-    if (at < range.bytes) missing.push_back({range.input, at, range.bytes - at});
-  }
-  return missing;
 }
 
 }  // namespace gpusort

@@ -1,10 +1,8 @@
-// One attempt at a sort: a backend, a plan for it, what the plan takes, and the proof. One that fails is dropped as a
-// whole; what goes on is in Sorting. Start at Attempt.
+// One attempt at a sort: a backend, a plan for the backend, the memory of the plan, and the proof. An attempt that
+// fails is dropped as a whole; Sorting holds what the next attempt continues with. Start at Attempt.
 #pragma once
 
-#include <chrono>
 #include <cstdint>
-#include <functional>
 #include <memory>
 #include <mutex>
 #include <string>
@@ -12,6 +10,8 @@
 
 #include "data/output.hpp"
 #include "data/proof.hpp"
+#include "formats/key_tally.hpp"
+#include "job/gpu_source.hpp"
 #include "job/order.hpp"
 #include "kernels/backend.hpp"
 #include "plan/make_plan.hpp"
@@ -23,20 +23,7 @@
 
 namespace gpusort {
 
-/// Where GPU backends come from: the seam through which tests put those that fail.
-struct GpuSource {
-  /// With --device auto, smaller inputs go to the CPU: they are sorted before a CUDA context is up.
-  std::uint64_t min_bytes = std::uint64_t{32} << 20;
-  std::function<bool()> likely = GpuLikely;
-  std::function<std::unique_ptr<Backend>(int, std::chrono::seconds)> open = OpenCudaBackend;
-  bool lines = true;  ///< whether those backends take delimited records
-  std::function<int(std::chrono::seconds)> count = CountGpus;
-  /// With --device auto, smaller inputs go to one of several: the context of another takes a third of a second, in
-  /// which one takes in 4 GB.
-  std::uint64_t many_bytes = std::uint64_t{8} << 30;
-};
-
-/// What attempts share, and what one leaves to the next.
+/// The things that an attempt takes from the sort, and what it leaves to the next attempt.
 struct Sorting {
   Job& job;
   const Ordered& ordered;
@@ -49,55 +36,54 @@ struct Sorting {
   SortStats stats{};
   std::mutex notes_mutex{};
 
-  /// -m of inputs that are runs as they are; streams are sorted.
+  /// Returns whether the inputs are merged as they are (-m). Streams are sorted instead.
   bool merging() const { return facts.merges(); }
-  /// Logs it, and keeps it for --stats. From any thread.
+  /// Logs a warning, and keeps it for --stats. Any thread may call this.
   void Note(const std::string& text);
+  /// Returns the parts of the input that are still to be read: no run holds them. Returns the whole input if runs do
+  /// not know their places in it.
+  std::vector<InputRange> RangesToRead() const;
 };
 
-/// What reads the input ahead, and how it was planned.
+/// The reader of the input, and the plan of its blocks.
 struct Reading {
   Ring ring;
-  std::unique_ptr<BatchFeeder> feeder;  ///< null: all is read
+  std::unique_ptr<BatchFeeder> feeder;  ///< null: everything is read
 };
 
-/// Sets the parts of `sorting.job` that are of one attempt.
+/// Calls must come in the order in which they stand here. The attempt sets `backend`, `plan` and `ring_memory` of the
+/// job, and removes them at its end.
 class Attempt {
  public:
-  /// `reading`: of a stream, which another attempt has begun.
+  /// `reading`: the reader of a stream that an earlier attempt has begun.
   explicit Attempt(Sorting& sorting, Reading reading = {});
   Attempt(const Attempt&) = delete;
   Attempt& operator=(const Attempt&) = delete;
-  /// Drops runs on the device, too.
+  /// Drops the runs that are on the device.
   ~Attempt();
 
-  /// A GPU, or where there is none, and there need not be, the CPU.
+  /// Opens the GPUs. Opens the CPU backend if there is no GPU and none is required.
   void OpenBackend();
-  /// Before the backend is open, or while it is being opened.
+  /// Starts to read `ranges` ahead. Call this before the backend is open, or while another thread opens it.
   void StartReading(const std::vector<InputRange>& ranges, const Ring& ring);
-  /// Plans for the backend, which must be open.
+  /// Makes the plan for this backend.
   void MakePlan(const Ring& ring);
-  /// Plans within the memory that is left, and takes the plan's memory.
+  /// Makes the plan within the memory that is left, and takes the memory of the plan.
   void Prepare();
-  /// Puts every record that is not in a run yet into one.
+  /// Sorts every record that no run holds yet into a run.
   void FormRuns();
-  /// Merges all runs into `output`, and proves that it has them. Returns the bytes written there.
+  /// Merges all runs into `output`, and proves that the output has their records. Returns the bytes of the output.
   std::uint64_t MergeRuns(Output& output);
 
   const Backend& backend() const { return *backend_; }
-  /// What MergeRuns merged.
+  /// The sum of the records that MergeRuns has merged.
   const RecordSum& read() const { return read_; }
   const OutputProof& proof() const { return *proof_; }
-  /// Ends this attempt's part in it.
+  /// Hands the reader over to the next attempt.
   Reading TakeReading();
 
  private:
-  /// Those that are wanted and were not lost, side by side. What was not named, or is left of what was, is left out
-  /// where it is of no use; else, and if none is left, the first one's error. No GPU is opened beside one that hangs.
-  std::unique_ptr<Backend> OpenGpus();
   void MakeArena(bool merging);
-  /// What the job will take of cores and disks, from forming runs on.
-  std::vector<JobPart> ExpectedParts() const;
 
   Sorting& sorting_;
   Job& job_;
@@ -107,8 +93,5 @@ class Attempt {
   std::unique_ptr<OutputProof> proof_;
   RecordSum read_;
 };
-
-/// The parts of `whole` that none of `runs` holds.
-std::vector<InputRange> MissingRanges(const std::vector<InputRange>& whole, const std::vector<Run>& runs);
 
 }  // namespace gpusort

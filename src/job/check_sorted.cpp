@@ -6,11 +6,9 @@
 #include <vector>
 
 #include "base/log.hpp"
-#include "base/machine.hpp"
-#include "data/inputs.hpp"
 #include "formats/registry.hpp"
 #include "job/find_facts.hpp"
-#include "job/order.hpp"
+#include "job/open_job.hpp"
 #include "kernels/error.hpp"
 #include "kernels/records/records.hpp"
 #include "plan/make_plan.hpp"
@@ -20,13 +18,13 @@ namespace gpusort {
 
 void CheckSorted(const JobSpec& spec, CancelFlag& cancel) {
   FileSystem files;
-  const MemoryChoice choice = ChooseMemory(spec.limits.memory, FindMemory());
-  if (!choice.warning.empty()) LogWarn(choice.warning);
-  HostMemory memory(choice.bytes);
-  const Ordered ordered(spec, true);
-  const RecordLayout layout = ordered.table ? ordered.keyed->layout() : ordered.plain;
-  Inputs inputs(files, spec.source.inputs, MakeInputOptions(spec, memory, ordered.format()), ordered.plain, cancel);
-  if (ordered.table && !inputs.header().empty()) ordered.keyed->ReadHeader(inputs.header());
+  OpenJob job(spec, cancel, files);
+  if (!job.memory_choice.warning.empty()) LogWarn(job.memory_choice.warning);
+  HostMemory& memory = job.memory;
+  const Ordered& ordered = job.ordered;
+  Inputs& inputs = job.inputs;
+  const RecordLayout layout = ordered.comparable();
+  ordered.ReadHeader(inputs.header());
   StageClock clock("check");
   clock.LogPhases();
   Progress progress(spec.reports.progress, clock);
@@ -41,15 +39,14 @@ void CheckSorted(const JobSpec& spec, CancelFlag& cancel) {
   facts.input.keys = ordered.table ? KeysWhen::kAlways : KeysWhen::kNever;
   if (ordered.table) facts.input.key_cost = KeyCostOf(*ordered.keyed);
   facts.machine.threads = 4;
-  facts.machine.cores = FindCores().cores;
+  facts.machine.cores = CoresFor(spec.limits).cores;
   const MemoryShares shares = ShareMemory(facts);
   const Ring ring = MakeRing(facts, shares);
   memory.Reserve(shares.beside - shares.keys.bytes() - memory.used());
-  // Of rows the feeder knows more: lines, and bytes of the input.
+  // The feeder checks the order of rows, because it knows their places in the input.
   const NeededOrder rows = spec.order.unique ? NeededOrder::kCheckUnique : NeededOrder::kCheck;
   BatchFeeder feeder(cancel, memory, inputs, ring, inputs.Ranges(), ordered.plain, clock, ordered.column_keys(),
-                     shares.keys,
-                     ordered.table ? rows : NeededOrder::kNone);
+                     shares.keys, ordered.table ? rows : NeededOrder::kNone);
   Pipeline waiter(cancel);
   OrderCheck order(layout, spec.order.unique);
   bool any = false;
@@ -82,8 +79,9 @@ void CheckSorted(const JobSpec& spec, CancelFlag& cancel) {
 }
 
 bool IsAllHeader(const JobSpec& spec, const Inputs& inputs) {
-  const bool has = spec.source.table ? RowOf(*spec.source.table).names == ColumnNames::kHeader && spec.source.table->header > 0
-                                     : spec.source.header > 0;
+  const bool has = spec.source.table
+                       ? RowOf(*spec.source.table).names == ColumnNames::kHeader && spec.source.table->header > 0
+                       : spec.source.header > 0;
   return has && spec.source.ranges.empty() && !inputs.header().empty();
 }
 

@@ -1,4 +1,4 @@
-// --check, and -c of sort.
+// --check, and -c of sort. Start at CheckSorted.
 #pragma once
 
 #include <optional>
@@ -10,11 +10,11 @@
 
 namespace gpusort {
 
-/// Throws Error(kNotSorted) naming the first record out of order (with -u: also a repeated key).
+/// Throws Error(kNotSorted) that names the first record out of order. With -u, an equal key is out of order.
 void CheckSorted(const JobSpec& spec, CancelFlag& cancel);
 
-/// The first line of the only input that is out of order, if there is one. Reads no further, and takes memory for two
-/// lines.
+/// Returns the first line of the only input that is out of order, if there is one. Reads no further, and takes memory
+/// for two lines.
 std::optional<OrderCheck::Disorder> CheckAsRead(const JobSpec& spec, const CancelFlag& cancel);
 
 /// Returns whether inputs without a record have a header, so that the user may have meant its lines as records.

@@ -10,6 +10,7 @@
 #include <span>
 
 #include "base/text.hpp"
+#include "io/path.hpp"
 #include "kernels/error.hpp"
 
 namespace gpusort {
@@ -23,7 +24,7 @@ double Since(SteadyClock::time_point begin) {
 
 double SecondsFor(double bytes, double per_second) { return per_second > 0 ? bytes / per_second : 0; }
 
-/// What a phase uses, in seconds of each.
+/// The seconds of each resource that a phase uses.
 class Uses {
  public:
   explicit Uses(double cores) : cores_(cores) {}
@@ -47,7 +48,7 @@ class Uses {
     double read = 0, write = 0;
   };
   void Add(const FolderSpeed& folder, double seconds, bool read) {
-    // A sample in memory has it already.
+    // The measured speed of the cores already contains memory.
     if (folder.memory) return;
     auto disk = std::find_if(disks_.begin(), disks_.end(), [&](const Disk& d) { return d.device == folder.device; });
     if (disk == disks_.end()) disk = disks_.insert(disk, {folder.device});
@@ -106,7 +107,7 @@ FolderSpeed ProbeFolder(FileSystem& files, const std::string& directory, bool di
     const std::unique_ptr<std::byte, decltype(&std::free)> block(
         static_cast<std::byte*>(std::aligned_alloc(4096, kBlock)), std::free);
     if (!block) return speed;
-    // What a disk might compress, it compresses badly.
+    // Random bytes, in case the disk compresses.
     std::uint64_t random = 1;
     for (std::uint64_t i = 0; i < kBlock; i += sizeof random) {
       random = random * 6364136223846793005u + 1442695040888963407u;
@@ -131,9 +132,32 @@ FolderSpeed ProbeFolder(FileSystem& files, const std::string& directory, bool di
     }
     if (read > 0) speed.read = static_cast<double>(read) / Since(begin);
   } catch (const Error&) {
-    // Full, say: the job itself says what is wrong with the folder.
+    // The folder is full, for example. The job itself reports such an error.
   }
   return speed;
+}
+
+std::vector<JobPart> ExpectedParts(const Job& job, bool merging) {
+  const Inputs& inputs = job.inputs;
+  const JobSpec& spec = job.spec;
+  const bool spills = job.plan.spills && (job.plan.runs == 0 || job.plan.runs > job.plan.resident_runs);
+  const double in = static_cast<double>(inputs.stored_bytes());
+  const bool expands = !inputs.rereadable();
+  std::vector<JobPart> parts;
+  if (!merging) {
+    parts.push_back({"form runs", inputs.stored_bytes(), in, in, spills ? in : 0, expands});
+  }
+  // How little --top merges is not known.
+  const double merged = spec.order.top > 0 ? 0 : in + static_cast<double>(job.plan.level_bytes);
+  // Merging takes less of the cores than sorting: 0.6 to 0.8 of it if runs were spilled, otherwise half of it. With a
+  // GPU, making keys is nearly all of the work of the cores.
+  const bool from_disk = spills || merging;
+  const double work = job.plan.gpu && job.layout.keyed() ? 0.2 : from_disk ? 0.75 : 0.5;
+  const bool to_disk = spills && !job.plan.direct_temp && !spec.target.no_fsync && !IsStreamTarget(spec.target.output);
+  parts.push_back({"merge runs", 0, work * merged, from_disk ? merged : 0, merged, expands, to_disk});
+  if (spec.order.top > 0 || IsStreamTarget(spec.target.output)) return parts;
+  if (spec.target.verify) parts.push_back({"verify output", 0, 0.25 * in, in, 0, expands});
+  return parts;
 }
 
 }  // namespace gpusort

@@ -4,11 +4,10 @@
 #include <future>
 #include <utility>
 
-#include "base/machine.hpp"
-#include "formats/keyed_lines.hpp"
 #include "formats/annotator.hpp"
+#include "formats/keyed_lines.hpp"
 #include "io/path.hpp"
-#include "job/order.hpp"
+#include "job/open_job.hpp"
 #include "kernels/backend.hpp"
 #include "kernels/error.hpp"
 #include "kernels/records/records.hpp"
@@ -18,7 +17,7 @@ namespace gpusort {
 namespace {
 
 constexpr std::uint64_t kReadBytes = std::uint64_t{256} << 10, kWriteBytes = std::uint64_t{256} << 10;
-/// A thread costs some 50 us; so many bytes take several ms.
+/// The bytes that are worth a thread: sorting them takes several ms, and starting a thread takes 50 us.
 constexpr std::uint64_t kBytesPerThread = std::uint64_t{1} << 20;
 
 [[noreturn]] void FailMemory() { throw Error(ErrorCode::kOutOfMemory, "memory exhausted"); }
@@ -44,7 +43,7 @@ class WholeSource : public BatchSource {
   std::span<const std::byte> bytes_;
 };
 
-/// Writes in large pieces, in order.
+/// Collects small pieces and writes them in large ones, in order.
 class Writer {
  public:
   explicit Writer(Output& output) : output_(output) {}
@@ -85,7 +84,7 @@ InputFront::InputFront(const std::vector<std::string>& inputs, char delimiter, s
   }
 }
 
-/// False if there is more than fits the limit.
+/// Reads one input. Returns false if there are more bytes than the limit.
 bool InputFront::Read(const std::string& input, char delimiter, const std::function<bool()>& stops,
                       const CancelFlag& cancel) {
   Begun begun;
@@ -125,7 +124,7 @@ StreamFronts InputFront::TakeFronts() {
 }
 
 SortResult SortInMemory(const JobSpec& spec, std::span<const std::byte> lines, Output output) {
-  const Ordered ordered(spec, true);  // keys that only save time would take too much memory
+  const Ordered ordered(spec, true);  // without keys that only save time: they take too much memory
   RecordLayout layout = ordered.plain;
   std::vector<std::byte> keyed;
   std::span<const std::byte> unsorted = lines;
@@ -138,16 +137,15 @@ SortResult SortInMemory(const JobSpec& spec, std::span<const std::byte> lines, O
     for (RecordSpan rest = lines; !rest.empty();) rest = rest.subspan(encoder->Append(rest, state, keyed, tally));
     unsorted = keyed;
   }
-  // Lines are found by offsets of 32 bits.
+  // Offsets of lines have 32 bits.
   if (unsorted.size() > UINT32_MAX) FailMemory();
   Writer out(output);
   SortResult result{0, 0};
   if (!unsorted.empty()) {
-    // How many cores there are is asked of a dozen files, which would be a tenth of the time that ten lines take.
+    // Counting the cores reads a dozen files. That is a tenth of the time that ten lines take.
     unsigned threads = 1;
     if (const std::uint64_t useful = unsorted.size() / kBytesPerThread; useful > 1) {
-      threads = static_cast<unsigned>(
-          std::min<std::uint64_t>(useful, spec.limits.threads != 0 ? spec.limits.threads : FindCores().cores));
+      threads = static_cast<unsigned>(std::min<std::uint64_t>(useful, CoresFor(spec.limits).cores));
     }
     HostMemory memory(0, true);
     const std::unique_ptr<Backend> backend = OpenCpuBackend(threads);

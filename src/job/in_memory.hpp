@@ -1,5 +1,5 @@
-// Small inputs of lines: read whole, sorted by one lane, and written, without the threads and buffers of the main path,
-// which take milliseconds to make. What turns out not to be small is handed on as it was read. Start at InputFront.
+// Small inputs of lines: they are read whole, sorted by one lane, and written, without the threads and buffers of the
+// main path, which take milliseconds to make. Larger inputs go to the main path. Start at InputFront.
 #pragma once
 
 #include <cstdint>
@@ -18,25 +18,25 @@
 
 namespace gpusort {
 
-/// The lines of all inputs, one behind the other, as long as they are few.
+/// The lines of all inputs, one after the other, or the beginnings of the inputs if they are large.
 class InputFront {
  public:
-  /// Reads until the inputs end, or there are more than `limit` bytes and stops() is true then. The last line of each
-  /// gets its delimiter. Errors as PipeReader's.
+  /// Reads until the inputs end, or until there are more than `limit` bytes and stops() returns true. Adds the
+  /// delimiter that a last line lacks. Errors are those of PipeReader.
   InputFront(const std::vector<std::string>& inputs, char delimiter, std::uint64_t limit,
              const std::function<bool()>& stops, const CancelFlag& cancel);
 
-  /// That is all.
+  /// Returns whether all inputs were read to their ends.
   bool whole() const { return whole_; }
   std::span<const std::byte> lines() const { return {text_.data(), used_}; }
-  /// Of those inputs that cannot be read again: what was read, and the rest.
+  /// Returns the inputs that cannot be read again: the bytes that were read, and the streams with the rest.
   StreamFronts TakeFronts();
 
  private:
   struct Begun {
     std::unique_ptr<PipeReader> stream;
     std::uint64_t begin = 0, bytes = 0;
-    bool again = false;  ///< it is a regular file
+    bool again = false;  ///< a regular file, which can be read again
   };
   bool Read(const std::string& input, char delimiter, const std::function<bool()>& stops, const CancelFlag& cancel);
 
@@ -47,7 +47,7 @@ class InputFront {
   bool whole_ = true;
 };
 
-/// Sorts `lines` as `options` say and writes them to `output`. Returns when they are published.
+/// Sorts `lines` as `spec` says into `output`. Returns when the output is published.
 SortResult SortInMemory(const JobSpec& spec, std::span<const std::byte> lines, Output output);
 
 }  // namespace gpusort

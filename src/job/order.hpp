@@ -1,4 +1,4 @@
-// The order of records as they lie in inputs and output, and of what is sorted.
+// The order of the records of a job, and the layouts of plain records and of records with keys. Start at Ordered.
 #pragma once
 
 #include <memory>
@@ -8,22 +8,30 @@
 
 namespace gpusort {
 
-/// Both are the same, or records are sorted with keys. The JobSpec must outlive this object.
+/// The order of a job. A record is sorted in the form of the inputs and the output, or with a key before it. The
+/// JobSpec must outlive this object.
 struct Ordered {
   std::unique_ptr<KeyMaker> maker;
-  KeyScheme* keyed = nullptr;  ///< null: records are sorted as they lie
-  RecordLayout plain;
-  bool table = false;  ///< records have columns, and cannot be compared without `keyed`
-  bool optional = false;  ///< `keyed` only saves time: `plain` does without
-  /// With --split: neighbours that are equal in it have equal keys. As `plain`, without the last resort; of a table, of
-  /// keyed records.
+  KeyScheme* keyed = nullptr;  ///< null: records are sorted without keys
+  RecordLayout plain;          ///< the layout of records without keys
+  bool table = false;          ///< records have columns and are compared only by their keys
+  bool optional = false;       ///< `keyed` only saves time, and `plain` gives the same order
+  /// The layout for --split: neighbours that compare equal have equal keys. Like `plain`, without the last resort. For
+  /// a table, the layout of keyed records.
   RecordLayout groups;
 
   const RecordFormat& format() const { return *format_; }
-  /// The keys of records with columns; null: records can be compared as `plain`.
+  /// Returns the keys of records with columns, or null if records can be compared as `plain`.
   KeyScheme* column_keys() const { return table ? keyed : nullptr; }
+  /// Returns the layout in which two records can be compared: with keys for a table, otherwise without.
+  RecordLayout comparable() const { return table ? keyed->layout() : plain; }
+  /// Finds the columns of the keys in the header that all inputs share. Does nothing for other records and without a
+  /// header. Throws Error if a key names no column.
+  void ReadHeader(RecordSpan header) const {
+    if (table && !header.empty()) keyed->ReadHeader(header);
+  }
 
-  /// `gpu`: one may compare them as they lie, so that keys that only save time are not made.
+  /// `gpu`: a GPU may compare the records, so keys that only save time are not made.
   Ordered(const JobSpec& spec, bool gpu);
 
  private:

@@ -8,7 +8,7 @@
 namespace gpusort {
 namespace {
 
-/// What cannot come of the input. Of a GPU's numbers also what nobody thought possible.
+/// Returns whether the error shows a wrong result. An internal error may come from wrong numbers of a GPU.
 bool IsWrong(const Error& error, bool gpu) {
   return dynamic_cast<const WrongResult*>(&error) != nullptr || (gpu && error.code() == ErrorCode::kInternal);
 }
@@ -27,7 +27,7 @@ std::optional<Recovery> Recover(const Error& error, const PlanFacts& facts, cons
                     Blame(error, past) + "; sorting all of the input again, with the CPU"};
   }
   if (!facts.machine.gpu) {
-    // Heads of inputs with long lines may not fit in memory side by side.
+    // The long lines at the beginnings of all inputs may not fit in memory at once.
     if (!refused || !facts.merges() || facts.input.plain.fixed()) return std::nullopt;
     next.input.sorted.clear();
     next.earlier.temp_places = 0;
@@ -35,7 +35,7 @@ std::optional<Recovery> Recover(const Error& error, const PlanFacts& facts, cons
                     std::string("merging all inputs at once was refused memory: ") + error.what() +
                         "; sorting them instead, once they are checked"};
   }
-  // Gaps between kept runs can make more runs than there would be slots for: what is left over spills.
+  // Gaps between kept runs can make more runs than there are slots. Runs without a slot are spilled.
   next.earlier.spilled = true;
   if (refused && !no_plan && past.smaller < kSmallerPlans) {
     next.machine.device_memory /= 2;
@@ -49,7 +49,7 @@ std::optional<Recovery> Recover(const Error& error, const PlanFacts& facts, cons
     return Recovery{Recovery::Way::kFewer, std::move(next),
                     "GPU " + std::to_string(lost->device()) + " failed: " + lost->what() + "; going on without it"};
   }
-  // Slots on a GPU do not grow.
+  // A line that is too long for a slot on a GPU may fit on the CPU, where slots grow.
   const bool too_long = facts.asked.grows && dynamic_cast<const LineTooLong*>(&error) != nullptr;
   if (past.only_gpu || !(refused || too_long || error.code() == ErrorCode::kGpuLost)) return std::nullopt;
   next.machine.gpu = false;

@@ -13,11 +13,11 @@
 namespace gpusort {
 namespace {
 
-/// What is read to cut at the very record that divides the bytes; before that, records in the middle of what is in
-/// question narrow it down.
+/// The bytes that are read to find the very record that divides the bytes. Larger ranges are first narrowed by records
+/// in their middle.
 constexpr std::uint64_t kMostRead = std::uint64_t{64} << 20;
 
-/// A border in every run: bytes of records in front of it, from the run's beginning on.
+/// A border in every run: the bytes of the records before it.
 using Borders = std::vector<std::uint64_t>;
 
 std::uint64_t SumOfBytes(const Borders& borders) {
@@ -36,8 +36,8 @@ class Cut {
       const int compared = order_.Compare(FenceAt(a).record, FenceAt(b).record);
       return compared != 0 ? compared < 0 : std::pair(a.run, a.fence) < std::pair(b.run, b.fence);
     });
-    // In front of a fence are at least the bytes up to the last fences that order before it, and at most those up to
-    // the next ones.
+    // The bytes before a fence have two bounds. At least: the bytes up to the last fence of each run that orders before
+    // it. At most: the bytes up to the next fence of each run.
     std::vector<std::uint64_t> last(runs.count(), 0), next(runs.count(), 0);
     for (std::size_t run = 0; run < runs.count(); ++run) next[run] = NextFence(run, 0);
     std::uint64_t least = 0, most = SumOfBytes(next);
@@ -57,15 +57,16 @@ class Cut {
 
   struct Found {
     CutPlace place;
-    std::optional<PartBegins> begins;  ///< if runs were read for it
+    std::optional<PartBegins> begins;  ///< given if runs were read to find the place
   };
 
-  /// The place with `target` bytes in front of it, or as few more as records allow.
+  /// Returns the place with `target` bytes before it, or as few more as records allow.
   Found Place(std::uint64_t target, bool fences_only) {
     const auto below = static_cast<std::size_t>(std::upper_bound(most_.begin(), most_.end(), target) - most_.begin());
-    const auto above = static_cast<std::size_t>(std::lower_bound(least_.begin(), least_.end(), target) - least_.begin());
+    const auto above =
+        static_cast<std::size_t>(std::lower_bound(least_.begin(), least_.end(), target) - least_.begin());
     if (fences_only) {
-      // The fence whose bounds lie about the target.
+      // Takes the fence whose bounds enclose the target.
       const std::size_t middle = below + (above - std::min(above, below)) / 2;
       if (middle == all_.size()) return {End(), std::nullopt};
       return {{PlaceOf(all_[middle]), std::nullopt, FenceAt(all_[middle]).state}, std::nullopt};
@@ -83,7 +84,7 @@ class Cut {
 
   CutPlace End() const { return {{runs_.count(), 0, {}}, SumOfBytes(bytes_)}; }
 
-  /// What fences tell of where a place is in runs. Asked in the order of places.
+  /// Returns the bounds that fences give for a place in each run. Call this in the order of places.
   PartBegins Between(const CutPlace& place) {
     PartBegins begins;
     passed_.resize(runs_.count(), 0);
@@ -113,20 +114,21 @@ class Cut {
   }
   OrderPlace PlaceOf(const At& at) const { return {at.run, FenceAt(at).offset, FenceAt(at).record}; }
 
-  /// The place is known to be at or behind (`behind`), or at or in front of `place`, by fences alone.
-  void Narrow(const OrderPlace& place, Borders& low, Borders& high, bool behind) const {
+  /// Narrows the borders by fences: the place is not before `place` if `after`, otherwise not after it.
+  void Narrow(const OrderPlace& place, Borders& low, Borders& high, bool after) const {
     for (std::size_t run = 0; run < runs_.count(); ++run) {
       const std::vector<Fence>& fences = runs_.fences(run);
       const auto first = std::partition_point(fences.begin(), fences.end(), [&](const Fence& fence) {
         return IsBefore(fence.record, fence.offset, run, place, false, order_);
       });
       const auto number = static_cast<std::size_t>(first - fences.begin());
-      if (behind && number > 0) low[run] = std::max(low[run], OffsetOf({run, number - 1}));
-      if (!behind) high[run] = std::min(high[run], NextFence(run, number));
+      if (after && number > 0) low[run] = std::max(low[run], OffsetOf({run, number - 1}));
+      if (!after) high[run] = std::min(high[run], NextFence(run, number));
     }
   }
 
-  /// `last`: the place is there or in front of it; none: nobody knows of any.
+  /// Narrows the borders by records in the middle of the widest run. `last`: a place that the result is not after, if
+  /// one is known.
   void NarrowByRecords(std::uint64_t target, Borders& low, Borders& high, std::optional<OrderPlace>& last) {
     while (SumOfBytes(high) - SumOfBytes(low) > kMostRead) {
       std::size_t widest = 0;
@@ -140,17 +142,19 @@ class Cut {
       Borders there(runs_.count());
       for (std::size_t run = 0; run < runs_.count(); ++run) {
         RunFile& other = runs_.file(run);
-        there[run] = run == widest ? middle - file.begin()
-                                   : other.Find(place, run, false, other.begin() + low[run], other.begin() + high[run]) -
-                                         other.begin();
+        there[run] =
+            run == widest
+                ? middle - file.begin()
+                : other.Find(place, run, false, other.begin() + low[run], other.begin() + high[run]) - other.begin();
       }
-      const bool behind = SumOfBytes(there) <= target;
-      (behind ? low : high) = std::move(there);
-      if (!behind) last = place;
+      const bool after = SumOfBytes(there) <= target;
+      (after ? low : high) = std::move(there);
+      if (!after) last = place;
     }
   }
 
-  /// `last`'s record lies in no run's [low, high), and in other runs than its own there may be some behind it.
+  /// Merges the records between the borders until `target` bytes are before the next record. The record of `last` is
+  /// not between the borders, and records of other runs may order after it.
   Found Divide(std::uint64_t target, const Borders& low, const Borders& high, const std::optional<OrderPlace>& last) {
     struct Head {
       std::size_t run = 0, number = 0;
@@ -160,11 +164,11 @@ class Cut {
       std::vector<std::byte> comparable;
     };
     std::vector<std::vector<Held>> records(runs_.count());
-    const auto behind = [&](const Head& a, const Head& b) {
+    const auto after = [&](const Head& a, const Head& b) {
       const int compared = order_.Compare(records[a.run][a.number].comparable, records[b.run][b.number].comparable);
       return compared != 0 ? compared > 0 : a.run > b.run;
     };
-    std::priority_queue<Head, std::vector<Head>, decltype(behind)> heads(behind);
+    std::priority_queue<Head, std::vector<Head>, decltype(after)> heads(after);
     for (std::size_t run = 0; run < runs_.count(); ++run) {
       RunFile& file = runs_.file(run);
       file.ForEach(file.begin() + low[run], file.begin() + high[run],
@@ -190,7 +194,7 @@ class Cut {
       heads.pop();
       if (head.number + 1 < records[head.run].size()) heads.push({head.run, head.number + 1});
     }
-    if (unique_) {  // records with its key are behind it, too
+    if (unique_) {  // records with the same key come after the place, too
       found.place.bytes_before.reset();
       return found;
     }
@@ -204,9 +208,9 @@ class Cut {
   TaskRuns& runs_;
   const TaskOrder& order_;
   const bool unique_;
-  std::vector<At> all_;                       ///< fences, in order
-  std::vector<std::uint64_t> least_, most_;   ///< bytes in front of each
-  std::vector<std::size_t> passed_;           ///< fences of each run that are in front of the last place
+  std::vector<At> all_;                      ///< fences, in order
+  std::vector<std::uint64_t> least_, most_;  ///< bounds of the bytes before each fence
+  std::vector<std::size_t> passed_;          ///< number of fences of each run before the last place
   Borders bytes_;
 };
 
@@ -214,14 +218,15 @@ class Cut {
 
 void CutParts(const JobSpec& spec, std::uint64_t parts, bool fences_only, const std::string& folder) {
   FileSystem files;
-  TaskOrder order(spec);
+  const Ordered ordered(spec, true);
+  const TaskOrder order(ordered);
   TaskRuns runs(files, folder, order);
-  // Parts may have been made by it: with -u nobody would see records between one cut's part and another's.
+  // Parts may have been made by the first cut. With -u, records lost between parts of two cuts would not be noticed.
   if (runs.folder().FindCut(parts)) {
     LogInfo("the cut into " + std::to_string(parts) + " parts is there already");
     return;
   }
-  // A slice may lack the values that other slices have, so that only here all are known.
+  // A slice may lack the values that other slices have. Only here all are known.
   if (spec.source.table && !spec.source.force_format) RefuseNoValues(spec, runs.tally());
   TaskCut cut{parts, runs.count(), runs.header(), runs.trailer(), {}, detail::RandomNumber()};
   Cut places(runs, order, spec.order.unique);
@@ -229,7 +234,7 @@ void CutParts(const JobSpec& spec, std::uint64_t parts, bool fences_only, const 
   std::vector<std::optional<PartBegins>> begins;
   for (std::uint64_t part = 1; part < parts; ++part) {
     const std::uint64_t target = bytes / parts * part + bytes % parts * part / parts;
-    // What --top takes is in the first part.
+    // The first part has all records of --top.
     Cut::Found found = spec.order.top > 0 ? Cut::Found{places.End(), std::nullopt} : places.Place(target, fences_only);
     cut.places.push_back(std::move(found.place));
     begins.push_back(std::move(found.begins));
@@ -245,6 +250,25 @@ void CutParts(const JobSpec& spec, std::uint64_t parts, bool fences_only, const 
   });
   LogInfo("cut " + std::to_string(runs.count()) + " runs of " + FormatBytes(bytes) + " into " + std::to_string(parts) +
           " parts");
+}
+
+std::vector<std::uint64_t> PartBorders(const JobSpec& spec, std::uint64_t parts, std::uint64_t run,
+                                       const std::string& folder) {
+  OpenCut open(spec, folder, parts);
+  const TaskCut& cut = open.cut;
+  if (run >= cut.runs) {
+    throw Error(ErrorCode::kUsage, "run " + std::to_string(run) + ": there are " + std::to_string(cut.runs));
+  }
+  const TaskRun facts = open.folder.ReadRun(run);
+  const std::vector<Fence> fences = ReadFences(open.files, open.folder, run, facts);
+  RunFile file(open.files, open.folder, run, facts.header.size(), facts.trailer.size(), facts.bytes, open.order,
+               fences);
+  std::vector<std::uint64_t> borders{file.begin()};
+  for (const CutPlace& place : cut.places) {
+    borders.push_back(place.run >= cut.runs ? file.end() : file.Find(place, run, spec.order.unique));
+  }
+  borders.push_back(file.end());
+  return borders;
 }
 
 }  // namespace gpusort

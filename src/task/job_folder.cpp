@@ -1,12 +1,10 @@
 #include "task/job_folder.hpp"
 
-#include <cstddef>
 #include <cstdio>
 #include <cstring>
+#include <nlohmann/json.hpp>
 #include <span>
 #include <utility>
-
-#include <nlohmann/json.hpp>
 #define XXH_INLINE_ALL
 #include <xxhash.h>
 
@@ -30,19 +28,6 @@ std::string Numbered(std::uint64_t number) {
 std::string CheckOf(const TaskJson& json) {
   const std::string text = json.dump();
   return Hex(XXH3_64bits(text.data(), text.size()));
-}
-
-TaskJson SumJson(const RecordSum& sum) { return {sum.lo, sum.hi, sum.records}; }
-RecordSum SumOf(const TaskJson& json) {
-  return {json.at(0).get<std::uint64_t>(), json.at(1).get<std::uint64_t>(), json.at(2).get<std::uint64_t>()};
-}
-
-TaskJson BytesJson(std::span<const std::byte> bytes) { return HexOf(bytes); }
-/// What is no hexadecimal was written by another version, as what is missing.
-std::vector<std::byte> BytesFromJson(const TaskJson& json) {
-  std::optional<std::vector<std::byte>> bytes = BytesOfHex(json.get<std::string>());
-  if (!bytes) throw TaskJson::other_error::create(501, "no hexadecimal", &json);
-  return std::move(*bytes);
 }
 
 void WriteJson(std::unique_ptr<OutputFile> file, TaskJson json) {
@@ -75,90 +60,7 @@ auto ReadMembers(const std::string& path, Read read) {
   }
 }
 
-std::vector<PieceSum> PiecesOf(const TaskJson& json) {
-  const std::vector<std::byte> bytes = BytesFromJson(json);
-  std::vector<PieceSum> pieces(bytes.size() / sizeof(PieceSum));
-  if (!pieces.empty()) std::memcpy(pieces.data(), bytes.data(), pieces.size() * sizeof(PieceSum));
-  return pieces;
-}
-
-TaskJson TextJson(const std::string& text) {
-  return BytesJson(std::as_bytes(std::span(text)));
-}
-std::string TextFromJson(const TaskJson& json) {
-  const std::vector<std::byte> bytes = BytesFromJson(json);
-  return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
-}
-
-/// Writes what RefuseNoValues asks of a tally.
-TaskJson TallyJson(const KeyTally& tally) {
-  TaskJson columns = TaskJson::array();
-  for (const KeyTally::Column& column : tally.columns) {
-    TaskJson samples = TaskJson::array();
-    for (const std::string& sample : column.samples) samples.push_back(TextJson(sample));
-    columns.push_back({column.any, column.nulls, column.missing, column.bad.count, samples});
-  }
-  return {{"columns", columns}, {"example", TextJson(tally.example)}, {"delimiter", tally.delimiter}};
-}
-
-KeyTally TallyFromJson(const TaskJson& json) {
-  KeyTally tally;
-  for (const TaskJson& column : json.at("columns")) {
-    KeyTally::Column& seen = tally.columns.emplace_back();
-    seen.any = column.at(0).get<bool>();
-    seen.nulls = column.at(1).get<std::uint64_t>();
-    seen.missing = column.at(2).get<std::uint64_t>();
-    seen.bad.count = column.at(3).get<std::uint64_t>();
-    for (const TaskJson& sample : column.at(4)) seen.samples.push_back(TextFromJson(sample));
-  }
-  tally.example = TextFromJson(json.at("example"));
-  tally.delimiter = json.at("delimiter").get<unsigned char>();
-  return tally;
-}
-
-/// Texts twice: for programs, and for people.
-TaskJson JobJson(const TaskJob& job) {
-  TaskJson inputs = TaskJson::array(), arguments = TaskJson::array();
-  for (const TaskJob::Input& input : job.inputs) {
-    inputs.push_back({TextJson(input.path), EscapeName(input.path), input.bytes, input.mtime_ns});
-  }
-  for (const std::string& argument : job.arguments) arguments.push_back({TextJson(argument), EscapeName(argument)});
-  return {{"version", job.version}, {"arguments", arguments}, {"inputs", inputs}, {"slices", job.slices}};
-}
-
-/// Facts of the inputs, which differ where machines have copies: no part of what the job is.
-TaskJson InodesJson(const TaskJob& job) {
-  TaskJson inodes = TaskJson::array();
-  for (const TaskJob::Input& input : job.inputs) {
-    const FileFacts& facts = input.facts;
-    inodes.push_back({facts.ino, facts.ctime_ns, facts.links, facts.mode, facts.uid, facts.gid});
-  }
-  return inodes;
-}
-
-TaskJob JobFromJson(const TaskJson& json) {
-  TaskJob job;
-  job.version = json.at("version").get<std::string>();
-  for (const TaskJson& argument : json.at("arguments")) job.arguments.push_back(TextFromJson(argument.at(0)));
-  job.slices = json.at("slices").get<std::uint64_t>();
-  for (const TaskJson& input : json.at("inputs")) {
-    job.inputs.push_back(
-        {TextFromJson(input.at(0)), input.at(2).get<std::uint64_t>(), input.at(3).get<std::uint64_t>()});
-  }
-  for (std::size_t i = 0; i < job.inputs.size(); ++i) {
-    const TaskJson& inode = json.at("inodes").at(i);
-    FileFacts& facts = job.inputs[i].facts;
-    facts.ino = inode.at(0).get<std::uint64_t>();
-    facts.ctime_ns = inode.at(1).get<std::int64_t>();
-    facts.links = inode.at(2).get<std::uint64_t>();
-    facts.mode = inode.at(3).get<unsigned>();
-    facts.uid = inode.at(4).get<unsigned>();
-    facts.gid = inode.at(5).get<unsigned>();
-  }
-  return job;
-}
-
-/// Begins, what they belong to, and a checksum.
+/// Returns the row of a part in the file of begins: the begins, what they belong to, and a checksum.
 std::vector<std::uint64_t> RowOf(std::uint64_t job, const TaskCut& cut, std::uint64_t part, const PartBegins& begins) {
   std::vector<std::uint64_t> row;
   row.reserve(2 * begins.size() + 6);
@@ -169,8 +71,6 @@ std::vector<std::uint64_t> RowOf(std::uint64_t job, const TaskCut& cut, std::uin
   row.push_back(XXH3_64bits(row.data(), row.size() * sizeof row[0]));
   return row;
 }
-
-std::uint64_t CheckOfLabel(const RunLabel& label) { return XXH3_64bits(&label, offsetof(RunLabel, check)); }
 
 [[noreturn]] void NotThere(const std::string& folder, const std::string& what) {
   throw Error(ErrorCode::kUsage, EscapeName(folder) + ": " + what + " is not there yet");
@@ -191,7 +91,7 @@ std::unique_ptr<OutputFile> CreateOwn(FileSystem& files, const std::string& path
 
 void WriteWhole(std::unique_ptr<OutputFile> file, std::span<const std::byte> bytes) {
   file->WriteAt(0, bytes);
-  // What is published lets no signal end the process any more, and here the work only begins.
+  // Publish blocks the signals that end a process for good, but here the work only begins.
   const SignalBlock until_it_is_published;
   file->Publish(bytes.size(), true);
 }
@@ -201,17 +101,21 @@ JobFolder::JobFolder(FileSystem& files, std::string path) : files_(files), path_
 }
 
 std::string JobFolder::RunPath(std::uint64_t number) const { return path_ + "/run-" + Numbered(number); }
+std::string JobFolder::ScanPath(std::uint64_t number) const { return path_ + "/scan-" + Numbered(number) + ".json"; }
+std::string JobFolder::PartPath(std::uint64_t number, std::uint64_t parts) const {
+  return path_ + "/" + PartFileName(number, parts) + ".json";
+}
 
 void JobFolder::Begin(const TaskJob& job) {
   const std::string path = path_ + "/job.json";
   if (!files_.Identify(path)) {
     try {
-      TaskJson json = JobJson(job);
+      TaskJson json = job;
       json["inodes"] = InodesJson(job);
       WriteJson(CreateOwn(files_, path, OldFile::kKeep), std::move(json));
       return;
     } catch (const Error&) {
-      if (!files_.Identify(path)) throw;  // else another task was quicker
+      if (!files_.Identify(path)) throw;  // another task may have been faster
     }
   }
   const TaskJob there = ReadJob();
@@ -245,20 +149,18 @@ TaskJob JobFolder::ReadJob() {
   const std::string path = path_ + "/job.json";
   const std::optional<TaskJson> json = FindJson(files_, path);
   if (!json) throw Error(ErrorCode::kUsage, EscapeName(path_) + ": no job is there: gpusort_task runs begins one");
-  return ReadMembers(path, [&] { return JobFromJson(*json); });
+  return ReadMembers(path, [&] { return json->get<TaskJob>(); });
 }
 
 std::uint64_t JobFolder::Id() {
   if (!id_) {
     TaskJob job = ReadJob();
     for (TaskJob::Input& input : job.inputs) input.mtime_ns = 0;  // machines may have copies
-    const std::string text = JobJson(job).dump();
+    const std::string text = TaskJson(job).dump();
     id_ = XXH3_64bits(text.data(), text.size());
   }
   return *id_;
 }
-
-bool IsWhole(const RunLabel& label) { return label.magic == RunLabel().magic && label.check == CheckOfLabel(label); }
 
 RunLabel JobFolder::LabelOf(std::uint64_t run) {
   RunLabel label;
@@ -268,17 +170,22 @@ RunLabel JobFolder::LabelOf(std::uint64_t run) {
   return label;
 }
 
-std::optional<TaskJson> JobFolder::Find(const std::string& path) {
-  std::optional<TaskJson> json = FindJson(files_, path);
+template <typename T>
+std::optional<T> JobFolder::Find(const std::string& path, const std::function<T(const TaskJson&)>& read) {
+  const std::optional<TaskJson> json = FindJson(files_, path);
   if (!json) return std::nullopt;
   const std::string name = path.substr(path.rfind('/') + 1);
-  ReadMembers(path, [&] {
-    if (json->at("file") == name && json->at("job") == Id()) return true;
+  return ReadMembers(path, [&] {
+    if (json->at("file") == name && json->at("job") == Id()) return read(*json);
     throw Error(ErrorCode::kIntegrity, EscapeName(path) + ": it is " + EscapeName(json->at("file").get<std::string>()) +
                                            (json->at("job") == Id() ? "" : " of another job") +
                                            " under this name: remove it, and give its task again");
   });
-  return json;
+}
+
+template <typename T>
+std::optional<T> JobFolder::Find(const std::string& path) {
+  return Find<T>(path, [](const TaskJson& json) { return json.get<T>(); });
 }
 
 void JobFolder::Put(const std::string& path, TaskJson json, OldFile old) {
@@ -288,59 +195,13 @@ void JobFolder::Put(const std::string& path, TaskJson json, OldFile old) {
 }
 
 std::optional<std::vector<TaskScan>> JobFolder::FindScan(std::uint64_t number) {
-  const std::string path = path_ + "/scan-" + Numbered(number) + ".json";
-  const std::optional<TaskJson> json = Find(path);
-  if (!json) return std::nullopt;
-  return ReadMembers(path, [&] {
-    std::vector<TaskScan> scans;
-    for (const TaskJson& scan : json->at("scans")) {
-      scans.push_back({scan.at(0).get<std::uint32_t>(), scan.at(1).get<std::uint64_t>(),
-                       scan.at(2).get<std::uint64_t>(), scan.at(3).get<std::vector<std::uint32_t>>(),
-                       TextFromJson(scan.at(4))});
-    }
-    return scans;
-  });
+  using Scans = std::vector<TaskScan>;
+  return Find<Scans>(ScanPath(number), [](const TaskJson& json) { return json.at("scans").get<Scans>(); });
 }
-
-std::optional<TaskRun> JobFolder::FindRun(std::uint64_t number) {
-  const std::string path = RunPath(number) + ".json";
-  const std::optional<TaskJson> json = Find(path);
-  if (!json) return std::nullopt;
-  return ReadMembers(path, [&]() -> TaskRun {
-    return {json->at("bytes").get<std::uint64_t>(), BytesFromJson(json->at("header")),
-            BytesFromJson(json->at("trailer")), json->at("shape").get<std::uint64_t>(),
-            TextFromJson(json->at("state")), json->at("fences_bytes").get<std::uint64_t>(),
-            json->at("fences_hash").get<std::uint64_t>(), SumOf(json->at("sum")), TallyFromJson(json->at("keys"))};
-  });
-}
-
-std::optional<TaskCut> JobFolder::FindCut(std::uint64_t parts) {
-  const std::string path = CutPath(parts);
-  const std::optional<TaskJson> json = Find(path);
-  if (!json) return std::nullopt;
-  return ReadMembers(path, [&] {
-    TaskCut cut{json->at("parts").get<std::uint64_t>(), json->at("runs").get<std::uint64_t>(),
-                BytesFromJson(json->at("header")), BytesFromJson(json->at("trailer")), {},
-                json->at("secret").get<std::uint64_t>()};
-    for (const TaskJson& place : json->at("places")) {
-      cut.places.push_back({{place.at(0).get<std::uint64_t>(), place.at(1).get<std::uint64_t>(),
-                             BytesFromJson(place.at(2))}, std::nullopt, TextFromJson(place.at(4))});
-      if (!place.at(3).is_null()) cut.places.back().bytes_before = place.at(3).get<std::uint64_t>();
-    }
-    return cut;
-  });
-}
-
+std::optional<TaskRun> JobFolder::FindRun(std::uint64_t number) { return Find<TaskRun>(RunPath(number) + ".json"); }
+std::optional<TaskCut> JobFolder::FindCut(std::uint64_t parts) { return Find<TaskCut>(CutPath(parts)); }
 std::optional<TaskPart> JobFolder::FindPart(std::uint64_t number, std::uint64_t parts) {
-  const std::string path = path_ + "/" + PartFileName(number, parts) + ".json";
-  const std::optional<TaskJson> json = Find(path);
-  if (!json) return std::nullopt;
-  return ReadMembers(path, [&]() -> TaskPart {
-    return {json->at("bytes").get<std::uint64_t>(), json->at("offset").get<std::uint64_t>(),
-            json->at("inode").get<std::uint64_t>(), json->at("birth_ns").get<std::uint64_t>(), SumOf(json->at("sum")),
-            SumOf(json->at("read")), BytesFromJson(json->at("first")), BytesFromJson(json->at("last")),
-            PiecesOf(json->at("pieces"))};
-  });
+  return Find<TaskPart>(PartPath(number, parts));
 }
 
 TaskRun JobFolder::ReadRun(std::uint64_t number) {
@@ -360,25 +221,10 @@ TaskPart JobFolder::ReadPart(std::uint64_t number, std::uint64_t parts) {
 }
 
 void JobFolder::Write(std::uint64_t number, const std::vector<TaskScan>& scans) {
-  TaskJson json = TaskJson::array();
-  for (const TaskScan& scan : scans) {
-    json.push_back({scan.input, scan.begin, scan.end, scan.behind, TextJson(scan.state)});
-  }
-  Put(path_ + "/scan-" + Numbered(number) + ".json", {{"scans", json}});
+  Put(ScanPath(number), {{"scans", scans}});
 }
 
-void JobFolder::Write(std::uint64_t number, const TaskRun& run) {
-  Put(RunPath(number) + ".json",
-            {{"bytes", run.bytes},
-             {"header", BytesJson(run.header)},
-             {"trailer", BytesJson(run.trailer)},
-             {"shape", run.shape},
-             {"state", TextJson(run.state)},
-             {"fences_bytes", run.fences_bytes},
-             {"fences_hash", run.fences_hash},
-             {"sum", SumJson(run.sum)},
-             {"keys", TallyJson(run.tally)}});
-}
+void JobFolder::Write(std::uint64_t number, const TaskRun& run) { Put(RunPath(number) + ".json", run); }
 
 void JobFolder::Write(const TaskCut& cut, const std::function<PartBegins(std::uint64_t)>& begins) {
   const std::unique_ptr<OutputFile> file = CreateOwn(files_, BeginsPath(cut.parts));
@@ -392,20 +238,8 @@ void JobFolder::Write(const TaskCut& cut, const std::function<PartBegins(std::ui
     const SignalBlock until_it_is_published;  // as in WriteWhole
     file->Publish(at, true);
   }
-  TaskJson places = TaskJson::array();
-  for (const CutPlace& place : cut.places) {
-    places.push_back({place.run, place.offset, BytesJson(place.record),
-                      place.bytes_before ? TaskJson(*place.bytes_before) : TaskJson(), TextJson(place.state)});
-  }
   try {
-    Put(CutPath(cut.parts),
-        {{"parts", cut.parts},
-         {"runs", cut.runs},
-         {"header", BytesJson(cut.header)},
-         {"trailer", BytesJson(cut.trailer)},
-         {"places", places},
-         {"secret", cut.secret}},
-        OldFile::kKeep);
+    Put(CutPath(cut.parts), cut, OldFile::kKeep);
   } catch (const Error&) {
     if (!FindCut(cut.parts)) throw;
   }
@@ -427,16 +261,7 @@ PartBegins JobFolder::ReadBegins(const TaskCut& cut, std::uint64_t part) {
 }
 
 void JobFolder::Write(std::uint64_t number, std::uint64_t parts, const TaskPart& part) {
-  Put(path_ + "/" + PartFileName(number, parts) + ".json",
-            {{"bytes", part.bytes},
-             {"offset", part.offset},
-             {"inode", part.inode},
-             {"birth_ns", part.birth_ns},
-             {"sum", SumJson(part.sum)},
-             {"read", SumJson(part.read)},
-             {"first", BytesJson(part.first)},
-             {"last", BytesJson(part.last)},
-             {"pieces", BytesJson(std::as_bytes(std::span(part.pieces)))}});
+  Put(PartPath(number, parts), part);
 }
 
 }  // namespace gpusort

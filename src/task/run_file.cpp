@@ -16,7 +16,7 @@
 namespace gpusort {
 namespace {
 
-/// What is read at once to look for a border, and to look at all records.
+/// The bytes that are read at once to look for a border, and to look at all records.
 constexpr std::uint64_t kLook = std::uint64_t{64} << 10, kPiece = std::uint64_t{1} << 20;
 
 std::unique_ptr<File> OpenOwn(FileSystem& files, const std::string& path) {
@@ -39,7 +39,6 @@ std::vector<std::byte> ReadBytes(File& file, std::uint64_t begin, std::uint64_t 
   return bytes;
 }
 
-/// The first border at or behind `at` of a file of delimited records that ends at `end`.
 std::uint64_t DelimitedBorder(File& file, std::uint64_t begin, std::uint64_t at, std::uint64_t end,
                               const RecordLayout& layout) {
   if (at <= begin) return begin;
@@ -65,7 +64,7 @@ std::optional<TaskOrder::First> TaskOrder::Comparable(RecordSpan records, bool a
   }
   ScanState scan = state;
   std::uint64_t bytes = 0;
-  // In pieces: a scan goes on behind the first record.
+  // Scans pieces, because a scan continues after the first record.
   for (std::uint64_t at = 0, piece = 512; at < records.size() && bytes == 0; at += piece, piece *= 4) {
     const RecordSpan part = records.subspan(at, std::min<std::uint64_t>(piece, records.size() - at));
     const RecordFormat::Ends ends = ordered_.format().Scan(part, scan);
@@ -116,11 +115,11 @@ std::vector<std::byte> RunFile::Read(std::uint64_t begin, std::uint64_t end) { r
 
 ScanState RunFile::StateAt(std::uint64_t offset) {
   if (!order_.depends()) return {};
-  const auto behind = std::partition_point(fences_.begin(), fences_.end(),
-                                           [&](const Fence& fence) { return fence.offset <= offset; });
-  if (behind == fences_.begin()) throw Error(ErrorCode::kInternal, "a place in a run in front of its fences");
-  ScanState state = order_.Load(std::prev(behind)->state);
-  for (std::uint64_t at = std::prev(behind)->offset; at < offset;) {
+  const auto next =
+      std::partition_point(fences_.begin(), fences_.end(), [&](const Fence& fence) { return fence.offset <= offset; });
+  if (next == fences_.begin()) throw Error(ErrorCode::kInternal, "a place in a run in front of its fences");
+  ScanState state = order_.Load(std::prev(next)->state);
+  for (std::uint64_t at = std::prev(next)->offset; at < offset;) {
     const std::uint64_t to = std::min(offset, at + kPiece);
     order_.ordered().format().Scan(Read(at, to), state);
     at = to;
@@ -137,8 +136,8 @@ TaskOrder::First RunFile::At(std::uint64_t offset, ScanState state) {
   }
 }
 
-/// Of plain records.
-std::uint64_t RunFile::BorderBehind(std::uint64_t at) {
+/// Returns the first border at or after `at`. For plain records.
+std::uint64_t RunFile::BorderAfter(std::uint64_t at) {
   const RecordLayout& layout = order_.layout();
   if (layout.fixed()) {
     return std::min(end_, begin_ + (at - begin_ + layout.stride - 1) / layout.stride * layout.stride);
@@ -149,7 +148,7 @@ std::uint64_t RunFile::BorderBehind(std::uint64_t at) {
 std::uint64_t RunFile::Middle(std::uint64_t low, std::uint64_t high) {
   const std::uint64_t middle = low + (high - low) / 2;
   if (order_.plain()) {
-    const std::uint64_t border = BorderBehind(middle);
+    const std::uint64_t border = BorderAfter(middle);
     return border < high ? border : low;
   }
   std::uint64_t border = low;
@@ -169,7 +168,7 @@ std::vector<Fence> RunFile::MakeFences(ScanState state, std::uint64_t& shape) {
   };
   if (order_.plain()) {
     for (std::uint64_t at = begin_; at < end_;) {
-      const std::uint64_t border = BorderBehind(at);
+      const std::uint64_t border = BorderAfter(at);
       if (border >= end_) break;
       take(border, {});
       at = std::max(at + step, border + 1);
@@ -179,7 +178,7 @@ std::vector<Fence> RunFile::MakeFences(ScanState state, std::uint64_t& shape) {
   if (begin_ < end_) take(begin_, state);
   std::uint64_t next = begin_ + step;
   for (std::uint64_t at = begin_; at < end_;) {
-    // A piece ends where the next fence is looked for, so that the first border behind is that of the next piece.
+    // A piece ends where the next fence is looked for, so the first border after that is in the next piece.
     const std::uint64_t to = std::min({end_, at + kPiece, at < next ? next : at + step});
     const std::vector<std::byte> bytes = Read(at, to);
     ScanState there = state;
@@ -229,11 +228,11 @@ std::uint64_t RunFile::Find(const OrderPlace& place, std::uint64_t own, bool uni
 }
 
 std::uint64_t RunFile::Find(const OrderPlace& place, std::uint64_t own, bool unique) {
-  const auto behind = std::partition_point(fences_.begin(), fences_.end(), [&](const Fence& fence) {
+  const auto next = std::partition_point(fences_.begin(), fences_.end(), [&](const Fence& fence) {
     return IsBefore(fence.record, fence.offset, own, place, unique, order_);
   });
-  if (behind == fences_.begin()) return begin_;
-  return Find(place, own, unique, std::prev(behind)->offset, behind == fences_.end() ? end_ : behind->offset);
+  if (next == fences_.begin()) return begin_;
+  return Find(place, own, unique, std::prev(next)->offset, next == fences_.end() ? end_ : next->offset);
 }
 
 std::vector<std::byte> PackFences(const std::vector<Fence>& fences, const RunLabel& label) {

@@ -17,7 +17,7 @@ constexpr std::uint64_t kScanPiece = std::uint64_t{1} << 20, kScanLook = std::ui
 std::vector<Slices::Bytes> Slices::BytesOf(std::uint64_t number) const {
   std::uint64_t total = 0;
   for (std::uint32_t i = 0; i < inputs_.count(); ++i) total += inputs_.facts(i).size;
-  // Without overflow: there are fewer than 2^20 slices.
+  // The products do not overflow, because there are fewer than 2^20 slices.
   const auto border = [&](std::uint64_t slice) { return total / count_ * slice + total % count_ * slice / count_; };
   const std::uint64_t begin = border(number), end = border(number + 1);
   std::vector<Bytes> bytes;
@@ -46,7 +46,7 @@ Slices::Records Slices::Of(std::uint64_t number) {
       }
       if (bytes.end < size) range.end = Border(bytes.input, bytes.end, number + 1).at;
       range.inside = range.end < size;
-      // The input's end goes with what is in front of it, if that is not another slice's.
+      // The end of an input belongs to the slice of the last record.
       if (range.begin >= (range.inside ? range.end : size)) continue;
     }
     records.paths.push_back(inputs_.path(bytes.input));
@@ -56,12 +56,12 @@ Slices::Records Slices::Of(std::uint64_t number) {
 }
 
 RecordFormat::Ends Slices::ScanBytes(File& file, std::uint32_t input, std::uint64_t begin, std::uint64_t end,
-                                    ScanState& state) {
+                                     ScanState& state) {
   try {
     return order_.ordered().format().Scan(ReadBytes(file, begin, end), state);
   } catch (const BadRecord& bad) {
-    throw Error(ErrorCode::kBadInput, EscapeName(inputs_.path(input)) + ": byte " + std::to_string(begin + bad.at()) +
-                                          ": " + bad.what());
+    throw Error(ErrorCode::kBadInput,
+                EscapeName(inputs_.path(input)) + ": byte " + std::to_string(begin + bad.at()) + ": " + bad.what());
   }
 }
 
@@ -73,7 +73,7 @@ void Slices::Walk(File& file, std::uint32_t input, std::uint64_t from, std::uint
   }
 }
 
-Slices::Place Slices::BorderBehind(File& file, std::uint32_t input, std::uint64_t from, ScanState state) {
+Slices::Place Slices::BorderAfter(File& file, std::uint32_t input, std::uint64_t from, ScanState state) {
   const std::uint64_t size = inputs_.facts(input).size;
   while (from < size) {
     const std::uint64_t to = std::min(size, from + kScanLook);
@@ -99,8 +99,8 @@ ScanState Slices::StateAt(File& file, std::uint32_t input, std::uint64_t at, std
         const auto scan = std::find_if(scans->begin(), scans->end(), [&](const TaskScan& candidate) {
           return candidate.input == input && candidate.begin == from && candidate.end == end;
         });
-        if (scan != scans->end() && state.mode < scan->behind.size() && scan->behind[state.mode] < modes_) {
-          state.mode = scan->behind[state.mode];
+        if (scan != scans->end() && state.mode < scan->after.size() && scan->after[state.mode] < modes_) {
+          state.mode = scan->after[state.mode];
           from = scan->end;
         }
       }
@@ -111,7 +111,7 @@ ScanState Slices::StateAt(File& file, std::uint32_t input, std::uint64_t at, std
   return state;
 }
 
-/// Of inputs that are looked at from the front on: what the slice that has their front wrote down.
+/// Returns the border that the scan of an input from its beginning has found. The slice with the beginning has it.
 std::optional<Slices::Place> Slices::ScannedBorder(std::uint32_t input, std::uint64_t at, std::uint64_t number) {
   if (modes_ != 0) return std::nullopt;
   for (std::uint64_t slice = 0; slice < number; ++slice) {
@@ -135,7 +135,7 @@ Slices::Place Slices::Border(std::uint32_t input, std::uint64_t at, std::uint64_
   }
   if (!depend()) return {DelimitedBorder(*file, begin, at, size, plain)};
   if (const auto border = ScannedBorder(input, at, number)) return *border;
-  return BorderBehind(*file, input, at - 1, StateAt(*file, input, at - 1, number));
+  return BorderAfter(*file, input, at - 1, StateAt(*file, input, at - 1, number));
 }
 
 std::vector<TaskScan> Slices::ScanFromFront(std::uint32_t input, std::uint64_t number) {
@@ -150,7 +150,7 @@ std::vector<TaskScan> Slices::ScanFromFront(std::uint32_t input, std::uint64_t n
       if (end <= from) continue;
       Walk(*file, input, from, end - 1, state);
       from = end - 1;
-      Place border = BorderBehind(*file, input, from, state);
+      Place border = BorderAfter(*file, input, from, state);
       scans.push_back({input, end, border.at, {}, std::move(border.state)});
     }
   }
@@ -168,16 +168,16 @@ std::vector<TaskScan> Slices::Scan(std::uint64_t number) {
     TaskScan scan{bytes.input, ScanFrom(bytes), std::max<std::uint64_t>(bytes.end, 1) - 1, {}};
     if (scan.begin >= scan.end) continue;
     const std::unique_ptr<File> file = files_.OpenInput(inputs_.path(bytes.input), false);
-    for (std::uint32_t mode = 0; mode < modes_; ++mode) scan.behind.push_back(mode);
-    // Modes become the same soon: in quotes, and out of them.
+    for (std::uint32_t mode = 0; mode < modes_; ++mode) scan.after.push_back(mode);
+    // Different modes soon become the same mode, inside or outside of quotes, so each is scanned once.
     for (std::uint64_t from = scan.begin, piece = 4096; from < scan.end; piece = kScanPiece) {
       const std::uint64_t to = std::min(scan.end, from + piece);
       std::vector<std::optional<unsigned>> known(modes_ + 1);
       known[modes_] = modes_;
-      for (std::uint32_t& behind : scan.behind) {
-        std::optional<unsigned>& mode = known[behind];
-        if (!mode) mode = ModeBehind(*file, bytes.input, from, to, behind);
-        behind = *mode;
+      for (std::uint32_t& after : scan.after) {
+        std::optional<unsigned>& mode = known[after];
+        if (!mode) mode = ModeAfter(*file, bytes.input, from, to, after);
+        after = *mode;
       }
       from = to;
     }
@@ -186,8 +186,8 @@ std::vector<TaskScan> Slices::Scan(std::uint64_t number) {
   return scans;
 }
 
-/// None of the modes where there are no records from that one on: whoever begins in it finds out why.
-unsigned Slices::ModeBehind(File& file, std::uint32_t input, std::uint64_t begin, std::uint64_t end, unsigned mode) {
+/// Returns the number of modes, which is no mode, if no record can follow `mode`. A task that begins in it reports why.
+unsigned Slices::ModeAfter(File& file, std::uint32_t input, std::uint64_t begin, std::uint64_t end, unsigned mode) {
   ScanState state;
   state.mode = mode;
   try {

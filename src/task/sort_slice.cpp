@@ -7,14 +7,11 @@
 #include <utility>
 
 #include "base/log.hpp"
-#include "base/machine.hpp"
 #include "base/own_folder.hpp"
 #include "base/text.hpp"
-#include "data/inputs.hpp"
 #include "formats/locale_keys.hpp"
-#include "io/output_file.hpp"
 #include "io/path.hpp"
-#include "job/external_sort.hpp"
+#include "job/sort_job.hpp"
 #include "kernels/error.hpp"
 #include "task/run_file.hpp"
 #include "task/slices.hpp"
@@ -25,57 +22,52 @@ namespace {
 
 [[noreturn]] void RefuseTask(const std::string& why) { throw Error(ErrorCode::kUsage, why); }
 
-/// What must be the same for tasks to have one order, and the same sums.
+/// Returns the text that must be equal for all tasks, so that they have one order and the same sums.
 std::string Version() {
-  constexpr const char* kFormat = ", format 4";  // of the files that tasks share
+  constexpr const char* kFormat = ", format 4";  // the version of the files that tasks share
   return std::string(GPUSORT_VERSION) + kFormat + ", locale " + LocaleName();
 }
 
-/// What a task on the inputs begins with.
-struct OpenJob {
-  OpenJob(const JobSpec& spec, const std::vector<std::string>& arguments, std::uint64_t slices, const std::string& path,
-          CancelFlag& cancel)
-      : memory(ChooseMemory(spec.limits.memory, FindMemory()).bytes),
-        order(spec),
-        folder(files, MakeFolder(path)),
-        inputs(files, spec.source.inputs, MakeInputOptions(spec, memory, order.ordered().format()),
-               order.ordered().plain, cancel) {
-    order.ReadHeader(inputs.header());
-    TaskJob job{Version(), arguments, {}, slices};
+const std::string& MakeFolder(const std::string& path) {
+  const std::string name = WithoutSlashes(path);
+  if (::mkdir(name.c_str(), 0700) == 0 || errno == EEXIST) return path;
+  const int error = errno;
+  // A read-only folder of another machine may report another error for a folder that exists.
+  struct stat facts;
+  if (::lstat(name.c_str(), &facts) == 0) return path;
+  throw Error(detail::OpenErrorCode(error), EscapeName(path) + ": cannot make the folder: " + detail::ErrnoText(error));
+}
+
+/// The inputs and the folder of a job, for a task on a slice. Makes the folder if the inputs can be opened.
+struct SliceTask {
+  SliceTask(const JobSpec& spec, const std::vector<std::string>& arguments, std::uint64_t count,
+            const std::string& path, CancelFlag& cancel)
+      : open(spec, cancel, files), folder(files, MakeFolder(path)), slices(open, order, folder, count) {
+    const Inputs& inputs = open.inputs;
+    open.ordered.ReadHeader(inputs.header());
+    TaskJob job{Version(), arguments, {}, count};
     for (std::uint32_t i = 0; i < inputs.count(); ++i) {
-      job.inputs.push_back({std::filesystem::absolute(inputs.path(i)).lexically_normal().string(),
-                            inputs.facts(i).size, static_cast<std::uint64_t>(inputs.facts(i).mtime_ns), inputs.facts(i)});
+      job.inputs.push_back({std::filesystem::absolute(inputs.path(i)).lexically_normal().string(), inputs.facts(i).size,
+                            static_cast<std::uint64_t>(inputs.facts(i).mtime_ns), inputs.facts(i)});
     }
     folder.Begin(job);
   }
 
   FileSystem files;
-  HostMemory memory;
-  TaskOrder order;  // what it refuses makes no folder
+  OpenJob open;
+  const TaskOrder order{open.ordered};
   JobFolder folder;
-  Inputs inputs;
-
- private:
-  static const std::string& MakeFolder(const std::string& path) {
-    const std::string name = WithoutSlashes(path);
-    if (::mkdir(name.c_str(), 0700) == 0 || errno == EEXIST) return path;
-    const int error = errno;
-    // A read-only folder of another machine may say something else of a folder that is there.
-    struct stat facts;
-    if (::lstat(name.c_str(), &facts) == 0) return path;
-    throw Error(detail::OpenErrorCode(error),
-                EscapeName(path) + ": cannot make the folder: " + detail::ErrnoText(error));
-  }
+  Slices slices;
 };
 
-/// Whether a task has sorted the slice before, and all of what it wrote is in place.
-bool IsRunThere(OpenJob& job, std::uint64_t number, const TaskRun& run) {
+/// Returns whether a task has sorted the slice before, and all that it wrote is in place.
+bool IsRunThere(SliceTask& task, std::uint64_t number, const TaskRun& run) {
   try {
-    RunFile(job.files, job.folder, number, run.header.size(), run.trailer.size(), run.bytes, job.order, {});
-    ReadFences(job.files, job.folder, number, run);
+    RunFile(task.files, task.folder, number, run.header.size(), run.trailer.size(), run.bytes, task.order, {});
+    ReadFences(task.files, task.folder, number, run);
     return true;
   } catch (const Error&) {
-    return false;  // it is written again, which says what cannot be written
+    return false;  // the run is written again, which reports an error of writing
   }
 }
 
@@ -101,27 +93,28 @@ void CheckTaskOptions(const JobSpec& spec) {
 
 void ScanSlice(const JobSpec& spec, const std::vector<std::string>& arguments, TaskNumber slice,
                const std::string& folder, CancelFlag& cancel) {
-  OpenJob job(spec, arguments, slice.count, folder, cancel);
-  Slices slices(spec, job.files, job.inputs, job.order, job.folder, slice.count);
-  if (slices.depend() && !job.folder.FindScan(slice.number)) job.folder.Write(slice.number, slices.Scan(slice.number));
+  SliceTask task(spec, arguments, slice.count, folder, cancel);
+  if (!task.slices.depend() || task.folder.FindScan(slice.number)) return;
+  task.folder.Write(slice.number, task.slices.Scan(slice.number));
 }
 
 std::optional<SortResult> SortSlice(const JobSpec& spec, const std::vector<std::string>& arguments, TaskNumber slice,
                                     const std::string& folder, CancelFlag& cancel, JobRecord& record) {
   Slices::Records records;
   {
-    OpenJob job(spec, arguments, slice.count, folder, cancel);
-    if (const std::optional<TaskRun> run = job.folder.FindRun(slice.number)) {
-      if (IsRunThere(job, slice.number, *run)) {
+    SliceTask task(spec, arguments, slice.count, folder, cancel);
+    if (const std::optional<TaskRun> run = task.folder.FindRun(slice.number)) {
+      if (IsRunThere(task, slice.number, *run)) {
         LogInfo("run " + std::to_string(slice.number) + " is there already");
         return std::nullopt;
       }
     }
-    records = Slices(spec, job.files, job.inputs, job.order, job.folder, slice.count).Of(slice.number);
-    // A slice without records has the header, if that can be had without them; an empty input may lack something.
-    if (records.paths.empty() && job.inputs.rereadable()) {
-      records.paths.push_back(job.inputs.path(0));
-      records.ranges.push_back({job.inputs.begin(0), job.inputs.begin(0), job.inputs.facts(0).size > 0});
+    records = task.slices.Of(slice.number);
+    // A slice without records has the header, if that is found without them. An empty input may lack a header.
+    const Inputs& inputs = task.open.inputs;
+    if (records.paths.empty() && inputs.rereadable()) {
+      records.paths.push_back(inputs.path(0));
+      records.ranges.push_back({inputs.begin(0), inputs.begin(0), inputs.facts(0).size > 0});
     }
   }
   FileSystem files;
@@ -134,21 +127,24 @@ std::optional<SortResult> SortSlice(const JobSpec& spec, const std::vector<std::
   if (records.paths.empty()) {
     WriteWhole(std::move(run), std::as_bytes(std::span(&label, 1)));
   } else {
-    JobSpec job = spec;
-    job.source.inputs = std::move(records.paths);
-    job.source.ranges = std::move(records.ranges);
-    job.target.output = path;
-    job.target.state = state;
-    job.target.codec = Codec::kNone;
+    Source source = spec.source;
+    source.inputs = std::move(records.paths);
+    source.ranges = std::move(records.ranges);
+    Target target = spec.target;
+    target.output = path;
+    target.state = state;
+    target.codec = Codec::kNone;
+    const JobSpec job = SubJob(spec, std::move(source), std::move(target));
     run->Append(std::as_bytes(std::span(&label, 1)));
     if (!spec.target.no_fsync) run->WriteBackEarly();
-    sigset_t signals;  // what is published lets none end the process any more, and fences are yet to be made
+    sigset_t signals;  // publishing blocks the signals that end a process, and fences are yet to be made
     pthread_sigmask(SIG_SETMASK, nullptr, &signals);
-    result = ExternalSort(job, cancel, files, Output(std::move(run)), {}, {}, &record);
+    result = SortJob(job, cancel, files, Output(std::move(run)), {}, {}, &record);
     pthread_sigmask(SIG_SETMASK, &signals, nullptr);
   }
-  TaskOrder order(spec);
-  order.ReadHeader(result.header);
+  const Ordered ordered(spec, true);
+  ordered.ReadHeader(result.header);
+  const TaskOrder order(ordered);
   const std::uint64_t bytes = result.bytes + sizeof label;
   RunFile file(files, there, slice.number, result.header.size(), result.trailer.size(), bytes, order, {});
   std::uint64_t shape = 0;

@@ -2,7 +2,7 @@
 
 namespace gpusort {
 
-TaskRuns::TaskRuns(FileSystem& files, const std::string& folder, TaskOrder& order)
+TaskRuns::TaskRuns(FileSystem& files, const std::string& folder, const TaskOrder& order)
     : files_(files), order_(order), folder_(files, folder) {
   const std::uint64_t count = folder_.ReadJob().slices;
   for (std::uint64_t run = 0; run < count; ++run) {
@@ -13,10 +13,10 @@ TaskRuns::TaskRuns(FileSystem& files, const std::string& folder, TaskOrder& orde
     tally_.Add(runs_.back().tally);
   }
   open_.resize(count);
-  order.ReadHeader(header_);
+  order.ordered().ReadHeader(header_);
 }
 
-/// As of inputs that are sorted by one process.
+/// Adds the end of a run to the trailer, as one process does for its inputs.
 void TaskRuns::TakeEnd(std::size_t number) {
   const TaskRun& run = runs_[number];
   const auto differs = [&](const std::string& what) {

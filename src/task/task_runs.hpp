@@ -1,4 +1,4 @@
-// All runs of a job that tasks do, with their fences: what the cut looks at. Start at TaskRuns.
+// All runs of a job that tasks do, with their fences, for the task that cuts. Start at TaskRuns.
 #pragma once
 
 #include <cstdint>
@@ -12,24 +12,24 @@ namespace gpusort {
 
 class TaskRuns {
  public:
-  /// Error(kUsage) if one is not there yet, Error(kBadInput) if they do not agree. A run's records need not be here until they are asked for. `order` reads
-  /// the runs' header; both must outlive this.
-  TaskRuns(FileSystem& files, const std::string& folder, TaskOrder& order);
+  /// Reads the facts and fences of all runs; the records are read when they are asked for. Throws Error(kUsage) if a
+  /// run is not there yet, and Error(kBadInput) if runs do not agree. `files` and `order` must outlive this object.
+  TaskRuns(FileSystem& files, const std::string& folder, const TaskOrder& order);
 
   std::size_t count() const { return runs_.size(); }
-  /// Error(kIntegrity) if it has not the bytes that were written.
+  /// Opens the file of a run. Throws Error(kIntegrity) if it does not have the bytes that were written.
   RunFile& file(std::size_t run);
   const std::vector<Fence>& fences(std::size_t run) const { return fences_[run]; }
-  /// Bytes of its records, and where in the file they begin and end.
+  /// The bytes of the records of a run, and where in the file they begin and end.
   std::uint64_t bytes(std::size_t run) const { return end(run) - begin(run); }
   std::uint64_t begin(std::size_t run) const { return runs_[run].header.size(); }
   std::uint64_t end(std::size_t run) const { return runs_[run].bytes - runs_[run].trailer.size() - sizeof(RunLabel); }
   JobFolder& folder() { return folder_; }
-  /// Of the first run that has one.
+  /// The header of the first run that has one.
   const std::vector<std::byte>& header() const { return header_; }
-  /// Of all runs.
+  /// The trailer of all runs.
   const std::vector<std::byte>& trailer() const { return trailer_; }
-  /// What the keys of all runs are.
+  /// The values of the keys in all runs.
   const KeyTally& tally() const { return tally_; }
 
  private:

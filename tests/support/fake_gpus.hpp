@@ -5,7 +5,7 @@
 #include <memory>
 
 #include "fake_gpu.hpp"
-#include "job/external_sort.hpp"
+#include "job/sort_job.hpp"
 
 namespace gpusort::testing {
 

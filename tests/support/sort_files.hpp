@@ -14,7 +14,7 @@
 #include <vector>
 
 #include "cli/parse_options.hpp"
-#include "job/external_sort.hpp"
+#include "job/sort_job.hpp"
 #include "kernels/error.hpp"
 #include "kernels/lines/line_order.hpp"
 
@@ -28,7 +28,7 @@ inline void Sort(const std::vector<std::string>& args, const GpuSource& gpus = {
   // Publishing leaves signals blocked, because a process normally ends after it.
   sigset_t mask;
   pthread_sigmask(SIG_SETMASK, nullptr, &mask);
-  ExternalSort(spec, cancel, gpus);
+  SortJob(spec, cancel, gpus);
   pthread_sigmask(SIG_SETMASK, &mask, nullptr);
 }
 
@@ -78,7 +78,7 @@ inline void SortLines(const JobSpec& spec, const GpuSource& gpus = {0, [] { retu
   CancelFlag cancel;
   sigset_t mask;
   pthread_sigmask(SIG_SETMASK, nullptr, &mask);
-  ExternalSort(spec, cancel, gpus);
+  SortJob(spec, cancel, gpus);
   pthread_sigmask(SIG_SETMASK, &mask, nullptr);
 }
 

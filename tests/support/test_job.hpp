@@ -1,4 +1,4 @@
-// The parts of a job as ExternalSort makes them, for tests of a single stage: small blocks, a spill in a folder of its
+// The parts of a job as SortContext makes them, for tests of a single stage: small blocks, a spill in a folder of its
 // own. The test supplies what the earlier stages would hand over.
 #pragma once
 

@@ -1,5 +1,5 @@
 // labels of *.TakesTempSpaceOnce*:*.FreesTheTempSpace*:*.AnswersALimitOnThreads*: no_tsan
-#include "job/external_sort.hpp"
+#include "job/sort_job.hpp"
 
 #include <gtest/gtest.h>
 #include <malloc.h>
@@ -251,7 +251,7 @@ TEST(ExternalSort, PlansTheLevelsThatItMergesAndCountsTheirBytesAsProgress) {
                                            fan_in,       "--device",    "cpu",         "--threads",      "2",
                                            "--progress", "always",      "--stats",     folder / "stats", "--log-level",
                                            "off",        folder / "in", folder / "out"};
-    const std::string plan = ExplainSort(Parse(args), cancel);
+    const std::string plan = ExplainJob(Parse(args), cancel);
     ::testing::internal::CaptureStderr();
     Sort(args);
     const std::string said = ::testing::internal::GetCapturedStderr();
@@ -275,7 +275,7 @@ TEST(ExternalSort, ExplainsWhatTheJobWouldRefuse) {
   CancelFlag cancel;
   const auto code = [&](const std::vector<std::string>& args) {
     try {
-      ExplainSort(Parse(args), cancel);
+      ExplainJob(Parse(args), cancel);
     } catch (const Error& error) {
       EXPECT_EQ(static_cast<int>(error.code()), CodeOf(args));
       return error.code();

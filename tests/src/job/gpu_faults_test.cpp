@@ -395,7 +395,7 @@ TEST_F(GpuFaults, RunsThatAProcessBeforeLeftWrongAreMadeAgainOnce) {
     const JobSpec spec = Parse(GpuArgs(job, "gpu"));
     CancelFlag cancel;
     try {
-      ExternalSort(spec, cancel, faulty, Output::Open(faulty, spec, cancel), {}, FakeGpus(plan));
+      SortJob(spec, cancel, faulty, Output::Open(faulty, spec, cancel), {}, FakeGpus(plan));
     } catch (const Error& error) {
       ASSERT_EQ(static_cast<int>(error.code()), 4) << error.what();
       ++stopped;

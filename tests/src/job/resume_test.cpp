@@ -1,6 +1,6 @@
 // Tests jobs that continue after a failure: whatever call fails, and however often, the same options give the same
 // bytes in the end. tests/cli/resume.sh tests killed processes.
-#include "job/resume.hpp"
+#include "job/fingerprint.hpp"
 
 #include <gtest/gtest.h>
 #include <signal.h>
@@ -41,7 +41,7 @@ int CodeOn(FileSystem& files, const std::vector<std::string>& args,
   pthread_sigmask(SIG_SETMASK, nullptr, &mask);
   int code = 0;
   try {
-    ExternalSort(spec, cancel, files, Output::Open(files, spec, cancel), {}, gpus);
+    SortJob(spec, cancel, files, Output::Open(files, spec, cancel), {}, gpus);
   } catch (const Error& error) {
     code = static_cast<int>(error.code());
   }

@@ -1,0 +1,241 @@
+#include "job/measure.hpp"
+
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <memory>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include "base/log.hpp"
+#include "base/text.hpp"
+#include "io/path.hpp"
+#include "job/expect.hpp"
+#include "job/sort_job.hpp"
+#include "kernels/error.hpp"
+#include "kernels/records/records.hpp"
+
+namespace gpusort {
+namespace {
+
+/// A file in memory with whole records of the input.
+class Sample {
+ public:
+  /// Reads from the beginning, the middle and the end of all inputs. Records whose borders are found only from the
+  /// beginning on are read from there.
+  explicit Sample(SortContext& context)
+      : inputs_(context.open.inputs),
+        plain_(context.open.ordered.plain),
+        format_(context.open.ordered.format()),
+        buffer_(context.open.memory, context.ring.block_bytes),
+        piece_(!context.open.ordered.table && context.layout.fixed() ? context.ring.piece_bytes
+                                                                     : context.ring.block_bytes - kReadSlack),
+        file_(::memfd_create("sample", MFD_CLOEXEC)) {
+    if (!file_.open()) throw Error(ErrorCode::kIo, "no memory file can be made");
+    Put(inputs_.header());
+    whole_ = end_;
+    // A GPU job has larger fixed costs and a higher rate, so it needs a larger sample to show its rate.
+    const std::uint64_t sampled = (context.facts.machine.gpu ? std::uint64_t{256} : std::uint64_t{48}) << 20;
+    const std::uint64_t places = context.open.ordered.table || inputs_.bytes() <= sampled ? 1 : 3;
+    const std::uint64_t most = std::min(sampled / places, inputs_.bytes());
+    for (std::uint64_t place = 0; place < places; ++place) {
+      std::uint64_t at = (inputs_.bytes() - most) / 2 * place, left = most;
+      for (std::uint32_t input = 0; left > 0 && input < inputs_.count(); ++input) {
+        const std::uint64_t size = inputs_.size(input);
+        const std::uint64_t skip = std::min(at, size), count = std::min(left, size - skip);
+        Take(input, skip, skip + count);
+        at -= skip;
+        left -= count;
+      }
+    }
+    if (whole_ == inputs_.header().size()) throw Error(ErrorCode::kIo, "no record ends in a sample of the input");
+    if (::ftruncate(file_.get(), static_cast<off_t>(whole_)) != 0) {
+      throw Error(ErrorCode::kIo, "a memory file is stuck");
+    }
+  }
+
+  std::string path() const { return "/proc/self/fd/" + std::to_string(file_.get()); }
+  double bytes() const { return static_cast<double>(whole_); }
+  /// The speed at which the input was read.
+  double bytes_per_second() const { return seconds_ > 0 ? read_ / seconds_ : 0; }
+
+ private:
+  void Put(std::span<const std::byte> bytes) {
+    while (!bytes.empty()) {
+      const ssize_t count = ::pwrite(file_.get(), bytes.data(), bytes.size(), static_cast<off_t>(end_));
+      if (count <= 0) throw Error(ErrorCode::kIo, "memory for it is refused");
+      end_ += static_cast<std::uint64_t>(count);
+      bytes = bytes.subspan(static_cast<std::size_t>(count));
+    }
+  }
+
+  /// Adds the whole records between the bytes `at` and `stop` of an input.
+  void Take(std::uint32_t input, std::uint64_t at, const std::uint64_t stop) {
+    ScanState state;
+    if (plain_.fixed()) at -= at % plain_.stride;
+    bool inside = at > 0 && !plain_.fixed();
+    while (at < stop) {
+      const std::uint64_t count = std::min(piece_, stop - at);
+      const auto begin = StageClock::SteadyNow();
+      RecordSpan bytes = inputs_.Read({input, at, count}, {buffer_.data(), buffer_.size()});
+      seconds_ += InSeconds(StageClock::SteadyNow() - begin);
+      read_ += static_cast<double>(count);
+      at += count;
+      if (inside) {
+        const std::uint64_t first = FirstRecordBytes(bytes, plain_);
+        if (first == 0) continue;
+        bytes = bytes.subspan(first);
+        inside = false;
+      }
+      const std::uint64_t before = end_;
+      Put(bytes);
+      const std::uint64_t last = format_.Scan(bytes, state).last;
+      if (last > 0) whole_ = before + last;
+    }
+    end_ = whole_;
+  }
+
+  const Inputs& inputs_;
+  const RecordLayout& plain_;
+  const RecordFormat& format_;
+  const HostBuffer buffer_;
+  const std::uint64_t piece_;
+  const detail::Fd file_;
+  std::uint64_t end_ = 0, whole_ = 0;  ///< bytes of the file, and of its whole records
+  double seconds_ = 0, read_ = 0;
+};
+
+/// Returns a small job like that of `context`: it sorts the sample in memory, and merges about as many runs.
+JobSpec SampleJob(const SortContext& context, const Sample& sample) {
+  constexpr char kMemoryFolder[] = "/dev/shm";
+  const PlanFacts& facts = context.facts;
+  const Plan& plan = context.job.plan;
+  Source source = context.open.spec.source;
+  source.inputs = {sample.path()};
+  source.codec = Codec::kNone;
+  source.force_format = true;
+  Target target = context.open.spec.target;
+  target.output = "/dev/null";
+  target.verify = target.no_fsync = false;
+  target.no_space_check = true;
+  target.split = 0;
+  JobSpec job = SubJob(context.open.spec, std::move(source), std::move(target));
+  job.order.merge = false;
+  job.reports.stats.clear();
+  job.reports.progress = When::kNever;
+  job.dialect.strict = false;
+  job.limits.memory = Size{context.open.memory.limit(), false};
+  job.limits.device = facts.machine.gpu ? DeviceChoice::kGpu : DeviceChoice::kCpu;
+  if (context.open.files.IsTmpfs(kMemoryFolder)) job.limits.temp_dirs = {kMemoryFolder};
+  if (plan.merges_only || (plan.spills && plan.runs > plan.resident_runs)) {
+    const std::uint64_t runs = std::clamp<std::uint64_t>(plan.runs, 2, std::min<std::uint64_t>(16, plan.fan_in));
+    const double scale = static_cast<double>(facts.input.bytes) / static_cast<double>(context.open.inputs.bytes());
+    const std::uint64_t batch = static_cast<std::uint64_t>(sample.bytes() * scale) / runs;
+    job.limits.batch_bytes = plan.batch_bytes > 0 ? std::min(plan.batch_bytes, batch) : batch;
+    job.limits.max_fan_in = static_cast<unsigned>(std::min<std::uint64_t>(plan.fan_in, 1u << 20));
+  }
+  return job;
+}
+
+/// Sets the speeds of sorting and merging. The first job on a GPU also loads its kernels, which takes a long job little
+/// of its time, so the second one counts.
+void MeasureBackend(SortContext& context, const Sample& sample, ExpectFacts& expected) {
+  const JobSpec spec = SampleJob(context, sample);
+  for (int jobs = context.facts.machine.gpu ? 2 : 1; jobs > 0; --jobs) {
+    const QuietLog quiet;
+    Output nowhere(std::make_unique<PipeWriter>(spec.target.output, context.open.cancel));
+    SortContext small(spec, context.open.cancel, context.open.files, std::move(nowhere), {}, context.sorting.gpus,
+                      nullptr);
+    SortJob(small);
+    for (const PhaseTimes& phase : small.clock.phases()) {
+      const double seconds = InSeconds(phase.wall);
+      if (phase.name == "form runs" && seconds > 0) expected.form = sample.bytes() / seconds;
+      if (phase.name == "merge runs" && seconds > 0) expected.merge = sample.bytes() / seconds;
+    }
+  }
+}
+
+/// Sets the bytes that the job will move.
+void CountBytes(const SortContext& context, ExpectFacts& expected) {
+  const Plan& plan = context.job.plan;
+  const JobSpec& spec = context.open.spec;
+  const double runs = static_cast<double>(std::max<std::uint64_t>(1, plan.runs));
+  const double records = static_cast<double>(context.facts.input.bytes);
+  const double spilled = !plan.spills ? 0 : 1 - std::min(runs, static_cast<double>(plan.resident_runs)) / runs;
+  expected.input = static_cast<double>(context.open.inputs.bytes());
+  expected.spilled = spec.order.top > 0 ? 0 : plan.merges_only ? expected.input : records * spilled;
+  expected.between = static_cast<double>(plan.level_bytes);
+  expected.output = spec.order.top > 0 || IsStreamTarget(spec.target.output) ? 0 : expected.input;
+}
+
+/// Sets the speeds of the folders of inputs, runs and output.
+void ProbeFolders(const SortContext& context, const Sample& sample, ExpectFacts& expected) {
+  const JobSpec& spec = context.open.spec;
+  const Plan& plan = context.job.plan;
+  const PlanFacts& facts = context.facts;
+  FileSystem& files = context.open.files;
+  const std::string& first = context.open.inputs.path(0);
+  struct stat input {};
+  if (::stat(first.c_str(), &input) == 0) expected.input_folder.device = input.st_dev;
+  const std::string folder = std::filesystem::path(first).parent_path().string();
+  expected.input_folder.memory = files.IsTmpfs(folder.empty() ? "." : folder);
+  expected.input_folder.read = sample.bytes_per_second();
+  if (plan.merges_only) {
+    expected.temp_folder = expected.input_folder;
+  } else if (plan.direct_temp || facts.asked.keeps) {
+    // Runs that are kept are synced, and lie in the folder of the job, which may not be there yet.
+    std::filesystem::path place = TempDirectories(spec.limits.temp_dirs, context.output.file()).front();
+    if (facts.asked.keeps && spec.limits.temp_dirs.empty()) place = std::filesystem::absolute(spec.survival.dir);
+    while (!std::filesystem::exists(place)) place = place.parent_path();
+    expected.temp_folder = ProbeFolder(files, place.string(), plan.direct_temp);
+  } else {
+    expected.temp_folder.memory = true;  // the page cache has room for it
+  }
+  if (context.output.file() == nullptr) return;
+  expected.output_folder.memory = spec.target.no_fsync && !DirectOutput(facts);
+  if (!expected.output_folder.memory) {
+    expected.output_folder = ProbeFolder(files, context.output.file()->directory(), true);
+  }
+}
+
+std::string MeasuredText(const ExpectFacts& expected, const Sample& sample) {
+  const auto speed = [](double per_second) { return FormatBytes(static_cast<std::uint64_t>(per_second)) + "/s"; };
+  std::string text = "measured            input " + speed(expected.input_folder.read);
+  if (expected.temp_folder.write > 0) {
+    text += ", temp " + speed(expected.temp_folder.write) + " written, " + speed(expected.temp_folder.read) + " read";
+  }
+  if (expected.output_folder.write > 0) text += ", output " + speed(expected.output_folder.write);
+  text += ", " + FormatBytes(static_cast<std::uint64_t>(sample.bytes())) + " of the input";
+  if (expected.form > 0) text += " sorted at " + speed(expected.form) + ",";
+  return text + " merged at " + speed(expected.merge) + "\n";
+}
+
+}  // namespace
+
+std::string MeasureJob(SortContext& context) {
+  const std::string nothing = "expected            nothing can be said: ";
+  const Inputs& inputs = context.open.inputs;
+  if (!inputs.rereadable()) return nothing + "the input is a stream or compressed\n";
+  if (inputs.bytes() == 0) return nothing + "the input is empty\n";
+  try {
+    const Sample sample(context);
+    ExpectFacts expected;
+    MeasureBackend(context, sample, expected);
+    CountBytes(context, expected);
+    ProbeFolders(context, sample, expected);
+    if (context.job.plan.merges_only) expected.form = 0;
+    expected.gpu = context.facts.machine.gpu;
+    if (expected.gpu) expected.open = context.sorting.stats.open_seconds;
+    expected.verifies = context.open.spec.target.verify;
+    return Describe(Expect(expected)) + MeasuredText(expected, sample);
+  } catch (const Error& error) {
+    if (context.open.cancel.requested()) throw;
+    return nothing + error.what() + "\n";
+  }
+}
+
+}  // namespace gpusort

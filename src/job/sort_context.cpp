@@ -1,0 +1,161 @@
+#include "job/sort_context.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include "base/log.hpp"
+#include "base/text.hpp"
+#include "formats/annotator.hpp"
+#include "job/find_facts.hpp"
+#include "kernels/error.hpp"
+#include "kernels/records/records.hpp"
+
+namespace gpusort {
+namespace {
+
+/// Returns whether a GPU may compare records, so that keys that only save time are not made.
+bool MayUseGpu(const Limits& limits, const GpuSource& gpus) {
+  return limits.device == DeviceChoice::kGpu || (gpus.lines && limits.device == DeviceChoice::kAuto && gpus.likely());
+}
+
+}  // namespace
+
+SortContext::SortContext(const JobSpec& spec, CancelFlag& cancel, FileSystem& files, Output out, StreamFronts fronts,
+                         const GpuSource& gpus, JobRecord* job_record)
+    : open(spec, cancel, files, MayUseGpu(spec.limits, gpus), out.overwritten(), std::move(fronts)),
+      cores(CoresFor(spec.limits)),
+      survival(open),
+      facts(FindFacts(spec, open.ordered, open.inputs, open.memory.limit(), survival.journal())),
+      layout(MakesKeys(facts.input, open.memory.limit()) ? facts.input.keyed : facts.input.plain),
+      clock("start"),
+      progress(spec.reports.progress, clock),
+      job{spec, layout, cancel, open.memory, open.inputs, clock, progress},
+      sorting{job, open.ordered, gpus, facts},
+      output(std::move(out)),
+      store(
+          spec, files, open.memory, cancel, TempDirectories(spec.limits.temp_dirs, output.file()),
+          [this](const std::string& warning) { sorting.Note(warning); }, survival.journal()),
+      record(job_record) {
+  past.only_gpu = spec.limits.device == DeviceChoice::kGpu;
+  job.store = &store;
+  job.groups = open.ordered.groups;
+  if (!open.memory_choice.warning.empty()) LogWarn(open.memory_choice.warning);
+  if (!open.memory_choice.bound.empty()) LogInfo("memory is bounded: " + open.memory_choice.bound);
+  if (!cores.limited_by.empty()) LogInfo("threads are bounded: " + ThreadBound());
+  if (spec.limits.gpu_memory && spec.limits.device == DeviceChoice::kCpu) {
+    LogWarn("--gpu-memory has no effect with --device cpu");
+  }
+  if (spec.order.debug) {
+    job.format = [&spec](RecordSpan line, std::string& text) { Annotate(line, spec.order.lines->order, text); };
+  }
+  if (spec.order.debug && spec.target.verify) {
+    throw Error(ErrorCode::kUsage, "--verify-output has no meaning with --debug: the output is more than the lines");
+  }
+  facts.machine.gpu = UsesGpu();
+  // A key that names no column is refused before any work, if the header is known.
+  open.ordered.ReadHeader(open.inputs.header());
+  ShareMemory();
+  ring = MakeRing(facts, sorting.shares);
+  // The memory of the header is reserved already, and the stage that makes keys takes its own.
+  open.memory.Reserve(sorting.shares.beside - sorting.shares.keys.bytes() - open.memory.used());
+}
+
+SortContext::~SortContext() {
+  sorting.runs.clear();  // before the backend, because runs lie in its slots
+  if (record == nullptr) return;
+  try {
+    FillStats();
+    record->Leave(job.plan.memory > 0 ? PlanText() : "", sorting.stats);
+  } catch (...) {
+    // Out of memory: the record says less.
+  }
+}
+
+bool SortContext::UsesGpu() const {
+  const JobSpec& spec = open.spec;
+  const GpuSource& gpus = sorting.gpus;
+  const bool takes = layout.fixed() || (gpus.lines && !NeedsHost(*layout.lines));
+  if (!takes && spec.limits.device == DeviceChoice::kGpu) {
+    throw Error(ErrorCode::kUsage, std::string("--device gpu: this order (") +
+                                       (spec.order.locale ? "a locale's" : "-g") +
+                                       ") is known on the CPU only; give --device cpu or auto");
+  }
+  const bool would = spec.limits.device == DeviceChoice::kAuto && takes && facts.input.expected >= gpus.min_bytes;
+  if (spec.limits.device == DeviceChoice::kGpu || (would && gpus.likely())) return true;
+  if (would) {
+    if (const std::string why = WhyGpuIsUnused(); !why.empty()) LogInfo(why);
+  }
+  return false;
+}
+
+/// Measures keys and divides the memory. The number of threads that fit depends on the length of records with keys.
+void SortContext::ShareMemory() {
+  facts.machine.threads = FittingThreads(cores.cores);
+  facts.machine.free_ram = open.machine.available - std::min(open.machine.available, open.memory.limit());
+  if (layout.keyed()) MeasureKeys(facts.input, *open.ordered.keyed, open.inputs, open.memory);
+  sorting.shares = gpusort::ShareMemory(facts);
+  const unsigned planned = sorting.shares.threads, most = facts.machine.threads;
+  if (most < cores.cores) {
+    LogInfo("the limit on addresses (ulimit -v, -d) leaves room for " + std::to_string(most) + " threads");
+  }
+  if (planned < most) {
+    LogInfo("the memory is enough for " + std::to_string(planned) + (planned == 1 ? " thread" : " threads"));
+  }
+}
+
+std::string SortContext::ThreadBound() const { return std::to_string(cores.cores) + " by " + cores.limited_by; }
+
+std::string SortContext::PlanText() const {
+  const JobSpec& spec = open.spec;
+  const Inputs& inputs = open.inputs;
+  std::string text = "record              " + spec.source.type_note + "\n";
+  const std::string files = std::to_string(inputs.count()) + (inputs.count() == 1 ? " file" : " files");
+  text += "input               ";
+  if (inputs.rereadable()) {
+    text += FormatBytes(inputs.bytes()) + " in " + files +
+            (inputs.direct() ? ", read past the page cache" : ", read through the page cache");
+  } else if (inputs.stored_bytes() > 0) {
+    text += FormatBytes(inputs.stored_bytes()) + " in " + files + ", compressed: expanded as a stream";
+  } else {
+    text += inputs.compressed() ? "a stream, compressed" : "a stream";
+  }
+  text += "\n";
+  if (spec.order.merge && !sorting.merging())
+    text += "merge               streams are sorted anew, which gives the same bytes\n";
+  if (spec.source.header > 0)
+    text += "header              " + std::to_string(spec.source.header) + " lines stay on top\n";
+  if (spec.order.top > 0) text += "top                 " + std::to_string(spec.order.top) + " records\n";
+  if (spec.target.split > 0)
+    text += "parts               " + std::to_string(spec.target.split) + ", by ranges of keys\n";
+  if (spec.target.codec != Codec::kNone) {
+    text += "compression         " + std::string(CodecName(spec.target.codec)) + ", " +
+            std::to_string(sorting.shares.encoder_threads) +
+            (sorting.shares.encoder_threads == 1 ? " thread" : " threads") + "\n";
+  }
+  if (!open.memory_choice.bound.empty()) text += "memory bound        " + open.memory_choice.bound + "\n";
+  if (!cores.limited_by.empty()) text += "thread bound        " + ThreadBound() + "\n";
+  const std::string backend = job.backend != nullptr ? job.backend->limits().name : "lost";
+  return text + "backend             " + backend + "\n" + Describe(job.plan);
+}
+
+void SortContext::FillStats() {
+  SortStats& stats = sorting.stats;
+  if (job.backend != nullptr) {
+    stats.backend = job.backend->limits().name;
+    stats.device_peak = std::max(stats.device_peak, job.backend->device_peak());
+  }
+  stats.gpu = facts.machine.gpu;
+  stats.top = open.spec.order.top;
+  stats.header_lines = output.header().empty() ? 0 : CountRecords(output.header(), open.ordered.plain);
+  stats.host_peak = open.memory.peak();
+  stats.host_limit = open.memory.limit();
+  stats.temp_peak = store.peak_bytes();
+  stats.temp_written = store.written_bytes();
+  stats.temp_codec = CodecName(store.codec());
+  const Plan& plan = job.plan;
+  stats.plan = {plan.gpu ? plan.gpus : 0, plan.fan_in,        plan.slot_bytes, plan.block_bytes,
+                plan.window_bytes,        plan.device_memory, plan.temp_bytes};
+  stats.phases = clock.phases();
+}
+
+}  // namespace gpusort

@@ -1,0 +1,214 @@
+#include "job/sort_job.hpp"
+
+#include <future>
+#include <mutex>
+#include <optional>
+#include <utility>
+
+#include "base/log.hpp"
+#include "base/out_of_memory.hpp"
+#include "formats/table_format.hpp"
+#include "io/path.hpp"
+#include "job/check_sorted.hpp"
+#include "job/fingerprint.hpp"
+#include "job/measure.hpp"
+#include "job/start_over.hpp"
+#include "kernels/error.hpp"
+#include "kernels/thread.hpp"
+
+namespace gpusort {
+namespace {
+
+void BeginRecord(SortContext& context) {
+  context.clock.LogPhases();
+  if (context.record == nullptr) return;
+  const auto temp_bytes = [&context] {
+    const std::lock_guard lock(context.store_mutex);
+    return context.store.bytes_in_use();
+  };
+  context.record->Begin(
+      context.clock, context.open.memory.limit(), context.facts.machine.threads,
+      [&context] { return context.open.memory.used(); }, temp_bytes);
+  context.job.recorder = context.record->recorder();
+}
+
+/// Takes up what an earlier process has written of the output, and reserves the space.
+void PrepareOutput(SortContext& context) {
+  const JobSpec& spec = context.open.spec;
+  Output& output = context.output;
+  context.survival.TakeUpOutput(context.sorting, output);
+  if (output.file() != nullptr && DirectOutput(context.facts)) output.file()->MakeDirect();
+  if (spec.target.codec != Codec::kNone) {
+    EncoderOptions options;
+    options.threads = context.sorting.shares.encoder_threads;
+    output.Compress(spec.target.codec, options, context.clock);
+  } else if (output.file() != nullptr && context.open.inputs.rereadable() && !spec.order.debug && !spec.order.unique &&
+             spec.order.top == 0 && !spec.target.no_space_check) {
+    output.Reserve(context.open.files, context.open.inputs.bytes());
+  }
+}
+
+/// Opens the temp space that the plan asks for. Runs of an earlier process or attempt stay in it.
+void OpenStore(SortContext& context) {
+  Sorting& sorting = context.sorting;
+  const Plan& plan = context.job.plan;
+  // Space that is reserved for the output must not count as free for runs.
+  if (context.open.spec.dialect.strict && plan.temp_bytes > 0) context.output.FinishReserving();
+  const std::lock_guard lock(context.store_mutex);
+  const bool first = !context.store.open();
+  if (first) context.survival.Begin(sorting);
+  context.store.Open(plan, sorting.shares.threads);
+  if (!context.store.open()) return;
+  if (first) context.survival.FindBlocks(sorting);
+  sorting.facts.earlier.temp_places = plan.temp_places;
+  sorting.facts.earlier.block_bytes = plan.block_bytes;
+}
+
+/// Notes how many values of keys are missing or of the wrong type. Throws Error(kBadInput) if a key has no value at
+/// all.
+void TellKeyValues(Sorting& sorting) {
+  const JobSpec& spec = sorting.job.spec;
+  if (!sorting.ordered.table) return;
+  // A slice may lack the values that other slices have. The task that cuts parts looks at all slices.
+  if (spec.source.ranges.empty() && !spec.source.force_format) RefuseNoValues(spec, sorting.tally);
+  for (const std::string& line : DescribeTally(spec, sorting.tally)) sorting.Note(line);
+}
+
+/// Sets the bytes around the records, which are known when all of the input is read.
+void BeginOutput(SortContext& context) {
+  const Target& target = context.open.spec.target;
+  context.output.FinishReserving();
+  context.output.ReleaseForParts();
+  if (!target.headless) context.output.SetHeader(context.open.inputs.header());
+  context.output.SetTrailer(target.trailer.empty() ? context.sorting.trailer : target.trailer);
+}
+
+void VerifyOutput(SortContext& context, const RecordSum& sum) {
+  const OpenJob& open = context.open;
+  try {
+    context.output.Verify(open.ordered.plain, open.ordered.format(), open.ordered.column_keys(), open.spec.order.unique,
+                          context.job.plan.ring.max_record, sum, open.spec.target.state, context.open.memory,
+                          open.cancel, context.progress);
+  } catch (const Error& error) {
+    if (error.code() == ErrorCode::kIntegrity) context.survival.GiveUpOutput(context.sorting, context.output);
+    throw;
+  }
+}
+
+/// Gives the output, of `bytes` bytes before compression, its name. Reports what the job did.
+void Publish(SortContext& context, std::uint64_t bytes) {
+  const JobSpec& spec = context.open.spec;
+  Sorting& sorting = context.sorting;
+  Output& output = context.output;
+  const bool sync = !spec.target.no_fsync;
+  const RecordSum sum = context.attempt->proof().sum();
+  context.clock.BeginPhase("publish");
+  sorting.stats.stored_bytes = output.Finish(bytes);
+  if (!sync) sorting.Note("--no-fsync: the output may be lost if the machine stops now");
+  if (output.file() != nullptr) {
+    if (spec.target.verify) VerifyOutput(context, sum);
+    context.open.cancel.ThrowIfRequested();
+    context.progress.SetPhase("publish", 0);
+  }
+  context.survival.SetPublishing(output, sync, sum.records);
+  output.Publish(sync);
+  SetOutOfMemoryText("out of memory; the output is in place");
+  context.progress.Finish();
+  for (const std::string& text : output.Lost()) sorting.Note(text);
+  context.survival.Finish(sorting);
+  sorting.stats.records_out = sum.records;
+  if (sum.records == 0 && IsAllHeader(spec, context.open.inputs)) sorting.Note(kAllHeader);
+  sorting.stats.bytes = bytes;
+  context.FillStats();
+  if (!spec.reports.stats.empty()) WriteStatsFile(spec.reports.stats, sorting.stats);
+}
+
+}  // namespace
+
+SortResult SortJob(SortContext& context) {
+  Sorting& sorting = context.sorting;
+  std::optional<Attempt>& attempt = context.attempt;
+  try {
+    // 1. Open the inputs. The context has done that. A job without a plan is refused before the output takes space; the
+    // memory of a GPU is not known yet.
+    BeginRecord(context);
+    LogInfo("records: " + context.open.spec.source.type_note);
+    if (!sorting.facts.machine.gpu) MakePlan(sorting.facts, sorting.shares, context.ring);
+
+    // 2. Read and open the backend at once: a GPU takes 0.35 s to open.
+    attempt.emplace(sorting);
+    std::future<void> opening;
+    if (sorting.facts.machine.gpu) opening = RunBeside([&] { attempt->OpenBackend(); });
+    const bool formed = context.survival.TakeUpRuns(sorting, context.past);
+    if (!sorting.merging() && !formed) attempt->StartReading(sorting.RangesToRead(), context.ring);
+    PrepareOutput(context);
+    opening.valid() ? opening.get() : attempt->OpenBackend();
+
+    std::uint64_t bytes = 0;
+    for (bool merged = false, told = false; !merged;) {
+      try {
+        // 3. Plan.
+        attempt->Prepare();
+        OpenStore(context);
+        // 4. Form runs.
+        attempt->FormRuns();
+        if (!std::exchange(told, true)) TellKeyValues(sorting);
+        context.survival.KeepRuns(sorting);
+        // 5. Merge runs.
+        BeginOutput(context);
+        bytes = attempt->MergeRuns(context.output);
+        merged = true;
+      } catch (const Error& error) {
+        context.open.inputs.BlameChange(error);
+        StartOver(context, error);
+      }
+    }
+
+    // 6. Prove and publish. MergeRuns has compared the records of the output with those that were read.
+    Publish(context, bytes);
+  } catch (const Error& error) {
+    context.survival.ExplainFailure(error);
+    throw;
+  }
+  const OutputProof& proof = attempt->proof();
+  auto [first, last] = proof.Ends(context.open.ordered.table);
+  return {proof.sum().records,
+          sorting.stats.stored_bytes,
+          sorting.stats.base_runs,
+          context.store.written_bytes(),
+          proof.sum(),
+          attempt->read(),
+          std::move(first),
+          std::move(last),
+          sorting.trailer,
+          context.output.header(),
+          sorting.tally};
+}
+
+SortResult SortJob(const JobSpec& spec, CancelFlag& cancel, const GpuSource& gpus, JobRecord* record) {
+  FileSystem files;
+  if (const std::optional<KeptOutput> done = FinishPublished(spec, files)) return {done->records, done->bytes};
+  return SortJob(spec, cancel, files, Output::Open(files, spec, cancel), {}, gpus, record);
+}
+
+SortResult SortJob(const JobSpec& spec, CancelFlag& cancel, FileSystem& files, Output output, StreamFronts fronts,
+                   const GpuSource& gpus, JobRecord* record) {
+  SortContext context(spec, cancel, files, std::move(output), std::move(fronts), gpus, record);
+  return SortJob(context);
+}
+
+std::string ExplainJob(const JobSpec& spec, CancelFlag& cancel, const GpuSource& gpus) {
+  FileSystem files;
+  // Opens the output, so that its errors are found; it has no name yet and is dropped. A pipe is not opened.
+  Output output;
+  if (!IsStreamTarget(spec.target.output)) output = Output::Open(files, spec, cancel);
+  SortContext context(spec, cancel, files, std::move(output), {}, gpus, nullptr);
+  context.attempt.emplace(context.sorting);
+  context.attempt->OpenBackend();
+  context.attempt->MakePlan(context.ring);
+  context.store.CheckDirectories(context.job.plan);
+  return context.PlanText() +
+         (spec.probes ? MeasureJob(context) : "expected            --explain=full measures how long it will take\n");
+}
+
+}  // namespace gpusort

@@ -1,0 +1,31 @@
+// The main path of a sort. The steps of SortJob are those of "The main path" in src/DESIGN.md. Start at SortJob.
+#pragma once
+
+#include <string>
+
+#include "data/inputs.hpp"
+#include "data/output.hpp"
+#include "io/stream.hpp"
+#include "job/gpu_source.hpp"
+#include "job/sort_context.hpp"
+#include "job/sort_result.hpp"
+#include "spec/job_spec.hpp"
+#include "watch/job_record.hpp"
+
+namespace gpusort {
+
+/// Sorts as `spec` says (Action::kSort). Returns when the output is proved and published. Throws Error otherwise.
+/// `record` may be null.
+SortResult SortJob(const JobSpec& spec, CancelFlag& cancel, const GpuSource& gpus = {}, JobRecord* record = nullptr);
+
+/// Sorts into an output that was opened by `files`. `fronts`: the parts of the inputs that the caller has read already.
+SortResult SortJob(const JobSpec& spec, CancelFlag& cancel, FileSystem& files, Output output, StreamFronts fronts,
+                   const GpuSource& gpus = {}, JobRecord* record = nullptr);
+
+/// Sorts the opened job.
+SortResult SortJob(SortContext& context);
+
+/// Returns the plan that SortJob would follow, as text. Opens the inputs and the backend. Writes nothing.
+std::string ExplainJob(const JobSpec& spec, CancelFlag& cancel, const GpuSource& gpus = {});
+
+}  // namespace gpusort

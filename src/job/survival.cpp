@@ -1,0 +1,262 @@
+#include "job/survival.hpp"
+
+#include <algorithm>
+#include <span>
+#include <string>
+#include <utility>
+
+#include "base/log.hpp"
+#include "base/text.hpp"
+#include "data/output_parts.hpp"
+#include "job/attempt.hpp"
+#include "job/fingerprint.hpp"
+#include "kernels/error.hpp"
+#include "kernels/records/records.hpp"
+#include "runs/run_store.hpp"
+
+namespace gpusort {
+namespace {
+
+std::unique_ptr<Journal> OpenJournal(const OpenJob& open) {
+  const JobSpec& spec = open.spec;
+  const Inputs& inputs = open.inputs;
+  if (spec.survival.dir.empty() || spec.action == Action::kExplain) return nullptr;
+  if (!inputs.rereadable()) {
+    throw Error(ErrorCode::kUsage,
+                std::string("--resume-dir: ") +
+                    (inputs.compressed() ? "a compressed input" : "an input that is a stream, or written over,") +
+                    " cannot be taken up in its middle");
+  }
+  // Parts get their names one after the other: a job that is killed between two of them must still find its inputs.
+  for (const std::string& name : PartNames(spec)) {
+    const std::optional<FileFacts> part = open.files.Identify(name);
+    for (std::uint32_t i = 0; part && i < inputs.count(); ++i) {
+      if (!part->same_file(inputs.facts(i))) continue;
+      throw Error(ErrorCode::kUsage, "--resume-dir: " + EscapeName(name) +
+                                         " is an input and a part of the output: give another name for the output");
+    }
+  }
+  auto journal = std::make_unique<Journal>(open.files, spec.survival.dir);
+  if (journal->resumes()) journal->RequireSame(MakeFingerprint(spec, open.files, inputs));
+  return journal;
+}
+
+/// Reads the places of the run in the inputs again, and returns whether its records are still there. `layout` is that
+/// of records without keys; no record is longer than `longest` bytes.
+bool HasRecordsOf(const Run& run, const Job& job, std::uint64_t longest) {
+  const RecordLayout& layout = job.layout;
+  const std::uint64_t unit = LeastRecordBytes(layout);
+  const std::uint64_t room = std::min(job.memory.left() / 2, std::uint64_t{4} << 20) / unit * unit;
+  const std::uint64_t step = std::max(layout.fixed() ? layout.stride : longest, room);
+  const HostBuffer buffer(job.memory, (step + 2 * kReadSlack) / 4096 * 4096);
+  RecordSum sum;
+  for (const InputRange& range : run.origin) {
+    for (std::uint64_t done = 0; done < range.bytes;) {
+      job.cancel.ThrowIfRequested();
+      const InputRange piece{range.input, range.offset + done, std::min(step, range.bytes - done)};
+      RecordSpan bytes = job.inputs.Read(piece, {buffer.data(), buffer.size()});
+      bytes = bytes.first(WholeRecordBytes(bytes, layout));
+      if (bytes.empty()) return false;
+      sum += SumRecords(bytes, layout);
+      job.progress.Advance(bytes.size());
+      done += bytes.size();
+    }
+  }
+  return sum == run.sum;
+}
+
+}  // namespace
+
+JobSurvival::JobSurvival(const OpenJob& open) : open_(open), journal_(OpenJournal(open)) {}
+
+bool JobSurvival::TakeUpRuns(Sorting& sorting, Past& past) {
+  if (!journal_ || !journal_->resumes()) return false;
+  sorting.runs = KeptRunsOfInputs();
+  if (!sorting.runs.empty() && !InputsAreUnchanged(sorting)) {
+    sorting.runs.clear();
+    journal_->DropRuns();
+    return false;
+  }
+  if (!sorting.runs.empty()) past.suspect = "who made the runs that were kept";
+  sorting.trailer = journal_->manifest().trailer;
+  LogInfo("going on with " + journal_->Progress());
+  return journal_->manifest().formed;
+}
+
+/// Returns the runs to continue with. Keyed records do not know their places in the input, so their runs count only
+/// when all are formed.
+std::vector<Run> JobSurvival::KeptRunsOfInputs() const {
+  const Manifest& manifest = journal_->manifest();
+  const Inputs& inputs = open_.inputs;
+  if (manifest.job->keyed && !manifest.formed) return {};
+  std::vector<Run> runs = KeptRuns(manifest);
+  if (manifest.job->keyed) return runs;
+  // The ranges must lie in the inputs, one after the other.
+  InputRange before;
+  for (const Run& run : runs) {
+    for (const InputRange& range : run.origin) {
+      const bool after = range.input > before.input || range.offset >= before.offset + before.bytes;
+      const bool inside = range.input < inputs.count() && range.input >= before.input && range.bytes > 0 &&
+                          range.offset <= inputs.size(range.input) &&
+                          range.bytes <= inputs.size(range.input) - range.offset;
+      if (!after || !inside) {
+        throw Error(ErrorCode::kIntegrity, EscapeName(journal_->folder()) + ": run " + std::to_string(run.id) +
+                                               " is not of these inputs; to begin anew, remove the folder");
+      }
+      before = range;
+    }
+  }
+  return runs;
+}
+
+/// Returns whether the inputs still have the records of the kept runs. An input whose ctime alone has changed is read
+/// again where runs hold it: somebody changed its rights, owner or names, or wrote to it and set the mtime back.
+bool JobSurvival::InputsAreUnchanged(Sorting& sorting) {
+  const Job& job = sorting.job;
+  std::vector<std::uint32_t> touched;
+  for (std::uint32_t i = 0; i < job.inputs.count(); ++i) {
+    if (!HasSameCtime(journal_->manifest(), i, job.inputs.facts(i))) touched.push_back(i);
+  }
+  if (touched.empty()) return true;
+  const std::string what = EscapeName(job.inputs.path(touched[0])) +
+                           (touched.size() > 1 ? " and " + std::to_string(touched.size() - 1) + " more" : "") +
+                           ": its ctime has changed since the last attempt, its size and mtime have not";
+  if (job.layout.keyed()) {
+    LogWarn(what + "; its content may have changed, so the job begins anew");
+    return false;
+  }
+  std::vector<const Run*> runs;
+  std::uint64_t bytes = 0;
+  for (const Run& run : sorting.runs) {
+    const bool of_touched = std::ranges::any_of(
+        run.origin, [&](const InputRange& range) { return std::ranges::binary_search(touched, range.input); });
+    if (!of_touched) continue;
+    runs.push_back(&run);
+    bytes += TotalBytes(run.origin);
+  }
+  job.progress.SetPhase("check inputs", bytes);
+  for (const Run* run : runs) {
+    if (HasRecordsOf(*run, job, sorting.facts.earlier.longest)) continue;
+    LogWarn(what + "; its content has changed, so the job begins anew");
+    return false;
+  }
+  LogInfo(what + "; its records that were sorted are the same");
+  return true;
+}
+
+void JobSurvival::TakeUpOutput(Sorting& sorting, Output& output) {
+  Job& job = sorting.job;
+  const JobSpec& spec = job.spec;
+  OutputFile* const file = output.file();
+  if (!journal_ || file == nullptr || !file->in_place().empty() || output.parts() != nullptr ||
+      spec.target.codec != Codec::kNone || spec.order.top > 0 || spec.order.debug) {
+    return;
+  }
+  const bool goes_on = journal_->resumes() && journal_->manifest().merge;
+  const std::uint64_t bytes = goes_on ? journal_->manifest().merge->output_bytes : 0;
+  bool whole = file->TakeUp(journal_->resumes() ? journal_->manifest().job->partial : PartialName(spec), bytes);
+  if (goes_on && whole) {
+    output.SetHeader(job.inputs.header());
+    whole = output.HasFront(bytes, journal_->manifest().merge->front, sorting.ordered.plain, sorting.ordered.format(),
+                            sorting.ordered.column_keys(), spec.order.unique, sorting.facts.earlier.longest, job.memory,
+                            job.cancel, job.progress);
+  }
+  if (!whole) {
+    sorting.Note("what was written of the output is not there, or damaged: it is written anew");
+    file->Release();
+    journal_->ForgetMerge();
+  }
+  job.checkpoints = journal_.get();
+}
+
+void JobSurvival::Begin(Sorting& sorting) {
+  if (!journal_) return;
+  Job& job = sorting.job;
+  const JobSpec& spec = job.spec;
+  const Inputs& inputs = job.inputs;
+  if (journal_->resumes() && sorting.runs.empty()) journal_->DropRuns();
+  KeptJob kept;
+  kept.block_bytes = job.plan.block_bytes;
+  kept.keyed = job.layout.keyed();
+  kept.partial = PartialName(spec);
+  kept.input = EscapeName(inputs.path(0));
+  if (inputs.count() > 1) kept.input += " and " + std::to_string(inputs.count() - 1) + " more";
+  kept.output = EscapeName(spec.target.output);
+  kept.input_bytes = inputs.bytes();
+  if (!journal_->resumes()) kept.fingerprint = MakeFingerprint(spec, open_.files, inputs);
+  KeptAttempt attempt;
+  attempt.compresses = job.plan.temp_places > 0;
+  for (std::uint32_t i = 0; i < inputs.count(); ++i) {
+    attempt.ctimes.push_back(static_cast<std::uint64_t>(inputs.facts(i).ctime_ns));
+  }
+  journal_->Begin(std::move(kept), attempt, spec.limits.temp_dirs);
+  if (journal_->manifest().job->block_bytes != job.plan.block_bytes) {
+    throw Error(ErrorCode::kInternal, "blocks of " + std::to_string(job.plan.block_bytes) + " bytes do not go on " +
+                                          "those of " + std::to_string(journal_->manifest().job->block_bytes));
+  }
+  // No id is used twice, so that no block of a run that was given up passes for one of another.
+  job.next_run_id = journal_->manifest().attempts.size() << 32;
+}
+
+void JobSurvival::FindBlocks(Sorting& sorting) {
+  if (journal_) sorting.job.store->FindBlocks(sorting.runs, sorting.job.layout);
+}
+
+void JobSurvival::KeepRuns(Sorting& sorting) {
+  if (!journal_) return;
+  const HostBuffer buffer(sorting.job.memory, sorting.job.plan.block_bytes);
+  for (const Run& run : sorting.runs) {
+    if (journal_->manifest().runs.contains(run.id)) continue;
+    sorting.job.store->Keep(run, sorting.job.layout, {buffer.data(), buffer.size()});
+  }
+  journal_->SetFormed(sorting.trailer);
+}
+
+void JobSurvival::GiveUpRuns(const Sorting& sorting) {
+  if (!journal_ || !sorting.job.store->open()) return;
+  try {
+    journal_->DropRuns();
+    gave_up_runs_ = true;
+  } catch (const Error& error) {
+    LogWarn(std::string("the runs in --resume-dir are not to be relied on, but could not be dropped: ") + error.what());
+  }
+}
+
+void JobSurvival::GiveUpOutput(const Sorting& sorting, Output& output) {
+  if (sorting.job.checkpoints == nullptr) return;
+  output.file()->Release();
+  journal_->ForgetMerge();
+}
+
+void JobSurvival::SetPublishing(Output& output, bool sync, std::uint64_t records) {
+  if (!journal_) return;
+  output.Complete(sync);
+  const FileFacts facts = output.file()->Facts();
+  journal_->SetPublishing({facts.ino, facts.size, static_cast<std::uint64_t>(facts.mtime_ns), records});
+}
+
+void JobSurvival::Finish(Sorting& sorting) {
+  if (!journal_) return;
+  const std::vector<KeptAttempt>& attempts = journal_->manifest().attempts;
+  sorting.stats.attempts.assign(attempts.begin(), attempts.end());
+  try {
+    journal_->Finish(open_.spec.survival.keep);
+  } catch (const Error& error) {
+    sorting.Note(std::string("the output is in place, but --resume-dir was not ended: ") + error.what());
+  }
+}
+
+void JobSurvival::ExplainFailure(const Error& error) const {
+  if (!journal_) return;
+  const bool stopped = error.code() == ErrorCode::kCancelled && open_.cancel.requested();
+  const bool damaged = error.code() == ErrorCode::kIntegrity;
+  const std::string folder = EscapeName(journal_->folder());
+  std::string text = "kept in " + folder + ": " + journal_->Progress();
+  text += damaged ? ". To begin anew, remove it" : ". The same command goes on from there";
+  if (gave_up_runs_) text = "nothing that was kept in " + folder + " is relied on. The same command begins anew";
+  if (!journal_->manifest().job) text = "nothing was done yet that is kept";
+  if (stopped) throw Error(ErrorCode::kStopped, "stopped by a signal; " + text);
+  if (journal_->manifest().job) LogWarn(text);
+}
+
+}  // namespace gpusort

@@ -1,0 +1,177 @@
+#include <algorithm>
+#include <atomic>
+#include <filesystem>
+#include <future>
+#include <memory>
+#include <utility>
+
+#include "base/log.hpp"
+#include "base/own_folder.hpp"
+#include "job/open_job.hpp"
+#include "kernels/error.hpp"
+#include "kernels/thread.hpp"
+#include "task/part_places.hpp"
+#include "task/run_file.hpp"
+#include "task/tasks.hpp"
+
+namespace gpusort {
+namespace {
+
+[[noreturn]] void Damaged(const std::string& path, const std::string& what, const JobFolder& folder) {
+  throw Error(ErrorCode::kIntegrity, EscapeName(path) + ": " + what + ": remove the part's .json in " +
+                                         EscapeName(folder.path()) + " and give its task again");
+}
+
+/// Reads all parts on all cores, and compares each piece with the checksum of what was written.
+void ReadParts(FileSystem& files, const PartPlaces& places, const std::vector<TaskPart>& parts, const JobFolder& folder,
+               unsigned threads, const CancelFlag& cancel) {
+  struct At {
+    std::uint64_t part, piece;
+  };
+  std::vector<At> pieces;
+  for (std::uint64_t part = 0; part < parts.size(); ++part) {
+    std::uint64_t end = 0;
+    for (std::uint64_t i = 0; i < parts[part].pieces.size(); ++i) {
+      const PieceSum& piece = parts[part].pieces[i];
+      if (piece.offset <= end) end = std::max(end, piece.offset + piece.bytes);
+      pieces.push_back({part, i});
+    }
+    if (end != parts[part].bytes) Damaged(places.PathOf(part), "not all of it has a checksum", folder);
+  }
+  std::atomic<std::uint64_t> next = 0;
+  const auto read = [&] {
+    std::unique_ptr<File> file;
+    std::uint64_t open = parts.size();
+    std::vector<std::byte> bytes;
+    for (std::uint64_t at; (at = next++) < pieces.size();) {
+      cancel.ThrowIfRequested();
+      const TaskPart& part = parts[pieces[at].part];
+      const PieceSum& piece = part.pieces[pieces[at].piece];
+      const std::string path = places.PathOf(pieces[at].part);
+      if (open != pieces[at].part) {
+        RequireOwnFile(path, places.apart());
+        file = files.OpenInput(path, false);
+        open = pieces[at].part;
+      }
+      bytes.resize(piece.bytes);
+      const std::uint64_t begin = part.offset + piece.offset;
+      if (file->ReadAt(begin, bytes) == piece.bytes && HashOfPiece(bytes) == piece.hash) continue;
+      next = pieces.size();
+      Damaged(path,
+              "bytes " + std::to_string(begin) + " to " + std::to_string(begin + piece.bytes) + ", of part " +
+                  std::to_string(open) + ", are not what was written",
+              folder);
+    }
+  };
+  std::vector<std::future<void>> beside;
+  while (beside.size() + 1 < std::min<std::uint64_t>(threads, pieces.size())) beside.push_back(RunBeside(read));
+  read();
+  for (std::future<void>& thread : beside) thread.get();
+}
+
+/// Writes the parts one after the other into the output. Returns their bytes.
+std::uint64_t JoinParts(FileSystem& files, const PartPlaces& places, const std::vector<TaskPart>& parts) {
+  constexpr std::uint64_t kPiece = std::uint64_t{8} << 20;
+  OutputFile& whole = *places.whole();
+  std::uint64_t bytes = 0;
+  for (const TaskPart& part : parts) bytes += part.bytes;
+  whole.Allocate(bytes);
+  std::uint64_t end = 0;
+  for (std::uint64_t number = 0; number < parts.size(); ++number) {
+    const std::unique_ptr<File> file = files.OpenInput(places.PathOf(number), false);
+    for (std::uint64_t at = 0; at < parts[number].bytes; at += kPiece) {
+      const std::vector<std::byte> piece = ReadBytes(*file, at, std::min(parts[number].bytes, at + kPiece));
+      whole.WriteAt(end, piece);
+      end += piece.size();
+    }
+  }
+  return end;
+}
+
+}  // namespace
+
+void ProveParts(const JobSpec& spec, std::uint64_t parts, const std::string& folder, const std::string& output,
+                bool trust, const CancelFlag& cancel) {
+  OpenCut open(spec, folder, parts);
+  FileSystem& files = open.files;
+  JobFolder& there = open.folder;
+  const PartPlaces places(files, spec, output, open.cut);
+  std::error_code ignored;  // an error of removing hidden files: the output does not need them any more
+  if (places.IsJoined(there)) {
+    std::filesystem::remove_all(places.folder(), ignored);
+    LogInfo("it is proved already");
+    return;
+  }
+  if (places.own_files()) OpenOwnFolder("", places.folder());
+  RecordSum read, merged, made;
+  for (std::uint64_t run = 0; run < open.cut.runs; ++run) read += there.ReadRun(run).sum;
+  std::uint64_t end = 0;
+  std::vector<std::byte> last;
+  std::vector<TaskPart> all;
+  for (std::uint64_t number = 0; number < parts; ++number) {
+    const TaskPart& part = all.emplace_back(there.ReadPart(number, parts));
+    const std::string name = "part " + std::to_string(number);
+    const std::string path = places.PathOf(number);
+    if (!places.apart() && files.Identify(output) && !files.Identify(path)) {
+      throw Error(ErrorCode::kUsage, EscapeName(output) + " is there, and what tasks write in its place is not: " +
+                                         "it may be proved already");
+    }
+    if (!places.own_files() && part.bytes == 0) continue;
+    if (!places.IsThere(part, path)) {
+      throw Error(ErrorCode::kIntegrity, EscapeName(path) + ": " + name + " was written, and is not there: remove " +
+                                             "its .json in " + EscapeName(folder) + " and give its task again");
+    }
+    if (!places.own_files() && part.offset != end) {
+      throw WrongResult(name + " does not begin where the one in front of it ends");
+    }
+    if (const std::uint64_t size = files.Identify(path)->size; places.own_files() && size != part.bytes) {
+      Damaged(path, "it has " + std::to_string(size) + " bytes, and was written with " + std::to_string(part.bytes),
+              there);
+    }
+    end = part.offset + part.bytes;
+    made += part.sum;
+    merged += part.read;
+    if (part.first.empty()) continue;
+    const int compared = last.empty() ? -1 : open.order.Compare(last, part.first);
+    if (compared > 0 || (compared == 0 && spec.order.unique)) {
+      throw WrongResult(name + " begins with a record that orders before the last one in front of it");
+    }
+    last = part.last;
+  }
+  if (spec.order.top == 0 && (!(read == merged) || (!spec.order.unique && !(read == made)))) {
+    throw WrongResult("records were lost, doubled or changed: the runs have " + std::to_string(read.records) +
+                      ", the parts were merged from " + std::to_string(merged.records) + " and have " +
+                      std::to_string(made.records));
+  }
+  if (spec.order.top > 0 && made.records > spec.order.top)
+    throw WrongResult("there are more records than --top asks for");
+  if (const auto facts = places.own_files() ? std::nullopt : files.Identify(places.PathOf(0));
+      facts && facts->size != end) {
+    // No task makes the file shorter.
+    throw Error(ErrorCode::kIntegrity, EscapeName(places.PathOf(0)) + ": it has " + std::to_string(facts->size) +
+                                           " bytes, and was written with " + std::to_string(end) +
+                                           ": remove it and the .json of all parts in " + EscapeName(there.path()) +
+                                           ", and give the tasks of all parts again");
+  }
+  if (!trust) {
+    ReadParts(files, places, all, there, CoresFor(spec.limits).cores, cancel);
+  }
+  if (OutputFile* const whole = places.whole()) {
+    if (places.joins()) {
+      end = JoinParts(files, places, all);
+    } else {
+      if (!whole->TakeUp(places.hidden_name(), end)) throw WrongResult("the parts are shorter than they were written");
+      whole->Keep(end);
+    }
+    whole->Publish(end, !spec.target.no_fsync);
+    if (places.joins()) {
+      all[0].inode = whole->Facts().ino;  // read by IsJoined
+      all[0].birth_ns = BirthOf(output);
+      there.Write(0, parts, all[0]);
+      std::filesystem::remove_all(places.folder(), ignored);
+    }
+  }
+  LogInfo("proved: " + std::to_string(made.records) + " records in " + std::to_string(parts) + " parts");
+}
+
+}  // namespace gpusort
