@@ -21,6 +21,7 @@
 #include "cli/gnu_job.hpp"
 #include "cli/gnu_options.hpp"
 #include "cli/process.hpp"
+#include "data/inputs.hpp"
 #include "sort.hpp"
 #include "io/file.hpp"
 #include "io/output_file.hpp"

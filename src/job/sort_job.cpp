@@ -15,6 +15,7 @@
 #include "job/start_over.hpp"
 #include "kernels/error.hpp"
 #include "kernels/thread.hpp"
+#include "plan/memory_shares.hpp"
 
 namespace gpusort {
 namespace {
@@ -27,7 +28,7 @@ void BeginRecord(SortContext& context) {
     return context.store.bytes_in_use();
   };
   context.record->Begin(
-      context.clock, context.open.memory.limit(), context.facts.machine.threads,
+      context.clock, ReportMemory(true, false, context.open.memory.limit()), context.facts.machine.threads,
       [&context] { return context.open.memory.used(); }, temp_bytes);
   context.job.recorder = context.record->recorder();
 }

@@ -25,7 +25,7 @@ enum class Role { kInput, kOutput, kNames, kRandomSource, kReport };
 
 /// Returns the path at which a missing file of this name would be made. Follows links. Returns an empty path and sets
 /// `failure` if the path cannot be found.
-fs::path Place(fs::path path, std::error_code& failure) {
+fs::path PlaceOf(fs::path path, std::error_code& failure) {
   std::error_code ignored;
   constexpr int kMaxLinks = 40;
   for (int links = 0; links < kMaxLinks && fs::is_symlink(fs::symlink_status(path, ignored)); ++links) {

@@ -109,7 +109,7 @@ Bytes Written(const RecordLayout& layout, RecordSpan sorted, std::uint64_t most,
 }
 
 TEST(OutputSink, PutsWindowsWhereTheyBelong) {
-  for (const RecordLayout& layout : {Pairs(), SinkLineLayout()}) {
+  for (const RecordLayout& layout : {SinkPairs(), SinkLineLayout()}) {
     const Bytes all =
         layout.fixed() ? StableSorted(MakeRecords(layout, 5000, Keys::kRandom, 1), layout) : SortedLines(1000);
     for (const std::size_t count : {std::size_t{0}, std::size_t{1}, std::size_t{100}, std::size_t{1} << 20}) {
@@ -267,7 +267,7 @@ TEST(Sinks, EndTheirThreadsWhenTheyAreDropped) {
 }
 
 TEST(SpillSink, MakesARunOfTheWindows) {
-  for (const RecordLayout& layout : {Pairs(), SinkLineLayout()}) {
+  for (const RecordLayout& layout : {SinkPairs(), SinkLineLayout()}) {
     Bytes sorted = layout.fixed() ? StableSorted(MakeRecords(layout, 5000, Keys::kRandom, 1), layout) : Bytes{};
     if (!layout.fixed()) {
       // Lines that are longer than one block, two blocks and many blocks, in the middle and at the end.
