@@ -2,48 +2,67 @@
 
 #include <dlfcn.h>
 #include <elf.h>
+#include <fcntl.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <climits>
 #include <cstdint>
 #include <cstdlib>
 #include <cstring>
-#include <fstream>
+#include <memory>
 
 namespace gpusort {
 namespace {
 
-/// Returns false if the file is a truncated module, which would end the process with SIGBUS in dlopen. Returns true for
-/// a file of another kind: the error of dlopen says more about it.
-bool IsWhole(const std::string& path) {
-  std::ifstream file(path, std::ios::binary);
+/// Calls `call` until no signal interrupts it, and returns its result.
+template <typename Call>
+auto Uninterrupted(Call call) {
+  auto result = call();
+  while (result < 0 && errno == EINTR) result = call();
+  return result;
+}
+
+/// Returns "" for a module that dlopen may map, or for a file of another kind, of which dlopen says more. A truncated
+/// module would end the process with SIGBUS in dlopen. Returns what is wrong with any other file.
+std::string WhyNotWhole(const std::string& path) {
+  const std::string cut = "is not whole: install or copy it again";
+  const auto failed = [] { return std::string("cannot be read: ") + std::strerror(errno); };
+  const int file = Uninterrupted([&] { return ::open(path.c_str(), O_RDONLY | O_CLOEXEC); });
+  if (file < 0) return failed();
+  const auto close = [](const int* fd) { ::close(*fd); };
+  const std::unique_ptr<const int, decltype(close)> closes(&file, close);
   Elf64_Ehdr head{};
   Elf64_Phdr part{};
-  if (!file.read(reinterpret_cast<char*>(&head), sizeof head) || std::memcmp(head.e_ident, ELFMAG, SELFMAG) != 0) {
-    return true;
-  }
+  struct stat facts;
+  const ssize_t got = Uninterrupted([&] { return ::pread(file, &head, sizeof head, 0); });
+  if (got < 0 || ::fstat(file, &facts) != 0) return failed();
+  if (got < static_cast<ssize_t>(sizeof head) || std::memcmp(head.e_ident, ELFMAG, SELFMAG) != 0) return "";
   std::uint64_t end = 0;
-  file.seekg(static_cast<std::streamoff>(head.e_phoff));
   for (unsigned i = 0; i < head.e_phnum; ++i) {
-    if (!file.read(reinterpret_cast<char*>(&part), sizeof part)) return false;
+    const off_t at = static_cast<off_t>(head.e_phoff + i * sizeof part);
+    const ssize_t more = Uninterrupted([&] { return ::pread(file, &part, sizeof part, at); });
+    if (more < 0) return failed();
+    if (more < static_cast<ssize_t>(sizeof part)) return cut;
     end = std::max<std::uint64_t>(end, part.p_offset + part.p_filesz);
   }
-  file.seekg(0, std::ios::end);
-  return end <= static_cast<std::uint64_t>(file.tellg());
+  return end <= static_cast<std::uint64_t>(facts.st_size) ? "" : cut;
 }
 
 }  // namespace
 
 /// Returns the paths at which the module may be, in the order of the search. They are next to the program (a build
 /// folder), in the bundle or prefix that contains the program, and where the module was to be installed.
-std::vector<std::string> Module::Places() const {
+std::vector<std::string> Module::Places(int* error) const {
   const char* const named = about_.variable != nullptr ? ::secure_getenv(about_.variable) : nullptr;
   if (named != nullptr && *named != '\0') return {named};
   const std::string file = "/" + about_.file;
   std::vector<std::string> places;
   char self[PATH_MAX];
   const ssize_t length = ::readlink("/proc/self/exe", self, sizeof self);
+  if (length < 0 && error != nullptr) *error = errno;
   if (length > 0 && self[0] == '/') {
     std::string folder(self, static_cast<std::size_t>(length));
     folder.erase(folder.rfind('/'));
@@ -56,27 +75,30 @@ std::vector<std::string> Module::Places() const {
   return places;
 }
 
-std::string Module::Find() const {
-  const std::vector<std::string> places = Places();
-  const auto found = std::find_if(places.begin(), places.end(),
-                                  [](const std::string& path) { return ::access(path.c_str(), F_OK) == 0; });
-  return found == places.end() ? "" : *found;
+std::string Module::Find(int* error) const {
+  for (const std::string& path : Places(error)) {
+    if (::access(path.c_str(), F_OK) == 0) return path;
+    if (error != nullptr && errno != ENOENT && errno != ENOTDIR) *error = errno;
+  }
+  return "";
 }
 
-std::string Module::WhyMissing() const {
+std::string Module::WhyMissing(int error) const {
   std::string text = "there is no " + about_.name + ": no ";
   const std::vector<std::string> places = Places();
   for (std::size_t i = 0; i < places.size(); ++i) {
     text += (i == 0 ? "" : i + 1 < places.size() ? ", no " : " and no ") + places[i];
   }
+  if (error != 0) text += std::string(" (") + std::strerror(error) + ")";
   return text + "; " + about_.advice;
 }
 
 const void* Module::Load() const {
-  const std::string path = Find();
-  if (path.empty()) Fail(WhyMissing());
+  int error = 0;
+  const std::string path = Find(&error);
+  if (path.empty()) Fail(WhyMissing(error));
   const std::string name = "the " + about_.name + " ";
-  if (!IsWhole(path)) Fail(name + path + " is not whole: install or copy it again");
+  if (const std::string why = WhyNotWhole(path); !why.empty()) Fail(name + path + " " + why);
   // dlopen looks for a name without a slash in the system's folders.
   const std::string file = path.find('/') == std::string::npos ? "./" + path : path;
   void* const handle = ::dlopen(file.c_str(), RTLD_NOW | RTLD_LOCAL);

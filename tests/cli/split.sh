@@ -216,7 +216,7 @@ refused() {  # refused WHY ARGUMENT...
 }
 refused 'is a stream' --split 2 abc.txt -
 refused 'is a stream' --split 2 abc.txt /dev/stdout
-refused 'names begin with' --split 2 abc.txt out/
+refused "beginning of the files' names" --split 2 abc.txt out/
 refused 'no meaning' --split 2 --compress gz abc.txt out/part
 refused 'no meaning' --split 2 --debug abc.txt out/part
 refused 'no meaning' --split 2 --check abc.txt
