@@ -40,7 +40,7 @@ struct SpillExtent {
 /// The files of a spill that stay when the process ends.
 struct NamedSpill {
   std::string name;       ///< the name of the file in each directory
-  std::uint64_t job = 0;  ///< the job number in the blocks of all processes
+  std::uint64_t job = 0;  ///< the number of the job, which all of its processes write into each block
 };
 
 /// All temporary space of a job. Any number of threads may call Write, Read and Free at once.

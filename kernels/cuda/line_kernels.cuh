@@ -449,7 +449,8 @@ __global__ void __launch_bounds__(kLineThreads)
   const std::uint32_t lane = threadIdx.x % kWarp, warp = threadIdx.x / kWarp;
   const CountRange range = ranges[blockIdx.x];
   const Byte* const data = reinterpret_cast<const Byte*>(range.data);
-  // Starts of lines; lines before low come before the cut, lines from high on do not.
+  // Binary search. `low` and `high` are starts of lines. Lines before `low` come before the cut, lines from `high` on
+  // come after the cut.
   std::uint64_t low = 0, high = range.records;
   while (low < high) {
     const std::uint64_t at = low + (high - low) * (warp + 1) / (kWarps + 1);

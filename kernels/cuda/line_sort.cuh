@@ -33,9 +33,9 @@ inline void PadLoaded(const Stream& stream, std::byte* data, std::uint64_t bytes
 
 /// The results of kernels that inspect lines. The caller must set all bits before the first kernel runs.
 struct LineFindings {
-  std::uint32_t in_order;  ///< 0 if some line orders before its predecessor
-  std::uint32_t skip;      ///< the number of first encoded bytes that all lines have in common (a lower bound)
-  std::uint32_t decided;   ///< 0 if some lines differ in a way that chunks do not show
+  std::uint32_t in_order;  ///< 0 if any line is smaller than the line before it
+  std::uint32_t skip;      ///< a number of leading bytes that the encoded keys of all lines share; there may be more
+  std::uint32_t decided;   ///< 0 if the chunks of two different lines are equal
   std::uint32_t active;    ///< the number of lines of the next round
 };
 

@@ -461,8 +461,8 @@ __device__ __forceinline__ void MergeLevels(PaddedTile<Key> tile, std::uint16_t*
       if (static_cast<std::uint32_t>(i) < share.items) from[i] = places[from[i]];
     }
   }
-  // Shares of an odd number of items are written without conflicts if there is no padding; with padding that takes a
-  // tenth longer. An input that conflicts on one level is assumed to conflict on all levels.
+  // Shares of an odd number of items are written without bank conflicts if there is no padding. Padding makes
+  // these writes a tenth slower. An input that conflicts on one level is assumed to conflict on all levels.
   if constexpr (kLast) {
     __syncthreads();
     tile.shift = PaddedTile<Key>::kNoPadding;

@@ -19,7 +19,7 @@ enum class LineOrdering : std::uint8_t {
   kMonth,    ///< -M: unknown < JAN < ... < DEC
   kVersion,  ///< -V: names with version numbers, as GNU's filevercmp
   kRandom,   ///< -R: MD5 of salt and key, so that equal keys are together
-  kHost,     ///< LineKey::host decides. Host only, and never with a last resort
+  kHost,     ///< LineKey::host compares. On the CPU only, and without the comparison of whole lines
 };
 
 /// An order of texts that only the host can compute, such as the order of a locale. Must outlive the keys that refer to

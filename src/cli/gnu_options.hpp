@@ -18,7 +18,8 @@ class GnuUsageError : public Error {
  public:
   GnuUsageError(const std::string& message, bool try_help, int exit_code = 2)
       : Error(ErrorCode::kUsage, message), try_help_(try_help), exit_code_(exit_code) {}
-  /// True if "Try 'sort --help' for more information." must follow. If the message is empty, getopt has printed it.
+  /// True if "Try 'sort --help' for more information." must follow. If the message is empty, getopt has printed a
+  /// message.
   bool try_help() const { return try_help_; }
   int exit_code() const { return exit_code_; }
 

@@ -40,7 +40,7 @@ struct OptionRow {
   /// the name of the option.
   void (*set)(Typed& typed, const std::string& value) = nullptr;
   unsigned takes = 0;        ///< the FormatOption of formats with columns that have the option; 0: all formats
-  const char* same_as = "";  ///< an option with the same meaning; the two exclude each other unless they repeat
+  const char* same_as = "";  ///< another name of the option. Only one of the two may be given, unless both may repeat
   const char* words = "";    ///< the words that may be the value, or follow "=" of a flag, with blanks between them
   const char* help = "";     ///< for --help=all and the manual page
   const char* more = "";     ///< sentences that the manual page adds

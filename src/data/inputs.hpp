@@ -152,7 +152,7 @@ class Inputs {
     std::unique_ptr<PipeReader> pipe;
     std::vector<std::byte> front;      ///< bytes that were read from the pipe before
     std::string ending;                ///< the bytes that the last record lacks
-    std::uint64_t header = 0;          ///< the size of the header, with a newline that it lacks
+    std::uint64_t header = 0;          ///< the size of the header, with the newline that is added if it lacks one
     std::uint64_t begin = 0, end = 0;  ///< the records that are sorted
     bool ends_inside = false;
     std::string state;  ///< the state of the format at `begin`
@@ -175,8 +175,8 @@ class Inputs {
   std::uint64_t bytes_ = 0;
   std::uint32_t stream_ = 0;              ///< the input that ReadStream reads
   std::uint64_t stream_offset_ = 0;       ///< the bytes of records that it has read of that input
-  std::unique_ptr<InputStream> reading_;  ///< reads that input, if it can only be read once
-  std::optional<OrderCheck> order_;       ///< checks that input, if it must be sorted
+  std::unique_ptr<InputStream> reading_;  ///< reads the current input, if it can be read only once
+  std::optional<OrderCheck> order_;       ///< checks the order of the current input, if it must be sorted
 };
 
 }  // namespace gpusort

@@ -132,7 +132,7 @@ class OutputProof {
   };
   /// WrongResult if it is not in one piece.
   Front front() const;
-  /// Before anything is added.
+  /// Continues the proof of an earlier process. Call this before anything is added.
   void GoOnFrom(Front front);
 
  private:

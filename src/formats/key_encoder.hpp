@@ -36,7 +36,8 @@ class KeyScheme {
   virtual RecordLayout layout() const = 0;
   /// The largest number of bytes that a keyed record has more than its record of `bytes`.
   virtual std::uint64_t most_added(std::uint64_t bytes) const = 0;
-  /// Cuts the keys of a record to so many bytes in all. The caller must refuse records with longer keys.
+  /// Limits the keys of a record to a number of bytes in all. An encoder cuts longer keys. The caller must refuse the
+  /// record then.
   virtual void LimitKeys(std::uint64_t) {}
   /// Looks at whole records of the input to choose sizes.
   virtual void Tune(RecordSpan) {}

@@ -57,8 +57,8 @@ class PgDumpFormat : public CopyFormat {
   static void EndRows(ScanState& state);
 
   std::vector<Name> names_;  ///< of the keys
-  const std::string input_;  ///< its name, for messages
-  const bool force_;         ///< takes what it does not understand for SQL
+  const std::string input_;  ///< the name of the dump, for messages
+  const bool force_;         ///< statements that cannot be parsed are taken for other SQL instead of an error
 };
 
 }  // namespace gpusort

@@ -88,8 +88,9 @@ class RecordFormat {
   /// True if the bytes since the last end that Scan() found are a record if no other byte follows. A format whose
   /// records end with their last byte returns false.
   virtual bool ends_in(const ScanState&) const { return false; }
-  /// Ends an input in `state`. `open` is the bytes after the end of the last record. Returns how many of them are a
-  /// record; the remaining bytes are the trailer of the output. Throws BadRecord.
+  /// Handles the end of an input. `open` is the bytes after the last complete record, and `state` the state after them.
+  /// Returns how many of these bytes are one more record. The other bytes are the trailer of the output. Throws
+  /// BadRecord.
   virtual std::uint64_t Finish(RecordSpan open, const ScanState&) const {
     if (!open.empty()) throw Error(ErrorCode::kInternal, "the input ends inside a line");
     return 0;

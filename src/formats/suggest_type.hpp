@@ -16,8 +16,9 @@ struct Suggestion {
   std::string options;  ///< what the command line needs besides, with a blank in front: " --thousands ','"
 };
 
-/// Returns what reads all of `samples`, which are values of a column with the rule `given`. Returns two suggestions if
-/// the samples can be read in two ways (11/12/2026), and none if no type reads them or `samples` is empty.
+/// Returns the types that can read all of `samples`, which are values of a column with the rule `given`. Returns two
+/// suggestions if the samples can be read in two ways (11/12/2026). Returns none if no type reads them or `samples` is
+/// empty.
 std::vector<Suggestion> SuggestTypes(const std::vector<std::string>& samples, const ValueRule& given);
 
 /// Returns true if `text`, digits alone, is a day or a time of the years 1900 to 2199 without separators: YYYYMMDD,

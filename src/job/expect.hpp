@@ -17,7 +17,7 @@ namespace gpusort {
 struct FolderSpeed {
   double read = 0, write = 0;
   std::uint64_t device = 0;  ///< folders of the same device share its speed
-  bool memory = false;       ///< the folder is in memory: the cores do the work
+  bool memory = false;       ///< the folder is in memory (tmpfs), so the cores copy its bytes
 };
 
 /// The bytes that a job will move, and the measured speeds in bytes a second.

@@ -8,7 +8,7 @@
 
 namespace gpusort {
 
-/// The order of a job. A record is sorted in the form of the inputs and the output, or with a key before it. The
+/// The order of a job. Records are sorted as they are in the inputs and the output, or as keyed records. The
 /// JobSpec must outlive this object.
 struct Ordered {
   std::unique_ptr<KeyMaker> maker;

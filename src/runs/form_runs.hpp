@@ -60,9 +60,9 @@ class BatchFeeder {
     std::vector<std::shared_ptr<InputReader::Block>> kept_;
   };
 
-  /// The next batch of at most `limit` bytes, or null at the end of the input. It fits a slot of `slot_bytes`; a line
-  /// longer than `limit` is a batch by itself. With `keep` its blocks stay until it is dropped, so that it can be
-  /// returned. `progress` advances with each block.
+  /// Returns the next batch of at most `limit` bytes, or null at the end of the input. The batch fits a slot of
+  /// `slot_bytes`. A line longer than `limit` is a batch by itself. With `keep` the blocks of the batch stay until the
+  /// batch is destroyed, so that the batch can be given back to the feeder. `progress` advances with each block.
   std::unique_ptr<Batch> Next(const Pipeline& waiter, std::uint64_t limit, std::uint64_t slot_bytes, bool keep,
                               Progress* progress = nullptr);
   /// True if the first batch, which has been read, is the whole input. Waits until that is known.

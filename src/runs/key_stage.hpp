@@ -113,9 +113,9 @@ class KeyStage {
   std::mutex mutex_;
   std::condition_variable turn_changed_;
   std::uint64_t turn_ = 0;    ///< the piece whose blocks are handed on now
-  std::map<std::uint64_t, Made> waiting_;  ///< for their turns, by number: about as many as there are threads
+  std::map<std::uint64_t, Made> waiting_;  ///< finished pieces that wait for earlier pieces, by number
   std::vector<std::vector<std::byte>> spare_;  ///< buffers of keyed records, to be used again
-  std::uint64_t blocks_ = 0;  ///< handed on
+  std::uint64_t blocks_ = 0;  ///< number of blocks that were handed to the feeder
   std::uint64_t bytes_ = 0;   ///< in them
   std::uint64_t pieces_end_ = ~std::uint64_t{0};
   RecordSum sum_;

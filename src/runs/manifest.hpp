@@ -73,8 +73,8 @@ struct Manifest {
   std::vector<KeptAttempt> attempts;
   std::map<std::uint64_t, KeptRun> runs;  ///< by id
   bool formed = false;                    ///< all of the input is in runs
-  std::vector<std::byte> trailer;         ///< of the output, once formed
-  std::optional<KeptMerge> merge;         ///< of exactly these runs
+  std::vector<std::byte> trailer;         ///< the trailer of the output; set when all runs are formed
+  std::optional<KeptMerge> merge;         ///< the merge of exactly the runs in `runs`
   std::optional<KeptOutput> publishing;   ///< an output that a process was about to publish
   bool done = false;
   std::uint64_t bytes = 0;  ///< of all complete lines

@@ -61,7 +61,7 @@ class RunBlocks {
   RunBlocks() = default;
   explicit RunBlocks(const RecordLayout& layout) : words_(ForecastWords(layout)) {}
   /// The blocks of a sorted input, with `block_bytes` each. A block of lines has the lines that begin in its bytes.
-  /// ReadAhead finds them.
+  /// ReadAhead finds these lines.
   RunBlocks(const InputRange& range, std::uint64_t block_bytes) : range_(range), range_block_(block_bytes) {}
 
   std::size_t size() const {
@@ -142,9 +142,10 @@ class FrontCounter {
  public:
   FrontCounter(std::uint64_t count, bool unique, const RecordLayout& layout)
       : left_(count), unique_(unique), layout_(layout) {}
-  /// Returns the size of the prefix of `bytes` that belongs to them. `bytes` are the next records of the sequence.
+  /// Returns the size of the prefix of `bytes` that belongs to the first `count` records or keys. `bytes` are
+  /// the next records of the sequence.
   std::uint64_t Take(RecordSpan bytes);
-  /// True if no later record belongs to them.
+  /// True if no later record belongs to the first `count` records or keys.
   bool done() const { return done_; }
   /// The number of records that belonged to them so far.
   std::uint64_t records() const { return records_; }

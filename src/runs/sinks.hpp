@@ -21,9 +21,9 @@ struct Window {
   std::uint64_t offset = 0;
   std::uint64_t bytes = 0;
   BlockPool::Block buffer;
-  HostBuffer own;             ///< of a window that is one line longer than planned
+  HostBuffer own;             ///< the memory of a window that consists of one line longer than planned
   std::byte* data = nullptr;  ///< inside `buffer` or `own`, at an address that suits a direct write to `offset`
-  std::shared_ptr<void> written;  ///< dropped with the window, after the window is written; Checkpoints waits for that
+  std::shared_ptr<void> written;  ///< destroyed after the window is written, which Checkpoints waits for
 };
 
 class WindowSink {
@@ -33,8 +33,8 @@ class WindowSink {
   virtual void Accept(Window window) = 0;
   /// Ends the sink's threads. Call it after the last Accept, with the number of all windows.
   virtual void Finish(std::uint64_t windows) = 0;
-  /// Writes the end of the sequence so far. The caller must know that all accepted windows are written, and must accept
-  /// no window meanwhile.
+  /// Writes the bytes that wait for a later window. Call this when all accepted windows are written. No thread may
+  /// accept a window meanwhile.
   virtual void Settle() {}
   /// Writes the rest. Call it after the pipeline was joined.
   virtual void Complete() {}
