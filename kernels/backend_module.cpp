@@ -92,14 +92,18 @@ bool GpuLikely() { return HasGpuNode() && !ModuleFile().empty(); }
 
 std::string WhyGpuIsUnused() {
   if (!HasGpuNode() || GpuLikely()) return "";
-  return "this machine has a GPU, but " + TheFile().WhyMissing();
+  int error = 0;
+  TheFile().Find(&error);
+  return "this machine has a GPU, but " + TheFile().WhyMissing(error);
 }
 
 std::vector<std::string> ListBackends() {
   std::vector<std::string> lines{OpenCpuBackend(0)->limits().name};
   const std::string file = ModuleFile();
   if (file.empty()) {
-    lines.push_back("no GPU: " + TheFile().WhyMissing());
+    int error = 0;
+    TheFile().Find(&error);
+    lines.push_back("no GPU: " + TheFile().WhyMissing(error));
     return lines;
   }
   for (const std::string& gpu : NamesOfGpus()) lines.push_back("GPU " + gpu + ", by " + file);

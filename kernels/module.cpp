@@ -25,8 +25,9 @@ auto Uninterrupted(Call call) {
   return result;
 }
 
-/// Returns "" for a module that dlopen may map, or for a file of another kind, of which dlopen says more. A truncated
-/// module would end the process with SIGBUS in dlopen. Returns what is wrong with any other file.
+/// Returns "" if dlopen can take the file: a complete module, or a file that is no ELF file, for which dlopen has the
+/// better message. A truncated module would end the process with SIGBUS in dlopen. Returns what is wrong with any other
+/// file.
 std::string WhyNotWhole(const std::string& path) {
   const std::string cut = "is not whole: install or copy it again";
   const auto failed = [] { return std::string("cannot be read: ") + std::strerror(errno); };
@@ -40,15 +41,16 @@ std::string WhyNotWhole(const std::string& path) {
   const ssize_t got = Uninterrupted([&] { return ::pread(file, &head, sizeof head, 0); });
   if (got < 0 || ::fstat(file, &facts) != 0) return failed();
   if (got < static_cast<ssize_t>(sizeof head) || std::memcmp(head.e_ident, ELFMAG, SELFMAG) != 0) return "";
-  std::uint64_t end = 0;
+  const std::uint64_t size = static_cast<std::uint64_t>(facts.st_size);
+  if (head.e_phentsize != sizeof part || head.e_phoff > size) return cut;
   for (unsigned i = 0; i < head.e_phnum; ++i) {
     const off_t at = static_cast<off_t>(head.e_phoff + i * sizeof part);
     const ssize_t more = Uninterrupted([&] { return ::pread(file, &part, sizeof part, at); });
     if (more < 0) return failed();
     if (more < static_cast<ssize_t>(sizeof part)) return cut;
-    end = std::max<std::uint64_t>(end, part.p_offset + part.p_filesz);
+    if (part.p_offset > size || part.p_filesz > size - part.p_offset) return cut;
   }
-  return end <= static_cast<std::uint64_t>(facts.st_size) ? "" : cut;
+  return "";
 }
 
 }  // namespace

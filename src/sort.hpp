@@ -1,4 +1,4 @@
-// The programs in the executable gpusort in addition to gpusort itself.
+// The program `sort`, which the executable gpusort is when it is called by that name.
 #pragma once
 
 namespace gpusort {

@@ -1,5 +1,6 @@
 #include "io/codec/load_codec.hpp"
 
+#include <algorithm>
 #include <array>
 #include <atomic>
 #include <new>
@@ -50,8 +51,11 @@ const CodecModule& Load(Codec codec) {
   try {
     return *static_cast<const CodecModule*>(module.Load());
   } catch (const Error& error) {
-    // Only the text of dlopen tells that memory was refused. Without memory for the whole text its end is missing.
-    const std::string why = error.what();
+    // The text of dlopen or of the system tells that memory was refused. dlopen may cut its text if memory is short, so
+    // the beginnings of its messages count as well. Names of folders must not count.
+    std::string why = error.what();
+    why.erase(0, std::min(why.find(" cannot be "), why.size()));
+    if (const std::size_t slash = why.rfind('/'); slash != std::string::npos) why.erase(0, slash);
     for (const char* const refused : {"memory", "cannot allocate", "cannot create", "cannot map"}) {
       if (why.find(refused) != std::string::npos) throw std::bad_alloc();
     }

@@ -19,7 +19,7 @@ struct Command {
 };
 
 constexpr Command kCommands[] = {
-    {"scan", "look where the records of a slice of CSV end, before runs"},
+    {"scan", "find where the records of a slice begin, before runs"},
     {"runs", "sort a slice of the inputs to a run"},
     {"cut", "find where each part begins in every run"},
     {"borders", "print where each part begins in one run"},

@@ -63,11 +63,16 @@ SortContext::SortContext(const JobSpec& spec, CancelFlag& cancel, FileSystem& fi
 SortContext::~SortContext() {
   sorting.runs.clear();  // before the backend, because runs lie in its slots
   if (record == nullptr) return;
+  std::string plan;
   try {
     FillStats();
-    record->Leave(job.plan.memory > 0 ? PlanText() : "", sorting.stats);
+    if (job.plan.memory > 0) plan = PlanText();
   } catch (...) {
     // Out of memory: the record says less.
+  }
+  try {
+    record->Leave(plan, sorting.stats);  // always: the record samples this object until then
+  } catch (...) {
   }
 }
 

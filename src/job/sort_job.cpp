@@ -130,8 +130,8 @@ SortResult SortJob(SortContext& context) {
   Sorting& sorting = context.sorting;
   std::optional<Attempt>& attempt = context.attempt;
   try {
-    // 1. Open the inputs. The context has done that. A job without a plan is refused before the output takes space; the
-    // memory of a GPU is not known yet.
+    // 1. Open the inputs. The context has done that. A job without a plan is refused before the output takes space.
+    // With a GPU this check has to wait until its memory is known.
     BeginRecord(context);
     LogInfo("records: " + context.open.spec.source.type_note);
     if (!sorting.facts.machine.gpu) MakePlan(sorting.facts, sorting.shares, context.ring);

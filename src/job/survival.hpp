@@ -17,8 +17,8 @@ namespace gpusort {
 struct Sorting;
 
 /// Keeps the finished part of a job, and takes up the part that an earlier process kept. Without --resume-dir, and with
-/// --explain, no function does anything. The thread of the job calls all functions, in the order in which they stand
-/// here. Each returns when the disk has what it writes.
+/// --explain, no function does anything. The thread of the job calls all functions. A function that writes returns when
+/// the data is on the disk. A new attempt calls KeepRuns again; the GiveUp functions are called only after an error.
 class JobSurvival {
  public:
   /// Opens the folder of --resume-dir. Throws Error(kUsage) if the job cannot be continued, or if the folder has

@@ -1,5 +1,5 @@
-// A merge of sorted runs, in windows. One thread cuts windows off the front of all runs (cut.hpp). Lanes merge windows side
-// by side, and a sink takes the merged windows. Blocks are read ahead meanwhile. Start at WindowMerge::Run.
+// A merge of sorted runs, in windows. One thread cuts windows off the front of all runs (cut.hpp). Lanes merge windows
+// side by side, and a sink takes the merged windows. Blocks are read ahead meanwhile. Start at WindowMerge::Run.
 #pragma once
 
 #include <cstddef>

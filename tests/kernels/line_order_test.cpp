@@ -1,6 +1,6 @@
 // labels: no_tsan
 // The order of text lines: tables of what GNU sort answers, a reference for the place of keys, and properties that tie
-// CompareLines and EncodeChunk together. tests/src/key_def_test.cpp compares whole sorts with the system's.
+// CompareLines and EncodeChunk together. tests/src/cli/key_def_test.cpp compares whole sorts with the system's.
 #include "kernels/lines/line_order.hpp"
 
 #include <gtest/gtest.h>

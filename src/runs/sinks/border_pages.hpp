@@ -41,8 +41,8 @@ class BorderPages {
       bytes = bytes.subspan(count);
     }
   }
-  /// Writes all pages that are not full, padded with zeros. A full page is written once more; Publish cuts the file to
-  /// its length.
+  /// Writes all pages that are not full, padded with zeros. If such a page is filled later, it is
+  /// written again. Publish cuts the file to its length.
   void Flush() {
     const std::lock_guard lock(mutex_);
     for (const auto& [offset, page] : pages_) file_.WriteAt(offset, page->bytes);

@@ -31,8 +31,8 @@ class StagedSink : public WindowSink {
         windows_(pipeline),
         cut_(pipeline, job.plan.windows),
         workers_(pipeline, job.plan.io_threads),
-        place_(MakePlace(job, output, workers_, written)),
         begins_(written == 0) {
+    place_ = MakePlace(job, output, workers_, written);  // here, where guard_ joins the workers if this throws
     OutputProof::Front front = written > 0 ? proof.front() : OutputProof::Front{};
     proved_ = front.bytes;
     const Order& order = job.spec.order;
