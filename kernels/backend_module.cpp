@@ -92,18 +92,18 @@ bool GpuLikely() { return HasGpuNode() && !ModuleFile().empty(); }
 
 std::string WhyGpuIsUnused() {
   if (!HasGpuNode() || GpuLikely()) return "";
-  int error = 0;
-  TheFile().Find(&error);
-  return "this machine has a GPU, but " + TheFile().WhyMissing(error);
+  std::string why;
+  TheFile().Find(&why);
+  return "this machine has a GPU, but " + why;
 }
 
 std::vector<std::string> ListBackends() {
   std::vector<std::string> lines{OpenCpuBackend(0)->limits().name};
   const std::string file = ModuleFile();
   if (file.empty()) {
-    int error = 0;
-    TheFile().Find(&error);
-    lines.push_back("no GPU: " + TheFile().WhyMissing(error));
+    std::string why;
+    TheFile().Find(&why);
+    lines.push_back("no GPU: " + why);
     return lines;
   }
   for (const std::string& gpu : NamesOfGpus()) lines.push_back("GPU " + gpu + ", by " + file);

@@ -57,14 +57,14 @@ std::string WhyNotWhole(const std::string& path) {
 
 /// Returns the paths at which the module may be, in the order of the search. They are next to the program (a build
 /// folder), in the bundle or prefix that contains the program, and where the module was to be installed.
-std::vector<std::string> Module::Places(int* error) const {
+std::vector<std::string> Module::Places(int& error) const {
   const char* const named = about_.variable != nullptr ? ::secure_getenv(about_.variable) : nullptr;
   if (named != nullptr && *named != '\0') return {named};
   const std::string file = "/" + about_.file;
   std::vector<std::string> places;
   char self[PATH_MAX];
   const ssize_t length = ::readlink("/proc/self/exe", self, sizeof self);
-  if (length < 0 && error != nullptr) *error = errno;
+  if (length < 0) error = errno;
   if (length > 0 && self[0] == '/') {
     std::string folder(self, static_cast<std::size_t>(length));
     folder.erase(folder.rfind('/'));
@@ -77,28 +77,27 @@ std::vector<std::string> Module::Places(int* error) const {
   return places;
 }
 
-std::string Module::Find(int* error) const {
-  for (const std::string& path : Places(error)) {
+std::string Module::Find(std::string* why) const {
+  int error = 0;
+  const std::vector<std::string> places = Places(error);
+  for (const std::string& path : places) {
     if (::access(path.c_str(), F_OK) == 0) return path;
-    if (error != nullptr && errno != ENOENT && errno != ENOTDIR) *error = errno;
+    if (errno != ENOENT && errno != ENOTDIR) error = errno;
   }
+  if (why == nullptr) return "";
+  *why = "there is no " + about_.name + ": no ";
+  for (std::size_t i = 0; i < places.size(); ++i) {
+    *why += (i == 0 ? "" : i + 1 < places.size() ? ", no " : " and no ") + places[i];
+  }
+  if (error != 0) *why += std::string(" (") + std::strerror(error) + ")";
+  *why += "; " + about_.advice;
   return "";
 }
 
-std::string Module::WhyMissing(int error) const {
-  std::string text = "there is no " + about_.name + ": no ";
-  const std::vector<std::string> places = Places();
-  for (std::size_t i = 0; i < places.size(); ++i) {
-    text += (i == 0 ? "" : i + 1 < places.size() ? ", no " : " and no ") + places[i];
-  }
-  if (error != 0) text += std::string(" (") + std::strerror(error) + ")";
-  return text + "; " + about_.advice;
-}
-
 const void* Module::Load() const {
-  int error = 0;
-  const std::string path = Find(&error);
-  if (path.empty()) Fail(WhyMissing(error));
+  std::string missing;
+  const std::string path = Find(&missing);
+  if (path.empty()) Fail(missing);
   const std::string name = "the " + about_.name + " ";
   if (const std::string why = WhyNotWhole(path); !why.empty()) Fail(name + path + " " + why);
   // dlopen looks for a name without a slash in the system's folders.

@@ -24,17 +24,16 @@ class Module {
   };
   explicit Module(Description description) : about_(std::move(description)) {}
 
-  /// Returns the path of the module, or an empty string if there is none. If a place cannot be looked at, sets `error`,
-  /// if it is given, to the errno.
-  std::string Find(int* error = nullptr) const;
-  /// Returns a message that lists the places where the module is not. `error`: an errno that Find has set, or 0.
-  std::string WhyMissing(int error = 0) const;
+  /// Returns the path of the module. If there is none, returns an empty string and sets `why`, if it is given. `why` is
+  /// a message with all places, and with the errno text if a place could not be looked at.
+  std::string Find(std::string* why = nullptr) const;
   /// Loads the module and returns the struct of its functions, whose version is the one that was described. Throws
   /// Error with the reason. A second call returns the same pointer. Any thread may call this.
   const void* Load() const;
 
  private:
-  std::vector<std::string> Places(int* error = nullptr) const;
+  /// Sets `error` to the errno if the place of the program cannot be found.
+  std::vector<std::string> Places(int& error) const;
   [[noreturn]] void Fail(const std::string& why) const { throw Error(about_.error, why); }
 
   const Description about_;
