@@ -1,4 +1,4 @@
-// Suggests words in messages about unknown options, values, types and columns. Start at DidYouMean.
+// Finds known words that are similar to a mistyped one, for messages about unknown options, values, types and columns.
 #pragma once
 
 #include <string>
@@ -7,10 +7,10 @@
 
 namespace gpusort {
 
-/// Returns "; did you mean X?" with the known words that are nearest to `typed` in any case, or that begin with
-/// `typed`. Returns "" if there are none, or too many.
+/// Returns "; did you mean X or Y?" with the words of `known` that begin with `typed`. If no word does, takes the words
+/// with the fewest typing errors. Ignores case. Returns "" if no word is similar, or if more than three are.
 std::string DidYouMean(std::string_view typed, const std::vector<std::string>& known);
-/// Returns up to 20 names in quotes, the names most similar to `typed` first.
+/// Returns a list of at most 20 of the names, in quotes. The names that are most similar to `typed` come first.
 std::string NearestFirst(std::string_view typed, std::vector<std::string> names);
 
 }  // namespace gpusort

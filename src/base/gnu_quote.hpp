@@ -1,5 +1,5 @@
-// Quotes words and file names as GNU's messages do. Start at QuoteName.
-// Characters outside of ASCII stay as they are if the locale's character set has them.
+// Quotes words and file names in messages exactly as the GNU tools do. Start at QuoteName.
+// Characters outside of ASCII are escaped unless the locale can print them.
 #pragma once
 
 #include <string>
@@ -7,13 +7,13 @@
 
 namespace gpusort {
 
-/// Returns the text in quotes, with C's escapes. UTF-8 locales have their own quotation marks.
+/// Returns the text in single quotes, with the escapes of C. In a UTF-8 locale the quotation marks are curved.
 std::string QuoteWord(std::string_view text);
-/// Returns the text in quotes, as a shell reads it.
+/// Returns the text as one quoted word of a shell command.
 std::string QuoteShell(std::string_view text);
-/// Returns the text without quotes if a shell needs none and there is no colon, and QuoteShell's text otherwise.
+/// Returns the text unchanged if a shell reads it as one word and it has no colon. Otherwise returns QuoteShell(text).
 std::string QuoteName(std::string_view text);
-/// Returns "what: name: reason". QuoteName quotes the name; `error` is an errno.
+/// Returns "WHAT: NAME: REASON". QuoteName quotes the name, and the reason is the text of the errno `error`.
 std::string FileMessage(std::string_view what, std::string_view name, int error);
 
 }  // namespace gpusort

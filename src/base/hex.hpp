@@ -1,4 +1,4 @@
-// Converts bytes to hexadecimal text and back, for records in JSON. Start at HexOf.
+// Converts bytes to hexadecimal text and back, so that JSON files can hold records. Start at HexOf.
 #pragma once
 
 #include <cstddef>
@@ -20,7 +20,7 @@ inline std::string HexOf(std::span<const std::byte> bytes) {
   return text;
 }
 
-/// Returns std::nullopt if `text` is not a result of HexOf.
+/// Returns the bytes that HexOf converted to `text`, or std::nullopt if `text` is not a result of HexOf.
 inline std::optional<std::vector<std::byte>> BytesOfHex(std::string_view text) {
   const auto digit = [](char c) { return c >= '0' && c <= '9' ? c - '0' : c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1; };
   if (text.size() % 2 != 0) return std::nullopt;

@@ -1,6 +1,6 @@
 // Finds how much memory and how many cores this process may use. Start at FindMemory and FindCores.
-// Memory is bounded by the machine, the control groups, RLIMIT_AS and RLIMIT_DATA, and the default also by the grant of
-// a batch system. Cores are bounded by the CPU mask, the quotas of the control groups, and the batch system.
+// The memory is bounded by the machine, the control groups, RLIMIT_AS and RLIMIT_DATA. The default of --memory is also
+// bounded by the grant of a batch system. The cores are bounded by the CPU mask, control groups and batch systems.
 #pragma once
 
 #include <cstdint>
@@ -15,56 +15,57 @@ namespace gpusort {
 struct MemoryFacts {
   std::uint64_t limit = 0;      ///< the most memory that this process can have
   std::uint64_t available = 0;  ///< memory that is free now without swapping
-  std::string limited_by{};     ///< the origin of `limit`, such as "the control group /job"; empty for the machine
-  /// The memory that a batch system granted the job on this machine. Nothing enforces it, so it bounds defaults only.
+  std::string limited_by{};     ///< the cause of `limit`, such as "the control group /job"; empty: the machine's size
+  /// The memory that a batch system granted the job on this machine. The kernel does not enforce it, so it bounds only
+  /// the default.
   std::uint64_t granted = UINT64_MAX;
-  std::string granted_by{};  ///< the variable or limit that says so
+  std::string granted_by{};  ///< the variable or the resource limit from which `granted` was read
 };
 
 struct CoreFacts {
   unsigned cores = 1;
-  std::string limited_by{};  ///< the origin of a number below the machine's; empty if there is none
+  std::string limited_by{};  ///< the limit because of which `cores` is below the machine's number; empty: no limit
 };
 
-/// Reads a small file. Returns std::nullopt if it does not exist. Tests pass their own function.
+/// A function that returns the text of a small file, or std::nullopt if the file does not exist. Tests pass their own.
 using ReadText = std::function<std::optional<std::string>(const std::string& path)>;
-/// Returns an environment variable, or std::nullopt if it is not set. Tests pass their own function.
+/// A function that returns an environment variable, or std::nullopt if it is not set. Tests pass their own.
 using ReadVariable = std::function<std::optional<std::string>(const std::string& name)>;
 
-/// The resource limits that matter. 0 means no limit.
+/// Resource limits (getrlimit) of the process in bytes. 0 means no limit.
 struct ResourceLimits {
   std::uint64_t addresses = 0;  ///< the lesser of RLIMIT_AS and RLIMIT_DATA
-  std::uint64_t resident = 0;   ///< RLIMIT_RSS, which batch systems set to the job's memory; Linux does not enforce it
+  std::uint64_t resident = 0;   ///< RLIMIT_RSS, which batch systems set to the grant; Linux does not enforce it
 };
 
-/// Reads /proc/meminfo, /proc/self/cgroup with the limits of version 1 and 2 of the group and its parents, and the
-/// variables of Slurm.
+/// Returns how much memory a process may use, from /proc/meminfo, the limits of its control group and the group's
+/// parents (versions 1 and 2), Slurm's variables, and `limits`.
 MemoryFacts FindMemory(const ReadText& read, const ReadVariable& variable, const ResourceLimits& limits);
-/// Finds the memory of this process.
+/// Returns how much memory this process may use.
 MemoryFacts FindMemory();
 
-/// The memory of a job.
+/// The result of ChooseMemory.
 struct MemoryChoice {
   std::uint64_t bytes = 0;
-  std::string bound{};    ///< the bound of the default, for the plan: "500.0 MiB by SLURM_MEM_PER_NODE"; may be empty
-  std::string warning{};  ///< if `asked` is more than the process can have
+  std::string bound{};    ///< the limit of a default or percentage, for people: "500.0 MiB by SLURM_MEM_PER_NODE"
+  std::string warning{};  ///< says that `asked` is more than the process can have or was granted; may be empty
 };
-/// Returns the memory of a job. Without `asked`, takes half of the memory that is free and granted. A percentage counts
-/// from the smaller one of limit and grant. Lowers a size that the process cannot have, so that the kernel kills no
-/// job.
+/// Chooses how much memory a job uses. If `asked` has no value, takes half of the memory that is free and granted. A
+/// percentage is a share of the limit or of the grant, whichever is smaller. Reduces a size that the process cannot
+/// have, because the kernel would kill the job.
 MemoryChoice ChooseMemory(const std::optional<Size>& asked, const MemoryFacts& facts);
 
-/// Returns `cores` or fewer: the quotas of the control group and its parents (version 1 and 2), and the grants of
-/// Slurm, PBS, LSF and Grid Engine. With more threads than the quota, threads would wait for throttled threads.
+/// Returns how many cores a process may use: `cores`, or fewer if a quota of its control groups (versions 1 and 2) or a
+/// grant of Slurm, PBS, LSF or Grid Engine is smaller. If there were more threads, the kernel would often pause them.
 CoreFacts FindCores(const ReadText& read, const ReadVariable& variable, unsigned cores);
-/// Finds the cores of this process.
+/// Returns how many cores this process may use. The CPU mask counts, too.
 CoreFacts FindCores();
 
-/// Saves addresses if RLIMIT_AS or RLIMIT_DATA is set: all threads share one heap, and stacks have 512 KiB. A heap for
-/// each thread would take 64 MiB of addresses. Call this before any thread starts.
+/// Makes threads take less address space if RLIMIT_AS or RLIMIT_DATA is set: all threads share one heap, and stacks
+/// have 512 KiB. A heap for each thread would take 64 MiB of addresses. Call this before any thread starts.
 void SaveAddresses();
 
-/// Returns `threads`, or the number of threads whose stacks fit an eighth of the address limit.
+/// Returns the largest number of threads, from 1 to `threads`, whose stacks fit an eighth of the limit on addresses.
 unsigned FittingThreads(unsigned threads);
 
 }  // namespace gpusort

@@ -1,14 +1,13 @@
-// Ends the process if memory is refused where the error cannot be caught: in a destructor (nlohmann's JSON allocates in
-// its own), or while such an error is handled. `main` catches std::bad_alloc everywhere else. Start at
-// EndWhenOutOfMemory.
+// Ends the process with a message if std::bad_alloc is thrown where no code can catch it: in a destructor, or while
+// another std::bad_alloc is handled. (The destructor of nlohmann's JSON allocates memory.) `main` catches all others.
 #pragma once
 
 namespace gpusort {
 
-/// Installs a terminate handler that prints `front` and the text and ends the process with `exit_code`, without memory.
-/// All arguments are literals. Call this once.
+/// Installs a terminate handler for std::bad_alloc. The handler allocates no memory, prints `front` and `text`, and
+/// ends the process with `exit_code`. The strings must be literals. Call this once.
 void EndWhenOutOfMemory(const char* front, const char* text, int exit_code) noexcept;
-/// Replaces the text by a literal, for example once the output is in place.
+/// Replaces the text that the terminate handler prints by another literal, for example once the output is in place.
 void SetOutOfMemoryText(const char* text) noexcept;
 const char* OutOfMemoryText() noexcept;
 

@@ -1,5 +1,5 @@
-// Opens folders and files that several processes of one user share: those of --resume-dir and of tasks. Other users
-// must not be able to write there, and links are not followed. Start at OpenOwnFolder.
+// Opens and checks folders that several processes of one user share: those of --resume-dir and of tasks. Refuses
+// folders and files in which another user can write, and does not follow links. Start at OpenOwnFolder.
 #pragma once
 
 #include <string>
@@ -8,15 +8,15 @@
 
 namespace gpusort {
 
-/// Returns `path` without "/" and "/." at its end. With them, opening the path would follow a link.
+/// Returns `path` without any "/" and "/." at its end. With such an end, open(2) follows a link in spite of O_NOFOLLOW.
 std::string WithoutSlashes(std::string path);
 
-/// Opens a folder that belongs to this user and that nobody else can write in. `path` must not be a link. Messages have
-/// `name` before the path. Throws Error(kUsage) that says what is wrong with the folder.
+/// Opens the folder `path`. Throws Error(kUsage) if the path is a link, or if the folder is missing, belongs to another
+/// user or is writable by others. The message of the error begins with `name` and the path.
 detail::Fd OpenOwnFolder(const std::string& name, const std::string& path);
 
-/// Throws Error(kUsage) unless `path` does not exist, or is a regular file of this user that nobody else can write.
-/// With `others_may_write` the file may have any mode. Another user may have planted a link under the name.
+/// Throws Error(kUsage) if `path` exists and is not a regular file of this user, for example a link that another user
+/// planted. Unless `others_may_write` is true, also throws if the file is writable by others.
 void RequireOwnFile(const std::string& path, bool others_may_write = false);
 
 }  // namespace gpusort

@@ -9,7 +9,7 @@
 
 namespace gpusort {
 
-/// The largest size (1 EiB). Sums and small multiples of sizes never overflow.
+/// The largest size that a user may give (1 EiB), so that sums and small multiples of sizes never overflow.
 inline constexpr std::uint64_t kMaxSize = std::uint64_t{1} << 60;
 
 /// An amount of memory as typed: bytes, or a share of a limit that is not known yet.
@@ -23,24 +23,25 @@ struct Size {
   friend bool operator==(const Size&, const Size&) = default;
 };
 
-/// Returns std::nullopt unless `text` consists of digits only and the number is below 2^64.
+/// Returns the decimal number in `text`. Returns std::nullopt if `text` has other characters than digits, or if the
+/// number is 2^64 or more.
 std::optional<std::uint64_t> ParseDigits(std::string_view text);
 
-/// Parses a number with an optional unit (B, K, M, G, T, P or E, by 1024; also KB or KiB; in either case) or %.
-/// A number without a unit counts `bare_unit` bytes. Throws Error(kUsage) that quotes `text`.
+/// Parses a size such as 4096, 64K, 1.5g, 2GiB or 50%. Units are powers of 1024, and a number without a unit counts
+/// `bare_unit` bytes. Throws Error(kUsage) that quotes `text`.
 Size ParseSize(std::string_view text, std::uint64_t bare_unit);
 
-/// Returns `text` for a message or a log, as one line: control characters, line and direction marks and bytes that are
-/// not UTF-8 become \xNN. A backslash stays as it is, so that escaping an escaped text changes nothing.
+/// Returns `text` as one line for a message or a log. Control characters, marks of line ends and text direction, and
+/// bytes that are not UTF-8 become \xNN. A backslash stays, so that escaping an escaped text changes nothing.
 std::string EscapeName(std::string_view text);
-/// Returns EscapeName's text with \x5c for a backslash, so that programs can restore the bytes.
+/// Returns the text of EscapeName, but with \x5c instead of each backslash, so that programs can restore the bytes.
 std::string EncodeName(std::string_view text);
 
 /// Returns a text such as "512 B", "1.5 KiB" or "8.0 GiB".
 std::string FormatBytes(std::uint64_t bytes);
-/// Returns the size as an operand of an option, rounded up: "15.4M".
+/// Returns a size as options such as --memory accept it, rounded up: "15.4M".
 std::string SizeArgument(std::uint64_t bytes);
-/// Returns 16 hexadecimal digits.
+/// Returns the number as 16 hexadecimal digits.
 std::string Hex(std::uint64_t number);
 inline double InSeconds(std::chrono::nanoseconds time) { return std::chrono::duration<double>(time).count(); }
 /// Returns a text such as "0.35 s", "12.3 s", "2 min 05 s" or "3 h 07 min".

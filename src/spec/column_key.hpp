@@ -1,5 +1,5 @@
-// Keys of records with columns, as typed: -k NAME|#N|PATH[:TYPE][:asc|desc][:nulls-first|nulls-last]. Plain data:
-// cli/column_key.hpp parses a key, and formats/ makes the keys of records by it. Start at ColumnKey.
+// A sort key of records with columns, as typed: -k NAME|#N|PATH[:TYPE][:asc|desc][:nulls-first|nulls-last]. Plain data:
+// cli/column_key.hpp parses the text, and formats/ compares records by the key. Start at ColumnKey.
 #pragma once
 
 #include <cstdint>
@@ -8,19 +8,19 @@
 
 namespace gpusort {
 
-/// The type by which the text of a column is ordered.
+/// How the texts in a column are compared.
 enum class ValueType : std::uint8_t {
   kText,       ///< unsigned bytes
-  kNoCase,     ///< unsigned bytes, with ASCII capitals as small letters
-  kNatural,    ///< as -V
-  kLocale,     ///< by the weights of the environment's locale (strxfrm)
+  kNoCase,     ///< unsigned bytes; ASCII capitals count as small letters
+  kNatural,    ///< version numbers, as sort -V compares them
+  kLocale,     ///< texts, by the collation of the environment's locale (strxfrm)
   kInt,        ///< whole numbers of any length, exact
   kDecimal,    ///< decimal numbers of any length, exact
-  kFloat,      ///< binary64, totalOrder
+  kFloat,      ///< 64-bit floating-point numbers, by the totalOrder of IEEE 754
   kBool,       ///< false before true
-  kDate,       ///< a day
-  kTimestamp,  ///< an instant
-  kIp,         ///< v4 before v6
+  kDate,       ///< calendar days
+  kTimestamp,  ///< points in time
+  kIp,         ///< IP addresses, version 4 before version 6
   kUuid,
   kBytesHex,  ///< bytes written as hexadecimal digits
   kAmount,    ///< decimal numbers with a currency sign or %
@@ -29,21 +29,21 @@ enum class ValueType : std::uint8_t {
 /// How the values of a column are read and ordered.
 struct ValueRule {
   ValueType type = ValueType::kText;
-  bool typed = false;  ///< a type was given
+  bool typed = false;  ///< the user gave `type`
   bool descending = false;
-  std::optional<bool> nulls_first;  ///< if not given: last if ascending, first if descending
-  std::string time_format;          ///< of timestamp(FORMAT), in strptime's letters; empty for the known formats
+  std::optional<bool> nulls_first;  ///< no value: nulls are last in ascending order, and first in descending order
+  std::string time_format;          ///< FORMAT of timestamp(FORMAT), as for strptime; empty: all known formats
   char decimal_point = '.';
-  int thousands = -1;  ///< a byte between digits to skip; -1 if there is none
+  int thousands = -1;  ///< the byte that separates groups of digits; -1: no such byte
 
   bool puts_nulls_first() const { return nulls_first.value_or(descending); }
   friend bool operator==(const ValueRule&, const ValueRule&) = default;
 };
 
 struct ColumnKey {
-  std::string text;          ///< the whole operand, for messages
-  std::string column;        ///< name, path, or what follows '#', unquoted
-  std::uint64_t number = 0;  ///< of #N, from 1; 0 for a name or path
+  std::string text;          ///< the whole operand of -k, for messages
+  std::string column;        ///< the column's name without quotes, or its path, or the digits after '#'
+  std::uint64_t number = 0;  ///< the number of the column, from 1, if the user gave #N; otherwise 0
   ValueRule rule;
 
   friend bool operator==(const ColumnKey&, const ColumnKey&) = default;

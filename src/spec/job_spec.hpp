@@ -1,5 +1,5 @@
-// A job as plain data: which records are read and written, in which order, within which limits. The front ends make a
-// JobSpec out of a command line, and every stage takes the part that it needs. Start at JobSpec.
+// A job as plain data: which records are read and written, in which order, within which limits. The programs make a
+// JobSpec from their command lines, and each stage of a sort takes the part that it needs. Start at JobSpec.
 #pragma once
 
 #include <chrono>
@@ -21,7 +21,7 @@
 
 namespace gpusort {
 
-/// In the order of precedence: if options ask for several actions, the last one counts.
+/// The task of a process. If options ask for several actions, the last one in this list counts.
 enum class Action { kSort, kExplain, kCheck, kStatus, kCompletion, kVersion, kHelp };
 enum class Format { kBinary, kLines, kTable };
 enum class DeviceChoice { kAuto, kCpu, kGpu };
@@ -31,11 +31,11 @@ enum class When { kAuto, kAlways, kNever };
 /// Bytes [begin, end) of a file.
 struct ByteRange {
   std::uint64_t begin = 0, end = ~std::uint64_t{0};
-  bool inside = false;  ///< the range ends with a record: the bytes after the file's last record are not in it
-  std::string state{};  ///< the state of the format at `begin`, as RecordFormat::SaveState writes it
+  bool inside = false;  ///< the range ends after a record, and the rest of the file does not belong to the job
+  std::string state{};  ///< the state of the format's parser at `begin`, as RecordFormat::SaveState returns it
 };
 
-/// The order of lines, together with the view of it that record layouts point to.
+/// Owns an order of lines and its view. Record layouts point to the view, so this object must outlive them.
 struct LineOrdered {
   explicit LineOrdered(LineOrder given) : order(std::move(given)), view(order.view()) {}
   LineOrdered(const LineOrdered&) = delete;
@@ -47,81 +47,81 @@ struct LineOrdered {
 
 /// The inputs, and how their bytes are divided into records.
 struct Source {
-  std::vector<std::string> inputs;  ///< at least one; "-" (standard input) at most once
-  bool implied = false;             ///< no name was given: `inputs` is standard input
-  std::string names_file;           ///< of --files0-from: the file with the names of the inputs; empty: none
-  std::vector<ByteRange> ranges;    ///< the part of each input that is sorted, headers apart; empty: all of each
-  std::optional<Codec> codec;       ///< of every input; if not given, of each input by its extension
+  std::vector<std::string> inputs;  ///< at least one name; "-" means standard input and occurs at most once
+  bool implied = false;             ///< the user named no input, so that `inputs` is standard input
+  std::string names_file;           ///< the file of --files0-from, which contains the names of the inputs; may be empty
+  std::vector<ByteRange> ranges;    ///< the records of each input that are sorted; empty: all records of all inputs
+  std::optional<Codec> codec;       ///< the codec of all inputs; no value: the extension of each name decides
   std::uint64_t max_expanded = std::numeric_limits<std::uint64_t>::max();  ///< bytes that one input may expand to
 
   Format format = Format::kBinary;
-  bool format_assumed = false;        ///< no option names the format: lines, or the numbers that extensions name
+  bool format_assumed = false;        ///< no option names the format
   bool format_guessed = false;        ///< lines were chosen before the name of any input was known
-  bool force_format = false;          ///< inputs that seem to be of another kind are read in `format` all the same
+  bool force_format = false;          ///< inputs that seem to have another format are not refused
   std::string type_note;              ///< the record type and how it was decided: "i32 (from the extension .bin)"
-  std::string lines_because;          ///< the option or key that chose lines; empty: --format or the names chose them
-  std::string column_form;            ///< if `lines_because` is set: the keys that sort the same inputs by columns
-  std::optional<TableOptions> table;  ///< of Format::kTable; `Order::layout` is then the layout of the rows' lines
-  std::uint64_t header = 0;           ///< lines at the top of every input that are not sorted
-  std::uint64_t max_record = 0;       ///< bytes of the longest line; 0: planned
+  std::string lines_because;          ///< the option or key that implies lines; empty: --format or the names do
+  std::string column_form;            ///< a warning suggests these keys, which sort the inputs by columns instead
+  std::optional<TableOptions> table;  ///< set for Format::kTable only; `Order::layout` is then the layout of lines
+  std::uint64_t header = 0;           ///< number of lines at the top of every input that are not sorted
+  std::uint64_t max_record = 0;       ///< size of the longest line that is accepted; 0: the planner decides
 };
 
 /// The output, and how it gets its name.
 struct Target {
-  std::string output;       ///< "-" is standard output; empty for Action::kCheck
-  bool implied = false;     ///< no OUTPUT was given: `output` is standard output
+  std::string output;       ///< the path, or "-" for standard output; empty for Action::kCheck
+  bool implied = false;     ///< the user named no output, so that `output` is standard output
   bool asks = false;        ///< a person at a terminal is asked before an existing output is replaced
-  bool no_clobber = false;  ///< an output that exists is not replaced
-  unsigned split = 0;       ///< number of files that the output consists of, named after `output`; 0: one file
+  bool no_clobber = false;  ///< an existing output is an error
+  unsigned split = 0;       ///< number of files into which the output is split, named after `output`; 0: one file
   Codec codec = Codec::kNone;
-  bool headless = false;           ///< the output begins without the header of the inputs
-  std::vector<std::byte> trailer;  ///< the last bytes of the output, if the inputs are given without their end
-  std::string state;               ///< the state of the format before the first record, as RecordFormat::SaveState
+  bool headless = false;           ///< the output does not get the header of the inputs
+  std::vector<std::byte> trailer;  ///< the bytes after the last record; empty: those of the inputs
+  std::string state;               ///< the state of the format's parser before the first record of the output
   bool no_fsync = false;
   bool no_space_check = false;
   bool verify = false;  ///< the output is read back before it gets its name
 };
 
-/// The order of the records, and which of them the output keeps.
+/// The order of the records, and the records that the output keeps.
 struct Order {
-  RecordLayout layout;                       ///< with --reverse folded into the direction of every field
-  std::shared_ptr<const LineOrdered> lines;  ///< what the layout of lines refers to
-  bool locale = false;                       ///< lines are ordered as the locale of the environment says
-  bool random = false;                       ///< a key of `lines` is ordered at random: ReadNamedFiles sets the salt
-  std::string random_source;                 ///< the file that the salt is read from; empty: the system
-  bool unique = false;                       ///< only the first of equal records is kept
-  std::uint64_t top = 0;                     ///< number of records that the output has at most; 0: all
+  RecordLayout layout;                       ///< the fields and their directions; --reverse is already applied
+  std::shared_ptr<const LineOrdered> lines;  ///< owns the order of lines to which `layout` points
+  bool locale = false;                       ///< lines are compared by the collation of the environment's locale
+  bool random = false;                       ///< a key of `lines` is a random order, whose salt ReadNamedFiles sets
+  std::string random_source;                 ///< the file from which the salt is read; empty: /dev/urandom
+  bool unique = false;                       ///< the output keeps only the first of equal records
+  std::uint64_t top = 0;                     ///< the maximum number of records in the output; 0: no maximum
   bool merge = false;                        ///< the inputs are sorted already
 
   bool debug = false;        ///< the output shows which part of each line is compared
-  std::vector<KeyDef> keys;  ///< the keys of lines as typed, for `debug`
-  KeyOptions ordering;       ///< the ordering letters of the command line, for `debug`
-  bool stable = false;       ///< -s, for `debug`
-  bool reverse = false;      ///< -r as typed; `layout` holds its effect
+  std::vector<KeyDef> keys;  ///< the keys of lines as typed, for the warnings of `debug`
+  KeyOptions ordering;       ///< the ordering letters of the command line, for the warnings of `debug`
+  bool stable = false;       ///< -s was given; for the warnings of `debug`
+  bool reverse = false;      ///< -r was given; `layout` contains the effect
 };
 
 /// Memory, temp space, threads and devices.
 struct Limits {
   std::optional<Size> memory;
   std::optional<Size> gpu_memory;
-  std::vector<std::string> temp_dirs;  ///< empty: planned
-  std::optional<Codec> temp_codec;     ///< of spilled blocks; if not given, chosen while the first blocks are written
-  std::string temp_program;            ///< a program that compresses spilled blocks instead; empty: none
-  unsigned threads = 0;                ///< 0: one for each core
+  std::vector<std::string> temp_dirs;  ///< folders for temporary files; empty: chosen when the job opens
+  std::optional<Codec> temp_codec;     ///< the codec of spilled blocks; no value: chosen by the first blocks
+  std::string temp_program;            ///< the program that compresses spilled blocks instead of a codec; may be empty
+  unsigned threads = 0;                ///< 0: one thread for each core
   DeviceChoice device = DeviceChoice::kAuto;
-  std::vector<int> gpus{};               ///< CUDA ordinals; empty: all that are visible, or with auto as many as pay
-  std::chrono::seconds gpu_timeout{60};  ///< a GPU that gives no sign for this long counts as lost
-  std::uint64_t batch_bytes = 0;         ///< 0: planned
-  std::uint64_t block_bytes = 0;         ///< 0: planned
-  unsigned max_fan_in = 0;               ///< 0: planned; else at least 2
+  std::vector<int> gpus{};               ///< CUDA ordinals; empty: all visible GPUs, or with kAuto as many as help
+  std::chrono::seconds gpu_timeout{60};  ///< a GPU that makes no progress for this long counts as lost
+  std::uint64_t batch_bytes = 0;         ///< 0: the planner decides
+  std::uint64_t block_bytes = 0;         ///< 0: the planner decides
+  unsigned max_fan_in = 0;               ///< maximum number of runs in one merge, at least 2; 0: the planner decides
 };
 
-/// How a job goes on after its process was killed (--resume-dir).
+/// How a job continues in another process after its process was killed (--resume-dir).
 struct Survival {
-  std::string dir;    ///< the folder that keeps the finished part of the job for a later process; empty: none
-  bool keep = false;  ///< the folder stays when the job is done
-  std::uint64_t checkpoint_bytes = std::uint64_t{32} << 30;  ///< output bytes between two points to go on from
-  /// Names and values of the typed options that must be the same for a job to go on.
+  std::string dir;    ///< the folder with the finished part of the job; empty: the job cannot continue
+  bool keep = false;  ///< the folder is kept when the job is done
+  std::uint64_t checkpoint_bytes = std::uint64_t{32} << 30;  ///< output bytes between two checkpoints
+  /// Names and values of the typed options that must be the same when the job continues.
   std::vector<std::pair<std::string, std::string>> typed;
 };
 
@@ -132,22 +132,22 @@ struct Reports {
   bool json_log = false;
   std::string log_level = "warn";  ///< trace, debug, info, warn, error or off
   std::string log_file;
-  bool quiet = false;  ///< of Action::kCheck: no message
+  bool quiet = false;  ///< Action::kCheck prints no message
 };
 
-/// Behaviour in which `gpusort` and `sort` differ.
+/// Behaviour in which the program names `gpusort` and `sort` differ.
 struct Dialect {
-  bool strict = true;           ///< inputs that change meanwhile and unusable temp folders are errors
-  bool grows = false;           ///< lines that are longer than planned take more memory instead of failing
-  bool ignore_sigpipe = false;  ///< the caller ignored SIGPIPE: programs that are run ignore it as well
-  std::function<void(const std::string&)> say;  ///< reports a program that cannot be run; empty: a log warning
+  bool strict = true;           ///< inputs that change while they are read and unusable temp folders are errors
+  bool grows = false;           ///< a line that is longer than planned takes more memory instead of being an error
+  bool ignore_sigpipe = false;  ///< compression programs must ignore SIGPIPE, as the caller of this process does
+  std::function<void(const std::string&)> say;  ///< reports that a program cannot be run; empty: logs a warning
 };
 
 struct JobSpec {
   Action action = Action::kSort;
-  bool probes = false;                 ///< of Action::kExplain: measures how long the job will take
-  HelpTopic help = HelpTopic::kShort;  ///< of Action::kHelp
-  std::string shell;                   ///< of Action::kCompletion: bash, zsh or fish
+  bool probes = false;                 ///< Action::kExplain measures how long the job will take
+  HelpTopic help = HelpTopic::kShort;  ///< the text that Action::kHelp prints
+  std::string shell;                   ///< the shell of Action::kCompletion: bash, zsh or fish
 
   Source source;
   Target target;
@@ -158,7 +158,7 @@ struct JobSpec {
   Dialect dialect;
 };
 
-/// Returns the name that the expanded content of `input` would have as a file.
+/// Returns the name of an input without the extension of its codec, for example a.csv for a.csv.gz.
 inline std::string ExpandedName(const std::string& input, const Source& source) {
   const Codec named = CodecOfPath(input);
   return named != Codec::kNone && source.codec.value_or(named) == named ? std::string(WithoutCodecExtension(input))

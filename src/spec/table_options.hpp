@@ -1,4 +1,4 @@
-// How records with columns are written, as a front end has resolved it. Plain data for formats/table_format.hpp.
+// The syntax and the keys of records with columns (CSV, JSON Lines...), as plain data for formats/table_format.hpp.
 #pragma once
 
 #include <cstdint>
@@ -10,16 +10,16 @@
 namespace gpusort {
 
 struct TableOptions {
-  std::string name = "csv";  ///< of the format: a row of formats/registry.hpp
+  std::string name = "csv";  ///< the name of the format, which selects a row of formats/registry.hpp
   unsigned char delimiter = ',';
-  int quote = '"';                 ///< -1 if there is none
-  int escape = -1;                 ///< the next byte in quotes is text; -1: a quote in quotes is doubled
-  int comment = -1;                ///< the first byte of lines to skip; -1 if there is none
-  std::uint64_t header = 1;        ///< records on top that are not sorted; the last one names the columns
-  std::vector<std::string> nulls{};  ///< unquoted fields that are null, in addition to empty ones
-  bool strict = false;             ///< values and records that only cause a warning are errors
-  std::vector<ColumnKey> keys{};     ///< with --reverse applied; if empty, all columns as text
-  bool reverse = false;            ///< the order without keys is descending
+  int quote = '"';                   ///< the byte around quoted fields; -1: fields are never quoted
+  int escape = -1;                   ///< the byte before a literal byte in a quoted field; -1: quotes are doubled
+  int comment = -1;                  ///< the first byte of lines that are skipped; -1: no line is skipped
+  std::uint64_t header = 1;          ///< number of records at the top that are not sorted; the last names the columns
+  std::vector<std::string> nulls{};  ///< unquoted texts that mean null, in addition to the empty text
+  bool strict = false;               ///< doubtful values and records are errors instead of warnings
+  std::vector<ColumnKey> keys{};     ///< the sort keys, with --reverse applied; empty: all columns as text
+  bool reverse = false;              ///< without keys, the order is descending
 };
 
 }  // namespace gpusort

@@ -1,5 +1,5 @@
-// Keys of lines as typed, before they are resolved into an order. Both grammars fill them in, and the warnings about
-// doubtful keys read them.
+// Sort keys of lines as typed. The parsers of `gpusort` and `sort` set KeyDefs, key_def.hpp makes an order of them, and
+// the warnings about doubtful keys read them.
 #pragma once
 
 #include <cstdint>
@@ -24,22 +24,22 @@ struct KeyOptions {
   bool reverse = false;
   bool version = false;
 
-  /// True if a key with these options takes over those of the command line.
+  /// Returns true if no letter is set. A key without letters inherits the letters of the command line.
   bool none() const { return *this == KeyOptions{}; }
-  /// Returns the letters in GNU's order, with b if either end has it, and without i if there is d.
+  /// Returns the letters in the order of GNU sort's messages: b if either end of the key has b, and no i if d is set.
   std::string letters() const;
 
   friend bool operator==(const KeyOptions&, const KeyOptions&) = default;
 };
 
-/// One key as typed, counted as LineKey counts.
+/// One key as typed. Fields and characters are counted as in LineKey.
 struct KeyDef {
   std::uint64_t begin_field = 0;
   std::uint64_t begin_char = 0;
   std::uint64_t end_field = LineKey::kToEnd;
   std::uint64_t end_char = 0;
   KeyOptions options;
-  bool obsolescent = false;  ///< written as +F.C -F.C
+  bool obsolescent = false;  ///< the user wrote the key as +F.C -F.C
 
   friend bool operator==(const KeyDef&, const KeyDef&) = default;
 };
