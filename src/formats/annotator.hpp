@@ -1,4 +1,4 @@
-// sort --debug: every line of the result with the part of it that each key compared underlined.
+// Implements --debug of sort: the output shows under each line the part that each key compares.
 #pragma once
 
 #include <string>
@@ -8,7 +8,7 @@
 
 namespace gpusort {
 
-/// Appends `line`, which has its delimiter, and a line below it for each thing that is compared.
+/// Appends `line` without its delimiter to `out`, and below it a line for each key that underlines the part compared.
 void Annotate(RecordSpan line, const LineOrder& order, std::string& out);
 
 }  // namespace gpusort

@@ -1,9 +1,8 @@
-// Tables as databases write them in text: PostgreSQL's COPY (pgcopy), and SELECT INTO OUTFILE and mysqldump --tab of
-// MySQL and MariaDB (mysql). A delimiter stands between columns. A backslash gives the next byte another meaning, so
-// that a newline after a backslash ends no record. A field \N is null, and an empty field is an empty text. In pgcopy a
-// line \. ends the data and is the output's trailer. In mysql fields may be in quotes. With --header the records on top
-// have the names of columns, as COPY WITH (HEADER) writes them. A CR before the newline of a record is part of no
-// field. Start at Scan and PutKeys. Dumps also use ScanRows and PutRow.
+// The format of tables that databases write as text: PostgreSQL's COPY (pgcopy), and SELECT INTO OUTFILE and mysqldump
+// --tab of MySQL and MariaDB (mysql). A backslash changes the meaning of the next byte, so that a newline after a
+// backslash ends no record. A field \N is null, and an empty field is an empty text. In pgcopy a line \. ends the data
+// and becomes the output's trailer. In mysql fields may be quoted. With --header the first records name the columns. A
+// CR before the newline of a record belongs to no field. Start at Scan and PutKeys.
 #pragma once
 
 #include <string>
@@ -33,50 +32,49 @@ class CopyFormat : public TableFormat {
   std::uint64_t PutKeys(RecordSpan records, ScanState& state, Scratch& scratch, FieldWriter& out,
                         KeyTally& tally) const;
 
-  /// The meaning of the byte that was read last. With quotes there are quoted modes, and kStart is also the front of a
-  /// field.
+  /// The state after a byte. If there are quotes, the quoted modes exist, and kStart is also the beginning of a field.
   enum Mode : unsigned {
     kStart,
     kPlain,
     kEscape,
-    kStartEscape,  ///< a backslash is the first byte of a record
-    kDot,          ///< the record is \. so far
-    kDotReturn,    ///< and a CR
-    kEnded,        ///< the line that ends the data
+    kStartEscape,  ///< after a backslash that is the first byte of a record
+    kDot,          ///< after \. at the beginning of a record
+    kDotReturn,    ///< after \. and a CR at the beginning of a record
+    kEnded,        ///< after the line that ends the data
     kQuoted,
     kQuotedEscape,
-    kQuote,  ///< what may be the closing quote
+    kQuote,  ///< after a quote that may be the closing quote
     kQuoteReturn,
   };
-  /// The ends of the first and the last record; null: no record ends.
+  /// Pointers to the ends of the first and the last record that ScanRows() found; null: there is none.
   struct RowEnds {
     const Byte* first = nullptr;
     const Byte* last = nullptr;
   };
-  /// Goes over rows in `mode` up to `end`, or up to the end of the line that ends the data (kEnded).
+  /// Scans rows from `p` in `mode`, up to `end` or the line that ends the data (kEnded). Returns the place after it.
   const Byte* ScanRows(const Byte* p, const Byte* end, Mode& mode, RowEnds& ends) const;
-  /// Puts the keys of the row at `begin`: those that are wanted, or if there are none, every column by PutWhole.
-  /// Returns its end.
+  /// Writes the keys of the row at `begin` in the columns `wanted`. If `wanted` is empty, writes every column with
+  /// PutWhole. Returns the end of the row.
   const Byte* PutRow(const Byte* begin, const Byte* end, const KeyColumns& wanted, Scratch& scratch, FieldWriter& out,
                      KeyTally& tally) const;
 
  private:
   const Byte* ScanQuotedRow(const Byte* p, const Byte* end, Mode& mode) const;
   const Byte* RowEnd(const Byte* p, const Byte* end) const;
-  /// Returns the end of the plain field at `p`: a delimiter, a newline, or `end`. Sets `escaped` to the byte after the
-  /// last escaped byte, or to null if no byte is escaped.
+  /// Returns the end of the field at `p`, which has no quotes: a delimiter, a newline, or `end`. Sets `escaped` to the
+  /// byte after the last escaped byte of the field, or to null if no byte is escaped.
   const Byte* FieldEnd(const Byte* p, const Byte* end, const Byte*& escaped) const;
-  /// ReadField and ReadQuoted read the field at `p` and return its end. `scratch` may hold the text of the field.
+  /// ReadField and ReadQuoted read the field at `p` and return its end. `field` may refer to `scratch`.
   const Byte* ReadField(const Byte* begin, const Byte* p, const Byte* end, Field& field, std::string& scratch) const;
   const Byte* ReadQuoted(const Byte* p, const Byte* end, Field& field, std::string& scratch) const;
   const Byte* SkipField(const Byte* p, const Byte* end, std::string& scratch) const;
   bool IsNullField(std::string_view raw) const;
-  /// Appends what an escape and the bytes at `p` stand for, and takes them.
+  /// Appends the text of an escape sequence to `text`. `p` is after the backslash, and is moved after the sequence.
   void TakeEscaped(const Byte*& p, const Byte* end, std::string& text) const;
 
   const bool postgres_;
   const unsigned char delimiter_, escape_;
-  const int quote_;  ///< -1: none
+  const int quote_;  ///< -1: fields have no quotes
   KeyColumns wanted_;
 };
 

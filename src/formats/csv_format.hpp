@@ -1,6 +1,6 @@
-// CSV and TSV: RFC 4180 with any one-byte delimiter and quote. TSV has no quotes unless --quote names one. A quote
-// opens quotes only at the front of a field, and text after a closing quote is kept. Lines that begin with the comment
-// byte stay with the record that follows. Comments after the last record stay at the end of the output.
+// The format of CSV and TSV: RFC 4180 with any one-byte delimiter and quote. TSV has no quotes unless --quote names
+// one. A quote opens quotes only at the beginning of a field. Text after a closing quote belongs to the field. Comment
+// lines before a record move with the record. Comments after the last record stay at the end of the output.
 #pragma once
 
 #include "formats/csv_marks.hpp"
@@ -13,10 +13,10 @@ class CsvFormat : public TableFormat {
   explicit CsvFormat(const JobSpec& spec);
 
   std::uint64_t header_lines() const override { return table_.comment < 0 ? table_.header : 0; }
-  bool has_header() const override { return true; }  // or at least a byte order mark
+  bool has_header() const override { return true; }  // at least a byte order mark is possible
   std::optional<std::uint64_t> HeaderBytes(RecordSpan front, bool all) const override;
   void ReadHeader(RecordSpan header) override;
-  /// Returns the names of the columns, from the last record of the header. Empty: the header is empty.
+  /// Returns the column names: the fields of the last record in `header`, or no name if `header` is empty.
   std::vector<std::string> NamesOf(RecordSpan header) const;
   Ends Scan(RecordSpan bytes, ScanState& state) const override;
   Guess LookAhead(RecordSpan block) const override;
@@ -37,17 +37,18 @@ class CsvFormat : public TableFormat {
  private:
   enum Mode : unsigned { kRecord, kField, kPlain, kQuoted, kQuote, kEscape, kComment };
   struct Column {
-    const Byte *begin, *end;  ///< quotes are in it
+    const Byte *begin, *end;  ///< the bytes of the field, with its quotes
   };
 
-  /// Walks on in `mode` from `p`. Returns the end of the record and sets `ended`. Returns `end` if the record goes on,
-  /// and `mode` is the mode there.
+  /// Scans from `p` in `mode`. Returns the end of the record and sets `ended`. If the record does not end before `end`,
+  /// returns `end`, and `mode` is the mode at that byte.
   const Byte* RecordEnd(const Byte* p, const Byte* end, Mode& mode, bool& ended) const;
-  /// Whether CsvMarks tell where records and fields end, unless there are comments.
+  /// Returns true if CsvMarks can find the ends of fields and records: quotes are doubled instead of escaped.
   bool marks() const { return escape_ < 0; }
+  /// Returns the mode after `byte`, given the state of CsvMarks after it.
   Mode ModeBehind(Byte byte, const CsvMarks::State& marked) const;
-  /// Finds the columns that are keys in the record at `p`, in the order of by_column_, and counts all columns in
-  /// `width`. Returns the end of the record; null if that takes a walk byte by byte.
+  /// Finds the key columns of the record at `p`, in the order of by_column_. `found` becomes their number, and `width`
+  /// the number of all columns. Returns the end of the record, or null if CsvMarks cannot handle the record.
   const Byte* Split(const Byte* p, const Byte* end, Column* columns, std::size_t& found, std::uint64_t& width) const {
     return CsvMarks::HasAvx2() ? SplitByAvx2(p, end, columns, found, width)
                                : SplitBy<false>(p, end, columns, found, width);
@@ -56,36 +57,36 @@ class CsvFormat : public TableFormat {
   const Byte* SplitBy(const Byte* p, const Byte* end, Column* columns, std::size_t& found, std::uint64_t& width) const;
   GPUSORT_AVX2 const Byte* SplitByAvx2(const Byte* p, const Byte* end, Column* columns, std::size_t& found,
                                        std::uint64_t& width) const;
-  /// Puts the keys that PutKeys would put, for a record that Split() has split.
+  /// Writes the same keys as PutKeys, for a record that Split() has divided into `columns`.
   void PutColumns(const Byte* begin, const Byte* end, const Column* columns, std::size_t found, std::string& text,
                   FieldWriter& out, KeyTally& tally) const;
-  /// Returns the end of the comments at `p`.
+  /// Returns the end of the comment lines that begin at `p`.
   const Byte* SkipComments(const Byte* p, const Byte* end) const;
-  /// A field in quotes that has text after its closing quote.
+  /// The text after the closing quote of a field.
   struct Trailing {
-    const Byte* text = nullptr;  ///< null: there is none
-    bool newlines = false;       ///< there are newlines in the quotes
+    const Byte* text = nullptr;  ///< null: the field has no such text
+    bool newlines = false;       ///< true: the quoted part of the field contains newlines
   };
-  /// Returns the end of the field at `p`: a delimiter, or the end of its line.
+  /// Returns the end of the field that begins at `p`: a delimiter, or the end of the line.
   const Byte* SkipField(const Byte* p, const Byte* end, Trailing& trailing) const;
-  /// Counts a record with another number of columns than the header. Throws BadRecord with --strict.
+  /// Counts a record whose number of columns differs from the header. Throws BadRecord if --strict is given.
   void CheckWidth(std::uint64_t width, KeyTally& tally) const {
     if (width != width_ && width_ != 0) NoteWidth(width, tally);
   }
   void NoteWidth(std::uint64_t width, KeyTally& tally) const;
   void OrderColumns();
-  /// The field without quotes from `p` to `stop`.
+  /// Sets `field` to the field from `p` to `stop`, which has no quotes. `begin` is the beginning of the record.
   void SetPlain(const Byte* begin, const Byte* p, const Byte* stop, const Byte* end, Field& field) const;
-  /// Reads the field at `p` of the record at `begin`. Returns its end: a delimiter, or the end of its line. `scratch`
-  /// may hold its text.
+  /// Reads the field that begins at `p` in the record at `begin`. Returns the end of the field: a delimiter, or the end
+  /// of the line. `field` may refer to `scratch`.
   const Byte* ReadField(const Byte* begin, const Byte* p, const Byte* end, Field& field, std::string& scratch,
                         Trailing& trailing) const;
 
   const unsigned char delimiter_;
   const int quote_, escape_, comment_;
-  std::vector<std::size_t> by_column_;  ///< keys in the order of their columns
-  std::vector<std::size_t> places_;     ///< of keys, in by_column_
-  std::uint64_t width_ = 0;             ///< columns of the header; 0: there is none
+  std::vector<std::size_t> by_column_;  ///< key numbers, ordered by column
+  std::vector<std::size_t> places_;     ///< the position of each key in by_column_
+  std::uint64_t width_ = 0;             ///< number of columns in the header; 0: there is no header
 };
 
 }  // namespace gpusort

@@ -1,7 +1,6 @@
-// Finds the delimiters and newlines of CSV outside of quotes, as bits for 64 bytes at a time. A byte is in quotes if
-// the exclusive or of all earlier quotes is 1 (Langdale and Lemire, "Parsing Gigabytes of JSON per Second"). This needs
-// quotes that open only at the front of a field and are escaped by doubling. Next tells where this is not so. Start at
-// CsvMarks.
+// CsvMarks finds the delimiters and newlines of CSV outside of quotes, 64 bytes at a time, as bit masks. A byte is in
+// quotes if the number of quotes before it is odd (Langdale and Lemire, "Parsing Gigabytes of JSON per Second"). This
+// holds if quotes open only at the beginning of a field and are escaped by doubling. Otherwise Next() returns false.
 #pragma once
 
 #include <algorithm>
@@ -24,14 +23,15 @@ class CsvMarks {
  public:
   static constexpr std::uint64_t kBytes = 64;
 
-  /// The state before a byte.
+  /// The state of the scan before a byte.
   struct State {
-    std::uint64_t quoted = 0;   ///< all bits or none: inside quotes
-    std::uint64_t may_open = 1; ///< 1: a quote would open quotes (also those that one has just closed), 0: it is text
-    std::uint64_t closed = 0;   ///< 1: the byte before is a quote that closes
+    std::uint64_t quoted = 0;   ///< all bits are set if the byte is inside quotes, otherwise none
+    /// 1: a quote at this byte opens quotes, or doubles the quote before it. 0: such a quote is text.
+    std::uint64_t may_open = 1;
+    std::uint64_t closed = 0;   ///< 1: the byte before is a closing quote
   };
 
-  /// `quote` is -1 if quotes are text.
+  /// A `quote` of -1 means that quotes are ordinary text.
   CsvMarks(int quote, unsigned char delimiter)
       : quote_(static_cast<unsigned char>(quote)), delimiter_(delimiter), quotes_(quote < 0 ? 0 : ~std::uint64_t{0}) {}
 
@@ -44,12 +44,12 @@ class CsvMarks {
 #endif
   }
 
-  /// Looks at the next `count` bytes, at most 64, and sets delimiters(), newlines() and after_quotes(). False, and
-  /// changes nothing, if a quote among them stands inside of a field.
+  /// Scans the next `count` bytes, at most 64, and sets delimiters(), newlines() and after_quotes(). Returns false and
+  /// changes nothing if one of the bytes is a quote in the middle of a field.
   bool Next(const Byte* bytes, std::uint64_t count, State& state) {
     return HasAvx2() ? NextBy<true>(bytes, count, state) : NextBy<false>(bytes, count, state);
   }
-  /// Does what Next does, for a caller that has asked HasAvx2(). A function with GPUSORT_AVX2 can inline it.
+  /// Does the same as Next(). `kAvx2` must equal HasAvx2(). A function with GPUSORT_AVX2 can inline it.
   template <bool kAvx2>
   __attribute__((always_inline)) bool NextBy(const Byte* bytes, std::uint64_t count, State& state) {
     Byte copy[kBytes];
@@ -61,7 +61,7 @@ class CsvMarks {
     auto [quotes, delimiters, newlines] = Find<kAvx2>(bytes);
     const std::uint64_t last = count - 1, valid = ~std::uint64_t{0} >> (kBytes - count);
     quotes &= valid & quotes_;
-    // A quote that opens is quoted, one that closes is not.
+    // In `quoted` the bit of an opening quote is set, and the bit of a closing quote is not set.
     const std::uint64_t quoted = quotes == 0 ? state.quoted : PrefixXor(quotes) ^ state.quoted;
     delimiters &= valid & ~quoted;
     newlines &= valid & ~quoted;
@@ -78,7 +78,7 @@ class CsvMarks {
   }
   std::uint64_t delimiters() const { return delimiters_; }
   std::uint64_t newlines() const { return newlines_; }
-  /// Bytes of fields that follow directly on the quote that closes them.
+  /// The bytes that follow directly after a closing quote but do not end the field, as bits.
   std::uint64_t after_quotes() const { return after_quotes_; }
 
  private:
@@ -131,7 +131,7 @@ class CsvMarks {
 #endif
 
   const unsigned char quote_, delimiter_;
-  const std::uint64_t quotes_;  ///< all bits or none: there are quotes
+  const std::uint64_t quotes_;  ///< all bits are set if quotes have a meaning, otherwise none
   std::uint64_t delimiters_ = 0, newlines_ = 0, after_quotes_ = 0;
 };
 

@@ -1,4 +1,4 @@
-// Finds the first of one or two bytes. Formats spend most of their time here.
+// Fast searches for a byte in memory. Formats spend most of their time in these functions.
 #pragma once
 
 #include <bit>
@@ -17,7 +17,7 @@ inline std::string_view Text(const Byte* begin, const Byte* end) {
   return {reinterpret_cast<const char*>(begin), static_cast<std::size_t>(end - begin)};
 }
 
-/// Returns the first byte of [p, end) that is `a` or `b`, or `end`.
+/// Returns a pointer to the first byte of [p, end) that is `a` or `b`, or `end` if there is none.
 inline const Byte* FindEither(const Byte* p, const Byte* end, unsigned char a, unsigned char b) {
 #if defined(__SSE2__)
   const __m128i as = _mm_set1_epi8(static_cast<char>(a)), bs = _mm_set1_epi8(static_cast<char>(b));
@@ -31,7 +31,7 @@ inline const Byte* FindEither(const Byte* p, const Byte* end, unsigned char a, u
   return p;
 }
 
-/// Returns the first byte of [p, end) that is `a`, or `end`.
+/// Returns a pointer to the first byte of [p, end) that is `a`, or `end` if there is none.
 inline const Byte* FindByte(const Byte* p, const Byte* end, unsigned char a) {
   const void* const found = p == end ? nullptr : std::memchr(p, a, static_cast<std::size_t>(end - p));
   return found == nullptr ? end : static_cast<const Byte*>(found);

@@ -1,4 +1,4 @@
-// JSON Lines: a record is a line that is one JSON value; keys are paths into it.
+// The format of JSON Lines: each line is one JSON value, and a key is a path to a value inside it.
 #pragma once
 
 #include "formats/json_record.hpp"
@@ -10,7 +10,7 @@ class JsonFormat : public TableFormat {
  public:
   explicit JsonFormat(const JobSpec& spec);
 
-  bool has_header() const override { return true; }  // or at least a byte order mark
+  bool has_header() const override { return true; }  // at least a byte order mark is possible
   std::optional<std::uint64_t> HeaderBytes(RecordSpan front, bool all) const override;
   Ends Scan(RecordSpan bytes, ScanState& state) const override;
 
@@ -29,7 +29,7 @@ class JsonFormat : public TableFormat {
   std::vector<JsonPath> paths_;
 };
 
-/// Returns what to say of a path that no record has: "; did you mean ...?" and the nearest paths of `record`.
+/// Returns a hint for the error that no record has the path `path`: "; did you mean ...?" and its nearest paths.
 std::string PathHint(const std::string& path, const std::string& record);
 
 }  // namespace gpusort

@@ -1,6 +1,6 @@
-// Values out of lines of JSON (RFC 8259), by their paths, for sorting by them.
-// A line is checked as a whole, also what no path leads to; numbers stay the text that they are, of any length. Nothing
-// is allocated for a line once the longest has been seen. Start at JsonRecords.
+// A parser that finds the values of given paths in lines of JSON (RFC 8259). It checks the whole line, and keeps
+// numbers as text, so that they can have any length. It allocates no memory for a line unless the line is the longest
+// so far. Start at JsonRecords.
 #pragma once
 
 #include <cstddef>
@@ -14,20 +14,20 @@
 
 namespace gpusort {
 
-/// The path to a value in a document, in one of two forms. The first form has names with dots between them and elements
-/// of arrays, from 0, in brackets: `a.b[0]`, `[0].a`; it may begin with `$.` or `$[`. The second form is a JSON Pointer
-/// (RFC 6901): `/a/b/0`. A number in a pointer is an element if the value is an array, and a name if it is an object.
+/// The path to a value in a JSON document. The text has one of two forms. The first form has names, separated by dots,
+/// and indexes of array elements in brackets: `a.b[0]`, `[0].a`, `$.a`. The second form is a JSON Pointer (RFC 6901):
+/// `/a/b/0`. A number in a pointer is an index if the value is an array, and a name if it is an object.
 class JsonPath {
  public:
-  /// A step from a value to a value inside it.
+  /// One step of a path, from a value to a value inside it.
   struct Step {
-    std::optional<std::string> name;       ///< of a member, if an object stands there
-    std::optional<std::uint64_t> element;  ///< of an array, if one stands there
+    std::optional<std::string> name;       ///< the member to take if the value is an object
+    std::optional<std::uint64_t> element;  ///< the index to take if the value is an array
 
     friend bool operator==(const Step&, const Step&) = default;
   };
 
-  /// Error(kUsage) if `text` is neither.
+  /// Throws Error(kUsage) if `text` has neither of the two forms.
   explicit JsonPath(std::string_view text);
   const std::vector<Step>& steps() const { return steps_; }
 
@@ -40,44 +40,44 @@ struct JsonValue {
 
   Kind kind = Kind::kMissing;
   bool boolean = false;
-  std::string_view text;  ///< a string: what it means, in UTF-8; all others: as it is written in the line
+  std::string_view text;  ///< a string: its content in UTF-8, without escapes; every other kind: the bytes of the line
 };
 
-/// A line that is not one JSON value. The caller knows which file and line it is.
+/// Thrown for a line that is not one JSON value. The caller knows the file and the line.
 class JsonError : public std::runtime_error {
  public:
   JsonError(const char* what, std::size_t byte) : std::runtime_error(what), byte_(byte) {}
-  std::size_t byte() const noexcept { return byte_; }  ///< of the line, from 0, where it ceases to be JSON
+  std::size_t byte() const noexcept { return byte_; }  ///< the offset in the line of the first byte that is not JSON
 
  private:
   std::size_t byte_;
 };
 
-/// Finds values in lines. Each thread has its own.
+/// Finds the values of given paths in lines. Every thread needs a separate object.
 class JsonRecords {
  public:
-  /// Arrays and objects inside each other; one more is an error.
+  /// The greatest depth of nested arrays and objects. Find() throws JsonError for a deeper line.
   static constexpr std::size_t kMaxDepth = 1024;
 
   explicit JsonRecords(std::vector<JsonPath> paths);
 
-  /// Gives the value of each path, in the order of the paths. The values are valid until the next call and as long as
-  /// the line. The line may have a delimiter and blanks around its value; an empty line lacks all values. If members
-  /// have the same name, the first counts. A \u escape of half a surrogate pair means U+FFFD. Throws JsonError if the
-  /// line is not one value of RFC 8259, or begins with a byte order mark.
+  /// Sets `values` to the values of the paths, in the order of the paths. They refer to `line` and to buffers that the
+  /// next call overwrites. A delimiter and blanks around the JSON value are allowed. In an empty line every value is
+  /// missing. If several members have the same name, the first one is used. A \u escape of half a surrogate pair is
+  /// decoded as U+FFFD. Throws JsonError if the line is not one value of RFC 8259, or begins with a byte order mark.
   void Find(std::span<const std::byte> line, std::span<JsonValue> values);
 
  private:
-  /// The paths order_[begin] to order_[end - 1].
+  /// A range of paths: order_[begin] to order_[end - 1].
   struct Paths {
     std::uint32_t begin = 0;
     std::uint32_t end = 0;
   };
-  /// An array or object that is open.
+  /// An array or object that the parser is inside of.
   struct Level {
     const char* begin;
-    std::uint64_t element;  ///< the next of an array
-    Paths paths;            ///< those that lead here or further, less those that a member or element was found for
+    std::uint64_t element;  ///< the index of the next element, if the level is an array
+    Paths paths;            ///< the paths into this value whose member or element was not found yet
     bool object;
   };
   class Scanner;
@@ -89,9 +89,9 @@ class JsonRecords {
   void Give(Paths paths, std::size_t depth, const JsonValue& value, std::span<JsonValue> values) const;
 
   std::vector<JsonPath> paths_;
-  std::vector<std::uint32_t> order_;  ///< of paths: those of a level are together
+  std::vector<std::uint32_t> order_;  ///< numbers of paths, sorted so that a range holds the paths into each open value
   std::vector<Level> levels_;
-  std::vector<char> strings_;  ///< those of the line that have escapes, without
+  std::vector<char> strings_;  ///< the decoded text of the strings that have escapes
   std::vector<char> name_;
 };
 

@@ -1,4 +1,4 @@
-// The columns that keys want, in the order in which a walk over a record meets them.
+// KeyColumns lists the columns that keys need, in the order in which a parser meets them in a record.
 #pragma once
 
 #include <algorithm>
@@ -14,14 +14,14 @@ namespace gpusort {
 
 struct KeyColumns {
   struct Wanted {
-    std::uint64_t column;  ///< from 0
+    std::uint64_t column;  ///< counted from 0
     std::size_t key;
   };
   std::vector<Wanted> by_column;
-  std::vector<std::size_t> keys;  ///< in the order in which they are put
+  std::vector<std::size_t> keys;  ///< the numbers of the keys, in the order in which the keys are written
 
   KeyColumns() = default;
-  /// `columns` are those of all keys.
+  /// `columns` has the column number of each key.
   explicit KeyColumns(const std::vector<std::uint64_t>& columns) {
     for (std::size_t key = 0; key < columns.size(); ++key) Add(columns[key], key);
   }
@@ -33,7 +33,7 @@ struct KeyColumns {
   }
 };
 
-/// Error(kUsage) if a key names its column.
+/// Throws Error(kUsage) if a key names a column instead of giving its number.
 inline void RefuseNames(const TableOptions& table) {
   for (const ColumnKey& key : table.keys) {
     if (key.number > 0) continue;

@@ -1,5 +1,5 @@
-// Makes keyed records (formats/keyed_record.hpp). A KeyScheme holds the data that all threads share. It gives each
-// thread an encoder that has separate buffers.
+// The interfaces that make keyed records (formats/keyed_record.hpp). A KeyScheme holds the data that all threads share,
+// and makes a KeyEncoder with separate buffers for each thread.
 #pragma once
 
 #include <cstddef>
@@ -13,7 +13,7 @@
 
 namespace gpusort {
 
-/// Makes keyed records. One thread at a time may use an encoder.
+/// Makes keyed records out of records. Only one thread at a time may use an encoder.
 class KeyEncoder {
  public:
   KeyEncoder() = default;
@@ -21,27 +21,25 @@ class KeyEncoder {
   KeyEncoder& operator=(const KeyEncoder&) = delete;
   virtual ~KeyEncoder() = default;
 
-  /// Appends the first of `records` to `out` as a keyed record and returns its size in `records`, which must hold whole
-  /// records. `state` is the state of the format before the record, and afterwards the state after it. Throws
-  /// BadRecord.
+  /// Appends the first record of `records` to `out` as a keyed record. Returns the size of that record in `records`,
+  /// which must contain only whole records. `state` is the format's state before the record, and is replaced by the
+  /// state after it. Throws BadRecord.
   virtual std::uint64_t Append(RecordSpan records, ScanState& state, std::vector<std::byte>& out, KeyTally& tally) = 0;
 };
 
-/// How records get keys. Call the functions that are not const before the first record is encoded.
+/// The rules by which records get keys. Call the functions that are not const before the first record is encoded.
 class KeyScheme {
  public:
   virtual ~KeyScheme() = default;
 
-  /// The layout of keyed records.
   virtual RecordLayout layout() const = 0;
-  /// The largest number of bytes that a keyed record has more than its record of `bytes`.
+  /// Returns the largest number of bytes by which a keyed record can be longer than its record of `bytes` bytes.
   virtual std::uint64_t most_added(std::uint64_t bytes) const = 0;
-  /// Limits the keys of a record to a number of bytes in all. An encoder cuts longer keys. The caller must refuse the
-  /// record then.
+  /// Limits the total size of a record's keys. An encoder cuts off longer keys, and the caller refuses the record.
   virtual void LimitKeys(std::uint64_t) {}
-  /// Looks at whole records of the input to choose sizes.
+  /// Chooses sizes of keys by a sample of whole records.
   virtual void Tune(RecordSpan) {}
-  /// Finds the key columns by the header that RecordFormat::HeaderBytes found. Throws Error(kUsage) if one is missing.
+  /// Finds the key columns in a header (see RecordFormat::HeaderBytes). Throws Error(kUsage) if a column is missing.
   virtual void ReadHeader(RecordSpan) {}
   /// Returns an encoder for one thread. The scheme must outlive the encoder.
   virtual std::unique_ptr<KeyEncoder> MakeEncoder() const = 0;

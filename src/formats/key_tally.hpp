@@ -1,4 +1,4 @@
-// Counts what was seen in the values of key columns while keys were made. The messages after a job report these counts.
+// KeyTally counts irregular values in key columns. The warnings at the end of a job report the counts.
 #pragma once
 
 #include <cstdint>
@@ -8,45 +8,49 @@
 namespace gpusort {
 
 struct KeyTally {
-  /// How often something was seen, and where first.
+  /// The number of records with some irregularity, and the place of the first one.
   struct Seen {
     std::uint64_t count = 0;
     std::uint32_t input = 0;
-    std::uint64_t record = 0;  ///< the number of the record in its input, from 0
+    std::uint64_t record = 0;  ///< the number of the record in its input, counted from 0
 
-    /// Counts the record that `tally` stands at.
+    /// Counts the record at `tally.input` and `tally.record`.
     void Note(const KeyTally& tally) {
       if (count++ > 0) return;
       input = tally.input;
       record = tally.record;
     }
-    /// Adds a count of records that come after `before` records.
+    /// Adds the count of a later part of the input. `before` is the number of records of this input before that part.
     void Add(const Seen& later, std::uint64_t before);
   };
   struct Column {
-    Seen bad;                          ///< values that are not of the column's type
-    Seen days;                         ///< digits that are a day, and were taken as seconds since 1970
-    std::uint64_t nulls = 0;           ///< null values, with those that are `missing` in their records
+    Seen bad;                          ///< values that the column's type cannot read
+    Seen days;                         ///< digits that look like a date but were read as seconds since 1970
+    /// The number of null values, including the columns that a record lacks (`missing`).
+    std::uint64_t nulls = 0;
     std::uint64_t missing = 0;
-    bool any = false;                  ///< there is a value of the column's type
-    std::vector<std::string> samples;  ///< some of the bad values, or of the values that the type is guessed from
-    std::string day;                   ///< the first of `days`
-    std::uint64_t values = 0;          ///< the number of values that the type is guessed from
-    unsigned looks_like = ~0u;         ///< a bit for each type that all of these values may be
+    bool any = false;                  ///< some value is of the column's type
+    /// Some bad values, or for a key without a type, some values from which the type is guessed.
+    std::vector<std::string> samples;
+    std::string day;                   ///< the first value that `days` counts
+    std::uint64_t values = 0;          ///< the number of values from which the type is guessed
+    unsigned looks_like = ~0u;         ///< a bit for each type that can read all of these values
   };
   std::vector<Column> columns;
-  std::uint64_t short_records = 0;  ///< records without a column that is a key
-  bool lacks_zone = false;          ///< timestamps were taken as UTC
-  Seen other_width;                 ///< records with another number of columns than the header
-  std::uint64_t first_width = 0;    ///< columns of the first of them
-  Seen glued;                       ///< records that may be several records; the format's row says how they look
-  std::string example;              ///< a record without a column that is a key
-  unsigned char delimiter = 0;      ///< the probable delimiter, if the header is a single column; 0: none
-  /// The place of the record that is read. In a sum: `record` counts the records of the last input.
+  std::uint64_t short_records = 0;  ///< the number of keys whose column the record does not have
+  bool lacks_zone = false;          ///< some timestamp had no zone and was read as UTC
+  Seen other_width;                 ///< records whose number of columns differs from the header
+  std::uint64_t first_width = 0;    ///< the number of columns of the first such record
+  /// Records that may be several records by mistake. FormatRow::glued describes how such a record looks.
+  Seen glued;
+  std::string example;              ///< a record that lacks the column of a key
+  /// The delimiter that the file probably uses, for a header that is a single column. 0: no such suspicion.
+  unsigned char delimiter = 0;
+  /// The place of the current record. In a total, `record` is the number of records of the last input.
   std::uint32_t input = 0;
   std::uint64_t record = 0, offset = 0;
 
-  /// Adds the tally of the records that follow.
+  /// Adds the tally of the part of the input that follows this tally's part.
   void Add(const KeyTally& later);
 };
 

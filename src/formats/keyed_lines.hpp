@@ -1,7 +1,7 @@
-// Keys of lines whose order must be computed (a locale's collation, floats in text, versions). A keyed line is a keyed
-// record (formats/keyed_record.hpp) whose first byte also tells which fields are exact (LineOrderView::keyed). A field
-// holds the part of the order that bytes can tell, cut to a limit. Lines with equal fields that are not exact are
-// compared by KeyMaker before the next field is looked at. Start at KeyedOrder.
+// Sort keys for lines whose order must be computed (a locale's collation, floats in text, versions). A keyed line is a
+// keyed record (formats/keyed_record.hpp) whose first byte also tells which fields are exact (LineOrderView::keyed).
+// Each key field orders lines by bytes as far as possible, and is cut off at a limit. If two lines have equal fields
+// that are not exact, KeyMaker::ties compares the lines before the next field is compared. Start at KeyedOrder.
 #pragma once
 
 #include <algorithm>
@@ -19,45 +19,45 @@
 
 namespace gpusort {
 
-/// An order of lines that their bytes do not tell. Compare is the order of whole lines.
+/// An order of lines that a byte comparison cannot compute, divided into fields. Compare() compares whole lines.
 class KeyMaker : public HostOrder {
  public:
   virtual ~KeyMaker() = default;
-  /// At least 1, at most kMaxFields.
+  /// Returns the number of key fields: 1 to kMaxFields.
   virtual std::size_t fields() const = 0;
-  /// Puts bytes that order lines which are equal in all fields before this one. Two lines with different bytes have the
-  /// same order by ties(field). Any thread may call this.
+  /// Writes the key field number `field` of `line`. Its bytes order lines that are equal in all earlier fields. Lines
+  /// with different bytes have the same order in ties(field). Any thread may call this.
   virtual void PutField(std::size_t field, const Byte* line, std::uint64_t size, FieldWriter& out) const = 0;
-  /// The order of lines by this field alone. The orders of all fields, one after the other, are Compare.
+  /// Returns the order of lines by this field alone. Comparing by the orders of all fields, in turn, is Compare().
   virtual const HostOrder& ties(std::size_t field) const = 0;
 
   static constexpr std::size_t kMaxFields = 65;
 };
 
-/// The order of lines by a KeyMaker, and of keyed lines.
+/// Makes keyed lines by the fields of a KeyMaker, and provides the order of keyed lines and of lines without keys.
 class KeyedOrder : public KeyScheme {
  public:
-  /// Orders lines that end with `delimiter`. `maker` must outlive this object.
+  /// Takes the order of lines that end with `delimiter`. `maker` must outlive this object.
   KeyedOrder(const KeyMaker& maker, unsigned char delimiter);
 
-  /// The order of lines without keys: KeyMaker::Compare.
+  /// Returns the order of lines without keys, which is KeyMaker::Compare.
   const LineOrderView& plain() const { return plain_; }
 
   RecordLayout layout() const override;
   std::uint64_t most_added(std::uint64_t) const override {
     return 2 + first_limit_ + (maker_.fields() - 1) * kNextLimit + maker_.fields();
   }
-  /// Chooses the limit of first fields.
+  /// Chooses the limit of the first field by a sample of the lines.
   void Tune(RecordSpan lines) override;
   std::unique_ptr<KeyEncoder> MakeEncoder() const override;
 
  private:
   class Encoder;
 
-  /// The bit of a keyed line's first byte that is set if the field is exact; fields after the sixth have no bit.
+  /// Returns the bit of a keyed line's first byte that is set if the field is exact. Later fields have no bit.
   static constexpr unsigned kFieldBits = 6;
   static constexpr unsigned FieldBit(std::size_t field) { return field < kFieldBits ? 1u << field : 0; }
-  /// The order by a field of lines whose bytes in that field are equal.
+  /// Compares lines whose bytes in one field are equal, by the order of that field.
   struct Ties : HostOrder {
     Ties(const HostOrder& maker, unsigned bit) : maker_(maker), bit_(bit) {}
     int Compare(const Byte* a, std::uint64_t a_size, const Byte* b, std::uint64_t b_size) const override {
@@ -70,9 +70,8 @@ class KeyedOrder : public KeyScheme {
     const unsigned bit_;
   };
 
-  /// Limits of fields in bytes. The first field reaches kBehindCommon bytes beyond the prefix that sampled lines share,
-  /// so that it tells nearly all lines apart. A tie costs microseconds, and each byte of a key costs memory and time to
-  /// copy.
+  /// Limits of key fields in bytes. The first field ends kBehindCommon bytes after the prefix that all sampled lines
+  /// share, so that the field distinguishes nearly all lines. Ties are slow to compare, and long keys take memory.
   static constexpr std::uint64_t kMostFirst = 256, kBehindCommon = 40, kUsualFirst = 96, kNextLimit = 24;
 
   const KeyMaker& maker_;

@@ -1,8 +1,7 @@
-// Keyed records. A record whose order must be computed (a locale's collation, floats in text, typed columns of CSV or
-// JSON) gets its keys once, when it is read. The keyed record is a byte with flags, one or more fields that each end
-// with kKeyEnd, and the record as it was. After phase 1's reader it is a line like any other line, so that sorting, the
-// cut, merging and the check of order need no code of their own. A record with newlines inside is stored with escapes
-// (StoreBody). The sum of a record and the output look at its own bytes (OwnBytes).
+// A keyed record is a record with its sort key in front, for orders that must be computed (a locale, floats in text,
+// columns of CSV or JSON). It consists of one byte of flags, one or more key fields that each end with kKeyEnd, and the
+// record. Every later step (sort, cut, merge, check of order) treats it as a line and compares bytes. A record with
+// newlines inside is stored with escapes (StoreBody). The checksum and the output use the record alone (OwnBytes).
 #pragma once
 
 #include <algorithm>
@@ -18,33 +17,32 @@
 
 namespace gpusort {
 
-/// The first byte of a keyed record. The key scheme may use its other bits, except kEscapedBody.
+/// The bit that is set in the first byte of every keyed record. A key scheme may use other bits, not kEscapedBody.
 inline constexpr unsigned kKeyedHead = 0x40;
 
-/// Writes a field of a keyed record, up to a limit. A byte that ends fields or lines is written as two bytes that keep
-/// its place in the order.
+/// Writes one key field of a keyed record, up to a limit. A byte that would end a field or a line is written as two
+/// bytes that sort in the same place.
 class FieldWriter {
  public:
   explicit FieldWriter(std::vector<std::byte>& out) : out_(out) {}
-  /// Begins a field of at most `limit` bytes.
   void Begin(std::uint64_t limit) {
     end_ = out_.size() + limit;
     flip_ = 0;
     exact_ = false;
   }
-  /// Promises that exact fields with equal bytes stand for equal values.
+  /// Marks the field as exact: two exact fields with equal bytes stand for equal values.
   void SetExact() { exact_ = true; }
-  /// Complements all bytes that are put after this call, which reverses their order.
+  /// Makes later Put() calls write the complement of each byte, which reverses the order.
   void set_reverse(bool reverse) { flip_ = reverse ? 0xFF : 0; }
   bool reverse() const { return flip_ != 0; }
-  /// True if the field has reached its limit. The bytes that follow are ignored.
+  /// Returns true if the field has reached its limit. Further bytes are then ignored.
   bool full() const { return out_.size() >= end_; }
   void Put(unsigned byte) {
     const Escaped escaped = Escape((byte ^ flip_) & 0xFF);
     PutRaw(escaped.bytes[0]);
     if (escaped.size > 1) PutRaw(escaped.bytes[1]);
   }
-  /// Calls Put() for `size` bytes, in a third of the time.
+  /// Does the same as Put() for each of `size` bytes, but faster.
   void PutBytes(const unsigned char* bytes, std::size_t size) {
     constexpr std::size_t kChunk = 128;
     std::byte made[2 * kChunk];
@@ -62,29 +60,29 @@ class FieldWriter {
       size -= chunk;
     }
   }
-  /// Puts bytes that need no escape. Ignores set_reverse().
+  /// Appends bytes that contain no byte to escape. Ignores set_reverse().
   void PutPlain(const unsigned char* bytes, std::size_t size) {
     const auto* const from = reinterpret_cast<const std::byte*>(bytes);
     out_.insert(out_.end(), from, from + std::min(size, end_ - out_.size()));
   }
-  /// The one or two bytes that stand for a byte.
+  /// The one or two bytes that are written for one byte of a key.
   struct Escaped {
     unsigned char bytes[2];
     unsigned char size;
   };
   static Escaped Escape(unsigned byte) {
     constexpr unsigned kLow = 2, kNearNewline = 9;
-    // NUL, kKeyEnd and kLow begin with kLow; kNearNewline and newline with kNearNewline.
+    // The escapes of NUL, kKeyEnd and kLow begin with kLow. Those of kNearNewline and newline begin with kNearNewline.
     if (byte <= kLow) return {{kLow, static_cast<unsigned char>(byte + kLow)}, 2};
     if (byte != kNearNewline && byte != '\n') return {{static_cast<unsigned char>(byte), 0}, 1};
     return {{kNearNewline, static_cast<unsigned char>(byte - kNearNewline + kLow)}, 2};
   }
-  /// The bytes that a byte is put as: escaped, and complemented if reverse() is true.
+  /// The bytes that PutWords() writes for one byte: escaped, and complemented if reverse() is true.
   struct Word {
     unsigned char bytes[15];
     unsigned char size;
   };
-  /// Puts words[c] for each byte c of [text, text + size).
+  /// Appends words[c] for each byte c of [text, text + size).
   void PutWords(const Byte* text, std::uint64_t size, const Word* words) {
     const std::size_t begin = out_.size();
     const std::size_t room = end_ - begin;
@@ -106,9 +104,9 @@ class FieldWriter {
     Put(count < 255 ? static_cast<unsigned>(count) : 255);
     if (count >= 255) PutWord(count);
   }
-  /// Ignores the last resort of detail::PutKeys, which is no part of a field.
+  /// Does nothing. detail::PutKeys calls this for its last-resort comparison, which is not stored in a field.
   void PutRest(const Byte*, std::uint64_t, std::uint64_t) {}
-  /// Ends the field. Returns true if the field is exact and was not cut.
+  /// Ends the field. Returns true if the field is exact and was not cut off at the limit.
   bool End() {
     const bool cut = full();
     out_.push_back(static_cast<std::byte>(kKeyEnd));
@@ -126,20 +124,20 @@ class FieldWriter {
   bool exact_ = false;
 };
 
-/// The bit of the first byte of a keyed record whose body is escaped.
+/// The bit that is set in the first byte of a keyed record if its body is stored with escapes.
 inline constexpr unsigned kEscapedBody = 0x80;
 
-/// Appends `record` to the keys of the keyed record that begins at `begin` of `out`. Escapes it so that its only
-/// newline is the last byte.
+/// Appends `record` to the key that begins at offset `begin` of `out`. Escapes newlines inside the record, so that the
+/// only newline of the keyed record is its last byte.
 void StoreBody(RecordSpan record, std::size_t begin, std::vector<std::byte>& out);
 
 inline bool HasEscapedBody(RecordSpan keyed) { return (static_cast<unsigned>(keyed[0]) & kEscapedBody) != 0; }
 
-/// Returns the bytes that the input had and the output gets of a whole record of `layout`. They lie in `scratch` if the
-/// record is escaped.
+/// Returns the bytes of a whole record of `layout` as they were in the input: without key and escapes. If the record
+/// had escapes, the result points into `scratch`.
 RecordSpan OwnBytes(RecordSpan record, const RecordLayout& layout, std::vector<std::byte>& scratch);
 
-/// Decodes an escaped body that comes in parts: calls put(bytes) with the bytes that it stands for.
+/// Decodes an escaped body that arrives in parts. Calls put(bytes) with the decoded bytes.
 class BodyUnescaper {
  public:
   template <typename Put>
@@ -149,8 +147,8 @@ class BodyUnescaper {
   bool escape_ = false, ended_ = false;
 };
 
-/// Replaces the keyed records in `records`, which must hold whole ones, by their own bytes. Returns the part of the
-/// span that holds them.
+/// Replaces the keyed records in `records`, which must be whole, by the records without keys. Works in place, and
+/// returns the part of the span that contains the result.
 std::span<std::byte> DropKeys(std::span<std::byte> records, const RecordLayout& layout);
 
 namespace detail {

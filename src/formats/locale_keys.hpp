@@ -1,6 +1,6 @@
-// Keys of lines in other locales than C, and for -g, -V and -R. Text is collated by strcoll, and its key is the first
-// level of strxfrm's weights. Numbers, months and classes of characters are those of the locale. Versions and fields
-// are as in C. Start at MakeLocaleKeys.
+// Sort keys of lines in a locale other than C, and for -g, -V and -R in any locale. Text is ordered by strcoll, and its
+// key is the first level of strxfrm's weights. Numbers, months and classes of characters are those of the locale.
+// Versions and the division into fields are as in C. Start at MakeLocaleKeys.
 #pragma once
 
 #include <cstddef>
@@ -13,32 +13,31 @@
 
 namespace gpusort {
 
-/// Sets the locale of the environment if the order of `options` depends on the locale: --locale, or a key of a column
-/// of the type locale. Call this once, before any thread starts. Throws Error(kUsage) if the system does not have the
-/// locale.
+/// Sets the locale of the environment if the job needs it: with --locale, or with a key of type locale. Call this once,
+/// before any thread starts. Throws Error(kUsage) if the system does not have the locale.
 void UseLocale(const JobSpec& spec);
 
-/// The name of the locale that UseLocale set, with the version of the library that holds its rules; "C" before that.
+/// Returns the name of the locale that UseLocale set, with the version of the C library. Returns "C" before that.
 std::string LocaleName();
 
-/// How numbers are written here.
+/// The decimal point and the thousands separator of the current locale.
 struct LocaleNumbers {
-  int decimal_point;        ///< '.' where the locale's is no single byte
+  int decimal_point;        ///< '.' if the locale's is not a single byte
   int thousands_separator;  ///< -1: none
-  bool separator_too_long;  ///< the locale has one of several bytes
+  bool separator_too_long;  ///< the locale's separator has several bytes
 };
 LocaleNumbers FindLocaleNumbers();
 
-/// True if text is compared by strcoll's rules, so that --debug names them.
+/// Returns true if text is ordered by strcoll. --debug then names the locale's rules.
 bool CollatesByLocale();
 
-/// Returns the size of the blanks and the month of this locale at the front of `text`, or 0 if there is no month.
+/// Returns the size of the blanks and the month name at the front of `text`, or 0 if no month is there.
 std::size_t MonthBytes(std::string_view text);
 
-/// Null if the current locale orders lines as C does. `order` must outlive the result.
+/// Makes the keys for the current locale. Returns null if it orders lines as C does. `order` must outlive the result.
 std::unique_ptr<KeyMaker> MakeLocaleKeys(const LineOrder& order);
-/// Makes keys in the C locale. Returns null if lines without keys are compared as fast; `gpu`: by a GPU, if it can. The
-/// data that `order` refers to must outlive the result.
+/// Makes the keys for the C locale. Returns null if lines are compared as fast without keys, by a GPU if `gpu` is true.
+/// The data that `order` refers to must outlive the result.
 std::unique_ptr<KeyMaker> MakeKeys(const LineOrderView& order, bool gpu);
 
 }  // namespace gpusort

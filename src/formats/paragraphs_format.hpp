@@ -1,8 +1,8 @@
-// Records of several lines with blank lines between them, as in Debian's control files (deb822: Packages, Sources,
-// /var/lib/dpkg/status) and the history of apt. A line "Name: value" is a field, and lines that begin with a blank or a
-// tab continue its value. Names are the same in any case. A line that begins with # is a comment. A blank line is empty
-// or has a CR alone. A record keeps the blank lines after it, and the comments before its first line. An input that does
-// not end with a blank line gets one, so that no record can be joined to another. Start at Scan and PutKeys.
+// The format of records with several lines, separated by blank lines, as in Debian's control files (deb822: Packages,
+// /var/lib/dpkg/status) and the history of apt. A line "Name: value" is a field. Lines that begin with a blank or a tab
+// continue the value. Names match in any case. Lines that begin with # are comments. A blank line is empty or a single
+// CR. Comments before a record and blank lines after it belong to the record. If an input does not end with a blank
+// line, one is added, so that records of two inputs stay apart. Start at Scan and PutKeys.
 #pragma once
 
 #include <string>
@@ -15,11 +15,11 @@ namespace gpusort {
 
 class ParagraphsFormat : public TableFormat {
  public:
-  /// Throws Error(kUsage) if a key is a number.
+  /// Throws Error(kUsage) if a key names its column by number.
   explicit ParagraphsFormat(const JobSpec& spec);
 
   bool has_header() const override { return true; }
-  /// The header is a byte order mark and blank lines. The headers of inputs may differ.
+  /// The header is a byte order mark and blank lines. Inputs may have different headers.
   std::optional<std::uint64_t> HeaderBytes(RecordSpan front, bool all) const override;
   RecordSpan HeaderText(RecordSpan) const override { return {}; }
   std::string Ending(RecordSpan header, RecordSpan tail) const override;
@@ -35,30 +35,32 @@ class ParagraphsFormat : public TableFormat {
 
  private:
   friend class TableEncoder<ParagraphsFormat>;
-  /// The place of a byte. The first three are before the first line of a record.
+  /// The place of a byte in the input. The first three places are before the first line of a record.
   enum Mode : unsigned {
     kFront,         ///< at the beginning of a line
     kFrontReturn,   ///< after a CR at the beginning of a line
     kFrontComment,  ///< in a comment
     kLine,          ///< in a line of the record
     kStart,         ///< at the beginning of a line after a line of the record
-    kReturn,        ///< after a CR there
-    kBlank,         ///< at the beginning of a line after a blank line: the record ends here, or another blank line follows
-    kBlankReturn,   ///< after a CR there
+    kReturn,        ///< after a CR at the beginning of a line (kStart)
+    /// At the beginning of a line after a blank line. The record ends here unless another blank line follows.
+    kBlank,
+    kBlankReturn,   ///< after a CR at the beginning of a line (kBlank)
   };
   using Scratch = FieldScratch;
   std::uint64_t PutKeys(RecordSpan records, ScanState& state, Scratch& scratch, FieldWriter& out,
                         KeyTally& tally) const;
-  /// Walks on in `mode` from `p`. Returns the end of the record, with kFront, or `end`. Throws BadRecord.
+  /// Scans from `p` in `mode`. Sets `mode` to kFront and returns the end of the record, or returns `end`. Throws
+  /// BadRecord.
   static const Byte* Walk(const Byte* begin, const Byte* p, const Byte* end, Mode& mode);
-  /// Finds the values of fields_ in a record. Names that occur twice are counted as KeyTally::glued.
+  /// Finds the values of fields_ in a record. Counts a record in which a name occurs twice as KeyTally::glued.
   void FindFields(const Byte* begin, const Byte* end, Scratch& scratch, KeyTally& tally) const;
 
-  std::vector<std::string> fields_;        ///< the different names that are keys, in lower case
-  std::vector<std::size_t> field_of_key_;  ///< the place of each key's name in fields_
+  std::vector<std::string> fields_;        ///< the names of all fields that are keys, in lower case, without repetition
+  std::vector<std::size_t> field_of_key_;  ///< the position of each key's name in fields_
 };
 
-/// Returns a hint for the message that no record has the field `name`: the names in `record`, the most similar first.
+/// Returns a hint for the error "no record has the field `name`": the names in `record`, the most similar first.
 std::string FieldHint(const std::string& name, const std::string& record);
 
 }  // namespace gpusort

@@ -1,8 +1,8 @@
-// PostgreSQL's COPY ... BINARY: a header, tuples, and a trailer of two bytes. A tuple is a count of fields, and for
-// each field its length and its bytes. Keys read values as the server sends them and order them as their texts: int
-// reads int2, int4 and int8, float reads float4 and float8, decimal reads numeric, and bytes-hex and the types of text
-// read any bytes. A column of int8 needs the type int, because an int8 may look like a numeric. All tuples of all
-// inputs must have as many fields as the first tuple. Start at Scan.
+// The format of PostgreSQL's COPY ... BINARY: a header, tuples, and a trailer of two bytes. A tuple is the number of
+// its fields, and the length and bytes of each field. The order is that of the values as text. The type of a key must
+// match the column: int for int2, int4 and int8, float for float4 and float8, decimal for numeric. bytes-hex and the
+// text types read any column. An int8 may look like a numeric, so it needs the type int. All tuples of all inputs must
+// have the same number of fields. Start at Scan.
 #pragma once
 
 #include <string>
@@ -39,7 +39,7 @@ class PgCopyBinaryFormat : public TableFormat {
 
  private:
   const KeyColumns wanted_;
-  unsigned oids_ = 0;  ///< fields before the columns that the counts leave out: 1 if the tables had OIDs
+  unsigned oids_ = 0;  ///< the number of fields before the first column: 1 if the header says that rows have OIDs
 };
 
 }  // namespace gpusort

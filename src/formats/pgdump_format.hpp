@@ -1,9 +1,8 @@
-// Plain dumps of pg_dump: the rows of every COPY block are sorted among themselves, all else stays where it is. One
-// sort does it, by a key that begins with the number of the part of the dump: each stretch of SQL is one, and each
-// block of rows. Records are lines, in blocks as pgcopy's. A key names its table, too: [SCHEMA.]TABLE.COLUMN, names
-// with dots in double quotes; the rows of tables without a key are ordered by all columns as text. COPY is looked for
-// at the front of a line outside of strings, quoted names and comments, in any case and over any number of lines. A
-// dump without a COPY block, and rows of a COPY that was not understood, are errors. Start at Scan.
+// The format of plain dumps of pg_dump. The rows of each COPY block are sorted, and all else stays in place. This is
+// one sort, because every key begins with the number of the part of the dump: a COPY block, or the SQL between two
+// blocks. Records are lines, and within blocks the rows of pgcopy. A key names its table: [SCHEMA.]TABLE.COLUMN. Tables
+// without a key are sorted by all columns as text. A COPY statement may span lines, and is ignored inside strings,
+// quoted names and comments. No COPY at all, or one that cannot be parsed, is an error. Start at Scan.
 #pragma once
 
 #include <optional>
@@ -20,12 +19,12 @@ class PgDumpFormat : public CopyFormat {
   explicit PgDumpFormat(const JobSpec& spec);
 
   Ends Scan(RecordSpan bytes, ScanState& state) const override;
-  /// Error(kUsage) if a key names no table of the dump, Error(kBadInput) if the dump has no COPY block: only its end
-  /// tells.
+  /// Throws Error(kUsage) if a key names no table of the dump, and Error(kBadInput) if the dump has no COPY block. Only
+  /// the end of the dump can show these errors.
   std::uint64_t Finish(RecordSpan open, const ScanState& state) const override;
   unsigned modes() const override { return 0; }
   std::string SaveState(const ScanState& state) const override;
-  /// Error(kIntegrity) if it is none.
+  /// Throws Error(kIntegrity) if `text` is not the result of SaveState().
   ScanState LoadState(const std::string& text) const override;
   std::string WhyOpen(const ScanState&) const override { return {}; }
 
@@ -40,7 +39,7 @@ class PgDumpFormat : public CopyFormat {
 
  private:
   struct Name {
-    std::string schema, table, column;  ///< schema: empty if it is not said
+    std::string schema, table, column;  ///< `schema` is empty if the user gave none
   };
   struct Copy {
     std::string schema, table;
@@ -49,16 +48,16 @@ class PgDumpFormat : public CopyFormat {
   };
   static Name ParseName(const ColumnKey& key);
   enum class Statement { kOther, kUnfinished, kUnknownCopy, kCopy };
-  /// Tells what statement `text` begins. Sets `copy` if that is a COPY whose rows follow in the format of pg_dump.
+  /// Returns the kind of the statement that `text` begins with. For kCopy, sets `copy` to its table and columns.
   static Statement ParseCopy(std::string_view text, Copy& copy);
-  /// Takes `state` over a line of SQL. Throws BadRecord at `at` if the line belongs to rows that cannot be read.
+  /// Advances `state` over one line of SQL. Throws BadRecord at offset `at` for a COPY that cannot be parsed.
   void TakeLine(std::string_view line, std::uint64_t at, ScanState& state) const;
   void BeginRows(const Copy& copy, ScanState& state) const;
   static void EndRows(ScanState& state);
 
-  std::vector<Name> names_;  ///< of the keys
-  const std::string input_;  ///< the name of the dump, for messages
-  const bool force_;         ///< statements that cannot be parsed are taken for other SQL instead of an error
+  std::vector<Name> names_;  ///< one per key
+  const std::string input_;  ///< the name of the dump, for error messages
+  const bool force_;         ///< true: a statement that cannot be parsed counts as other SQL and is no error
 };
 
 }  // namespace gpusort

@@ -1,5 +1,5 @@
-// The formats of records with columns, one row each. Options, file names, help, the manual page, completion and messages
-// take from a row what they say about a format. A new format needs a class and a row here. Start at kFormatRows.
+// The table of all formats of records with columns, one row per format. The options, file extensions, help, manual
+// page, completion and messages read this table. A new format needs a class and a row here. Start at kFormatRows.
 #pragma once
 
 #include <cstddef>
@@ -19,25 +19,25 @@
 
 namespace gpusort {
 
-/// Options that only some formats take.
+/// The options that only some formats accept, one bit each.
 enum FormatOption : unsigned {
   kTakesDelimiter = 1,
-  kTakesQuote = 2,  ///< --quote and --escape
+  kTakesQuote = 2,  ///< the options --quote and --escape
   kTakesComment = 4,
-  kTakesHeader = 8,     ///< --header
-  kTakesNoHeader = 16,  ///< --no-header
+  kTakesHeader = 8,
+  kTakesNoHeader = 16,
   kTakesNull = 32,
-  kTakesDecimal = 64,  ///< --decimal-point and --thousands
+  kTakesDecimal = 64,  ///< the options --decimal-point and --thousands
   kTakesSplit = 128,
 };
 
-/// How a key names its column.
+/// How the user names a column in a key, for example by the header or by a number.
 enum class ColumnNames { kHeader, kNumbers, kPaths, kTables, kFields };
 
-/// What a job takes its inputs for. KindCheck refuses inputs that seem to be something else.
+/// The kind of input that a job expects. KindCheck refuses an input that seems to be of another kind.
 enum Reads : unsigned {
   kReadsLines = 1,
-  kReadsNulLines = 2,  ///< lines that end with NUL
+  kReadsNulLines = 2,  ///< lines that end with a NUL byte
   kReadsNumbers = 4,
   kReadsCsv = 8,
   kReadsOtherCsv = 16,  ///< CSV with another delimiter or without quotes, so that a field may be JSON
@@ -49,19 +49,20 @@ enum Reads : unsigned {
 
 struct FormatRow {
   const char* name;        ///< the value of --format
-  const char* extensions;  ///< of files in this format: lower case, with blanks between them; empty: none
+  /// The file extensions in lower case, separated by blanks; empty: the format has no extension.
+  const char* extensions;
   Reads reads;
   ColumnNames names;
-  unsigned takes;  ///< bits of FormatOption
-  /// The defaults of TableOptions. `null` is a text that is null without --null; empty: there is none.
+  unsigned takes;  ///< the accepted options, as bits of FormatOption
+  /// Default values of TableOptions. A field with the text `null` is null unless --null is given. Empty: none.
   unsigned char delimiter;
   int quote, escape;
   std::uint64_t header;
   const char* null;
   std::unique_ptr<TableFormat> (*make)(const JobSpec& spec);
-  /// Returns a hint for the message that no record has the column; `record` lacks it. Null: there is no hint.
+  /// Returns a hint for the error that no record, as `record`, has the column `column`. Null: no hint.
   std::string (*hint)(const std::string& column, const std::string& record) = nullptr;
-  /// What records have that KeyTally::glued counts, and what to do about it.
+  /// Two parts of the warning about records that may be several records: what they have, and the user's remedy.
   const char* glued = "a newline in quotes and text after the closing quote";
   const char* glued_advice = "if quotes are text there, say --quote none";
 };
@@ -92,25 +93,25 @@ inline constexpr FormatRow kFormatRows[] = {
      MakeFormat<ParagraphsFormat>, FieldHint, "a field of a key twice", "an empty line may be missing between two records"},
 };
 
-/// Returns the row of that name; null: there is none.
+/// Returns the format with the name `name`, or null if there is no such format.
 const FormatRow* FindFormat(std::string_view name);
-/// Returns the row that a file name tells, in any case; null: it tells none.
+/// Returns the format whose extension the file name `path` has, in any case, or null if there is none.
 const FormatRow* FormatOfFile(std::string_view path);
-/// Returns the row of the format that `table` names.
+/// Returns the format that `table` names. Throws Error(kInternal) if there is none.
 const FormatRow& RowOf(const TableOptions& table);
-/// Returns what users of the format call a column: "column", "path" or "field".
+/// Returns the word for a column in messages about this format: "column", "path" or "field".
 std::string ColumnWord(const FormatRow& row);
 
 namespace detail {
 
-/// A text that is made when the program is compiled.
+/// A text that is put together at compile time.
 struct StaticText {
   char text[512] = {};
   std::size_t size = 0;
   constexpr void Add(std::string_view more) {
     for (const char c : more) text[size++] = c;
   }
-  /// Adds a member of each row, with blanks between the members.
+  /// Appends the given member of every row of kFormatRows, separated by blanks. Leaves out empty members.
   constexpr void AddOfRows(const char* FormatRow::*member) {
     bool any = false;
     for (const FormatRow& row : kFormatRows) {
@@ -142,7 +143,7 @@ constexpr StaticText MakeFormatHelp() {
 
 }  // namespace detail
 
-/// The values of --format with blanks between them, and the help of --format.
+/// The values of --format, separated by blanks, and the help text of --format.
 inline constexpr detail::StaticText kFormatWords = detail::MakeFormatWords(), kFormatHelp = detail::MakeFormatHelp();
 
 }  // namespace gpusort

@@ -1,5 +1,4 @@
-// Finds a type that reads the values of a column, for messages that say how a column should be sorted. Start at
-// SuggestTypes.
+// Finds types that can read the values of a column, for hints how to sort by it. Start at SuggestTypes.
 #pragma once
 
 #include <string>
@@ -10,19 +9,18 @@
 
 namespace gpusort {
 
-/// A way to read values.
+/// A type and the options with which it can read the values of a column.
 struct Suggestion {
-  std::string type;     ///< as it stands in a key: "decimal", "timestamp(%m/%d/%Y)"
-  std::string options;  ///< what the command line needs besides, with a blank in front: " --thousands ','"
+  std::string type;     ///< the type in the syntax of a key: "decimal", "timestamp(%m/%d/%Y)"
+  std::string options;  ///< the other options that are needed, after a blank: " --thousands ','"
 };
 
 /// Returns the types that can read all of `samples`, which are values of a column with the rule `given`. Returns two
-/// suggestions if the samples can be read in two ways (11/12/2026). Returns none if no type reads them or `samples` is
-/// empty.
+/// suggestions if the samples can be read in two ways (11/12/2026), and none if no type reads them.
 std::vector<Suggestion> SuggestTypes(const std::vector<std::string>& samples, const ValueRule& given);
 
-/// Returns true if `text`, digits alone, is a day or a time of the years 1900 to 2199 without separators: YYYYMMDD,
-/// YYYYMMDDhhmm or YYYYMMDDhhmmss.
+/// Returns true if `text`, which must be digits only, is a day or a time of the years 1900 to 2199 without separators:
+/// YYYYMMDD, YYYYMMDDhhmm or YYYYMMDDhhmmss.
 bool IsCompactTime(std::string_view text);
 
 }  // namespace gpusort

@@ -1,6 +1,6 @@
-// Records with columns (CSV, JSON Lines, COPY, ...). A keyed record has one field: the normalized keys of its key
-// columns, one after the other. GPU and cores sort the field as bytes, and it decides the whole order. A format derives
-// a class from TableFormat that finds records and their fields. Start at TableFormat.
+// The base of all formats of records with columns (CSV, JSON Lines, COPY, ...). A keyed record of such a format has one
+// key field: the normalized keys of all key columns, one after the other. Comparing this field as bytes gives the
+// order. Start at TableFormat.
 #pragma once
 
 #include <bitset>
@@ -19,10 +19,11 @@
 
 namespace gpusort {
 
-/// A format derived from TableFormat implements MakeEncoder() by TableEncoder, which calls two members of the format:
-/// * struct Scratch, the buffers of one thread, made by Scratch(const Format&);
-/// * PutKeys(records, state, scratch, out, tally), which puts the keys of the first record of `records` by PutKey() and
-///   returns the size of the record. `state` and errors are as for KeyEncoder::Append.
+/// The base class of a format with columns. A derived class implements MakeEncoder() with TableEncoder, which uses two
+/// members of the derived class:
+/// * struct Scratch: the buffers of one thread, with the constructor Scratch(const Format&);
+/// * PutKeys(records, state, scratch, out, tally): writes the keys of the first record of `records` with PutKey(), and
+///   returns the size of that record. `state` and errors are as for KeyEncoder::Append.
 class TableFormat : public RecordFormat, public KeyScheme {
  public:
   /// `spec.source.table` must be set, and `spec` must outlive this object.
@@ -32,20 +33,20 @@ class TableFormat : public RecordFormat, public KeyScheme {
   std::uint64_t most_added(std::uint64_t bytes) const override { return bytes + kMostKeys; }
   void LimitKeys(std::uint64_t bytes) override { most_keys_ = bytes; }
   bool ends_header(RecordSpan header) const override { return ByteOrderMark(header, true) != header.size(); }
-  /// Ends the last line by a newline, and by CR LF if EndsInReturns() says that the other lines end so.
+  /// Returns the newline that completes the last line: CR LF if EndsInReturns() returns true, otherwise LF.
   std::string Ending(RecordSpan header, RecordSpan tail) const override;
 
  protected:
   template <typename Format>
   friend class TableEncoder;
 
-  /// A column of a record, as text that its type can read.
+  /// One column of a record, as text without quotes and escapes.
   struct Field {
     std::string_view text;
     enum : std::uint8_t { kMissing, kNull, kValue } is = kMissing;
-    std::uint64_t at = 0;  ///< where the field begins in the record
+    std::uint64_t at = 0;  ///< offset of the field in the record
   };
-  /// Buffers for the fields of a record and for texts that fields refer to.
+  /// Buffers for the fields of one record, and for the texts that Field::text refers to.
   struct FieldScratch {
     explicit FieldScratch(const TableFormat&) {}
     std::vector<Field> fields;
@@ -53,44 +54,45 @@ class TableFormat : public RecordFormat, public KeyScheme {
     std::string text;
   };
 
-  /// True if the lines of an input with this header end with CR LF.
+  /// Returns true if the header shows that the lines of the input end with CR LF.
   virtual bool EndsInReturns(RecordSpan) const { return false; }
-  /// Puts the key number `key` of the value in `field`, or null.
+  /// Writes the key of number `key` for the value in `field`. Writes a null if the field is missing, null or invalid.
   void PutKey(std::size_t key, const Field& field, FieldWriter& out, KeyTally& tally) const;
-  /// Puts the value of `field` by the rule of the key. Returns false and puts nothing if it is no value of the key's
-  /// type. The default reads the value as text.
+  /// Writes the key of `field` by the rule of the key number `key`. Returns false and writes nothing if the field is no
+  /// value of the key's type. The default reads the field as text.
   virtual bool PutValue(std::size_t key, const Field& field, FieldWriter& out, KeyTally& tally) const;
-  /// Puts a column as text, for a job without keys.
+  /// Writes a column as text. Used by a job without keys, which sorts by all columns.
   void PutWhole(const Field& field, FieldWriter& out) const;
   bool IsNull(std::string_view unquoted) const;
-  /// Returns the size of the byte order mark at the front, or std::nullopt if more bytes are needed to tell.
+  /// Returns the size of the byte order mark at the beginning of an input, or std::nullopt if more bytes are needed.
   static std::optional<std::uint64_t> ByteOrderMark(RecordSpan front, bool all);
-  /// Finds the columns of keys by the names of a header. Throws Error(kUsage), which lists the names, if one is
-  /// missing.
+  /// Finds the columns of the keys by name in `names`, the column names of the header. Throws Error(kUsage), which
+  /// lists the names, if a column is missing.
   void Resolve(const std::vector<std::string>& names);
 
   const TableOptions& table_;
   std::vector<ValueKey> keys_;
-  /// The column of each key, from 0.
+  /// The column number of each key, counted from 0.
   std::vector<std::uint64_t> columns_;
 
  private:
-  /// Appends the beginning of a keyed record to `out` and returns where it begins.
+  /// Appends the bytes before the key field of a keyed record to `out`. Returns the offset of the first byte.
   std::size_t BeginKeys(std::vector<std::byte>& out, KeyTally& tally) const;
-  /// Counts a value of a key without a type. At the end of the job a message names the type that the values look like.
+  /// Notes which types a value may have, for a key without a type. A message names the likely type later.
   static void GuessType(std::string_view text, KeyTally::Column& seen);
-  unsigned char delimiter_ = 0;  ///< the probable delimiter, if the header is a single column; 0: none
+  /// The delimiter that the file probably uses, for a header that is a single column. 0: no such suspicion.
+  unsigned char delimiter_ = 0;
 
   static constexpr std::uint64_t kMostKeys = std::uint64_t{64} << 10;
 
   std::uint64_t most_keys_ = std::uint64_t{1} << 62;
   const ValueKey whole_;
-  std::bitset<256> begins_null_;  ///< first bytes of table_.nulls
+  std::bitset<256> begins_null_;  ///< the bytes with which the texts in table_.nulls begin
   LineKey key_;
   LineOrderView view_;
 };
 
-/// Makes keyed records by Format::PutKeys.
+/// Makes keyed records with the function PutKeys of the format.
 template <typename Format>
 class TableEncoder final : public KeyEncoder {
  public:
@@ -112,14 +114,14 @@ class TableEncoder final : public KeyEncoder {
   typename Format::Scratch scratch_;
 };
 
-/// Makes the format of `spec.source.table`. Throws Error(kUsage) if a key is not possible.
+/// Makes the format that `spec.source.table` names. Throws Error(kUsage) if the format does not support a key.
 std::unique_ptr<TableFormat> MakeTableFormat(const JobSpec& spec);
 
-/// Returns warnings about values that were no values, and about records that are not as the header.
+/// Returns the warnings at the end of a job, about values of a wrong type and records that do not match the header.
 std::vector<std::string> DescribeTally(const JobSpec& spec, const KeyTally& tally);
 
-/// Throws Error(kBadInput) if a key has no value in any of the records, all of which `tally` saw. Records without any
-/// value would stay as they are, which nobody means who gives a key.
+/// Throws Error(kBadInput) if no record has a value for one of the keys. `tally` must count all records. The cause is
+/// nearly always a wrong key, and such a sort would not change the order.
 void RefuseNoValues(const JobSpec& spec, const KeyTally& tally);
 
 }  // namespace gpusort

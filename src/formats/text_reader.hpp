@@ -1,4 +1,4 @@
-// A walk over the bytes of a value, for those who parse one. Letters and blanks are ASCII's, whatever the locale.
+// TextReader is a cursor over the text of a value, for parsers. Letters and blanks are those of ASCII in every locale.
 #pragma once
 
 #include <algorithm>
@@ -11,7 +11,7 @@ namespace gpusort {
 inline bool IsSpace(char c) { return c == ' ' || (c >= '\t' && c <= '\r'); }
 inline bool IsDigit(char c) { return c >= '0' && c <= '9'; }
 inline char Lower(char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c; }
-/// True if `text` is `lower`, a word in small letters, in any case.
+/// Returns true if `text` is the word `lower` in any case. `lower` must be in lower case.
 inline bool IsWord(std::string_view text, std::string_view lower) {
   return std::equal(text.begin(), text.end(), lower.begin(), lower.end(), [](char a, char b) { return Lower(a) == b; });
 }
@@ -38,20 +38,20 @@ struct TextReader {
     at += lower.size();
     return true;
   }
-  /// '-' or '+', or nothing; true if it was '-'.
+  /// Skips a '-' or '+', if there is one. Returns true if it was '-'.
   bool TakeSign() { return Take('-') || (Take('+') && false); }
   bool SkipSpace() {
     const char* const begin = at;
     while (at != end && IsSpace(*at)) ++at;
     return at != begin;
   }
-  /// How many digits follow.
+  /// Returns the number of digits at the front of the text.
   std::size_t digits() const {
     const char* c = at;
     while (c != end && IsDigit(*c)) ++c;
     return static_cast<std::size_t>(c - at);
   }
-  /// The number that the next `count` digits are, at most 18.
+  /// Skips the next `count` digits, at most 18, and returns the number that they form. The digits must exist.
   std::int64_t TakeNumber(std::size_t count) {
     std::int64_t number = 0;
     for (; count > 0; --count) number = number * 10 + (*at++ - '0');

@@ -1,6 +1,6 @@
-// Days and instants out of text: ISO 8601 and RFC 3339, what PostgreSQL, MySQL and Apache write, counts of seconds
-// since 1970, and formats in strptime's letters. The calendar is the Gregorian one at all times (as in ISO 8601 and
-// PostgreSQL); days that are in no calendar are no value. Nothing allocates or asks the locale. Start at ParseInstant.
+// Parsers of days and instants: ISO 8601 and RFC 3339, the forms that PostgreSQL, MySQL and Apache write, seconds since
+// 1970, and formats in strptime's letters. The calendar is always the Gregorian one, as in ISO 8601 and PostgreSQL. A
+// day that does not exist is no value. No function allocates memory or depends on the locale. Start at ParseInstant.
 #pragma once
 
 #include <cstdint>
@@ -12,39 +12,39 @@ namespace gpusort {
 
 /// A day, or one of the two infinities, which are before and after all days.
 struct Day {
-  int infinite = 0;       ///< -1, 0 or 1
-  std::int64_t days = 0;  ///< since 1970-01-01
+  int infinite = 0;       ///< 0: a day; -1 or 1: before or after all days
+  std::int64_t days = 0;  ///< days since 1970-01-01
 };
 
-/// A point of time, exactly.
+/// An exact point in time, with a fraction of any length.
 struct Instant {
-  int infinite = 0;           ///< -1, 0 or 1
-  std::int64_t seconds = 0;   ///< since 1970-01-01T00:00:00Z, without leap seconds; rounded down
-  std::string_view fraction;  ///< of a second: the digits after the point, in the text; the last is not 0
-  bool from_next = false;     ///< the fraction is counted back from the next second
-  bool zoned = true;          ///< the text says of which zone it is; if not, it is taken as UTC
+  int infinite = 0;           ///< 0: an instant; -1 or 1: before or after all instants
+  std::int64_t seconds = 0;   ///< seconds since 1970-01-01T00:00:00Z, without leap seconds, rounded down
+  std::string_view fraction;  ///< the digits of the fraction in the parsed text, without trailing zeros
+  bool from_next = false;     ///< the fraction is subtracted from the second after `seconds`
+  bool zoned = true;          ///< the text has a time zone; otherwise it is read as UTC
 };
 
-/// YYYY-MM-DD (years of 4 to 7 digits, with a sign or " BC"; year 0 is 1 BC), YYYY/MM/DD, YYYYMMDD, infinity,
-/// -infinity.
+/// Parses YYYY-MM-DD (years of 4 to 7 digits, with a sign or " BC"; year 0 is 1 BC), YYYY/MM/DD, YYYYMMDD, infinity and
+/// -infinity. Returns std::nullopt for any other text.
 std::optional<Day> ParseDay(std::string_view text);
 
-/// Takes these forms:
-/// * A day as above, perhaps with T, t or blanks and hh:mm[:ss[.fraction]] after it, after YYYYMMDD also hhmm[ss]. A
-///   zone may follow: Z, a name of zone_names.hpp in any case, +hh, +hhmm, +hh:mm, +hh:mm:ss. 24:00:00 is the next
+/// Parses an instant. Returns std::nullopt unless `text` has one of these forms:
+/// * A day as in ParseDay, optionally with T, t or blanks and hh:mm[:ss[.fraction]], after YYYYMMDD also hhmm[ss]. A
+///   zone may follow: Z, a name of zone_names.hpp in any case, +hh, +hhmm, +hh:mm or +hh:mm:ss. 24:00:00 is the next
 ///   midnight, and a second 60 is the next second.
 /// * Apache's 31/Dec/2026:23:59:59 +0100.
-/// * Digits alone: seconds since 1970 (up to 10, a fraction may follow), milliseconds (11 to 14), microseconds (15 to
-///   17), nanoseconds (18 and 19). So 20260101 alone is a second, not a day.
+/// * Digits only: seconds since 1970 (up to 10 digits, optionally a fraction), milliseconds (11 to 14), microseconds
+///   (15 to 17) or nanoseconds (18 and 19). So 20260101 alone is a second, not a day.
 /// * infinity, -infinity.
 std::optional<Instant> ParseInstant(std::string_view text);
 
-/// Returns `format` as ParseInstantBy takes it. Throws Error(kUsage) about an unknown letter. The letters are
-/// strptime's %Y %m %d %H %M %S %y %b %B %a %A %e %j %p %I %z %Z %s %T %D %F %R %n %t %% and also %f, the digits of a
-/// fraction.
+/// Checks `format` and returns it in the form that ParseInstantBy takes. Throws Error(kUsage) for an unknown letter.
+/// The letters are strptime's %Y %m %d %H %M %S %y %b %B %a %A %e %j %p %I %z %Z %s %T %D %F %R %n %t %%, and %f
+/// (fraction).
 std::string CheckedTimeFormat(std::string_view format);
-/// All of `text` by a format. Names are English; %Z is a name of zone_names.hpp; the weekday counts for nothing. What
-/// the format does not say is that of 1972-01-01 00:00:00, a leap year, so that days without a year all exist.
+/// Parses all of `text` by `format`. Names are English, %Z is a name of zone_names.hpp, and the weekday is ignored.
+/// Parts that the format lacks are taken from 1972-01-01 00:00:00. 1972 is a leap year, so February 29 exists.
 std::optional<Instant> ParseInstantBy(std::string_view format, std::string_view text);
 
 }  // namespace gpusort

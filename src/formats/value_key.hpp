@@ -1,7 +1,7 @@
-// Normalized keys of typed values: bytes whose memcmp order is the order of the values. The keys of several columns
-// stand one after the other. No key of a rule is a proper prefix of another key of the rule, equal values have equal
-// bytes, and the first byte tells null from value. ValueKey::Put says which texts are values of a type, and in which
-// order. Numbers and times use bytes that a FieldWriter need not escape. Start at ValueKey.
+// ValueKey makes normalized keys of typed values: bytes whose memcmp order is the order of the values. A record has one
+// key per key column, one after the other. Equal values have equal keys, and no key is a proper prefix of another key
+// of the same rule. The first byte tells null from a value. Keys of numbers and times need no escapes by FieldWriter.
+// Start at ValueKey.
 #pragma once
 
 #include <cstdint>
@@ -15,69 +15,68 @@
 
 namespace gpusort {
 
-/// As users write them: "text", "int", "bytes-hex".
+/// Converts between a type and its name in the options, for example "text", "int" or "bytes-hex".
 std::string_view ValueTypeName(ValueType type);
 std::optional<ValueType> FindValueType(std::string_view name);
-/// "text, nocase, ...", for messages.
+/// Returns the names of all types, "text, nocase, ...", for messages.
 std::string ValueTypeNames();
 
-/// Returns the type that all of `text` looks like, so that a message can name the type: kInt, kDecimal, kTimestamp,
-/// kDate, kUuid or kIp. Returns std::nullopt in doubt, as for numbers with leading zeros.
+/// Returns the type that `text` looks like, for hints in messages: kInt, kDecimal, kTimestamp, kDate, kUuid or kIp.
+/// Returns std::nullopt in doubt, for example for a number with leading zeros.
 std::optional<ValueType> LooksLike(std::string_view text);
 
-/// Keys of the values of one column. Any thread may put. Each function puts one whole key and leaves `out` not
-/// reversed.
+/// Writes the normalized keys of the values of one column. Any thread may call the functions. Each function writes one
+/// whole key to `out`, and leaves `out` not reversed.
 class ValueKey {
  public:
-  /// Error(kUsage) for a time format that is none, one for another type, or bytes for numbers that digits need.
+  /// Throws Error(kUsage) if the time format is wrong or unexpected, or if numbers can contain a separator's byte.
   explicit ValueKey(const ValueRule& rule);
 
-  /// Puts the key of the value in `text`. Returns false and puts nothing if the text is no value of the rule's type.
-  /// Sets *lacks_zone, and never clears it, if the text is a time without a zone, which is taken as UTC. text, nocase,
-  /// natural and locale take any bytes; all other types ignore white space around the value:
-  /// * text: unsigned bytes. nocase: ASCII capitals count as small letters. natural: as GNU sort -V.
+  /// Writes the key of the value in `text`. Returns false and writes nothing if `text` is no value of the rule's type.
+  /// Sets *lacks_zone if `text` is a time without a zone, which is read as UTC; never clears it. text, nocase, natural
+  /// and locale accept any bytes. All other types ignore white space around the value:
+  /// * text: by unsigned bytes. nocase: ASCII capitals count as small letters. natural: as GNU sort -V.
   /// * locale: by strxfrm. NULs divide the text into parts, which are compared one after the other.
-  /// * int: an optional sign and digits. decimal: also a fraction and an exponent; exact at any length. -0 is 0. As in
-  ///   PostgreSQL, decimal knows inf and infinity with a sign or none, and NaN, which is above all. `thousands` may
-  ///   stand between digits before the decimal point.
-  /// * amount: a decimal that is finite. A currency sign before or after the number and a % after the number do not
-  ///   count. A number in brackets is negative.
-  /// * float: what decimal takes, rounded to binary64; IEEE 754's totalOrder: -nan, -inf, ..., -0, 0, ..., inf, nan.
-  /// * bool: t, true, yes, y, on, 1 above f, false, no, n, off, 0. Letters of any case.
+  /// * int: an optional sign and digits. decimal: also a fraction and an exponent, exact at any length. -0 equals 0. As
+  ///   in PostgreSQL, decimal accepts inf and infinity with or without a sign, and NaN, which is greater than all
+  ///   numbers. `thousands` may stand between digits before the decimal point.
+  /// * amount: a finite decimal. A currency sign before or after the number and a % after the number are ignored. A
+  ///   number in brackets is negative.
+  /// * float: the texts of decimal, rounded to binary64, in IEEE 754's totalOrder: -nan, -inf, ..., -0, 0, ..., inf,
+  ///   nan.
+  /// * bool: f, false, no, n, off, 0 are less than t, true, yes, y, on, 1. Letters of any case.
   /// * date, timestamp: see ParseDay and ParseInstant, or ParseInstantBy for timestamp(FORMAT).
-  /// * ip: as PostgreSQL's inet: v4 before v6 (so ::ffff:1.2.3.4 comes after all v4), then the bits of the network, the
-  ///   length of the prefix, and the bits of the host. A prefix that is not given has full length.
-  /// * uuid: 32 hexadecimal digits, a hyphen or none between each four of them, braces or none around.
-  /// * bytes-hex: an even count of hexadecimal digits, \x, 0x or nothing in front.
+  /// * ip: as PostgreSQL's inet: v4 before v6 (also before ::ffff:1.2.3.4), then by the bits of the network, the length
+  ///   of the prefix, and the bits of the host. An address without a prefix has the full length.
+  /// * uuid: 32 hexadecimal digits, with optional hyphens after every four digits and optional braces.
+  /// * bytes-hex: an even number of hexadecimal digits, optionally after \x or 0x.
   bool Put(std::string_view text, FieldWriter& out, bool* lacks_zone = nullptr) const;
   void PutNull(FieldWriter& out) const;
 
-  // These functions take values that need no parsing. Each puts the key that Put() puts for the same value as text,
-  // under the type that the function names and the direction of the rule. All values of a column must be put as one
-  // type.
-  void PutInt(std::int64_t value, FieldWriter& out) const;          ///< as int and decimal
-  void PutUnsigned64(std::uint64_t value, FieldWriter& out) const;  ///< as int and decimal
-  /// As decimal, and as int if it is whole: PostgreSQL's binary numeric, digits of base 10000 of which the first counts
-  /// 10000^weight, its sign word, in the host's order. Digits after its scale are zeros. Returns false if it is no
-  /// number.
+  // The following functions take values that need no parsing. Each writes the key that Put() writes for the same value
+  // as text of the named type. All values of a column must be written with the same type.
+  void PutInt(std::int64_t value, FieldWriter& out) const;          ///< writes the key of an int or decimal
+  void PutUnsigned64(std::uint64_t value, FieldWriter& out) const;  ///< writes the key of an int or decimal
+  /// Writes the key of a decimal or a whole int, given as PostgreSQL's binary numeric in the host's byte order. The
+  /// first of `digits`, in base 10000, counts 10000^weight. Returns false if the arguments are no numeric.
   bool PutDecimal(std::span<const std::uint16_t> digits, int weight, unsigned sign, FieldWriter& out) const;
-  void PutFloat(double value,
-                FieldWriter& out) const;  ///< as float; NaNs are nan whatever their sign, as they are written
+  /// Writes the key of a float. A NaN of any sign counts as nan, because PostgreSQL writes every NaN without a sign.
+  void PutFloat(double value, FieldWriter& out) const;
   void PutBool(bool value, FieldWriter& out) const;
-  /// As timestamp: microseconds since `epoch`, which counts seconds since 1970 (PostgreSQL's: 946684800). The least and
-  /// the greatest number are -infinity and infinity.
+  /// Writes the key of a timestamp, given in microseconds since `epoch` (seconds since 1970; PostgreSQL: 946684800).
+  /// The extreme numbers mean -infinity and infinity.
   void PutMicros(std::int64_t micros, FieldWriter& out, std::int64_t epoch = 0) const;
-  /// As date: days since 1970-01-01; least and greatest as above.
+  /// Writes the key of a date, given in days since 1970-01-01. The extreme numbers mean -infinity and infinity.
   void PutDays(std::int32_t days, FieldWriter& out) const;
-  /// The bytes as nocase, natural or locale if the rule says so, otherwise as text and bytes-hex.
+  /// Writes the key of any bytes for the types nocase, natural and locale, and by unsigned bytes for all other types.
   void PutBytes(std::string_view bytes, FieldWriter& out) const;
 
   const ValueRule& rule() const { return rule_; }
 
  private:
   const ValueRule rule_;
-  std::string time_format_;  ///< as ParseInstantBy takes it
-  bool collates_;            ///< strxfrm makes a difference
+  std::string time_format_;  ///< in the form that ParseInstantBy takes
+  bool collates_;            ///< strxfrm changes the order of text in this locale
 };
 
 }  // namespace gpusort

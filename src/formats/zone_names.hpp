@@ -1,6 +1,6 @@
-// Abbreviations of time zones, as PostgreSQL's set `Default` has them, so that IST is Israel's, BST is Britain's, and
-// CST, EST and the like are those of North America. Left out are names whose offset changed over the years (MSK is +3).
-// Added are names that programs also write: WEST, CAT, HDT, ChST, SST (Samoa), and Indonesia's WIB, WITA and WIT.
+// Abbreviations of time zones with their offsets, as in PostgreSQL's set `Default`: IST is Israel's, BST is Britain's,
+// and CST and EST are North America's. Names whose offset changed over the years are left out (MSK is +3). WEST, CAT,
+// HDT, ChST, SST (Samoa), WIB, WITA and WIT are added, because programs write them.
 #pragma once
 
 #include <algorithm>
@@ -15,8 +15,8 @@ namespace gpusort {
 namespace detail {
 
 struct ZoneName {
-  std::string_view name;  ///< in small letters
-  std::int16_t minutes;   ///< east of UTC
+  std::string_view name;  ///< in lower case
+  std::int16_t minutes;   ///< offset from UTC in minutes; positive: east
 };
 
 inline constexpr ZoneName kZoneNames[] = {
@@ -46,8 +46,8 @@ inline constexpr ZoneName kZoneNames[] = {
 
 }  // namespace detail
 
-/// Takes the letters at the front of `reader` if they are the name of a zone in any case, and returns its seconds east
-/// of UTC.
+/// Skips the letters at the front of `reader` if they are the name of a time zone, in any case. Returns the zone's
+/// seconds east of UTC, or std::nullopt if they are no name.
 inline std::optional<std::int64_t> TakeZoneName(TextReader& reader) {
   char lower[6];
   std::size_t size = 0;
