@@ -1,6 +1,6 @@
-// The command lines of gpusort_gen and gpusort_check. Each tool has one table (ToolHelp). The parser, --help, --help=man
-// and completion are made from the table, so that they cannot differ. The tools share no other code; of gpusort they use
-// only cli/shell_words.hpp.
+// The command lines of gpusort_gen and gpusort_check. Each tool has one table (ToolHelp). The parser, --help,
+// --help=man and completion use this table, so they cannot disagree. The tools share no other code with each other, and
+// only cli/shell_words.hpp with gpusort.
 #pragma once
 
 #include <algorithm>
@@ -19,9 +19,9 @@
 namespace tool {
 
 struct Option {
-  const char* name;      ///< without the hyphens
-  char letter;           ///< 0: none
-  const char* argument;  ///< empty: a flag
+  const char* name;      ///< the name without its hyphens
+  char letter;           ///< the short form; 0: none
+  const char* argument;  ///< the name of the argument in the help; empty: the option is a flag
   const char* help;
   bool repeats = false;
   const char* words = "";  ///< the allowed values, separated by blanks; empty: any value
@@ -50,7 +50,7 @@ inline std::vector<Option> AllOptions(const ToolHelp& help) {
   return all;
 }
 
-/// A wrong command line.
+/// The command line is wrong.
 struct UsageError : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
@@ -98,8 +98,8 @@ inline std::string DidYouMean(std::string_view typed, const std::vector<std::str
 
 /// A parsed command line.
 struct Typed {
-  std::map<std::string, std::vector<std::string>> values;     ///< the values of each option; a flag has none
-  std::vector<std::pair<std::string, std::string>> in_order;  ///< option and value; the option of a name is empty
+  std::map<std::string, std::vector<std::string>> values;     ///< the values of each given option
+  std::vector<std::pair<std::string, std::string>> in_order;  ///< (option, value); ("", operand)
   std::vector<std::string> names;
   bool manual = false;
 
@@ -189,7 +189,7 @@ inline gpusort::Completions Complete(const ToolHelp& help, const std::vector<std
     if (option != options.end()) add_values(*option, typed.substr(0, equals + 1));
   } else {
     for (const Option& option : options) {
-      // The help up to its details.
+      // Shows the help text up to its first detail.
       const std::string_view all = option.help;
       const std::string about(all.substr(0, std::min({all.find("; "), all.find(" ("), all.find(", see ")})));
       const bool value = option.argument[0] != '\0';
@@ -201,7 +201,7 @@ inline gpusort::Completions Complete(const ToolHelp& help, const std::vector<std
   return found;
 }
 
-/// Appends `text` to `line` and breaks the result into lines of at most 80 columns. Later lines begin in `column`.
+/// Appends `text` to `line`, broken into lines of at most 80 columns. All lines but the first begin in `column`.
 inline std::string Wrapped(std::string line, std::size_t column, const char* text) {
   std::string wrapped;
   line.resize(std::max(line.size() + 2, column) - 1, ' ');
@@ -231,7 +231,7 @@ inline std::string HelpText(const ToolHelp& help) {
   return text;
 }
 
-/// Returns `text` as roff, with backslashes, quotes, accents and hyphens escaped.
+/// Returns `text` as roff source. Escapes backslashes, quotes, accents and hyphens.
 inline std::string Roff(std::string_view text) {
   std::string out;
   for (std::size_t i = 0; i < text.size(); ++i) {

@@ -21,7 +21,7 @@ namespace gpusort::bench {
 
 class ConflictPattern {
  public:
-  /// For merges of keys of `key_bytes` bytes where each thread writes `thread_items`.
+  /// Makes the pattern for merges of keys of `key_bytes` bytes in which each thread writes `thread_items` keys.
   GPUSORT_HD ConflictPattern(std::uint32_t thread_items, std::uint32_t key_bytes) : items_(thread_items) {
     const std::uint32_t width = key_bytes >= 128 ? 1 : 128 / key_bytes;
     if (thread_items >= width) {
@@ -33,12 +33,12 @@ class ConflictPattern {
     }
   }
 
-  /// How many of the first k outputs come from A.
+  /// Returns how many of the first k outputs come from A.
   GPUSORT_HD std::uint64_t FromA(std::uint64_t k) const {
     const std::uint64_t warp = std::uint64_t{kWarp} * items_;
     const std::uint64_t pairs = k / (2 * warp);
     const std::uint64_t rest = k % (2 * warp);
-    // Two warps take as many from A as from B.
+    // Two neighbouring warps together take as many keys from A as from B.
     const std::uint64_t before = pairs * warp;
     if (rest <= warp) return before + InWarp(rest);
     return before + InWarp(warp) + (rest - warp) - InWarp(rest - warp);
@@ -49,14 +49,14 @@ class ConflictPattern {
     const std::uint64_t a = FromA(k);
     const std::uint64_t b = k - a;
     if (a >= m) return k;      // A is used up: this is key k - m of B
-    if (b >= n) return k - n;  // B is
+    if (b >= n) return k - n;  // B is used up: this is key k - n of A
     return FromA(k + 1) > a ? a : m + b;
   }
 
  private:
   static constexpr std::uint32_t kWarp = 32;
 
-  /// Like FromA(), within a warp in which threads take from A first.
+  /// Returns how many of the first k outputs of one warp come from A. The threads of the warp take from A first.
   GPUSORT_HD std::uint64_t InWarp(std::uint64_t k) const {
     const auto thread = static_cast<std::uint32_t>(k / items_);
     const auto within = static_cast<std::uint32_t>(k % items_);
@@ -67,7 +67,7 @@ class ConflictPattern {
   }
 
   std::uint32_t items_;
-  std::uint32_t group_;  ///< threads that take from_a_ keys of A together
+  std::uint32_t group_;  ///< the number of threads that together take `from_a_` keys of A
   std::uint32_t from_a_;
 };
 

@@ -1,7 +1,7 @@
 // The GPU side of gpusort_bench: device memory, inputs, candidates, timing and checking.
-// Inputs and outputs exist in as many copies as fill 256 MiB, which is more than any cache. Every timed call takes the
-// next copy, so that small sizes are measured from memory, too. Every candidate's first result is checked, then
-// spoiled. No input is ever written to. Start at Gpu::Compare.
+// The inputs and outputs exist in several copies, 256 MiB in all, which is more than any cache. Every timed call takes
+// the next copy, so that small sizes are also measured from memory. The first result of every candidate is checked and
+// then overwritten. No call writes to an input. Start at Gpu::Time.
 #pragma once
 
 #include <cuda_runtime.h>
@@ -26,7 +26,7 @@ namespace gpusort::bench {
 void Check(cudaError_t error, const char* what);
 #define GPUSORT_CHECK(call) ::gpusort::bench::Check((call), #call)
 
-/// 16-byte keys are entries of the program.
+/// The 16-byte keys of the benchmark: the entries that gpusort itself sorts.
 using Key16 = Entry;
 struct NoValue {};
 
@@ -36,18 +36,18 @@ using LessOf = std::conditional_t<std::is_same_v<Key, Key16>, ExactEntryLess, Le
 template <typename Value>
 inline constexpr bool kPairs = !std::is_same_v<Value, NoValue>;
 
-/// "i32", "i64+i64", ...
+/// Returns a name such as "i32" (keys alone) or "i64+i64" (keys with values).
 template <typename Key, typename Value>
 std::string TypeName() {
   const std::string key = std::is_same_v<Key, Key16> ? "k16" : sizeof(Key) == 4 ? "i32" : "i64";
   if constexpr (kPairs<Value>) return key + "+" + (sizeof(Value) == 4 ? "i32" : "i64");
   return key;
 }
-/// Bytes of a key with its value.
+/// The number of bytes of a key together with its value.
 template <typename Key, typename Value>
 constexpr std::uint64_t kItemBytes = sizeof(Key) + (kPairs<Value> ? sizeof(Value) : 0);
 
-/// Device memory, freed when dropped.
+/// A list in device memory. The destructor frees the memory.
 template <typename T>
 class DeviceList {
  public:
@@ -61,19 +61,19 @@ class DeviceList {
   T* data_ = nullptr;
 };
 
-/// How many copies of something of so many bytes no cache holds together.
+/// Returns how many copies of a list of `bytes` bytes are together larger than any cache.
 inline unsigned CopiesFor(std::uint64_t bytes) {
   constexpr std::uint64_t kAll = std::uint64_t{256} << 20;
   return static_cast<unsigned>((kAll + bytes - 1) / std::max<std::uint64_t>(bytes, 1));
 }
 
-/// Several copies of a list of n items.
+/// Several copies of a list of n items in device memory.
 template <typename T>
 class Copies {
  public:
   Copies(std::uint64_t n, unsigned copies) : n_(n), copies_(copies), list_(copies * stride()) {}
   T* at(unsigned copy) const { return list_.data() + copy * stride(); }
-  /// Makes all copies equal to the first.
+  /// Copies the first copy to all other copies.
   void Replicate() const {
     for (std::uint64_t done = 1; done < copies_; done *= 2) {
       const std::uint64_t more = std::min<std::uint64_t>(done, copies_ - done);
@@ -93,27 +93,27 @@ class Copies {
   DeviceList<T> list_;
 };
 
-// Preparing inputs and inspecting outputs: prepare.cu, for the three types of keys.
+// Functions that prepare inputs and inspect outputs. prepare.cu defines them for the three types of keys.
 enum class Order { kRandom, kSorted, kReversed, kEqual };
 template <typename Key>
 void Fill(Key* keys, std::uint64_t n, Order order, std::uint64_t first_rank = 0);
-/// values[i] = i.
+/// Sets values[i] = i.
 template <typename Value>
 void FillPlaces(Value* values, std::uint64_t n);
-/// Sorts from one list to another, by CUB.
+/// Sorts the list `in` into the list `out` with CUB.
 template <typename Key>
 void SortRange(const Key* in, Key* out, std::uint64_t n);
-/// Takes sorted runs of `run` items apart, each into its two halves, m of a whole run going to the first: see
-/// conflict.hpp.
+/// Splits each sorted run of `run` items into two lists which are bad to merge (see conflict.hpp). The first list of a
+/// whole run gets `m` items.
 template <typename Key>
 void Unmerge(const Key* in, Key* out, std::uint64_t n, std::uint64_t run, std::uint64_t m, std::uint32_t thread_items);
 
-/// n keys whose runs of n / 2, n / 4, ... items, as long as they are longer than `shortest`, are bad for merges.
+/// Makes n keys that are bad for merges: each half of the runs of n, n / 2, ... items down to `shortest` conflicts.
 template <typename Key>
 void FillConflicts(Key* keys, std::uint64_t n, std::uint64_t shortest, std::uint32_t thread_items);
 
-/// The share of a thread in the merges that conflict inputs are made for: gpusort's own, unless the options say
-/// another.
+/// Returns how many items each thread writes in the merges for which conflict inputs are made: options.conflict_items,
+/// or gpusort's own number if that is 0.
 template <typename Key, typename Value>
 std::uint32_t ConflictItems(const Options& options, int ways) {
   if (options.conflict_items != 0) return options.conflict_items;
@@ -123,27 +123,29 @@ std::uint32_t ConflictItems(const Options& options, int ways) {
                                         .items);
 }
 
-/// The sum of a list, which does not depend on its order, and how often its order is broken.
+/// Facts that verify an output: a sum that does not depend on the order, and counts of items out of order.
 struct Facts {
-  unsigned long long sum = 0;       ///< of hashes of all items
-  unsigned long long descents = 0;  ///< items that are less than the one before
-  unsigned long long swaps = 0;     ///< pairs with equal keys whose values, the places in the input, descend
+  unsigned long long sum = 0;       ///< the sum of the hashes of all items
+  unsigned long long descents = 0;  ///< the number of items that are less than the item before
+  unsigned long long swaps = 0;     ///< neighbours with equal keys whose values (places in the input) descend
 };
 template <typename Key, typename Value>
 Facts Inspect(const Key* keys, const Value* values, std::uint64_t n);
 
-/// One thing to time: queues the whole call on the stream, from and to the given copies.
+/// A function to time, with its name and its promises.
 struct Candidate {
   std::string name;
   std::string kind;
-  bool stable;    ///< what it promises, and has to keep
-  double sweeps;  ///< times that it reads and writes every item, where its documentation or its making says so; else 0
+  bool stable;    ///< true if the function promises a stable result, which is then checked
+  double sweeps;  ///< how often the function reads and writes every item; 0: unknown
+  /// Queues the whole function on the stream. Reads and writes the given copy of the lists.
   std::function<void(unsigned copy, cudaStream_t stream)> run;
-  /// Brings the result to where it is checked, if it is not there, and spoils its own list.
+  /// Moves the result to the lists that are checked, and overwrites its source. Empty if there is nothing to move.
   std::function<void(unsigned copy, cudaStream_t stream)> collect = {};
 };
 
-/// Returns a call in the two-call idiom, with its own workspace, which is allocated here.
+/// Wraps a function that reports its workspace when called with a null pointer. Allocates the workspace at once and
+/// returns a function that uses it.
 template <typename Call>
 std::function<void(unsigned, cudaStream_t)> WithWorkspace(Call call) {
   std::size_t bytes = 0;
@@ -154,7 +156,7 @@ std::function<void(unsigned, cudaStream_t)> WithWorkspace(Call call) {
   };
 }
 
-/// The device, a stream, and the clock's own reading.
+/// The device, one stream, and a reader of the clock rate of the device.
 class Gpu {
  public:
   explicit Gpu(const Options& options);
@@ -162,11 +164,11 @@ class Gpu {
   Gpu& operator=(const Gpu&) = delete;
   ~Gpu();
 
-  /// Tells the report what this machine is, and how fast it copies.
+  /// Adds the name and the properties of this machine and its copy rate to the report.
   void Describe(Report& report);
 
-  /// Times the candidates in turn, in every round anew, each call on the next of `copies`. `verify` gets each
-  /// candidate and the copy that its first call wrote; it throws if that is wrong, and spoils it.
+  /// Times the candidates in turn in each round. Each call uses the next of `copies` copies. `verify` gets each
+  /// candidate and the copy that its first call wrote. It must throw if the result is wrong, and overwrite the result.
   std::vector<Row> Time(const std::vector<Candidate>& candidates, unsigned copies,
                         const std::function<void(const Candidate&, unsigned copy)>& verify);
 
@@ -183,8 +185,7 @@ class Gpu {
   cudaEvent_t begin_ = nullptr, end_ = nullptr;
 };
 
-/// Lists of keys, and of values if there are any, to be read and to be written. Copy c of the input is the same for
-/// every c.
+/// Input and output lists of keys and, unless Value is NoValue, of values. All copies of an input are equal.
 template <typename Key, typename Value>
 class Lists {
  public:
@@ -199,7 +200,7 @@ class Lists {
   std::uint64_t n() const { return n_; }
   unsigned copies() const { return copies_; }
 
-  /// To be called when the keys of copy 0 are there: makes values and copies.
+  /// Makes the values and the other copies. Call this after copy 0 of the keys is filled.
   void Finish() {
     if constexpr (kPairs<Value>) FillPlaces(values_in.at(0), n_);
     expected_ = Inspect(keys_in.at(0), values_in.at(0), n_).sum;
@@ -208,7 +209,7 @@ class Lists {
     GPUSORT_CHECK(cudaDeviceSynchronize());
   }
 
-  /// Everything copied once.
+  /// Returns the candidate that only copies all items.
   Candidate Copy() const {
     return {"copy", "copy", false, 1, [this](unsigned copy, cudaStream_t stream) {
               GPUSORT_CHECK(cudaMemcpyAsync(keys_out.at(copy), keys_in.at(copy), n_ * sizeof(Key),
@@ -220,14 +221,14 @@ class Lists {
             }};
   }
 
-  /// Throws unless the output is the input in order; then spoils it, so that the next cannot pass by doing nothing.
+  /// Throws unless the output is the sorted input. Overwrites the output, so that a call that does nothing fails.
   void Verify(const Candidate& candidate, unsigned copy, cudaStream_t stream) const {
     const Facts facts = VerifyItems(candidate, copy, stream);
     if (candidate.kind == "copy") return;
     if (facts.descents != 0) throw Error(ErrorCode::kIntegrity, Name(candidate) + ": out of order");
     if (candidate.stable && facts.swaps != 0) throw Error(ErrorCode::kIntegrity, Name(candidate) + ": not stable");
   }
-  /// Throws if items are lost or changed. The order does not matter.
+  /// Throws if items are lost or changed; the order does not matter. Overwrites the output.
   Facts VerifyItems(const Candidate& candidate, unsigned copy, cudaStream_t stream) const {
     const Facts facts = Inspect(keys_out.at(copy), values_out.at(copy), n_);
     if (facts.sum != expected_) throw Error(ErrorCode::kIntegrity, Name(candidate) + ": items lost or changed");
@@ -254,14 +255,13 @@ class Lists {
   const Copies<Value> values_in, values_out;
 };
 
-/// Two sorted lists in keys_in: m items of A, followed by n() - m of B.
+/// Two sorted lists, both in keys_in: m items of A, followed by n() - m items of B.
 template <typename Key, typename Value>
 struct MergeCase : Lists<Key, Value> {
   MergeCase(std::uint64_t m_items, std::uint64_t n_items) : Lists<Key, Value>(m_items + n_items), m(m_items) {}
   std::uint64_t m;
 };
 
-/// Fills the two lists.
 template <typename Key, typename Value>
 void MakeMergeInput(MergeCase<Key, Value>& lists, const std::string& inputs, const Options& options) {
   const std::uint64_t m = lists.m, n = lists.n() - m;
@@ -286,7 +286,7 @@ void MakeMergeInput(MergeCase<Key, Value>& lists, const std::string& inputs, con
   lists.Finish();
 }
 
-// The subcommands, a file or two each.
+// The benchmarks of the subcommands. Each is in one or two files of its own.
 template <typename Key, typename Value>
 void MergeBench(Gpu& gpu, Report& report);
 template <typename Key, typename Value>
@@ -295,11 +295,11 @@ template <typename Key>
 void RunsBench(Gpu& gpu, Report& report);
 void SearchBench(Gpu& gpu, Report& report);
 void RowColumnBench(Gpu& gpu, Report& report);
-/// The textbook kernels merge keys of the smallest type, and pairs of the largest.
+/// True for the items that the textbook kernels merge here: the smallest keys and the largest pairs.
 template <typename Key, typename Value>
 inline constexpr bool kInTextbook = (std::is_same_v<Key, std::int32_t> && !kPairs<Value>) ||
                                     (std::is_same_v<Key, std::int64_t> && kPairs<Value>);
-/// The textbook kernels on such lists, which must outlive the candidates.
+/// Returns candidates that merge `lists` with the textbook kernels. `lists` must outlive the candidates.
 template <typename Key, typename Value>
 std::vector<Candidate> TextbookMerges(const MergeCase<Key, Value>& lists);
 

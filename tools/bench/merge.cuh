@@ -1,5 +1,5 @@
-// gpusort_bench merge: MergeKeys and MergePairs beside thrust::merge, cub::DeviceMerge, the host's std::merge and the
-// textbook kernels. Included by the files that compile it for some types each.
+// gpusort_bench merge: times MergeKeys and MergePairs against thrust::merge, cub::DeviceMerge, std::merge on the host
+// and the textbook kernels. Each .cu file that includes this header compiles it for some types of items.
 #pragma once
 
 #include <thrust/execution_policy.h>
@@ -12,14 +12,14 @@
 
 namespace gpusort::bench {
 
-/// An item for std::merge, which takes keys and values in one list.
+/// A key with its value, because std::merge takes one list.
 template <typename Key, typename Value>
 struct HostItem {
   Key key;
   Value value;
 };
 
-/// std::merge of the same lists by one thread of the host.
+/// Times std::merge of the same lists on one thread of the host.
 template <typename Key, typename Value>
 Row HostMerge(const MergeCase<Key, Value>& lists, const Options& options) {
   const std::uint64_t n = lists.n();
@@ -101,7 +101,7 @@ void MergeBench(Gpu& gpu, Report& report) {
   constexpr std::uint64_t kHostBytes = std::uint64_t{2} << 30;
   for (const std::uint64_t items : options.Sizes()) {
     for (const std::uint64_t part : {2, 17, 1025}) {
-      // One key of A for one, 16 and 1024 of B.
+      // B is 1, 16 or 1024 times as long as A.
       const std::uint64_t m = items / part;
       if (part > 2 && (m < 16 || options.quick)) continue;
       for (const std::string& inputs : options.inputs) {

@@ -1,6 +1,6 @@
-// The host side of gpusort_bench's subcommands that time merges and sorts: options, samples, the table on the screen
-// and the JSON file. A Group is one question (these items, that shape) and a Row is one way to answer it. Rows of a
-// group are timed in turn, in one process, on the same inputs. Start at Report::Add.
+// The host side of the benchmarks of gpusort_bench: options, samples, the table on the screen and the JSON file. A
+// Group is one comparison (the same items in the same shape), and a Row has the times of one function in it. The rows
+// of a group are timed in turn in one process on the same inputs. Start at Report::Add.
 #pragma once
 
 #include <chrono>
@@ -17,55 +17,55 @@ struct Options {
   std::vector<std::string> types = {"i32", "i64", "k16", "i32+i32", "i64+i64"};
   std::vector<std::string> inputs = {"random"};
   int log2_from = 10, log2_to = 28, log2_step = 2;  ///< sizes are powers of two
-  int repetitions = 21;                             ///< at least; short calls get more
+  int repetitions = 21;                             ///< the least number of samples; short calls get more
   bool textbook = true;
   bool quick = false;
-  std::uint32_t conflict_items = 0;  ///< a thread's share in the merges that the conflict inputs are made for; 0: ours
-  std::uint64_t conflict_run = 0;    ///< and the runs that the tile sort before them leaves; 0: ours
+  std::uint32_t conflict_items = 0;  ///< conflict inputs: items that a thread of the merge writes; 0: gpusort's own
+  std::uint64_t conflict_run = 0;    ///< conflict inputs: the shortest merged runs; 0: gpusort's tile
   std::string json_path;
   std::string commit;
 
   bool Wants(const std::string& type) const;
-  /// The sizes, as numbers of items, ascending; log2_to is always one of them.
+  /// Returns the sizes to time, as numbers of items in ascending order. log2_to is always the last of the sizes.
   std::vector<std::uint64_t> Sizes() const;
 };
 
 /// The facts that every row of a group shares.
 struct Group {
-  std::string what;    ///< the subcommand
-  std::string type;    ///< of keys, or keys+values
+  std::string what;    ///< the name of the subcommand
+  std::string type;    ///< the type of the keys, or "keys+values"
   std::string shape;   ///< "1:1", "16 equal runs", ...
-  std::string inputs;  ///< the distribution
+  std::string inputs;  ///< the distribution of the keys
   std::uint64_t items = 0;
-  std::uint64_t m = 0;      ///< merges: items of A; else 0
-  std::uint64_t work = 0;   ///< what the throughput counts, if not items
-  std::uint64_t bytes = 0;  ///< of all items, once. 0: no bandwidth is told
+  std::uint64_t m = 0;      ///< merges: the number of items of A; sorts: 0
+  std::uint64_t work = 0;   ///< the number of items that the throughput counts; 0: `items`
+  std::uint64_t bytes = 0;  ///< the number of bytes of all items together; 0: no bandwidth is reported
 };
 
 struct Row {
   std::string name;
-  std::string kind;             ///< gpusort, rival, textbook, copy, host
-  std::vector<double> samples;  ///< milliseconds
-  double sweeps = 0;            ///< times that it reads and writes every item, where that is known; else 0
-  unsigned clock_mhz = 0;       ///< of the multiprocessors while it ran; 0: unknown
-  unsigned threads = 0;         ///< host threads; 0: not said
+  std::string kind;             ///< "gpusort", "rival", "textbook", "copy" or "host"
+  std::vector<double> samples;  ///< times in milliseconds
+  double sweeps = 0;            ///< how often the function reads and writes every item; 0: unknown
+  unsigned clock_mhz = 0;       ///< the clock of the multiprocessors during the last call; 0: unknown
+  unsigned threads = 0;         ///< the number of host threads; 0: not reported
 
-  /// The sample below which a share `quantile` of all lies.
+  /// Returns the sample that is not less than the share `quantile` (0 to 1) of all samples.
   double Quantile(double quantile) const;
   double median() const { return Quantile(0.5); }
 };
 
-/// Prints groups as they come and keeps them for the JSON file.
+/// Prints each group when it is added, and keeps it for the JSON file.
 class Report {
  public:
-  /// Throws if the JSON file cannot be written: now rather than after all the work.
+  /// Throws at once if the JSON file cannot be written, so that no work is lost.
   explicit Report(const Options& options);
 
-  /// Facts of the machine and the run, printed once, and kept.
+  /// Prints a fact of the machine or of the run, and keeps it for the JSON file.
   void Fact(const std::string& name, const std::string& value);
   void Fact(const std::string& name, double value, const std::string& unit);
 
-  /// `references`: names of rows; the table says how many times faster than each of them every row is.
+  /// Adds a group. `references` are names of rows: the table compares every row with each reference.
   void Add(const Group& group, const std::vector<Row>& rows, const std::vector<std::string>& references);
   void WriteJson() const;
 
@@ -80,11 +80,11 @@ class Report {
   std::vector<Entry> entries_;
 };
 
-/// Times `work` on the host by the wall clock, after one call that is not counted: `repetitions` times, or until
-/// `limit_seconds` have passed and there are at least three samples.
+/// Times `work` on the host by the wall clock, after one call that does not count. Takes `repetitions` samples, but
+/// stops after `limit_seconds` if there are at least three.
 std::vector<double> TimeHost(int repetitions, double limit_seconds, const std::function<void()>& work);
 
-/// The subcommands. All but RunCmp need a GPU, and are only there in builds with CUDA.
+/// The benchmarks of the subcommands. All but RunCmp need a GPU and exist only in builds with CUDA.
 void RunCmp(const Options& options, Report& report);
 void RunGpu(const Options& options, Report& report);
 

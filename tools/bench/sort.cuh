@@ -1,5 +1,5 @@
-// gpusort_bench sort: SortKeys and SortPairs beside cub::DeviceMergeSort and cub::DeviceRadixSort. Included by the
-// files that compile it for some types each.
+// gpusort_bench sort: times SortKeys and SortPairs against cub::DeviceMergeSort and cub::DeviceRadixSort. Each .cu file
+// that includes this header compiles it for some types of items.
 #pragma once
 
 #include <cub/device/device_merge_sort.cuh>
@@ -69,7 +69,7 @@ void SortBench(Gpu& gpu, Report& report) {
     for (const std::string& inputs : options.inputs) {
       std::uint64_t items = size;
       if (inputs == "conflict") {
-        // As many tiles as a power of two.
+        // The conflict input needs a number of tiles that is a power of two.
         if (size < 2 * conflict_run) continue;
         for (items = conflict_run; items * 2 <= size;) items *= 2;
       }

@@ -12,24 +12,25 @@
 
 namespace check {
 
-/// Finds where records begin in a piece of a file without reading the file from its top. A state machine with at most
-/// eight states goes over the piece, once for each state that the piece may begin with.
+/// Finds where records begin in a piece of a file without reading the file from its start. A state machine with at most
+/// eight states scans the piece. It follows every state that the piece may begin with at the same time.
 class RecordBorders {
  public:
   static constexpr std::size_t kStates = 8;
-  /// The results for a piece, by the state that the piece begins with.
+  /// The results of scanning a piece, for each state in which the piece may begin.
   struct Effect {
     std::array<std::uint8_t, kStates> end{};            ///< the state after the piece
-    std::array<std::uint64_t, kStates> first_record{};  ///< the offset in the piece; kNone: no record begins there
+    std::array<std::uint64_t, kStates> first_record{};  ///< the offset of the first record in the piece, or kNone
   };
   static constexpr std::uint64_t kNone = ~std::uint64_t{0};
-  /// The state in which a record begins.
+  /// The state at the beginning of a record.
   static constexpr std::uint8_t kRecord = 0;
 
-  /// `table` is not of COPY's binary form. The rows of a dump are those of COPY's text form.
+  /// `table` must not be PostgreSQL's binary COPY format. For a dump, the class finds rows of COPY's text format.
   explicit RecordBorders(const Table& table);
 
-  /// Goes over the next bytes of a piece, which are at `offset` in the piece, and updates `effect`. Begin with None().
+  /// Scans the next bytes of a piece and updates `effect`. `offset` is the offset of `bytes` in the piece. The first
+  /// call of a piece takes the result of None().
   void Go(std::span<const char> bytes, std::uint64_t offset, Effect& effect) const;
   Effect None() const;
 
@@ -38,21 +39,21 @@ class RecordBorders {
   std::size_t states_ = 2;
 };
 
-/// A piece of a file. Its records begin at `begin` or later, and before `end`.
+/// A piece of a file: the records that begin in [begin, end).
 struct Piece {
   std::uint64_t number = 0, begin = 0, end = 0;
 };
 
-/// Reads bytes at an offset. Returns how many; 0 only at the end of the file.
+/// Reads bytes of a file at an offset into the span. Returns how many bytes were read, 0 only at the end of the file.
 using ReadAt = std::function<std::size_t(std::span<char>, std::uint64_t offset)>;
 
-/// Runs work(piece), on `threads` threads, for each piece of the bytes from `begin` up to `end`. A record begins at
-/// `begin`. `oids`: a tuple of COPY's binary form has one more field than it says. The first failure of work ends all
-/// and is thrown.
+/// Splits [begin, end) of a file into pieces and runs work(piece) for each piece, on `threads` threads. A record must
+/// begin at `begin`. `oids` says that rows of the binary COPY format have one more field than they count. The first
+/// exception of `work` ends all threads and is thrown.
 void ForEachPiece(const Table& table, const ReadAt& read, std::uint64_t begin, std::uint64_t end, bool oids,
                   unsigned threads, const std::function<void(const Piece&)>& work);
 
-/// Returns where the line begins that ends the rows of a dump which begin at `begin`; `end` if there is none.
+/// Returns the offset of the line after the rows of a dump that begin at `begin`, or `end` if there is no such line.
 std::uint64_t EndOfRows(const ReadAt& read, std::uint64_t begin, std::uint64_t end);
 
 }  // namespace check

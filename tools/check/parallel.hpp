@@ -1,4 +1,4 @@
-// Threads of gpusort_check: the same work on several threads, and results of pieces in the order of the pieces.
+// Threads of gpusort_check: runs work on several threads, and puts the results of pieces in order.
 #pragma once
 
 #include <cstdint>
@@ -12,8 +12,7 @@
 
 namespace check {
 
-/// Runs work() on up to `threads` threads, this one among them, and returns when all are done. Throws the first
-/// failure.
+/// Runs work() on up to `threads` threads, also on the calling one. Waits for all and throws the first exception.
 template <typename Work>
 void RunOnThreads(unsigned threads, const Work& work) {
   std::mutex mutex;
@@ -30,19 +29,19 @@ void RunOnThreads(unsigned threads, const Work& work) {
   try {
     for (unsigned t = 1; t < threads; ++t) others.emplace_back(run);
   } catch (const std::system_error&) {
-    // A limit on threads: the threads that exist do the work.
+    // The system refuses more threads. The threads that exist do all the work.
   }
   run();
   for (std::thread& thread : others) thread.join();
   if (failure) std::rethrow_exception(failure);
 }
 
-/// Takes results of pieces in any order and hands them on in the order of their numbers, which begin with 0.
+/// Takes the results of pieces in any order and passes them on in the order of the pieces, which begins with piece 0.
 template <typename Result>
 class InOrder {
  public:
-  /// Calls join(result) for this piece, or later, once all pieces with smaller numbers are there. Never two calls at
-  /// once.
+  /// Calls join(result) for the result of piece `number` once the results of all earlier pieces have been joined: in
+  /// this call or in a later call of Put. Never makes two calls of join at once.
   template <typename Join>
   void Put(std::uint64_t number, Result&& result, const Join& join) {
     const std::lock_guard lock(mutex_);

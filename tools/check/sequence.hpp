@@ -26,7 +26,7 @@ struct Entry {
   std::uint64_t record = 0;  ///< a hash of the record
 };
 
-/// Records of one key, one after the other.
+/// Consecutive records of one key.
 struct Run {
   KeyHash key;
   std::uint64_t sum = 0;
@@ -34,11 +34,11 @@ struct Run {
   std::uint64_t count = 0;
 
   void Add(std::uint64_t record);
-  /// `next` has the records that follow those of this run, of the same key.
+  /// Appends the records of `next`, which must have the same key and follow this run.
   void Append(const Run& next);
 };
 
-/// The sums of keys, added up in kBuckets sets of keys.
+/// The sums of all keys. The sums of keys in the same bucket are added up; there are kBuckets buckets.
 class KeySums {
  public:
   static constexpr std::size_t kBuckets = 4096;
@@ -46,52 +46,52 @@ class KeySums {
 
   void Add(const Run& run);
   void Add(const KeySums& other);
-  /// The buckets that differ.
+  /// Returns the buckets whose sums differ.
   std::vector<std::size_t> Differences(const KeySums& other) const;
 
  private:
   std::vector<std::uint64_t> sums_ = std::vector<std::uint64_t>(kBuckets);
 };
 
-/// The runs of one piece of a file. The first and the last may be parts of longer ones.
+/// The runs of one piece of a file. The first and the last run may continue in the neighbouring pieces.
 struct PieceRuns {
-  std::optional<Run> first, last;  ///< `last` only if the piece has more than one run
+  std::optional<Run> first, last;  ///< `last` is set only if the piece has more than one run
 
-  /// Adds runs that end to `sums`, but not the first.
+  /// Adds an entry to the piece. If it ends a run other than the first, adds that run to `sums`.
   void Add(const Entry& entry, KeySums& sums);
-  /// `next` has the runs of the piece that follows. Adds those that end.
+  /// Appends the runs of the next piece of the file. Adds the runs that end to `sums`.
   void Append(const PieceRuns& next, KeySums& sums);
-  /// Adds the runs that are still open. Call this once, at the end of the file.
+  /// Adds the first and the last run to `sums`. Call this once, at the end of the file.
   void End(KeySums& sums);
 };
 
 class EntryStore {
  public:
-  /// Keeps up to `memory` bytes of entries in memory, the rest in a temporary file without a name in `folder`.
+  /// Keeps up to `memory` bytes of entries in memory, and the other entries in a nameless temporary file in `folder`.
   EntryStore(unsigned partitions, std::uint64_t memory, std::string folder);
   ~EntryStore();
   EntryStore(const EntryStore&) = delete;
 
-  /// Takes the entries and leaves the vector empty. `place` orders the calls: a smaller one means earlier records. Any
-  /// thread may call this. Throws std::runtime_error if the disk has no space.
+  /// Stores the entries and leaves the vector empty. Calls may come in any order; their records are ordered by
+  /// ascending `place`. Any thread may call this. Throws std::runtime_error if the disk has no space.
   void Put(std::uint64_t place, std::vector<Entry>& entries);
 
-  /// Returns the sums of all keys. Call this after the last Put. Takes `threads` threads and up to `memory` bytes for
-  /// tables. `first_only`: only the first record of each key counts.
+  /// Returns the sums of all keys. Call this after the last Put. Uses `threads` threads, and up to `memory` bytes for
+  /// tables. With `first_only`, only the first record of each key counts.
   KeySums Sum(bool first_only, unsigned threads, std::uint64_t memory);
 
   struct Hash {
     std::size_t operator()(const KeyHash& key) const { return static_cast<std::size_t>(key.low); }
   };
   using Keys = std::unordered_map<KeyHash, Run, Hash>;
-  /// Returns the keys of one bucket, each with all its records, or with the first one only. Call this after Sum.
+  /// Returns the runs of all keys of one bucket; only the first record of each with `first_only`. Call this after Sum.
   Keys KeysOf(std::size_t bucket, bool first_only);
 
  private:
   struct Block {
     std::uint64_t place = 0;
-    std::vector<std::uint32_t> starts;  ///< of each partition, and the end
-    std::vector<Entry> entries;         ///< empty: they are in the file
+    std::vector<std::uint32_t> starts;  ///< the index of the first entry of each partition, and the number of entries
+    std::vector<Entry> entries;         ///< empty if the entries are in the file
     std::uint64_t offset = 0;
   };
 

@@ -1,5 +1,5 @@
-// Reads lines, and records with columns, one after the other, for gpusort_check. The readers go from byte to byte and
-// follow what the manual page says of records. They share nothing with gpusort's readers. Start at TableReader.
+// Readers of lines and of records with columns, for gpusort_check. The readers read one byte after the other and follow
+// the manual page. They share no code with gpusort's readers. Start at TableReader.
 #pragma once
 
 #include <compare>
@@ -19,31 +19,31 @@
 namespace check {
 
 struct Key {
-  std::string text;          ///< as it was typed
-  std::string column;        ///< a name or path
-  std::uint64_t number = 0;  ///< of #N, from 1
+  std::string text;          ///< the key as the user typed it
+  std::string column;        ///< the name or path of the column
+  std::uint64_t number = 0;  ///< the number of the column if the key is #N, from 1; otherwise 0
   Rule rule;
 };
 
 enum class Kind { kLines, kCsv, kJson, kCopy, kCopyBinary, kDump, kParagraphs };
 
 struct Table {
-  std::string name;  ///< of the format
+  std::string name;  ///< the name of the format
   Kind kind = Kind::kLines;
   char line_end = '\n';
-  int delimiter = ',', quote = -1, escape = -1, comment = -1;  ///< -1: none
-  std::uint64_t header = 0;                                    ///< records on top that are not ordered
+  int delimiter = ',', quote = -1, escape = -1, comment = -1;  ///< -1: there is no such character
+  std::uint64_t header = 0;                                    ///< the number of records at the top that are not sorted
   std::vector<std::string> nulls;
   std::vector<Key> keys;
-  Key whole;  ///< where there are no keys: of every column, and of lines
+  Key whole;  ///< the rule for every column and for whole lines if there are no keys
 };
 
-/// By gpusort's name for it. Throws BadRule.
+/// Returns the table for the name of one of gpusort's formats. Throws BadRule.
 Table TableOf(const std::string& name);
-/// NAME|#N|PATH[:TYPE][:asc|desc][:nulls-first|nulls-last]. Throws BadRule.
+/// Parses a key: NAME|#N|PATH[:TYPE][:asc|desc][:nulls-first|nulls-last]. Throws BadRule.
 Key ReadKey(const std::string& text, char point, int thousands);
 
-/// A key's name that the file does not have.
+/// A key names a column that the file does not have.
 struct NoColumn : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
@@ -51,55 +51,55 @@ struct NoColumn : std::runtime_error {
 struct KeyValue {
   const Key* key = nullptr;
   Value value;
-  std::string text;  ///< for messages; of a null it is not read
+  std::string text;  ///< the text of the value, for messages; not set for a null
 };
 
 struct Row {
-  std::string bytes;                             ///< without the line's end that a last record may lack
-  std::uint64_t number = 0, line = 0, byte = 0;  ///< where it begins: from 0, from 1, from 0
-  std::uint64_t block = 0;                       ///< of a dump: the table's rows that it is one of, from 1
+  std::string bytes;                             ///< the record without its last line end
+  std::uint64_t number = 0, line = 0, byte = 0;  ///< the record's number from 0, first line from 1 and offset
+  std::uint64_t block = 0;                       ///< in a dump: the number of the block of rows, from 1
   std::vector<KeyValue> values;
 };
 
 std::strong_ordering CompareRows(const Row& a, const Row& b);
-/// Appends bytes that are the same for two rows if, and only if, CompareRows calls them equal.
+/// Appends bytes that are equal for two rows if, and only if, CompareRows calls the rows equal.
 void AppendIdentity(const Row& row, std::string& to);
-/// The place of the first key by which the rows differ; the last one if none does.
+/// Returns the index of the first key in which the rows differ, or of the last key if no key differs.
 std::size_t DecidingKey(const Row& a, const Row& b);
 
 class TableReader {
  public:
-  /// Reads the next bytes; 0: there are no more.
+  /// Reads the next bytes of the file. Returns 0 at the end of the file.
   using Source = std::function<std::size_t(std::span<char>)>;
 
-  /// `table` must outlive it and its rows.
+  /// `table` must outlive the reader and the rows that it fills.
   TableReader(const Table& table, Source source);
   virtual ~TableReader() = default;
   TableReader(const TableReader&) = delete;
 
-  /// Reads the header. Next() does that if nobody did before.
+  /// Reads the header of the file. The first Next() calls this if the caller did not.
   void Begin();
-  /// Call instead of Begin() to read from the middle of a file. `first` has read its header; `place` is where the
-  /// source begins, and where a record begins (see RecordBorders).
+  /// Starts to read in the middle of a file. Call this instead of Begin(). `first` is a reader of the same file that
+  /// has read the header. The source must begin at the offset `place`, where a record begins (see RecordBorders).
   virtual void GoOn(const TableReader& first, std::uint64_t place);
-  /// Dumps: reads up to the next rows of a table; those that were begun must be read, or skipped by SkipTo. False if
-  /// there are no more rows.
+  /// Reads up to the next block of rows in a dump. The caller must have read or skipped (SkipTo) all rows of the block
+  /// before. Returns false if there are no more rows.
   virtual bool ToRows() { return false; }
-  /// Goes on at `place`, where `source` begins.
+  /// Continues at the offset `place` of the file, where `source` begins.
   void SkipTo(std::uint64_t place, Source source);
-  /// False at the end.
+  /// Reads the next record. Returns false at the end.
   bool Next(Row& row);
-  /// Returns true if tuples of COPY's binary form have a field before the fields that they count.
+  /// Returns true if rows of PostgreSQL's binary COPY format have one more field than they count.
   virtual bool has_oids() const { return false; }
-  /// The offset of the next byte.
+  /// The offset of the next byte in the file.
   std::uint64_t place() const { return offset_ + at_; }
-  /// The bytes before the records, which are not sorted. For a dump that is read: all bytes that are no rows.
+  /// The bytes before the first record, which are not sorted. For a dump: all bytes outside of rows.
   const std::string& header() const { return header_; }
-  /// The bytes after the records, once everything is read.
+  /// The bytes after the last record. Complete at the end of the file.
   const std::string& trailer() const { return trailer_; }
-  /// Values that are none of their key's type.
+  /// The number of values so far that do not have the type of their key.
   std::uint64_t no_values() const { return no_values_; }
-  /// When all is read: whether the last line, or record, has its end.
+  /// Returns true if the last line or record has its line end. Valid at the end of the file.
   bool ended() const { return ended_; }
 
  protected:
@@ -110,7 +110,7 @@ class TableReader {
     std::string text;
   };
 
-  /// Reads a record into `row.bytes` and its columns, or what the keys' paths lead to, into cells_. False at the end.
+  /// Reads a record into `row.bytes` and its columns (JSON: the keys' values) into cells_. Returns false at the end.
   virtual bool Read(Row& row) = 0;
   virtual void ReadHeader() {}
   virtual Value ValueOf(const Rule& rule, const std::string& text) const { return ReadValue(rule, text); }
@@ -119,7 +119,7 @@ class TableReader {
     if (at_ == end_) Fill();
     return at_ == end_ ? kEnd : static_cast<unsigned char>(buffer_[at_]);
   }
-  /// The next byte, which goes to `to`.
+  /// Reads the next byte and appends it to `to`. Returns kEnd at the end of the file.
   int Take(std::string& to) {
     const int byte = Peek();
     if (byte == kEnd) return byte;
@@ -128,11 +128,11 @@ class TableReader {
     if (byte == '\n') ++line_;
     return byte;
   }
-  /// All up to and with `end`, which does not go to `to`. False if the file ends before it.
+  /// Reads up to the next byte `end` and appends the bytes before it to `to`. Returns false if there are no more bytes.
   bool TakeLine(std::string& to, char end);
-  /// "\xEF\xBB\xBF", if it stands there.
+  /// Reads a UTF-8 byte order mark, if one is next, and appends it to `to`.
   void TakeMark(std::string& to);
-  /// Cells of the record that begins here, which are numbered from 0.
+  /// Appends an empty cell to the cells of the current record and returns the cell.
   Cell& AddCell() {
     if (cell_count_ == cells_.size()) cells_.emplace_back();
     Cell& cell = cells_[cell_count_++];
@@ -140,10 +140,10 @@ class TableReader {
     cell.text.clear();
     return cell;
   }
-  /// Takes `count` bytes. Returns false if the file ends before.
+  /// Reads `count` bytes and appends them to `to`. Returns false if the file ends before.
   bool TakeBytes(std::uint64_t count, std::string& to);
-  /// All up to and with `a` or `b`, whichever comes first, goes to `to`; what stands before that also to `text`.
-  /// Returns that byte, or kEnd.
+  /// Reads up to the next byte `a` or `b`. Appends all bytes read to `to`, and those before `a` or `b` also to `text`.
+  /// Returns the byte that was found, or kEnd.
   int TakeUpTo(std::string& to, std::string& text, int a, int b);
   void SetPlace(Row& row) const {
     row.line = line_;
@@ -151,12 +151,12 @@ class TableReader {
   }
   [[noreturn]] void Fail(const std::string& why) const;
   bool IsNull(std::string_view text) const;
-  /// Finds the keys' columns by name. Throws NoColumn.
+  /// Finds the column of each key in `names`, the names of all columns. Throws NoColumn.
   void Resolve(const std::vector<std::string>& names);
 
   const Table& table_;
-  std::vector<const Key*> keys_;      ///< those that records are ordered by now; none: all cells
-  std::vector<std::size_t> columns_;  ///< of each, from 0
+  std::vector<const Key*> keys_;      ///< the keys of the current records; empty: records are sorted by all cells
+  std::vector<std::size_t> columns_;  ///< the index of each key's column, from 0
   std::vector<Cell> cells_;
   std::size_t cell_count_ = 0;
   std::string header_, trailer_;
@@ -168,14 +168,14 @@ class TableReader {
   Source source_;
   std::vector<char> buffer_;
   std::size_t at_ = 0, end_ = 0;
-  std::uint64_t offset_ = 0;  ///< of the buffer's front
+  std::uint64_t offset_ = 0;  ///< the offset of the buffer's first byte in the file
   std::uint64_t line_ = 1, number_ = 0, no_values_ = 0;
   bool begun_ = false;
 };
 
 std::unique_ptr<TableReader> MakeReader(const Table& table, TableReader::Source source);
 
-/// An error of a file, at a byte.
+/// The file is damaged at this line and byte.
 struct BadRecord : BadTable {
   BadRecord(const std::string& why, std::uint64_t at_line, std::uint64_t at_byte);
   std::string reason;

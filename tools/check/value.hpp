@@ -1,6 +1,6 @@
-// Typed values of columns, and their order, as gpusort's manual page tells it: for gpusort_check, the independent
-// witness. Values are read into numbers, instants and bytes and compared as such; nothing is encoded, and no code is
-// gpusort's. Start at ReadValue and CompareValues.
+// Typed values of columns and their order, as gpusort's manual page defines them. gpusort_check uses them to check
+// gpusort independently. Values become numbers, instants and bytes, and are compared as such. This code shares nothing
+// with gpusort. Start at ReadValue and CompareValues.
 #pragma once
 
 #include <compare>
@@ -33,13 +33,13 @@ enum class Type {
 struct Rule {
   Type type = Type::kText;
   bool descending = false;
-  std::optional<bool> nulls_first;  ///< not said: last, with descending first
-  std::string time_format;          ///< of timestamp(FORMAT)
+  std::optional<bool> nulls_first;  ///< not set: nulls come last, or first in descending order
+  std::string time_format;          ///< the FORMAT of the type timestamp(FORMAT)
   char point = '.';
-  int thousands = -1;  ///< -1: nothing stands between digits
+  int thousands = -1;  ///< the character between groups of digits; -1: none
 };
 
-/// 0.DIGITS * 10^exponent, without zeros at the ends of DIGITS; none: 0.
+/// The number 0.DIGITS * 10^exponent. DIGITS neither begin nor end with a zero, and are empty for 0.
 struct Number {
   enum Kind { kMinusInfinity, kFinite, kInfinity, kNan } kind = kFinite;
   bool negative = false;
@@ -47,7 +47,7 @@ struct Number {
   __int128 exponent = 0;
 };
 
-/// Seconds since 1970, or days, and a fraction to add, as digits without zeros at the end.
+/// A point in time: seconds or days since 1970, plus a fraction whose digits do not end with a zero.
 struct Instant {
   int infinite = 0;
   std::int64_t count = 0;
@@ -57,30 +57,30 @@ struct Instant {
 struct Null {};
 using Value = std::variant<Null, std::string, Number, double, Instant>;
 
-/// A usage error of a key's type or time format.
+/// A key's type or time format is wrong.
 struct BadRule : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
-/// A file that is not of its format, or has what cannot be checked.
+/// The file does not have its format, or contains something that gpusort_check cannot check.
 struct BadTable : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
-/// By its name or one of PostgreSQL's. Throws BadRule.
+/// Returns the type for a name of gpusort or PostgreSQL. Throws BadRule.
 Type TypeOf(std::string_view name);
-/// Throws BadRule for a letter that is unknown.
+/// Throws BadRule if the time format contains an unknown letter.
 void CheckTimeFormat(std::string_view format);
 
 /// Returns the value of a text, or Null if the text is no value of the type.
 Value ReadValue(const Rule& rule, std::string_view text);
-/// Returns the value of bytes in PostgreSQL's binary form.
+/// Returns the value of bytes in PostgreSQL's binary format.
 Value ReadBinaryValue(const Rule& rule, std::string_view bytes);
 
 std::strong_ordering CompareValues(const Rule& rule, const Value& a, const Value& b);
 
-/// Appends bytes that are the same for two values if, and only if, CompareValues calls them equal. No such bytes are
-/// the beginning of others.
+/// Appends an identity of the value. Two values have equal identities if, and only if, CompareValues calls them equal.
+/// No identity is a prefix of another identity.
 void AppendIdentity(const Rule& rule, const Value& value, std::string& to);
 
 }  // namespace check
