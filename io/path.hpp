@@ -1,4 +1,4 @@
-// Functions on paths: links, descriptors of this process, streams, files of other users.
+// Functions on paths: links, descriptors of this process, streams, and files that other users planted.
 #pragma once
 
 #include <filesystem>
@@ -8,28 +8,28 @@
 
 namespace gpusort {
 
-/// Returns true if another user could have put the entry at `path` there as a trap. This is so if all users may write
-/// to the folder, and neither this user nor the owner of the folder owns the entry. Links are not followed. A file
-/// counts only in a sticky folder (/tmp), because in any other folder another user could also remove an honest file.
+/// Returns true if another user could have put the file or link at `path` there as a trap. This is so if all users may
+/// write to the folder, and neither this user nor the owner of the folder owns the entry. Does not follow links.
+/// Regular files count only in sticky folders (/tmp), because elsewhere another user could replace any file.
 bool PlantedByOther(const std::string& path);
-/// Returns the descriptor of this process that a path names: /dev/stdout, /dev/fd/3, /proc/self/fd/3, or a link to one.
+/// Returns the descriptor of this process that a path names: /dev/stdout, /dev/fd/3, or a link to a descriptor.
 std::optional<int> DescriptorOf(const std::string& path);
-/// Returns true if an output is streamed because it cannot be replaced: "-", an open descriptor, a FIFO or a character
+/// Returns true if the output `path` must be written as a stream: "-", an open descriptor, a FIFO or a character
 /// device, also through links.
 bool IsStreamTarget(const std::string& path);
-/// Returns true if an input must be streamed: "-", anything that is neither a regular file nor a directory, or a file
-/// that reports a wrong size, as in /proc.
+/// Returns true if the input `path` must be read as a stream: "-", a file that reports a wrong size (as in /proc), or
+/// anything that is neither a regular file nor a directory.
 bool IsStreamSource(const std::string& path);
 
 namespace detail {
 
-/// The number of links after which the kernel gives up.
+/// The number of links that the kernel follows before it gives up.
 inline constexpr int kMaxLinks = 40;
-/// Returns the folder that contains `path`, "." if the path names none.
+/// Returns the folder that contains `path`, or "." if `path` has no folder.
 std::string DirectoryOf(const std::filesystem::path& path);
-/// Returns true if the path itself is a symbolic link. Throws SystemError if that cannot be read.
+/// Returns true if the last part of the path is a symbolic link. Throws SystemError if that cannot be read.
 bool IsLink(const std::filesystem::path& path);
-/// Follows a link one step. Sets `failure` on an error.
+/// Returns the path to which a link points, without following further links. Sets `failure` on an error.
 std::filesystem::path TargetOf(const std::filesystem::path& link, std::error_code& failure);
 
 }  // namespace detail

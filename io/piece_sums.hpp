@@ -1,5 +1,5 @@
-// Checksums of the pieces of a file, taken from the bytes that are handed to write. A process that reads the file later
-// compares them, and so finds every byte that is not as it was written. Start at PieceSums.
+// Checksums of the pieces of a file, computed from the bytes that are written. A process that reads the file later
+// compares the checksums and finds every byte that differs from what was written. Start at PieceSums.
 #pragma once
 
 #include <cstddef>
@@ -19,17 +19,17 @@ std::uint64_t HashOfPiece(std::span<const std::byte> bytes);
 
 class PieceSums {
  public:
-  /// Adds bytes that are written at `offset`. They replace a piece that begins there. Any thread may call this.
+  /// Adds the checksum of bytes that are written at `offset`. Replaces a piece that begins there. Thread-safe.
   void Add(std::uint64_t offset, std::span<const std::byte> bytes);
-  /// Forgets all pieces: the file is written anew. Call this while nothing is written.
+  /// Forgets all pieces, because the file is written again. No thread may be writing.
   void Clear();
-  /// Returns the pieces of a file of `bytes`, by offset. They may overlap if bytes were written twice. Throws
-  /// Error(kInternal) if a byte of the file is in no piece.
+  /// Returns the pieces of a file of `bytes` bytes, by ascending offset. Pieces overlap if bytes were written twice.
+  /// Throws Error(kInternal) if no piece contains some byte of the file.
   std::vector<PieceSum> Cover(std::uint64_t bytes) const;
 
  private:
   mutable std::mutex mutex_;
-  std::map<std::uint64_t, PieceSum> pieces_;  ///< by offset
+  std::map<std::uint64_t, PieceSum> pieces_;  ///< by the offset of the piece
   /// The last small piece. A direct write pads the last page of a file, and the padding is cut off later.
   std::vector<std::byte> last_;
   std::uint64_t last_offset_ = 0;

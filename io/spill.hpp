@@ -1,8 +1,8 @@
-// Temporary space for sorted runs: blocks of records in files. There is one file in each directory, made at the first
-// write. A file has no name, unless another process must be able to continue the job.
-// Every block has a header with its run, number, length, place, job and a checksum, which Read verifies. A lost,
-// misdirected, torn or foreign block is Error(kIntegrity) and never a wrong result. Freed space goes back to the file
-// system at once. FORMAT.md describes the bytes. Start at SpillStore.
+// Temporary space for sorted runs: blocks of records in files, one file in each directory, created at the first write.
+// The files have no name unless another process must be able to continue the job. Every block has a header with its
+// run, number, length, place, job and checksum, which Read verifies. A lost, misdirected, torn or foreign block is
+// Error(kIntegrity) and never a wrong result. Freed space goes back to the file system at once. FORMAT.md describes the
+// bytes. Start at SpillStore.
 #pragma once
 
 #include <cstddef>
@@ -22,15 +22,15 @@
 
 namespace gpusort {
 
-/// The size of the header before the payload. Both are in one buffer and written at once.
+/// The size of a block's header, directly before the payload.
 inline constexpr std::uint64_t kSpillHeaderBytes = 64;
-/// Offsets, lengths and addresses of a spill are multiples of this, for direct I/O.
+/// The alignment of all offsets, lengths and addresses of a spill, for direct I/O.
 inline constexpr std::uint64_t kSpillAlignment = 4096;
 
-/// The place of a block in its store.
+/// The location of a block in the spill.
 struct SpillExtent {
-  std::uint32_t file = 0;           ///< index of the directory
-  std::uint64_t payload_bytes = 0;  ///< as stored
+  std::uint32_t file = 0;           ///< the index of the directory
+  std::uint64_t payload_bytes = 0;  ///< the size of the payload as stored
   std::uint64_t offset = 0;
   Codec codec = Codec::kNone;  ///< the codec of the payload
 
@@ -40,15 +40,15 @@ struct SpillExtent {
 /// The files of a spill that stay when the process ends.
 struct NamedSpill {
   std::string name;       ///< the name of the file in each directory
-  std::uint64_t job = 0;  ///< the number of the job, which all of its processes write into each block
+  std::uint64_t job = 0;  ///< the number of the job; all processes of a job write the same number
 };
 
 /// All temporary space of a job. Any number of threads may call Write, Read and Free at once.
 class SpillStore {
  public:
-  /// Blocks have at most `block_bytes` (a multiple of kSpillAlignment) with their headers. Directories are used in
-  /// turn. `before_use` is called once, before the first file is made; its exception ends that Write. With `named`,
-  /// files that exist are taken over. Their blocks are free unless Claim is called for them.
+  /// `block_bytes` is the largest size of a block with its header, a multiple of kSpillAlignment. The directories are
+  /// used in turn. `before_use` is called once, before the first file is created; its exception ends that Write. With
+  /// `named`, existing files are used again; their blocks are free unless the caller calls Claim.
   SpillStore(FileSystem& files, std::vector<std::string> directories, std::uint64_t block_bytes, bool direct,
              std::function<void()> before_use = {}, std::optional<NamedSpill> named = {});
   SpillStore(const SpillStore&) = delete;
@@ -56,34 +56,33 @@ class SpillStore {
 
   std::uint64_t payload_capacity() const { return block_bytes_ - kSpillHeaderBytes; }
 
-  /// Writes block `number` of `run`. Its payload, at most payload_capacity() bytes, begins at block[kSpillHeaderBytes];
-  /// `codec` is the codec with which the caller compressed it. Write fills in the header and the padding to a multiple
-  /// of kSpillAlignment, so `block` must be aligned and have room for both. If a directory is full, the next one is
-  /// used; Error(kNoSpace) if all are full.
+  /// Writes block `number` of `run`. Its payload of at most payload_capacity() bytes begins at
+  /// block[kSpillHeaderBytes]. `codec` is the codec with which the caller compressed the payload. Write adds the header
+  /// and the padding to a multiple of kSpillAlignment, so `block` must be aligned and have room for both. If a
+  /// directory is full, uses the next one. Throws Error(kNoSpace) if all directories are full.
   SpillExtent Write(std::uint64_t run, std::uint64_t number, std::span<std::byte> block, std::uint64_t payload_bytes,
                     Codec codec = Codec::kNone);
 
   /// Reads a block into `block`, which must be aligned and have room for header, payload and padding. Returns the size
-  /// of the payload, which begins at block[kSpillHeaderBytes]. Error(kIntegrity) if the bytes are not those that were
-  /// written. After an error of the device it tries once more, then Error(kIo).
+  /// of the payload, which begins at block[kSpillHeaderBytes]. Throws Error(kIntegrity) if the bytes differ from those
+  /// written. After an error of the device, reads a second time and then throws Error(kIo).
   std::uint64_t Read(const SpillExtent& extent, std::uint64_t run, std::uint64_t number, std::span<std::byte> block);
 
-  /// Frees the block's space, for the file system or, if that makes no holes, for later blocks. Call this once for each
-  /// result of Write, when no Read of the block is running.
+  /// Frees the block's space for the file system or, if the file system cannot free parts of files, for later blocks.
+  /// Call this once for each result of Write, when no Read of the block is running.
   void Free(const SpillExtent& extent);
 
-  // For named files: one thread first calls Claim for each block that is kept, then FreeUnclaimed, before any other
-  // call.
-  /// Marks a block of an earlier process as used. Error(kIntegrity) if it is not inside its file or was claimed before.
+  // For named files: before any other call, one thread calls Claim for each block to keep, and then FreeUnclaimed.
+  /// Keeps a block of an earlier process. Throws Error(kIntegrity) if it is outside its file or was claimed before.
   void Claim(const SpillExtent& extent);
   void FreeUnclaimed();
-  /// Returns once all written blocks are on the disk and the files have their names. After an error every call fails,
-  /// because the kernel reports a lost write only once.
+  /// Returns once all written blocks are on the disk and the files have their names. After an error every later call
+  /// fails, because the kernel reports a lost write only once.
   void Sync();
 
-  /// The bytes of blocks that were written and not freed, with headers and padding.
+  /// The bytes of all blocks that were written and not freed, with headers and padding.
   std::uint64_t bytes_in_use() const;
-  /// The maximum space that the files have taken. Pages of a slot that were never written are holes and take no space.
+  /// The maximum space that the files have taken. Pages that were never written are holes and take no space.
   std::uint64_t peak_bytes() const;
   /// The bytes of all writes so far, with headers and padding.
   std::uint64_t written_bytes() const;
@@ -91,13 +90,13 @@ class SpillStore {
  private:
   struct Directory {
     std::string path;
-    std::unique_ptr<File> file;       ///< made at the first write
-    std::vector<std::uint64_t> free;  ///< offsets of freed slots
-    std::vector<std::uint64_t> most;  ///< for each slot: the longest block since it was a hole
-    std::uint64_t end = 0;            ///< the first offset that was never given to a block
-    bool holes = true;                ///< the file system makes holes
-    bool named = false;               ///< the file's name is on the disk
-    std::string full;                 ///< why the file cannot grow; empty: it can
+    std::unique_ptr<File> file;       ///< created at the first write
+    std::vector<std::uint64_t> free;  ///< the offsets of freed slots
+    std::vector<std::uint64_t> most;  ///< for each slot: the longest block since the slot was freed as a hole
+    std::uint64_t end = 0;            ///< the first offset that no block has used
+    bool holes = true;                ///< the file system can free parts of a file
+    bool named = false;               ///< the name of the file is on the disk
+    std::string full;                 ///< the reason why the file cannot grow; empty if it can
   };
   struct Slot {
     std::uint32_t directory;
@@ -128,14 +127,14 @@ class SpillStore {
 };
 
 /// Returns the directories for temporary files: those asked for, or TMPDIR, or the directory of the output. Returns
-/// /var/tmp if the output is no file (null) or is written in place.
+/// /var/tmp if the output is not a file (null) or is written in place.
 std::vector<std::string> TempDirectories(const std::vector<std::string>& asked, const OutputFile* output);
 
-/// Error(kUsage) if `directory` is not an existing, writable directory.
+/// Throws Error(kUsage) if `directory` is not an existing, writable directory.
 void CheckTempDirectory(const std::string& directory);
 
-/// Error(kNoSpace) if the directories together have less than `needed_bytes` free. The message names each directory,
-/// the bytes needed for `what` and the free bytes. Directories on the same file system count once.
+/// Throws Error(kNoSpace) if the directories together have less than `needed_bytes` of free space. The message names
+/// each directory, the bytes needed for `what` and the free bytes. Directories on the same file system count once.
 void RequireSpace(FileSystem& files, const std::vector<std::string>& directories, std::uint64_t needed_bytes,
                   std::string_view what);
 

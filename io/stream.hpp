@@ -1,7 +1,7 @@
-// Bytes that cannot be read or written by position: pipes, FIFOs, terminals, devices, standard input and output.
-// Every wait looks at the CancelFlag each 50 ms, so that neither a stalled process at the other end nor a FIFO that
-// nobody opens delays a signal. A descriptor that other processes share is never made non-blocking. main() ignores
-// SIGPIPE, so that a closed pipe arrives here as BrokenPipe. Start at PipeReader.
+// Streams, which cannot be read or written by position: pipes, FIFOs, terminals, devices, standard input and output.
+// Every wait checks the CancelFlag every 50 ms. A signal is therefore not delayed by a stalled process at the other end
+// or by a FIFO that no process opens. A descriptor that other processes share is never made non-blocking. A closed pipe
+// arrives as BrokenPipe, because main() ignores SIGPIPE. Start at PipeReader.
 #pragma once
 
 #include <atomic>
@@ -18,7 +18,7 @@
 
 namespace gpusort {
 
-/// Tells all threads that the job must stop. Request is safe in a signal handler.
+/// Tells all threads that the job must stop. Request() is safe in a signal handler.
 class CancelFlag {
  public:
   void Request() noexcept { requested_.store(true, std::memory_order_relaxed); }
@@ -33,23 +33,23 @@ class CancelFlag {
   std::atomic<bool> requested_{false};
 };
 
-/// The reader has closed the pipe (EPIPE). main() ends without a message by SIGPIPE, as other filters do.
+/// The reader has closed the pipe (EPIPE). main() then ends by SIGPIPE without a message, as other filters do.
 class BrokenPipe : public SystemError {
  public:
   explicit BrokenPipe(const std::string& message, const std::string& path = "standard output")
       : SystemError(ErrorCode::kIo, message, EPIPE, Verb::kWrite, path) {}
 };
 
-/// Reads a stream to its end, from one thread. Errors: kIo; kCancelled while it waits.
+/// Reads a stream to its end. Not thread-safe. Throws Error(kIo), and Error(kCancelled) while it waits.
 class PipeReader {
  public:
-  /// "-" is standard input. kUsage if the path is missing, unreadable or a directory. Never waits for a writer.
+  /// Opens a path; "-" is standard input. Throws Error(kUsage) if it is missing, unreadable or a folder. Never waits.
   PipeReader(const std::string& path, const CancelFlag& cancel);
-  /// Reads a descriptor that the caller owns. `name` is for messages.
+  /// Reads from a descriptor that the caller owns. `name` is for messages.
   PipeReader(int fd, std::string name, const CancelFlag& cancel);
-  /// Waits for data. Returns how many bytes it put into `out` (not empty), 0 only at the end of the stream.
+  /// Waits for data and reads into `out`, which must not be empty. Returns the number of bytes, 0 only at the end.
   std::uint64_t ReadSome(std::span<std::byte> out);
-  /// Bytes read so far.
+  /// The number of bytes read so far.
   std::uint64_t offset() const { return offset_; }
   const std::string& path() const { return path_; }
 
@@ -64,12 +64,12 @@ class PipeReader {
   bool ended_ = false;
 };
 
-/// Writes a stream, from one thread. Errors: BrokenPipe; kNoSpace (as from /dev/full); kIo; kCancelled while it waits.
+/// Writes a stream. Not thread-safe. Throws BrokenPipe, Error(kNoSpace), Error(kIo), or Error(kCancelled) in a wait.
 class PipeWriter {
  public:
-  /// "-" is standard output; a path for which DescriptorOf returns a descriptor is that descriptor. kUsage if the path
-  /// is missing or not writable. A FIFO without a reader is opened by the first WriteAll or by Close, which wait for
-  /// it.
+  /// Opens a path; "-" is standard output. A path such as /dev/fd/3 (see DescriptorOf) uses that descriptor. Throws
+  /// Error(kUsage) if the path is missing or not writable. If a FIFO has no reader, the first WriteAll or Close waits
+  /// for a reader and opens the FIFO.
   PipeWriter(const std::string& path, const CancelFlag& cancel);
   /// Writes to a descriptor that the caller owns. `name` is for messages.
   PipeWriter(int fd, std::string name, const CancelFlag& cancel);
@@ -77,12 +77,12 @@ class PipeWriter {
   /// From now on WriteAll adds the written bytes to `sums`, which must outlive the last WriteAll.
   void SumPieces(PieceSums* sums) { sums_ = sums; }
   /// Ends the stream and reports errors of earlier writes. Call this once, after the last WriteAll. (The reader of a
-  /// pipe on standard output sees the end when the process ends.)
+  /// pipe on standard output sees the end only when the process ends.)
   void Close();
-  /// Bytes written so far.
+  /// The number of bytes written so far.
   std::uint64_t offset() const { return offset_; }
   const std::string& path() const { return path_; }
-  /// The facts of the file if the stream is a regular file, which is written at the descriptor's offset.
+  /// Returns the facts of the file if the stream is a regular file, which is written at the descriptor's offset.
   std::optional<FileFacts> file() const;
 
  private:
@@ -94,7 +94,7 @@ class PipeWriter {
 
   const CancelFlag& cancel_;
   std::string path_;
-  detail::Fd owned_;  ///< not open while the descriptor of the caller is used
+  detail::Fd owned_;  ///< not open if the caller owns the descriptor
   int fd_ = -1;       ///< the descriptor to write to; -1 while a FIFO has no reader
   Kind kind_ = Kind::kBlocking;
   std::uint64_t offset_ = 0;

@@ -1,5 +1,4 @@
-// The system calls on files that can fail, as a class that tests replace, and the errors that they become.
-// Start at SystemCalls.
+// The system calls on files that can fail, as a class that tests replace, and the errors that they throw.
 #pragma once
 
 #include <sys/types.h>
@@ -15,7 +14,7 @@
 
 namespace gpusort {
 
-/// A system call on a file failed with the error `number`.
+/// Reports a failed system call on a file. number() is its errno.
 class SystemError : public Error {
  public:
   /// The operation that failed.
@@ -28,7 +27,7 @@ class SystemError : public Error {
   Verb verb() const noexcept { return verb_; }
   /// The path of the file that the call failed on. For a temporary file without a name: the path of its directory.
   const std::string& path() const noexcept { return path_; }
-  /// The offset in the file, if the call was to transfer bytes.
+  /// The offset in the file, if the call was a read or write.
   std::optional<std::uint64_t> offset() const noexcept { return offset_; }
 
  private:
@@ -48,28 +47,26 @@ class SystemCalls {
   virtual int SetDirect(int fd);
   virtual ssize_t Read(int fd, std::byte* data, std::size_t bytes, std::uint64_t offset);
   virtual ssize_t Write(int fd, const std::byte* data, std::size_t bytes, std::uint64_t offset);
-  /// Copies `data` to allocated pages of the file, through a mapping that lasts for this call. Returns false if it
-  /// copied nothing.
+  /// Copies `data` into allocated pages of the file, through a temporary mapping. Returns false if it did nothing.
   virtual bool CopyToPages(int fd, const std::byte* data, std::size_t bytes, std::uint64_t offset);
   virtual int Sync(int fd);
-  /// Starts to write the dirty pages of these bytes to the device, so that Sync finds little to do. Reports no error.
+  /// Starts to write the dirty pages of these bytes to the device, so that Sync takes less time. Reports no error.
   virtual void WriteBack(int fd, std::uint64_t offset, std::uint64_t bytes);
   virtual int Truncate(int fd, std::uint64_t size);
   virtual int Allocate(int fd, std::uint64_t begin, std::uint64_t end);
-  /// Makes a hole of the bytes [begin, end).
+  /// Frees the bytes [begin, end) of the file, which then read as zeros.
   virtual int Deallocate(int fd, std::uint64_t begin, std::uint64_t end);
   /// Gives the unnamed file `fd` a name. Fails with EEXIST if the name is taken.
   virtual int Link(int fd, int directory, const char* name);
   virtual int Rename(int directory, const char* from, const char* to);
-  /// Renames `from`, but fails with EEXIST if there is a `to`.
+  /// Renames `from` to `to`. Fails with EEXIST if `to` exists.
   virtual int RenameNew(int directory, const char* from, const char* to);
   virtual int Unlink(int directory, const char* name);
-  /// Sets an extended attribute.
   virtual int SetAttribute(int fd, const char* name, const std::string& value);
   virtual int FreeSpace(const char* directory, std::uint64_t* bytes);
 };
 
-/// The free space of a file system that does not report its size (ramfs). No file is refused because of it.
+/// The free space of a file system that does not report its size (ramfs). Counts as enough for any file.
 inline constexpr std::uint64_t kUnknownSpace = UINT64_MAX;
 
 namespace detail {
@@ -78,23 +75,23 @@ namespace detail {
 std::string ErrnoName(int error);
 /// Returns a name and a text, such as "ENOSPC (No space left on device)".
 std::string ErrnoText(int error);
-/// True for ENOSPC, EDQUOT and EFBIG.
+/// Returns true for ENOSPC, EDQUOT and EFBIG.
 bool IsNoSpace(int error);
-/// Returns what is full and what helps, for a message about an error for which IsNoSpace is true.
+/// Returns the end of a message about an error for which IsNoSpace is true: what is full and what helps.
 std::string NoSpaceHint(int error);
 /// Returns the end of a message about any other error: where to look for the cause. May be empty.
 std::string DiskHint(int error);
-/// "12345 bytes", or "unknown".
+/// Returns "12345 bytes", or "unknown" for kUnknownSpace.
 std::string SpaceText(std::uint64_t free_bytes);
-/// Returns the code for an open that failed: kUsage if the path is wrong, kNoSpace, or kIo.
+/// Returns the code for a failed open: kUsage if the path is wrong, kNoSpace, or kIo.
 ErrorCode OpenErrorCode(int error);
-/// Throws a SystemError with the code OpenErrorCode(error) and a message of `what`, the path and the error.
+/// Throws a SystemError with the code OpenErrorCode(error). The message has `what`, the path and the error.
 [[noreturn]] void FailOpen(const std::string& what, const std::string& path, int error,
                            SystemError::Verb verb = SystemError::Verb::kOpen);
-/// Calls open() until no signal interrupts it. Returns -1 and errno on an error.
+/// Calls open() again until no signal interrupts it. Returns -1 and sets errno on an error.
 int OpenPath(const char* path, int flags, unsigned mode = 0);
 int OpenPath(SystemCalls& calls, int directory, const char* path, int flags, unsigned mode = 0);
-/// Returns false and errno if a change in the directory may not be on the disk.
+/// Syncs an open directory. On an error returns false and sets errno; changes of names may then not be on the disk.
 bool SyncDirectory(SystemCalls& calls, int directory);
 /// Returns a number that other processes cannot guess.
 std::uint64_t RandomNumber();
@@ -119,14 +116,14 @@ class Fd {
   int fd_ = -1;
 };
 
-/// How many random names CreateHidden and its like try.
+/// The number of random names that CreateHidden and similar functions try.
 inline constexpr int kNameAttempts = 100;
 /// Returns a random name that begins with a dot.
 std::string HiddenName();
-/// Returns true if an open with O_TMPFILE failed because the file system or the kernel does not know the flag.
+/// Returns true if an open with O_TMPFILE failed because the file system or the kernel does not support the flag.
 bool IsTmpfileUnsupported(int error);
-/// Creates a file of mode 0600 under a hidden name and returns its descriptor and its name. `what` and `path` name the
-/// directory in messages.
+/// Creates a file of mode 0600 with a hidden name in the directory. Returns its descriptor and its name. `what` and
+/// `path` name the directory in messages.
 std::pair<Fd, std::string> CreateHidden(SystemCalls& calls, int directory, const std::string& what,
                                         const std::string& path);
 

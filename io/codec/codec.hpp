@@ -1,9 +1,9 @@
-// Compressed bytes: gz, bz2, xz, zst and lz4, as files (any number of members or frames) and as spill blocks.
-// A Decoder reports the end of the data only after it has verified the end of every member. Data that is corrupt, cut
-// short, followed by other bytes or larger than allowed is Error(kBadInput) with path and offset. An Encoder compresses
-// members of a fixed size on all threads and writes the same bytes for any number of threads. Both hold only a few
-// members in memory. Each codec is a module: see codec_module.hpp. If it cannot be loaded, constructors and functions
-// of memory throw Error(kIo). Start at Decoder and Encoder; for temporary files at BlockCodec.
+// Compressed bytes: gz, bz2, xz, zst and lz4, as files (any number of members or frames) and as spill blocks. A Decoder
+// reports the end of the data only after it has verified the end of every member. Damaged or truncated data, trailing
+// bytes and data beyond the limits are Error(kBadInput) with path and offset. An Encoder compresses members of a fixed
+// size on all threads and writes the same bytes for any number of threads. A Decoder or an Encoder holds only a few
+// members in memory. Each codec is a module (see codec_module.hpp). If a module cannot be loaded, constructors and
+// functions that return memory sizes throw Error(kIo). Start at Decoder and Encoder; for temporary files at BlockCodec.
 #pragma once
 
 #include <cstddef>
@@ -22,9 +22,9 @@ namespace gpusort {
 
 class BlockCoder;
 
-/// kProgram: a program of the user compressed a spill block. Nothing in this file takes it.
+/// A way to compress. kProgram marks spill blocks that a program of the user compressed; no function here accepts it.
 enum class Codec { kNone, kGz, kBz2, kXz, kZst, kLz4, kProgram };
-/// The built-in codecs.
+/// The codecs that this file implements.
 inline constexpr Codec kAllCodecs[] = {Codec::kNone, Codec::kGz, Codec::kBz2, Codec::kXz, Codec::kZst, Codec::kLz4};
 
 /// Returns the codec of the extension .gz, .bz2, .xz, .zst or .lz4, or kNone.
@@ -33,29 +33,29 @@ Codec CodecOfPath(std::string_view path);
 std::string_view WithoutCodecExtension(std::string_view path);
 /// Returns the codec of a name: none, gz or gzip, bz2 or bzip2, xz, zst or zstd, lz4.
 std::optional<Codec> CodecOfName(std::string_view name);
-/// "none", "gz", "bz2", "xz", "zst", "lz4", "program".
+/// Returns "none", "gz", "bz2", "xz", "zst", "lz4" or "program".
 std::string_view CodecName(Codec codec);
 
-/// The limits of one compressed input.
+/// Upper limits for one compressed input.
 struct DecoderLimits {
-  std::uint64_t expanded_bytes = std::numeric_limits<std::uint64_t>::max();  ///< not for kNone
+  std::uint64_t expanded_bytes = std::numeric_limits<std::uint64_t>::max();  ///< for expanded bytes; ignored by kNone
   std::uint64_t memory_bytes = std::numeric_limits<std::uint64_t>::max();    ///< for windows and dictionaries
   unsigned memory_share = 1;  ///< --memory is this many times `memory_bytes`, for messages
 };
 
-/// Expands a stream of members, from one thread at a time. Error(kBadInput) for windows and dictionaries of more than
-/// 256 MiB (zst: windows of more than 128 MiB). Error(kUsage), with the --memory that is enough, for those of more than
+/// Expands a compressed file of one or more members. Not thread-safe. Throws Error(kBadInput) if a window or dictionary
+/// is larger than 256 MiB (zst: 128 MiB). Throws Error(kUsage), with the --memory that is enough, if it is larger than
 /// the limit. Do not use a Decoder again after an error.
 class Decoder {
  public:
-  /// Fills the front of a span, which is not empty. Returns how many bytes, 0 only at the end. May throw.
+  /// Reads compressed bytes into a span that is not empty. Returns their number, 0 only at the end. May throw.
   using Source = std::function<std::uint64_t(std::span<std::byte>)>;
 
-  /// `path` is for messages. kNone passes on the bytes of the source.
+  /// `path` is for messages. A Decoder for kNone returns the bytes of the source unchanged.
   Decoder(Codec codec, std::string path, Source source, const DecoderLimits& limits = {});
   ~Decoder();
-  /// Waits for data. Returns how many bytes it put into `out` (not empty), 0 only at the verified end. Do not trust the
-  /// bytes before this returns 0, because the checksum of a member follows its bytes.
+  /// Waits for data and writes expanded bytes into `out`, which must not be empty. Returns their number, 0 only at the
+  /// verified end. Do not trust any bytes before that, because the checksum of a member follows its bytes.
   std::uint64_t Read(std::span<std::byte> out);
   /// The number of compressed bytes used so far.
   std::uint64_t offset() const;
@@ -67,22 +67,22 @@ class Decoder {
 };
 
 struct EncoderOptions {
-  unsigned threads = 1;            ///< 1: Write compresses itself. Fewer are used if the system refuses threads
-  std::uint64_t member_bytes = 0;  ///< input of one member; 0: the codec's own choice, 1 to 8 MiB
+  unsigned threads = 1;            ///< 1: Write compresses in the calling thread. The system may refuse some threads
+  std::uint64_t member_bytes = 0;  ///< expanded bytes of one member; 0: the codec's default, 1 to 8 MiB
 };
 
-/// Compresses into members that any program for the codec reads as one file. For one thread at a time.
+/// Compresses into members that any program for the codec reads as one file. Not thread-safe.
 class Encoder {
  public:
-  /// Takes the compressed bytes, in order, inside Write and Finish. May throw.
+  /// Takes the compressed bytes in order. Write and Finish call the sink. May throw.
   using Sink = std::function<void(std::span<const std::byte>)>;
 
-  /// Compresses at the usual level of the codec.
+  /// Compresses at the default level of the codec.
   Encoder(Codec codec, const EncoderOptions& options, Sink sink);
-  /// Without Finish the output is incomplete.
+  /// Does not write the remaining bytes: without Finish the output is incomplete.
   ~Encoder();
   void Write(std::span<const std::byte> data);
-  /// Passes the remaining bytes to the sink. Empty input gives one member. Call this once, at the end.
+  /// Writes the remaining bytes to the sink. Empty input gives one member. Call this once, after the last Write.
   void Finish();
 
  private:
@@ -90,22 +90,21 @@ class Encoder {
   std::unique_ptr<Impl> impl_;
 };
 
-/// Return upper bounds of the memory that an Encoder and a Decoder allocate, measured and rounded up. `limit` is
-/// DecoderLimits::memory_bytes. Only zst and xz can keep to a limit, down to half a MiB.
+/// Return upper bounds of the memory that an Encoder and a Decoder allocate. `limit` is DecoderLimits::memory_bytes.
+/// Only zst and xz can obey a limit; the smallest is half a MiB.
 std::uint64_t EncoderMemoryBytes(Codec codec, const EncoderOptions& options);
 std::uint64_t DecoderMemoryBytes(Codec codec, std::uint64_t limit = std::numeric_limits<std::uint64_t>::max());
 
-/// Compresses blocks. The caller stores both sizes of a block, as in a spill block's header. Each thread needs an
-/// object, which keeps the working memory of its codec, so that no call allocates. (gz, bz2 and xz, which are slow,
-/// allocate.)
+/// Compresses and expands single blocks. The caller stores both sizes of a block, as in a spill block's header. Each
+/// thread needs its own BlockCodec, which keeps the codec's working memory so that no call of lz4 and zst allocates.
 class BlockCodec {
  public:
-  /// Compresses at the fastest level of lz4 and zst, or at the usual level of the other codecs.
+  /// Compresses at the fastest level of lz4 and zst, and at the default level of the other codecs.
   explicit BlockCodec(Codec codec);
   ~BlockCodec();
-  /// Returns the number of bytes written to `out`, or 0 if they do not fit because `in` cannot be compressed.
+  /// Returns the number of bytes written to `out`, or 0 if the compressed bytes do not fit.
   std::uint64_t Compress(std::span<const std::byte> in, std::span<std::byte> out);
-  /// Expands a block. Error(kIntegrity) if `in` does not expand to exactly out.size() bytes.
+  /// Expands a block. Throws Error(kIntegrity) if `in` does not expand to exactly out.size() bytes.
   void Decompress(std::span<const std::byte> in, std::span<std::byte> out);
 
  private:
@@ -113,11 +112,11 @@ class BlockCodec {
   std::unique_ptr<BlockCoder> coder_;
 };
 
-/// Returns the codec for spill blocks: kNone, kLz4 or kZst, by the time that a block needs to the disk and back.
-/// The time of each way is the longer of the time on the disk and the time on half of the threads; the other threads
-/// sort. The disk is assumed to read as fast as it writes. `sample` is compressed to know the size; less than 4 KiB
-/// give kNone. The speed of a thread is from a table, so that the result depends on the arguments alone. A codec must
-/// save 10 % of the time.
+/// Returns the fastest codec for spill blocks: kNone, kLz4 or kZst. Compares the times to write a block and to read it
+/// back, assuming that the disk reads as fast as it writes. Each of these times is the longer of disk time and codec
+/// time, with half of the threads for the codec (the others sort). Codec times come from a table, so that the result
+/// depends only on the arguments. `sample` is compressed to estimate the ratio; less than 4 KiB give kNone. A codec
+/// must save 10 % of the time.
 Codec ChooseTempCodec(std::span<const std::byte> sample, double disk_write_bytes_per_second, unsigned threads);
 
 }  // namespace gpusort

@@ -1,4 +1,4 @@
-// Loads the modules of codecs.
+// Loads the modules of the codecs.
 #pragma once
 
 #include "io/codec/codec.hpp"
@@ -6,8 +6,8 @@
 
 namespace gpusort::detail {
 
-/// Returns the module of a built-in codec, loaded when it is first asked for. Error(kIo) with the reason if the module
-/// or a library that it needs cannot be loaded. Error(kInternal) for kNone and kProgram. Any thread may call this.
+/// Returns the module of a codec and loads the module at the first call. Throws Error(kIo) with the reason if the
+/// module or its library cannot be loaded, and Error(kInternal) for kNone and kProgram. Thread-safe.
 const CodecModule& LoadCodec(Codec codec);
 
 }  // namespace gpusort::detail

@@ -1,4 +1,4 @@
-// Helpers for the examples: an error check, and an exit for machines without a GPU.
+// Helpers of the CUDA examples: an error check, and the exit status on machines without a GPU.
 #pragma once
 
 #include <cuda_runtime.h>
@@ -6,7 +6,7 @@
 #include <cstdio>
 #include <cstdlib>
 
-/// The exit status that ctest counts as skipped.
+/// The exit status that makes ctest report a test as skipped.
 constexpr int kSkipped = 77;
 
 inline void Check(cudaError_t error, const char* what) {

@@ -8,7 +8,7 @@
 
 namespace gpusort {
 
-/// If `holds` is false, prints the target and `what`, and aborts as a fuzzer expects.
+/// If `holds` is false, prints `what` and the name of the fuzz target, and aborts as a fuzzer expects.
 inline void Require(bool holds, const char* what) {
   if (holds) return;
   std::fprintf(stderr, "%s: %s\n", program_invocation_short_name, what);

@@ -1,5 +1,5 @@
-// Does in memory what phase 1 does with an input of a TableFormat: cuts it into blocks of any size, as
-// runs/key_stage does, and puts the key before every record.
+// A reference for phase 1 of a sort, in memory: cuts an input of a TableFormat into blocks of any size and puts the key
+// before every record, as runs/key_stage does.
 #pragma once
 
 #include <algorithm>
@@ -35,7 +35,7 @@ struct CutInput {
 inline RecordSpan Span(const std::string& text) { return std::as_bytes(std::span(text)); }
 inline std::string String(RecordSpan bytes) { return {reinterpret_cast<const char*>(bytes.data()), bytes.size()}; }
 
-/// Appends the records of `piece`, which begins in state `state`, to `cut`.
+/// Appends the keyed records of `piece` to `cut`. `state` is the scan state at the beginning of `piece`.
 inline void KeyPiece(const TableFormat& format, RecordSpan piece, ScanState& state, CutInput& cut) {
   while (!piece.empty()) {
     std::vector<std::byte> keyed;
@@ -50,7 +50,7 @@ inline void KeyPiece(const TableFormat& format, RecordSpan piece, ScanState& sta
   }
 }
 
-/// Cuts `text` without its header into records, read in blocks of `block` bytes.
+/// Cuts `text`, without its header, into keyed records. Reads it in blocks of `block` bytes.
 inline CutInput CutRecords(const TableFormat& format, const std::string& text, std::size_t block) {
   CutInput cut;
   std::string open;
@@ -79,8 +79,8 @@ inline CutInput CutRecords(const TableFormat& format, const std::string& text, s
   return cut;
 }
 
-/// Cuts `text` in blocks of every size and returns the common result. Calls differ(size) for a block size with a
-/// different result.
+/// Cuts `text` once for every block size and returns the result. Calls differ(size) for a block size with another
+/// result.
 inline CutInput CutEverywhere(const TableFormat& format, const std::string& text,
                               const std::function<void(std::size_t)>& differ) {
   const CutInput whole = CutRecords(format, text, std::max<std::size_t>(1, text.size()));
@@ -99,7 +99,7 @@ inline std::string Sorted(CutInput cut) {
   return cut.text();
 }
 
-/// Returns the bytes that put(FieldWriter&) writes.
+/// Returns the key bytes that put(FieldWriter&) writes.
 template <typename Put>
 std::string KeyBytes(const Put& put) {
   std::vector<std::byte> bytes;

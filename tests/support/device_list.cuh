@@ -15,7 +15,7 @@ namespace gpusort::testing {
 inline constexpr std::size_t kGuardBytes = 256;
 inline constexpr unsigned char kGuard = 0xA5;
 
-/// A list in device memory with a guard after its end. The destructor checks the guard.
+/// A list in device memory, followed by guard bytes. The destructor checks that nothing has overwritten the guard.
 template <typename T>
 class DeviceList {
  public:

@@ -1,6 +1,6 @@
-// A CPU backend that poses as a GPU, or as one of several. Its slots count as device memory. From a chosen call on it
-// fails as a GPU would, or one bit of a chosen call's result is wrong. Tests use it for the memory tiers, the device
-// searches and the fallbacks where there is no GPU.
+// A CPU backend that poses as one or several GPUs. Its slots count as device memory. From a chosen call on it fails as
+// a GPU would, or it flips one bit of the result of a chosen call. Tests use it on machines without a GPU, for the
+// memory tiers, the searches on the device and the fallbacks.
 #pragma once
 
 #include <atomic>
@@ -25,35 +25,35 @@
 
 namespace gpusort::testing {
 
-/// Aborts if `is_so` is false. It does not use GoogleTest, because a module without GoogleTest contains this file, too.
+/// Aborts if `is_so` is false. Does not use GoogleTest, because a module without GoogleTest also includes this file.
 inline void Expect(bool is_so, const char* what) {
   if (is_so) return;
   std::fprintf(stderr, "fake GPU: %s\n", what);
   std::abort();
 }
 
-/// The behaviour of the fake GPUs. All backends that a test opens share one plan.
+/// The behaviour of the fake GPUs, and counts of their calls. All backends that a test opens share one plan.
 struct FakeGpuPlan {
   int gpus = 1;
   std::uint64_t device_bytes = std::uint64_t{1} << 30;
-  std::map<int, std::uint64_t> device_bytes_of{};  ///< for GPUs whose memory differs from device_bytes
-  std::int64_t fail_at = -1;  ///< the call that fails, counted over Sort, Merge and the other calls; -1: none
+  std::map<int, std::uint64_t> device_bytes_of{};  ///< exceptions from device_bytes, by GPU
+  std::int64_t fail_at = -1;  ///< the index of the call that fails; counts Sort, Merge and the other calls; -1: none
   int fails = kAnyGpu;        ///< the GPU that fails
-  bool sticky = true;         ///< true: kGpuLost from then on; false: kOutOfMemory once
-  std::int64_t flip_at = -1;  ///< the call whose result has a wrong bit; -1: none
-  std::int64_t flips = 1;     ///< the number of calls with a wrong bit, from flip_at on
-  /// Selects the wrong bit; it differs between calls, because two equal flips would undo each other.
+  bool sticky = true;         ///< true: all later calls fail with kGpuLost; false: one call fails with kOutOfMemory
+  std::int64_t flip_at = -1;  ///< the index of the first call whose result has a flipped bit; -1: none
+  std::int64_t flips = 1;     ///< the number of calls with a flipped bit, from flip_at on
+  /// Selects the bit to flip. Each call flips a different bit, because two equal flips would undo each other.
   std::uint64_t seed = 0;
-  bool together = false;      ///< no GPU ends its first batch before every GPU has begun one
+  bool together = false;      ///< no GPU ends its first batch before every GPU has begun a batch
   std::atomic<std::int64_t> calls{0};
   std::mutex mutex{};
   std::condition_variable begun{};
-  std::map<int, std::int64_t> opened{}, sorted{}, merged{};  ///< how often, by GPU
-  std::int64_t crossed = 0;  ///< pieces that were merged on another GPU than the one that holds them
+  std::map<int, std::int64_t> opened{}, sorted{}, merged{};  ///< the number of calls, by GPU
+  std::int64_t crossed = 0;  ///< the number of pieces that were merged on a GPU that does not hold them
 
   static constexpr int kAnyGpu = -1;
 
-  /// Counts a call. Returns true if its result must be wrong.
+  /// Counts a call. Returns true if its result must have a flipped bit.
   bool Call(int gpu = 0) {
     const std::int64_t call = calls++;
     const bool may_fail = fail_at >= 0 && (fails == kAnyGpu || fails == gpu);

@@ -9,8 +9,7 @@
 
 namespace gpusort::testing {
 
-/// Returns a source of fake GPUs that behave as `plan` says. `plan` must outlive the GPUs. No input is too small for a
-/// GPU.
+/// Returns a source of fake GPUs that behave as `plan` says, even for the smallest input. `plan` must outlive the GPUs.
 inline GpuSource FakeGpus(FakeGpuPlan& plan) {
   return {.min_bytes = 0,
           .likely = [] { return true; },

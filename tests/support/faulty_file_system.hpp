@@ -1,6 +1,6 @@
-// A file system whose n-th call of a kind fails, is cut short, is lost or is damaged, once or for ever. The faults
-// happen below File, at the system calls, so that tests also cover the loops and error messages of File. Start at
-// FaultyFileSystem::Add. Count returns how many calls a job without faults makes, for loops over every n.
+// A file system whose n-th call of a kind fails, is cut short, is lost or is damaged, once or every time. The faults
+// happen at the system calls below File, so that tests also cover File's own loops and error messages. Count returns
+// how many calls a job without faults makes, so that a test can loop over every n. Start at FaultyFileSystem::Add.
 #pragma once
 
 #include <fcntl.h>
@@ -18,8 +18,8 @@
 
 namespace gpusort {
 
-/// The kinds of calls, each counted from 1. kSync counts files and directories. kOpen counts temporary files, output
-/// files, directories and inputs.
+/// The kinds of calls, each counted from 1. kSync counts files and directories; kOpen also counts temporary files,
+/// output files and directories.
 enum class Call {
   kOpen,
   kDirect,
@@ -40,15 +40,15 @@ enum class Effect {
   kError,    ///< returns -1 with errno `value`
   kShort,    ///< a read or write moves only about half of the bytes (`value` bytes if it is not 0)
   kLost,     ///< a write claims success and writes nothing
-  kFlipBit,  ///< bit `value` of what is read or written is inverted (modulo its length)
+  kFlipBit,  ///< inverts bit `value` of the bytes read or written (modulo their number)
 };
 
 struct Fault {
   Call call = Call::kRead;
   std::uint64_t nth = 1;
-  bool for_ever = false;  ///< also applies to every later call
+  bool for_ever = false;  ///< true: also applies to every later call
   Effect effect = Effect::kError;
-  std::uint64_t value = 0;  ///< see Effect; errno 0 means EIO
+  std::uint64_t value = 0;  ///< the argument of `effect`; as an errno, 0 means EIO
 };
 
 class FaultyCalls : public SystemCalls {
@@ -91,21 +91,21 @@ class FaultyCalls : public SystemCalls {
     if (!fault) return SystemCalls::Write(fd, data, bytes, offset);
     if (fault->effect == Effect::kError) return Set(fault->value);
     if (fault->effect == Effect::kShort) {
-      // A direct write must write whole pages, whatever it then reports.
+      // A direct write must write whole pages even if it reports fewer bytes.
       const std::size_t count = Short(bytes, fault->value);
       const bool direct = (::fcntl(fd, F_GETFL) & O_DIRECT) != 0;
       const std::size_t moved = direct ? std::min(bytes, (count + kPage - 1) / kPage * kPage) : count;
       return std::min(SystemCalls::Write(fd, data, moved, offset), static_cast<ssize_t>(count));
     }
     if (fault->effect == Effect::kLost) return static_cast<ssize_t>(bytes);
-    // Direct writes need a copy with the alignment of the original.
+    // A direct write needs a copy with the alignment of the original.
     std::vector<std::byte> room(bytes + kPage);
     std::byte* copy = room.data() + (kPage - reinterpret_cast<std::uintptr_t>(room.data()) % kPage) % kPage;
     std::copy(data, data + bytes, copy);
     Flip(copy, bytes, fault->value);
     return SystemCalls::Write(fd, copy, bytes, offset);
   }
-  /// Refuses, so that all data go through Write, which can fail.
+  /// Refuses, so that all data pass through Write, where faults happen.
   bool CopyToPages(int, const std::byte*, std::size_t, std::uint64_t) override { return false; }
   int Sync(int fd) override { return Fails(Call::kSync) ? -1 : SystemCalls::Sync(fd); }
   void WriteBack(int fd, std::uint64_t offset, std::uint64_t bytes) override {
@@ -147,7 +147,7 @@ class FaultyCalls : public SystemCalls {
     errno = error != 0 ? static_cast<int>(error) : EIO;
     return -1;
   }
-  /// Keeps a length in whole pages or sectors if it may be a direct transfer, as devices do.
+  /// Returns the length of a short transfer. Keeps whole pages or sectors if the transfer may be direct, as devices do.
   static std::size_t Short(std::size_t bytes, std::uint64_t wanted) {
     if (wanted != 0) return std::min<std::size_t>(bytes, wanted);
     for (const std::size_t unit : {kPage, kSector}) {
@@ -182,7 +182,7 @@ class FaultyFileSystem : public FileSystem {
  public:
   FaultyFileSystem() : FaultyFileSystem(std::make_shared<FaultyCalls>()) {}
 
-  /// Adds a fault. If several faults are set, a call uses the first one that fits.
+  /// Adds a fault. If several faults match a call, the first one applies.
   void Add(const Fault& fault) { calls_->Add(fault); }
   void Fail(Call call, std::uint64_t nth, int error) { Add({call, nth, false, Effect::kError, AsValue(error)}); }
   void FailFrom(Call call, std::uint64_t nth, int error) { Add({call, nth, true, Effect::kError, AsValue(error)}); }

@@ -1,4 +1,4 @@
-// Asks nlohmann-json whether a text is JSON, in the cases in which it and gpusort must agree.
+// Asks nlohmann-json whether a text is JSON, as an independent reference for gpusort's JSON scanner.
 #pragma once
 
 #include <cctype>
@@ -7,10 +7,9 @@
 
 namespace gpusort::testing {
 
-/// Returns true if the text is one JSON value. nlohmann-json differs from gpusort in some points, which this function
-/// works around. nlohmann-json refuses numbers beyond a double and halves of surrogate pairs, so it gets shorter runs
-/// of digits, and other escapes. It skips a byte order mark and takes NUL for the end of the text. Its depth is not
-/// limited.
+/// Returns true if the text is one JSON value. Changes the text where nlohmann-json is known to differ from gpusort.
+/// nlohmann-json refuses numbers beyond a double and halves of surrogate pairs, so it gets shorter runs of digits and
+/// other escapes. It skips a byte order mark and takes NUL for the end of the text, so both are refused here.
 inline bool IsJson(const std::string& text) {
   if (text.find('\0') != std::string::npos || text.starts_with("\xef\xbb\xbf")) return false;
   std::string shown;
@@ -24,7 +23,7 @@ inline bool IsJson(const std::string& text) {
     if (!inside || text[i] != '\\' || i + 1 == text.size()) continue;
     shown += text[++i];
     if (text[i] != 'u' || i + 2 >= text.size() || (text[i + 1] | 0x20) != 'd') continue;
-    // A letter instead of a surrogate.
+    // Replaces the digit that makes the escape a surrogate.
     shown += std::isxdigit(static_cast<unsigned char>(text[i + 2])) != 0 ? '1' : 'd';
     ++i;
   }

@@ -1,4 +1,4 @@
-// Blocks of random lines of many kinds, and their reference order, for tests of whole jobs.
+// Blocks of random lines of many kinds and a reference sort, for tests of whole jobs.
 #pragma once
 
 #include <algorithm>
@@ -93,7 +93,7 @@ inline Bytes MakeLines(Lines kind, std::size_t count, unsigned char delimiter, s
       case Lines::kLong:
         line = random() % 100 == 0 ? text(random() % 90000, 2) : text(random() % 20, 2);
         break;
-      // Groups of all sizes whose lines agree in all bytes of entries and wide keys, and in more.
+      // Groups of all sizes whose lines agree in at least all bytes of a sort entry and of a wide key.
       case Lines::kLongFields:
         for (const char* const separator : {" ", "a", "b", " "}) {
           constexpr std::size_t kLengths[] = {1, 11, 25, 45, 80};

@@ -1,4 +1,4 @@
-// Random records, their reference order, and temporary files, for tests.
+// Random records of fixed size, a reference sort, and temporary folders, for tests.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -45,7 +45,7 @@ inline Bytes StableSorted(const Bytes& input, const RecordLayout& layout) {
   return output;
 }
 
-/// Returns the first record of each group of equal keys in sorted records.
+/// Returns the first record of each group of equal keys. The records must be sorted.
 inline Bytes FirstOfEqual(const Bytes& sorted, const RecordLayout& layout) {
   Bytes output;
   for (std::size_t at = 0; at < sorted.size(); at += layout.stride) {
@@ -55,8 +55,8 @@ inline Bytes FirstOfEqual(const Bytes& sorted, const RecordLayout& layout) {
   return output;
 }
 
-/// Returns random bytes of records whose keys follow `keys`. The bytes outside the keys stay random, so that tests can
-/// see whether a sort is stable.
+/// Returns `count` random records whose keys follow the distribution `keys`. All other bytes stay random, so that tests
+/// can see whether a sort is stable.
 inline Bytes MakeRecords(const RecordLayout& layout, std::size_t count, Keys keys, std::uint64_t seed) {
   std::mt19937_64 random(seed);
   Bytes bytes(count * layout.stride);

@@ -1,4 +1,4 @@
-// Simulates a limit on threads, for tests.
+// Simulates a system that refuses threads, for tests.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -8,7 +8,7 @@
 
 namespace gpusort::testing {
 
-/// Makes the system refuse every new thread while the object lives: stacks would be larger than the address space.
+/// Makes the system refuse every new thread while the object lives: it asks for stacks larger than the address space.
 class RefusedThreads {
  public:
   RefusedThreads() {

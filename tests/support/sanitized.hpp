@@ -1,4 +1,4 @@
-// Shortens loops over many cases in builds with a sanitizer, which are about ten times slower, and in short test runs.
+// Lets tests skip most of many similar cases in short test runs and in builds with a sanitizer, which are slow.
 #pragma once
 
 #include <cstdint>
@@ -6,7 +6,7 @@
 
 namespace gpusort::testing {
 
-/// Returns how many cases there are to each case that is tested. GPUSORT_FEW in the environment makes more.
+/// Returns n if tests run every n-th case. n is larger with a sanitizer and if GPUSORT_FEW is in the environment.
 inline int Stride() {
   static const bool few = std::getenv("GPUSORT_FEW") != nullptr;
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
@@ -16,7 +16,7 @@ inline int Stride() {
 #endif
 }
 
-/// Returns true for the cases to leave out.
+/// Returns true for the cases to skip.
 inline bool LeftOut(std::uint64_t number) { return number % static_cast<std::uint64_t>(Stride()) != 0; }
 
 }  // namespace gpusort::testing

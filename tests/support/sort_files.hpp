@@ -25,14 +25,14 @@ inline JobSpec Parse(const std::vector<std::string>& words) { return ParseOption
 inline void Sort(const std::vector<std::string>& args, const GpuSource& gpus = {0, [] { return false; }, OpenCudaBackend}) {
   const JobSpec spec = Parse(args);
   CancelFlag cancel;
-  // Publishing leaves signals blocked, because a process normally ends after it.
+  // A process normally ends after publishing, so publishing leaves signals blocked. The tests unblock them.
   sigset_t mask;
   pthread_sigmask(SIG_SETMASK, nullptr, &mask);
   SortJob(spec, cancel, gpus);
   pthread_sigmask(SIG_SETMASK, &mask, nullptr);
 }
 
-/// Runs Sort and returns the code of the Error that it throws; 0 if it throws none.
+/// Runs Sort and returns the code of the Error that it throws, or 0 if it throws no Error.
 inline int CodeOf(const std::vector<std::string>& args) {
   try {
     Sort(args);
@@ -63,7 +63,7 @@ class StandardInput {
   int before_;
 };
 
-/// Returns a job that sorts lines in `order`, which need not be one that can be typed.
+/// Returns a job that sorts lines in `order`, which may be an order that no command line can express.
 inline JobSpec LineOptions(std::vector<std::string> args, const LineOrder& order, unsigned char delimiter) {
   args.insert(args.begin(), {"--format", "lines"});
   JobSpec spec = Parse(args);

@@ -1,4 +1,4 @@
-// Sorted runs and the reference order of records of any layout, for tests of the stages between sorting and writing.
+// Sorted runs and a reference sort for records of any layout, for tests of the stages between sorting and writing.
 #pragma once
 
 #include <algorithm>
@@ -37,7 +37,7 @@ inline Bytes StableSortedRecords(RecordSpan bytes, const RecordLayout& layout) {
   return sorted;
 }
 
-/// Sorted records in the form in which a lane leaves them, in host memory or in memory that counts as a device's.
+/// Sorted records in the form in which a lane returns them, in host memory or in memory that counts as a device's.
 class RecordsInMemory : public SortedRecords {
  public:
   RecordsInMemory(Bytes bytes, const RecordLayout& layout, bool on_device = false)

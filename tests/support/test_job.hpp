@@ -1,5 +1,5 @@
-// The parts of a job as SortContext makes them, for tests of a single stage: small blocks, a spill in a folder of its
-// own. The test supplies what the earlier stages would hand over.
+// The parts of a job, as SortContext makes them, for tests of a single stage, with small blocks and a spill in a folder
+// of its own. The test supplies the input of the stage.
 #pragma once
 
 #include <algorithm>
@@ -55,8 +55,8 @@ struct TestJob {
   Job job{spec, spec.order.layout, cancel, memory, inputs, clock, progress};
 };
 
-/// Hands sorted records to a sink in windows of up to `most` bytes (or one record), from several threads in any order.
-/// If `stop_after` windows were taken, ends the attempt as a lost GPU would. Returns the sink's bytes.
+/// Passes sorted records to a sink in windows of up to `most` bytes (or one record), from several threads in any order.
+/// After `stop_after` windows, ends the attempt as a lost GPU would. Returns the number of bytes that the sink wrote.
 inline std::uint64_t PassThrough(TestJob& on, RecordSpan bytes, std::uint64_t most, std::uint32_t seed,
                                  const std::function<std::unique_ptr<WindowSink>(Pipeline&)>& make_sink,
                                  std::uint64_t stop_after = ~std::uint64_t{0}) {
@@ -102,7 +102,7 @@ inline std::uint64_t PassThrough(TestJob& on, RecordSpan bytes, std::uint64_t mo
       3);
   pipeline.StartRest();
   if (stop_after < parts.size()) {
-    // The pipeline ends after all accepted windows have been written.
+    // All accepted windows must be written before the pipeline ends.
     while (buffers.free_blocks() < buffers.blocks() || accepted < stop_after) pipeline.ThrowIfStopped();
     return 0;
   }
@@ -111,7 +111,7 @@ inline std::uint64_t PassThrough(TestJob& on, RecordSpan bytes, std::uint64_t mo
   return sink->bytes();
 }
 
-/// Makes a run in the spill, in the form that a merge of an earlier level leaves.
+/// Writes a run to the spill in the form that a merge of an earlier level leaves.
 inline Run SpillRun(TestJob& on, RecordSpan sorted, std::uint64_t most = 3 * TestJob::kBlockBytes) {
   Run run;
   run.id = on.job.next_run_id++;
@@ -120,7 +120,7 @@ inline Run SpillRun(TestJob& on, RecordSpan sorted, std::uint64_t most = 3 * Tes
   return run;
 }
 
-/// Returns the records of a run in the spill.
+/// Reads the records of a run from the spill.
 inline Bytes ReadRun(TestJob& on, const Run& run) {
   Bytes all;
   for (std::size_t i = 0; i < run.blocks.size(); ++i) {

@@ -1,4 +1,4 @@
-// Encoders and decoders on libraries whose streams have the members of zlib's: zlib, bzip2 and liblzma.
+// Encoders and decoders for zlib, bzip2 and liblzma, whose stream structs have the same member names.
 #pragma once
 
 #include <algorithm>
@@ -15,13 +15,13 @@
 
 namespace gpusort {
 
-/// Does one step of a library: sets the stream's pointers, calls `call`, and removes the used bytes from the front of
-/// both spans. Returns the result of `call`.
+/// Calls a codec library once: sets the pointers of `stream`, calls `call`, and removes the used bytes from the
+/// beginning of both spans. Returns the result of `call`.
 template <class Stream, class Call>
 auto Step(Stream& stream, std::span<const std::byte>& in, std::span<std::byte>& out, Call call) {
   const std::size_t in_bytes = std::min<std::size_t>(in.size(), kMaxStepBytes);
   const std::size_t out_bytes = std::min<std::size_t>(out.size(), kMaxStepBytes);
-  // No library writes to its input, but the pointers of bzip2 and zlib are not const.
+  // The libraries do not write to their input, but the pointers of bzip2 and zlib are not const.
   stream.next_in = reinterpret_cast<decltype(stream.next_in)>(const_cast<std::byte*>(in.data()));
   stream.next_out = reinterpret_cast<decltype(stream.next_out)>(out.data());
   stream.avail_in = static_cast<decltype(stream.avail_in)>(in_bytes);
@@ -32,9 +32,9 @@ auto Step(Stream& stream, std::span<const std::byte>& in, std::span<std::byte>& 
   return result;
 }
 
-/// A compressor as a SymmetricFilter of Boost. `Compressor` has a default constructor and
-/// bool Compress(in, out, finish), which removes the used bytes from both spans and returns false after the member's
-/// end. The filters of Boost 1.74 are not used: they are in one library that needs the libraries of all codecs.
+/// Adapts a compressor to Boost's SymmetricFilter. Compressor::Compress(in, out, finish) removes the used bytes from
+/// both spans and returns false after the member's end. The filters of Boost 1.74 itself are not used, because their
+/// library depends on the libraries of all codecs.
 template <class Compressor>
 class CompressorFilter {
  public:
@@ -60,7 +60,7 @@ class StreamEncoder final : public MemberEncoder {
     namespace bio = boost::iostreams;
     constexpr std::streamsize kBuffer = 64 * kKiB;
     out.clear();
-    // A filtering_stream would ignore errors when it is closed.
+    // Not a filtering_stream, which ignores errors when it is closed.
     auto stream = bio::compose(bio::symmetric_filter<CompressorFilter<Compressor>>(kBuffer), bio::back_inserter(out));
     bio::write(stream, reinterpret_cast<const char*>(in.data()), static_cast<std::streamsize>(in.size()));
     bio::close(stream);
