@@ -1,6 +1,6 @@
-// Makes checkpoints of the last merge while the merge runs. For a checkpoint, windows from some number on are held back
-// until all earlier windows are written. Then the state of the sink and of the proof goes into the manifest. No other
-// thread stops meanwhile, and no thread waits for the sync. Start at Checkpoints.
+// Makes checkpoints of the last merge while it runs, so that a later process can continue there. A checkpoint holds
+// back all windows from a certain number on until the earlier windows are written. Then it puts the state of the sink
+// and of the proof into the manifest. No other thread waits meanwhile. Start at Checkpoints.
 #pragma once
 
 #include <chrono>
@@ -21,32 +21,33 @@ namespace gpusort {
 
 class Checkpoints {
  public:
-  /// `job` must have a journal. `pass` gives a window to `sink`, and may be called on any thread.
+  /// `job` must have a journal. `pass` hands a window to `sink`; any thread may call `pass`.
   Checkpoints(Job& job, Pipeline& pipeline, WindowSink& sink, Output& output, OutputProof& proof,
               std::function<void(Window)> pass);
 
-  /// Begins a checkpoint if one is due. The cutting thread calls it before it cuts window `number`, which begins at byte
-  /// `offset`.
+  /// Begins a checkpoint if one is due. The cutting thread calls this before it cuts window `number`, which begins at
+  /// byte `offset` of the output.
   void BeforeCut(std::uint64_t number, std::uint64_t offset, const std::vector<Cursor>& cursors);
-  /// Sets `window.written`. The cutting thread calls it after the window has its number.
+  /// Sets `window.written`. The cutting thread calls this once the window has a number.
   void Register(Window& window);
-  /// Passes the window to the sink, now or after a checkpoint. Any thread.
+  /// Passes the window to the sink, either now or after the current checkpoint. Any thread may call this.
   void Accept(Window window);
-  /// Finishes the checkpoint that was begun. The cutting thread calls it after the last window.
+  /// Ends the thread of this object, after a begun checkpoint. The cutting thread calls this after the last window.
   void End();
 
  private:
   using Nanoseconds = std::chrono::nanoseconds;
-  /// Shared with windows, which may outlive the Checkpoints.
+  /// The progress of writing. Shared with windows, which may outlive the Checkpoints object.
   struct Signal {
     std::mutex mutex;
     std::condition_variable changed;
-    std::uint64_t written = 0;  ///< number of epochs whose windows are all written
-    bool lost = false;          ///< an exception dropped a window
+    std::uint64_t written = 0;  ///< number of checkpoint intervals whose windows are all written
+    bool lost = false;          ///< an exception destroyed a window before it was written
   };
+  /// A begun checkpoint.
   struct Mark {
-    std::uint64_t number;  ///< of the first window that waits
-    std::uint64_t epochs;  ///< number of epochs before that window
+    std::uint64_t number;  ///< number of the first window that is held back
+    std::uint64_t epochs;  ///< number of checkpoint intervals before that window
     std::map<std::uint64_t, std::uint64_t> taken;
   };
 
@@ -61,15 +62,16 @@ class Checkpoints {
   const std::function<void(Window)> pass_;
   const Nanoseconds begin_;
   const std::shared_ptr<Signal> signal_ = std::make_shared<Signal>();
-  std::uint64_t epochs_ = 0;     ///< number of epochs so far
-  std::shared_ptr<void> epoch_;  ///< the epoch of windows that are cut now; must not be dropped under the lock
-  // Under the lock:
+  std::uint64_t epochs_ = 0;     ///< number of checkpoint intervals so far
+  /// A token that all windows of the current checkpoint interval share. Do not release it under the lock.
+  std::shared_ptr<void> epoch_;
+  // Signal::mutex guards the following members.
   std::optional<Mark> mark_;
   std::vector<Window> held_;
   std::optional<Nanoseconds> held_since_;
   bool saving_ = false, ended_ = false;
   Nanoseconds next_;               ///< earliest time of the next checkpoint
-  std::uint64_t next_offset_ = 0;  ///< offset at which a checkpoint is due at any time
+  std::uint64_t next_offset_ = 0;  ///< output offset at which a checkpoint is due at any time
 };
 
 }  // namespace gpusort

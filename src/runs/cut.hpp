@@ -1,6 +1,6 @@
-// The cut: which bytes of each run make the next window of a merge.
-// Runs lie in memory whole or as blocks that are read ahead; a Cursor says how far each has been merged and loaded.
-// What a Cutter gives orders before all that it keeps, equal keys in the order of the runs. Start at Cutter.
+// Decides which bytes of each run make the next window of a merge. A run is in memory as a whole, or as blocks that are
+// read ahead. A Cursor knows which part of a run is merged and which part is loaded. All records of a window order
+// before all records after it. Equal keys keep the order of the runs. Start at Cutter.
 #pragma once
 
 #include <cstddef>
@@ -19,66 +19,67 @@
 
 namespace gpusort {
 
-/// A block of a run in memory. Windows that use it share it; the buffer goes back when the last one is merged.
+/// A block of a run in memory. The windows that contain its bytes share it, and the last one returns the buffer.
 struct LoadedBlock {
-  std::uint64_t begin = 0;  ///< byte of the run
+  std::uint64_t begin = 0;  ///< offset of the block in the run
   BlockPool::Block buffer;
-  HostBuffer own;  ///< for lines that no block of the pool holds
+  HostBuffer own;  ///< memory for lines that are too long for a block of the pool
   std::span<const std::byte> bytes;
 };
 
-/// A run's place in the merge.
+/// The position of the merge in a run.
 struct Cursor {
   Run* run = nullptr;
-  std::uint64_t taken = 0;   ///< bytes that earlier windows have
-  std::uint64_t loaded = 0;  ///< bytes that can be merged now; all of a run that lies in memory
-  // Runs in blocks only:
-  std::deque<std::shared_ptr<LoadedBlock>> blocks;            ///< loaded, not all taken, without gaps
-  std::map<std::size_t, std::shared_ptr<LoadedBlock>> early;  ///< loaded, but a block before is not
+  std::uint64_t taken = 0;   ///< number of bytes that earlier windows contain
+  std::uint64_t loaded = 0;  ///< end of the bytes that can be merged now; for a run in memory, the end of the run
+  // The members up to `forecast` are only for runs in blocks.
+  std::deque<std::shared_ptr<LoadedBlock>> blocks;  ///< loaded blocks that are not merged completely, without gaps
+  std::map<std::size_t, std::shared_ptr<LoadedBlock>> early;  ///< loaded blocks after a block that is not loaded yet
   std::size_t next_to_schedule = 0, next_to_arrive = 0;
   ForecastKey last_scheduled{};
-  bool forecast = false;  ///< last_scheduled is known
-  // For this window:
+  bool forecast = false;  ///< true if last_scheduled is set
+  // The following members are for the window that is cut now.
   std::uint64_t take = 0;
   std::uint64_t weight = 1;
-  std::vector<std::byte> sample, head;  ///< records fetched from the device
+  std::vector<std::byte> sample, head;  ///< records that were copied from the device
 
-  /// Another merge has taken so many bytes, up to the end of a record: of a run in blocks, before any is scheduled.
+  /// Skips `bytes` bytes at the beginning of the run, which another merge has merged. They must end with a record. For
+  /// a run in blocks, call this before a block is scheduled.
   void BeginAt(std::uint64_t bytes);
   std::uint64_t remaining() const { return run->bytes - taken - take; }
   std::uint64_t available() const { return loaded - taken - take; }
 };
 
-/// The sources of a window.
+/// The bytes of all runs that make a window.
 struct WindowPieces {
   std::vector<Piece> pieces;
-  std::vector<std::shared_ptr<LoadedBlock>> blocks;  ///< what keeps the pieces alive
+  std::vector<std::shared_ptr<LoadedBlock>> blocks;  ///< the blocks that contain the pieces
 };
 
-/// Makes the cut. Each run offers its loaded records, at most its share of the window. Some runs have records after their
-/// offer. Run j is the first of these whose last offered key is the least. Runs before j give their keys <= that key,
-/// runs after j their keys < that key, and j gives its whole offer. All given records order before all other records,
-/// and equal keys keep the order of the runs. This is repeated until the window is full, with larger shares for the runs
-/// that set the cut. In this way disjoint, sorted and all-equal runs stream in full windows as well. A run whose next
-/// line is longer than its share offers nothing, and that line stands for its last offered key.
+/// Cuts windows off the front of sorted runs. Each run offers its loaded records, at most its share of the window.
+/// Among the runs with more records after their offer, run j is the first whose last offered key is smallest. Runs
+/// before j give their keys <= that key, runs after j give their keys < that key, and j gives its whole offer. So all
+/// given records order before all other records, and equal keys keep the order of the runs. This is repeated until the
+/// window is full, with larger shares for runs like j. Therefore disjoint, sorted and all-equal runs also fill windows.
+/// A run whose next line is longer than its share offers nothing, and that line counts as its last offered key.
 class Cutter {
  public:
-  /// `backend` looks at runs on its device; unused if there is none.
+  /// `backend` reads runs that are on its device. It is not used if there are none.
   Cutter(const RecordLayout& layout, Backend& backend, std::vector<Cursor>& cursors)
       : layout_(layout), backend_(backend), cursors_(cursors) {}
 
-  /// Sets Cursor::take of every cursor for a window of at most `limit` bytes; returns their sum, at least one record.
-  /// Every run that goes on must have something loaded.
+  /// Sets Cursor::take of every cursor for a window of at most `limit` bytes, or of one record if that is longer.
+  /// Returns the size of the window. Every run that is not merged completely must have loaded records.
   std::uint64_t Cut(std::uint64_t limit);
 
-  /// The pieces of the window that Cut chose; advances the cursors.
+  /// Returns the pieces of the window that Cut() chose, and advances the cursors.
   WindowPieces Take();
 
  private:
   struct Offer {
     std::size_t cursor;
     std::uint64_t bytes;
-    RecordSpan last;  ///< the last offered record, if the run has records after it
+    RecordSpan last;  ///< the last offered record; empty if the run ends with the offer
   };
 
   std::uint64_t TakeOne();

@@ -1,4 +1,4 @@
-// Job: the objects that every stage of one sort shares. The sort makes them and passes them by reference.
+// Job: the objects that all stages of one sort share. The sort owns the objects, and passes the Job by reference.
 #pragma once
 
 #include <cstdint>
@@ -21,32 +21,32 @@ namespace gpusort {
 
 struct Job {
   const JobSpec& spec;
-  const RecordLayout& layout;  ///< of runs
+  const RecordLayout& layout;  ///< the layout of records in runs
   CancelFlag& cancel;
   HostMemory& memory;
   Inputs& inputs;
   StageClock& clock;
   Progress& progress;
-  /// Appends the text that is written instead of a record. Any thread may call it. Empty: records are written.
+  /// Appends the text that the output gets instead of a record, if it is set. Any thread may call it.
   std::function<void(RecordSpan, std::string&)> format{};
-  /// The layout that compares keys for --split, as Ordered::groups.
+  /// The layout that compares keys for --split (see Ordered::groups).
   RecordLayout groups{};
-  /// Records for --trace and --report; may be null.
+  /// Receives the events for --trace and --report; may be null.
   Recorder* recorder = nullptr;
   Backend* backend = nullptr;
   Plan plan{};
   RunStore* store = nullptr;
-  /// The journal that keeps checkpoints of the output; null: a later process writes the output anew.
+  /// The journal that stores checkpoints of the output. Null: a later process begins the output anew.
   Journal* checkpoints = nullptr;
-  /// The memory of the reader's ring, if windows of the merge use it.
+  /// The memory of the reader's ring, if the windows of the merge use the same memory.
   std::shared_ptr<PinnedBuffer> ring_memory{};
   std::uint64_t next_run_id = 0;
 
-  /// Whether runs may stay in the input: the inputs are files, and records get no keys.
+  /// Returns true if runs may stay in the input: the inputs are files, and records get no keys.
   bool rereadable() const { return inputs.rereadable() && !layout.keyed(); }
-  /// Bytes of an input that are read into a block of the plan's size; whole records if records are fixed.
+  /// Returns the number of input bytes that are read into one block. For fixed records, these are whole records.
   std::uint64_t input_payload() const { return Payload(kReadSlack); }
-  /// Bytes of records in a spilled block.
+  /// Returns the largest number of record bytes in a block of the spill.
   std::uint64_t block_payload() const { return Payload(kSpillHeaderBytes); }
 
  private:

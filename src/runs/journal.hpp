@@ -1,5 +1,5 @@
-// The folder of a job that survives a kill (--resume-dir): a lock, and the manifest. The manifest only grows. A line is
-// on the disk before the job relies on it. Start at Journal.
+// The folder of a job that survives a kill (--resume-dir). It contains a lock file and the manifest, to which lines are
+// only appended. A line is on the disk before the job relies on it. Start at Journal.
 #pragma once
 
 #include <cstdint>
@@ -16,11 +16,11 @@
 
 namespace gpusort {
 
-/// Any thread may call Add. All other functions are for one thread.
+/// The manifest of one job and its folder. Only Add and Progress may be called by any thread.
 class Journal {
  public:
-  /// Makes the folder if it is missing, locks it and reads its manifest. Throws Error(kUsage) if other users can write
-  /// the folder, or if another process, which is named, holds the lock.
+  /// Makes the folder if it is missing, locks it and reads the manifest. Throws Error(kUsage) if other users can write
+  /// to the folder, or if another process holds the lock. The message names that process.
   Journal(FileSystem& files, std::string folder);
   Journal(const Journal&) = delete;
   Journal& operator=(const Journal&) = delete;
@@ -29,38 +29,37 @@ class Journal {
 
   const std::string& folder() const { return folder_; }
   const Manifest& manifest() const { return manifest_; }
-  /// Whether an earlier process has begun the job.
+  /// Returns true if an earlier process has begun the job and no process has finished it.
   bool resumes() const { return manifest_.job && !manifest_.done; }
-  /// Throws Error(kUsage), which names the first difference, if `now` differs from the values that the job began with.
+  /// Throws Error(kUsage), which names the first difference, if `now` differs from the fingerprint of the begun job.
   void RequireSame(const Fingerprint& now) const;
 
-  /// Begins an attempt. Call it before the first run is written. `job` is used unless the journal resumes a job. Makes
-  /// folders below `temp_dirs`, which are used from now on in addition to earlier ones.
+  /// Begins an attempt. Call it before the first run is written. `job` is ignored if an earlier process has begun the
+  /// job. Makes folders for the spill below `temp_dirs`, in addition to those of earlier attempts.
   void Begin(KeptJob job, const KeptAttempt& attempt, const std::vector<std::string>& temp_dirs);
-  /// The directories of the spill.
+  /// Returns the directories of the spill.
   std::vector<std::string> directories() const;
   NamedSpill spill() const;
 
-  // Each of these returns once its line is on the disk.
-  /// Records a run, which replaces the runs that it was merged from.
+  // Each of the following functions returns after its line is on the disk.
+  /// Records a run and removes the runs with the ids `replaces`, from which the run was merged.
   void Add(const KeptRun& run, const std::vector<std::uint64_t>& replaces);
   void SetFormed(const std::vector<std::byte>& trailer);
   void SetMerged(const KeptMerge& merge);
   void SetPublishing(const KeptOutput& output);
-  /// Drops the checkpoint: the last merge begins anew.
+  /// Drops the last checkpoint, so that the last merge begins anew.
   void ForgetMerge();
-  /// Drops all runs so far.
+  /// Drops all runs that are recorded so far.
   void DropRuns();
-  /// Records that the output is in place. Unless `keep`, removes all files of the job, and the folder if it is then
-  /// empty.
+  /// Records that the output has its name. Unless `keep` is set, removes the job's files, then the folder if empty.
   void Finish(bool keep);
 
-  /// As DescribeProgress. Any thread.
+  /// Returns DescribeProgress() of the manifest. Any thread may call this.
   std::string Progress() const;
 
  private:
   void Lock();
-  /// Writes a line and syncs it. The line counts only after that.
+  /// Appends a line to the manifest and syncs the file. Only then is the line part of manifest_.
   void Put(const char* kind, const nlohmann::ordered_json& value);
   void MakeDirectory(const std::string& directory, bool has_runs);
   void RemoveRuns();
@@ -73,7 +72,7 @@ class Journal {
   mutable std::mutex mutex_;
   Manifest manifest_;
   bool made_ = false;           ///< this process has made the folder
-  std::exception_ptr failure_;  ///< of the first write that failed: the content of the file is unknown after it
+  std::exception_ptr failure_;  ///< the error of the first failed write; the content of the file is unknown after it
 };
 
 /// Returns the text of --status. Throws Error(kUsage) if there is no job in the folder.

@@ -1,6 +1,6 @@
-// Compresses blocks of temporary data by a program of the user's. One process of PROGRAM compresses each block, and
-// PROGRAM -d expands it. A hash after the block shows whether the expanded bytes are right. No process outlives the call
-// that started it, however that call ends. Start at ProgramCodec.
+// Compresses blocks of temporary data with a program that the user names. One process of PROGRAM compresses each block,
+// and one process of PROGRAM -d expands it. A hash after the block shows whether the expanded bytes are right. No
+// process outlives the call that started it. Start at ProgramCodec.
 #pragma once
 
 #include <atomic>
@@ -16,22 +16,22 @@
 
 namespace gpusort {
 
-/// Any thread may call any member; SIGPIPE must be ignored or blocked. A running program takes two descriptors, four
-/// while it starts. Error(kCancelled) once `cancel` is requested.
+/// Runs the user's compression program. Any thread may call any member. SIGPIPE must be ignored or blocked. A program
+/// takes two file descriptors, and four while it starts. Calls throw Error(kCancelled) if `cancel` is requested.
 class ProgramCodec {
  public:
-  /// `program` is searched as a shell does. It gets the usual dispositions of signals and none blocked; SIGPIPE stays
-  /// ignored if `ignore_sigpipe`. `warn` is told, once, why the program cannot be started.
+  /// `program` is searched on the PATH. It starts with default signal handling and no blocked signals; SIGPIPE stays
+  /// ignored if `ignore_sigpipe` is true. `warn` is called once if the program cannot be started, with the reason.
   ProgramCodec(std::string program, bool ignore_sigpipe, const CancelFlag& cancel,
                std::function<void(const std::string&)> warn);
 
-  /// Returns the bytes it put into `out`, or 0 if they do not fit or the program cannot be started: keep `in` then.
-  /// Error(kIo) if the program fails.
+  /// Compresses `in` into `out` and returns the compressed size. Returns 0 if the result does not fit or the program
+  /// cannot be started. The caller must then keep `in`. Throws Error(kIo) if the program fails.
   std::uint64_t Compress(std::span<const std::byte> in, std::span<std::byte> out);
-  /// Fills `out` with what Compress was given. Error(kIo) if the program fails or cannot be started, kIntegrity if it
-  /// gives anything else.
+  /// Expands `in`, the result of Compress(), to exactly the size of `out`. Throws Error(kIo) if the program fails or
+  /// cannot be started, and Error(kIntegrity) if the result is not what was compressed.
   void Decompress(std::span<const std::byte> in, std::span<std::byte> out);
-  /// False once the program could not be started to compress: then it never is again.
+  /// Returns false once a start for Compress() has failed. Compress() then never starts the program again.
   bool usable() const { return usable_; }
 
  private:
@@ -46,7 +46,7 @@ class ProgramCodec {
   std::mutex spawning_;
   std::mutex mutex_;
   std::condition_variable changed_;
-  std::uint64_t running_ = 0, ended_ = 0;  ///< processes: now, and so far
+  std::uint64_t running_ = 0, ended_ = 0;  ///< number of processes now, and of ended processes
 };
 
 }  // namespace gpusort

@@ -1,5 +1,4 @@
-// Reads the blocks of runs that are being merged ahead, in the order in which the cut will use them up.
-// Start at ReadAhead.
+// Reads the blocks of runs ahead of a merge, in the order in which the cut will need them. Start at ReadAhead.
 #pragma once
 
 #include <condition_variable>
@@ -20,35 +19,35 @@ namespace gpusort {
 /// Returns the size of a buffer that holds any block of the run, or its longest line.
 std::uint64_t RunBufferBytes(const Run& run, const Plan& plan);
 
-/// kVerified: runs that lie in the input (-m) are summed up and checked while they are read. Error(kBadInput) if they are
-/// not in order.
+/// With kVerified, runs that lie in the input (-m) are summed up and their order is checked while they are read.
+/// Reading throws Error(kBadInput) if they are not sorted.
 enum class RunOrder { kTrusted, kVerified };
-/// kFreedAsRead: spilled blocks are read only once, and their temp space is freed at once.
+/// With kFreedAsRead, each spilled block is read only once, and its temp space is freed at once.
 enum class SpillSpace { kKept, kFreedAsRead };
 
-/// Reads the blocks of many runs ahead. Forecasting tells which block is needed next: the block after the one with the
-/// least last key. A run with no loaded bytes comes first, so that the cut can always go on.
+/// Reads the blocks of many runs ahead. Forecasting finds the block that is needed next: it follows the block whose
+/// last key is smallest. A run without loaded bytes comes first, so that the cut can always continue.
 class ReadAhead {
  public:
-  /// Starts reading the blocks of `cursors` on threads of `pipeline`.
+  /// Starts to read the blocks of `cursors` on threads of `pipeline`.
   ReadAhead(Job& job, Pipeline& pipeline, std::vector<Cursor>& cursors, RunOrder order, SpillSpace space);
-  /// Gives the blocks of cursors back to the pool.
+  /// Returns the blocks of the cursors to the pool.
   ~ReadAhead();
 
-  /// Guards the cursors.
+  /// Returns the mutex that guards the cursors.
   std::mutex& mutex() { return mutex_; }
 
-  /// The number of buffers that hold records to merge.
+  /// Returns the number of buffers that contain records to merge.
   std::uint64_t full_blocks() const { return pool_.blocks() - pool_.free_blocks(); }
 
-  /// Ends the reading. Call it once no more blocks are needed.
+  /// Ends the reading. Call it when no more blocks are needed.
   void Stop();
 
   /// Frees the temp space of blocks that were never read. Call it after the pipeline was joined.
   void FreeUnread();
 
-  /// Waits until a window can be cut that is worth merging: every run has loaded records, and half of the buffers are
-  /// full, or no more buffers can be filled. `lock` must hold mutex().
+  /// Waits until a useful window can be cut: every run has loaded records, and half of the buffers are full or no more
+  /// buffers can be filled. `lock` must hold mutex().
   void WaitForWindow(std::unique_lock<std::mutex>& lock);
 
  private:

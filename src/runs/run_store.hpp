@@ -1,5 +1,5 @@
-// Temp space for runs: the only owner of what they take of it, and of what compresses their blocks. With a journal,
-// runs that are whole are kept for a process that comes later. Start at RunStore.
+// RunStore owns the temp space of runs and the codecs that compress their blocks. With a journal, complete runs are
+// kept for a later process. Start at RunStore.
 #pragma once
 
 #include <cstdint>
@@ -21,29 +21,29 @@
 
 namespace gpusort {
 
-/// Any thread may write, load and free blocks.
+/// Writes, loads and frees the blocks of runs in the spill. Any thread may write, load and free blocks.
 class RunStore {
  public:
-  /// Takes nothing yet. `directories`: those that the options name, or what stands for them. `warn`: for the log.
-  /// `journal`, if given, has begun when the store is opened, and its directories count.
+  /// Allocates nothing yet. `directories` are the temp directories of the options or the default ones. `warn` receives
+  /// warnings. `journal` may be null. Otherwise it must begin before Open(), and its directories are used.
   RunStore(const JobSpec& spec, FileSystem& files, HostMemory& memory, const CancelFlag& cancel,
            std::vector<std::string> directories, const std::function<void(const std::string&)>& warn,
            Journal* journal = nullptr);
 
-  /// Asked for by name, a directory that cannot be used is an error even if nothing is spilled. If the options are not
-  /// strict, the first block that is written will tell.
+  /// Checks the temp directories that the options name, even if the plan spills nothing, and throws an error if one
+  /// cannot be used. Does nothing if the options are not strict. The first write then shows the error.
   void CheckDirectories(const Plan& plan) const;
-  /// For the blocks of `plan`, if it has any; checks directories and space. Once open, it stays as it is.
+  /// Opens the spill if `plan` spills and it is not open yet. Checks the directories and the free space.
   void Open(const Plan& plan, unsigned threads);
   bool open() const { return spill_ != nullptr; }
-  /// Drops all blocks.
+  /// Closes the spill, which drops all its blocks.
   void Close();
 
-  /// Writes block `number` of a run through `buffer`, which has the plan's size, and sets its place and forecast.
-  /// read(at, out) gives the block's bytes from `at` on.
+  /// Writes block `number` of a run, and sets its place and forecast. `buffer` must have the plan's block size.
+  /// read(at, out) must copy the bytes of the block from offset `at` on to `out`.
   void Write(std::uint64_t run, std::uint64_t number, std::span<std::byte> buffer, RunBlock& block,
              const RecordLayout& layout, const std::function<void(std::uint64_t, std::span<std::byte>)>& read);
-  /// Reads a block into `buffer`, which has LoadBytes() bytes, and returns the records.
+  /// Reads a block into `buffer`, which must have LoadBytes() bytes, and returns the records.
   std::span<const std::byte> Load(std::uint64_t run, std::uint64_t number, std::span<std::byte> buffer,
                                   const RunBlock& block);
   /// Makes the temp space of a block reusable. A block in the input has no temp space.
@@ -51,24 +51,24 @@ class RunStore {
   /// Frees all blocks of `run` that were written.
   void Free(const Run& run);
 
-  /// Whether runs stay when the process ends. If so, blocks of a run must not be freed before its replacement is kept.
+  /// Returns true if complete runs are kept when the process ends. Then the blocks of a run may be freed only after
+  /// Keep() has recorded the run that replaces it.
   bool keeps() const { return journal_ != nullptr; }
-  /// Syncs the run, whose blocks are written, and records it in the journal instead of the runs that it was merged from.
-  /// `buffer` has the plan's size. After an error the run may or may not be kept. Requires keeps().
+  /// Syncs a completely written run and records it in the journal. Removes the runs in `replaces`, from which it was
+  /// merged. `buffer` must have the plan's block size. After an error the run may be kept or not. Requires keeps().
   void Keep(const Run& run, const RecordLayout& layout, std::span<std::byte> buffer,
             std::span<const Run> replaces = {});
-  /// Finds the blocks of runs that an earlier process kept. `runs` come from KeptRuns(). Call it once, before all other
-  /// functions. Throws Error(kIntegrity) if the disk has other blocks.
+  /// Loads the block lists of runs that an earlier process kept. `runs` must come from KeptRuns(). Call it once, after
+  /// Open() and before other functions. Throws Error(kIntegrity) if the blocks on the disk do not match.
   void FindBlocks(std::vector<Run>& runs, const RecordLayout& layout);
-  /// Gives up all runs and frees their blocks.
   void Drop(std::vector<Run>& runs);
 
-  /// The memory that compressing takes now.
+  /// Returns the memory that compression takes now, in bytes.
   std::uint64_t taken_bytes() const { return codec_ ? codec_->taken_bytes() : 0; }
   std::uint64_t bytes_in_use() const { return spill_ ? spill_->bytes_in_use() : 0; }
   std::uint64_t peak_bytes() const { return spill_ ? spill_->peak_bytes() : 0; }
   std::uint64_t written_bytes() const { return spill_ ? spill_->written_bytes() : 0; }
-  /// The codec of new blocks.
+  /// Returns the codec of new blocks.
   Codec codec() const { return codec_ ? codec_->codec() : Codec::kNone; }
 
  private:
@@ -81,10 +81,11 @@ class RunStore {
   std::unique_ptr<SpillStore> spill_;
   std::unique_ptr<TempCodec> codec_;
   std::mutex mutex_;
-  std::map<std::uint64_t, std::vector<SpillExtent>> indexes_;  ///< of runs that are kept, by id
+  /// The blocks that contain the indexes of kept runs, by run id.
+  std::map<std::uint64_t, std::vector<SpillExtent>> indexes_;
 };
 
-/// The runs of a manifest in the order of the input, without their blocks.
+/// Returns the runs of a manifest in the order of the input, without their blocks.
 std::vector<Run> KeptRuns(const Manifest& manifest);
 
 }  // namespace gpusort

@@ -1,7 +1,7 @@
-// Sinks write merged windows: to the output file, its parts, a stream, or a new run in the spill.
-// A WindowSink takes windows from any lane in any order. The proof is made of the same bytes that are written. Plain
-// output files are written in parallel (sinks/file_sink.cpp). Every other output depends on the order of windows and
-// goes through a list of stages (sinks/staged_sink.cpp), and so do new runs (sinks/spill_sink.cpp).
+// Sinks write the windows that a merge produces: to the output file, its parts, a stream, or a new run in the spill. A
+// WindowSink takes windows from any lane in any order. The proof covers the same bytes that are written. Plain output
+// files are written in parallel (sinks/file_sink.cpp). Other outputs need the order of windows, and pass through a list
+// of stages (sinks/staged_sink.cpp). sinks/spill_sink.cpp writes new runs.
 #pragma once
 
 #include <cstdint>
@@ -15,44 +15,45 @@
 
 namespace gpusort {
 
-/// Sorted records for bytes [offset, offset + bytes) of the sequence that the sink makes.
+/// Merged records: the bytes [offset, offset + bytes) of the sequence that the sink writes.
 struct Window {
   std::uint64_t number = 0;  ///< counts from 0 in output order
   std::uint64_t offset = 0;
   std::uint64_t bytes = 0;
   BlockPool::Block buffer;
   HostBuffer own;             ///< the memory of a window that consists of one line longer than planned
-  std::byte* data = nullptr;  ///< inside `buffer` or `own`, at an address that suits a direct write to `offset`
-  std::shared_ptr<void> written;  ///< destroyed after the window is written, which Checkpoints waits for
+  std::byte* data = nullptr;  ///< inside `buffer` or `own`, aligned for a direct write to `offset`
+  std::shared_ptr<void> written;  ///< released after the window is written; used by Checkpoints
 };
 
+/// Writes the windows of one merge.
 class WindowSink {
  public:
   virtual ~WindowSink() = default;
-  /// Any thread, any order. May return before the window is written.
+  /// Takes a window. Any thread may call this, with windows in any order. May return before the window is written.
   virtual void Accept(Window window) = 0;
-  /// Ends the sink's threads. Call it after the last Accept, with the number of all windows.
+  /// Ends the sink's threads. Call it after the last Accept(). `windows` is the number of all windows.
   virtual void Finish(std::uint64_t windows) = 0;
-  /// Writes the bytes that wait for a later window. Call this when all accepted windows are written. No thread may
-  /// accept a window meanwhile.
+  /// Writes the bytes that wait for a later window. Call this when all accepted windows are written, and call no
+  /// Accept() meanwhile.
   virtual void Settle() {}
-  /// Writes the rest. Call it after the pipeline was joined.
+  /// Writes all remaining bytes. Call it after the pipeline was joined.
   virtual void Complete() {}
-  /// True if the sink would drop all windows that follow. Any thread.
+  /// Returns true if the sink drops all further windows. Any thread may call this.
   virtual bool enough() const { return false; }
-  /// The offset of the first window.
+  /// Returns the offset of the first window.
   virtual std::uint64_t begin() const { return 0; }
-  /// The size of the sequence from offset 0 on: with -u and --top, less than was accepted. Call it after Complete, or
-  /// when Settle may be called.
+  /// Returns the number of bytes from offset 0 on that the sink keeps: with -u and --top, fewer than it accepted. Call
+  /// it after Complete(), or when Settle() may be called.
   virtual std::uint64_t bytes() const = 0;
 };
 
-/// Makes the sink of the last merge, for windows of `bytes` together. `proof` and `output` must outlive it. `written`:
-/// size of the output that an earlier process wrote, header included; `proof` knows its records. 0: none.
+/// Makes the sink of the last merge, for windows of `bytes` bytes together. `proof` and `output` must outlive it.
+/// `written` is the size of the output that an earlier process wrote, with the header; `proof` must know its records.
 std::unique_ptr<WindowSink> MakeOutputSink(Job& job, Pipeline& pipeline, Output& output, OutputProof& proof,
                                            std::uint64_t bytes, std::uint64_t written = 0);
 
-/// Makes the sink of the merges before the last one: it fills the blocks of `run` in the spill.
+/// Makes the sink of a merge before the last one. It writes the blocks of `run` to the spill.
 std::unique_ptr<WindowSink> MakeSpillSink(Job& job, Pipeline& pipeline, Run& run);
 
 }  // namespace gpusort

@@ -1,5 +1,5 @@
-// A merge of sorted runs, in windows. One thread cuts windows off the front of all runs (cut.hpp). Lanes merge windows
-// side by side, and a sink takes the merged windows. Blocks are read ahead meanwhile. Start at WindowMerge::Run.
+// Merges sorted runs in windows. One thread cuts windows off the front of all runs (cut.hpp). Lanes merge windows at
+// the same time, and a sink takes the merged windows. Blocks are read ahead meanwhile. Start at WindowMerge::Run.
 #pragma once
 
 #include <cstddef>
@@ -22,28 +22,28 @@
 
 namespace gpusort {
 
-/// The output of a merge with checkpoints.
+/// The output of a merge with checkpoints, and the progress of an earlier process.
 struct KeptOutputSoFar {
   Output& output;
   OutputProof& proof;
-  std::vector<std::uint64_t> taken;  ///< bytes of each run that an earlier process has merged
+  std::vector<std::uint64_t> taken;  ///< number of bytes of each run that an earlier process has merged
 };
 
 class WindowMerge {
  public:
-  /// Makes the sink of all windows, which have `bytes` together.
+  /// Makes the sink of all windows. `bytes` is the size of all windows together.
   using MakeSink = std::function<std::unique_ptr<WindowSink>(Pipeline&, std::uint64_t bytes)>;
 
-  /// `runs` are neighbours, in input order. With `kept` the merge makes checkpoints. All arguments but `make_sink` must
-  /// outlive the merge.
+  /// `runs` must be neighbours, in input order. With `kept`, the merge makes checkpoints. All arguments except
+  /// `make_sink` must outlive the merge.
   WindowMerge(Job& job, std::span<gpusort::Run> runs, RunOrder order, SpillSpace space, const MakeSink& make_sink,
               const KeptOutputSoFar* kept = nullptr);
 
-  /// Merges everything. Returns the bytes of the sink. Call it once.
+  /// Merges all runs and returns the number of bytes that the sink has written. Call it only once.
   std::uint64_t Run();
 
  private:
-  /// A window that waits for a lane.
+  /// A window that waits to be merged by a lane.
   struct Task {
     WindowPieces from;
     Window window;
@@ -51,7 +51,7 @@ class WindowMerge {
   };
 
   static std::vector<Cursor> CursorsOf(std::span<gpusort::Run> runs, const KeptOutputSoFar* kept);
-  /// Returns the memory of all windows: the ring's, if the plan says so.
+  /// Returns the memory of all windows: the memory of the reader's ring if the plan says so, otherwise new memory.
   std::shared_ptr<PinnedBuffer> WindowMemory() const;
   /// Cuts all windows. Runs on a separate thread.
   void Cut();
@@ -59,16 +59,16 @@ class WindowMerge {
   /// Merges windows on a lane until there are no more. Runs on a separate thread.
   void MergeWindows();
   void Merge(Lane& lane, Task& task);
-  /// Gives a merged window to the sink. Any thread.
+  /// Hands a merged window to the sink. Any thread may call this.
   void Pass(Window window);
-  /// Tells the sink that no window follows, once all have been passed. The caller holds `mutex_`.
+  /// Tells the sink that no window follows, once all windows have been passed. The caller must hold `mutex_`.
   void FinishSink();
 
   Job& job_;
   std::vector<Cursor> cursors_;
   Pipeline pipeline_;
-  const std::uint64_t total_;         ///< bytes to merge
-  const std::uint64_t window_bytes_;  ///< of a window, unless a line is longer
+  const std::uint64_t total_;         ///< number of bytes to merge
+  const std::uint64_t window_bytes_;  ///< size of a window, unless it is one longer line
   const std::uint64_t buffer_bytes_;
   const std::uint64_t windows_;  ///< number of window buffers
   BlockPool buffers_;
@@ -76,12 +76,12 @@ class WindowMerge {
   const Pipeline::Guard reading_{pipeline_};  ///< ends the reading threads if the sink cannot be made
   BoundedQueue<std::shared_ptr<Task>> tasks_;
   const std::unique_ptr<WindowSink> sink_;
-  std::mutex mutex_;  ///< guards the next two
+  std::mutex mutex_;  ///< guards passed_ and cut_
   std::uint64_t passed_ = 0;
-  std::optional<std::uint64_t> cut_;  ///< number of windows, once all are cut
+  std::optional<std::uint64_t> cut_;  ///< number of windows, set when all windows are cut
   std::optional<Checkpoints> checkpoints_;
   const Recorder::Gauge full_, lent_, waiting_;
-  const Pipeline::Guard guard_{pipeline_};  ///< last, so that the threads end before what they use
+  const Pipeline::Guard guard_{pipeline_};  ///< last member, so that the threads end before the data that they use
 };
 
 }  // namespace gpusort

@@ -13,8 +13,8 @@
 
 namespace gpusort {
 
-/// The pages of a file that two windows share. Each page is written once both windows have added their bytes. Any
-/// thread may call any member.
+/// Collects the pages of a file that contain bytes of two windows. A page is written once both windows have added their
+/// bytes. Any thread may call any member.
 class BorderPages {
  public:
   static constexpr std::uint64_t kPage = 4096;
@@ -41,8 +41,8 @@ class BorderPages {
       bytes = bytes.subspan(count);
     }
   }
-  /// Writes all pages that are not full, padded with zeros. If such a page is filled later, it is
-  /// written again. Publish cuts the file to its length.
+  /// Writes all pages that are not full, padded with zeros. A page that is filled later is written again. Publishing
+  /// cuts the file to its length.
   void Flush() {
     const std::lock_guard lock(mutex_);
     for (const auto& [offset, page] : pages_) file_.WriteAt(offset, page->bytes);

@@ -5,7 +5,7 @@
 
 namespace gpusort {
 
-/// Sums up the records of a chunk and checks their order. Changes chunks on any thread.
+/// Sums up the records of a chunk and checks their order. Runs on any thread.
 class Look : public Stage {
  public:
   explicit Look(const OutputProof& proof) : proof_(proof) {}

@@ -5,7 +5,7 @@
 
 namespace gpusort {
 
-/// Removes the keys that are stored before records. Changes chunks on any thread.
+/// Removes the keys that are stored before records. Runs on any thread.
 class StripKeys : public Stage {
  public:
   explicit StripKeys(const RecordLayout& layout) : layout_(layout) {}

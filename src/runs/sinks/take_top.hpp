@@ -9,10 +9,10 @@
 
 namespace gpusort {
 
-/// --top: keeps the first `count` records. Chunks come in output order, after Look.
+/// Implements --top: keeps the first `count` records. Chunks must come in output order, after Look.
 class TakeTop : public Stage {
  public:
-  /// Sets `enough` once all records that follow are dropped.
+  /// `enough` is set to true once all further records are dropped.
   TakeTop(std::uint64_t count, const RecordLayout& layout, const OutputProof& proof, std::atomic<bool>& enough)
       : front_(count, false, layout), proof_(proof), enough_(enough) {}
 
