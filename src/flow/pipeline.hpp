@@ -1,7 +1,7 @@
 // The threads of the stages of a job, and the queues and pools between them. Start at Pipeline.
-// A Pipeline starts threads, keeps the first error and stops the other threads. A waiting thread polls the stop flag,
-// so that no thread outlives a failure or a signal. BoundedQueue and OrderedQueue carry work between stages. BlockPool
-// lends counted, pinned buffers. WorkerPool runs short I/O tasks.
+// A Pipeline starts threads, keeps the first error and then stops all threads. A waiting thread polls the stop flag, so
+// that no thread outlives a failure or a signal. BoundedQueue and OrderedQueue pass work from stage to stage. BlockPool
+// lends buffers, and WorkerPool runs short I/O tasks.
 #pragma once
 
 #include <fmt/core.h>
@@ -33,7 +33,7 @@
 
 namespace gpusort {
 
-/// The longest time after which a waiting thread sees the stop flag. Items in queues wake it at once.
+/// The longest time until a waiting thread sees the stop flag. A new item in a queue wakes waiting threads at once.
 inline constexpr std::chrono::milliseconds kPollInterval{20};
 
 class Pipeline {
@@ -43,7 +43,8 @@ class Pipeline {
   Pipeline& operator=(const Pipeline&) = delete;
   ~Pipeline() { StopAndJoin(); }
 
-  /// Ends the threads of a pipeline when it goes out of scope. Declare it after everything that the threads use.
+  /// Stops and joins the threads of a pipeline at the end of a scope. Declare a Guard after the objects that threads
+  /// use.
   class Guard {
    public:
     explicit Guard(Pipeline& pipeline) : pipeline_(pipeline) {}
@@ -55,9 +56,9 @@ class Pipeline {
     Pipeline& pipeline_;
   };
 
-  /// Starts a thread that runs `body`. StartRest or Join starts `count` - 1 more, so that every stage has one thread
-  /// before any stage gets a second. Throws Error(kOutOfMemory) if the system refuses the first thread. `role` is a
-  /// literal: the name of these threads in traces.
+  /// Starts a thread that runs `body`. StartRest or Join starts `count` - 1 more threads, so that every stage has one
+  /// thread before any stage has two. Throws Error(kOutOfMemory) if the system refuses the first thread. `role` is the
+  /// name of these threads in traces, and must be a literal.
   void Start(std::function<void()> body, unsigned count = 1, const char* role = "thread") {
     if (count == 0) return;
     try {
@@ -71,7 +72,7 @@ class Pipeline {
     }
   }
 
-  /// Starts the rest of the threads. If the system refuses one, logs a warning and continues with fewer.
+  /// Starts the remaining threads of all stages. If the system refuses a thread, logs a warning and starts no more.
   void StartRest() {
     for (Rest& rest : rest_) {
       const std::string refused = TryStart(std::move(rest.body), rest.role);
@@ -82,15 +83,15 @@ class Pipeline {
     rest_.clear();
   }
 
-  /// Keeps the first error and stops all threads. Ignores later errors, which the stop may have caused.
+  /// Stores `error` and stops all threads. Ignores all errors but the first one, because the stop may cause others.
   void Fail(std::exception_ptr error) {
     const std::lock_guard lock(mutex_);
     if (!error_) error_ = std::move(error);
     stop_ = true;
   }
 
-  /// Runs `action`. If it throws, fails before the action's objects are destroyed, so that waiting threads see the
-  /// stop.
+  /// Runs `action`. If `action` throws, calls Fail before the objects of `action` are destroyed, so that threads that
+  /// wait for these objects stop.
   template <typename Action>
   void Try(Action action) {
     try {
@@ -117,7 +118,7 @@ class Pipeline {
     if (stopped()) throw Error(ErrorCode::kCancelled, "stopped");
   }
 
-  /// Waits for all threads and throws the first error, if there was one.
+  /// Waits until all threads end. Throws the first error of a thread, and Error(kCancelled) after a cancel request.
   void Join() {
     StartRest();
     threads_.clear();
@@ -125,8 +126,8 @@ class Pipeline {
     cancel_.ThrowIfRequested();
   }
 
-  /// Waits on `condition` until `ready()`, and polls the stop flag. Throws Error(kCancelled) if stopped. Holds `lock`
-  /// when it returns.
+  /// Waits on `condition` until `ready()` returns true. Throws Error(kCancelled) if the pipeline is stopped. The caller
+  /// must hold `lock`, and holds `lock` again afterwards.
   template <typename Ready>
   void Wait(std::unique_lock<std::mutex>& lock, std::condition_variable& condition, Ready ready) const {
     while (!ready()) {
@@ -136,7 +137,7 @@ class Pipeline {
   }
 
  private:
-  /// Returns "" if the thread started, and the reason otherwise.
+  /// Starts a thread. Returns "" or the reason why the system refused the thread.
   std::string TryStart(std::function<void()> body, const char* role) {
     const std::string refused = StartThread(threads_, [this, body = std::move(body), role] {
       thread_role = role;
@@ -160,11 +161,11 @@ class Pipeline {
     std::function<void()> body;
     const char* role;
   };
-  std::vector<Rest> rest_;  ///< threads that StartRest starts
+  std::vector<Rest> rest_;  ///< the threads that StartRest will start
 };
 
-/// A queue between stages. Push waits while the queue has `capacity` items. Pop waits for an item, and returns
-/// std::nullopt once the queue is finished and empty.
+/// A first-in first-out queue between stages. Push waits while the queue holds `capacity` items. Pop waits for an item,
+/// and returns std::nullopt if the queue is empty after Finish.
 template <typename T>
 class BoundedQueue {
  public:
@@ -180,7 +181,7 @@ class BoundedQueue {
   std::optional<T> Pop() {
     return Pop([](const T&) { return true; });
   }
-  /// Returns the first item for which `suits` is true, or the first item if there is none.
+  /// Returns the first item for which `suits` returns true. If no item suits, returns the first item.
   template <typename Suits>
   std::optional<T> Pop(Suits suits) {
     std::unique_lock lock(mutex_);
@@ -214,8 +215,8 @@ class BoundedQueue {
   bool finished_ = false;
 };
 
-/// Takes items numbered 0, 1, 2... in any order and returns them in order. Its size is not bounded here: the stage that
-/// numbers the items must bound how many are under way.
+/// A queue that takes items with the numbers 0, 1, 2... in any order and returns the items in order. The queue does not
+/// bound the number of its items. The stage that numbers the items must do this.
 template <typename T>
 class OrderedQueue {
  public:
@@ -227,14 +228,15 @@ class OrderedQueue {
     changed_.notify_all();
   }
 
-  /// Tells that no item with the number `end` or above will come.
+  /// Declares that no items with the number `end` or above will be pushed.
   void Finish(std::uint64_t end) {
     const std::lock_guard lock(mutex_);
     end_ = end;
     changed_.notify_all();
   }
 
-  /// `waiter` is the pipeline of the calling thread, if it differs from the pipeline of the pushing threads.
+  /// Waits for the next item. Returns std::nullopt at the end. `waiter` is the pipeline of the calling thread. Without
+  /// it, this is the pipeline of the threads that push.
   std::optional<T> Pop() { return Pop(pipeline_); }
   std::optional<T> Pop(const Pipeline& waiter) {
     std::unique_lock lock(mutex_);
@@ -259,7 +261,7 @@ class OrderedQueue {
   std::uint64_t end_ = ~std::uint64_t{0};
 };
 
-/// Page-aligned, counted memory that may be registered with a backend. The backend must live as long as the buffer.
+/// A page-aligned host buffer that can be pinned for fast transfers by a backend, which must outlive the buffer.
 class PinnedBuffer {
  public:
   PinnedBuffer(HostMemory& memory, std::uint64_t bytes) : buffer_(memory, bytes) {}
@@ -273,7 +275,7 @@ class PinnedBuffer {
   std::byte* data() const { return buffer_.data(); }
   std::uint64_t size() const { return buffer_.size(); }
 
-  /// Registers the buffer until Unpin, its destruction, or a Pin with another backend.
+  /// Registers the buffer with `backend` until Unpin, the destruction of the buffer, or a Pin with another backend.
   void Pin(Backend& backend) {
     if (pinned_by_ == &backend || buffer_.size() == 0) return;
     Unpin();
@@ -291,11 +293,11 @@ class PinnedBuffer {
   bool stays_registered_ = false;
 };
 
-/// Lends page-aligned buffers of equal size out of one counted allocation. Destroying a Block returns its buffer. Do
-/// not destroy a Block while holding a lock that the callback of OnReturn takes, not even by an exception.
+/// Lends page-aligned buffers of equal size from one allocation. Do not destroy a Block while holding a lock that the
+/// callback of OnReturn takes. This includes destruction by an exception.
 class BlockPool {
  public:
-  /// A buffer on loan. Its destructor returns it to the pool.
+  /// A buffer that belongs to a pool. The destructor of a Block returns the buffer to the pool.
   class Block {
    public:
     Block() = default;
@@ -321,7 +323,7 @@ class BlockPool {
 
   BlockPool(HostMemory& memory, std::uint64_t block_bytes, std::uint64_t blocks)
       : BlockPool(std::make_shared<PinnedBuffer>(memory, block_bytes * blocks), block_bytes, blocks) {}
-  /// Takes the buffers from the beginning of `memory`, which nothing else may use as long as the pool lives.
+  /// Divides the beginning of `memory` into buffers. Other code must not use this memory while the pool exists.
   BlockPool(std::shared_ptr<PinnedBuffer> memory, std::uint64_t block_bytes, std::uint64_t blocks)
       : block_bytes_(block_bytes), blocks_(blocks), memory_(std::move(memory)) {
     if (block_bytes * blocks > memory_->size()) throw Error(ErrorCode::kInternal, "blocks that pass their memory");
@@ -332,13 +334,14 @@ class BlockPool {
 
   const std::shared_ptr<PinnedBuffer>& memory() const { return memory_; }
 
+  /// Waits for a free buffer. `pipeline` is the pipeline of the calling thread.
   Block Acquire(const Pipeline& pipeline) {
     std::unique_lock lock(mutex_);
     pipeline.Wait(lock, returned_, [&] { return !free_.empty(); });
     return Take();
   }
 
-  /// Returns an empty Block if none is free.
+  /// Does not wait: returns an empty Block if no buffer is free.
   Block TryAcquire() {
     const std::lock_guard lock(mutex_);
     return free_.empty() ? Block() : Take();
@@ -348,7 +351,7 @@ class BlockPool {
     const std::lock_guard lock(mutex_);
     return free_.size();
   }
-  /// Sets a function to call after each return of a block, outside of the pool's lock.
+  /// Sets a function that is called after each return of a buffer, without the lock of the pool.
   void OnReturn(std::function<void()> callback) { on_return_ = std::move(callback); }
   std::uint64_t block_bytes() const { return block_bytes_; }
   std::uint64_t blocks() const { return blocks_; }
@@ -377,7 +380,7 @@ class BlockPool {
   std::function<void()> on_return_;
 };
 
-/// Threads of a Pipeline that run short tasks (reads, writes, checksums), in the order of Submit.
+/// Threads of a Pipeline that start short tasks (reads, writes, checksums) in the order of Submit.
 class WorkerPool {
   struct Group {
     std::mutex mutex;
@@ -385,7 +388,7 @@ class WorkerPool {
     std::uint64_t left = 0, running = 0;
     bool abandoned = false;
   };
-  /// Counts the end of a task, also if the task throws.
+  /// Counts the end of a task, even if the task throws.
   struct Ended {
     Group& group;
     ~Ended() {
@@ -408,8 +411,8 @@ class WorkerPool {
   void Finish() { tasks_.Finish(); }
   std::size_t waiting() const { return tasks_.size(); }
 
-  /// Runs task(0) ... task(count - 1) on the workers and waits for all of them. Throws if the pipeline is stopped. In
-  /// both cases no task runs or will start after the call, so that the objects that tasks refer to may be destroyed.
+  /// Runs task(0) ... task(count - 1) on the workers and waits for all tasks. Throws if the pipeline is stopped. When
+  /// this function returns or throws, no task runs or will start, so the objects that tasks use may be destroyed.
   void ForEach(std::uint64_t count, const std::function<void(std::uint64_t)>& task) {
     const auto group = std::make_shared<Group>();
     group->left = count;

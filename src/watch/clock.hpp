@@ -1,5 +1,5 @@
-// Measures how long each phase of a job uses each resource. Start at Busy.
-// A resource is busy while at least one thread uses it. Times of threads are not added up, so a share is at most 100 %.
+// Measures how long each phase of a job keeps each resource busy. Start at Busy.
+// A resource is busy while at least one thread uses it. The times of threads are not added, so no share exceeds 100 %.
 #pragma once
 
 #include <array>
@@ -15,19 +15,19 @@
 
 namespace gpusort {
 
-/// A resource that a stage may wait for.
+/// A resource that may limit the rate of a job.
 enum class Resource : std::uint8_t {
   kDiskRead,
   kDiskWrite,
   kBus,      ///< transfers outside of lanes, such as reading a run from device memory
   kCompute,  ///< lanes that sort or merge, including the transfers of a GPU's lane
-  kCodec,    ///< expanding inputs, including reading them, and compressing outputs
+  kCodec,    ///< reading and expanding compressed inputs, and compressing outputs
 };
 inline constexpr std::size_t kResourceCount = 5;
 /// Returns "disk read", "disk write", "bus", "compute" or "codec".
 const char* ResourceName(Resource resource);
 
-/// One value for each resource.
+/// An array with one value for each resource.
 template <typename T>
 struct PerResource : std::array<T, kResourceCount> {
   using std::array<T, kResourceCount>::operator[];
@@ -35,13 +35,13 @@ struct PerResource : std::array<T, kResourceCount> {
   const T& operator[](Resource resource) const { return (*this)[static_cast<std::size_t>(resource)]; }
 };
 
-/// The resources that one phase used.
+/// How much a phase of a job used each resource.
 struct PhaseTimes {
   std::string name;
   Nanoseconds wall{0};
   PerResource<Nanoseconds> busy{};
   PerResource<std::uint64_t> bytes{};
-  DeviceTimes device;  ///< summed over lanes
+  DeviceTimes device;  ///< the sum over all lanes
 
   /// Returns the part of the phase, from 0 to 1, in which the resource was busy.
   double Share(Resource resource) const {
@@ -49,13 +49,13 @@ struct PhaseTimes {
   }
 };
 
-/// Returns the resource that was busiest between two moments of a phase. Returns "" if none was busy for half of the
-/// time. For lanes, returns "cores", "bus" or "GPU" by the times of the devices. `gpus` is the number of GPUs; 0 means
-/// the CPU.
+/// Returns the name of the resource that was busiest between two moments of a phase. Returns "" if no resource was busy
+/// for half of the time. For Resource::kCompute, returns "cores", "bus" or "GPU" by the times of the devices. `gpus` is
+/// the number of GPUs; 0 means that the CPU computes.
 std::string BusiestResource(const PhaseTimes& before, const PhaseTimes& now, unsigned gpus);
 
-/// The clock of a job's phases. Thread-safe. Enter and Leave each read the clock once and take an uncontended lock, so
-/// use them for blocks of records and not for single records.
+/// Measures the phases of a job. Thread-safe. Call Enter and Leave for blocks of records and not for single records,
+/// because each call reads the clock and takes a lock.
 class StageClock {
  public:
   using NowFunction = std::function<Nanoseconds()>;
@@ -66,21 +66,22 @@ class StageClock {
   StageClock& operator=(const StageClock&) = delete;
   ~StageClock();
 
-  /// Makes the begin and the end of each phase an event of the JSON log.
+  /// From now on, logs an event at the begin and at the end of each phase if the log has the JSON format.
   void LogPhases();
-  /// Makes phases and uses slices of `trace`. Call this before other threads use the clock.
+  /// Adds phases and uses of resources to `trace` as slices. Call this before other threads use the clock.
   void TraceInto(Trace* trace) { trace_ = trace; }
   Trace* trace() const { return trace_; }
-  /// Ends the current phase and begins the next one. The use of a resource that is under way is split between the two.
+  /// Ends the current phase and begins the next one. A use of a resource that continues is divided between the phases.
   void BeginPhase(std::string name);
 
+  /// Begins a use of `resource` by the calling thread.
   void Enter(Resource resource);
-  /// Ends a use, and adds `bytes` to the current phase.
+  /// Ends the use, and counts `bytes` for the resource in the current phase.
   void Leave(Resource resource, std::uint64_t bytes);
   /// Adds the times of a device to the current phase.
   void Add(const DeviceTimes& times);
 
-  /// Returns all phases. The last one is the current phase, up to now.
+  /// Returns all phases. The last element is the current phase, up to now.
   std::vector<PhaseTimes> phases() const;
   PhaseTimes current() const;
 
@@ -97,12 +98,12 @@ class StageClock {
   mutable std::mutex mutex_;
   bool logs_ = false;
   std::vector<PhaseTimes> ended_;
-  PhaseTimes phase_;  // its busy times leave out the uses that are under way
+  PhaseTimes phase_;  // the current phase; its busy times do not include uses that continue
   Nanoseconds begun_;
   PerResource<Use> uses_{};
 };
 
-/// Marks that this thread uses `resource` for as long as the object lives. In a trace, the use is a slice named by
+/// Marks that the calling thread uses `resource` while this object exists. In a trace, the use is a slice named by
 /// `mark`.
 class Busy {
  public:
@@ -118,9 +119,9 @@ class Busy {
     if (clock_.trace() != nullptr) AddSlice();
   }
 
-  /// Sets the size of a use that is known only at its end.
+  /// Sets the bytes of this use, if their number was not known at the beginning.
   void set_bytes(std::uint64_t bytes) { bytes_ = bytes; }
-  /// Adds the times of a GPU in this use.
+  /// Adds times that a GPU spent on this use.
   void Add(const DeviceTimes& times) {
     clock_.Add(times);
     device_ += times;

@@ -1,6 +1,6 @@
-// The record of a job: --trace, --report, and the summary at a terminal. Start at JobRecord.
-// `main` makes the record and ends it with the exit code. The sort fills it in, also if the sort fails. So a job has
-// the same files however it ends.
+// Writes the files of --trace and --report and the summary at a terminal. Start at JobRecord.
+// `main` creates a JobRecord and ends it with the exit code. The sort fills it in, even when the sort fails. Therefore
+// a failed job has the same files as a job that succeeds.
 #pragma once
 
 #include <cstdint>
@@ -20,26 +20,25 @@ class JobRecord {
   JobRecord& operator=(const JobRecord&) = delete;
   ~JobRecord();
 
-  /// Begins to sample `clock`, `memory` and `temp`; they must live until Leave. `trace_memory` is the part of the job's
-  /// memory that a trace takes. Throws Error(kUsage) if the trace cannot be opened.
+  /// Begins to sample `clock`, `memory` and `temp`, which must live until Leave. `trace_memory` is the number of bytes
+  /// that --trace and --report may take. Throws Error(kUsage) if the trace file cannot be opened.
   void Begin(StageClock& clock, std::uint64_t trace_memory, unsigned threads, Recorder::Value memory,
              Recorder::Value temp);
   /// Returns null before Begin, after Leave, and if the job has neither --trace nor --report.
   Recorder* recorder() { return recorder_ ? &*recorder_ : nullptr; }
-  /// Ends the sampling. `plan` is the text of --explain; `stats` may be those of a sort that failed.
+  /// Ends the sampling. `plan` is the text of --explain. `stats` are the figures of the sort, which may have failed.
   void Leave(const std::string& plan, const SortStats& stats);
 
-  /// Writes the files, and the summary of a job that is done. Later calls do nothing. Throws Error(kIo) or
-  /// Error(kNoSpace) if the job is done but a file cannot be written.
+  /// Writes the files, and prints the summary if the job succeeded. Later calls do nothing. Throws Error(kIo) or
+  /// Error(kNoSpace) if the job succeeded but a file cannot be written.
   void End(const JobEnding& ending);
 
  private:
-  /// A shorter job has no summary, unless progress is always shown.
+  /// Jobs that take less time have no summary, unless progress is always shown.
   static constexpr double kLongJobSeconds = 3;
 
   void EndTrace(const JobEnding& ending);
   void EndReport(const JobEnding& ending);
-  /// Prints the summary to standard error.
   void Summarize() const noexcept;
 
   const JobSpec& spec_;

@@ -1,6 +1,6 @@
-// Shows how far a job is, and what it waits for. Start at Progress.
-// Progress writes its line to standard error from its own thread. If nobody can see the line or ask for it, there is no
-// thread, and counting costs one atomic addition.
+// Shows the progress of a job, and the resource that limits its rate. Start at Progress.
+// A thread writes the line of progress to standard error. If no person can see the line and no signal can ask for it,
+// there is no thread, and counting bytes costs one atomic addition.
 #pragma once
 
 #include <atomic>
@@ -23,8 +23,8 @@ namespace gpusort {
 /// Computes bytes per second over the last five seconds, or since the first sample if that is less.
 class RateMeter {
  public:
-  /// Takes the total of bytes done at time `now`; neither may fall. Returns the rate, which is 0 until there are two
-  /// samples.
+  /// Adds a sample: `done` bytes are done at time `now`. Neither value may fall. Returns the rate, which is 0 until
+  /// there are two samples.
   double Update(Nanoseconds now, std::uint64_t done);
   void Reset() { samples_.clear(); }
 
@@ -36,45 +36,46 @@ class RateMeter {
   std::deque<Sample> samples_;
 };
 
-/// The content of the line.
+/// The content of the line of progress.
 struct ProgressFacts {
   std::string phase;
-  std::uint64_t done = 0;                ///< bytes of the phase
-  std::uint64_t total = 0;               ///< bytes of the phase; 0 if unknown
+  std::uint64_t done = 0;                ///< number of bytes of the phase that are done
+  std::uint64_t total = 0;               ///< number of all bytes of the phase; 0 if unknown
   double bytes_per_second = 0;           ///< 0 if not known yet
-  std::optional<int> percent{};          ///< of the whole job
-  std::optional<double> seconds_left{};  ///< of the whole job
-  std::string waits_for{};               ///< empty if no resource stands out
+  std::optional<int> percent{};          ///< how much of the whole job is done
+  std::optional<double> seconds_left{};  ///< estimated time to the end of the whole job
+  std::string waits_for{};               ///< the resource that limits the rate; empty if no resource is busy enough
 };
 
 /// Returns a line such as "merge runs: 61 %, 3.2 GiB of 8.0 GiB, 2.8 GiB/s, 5 s left, waits for disk read". If the line
-/// is longer than `columns`, leaves out first the rate, then the resource, the bytes and the phase.
+/// is longer than `columns`, omits the rate first, then the resource, the bytes and the phase.
 std::string RenderProgress(const ProgressFacts& facts, std::size_t columns = std::string::npos);
 
-/// Returns whether progress is shown. kAuto means: if standard error is a terminal.
+/// Returns whether progress is shown. With kAuto, it is shown if standard error is a terminal.
 bool ShowsProgress(When when);
 
-/// The live line. Any thread may call any member.
+/// Counts the bytes of each phase and shows the line of progress. Any thread may call any member.
 class Progress {
  public:
-  /// `clock` is the clock of this job, and must outlive this object. A terminal shows one line, redrawn five times a
-  /// second and wiped at the end. Anything else gets a line every five seconds, and one at the end of each phase. The
-  /// JSON log gets a line every second, also on a terminal. A SIGUSR1 prints one line, whatever `when` is.
+  /// `clock` is the clock of this job, and must outlive this object. A terminal shows one line, which is redrawn five
+  /// times a second and erased at the end. A file or pipe gets a line every five seconds and at the end of each phase.
+  /// The JSON log gets an event every second. SIGUSR1 prints one line, whatever `when` is.
   Progress(When when, const StageClock& clock);
   Progress(const Progress&) = delete;
   Progress& operator=(const Progress&) = delete;
   ~Progress();
 
-  /// Sets the parts of the job that come, by the names that SetPhase gets.
+  /// Sets the parts of the job that follow. Their names are the names of phases.
   void Expect(std::vector<JobPart> parts);
-  /// Sets the number of GPUs whose lanes compute; 0 means the CPU.
+  /// Sets the number of GPUs that compute; 0 means that the CPU computes.
   void SetGpus(unsigned gpus) { gpus_ = gpus; }
-  /// Begins a phase. `total_bytes` is 0 if unknown.
+  /// Begins a phase. `total_bytes` is the number of bytes that the phase will count, or 0 if unknown.
   void SetPhase(const std::string& name, std::uint64_t total_bytes);
-  /// Counts the bytes of this phase by `count` instead of Advance. Any thread may call `count`, until the phase ends.
+  /// Makes `count` return the bytes of this phase that are done, instead of calls of Advance. Any thread may call
+  /// `count` until the phase ends.
   void CountBy(std::function<std::uint64_t()> count);
   void Advance(std::uint64_t bytes) noexcept { done_.fetch_add(bytes, std::memory_order_relaxed); }
-  /// Counts bytes that an earlier process has done.
+  /// Counts bytes that an earlier process of the job has done.
   void Skip(std::uint64_t bytes) noexcept {
     skipped_.fetch_add(bytes, std::memory_order_relaxed);
     Advance(bytes);
@@ -85,14 +86,14 @@ class Progress {
 
  private:
   void Loop();
-  void Look();   // needs mutex_
-  void Print();  // needs mutex_
+  void Look();   // the caller holds mutex_
+  void Print();  // the caller holds mutex_
 
   const StageClock& clock_;
   std::atomic<std::uint64_t> done_{0}, skipped_{0};
   std::atomic<unsigned> gpus_{0};
   bool shown_ = false, terminal_ = false;
-  unsigned answered_ = 0;  // the value of ReportsAsked that was answered
+  unsigned answered_ = 0;  // the number of SIGUSR1 that got their line of progress
   std::mutex mutex_;
   std::condition_variable changed_;
   bool stop_ = false, finished_ = false;
@@ -100,8 +101,8 @@ class Progress {
   std::function<std::uint64_t()> count_;
   RateMeter rate_;
   JobOutlook outlook_;
-  std::deque<PhaseTimes> looks_;  // the clock's phase over the last second, oldest first
-  Threads thread_;                // one thread, if the line is shown or may be asked for
+  std::deque<PhaseTimes> looks_;  // samples of the clock's current phase in the last second, oldest first
+  Threads thread_;                // one thread if the line is shown or SIGUSR1 can ask for it
 };
 
 }  // namespace gpusort

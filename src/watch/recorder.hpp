@@ -1,6 +1,6 @@
-// Samples a running job, for the charts of --report and the counters of --trace. Start at Recorder.
-// The number of samples is bounded. When the samples are full, every second one is dropped and the interval doubles, so
-// that a job of hours takes no more memory than a job of seconds.
+// Samples the state of a running job, for the charts of --report and the counters of --trace. Start at Recorder.
+// The number of samples is bounded. When it reaches the bound, every second sample is dropped and the interval doubles,
+// so that a job of hours takes no more memory than a job of seconds.
 #pragma once
 
 #include <condition_variable>
@@ -16,9 +16,9 @@
 
 namespace gpusort {
 
-/// The totals of a job at one time.
+/// The totals of a job at one point in time.
 struct RecordedSample {
-  Nanoseconds time{0};  ///< since the recorder's time zero
+  Nanoseconds time{0};  ///< the time since the job began
   PerResource<Nanoseconds> busy{};
   PerResource<std::uint64_t> bytes{};
   std::uint64_t memory = 0, temp = 0;  ///< bytes in use
@@ -29,9 +29,9 @@ class Recorder {
   static constexpr std::size_t kMostSamples = 512;
   using Value = std::function<std::uint64_t()>;
 
-  /// `trace` may be null. All arguments must outlive this object; stop it before the trace ends. `memory` and `temp`
-  /// return the bytes in use, and are called from the recorder's thread. Times count from `zero`. If the system refuses
-  /// the thread, there are only a first and a last sample.
+  /// Starts a thread that samples `clock`, which must outlive this object. `trace` may be null; call Stop before the
+  /// trace ends. `memory` and `temp` return the bytes in use, and must be callable from any thread. Times of samples
+  /// count from `zero`. If the system refuses the thread, only a first and a last sample are taken.
   Recorder(const StageClock& clock, Trace* trace, Nanoseconds zero, Value memory, Value temp);
   Recorder(const Recorder&) = delete;
   Recorder& operator=(const Recorder&) = delete;
@@ -41,10 +41,10 @@ class Recorder {
   void Stop();
   const std::vector<RecordedSample>& samples() const { return samples_; }
 
-  /// Makes `value` a counter of the trace for as long as the gauge lives. The recorder's thread calls `value`.
+  /// Shows `value` as a counter in the trace while this object exists. The recorder's thread calls `value`.
   class Gauge {
    public:
-    Gauge(Recorder* recorder, std::string name, Value value);  ///< does nothing if `recorder` is null
+    Gauge(Recorder* recorder, std::string name, Value value);  ///< `recorder` may be null: then there is no counter
     Gauge(const Gauge&) = delete;
     Gauge& operator=(const Gauge&) = delete;
     ~Gauge();
@@ -61,7 +61,7 @@ class Recorder {
 
  private:
   void Loop();
-  void Look();  // needs mutex_
+  void Look();  // the caller holds mutex_
   RecordedSample Sample() const;
 
   const StageClock& clock_;
@@ -73,7 +73,7 @@ class Recorder {
   bool stop_ = false;
   Nanoseconds interval_;
   std::vector<RecordedSample> samples_;
-  RecordedSample counted_;  // the sample of the last counters in the trace
+  RecordedSample counted_;  // the sample from which the last counters in the trace were computed
   std::list<Gauge::Entry> gauges_;
   Threads thread_;
 };

@@ -8,10 +8,9 @@
 
 namespace gpusort {
 
-/// Throws Error(kUsage) if the job would overwrite a file that it also uses in another role, under any of its names.
-/// Compares reports and the output with the inputs, --files0-from, --random-source and each other. The output may be an
-/// input. `parts` are the names of the output's parts with --split. Also throws if a report cannot be written. Changes
-/// nothing.
+/// Throws Error(kUsage) if a report cannot be written, or if a file would be overwritten although the job needs it for
+/// something else. Compares the files of the reports and the output with each other and with the inputs, --files0-from
+/// and --random-source. The output may be an input. `parts` are the names of the parts of --split. Changes no file.
 void CheckReportFiles(const JobSpec& spec, const std::vector<std::string>& parts);
 
 }  // namespace gpusort

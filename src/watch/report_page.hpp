@@ -1,6 +1,6 @@
-// The page of --report: what a job did and how it ended, as one HTML file without references. Start at ReportPage.
-// The page is the template report.html.in, with the data of the job as JSON. A script in the page makes text nodes and
-// SVG from the data. So the charts fit the width of the window, and one place escapes each text.
+// Makes the page of --report: what a job did and how it ended, in one HTML file that loads no other file. Start at
+// ReportPage. The page is the template report.html.in with the data of the job as JSON. A script in the page makes text
+// nodes and SVG charts from the data, so the charts fit the window and no text can be read as markup.
 #pragma once
 
 #include <optional>
@@ -16,24 +16,24 @@ namespace gpusort {
 /// How a job ended.
 struct JobEnding {
   int exit_code = 0;
-  std::string signal;   ///< such as "SIGTERM", if a signal ended the job
-  std::string message;  ///< of the error
+  std::string signal;   ///< the signal that ended the job, such as "SIGTERM"; empty if no signal did
+  std::string message;  ///< the error that ended the job; may be empty
 };
 
 struct ReportFacts {
   std::string version;
-  std::string started;  ///< UTC
+  std::string started;  ///< the date and time in UTC
   double seconds = 0;
-  std::vector<std::pair<std::string, std::string>> files;  ///< the role of each file, and its escaped name
-  std::string plan;                                        ///< as --explain prints it; empty if there was none
-  std::optional<SortStats> stats;                          ///< empty if the job ended before it began to sort
-  Nanoseconds phases_begin{0};                             ///< on the clock of the samples
+  std::vector<std::pair<std::string, std::string>> files;  ///< the role and the escaped name of each file
+  std::string plan;                                        ///< the text of --explain; empty if no plan was made
+  std::optional<SortStats> stats;                          ///< no value if the job ended before it began to sort
+  Nanoseconds phases_begin{0};                             ///< the time of the first phase in `samples`
   std::vector<RecordedSample> samples;
 };
 
-/// Returns what to do about a job that ended with `exit_code`.
+/// Returns a sentence that tells the user what to do after a job ended with `exit_code`.
 const char* Advice(int exit_code);
-/// Returns the page. Any text in the arguments, such as a name with markup, is shown as text.
+/// Returns the HTML page. Markup in the arguments, such as in a file name, is shown as text.
 std::string ReportPage(const ReportFacts& facts, const JobEnding& ending);
 
 }  // namespace gpusort

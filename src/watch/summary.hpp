@@ -1,4 +1,4 @@
-// The summary of a finished job, for the person at the terminal. Start at SummaryText.
+// Makes the summary of a finished job for a person at a terminal. Start at SummaryText.
 #pragma once
 
 #include <string>
@@ -8,14 +8,14 @@
 namespace gpusort {
 
 struct SummaryFacts {
-  double seconds = 0;  ///< of the whole job
+  double seconds = 0;  ///< the time of the whole job
   bool merged = false;
   unsigned threads = 0;
-  std::string output, stats_file, report_file;  ///< escaped names; empty if there is none
+  std::string output, stats_file, report_file;  ///< escaped names; empty if the job does not write the file
 };
 
-/// Returns five lines: bytes and records, time and rate, memory, the limit of the job, and what to read and to try
-/// next.
+/// Returns five lines: bytes and records, time and rate, memory, the resource that limited the job, and a hint what to
+/// read or to try next.
 std::string SummaryText(const SummaryFacts& facts, const SortStats& stats);
 
 }  // namespace gpusort

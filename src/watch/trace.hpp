@@ -1,8 +1,8 @@
 // Writes --trace: Chrome's trace events of each thread, for ui.perfetto.dev and chrome://tracing. Start at Trace.
-// Stages do not call this. Busy (clock.hpp) adds a slice for each use of a resource, and Pipeline names the threads.
-// Each thread has its own ring. Adding a slice allocates no memory, and takes no lock while the ring has room. The
-// recorder's thread drains the rings into the file while the job runs. The file is an array of events that ends only
-// with the job, each event on a line. So the file of a killed job lacks only the last moments, and Perfetto opens it.
+// Stages do not call Trace. Busy (clock.hpp) adds a slice for each use of a resource, and Pipeline names the threads.
+// Each thread has its own ring buffer. Adding a slice allocates no memory, and takes no lock while the ring has room.
+// The recorder's thread writes the slices to the file while the job runs. The file is a JSON array with one event on
+// each line. If the job is killed, the file lacks its last moments and the end of the array, but Perfetto opens it.
 #pragma once
 
 #include <atomic>
@@ -20,69 +20,70 @@ namespace gpusort {
 
 using Nanoseconds = std::chrono::nanoseconds;
 
-/// The name in traces of this kind of thread: a literal. Pipeline sets it when a thread starts.
+/// The name of the calling thread's role in traces, which must be a literal. Pipeline sets it when a thread starts.
 inline thread_local const char* thread_role = "helper";
 
-/// The track of the viewer that shows a slice in addition to the track of its thread. A slice of kGpu lasts from the
-/// submission to the end of the wait; CUDA events would cost a call each, and the job waits for no more than that.
+/// The track on which a trace viewer draws a slice, in addition to the track of its thread. A slice on kGpu lasts from
+/// the submission of work to the end of the wait for the work. CUDA events would be exact, but each costs a call.
 enum class TraceTrack : std::uint8_t { kNone, kInput, kTemp, kOutput, kBus, kCodec, kGpu };
 inline constexpr std::size_t kTraceTracks = 7;
 
-/// The name and the number of a slice, such as "merge window" and 12.
+/// The name and the number of a slice in a trace, such as "merge window" and 12.
 struct Mark {
   static constexpr std::uint64_t kNoNumber = ~std::uint64_t{0};
-  const char* name = nullptr;  ///< a literal; null for the name of the resource
+  const char* name = nullptr;  ///< a literal, or null: the slice gets the name of its resource
   std::uint64_t number = kNoNumber;
-  TraceTrack track = TraceTrack::kNone;  ///< kNone for the track of the resource
+  TraceTrack track = TraceTrack::kNone;  ///< kNone: the slice is drawn on the track of its resource
 };
 
+/// A use of a resource by a thread, drawn as a bar from `begin` to `end`.
 struct TraceSlice {
-  const char* name = nullptr;  ///< a literal
+  const char* name = nullptr;  ///< a string that lives as long as the trace
   Nanoseconds begin{0}, end{0};
   std::uint64_t bytes = 0, number = Mark::kNoNumber;
-  float upload = 0, kernels = 0, download = 0;  ///< seconds of a GPU
+  float upload = 0, kernels = 0, download = 0;  ///< seconds that a GPU spent on each
   TraceTrack track = TraceTrack::kNone;
 };
 
 class Trace {
  public:
-  /// The number of threads, in addition to one for each core, that can add slices at once.
+  /// The number of threads that can add slices at the same time, in addition to `cores` threads.
   static constexpr std::size_t kOtherThreads = 128;
 
-  /// Creates or empties the file. `memory` is the size of all rings together. Times count from `zero`. `cores` is the
-  /// number of threads that the job starts for each role. Throws Error(kUsage) if the file cannot be opened.
+  /// Creates or empties the file. `memory` is the size of all rings together in bytes. Times count from `zero`. `cores`
+  /// is the number of threads that the job starts for each role. Throws Error(kUsage) if the file cannot be opened.
   Trace(const std::string& path, std::uint64_t memory, Nanoseconds zero, unsigned cores = 1);
   Trace(const Trace&) = delete;
   Trace& operator=(const Trace&) = delete;
   ~Trace();
 
-  /// Adds a slice of the calling thread. If the ring of the thread is full, the thread drains all rings first. Slices
-  /// of too many threads are dropped and counted.
+  /// Adds a slice of the calling thread. If the ring of the thread is full, calls Drain first. If the thread cannot get
+  /// a ring, drops the slice and counts it in dropped().
   void Add(const TraceSlice& slice) noexcept;
-  /// Returns a copy of `name` that lives as long as this object, for the name of a slice. Takes a lock.
+  /// Returns a copy of `name` that lives as long as this object, to be the name of slices. Takes a lock.
   const char* Name(const std::string& name);
-  /// Returns whether a ring is half full.
+  /// Returns true if a ring is half full, so that Drain should be called.
   bool waiting() const { return waiting_.load(std::memory_order_relaxed); }
 
-  /// Writes all slices that were added.
+  /// Writes the slices in all rings to the file.
   void Drain();
   void AddCounter(std::string_view name, Nanoseconds now, double value);
-  /// Drains the rings and writes the last event, with `ending`, which is JSON. Returns 0, or the errno of the first
-  /// write that failed.
+  /// Writes the slices in all rings, and a last event that contains `ending`, a JSON value. Returns 0, or the errno of
+  /// the first write that failed.
   int End(Nanoseconds now, const std::string& ending);
 
   std::uint64_t dropped() const { return dropped_; }
   std::uint64_t slices() const { return slices_; }
 
  private:
-  /// A ring: its thread adds slices, and the thread that holds file_mutex_ takes them.
+  /// The ring buffer of a thread. Its thread adds slices, and the thread that holds file_mutex_ takes the slices out.
   struct Buffer {
     std::unique_ptr<TraceSlice[]> slices;
     std::size_t size = 0;
     std::atomic<std::uint64_t> added{0}, taken{0};
     std::atomic<bool> in_use{true};
     const char* role = nullptr;
-    unsigned index = 0;  ///< among the rings of its role, from 1
+    unsigned index = 0;  ///< the number of this ring among the rings of the same role, from 1
     bool named = false;
   };
   struct Own;
@@ -90,7 +91,7 @@ class Trace {
   Buffer* Attach() noexcept;
   void Put(const Buffer& buffer, const TraceSlice& slice);
   void PutSlice(unsigned process, unsigned row, const TraceSlice& slice);
-  /// `what` is "process" or "thread".
+  /// Names a row of the viewer. `what` is "process" or "thread".
   void PutName(const char* what, unsigned process, unsigned row, std::string_view name, unsigned place);
   void PutNumber(const char* front, std::uint64_t number);
   void PutTime(const char* front, Nanoseconds time);
@@ -109,7 +110,7 @@ class Trace {
   std::mutex mutex_;  // guards buffers_ and names_
   std::set<std::string> names_;
   std::vector<std::shared_ptr<Buffer>> buffers_;
-  std::vector<Nanoseconds> rows_[kTraceTracks];  // when the last slice of each row ends
+  std::vector<Nanoseconds> rows_[kTraceTracks];  // for each row of each track, the end of the last slice
   bool named_[kTraceTracks] = {};
   bool begun_ = false;
   std::string text_;
