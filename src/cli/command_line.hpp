@@ -1,5 +1,5 @@
-// Reads a command line into options and names. Does not judge it: half a line, as completion has it, is read as well.
-// Start at ReadCommandLine.
+// Divides the words of a command line into options and names, for parsing and for completion. Reports no mistakes, so
+// that a half-typed command line can be read, too. Start at ReadCommandLine.
 #pragma once
 
 #include <cstddef>
@@ -17,36 +17,36 @@ namespace gpusort {
 /// An option or a name of a command line.
 struct Argument {
   bool option = false;
-  const OptionRow* row = nullptr;      ///< null for a name, and for an option that FindRow does not know
-  std::string text{};                  ///< the name, or the word with the option: "--memory=1G", "-ruS"
-  std::optional<std::string> value{};  ///< of an option: the rest of its word, or the next word
-  bool after_options = false;          ///< a name that follows "--"
+  const OptionRow* row = nullptr;      ///< the option; null for a name and for an unknown option
+  std::string text{};                  ///< the name, or the word that contains the option: "--memory=1G", "-ruS"
+  std::optional<std::string> value{};  ///< the option's value: the rest of the option's word, or the next word
+  bool after_options = false;          ///< true for a name that follows "--"
   std::size_t begin = 0, end = 0;      ///< the argument is in the words [begin, end); joined letters share a word
 };
 
-/// Returns the option that "--memory" or "-S" names, or null.
+/// A function that returns the option with a name such as "--memory" or "-S", or null.
 using FindRow = std::function<const OptionRow*(std::string_view name)>;
 
-/// Reads `words`, without the name of the program. An option takes the next word as its value only if it has an
-/// argument and no value in its own word. A key written as +F.C -F.C becomes --key with a value that IsObsolescent
-/// knows.
+/// Divides `words`, which do not include the name of the program. An option takes the next word as its value if it
+/// needs a value and has none in its own word. A key typed as +F.C -F.C becomes an option -k, with a value for which
+/// IsObsolescent returns true.
 std::vector<Argument> ReadCommandLine(std::span<const std::string> words, const FindRow& find = FindOption);
 
 /// Returns the words of a command line without the name of the program.
 std::vector<std::string> WordsOf(int argc, const char* const* argv);
 
-/// Whether the value of --key was written as +F.C -F.C. The value is then that text after a NUL byte.
+/// Returns true if `key`, a value of -k, was typed as +F.C -F.C. Such a value is a NUL byte and the typed text.
 bool IsObsolescent(const std::string& key);
-/// The key as typed, escaped for a message.
+/// Returns a value of -k as it was typed, escaped for a message.
 std::string KeyText(const std::string& key);
 
-/// A command line, divided into options with their values and into names.
+/// The words of a command line: options with their values, and names.
 struct SplitArguments {
   std::vector<std::string> options, names;
 };
 SplitArguments SplitOptions(std::span<const std::string> words);
 
-/// Whether --log-format json is among the options, also of a command line that ParseOptions refuses.
+/// Returns true if --log-format json is among `words`. The command line may have mistakes.
 bool AsksForJsonLog(std::span<const std::string> words);
 
 }  // namespace gpusort

@@ -1,5 +1,5 @@
-// Completes command lines of gpusort by the table of options. Keys of CSV are completed by the header of the input on
-// the line. Reads only the beginning of regular files. Scripts and answers: cli/shell_words.hpp.
+// Completes command lines of gpusort: options and their values from the table of options, and keys of CSV from the
+// header of the typed input file. Reads only the beginning of regular files. cli/shell_words.hpp talks to the shells.
 #pragma once
 
 #include <cstddef>
@@ -10,6 +10,7 @@
 
 namespace gpusort {
 
+/// Returns the candidates for words[current]. words[0] is the name of the program.
 Completions Complete(const std::vector<std::string>& words, std::size_t current);
 
 }  // namespace gpusort

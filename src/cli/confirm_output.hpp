@@ -1,5 +1,5 @@
 // Decides whether a job may write its output. Asks a person at a terminal before an existing file is replaced. Refuses
-// standard output if the person cannot have meant it. Start at ConfirmOutput.
+// to sort to a terminal by mistake, or into an input that the shell has emptied. Start at ConfirmOutput.
 #pragma once
 
 #include "io/stream.hpp"
@@ -7,8 +7,8 @@
 
 namespace gpusort {
 
-/// Call this before any work. Throws Error(kUsage) if the output must not be written, and Error(kCancelled) if a signal
-/// ends the question.
+/// Asks the questions and returns if the job may write its output. Call this before any work. Throws Error(kUsage) if
+/// the output must not be written, and Error(kCancelled) if a signal ends the question.
 void ConfirmOutput(const JobSpec& spec, const CancelFlag& cancel);
 
 }  // namespace gpusort

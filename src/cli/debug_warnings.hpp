@@ -1,4 +1,4 @@
-// The warnings of sort --debug about doubtful options, in GNU sort's words.
+// Makes the warnings of sort --debug about doubtful options, in the words of GNU sort.
 #pragma once
 
 #include <string>
@@ -8,7 +8,7 @@
 
 namespace gpusort {
 
-/// The order of lines as it was typed.
+/// The options about the order of lines, as typed.
 struct TypedOrder {
   const std::vector<KeyDef>& keys;
   const KeyOptions& ordering;
@@ -17,7 +17,7 @@ struct TypedOrder {
   bool unique = false;
 };
 
-/// Returns the warnings in GNU sort's order. `locale_set`: setlocale accepted the locale of the environment.
+/// Returns the warnings in the order of GNU sort. `locale_set` is true if setlocale accepted the environment's locale.
 std::vector<std::string> DebugWarnings(const TypedOrder& options, bool locale_set);
 
 }  // namespace gpusort

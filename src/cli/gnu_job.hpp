@@ -1,5 +1,5 @@
-// The jobs of the program under the name `sort`: its options become a JobSpec. A few lines are sorted in memory, and
-// all others by the main path. Start at RunGnuJob.
+// Runs a job of the program under the name `sort`: turns the options into a JobSpec, and sorts small inputs in memory
+// and all other inputs as gpusort does. Start at RunGnuJob.
 #pragma once
 
 #include <string>
@@ -8,11 +8,11 @@
 
 namespace gpusort {
 
-/// The name under which standard input is opened if it is a regular file.
+/// The path by which standard input is opened as a file if it is a regular file.
 inline constexpr char kStandardInput[] = "/proc/self/fd/0";
 
-/// Sorts, merges or checks, and returns the exit code. `locale_set`: the environment's locale is in use.
-/// `ignore_sigpipe`: the caller ignores SIGPIPE. Throws Error in GNU sort's words, SystemError and GnuUsageError.
+/// Sorts, merges or checks, and returns the exit code. `locale_set` is true if setlocale accepted the environment's
+/// locale, and `ignore_sigpipe` if the caller ignores SIGPIPE. Throws Error with messages in the words of GNU sort.
 int RunGnuJob(GnuOptions typed, bool locale_set, bool ignore_sigpipe);
 
 /// Writes "sort: " and the message to standard error.

@@ -1,6 +1,6 @@
-// The command line of the program under the name `sort`: GNU sort's options and messages. Parsing touches no file.
-// Mistakes are GnuUsageError in GNU sort's words, without "sort: ". getopt prints its own messages. Start at
-// ParseGnuOptions.
+// Parses the command line of the program under the name `sort`, with the options and messages of GNU sort. Opens no
+// file. Mistakes are thrown as GnuUsageError, without "sort: " before the message. getopt prints its own messages.
+// Start at ParseGnuOptions.
 #pragma once
 
 #include <cstdint>
@@ -13,13 +13,12 @@
 
 namespace gpusort {
 
-/// A mistake on the command line.
+/// A mistake on the command line of `sort`. If what() is empty, getopt has printed the message.
 class GnuUsageError : public Error {
  public:
   GnuUsageError(const std::string& message, bool try_help, int exit_code = 2)
       : Error(ErrorCode::kUsage, message), try_help_(try_help), exit_code_(exit_code) {}
-  /// True if "Try 'sort --help' for more information." must follow. If the message is empty, getopt has printed a
-  /// message.
+  /// Returns true if the line "Try 'sort --help' for more information." must follow the message.
   bool try_help() const { return try_help_; }
   int exit_code() const { return exit_code_; }
 
@@ -31,13 +30,13 @@ class GnuUsageError : public Error {
 struct GnuOptions {
   enum class Action { kSort, kMerge, kHelp, kVersion };
   Action action = Action::kSort;
-  char check = 0;  ///< 'c' or 'C'
+  char check = 0;  ///< 'c' or 'C': the letter of the given option; 0: neither was given
   std::vector<std::string> inputs;
-  std::string files0_from;  ///< empty: none
+  std::string files0_from;  ///< the file that contains the names of the inputs; empty: not given
   std::optional<std::string> output;
 
-  std::vector<KeyDef> keys;  ///< as typed
-  KeyOptions ordering;       ///< of the command line
+  std::vector<KeyDef> keys;  ///< the keys as typed, before they inherit `ordering`
+  KeyOptions ordering;       ///< the ordering letters that are no part of a key
   int separator = -1;
   bool stable = false;
   bool unique = false;
@@ -52,14 +51,14 @@ struct GnuOptions {
   std::string random_source;
 };
 
-/// Throws GnuUsageError. getopt's messages begin with argv[0].
+/// Parses a command line. Throws GnuUsageError. Messages that getopt prints begin with argv[0].
 GnuOptions ParseGnuOptions(int argc, char** argv);
 
 std::string GnuHelpText();
 std::string GnuVersionText();
 
-/// Returns true if an operand +F may be a key in the version of POSIX that _POSIX2_VERSION names. `has_end`: -F
-/// follows.
+/// Returns true if the version of POSIX in the environment variable _POSIX2_VERSION allows +F as a key instead of a
+/// file. `has_end` says whether -F follows.
 bool TakesObsolescentKey(bool has_end);
 
 }  // namespace gpusort

@@ -1,7 +1,6 @@
-// The order of lines as users of sort write it: KEYDEFs (-k F[.C][OPTS][,F[.C][OPTS]]), the ordering letters of the
-// command line, and the obsolescent +F.C -F.C. Keys are parsed one by one, resolved together (inheritance,
-// compatibility), and become a LineOrder. Mistakes are Error(kUsage) in GNU sort's words, without "sort: ". Start at
-// ParseKeyDef.
+// Turns the sort keys of lines into a LineOrder: -k F[.C][OPTS][,F[.C][OPTS]], the obsolescent +F.C -F.C, and the
+// ordering letters of the command line. Keys are parsed one by one, and then resolved together, because they inherit
+// the letters of the command line. Mistakes are thrown as Error(kUsage) in the words of GNU sort, without "sort: ".
 #pragma once
 
 #include <optional>
@@ -14,24 +13,25 @@
 
 namespace gpusort {
 
-/// The end of a key that a letter b applies to.
+/// The end of a key at which the letter b skips blanks.
 enum class KeyEnd { kStart, kEnd, kBoth };
 
-/// Adds the ordering letters (bdfghiMnRrV) at the beginning of `text`, and returns their number.
+/// Sets the options of the ordering letters (bdfghiMnRrV) at the beginning of `text`. Returns the number of letters.
 std::size_t AddOrderingLetters(std::string_view text, KeyEnd end, KeyOptions& options);
 
-/// Parses the operand of -k. Larger numbers count as 2^64 - 1.
+/// Parses the operand of -k. Numbers of 2^64 or more count as 2^64 - 1.
 KeyDef ParseKeyDef(const std::string& text);
 
-/// Parses "+F[.C][OPTS]" and, if `end` is set, "-F[.C][OPTS]". Returns std::nullopt if `start` is not such a key: GNU
-/// sort then reads it as a file, and leaves `end` alone. The caller decides whether such operands are keys at all.
+/// Parses `start`, which is "+F[.C][OPTS]", and `end`, which is "-F[.C][OPTS]" if it has a value. Returns std::nullopt
+/// if `start` is not a key: the words are then names of files. The caller must know that such keys are allowed.
 std::optional<KeyDef> ParseObsolescentKey(const std::string& start, const std::optional<std::string>& end);
 
-/// Returns the keys with the options that hold for them. Keys without options get `global`. Without keys, `global`
-/// becomes a key of the whole line. Throws "options '-gn' are incompatible".
+/// Returns `keys` with their effective options: keys without options get `global`. If there are no keys, `global`
+/// becomes a key of the whole line. Throws an error such as "options '-gn' are incompatible".
 std::vector<KeyDef> ResolveKeys(std::vector<KeyDef> keys, const KeyOptions& global);
 
-/// The order that resolved keys mean. `last_resort`: neither -s nor -u. `separator`: -t, or -1.
+/// Returns the order of lines by resolved keys. `separator` is the byte of -t, or -1. If `last_resort` is true (neither
+/// -s nor -u was given), lines with equal keys are compared as a whole.
 LineOrder MakeLineOrder(const std::vector<KeyDef>& resolved, const KeyOptions& global, int separator, bool last_resort);
 
 }  // namespace gpusort

@@ -1,4 +1,4 @@
-// Reads the files that options name in addition to the inputs.
+// Reads the files of --files0-from and --random-source into a JobSpec, and checks inputs before they are opened.
 #pragma once
 
 #include <string>
@@ -8,11 +8,11 @@
 
 namespace gpusort {
 
-/// Throws Error(kUsage) if the input is missing, is a folder, or must not be read. Does not open streams.
+/// Throws Error(kUsage) if the input is missing, is a folder, or is not readable. Does not open pipes and devices.
 void RequireInput(const std::string& input);
 
-/// Reads the names of the inputs (--files0-from) and the salt of random keys (--random-source). Call it once, before
-/// the spec is used. Throws Error(kUsage) if a file cannot be read or has not enough bytes, and Error(kCancelled).
+/// Reads the names of the inputs (--files0-from) and the salt of random keys (--random-source) into `spec`. Call this
+/// once, before `spec` is used. Throws Error(kUsage) if a file cannot be read or is too short, and Error(kCancelled).
 void ReadNamedFiles(JobSpec& spec, const CancelFlag& cancel);
 
 }  // namespace gpusort

@@ -1,5 +1,5 @@
-// Reads the codec, the type of numbers and the format with columns from the name of a file. Parsing
-// touches no file. All functions that begin with Refuse throw Error(kUsage).
+// Finds the codec, the type of numbers and the format of an input by its name. Opens no file. All functions whose names
+// begin with Refuse throw Error(kUsage).
 #pragma once
 
 #include <optional>
@@ -15,27 +15,27 @@ inline constexpr const char* kTypeHelp =
     "give --type (i8 i16 i32 i64 u8 u16 u32 u64 f32 f64) or --record-size N; the extensions .bin (i32) and .i8 to "
     ".f64 name a type by themselves";
 
-/// Refuses a name with an extension that looks like a codec and is not one: .GZ, .tgz. `option`: the option that
-/// decides instead of the name.
+/// Refuses a name with an unknown extension that suggests a codec, such as .GZ or .tgz. The message says that `option`
+/// chooses the codec.
 void RefuseCodecInDoubt(const std::string& path, const std::string& option);
 
-/// A number type, and the extension that names it.
+/// A type of numbers, and the extension of a file name that means this type.
 struct NamedType {
   KeyField field;
   std::string extension;
 };
-/// Returns std::nullopt if the extension of `path` names no type.
+/// Returns the type that the extension of `path` means, or std::nullopt if it means no type.
 std::optional<NamedType> TypeOfName(const std::string& path);
-/// Returns the type that the names of all inputs say. Throws Error(kUsage) if a name says none, or if they differ.
+/// Returns the type that the extensions of all inputs mean. Throws Error(kUsage) unless they mean one and the same type.
 NamedType TypeOfInputs(const Source& source);
-/// Refuses an input of lines whose extension names a type in upper case.
+/// Refuses an input with the extension of a type in upper case, such as .I32.
 void RefuseTypeInDoubt(const std::string& input, const Source& source);
 
-/// Returns the format with columns that the names of all inputs say, or null.
+/// Returns the format with columns that the extensions of all inputs mean. Returns null if there is no such format.
 const FormatRow* TableOfInputs(const Source& source);
-/// Refuses inputs whose names say different formats, if one of the formats has columns.
+/// Refuses inputs whose extensions mean different formats, if one of these formats has columns.
 void RefuseMixedFormats(const Source& source);
-/// Makes `row` the format of the records, with its defaults.
+/// Makes `row`, with the defaults of that format, the format of the inputs.
 void SetTable(const FormatRow& row, Source& source);
 
 }  // namespace gpusort

@@ -1,6 +1,5 @@
-// All options of gpusort. The parser (parse_options.cpp), `--help`, `--help=all`, `--help=json`, the manual page
-// (help.cpp), completion (completion.cpp) and tasks read these rows. Under the name `sort` another grammar holds
-// (gnu_options.hpp).
+// The table of all options of gpusort. The parser (parse_options.cpp), `--help` and the manual page (help.cpp),
+// completion (completion.cpp) and tasks read its rows. The options of `sort` are in gnu_options.cpp.
 #pragma once
 
 #include <span>
@@ -14,38 +13,39 @@ struct Typed;
 
 enum class Section { kInput, kOrder, kLines, kTables, kCompressed, kResources, kOutput, kReports, kTuning };
 
+/// Properties of an option, as bits.
 enum OptionMark : unsigned {
-  kRepeats = 1,
-  kWithCheck = 2,    ///< has a meaning with --check
-  kBinaryOnly = 4,   ///< implies binary records
-  kLinesOnly = 8,    ///< implies lines
-  kTablesOnly = 16,  ///< implies records with columns
-  kTablesToo = 32,   ///< in addition to kLinesOnly: implies lines or records with columns
-  kAnyAttempt = 64,  ///< may differ when a stopped job continues (--resume-dir): changes no byte of the output
-  kShare = 128,      ///< a size that may be a share: 50%
-  kSameFile = 256,   ///< in addition to kAnyAttempt: all tasks of a job must have the same file
-  kFirst = 512,      ///< decides what the program does, so that its setter runs before the others
-  kWordsOnly = 1024,  ///< the value must be one of `words`
-  kSaysFormat = 2048  ///< completion needs the option to tell what records are
+  kRepeats = 1,       ///< the option may be given several times
+  kWithCheck = 2,     ///< the option has a meaning with --check
+  kBinaryOnly = 4,    ///< the option implies binary records
+  kLinesOnly = 8,     ///< the option implies lines
+  kTablesOnly = 16,   ///< the option implies records with columns
+  kTablesToo = 32,    ///< with kLinesOnly: the option implies lines or records with columns
+  kAnyAttempt = 64,   ///< the option changes no byte of the output, and may differ when a stopped job continues
+  kShare = 128,       ///< the value is a size, which may be a percentage
+  kSameFile = 256,    ///< with kAnyAttempt: the value is a file, which must be the same for all tasks of a job
+  kFirst = 512,       ///< the option decides what the program does, so its setter runs before other setters
+  kWordsOnly = 1024,  ///< the value must be one of OptionRow::words
+  kSaysFormat = 2048  ///< completion needs the option to find the format of the inputs
 };
 
-/// One option. Texts are plain, with `\n` where a line ends. help.cpp wraps and escapes them.
+/// An option. Texts are plain, with `\n` at the end of each line; help.cpp wraps and escapes the texts.
 struct OptionRow {
   Section section;
-  const char* name = "";      ///< without the hyphens; empty: the option has only a letter
-  char letter = 0;            ///< 0: none
-  const char* argument = "";  ///< empty: a flag
-  unsigned marks = 0;         ///< of OptionMark
-  /// Stores the value, which is not empty. A flag has the value "", or its word after "=". Throws Error(kUsage) without
-  /// the name of the option.
+  const char* name = "";      ///< the long name without hyphens; empty: the option has only a letter
+  char letter = 0;            ///< the short name; 0: the option has only a long name
+  const char* argument = "";  ///< the name of the value in help texts; empty: the option is a flag
+  unsigned marks = 0;         ///< bits of OptionMark
+  /// Stores the option's value, which is not empty. The value of a flag is "", or the word after its "=". Throws
+  /// Error(kUsage) with a message that does not name the option.
   void (*set)(Typed& typed, const std::string& value) = nullptr;
-  unsigned takes = 0;        ///< the FormatOption of formats with columns that have the option; 0: all formats
-  const char* same_as = "";  ///< another name of the option. Only one of the two may be given, unless both may repeat
-  const char* words = "";    ///< the words that may be the value, or follow "=" of a flag, with blanks between them
-  const char* help = "";     ///< for --help=all and the manual page
-  const char* more = "";     ///< sentences that the manual page adds
-  const char* brief = "";    ///< one line for --help; empty: not shown there
-  const char* about = "";    ///< a few words for completion; empty: the beginning of `brief` or `help`
+  unsigned takes = 0;        ///< the FormatOption that a format with columns must have; 0: all formats allow the option
+  const char* same_as = "";  ///< another option with the same meaning; if it does not repeat, only one may be given
+  const char* words = "";    ///< the values, or the words that may follow "=" of a flag, with blanks between them
+  const char* help = "";     ///< the text for --help=all and the manual page
+  const char* more = "";     ///< sentences that the manual page adds to `help`
+  const char* brief = "";    ///< one line for --help; empty: --help does not show the option
+  const char* about = "";    ///< a few words for completion; empty: the beginning of `brief` or `help` is used
 };
 
 /// All options, in the order in which help texts show them.
@@ -68,19 +68,19 @@ inline constexpr SectionTitle kSectionTitles[] = {
     {Section::kTuning, "Tuning (all are planned; for tests and measurements)"},
 };
 
-/// Returns the option that `name` names, "--memory" or "-S", or null.
+/// Returns the option with a name such as "--memory" or "-S", or null.
 const OptionRow* FindOption(std::string_view name);
 
 inline bool TakesValue(const OptionRow& row) { return row.argument[0] != '\0'; }
-/// "--memory"; "-C" for an option without a name. Messages use this name.
+/// Returns the name of an option for messages: "--memory", or "-C" if the option has only a letter.
 std::string LongName(const OptionRow& row);
-/// "-S" if the option has a letter.
+/// Returns the short name of an option, such as "-S", or LongName if the option has no letter.
 std::string ShortName(const OptionRow& row);
 std::vector<std::string> WordsOf(const OptionRow& row);
-/// Returns whether the option may change the bytes of the output.
+/// Returns true if the option may change the bytes of the output.
 bool ChangesBytes(const OptionRow& row);
 
-/// Returns all rows as a JSON array, for programs (--help=json).
+/// Returns the whole table as a JSON array, for --help=json.
 std::string OptionsAsJson();
 
 }  // namespace gpusort

@@ -1,4 +1,4 @@
-// Parsers of single values of options. Each throws Error(kUsage) that quotes the value and does not name the option.
+// Parses single values of options. All parsers throw Error(kUsage) that quotes the value and does not name the option.
 #pragma once
 
 #include <cstdint>
@@ -20,10 +20,10 @@
 namespace gpusort {
 
 [[noreturn]] void FailUsage(const std::string& why);
-/// The text in quotes, escaped for a message.
+/// Returns the text in quotes, escaped for a message.
 std::string InQuotes(std::string_view text);
 
-/// Runs `parse` and puts the option's name before what it complains about.
+/// Returns the result of `parse`. Adds `option` and a colon to the beginning of the message of an Error.
 template <typename Parse>
 auto Named(const std::string& option, Parse parse) {
   try {
@@ -33,9 +33,10 @@ auto Named(const std::string& option, Parse parse) {
   }
 }
 
-/// Refuses `text` unless it is one of `words`.
+/// Throws Error(kUsage) unless `text` is one of `words`.
 void RequireWord(const std::string& text, const std::vector<std::string>& words);
 
+/// Returns the value that belongs to the word `text`. Throws Error(kUsage) if no choice has this word.
 template <typename T>
 T Choose(const std::string& text, std::initializer_list<std::pair<const char*, T>> choices) {
   std::vector<std::string> names;
@@ -48,29 +49,30 @@ T Choose(const std::string& text, std::initializer_list<std::pair<const char*, T
 }
 
 std::uint64_t ParseCount(std::string_view text, std::uint64_t least, std::uint64_t most);
-/// The number of runs that a merge takes at once.
+/// Parses the number of runs that one merge reads, which is at least 2.
 unsigned ParseFanIn(std::string_view text);
-/// A size in bytes above 0. Refuses a share, which has no meaning without a limit.
+/// Parses a size in bytes above 0. Refuses a percentage.
 std::uint64_t ParseBytes(std::string_view text);
-/// A size above 0 or a share. A number without a unit counts `bare_unit` bytes.
+/// Parses a size above 0 or a percentage. A number without a unit counts `bare_unit` bytes.
 Size ParseMemory(std::string_view text, std::uint64_t bare_unit);
-/// One character, or \0 for NUL.
+/// Parses one character, or the text \0, which means a NUL byte.
 unsigned char ParseSeparator(const std::string& text);
-/// One character, \0 or \t, that does not end a line.
+/// Parses one character, or the text \0 or \t. Refuses a newline and a carriage return.
 unsigned char ParseTableByte(const std::string& text);
-/// Returns std::nullopt for auto.
+/// Parses the name of a codec. Returns std::nullopt for "auto".
 std::optional<Codec> ParseCodec(const std::string& text);
-/// Takes auto, cpu, gpu, or gpu: and numbers with commas between them.
+/// Parses "auto", "cpu", "gpu" or a list of GPUs such as "gpu:0,2", and sets the device and the GPUs in `limits`.
 void ParseDevice(const std::string& text, Limits& limits);
 
-/// i8 i16 i32 i64 u8 u16 u32 u64 f32 f64, each with an optional le (the default) or be; bytesN. At offset 0, ascending.
+/// Parses bytesN, or i8 i16 i32 i64 u8 u16 u32 u64 f32 f64, followed by "", le or be. Sets no offset and no direction.
 KeyField ParseType(std::string_view text);
 
-/// OFFSET:TYPE or OFFSET:TYPE:asc or OFFSET:TYPE:desc, TYPE as for ParseType.
+/// Parses OFFSET:TYPE, OFFSET:TYPE:asc or OFFSET:TYPE:desc. TYPE is a text for ParseType.
 KeyField ParseKey(std::string_view text);
 
-/// The inverses of ParseType (ignores offset and direction) and ParseKey.
+/// Returns the text for ParseType that means `field`. Ignores the offset and the direction.
 std::string FormatType(const KeyField& field);
+/// Returns the text for ParseKey that means `field`.
 std::string FormatKey(const KeyField& field);
 
 }  // namespace gpusort

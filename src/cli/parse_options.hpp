@@ -1,5 +1,5 @@
-// Turns the command line of gpusort into a checked JobSpec. Opens no file. The setters of the option table
-// (option_table.hpp) store the values, and resolve.hpp decides about the records. Start at ParseOptions.
+// Turns the command line of gpusort into a checked JobSpec. Opens no file. The setters in option_table.hpp store the
+// values of options, and resolve.hpp chooses the format and the order of the records. Start at ParseOptions.
 #pragma once
 
 #include <functional>
@@ -11,23 +11,22 @@
 
 namespace gpusort {
 
-/// Reads `words`, a command line without the name of the program. Throws Error(kUsage) with one line that names the
-/// option and the value. For kHelp, kVersion and kCompletion nothing else is set or checked. `look` is called with
-/// each input before a format or a key is refused, and may throw what is wrong with the input itself.
+/// Parses `words`, a command line without the name of the program. Throws Error(kUsage) with one line that names the
+/// option and the value. If the action is kHelp, kVersion or kCompletion, sets and checks nothing else. If the format
+/// or a key is refused, first calls `look` with each input, which may throw a better error about the input itself.
 JobSpec ParseOptions(std::span<const std::string> words,
                      const std::function<void(const std::string&)>& look = nullptr);
 
-/// Returns the options of a command line that decide the output's bytes, as words with the same meaning. Throws
-/// Error(kUsage).
+/// Returns words with all options of a command line that may change the bytes of the output. Throws Error(kUsage).
 std::vector<std::string> DecidingOptions(std::span<const std::string> words);
 
-/// The message for a command line without an OUTPUT where standard output cannot be meant.
+/// Returns the message for a command line that names no output although standard output is a terminal.
 std::string NoOutput(const JobSpec& spec);
 
-/// A warning if options or keys of lines were given for an input whose name means columns; empty if not.
+/// Returns a warning if an input is sorted as lines although its name means columns. Otherwise returns "".
 std::string TakenForLines(const JobSpec& spec);
 
-/// Returns the text of --version. `backends`: one line for each, as from ListBackends().
+/// Returns the text of --version. `backends` has a line for each backend, as ListBackends() returns them.
 std::string VersionText(const std::vector<std::string>& backends);
 
 }  // namespace gpusort

@@ -1,5 +1,5 @@
-// Decides what the records are and how they are ordered, from options that depend on each other and on the inputs'
-// names. Each function completes typed.spec and throws Error(kUsage). Start at ResolveRecords.
+// Chooses the format and the order of the records from options that depend on each other, and from the inputs' names.
+// Functions that take a Typed complete its member `spec`, and throw Error(kUsage) if options contradict each other.
 #pragma once
 
 #include <string>
@@ -8,19 +8,19 @@
 
 namespace gpusort {
 
-/// Sets the format of the records, their layout, the keys and the note about them.
+/// Sets the format, the layout and the keys of the records. Start here.
 void ResolveRecords(Typed& typed);
 
-/// Returns the format that the options name, or else the keys or the inputs' names. Sets Source::lines_because.
+/// Returns the format that options, keys or names of inputs imply, in this order. Sets Source::lines_because.
 Format ResolveFormat(Typed& typed);
-/// Each sets the layout and the keys of one format.
+/// Each of these functions sets the layout and the keys of the records of one format.
 void ResolveLines(Typed& typed);
 void ResolveTable(Typed& typed);
 void ResolveFixed(Typed& typed);
 
-/// Whether the text is a key as of sort, which begins with the number of a field.
+/// Returns true if `text`, a value of -k, begins with the number of a field, as the keys of sort do.
 bool IsFieldKey(const std::string& text);
-/// Whether the text is a key of columns and cannot be a key of lines: "id:int", "#3", "user.id".
+/// Returns true if `text` is a key of columns and cannot be a key of lines: "id:int", "#3", "user.id".
 bool IsColumnKey(const std::string& text);
 
 }  // namespace gpusort

@@ -1,6 +1,6 @@
-// Completion for all programs here: scripts for bash, zsh and fish that ask the program itself, and the answers. A
-// half-typed line is never an error: the answer is then empty. The tools use this file as well, so it includes nothing
-// else of gpusort. Start at AnswerCompletions.
+// Completion in bash, zsh and fish for all programs of this project. A script of the shell asks the program, which
+// answers with candidates; a mistake on the line gives an empty answer. The tools use this file, too, so it includes no
+// other header of gpusort. Start at AnswerCompletions.
 #pragma once
 
 #include <cstddef>
@@ -11,33 +11,34 @@
 
 namespace gpusort {
 
+/// The candidates for a word of a command line.
 struct Completions {
   enum class Names { kNone, kFiles, kFolders };
   struct Word {
-    std::string text;   ///< the whole word, unquoted; one that ends with = or : is not yet complete
-    std::string about;  ///< one line; may be empty
+    std::string text;   ///< the whole word, without quotes; a word that ends with = or : is not complete yet
+    std::string about;  ///< the meaning of the word in one line; may be empty
   };
   std::vector<Word> words;
-  Names names = Names::kNone;  ///< the names by which the shell completes the word, after its --option=
+  Names names = Names::kNone;  ///< the kind of names that the shell offers for the word, or for its part after "="
 };
 
-/// Returns the candidates for words[current]. words[0] is the name of the program. Words after `current` count, too.
+/// A function that returns the candidates for words[current]. words[0] is the name of the program. Options in later
+/// words also have an effect on the candidates.
 using Completer = std::function<Completions(const std::vector<std::string>& words, std::size_t current)>;
 
-/// Completes a line of bash. `before` and `behind` are the line up to the cursor and the rest. Returns candidates,
-/// quoted, that replace the part of the word that readline replaces: the part after the last byte of `breaks`
-/// (COMP_WORDBREAKS).
+/// Completes a line of bash, whose parts to the left and right of the cursor are `before` and `behind`. Returns quoted
+/// candidates for the part of the word after its last byte of `breaks` (COMP_WORDBREAKS), because readline replaces it.
 Completions CompleteBash(const Completer& complete, std::string_view before, std::string_view behind,
                          std::string_view breaks);
 
-/// Returns the script for bash, zsh or fish, which completes all programs.
+/// Returns the completion script for "bash", "zsh" or "fish". The script completes all programs.
 std::string CompletionScript(std::string_view shell);
 
-/// Returns whether a script asks: `PROGRAM --completion=words CURRENT WORD...` or `--completion=line BEFORE BEHIND
-/// BREAKS`.
+/// Returns true if a completion script called the program, as `PROGRAM --completion=words CURRENT WORD...` or
+/// `PROGRAM --completion=line BEFORE BEHIND BREAKS`.
 bool AsksForCompletions(int argc, const char* const* argv);
-/// Prints a line "words", "files" or "folders", and for each candidate a line with the word, a tab and its meaning.
-/// Returns the exit code. Prints no error message, because the user only pressed Tab.
+/// Answers a completion script: prints a line "words", "files" or "folders", and for each candidate a line with the
+/// word, a tab and its meaning. Returns the exit code. Prints no error message, because the user only pressed Tab.
 int AnswerCompletions(const Completer& complete, int argc, const char* const* argv);
 
 }  // namespace gpusort

@@ -1,4 +1,4 @@
-// The options of one command line, as the setters of the option table leave them. Plain data.
+// The values of the options of one command line, as the setters of the option table store them. Plain data.
 #pragma once
 
 #include <map>
@@ -11,7 +11,7 @@
 
 namespace gpusort {
 
-/// Options of records with columns. A byte is -1 if the option is "none".
+/// The options for records with columns. An int is a byte, or -1 if the user gave the word "none".
 struct TypedTable {
   std::optional<int> delimiter, quote, escape, comment, decimal_point, thousands;
   std::vector<std::string> nulls;
@@ -19,16 +19,16 @@ struct TypedTable {
   bool strict = false;
 };
 
-/// Empty text: the option is not given.
+/// The typed options. The text of an option that is not given is empty.
 struct Typed {
-  /// The values of the options that are given, in the order of the table. A flag has "", or its word after "=".
+  /// The values of each given option, in the order of the table. A flag has the value "", or the word after its "=".
   std::map<const OptionRow*, std::vector<std::string>> given;
   std::vector<std::string> names;
 
-  JobSpec spec;  ///< holds every option whose meaning does not depend on other options
+  JobSpec spec;  ///< the values of all options whose meaning does not depend on other options
   std::string format, type, record_size;
   std::vector<std::string> keys;
-  std::string separator;  ///< of --field-separator
+  std::string separator;  ///< the value of --field-separator
   std::string header, batch_size;
   std::optional<Codec> compress;
   bool compress_given = false;
