@@ -24,17 +24,17 @@ struct KeyTally {
     void Add(const Seen& later, std::uint64_t before);
   };
   struct Column {
-    Seen bad;                          ///< values that the column's type cannot read
-    Seen days;                         ///< digits that look like a date but were read as seconds since 1970
+    Seen bad;   ///< values that the column's type cannot read
+    Seen days;  ///< digits that look like a date but were read as seconds since 1970
     /// The number of null values, including the columns that a record lacks (`missing`).
     std::uint64_t nulls = 0;
     std::uint64_t missing = 0;
-    bool any = false;                  ///< some value is of the column's type
+    bool any = false;  ///< some value is of the column's type
     /// Some bad values, or for a key without a type, some values from which the type is guessed.
     std::vector<std::string> samples;
-    std::string day;                   ///< the first value that `days` counts
-    std::uint64_t values = 0;          ///< the number of values from which the type is guessed
-    unsigned looks_like = ~0u;         ///< a bit for each type that can read all of these values
+    std::string day;            ///< the first value that `days` counts
+    std::uint64_t values = 0;   ///< the number of values from which the type is guessed
+    unsigned looks_like = ~0u;  ///< a bit for each type that can read all of these values
   };
   std::vector<Column> columns;
   std::uint64_t short_records = 0;  ///< the number of keys whose column the record does not have
@@ -43,7 +43,7 @@ struct KeyTally {
   std::uint64_t first_width = 0;    ///< the number of columns of the first such record
   /// Records that may be several records by mistake. FormatRow::glued describes how such a record looks.
   Seen glued;
-  std::string example;              ///< a record that lacks the column of a key
+  std::string example;  ///< a record that lacks the column of a key
   /// The delimiter that the file probably uses, for a header that is a single column. 0: no such suspicion.
   unsigned char delimiter = 0;
   /// The place of the current record. In a total, `record` is the number of records of the last input.

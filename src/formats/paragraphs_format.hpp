@@ -45,7 +45,7 @@ class ParagraphsFormat : public TableFormat {
     kReturn,        ///< after a CR at the beginning of a line (kStart)
     /// At the beginning of a line after a blank line. The record ends here unless another blank line follows.
     kBlank,
-    kBlankReturn,   ///< after a CR at the beginning of a line (kBlank)
+    kBlankReturn,  ///< after a CR at the beginning of a line (kBlank)
   };
   using Scratch = FieldScratch;
   std::uint64_t PutKeys(RecordSpan records, ScanState& state, Scratch& scratch, FieldWriter& out,

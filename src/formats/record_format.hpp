@@ -18,9 +18,9 @@ struct DumpPlace;
 
 /// The state of a format's scan at a byte of an input. A ScanState{} is the state at the beginning of an input.
 struct ScanState {
-  unsigned mode = 0;        ///< each format gives `mode` and `count` its own meaning
+  unsigned mode = 0;  ///< each format gives `mode` and `count` its own meaning
   std::uint64_t count = 0;
-  std::string held;         ///< the first bytes of a token that the scanned bytes do not complete
+  std::string held;                       ///< the first bytes of a token that the scanned bytes do not complete
   std::shared_ptr<const DumpPlace> dump;  ///< only for dumps: see formats/pgdump_format.cpp
 };
 

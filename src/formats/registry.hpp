@@ -48,7 +48,7 @@ enum Reads : unsigned {
 };
 
 struct FormatRow {
-  const char* name;        ///< the value of --format
+  const char* name;  ///< the value of --format
   /// The file extensions in lower case, separated by blanks; empty: the format has no extension.
   const char* extensions;
   Reads reads;

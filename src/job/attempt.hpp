@@ -1,5 +1,5 @@
-// One attempt at a sort: a backend, a plan for the backend, the memory of the plan, and the proof. An attempt that
-// fails is dropped as a whole; Sorting holds what the next attempt continues with. Start at Attempt.
+// One attempt at a sort: a backend, a plan for this backend, the memory of the plan, and the proof. A failed attempt is
+// dropped as a whole. `Sorting` holds the data with which the next attempt continues. Start at Attempt.
 #pragma once
 
 #include <cstdint>
@@ -23,7 +23,7 @@
 
 namespace gpusort {
 
-/// The things that an attempt takes from the sort, and what it leaves to the next attempt.
+/// The data of a sort that all its attempts share.
 struct Sorting {
   Job& job;
   const Ordered& ordered;
@@ -31,55 +31,54 @@ struct Sorting {
   PlanFacts& facts;
   MemoryShares shares{};
   std::vector<Run> runs{};
-  KeyTally tally{};                  ///< of records with columns
-  std::vector<std::byte> trailer{};  ///< of the output
+  KeyTally tally{};                  ///< counts of the values in key columns
+  std::vector<std::byte> trailer{};  ///< the trailer of the output
   SortStats stats{};
   std::mutex notes_mutex{};
 
-  /// Returns whether the inputs are merged as they are (-m). Streams are sorted instead.
+  /// Returns true if the inputs are merged as they are (-m). Streams are sorted instead.
   bool merging() const { return facts.merges(); }
-  /// Logs a warning, and keeps it for --stats. Any thread may call this.
+  /// Logs a warning and stores it for --stats. Any thread may call this.
   void Note(const std::string& text);
-  /// Returns the parts of the input that are still to be read: no run holds them. Returns the whole input if runs do
-  /// not know their places in it.
+  /// Returns the parts of the input that no run holds and that must still be read. Returns the whole input if runs do
+  /// not know their places in the input.
   std::vector<InputRange> RangesToRead() const;
 };
 
-/// The reader of the input, and the plan of its blocks.
+/// The reader of the input, and the plan of the memory that it reads into.
 struct Reading {
   Ring ring;
-  std::unique_ptr<BatchFeeder> feeder;  ///< null: everything is read
+  std::unique_ptr<BatchFeeder> feeder;  ///< null: all of the input is read
 };
 
-/// Calls must come in the order in which they stand here. The attempt sets `backend`, `plan` and `ring_memory` of the
-/// job, and removes them at its end.
+/// One attempt at a sort. The caller must call the functions in the order in which they are declared. The attempt sets
+/// `backend`, `plan` and `ring_memory` of the job, and resets them at its end.
 class Attempt {
  public:
-  /// `reading`: the reader of a stream that an earlier attempt has begun.
+  /// `reading` is the reader of a stream that an earlier attempt has begun to read.
   explicit Attempt(Sorting& sorting, Reading reading = {});
   Attempt(const Attempt&) = delete;
   Attempt& operator=(const Attempt&) = delete;
-  /// Drops the runs that are on the device.
+  /// Drops the runs that are on a device.
   ~Attempt();
 
-  /// Opens the GPUs. Opens the CPU backend if there is no GPU and none is required.
+  /// Opens the GPUs. Opens the CPU backend if there is no GPU and the options do not require one.
   void OpenBackend();
-  /// Starts to read `ranges` ahead. Call this before the backend is open, or while another thread opens it.
+  /// Starts to read `ranges` ahead. Call this before OpenBackend(), or while another thread calls OpenBackend().
   void StartReading(const std::vector<InputRange>& ranges, const Ring& ring);
-  /// Makes the plan for this backend.
   void MakePlan(const Ring& ring);
-  /// Makes the plan within the memory that is left, and takes the memory of the plan.
+  /// Makes the plan again for the memory that is left, and allocates the memory of the plan.
   void Prepare();
-  /// Sorts every record that no run holds yet into a run.
+  /// Sorts all records that no run holds yet, and adds the new runs to Sorting::runs.
   void FormRuns();
-  /// Merges all runs into `output`, and proves that the output has their records. Returns the bytes of the output.
+  /// Merges all runs into `output`, and proves that the output contains their records. Returns the size of the output.
   std::uint64_t MergeRuns(Output& output);
 
   const Backend& backend() const { return *backend_; }
-  /// The sum of the records that MergeRuns has merged.
+  /// Returns the sum of the records that MergeRuns has merged.
   const RecordSum& read() const { return read_; }
   const OutputProof& proof() const { return *proof_; }
-  /// Hands the reader over to the next attempt.
+  /// Moves the reader out, for the next attempt.
   Reading TakeReading();
 
  private:

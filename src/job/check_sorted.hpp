@@ -1,4 +1,4 @@
-// --check, and -c of sort. Start at CheckSorted.
+// Implements --check of gpusort and -c of sort: checks that the inputs are sorted. Start at CheckSorted.
 #pragma once
 
 #include <optional>
@@ -10,14 +10,14 @@
 
 namespace gpusort {
 
-/// Throws Error(kNotSorted) that names the first record out of order. With -u, an equal key is out of order.
+/// Throws Error(kNotSorted) that names the first record out of order. With -u, a repeated key is out of order.
 void CheckSorted(const JobSpec& spec, CancelFlag& cancel);
 
-/// Returns the first line of the only input that is out of order, if there is one. Reads no further, and takes memory
-/// for two lines.
+/// Returns the first line out of order in the only input, or std::nullopt. Reads no further, and takes memory for two
+/// lines.
 std::optional<OrderCheck::Disorder> CheckAsRead(const JobSpec& spec, const CancelFlag& cancel);
 
-/// Returns whether inputs without a record have a header, so that the user may have meant its lines as records.
+/// Returns true if the inputs contain a header but no record. The user may have meant the header's lines as records.
 bool IsAllHeader(const JobSpec& spec, const Inputs& inputs);
 inline constexpr const char* kAllHeader =
     "all of the input is header: there was no record to sort (--no-header, or a smaller --header, makes records of it)";

@@ -1,5 +1,5 @@
-// How long a job will take, from the speed of its folders and of the backend. A phase overlaps reading, work and
-// writing, so it takes as long as the resource that it uses most. Start at Expect, which is a pure function.
+// Estimates how long a job will take, from the speed of its folders and of the backend. Reading, sorting and writing
+// overlap in a phase, so the most used resource decides the time of the phase. Start at Expect.
 #pragma once
 
 #include <cstdint>
@@ -13,37 +13,37 @@
 
 namespace gpusort {
 
-/// The speed of a folder in bytes a second; 0: not known.
+/// The speed of a folder in bytes per second. 0: unknown.
 struct FolderSpeed {
   double read = 0, write = 0;
-  std::uint64_t device = 0;  ///< folders of the same device share its speed
-  bool memory = false;       ///< the folder is in memory (tmpfs), so the cores copy its bytes
+  std::uint64_t device = 0;  ///< the device of the folder; folders on one device share its speed
+  bool memory = false;       ///< the folder is in memory (tmpfs), so that cores copy its bytes
 };
 
-/// The bytes that a job will move, and the measured speeds in bytes a second.
+/// The numbers of bytes that a job will move, and measured speeds in bytes per second.
 struct ExpectFacts {
-  double input = 0, spilled = 0, between = 0, output = 0;  ///< `between`: bytes merged in levels before the last
+  double input = 0, spilled = 0, between = 0, output = 0;  ///< `between`: bytes of merges before the last one
   FolderSpeed input_folder, temp_folder, output_folder;
-  double open = 0;             ///< seconds to open a GPU
-  double form = 0, merge = 0;  ///< speed of sorting and merging without waiting for a disk
+  double open = 0;             ///< seconds that opening a GPU takes
+  double form = 0, merge = 0;  ///< speeds of sorting and merging without a disk
   bool gpu = false, verifies = false;
 };
 
 struct ExpectedPhase {
   std::string name;
   double seconds = 0;
-  std::string limit;  ///< "disk read", "disk write", "cores", "GPU"
+  std::string limit;  ///< the resource that decides: "disk read", "disk write", "cores" or "GPU"
 };
 std::vector<ExpectedPhase> Expect(const ExpectFacts& facts);
-/// Returns a row of --explain: the time of all phases, then of each phase with its limit.
+/// Returns a row of --explain: the time of all phases, then the time of each phase with its limit.
 std::string Describe(const std::vector<ExpectedPhase>& phases);
 
-/// Writes and reads back a nameless file in `directory` for about a sixth of a second. Passes by the page cache if
-/// `direct`, otherwise syncs the file, as the job will do. A speed that cannot be measured is 0.
+/// Measures the speed of a folder with a nameless file, which it writes and reads back for about a sixth of a second.
+/// As in the job, `direct` bypasses the page cache; else the file is synced. A speed that cannot be measured is 0.
 FolderSpeed ProbeFolder(FileSystem& files, const std::string& directory, bool direct);
 
-/// Returns the shares of the cores and disks that the rest of the job will use, from forming runs on. The plan must be
-/// made. `merging`: the inputs are merged as they are.
+/// Returns the shares of cores and disks that the rest of the job will use, from phase 1 on. The plan must be made.
+/// `merging` means that the inputs are merged as they are.
 std::vector<JobPart> ExpectedParts(const Job& job, bool merging);
 
 }  // namespace gpusort

@@ -1,4 +1,4 @@
-// Collects what the plan of a job is made from. Start at FindFacts.
+// Collects the facts from which the plan of a job is made. Start at FindFacts.
 #pragma once
 
 #include <cstdint>
@@ -14,13 +14,13 @@ namespace gpusort {
 InputFacts FindInput(const JobSpec& spec, const Ordered& ordered, const Inputs& inputs);
 KeyCost KeyCostOf(const KeyScheme& keys);
 
-/// Returns the facts of a job within `limit` bytes of memory. Leaves facts about the machine to the caller, except the
-/// memory. `journal` may be null; the facts of the process before are taken from it.
+/// Returns the facts of a job that may use `limit` bytes of memory. Among the facts about the machine, it sets only the
+/// memory. If `journal` is not null, facts about the runs of the earlier process are taken from it.
 PlanFacts FindFacts(const JobSpec& spec, const Ordered& ordered, const Inputs& inputs, std::uint64_t limit,
                     const Journal* journal = nullptr);
 
-/// Sets `key_cost`, and `bytes` of inputs that can be read again, as a sample of the first inputs shows. Tunes `keys`
-/// for them.
+/// Measures the size of keys by a sample of the first inputs. Sets `key_cost`, and `bytes` if the inputs can be read
+/// again. Calls keys.Tune() with the sample.
 void MeasureKeys(InputFacts& facts, KeyScheme& keys, const Inputs& inputs, HostMemory& memory);
 
 }  // namespace gpusort

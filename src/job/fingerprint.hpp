@@ -1,5 +1,5 @@
-// The facts that must be unchanged for a job to continue where another process was stopped (--resume-dir): the program,
-// the options that decide the output, and the inputs. Start at MakeFingerprint.
+// The fingerprint of a job for --resume-dir: the program, the options that decide the output, and the inputs. A killed
+// job can continue only if its fingerprint is unchanged. Start at MakeFingerprint.
 #pragma once
 
 #include <cstddef>
@@ -13,17 +13,17 @@
 
 namespace gpusort {
 
-/// Returns everything that decides the bytes of the output. Reads some places of every input.
+/// Returns the facts that decide the bytes of the output. Reads some places of every input.
 Fingerprint MakeFingerprint(const JobSpec& spec, FileSystem& files, const Inputs& inputs);
 
-/// Finishes a job whose output an earlier process has put in place before it was killed. Returns the facts of that
-/// output, or std::nullopt if there is anything else to do or to refuse. Call this before the output is opened.
+/// Finishes a job that an earlier process has published before it was killed. Returns the facts of the output, or
+/// std::nullopt if the job is not in this state. Call this before the output is opened.
 std::optional<KeptOutput> FinishPublished(const JobSpec& spec, FileSystem& files);
 
-/// Returns the name that the output has, in its folder, until it is published.
+/// Returns the file name that the output has in its folder until it is published.
 std::string PartialName(const JobSpec& spec);
 
-/// Returns whether the inode of input `input` is as the last attempt saw it.
+/// Returns true if the ctime of input number `input` is the same as in the last attempt.
 bool HasSameCtime(const Manifest& manifest, std::size_t input, const FileFacts& now);
 
 }  // namespace gpusort

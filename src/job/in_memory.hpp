@@ -1,5 +1,5 @@
-// Small inputs of lines: they are read whole, sorted by one lane, and written, without the threads and buffers of the
-// main path, which take milliseconds to make. Larger inputs go to the main path. Start at InputFront.
+// The fast path for small inputs of lines. They are read completely, sorted by one lane, and written. This avoids the
+// threads and buffers of the main path, whose creation takes milliseconds. Start at InputFront.
 #pragma once
 
 #include <cstdint>
@@ -18,25 +18,25 @@
 
 namespace gpusort {
 
-/// The lines of all inputs, one after the other, or the beginnings of the inputs if they are large.
+/// The lines of all inputs, one input after the other. For large inputs, only the first lines.
 class InputFront {
  public:
-  /// Reads until the inputs end, or until there are more than `limit` bytes and stops() returns true. Adds the
-  /// delimiter that a last line lacks. Errors are those of PipeReader.
+  /// Reads the inputs to their end, or until there are more than `limit` bytes and stops() returns true. Adds a missing
+  /// delimiter to the last line of an input. Throws the errors of PipeReader.
   InputFront(const std::vector<std::string>& inputs, char delimiter, std::uint64_t limit,
              const std::function<bool()>& stops, const CancelFlag& cancel);
 
-  /// Returns whether all inputs were read to their ends.
+  /// Returns true if all inputs were read to their ends.
   bool whole() const { return whole_; }
   std::span<const std::byte> lines() const { return {text_.data(), used_}; }
-  /// Returns the inputs that cannot be read again: the bytes that were read, and the streams with the rest.
+  /// Moves out the inputs that cannot be read again: the bytes read so far, and the streams with the other bytes.
   StreamFronts TakeFronts();
 
  private:
   struct Begun {
     std::unique_ptr<PipeReader> stream;
     std::uint64_t begin = 0, bytes = 0;
-    bool again = false;  ///< a regular file, which can be read again
+    bool again = false;  ///< true for a regular file, which can be read again
   };
   bool Read(const std::string& input, char delimiter, const std::function<bool()>& stops, const CancelFlag& cancel);
 
@@ -47,7 +47,7 @@ class InputFront {
   bool whole_ = true;
 };
 
-/// Sorts `lines` as `spec` says into `output`. Returns when the output is published.
+/// Sorts `lines` into `output` by the options in `spec`. Returns when the output is published.
 SortResult SortInMemory(const JobSpec& spec, std::span<const std::byte> lines, Output output);
 
 }  // namespace gpusort

@@ -1,4 +1,4 @@
-// --explain=full: how long a job will take, measured with a sample of its input. Start at MeasureJob.
+// Implements --explain=full: sorts a sample of the input to measure how long the job will take. Start at MeasureJob.
 #pragma once
 
 #include <string>
@@ -7,9 +7,9 @@
 
 namespace gpusort {
 
-/// Sorts a sample of the input in memory with the backend of the job, and probes the folders. Returns rows for
-/// --explain: the expected times and the measured speeds, or why nothing can be said. The plan must be made. Throws
-/// Error(kCancelled) only.
+/// Sorts a sample of the input in memory with the job's backend, and measures the speed of the folders. Returns rows
+/// for --explain: the expected times and the measured speeds, or the reason why there are none. The plan must be made.
+/// Throws no error except Error(kCancelled).
 std::string MeasureJob(SortContext& context);
 
 }  // namespace gpusort

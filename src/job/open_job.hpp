@@ -1,4 +1,4 @@
-// The beginning of every job: sorting, --check and the tasks open their inputs in the same way. Start at OpenJob.
+// Opens the inputs of a job. Sorting, --check and the tasks begin in this way. Start at OpenJob.
 #pragma once
 
 #include <optional>
@@ -13,14 +13,14 @@
 
 namespace gpusort {
 
-/// A job whose memory is chosen and whose inputs are open.
+/// A job with its memory limit chosen and its inputs open.
 struct OpenJob {
-  /// Opens the inputs. Errors are those of Inputs. `gpu`, `overwritten` and `fronts` are the arguments of Ordered,
-  /// InputOptions and Inputs. `spec`, `cancel` and `files` must outlive this object.
+  /// Opens the inputs. Throws the errors of Inputs. `gpu` is an argument of Ordered, `overwritten` of InputOptions, and
+  /// `fronts` of Inputs. `spec`, `cancel` and `files` must outlive this object.
   OpenJob(const JobSpec& spec, CancelFlag& cancel, FileSystem& files, bool gpu = true,
           std::optional<FileFacts> overwritten = {}, StreamFronts fronts = {});
 
-  /// Returns whether -m can merge the inputs as they are. Otherwise they are sorted, with the same result.
+  /// Returns true if -m can merge the inputs as they are. Otherwise they are sorted, with the same result.
   bool inputs_are_runs() const { return spec.order.merge && inputs.rereadable() && !ordered.table; }
 
   const JobSpec& spec;
@@ -33,11 +33,11 @@ struct OpenJob {
   Inputs inputs;
 };
 
-/// Returns the cores that --threads allows, without it those of the process.
+/// Returns the number of cores that --threads allows, by default all cores of the process.
 CoreFacts CoresFor(const Limits& limits);
 
-/// Returns the job that sorts `source` into `target`, in the order and within the limits of `spec`. The job is a part
-/// of the whole one, so it keeps nothing in --resume-dir.
+/// Returns a job that sorts `source` into `target`, in the order and within the limits of `spec`. Because it is only a
+/// part of a job, it stores nothing in --resume-dir.
 JobSpec SubJob(const JobSpec& spec, Source source, Target target);
 
 }  // namespace gpusort

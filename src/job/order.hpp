@@ -1,4 +1,4 @@
-// The order of the records of a job, and the layouts of plain records and of records with keys. Start at Ordered.
+// The order of a job's records, and the layouts of plain records and of keyed records. Start at Ordered.
 #pragma once
 
 #include <memory>
@@ -8,30 +8,29 @@
 
 namespace gpusort {
 
-/// The order of a job. Records are sorted as they are in the inputs and the output, or as keyed records. The
-/// JobSpec must outlive this object.
+/// The order of a job. Records are sorted as they are, or as keyed records. The JobSpec must outlive this object.
 struct Ordered {
   std::unique_ptr<KeyMaker> maker;
-  KeyScheme* keyed = nullptr;  ///< null: records are sorted without keys
+  KeyScheme* keyed = nullptr;  ///< makes the keys; null: records are sorted without keys
   RecordLayout plain;          ///< the layout of records without keys
-  bool table = false;          ///< records have columns and are compared only by their keys
-  bool optional = false;       ///< `keyed` only saves time, and `plain` gives the same order
-  /// The layout for --split: neighbours that compare equal have equal keys. Like `plain`, without the last resort. For
-  /// a table, the layout of keyed records.
+  bool table = false;          ///< records have columns, and only their keys are compared
+  bool optional = false;       ///< keys only save time: `plain` gives the same order
+  /// A layout for --split, in which neighbours compare equal if and only if their keys are equal. It is `plain` without
+  /// the last-resort comparison, or the layout of keyed records for records with columns.
   RecordLayout groups;
 
   const RecordFormat& format() const { return *format_; }
-  /// Returns the keys of records with columns, or null if records can be compared as `plain`.
+  /// Returns the keys of records with columns, or null if records can be compared in the layout `plain`.
   KeyScheme* column_keys() const { return table ? keyed : nullptr; }
-  /// Returns the layout in which two records can be compared: with keys for a table, otherwise without.
+  /// Returns the layout in which two records can be compared. It has keys if records have columns.
   RecordLayout comparable() const { return table ? keyed->layout() : plain; }
-  /// Finds the columns of the keys in the header that all inputs share. Does nothing for other records and without a
-  /// header. Throws Error if a key names no column.
+  /// Finds the columns of the keys in `header`, the header of all inputs. Does nothing if records have no columns or
+  /// `header` is empty. Throws Error if a key names a column that does not exist.
   void ReadHeader(RecordSpan header) const {
     if (table && !header.empty()) keyed->ReadHeader(header);
   }
 
-  /// `gpu`: a GPU may compare the records, so keys that only save time are not made.
+  /// `gpu` means that a GPU may compare the records. Then keys that only save time are not made.
   Ordered(const JobSpec& spec, bool gpu);
 
  private:

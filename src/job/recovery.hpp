@@ -1,4 +1,4 @@
-// The decision about the next attempt at a sort after one that failed. Start at Recover.
+// Decides how a sort continues after an attempt has failed. Start at Recover.
 #pragma once
 
 #include <optional>
@@ -9,37 +9,38 @@
 
 namespace gpusort {
 
-/// The next attempt.
+/// The kind and the facts of the next attempt.
 struct Recovery {
   enum class Way {
-    kSmaller,  ///< with half of the device memory
-    kFewer,    ///< without the GPU that failed
-    kCpu,      ///< on the CPU
-    kSort,     ///< by sorting instead of -m, which gives the same bytes for inputs that are in order
-    kAnew,     ///< on the CPU, from the inputs on, without any run that was made so far
+    kSmaller,  ///< the same device, with half of its memory
+    kFewer,    ///< the GPUs without the GPU that failed
+    kCpu,      ///< the CPU
+    kSort,     ///< sorting instead of -m, which gives the same bytes if the inputs are sorted
+    kAnew,     ///< the CPU, from the inputs on, without any run that was made so far
   };
   Way way;
-  PlanFacts facts;   ///< of the next attempt
-  std::string note;  ///< for the log and --stats
+  PlanFacts facts;   ///< the facts from which the next attempt is planned
+  std::string note;  ///< the text about the failure for the log and --stats
 };
 
-/// The earlier attempts, and other facts that decide.
+/// The earlier attempts of a sort, and other facts on which the next attempt depends.
 struct Past {
-  unsigned smaller = 0;   ///< number of attempts with a smaller plan
-  bool only_gpu = false;  ///< the CPU must not take over
-  std::string suspect;    ///< the device that may have made wrong runs; empty: only the cores of this process
-  bool of_gpu = false;    ///< the suspect is a GPU
-  std::string only_once;  ///< why the job cannot begin anew; empty: it can
+  unsigned smaller = 0;   ///< number of earlier attempts with a smaller plan
+  bool only_gpu = false;  ///< the options do not allow the CPU instead of a GPU
+  /// The device that may have made wrong runs. Empty: only the cores of this process made runs.
+  std::string suspect;
+  bool of_gpu = false;    ///< true if `suspect` is a GPU
+  std::string only_once;  ///< why the job cannot begin again; empty: it can
 };
 
-/// How often GPU memory may be refused before the CPU takes over.
+/// The number of times that GPU memory may be refused before the CPU takes over.
 inline constexpr unsigned kSmallerPlans = 2;
 
-/// Returns the next attempt, or std::nullopt if no other attempt would help. A pure function of the error, of the facts
-/// that the failed attempt was planned from, and of the earlier attempts.
+/// Returns the next attempt after `error`, or std::nullopt if no attempt would help. `facts` are the facts from which
+/// the failed attempt was planned. This is a pure function.
 std::optional<Recovery> Recover(const Error& error, const PlanFacts& facts, const Past& past);
 
-/// Returns the message about a wrong result: which device is suspect, and what to do.
+/// Returns the message about a wrong result: which device may be the cause, and what the user should do.
 std::string Blame(const Error& error, const Past& past);
 
 }  // namespace gpusort

@@ -1,4 +1,4 @@
-// The parts of one sort: opened inputs, memory, plan facts, output and temp space. Start at SortContext.
+// SortContext owns the parts of one sort: open inputs, memory, plan facts, output and temp space.
 #pragma once
 
 #include <mutex>
@@ -16,27 +16,27 @@
 
 namespace gpusort {
 
-/// Members are made in the order in which they stand here.
+/// The parts of one sort. Members are constructed in the order of their declarations.
 struct SortContext {
-  /// Opens the inputs and finds the facts of the plan. Throws Error if the options cannot be met. `output` is empty if
-  /// the sort is only explained. `record` may be null. All references must outlive this object.
+  /// Opens the inputs and collects the facts for the plan. Throws Error if the options cannot be met. `output` is empty
+  /// if the sort is only explained. `record` may be null. All references must outlive this object.
   SortContext(const JobSpec& spec, CancelFlag& cancel, FileSystem& files, Output output, StreamFronts fronts,
               const GpuSource& gpus, JobRecord* record);
-  /// Hands the statistics of the job, as far as it came, to `record`.
+  /// Passes the statistics of the job so far to `record`.
   ~SortContext();
   SortContext(const SortContext&) = delete;
   SortContext& operator=(const SortContext&) = delete;
 
-  /// Returns the plan as --explain prints it.
+  /// Returns the plan in the form that --explain prints.
   std::string PlanText() const;
-  /// Sets the statistics that are known at any time.
+  /// Sets the statistics that do not depend on an attempt.
   void FillStats();
 
   OpenJob open;
   const CoreFacts cores;
   JobSurvival survival;
   PlanFacts facts;
-  const RecordLayout layout;  ///< of runs
+  const RecordLayout layout;  ///< the layout of records in runs
   StageClock clock;
   Progress progress;
   Job job;
@@ -44,8 +44,8 @@ struct SortContext {
   Past past;
   Output output;
   RunStore store;
-  std::mutex store_mutex;  ///< held while `store` is opened or closed, because a recorder looks at it
-  Ring ring;               ///< of the first attempt
+  std::mutex store_mutex;  ///< locked while `store` is opened or closed, because a recorder reads it
+  Ring ring;               ///< the plan of the reader's memory in the first attempt
   JobRecord* const record;
   std::optional<Attempt> attempt;
 

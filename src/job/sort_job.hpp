@@ -1,4 +1,4 @@
-// The main path of a sort. The steps of SortJob are those of "The main path" in src/DESIGN.md. Start at SortJob.
+// The main path of a sort. "The main path" in src/DESIGN.md describes its steps. Start at SortJob.
 #pragma once
 
 #include <string>
@@ -14,18 +14,18 @@
 
 namespace gpusort {
 
-/// Sorts as `spec` says (Action::kSort). Returns when the output is proved and published. Throws Error otherwise.
-/// `record` may be null.
+/// Sorts as `spec` says (Action::kSort). Returns when the output is proved and published, else throws Error. `record`
+/// may be null.
 SortResult SortJob(const JobSpec& spec, CancelFlag& cancel, const GpuSource& gpus = {}, JobRecord* record = nullptr);
 
-/// Sorts into an output that was opened by `files`. `fronts`: the parts of the inputs that the caller has read already.
+/// Sorts into `output`, which `files` has opened. `fronts` are the parts of inputs that the caller has read.
 SortResult SortJob(const JobSpec& spec, CancelFlag& cancel, FileSystem& files, Output output, StreamFronts fronts,
                    const GpuSource& gpus = {}, JobRecord* record = nullptr);
 
-/// Sorts the opened job.
+/// Sorts the job that `context` has opened.
 SortResult SortJob(SortContext& context);
 
-/// Returns the plan that SortJob would follow, as text. Opens the inputs and the backend. Writes nothing.
+/// Returns the plan that SortJob would follow, as text. Opens the inputs and the backend, and writes nothing.
 std::string ExplainJob(const JobSpec& spec, CancelFlag& cancel, const GpuSource& gpus = {});
 
 }  // namespace gpusort

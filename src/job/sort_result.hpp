@@ -1,4 +1,4 @@
-// The result of a published sort, for the process and for the tasks of a larger job.
+// The result of a sort whose output is published. Used by the program and by the tasks of a larger job.
 #pragma once
 
 #include <cstddef>
@@ -12,16 +12,16 @@ namespace gpusort {
 
 struct SortResult {
   std::uint64_t records = 0;
-  std::uint64_t bytes = 0;  ///< as stored
+  std::uint64_t bytes = 0;  ///< stored size of the output
   std::uint64_t runs = 0, temp_written = 0;
-  RecordSum sum{};   ///< of the records of the output
-  RecordSum read{};  ///< of all records that were sorted or merged; with --top, of some of them
-  /// The first and the last record, as the output has them or as keyed records if the format has columns. Empty if
-  /// there is no record, or an earlier process sorted them.
+  RecordSum sum{};   ///< the sum of the records of the output
+  RecordSum read{};  ///< the sum of all records that were sorted or merged; with --top, of some of them
+  /// The first and the last record of the output, as keyed records if records have columns. Empty if the output has no
+  /// record, or an earlier process sorted it.
   std::vector<std::byte> first{}, last{};
-  std::vector<std::byte> trailer{};  ///< of the inputs
-  std::vector<std::byte> header{};   ///< of the output
-  KeyTally tally{};                  ///< of the keys of records with columns; empty after a merge
+  std::vector<std::byte> trailer{};  ///< the trailer of the inputs
+  std::vector<std::byte> header{};   ///< the header of the output
+  KeyTally tally{};                  ///< counts of the values in key columns; empty after a merge
 };
 
 }  // namespace gpusort

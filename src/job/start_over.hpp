@@ -1,4 +1,4 @@
-// The attempt after one that failed. Start at StartOver.
+// Begins the next attempt at a sort after one that has failed. Start at StartOver.
 #pragma once
 
 #include "job/sort_context.hpp"
@@ -6,12 +6,10 @@
 
 namespace gpusort {
 
-/// Begins another attempt after `error`, as Recover says. Call this in the handler of `error`, which is thrown again if
-/// no other attempt would help.
-///
-/// Runs that are not on the device stay, and the rest of the input is sorted again. The reader of a stream continues.
-/// If a keyed run was lost, the whole input is read again, because the run does not know its place in it. After a wrong
-/// result no run stays, because nobody knows which run is wrong.
+/// Begins another attempt after `error`, as Recover() decides. Call this in the handler of `error`. Throws `error`
+/// again if no attempt would help. Runs that are not on a device stay, and the rest of the input is sorted again. The
+/// reader of a stream continues. If a keyed run was lost, the whole input is read again, because the run does not know
+/// its place in the input. After a wrong result no run stays, because it is not known which run is wrong.
 void StartOver(SortContext& context, const Error& error);
 
 }  // namespace gpusort

@@ -1,4 +1,4 @@
-// Jobs that continue after their process was killed (--resume-dir): the journal, the runs and the output that stay on
+// Lets a job continue after its process was killed (--resume-dir): the journal, the runs and the output that stay on
 // the disk, and the messages about them. Start at JobSurvival.
 #pragma once
 
@@ -16,42 +16,42 @@ namespace gpusort {
 
 struct Sorting;
 
-/// Keeps the finished part of a job, and takes up the part that an earlier process kept. Without --resume-dir, and with
-/// --explain, no function does anything. The thread of the job calls all functions. A function that writes returns when
-/// the data is on the disk. A new attempt calls KeepRuns again; the GiveUp functions are called only after an error.
+/// Stores the finished part of a job, and finds the part that an earlier process stored. Without --resume-dir, and with
+/// --explain, every function does nothing. Only the thread of the job may call the functions. A function that writes
+/// returns when the data is on the disk. Every attempt calls KeepRuns(). Only errors lead to GiveUp functions.
 class JobSurvival {
  public:
-  /// Opens the folder of --resume-dir. Throws Error(kUsage) if the job cannot be continued, or if the folder has
+  /// Opens the folder of --resume-dir. Throws Error(kUsage) if the job cannot be continued, or if the folder belongs to
   /// another job. `open` must outlive this object.
   explicit JobSurvival(const OpenJob& open);
 
-  /// The journal, for the stages that add to it; null if nothing is kept.
+  /// Returns the journal, to which other stages add lines, or null if nothing is stored.
   Journal* journal() const { return journal_.get(); }
 
-  /// Puts the runs of an earlier process into `sorting`, without their blocks. Returns whether they hold all of the
-  /// input. Drops the runs if the inputs have changed. Throws Error(kIntegrity) if the runs are not of these inputs.
+  /// Adds the runs of an earlier process to `sorting`, without their blocks. Returns true if they hold all of the
+  /// input. Drops the runs if the inputs have changed. Throws Error(kIntegrity) if the runs are of other inputs.
   bool TakeUpRuns(Sorting& sorting, Past& past);
-  /// Takes up the output that an earlier process has begun, and makes checkpoints of the merge. Does nothing if the
-  /// output is not a single file of plain records: it is then written anew.
+  /// Continues the output that an earlier process has begun, and turns on checkpoints of the merge. Does nothing unless
+  /// the output is a single uncompressed file without --top and --debug. It is then written anew.
   void TakeUpOutput(Sorting& sorting, Output& output);
-  /// Begins or continues the journal, before the store opens. The plan must be made.
+  /// Begins or continues the journal. Call it before the store opens, when the plan is made.
   void Begin(Sorting& sorting);
-  /// Finds the blocks of the runs that were taken up, in the open store. Throws Error(kIntegrity) if a block is
-  /// missing.
+  /// Loads the block lists of the runs of TakeUpRuns(). The store must be open. Throws Error(kIntegrity) if a block is
+  /// lost.
   void FindBlocks(Sorting& sorting);
-  /// Keeps all runs: the input is not needed any more. Runs of keyed records count only from here on, because they do
-  /// not know their places in the input.
+  /// Stores all runs, so that the input is not needed any more. Runs of keyed records cannot be stored earlier, because
+  /// they do not know their places in the input.
   void KeepRuns(Sorting& sorting);
-  /// Drops the kept runs after wrong results. The same command would otherwise merge them again, with the same end.
+  /// Drops the stored runs after a wrong result. Otherwise the same command would merge them again and fail again.
   void GiveUpRuns(const Sorting& sorting);
-  /// Drops what was written of the output, which is damaged.
+  /// Drops the part of the output that was written, because it is damaged.
   void GiveUpOutput(const Sorting& sorting, Output& output);
-  /// Notes which file is about to get the name of the output. `records`: the number of its records.
+  /// Records which file will get the name of the output. `records` is the number of records in it.
   void SetPublishing(Output& output, bool sync, std::uint64_t records);
-  /// Ends the job, whose output is in place. An error becomes a note, because the output is complete.
+  /// Ends the job, whose output is published. An error becomes a note, because the output is complete.
   void Finish(Sorting& sorting);
 
-  /// Logs what is kept after `error`. If a signal has stopped the job, throws Error(kStopped) with the same words.
+  /// Logs what is stored after `error`. If a signal has stopped the job, throws Error(kStopped) with the same text.
   void ExplainFailure(const Error& error) const;
 
  private:

@@ -62,7 +62,7 @@ class Checkpoints {
   const std::function<void(Window)> pass_;
   const Nanoseconds begin_;
   const std::shared_ptr<Signal> signal_ = std::make_shared<Signal>();
-  std::uint64_t epochs_ = 0;     ///< number of checkpoint intervals so far
+  std::uint64_t epochs_ = 0;  ///< number of checkpoint intervals so far
   /// A token that all windows of the current checkpoint interval share. Do not release it under the lock.
   std::shared_ptr<void> epoch_;
   // Signal::mutex guards the following members.

@@ -92,7 +92,7 @@ class BatchFeeder {
   bool gaps_ = false;
   /// Destroyed before the pool, after its threads have ended, also by the constructor.
   std::unique_ptr<InputReader> reader_;
-  std::unique_ptr<KeyStage> keys_;       ///< used instead of the reader if records get keys
+  std::unique_ptr<KeyStage> keys_;  ///< used instead of the reader if records get keys
   const Pipeline::Guard guard_{pipeline_};
 };
 

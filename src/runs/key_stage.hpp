@@ -64,7 +64,7 @@ class KeyStage {
     std::uint64_t longest = 0;    ///< size of the longest keyed record after the first
     KeyTally tally;
     std::uint64_t newlines = 0;
-    std::uint64_t offset = 0;     ///< offset of the first record in the input
+    std::uint64_t offset = 0;  ///< offset of the first record in the input
     struct Place {
       std::uint64_t records = 0, newlines = 0, offset = 0;
     };
@@ -111,11 +111,11 @@ class KeyStage {
   std::vector<std::byte> trailer_;
   std::mutex mutex_;
   std::condition_variable turn_changed_;
-  std::uint64_t turn_ = 0;    ///< number of the piece whose records are handed on next
-  std::map<std::uint64_t, Made> waiting_;  ///< finished pieces that wait for earlier pieces, by number
+  std::uint64_t turn_ = 0;                     ///< number of the piece whose records are handed on next
+  std::map<std::uint64_t, Made> waiting_;      ///< finished pieces that wait for earlier pieces, by number
   std::vector<std::vector<std::byte>> spare_;  ///< buffers for keyed records that can be used again
-  std::uint64_t blocks_ = 0;  ///< number of blocks that were handed to the feeder
-  std::uint64_t bytes_ = 0;   ///< number of keyed bytes in these blocks
+  std::uint64_t blocks_ = 0;                   ///< number of blocks that were handed to the feeder
+  std::uint64_t bytes_ = 0;                    ///< number of keyed bytes in these blocks
   std::uint64_t pieces_end_ = ~std::uint64_t{0};
   RecordSum sum_;
   KeyTally tally_;

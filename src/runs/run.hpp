@@ -92,10 +92,10 @@ class RunBlocks {
   std::uint64_t range_block_ = 0;
   std::size_t words_ = 0;
   std::vector<Packed> packed_;
-  std::vector<std::uint32_t> forecasts_;                                     ///< words_ words for each block
+  std::vector<std::uint32_t> forecasts_;  ///< words_ words for each block
   /// Further blocks of long lines, by block number; may be null.
   std::unique_ptr<std::map<std::uint64_t, std::vector<SpillExtent>>> more_;
-  std::uint64_t most_parts_ = 0, most_input_bytes_ = 0;                      ///< the largest values of all blocks
+  std::uint64_t most_parts_ = 0, most_input_bytes_ = 0;  ///< the largest values of all blocks
 };
 
 struct Run {

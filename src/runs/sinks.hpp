@@ -21,8 +21,8 @@ struct Window {
   std::uint64_t offset = 0;
   std::uint64_t bytes = 0;
   BlockPool::Block buffer;
-  HostBuffer own;             ///< the memory of a window that consists of one line longer than planned
-  std::byte* data = nullptr;  ///< inside `buffer` or `own`, aligned for a direct write to `offset`
+  HostBuffer own;                 ///< the memory of a window that consists of one line longer than planned
+  std::byte* data = nullptr;      ///< inside `buffer` or `own`, aligned for a direct write to `offset`
   std::shared_ptr<void> written;  ///< released after the window is written; used by Checkpoints
 };
 

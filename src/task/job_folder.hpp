@@ -1,5 +1,5 @@
-// The folder of a job that many tasks do, on one machine or on many. A file appears when it is whole, and a file that
-// is written twice gets the same bytes.
+// The folder of a job that is done by many tasks, on one machine or on many. A file appears only when it is complete,
+// and a file that is written twice gets the same bytes.
 //   job.json                  options, inputs and the number of slices, as the first task knows them
 //   scan-00003.json           if slices are scanned: how slice 3 continues after the bytes before it
 //   run-00003                 the sorted records of slice 3, after the header of the inputs and before their trailer
@@ -33,23 +33,23 @@ namespace gpusort {
 
 class JobFolder {
  public:
-  /// Throws Error(kUsage) if there is no such folder, or if others can write in it.
+  /// Throws Error(kUsage) if there is no folder `path`, or if other users can write to it.
   JobFolder(FileSystem& files, std::string path);
 
-  /// Writes job.json, unless an earlier task has written it. Throws Error(kUsage) that names the difference if the
-  /// folder has another job.
+  /// Writes job.json, unless an earlier task has written it. Throws Error(kUsage), which names the difference, if the
+  /// folder belongs to another job.
   void Begin(const TaskJob& job);
   /// Returns a checksum of the facts that decide the bytes of the job's files: options, and names and sizes of inputs.
   std::uint64_t Id();
   RunLabel LabelOf(std::uint64_t run);
 
-  // Each Read throws Error(kUsage) until the task that writes the file has finished. Each Find returns std::nullopt
-  // instead. All throw Error(kIntegrity) if the file is damaged.
+  // A Read function throws Error(kUsage) until the task that writes the file has finished. A Find function returns
+  // std::nullopt instead. Both throw Error(kIntegrity) if the file is damaged.
   TaskJob ReadJob();
   TaskRun ReadRun(std::uint64_t number);
   TaskCut ReadCut(std::uint64_t parts);
   TaskPart ReadPart(std::uint64_t number, std::uint64_t parts);
-  /// Returns where part `part` begins. The number of parts gives where the runs end.
+  /// Returns where part `part` begins in each run. For the number of parts, returns where the runs end.
   PartBegins ReadBegins(const TaskCut& cut, std::uint64_t part);
   std::optional<std::vector<TaskScan>> FindScan(std::uint64_t number);
   std::optional<TaskRun> FindRun(std::uint64_t number);
@@ -58,8 +58,8 @@ class JobFolder {
 
   void Write(std::uint64_t number, const std::vector<TaskScan>& scans);
   void Write(std::uint64_t number, const TaskRun& run);
-  /// Calls `begins` for the parts from 0 on, and at last with the number of parts for the ends of the runs. Leaves a
-  /// cut that another process has written first.
+  /// Writes a cut. Calls `begins` for each part from 0 on, and finally with the number of parts, for the ends of the
+  /// runs. Keeps a cut that another process has written before.
   void Write(const TaskCut& cut, const std::function<PartBegins(std::uint64_t part)>& begins);
   void Write(std::uint64_t number, std::uint64_t parts, const TaskPart& part);
 
@@ -72,7 +72,7 @@ class JobFolder {
   std::string BeginsPath(std::uint64_t parts) const { return path_ + "/cut-" + std::to_string(parts) + ".begins"; }
   std::string ScanPath(std::uint64_t number) const;
   std::string PartPath(std::uint64_t number, std::uint64_t parts) const;
-  /// Returns what `read` makes of a JSON file that names itself and this job.
+  /// Returns the result of `read` for a JSON file, after checking that the file names itself and this job.
   template <typename T>
   std::optional<T> Find(const std::string& path, const std::function<T(const nlohmann::json& found)>& read);
   template <typename T>
@@ -87,11 +87,11 @@ class JobFolder {
 /// Returns a name like "part-00007-of-00064".
 std::string PartFileName(std::uint64_t number, std::uint64_t parts);
 
-/// Begins a file that nobody else can read. Throws Error(kUsage) if the name is that of a link or of another user's
+/// Creates a file that only its owner can read. Throws Error(kUsage) if the name belongs to a link or to another user's
 /// file.
 std::unique_ptr<OutputFile> CreateOwn(FileSystem& files, const std::string& path, OldFile old = OldFile::kReplace);
 
-/// Writes `bytes`, and publishes and syncs the file.
+/// Writes `bytes` to `file`, syncs and publishes it.
 void WriteWhole(std::unique_ptr<OutputFile> file, std::span<const std::byte> bytes);
 
 }  // namespace gpusort

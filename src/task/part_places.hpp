@@ -1,4 +1,4 @@
-// The files that the parts of an output lie in until the whole output is proved. Start at PartPlaces.
+// The files that contain the parts of an output until the whole output is proved. Start at PartPlaces.
 #pragma once
 
 #include <cstdint>
@@ -12,35 +12,35 @@
 
 namespace gpusort {
 
-/// There are three kinds of output. In a folder, every part stays a file. Into a single plain file, every part writes
-/// at its offset. A single compressed file is joined from files of the parts by the proof, because the sizes of
-/// compressed parts are not known before.
+/// Names and opens the files of parts. An output in a folder has a file for each part. In a single plain file, every
+/// part writes at its offset. A single compressed file is joined from files of the parts when the output is proved,
+/// because the sizes of compressed parts are not known earlier.
 class PartPlaces {
  public:
-  /// `output` ends with '/' for a folder. Throws Error(kUsage) if a single output cannot be replaced.
+  /// `output` ends with '/' if it is a folder. Throws Error(kUsage) if a single output cannot be replaced.
   PartPlaces(FileSystem& files, const JobSpec& spec, const std::string& output, const TaskCut& cut);
 
-  /// The output is a folder.
+  /// Returns true if the output is a folder with a file for each part.
   bool apart() const { return !whole_; }
-  /// The proof joins the files of the parts.
+  /// Returns true if the proof joins the files of the parts to a single compressed file.
   bool joins() const { return whole_ && codec_ != Codec::kNone; }
-  /// Every part has its own file.
+  /// Returns true if every part has a separate file.
   bool own_files() const { return apart() || joins(); }
-  /// The folder of these files.
+  /// Returns the folder of the separate files, with '/' at the end.
   std::string folder() const { return apart() ? output_ : hidden_ + "/"; }
   std::string PathOf(std::uint64_t part) const;
-  /// The single output; null for a folder.
+  /// Returns the single output, or null if the output is a folder.
   OutputFile* whole() const { return whole_.get(); }
-  /// The name of the hidden file or folder, in the folder of the output.
+  /// Returns the name of the hidden file or folder, which is in the folder of the output.
   std::string hidden_name() const { return hidden_.substr(hidden_.rfind('/') + 1); }
 
-  /// Creates the file of a part, and its folder. A hidden folder is for this user alone.
+  /// Creates the file of a part, and the folder of the file. Only this user can open a hidden folder.
   std::unique_ptr<OutputFile> Create(std::uint64_t part) const;
-  /// Opens the shared hidden file at byte `at`. The first part that comes makes the file.
+  /// Opens the hidden file that all parts share, at byte `at`. Creates the file if it does not exist.
   detail::Fd OpenShared(std::uint64_t at) const;
-  /// Returns whether the proof has joined the parts. The facts of the first part then describe the output.
+  /// Returns true if the proof has already joined the parts. The facts of the first part then describe the output.
   bool IsJoined(JobFolder& folder) const;
-  /// Returns whether the file at `path` is the one that `part` was written to, and has all of its bytes.
+  /// Returns true if the file at `path` is the file to which `part` was written, and contains all bytes of the part.
   bool IsThere(const TaskPart& part, const std::string& path) const;
 
  private:
@@ -53,10 +53,10 @@ class PartPlaces {
   std::string hidden_;
 };
 
-/// Returns when the file was made, in ns; 0 if the file system does not say.
+/// Returns the time when the file was created, in ns, or 0 if the file system does not know it.
 std::uint64_t BirthOf(const std::string& path);
 
-/// Throws Error about a call that failed on the file of a part: `path` cannot be `verb`ed, for the reason in errno.
+/// Throws Error about the file of a part: `path` cannot be `verb`ed, for the reason in errno.
 [[noreturn]] void PartFailed(const std::string& path, const char* verb);
 
 }  // namespace gpusort

@@ -1,4 +1,4 @@
-// Equal ranges of the bytes of all inputs, and the records that begin in them. Start at Slices.
+// Divides the bytes of all inputs into equal slices, and finds the records that begin in each slice. Start at Slices.
 #pragma once
 
 #include <algorithm>
@@ -18,7 +18,7 @@ namespace gpusort {
 
 class Slices {
  public:
-  /// `open`, `order` and `folder` must outlive this object. `count`: the number of slices, fewer than 2^20.
+  /// `open`, `order` and `folder` must outlive this object. `count` is the number of slices, fewer than 2^20.
   Slices(const OpenJob& open, const TaskOrder& order, JobFolder& folder, std::uint64_t count)
       : spec_(open.spec),
         files_(open.files),
@@ -28,20 +28,20 @@ class Slices {
         count_(count),
         modes_(order.ordered().format().modes()) {}
 
-  /// The inputs that have records of a slice, and the range of each. A compressed input belongs to one slice.
+  /// The inputs that contain records of a slice, and the byte range of each. A compressed input belongs to one slice.
   struct Records {
     std::vector<std::string> paths;
     std::vector<ByteRange> ranges;
   };
   Records Of(std::uint64_t number);
 
-  /// Returns whether the end of a record is found only with the bytes before it.
+  /// Returns true if the end of a record can be found only with the bytes before the record.
   bool depend() const { return modes_ != 1; }
-  /// Scans the slice for the slices after it, or all of the inputs that begin in the slice. Call this only if depend().
+  /// Scans a slice, or all inputs that begin in it, for the slices after it. Call this only if depend() returns true.
   std::vector<TaskScan> Scan(std::uint64_t number);
 
  private:
-  /// The bytes of an input that a slice gets before borders of records are found. They may contain the header.
+  /// The bytes of an input that belong to a slice before borders of records are found. They may contain the header.
   struct Bytes {
     std::uint32_t input;
     std::uint64_t begin, end;
@@ -50,20 +50,20 @@ class Slices {
   bool whole(std::uint32_t input) const {
     return spec_.source.codec.value_or(CodecOfPath(inputs_.path(input))) != Codec::kNone;
   }
-  /// A border of records, and the state there, as TaskOrder::Save writes it.
+  /// A border of records, and the format's state there (see TaskOrder::Save).
   struct Place {
     std::uint64_t at = 0;
     std::string state{};
   };
-  /// Returns the first border of records at or after a byte where slice `number` begins.
+  /// Returns the first border of records at or after byte `at`, where slice `number` begins.
   Place Border(std::uint32_t input, std::uint64_t at, std::uint64_t number);
-  /// Returns where a scan of the bytes begins: the byte before them is needed to find a border at their beginning.
+  /// Returns where a scan of `bytes` begins. The byte before them is needed to find a border at their beginning.
   std::uint64_t ScanFrom(const Bytes& bytes) const {
     return std::max(bytes.begin - std::min<std::uint64_t>(bytes.begin, 1), inputs_.begin(bytes.input));
   }
-  /// Changes the state of byte `from` to the state of byte `to`.
+  /// Replaces `state`, the format's state at byte `from`, by the state at byte `to`.
   void Walk(File& file, std::uint32_t input, std::uint64_t from, std::uint64_t to, ScanState& state);
-  /// Returns the first border of records after `from`, where `state` holds.
+  /// Returns the first border of records after byte `from`. `state` is the format's state at `from`.
   Place BorderAfter(File& file, std::uint32_t input, std::uint64_t from, ScanState state);
   unsigned ModeAfter(File& file, std::uint32_t input, std::uint64_t begin, std::uint64_t end, unsigned mode);
   ScanState StateAt(File& file, std::uint32_t input, std::uint64_t at, std::uint64_t number);
@@ -78,7 +78,7 @@ class Slices {
   const TaskOrder& order_;
   JobFolder& folder_;
   const std::uint64_t count_;
-  const unsigned modes_;  ///< as RecordFormat::modes
+  const unsigned modes_;  ///< the result of RecordFormat::modes()
 };
 
 }  // namespace gpusort

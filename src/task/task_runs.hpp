@@ -1,4 +1,4 @@
-// All runs of a job that tasks do, with their fences, for the task that cuts. Start at TaskRuns.
+// All runs of a job and their fences, for the task that cuts the runs into parts. Start at TaskRuns.
 #pragma once
 
 #include <cstdint>
@@ -12,24 +12,24 @@ namespace gpusort {
 
 class TaskRuns {
  public:
-  /// Reads the facts and fences of all runs; the records are read when they are asked for. Throws Error(kUsage) if a
-  /// run is not there yet, and Error(kBadInput) if runs do not agree. `files` and `order` must outlive this object.
+  /// Reads the facts and fences of all runs. Records are read when they are needed. Throws Error(kUsage) if a run is
+  /// missing, and Error(kBadInput) if runs do not fit together. `files` and `order` must outlive this object.
   TaskRuns(FileSystem& files, const std::string& folder, const TaskOrder& order);
 
   std::size_t count() const { return runs_.size(); }
-  /// Opens the file of a run. Throws Error(kIntegrity) if it does not have the bytes that were written.
+  /// Opens the file of a run. Throws Error(kIntegrity) if the file is not the one that was written.
   RunFile& file(std::size_t run);
   const std::vector<Fence>& fences(std::size_t run) const { return fences_[run]; }
-  /// The bytes of the records of a run, and where in the file they begin and end.
+  /// The size of the records of a run, and the offsets in the file at which they begin and end.
   std::uint64_t bytes(std::size_t run) const { return end(run) - begin(run); }
   std::uint64_t begin(std::size_t run) const { return runs_[run].header.size(); }
   std::uint64_t end(std::size_t run) const { return runs_[run].bytes - runs_[run].trailer.size() - sizeof(RunLabel); }
   JobFolder& folder() { return folder_; }
-  /// The header of the first run that has one.
+  /// Returns the header of the first run that has one.
   const std::vector<std::byte>& header() const { return header_; }
-  /// The trailer of all runs.
+  /// Returns the trailer of all runs.
   const std::vector<std::byte>& trailer() const { return trailer_; }
-  /// The values of the keys in all runs.
+  /// Returns the counts of the values in key columns of all runs.
   const KeyTally& tally() const { return tally_; }
 
  private:
