@@ -26,7 +26,7 @@ struct NamedType {
 };
 /// Returns the type that the extension of `path` means, or std::nullopt if it means no type.
 std::optional<NamedType> TypeOfName(const std::string& path);
-/// Returns the type that the extensions of all inputs mean. Throws Error(kUsage) unless they mean one and the same type.
+/// Returns the type that the extensions of all inputs mean. Throws Error(kUsage) if they do not all mean the same type.
 NamedType TypeOfInputs(const Source& source);
 /// Refuses an input with the extension of a type in upper case, such as .I32.
 void RefuseTypeInDoubt(const std::string& input, const Source& source);

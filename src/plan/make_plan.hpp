@@ -1,6 +1,6 @@
-// Makes the plan of a sort, in three steps: ShareMemory divides the memory, MakeRing plans the reading, MakePlan the
-// rest. All three are pure functions. A smaller plan, after memory was refused or a GPU was lost, is a new plan from
-// smaller facts.
+// Makes the plan of a sort in three steps: ShareMemory divides the memory, MakeRing plans the buffers for reading, and
+// MakePlan plans all other sizes. All three are pure functions. A lost GPU or refused memory leads to changed facts,
+// and so to a new plan.
 #pragma once
 
 #include <cstdint>
@@ -14,34 +14,35 @@
 
 namespace gpusort {
 
-/// Whether the output is written without the page cache. Needs no backend.
+/// Returns true if the output is written without the page cache. Does not use `facts.costs`.
 bool DirectOutput(const PlanFacts& facts);
 
-/// Plans the reading. Needs no costs of the backend. Throws Error(kUsage) if the memory cannot hold what the smallest
-/// ring needs; the message says how much memory is enough.
+/// Plans the ring of buffers for reading. Does not use `facts.costs`, which are unknown before a backend is open.
+/// Throws Error(kUsage) if the memory is too small for the smallest ring; the message says how much memory is enough.
 Ring MakeRing(const PlanFacts& facts, const MemoryShares& shares);
 
-/// Whether MakePlan makes a plan. Device memory that is not known yet counts as large.
+/// Returns true if the memory is enough for a plan. If the size of the device memory is not known yet, assumes 64 GiB.
 bool IsEnough(const PlanFacts& facts, const MemoryShares& shares);
 
-/// The memory of a GPU cannot hold what the smallest plan needs.
+/// The error that the memory of a GPU is too small for the smallest plan.
 struct TooLittleGpuMemory : Error {
   explicit TooLittleGpuMemory(const std::string& why) : Error(ErrorCode::kOutOfMemory, why) {}
 };
 
-/// Returns the slot sizes that MakePlan may choose for a GPU. `facts.costs.gpu_lanes` must have the cost of each.
+/// Returns the sizes of slots that MakePlan may choose for a GPU. Before MakePlan is called, `facts.costs.gpu_lanes`
+/// must get the cost of each size.
 std::vector<std::uint64_t> LaneSlots(const PlanFacts& facts, const MemoryShares& shares, const Ring& ring);
 
-/// `ring` is a result of MakeRing, perhaps for another backend. Throws Error(kUsage) if the memory cannot hold what the
-/// smallest plan needs (the message says how much is enough), and TooLittleGpuMemory.
+/// Makes the plan. `ring` is a result of MakeRing, perhaps for another backend. Throws Error(kUsage) if the memory is
+/// too small for the smallest plan; the message says how much memory is enough. Also throws TooLittleGpuMemory.
 Plan MakePlan(const PlanFacts& facts, const MemoryShares& shares, const Ring& ring);
 
 /// Returns the plan as text, one decision on each line.
 std::string Describe(const Plan& plan);
-/// Logs the plan: a line for each line of Describe, or one event in the JSON format.
+/// Logs the lines of Describe(plan), or one event in the JSON format. `backend` is the name of the backend.
 void LogPlan(const Plan& plan, const std::string& backend);
 
-/// Returns the size of the longest line that is taken if --max-record is not given.
+/// Returns the size of the longest line that is accepted if --max-record is not given. `memory` is the limit in bytes.
 std::uint64_t UsualMaxRecord(std::uint64_t memory);
 
 }  // namespace gpusort

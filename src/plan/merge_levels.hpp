@@ -1,4 +1,4 @@
-// Chooses the runs that are merged first if there are more runs than the fan-in. Start at NextMerge.
+// Chooses runs to merge into longer runs while there are more runs than one merge can read. Start at NextMerge.
 #pragma once
 
 #include <cstddef>
@@ -9,29 +9,29 @@
 
 namespace gpusort {
 
-/// Returns the number of levels of merges that `runs` need with this fan-in.
+/// Returns the number of merge levels that `runs` runs need if one merge reads at most `fan_in` runs.
 std::uint32_t Levels(std::uint64_t runs, std::uint64_t fan_in);
 
-/// The neighbouring runs [first, first + count), which become one run.
+/// Neighbouring runs, with the indices [first, first + count), that are merged into one run.
 struct MergeGroup {
   std::size_t first = 0, count = 0;
 };
-/// The size of a run that lies in memory, for NextMerge: such runs are not counted and not merged.
+/// NextMerge takes this size for a run in memory. Such a run does not count for the fan-in, and is not merged early.
 inline constexpr std::uint64_t kResident = ~std::uint64_t{0};
-/// Returns the next merge that brings runs of these sizes, in input order, down to `fan_in`. It is the cheapest one, and
-/// merges no more runs than needed, because merged records are read and written once more. Returns no value if the runs
-/// are few enough. Throws Error(kOutOfMemory) if resident runs leave no neighbours to merge.
+/// Returns the next of the merges that reduce the number of runs to `fan_in`, or std::nullopt if there are few enough
+/// runs. `run_bytes` has the sizes of the runs in input order. The merge is the cheapest one, and reads no more runs
+/// than necessary. Throws Error(kOutOfMemory) if runs in memory leave no neighbours to merge.
 std::optional<MergeGroup> NextMerge(const std::vector<std::uint64_t>& run_bytes, std::uint64_t fan_in);
 
-/// The result of all merges to come.
+/// The effort of all merges that a list of runs needs.
 struct MergeOutlook {
   std::uint32_t levels = 1;
-  std::uint64_t bytes = 0;      ///< bytes that all levels before the last one write
-  std::uint64_t temp_peak = 0;  ///< the most temp space at any time
+  std::uint64_t bytes = 0;      ///< number of bytes that all levels before the last level write
+  std::uint64_t temp_peak = 0;  ///< maximum temp space at any time
 };
-/// Goes through all merges one by one, or estimates the result if there are too many. `temp_bytes` is the temp space of
-/// each run, `merged_temp_bytes(bytes)` that of a merged run. `freed_as_read`: temp space is freed while runs are read,
-/// so that sources and result do not take space at the same time.
+/// Simulates all merges, or estimates the result if there are too many. `temp_bytes` is the temp space of each run, and
+/// merged_temp_bytes(n) returns the temp space of a merged run of n bytes. If `freed_as_read` is true, a merge frees
+/// the temp space of its inputs while it reads them.
 MergeOutlook LookAhead(std::vector<std::uint64_t> run_bytes, std::vector<std::uint64_t> temp_bytes,
                        std::uint64_t fan_in, bool freed_as_read,
                        const std::function<std::uint64_t(std::uint64_t)>& merged_temp_bytes);
