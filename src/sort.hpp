@@ -1,4 +1,4 @@
-// The program `sort`, which the executable gpusort is when it is called by that name.
+// The program `sort`: gpusort acts as GNU sort if it is called by that name.
 #pragma once
 
 namespace gpusort {
@@ -6,7 +6,7 @@ namespace gpusort {
 /// Returns true if `program` (argv[0]) is called `sort`.
 bool IsNamedSort(const char* program);
 
-/// Runs the program as `sort` and returns the exit code. Call it before everything else.
+/// Runs the program as `sort` and returns the exit code. Call it before any other function.
 int SortMain(int argc, char** argv);
 
 }  // namespace gpusort

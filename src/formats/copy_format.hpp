@@ -51,7 +51,7 @@ class CopyFormat : public TableFormat {
     const Byte* first = nullptr;
     const Byte* last = nullptr;
   };
-  /// Scans rows from `p` in `mode`, up to `end` or the line that ends the data (kEnded). Returns the place after it.
+  /// Scans rows from `p` in `mode`, up to `end` or the line that ends the data (kEnded). Returns where the scan ends.
   const Byte* ScanRows(const Byte* p, const Byte* end, Mode& mode, RowEnds& ends) const;
   /// Writes the keys of the row at `begin` in the columns `wanted`. If `wanted` is empty, writes every column with
   /// PutWhole. Returns the end of the row.

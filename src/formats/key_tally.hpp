@@ -37,16 +37,16 @@ struct KeyTally {
     unsigned looks_like = ~0u;  ///< a bit for each type that can read all of these values
   };
   std::vector<Column> columns;
-  std::uint64_t short_records = 0;  ///< the number of keys whose column the record does not have
+  std::uint64_t short_records = 0;  ///< how often a record lacked the column of a key
   bool lacks_zone = false;          ///< some timestamp had no zone and was read as UTC
   Seen other_width;                 ///< records whose number of columns differs from the header
   std::uint64_t first_width = 0;    ///< the number of columns of the first such record
   /// Records that may be several records by mistake. FormatRow::glued describes how such a record looks.
   Seen glued;
   std::string example;  ///< a record that lacks the column of a key
-  /// The delimiter that the file probably uses, for a header that is a single column. 0: no such suspicion.
+  /// The probable delimiter of the file, if the header is a single column with the given delimiter. 0: none.
   unsigned char delimiter = 0;
-  /// The place of the current record. In a total, `record` is the number of records of the last input.
+  /// The place of the current record. In a sum of tallies, `record` is the record count of the last input.
   std::uint32_t input = 0;
   std::uint64_t record = 0, offset = 0;
 

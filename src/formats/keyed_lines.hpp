@@ -19,7 +19,7 @@
 
 namespace gpusort {
 
-/// An order of lines that a byte comparison cannot compute, divided into fields. Compare() compares whole lines.
+/// An order of lines that must be computed, field by field. Compare() compares whole lines.
 class KeyMaker : public HostOrder {
  public:
   virtual ~KeyMaker() = default;
@@ -28,7 +28,7 @@ class KeyMaker : public HostOrder {
   /// Writes the key field number `field` of `line`. Its bytes order lines that are equal in all earlier fields. Lines
   /// with different bytes have the same order in ties(field). Any thread may call this.
   virtual void PutField(std::size_t field, const Byte* line, std::uint64_t size, FieldWriter& out) const = 0;
-  /// Returns the order of lines by this field alone. Comparing by the orders of all fields, in turn, is Compare().
+  /// Returns the order of lines by this field alone. Compare() compares by the fields, one after the other.
   virtual const HostOrder& ties(std::size_t field) const = 0;
 
   static constexpr std::size_t kMaxFields = 65;
@@ -37,7 +37,7 @@ class KeyMaker : public HostOrder {
 /// Makes keyed lines by the fields of a KeyMaker, and provides the order of keyed lines and of lines without keys.
 class KeyedOrder : public KeyScheme {
  public:
-  /// Takes the order of lines that end with `delimiter`. `maker` must outlive this object.
+  /// Makes the order of lines that end with `delimiter`, by the keys of `maker`. `maker` must outlive this object.
   KeyedOrder(const KeyMaker& maker, unsigned char delimiter);
 
   /// Returns the order of lines without keys, which is KeyMaker::Compare.
@@ -54,7 +54,7 @@ class KeyedOrder : public KeyScheme {
  private:
   class Encoder;
 
-  /// Returns the bit of a keyed line's first byte that is set if the field is exact. Later fields have no bit.
+  /// FieldBit() returns the bit of a keyed line's first byte that is set if `field` is exact. 0: the field has no bit.
   static constexpr unsigned kFieldBits = 6;
   static constexpr unsigned FieldBit(std::size_t field) { return field < kFieldBits ? 1u << field : 0; }
   /// Compares lines whose bytes in one field are equal, by the order of that field.

@@ -17,7 +17,7 @@
 
 namespace gpusort {
 
-/// The bit that is set in the first byte of every keyed record. A key scheme may use other bits, not kEscapedBody.
+/// The bit that is set in the first byte of every keyed record. Key schemes use the other bits except kEscapedBody.
 inline constexpr unsigned kKeyedHead = 0x40;
 
 /// Writes one key field of a keyed record, up to a limit. A byte that would end a field or a line is written as two
@@ -72,7 +72,7 @@ class FieldWriter {
   };
   static Escaped Escape(unsigned byte) {
     constexpr unsigned kLow = 2, kNearNewline = 9;
-    // The escapes of NUL, kKeyEnd and kLow begin with kLow. Those of kNearNewline and newline begin with kNearNewline.
+    // The escapes of NUL, kKeyEnd and kLow begin with kLow, those of kNearNewline and newline with kNearNewline.
     if (byte <= kLow) return {{kLow, static_cast<unsigned char>(byte + kLow)}, 2};
     if (byte != kNearNewline && byte != '\n') return {{static_cast<unsigned char>(byte), 0}, 1};
     return {{kNearNewline, static_cast<unsigned char>(byte - kNearNewline + kLow)}, 2};

@@ -22,8 +22,8 @@ std::string LocaleName();
 
 /// The decimal point and the thousands separator of the current locale.
 struct LocaleNumbers {
-  int decimal_point;        ///< '.' if the locale's is not a single byte
-  int thousands_separator;  ///< -1: none
+  int decimal_point;        ///< the decimal point, or '.' if the locale's is not a single byte
+  int thousands_separator;  ///< the thousands separator; -1: none of one byte
   bool separator_too_long;  ///< the locale's separator has several bytes
 };
 LocaleNumbers FindLocaleNumbers();
@@ -34,9 +34,9 @@ bool CollatesByLocale();
 /// Returns the size of the blanks and the month name at the front of `text`, or 0 if no month is there.
 std::size_t MonthBytes(std::string_view text);
 
-/// Makes the keys for the current locale. Returns null if it orders lines as C does. `order` must outlive the result.
+/// Makes the keys for the current locale. Returns null if lines are ordered as in C. `order` must outlive the result.
 std::unique_ptr<KeyMaker> MakeLocaleKeys(const LineOrder& order);
-/// Makes the keys for the C locale. Returns null if lines are compared as fast without keys, by a GPU if `gpu` is true.
+/// Makes the keys for the C locale. Returns null if comparing lines without keys is as fast, on a GPU if `gpu` is true.
 /// The data that `order` refers to must outlive the result.
 std::unique_ptr<KeyMaker> MakeKeys(const LineOrderView& order, bool gpu);
 

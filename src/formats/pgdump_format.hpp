@@ -2,7 +2,7 @@
 // one sort, because every key begins with the number of the part of the dump: a COPY block, or the SQL between two
 // blocks. Records are lines, and within blocks the rows of pgcopy. A key names its table: [SCHEMA.]TABLE.COLUMN. Tables
 // without a key are sorted by all columns as text. A COPY statement may span lines, and is ignored inside strings,
-// quoted names and comments. No COPY at all, or one that cannot be parsed, is an error. Start at Scan.
+// quoted names and comments. A dump without COPY is an error, and so is a COPY that cannot be parsed. Start at Scan.
 #pragma once
 
 #include <optional>

@@ -20,7 +20,7 @@ struct DumpPlace;
 struct ScanState {
   unsigned mode = 0;  ///< each format gives `mode` and `count` its own meaning
   std::uint64_t count = 0;
-  std::string held;                       ///< the first bytes of a token that the scanned bytes do not complete
+  std::string held;                       ///< the beginning of a token that ends after the scanned bytes
   std::shared_ptr<const DumpPlace> dump;  ///< only for dumps: see formats/pgdump_format.cpp
 };
 
@@ -55,7 +55,7 @@ class RecordFormat {
   /// Returns the size of the header. `front` is the beginning of an input, or the whole input if the second argument is
   /// true. Returns std::nullopt if more bytes are needed. Throws BadRecord.
   virtual std::optional<std::uint64_t> HeaderBytes(RecordSpan, bool) const { return 0; }
-  /// Returns the number of lines of a header without newlines in fields. 0: the number of lines is not fixed.
+  /// Returns the number of lines of a header whose fields contain no newline. 0: the number is not fixed.
   virtual std::uint64_t header_lines() const { return 0; }
   /// Returns true if the user gave the number of header lines by an option.
   virtual bool counts_header() const { return false; }
@@ -85,23 +85,23 @@ class RecordFormat {
   virtual Ends Scan(RecordSpan bytes, ScanState& state) const = 0;
   /// Returns the state at the beginning of an input. The argument is the state at the end of the input before it.
   virtual ScanState NextInput(const ScanState&) const { return {}; }
-  /// Returns true if the bytes after the last record end are one more record, provided that the input ends here.
-  /// Returns false for formats in which the last byte of a record shows that the record ends.
+  /// Returns true if the bytes after the last complete record would be one more record if the input ended here. Returns
+  /// false for formats in which the last byte of a record shows that the record ends.
   virtual bool ends_in(const ScanState&) const { return false; }
-  /// Handles the end of an input. `open` is the bytes after the last complete record, and the state is the state after
-  /// them. Returns the size of one more record at the beginning of `open`, or 0. The bytes after it are the trailer of
-  /// the output. Throws BadRecord.
+  /// Handles the end of an input. `open` is the bytes after the last complete record, and the second argument is the
+  /// state after `open`. Returns the size of one more record at the beginning of `open`, or 0. The remaining bytes are
+  /// the output's trailer. Throws BadRecord.
   virtual std::uint64_t Finish(RecordSpan open, const ScanState&) const {
     if (!open.empty()) throw Error(ErrorCode::kInternal, "the input ends inside a line");
     return 0;
   }
   /// Returns true if the output ends with the trailers of all inputs, false if all inputs must have the same trailer.
   virtual bool joins_trailers() const { return false; }
-  /// Returns the number of values of ScanState::mode. 1: every delimiter ends a record. 0: the state has more than a
-  /// mode, so that records can only be found by a scan from the beginning of an input.
+  /// Returns the number of values of ScanState::mode. 1: every delimiter ends a record. 0: the mode does not describe
+  /// the state completely. Records are then found only by a scan from the beginning of an input.
   virtual unsigned modes() const { return 1; }
-  /// SaveState writes the state between two records as text for another process. LoadState reads it. Empty:
-  /// ScanState{}.
+  /// SaveState writes the state between two records as text for another process. LoadState reads the text. An empty
+  /// text is ScanState{}.
   virtual std::string SaveState(const ScanState&) const { return {}; }
   virtual ScanState LoadState(const std::string&) const { return {}; }
   /// Returns the reason why a record goes on in the given state, for the error "record too long". Empty: no reason.

@@ -54,15 +54,15 @@ struct FormatRow {
   Reads reads;
   ColumnNames names;
   unsigned takes;  ///< the accepted options, as bits of FormatOption
-  /// Default values of TableOptions. A field with the text `null` is null unless --null is given. Empty: none.
+  /// Default table options. A field equal to the text `null` is a null value unless --null is given. Empty: none.
   unsigned char delimiter;
   int quote, escape;
   std::uint64_t header;
   const char* null;
   std::unique_ptr<TableFormat> (*make)(const JobSpec& spec);
-  /// Returns a hint for the error that no record, as `record`, has the column `column`. Null: no hint.
+  /// Returns a hint for the error "no record has the column". `record` is an example of a record. Null: no hint.
   std::string (*hint)(const std::string& column, const std::string& record) = nullptr;
-  /// Two parts of the warning about records that may be several records: what they have, and the user's remedy.
+  /// The warning about a record that is probably several records: what the record has, and what the user can do.
   const char* glued = "a newline in quotes and text after the closing quote";
   const char* glued_advice = "if quotes are text there, say --quote none";
 };

@@ -1,4 +1,4 @@
-// Finds types that can read the values of a column, for hints how to sort by it. Start at SuggestTypes.
+// Finds types that can read the values of a column, for messages that suggest how to sort by it. Start at SuggestTypes.
 #pragma once
 
 #include <string>

@@ -56,7 +56,7 @@ class TableFormat : public RecordFormat, public KeyScheme {
 
   /// Returns true if the header shows that the lines of the input end with CR LF.
   virtual bool EndsInReturns(RecordSpan) const { return false; }
-  /// Writes the key of number `key` for the value in `field`. Writes a null if the field is missing, null or invalid.
+  /// Writes key number `key` for the value in `field`. Writes a null if the field is missing, null or invalid.
   void PutKey(std::size_t key, const Field& field, FieldWriter& out, KeyTally& tally) const;
   /// Writes the key of `field` by the rule of the key number `key`. Returns false and writes nothing if the field is no
   /// value of the key's type. The default reads the field as text.
@@ -80,7 +80,7 @@ class TableFormat : public RecordFormat, public KeyScheme {
   std::size_t BeginKeys(std::vector<std::byte>& out, KeyTally& tally) const;
   /// Notes which types a value may have, for a key without a type. A message names the likely type later.
   static void GuessType(std::string_view text, KeyTally::Column& seen);
-  /// The delimiter that the file probably uses, for a header that is a single column. 0: no such suspicion.
+  /// The probable delimiter of the file, if the header is a single column with the given delimiter. 0: none.
   unsigned char delimiter_ = 0;
 
   static constexpr std::uint64_t kMostKeys = std::uint64_t{64} << 10;

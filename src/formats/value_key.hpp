@@ -29,7 +29,7 @@ std::optional<ValueType> LooksLike(std::string_view text);
 /// whole key to `out`, and leaves `out` not reversed.
 class ValueKey {
  public:
-  /// Throws Error(kUsage) if the time format is wrong or unexpected, or if numbers can contain a separator's byte.
+  /// Throws Error(kUsage) if the rule has an invalid or needless time format, or ambiguous separators of numbers.
   explicit ValueKey(const ValueRule& rule);
 
   /// Writes the key of the value in `text`. Returns false and writes nothing if `text` is no value of the rule's type.

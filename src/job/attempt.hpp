@@ -48,7 +48,7 @@ struct Sorting {
 /// The reader of the input, and the plan of the memory that it reads into.
 struct Reading {
   Ring ring;
-  std::unique_ptr<BatchFeeder> feeder;  ///< null: all of the input is read
+  std::unique_ptr<BatchFeeder> feeder;  ///< null: the whole input has been read
 };
 
 /// One attempt at a sort. The caller must call the functions in the order in which they are declared. The attempt sets

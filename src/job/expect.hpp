@@ -25,7 +25,7 @@ struct ExpectFacts {
   double input = 0, spilled = 0, between = 0, output = 0;  ///< `between`: bytes of merges before the last one
   FolderSpeed input_folder, temp_folder, output_folder;
   double open = 0;             ///< seconds that opening a GPU takes
-  double form = 0, merge = 0;  ///< speeds of sorting and merging without a disk
+  double form = 0, merge = 0;  ///< speeds of sorting and of merging if no disk limits them
   bool gpu = false, verifies = false;
 };
 

@@ -14,8 +14,8 @@ namespace gpusort {
 InputFacts FindInput(const JobSpec& spec, const Ordered& ordered, const Inputs& inputs);
 KeyCost KeyCostOf(const KeyScheme& keys);
 
-/// Returns the facts of a job that may use `limit` bytes of memory. Among the facts about the machine, it sets only the
-/// memory. If `journal` is not null, facts about the runs of the earlier process are taken from it.
+/// Returns the facts of a job that may use `limit` bytes of memory. The caller must set the facts about the machine,
+/// except the memory. If `journal` is not null, facts about the runs of the earlier process are taken from it.
 PlanFacts FindFacts(const JobSpec& spec, const Ordered& ordered, const Inputs& inputs, std::uint64_t limit,
                     const Journal* journal = nullptr);
 

@@ -1,5 +1,5 @@
-// The fast path for small inputs of lines. They are read completely, sorted by one lane, and written. This avoids the
-// threads and buffers of the main path, whose creation takes milliseconds. Start at InputFront.
+// The fast path for small inputs of lines. The inputs are read completely, sorted by one lane, and written. This avoids
+// the threads and buffers of the main path, whose creation takes milliseconds. Start at InputFront.
 #pragma once
 
 #include <cstdint>
@@ -18,7 +18,7 @@
 
 namespace gpusort {
 
-/// The lines of all inputs, one input after the other. For large inputs, only the first lines.
+/// The lines of all inputs, one input after the other. For large inputs, only their first bytes.
 class InputFront {
  public:
   /// Reads the inputs to their end, or until there are more than `limit` bytes and stops() returns true. Adds a missing

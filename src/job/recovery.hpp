@@ -12,11 +12,11 @@ namespace gpusort {
 /// The kind and the facts of the next attempt.
 struct Recovery {
   enum class Way {
-    kSmaller,  ///< the same device, with half of its memory
-    kFewer,    ///< the GPUs without the GPU that failed
-    kCpu,      ///< the CPU
-    kSort,     ///< sorting instead of -m, which gives the same bytes if the inputs are sorted
-    kAnew,     ///< the CPU, from the inputs on, without any run that was made so far
+    kSmaller,  ///< try again with half of the device memory
+    kFewer,    ///< try again without the GPU that failed
+    kCpu,      ///< try again on the CPU
+    kSort,     ///< sort instead of -m, which gives the same bytes if the inputs are sorted
+    kAnew,     ///< begin again on the CPU with the inputs, without any earlier run
   };
   Way way;
   PlanFacts facts;   ///< the facts from which the next attempt is planned

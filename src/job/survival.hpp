@@ -18,7 +18,7 @@ struct Sorting;
 
 /// Stores the finished part of a job, and finds the part that an earlier process stored. Without --resume-dir, and with
 /// --explain, every function does nothing. Only the thread of the job may call the functions. A function that writes
-/// returns when the data is on the disk. Every attempt calls KeepRuns(). Only errors lead to GiveUp functions.
+/// returns when the data is on the disk. Every attempt calls KeepRuns(). The GiveUp functions are for errors.
 class JobSurvival {
  public:
   /// Opens the folder of --resume-dir. Throws Error(kUsage) if the job cannot be continued, or if the folder belongs to
@@ -32,12 +32,12 @@ class JobSurvival {
   /// input. Drops the runs if the inputs have changed. Throws Error(kIntegrity) if the runs are of other inputs.
   bool TakeUpRuns(Sorting& sorting, Past& past);
   /// Continues the output that an earlier process has begun, and turns on checkpoints of the merge. Does nothing unless
-  /// the output is a single uncompressed file without --top and --debug. It is then written anew.
+  /// the output is a single uncompressed file without --top and --debug. Another output is written anew.
   void TakeUpOutput(Sorting& sorting, Output& output);
   /// Begins or continues the journal. Call it before the store opens, when the plan is made.
   void Begin(Sorting& sorting);
-  /// Loads the block lists of the runs of TakeUpRuns(). The store must be open. Throws Error(kIntegrity) if a block is
-  /// lost.
+  /// Loads the block lists of the runs that TakeUpRuns() found, from the open store. Throws Error(kIntegrity) if a
+  /// block is missing.
   void FindBlocks(Sorting& sorting);
   /// Stores all runs, so that the input is not needed any more. Runs of keyed records cannot be stored earlier, because
   /// they do not know their places in the input.

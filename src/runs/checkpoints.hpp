@@ -32,7 +32,7 @@ class Checkpoints {
   void Register(Window& window);
   /// Passes the window to the sink, either now or after the current checkpoint. Any thread may call this.
   void Accept(Window window);
-  /// Ends the thread of this object, after a begun checkpoint. The cutting thread calls this after the last window.
+  /// Ends this object's thread once a begun checkpoint is saved. The cutting thread calls this after the last window.
   void End();
 
  private:
@@ -63,7 +63,7 @@ class Checkpoints {
   const Nanoseconds begin_;
   const std::shared_ptr<Signal> signal_ = std::make_shared<Signal>();
   std::uint64_t epochs_ = 0;  ///< number of checkpoint intervals so far
-  /// A token that all windows of the current checkpoint interval share. Do not release it under the lock.
+  /// A token that all windows of the current checkpoint interval share. Do not release it while holding Signal::mutex.
   std::shared_ptr<void> epoch_;
   // Signal::mutex guards the following members.
   std::optional<Mark> mark_;

@@ -43,8 +43,8 @@ struct Cursor {
   std::uint64_t weight = 1;
   std::vector<std::byte> sample, head;  ///< records that were copied from the device
 
-  /// Skips `bytes` bytes at the beginning of the run, which another merge has merged. They must end with a record. For
-  /// a run in blocks, call this before a block is scheduled.
+  /// Skips the first `bytes` bytes of the run, which an earlier merge has merged. A record must end there. For a run in
+  /// blocks, call this before a block is scheduled.
   void BeginAt(std::uint64_t bytes);
   std::uint64_t remaining() const { return run->bytes - taken - take; }
   std::uint64_t available() const { return loaded - taken - take; }
@@ -64,7 +64,7 @@ struct WindowPieces {
 /// A run whose next line is longer than its share offers nothing, and that line counts as its last offered key.
 class Cutter {
  public:
-  /// `backend` reads runs that are on its device. It is not used if there are none.
+  /// `backend` reads runs that are on a device. It is not used if there are no such runs.
   Cutter(const RecordLayout& layout, Backend& backend, std::vector<Cursor>& cursors)
       : layout_(layout), backend_(backend), cursors_(cursors) {}
 

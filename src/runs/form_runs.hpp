@@ -88,9 +88,9 @@ class BatchFeeder {
   std::mutex turn_;  ///< locked by the batch that is being read
   std::atomic<std::uint64_t> next_number_{0};
   std::deque<std::shared_ptr<InputReader::Block>> returned_;
-  /// Batches were returned: a run may hold the records between two neighbouring blocks.
+  /// True if batches were returned. A run may then hold records that lie between two consecutive blocks.
   bool gaps_ = false;
-  /// Destroyed before the pool, after its threads have ended, also by the constructor.
+  /// Must be destroyed before the pool and after the threads of the pipeline, even if the constructor throws.
   std::unique_ptr<InputReader> reader_;
   std::unique_ptr<KeyStage> keys_;  ///< used instead of the reader if records get keys
   const Pipeline::Guard guard_{pipeline_};

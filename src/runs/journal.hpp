@@ -51,7 +51,7 @@ class Journal {
   void ForgetMerge();
   /// Drops all runs that are recorded so far.
   void DropRuns();
-  /// Records that the output has its name. Unless `keep` is set, removes the job's files, then the folder if empty.
+  /// Records that the output is published. Unless `keep` is set, removes the job's files, then the folder if empty.
   void Finish(bool keep);
 
   /// Returns DescribeProgress() of the manifest. Any thread may call this.

@@ -51,7 +51,7 @@ class KeyStage {
     std::vector<std::byte> head;
     InputReader::Block block;
     std::uint64_t begin = 0, end = 0;
-    std::uint64_t stored = 0;  ///< bytes read from the file, with those of blocks in which no record ends
+    std::uint64_t stored = 0;  ///< bytes read from the file, also in blocks in which no record ends
   };
   /// The keyed records of a piece, and facts about them.
   struct Made {
@@ -59,7 +59,7 @@ class KeyStage {
     std::uint32_t input = 0;
     std::uint64_t stored = 0;
     std::vector<std::byte> keyed;
-    RecordSum sum, rest;          ///< sums without keys: of all records, and of all but the first
+    RecordSum sum, rest;          ///< sums of the records without keys: all records; all but the first
     std::uint64_t first_end = 0;  ///< the end of the first record in `keyed`
     std::uint64_t longest = 0;    ///< size of the longest keyed record after the first
     KeyTally tally;
@@ -101,7 +101,7 @@ class KeyStage {
   const RecordLayout layout_;
   const std::uint64_t max_record_, most_keyed_;
   const std::size_t most_waiting_;
-  const std::uint64_t long_bytes_;  ///< a longer record that lies in several blocks gets its key alone
+  const std::uint64_t long_bytes_;  ///< longer records over several blocks get their keys one at a time
   const NeededOrder order_;
   BlockPool& pool_;
   BlockPool raw_;
@@ -115,7 +115,7 @@ class KeyStage {
   std::map<std::uint64_t, Made> waiting_;      ///< finished pieces that wait for earlier pieces, by number
   std::vector<std::vector<std::byte>> spare_;  ///< buffers for keyed records that can be used again
   std::uint64_t blocks_ = 0;                   ///< number of blocks that were handed to the feeder
-  std::uint64_t bytes_ = 0;                    ///< number of keyed bytes in these blocks
+  std::uint64_t bytes_ = 0;                    ///< number of keyed bytes that were handed to the feeder
   std::uint64_t pieces_end_ = ~std::uint64_t{0};
   RecordSum sum_;
   KeyTally tally_;

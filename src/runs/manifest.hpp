@@ -32,7 +32,7 @@ struct KeptJob {
   std::uint64_t block_bytes = 0;  ///< size of the spill's blocks
   bool keyed = false;             ///< true if runs contain keyed records
   std::string partial;            ///< name of the unfinished output in the folder of the output
-  std::string input, output;      ///< names for messages
+  std::string input, output;      ///< the input and the output as messages name them
   std::uint64_t input_bytes = 0;
   Fingerprint fingerprint;
 };
@@ -77,8 +77,8 @@ struct Manifest {
   std::optional<KeptMerge> merge;         ///< the last checkpoint of the merge of `runs`
   std::optional<KeptOutput> publishing;   ///< the output that a process was about to publish
   bool done = false;
-  std::uint64_t bytes = 0;  ///< size of all complete lines
-  std::uint64_t hash = 0;   ///< hash after the last complete line
+  std::uint64_t bytes = 0;  ///< size of all complete lines of the manifest
+  std::uint64_t hash = 0;   ///< hash in the last complete line
 
   /// Returns the number of bytes of the input that runs hold.
   std::uint64_t bytes_formed() const;

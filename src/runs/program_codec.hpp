@@ -46,7 +46,7 @@ class ProgramCodec {
   std::mutex spawning_;
   std::mutex mutex_;
   std::condition_variable changed_;
-  std::uint64_t running_ = 0, ended_ = 0;  ///< number of processes now, and of ended processes
+  std::uint64_t running_ = 0, ended_ = 0;  ///< number of running and of ended processes
 };
 
 }  // namespace gpusort

@@ -25,8 +25,8 @@ enum class RunOrder { kTrusted, kVerified };
 /// With kFreedAsRead, each spilled block is read only once, and its temp space is freed at once.
 enum class SpillSpace { kKept, kFreedAsRead };
 
-/// Reads the blocks of many runs ahead. Forecasting finds the block that is needed next: it follows the block whose
-/// last key is smallest. A run without loaded bytes comes first, so that the cut can always continue.
+/// Reads the blocks of many runs ahead. The block that is needed next is the one after the block whose last key is
+/// smallest. A run without loaded bytes comes first, so that the cut can always continue.
 class ReadAhead {
  public:
   /// Starts to read the blocks of `cursors` on threads of `pipeline`.

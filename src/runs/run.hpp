@@ -95,7 +95,7 @@ class RunBlocks {
   std::vector<std::uint32_t> forecasts_;  ///< words_ words for each block
   /// Further blocks of long lines, by block number; may be null.
   std::unique_ptr<std::map<std::uint64_t, std::vector<SpillExtent>>> more_;
-  std::uint64_t most_parts_ = 0, most_input_bytes_ = 0;  ///< the largest values of all blocks
+  std::uint64_t most_parts_ = 0, most_input_bytes_ = 0;  ///< most extents and most input bytes of any block
 };
 
 struct Run {
@@ -166,7 +166,7 @@ std::unique_ptr<SortedRecords> TakeFront(std::unique_ptr<SortedRecords> sorted, 
 class RunView {
  public:
   RunView(const SortedRecords& records, const RecordLayout& layout) : records_(records), layout_(layout) {}
-  /// Returns the end of the last record that ends in (begin, end], or `begin`. A record must begin at `begin`.
+  /// Returns the last end of a record in (begin, end], or `begin` if there is none. A record must begin at `begin`.
   std::uint64_t WholeEnd(std::uint64_t begin, std::uint64_t end) const;
   /// Returns the end of the record that begins at `begin`.
   std::uint64_t RecordEnd(std::uint64_t begin) const;
@@ -189,15 +189,15 @@ class RunView {
   RecordSpan Bytes(std::uint64_t begin, std::uint64_t end, std::vector<std::byte>& copy) const;
 
  private:
-  /// Returns the first byte of the next read that looks for the last record of [begin, end). Sets `end` to its end.
+  /// Returns where to start reading to find the last record of [begin, end). Sets `end` to the end of that read.
   std::uint64_t LookFrom(std::uint64_t begin, std::uint64_t& end) const;
 
   const SortedRecords& records_;
   const RecordLayout& layout_;
 };
 
-/// Divides a run into blocks of whole records, of up to `payload` bytes each. A longer record is a block. Sets no
-/// places.
+/// Divides a run into blocks of whole records, of up to `payload` bytes each. A longer record is a block. Places are
+/// not set.
 RunBlocks CutBlocks(const SortedRecords& sorted, std::uint64_t payload, const RecordLayout& layout);
 
 /// Returns the blocks of a run that stays in the input at `ranges`. `sorted` contains the records of the run.

@@ -21,7 +21,7 @@
 
 namespace gpusort {
 
-/// Writes, loads and frees the blocks of runs in the spill. Any thread may write, load and free blocks.
+/// Stores the blocks of runs in the spill. Any thread may write, load and free blocks.
 class RunStore {
  public:
   /// Allocates nothing yet. `directories` are the temp directories of the options or the default ones. `warn` receives
@@ -31,7 +31,7 @@ class RunStore {
            Journal* journal = nullptr);
 
   /// Checks the temp directories that the options name, even if the plan spills nothing, and throws an error if one
-  /// cannot be used. Does nothing if the options are not strict. The first write then shows the error.
+  /// cannot be used. Does nothing if the options are not strict. The first write then throws the error.
   void CheckDirectories(const Plan& plan) const;
   /// Opens the spill if `plan` spills and it is not open yet. Checks the directories and the free space.
   void Open(const Plan& plan, unsigned threads);
@@ -51,8 +51,8 @@ class RunStore {
   /// Frees all blocks of `run` that were written.
   void Free(const Run& run);
 
-  /// Returns true if complete runs are kept when the process ends. Then the blocks of a run may be freed only after
-  /// Keep() has recorded the run that replaces it.
+  /// Returns true if complete runs stay on the disk after the process has ended. Then the blocks of a run may be freed
+  /// only after Keep() has recorded the run that replaces it.
   bool keeps() const { return journal_ != nullptr; }
   /// Syncs a completely written run and records it in the journal. Removes the runs in `replaces`, from which it was
   /// merged. `buffer` must have the plan's block size. After an error the run may be kept or not. Requires keeps().

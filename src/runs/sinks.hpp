@@ -22,7 +22,7 @@ struct Window {
   std::uint64_t bytes = 0;
   BlockPool::Block buffer;
   HostBuffer own;                 ///< the memory of a window that consists of one line longer than planned
-  std::byte* data = nullptr;      ///< inside `buffer` or `own`, aligned for a direct write to `offset`
+  std::byte* data = nullptr;      ///< the records in `buffer` or `own`, aligned for a direct write to `offset`
   std::shared_ptr<void> written;  ///< released after the window is written; used by Checkpoints
 };
 
@@ -43,8 +43,8 @@ class WindowSink {
   virtual bool enough() const { return false; }
   /// Returns the offset of the first window.
   virtual std::uint64_t begin() const { return 0; }
-  /// Returns the number of bytes from offset 0 on that the sink keeps: with -u and --top, fewer than it accepted. Call
-  /// it after Complete(), or when Settle() may be called.
+  /// Returns the size of the written sequence, from offset 0 on. With -u and --top, it is smaller than the windows.
+  /// Call it after Complete(), or when Settle() may be called.
   virtual std::uint64_t bytes() const = 0;
 };
 

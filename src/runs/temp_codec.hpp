@@ -28,9 +28,9 @@ inline std::optional<Codec> TempCodecAsked(const JobSpec& spec) {
 /// Compresses and expands blocks of one size. Any thread may call any member.
 class TempCodec {
  public:
-  /// Blocks have `block_bytes` bytes. At most `places` blocks are compressed or expanded at the same time. 0: no block
-  /// is compressed. If `asked` is std::nullopt, the content and the speed of earlier writes decide, anew from time to
-  /// time. kProgram needs `program`, and becomes kNone if the program fails.
+  /// Blocks have `block_bytes` bytes. At most `places` blocks are compressed or expanded at the same time. With 0
+  /// places, no block is compressed. If `asked` is std::nullopt, the content and the speed of earlier writes decide,
+  /// anew from time to time. kProgram needs `program`, and becomes kNone if the program cannot be started.
   TempCodec(HostMemory& memory, std::uint64_t block_bytes, unsigned places, std::optional<Codec> asked,
             unsigned threads, ProgramCodec* program = nullptr);
   ~TempCodec();

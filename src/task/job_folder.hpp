@@ -1,7 +1,7 @@
 // The folder of a job that is done by many tasks, on one machine or on many. A file appears only when it is complete,
 // and a file that is written twice gets the same bytes.
 //   job.json                  options, inputs and the number of slices, as the first task knows them
-//   scan-00003.json           if slices are scanned: how slice 3 continues after the bytes before it
+//   scan-00003.json           the scan of slice 3 (TaskScan), if slices are scanned
 //   run-00003                 the sorted records of slice 3, after the header of the inputs and before their trailer
 //   run-00003.fences          some records of the run, for the cut
 //   run-00003.json            the facts of both files; written last
@@ -9,10 +9,10 @@
 //                             part reads its row and the next one, and opens only the runs that it merges
 //   cut-64.json               the records at which the parts begin; written last
 //   part-00007-of-00064.json  the facts of that part of the output
-// A JSON file ends with a checksum of the rest. Every file but job.json names its job and itself, so that a file under
-// the name of another is found: JSON files by "job" and "file", a run by the RunLabel at its end, fences and begins by
-// their first numbers and their checksums. The folder belongs to one user, nobody else can write in it, and its files
-// have mode 0600. Start at JobFolder.
+// A JSON file ends with a checksum of the rest. Every file except job.json names its job and itself, so that a file with
+// a wrong name is noticed: JSON files by "job" and "file", a run by the RunLabel at its end, fences and begins by their
+// first numbers and their checksums. The folder belongs to one user, other users cannot write to it, and its files have
+// mode 0600. Start at JobFolder.
 #pragma once
 
 #include <cstddef>

@@ -122,8 +122,8 @@ class RunFile {
   const std::unique_ptr<KeyEncoder> encoder_;
 };
 
-/// PackFences returns the content of a file of fences. ReadFences reads such a file. Throws Error(kIntegrity) if it was
-/// changed.
+/// PackFences returns the content of a file of fences. ReadFences reads such a file, and throws Error(kIntegrity) if
+/// the file was changed.
 std::vector<std::byte> PackFences(const std::vector<Fence>& fences, const RunLabel& label);
 std::vector<Fence> ReadFences(FileSystem& files, JobFolder& folder, std::uint64_t number, const TaskRun& run);
 std::uint64_t HashOf(std::span<const std::byte> bytes);

@@ -23,8 +23,7 @@ inline void RequireWholeRecords(RecordSpan rest, const RecordLayout& layout) {
   throw WrongResult("a window of the output ends inside a line; nothing was published");
 }
 
-/// Returns the size of the next chunk: complete records at the front of `rest`, the end of a window. It must not be
-/// empty.
+/// Returns the size of the next chunk: complete records at the front of `rest`, the non-empty end of a window.
 inline std::uint64_t ChunkBytes(RecordSpan rest, const RecordLayout& layout) {
   RequireWholeRecords(rest, layout);
   if (rest.size() <= kChunkBytes) return rest.size();
