@@ -64,8 +64,7 @@ class JsonRecords {
   /// Sets `values` to the values of the paths, in the order of the paths. The values refer to `line` and to buffers
   /// that the next call overwrites. A delimiter and blanks around the JSON value are allowed. In an empty line every
   /// value is missing. If several members have the same name, the first one is used. A \u escape of half a surrogate
-  /// pair is decoded as U+FFFD. Throws JsonError if the line is not one value of RFC 8259, or begins with a byte order
-  /// mark.
+  /// pair is decoded as U+FFFD. Throws JsonError if the line is not one JSON value, or begins with a byte order mark.
   void Find(std::span<const std::byte> line, std::span<JsonValue> values);
 
  private:

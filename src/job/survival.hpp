@@ -36,8 +36,8 @@ class JobSurvival {
   void TakeUpOutput(Sorting& sorting, Output& output);
   /// Begins or continues the journal. Call it before the store opens, when the plan is made.
   void Begin(Sorting& sorting);
-  /// Loads the block lists of the runs that TakeUpRuns() found, from the open store. Throws Error(kIntegrity) if a
-  /// block is missing.
+  /// Loads the block lists of the runs from TakeUpRuns(). The store must be open. Error(kIntegrity): a block is
+  /// missing.
   void FindBlocks(Sorting& sorting);
   /// Stores all runs, so that the input is not needed any more. Runs of keyed records cannot be stored earlier, because
   /// they do not know their places in the input.

@@ -50,7 +50,7 @@ struct Cursor {
   std::uint64_t available() const { return loaded - taken - take; }
 };
 
-/// The bytes of all runs that make a window.
+/// The pieces of runs that are merged into one window.
 struct WindowPieces {
   std::vector<Piece> pieces;
   std::vector<std::shared_ptr<LoadedBlock>> blocks;  ///< the blocks that contain the pieces

@@ -49,7 +49,6 @@ class Journal {
   void SetPublishing(const KeptOutput& output);
   /// Drops the last checkpoint, so that the last merge begins anew.
   void ForgetMerge();
-  /// Drops all runs that are recorded so far.
   void DropRuns();
   /// Records that the output is published. Unless `keep` is set, removes the job's files, then the folder if empty.
   void Finish(bool keep);

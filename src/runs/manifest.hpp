@@ -67,7 +67,6 @@ struct KeptOutput {
   friend bool operator==(const KeptOutput&, const KeptOutput&) = default;
 };
 
-/// The content of a manifest.
 struct Manifest {
   std::optional<KeptJob> job;
   std::vector<KeptAttempt> attempts;

@@ -168,7 +168,6 @@ class RunView {
   RunView(const SortedRecords& records, const RecordLayout& layout) : records_(records), layout_(layout) {}
   /// Returns the last end of a record in (begin, end], or `begin` if there is none. A record must begin at `begin`.
   std::uint64_t WholeEnd(std::uint64_t begin, std::uint64_t end) const;
-  /// Returns the end of the record that begins at `begin`.
   std::uint64_t RecordEnd(std::uint64_t begin) const;
   /// Returns the end of the longest sequence of records from `begin` on that fits `room`, but of at least one record.
   std::uint64_t BlockEnd(std::uint64_t begin, std::uint64_t room) const;
@@ -196,8 +195,7 @@ class RunView {
   const RecordLayout& layout_;
 };
 
-/// Divides a run into blocks of whole records, of up to `payload` bytes each. A longer record is a block. Places are
-/// not set.
+/// Divides a run into blocks of up to `payload` bytes of whole records, or of one longer record. Leaves places unset.
 RunBlocks CutBlocks(const SortedRecords& sorted, std::uint64_t payload, const RecordLayout& layout);
 
 /// Returns the blocks of a run that stays in the input at `ranges`. `sorted` contains the records of the run.

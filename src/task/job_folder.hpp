@@ -9,10 +9,10 @@
 //                             part reads its row and the next one, and opens only the runs that it merges
 //   cut-64.json               the records at which the parts begin; written last
 //   part-00007-of-00064.json  the facts of that part of the output
-// A JSON file ends with a checksum of the rest. Every file except job.json names its job and itself, so that a file with
-// a wrong name is noticed: JSON files by "job" and "file", a run by the RunLabel at its end, fences and begins by their
-// first numbers and their checksums. The folder belongs to one user, other users cannot write to it, and its files have
-// mode 0600. Start at JobFolder.
+// A JSON file ends with a checksum of the rest. Every file except job.json names its job and itself, so that a wrong
+// name is noticed: JSON files by "job" and "file", a run by the RunLabel at its end, fences and begins by their first
+// numbers and their checksums. The folder belongs to one user, other users cannot write to it, and its files have mode
+// 0600. Start at JobFolder.
 #pragma once
 
 #include <cstddef>
@@ -87,8 +87,7 @@ class JobFolder {
 /// Returns a name like "part-00007-of-00064".
 std::string PartFileName(std::uint64_t number, std::uint64_t parts);
 
-/// Creates a file that only its owner can read. Throws Error(kUsage) if the name belongs to a link or to another user's
-/// file.
+/// Creates a file that only its owner can read. Throws Error(kUsage) if `path` is a link or another user's file.
 std::unique_ptr<OutputFile> CreateOwn(FileSystem& files, const std::string& path, OldFile old = OldFile::kReplace);
 
 /// Writes `bytes` to `file`, syncs and publishes it.

@@ -95,15 +95,13 @@ class RunFile {
   /// Reads the whole file and returns its fences: the first record, before which `state` is the state, and one record
   /// after each step. Sets `shape` to the value for TaskRun.
   std::vector<Fence> MakeFences(ScanState state, std::uint64_t& shape);
-  /// Returns the offset of `place` in this run, number `own`. It must lie between the borders of records `low` and
-  /// `high`.
+  /// Returns the offset of `place` in this run, number `own`. It must lie between the record borders `low`, `high`.
   std::uint64_t Find(const OrderPlace& place, std::uint64_t own, bool unique, std::uint64_t low, std::uint64_t high);
   /// Returns the offset of `place` in the whole file. Uses the fences.
   std::uint64_t Find(const OrderPlace& place, std::uint64_t own, bool unique);
   /// Calls `take` for each record between `low` and `high`, which must be borders of records.
   void ForEach(std::uint64_t low, std::uint64_t high,
                const std::function<void(std::uint64_t offset, TaskOrder::First&&)>& take);
-  /// Returns the record that begins at `offset`.
   TaskOrder::First At(std::uint64_t offset) { return At(offset, StateAt(offset)); }
   /// Returns the format's state before the record at `offset`.
   ScanState StateAt(std::uint64_t offset);

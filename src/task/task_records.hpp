@@ -97,9 +97,9 @@ using PartBegins = std::vector<std::array<std::uint64_t, 2>>;
 
 /// The facts of a merged part of the output.
 struct TaskPart {
-  std::uint64_t bytes = 0;             ///< stored size, with the header and trailer of the part
-  std::uint64_t offset = 0;            ///< offset in the output; 0 if the part has a separate file
-  std::uint64_t inode = 0;             ///< inode of the file
+  std::uint64_t bytes = 0;   ///< stored size, with the header and trailer of the part
+  std::uint64_t offset = 0;  ///< offset in the output; 0 if the part has a separate file
+  std::uint64_t inode = 0;
   std::uint64_t birth_ns = 0;          ///< time when the file was made, in ns; 0 if the file system does not know it
   RecordSum sum;                       ///< sum of the records of the part
   RecordSum read;                      ///< sum of the merged records; with -u, more than the part contains

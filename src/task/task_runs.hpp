@@ -27,7 +27,6 @@ class TaskRuns {
   JobFolder& folder() { return folder_; }
   /// Returns the header of the first run that has one.
   const std::vector<std::byte>& header() const { return header_; }
-  /// Returns the trailer of all runs.
   const std::vector<std::byte>& trailer() const { return trailer_; }
   /// Returns the counts of the values in key columns of all runs.
   const KeyTally& tally() const { return tally_; }
