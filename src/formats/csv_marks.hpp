@@ -26,7 +26,7 @@ class CsvMarks {
   /// The state of the scan before a byte.
   struct State {
     std::uint64_t quoted = 0;  ///< all bits are set if the byte is inside quotes, otherwise none
-    /// 1: a quote at this byte opens quotes, or doubles the quote before it. 0: such a quote is text.
+    /// 1: a quote at this byte opens quotes, or doubles the quote before it. 0: a quote at this byte is text.
     std::uint64_t may_open = 1;
     std::uint64_t closed = 0;  ///< 1: the byte before is a closing quote
   };

@@ -60,7 +60,7 @@ class FieldWriter {
       size -= chunk;
     }
   }
-  /// Appends bytes that contain no byte to escape. Ignores set_reverse().
+  /// Appends bytes that need no escape. Ignores set_reverse().
   void PutPlain(const unsigned char* bytes, std::size_t size) {
     const auto* const from = reinterpret_cast<const std::byte*>(bytes);
     out_.insert(out_.end(), from, from + std::min(size, end_ - out_.size()));

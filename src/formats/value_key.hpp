@@ -26,10 +26,11 @@ std::string ValueTypeNames();
 std::optional<ValueType> LooksLike(std::string_view text);
 
 /// Writes the normalized keys of the values of one column. Any thread may call the functions. Each function writes one
-/// whole key to `out`, and leaves `out` not reversed.
+/// whole key to `out`. After each call, out.reverse() is false.
 class ValueKey {
  public:
-  /// Throws Error(kUsage) if the rule has an invalid or needless time format, or ambiguous separators of numbers.
+  /// Throws Error(kUsage) if the time format is invalid or the type takes none, or if the number separators are
+  /// ambiguous.
   explicit ValueKey(const ValueRule& rule);
 
   /// Writes the key of the value in `text`. Returns false and writes nothing if `text` is no value of the rule's type.
@@ -68,7 +69,7 @@ class ValueKey {
   void PutMicros(std::int64_t micros, FieldWriter& out, std::int64_t epoch = 0) const;
   /// Writes the key of a date, given in days since 1970-01-01. The extreme numbers mean -infinity and infinity.
   void PutDays(std::int32_t days, FieldWriter& out) const;
-  /// Writes the key of any bytes for the types nocase, natural and locale, and by unsigned bytes for all other types.
+  /// Writes the key of `bytes` by the rules of nocase, natural and locale, or by unsigned bytes for any other type.
   void PutBytes(std::string_view bytes, FieldWriter& out) const;
 
   const ValueRule& rule() const { return rule_; }

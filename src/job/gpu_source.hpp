@@ -15,13 +15,13 @@ namespace gpusort {
 
 /// The functions that find and open GPUs, and limits for their use. Tests replace them to get backends that fail.
 struct GpuSource {
-  /// With --device auto, the CPU sorts inputs of fewer bytes, because it finishes before a CUDA context is open.
+  /// With --device auto, the CPU sorts inputs smaller than this: it finishes before a CUDA context is open.
   std::uint64_t min_bytes = std::uint64_t{32} << 20;
   std::function<bool()> likely = GpuLikely;
   std::function<std::unique_ptr<Backend>(int, std::chrono::seconds)> open = OpenCudaBackend;
   bool lines = true;  ///< true if the GPU backends can sort lines
   std::function<int(std::chrono::seconds)> count = CountGpus;
-  /// With --device auto, one GPU sorts inputs of fewer bytes: it finishes before contexts on other GPUs are open.
+  /// With --device auto, one GPU sorts inputs smaller than this: it finishes before contexts on other GPUs are open.
   std::uint64_t many_bytes = std::uint64_t{8} << 30;
 };
 

@@ -1,5 +1,5 @@
 // Decides which bytes of each run make the next window of a merge. A run is in memory as a whole, or as blocks that are
-// read ahead. A Cursor knows which part of a run is merged and which part is loaded. All records of a window order
+// read ahead. A Cursor knows which part of a run is merged and which part is loaded. All records of a window sort
 // before all records after it. Equal keys keep the order of the runs. Start at Cutter.
 #pragma once
 
@@ -59,7 +59,7 @@ struct WindowPieces {
 /// Cuts windows off the front of sorted runs. Each run offers its loaded records, at most its share of the window.
 /// Among the runs with more records after their offer, run j is the first whose last offered key is smallest. Runs
 /// before j give their keys <= that key, runs after j give their keys < that key, and j gives its whole offer. So all
-/// given records order before all other records, and equal keys keep the order of the runs. This is repeated until the
+/// given records sort before all other records, and equal keys keep the order of the runs. This is repeated until the
 /// window is full, with larger shares for runs like j. Therefore disjoint, sorted and all-equal runs also fill windows.
 /// A run whose next line is longer than its share offers nothing, and that line counts as its last offered key.
 class Cutter {

@@ -16,7 +16,8 @@
 
 namespace gpusort {
 
-/// The manifest of one job and its folder. Only Add and Progress may be called by any thread.
+/// Owns the folder and the manifest of a job that can be resumed. Any thread may call Add and Progress, but no other
+/// function.
 class Journal {
  public:
   /// Makes the folder if it is missing, locks it and reads the manifest. Throws Error(kUsage) if other users can write

@@ -85,10 +85,10 @@ class KeyStage {
   void WaitForTurn(std::uint64_t number);
   /// Hands on `made`, or stores it until its turn comes. Also hands on the stored pieces whose turn has come.
   void HandOnInTurn(Made made);
-  /// Hands on the keyed records of a piece. It must be the piece's turn.
+  /// Hands on the keyed records of a piece. The caller must wait for the piece's turn.
   void HandOn(const Made& made);
   /// Throws Error(kBadInput) with the message `why`, about the record that follows the next `records` records and
-  /// `newlines` lines of the input. `offset` is its place in the input. It must be the piece's turn.
+  /// `newlines` lines of the input. `offset` is its place in the input. The caller must wait for the piece's turn.
   [[noreturn]] void Blame(std::uint32_t input, std::uint64_t records, std::uint64_t newlines, std::uint64_t offset,
                           const std::string& why);
   /// Returns "record N, line N, byte N" for a record; the arguments are those of Blame().

@@ -20,8 +20,8 @@
 
 namespace gpusort {
 
-/// The first bytes of a normalized key: 16 bytes of a fixed record's, 72 bytes of a line's. They are only used to guess
-/// which block is needed next, and never decide the order.
+/// The first bytes of a record's normalized key: 16 bytes for a fixed record, 72 bytes for a line. They are only used
+/// to guess which block is needed next, and never decide the order.
 struct ForecastKey {
   std::array<std::uint32_t, 18> words{};
   friend auto operator<=>(const ForecastKey&, const ForecastKey&) = default;

@@ -43,8 +43,8 @@ class WindowSink {
   virtual bool enough() const { return false; }
   /// Returns the offset of the first window.
   virtual std::uint64_t begin() const { return 0; }
-  /// Returns the size of the written sequence, from offset 0 on. With -u and --top, it is smaller than the windows.
-  /// Call it after Complete(), or when Settle() may be called.
+  /// Returns the size of the written sequence, from offset 0 on. -u and --top make it smaller than all windows
+  /// together. Call it after Complete(), or when Settle() may be called.
   virtual std::uint64_t bytes() const = 0;
 };
 

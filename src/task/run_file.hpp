@@ -83,8 +83,8 @@ class RunFile {
   static constexpr std::uint64_t kMostFences = 1024, kFenceBytes = std::uint64_t{64} << 10;
 
   /// Opens the file of run number `run`, which must have `bytes` bytes. `fences` belong to the run and must outlive
-  /// this object. If TaskOrder::depends() is true, calls are allowed only for places after a fence. Throws
-  /// Error(kIntegrity) if the file has another size, or belongs to another run.
+  /// this object. If TaskOrder::depends() is true, only places after a fence may be asked for. Throws Error(kIntegrity)
+  /// if the file has another size, or belongs to another run.
   RunFile(FileSystem& files, JobFolder& folder, std::uint64_t run, std::uint64_t header_bytes,
           std::uint64_t trailer_bytes, std::uint64_t bytes, const TaskOrder& order, std::span<const Fence> fences);
 
@@ -95,7 +95,7 @@ class RunFile {
   /// Reads the whole file and returns its fences: the first record, before which `state` is the state, and one record
   /// after each step. Sets `shape` to the value for TaskRun.
   std::vector<Fence> MakeFences(ScanState state, std::uint64_t& shape);
-  /// Returns the offset of `place` in this run, number `own`. It must lie between the record borders `low`, `high`.
+  /// Returns the offset of `place` in this run, whose number is `own`. The result must be in [low, high].
   std::uint64_t Find(const OrderPlace& place, std::uint64_t own, bool unique, std::uint64_t low, std::uint64_t high);
   /// Returns the offset of `place` in the whole file. Uses the fences.
   std::uint64_t Find(const OrderPlace& place, std::uint64_t own, bool unique);

@@ -35,7 +35,7 @@ inline std::uint64_t ChunkBytes(RecordSpan rest, const RecordLayout& layout) {
 struct Chunk {
   std::span<std::byte> records;  ///< the bytes that the stages have left so far
   bool goes_on = false;          ///< the first record has the same key as the record before the chunk
-  OutputProof::Seen seen;        ///< sum and borders of `records`, with their keys
+  OutputProof::Seen seen;        ///< sum, first and last record, and order of `records`
   unsigned part = 0;             ///< index of the part of the output that the chunk belongs to
 };
 
