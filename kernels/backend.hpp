@@ -1,8 +1,8 @@
-// Sorts and merges records in memory, on CPU threads or on a GPU. Both give the same bytes. A Backend allocates one
-// arena, which is divided into slots of equal size, and opens Lanes. A Lane is one worker with its own workspace: one
-// thread drives its two blocking calls, Sort and Merge. Sorted records (SortedRecords) stay in the slot where the lane
-// left them until the caller destroys them. A slot is therefore either the workspace of a lane or the memory of a
-// sorted run. Start at Lane.
+// The interface of the backends, which sort and merge records in memory, on CPU threads or on a GPU. All backends
+// return the same bytes. A Backend allocates one arena, divides it into slots of equal size, and opens Lanes. A Lane is
+// one worker with its own workspace: one thread drives its two blocking calls, Sort and Merge. Sorted records
+// (SortedRecords) stay in the slot where the lane left them until the caller destroys them. A slot is therefore either
+// the workspace of a lane or the memory of a sorted run. Start at Lane.
 #pragma once
 
 #include <algorithm>
@@ -24,11 +24,10 @@
 namespace gpusort {
 
 /// Counts the host memory in use against the limit of --memory. Every large allocation on the host must be counted
-/// here, pinned memory included. Any thread may call it.
+/// here, including pinned memory. Thread-safe.
 class HostMemory {
  public:
-  /// `limit` is in bytes. An `elastic` limit never makes Reserve fail: a line that is longer than planned may exceed
-  /// it.
+  /// `limit` is in bytes. With `elastic`, Reserve never fails, so that one very long line may exceed the limit.
   explicit HostMemory(std::uint64_t limit, bool elastic = false) : limit_(limit), elastic_(elastic) {}
   /// Adds `bytes` to the memory in use. Throws Error(kOutOfMemory) if the sum would exceed a limit that is not elastic.
   void Reserve(std::uint64_t bytes);
@@ -45,8 +44,8 @@ class HostMemory {
   std::atomic<std::uint64_t> peak_{0};
 };
 
-/// A page-aligned block of host memory, counted by a HostMemory. A page takes RAM only once it is touched. Movable; the
-/// destructor frees the block.
+/// A page-aligned block of host memory, counted by a HostMemory. Its pages take RAM only once they are touched.
+/// Movable; the destructor frees the block.
 class HostBuffer {
  public:
   HostBuffer() = default;
@@ -56,7 +55,7 @@ class HostBuffer {
   ~HostBuffer();
   std::byte* data() const { return data_; }
   std::uint64_t size() const { return bytes_; }
-  /// Keeps the pages mapped until the process ends, also after the buffer is destroyed.
+  /// Makes the destructor leave the pages mapped until the process ends.
   void LeaveMapped() { data_ = nullptr; }
 
  private:
@@ -65,7 +64,7 @@ class HostBuffer {
   std::uint64_t bytes_ = 0;
 };
 
-/// The device number of host memory and of the CPU. The device numbers of GPUs are their CUDA ordinals: 0, 1, ...
+/// The device number of the CPU and of host memory. GPUs have their CUDA ordinals as device numbers: 0, 1, ...
 inline constexpr int kOnHost = -1;
 
 /// Facts about an open backend.
@@ -73,9 +72,9 @@ struct BackendLimits {
   std::string name;  ///< for people: "CPU, 2 threads" or "GPU 0, NVIDIA H200"
   std::string id;    ///< identifies a GPU across runs: "UUID GPU-..., PCI 0000:3B:00.0"
   bool gpu = false;
-  int device = kOnHost;            ///< CUDA ordinal of the backend's GPU, or of the first of several
+  int device = kOnHost;            ///< the CUDA ordinal of the backend's (first) GPU
   unsigned gpus = 1;               ///< the number of GPUs of the backend; 1 on the CPU
-  /// Free memory of each GPU when it was opened; 0 on the CPU, whose slots are host memory.
+  /// The free memory of each GPU when the backend was opened; 0 on the CPU, whose slots are host memory.
   std::uint64_t device_bytes = 0;
   unsigned threads = 1;            ///< the number of host threads that sort
 
@@ -83,11 +82,10 @@ struct BackendLimits {
   std::string full_name() const { return id.empty() ? name : name + " (" + id + ")"; }
 };
 
-/// The size of the memory that MakeArena allocates. A backend of several GPUs divides slots and lanes equally among
-/// them.
+/// Describes the arena that MakeArena allocates. Several GPUs divide the slots and lanes equally.
 struct ArenaShape {
   RecordLayout layout;
-  /// The size of a slot in bytes. A slot holds one batch, or one merge window, of fewer than 2^32 whole records. For
+  /// The size of a slot in bytes. A slot holds one batch or one merge window: whole records, fewer than 2^32. For
   /// lines, slot_bytes must be below 2^32, and a batch has at most SlotRecords(layout, slot_bytes) lines. A merge
   /// window may have more lines.
   std::uint64_t slot_bytes = 0;
@@ -99,9 +97,8 @@ struct ArenaShape {
   bool grows = false;  ///< CPU only: if true, a line longer than a slot is accepted as a batch of its own
 };
 
-/// A block of the bytes of a batch, in host memory, on loan: destroying the object returns the buffer to its owner. The
-/// blocks of a batch, concatenated, are whole records. A fixed record lies in one block. A line may continue in the
-/// next block.
+/// One block of the bytes of a batch, in host memory, on loan: the destructor returns the buffer to its owner. All
+/// blocks of a batch together contain whole records. A fixed record never crosses a block border; a line may.
 class InputBlock {
  public:
   virtual ~InputBlock() = default;
@@ -115,19 +112,18 @@ class BatchSource {
   virtual std::unique_ptr<InputBlock> Next() = 0;
 };
 
-/// The sorted records of one batch, in the slot where a lane left them. Destroying the object frees the slot.
+/// The sorted records of one batch, in the slot where a lane left them. The destructor frees the slot.
 class SortedRecords {
  public:
   virtual ~SortedRecords() = default;
   virtual const std::byte* data() const = 0;  ///< the address of the first record, in the memory of device()
-  virtual int device() const { return kOnHost; }  ///< CUDA ordinal of a GPU, or kOnHost
+  virtual int device() const { return kOnHost; }  ///< the CUDA ordinal of a GPU, or kOnHost
   bool on_device() const { return device() != kOnHost; }
   virtual std::uint64_t bytes() const = 0;
   virtual std::uint64_t records() const = 0;
-  /// True if the batch was in order when it arrived. Records with equal keys count as in order.
+  /// Returns true if the batch was in order when it arrived. Records with equal keys count as in order.
   virtual bool was_sorted() const = 0;
-  /// Copies out.size() bytes, from byte `offset` of the records on, to host memory. Returns when the copy is done. Any
-  /// thread may call it.
+  /// Copies out.size() bytes of the records, from byte `offset` on, to host memory. Waits for the copy. Thread-safe.
   virtual void Read(std::uint64_t offset, std::span<std::byte> out) const = 0;
 };
 
@@ -159,13 +155,13 @@ class OwnedRecords : public SortedRecords {
 };
 using HostRecords = OwnedRecords<HostBuffer>;
 
-/// A part of a sorted run, as an input of Lane::Merge: whole records. The pieces of a run must be adjacent in the list
-/// and in the order of the run. Runs must come in ascending order of `run`.
+/// A part of a sorted run that Lane::Merge takes: whole records. The pieces of a run must be adjacent in the list of
+/// pieces and in the order of the run. Runs must come in ascending order of `run`.
 struct Piece {
   const std::byte* data = nullptr;
   std::uint64_t bytes = 0;
   std::uint32_t run = 0;
-  int device = kOnHost;  ///< the device that holds the piece: the host, or any GPU of the lane's backend
+  int device = kOnHost;  ///< the device whose memory holds the piece: the host, or any GPU of the lane's backend
 
   bool on_device() const { return device != kOnHost; }
 };
@@ -181,26 +177,25 @@ struct DeviceTimes {
   }
 };
 
-/// One worker of a backend, with its own workspace: one thread at a time may use a lane, and several lanes work in
-/// parallel. Throws Error(kOutOfMemory), which leaves the backend usable, Error(kCancelled) after Backend::Cancel, and
-/// Error(kGpuLost), after which nothing on the device can be read any more.
+/// One worker of a backend, with its own workspace. Only one thread at a time may use a lane, but lanes work in
+/// parallel. After Error(kOutOfMemory) the backend is still usable. After Error(kGpuLost) no memory of the device can
+/// be read. Error(kCancelled) follows Backend::Cancel.
 class Lane {
  public:
   virtual ~Lane() = default;
-  /// Sorts all records of `source` stably. They must be whole records of at most slot_bytes in total. Waits until two
-  /// slots are free. Never returns null. Throws Error(kInternal) if the batch is empty.
+  /// Sorts all records of `source` stably: whole records of at most slot_bytes in total. Waits until two slots are
+  /// free. Never returns null. Throws Error(kInternal) if the batch is empty.
   virtual std::unique_ptr<SortedRecords> Sort(BatchSource& source) = 0;
-  /// Merges `pieces` stably: of records with equal keys, the record of the earlier piece comes first. The result has
-  /// the size of all pieces together, at most slot_bytes. Writes it to host memory at `out`, which must not overlap any
-  /// piece.
+  /// Merges `pieces` stably: of records with equal keys, the record of the earlier piece comes first. Writes the result
+  /// to host memory at `out`, which must not overlap any piece. The result has at most slot_bytes bytes.
   virtual void Merge(std::span<const Piece> pieces, std::byte* out) = 0;
-  /// Returns the device times of all Sort and Merge calls since the last TakeTimes. Zero on the CPU.
+  /// Returns the device times of all calls of Sort and Merge since the last TakeTimes. All times are 0 on the CPU.
   virtual DeviceTimes TakeTimes() { return {}; }
   /// Returns the CUDA ordinal of the GPU that the lane works on, or kOnHost.
   virtual int device() const { return kOnHost; }
 };
 
-/// The maximum number of bytes of host memory that the arena of a GPU takes.
+/// The maximum size of the pinned host memory that the arena of a GPU takes, in bytes.
 inline constexpr std::uint64_t kMostPinnedByGpu = std::uint64_t{168} << 10;
 
 /// A request to copy bytes of a slot to host memory.
@@ -214,15 +209,14 @@ struct SlotRead {
 struct SearchRange {
   const std::byte* data = nullptr;
   std::uint64_t bytes = 0;
-  bool inclusive = false;  ///< true: keys equal to that of the cut are before the cut; false: only smaller keys are
+  bool inclusive = false;  ///< true: records with the same key as the cut are before the cut
   int device = kOnHost;    ///< the GPU whose memory holds the records
 };
 
-/// Finds a cut that divides sorted runs of lines into two halves, neither of them empty. Run r is the bytes [bounds[r],
-/// bounds[r + 1]), counted from `data`. The cut is the line at the middle of the longest run. Returns for each run how
-/// many of its bytes come before the cut, in the order of (key, run). read(begin, span) must copy the bytes from offset
-/// `begin` on into the span. before(ranges, cut) must do what Backend::BytesBefore does. Only `before` reads through
-/// `data`.
+/// Finds a cut that divides sorted runs of lines into two halves, neither of them empty. The cut is the line at the
+/// middle of the longest run. Returns for each run how many of its bytes come before the cut, in the order of (key,
+/// run). Run r is the bytes [bounds[r], bounds[r + 1]) from `data` on. Only `before`, which must do what
+/// Backend::BytesBefore does, uses `data`; read(begin, span) must copy the bytes from offset `begin` on into the span.
 template <typename Read, typename Before>
 std::vector<std::uint64_t> CutLinesInHalf(const std::byte* data, std::span<const std::uint64_t> bounds,
                                           const RecordLayout& layout, const Read& read, const Before& before) {
@@ -233,7 +227,7 @@ std::vector<std::uint64_t> CutLinesInHalf(const std::byte* data, std::span<const
   }
   const std::uint64_t size = bounds[longest + 1] - bounds[longest];
   const std::uint64_t middle = size / 2;
-  // Reads more and more bytes around the middle until they contain the whole line that holds the middle byte.
+  // Reads ever more bytes around the middle, until they contain the whole line in which the middle byte lies.
   std::vector<std::byte> around;
   std::uint64_t begin = 0, line = 0;
   for (std::uint64_t reach = 1 << 12; line == 0; reach *= 4) {
@@ -260,13 +254,13 @@ class Backend {
  public:
   virtual ~Backend() = default;
   virtual const BackendLimits& limits() const = 0;
-  /// Returns how many bytes a lane needs in addition to its slots: device memory on a GPU, host memory on the CPU.
+  /// Returns how many bytes a lane needs in addition to slots: device memory on a GPU, host memory on the CPU.
   virtual std::uint64_t LaneBytes(const RecordLayout& layout, std::uint64_t slot_bytes) const = 0;
-  /// Allocates the arena. A further call replaces the arena; the caller must destroy the lanes and the records of the
-  /// old arena before. Throws Error(kOutOfMemory) if the arena does not fit.
+  /// Allocates the arena, or replaces the old arena. The caller must first destroy all lanes and all records of the old
+  /// arena. Throws Error(kOutOfMemory) if the arena does not fit.
   virtual void MakeArena(const ArenaShape& shape, HostMemory& memory) = 0;
   virtual std::unique_ptr<Lane> OpenLane() = 0;
-  /// Returns how many slots are held neither by a lane nor by SortedRecords.
+  /// Returns how many slots neither a lane nor a SortedRecords uses.
   virtual std::uint32_t free_slots() const = 0;
   /// Pins the host memory [data, data + bytes), so that copies between it and a GPU are fast and asynchronous. Does
   /// nothing on the CPU. If pinning fails, copies are slower, and nothing else changes.
@@ -274,18 +268,18 @@ class Backend {
   /// Ends the pinning that Pin(data) began. Returns false if a lost GPU keeps the memory pinned. The caller must then
   /// leave the memory mapped until the process ends, because the other GPUs would still copy to and from the old pages.
   virtual bool Unpin(void* data) = 0;
-  /// Returns for each range how many bytes its records before `cut_record` take. `cut_record` is in host memory.
+  /// Returns for each range the size in bytes of its records before `cut_record`, which is in host memory.
   virtual std::vector<std::uint64_t> BytesBefore(std::span<const SearchRange> ranges, RecordSpan cut_record) = 0;
-  /// Does all copies of `reads`. On a GPU many short copies take about as long as one.
+  /// Does all copies of `reads` at once. On a GPU many short copies take about as long as one copy.
   virtual void Read(std::span<const SlotRead> reads) {
     for (const SlotRead& read : reads) std::memcpy(read.out.data(), read.data, read.out.size());
   }
-  /// Enables direct copies from the memory of GPU `device` if the machine allows them. Without them such copies go
+  /// Enables direct copies from the memory of GPU `device`, if the machine allows direct copies. Otherwise copies go
   /// through the host and are slower.
   virtual void ReachInto(int /*device*/) {}
-  /// Returns the maximum number of bytes of device memory in use at one time so far.
+  /// Returns the largest number of bytes of device memory that were in use at one time.
   virtual std::uint64_t device_peak() const = 0;
-  /// Returns how many of limits().threads the system refused to start. The other threads do the work.
+  /// Returns how many of limits().threads the system refused to start. The threads that exist do all the work.
   virtual unsigned refused_threads() const { return 0; }
   /// Makes every lane that waits for a slot, now or later, throw Error(kCancelled).
   virtual void Cancel() = 0;
@@ -296,20 +290,19 @@ class Backend {
 bool GpuLikely();
 /// Returns how to install the CUDA module if the machine has a GPU and no module, otherwise an empty string.
 std::string WhyGpuIsUnused();
-/// Returns a line for each backend, for --version: its name, or why it is missing. Loads neither the driver nor the
-/// module.
+/// Returns one line for each backend, for --version: its name, or why it is missing. Loads no driver and no module.
 std::vector<std::string> ListBackends();
 /// Opens the CPU backend with `threads` threads. 0 means one thread for each core.
 std::unique_ptr<Backend> OpenCpuBackend(unsigned threads);
 /// Returns the LaneBytes() of a CPU backend with `threads` threads.
 std::uint64_t CpuLaneBytes(const RecordLayout& layout, std::uint64_t slot_bytes, unsigned threads);
-/// Returns how many GPUs CUDA shows to this process. Throws the same errors as OpenCudaBackend.
+/// Returns the number of GPUs that CUDA shows to this process. Throws the same errors as OpenCudaBackend.
 int CountGpus(std::chrono::seconds timeout);
-/// Opens a GPU, which takes about 0.35 s. Throws Error(kGpuLost) with the reason if there is no such device, or no CUDA
-/// module of this version. A GPU counts as lost when a single wait for it, opening included, exceeds `timeout`.
+/// Opens a GPU, which takes about 0.35 s. Throws Error(kGpuLost) with the reason if the device or the CUDA module of
+/// this version is missing. A GPU counts as lost if a single wait for it, including opening, exceeds `timeout`.
 std::unique_ptr<Backend> OpenCudaBackend(int device, std::chrono::seconds timeout = std::chrono::minutes(1));
-/// Returns true if a GPU has not answered within the timeout and may still be at work. The process must then exit
-/// without waiting for that GPU.
+/// Returns true if a GPU has not answered within the timeout and may still be working. The process must then exit
+/// without waiting for the GPU.
 bool AGpuHangs();
 
 }  // namespace gpusort

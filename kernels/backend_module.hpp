@@ -1,7 +1,7 @@
-// The CUDA backend is a module, gpusort_cuda.so, which the program loads when a GPU is wanted. Without the module there
-// is no GPU, and everything else works. The module exports one name, gpusort_cuda_module. The program refuses a module
-// of another version. The module owns all state of the backend, is loaded once and stays loaded; the program passes
-// everything as arguments. Start at CudaModule; backend_module.cpp is the program's side.
+// The interface between the program and the CUDA backend, which is a module (gpusort_cuda.so). The program loads the
+// module when it wants a GPU. Without the module the program works on the CPU. The module exports one name,
+// gpusort_cuda_module, is loaded once and stays loaded. The module owns all state of the backend. Start at CudaModule;
+// backend_module.cpp is the program's side.
 #pragma once
 
 #include <chrono>
@@ -12,10 +12,10 @@
 
 namespace gpusort {
 
-/// The functions of a module. Both sides must be compiled from the same C++ headers, so the program reads only
-/// `version` until the versions are known to agree. `version` stays the first member.
+/// The functions of the CUDA module. The program and the module must be compiled from the same headers. The program
+/// compares `version` before it reads anything else, so `version` must stay the first member.
 struct CudaModule {
-  const char* version;  ///< GPUSORT_MODULE_VERSION: the release, and a sum of the headers that the two sides share
+  const char* version;  ///< GPUSORT_MODULE_VERSION: the release and a checksum of the shared headers
   /// Does the work of OpenCudaBackend. `handler` is the handler that was given to OnStuckDriver, or null.
   std::unique_ptr<Backend> (*open)(int device, std::chrono::seconds timeout, StuckDriverHandler handler);
   int (*count)(std::chrono::seconds timeout);  ///< does the work of CountGpus
@@ -24,6 +24,6 @@ struct CudaModule {
 
 }  // namespace gpusort
 
-/// Returns the functions of the module. The module exports no other name. A program that links this function itself
-/// loads no module.
+/// Returns the functions of the CUDA module, which exports no other name. A program that links this function does not
+/// load the module.
 extern "C" __attribute__((visibility("default"))) const gpusort::CudaModule* gpusort_cuda_module();

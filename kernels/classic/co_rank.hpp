@@ -1,9 +1,9 @@
 // Three searches for a co-rank: the number of items from a among the first k items of the stable merge of a[0, m) and
-// b[0, n). All three return the same answer in O(log min(m, n)) steps. They differ in their steps: TextbookCoRank moves
-// two cursors and checks both sides, BranchFreeCoRank selects instead of branching, and WideCoRank lets many lanes of a
-// warp compare at once. Index is the unsigned type of the arithmetic; 32 bits are enough in a tile. Sources: Hwu, Kirk
-// and El Hajj, Programming Massively Parallel Processors, 4th ed., ch. 12; Siebert and Traff 2013; J. Lv, Parallel
-// Merge for Many-Core Architectures, Illinois 2016; Green, McColl and Bader, GPU Merge Path, ICS 2012.
+// b[0, n). All three return the same number after O(log min(m, n)) steps. TextbookCoRank moves two cursors and checks
+// both sides, BranchFreeCoRank selects instead of branching, and WideCoRank lets many lanes of a warp compare at the
+// same time. Index is the unsigned type of the arithmetic; 32 bits are enough in a tile. Sources: Hwu, Kirk and El
+// Hajj, Programming Massively Parallel Processors, 4th ed., ch. 12; Siebert and Traff 2013; J. Lv, Parallel Merge for
+// Many-Core Architectures, Illinois 2016; Green, McColl and Bader, GPU Merge Path, ICS 2012.
 #pragma once
 
 #include <cstdint>
@@ -12,10 +12,10 @@
 
 namespace gpusort::classic {
 
-/// Finds the co-rank by the search of the textbook (Hwu, Kirk and El Hajj). A cut (i, j) with i + j = k is right if a[i
-/// - 1] <= b[j] and b[j - 1] < a[i]. The search starts with the largest possible i. While one side of the cut is wrong,
-/// it moves half of the way to the bound on that side. Takes at most 2 comparisons a step, and log2(min(k, m, n, m + n
-/// - k) + 1) + 1 steps, rounded up.
+/// Finds the co-rank as the textbook of Hwu, Kirk and El Hajj does. A cut (i, j) with i + j = k is right if a[i - 1] <=
+/// b[j] and b[j - 1] < a[i]. The search starts with the largest possible i. While one condition fails, i moves half of
+/// the way to its bound on that side. Takes at most 2 comparisons a step, and log2(min(k, m, n, m + n - k) + 1) + 1
+/// steps, rounded up.
 template <typename Index, typename IteratorA, typename IteratorB, typename LessT>
 GPUSORT_HD inline Index TextbookCoRank(Index k, IteratorA a, Index m, IteratorB b, Index n, LessT less) {
   Index i = k < m ? k : m;
@@ -39,9 +39,9 @@ GPUSORT_HD inline Index TextbookCoRank(Index k, IteratorA a, Index m, IteratorB 
   }
 }
 
-/// Finds the co-rank with one comparison a step. The number of steps depends on the lengths alone and never on the
-/// keys, so the threads of a warp that search lists of one length stay together. Takes floor(log2(c)) + 1 steps, where
-/// c = min(k, m, n, m + n - k) > 0.
+/// Finds the co-rank with one comparison a step. The number of steps does not depend on the keys. Threads of a warp
+/// that search lists of the same length therefore stay together. Takes floor(log2(c)) + 1 steps, where c = min(k, m, n,
+/// m + n - k) > 0.
 template <typename Index, typename IteratorA, typename IteratorB, typename LessT>
 GPUSORT_HD inline Index BranchFreeCoRank(Index k, IteratorA a, Index m, IteratorB b, Index n, LessT less) {
   Index low = k > n ? k - n : 0;
@@ -49,22 +49,22 @@ GPUSORT_HD inline Index BranchFreeCoRank(Index k, IteratorA a, Index m, Iterator
   while (count > 0) {
     const Index half = (count + 1) / 2;
     const Index i = low + half - 1;
-    // If a[i] is among the first k items, all items of a before it are, too. Otherwise the other half is kept, which
-    // may be one item longer than necessary.
+    // If a[i] is among the first k items, so are all items of a before a[i]. Otherwise the first half stays, which may
+    // be one item longer than necessary.
     low += less(b[k - 1 - i], a[i]) ? 0 : half;
     count -= half;
   }
   return low;
 }
 
-/// Returns the candidate of a lane. The candidates of the kWide lanes cut `count` unknown items into kWide + 1 equal
-/// parts. If there are no more items than lanes, every item is a candidate, so the last step reads consecutive items.
+/// Returns the candidate that one lane of WideCoRank compares. The candidates of all kWide lanes cut `count` unknown
+/// items into kWide + 1 equal parts. If there are no more items than lanes, every item is a candidate.
 template <unsigned kWide, typename Index>
 GPUSORT_HD inline Index WideCandidate(Index count, unsigned lane) {
   return count * (lane + 1) / (kWide + 1);
 }
 
-/// Finds the co-rank by the search of Green, McColl and Bader: kWide candidates a step leave one part of kWide + 1, so
+/// Finds the co-rank as Green, McColl and Bader do: the kWide candidates of each step leave one of kWide + 1 parts, so
 /// a warp of 32 lanes needs a fifth of the steps. count_lanes(probe) must call probe(lane) for every lane in [0, kWide)
 /// and return how many calls were true. (kWide + 1) times k, m and n must fit Index.
 template <unsigned kWide, typename Index, typename IteratorA, typename IteratorB, typename LessT, typename CountLanes>
@@ -73,7 +73,7 @@ GPUSORT_HD inline Index WideCoRank(Index k, IteratorA a, Index m, IteratorB b, I
   Index low = k > n ? k - n : 0;
   Index count = (k < m ? k : m) - low;
   while (count > 0) {
-    // The candidates ascend, so the candidates among the first k items are those of the first lanes.
+    // The candidates ascend: if t candidates are among the first k items, they are the candidates of the first t lanes.
     const unsigned taken = count_lanes([&](unsigned lane) {
       const Index i = low + WideCandidate<kWide>(count, lane);
       return !less(b[k - 1 - i], a[i]);

@@ -1,10 +1,10 @@
-// The textbook merge kernels, for study and as a reference for the production merge (merge.cuh). Each call queues the
-// stable merge of a[0, m) and b[0, n) to out[0, m + n) on `stream` and returns. No call allocates or waits. Items must
-// be trivially copyable and aligned to at most 16 bytes. For pairs, use a struct and a comparator of its key.
-// BasicMerge works in global memory. TiledMerge, CircularMerge and DoubleBufferMerge keep windows of the lists in
-// shared memory. The work of a block is in merge_phases.hpp. Start at the calls, at the end of this file. Sources: Hwu,
-// Kirk and El Hajj, Programming Massively Parallel Processors, 4th ed., ch. 12; J. Lv, Parallel Merge for Many-Core
-// Architectures, Illinois 2016; Green, McColl and Bader, GPU Merge Path, ICS 2012 (the wide partition).
+// The textbook merge kernels, for study and as a reference for the production merge (merge.cuh). Each function queues
+// the stable merge of a[0, m) and b[0, n) to out[0, m + n) on `stream` and returns. No function allocates or waits.
+// Items must be trivially copyable and aligned to at most 16 bytes. For pairs, use a struct and a comparator of its
+// key. BasicMerge works in global memory. TiledMerge, CircularMerge and DoubleBufferMerge keep windows of the lists in
+// shared memory. The work of a block is in merge_phases.hpp. Start at the functions at the end of this file. Sources:
+// Hwu, Kirk and El Hajj, Programming Massively Parallel Processors, 4th ed., ch. 12; J. Lv, Parallel Merge for
+// Many-Core Architectures, Illinois 2016; Green, McColl and Bader, GPU Merge Path, ICS 2012 (the wide partition).
 #pragma once
 
 #include <cuda_runtime.h>
@@ -20,7 +20,7 @@
 namespace gpusort::classic {
 namespace detail {
 
-/// A Team (see merge_phases.hpp) for a block of threads of a GPU.
+/// The Team (see merge_phases.hpp) that consists of the threads of a GPU block.
 struct BlockTeam {
   template <typename Phase>
   __device__ __forceinline__ void Each(Phase phase) {
@@ -39,9 +39,9 @@ struct BlockTeam {
   };
 };
 
-// A kernel cannot take a MergeConfig as template argument, because nvcc 13 writes host code for it that does not
-// compile. It takes numbers instead. The number of blocks is not among them, so configurations that differ only in it
-// share one kernel.
+// Packs the switches of a MergeConfig into a template argument of the kernels: nvcc 13 generates host code that does
+// not compile if a kernel takes the MergeConfig itself. The number of blocks is left out, so that configurations that
+// differ only in it share one kernel.
 constexpr unsigned SwitchesOf(const MergeConfig& config) {
   return config.share_co_ranks | config.branch_free << 1 | config.wide_partition << 2 | config.stage_output << 3;
 }
@@ -116,8 +116,8 @@ cudaError_t BufferedMerge(A a, std::uint64_t m, B b, std::uint64_t n, Output out
 
 }  // namespace detail
 
-/// Merges in global memory: each thread finds one co-rank and merges one share. If kConfig.blocks is 0, each thread has
-/// a single share. Otherwise a block takes every blocks-th tile.
+/// Merges in global memory: each thread finds one co-rank and merges one share of the output. If kConfig.blocks is 0,
+/// each thread merges a single share. Otherwise a block takes every blocks-th tile.
 template <MergeConfig kConfig, typename A, typename B, typename Output, typename LessT>
 cudaError_t BasicMerge(A a, std::uint64_t m, B b, std::uint64_t n, Output out, LessT less,
                        cudaStream_t stream = nullptr) {
@@ -130,26 +130,25 @@ cudaError_t BasicMerge(A a, std::uint64_t m, B b, std::uint64_t n, Output out, L
   return cudaGetLastError();
 }
 
-/// Merges through shared memory: reads a tile of each list for each tile of output, and uses half of what it reads.
-/// Each block merges one share of the output, tile by tile, as in the next two calls. If kConfig.blocks is 0, there are
-/// as many blocks as the GPU can run at the same time. Needs 2 tiles of shared memory, or 3 if the output is staged.
+/// Merges through shared memory: loads a tile of each list for each tile of output, and uses half of the loaded items.
+/// Each block merges one share of the output, tile by tile. If kConfig.blocks is 0, there are as many blocks as the GPU
+/// can run at the same time. Needs 2 tiles of shared memory, or 3 if the output is staged.
 template <MergeConfig kConfig, typename A, typename B, typename Output, typename LessT>
 cudaError_t TiledMerge(A a, std::uint64_t m, B b, std::uint64_t n, Output out, LessT less,
                        cudaStream_t stream = nullptr) {
   return detail::BufferedMerge<kConfig, Buffering::kSingle>(a, m, b, n, out, less, stream);
 }
 
-/// Merges as TiledMerge does, but keeps unused items in shared memory and reads only as many items as were used. Each
-/// item is therefore read once. Needs as much shared memory as TiledMerge.
+/// Merges as TiledMerge does, but keeps unused items in shared memory and loads only as many items as were used. Every
+/// item is therefore loaded once. Needs as much shared memory as TiledMerge.
 template <MergeConfig kConfig, typename A, typename B, typename Output, typename LessT>
 cudaError_t CircularMerge(A a, std::uint64_t m, B b, std::uint64_t n, Output out, LessT less,
                           cudaStream_t stream = nullptr) {
   return detail::BufferedMerge<kConfig, Buffering::kCircular>(a, m, b, n, out, less, stream);
 }
 
-/// Merges as CircularMerge does, with two tiles of each list. A further tile is read as a whole when less than one tile
-/// is left. Each item is read once, with half as many rounds of loading. Needs 4 tiles of shared memory, or 5 if the
-/// output is staged.
+/// Merges as CircularMerge does, with two tiles of each list, and loads a whole tile when less than one tile is left.
+/// Every item is loaded once, in half as many rounds. Needs 4 tiles of shared memory, or 5 if the output is staged.
 template <MergeConfig kConfig, typename A, typename B, typename Output, typename LessT>
 cudaError_t DoubleBufferMerge(A a, std::uint64_t m, B b, std::uint64_t n, Output out, LessT less,
                               cudaStream_t stream = nullptr) {

@@ -1,9 +1,8 @@
-// The work of the blocks of the textbook merge kernels, for host and device: phases of threads with barriers between
-// them. BasicMergeBlock merges directly from list to list. BufferedMergeBlock merges through shared memory, tile by
-// tile, with one of three ways to keep a window of each list there (ListWindow). Start at BufferedMergeBlock. The
-// kernels are in merge_kernels.cuh. Sources: Hwu, Kirk and El Hajj, Programming Massively Parallel Processors, 4th ed.,
-// ch. 12 (basic, tiled, circular); J. Lv, Parallel Merge for Many-Core Architectures, Illinois 2016 (double buffer,
-// shared co-ranks, no branches).
+// The work of one block of the textbook merge kernels (merge_kernels.cuh), for host and device: phases of threads with
+// barriers between them. BasicMergeBlock merges directly from list to list. BufferedMergeBlock merges through shared
+// memory, tile by tile, with one of three ways to buffer the lists (ListWindow). Start at BufferedMergeBlock. Sources:
+// Hwu, Kirk and El Hajj, Programming Massively Parallel Processors, 4th ed., ch. 12 (basic, tiled, circular); J. Lv,
+// Parallel Merge for Many-Core Architectures, Illinois 2016 (double buffer, shared co-ranks, no branches).
 //
 // The two functions run on a Team, which is a block of a GPU or a loop on a CPU. A Team has
 //
@@ -23,17 +22,16 @@
 
 namespace gpusort::classic {
 
-/// How a textbook merge divides its work, and which of the known improvements it uses.
+/// The way in which a textbook merge divides its work, and the known improvements that it uses.
 struct MergeConfig {
   int blocks = 0;  ///< the maximum number of blocks; 0: the best number for the kernel (see merge_kernels.cuh)
-  int threads = 256;         ///< the number of threads of a block
-  int items_per_thread = 8;  ///< the number of outputs of a thread in one tile (thread coarsening)
-  /// A thread searches only the end of its share. It takes the start from its neighbour, which halves the number of
-  /// searches.
+  int threads = 256;         ///< threads of a block
+  int items_per_thread = 8;  ///< outputs of a thread in one tile (thread coarsening)
+  /// Each thread searches only the end of its share and takes the start from its neighbour: half as many searches.
   bool share_co_ranks = false;
-  bool branch_free = false;     ///< use BranchFreeCoRank and BranchFreeMerge
+  bool branch_free = false;     ///< uses BranchFreeCoRank and BranchFreeMerge
   bool wide_partition = false;  ///< whole warps find a block's part of the lists (WideCoRank); not for BasicMerge
-  bool stage_output = false;    ///< a tile is written through shared memory, coalesced; not for BasicMerge
+  bool stage_output = false;    ///< writes a tile through shared memory, coalesced; not for BasicMerge
 
   /// The number of outputs of a block in one round.
   GPUSORT_HD constexpr std::uint32_t tile() const { return static_cast<std::uint32_t>(threads * items_per_thread); }
@@ -51,9 +49,8 @@ GPUSORT_HD constexpr T Least(T a, T b) {
   return b < a ? b : a;
 }
 
-/// A view of kCapacity items that begin anywhere in a buffer and continue at its front: [i] is buffer[(start + i) mod
-/// kCapacity]. Co-rank and merge see contiguous indices. Index -1 wraps like any other index, so a cut before the first
-/// item of b needs no special case.
+/// A circular view of a buffer of kCapacity items: [i] is buffer[(start + i) mod kCapacity], so that co-rank and merge
+/// see contiguous indices. Index -1 wraps around, too, so a cut before the first item of b needs no special case.
 template <typename Item, std::uint32_t kCapacity>
 struct CircularView {
   using value_type = Item;
@@ -70,9 +67,8 @@ struct CircularView {
   GPUSORT_HD CircularView operator+(std::uint32_t i) const { return {buffer, Wrap(start + i)}; }
 };
 
-/// The part of one sorted list that a block keeps in shared memory. Every thread has a copy, and all copies are equal;
-/// only Load differs between threads. The unused items of the list are `held` items in the buffer, followed by
-/// list[next, end).
+/// The part of one sorted list that a block keeps in shared memory. Every thread has an equal copy of this struct; only
+/// Load differs between threads. The unused items of the list are `held` items in the buffer, then list[next, end).
 template <Buffering kBuffering, std::uint32_t kTile>
 struct ListWindow {
   static constexpr std::uint32_t kCapacity = kBuffering == Buffering::kDouble ? 2 * kTile : kTile;
@@ -82,18 +78,17 @@ struct ListWindow {
   std::uint32_t start = 0;
   std::uint32_t held = 0;
 
-  /// Returns how many items the next Load reads. After the Load the buffer holds at least a tile, or the rest of the
-  /// list.
+  /// Returns how many items the next Load reads. It fills the buffer up to a tile, or to the end of the list.
   GPUSORT_HD std::uint32_t Wanted() const {
     std::uint32_t wanted = kTile - held;
     if (kBuffering == Buffering::kDouble) wanted = held == 0 ? 2 * kTile : held < kTile ? kTile : 0;
     return static_cast<std::uint32_t>(Least<std::uint64_t>(wanted, end - next));
   }
-  /// Loads this thread's part of the wanted items. Neighbouring threads load neighbouring items.
+  /// Loads this thread's part of the Wanted() items. Neighbouring threads load neighbouring items.
   template <std::uint32_t kThreads, typename Iterator, typename Item>
   GPUSORT_HD void Load(std::uint32_t thread, Iterator list, Item* buffer) const {
     constexpr int kSteps = static_cast<int>((kCapacity + kThreads - 1) / kThreads);
-    // The number of loads that are started before the first is waited for. They take 64 bytes of registers.
+    // The number of loads in flight at one time. Their results take 64 bytes of registers.
     constexpr int kBatch = sizeof(Item) >= 64 ? 1 : static_cast<int>(64 / sizeof(Item));
     const std::uint32_t wanted = Wanted();
     GPUSORT_UNROLL
@@ -116,7 +111,7 @@ struct ListWindow {
     next += loaded;
     held += loaded;
   }
-  /// Returns the items that the buffer holds. A single buffer never wraps.
+  /// Returns a view of the unused items in the buffer. The items of a single buffer never wrap around.
   template <typename Item>
   GPUSORT_HD auto View(const Item* buffer) const {
     if constexpr (kBuffering == Buffering::kSingle) {
@@ -140,7 +135,7 @@ struct ListWindow {
   GPUSORT_HD static std::uint32_t Wrap(std::uint32_t at) { return at < kCapacity ? at : at - kCapacity; }
 };
 
-/// The parts of a block's shared memory for BufferedMergeBlock.
+/// The layout of a block's shared memory in BufferedMergeBlock.
 template <MergeConfig kConfig, Buffering kBuffering, typename Item>
 struct BlockMemory {
   static_assert(alignof(Item) <= 16);
@@ -155,7 +150,7 @@ struct BlockMemory {
   std::uint64_t* block_co_ranks;  ///< the co-ranks of the start and the end of the block's outputs
   Item* a;
   Item* b;
-  Item* staged;             ///< one tile of output
+  Item* staged;             ///< one tile of output, if the output is staged
   std::uint32_t* co_ranks;  ///< [t + 1] is the co-rank of the end of thread t's share of the tile
 
   /// `memory` must have kBytes bytes and be aligned to 16.
@@ -167,7 +162,7 @@ struct BlockMemory {
         co_ranks(reinterpret_cast<std::uint32_t*>(static_cast<char*>(memory) + kCoRanksBegin)) {}
 };
 
-/// The output ranks [begin, end) of a thread, and their co-ranks first and last.
+/// A thread's share of the output: the ranks [begin, end), and their co-ranks `first` and `last`.
 template <typename Index>
 struct ThreadShare {
   Index begin = 0, end = 0;
@@ -183,8 +178,8 @@ GPUSORT_HD inline Index FindCoRank(Index k, A a, Index m, B b, Index n, LessT le
   }
 }
 
-/// Phase: cuts the thread's share of the outputs [tile_begin, tile_end). If co-ranks are shared, it stores its co-rank
-/// in `co_ranks`.
+/// Phase: finds the thread's share of the outputs [tile_begin, tile_end). If co-ranks are shared, also stores the
+/// co-rank in `co_ranks`.
 template <MergeConfig kConfig, typename Index, typename A, typename B, typename LessT>
 GPUSORT_HD inline ThreadShare<Index> CutShare(std::uint32_t thread, Index tile_begin, Index tile_end, A a, Index m, B b,
                                               Index n, LessT less, Index* co_ranks) {
@@ -198,7 +193,7 @@ GPUSORT_HD inline ThreadShare<Index> CutShare(std::uint32_t thread, Index tile_b
   return share;
 }
 
-/// Phase: merges a share, which CutShare has cut, to out[share.begin, share.end).
+/// Phase: merges the share that CutShare has found to out[share.begin, share.end).
 template <MergeConfig kConfig, typename Index, typename A, typename B, typename Output, typename LessT>
 GPUSORT_HD inline void MergeShare(std::uint32_t thread, const ThreadShare<Index>& share, A a, B b, Output out,
                                   LessT less, const Index* co_ranks) {
@@ -214,9 +209,9 @@ GPUSORT_HD inline void MergeShare(std::uint32_t thread, const ThreadShare<Index>
   }
 }
 
-/// Runs the basic merge: every thread finds the co-ranks of its share and merges it from list to list. Block number
-/// `block` takes every blocks-th tile, beginning with tile `block`. `co_ranks` has kConfig.threads + 1 numbers, used
-/// only if co-ranks are shared.
+/// Runs one block of the basic merge: every thread finds the co-ranks of its share and merges it from list to list.
+/// Block number `block` takes every blocks-th tile, beginning with tile `block`. `co_ranks` has kConfig.threads + 1
+/// numbers, which are used only if co-ranks are shared.
 template <MergeConfig kConfig, typename Team, typename A, typename B, typename Output, typename LessT>
 GPUSORT_HD inline void BasicMergeBlock(Team& team, std::uint64_t* co_ranks, std::uint64_t block, std::uint64_t blocks,
                                        A a, std::uint64_t m, B b, std::uint64_t n, Output out, LessT less) {
@@ -257,9 +252,8 @@ GPUSORT_HD inline void CutBlock(Team& team, std::uint32_t thread, std::uint64_t 
   }
 }
 
-/// Merges the outputs [begin, end) of the merge of a[0, m) and b[0, n) through shared memory. Cuts the lists once.
-/// Then, tile by tile, loads items to shared memory (neighbouring threads load neighbouring items), cuts the tile, and
-/// merges it.
+/// Runs one block of a merge through shared memory: writes the outputs [begin, end) of the merge of a[0, m) and b[0,
+/// n). Cuts the lists once. Then, for each tile, loads items to shared memory, cuts the tile, and merges it.
 template <MergeConfig kConfig, Buffering kBuffering, typename Team, typename A, typename B, typename Output,
           typename LessT>
 GPUSORT_HD inline void BufferedMergeBlock(
@@ -303,8 +297,7 @@ GPUSORT_HD inline void BufferedMergeBlock(
         MergeShare<kConfig>(thread, share[thread], view_a, view_b, out + begin, less, memory.co_ranks);
       }
     });
-    // Each window moves by the number of items taken from its list: for a the co-rank of the tile's end, for b the
-    // rest.
+    // Each window moves by the items taken from its list: the co-rank of the tile's end for a, and the rest for b.
     const std::uint32_t from_a = memory.co_ranks[kThreads];
     window_a.Consume(from_a);
     window_b.Consume(items - from_a);

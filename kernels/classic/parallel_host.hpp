@@ -1,7 +1,7 @@
 // The parallel merge on CPU cores: each thread finds the co-ranks of its range of the output and merges that range. The
-// threads share nothing and do not wait for each other. The merge uses no more threads than pay, possibly one, so that
-// it is not slower than one thread for any size. MergeKeys in merge_host.hpp has the same design with a faster inner
-// merge. Sources: J. Lv, Parallel Merge for Many-Core Architectures, Illinois 2016; Siebert and Traff 2013.
+// threads share nothing and never wait for each other. The merge uses only as many threads as pay, possibly one, so
+// that it is never slower than one thread. MergeKeys in merge_host.hpp has the same design and a faster inner merge.
+// Sources: J. Lv, Parallel Merge for Many-Core Architectures, Illinois 2016; Siebert and Traff 2013.
 #pragma once
 
 #include <algorithm>
@@ -14,18 +14,18 @@
 
 namespace gpusort::classic {
 
-/// The smallest share for which a thread pays. Threads are started one after the other, in about 20 us each. Merging
-/// 2^16 items of the cheapest kind (4 bytes, predictable branches) takes 40 us or more.
+/// The smallest share of the output for which another thread pays. Starting a thread takes about 20 us. Merging 2^16
+/// items of the cheapest kind (4 bytes, predictable branches) takes 40 us or more.
 inline constexpr std::uint64_t kItemsThatPayAThread = std::uint64_t{1} << 16;
 
-/// Returns how many of `threads` threads are worth using for `items` outputs; at least 1.
+/// Returns how many of `threads` threads pay for `items` outputs; at least 1.
 inline unsigned ThreadsThatPay(std::uint64_t items, unsigned threads) {
   return static_cast<unsigned>(
       std::clamp<std::uint64_t>(items / kItemsThatPayAThread, 1, std::max<std::uint64_t>(threads, 1)));
 }
 
-/// Calls SequentialMerge. Not inlined, so that one copy serves all uses: the address of a copy changes the speed of
-/// this short loop by a third, and the parallel merge must not lose to one thread for that reason.
+/// Calls SequentialMerge. Not inlined, so that the parallel merge and the merge on one thread run the same copy: the
+/// address of a copy changes the speed of this short loop by a third.
 template <typename IteratorA, typename IteratorB, typename Output, typename LessT>
 [[gnu::noinline]] void MergeOnThisThread(IteratorA a, std::uint64_t m, IteratorB b, std::uint64_t n, Output out,
                                          LessT less) {
@@ -52,13 +52,13 @@ void ParallelMerge(IteratorA a, std::uint64_t m, IteratorB b, std::uint64_t n, O
   });
 }
 
-/// Merges as above on up to `threads` threads, the calling thread included, but not on more threads than cores. 0 means
-/// one thread for each core.
+/// Merges on up to `threads` threads, including the calling thread, but on at most one thread for each core. 0
+/// `threads` means one thread for each core.
 template <typename IteratorA, typename IteratorB, typename Output, typename LessT>
 void ParallelMerge(IteratorA a, std::uint64_t m, IteratorB b, std::uint64_t n, Output out, LessT less,
                    unsigned threads = 0) {
   if (threads == 1 || ThreadsThatPay(m + n, 2) == 1) {
-    // Asking for the number of cores takes longer than merging a thousand items.
+    // Small merges skip the question for the number of cores, which takes longer than merging a thousand items.
     MergeOnThisThread(a, m, b, n, out, less);
     return;
   }

@@ -1,8 +1,8 @@
 // Yang's row merge and column merge on a GPU. MergeRowPairs merges many small pairs of sorted rows, one pair a thread.
 // The rows are stored one after the other or transposed, which shows the effect of coalescing. RowMergeSort sorts a
-// whole list in this way, so a single thread does its last pass. All calls are stable, queue their work on `stream`,
-// and neither allocate nor wait. The work of a thread and the storage of rows are in row_column_merge.hpp. Source: K.
-// Yang, Two Phase Multiway Merge Sort and new GPU merging algorithm on GPU.
+// whole list in this way, so a single thread does its last pass. All functions are stable, queue their work on
+// `stream`, and neither allocate nor wait. The work of a thread and the storage of rows are in row_column_merge.hpp.
+// Source: K. Yang, Two Phase Multiway Merge Sort and new GPU merging algorithm on GPU.
 #pragma once
 
 #include <cuda_runtime.h>
@@ -36,15 +36,15 @@ __global__ void __launch_bounds__(kRowThreads)
   }
 }
 
-/// Returns enough blocks for `threads` threads, up to the maximum of a grid.
+/// Returns the number of blocks for `threads` threads, at most the maximum of a grid.
 inline unsigned RowBlocks(std::uint64_t threads) {
   return static_cast<unsigned>(std::min<std::uint64_t>((threads - 1) / kRowThreads + 1, 0x7FFFFFFF));
 }
 
 }  // namespace detail
 
-/// Runs one pass: merges rows 0 and 1, 2 and 3, ... of `matrix` from `in` to `out`, where they form matrix.Merged().
-/// `in` must have matrix.slots() slots, and `out` as many as the merged matrix.
+/// Runs one pass: merges rows 0 and 1, 2 and 3, ... of `in` to the rows of `out`, which is stored as matrix.Merged().
+/// `in` must have matrix.slots() slots, and `out` as many as matrix.Merged().
 template <RowStorage kStorage, typename Input, typename Output, typename LessT>
 cudaError_t MergeRowPairs(const RowMatrix<kStorage>& matrix, Input in, Output out, LessT less,
                           cudaStream_t stream = nullptr) {
@@ -54,7 +54,7 @@ cudaError_t MergeRowPairs(const RowMatrix<kStorage>& matrix, Input in, Output ou
   return cudaGetLastError();
 }
 
-/// Sorts each row_items items of the list in[0, matrix.items) to a row of `out`, one row a thread.
+/// Sorts each row_items neighbouring items of the list in[0, matrix.items) to one row of `out`, one row a thread.
 template <RowStorage kStorage, typename Input, typename Output, typename LessT>
 cudaError_t SortRows(const RowMatrix<kStorage>& matrix, Input in, Output out, LessT less,
                      cudaStream_t stream = nullptr) {

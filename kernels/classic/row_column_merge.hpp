@@ -1,8 +1,8 @@
 // Merges many small pairs of sorted rows, one pair a thread, and sorts by such merges, for host and device. Rows are
 // stored one after the other (kRowMajor) or transposed (kColumnMajor): item i of all rows together, so that
-// neighbouring threads, each at item i of its row, access neighbouring addresses. StridedMerge serves both. Everything
-// is stable. Start at RowMergeSortOnHost. The kernels are in row_column_merge.cuh. Source: K. Yang, Two Phase Multiway
-// Merge Sort and new GPU merging algorithm on GPU (smerge, row and column merge).
+// neighbouring threads, each at item i of its row, access neighbouring addresses. StridedMerge merges both kinds of
+// rows. All functions are stable. Start at RowMergeSortOnHost. The kernels are in row_column_merge.cuh. Source: K.
+// Yang, Two Phase Multiway Merge Sort and new GPU merging algorithm on GPU (smerge, row and column merge).
 #pragma once
 
 #include <cstdint>
@@ -12,8 +12,8 @@
 
 namespace gpusort::classic {
 
-/// Merges a[0], a[a_stride], ... (m items) and b[0], b[b_stride], ... (n items) to out[0], out[out_stride], ... Each
-/// item is read once: the first unused item of each list stays in a variable.
+/// Merges a[0], a[a_stride], ... (m items) and b[0], b[b_stride], ... (n items) to out[0], out[out_stride], ... Reads
+/// each item once, because the first unused item of each list stays in a variable.
 template <typename IteratorA, typename IteratorB, typename Output, typename LessT>
 GPUSORT_HD inline void StridedMerge(IteratorA a, std::uint64_t m, std::uint64_t a_stride, IteratorB b, std::uint64_t n,
                                     std::uint64_t b_stride, Output out, std::uint64_t out_stride, LessT less) {
@@ -48,8 +48,8 @@ GPUSORT_HD inline void StridedMerge(IteratorA a, std::uint64_t m, std::uint64_t 
 
 enum class RowStorage { kRowMajor, kColumnMajor };
 
-/// A list of `items` items in rows of `row_items` (> 0) items. The last row may be shorter. A short last row leaves
-/// holes if the matrix is transposed, so the matrix has slots() >= items places.
+/// The shape of a list of `items` items in rows of `row_items` (> 0) items. The last row may be shorter. In a
+/// transposed matrix a short last row leaves unused slots, so that slots() >= items.
 template <RowStorage kStorage>
 struct RowMatrix {
   std::uint64_t items = 0;
@@ -65,12 +65,12 @@ struct RowMatrix {
   GPUSORT_HD std::uint64_t begin(std::uint64_t row) const {
     return kStorage == RowStorage::kRowMajor ? row * row_items : row;
   }
-  /// The distance from an item of a row to the next.
+  /// The distance in slots from an item of a row to the next item.
   GPUSORT_HD std::uint64_t stride() const { return kStorage == RowStorage::kRowMajor ? 1 : rows(); }
   GPUSORT_HD std::uint64_t slots() const {
     return kStorage == RowStorage::kRowMajor ? items : rows() * (items < row_items ? items : row_items);
   }
-  /// The matrix after one pass of merging.
+  /// Returns the shape of the matrix after one pass of merging.
   GPUSORT_HD RowMatrix Merged() const { return {items, 2 * row_items}; }
 };
 
@@ -81,13 +81,13 @@ GPUSORT_HD inline void MergeRowPair(const RowMatrix<kStorage>& matrix, std::uint
   const std::uint64_t a = 2 * pair, b = a + 1;
   const std::uint64_t m = matrix.length(a), n = matrix.length(b);
   const RowMatrix<kStorage> merged = matrix.Merged();
-  // A missing second row has no place in `in`.
+  // If the second row is missing, it has no place in `in`.
   StridedMerge(in + matrix.begin(a), m, matrix.stride(), in + matrix.begin(n > 0 ? b : a), n, matrix.stride(),
                out + merged.begin(pair), merged.stride(), less);
 }
 
-/// The work of one thread in the first pass: sorts the row_items items of the list `in` from row * row_items on, by
-/// insertion, to a row of `out`.
+/// The work of one thread in the first pass: sorts items [row * row_items, (row + 1) * row_items) of the list `in` to a
+/// row of `out`, by insertion.
 template <RowStorage kStorage, typename Input, typename Output, typename LessT>
 GPUSORT_HD inline void SortRow(const RowMatrix<kStorage>& matrix, std::uint64_t row, Input in, Output out, LessT less) {
   using Item = typename std::iterator_traits<Input>::value_type;
@@ -104,8 +104,8 @@ GPUSORT_HD inline void SortRow(const RowMatrix<kStorage>& matrix, std::uint64_t 
   }
 }
 
-/// Returns how many slots each of the two lists of a RowMergeSort needs: the maximum over all passes, less than twice
-/// the items.
+/// Returns how many slots each of the two lists of a RowMergeSort needs: the maximum of all passes, less than 2 *
+/// items.
 template <RowStorage kStorage>
 constexpr std::uint64_t RowMergeSortSlots(std::uint64_t items, std::uint64_t row_items) {
   std::uint64_t most = 0;
@@ -115,8 +115,8 @@ constexpr std::uint64_t RowMergeSortSlots(std::uint64_t items, std::uint64_t row
   }
 }
 
-/// Runs the passes of a merge sort whose result is in out[0, items): calls sort(matrix, to), then merge(matrix, from,
-/// to) until one row is left. `out` and `spare` must have RowMergeSortSlots() slots.
+/// Runs a merge sort whose result is in out[0, items): calls sort(matrix, to) once, and merge(matrix, from, to) until
+/// one row is left. `out` and `spare` must have RowMergeSortSlots() slots.
 template <RowStorage kStorage, typename Item, typename Sort, typename Merge>
 void RunRowMergeSort(std::uint64_t items, std::uint64_t row_items, Item* out, Item* spare, Sort sort, Merge merge) {
   RowMatrix<kStorage> matrix{items, row_items};
@@ -135,7 +135,7 @@ void RunRowMergeSort(std::uint64_t items, std::uint64_t row_items, Item* out, It
   }
 }
 
-/// Sorts as RunRowMergeSort does, with a loop over the threads. Yang measured this as the host's sort.
+/// Runs a RowMergeSort on one host thread, in a loop over the threads. Yang measured this as the sort of the host.
 template <RowStorage kStorage, typename Input, typename Item, typename LessT>
 void RowMergeSortOnHost(Input in, std::uint64_t items, std::uint64_t row_items, Item* out, Item* spare, LessT less) {
   RunRowMergeSort<kStorage>(

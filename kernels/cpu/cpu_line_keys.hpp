@@ -1,5 +1,5 @@
-// The encoded keys of lines on the CPU backend: read from lines, compared, and their common prefixes.
-// Start at LineKeys.
+// The encoded keys of lines on the CPU backend: reads them, compares them, and finds their common prefixes. Start at
+// LineKeys.
 #pragma once
 
 #include <algorithm>
@@ -13,21 +13,21 @@
 
 namespace gpusort::detail {
 
-/// A long part of the encoded key of one line. It saves looking for the keys of the line again if twelve bytes do not
-/// decide.
+/// A copy of 56 bytes of one line's encoded key. The copy saves finding the keys in the line again if the twelve bytes
+/// of an entry do not decide.
 struct WideKey {
   static constexpr std::uint64_t kBytes = 56;
 
-  Byte bytes[kBytes];  ///< padded in the same way as the chunks of EncodeChunk
+  Byte bytes[kBytes];  ///< padded as the chunks of EncodeChunk are
   std::uint32_t row;
   std::uint32_t ended;  ///< not 0 if the encoded key ends within these bytes
 };
 
-/// Collects a WideKey in the same way as ChunkWriter collects twelve bytes.
+/// Collects the bytes of a WideKey, in the same way as ChunkWriter collects a chunk of twelve bytes.
 class WideWriter {
  public:
-  /// Collects bytes [skip, skip + WideKey::kBytes) of an encoded key. The caller will use only the first `wanted` of
-  /// them.
+  /// Collects bytes [skip, skip + WideKey::kBytes) of an encoded key. The caller uses only the first `wanted` of these
+  /// bytes.
   WideWriter(WideKey& key, std::uint64_t skip, std::uint64_t wanted)
       : to_(reinterpret_cast<Byte*>(&key)), skip_(skip), end_(skip + wanted) {}
 
@@ -36,14 +36,14 @@ class WideWriter {
   bool full() const { return at_ > end_; }
 
   void Put(unsigned byte) {
-    // Before skip_ the difference wraps around and is large.
+    // If at_ < skip_, the unsigned difference wraps around and is large.
     if (at_ - skip_ < WideKey::kBytes) to_[at_ - skip_] = static_cast<Byte>(byte ^ flip_);
     ++at_;
   }
   void PutWord(std::uint64_t word) { PutPart(word, 8); }
   void PutPart(std::uint64_t word, unsigned bytes) {
     word ^= flip_ & ~std::uint64_t{0} << (64 - 8 * bytes);
-    // Whole words are stored: later bytes overwrite the zeros, and Finish sets the bytes after the last one.
+    // Stores whole words: later bytes overwrite the zeros at their ends, and Finish sets the bytes after the last word.
     if (at_ >= skip_) {
       if (at_ - skip_ < WideKey::kBytes) Store(at_ - skip_, word);
     } else if (skip_ - at_ < bytes) {
@@ -85,8 +85,8 @@ class WideWriter {
 };
 static_assert(sizeof(WideKey) == WideKey::kBytes + 8, "a word at the last byte stays inside");
 
-/// Reads the encoded keys of lines: as chunks, as wide keys, or as a range of the line if the key is plain (see
-/// plain()).
+/// Reads the encoded keys of lines: as chunks, as wide keys, or, if keys are plain (see plain()), as a range of the
+/// line.
 class LineKeys {
  public:
   explicit LineKeys(const LineOrderView& order)
@@ -94,14 +94,14 @@ class LineKeys {
         plain_(IsPlain(order)),
         flip_((order.key_count == 0 ? order.last_resort_reverse : order.keys[0].reverse) ? ~std::uint64_t{0} : 0) {}
 
-  /// Returns the first position in [begin, end) at which the plain keys of a and b differ, at most the length of the
-  /// shorter key. Only for plain keys.
+  /// Returns the first position in [begin, end) at which the plain keys of a and b differ. Returns at most the length
+  /// of the shorter key. Call this only if plain().
   std::uint64_t Find(RecordSpan a, RecordSpan b, std::uint64_t begin, std::uint64_t end) const {
     const RecordSpan x = Key(a), y = Key(b);
     return FirstDifference(x.data(), y.data(), begin,
                            std::min({end, std::uint64_t{x.size()}, std::uint64_t{y.size()}}));
   }
-  /// Returns the chunk of the line's encoded key that begins at byte `skip`. `line` has no delimiter.
+  /// Returns the chunk of the line's encoded key that begins at byte `skip`. `line` must not include its delimiter.
   LineChunk Chunk(RecordSpan line, std::uint64_t skip) const {
     if (plain_) {
       const RecordSpan key = Key(line);
@@ -121,7 +121,7 @@ class LineKeys {
     return EncodeChunk(AsBytes(line.data()), line.size(), order_, skip);
   }
   /// Writes bytes [skip, skip + WideKey::kBytes) of the line's encoded key to `key`. Returns true if the encoded key
-  /// has no byte after the first `wanted` of them. `line` has no delimiter.
+  /// has no byte after the first `wanted` of these. `line` must not include its delimiter.
   bool Widen(RecordSpan line, std::uint64_t skip, std::uint32_t row, WideKey& key,
              std::uint64_t wanted = WideKey::kBytes) const {
     if (order_.keyed) {
@@ -136,9 +136,9 @@ class LineKeys {
     writer.Finish(row);
     return key.ended != 0;
   }
-  /// True if every encoded key is a range of the bytes of its line, possibly complemented.
+  /// Returns true if every encoded key is a range of the bytes of its line, possibly complemented.
   bool plain() const { return plain_; }
-  /// Returns the bytes of the line that are its plain key. They are not complemented.
+  /// Returns the bytes of the line that are its plain key, before any complement.
   RecordSpan Key(RecordSpan line) const {
     if (order_.key_count == 0) return line;
     const KeyRange range = FindKey(AsBytes(line.data()), line.size(), order_.keys[0], order_.separator);
@@ -167,12 +167,12 @@ class LineKeys {
     return order.key_count == 0 || (order.key_count == 1 && order.keys[0].plain() && !order.last_resort);
   }
 
-  /// Returns the first field of a keyed line, which is its encoded key up to the first key that the host compares.
+  /// Returns the first field of a keyed line: its encoded key up to the first key that only the host can compare.
   RecordSpan Field(RecordSpan line) const {
     const KeyRange field = KeyedFields(AsBytes(line.data()), line.size(), order_).Next();
     return line.subspan(field.begin, field.size());
   }
-  /// Copies `field` from byte `skip` on to `to`, padded with zeros to `room` bytes. Fields contain no zeros.
+  /// Copies `field` from byte `skip` on to `to` and pads with zeros to `room` bytes. A field contains no zero byte.
   static void PutPadded(RecordSpan field, std::uint64_t skip, Byte* to, std::uint64_t room) {
     const std::uint64_t size = std::min(room, field.size() - std::min<std::uint64_t>(skip, field.size()));
     if (size > 0) std::memcpy(to, field.data() + skip, size);
@@ -181,11 +181,11 @@ class LineKeys {
 
   const LineOrderView& order_;
   const bool plain_;
-  const std::uint64_t flip_;  ///< all ones if plain keys are in reverse order, otherwise 0
+  const std::uint64_t flip_;  ///< all ones if plain keys are in descending order, otherwise 0
 };
 
-/// Measures how many first bytes of their encoded keys some lines have in common with a given first line. It returns
-/// chunks as well, because a chunk costs little once the keys of a line have been found.
+/// Measures the length of the common prefix of the encoded keys of a first line and of other lines. Also returns
+/// chunks, because a chunk costs little once the keys of a line have been found.
 class CommonKey {
  public:
   CommonKey(const LineKeys& keys, RecordSpan first) : keys_(keys) {
@@ -196,10 +196,10 @@ class CommonKey {
       keys.Widen(first, 0, 0, wide_);
     }
   }
-  /// Returns the longest common prefix, in bytes, that can be recognized.
+  /// Returns the longest common prefix, in bytes, that this object can measure.
   std::uint64_t most() const { return most_; }
 
-  /// Returns how many of the first `most` key bytes `line` and the first line have in common. `most` <= most().
+  /// Returns how many of the first `most` bytes (<= most()) of the encoded keys of `line` and the first line agree.
   std::uint64_t Find(RecordSpan line, std::uint64_t most) const {
     if (keys_.plain()) {
       const RecordSpan key = keys_.Key(line);
@@ -209,8 +209,8 @@ class CommonKey {
     keys_.Widen(line, 0, 0, wide, most);
     return Same(wide, most);
   }
-  /// Returns the chunk of `line` that begins at byte `skip`. Lowers `common` to the number of first key bytes that
-  /// `line` and the first line have in common.
+  /// Returns the chunk of `line` that begins at byte `skip`. Lowers `common` to the length of the common prefix of the
+  /// encoded keys of `line` and the first line.
   LineChunk Chunk(RecordSpan line, std::uint64_t skip, std::uint64_t& common) const {
     if (skip == 0) return keys_.Chunk(line, 0);
     if (keys_.plain()) {
@@ -246,12 +246,12 @@ inline void Prefetch(RecordSpan line) {
   __builtin_prefetch(line.data() + 64);
 }
 
-/// Compares lines with keys by their wide keys. Keeps the wide keys of the last lines, because the next comparison of a
-/// merge needs one of the two lines again.
+/// Compares lines by their wide keys. Caches the wide keys of the last lines, because the next comparison of a merge
+/// uses one of the two lines again.
 template <typename Lines>
 class WideCompare {
  public:
-  /// `next` is the first encoded byte in which lines may differ. `memory` need not be initialized.
+  /// `next` is the first byte in which the encoded keys may differ. `memory` need not be initialized.
   WideCompare(const LineKeys& keys, Lines lines, std::uint64_t next, std::span<WideKey> memory)
       : keys_(keys), lines_(lines), next_(next), memory_(memory.first(std::bit_floor(memory.size()))) {}
 
@@ -270,7 +270,7 @@ class WideCompare {
   }
 
  private:
-  static constexpr std::uint32_t kNoRow = ~std::uint32_t{0};  // no row: batches have fewer lines
+  static constexpr std::uint32_t kNoRow = ~std::uint32_t{0};  // marks an empty place; batches have fewer lines
 
   std::uint64_t Place(std::uint32_t row) const { return row & (memory_.size() - 1); }
   const WideKey& Get(std::uint32_t row) const {
@@ -286,7 +286,7 @@ class WideCompare {
   bool clean_ = false;
 };
 
-/// Orders entries by their twelve bytes. If these are equal, compare(row, row) decides.
+/// Orders the entries of lines by their twelve bytes. If these are equal, compare(row, row) decides.
 template <typename Compare>
 struct LineEntryLess {
   Compare* compare;

@@ -1,4 +1,5 @@
-// Merges sorted pieces of lines on the CPU backend, tile by tile. Start at LineMerger::Merge.
+// Merges sorted pieces of lines on the CPU backend, tile by tile. A tile is a small part of the output that fits a
+// cache. Start at LineMerger::Merge.
 #pragma once
 
 #include <algorithm>
@@ -17,8 +18,8 @@
 
 namespace gpusort::detail {
 
-/// Merges sorted pieces. The pieces are cut into tiles by their bytes: a cut halves the pieces at the line around the
-/// middle byte. Only the lines of one tile are indexed, in the worker's memory.
+/// Merges sorted pieces of lines. Cuts all pieces at the same line, again and again, until the parts are tiles. Only
+/// the lines of one tile are indexed at a time, in the worker's memory.
 class LineMerger {
  public:
   LineMerger(const RecordLayout& layout, const LineShape& shape, std::byte* memory)
@@ -29,7 +30,7 @@ class LineMerger {
     for (const RecordSpan& piece : pieces) total += piece.size();
     std::vector<Node> nodes(1);
     nodes[0] = {{pieces.begin(), pieces.end()}, total, out};
-    // First cut the pieces into shares, several for each worker. Then each worker cuts its share into tiles.
+    // First cuts the pieces into shares, several for each worker. Then each worker cuts its share into tiles.
     const std::uint64_t share = std::max(kTileBytes, total / (4 * std::uint64_t{executor.workers()}));
     for (std::size_t at = 0; at < nodes.size();) {
       if (nodes[at].bytes <= share || nodes[at].pieces.size() == 1) {
@@ -57,7 +58,7 @@ class LineMerger {
 
  private:
   struct Node {
-    std::vector<RecordSpan> pieces;  ///< no piece is empty
+    std::vector<RecordSpan> pieces;  ///< none of the pieces is empty
     std::uint64_t bytes = 0;
     std::byte* out = nullptr;
   };
@@ -66,9 +67,8 @@ class LineMerger {
 
   Entry* Tile(unsigned worker, unsigned index) const { return shape_.Tile(memory_, worker, index); }
 
-  /// Splits `node`, which must have at least two pieces: leaves the earlier part in `node` and returns the later part.
-  /// Neither part is empty. The cut lies before the weighted median of the pieces' middle lines, in the order (key,
-  /// piece).
+  /// Splits `node` (at least two pieces): leaves the earlier part in `node` and returns the later part. Neither part is
+  /// empty. The cut is just before the weighted median of the pieces' middle lines, in the order (key, piece).
   Node SplitOff(Node& node) const {
     struct Middle {
       std::size_t piece;
@@ -98,7 +98,7 @@ class LineMerger {
       cuts[i] = i == pivot.piece ? pivot.begin : BytesBefore(node.pieces[i], pivot.line, i < pivot.piece, layout_);
       left.bytes += cuts[i];
     }
-    // The pivot is the first line of all. It alone becomes the earlier part.
+    // The pivot is the first of all lines, so it alone becomes the earlier part.
     if (left.bytes == 0) left.bytes = cuts[pivot.piece] = pivot.line.size();
     for (std::size_t i = 0; i < cuts.size(); ++i) {
       const RecordSpan piece = node.pieces[i];
@@ -111,7 +111,7 @@ class LineMerger {
     return right;
   }
 
-  /// Merges one tile. Returns false, and writes nothing, if the tile has more lines than fit the worker's memory.
+  /// Merges one tile. Returns false and writes nothing if the lines of the tile do not fit the worker's memory.
   bool MergeTile(const Node& node, unsigned worker) const {
     auto* const lines = reinterpret_cast<RecordSpan*>(Tile(worker, 3));
     Entry* const unsorted = Tile(worker, 0);
@@ -130,7 +130,7 @@ class LineMerger {
       }
       sources.push_back({unsorted + first, n - first});
     }
-    // The first bytes in which the first and last keys of all pieces agree are the same in all keys between them.
+    // The bytes that the first and last keys of all pieces share are shared by all keys between them.
     const CommonKey common(keys_, lines[0]);
     std::uint64_t skip = common.most();
     for (const Range<const Entry*>& source : sources) {
@@ -155,7 +155,7 @@ class LineMerger {
     std::byte* to = node.out;
     for (std::uint64_t i = 0; i < n; ++i) {
       const RecordSpan line = lines[merged[i].row()];
-      std::memcpy(to, line.data(), line.size() + 1);  // with its delimiter
+      std::memcpy(to, line.data(), line.size() + 1);  // the line and its delimiter
       to += line.size() + 1;
     }
     return true;

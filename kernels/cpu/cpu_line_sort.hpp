@@ -1,5 +1,6 @@
-// Sorts a batch of lines on the CPU backend, through entries of twelve encoded key bytes and a row. Lines whose entries
-// are equal are sorted by the next bytes of their keys. Start at LineSorter::Sort.
+// Sorts a batch of lines on the CPU backend. The sort moves entries: twelve bytes of a line's encoded key and its row,
+// the line's number in the batch. Lines whose entries are equal are sorted by later bytes of their keys. Start at
+// LineSorter::Sort.
 #pragma once
 
 #include <algorithm>
@@ -21,16 +22,16 @@
 
 namespace gpusort::detail {
 
-/// The division of a lane's memory: entries and an index for the lines of a slot, then scratch memory for each worker.
-/// All sizes are in bytes.
+/// The division of a lane's memory, in bytes: entries and an index for the lines of a slot, then scratch memory for
+/// each worker.
 struct LineShape {
   std::uint64_t rows = 0;       ///< the maximum number of lines of a batch
   std::uint64_t tile_rows = 0;  ///< the maximum number of lines of a merge tile
   std::uint64_t entries_bytes = 0;
   std::uint64_t starts_bytes = 0;
-  std::uint64_t worker_bytes = 0;  ///< three tiles of entries, the lines of a tile, and wide keys for half a tile
+  std::uint64_t worker_bytes = 0;  ///< three tiles of entries, an index of lines, and half a tile of wide keys
 
-  /// `batch_lines` is the maximum number of lines of a batch; 0 means SlotRecords().
+  /// `batch_lines` is the maximum number of lines of a batch; 0 means SlotRecords(layout, slot_bytes).
   LineShape(const RecordLayout& layout, std::uint64_t slot_bytes, std::uint64_t batch_lines) {
     rows = batch_lines != 0 ? batch_lines : SlotRecords(layout, slot_bytes);
     tile_rows = std::clamp<std::uint64_t>(slot_bytes / 256 / 4 * 4, 512, 8192);
@@ -47,23 +48,23 @@ struct LineShape {
   Entry* Tile(std::byte* memory, unsigned worker, unsigned index) const {
     return reinterpret_cast<Entry*>(Worker(memory, worker)) + index * tile_rows;
   }
-  /// Returns the wide keys of a worker that merges. They lie after its tiles and the lines of one tile.
+  /// Returns the room for wide keys of a worker that merges: the memory after its tiles and its index of lines.
   std::span<WideKey> MergeKeys(std::byte* memory, unsigned worker) const {
     return {reinterpret_cast<WideKey*>(Tile(memory, worker, 4)), tile_rows / 2};
   }
-  /// Returns the wide keys of a worker that sorts. They take all its scratch memory.
+  /// Returns the room for wide keys of a worker that sorts: all its scratch memory.
   std::span<WideKey> SortKeys(std::byte* memory, unsigned worker) const {
     return {reinterpret_cast<WideKey*>(Worker(memory, worker)), worker_bytes / sizeof(WideKey)};
   }
 };
 
-/// Sorts entries that agree in their twelve bytes by the rest of their keys, from the most significant bytes to the
-/// least, with a list of groups instead of recursion. Bytes that all keys of a group have in common are skipped. If a
-/// key of the host is settled for all lines of a group, the keys after it are encoded anew.
+/// Sorts entries with the same twelve bytes by the rest of their keys, from the most significant bytes to the least,
+/// with a list of groups instead of recursion. Skips bytes that all keys of a group share. Once a key that only the
+/// host compares is decided for a group, the sort goes on with encodings of the keys after it.
 template <typename Lines>
 class LineRefiner {
  public:
-  /// `memory` is scratch memory of at most 2^32 keys.
+  /// `memory` is scratch memory for wide keys, at most 2^32 of them.
   LineRefiner(const LineKeys& keys, Lines lines, std::span<WideKey> memory)
       : keys_(keys), lines_(lines), wide_(memory) {
     const LineOrderView& order = keys.order();
@@ -76,13 +77,13 @@ class LineRefiner {
     }
   }
 
-  /// `entries` must be sorted as numbers. `next` is the first encoded byte that they do not hold. On return the entries
-  /// are in full order and hold the same bytes as before.
+  /// Sorts entries that are in the order of their numbers. `next` is the first byte of the encoded keys that the
+  /// entries do not hold. On return the entries are in the final order and have their old content.
   void Refine(Entry* entries, std::uint64_t n, std::uint64_t next) {
     const Entry* const last = entries + n;
     const Entry* asked = entries;
     ForEachGroup(entries, n, [&](Entry* group, std::uint64_t size) {
-      // Rows are in random order, so each line is a cache miss. Prefetch the lines of the next groups early.
+      // Rows are in random order, so each line is a cache miss. Prefetches the lines of the next groups early.
       constexpr std::uint64_t kAhead = 32;
       const std::uint64_t ahead = std::min<std::uint64_t>(std::min(size, kAhead) + kAhead, last - group);
       for (asked = std::max<const Entry*>(asked, group); asked < group + ahead; ++asked) {
@@ -106,18 +107,17 @@ class LineRefiner {
     Entry* entries;
     std::uint64_t size;
     std::uint64_t next;
-    bool fresh;         ///< true if the bytes just before `next` separated the group from others
-    std::size_t stage;  ///< the number of keys of the host in which all lines of the group are equal
+    bool fresh;         ///< true if the group was split off by the bytes just before `next`
+    std::size_t stage;  ///< how many of the keys that only the host compares are equal in all lines of the group
   };
-  /// A key of the host that decides between lines that are equal in the keys before it, and the keys after it.
+  /// A key that only the host compares, and the keys after it.
   struct Stage {
     const HostOrder* host;
     LineOrderView rest;
   };
-  /// The largest group that is sorted by comparing whole lines. From three lines on, encoding each line once costs
-  /// less.
+  /// The largest group that is sorted by comparing whole lines. For three lines it is faster to encode each line once.
   static constexpr std::uint64_t kPair = 2;
-  /// The largest group that is sorted by std::sort. Starting vqsort costs more below this size.
+  /// The largest group that is sorted by std::sort. For fewer entries vqsort takes longer to start.
   static constexpr std::uint64_t kFew = 24;
 
   template <typename F>
@@ -137,8 +137,8 @@ class LineRefiner {
 
   LineKeys Keys(std::size_t stage) const { return stage == 0 ? keys_ : LineKeys(stages_[stage - 1].rest); }
 
-  /// Orders a group whose encoded keys have ended and are equal with their padding. The lines may still differ in NULs.
-  /// Lines that are equal are in order already, because equal entries are in the order of their rows.
+  /// Sorts a group whose encoded keys are equal up to their padding. The lines may still differ in NULs. Equal lines
+  /// already are in order, because equal entries are in the order of their rows.
   void Settle(const Group& group) {
     if (ChunksDecide(keys_.order())) return;
     const std::span<const Entry> entries(group.entries, group.size);
@@ -157,7 +157,7 @@ class LineRefiner {
     }
   }
 
-  /// True if all lines of the group are the same bytes.
+  /// Returns true if all lines of the group have the same bytes.
   bool AllSame(const Group& group) const {
     const RecordSpan head = lines_(group.entries[0].row());
     for (std::uint64_t i = 1; i < group.size; ++i) {
@@ -171,9 +171,9 @@ class LineRefiner {
     const Group group = groups_.back();
     groups_.pop_back();
     const LineKeys keys = Keys(group.stage);
-    // The very next bytes usually tell the lines of a small group apart.
+    // The very next bytes usually distinguish the lines of a small group.
     if (keys.plain() && group.fresh && group.size <= kFew) return RefineBy(keys, group, group.next);
-    if (AllSame(group)) return;  // otherwise repeated lines would be read to their ends
+    if (AllSame(group)) return;  // otherwise equal lines would be read to their ends
     if (!keys.plain() && group.size <= wide_.size()) return RefineWide(keys, group);
     std::uint64_t next = group.next;
     if (keys.plain()) {
@@ -187,7 +187,7 @@ class LineRefiner {
     RefineBy(keys, group, next);
   }
 
-  /// Sorts a group by the encoded bytes from `next` on.
+  /// Sorts a group by twelve bytes of the encoded keys, from `next` on.
   void RefineBy(const LineKeys& keys, const Group& group, std::uint64_t next) {
     bool ended = true, same = true;
     for (std::uint64_t i = 0; i < group.size; ++i) {
@@ -198,7 +198,7 @@ class LineRefiner {
       same = same && SameEntryKey(entry, group.entries[0]);
     }
     next += kEntryKeyBytes;
-    // A group in which no entry differs is not sorted: it is still in the order of its rows.
+    // If all entries of a group are equal, the group stays in the order of its rows.
     if (!same) SortGroup(group.entries, group.size);
     ForEachGroup(group.entries, group.size,
                  [&](Entry* inner, std::uint64_t size) { Leave({inner, size, next, !same, group.stage}, ended); });
@@ -212,8 +212,8 @@ class LineRefiner {
     }
   }
 
-  /// Continues with a group of lines that are equal in all encoded bytes before group.next. `ended`: their keys have no
-  /// further bytes.
+  /// Continues with a group of lines whose encoded keys agree in all bytes before group.next. With `ended`, the keys
+  /// have no further bytes.
   void Leave(const Group& group, bool ended) {
     if (group.size == 1) return;
     if (ended) {
@@ -236,8 +236,8 @@ class LineRefiner {
     SortWide({group.entries, group.size, group.next + WideKey::kBytes, false, group.stage}, 0);
   }
 
-  /// Sorts a group whose wide keys agree before byte `at`. The rows of its entries are indexes of wide_. On return they
-  /// are the rows of the lines again.
+  /// Sorts a group whose wide keys agree before byte `at`. The rows of the entries are indexes of wide_ at first. On
+  /// return they are the rows of the lines.
   void SortWide(const Group& group, std::uint64_t at) {
     Entry* const entries = group.entries;
     const std::uint64_t n = group.size;
@@ -263,7 +263,7 @@ class LineRefiner {
     });
   }
 
-  /// Returns the first byte from `at` on in which not all wide keys agree, or kBytes.
+  /// Returns the first byte, from `at` on, in which the wide keys of the entries differ, or kBytes.
   std::uint64_t Differs(const Entry* entries, std::uint64_t n, std::uint64_t at) const {
     const Byte* const head = wide_[entries[0].row()].bytes;
     for (at = at / 8 * 8; at < WideKey::kBytes; at += 8) {
@@ -283,7 +283,7 @@ class LineRefiner {
   std::vector<Group> groups_;
 };
 
-/// Sorts a batch of lines that lies in a slot.
+/// Sorts a batch of lines that is in a slot.
 class LineSorter {
  public:
   LineSorter(const RecordLayout& layout, const LineShape& shape, std::byte* memory)
@@ -302,8 +302,8 @@ class LineSorter {
     for (std::uint64_t begin = 0; begin < n; begin += part_items) {
       parts.push_back({entries() + begin, std::min(part_items, n - begin)});
     }
-    // The first encoded bytes that all keys have in common are left out. A sample of lines estimates their number, and
-    // all lines are checked on the way. In the rare case that a line disagrees, everything is done again.
+    // Entries leave out the leading bytes that all encoded keys share. A sample estimates their number, and SortParts
+    // checks the number with all lines. In the rare case that the number is too large, SortParts runs again.
     bool exact = false;
     const CommonKey first(keys_, lines(0));
     std::uint64_t skip = SampleCommon(first, lines, n);
@@ -316,8 +316,7 @@ class LineSorter {
     } else {
       const auto compare = [&](std::uint32_t a, std::uint32_t b) { return keys_.Compare(lines(a), lines(b)); };
       const auto merge = [&](std::span<const Range<const Entry*>> slices, std::uint64_t size, unsigned worker) {
-        // Rows are in random order, so the lines to compare, and to copy later, are cache misses. Prefetch them all at
-        // once.
+        // Rows are in random order, so the lines to compare and to copy are cache misses. Prefetches all lines first.
         for (const Range<const Entry*>& slice : slices) {
           for (std::uint64_t i = 0; i < slice.size; ++i) Prefetch(lines(slice.first[i].row()));
         }
@@ -334,7 +333,7 @@ class LineSorter {
   std::uint32_t* starts() const { return reinterpret_cast<std::uint32_t*>(memory_ + shape_.entries_bytes); }
   Entry* Tile(unsigned worker, unsigned index) const { return shape_.Tile(memory_, worker, index); }
 
-  /// Sets starts()[0..n] to the start of each line and the end of the last line. Returns the number n of lines.
+  /// Sets starts()[0..n] to the start of each line and the end of the last line. Returns n, the number of lines.
   std::uint64_t Index(const std::byte* in, std::uint64_t bytes, const TeamExecutor& executor) const {
     const std::uint64_t chunk =
         std::max<std::uint64_t>(DivideUp(bytes, 4 * std::uint64_t{executor.workers()}), 1 << 16);
@@ -364,7 +363,7 @@ class LineSorter {
     std::atomic<bool> sorted{true};
     const std::uint64_t share = std::max(kLines, DivideUp(n, 4 * std::uint64_t{executor.workers()}));
     executor.ForEach(DivideUp(n, share), [&](std::uint64_t task, unsigned) {
-      // Each step includes the last line of the step before.
+      // Each step also compares its first line with the last line of the step before.
       for (std::uint64_t i = task * share, end = std::min(n, i + share); i < end && sorted; i += kLines) {
         const std::uint64_t from = i == 0 ? 0 : i - 1, to = std::min(end, i + kLines);
         if (FirstLineDisorder({in + at[from], at[to] - at[from]}, layout_, false) != kInOrder) sorted = false;
@@ -373,9 +372,9 @@ class LineSorter {
     return sorted;
   }
 
-  /// Sorts each part by its encoded keys from byte `skip` on, and sets `exact` to whether entries alone decide the
-  /// order. Returns how many first bytes all keys have in common, at most `skip`. If the result is less than `skip`,
-  /// nothing is sorted, and the caller must call again with the result as `skip`.
+  /// Sorts each part by its encoded keys from byte `skip` on. Sets `exact` to true if entries alone decide the order.
+  /// Returns how many leading bytes all keys share, at most `skip`. If the result is less than `skip`, nothing is
+  /// sorted, and the caller must call again with the result as `skip`.
   template <typename Lines>
   std::uint64_t SortParts(const CommonKey& first, Lines lines, const std::vector<Range<const Entry*>>& parts,
                           std::uint64_t skip, bool& exact, const TeamExecutor& executor) const {
@@ -405,7 +404,7 @@ class LineSorter {
     return common;
   }
 
-  /// Returns how many first bytes the keys of a sample of lines have in common.
+  /// Returns the length of the common prefix of the encoded keys of a sample of lines.
   template <typename Lines>
   static std::uint64_t SampleCommon(const CommonKey& first, Lines lines, std::uint64_t n) {
     const std::uint64_t samples = std::min<std::uint64_t>(64, n - 1);
@@ -416,9 +415,9 @@ class LineSorter {
     return common;
   }
 
-  /// Merges the parts by merge(slices, size, worker), which must leave its result in the worker's first tile. Copies
-  /// the lines to `out`, one after the other. All tiles are cut and measured first, because the place of a tile's lines
-  /// in `out` depends on the lengths of all lines before it.
+  /// Merges the parts and copies the lines to `out` in order. merge(slices, size, worker) must leave its result in the
+  /// worker's first tile. All tiles are cut and measured first, because the place of a tile's lines in `out` depends on
+  /// the lengths of all lines before the tile.
   template <typename Less, typename Merge>
   void Gather(const std::byte* in, const std::vector<Range<const Entry*>>& parts, Less less, Merge merge,
               std::byte* out, const TeamExecutor& executor) const {
@@ -454,7 +453,7 @@ class LineSorter {
         merge(std::span<const Range<const Entry*>>(cut.slices), cut.size, worker);
         merged = Tile(worker, 0);
       }
-      // Rows are in random order, so each line costs a few cache misses. Prefetch it well before the copy.
+      // Rows are in random order, so each line costs a few cache misses. Prefetches lines well before their copy.
       constexpr std::uint64_t kAhead = 12, kMostAhead = 256;
       const auto prefetch = [&](std::uint64_t i) {
         const std::uint32_t row = merged[i].row();

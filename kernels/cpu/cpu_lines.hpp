@@ -1,5 +1,5 @@
-// The sorter of lines of the CPU backend. Private to cpu_backend.cpp, which passes threads (an executor) and memory.
-// Start at LineSlotSorter.
+// The sorter of lines of the CPU backend, for cpu_backend.cpp, which passes threads (an executor) and memory. Start at
+// LineSlotSorter.
 #pragma once
 
 #include "kernels/cpu/cpu_line_merge.hpp"

@@ -1,5 +1,5 @@
-// Sorts and merges records that are a number of 4 or 8 bytes, on the CPU backend. They are sorted as unsigned numbers
-// of the same order (NumberMap), one part for each worker. Start at NumberSorter.
+// Sorts and merges records that are a single number of 4 or 8 bytes, on the CPU backend. The numbers are mapped to
+// unsigned numbers of the same order (NumberMap) and sorted in one part for each worker. Start at NumberSorter.
 #pragma once
 
 #include <algorithm>
@@ -18,13 +18,12 @@
 namespace gpusort::detail {
 
 constexpr std::uint64_t kNumberTileBytes = kMergeTileBytes;
-/// The number of slices from which on sorting a tile of numbers is faster than merging it (figures:
-/// data/bench/NOTES.md).
+/// The number of slices from which on it is faster to sort a tile of numbers than to merge it (data/bench/NOTES.md).
 template <typename U>
 constexpr std::size_t kSlicesToSort = sizeof(U) == 8 ? 48 : 9;
 
-/// Calls f(map, unmap) with both directions of `map` as functions over which the compiler can vectorize a loop: they do
-/// not test map.swap.
+/// Calls f(map, unmap) with functions for both directions of `map`. They do not test map.swap, so that the compiler can
+/// vectorize a loop over them.
 template <typename U, typename F>
 void WithMap(const NumberMap<U>& map, F f) {
   const U mask = map.magnitude_mask, flip = map.flip;
@@ -52,7 +51,7 @@ void UnmapInPlace(U* p, std::uint64_t n, const NumberMap<U>& map) {
   });
 }
 
-/// Sets to[i] to the mapped value of the i-th number at `from`. `from` may be unaligned and must not overlap `to`.
+/// Sets to[i] to the mapped value of number i at `from`, which may be unaligned and must not overlap `to`.
 template <typename U>
 void MapTo(const Byte* from, U* to, std::uint64_t n, const NumberMap<U>& map) {
   if (map.identity()) {
@@ -91,7 +90,7 @@ bool MapAndCheck(U* p, std::uint64_t n, const NumberMap<U>& map) {
   return sorted;
 }
 
-/// Iterates over the mapped values of numbers that may be unaligned.
+/// An iterator over the mapped values of numbers in memory. The numbers may be unaligned.
 template <typename U>
 class MappedIterator {
  public:
@@ -188,7 +187,7 @@ class NumberSorter final : public SlotSorter {
           });
       return;
     }
-    // Each number is mapped once while it is copied to the tile, which costs less than mapping it in every comparison.
+    // Copies each number to the tile and maps it once, which costs less than mapping it in every comparison.
     std::vector<Range<MappedIterator<U>>> runs;
     for (const RecordSpan& piece : pieces) runs.push_back({{AsBytes(piece.data()), &map_}, piece.size() / sizeof(U)});
     ForEachTile(std::span<const Range<MappedIterator<U>>>(runs), tile_items_, Less(), executor,
@@ -215,8 +214,7 @@ class NumberSorter final : public SlotSorter {
     return reinterpret_cast<U*>(memory + worker * WorkerBytes()) + index * tile_items_;
   }
 
-  /// Merges the slices, or sorts them if there are many. Equal numbers are equal in every bit, so the result is the
-  /// same.
+  /// Merges the slices, or sorts them if there are many. The result is the same, because equal numbers are identical.
   void MergeTile(std::span<const Range<const U*>> slices, std::uint64_t size, U* to, U* scratch) const {
     if (slices.size() < kSlicesToSort<U>) {
       MergeTree<U>(slices, size, to, scratch, Less());

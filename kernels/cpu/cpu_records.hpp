@@ -1,5 +1,6 @@
-// Sorts and merges fixed records on the CPU backend, through entries of twelve key bytes and a row. Tiles of entries
-// are merged in the cache, and each record is moved once. Start at RecordSorter.
+// Sorts and merges fixed records on the CPU backend, through entries: twelve key bytes of a record and its row, the
+// record's number in the batch. Tiles of entries are merged in the cache, and each record is moved once. Start at
+// RecordSorter.
 #pragma once
 
 #include <algorithm>
@@ -20,11 +21,10 @@
 namespace gpusort::detail {
 
 constexpr std::uint64_t kEntriesPerTile = std::uint64_t{1} << 13;
-/// The largest group of equal entries that is sorted by comparing records. Larger groups are sorted by their next key
-/// bytes.
+/// The largest group of equal entries that is sorted by comparing records. Larger groups are sorted by more bytes.
 constexpr std::uint64_t kSmallGroup = 48;
 
-/// Does the work of KeyWord. The common case, a single field of bytes, takes one load.
+/// Returns words of a normalized key, as KeyWord does. A key of one field of bytes takes only one load.
 class KeyReader {
  public:
   KeyReader(const RecordLayout& layout)
@@ -47,7 +47,7 @@ class KeyReader {
     const std::uint64_t next = layout_.key_bytes > begin + 8 ? Word(record, begin + 8) : 0;
     return {(next & 0xFFFFFFFF00000000u) | row, Word(record, begin)};
   }
-  /// Returns the first byte in [begin, end) in which the normalized keys of a and b differ, or `end`.
+  /// Returns the first byte in [begin, end) in which the normalized keys of records a and b differ, or `end`.
   std::uint64_t FirstDifference(const Byte* a, const Byte* b, std::uint64_t begin, std::uint64_t end) const {
     for (std::uint64_t at = begin; at < end; at += 8) {
       const std::uint64_t differ = Word(a, at) ^ Word(b, at);
@@ -62,7 +62,7 @@ class KeyReader {
   const bool bytes_only_;
 };
 
-/// Orders entries as PrefixEntryLess does, for rows that index a table of record addresses.
+/// Orders entries as PrefixEntryLess does. The rows of the entries are indexes of a table of record addresses.
 struct AddressEntryLess {
   const Byte* const* records;
   const RecordLayout* layout;
@@ -83,15 +83,15 @@ inline void SetKeyBytes(Entry& entry, const Entry& from) {
   entry.lo = (from.lo & 0xFFFFFFFF00000000u) | entry.row();
 }
 
-/// Sorts entries that agree in their twelve bytes by the rest of their keys.
+/// Sorts entries with the same twelve bytes by the rest of their keys.
 class Refiner {
  public:
   Refiner(const KeyReader& keys, const Byte* records) : keys_(keys), layout_(keys.layout()), records_(records) {}
 
-  /// `entries` must be sorted as numbers. `next` is the first key byte that they do not hold. On return the entries are
-  /// in the order of (key, row) and hold the same bytes as before. The sort goes from the most significant bytes to the
-  /// least, with a list of groups instead of recursion. A group skips the bytes that all its keys have in common, so
-  /// the number of reads of a key byte is bounded for each level of sorting.
+  /// Sorts entries that are in the order of their numbers. `next` is the first byte of the normalized keys that the
+  /// entries do not hold. On return the entries are in the order (key, row) and have their old content. The sort goes
+  /// from the most significant bytes to the least, with a list of groups instead of recursion. A group skips the bytes
+  /// that all its keys share, which bounds the number of reads of each key byte.
   void Refine(Entry* entries, std::uint64_t n, std::uint64_t next) {
     if (next >= layout_.key_bytes) return;
     ForEachGroup(entries, n, [&](Entry* group, std::uint64_t size) {
@@ -134,7 +134,7 @@ class Refiner {
     for (std::uint64_t i = 1; i < group.size && common > group.next; ++i) {
       common = keys_.FirstDifference(Record(group.entries[0]), Record(group.entries[i]), group.next, common);
     }
-    // All keys are equal. The group is in order, because equal entries are in the order of their rows.
+    // All keys are equal, and the group is in order, because equal entries are in the order of their rows.
     if (common >= layout_.key_bytes) return;
     for (std::uint64_t i = 0; i < group.size; ++i) {
       Entry& entry = group.entries[i];
@@ -158,7 +158,7 @@ class Refiner {
   std::vector<Group> groups_;
 };
 
-/// Iterates over the addresses of records of a fixed stride.
+/// An iterator over the addresses of records that are `stride` bytes apart.
 class RecordIterator {
  public:
   using iterator_category = std::input_iterator_tag;
@@ -177,13 +177,13 @@ class RecordIterator {
   std::uint64_t stride_ = 0;
 };
 
-/// Copies one record, a small one without a call of memcpy.
+/// Copies one record. Copies a small record without a call of memcpy.
 inline void CopyRecord(std::byte* to, const Byte* from, std::uint64_t stride) {
   const auto copy = [&](std::uint64_t at, auto chunk) {
     std::memcpy(&chunk, from + at, sizeof(chunk));
     std::memcpy(to + at, &chunk, sizeof(chunk));
   };
-  // The last chunk overlaps the one before it.
+  // The last chunk overlaps the chunk before it.
   const auto run = [&](auto chunk) {
     for (std::uint64_t at = 0; at + sizeof(chunk) < stride; at += sizeof(chunk)) copy(at, chunk);
     copy(stride - sizeof(chunk), chunk);
@@ -199,10 +199,10 @@ inline void CopyRecord(std::byte* to, const Byte* from, std::uint64_t stride) {
   }
 }
 
-/// Copies the records of entries [0, n) to `to`, one after the other. record_of(row) returns the address of a record.
+/// Copies the records of `n` entries to `to`, one after the other. record_of(row) must return the address of a record.
 template <typename RecordOf>
 void Gather(const Entry* entries, std::uint64_t n, std::uint64_t stride, std::byte* to, RecordOf record_of) {
-  // Rows are in random order, so each record costs a cache miss or two. Prefetch it well before the copy.
+  // Rows are in random order, so each record costs a cache miss or two. Prefetches records well before their copy.
   constexpr std::uint64_t kAhead = 16;
   const auto prefetch = [&](std::uint64_t i) {
     const Byte* record = record_of(entries[i].row());
@@ -230,8 +230,8 @@ class RecordSorter final : public SlotSorter {
     const std::uint64_t stride = layout_.stride, n = bytes / stride;
     Entry* const entries = reinterpret_cast<Entry*>(memory);
     const Byte* const records = AsBytes(in);
-    // Looks at every key to learn whether the batch is in order and which first bytes all keys have in common. Stops
-    // once both questions are answered.
+    // Reads keys to learn whether the batch is in order and how many leading bytes all keys share. Stops once both
+    // answers are known.
     std::atomic<bool> sorted{true};
     std::atomic<std::uint64_t> common{layout_.key_bytes};
     const std::uint64_t chunk = DivideUp(n, 4 * std::uint64_t{executor.workers()});
@@ -305,7 +305,7 @@ class RecordSorter final : public SlotSorter {
             std::memcpy(to, *slices[0].first, size * stride);
             return;
           }
-          // The first bytes in which the first and last keys of all slices agree are the same in all keys between them.
+          // The leading bytes that the first and last keys of all slices share are shared by all keys between them.
           const Byte* const head = *slices[0].first;
           std::uint64_t skip = layout_.key_bytes;
           for (const Range<RecordIterator>& slice : slices) {
@@ -351,8 +351,8 @@ class RecordSorter final : public SlotSorter {
 
   const RecordLayout& layout_;
   const KeyReader keys_;
-  const std::uint64_t records_;  ///< the maximum number of records in a slot
-  /// The number of records in a tile. Tiles of large records have fewer of them, so that threads share the work evenly.
+  const std::uint64_t records_;  ///< the number of records that fit a slot
+  /// The number of records in a tile. A tile has fewer large records, so that threads share the work evenly.
   const std::uint64_t tile_items_ =
       std::min(records_, std::clamp<std::uint64_t>((std::uint64_t{8} << 20) / layout_.stride, 16, kEntriesPerTile));
 };

@@ -1,5 +1,5 @@
-// The interface between the CPU backend and one kind of records: numbers, fixed records or lines. A SlotSorter sorts a
-// slot of records and merges sorted pieces. The arena chooses its SlotSorter once. Start at SlotSorter.
+// The interface between the CPU backend and the sorters of one kind of records: numbers, fixed records or lines. The
+// arena chooses its SlotSorter once. Start at SlotSorter.
 #pragma once
 
 #include <cstddef>
@@ -12,8 +12,8 @@
 
 namespace gpusort::detail {
 
-/// All lanes of an arena share one object and may call it at the same time. `memory` is the scratch memory of the
-/// calling lane: at least LaneBytes(executor.workers()) bytes.
+/// Sorts a slot of records and merges sorted pieces. All lanes of an arena share one SlotSorter and may call it at the
+/// same time. `memory` is the scratch memory of the calling lane, at least LaneBytes(executor.workers()) bytes.
 class SlotSorter {
  public:
   struct Sorted {
@@ -24,16 +24,16 @@ class SlotSorter {
 
   virtual ~SlotSorter() = default;
   virtual std::uint64_t LaneBytes(unsigned workers) const = 0;
-  /// Sorts the whole records of [in, in + bytes). The result is in the same place or in `out`. Both are slots.
+  /// Sorts the records of the slot [in, in + bytes). The result is in the same slot or in the slot `out`.
   virtual Sorted Sort(std::byte* in, std::uint64_t bytes, std::byte* out, std::byte* memory,
                       const TeamExecutor& executor) const = 0;
-  /// Merges `pieces` to `out`. There are at least two pieces, and none is empty.
+  /// Merges `pieces` to `out`. There must be at least two pieces, and none of them may be empty.
   virtual void Merge(std::span<const RecordSpan> pieces, std::byte* out, std::byte* memory,
                      const TeamExecutor& executor) const = 0;
 };
 
-/// The number of entries that one call of vqsort sorts. For larger numbers a level of quicksort outside the cache costs
-/// more than a level of merging in the cache (figures: data/bench/NOTES.md).
+/// The number of entries that one call of vqsort sorts. A larger sort would leave the cache, where a level of quicksort
+/// costs more than a level of merging in the cache (see data/bench/NOTES.md).
 constexpr std::uint64_t kEntriesPerPart = std::uint64_t{1} << 18;
 
 constexpr std::uint64_t RoundUp(std::uint64_t n, std::uint64_t unit) { return (n + unit - 1) / unit * unit; }

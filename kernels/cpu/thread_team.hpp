@@ -1,6 +1,6 @@
-// The threads of the CPU backend, shared by its lanes. Start at TeamExecutor. oneTBB is not used, because version
-// 2021.8 does not survive a refused thread (ulimit -u, pids.max): the call that asked for work throws, and later calls
-// wait for ever. This team goes on with the threads that it got.
+// The threads of the CPU backend, which its lanes share. Start at TeamExecutor. The team continues with fewer threads
+// if the system refuses some. oneTBB 2021.8 does not: after a refused thread (ulimit -u, pids.max) the call that asked
+// for work throws, and later calls wait for ever.
 #pragma once
 
 #include <algorithm>
@@ -18,9 +18,9 @@ namespace gpusort::detail {
 
 class ThreadTeam {
  public:
-  /// At most `threads` threads are inside Run at any time, callers included. The threads of the team start at the first
-  /// Run and live as long as the team. Under a limit on threads the team thus gets its threads before later stages of
-  /// the job start theirs.
+  /// At most `threads` threads, including callers, are inside Run at the same time. The threads of the team start at
+  /// the first Run and end with the team. Under a limit on threads the team therefore gets its threads before later
+  /// stages of the job.
   explicit ThreadTeam(unsigned threads) : size_(std::max(1u, threads)) {}
   ThreadTeam(const ThreadTeam&) = delete;
   ThreadTeam& operator=(const ThreadTeam&) = delete;
@@ -40,9 +40,9 @@ class ThreadTeam {
     return started_ ? size_ - 1 - static_cast<unsigned>(threads_.size()) : 0;
   }
 
-  /// Calls run(worker) on this thread and on up to `most` - 1 threads of the team, each with a different `worker` below
-  /// `most`. Returns when all these calls have returned. When one call returns, no work may be left, because no further
-  /// thread joins. Throws the first exception of `run`. `run` must not call Run. Any thread may call Run.
+  /// Calls run(worker) in this thread and in up to `most` - 1 threads of the team, each with a different `worker` below
+  /// `most`. Returns when all these calls have returned. A call may only return when no work is left, because then no
+  /// further thread joins. Throws the first exception of `run`. `run` must not call Run. Thread-safe.
   void Run(unsigned most, const std::function<void(unsigned)>& run) {
     Call call{run, most, 0, 0, {}};
     std::unique_lock lock(mutex_);
@@ -59,7 +59,7 @@ class ThreadTeam {
   struct Call {
     const std::function<void(unsigned)>& run;
     const unsigned most;
-    unsigned joined, inside;  ///< threads that have joined so far; threads that are inside now
+    unsigned joined, inside;  ///< the number of threads that have joined so far, and of threads that are inside now
     std::exception_ptr error;
   };
 
@@ -100,24 +100,24 @@ class ThreadTeam {
 
   const unsigned size_;
   mutable std::mutex mutex_;
-  std::condition_variable work_;   ///< signals a new call, or the end
+  std::condition_variable work_;   ///< signals a new call or the end of the team
   std::condition_variable place_;  ///< signals that a thread has left a call
   std::vector<Call*> calls_;       ///< the calls that more threads may join, oldest first
-  unsigned running_ = 0;           ///< threads inside calls
+  unsigned running_ = 0;           ///< the number of threads inside calls
   bool started_ = false, ending_ = false;
   Threads threads_;
 };
 
-/// Runs tasks on a team. No further task begins after an exception.
+/// Runs tasks on a ThreadTeam. After an exception no further task begins.
 class TeamExecutor {
  public:
   explicit TeamExecutor(ThreadTeam& team) : TeamExecutor(team, team.size()) {}
-  /// With one worker the calling thread does all tasks, and no other thread is started.
+  /// With one worker, the calling thread does all tasks.
   TeamExecutor(ThreadTeam& team, unsigned workers) : team_(team), workers_(workers) {}
   unsigned workers() const { return workers_; }
 
-  /// Calls f(task, worker) for each task in [0, tasks) and returns when all tasks are done. Tasks run in parallel, each
-  /// `worker` on one thread. Throws the first exception of `f`.
+  /// Calls f(task, worker) for each task in [0, tasks) and returns when all tasks are done. Tasks run in parallel, but
+  /// tasks with the same `worker` run one after the other on one thread. Throws the first exception of `f`.
   template <typename F>
   void ForEach(std::uint64_t tasks, F&& f) const {
     if (tasks <= 1 || workers_ == 1) {

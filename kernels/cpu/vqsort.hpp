@@ -1,4 +1,4 @@
-// Highway's vqsort: ascending sorts with the widest vector instructions that this machine has.
+// Highway's vqsort: sorts in ascending order with the widest vector instructions of this machine.
 #pragma once
 
 #include <cstdint>
@@ -9,7 +9,7 @@ namespace gpusort::detail {
 
 void VqSort(std::uint32_t* p, std::uint64_t n);
 void VqSort(std::uint64_t* p, std::uint64_t n);
-/// Sorts entries by key bytes and row, as little-endian 128-bit integers.
+/// Sorts entries in the order (key bytes, row), as little-endian 128-bit integers.
 void VqSort(Entry* p, std::uint64_t n);
 
 }  // namespace gpusort::detail
