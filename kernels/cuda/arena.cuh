@@ -1,5 +1,5 @@
-// The device memory of a GPU backend: one allocation that holds the slots, the workspaces of the lanes, and the memory
-// for searches. Start at Arena.
+// The device memory of a CUDA backend: one allocation with the slots, the workspaces of the lanes, and the memory for
+// searches. Start at Arena.
 #pragma once
 
 #include <cuda_runtime.h>
@@ -36,14 +36,14 @@ inline constexpr std::uint64_t kAlignment = 256;
 constexpr std::uint64_t RoundUp(std::uint64_t n, std::uint64_t unit) { return (n + unit - 1) / unit * unit; }
 constexpr std::uint64_t DivideUp(std::uint64_t n, std::uint64_t by) { return n / by + (n % by != 0); }
 
-/// The division of a lane's part of the arena. Offsets are in bytes.
+/// The layout of one lane's workspace in the arena. Offsets are in bytes.
 struct LaneShape {
-  std::uint64_t rows = 0;      ///< the maximum number of records of a slot
-  std::uint32_t max_runs = 0;  ///< the number of runs that one MergeRuns takes; more runs take several calls
+  std::uint64_t rows = 0;      ///< the maximum number of records in a slot
+  std::uint32_t max_runs = 0;  ///< the number of runs that one call of MergeRuns takes
   std::uint64_t entries_bytes = 0;
   std::uint64_t workspace_bytes = 0;
 
-  std::optional<LineSort> lines;  ///< divides the memory if records are lines
+  std::optional<LineSort> lines;  ///< the layout of the workspace if the records are lines
 
   LaneShape(const RecordLayout& layout, std::uint64_t slot_bytes);
   std::uint64_t findings() const { return 0; }
@@ -52,16 +52,15 @@ struct LaneShape {
   std::uint64_t bytes() const { return lines ? lines->bytes() : workspace() + workspace_bytes; }
 };
 
-/// The maximum number of bytes of a slot that a kernel reads instead of a copy, and that maximum for all reads of one
-/// kernel.
+/// The largest read of a slot that a kernel does instead of a copy, and the largest sum of such reads of one kernel.
 inline constexpr std::uint64_t kMostFetched = 4096, kFetchedTogether = 32 * kMostFetched;
-/// The longest line, as a cut, that fits into the common part. A longer cut gets memory for its search.
+/// The longest cut (a line) that fits the common part of the arena. The search for a longer cut allocates memory.
 inline constexpr std::uint64_t kCommonCut = 4096;
 
-/// The part of the arena that all lanes share: the layout, and the memory of BytesBefore. Offsets are in bytes.
+/// The layout of the part of the arena that all lanes share: a RecordLayout, and memory for BytesBefore.
 struct CommonShape {
-  std::uint64_t cut_bytes = 0;   ///< size of a cut
-  std::uint64_t keys_bytes = 0;  ///< size of the keys of an order of lines
+  std::uint64_t cut_bytes = 0;   ///< the size of a cut, the record that divides ranges
+  std::uint64_t keys_bytes = 0;  ///< the size of the keys of an order of lines
 
   explicit CommonShape(const RecordLayout& record)
       : cut_bytes(record.fixed() ? record.stride : kCommonCut),
@@ -74,14 +73,14 @@ struct CommonShape {
   std::uint64_t keys() const { return cut() + RoundUp(cut_bytes, kAlignment); }
   std::uint64_t bytes() const { return keys() + RoundUp(keys_bytes, kAlignment); }
 
-  // The common part in pinned host memory: room for ranges, counts and fetched bytes.
+  // The layout of the common part's pinned host memory: room for ranges, counts and fetched bytes.
   static constexpr std::uint64_t kPinnedCounts = RoundUp(kSearchRanges * sizeof(CountRange), kAlignment);
   static constexpr std::uint64_t kPinnedFetched =
       kPinnedCounts + RoundUp(kSearchRanges * sizeof(std::uint64_t), kAlignment);
   static constexpr std::uint64_t kPinnedBytes = kPinnedFetched + kFetchedTogether;
 };
 
-/// The memory on one GPU: slots, then the parts of the lanes, then the common part.
+/// The memory of a backend on one GPU: slots, then the workspaces of the lanes, then the common part.
 class Arena : public SlotPool {
  public:
   Arena(DevicePtr device, const ArenaShape& shape, HostMemory& memory);
@@ -92,12 +91,12 @@ class Arena : public SlotPool {
   const LaneShape& lane_shape() const { return lane_shape_; }
   std::uint64_t device_bytes() const { return device_bytes_; }
   StreamPool& streams() { return streams_; }
-  /// Returns the layout, in device memory.
+  /// Returns the layout of the records, in device memory.
   const RecordLayout* device_layout() const {
     return reinterpret_cast<const RecordLayout*>(common() + common_shape_.layout());
   }
 
-  /// Returns the order of lines, whose keys are in device memory.
+  /// Returns the order of lines. Its keys are in device memory.
   const LineOrderView& device_line_order() const { return line_order_; }
 
   std::byte* lane_memory(std::uint32_t lane) const {
@@ -107,17 +106,17 @@ class Arena : public SlotPool {
     return reinterpret_cast<Findings*>(pinned_.data() + CommonShape::kPinnedBytes + lane * kAlignment);
   }
 
-  /// Copies up to kMostFetched bytes of device memory to the host.
+  /// Copies up to kMostFetched bytes from device memory to the host.
   void Fetch(const std::byte* from, std::span<std::byte> out);
-  /// Does the work of Backend::Read.
+  /// Implements Backend::Read for one GPU.
   void Read(std::span<const SlotRead> reads);
-  /// Does the work of Backend::BytesBefore and appends the results to `counts`.
+  /// Implements Backend::BytesBefore for one GPU. Appends the results to `counts`.
   void BytesBefore(std::span<const SearchRange> ranges, RecordSpan cut_record, std::vector<std::uint64_t>& counts);
 
  private:
   std::byte* common() const { return lane_memory(shape_.lanes); }
 
-  /// Returns device memory for a cut of `bytes` bytes. Memory for long cuts is kept: freeing it would wait for all
+  /// Returns device memory for a cut of `bytes` bytes. Memory for long cuts is kept, because freeing would wait for all
   /// lanes inside the driver.
   std::byte* CutMemory(std::uint64_t bytes);
 
@@ -127,16 +126,16 @@ class Arena : public SlotPool {
   const CommonShape common_shape_;
   const std::uint64_t slot_pitch_;
   const std::uint64_t device_bytes_;
-  const DeviceMemory memory_;  ///< slots, then lanes, then the common part
-  const PinnedMemory pinned_;  ///< for searches, then the findings of each lane
+  const DeviceMemory memory_;  ///< slots, then workspaces of lanes, then the common part
+  const PinnedMemory pinned_;  ///< memory for searches, then the findings of each lane
   StreamPool streams_;
   LineOrderView line_order_;
-  std::mutex search_mutex_;  ///< Guards the common part (except the layout), its pinned memory, and the members below.
+  std::mutex search_mutex_;  ///< guards the common part (except the layout), its pinned memory, and the members below
   std::vector<std::unique_ptr<DeviceMemory>> long_cuts_;
-  std::uint64_t long_cut_bytes_ = 0;  ///< the size of the last long cut's memory
+  std::uint64_t long_cut_bytes_ = 0;  ///< the size of the memory for the last long cut
 };
 
-/// A lane's place in the arena, with the lane's parts of the memory.
+/// A lane's place in the arena: its number and its parts of the memory.
 class LaneSeat {
  public:
   explicit LaneSeat(const std::shared_ptr<Arena>& arena) : arena_(*arena), seat_(arena) {}

@@ -1,4 +1,4 @@
-// Defines KeySorts. A source file that includes this header must instantiate one of the sorts.
+// Defines the functions of KeySorts. A source file that includes this header must instantiate one KeySorts.
 #pragma once
 
 #include "kernels/cuda/key_sorts.cuh"

@@ -1,6 +1,6 @@
 // The CUDA backend's access to the CUDA runtime: checked calls, and owners of memory, streams and events. CheckCuda
-// makes every call, turns its error into an Error, and contains the seam by which tests inject faults. Waits poll with
-// a deadline. Destructors do not throw and do not wait for a device that hangs. Start at CheckCuda and CudaDevice.
+// makes every call and turns its error into an Error. Tests inject faults there (CudaFaults). Waits poll with a
+// deadline. Destructors do not throw and do not wait for a device that hangs. Start at CheckCuda and CudaDevice.
 #pragma once
 
 #include <cuda_runtime.h>
@@ -25,8 +25,9 @@
 
 namespace gpusort::detail {
 
-/// Injects a fault of the GPU, for tests: GPUSORT_FAULT_CUDA=N:KIND. The CUDA calls of the process are counted from 1.
-/// Calls of destructors are neither counted nor failed, because destructors must clean up after a fault, too.
+/// Injects a fault of the GPU, for tests, if the environment has GPUSORT_FAULT_CUDA=N:KIND. The CUDA calls of the
+/// process are counted from 1. Calls in destructors neither count nor fail, because destructors must clean up after a
+/// fault.
 ///
 /// - oom: call N returns cudaErrorMemoryAllocation. All other calls are made.
 /// - sticky, or no KIND: no call is made from call N on. Each returns cudaErrorIllegalAddress.
@@ -57,7 +58,7 @@ class CudaFaults {
     }
     FailAt(call, kind->second);
   }
-  /// Restarts the count at 1 and fails call `call` (0: no call). No other thread may be making CUDA calls.
+  /// Restarts the count at 1 and lets call `call` fail (0: no call). No other thread may be making CUDA calls.
   void FailAt(std::int64_t call, Kind kind) {
     calls_ = copies_ = 0;
     kind_ = kind;
@@ -74,9 +75,9 @@ class CudaFaults {
     if (kind_ == Kind::kSticky) return cudaErrorIllegalAddress;
     return kind_ == Kind::kOutOfMemory && call == fail_at ? cudaErrorMemoryAllocation : cudaSuccess;
   }
-  /// Returns true once: before the kernel that a fault kernel of this kind must precede.
+  /// Returns true once, for the kernel before which the fault kernel of this kind must start.
   bool Due(Kind kind) { return kind_ == kind && fail_at_ > 0 && calls_ + 1 >= fail_at_ && !done_.exchange(true); }
-  /// Returns true for the copy to the host that must have a wrong bit.
+  /// Returns true for the copy to the host that must get a wrong bit.
   bool FlipsCopy() { return kind_ == Kind::kFlip && ++copies_ == fail_at_; }
 
  private:
@@ -86,14 +87,14 @@ class CudaFaults {
   std::atomic<bool> done_{false};
 };
 
-/// Returns the fault injector of the process. There is only one, because it counts the calls of the whole process.
+/// Returns the fault injector of the process. There is only one because it counts all CUDA calls of the process.
 inline CudaFaults& TheCudaFaults() {
   static CudaFaults faults;
   return faults;
 }
 
-/// Makes one GPU count as several, for tests: with GPUSORT_GPU_TWINS=N each GPU of CUDA counts as N GPUs, each with
-/// memory, lanes and streams of its own.
+/// Returns how many GPUs each GPU counts as. Tests set GPUSORT_GPU_TWINS=N, so that each GPU acts as N GPUs with
+/// memory, lanes and streams of their own. Normally 1.
 inline int GpuTwins() {
   static const int twins = [] {
     const char* text = std::getenv("GPUSORT_GPU_TWINS");
@@ -101,11 +102,10 @@ inline int GpuTwins() {
   }();
   return twins;
 }
-/// Returns the CUDA ordinal of GPU `device`, which may be one of several twins.
+/// Returns the CUDA ordinal of the real GPU for GPU number `device`, which may be a twin (see GpuTwins).
 inline int CudaOrdinal(int device) { return device / GpuTwins(); }
 
-/// The GPU that this thread works with. CUDA cannot name a GPU that is lost, because it refuses to make that GPU
-/// current.
+/// The GPU that this thread works with, for errors. After the GPU is lost, CUDA cannot tell which GPU was current.
 inline thread_local int entered_device = kOnHost;
 
 [[noreturn]] inline void ThrowCuda(const char* what, cudaError_t error) {
@@ -114,12 +114,11 @@ inline thread_local int entered_device = kOnHost;
   throw GpuLost(entered_device, message);
 }
 
-/// The calls that are inside the driver, with their start times. This detects a call that does not return, although
-/// nothing can end it.
+/// The start times of the calls that are inside the driver. They reveal a call that does not return.
 class DriverCalls {
  public:
   using Clock = std::chrono::steady_clock;
-  /// Registers a call from its construction to its destruction.
+  /// Registers a call while the object lives.
   class Call {
    public:
     explicit Call(DriverCalls& calls) : calls_(calls) {
@@ -137,7 +136,7 @@ class DriverCalls {
     DriverCalls& calls_;
     std::list<Clock::time_point>::iterator place_;
   };
-  /// Returns the age of the oldest call, or 0 if there is none.
+  /// Returns the age of the oldest call, or 0 if there is no call.
   Clock::duration Longest() {
     const std::lock_guard<std::mutex> lock(mutex_);
     return begun_.empty() ? Clock::duration::zero() : Clock::now() - begun_.front();
@@ -152,31 +151,31 @@ inline DriverCalls& TheDriverCalls() {
   return calls;
 }
 
-/// Makes the CUDA call `call()`, unless the injected fault fails it. Returns the error of the call.
+/// Makes the CUDA call `call()` and returns its error. An injected fault (CudaFaults) may replace the call.
 template <typename Call>
 cudaError_t TryCuda(Call&& call) {
   cudaError_t error = TheCudaFaults().Next();
   if (error == cudaSuccess) {
     const DriverCalls::Call in_driver(TheDriverCalls());
     error = call();
-    // Clears the last error. Otherwise a later launch, which asks for the last error, would report this one again.
+    // Clears the last error. Otherwise the next launch would report this error, because it asks for the last error.
     if (error != cudaSuccess) cudaGetLastError();
   }
   return error;
 }
 
-/// Makes the CUDA call `call()` as TryCuda does. Throws Error(kOutOfMemory) if memory was refused, and Error(kGpuLost)
-/// after any other error, with `what`, the error's name and its text.
+/// Makes the CUDA call `call()` as TryCuda does. Throws Error(kOutOfMemory) if memory was refused, and GpuLost after
+/// any other error. The message has `what`, the error's name and its text.
 template <typename Call>
 void CheckCuda(const char* what, Call&& call) {
   const cudaError_t error = TryCuda(std::forward<Call>(call));
   if (error != cudaSuccess) ThrowCuda(what, error);
 }
 
-/// Set when a device has not answered within the deadline. Never reset.
+/// True once a device has not answered within the deadline. Never reset.
 inline std::atomic<bool> a_gpu_hangs{false};
 
-/// Throws the error for a device that hangs. It is not a GpuLost, because the other GPUs cannot continue: shared
+/// Throws the error for a device that hangs. This is not a GpuLost, because other GPUs cannot continue: shared
 /// resources (peer memory, registered host memory) are not freed before the hanging GPU has done its work.
 [[noreturn]] inline void ThrowHangs(const std::string& who, std::chrono::nanoseconds waited) {
   a_gpu_hangs = true;
@@ -187,7 +186,7 @@ inline std::atomic<bool> a_gpu_hangs{false};
                   "(NVRM: Xid) tell more");
 }
 
-/// One device, shared by all objects that live on it. Makes the device current and waits for its work.
+/// One GPU, shared by all objects on it. Makes the GPU current and waits for its work with a deadline.
 class CudaDevice {
  public:
   explicit CudaDevice(int ordinal, std::chrono::nanoseconds deadline = std::chrono::minutes(1))
@@ -196,17 +195,17 @@ class CudaDevice {
   std::chrono::nanoseconds deadline() const { return deadline_; }
   bool hung() const { return hung_; }
 
-  /// Makes the device current in the calling thread. Every entry into the backend must begin with this call.
+  /// Makes the device current in the calling thread. Every function that enters the backend must call this first.
   void Enter() const {
     entered_device = ordinal_;
     CheckCuda("cudaSetDevice", [&] { return cudaSetDevice(CudaOrdinal(ordinal_)); });
   }
-  /// Makes the device current for a destructor. Returns false if the device must not be called any more: freeing memory
-  /// may wait for any device that hangs.
+  /// Makes the device current in a destructor. Returns false if the destructor must not call the device, because
+  /// freeing memory may wait for any device that hangs.
   bool EnterToFree() const noexcept { return !a_gpu_hangs && cudaSetDevice(CudaOrdinal(ordinal_)) == cudaSuccess; }
 
-  /// Register pins host memory, so that copies are fast; a refusal only makes copies slower. Unregister returns false
-  /// if the memory stays pinned. Memory that was not pinned is no error.
+  /// Register pins host memory, so that copies are fast; if pinning fails, copies are only slower. Unregister ends the
+  /// pinning. It returns false if the memory stays pinned, and true also for memory that was not pinned.
   void Register(void* data, std::uint64_t bytes) const {
     if (TryCuda([&] { return cudaSetDevice(CudaOrdinal(ordinal_)); }) != cudaSuccess) return;
     TryCuda([&] { return cudaHostRegister(data, bytes, cudaHostRegisterPortable); });
@@ -216,15 +215,15 @@ class CudaDevice {
     cudaGetLastError();
     return error == cudaSuccess || error == cudaErrorHostMemoryNotRegistered;
   }
-  /// Returns true if the host memory is pinned. A copy of memory that is not pinned waits inside the driver for the
-  /// work queued before it, where no deadline applies. The caller must then wait for its kernels first.
+  /// Returns true if the host memory at `data` is pinned. If not, a copy waits inside the driver, without a deadline,
+  /// for the work queued before it. The caller must therefore wait for its kernels before such a copy.
   static bool Registered(const void* data) {
     cudaPointerAttributes facts{};
     CheckCuda("cudaPointerGetAttributes", [&] { return cudaPointerGetAttributes(&facts, data); });
     return facts.type == cudaMemoryTypeHost;
   }
 
-  /// Blocks until the stream has done all queued work. After the deadline the device counts as lost for good.
+  /// Blocks until the stream has done all queued work. After the deadline the device counts as lost for ever.
   void Wait(cudaStream_t stream) const {
     WaitUntil([&] { return cudaStreamQuery(stream); });
   }
@@ -232,8 +231,8 @@ class CudaDevice {
     WaitUntil([&] { return cudaEventQuery(event); });
   }
 
-  /// Returns true if the event has passed. The fault injector does not count this call, because the number of polls
-  /// depends on chance.
+  /// Returns true if the stream has passed the event. The fault injector does not count these calls, because their
+  /// number depends on chance.
   bool Passed(cudaEvent_t event) const {
     const cudaError_t error = cudaEventQuery(event);
     if (error == cudaSuccess) return true;
@@ -241,8 +240,7 @@ class CudaDevice {
     if (error != cudaErrorNotReady) ThrowCuda("cudaEventQuery", error);
     return false;
   }
-  /// Waits for the stream in a destructor. Also returns if the device is lost, because then nothing runs on it any
-  /// more.
+  /// Waits in a destructor until the stream has done its work, or until the device is lost: then nothing runs on it.
   void Drain(cudaStream_t stream) const noexcept {
     if (!hung_ && cudaSetDevice(CudaOrdinal(ordinal_)) == cudaSuccess) Poll([&] { return cudaStreamQuery(stream); });
     cudaGetLastError();
@@ -256,8 +254,9 @@ class CudaDevice {
     if (error != cudaSuccess) ThrowCuda("waiting for the GPU", error);
   }
 
-  /// Spins at first, because most waits are short, and then sleeps. With all cores busy, a sleeping thread is woken
-  /// before working threads have used up their time slices; a thread that yields is not.
+  /// Polls until the query succeeds or fails, or the deadline passes. Spins at first, because most waits are short, and
+  /// then sleeps. On busy cores a thread that sleeps is woken before other threads have used up their time slices; a
+  /// thread that yields is not.
   template <typename Query>
   cudaError_t Poll(Query query) const noexcept {
     using Clock = std::chrono::steady_clock;
@@ -266,7 +265,7 @@ class CudaDevice {
                                        kLongest = std::chrono::microseconds(200);
     const Clock::time_point start = Clock::now();
     for (;;) {
-      // Another thread has found that the device hangs, so waiting for the deadline again is useless.
+      // Another thread has found that the device hangs. A second wait for the deadline would be useless.
       if (hung_) return cudaErrorLaunchTimeout;
       const cudaError_t error = query();
       if (error != cudaErrorNotReady) return error;
@@ -277,7 +276,7 @@ class CudaDevice {
         return cudaErrorLaunchTimeout;
       }
       if (waited < kSpin) continue;
-      // Without this setting a sleep takes 50 us longer than requested. The setting stays with the thread.
+      // Without this setting, which belongs to the thread, a sleep takes 50 us longer than requested.
       thread_local const bool exact = prctl(PR_SET_TIMERSLACK, 1000UL) == 0;
       static_cast<void>(exact);
       std::this_thread::sleep_for(std::clamp<std::chrono::nanoseconds>(waited / 16, kShortest, kLongest));
@@ -302,14 +301,14 @@ struct FetchedBytes {
   const unsigned char* from;
   std::uint32_t at, bytes;
 };
-/// Block i copies reads[i] to `to` + reads[i].at.
+/// Copies several ranges to `to`: block i of the grid copies reads[i] to offset reads[i].at.
 template <typename = void>
 __global__ void __launch_bounds__(kFetchThreads) FetchAllKernel(unsigned char* to, const FetchedBytes* reads) {
   const FetchedBytes read = reads[blockIdx.x];
   for (std::uint32_t i = threadIdx.x; i < read.bytes; i += kFetchThreads) to[read.at + i] = read.from[i];
 }
 
-// The kernels that the fault injector starts.
+// The kernels that the fault injector starts (see CudaFaults).
 template <typename = void>
 __global__ void NeverEndingKernel() {
   for (;;) __nanosleep(1'000'000);
@@ -321,8 +320,7 @@ __global__ void WriteByteKernel(volatile unsigned char* to, unsigned char flip) 
 
 class Event;
 
-/// A stream that does not wait for the default stream. The owner must make sure that the stream is idle when it is
-/// destroyed.
+/// A CUDA stream that does not wait for the default stream. It must be idle when it is destroyed.
 class Stream {
  public:
   enum class Priority { kUsual, kHigh };
@@ -344,11 +342,11 @@ class Stream {
   cudaStream_t get() const { return stream_; }
   const CudaDevice& device() const { return *device_; }
   void Wait() const { device_->Wait(stream_); }
-  /// Makes all work that is queued from now on wait for `event`, which must have been recorded.
+  /// Makes work that is queued from now on wait for `event`, which must have been recorded.
   void WaitFor(const Event& event) const;
 
   /// Queues a copy. `kind` says which of `to` and `from` is host memory. Pinned host memory must stay valid until the
-  /// stream has done the copy.
+  /// copy is done.
   void Copy(void* to, const void* from, std::uint64_t bytes, cudaMemcpyKind kind) const {
     if (kind == cudaMemcpyDeviceToHost) MakeWrongIfAsked(from, bytes);
     CheckCuda("cudaMemcpyAsync", [&] { return cudaMemcpyAsync(to, from, bytes, kind, stream_); });
@@ -359,15 +357,14 @@ class Stream {
               [&] { return cudaMemcpyPeerAsync(to, CudaOrdinal(device_->ordinal()), from, CudaOrdinal(device), bytes,
                                                stream_); });
   }
-  /// Copies a few bytes from the device to `pinned` host memory by a kernel. A copy would wait for the windows of other
-  /// streams that are crossing the bus.
+  /// Queues a copy of a few bytes from the device to `pinned` host memory, done by a kernel. A normal copy would wait
+  /// until large copies of other streams have crossed the bus.
   void Fetch(void* pinned, const void* from, std::uint64_t bytes) const {
     MakeWrongIfAsked(from, bytes);
     Launch("FetchKernel", FetchKernel<>, 1, kFetchThreads, static_cast<unsigned char*>(pinned),
            static_cast<const unsigned char*>(from), bytes);
   }
-  /// Fetches `count` (> 0) ranges at once, each to its offset from `pinned`. `reads` must be in pinned host memory,
-  /// too.
+  /// Fetches `count` (> 0) ranges with one kernel, each to its offset from `pinned`. `reads` must be pinned, too.
   void FetchAll(void* pinned, const FetchedBytes* reads, std::uint64_t count) const {
     MakeWrongIfAsked(reads[0].from, reads[0].bytes);
     Launch("FetchAllKernel", FetchAllKernel<>, count, kFetchThreads, static_cast<unsigned char*>(pinned), reads);
@@ -388,7 +385,7 @@ class Stream {
   }
 
  private:
-  /// Flips one bit at `from` if the fault injector asks for it. The bit depends only on `bytes`.
+  /// Flips one bit at `from` if the fault injector asks for a wrong bit. Equal `bytes` give the same bit.
   void MakeWrongIfAsked(const void* from, std::uint64_t bytes) const {
     if (bytes == 0 || !TheCudaFaults().FlipsCopy()) return;
     const std::uint64_t bit = bytes * 8 / 7 * 3 % (bytes * 8);
@@ -400,8 +397,8 @@ class Stream {
   cudaStream_t stream_ = nullptr;
 };
 
-/// Waits at the end of its scope, also after an exception, until the stream is idle. Objects declared before it (host
-/// blocks, slots) are therefore not given away while the device still reads or writes them.
+/// Waits at the end of its scope, also after an exception, until the stream is idle. The device therefore no longer
+/// uses objects that were declared before it (host blocks, slots) when they are destroyed.
 class DrainAtExit {
  public:
   explicit DrainAtExit(const Stream& stream) : stream_(stream) {}
@@ -440,8 +437,7 @@ inline void Stream::WaitFor(const Event& event) const {
   CheckCuda("cudaStreamWaitEvent", [&] { return cudaStreamWaitEvent(stream_, event.get(), 0); });
 }
 
-/// Measures the time between two places in a stream, for statistics. Ignores errors, because the calls that matter fail
-/// in the same way.
+/// Measures the time between two places in a stream, for statistics. Ignores errors, because other calls report them.
 class Stopwatch {
  public:
   explicit Stopwatch(DevicePtr device) : device_(std::move(device)) {
@@ -458,8 +454,7 @@ class Stopwatch {
   }
   void Start(const Stream& stream) { Mark(stream, 0); }
   void Stop(const Stream& stream) { Mark(stream, 1); }
-  /// Returns the seconds between Start and Stop, once, or 0 if they were not both called. The stream must have passed
-  /// Stop.
+  /// Returns the seconds between Start and Stop, or 0 if either is missing. The stream must have passed Stop.
   double Take() {
     float milliseconds = 0;
     const bool known = marked_ == 3 && cudaEventElapsedTime(&milliseconds, events_[0], events_[1]) == cudaSuccess;
@@ -472,7 +467,7 @@ class Stopwatch {
   void Mark(const Stream& stream, unsigned which) {
     if (events_[which] != nullptr && cudaEventRecord(events_[which], stream.get()) == cudaSuccess)
       marked_ |= 1u << which;
-    // Clears the last error. The next launch asks for the last error and would take this one for its own.
+    // Clears the last error. Otherwise the next launch would report this error, because it asks for the last error.
     cudaGetLastError();
   }
 
@@ -481,7 +476,7 @@ class Stopwatch {
   unsigned marked_ = 0;
 };
 
-/// Device memory, 256-byte aligned.
+/// Owns device memory that is aligned to 256 bytes.
 class DeviceMemory {
  public:
   DeviceMemory(DevicePtr device, std::uint64_t bytes) : device_(std::move(device)) {
@@ -501,7 +496,7 @@ class DeviceMemory {
   void* data_ = nullptr;
 };
 
-/// Pinned host memory, counted by a HostMemory.
+/// Owns pinned host memory, counted by a HostMemory.
 class PinnedMemory {
  public:
   PinnedMemory(DevicePtr device, HostMemory& memory, std::uint64_t bytes)
@@ -531,14 +526,12 @@ class PinnedMemory {
   void* data_ = nullptr;
 };
 
-/// A pool of streams for short copies. Any thread may borrow one, so there are as many streams as threads that copy at
-/// once.
+/// A pool of streams for short copies, which any thread may borrow. It grows to the number of threads that copy at once.
 class StreamPool {
  public:
   explicit StreamPool(DevicePtr device) : device_(std::move(device)) {}
 
-  /// Lends a stream to one thread for one scope. At the end of the scope it waits for the stream and returns it to the
-  /// pool.
+  /// Lends a stream to one thread for one scope. The destructor waits for the stream and returns it to the pool.
   class Borrowed {
    public:
     explicit Borrowed(StreamPool& pool) : pool_(pool), stream_(pool.Take()) {}
@@ -547,7 +540,7 @@ class StreamPool {
     ~Borrowed() {
       stream_->device().Drain(stream_->get());
       const std::lock_guard<std::mutex> lock(pool_.mutex_);
-      // Take() has reserved the space, so this does not throw.
+      // Does not throw, because Take() has reserved the space.
       pool_.idle_.push_back(std::move(stream_));
     }
     const Stream& operator*() const { return *stream_; }

@@ -1,4 +1,4 @@
-// What the lanes of numbers and of fixed records share: inspection, sorts and merges in a lane's workspace.
+// The common base of the lanes of numbers and of fixed records: inspection, sorts and merges in a lane's workspace.
 #pragma once
 
 #include <cuda_runtime.h>
@@ -15,8 +15,8 @@
 
 namespace gpusort::cuda {
 
-/// The maximum number of thread blocks of kernels that stride over records: enough to fill any device, few enough to
-/// stop early together.
+/// The maximum number of thread blocks of a kernel that strides over records: enough to fill any device, and few enough
+/// that all blocks can stop early.
 inline constexpr std::uint64_t kMostBlocks = 4096;
 
 class FixedLaneBase : public CudaLane {
@@ -30,7 +30,7 @@ class FixedLaneBase : public CudaLane {
     return std::min(DivideUp(items, kRecordThreads), kMostBlocks);
   }
 
-  /// Runs a kernel that fills Findings, waits for the kernel, and returns the findings.
+  /// Launches a kernel that fills Findings, waits for the kernel, and returns the findings.
   template <typename LaunchInspect>
   Findings Inspect(const LaunchInspect& launch) const {
     CheckCuda("cudaMemsetAsync",
@@ -49,7 +49,7 @@ class FixedLaneBase : public CudaLane {
               [&] { return KeySorts<Key, LessT>::Sort(workspace(), bytes, keys, n, less, stream().get()); });
   }
 
-  /// Does the work of MergeRuns for any number of runs. Changes `bounds`.
+  /// Merges any number of runs with as many calls of MergeRuns as needed. Leaves the result in keys.current.
   template <typename Key, typename LessT>
   void MergeInBuffer(DoubleBuffer<Key>& keys, std::vector<std::uint64_t> bounds, const LessT& less) const {
     const auto merge = [&](DoubleBuffer<Key>& part, std::span<const std::uint64_t> part_bounds) {
@@ -60,7 +60,7 @@ class FixedLaneBase : public CudaLane {
       });
     };
     while (bounds.size() - 1 > shape().max_runs) {
-      // Groups of neighbouring runs become one run each. The merged groups are collected in `alternate`.
+      // Merges groups of neighbouring runs to one run each. The merged runs are collected in `alternate`.
       std::vector<std::uint64_t> merged{0};
       for (std::size_t first = 0; first + 1 < bounds.size(); first += shape().max_runs) {
         const std::size_t runs = std::min<std::size_t>(shape().max_runs, bounds.size() - 1 - first);

@@ -1,6 +1,6 @@
-// The backend's sorts and merges of <gpusort/merge.cuh>, declared without their kernels. Start at KeySorts.
-// nvcc takes up to a minute for the kernels of one key type and order. One source file defines the functions of each
-// pair, so that several files compile at the same time.
+// The CUDA backend's sorts and merges of <gpusort/merge.cuh>, declared without their kernels. Start at KeySorts. nvcc
+// takes up to a minute for the kernels of one key type and order. Each pair of both therefore has its own source file,
+// and several files compile at the same time.
 #pragma once
 
 #include <cuda_runtime.h>
@@ -12,14 +12,14 @@
 
 namespace gpusort::detail {
 
-/// The pairs of `Key` and `LessT` that exist: 32-bit and 64-bit numbers with Less (sort_u32.cu, sort_u64.cu), Entry
-/// with ExactEntryLess (sort_entries.cu) and with PrefixEntryLess (sort_long_keys.cu).
+/// The sort and merge of `Key` in the order `LessT`. These pairs exist: 32-bit and 64-bit numbers with Less (sort_u32.cu,
+/// sort_u64.cu), Entry with ExactEntryLess (sort_entries.cu) and with PrefixEntryLess (sort_long_keys.cu).
 template <typename Key, typename LessT>
 struct KeySorts {
-  /// Does the work of gpusort::SortKeys.
+  /// Calls gpusort::SortKeys.
   static cudaError_t Sort(void* workspace, std::size_t& workspace_bytes, DoubleBuffer<Key>& keys, std::uint64_t n,
                           const LessT& less, cudaStream_t stream);
-  /// Does the work of gpusort::MergeRuns.
+  /// Calls gpusort::MergeRuns.
   static cudaError_t Merge(void* workspace, std::size_t& workspace_bytes, DoubleBuffer<Key>& keys,
                            const std::uint64_t* bounds, std::uint32_t runs, const LessT& less, cudaStream_t stream);
 };

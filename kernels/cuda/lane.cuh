@@ -1,8 +1,8 @@
 // A lane of the CUDA backend: the pipeline of one thread, with two CUDA streams and a workspace. Sort copies a batch to
-// the device block by block, sorts it in a slot and leaves it there. Merge copies pieces to the device (or across
-// devices), merges them and copies the result to the host. Lanes overlap one another; the steps of one call follow each
-// other. CudaLane does the copies; there is one derived class for each kind of record: numbers.cu, fixed.cu, lines.cu.
-// Start at CudaLane.
+// the device block by block, sorts the batch in a slot and leaves the result there. Merge copies pieces to the device
+// (or between devices), merges them and copies the result to the host. Several lanes overlap; the steps of one call run
+// one after the other. CudaLane does the copies. Each kind of record has a derived class: numbers.cu, fixed.cu,
+// lines.cu. Start at CudaLane.
 #pragma once
 
 #include <algorithm>
@@ -22,8 +22,8 @@
 
 namespace gpusort::cuda {
 
-/// The number of blocks of a batch that may be in copy while the next block is requested. A source must be able to
-/// spare them.
+/// The number of blocks of a batch that a lane may be copying when it requests the next block. A BatchSource must
+/// therefore have more blocks than this.
 inline constexpr std::size_t kBlocksInFlight = 2;
 
 class CudaLane : public Lane {
@@ -41,13 +41,13 @@ class CudaLane : public Lane {
     std::uint64_t records;
   };
   struct Merged {
-    const std::byte* data;  ///< the result, in one of the two slots
-    /// If `data` is null: how many bytes of each run belong to a first half, because all are too many at once.
+    const std::byte* data;  ///< the result, in one of the two slots; null: see `cuts`
+    /// If `data` is null, the runs together are too large to merge: how many bytes of each run belong to a first half.
     std::vector<std::uint64_t> cuts = {};
   };
-  /// Sorts the records in[0, bytes) of a slot. `out` is another slot. Work may still be queued on stream().
+  /// Sorts the records of the slot [in, in + bytes). `out` is another slot. The work may still be queued on stream().
   virtual Sorted SortSlot(std::byte* in, std::uint64_t bytes, std::byte* out) = 0;
-  /// Merges the sorted runs in a slot. Run r has the records, or the bytes of lines, [bounds[r], bounds[r + 1]).
+  /// Merges sorted runs in the slot `in`. Run r is [bounds[r], bounds[r + 1]), in records or, for lines, bytes.
   virtual Merged MergeSlot(std::byte* in, std::uint64_t bytes, std::vector<std::uint64_t> bounds, std::byte* spare) = 0;
 
   const RecordLayout& layout() const { return layout_; }
@@ -62,7 +62,7 @@ class CudaLane : public Lane {
     Stopwatch time;
     explicit Copied(const DevicePtr& device) : event(device), time(device) {}
   };
-  /// A block that may still be in copy.
+  /// A block of a batch whose copy to the device may not be done yet.
   struct Flight {
     std::unique_ptr<InputBlock> block;
     Copied* copied;
@@ -80,8 +80,8 @@ class CudaLane : public Lane {
   const LaneSeat seat_;
   const RecordLayout& layout_;
   const LaneShape& shape_;
-  // Copies have a stream of their own. On a single stream the kernel after a copy would wait for its turn among the
-  // copies of other lanes, for milliseconds if the bus is always busy.
+  // Copies have their own stream. In a common stream the kernel after a copy would wait for its turn among the copies
+  // of other lanes, for milliseconds if the bus is always busy.
   const Stream stream_, bus_;
   const Event turn_;
   std::array<std::unique_ptr<Copied>, kBlocksInFlight + 1> copies_;
@@ -89,7 +89,7 @@ class CudaLane : public Lane {
   DeviceTimes times_;
 };
 
-/// Each makes a lane for one kind of record: the record is a single number; fixed records; lines.
+/// Each makes a lane for one kind of record: single numbers, fixed records, or lines.
 std::unique_ptr<Lane> MakeNumberLane(const std::shared_ptr<Arena>& arena);
 std::unique_ptr<Lane> MakeFixedLane(const std::shared_ptr<Arena>& arena);
 std::unique_ptr<Lane> MakeLineLane(const std::shared_ptr<Arena>& arena);

@@ -1,5 +1,5 @@
-// The kernels that LineSort and CountLineBytesBefore launch (line_sort.cuh). They find the starts of lines, compare the
-// keys of lines, make entries of keys, and gather whole lines.
+// The kernels that sort lines on the device (launched in line_sort.cu): they find the starts of lines, compare keys of
+// lines, make entries from keys, and copy whole lines in order.
 #pragma once
 
 #include <cuda_runtime.h>
@@ -16,11 +16,11 @@
 namespace gpusort::detail {
 
 inline constexpr unsigned kLineThreads = 256;
-/// The text that a block searches for line ends, in bytes.
+/// The bytes of text in which one thread, and one block of threads, searches for line ends.
 inline constexpr std::uint32_t kScanBytesPerThread = 64;
 inline constexpr std::uint32_t kScanTile = kLineThreads * kScanBytesPerThread;
 
-/// The lines of a block of text. starts[rows] is the end of the text.
+/// The lines of a block of text. Line i begins at starts[i]; starts[rows] is the end of the text.
 struct DeviceLines {
   const Byte* text = nullptr;
   const std::uint32_t* starts = nullptr;
@@ -30,8 +30,7 @@ struct DeviceLines {
   GPUSORT_HD std::uint64_t length(std::uint32_t row) const { return starts[row + 1] - starts[row] - 1; }
 };
 
-/// Calls CompareLines. Not inlined, because that would compile CompareLines hundreds of times into every sort that uses
-/// it.
+/// Calls CompareLines. Not inlined, because a sort would otherwise contain hundreds of copies of CompareLines.
 __host__ __device__ __noinline__ inline int CompareRows(const DeviceLines& lines, std::uint32_t a, std::uint32_t b,
                                                         const LineOrderView& view) {
   return CompareLines(lines.line(a), lines.length(a), lines.line(b), lines.length(b), view);
@@ -43,16 +42,16 @@ __host__ __device__ __noinline__ inline LineChunk EncodeRow(const DeviceLines& l
   return EncodeChunk(lines.line(row), lines.length(row), view, skip);
 }
 
-/// Special results of KeyDifference: the keys are equal; the keys differ only in a way that chunks do not show.
+/// Special results of KeyDifference. The keys are equal (kNoDifference), or chunks hide the difference.
 inline constexpr std::uint32_t kNoDifference = ~std::uint32_t{0};
 inline constexpr std::uint32_t kHiddenDifference = ~std::uint32_t{0} - 1;
 
-/// Limits for EncodedDifference, in bytes. Each step encodes all bytes before it again, so the comparison stops at
-/// kFarEncoded. At kNearEncoded it tests whether the lines are equal.
+/// Limits for EncodedDifference, in bytes. Each step encodes all bytes before its own bytes again. The comparison
+/// therefore gives up after kFarEncoded bytes, and tests after kNearEncoded bytes whether the lines are equal.
 inline constexpr std::uint32_t kFarEncoded = 1020;
 inline constexpr std::uint32_t kNearEncoded = 60;
 
-/// Does the work of KeyDifference by comparing chunks. Serves keys that cannot be compared in a faster way.
+/// Does the work of KeyDifference by comparing chunks, for keys that cannot be compared faster.
 __device__ inline std::uint32_t EncodedDifference(const DeviceLines& lines, std::uint32_t a, std::uint32_t b,
                                                   const LineOrderView& view, std::uint32_t from) {
   for (const std::uint32_t first = from;; from += 12) {
@@ -69,7 +68,7 @@ __device__ inline std::uint32_t EncodedDifference(const DeviceLines& lines, std:
   }
 }
 
-/// Converts a position in an encoded key to 32 bits, at most 2^31. Encoded keys that are longer end the rounds there.
+/// Converts a position in an encoded key to 32 bits. The result is at most 2^31, where the rounds of the sort end.
 __device__ inline std::uint32_t Place(std::uint64_t at) {
   constexpr std::uint32_t kMost = std::uint32_t{1} << 31;
   return at < kMost ? static_cast<std::uint32_t>(at) : kMost;
@@ -77,8 +76,8 @@ __device__ inline std::uint32_t Place(std::uint64_t at) {
 
 /// The common prefix of two texts.
 struct CommonFront {
-  std::uint64_t bytes;    ///< up to the first difference, or to the end of the shorter text
-  /// How many of these bytes are escaped, that is, take two bytes in an encoded key that another key follows.
+  std::uint64_t bytes;    ///< the bytes up to the first difference or the end of the shorter text
+  /// The number of these bytes that are escaped: they take two bytes in an encoded key that another key follows.
   std::uint64_t escapes;
 };
 __device__ inline CommonFront FindCommonFront(const Byte* a, const Byte* b, std::uint64_t size, std::uint64_t known) {
@@ -97,15 +96,14 @@ __device__ inline CommonFront FindCommonFront(const Byte* a, const Byte* b, std:
   return common;
 }
 
-/// Does the work of KeyDifference for the unchanged bytes `a` and `b` that end both encoded keys. The `front` bytes
-/// before them are equal.
+/// Does the work of KeyDifference for `a` and `b`, the plain bytes at the end of two encoded keys, after `front` equal bytes.
 __device__ inline std::uint32_t RestDifference(const Byte* a, std::uint64_t a_size, const Byte* b, std::uint64_t b_size,
                                                std::uint64_t front, std::uint64_t from) {
   const std::uint64_t size = a_size < b_size ? a_size : b_size, known = from > front ? from - front : 0;
   std::uint64_t at = FindCommonFront(a, b, size, known).bytes;
   if (at == size) {
     if (a_size == b_size) return kNoDifference;
-    // The padding after the shorter text looks like NULs.
+    // The zeros that pad the shorter text equal NULs in the longer text.
     if (at < known) at = known;
     const Byte* const rest = a_size > b_size ? a : b;
     const std::uint64_t end = a_size > b_size ? a_size : b_size;
@@ -115,9 +113,9 @@ __device__ inline std::uint32_t RestDifference(const Byte* a, std::uint64_t a_si
   return Place(front + at);
 }
 
-/// Returns the length of a common prefix of the encoded keys of lines a and b, or kNoDifference or kHiddenDifference.
-/// The keys differ in the chunk that begins there, unless they agree for very many bytes. The caller knows that the
-/// first `from` bytes agree.
+/// Compares the encoded keys of lines a and b, which must agree in their first `from` bytes. Returns the length of a
+/// common prefix, or kNoDifference or kHiddenDifference. The keys differ in the chunk after that prefix, unless they
+/// agree in very many bytes.
 __device__ inline std::uint32_t KeyDifference(const DeviceLines& lines, std::uint32_t a, std::uint32_t b,
                                               const LineOrderView& view, std::uint32_t from) {
   const Byte* const line_a = lines.line(a);
@@ -143,16 +141,15 @@ __device__ inline std::uint32_t KeyDifference(const DeviceLines& lines, std::uin
 
 GPUSORT_HD inline bool SameKeyBytes(const Entry& a, const Entry& b) { return a.hi == b.hi && (a.lo ^ b.lo) >> 32 == 0; }
 
-/// A line that takes part in a round: its place in the order, and the place of the first line that agrees with it so
-/// far.
+/// A line in a round of the sort: its place in the order, and the place of the first line that is equal so far.
 struct ActiveLine {
   std::uint32_t place;
   std::uint32_t group;
 };
 
-// ---- Kernels. They are templates only so that a program may include the header in several files.
+// ---- Kernels. They are templates so that several files of a program may include this header.
 
-/// Counts the delimiters of each tile of the text.
+/// Counts the delimiters in each tile of the text.
 template <typename = void>
 __global__ void __launch_bounds__(kLineThreads)
     CountLinesKernel(const Byte* text, std::uint64_t bytes, Byte delimiter, std::uint32_t* counts) {
@@ -211,8 +208,8 @@ __global__ void __launch_bounds__(kLineThreads) LineStartsKernel(const Byte* tex
   if (blockIdx.x == 0 && threadIdx.x == 0) starts[0] = 0;
 }
 
-/// Lowers findings->skip to the number of first bytes that the keys of rows a and b have in common. `skip` is the
-/// lowest number that the thread knows.
+/// Lowers findings->skip to the length of the common prefix of the encoded keys of rows a and b. `skip` is the lowest
+/// value that this thread has found.
 __device__ inline void LowerSkip(const DeviceLines& lines, std::uint32_t a, std::uint32_t b, const LineOrderView& view,
                                  std::uint32_t& skip, LineFindings* findings) {
   const volatile LineFindings* const seen = findings;
@@ -223,8 +220,8 @@ __device__ inline void LowerSkip(const DeviceLines& lines, std::uint32_t a, std:
   if (skip < seen->skip) atomicMin(&findings->skip, skip);
 }
 
-/// Finds out whether the lines are in order and which first bytes all keys have in common. Stops when further lines can
-/// change nothing.
+/// Finds out whether the lines are in order and which leading bytes all encoded keys share. Stops when more lines
+/// cannot change the findings.
 template <typename = void>
 __global__ void __launch_bounds__(kLineThreads)
     InspectLinesKernel(const __grid_constant__ DeviceLines lines, std::uint32_t rows,
@@ -241,9 +238,9 @@ __global__ void __launch_bounds__(kLineThreads)
   }
 }
 
-/// Does the work of InspectLinesKernel for sorted runs. Run r ends at byte ends[r]. The first bytes in which the first
-/// and the last line of a run agree are common to all its lines. If the text is not made of such runs, because the
-/// input was rewritten, the result is unspecified; the proof of the output detects that.
+/// Does the work of InspectLinesKernel for sorted runs. Run r ends at byte ends[r]. The leading bytes that the first
+/// and the last line of a run share are shared by all lines of the run. If the text is not made of sorted runs, because
+/// the input was rewritten, the result is unspecified; gpusort finds the error when it checks the order of the output.
 template <typename = void>
 __global__ void __launch_bounds__(kLineThreads)
     InspectRunsKernel(const __grid_constant__ DeviceLines lines, std::uint32_t rows, const std::uint32_t* ends,
@@ -283,8 +280,8 @@ __global__ void __launch_bounds__(kLineThreads)
   }
 }
 
-/// Stores the order that a round found, and the starts of the remaining groups: heads[j] is the place of line j of the
-/// round if the line differs from the line before it, otherwise 0. A null `active` means that the round took all lines.
+/// Stores the order of the lines after a round, and the starts of the groups of equal lines. heads[j] is the place of
+/// line j of the round if it differs from the line before, and 0 otherwise. With a null `active` all lines take part.
 template <typename = void>
 __global__ void __launch_bounds__(kLineThreads)
     StoreRoundKernel(const Entry* sorted, std::uint32_t count, const ActiveLine* active, std::uint32_t* order,
@@ -297,9 +294,9 @@ __global__ void __launch_bounds__(kLineThreads)
   }
 }
 
-/// Sets skips[group] for each group of equal lines to the number of first bytes in which they agree, or to
-/// kNoDifference if they are equal. groups[j] is the place of the first line of line j's group. The lines are known to
-/// agree in their first `known` bytes or, with `active`, in known_skips[their group in the round] + 8 bytes.
+/// Sets skips[group], for each group of lines that are equal so far, to the length of their common prefix, or leaves
+/// kNoDifference if the lines are equal. groups[j] is the place of the first line of line j's group. All lines of a
+/// group agree in the first `known` bytes or, with `active`, in known_skips[their group in the last round] + 8 bytes.
 template <typename = void>
 __global__ void __launch_bounds__(kLineThreads)
     DifferencesKernel(const __grid_constant__ DeviceLines lines, const __grid_constant__ LineOrderView view,
@@ -320,7 +317,7 @@ __global__ void __launch_bounds__(kLineThreads)
   }
 }
 
-/// Selects the lines for the next round: those whose group has two or more lines that differ.
+/// Selects the lines for the next round: the lines of groups in which not all lines are equal.
 struct StaysActive {
   const std::uint32_t* groups;
   const std::uint32_t* skips;
@@ -348,17 +345,17 @@ __global__ void __launch_bounds__(kLineThreads)
   }
 }
 
-/// Returns true if row a comes before row b.
+/// Returns true if the line of row a comes before the line of row b.
 __device__ inline bool RowLess(const DeviceLines& lines, const LineOrderView& view, std::uint32_t a, std::uint32_t b) {
   const int order = CompareRows(lines, a, b, view);
   return order != 0 ? order < 0 : a < b;
 }
 
-/// The number of rows that a thread sorts or merges with CompareLines. The loops are not unrolled: comparing lines is
-/// so much code that a kernel may contain it only a few times.
+/// The number of rows that a thread sorts or merges with CompareLines. The loops are not unrolled, because a kernel may
+/// contain the large code of CompareLines only a few times.
 inline constexpr std::uint32_t kExactItems = 8;
 
-/// Sorts each tile of kExactItems rows.
+/// Sorts each tile of kExactItems rows with CompareLines.
 template <typename = void>
 __global__ void __launch_bounds__(kLineThreads)
     ExactTilesKernel(const __grid_constant__ DeviceLines lines, const __grid_constant__ LineOrderView view,
@@ -376,7 +373,7 @@ __global__ void __launch_bounds__(kLineThreads)
   }
 }
 
-/// Merges neighbouring runs of `run` rows each. `run` must be a multiple of kExactItems.
+/// Merges neighbouring runs of `run` rows, a multiple of kExactItems, with CompareLines.
 template <typename = void>
 __global__ void __launch_bounds__(kLineThreads)
     ExactMergeKernel(const __grid_constant__ DeviceLines lines, const __grid_constant__ LineOrderView view,
@@ -409,14 +406,14 @@ struct Greatest {
   __device__ std::uint32_t operator()(std::uint32_t a, std::uint32_t b) const { return a > b ? a : b; }
 };
 
-/// Returns the size of the line at place j of the order, with its delimiter.
+/// Returns the size of the line at place j of the order, including its delimiter.
 struct LineBytes {
   const std::uint32_t* starts;
   const std::uint32_t* order;
   __device__ std::uint32_t operator()(std::uint32_t j) const { return starts[order[j] + 1] - starts[order[j]]; }
 };
 
-/// Copies the lines in order to `out`. A warp copies one line at a time.
+/// Copies the lines to `out` in the given order. Each warp copies one line at a time.
 template <typename = void>
 __global__ void __launch_bounds__(kLineThreads)
     GatherLinesKernel(DeviceLines lines, std::uint32_t rows, const std::uint32_t* order, const std::uint32_t* offsets,
@@ -435,10 +432,10 @@ __global__ void __launch_bounds__(kLineThreads)
   }
 }
 
-/// Sets bytes[i] to how many bytes of the sorted lines of ranges[i] come before the line `cut`, by key. A line with an
-/// equal key comes before it if the range is `inclusive`. `records` of a range is its size in bytes. All lines end with
-/// the delimiter, except `cut`. One block searches one range: each of its warps looks at one line, so that a ninth of
-/// the range is left after each step.
+/// Sets bytes[i] to the size of those sorted lines of ranges[i] that come before the line `cut`, by key. If the range
+/// is `inclusive`, lines with an equal key also come before it. `records` of a range is its size in bytes. All lines
+/// but `cut` end with the delimiter. One block searches one range: each of its eight warps looks at one line, so that a
+/// ninth of the range is left after each step.
 template <typename = void>
 __global__ void __launch_bounds__(kLineThreads)
     LineBytesBeforeKernel(const CountRange* ranges, const Byte* cut, std::uint64_t cut_length, Byte delimiter,
@@ -449,8 +446,8 @@ __global__ void __launch_bounds__(kLineThreads)
   const std::uint32_t lane = threadIdx.x % kWarp, warp = threadIdx.x / kWarp;
   const CountRange range = ranges[blockIdx.x];
   const Byte* const data = reinterpret_cast<const Byte*>(range.data);
-  // Binary search. `low` and `high` are starts of lines. Lines before `low` come before the cut, lines from `high` on
-  // come after the cut.
+  // Multiway search. `low` and `high` are starts of lines: lines before `low` come before the cut, and lines from
+  // `high` on come after the cut.
   std::uint64_t low = 0, high = range.records;
   while (low < high) {
     const std::uint64_t at = low + (high - low) * (warp + 1) / (kWarps + 1);

@@ -1,8 +1,7 @@
-// The CUDA backend's own kernels on records. They find out whether a block is in order and which first bytes all keys
-// have in common, map numbers to sortable numbers and back, make entries, gather whole records in the order of entries,
-// and count the records before a cut. The logic is in GPUSORT_HD functions, which tests can run on the host. Records
-// may lie at any address, because their bytes are read one by one. The words of GatherKernel must be aligned: see
-// GatherWordBytes.
+// The CUDA backend's kernels on records. They find out whether a block is in order and which leading bytes all keys
+// share, map numbers to sortable numbers and back, make entries, copy whole records in the order of entries, and count
+// the records before a cut. The logic is in GPUSORT_HD functions, which tests can run on the host. Records may have any
+// alignment, because their bytes are read one by one. Only GatherKernel needs aligned words: see GatherWordBytes.
 #pragma once
 
 #include <cuda_runtime.h>
@@ -18,7 +17,7 @@ namespace gpusort::detail {
 
 inline constexpr unsigned kRecordThreads = 256;
 
-/// Returns how many first bytes the normalized keys of `a` and `b` have in common, at most `limit` (<= key_bytes).
+/// Returns the length of the common prefix of the normalized keys of `a` and `b`, at most `limit` (<= key_bytes).
 GPUSORT_HD inline std::uint64_t CommonKeyPrefix(const Byte* a, const Byte* b, const RecordLayout& layout,
                                                 std::uint64_t limit) {
   std::uint64_t common = 0;
@@ -38,15 +37,15 @@ GPUSORT_HD inline std::uint64_t CommonKeyPrefix(const Byte* a, const Byte* b, co
   return common < limit ? common : limit;
 }
 
-/// A range of sorted fixed records, or of lines, in which records before a cut are counted.
+/// A range of sorted records, fixed records or lines, for the search that counts the records before a cut.
 struct CountRange {
   const std::byte* data = nullptr;
   std::uint64_t records = 0;
   bool inclusive = false;
 };
 
-/// Returns how many of the sorted records come before `cut`, by key. A record with an equal key comes before it if the
-/// range is `inclusive`.
+/// Returns how many of the sorted records in the range have a key below that of `cut`. If the range is `inclusive`,
+/// records with an equal key also count.
 GPUSORT_HD inline std::uint64_t CountBeforeCut(const CountRange& range, const Byte* cut, const RecordLayout& layout) {
   const Byte* const records = reinterpret_cast<const Byte*>(range.data);
   std::uint64_t low = 0, high = range.records;
@@ -69,9 +68,8 @@ GPUSORT_HD inline std::uint32_t GatherWordBytes(std::uint64_t stride) {
   return word;
 }
 
-/// Returns the index of the word of the unsorted records that becomes word `offset` of the sorted records. `offset` is
-/// counted from sorted record `first_record`. Divides 32-bit numbers: a 64-bit division costs a GPU thread about a
-/// hundred instructions.
+/// Returns the index of the word of the unsorted records that becomes word `offset`, counted from sorted record
+/// `first_record`. Divides 32-bit numbers, because a 64-bit division costs a GPU thread about a hundred instructions.
 GPUSORT_HD inline std::uint64_t GatherSource(const Entry* entries, std::uint64_t first_record, std::uint32_t offset,
                                              std::uint32_t record_words) {
   const std::uint32_t record = offset / record_words;
@@ -79,13 +77,13 @@ GPUSORT_HD inline std::uint64_t GatherSource(const Entry* entries, std::uint64_t
   return std::uint64_t{entries[first_record + record].row()} * record_words + word;
 }
 
-/// The result of inspecting a block. The caller must set it to zeros before the inspection.
+/// The results of inspecting a block of records. The caller must set them to 0 before the inspection.
 struct Findings {
-  unsigned long long differing;  ///< key_bytes minus the length of the prefix that all normalized keys have in common
-  std::uint32_t out_of_order;    ///< 1 if the key of some record is below that of its predecessor
+  unsigned long long differing;  ///< key_bytes minus the length of the common prefix of all normalized keys
+  std::uint32_t out_of_order;    ///< 1 if the key of some record is below the key of the record before
 };
 
-/// Inspects the keys of `count` records, until further keys can change nothing. A random block therefore costs little.
+/// Inspects the keys of `count` records until more keys cannot change the findings, so a random block costs little.
 /// Without `want_prefix`, `differing` stays 0.
 template <typename = void>
 __global__ void __launch_bounds__(kRecordThreads)
@@ -93,7 +91,7 @@ __global__ void __launch_bounds__(kRecordThreads)
                          bool want_prefix, Findings* findings) {
   const std::uint64_t step = std::uint64_t{gridDim.x} * blockDim.x;
   for (std::uint64_t i = 1 + std::uint64_t{blockIdx.x} * blockDim.x + threadIdx.x; i < count; i += step) {
-    // Other threads write these values at the same time. An old value only costs work.
+    // Other threads may write these values at the same time. Reading an old value only costs work.
     const bool in_order = *static_cast<volatile std::uint32_t*>(&findings->out_of_order) == 0;
     const std::uint64_t prefix =
         want_prefix ? layout.key_bytes - *static_cast<volatile unsigned long long*>(&findings->differing) : 0;
@@ -109,7 +107,7 @@ __global__ void __launch_bounds__(kRecordThreads)
   }
 }
 
-/// Does the work of InspectRecordsKernel for records that are a single number.
+/// Does the work of InspectRecordsKernel for records that are a single number of type U.
 template <typename U>
 __global__ void __launch_bounds__(kRecordThreads)
     InspectNumbersKernel(const U* numbers, std::uint64_t count, NumberMap<U> map, Findings* findings) {
@@ -120,7 +118,7 @@ __global__ void __launch_bounds__(kRecordThreads)
   }
 }
 
-/// Maps numbers in place, or maps them back if `back`.
+/// Maps numbers in place by a NumberMap, or maps them back if `back`.
 template <typename U>
 __global__ void __launch_bounds__(kRecordThreads)
     MapNumbersKernel(U* numbers, std::uint64_t count, NumberMap<U> map, bool back) {
@@ -141,12 +139,12 @@ __global__ void __launch_bounds__(kRecordThreads)
   }
 }
 
-/// The number of words that each thread, and each block, of GatherKernel moves.
+/// The number of words that each thread (kGatherItems) and each block (kGatherTile) of GatherKernel moves.
 inline constexpr unsigned kGatherItems = 8;
 inline constexpr std::uint64_t kGatherTile = std::uint64_t{kRecordThreads} * kGatherItems;
 
-/// Moves whole records, in words, into the order of `entries`: out record i = in record entries[i].row().
-/// Neighbouring threads write neighbouring words, and read neighbouring words within a record.
+/// Copies whole records in the order of `entries`: output record i is input record entries[i].row(). Neighbouring
+/// threads write neighbouring words, and read neighbouring words within a record.
 template <typename Word>
 __global__ void __launch_bounds__(kRecordThreads)
     GatherKernel(const Word* __restrict__ in, Word* __restrict__ out, const Entry* __restrict__ entries,
@@ -161,15 +159,14 @@ __global__ void __launch_bounds__(kRecordThreads)
   }
 }
 
-/// A list of pieces to copy, with as many pieces as the parameters of a kernel can hold. Each block copies one tile of
-/// a piece.
+/// The pieces that one kernel copies: as many as a kernel takes as parameters. Each block copies one tile of a piece.
 struct PieceTable {
   static constexpr unsigned kMost = 128;
-  static constexpr std::uint64_t kTile = 1 << 14;  ///< in bytes
+  static constexpr std::uint64_t kTile = 1 << 14;  ///< the size of a tile, in bytes
   const Byte* from[kMost];
-  std::uint64_t to[kMost];  ///< offset in the output, in bytes
+  std::uint64_t to[kMost];  ///< offsets in the output, in bytes
   std::uint64_t bytes[kMost];
-  std::uint32_t first_tile[kMost];  ///< the number of the piece's first tile
+  std::uint32_t first_tile[kMost];  ///< the number of each piece's first tile
   std::uint32_t next_tile = 0, count = 0;
 
   bool full() const { return count == kMost; }
@@ -184,8 +181,8 @@ struct PieceTable {
   }
 };
 
-/// Copies n bytes with all threads of the block. If the addresses have different alignments, aligned words of `from`
-/// are shifted together. Reads only words that contain one of the bytes.
+/// Copies n bytes with all threads of the block. If the addresses have different alignments, shifts aligned words of
+/// `from`. Reads only words that contain one of the n bytes.
 __device__ inline void CopyByBlock(Byte* to, const Byte* from, std::uint32_t n) {
   const auto address = [](const Byte* p) { return reinterpret_cast<std::uintptr_t>(p); };
   if ((address(to) | address(from) | n) % 8 == 0) {
@@ -213,7 +210,7 @@ __device__ inline void CopyByBlock(Byte* to, const Byte* from, std::uint32_t n) 
 template <typename = void>
 __global__ void __launch_bounds__(kRecordThreads)
     CopyPiecesKernel(const __grid_constant__ PieceTable pieces, Byte* to) {
-  std::uint32_t low = 0, high = pieces.count - 1;  // the last piece that begins at this tile or before
+  std::uint32_t low = 0, high = pieces.count - 1;  // the last piece whose first tile is this tile or an earlier tile
   while (low < high) {
     const std::uint32_t middle = (low + high + 1) / 2;
     if (pieces.first_tile[middle] <= blockIdx.x) {
@@ -228,7 +225,7 @@ __global__ void __launch_bounds__(kRecordThreads)
               static_cast<std::uint32_t>(left < PieceTable::kTile ? left : PieceTable::kTile));
 }
 
-/// Sets counts[i] to CountBeforeCut of ranges[i].
+/// Sets counts[i] to CountBeforeCut(ranges[i]).
 template <typename = void>
 __global__ void __launch_bounds__(kRecordThreads)
     CountBeforeKernel(const CountRange* ranges, std::uint32_t count, const Byte* cut,
