@@ -526,7 +526,7 @@ class PinnedMemory {
   void* data_ = nullptr;
 };
 
-/// A pool of streams for short copies, which any thread may borrow. It grows to the number of threads that copy at once.
+/// A pool of streams for short copies, which any thread may borrow. It grows with the number of copying threads.
 class StreamPool {
  public:
   explicit StreamPool(DevicePtr device) : device_(std::move(device)) {}

@@ -96,7 +96,7 @@ __device__ inline CommonFront FindCommonFront(const Byte* a, const Byte* b, std:
   return common;
 }
 
-/// Does the work of KeyDifference for `a` and `b`, the plain bytes at the end of two encoded keys, after `front` equal bytes.
+/// Does the work of KeyDifference for `a` and `b`, plain bytes at the ends of encoded keys, after `front` equal bytes.
 __device__ inline std::uint32_t RestDifference(const Byte* a, std::uint64_t a_size, const Byte* b, std::uint64_t b_size,
                                                std::uint64_t front, std::uint64_t from) {
   const std::uint64_t size = a_size < b_size ? a_size : b_size, known = from > front ? from - front : 0;

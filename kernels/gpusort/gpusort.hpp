@@ -1,4 +1,4 @@
-// The public calls of gpusort's library, with their contracts: five calls that sort and merge in memory.
+// The public functions of gpusort's header library, with their contracts: five functions that sort and merge in memory.
 //
 //   MergeKeys(a, m, b, n, out)                          merges two sorted lists
 //   MergePairs(a_keys, a_values, m, b_keys, b_values, n, out_keys, out_values)   merges two lists of keys with values
@@ -6,13 +6,13 @@
 //   SortPairs(keys, values, n)                          sorts keys in place, and the values along with them
 //   MergeRuns(runs, out)                                merges any number of sorted runs at once
 //
-// On host threads (merge_host.hpp) each call takes two more optional arguments: the order, and the executor that
-// provides threads. All calls are stable: equal keys keep their input order (a before b, an earlier run before a later
-// one). The order is any strict weak ordering. Iterators are random-access iterators to any copyable type with a
-// default constructor. Counts are 64-bit. Inputs and outputs must not overlap. A call returns when the output is
+// On host threads (merge_host.hpp) each function takes two more optional arguments: the order, and the executor that
+// provides threads. All functions are stable: equal keys keep their input order (a before b, an earlier run before a
+// later run). The order is any strict weak ordering. Iterators are random-access iterators to any copyable type with a
+// default constructor. Counts are 64-bit. Inputs and outputs must not overlap. A function returns when the output is
 // complete. An exception from the order or from a copy reaches the caller and leaves the output unspecified. Under
-// nvcc, merge.cuh adds the same calls for device memory, with a CUDA stream and a workspace of the caller. The comment
-// at the top of merge.cuh lists the differences.
+// nvcc, merge.cuh adds functions of the same names for device memory, with a CUDA stream and a workspace of the caller;
+// its first comment lists the differences.
 #pragma once
 
 #include "gpusort/host_device.hpp"
@@ -27,14 +27,14 @@ namespace gpusort {
 template <typename ItA, typename ItB, typename Out, typename LessT, HostExecutor Executor>
 void MergeKeys(ItA a, std::uint64_t m, ItB b, std::uint64_t n, Out out, LessT less, const Executor& executor);
 
-/// Merges as MergeKeys does. The value at each key's index moves to the index of the key in the output.
+/// Merges as MergeKeys does. Each value moves along with its key, which has the same index.
 template <typename KeyItA, typename ValueItA, typename KeyItB, typename ValueItB, typename KeyOut, typename ValueOut,
           typename LessT, HostExecutor Executor>
 void MergePairs(KeyItA a_keys, ValueItA a_values, std::uint64_t m, KeyItB b_keys, ValueItB b_values, std::uint64_t n,
                 KeyOut out_keys, ValueOut out_values, LessT less, const Executor& executor);
 
-/// Sorts keys[0, n) in place, with scratch memory for n keys. sort_tile(first, last, less) sorts one share of the keys,
-/// by default with std::stable_sort. SortKeys is stable if sort_tile is.
+/// Sorts keys[0, n) in place, with scratch memory for n keys. sort_tile(first, last, less) sorts one share of the keys;
+/// the default is std::stable_sort. SortKeys is stable if sort_tile is stable.
 template <typename It, typename LessT, HostExecutor Executor, typename TileSorter>
 void SortKeys(It keys, std::uint64_t n, LessT less, const Executor& executor, TileSorter sort_tile);
 
@@ -42,9 +42,8 @@ void SortKeys(It keys, std::uint64_t n, LessT less, const Executor& executor, Ti
 template <typename KeyIt, typename ValueIt, typename LessT, HostExecutor Executor>
 void SortPairs(KeyIt keys, ValueIt values, std::uint64_t n, LessT less, const Executor& executor);
 
-/// Writes the stable merge of all runs to `out`. Any number of runs of any lengths is possible; each must be sorted.
-/// Every item is read from memory once and written once. Takes scratch memory of up to three tiles of 256 KiB for each
-/// worker.
+/// Writes the stable merge of any number of sorted runs to `out`. Reads and writes every item once. Takes scratch
+/// memory of up to three tiles of 256 KiB for each worker.
 template <typename It, typename Out, typename LessT, HostExecutor Executor>
 void MergeRuns(std::span<const Range<It>> runs, Out out, LessT less, const Executor& executor);
 

@@ -1,5 +1,5 @@
-// Macros for functions that any compiler compiles for the host and nvcc also for the device.
-// This is the only header that asks which compiler is running.
+// Macros for functions that every compiler compiles for the host, and nvcc also for the device. Only this header asks
+// which compiler is running.
 #pragma once
 
 #ifdef __CUDACC__
@@ -10,14 +10,14 @@
 #define GPUSORT_CUDA_COMPILER 0
 #endif
 
-/// 1 while device machine code is generated. Chooses between a call of the C library and a loop inside one function.
+/// 1 in code for the device, 0 in code for the host. Functions use it to choose between a C library call and a loop.
 #ifdef __CUDA_ARCH__
 #define GPUSORT_ON_DEVICE 1
 #else
 #define GPUSORT_ON_DEVICE 0
 #endif
 
-// Loops over per-thread arrays need compile-time counts and unrolling, or the arrays spill to local memory.
+// Unrolls a loop over per-thread arrays, which needs a compile-time count. Otherwise the arrays spill to local memory.
 #if GPUSORT_ON_DEVICE
 #define GPUSORT_UNROLL _Pragma("unroll")
 #elif defined(__clang__)

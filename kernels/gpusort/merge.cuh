@@ -1,19 +1,19 @@
-// Merging and sorting on a GPU: MergeKeys, MergePairs, SortKeys, SortPairs and MergeRuns on a CUDA stream. Every call
-// is stable: for equal keys A comes before B, a lower run before a higher, an earlier item before a later. Counts are
-// 64-bit. As in CUB, each call is made twice. With workspace = nullptr it only sets workspace_bytes, and needs no GPU.
-// With that much device memory, 256-byte aligned, it queues its work on `stream` and returns. No call allocates or
-// waits. Start at the public calls, at the end of this file.
+// Merging and sorting on a GPU: MergeKeys, MergePairs, SortKeys, SortPairs and MergeRuns on a CUDA stream. All
+// functions are stable: for equal keys A comes before B, a lower run before a higher run, an earlier item before a
+// later item. Counts are 64-bit. As in CUB, the caller calls each function twice. With workspace = nullptr it only sets
+// workspace_bytes, and needs no GPU. With that much device memory, 256-byte aligned, it queues its work on `stream` and
+// returns. No function allocates or waits. Start at the public functions at the end of this file.
 //
 // Lifetimes: arguments in host memory need not outlive the call. Device memory in use (lists, workspace, memory that a
-// comparator points to) must stay valid until the stream has finished the work.
+// comparator refers to) must stay valid until the stream has finished the work.
 //
 // Types: keys and values must be trivially copyable and default constructible. Keys have at most kMaxItemBytes bytes;
-// over 64 bytes they no longer fit the registers and are slow. Inputs are random-access iterators that the device can
-// read (also counting and transform iterators). Comparators are copyable function objects, callable on the device as
-// bool less(key, key), a strict weak order. std::less works without --expt-relaxed-constexpr.
+// keys of more than 64 bytes do not fit the registers and are slow. Inputs are random-access iterators that the device
+// can read, including counting and transform iterators. Comparators are copyable function objects that the device can
+// call as bool less(key, key), a strict weak order. std::less works without --expt-relaxed-constexpr.
 //
-// Errors: cudaErrorInvalidValue for a workspace that is too small, for bounds that descend, and for more than 2^31
-// tiles. Otherwise the error of the launch.
+// Errors: cudaErrorInvalidValue if the workspace is too small, if bounds descend, or if there are more than 2^31 tiles.
+// Otherwise the error of the kernel launch.
 #pragma once
 
 #include <cuda_runtime.h>
@@ -31,9 +31,8 @@
 
 namespace gpusort {
 
-/// Two device lists of the same length: `current` holds the items, `alternate` is scratch. After a call that takes a
-/// DoubleBuffer the result is in `current`. The call may have swapped the two pointers. The content of `alternate` is
-/// then unspecified.
+/// Two device lists of the same length: `current` holds the items, `alternate` is scratch. A function that takes a
+/// DoubleBuffer leaves its result in `current`. It may swap the two pointers, and overwrites `alternate`.
 template <typename Item>
 struct DoubleBuffer {
   Item* current = nullptr;
@@ -42,8 +41,7 @@ struct DoubleBuffer {
 
 namespace detail {
 
-/// Turns std::less and cuda::std::less of the keys into Less. Any nvcc takes Less as device code, and the tile sort has
-/// a faster way for it.
+/// Replaces std::less and cuda::std::less by Less, which any nvcc accepts as device code and the tile sort prefers.
 template <typename LessT, typename Key>
 struct DeviceLess {
   using Type = LessT;
@@ -82,7 +80,7 @@ constexpr bool CheckItem() {
   return true;
 }
 
-/// Treats pointers to items and to const items as one kind of input, so that fewer kernels are compiled.
+/// Converts a pointer to items into a pointer to const items, so that fewer kernels are compiled.
 template <typename Iterator>
 auto ToInput(Iterator in) {
   if constexpr (std::is_pointer_v<Iterator>) {
@@ -92,7 +90,7 @@ auto ToInput(Iterator in) {
   }
 }
 
-/// Hands out parts of the workspace. Without memory it only counts.
+/// Divides the workspace into parts. With a null workspace it only computes the size.
 class Arena {
  public:
   explicit Arena(void* memory) : memory_(static_cast<unsigned char*>(memory)) {}
@@ -103,7 +101,7 @@ class Arena {
     bytes_ += (count * sizeof(T) + kAlign - 1) / kAlign * kAlign;
     return part;
   }
-  /// Returns at least kAlign, so that a workspace of this size is never null.
+  /// Returns the size of the workspace, at least kAlign, so that a workspace of this size is never null.
   std::size_t bytes() const { return bytes_ == 0 ? kAlign : bytes_; }
 
  private:
@@ -112,7 +110,7 @@ class Arena {
   std::size_t bytes_ = 0;
 };
 
-/// Two lists of keys, and two lists of values if there are any.
+/// The two lists of keys, and the two lists of values if there are values, between which passes alternate.
 template <typename Key, typename Value>
 struct PassBuffers {
   DoubleBuffer<Key> keys;
@@ -131,19 +129,18 @@ struct PassBuffers {
   }
 };
 
-/// Returns the number of tiles of a pass over n items in run_count runs. Does not read bounds, which may be in device
-/// memory.
+/// Returns the number of tiles of a pass over n items in run_count runs. Does not read bounds, which may be on the device.
 template <int kWays, std::uint32_t kTile, typename Runs>
 std::uint64_t TilesOfPass(const Runs& runs, std::uint64_t run_count, std::uint64_t n) {
   if constexpr (std::is_same_v<Runs, UniformRuns>) {
     return MergePass<Runs, kWays>{runs, kTile}.tiles();
   } else {
-    // Equals BoundedRuns::FirstTile after the last pair.
+    // Equals BoundedRuns::FirstTile(pairs(), kTile).
     return n / kTile + (run_count + kWays - 1) / kWays;
   }
 }
 
-/// Queues one pass over runs that are all in `in`. Changes `run_count` and `runs` to the runs that the pass leaves.
+/// Queues one pass over runs that are all in the list `in`. Sets `run_count` and `runs` to the runs after the pass.
 template <typename Runs, typename Input, typename Key, typename Values, typename LessT>
 cudaError_t RunPassOf(void* works, Runs& runs, std::uint64_t& run_count, std::uint64_t n, Input in, Key* out,
                       Values values, LessT less, cudaStream_t stream) {
@@ -158,12 +155,12 @@ cudaError_t RunPassOf(void* works, Runs& runs, std::uint64_t& run_count, std::ui
     runs = runs.Merged(MergePass<Runs, kWays>::kLevels);
     return RunPass<kWays, kShape>(works, before, tiles, lists, out, values, less, stream);
   };
-  // A single run takes a pass, too: the input must reach the output.
+  // A single run also takes a pass, which copies the input to the output.
   if (LevelCount(run_count) % 2 != 0 || run_count == 1) return pass(std::integral_constant<int, 2>{});
   return pass(std::integral_constant<int, 4>{});
 }
 
-/// Queues passes until one run is left, which is then in `current`. n is the number of items of all runs.
+/// Queues passes until one run is left, in `current`. n is the number of items of all runs.
 template <typename Runs, typename Key, typename Value, typename LessT>
 cudaError_t RunPasses(void* works, Runs runs, std::uint64_t run_count, std::uint64_t n,
                       PassBuffers<Key, Value>& buffers, LessT less, cudaStream_t stream) {
@@ -177,13 +174,13 @@ cudaError_t RunPasses(void* works, Runs runs, std::uint64_t run_count, std::uint
   return cudaSuccess;
 }
 
-/// Returns the runs that a sort starts with: sorted tiles.
+/// Returns the runs from which a sort starts: sorted tiles.
 template <typename Key, typename LessT, typename Values>
 constexpr UniformRuns SortedTiles(std::uint64_t n) {
   return {n, SortShape<Key, LessT, Values>().tile()};
 }
 
-/// Sorts in two lists of the caller.
+/// Sorts in `buffers`, which are lists of the caller.
 template <typename Key, typename Value, typename LessT>
 cudaError_t SortBuffers(void* workspace, std::size_t& workspace_bytes, PassBuffers<Key, Value>& buffers,
                         std::uint64_t n, LessT less, cudaStream_t stream) {
@@ -196,7 +193,7 @@ cudaError_t SortBuffers(void* workspace, std::size_t& workspace_bytes, PassBuffe
     return cudaSuccess;
   }
   if (workspace_bytes < arena.bytes()) return cudaErrorInvalidValue;
-  // Keys are sorted in place. Values need another list as the target of the gather.
+  // Sorts the tiles of keys in place. Values are gathered, so they need a second list.
   Values values{};
   if constexpr (kHasValues<Values>) {
     values = {buffers.values.current, buffers.values.alternate};
@@ -208,7 +205,7 @@ cudaError_t SortBuffers(void* workspace, std::size_t& workspace_bytes, PassBuffe
   return RunPasses(works, runs, runs.runs(), n, buffers, less, stream);
 }
 
-/// Sorts from one list to another, with a spare list in the workspace.
+/// Sorts the list `in` to another list of the caller. A second list is in the workspace.
 template <typename Input, typename ValueInput, typename Value, typename LessT>
 cudaError_t SortLists(void* workspace, std::size_t& workspace_bytes, Input in, ValueInput values_in,
                       ValueOf<Input>* out, Value* values_out, std::uint64_t n, LessT less, cudaStream_t stream) {
@@ -234,7 +231,7 @@ cudaError_t SortLists(void* workspace, std::size_t& workspace_bytes, Input in, V
   return RunPasses(works, runs, runs.runs(), n, buffers, less, stream);
 }
 
-/// Merges two lists. `values` describes the lists of values, if any.
+/// Merges two lists of keys. `values` describes the lists of values, if there are values.
 template <typename IteratorA, typename IteratorB, typename Output, typename Values, typename LessT>
 cudaError_t MergeLists(void* workspace, std::size_t& workspace_bytes, IteratorA a, std::uint64_t m, IteratorB b,
                        std::uint64_t n, Output out, Values values, LessT less, cudaStream_t stream) {
@@ -252,13 +249,13 @@ cudaError_t MergeLists(void* workspace, std::size_t& workspace_bytes, IteratorA 
   return RunPass<2, kShape>(works, runs, tiles, ListPair<IteratorA, IteratorB>{a, b}, out, values, less, stream);
 }
 
-/// A part of the bounds of runs, as a parameter of a kernel (at most 4 KB). The launch copies it before it returns.
+/// Some of the bounds of runs, as a kernel parameter (at most 4 KB), which the launch copies before it returns.
 struct BoundsChunk {
   static constexpr std::uint32_t kCount = 480;
   std::uint64_t bounds[kCount];
 };
 
-/// A template only so that a program may include the header in several files.
+/// This is a template so that several files of a program may include this header.
 template <typename = void>
 __global__ void StoreBoundsKernel(std::uint64_t* out, BoundsChunk chunk, std::uint32_t count) {
   WaitForKernelsBefore();
@@ -278,7 +275,7 @@ inline bool CountRuns(const std::uint64_t* bounds, std::uint32_t runs, std::uint
   return true;
 }
 
-/// Queues the copy of the bounds of all runs that are not empty to device memory.
+/// Queues the copy of the bounds of all non-empty runs to device memory.
 inline cudaError_t StoreBounds(std::uint64_t* out, const std::uint64_t* bounds, std::uint32_t runs,
                                cudaStream_t stream) {
   BoundsChunk chunk;
@@ -295,7 +292,7 @@ inline cudaError_t StoreBounds(std::uint64_t* out, const std::uint64_t* bounds, 
   return cudaSuccess;
 }
 
-/// The parts of the workspace of MergeRuns. `spare` is room for all keys if the caller has only one list for them.
+/// The parts of the workspace of MergeRuns. `spare` is a list for all keys if the caller has only one such list.
 template <typename Key>
 struct MergeRunsArena {
   std::uint64_t* bounds;
@@ -314,8 +311,8 @@ struct MergeRunsArena {
 
 }  // namespace detail
 
-/// Merges the sorted lists a[0, m) and b[0, n) to out[0, m + n), which must not overlap them. `out` is any
-/// random-access iterator that the device can write.
+/// Merges the sorted lists a[0, m) and b[0, n) to out[0, m + n), which must not overlap the inputs. `out` is any
+/// random-access iterator to which the device can write.
 template <typename IteratorA, typename IteratorB, typename Output, typename LessT = Less>
 cudaError_t MergeKeys(void* workspace, std::size_t& workspace_bytes, IteratorA a, std::uint64_t m, IteratorB b,
                       std::uint64_t n, Output out, LessT less = {}, cudaStream_t stream = nullptr) {
@@ -325,7 +322,7 @@ cudaError_t MergeKeys(void* workspace, std::size_t& workspace_bytes, IteratorA a
                             detail::NoValues{}, detail::ToDeviceLess<LessT, Key>(less), stream);
 }
 
-/// Merges as MergeKeys does, and moves a value along with each key. Values are copied once and may have any size.
+/// Merges as MergeKeys does, and moves a value along with each key. Values may have any size; each is copied once.
 template <typename IteratorA, typename ValuesA, typename IteratorB, typename ValuesB, typename Output,
           typename ValuesOutput, typename LessT = Less>
 cudaError_t MergePairs(void* workspace, std::size_t& workspace_bytes, IteratorA a, ValuesA values_a, std::uint64_t m,
@@ -339,8 +336,7 @@ cudaError_t MergePairs(void* workspace, std::size_t& workspace_bytes, IteratorA 
                             detail::ToDeviceLess<LessT, Key>(less), stream);
 }
 
-/// Sorts in[0, n) to out[0, n). `in` may be `out` itself, but must not overlap it otherwise. The workspace holds n
-/// keys.
+/// Sorts in[0, n) to out[0, n). `in` may be equal to `out`, but must not overlap it. The workspace holds n keys.
 template <typename Input, typename LessT = Less>
 cudaError_t SortKeys(void* workspace, std::size_t& workspace_bytes, Input in, detail::ValueOf<Input>* out,
                      std::uint64_t n, LessT less = {}, cudaStream_t stream = nullptr) {
@@ -350,8 +346,8 @@ cudaError_t SortKeys(void* workspace, std::size_t& workspace_bytes, Input in, de
                            static_cast<detail::NoValues*>(nullptr), n, detail::ToDeviceLess<LessT, Key>(less), stream);
 }
 
-/// Sorts keys.current[0, n). The workspace takes at most about 1 % of the size of the keys, and grows with n. A call
-/// that asks for its size looks only at n.
+/// Sorts keys.current[0, n). The workspace is at most about 1 % of the size of the keys, and grows with n. A call for
+/// its size looks only at n.
 template <typename Key, typename LessT = Less>
 cudaError_t SortKeys(void* workspace, std::size_t& workspace_bytes, DoubleBuffer<Key>& keys, std::uint64_t n,
                      LessT less = {}, cudaStream_t stream = nullptr) {
@@ -364,7 +360,7 @@ cudaError_t SortKeys(void* workspace, std::size_t& workspace_bytes, DoubleBuffer
 }
 
 /// Sorts as SortKeys does, and moves a value along with each key. Inputs and outputs must not overlap. The workspace
-/// also holds n values.
+/// holds n keys and n values.
 template <typename Input, typename ValueInput, typename LessT = Less>
 cudaError_t SortPairs(void* workspace, std::size_t& workspace_bytes, Input in, ValueInput values_in,
                       detail::ValueOf<Input>* out, detail::ValueOf<ValueInput>* values_out, std::uint64_t n,
@@ -375,7 +371,7 @@ cudaError_t SortPairs(void* workspace, std::size_t& workspace_bytes, Input in, V
                            n, detail::ToDeviceLess<LessT, Key>(less), stream);
 }
 
-/// Sorts keys and values in two lists each. The pointers of keys and of values are swapped together.
+/// Sorts keys and values, each in a DoubleBuffer. The function swaps the pointers of both buffers or of none.
 template <typename Key, typename Value, typename LessT = Less>
 cudaError_t SortPairs(void* workspace, std::size_t& workspace_bytes, DoubleBuffer<Key>& keys,
                       DoubleBuffer<Value>& values, std::uint64_t n, LessT less = {}, cudaStream_t stream = nullptr) {
@@ -388,17 +384,17 @@ cudaError_t SortPairs(void* workspace, std::size_t& workspace_bytes, DoubleBuffe
   return error;
 }
 
-/// Returns the workspace size of MergeRuns on a DoubleBuffer for up to `n` keys in up to `runs` runs. Use this function
-/// to allocate the workspace before the runs are known. The size grows with both arguments.
+/// Returns the workspace size of MergeRuns on a DoubleBuffer for up to `n` keys in up to `runs` runs, to allocate the
+/// workspace before the runs are known. The size grows with both arguments.
 template <typename Key>
 std::size_t MergeRunsWorkspace(std::uint64_t n, std::uint32_t runs) {
   return detail::MergeRunsArena<Key>(nullptr, n, runs, false).bytes;
 }
 
 /// Merges `runs` sorted runs that lie one after the other: run r is [bounds[r], bounds[r + 1]) of keys.current, and
-/// bounds[0] is 0. `bounds` is host memory with runs + 1 numbers. It is read before the call returns, also by a call
-/// that asks for the size of the workspace. Runs may be empty and of any lengths. A key of an earlier run comes before
-/// an equal key of a later run. Runs a tree of 4-way passes: every key is read and written ceil(log4(runs)) times.
+/// bounds[0] is 0. `bounds` is host memory with runs + 1 numbers. It is read before the function returns, also in a
+/// call for the size of the workspace. Runs may be empty and of any lengths. A key of an earlier run comes before an
+/// equal key of a later run. A tree of 4-way passes reads and writes every key ceil(log4(runs)) times.
 template <typename Key, typename LessT = Less>
 cudaError_t MergeRuns(void* workspace, std::size_t& workspace_bytes, DoubleBuffer<Key>& keys,
                       const std::uint64_t* bounds, std::uint32_t runs, LessT less = {}, cudaStream_t stream = nullptr) {
@@ -422,8 +418,8 @@ cudaError_t MergeRuns(void* workspace, std::size_t& workspace_bytes, DoubleBuffe
   return error;
 }
 
-/// Merges runs from in[0, n) to out[0, n), which must not overlap. n is bounds[runs]. The workspace holds n more keys
-/// if there are more than four runs.
+/// Merges the runs of in[0, n) to out[0, n), which must not overlap `in`. n is bounds[runs]. If there are more than
+/// four runs, the workspace also holds n keys.
 template <typename Input, typename LessT = Less>
 cudaError_t MergeRuns(void* workspace, std::size_t& workspace_bytes, Input in, detail::ValueOf<Input>* out,
                       const std::uint64_t* bounds, std::uint32_t runs, LessT less = {}, cudaStream_t stream = nullptr) {
@@ -442,8 +438,8 @@ cudaError_t MergeRuns(void* workspace, std::size_t& workspace_bytes, Input in, d
   const cudaError_t error = detail::StoreBounds(arena.bounds, bounds, runs, stream);
   if (error != cudaSuccess) return error;
   const auto device_less = detail::ToDeviceLess<LessT, Key>(less);
-  // The first pass does not change the input (a single run is copied). Later passes alternate between the lists and end
-  // in `out`.
+  // The first pass does not change the input; it copies a single run. Later passes alternate between the two lists and
+  // end in `out`.
   const std::uint32_t passes = std::max<std::uint32_t>(1, PassCount(live));
   detail::PassBuffers<Key, detail::NoValues> buffers{{out, arena.spare}, {}};
   if (passes % 2 == 0) buffers.Swap();

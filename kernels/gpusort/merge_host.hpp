@@ -1,8 +1,8 @@
 // Stable merging and sorting on host threads, for any random-access iterators and any strict weak order. MergeRuns cuts
-// k sorted runs by exact splitters into tiles that fit the cache. It runs all levels of merging of one tile before the
+// sorted runs by exact splitters into tiles that fit the cache. It does all levels of merging for one tile before the
 // next tile, so memory is read once and written once for any number of runs. Counts are 64-bit. For equal keys the
-// earlier run comes first, and inside a run the earlier item. An executor supplies the threads, so an application can
-// use its own thread pool. Start at MergeRuns. gpusort.hpp has the contracts of all calls.
+// earlier run comes first, and in a run the earlier item. An executor supplies the threads, so an application can use
+// its own thread pool. Start at MergeRuns. gpusort.hpp has the contracts of all functions.
 #pragma once
 
 #include <algorithm>
@@ -25,8 +25,8 @@
 
 namespace gpusort {
 
-/// An executor runs tasks. ForEach calls f(task, worker) once for each task in [0, tasks), returns when all tasks are
-/// done and throws the first exception. At most one task at a time runs under a worker number, and worker < workers().
+/// An executor runs tasks on threads. ForEach must call f(task, worker) once for each task in [0, tasks), return when
+/// all tasks are done, and throw the first exception. Tasks of one `worker` (< workers()) must not overlap.
 template <typename E>
 concept HostExecutor = requires(const E& e, void (*f)(std::uint64_t, unsigned)) {
   { e.workers() } -> std::convertible_to<unsigned>;
@@ -42,8 +42,7 @@ struct SequentialExecutor {
   }
 };
 
-/// Starts threads for each ForEach (about 20 us each) and joins them before ForEach returns. The calling thread also
-/// works.
+/// Starts threads in each ForEach (about 20 us for each) and joins them at its end. The calling thread works, too.
 class ThreadExecutor {
  public:
   /// 0 `threads` means one thread for each core.
@@ -72,7 +71,7 @@ class ThreadExecutor {
       try {
         for (unsigned worker = 1; worker < wanted; ++worker) threads.emplace_back(work, worker);
       } catch (const std::system_error&) {
-        // The system refuses further threads. The threads that run share the tasks.
+        // The system refuses more threads. The threads that exist share the tasks.
       }
       work(0);
     }
@@ -83,14 +82,14 @@ class ThreadExecutor {
   unsigned workers_;
 };
 
-/// The `size` items from `first` on. As a run, they are in order.
+/// The items [first, first + size). A Range that stands for a run is sorted.
 template <typename It>
 struct Range {
   It first{};
   std::uint64_t size = 0;
 };
 
-/// Sorts one tile in SortKeys.
+/// The default tile sorter of SortKeys: std::stable_sort.
 struct StableTileSorter {
   template <typename It, typename LessT>
   void operator()(It first, It last, LessT less) const {
@@ -100,9 +99,9 @@ struct StableTileSorter {
 
 namespace detail {
 
-/// The size of a tile in bytes. The tile, scratch and the slices that it reads then fit a second-level cache of 1 MiB.
+/// The size of a tile in bytes. The tile, scratch and the slices that it reads together fit a cache of 1 MiB.
 inline constexpr std::uint64_t kMergeTileBytes = std::uint64_t{256} << 10;
-/// The number of items below which a second thread costs more than it gains.
+/// The number of items from which on a second thread gains more than it costs.
 inline constexpr std::uint64_t kParallelItems = std::uint64_t{1} << 15;
 
 template <typename It>
@@ -129,25 +128,25 @@ std::uint64_t PartitionPoint(It first, std::uint64_t n, Before before) {
   return base;
 }
 
-/// Cuts a set of runs into two parts at a pivot item, in the total order (value, run, position).
+/// Cuts a set of runs into a left and a right part at a pivot item, in the total order (value, run, position).
 template <typename It, typename LessT>
 class Cutter {
  public:
   explicit Cutter(LessT less) : less_(less) {}
 
   /// Sets cuts()[r] to the number of items of run r that belong to the left part, and returns their sum. The sum is
-  /// between an eighth and seven eighths of `total`; for tiny totals it is anything but 0 and `total`. The caller
-  /// passes no empty run, and total >= 2.
+  /// between an eighth and seven eighths of `total`; for a very small `total` it is only certain to be neither 0 nor
+  /// `total`. No run may be empty, and `total` must be at least 2.
   std::uint64_t Cut(std::span<const Range<It>> runs, std::uint64_t total) {
     cuts_.assign(runs.size(), 0);
     if (runs.size() == 1) return cuts_[0] = total / 2;
     if (runs.size() > 2 * kSamples) {
-      // The median of a few items is usually good enough and much cheaper than looking at the middle of every run.
+      // First tries the median of a few items, which is usually good enough and much cheaper than a look at every run.
       Sample(runs, total);
       const std::uint64_t left = CutAt(runs, Median(candidates_.size()));
       if (left >= total / 8 && total - left >= total / 8 && left != 0 && left != total) return left;
     }
-    // The weighted median of the runs' middles leaves at least a quarter on each side.
+    // The weighted median of the middles of all runs leaves at least a quarter of the items on each side.
     candidates_.clear();
     for (std::size_t r = 0; r < runs.size(); ++r) candidates_.push_back({r, runs[r].size / 2, runs[r].size});
     return CutAt(runs, Median(total, runs));
@@ -221,7 +220,7 @@ class Cutter {
   std::uint64_t random_ = 1;
 };
 
-/// Does one step of merging from the front: writes the lesser of *a and *b, on ties *a. No branch depends on the data.
+/// Does one step of merging from the front: writes the lesser of *a and *b, or *a if they are equal. Branch-free.
 template <typename T, typename LessT>
 inline void StepFront(const T*& a, const T*& b, T*& out, LessT& less) {
   const bool take_b = less(*b, *a);
@@ -230,7 +229,7 @@ inline void StepFront(const T*& a, const T*& b, T*& out, LessT& less) {
   b += take_b;
 }
 
-/// Does one step of merging from the back: writes the greater of a[-1] and b[-1], on ties b[-1].
+/// Does one step of merging from the back: writes the greater of a[-1] and b[-1], or b[-1] if they are equal.
 template <typename T, typename LessT>
 inline void StepBack(const T*& a, const T*& b, T*& out, LessT& less) {
   const bool take_a = less(b[-1], a[-1]);
@@ -239,7 +238,7 @@ inline void StepBack(const T*& a, const T*& b, T*& out, LessT& less) {
   b -= !take_a;
 }
 
-/// The state of a merge: the remaining items of both lists, and the place for the merged items.
+/// The state of a merge: the remaining items of both lists, and the remaining place for output.
 template <typename T>
 struct Cursors {
   const T* a;
@@ -249,7 +248,7 @@ struct Cursors {
   T* out;
   T* out_end;
 
-  /// Returns how many steps from both ends are possible before one of the lists is used up.
+  /// Returns how many steps from both ends are certain not to use up one of the lists.
   std::uint64_t Safe() const { return static_cast<std::uint64_t>(std::min(a_end - a, b_end - b)) / 2; }
   template <typename LessT>
   void Finish(LessT& less) {
@@ -265,8 +264,9 @@ struct Cursors {
   }
 };
 
-/// Merges two sorted arrays. A step of a branch-free merge waits about eight cycles for the previous step. Therefore
-/// one merge runs as four independent chains: both halves (cut by co-rank), each from the front and from the back.
+/// Merges two sorted arrays. A step of a branch-free merge takes about eight cycles, because it waits for the step
+/// before. Therefore four independent chains alternate: both halves (cut by co-rank), each from the front and from the
+/// back.
 template <typename T, typename LessT>
 void MergeArrays(const T* a, std::uint64_t m, const T* b, std::uint64_t n, T* out, LessT less) {
   if (m == 0 || n == 0 || !less(b[0], a[m - 1])) {
@@ -300,9 +300,9 @@ void MergeArrays(const T* a, std::uint64_t m, const T* b, std::uint64_t n, T* ou
   }
 }
 
-/// Merges sorted arrays to out[0, total) by a tree of pairwise merges. The tree is cut so that sizes balance, and is
+/// Merges sorted arrays to out[0, total) by a tree of pairwise merges. The tree is cut into parts of similar size and
 /// merged depth first, so that small subtrees stay in the first-level cache. `scratch` must have room for `total`
-/// items; `out` serves as scratch, too.
+/// items; `out` also serves as scratch.
 template <typename T, typename LessT>
 void MergeTree(std::span<const Range<const T*>> runs, std::uint64_t total, T* out, T* scratch, LessT less) {
   if (runs.size() == 1) {
@@ -324,10 +324,10 @@ void MergeTree(std::span<const Range<const T*>> runs, std::uint64_t total, T* ou
 
 }  // namespace detail
 
-/// Cuts the stable merge of `runs` into tiles of at most `tile_items` (>= 1) neighbouring outputs and calls
-/// body(slices, begin, size, worker) once for each tile, concurrently and in any order. `slices` are the non-empty
-/// parts of the runs, in run order, whose merge is the output [begin, begin + size). Splitters are exact for any number
-/// of runs of any length. The only allocations are tables of O(runs) for each worker.
+/// Cuts the stable merge of `runs` into tiles of at most `tile_items` (>= 1) neighbouring outputs. Calls body(slices,
+/// begin, size, worker) once for each tile, in parallel and in any order. `slices` are the non-empty parts of the runs,
+/// in run order, whose merge is the output [begin, begin + size). Cuts are exact for any number of runs of any length.
+/// Allocates only tables of O(runs) for each worker.
 template <typename It, typename LessT, HostExecutor Executor, typename Body>
 void ForEachTile(std::span<const Range<It>> runs, std::uint64_t tile_items, LessT less, const Executor& executor,
                  Body body) {
@@ -346,7 +346,7 @@ void ForEachTile(std::span<const Range<It>> runs, std::uint64_t tile_items, Less
   if (total == 0) return;
 
   detail::Cutter<It, LessT> cutter(less);
-  // First cut the runs into shares, several for each worker. Then each worker cuts its share into tiles.
+  // First cuts the runs into shares, several for each worker. Then each worker cuts its share into tiles.
   const std::uint64_t share =
       executor.workers() == 1 ? total : std::max(tile_items, total / (4 * std::uint64_t{executor.workers()}));
   for (std::size_t at = 0; at < nodes.size();) {
@@ -370,7 +370,7 @@ void ForEachTile(std::span<const Range<It>> runs, std::uint64_t tile_items, Less
   }
 
   executor.ForEach(nodes.size(), [&](std::uint64_t task, unsigned worker) {
-    // A stack of nodes. The runs of consecutive nodes are consecutive in `stack`; the top is the leftmost node.
+    // A stack of parts that are still to be cut. `stack` has their runs in the same order; the leftmost part is on top.
     struct Frame {
       std::size_t runs_begin;
       std::uint64_t begin;

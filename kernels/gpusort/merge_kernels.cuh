@@ -1,8 +1,8 @@
 // The kernels of merge.cuh and their launches. PartitionKernel cuts a pass into tiles, MergeTilesKernel merges tiles of
 // 2 or 4 runs, TileSortKernel and NetworkTileSortKernel sort tiles. Each kernel runs phases of merge_path.hpp and
-// tile_sort.hpp with barriers between them. A level of merging inside a tile costs a third of a sweep through device
-// memory. Therefore a pass over 4 runs, two levels, is cheaper than two passes over 2 runs. Start at RunPass and
-// SortTiles.
+// tile_sort.hpp with barriers between them. A level of merging inside a tile costs a third of reading and writing
+// device memory once. A pass over 4 runs (two levels) is therefore cheaper than two passes over 2 runs. Start at
+// RunPass and SortTiles.
 #pragma once
 
 #include <cuda_pipeline_primitives.h>
@@ -24,7 +24,7 @@ namespace gpusort::detail {
 template <typename Iterator>
 using ValueOf = typename std::iterator_traits<Iterator>::value_type;
 
-/// A key and its place in the tile, which a tile sort of pairs moves together. A place of 16 bits would save no space.
+/// A key and its index in the tile, which a tile sort of pairs moves together. An index of 16 bits would save no space.
 /// The alignment lets shared memory deliver an item in one access.
 template <typename Key>
 struct alignas(sizeof(Key) <= 4    ? 8
@@ -43,8 +43,7 @@ struct PlacedLess {
   }
 };
 
-/// Orders keys and their places. If equal keys are identical, this is a total order, and equal items are identical,
-/// too.
+/// Orders Placed items by key, then by place. If equal keys are identical, so are equal items, as networks require.
 template <typename LessT>
 struct PlacedFirst {
   LessT less;
@@ -54,7 +53,7 @@ struct PlacedFirst {
   }
 };
 
-/// The lists that hold the runs of a pass: one list for all runs, or one list for each of two runs.
+/// The input lists of a pass: one list with all runs (OneList), or one list for each of two runs (ListPair).
 template <typename Iterator>
 struct OneList {
   using Item = ValueOf<Iterator>;
@@ -83,7 +82,7 @@ struct ListPair {
   }
 };
 
-/// Stands for lists of values if there are none.
+/// Takes the place of lists of values in kernels that have only keys.
 struct NoValues {};
 
 /// The values that belong to the keys of a pass, and the list to which they move.
@@ -103,8 +102,7 @@ struct SortValues {
 template <typename Values>
 inline constexpr bool kHasValues = !std::is_same_v<Values, NoValues>;
 
-/// The number of bytes of shared memory that an item's value needs. Larger values are copied directly from list to
-/// list.
+/// The bytes of shared memory for an item's value. 0 for a large value, which is copied directly from list to list.
 template <typename Values>
 inline constexpr std::size_t kStagedValueBytes = sizeof(typename Values::Item) <= 16 ? sizeof(typename Values::Item)
                                                                                      : 0;
@@ -113,11 +111,11 @@ inline constexpr std::size_t kStagedValueBytes<NoValues> = 0;
 
 inline constexpr std::uint32_t kWarpThreads = 32;
 
-// Programmatic dependent launch: the blocks of a kernel start while the previous kernel ends. Every kernel here waits
-// before it accesses memory, and lets the next kernel start once its own blocks run. A pass of a small sort therefore
-// takes no longer than a launch.
+// Programmatic dependent launch: the blocks of a kernel start while the kernel before still ends. Every kernel here
+// waits before it accesses memory, and lets the next kernel start once its own blocks run. In a small sort, a pass
+// therefore takes no longer than a launch.
 
-/// Waits until all work queued before this kernel is done and its writes are visible.
+/// Waits until the work queued before this kernel is done and its writes are visible.
 __device__ __forceinline__ void WaitForKernelsBefore() {
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
   cudaGridDependencySynchronize();
@@ -131,16 +129,16 @@ __device__ __forceinline__ void LetNextKernelStart() {
 
 // ---- Cutting a pass.
 
-/// The number of probes in each run when several lanes of a warp search for one cut. With 8 probes an eighth of the run
-/// is left after each step, instead of a half.
+/// The number of probes in each run when several lanes of a warp search for one cut. With 8 probes each step leaves an
+/// eighth of the run, instead of a half.
 inline constexpr int kProbes = 8;
 inline constexpr int kPartitionThreads = 128;
 /// The number of lanes that search together for one cut of kWays runs.
 template <int kWays>
 inline constexpr int kCutLanes = kWays == 2 ? kProbes : kWays* kProbes;
 
-/// Does the work of CoRank by kLanes neighbouring lanes of a warp. All lanes must pass the same arguments and get the
-/// same answer (the w-wide search of Green, McColl and Bader).
+/// Computes CoRank with kLanes neighbouring lanes of a warp (the w-wide search of Green, McColl and Bader). All lanes
+/// must pass the same arguments, and all get the same result.
 template <int kLanes, typename IteratorA, typename IteratorB, typename LessT>
 __device__ __forceinline__ std::uint64_t CoRankByLanes(std::uint64_t k, IteratorA a, std::uint64_t m, IteratorB b,
                                                        std::uint64_t n, LessT less) {
@@ -153,7 +151,7 @@ __device__ __forceinline__ std::uint64_t CoRankByLanes(std::uint64_t k, Iterator
   while (low < high) {
     const std::uint64_t items = high - low, from = low;
     const std::uint64_t i = probe(from, items, lane);
-    // Probes ascend, so the probes that are too far are the last ones.
+    // Probes ascend, so the probes that are too far come last.
     const unsigned too_far = __ballot_sync(kAll << group, less(b[k - 1 - i], a[i])) >> group & kAll;
     const int near = __popc(~too_far & kAll);
     if (near < kLanes) high = probe(from, items, near);
@@ -162,8 +160,8 @@ __device__ __forceinline__ std::uint64_t CoRankByLanes(std::uint64_t k, Iterator
   return low;
 }
 
-/// Does the work of SplitRuns, for less than 2^32 items, by the kWays * kProbes lanes of a warp. `probes` is shared
-/// memory for kWays * kProbes keys.
+/// Computes SplitRuns, for less than 2^32 items, with kWays * kProbes lanes of a warp. `probes` is shared memory for
+/// kWays * kProbes keys.
 template <int kWays, typename Iterator, typename LessT>
 __device__ __forceinline__ void SplitRunsByLanes(std::uint32_t rank, Iterator keys, const std::uint64_t (&begin)[kWays],
                                                  const std::uint64_t (&items)[kWays], ValueOf<Iterator>* probes,
@@ -184,7 +182,7 @@ __device__ __forceinline__ void SplitRunsByLanes(std::uint32_t rank, Iterator ke
     if (unknown) probes[lane] = keys[at];
     __syncwarp();
     const int verdict = unknown ? search.Verdict(lane, probes, less) : 0;
-    __syncwarp();  // all lanes have read before the next step writes
+    __syncwarp();  // waits until all lanes have read, before the next step writes
     const unsigned found = __ballot_sync(kWarp, verdict > 0), beyond = __ballot_sync(kWarp, verdict < 0);
 #pragma unroll
     for (int w = 0; w < kWays; ++w) {
@@ -195,7 +193,7 @@ __device__ __forceinline__ void SplitRunsByLanes(std::uint32_t rank, Iterator ke
   for (int w = 0; w < kWays; ++w) split[w] = search.low[w];
 }
 
-/// Cuts a pass at the start of each tile and writes the cuts to `works`.
+/// Finds the cuts of a pass at the start of each tile and writes them to `works`.
 template <int kWays, int kLanes, std::uint32_t kTile, typename Runs, typename Lists, typename LessT>
 __global__ void __launch_bounds__(kPartitionThreads)
     PartitionKernel(WayTile<kWays>* works, Runs runs, std::uint64_t tiles, Lists lists, LessT less) {
@@ -224,9 +222,8 @@ __global__ void __launch_bounds__(kPartitionThreads)
   if (threadIdx.x % kLanes == 0) WriteCut(pass, t, tile, split, works);
 }
 
-/// Finds the cuts at the start and at the end of a tile at the same time, with all threads of the block that merges the
-/// tile. This serves passes of few tiles, where a separate kernel would take longer than the merge. `shared` has room
-/// for kThreads keys.
+/// Finds the cuts at the start and the end of a tile together, with all threads of the block that merges the tile. Used
+/// for passes of few tiles, where a separate kernel would take longer than the merge. `shared` has kThreads keys.
 template <int kWays, int kThreads, typename Runs, typename Lists, typename LessT>
 __device__ __forceinline__ WayTile<kWays> CutByBlock(const MergePass<Runs, kWays>& pass, std::uint64_t t,
                                                      const Lists& lists, LessT less, typename Lists::Item* shared) {
@@ -256,7 +253,7 @@ __device__ __forceinline__ WayTile<kWays> CutByBlock(const MergePass<Runs, kWays
     constexpr unsigned kAll = ~0u >> (kWarpThreads - kCutProbes);
     using Search = SplitSearch<std::uint32_t, kWays, kCutProbes>;
     __shared__ std::uint32_t low[2][kWays], high[2][kWays];
-    const int end = static_cast<int>(threadIdx.x) / kWorkers;  // which of the two cuts; above 1 for a spare thread
+    const int end = static_cast<int>(threadIdx.x) / kWorkers;  // the cut of this thread: 0 or 1; above: none
     const int worker = static_cast<int>(threadIdx.x) % kWorkers;
     const int run = worker / kCutProbes, probe = worker % kCutProbes;
     std::uint64_t begin[kWays], items[kWays];
@@ -321,7 +318,7 @@ __device__ __forceinline__ void ForWays(Function function) {
   ForWays(function, std::make_integer_sequence<int, kWays>{});
 }
 
-/// The number of bytes of the word in which items can be copied asynchronously; 0 if they cannot.
+/// Returns the size of the words in which items can be copied asynchronously, in bytes, or 0 if they cannot.
 template <typename Iterator>
 GPUSORT_HD constexpr std::uint32_t AsyncWordBytes() {
   if constexpr (std::is_pointer_v<Iterator>) {
@@ -333,9 +330,9 @@ GPUSORT_HD constexpr std::uint32_t AsyncWordBytes() {
   }
 }
 
-/// The items of a tile in shared memory, with one unused place after every 2^shift items, by default every 256 bytes.
-/// Some inputs are constructed to slow merges down: all threads begin at a multiple of the banks (Berney and Sitchinava
-/// 2020). With the padding, only two threads then share a bank. kNoPadding omits the unused places.
+/// The items of a tile in shared memory, with one unused place after every 2^shift items (by default, 256 bytes). The
+/// padding protects against inputs that are constructed to slow merges down: without it all threads begin in the same
+/// bank, with it only two threads share a bank (Berney and Sitchinava 2020). kNoPadding omits the unused places.
 template <typename Item>
 struct PaddedTile {
   static constexpr int kShift = sizeof(Item) <= 4 ? 6 : sizeof(Item) <= 8 ? 5 : sizeof(Item) <= 16 ? 4 : 3;
@@ -348,7 +345,7 @@ struct PaddedTile {
   GPUSORT_HD Item& operator[](std::uint32_t at) const { return items[begin + at + (begin + at >> shift)]; }
   GPUSORT_HD PaddedTile operator+(std::uint32_t offset) const { return {items, shift, begin + offset}; }
 };
-/// Returns the distance in places between items that are `items` apart, or 0 if the distance is not constant.
+/// Returns the distance, in places, between items whose indices differ by `items`, or 0 if that distance varies.
 template <typename Item>
 GPUSORT_HD constexpr std::uint32_t PaddedStep(Item*, std::uint32_t items) {
   return items;
@@ -359,8 +356,8 @@ GPUSORT_HD constexpr std::uint32_t PaddedStep(PaddedTile<Item>, std::uint32_t it
   return items % (1u << kShift) == 0 ? items + (items >> kShift) : 0;
 }
 
-/// Starts to copy items to shared memory (a pointer or a PaddedTile) by all threads of the block. Neighbouring threads
-/// copy neighbouring words. The copies have arrived after WaitForItems and a barrier.
+/// Starts copying items to shared memory (a pointer or a PaddedTile) with all threads of the block. Neighbouring
+/// threads copy neighbouring words. The copies are complete after WaitForItems and a barrier.
 template <int kThreads, typename Iterator, typename Tile>
 __device__ __forceinline__ void CopyItems(Iterator from, std::uint32_t items, Tile to) {
   constexpr std::uint32_t kWord = AsyncWordBytes<Iterator>();
@@ -372,8 +369,7 @@ __device__ __forceinline__ void CopyItems(Iterator from, std::uint32_t items, Ti
       return reinterpret_cast<char*>(&to[at / kItemWords]) + at % kItemWords * kWord;
     };
     char* target = target_of(threadIdx.x);
-    // The distance between a thread's words is constant, also with padding, if that many items are whole periods of the
-    // padding.
+    // The distance between the words of a thread is constant if it is a whole number of periods of the padding.
     constexpr std::uint32_t kStepItems = kThreads / kItemWords;
     constexpr std::uint32_t kStep = PaddedStep(Tile{}, kStepItems) * sizeof(ValueOf<Iterator>);
 #pragma unroll 4
@@ -406,7 +402,7 @@ __device__ __forceinline__ void CopyTile(const WayTile<kWays>& work, const std::
   WaitForItems();
 }
 
-/// Returns item `at` of a tile, read directly from its list.
+/// Returns item `at` of a tile directly from the list that contains it.
 template <int kWays, typename Lists>
 __device__ __forceinline__ typename Lists::Item ListedItem(const WayTile<kWays>& work,
                                                            const std::uint32_t (&bounds)[kWays + 1], const Lists& lists,
@@ -419,9 +415,8 @@ __device__ __forceinline__ typename Lists::Item ListedItem(const WayTile<kWays>&
   return item;
 }
 
-/// Calls store(at) for those items of a tile that the threads of the calling warp have just put into shared memory as
-/// their shares. Neighbouring threads store neighbouring items. A warp writes only its own shares, so no block-wide
-/// wait is needed.
+/// Calls store(at) for the tile's items that the threads of this warp have just put into shared memory. Neighbouring
+/// threads store neighbouring items. A warp stores only its own shares, so no barrier of the block is needed.
 template <int kItems, typename Store>
 __device__ __forceinline__ void StoreByWarps(std::uint32_t count, Store store) {
   const std::uint32_t first = threadIdx.x / kWarpThreads * kWarpThreads * kItems + threadIdx.x % kWarpThreads;
@@ -434,7 +429,7 @@ __device__ __forceinline__ void StoreByWarps(std::uint32_t count, Store store) {
 
 // ---- Merging tiles.
 
-/// Returns true if most threads of a warp begin in the bank of a neighbour. This holds for one random input in eight.
+/// Returns true if most threads of a warp begin in the same bank as their neighbours, as for one random input in eight.
 template <typename Item>
 __device__ __forceinline__ bool MeetInBanks(std::uint32_t begin) {
   if constexpr (sizeof(Item) > 16) return false;  // items of this size conflict in any case
@@ -445,9 +440,9 @@ __device__ __forceinline__ bool MeetInBanks(std::uint32_t begin) {
   return __popc(__ballot_sync(~0u, bank == next || bank == second)) >= kMost;
 }
 
-/// Runs the levels from kLevel on of merging a tile. Leaves the merged tile in shared memory, without padding, as the
-/// threads' shares. Each share is visible to its own warp only. If there are values, `places` gets the place of origin
-/// of each item.
+/// Runs all levels, from kLevel on, of merging a tile. Leaves the merged tile in shared memory, without padding, as the
+/// shares of the threads. Each share is visible to its own warp only. If there are values, sets `places` to the
+/// original place of each item.
 template <int kLevel, int kWays, int kItems, bool kPlaces, typename Key, typename LessT>
 __device__ __forceinline__ void MergeLevels(PaddedTile<Key> tile, std::uint16_t* places,
                                             const std::uint32_t (&bounds)[kWays + 1], LessT less) {
@@ -461,8 +456,8 @@ __device__ __forceinline__ void MergeLevels(PaddedTile<Key> tile, std::uint16_t*
       if (static_cast<std::uint32_t>(i) < share.items) from[i] = places[from[i]];
     }
   }
-  // Shares of an odd number of items are written without bank conflicts if there is no padding. Padding makes
-  // these writes a tenth slower. An input that conflicts on one level is assumed to conflict on all levels.
+  // Shares of an odd number of items are written without bank conflicts if there is no padding. Padding slows these
+  // writes by a tenth. An input that conflicts on one level is assumed to conflict on all levels.
   if constexpr (kLast) {
     __syncthreads();
     tile.shift = PaddedTile<Key>::kNoPadding;
@@ -495,8 +490,7 @@ __device__ __forceinline__ void MergeLevels(PaddedTile<Key> tile, std::uint16_t*
   }
 }
 
-/// The parts of the shared memory of MergeTilesKernel: the keys, and later the values, of a tile, and the place of
-/// origin of each item.
+/// The shared memory of MergeTilesKernel: the keys of a tile, later its values, and the original place of each item.
 template <int kWays, int kThreads, int kItems, typename Key, typename Values>
 struct MergeShared {
   static constexpr std::uint32_t kTile = WayTileItems<kWays>(kThreads, kItems);
@@ -506,9 +500,8 @@ struct MergeShared {
   static constexpr std::size_t kBytes = kPlacesAt + (kHasValues<Values> ? kTile * sizeof(std::uint16_t) : 0);
 };
 
-/// Merges tiles, one a block: copies the tile's part of each run to shared memory, merges level by level, and writes
-/// the result. `cuts` has the bounds of the parts (an array of WayTile), or is a MergePass whose cuts each block finds
-/// itself.
+/// Merges one tile with each block: copies the tile's part of each run to shared memory, merges level by level, and
+/// writes the result. `cuts` has the bounds of the parts (an array of WayTile), or is a MergePass: each block finds its cuts.
 template <int kWays, int kThreads, int kItems, int kBlocks, typename Cuts, typename Lists, typename Output,
           typename Values, typename LessT>
 __global__ void __launch_bounds__(kThreads, kBlocks)
@@ -537,11 +530,11 @@ __global__ void __launch_bounds__(kThreads, kBlocks)
   CopyTile<kThreads>(work, bounds, lists, tile);
   __syncthreads();
 
-  // Runs that do not overlap, single runs and sorted inputs are already merged when they lie one after the other.
+  // Runs that do not overlap, single runs and sorted inputs are already merged when they are put one after the other.
   bool in_order = true;
 #pragma unroll
   for (int w = 1; w < kWays; ++w) {
-    // Two bounds are equal if a run is empty.
+    // Skips a bound between runs of which one is empty.
     if (bounds[w] > 0 && bounds[w] < count) in_order &= !less(tile[bounds[w]], tile[bounds[w] - 1]);
   }
   if (in_order) {
@@ -574,7 +567,7 @@ __global__ void __launch_bounds__(kThreads, kBlocks)
 
 // ---- Sorting tiles.
 
-/// Writes a sorted tile from shared memory, where each share is visible to its own warp, and the values of its keys.
+/// Writes a sorted tile, and the values of its keys, from shared memory. Each share is visible to its own warp only.
 template <int kThreads, int kItems, typename Item, typename Output, typename Values>
 __device__ __forceinline__ void StoreSortedTile(Item* tile, std::uint64_t begin, std::uint32_t count, Output out,
                                                 const Values& values) {
@@ -584,7 +577,7 @@ __device__ __forceinline__ void StoreSortedTile(Item* tile, std::uint64_t begin,
     using Value = typename Values::Item;
     StoreByWarps<kItems>(count, [&](std::uint32_t at) { out[begin + at] = tile[at].key; });
     if constexpr (kStagedValueBytes<Values> != 0 && sizeof(Value) <= sizeof(Item)) {
-      // Values replace the keys in shared memory, so that values are read and written in order, too.
+      // Values replace the keys in shared memory, so that values are also read and written in order.
       std::uint32_t places[kItems];
       const std::uint32_t first = threadIdx.x / kWarpThreads * kWarpThreads * kItems + threadIdx.x % kWarpThreads;
 #pragma unroll
@@ -608,8 +601,7 @@ __device__ __forceinline__ void StoreSortedTile(Item* tile, std::uint64_t begin,
   }
 }
 
-/// Sorts tiles by merging, one tile a block: the phases of SortTile. The keys may be sorted in place, the values may
-/// not.
+/// Sorts one tile with each block by merging, in the phases of SortTile. Only the keys may be sorted in place.
 template <int kThreads, int kItems, int kBlocks, typename Input, typename Output, typename Values, typename LessT>
 __global__ void __launch_bounds__(kThreads, kBlocks)
     TileSortKernel(Input in, Output out, std::uint64_t n, Values values, LessT less) {
@@ -651,12 +643,12 @@ __global__ void __launch_bounds__(kThreads, kBlocks)
   __syncthreads();
 
   const std::uint32_t share = LoadShare<kItems>(tile, count, threadIdx.x, items);
-  // The barrier of this vote also separates the reads of the neighbour's share above from the writes of shares below.
+  // The barrier in this vote also separates the reads of neighbouring shares (above) from the writes of shares (below).
   const bool in_order = __syncthreads_and(ShareInOrder<kItems>(tile, threadIdx.x, items, share, item_less));
   if (!in_order) {
     SortItems<kItems>(items, share, item_less);
     StoreShare<kItems>(tile, count, threadIdx.x, items);
-    // A run of at most one warp's threads is merged by that warp alone.
+    // One warp alone merges a run of at most its own threads' items.
 #pragma unroll 1
     for (std::uint32_t run = 1; run < kThreads; run *= 2) {
       if (2 * run <= kWarpThreads) {
@@ -675,7 +667,7 @@ __global__ void __launch_bounds__(kThreads, kBlocks)
   StoreSortedTile<kThreads, kItems>(tile, begin, count, out, values);
 }
 
-/// Sorts tiles of keys of which equal ones are identical, one tile a block: the phases of SortTileByNetworks.
+/// Sorts one tile with each block by networks, in the phases of SortTileByNetworks. Equal keys must be identical.
 template <int kThreads, int kItems, int kBlocks, typename Input, typename Output, typename Values, typename LessT>
 __global__ void __launch_bounds__(kThreads, kBlocks)
     NetworkTileSortKernel(Input in, Output out, std::uint64_t n, Values values, LessT less) {
@@ -703,7 +695,7 @@ __global__ void __launch_bounds__(kThreads, kBlocks)
 #pragma unroll
   for (int i = 0; i < kItems; ++i) {
     const std::uint32_t at = i * kThreads + thread;
-    // The padding sorts to the end.
+    // Fills the tile with largest keys, which sort to the end.
     Key key = EqualIsSame<Key, LessT>::Largest();
     if (at < count) key = in[begin + at];
     if constexpr (kPairs) {
@@ -740,9 +732,9 @@ __global__ void __launch_bounds__(kThreads, kBlocks)
 
 // ---- Launching.
 
-/// Sets `may` to whether a kernel may start before its predecessor has ended. Only machine code for compute capability
-/// 9.0 or newer waits for the predecessor. Older PTX that the driver compiles for a newer device does not wait. The
-/// answer for the last kernel is cached, because asking costs as much as a launch.
+/// Sets `may` to true if a kernel may start before the kernel before it has ended. Only machine code for compute
+/// capability 9.0 or newer waits for the kernel before. Older PTX that the driver compiles for a newer GPU does not
+/// wait. Caches the answer for the last kernel, because asking takes as long as a launch.
 template <typename Kernel>
 cudaError_t MayOverlap(Kernel* kernel, bool& may) {
   struct Answer {
@@ -769,7 +761,7 @@ cudaError_t Launch(Kernel* kernel, std::uint64_t blocks, int threads, std::size_
                    Arguments... arguments) {
   if (blocks == 0) return cudaSuccess;
   if (blocks > std::numeric_limits<std::int32_t>::max()) return cudaErrorInvalidValue;
-  constexpr std::size_t kAlwaysThere = (48 << 10) - 1024;  // minus the static shared memory of kernels
+  constexpr std::size_t kAlwaysThere = (48 << 10) - 1024;  // without the static shared memory of kernels
   if (shared_bytes > kAlwaysThere) {
     const cudaError_t error =
         cudaFuncSetAttribute(reinterpret_cast<const void*>(kernel), cudaFuncAttributeMaxDynamicSharedMemorySize,
@@ -792,7 +784,7 @@ cudaError_t Launch(Kernel* kernel, std::uint64_t blocks, int threads, std::size_
   return cudaLaunchKernelEx(&config, kernel, arguments...);
 }
 
-/// Returns TileShape::blocks for the comparator Less, otherwise 1.
+/// Returns shape.blocks for the comparator Less, and 1 for any other comparator.
 template <typename LessT, typename Values>
 constexpr int BlocksOf(TileShape shape) {
   return std::is_same_v<LessT, Less> ? shape.blocks : 1;
@@ -800,7 +792,7 @@ constexpr int BlocksOf(TileShape shape) {
 
 constexpr std::uint64_t DivideUp(std::uint64_t a, std::uint64_t b) { return a / b + (a % b != 0); }
 
-/// The shape is chosen by the number of bytes that an item takes in shared memory.
+/// Returns the tile shape of a merge, by the number of bytes that an item takes in shared memory.
 template <int kWays, typename Key, typename Values>
 constexpr TileShape MergeShape() {
   const std::size_t bytes = std::max(sizeof(Key), kStagedValueBytes<Values>);
@@ -814,7 +806,7 @@ constexpr TileShape SortShape() {
   return EqualIsSame<Key, LessT>::kValue ? tuning.network_sort : tuning.sort;
 }
 
-/// Returns the size in bytes of the `works` of any pass over n items in `runs` runs.
+/// Returns the size in bytes of the array `works` of any pass over n items in `runs` runs.
 template <typename Key, typename Values>
 constexpr std::uint64_t WorkBytes(std::uint64_t n, std::uint64_t runs) {
   constexpr TileShape kFour = MergeShape<4, Key, Values>();
@@ -823,8 +815,8 @@ constexpr std::uint64_t WorkBytes(std::uint64_t n, std::uint64_t runs) {
   return sizeof(WayTile<4>) * (n / kTile + (runs + 1) / 2 + 1);
 }
 
-/// Queues the search for the cuts of a pass whose blocks do not find them (see RunPass). If there are many cuts, each
-/// is found by one thread, which takes longer but uses less of the machine. Otherwise many lanes search for each cut.
+/// Queues the search for the cuts of a pass whose blocks do not find their own cuts (see RunPass). For many cuts, one
+/// thread finds each cut, which takes longer but uses less of the GPU. Otherwise many lanes search for each cut.
 template <int kWays, std::uint32_t kTile, typename Runs, typename Lists, typename LessT>
 cudaError_t RunPartition(WayTile<kWays>* works, const Runs& runs, std::uint64_t tiles, const Lists& lists, LessT less,
                          cudaStream_t stream) {
@@ -840,19 +832,19 @@ cudaError_t RunPartition(WayTile<kWays>* works, const Runs& runs, std::uint64_t 
   return launch(std::integral_constant<int, kCutLanes<kWays>>{});
 }
 
-/// Queues one pass: a small kernel finds the cuts, and a large kernel merges. `tiles` is MergePass::tiles() or more,
-/// and `works` has room for as many tiles.
+/// Queues one pass: a small kernel finds the cuts, and a large kernel merges. `tiles` is at least MergePass::tiles(),
+/// and `works` has room for `tiles` tiles.
 template <int kWays, TileShape kShape, typename Runs, typename Lists, typename Output, typename Values, typename LessT>
 cudaError_t RunPass(void* works, const Runs& runs, std::uint64_t tiles, const Lists& lists, Output out, Values values,
                     LessT less, cudaStream_t stream) {
   using Shared = MergeShared<kWays, kShape.threads, kShape.items, typename Lists::Item, Values>;
   constexpr int kBlocks = BlocksOf<LessT, Values>(kShape);
   // The number of tiles up to which the blocks find their own cuts: about as many as run at the same time. For more
-  // tiles a separate kernel for the cuts is faster (figures: data/bench/NOTES.md).
+  // tiles a separate kernel for the cuts is faster (see data/bench/NOTES.md).
   constexpr std::uint64_t kFewTiles = 640;
   if (tiles <= kFewTiles) {
     using Pass = MergePass<Runs, kWays>;
-    // Searching for cuts takes registers. Few tiles do not fill the multiprocessors in any case.
+    // Searching for cuts takes registers. Fewer blocks at a time cost nothing, because few tiles do not fill the GPU.
     constexpr int kFewBlocks = std::max(1, kBlocks / 2);
     return Launch(MergeTilesKernel<kWays, kShape.threads, kShape.items, kFewBlocks, Pass, Lists, Output, Values, LessT>,
                   tiles, kShape.threads, Shared::kBytes, stream, Pass{runs, Shared::kTile}, lists, out, values, less);
@@ -865,7 +857,7 @@ cudaError_t RunPass(void* works, const Runs& runs, std::uint64_t tiles, const Li
                 tiles, kShape.threads, Shared::kBytes, stream, Cuts{tile_works}, lists, out, values, less);
 }
 
-/// Sorts every tile of kShape.
+/// Queues the sort of all tiles, which have the shape kShape.
 template <TileShape kShape, typename Input, typename Output, typename Values, typename LessT>
 cudaError_t SortTilesOf(Input in, Output out, std::uint64_t n, Values values, LessT less, cudaStream_t stream) {
   using Key = ValueOf<Input>;
@@ -883,7 +875,7 @@ cudaError_t SortTilesOf(Input in, Output out, std::uint64_t n, Values values, Le
   }
 }
 
-/// Sorts every tile of the shape that SortShape returns.
+/// Queues the sort of all tiles, which have the shape that SortShape returns.
 template <typename Input, typename Output, typename Values, typename LessT>
 cudaError_t SortTiles(Input in, Output out, std::uint64_t n, Values values, LessT less, cudaStream_t stream) {
   return SortTilesOf<SortShape<ValueOf<Input>, LessT, Values>()>(in, out, n, values, less, stream);
