@@ -1,5 +1,5 @@
-// Keeps the list of the free slots and lanes of an arena, for the CPU and the CUDA backend. A lane that sorts waits
-// here until slots are free. Start at SlotPool::TakeTwo.
+// The free slots and lane numbers of an arena, for the CPU and the CUDA backend. A lane that sorts waits here until
+// slots are free. Start at SlotPool::TakeTwo.
 #pragma once
 
 #include <condition_variable>
@@ -20,7 +20,7 @@ namespace gpusort {
 
 class SlotPool : public std::enable_shared_from_this<SlotPool> {
  public:
-  /// Owns one slot. The destructor gives the slot back. Keeps the pool alive, and the arena that derives from the pool.
+  /// Owns one slot. The destructor frees the slot. Keeps the pool, and the arena that derives from it, alive.
   class Slot {
    public:
     Slot(std::shared_ptr<SlotPool> pool, std::uint32_t index) : pool_(std::move(pool)), index_(index) {}
@@ -37,7 +37,7 @@ class SlotPool : public std::enable_shared_from_this<SlotPool> {
     std::uint32_t index_;
   };
 
-  /// Owns one of the arena's lane numbers. The destructor gives the number back.
+  /// Owns one lane number of the arena. The destructor frees the number.
   class Seat {
    public:
     explicit Seat(std::shared_ptr<SlotPool> pool) : pool_(std::move(pool)), lane_(pool_->TakeLane()) {}
@@ -51,7 +51,7 @@ class SlotPool : public std::enable_shared_from_this<SlotPool> {
     const std::uint32_t lane_;
   };
 
-  /// All slots are free at first. The pool hands out slot 0 first, and later the slot that was freed last.
+  /// Creates a pool in which all slots are free. The pool hands out the slot that was freed last; at first slot 0.
   SlotPool(std::uint32_t slots, std::uint32_t lanes) : slots_(slots), lanes_(lanes) {
     for (std::uint32_t slot = slots; slot-- > 0;) free_.push_back(slot);
     for (std::uint32_t lane = lanes; lane-- > 0;) free_lanes_.push_back(lane);
@@ -59,8 +59,8 @@ class SlotPool : public std::enable_shared_from_this<SlotPool> {
   virtual ~SlotPool() = default;
   virtual std::byte* slot_data(std::uint32_t slot) const = 0;
 
-  /// Waits for two free slots and takes both at once, so that lanes that hold one slot cannot block each other. Throws
-  /// Error(kCancelled) after Cancel.
+  /// Waits for two free slots and takes both at once. Lanes that hold one slot each therefore cannot block each other.
+  /// Throws Error(kCancelled) after Cancel.
   std::pair<Slot, Slot> TakeTwo() {
     if (slots_ < 2)
       throw Error(ErrorCode::kInternal, "the arena was made for merging: a lane that sorts needs two slots");
@@ -78,7 +78,7 @@ class SlotPool : public std::enable_shared_from_this<SlotPool> {
     const std::lock_guard lock(mutex_);
     return static_cast<std::uint32_t>(free_.size());
   }
-  /// Makes every wait for slots, now or later, throw Error(kCancelled).
+  /// Makes every present and later wait for slots throw Error(kCancelled).
   void Cancel() {
     const std::lock_guard lock(mutex_);
     cancelled_ = true;
@@ -89,7 +89,7 @@ class SlotPool : public std::enable_shared_from_this<SlotPool> {
   void Give(std::uint32_t slot) {
     const std::lock_guard lock(mutex_);
     free_.push_back(slot);
-    // Wakes all lanes: each needs two slots, so a single lane that wakes up may still have to wait.
+    // Wakes all lanes, because a lane that wakes up may need more slots than are free.
     freed_.notify_all();
   }
   std::uint32_t TakeLane() {
@@ -116,7 +116,7 @@ class SlotPool : public std::enable_shared_from_this<SlotPool> {
 /// Sorted records in the slot where a lane left them.
 using SortedSlot = OwnedRecords<SlotPool::Slot>;
 
-/// The part of a backend that the CPU and the CUDA backend share. `Arena` must derive from SlotPool.
+/// The part of Backend that the CPU and the CUDA backend share. `Arena` must derive from SlotPool.
 template <typename Arena>
 class ArenaBackend : public Backend {
  public:
@@ -125,11 +125,11 @@ class ArenaBackend : public Backend {
     const auto fail = [](const char* why) { throw Error(ErrorCode::kInternal, why); };
     const std::uint64_t least = LeastRecordBytes(shape.layout);
     if (shape.slot_bytes < least) fail("a slot holds no record");
-    // Rows and offsets of lines have 32 bits.
+    // Rows and offsets of lines are 32-bit numbers.
     if (shape.slot_bytes / least >= std::uint64_t{1} << 32) fail("a slot of 2^32 records or more");
     const std::lock_guard lock(mutex_);
     if (arena_.use_count() > 1) fail("lanes or records of the old arena are still alive");
-    // Frees the old arena first, so that only one arena counts against the memory limit.
+    // Frees the old arena first, because the memory limit has no room for two arenas.
     arena_.reset();
     arena_ = NewArena(shape, memory);
     if (cancelled_) arena_->Cancel();

@@ -17,8 +17,8 @@
 
 namespace gpusort {
 
-/// The signals that report a fault of the running thread, and that of abort(). Blocking them is useless: a blocked
-/// fault ends the process without running the handler.
+/// The signals that report a fault of the running thread, and the signal of abort(). Blocking a fault is useless: a
+/// blocked fault ends the process without running the handler.
 inline constexpr int kFaultSignals[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT, SIGTRAP, SIGSYS};
 
 /// Returns all signals except kFaultSignals.
@@ -29,8 +29,8 @@ inline sigset_t AllSignals() {
   return all;
 }
 
-/// Blocks all signals during its lifetime. Threads started in that time never receive signals. Only the main thread
-/// handles signals, and it blocks them while it publishes the output.
+/// Blocks all signals in this thread while the object lives. Threads started in that time never receive signals. Only
+/// the main thread handles signals, and it blocks them while it publishes the output.
 class SignalBlock {
  public:
   SignalBlock() {
@@ -45,7 +45,7 @@ class SignalBlock {
   sigset_t before_;
 };
 
-/// Threads that are joined when the vector is destroyed.
+/// Threads. The destructor of the vector joins them.
 using Threads = std::vector<std::jthread>;
 
 /// Starts a thread that runs `body` and appends the thread to `threads`. `body` must not throw. Returns an empty

@@ -129,7 +129,7 @@ struct PassBuffers {
   }
 };
 
-/// Returns the number of tiles of a pass over n items in run_count runs. Does not read bounds, which may be on the device.
+/// Returns the number of tiles of a pass over n items in run_count runs. Reads no bounds, which may be on the device.
 template <int kWays, std::uint32_t kTile, typename Runs>
 std::uint64_t TilesOfPass(const Runs& runs, std::uint64_t run_count, std::uint64_t n) {
   if constexpr (std::is_same_v<Runs, UniformRuns>) {

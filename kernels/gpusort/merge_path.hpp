@@ -1,9 +1,9 @@
 // The arithmetic of merging sorted lists by independent workers (merge path), for host and device. CoRank and SplitRuns
-// find where an output rank cuts the inputs. SerialMerge merges from a cut on. MergePass describes one round of merging
-// as data: groups of 2, 4 or 8 runs, and the tiles of the output. It says what each tile reads and writes; the caller
-// executes the tiles. Every merge is stable: for equal keys, lower runs come first. Start at MergePass. Sources:
-// Siebert and Traff 2013 (co-rank). Green, McColl and Bader, GPU Merge Path, ICS 2012. Baxter, moderngpu (partition
-// first, then merge tiles). Hwu, Kirk and El Hajj, Programming Massively Parallel Processors, chapter 12.
+// find where an output rank cuts the inputs, and SerialMerge merges from a cut on. MergePass describes one round of
+// merging as data: groups of 2, 4 or 8 runs, and what each tile of the output reads and writes. The caller processes
+// the tiles. Every merge is stable: for equal keys, lower runs come first. Start at MergePass. Sources: Siebert and
+// Traff 2013 (co-rank). Green, McColl and Bader, GPU Merge Path, ICS 2012. Baxter, moderngpu (partition first, then
+// merge tiles). Hwu, Kirk and El Hajj, Programming Massively Parallel Processors, chapter 12.
 #pragma once
 
 #include <cstdint>
@@ -13,7 +13,7 @@
 
 namespace gpusort {
 
-/// The default order. nvcc takes std::less for device code only with --expt-relaxed-constexpr.
+/// The default order. Replaces std::less, which nvcc takes as device code only with --expt-relaxed-constexpr.
 struct Less {
   template <typename T>
   GPUSORT_HD constexpr bool operator()(const T& a, const T& b) const {
@@ -30,7 +30,7 @@ GPUSORT_HD inline Index CoRankIn(Index k, IteratorA a, Index m, IteratorB b, Ind
   Index high = k < m ? k : m;
   while (low < high) {
     const Index i = low + (high - low) / 2;
-    // a[i] is among the first k unless b[k - 1 - i] is strictly before it.
+    // a[i] is among the first k items unless b[k - 1 - i] is less.
     if (less(b[k - 1 - i], a[i])) {
       high = i;
     } else {
@@ -40,10 +40,9 @@ GPUSORT_HD inline Index CoRankIn(Index k, IteratorA a, Index m, IteratorB b, Ind
   return low;
 }
 
-/// Returns the same as CoRankIn, but starts the search at the most likely answer. Runs drawn from one distribution are
-/// cut near k * m / (m + n), within about sqrt(m + n) / 4. The search begins there, doubles its distance on the side of
-/// the answer, and then halves the interval. For a tile of 4096 items it takes 7 steps instead of 12. It never takes
-/// more than twice as many steps as CoRankIn.
+/// Returns the same as CoRankIn, but begins the search near k * m / (m + n). Runs drawn from one distribution are cut
+/// within about sqrt(m + n) / 4 of that place. The search doubles its distance on the side of the answer, and then
+/// halves the interval. For a tile of 4096 items it takes 7 steps instead of 12; at worst twice as many as CoRankIn.
 template <typename Index, typename IteratorA, typename IteratorB, typename LessT>
 GPUSORT_HD inline Index CoRankNear(Index k, IteratorA a, Index m, IteratorB b, Index n, LessT less) {
   Index low = k > n ? k - n : 0;
@@ -81,7 +80,7 @@ GPUSORT_HD inline Index CoRankNear(Index k, IteratorA a, Index m, IteratorB b, I
   return low;
 }
 
-/// Returns the co-rank for lists of any length, with 64-bit ranks.
+/// Returns the co-rank of k (see CoRankIn) in lists of any length, with 64-bit ranks.
 template <typename IteratorA, typename IteratorB, typename LessT>
 GPUSORT_HD inline std::uint64_t CoRank(std::uint64_t k, IteratorA a, std::uint64_t m, IteratorB b, std::uint64_t n,
                                        LessT less) {
@@ -102,7 +101,7 @@ GPUSORT_HD inline void SplitRuns(std::uint64_t rank, Iterator keys, const std::u
   std::uint64_t all = 0;
   GPUSORT_UNROLL
   for (int w = 0; w < kWays; ++w) all += items[w];
-  // split[w] <= answer <= high[w]; `left` of the first `rank` items are not found yet.
+  // Always split[w] <= answer <= high[w]. `left` is the number of items among the first `rank` not found yet.
   std::uint64_t high[kWays];
   std::uint64_t left = rank;
   Key probe[kWays];
@@ -148,9 +147,9 @@ GPUSORT_HD inline void SplitRuns(std::uint64_t rank, Iterator keys, const std::u
   }
 }
 
-/// The phases of one step of SplitRuns by kWays * kProbes workers. Each worker looks at one key in a step. The probes
-/// cut the unknown part of each run into kProbes parts, of which about one is left. Worker w * kProbes + p has probe p
-/// of run w. Index is the unsigned type of the arithmetic and must hold the rank and the number of all items.
+/// A step of SplitRuns as phases for kWays * kProbes workers, each of which looks at one key. The probes cut the
+/// unknown part of each run into kProbes parts, and about one part is left. Worker w * kProbes + p has probe p of run
+/// w. Index is the unsigned type of the arithmetic, which must hold the rank and the number of all items.
 template <typename Index, int kWays, int kProbes>
 struct SplitSearch {
   static_assert((kProbes & (kProbes - 1)) == 0);
@@ -172,18 +171,18 @@ struct SplitSearch {
   }
 
   GPUSORT_HD static Index Probe(Index low, Index high, int p) {
-    // kProbes is a power of two. Dividing by any other number would take longer than the rest of the step.
+    // kProbes is a power of two, because dividing by another number would take longer than the rest of the step.
     const Index items = high - low;
     return low + items / kProbes * p + items % kProbes * p / kProbes;
   }
 
-  /// Returns 1 if the probe of `worker` is among the first `rank` items, -1 if not, 0 if that is not known yet.
-  /// probes[] are the keys at all probes. Probes of runs without an unknown part are ignored.
+  /// Returns 1 if the probe of `worker` is certainly among the first `rank` items, -1 if it certainly is not, and 0
+  /// otherwise. `probes` has the keys at all probes. Probes of runs without an unknown part are ignored.
   template <typename Key, typename LessT>
   GPUSORT_HD int Verdict(int worker, const Key* probes, LessT less) const {
     const int run = worker / kProbes;
     const Key own = probes[worker];
-    // Numbers of items surely before the probe, and of items possibly before it.
+    // The number of items that certainly precede the probe, and the number that may precede the probe.
     Index before_least = 0, before_most = 0;
     GPUSORT_UNROLL
     for (int w = 0; w < kWays; ++w) {
@@ -191,7 +190,7 @@ struct SplitSearch {
       if (w == run) {
         least = most = Probe(low[w], high[w], worker % kProbes);
       } else if (low[w] < high[w]) {
-        // Returns whether probe p of run w is before this one. On equal keys, probes of lower runs are. Probes ascend.
+        // Returns true if probe p of run w precedes this probe. Of equal keys, the lower run's comes first.
         const auto before = [&](int p) {
           const Key& other = probes[w * kProbes + p];
           return w < run ? !less(own, other) : less(other, own);
@@ -209,8 +208,8 @@ struct SplitSearch {
     return before_most < rank ? 1 : before_least >= rank ? -1 : 0;
   }
 
-  /// Narrows run w by the verdicts on its probes: the first `found` probes are among the first `rank` items, and the
-  /// last `beyond` probes are not.
+  /// Narrows the unknown part of run w: its first `found` probes are among the first `rank` items, and its last
+  /// `beyond` probes are not.
   GPUSORT_HD void Narrow(int w, int found, int beyond) {
     const Index from = low[w], to = high[w];
     if (from == to) return;
@@ -226,7 +225,7 @@ struct SplitSearch {
   }
 };
 
-/// Merges all of a[0, m) and b[0, n) to out[0, m + n) with two cursors.
+/// Merges all of a[0, m) and b[0, n) to out[0, m + n) in one thread, with two cursors.
 template <typename IteratorA, typename IteratorB, typename Output, typename LessT>
 GPUSORT_HD inline void SerialMerge(IteratorA a, std::uint64_t m, IteratorB b, std::uint64_t n, Output out, LessT less) {
   std::uint64_t i = 0, j = 0, k = 0;
@@ -241,10 +240,10 @@ GPUSORT_HD inline void SerialMerge(IteratorA a, std::uint64_t m, IteratorB b, st
   while (j < n) out[k++] = b[j++];
 }
 
-/// Merges one thread's share of a tile: out[] are the first kItems items of the merge of keys[a, a_end) and keys[b,
-/// b_end), and from[] their indices in `keys`, which may be anything with operator[]. If fewer items are left, the rest
-/// of `out` and `from` is unspecified. `less` is never called with a key outside the two ranges. No index above `last`
-/// is read; `last` must be a valid index.
+/// Merges one thread's share of a tile. `out` gets the first kItems items of the merge of keys[a, a_end) and keys[b,
+/// b_end), and `from` their indices in `keys`, which may be any type with operator[]. If fewer items are left, the rest
+/// of `out` and `from` is unspecified. `less` is only called with keys of the two ranges. No index above `last` is
+/// read, which must be a valid index.
 template <int kItems, typename Keys, typename Key, typename LessT>
 GPUSORT_HD inline void SerialMergeItems(Keys keys, std::uint32_t a, std::uint32_t a_end, std::uint32_t b,
                                         std::uint32_t b_end, std::uint32_t last, Key (&out)[kItems],
@@ -252,8 +251,7 @@ GPUSORT_HD inline void SerialMergeItems(Keys keys, std::uint32_t a, std::uint32_
   Key key_a = keys[a < last ? a : last];
   Key key_b = keys[b < last ? b : last];
   if (a + kItems <= a_end && b + kItems < b_end) {
-    // Neither list can end within the share, so the only question is which key is less. This takes two thirds of the
-    // instructions.
+    // Neither list can end within the share, so only the keys are compared. This saves a third of the instructions.
     GPUSORT_UNROLL
     for (int i = 0; i < kItems; ++i) {
       const bool take_b = less(key_b, key_a);
@@ -275,7 +273,7 @@ GPUSORT_HD inline void SerialMergeItems(Keys keys, std::uint32_t a, std::uint32_
     const bool take_b = b < b_end && (a >= a_end || less(key_b, key_a));
     out[i] = take_b ? key_b : key_a;
     from[i] = take_b ? b : a;
-    // One load serves both cases, because the threads of a warp take different sides.
+    // One load serves both cases, because threads of a warp take different cases.
     const std::uint32_t next = take_b ? ++b : ++a;
     const Key key = keys[next < last ? next : last];
     if (take_b) {
@@ -286,7 +284,7 @@ GPUSORT_HD inline void SerialMergeItems(Keys keys, std::uint32_t a, std::uint32_
   }
 }
 
-/// The input of a block of a kWays-way pass: the items [begin[w], end[w]) of the list that contains run w of the group.
+/// The input of one tile of a kWays-way pass: items [begin[w], end[w]) of the list with run w of the tile's group.
 template <int kWays>
 struct alignas(16) WayTile {
   std::uint64_t begin[kWays];
@@ -294,23 +292,22 @@ struct alignas(16) WayTile {
   std::uint64_t out_begin;
 };
 
-/// The number of output items of a block of a kWays-way pass. Each pair of a level begins with a new thread, so that no
-/// thread works for two pairs. This takes up to kWays / 2 - 1 threads more than there are full shares.
+/// Returns the largest number of outputs of a tile of a kWays-way pass. On each level every pair of segments begins
+/// with a new thread, so that no thread works for two pairs. This takes up to kWays / 2 - 1 spare threads.
 template <int kWays>
 constexpr std::uint32_t WayTileItems(int threads, int items) {
   return static_cast<std::uint32_t>(threads - kWays / 2 + 1) * items;
 }
 
-/// A thread's share of one level of merging a tile: the place of its output, relative to the tile. items is 0 if the
-/// thread has no work.
+/// A thread's share of one level of merging a tile: its outputs [begin, begin + items) in the tile; maybe none.
 struct LevelShare {
   std::uint32_t begin = 0;
   std::uint32_t items = 0;
-  std::uint32_t first = 0;  ///< the place in the tile at which the thread begins to read its lower run
+  std::uint32_t first = 0;  ///< the place in the tile from which the thread reads its lower run
 };
 
 /// Does a thread's work on level kLevel (from 0) of merging a tile of kWays sorted segments. Segment w is
-/// tile[bounds[w], bounds[w + 1]). The level merges neighbouring groups of 2^kLevel merged segments pairwise.
+/// tile[bounds[w], bounds[w + 1]). Each level merges neighbouring groups of 2^kLevel segments pairwise.
 template <int kLevel, int kWays, int kItems, typename Tile, typename Key, typename LessT>
 GPUSORT_HD inline LevelShare MergeWaysShare(Tile tile, const std::uint32_t (&bounds)[kWays + 1],
                                             std::uint32_t thread, Key (&out)[kItems], std::uint32_t (&from)[kItems],
@@ -335,8 +332,7 @@ GPUSORT_HD inline LevelShare MergeWaysShare(Tile tile, const std::uint32_t (&bou
   return {begin + rank, left < kItems ? left : kItems, begin + i};
 }
 
-/// Two neighbouring runs and the place of their merge. Positions are item indices in the lists that hold the runs and
-/// the output.
+/// Two neighbouring runs and the place of their merge, as indices in the lists that hold the runs and the output.
 struct RunPair {
   std::uint64_t a_begin = 0;
   std::uint64_t a_items = 0;
@@ -347,24 +343,24 @@ struct RunPair {
   GPUSORT_HD std::uint64_t items() const { return a_items + b_items; }
 };
 
-/// One output tile: the ranks [begin, begin + items) of the merge of a group. A tile may be empty (see
-/// MergePass::tiles).
+/// One tile of the output of a pass: the ranks [begin, begin + items) of the merge of one group. A tile may be empty
+/// (see MergePass::tiles).
 struct MergeTile {
   std::uint64_t group = 0;
-  RunPair pair;  ///< the halves of the group
+  RunPair pair;  ///< the two halves of the group's runs
   std::uint64_t begin = 0;
   std::uint64_t items = 0;
 
   GPUSORT_HD std::uint64_t out_begin() const { return pair.out_begin + begin; }
-  /// True if the next tile of the pass continues this group.
+  /// Returns true if the next tile belongs to the same group.
   GPUSORT_HD bool continued() const { return begin + items < pair.items(); }
 };
 
-// The kinds of runs that a pass takes. Each kind has pairs(), pair(p), and a numbering of output tiles. The tiles of
-// pair p start at FirstTile(p, tile_items) and are in order. PairOfTile is the inverse of FirstTile. FirstTile(pairs(),
-// ...) is the number of all tiles.
+// The kinds of runs that MergePass takes. Each kind has pairs() and pair(p), and numbers the output tiles: the tiles of
+// pair p are in order and start at FirstTile(p, tile_items), so FirstTile(pairs(), tile_items) is the number of all
+// tiles. PairOfTile is the inverse of FirstTile.
 
-/// Runs of run_items (> 0) items each, one after the other. The last run may be shorter.
+/// Runs of run_items (> 0) items, one after the other in one list. The last run may be shorter.
 struct UniformRuns {
   std::uint64_t items = 0;
   std::uint64_t run_items = 1;
@@ -386,7 +382,7 @@ struct UniformRuns {
   GPUSORT_HD std::uint64_t FirstTile(std::uint64_t p, std::uint64_t tile_items) const {
     const std::uint64_t end = bound(2 * p);
     if (end < 2 * p * run_items) {
-      // After the last pair, which may be short.
+      // p is one more than the last pair, which may be short.
       const std::uint64_t begin = bound(2 * p - 2);
       return (p - 1) * TilesOfPair(tile_items) + (end - begin + tile_items - 1) / tile_items;
     }
@@ -398,13 +394,13 @@ struct UniformRuns {
     if (tile >> 32 == 0 && each >> 32 == 0) return static_cast<std::uint32_t>(tile) / static_cast<std::uint32_t>(each);
     return tile / each;
   }
-  /// Returns the runs after `levels` rounds of pairwise merging.
+  /// Returns the runs after `levels` more rounds of pairwise merging.
   GPUSORT_HD UniformRuns Merged(std::uint32_t levels) const { return {items, run_items << levels}; }
 };
 
-/// Runs of any lengths (0 too), one after the other. At level 0, run r is [bounds[r], bounds[r + 1]) for r < leaves. At
-/// level l a run is 2^l neighbouring runs of level 0; the last may have fewer. One array therefore serves every level
-/// of a merge tree. `bounds` must be readable where this runs.
+/// Runs of any lengths, also 0, one after the other in one list. At level 0, run r is [bounds[r], bounds[r + 1]) for r
+/// < leaves. At level l a run is 2^l neighbouring runs of level 0, or fewer at the end. One array therefore serves
+/// every level of a merge tree. The code that uses a BoundedRuns must be able to read `bounds`.
 struct BoundedRuns {
   const std::uint64_t* bounds = nullptr;
   std::uint64_t leaves = 0;
@@ -420,8 +416,8 @@ struct BoundedRuns {
     const std::uint64_t begin = bound(2 * p), middle = bound(2 * p + 1), end = bound(2 * p + 2);
     return {begin, middle - begin, middle, end - middle, begin};
   }
-  // Needs no table: [begin, end) has at most end / tile - begin / tile + 1 tiles, so one spare tile for each pair is
-  // enough. Tiles that are not needed are empty, at most one for each pair.
+  // No table is needed: [begin, end) needs at most end / tile - begin / tile + 1 tiles, so one spare tile for each pair
+  // is enough. The tiles that are not needed are empty.
   GPUSORT_HD std::uint64_t FirstTile(std::uint64_t p, std::uint64_t tile_items) const {
     return (bound(2 * p) - bounds[0]) / tile_items + p;
   }
@@ -440,8 +436,7 @@ struct BoundedRuns {
   GPUSORT_HD BoundedRuns Merged(std::uint32_t levels) const { return {bounds, leaves, level + levels}; }
 };
 
-/// Two separate lists that are merged to a third list: the runs of a single pair. Positions count from the start of
-/// each list.
+/// Two lists that are merged to a third list, as the runs of a single pair. Positions count in each list.
 struct TwoLists {
   std::uint64_t m = 0;
   std::uint64_t n = 0;
@@ -457,9 +452,9 @@ struct TwoLists {
 };
 
 /// One round of merging. Each group of kWays (a power of two) neighbouring runs becomes one run; the last group may
-/// have fewer runs. The output is cut into tiles of at most tile_items (> 0) items. No tile spans two groups. The
-/// halves of a group are a pair of the runs that log2(kWays) - 1 rounds of pairwise merging would leave, so a kind of
-/// runs only has to number the tiles of pairs.
+/// have fewer runs. The output is cut into tiles of at most tile_items (> 0) items, and no tile spans two groups. The
+/// halves of a group are a pair of runs that log2(kWays) - 1 rounds of pairwise merging would leave, so a kind of runs
+/// only has to number the tiles of pairs.
 template <typename RunsT, int kWays = 2>
 struct MergePass {
   RunsT runs;
@@ -470,8 +465,7 @@ struct MergePass {
 
   GPUSORT_HD RunsT halves() const { return runs.Merged(kLevels - 1); }
   GPUSORT_HD std::uint64_t groups() const { return halves().pairs(); }
-  /// Returns the number of tiles; some may be empty. The tiles of one group are neighbours and in order, empty ones
-  /// last.
+  /// Returns the number of tiles. The tiles of one group are neighbours and in order; empty tiles come last.
   GPUSORT_HD std::uint64_t tiles() const { return halves().FirstTile(groups(), tile_items); }
   GPUSORT_HD MergeTile tile(std::uint64_t t) const {
     const RunsT pairs = halves();
@@ -482,7 +476,7 @@ struct MergePass {
     tile.items = all - tile.begin < tile_items ? all - tile.begin : tile_items;
     return tile;
   }
-  /// Sets `begin` and `items` to the runs of the tile's group.
+  /// Sets `begin` and `items` to the places and lengths of the runs in the tile's group.
   GPUSORT_HD void group(const MergeTile& tile, std::uint64_t (&begin)[kWays], std::uint64_t (&items)[kWays]) const {
     if constexpr (kWays == 2) {
       begin[0] = tile.pair.a_begin;
@@ -499,8 +493,8 @@ struct MergePass {
   }
 };
 
-/// Cuts the group of `tile` at the tile's first rank: sets split[w] to how many items of its run w come before. `lists`
-/// knows the list that contains each run.
+/// Cuts the group of `tile` at the tile's first rank: sets split[w] to the number of items of the group's run w before
+/// that rank. `lists` knows which list contains each run.
 template <int kWays, typename Runs, typename Lists, typename LessT>
 GPUSORT_HD inline void SplitGroup(const MergePass<Runs, kWays>& pass, const MergeTile& tile, const Lists& lists,
                                   LessT less, std::uint64_t (&split)[kWays]) {
@@ -515,8 +509,8 @@ GPUSORT_HD inline void SplitGroup(const MergePass<Runs, kWays>& pass, const Merg
   }
 }
 
-/// Writes to works[t] and works[t - 1] the start of tile t, where the group of tile t is cut: split[w] items of its run
-/// w come before. All tiles of a pass together fill all of `works`.
+/// Stores the start of tile t, which is also the end of tile t - 1, in works[t] and works[t - 1]. split[w] items of the
+/// group's run w come before that start. After this call for all tiles of a pass, `works` is complete.
 template <int kWays, typename Runs>
 GPUSORT_HD inline void WriteCut(const MergePass<Runs, kWays>& pass, std::uint64_t t, const MergeTile& tile,
                                 const std::uint64_t (&split)[kWays], WayTile<kWays>* works) {
@@ -527,7 +521,7 @@ GPUSORT_HD inline void WriteCut(const MergePass<Runs, kWays>& pass, std::uint64_
   for (int w = 0; w < kWays; ++w) {
     works[t].begin[w] = begin[w] + split[w];
     if (!tile.continued()) works[t].end[w] = begin[w] + items[w];
-    // Empty tiles after the last tile of a group do not end it.
+    // An empty tile at the end of a group does not end the tile before it.
     if (tile.begin > 0 && tile.items > 0) works[t - 1].end[w] = begin[w] + split[w];
   }
 }
@@ -539,8 +533,7 @@ constexpr std::uint32_t LevelCount(std::uint64_t runs) {
   return levels;
 }
 
-/// Returns how many passes turn `runs` runs into one. All passes are 4-way, except the first if the number of levels is
-/// odd.
+/// Returns how many passes turn `runs` runs into one. Passes are 4-way; for an odd number of levels the first is 2-way.
 constexpr std::uint32_t PassCount(std::uint64_t runs) { return (LevelCount(runs) + 1) / 2; }
 
 }  // namespace gpusort

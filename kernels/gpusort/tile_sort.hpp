@@ -1,10 +1,10 @@
-// The phases of sorting one tile by many threads that share memory, for host and device. Each thread takes kItems
-// neighbouring items and sorts them in registers (SortItems). Then the runs of 1, 2, 4 ... threads are merged pairwise,
-// and each thread makes one share of the output (MergeShare). All threads wait for each other between two phases. The
-// sort is stable. It compares only existing items, so a tile may be short. SortTile is the whole algorithm with a loop
-// over the threads, as a reference for the kernels. Start at SortTile. Equal integers are identical (EqualIsSame) and
-// need no stability. SortTileByNetworks sorts and merges them in registers by networks (Batcher 1968): no branch and no
-// address waits for a comparison.
+// The phases of sorting one tile by many threads that share memory, for host and device. Each thread sorts kItems
+// neighbouring items in registers (SortItems). Then the runs of 1, 2, 4 ... threads are merged pairwise, and each
+// thread makes one share of the output (MergeShare). All threads wait for each other between two phases. The sort is
+// stable. It compares only existing items, so a tile may be short. SortTile is the whole algorithm with a loop over the
+// threads, a reference for the kernels. Start at SortTile. Equal integers are identical (EqualIsSame) and need no
+// stability: SortTileByNetworks sorts and merges them in registers by networks (Batcher 1968), in which no branch and
+// no address waits for a comparison.
 #pragma once
 
 #include <cstddef>
@@ -18,8 +18,8 @@
 
 namespace gpusort {
 
-/// Copies the thread's share of the tile to `items` and returns how many items it has. Missing items become copies of
-/// the first item, or stay unchanged if the share is empty.
+/// Copies the thread's share of the tile to `items` and returns the number of existing items in it. Fills `items` with
+/// copies of the first item, or leaves `items` unchanged if the share is empty.
 template <int kItems, typename Item>
 GPUSORT_HD inline std::uint32_t LoadShare(const Item* tile, std::uint32_t tile_items, std::uint32_t thread,
                                           Item (&items)[kItems]) {
@@ -47,8 +47,8 @@ GPUSORT_HD inline void StoreShare(Item* tile, std::uint32_t tile_items, std::uin
   }
 }
 
-/// Returns true if the thread's share and the item before it are in order. If all threads return true, the tile is
-/// sorted.
+/// Returns true if the thread's share and the item before it are in order. The tile is sorted if all threads return
+/// true.
 template <int kItems, typename Item, typename LessT>
 GPUSORT_HD inline bool ShareInOrder(const Item* tile, std::uint32_t thread, const Item (&items)[kItems],
                                     std::uint32_t count, LessT less) {
@@ -89,8 +89,8 @@ GPUSORT_HD inline void SortItems(Item (&items)[kItems], std::uint32_t count, Les
   }
 }
 
-/// Does one level of merging inside a tile: merges pairs of runs of run_threads (a power of two) threads' items. Leaves
-/// the thread's share of the result in `items`. Items after the end of the tile are unspecified.
+/// Does one level of merging inside a tile: merges pairs of runs, which are the items of run_threads (a power of two)
+/// threads. Leaves the thread's share of the result in `items`. Items after the end of the tile are unspecified.
 template <int kItems, typename Item, typename LessT>
 GPUSORT_HD inline void MergeShare(const Item* tile, std::uint32_t tile_items, std::uint32_t thread,
                                   std::uint32_t run_threads, Item (&items)[kItems], LessT less) {
@@ -105,12 +105,12 @@ GPUSORT_HD inline void MergeShare(const Item* tile, std::uint32_t tile_items, st
   const Item* b = tile + middle;
   const std::uint32_t i = CoRankNear<std::uint32_t>(rank, a, middle - begin, b, end - middle, less);
   std::uint32_t from[kItems];
-  // Items after this pair are not read, because the next pair may already be one level further.
+  // Reads no items after this pair, because threads of the next pair may already have written their results.
   SerialMergeItems<kItems>(tile, begin + i, middle, middle + (rank - i), end, end - 1, items, from, less);
 }
 
-/// Sorts tile[0, tile_items) in the way in which kThreads (a power of two) threads of kItems items do. tile_items must
-/// be at most kThreads * kItems. `shares` is room for the registers of all threads: kThreads * kItems items.
+/// Sorts tile[0, tile_items) in the same steps as kThreads (a power of two) threads with kItems items each. tile_items
+/// must be at most kThreads * kItems. `shares` stands for the registers of all threads: kThreads * kItems items.
 template <int kThreads, int kItems, typename Item, typename LessT>
 inline void SortTile(Item* tile, std::uint32_t tile_items, Item* shares, LessT less) {
   using Share = Item[kItems];
@@ -133,8 +133,7 @@ inline void SortTile(Item* tile, std::uint32_t tile_items, Item* shares, LessT l
 
 namespace detail {
 
-/// A sorting network: pairs of registers to compare and exchange, in this order, and the register that holds each item
-/// at the end.
+/// A sorting network: pairs of registers to compare and exchange, in this order, and the final register of each item.
 template <int kItems>
 struct Network {
   static constexpr int kMost = 1024;
@@ -149,8 +148,8 @@ struct Network {
   }
 };
 
-/// Makes Batcher's merge exchange (Knuth, TAOCP 3, 5.2.2 M), which sorts any number of items. For 33 items it has 207
-/// exchanges; odd-even transposition has 528.
+/// Makes Batcher's merge exchange (Knuth, TAOCP 3, 5.2.2 M), which sorts any number of items. It has 207 exchanges for
+/// 33 items; odd-even transposition has 528.
 template <int kItems>
 constexpr Network<kItems> SortingNetwork() {
   Network<kItems> network;
@@ -172,9 +171,9 @@ constexpr Network<kItems> SortingNetwork() {
   return network;
 }
 
-/// Makes Batcher's bitonic merge, which sorts items that ascend and then descend. The wires after the last item hold
-/// imaginary items that are smaller than all others. They keep the shape of the network, and an exchange with such a
-/// wire only renames items.
+/// Makes Batcher's bitonic merge, which sorts items that ascend and then descend. Wires after the last item hold
+/// imaginary items that are smaller than all others. They complete the network to a power of two; an exchange with such
+/// a wire only renames items.
 template <int kItems>
 constexpr Network<kItems> BitonicNetwork() {
   Network<kItems> network;
@@ -234,7 +233,7 @@ GPUSORT_HD inline void RunNetwork(Item (&items)[kItems], LessT less) {
                                         std::make_index_sequence<kItems>{});
 }
 
-/// A view of a list in reverse: item t is last[-t].
+/// A reversed view of a list: item t is last[-t].
 template <typename Item>
 struct Backwards {
   const Item* last;
@@ -243,9 +242,9 @@ struct Backwards {
 
 }  // namespace detail
 
-/// States whether keys that are equal under LessT are identical in every byte, so that their order cannot be observed.
-/// Networks may then sort them. Largest() returns a key that is not before any other key. Specialize this template for
-/// your own orders.
+/// Says whether keys that are equal under LessT are identical in every byte. Networks may then sort the keys, because
+/// the order of equal keys cannot be observed. Largest() returns a key that is not before any other key. Specialize
+/// this template for your own orders.
 template <typename Key, typename LessT>
 struct EqualIsSame {
   static constexpr bool kValue = std::is_integral_v<Key> && !std::is_same_v<Key, bool> && std::is_same_v<LessT, Less>;
@@ -253,31 +252,30 @@ struct EqualIsSame {
   GPUSORT_HD static Key Largest() { return kLargest; }
 };
 
-/// The share of a merge that one thread does by a network: the ranks [rank, rank + kItems) of the merge of tile[begin,
-/// middle), which ascends, and tile[middle, end), which descends. The concatenation ascends and then descends, and so
-/// does every share.
+/// One thread's share of a merge by networks: the ranks [rank, rank + kItems) of the merge of tile[begin, middle),
+/// which ascends, and tile[middle, end), which descends. Every share therefore ascends and then descends.
 struct NetworkShare {
   std::uint32_t begin, middle, end, rank;
 
   GPUSORT_HD bool empty() const { return rank >= end - begin; }
 };
 
-/// First phase: returns how many items of the ascending run come before the share.
+/// First phase of a merge: returns how many items of the ascending run come before the share.
 template <typename Item, typename LessT>
 GPUSORT_HD inline std::uint32_t NetworkCoRank(const Item* tile, const NetworkShare& share, LessT less) {
   return CoRankNear<std::uint32_t>(share.rank, tile + share.begin, share.middle - share.begin,
                                    detail::Backwards<Item>{tile + (share.end - 1)}, share.end - share.middle, less);
 }
 
-/// Second phase: loads and merges the share. `first` and `end` are the co-ranks of its start and its end. The end is
-/// the next thread's co-rank, or the ascending run's length for the last thread. Items after the end of a short share
-/// are `largest`.
+/// Second phase of a merge: loads and merges the share. `first` and `end` are the co-ranks of the share's start and
+/// end. The end is the next thread's start, or the length of the ascending run for the last thread. A short share is
+/// filled with `largest`.
 template <int kItems, typename Item, typename LessT>
 GPUSORT_HD inline void NetworkMerge(const Item* tile, const NetworkShare& share, std::uint32_t first, std::uint32_t end,
                                     Item largest, Item (&items)[kItems], LessT less) {
   const std::uint32_t ascending = end - first;
   const std::uint32_t a = share.begin + first;
-  // Slot i of the descending items takes tile[b + i]. The last slot takes the smallest item of the share.
+  // Slot i of the descending items takes tile[b + i], so the last slot takes the smallest of these items.
   const std::uint32_t b = share.end - (share.rank - first) - kItems;
   const std::uint32_t left = share.end - share.begin - share.rank;
   if (left >= kItems) {
@@ -294,7 +292,7 @@ GPUSORT_HD inline void NetworkMerge(const Item* tile, const NetworkShare& share,
   detail::RunNetwork<detail::MergeNetworkOf>(items, less);
 }
 
-/// Returns a thread's share in SortTileByNetworks. The items of run_threads threads are a run; odd runs descend.
+/// Returns the share of `thread` when SortTileByNetworks merges runs of run_threads threads. Odd runs descend.
 template <int kItems>
 GPUSORT_HD inline NetworkShare NetworkShareOf(std::uint32_t thread, std::uint32_t run_threads) {
   const std::uint32_t in_pair = thread & (2 * run_threads - 1);
@@ -302,7 +300,7 @@ GPUSORT_HD inline NetworkShare NetworkShareOf(std::uint32_t thread, std::uint32_
   return {begin, begin + run_threads * kItems, begin + 2 * run_threads * kItems, in_pair * kItems};
 }
 
-/// Third phase: stores a thread's part of a run of run_threads threads, in reverse if the run is odd.
+/// Third phase of a merge: stores the thread's part of a run of run_threads threads, in reverse if the run is odd.
 template <int kItems, typename Item>
 GPUSORT_HD inline void NetworkStore(Item* tile, std::uint32_t thread, std::uint32_t run_threads,
                                     const Item (&items)[kItems]) {
@@ -317,13 +315,13 @@ GPUSORT_HD inline void NetworkStore(Item* tile, std::uint32_t thread, std::uint3
   }
 }
 
-/// Sorts a full tile of items, of which equal ones must be identical, in the way in which the threads of the kernel do.
-/// `shares` is as in SortTile.
+/// Sorts a full tile in the same steps as the threads of NetworkTileSortKernel. Equal items must be identical. `shares`
+/// stands for the registers of all threads, as in SortTile.
 template <int kThreads, int kItems, typename Item, typename LessT>
 inline void SortTileByNetworks(Item* tile, Item* shares, LessT less) {
   using Share = Item[kItems];
   Share* share = reinterpret_cast<Share*>(shares);
-  // The assignment of items to threads does not matter.
+  // Any assignment of items to threads gives the same result.
   for (std::uint32_t t = 0; t < kThreads; ++t) {
     for (int i = 0; i < kItems; ++i) share[t][i] = tile[i * kThreads + t];
   }

@@ -1,7 +1,7 @@
-// The sizes of the kernels' tiles as data: threads and items per thread by item size. They never change a result. They
-// were measured on compute capability 9.0 (H200) and serve all GPUs. Every tile fits the 48 KB of shared memory that
-// any GPU from 7.5 on has (51 KB with items of over 226 bytes). A GPU that needs other sizes gets another table, chosen
-// where TuningTable is called.
+// The tile sizes of the kernels as data: threads and items per thread, by item size. They affect speed and never a
+// result. They were measured on compute capability 9.0 (H200) and serve all GPUs. Every tile fits the 48 KB of shared
+// memory of any GPU from 7.5 on (51 KB for items of more than 226 bytes). A GPU that needs other sizes gets another
+// table, chosen where TuningTable is called.
 #pragma once
 
 #include <cstddef>
@@ -14,9 +14,9 @@ namespace gpusort {
 /// How a kernel divides its work. A tile has threads * items items.
 struct TileShape {
   int threads = 0;  ///< a power of two
-  int items = 0;    ///< items of a thread; odd, so that the shares begin in different banks of shared memory
-  /// The number of blocks that must fit a multiprocessor together, which bounds the registers. Used only with the
-  /// comparator Less: one that needs more registers would spill.
+  int items = 0;    ///< items of a thread; odd, so that shares begin in different banks of shared memory
+  /// The number of blocks that must fit a multiprocessor together, which limits the registers. Used only with the
+  /// comparator Less, because others may need more registers and would spill.
   int blocks = 1;
 
   GPUSORT_HD constexpr std::uint32_t tile() const { return static_cast<std::uint32_t>(threads) * items; }
@@ -27,7 +27,7 @@ struct Tuning {
   TileShape sort;          ///< one tile of any other tile sort
   TileShape merge;         ///< one output tile of a 2-way pass
   TileShape merge_4;       ///< one output tile of a 4-way pass
-  TileShape merge_pairs;   ///< like merge and merge_4, for keys with values
+  TileShape merge_pairs;   ///< as merge and merge_4, for keys with values
   TileShape merge_pairs_4;
 };
 

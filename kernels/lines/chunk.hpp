@@ -1,4 +1,5 @@
-// A chunk of twelve bytes of an encoded key, and the writer that collects it.
+// Twelve bytes of an encoded key (a chunk), and the writer that collects them. An encoded key is a string of bytes that
+// sorts as the line does: see EncodeChunk.
 #pragma once
 
 #include <cstdint>
@@ -18,22 +19,22 @@ struct LineChunk {
 
 namespace detail {
 
-/// Collects the bytes [skip, skip + 12) of an encoded key. The caller puts all bytes of the key from the first on.
+/// Collects the bytes [skip, skip + 12) of an encoded key. The caller must put all bytes of the key, from the first on.
 class ChunkWriter {
  public:
   explicit GPUSORT_HD ChunkWriter(std::uint64_t skip) : skip_(skip) {}
 
-  /// Complements all bytes that are put from now on, which reverses their order.
+  /// With `reverse`, complements all bytes that are put from now on, which reverses their order.
   GPUSORT_HD void set_reverse(bool reverse) { flip_ = reverse ? ~std::uint64_t{0} : 0; }
   GPUSORT_HD bool reverse() const { return flip_ != 0; }
-  /// True if the encoded key continues after the chunk. The caller need not put further bytes.
+  /// Returns true if the encoded key continues after the chunk. The caller may then stop putting bytes.
   GPUSORT_HD bool full() const { return at_ > skip_ && at_ - skip_ > kEntryKeyBytes; }
 
   GPUSORT_HD void Put(unsigned byte) {
     if (at_ >= skip_) Place(at_ - skip_, static_cast<std::uint64_t>((byte ^ flip_) & 0xFF) << 56);
     ++at_;
   }
-  /// Appends eight bytes, most significant first.
+  /// Appends the eight bytes of `word`, most significant first.
   GPUSORT_HD void PutWord(std::uint64_t word) {
     word ^= flip_;
     if (at_ >= skip_) {
@@ -43,7 +44,7 @@ class ChunkWriter {
     }
     at_ += 8;
   }
-  /// Appends the first `bytes` bytes of a word. The other bytes of the word must be 0.
+  /// Appends the first (most significant) `bytes` bytes of a word. The other bytes of the word must be 0.
   GPUSORT_HD void PutPart(std::uint64_t word, unsigned bytes) {
     word ^= flip_ & ~std::uint64_t{0} << (64 - 8 * bytes);
     if (at_ >= skip_) {
@@ -53,13 +54,12 @@ class ChunkWriter {
     }
     at_ += bytes;
   }
-  /// Appends a count in an encoding that keeps the order of counts: one byte for counts below 255, nine bytes for
-  /// others.
+  /// Appends a count so that encoded counts sort as the counts do: one byte below 255, otherwise nine bytes.
   GPUSORT_HD void PutCount(std::uint64_t count) {
     Put(count < 255 ? static_cast<unsigned>(count) : 255);
     if (count >= 255) PutWord(count);
   }
-  /// Appends bytes [begin, end) of the line unchanged and pads the chunk. The caller must append nothing after that.
+  /// Appends bytes [begin, end) of the line unchanged and pads the chunk. Must be the last call.
   GPUSORT_HD void PutRest(const Byte* line, std::uint64_t begin, std::uint64_t end) {
     const std::uint64_t have = at_ > skip_ ? at_ - skip_ : 0;
     const std::uint64_t from = Advance(begin, end, skip_ > at_ ? skip_ - at_ : 0);

@@ -13,14 +13,14 @@ namespace gpusort {
 namespace detail {
 
 #if GPUSORT_ON_DEVICE
-/// FieldMasks::Load for a device. Looks at the next 64 bytes of a line, or at `left` bytes if fewer remain, by aligned
-/// loads that each contain a byte of the line. Not inlined, because it is much code.
+/// Does the work of FieldMasks::Load on a device, for 64 bytes of a line or the `left` bytes that remain. Its aligned
+/// loads all contain a byte of the line. Not inlined, because it is much code.
 __device__ __noinline__ inline std::uint64_t LoadSeparators(const Byte* bytes, std::uint64_t left, int separator) {
   const unsigned over = static_cast<unsigned>(reinterpret_cast<std::uintptr_t>(bytes) % 16);
   const auto* const blocks = reinterpret_cast<const uint4*>(bytes - over);
   const std::uint32_t end = over + static_cast<std::uint32_t>(left < 64 ? left : 64);
   const auto mask4 = [separator](std::uint32_t four) {
-    // Sets the high bit of each byte that is not c.
+    // Sets the high bit of each byte that differs from c.
     const auto differ = [four](std::uint32_t c) {
       const std::uint32_t x = four ^ c * 0x01010101u;
       return ((x & 0x7F7F7F7F) + 0x7F7F7F7F) | x;
@@ -41,19 +41,19 @@ __device__ __noinline__ inline std::uint64_t LoadSeparators(const Byte* bytes, s
 }
 #endif
 
-/// Finds the separators of a line, or the blanks if there is no separator, 64 bytes at a time.
+/// Finds the separators of a line, 64 bytes at a time. If `separator` is negative, fields are separated by blanks.
 class FieldMasks {
  public:
   GPUSORT_HD FieldMasks(const Byte* line, std::uint64_t end, int separator)
       : line_(line), end_(end), separator_(separator), begin_(0), mask_(Load(0)) {}
 
   GPUSORT_HD std::uint64_t FindSeparator(std::uint64_t at) { return Find(at, true); }
-  /// Returns the first position from `at` on that holds no blank, or the end of the line.
+  /// Returns the position of the first byte from `at` on that is not a blank, or the end of the line.
   GPUSORT_HD std::uint64_t SkipBlanks(std::uint64_t at) {
     return separator_ < 0 ? Find(at, false) : detail::SkipBlanks(line_, at, end_);
   }
-  /// Returns where the field begins that comes `count` fields after the field at `at`. A field begins after its
-  /// separator, or with the blanks that precede it if there is no separator.
+  /// Returns where the field begins that is `count` fields after the field at `at`. A field begins after its separator
+  /// or, without a separator, with the blanks before it.
   [[gnu::always_inline]] GPUSORT_HD inline std::uint64_t SkipFields(std::uint64_t at, std::uint64_t count) {
     if (count == 0) return at;
     if (at - begin_ >= 64) {
@@ -61,7 +61,7 @@ class FieldMasks {
       begin_ = at;
       mask_ = Load(at);
     }
-    // Fields end at separators, or at blanks that follow another byte. Blanks at `at` belong to the field.
+    // A field ends at a separator, or at a blank after another byte. Blanks directly at `at` belong to the field.
     const std::uint64_t from = at - begin_;
     std::uint64_t ends = separator_ < 0 ? (mask_ & ~(mask_ << 1)) >> from >> 1 << 1 << from : mask_ >> from << from;
     for (;;) {
@@ -77,8 +77,7 @@ class FieldMasks {
   }
 
  private:
-  /// Returns the first position from `at` on that holds a separator (if `wanted`) or another byte (if not), or the end
-  /// of the line.
+  /// Returns the position of the first separator (if `wanted`) or other byte (if not) from `at` on, or the end.
   [[gnu::always_inline]] GPUSORT_HD inline std::uint64_t Find(std::uint64_t at, bool wanted) {
     if (at - begin_ < 64) {
       const std::uint64_t left = (wanted ? mask_ : ~mask_) >> (at - begin_);
@@ -117,7 +116,7 @@ class FieldMasks {
     return at < end_ ? LoadSeparators(line_ + at, end_ - at, separator_) : 0;
   }
 #else
-  /// Returns a mask of the 64 bytes from `at` on: bit i is set if line_[at + i] is a separator.
+  /// Returns a mask of 64 bytes: bit i is set if line_[at + i] is a separator.
   [[gnu::always_inline]] inline std::uint64_t Load(std::uint64_t at) const {
     if (end_ - at >= 64) {
       return Mask16(line_ + at) | Mask16(line_ + at + 16) << 16 | Mask16(line_ + at + 32) << 32 |
@@ -160,7 +159,7 @@ struct KeyRange {
   GPUSORT_HD std::uint64_t size() const { return end - begin; }
 };
 
-/// Returns where `key` lies in a line. The range is empty if the key ends before it begins or starts after the line.
+/// Returns the range of `key` in a line. The range is empty if the key ends before it begins or starts after the line.
 GPUSORT_HD inline KeyRange FindKey(const Byte* text, std::uint64_t length, const LineKey& key, int separator) {
   using namespace detail;
   if (key.begin_field == 0 && !key.skip_start_blanks && key.end_field == LineKey::kToEnd) {
@@ -173,7 +172,7 @@ GPUSORT_HD inline KeyRange FindKey(const Byte* text, std::uint64_t length, const
   begin = Advance(begin, length, key.begin_char);
   if (key.end_field == LineKey::kToEnd) return {begin, length};
 
-  // If the key ends in its first field or later, the search for its end starts in the first field.
+  // The search for the end of the key can start at its first field, unless the key ends before that field.
   std::uint64_t end = 0;
   std::uint64_t fields = key.end_field;
   if (key.end_field >= key.begin_field) {

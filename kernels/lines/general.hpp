@@ -1,5 +1,5 @@
 // Orderings that only the host can compare: -g, numbers as strtold reads them (a device has no long double), and orders
-// of the host, such as that of a locale.
+// of LineKey::host, such as the order of a locale.
 #pragma once
 
 #include <cstdint>
@@ -14,7 +14,7 @@
 
 namespace gpusort::detail {
 
-/// Stops a kernel whose order needs the host (see NeedsHost).
+/// Stops a kernel that uses an order for which NeedsHost is true.
 GPUSORT_HD inline void RefuseDevice() {
 #if GPUSORT_ON_DEVICE
   __trap();
@@ -22,8 +22,7 @@ GPUSORT_HD inline void RefuseDevice() {
 }
 
 #if !GPUSORT_ON_DEVICE
-/// The value of a key for -g. The rank is 0 for text that is not a number, 1 for -NaN, 2 for NaN and 3 for other
-/// numbers.
+/// The value of a key for -g. The rank is 0 for text that is no number, 1 for -NaN, 2 for NaN and 3 for a number.
 struct GeneralNumber {
   int rank;
   long double value;
@@ -35,8 +34,8 @@ inline GeneralNumber ReadGeneral(const KeyText& key) {
   const std::uint64_t end = key.end;
   const auto is_space = [](Byte c) { return c == ' ' || (c >= '\t' && c <= '\r'); };
   while (begin < end && is_space(line[begin])) ++begin;
-  // strtold needs a NUL after the number, so copy the bytes that can belong to it. A word is at most "infinity" or
-  // "nan". Numbers have no letters except hexadecimal digits, x, p and the locale's decimal point.
+  // strtold needs a NUL after the number. Copies the bytes that can belong to the number: digits, hexadecimal digits,
+  // x, p, the locale's decimal point, and the words "infinity" and "nan".
   const std::uint64_t digits = begin + (begin < end && (line[begin] == '-' || line[begin] == '+'));
   std::uint64_t stop = digits;
   if (digits < end && IsAlpha(line[digits])) {
@@ -76,7 +75,7 @@ GPUSORT_HD inline int CompareGeneral(const KeyText& a, const KeyText& b) {
 #endif
 }
 
-/// Compares two keys by LineKey::host.
+/// Compares two keys by their LineKey::host.
 GPUSORT_HD inline int CompareByHost(const KeyText& a, const KeyText& b) {
 #if GPUSORT_ON_DEVICE
   RefuseDevice();
@@ -95,7 +94,7 @@ GPUSORT_HD inline void PutGeneral(Writer& out, const KeyText& text) {
   const GeneralNumber number = ReadGeneral(text);
   out.Put(static_cast<unsigned>(number.rank));
   if (number.rank < 3) return;
-  const long double value = number.value == 0 ? 0 : number.value;  // -0 equals 0
+  const long double value = number.value == 0 ? 0 : number.value;  // -0 and 0 are equal
   std::uint64_t mantissa;
   std::uint16_t exponent;
   std::memcpy(&mantissa, &value, 8);

@@ -1,4 +1,4 @@
-// Ordering -h: numbers with a suffix such as K or M. The suffix decides before the digits.
+// Ordering -h: numbers with a suffix such as K or M. Suffixes are compared first, then the digits.
 #pragma once
 
 #include <cstdint>
@@ -10,8 +10,8 @@
 
 namespace gpusort::detail {
 
-/// Returns the rank of a number's suffix: 0 without suffix, 1 for K, 2 for M and so on, negated for negative numbers.
-/// The rank of the number 0 is 0. With -f, suffixes in small letters count, too.
+/// Returns the rank of a number's suffix: 0 without a suffix, 1 for K, 2 for M and so on, negative for negative
+/// numbers, and 0 for the number 0. With -f, suffixes may be small letters.
 GPUSORT_HD inline int HumanUnit(const KeyText& text) {
   const Byte* const line = text.line;
   const std::uint64_t end = text.end;

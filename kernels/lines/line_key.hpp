@@ -1,5 +1,5 @@
-// The order of lines that a user asks for: keys found in a line, each with its ordering, then the whole line. LineOrder
-// owns the keys. LineOrderView has the same facts as plain data for host and device.
+// The order of lines that a user asks for: keys, each with its ordering, then the whole line. LineOrder owns the keys.
+// LineOrderView has the same facts as plain data for host and device.
 #pragma once
 
 #include <cstdint>
@@ -18,43 +18,43 @@ enum class LineOrdering : std::uint8_t {
   kHuman,    ///< -h: sign and suffix (K M G T P E Z Y R Q), then as -n
   kMonth,    ///< -M: unknown < JAN < ... < DEC
   kVersion,  ///< -V: names with version numbers, as GNU's filevercmp
-  kRandom,   ///< -R: MD5 of salt and key, so that equal keys are together
-  kHost,     ///< LineKey::host compares. On the CPU only, and without the comparison of whole lines
+  kRandom,   ///< -R: MD5 of salt and key, so that lines with equal keys are neighbours
+  kHost,     ///< LineKey::host compares; only on the CPU, and without a last resort
 };
 
 /// An order of texts that only the host can compute, such as the order of a locale. Must outlive the keys that refer to
-/// it. Any thread may call it.
+/// the order. Thread-safe.
 class HostOrder {
  public:
-  /// Returns a negative value, 0 or a positive value if `a` orders before, with or after `b`.
+  /// Returns a negative value if `a` comes before `b`, 0 if they are equal, and a positive value otherwise.
   virtual int Compare(const Byte* a, std::uint64_t a_size, const Byte* b, std::uint64_t b_size) const = 0;
-  /// Returns true if the keys before this one decide alone about `line`. Two such lines that agree in those keys are
-  /// equal and need no Compare.
+  /// Returns true if the order of `line` needs only the keys before this key. Two such lines that are equal in those
+  /// keys are equal and need no Compare.
   virtual bool Settled(const Byte* /*line*/) const { return false; }
 
  protected:
   ~HostOrder() = default;
 };
 
-/// One key of a line (KEYDEF), with positions counted from 0. Positions up to 2^64 - 1 are valid: a position after the
-/// line means the end of the line.
+/// One key of a line (KEYDEF of sort). Positions count from 0 and may be up to 2^64 - 1: a position after the line
+/// means the end of the line.
 struct LineKey {
   static constexpr std::uint64_t kToEnd = ~std::uint64_t{0};
   std::uint64_t begin_field = 0;
   std::uint64_t begin_char = 0;
-  std::uint64_t end_field = kToEnd;  ///< the field that holds the last byte; kToEnd: the key goes to the line's end
-  std::uint64_t end_char = 0;        ///< how many bytes of that field belong to the key; 0: all
-  bool skip_start_blanks = false;    ///< option -b of the start
-  bool skip_end_blanks = false;      ///< option -b of the end
+  std::uint64_t end_field = kToEnd;  ///< the field with the last byte; kToEnd: the key ends with the line
+  std::uint64_t end_char = 0;        ///< the number of bytes of that field in the key; 0: all bytes
+  bool skip_start_blanks = false;    ///< option -b at the start of the key
+  bool skip_end_blanks = false;      ///< option -b at the end of the key
   bool dictionary_order = false;     ///< -d: only blanks, letters and digits count (kBytes, kVersion, kRandom)
-  bool ignore_nonprinting = false;   ///< -i: only printable ASCII counts (the same orderings)
-  /// -f: small letters count as capital letters (the same orderings, and the suffix of kHuman)
+  bool ignore_nonprinting = false;   ///< -i: only printable ASCII counts (for the same orderings)
+  /// -f: small letters count as capital letters (for the same orderings, and for the suffix of kHuman)
   bool fold_case = false;
   LineOrdering ordering = LineOrdering::kBytes;
   bool reverse = false;
   const HostOrder* host = nullptr;  ///< the order of a kHost key
 
-  /// True if the key's order is that of its unchanged bytes.
+  /// Returns true if the key's order is the order of its unchanged bytes.
   GPUSORT_HD bool plain() const {
     return ordering == LineOrdering::kBytes && !dictionary_order && !ignore_nonprinting && !fold_case;
   }
@@ -62,16 +62,16 @@ struct LineKey {
   friend bool operator==(const LineKey&, const LineKey&) = default;
 };
 
-/// An order as plain data for kernels. `keys` must be readable where this is used.
+/// An order of lines as plain data for kernels. The code that uses it must be able to read `keys`.
 struct LineOrderView {
   const LineKey* keys = nullptr;
   std::uint32_t key_count = 0;       ///< 0: the whole line is the only key, reversed by last_resort_reverse
   int separator = -1;                ///< -t, 0..255; -1: a field begins with the blanks that precede it
   bool last_resort = true;           ///< lines with equal keys are ordered by the whole line (neither -s nor -u)
   bool last_resort_reverse = false;  ///< -r
-  std::uint64_t salt[2] = {0, 0};    ///< for kRandom: the 16 bytes of the random source, unchanged
-  /// True for keyed lines, on the host only. The keys then come in pairs: a field of bytes without 0 and without the
-  /// separator, and an order of the host that decides between equal fields. Consecutive pairs use consecutive fields.
+  std::uint64_t salt[2] = {0, 0};    ///< the random source of kRandom: 16 bytes
+  /// True for keyed lines, only on the host. Keys then come in pairs: a field of bytes without 0 and without the
+  /// separator, and an order of the host for lines with equal fields. Consecutive pairs use consecutive fields.
   bool keyed = false;
 };
 
@@ -83,14 +83,14 @@ struct LineOrder {
   bool last_resort_reverse = false;
   std::uint64_t salt[2] = {0, 0};
 
-  /// The view is valid until `keys` changes.
+  /// Returns a view that is valid until `keys` changes.
   LineOrderView view() const {
     return {keys.data(),       static_cast<std::uint32_t>(keys.size()), separator, last_resort, last_resort_reverse,
             {salt[0], salt[1]}};
   }
 };
 
-/// Returns true if only the host can compare and encode: a device has neither long double nor locales.
+/// Returns true if only the host can compare and encode the keys, because a device has no long double and no locales.
 GPUSORT_HD inline bool NeedsHost(const LineOrderView& view) {
   for (std::uint32_t k = 0; k < view.key_count; ++k) {
     if (view.keys[k].ordering == LineOrdering::kGeneral || view.keys[k].ordering == LineOrdering::kHost) return true;
@@ -98,8 +98,8 @@ GPUSORT_HD inline bool NeedsHost(const LineOrderView& view) {
   return false;
 }
 
-/// Returns true if two lines whose chunks are all equal are equal for CompareLines. Returns false if the encoded key
-/// ends in plain bytes, because its padding looks like NULs, or if a key of the host has no encoding.
+/// Returns true if CompareLines returns 0 for any two lines whose chunks are all equal. Returns false if the encoded
+/// key ends in plain bytes, because its padding looks like NULs, or if a key of the host has no encoding.
 GPUSORT_HD inline bool ChunksDecide(const LineOrderView& view) {
   for (std::uint32_t k = 0; k < view.key_count; ++k) {
     if (view.keys[k].ordering == LineOrdering::kHost) return false;

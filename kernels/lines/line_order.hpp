@@ -1,7 +1,7 @@
 // The order of text lines as GNU sort 9.10 defines it in the C locale: keys found in a line, each compared by its
-// ordering, then the whole line. CompareLines and EncodeChunk agree on the order. CompareLines compares exactly.
-// EncodeChunk returns order-preserving bytes of all keys, twelve at a time, for sorters of fixed-size entries. Lines
-// are passed without their terminator and may contain any byte. Start at CompareLines.
+// ordering, then the whole line. CompareLines compares two lines. EncodeChunk returns bytes, twelve at a time, whose
+// order is the same, for sorters of entries of fixed size. Lines are passed without their terminator and may contain
+// any byte. Start at CompareLines.
 #pragma once
 
 #include <cstdint>
@@ -46,14 +46,14 @@ GPUSORT_HD inline int CompareKeyTexts(const KeyText& a, const KeyText& b, const 
   return CompareText(a, b);
 }
 
-/// Compares two lines by one key. `x` and `y` are the places of the key in the lines.
+/// Compares two lines by one key. `x` and `y` are the ranges of the key in lines `a` and `b`.
 GPUSORT_HD inline int CompareFound(const Byte* a, const KeyRange& x, const Byte* b, const KeyRange& y,
                                    const LineKey& key, const std::uint64_t salt[2]) {
   const int order = CompareKeyTexts({a, x.begin, x.end, &key}, {b, y.begin, y.end, &key}, salt);
   return key.reverse ? (order < 0) - (order > 0) : order;
 }
 
-/// Compares two lines whose keys are all equal: by all their bytes if the order has a last resort, otherwise returns 0.
+/// Compares two lines with equal keys: by all their bytes if the order has a last resort. Otherwise returns 0.
 GPUSORT_HD inline int CompareLast(const Byte* a, std::uint64_t a_size, const Byte* b, std::uint64_t b_size,
                                   const LineOrderView& view) {
   if (view.key_count != 0 && !view.last_resort) return 0;
@@ -63,7 +63,7 @@ GPUSORT_HD inline int CompareLast(const Byte* a, std::uint64_t a_size, const Byt
 
 }  // namespace detail
 
-/// Iterates over the fields of a whole keyed line, beginning with the field of the first key. Host only.
+/// Iterates over the fields of a keyed line, from the first key's field on. Host only.
 class KeyedFields {
  public:
   KeyedFields(const Byte* line, std::uint64_t size, const LineOrderView& view)
@@ -84,7 +84,7 @@ class KeyedFields {
   std::uint64_t at_ = 0;
 };
 
-/// Does the work of CompareLines for keyed lines. Looks for each field once.
+/// Does the work of CompareLines for keyed lines. Finds each field only once.
 inline int CompareKeyedLines(const Byte* a, std::uint64_t a_size, const Byte* b, std::uint64_t b_size,
                              const LineOrderView& view) {
   KeyedFields of_a(a, a_size, view), of_b(b, b_size, view);
@@ -102,8 +102,8 @@ inline int CompareKeyedLines(const Byte* a, std::uint64_t a_size, const Byte* b,
   return 0;
 }
 
-/// Compares two lines. Returns a negative value, 0 or a positive value. If the result is 0, sort -s keeps their order
-/// and sort -u drops the second line.
+/// Compares two lines. Returns a negative value, 0 or a positive value. 0 means that sort -s keeps the order of the
+/// lines and that sort -u drops the second line.
 GPUSORT_HD inline int CompareLines(const Byte* a, std::uint64_t a_size, const Byte* b, std::uint64_t b_size,
                                    const LineOrderView& view) {
 #if !GPUSORT_ON_DEVICE
@@ -121,8 +121,8 @@ GPUSORT_HD inline int CompareLines(const Byte* a, std::uint64_t a_size, const By
 
 namespace detail {
 
-/// Appends a key that another key may follow. The bytes preserve the key's order, and no encoding is a prefix of
-/// another.
+/// Appends the encoding of a key that another key may follow. Encodings sort as the keys do, and no encoding is a
+/// prefix of another encoding.
 template <typename Writer>
 GPUSORT_HD inline void PutKey(Writer& out, const KeyText& text, const std::uint64_t salt[2]) {
   switch (text.key->ordering) {
@@ -145,7 +145,7 @@ GPUSORT_HD inline void PutKey(Writer& out, const KeyText& text, const std::uint6
   }
 }
 
-/// Appends the line's encoded key: all keys, then the whole line if it is the last resort.
+/// Appends the encoded key of a line: all its keys, then the whole line if that is the last resort.
 template <typename Writer>
 GPUSORT_HD inline void PutKeys(Writer& out, const Byte* line, std::uint64_t length, const LineOrderView& view) {
   for (std::uint32_t k = 0; k < view.key_count; ++k) {
@@ -169,11 +169,12 @@ GPUSORT_HD inline void PutKeys(Writer& out, const Byte* line, std::uint64_t leng
 }  // namespace detail
 
 /// Returns bytes [skip, skip + 12) of the line's encoded key: all keys, then the whole line if it is the last resort.
-/// To compare two lines, compare their chunks for skip = 0, 12, 24, ... (or other common steps) by (hi, lo), unsigned.
+/// To compare two lines, compare their chunks by (hi, lo), unsigned, for skip = 0, 12, 24, ... (or other common steps).
 /// The first chunks that differ order the lines as CompareLines does. If all chunks are equal until both keys have
-/// ended, the lines differ at most in NULs at the end of a plain last key. Then CompareLines decides; if ChunksDecide,
-/// the lines are equal. An encoded key is padded with zeros, or with ones if it ends in reversed plain bytes.
-/// A plain last key (the whole line; one key without last resort) costs two loads after FindKey, whatever `skip` is.
+/// ended, the lines differ at most in NULs at the end of a plain last key. CompareLines must then decide; if
+/// ChunksDecide, the lines are equal. An encoded key is padded with zeros, or with ones if it ends in reversed plain
+/// bytes.
+/// A plain last key (the whole line, or one key without last resort) costs two loads after FindKey for any `skip`.
 /// Other keys cost O(skip).
 GPUSORT_HD inline LineChunk EncodeChunk(const Byte* line, std::uint64_t length, const LineOrderView& view,
                                         std::uint64_t skip) {
@@ -182,13 +183,13 @@ GPUSORT_HD inline LineChunk EncodeChunk(const Byte* line, std::uint64_t length, 
   return out.chunk();
 }
 
-/// Compares each line with its predecessor. Finds each key of a line at most once, and only if it is needed.
+/// Compares each line with the line before it. Finds each key of a line at most once, and only if it is needed.
 class NeighbourLines {
  public:
   explicit NeighbourLines(const LineOrderView& order)
       : order_(order), ranges_(2 * std::size_t{order.key_count}), have_{0, 0} {}
 
-  /// Returns CompareLines(predecessor, line), both without delimiters. Returns a negative value for the first line.
+  /// Compares the last line with `line`, both without delimiters, as CompareLines does. Negative for the first line.
   int Next(const Byte* line, std::uint64_t size) {
     const int compared = last_ == nullptr ? -1 : Compare(line, size);
     last_ = line;
@@ -215,10 +216,10 @@ class NeighbourLines {
   }
 
   const LineOrderView& order_;
-  /// One half for the predecessor, the other for this line; the halves swap with each line.
+  /// The ranges of the keys: one half for the last line, the other half for this line. The halves alternate.
   std::vector<KeyRange> ranges_;
-  std::uint32_t have_[2];         ///< how many keys of the predecessor and of this line were found
-  bool side_ = false;             ///< true if the second half belongs to the predecessor
+  std::uint32_t have_[2];         ///< the number of keys found in the last line and in this line
+  bool side_ = false;             ///< true if the second half belongs to the last line
   const Byte* last_ = nullptr;
   std::uint64_t last_size_ = 0;
 };

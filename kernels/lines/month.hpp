@@ -9,7 +9,7 @@
 
 namespace gpusort::detail {
 
-/// Returns 1..12 by the first three letters after leading blanks, or 0 if they name no month.
+/// Returns the month (1..12) that the first three letters after leading blanks name, or 0 if they name no month.
 GPUSORT_HD inline int ReadMonth(const KeyText& text) {
   const Byte* const line = text.line;
   const std::uint64_t at = SkipBlanks(line, text.begin, text.end);

@@ -9,20 +9,20 @@
 
 namespace gpusort::detail {
 
-/// GNU sort takes byte 0x80 for a thousands separator if the locale has none: CHAR_MAX + 1 stands for "none", and the
-/// comparison of numbers reads unsigned bytes. Version 9.1 and later versions do so.
+/// The thousands separator of the C locale in GNU sort 9.1 and later. That locale has none, which GNU sort stores as
+/// CHAR_MAX + 1; compared with unsigned bytes, this is byte 0x80.
 inline constexpr unsigned kThousandsSeparator = 0x80;
 
 /// The digits of a decimal number of any length, as positions in the line. The integer part has no leading zeros, and
 /// the fraction has no trailing zeros.
 struct Decimal {
   const Byte* line;
-  std::uint64_t integer_begin;  ///< the integer part may hold separators between its digits
+  std::uint64_t integer_begin;  ///< the integer part may contain thousands separators
   std::uint64_t integer_end;
   std::uint64_t integer_digits;
   std::uint64_t fraction_begin;
   std::uint64_t fraction_end;
-  bool negative;  ///< false for 0
+  bool negative;  ///< never true for the number 0
 
   GPUSORT_HD bool zero() const { return integer_digits == 0 && fraction_begin == fraction_end; }
   GPUSORT_HD std::uint64_t NextInteger(std::uint64_t at) const {
@@ -74,8 +74,8 @@ GPUSORT_HD inline int CompareNumeric(const KeyText& a, const KeyText& b) {
   return CompareDecimals(ReadDecimal(a.line, a.begin, a.end), ReadDecimal(b.line, b.begin, b.end));
 }
 
-/// Appends a number: a byte for its sign and size, then its digits in pairs, then a 0. The bytes of negative numbers
-/// are complemented.
+/// Appends the encoding of a number: a byte for sign and size, then the digits in pairs, then a 0. For a negative
+/// number these bytes are complemented.
 template <typename Writer>
 GPUSORT_HD inline void PutNumeric(Writer& out, const KeyText& text) {
   const Decimal number = ReadDecimal(text.line, text.begin, text.end);
@@ -87,7 +87,7 @@ GPUSORT_HD inline void PutNumeric(Writer& out, const KeyText& text) {
   const bool reverse = out.reverse();
   out.set_reverse(reverse != number.negative);
 
-  // The number is 0.d1d2d3... times 10 to the power of large - small. One of these two is 0.
+  // The number is 0.d1d2d3... times 10 to the power of large - small. One of `large` and `small` is 0.
   const std::uint64_t large = number.integer_digits;
   std::uint64_t small = 0;
   std::uint64_t at = number.NextInteger(number.integer_begin);
@@ -107,7 +107,7 @@ GPUSORT_HD inline void PutNumeric(Writer& out, const KeyText& text) {
     out.PutWord(large);
   }
 
-  // Trailing zeros of an integer do not count.
+  // Leaves out trailing zeros of an integer.
   std::uint64_t end = number.integer_end;
   if (fraction == number.fraction_end) {
     while (end > at && (number.line[end - 1] == '0' || number.line[end - 1] == kThousandsSeparator)) --end;

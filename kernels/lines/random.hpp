@@ -1,4 +1,4 @@
-// Ordering -R: by a hash of salt and key, so that lines with equal keys come together.
+// Ordering -R: by a hash of salt and key, so that lines with equal keys are neighbours.
 #pragma once
 
 #include <cstdint>
@@ -9,7 +9,7 @@
 
 namespace gpusort::detail {
 
-/// Computes the MD5 digest (RFC 1321) of the bytes that are put.
+/// Computes the MD5 digest (RFC 1321) of all bytes that are put.
 class Md5 {
  public:
   GPUSORT_HD void Put(unsigned byte) {

@@ -1,4 +1,4 @@
-// Keys as text, with the options -d, -f and -i. The other orderings read keys through this file as well.
+// The text of a key after the options -d, -f and -i, and its encoding. All orderings read keys through KeyText.
 #pragma once
 
 #include <cstdint>
@@ -10,18 +10,18 @@
 namespace gpusort::detail {
 
 GPUSORT_HD inline bool Ignores(const LineKey& key, unsigned c) {
-  if (key.dictionary_order) return !IsBlank(c) && !IsAlpha(c) && !IsDigit(c);  // -d wins over -i
+  if (key.dictionary_order) return !IsBlank(c) && !IsAlpha(c) && !IsDigit(c);  // -d overrides -i
   return key.ignore_nonprinting && c - ' ' > '~' - ' ';
 }
 
-/// The text of a key: its bytes without the ignored ones, with small letters folded if the key asks for that.
+/// The text of a key: its bytes without the bytes that the key ignores, and in capital letters if the key folds case.
 struct KeyText {
   const Byte* line;
   std::uint64_t begin;
   std::uint64_t end;
   const LineKey* key;
 
-  /// Returns the first position from `at` on that is not ignored, or `end`.
+  /// Returns the first position from `at` on whose byte is not ignored, or `end`.
   GPUSORT_HD std::uint64_t Next(std::uint64_t at) const {
     while (at < end && Ignores(*key, line[at])) ++at;
     return at;
@@ -43,8 +43,8 @@ GPUSORT_HD inline int CompareText(const KeyText& a, const KeyText& b) {
   return (i < a.end) - (j < b.end);
 }
 
-/// Appends a text that another key may follow. A 0 terminates the text. The bytes 0 and 1 of the text become 1 1 and 1
-/// 2.
+/// Appends the encoding of a text that another key may follow. A 0 terminates the text. Bytes 0 and 1 of the text
+/// become 1 1 and 1 2.
 template <typename Writer>
 GPUSORT_HD inline void PutText(Writer& out, const KeyText& text) {
   const auto put = [&](unsigned c) {

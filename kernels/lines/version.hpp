@@ -9,8 +9,7 @@
 
 namespace gpusort::detail {
 
-/// Returns the class of a name, 0..4, in the order of -V: empty, ".", "..", other names with a leading dot, other
-/// names.
+/// Returns the class of a name, which -V compares first: 0 empty, 1 ".", 2 "..", 3 with a leading dot, 4 other names.
 GPUSORT_HD inline int VersionClass(const KeyText& text) {
   const std::uint64_t first = text.Next(text.begin);
   if (first == text.end) return 0;
@@ -20,7 +19,8 @@ GPUSORT_HD inline int VersionClass(const KeyText& text) {
   return text[second] == '.' && text.Next(second + 1) == text.end ? 2 : 3;
 }
 
-/// Returns where a name's suffix begins: the longest (\.[A-Za-z~][A-Za-z0-9~]*)* at the end that is not the whole name.
+/// Returns where the suffix of a name begins: the longest (\.[A-Za-z~][A-Za-z0-9~]*)* at the end that is not the whole
+/// name.
 GPUSORT_HD inline std::uint64_t VersionSuffix(const KeyText& text) {
   std::uint64_t suffix = text.end;
   for (;;) {
@@ -38,8 +38,7 @@ GPUSORT_HD inline std::uint64_t VersionSuffix(const KeyText& text) {
   }
 }
 
-// The rank of a character of a name for -V: '~' comes before the end of the name, the end before a number, then
-// letters, then all other bytes.
+// The rank of a character for -V: '~' is less than the end of the name, then come numbers, letters, other bytes.
 inline constexpr unsigned kVersionTilde = 1;
 inline constexpr unsigned kVersionEnd = 2;
 inline constexpr unsigned kVersionNumber = 3;
@@ -57,8 +56,7 @@ GPUSORT_HD inline int CompareVersionParts(const KeyText& a, std::uint64_t a_end,
   std::uint64_t i = a.Next(a.begin);
   std::uint64_t j = b.Next(b.begin);
   while (i < a_end || j < b_end) {
-    // Compare bytes that are not digits by rank. An end and a number do not meet here: the code below takes a missing
-    // number for 0.
+    // Compares bytes that are not digits by their ranks. The code below compares an end and a number.
     while ((i < a_end && !IsDigit(a[i])) || (j < b_end && !IsDigit(b[j]))) {
       const unsigned x = i < a_end ? VersionRank(a[i]) : kVersionEnd;
       const unsigned y = j < b_end ? VersionRank(b[j]) : kVersionEnd;
@@ -66,7 +64,7 @@ GPUSORT_HD inline int CompareVersionParts(const KeyText& a, std::uint64_t a_end,
       i = a.Next(i + 1);
       j = b.Next(j + 1);
     }
-    // Numbers without leading zeros: the longer is greater, then the first digit that differs decides.
+    // Compares numbers without leading zeros: the longer is greater, then the first different digit decides.
     while (i < a_end && a[i] == '0') i = a.Next(i + 1);
     while (j < b_end && b[j] == '0') j = b.Next(j + 1);
     int order = 0;
@@ -91,7 +89,7 @@ GPUSORT_HD inline int CompareVersion(const KeyText& a, const KeyText& b) {
   return order != 0 ? order : CompareVersionParts(a, a.end, b, b.end);
 }
 
-/// Appends the part [text.begin, end) of a name: the ranks of its characters, and its numbers by length and digits.
+/// Appends the encoding of text[text.begin, end): ranks of characters, and lengths and digits of numbers.
 template <typename Writer>
 GPUSORT_HD inline void PutVersionPart(Writer& out, const KeyText& text, std::uint64_t end) {
   std::uint64_t at = text.Next(text.begin);
@@ -102,7 +100,7 @@ GPUSORT_HD inline void PutVersionPart(Writer& out, const KeyText& text, std::uin
       others = true;
     }
     if (at >= end && !others) break;
-    // A name that ends here equals a name that continues with the number 0 and then ends.
+    // A name that ends here equals a name that continues with the number 0 and ends after that.
     out.Put(kVersionNumber);
     while (at < end && text[at] == '0') at = text.Next(at + 1);
     std::uint64_t digits = 0;

@@ -1,7 +1,7 @@
-// Order-preserving encodings of keys, for host and device.
-// The normalized key of a record is a string of bytes whose unsigned order is the order of the key's fields. A number
-// that is a whole record is mapped to an unsigned integer and back (NumberMap). Any other record is sorted through an
-// Entry: its row, and twelve bytes of its normalized key, taken after a common prefix. No floats are ever compared.
+// Order-preserving encodings of keys, for host and device. The normalized key of a record is a string of bytes whose
+// unsigned order is the order of the key's fields. A record that is a single number is sorted as an unsigned integer
+// (NumberMap). Any other record is sorted through an Entry: its row, and twelve bytes of its normalized key after a
+// prefix that all keys share. Floats are never compared as floats.
 #pragma once
 
 #include <bit>
@@ -18,8 +18,8 @@ struct EqualIsSame;
 
 using Byte = unsigned char;
 
-/// Loads `length` (1..8) bytes as an unsigned number. The first byte is the most significant if `big_endian`, otherwise
-/// the last.
+/// Loads a number of `length` (1..8) bytes. The first byte is the most significant byte if `big_endian`, otherwise the
+/// least significant byte.
 GPUSORT_HD inline std::uint64_t LoadNumber(const Byte* p, std::uint32_t length, bool big_endian) {
   std::uint64_t value = 0;
   for (std::uint32_t i = 0; i < length; ++i) {
@@ -29,14 +29,14 @@ GPUSORT_HD inline std::uint64_t LoadNumber(const Byte* p, std::uint32_t length, 
   return value;
 }
 
-/// A map from the bits of a number, loaded as a little-endian unsigned U, to an unsigned number of the same order.
-/// Unmap is the exact inverse of Map for every bit pattern: NaN payloads and both zeros are kept.
+/// Maps the bits of a number, loaded as a little-endian unsigned U, to an unsigned number of the same order. Unmap is
+/// the exact inverse of Map for every bit pattern, including NaN payloads and both zeros.
 template <typename U>
 struct NumberMap {
-  U magnitude_mask = 0;  ///< floats: the bits to flip in negative numbers
-  /// The bits to flip in all numbers: the sign bit of signed numbers and floats; complemented for descending order.
+  U magnitude_mask = 0;  ///< floats: the bits to flip in negative numbers; otherwise 0
+  /// The bits to flip in all numbers: the sign bit of signed numbers and floats. Descending order flips its complement.
   U flip = 0;
-  bool swap = false;     ///< true for big-endian numbers
+  bool swap = false;     ///< true if the number is big-endian
 
   static GPUSORT_HD U Swap(U x) {
     U y = 0;
@@ -50,7 +50,7 @@ struct NumberMap {
     return static_cast<U>(x ^ (SignFill(x) & magnitude_mask) ^ flip);
   }
   GPUSORT_HD U Unmap(U y) const {
-    // magnitude_mask does not contain the sign bit, so the sign is the same before and after this step.
+    // The sign is known before this step, because magnitude_mask does not contain the sign bit.
     U x = static_cast<U>(y ^ flip);
     x = static_cast<U>(x ^ (SignFill(x) & magnitude_mask));
     return swap ? Swap(x) : x;
@@ -63,7 +63,7 @@ template <typename U>
 GPUSORT_HD inline NumberMap<U> MakeNumberMap(const KeyField& field) {
   constexpr U sign = static_cast<U>(U{1} << (8 * sizeof(U) - 1));
   NumberMap<U> map;
-  // Bytes have the order of a big-endian number.
+  // Bytes sort as a big-endian number.
   map.swap = sizeof(U) > 1 && (field.big_endian || field.type == KeyType::kBytes);
   if (field.type == KeyType::kFloat) map.magnitude_mask = static_cast<U>(~sign);
   if (field.type == KeyType::kFloat || field.type == KeyType::kSigned) map.flip = sign;
@@ -71,7 +71,7 @@ GPUSORT_HD inline NumberMap<U> MakeNumberMap(const KeyField& field) {
   return map;
 }
 
-/// Returns the value of a number field (not kBytes) as an unsigned number of `field.length` bytes in the field's order.
+/// Returns the value of a number field (not kBytes) as an unsigned number of `field.length` bytes of the same order.
 GPUSORT_HD inline std::uint64_t MapNumber(const Byte* record, const KeyField& field) {
   const std::uint64_t bits = LoadNumber(record + field.offset, field.length, field.big_endian);
   const std::uint64_t sign = std::uint64_t{1} << (8 * field.length - 1);
@@ -86,7 +86,7 @@ GPUSORT_HD inline std::uint64_t MapNumber(const Byte* record, const KeyField& fi
 }
 
 /// Returns up to eight bytes of the normalized key from byte `begin` on, most significant first, padded with zeros. All
-/// keys of a layout have the same length, so the padding never decides.
+/// keys of a layout have the same length, so the padding never decides a comparison.
 GPUSORT_HD inline std::uint64_t KeyWord(const Byte* record, const RecordLayout& layout, std::uint64_t begin) {
   std::uint64_t word = 0;
   std::uint32_t have = 0;
@@ -125,8 +125,7 @@ GPUSORT_HD inline int CompareKeys(const Byte* a, const Byte* b, const RecordLayo
     const std::uint64_t field_end = field_begin + field.length;
     if (begin < field_end) {
       if (field.type == KeyType::kBytes) {
-        // The bytes of a field before `begin` are skipped. A number is compared as a whole: its skipped bytes are known
-        // to be equal.
+        // Skips the bytes of a field before `begin`. A number is compared as a whole: its skipped bytes are equal.
         const std::uint64_t skip = begin > field_begin ? begin - field_begin : 0;
         const Byte* x = a + field.offset + skip;
         const Byte* y = b + field.offset + skip;
@@ -150,11 +149,11 @@ GPUSORT_HD inline int CompareKeys(const Byte* a, const Byte* b, const RecordLayo
   return 0;
 }
 
-/// Represents a record while a batch is sorted: twelve bytes of its normalized key, and its row in the block (below
-/// 2^32). Compared as the 128-bit number hi:lo, entries have the order of (key bytes, row), so any sorter is stable. In
-/// memory an entry is a little-endian 128-bit integer, which Highway's vqsort can sort.
+/// Stands for a record while a batch is sorted: twelve bytes of its normalized key, and its row, the record's number in
+/// the batch (below 2^32). Entries compared as 128-bit numbers hi:lo have the order (key bytes, row), so any sorter is
+/// stable. In memory an entry is a little-endian 128-bit integer, which Highway's vqsort can sort.
 struct alignas(16) Entry {
-  std::uint64_t lo;  ///< key bytes 8..11 in the upper half, row in the lower
+  std::uint64_t lo;  ///< key bytes 8..11 in the upper half, the row in the lower half
   std::uint64_t hi;  ///< key bytes 0..7
 
   GPUSORT_HD std::uint32_t row() const { return static_cast<std::uint32_t>(lo); }
@@ -162,8 +161,8 @@ struct alignas(16) Entry {
 
 inline constexpr std::uint64_t kEntryKeyBytes = 12;
 
-/// Makes the entry of `record` from the twelve bytes of its normalized key after the first `skip` bytes. All records of
-/// the block must agree in these first bytes.
+/// Makes the entry of `record` from twelve bytes of its normalized key, after the first `skip` bytes. All records of
+/// the batch must agree in these first bytes.
 GPUSORT_HD inline Entry MakeEntry(const Byte* record, const RecordLayout& layout, std::uint64_t skip,
                                   std::uint32_t row) {
   Entry entry;
@@ -173,26 +172,25 @@ GPUSORT_HD inline Entry MakeEntry(const Byte* record, const RecordLayout& layout
   return entry;
 }
 
-/// Orders entries whose twelve bytes contain the whole key after the common prefix.
+/// Orders entries that contain all key bytes in which the records may differ.
 struct ExactEntryLess {
   GPUSORT_HD bool operator()(const Entry& a, const Entry& b) const { return a.hi != b.hi ? a.hi < b.hi : a.lo < b.lo; }
 };
 
-/// Tells the tile sort (tile_sort.hpp) that equal entries are interchangeable: the entries of a batch differ in their
-/// rows.
+/// Tells tile_sort.hpp that equal entries are identical: entries of a batch always differ in their rows.
 template <>
 struct EqualIsSame<Entry, ExactEntryLess> {
   static constexpr bool kValue = true;
   GPUSORT_HD static Entry Largest() { return {~std::uint64_t{0}, ~std::uint64_t{0}}; }
 };
 
-/// Orders entries whose keys may be longer than their twelve bytes. If the twelve bytes are equal, the rest of the key
-/// is compared in the records. Rows index records of `layout->stride` bytes from `records` on. `layout` must be
-/// readable where this runs.
+/// Orders entries whose keys may be longer than twelve bytes. If the twelve bytes are equal, compares the rest of the
+/// keys in the records. A row is an index of records of `layout->stride` bytes, from `records` on. The code that
+/// compares must be able to read `layout`.
 struct PrefixEntryLess {
   const Byte* records;
   const RecordLayout* layout;
-  std::uint64_t rest;  ///< the first byte of the normalized key that the entries do not hold
+  std::uint64_t rest;  ///< the first byte of the normalized key that the entries do not contain
 
   GPUSORT_HD bool operator()(const Entry& a, const Entry& b) const {
     if (a.hi != b.hi) return a.hi < b.hi;

@@ -1,5 +1,5 @@
-// Describes records: where they lie in a block of bytes, and where their keys lie. KeySpec is the order that a user
-// asks for. RecordLayout has the same facts as plain data, which kernels take by value.
+// Describes where records and their keys are in a block of bytes. KeySpec is the order that a user asks for.
+// RecordLayout has the same facts as plain data, which kernels take by value.
 #pragma once
 
 #include <cstddef>
@@ -11,10 +11,10 @@
 
 namespace gpusort {
 
-/// Type of one key field. Numbers order by value (floats by IEEE totalOrder), bytes as unsigned bytes.
+/// The type of a key field. Numbers are ordered by value (floats by IEEE totalOrder), bytes as unsigned bytes.
 enum class KeyType : std::uint8_t { kUnsigned, kSigned, kFloat, kBytes };
 
-/// One field of a key: `length` bytes at `offset` of the record. Numbers have 1, 2, 4 or 8 bytes (floats 4 or 8).
+/// One field of a key: `length` bytes at `offset` in the record. A number has 1, 2, 4 or 8 bytes, a float 4 or 8.
 struct KeyField {
   std::uint64_t offset = 0;
   std::uint32_t length = 0;
@@ -27,44 +27,44 @@ struct KeyField {
 
 inline constexpr std::size_t kMaxKeyFields = 64;
 
-/// The order of records: fields, most significant first. Ties are always broken by the position in the input, so
-/// every sort has exactly one answer.
+/// The order of records: fields, the most significant first. The position in the input decides between equal keys, so
+/// every sort has exactly one result.
 struct KeySpec {
   std::vector<KeyField> fields;
 };
 
-/// Terminates the key of a keyed record. Smaller than every byte that can occur in a key, so that a prefix sorts first.
+/// The byte that terminates the key of a keyed record. Smaller than every byte of a key, so that a prefix sorts first.
 inline constexpr unsigned char kKeyEnd = 1;
 
-struct LineOrderView;  // lines/line_key.hpp
+struct LineOrderView;  // defined in lines/line_key.hpp
 
-/// Says where record i and its key lie in a block of bytes. Trivially copyable, so that kernels take it by value.
-/// Fixed records: record i is at i * stride. Delimited records (stride 0): each ends with `delimiter`,
-/// which belongs to the record's bytes and is never compared. records.hpp finds delimited records.
+/// Says where record i and its key are in a block of bytes. Trivially copyable, so that kernels take it by value. Fixed
+/// record i is at i * stride. Delimited records have stride 0: each ends with `delimiter`, which belongs to the
+/// record's bytes and is never compared (see records.hpp).
 struct RecordLayout {
   std::uint64_t stride = 0;
-  std::uint64_t key_bytes = 0;  ///< length of the normalized key (the sum of the fields' lengths)
+  std::uint64_t key_bytes = 0;  ///< the length of the normalized key: the sum of the lengths of the fields
   std::uint32_t field_count = 0;
   unsigned char delimiter = 0;
   KeyField fields[kMaxKeyFields] = {};
   const LineOrderView* lines = nullptr;  ///< the order of delimited records; must outlive the layout
-  /// The number of encoded keys that precede each delimited record, each terminated by kKeyEnd. The record itself, as
-  /// it was read and will be written, follows the keys. Keys contain neither delimiters nor kKeyEnd.
+  /// The number of encoded keys before each delimited record, each terminated by kKeyEnd. The record itself, as it is
+  /// read and written, follows the keys. A key contains neither the delimiter nor kKeyEnd.
   std::uint32_t keys = 0;
 
   bool fixed() const { return stride != 0; }
   bool keyed() const { return keys != 0; }
-  /// True if record and key are the same number of 4 or 8 bytes, so that keys are sorted directly, with no entries.
+  /// Returns true if record and key are the same number of 4 or 8 bytes, which is then sorted without entries.
   bool direct() const {
     return field_count == 1 && fields[0].offset == 0 && fields[0].length == stride && (stride == 4 || stride == 8);
   }
-  /// Two layouts of lines are equal if they refer to the same order, at the same address.
+  /// Two layouts of lines are equal if they refer to the same LineOrderView, at the same address.
   friend bool operator==(const RecordLayout&, const RecordLayout&) = default;
 };
 
-/// Returns the layout of fixed records of `record_bytes` bytes in the order of `spec`. An empty spec orders by the
-/// whole record as bytes, ascending. Throws Error(kUsage) if record_bytes is 0, a field leaves the record, a length
-/// does not fit its type, or there are more than kMaxKeyFields fields.
+/// Returns the layout of fixed records of `record_bytes` bytes in the order of `spec`. An empty spec orders whole
+/// records as bytes, ascending. Throws Error(kUsage) if record_bytes is 0, a field leaves the record, a length does not
+/// fit its type, or there are more than kMaxKeyFields fields.
 inline RecordLayout MakeFixedLayout(std::uint64_t record_bytes, const KeySpec& spec) {
   const auto fail = [](const std::string& why) { throw Error(ErrorCode::kUsage, why); };
   constexpr std::uint64_t kMaxRecordBytes = std::uint64_t{1} << 30;
