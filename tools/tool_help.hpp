@@ -99,7 +99,7 @@ inline std::string DidYouMean(std::string_view typed, const std::vector<std::str
 /// A parsed command line.
 struct Typed {
   std::map<std::string, std::vector<std::string>> values;     ///< the values of each given option
-  std::vector<std::pair<std::string, std::string>> in_order;  ///< (option, value); ("", operand)
+  std::vector<std::pair<std::string, std::string>> in_order;  ///< pairs (option, value) or ("", operand)
   std::vector<std::string> names;
   bool manual = false;
 

@@ -38,8 +38,8 @@ std::string_view CodecName(Codec codec);
 
 /// Upper limits for one compressed input.
 struct DecoderLimits {
-  std::uint64_t expanded_bytes = std::numeric_limits<std::uint64_t>::max();  ///< for expanded bytes; ignored by kNone
-  std::uint64_t memory_bytes = std::numeric_limits<std::uint64_t>::max();    ///< for windows and dictionaries
+  std::uint64_t expanded_bytes = std::numeric_limits<std::uint64_t>::max();  ///< the largest output; unused by kNone
+  std::uint64_t memory_bytes = std::numeric_limits<std::uint64_t>::max();    ///< the largest windows and dictionaries
   unsigned memory_share = 1;  ///< --memory is this many times `memory_bytes`, for messages
 };
 

@@ -23,7 +23,7 @@ inline constexpr std::uint64_t kMaxStepBytes = 1 << 30;
 /// Thrown if a codec module cannot expand the data. Decoder adds path and offset to the reason.
 struct Refusal {
   std::string why;
-  std::uint64_t needed = 0;  ///< not 0: memory that is more than the limit; then `why` ends before "more than"
+  std::uint64_t needed = 0;  ///< 0, or the memory needed if it exceeds the limit; `why` then ends before "more than"
 };
 
 /// Expands members one after the other. Not thread-safe.

@@ -501,7 +501,7 @@ struct MergeShared {
 };
 
 /// Merges one tile with each block: copies the tile's part of each run to shared memory, merges level by level, and
-/// writes the result. `cuts` has the bounds of the parts (an array of WayTile), or is a MergePass: blocks find their cuts.
+/// writes the result. `cuts` has the bounds of all parts (an array of WayTile), or is a MergePass if blocks find cuts.
 template <int kWays, int kThreads, int kItems, int kBlocks, typename Cuts, typename Lists, typename Output,
           typename Values, typename LessT>
 __global__ void __launch_bounds__(kThreads, kBlocks)

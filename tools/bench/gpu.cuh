@@ -127,7 +127,7 @@ std::uint32_t ConflictItems(const Options& options, int ways) {
 struct Facts {
   unsigned long long sum = 0;       ///< the sum of the hashes of all items
   unsigned long long descents = 0;  ///< the number of items that are less than the item before
-  unsigned long long swaps = 0;     ///< neighbours with equal keys whose values (places in the input) descend
+  unsigned long long swaps = 0;     ///< the pairs of equal keys whose values (places in the input) descend
 };
 template <typename Key, typename Value>
 Facts Inspect(const Key* keys, const Value* values, std::uint64_t n);

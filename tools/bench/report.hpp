@@ -21,7 +21,7 @@ struct Options {
   bool textbook = true;
   bool quick = false;
   std::uint32_t conflict_items = 0;  ///< conflict inputs: items that a thread of the merge writes; 0: gpusort's own
-  std::uint64_t conflict_run = 0;    ///< conflict inputs: the shortest merged runs; 0: gpusort's tile
+  std::uint64_t conflict_run = 0;    ///< conflict inputs: length of the shortest runs; 0: gpusort's tile
   std::string json_path;
   std::string commit;
 
