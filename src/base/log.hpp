@@ -48,8 +48,7 @@ class QuietLog {
   QuietLog& operator=(const QuietLog&) = delete;
 };
 
-/// Logs an event in the JSON format, and does nothing in the text format. Leaves an empty message out of the object.
-/// Returns false if memory was refused.
+/// Logs an event in the JSON format, and does nothing in the text format. Returns false if memory was refused.
 bool Log(LogEvent event, LogLevel level, const std::string& message, const LogFields& fields) noexcept;
 /// Prints "gpusort: " and `doubt` to standard error, whatever the log level is. In the JSON format, prints a warning.
 void SayDoubt(const std::string& doubt) noexcept;
@@ -65,8 +64,7 @@ std::size_t StatusColumns() noexcept;
 /// nothing while the terminal accepts no output, for example after Ctrl-S: the job must not wait for the terminal.
 void ShowStatusLine(const std::string& line) noexcept;
 void ClearStatusLine() noexcept;
-/// Prints `line` and a newline, or in the JSON format the event `progress` with `fields`. Does nothing while standard
-/// error accepts no output.
+/// Prints `line` and a newline, or in the JSON format the event `progress` with `fields`. Never waits for the terminal.
 void PrintStatusLine(const std::string& line, const LogFields& fields) noexcept;
 
 }  // namespace gpusort

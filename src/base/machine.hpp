@@ -16,8 +16,7 @@ struct MemoryFacts {
   std::uint64_t limit = 0;      ///< the most memory that this process can have
   std::uint64_t available = 0;  ///< memory that is free now without swapping
   std::string limited_by{};     ///< the cause of `limit`, such as "the control group /job"; empty: the machine's size
-  /// The memory that a batch system granted the job on this machine. The kernel does not enforce it, so it bounds only
-  /// the default.
+  /// The memory that a batch system granted the job on this machine. Bounds only the default, and is not enforced.
   std::uint64_t granted = UINT64_MAX;
   std::string granted_by{};  ///< the variable or the resource limit from which `granted` was read
 };

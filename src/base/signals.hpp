@@ -27,16 +27,14 @@ void ReleaseUserSignal();
 bool HandleSignals(CancelFlag& cancel);
 /// Returns the signal that asked the job to stop, or 0.
 int SignalReceived();
-/// Declares that the job can continue in a later process (--resume-dir). A job that is asked to stop then has 9 s
-/// instead of 0.35 s, and exits with code 75.
+/// Declares that a later process can continue the job. A job that must stop then has 9 s and exits with code 75.
 void KeepOnSignal();
 bool KeepsOnSignal();
 bool ReportsOnSignal();
 /// Returns how many SIGUSR1 arrived. The signal handler only counts them, because it cannot format a line of progress.
 unsigned ReportsAsked();
-/// Opens standard streams that are closed on /dev/null. Otherwise a data file would get the number of such a stream,
-/// and messages would be written into the file. Sets bit i of the result if descriptor i was closed. Call this before
-/// any file is opened.
+/// Opens closed standard streams on /dev/null. Otherwise a data file would get the number of a stream, and messages
+/// would be written into the file. Sets bit i of the result if descriptor i was closed. Call this before opening files.
 unsigned OpenStandardStreams();
 /// Ends the process by `signal`.
 [[noreturn]] void EndBySignal(int signal);

@@ -23,8 +23,7 @@ struct Size {
   friend bool operator==(const Size&, const Size&) = default;
 };
 
-/// Returns the decimal number in `text`. Returns std::nullopt if `text` has other characters than digits, or if the
-/// number is 2^64 or more.
+/// Returns the decimal number in `text`, or std::nullopt if `text` has a non-digit or the number is 2^64 or more.
 std::optional<std::uint64_t> ParseDigits(std::string_view text);
 
 /// Parses a size such as 4096, 64K, 1.5g, 2GiB or 50%. Units are powers of 1024, and a number without a unit counts

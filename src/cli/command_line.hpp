@@ -28,8 +28,7 @@ struct Argument {
 using FindRow = std::function<const OptionRow*(std::string_view name)>;
 
 /// Divides `words`, which do not include the name of the program. An option takes the next word as its value if it
-/// needs a value and has none in its own word. A key typed as +F.C -F.C becomes an option -k, with a value for which
-/// IsObsolescent returns true.
+/// needs a value and has none in its own word. A key typed as +F.C -F.C becomes an option -k (see IsObsolescent).
 std::vector<Argument> ReadCommandLine(std::span<const std::string> words, const FindRow& find = FindOption);
 
 /// Returns the words of a command line without the name of the program.

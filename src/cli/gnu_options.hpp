@@ -1,6 +1,5 @@
 // Parses the command line of the program under the name `sort`, with the options and messages of GNU sort. Opens no
-// file. Mistakes are thrown as GnuUsageError, without "sort: " before the message. getopt prints its own messages.
-// Start at ParseGnuOptions.
+// file. Throws mistakes as GnuUsageError without "sort: ", except those that getopt prints. Start at ParseGnuOptions.
 #pragma once
 
 #include <cstdint>
@@ -57,8 +56,7 @@ GnuOptions ParseGnuOptions(int argc, char** argv);
 std::string GnuHelpText();
 std::string GnuVersionText();
 
-/// Returns true if the version of POSIX in the environment variable _POSIX2_VERSION allows +F as a key instead of a
-/// file. `has_end` says whether -F follows.
+/// Returns true if the environment variable _POSIX2_VERSION allows +F as a key. `has_end` says whether -F follows.
 bool TakesObsolescentKey(bool has_end);
 
 }  // namespace gpusort

@@ -1,6 +1,5 @@
-// Makes the texts of `gpusort --help`: the short help, all options, the keys, the examples and the manual page. Options
-// are described by their table (option_table.hpp). The longer texts are the files gpusort.1.in, gpusort-keys.7.in and
-// examples.txt, which the build embeds.
+// Makes the texts of `gpusort --help`: the short help, all options, the keys, the examples and the manual page. Inserts
+// the options from option_table.hpp into gpusort.1.in, gpusort-keys.7.in and examples.txt, which the build embeds.
 #pragma once
 
 #include <string>
@@ -10,8 +9,7 @@
 namespace gpusort {
 
 /// Returns the text of a topic of --help, with a newline at the end. kManual is roff with the macros of man(7), and
-/// kJson is a JSON array. All other topics fit 80 columns, except that the commands of kExamples, which are indented by
-/// six blanks, are never wrapped.
+/// kJson is a JSON array. All other topics are wrapped to 80 columns, except commands in kExamples.
 std::string HelpText(HelpTopic topic);
 
 }  // namespace gpusort

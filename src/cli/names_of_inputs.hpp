@@ -1,5 +1,4 @@
-// Finds the codec, the type of numbers and the format of an input by its name. Opens no file. All functions whose names
-// begin with Refuse throw Error(kUsage).
+// Finds the codec, the type and the format of an input by its name. Opens no file. Refusals are Error(kUsage).
 #pragma once
 
 #include <optional>
@@ -15,8 +14,7 @@ inline constexpr const char* kTypeHelp =
     "give --type (i8 i16 i32 i64 u8 u16 u32 u64 f32 f64) or --record-size N; the extensions .bin (i32) and .i8 to "
     ".f64 name a type by themselves";
 
-/// Refuses a name with an unknown extension that suggests a codec, such as .GZ or .tgz. The message says that `option`
-/// chooses the codec.
+/// Refuses a name with an unknown extension such as .GZ or .tgz. The message says that `option` chooses the codec.
 void RefuseCodecInDoubt(const std::string& path, const std::string& option);
 
 /// A type of numbers, and the extension of a file name that means this type.

@@ -1,4 +1,4 @@
-// The header that all inputs of a job share, such as the names of the columns of CSV files. Start at InputHeader.
+// Reads the headers of inputs, such as the names of CSV columns. All headers must be equal. Start at InputHeader.
 #pragma once
 
 #include <cstddef>
@@ -14,33 +14,33 @@
 
 namespace gpusort {
 
-/// Returns true if the inputs may have a header.
+/// Returns true if the inputs of the job may have headers.
 inline bool MayHaveHeader(const JobSpec& spec) { return spec.source.header > 0 || spec.source.table; }
-/// Returns the memory to set aside for headers, of `limit` bytes for everything. `header`: the inputs may have one.
+/// Returns the memory to reserve for headers in a job with a limit of `limit` bytes, or 0 if `header` is false.
 std::uint64_t HeaderMemory(bool header, std::uint64_t limit);
 
 class InputHeader {
  public:
-  /// `memory_limit` is the limit on all memory. `format` and `kinds` must outlive this object.
+  /// `memory_limit` is the limit on all memory of the job in bytes. `format` and `kinds` must outlive this object.
   InputHeader(const RecordFormat& format, unsigned char delimiter, std::uint64_t memory_limit, const KindCheck& kinds)
       : format_(format), delimiter_(delimiter), memory_limit_(memory_limit), kinds_(kinds) {}
 
-  /// The header of the first input that has one, with a newline at its end.
+  /// Returns the header of the first input that has a header, with a newline at its end.
   std::span<const std::byte> bytes() const { return bytes_; }
 
-  /// An input whose header is to be read.
+  /// An input whose header is read.
   struct Source {
     const std::string& path;
     const std::string& expanded_path;  ///< the path without the extension of a codec
-    bool once;                         ///< true: a stream, whose header gets a smaller share of the memory
-    std::function<std::uint64_t(std::span<std::byte>)> read;  ///< fills the front of a span; returns 0 only at the end
+    bool once;                         ///< the input is a stream, whose header gets a smaller share of the memory
+    std::function<std::uint64_t(std::span<std::byte>)> read;  ///< reads the next bytes and returns how many; 0: the end
   };
   struct Taken {
-    std::uint64_t bytes = 0;      ///< the size of the header; one more than the input has if it lacks its newline
-    std::vector<std::byte> rest;  ///< the bytes that were read after the header
+    std::uint64_t bytes = 0;      ///< size of the header, with the newline that is added if the header lacks one
+    std::vector<std::byte> rest;  ///< bytes that were read after the header
   };
-  /// Reads the header of one input. Error(kBadInput) if it differs from the headers before or is too long, or if the
-  /// input is of another kind than the job reads.
+  /// Reads the header of an input. Throws Error(kBadInput) if the header is too long or differs from earlier headers,
+  /// or if the input seems to have another format.
   Taken Take(const Source& source);
 
  private:
@@ -53,7 +53,7 @@ class InputHeader {
   const std::uint64_t memory_limit_;
   const KindCheck& kinds_;
   std::vector<std::byte> bytes_;
-  std::string from_;  ///< the path of the input that bytes_ is from
+  std::string from_;  ///< the path of the input whose header is bytes_
   bool known_ = false;
 };
 

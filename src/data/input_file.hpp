@@ -1,4 +1,4 @@
-// A regular file that a job reads, and that nothing else may change meanwhile. Start at InputFile.
+// Reads a regular file that is an input, and finds out if another process changes the file. Start at InputFile.
 #pragma once
 
 #include <cstddef>
@@ -14,51 +14,50 @@
 
 namespace gpusort {
 
-/// The additional bytes of a buffer that direct reads at any offset need.
+/// A direct read (without the page cache) at any offset needs a buffer that is larger by this number of bytes.
 inline constexpr std::uint64_t kReadSlack = 8192;
 
-/// Any number of threads may call the const members at once. Must not outlive its FileSystem.
+/// Several threads may call const members at the same time. The FileSystem must outlive this object.
 class InputFile {
  public:
-  /// Opens the file. Error(kUsage) if it is missing, unreadable or not a regular file. Error(kIo).
+  /// Opens the file. Throws Error(kUsage) if the file is missing, unreadable or not a regular file, and Error(kIo).
   InputFile(FileSystem& files, std::string path);
 
   const std::string& path() const { return path_; }
-  /// The facts of the file when it was opened.
+  /// Returns the attributes that the file had when it was opened.
   const FileFacts& facts() const { return facts_; }
   std::uint64_t size() const { return facts_.size; }
-  /// The last bytes of the file, as RecordFormat::Ending takes them.
+  /// Returns the last bytes of the file, for RecordFormat::Ending.
   std::span<const std::byte> tail() const { return tail_; }
   bool direct() const { return direct_; }
 
-  /// Makes reads bypass the page cache if that pays for a job that reads `bytes` bytes of the file. It pays if most of
-  /// the file is not in the cache. The file system may refuse it.
+  /// Makes reads bypass the page cache if this is faster for a job that reads `bytes` bytes of the file: the file must
+  /// be large and mostly not in the cache. The file system may refuse direct reads.
   void PreferDirect(std::uint64_t bytes);
-  /// Closes the file. Each use opens it again, because the process has more inputs than file descriptors.
+  /// Closes the file, to save a file descriptor. Each later read opens the file again.
   void Close() { file_.reset(); }
 
-  /// Returns a handle for ReadSome. Error(kBadInput) if the file was closed and cannot be opened again.
+  /// Returns the open file. Throws Error(kBadInput) if the file was closed and cannot be opened again.
   std::shared_ptr<File> Open() const;
-  /// Returns another handle, which is buffered.
+  /// Opens the file once more, for reads through the page cache.
   std::unique_ptr<File> OpenBuffered() const { return files_.OpenInput(path_, false); }
-  /// Reads up to out.size() bytes from `offset` on through a buffered handle, and returns how many: fewer only at the
-  /// end of the file. Error(kBadInput) if the file has shrunk.
+  /// Reads from `file`, which must be open for buffered reads, at `offset` into `out`. Returns the number of bytes,
+  /// which is less than out.size() only at the end of the file. Throws Error(kBadInput) if the file has shrunk.
   std::uint64_t ReadSome(File& file, std::uint64_t offset, std::span<std::byte> out) const;
-  /// Reads [offset, offset + bytes), which must lie in the file, into `buffer`. Returns the place of the bytes in
-  /// `buffer`, which must be 4096-aligned and have kReadSlack bytes more. Error(kBadInput) if the file has shrunk.
+  /// Reads the bytes [offset, offset + bytes) of the file into `buffer`. Returns the part of `buffer` with these bytes.
+  /// `buffer` must be 4096-aligned and have kReadSlack bytes more. Throws Error(kBadInput) if the file has shrunk.
   std::span<std::byte> Read(std::uint64_t offset, std::uint64_t bytes, std::span<std::byte> buffer) const;
 
-  /// Error(kBadInput) if the file was truncated or rewritten since it was opened. Only warns if the file has grown and
-  /// its old end is as it was.
+  /// Throws Error(kBadInput) if the file was truncated or rewritten since it was opened. Only warns if it has grown.
   void VerifyUnchanged() const;
-  /// Error(kBadInput) with the text of `error` if the file was changed since it was opened, also if it has grown.
+  /// Throws Error(kBadInput) with the message of `error` if the file was changed in any way since it was opened.
   void BlameChange(const Error& error) const;
 
  private:
   enum class Change {
     kNone,
     kContent,
-    kHidden,  ///< something wrote to the file or set its attributes or times, and its mtime is as before
+    kHidden,  ///< the ctime changed and the mtime did not: a process wrote to the file, or set its attributes or times
   };
   Change FindChange(const FileFacts& now) const;
   [[noreturn]] void Shrank(std::uint64_t end) const;
@@ -67,7 +66,7 @@ class InputFile {
   const std::string path_;
   std::shared_ptr<File> file_;  ///< null after Close
   FileFacts facts_;
-  RecordSum last_bytes_;  ///< of the last bytes, to recognise a file that has grown
+  RecordSum last_bytes_;  ///< the sum of the last bytes, by which a file that has only grown is recognised
   std::vector<std::byte> tail_;
   bool direct_ = false;
 };

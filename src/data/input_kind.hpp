@@ -1,5 +1,5 @@
-// Recognises what an input holds by its first bytes and its name. A job refuses an input that it would misread: an
-// archive as lines, a dump of MySQL as CSV. Start at KindCheck.
+// Recognises the format of an input by its first bytes and its name, so that a job refuses an input of another format
+// than it reads, for example an archive as lines or a dump of MySQL as CSV. Start at KindCheck.
 #pragma once
 
 #include <cstddef>
@@ -13,27 +13,27 @@ namespace gpusort {
 
 class KindCheck {
  public:
-  /// The first bytes of an input that Look should get. Fewer bytes are enough if the input has no more.
+  /// The number of bytes at the beginning of an input that Look should get.
   static constexpr std::uint64_t kFrontBytes = std::uint64_t{1} << 14;
 
-  /// Checks nothing.
+  /// Makes an object that refuses no input.
   KindCheck() = default;
-  /// Checks nothing if the user insists on the format, or names lines or binary records by an option: any bytes are
-  /// lines and records.
+  /// Makes an object that refuses inputs which `spec` would misread. Refuses no input after --force-format, or if an
+  /// option says that the inputs are lines or binary records, which may have any bytes.
   explicit KindCheck(const JobSpec& spec);
 
   bool active() const { return reads_ != 0; }
-  /// Throws Error(kBadInput) if the input is recognised as something that the job does not read. `name` is the input's
-  /// path, `expanded` its name without the extension of a codec, and `front` its first bytes after decompression.
-  /// `all`: the input has no other bytes.
+  /// Throws Error(kBadInput) if the input seems to have a format that the job does not read. `name` is the path of the
+  /// input, `expanded` is the path without the extension of a codec, and `front` has the first bytes after
+  /// decompression. `all` says that the input has no further bytes.
   void Look(const std::string& name, const std::string& expanded, std::span<const std::byte> front, bool all) const;
-  /// Throws Error(kBadInput) if `header`, which is all of an input, has more than `lines` lines: a quote that opens in
-  /// its first line has taken the records.
+  /// Throws Error(kBadInput) if `header` is longer than `lines` lines. Call this if the header is the whole input: a
+  /// quote without an end may have made records a part of the header.
   void LookAtHeader(const std::string& name, std::span<const std::byte> header, std::uint64_t lines) const;
 
  private:
-  unsigned reads_ = 0;  ///< one of the bits that input_kind.cpp names
-  std::string as_;      ///< what the job takes the inputs for, as messages name it
+  unsigned reads_ = 0;  ///< the format that the job reads, as one of the bits in input_kind.cpp; 0: checks nothing
+  std::string as_;      ///< the name of this format in messages
   bool raw_ = false;    ///< the user said that the inputs are not compressed
 };
 

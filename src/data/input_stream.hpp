@@ -1,5 +1,4 @@
-// An input that is read once, from its begin to its end: a pipe, a terminal, or a compressed file.
-// Start at InputStream.
+// Reads an input that can be read only once: a pipe, a terminal, or a compressed file. Start at InputStream.
 #pragma once
 
 #include <atomic>
@@ -20,36 +19,36 @@
 
 namespace gpusort {
 
-/// Throws Error(kBadInput): `bytes` bytes are not a multiple of the record of `stride` bytes.
+/// Throws Error(kBadInput) because the size of an input, `bytes`, is not a multiple of the record size, `stride`.
 [[noreturn]] void ThrowPartialRecord(const std::string& path, std::uint64_t bytes, std::uint64_t stride);
 
 class InputStream {
  public:
   struct Source {
-    std::string path, expanded_path;  ///< expanded: without the extension of a codec
+    std::string path, expanded_path;  ///< the path, and the path without the extension of a codec
     Codec codec = Codec::kNone;
-    PipeReader* pipe = nullptr;  ///< null: `file` is read
+    PipeReader* pipe = nullptr;  ///< the pipe that is read; null: `file` is read instead
     const InputFile* file = nullptr;
-    std::vector<std::byte> front;  ///< bytes that were read from the pipe before
+    std::vector<std::byte> front;  ///< the first bytes of the input, which were read from the pipe already
   };
-  /// The common settings of all inputs of a job. All must outlive the stream.
+  /// The settings that all inputs of a job share. All members must outlive the InputStream.
   struct Job {
     const RecordFormat& format;
     const RecordLayout& layout;
     const KindCheck& kinds;
     const DecoderLimits& limits;
     InputHeader& header;
-    std::atomic<std::uint64_t>& stored_read;  ///< counts the bytes that are read from pipes and files
+    std::atomic<std::uint64_t>& stored_read;  ///< counts the bytes that are read from pipes and files, before expansion
   };
   InputStream(const Job& job, Source source);
   InputStream(const InputStream&) = delete;
   InputStream& operator=(const InputStream&) = delete;
 
-  /// Reads the next bytes of records into `buffer`, at most `limit`, and waits for them. `buffer` must have kReadSlack
-  /// bytes more, for the end of a record that lacks it. Returns how many bytes: 0 only at the end. Fixed records are
-  /// whole. Error(kBadInput).
+  /// Waits for up to `limit` bytes of records and reads them into `buffer`. Returns the number of bytes, which is 0
+  /// only at the end of the input. `buffer` must have kReadSlack bytes more than `limit`, because the end of the last
+  /// record is added if it is missing. Returns whole records if records have a fixed size. Throws Error(kBadInput).
   std::uint64_t Read(std::span<std::byte> buffer, std::uint64_t limit);
-  /// The size of the header. Known after the first Read.
+  /// Returns the size of the header. Call this after the first Read.
   std::uint64_t header_bytes() const { return header_bytes_; }
 
  private:
@@ -60,15 +59,15 @@ class InputStream {
 
   const Job job_;
   Source source_;
-  std::shared_ptr<File> stored_;  ///< the handle of source_.file
+  std::shared_ptr<File> stored_;  ///< the open file of source_.file
   std::uint64_t stored_offset_ = 0;
-  std::vector<std::byte> ahead_;  ///< read before, and not yet handed out from ahead_taken_ on
+  std::vector<std::byte> ahead_;  ///< bytes that were read too early; Read returned the first ahead_taken_ of them
   std::uint64_t ahead_taken_ = 0;
   Decoder decoder_;
-  std::uint64_t offset_ = 0;  ///< bytes of records so far
+  std::uint64_t offset_ = 0;  ///< number of bytes of records that Read has returned
   std::uint64_t header_bytes_ = 0;
   bool begun_ = false;
-  std::vector<std::byte> tail_;  ///< the last bytes, as RecordFormat::Ending takes them
+  std::vector<std::byte> tail_;  ///< the last bytes that Read has returned, for RecordFormat::Ending
 };
 
 }  // namespace gpusort

@@ -1,6 +1,5 @@
-// The output of a job. It is a new file that appears when it is complete, a file that is written in place, parts that
-// appear when all are complete, or a stream. It may be compressed. It is opened before the work, and its space is
-// reserved if its size is known. Start at Output.
+// Writes the output of a job: a new file that gets its name when it is complete, an old file that is overwritten, the
+// parts of --split, or a stream. The output may be compressed. Start at Output.
 #pragma once
 
 #include <cstddef>
@@ -25,69 +24,73 @@
 
 namespace gpusort {
 
-/// Serves all attempts of a job: another attempt follows if a GPU is lost. Movable until Compress or Reserve is called.
+/// The output of all attempts of a job. (If a GPU is lost, another attempt writes the output again.) Do not move an
+/// Output after Compress or Reserve was called.
 class Output {
  public:
-  /// Makes no output, for a job that is only explained.
+  /// Makes an object without an output, for a job that is only explained.
   Output() = default;
   explicit Output(std::unique_ptr<OutputFile> file) : file_(std::move(file)) {}
   explicit Output(std::unique_ptr<OutputParts> parts) : file_(parts->TakeManifest()), parts_(std::move(parts)) {}
   explicit Output(std::unique_ptr<PipeWriter> stream) : stream_(std::move(stream)) {}
-  /// Opens the output that the options name. Error(kUsage) if that is impossible.
+  /// Opens the output of the job before any work is done. Throws Error(kUsage) if the output cannot be written.
   static Output Open(FileSystem& files, const JobSpec& spec, CancelFlag& cancel);
 
-  /// The file, or the manifest of the parts. Null for a stream.
+  /// Returns the output file, or the manifest of the parts of --split. Returns null for a stream.
   OutputFile* file() const { return file_.get(); }
-  /// The parts, to which records are written instead of calling Write. Null if there are none.
+  /// Returns the parts of --split, or null. Records are then written to the parts and not by Write.
   OutputParts* parts() const { return parts_.get(); }
-  /// The facts of a file that is written in place. An input that is the same file must be read before that.
+  /// Returns the attributes of a file that is written in place. An input that is this file must be read completely
+  /// before the output is written. Returns std::nullopt if the output is a new file.
   std::optional<FileFacts> overwritten() const;
-  /// True if Write must be called in the order of the bytes.
+  /// Returns true if Write must be called in the order of the bytes.
   bool in_order() const { return !file_ || encoder_; }
   bool compressed() const { return encoder_ != nullptr; }
-  /// The bytes before the records.
+  /// Returns the bytes of the output before the records.
   const std::vector<std::byte>& header() const { return header_; }
   void SetHeader(std::span<const std::byte> header) { header_.assign(header.begin(), header.end()); }
-  /// The bytes after the records.
+  /// Returns the bytes of the output after the records.
   const std::vector<std::byte>& trailer() const { return trailer_; }
   void SetTrailer(std::span<const std::byte> trailer) { trailer_.assign(trailer.begin(), trailer.end()); }
 
+  /// Makes Write compress the output from now on. `clock` measures the work and must outlive this object.
   void Compress(Codec codec, const EncoderOptions& options, StageClock& clock);
-  /// True if a stream has taken records, which cannot be taken back.
+  /// Returns true if a stream has accepted records, which cannot be taken back.
   bool sent() const { return stream_ && (encoder_ ? stored_ > 0 : streamed_ > header_.size()); }
-  /// Forgets the written bytes, because the next attempt writes all of them again. Not after sent().
+  /// Forgets all bytes that were written, because the next attempt writes them again. Do not call this if sent().
   void Restart();
-  /// Reserves the space of the output, so that a full disk ends the job now and not after hours. On a tmpfs this takes
-  /// as long as writing, so it continues on a thread until FinishReserving. The sizes of parts are not known yet: the
-  /// manifest keeps the space for all of them until ReleaseForParts.
+  /// Reserves disk space for `bytes` bytes, so that a full disk ends the job now and not after hours. On a tmpfs this
+  /// is as slow as writing, so a thread does it. With --split, the manifest holds the space until parts are written.
   void Reserve(FileSystem& files, std::uint64_t bytes);
+  /// Waits until Reserve is done.
   void FinishReserving() {
     if (reserving_.valid()) reserving_.get();
   }
+  /// Frees the space that the manifest holds, before the parts are written.
   void ReleaseForParts() {
     if (parts_) file_->Release();
   }
 
-  /// Writes `bytes` at the offset `at`, which counts the header. A stream does not get again what it took in an earlier
-  /// attempt.
+  /// Writes `bytes` at offset `at` before compression. Skips bytes that a stream accepted in an earlier attempt.
   void Write(std::uint64_t at, std::span<const std::byte> bytes);
-  /// Ends the output, which has `bytes` bytes before compression. Returns the number of stored bytes.
+  /// Ends the output, whose size before compression is `bytes`. Returns its size after compression.
   std::uint64_t Finish(std::uint64_t bytes);
-  /// Reads the finished file back from the disk and compares it with the header and the sum of the records. The first
-  /// record begins in `state`. `keys` makes the keys of records that cannot be compared as `layout`, and is null for
-  /// other records. Error(kIntegrity) if they differ.
+  /// Reads the finished file back from the disk. Throws Error(kIntegrity) if the header, or the order or the sum of the
+  /// records is wrong. `longest` is the size of the longest record, and `state` the parser's state before the first
+  /// record. `keys` makes keys for records that cannot be compared by `layout`, or is null.
   void Verify(const RecordLayout& layout, const RecordFormat& format, const KeyScheme* keys, bool unique,
               std::uint64_t longest, const RecordSum& sum, const std::string& state, HostMemory& memory,
               const CancelFlag& cancel, Progress& progress);
-  /// Reads back the first `bytes` bytes, which an earlier process has written. Returns false if the records are not
-  /// those of `front`. Call this before SetTrailer. The other parameters are those of Verify.
+  /// Reads back the first `bytes` bytes, which an earlier process has written. Returns false if their records are not
+  /// the records of `front`. Call this before SetTrailer. All other parameters are as in Verify.
   bool HasFront(std::uint64_t bytes, const OutputProof::Front& front, const RecordLayout& layout,
                 const RecordFormat& format, const KeyScheme* keys, bool unique, std::uint64_t longest,
                 HostMemory& memory, const CancelFlag& cancel, Progress& progress);
-  /// Does the work of Publish without the renames and the sync of the folder. Call Finish before this.
+  /// Sets size and permissions of the finished files, and syncs them if `sync` is true. Call Finish before this.
   void Complete(bool sync);
+  /// Completes the files and gives them their names, or closes the stream. Call Finish before this.
   void Publish(bool sync);
-  /// Returns a text for each published file that lacks rights or attributes of the file that it replaced.
+  /// Returns a message for each published file that lacks permissions or attributes of the file that it replaced.
   std::vector<std::string> Lost() const;
 
  private:
@@ -96,18 +99,18 @@ class Output {
                 const KeyScheme* keys, std::uint64_t longest, ScanState state, OutputProof& read_back,
                 HostMemory& memory, const CancelFlag& cancel, Progress& progress);
 
-  std::unique_ptr<OutputFile> file_;  ///< or
-  std::unique_ptr<PipeWriter> stream_;
+  std::unique_ptr<OutputFile> file_;    ///< null if the output is a stream
+  std::unique_ptr<PipeWriter> stream_;  ///< null if the output is a file
   std::unique_ptr<OutputParts> parts_;
   std::vector<std::byte> header_, trailer_;
   std::future<void> reserving_;
   Codec codec_ = Codec::kNone;
   EncoderOptions encoder_options_;
-  StageClock* clock_ = nullptr;  ///< of the encoder
+  StageClock* clock_ = nullptr;  ///< measures the encoder
   std::unique_ptr<Encoder> encoder_;
-  std::uint64_t streamed_ = 0;  ///< bytes that the stream or the encoder has taken
-  std::uint64_t bytes_ = 0;     ///< the size of the finished output before compression
-  std::uint64_t stored_ = 0;    ///< the size of the finished output as it is stored
+  std::uint64_t streamed_ = 0;  ///< number of bytes that the stream or the encoder has accepted
+  std::uint64_t bytes_ = 0;     ///< size of the finished output before compression
+  std::uint64_t stored_ = 0;    ///< size of the output after compression
 };
 
 }  // namespace gpusort

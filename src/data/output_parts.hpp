@@ -1,6 +1,5 @@
-// The files of an output that --split cuts into parts, and their manifest. No part gets its name before all parts are
-// complete and synced. Output owns the parts; the sink decides which records belong to which part. Start at
-// OutputParts.
+// Writes the parts into which --split cuts an output, and the manifest that lists the parts. No part gets its name
+// before all parts are complete and synced. A sink decides which records go to which part. Start at OutputParts.
 #pragma once
 
 #include <cstddef>
@@ -18,44 +17,44 @@
 
 namespace gpusort {
 
-/// Each part takes two file descriptors.
+/// The maximum number of parts of --split. Each part needs two file descriptors.
 inline constexpr unsigned kMostParts = 256;
 
-/// Returns the names of all files that --split writes, the manifest last. Empty without --split.
+/// Returns the names of all files that --split writes; the last name is the manifest's. Returns {} without --split.
 std::vector<std::string> PartNames(const JobSpec& spec);
 
-/// The message for an OUTPUT of --split that is a folder.
+/// Returns the error message for an OUTPUT of --split that is a folder.
 std::string SplitIntoFolder(const std::string& output);
 
-/// One thread at a time may call this. Any number of threads may call Write.
+/// Only Write may be called by several threads at the same time.
 class OutputParts {
  public:
-  /// Error(kUsage) if a file cannot be made or replaced.
+  /// Creates the files. Throws Error(kUsage) if a file cannot be created or replaced.
   OutputParts(FileSystem& files, const JobSpec& spec);
 
-  /// Returns the file for the manifest. Call this once.
+  /// Passes the ownership of the manifest's file to the caller. Call this once.
   std::unique_ptr<OutputFile> TakeManifest() { return std::move(manifest_); }
 
-  /// Begins every part with `header`, over the bytes of an earlier attempt.
+  /// Begins every part with `header`. Forgets the bytes of an earlier attempt.
   void Begin(RecordSpan header);
-  /// Returns the offset for the next `bytes` bytes of records of a part. `first` and `last` are the first and the last
-  /// of these records, as they are written.
+  /// Adds `bytes` bytes of records to a part, and returns the offset at which the caller must write these records.
+  /// `sum` is the sum of these records. `first` and `last` are the first and the last of these records.
   std::uint64_t Add(unsigned part, std::uint64_t bytes, const RecordSum& sum, RecordSpan first, RecordSpan last);
   void Write(unsigned part, std::uint64_t at, RecordSpan bytes) { parts_[part].file->WriteAt(at, bytes); }
-  /// Ends every part with `trailer`.
+  /// Writes `trailer` at the end of every part.
   void End(RecordSpan trailer);
-  /// The size of all parts together.
+  /// Returns the size of all parts together.
   std::uint64_t bytes() const;
 
   /// Returns the text of the manifest, in JSON.
   std::string Manifest() const;
-  /// Gives each file its size and its rights, and syncs it if asked. The manifest has `manifest_bytes` bytes.
+  /// Sets size and permissions of all files, and syncs them if `sync` is true. The manifest has `manifest_bytes` bytes.
   void Complete(OutputFile& manifest, std::uint64_t manifest_bytes, bool sync);
-  /// Completes the files, then renames the parts and at last the manifest. The text of an error, or OutOfMemoryText,
-  /// says if some parts are in place.
+  /// Completes the files, then renames the parts and finally the manifest. If only some files were renamed, the message
+  /// of the error, or OutOfMemoryText(), says so.
   void Publish(OutputFile& manifest, std::uint64_t manifest_bytes, bool sync);
 
-  // For reading the parts back:
+  // Members for reading the parts back:
   unsigned count() const { return static_cast<unsigned>(parts_.size()); }
   OutputFile& file(unsigned part) const { return *parts_[part].file; }
   std::uint64_t bytes(unsigned part) const { return parts_[part].bytes; }
@@ -67,7 +66,7 @@ class OutputParts {
     std::unique_ptr<OutputFile> file;
     std::uint64_t bytes = 0;
     RecordSum sum{};
-    std::string first{}, last{};  ///< the records
+    std::string first{}, last{};  ///< the beginning of the first and of the last record
   };
 
   const std::string format_;

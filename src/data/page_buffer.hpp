@@ -1,4 +1,4 @@
-// A growing array. Pages that were not written to take no memory, so that its size may be a guess.
+// An array in pages of memory (mmap) that grows without copying bytes. Start at PageBuffer.
 #pragma once
 
 #include <sys/mman.h>
@@ -8,7 +8,7 @@
 
 namespace gpusort {
 
-/// Memory that grows by moving pages, not bytes.
+/// An array that grows by moving pages. Pages that were never written take no memory, so the capacity may be a guess.
 template <typename T>
 class PageBuffer {
  public:
@@ -23,8 +23,7 @@ class PageBuffer {
   const T& operator[](std::uint64_t i) const { return data_[i]; }
   std::uint64_t capacity() const { return capacity_; }
 
-  /// Makes room for at least `count` items and keeps the old items. Returns false, without a change, if there is no
-  /// memory.
+  /// Makes room for at least `count` items. Keeps the old items. Returns false if memory is refused.
   bool Reserve(std::uint64_t count) {
     if (count <= capacity_) return true;
     constexpr std::uint64_t kPage = 4096;

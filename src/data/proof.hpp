@@ -1,7 +1,7 @@
-// The proof that a sort lost nothing and is in order, made while the bytes pass.
-// RecordSum is an order-independent fingerprint of a multiset of records: their number and the sum modulo 2^128 of a
-// 128-bit hash of each. What was read, minus what -u dropped, must equal what was handed to write. Order is proved by
-// comparing neighbours, across window borders too. Start at OutputProof.
+// Proves, while records are read and written, that a sort lost no record and that its output is in order. Start at
+// OutputProof. A RecordSum is a fingerprint of records that does not depend on their order: their number, and the sum
+// of their 128-bit hashes modulo 2^128. The sum of the input must equal the sum of the output plus the sum of the
+// records that -u dropped. The order is proved by comparing all neighbouring records, even where two windows meet.
 #pragma once
 
 #include <cstddef>
@@ -31,25 +31,25 @@ struct RecordSum {
   friend bool operator==(const RecordSum&, const RecordSum&) = default;
 };
 
-/// Returns the sum over `bytes`, which must hold whole records of `stride` bytes. Records of up to 16 bytes are hashed
-/// by SumShortRecords, and longer records by XXH3 with 128 bits.
+/// Returns the sum of the records in `bytes`, which must be whole records of `stride` bytes. Records of up to 16 bytes
+/// are hashed by SumShortRecords, and longer records by XXH3 with 128 bits.
 RecordSum SumRecords(std::span<const std::byte> bytes, std::uint64_t stride);
-/// Returns the sum over whole records of any layout. A line is hashed by XXH3 with its delimiter and without its keys.
-/// Sets *longest, if given, to the size of the longest record.
+/// Returns the sum of whole records of any layout. A line is hashed by XXH3 with its delimiter and without its keys. If
+/// `longest` is not null, sets *longest to the size of the longest record.
 RecordSum SumRecords(RecordSpan bytes, const RecordLayout& layout, std::uint64_t* longest = nullptr);
 
 /// Returns the sum of one record without keys.
 RecordSum SumRecord(RecordSpan record);
 
-/// The sum of one record that comes in parts.
+/// Computes the sum of a record that arrives in several parts.
 class PartSum {
  public:
   explicit PartSum(const RecordLayout& layout);
   ~PartSum();
   void Add(RecordSpan part);
-  /// Bytes since the last End.
+  /// Returns the number of bytes that were added since the last End.
   std::uint64_t bytes() const { return bytes_; }
-  /// The record is whole: gives its sum and begins anew.
+  /// Returns the sum of the record, all parts of which must have been added. The next part begins another record.
   RecordSum End();
 
  private:
@@ -61,23 +61,23 @@ class PartSum {
   std::uint64_t bytes_ = 0;
 };
 
-/// The byte at which the first record of `bytes` begins that orders before its predecessor (with `strict`: or equals
-/// it); kInOrder if there is none.
+/// Returns the offset of the first record in `bytes` whose key is less than the key of the record before it. If
+/// `strict` is true, equal keys are wrong, too. Returns kInOrder if all records are in order.
 std::uint64_t FirstDisorder(std::span<const std::byte> bytes, const RecordLayout& layout, bool strict);
 
-/// Looks for the first record that is out of order in a sequence that comes in pieces: of lines cut anywhere, of fixed
-/// records whole.
+/// Finds the first record that is out of order in a sequence of records that arrives in pieces. Pieces may end inside a
+/// line, but not inside a record of fixed size.
 class OrderCheck {
  public:
   struct Disorder {
-    std::uint64_t record = 0;      ///< counted from 0
-    std::uint64_t offset = 0;      ///< the byte of the sequence at which it begins
-    std::vector<std::byte> bytes;  ///< of the record
+    std::uint64_t record = 0;      ///< the number of the record that is out of order, from 0
+    std::uint64_t offset = 0;      ///< the offset of this record in the sequence
+    std::vector<std::byte> bytes;  ///< the bytes of this record
   };
 
-  /// `strict`: records that equal their predecessor are out of order, too. `layout`'s order must outlive this.
+  /// If `strict` is true, a record must not equal the record before it. The order in `layout` must outlive this object.
   OrderCheck(const RecordLayout& layout, bool strict) : layout_(layout), strict_(strict) {}
-  /// The next piece. Not to be called again once something was found.
+  /// Checks the next piece. Returns std::nullopt if all records so far are in order. Do not call this after a Disorder.
   std::optional<Disorder> Add(RecordSpan bytes);
 
  private:
@@ -88,55 +88,57 @@ class OrderCheck {
 
   const RecordLayout layout_;
   const bool strict_;
-  PageBuffer<std::byte> last_;  ///< the last whole record, and what has come of the next
+  PageBuffer<std::byte> last_;  ///< the last whole record, and the beginning of the next record
   std::uint64_t last_bytes_ = 0;
-  std::uint64_t offset_ = 0, records_ = 0;  ///< of the sequence before the next record
+  std::uint64_t offset_ = 0, records_ = 0;  ///< number of bytes and records in the sequence before `last_`
 };
 
-/// The proof about the records that were handed over to be written, in chunks in any order.
+/// Proves that the records of an output are complete and in order. Chunks may come in any order. Thread-safe.
 class OutputProof {
  public:
   OutputProof(const RecordLayout& layout, bool strict) : layout_(layout), strict_(strict) {}
   OutputProof(const OutputProof&) = delete;
   OutputProof& operator=(const OutputProof&) = delete;
 
-  /// The facts about neighbouring records of the output, whose place in the output is not known yet.
+  /// The facts about a chunk of the output, whose offset in the output may be unknown yet.
   struct Seen {
     std::uint64_t bytes = 0;
-    std::vector<std::byte> first, last;  ///< record
+    std::vector<std::byte> first, last;  ///< the first and the last record of the chunk
     RecordSum sum;
-    std::uint64_t disorder = kInOrder;  ///< as FirstDisorder
+    std::uint64_t disorder = kInOrder;  ///< the offset of the first record that is out of order
   };
+  /// Finds the facts about a chunk.
   Seen Look(RecordSpan records) const;
 
-  /// Records of the output that begin at byte `offset`. Chunks must not overlap; any thread.
-  /// WrongResult with the record's number if they are out of order.
+  /// Adds a chunk that begins at byte `offset` of the output. Chunks must not overlap. Throws WrongResult with the
+  /// place of a record that is out of order in the chunk or between neighbouring chunks.
   void Add(std::uint64_t offset, Seen seen);
   void Add(std::uint64_t offset, RecordSpan records) { Add(offset, Look(records)); }
-  /// Records that were left out on purpose.
+  /// Adds the sum of records that were left out of the output on purpose.
   void AddDropped(const RecordSum& sum);
-  /// Compares with what was read. WrongResult if records were lost, changed or are out of order at a border of
-  /// chunks, or if a part of the output was never handed over.
+  /// Throws WrongResult if records were lost or changed, or if chunks are missing. `input` is the sum of all records
+  /// that were read. Call this after all chunks are added.
   void Check(const RecordSum& input) const;
-  /// Checks that the output has `records`, whole and in order. For --top, whose other records are not read again.
+  /// Throws WrongResult if the output has not exactly `records` records, or if chunks are missing. Replaces Check for
+  /// --top, which does not read all records again.
   void CheckCount(std::uint64_t records) const;
   RecordSum sum() const;
-  /// Returns the first and the last record of an output that is in one piece. `keys`: with the keys that they had.
+  /// Returns the first and the last record of an output without missing chunks, with their keys if `keys` is true.
   std::pair<std::vector<std::byte>, std::vector<std::byte>> Ends(bool keys) const;
 
-  /// The facts about the front of an output, in one piece, from which another proof can go on.
+  /// The state of a proof about the beginning of an output, from which a later process can continue.
   struct Front {
     std::uint64_t bytes = 0;
     RecordSum sum, dropped;
-    std::vector<std::byte> last;  ///< record
+    std::vector<std::byte> last;  ///< the last record of this part of the output
   };
-  /// WrongResult if it is not in one piece.
+  /// Returns the state of this proof. Throws WrongResult if chunks are missing.
   Front front() const;
-  /// Continues the proof of an earlier process. Call this before anything is added.
+  /// Continues the proof of an earlier process. Call this before chunks are added.
   void GoOnFrom(Front front);
 
  private:
-  /// True if chunks cover the output without a gap. Under the lock.
+  /// Returns true if the chunks cover the output without a gap. The caller must hold mutex_.
   bool Whole() const;
 
   struct Chunk {
@@ -149,7 +151,7 @@ class OutputProof {
   RecordSum sum_;
   RecordSum dropped_;
   std::uint64_t bytes_ = 0;
-  std::map<std::uint64_t, Chunk> chunks_;  ///< by offset; neighbours that were compared are joined
+  std::map<std::uint64_t, Chunk> chunks_;  ///< chunks by their offset; neighbouring chunks are joined
 };
 
 }  // namespace gpusort

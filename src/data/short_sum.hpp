@@ -1,6 +1,6 @@
-// The sum of short records for the proof: three rounds of AES over each, padded with zeros to 16 bytes. All bytes of a
-// record reach all bits of its hash in two rounds; a core with instructions for AES does three in a cycle or two a
-// record, where two 64-bit multipliers took five times that and were what 16 cores waited for.
+// Computes the RecordSum of short records. The hash of a record is three rounds of AES over its bytes, padded with
+// zeros to 16 bytes. After two rounds, every byte of the record has an effect on all bits of the hash. A core with
+// instructions for AES needs one or two cycles for a record. Start at SumShortRecords.
 #pragma once
 
 #include <cstddef>
@@ -11,15 +11,16 @@
 
 namespace gpusort {
 
-inline constexpr std::uint64_t kMostShortRecord = 16;  ///< bytes
+/// The size of the longest record that counts as short, in bytes.
+inline constexpr std::uint64_t kMostShortRecord = 16;
 
-/// Of `records` (at most 2^31) records of `stride` bytes (1 to kMostShortRecord) each.
+/// A function that returns the sum of `records` records (at most 2^31) of `stride` bytes (1 to kMostShortRecord) each.
 using SumShort = RecordSum (*)(const std::byte* bytes, std::uint64_t records, std::uint64_t stride);
 
-/// All that this machine can run, quickest first: they give the same sums. The last one is portable.
+/// Returns all implementations that this machine can run, fastest first. All return the same sums.
 std::vector<SumShort> SumShortWays();
 
-/// By the quickest.
+/// Returns the sum of short records, by the fastest implementation. The parameters are those of SumShort.
 RecordSum SumShortRecords(const std::byte* bytes, std::uint64_t records, std::uint64_t stride);
 
 }  // namespace gpusort

@@ -43,8 +43,7 @@ class Pipeline {
   Pipeline& operator=(const Pipeline&) = delete;
   ~Pipeline() { StopAndJoin(); }
 
-  /// Stops and joins the threads of a pipeline at the end of a scope. Declare a Guard after the objects that threads
-  /// use.
+  /// Stops and joins the threads of a pipeline at the end of a scope. Declare a Guard after all objects of the threads.
   class Guard {
    public:
     explicit Guard(Pipeline& pipeline) : pipeline_(pipeline) {}
@@ -90,8 +89,7 @@ class Pipeline {
     stop_ = true;
   }
 
-  /// Runs `action`. If `action` throws, calls Fail before the objects of `action` are destroyed, so that threads that
-  /// wait for these objects stop.
+  /// Runs `action`. If it throws, calls Fail before the objects that `action` captured are destroyed.
   template <typename Action>
   void Try(Action action) {
     try {

@@ -1,6 +1,5 @@
-// Makes the plan of a sort in three steps: ShareMemory divides the memory, MakeRing plans the buffers for reading, and
-// MakePlan plans all other sizes. All three are pure functions. A lost GPU or refused memory leads to changed facts,
-// and so to a new plan.
+// Makes the plan of a sort by three pure functions: ShareMemory divides the memory, MakeRing plans the buffers for
+// reading, and MakePlan plans all other sizes. A lost GPU or refused memory changes the facts, and so the plan.
 #pragma once
 
 #include <cstdint>
@@ -29,8 +28,7 @@ struct TooLittleGpuMemory : Error {
   explicit TooLittleGpuMemory(const std::string& why) : Error(ErrorCode::kOutOfMemory, why) {}
 };
 
-/// Returns the sizes of slots that MakePlan may choose for a GPU. Before MakePlan is called, `facts.costs.gpu_lanes`
-/// must get the cost of each size.
+/// Returns the sizes of slots that MakePlan may choose for a GPU. Set `facts.costs.gpu_lanes` for each before MakePlan.
 std::vector<std::uint64_t> LaneSlots(const PlanFacts& facts, const MemoryShares& shares, const Ring& ring);
 
 /// Makes the plan. `ring` is a result of MakeRing, perhaps for another backend. Throws Error(kUsage) if the memory is

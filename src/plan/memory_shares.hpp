@@ -1,5 +1,4 @@
-// The first step of planning: divides the memory among codecs, headers, reports, keys and the plan. Start at
-// ShareMemory.
+// The first step of planning: divides the memory among codecs, headers, reports, keys and the plan's buffers.
 #pragma once
 
 #include <cstdint>
@@ -40,8 +39,7 @@ struct MemoryShares {
 /// Divides the memory. Uses fewer threads than `facts` allow if there is no plan for more threads.
 MemoryShares ShareMemory(const PlanFacts& facts);
 
-/// Returns true if records get keys in a job with a limit of `limit` bytes on memory. Reads only the members `keys`,
-/// `rereadable` and `expected` of `input`.
+/// Returns true if records get keys in a job with a limit of `limit` bytes. Uses input.keys, .rereadable and .expected.
 bool MakesKeys(const InputFacts& input, std::uint64_t limit);
 
 /// Returns the memory for --trace and --report in a job with a limit of `limit` bytes on memory.

@@ -6,12 +6,10 @@
 
 namespace gpusort {
 
-/// The size of the longest line that any plan accepts. Offsets in a batch have 32 bits, and the rest of 4 GiB is room
-/// for other lines of the batch.
+/// The size of the longest line that any plan accepts. Offsets in a batch have 32 bits, and other lines need room, too.
 inline constexpr std::uint64_t kMostLine = (std::uint64_t{1} << 32) - (std::uint64_t{1} << 26);
 
-/// The buffers between the threads that read the input and the lanes that sort. The ring is planned before the backend
-/// is open, so that reading starts at once.
+/// The buffers between threads that read and lanes that sort. Planned before the backend is open, to read meanwhile.
 struct Ring {
   std::uint64_t block_bytes = 0, blocks = 0;
   std::uint64_t piece_bytes = 0;  ///< number of bytes, in whole records, that are read into a block at once
@@ -68,8 +66,7 @@ struct Plan {
   friend bool operator==(const Plan&, const Plan&) = default;
 };
 
-/// The size up to which the index of runs and blocks does not count for the limit on memory. Only huge inputs need
-/// more.
+/// The index of runs and blocks may take this many bytes in addition to the memory limit. Only huge inputs need more.
 inline constexpr std::uint64_t kFreeIndex = std::uint64_t{32} << 20;
 
 }  // namespace gpusort

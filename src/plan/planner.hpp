@@ -20,8 +20,7 @@ inline constexpr std::uint64_t kMinBlock = 64 * kKiB;
 inline std::uint64_t RoundUp(std::uint64_t n, std::uint64_t unit) { return (n + unit - 1) / unit * unit; }
 inline std::uint64_t DivideUp(std::uint64_t n, std::uint64_t d) { return (n + d - 1) / d; }
 
-/// The exception that the limit on memory is too small. MakeRing and MakePlan throw an Error instead, which says how
-/// much memory is enough.
+/// The exception that memory is too small. MakeRing and MakePlan replace it by an Error that says how much is enough.
 struct TooLittleMemory {
   std::string for_what;
 };
@@ -32,8 +31,7 @@ Ring RingFor(const PlanFacts& facts, const MemoryShares& shares);
 
 class Planner {
  public:
-  /// Makes spilled blocks 2^`doublings` times larger, even if more merge levels follow. All arguments must outlive
-  /// this.
+  /// Makes spilled blocks 2^`doublings` times larger, even if this adds merge levels. Arguments must outlive this.
   Planner(const PlanFacts& facts, const MemoryShares& shares, const Ring& ring, int doublings);
 
   /// Returns the plan without the results of MergeLevels(). Throws TooLittleMemory and TooLittleGpuMemory.

@@ -1,5 +1,4 @@
-// Sort keys of lines as typed. The parsers of `gpusort` and `sort` set KeyDefs, key_def.hpp makes an order of them, and
-// the warnings about doubtful keys read them.
+// Sort keys of lines as typed, which key_def.hpp turns into an order. Plain data. Start at KeyDef.
 #pragma once
 
 #include <cstdint>

@@ -103,8 +103,7 @@ class StageClock {
   PerResource<Use> uses_{};
 };
 
-/// Marks that the calling thread uses `resource` while this object exists. In a trace, the use is a slice named by
-/// `mark`.
+/// Marks that the calling thread uses `resource` while this object exists. In a trace, `mark` names the use.
 class Busy {
  public:
   Busy(StageClock& clock, Resource resource, std::uint64_t bytes = 0, const Mark& mark = {})

@@ -35,8 +35,7 @@ class JobOutlook {
 
   /// Sets all parts that follow the current part, in order.
   void Expect(std::vector<JobPart> parts) { coming_ = std::move(parts); }
-  /// Ends the current part and begins the part `name`. Drops expected parts that come before `name`. `bytes` is the
-  /// total of the part, or 0 if unknown.
+  /// Begins the part `name`, which has `bytes` bytes (0: unknown), and drops the expected parts before this part.
   void Begin(const std::string& name, std::uint64_t bytes, Nanoseconds now);
   /// Sets the progress of the current part: `done` bytes, of which `skipped` were done before the part began.
   void Update(Nanoseconds now, std::uint64_t done, std::uint64_t skipped, const PartSeen& seen);

@@ -23,8 +23,7 @@ namespace gpusort {
 /// Computes bytes per second over the last five seconds, or since the first sample if that is less.
 class RateMeter {
  public:
-  /// Adds a sample: `done` bytes are done at time `now`. Neither value may fall. Returns the rate, which is 0 until
-  /// there are two samples.
+  /// Adds a sample: `done` bytes are done at time `now`. Neither value may fall. Returns the rate, at first 0.
   double Update(Nanoseconds now, std::uint64_t done);
   void Reset() { samples_.clear(); }
 
@@ -71,8 +70,7 @@ class Progress {
   void SetGpus(unsigned gpus) { gpus_ = gpus; }
   /// Begins a phase. `total_bytes` is the number of bytes that the phase will count, or 0 if unknown.
   void SetPhase(const std::string& name, std::uint64_t total_bytes);
-  /// Makes `count` return the bytes of this phase that are done, instead of calls of Advance. Any thread may call
-  /// `count` until the phase ends.
+  /// Calls `count` to get the bytes done, instead of Advance, until the phase ends. Any thread may call `count`.
   void CountBy(std::function<std::uint64_t()> count);
   void Advance(std::uint64_t bytes) noexcept { done_.fetch_add(bytes, std::memory_order_relaxed); }
   /// Counts bytes that an earlier process of the job has done.

@@ -14,8 +14,7 @@ struct SummaryFacts {
   std::string output, stats_file, report_file;  ///< escaped names; empty if the job does not write the file
 };
 
-/// Returns five lines: bytes and records, time and rate, memory, the resource that limited the job, and a hint what to
-/// read or to try next.
+/// Returns five lines: bytes and records, time and rate, memory, the resource that limited the job, and advice.
 std::string SummaryText(const SummaryFacts& facts, const SortStats& stats);
 
 }  // namespace gpusort

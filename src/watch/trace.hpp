@@ -68,8 +68,7 @@ class Trace {
   /// Writes the slices in all rings to the file.
   void Drain();
   void AddCounter(std::string_view name, Nanoseconds now, double value);
-  /// Writes the slices in all rings, and a last event that contains `ending`, a JSON value. Returns 0, or the errno of
-  /// the first write that failed.
+  /// Writes all slices and a last event with `ending`, a JSON value. Returns 0, or the errno of the first failed write.
   int End(Nanoseconds now, const std::string& ending);
 
   std::uint64_t dropped() const { return dropped_; }
