@@ -57,9 +57,8 @@ inline std::uint64_t CountBytes(const std::byte* p, std::uint64_t n, unsigned ch
 /// Returns the size in bytes of the smallest possible record.
 inline std::uint64_t LeastRecordBytes(const RecordLayout& layout) { return layout.fixed() ? layout.stride : 1; }
 
-/// Returns the maximum number of records in a slot of `slot_bytes` bytes. Each line also takes an index entry of 24
-/// bytes outside the slot. The index is planned for lines of 32 bytes on average; a batch of shorter lines ends before
-/// its slot is full.
+/// Returns the maximum number of records in a slot of `slot_bytes` bytes. Each line also takes an entry and
+/// an index outside the slot, which are planned for lines of 32 bytes on average. A batch of shorter lines is smaller.
 inline std::uint64_t SlotRecords(const RecordLayout& layout, std::uint64_t slot_bytes) {
   return layout.fixed() ? slot_bytes / layout.stride : std::max<std::uint64_t>(1024, slot_bytes / 32);
 }
