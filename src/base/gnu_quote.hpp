@@ -11,7 +11,7 @@ namespace gpusort {
 std::string QuoteWord(std::string_view text);
 /// Returns the text as one quoted word of a shell command.
 std::string QuoteShell(std::string_view text);
-/// Returns the text unchanged if a shell reads it as one word and it has no colon. Otherwise returns QuoteShell(text).
+/// Returns a printable text without colons and shell syntax unchanged, and QuoteShell(text) for any other text.
 std::string QuoteName(std::string_view text);
 /// Returns "WHAT: NAME: REASON". QuoteName quotes the name, and the reason is the text of the errno `error`.
 std::string FileMessage(std::string_view what, std::string_view name, int error);

@@ -34,10 +34,10 @@ void LogDebug(const std::string& message) noexcept;
 void LogInfo(const std::string& message) noexcept;
 void LogWarn(const std::string& message) noexcept;
 void LogError(const std::string& message) noexcept;
-/// Logs `message`. If memory for the log line is refused, writes the message to standard error without memory.
+/// Logs `message`. If memory for the log line is refused, writes the message directly to standard error.
 void LogError(const char* message) noexcept;
-/// Logs `message` in the text format, and does nothing in the JSON format: Log() writes the event that has the same
-/// content. Returns false if memory was refused.
+/// Logs `message` in the text format, and does nothing in the JSON format, for which the caller also calls Log().
+/// Returns false if memory was refused.
 bool LogText(LogLevel level, const std::string& message) noexcept;
 /// Suppresses the log lines of all threads while this object exists, for trial work that is not part of the job.
 class QuietLog {
@@ -64,7 +64,7 @@ std::size_t StatusColumns() noexcept;
 /// nothing while the terminal accepts no output, for example after Ctrl-S: the job must not wait for the terminal.
 void ShowStatusLine(const std::string& line) noexcept;
 void ClearStatusLine() noexcept;
-/// Prints `line` and a newline, or in the JSON format the event `progress` with `fields`. Never waits for the terminal.
+/// Prints `line`, or in the JSON format the event `progress` with `fields`. Does nothing if printing would block.
 void PrintStatusLine(const std::string& line, const LogFields& fields) noexcept;
 
 }  // namespace gpusort

@@ -26,9 +26,9 @@ struct CoreFacts {
   std::string limited_by{};  ///< the limit because of which `cores` is below the machine's number; empty: no limit
 };
 
-/// A function that returns the text of a small file, or std::nullopt if the file does not exist. Tests pass their own.
+/// A function that returns the text of a small file, or std::nullopt if the file does not exist. Tests pass fakes.
 using ReadText = std::function<std::optional<std::string>(const std::string& path)>;
-/// A function that returns an environment variable, or std::nullopt if it is not set. Tests pass their own.
+/// A function that returns an environment variable, or std::nullopt if the variable is not set. Tests pass fakes.
 using ReadVariable = std::function<std::optional<std::string>(const std::string& name)>;
 
 /// Resource limits (getrlimit) of the process in bytes. 0 means no limit.

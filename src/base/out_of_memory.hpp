@@ -7,7 +7,7 @@ namespace gpusort {
 /// Installs a terminate handler for std::bad_alloc. The handler allocates no memory, prints `front` and `text`, and
 /// ends the process with `exit_code`. The strings must be literals. Call this once.
 void EndWhenOutOfMemory(const char* front, const char* text, int exit_code) noexcept;
-/// Replaces the text that the terminate handler prints by another literal, for example once the output is in place.
+/// Sets another literal as the text of the terminate handler, for example once the output is in place.
 void SetOutOfMemoryText(const char* text) noexcept;
 const char* OutOfMemoryText() noexcept;
 

@@ -7,8 +7,8 @@
 
 namespace gpusort {
 
-/// Asks the questions and returns if the job may write its output. Call this before any work. Throws Error(kUsage) if
-/// the output must not be written, and Error(kCancelled) if a signal ends the question.
+/// Asks a person if necessary, and returns if the job may write its output. Call this before any work. Throws
+/// Error(kUsage) if the output must not be written, and Error(kCancelled) if a signal ends the question.
 void ConfirmOutput(const JobSpec& spec, const CancelFlag& cancel);
 
 }  // namespace gpusort

@@ -1,5 +1,5 @@
 // Parses the command line of the program under the name `sort`, with the options and messages of GNU sort. Opens no
-// file. Throws mistakes as GnuUsageError without "sort: ", except those that getopt prints. Start at ParseGnuOptions.
+// file. Throws GnuUsageError if the command line has a mistake. Start at ParseGnuOptions.
 #pragma once
 
 #include <cstdint>
@@ -42,9 +42,9 @@ struct GnuOptions {
   bool zero_terminated = false;
   bool debug = false;
 
-  std::uint64_t memory_bytes = 0;  ///< 0: not given
-  unsigned threads = 0;            ///< 0: not given
-  unsigned batch_size = 0;         ///< 0: not given
+  std::uint64_t memory_bytes = 0;  ///< 0: the option is not given
+  unsigned threads = 0;            ///< 0: the option is not given
+  unsigned batch_size = 0;         ///< 0: the option is not given
   std::vector<std::string> temp_dirs;
   std::string compress_program;
   std::string random_source;

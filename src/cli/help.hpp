@@ -1,5 +1,5 @@
-// Makes the texts of `gpusort --help`: the short help, all options, the keys, the examples and the manual page. Inserts
-// the options from option_table.hpp into gpusort.1.in, gpusort-keys.7.in and examples.txt, which the build embeds.
+// Makes the texts of `gpusort --help`: the short help, all options, the keys, the examples and the manual page. The
+// sources are option_table.hpp, and gpusort.1.in, gpusort-keys.7.in and examples.txt, which the build embeds.
 #pragma once
 
 #include <string>

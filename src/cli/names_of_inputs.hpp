@@ -1,4 +1,4 @@
-// Finds the codec, the type and the format of an input by its name. Opens no file. Refusals are Error(kUsage).
+// Finds the codec, the type and the format of an input by its name. Opens no file. Start at TypeOfName.
 #pragma once
 
 #include <optional>
@@ -14,7 +14,7 @@ inline constexpr const char* kTypeHelp =
     "give --type (i8 i16 i32 i64 u8 u16 u32 u64 f32 f64) or --record-size N; the extensions .bin (i32) and .i8 to "
     ".f64 name a type by themselves";
 
-/// Refuses a name with an unknown extension such as .GZ or .tgz. The message says that `option` chooses the codec.
+/// Throws Error(kUsage) if the extension only resembles a codec's, such as .GZ or .tgz, and advises to give `option`.
 void RefuseCodecInDoubt(const std::string& path, const std::string& option);
 
 /// A type of numbers, and the extension of a file name that means this type.
@@ -22,16 +22,16 @@ struct NamedType {
   KeyField field;
   std::string extension;
 };
-/// Returns the type that the extension of `path` means, or std::nullopt if it means no type.
+/// Returns the type that the extension of `path` means, or std::nullopt if the extension means no type.
 std::optional<NamedType> TypeOfName(const std::string& path);
 /// Returns the type that the extensions of all inputs mean. Throws Error(kUsage) if they do not all mean the same type.
 NamedType TypeOfInputs(const Source& source);
-/// Refuses an input with the extension of a type in upper case, such as .I32.
+/// Throws Error(kUsage) if the extension of an input is a type in upper case, such as .I32.
 void RefuseTypeInDoubt(const std::string& input, const Source& source);
 
 /// Returns the format with columns that the extensions of all inputs mean. Returns null if there is no such format.
 const FormatRow* TableOfInputs(const Source& source);
-/// Refuses inputs whose extensions mean different formats, if one of these formats has columns.
+/// Throws Error(kUsage) if the extensions of the inputs mean different formats, one of which has columns.
 void RefuseMixedFormats(const Source& source);
 /// Makes `row`, with the defaults of that format, the format of the inputs.
 void SetTable(const FormatRow& row, Source& source);

@@ -40,7 +40,7 @@ struct OptionRow {
   /// Error(kUsage) with a message that does not name the option.
   void (*set)(Typed& typed, const std::string& value) = nullptr;
   unsigned takes = 0;        ///< the FormatOption that a format with columns must have; 0: all formats allow the option
-  const char* same_as = "";  ///< another option with the same meaning; if it does not repeat, only one may be given
+  const char* same_as = "";  ///< another option with the same meaning; only one may be given, unless both have kRepeats
   const char* words = "";    ///< the values, or the words that may follow "=" of a flag, with blanks between them
   const char* help = "";     ///< the text for --help=all and the manual page
   const char* more = "";     ///< sentences that the manual page adds to `help`

@@ -43,7 +43,7 @@ class Pipeline {
   Pipeline& operator=(const Pipeline&) = delete;
   ~Pipeline() { StopAndJoin(); }
 
-  /// Stops and joins the threads of a pipeline at the end of a scope. Declare a Guard after all objects of the threads.
+  /// Ends the threads of a pipeline at the end of a scope. Declare a Guard after all objects that the threads use.
   class Guard {
    public:
     explicit Guard(Pipeline& pipeline) : pipeline_(pipeline) {}
@@ -213,8 +213,8 @@ class BoundedQueue {
   bool finished_ = false;
 };
 
-/// A queue that takes items with the numbers 0, 1, 2... in any order and returns the items in order. The queue does not
-/// bound the number of its items. The stage that numbers the items must do this.
+/// A queue that takes items with the numbers 0, 1, 2... in any order and returns the items in order. Push never waits,
+/// so the stage that numbers the items must bound how many items are in use.
 template <typename T>
 class OrderedQueue {
  public:
@@ -233,8 +233,8 @@ class OrderedQueue {
     changed_.notify_all();
   }
 
-  /// Waits for the next item. Returns std::nullopt at the end. `waiter` is the pipeline of the calling thread. Without
-  /// it, this is the pipeline of the threads that push.
+  /// Waits for the next item. Returns std::nullopt at the end. `waiter` is the pipeline of the calling thread; the
+  /// default is the pipeline of the threads that push.
   std::optional<T> Pop() { return Pop(pipeline_); }
   std::optional<T> Pop(const Pipeline& waiter) {
     std::unique_lock lock(mutex_);

@@ -72,7 +72,7 @@ struct InputFacts {
 struct EarlierFacts {
   bool spilled = false;           ///< runs of an earlier attempt may be in the spill
   bool compressed = false;        ///< the blocks of an earlier process may be compressed
-  std::uint64_t block_bytes = 0;  ///< size of the blocks of these runs; 0: there are no such runs
+  std::uint64_t block_bytes = 0;  ///< size of the blocks of earlier runs; 0: there are no earlier runs
   std::uint64_t longest = 0;      ///< size of the longest record in runs of an earlier process
   unsigned temp_places = 0;       ///< number of buffers for compressing blocks that already exist; 0: none exist
 

@@ -31,7 +31,7 @@ Ring RingFor(const PlanFacts& facts, const MemoryShares& shares);
 
 class Planner {
  public:
-  /// Makes spilled blocks 2^`doublings` times larger, even if this adds merge levels. Arguments must outlive this.
+  /// Makes spilled blocks 2^`doublings` times larger, even if merge levels are added. The arguments must stay alive.
   Planner(const PlanFacts& facts, const MemoryShares& shares, const Ring& ring, int doublings);
 
   /// Returns the plan without the results of MergeLevels(). Throws TooLittleMemory and TooLittleGpuMemory.

@@ -10,8 +10,8 @@ namespace gpusort {
 
 /// How the texts in a column are compared.
 enum class ValueType : std::uint8_t {
-  kText,       ///< unsigned bytes
-  kNoCase,     ///< unsigned bytes; ASCII capitals count as small letters
+  kText,       ///< texts, as unsigned bytes
+  kNoCase,     ///< texts, as unsigned bytes; ASCII capitals count as small letters
   kNatural,    ///< version numbers, as sort -V compares them
   kLocale,     ///< texts, by the collation of the environment's locale (strxfrm)
   kInt,        ///< whole numbers of any length, exact

@@ -59,7 +59,7 @@ struct Source {
   bool format_guessed = false;        ///< lines were chosen before the name of any input was known
   bool force_format = false;          ///< inputs that seem to have another format are not refused
   std::string type_note;              ///< the record type and how it was decided: "i32 (from the extension .bin)"
-  std::string lines_because;          ///< the option or key that implies lines; empty: --format or the names do
+  std::string lines_because;          ///< the option or key that implies lines; empty: --format or names imply lines
   std::string column_form;            ///< a warning suggests these keys, which sort the inputs by columns instead
   std::optional<TableOptions> table;  ///< set for Format::kTable only; `Order::layout` is then the layout of lines
   std::uint64_t header = 0;           ///< number of lines at the top of every input that are not sorted
@@ -75,7 +75,7 @@ struct Target {
   unsigned split = 0;       ///< number of files into which the output is split, named after `output`; 0: one file
   Codec codec = Codec::kNone;
   bool headless = false;           ///< the output does not get the header of the inputs
-  std::vector<std::byte> trailer;  ///< the bytes after the last record; empty: those of the inputs
+  std::vector<std::byte> trailer;  ///< the bytes after the last record; empty: the trailer of the inputs
   std::string state;               ///< the state of the format's parser before the first record of the output
   bool no_fsync = false;
   bool no_space_check = false;
@@ -105,14 +105,14 @@ struct Limits {
   std::optional<Size> memory;
   std::optional<Size> gpu_memory;
   std::vector<std::string> temp_dirs;  ///< folders for temporary files; empty: chosen when the job opens
-  std::optional<Codec> temp_codec;     ///< the codec of spilled blocks; no value: chosen by the first blocks
+  std::optional<Codec> temp_codec;     ///< the codec of spilled blocks; no value: chosen during the first writes
   std::string temp_program;            ///< the program that compresses spilled blocks instead of a codec; may be empty
   unsigned threads = 0;                ///< 0: one thread for each core
   DeviceChoice device = DeviceChoice::kAuto;
-  std::vector<int> gpus{};               ///< CUDA ordinals; empty: all visible GPUs, or with kAuto as many as help
+  std::vector<int> gpus{};               ///< CUDA ordinals; empty: all visible GPUs, or with kAuto as many as save time
   std::chrono::seconds gpu_timeout{60};  ///< a GPU that makes no progress for this long counts as lost
-  std::uint64_t batch_bytes = 0;         ///< 0: the planner decides
-  std::uint64_t block_bytes = 0;         ///< 0: the planner decides
+  std::uint64_t batch_bytes = 0;         ///< size of a batch; 0: the planner decides
+  std::uint64_t block_bytes = 0;         ///< size of a spilled block; 0: the planner decides
   unsigned max_fan_in = 0;               ///< maximum number of runs in one merge, at least 2; 0: the planner decides
 };
 

@@ -31,7 +31,7 @@ struct KeyOptions {
   friend bool operator==(const KeyOptions&, const KeyOptions&) = default;
 };
 
-/// One key as typed. Fields and characters are counted as in LineKey.
+/// A key of lines as typed. Fields and characters are counted as in LineKey.
 struct KeyDef {
   std::uint64_t begin_field = 0;
   std::uint64_t begin_char = 0;

@@ -90,7 +90,7 @@ class StageClock {
     unsigned threads = 0;
     Nanoseconds since{0};
   };
-  PhaseTimes CurrentAt(Nanoseconds now) const;  // needs mutex_
+  PhaseTimes CurrentAt(Nanoseconds now) const;  // the caller holds mutex_
   void TracePhase(const PhaseTimes& phase) const;
 
   const NowFunction now_;

@@ -54,7 +54,7 @@ class JobOutlook {
 
   std::vector<JobPart> coming_;
   JobPart part_;
-  double expected_ = 0;  ///< the estimate of the current part's seconds, made before the part began; 0 if unknown
+  double expected_ = 0;  ///< estimated seconds of the current part, from before the part began; 0 if unknown
   bool begun_ = false;
   Nanoseconds first_{0}, begin_{0}, step_{0};  ///< the times when the job began, the part began, and `done_` last grew
   std::uint64_t done_ = 0, longest_step_ = 0;

@@ -20,7 +20,7 @@
 
 namespace gpusort {
 
-/// Computes bytes per second over the last five seconds, or since the first sample if that is less.
+/// Computes bytes per second over the last five seconds, or since the first sample if it is less than five seconds old.
 class RateMeter {
  public:
   /// Adds a sample: `done` bytes are done at time `now`. Neither value may fall. Returns the rate, at first 0.

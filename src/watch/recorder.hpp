@@ -21,7 +21,7 @@ struct RecordedSample {
   Nanoseconds time{0};  ///< the time since the job began
   PerResource<Nanoseconds> busy{};
   PerResource<std::uint64_t> bytes{};
-  std::uint64_t memory = 0, temp = 0;  ///< bytes in use
+  std::uint64_t memory = 0, temp = 0;  ///< bytes of memory and of temp space in use
 };
 
 class Recorder {

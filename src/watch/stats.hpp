@@ -29,7 +29,7 @@ struct SortStats {
   bool gpu = false;
   double open_seconds = 0;  ///< time until the backend was ready; reading begins earlier
   std::uint64_t records_in = 0, records_out = 0, bytes = 0;
-  std::uint64_t top = 0;           ///< the number of --top; 0 means all records
+  std::uint64_t top = 0;           ///< the value of --top; 0 means all records
   std::uint64_t header_lines = 0;  ///< number of lines in the header, which are not records
   std::uint64_t stored_bytes = 0;  ///< size of the output after compression, if it is compressed
   std::uint64_t base_runs = 0, device_runs = 0, host_runs = 0, temp_runs = 0, input_runs = 0;

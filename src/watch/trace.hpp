@@ -41,7 +41,7 @@ struct TraceSlice {
   const char* name = nullptr;  ///< a string that lives as long as the trace
   Nanoseconds begin{0}, end{0};
   std::uint64_t bytes = 0, number = Mark::kNoNumber;
-  float upload = 0, kernels = 0, download = 0;  ///< seconds that a GPU spent on each
+  float upload = 0, kernels = 0, download = 0;  ///< seconds that a GPU spent on transfers and kernels
   TraceTrack track = TraceTrack::kNone;
 };
 
