@@ -21,7 +21,7 @@ struct Argument {
   std::string text{};                  ///< the name, or the word that contains the option: "--memory=1G", "-ruS"
   std::optional<std::string> value{};  ///< the option's value: the rest of the option's word, or the next word
   bool after_options = false;          ///< true for a name that follows "--"
-  std::size_t begin = 0, end = 0;      ///< the argument is in the words [begin, end); joined letters share a word
+  std::size_t begin = 0, end = 0;      ///< the range [begin, end) of the argument's words; joined letters share a word
 };
 
 /// A function that returns the option with a name such as "--memory" or "-S", or null.

@@ -97,7 +97,7 @@ class Inputs {
   std::uint64_t stored_bytes_read() const { return stored_read_.load(std::memory_order_relaxed); }
   /// Returns the codecs of the inputs, each once, without kNone.
   std::vector<Codec> codecs() const;
-  /// Returns the size of the records of all inputs that are regular files and not compressed.
+  /// Returns the total size of the records of all inputs that are regular files and not compressed.
   std::uint64_t bytes() const { return bytes_; }
   const RecordFormat& format() const { return options_.format; }
   std::size_t count() const { return inputs_.size(); }
@@ -107,7 +107,7 @@ class Inputs {
     static constexpr FileFacts kNone;
     return inputs_[input].file ? inputs_[input].file->facts() : kNone;
   }
-  /// Returns the size of the records of an input, or 0 for a stream.
+  /// Returns the total size of the records of an input, or 0 for a stream.
   std::uint64_t size(std::uint32_t input) const {
     const Input& in = inputs_[input];
     return in.once() || in.end <= in.begin ? 0 : in.end - in.begin + in.ending.size();

@@ -38,7 +38,7 @@ class Output {
 
   /// Returns the output file, or the manifest of the parts of --split. Returns null for a stream.
   OutputFile* file() const { return file_.get(); }
-  /// Returns the parts of --split, or null. Records are then written to the parts and not by Write.
+  /// Returns the parts of --split, or null. If there are parts, records are written to the parts and not by Write.
   OutputParts* parts() const { return parts_.get(); }
   /// Returns the attributes of a file that is written in place. An input that is this file must be read completely
   /// before the output is written. Returns std::nullopt if the output is a new file.

@@ -107,7 +107,7 @@ class OutputProof {
     RecordSum sum;
     std::uint64_t disorder = kInOrder;  ///< the offset of the first record that is out of order
   };
-  /// Finds the facts about a chunk.
+  /// Computes the facts about a chunk of records.
   Seen Look(RecordSpan records) const;
 
   /// Adds a chunk that begins at byte `offset` of the output. Chunks must not overlap. Throws WrongResult with the

@@ -24,7 +24,7 @@ struct Asked {
   bool keeps = false;             ///< all runs are written to the spill, so that a later process can continue
   bool unique = false;
   std::uint64_t top = 0;  ///< maximum number of records in each run and in the output; 0: no maximum
-  bool in_place = true;   ///< the output is a regular file with the same bytes of records as the runs
+  bool in_place = true;   ///< the output is a regular file that contains the records exactly as the runs do
   bool header = false;    ///< the inputs may have headers
   bool traces = false;    ///< --trace is given
   bool page = false;      ///< --report is given
@@ -74,7 +74,7 @@ struct EarlierFacts {
   bool compressed = false;        ///< the blocks of an earlier process may be compressed
   std::uint64_t block_bytes = 0;  ///< size of the blocks of earlier runs; 0: there are no earlier runs
   std::uint64_t longest = 0;      ///< size of the longest record in runs of an earlier process
-  unsigned temp_places = 0;       ///< number of buffers for compressing blocks that already exist; 0: none exist
+  unsigned temp_places = 0;       ///< number of compression buffers that were allocated earlier; 0: none
 
   friend bool operator==(const EarlierFacts&, const EarlierFacts&) = default;
 };

@@ -9,7 +9,7 @@ namespace gpusort {
 /// The size of the longest line that any plan accepts. Offsets in a batch have 32 bits, and other lines need room, too.
 inline constexpr std::uint64_t kMostLine = (std::uint64_t{1} << 32) - (std::uint64_t{1} << 26);
 
-/// The buffers between threads that read and lanes that sort. Planned before the backend is open, to read meanwhile.
+/// The ring of buffers between threads that read and lanes that sort. Reading starts before the backend is open.
 struct Ring {
   std::uint64_t block_bytes = 0, blocks = 0;
   std::uint64_t piece_bytes = 0;  ///< number of bytes, in whole records, that are read into a block at once
@@ -33,11 +33,11 @@ struct Plan {
   // Phase 1 (forming runs).
   Ring ring;
   std::uint64_t slot_bytes = 0;   ///< size of a slot, which holds a batch of whole records
-  std::uint64_t batch_bytes = 0;  ///< size at which a batch ends; below slot_bytes if a line may be longer
+  std::uint64_t batch_bytes = 0;  ///< size at which a batch ends; a slot is larger if a line may exceed a batch
   std::uint32_t slots = 0, lanes = 1;
   std::uint64_t resident_runs = 0;    ///< maximum number of runs that stay in slots
   std::uint64_t resident_each = 0;    ///< maximum number of runs that stay in the slots of each GPU
-  std::uint64_t host_tier_bytes = 0;  ///< host memory for runs that a GPU has no slots for
+  std::uint64_t host_tier_bytes = 0;  ///< bytes of host memory for runs that do not fit into GPU memory
   std::uint64_t runs = 0;             ///< expected number of runs; 0 if unknown
   bool merges_only = false;           ///< the runs are the inputs, which are sorted already (-m)
   bool spills = false;                ///< some runs of phase 1 or of a merge level need temp space
@@ -53,7 +53,7 @@ struct Plan {
   bool windows_in_ring = false;    ///< the output buffers use the memory of the ring
   std::uint32_t merge_lanes = 1;
   std::uint64_t merge_blocks = 0;                   ///< number of buffers for reading blocks ahead
-  bool direct_temp = false, direct_output = false;  ///< writing bypasses the page cache
+  bool direct_temp = false, direct_output = false;  ///< writes bypass the page cache
   std::uint64_t temp_bytes = 0;                     ///< maximum temp space; 0 if unknown or not needed
   std::uint64_t level_bytes = 0;  ///< number of bytes that all merge levels before the last level write
   std::uint64_t index_bytes = 0;  ///< memory of the index of runs and blocks

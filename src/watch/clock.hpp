@@ -19,8 +19,8 @@ namespace gpusort {
 enum class Resource : std::uint8_t {
   kDiskRead,
   kDiskWrite,
-  kBus,      ///< transfers outside of lanes, such as reading a run from device memory
-  kCompute,  ///< lanes that sort or merge, including the transfers of a GPU's lane
+  kBus,      ///< transfers between host and GPU that are not a part of kCompute
+  kCompute,  ///< sorting and merging, including the transfers that a GPU needs for this
   kCodec,    ///< reading and expanding compressed inputs, and compressing outputs
 };
 inline constexpr std::size_t kResourceCount = 5;
@@ -41,7 +41,7 @@ struct PhaseTimes {
   Nanoseconds wall{0};
   PerResource<Nanoseconds> busy{};
   PerResource<std::uint64_t> bytes{};
-  DeviceTimes device;  ///< the sum over all lanes
+  DeviceTimes device;  ///< the times that GPUs spent, summed over all lanes
 
   /// Returns the part of the phase, from 0 to 1, in which the resource was busy.
   double Share(Resource resource) const {

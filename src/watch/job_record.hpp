@@ -24,7 +24,7 @@ class JobRecord {
   /// that --trace and --report may take. Throws Error(kUsage) if the trace file cannot be opened.
   void Begin(StageClock& clock, std::uint64_t trace_memory, unsigned threads, Recorder::Value memory,
              Recorder::Value temp);
-  /// Returns null before Begin, after Leave, and if the job has neither --trace nor --report.
+  /// Returns the sampler, or null before Begin, after Leave, and if the job has neither --trace nor --report.
   Recorder* recorder() { return recorder_ ? &*recorder_ : nullptr; }
   /// Ends the sampling. `plan` is the text of --explain. `stats` are the figures of the sort, which may have failed.
   void Leave(const std::string& plan, const SortStats& stats);

@@ -16,7 +16,7 @@ namespace gpusort {
 /// A part of a job, and how much it is expected to use each resource.
 struct JobPart {
   std::string name;
-  std::uint64_t bytes = 0;     ///< the total to which Update() counts; 0 if unknown
+  std::uint64_t bytes = 0;     ///< number of bytes that the part will process; 0 if unknown
   double work = 0;             ///< work of the cores or the GPU: the number of bytes that are sorted in the same time
   double read = 0, write = 0;  ///< bytes read from and written to disks
   bool expands = false;        ///< this part expands its input, and the numbers above count compressed bytes
