@@ -1,4 +1,4 @@
-// Finds known words that are similar to a mistyped one, for messages about unknown options, values, types and columns.
+// Finds known words that resemble a mistyped word, for messages about unknown options, values, types and columns.
 #pragma once
 
 #include <string>

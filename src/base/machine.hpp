@@ -34,7 +34,7 @@ using ReadVariable = std::function<std::optional<std::string>(const std::string&
 /// Resource limits (getrlimit) of the process in bytes. 0 means no limit.
 struct ResourceLimits {
   std::uint64_t addresses = 0;  ///< the lesser of RLIMIT_AS and RLIMIT_DATA
-  std::uint64_t resident = 0;   ///< RLIMIT_RSS, which batch systems set to the grant; Linux does not enforce it
+  std::uint64_t resident = 0;   ///< RLIMIT_RSS, which batch systems set to the job's memory; Linux does not enforce it
 };
 
 /// Returns how much memory a process may use, from /proc/meminfo, the limits of its control group and the group's
@@ -43,7 +43,7 @@ MemoryFacts FindMemory(const ReadText& read, const ReadVariable& variable, const
 /// Returns how much memory this process may use.
 MemoryFacts FindMemory();
 
-/// The result of ChooseMemory.
+/// The memory that a job uses, as ChooseMemory returns it.
 struct MemoryChoice {
   std::uint64_t bytes = 0;
   std::string bound{};    ///< the limit of a default or percentage, for people: "500.0 MiB by SLURM_MEM_PER_NODE"

@@ -29,7 +29,7 @@ struct Process {
 struct ProcessDialect {
   const char* front;          ///< the text before `out_of_memory`, such as "gpusort: error: "
   const char* out_of_memory;  ///< the message if std::bad_alloc is thrown where it cannot be caught
-  int out_of_memory_code;     ///< the exit code after this message
+  int out_of_memory_code;     ///< the exit code after `out_of_memory` was printed
   void (*start)(Process&);    ///< prepares standard streams and signals
   int (*report)(Process&);    ///< reports the exception that is being handled, and returns the exit code
 };

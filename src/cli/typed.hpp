@@ -1,4 +1,4 @@
-// The values of the options of one command line, as the setters of the option table store them. Plain data.
+// The values of the options of a command line, as the setters of the option table store them. Plain data.
 #pragma once
 
 #include <map>

@@ -33,7 +33,7 @@ class KindCheck {
 
  private:
   unsigned reads_ = 0;  ///< the format that the job reads, as one of the bits in input_kind.cpp; 0: checks nothing
-  std::string as_;      ///< the name of this format in messages
+  std::string as_;      ///< the name of the format that the job reads, for messages
   bool raw_ = false;    ///< the user said that the inputs are not compressed
 };
 

@@ -71,8 +71,8 @@ class OrderCheck {
  public:
   struct Disorder {
     std::uint64_t record = 0;      ///< the number of the record that is out of order, from 0
-    std::uint64_t offset = 0;      ///< the offset of this record in the sequence
-    std::vector<std::byte> bytes;  ///< the bytes of this record
+    std::uint64_t offset = 0;      ///< the offset of the record that is out of order in the sequence
+    std::vector<std::byte> bytes;  ///< the bytes of the record that is out of order
   };
 
   /// If `strict` is true, a record must not equal the record before it. The order in `layout` must outlive this object.
@@ -130,7 +130,7 @@ class OutputProof {
   struct Front {
     std::uint64_t bytes = 0;
     RecordSum sum, dropped;
-    std::vector<std::byte> last;  ///< the last record of this part of the output
+    std::vector<std::byte> last;  ///< the last record of the beginning of the output
   };
   /// Returns the state of this proof. Throws WrongResult if chunks are missing.
   Front front() const;

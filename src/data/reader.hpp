@@ -30,7 +30,7 @@ class InputReader {
     std::uint64_t stored = 0;  ///< number of bytes, before expansion, that were read for this block
     RecordSum sum;             ///< the sum of the records in [head, end)
     // For fixed records, `head` is 0 and `end` is the size of the block.
-    std::uint64_t head = 0;     ///< size of the first line in this block, or of the block if no line ends in the block
+    std::uint64_t head = 0;     ///< size of the block's first line, or of the block if no line ends in the block
     std::uint64_t end = 0;      ///< offset after the last delimiter; 0 if the block has no delimiter
     std::uint64_t longest = 0;  ///< upper bound of the sizes of lines in [head, end); exact if the block was not split
     RecordFormat::Guess guess;  ///< set instead of `sum`, `head`, `end` and `longest` if Looks is kAhead
@@ -83,7 +83,7 @@ class InputReader {
   std::mutex mutex_;  ///< held to take a piece and a buffer, so that the earliest piece gets the first free buffer
   const std::vector<InputRange> ranges_;
   std::size_t range_ = 0;         ///< index of the range that is being read
-  std::uint64_t range_done_ = 0;  ///< number of bytes of this range that threads have taken
+  std::uint64_t range_done_ = 0;  ///< number of bytes of the current range that threads have taken
   std::uint64_t next_piece_ = 0;  ///< number of pieces of all ranges that threads have taken
 };
 

@@ -19,7 +19,7 @@ struct MergeGroup {
 /// NextMerge takes this size for a run in memory. Such a run does not count for the fan-in, and is not merged early.
 inline constexpr std::uint64_t kResident = ~std::uint64_t{0};
 /// Returns the next of the merges that reduce the number of runs to `fan_in`, or std::nullopt if there are few enough
-/// runs. `run_bytes` has the sizes of the runs in input order. The merge is the cheapest one, and reads no more runs
+/// runs. `run_bytes` has the sizes of the runs in input order. The merge is the cheapest merge, and reads no more runs
 /// than necessary. Throws Error(kOutOfMemory) if runs in memory leave no neighbours to merge.
 std::optional<MergeGroup> NextMerge(const std::vector<std::uint64_t>& run_bytes, std::uint64_t fan_in);
 

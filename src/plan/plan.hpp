@@ -14,7 +14,7 @@ struct Ring {
   std::uint64_t block_bytes = 0, blocks = 0;
   std::uint64_t piece_bytes = 0;  ///< number of bytes, in whole records, that are read into a block at once
   std::uint64_t max_record = 0;   ///< size of the longest record that is accepted
-  bool grows = false;             ///< on the CPU, longer lines of up to kMostLine bytes are accepted, too
+  bool grows = false;             ///< on the CPU, lines longer than max_record are accepted, up to kMostLine bytes
   unsigned threads = 1;           ///< number of threads that read
   /// The size of a buffer that fits the cache of a core. Each reading thread reads into its buffer and copies the bytes
   /// to a block. 0: threads read into the blocks directly.

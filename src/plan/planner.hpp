@@ -20,7 +20,7 @@ inline constexpr std::uint64_t kMinBlock = 64 * kKiB;
 inline std::uint64_t RoundUp(std::uint64_t n, std::uint64_t unit) { return (n + unit - 1) / unit * unit; }
 inline std::uint64_t DivideUp(std::uint64_t n, std::uint64_t d) { return (n + d - 1) / d; }
 
-/// The exception that memory is too small. MakeRing and MakePlan replace it by an Error that says how much is enough.
+/// Thrown if the memory is too small. MakeRing and MakePlan throw an Error instead that says how much is enough.
 struct TooLittleMemory {
   std::string for_what;
 };

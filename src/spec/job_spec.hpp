@@ -60,7 +60,7 @@ struct Source {
   bool force_format = false;          ///< inputs that seem to have another format are not refused
   std::string type_note;              ///< the record type and how it was decided: "i32 (from the extension .bin)"
   std::string lines_because;          ///< the option or key that implies lines; empty: --format or names imply lines
-  std::string column_form;            ///< a warning suggests these keys, which sort the inputs by columns instead
+  std::string column_form;            ///< keys that sort the inputs by columns instead of lines, for a warning
   std::optional<TableOptions> table;  ///< set for Format::kTable only; `Order::layout` is then the layout of lines
   std::uint64_t header = 0;           ///< number of lines at the top of every input that are not sorted
   std::uint64_t max_record = 0;       ///< size of the longest line that is accepted; 0: the planner decides

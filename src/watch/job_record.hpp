@@ -1,6 +1,6 @@
 // Writes the files of --trace and --report and the summary at a terminal. Start at JobRecord.
-// `main` creates a JobRecord and ends it with the exit code. The sort fills it in, even when the sort fails. Therefore
-// a failed job has the same files as a job that succeeds.
+// `main` creates a JobRecord and ends it with the exit code. The sort fills the record in, even when it fails.
+// Therefore a failed job has the same files as a job that succeeds.
 #pragma once
 
 #include <cstdint>

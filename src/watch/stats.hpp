@@ -15,7 +15,7 @@ struct AttemptStats {
   std::uint64_t pid = 0;
   std::string begin;                            ///< the date and time in UTC
   std::uint64_t runs_kept = 0;                  ///< number of runs that the process took over from earlier processes
-  std::uint64_t runs_made = 0, bytes_read = 0;  ///< number of runs that the process made, and of bytes that it read
+  std::uint64_t runs_made = 0, bytes_read = 0;  ///< number of runs made and of bytes read by the process
 };
 
 /// The sizes that the plan of a sort chose.
