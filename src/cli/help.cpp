@@ -31,7 +31,7 @@ constexpr const char* kShortExamples =
     "  gpusort -m -o month.log.zst monday.log.gz tuesday.log.gz\n"
     "  producer | gpusort --type u64 - - | consumer\n"
     "\nExit 0: the output is complete and proved. After any other code an old output is\n"
-    "as it was, unless the message says otherwise.\n"
+    "unchanged, unless the message says otherwise.\n"
     "All options: gpusort --help=all. Keys: --help=keys. Tasks: --help=examples.\n"
     "Manual: man gpusort, or gpusort --help=man | man -l -\n";
 
@@ -41,7 +41,7 @@ constexpr const char* kExitCodes =
     "  4 I/O error         5 no space                6 no memory     7 GPU lost\n"
     "  8 integrity         9 internal error          128+N ended by signal N\n"
     "  75 --resume-dir: stopped by a signal; the same command continues the job\n"
-    "After any code but 0 an old output is as it was, unless the message says\n"
+    "After any code but 0 an old output is unchanged, unless the message says\n"
     "otherwise.\n";
 
 std::string FirstColumn(const OptionRow& row) {

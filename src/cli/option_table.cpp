@@ -123,9 +123,9 @@ constexpr OptionRow kRows[] = {
      .brief = "keep the first of records with equal keys"},
     {.section = kOrder, .name = "top", .argument = "N",
      .set = [](Typed& to, Text text) { to.spec.order.top = ParseCount(text, 1, kMaxSize); },
-     .help = "write only the first N records of the order; with -u, the first N of those it keeps",
-     .more = "The bytes are those that head leaves of the whole output. Each batch keeps its first N records, so "
-             "little is spilled.",
+     .help = "write only the first N records of the order; with -u, the first N of the records that -u keeps",
+     .more = "The output has the bytes that head would print of the whole output. Each batch keeps its first N "
+             "records, so little is spilled.",
      .brief = "write only the first N records of the order"},
 
     {.section = kLines, .name = "field-separator", .letter = 't', .argument = "CHAR", .marks = kWithCheck | kLinesOnly,
@@ -165,7 +165,7 @@ constexpr OptionRow kRows[] = {
     {.section = kLines, .name = "locale", .marks = kWithCheck | kLinesOnly,
      .set = [](Typed& to, Text) { to.spec.order.locale = true; },
      .help = "order text, numbers and months as the environment's locale does (LC_ALL); on the CPU",
-     .more = "The output has the bytes that sort gives there. In a locale that orders as C does, it changes nothing."},
+     .more = "The bytes are those of sort in that locale. In a locale with the order of C, nothing changes."},
     {.section = kLines, .name = "debug", .marks = kLinesOnly,
      .set = [](Typed& to, Text) { to.spec.order.debug = true; },
      .help = "underline in the output the part of each line that is compared, and warn about doubtful options",
@@ -173,7 +173,7 @@ constexpr OptionRow kRows[] = {
     {.section = kLines, .name = "header", .argument = "N", .marks = kWithCheck | kLinesOnly | kTablesToo,
      .set = [](Typed& to, Text text) { to.header = text; },
      .takes = kTakesHeader,
-     .help = "the first N lines stay on top, unsorted; several inputs must have the same N lines, which are kept once",
+     .help = "the first N lines stay on top, unsorted; several inputs must have the same N lines, which appear once",
      .more = "See Headers in the manual page."},
     {.section = kLines, .name = "random-source", .argument = "FILE",
      .marks = kWithCheck | kLinesOnly | kAnyAttempt | kSameFile,
@@ -213,7 +213,8 @@ constexpr OptionRow kRows[] = {
      .set = [](Typed& to, Text) { to.table.strict = true; },
      .help = "stop at a value that is not of its key's type, at a record with another number of columns than the "
              "header, and at text after a closing quote",
-     .more = "Exit 3 with the place. Without the option such values are ordered as null, and all of these are counted.",
+     .more = "That is exit 3 with the place. Without the option such values are ordered as null, and a warning "
+             "counts all of these.",
      .about = "stop at values and records that do not fit their type or the header"},
     {.section = kTables, .name = "decimal-point", .argument = "CHAR", .marks = kWithCheck | kTablesOnly,
      .set = [](Typed& to, Text text) { to.table.decimal_point = ParseTableByte(text); },
@@ -222,7 +223,7 @@ constexpr OptionRow kRows[] = {
     {.section = kTables, .name = "thousands", .argument = "CHAR", .marks = kWithCheck | kTablesOnly,
      .set = [](Typed& to, Text text) { to.table.thousands = ParseTableByte(text); },
      .takes = kTakesDecimal,
-     .help = "CHAR may stand between the digits of numbers", .about = "CHAR between the digits of numbers"},
+     .help = "CHAR may separate the digits of numbers", .about = "CHAR between the digits of numbers"},
 
     {.section = kCompressed, .name = "decompress", .argument = "CODEC", .marks = kWithCheck | kSaysFormat,
      .set = [](Typed& to, Text text) { to.spec.source.codec = ParseCodec(text); },
@@ -233,7 +234,8 @@ constexpr OptionRow kRows[] = {
      .about = "how the inputs are compressed"},
     {.section = kCompressed, .name = "max-expanded", .argument = "SIZE", .marks = kWithCheck | kAnyAttempt,
      .set = [](Typed& to, Text text) { to.spec.source.max_expanded = ParseBytes(text); },
-     .help = "stop if an input expands to more (default: no limit)", .more = "A guard against bombs: exit 3."},
+     .help = "stop if an input expands to more (default: no limit)",
+     .more = "A larger input is exit 3. This protects against decompression bombs."},
     {.section = kCompressed, .name = "compress", .argument = "CODEC",
      .set = [](Typed& to, Text text) { to.compress = ParseCodec(text); to.compress_given = true; },
      .words = "auto none gz bz2 xz zst lz4",
@@ -241,7 +243,7 @@ constexpr OptionRow kRows[] = {
      .more = "A codec that contradicts the output's extension is exit 2.", .about = "how to compress the output"},
     {.section = kCompressed, .name = "compress-temp", .argument = "CODEC", .marks = kAnyAttempt, .set = SetTempCodec,
      .words = "auto none lz4 zst",
-     .help = "compress spilled blocks: auto (the default: if the disk is so slow that it pays), none, lz4 or zst",
+     .help = "compress spilled blocks: auto (the default: if that saves time), none, lz4 or zst",
      .more = "auto measures how fast blocks reach the disk, and compresses them if that is slower than lz4 or zst. "
              "Blocks that the page cache takes at the speed of RAM are not compressed.",
      .about = "how to compress spilled blocks"},
@@ -307,7 +309,7 @@ constexpr OptionRow kRows[] = {
     {.section = kOutput, .name = "output", .letter = 'o', .argument = "FILE", .marks = kAnyAttempt,
      .set = [](Typed& to, Text file) { to.spec.target.output = file; },
      .help = "the output; needed for several inputs",
-     .more = "It may be one of the inputs: it is replaced when all is done.",
+     .more = "The output may be one of the inputs, which is then replaced at the end.",
      .brief = "the output; needed for several inputs"},
     {.section = kOutput, .name = "check", .letter = 'c', .marks = kWithCheck | kFirst,
      .set = [](Typed& to, Text word) {
@@ -386,14 +388,14 @@ constexpr OptionRow kRows[] = {
      .about = "write the log as text, or as a JSON object on each line"},
     {.section = kReports, .name = "status", .marks = kAnyAttempt | kFirst,
      .set = [](Typed& to, Text) { Ask(to, Action::kStatus); },
-     .help = "only print how far the job is that --resume-dir DIR keeps"},
+     .help = "only print how far the job of --resume-dir DIR is"},
     {.section = kReports, .name = "version", .marks = kWithCheck | kFirst,
      .set = [](Typed& to, Text) { Ask(to, Action::kVersion); },
      .help = "print the version, and the backends that are built and found"},
     {.section = kReports, .name = "help", .marks = kWithCheck | kFirst, .set = AskHelp,
      .words = "all keys examples man json",
      .help = "print the options that are needed most; --help=all: all options; --help=keys: keys and their types; "
-             "--help=examples: tasks out of practice; --help=man: the manual page; --help=json: the options for "
+             "--help=examples: common tasks; --help=man: the manual page; --help=json: the options for "
              "programs",
      .more = "The manual page is roff: gpusort --help=man | man -l -. --help=json prints an array with one object for "
              "each option: name, letter, argument (empty for a flag), words that the value may be, whether it repeats, "
@@ -412,7 +414,7 @@ constexpr OptionRow kRows[] = {
     {.section = kTuning, .name = "batch-size", .argument = "SIZE", .marks = kAnyAttempt,
      .set = [](Typed& to, Text text) { to.batch_size = text; },
      .help = "binary: the same as --batch-bytes; lines: the same as --fan-in, as for sort",
-     .about = "bytes sorted at once, of lines runs merged at once"},
+     .about = "bytes sorted at once; for lines, runs merged at once"},
     {.section = kTuning, .name = "block-size", .argument = "SIZE", .marks = kAnyAttempt,
      .set = [](Typed& to, Text text) { to.spec.limits.block_bytes = ParseBytes(text); },
      .help = "bytes of one read or write"},
