@@ -94,7 +94,7 @@ struct ArenaShape {
   std::uint32_t slots = 0;
   std::uint32_t lanes = 1;
   std::uint64_t batch_lines = 0;  ///< CPU only: the maximum number of lines of a batch; 0 means SlotRecords()
-  bool grows = false;  ///< CPU only: if true, a line longer than a slot is accepted as a batch of its own
+  bool grows = false;  ///< CPU only: true: a line longer than a slot is accepted, as a separate batch
 };
 
 /// One block of the bytes of a batch, in host memory, on loan: the destructor returns the buffer to its owner. All
@@ -178,8 +178,8 @@ struct DeviceTimes {
 };
 
 /// One worker of a backend, with its own workspace. Only one thread at a time may use a lane, but lanes work in
-/// parallel. After Error(kOutOfMemory) the backend is still usable. After Error(kGpuLost) no memory of the device can
-/// be read. Error(kCancelled) follows Backend::Cancel.
+/// parallel. Sort and Merge throw Error(kOutOfMemory), which leaves the backend usable, Error(kGpuLost), after which
+/// no memory of the device can be read, and Error(kCancelled) after Backend::Cancel.
 class Lane {
  public:
   virtual ~Lane() = default;

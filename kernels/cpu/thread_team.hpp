@@ -1,6 +1,6 @@
 // The threads of the CPU backend, which its lanes share. Start at TeamExecutor. The team continues with fewer threads
-// if the system refuses some. oneTBB 2021.8 does not: after a refused thread (ulimit -u, pids.max) the call that asked
-// for work throws, and later calls wait for ever.
+// if the system refuses some. oneTBB 2021.8 does not continue after a refused thread (ulimit -u,
+// pids.max): the call that asked for work throws, and later calls wait for ever.
 #pragma once
 
 #include <algorithm>

@@ -42,7 +42,7 @@ class CudaLane : public Lane {
   };
   struct Merged {
     const std::byte* data;  ///< the result, in one of the two slots; null: see `cuts`
-    /// If `data` is null, the runs together are too large to merge: how many bytes of each run belong to a first half.
+    /// If `data` is null, the runs are too large to merge at once. `cuts` then has the bytes of each run's first part.
     std::vector<std::uint64_t> cuts = {};
   };
   /// Sorts the records of the slot [in, in + bytes). `out` is another slot. The work may still be queued on stream().

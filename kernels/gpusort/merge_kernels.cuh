@@ -111,7 +111,7 @@ inline constexpr std::size_t kStagedValueBytes<NoValues> = 0;
 
 inline constexpr std::uint32_t kWarpThreads = 32;
 
-// Programmatic dependent launch: the blocks of a kernel start while the kernel before still ends. Every kernel here
+// Programmatic dependent launch: the blocks of a kernel start while the kernel before is ending. Every kernel here
 // waits before it accesses memory, and lets the next kernel start once its own blocks run. In a small sort, a pass
 // therefore takes no longer than a launch.
 

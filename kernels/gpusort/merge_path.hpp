@@ -190,7 +190,7 @@ struct SplitSearch {
       if (w == run) {
         least = most = Probe(low[w], high[w], worker % kProbes);
       } else if (low[w] < high[w]) {
-        // Returns true if probe p of run w precedes this probe. Of equal keys, the lower run's comes first.
+        // Returns true if probe p of run w precedes this probe. The lower run decides between equal keys.
         const auto before = [&](int p) {
           const Key& other = probes[w * kProbes + p];
           return w < run ? !less(own, other) : less(other, own);

@@ -286,7 +286,7 @@ void MakeMergeInput(MergeCase<Key, Value>& lists, const std::string& inputs, con
   lists.Finish();
 }
 
-// The benchmarks of the subcommands. Each is in one or two files of its own.
+// The benchmarks of the subcommands. Each has one or two source files.
 template <typename Key, typename Value>
 void MergeBench(Gpu& gpu, Report& report);
 template <typename Key, typename Value>
