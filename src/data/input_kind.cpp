@@ -1,15 +1,14 @@
 #include "data/input_kind.hpp"
 
 #include <algorithm>
-#include <cctype>
-#include <cstring>
-#include <optional>
+#include <nlohmann/json.hpp>
+#include <sstream>
 #include <string_view>
 #include <utility>
-#include <vector>
 
 #include "base/text.hpp"
 #include "formats/registry.hpp"
+#include "formats/text_reader.hpp"
 #include "kernels/error.hpp"
 
 namespace gpusort {
@@ -147,14 +146,8 @@ bool IsControl(char c) {
 
 bool HasControl(std::string_view text) { return std::any_of(text.begin(), text.end(), IsControl); }
 
-std::string LowerText(std::string_view text) {
-  std::string lower(text);
-  for (char& c : lower) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
-  return lower;
-}
-
 bool StartsWithAnyCase(std::string_view text, std::string_view lower) {
-  return text.size() >= lower.size() && LowerText(text.substr(0, lower.size())) == lower;
+  return IsWord(text.substr(0, lower.size()), lower);
 }
 
 /// Returns true if a header of tar is there: the sum at byte 148 is that of all its bytes, its own counted as blanks.
@@ -286,157 +279,50 @@ const Kind* FindDump(std::string_view text) {
   return nullptr;
 }
 
-/// Reads the first JSON value at the front of an input, which may be cut anywhere.
-class JsonFront {
- public:
-  explicit JsonFront(std::string_view text) : text_(text) {
-    SkipBlanks();
-    if (at_ == text_.size() || (text_[at_] != '{' && text_[at_] != '[')) return;
-    array_ = text_[at_] == '[';
-    valid_ = Read();
-  }
+constexpr std::string_view kJsonBlanks = " \t\r\n";
 
-  bool valid() const { return valid_; }  ///< no byte contradicts, and the value has something in it
-  bool array() const { return array_; }
-  bool nested() const { return nested_; }  ///< the first of the array's elements is an array or object
-  bool newline() const { return newline_; }  ///< within the value
-  bool ended() const { return ended_; }
-  std::string_view rest() const { return text_.substr(at_); }  ///< after the value
-
- private:
-  enum class Next { kValue, kValueOrEnd, kName, kNameOrEnd, kColon, kCommaOrEnd };
-
-  void SkipBlanks() {
-    while (at_ < text_.size() && std::strchr(" \t\r\n", text_[at_]) != nullptr && text_[at_] != '\0') {
-      newline_ |= text_[at_] == '\n' && !levels_.empty();
-      ++at_;
-    }
-  }
-
-  bool ReadString() {
-    for (++at_; at_ < text_.size(); ++at_) {
-      if (static_cast<unsigned char>(text_[at_]) < 0x20) return false;
-      if (text_[at_] == '\\') {
-        ++at_;
-      } else if (text_[at_] == '"') {
-        ++at_;
-        return true;
-      }
-    }
-    at_ = text_.size();
-    return true;
-  }
-
-  bool ReadWord() {
-    const std::size_t begin = at_;
-    while (at_ < text_.size() && (std::isalnum(static_cast<unsigned char>(text_[at_])) != 0 ||
-                                  text_[at_] == '-' || text_[at_] == '+' || text_[at_] == '.')) {
-      ++at_;
-    }
-    const std::string_view word = text_.substr(begin, at_ - begin);
-    if (word.empty()) return false;
-    const bool cut = at_ == text_.size();
-    for (const std::string_view literal : {"true"sv, "false"sv, "null"sv}) {
-      if (word == literal || (cut && literal.starts_with(word))) return true;
-    }
-    const std::string_view digits = word.substr(word[0] == '-' ? 1 : 0);
-    if (digits.empty()) return cut;
-    // Dates and times begin as numbers do.
-    const std::size_t mantissa = std::min(digits.find_first_of("eE"), digits.size());
-    const std::string_view power = digits.substr(std::min(digits.size(), mantissa + 1));
-    return std::isdigit(static_cast<unsigned char>(digits[0])) != 0 &&
-           digits.substr(0, mantissa).find_first_not_of("0123456789.") == digits.npos &&
-           std::count(digits.begin(), digits.end(), '.') <= 1 &&
-           power.find_first_not_of("0123456789+-") == power.npos;
-  }
-
-  bool Open(char c) {
-    levels_.push_back(c);
-    ++at_;
-    return true;
-  }
-
-  bool Close() {
-    levels_.pop_back();
-    ++at_;
-    ended_ = levels_.empty();
-    return true;
-  }
-
-  bool Read() {
-    Next next = array_ ? Next::kValueOrEnd : Next::kNameOrEnd;
-    Open(text_[at_]);
-    bool any = false;
-    for (SkipBlanks(); at_ < text_.size() && !ended_; ended_ ? void() : SkipBlanks()) {
-      const char c = text_[at_];
-      const bool in_array = levels_.back() == '[';
-      switch (next) {
-        case Next::kValueOrEnd:
-        case Next::kValue:
-          if (c == ']' && next == Next::kValueOrEnd) {
-            Close();
-            next = Next::kCommaOrEnd;
-            break;
-          }
-          if (!any) nested_ = c == '{' || c == '[';
-          any = true;
-          if (c == '{' || c == '[') {
-            Open(c);
-            next = c == '[' ? Next::kValueOrEnd : Next::kNameOrEnd;
-            break;
-          }
-          if (c == '"' ? !ReadString() : !ReadWord()) return false;
-          next = Next::kCommaOrEnd;
-          break;
-        case Next::kNameOrEnd:
-        case Next::kName:
-          if (c == '}' && next == Next::kNameOrEnd) {
-            Close();
-            next = Next::kCommaOrEnd;
-            break;
-          }
-          any = true;
-          if (c != '"' || !ReadString()) return false;
-          next = Next::kColon;
-          break;
-        case Next::kColon:
-          if (c != ':') return false;
-          ++at_;
-          next = Next::kValue;
-          break;
-        case Next::kCommaOrEnd:
-          if (c == ',') {
-            ++at_;
-            next = in_array ? Next::kValue : Next::kName;
-          } else if (c == (in_array ? ']' : '}')) {
-            Close();
-          } else {
-            return false;
-          }
-          break;
-      }
-    }
-    return any;
-  }
-
-  const std::string_view text_;
-  std::size_t at_ = 0;
-  bool valid_ = false, array_ = false, nested_ = false, newline_ = false, ended_ = false;
-  std::vector<char> levels_;
+/// The first JSON array or object at the front of an input, which may be cut anywhere.
+struct JsonFront {
+  bool valid = false;     ///< no byte contradicts, and there is something in the array or object
+  bool ended = false;     ///< the input is not cut inside it
+  std::string_view text;  ///< from the opening bracket on
+  std::string_view rest;  ///< the input after it
 };
 
-const Kind* FindJson(std::string_view text, bool all, bool named_json, unsigned reads) {
-  const JsonFront front(text);
-  if (!front.valid() || (all && !front.ended())) return nullptr;
-  if (front.newline()) return front.array() ? &kJsonArray : &kJsonOverLines;
-  const std::string_view rest = front.rest();
-  const std::size_t next = rest.find_first_not_of(" \t\r\n");
-  if (front.array()) {
-    // One line of scalars may be a line of JSON Lines, or of text.
-    const bool alone = front.ended() ? all && next == rest.npos : !all;
-    return alone && (front.nested() || (named_json && all)) ? &kJsonArray : nullptr;
+JsonFront ReadJson(std::string_view input) {
+  const std::string_view text = input.substr(std::min(input.find_first_not_of(kJsonBlanks), input.size()));
+  const std::size_t first = text.find_first_not_of(kJsonBlanks, 1);
+  if (!text.starts_with('{') && !text.starts_with('[')) return {};
+  if (first == text.npos || text[first] == ']' || text[first] == '}') return {};
+  // Strings count in any encoding, and the parser wants UTF-8.
+  std::string ascii(text);
+  std::replace_if(ascii.begin(), ascii.end(), [](char c) { return static_cast<signed char>(c) < 0; }, 'x');
+  std::istringstream in(ascii);
+  try {
+    nlohmann::json value;
+    in >> value;
+    const auto size = static_cast<std::size_t>(in.tellg());
+    return {true, true, text.substr(0, size), text.substr(size)};
+  } catch (const nlohmann::json::parse_error& error) {
+    return {error.byte > text.size(), false, text, {}};  // the parser fails after the last byte of a value that is cut
+  } catch (const nlohmann::json::out_of_range&) {
+    return {};
   }
-  const bool lines = front.ended() && rest.find('\n') < next;
+}
+
+const Kind* FindJson(std::string_view input, bool all, bool named_json, unsigned reads) {
+  const JsonFront json = ReadJson(input);
+  if (!json.valid || (all && !json.ended)) return nullptr;
+  const bool array = json.text[0] == '[';
+  if (json.text.find('\n') != json.text.npos) return array ? &kJsonArray : &kJsonOverLines;
+  const std::size_t next = json.rest.find_first_not_of(kJsonBlanks);
+  if (array) {
+    // One line of scalars may be a line of JSON Lines, or of text.
+    const char first = json.text[json.text.find_first_not_of(kJsonBlanks, 1)];
+    const bool alone = json.ended ? all && next == json.rest.npos : !all;
+    return alone && (first == '[' || first == '{' || (named_json && all)) ? &kJsonArray : nullptr;
+  }
+  const bool lines = json.ended && json.rest.find('\n') < next;
   return reads == kReadsCsv && lines ? &kJsonLines : nullptr;
 }
 

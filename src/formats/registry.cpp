@@ -1,9 +1,9 @@
 #include "formats/registry.hpp"
 
 #include <algorithm>
-#include <cctype>
 #include <iterator>
 
+#include "formats/text_reader.hpp"
 #include "kernels/error.hpp"
 
 namespace gpusort {
@@ -14,8 +14,7 @@ const FormatRow* FindFormat(std::string_view name) {
 }
 
 const FormatRow* FormatOfFile(std::string_view path) {
-  std::string lower(path);
-  for (char& c : lower) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+  const std::string lower = LowerText(path);
   for (const FormatRow& row : kFormatRows) {
     for (std::string_view rest = row.extensions; !rest.empty();) {
       const std::string_view extension = rest.substr(0, rest.find(' '));
