@@ -3,6 +3,7 @@
 #include <sys/resource.h>
 
 #include <algorithm>
+#include <cstring>
 #include <set>
 #include <utility>
 
@@ -32,7 +33,101 @@ std::size_t OpenLimit() {
   return std::min(most / 2, most - std::min(most, kOtherFiles));
 }
 
+[[noreturn]] void ThrowPartialRecord(const std::string& path, std::uint64_t bytes, std::uint64_t stride) {
+  throw Error(ErrorCode::kBadInput, EscapeName(path) + ": " + std::to_string(bytes) +
+                                        " bytes are not a multiple of the record of " + std::to_string(stride) +
+                                        " bytes: the last record, at offset " + std::to_string(bytes - bytes % stride) +
+                                        ", is incomplete");
+}
+
 }  // namespace
+
+/// Reads an input once, from its begin to its end: a pipe, a terminal, or a compressed file.
+class Inputs::Stream {
+ public:
+  Stream(Inputs& inputs, Input& input)
+      : inputs_(inputs),
+        input_(input),
+        file_(input.pipe ? nullptr : input.file->Open()),
+        ahead_(std::move(input.front)),
+        decoder_(
+            input.codec, EscapeName(input.path), [this](std::span<std::byte> to) { return ReadStored(to); },
+            inputs.options_.limits) {}
+
+  /// Does what ReadStream does for one input. Waits for bytes, and returns 0 only at the end.
+  std::uint64_t Read(std::span<std::byte> buffer, std::uint64_t limit) {
+    const RecordFormat& format = inputs_.format();
+    const bool first = !std::exchange(begun_, true);
+    if (first && format.has_header()) TakeHeader();
+    std::uint64_t got = 0;
+    bool ended = false;
+    while (got < limit && !ended) {
+      const std::uint64_t more = Next(buffer.subspan(got, limit - got));
+      got += more;
+      ended = more == 0;
+    }
+    if (first && !format.has_header()) {
+      inputs_.options_.kinds.Look(input_.path, input_.expanded_path, buffer.first(got), ended);
+    }
+    const std::uint64_t unit = LeastRecordBytes(inputs_.layout_);
+    if (got % unit != 0) ThrowPartialRecord(input_.path, offset_ + got, unit);
+    KeepTail(buffer.first(got));
+    if (ended && offset_ + got > 0) {
+      const std::uint64_t given = got;
+      for (const char c : format.Ending(inputs_.header(), tail_)) buffer[got++] = static_cast<std::byte>(c);
+      KeepTail(buffer.subspan(given, got - given));
+    }
+    offset_ += got;
+    return got;
+  }
+
+ private:
+  std::uint64_t ReadStored(std::span<std::byte> out) {
+    const std::uint64_t got = input_.pipe ? input_.pipe->ReadSome(out) : input_.file->ReadSome(*file_, file_at_, out);
+    file_at_ += got;
+    inputs_.stored_read_.fetch_add(got, std::memory_order_relaxed);
+    return got;
+  }
+
+  /// Returns how many bytes of the input it puts into `out`, 0 only at the end.
+  std::uint64_t Next(std::span<std::byte> out) {
+    const std::uint64_t count = std::min<std::uint64_t>(ahead_.size() - ahead_taken_, out.size());
+    if (count == 0) return decoder_.Read(out);
+    std::memcpy(out.data(), ahead_.data() + ahead_taken_, count);
+    ahead_taken_ += count;
+    if (ahead_taken_ == ahead_.size()) {
+      ahead_ = {};
+      ahead_taken_ = 0;
+    }
+    return count;
+  }
+
+  void TakeHeader() {
+    InputHeader::Taken taken = inputs_.header_.Take(
+        {input_.path, input_.expanded_path, true, [this](std::span<std::byte> out) { return Next(out); }});
+    input_.header = input_.begin = taken.bytes;
+    taken.rest.insert(taken.rest.end(), ahead_.begin() + static_cast<std::ptrdiff_t>(ahead_taken_), ahead_.end());
+    ahead_ = std::move(taken.rest);
+    ahead_taken_ = 0;
+  }
+
+  void KeepTail(std::span<const std::byte> bytes) {
+    const std::span last = bytes.last(std::min(bytes.size(), RecordFormat::kTailBytes));
+    tail_.insert(tail_.end(), last.begin(), last.end());
+    if (tail_.size() > RecordFormat::kTailBytes) tail_.erase(tail_.begin(), tail_.end() - RecordFormat::kTailBytes);
+  }
+
+  Inputs& inputs_;
+  Input& input_;
+  const std::shared_ptr<File> file_;  ///< null: input_.pipe is read
+  std::uint64_t file_at_ = 0;
+  std::vector<std::byte> ahead_;  ///< read before, and not yet handed out from ahead_taken_ on
+  std::uint64_t ahead_taken_ = 0;
+  Decoder decoder_;
+  std::uint64_t offset_ = 0;  ///< bytes of records so far
+  bool begun_ = false;
+  std::vector<std::byte> tail_;  ///< the last bytes, as RecordFormat::Ending takes them
+};
 
 std::uint64_t TotalBytes(const std::vector<InputRange>& ranges) {
   std::uint64_t bytes = 0;
@@ -110,6 +205,8 @@ Inputs::Inputs(FileSystem& files, const std::vector<std::string>& paths, const I
   }
   direct_ = 2 * direct_bytes > bytes_;
 }
+
+Inputs::~Inputs() = default;
 
 void Inputs::Open(FileSystem& files, Input& input, CancelFlag& cancel, StreamFronts& fronts) {
   const std::size_t number = inputs_.size() - 1;
@@ -220,15 +317,8 @@ void Inputs::CheckOrder(const Input& input, std::span<const std::byte> bytes) {
 std::uint64_t Inputs::ReadNext(std::span<std::byte> buffer, std::uint64_t limit) {
   Input& input = inputs_[stream_];
   if (input.once()) {
-    if (!reading_) {
-      const InputStream::Job job{format(), layout_, options_.kinds, options_.limits, header_, stored_read_};
-      reading_ = std::make_unique<InputStream>(
-          job, InputStream::Source{input.path, input.expanded_path, input.codec, input.pipe.get(), input.file.get(),
-                                   std::move(input.front)});
-    }
-    const std::uint64_t got = reading_->Read(buffer, limit);
-    input.header = input.begin = reading_->header_bytes();
-    return got;
+    if (!reading_) reading_ = std::make_unique<Stream>(*this, input);
+    return reading_->Read(buffer, limit);
   }
   const std::uint64_t count = std::min(limit, size(stream_) - stream_offset_);
   if (count == 0) return 0;

@@ -16,7 +16,6 @@
 #include "data/header.hpp"
 #include "data/input_file.hpp"
 #include "data/input_kind.hpp"
-#include "data/input_stream.hpp"
 #include "data/proof.hpp"
 #include "formats/record_format.hpp"
 #include "io/codec/codec.hpp"
@@ -87,6 +86,7 @@ class Inputs {
   /// another format. For streams, ReadStream throws these errors.
   Inputs(FileSystem& files, const std::vector<std::string>& paths, const InputOptions& options,
          const RecordLayout& layout, CancelFlag& cancel, StreamFronts fronts = {});
+  ~Inputs();
 
   /// Returns true if all inputs are regular files that are not compressed and that the output does not overwrite.
   bool rereadable() const { return rereadable_; }
@@ -157,6 +157,7 @@ class Inputs {
     std::string state;  ///< the state of the format's parser at `begin`
     bool once() const { return pipe != nullptr || codec != Codec::kNone; }
   };
+  class Stream;
   void Open(FileSystem& files, Input& input, CancelFlag& cancel, StreamFronts& fronts);
   void FindRecords(Input& input);
   std::uint64_t ReadNext(std::span<std::byte> buffer, std::uint64_t limit);
@@ -174,7 +175,7 @@ class Inputs {
   std::uint64_t bytes_ = 0;
   std::uint32_t stream_ = 0;              ///< the number of the input that ReadStream reads now
   std::uint64_t stream_offset_ = 0;       ///< number of bytes of records that ReadStream has read of the current input
-  std::unique_ptr<InputStream> reading_;  ///< reads the current input if it can be read only once
+  std::unique_ptr<Stream> reading_;       ///< reads the current input if it can be read only once
   std::optional<OrderCheck> order_;       ///< checks the order of the current input if it must be sorted
 };
 

@@ -4,46 +4,25 @@
 #include <cstring>
 
 #include "formats/find_bytes.hpp"
-#include "formats/registry.hpp"
+#include "formats/text_reader.hpp"
 #include "kernels/error.hpp"
 
 namespace gpusort {
 namespace {
 
-constexpr unsigned char kNewline = '\n', kReturn = '\r';
+using namespace std::string_view_literals;
 
-/// The first of [p, end) that is one of three bytes; `end` if none is.
-const Byte* FindAny(const Byte* p, const Byte* end, unsigned char a, unsigned char b, unsigned char c) {
-#if defined(__SSE2__)
-  const __m128i as = _mm_set1_epi8(static_cast<char>(a)), bs = _mm_set1_epi8(static_cast<char>(b)),
-                cs = _mm_set1_epi8(static_cast<char>(c));
-  for (; end - p >= 16; p += 16) {
-    const __m128i bytes = _mm_loadu_si128(reinterpret_cast<const __m128i*>(p));
-    const __m128i any =
-        _mm_or_si128(_mm_or_si128(_mm_cmpeq_epi8(bytes, as), _mm_cmpeq_epi8(bytes, bs)), _mm_cmpeq_epi8(bytes, cs));
-    if (const int found = _mm_movemask_epi8(any); found != 0) return p + std::countr_zero(static_cast<unsigned>(found));
-  }
-#endif
-  while (p < end && *p != a && *p != b && *p != c) ++p;
-  return p;
-}
+constexpr unsigned char kNewline = '\n', kReturn = '\r';
 
 const Byte* LastNewline(const Byte* p, const Byte* end) {
   return p == end ? nullptr : static_cast<const Byte*>(::memrchr(p, kNewline, static_cast<std::size_t>(end - p)));
-}
-
-/// Returns the value of an octal or hexadecimal digit, or -1 for any other byte.
-int DigitOf(unsigned char c) {
-  if (c >= '0' && c <= '9') return c - '0';
-  const unsigned char lower = c | 0x20;
-  return lower >= 'a' && lower <= 'f' ? lower - 'a' + 10 : -1;
 }
 
 /// The number that up to `most` digits at `p` are, which it takes.
 char TakeDigits(const Byte*& p, const Byte* end, unsigned base, unsigned most) {
   unsigned number = 0;
   for (; most > 0 && p != end; --most, ++p) {
-    const int digit = DigitOf(*p);
+    const int digit = HexDigit(*p);
     if (digit < 0 || digit >= static_cast<int>(base)) break;
     number = number * base + static_cast<unsigned>(digit);
   }
@@ -57,10 +36,7 @@ CopyFormat::CopyFormat(const JobSpec& spec)
       postgres_(table_.name != "mysql"),
       delimiter_(table_.delimiter),
       escape_(table_.escape < 0 ? '\\' : static_cast<unsigned char>(table_.escape)),
-      quote_(postgres_ ? -1 : table_.quote),
-      wanted_(columns_) {
-  if (RowOf(table_).names == ColumnNames::kNumbers && table_.header == 0) RefuseNames(table_);
-}
+      quote_(postgres_ ? -1 : table_.quote) {}
 
 std::optional<std::uint64_t> CopyFormat::HeaderBytes(RecordSpan front, bool all) const {
   std::uint64_t at = 0;
@@ -89,16 +65,13 @@ void CopyFormat::ReadHeader(RecordSpan header) {
     if (p == end || *p != delimiter_) break;
   }
   Resolve(names);
-  wanted_ = KeyColumns(columns_);
 }
 
-const Byte* CopyFormat::ScanRows(const Byte* p, const Byte* end, Mode& mode, RowEnds& ends) const {
+const Byte* CopyFormat::ScanRows(const Byte* begin, const Byte* p, const Byte* end, Mode& mode, Ends& ends) const {
   if (quote_ >= 0) {
     while (p != end) {
       p = ScanQuotedRow(p, end, mode);
-      if (mode != kStart || p[-1] != kNewline) continue;
-      ends.last = p;
-      if (ends.first == nullptr) ends.first = p;
+      if (mode == kStart && p[-1] == kNewline) ends.Add(p - begin);
     }
     return p;
   }
@@ -127,8 +100,8 @@ const Byte* CopyFormat::ScanRows(const Byte* p, const Byte* end, Mode& mode, Row
         const Byte* const escape = FindByte(p, end, escape_);
         const Byte* const newline = LastNewline(p, escape);
         if (newline != nullptr) {
-          ends.last = newline + 1;
-          if (ends.first == nullptr) ends.first = FindByte(p, end, kNewline) + 1;
+          if (ends.first == 0) ends.Add(FindByte(p, end, kNewline) + 1 - begin);
+          ends.Add(newline + 1 - begin);
         }
         const bool at_start = newline != nullptr ? newline + 1 == escape : mode == kStart && p == escape;
         if (escape == end) {
@@ -158,7 +131,7 @@ const Byte* CopyFormat::ScanQuotedRow(const Byte* p, const Byte* end, Mode& mode
         mode = mode == kEscape ? kPlain : kQuoted;
         break;
       case kQuoted:
-        p = FindEither(p, end, quote, escape_);
+        p = FindAny(p, end, quote, escape_);
         if (p == end) return end;
         mode = *p == escape_ ? kQuotedEscape : kQuote;
         ++p;
@@ -188,17 +161,12 @@ RecordFormat::Ends CopyFormat::Scan(RecordSpan bytes, ScanState& state) const {
   const Byte* const begin = AsBytes(bytes.data());
   const Byte* const end = begin + bytes.size();
   auto mode = static_cast<Mode>(state.mode);
-  RowEnds rows;
-  const Byte* const p = ScanRows(begin, end, mode, rows);
+  Ends ends;
+  const Byte* const p = ScanRows(begin, begin, end, mode, ends);
   if (p != end) {
     throw BadRecord(static_cast<std::uint64_t>(p - begin), "there is more behind the line \\. that ends the data");
   }
   state.mode = mode;
-  Ends ends;
-  if (rows.last != nullptr) {
-    ends.first = static_cast<std::uint64_t>(rows.first - begin);
-    ends.last = static_cast<std::uint64_t>(rows.last - begin);
-  }
   return ends;
 }
 
@@ -224,30 +192,13 @@ bool CopyFormat::IsNullField(std::string_view raw) const {
 
 void CopyFormat::TakeEscaped(const Byte*& p, const Byte* end, std::string& text) const {
   const unsigned char code = *p++;
-  switch (code) {
-    case 'b':
-      text += '\b';
-      return;
-    case 'n':
-      text += '\n';
-      return;
-    case 'r':
-      text += '\r';
-      return;
-    case 't':
-      text += '\t';
-      return;
-    default:
-      break;
-  }
-  if (!postgres_) {
-    text += code == '0' ? '\0' : code == 'Z' ? '\x1A' : static_cast<char>(code);
-  } else if (code == 'f' || code == 'v') {
-    text += code == 'f' ? '\f' : '\v';
-  } else if (code >= '0' && code <= '7') {
+  const std::string_view codes = postgres_ ? "bnrtfv" : "bnrt0Z", bytes = postgres_ ? "\b\n\r\t\f\v" : "\b\n\r\t\0\x1A"sv;
+  if (const std::size_t known = codes.find(static_cast<char>(code)); known != codes.npos) {
+    text += bytes[known];
+  } else if (postgres_ && code >= '0' && code <= '7') {
     --p;
     text += TakeDigits(p, end, 8, 3);
-  } else if (code == 'x' && p != end && DigitOf(*p) >= 0) {
+  } else if (postgres_ && code == 'x' && p != end && HexDigit(*p) >= 0) {
     text += TakeDigits(p, end, 16, 2);
   } else {
     text += static_cast<char>(code);
@@ -292,7 +243,7 @@ const Byte* CopyFormat::ReadQuoted(const Byte* p, const Byte* end, Field& field,
   scratch.clear();
   const Byte* from = ++p;
   for (;;) {
-    p = FindEither(p, end, quote, escape_);
+    p = FindAny(p, end, quote, escape_);
     if (p == end) break;
     if (*p == escape_) {
       scratch.append(Text(from, p));
@@ -332,7 +283,7 @@ const Byte* CopyFormat::RowEnd(const Byte* p, const Byte* end) const {
     return ScanQuotedRow(p, end, mode);
   }
   for (;;) {
-    p = FindEither(p, end, kNewline, escape_);
+    p = FindAny(p, end, kNewline, escape_);
     if (p == end || *p == kNewline) return p == end ? end : p + 1;
     p += end - p > 1 ? 2 : 1;
   }

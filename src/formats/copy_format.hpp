@@ -7,7 +7,6 @@
 
 #include <string>
 
-#include "formats/key_columns.hpp"
 #include "formats/table_format.hpp"
 
 namespace gpusort {
@@ -46,13 +45,9 @@ class CopyFormat : public TableFormat {
     kQuote,  ///< after a quote that may be the closing quote
     kQuoteReturn,
   };
-  /// Pointers to the ends of the first and the last record that ScanRows() found; null: there is none.
-  struct RowEnds {
-    const Byte* first = nullptr;
-    const Byte* last = nullptr;
-  };
   /// Scans rows from `p` in `mode`, up to `end` or the line that ends the data (kEnded). Returns where the scan ends.
-  const Byte* ScanRows(const Byte* p, const Byte* end, Mode& mode, RowEnds& ends) const;
+  /// Adds the ends of the rows, counted from `begin`, to `ends`.
+  const Byte* ScanRows(const Byte* begin, const Byte* p, const Byte* end, Mode& mode, Ends& ends) const;
   /// Writes the keys of the row at `begin` in the columns `wanted`. If `wanted` is empty, writes every column with
   /// PutWhole. Returns the end of the row.
   const Byte* PutRow(const Byte* begin, const Byte* end, const KeyColumns& wanted, Scratch& scratch, FieldWriter& out,
@@ -75,7 +70,6 @@ class CopyFormat : public TableFormat {
   const bool postgres_;
   const unsigned char delimiter_, escape_;
   const int quote_;  ///< -1: fields have no quotes
-  KeyColumns wanted_;
 };
 
 }  // namespace gpusort

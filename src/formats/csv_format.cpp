@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cstring>
-#include <numeric>
 
 #include "base/text.hpp"
 #include "formats/find_bytes.hpp"
@@ -15,24 +14,7 @@ CsvFormat::CsvFormat(const JobSpec& spec)
       delimiter_(table_.delimiter),
       quote_(table_.quote),
       escape_(table_.escape),
-      comment_(table_.comment),
-      by_column_(keys_.size()) {
-  for (const ColumnKey& key : table_.keys) {
-    if (table_.header == 0 && key.number == 0) {
-      throw Error(ErrorCode::kUsage, "--key: '" + EscapeName(key.text) +
-                                         "': without a header columns have no names: give its number, like #1");
-    }
-  }
-  OrderColumns();
-}
-
-void CsvFormat::OrderColumns() {
-  std::iota(by_column_.begin(), by_column_.end(), std::size_t{0});
-  const auto by_number = [this](std::size_t a, std::size_t b) { return columns_[a] < columns_[b]; };
-  std::stable_sort(by_column_.begin(), by_column_.end(), by_number);
-  places_.resize(by_column_.size());
-  for (std::size_t i = 0; i < by_column_.size(); ++i) places_[by_column_[i]] = i;
-}
+      comment_(table_.comment) {}
 
 std::optional<std::uint64_t> CsvFormat::HeaderBytes(RecordSpan front, bool all) const {
   const std::optional<std::uint64_t> mark = ByteOrderMark(front, all);
@@ -54,7 +36,6 @@ void CsvFormat::ReadHeader(RecordSpan header) {
   if (names.empty()) return;  // nor are there records
   width_ = names.size();
   Resolve(names);
-  OrderColumns();
 }
 
 std::vector<std::string> CsvFormat::NamesOf(RecordSpan header) const {
@@ -110,7 +91,7 @@ const Byte* CsvFormat::RecordEnd(const Byte* p, const Byte* end, Mode& mode, boo
         }
         break;
       case kPlain: {
-        const Byte* const found = FindEither(p, end, newline, quote);
+        const Byte* const found = FindAny(p, end, newline, quote);
         if (found == end) {
           if (end[-1] == delimiter_) mode = kField;
           return end;
@@ -126,7 +107,7 @@ const Byte* CsvFormat::RecordEnd(const Byte* p, const Byte* end, Mode& mode, boo
         break;
       }
       case kQuoted:
-        p = escape_ < 0 ? FindByte(p, end, quote) : FindEither(p, end, quote, static_cast<unsigned char>(escape_));
+        p = FindQuote(p, end);
         if (p == end) return end;
         mode = *p == escape_ ? kEscape : kQuote;
         ++p;
@@ -159,15 +140,11 @@ RecordFormat::Ends CsvFormat::Scan(RecordSpan bytes, ScanState& state) const {
   const Byte* const end = begin + bytes.size();
   Ends ends;
   auto mode = static_cast<Mode>(state.mode);
-  const auto ends_at = [&](const Byte* p) {
-    ends.last = static_cast<std::uint64_t>(p - begin);
-    if (ends.first == 0) ends.first = ends.last;
-  };
   if (quote_ < 0 && comment_ < 0) {  // every newline ends a record
     const std::byte* const last = detail::FindLastDelimiter(bytes.data(), bytes.data() + bytes.size(), '\n');
     if (last != nullptr) {
-      ends_at(FindByte(begin, end, '\n') + 1);
-      ends_at(AsBytes(last) + 1);
+      ends.Add(FindByte(begin, end, '\n') + 1 - begin);
+      ends.Add(AsBytes(last) + 1 - begin);
     }
     if (begin != end) state.mode = end[-1] == '\n' ? kRecord : kPlain;
     return ends;
@@ -183,8 +160,8 @@ RecordFormat::Ends CsvFormat::Scan(RecordSpan bytes, ScanState& state) const {
       if (!next.Next(p, count, marked)) break;
       const std::uint64_t newlines = next.newlines();
       if (newlines == 0) continue;
-      if (ends.first == 0) ends_at(p + std::countr_zero(newlines) + 1);
-      ends_at(p + std::bit_width(newlines));
+      if (ends.first == 0) ends.Add(p + std::countr_zero(newlines) + 1 - begin);
+      ends.Add(p + std::bit_width(newlines) - begin);
     }
     if (p != from) mode = ModeBehind(p[-1], marked);
     if (p == end) break;
@@ -192,13 +169,13 @@ RecordFormat::Ends CsvFormat::Scan(RecordSpan bytes, ScanState& state) const {
     while (p != stop) {
       bool ended = false;
       p = RecordEnd(p, stop, mode, ended);
-      if (ended) ends_at(p);
+      if (ended) ends.Add(p - begin);
     }
   }
   while (p != end) {
     bool ended = false;
     p = RecordEnd(p, end, mode, ended);
-    if (ended) ends_at(p);
+    if (ended) ends.Add(p - begin);
   }
   state.mode = mode;
   return ends;
@@ -225,6 +202,10 @@ std::string CsvFormat::WhyOpen(const ScanState& state) const {
   return state.mode == kQuoted || state.mode == kEscape ? "a quote is opened in this record and not closed" : "";
 }
 
+const Byte* CsvFormat::FindQuote(const Byte* p, const Byte* end) const {
+  return escape_ < 0 ? FindByte(p, end, static_cast<Byte>(quote_)) : FindAny(p, end, quote_, escape_);
+}
+
 const Byte* CsvFormat::SkipComments(const Byte* p, const Byte* end) const {
   while (comment_ >= 0 && p != end && *p == comment_) {
     p = FindByte(p, end, '\n');
@@ -233,10 +214,19 @@ const Byte* CsvFormat::SkipComments(const Byte* p, const Byte* end) const {
   return p;
 }
 
+namespace {
+
+/// Returns the end of a field without the CR before the newline at `stop`. The field ends at `stop`, not before `p`.
+const Byte* BeforeReturn(const Byte* p, const Byte* stop, const Byte* end) {
+  const bool returns = stop != end && *stop == '\n' && stop != p && stop[-1] == '\r';
+  return stop - (returns ? 1 : 0);
+}
+
+}  // namespace
+
 void CsvFormat::SetPlain(const Byte* begin, const Byte* p, const Byte* stop, const Byte* end, Field& field) const {
   field.at = static_cast<std::uint64_t>(p - begin);
-  const bool returns = stop != end && *stop == '\n' && stop != p && stop[-1] == '\r';
-  field.text = Text(p, stop - (returns ? 1 : 0));
+  field.text = Text(p, BeforeReturn(p, stop, end));
   field.is = IsNull(field.text) ? Field::kNull : Field::kValue;
 }
 
@@ -245,7 +235,7 @@ const Byte* CsvFormat::ReadField(const Byte* begin, const Byte* p, const Byte* e
   field.at = static_cast<std::uint64_t>(p - begin);
   field.is = Field::kValue;
   if (p == end || *p != quote_) {
-    const Byte* const stop = FindEither(p, end, delimiter_, '\n');
+    const Byte* const stop = FindAny(p, end, delimiter_, '\n');
     SetPlain(begin, p, stop, end, field);
     return stop;
   }
@@ -255,7 +245,7 @@ const Byte* CsvFormat::ReadField(const Byte* begin, const Byte* p, const Byte* e
   const Byte* from = ++p;
   const Byte* const opened = p;
   for (;;) {
-    p = escape_ < 0 ? FindByte(p, end, quote) : FindEither(p, end, quote, static_cast<unsigned char>(escape_));
+    p = FindQuote(p, end);
     if (p == end) break;
     if (*p != quote || (p + 1 != end && p[1] == quote)) {
       scratch.append(Text(from, p));
@@ -267,9 +257,8 @@ const Byte* CsvFormat::ReadField(const Byte* begin, const Byte* p, const Byte* e
   }
   const Byte* const closing = p;
   if (p != end) ++p;
-  const Byte* const stop = FindEither(p, end, delimiter_, '\n');
-  const bool returns = stop != end && *stop == '\n' && stop != p && stop[-1] == '\r';
-  const Byte* const rest = stop - (returns ? 1 : 0);
+  const Byte* const stop = FindAny(p, end, delimiter_, '\n');
+  const Byte* const rest = BeforeReturn(p, stop, end);
   if (p == rest && scratch.empty()) {
     field.text = Text(from, closing);
     return stop;
@@ -281,7 +270,7 @@ const Byte* CsvFormat::ReadField(const Byte* begin, const Byte* p, const Byte* e
 }
 
 const Byte* CsvFormat::SkipField(const Byte* p, const Byte* end, Trailing& trailing) const {
-  if (p == end || *p != quote_) return FindEither(p, end, delimiter_, '\n');
+  if (p == end || *p != quote_) return FindAny(p, end, delimiter_, '\n');
   const Byte* const opened = p + 1;
   Mode mode = kQuoted;
   for (++p; p != end && mode != kPlain;) {
@@ -290,29 +279,27 @@ const Byte* CsvFormat::SkipField(const Byte* p, const Byte* end, Trailing& trail
       if (mode == kQuoted) ++p;
       continue;
     }
-    const auto quote = static_cast<unsigned char>(quote_);
-    p = escape_ < 0 ? FindByte(p, end, quote) : FindEither(p, end, quote, static_cast<unsigned char>(escape_));
+    p = FindQuote(p, end);
     if (p == end) break;
     const bool escape = *p == escape_;
     p += escape && end - p > 1 ? 2 : 1;
     if (!escape) mode = kQuote;
   }
-  const Byte* const stop = FindEither(p, end, delimiter_, '\n');
-  const bool returns = stop != end && *stop == '\n' && stop != p && stop[-1] == '\r';
-  if (p != stop - (returns ? 1 : 0)) trailing = {p, FindByte(opened, p, '\n') != p};
+  const Byte* const stop = FindAny(p, end, delimiter_, '\n');
+  if (p != BeforeReturn(p, stop, end)) trailing = {p, FindByte(opened, p, '\n') != p};
   return stop;
 }
 
 template <bool kAvx2>
 __attribute__((always_inline)) inline const Byte* CsvFormat::SplitBy(const Byte* p, const Byte* end, Column* columns,
-                                                                     std::size_t& found, std::uint64_t& width) const {
-  const std::size_t keys = by_column_.size();
+                                                                     std::uint64_t& width) const {
+  const auto& wanted = wanted_.by_column;
   CsvMarks next(quote_, delimiter_);
   CsvMarks::State state;
   const Byte* begin = p;
   std::uint64_t column = 0;
   width = 1;
-  for (found = 0; p != end;) {
+  for (std::size_t found = 0; p != end;) {
     const std::uint64_t count = std::min<std::uint64_t>(CsvMarks::kBytes, end - p);
     if (!next.NextBy<kAvx2>(p, count, state)) return nullptr;
     const std::uint64_t newline = next.newlines() & (0 - next.newlines());  // the first
@@ -322,9 +309,9 @@ __attribute__((always_inline)) inline const Byte* CsvFormat::SplitBy(const Byte*
       if (*text != '\r' || end - text < 2 || text[1] != '\n') return nullptr;
     }
     width += static_cast<unsigned>(std::popcount(next.delimiters() & (newline - 1)));
-    for (std::uint64_t stops = (next.delimiters() & (newline - 1)) | newline; stops != 0 && found < keys; stops &= stops - 1) {
+    for (std::uint64_t stops = (next.delimiters() & (newline - 1)) | newline; stops != 0 && found < wanted.size(); stops &= stops - 1) {
       const Byte* const stop = p + std::countr_zero(stops);
-      for (; found < keys && columns_[by_column_[found]] == column; ++found) columns[found] = {begin, stop};
+      for (; found < wanted.size() && wanted[found].column == column; ++found) columns[wanted[found].key] = {begin, stop};
       begin = stop + 1;
       ++column;
     }
@@ -334,23 +321,20 @@ __attribute__((always_inline)) inline const Byte* CsvFormat::SplitBy(const Byte*
   return nullptr;
 }
 
-const Byte* CsvFormat::SplitByAvx2(const Byte* p, const Byte* end, Column* columns, std::size_t& found,
-                                   std::uint64_t& width) const {
-  return SplitBy<true>(p, end, columns, found, width);
+const Byte* CsvFormat::SplitByAvx2(const Byte* p, const Byte* end, Column* columns, std::uint64_t& width) const {
+  return SplitBy<true>(p, end, columns, width);
 }
 
-void CsvFormat::PutColumns(const Byte* begin, const Byte* end, const Column* columns, std::size_t found,
-                           std::string& text, FieldWriter& out, KeyTally& tally) const {
-  for (std::size_t key = 0; key < by_column_.size(); ++key) {
+void CsvFormat::PutColumns(const Byte* begin, const Byte* end, const Column* columns, std::string& text,
+                           FieldWriter& out, KeyTally& tally) const {
+  for (std::size_t key = 0; key < keys_.size(); ++key) {
     Field field;
-    if (places_[key] < found) {
-      const Column& column = columns[places_[key]];
-      if (column.begin != column.end && *column.begin == quote_) {
-        Trailing none;
-        ReadField(begin, column.begin, end, field, text, none);
-      } else {
-        SetPlain(begin, column.begin, column.end, end, field);
-      }
+    const Column& column = columns[key];
+    if (column.begin != column.end && *column.begin == quote_) {
+      Trailing none;
+      ReadField(begin, column.begin, end, field, text, none);
+    } else if (column.begin != nullptr) {
+      SetPlain(begin, column.begin, column.end, end, field);
     }
     PutKey(key, field, out, tally);
   }
@@ -370,28 +354,29 @@ std::uint64_t CsvFormat::PutKeys(RecordSpan records, ScanState&, Scratch& scratc
   const Byte* const begin = AsBytes(records.data());
   const Byte* const end = begin + records.size();
   const Byte* p = SkipComments(begin, end);
-  if (marks() && !by_column_.empty()) {
-    Column columns[kMaxKeyFields];
-    std::size_t found = 0;
+  const auto& wanted = wanted_.by_column;
+  const std::size_t keys = wanted.size();
+  if (marks() && keys > 0) {
+    scratch.columns.assign(keys, {});
     std::uint64_t width = 0;
-    if (const Byte* const stop = Split(p, end, columns, found, width); stop != nullptr) {
+    if (const Byte* const stop = Split(p, end, scratch.columns.data(), width); stop != nullptr) {
       CheckWidth(width, tally);
-      PutColumns(begin, stop, columns, found, scratch.text, out, tally);
+      PutColumns(begin, stop, scratch.columns.data(), scratch.text, out, tally);
       return static_cast<std::uint64_t>(stop - begin);
     }
   }
-  std::size_t next = 0;  // of by_column_
-  const std::size_t keys = by_column_.size();
-  auto& [fields, texts, text] = scratch;
+  std::size_t next = 0;  // of `wanted`
+  std::vector<Field>& fields = scratch.fields;
+  std::vector<std::string>& texts = scratch.texts;
   fields.assign(keys, {});
   texts.resize(std::max<std::size_t>(1, keys));
   bool ended = p == end, glued = false;
   std::uint64_t column = 0;
   for (; !ended; ++column) {
-    const bool wanted = keys == 0 || (next < keys && columns_[by_column_[next]] == column);
+    const bool reads = keys == 0 || (next < keys && wanted[next].column == column);
     Field field;
     Trailing trailing;
-    if (wanted) {
+    if (reads) {
       p = ReadField(begin, p, end, field, texts[keys == 0 ? 0 : next], trailing);
       if (keys == 0) PutWhole(field, out);
     } else {
@@ -401,7 +386,7 @@ std::uint64_t CsvFormat::PutKeys(RecordSpan records, ScanState&, Scratch& scratc
       throw BadRecord(static_cast<std::uint64_t>(trailing.text - begin), "there is text behind a closing quote");
     }
     glued |= trailing.newlines;
-    for (; next < keys && columns_[by_column_[next]] == column; ++next) fields[by_column_[next]] = field;
+    for (; next < keys && wanted[next].column == column; ++next) fields[wanted[next].key] = field;
     ended = p == end || *p == '\n';
     if (p != end) ++p;
   }

@@ -30,15 +30,18 @@ class CsvFormat : public TableFormat {
  protected:
   friend class TableEncoder<CsvFormat>;
   bool EndsInReturns(RecordSpan header) const override;
-  using Scratch = FieldScratch;
+  struct Column {
+    const Byte *begin = nullptr, *end = nullptr;  ///< the bytes of the field, with its quotes; null: it is missing
+  };
+  struct Scratch : FieldScratch {
+    using FieldScratch::FieldScratch;
+    std::vector<Column> columns;  ///< of the keys
+  };
   std::uint64_t PutKeys(RecordSpan records, ScanState& state, Scratch& scratch, FieldWriter& out,
                         KeyTally& tally) const;
 
  private:
   enum Mode : unsigned { kRecord, kField, kPlain, kQuoted, kQuote, kEscape, kComment };
-  struct Column {
-    const Byte *begin, *end;  ///< the bytes of the field, with its quotes
-  };
 
   /// Scans from `p` in `mode`. Returns the end of the record and sets `ended`. If the record does not end before `end`,
   /// returns `end`, and `mode` is the mode at that byte.
@@ -47,19 +50,19 @@ class CsvFormat : public TableFormat {
   bool marks() const { return escape_ < 0; }
   /// Returns the mode after `byte`, given the state of CsvMarks after it.
   Mode ModeBehind(Byte byte, const CsvMarks::State& marked) const;
-  /// Finds the key columns of the record at `p`, in the order of by_column_. `found` becomes their number, and `width`
-  /// the number of all columns. Returns the end of the record, or null if CsvMarks cannot handle the record.
-  const Byte* Split(const Byte* p, const Byte* end, Column* columns, std::size_t& found, std::uint64_t& width) const {
-    return CsvMarks::HasAvx2() ? SplitByAvx2(p, end, columns, found, width)
-                               : SplitBy<false>(p, end, columns, found, width);
+  /// Finds the column of each key in the record at `p`. `width` becomes the number of all columns. Returns the end of
+  /// the record, or null if CsvMarks cannot handle the record.
+  const Byte* Split(const Byte* p, const Byte* end, Column* columns, std::uint64_t& width) const {
+    return CsvMarks::HasAvx2() ? SplitByAvx2(p, end, columns, width) : SplitBy<false>(p, end, columns, width);
   }
   template <bool kAvx2>
-  const Byte* SplitBy(const Byte* p, const Byte* end, Column* columns, std::size_t& found, std::uint64_t& width) const;
-  GPUSORT_AVX2 const Byte* SplitByAvx2(const Byte* p, const Byte* end, Column* columns, std::size_t& found,
-                                       std::uint64_t& width) const;
+  const Byte* SplitBy(const Byte* p, const Byte* end, Column* columns, std::uint64_t& width) const;
+  GPUSORT_AVX2 const Byte* SplitByAvx2(const Byte* p, const Byte* end, Column* columns, std::uint64_t& width) const;
   /// Writes the same keys as PutKeys, for a record that Split() has divided into `columns`.
-  void PutColumns(const Byte* begin, const Byte* end, const Column* columns, std::size_t found, std::string& text,
-                  FieldWriter& out, KeyTally& tally) const;
+  void PutColumns(const Byte* begin, const Byte* end, const Column* columns, std::string& text, FieldWriter& out,
+                  KeyTally& tally) const;
+  /// Returns a pointer to the next quote or escape byte, or `end`.
+  const Byte* FindQuote(const Byte* p, const Byte* end) const;
   /// Returns the end of the comment lines that begin at `p`.
   const Byte* SkipComments(const Byte* p, const Byte* end) const;
   /// The text after the closing quote of a field.
@@ -74,7 +77,6 @@ class CsvFormat : public TableFormat {
     if (width != width_ && width_ != 0) NoteWidth(width, tally);
   }
   void NoteWidth(std::uint64_t width, KeyTally& tally) const;
-  void OrderColumns();
   /// Sets `field` to the field from `p` to `stop`, which has no quotes. `begin` is the beginning of the record.
   void SetPlain(const Byte* begin, const Byte* p, const Byte* stop, const Byte* end, Field& field) const;
   /// Reads the field that begins at `p` in the record at `begin`. Returns the end of the field: a delimiter, or the end
@@ -84,9 +86,7 @@ class CsvFormat : public TableFormat {
 
   const unsigned char delimiter_;
   const int quote_, escape_, comment_;
-  std::vector<std::size_t> by_column_;  ///< key numbers, ordered by column
-  std::vector<std::size_t> places_;     ///< the position of each key in by_column_
-  std::uint64_t width_ = 0;             ///< number of columns in the header; 0: there is no header
+  std::uint64_t width_ = 0;  ///< number of columns in the header; 0: there is no header
 };
 
 }  // namespace gpusort

@@ -17,17 +17,17 @@ inline std::string_view Text(const Byte* begin, const Byte* end) {
   return {reinterpret_cast<const char*>(begin), static_cast<std::size_t>(end - begin)};
 }
 
-/// Returns a pointer to the first byte of [p, end) that is `a` or `b`, or `end` if there is none.
-inline const Byte* FindEither(const Byte* p, const Byte* end, unsigned char a, unsigned char b) {
+/// Returns a pointer to the first byte of [p, end) that is one of `wanted`, or `end` if there is none.
+template <typename... Wanted>
+const Byte* FindAny(const Byte* p, const Byte* end, Wanted... wanted) {
 #if defined(__SSE2__)
-  const __m128i as = _mm_set1_epi8(static_cast<char>(a)), bs = _mm_set1_epi8(static_cast<char>(b));
   for (; end - p >= 16; p += 16) {
     const __m128i bytes = _mm_loadu_si128(reinterpret_cast<const __m128i*>(p));
-    const int found = _mm_movemask_epi8(_mm_or_si128(_mm_cmpeq_epi8(bytes, as), _mm_cmpeq_epi8(bytes, bs)));
+    const int found = _mm_movemask_epi8((... | _mm_cmpeq_epi8(bytes, _mm_set1_epi8(static_cast<char>(wanted)))));
     if (found != 0) return p + std::countr_zero(static_cast<unsigned>(found));
   }
 #endif
-  while (p < end && *p != a && *p != b) ++p;
+  while (p < end && ((*p != static_cast<Byte>(wanted)) && ...)) ++p;
   return p;
 }
 

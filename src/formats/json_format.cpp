@@ -25,13 +25,7 @@ void ListPaths(const nlohmann::json& value, const std::string& path, std::vector
 }  // namespace
 
 JsonFormat::JsonFormat(const JobSpec& spec) : TableFormat(spec) {
-  for (const ColumnKey& key : table_.keys) {
-    if (key.number > 0) {
-      throw Error(ErrorCode::kUsage, "--key: '" + EscapeName(key.text) +
-                                         "': JSON Lines have no columns by number: give a path, like a.b[0]");
-    }
-    paths_.emplace_back(key.column);
-  }
+  for (const ColumnKey& key : table_.keys) paths_.emplace_back(key.column);
 }
 
 std::optional<std::uint64_t> JsonFormat::HeaderBytes(RecordSpan front, bool all) const {

@@ -38,13 +38,7 @@ std::string_view TakeTextLine(std::string_view& text) {
 
 ParagraphsFormat::ParagraphsFormat(const JobSpec& spec) : TableFormat(spec) {
   for (const ColumnKey& key : table_.keys) {
-    if (key.number > 0) {
-      throw Error(ErrorCode::kUsage, "--key: '" + EscapeName(key.text) +
-                                         "': records of --format paragraphs have no columns by number: give the name "
-                                         "of a field, like Package");
-    }
-    std::string name = key.column;
-    std::transform(name.begin(), name.end(), name.begin(), Lower);
+    std::string name = LowerText(key.column);
     const auto known = std::find(fields_.begin(), fields_.end(), name);
     field_of_key_.push_back(static_cast<std::size_t>(known - fields_.begin()));
     if (known == fields_.end()) fields_.push_back(std::move(name));
@@ -118,10 +112,8 @@ RecordFormat::Ends ParagraphsFormat::Scan(RecordSpan bytes, ScanState& state) co
   for (const Byte* p = begin;;) {
     p = Walk(begin, p, end, mode);
     if (p == end) break;
-    const auto at = static_cast<std::uint64_t>(p - begin);
-    if (ends.first == 0) ends.first = at;
-    ends.last = at;
-    ends.at_front |= at == 0;
+    ends.Add(p - begin);
+    ends.at_front |= p == begin;
   }
   state.mode = mode;
   return ends;

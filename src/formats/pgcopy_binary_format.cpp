@@ -87,10 +87,6 @@ bool PutDate(const ValueKey& key, std::int32_t days, FieldWriter& out) {
 
 }  // namespace
 
-PgCopyBinaryFormat::PgCopyBinaryFormat(const JobSpec& spec) : TableFormat(spec), wanted_(columns_) {
-  RefuseNames(table_);
-}
-
 std::optional<std::uint64_t> PgCopyBinaryFormat::HeaderBytes(RecordSpan front, bool all) const {
   const Byte* const p = AsBytes(front.data());
   const std::uint64_t size = front.size();
@@ -180,8 +176,7 @@ RecordFormat::Ends PgCopyBinaryFormat::Scan(RecordSpan bytes, ScanState& state) 
     }
     if (place.next != Place::kLength || place.fields > 0) continue;
     place.next = Place::kTuple;
-    ends.last = static_cast<std::uint64_t>(p - begin);
-    if (ends.first == 0) ends.first = ends.last;
+    ends.Add(p - begin);
   }
   place.Store(state);
   place.next = Place::kTuple;

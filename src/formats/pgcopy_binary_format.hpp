@@ -7,14 +7,13 @@
 
 #include <string>
 
-#include "formats/key_columns.hpp"
 #include "formats/table_format.hpp"
 
 namespace gpusort {
 
 class PgCopyBinaryFormat : public TableFormat {
  public:
-  explicit PgCopyBinaryFormat(const JobSpec& spec);
+  using TableFormat::TableFormat;
 
   bool newlines() const override { return false; }
   std::string Ending(RecordSpan, RecordSpan) const override { return {}; }
@@ -38,7 +37,6 @@ class PgCopyBinaryFormat : public TableFormat {
   bool PutValue(std::size_t key, const Field& field, FieldWriter& out, KeyTally& tally) const override;
 
  private:
-  const KeyColumns wanted_;
   unsigned oids_ = 0;  ///< the number of fields before the first column: 1 if the header says that rows have OIDs
 };
 

@@ -216,8 +216,7 @@ PgDumpFormat::Name PgDumpFormat::ParseName(const ColumnKey& key) {
     good = good && TakeName(rest, ".\"", parts.emplace_back());
   } while (good && Take(rest, "."));
   if (!good || !rest.empty() || parts.size() < 2 || parts.size() > 3) {
-    throw Error(ErrorCode::kUsage, "--key: '" + EscapeName(key.text) +
-                                       "': a key of --format pgdump is TABLE.COLUMN or SCHEMA.TABLE.COLUMN");
+    FailKey(key, "a key of --format pgdump is TABLE.COLUMN or SCHEMA.TABLE.COLUMN");
   }
   if (parts.size() == 2) parts.insert(parts.begin(), "");
   return {parts[0], parts[1], parts[2]};
@@ -318,9 +317,8 @@ void PgDumpFormat::BeginRows(const Copy& copy, ScanState& state) const {
     if (found == copy.columns.end()) {
       std::string columns;
       for (const std::string& column : copy.columns) columns += (columns.empty() ? "" : ", ") + column;
-      throw Error(ErrorCode::kUsage, "--key: '" + EscapeName(table_.keys[key].text) + "': table " +
-                                         EscapeName(next.table) +
-                                         " has no such column (it has: " + EscapeName(columns) + ")");
+      FailKey(table_.keys[key],
+              "table " + EscapeName(next.table) + " has no such column (it has: " + EscapeName(columns) + ")");
     }
     next.wanted.Add(static_cast<std::uint64_t>(found - copy.columns.begin()), key);
     next.named[key] = true;
@@ -396,18 +394,11 @@ RecordFormat::Ends PgDumpFormat::Scan(RecordSpan bytes, ScanState& state) const 
   const Byte* const begin = AsBytes(bytes.data());
   const Byte* const end = begin + bytes.size();
   Ends ends;
-  const auto end_record = [&](const Byte* at) {
-    ends.last = static_cast<std::uint64_t>(at - begin);
-    if (ends.first == 0) ends.first = ends.last;
-  };
-  const auto text = [](const Byte* from, const Byte* to) {
-    return std::string_view(reinterpret_cast<const char*>(from), static_cast<std::size_t>(to - from));
-  };
   for (const Byte* p = begin; p != end;) {
     if (state.mode == kSql) {
       const Byte* const newline = FindByte(p, end, '\n');
       const Byte* const next = newline == end ? end : newline + 1;
-      std::string_view line = text(p, next);
+      std::string_view line = Text(p, next);
       std::string torn;
       const auto at = static_cast<std::uint64_t>(state.held.empty() ? p - begin : 0);
       p = next;
@@ -415,18 +406,15 @@ RecordFormat::Ends PgDumpFormat::Scan(RecordSpan bytes, ScanState& state) const 
       if (newline == end) break;
       if (!state.held.empty()) line = torn = std::exchange(state.held, {});
       TakeLine(line, at, state);
-      end_record(p);
+      ends.Add(p - begin);
       continue;
     }
     auto mode = static_cast<Mode>(state.mode - kRows);
-    RowEnds rows;
-    p = ScanRows(p, end, mode, rows);
-    if (rows.first != nullptr) end_record(rows.first);
-    if (rows.last != nullptr) end_record(rows.last);
+    p = ScanRows(begin, p, end, mode, ends);
     state.mode = kRows + mode;
     if (mode != kEnded) continue;
     EndRows(state);
-    end_record(p);
+    ends.Add(p - begin);
   }
   if (ends.last == 0) return ends;
   ends.state.mode = state.mode == kSql ? kSql : kRows;
@@ -454,10 +442,9 @@ std::uint64_t PgDumpFormat::Finish(RecordSpan open, const ScanState& state) cons
     if (key < place.named.size() && place.named[key]) continue;
     std::string seen;
     for (const std::string& table : place.seen) seen += (seen.empty() ? "" : ", ") + table;
-    throw Error(ErrorCode::kUsage, "--key: '" + EscapeName(table_.keys[key].text) +
-                                       "': the dump has no rows of such a table (" +
-                                       (seen.empty() ? "it has no rows" : "it has those of: " + EscapeName(seen)) +
-                                       (place.seen.size() == kMostTables ? ", ..." : "") + ")");
+    FailKey(table_.keys[key], "the dump has no rows of such a table (" +
+                                  (seen.empty() ? "it has no rows" : "it has those of: " + EscapeName(seen)) +
+                                  (place.seen.size() == kMostTables ? ", ..." : "") + ")");
   }
   return open.size();
 }

@@ -78,6 +78,11 @@ class RecordFormat {
     ScanState state{};                  ///< the state at `last`, or before the bytes if `last` is 0
     /// True if the bytes show that a record ended directly before them. The state at that place is ScanState{}.
     bool at_front = false;
+    /// Adds the end of the next record.
+    void Add(std::ptrdiff_t end) {
+      last = static_cast<std::uint64_t>(end);
+      if (first == 0) first = last;
+    }
     bool none() const { return last == 0 && !at_front; }
   };
   /// Finds the ends of records in `bytes`. The caller passes the state before the bytes in `state`. Scan replaces it by

@@ -80,9 +80,10 @@ ValueRule WholeRule(const TableOptions& table) {
 
 TableFormat::TableFormat(const JobSpec& spec) : table_(*spec.source.table), whole_(WholeRule(table_)) {
   for (const ColumnKey& key : table_.keys) {
+    wanted_.Add(key.number - (key.number > 0 ? 1 : 0), keys_.size());
     keys_.emplace_back(key.rule);
-    columns_.push_back(key.number - (key.number > 0 ? 1 : 0));
   }
+  for (const ColumnKey& key : table_.keys) CheckKey(key);
   for (const std::string& null : table_.nulls) {
     if (!null.empty()) begins_null_.set(static_cast<unsigned char>(null[0]));
   }
@@ -91,6 +92,28 @@ TableFormat::TableFormat(const JobSpec& spec) : table_(*spec.source.table), whol
   view_.key_count = 1;
   view_.separator = kKeyEnd;
   view_.last_resort = false;
+}
+
+void TableFormat::FailKey(const ColumnKey& key, const std::string& why) {
+  throw Error(ErrorCode::kUsage, "--key: '" + EscapeName(key.text) + "': " + why);
+}
+
+/// Throws Error(kUsage) if the columns of the format have no numbers, or no names.
+void TableFormat::CheckKey(const ColumnKey& key) const {
+  const ColumnNames names = RowOf(table_).names;
+  if (key.number > 0 && names == ColumnNames::kPaths) {
+    FailKey(key, "JSON Lines have no columns by number: give a path, like a.b[0]");
+  }
+  if (key.number > 0 && names == ColumnNames::kFields) {
+    FailKey(key, "records of --format paragraphs have no columns by number: give the name of a field, like Package");
+  }
+  if (key.number > 0 || table_.header > 0) return;
+  if (names == ColumnNames::kHeader) {
+    FailKey(key, "without a header columns have no names: give its number, like #1");
+  }
+  if (names == ColumnNames::kNumbers) {
+    FailKey(key, "the columns of --format " + table_.name + " have no names: give its number, like #1");
+  }
 }
 
 RecordLayout TableFormat::layout() const {
@@ -178,6 +201,12 @@ std::optional<std::uint64_t> TableFormat::ByteOrderMark(RecordSpan front, bool a
   return std::memcmp(front.data(), kMark.data(), kMark.size()) == 0 ? kMark.size() : 0;
 }
 
+void KeyColumns::Add(std::uint64_t column, std::size_t key) {
+  const auto after = std::ranges::upper_bound(by_column, column, {}, &Wanted::column);
+  by_column.insert(after, {column, key});
+  keys.push_back(key);
+}
+
 void TableFormat::Resolve(const std::vector<std::string>& names) {
   delimiter_ = 0;
   for (const char delimiter : {',', '|', '\t', ';'}) {
@@ -186,27 +215,29 @@ void TableFormat::Resolve(const std::vector<std::string>& names) {
       delimiter_ = static_cast<unsigned char>(delimiter);
     }
   }
+  wanted_ = {};
   for (std::size_t k = 0; k < table_.keys.size(); ++k) {
     const ColumnKey& key = table_.keys[k];
-    const std::string operand = "--key: '" + EscapeName(key.text) + "': ";
     const auto fail = [&](const std::string& column) {
       const std::string count = std::to_string(names.size()) + (names.size() == 1 ? " column: " : " columns: ");
       const std::string hint = delimiter_ != 0   ? "; " + IsItDelimiter(delimiter_)
                                : key.number == 0 ? DidYouMean(key.column, names)
                                                  : "";
-      throw Error(ErrorCode::kUsage, operand + "there is no column " + column + " (the header has " + count +
-                                         NearestFirst(key.column, names) + ")" + hint);
+      FailKey(key, "there is no column " + column + " (the header has " + count + NearestFirst(key.column, names) + ")" +
+                       hint);
     };
     if (key.number > names.size()) fail(std::to_string(key.number));
-    if (key.number > 0) continue;
+    if (key.number > 0) {
+      wanted_.Add(key.number - 1, k);
+      continue;
+    }
     const auto found = std::find(names.begin(), names.end(), key.column);
     if (found == names.end()) fail("'" + EscapeName(key.column) + "'");
     if (const auto again = std::find(found + 1, names.end(), key.column); again != names.end()) {
-      throw Error(ErrorCode::kUsage, operand + "several columns have this name: give #" +
-                                         std::to_string(found - names.begin() + 1) + " or #" +
-                                         std::to_string(again - names.begin() + 1));
+      FailKey(key, "several columns have this name: give #" + std::to_string(found - names.begin() + 1) + " or #" +
+                       std::to_string(again - names.begin() + 1));
     }
-    columns_[k] = static_cast<std::uint64_t>(found - names.begin());
+    wanted_.Add(static_cast<std::uint64_t>(found - names.begin()), k);
   }
 }
 

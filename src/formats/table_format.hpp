@@ -19,6 +19,18 @@
 
 namespace gpusort {
 
+/// The key columns of a record, in the order in which a walk over the record meets them.
+struct KeyColumns {
+  struct Wanted {
+    std::uint64_t column;  ///< counted from 0
+    std::size_t key;
+  };
+  std::vector<Wanted> by_column;
+  std::vector<std::size_t> keys;  ///< the numbers of the keys, in the order in which the keys are written
+
+  void Add(std::uint64_t column, std::size_t key);
+};
+
 /// The base class of a format with columns. A derived class implements MakeEncoder() with TableEncoder, which uses two
 /// members of the derived class:
 /// * struct Scratch: the buffers of one thread, with the constructor Scratch(const Format&);
@@ -69,17 +81,20 @@ class TableFormat : public RecordFormat, public KeyScheme {
   /// Finds the columns of the keys by name in `names`, the column names of the header. Throws Error(kUsage), which
   /// lists the names, if a column is missing.
   void Resolve(const std::vector<std::string>& names);
+  /// Throws Error(kUsage) about a key.
+  [[noreturn]] static void FailKey(const ColumnKey& key, const std::string& why);
 
   const TableOptions& table_;
   std::vector<ValueKey> keys_;
-  /// The column number of each key, counted from 0.
-  std::vector<std::uint64_t> columns_;
+  KeyColumns wanted_;  ///< the columns that the keys give by number, or that Resolve() has found
 
  private:
   /// Appends the bytes before the key field of a keyed record to `out`. Returns the offset of the first byte.
   std::size_t BeginKeys(std::vector<std::byte>& out, KeyTally& tally) const;
   /// Notes which types a value may have, for a key without a type. A message names the likely type later.
   static void GuessType(std::string_view text, KeyTally::Column& seen);
+  void CheckKey(const ColumnKey& key) const;
+
   /// The probable delimiter of the file, if the header is a single column with the given delimiter. 0: none.
   unsigned char delimiter_ = 0;
 

@@ -12,6 +12,12 @@ namespace gpusort {
 inline bool IsSpace(char c) { return c == ' ' || (c >= '\t' && c <= '\r'); }
 inline bool IsDigit(char c) { return c >= '0' && c <= '9'; }
 inline char Lower(char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c; }
+/// Returns the value of a hexadecimal digit, or -1 for any other byte.
+inline int HexDigit(unsigned char c) {
+  if (c >= '0' && c <= '9') return c - '0';
+  const unsigned char lower = c | 0x20;
+  return lower >= 'a' && lower <= 'f' ? lower - 'a' + 10 : -1;
+}
 inline std::string LowerText(std::string_view text) {
   std::string lower(text);
   std::transform(lower.begin(), lower.end(), lower.begin(), Lower);

@@ -580,22 +580,17 @@ void PutContent(unsigned byte, KeyBytes& out) {
 }
 void EndContent(KeyBytes& out) { out.Put(3); }
 
-int HexDigit(char c) {
-  if (IsDigit(c)) return c - '0';
-  const char lower = Lower(c);
-  return lower >= 'a' && lower <= 'f' ? lower - 'a' + 10 : -1;
-}
-
 bool PutHex(std::string_view text, KeyBytes& out) {
+  const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(text[i]); };
   if (text.starts_with("\\x") || text.starts_with("0x") || text.starts_with("\\X") || text.starts_with("0X")) {
     text.remove_prefix(2);
   }
-  if (text.size() % 2 != 0 || std::any_of(text.begin(), text.end(), [](char c) { return HexDigit(c) < 0; })) {
+  if (text.size() % 2 != 0 || std::any_of(text.begin(), text.end(), [](unsigned char c) { return HexDigit(c) < 0; })) {
     return false;
   }
   out.Put(kText);
   for (std::size_t i = 0; i < text.size(); i += 2) {
-    PutContent(static_cast<unsigned>(HexDigit(text[i]) * 16 + HexDigit(text[i + 1])), out);
+    PutContent(static_cast<unsigned>(HexDigit(byte(i)) * 16 + HexDigit(byte(i + 1))), out);
   }
   EndContent(out);
   return true;
@@ -610,7 +605,7 @@ bool ReadUuid(std::string_view text, std::array<unsigned char, 16>& uuid) {
       if (digits == 0 || digits % 4 != 0 || digits == 32 || text[i - 1] == '-') return false;
       continue;
     }
-    const int digit = HexDigit(text[i]);
+    const int digit = HexDigit(static_cast<unsigned char>(text[i]));
     if (digit < 0 || digits == 32) return false;
     uuid[digits / 2] = static_cast<unsigned char>(uuid[digits / 2] * 16 + digit);
     ++digits;
