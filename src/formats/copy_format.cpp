@@ -22,7 +22,7 @@ const Byte* LastNewline(const Byte* p, const Byte* end) {
 char TakeDigits(const Byte*& p, const Byte* end, unsigned base, unsigned most) {
   unsigned number = 0;
   for (; most > 0 && p != end; --most, ++p) {
-    const int digit = HexDigit(*p);
+    const int digit = HexDigit(static_cast<char>(*p));
     if (digit < 0 || digit >= static_cast<int>(base)) break;
     number = number * base + static_cast<unsigned>(digit);
   }
@@ -198,7 +198,7 @@ void CopyFormat::TakeEscaped(const Byte*& p, const Byte* end, std::string& text)
   } else if (postgres_ && code >= '0' && code <= '7') {
     --p;
     text += TakeDigits(p, end, 8, 3);
-  } else if (postgres_ && code == 'x' && p != end && HexDigit(*p) >= 0) {
+  } else if (postgres_ && code == 'x' && p != end && HexDigit(static_cast<char>(*p)) >= 0) {
     text += TakeDigits(p, end, 16, 2);
   } else {
     text += static_cast<char>(code);

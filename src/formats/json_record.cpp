@@ -5,14 +5,14 @@
 #include "formats/json_record.hpp"
 
 #include <algorithm>
-#include <array>
 #include <bit>
-#include <charconv>
 #include <cstring>
 #include <numeric>
 #include <utility>
 
 #include "base/gnu_quote.hpp"
+#include "base/text.hpp"
+#include "formats/text_reader.hpp"
 #include "kernels/error.hpp"
 
 namespace gpusort {
@@ -24,10 +24,7 @@ namespace {
 
 /// Returns the number of an element in a path: digits without a leading zero. Returns std::nullopt for any other text.
 std::optional<std::uint64_t> ParseElement(std::string_view text) {
-  std::uint64_t element = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), element);
-  if (error != std::errc() || end != text.data() + text.size() || (text.size() > 1 && text[0] == '0')) return {};
-  return element;
+  return text.size() > 1 && text[0] == '0' ? std::nullopt : ParseDigits(text);
 }
 
 std::vector<JsonPath::Step> ParsePointer(std::string_view text) {
@@ -77,19 +74,9 @@ std::vector<JsonPath::Step> ParseDotted(std::string_view text) {
   return steps;
 }
 
-/// 0 to 15; 16 for all other characters.
-constexpr std::array<std::uint8_t, 256> kHex = [] {
-  std::array<std::uint8_t, 256> values{};
-  values.fill(16);
-  for (std::uint8_t i = 0; i < 10; ++i) values['0' + i] = i;
-  for (std::uint8_t i = 0; i < 6; ++i) values['a' + i] = values['A' + i] = static_cast<std::uint8_t>(10 + i);
-  return values;
-}();
-
-std::uint8_t Hex(char c) { return kHex[static_cast<unsigned char>(c)]; }
-
-std::uint32_t Hex4(const char* digits) {
-  return static_cast<std::uint32_t>(Hex(digits[0]) << 12 | Hex(digits[1]) << 8 | Hex(digits[2]) << 4 | Hex(digits[3]));
+/// Returns the number of four hexadecimal digits; negative: one of them is no digit.
+int Hex4(const char* digits) {
+  return HexDigit(digits[0]) << 12 | HexDigit(digits[1]) << 8 | HexDigit(digits[2]) << 4 | HexDigit(digits[3]);
 }
 
 char* PutUtf8(std::uint32_t c, char* out) {
@@ -124,35 +111,19 @@ char* Unescape(std::string_view raw, char* out) {
     }
     const char letter = at[1];
     at += 2;
-    switch (letter) {
-      case 'b':
-        *out++ = '\b';
-        break;
-      case 'f':
-        *out++ = '\f';
-        break;
-      case 'n':
-        *out++ = '\n';
-        break;
-      case 'r':
-        *out++ = '\r';
-        break;
-      case 't':
-        *out++ = '\t';
-        break;
-      case 'u': {
-        std::uint32_t c = Hex4(at);
-        at += 4;
-        if (c >= 0xd800 && c < 0xe000) {
-          const bool pair = c < 0xdc00 && end - at >= 6 && at[0] == '\\' && at[1] == 'u' && Hex4(at + 2) >> 10 == 0x37;
-          c = pair ? 0x10000 + ((c & 0x3ff) << 10) + (Hex4(at + 2) & 0x3ff) : kReplacement;
-          if (pair) at += 6;
-        }
-        out = PutUtf8(c, out);
-        break;
+    if (letter == 'u') {
+      auto c = static_cast<std::uint32_t>(Hex4(at));
+      at += 4;
+      if (c >= 0xd800 && c < 0xe000) {
+        const bool pair = c < 0xdc00 && end - at >= 6 && at[0] == '\\' && at[1] == 'u' && Hex4(at + 2) >> 10 == 0x37;
+        c = pair ? 0x10000 + ((c & 0x3ff) << 10) + (Hex4(at + 2) & 0x3ff) : kReplacement;
+        if (pair) at += 6;
       }
-      default:
-        *out++ = letter;  // a quote, a backslash or a slash
+      out = PutUtf8(c, out);
+    } else {
+      constexpr std::string_view kLetters = "bfnrt", kMeanings = "\b\f\n\r\t";
+      const std::size_t known = kLetters.find(letter);
+      *out++ = known == kLetters.npos ? letter : kMeanings[known];  // others: a quote, a backslash or a slash
     }
   }
   return out;
@@ -263,7 +234,7 @@ class JsonRecords::Scanner {
       at_ += 2;
       return;
     }
-    if (left.size() < 5 || ((Hex(left[1]) | Hex(left[2]) | Hex(left[3]) | Hex(left[4])) & 16) != 0) {
+    if (left.size() < 5 || Hex4(left.data() + 1) < 0) {
       Fail("an escape without four hexadecimal digits");
     }
     at_ += 6;
@@ -338,7 +309,7 @@ void JsonRecords::Find(std::span<const std::byte> line, std::span<JsonValue> val
   Paths paths{0, static_cast<std::uint32_t>(order_.size())};
   const auto give = [&](Kind kind, std::string_view text) {
     if (paths.begin < paths.end)
-      Give(paths, levels_.size(), {kind, kind == Kind::kBool && text[0] == 't', text}, values);
+      Give(paths, levels_.size(), {kind, text}, values);
   };
   // True if a path leads into the innermost level.
   const auto wanted = [&] { return levels_.back().paths.begin < levels_.back().paths.end; };

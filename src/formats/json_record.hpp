@@ -39,7 +39,6 @@ struct JsonValue {
   enum class Kind : std::uint8_t { kMissing, kNull, kBool, kNumber, kString, kArray, kObject };
 
   Kind kind = Kind::kMissing;
-  bool boolean = false;
   std::string_view text;  ///< a string: its content in UTF-8, without escapes; every other kind: the bytes of the line
 };
 

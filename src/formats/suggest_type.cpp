@@ -10,7 +10,6 @@
 #include "formats/text_reader.hpp"
 #include "formats/time_text.hpp"
 #include "formats/value_key.hpp"
-#include "formats/zone_names.hpp"
 
 namespace gpusort {
 namespace {
@@ -78,10 +77,6 @@ struct TimeShape {
   }
 
   bool TakeLetters(TextReader& reader) {
-    static constexpr std::string_view kMonths[] = {"january", "february", "march",     "april",   "may",      "june",
-                                                   "july",    "august",   "september", "october", "november", "december"};
-    static constexpr std::string_view kWeekdays[] = {"monday", "tuesday",  "wednesday", "thursday",
-                                                     "friday", "saturday", "sunday"};
     TextReader zone = reader;
     const char* const begin = reader.at;
     while (!reader.done() && IsLetter(*reader.at)) ++reader.at;

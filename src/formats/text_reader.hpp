@@ -2,6 +2,7 @@
 #pragma once
 
 #include <algorithm>
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <string>
@@ -12,12 +13,15 @@ namespace gpusort {
 inline bool IsSpace(char c) { return c == ' ' || (c >= '\t' && c <= '\r'); }
 inline bool IsDigit(char c) { return c >= '0' && c <= '9'; }
 inline char Lower(char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c; }
+inline constexpr auto kHexDigits = [] {
+  std::array<std::int8_t, 256> values{};
+  values.fill(-1);
+  for (std::int8_t i = 0; i < 10; ++i) values['0' + i] = i;
+  for (std::int8_t i = 10; i < 16; ++i) values['a' + i - 10] = values['A' + i - 10] = i;
+  return values;
+}();
 /// Returns the value of a hexadecimal digit, or -1 for any other byte.
-inline int HexDigit(unsigned char c) {
-  if (c >= '0' && c <= '9') return c - '0';
-  const unsigned char lower = c | 0x20;
-  return lower >= 'a' && lower <= 'f' ? lower - 'a' + 10 : -1;
-}
+inline int HexDigit(char c) { return kHexDigits[static_cast<unsigned char>(c)]; }
 inline std::string LowerText(std::string_view text) {
   std::string lower(text);
   std::transform(lower.begin(), lower.end(), lower.begin(), Lower);

@@ -1,11 +1,10 @@
 #include "formats/time_text.hpp"
 
 #include <algorithm>
-#include <type_traits>
+#include <array>
+#include <utility>
 
 #include "base/gnu_quote.hpp"
-#include "formats/text_reader.hpp"
-#include "formats/zone_names.hpp"
 #include "kernels/error.hpp"
 
 namespace gpusort {
@@ -27,9 +26,38 @@ struct Clock {
   std::string_view fraction;
 };
 
-constexpr std::string_view kMonths[] = {"january", "february", "march",     "april",   "may",      "june",
-                                        "july",    "august",   "september", "october", "november", "december"};
-constexpr std::string_view kWeekdays[] = {"sunday", "monday", "tuesday", "wednesday", "thursday", "friday", "saturday"};
+// Abbreviations of time zones with their offsets, as in PostgreSQL's set `Default`: IST is Israel's, BST is Britain's,
+// and CST and EST are North America's. Names whose offset changed over the years are left out (MSK is +3). WEST, CAT,
+// HDT, ChST, SST (Samoa), WIB, WITA and WIT are added, because programs write them.
+struct ZoneName {
+  std::string_view name;  ///< in lower case
+  std::int16_t minutes;   ///< offset from UTC in minutes; positive: east
+};
+
+constexpr ZoneName kZoneNames[] = {
+    {"acdt", 630}, {"acsst", 630}, {"acst", 570}, {"act", -300}, {"acwst", 525}, {"adt", -180}, {"aedt", 660},
+    {"aesst", 660}, {"aest", 600}, {"aft", 270}, {"akdt", -480}, {"akst", -540}, {"almst", 420}, {"almt", 360},
+    {"amt", -240}, {"ast", -240}, {"awsst", 540}, {"awst", 480}, {"azost", 0}, {"azot", -60}, {"bdst", 120},
+    {"bdt", 360}, {"bnt", 480}, {"bort", 480}, {"bot", -240}, {"bra", -180}, {"brst", -120}, {"brt", -180},
+    {"bst", 60}, {"btt", 360}, {"cadt", 630}, {"cast", 570}, {"cat", 120}, {"cct", 480}, {"cdt", -300},
+    {"cest", 120}, {"cet", 60}, {"cetdst", 120}, {"chadt", 825}, {"chast", 765}, {"chst", 600}, {"chut", 600}, {"clst", -180},
+    {"cot", -300}, {"cst", -360}, {"cxt", 420}, {"ddut", 600}, {"eat", 180}, {"edt", -240}, {"eest", 180},
+    {"eet", 120}, {"eetdst", 180}, {"egst", 0}, {"egt", -60}, {"est", -300}, {"fet", 180}, {"fjst", 780},
+    {"fjt", 720}, {"fnst", -60}, {"fnt", -120}, {"galt", -360}, {"gamt", -540}, {"gft", -180}, {"gilt", 720},
+    {"gmt", 0}, {"hdt", -540}, {"hkt", 480}, {"hst", -600}, {"ict", 420}, {"idt", 180}, {"irt", 210}, {"ist", 120},
+    {"jayt", 540}, {"jst", 540}, {"kdt", 600}, {"kgst", 360}, {"kst", 540}, {"lhst", 630}, {"ligt", 600},
+    {"mart", -570}, {"mdt", -360}, {"mest", 120}, {"mesz", 120}, {"met", 60}, {"metdst", 120}, {"mez", 60},
+    {"mht", 720}, {"mmt", 390}, {"mpt", 600}, {"msd", 240}, {"msk", 180}, {"mst", -420}, {"must", 300},
+    {"mut", 240}, {"mvt", 300}, {"myt", 480}, {"ndt", -150}, {"nft", -210}, {"npt", 345}, {"nst", -210},
+    {"nzdt", 780}, {"nzst", 720}, {"nzt", 720}, {"pdt", -420}, {"pet", -300}, {"pgt", 600}, {"pht", 480},
+    {"pkst", 360}, {"pkt", 300}, {"pmdt", -120}, {"pmst", -180}, {"pont", 660}, {"pst", -480}, {"pwt", 540},
+    {"pyst", -180}, {"ret", 240}, {"sadt", 630}, {"sast", 120}, {"sct", 240}, {"sst", -660}, {"taht", -600}, {"tft", 300},
+    {"tjt", 300}, {"tot", 780}, {"trut", 600}, {"tvt", 720}, {"uct", 0}, {"ulast", 540}, {"ut", 0}, {"utc", 0},
+    {"uyst", -120}, {"uyt", -180}, {"uzst", 360}, {"uzt", 300}, {"vut", 660}, {"wadt", 480}, {"wakt", 720},
+    {"wast", 420}, {"wat", 60}, {"wdt", 540}, {"west", 60}, {"wet", 0}, {"wetdst", 60}, {"wft", 720},
+    {"wgst", -120}, {"wgt", -180}, {"wib", 420}, {"wit", 540}, {"wita", 480}, {"xjt", 360}, {"yapt", 600},
+    {"yekst", 360}, {"z", 0}, {"zulu", 0},
+};
 
 constexpr std::uint32_t kEraYears = 400, kEraDays = 146097;
 
@@ -217,10 +245,66 @@ std::optional<Instant> ParseCount(TextReader reader, std::size_t digits, bool mi
   return MakeInstant(seconds, reader.rest(), minus);
 }
 
+/// The numbers that a format has read.
+struct FormatNumbers {
+  unsigned year = 1972, month = 0, day = 0, day_of_year = 0, hour = 0, hour_of_half = 0, minute = 0, second = 0;
+};
+
+/// How a letter of a format reads a number. `most` is the maximum number of digits; 0: the letter reads no number.
+struct NumberLetter {
+  std::size_t most = 0;
+  unsigned low = 0, high = 0;
+  unsigned FormatNumbers::*to = nullptr;
+};
+
+constexpr auto kNumberLetters = [] {
+  std::array<NumberLetter, 128> letters{};
+  letters['Y'] = {4, 0, 9999, &FormatNumbers::year};
+  letters['y'] = {2, 0, 99, &FormatNumbers::year};
+  letters['m'] = {2, 1, 12, &FormatNumbers::month};
+  letters['d'] = letters['e'] = {2, 1, 31, &FormatNumbers::day};
+  letters['j'] = {3, 1, 366, &FormatNumbers::day_of_year};
+  letters['H'] = {2, 0, 24, &FormatNumbers::hour};
+  letters['I'] = {2, 1, 12, &FormatNumbers::hour_of_half};
+  letters['M'] = {2, 0, 59, &FormatNumbers::minute};
+  letters['S'] = {2, 0, 60, &FormatNumbers::second};
+  return letters;
+}();
+
+/// Reads the number of `letter` after white space. Returns false if there is none in the range of the letter.
+bool TakeFormatNumber(char letter, TextReader& reader, FormatNumbers& numbers) {
+  const NumberLetter& known = kNumberLetters[static_cast<unsigned char>(letter) % kNumberLetters.size()];
+  reader.SkipSpace();
+  const std::size_t digits = std::min(known.most, reader.digits());
+  if (digits == 0) return false;
+  unsigned& number = numbers.*known.to;
+  number = static_cast<unsigned>(reader.TakeNumber(digits));
+  const bool good = number >= known.low && number <= known.high;
+  if (letter == 'y') number += number < 69 ? 2000 : 1900;
+  return good;
+}
+
 /// The letters of a format after the letters that stand for several others were replaced.
 constexpr std::string_view kFormatLetters = "YmdHMSybBaAejpIzZsf%";
+/// Letters that stand for other letters.
+constexpr std::pair<char, std::string_view> kShortLetters[] = {{'T', "%H:%M:%S"}, {'D', "%m/%d/%y"}, {'F', "%Y-%m-%d"},
+                                                               {'R', "%H:%M"},    {'n', " "},        {'t', " "}};
 
 }  // namespace
+
+std::optional<std::int64_t> TakeZoneName(TextReader& reader) {
+  char lower[6];
+  std::size_t size = 0;
+  for (const char* at = reader.at; at != reader.end && Lower(*at) >= 'a' && Lower(*at) <= 'z'; ++at) {
+    if (size == sizeof(lower)) return std::nullopt;
+    lower[size++] = Lower(*at);
+  }
+  const std::string_view name(lower, size);
+  const auto* const found = std::ranges::lower_bound(kZoneNames, name, {}, &ZoneName::name);
+  if (found == std::end(kZoneNames) || found->name != name) return std::nullopt;
+  reader.at += size;
+  return std::int64_t{found->minutes} * 60;
+}
 
 std::optional<Day> ParseDay(std::string_view text) {
   TextReader reader = TextReader::Trimmed(text);
@@ -275,16 +359,9 @@ std::string CheckedTimeFormat(std::string_view format) {
       continue;
     }
     const char letter = ++i < format.size() ? format[i] : '\0';
-    if (letter == 'T') {
-      plain += "%H:%M:%S";
-    } else if (letter == 'D') {
-      plain += "%m/%d/%y";
-    } else if (letter == 'F') {
-      plain += "%Y-%m-%d";
-    } else if (letter == 'R') {
-      plain += "%H:%M";
-    } else if (letter == 'n' || letter == 't') {
-      plain += ' ';
+    const auto* const known = std::ranges::find(kShortLetters, letter, [](const auto& pair) { return pair.first; });
+    if (known != std::end(kShortLetters)) {
+      plain += known->second;
     } else if (letter != '\0' && kFormatLetters.find(letter) != std::string_view::npos) {
       plain += {'%', letter};
     } else {
@@ -299,19 +376,10 @@ std::string CheckedTimeFormat(std::string_view format) {
 
 std::optional<Instant> ParseInstantBy(std::string_view format, std::string_view text) {
   TextReader reader = TextReader::Trimmed(text);
-  Civil civil;
-  Clock clock;
-  std::optional<std::int64_t> offset, count, day_of_year;
-  bool minus = false, afternoon = false, twelve_hours = false, month_or_day = false;
-  // A number of at most `most` digits.
-  const auto take = [&](std::size_t most, std::int64_t low, std::int64_t high, auto& to) {
-    reader.SkipSpace();
-    const std::size_t digits = std::min(most, reader.digits());
-    if (digits == 0) return false;
-    const std::int64_t number = reader.TakeNumber(digits);
-    to = static_cast<std::remove_reference_t<decltype(to)>>(number);
-    return number >= low && number <= high;
-  };
+  FormatNumbers numbers;
+  std::string_view fraction;
+  std::optional<std::int64_t> offset, count;
+  bool minus = false, afternoon = false;
   for (std::size_t i = 0; i < format.size(); ++i) {
     if (format[i] == ' ') {
       reader.SkipSpace();
@@ -322,60 +390,24 @@ std::optional<Instant> ParseInstantBy(std::string_view format, std::string_view 
       continue;
     }
     bool good = true;
-    switch (format[++i]) {
-      case 'Y':
-        good = take(4, 0, 9999, civil.year);
-        break;
-      case 'y':
-        good = take(2, 0, 99, civil.year);
-        civil.year += civil.year < 69 ? 2000 : 1900;
-        break;
-      case 'm':
-        good = take(2, 1, 12, civil.month);
-        month_or_day = true;
-        break;
+    switch (const char letter = format[++i]) {
       case 'b':
       case 'B':
-        if (const int month = TakeName(reader, kMonths); month >= 0) {
-          civil.month = static_cast<unsigned>(month) + 1;
-        } else {
-          good = false;
-        }
-        month_or_day = true;
-        break;
-      case 'd':
-      case 'e':
-        good = take(2, 1, 31, civil.day);
-        month_or_day = true;
-        break;
-      case 'j':
-        good = take(3, 1, 366, day_of_year);
+        numbers.month = static_cast<unsigned>(TakeName(reader, kMonths) + 1);
+        good = numbers.month > 0;
         break;
       case 'a':
       case 'A':
         good = TakeName(reader, kWeekdays) >= 0;
         break;
-      case 'H':
-        good = take(2, 0, 24, clock.hour);
-        break;
-      case 'I':
-        good = take(2, 1, 12, clock.hour);
-        twelve_hours = true;
-        break;
       case 'p':
         afternoon = reader.TakeWord("pm");
         good = afternoon || reader.TakeWord("am");
         break;
-      case 'M':
-        good = take(2, 0, 59, clock.minute);
-        break;
-      case 'S':
-        good = take(2, 0, 60, clock.second);
-        break;
       case 'f':
-        clock.fraction = reader.rest().substr(0, reader.digits());
-        reader.at += clock.fraction.size();
-        good = !clock.fraction.empty();
+        fraction = reader.rest().substr(0, reader.digits());
+        reader.at += fraction.size();
+        good = !fraction.empty();
         break;
       case 's':
         reader.SkipSpace();
@@ -388,25 +420,29 @@ std::optional<Instant> ParseInstantBy(std::string_view format, std::string_view 
         offset.reset();
         good = TakeZone(reader, offset) && offset.has_value();
         break;
-      case 'Z':
-        if (const std::optional<std::int64_t> named = TakeZoneName(reader)) {
-          if (!offset) offset = named;
-        } else {
-          good = false;
-        }
+      case 'Z': {
+        const std::optional<std::int64_t> named = TakeZoneName(reader);
+        if (!offset) offset = named;
+        good = named.has_value();
+        break;
+      }
+      case '%':
+        good = reader.Take('%');
         break;
       default:
-        good = reader.Take('%');
+        good = TakeFormatNumber(letter, reader, numbers);
     }
     if (!good) return std::nullopt;
   }
   if (!reader.done()) return std::nullopt;
-  if (count) return MakeInstant(*count, clock.fraction, minus);
-  if (twelve_hours) clock.hour = clock.hour % 12 + (afternoon ? 12 : 0);
-  if (!day_of_year || month_or_day) return InstantOf(civil, clock, offset);
-  if (*day_of_year > 365 + IsLeap(civil.year)) return std::nullopt;
-  std::optional<Instant> instant = InstantOf({civil.year, 1, 1}, clock, offset);
-  if (instant) instant->seconds += (*day_of_year - 1) * kDaySeconds;
+  if (count) return MakeInstant(*count, fraction, minus);
+  const unsigned hour = numbers.hour_of_half == 0 ? numbers.hour : numbers.hour_of_half % 12 + (afternoon ? 12 : 0);
+  const Clock clock{hour, numbers.minute, numbers.second, fraction};
+  const bool by_year = numbers.day_of_year > 0 && numbers.month == 0 && numbers.day == 0;
+  const Civil civil{numbers.year, std::max(numbers.month, 1u), std::max(numbers.day, 1u)};
+  if (by_year && numbers.day_of_year > 365u + IsLeap(civil.year)) return std::nullopt;
+  std::optional<Instant> instant = InstantOf(civil, clock, offset);
+  if (instant && by_year) instant->seconds += (numbers.day_of_year - 1) * kDaySeconds;
   return instant;
 }
 

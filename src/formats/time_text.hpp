@@ -8,7 +8,17 @@
 #include <string>
 #include <string_view>
 
+#include "formats/text_reader.hpp"
+
 namespace gpusort {
+
+inline constexpr std::string_view kMonths[] = {"january", "february", "march",     "april",   "may",      "june",
+                                               "july",    "august",   "september", "october", "november", "december"};
+inline constexpr std::string_view kWeekdays[] = {"sunday",   "monday", "tuesday", "wednesday",
+                                                 "thursday", "friday", "saturday"};
+/// Skips the letters at the front of `reader` if they are the name of a time zone, in any case. Returns the zone's
+/// seconds east of UTC, or std::nullopt if they are no name.
+std::optional<std::int64_t> TakeZoneName(TextReader& reader);
 
 /// A day, or one of the two infinities, which are before and after all days.
 struct Day {
@@ -31,7 +41,7 @@ std::optional<Day> ParseDay(std::string_view text);
 
 /// Parses an instant. Returns std::nullopt unless `text` has one of these forms:
 /// * A day as in ParseDay, optionally with T, t or blanks and hh:mm[:ss[.fraction]], after YYYYMMDD also hhmm[ss]. A
-///   zone may follow: Z, a name of zone_names.hpp in any case, +hh, +hhmm, +hh:mm or +hh:mm:ss. 24:00:00 is the next
+///   zone may follow: Z, a name of a zone in any case, +hh, +hhmm, +hh:mm or +hh:mm:ss. 24:00:00 is the next
 ///   midnight, and a second 60 is the next second.
 /// * Apache's 31/Dec/2026:23:59:59 +0100.
 /// * Digits only: seconds since 1970 (up to 10 digits, optionally a fraction), milliseconds (11 to 14), microseconds
@@ -43,7 +53,7 @@ std::optional<Instant> ParseInstant(std::string_view text);
 /// The letters are strptime's %Y %m %d %H %M %S %y %b %B %a %A %e %j %p %I %z %Z %s %T %D %F %R %n %t %%, and %f
 /// (fraction).
 std::string CheckedTimeFormat(std::string_view format);
-/// Parses all of `text` by `format`. Names are English, %Z is a name of zone_names.hpp, and the weekday is ignored.
+/// Parses all of `text` by `format`. Names are English, %Z is the name of a zone, and the weekday is ignored.
 /// Parts that the format lacks are taken from 1972-01-01 00:00:00. 1972 is a leap year, so February 29 exists.
 std::optional<Instant> ParseInstantBy(std::string_view format, std::string_view text);
 

@@ -5,10 +5,12 @@
 #include <algorithm>
 #include <array>
 #include <bit>
+#include <boost/container/small_vector.hpp>
 #include <charconv>
 #include <cmath>
 #include <cstring>
 #include <limits>
+#include <span>
 #include <utility>
 
 #if defined(__SSE2__)
@@ -16,6 +18,7 @@
 #endif
 
 #include "base/gnu_quote.hpp"
+#include "base/text.hpp"
 #include "formats/locale_keys.hpp"
 #include "formats/text_reader.hpp"
 #include "formats/time_text.hpp"
@@ -30,13 +33,19 @@ constexpr unsigned kNullFirst = 4, kNullLast = 251;
 constexpr unsigned kLeast = 17, kGreatest = 238, kAboveAll = 239;  ///< first bytes of infinities and NaN
 constexpr unsigned kText = 128;                                    ///< the first byte of what is put as bytes
 
-constexpr std::pair<std::string_view, ValueType> kTypes[] = {
+using TypeName = std::pair<std::string_view, ValueType>;
+/// The names of the kTypes types, and after them PostgreSQL's names of the same types.
+constexpr TypeName kTypeNames[] = {
     {"text", ValueType::kText},           {"nocase", ValueType::kNoCase}, {"natural", ValueType::kNatural},
     {"locale", ValueType::kLocale},       {"int", ValueType::kInt},       {"decimal", ValueType::kDecimal},
     {"float", ValueType::kFloat},         {"bool", ValueType::kBool},     {"date", ValueType::kDate},
     {"timestamp", ValueType::kTimestamp}, {"ip", ValueType::kIp},         {"uuid", ValueType::kUuid},
-    {"bytes-hex", ValueType::kBytesHex},
-    {"amount", ValueType::kAmount}};
+    {"bytes-hex", ValueType::kBytesHex},  {"amount", ValueType::kAmount}, {"int2", ValueType::kInt},
+    {"int4", ValueType::kInt},            {"int8", ValueType::kInt},      {"float4", ValueType::kFloat},
+    {"float8", ValueType::kFloat},        {"numeric", ValueType::kDecimal}, {"timestamptz", ValueType::kTimestamp},
+    {"bytea", ValueType::kBytesHex},      {"inet", ValueType::kIp},       {"cidr", ValueType::kIp},
+    {"money", ValueType::kAmount}};
+constexpr std::size_t kTypes = 14;
 
 /// Gathers the bytes of a key, for FieldWriter::PutBytes.
 class KeyBytes {
@@ -283,13 +292,15 @@ bool ReadDecimal(TextReader reader, const ValueRule& rule, bool whole, Decimal& 
   const char* at = reader.at;
   const char* const end = reader.end;
   bool any = false;
+  const auto take_digit = [&] {
+    any = true;
+    if (*at == '0') return;
+    if (number.first == nullptr) number.first = at;
+    number.last = at;
+  };
   for (; at != end; ++at) {
     if (IsDigit(*at)) {
-      any = true;
-      if (*at != '0') {
-        if (number.first == nullptr) number.first = at;
-        number.last = at;
-      }
+      take_digit();
       number.shift += number.first != nullptr;
     } else if (static_cast<unsigned char>(*at) != rule.thousands || !any || at + 1 == end || !IsDigit(at[1])) {
       break;
@@ -297,11 +308,7 @@ bool ReadDecimal(TextReader reader, const ValueRule& rule, bool whole, Decimal& 
   }
   if (!whole && at != end && *at == rule.decimal_point) {
     for (++at; at != end && IsDigit(*at); ++at) {
-      any = true;
-      if (*at != '0') {
-        if (number.first == nullptr) number.first = at;
-        number.last = at;
-      }
+      take_digit();
       number.shift -= number.first == nullptr;
     }
   }
@@ -365,13 +372,13 @@ bool PutShort(TextReader reader, const ValueRule& rule, bool whole, KeyBytes& ou
 #endif
 }
 
-void PutWhole(bool negative, std::uint64_t magnitude, KeyBytes& out) {
-  char digits[20];
-  const char* const end = std::to_chars(digits, std::end(digits), magnitude).ptr;
+/// Puts the key of a number. Returns false and puts nothing if the text is none. `whole`: only digits are allowed.
+bool PutNumber(TextReader reader, const ValueRule& rule, bool whole, KeyBytes& out) {
+  if (PutShort(reader, rule, whole, out)) return true;
   Decimal number;
-  ReadDecimal({digits, end}, {}, true, number);
-  number.negative = negative;
+  if (!ReadDecimal(reader, rule, whole, number)) return false;
   PutDecimalText(number, out);
+  return true;
 }
 
 /// See ValueKey::PutDecimal.
@@ -420,12 +427,8 @@ Special SpecialOf(std::string_view text) {
   return IsWord(text, "nan") ? Special::kNan : Special::kNone;
 }
 
-bool PutDecimalOf(TextReader reader, const ValueRule& rule, KeyBytes& out) {
-  Decimal number;
-  if (ReadDecimal(reader, rule, false, number)) {
-    PutDecimalText(number, out);
-    return true;
-  }
+/// Puts the key of an infinity or NaN among decimals.
+bool PutSpecial(TextReader reader, KeyBytes& out) {
   const char* const begin = reader.at;
   const bool negative = reader.TakeSign();
   const Special special = SpecialOf(reader.rest());
@@ -465,6 +468,7 @@ bool TakeUnitBehind(TextReader& reader) {
 }
 
 bool PutAmount(TextReader reader, const ValueRule& rule, KeyBytes& out) {
+  if (PutShort(reader, rule, false, out)) return true;
   bool negative = false, sign = false;
   if (reader.rest().size() > 1 && reader.Is('(') && reader.end[-1] == ')') {
     negative = sign = true;
@@ -502,34 +506,32 @@ void PutDouble(double value, KeyBytes& out) {
   }
 }
 
-std::optional<double> DoubleOf(TextReader reader, const ValueRule& rule) {
+bool PutFloatText(TextReader reader, const ValueRule& rule, KeyBytes& out) {
   Decimal number;
-  if (!ReadDecimal(reader, rule, false, number)) {
-    const double sign = reader.TakeSign() ? -1 : 1;
-    const Special special = SpecialOf(reader.rest());
-    if (special == Special::kNone) return std::nullopt;
-    return std::copysign(
-        special == Special::kNan ? std::numeric_limits<double>::quiet_NaN() : std::numeric_limits<double>::infinity(),
-        sign);
-  }
-  const double sign = number.negative ? -1 : 1;
-  if (number.first == nullptr) return std::copysign(0.0, sign);
-  reader.TakeSign();
-  // As from_chars wants it.
+  const bool finite = ReadDecimal(reader, rule, false, number);
+  const double sign = reader.TakeSign() ? -1 : 1;
   std::string_view text = reader.rest();
-  std::string plain;
-  if (rule.decimal_point != '.' || rule.thousands >= 0) {
-    for (const char c : text) {
-      if (static_cast<unsigned char>(c) != rule.thousands) plain += c == rule.decimal_point ? '.' : c;
-    }
-    text = plain;
-  }
   double value = 0;
-  if (std::from_chars(text.data(), text.data() + text.size(), value).ec == std::errc::result_out_of_range) {
-    const bool large = number.short_exponent() ? number.short_sum() > 0 : !number.negative_exponent;
-    value = large ? std::numeric_limits<double>::infinity() : 0;
+  if (!finite) {
+    const Special special = SpecialOf(text);
+    if (special == Special::kNone) return false;
+    using Limits = std::numeric_limits<double>;
+    value = special == Special::kNan ? Limits::quiet_NaN() : Limits::infinity();
+  } else if (number.first != nullptr) {
+    std::string plain;  // as from_chars wants it
+    if (rule.decimal_point != '.' || rule.thousands >= 0) {
+      for (const char c : text) {
+        if (static_cast<unsigned char>(c) != rule.thousands) plain += c == rule.decimal_point ? '.' : c;
+      }
+      text = plain;
+    }
+    if (std::from_chars(text.data(), text.data() + text.size(), value).ec == std::errc::result_out_of_range) {
+      const bool large = number.short_exponent() ? number.short_sum() > 0 : !number.negative_exponent;
+      value = large ? std::numeric_limits<double>::infinity() : 0;
+    }
   }
-  return std::copysign(value, sign);
+  PutDouble(std::copysign(value, sign), out);
+  return true;
 }
 
 // --- Days and instants --------------------------------------------------------------------------------------------
@@ -546,6 +548,12 @@ void PutDay(const Day& day, KeyBytes& out) {
   constexpr std::int64_t kYearZero = 719528;  // 3 bytes for the years 0 to 27474
   if (day.infinite != 0) return PutInfinite(day.infinite, out);
   PutUsual<3>(day.days + kYearZero, out);
+}
+
+bool PutDayText(std::string_view text, KeyBytes& out) {
+  const std::optional<Day> day = ParseDay(text);
+  if (day) PutDay(*day, out);
+  return day.has_value();
 }
 
 void PutInstant(const Instant& instant, KeyBytes& out) {
@@ -581,18 +589,18 @@ void PutContent(unsigned byte, KeyBytes& out) {
 void EndContent(KeyBytes& out) { out.Put(3); }
 
 bool PutHex(std::string_view text, KeyBytes& out) {
-  const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(text[i]); };
   if (text.starts_with("\\x") || text.starts_with("0x") || text.starts_with("\\X") || text.starts_with("0X")) {
     text.remove_prefix(2);
   }
-  if (text.size() % 2 != 0 || std::any_of(text.begin(), text.end(), [](unsigned char c) { return HexDigit(c) < 0; })) {
+  if (text.size() % 2 != 0 || std::any_of(text.begin(), text.end(), [](char c) { return HexDigit(c) < 0; })) {
     return false;
   }
   out.Put(kText);
   for (std::size_t i = 0; i < text.size(); i += 2) {
-    PutContent(static_cast<unsigned>(HexDigit(byte(i)) * 16 + HexDigit(byte(i + 1))), out);
+    PutContent(static_cast<unsigned>(HexDigit(text[i]) * 16 + HexDigit(text[i + 1])), out);
   }
   EndContent(out);
+  out.End();
   return true;
 }
 
@@ -605,7 +613,7 @@ bool ReadUuid(std::string_view text, std::array<unsigned char, 16>& uuid) {
       if (digits == 0 || digits % 4 != 0 || digits == 32 || text[i - 1] == '-') return false;
       continue;
     }
-    const int digit = HexDigit(static_cast<unsigned char>(text[i]));
+    const int digit = HexDigit(text[i]);
     if (digit < 0 || digits == 32) return false;
     uuid[digits / 2] = static_cast<unsigned char>(uuid[digits / 2] * 16 + digit);
     ++digits;
@@ -613,10 +621,20 @@ bool ReadUuid(std::string_view text, std::array<unsigned char, 16>& uuid) {
   return digits == 32;
 }
 
+bool PutUuid(std::string_view text, KeyBytes& out) {
+  std::array<unsigned char, 16> uuid;
+  if (!ReadUuid(text, uuid)) return false;
+  out.Put(kText);
+  out.Put(uuid);
+  out.End();
+  return true;
+}
+
+using AddressBits = unsigned __int128;
 struct Address {
-  bool v6 = false;
-  std::uint64_t high = 0, low = 0;  ///< a v4 one is `low`
-  unsigned prefix = 0;
+  unsigned size = 32;  ///< bits: 32 or 128
+  unsigned prefix = 32;
+  AddressBits bits = 0;
 };
 
 bool ReadAddress(std::string_view text, Address& address) {
@@ -626,50 +644,52 @@ bool ReadAddress(std::string_view text, Address& address) {
   if (number.empty() || number.size() >= sizeof(copy) || number.find('\0') != std::string_view::npos) return false;
   std::memcpy(copy, number.data(), number.size());
   std::array<unsigned char, 16> bytes{};
-  address.v6 = number.find(':') != std::string_view::npos;
-  if (::inet_pton(address.v6 ? AF_INET6 : AF_INET, copy, bytes.data()) != 1) return false;
-  for (unsigned i = 0; i < 8; ++i) {
-    address.high = address.high << 8 | bytes[i];
-    address.low = address.low << 8 | bytes[8 + i];
-  }
-  if (!address.v6) address.low = std::exchange(address.high, 0) >> 32;
-  const unsigned full = address.v6 ? 128 : 32;
-  address.prefix = full;
+  const bool v6 = number.find(':') != std::string_view::npos;
+  if (::inet_pton(v6 ? AF_INET6 : AF_INET, copy, bytes.data()) != 1) return false;
+  address.size = address.prefix = v6 ? 128 : 32;
+  for (unsigned i = 0; i < address.size / 8; ++i) address.bits = address.bits << 8 | bytes[i];
   if (slash == std::string_view::npos) return true;
-  const std::string_view prefix = text.substr(slash + 1);
-  if (prefix.empty() || prefix.size() > 3 || !std::all_of(prefix.begin(), prefix.end(), IsDigit)) return false;
-  std::from_chars(prefix.data(), prefix.data() + prefix.size(), address.prefix);
-  return address.prefix <= full;
+  const std::string_view digits = text.substr(slash + 1);
+  const std::optional<std::uint64_t> prefix = ParseDigits(digits);
+  if (!prefix || *prefix > address.size || digits.size() > 3) return false;
+  address.prefix = static_cast<unsigned>(*prefix);
+  return true;
 }
 
 /// As PostgreSQL's inet: the bits of the network, the length of the prefix, then the bits of the host.
-void PutAddress(const Address& address, KeyBytes& out) {
-  const unsigned full = address.v6 ? 128 : 32, host = full - address.prefix;
-  const std::uint64_t low_bits = host >= 64 ? ~std::uint64_t{0} : (std::uint64_t{1} << host) - 1;
-  const std::uint64_t high_bits = host <= 64 ? 0 : host == 128 ? ~std::uint64_t{0} : (std::uint64_t{1} << (host - 64)) - 1;
-  if (!address.v6) {
-    PutFixed<5>((address.low & ~low_bits) * 33 + address.prefix, out);  // begins with 16..72
-    if (host > 0) PutFixed<5>(address.low & low_bits, out);
-    return;
+bool PutAddress(std::string_view text, KeyBytes& out) {
+  Address address;
+  if (!ReadAddress(text, address)) return false;
+  const unsigned host_size = address.size - address.prefix;
+  const AddressBits host_mask = host_size == 128 ? ~AddressBits{0} : (AddressBits{1} << host_size) - 1;
+  const AddressBits host = address.bits & host_mask, network = address.bits & ~host_mask;
+  const auto low = [](AddressBits bits) { return static_cast<std::uint64_t>(bits); };
+  if (address.size == 32) {
+    PutFixed<5>(low(network) * 33 + address.prefix, out);  // begins with 16..72
+    if (host_size > 0) PutFixed<5>(low(host), out);
+    return true;
   }
   out.Put(200);
-  PutFixed<9>(address.high & ~high_bits, out);
-  PutFixed<9>(address.low & ~low_bits, out);
+  PutFixed<9>(low(network >> 64), out);
+  PutFixed<9>(low(network), out);
   out.Put(kFirstDigit + address.prefix);
-  if (host > 64) PutFixed<9>(address.high & high_bits, out);
-  if (host > 0) PutFixed<9>(address.low & low_bits, out);
+  if (host_size > 64) PutFixed<9>(low(host >> 64), out);
+  if (host_size > 0) PutFixed<9>(low(host), out);
+  return true;
 }
 
 constexpr unsigned kFalse = 96, kTrue = 160;
 
-std::optional<bool> BoolOf(std::string_view text) {
-  for (const std::string_view word : {"t", "true", "y", "yes", "on", "1"}) {
-    if (IsWord(text, word)) return true;
-  }
-  for (const std::string_view word : {"f", "false", "n", "no", "off", "0"}) {
-    if (IsWord(text, word)) return false;
-  }
-  return std::nullopt;
+bool PutBoolText(std::string_view text, KeyBytes& out) {
+  using Word = std::pair<std::string_view, unsigned>;
+  constexpr Word kWords[] = {
+      {"t", kTrue},  {"true", kTrue},   {"y", kTrue},  {"yes", kTrue}, {"on", kTrue},   {"1", kTrue},
+      {"f", kFalse}, {"false", kFalse}, {"n", kFalse}, {"no", kFalse}, {"off", kFalse}, {"0", kFalse}};
+  const auto is = [text](std::string_view word) { return IsWord(text, word); };
+  const auto* const found = std::ranges::find_if(kWords, is, &Word::first);
+  if (found == std::end(kWords)) return false;
+  out.Put(found->second);
+  return true;
 }
 
 // --- Texts --------------------------------------------------------------------------------------------------------
@@ -690,11 +710,11 @@ void PutNatural(std::string_view text, KeyBytes& out) {
 /// Puts the weights of the parts that NULs divide a text into, with a byte between them that is smaller than all
 /// weights.
 void PutCollated(std::string_view text, KeyBytes& out) {
-  thread_local std::string copy, weights;
-  copy.assign(text);
-  const char* part = copy.c_str();
-  const char* const end = part + copy.size();
-  for (;; ++part) {
+  boost::container::small_vector<char, 512> copy(text.begin(), text.end());  // strxfrm needs an end
+  copy.push_back('\0');
+  boost::container::small_vector<char, 1024> weights(1024, boost::container::default_init);
+  const char* const end = copy.data() + text.size();
+  for (const char* part = copy.data();; ++part) {
     std::size_t size = std::strxfrm(weights.data(), part, weights.size());
     if (size >= weights.size()) {
       weights.resize(size + 1);
@@ -707,36 +727,45 @@ void PutCollated(std::string_view text, KeyBytes& out) {
   }
 }
 
-}  // namespace
-
-std::string_view ValueTypeName(ValueType type) {
-  const auto* const found =
-      std::find_if(std::begin(kTypes), std::end(kTypes), [&](const auto& named) { return named.second == type; });
-  return found->first;
+/// Puts the key of a value of a type that ignores white space around it, which `text` has lost. Timestamps are read
+/// elsewhere. Returns false and puts nothing if the text is no value of the type.
+bool PutParsed(const ValueRule& rule, TextReader text, KeyBytes& out) {
+  switch (rule.type) {
+    case ValueType::kInt:
+      return PutNumber(text, rule, true, out);
+    case ValueType::kDecimal:
+      return PutNumber(text, rule, false, out) || PutSpecial(text, out);
+    case ValueType::kAmount:
+      return PutAmount(text, rule, out);
+    case ValueType::kFloat:
+      return PutFloatText(text, rule, out);
+    case ValueType::kBool:
+      return PutBoolText(text.rest(), out);
+    case ValueType::kDate:
+      return PutDayText(text.rest(), out);
+    case ValueType::kIp:
+      return PutAddress(text.rest(), out);
+    case ValueType::kUuid:
+      return PutUuid(text.rest(), out);
+    case ValueType::kBytesHex:
+      return PutHex(text.rest(), out);
+    default:
+      return false;
+  }
 }
 
+}  // namespace
+
+std::string_view ValueTypeName(ValueType type) { return std::ranges::find(kTypeNames, type, &TypeName::second)->first; }
+
 std::optional<ValueType> FindValueType(std::string_view name) {
-  // PostgreSQL's names, too.
-  static constexpr std::pair<std::string_view, ValueType> kOthers[] = {
-      {"int2", ValueType::kInt},         {"int4", ValueType::kInt},         {"int8", ValueType::kInt},
-      {"float4", ValueType::kFloat},     {"float8", ValueType::kFloat},     {"numeric", ValueType::kDecimal},
-      {"timestamptz", ValueType::kTimestamp}, {"bytea", ValueType::kBytesHex}, {"inet", ValueType::kIp},
-      {"cidr", ValueType::kIp},             {"money", ValueType::kAmount}};
-  for (const auto& [known, type] : kTypes) {
-    if (known == name) return type;
-  }
-  for (const auto& [known, type] : kOthers) {
-    if (known == name) return type;
-  }
-  return std::nullopt;
+  const auto* const found = std::ranges::find(kTypeNames, name, &TypeName::first);
+  return found == std::end(kTypeNames) ? std::nullopt : std::optional(found->second);
 }
 
 std::string ValueTypeNames() {
   std::string names;
-  for (const auto& [name, type] : kTypes) {
-    if (!names.empty()) names += ", ";
-    names += name;
-  }
+  for (const auto& [name, type] : std::span(kTypeNames).first(kTypes)) (names += names.empty() ? "" : ", ") += name;
   return names;
 }
 
@@ -785,72 +814,20 @@ ValueKey::ValueKey(const ValueRule& rule)
 }
 
 bool ValueKey::Put(std::string_view text, FieldWriter& out, bool* lacks_zone) const {
+  constexpr ValueType kTexts[] = {ValueType::kText, ValueType::kNoCase, ValueType::kNatural, ValueType::kLocale};
+  if (std::ranges::find(kTexts, rule_.type) != std::end(kTexts)) {
+    PutBytes(text, out);
+    return true;
+  }
   KeyBytes key(out, rule_.descending);
-  const TextReader trimmed = TextReader::Trimmed(text);
-  switch (rule_.type) {
-    case ValueType::kText:
-    case ValueType::kNoCase:
-    case ValueType::kNatural:
-    case ValueType::kLocale:
-      PutBytes(text, out);
-      return true;
-    case ValueType::kInt: {
-      if (PutShort(trimmed, rule_, true, key)) break;
-      Decimal number;
-      if (!ReadDecimal(trimmed, rule_, true, number)) return false;
-      PutDecimalText(number, key);
-      break;
-    }
-    case ValueType::kDecimal:
-      if (!PutShort(trimmed, rule_, false, key) && !PutDecimalOf(trimmed, rule_, key)) return false;
-      break;
-    case ValueType::kAmount:
-      if (!PutShort(trimmed, rule_, false, key) && !PutAmount(trimmed, rule_, key)) return false;
-      break;
-    case ValueType::kFloat: {
-      const std::optional<double> value = DoubleOf(trimmed, rule_);
-      if (!value) return false;
-      PutDouble(*value, key);
-      break;
-    }
-    case ValueType::kBool: {
-      const std::optional<bool> value = BoolOf(trimmed.rest());
-      if (!value) return false;
-      key.Put(*value ? kTrue : kFalse);
-      break;
-    }
-    case ValueType::kDate: {
-      const std::optional<Day> day = ParseDay(text);
-      if (!day) return false;
-      PutDay(*day, key);
-      break;
-    }
-    case ValueType::kTimestamp: {
-      const std::optional<Instant> instant =
-          time_format_.empty() ? ParseInstant(text) : ParseInstantBy(time_format_, text);
-      if (!instant) return false;
-      PutInstant(*instant, key);
-      if (!instant->zoned && lacks_zone != nullptr) *lacks_zone = true;
-      break;
-    }
-    case ValueType::kIp: {
-      Address address;
-      if (!ReadAddress(trimmed.rest(), address)) return false;
-      PutAddress(address, key);
-      break;
-    }
-    case ValueType::kUuid: {
-      std::array<unsigned char, 16> uuid;
-      if (!ReadUuid(trimmed.rest(), uuid)) return false;
-      key.Put(kText);
-      key.Put(uuid);
-      key.End();
-      return true;
-    }
-    case ValueType::kBytesHex:
-      if (!PutHex(trimmed.rest(), key)) return false;
-      key.End();
-      return true;
+  if (rule_.type == ValueType::kTimestamp) {
+    const std::optional<Instant> instant =
+        time_format_.empty() ? ParseInstant(text) : ParseInstantBy(time_format_, text);
+    if (!instant) return false;
+    PutInstant(*instant, key);
+    if (!instant->zoned && lacks_zone != nullptr) *lacks_zone = true;
+  } else if (!PutParsed(rule_, TextReader::Trimmed(text), key)) {
+    return false;
   }
   key.EndPlain();
   return true;
@@ -860,14 +837,9 @@ void ValueKey::PutNull(FieldWriter& out) const { out.Put(rule_.puts_nulls_first(
 
 void ValueKey::PutInt(std::int64_t value, FieldWriter& out) const {
   KeyBytes key(out, rule_.descending);
-  const auto bits = static_cast<std::uint64_t>(value);
-  PutWhole(value < 0, value < 0 ? 0 - bits : bits, key);
-  key.End();
-}
-
-void ValueKey::PutUnsigned64(std::uint64_t value, FieldWriter& out) const {
-  KeyBytes key(out, rule_.descending);
-  PutWhole(false, value, key);
+  char digits[20];
+  const char* const end = std::to_chars(digits, std::end(digits), value).ptr;
+  PutNumber({digits, end}, {}, true, key);
   key.End();
 }
 

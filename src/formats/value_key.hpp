@@ -56,8 +56,7 @@ class ValueKey {
 
   // The following functions take values that need no parsing. Each writes the key that Put() writes for the same value
   // as text of the named type. All values of a column must be written with the same type.
-  void PutInt(std::int64_t value, FieldWriter& out) const;          ///< writes the key of an int or decimal
-  void PutUnsigned64(std::uint64_t value, FieldWriter& out) const;  ///< writes the key of an int or decimal
+  void PutInt(std::int64_t value, FieldWriter& out) const;  ///< writes the key of an int or decimal
   /// Writes the key of a decimal or a whole int, given as PostgreSQL's binary numeric in the host's byte order. The
   /// first of `digits`, in base 10000, counts 10000^weight. Returns false if the arguments are no numeric.
   bool PutDecimal(std::span<const std::uint16_t> digits, int weight, unsigned sign, FieldWriter& out) const;

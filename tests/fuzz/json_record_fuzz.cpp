@@ -26,7 +26,7 @@ bool IsOfKind(const JsonValue& value) {
     case Kind::kNull:
       return text == "null";
     case Kind::kBool:
-      return text == (value.boolean ? "true" : "false");
+      return text == "true" || text == "false";
     case Kind::kString:
       return testing::IsJson(nlohmann::json(text).dump());  // throws if the text is not UTF-8
     case Kind::kNumber:
