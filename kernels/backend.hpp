@@ -301,6 +301,15 @@ int CountGpus(std::chrono::seconds timeout);
 /// Opens a GPU, which takes about 0.35 s. Throws Error(kGpuLost) with the reason if the device or the CUDA module of
 /// this version is missing. A GPU counts as lost if a single wait for it, including opening, exceeds `timeout`.
 std::unique_ptr<Backend> OpenCudaBackend(int device, std::chrono::seconds timeout = std::chrono::minutes(1));
+/// Returns one backend that works on all `gpus`, in this order. A single GPU is returned unchanged. Enables direct
+/// copies between the GPUs if the machine allows them.
+std::unique_ptr<Backend> GroupGpus(std::vector<std::unique_ptr<Backend>> gpus);
+/// Called on another thread, with the message for the user, if a call into the driver of a GPU does not return. Nothing
+/// can end such a call, so the handler must end the process, and not return.
+using StuckDriverHandler = void (*)(const std::string& why);
+/// Sets the handler. Call this before a backend is opened. Without a handler, a job whose driver is stuck waits for
+/// ever.
+void OnStuckDriver(StuckDriverHandler handler);
 /// Returns true if a GPU has not answered within the timeout and may still be working. The process must then exit
 /// without waiting for the GPU.
 bool AGpuHangs();

@@ -8,7 +8,6 @@
 #include <memory>
 
 #include "kernels/backend.hpp"
-#include "kernels/stuck_driver.hpp"
 
 namespace gpusort {
 

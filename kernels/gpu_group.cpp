@@ -1,4 +1,6 @@
-#include "kernels/gpu_group.hpp"
+// Combines several GPUs into one backend. Each GPU has an equal share of the arena, and OpenLane takes the GPUs in
+// turn. A lane can merge pieces that lie in the memory of any GPU of the group. The member `device` of a piece or a
+// slot names the GPU that holds it. Start at GroupGpus.
 
 #include <algorithm>
 #include <atomic>
@@ -6,6 +8,7 @@
 #include <string>
 #include <utility>
 
+#include "kernels/backend.hpp"
 #include "kernels/error.hpp"
 
 namespace gpusort {

@@ -17,8 +17,8 @@
 #include <iterator>
 
 #include "gpusort/host_device.hpp"
+#include "gpusort/merge_path.hpp"
 #include "kernels/classic/co_rank.hpp"
-#include "kernels/classic/sequential.hpp"
 
 namespace gpusort::classic {
 
@@ -193,6 +193,25 @@ GPUSORT_HD inline ThreadShare<Index> CutShare(std::uint32_t thread, Index tile_b
   return share;
 }
 
+/// Does the work of SerialMerge without a branch that depends on the keys, until a list ends: the comparison selects
+/// the item to write and the cursor to move. The threads of a warp stay together, and a CPU has no branch to predict.
+/// Source: J. Lv, Parallel Merge for Many-Core Architectures, Illinois 2016.
+template <typename Index, typename IteratorA, typename IteratorB, typename Output, typename LessT>
+GPUSORT_HD inline void BranchFreeMerge(IteratorA a, Index m, IteratorB b, Index n, Output out, LessT less) {
+  using Item = typename std::iterator_traits<IteratorA>::value_type;
+  Index i = 0, j = 0, k = 0;
+  while (i < m && j < n) {
+    const Item head_a = a[i];
+    const Item head_b = b[j];
+    const bool take_b = less(head_b, head_a);
+    out[k++] = take_b ? head_b : head_a;
+    j += take_b;
+    i += !take_b;
+  }
+  while (i < m) out[k++] = a[i++];
+  while (j < n) out[k++] = b[j++];
+}
+
 /// Phase: merges the share that CutShare has found to out[share.begin, share.end).
 template <MergeConfig kConfig, typename Index, typename A, typename B, typename Output, typename LessT>
 GPUSORT_HD inline void MergeShare(std::uint32_t thread, const ThreadShare<Index>& share, A a, B b, Output out,
@@ -205,7 +224,7 @@ GPUSORT_HD inline void MergeShare(std::uint32_t thread, const ThreadShare<Index>
   if constexpr (kConfig.branch_free) {
     BranchFreeMerge<Index>(share_a, from_a, share_b, from_b, out + share.begin, less);
   } else {
-    SequentialMerge<Index>(share_a, from_a, share_b, from_b, out + share.begin, less);
+    SerialMerge<Index>(share_a, from_a, share_b, from_b, out + share.begin, less);
   }
 }
 

@@ -10,7 +10,6 @@
 
 #include "gpusort/merge_host.hpp"
 #include "gpusort/merge_path.hpp"
-#include "kernels/classic/sequential.hpp"
 
 namespace gpusort::classic {
 
@@ -24,12 +23,12 @@ inline unsigned ThreadsThatPay(std::uint64_t items, unsigned threads) {
       std::clamp<std::uint64_t>(items / kItemsThatPayAThread, 1, std::max<std::uint64_t>(threads, 1)));
 }
 
-/// Calls SequentialMerge. Not inlined, so that the parallel merge and the merge on one thread run the same copy: the
+/// Calls SerialMerge. Not inlined, so that the parallel merge and the merge on one thread run the same copy: the
 /// address of a copy changes the speed of this short loop by a third.
 template <typename IteratorA, typename IteratorB, typename Output, typename LessT>
 [[gnu::noinline]] void MergeOnThisThread(IteratorA a, std::uint64_t m, IteratorB b, std::uint64_t n, Output out,
                                          LessT less) {
-  SequentialMerge<std::uint64_t>(a, m, b, n, out, less);
+  SerialMerge<std::uint64_t>(a, m, b, n, out, less);
 }
 
 /// Merges a[0, m) and b[0, n) to out[0, m + n) in up to executor.workers() shares of equal length.

@@ -1,6 +1,6 @@
 // The CPU backend. Its slots are in host memory. Tiles are sorted by Highway's vqsort, and tiles that fit the cache are
 // merged by a team of threads. Each kind of records has its SlotSorter: cpu_numbers.hpp, cpu_records.hpp,
-// cpu_lines.hpp. Start at CpuLane::Sort and CpuLane::Merge.
+// cpu_line_merge.hpp. Start at CpuLane::Sort and CpuLane::Merge.
 
 #include <algorithm>
 #include <cstring>
@@ -8,7 +8,7 @@
 #include <utility>
 
 #include "kernels/backend.hpp"
-#include "kernels/cpu/cpu_lines.hpp"
+#include "kernels/cpu/cpu_line_merge.hpp"
 #include "kernels/cpu/cpu_numbers.hpp"
 #include "kernels/cpu/cpu_records.hpp"
 #include "kernels/cpu/thread_team.hpp"

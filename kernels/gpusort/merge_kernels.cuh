@@ -601,7 +601,7 @@ __device__ __forceinline__ void StoreSortedTile(Item* tile, std::uint64_t begin,
   }
 }
 
-/// Sorts one tile with each block by merging, in the phases of SortTile. Only the keys may be sorted in place.
+/// Sorts one tile with each block by merging. Only the keys may be sorted in place.
 template <int kThreads, int kItems, int kBlocks, typename Input, typename Output, typename Values, typename LessT>
 __global__ void __launch_bounds__(kThreads, kBlocks)
     TileSortKernel(Input in, Output out, std::uint64_t n, Values values, LessT less) {
@@ -667,7 +667,7 @@ __global__ void __launch_bounds__(kThreads, kBlocks)
   StoreSortedTile<kThreads, kItems>(tile, begin, count, out, values);
 }
 
-/// Sorts one tile with each block by networks, in the phases of SortTileByNetworks. Equal keys must be identical.
+/// Sorts one tile with each block by networks. Equal keys must be identical.
 template <int kThreads, int kItems, int kBlocks, typename Input, typename Output, typename Values, typename LessT>
 __global__ void __launch_bounds__(kThreads, kBlocks)
     NetworkTileSortKernel(Input in, Output out, std::uint64_t n, Values values, LessT less) {

@@ -21,13 +21,10 @@ struct Less {
   }
 };
 
-/// Returns the co-rank of k: how many of the first k items of the stable merge of a[0, m) and b[0, n) come from a. k
-/// must be at most m + n. Takes at most ceil(log2(min(k, m, n, m + n - k) + 1)) comparisons. Index is the unsigned type
-/// of the arithmetic: 32 bits are enough, and cheaper, inside a tile.
+/// Returns the co-rank of k, which the caller knows to be in [low, high]: see CoRank. Index is the unsigned type of the
+/// arithmetic: 32 bits are enough, and cheaper, inside a tile.
 template <typename Index, typename IteratorA, typename IteratorB, typename LessT>
-GPUSORT_HD inline Index CoRankIn(Index k, IteratorA a, Index m, IteratorB b, Index n, LessT less) {
-  Index low = k > n ? k - n : 0;
-  Index high = k < m ? k : m;
+GPUSORT_HD inline Index CoRankBetween(Index k, IteratorA a, IteratorB b, Index low, Index high, LessT less) {
   while (low < high) {
     const Index i = low + (high - low) / 2;
     // a[i] is among the first k items unless b[k - 1 - i] is less.
@@ -40,9 +37,17 @@ GPUSORT_HD inline Index CoRankIn(Index k, IteratorA a, Index m, IteratorB b, Ind
   return low;
 }
 
-/// Returns the same as CoRankIn, but begins the search near k * m / (m + n). Runs drawn from one distribution are cut
+/// Returns the co-rank of k: how many of the first k items of the stable merge of a[0, m) and b[0, n) come from a. k
+/// must be at most m + n. Takes at most ceil(log2(min(k, m, n, m + n - k) + 1)) comparisons.
+template <typename IteratorA, typename IteratorB, typename LessT>
+GPUSORT_HD inline std::uint64_t CoRank(std::uint64_t k, IteratorA a, std::uint64_t m, IteratorB b, std::uint64_t n,
+                                       LessT less) {
+  return CoRankBetween(k, a, b, k > n ? k - n : 0, k < m ? k : m, less);
+}
+
+/// Returns the same as CoRank, but begins the search near k * m / (m + n). Runs drawn from one distribution are cut
 /// within about sqrt(m + n) / 4 of that place. The search doubles its distance on the side of the answer, and then
-/// halves the interval. For a tile of 4096 items it takes 7 steps instead of 12; at worst twice as many as CoRankIn.
+/// halves the interval. For a tile of 4096 items it takes 7 steps instead of 12; at worst twice as many as CoRank.
 template <typename Index, typename IteratorA, typename IteratorB, typename LessT>
 GPUSORT_HD inline Index CoRankNear(Index k, IteratorA a, Index m, IteratorB b, Index n, LessT less) {
   Index low = k > n ? k - n : 0;
@@ -69,22 +74,7 @@ GPUSORT_HD inline Index CoRankNear(Index k, IteratorA a, Index m, IteratorB b, I
     if (before != down) break;
     step *= 4;
   }
-  while (low < high) {
-    i = low + (high - low) / 2;
-    if (less(b[k - 1 - i], a[i])) {
-      high = i;
-    } else {
-      low = i + 1;
-    }
-  }
-  return low;
-}
-
-/// Returns the co-rank of k (see CoRankIn) in lists of any length, with 64-bit ranks.
-template <typename IteratorA, typename IteratorB, typename LessT>
-GPUSORT_HD inline std::uint64_t CoRank(std::uint64_t k, IteratorA a, std::uint64_t m, IteratorB b, std::uint64_t n,
-                                       LessT less) {
-  return CoRankIn<std::uint64_t>(k, a, m, b, n, less);
+  return CoRankBetween(k, a, b, low, high, less);
 }
 
 /// Finds the co-ranks of kWays runs: sets split[w] to how many items of run w are among the first `rank` items of the
@@ -225,10 +215,10 @@ struct SplitSearch {
   }
 };
 
-/// Merges all of a[0, m) and b[0, n) to out[0, m + n) in one thread, with two cursors.
-template <typename IteratorA, typename IteratorB, typename Output, typename LessT>
-GPUSORT_HD inline void SerialMerge(IteratorA a, std::uint64_t m, IteratorB b, std::uint64_t n, Output out, LessT less) {
-  std::uint64_t i = 0, j = 0, k = 0;
+/// Merges all of a[0, m) and b[0, n) to out[0, m + n) with two cursors; a branch decides which one moves.
+template <typename Index, typename IteratorA, typename IteratorB, typename Output, typename LessT>
+GPUSORT_HD inline void SerialMerge(IteratorA a, Index m, IteratorB b, Index n, Output out, LessT less) {
+  Index i = 0, j = 0, k = 0;
   while (i < m && j < n) {
     if (less(b[j], a[i])) {
       out[k++] = b[j++];

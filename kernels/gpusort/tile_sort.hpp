@@ -1,10 +1,10 @@
 // The phases of sorting one tile by many threads that share memory, for host and device. Each thread sorts kItems
 // neighbouring items in registers (SortItems). Then the runs of 1, 2, 4 ... threads are merged pairwise, and each
 // thread makes one share of the output (MergeShare). All threads wait for each other between two phases. The sort is
-// stable. It compares only existing items, so a tile may be short. SortTile is the whole algorithm with a loop over the
-// threads, a reference for the kernels. Start at SortTile. Equal integers are identical (EqualIsSame) and need no
-// stability: SortTileByNetworks sorts and merges them in registers by networks (Batcher 1968), in which no branch and
-// no address waits for a comparison.
+// stable. It compares only existing items, so a tile may be short. Equal integers are identical
+// (EqualIsSame) and need no stability: networks (Batcher 1968) sort and merge them in registers, in which no branch and
+// no address waits for a comparison. The kernels run these phases, and so does a test, with a loop over the threads.
+// Start at MergeShare.
 #pragma once
 
 #include <cstddef>
@@ -107,28 +107,6 @@ GPUSORT_HD inline void MergeShare(const Item* tile, std::uint32_t tile_items, st
   std::uint32_t from[kItems];
   // Reads no items after this pair, because threads of the next pair may already have written their results.
   SerialMergeItems<kItems>(tile, begin + i, middle, middle + (rank - i), end, end - 1, items, from, less);
-}
-
-/// Sorts tile[0, tile_items) in the same steps as kThreads (a power of two) threads with kItems items each. tile_items
-/// must be at most kThreads * kItems. `shares` stands for the registers of all threads: kThreads * kItems items.
-template <int kThreads, int kItems, typename Item, typename LessT>
-inline void SortTile(Item* tile, std::uint32_t tile_items, Item* shares, LessT less) {
-  using Share = Item[kItems];
-  Share* share = reinterpret_cast<Share*>(shares);
-  bool in_order = true;
-  for (std::uint32_t t = 0; t < kThreads; ++t) {
-    const std::uint32_t count = LoadShare<kItems>(tile, tile_items, t, share[t]);
-    in_order &= ShareInOrder<kItems>(tile, t, share[t], count, less);
-  }
-  if (in_order) return;
-  for (std::uint32_t t = 0; t < kThreads; ++t) {
-    SortItems<kItems>(share[t], LoadShare<kItems>(tile, tile_items, t, share[t]), less);
-    StoreShare<kItems>(tile, tile_items, t, share[t]);
-  }
-  for (std::uint32_t run = 1; run < kThreads; run *= 2) {
-    for (std::uint32_t t = 0; t < kThreads; ++t) MergeShare<kItems>(tile, tile_items, t, run, share[t], less);
-    for (std::uint32_t t = 0; t < kThreads; ++t) StoreShare<kItems>(tile, tile_items, t, share[t]);
-  }
 }
 
 namespace detail {
@@ -292,7 +270,7 @@ GPUSORT_HD inline void NetworkMerge(const Item* tile, const NetworkShare& share,
   detail::RunNetwork<detail::MergeNetworkOf>(items, less);
 }
 
-/// Returns the share of `thread` when SortTileByNetworks merges runs of run_threads threads. Odd runs descend.
+/// Returns a thread's share of a merge by networks. The items of run_threads threads are a run; odd runs descend.
 template <int kItems>
 GPUSORT_HD inline NetworkShare NetworkShareOf(std::uint32_t thread, std::uint32_t run_threads) {
   const std::uint32_t in_pair = thread & (2 * run_threads - 1);
@@ -312,33 +290,6 @@ GPUSORT_HD inline void NetworkStore(Item* tile, std::uint32_t thread, std::uint3
   } else {
     GPUSORT_UNROLL
     for (int i = 0; i < kItems; ++i) tile[thread * kItems + i] = items[i];
-  }
-}
-
-/// Sorts a full tile in the same steps as the threads of NetworkTileSortKernel. Equal items must be identical. `shares`
-/// stands for the registers of all threads, as in SortTile.
-template <int kThreads, int kItems, typename Item, typename LessT>
-inline void SortTileByNetworks(Item* tile, Item* shares, LessT less) {
-  using Share = Item[kItems];
-  Share* share = reinterpret_cast<Share*>(shares);
-  // Any assignment of items to threads gives the same result.
-  for (std::uint32_t t = 0; t < kThreads; ++t) {
-    for (int i = 0; i < kItems; ++i) share[t][i] = tile[i * kThreads + t];
-  }
-  for (std::uint32_t t = 0; t < kThreads; ++t) {
-    detail::RunNetwork<detail::SortNetworkOf>(share[t], less);
-    NetworkStore<kItems>(tile, t, 1, share[t]);
-  }
-  std::uint32_t co_ranks[kThreads];
-  for (std::uint32_t run = 1; run < kThreads; run *= 2) {
-    for (std::uint32_t t = 0; t < kThreads; ++t) {
-      co_ranks[t] = NetworkCoRank(tile, NetworkShareOf<kItems>(t, run), less);
-    }
-    for (std::uint32_t t = 0; t < kThreads; ++t) {
-      const std::uint32_t end = (t + 1) % (2 * run) == 0 ? run * kItems : co_ranks[t + 1];
-      NetworkMerge<kItems>(tile, NetworkShareOf<kItems>(t, run), co_ranks[t], end, Item{}, share[t], less);
-    }
-    for (std::uint32_t t = 0; t < kThreads; ++t) NetworkStore<kItems>(tile, t, 2 * run, share[t]);
   }
 }
 

@@ -27,10 +27,10 @@
 #include "io/output_file.hpp"
 #include "io/path.hpp"
 #include "job/check_sorted.hpp"
-#include "job/sort_job.hpp"
 #include "job/in_memory.hpp"
+#include "job/sort_job.hpp"
+#include "kernels/backend.hpp"
 #include "kernels/error.hpp"
-#include "kernels/stuck_driver.hpp"
 #include "kernels/thread.hpp"
 #include "runs/program_codec.hpp"
 

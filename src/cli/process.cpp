@@ -24,7 +24,6 @@
 #include "io/stream.hpp"
 #include "kernels/backend.hpp"
 #include "kernels/error.hpp"
-#include "kernels/stuck_driver.hpp"
 #include "data/output_parts.hpp"
 #include "watch/report_files.hpp"
 

@@ -7,8 +7,8 @@
 #include <utility>
 
 #include "base/text.hpp"
+#include "kernels/backend.hpp"
 #include "kernels/error.hpp"
-#include "kernels/gpu_group.hpp"
 #include "kernels/thread.hpp"
 
 namespace gpusort {

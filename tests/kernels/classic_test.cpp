@@ -20,7 +20,6 @@
 #include "kernels/classic/merge_phases.hpp"
 #include "kernels/classic/parallel_host.hpp"
 #include "kernels/classic/row_column_merge.hpp"
-#include "kernels/classic/sequential.hpp"
 
 namespace gpusort::classic {
 namespace {
@@ -225,7 +224,7 @@ TEST(ClassicSequentialMerge, IsTheStableMergeInBothForms) {
       for (int pattern = 0; pattern < kPatterns; ++pattern) {
         const auto lists = MakeLists<Tagged>(m, n, pattern, random);
         std::vector<Tagged> out(m + n);
-        SequentialMerge<std::uint64_t>(lists.a.begin(), m, lists.b.begin(), n, out.begin(), KeyLess{});
+        SerialMerge<std::uint64_t>(lists.a.begin(), m, lists.b.begin(), n, out.begin(), KeyLess{});
         ASSERT_EQ(out, lists.merged) << m << ' ' << n << ", pattern " << pattern;
         out.assign(m + n, {});
         BranchFreeMerge<std::uint32_t>(lists.a.data(), static_cast<std::uint32_t>(m), lists.b.data(),

@@ -1,8 +1,6 @@
 // labels: brief
 // Several GPUs as one backend, of fake ones: who gets which lane and which part of the arena, and searches in the
 // memory of each.
-#include "kernels/gpu_group.hpp"
-
 #include <gtest/gtest.h>
 
 #include <array>
@@ -14,6 +12,7 @@
 #include <vector>
 
 #include "fake_gpu.hpp"
+#include "kernels/backend.hpp"
 #include "records.hpp"
 
 namespace gpusort::testing {

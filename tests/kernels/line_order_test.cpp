@@ -13,7 +13,7 @@
 #include <string>
 #include <vector>
 
-#include "kernels/cpu/cpu_lines.hpp"
+#include "kernels/cpu/cpu_line_merge.hpp"
 #include "lines.hpp"
 
 namespace gpusort {

@@ -51,6 +51,28 @@ std::vector<TileItem> Make(const Pattern& pattern, std::uint64_t n, std::mt19937
   return items;
 }
 
+/// Sorts tile[0, tile_items) in the way in which kThreads (a power of two) threads of kItems items do. tile_items must
+/// be at most kThreads * kItems. `shares` is room for the registers of all threads: kThreads * kItems items.
+template <int kThreads, int kItems, typename Item, typename LessT>
+void SortTile(Item* tile, std::uint32_t tile_items, Item* shares, LessT less) {
+  using Share = Item[kItems];
+  Share* share = reinterpret_cast<Share*>(shares);
+  bool in_order = true;
+  for (std::uint32_t t = 0; t < kThreads; ++t) {
+    const std::uint32_t count = LoadShare<kItems>(tile, tile_items, t, share[t]);
+    in_order &= ShareInOrder<kItems>(tile, t, share[t], count, less);
+  }
+  if (in_order) return;
+  for (std::uint32_t t = 0; t < kThreads; ++t) {
+    SortItems<kItems>(share[t], LoadShare<kItems>(tile, tile_items, t, share[t]), less);
+    StoreShare<kItems>(tile, tile_items, t, share[t]);
+  }
+  for (std::uint32_t run = 1; run < kThreads; run *= 2) {
+    for (std::uint32_t t = 0; t < kThreads; ++t) MergeShare<kItems>(tile, tile_items, t, run, share[t], less);
+    for (std::uint32_t t = 0; t < kThreads; ++t) StoreShare<kItems>(tile, tile_items, t, share[t]);
+  }
+}
+
 template <int kThreads, int kItems>
 void ExpectSorts(std::uint64_t n, const Pattern& pattern, std::mt19937_64& random) {
   auto items = Make(pattern, n, random);
@@ -137,6 +159,33 @@ TEST(TuningTable, FitsTheSharedMemoryItPromises) {
     for (const TileShape& shape : {tuning.merge_pairs, tuning.merge_pairs_4}) {
       expect_fits(shape, bytes, shape.tile() * sizeof(std::uint16_t) + 16);
     }
+  }
+}
+
+/// Sorts a full tile of items, of which equal ones must be identical, in the way in which the threads of the kernel do.
+/// `shares` is as in SortTile.
+template <int kThreads, int kItems, typename Item, typename LessT>
+void SortTileByNetworks(Item* tile, Item* shares, LessT less) {
+  using Share = Item[kItems];
+  Share* share = reinterpret_cast<Share*>(shares);
+  // The assignment of items to threads does not matter.
+  for (std::uint32_t t = 0; t < kThreads; ++t) {
+    for (int i = 0; i < kItems; ++i) share[t][i] = tile[i * kThreads + t];
+  }
+  for (std::uint32_t t = 0; t < kThreads; ++t) {
+    detail::RunNetwork<detail::SortNetworkOf>(share[t], less);
+    NetworkStore<kItems>(tile, t, 1, share[t]);
+  }
+  std::uint32_t co_ranks[kThreads];
+  for (std::uint32_t run = 1; run < kThreads; run *= 2) {
+    for (std::uint32_t t = 0; t < kThreads; ++t) {
+      co_ranks[t] = NetworkCoRank(tile, NetworkShareOf<kItems>(t, run), less);
+    }
+    for (std::uint32_t t = 0; t < kThreads; ++t) {
+      const std::uint32_t end = (t + 1) % (2 * run) == 0 ? run * kItems : co_ranks[t + 1];
+      NetworkMerge<kItems>(tile, NetworkShareOf<kItems>(t, run), co_ranks[t], end, Item{}, share[t], less);
+    }
+    for (std::uint32_t t = 0; t < kThreads; ++t) NetworkStore<kItems>(tile, t, 2 * run, share[t]);
   }
 }
 

@@ -11,8 +11,8 @@
 
 #include "bench/report.hpp"
 #include "gpusort/gpusort.hpp"
+#include "kernels/classic/merge_phases.hpp"
 #include "kernels/classic/parallel_host.hpp"
-#include "kernels/classic/sequential.hpp"
 #include "kernels/error.hpp"
 
 namespace gpusort::bench {
@@ -29,9 +29,8 @@ struct Candidate {
 template <typename Key>
 std::vector<Candidate<Key>> Candidates(unsigned cores, bool textbook) {
   std::vector<Candidate<Key>> candidates;
-  candidates.push_back({"sequential", "textbook", 1, [](auto* a, auto m, auto* b, auto n, auto* out) {
-                          classic::SequentialMerge(a, m, b, n, out, Less{});
-                        }});
+  candidates.push_back({"sequential", "textbook", 1,
+                        [](auto* a, auto m, auto* b, auto n, auto* out) { SerialMerge(a, m, b, n, out, Less{}); }});
   candidates.push_back({"std::merge", "rival", 1,
                         [](auto* a, auto m, auto* b, auto n, auto* out) { std::merge(a, a + m, b, b + n, out); }});
   if (textbook) {

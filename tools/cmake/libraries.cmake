@@ -44,7 +44,7 @@ set_source_files_properties(kernels/cpu/vqsort.cpp PROPERTIES
 # A test makes a module of this library. The names are hidden, so that the code is the same as in a program.
 set_target_properties(gpusort_backends PROPERTIES POSITION_INDEPENDENT_CODE ON CXX_VISIBILITY_PRESET hidden)
 
-gpusort_module_version(version kernels/backend.hpp kernels/backend_module.hpp kernels/error.hpp kernels/stuck_driver.hpp
+gpusort_module_version(version kernels/backend.hpp kernels/backend_module.hpp kernels/error.hpp
                        kernels/records/key.hpp kernels/records/record.hpp kernels/lines/line_key.hpp
                        kernels/lines/line_order.hpp)
 set(module_version GPUSORT_MODULE_VERSION="${version}")

@@ -17,7 +17,6 @@
 #include "kernels/cuda/device_memory.cuh"
 #include "kernels/cuda/record_kernels.cuh"
 #include "kernels/error.hpp"
-#include "kernels/gpu_group.hpp"
 #include "kernels/records/key.hpp"
 #include "kernels/records/records.hpp"
 #include "records.hpp"
