@@ -86,8 +86,19 @@ struct CodecModule {
   std::uint64_t (*encoder_memory)();                     ///< returns an upper bound
   std::unique_ptr<MemberDecoder> (*make_decoder)(std::uint64_t window);
   std::unique_ptr<MemberEncoder> (*make_encoder)();
-  std::unique_ptr<BlockCoder> (*make_block_coder)();  ///< null: a block is compressed as a member
+  std::unique_ptr<BlockCoder> (*make_block_coder)() = nullptr;  ///< null: a block is compressed as a member
 };
+
+/// Makes an object of a module. The functions of CodecModule are instances of this template.
+template <class Interface, class Made, class... Arguments>
+std::unique_ptr<Interface> Make(Arguments... arguments) {
+  return std::make_unique<Made>(arguments...);
+}
+/// CodecModule::decoder_memory of a codec that keeps to no limit.
+template <std::uint64_t kBytes>
+DecoderMemory AlwaysTakes(std::uint64_t) {
+  return {kBytes, kBytes};
+}
 
 [[noreturn]] inline void ThrowOutOfMemory(std::string_view codec) {
   throw Error(ErrorCode::kOutOfMemory, "no memory for the codec " + std::string(codec));

@@ -10,15 +10,10 @@ constexpr int kLevel = 9;
 
 class Bz2Decoder final : public MemberDecoder {
  public:
-  Bz2Decoder() = default;
-  Bz2Decoder(const Bz2Decoder&) = delete;
-  Bz2Decoder& operator=(const Bz2Decoder&) = delete;
-  ~Bz2Decoder() override { End(); }
+  explicit Bz2Decoder(std::uint64_t) {}
   void Begin(std::span<const std::byte>) override {
-    End();
-    stream_ = {};
+    BZ2_bzDecompressEnd(&stream_);
     if (BZ2_bzDecompressInit(&stream_, 0, 0) != BZ_OK) ThrowOutOfMemory("bz2");
-    open_ = true;
   }
   bool Decode(std::span<const std::byte>& in, std::span<std::byte>& out) override {
     const int result = Step(stream_, in, out, [&] { return BZ2_bzDecompress(&stream_); });
@@ -30,13 +25,7 @@ class Bz2Decoder final : public MemberDecoder {
   }
 
  private:
-  void End() {
-    if (open_) BZ2_bzDecompressEnd(&stream_);
-    open_ = false;
-  }
-
-  bz_stream stream_{};
-  bool open_ = false;
+  OwnStream<bz_stream, BZ2_bzDecompressEnd> stream_;
 };
 
 class Bz2Compressor {
@@ -44,9 +33,6 @@ class Bz2Compressor {
   Bz2Compressor() {
     if (BZ2_bzCompressInit(&stream_, kLevel, 0, 0) != BZ_OK) ThrowOutOfMemory("bz2");
   }
-  Bz2Compressor(const Bz2Compressor&) = delete;
-  Bz2Compressor& operator=(const Bz2Compressor&) = delete;
-  ~Bz2Compressor() { BZ2_bzCompressEnd(&stream_); }
   bool Compress(std::span<const std::byte>& in, std::span<std::byte>& out, bool finish) {
     const int result = Step(stream_, in, out, [&] { return BZ2_bzCompress(&stream_, finish ? BZ_FINISH : BZ_RUN); });
     if (result < 0) ThrowInternal("bz2", "bzip2 error " + std::to_string(result));
@@ -54,7 +40,7 @@ class Bz2Compressor {
   }
 
  private:
-  bz_stream stream_{};
+  OwnStream<bz_stream, BZ2_bzCompressEnd> stream_;
 };
 
 constexpr Magic kMagics[] = {{"BZh"}};
@@ -64,14 +50,10 @@ constexpr CodecModule kModule = {
     .head_bytes = 3,
     .padding = Padding::kNone,
     .member_bytes = 3'600'000,  // bz2 has blocks of 900,000 bytes
-    .decoder_memory =
-        [](std::uint64_t) {
-          return DecoderMemory{4 * kMiB, 4 * kMiB};
-        },
+    .decoder_memory = AlwaysTakes<4 * kMiB>,
     .encoder_memory = [] { return 8 * kMiB; },
-    .make_decoder = [](std::uint64_t) -> std::unique_ptr<MemberDecoder> { return std::make_unique<Bz2Decoder>(); },
-    .make_encoder = []() -> std::unique_ptr<MemberEncoder> { return std::make_unique<StreamEncoder<Bz2Compressor>>(); },
-    .make_block_coder = nullptr,
+    .make_decoder = Make<MemberDecoder, Bz2Decoder, std::uint64_t>,
+    .make_encoder = Make<MemberEncoder, StreamEncoder<Bz2Compressor>>,
 };
 
 }  // namespace

@@ -11,12 +11,9 @@ constexpr int kGzipFormat = 16;  // added to the size of the window
 
 class GzDecoder final : public MemberDecoder {
  public:
-  GzDecoder() {
+  explicit GzDecoder(std::uint64_t) {
     if (inflateInit2(&stream_, MAX_WBITS + kGzipFormat) != Z_OK) ThrowOutOfMemory("gz");
   }
-  GzDecoder(const GzDecoder&) = delete;
-  GzDecoder& operator=(const GzDecoder&) = delete;
-  ~GzDecoder() override { inflateEnd(&stream_); }
   void Begin(std::span<const std::byte>) override {
     if (inflateReset(&stream_) != Z_OK) ThrowInternal("gz", "inflateReset");
   }
@@ -31,7 +28,7 @@ class GzDecoder final : public MemberDecoder {
   }
 
  private:
-  z_stream stream_{};
+  OwnStream<z_stream, inflateEnd> stream_;
 };
 
 class GzCompressor {
@@ -42,9 +39,6 @@ class GzCompressor {
       ThrowOutOfMemory("gz");
     }
   }
-  GzCompressor(const GzCompressor&) = delete;
-  GzCompressor& operator=(const GzCompressor&) = delete;
-  ~GzCompressor() { deflateEnd(&stream_); }
   bool Compress(std::span<const std::byte>& in, std::span<std::byte>& out, bool finish) {
     const int result = Step(stream_, in, out, [&] { return deflate(&stream_, finish ? Z_FINISH : Z_NO_FLUSH); });
     if (result != Z_OK && result != Z_STREAM_END) ThrowInternal("gz", "deflate error " + std::to_string(result));
@@ -52,7 +46,7 @@ class GzCompressor {
   }
 
  private:
-  z_stream stream_{};
+  OwnStream<z_stream, deflateEnd> stream_;
 };
 
 constexpr Magic kMagics[] = {{"\x1f\x8b"}};
@@ -62,14 +56,10 @@ constexpr CodecModule kModule = {
     .head_bytes = 2,
     .padding = Padding::kAtEnd,
     .member_bytes = kMiB,  // gz refers back at most 32 KiB, so that a new member costs little
-    .decoder_memory =
-        [](std::uint64_t) {
-          return DecoderMemory{64 * kKiB, 64 * kKiB};
-        },
+    .decoder_memory = AlwaysTakes<64 * kKiB>,
     .encoder_memory = [] { return 512 * kKiB; },
-    .make_decoder = [](std::uint64_t) -> std::unique_ptr<MemberDecoder> { return std::make_unique<GzDecoder>(); },
-    .make_encoder = []() -> std::unique_ptr<MemberEncoder> { return std::make_unique<StreamEncoder<GzCompressor>>(); },
-    .make_block_coder = nullptr,
+    .make_decoder = Make<MemberDecoder, GzDecoder, std::uint64_t>,
+    .make_encoder = Make<MemberEncoder, StreamEncoder<GzCompressor>>,
 };
 
 }  // namespace

@@ -24,7 +24,7 @@ std::size_t Checked(std::size_t result) {
 /// so that an error is reported at the start of its block.
 class Lz4Decoder final : public MemberDecoder {
  public:
-  Lz4Decoder() {
+  explicit Lz4Decoder(std::uint64_t) {
     if (LZ4F_isError(LZ4F_createDecompressionContext(&context_, LZ4F_VERSION)) != 0) ThrowOutOfMemory("lz4");
   }
   Lz4Decoder(const Lz4Decoder&) = delete;
@@ -106,14 +106,11 @@ constexpr CodecModule kModule = {
     .head_bytes = 4,
     .padding = Padding::kNone,
     .member_bytes = 4 * kMiB,
-    .decoder_memory =
-        [](std::uint64_t) {
-          return DecoderMemory{10 * kMiB, 10 * kMiB};
-        },
+    .decoder_memory = AlwaysTakes<10 * kMiB>,
     .encoder_memory = [] { return 4 * kMiB; },
-    .make_decoder = [](std::uint64_t) -> std::unique_ptr<MemberDecoder> { return std::make_unique<Lz4Decoder>(); },
-    .make_encoder = []() -> std::unique_ptr<MemberEncoder> { return std::make_unique<Lz4Encoder>(); },
-    .make_block_coder = []() -> std::unique_ptr<BlockCoder> { return std::make_unique<Lz4BlockCoder>(); },
+    .make_decoder = Make<MemberDecoder, Lz4Decoder, std::uint64_t>,
+    .make_encoder = Make<MemberEncoder, Lz4Encoder>,
+    .make_block_coder = Make<BlockCoder, Lz4BlockCoder>,
 };
 
 }  // namespace

@@ -15,6 +15,15 @@
 
 namespace gpusort {
 
+/// A stream of a library, which `kEnd` closes. `kEnd` has no effect on a stream that is not open.
+template <class Stream, auto kEnd>
+struct OwnStream : Stream {
+  OwnStream() : Stream{} {}
+  OwnStream(const OwnStream&) = delete;
+  OwnStream& operator=(const OwnStream&) = delete;
+  ~OwnStream() { kEnd(this); }
+};
+
 /// Calls a codec library once: sets the pointers of `stream`, calls `call`, and removes the used bytes from the
 /// beginning of both spans. Returns the result of `call`.
 template <class Stream, class Call>

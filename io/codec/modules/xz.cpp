@@ -11,9 +11,6 @@ constexpr std::uint64_t kMostDecoderBytes = 256 * kMiB;
 class XzDecoder final : public MemberDecoder {
  public:
   explicit XzDecoder(std::uint64_t memory_bytes) : memory_bytes_(memory_bytes) {}
-  XzDecoder(const XzDecoder&) = delete;
-  XzDecoder& operator=(const XzDecoder&) = delete;
-  ~XzDecoder() override { lzma_end(&stream_); }
   void Begin(std::span<const std::byte>) override {
     const lzma_ret result = lzma_stream_decoder(&stream_, memory_bytes_, LZMA_TELL_UNSUPPORTED_CHECK);
     if (result == LZMA_MEM_ERROR) ThrowOutOfMemory("xz");
@@ -46,7 +43,7 @@ class XzDecoder final : public MemberDecoder {
 
  private:
   const std::uint64_t memory_bytes_;
-  lzma_stream stream_ = LZMA_STREAM_INIT;
+  OwnStream<lzma_stream, lzma_end> stream_;
 };
 
 lzma_mt Settings() {
@@ -65,9 +62,6 @@ class XzCompressor {
     if (result == LZMA_MEM_ERROR) ThrowOutOfMemory("xz");
     if (result != LZMA_OK) ThrowInternal("xz", "lzma_stream_encoder_mt: " + std::to_string(result));
   }
-  XzCompressor(const XzCompressor&) = delete;
-  XzCompressor& operator=(const XzCompressor&) = delete;
-  ~XzCompressor() { lzma_end(&stream_); }
   bool Compress(std::span<const std::byte>& in, std::span<std::byte>& out, bool finish) {
     const lzma_ret result =
         Step(stream_, in, out, [&] { return lzma_code(&stream_, finish ? LZMA_FINISH : LZMA_RUN); });
@@ -77,7 +71,7 @@ class XzCompressor {
   }
 
  private:
-  lzma_stream stream_ = LZMA_STREAM_INIT;
+  OwnStream<lzma_stream, lzma_end> stream_;
 };
 
 std::uint64_t EncoderMemory() {
@@ -100,11 +94,8 @@ constexpr CodecModule kModule = {
     .member_bytes = 8 * kMiB,  // the dictionary of level 6
     .decoder_memory = KeepTo,
     .encoder_memory = EncoderMemory,
-    .make_decoder = [](std::uint64_t bytes) -> std::unique_ptr<MemberDecoder> {
-      return std::make_unique<XzDecoder>(bytes);
-    },
-    .make_encoder = []() -> std::unique_ptr<MemberEncoder> { return std::make_unique<StreamEncoder<XzCompressor>>(); },
-    .make_block_coder = nullptr,
+    .make_decoder = Make<MemberDecoder, XzDecoder, std::uint64_t>,
+    .make_encoder = Make<MemberEncoder, StreamEncoder<XzCompressor>>,
 };
 
 }  // namespace

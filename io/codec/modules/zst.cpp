@@ -158,11 +158,9 @@ constexpr CodecModule kModule = {
     .member_bytes = 4 * kMiB,
     .decoder_memory = KeepTo,
     .encoder_memory = [] { return 8 * kMiB; },
-    .make_decoder = [](std::uint64_t window) -> std::unique_ptr<MemberDecoder> {
-      return std::make_unique<ZstDecoder>(window);
-    },
-    .make_encoder = []() -> std::unique_ptr<MemberEncoder> { return std::make_unique<ZstEncoder>(); },
-    .make_block_coder = []() -> std::unique_ptr<BlockCoder> { return std::make_unique<ZstBlockCoder>(); },
+    .make_decoder = Make<MemberDecoder, ZstDecoder, std::uint64_t>,
+    .make_encoder = Make<MemberEncoder, ZstEncoder>,
+    .make_block_coder = Make<BlockCoder, ZstBlockCoder>,
 };
 
 }  // namespace
