@@ -1,13 +1,14 @@
 #include <algorithm>
+#include <memory>
 #include <numeric>
 #include <queue>
 #include <utility>
+#include <vector>
 
 #include "base/log.hpp"
 #include "formats/table_format.hpp"
 #include "kernels/error.hpp"
 #include "task/run_file.hpp"
-#include "task/task_runs.hpp"
 #include "task/tasks.hpp"
 
 namespace gpusort {
@@ -23,6 +24,73 @@ using Borders = std::vector<std::uint64_t>;
 std::uint64_t SumOfBytes(const Borders& borders) {
   return std::accumulate(borders.begin(), borders.end(), std::uint64_t{0});
 }
+
+/// All runs of the job and their fences.
+class TaskRuns {
+ public:
+  /// Reads the facts and fences of all runs. Records are read when they are needed. Throws Error(kUsage) if a run is
+  /// missing, and Error(kBadInput) if runs do not fit together. `files` and `order` must outlive this object.
+  TaskRuns(FileSystem& files, const std::string& folder, const TaskOrder& order)
+      : files_(files), order_(order), folder_(files, folder) {
+    const std::uint64_t count = folder_.ReadJob().slices;
+    for (std::uint64_t run = 0; run < count; ++run) {
+      runs_.push_back(folder_.ReadRun(run));
+      fences_.push_back(ReadFences(files, folder_, run, runs_.back()));
+      if (header_.empty()) header_ = runs_.back().header;
+      TakeEnd(run);
+      tally_.Add(runs_.back().tally);
+    }
+    open_.resize(count);
+    order.ordered().ReadHeader(header_);
+  }
+
+  std::size_t count() const { return runs_.size(); }
+  /// Opens the file of a run. Throws Error(kIntegrity) if the file is not the one that was written.
+  RunFile& file(std::size_t run) {
+    if (!open_[run]) {
+      open_[run] = std::make_unique<RunFile>(files_, folder_, run, begin(run), runs_[run].trailer.size(),
+                                             runs_[run].bytes, order_, fences_[run]);
+    }
+    return *open_[run];
+  }
+  const std::vector<Fence>& fences(std::size_t run) const { return fences_[run]; }
+  /// The size of the records of a run, and the offsets in the file at which they begin and end.
+  std::uint64_t bytes(std::size_t run) const { return end(run) - begin(run); }
+  std::uint64_t begin(std::size_t run) const { return runs_[run].header.size(); }
+  std::uint64_t end(std::size_t run) const { return runs_[run].bytes - runs_[run].trailer.size() - sizeof(RunLabel); }
+  JobFolder& folder() { return folder_; }
+  /// Returns the header of the first run that has one.
+  const std::vector<std::byte>& header() const { return header_; }
+  const std::vector<std::byte>& trailer() const { return trailer_; }
+  /// Returns the counts of the values in key columns of all runs.
+  const KeyTally& tally() const { return tally_; }
+
+ private:
+  /// Adds the end of a run to the trailer, as one process does for its inputs.
+  void TakeEnd(std::size_t number) {
+    const TaskRun& run = runs_[number];
+    const auto differs = [&](const std::string& what) {
+      throw Error(ErrorCode::kBadInput, EscapeName(folder_.RunPath(number)) + ": " + what + " another input's");
+    };
+    if (run.shape != 0 && shape_ != 0 && run.shape != shape_) differs("its records have not as many fields as");
+    shape_ = std::max(shape_, run.shape);
+    if (run.trailer.empty()) return;
+    const bool joins = order_.ordered().format().joins_trailers();
+    if (!joins && !trailer_.empty() && run.trailer != trailer_) differs("the end of its input is not");
+    if (!joins) trailer_.clear();
+    trailer_.insert(trailer_.end(), run.trailer.begin(), run.trailer.end());
+  }
+
+  FileSystem& files_;
+  const TaskOrder& order_;
+  JobFolder folder_;
+  std::vector<TaskRun> runs_;
+  std::vector<std::unique_ptr<RunFile>> open_;
+  std::vector<std::vector<Fence>> fences_;
+  std::vector<std::byte> header_, trailer_;
+  KeyTally tally_;
+  std::uint64_t shape_ = 0;
+};
 
 class Cut {
  public:
