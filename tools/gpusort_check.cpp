@@ -53,17 +53,8 @@ using U128 = unsigned __int128;
 
 static_assert(std::endian::native == std::endian::little, "numbers are read as little-endian");
 
-// ---- Answers -----------------------------------------------------------------------------------------------------
-
-enum Exit : int { kGood = 0, kBad = 1, kUsage = 2, kPartialRecord = 3, kIo = 4, kOutOfMemory = 6 };
-
-/// Ends the program with `code`.
-struct Failure : std::runtime_error {
-  Failure(Exit exit_code, const std::string& message) : std::runtime_error(message), code(exit_code) {}
-  Exit code;
-};
-
-[[noreturn]] void FailUsage(const std::string& why) { throw Failure(kUsage, why); }
+using tool::Failure;
+using tool::FailUsage;
 
 std::string SystemMessage(int error) { return std::strerror(error); }
 
@@ -292,12 +283,12 @@ class File {
   /// "-" is standard input.
   explicit File(const std::string& path) : name_(path == "-" ? "standard input" : tool::Quote(path)), owned_(path != "-") {
     fd_ = owned_ ? ::open(path.c_str(), O_RDONLY | O_CLOEXEC) : STDIN_FILENO;
-    if (fd_ < 0) throw Failure(kIo, name_ + ": cannot open: " + SystemMessage(errno));
+    if (fd_ < 0) throw Failure(tool::kIo, name_ + ": cannot open: " + SystemMessage(errno));
     struct stat status;
     if (::fstat(fd_, &status) != 0) {
       const int error = errno;
       Close();
-      throw Failure(kIo, name_ + ": fstat: " + SystemMessage(error));
+      throw Failure(tool::kIo, name_ + ": fstat: " + SystemMessage(error));
     }
     // Standard input may have an offset, so it is read as a stream in any case.
     if (owned_ && S_ISREG(status.st_mode)) size_ = static_cast<std::uint64_t>(status.st_size);
@@ -314,8 +305,8 @@ class File {
     while (bytes > 0) {
       const ssize_t n = ::pread(fd_, data, bytes, static_cast<off_t>(offset));
       if (n < 0 && errno == EINTR) continue;
-      if (n < 0) throw Failure(kIo, At(offset) + SystemMessage(errno));
-      if (n == 0) throw Failure(kIo, At(offset) + "the file became shorter");
+      if (n < 0) throw Failure(tool::kIo, At(offset) + SystemMessage(errno));
+      if (n == 0) throw Failure(tool::kIo, At(offset) + "the file became shorter");
       data += n;
       offset += static_cast<std::uint64_t>(n);
       bytes -= static_cast<std::uint64_t>(n);
@@ -327,7 +318,7 @@ class File {
     for (;;) {
       const ssize_t n = ::pread(fd_, bytes.data(), bytes.size(), static_cast<off_t>(offset));
       if (n >= 0) return static_cast<std::size_t>(n);
-      if (errno != EINTR) throw Failure(kIo, At(offset) + SystemMessage(errno));
+      if (errno != EINTR) throw Failure(tool::kIo, At(offset) + SystemMessage(errno));
     }
   }
 
@@ -351,7 +342,7 @@ class File {
     while (done < bytes) {
       const ssize_t n = ::read(fd_, data + done, bytes - done);
       if (n < 0 && errno == EINTR) continue;
-      if (n < 0) throw Failure(kIo, At(position_ + done) + SystemMessage(errno));
+      if (n < 0) throw Failure(tool::kIo, At(position_ + done) + SystemMessage(errno));
       if (n == 0) break;
       done += static_cast<std::uint64_t>(n);
     }
@@ -401,10 +392,10 @@ class BlockReader {
   void CheckWhole(std::uint64_t size) const {
     const std::uint64_t over = size % record_bytes_;
     if (over == 0) return;
-    throw Failure(kPartialRecord, file_.name() + ": its size of " + std::to_string(size) +
-                                      " bytes is not a multiple of the record's " + std::to_string(record_bytes_) +
-                                      ": " + std::to_string(over) + " bytes are left at byte " +
-                                      std::to_string(size - over));
+    throw Failure(tool::kBadInput, file_.name() + ": its size of " + std::to_string(size) +
+                                       " bytes is not a multiple of the record's " + std::to_string(record_bytes_) +
+                                       ": " + std::to_string(over) + " bytes are left at byte " +
+                                       std::to_string(size - over));
   }
 
   bool NextOfFile(Block& block) {
@@ -762,14 +753,14 @@ auto ReadTable(const File& file, const Work& work) {
   try {
     return work();
   } catch (const check::NoColumn& error) {
-    throw Failure(kUsage, file.name() + ": " + error.what());
+    throw Failure(tool::kUsage, file.name() + ": " + error.what());
   } catch (const check::BadRecord& error) {
     // A reader that began in the middle of the file does not know the line.
     const std::string what =
         file.size() ? check::BadRecord(error.reason, file.LineAt(error.byte), error.byte).what() : error.what();
-    throw Failure(kPartialRecord, file.name() + ": " + what);
+    throw Failure(tool::kBadInput, file.name() + ": " + what);
   } catch (const check::BadTable& error) {
-    throw Failure(kPartialRecord, file.name() + ": " + error.what());
+    throw Failure(tool::kBadInput, file.name() + ": " + error.what());
   }
 }
 
@@ -1001,7 +992,7 @@ void RefuseWithoutSpace(const Job& job) {
   needed -= job.memory_limit / 2;
   struct statvfs space;
   if (::statvfs(job.temp_dir.c_str(), &space) != 0) {
-    throw Failure(kIo, tool::Quote(job.temp_dir) + ": no folder for temporary files: " + SystemMessage(errno));
+    throw Failure(tool::kIo, tool::Quote(job.temp_dir) + ": no folder for temporary files: " + SystemMessage(errno));
   }
   const std::uint64_t free = std::uint64_t{space.f_bavail} * space.f_frsize;
   if (free >= needed) return;
@@ -1188,14 +1179,10 @@ std::uint64_t DefaultMemory() {
   return std::clamp(static_cast<std::uint64_t>(pages) / 4 * static_cast<std::uint64_t>(page), kLeastMemory, most);
 }
 
-/// Returns false if the help or the version was asked for and is printed. Names may stand anywhere. The last name is
-/// FILE; all names before it that follow an --against are inputs.
-bool ParseCommandLine(int argc, const char* const* argv, Job& job) {
-  const tool::Typed typed = tool::Parse(kHelp, argc, argv);
-  if (typed.has("help") || typed.has("version")) {
-    std::cout << tool::Answer(kHelp, typed, GPUSORT_VERSION);
-    return false;
-  }
+/// Names may stand anywhere on the command line. The last name is FILE; all names before it that follow an --against
+/// are inputs.
+Job ParseJob(const tool::Typed& typed) {
+  Job job;
   const std::string memory_limit = typed.value("memory-limit"), threads = typed.value("threads");
   job.reverse = typed.has("reverse");
   job.unique = typed.has("unique");
@@ -1257,7 +1244,7 @@ bool ParseCommandLine(int argc, const char* const* argv, Job& job) {
   if (full)
     job.threads =
         static_cast<unsigned>(std::clamp<std::uint64_t>(job.memory_limit / 4 / kThreadMemory, 1, job.threads));
-  return true;
+  return job;
 }
 
 // ---- The checks --------------------------------------------------------------------------------------------------
@@ -1334,7 +1321,7 @@ bool CheckEqualKeys(const Job& job, const File& file, check::EntryStore& store, 
   return good;
 }
 
-Exit CheckAgainst(const Job& job, const File& file, const Sums& sums, const check::KeySums* key_sums) {
+tool::Exit CheckAgainst(const Job& job, const File& file, const Sums& sums, const check::KeySums* key_sums) {
   std::vector<std::unique_ptr<File>> files;
   bool all_regular = file.size().has_value();
   std::uint64_t bytes = 0;
@@ -1373,16 +1360,11 @@ Exit CheckAgainst(const Job& job, const File& file, const Sums& sums, const chec
   } else if (job.stable) {
     std::cout << "stable:     " << (good && !sums.descent ? "ok" : "BAD") << '\n';
   }
-  return good ? kGood : kBad;
+  return good ? tool::kGood : tool::kBad;
 }
 
-Exit Run(int argc, const char* const* argv) {
-  Job job;
-  try {
-    if (!ParseCommandLine(argc, argv, job)) return kGood;
-  } catch (const tool::UsageError& error) {
-    FailUsage(error.what());
-  }
+tool::Exit Run(const tool::Typed& typed) {
+  const Job job = ParseJob(typed);
   File file(job.file);
   std::optional<check::KeySums> key_sums;
   const bool full = (job.unique || (job.stable && !KeysAreRecords(job))) && !job.against.empty();
@@ -1401,28 +1383,11 @@ Exit Run(int argc, const char* const* argv) {
     if (sums.no_values > 0) std::cout << "not of their key's type: " << sums.no_values << '\n';
   }
   const bool ordered = CheckOrder(job, file, sums);
-  const Exit same = job.against.empty() ? kGood : CheckAgainst(job, file, sums, full ? &*key_sums : nullptr);
-  return !ordered ? kBad : same;
+  const tool::Exit same =
+      job.against.empty() ? tool::kGood : CheckAgainst(job, file, sums, full ? &*key_sums : nullptr);
+  return !ordered ? tool::kBad : same;
 }
 
 }  // namespace
 
-int main(int argc, char** argv) {
-  if (gpusort::AsksForCompletions(argc, argv)) {
-    return gpusort::AnswerCompletions(std::bind_front(tool::Complete, kHelp), argc, argv);
-  }
-  try {
-    const Exit code = Run(argc, argv);
-    if (!std::cout.flush()) throw Failure(kIo, "standard output: cannot write");
-    return code;
-  } catch (const Failure& failure) {
-    std::cerr << "gpusort_check: " << failure.what() << '\n';
-    return failure.code;
-  } catch (const std::bad_alloc&) {
-    std::cerr << "gpusort_check: out of memory\n";
-    return kOutOfMemory;
-  } catch (const std::exception& error) {
-    std::cerr << "gpusort_check: " << error.what() << '\n';
-    return kIo;
-  }
-}
+int main(int argc, char** argv) { return tool::Main(kHelp, argc, argv, tool::kIo, Run); }

@@ -17,23 +17,18 @@
 #include <cstdint>
 #include <cstdio>
 #include <cstring>
-#include <exception>
-#include <functional>
-#include <iostream>
 #include <mutex>
 #include <string>
 #include <string_view>
-#include <system_error>
 #include <thread>
 #include <vector>
 
-#include "kernels/error.hpp"
+#include "check/parallel.hpp"
 #include "tool_help.hpp"
 
 namespace {
 
-using gpusort::Error;
-using gpusort::ErrorCode;
+using tool::FailUsage;
 using Byte = unsigned char;
 using U128 = unsigned __int128;
 
@@ -67,8 +62,13 @@ enum class Distribution {
   kCommonPrefix,
 };
 
+struct Job;
+/// Stores records [first, first + n) of a job at `out`, numbers as little-endian.
+using Fill = void (*)(const Job& job, std::uint64_t first, std::uint64_t n, Byte* out);
+
 struct Job {
   Kind kind = Kind::kUnsigned;
+  Fill fill = nullptr;
   Distribution distribution = Distribution::kUniform;
   std::uint64_t record_bytes = 0;
   std::uint64_t key_bytes = 0;  ///< kRecord: how much of a record's head the distribution shapes
@@ -85,8 +85,6 @@ struct Job {
   unsigned threads = 1;
   std::string output;
 };
-
-[[noreturn]] void FailUsage(const std::string& why) { throw Error(ErrorCode::kUsage, why); }
 
 // ---- Random numbers by index -------------------------------------------------------------------------------------
 
@@ -605,42 +603,10 @@ void FillOrders(const Job& job, std::uint64_t first, std::uint64_t n, Byte* out)
   }
 }
 
-void FillLittleEndian(const Job& job, std::uint64_t first, std::uint64_t n, Byte* out) {
-  switch (job.kind) {
-    case Kind::kUnsigned:
-    case Kind::kSigned:
-      switch (job.record_bytes) {
-        case 1:
-          return FillIntegers<std::uint8_t>(job, first, n, out);
-        case 2:
-          return FillIntegers<std::uint16_t>(job, first, n, out);
-        case 4:
-          return FillIntegers<std::uint32_t>(job, first, n, out);
-        default:
-          return FillIntegers<std::uint64_t>(job, first, n, out);
-      }
-    case Kind::kFloat:
-      return job.record_bytes == 4 ? FillFloats<std::uint32_t>(job, first, n, out)
-                                   : FillFloats<std::uint64_t>(job, first, n, out);
-    case Kind::kRecord:
-      return FillRecords(job, first, n, out);
-    case Kind::kGensortAscii:
-      FillGensortAscii(job, first, n, out);
-      break;
-    case Kind::kGensortBinary:
-      FillGensortBinary(job, first, n, out);
-      break;
-    case Kind::kWebLog:
-      return FillLog(job, first, n, out);
-    default:
-      return FillOrders(job, first, n, out);
-  }
-  if (job.skewed) SkewGensortKeys(job, first, n, out);
-}
-
 /// Fills `out` with records [first, first + n) of the job.
 void FillBlock(const Job& job, std::uint64_t first, std::uint64_t n, Byte* out) {
-  FillLittleEndian(job, first, n, out);
+  job.fill(job, first, n, out);
+  if (job.skewed) SkewGensortKeys(job, first, n, out);
   if (!job.big_endian) return;
   for (std::uint64_t i = 0; i < n; ++i, out += job.record_bytes) std::reverse(out, out + job.record_bytes);
 }
@@ -650,7 +616,7 @@ void FillBlock(const Job& job, std::uint64_t first, std::uint64_t n, Byte* out) 
 [[noreturn]] void FailIo(const std::string& path, const std::string& what, int error) {
   const bool full = error == ENOSPC || error == EDQUOT || error == EFBIG;
   const char* const hint = error == EFBIG ? "; see ulimit -f" : "";
-  throw Error(full ? ErrorCode::kNoSpace : ErrorCode::kIo, path + ": " + what + ": " + std::strerror(error) + hint);
+  throw tool::Failure(full ? tool::kNoSpace : tool::kIo, path + ": " + what + ": " + std::strerror(error) + hint);
 }
 
 class Output {
@@ -706,9 +672,9 @@ void WriteBlocks(const Job& job, Output& output) {
   std::mutex mutex;
   std::condition_variable turn_changed;
   std::uint64_t turn = 0;
-  std::exception_ptr error;
+  bool failed = false;
 
-  const auto work = [&] {
+  check::RunOnThreads(static_cast<unsigned>(std::min<std::uint64_t>(job.threads, blocks)), [&] {
     try {
       std::vector<Byte> buffer(std::min(per_block, job.count) * job.record_bytes);
       for (std::uint64_t block; (block = next.fetch_add(1)) < blocks;) {
@@ -717,31 +683,22 @@ void WriteBlocks(const Job& job, Output& output) {
         FillBlock(job, first, n, buffer.data());
         if (!output.any_order()) {
           std::unique_lock lock(mutex);
-          turn_changed.wait(lock, [&] { return turn == block || error; });
-          if (error) return;
+          turn_changed.wait(lock, [&] { return turn == block || failed; });
+          if (failed) return;
         }
         output.Write(buffer.data(), n * job.record_bytes, first * job.record_bytes);
         const std::lock_guard lock(mutex);
-        if (error) return;
+        if (failed) return;
         turn = block + 1;
         turn_changed.notify_all();
       }
     } catch (...) {
       const std::lock_guard lock(mutex);
-      if (!error) error = std::current_exception();
+      failed = true;
       turn_changed.notify_all();
+      throw;
     }
-  };
-  std::vector<std::thread> threads;
-  const auto wanted = static_cast<unsigned>(std::min<std::uint64_t>(job.threads, blocks));
-  try {
-    for (unsigned t = 1; t < wanted; ++t) threads.emplace_back(work);
-  } catch (const std::system_error&) {
-    // A limit on threads: those that there are do the work.
-  }
-  work();
-  for (std::thread& thread : threads) thread.join();
-  if (error) std::rethrow_exception(error);
+  });
 }
 
 /// Returns the lines that fit into the bytes after the last whole chunk.
@@ -781,30 +738,31 @@ void ResolveType(const std::string& text, Job& job) {
     std::string_view name;
     Kind kind;
     std::uint64_t bytes;
+    Fill fill;
   };
   static constexpr Named kNamed[] = {
-      {"i8", Kind::kSigned, 1},
-      {"i16", Kind::kSigned, 2},
-      {"i32", Kind::kSigned, 4},
-      {"i64", Kind::kSigned, 8},
-      {"u8", Kind::kUnsigned, 1},
-      {"u16", Kind::kUnsigned, 2},
-      {"u32", Kind::kUnsigned, 4},
-      {"u64", Kind::kUnsigned, 8},
-      {"f32", Kind::kFloat, 4},
-      {"f64", Kind::kFloat, 8},
-      {"record", Kind::kRecord, 0},
-      {"gensort-ascii", Kind::kGensortAscii, kGensortBytes},
-      {"gensort-binary", Kind::kGensortBinary, kGensortBytes},
-      {"web-log", Kind::kWebLog, kLogChunkBytes},
-      {"orders-csv", Kind::kOrdersCsv, kLogChunkBytes},
-      {"orders-tsv", Kind::kOrdersTsv, kLogChunkBytes},
-      {"orders-jsonl", Kind::kOrdersJson, kLogChunkBytes},
-      {"orders-pgcopy", Kind::kOrdersCopy, kLogChunkBytes},
-      {"orders-pgcopy-csv", Kind::kOrdersCopyCsv, kLogChunkBytes},
-      {"orders-pgcopy-binary", Kind::kOrdersCopyBinary, kLogChunkBytes},
-      {"orders-mysql", Kind::kOrdersCopy, kLogChunkBytes},
-      {"orders-pgdump", Kind::kOrdersDump, kLogChunkBytes},
+      {"i8", Kind::kSigned, 1, FillIntegers<std::uint8_t>},
+      {"i16", Kind::kSigned, 2, FillIntegers<std::uint16_t>},
+      {"i32", Kind::kSigned, 4, FillIntegers<std::uint32_t>},
+      {"i64", Kind::kSigned, 8, FillIntegers<std::uint64_t>},
+      {"u8", Kind::kUnsigned, 1, FillIntegers<std::uint8_t>},
+      {"u16", Kind::kUnsigned, 2, FillIntegers<std::uint16_t>},
+      {"u32", Kind::kUnsigned, 4, FillIntegers<std::uint32_t>},
+      {"u64", Kind::kUnsigned, 8, FillIntegers<std::uint64_t>},
+      {"f32", Kind::kFloat, 4, FillFloats<std::uint32_t>},
+      {"f64", Kind::kFloat, 8, FillFloats<std::uint64_t>},
+      {"record", Kind::kRecord, 0, FillRecords},
+      {"gensort-ascii", Kind::kGensortAscii, kGensortBytes, FillGensortAscii},
+      {"gensort-binary", Kind::kGensortBinary, kGensortBytes, FillGensortBinary},
+      {"web-log", Kind::kWebLog, kLogChunkBytes, FillLog},
+      {"orders-csv", Kind::kOrdersCsv, kLogChunkBytes, FillOrders},
+      {"orders-tsv", Kind::kOrdersTsv, kLogChunkBytes, FillOrders},
+      {"orders-jsonl", Kind::kOrdersJson, kLogChunkBytes, FillOrders},
+      {"orders-pgcopy", Kind::kOrdersCopy, kLogChunkBytes, FillOrders},
+      {"orders-pgcopy-csv", Kind::kOrdersCopyCsv, kLogChunkBytes, FillOrders},
+      {"orders-pgcopy-binary", Kind::kOrdersCopyBinary, kLogChunkBytes, FillOrders},
+      {"orders-mysql", Kind::kOrdersCopy, kLogChunkBytes, FillOrders},
+      {"orders-pgdump", Kind::kOrdersDump, kLogChunkBytes, FillOrders},
   };
   std::vector<std::string> names;
   for (const Named& named : kNamed) {
@@ -815,6 +773,7 @@ void ResolveType(const std::string& text, Job& job) {
     job.big_endian = number && text.ends_with("be");
     job.kind = named.kind;
     job.record_bytes = named.bytes;
+    job.fill = named.fill;
     return;
   }
   FailUsage("--type: " + tool::Quote(text) +
@@ -890,14 +849,9 @@ const tool::ToolHelp kHelp = {
       "  gpusort_gen --type web-log --bytes 1G - | gpusort - sorted.log\n"}},
     "gpusort(1), gpusort_check(1)"};
 
-/// Throws Error(kUsage). False: help or the version was asked for and printed.
-bool ParseCommandLine(int argc, const char* const* argv, Job& job) {
-  const tool::Typed typed = tool::Parse(kHelp, argc, argv);
-  if (typed.has("help") || typed.has("version")) {
-    std::cout << tool::Answer(kHelp, typed, GPUSORT_VERSION) << std::flush;
-    if (!std::cout) throw Error(ErrorCode::kIo, "standard output: cannot write");
-    return false;
-  }
+/// Throws Failure(kUsage).
+Job ParseJob(const tool::Typed& typed) {
+  Job job;
   const std::string type = typed.value("type"), distribution = typed.value("dist"), bytes = typed.value("bytes");
   job.special = typed.has("special");
   job.skewed = typed.has("skewed");
@@ -969,16 +923,11 @@ bool ParseCommandLine(int argc, const char* const* argv, Job& job) {
   if (size > 0 && job.count == 0 && (!log || RestOfLog(job).empty())) {
     FailUsage("--bytes " + bytes + ": not even one " + (log ? "line" : "record") + " fits");
   }
-  return true;
+  return job;
 }
 
-int Run(int argc, const char* const* argv) {
-  Job job;
-  try {
-    if (!ParseCommandLine(argc, argv, job)) return 0;
-  } catch (const tool::UsageError& error) {
-    FailUsage(error.what());
-  }
+tool::Exit Run(const tool::Typed& typed) {
+  const Job job = ParseJob(typed);
   Output output(job.output);
   WriteBlocks(job, output);
   if (job.rest > 0) {
@@ -986,26 +935,12 @@ int Run(int argc, const char* const* argv) {
     output.Write(rest.data(), rest.size(), job.count * job.record_bytes);
   }
   output.Close();
-  return 0;
+  return tool::kGood;
 }
 
 }  // namespace
 
 int main(int argc, char** argv) {
-  if (gpusort::AsksForCompletions(argc, argv)) {
-    return gpusort::AnswerCompletions(std::bind_front(tool::Complete, kHelp), argc, argv);
-  }
   std::signal(SIGXFSZ, SIG_IGN);  // a limit on file sizes is an error like others
-  try {
-    return Run(argc, argv);
-  } catch (const Error& error) {
-    std::cerr << "gpusort_gen: " << error.what() << '\n';
-    return static_cast<int>(error.code());
-  } catch (const std::bad_alloc&) {
-    std::cerr << "gpusort_gen: out of memory\n";
-    return static_cast<int>(ErrorCode::kOutOfMemory);
-  } catch (const std::exception& error) {
-    std::cerr << "gpusort_gen: " << error.what() << '\n';
-    return static_cast<int>(ErrorCode::kInternal);
-  }
+  return tool::Main(kHelp, argc, argv, tool::kInternal, Run);
 }

@@ -1,12 +1,16 @@
-// The command lines of gpusort_gen and gpusort_check. Each tool has one table (ToolHelp). The parser, --help,
-// --help=man and completion use this table, so they cannot disagree. The tools share no other code with each other, and
-// only cli/shell_words.hpp with gpusort.
+// The command lines and the exit codes of gpusort_gen and gpusort_check. Each tool has one table (ToolHelp). The parser,
+// --help, --help=man and completion use this table, so they cannot disagree. The tools share only cli/shell_words.hpp
+// with gpusort. Start at Main.
 #pragma once
 
 #include <algorithm>
 #include <boost/program_options.hpp>
 #include <cctype>
+#include <exception>
+#include <functional>
+#include <iostream>
 #include <map>
+#include <new>
 #include <sstream>
 #include <stdexcept>
 #include <string>
@@ -50,10 +54,16 @@ inline std::vector<Option> AllOptions(const ToolHelp& help) {
   return all;
 }
 
-/// The command line is wrong.
-struct UsageError : std::runtime_error {
-  using std::runtime_error::runtime_error;
+/// The exit codes of the tools, which are those of gpusort. `kBad`: a file is not sorted, or not complete.
+enum Exit : int { kGood, kBad, kUsage, kBadInput, kIo, kNoSpace, kOutOfMemory, kInternal = 9 };
+
+/// Ends the program with `code`.
+struct Failure : std::runtime_error {
+  Failure(Exit exit_code, const std::string& message) : std::runtime_error(message), code(exit_code) {}
+  Exit code;
 };
+
+[[noreturn]] inline void FailUsage(const std::string& why) { throw Failure(kUsage, why); }
 
 /// Quotes a name or a value for a message. Escapes unprintable bytes, so that the message stays one line.
 inline std::string Quote(std::string_view text) {
@@ -112,7 +122,7 @@ struct Typed {
   }
 };
 
-/// Parses a command line. Throws UsageError.
+/// Parses a command line. Throws Failure.
 inline Typed Parse(const ToolHelp& help, int argc, const char* const* argv) {
   namespace po = boost::program_options;
   po::options_description known;
@@ -149,13 +159,13 @@ inline Typed Parse(const ToolHelp& help, int argc, const char* const* argv) {
       const bool repeats = std::any_of(help.options.begin(), help.options.end(), [&](const Option& row) {
         return row.repeats && option.string_key == row.name;
       });
-      if (values.size() > 1 && !repeats) throw UsageError("--" + option.string_key + " is given twice");
+      if (values.size() > 1 && !repeats) FailUsage("--" + option.string_key + " is given twice");
     }
   } catch (const po::unknown_option& error) {
     const std::string name = error.get_option_name();
-    throw UsageError("unrecognised option " + Quote(name) + DidYouMean(name.substr(0, name.find('=')), names) + see);
+    FailUsage("unrecognised option " + Quote(name) + DidYouMean(name.substr(0, name.find('=')), names) + see);
   } catch (const po::error& error) {
-    throw UsageError(error.what() + see);
+    FailUsage(error.what() + see);
   }
   return typed;
 }
@@ -290,6 +300,36 @@ inline std::string ManualText(const ToolHelp& help, const char* version) {
 inline std::string Answer(const ToolHelp& help, const Typed& typed, const char* version) {
   if (!typed.has("help")) return std::string(help.name) + " " + version + "\n";
   return typed.manual ? ManualText(help, version) : HelpText(help);
+}
+
+/// Runs a tool: answers a shell that completes a line, prints the help or the version, or calls run(typed), which
+/// returns the exit code. `other`: the exit code after an exception that is no Failure. Prints the message of an error.
+inline int Main(const ToolHelp& help, int argc, const char* const* argv, Exit other,
+                const std::function<Exit(const Typed&)>& run) {
+  if (gpusort::AsksForCompletions(argc, argv)) {
+    return gpusort::AnswerCompletions(std::bind_front(Complete, help), argc, argv);
+  }
+  const auto fail = [&](Exit code, const char* why) {
+    std::cerr << help.name << ": " << why << '\n';
+    return code;
+  };
+  try {
+    Exit code = kGood;
+    const Typed typed = Parse(help, argc, argv);
+    if (typed.has("help") || typed.has("version")) {
+      std::cout << Answer(help, typed, GPUSORT_VERSION);
+    } else {
+      code = run(typed);
+    }
+    if (!std::cout.flush()) throw Failure(kIo, "standard output: cannot write");
+    return code;
+  } catch (const Failure& failure) {
+    return fail(failure.code, failure.what());
+  } catch (const std::bad_alloc&) {
+    return fail(kOutOfMemory, "out of memory");
+  } catch (const std::exception& error) {
+    return fail(other, error.what());
+  }
 }
 
 }  // namespace tool
