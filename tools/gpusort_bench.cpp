@@ -34,51 +34,55 @@
 
 #include "bench/report.hpp"
 #include "kernels/error.hpp"
+#include "tool_help.hpp"
 
 namespace {
 
 using gpusort::bench::Options;
+using tool::FailUsage;
 
 constexpr std::uint64_t kBlock = std::uint64_t{8} << 20;
 constexpr std::uint64_t kAlign = 4096;
 constexpr unsigned kThreads = 4;          // one reaches the disk's rate on the machines measured; four never lose to it
 constexpr std::size_t kCopyBuffers = 32;  // 256 MiB between the readers and the writers of disk-copy
 
-constexpr const char* kUsage =
-    "Usage: gpusort_bench disk-read FILE          read FILE past the page cache\n"
-    "       gpusort_bench disk-write FILE BYTES   write a new FILE past the page cache, fsync\n"
-    "       gpusort_bench disk-copy FROM TO       both at once, fsync\n"
-    "       gpusort_bench std-sort IN OUT         read u64 into memory, std::sort on one thread, write (no fsync)\n"
-    "       gpusort_bench exec -- COMMAND...      run COMMAND (its output goes to standard error), give its exit "
-    "status\n"
-    "Each of these prints one line of JSON on standard output.\n"
-    "\n"
-    "       gpusort_bench SUBCOMMAND... [OPTION...]   the library's calls in memory beside their rivals, as tables:\n"
-    "  merge    MergeKeys, MergePairs, the textbook kernels; thrust::merge, cub::DeviceMerge, std::merge on the host\n"
-    "  sort     SortKeys, SortPairs; cub::DeviceMergeSort, cub::DeviceRadixSort\n"
-    "  runs     MergeRuns of 16 and 64 equal runs, uneven, empty and disjoint ones; a tree of cub::DeviceMerge (keys)\n"
-    "  search   ways to find where outputs begin in the inputs (i32, i64)\n"
-    "  rowcol   many small merges, a thread each, in row and in column order (i32)\n"
-    "  cmp      merges on the cores of the host; needs no GPU (i32, i64)\n"
-    "  --types LIST        of i32,i64,k16,i32+i32,i64+i64 (keys, or keys+values; default: all)\n"
-    "  --sizes A..B        2^A to 2^B items (from 7 to 28; default 10..28)\n"
-    "  --step N            each 2^N times the one before (default 2)\n"
-    "  --inputs LIST       of random,sorted,reversed,equal,conflict (default: random). conflict: constructed so that\n"
-    "                      the threads of a warp meet in one bank of shared memory; not for cmp\n"
-    "  --conflict-items N  a thread's share in the merges that those are made for (default: gpusort's)\n"
-    "  --conflict-run N    the runs that the tile sort before the merges leaves (default: gpusort's)\n"
-    "  --textbook on|off   the textbook kernels, in merge and cmp (default: on)\n"
-    "  --repetitions N     timings of each, at least (21 or more; default 21); host merges of over 0.1 s get fewer\n"
-    "  --quick             i32 and i64+i64, three sizes up to 2^26, fewer shapes\n"
-    "  --json FILE         write all of it as JSON, too\n"
-    "  --commit HASH       what was measured (default: the bundle's COMMIT file, else git's answer)\n"
-    "Times are medians; copies = time / the time of copying all items once; sweeps = times that all items are read "
-    "and\n"
-    "written, where that is known. GPU calls find nothing of their inputs in a cache.\n";
-
-struct UsageError : std::runtime_error {
-  using std::runtime_error::runtime_error;
-};
+const tool::ToolHelp kHelp = {
+    "gpusort_bench",
+    "time the disk, other sorts, and the calls of the library beside their rivals",
+    {"disk-read FILE", "disk-write FILE BYTES", "disk-copy FROM TO", "std-sort IN OUT", "exec -- COMMAND...",
+     "SUBCOMMAND... [OPTION...]"},
+    "The first five print one line of JSON each. disk-read, disk-write and disk-copy go\n"
+    "past the page cache; writes end with fsync. std-sort reads u64 into memory, sorts\n"
+    "them on one thread, and writes them without fsync. exec runs COMMAND, whose output\n"
+    "goes to standard error, and gives its exit status. The subcommands below time the\n"
+    "calls of the library in memory, as tables.\n",
+    {{"types", 0, "LIST", "of i32,i64,k16,i32+i32,i64+i64 (keys, or keys+values; default: all)"},
+     {"sizes", 0, "A..B", "2^A to 2^B items (from 7 to 28; default 10..28)"},
+     {"step", 0, "N", "each size is 2^N times the one before (default 2)"},
+     {"inputs", 0, "LIST",
+      "of random,sorted,reversed,equal,conflict (default: random). conflict: constructed so that the threads of a warp "
+      "meet in one bank of shared memory; not for cmp"},
+     {"conflict-items", 0, "N", "a thread's share in the merges that those are made for (default: gpusort's)"},
+     {"conflict-run", 0, "N", "the runs that the tile sort before the merges leaves (default: gpusort's)"},
+     {"textbook", 0, "WHEN", "the textbook kernels, in merge and cmp: on (the default) or off", false, "on off"},
+     {"repetitions", 0, "N", "timings of each, at least (21 or more; default 21); host merges of over 0.1 s get fewer"},
+     {"quick", 0, "", "i32 and i64+i64, three sizes up to 2^26, fewer shapes"},
+     {"json", 0, "FILE", "write all of it as JSON, too"},
+     {"commit", 0, "HASH", "what was measured (default: the bundle's COMMIT file, else git's answer)"}},
+    {{"Subcommands",
+      "  merge    MergeKeys, MergePairs, the textbook kernels; thrust::merge,\n"
+      "           cub::DeviceMerge, std::merge on the host\n"
+      "  sort     SortKeys, SortPairs; cub::DeviceMergeSort, cub::DeviceRadixSort\n"
+      "  runs     MergeRuns of 16 and 64 equal runs, uneven, empty and disjoint ones; a\n"
+      "           tree of cub::DeviceMerge (keys)\n"
+      "  search   ways to find where outputs begin in the inputs (i32, i64)\n"
+      "  rowcol   many small merges, a thread each, in row and in column order (i32)\n"
+      "  cmp      merges on the cores of the host; needs no GPU (i32, i64)\n"},
+     {"Tables",
+      "  Times are medians; copies = time / the time of copying all items once; sweeps =\n"
+      "  times that all items are read and written, where that is known. GPU calls find\n"
+      "  nothing of their inputs in a cache.\n"}},
+    "gpusort(1)"};
 
 [[noreturn]] void FailErrno(const std::string& what) { throw std::system_error(errno, std::generic_category(), what); }
 
@@ -208,24 +212,30 @@ void PrintResult(double seconds, std::uint64_t bytes, const std::string& more = 
 
 std::string DirectField(bool direct) { return std::string(",\"direct\":") + (direct ? "true" : "false"); }
 
+/// Calls move(offset, bytes, thread) for each block of a file of `bytes` bytes, on kThreads threads.
+template <typename Move>
+void ForEachBlock(std::uint64_t bytes, const Move& move) {
+  std::atomic<std::uint64_t> next{0};
+  std::atomic<bool> stop{false};
+  OnThreads(
+      kThreads,
+      [&](unsigned t) {
+        for (std::uint64_t offset; !stop && (offset = next.fetch_add(kBlock)) < bytes;) {
+          move(offset, std::min(kBlock, bytes - offset), t);
+        }
+      },
+      [&] { stop = true; });
+}
+
 void DiskRead(const std::string& path) {
   std::vector<Buffer> buffers;
   for (unsigned t = 0; t < kThreads; ++t) buffers.push_back(MakeBuffer(kBlock));
   const double start = Now();
   const File file(path, O_RDONLY | O_DIRECT);
   const std::uint64_t bytes = file.Size();
-  std::atomic<std::uint64_t> next{0};
-  std::atomic<bool> stop{false};
-  OnThreads(
-      kThreads,
-      [&](unsigned t) {
-        while (!stop) {
-          const std::uint64_t offset = next.fetch_add(kBlock);
-          if (offset >= bytes) return;
-          file.ReadAt(offset, buffers[t].get(), std::min(kBlock, bytes - offset), kBlock);
-        }
-      },
-      [&] { stop = true; });
+  ForEachBlock(bytes, [&](std::uint64_t offset, std::uint64_t size, unsigned t) {
+    file.ReadAt(offset, buffers[t].get(), size, kBlock);
+  });
   PrintResult(Now() - start, bytes, DirectField(file.direct()));
 }
 
@@ -238,18 +248,9 @@ void DiskWrite(const std::string& path, std::uint64_t bytes) {
   const double start = Now();
   File file(path, O_WRONLY | O_CREAT | O_TRUNC | O_DIRECT);
   file.Allocate(RoundUp(bytes));
-  std::atomic<std::uint64_t> next{0};
-  std::atomic<bool> stop{false};
-  OnThreads(
-      kThreads,
-      [&](unsigned t) {
-        while (!stop) {
-          const std::uint64_t offset = next.fetch_add(kBlock);
-          if (offset >= bytes) return;
-          file.WriteAt(offset, buffers[t].get(), RoundUp(std::min(kBlock, bytes - offset)));
-        }
-      },
-      [&] { stop = true; });
+  ForEachBlock(bytes, [&](std::uint64_t offset, std::uint64_t size, unsigned t) {
+    file.WriteAt(offset, buffers[t].get(), RoundUp(size));
+  });
   file.Finish(bytes);
   PrintResult(Now() - start, bytes, DirectField(file.direct()));
 }
@@ -391,16 +392,6 @@ int Exec(char** command) {
   return code;
 }
 
-std::uint64_t ParseBytes(std::string_view text) {
-  std::uint64_t value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  constexpr std::uint64_t kMost = std::uint64_t{1} << 60;
-  if (error != std::errc() || end != text.data() + text.size() || value > kMost) {
-    throw UsageError("'" + std::string(text) + "' is not a number of bytes");
-  }
-  return value;
-}
-
 const std::vector<std::string> kTypes = {"i32", "i64", "k16", "i32+i32", "i64+i64"};
 const std::vector<std::string> kInputs = {"random", "sorted", "reversed", "equal", "conflict"};
 
@@ -427,8 +418,8 @@ std::uint64_t ParseNumber(const std::string& option, std::string_view text, std:
   std::uint64_t value = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
   if (error != std::errc() || end != text.data() + text.size() || value < low || value > high) {
-    throw UsageError(option + " takes a number from " + std::to_string(low) + " to " + std::to_string(high) +
-                     ", not '" + std::string(text) + "'");
+    FailUsage(option + " takes a number from " + std::to_string(low) + " to " + std::to_string(high) + ", not '" +
+              std::string(text) + "'");
   }
   return value;
 }
@@ -439,7 +430,7 @@ std::vector<std::string> ParseList(const std::string& option, const std::string&
   for (std::size_t at = 0; at <= text.size();) {
     const std::size_t end = std::min(text.find(',', at), text.size());
     words.push_back(text.substr(at, end - at));
-    if (!Contains(known, words.back())) throw UsageError(option + ": unknown '" + words.back() + "'");
+    if (!Contains(known, words.back())) FailUsage(option + ": unknown '" + words.back() + "'");
     at = end + 1;
   }
   return words;
@@ -471,85 +462,60 @@ std::string FindCommit() {
   return commit.empty() ? "unknown" : commit;
 }
 
-Options ParseOptions(const std::vector<std::string>& words) {
+Options ParseOptions(const tool::Typed& typed) {
   Options options;
-  std::vector<std::string> types;
-  bool sizes_given = false;
-  for (std::size_t at = 0; at < words.size(); ++at) {
-    const std::string& name = words[at];
-    if (name[0] != '-') {
-      if (FindInMemory(name) == nullptr) throw UsageError("'" + name + "' is not a subcommand that goes with others");
-      options.subcommands.push_back(name);
-      continue;
+  options.subcommands = typed.names;
+  const auto number = [&](const char* name, auto& value, std::uint64_t low, std::uint64_t high) {
+    if (typed.has(name)) {
+      value = static_cast<std::remove_reference_t<decltype(value)>>(
+          ParseNumber(std::string("--") + name, typed.value(name), low, high));
     }
-    if (name == "--quick") {
-      options.quick = true;
-      continue;
-    }
-    if (at + 1 == words.size()) throw UsageError("'" + name + "' is no option, or lacks its value");
-    const std::string& value = words[++at];
-    if (name == "--types") {
-      types = ParseList(name, value, kTypes);
-    } else if (name == "--sizes") {
-      const std::size_t dots = value.find("..");
-      if (dots == std::string::npos) throw UsageError("--sizes takes A..B, not '" + value + "'");
-      options.log2_from = static_cast<int>(ParseNumber(name, std::string_view(value).substr(0, dots), 7, 28));
-      options.log2_to = static_cast<int>(ParseNumber(name, std::string_view(value).substr(dots + 2), 7, 28));
-      if (options.log2_from > options.log2_to) throw UsageError("--sizes " + value + " is empty");
-      sizes_given = true;
-    } else if (name == "--step") {
-      options.log2_step = static_cast<int>(ParseNumber(name, value, 1, 28));
-      sizes_given = true;
-    } else if (name == "--inputs") {
-      options.inputs = ParseList(name, value, kInputs);
-    } else if (name == "--conflict-items") {
-      options.conflict_items = static_cast<std::uint32_t>(ParseNumber(name, value, 1, 256));
-    } else if (name == "--conflict-run") {
-      options.conflict_run = ParseNumber(name, value, 1, 1 << 20);
-    } else if (name == "--textbook") {
-      if (value != "on" && value != "off") throw UsageError("--textbook takes on or off, not '" + value + "'");
-      options.textbook = value == "on";
-    } else if (name == "--repetitions") {
-      options.repetitions = static_cast<int>(ParseNumber(name, value, 21, 10000));
-    } else if (name == "--json") {
-      options.json_path = value;
-    } else if (name == "--commit") {
-      options.commit = value;
-    } else {
-      throw UsageError("'" + name + "' is not an option");
-    }
-  }
-  if (options.quick && !sizes_given) {
+  };
+  options.quick = typed.has("quick");
+  if (options.quick && !typed.has("sizes") && !typed.has("step")) {
     options.log2_from = 12;
     options.log2_to = 26;
     options.log2_step = 7;
   }
-  if (!types.empty()) {
-    options.types = types;
-  } else if (options.quick) {
-    options.types = {"i32", "i64+i64"};
+  if (options.quick) options.types = {"i32", "i64+i64"};
+  if (typed.has("types")) options.types = ParseList("--types", typed.value("types"), kTypes);
+  if (const std::string sizes = typed.value("sizes"); typed.has("sizes")) {
+    const std::size_t dots = sizes.find("..");
+    if (dots == sizes.npos) FailUsage("--sizes takes A..B, not '" + sizes + "'");
+    options.log2_from = static_cast<int>(ParseNumber("--sizes", std::string_view(sizes).substr(0, dots), 7, 28));
+    options.log2_to = static_cast<int>(ParseNumber("--sizes", std::string_view(sizes).substr(dots + 2), 7, 28));
+    if (options.log2_from > options.log2_to) FailUsage("--sizes " + sizes + " is empty");
   }
+  number("step", options.log2_step, 1, 28);
+  if (typed.has("inputs")) options.inputs = ParseList("--inputs", typed.value("inputs"), kInputs);
+  number("conflict-items", options.conflict_items, 1, 256);
+  number("conflict-run", options.conflict_run, 1, 1 << 20);
+  if (typed.has("textbook"))
+    options.textbook = ParseList("--textbook", typed.value("textbook"), {"on", "off"})[0] == "on";
+  number("repetitions", options.repetitions, 21, 10000);
+  options.json_path = typed.value("json");
   for (const std::string& subcommand : options.subcommands) {
-    const std::vector<std::string>& has = FindInMemory(subcommand)->types;
-    if (std::none_of(has.begin(), has.end(), [&](const std::string& type) { return options.Wants(type); })) {
-      throw UsageError(subcommand + " has none of these types");
-    }
+    const InMemory* const found = FindInMemory(subcommand);
+    if (found == nullptr) FailUsage("'" + subcommand + "' is not a subcommand that goes with others");
+    const auto wanted = [&](const std::string& type) { return options.Wants(type); };
+    if (std::none_of(found->types.begin(), found->types.end(), wanted))
+      FailUsage(subcommand + " has none of these types");
   }
-  if (options.commit.empty()) options.commit = FindCommit();
+  options.commit = typed.has("commit") ? typed.value("commit") : FindCommit();
   return options;
 }
 
-void RunInMemory(const std::vector<std::string>& words) {
-  Options options = ParseOptions(words);
+void RunInMemory(const tool::Typed& typed) {
+  Options options = ParseOptions(typed);
   const bool cmp = Contains(options.subcommands, "cmp");
   std::erase(options.subcommands, "cmp");
 #if !GPUSORT_CUDA
   if (!options.subcommands.empty()) {
-    throw UsageError(options.subcommands.front() + ": this program was built without CUDA; only cmp needs no GPU");
+    FailUsage(options.subcommands.front() + ": this program was built without CUDA; only cmp needs no GPU");
   }
 #endif
   if (cmp) {
-    if (options.inputs == std::vector<std::string>{"conflict"}) throw UsageError("cmp has no conflict inputs");
+    if (options.inputs == std::vector<std::string>{"conflict"}) FailUsage("cmp has no conflict inputs");
   }
   gpusort::bench::Report report(options);
   std::printf("commit: %s\n", options.commit.c_str());
@@ -560,54 +526,44 @@ void RunInMemory(const std::vector<std::string>& words) {
   report.WriteJson();
 }
 
-int Run(int argc, char** argv) {
-  const std::vector<std::string> words(argv + 1, argv + argc);
-  if (words.empty()) throw UsageError("no subcommand");
+void Run(const tool::Typed& typed) {
+  const std::vector<std::string>& words = typed.names;
+  if (words.empty()) FailUsage("no subcommand");
+  if (FindInMemory(words[0]) != nullptr) return RunInMemory(typed);
+  if (!typed.values.empty()) FailUsage("'" + words[0] + "' has no options");
   const auto want = [&](std::size_t operands) {
-    if (words.size() != 1 + operands) {
-      throw UsageError(words[0] + " takes " + std::to_string(operands) + " operand(s)");
-    }
+    if (words.size() != 1 + operands) FailUsage(words[0] + " takes " + std::to_string(operands) + " operand(s)");
   };
   if (words[0] == "disk-read") {
     want(1);
     DiskRead(words[1]);
   } else if (words[0] == "disk-write") {
     want(2);
-    DiskWrite(words[1], ParseBytes(words[2]));
+    DiskWrite(words[1], ParseNumber("BYTES", words[2], 0, std::uint64_t{1} << 60));
   } else if (words[0] == "disk-copy") {
     want(2);
     DiskCopy(words[1], words[2]);
   } else if (words[0] == "std-sort") {
     want(2);
     StdSort(words[1], words[2]);
-  } else if (words[0] == "exec") {
-    if (words.size() < 3 || words[1] != "--") throw UsageError("exec needs -- and a command");
-    return Exec(argv + 3);
-  } else if (words[0] == "--help") {
-    std::fputs(kUsage, stdout);
-  } else if (FindInMemory(words[0]) != nullptr) {
-    RunInMemory(words);
   } else {
-    throw UsageError("'" + words[0] + "' is not a subcommand");
+    FailUsage("'" + words[0] + "' is not a subcommand");
   }
-  return 0;
 }
 
 }  // namespace
 
 int main(int argc, char** argv) {
-  try {
-    const int code = Run(argc, argv);
-    if (std::fflush(stdout) != 0) FailErrno("write to standard output");
-    return code;
-  } catch (const UsageError& error) {
-    std::fprintf(stderr, "gpusort_bench: %s\n%s", error.what(), kUsage);
-    return 2;
-  } catch (const gpusort::Error& error) {
-    std::fprintf(stderr, "gpusort_bench: %s\n", error.what());
-    return static_cast<int>(error.code());
-  } catch (const std::exception& error) {
-    std::fprintf(stderr, "gpusort_bench: %s\n", error.what());
-    return 1;
-  }
+  // The words after exec are a command with options of its own.
+  const bool exec = argc > 1 && argv[1] == std::string_view("exec");
+  return tool::Main(kHelp, exec ? 2 : argc, argv, tool::kBad, [&](const tool::Typed& typed) {
+    if (exec && (argc < 4 || argv[2] != std::string_view("--"))) FailUsage("exec needs -- and a command");
+    if (exec) return static_cast<tool::Exit>(Exec(argv + 3));
+    try {
+      Run(typed);
+    } catch (const gpusort::Error& error) {
+      throw tool::Failure(static_cast<tool::Exit>(error.code()), error.what());
+    }
+    return tool::kGood;
+  });
 }

@@ -1,6 +1,6 @@
-// The command lines and the exit codes of gpusort_gen and gpusort_check. Each tool has one table (ToolHelp). The parser,
-// --help, --help=man and completion use this table, so they cannot disagree. The tools share only cli/shell_words.hpp
-// with gpusort. Start at Main.
+// The command lines and the exit codes of gpusort_gen, gpusort_check and gpusort_bench. Each tool has one table
+// (ToolHelp). The parser, --help, --help=man and completion use this table, so they cannot disagree. The tools share
+// only cli/shell_words.hpp with gpusort. Start at Main.
 #pragma once
 
 #include <algorithm>

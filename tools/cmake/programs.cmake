@@ -46,10 +46,12 @@ target_sources(gpusort_check PRIVATE tools/check/borders.cpp tools/check/sequenc
                tools/check/value.cpp)
 
 if(GPUSORT_BENCH)
-  add_executable(gpusort_bench tools/gpusort_bench.cpp tools/bench/report.cpp tools/bench/cmp.cpp)
-  target_include_directories(gpusort_bench PRIVATE ${CMAKE_SOURCE_DIR} tools)
-  target_compile_definitions(gpusort_bench PRIVATE GPUSORT_CUDA=$<BOOL:${GPUSORT_CUDA}>)
-  target_link_libraries(gpusort_bench PRIVATE gpusort_kernels nlohmann_json::nlohmann_json Threads::Threads)
+  add_executable(gpusort_bench tools/gpusort_bench.cpp tools/bench/report.cpp tools/bench/cmp.cpp src/cli/shell_words.cpp)
+  target_include_directories(gpusort_bench PRIVATE ${CMAKE_SOURCE_DIR} tools src)
+  target_compile_definitions(gpusort_bench PRIVATE GPUSORT_CUDA=$<BOOL:${GPUSORT_CUDA}>
+                                                   GPUSORT_VERSION="${PROJECT_VERSION}")
+  target_link_libraries(gpusort_bench PRIVATE gpusort_kernels Boost::program_options nlohmann_json::nlohmann_json
+                                              Threads::Threads)
   if(GPUSORT_CUDA)
     file(GLOB bench_sources CONFIGURE_DEPENDS tools/bench/*.cu)
     target_sources(gpusort_bench PRIVATE ${bench_sources})
