@@ -1,5 +1,4 @@
 """Finds the built programs, empties the page cache, times commands: shared by the scripts that measure."""
-import argparse
 import datetime
 import json
 import os
@@ -116,28 +115,3 @@ def run_bench(programs: Path, *words: str) -> Timed:
 def time_command(programs: Path, *command: str) -> Timed:
     """Runs a command to its end. Raises CalledProcessError if it fails."""
     return run_bench(programs, "exec", "--", *command)
-
-
-class SampleInput(NamedTuple):
-    """An input of the scripts that compare what gpusort says with what happens."""
-    kind: str  # of gpusort_gen
-    gib: int
-
-    def make(self, options: argparse.Namespace, folder: str) -> str:
-        """Returns the path of the input, which is made if it is missing."""
-        path = os.path.join(folder, "in." + {"u64": "u64", "web-log": "log", "orders-csv": "csv"}[self.kind])
-        if not os.path.exists(path):
-            size = str(int(options.scale * (self.gib << 30)))
-            subprocess.run([f"{options.bin}/gpusort_gen", "--type", self.kind, "--bytes", size, path], check=True)
-        return path
-
-
-def parse_sample_options(about: str, tmpfs: bool = False) -> argparse.Namespace:
-    parser = argparse.ArgumentParser(description=about, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--runs", type=int, default=3, metavar="N")
-    parser.add_argument("--dir", default=TEMPORARY, help="for large files (default: TMPDIR or /tmp)")
-    if tmpfs:
-        parser.add_argument("--tmpfs", default="/dev/shm", metavar="DIR")
-    parser.add_argument("--bin", default=str(TOOLS.parent / "build/release"), metavar="DIR")
-    parser.add_argument("--scale", type=float, default=1, metavar="X")
-    return parser.parse_args()
