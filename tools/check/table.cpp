@@ -65,25 +65,40 @@ class LineReader : public TableReader {
   }
 };
 
-// ---- CSV and TSV -------------------------------------------------------------------------------------------------
-
-class CsvReader : public TableReader {
+/// A reader of formats whose header consists of records with the names of the columns.
+class HeadedReader : public TableReader {
  public:
   using TableReader::TableReader;
 
  protected:
-  void ReadHeader() override {
-    TakeMark(header_);
+  /// Reads the cells of a record. Returns false at the end of the data.
+  virtual bool ReadRecord(std::string& bytes) = 0;
+  /// Returns the last record of the header.
+  std::string ReadHeaderRecords() {
     std::string record;
     for (std::uint64_t i = 0; i < table_.header; ++i) {
       record.clear();
+      cell_count_ = 0;
       if (!ReadRecord(record)) break;
       header_ += record + "\n";
     }
-    returns_ = record.ends_with('\r');
     std::vector<std::string> names;
     for (std::size_t i = 0; i < cell_count_; ++i) names.push_back(cells_[i].text);
     Resolve(names);
+    return record;
+  }
+};
+
+// ---- CSV and TSV -------------------------------------------------------------------------------------------------
+
+class CsvReader : public HeadedReader {
+ public:
+  using HeadedReader::HeadedReader;
+
+ protected:
+  void ReadHeader() override {
+    TakeMark(header_);
+    returns_ = ReadHeaderRecords().ends_with('\r');
   }
   bool Read(Row& row) override { return ReadRecord(row.bytes); }
   void GoOn(const TableReader& first, std::uint64_t place) override {
@@ -92,7 +107,7 @@ class CsvReader : public TableReader {
   }
 
  private:
-  bool ReadRecord(std::string& bytes) {
+  bool ReadRecord(std::string& bytes) override {
     cell_count_ = 0;
     while (Peek() != kEnd && Peek() == table_.comment) {
       TakeLine(bytes, '\n');
@@ -393,22 +408,12 @@ class JsonReader : public TableReader {
 
 // ---- Tables as databases write them in text ------------------------------------------------------------------------
 
-class CopyReader : public TableReader {
+class CopyReader : public HeadedReader {
  public:
-  CopyReader(const Table& table, Source source) : TableReader(table, std::move(source)) {}
+  using HeadedReader::HeadedReader;
 
  protected:
-  void ReadHeader() override {
-    for (std::uint64_t i = 0; i < table_.header; ++i) {
-      std::string record;
-      cell_count_ = 0;
-      if (!ReadRecord(record)) break;
-      header_ += record + "\n";
-    }
-    std::vector<std::string> names;
-    for (std::size_t i = 0; i < cell_count_; ++i) names.push_back(cells_[i].text);
-    Resolve(names);
-  }
+  void ReadHeader() override { ReadHeaderRecords(); }
   bool Read(Row& row) override {
     if (ReadRecord(row.bytes)) return true;
     trailer_ = row.bytes;
@@ -419,7 +424,7 @@ class CopyReader : public TableReader {
   bool postgres() const { return table_.name != "mysql"; }
 
   /// False at the end of the data, with the line that says so, or nothing, in `bytes`.
-  bool ReadRecord(std::string& bytes) {
+  bool ReadRecord(std::string& bytes) override {
     if (Peek() == kEnd) return false;
     int end = table_.delimiter;
     while (end == table_.delimiter) {
@@ -639,14 +644,9 @@ class DumpReader : public CopyReader {
     text.remove_prefix(std::min(text.find('\n'), text.size()));
     SkipBlanks(text);
   }
-  static std::string Lower(std::string_view text) {
-    std::string lower(text);
-    for (char& c : lower) c = c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
-    return lower;
-  }
   static bool TakeWord(std::string_view& text, std::string_view word) {
     SkipBlanks(text);
-    if (Lower(text.substr(0, word.size())) != word || IsWord(text.substr(word.size(), 1).empty() ? ' ' : text[word.size()])) {
+    if (Lowered(text.substr(0, word.size())) != word || IsWord(text.substr(word.size(), 1).empty() ? ' ' : text[word.size()])) {
       return false;
     }
     text.remove_prefix(word.size());
@@ -657,7 +657,7 @@ class DumpReader : public CopyReader {
   /// Rows follow this line: it ends COPY [SCHEMA.]TABLE [(COLUMN, ...)] FROM stdin [WITH (FORMAT text)]; which may have
   /// begun on a line before.
   bool BeginsRows(const std::string& last) {
-    if (copy_.empty() && !Lower(last.substr(std::min(last.find_first_not_of(" \t"), last.size()), 4)).starts_with("copy")) {
+    if (copy_.empty() && !Lowered(last.substr(std::min(last.find_first_not_of(" \t"), last.size()), 4)).starts_with("copy")) {
       return false;
     }
     copy_ += last + "\n";
@@ -685,7 +685,7 @@ class DumpReader : public CopyReader {
     if (line.find(';') == line.npos && (rows || line.empty() || line[0] == '"')) return false;  // it goes on
     copy_.clear();
     if (!rows) return false;
-    const std::string options = Lower(line.substr(0, line.find(';')));
+    const std::string options = Lowered(line.substr(0, line.find(';')));
     for (const char* const other : {"csv", "binary", "delimiter", "null", "header"}) {
       if (options.find(other) != options.npos) Fail("a COPY with options that this program does not know");
     }
@@ -780,7 +780,7 @@ class ParagraphReader : public TableReader {
   ParagraphReader(const Table& table, Source source) : TableReader(table, std::move(source)) {
     for (std::size_t key = 0; key < table.keys.size(); ++key) {
       if (table.keys[key].number > 0) throw NoColumn("--key " + table.keys[key].text + ": fields have no numbers");
-      names_.push_back(Lower(table.keys[key].column));
+      names_.push_back(Lowered(table.keys[key].column));
       if (names_.back().size() > 1 && names_.back().ends_with(':')) names_.back().pop_back();
       columns_[key] = key;
     }
@@ -828,10 +828,6 @@ class ParagraphReader : public TableReader {
   }
 
  private:
-  static std::string Lower(std::string text) {
-    for (char& c : text) c = c >= 'A' && c <= 'Z' ? static_cast<char>(c + ('a' - 'A')) : c;
-    return text;
-  }
   static std::string Trim(std::string text) {
     text.erase(text.find_last_not_of(" \t\r\n") + 1);
     return text;
@@ -848,7 +844,7 @@ class ParagraphReader : public TableReader {
       }
       if (found) break;
       const std::size_t colon = line.find(':');
-      found = colon != line.npos && Trim(Lower(line.substr(0, colon))) == name;
+      found = colon != line.npos && Trim(Lowered(line.substr(0, colon))) == name;
       if (found) value = line.substr(std::min(line.find_first_not_of(" \t", colon + 1), line.size()));
     }
     return value;

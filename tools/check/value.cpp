@@ -23,12 +23,6 @@ bool IsDigit(char c) { return c >= '0' && c <= '9'; }
 char ToLower(char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; }
 bool IsLetter(char c) { return ToLower(c) >= 'a' && ToLower(c) <= 'z'; }
 
-std::string Lowered(std::string_view text) {
-  std::string lower(text);
-  std::transform(lower.begin(), lower.end(), lower.begin(), ToLower);
-  return lower;
-}
-
 std::string_view Trim(std::string_view text) {
   while (!text.empty() && IsBlank(text.front())) text.remove_prefix(1);
   while (!text.empty() && IsBlank(text.back())) text.remove_suffix(1);
@@ -815,6 +809,12 @@ Type TypeOf(std::string_view name) {
     if (known == name) return type;
   }
   throw BadRule("'" + std::string(name) + "' is none of a type, asc, desc, nulls-first and nulls-last");
+}
+
+std::string Lowered(std::string_view text) {
+  std::string lower(text);
+  std::transform(lower.begin(), lower.end(), lower.begin(), ToLower);
+  return lower;
 }
 
 void CheckTimeFormat(std::string_view format) { PlainFormat(format); }

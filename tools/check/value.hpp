@@ -77,6 +77,9 @@ Value ReadValue(const Rule& rule, std::string_view text);
 /// Returns the value of bytes in PostgreSQL's binary format.
 Value ReadBinaryValue(const Rule& rule, std::string_view bytes);
 
+/// Returns the text with the capital letters of ASCII in lower case.
+std::string Lowered(std::string_view text);
+
 std::strong_ordering CompareValues(const Rule& rule, const Value& a, const Value& b);
 
 /// Appends an identity of the value. Two values have equal identities if, and only if, CompareValues calls them equal.
