@@ -22,6 +22,7 @@
 #include <cstdint>
 #include <cuda/std/functional>
 #include <functional>
+#include <optional>
 #include <type_traits>
 #include <utility>
 
@@ -43,33 +44,12 @@ namespace detail {
 
 /// Replaces std::less and cuda::std::less by Less, which any nvcc accepts as device code and the tile sort prefers.
 template <typename LessT, typename Key>
-struct DeviceLess {
-  using Type = LessT;
-};
-template <typename Key>
-struct DeviceLess<std::less<>, Key> {
-  using Type = Less;
-};
-template <typename Key>
-struct DeviceLess<std::less<Key>, Key> {
-  using Type = Less;
-};
-template <typename Key>
-struct DeviceLess<cuda::std::less<>, Key> {
-  using Type = Less;
-};
-template <typename Key>
-struct DeviceLess<cuda::std::less<Key>, Key> {
-  using Type = Less;
-};
-
-template <typename LessT, typename Key>
 auto ToDeviceLess(const LessT& less) {
-  using Type = typename DeviceLess<LessT, Key>::Type;
-  if constexpr (std::is_same_v<Type, LessT>) {
-    return less;
+  if constexpr (std::is_same_v<LessT, std::less<>> || std::is_same_v<LessT, std::less<Key>> ||
+                std::is_same_v<LessT, cuda::std::less<>> || std::is_same_v<LessT, cuda::std::less<Key>>) {
+    return Less{};
   } else {
-    return Type{};
+    return less;
   }
 }
 
@@ -109,6 +89,14 @@ class Arena {
   unsigned char* memory_;
   std::size_t bytes_ = 0;
 };
+
+/// Returns the result of a call that asks for the size of its workspace or gets too little, or std::nullopt if the call
+/// goes on. `needed` is the size in bytes.
+inline std::optional<cudaError_t> EndsHere(const void* workspace, std::size_t& workspace_bytes, std::size_t needed) {
+  if (workspace != nullptr) return workspace_bytes < needed ? std::optional(cudaErrorInvalidValue) : std::nullopt;
+  workspace_bytes = needed;
+  return cudaSuccess;
+}
 
 /// The two lists of keys, and the two lists of values if there are values, between which passes alternate.
 template <typename Key, typename Value>
@@ -188,12 +176,8 @@ cudaError_t SortBuffers(void* workspace, std::size_t& workspace_bytes, PassBuffe
   const UniformRuns runs = SortedTiles<Key, LessT, Values>(n);
   Arena arena(workspace);
   void* const works = arena.Take<unsigned char>(runs.runs() > 1 ? WorkBytes<Key, Values>(n, runs.runs()) : 0);
-  if (workspace == nullptr) {
-    workspace_bytes = arena.bytes();
-    return cudaSuccess;
-  }
-  if (workspace_bytes < arena.bytes()) return cudaErrorInvalidValue;
-  // Sorts the tiles of keys in place. Values are gathered, so they need a second list.
+  if (const auto end = EndsHere(workspace, workspace_bytes, arena.bytes())) return *end;
+  // Keys are sorted in place. Values need another list as the target of the gather.
   Values values{};
   if constexpr (kHasValues<Values>) {
     values = {buffers.values.current, buffers.values.alternate};
@@ -216,11 +200,7 @@ cudaError_t SortLists(void* workspace, std::size_t& workspace_bytes, Input in, V
   void* const works = arena.Take<unsigned char>(runs.runs() > 1 ? WorkBytes<Key, Values>(n, runs.runs()) : 0);
   Key* const spare = arena.Take<Key>(runs.runs() > 1 ? n : 0);
   Value* const values_spare = arena.Take<Value>(kHasValues<Values> && runs.runs() > 1 ? n : 0);
-  if (workspace == nullptr) {
-    workspace_bytes = arena.bytes();
-    return cudaSuccess;
-  }
-  if (workspace_bytes < arena.bytes()) return cudaErrorInvalidValue;
+  if (const auto end = EndsHere(workspace, workspace_bytes, arena.bytes())) return *end;
   // Each pass swaps the lists, and the last pass must end in `out`.
   PassBuffers<Key, Value> buffers{{out, spare}, {values_out, values_spare}};
   if (PassCount(runs.runs()) % 2 != 0) buffers.Swap();
@@ -238,11 +218,7 @@ cudaError_t MergeLists(void* workspace, std::size_t& workspace_bytes, IteratorA 
   using Key = ValueOf<IteratorA>;
   Arena arena(workspace);
   void* const works = arena.Take<unsigned char>(WorkBytes<Key, Values>(m + n, 2));
-  if (workspace == nullptr) {
-    workspace_bytes = arena.bytes();
-    return cudaSuccess;
-  }
-  if (workspace_bytes < arena.bytes()) return cudaErrorInvalidValue;
+  if (const auto end = EndsHere(workspace, workspace_bytes, arena.bytes())) return *end;
   constexpr TileShape kShape = MergeShape<2, Key, Values>();
   const TwoLists runs{m, n};
   const std::uint64_t tiles = MergePass<TwoLists>{runs, kShape.tile()}.tiles();
@@ -403,11 +379,7 @@ cudaError_t MergeRuns(void* workspace, std::size_t& workspace_bytes, DoubleBuffe
   if (!detail::CountRuns(bounds, runs, live)) return cudaErrorInvalidValue;
   const std::uint64_t n = runs == 0 ? 0 : bounds[runs];
   const detail::MergeRunsArena<Key> arena(workspace, n, runs, false);
-  if (workspace == nullptr) {
-    workspace_bytes = arena.bytes;
-    return cudaSuccess;
-  }
-  if (workspace_bytes < arena.bytes) return cudaErrorInvalidValue;
+  if (const auto end = detail::EndsHere(workspace, workspace_bytes, arena.bytes)) return *end;
   if (live < 2) return cudaSuccess;
   cudaError_t error = detail::StoreBounds(arena.bounds, bounds, runs, stream);
   if (error != cudaSuccess) return error;
@@ -429,11 +401,7 @@ cudaError_t MergeRuns(void* workspace, std::size_t& workspace_bytes, Input in, d
   if (!detail::CountRuns(bounds, runs, live)) return cudaErrorInvalidValue;
   const std::uint64_t n = runs == 0 ? 0 : bounds[runs];
   const detail::MergeRunsArena<Key> arena(workspace, n, runs, runs > 4);
-  if (workspace == nullptr) {
-    workspace_bytes = arena.bytes;
-    return cudaSuccess;
-  }
-  if (workspace_bytes < arena.bytes) return cudaErrorInvalidValue;
+  if (const auto end = detail::EndsHere(workspace, workspace_bytes, arena.bytes)) return *end;
   if (live == 0) return cudaSuccess;
   const cudaError_t error = detail::StoreBounds(arena.bounds, bounds, runs, stream);
   if (error != cudaSuccess) return error;

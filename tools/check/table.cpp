@@ -646,7 +646,8 @@ class DumpReader : public CopyReader {
   }
   static bool TakeWord(std::string_view& text, std::string_view word) {
     SkipBlanks(text);
-    if (Lowered(text.substr(0, word.size())) != word || IsWord(text.substr(word.size(), 1).empty() ? ' ' : text[word.size()])) {
+    if (Lowered(text.substr(0, word.size())) != word ||
+        IsWord(text.substr(word.size(), 1).empty() ? ' ' : text[word.size()])) {
       return false;
     }
     text.remove_prefix(word.size());
@@ -657,7 +658,8 @@ class DumpReader : public CopyReader {
   /// Rows follow this line: it ends COPY [SCHEMA.]TABLE [(COLUMN, ...)] FROM stdin [WITH (FORMAT text)]; which may have
   /// begun on a line before.
   bool BeginsRows(const std::string& last) {
-    if (copy_.empty() && !Lowered(last.substr(std::min(last.find_first_not_of(" \t"), last.size()), 4)).starts_with("copy")) {
+    if (copy_.empty() &&
+        !Lowered(last.substr(std::min(last.find_first_not_of(" \t"), last.size()), 4)).starts_with("copy")) {
       return false;
     }
     copy_ += last + "\n";
