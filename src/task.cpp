@@ -1,7 +1,6 @@
 // gpusort_task scan | runs | cut | borders | part | prove: pieces of one sort, for drivers that spread it over
 // processes and machines. The main path goes on in task/tasks.hpp.
 #include <algorithm>
-#include <cstdio>
 #include <optional>
 #include <string>
 #include <utility>
@@ -14,7 +13,6 @@
 #include "cli/process.hpp"
 #include "cli/task_options.hpp"
 #include "formats/locale_keys.hpp"
-#include "kernels/error.hpp"
 #include "task/tasks.hpp"
 
 namespace gpusort {

@@ -151,6 +151,12 @@ std::string FormatBytes(std::uint64_t bytes) {
 
 std::string Hex(std::uint64_t number) { return fmt::format("{:016x}", number); }
 
+std::string Counted(std::uint64_t count, std::string_view noun) {
+  return fmt::format("{} {}{}", count, noun, count == 1 ? "" : "s");
+}
+
+std::string TableRow(std::string_view name, std::string_view value) { return fmt::format("{:<20}{}\n", name, value); }
+
 std::string FormatDuration(double seconds) {
   if (seconds < 9.995) return fmt::format("{:.2f} s", std::max(seconds, 0.0));
   if (seconds < 59.95) return fmt::format("{:.1f} s", seconds);

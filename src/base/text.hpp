@@ -43,6 +43,10 @@ std::string SizeArgument(std::uint64_t bytes);
 /// Returns the number as 16 hexadecimal digits.
 std::string Hex(std::uint64_t number);
 inline double InSeconds(std::chrono::nanoseconds time) { return std::chrono::duration<double>(time).count(); }
+/// Returns a text such as "1 run" or "2 runs".
+std::string Counted(std::uint64_t count, std::string_view noun);
+/// Returns a line of a table: `name` in a column of 20 characters, then `value`.
+std::string TableRow(std::string_view name, std::string_view value);
 /// Returns a text such as "0.35 s", "12.3 s", "2 min 05 s" or "3 h 07 min".
 std::string FormatDuration(double seconds);
 

@@ -35,10 +35,6 @@ void KeepSample(std::string_view text, std::uint64_t count, std::vector<std::str
   if (std::has_single_bit(count)) samples.emplace_back(text.substr(0, kLongest));
 }
 
-std::string Counted(std::uint64_t count, const char* what) {
-  return std::to_string(count) + " " + what + (count == 1 ? "" : "s");
-}
-
 /// "record 7", with its input if there are several.
 std::string RecordName(const JobSpec& spec, const KeyTally::Seen& seen) {
   return "record " + std::to_string(seen.record + 1) +

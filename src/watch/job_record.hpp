@@ -6,7 +6,6 @@
 #include <cstdint>
 #include <optional>
 #include <string>
-#include <vector>
 
 #include "spec/job_spec.hpp"
 #include "watch/report_page.hpp"

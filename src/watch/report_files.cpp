@@ -10,7 +10,6 @@
 #include <new>
 #include <optional>
 #include <utility>
-#include <vector>
 
 #include "base/report_file.hpp"
 #include "io/file.hpp"

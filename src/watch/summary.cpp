@@ -80,8 +80,8 @@ std::string FileText(const std::string& file, const char* option, const char* co
 
 std::string SummaryText(const SummaryFacts& facts, const SortStats& stats) {
   const std::vector<Limit> limits = FindLimits(stats);
-  std::string text = fmt::format("{}      {}, {} record{}", facts.merged ? "merged" : "sorted",
-                                 FormatBytes(stats.bytes), stats.records_out, stats.records_out == 1 ? "" : "s");
+  std::string text = fmt::format("{}      {}, {}", facts.merged ? "merged" : "sorted",
+                                 FormatBytes(stats.bytes), Counted(stats.records_out, "record"));
   if (stats.records_in > stats.records_out) text += fmt::format(" of {}", stats.records_in);
   if (stats.stored_bytes != stats.bytes && stats.stored_bytes > 0) {
     text += ", stored as " + FormatBytes(stats.stored_bytes);
