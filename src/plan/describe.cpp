@@ -1,3 +1,5 @@
+#include <fmt/core.h>
+
 #include <concepts>
 #include <sstream>
 #include <string>
@@ -9,14 +11,14 @@
 namespace gpusort {
 namespace {
 
-std::string FactText(std::integral auto number) { return std::to_string(number); }
-std::string FactText(KeysWhen when) { return std::to_string(static_cast<int>(when)); }
+std::string FactText(std::integral auto number) { return fmt::format("{:d}", number); }
+std::string FactText(KeysWhen when) { return FactText(static_cast<int>(when)); }
 std::string FactText(Codec codec) { return std::string(CodecName(codec)); }
 std::string FactText(const std::optional<Codec>& codec) { return codec ? FactText(*codec) : "planned"; }
-std::string FactText(const KeyCost& cost) { return FactText(cost.fixed) + "+" + FactText(cost.per_byte) + "*bytes"; }
+std::string FactText(const KeyCost& cost) { return fmt::format("{}+{}*bytes", cost.fixed, cost.per_byte); }
 std::string FactText(const RecordLayout& layout) {
-  if (layout.fixed()) return FactText(layout.stride) + (layout.direct() ? " direct" : "");
-  return layout.keyed() ? FactText(layout.keys) + " keys and a line" : "lines";
+  if (layout.fixed()) return fmt::format("{}{}", layout.stride, layout.direct() ? " direct" : "");
+  return layout.keyed() ? fmt::format("{} keys and a line", layout.keys) : "lines";
 }
 template <typename Key, typename Value>
 std::string FactText(const std::pair<Key, Value>& pair) {
@@ -34,7 +36,7 @@ std::string Describe(const PlanFacts& facts) {
   const PlanFacts usual;
   std::string text;
   const auto put = [&](const char* name, const auto& value, const auto& usual_value) {
-    if (!(value == usual_value)) text += (text.empty() ? "" : " ") + std::string(name) + "=" + FactText(value);
+    if (value != usual_value) text += fmt::format("{}{}={}", text.empty() ? "" : " ", name, FactText(value));
   };
 #define GPUSORT_PUT(fact) put(#fact, facts.fact, usual.fact)
   GPUSORT_PUT(asked.limit);
@@ -85,37 +87,35 @@ std::string Describe(const PlanFacts& facts) {
 
 std::string Describe(const Plan& plan) {
   std::string text;
-  const auto line = [&](const std::string& name, const std::string& value) {
-    text += name + std::string(name.size() < 20 ? 20 - name.size() : 1, ' ') + value + "\n";
-  };
-  const auto number = [](std::uint64_t n) { return std::to_string(n); };
+  const auto line = [&](const char* name, const std::string& value) { text += TableRow(name, value); };
   line("host memory", FormatBytes(plan.memory));
   if (plan.gpu) {
     line("device memory",
-         FormatBytes(plan.device_memory) + (plan.gpus > 1 ? " on each of " + std::to_string(plan.gpus) + " GPUs" : ""));
+         FormatBytes(plan.device_memory) + (plan.gpus > 1 ? fmt::format(" on each of {} GPUs", plan.gpus) : ""));
   }
-  line("read ring", number(plan.ring.blocks) + " blocks of " + FormatBytes(plan.ring.block_bytes) + ", " +
-                        number(plan.ring.threads) + " threads");
-  line("batch", FormatBytes(plan.slot_bytes) + ", " + number(plan.lanes) + " lanes, " + number(plan.slots) + " slots");
-  line("runs", plan.runs == 0 && !plan.merges_only ? "unknown before the input ends" : number(plan.runs));
-  std::string tiers = number(plan.resident_runs) + (plan.gpu ? " on the device" : " in host memory");
-  if (plan.host_tier_bytes > 0) tiers += ", " + FormatBytes(plan.host_tier_bytes) + " in host memory";
+  line("read ring", fmt::format("{} blocks of {}, {} threads", plan.ring.blocks, FormatBytes(plan.ring.block_bytes),
+                                plan.ring.threads));
+  line("batch", fmt::format("{}, {} lanes, {} slots", FormatBytes(plan.slot_bytes), plan.lanes, plan.slots));
+  line("runs", plan.runs == 0 && !plan.merges_only ? "unknown before the input ends" : fmt::format("{}", plan.runs));
+  std::string tiers = fmt::format("{} {}", plan.resident_runs, plan.gpu ? "on the device" : "in host memory");
+  if (plan.host_tier_bytes > 0) tiers += fmt::format(", {} in host memory", FormatBytes(plan.host_tier_bytes));
   if (plan.merges_only) {
-    tiers = number(plan.runs) + " in the input";
-  } else if (plan.spills && plan.runs != 0 && plan.resident_runs >= plan.runs) {
+    tiers = fmt::format("{} in the input", plan.runs);
+  } else if (plan.spills && plan.runs == 0) {
+    tiers += ", the rest in temp files";
+  } else if (plan.spills && plan.resident_runs >= plan.runs) {
     tiers += ", what is left over in temp files";
   } else if (plan.spills) {
-    tiers += plan.runs == 0 ? ", the rest in temp files"
-                            : ", " + number(plan.runs - plan.resident_runs) + " at most in temp files";
+    tiers += fmt::format(", {} at most in temp files", plan.runs - plan.resident_runs);
   }
   line("tiers", tiers);
   line("block",
-       FormatBytes(plan.block_bytes) + (plan.direct_temp ? ", direct" : ", buffered") +
-           (plan.temp_places == 0 ? "" : ", compressed by " + number(plan.temp_places) + " at once if it pays"));
-  line("fan-in", number(plan.fan_in) + ", " + number(plan.levels) + (plan.levels == 1 ? " level" : " levels"));
-  line("window", FormatBytes(plan.window_bytes) + ", " + number(plan.windows) +
-                     (plan.windows_in_ring ? " buffers in the ring, " : " buffers, ") + number(plan.merge_lanes) +
-                     " lanes, read-ahead of " + number(plan.merge_blocks) + " blocks");
+       fmt::format("{}, {}", FormatBytes(plan.block_bytes), plan.direct_temp ? "direct" : "buffered") +
+           (plan.temp_places == 0 ? "" : fmt::format(", compressed by {} at once if it pays", plan.temp_places)));
+  line("fan-in", fmt::format("{}, {}", plan.fan_in, Counted(plan.levels, "level")));
+  line("window",
+       fmt::format("{}, {} buffers{}, {} lanes, read-ahead of {} blocks", FormatBytes(plan.window_bytes), plan.windows,
+                   plan.windows_in_ring ? " in the ring" : "", plan.merge_lanes, plan.merge_blocks));
   line("output", plan.direct_output ? "direct" : "buffered");
   if (plan.index_bytes > kFreeIndex) line("index of runs", FormatBytes(plan.index_bytes));
   line("temp space", !plan.spills           ? "none"

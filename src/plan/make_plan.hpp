@@ -40,7 +40,4 @@ std::string Describe(const Plan& plan);
 /// Logs the lines of Describe(plan), or one event in the JSON format. `backend` is the name of the backend.
 void LogPlan(const Plan& plan, const std::string& backend);
 
-/// Returns the size of the longest line that is accepted if --max-record is not given. `memory` is the limit in bytes.
-std::uint64_t UsualMaxRecord(std::uint64_t memory);
-
 }  // namespace gpusort

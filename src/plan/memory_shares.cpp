@@ -5,7 +5,6 @@
 #include "io/spill.hpp"
 #include "kernels/records/records.hpp"
 #include "plan/make_plan.hpp"
-#include "plan/planner.hpp"
 
 namespace gpusort::planning {
 namespace {

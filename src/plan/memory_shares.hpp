@@ -9,6 +9,10 @@
 
 namespace gpusort {
 
+namespace planning {
+inline constexpr std::uint64_t kKiB = 1024, kMiB = kKiB * kKiB, kPage = 4096;
+}
+
 /// The sizes of the stage that makes keys: `threads` threads, to which the reader passes pieces of `piece_bytes` bytes.
 struct KeyShape {
   unsigned threads = 0;  ///< 0: records get no keys
