@@ -3,14 +3,17 @@
 // and of the proof into the manifest. No other thread waits meanwhile. Start at Checkpoints.
 #pragma once
 
+#include <algorithm>
 #include <chrono>
 #include <condition_variable>
 #include <cstdint>
+#include <exception>
 #include <functional>
 #include <map>
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <utility>
 #include <vector>
 
 #include "runs/cut.hpp"
@@ -23,20 +26,74 @@ class Checkpoints {
  public:
   /// `job` must have a journal. `pass` hands a window to `sink`; any thread may call `pass`.
   Checkpoints(Job& job, Pipeline& pipeline, WindowSink& sink, Output& output, OutputProof& proof,
-              std::function<void(Window)> pass);
+              std::function<void(Window)> pass)
+      : job_(job),
+        pipeline_(pipeline),
+        sink_(sink),
+        output_(output),
+        proof_(proof),
+        pass_(std::move(pass)),
+        begin_(StageClock::SteadyNow()),
+        epoch_(NextEpoch()),
+        next_(begin_ + kLeastTime),
+        next_offset_(sink.begin() + job.spec.survival.checkpoint_bytes) {
+    pipeline_.Start([this] { Run(); });
+  }
 
-  /// Begins a checkpoint if one is due. The cutting thread calls this before it cuts window `number`, which begins at
-  /// byte `offset` of the output.
-  void BeforeCut(std::uint64_t number, std::uint64_t offset, const std::vector<Cursor>& cursors);
+  /// Begins a checkpoint if one is due. The cutting thread calls it before it cuts window `number`, which begins at
+  /// byte `offset`.
+  void BeforeCut(std::uint64_t number, std::uint64_t offset, const std::vector<Cursor>& cursors) {
+    {
+      const std::lock_guard lock(signal_->mutex);
+      const bool due = offset >= next_offset_ || StageClock::SteadyNow() >= next_;
+      if (number == 0 || mark_ || saving_ || !due) return;
+    }
+    Mark mark{number, epochs_, {}};
+    for (const Cursor& cursor : cursors) mark.taken[cursor.run->id] = cursor.taken;
+    std::shared_ptr<void> next = NextEpoch();  // before there is a mark: where memory is refused, it is over at once
+    {
+      const std::lock_guard lock(signal_->mutex);
+      mark_ = std::move(mark);
+      next_offset_ = offset + job_.spec.survival.checkpoint_bytes;
+    }
+    epoch_ = std::move(next);
+  }
+
   /// Sets `window.written`. The cutting thread calls this once the window has a number.
-  void Register(Window& window);
+  /// A window that an exception drops was not written. Where parts of it are shared, Pipeline::Try knows before.
+  void Register(Window& window) {
+    window.written = {signal_.get(), [signal = signal_, epoch = epoch_](void*) {
+                        if (std::uncaught_exceptions() == 0) return;
+                        const std::lock_guard lock(signal->mutex);
+                        signal->lost = true;
+                      }};
+  }
+
   /// Passes the window to the sink, either now or after the current checkpoint. Any thread may call this.
-  void Accept(Window window);
+  void Accept(Window window) {
+    {
+      const std::lock_guard lock(signal_->mutex);
+      if (mark_ && window.number >= mark_->number) {
+        if (!held_since_) held_since_ = StageClock::SteadyNow();
+        held_.push_back(std::move(window));
+        return;
+      }
+    }
+    pass_(std::move(window));
+  }
+
   /// Ends this object's thread once a begun checkpoint is saved. The cutting thread calls this after the last window.
-  void End();
+  void End() {
+    epoch_ = nullptr;
+    const std::lock_guard lock(signal_->mutex);
+    ended_ = true;
+    signal_->changed.notify_all();
+  }
 
  private:
-  using Nanoseconds = std::chrono::nanoseconds;
+  /// The time from one checkpoint to the next.
+  static constexpr Nanoseconds kLeastTime = std::chrono::milliseconds(250), kMostTime = std::chrono::minutes(5);
+
   /// The progress of writing. Shared with windows, which may outlive the Checkpoints object.
   struct Signal {
     std::mutex mutex;
@@ -51,8 +108,46 @@ class Checkpoints {
     std::map<std::uint64_t, std::uint64_t> taken;
   };
 
-  std::shared_ptr<void> NextEpoch();
-  void Run();
+  /// Dropped with the last window that has it.
+  std::shared_ptr<void> NextEpoch() {
+    return {signal_.get(), [signal = signal_, number = ++epochs_](void*) {
+              const std::lock_guard lock(signal->mutex);
+              signal->written = std::max(signal->written, number);
+              signal->changed.notify_all();
+            }};
+  }
+
+  void Run() {
+    for (;;) {
+      KeptMerge kept;
+      std::vector<Window> held;
+      Nanoseconds stalled{};
+      {
+        std::unique_lock lock(signal_->mutex);
+        pipeline_.Wait(lock, signal_->changed,
+                       [&] { return mark_ ? signal_->written >= mark_->epochs && !signal_->lost : ended_; });
+        if (!mark_) return;
+        pipeline_.ThrowIfStopped();
+        sink_.Settle();
+        kept = {sink_.bytes(), proof_.front(), std::move(mark_->taken)};
+        held = std::exchange(held_, {});
+        mark_.reset();
+        if (held_since_) stalled = StageClock::SteadyNow() - *std::exchange(held_since_, std::nullopt);
+        saving_ = true;
+      }
+      for (Window& window : held) pass_(std::move(window));
+      held.clear();
+      const Nanoseconds since = StageClock::SteadyNow();
+      output_.file()->Keep(kept.output_bytes);
+      job_.checkpoints->SetMerged(kept);
+      const Nanoseconds now = StageClock::SteadyNow();
+      const std::lock_guard lock(signal_->mutex);
+      saving_ = false;
+      // A kill costs a sixteenth of the merge so far, the stalls at most a twentieth, and lines come ever more seldom.
+      next_ = now + std::clamp<Nanoseconds>(std::max({20 * stalled, now - since, (now - begin_) / 16}), kLeastTime,
+                                            kMostTime);
+    }
+  }
 
   Job& job_;
   Pipeline& pipeline_;

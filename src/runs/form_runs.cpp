@@ -8,6 +8,7 @@
 
 #include "kernels/error.hpp"
 #include "kernels/records/records.hpp"
+#include "runs/key_stage.hpp"
 
 namespace gpusort {
 namespace {
@@ -133,6 +134,8 @@ BatchFeeder::BatchFeeder(CancelFlag& cancel, HostMemory& memory, Inputs& inputs,
   }
   pipeline_.StartRest();
 }
+
+BatchFeeder::~BatchFeeder() = default;
 
 std::shared_ptr<InputReader::Block> BatchFeeder::Take(const Pipeline& waiter) {
   if (!returned_.empty()) {

@@ -10,11 +10,14 @@
 
 #include "data/inputs.hpp"
 #include "data/reader.hpp"
+#include "formats/key_encoder.hpp"
+#include "plan/memory_shares.hpp"
 #include "runs/job.hpp"
-#include "runs/key_stage.hpp"
 #include "runs/run.hpp"
 
 namespace gpusort {
+
+class KeyStage;
 
 /// Reads ranges of the input ahead and groups the blocks into batches. A feeder outlives a failed backend: batches of a
 /// stream that did not become runs are returned to the feeder, which gives them out again.
@@ -26,6 +29,7 @@ class BatchFeeder {
               const std::vector<InputRange>& ranges, const RecordLayout& layout, StageClock& clock,
               KeyScheme* scheme = nullptr, const KeyShape& keys = {},
               NeededOrder order = NeededOrder::kNone);
+  ~BatchFeeder();
 
   /// Neighbouring records of the input, which one Lane::Sort reads block by block. While a batch is being read, no
   /// other batch can be read. A block of lines may end inside a line, but a batch never does.

@@ -9,7 +9,6 @@
 #include <array>
 #include <cerrno>
 #include <chrono>
-#include <cstdio>
 #include <ctime>
 #include <filesystem>
 #include <nlohmann/json.hpp>
@@ -228,8 +227,8 @@ std::vector<std::string> Journal::directories() const { return DirectoriesOf(man
 
 NamedSpill Journal::spill() const { return {kRunsName, manifest_.job->id}; }
 
-/// The caller holds the lock, unless there are no other threads yet.
 void Journal::Put(const char* kind, const Json& value) {
+  const std::lock_guard lock(mutex_);
   if (failure_) std::rethrow_exception(failure_);
   const std::string text = MakeManifestLine(kind, value, manifest_.hash);
   try {
@@ -248,33 +247,14 @@ void Journal::Put(const char* kind, const Json& value) {
   }
 }
 
-void Journal::Add(const KeptRun& run, const std::vector<std::uint64_t>& replaces) {
-  const std::lock_guard lock(mutex_);
-  Put("run", ToJson(run, replaces));
-}
-
+void Journal::Add(const KeptRun& run, const std::vector<std::uint64_t>& replaces) { Put("run", ToJson(run, replaces)); }
+void Journal::SetMerged(const KeptMerge& merge) { Put("merged", ToJson(merge)); }
+void Journal::SetPublishing(const KeptOutput& output) { Put("publishing", ToJson(output)); }
+void Journal::ForgetMerge() { Put("formed", FormedJson(manifest_.trailer)); }
 void Journal::SetFormed(const std::vector<std::byte>& trailer) {
-  const std::lock_guard lock(mutex_);
   if (!manifest_.formed) Put("formed", FormedJson(trailer));
 }
-
-void Journal::ForgetMerge() {
-  const std::lock_guard lock(mutex_);
-  Put("formed", FormedJson(manifest_.trailer));
-}
-
-void Journal::SetMerged(const KeptMerge& merge) {
-  const std::lock_guard lock(mutex_);
-  Put("merged", ToJson(merge));
-}
-
-void Journal::SetPublishing(const KeptOutput& output) {
-  const std::lock_guard lock(mutex_);
-  Put("publishing", ToJson(output));
-}
-
 void Journal::DropRuns() {
-  const std::lock_guard lock(mutex_);
   if (!manifest_.runs.empty() || manifest_.formed) Put("drop", Json::object());
 }
 
@@ -319,10 +299,7 @@ std::string DescribeJob(FileSystem& files, const std::string& given) {
   const KeptAttempt& last = manifest.attempts.back();
   const std::string by = "process " + std::to_string(last.pid) + " on " + last.host;
   std::string text;
-  const auto line = [&](std::string name, const std::string& value) {
-    name.resize(20, ' ');
-    text += name + EscapeName(value) + "\n";
-  };
+  const auto line = [&](const char* name, const std::string& value) { text += TableRow(name, EscapeName(value)); };
   line("job", manifest.job->input + " to " + manifest.job->output);
   line("state", manifest.done ? "done" : runs ? "running: " + by : "stopped: the same command goes on with it");
   line("phase", manifest.done ? "done" : manifest.formed ? "merge runs" : "form runs");

@@ -2,12 +2,17 @@
 // the parts of a record that lies in several blocks. Other threads make the keys. Start at KeyStage.
 #pragma once
 
+#include <fmt/core.h>
+
+#include <algorithm>
 #include <condition_variable>
 #include <cstdint>
+#include <cstring>
 #include <map>
 #include <mutex>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "data/inputs.hpp"
@@ -15,13 +20,11 @@
 #include "data/reader.hpp"
 #include "flow/pipeline.hpp"
 #include "formats/key_encoder.hpp"
+#include "kernels/error.hpp"
 #include "plan/memory_shares.hpp"
+#include "runs/run.hpp"
 
 namespace gpusort {
-
-/// The order that every input must have: any (kNone), sorted (kMerge, kCheck), or sorted without equal keys
-/// (kCheckUnique). A violation is Error(kBadInput) with kMerge, and otherwise Error(kNotSorted).
-enum class NeededOrder { kNone, kMerge, kCheck, kCheckUnique };
 
 class KeyStage {
  public:
@@ -29,7 +32,27 @@ class KeyStage {
   /// `order` is the order that every input must have.
   KeyStage(Pipeline& pipeline, HostMemory& memory, Inputs& inputs, KeyScheme& keys, const KeyShape& shape,
            BlockPool& pool, const std::vector<InputRange>& ranges, const RecordLayout& lines, std::uint64_t max_record,
-           NeededOrder order, unsigned readers, StageClock& clock);
+           NeededOrder order, unsigned readers, StageClock& clock)
+      : pipeline_(pipeline),
+        inputs_(inputs),
+        format_(inputs.format()),
+        scheme_(keys),
+        layout_(keys.layout()),
+        max_record_(max_record),
+        most_keyed_(max_record + keys.most_added(max_record)),
+        most_waiting_(shape.threads),
+        long_bytes_(4 * shape.piece_bytes),
+        order_(order),
+        pool_(pool),
+        raw_(memory, shape.block_bytes(), shape.blocks()),
+        clock_(clock),
+        pieces_(pipeline, 1),
+        keyed_(pipeline),
+        reader_(pipeline, inputs, raw_, ranges, lines, shape.piece_bytes, readers, clock, InputReader::Looks::kAhead) {
+    keys.LimitKeys(most_keyed_);
+    pipeline.Start([this] { Cut(); }, 1, "record finder");
+    pipeline.Start([this] { MakeKeys(); }, shape.threads, "key maker");
+  }
 
   /// Returns the next block of keyed records, or std::nullopt at the end. The block's range counts keyed bytes, as if
   /// they came from one stream. `waiter` is the pipeline of the calling thread.
@@ -53,6 +76,10 @@ class KeyStage {
     std::uint64_t begin = 0, end = 0;
     std::uint64_t stored = 0;  ///< bytes read from the file, also in blocks in which no record ends
   };
+  /// The place of a record: the records and newlines before it, and its offset in the input.
+  struct Place {
+    std::uint64_t records = 0, newlines = 0, offset = 0;
+  };
   /// The keyed records of a piece, and facts about them.
   struct Made {
     std::uint64_t number = 0;
@@ -64,35 +91,352 @@ class KeyStage {
     std::uint64_t longest = 0;    ///< size of the longest keyed record after the first
     KeyTally tally;
     std::uint64_t newlines = 0;
-    std::uint64_t offset = 0;  ///< offset of the first record in the input
-    struct Place {
-      std::uint64_t records = 0, newlines = 0, offset = 0;
-    };
+    std::uint64_t offset = 0;       ///< offset of the first record in the input
     std::optional<Place> disorder;  ///< the first record out of order, counted from the beginning of the piece
   };
-  void Cut();
-  void MakeKeys();
-  void Make(Piece& piece, KeyEncoder& encoder, Made& made);
+
+  void Cut() {
+    std::vector<std::byte> open;       // of a record that goes on in the next block
+    ScanState state, open_state;       // after all bytes that were read, and where `open` begins
+    std::uint64_t number = 0, at = 0;  // the next piece, and the place after all bytes that were read
+    std::uint64_t stored = 0;          // bytes read that are in no piece yet
+    std::uint32_t input = 0;
+    bool begun = false;
+    const auto begin = [&] {
+      if (!begun) scheme_.ReadHeader(inputs_.header());
+      begun = true;
+    };
+    const auto take_state = [&] {
+      if (input == inputs_.count() || inputs_.state(input).empty()) return;
+      state = open_state = format_.LoadState(inputs_.state(input));
+    };
+    const auto fail = [&](std::uint64_t records_from, std::uint64_t offset, const std::string& why) {
+      WaitForTurn(number);
+      Blame(input, {0, 0, std::max(records_from, offset)}, why);
+    };
+    const auto push = [&](Piece piece) {
+      piece.number = number++;
+      piece.input = input;
+      piece.stored = std::exchange(stored, 0);
+      // A long record is far more than threads have memory for: only one at a time.
+      const bool alone = piece.head.size() > long_bytes_;
+      if (alone) WaitForTurn(piece.number);
+      pieces_.Push(std::move(piece));
+      if (alone) WaitForTurn(number);
+    };
+    const auto end_input = [&] {
+      std::uint64_t whole = 0;
+      if (inputs_.ends_inside(input) && !open.empty() && !format_.ends_in(state)) {
+        throw Error(ErrorCode::kIntegrity,
+                    EscapeName(inputs_.path(input)) + ": what is sorted of it ends inside a record");
+      }
+      try {
+        whole = inputs_.ends_inside(input) ? open.size() : format_.Finish(open, state);
+      } catch (const BadRecord& bad) {
+        fail(at - open.size(), at - open.size() + bad.at(), bad.what());
+      }
+      SetTrailer(input, RecordSpan(open).subspan(whole));
+      open.resize(whole);
+      Piece last;
+      last.offset = at - open.size();
+      last.state = open_state;
+      last.head = std::exchange(open, {});
+      if (whole > 0) push(std::move(last));
+      state = open_state = format_.NextInput(state);
+      at = 0;
+      ++input;
+      take_state();
+    };
+    take_state();
+    while (std::optional<InputReader::Block> block = reader_.Next(pipeline_)) {
+      stored += block->stored;
+      begin();
+      while (input != block->range.input) end_input();
+      RecordSpan bytes = block->bytes;
+      at = block->range.offset;
+      RecordFormat::Ends ends;
+      std::optional<BadRecord> bad;
+      const ScanState front = state;
+      try {
+        ends = Scan(*block, state);
+      } catch (const BadRecord& error) {
+        // The records before the bad record are handed on, so that the message can count them.
+        bad = error;
+        bytes = bytes.first(error.at());
+        ends = format_.Scan(bytes, state = front);
+      }
+      at += bytes.size();
+      if (ends.none()) {
+        open.insert(open.end(), bytes.begin(), bytes.end());
+        if (bad) fail(at - open.size(), at, bad->what());
+        if (open.size() <= max_record_) continue;
+        const std::string why = format_.WhyOpen(state);
+        if (why.empty()) {
+          throw LineTooLong(inputs_.path(input), inputs_.begin(input) + at - open.size(), max_record_);
+        }
+        fail(at - open.size(), at - open.size(),
+             why + " in the next " + std::to_string(open.size()) + " bytes (longer records: --max-record)");
+      }
+      Piece piece;
+      piece.offset = block->range.offset - open.size();
+      piece.state = std::exchange(open_state, std::move(ends.state));
+      piece.end = ends.last;
+      if (!open.empty()) {
+        piece.begin = ends.at_front ? 0 : ends.first;
+        open.insert(open.end(), bytes.begin(), bytes.begin() + static_cast<std::ptrdiff_t>(piece.begin));
+        piece.head = std::exchange(open, {});
+      }
+      open.assign(bytes.begin() + static_cast<std::ptrdiff_t>(ends.last), bytes.end());
+      piece.block = std::move(*block);
+      push(std::move(piece));
+      if (bad) fail(at - open.size(), at, bad->what());
+    }
+    begin();
+    while (input < inputs_.count()) end_input();
+    pieces_.Finish();
+    const std::lock_guard lock(mutex_);
+    pieces_end_ = number;
+    if (turn_ == pieces_end_) keyed_.Finish(blocks_);
+  }
+
+  void MakeKeys() {
+    const std::unique_ptr<KeyEncoder> encoder = scheme_.MakeEncoder();
+    while (std::optional<Piece> piece = pieces_.Pop()) {
+      Made made;
+      {
+        const std::lock_guard lock(mutex_);
+        if (!spare_.empty()) {
+          made.keyed = std::move(spare_.back());
+          spare_.pop_back();
+        }
+      }
+      made.number = piece->number;
+      made.input = made.tally.input = piece->input;
+      made.stored = piece->stored;
+      try {
+        const Busy busy(clock_, Resource::kCompute, piece->head.size() + piece->end - piece->begin,
+                        {"make keys", piece->number});
+        Make(*piece, *encoder, made);
+      } catch (const BadRecord& bad) {
+        WaitForTurn(piece->number);
+        const std::uint64_t before = made.tally.offset - piece->offset;
+        Blame(piece->input, {made.tally.record, Newlines(*piece, before), made.tally.offset + bad.at()}, bad.what());
+      }
+      piece.reset();  // its buffer is wanted by the reader
+      HandOnInTurn(std::move(made));
+    }
+  }
+
+  void Make(Piece& piece, KeyEncoder& encoder, Made& made) {
+    made.offset = made.tally.offset = piece.offset;
+    const ScanState front = order_ == NeededOrder::kNone ? ScanState() : piece.state;
+    const RecordSpan rest = piece.block.bytes.subspan(piece.begin, piece.end - piece.begin);
+    for (RecordSpan part : {RecordSpan(piece.head), rest}) {
+      while (!part.empty()) {
+        const std::size_t begin = made.keyed.size();
+        const std::uint64_t size = encoder.Append(part, piece.state, made.keyed, made.tally);
+        if (size > max_record_) {
+          throw LineTooLong(inputs_.path(piece.input), inputs_.begin(piece.input) + made.tally.offset, max_record_);
+        }
+        // This includes records whose keys were cut.
+        if (made.keyed.size() - begin > most_keyed_) {
+          throw BadRecord(0, "with its keys it takes more than " + std::to_string(most_keyed_) +
+                                 " bytes: allow it with --max-record");
+        }
+        const RecordSum sum = SumRecord(part.first(size));
+        made.sum += sum;
+        if (made.tally.record++ == 0) {
+          made.first_end = made.keyed.size();
+        } else {
+          made.longest = std::max<std::uint64_t>(made.longest, made.keyed.size() - begin);
+          made.rest += sum;
+        }
+        made.tally.offset += size;
+        part = part.subspan(size);
+      }
+    }
+    made.newlines = Newlines(piece, piece.head.size() + rest.size());
+    if (order_ == NeededOrder::kNone) return;
+    const std::uint64_t disorder = FirstLineDisorder(made.keyed, layout_, order_ == NeededOrder::kCheckUnique);
+    if (disorder != kInOrder) made.disorder = FindPlace(piece, front, encoder, RecordSpan(made.keyed).first(disorder));
+  }
+
   /// Returns the place of the record that follows `in_order`, the keyed records at the front of `piece`. `state` is the
   /// format's state at the beginning of the piece.
-  Made::Place FindPlace(const Piece& piece, ScanState state, KeyEncoder& encoder, RecordSpan in_order);
+  Place FindPlace(const Piece& piece, ScanState state, KeyEncoder& encoder, RecordSpan in_order) {
+    Place place{CountRecords(in_order, layout_), 0, piece.offset};
+    std::vector<std::byte> again;
+    KeyTally tally;
+    const RecordSpan parts[] = {piece.head, piece.block.bytes.subspan(piece.begin, piece.end - piece.begin)};
+    std::uint64_t left = place.records;
+    for (RecordSpan part : parts) {
+      for (; left > 0 && !part.empty(); --left) {
+        again.clear();
+        const std::uint64_t size = encoder.Append(part, state, again, tally);
+        place.offset += size;
+        part = part.subspan(size);
+      }
+    }
+    place.newlines = Newlines(piece, place.offset - piece.offset);
+    return place;
+  }
+
   /// Returns the number of newlines in the first `count` bytes of the piece's records.
-  static std::uint64_t Newlines(const Piece& piece, std::uint64_t count);
+  static std::uint64_t Newlines(const Piece& piece, std::uint64_t count) {
+    const std::uint64_t in_head = std::min<std::uint64_t>(count, piece.head.size());
+    return detail::CountBytes(piece.head.data(), in_head, '\n') +
+           detail::CountBytes(piece.block.bytes.data() + piece.begin, count - in_head, '\n');
+  }
+
   /// Returns the same as RecordFormat::Scan. Uses the reader's guess about the block if it is right. Throws BadRecord.
-  RecordFormat::Ends Scan(const InputReader::Block& block, ScanState& state) const;
-  void SetTrailer(std::uint32_t input, RecordSpan trailer);
+  RecordFormat::Ends Scan(const InputReader::Block& block, ScanState& state) const {
+    const RecordFormat::Guess& guess = block.guess;
+    const std::uint64_t front = guess.from > 0 ? guess.from : block.bytes.size();
+    RecordFormat::Ends ends = format_.Scan(block.bytes.first(front), state);
+    if (guess.from == 0) return ends;
+    if (ends.last == front) {  // as was guessed
+      state = guess.state;
+      if (guess.last > 0) {
+        ends.last = guess.last;
+        ends.state = guess.at_last;
+      }
+      return ends;
+    }
+    const RecordFormat::Ends rest = format_.Scan(block.bytes.subspan(front), state);
+    if (rest.last > 0) {
+      if (ends.first == 0) ends.first = front + rest.first;
+      ends.last = front + rest.last;
+      ends.state = rest.state;
+    }
+    return ends;
+  }
+
+  void SetTrailer(std::uint32_t input, RecordSpan trailer) {
+    if (trailer.empty()) return;
+    const bool joins = format_.joins_trailers();
+    const bool same = std::equal(trailer.begin(), trailer.end(), trailer_.begin(), trailer_.end());
+    if (!joins && !trailer_.empty() && !same) {
+      throw Error(ErrorCode::kBadInput,
+                  EscapeName(inputs_.path(input)) + ": its end differs from that of another input");
+    }
+    if (!joins) trailer_.clear();
+    trailer_.insert(trailer_.end(), trailer.begin(), trailer.end());
+  }
+
   /// Waits until all pieces before `number` are handed on.
-  void WaitForTurn(std::uint64_t number);
+  void WaitForTurn(std::uint64_t number) {
+    std::unique_lock lock(mutex_);
+    pipeline_.Wait(lock, turn_changed_, [&] { return turn_ == number; });
+  }
+
   /// Hands on `made`, or stores it until its turn comes. Also hands on the stored pieces whose turn has come.
-  void HandOnInTurn(Made made);
-  /// Hands on the keyed records of a piece. The caller must wait for the piece's turn.
-  void HandOn(const Made& made);
-  /// Throws Error(kBadInput) with the message `why`, about the record that follows the next `records` records and
-  /// `newlines` lines of the input. `offset` is its place in the input. The caller must wait for the piece's turn.
-  [[noreturn]] void Blame(std::uint32_t input, std::uint64_t records, std::uint64_t newlines, std::uint64_t offset,
-                          const std::string& why);
-  /// Returns "record N, line N, byte N" for a record; the arguments are those of Blame().
-  std::string PlaceText(std::uint32_t input, std::uint64_t records, std::uint64_t newlines, std::uint64_t offset);
+  void HandOnInTurn(Made made) {
+    std::unique_lock lock(mutex_);
+    waiting_.emplace(made.number, std::move(made));
+    while (!waiting_.empty() && waiting_.begin()->first == turn_) {
+      const auto next = waiting_.extract(waiting_.begin());
+      lock.unlock();
+      HandOn(next.mapped());
+      lock.lock();
+      std::vector<std::byte>& keyed = next.mapped().keyed;
+      keyed.clear();
+      if (keyed.capacity() <= 2 * long_bytes_) spare_.push_back(std::move(keyed));
+    }
+    pipeline_.Wait(lock, turn_changed_, [&] { return waiting_.size() < most_waiting_; });
+  }
+
+  /// Hands on the keyed records of a piece. The caller must wait for the piece's turn: blocks are taken and numbered in
+  /// turn, so that no thread holds a block that the thread with the turn waits for. If a piece fills several blocks, each
+  /// is handed on before the next is taken.
+  void HandOn(const Made& made) {
+    RecordSpan keyed = made.keyed;
+    if (made.input != input_) {
+      const std::lock_guard lock(mutex_);
+      input_ = made.input;
+      records_ = newlines_ = 0;
+      last_.clear();
+    }
+    if (order_ != NeededOrder::kNone) {
+      const bool merge = order_ == NeededOrder::kMerge, unique = order_ == NeededOrder::kCheckUnique;
+      const int border = last_.empty() ? -1 : CompareRecords(last_, FirstRecord(keyed, layout_), layout_);
+      std::optional<Place> disorder = made.disorder;
+      if (border > (unique ? -1 : 0)) disorder = Place{0, 0, made.offset};
+      if (disorder) {
+        throw Error(merge ? ErrorCode::kBadInput : ErrorCode::kNotSorted,
+                    EscapeName(inputs_.path(made.input)) + ": not sorted: " + PlaceText(made.input, *disorder) +
+                        " orders before " + (unique ? "or equals " : "") + "the one in front of it" +
+                        (merge ? "; sort it without -m" : ""));
+      }
+      const RecordSpan last = LastRecord(keyed, layout_);
+      last_.assign(last.begin(), last.end());
+    }
+    InputReader::Block block;
+    const auto take = [&](std::uint64_t count) {
+      block = {};
+      block.buffer = std::make_shared<BlockPool::Block>(pool_.Acquire(pipeline_));
+      block.range = {0, bytes_, count};
+      bytes_ += count;
+      return blocks_++;
+    };
+    const auto hand_on = [&](std::uint64_t place) {
+      std::memcpy(block.buffer->data(), keyed.data(), block.range.bytes);
+      block.bytes = block.buffer->span().first(block.range.bytes);
+      if (block.range.bytes == made.keyed.size()) {
+        // Sets the members that Describe would set, without reading all bytes again. The proof of the output compares
+        // the bytes with those that were read.
+        block.head = made.first_end;
+        block.end = made.keyed.size();
+        block.longest = made.longest;
+        block.sum = made.rest;
+      } else {
+        block.Describe(layout_);
+      }
+      keyed = keyed.subspan(block.range.bytes);
+      keyed_.Push(place, std::move(block));
+    };
+    const std::uint64_t room = pool_.block_bytes();
+    while (keyed.size() > room) {
+      const std::uint64_t whole = WholeRecordBytes(keyed.first(room), layout_);
+      hand_on(take(whole > 0 ? whole : room));
+    }
+    const std::uint64_t last = take(keyed.size());
+    {
+      const std::lock_guard lock(mutex_);
+      sum_ += made.sum;
+      tally_.Add(made.tally);
+      records_ += made.tally.record;
+      newlines_ += made.newlines;
+      ++turn_;
+      turn_changed_.notify_all();
+      if (turn_ == pieces_end_) keyed_.Finish(blocks_);
+    }
+    block.stored = made.stored;
+    hand_on(last);
+  }
+
+  /// Throws Error(kBadInput) with the message `why` about the record at `place`, which counts from the records that
+  /// were handed on. The caller must wait for the piece's turn.
+  [[noreturn]] void Blame(std::uint32_t input, const Place& place, const std::string& why) {
+    throw Error(ErrorCode::kBadInput,
+                fmt::format("{}: {}: {}", EscapeName(inputs_.path(input)), PlaceText(input, place), why));
+  }
+
+  /// Returns "record N, line N, byte N" for the record at `place`, which counts from the records that were handed on.
+  std::string PlaceText(std::uint32_t input, const Place& place) {
+    const std::string byte = fmt::format("byte {}", inputs_.begin(input) + place.offset);
+    if (inputs_.in_middle(input)) return byte;
+    std::uint64_t record = place.records + 1, line = place.newlines + 1;
+    {
+      const std::lock_guard lock(mutex_);
+      if (input == input_) {
+        record += records_;
+        line += newlines_;
+      }
+    }
+    const std::span<const std::byte> header = inputs_.header();
+    if (inputs_.begin(input) > 0) line += detail::CountBytes(header.data(), header.size(), '\n');
+    return fmt::format("record {}{}, {}", record, format_.newlines() ? fmt::format(", line {}", line) : "", byte);
+  }
 
   Pipeline& pipeline_;
   Inputs& inputs_;

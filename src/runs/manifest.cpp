@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
-#include <optional>
 
 #define XXH_INLINE_ALL
 #include <xxhash.h>
@@ -272,7 +271,7 @@ void TakeManifestLine(const std::string& kind, const Json& value, Manifest& mani
 
 std::string DescribeProgress(const Manifest& manifest) {
   const std::uint64_t runs = manifest.runs.size(), all = manifest.job ? manifest.job->input_bytes : 0;
-  std::string text = std::to_string(runs) + (runs == 1 ? " run" : " runs");
+  std::string text = Counted(runs, "run");
   if (manifest.formed) {
     text += " of all of the input (" + FormatBytes(all) + ")";
     if (!manifest.merge) return text;

@@ -1,5 +1,5 @@
 // Phase 2: merges all sorted runs into the output. If there are more runs than one merge can take, neighbouring runs
-// are merged first. WindowMerge does a single merge. Start at MergeRuns.
+// are merged first. Start at MergeRuns.
 #pragma once
 
 #include <cstdint>
@@ -8,7 +8,6 @@
 #include "data/output.hpp"
 #include "data/proof.hpp"
 #include "runs/job.hpp"
-#include "runs/read_ahead.hpp"
 #include "runs/run.hpp"
 
 namespace gpusort {

@@ -2,6 +2,7 @@
 // bytes. The caller passes all records of the output in order, in the layout of runs. Start at PartBorders::Take.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <vector>
 
@@ -17,15 +18,57 @@ class PartBorders {
 
   /// Returns the size of the longest prefix of `records` that lies in a single part. `records` must contain the next
   /// records, at least one. The caller passes the remaining records to the next call.
-  std::uint64_t Take(RecordSpan records);
+  std::uint64_t Take(RecordSpan records) {
+    if (at_ == 0 && job_.spec.order.top > 0) bytes_ = std::min(bytes_, BytesOfTop(records));
+    const RecordLayout& layout = job_.layout;
+    std::uint64_t count = records.size();
+    // Records are compared only if a border is due, and only if the key changes among them.
+    if (Due(at_ + count) && (last_.empty() || !SameKey(last_, LastRecord(records, layout)))) {
+      RecordSpan before = last_;
+      for (count = 0; count < records.size();) {
+        const RecordSpan record = FirstRecord(records.subspan(count), layout);
+        if (Due(at_ + count) && !before.empty() && !SameKey(before, record)) {
+          if (count > 0) break;
+          while (Due(at_)) ++part_;
+        }
+        before = record;
+        count += record.size();
+      }
+    }
+    at_ += count;
+    const RecordSpan last = LastRecord(records.first(count), layout);
+    last_.assign(last.begin(), last.end());
+    return count;
+  }
+
   /// Returns the index of the part that contains the prefix of the last Take().
   unsigned part() const { return part_; }
 
  private:
   /// Returns true if the next part should begin at byte `at` or earlier.
-  bool Due(std::uint64_t at) const;
-  bool SameKey(RecordSpan a, RecordSpan b) const;
-  double BytesOfTop(RecordSpan first) const;
+  bool Due(std::uint64_t at) const {
+    const unsigned next = part_ + 1;
+    return next < job_.spec.target.split && static_cast<double>(at) * job_.spec.target.split >= bytes_ * next;
+  }
+
+  bool SameKey(RecordSpan a, RecordSpan b) const {
+    if (job_.layout.keyed() && !job_.groups.keyed()) {
+      a = Body(a, job_.layout);
+      b = Body(b, job_.layout);
+    }
+    return CompareRecords(a, b, job_.groups) == 0;
+  }
+
+  /// Estimates the size of the records that --top keeps from the `first` records.
+  double BytesOfTop(RecordSpan first) const {
+    std::uint64_t kept = 0;
+    RecordSpan before;
+    ForEachRecord(first, job_.layout, [&](RecordSpan record) {
+      kept += before.empty() || !job_.spec.order.unique || CompareRecords(before, record, job_.layout) != 0;
+      before = record;
+    });
+    return static_cast<double>(first.size()) / static_cast<double>(kept) * static_cast<double>(job_.spec.order.top);
+  }
 
   const Job& job_;
   double bytes_;  ///< size of all records; each part has an equal share

@@ -1,15 +1,22 @@
 // Reads the blocks of runs ahead of a merge, in the order in which the cut will need them. Start at ReadAhead.
 #pragma once
 
+#include <algorithm>
 #include <condition_variable>
 #include <cstddef>
 #include <cstdint>
 #include <map>
 #include <memory>
 #include <mutex>
+#include <span>
+#include <string>
+#include <utility>
+#include <variant>
 #include <vector>
 
 #include "flow/pipeline.hpp"
+#include "kernels/error.hpp"
+#include "kernels/records/records.hpp"
 #include "runs/cut.hpp"
 #include "runs/job.hpp"
 #include "runs/run.hpp"
@@ -17,11 +24,10 @@
 namespace gpusort {
 
 /// Returns the size of a buffer that holds any block of the run, or its longest line.
-std::uint64_t RunBufferBytes(const Run& run, const Plan& plan);
+inline std::uint64_t RunBufferBytes(const Run& run, const Plan& plan) {
+  return std::max(plan.block_bytes, run.blocks.MostLoadBytes(plan.block_bytes));
+}
 
-/// With kVerified, runs that lie in the input (-m) are summed up and their order is checked while they are read.
-/// Reading throws Error(kBadInput) if they are not sorted.
-enum class RunOrder { kTrusted, kVerified };
 /// With kFreedAsRead, each spilled block is read only once, and its temp space is freed at once.
 enum class SpillSpace { kKept, kFreedAsRead };
 
@@ -30,9 +36,34 @@ enum class SpillSpace { kKept, kFreedAsRead };
 class ReadAhead {
  public:
   /// Starts to read the blocks of `cursors` on threads of `pipeline`.
-  ReadAhead(Job& job, Pipeline& pipeline, std::vector<Cursor>& cursors, RunOrder order, SpillSpace space);
+  ReadAhead(Job& job, Pipeline& pipeline, std::vector<Cursor>& cursors, RunOrder order, SpillSpace space)
+      : job_(job),
+        pipeline_(pipeline),
+        cursors_(cursors),
+        order_(order),
+        space_(space),
+        pool_(job.memory, BufferBytes(job.plan, cursors), Blocks(job.plan, cursors)) {
+    if (job.plan.gpu) pool_.memory()->Pin(*job.backend);
+    pool_.OnReturn([this] {
+      // Taken and given back so that a reader between its look at the pool and its wait is not missed.
+      { const std::lock_guard lock(mutex_); }
+      changed_.notify_all();
+    });
+    for (const Cursor& cursor : cursors) {
+      if (!cursor.run->records) blocks_left_ += cursor.run->blocks.size() - cursor.next_to_schedule;
+    }
+    if (blocks_left_ == 0) return;
+    pipeline.Start([this] { Read(); }, job.plan.io_threads, "read ahead");
+  }
+
   /// Returns the blocks of the cursors to the pool.
-  ~ReadAhead();
+  ~ReadAhead() {
+    pipeline_.StopAndJoin();  // readers too, if making the rest of the merge threw
+    for (Cursor& cursor : cursors_) {
+      cursor.blocks.clear();
+      cursor.early.clear();
+    }
+  }
 
   /// Returns the mutex that guards the cursors.
   std::mutex& mutex() { return mutex_; }
@@ -41,24 +72,225 @@ class ReadAhead {
   std::uint64_t full_blocks() const { return pool_.blocks() - pool_.free_blocks(); }
 
   /// Ends the reading. Call it when no more blocks are needed.
-  void Stop();
+  void Stop() {
+    const std::lock_guard lock(mutex_);
+    blocks_left_ = 0;
+    changed_.notify_all();
+  }
 
   /// Frees the temp space of blocks that were never read. Call it after the pipeline was joined.
-  void FreeUnread();
+  void FreeUnread() {
+    for (const Cursor& cursor : cursors_) {
+      if (space_ == SpillSpace::kKept || !cursor.run->spilled()) continue;
+      for (std::size_t i = cursor.next_to_schedule; i < cursor.run->blocks.size(); ++i) {
+        job_.store->Free(cursor.run->blocks[i]);
+      }
+    }
+  }
 
   /// Waits until a useful window can be cut: every run has loaded records, and half of the buffers are full or no more
   /// buffers can be filled. `lock` must hold mutex().
-  void WaitForWindow(std::unique_lock<std::mutex>& lock);
+  void WaitForWindow(std::unique_lock<std::mutex>& lock) {
+    pipeline_.Wait(lock, changed_, [&] {
+      std::uint64_t waiting = 0;
+      for (const Cursor& cursor : cursors_) {
+        if (cursor.remaining() > 0 && cursor.available() == 0) return false;
+        if (!cursor.run->records) waiting += cursor.available();
+      }
+      if (blocks_left_ == 0 && reading_ == 0) return true;
+      return waiting >= pool_.blocks() * pool_.block_bytes() / 2 || (reading_ == 0 && pool_.free_blocks() == 0);
+    });
+  }
 
  private:
-  void Read();
-  Cursor* Choose();
-  std::shared_ptr<LoadedBlock> Load(Run& run, std::size_t index, BlockPool::Block buffer);
-  void LoadLines(const InputRange& range, LoadedBlock& block);
-  void AddInputSum(Run& run, const LoadedBlock& block);
-  void VerifyBorder(const Cursor& cursor, const LoadedBlock& block);
-  [[noreturn]] void NotSorted(const Run& run, std::uint64_t at) const;
-  [[noreturn]] void TooLong(std::uint32_t input, std::uint64_t at) const;
+  /// A block, or the longest line that was planned for.
+  static std::uint64_t BufferBytes(const Plan& plan, const std::vector<Cursor>& cursors) {
+    if (plan.ring.grows) return plan.block_bytes;
+    std::uint64_t bytes = 0;
+    for (const Cursor& cursor : cursors) {
+      if (!cursor.run->records) bytes = std::max(bytes, RunBufferBytes(*cursor.run, plan));
+    }
+    return bytes;
+  }
+
+  static std::uint64_t Blocks(const Plan& plan, const std::vector<Cursor>& cursors) {
+    std::uint64_t needed = 0, runs = 0;
+    for (const Cursor& cursor : cursors) {
+      needed += cursor.run->records ? 0 : cursor.run->blocks.size();
+      runs += cursor.run->records ? 0 : 1;
+    }
+    if (needed == 0) return 0;
+    const std::uint64_t fit = plan.merge_blocks * plan.block_bytes / BufferBytes(plan, cursors);
+    return std::min(needed, std::max(fit, 2 * runs));
+  }
+
+  void Read() {
+    for (;;) {
+      Cursor* cursor = nullptr;
+      BlockPool::Block buffer;
+      std::size_t index = 0;
+      {
+        std::unique_lock lock(mutex_);
+        pipeline_.Wait(lock, changed_, [&] {
+          if (blocks_left_ == 0) return true;
+          cursor = Choose();
+          if (cursor == nullptr) return false;
+          buffer = pool_.TryAcquire();
+          return buffer.data() != nullptr;
+        });
+        if (blocks_left_ == 0) return;
+        index = cursor->next_to_schedule++;
+        const RunBlock next = cursor->run->blocks[index];
+        cursor->last_scheduled = next.last;
+        cursor->forecast = next.forecast;
+        ++reading_;
+        --blocks_left_;
+      }
+      std::shared_ptr<LoadedBlock> block = Load(*cursor->run, index, std::move(buffer));
+      // Dropped without the lock, which the pool needs to take a block back: also by an exception.
+      std::vector<std::shared_ptr<LoadedBlock>> empty;
+      std::shared_ptr<LoadedBlock> next;
+      const std::lock_guard lock(mutex_);
+      if (!cursor->forecast && cursor->next_to_schedule == index + 1) {
+        // In a block that one line fills no line begins. The next block gives the forecast then.
+        if (!block->bytes.empty()) {
+          cursor->last_scheduled = MakeForecast(LastRecord(block->bytes, job_.layout), job_.layout);
+          cursor->forecast = true;
+        }
+      }
+      cursor->early.emplace(index, std::move(block));
+      while (!cursor->early.empty() && cursor->early.begin()->first == cursor->next_to_arrive) {
+        next = std::move(cursor->early.begin()->second);
+        cursor->early.erase(cursor->early.begin());
+        ++cursor->next_to_arrive;
+        cursor->blocks.push_back(next);
+        if (next->bytes.empty()) {
+          empty.push_back(std::move(next));
+          cursor->blocks.pop_back();
+          continue;
+        }
+        if (order_ == RunOrder::kVerified && !cursor->run->spilled()) VerifyBorder(*cursor, *next);
+        // An earlier process may have merged a part of the first block.
+        cursor->loaded += next->begin + next->bytes.size() - std::max(cursor->loaded, next->begin);
+      }
+      --reading_;
+      changed_.notify_all();
+    }
+  }
+
+  Cursor* Choose() {
+    Cursor* best = nullptr;
+    for (Cursor& cursor : cursors_) {
+      if (cursor.run->records || cursor.next_to_schedule == cursor.run->blocks.size()) continue;
+      const bool empty = cursor.next_to_schedule == cursor.next_to_arrive && cursor.loaded == cursor.taken;
+      if (empty) return &cursor;
+      // The block that is being read will give the forecast.
+      if (!cursor.forecast && cursor.next_to_schedule > cursor.next_to_arrive) continue;
+      if (best == nullptr || cursor.last_scheduled < best->last_scheduled) best = &cursor;
+    }
+    return best;
+  }
+
+  std::shared_ptr<LoadedBlock> Load(Run& run, std::size_t index, BlockPool::Block buffer) {
+    const RunBlock place = run.blocks[index];
+    auto block = std::make_shared<LoadedBlock>();
+    block->begin = place.begin;
+    block->buffer = std::move(buffer);
+    const bool whole_lines = order_ == RunOrder::kVerified && !run.spilled() && !job_.layout.fixed();
+    std::span<std::byte> buffer_span = block->buffer.span();
+    if (const std::uint64_t bytes = LoadBytes(place, job_.plan.block_bytes); bytes > buffer_span.size()) {
+      // A line that nobody planned for.
+      block->own = HostBuffer(job_.memory, bytes);
+      buffer_span = {block->own.data(), bytes};
+    }
+    {
+      const Busy busy(job_.clock, Resource::kDiskRead, place.bytes,
+                      {"read run", run.id, run.spilled() ? TraceTrack::kTemp : TraceTrack::kInput});
+      if (run.spilled()) {
+        block->bytes = job_.store->Load(run.id, index, buffer_span, place);
+      } else if (whole_lines) {
+        LoadLines(std::get<InputRange>(place.place), *block);
+      } else {
+        block->bytes = job_.inputs.Read(std::get<InputRange>(place.place), buffer_span);
+      }
+    }
+    if (!run.spilled() && !whole_lines && !job_.layout.fixed() &&
+        block->bytes.back() != static_cast<std::byte>(job_.layout.delimiter)) {
+      throw WrongResult("a run in the input ends inside a line that ended there before");
+    }
+    if (run.spilled()) {
+      if (space_ == SpillSpace::kFreedAsRead) job_.store->Free(place);
+    } else if (order_ == RunOrder::kVerified) {
+      const std::uint64_t bad = FirstDisorder(block->bytes, job_.layout, false);
+      if (bad != kInOrder) NotSorted(run, block->begin + bad);
+      AddInputSum(run, *block);
+    }
+    return block;
+  }
+
+  /// Loads the lines that begin in `range`. Reads from the byte before the range, which shows whether a line begins
+  /// with the range, to the end of the last line. Takes a larger buffer if the line needs it.
+  void LoadLines(const InputRange& range, LoadedBlock& block) {
+    const std::uint64_t size = job_.inputs.size(range.input);
+    const std::uint64_t front = range.offset > 0 ? 1 : 0;
+    std::uint64_t room = block.buffer.size() - kReadSlack - front;
+    std::span<std::byte> buffer = block.buffer.span();
+    for (;; room *= 2) {
+      const std::uint64_t count = std::min(room, size - range.offset) + front;
+      const std::span<const std::byte> bytes = job_.inputs.Read({range.input, range.offset - front, count}, buffer);
+      const std::uint64_t first = front == 0 ? 0 : FirstRecordBytes(bytes, job_.layout);
+      block.begin = range.offset - front + first;
+      if (front != 0 && (first == 0 || first >= front + range.bytes)) return;  // no line begins here
+      const std::uint64_t last = front + range.bytes - 1;
+      const std::uint64_t rest = FirstRecordBytes(bytes.subspan(last), job_.layout);
+      if (rest > 0) {
+        block.bytes = bytes.subspan(first, last + rest - first);
+        return;
+      }
+      const std::uint64_t begin = WholeRecordBytes(bytes, job_.layout);
+      if (bytes.size() - begin > job_.plan.ring.max_record) TooLong(range.input, range.offset - front + begin);
+      block.own = {};
+      block.own = HostBuffer(job_.memory, (2 * room + front + 2 * kReadSlack) / 4096 * 4096);
+      buffer = {block.own.data(), block.own.size()};
+    }
+  }
+
+  /// -m reads its input here for the first time, so here the proof learns what there is.
+  void AddInputSum(Run& run, const LoadedBlock& block) {
+    std::uint64_t longest = 0;
+    const RecordSum sum = SumRecords(block.bytes, job_.layout, &longest);
+    if (!job_.layout.fixed() && longest > job_.plan.ring.max_record) {
+      ForEachRecord(block.bytes, job_.layout, [&](RecordSpan line) {
+        if (line.size() < longest) return;
+        TooLong(run.origin.front().input, block.begin + static_cast<std::uint64_t>(line.data() - block.bytes.data()));
+      });
+    }
+    const std::lock_guard lock(mutex_);
+    run.sum += sum;
+  }
+
+  void VerifyBorder(const Cursor& cursor, const LoadedBlock& block) {
+    std::vector<std::byte>& last = last_of_[cursor.run];
+    if (!last.empty() && CompareRecords(last, FirstRecord(block.bytes, job_.layout), job_.layout) > 0) {
+      NotSorted(*cursor.run, block.begin);
+    }
+    const RecordSpan record = LastRecord(block.bytes, job_.layout);
+    last.assign(record.begin(), record.end());
+  }
+
+  [[noreturn]] void NotSorted(const Run& run, std::uint64_t at) const {
+    at += job_.inputs.begin(run.origin.front().input);
+    const std::string place =
+        job_.layout.fixed() ? "record " + std::to_string(at / job_.layout.stride) + " (byte " + std::to_string(at) + ")"
+                            : "the line at byte " + std::to_string(at);
+    throw Error(ErrorCode::kBadInput, EscapeName(job_.inputs.path(run.origin.front().input)) + ": not sorted: " +
+                                          place + " orders before the one in front of it" + SortInstead(job_.layout));
+  }
+
+  [[noreturn]] void TooLong(std::uint32_t input, std::uint64_t at) const {
+    at += job_.inputs.begin(input);
+    throw LineTooLong(job_.inputs.path(input), at, job_.plan.ring.max_record);
+  }
 
   Job& job_;
   Pipeline& pipeline_;

@@ -112,6 +112,14 @@ struct Run {
   bool spilled() const { return !blocks.empty() && std::holds_alternative<SpillExtent>(blocks[0].place); }
 };
 
+/// With kVerified, runs that lie in the input (-m) are summed up and their order is checked while they are read.
+/// Reading throws Error(kBadInput) if they are not sorted.
+enum class RunOrder { kTrusted, kVerified };
+
+/// The order that every input must have: any (kNone), sorted (kMerge, kCheck), or sorted without equal keys
+/// (kCheckUnique). A violation is Error(kBadInput) with kMerge, and otherwise Error(kNotSorted).
+enum class NeededOrder { kNone, kMerge, kCheck, kCheckUnique };
+
 /// The memory that describes a run without its blocks, in bytes: the Run, its place in the input, and a node in the map
 /// of runs that are being formed.
 inline constexpr std::uint64_t kRunIndexBytes = sizeof(Run) + 128;

@@ -6,6 +6,7 @@
 
 #include "base/log.hpp"
 #include "base/text.hpp"
+#include "runs/temp_codec.hpp"
 
 namespace gpusort {
 namespace {
@@ -25,6 +26,11 @@ RunStore::RunStore(const JobSpec& spec, FileSystem& files, HostMemory& memory, c
       program_(spec.limits.temp_program, spec.dialect.ignore_sigpipe, cancel,
                spec.dialect.say ? spec.dialect.say : warn),
       journal_(journal) {}
+
+RunStore::~RunStore() = default;
+
+std::uint64_t RunStore::taken_bytes() const { return codec_ ? codec_->taken_bytes() : 0; }
+Codec RunStore::codec() const { return codec_ ? codec_->codec() : Codec::kNone; }
 
 void RunStore::CheckDirectories(const Plan& plan) const {
   if (!spec_.dialect.strict) return;

@@ -16,10 +16,11 @@
 #include "plan/plan.hpp"
 #include "runs/program_codec.hpp"
 #include "runs/run.hpp"
-#include "runs/temp_codec.hpp"
 #include "spec/job_spec.hpp"
 
 namespace gpusort {
+
+class TempCodec;
 
 /// Stores the blocks of runs in the spill. Any thread may write, load and free blocks.
 class RunStore {
@@ -29,6 +30,7 @@ class RunStore {
   RunStore(const JobSpec& spec, FileSystem& files, HostMemory& memory, const CancelFlag& cancel,
            std::vector<std::string> directories, const std::function<void(const std::string&)>& warn,
            Journal* journal = nullptr);
+  ~RunStore();
 
   /// Checks the temp directories that the options name, even if the plan spills nothing, and throws an error if one
   /// cannot be used. Does nothing if the options are not strict. The first write then throws the error.
@@ -64,12 +66,12 @@ class RunStore {
   void Drop(std::vector<Run>& runs);
 
   /// Returns the memory that compression takes now, in bytes.
-  std::uint64_t taken_bytes() const { return codec_ ? codec_->taken_bytes() : 0; }
+  std::uint64_t taken_bytes() const;
   std::uint64_t bytes_in_use() const { return spill_ ? spill_->bytes_in_use() : 0; }
   std::uint64_t peak_bytes() const { return spill_ ? spill_->peak_bytes() : 0; }
   std::uint64_t written_bytes() const { return spill_ ? spill_->written_bytes() : 0; }
   /// Returns the codec of new blocks.
-  Codec codec() const { return codec_ ? codec_->codec() : Codec::kNone; }
+  Codec codec() const;
 
  private:
   const JobSpec& spec_;

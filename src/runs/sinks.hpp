@@ -1,7 +1,7 @@
 // Sinks write the windows that a merge produces: to the output file, its parts, a stream, or a new run in the spill. A
 // WindowSink takes windows from any lane in any order. The proof covers the same bytes that are written. Plain output
-// files are written in parallel (sinks/file_sink.cpp). Other outputs need the order of windows, and pass through a list
-// of stages (sinks/staged_sink.cpp). sinks/spill_sink.cpp writes new runs.
+// files are written in parallel (sinks/file_sink.cpp). Other outputs need the order of windows, and pass through stages
+// (sinks/staged_sink.cpp). sinks/spill_sink.cpp writes new runs.
 #pragma once
 
 #include <cstdint>
@@ -35,16 +35,14 @@ class WindowSink {
   /// Ends the sink's threads. Call it after the last Accept(). `windows` is the number of all windows.
   virtual void Finish(std::uint64_t windows) = 0;
   /// Writes the bytes that wait for a later window. Call this when all accepted windows are written, and call no
-  /// Accept() meanwhile.
+  /// Accept() meanwhile. Call it also after the pipeline was joined.
   virtual void Settle() {}
-  /// Writes all remaining bytes. Call it after the pipeline was joined.
-  virtual void Complete() {}
   /// Returns true if the sink drops all further windows. Any thread may call this.
   virtual bool enough() const { return false; }
   /// Returns the offset of the first window.
   virtual std::uint64_t begin() const { return 0; }
   /// Returns the size of the written sequence, from offset 0 on. -u and --top make it smaller than all windows
-  /// together. Call it after Complete(), or when Settle() may be called.
+  /// together. Call it when Settle() may be called.
   virtual std::uint64_t bytes() const = 0;
 };
 
@@ -53,7 +51,28 @@ class WindowSink {
 std::unique_ptr<WindowSink> MakeOutputSink(Job& job, Pipeline& pipeline, Output& output, OutputProof& proof,
                                            std::uint64_t bytes, std::uint64_t written = 0);
 
+/// Makes a sink that writes each window to its place in the output file as soon as the window arrives.
+std::unique_ptr<WindowSink> MakeFileSink(Job& job, Pipeline& pipeline, Output& output, OutputProof& proof,
+                                         std::uint64_t written);
+
 /// Makes the sink of a merge before the last one. It writes the blocks of `run` to the spill.
 std::unique_ptr<WindowSink> MakeSpillSink(Job& job, Pipeline& pipeline, Run& run);
+
+/// Throws WrongResult unless `rest`, the end of a window, ends with a complete record.
+inline void RequireWholeRecords(RecordSpan rest, const RecordLayout& layout) {
+  if (layout.fixed() || rest.empty() || static_cast<unsigned char>(rest.back()) == layout.delimiter) return;
+  throw WrongResult("a window of the output ends inside a line; nothing was published");
+}
+
+/// Returns the size of the next chunk, the unit in which workers check, change and write records: complete records at
+/// the front of `rest`, the non-empty end of a window.
+inline std::uint64_t ChunkBytes(RecordSpan rest, const RecordLayout& layout) {
+  // Large enough for the disk, and small enough that all workers get a part of a window.
+  constexpr std::uint64_t kChunkBytes = std::uint64_t{4} << 20;
+  RequireWholeRecords(rest, layout);
+  if (rest.size() <= kChunkBytes) return rest.size();
+  const std::uint64_t whole = WholeRecordBytes(rest.first(kChunkBytes), layout);
+  return whole > 0 ? whole : FirstRecordBytes(rest, layout);
+}
 
 }  // namespace gpusort

@@ -5,15 +5,22 @@
 #include <atomic>
 #include <condition_variable>
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <mutex>
 #include <optional>
 #include <span>
+#include <string>
+#include <utility>
 #include <vector>
 
+#include "base/log.hpp"
+#include "base/text.hpp"
 #include "io/codec/codec.hpp"
 #include "io/spill.hpp"
 #include "kernels/backend.hpp"
+#include "kernels/error.hpp"
+#include "plan/memory_shares.hpp"
 #include "runs/program_codec.hpp"
 #include "spec/job_spec.hpp"
 #include "watch/progress.hpp"
@@ -32,15 +39,62 @@ class TempCodec {
   /// places, no block is compressed. If `asked` is std::nullopt, the content and the speed of earlier writes decide,
   /// anew from time to time. kProgram needs `program`, and becomes kNone if the program cannot be started.
   TempCodec(HostMemory& memory, std::uint64_t block_bytes, unsigned places, std::optional<Codec> asked,
-            unsigned threads, ProgramCodec* program = nullptr);
-  ~TempCodec();
+            unsigned threads, ProgramCodec* program = nullptr)
+      : memory_(memory),
+        block_bytes_(block_bytes),
+        place_bytes_(TempPlaceBytes(asked, block_bytes)),
+        places_(places),
+        asked_(asked),
+        threads_(threads),
+        program_(program),
+        codec_(places == 0 ? Codec::kNone : asked.value_or(Codec::kNone)),
+        next_choice_bytes_(kFirstChoiceBytes) {
+    free_.reserve(places);
+  }
 
   /// Does the same as SpillStore::Write, with compression. A block that does not get shorter is stored uncompressed.
   SpillExtent Write(SpillStore& store, std::uint64_t run, std::uint64_t number, std::span<std::byte> block,
-                    std::uint64_t payload_bytes);
+                    std::uint64_t payload_bytes) {
+    const std::span<const std::byte> payload = block.subspan(kSpillHeaderBytes, payload_bytes);
+    if (!asked_ && places_ > 0) Choose(payload);
+    const auto write = [&](std::span<std::byte> from, std::uint64_t bytes, Codec codec) {
+      const Busy busy(clock_, Resource::kDiskWrite, bytes);
+      return store.Write(run, number, from, bytes, codec);
+    };
+    // A block takes whole pages, so less than one is no gain.
+    if (const Codec codec = codec_; codec != Codec::kNone && payload_bytes > kSpillAlignment) {
+      const auto place = Borrow();
+      const std::span<std::byte> room = place->block().subspan(kSpillHeaderBytes, payload_bytes - kSpillAlignment);
+      const std::uint64_t bytes =
+          codec == Codec::kProgram ? program_->Compress(payload, room) : place->For(codec).Compress(payload, room);
+      if (bytes > 0) return write(place->block(), bytes, codec);
+      if (codec == Codec::kProgram && !program_->usable()) codec_ = Codec::kNone;
+    }
+    return write(block, payload_bytes, Codec::kNone);
+  }
+
   /// Reads the block in `extent` and expands it to `payload_bytes` bytes, which it puts into `block`, after the header.
   void Read(SpillStore& store, const SpillExtent& extent, std::uint64_t run, std::uint64_t number,
-            std::span<std::byte> block, std::uint64_t payload_bytes);
+            std::span<std::byte> block, std::uint64_t payload_bytes) {
+    std::uint64_t got = payload_bytes;
+    if (extent.codec == Codec::kNone) {
+      got = store.Read(extent, run, number, block);
+    } else {
+      const auto place = Borrow();
+      const std::uint64_t bytes = store.Read(extent, run, number, place->block());
+      const std::span<const std::byte> stored = place->block().subspan(kSpillHeaderBytes, bytes);
+      const std::span<std::byte> payload = block.subspan(kSpillHeaderBytes, payload_bytes);
+      if (extent.codec == Codec::kProgram) {
+        program_->Decompress(stored, payload);
+      } else {
+        place->For(extent.codec).Decompress(stored, payload);
+      }
+    }
+    if (got != payload_bytes) {
+      throw Error(ErrorCode::kIntegrity,
+                  "a spilled block has " + std::to_string(got) + " bytes, not " + std::to_string(payload_bytes));
+    }
+  }
 
   /// Returns the codec of new blocks.
   Codec codec() const { return codec_; }
@@ -51,9 +105,73 @@ class TempCodec {
   }
 
  private:
-  struct Place;
-  class Lent;
-  void Choose(std::span<const std::byte> sample);
+  /// Fewer bytes say little about a disk with a cache; the page cache takes more before it slows down to the disk's
+  /// speed.
+  static constexpr std::uint64_t kFirstChoiceBytes = std::uint64_t{32} << 20, kChoiceBytes = std::uint64_t{256} << 20;
+
+  struct Place {
+    Place(HostMemory& counted, std::uint64_t block_bytes, std::uint64_t beside_bytes)
+        : memory(counted), buffer(counted, block_bytes), beside(beside_bytes) {
+      memory.Reserve(beside);
+    }
+    Place(const Place&) = delete;
+    Place& operator=(const Place&) = delete;
+    ~Place() { memory.Release(beside); }
+
+    BlockCodec& For(Codec codec) {
+      std::unique_ptr<BlockCodec>& made = codecs[codec];
+      if (!made) made = std::make_unique<BlockCodec>(codec);
+      return *made;
+    }
+    std::span<std::byte> block() { return {buffer.data(), buffer.size()}; }
+
+    HostMemory& memory;
+    HostBuffer buffer;
+    const std::uint64_t beside;
+    std::map<Codec, std::unique_ptr<BlockCodec>> codecs;
+  };
+
+  /// Returns a place to the codec that lent it.
+  struct Return {
+    TempCodec* owner;
+    void operator()(Place* place) const {
+      const std::lock_guard lock(owner->mutex_);
+      owner->free_.emplace_back(place);
+      owner->returned_.notify_one();
+    }
+  };
+
+  /// Lends a place. Its holder waits for the disk and for nothing else, so the wait for a place is short.
+  std::unique_ptr<Place, Return> Borrow() {
+    std::unique_lock lock(mutex_);
+    returned_.wait(lock, [&] { return !free_.empty() || made_ < places_; });
+    if (free_.empty()) {
+      auto made = std::make_unique<Place>(memory_, block_bytes_, place_bytes_);
+      ++made_;
+      return {made.release(), {this}};
+    }
+    std::unique_ptr<Place> place = std::move(free_.back());
+    free_.pop_back();
+    return {place.release(), {this}};
+  }
+
+  void Choose(std::span<const std::byte> sample) {
+    constexpr auto kWrite = static_cast<std::size_t>(Resource::kDiskWrite);
+    double speed = 0;
+    {
+      const std::lock_guard lock(mutex_);
+      const PhaseTimes times = clock_.current();
+      if (times.bytes[kWrite] < next_choice_bytes_) return;
+      next_choice_bytes_ = kChoiceBytes;
+      clock_.BeginPhase("spill");
+      const double seconds = InSeconds(times.busy[kWrite]);
+      speed = seconds > 0 ? static_cast<double>(times.bytes[kWrite]) / seconds : 0;
+    }
+    const Codec chosen = ChooseTempCodec(sample, speed, threads_);
+    if (codec_.exchange(chosen) == chosen) return;
+    LogInfo("temporary runs are written at " + FormatBytes(static_cast<std::uint64_t>(speed)) +
+            "/s: from here on compression is " + std::string(CodecName(chosen)));
+  }
 
   HostMemory& memory_;
   const std::uint64_t block_bytes_, place_bytes_;

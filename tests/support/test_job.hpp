@@ -107,7 +107,7 @@ inline std::uint64_t PassThrough(TestJob& on, RecordSpan bytes, std::uint64_t mo
     return 0;
   }
   pipeline.Join();
-  sink->Complete();
+  sink->Settle();
   return sink->bytes();
 }
 

@@ -7,7 +7,7 @@
 #include <span>
 #include <utility>
 
-#include "runs/sinks/chunk.hpp"
+#include "runs/sinks.hpp"
 
 namespace gpusort {
 namespace {

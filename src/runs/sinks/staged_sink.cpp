@@ -1,24 +1,208 @@
 #include <atomic>
-#include <cstdint>
-#include <memory>
+#include <condition_variable>
+#include <cstring>
 #include <mutex>
 #include <optional>
+#include <span>
+#include <string>
 #include <utility>
 #include <vector>
 
+#include "formats/keyed_record.hpp"
+#include "io/output_file.hpp"
+#include "kernels/records/records.hpp"
 #include "runs/part_borders.hpp"
-#include "runs/sinks/chunk.hpp"
-#include "runs/sinks/look.hpp"
-#include "runs/sinks/strip_keys.hpp"
-#include "runs/sinks/take_top.hpp"
+#include "runs/sinks.hpp"
 
 namespace gpusort {
 namespace {
 
+/// Some complete records of a window.
+struct Chunk {
+  std::span<std::byte> records;  ///< the bytes that the stages have left so far
+  bool goes_on = false;          ///< the first record has the same key as the record before the chunk
+  OutputProof::Seen seen;        ///< sum, first and last record, and order of `records`
+  unsigned part = 0;             ///< index of the part of the output that the chunk belongs to
+};
+
+/// The chunks of one window. The window stays in memory until the last reference is gone.
+struct Chunks {
+  Window window;
+  std::vector<Chunk> list;
+  std::mutex mutex;
+  std::condition_variable ready;
+  std::size_t unready = 0;  ///< number of chunks that workers still change; guarded by `mutex`
+};
+
+/// -u: keeps the first record of each group of equal keys. Changes chunks on any thread.
+class DropEquals {
+ public:
+  /// `last`: the record before the first chunk; may be empty.
+  DropEquals(const RecordLayout& layout, OutputProof& proof, std::vector<std::byte> last)
+      : layout_(layout), proof_(proof), last_(std::move(last)) {}
+
+  /// Looks at the chunk before any stage changes the records of its window. Chunks must come in output order.
+  void LookInOrder(Chunk& chunk) {
+    chunk.goes_on = !last_.empty() && CompareRecords(last_, FirstRecord(chunk.records, layout_), layout_) == 0;
+    const RecordSpan last = LastRecord(chunk.records, layout_);
+    last_.assign(last.begin(), last.end());
+  }
+
+  void Change(Chunk& chunk) {
+    // Kept records before `to` are in their final place. Records from `from` on have not been moved.
+    std::byte *to = chunk.records.data(), *from = to, *at = to;
+    const auto move_up_to = [&](std::byte* end) {
+      if (to != from) std::memmove(to, from, static_cast<std::size_t>(end - from));
+      to += end - from;
+    };
+    RecordSum dropped;
+    // `before` is not overwritten: moved records end before the record that was dropped last.
+    RecordSpan before;
+    std::optional<NeighbourLines> lines;
+    if (!layout_.fixed()) lines.emplace(*layout_.lines);
+    ForEachRecord(chunk.records, layout_, [&](RecordSpan record) {
+      const int compared = lines            ? lines->Next(AsBytes(record.data()), record.size() - 1)
+                           : before.empty() ? -1
+                                            : CompareRecords(before, record, layout_);
+      const bool drop = before.empty() ? chunk.goes_on : compared == 0;
+      before = record;
+      if (drop) {
+        dropped += SumRecords(record, layout_);
+        move_up_to(at);
+        from = at + record.size();
+      }
+      at += record.size();
+    });
+    move_up_to(at);
+    chunk.records = chunk.records.first(static_cast<std::size_t>(to - chunk.records.data()));
+    proof_.AddDropped(dropped);
+  }
+
+ private:
+  const RecordLayout& layout_;
+  OutputProof& proof_;
+  std::vector<std::byte> last_;  ///< the last record of the chunk before
+};
+
+/// The last stage, which writes windows. The caller passes windows in output order. Put() may return before it has
+/// written.
+class Place {
+ public:
+  virtual ~Place() = default;
+  virtual void Begin(std::span<const std::byte> header) = 0;
+  virtual void Put(const std::shared_ptr<Chunks>& chunks) = 0;
+  virtual void End(std::span<const std::byte>) {}
+  /// Returns the size of the output so far.
+  virtual std::uint64_t bytes() const = 0;
+};
+
+/// Writes chunks to the parts of the output, on workers.
+class PlaceInParts : public Place {
+ public:
+  PlaceInParts(Job& job, OutputParts& parts, WorkerPool& workers) : job_(job), parts_(parts), workers_(workers) {}
+  void Begin(std::span<const std::byte> header) override { parts_.Begin(header); }
+  void Put(const std::shared_ptr<Chunks>& chunks) override {
+    for (const Chunk& chunk : chunks->list) {
+      if (chunk.seen.sum.records == 0) continue;
+      std::vector<std::byte> first, last;
+      const std::uint64_t at =
+          parts_.Add(chunk.part, chunk.records.size(), chunk.seen.sum, OwnBytes(chunk.seen.first, job_.layout, first),
+                     OwnBytes(chunk.seen.last, job_.layout, last));
+      workers_.Submit([this, chunks, &chunk, at] {
+        const Busy busy(job_.clock, Resource::kDiskWrite, chunk.records.size(), {"write part", chunk.part});
+        parts_.Write(chunk.part, at, chunk.records);
+      });
+    }
+  }
+  void End(std::span<const std::byte> trailer) override { parts_.End(trailer); }
+  std::uint64_t bytes() const override { return parts_.bytes(); }
+
+ private:
+  Job& job_;
+  OutputParts& parts_;
+  WorkerPool& workers_;
+};
+
+/// Writes chunks to a stream or into an encoder, one after the other.
+class PlaceInStream : public Place {
+ public:
+  PlaceInStream(Job& job, Output& output, std::uint64_t written) : job_(job), output_(output), bytes_(written) {}
+  void Begin(std::span<const std::byte> header) override { Write(header); }
+  void Put(const std::shared_ptr<Chunks>& chunks) override {
+    std::uint64_t bytes = 0;
+    for (const Chunk& chunk : chunks->list) bytes += chunk.records.size();
+    const bool codec = output_.compressed();
+    const Busy busy(job_.clock, codec ? Resource::kCodec : Resource::kDiskWrite, bytes,
+                    {codec ? "compress output" : "write output", chunks->window.number});
+    for (const Chunk& chunk : chunks->list) Write(chunk.records);
+  }
+  std::uint64_t bytes() const override { return bytes_; }
+
+ protected:
+  void Write(std::span<const std::byte> bytes) {
+    output_.Write(bytes_, bytes);
+    bytes_ += bytes.size();
+  }
+
+  Job& job_;
+  Output& output_;
+  std::uint64_t bytes_;
+};
+
+/// Writes the text that Job::format makes of records.
+class PlaceFormatted : public PlaceInStream {
+ public:
+  using PlaceInStream::PlaceInStream;
+  void Put(const std::shared_ptr<Chunks>& chunks) override {
+    constexpr std::size_t kWrittenAtOnce = std::size_t{1} << 16;
+    std::string text;
+    for (const Chunk& chunk : chunks->list) {
+      ForEachRecord(chunk.records, job_.layout, [&](RecordSpan record) {
+        job_.format(record, text);
+        if (text.size() < kWrittenAtOnce) return;
+        Write(std::as_bytes(std::span(text)));
+        text.clear();
+      });
+    }
+    Write(std::as_bytes(std::span(text)));
+  }
+};
+
+/// Writes chunks to the output file, on workers.
+class PlaceInFile : public PlaceInStream {
+ public:
+  PlaceInFile(Job& job, Output& output, WorkerPool& workers, std::uint64_t written)
+      : PlaceInStream(job, output, written), workers_(workers) {}
+  void Put(const std::shared_ptr<Chunks>& chunks) override {
+    std::uint64_t end = bytes_;
+    for (const Chunk& chunk : chunks->list) end += chunk.records.size();
+    output_.file()->AllocateToWrite(end);
+    for (const Chunk& chunk : chunks->list) {
+      if (chunk.records.empty()) continue;
+      workers_.Submit([this, chunks, &chunk, offset = bytes_] {
+        const Busy busy(job_.clock, Resource::kDiskWrite, chunk.records.size(),
+                        {"write output", chunks->window.number});
+        output_.Write(offset, chunk.records);
+      });
+      bytes_ += chunk.records.size();
+    }
+  }
+
+ private:
+  WorkerPool& workers_;
+};
+
+/// Makes the place for `output`. `written`: size of the output so far.
+std::unique_ptr<Place> MakePlace(Job& job, Output& output, WorkerPool& workers, std::uint64_t written) {
+  if (output.parts() != nullptr) return std::make_unique<PlaceInParts>(job, *output.parts(), workers);
+  if (job.format) return std::make_unique<PlaceFormatted>(job, output, written);
+  if (output.in_order()) return std::make_unique<PlaceInStream>(job, output, written);
+  return std::make_unique<PlaceInFile>(job, output, workers, written);
+}
+
 /// Takes windows in their order, for streams, encoders, parts, -u, --top, keyed records and formatted records. One
-/// thread cuts windows into chunks. Workers run the first list of stages on chunks side by side. Another thread runs
-/// the second list on chunks in output order, and hands them to their place. No thread waits for one window before it
-/// begins the next.
+/// thread cuts windows into chunks. Workers change and check chunks side by side. Another thread does the rest of the
+/// stages in output order, and hands chunks to their place. No thread waits for one window before it begins the next.
 class StagedSink : public WindowSink {
  public:
   StagedSink(Job& job, Pipeline& pipeline, Output& output, OutputProof& proof, std::uint64_t bytes,
@@ -36,11 +220,8 @@ class StagedSink : public WindowSink {
     OutputProof::Front front = written > 0 ? proof.front() : OutputProof::Front{};
     proved_ = front.bytes;
     const Order& order = job.spec.order;
-    if (order.unique) beside_.push_back(MakeDropEquals(job.layout, proof, std::move(front.last)));
-    beside_.push_back(std::make_unique<Look>(proof));
-    if (order.top > 0) in_order_.push_back(std::make_unique<TakeTop>(order.top, job.layout, proof, enough_));
-    // TakeTop counts records with their keys.
-    if (job.layout.keyed()) (order.top > 0 ? in_order_ : beside_).push_back(std::make_unique<StripKeys>(job.layout));
+    if (order.unique) equals_.emplace(job.layout, proof, std::move(front.last));
+    if (order.top > 0) top_.emplace(order.top, false, job.layout);
     pipeline.Start([this] { CutWindows(); });
     pipeline.Start([this] { PutWindows(); });
   }
@@ -87,12 +268,14 @@ class StagedSink : public WindowSink {
       chunks->list.push_back(std::move(chunk));
     }
     chunks->unready = chunks->list.size();
-    for (const std::unique_ptr<Stage>& stage : beside_) {
-      for (Chunk& chunk : chunks->list) stage->LookInOrder(chunk);
+    for (Chunk& chunk : chunks->list) {
+      if (equals_) equals_->LookInOrder(chunk);
     }
     for (Chunk& chunk : chunks->list) {
       workers_.Submit([this, chunks, &chunk] {
-        for (const std::unique_ptr<Stage>& stage : beside_) stage->Change(chunk);
+        if (equals_) equals_->Change(chunk);
+        chunk.seen = proof_.Look(chunk.records);
+        if (!top_) StripKeys(chunk);
         const std::lock_guard lock(chunks->mutex);
         if (--chunks->unready == 0) chunks->ready.notify_one();
       });
@@ -106,11 +289,26 @@ class StagedSink : public WindowSink {
       pipeline_.Wait(lock, chunks->ready, [&] { return chunks->unready == 0; });
     }
     for (Chunk& chunk : chunks->list) {
-      for (const std::unique_ptr<Stage>& stage : in_order_) stage->Change(chunk);
+      if (top_) TakeTop(chunk);
       proof_.Add(std::exchange(proved_, proved_ + chunk.seen.bytes), chunk.seen);
     }
     place_->Put(chunks);
     job_.progress.Advance(chunks->window.bytes);
+  }
+
+  /// Keeps the first records, for --top. The counter needs the keys of records, so they are removed here.
+  void TakeTop(Chunk& chunk) {
+    const std::uint64_t kept = top_->Take(chunk.records);
+    enough_ = top_->done();
+    if (kept < chunk.records.size()) {
+      chunk.records = chunk.records.first(kept);
+      chunk.seen = proof_.Look(chunk.records);
+    }
+    StripKeys(chunk);
+  }
+
+  void StripKeys(Chunk& chunk) const {
+    if (job_.layout.keyed()) chunk.records = DropKeys(chunk.records, job_.layout);
   }
 
   Job& job_;
@@ -122,8 +320,8 @@ class StagedSink : public WindowSink {
   std::atomic<bool> enough_{false};
   BoundedQueue<std::shared_ptr<Chunks>> cut_;
   WorkerPool workers_;
-  std::vector<std::unique_ptr<Stage>> beside_;    ///< run on chunks side by side
-  std::vector<std::unique_ptr<Stage>> in_order_;  ///< run on chunks in output order
+  std::optional<DropEquals> equals_;  ///< with -u
+  std::optional<FrontCounter> top_;   ///< with --top
   std::unique_ptr<Place> place_;
   const bool begins_;                       ///< the output has no header yet
   std::uint64_t proved_ = 0;                ///< bytes of records in the output, with their keys

@@ -12,7 +12,7 @@
 #include <thread>
 #include <vector>
 
-#include "job/order.hpp"
+#include "job/open_job.hpp"
 #include "line_files.hpp"
 #include "records.hpp"
 #include "sort_files.hpp"
