@@ -5,11 +5,39 @@
 
 #include "base/log.hpp"
 #include "io/path.hpp"
-#include "job/expect.hpp"
 #include "kernels/error.hpp"
+#include "runs/key_stage.hpp"
 #include "runs/merge_runs.hpp"
 
 namespace gpusort {
+namespace {
+
+/// Returns the shares of cores and disks that the rest of the job will use, from phase 1 on. The plan must be made.
+/// `merging` means that the inputs are merged as they are.
+std::vector<JobPart> ExpectedParts(const Job& job, bool merging) {
+  const Inputs& inputs = job.inputs;
+  const JobSpec& spec = job.spec;
+  const bool spills = job.plan.spills && (job.plan.runs == 0 || job.plan.runs > job.plan.resident_runs);
+  const double in = static_cast<double>(inputs.stored_bytes());
+  const bool expands = !inputs.rereadable();
+  std::vector<JobPart> parts;
+  if (!merging) {
+    parts.push_back({"form runs", inputs.stored_bytes(), in, in, spills ? in : 0, expands});
+  }
+  // How little --top merges is not known.
+  const double merged = spec.order.top > 0 ? 0 : in + static_cast<double>(job.plan.level_bytes);
+  // Merging takes less of the cores than sorting: 0.6 to 0.8 of it if runs were spilled, otherwise half of it. With a
+  // GPU, making keys is nearly all of the work of the cores.
+  const bool from_disk = spills || merging;
+  const double work = job.plan.gpu && job.layout.keyed() ? 0.2 : from_disk ? 0.75 : 0.5;
+  const bool to_disk = spills && !job.plan.direct_temp && !spec.target.no_fsync && !IsStreamTarget(spec.target.output);
+  parts.push_back({"merge runs", 0, work * merged, from_disk ? merged : 0, merged, expands, to_disk});
+  if (spec.order.top > 0 || IsStreamTarget(spec.target.output)) return parts;
+  if (spec.target.verify) parts.push_back({"verify output", 0, 0.25 * in, in, 0, expands});
+  return parts;
+}
+
+}  // namespace
 
 void Sorting::Note(const std::string& text) {
   LogWarn(text);
@@ -184,7 +212,7 @@ std::uint64_t Attempt::MergeRuns(Output& output) {
   }
   proof_ = std::make_unique<OutputProof>(job_.layout, job_.spec.order.unique);
   const std::uint64_t bytes = gpusort::MergeRuns(job_, sorting_.runs, output, *proof_,
-                                                   sorting_.merging() ? RunOrder::kVerified : RunOrder::kTrusted);
+                                                 sorting_.merging() ? RunOrder::kVerified : RunOrder::kTrusted);
   RecordSum total;
   for (const Run& run : sorting_.runs) {
     total += run.sum;

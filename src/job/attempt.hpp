@@ -12,12 +12,11 @@
 #include "data/proof.hpp"
 #include "formats/key_tally.hpp"
 #include "job/gpu_source.hpp"
-#include "job/order.hpp"
+#include "job/open_job.hpp"
 #include "kernels/backend.hpp"
 #include "plan/make_plan.hpp"
 #include "runs/form_runs.hpp"
 #include "runs/job.hpp"
-#include "runs/key_stage.hpp"
 #include "runs/run.hpp"
 #include "watch/stats.hpp"
 

@@ -1,6 +1,5 @@
 #include "job/check_sorted.hpp"
 
-#include <algorithm>
 #include <memory>
 #include <string>
 #include <vector>
@@ -13,6 +12,7 @@
 #include "kernels/records/records.hpp"
 #include "plan/make_plan.hpp"
 #include "runs/form_runs.hpp"
+#include "runs/key_stage.hpp"
 
 namespace gpusort {
 

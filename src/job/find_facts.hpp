@@ -4,7 +4,7 @@
 #include <cstdint>
 
 #include "data/inputs.hpp"
-#include "job/order.hpp"
+#include "job/open_job.hpp"
 #include "plan/facts.hpp"
 #include "runs/journal.hpp"
 #include "spec/job_spec.hpp"

@@ -5,22 +5,66 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <chrono>
+#include <cstdlib>
+#include <cstring>
 #include <filesystem>
 #include <memory>
 #include <span>
 #include <utility>
-#include <vector>
 
 #include "base/log.hpp"
 #include "base/text.hpp"
 #include "io/path.hpp"
-#include "job/expect.hpp"
 #include "job/sort_job.hpp"
 #include "kernels/error.hpp"
 #include "kernels/records/records.hpp"
 
 namespace gpusort {
 namespace {
+
+using SteadyClock = std::chrono::steady_clock;
+
+double Since(SteadyClock::time_point begin) {
+  return std::chrono::duration<double>(SteadyClock::now() - begin).count();
+}
+
+double SecondsFor(double bytes, double per_second) { return per_second > 0 ? bytes / per_second : 0; }
+
+/// The seconds of each resource that a phase uses.
+class Uses {
+ public:
+  explicit Uses(double cores) : cores_(cores) {}
+
+  void Read(const FolderSpeed& folder, double bytes) { Add(folder, SecondsFor(bytes, folder.read), true); }
+  void Write(const FolderSpeed& folder, double bytes) { Add(folder, SecondsFor(bytes, folder.write), false); }
+
+  ExpectedPhase Phase(std::string name, bool gpu) const {
+    ExpectedPhase phase{std::move(name), cores_, gpu ? "GPU" : "cores"};
+    for (const Disk& disk : disks_) {
+      if (disk.read + disk.write <= phase.seconds) continue;
+      phase.seconds = disk.read + disk.write;
+      phase.limit = disk.read > disk.write ? "disk read" : "disk write";
+    }
+    return phase;
+  }
+
+ private:
+  struct Disk {
+    std::uint64_t device;
+    double read = 0, write = 0;
+  };
+  void Add(const FolderSpeed& folder, double seconds, bool read) {
+    // The measured speed of the cores already contains memory.
+    if (folder.memory) return;
+    auto disk = std::find_if(disks_.begin(), disks_.end(), [&](const Disk& d) { return d.device == folder.device; });
+    if (disk == disks_.end()) disk = disks_.insert(disk, {folder.device});
+    (read ? disk->read : disk->write) += seconds;
+  }
+
+  const double cores_;
+  std::vector<Disk> disks_;
+};
 
 /// A file in memory with whole records of the input.
 class Sample {
@@ -204,23 +248,99 @@ void ProbeFolders(const SortContext& context, const Sample& sample, ExpectFacts&
 
 std::string MeasuredText(const ExpectFacts& expected, const Sample& sample) {
   const auto speed = [](double per_second) { return FormatBytes(static_cast<std::uint64_t>(per_second)) + "/s"; };
-  std::string text = "measured            input " + speed(expected.input_folder.read);
+  std::string text = "input " + speed(expected.input_folder.read);
   if (expected.temp_folder.write > 0) {
     text += ", temp " + speed(expected.temp_folder.write) + " written, " + speed(expected.temp_folder.read) + " read";
   }
   if (expected.output_folder.write > 0) text += ", output " + speed(expected.output_folder.write);
   text += ", " + FormatBytes(static_cast<std::uint64_t>(sample.bytes())) + " of the input";
   if (expected.form > 0) text += " sorted at " + speed(expected.form) + ",";
-  return text + " merged at " + speed(expected.merge) + "\n";
+  return TableRow("measured", text + " merged at " + speed(expected.merge));
 }
 
 }  // namespace
 
+std::vector<ExpectedPhase> Expect(const ExpectFacts& facts) {
+  std::vector<ExpectedPhase> phases;
+  if (facts.open > 0) phases.push_back({"start", facts.open, "GPU"});
+  if (facts.form > 0) {
+    Uses form(SecondsFor(facts.input, facts.form));
+    form.Read(facts.input_folder, facts.input);
+    form.Write(facts.temp_folder, facts.spilled);
+    phases.push_back(form.Phase("form runs", facts.gpu));
+  }
+  const double share = facts.input > 0 ? facts.between / facts.input : 0;
+  Uses merge(SecondsFor(facts.input * (1 + share), facts.merge));
+  merge.Read(facts.temp_folder, facts.spilled + facts.between);
+  merge.Write(facts.temp_folder, facts.between);
+  merge.Write(facts.output_folder, facts.output);
+  phases.push_back(merge.Phase("merge runs", facts.gpu));
+  if (facts.verifies) {
+    Uses verify(0);
+    verify.Read(facts.output_folder, facts.output);
+    if (ExpectedPhase phase = verify.Phase("verify output", facts.gpu); phase.seconds > 0) phases.push_back(phase);
+  }
+  return phases;
+}
+
+std::string Describe(const std::vector<ExpectedPhase>& phases) {
+  double all = 0;
+  std::string text;
+  for (const ExpectedPhase& phase : phases) {
+    all += phase.seconds;
+    text += (text.empty() ? ": " : ", ") + phase.name + " " + FormatDuration(phase.seconds) + " (" + phase.limit + ")";
+  }
+  return TableRow("expected", FormatDuration(all) + text);
+}
+
+FolderSpeed ProbeFolder(FileSystem& files, const std::string& directory, bool direct) {
+  constexpr std::uint64_t kBlock = std::uint64_t{4} << 20, kMost = std::uint64_t{512} << 20;
+  constexpr double kSeconds = 0.08;
+  FolderSpeed speed;
+  struct stat facts {};
+  if (::stat(directory.c_str(), &facts) == 0) speed.device = facts.st_dev;
+  try {
+    speed.memory = files.IsTmpfs(directory);
+    if (speed.memory) return speed;
+    const std::unique_ptr<File> file = files.OpenTemp(directory, direct);
+    const std::unique_ptr<std::byte, decltype(&std::free)> block(
+        static_cast<std::byte*>(std::aligned_alloc(4096, kBlock)), std::free);
+    if (!block) return speed;
+    // Random bytes, in case the disk compresses.
+    std::uint64_t random = 1;
+    for (std::uint64_t i = 0; i < kBlock; i += sizeof random) {
+      random = random * 6364136223846793005u + 1442695040888963407u;
+      std::memcpy(block.get() + i, &random, sizeof random);
+    }
+    const std::span<std::byte> bytes(block.get(), kBlock);
+    const std::uint64_t most = std::min(kMost, files.FreeSpace(directory) / 4);
+    std::uint64_t written = 0;
+    SteadyClock::time_point begin = SteadyClock::now();
+    while (written < most && Since(begin) < kSeconds) {
+      file->WriteAt(written, bytes);
+      written += kBlock;
+    }
+    if (!file->direct()) file->Sync();
+    speed.write = static_cast<double>(written) / Since(begin);
+    if (!file->direct()) file->DropCache();
+    std::uint64_t read = 0;
+    begin = SteadyClock::now();
+    while (read < written && Since(begin) < kSeconds) {
+      if (file->ReadAt(read, bytes) == 0) break;
+      read += kBlock;
+    }
+    if (read > 0) speed.read = static_cast<double>(read) / Since(begin);
+  } catch (const Error&) {
+    // The folder is full, for example. The job itself reports such an error.
+  }
+  return speed;
+}
+
 std::string MeasureJob(SortContext& context) {
-  const std::string nothing = "expected            nothing can be said: ";
+  const auto nothing = [](const std::string& why) { return TableRow("expected", "nothing can be said: " + why); };
   const Inputs& inputs = context.open.inputs;
-  if (!inputs.rereadable()) return nothing + "the input is a stream or compressed\n";
-  if (inputs.bytes() == 0) return nothing + "the input is empty\n";
+  if (!inputs.rereadable()) return nothing("the input is a stream or compressed");
+  if (inputs.bytes() == 0) return nothing("the input is empty");
   try {
     const Sample sample(context);
     ExpectFacts expected;
@@ -234,7 +354,7 @@ std::string MeasureJob(SortContext& context) {
     return Describe(Expect(expected)) + MeasuredText(expected, sample);
   } catch (const Error& error) {
     if (context.open.cancel.requested()) throw;
-    return nothing + error.what() + "\n";
+    return nothing(error.what());
   }
 }
 

@@ -1,11 +1,46 @@
-// Implements --explain=full: sorts a sample of the input to measure how long the job will take. Start at MeasureJob.
+// Implements --explain=full: estimates how long a job will take, from the speed of its folders and of the backend, which
+// sorts a sample of the input. Reading, sorting and writing overlap in a phase, so the most used resource decides the
+// time of the phase. Start at MeasureJob.
 #pragma once
 
+#include <cstdint>
 #include <string>
+#include <vector>
 
+#include "io/file.hpp"
 #include "job/sort_context.hpp"
 
 namespace gpusort {
+
+/// The speed of a folder in bytes per second. 0: unknown.
+struct FolderSpeed {
+  double read = 0, write = 0;
+  std::uint64_t device = 0;  ///< the device of the folder; folders on one device share its speed
+  bool memory = false;       ///< the folder is in memory (tmpfs), so that cores copy its bytes
+};
+
+/// The numbers of bytes that a job will move, and measured speeds in bytes per second.
+struct ExpectFacts {
+  double input = 0, spilled = 0, between = 0, output = 0;  ///< `between`: bytes of merges before the last one
+  FolderSpeed input_folder, temp_folder, output_folder;
+  double open = 0;             ///< seconds that opening a GPU takes
+  double form = 0, merge = 0;  ///< speeds of sorting and of merging if no disk limits them
+  bool gpu = false, verifies = false;
+};
+
+struct ExpectedPhase {
+  std::string name;
+  double seconds = 0;
+  std::string limit;  ///< the resource that decides: "disk read", "disk write", "cores" or "GPU"
+};
+/// A pure function.
+std::vector<ExpectedPhase> Expect(const ExpectFacts& facts);
+/// Returns a row of --explain: the time of all phases, then the time of each phase with its limit.
+std::string Describe(const std::vector<ExpectedPhase>& phases);
+
+/// Measures the speed of a folder with a nameless file, which it writes and reads back for about a sixth of a second.
+/// As in the job, `direct` bypasses the page cache; else the file is synced. A speed that cannot be measured is 0.
+FolderSpeed ProbeFolder(FileSystem& files, const std::string& directory, bool direct);
 
 /// Sorts a sample of the input in memory with the job's backend, and measures the speed of the folders. Returns rows
 /// for --explain: the expected times and the measured speeds, or the reason why there are none. The plan must be made.

@@ -1,17 +1,54 @@
-// Opens the inputs of a job. Sorting, --check and the tasks begin in this way. Start at OpenJob.
+// Opens the inputs of a job, and finds the order and the layouts of its records. Sorting, --check and the tasks begin in
+// this way. Start at OpenJob.
 #pragma once
 
+#include <memory>
 #include <optional>
 
 #include "base/machine.hpp"
 #include "data/inputs.hpp"
+#include "formats/keyed_lines.hpp"
 #include "io/file.hpp"
 #include "io/stream.hpp"
-#include "job/order.hpp"
 #include "kernels/backend.hpp"
 #include "spec/job_spec.hpp"
 
 namespace gpusort {
+
+/// The order of a job. Records are sorted as they are, or as keyed records. The JobSpec must outlive this object.
+struct Ordered {
+  std::unique_ptr<KeyMaker> maker;
+  KeyScheme* keyed = nullptr;  ///< makes the keys; null: records are sorted without keys
+  RecordLayout plain;          ///< the layout of records without keys
+  bool table = false;          ///< records have columns, and only their keys are compared
+  bool optional = false;       ///< keys only save time: `plain` gives the same order
+  /// A layout for --split, in which neighbours compare equal if and only if their keys are equal. It is `plain` without
+  /// the last-resort comparison, or the layout of keyed records for records with columns.
+  RecordLayout groups;
+
+  const RecordFormat& format() const { return *format_; }
+  /// Returns the keys of records with columns, or null if records can be compared in the layout `plain`.
+  KeyScheme* column_keys() const { return table ? keyed : nullptr; }
+  /// Returns the layout in which two records can be compared. It has keys if records have columns.
+  RecordLayout comparable() const { return table ? keyed->layout() : plain; }
+  /// Finds the columns of the keys in `header`, the header of all inputs. Does nothing if records have no columns or
+  /// `header` is empty. Throws Error if a key names a column that does not exist.
+  void ReadHeader(RecordSpan header) const {
+    if (table && !header.empty()) keyed->ReadHeader(header);
+  }
+
+  /// `gpu` means that a GPU may compare the records. Then keys that only save time are not made.
+  Ordered(const JobSpec& spec, bool gpu);
+
+ private:
+  void FindGroups(const JobSpec& spec);
+
+  std::unique_ptr<RecordFormat> format_;
+  std::unique_ptr<KeyedOrder> lines_;
+  std::unique_ptr<LineOrdered> group_order_;
+  std::unique_ptr<KeyMaker> group_keys_;
+  std::unique_ptr<KeyedOrder> group_lines_;
+};
 
 /// A job with its memory limit chosen and its inputs open.
 struct OpenJob {
@@ -19,9 +56,6 @@ struct OpenJob {
   /// `fronts` of Inputs. `spec`, `cancel` and `files` must outlive this object.
   OpenJob(const JobSpec& spec, CancelFlag& cancel, FileSystem& files, bool gpu = true,
           std::optional<FileFacts> overwritten = {}, StreamFronts fronts = {});
-
-  /// Returns true if -m can merge the inputs as they are. Otherwise they are sorted, with the same result.
-  bool inputs_are_runs() const { return spec.order.merge && inputs.rereadable() && !ordered.table; }
 
   const JobSpec& spec;
   CancelFlag& cancel;

@@ -1,5 +1,7 @@
 #include "job/sort_context.hpp"
 
+#include <fmt/core.h>
+
 #include <algorithm>
 #include <utility>
 
@@ -104,7 +106,7 @@ void SortContext::ShareMemory() {
     LogInfo("the limit on addresses (ulimit -v, -d) leaves room for " + std::to_string(most) + " threads");
   }
   if (planned < most) {
-    LogInfo("the memory is enough for " + std::to_string(planned) + (planned == 1 ? " thread" : " threads"));
+    LogInfo("the memory is enough for " + Counted(planned, "thread"));
   }
 }
 
@@ -113,34 +115,29 @@ std::string SortContext::ThreadBound() const { return std::to_string(cores.cores
 std::string SortContext::PlanText() const {
   const JobSpec& spec = open.spec;
   const Inputs& inputs = open.inputs;
-  std::string text = "record              " + spec.source.type_note + "\n";
-  const std::string files = std::to_string(inputs.count()) + (inputs.count() == 1 ? " file" : " files");
-  text += "input               ";
+  std::string text = TableRow("record", spec.source.type_note);
+  const std::string files = Counted(inputs.count(), "file");
   if (inputs.rereadable()) {
-    text += FormatBytes(inputs.bytes()) + " in " + files +
-            (inputs.direct() ? ", read past the page cache" : ", read through the page cache");
+    text += TableRow("input", fmt::format("{} in {}, read {} the page cache", FormatBytes(inputs.bytes()), files,
+                                          inputs.direct() ? "past" : "through"));
   } else if (inputs.stored_bytes() > 0) {
-    text += FormatBytes(inputs.stored_bytes()) + " in " + files + ", compressed: expanded as a stream";
+    text += TableRow(
+        "input", fmt::format("{} in {}, compressed: expanded as a stream", FormatBytes(inputs.stored_bytes()), files));
   } else {
-    text += inputs.compressed() ? "a stream, compressed" : "a stream";
+    text += TableRow("input", inputs.compressed() ? "a stream, compressed" : "a stream");
   }
-  text += "\n";
   if (spec.order.merge && !sorting.merging())
-    text += "merge               streams are sorted anew, which gives the same bytes\n";
-  if (spec.source.header > 0)
-    text += "header              " + std::to_string(spec.source.header) + " lines stay on top\n";
-  if (spec.order.top > 0) text += "top                 " + std::to_string(spec.order.top) + " records\n";
-  if (spec.target.split > 0)
-    text += "parts               " + std::to_string(spec.target.split) + ", by ranges of keys\n";
+    text += TableRow("merge", "streams are sorted anew, which gives the same bytes");
+  if (spec.source.header > 0) text += TableRow("header", fmt::format("{} lines stay on top", spec.source.header));
+  if (spec.order.top > 0) text += TableRow("top", fmt::format("{} records", spec.order.top));
+  if (spec.target.split > 0) text += TableRow("parts", fmt::format("{}, by ranges of keys", spec.target.split));
   if (spec.target.codec != Codec::kNone) {
-    text += "compression         " + std::string(CodecName(spec.target.codec)) + ", " +
-            std::to_string(sorting.shares.encoder_threads) +
-            (sorting.shares.encoder_threads == 1 ? " thread" : " threads") + "\n";
+    text += TableRow("compression", fmt::format("{}, {}", CodecName(spec.target.codec),
+                                                Counted(sorting.shares.encoder_threads, "thread")));
   }
-  if (!open.memory_choice.bound.empty()) text += "memory bound        " + open.memory_choice.bound + "\n";
-  if (!cores.limited_by.empty()) text += "thread bound        " + ThreadBound() + "\n";
-  const std::string backend = job.backend != nullptr ? job.backend->limits().name : "lost";
-  return text + "backend             " + backend + "\n" + Describe(job.plan);
+  if (!open.memory_choice.bound.empty()) text += TableRow("memory bound", open.memory_choice.bound);
+  if (!cores.limited_by.empty()) text += TableRow("thread bound", ThreadBound());
+  return text + TableRow("backend", job.backend != nullptr ? job.backend->limits().name : "lost") + Describe(job.plan);
 }
 
 void SortContext::FillStats() {

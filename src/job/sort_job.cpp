@@ -4,15 +4,15 @@
 #include <mutex>
 #include <optional>
 #include <utility>
+#include <vector>
 
 #include "base/log.hpp"
 #include "base/out_of_memory.hpp"
 #include "formats/table_format.hpp"
 #include "io/path.hpp"
 #include "job/check_sorted.hpp"
-#include "job/fingerprint.hpp"
 #include "job/measure.hpp"
-#include "job/start_over.hpp"
+#include "job/recovery.hpp"
 #include "kernels/error.hpp"
 #include "kernels/thread.hpp"
 #include "plan/memory_shares.hpp"
@@ -73,6 +73,82 @@ void TellKeyValues(Sorting& sorting) {
   // A slice may lack the values that other slices have. The task that cuts parts looks at all slices.
   if (spec.source.ranges.empty() && !spec.source.force_format) RefuseNoValues(spec, sorting.tally);
   for (const std::string& line : DescribeTally(spec, sorting.tally)) sorting.Note(line);
+}
+
+/// Checks that each input of -m is in order, before the inputs are sorted instead of merged.
+void CheckEachInput(SortContext& context) {
+  const JobSpec& spec = context.open.spec;
+  for (std::size_t i = 0; i < spec.source.inputs.size(); ++i) {
+    Source source = spec.source;
+    source.inputs = {spec.source.inputs[i]};
+    if (!source.ranges.empty()) source.ranges = {spec.source.ranges[i]};
+    source.max_record = context.job.plan.ring.max_record;
+    JobSpec one = SubJob(spec, std::move(source), spec.target);
+    one.order.unique = false;
+    one.limits.memory = Size{context.open.memory.left(), false};
+    try {
+      CheckSorted(one, context.open.cancel);
+    } catch (const Error& error) {
+      if (error.code() != ErrorCode::kNotSorted) throw;
+      throw Error(ErrorCode::kBadInput, std::string(error.what()) + SortInstead(context.open.ordered.plain));
+    }
+  }
+}
+
+/// Begins another attempt after `error`, as Recover() decides. Call this in the handler of `error`. Throws `error`
+/// again if no attempt would help. Runs that are not on a device stay, and the rest of the input is sorted again. The
+/// reader of a stream continues. If a keyed run was lost, the whole input is read again, because the run does not know
+/// its place in the input. After a wrong result no run stays, because it is not known which run is wrong.
+void StartOver(SortContext& context, const Error& error) {
+  Sorting& sorting = context.sorting;
+  PlanFacts& facts = sorting.facts;
+  const Inputs& inputs = context.open.inputs;
+  Past& past = context.past;
+  if (facts.machine.gpu) {
+    past.suspect = context.attempt->backend().limits().full_name();
+    past.of_gpu = true;
+  }
+  past.only_once = context.output.sent()  ? "the output, a stream, has taken a part of it"
+                   : !inputs.rereadable() ? "an input is a stream or compressed, and is not read twice"
+                                          : "";
+  std::optional<Recovery> recovery;
+  if (!context.open.cancel.requested()) recovery = Recover(error, facts, past);
+  if (!recovery && dynamic_cast<const WrongResult*>(&error) != nullptr) {
+    context.survival.GiveUpRuns(sorting);
+    throw WrongResult(Blame(error, past));
+  }
+  if (!recovery) throw;
+  Reading stream = context.attempt->TakeReading();
+  const bool all_read = !stream.feeder;
+  const std::size_t runs = sorting.runs.size();
+  if (inputs.rereadable()) stream.feeder.reset();
+  // The next attempt gets a new backend: the lanes of the old one were cancelled for good.
+  context.attempt.reset();
+  const bool lost = !all_read || sorting.runs.size() < runs;
+  const bool wrong = recovery->way == Recovery::Way::kAnew;
+  const bool anew = wrong || (context.layout.keyed() && inputs.rereadable() && lost);
+  if (sorting.merging() || anew) context.store.Drop(sorting.runs);
+  sorting.Note(recovery->note);
+  facts = std::move(recovery->facts);
+  if (recovery->way == Recovery::Way::kSmaller) ++past.smaller;
+  if (wrong) {
+    past.suspect.clear();
+    context.output.Restart();
+  }
+  if (recovery->way == Recovery::Way::kSort) {
+    {
+      const std::lock_guard lock(context.store_mutex);
+      context.store.Close();
+    }
+    CheckEachInput(context);
+    sorting.shares.memory = context.open.memory.left();
+    facts.earlier.block_bytes = 0;
+  }
+  context.attempt.emplace(sorting, std::move(stream));
+  context.attempt->OpenBackend();
+  if (sorting.merging() || (!anew && !context.job.rereadable())) return;
+  const std::vector<InputRange> ranges = sorting.RangesToRead();
+  if (!ranges.empty()) context.attempt->StartReading(ranges, MakeRing(facts, sorting.shares));
 }
 
 /// Sets the bytes around the records, which are known when all of the input is read.
@@ -209,7 +285,7 @@ std::string ExplainJob(const JobSpec& spec, CancelFlag& cancel, const GpuSource&
   context.attempt->MakePlan(context.ring);
   context.store.CheckDirectories(context.job.plan);
   return context.PlanText() +
-         (spec.probes ? MeasureJob(context) : "expected            --explain=full measures how long it will take\n");
+         (spec.probes ? MeasureJob(context) : TableRow("expected", "--explain=full measures how long it will take"));
 }
 
 }  // namespace gpusort

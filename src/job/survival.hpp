@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "data/output.hpp"
@@ -15,6 +16,10 @@
 namespace gpusort {
 
 struct Sorting;
+
+/// Finishes a job that an earlier process has published before it was killed. Returns the facts of the output, or
+/// std::nullopt if the job is not in this state. Call this before the output is opened.
+std::optional<KeptOutput> FinishPublished(const JobSpec& spec, FileSystem& files);
 
 /// Stores the finished part of a job, and finds the part that an earlier process stored. Without --resume-dir, and with
 /// --explain, every function does nothing. Only the thread of the job may call the functions. A function that writes

@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "io/file.hpp"
-#include "job/order.hpp"
+#include "job/open_job.hpp"
 #include "spec/job_spec.hpp"
 #include "task/job_folder.hpp"
 

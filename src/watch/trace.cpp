@@ -9,6 +9,7 @@
 #include <charconv>
 #include <cstring>
 #include <system_error>
+#include <utility>
 
 #include "base/report_file.hpp"
 #include "base/text.hpp"

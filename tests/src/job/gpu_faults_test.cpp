@@ -403,7 +403,7 @@ TEST_F(GpuFaults, RunsThatAProcessBeforeLeftWrongAreMadeAgainOnce) {
     FakeGpuPlan none;
     ASSERT_EQ(Run(job, GpuArgs(job, "cpu"), none), 0) << what_;
     ASSERT_TRUE(Made(job) == expected);
-    EXPECT_TRUE(NotesSay("who made the runs that were kept is suspect"));
+    EXPECT_TRUE(NotesSay("the machine or GPU that made the kept runs is suspect"));
     RemoveMade();
   }
   EXPECT_EQ(stopped, 2);

@@ -1,6 +1,6 @@
 // Tests jobs that continue after a failure: whatever call fails, and however often, the same options give the same
 // bytes in the end. tests/cli/resume.sh tests killed processes.
-#include "job/fingerprint.hpp"
+#include "job/survival.hpp"
 
 #include <gtest/gtest.h>
 #include <signal.h>

@@ -1,5 +1,5 @@
 // Tests the expected time of a job, which follows from the bytes that the job moves and from the rates.
-#include "job/expect.hpp"
+#include "job/measure.hpp"
 
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
