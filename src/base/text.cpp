@@ -6,6 +6,7 @@
 #include <array>
 #include <charconv>
 #include <cmath>
+#include <ctime>
 #include <system_error>
 
 #include "kernels/error.hpp"
@@ -150,6 +151,32 @@ std::string FormatBytes(std::uint64_t bytes) {
 }
 
 std::string Hex(std::uint64_t number) { return fmt::format("{:016x}", number); }
+
+std::string HexOf(std::span<const std::byte> bytes) {
+  std::string text;
+  for (const std::byte byte : bytes) text += fmt::format("{:02x}", static_cast<unsigned>(byte));
+  return text;
+}
+
+std::optional<std::vector<std::byte>> BytesOfHex(std::string_view text) {
+  const auto digit = [](char c) { return c >= '0' && c <= '9' ? c - '0' : c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1; };
+  if (text.size() % 2 != 0) return std::nullopt;
+  std::vector<std::byte> bytes;
+  for (std::size_t i = 0; i < text.size(); i += 2) {
+    const int high = digit(text[i]), low = digit(text[i + 1]);
+    if (high < 0 || low < 0) return std::nullopt;
+    bytes.push_back(static_cast<std::byte>(high * 16 + low));
+  }
+  return bytes;
+}
+
+std::string UtcText(const char* format) {
+  const std::time_t now = std::time(nullptr);
+  std::tm utc{};
+  std::array<char, 40> text{};
+  if (::gmtime_r(&now, &utc) != nullptr) std::strftime(text.data(), text.size(), format, &utc);
+  return text.data();
+}
 
 std::string Counted(std::uint64_t count, std::string_view noun) {
   return fmt::format("{} {}{}", count, noun, count == 1 ? "" : "s");

@@ -2,10 +2,13 @@
 #pragma once
 
 #include <chrono>
+#include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace gpusort {
 
@@ -42,6 +45,12 @@ std::string FormatBytes(std::uint64_t bytes);
 std::string SizeArgument(std::uint64_t bytes);
 /// Returns the number as 16 hexadecimal digits.
 std::string Hex(std::uint64_t number);
+/// Returns two hexadecimal digits for each byte.
+std::string HexOf(std::span<const std::byte> bytes);
+/// Returns std::nullopt if `text` is not a result of HexOf.
+std::optional<std::vector<std::byte>> BytesOfHex(std::string_view text);
+/// Returns the time now in UTC. `format` is that of strftime.
+std::string UtcText(const char* format);
 inline double InSeconds(std::chrono::nanoseconds time) { return std::chrono::duration<double>(time).count(); }
 /// Returns a text such as "1 run" or "2 runs".
 std::string Counted(std::uint64_t count, std::string_view noun);

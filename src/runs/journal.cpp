@@ -9,7 +9,6 @@
 #include <array>
 #include <cerrno>
 #include <chrono>
-#include <ctime>
 #include <filesystem>
 #include <nlohmann/json.hpp>
 #include <set>
@@ -17,7 +16,6 @@
 #include <system_error>
 #include <thread>
 
-#include "base/hex.hpp"
 #include "base/log.hpp"
 #include "base/own_folder.hpp"
 #include "base/text.hpp"
@@ -36,15 +34,6 @@ std::string HostName() {
   std::array<char, 256> name{};
   ::gethostname(name.data(), name.size() - 1);
   return EscapeName(name.data());
-}
-
-std::string Now() {
-  const std::time_t now = std::time(nullptr);
-  std::tm utc{};
-  ::gmtime_r(&now, &utc);
-  std::array<char, 32> text{};
-  std::strftime(text.data(), text.size(), "%Y-%m-%dT%H:%M:%SZ", &utc);
-  return text.data();
 }
 
 [[noreturn]] void Refuse(const std::string& folder, const std::string& why) {
@@ -201,7 +190,7 @@ void Journal::Begin(KeptJob job, const KeptAttempt& given, const std::vector<std
   KeptAttempt attempt = given;
   attempt.host = HostName();
   attempt.pid = static_cast<std::uint64_t>(::getpid());
-  attempt.begin = Now();
+  attempt.begin = UtcText("%Y-%m-%dT%H:%M:%SZ");
   if (!manifest_.attempts.empty()) attempt.directories = manifest_.attempts.back().directories;
   const auto use = [&](const std::string& directory) {
     const auto end = attempt.directories.end();

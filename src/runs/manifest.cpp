@@ -6,7 +6,6 @@
 #define XXH_INLINE_ALL
 #include <xxhash.h>
 
-#include "base/hex.hpp"
 #include "base/text.hpp"
 #include "kernels/error.hpp"
 
@@ -30,32 +29,19 @@ std::uint64_t Hash(std::string_view text, std::uint64_t before) {
 // from another program.
 [[noreturn]] void Lacks(const std::string& what) { throw Error(ErrorCode::kIntegrity, "it has no proper " + what); }
 
-const Json& Member(const Json& json, const char* name) {
+const Json& Member(const Json& json, const char* name, bool (Json::*is_right)() const noexcept) {
   const auto found = json.find(name);
-  if (!json.is_object() || found == json.end()) Lacks(name);
+  if (!json.is_object() || found == json.end() || !((*found).*is_right)()) Lacks(name);
   return *found;
 }
+const Json& ListOf(const Json& json, const char* name) { return Member(json, name, &Json::is_array); }
+std::string TextOf(const Json& json, const char* name) { return Member(json, name, &Json::is_string).get<std::string>(); }
 std::uint64_t Number(const Json& json, const char* name, std::uint64_t most = kMaxSize) {
   if (!json.is_number_unsigned() || json.get<std::uint64_t>() > most) Lacks(name);
   return json.get<std::uint64_t>();
 }
 std::uint64_t NumberOf(const Json& json, const char* name, std::uint64_t most = kMaxSize) {
-  return Number(Member(json, name), name, most);
-}
-std::string TextOf(const Json& json, const char* name) {
-  const Json& text = Member(json, name);
-  if (!text.is_string()) Lacks(name);
-  return text.get<std::string>();
-}
-bool FlagOf(const Json& json, const char* name) {
-  const Json& flag = Member(json, name);
-  if (!flag.is_boolean()) Lacks(name);
-  return flag.get<bool>();
-}
-const Json& ListOf(const Json& json, const char* name) {
-  const Json& list = Member(json, name);
-  if (!list.is_array()) Lacks(name);
-  return list;
+  return Number(Member(json, name, &Json::is_number_unsigned), name, most);
 }
 /// Returns a list of three numbers.
 const Json& Triple(const Json& json, const char* name) {
@@ -77,7 +63,7 @@ KeptJob JobFrom(const Json& json) {
   job.id = NumberOf(json, "id", UINT64_MAX);
   job.block_bytes = NumberOf(json, "block_bytes", UINT32_MAX);
   if (job.block_bytes == 0 || job.block_bytes % kSpillAlignment != 0) Lacks("block_bytes");
-  job.keyed = FlagOf(json, "keyed");
+  job.keyed = Member(json, "keyed", &Json::is_boolean).get<bool>();
   job.partial = TextOf(json, "partial");
   if (!job.partial.starts_with(".gpusort-") || job.partial.find('/') != std::string::npos) Lacks("partial");
   job.input = TextOf(json, "input");
@@ -95,7 +81,7 @@ KeptAttempt AttemptFrom(const Json& json, const std::vector<std::string>& before
   attempt.host = TextOf(json, "host");
   attempt.pid = NumberOf(json, "pid");
   attempt.begin = TextOf(json, "begin");
-  attempt.compresses = FlagOf(json, "compresses");
+  attempt.compresses = Member(json, "compresses", &Json::is_boolean).get<bool>();
   for (const Json& directory : ListOf(json, "directories")) {
     if (!directory.is_string()) Lacks("directories");
     attempt.directories.push_back(directory.get<std::string>());
@@ -114,7 +100,7 @@ KeptRun RunFrom(const Json& json) {
   run.id = NumberOf(json, "id", UINT64_MAX);
   run.bytes = NumberOf(json, "bytes");
   run.level = static_cast<std::uint32_t>(NumberOf(json, "level", UINT32_MAX - 1));
-  run.sum = SumFrom(Member(json, "sum"));
+  run.sum = SumFrom(ListOf(json, "sum"));
   for (const Json& range : ListOf(json, "origin")) {
     Triple(range, "origin");
     run.origin.push_back({static_cast<std::uint32_t>(Number(range[0], "origin", UINT32_MAX)),
@@ -140,7 +126,7 @@ std::vector<std::byte> FromHex(const std::string& text) {
 KeptMerge MergeFrom(const Json& json, const std::map<std::uint64_t, KeptRun>& runs) {
   KeptMerge merge;
   merge.output_bytes = NumberOf(json, "output_bytes");
-  merge.front = {NumberOf(json, "bytes"), SumFrom(Member(json, "sum")), SumFrom(Member(json, "dropped")),
+  merge.front = {NumberOf(json, "bytes"), SumFrom(ListOf(json, "sum")), SumFrom(ListOf(json, "dropped")),
                  FromHex(TextOf(json, "last"))};
   for (const Json& pair : ListOf(json, "taken")) {
     if (!pair.is_array() || pair.size() != 2) Lacks("taken");

@@ -8,7 +8,6 @@
 #define XXH_INLINE_ALL
 #include <xxhash.h>
 
-#include "base/hex.hpp"
 #include "base/own_folder.hpp"
 #include "base/text.hpp"
 #include "kernels/error.hpp"

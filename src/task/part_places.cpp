@@ -9,7 +9,6 @@
 #include <span>
 #include <utility>
 
-#include "base/hex.hpp"
 #include "base/own_folder.hpp"
 #include "base/text.hpp"
 #include "kernels/error.hpp"

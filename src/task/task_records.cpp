@@ -8,7 +8,6 @@
 #define XXH_INLINE_ALL
 #include <xxhash.h>
 
-#include "base/hex.hpp"
 #include "base/text.hpp"
 
 namespace gpusort {

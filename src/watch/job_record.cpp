@@ -4,8 +4,6 @@
 #include <sys/stat.h>
 
 #include <algorithm>
-#include <array>
-#include <ctime>
 #include <exception>
 #include <nlohmann/json.hpp>
 #include <span>
@@ -50,11 +48,7 @@ void WriteWhole(const std::string& path, const std::string& text) {
 JobRecord::JobRecord(const JobSpec& spec) : spec_(spec), begin_(StageClock::SteadyNow()) {
   thread_role = "main";
   facts_.version = GPUSORT_VERSION;
-  const std::time_t now = std::time(nullptr);
-  std::tm utc{};
-  std::array<char, 32> text{};
-  if (::gmtime_r(&now, &utc) != nullptr) std::strftime(text.data(), text.size(), "%Y-%m-%d %H:%M:%S UTC", &utc);
-  facts_.started = text.data();
+  facts_.started = UtcText("%Y-%m-%d %H:%M:%S UTC");
 }
 
 JobRecord::~JobRecord() = default;
@@ -104,14 +98,7 @@ void JobRecord::Summarize() const noexcept {
   if (!ShowsProgress(when) || CurrentLogFormat() != LogFormat::kText) return;
   if (when != When::kAlways && seconds < kLongJobSeconds) return;
   try {
-    const std::string& output = spec_.target.output;
-    const SummaryFacts facts{.seconds = seconds,
-                             .merged = spec_.order.merge,
-                             .threads = threads_,
-                             .output = IsStreamTarget(output) ? "" : EscapeName(output),
-                             .stats_file = EscapeName(spec_.reports.stats),
-                             .report_file = EscapeName(spec_.reports.page)};
-    std::istringstream lines(SummaryText(facts, *facts_.stats));
+    std::istringstream lines(SummaryText(spec_, seconds, threads_, *facts_.stats));
     for (std::string line; std::getline(lines, line);) PrintStatusLine(line, {});
   } catch (...) {
     // Out of memory: the job is done, and has no summary.

@@ -9,7 +9,6 @@
 #include <filesystem>
 #include <new>
 #include <optional>
-#include <utility>
 
 #include "base/report_file.hpp"
 #include "io/file.hpp"
@@ -91,19 +90,17 @@ void RequireWritable(const NamedFile& report) {
 void CheckReportFiles(const JobSpec& spec, const std::vector<std::string>& parts) {
   std::vector<NamedFile> files;
   for (const std::string& input : spec.source.inputs) files.push_back({Role::kInput, "the input", input});
-  const std::pair<NamedFile, bool> others[] = {
-      {{Role::kOutput, "the output", spec.target.output}, !spec.target.output.empty() && spec.target.split == 0},
-      {{Role::kNames, "--files0-from", spec.source.names_file}, !spec.source.names_file.empty()},
-      {{Role::kRandomSource, "--random-source", spec.order.random_source}, !spec.order.random_source.empty()},
-      {{Role::kReport, "--stats", spec.reports.stats}, !spec.reports.stats.empty()},
-      {{Role::kReport, "--trace", spec.reports.trace}, !spec.reports.trace.empty()},
-      {{Role::kReport, "--report", spec.reports.page}, !spec.reports.page.empty()},
-      {{Role::kReport, "--log-file", spec.reports.log_file}, !spec.reports.log_file.empty()},
-  };
   for (const std::string& part : parts) files.push_back({Role::kOutput, "the output", part});
-  for (const auto& [file, given] : others) {
-    if (given) files.push_back(file);
-  }
+  const auto add = [&](Role role, const char* what, const std::string& path) {
+    if (!path.empty()) files.push_back({role, what, path});
+  };
+  if (spec.target.split == 0) add(Role::kOutput, "the output", spec.target.output);
+  add(Role::kNames, "--files0-from", spec.source.names_file);
+  add(Role::kRandomSource, "--random-source", spec.order.random_source);
+  add(Role::kReport, "--stats", spec.reports.stats);
+  add(Role::kReport, "--trace", spec.reports.trace);
+  add(Role::kReport, "--report", spec.reports.page);
+  add(Role::kReport, "--log-file", spec.reports.log_file);
   for (NamedFile& file : files) file.Look();
   for (std::size_t b = 0; b < files.size(); ++b) {
     if (!files[b].written() && files[b].role != Role::kNames && files[b].role != Role::kRandomSource) continue;

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "base/text.hpp"
+#include "io/path.hpp"
 
 namespace gpusort {
 namespace {
@@ -57,7 +58,7 @@ std::string LimitText(const std::vector<Limit>& limits) {
   return text;
 }
 
-std::string AdviceText(const std::vector<Limit>& limits, const SummaryFacts& facts, const SortStats& stats) {
+std::string AdviceText(const std::vector<Limit>& limits, unsigned threads, const SortStats& stats) {
   const std::string resource = limits.empty() ? "" : limits.front().resource;
   const bool disk = resource == "disk read" || resource == "disk write";
   if (disk && stats.temp_written > 0) {
@@ -65,7 +66,7 @@ std::string AdviceText(const std::vector<Limit>& limits, const SummaryFacts& fac
   }
   if (disk) return "a faster disk for input and output";
   if (resource == "cores") {
-    return fmt::format("more cores{}{}", facts.threads > 0 ? fmt::format(" (now {})", facts.threads) : "",
+    return fmt::format("more cores{}{}", threads > 0 ? fmt::format(" (now {})", threads) : "",
                        stats.gpu ? "" : ", or a GPU");
   }
   if (resource == "GPU" || resource == "bus") return "a second GPU (--device gpu uses all of them)";
@@ -73,43 +74,44 @@ std::string AdviceText(const std::vector<Limit>& limits, const SummaryFacts& fac
 }
 
 std::string FileText(const std::string& file, const char* option, const char* content) {
-  return file.empty() ? fmt::format("{} FILE writes {}", option, content) : fmt::format("{} has {}", file, content);
+  return file.empty() ? fmt::format("{} FILE writes {}", option, content)
+                      : fmt::format("{} has {}", EscapeName(file), content);
 }
 
 }  // namespace
 
-std::string SummaryText(const SummaryFacts& facts, const SortStats& stats) {
+std::string SummaryText(const JobSpec& spec, double job_seconds, unsigned threads, const SortStats& stats) {
   const std::vector<Limit> limits = FindLimits(stats);
-  std::string text = fmt::format("{}      {}, {}", facts.merged ? "merged" : "sorted",
-                                 FormatBytes(stats.bytes), Counted(stats.records_out, "record"));
+  std::string text = fmt::format("{}      {}, {}", spec.order.merge ? "merged" : "sorted", FormatBytes(stats.bytes),
+                                 Counted(stats.records_out, "record"));
   if (stats.records_in > stats.records_out) text += fmt::format(" of {}", stats.records_in);
   if (stats.stored_bytes != stats.bytes && stats.stored_bytes > 0) {
     text += ", stored as " + FormatBytes(stats.stored_bytes);
   }
-  if (!facts.output.empty()) text += ", to " + facts.output;
+  if (!IsStreamTarget(spec.target.output)) text += ", to " + EscapeName(spec.target.output);
 
-  text += "\ntime        " + FormatDuration(facts.seconds);
-  if (facts.seconds > 0) {
-    const double rate = static_cast<double>(stats.bytes) / facts.seconds;
+  text += "\ntime        " + FormatDuration(job_seconds);
+  if (job_seconds > 0) {
+    const double rate = static_cast<double>(stats.bytes) / job_seconds;
     text += fmt::format(", {}/s", FormatBytes(static_cast<std::uint64_t>(rate)));
   }
   const char* between = ": ";
   for (const PhaseTimes& phase : stats.phases) {
     const double seconds = InSeconds(phase.wall);
-    if (seconds < kNotablePart * facts.seconds) continue;
+    if (seconds < kNotablePart * job_seconds) continue;
     text += fmt::format("{}{} {}", std::exchange(between, ", "), phase.name, FormatDuration(seconds));
   }
 
-  text += fmt::format("\nmemory      {} of the {} allowed", FormatBytes(stats.host_peak),
-                      FormatBytes(stats.host_limit));
+  text +=
+      fmt::format("\nmemory      {} of the {} allowed", FormatBytes(stats.host_peak), FormatBytes(stats.host_limit));
   if (stats.device_peak > 0) text += fmt::format(", {} of the GPU's", FormatBytes(stats.device_peak));
   text += stats.temp_peak == 0 ? "; no temp files"
                                : fmt::format("; temp files took {} of disk", FormatBytes(stats.temp_peak));
 
   return text + fmt::format("\nlimited by  {}\nmore        {}, {}; faster with: {}\n", LimitText(limits),
-                            FileText(facts.stats_file, "--stats", "all figures"),
-                            FileText(facts.report_file, "--report", "a page of them"),
-                            AdviceText(limits, facts, stats));
+                            FileText(spec.reports.stats, "--stats", "all figures"),
+                            FileText(spec.reports.page, "--report", "a page of them"),
+                            AdviceText(limits, threads, stats));
 }
 
 }  // namespace gpusort

@@ -3,18 +3,12 @@
 
 #include <string>
 
+#include "spec/job_spec.hpp"
 #include "watch/stats.hpp"
 
 namespace gpusort {
 
-struct SummaryFacts {
-  double seconds = 0;  ///< the time of the whole job
-  bool merged = false;
-  unsigned threads = 0;
-  std::string output, stats_file, report_file;  ///< escaped names; empty if the job does not write the file
-};
-
 /// Returns five lines: bytes and records, time and rate, memory, the resource that limited the job, and advice.
-std::string SummaryText(const SummaryFacts& facts, const SortStats& stats);
+std::string SummaryText(const JobSpec& spec, double seconds, unsigned threads, const SortStats& stats);
 
 }  // namespace gpusort

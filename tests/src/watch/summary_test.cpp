@@ -26,11 +26,10 @@ class Summary : public ::testing::Test {
     stats.host_peak = 60 << 20;
     stats.phases = {Phase("start", 0, Resource::kDiskRead, 0), Phase("form runs", 4, Resource::kCompute, 3),
                     Phase("merge runs", 6, Resource::kDiskWrite, 5)};
-    facts.seconds = 10;
-    facts.threads = 2;
+    spec.target.output = "-";
   }
   std::vector<std::string> Lines() const {
-    const std::string text = SummaryText(facts, stats);
+    const std::string text = SummaryText(spec, seconds, threads, stats);
     EXPECT_EQ(std::count(text.begin(), text.end(), '\n'), 5) << text;
     std::vector<std::string> lines;
     for (std::size_t at = 0, end; (end = text.find('\n', at)) != std::string::npos; at = end + 1) {
@@ -40,15 +39,17 @@ class Summary : public ::testing::Test {
     return lines;
   }
 
-  SummaryFacts facts;
+  JobSpec spec;
+  double seconds = 10;
+  unsigned threads = 2;
   SortStats stats;
 };
 
 TEST_F(Summary, HasBytesTimeMemoryLimitAndWhatToTry) {
   stats.temp_peak = stats.temp_written = 100 << 20;
-  facts.output = "out.bin";
-  facts.stats_file = "stats.json";
-  facts.report_file = "page.html";
+  spec.target.output = "out.bin";
+  spec.reports.stats = "stats.json";
+  spec.reports.page = "page.html";
   EXPECT_EQ(Lines(), (std::vector<std::string>{
                          "sorted      100.0 MiB, 1000 records, to out.bin",
                          "time        10.0 s, 10.0 MiB/s: form runs 4.00 s, merge runs 6.00 s",
@@ -89,7 +90,7 @@ TEST_F(Summary, TellsTheGpuFromItsBus) {
 }
 
 TEST_F(Summary, SaysWhatTheOutputLeftOutAndHowItIsStored) {
-  facts.merged = true;
+  spec.order.merge = true;
   stats.records_out = 1;
   stats.stored_bytes = 10 << 20;
   EXPECT_EQ(Lines()[0], "merged      100.0 MiB, 1 record of 1000, stored as 10.0 MiB");
@@ -97,7 +98,7 @@ TEST_F(Summary, SaysWhatTheOutputLeftOutAndHowItIsStored) {
 
 // An empty input takes no time.
 TEST_F(Summary, HasNoRateWithoutTime) {
-  facts.seconds = 0;
+  seconds = 0;
   stats = SortStats{};
   EXPECT_EQ(Lines()[0], "sorted      0 B, 0 records");
   EXPECT_EQ(Lines()[1], "time        0.00 s");
