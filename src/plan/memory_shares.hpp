@@ -23,7 +23,6 @@ struct KeyShape {
   std::uint64_t pool_bytes() const { return threads == 0 ? 0 : blocks() * block_bytes(); }
   /// Returns the memory of the whole stage, if a line with its keys is at most four times as long as the line.
   std::uint64_t bytes() const { return pool_bytes() + 2 * threads * 4 * piece_bytes; }
-  friend bool operator==(const KeyShape&, const KeyShape&) = default;
 };
 /// Chooses the sizes of the stage that makes keys, which then takes about an eighth of `memory` bytes.
 KeyShape MakeKeyShape(std::uint64_t memory, unsigned threads, bool gpu);
@@ -36,8 +35,6 @@ struct MemoryShares {
   KeyShape keys;
   unsigned encoder_threads = 1;        ///< number of threads that compress the output
   std::uint64_t temp_place_bytes = 0;  ///< memory for compressing a spilled block; 0: blocks are not compressed
-
-  friend bool operator==(const MemoryShares&, const MemoryShares&) = default;
 };
 
 /// Divides the memory. Uses fewer threads than `facts` allow if there is no plan for more threads.
