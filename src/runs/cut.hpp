@@ -104,30 +104,26 @@ class Cutter {
     for (int round = 0; round < kMaxRounds && total + total / 4 < limit; ++round) {
       std::uint64_t weights = 0;
       std::size_t active = 0;
+      bool starved = false;
       for (const Cursor& cursor : cursors_) {
         if (cursor.remaining() == 0) continue;
         weights += cursor.weight;
         ++active;
+        starved = starved || cursor.available() == 0;
       }
-      if (active == 0 || limit - total < active * unit) break;
+      if (starved || active == 0 || limit - total < active * unit) break;
       offers_.clear();
       const std::uint64_t room = (limit - total) / unit - active;
-      std::optional<std::size_t> least;
-      bool starved = false;
       for (std::size_t i = 0; i < cursors_.size(); ++i) {
-        Cursor& cursor = cursors_[i];
+        const Cursor& cursor = cursors_[i];
         if (cursor.remaining() == 0) continue;
-        if (cursor.available() == 0) {
-          starved = true;
-          break;
-        }
         // Every share has one record; the rest of the room is dealt by weight.
         const std::uint64_t share =
             1 + static_cast<std::uint64_t>(static_cast<unsigned __int128>(room) * cursor.weight / weights);
         offers_.push_back({i, std::min(cursor.available(), share * unit), {}});
       }
-      if (starved) break;
       LookAtEnds();
+      std::optional<std::size_t> least;
       for (std::size_t i = 0; i < offers_.size(); ++i) {
         Offer& offer = offers_[i];
         Cursor& cursor = cursors_[offer.cursor];

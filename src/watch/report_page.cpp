@@ -70,29 +70,23 @@ std::string Verdict(const ReportFacts& facts, const JobEnding& ending) {
 }  // namespace
 
 const char* Advice(int exit_code) {
-  switch (static_cast<ErrorCode>(exit_code)) {
-    case ErrorCode::kUsage:
-      return "mend the command as the message says; nothing was written.";
-    case ErrorCode::kBadInput:
-      return "look at the place in the input that the message names; no output was written.";
-    case ErrorCode::kIo:
-      return "look at the file and the error that the message names, and run it again.";
-    case ErrorCode::kNoSpace:
-      return "free space or choose another folder (--temp-dir), and run it again.";
-    case ErrorCode::kOutOfMemory:
-      return "give it less (--memory, --threads) or a machine with more, and run it again.";
-    case ErrorCode::kGpuLost:
-      return "look at the GPU (nvidia-smi -q, the kernel log), or run it again with --device auto or cpu.";
-    case ErrorCode::kIntegrity:
-      return "memory, a disk or a GPU gave back other bytes than were written: test them before relying on this "
-             "machine.";
-    case ErrorCode::kStopped:
-      return "give the same command again: it goes on from what is kept.";
-    case ErrorCode::kInternal:
-      return "this is a fault of gpusort: report it with this page.";
-    default:
-      return "run it again; an output that was there is as it was, and --resume-dir keeps what is done.";
+  constexpr std::pair<ErrorCode, const char*> kAdvice[] = {
+      {ErrorCode::kUsage, "mend the command as the message says; nothing was written."},
+      {ErrorCode::kBadInput, "look at the place in the input that the message names; no output was written."},
+      {ErrorCode::kIo, "look at the file and the error that the message names, and run it again."},
+      {ErrorCode::kNoSpace, "free space or choose another folder (--temp-dir), and run it again."},
+      {ErrorCode::kOutOfMemory, "give it less (--memory, --threads) or a machine with more, and run it again."},
+      {ErrorCode::kGpuLost,
+       "look at the GPU (nvidia-smi -q, the kernel log), or run it again with --device auto or cpu."},
+      {ErrorCode::kIntegrity,
+       "memory, a disk or a GPU gave back other bytes than were written: test them before relying on this machine."},
+      {ErrorCode::kStopped, "give the same command again: it goes on from what is kept."},
+      {ErrorCode::kInternal, "this is a fault of gpusort: report it with this page."},
+  };
+  for (const auto& [code, advice] : kAdvice) {
+    if (exit_code == static_cast<int>(code)) return advice;
   }
+  return "run it again; an output that was there is as it was, and --resume-dir keeps what is done.";
 }
 
 std::string ReportPage(const ReportFacts& facts, const JobEnding& ending) {
