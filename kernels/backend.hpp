@@ -78,23 +78,22 @@ struct BackendLimits {
   std::uint64_t device_bytes = 0;
   unsigned threads = 1;            ///< the number of host threads that sort
 
-  /// Returns the name, followed by the id if there is one.
   std::string full_name() const { return id.empty() ? name : name + " (" + id + ")"; }
 };
 
 /// Describes the arena that MakeArena allocates. Several GPUs divide the slots and lanes equally.
 struct ArenaShape {
   RecordLayout layout;
-  /// The size of a slot in bytes. A slot holds one batch or one merge window: whole records, fewer than 2^32. For
-  /// lines, slot_bytes must be below 2^32, and a batch has at most SlotRecords(layout, slot_bytes) lines. A merge
-  /// window may have more lines.
+  /// The size of a slot in bytes. A slot holds one batch or one merge window: fewer than 2^32 whole records. For lines,
+  /// slot_bytes must be below 2^32, and a batch has at most SlotRecords(layout, slot_bytes) lines. A merge window may
+  /// have more lines.
   std::uint64_t slot_bytes = 0;
   /// The number of slots: up to two for each lane that sorts, and one for each run that stays in the arena. A CPU lane
   /// that only merges needs no slot.
   std::uint32_t slots = 0;
   std::uint32_t lanes = 1;
-  std::uint64_t batch_lines = 0;  ///< CPU only: the maximum number of lines of a batch; 0 means SlotRecords()
-  bool grows = false;  ///< CPU only: true: a line longer than a slot is accepted, as a separate batch
+  std::uint64_t batch_lines = 0;  ///< the maximum number of lines of a CPU batch; 0 means SlotRecords()
+  bool grows = false;  ///< whether the CPU backend accepts a line longer than a slot, as a batch by itself
 };
 
 /// One block of the bytes of a batch, in host memory, on loan: the destructor returns the buffer to its owner. All
@@ -155,8 +154,8 @@ class OwnedRecords : public SortedRecords {
 };
 using HostRecords = OwnedRecords<HostBuffer>;
 
-/// A part of a sorted run that Lane::Merge takes: whole records. The pieces of a run must be adjacent in the list of
-/// pieces and in the order of the run. Runs must come in ascending order of `run`.
+/// An input of Lane::Merge: consecutive whole records of a sorted run. In a list of pieces, the pieces of one run must
+/// be neighbours, in the order of the run. The runs must ascend by `run`.
 struct Piece {
   const std::byte* data = nullptr;
   std::uint64_t bytes = 0;
@@ -178,13 +177,13 @@ struct DeviceTimes {
 };
 
 /// One worker of a backend, with its own workspace. Only one thread at a time may use a lane, but lanes work in
-/// parallel. Sort and Merge throw Error(kOutOfMemory), which leaves the backend usable, Error(kGpuLost), after which
-/// no memory of the device can be read, and Error(kCancelled) after Backend::Cancel.
+/// parallel. Sort and Merge throw three errors. After Error(kOutOfMemory) the backend is still usable. After
+/// Error(kGpuLost) no memory of the device can be read. Error(kCancelled) follows Backend::Cancel.
 class Lane {
  public:
   virtual ~Lane() = default;
-  /// Sorts all records of `source` stably: whole records of at most slot_bytes in total. Waits until two slots are
-  /// free. Never returns null. Throws Error(kInternal) if the batch is empty.
+  /// Sorts all records of `source` stably. The records must fit slot_bytes. Waits until two slots are free. Never
+  /// returns null. Throws Error(kInternal) if the batch is empty.
   virtual std::unique_ptr<SortedRecords> Sort(BatchSource& source) = 0;
   /// Merges `pieces` stably: of records with equal keys, the record of the earlier piece comes first. Writes the result
   /// to host memory at `out`, which must not overlap any piece. The result has at most slot_bytes bytes.
@@ -209,14 +208,14 @@ struct SlotRead {
 struct SearchRange {
   const std::byte* data = nullptr;
   std::uint64_t bytes = 0;
-  bool inclusive = false;  ///< true: records with the same key as the cut are before the cut
+  bool inclusive = false;  ///< true: records with the same key as the cut count as before the cut
   int device = kOnHost;    ///< the GPU whose memory holds the records
 };
 
 /// Finds a cut that divides sorted runs of lines into two halves, neither of them empty. The cut is the line at the
 /// middle of the longest run. Returns for each run how many of its bytes come before the cut, in the order of (key,
-/// run). Run r is the bytes [bounds[r], bounds[r + 1]) from `data` on. Only `before`, which must do what
-/// Backend::BytesBefore does, uses `data`; read(begin, span) must copy the bytes from offset `begin` on into the span.
+/// run). Run r is the bytes [bounds[r], bounds[r + 1]) from `data` on. read(begin, span) must copy the bytes from
+/// offset `begin` on into the span. `before` must do the work of Backend::BytesBefore on ranges of `data`.
 template <typename Read, typename Before>
 std::vector<std::uint64_t> CutLinesInHalf(const std::byte* data, std::span<const std::uint64_t> bounds,
                                           const RecordLayout& layout, const Read& read, const Before& before) {
@@ -266,7 +265,7 @@ class Backend {
   /// nothing on the CPU. If pinning fails, copies are slower, and nothing else changes.
   virtual void Pin(void* data, std::uint64_t bytes) = 0;
   /// Ends the pinning that Pin(data) began. Returns false if a lost GPU keeps the memory pinned. The caller must then
-  /// leave the memory mapped until the process ends, because the other GPUs would still copy to and from the old pages.
+  /// never unmap the memory: GPUs would use its pages even after new memory got the same address.
   virtual bool Unpin(void* data) = 0;
   /// Returns for each range the size in bytes of its records before `cut_record`, which is in host memory.
   virtual std::vector<std::uint64_t> BytesBefore(std::span<const SearchRange> ranges, RecordSpan cut_record) = 0;
@@ -285,8 +284,8 @@ class Backend {
   virtual void Cancel() = 0;
 };
 
-/// Returns true if this machine seems to have an NVIDIA GPU, that is, if a device node and the CUDA module exist. Costs
-/// microseconds: loads neither the driver nor the module.
+/// Returns true if this machine seems to have an NVIDIA GPU, that is, if a device node and the CUDA module exist. Takes
+/// microseconds, because it loads neither the driver nor the module.
 bool GpuLikely();
 /// Returns how to install the CUDA module if the machine has a GPU and no module, otherwise an empty string.
 std::string WhyGpuIsUnused();
@@ -299,7 +298,7 @@ std::uint64_t CpuLaneBytes(const RecordLayout& layout, std::uint64_t slot_bytes,
 /// Returns the number of GPUs that CUDA shows to this process. Throws the same errors as OpenCudaBackend.
 int CountGpus(std::chrono::seconds timeout);
 /// Opens a GPU, which takes about 0.35 s. Throws Error(kGpuLost) with the reason if the device or the CUDA module of
-/// this version is missing. A GPU counts as lost if a single wait for it, including opening, exceeds `timeout`.
+/// this version is missing. A GPU counts as lost if opening it, or a later wait for it, takes longer than `timeout`.
 std::unique_ptr<Backend> OpenCudaBackend(int device, std::chrono::seconds timeout = std::chrono::minutes(1));
 /// Returns one backend that works on all `gpus`, in this order. A single GPU is returned unchanged. Enables direct
 /// copies between the GPUs if the machine allows them.

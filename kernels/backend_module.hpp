@@ -1,6 +1,6 @@
 // The interface between the program and the CUDA backend, which is a module (gpusort_cuda.so). The program loads the
-// module when it wants a GPU. Without the module the program works on the CPU. The module exports one name,
-// gpusort_cuda_module, is loaded once and stays loaded. The module owns all state of the backend. Start at CudaModule;
+// module when it wants a GPU. Without the module the program works on the CPU. The module exports one name:
+// gpusort_cuda_module. The module is loaded once, stays loaded, and owns all state of the backend. Start at CudaModule;
 // backend_module.cpp is the program's side.
 #pragma once
 
@@ -23,6 +23,6 @@ struct CudaModule {
 
 }  // namespace gpusort
 
-/// Returns the functions of the CUDA module, which exports no other name. A program that links this function does not
-/// load the module.
+/// Returns the functions of the CUDA module, which exports no other name. A program that is linked with this function
+/// does not load the module.
 extern "C" __attribute__((visibility("default"))) const gpusort::CudaModule* gpusort_cuda_module();

@@ -10,7 +10,7 @@ namespace gpusort {
 /// The kind of an error. The value is the program's exit code.
 enum class ErrorCode : int {
   kNotSorted = 1,    ///< only with --check: the input is not in order
-  kUsage = 2,        ///< wrong command line or configuration, or a file that is missing before any work began
+  kUsage = 2,        ///< wrong command line or configuration, or a file is missing before the work begins
   kBadInput = 3,     ///< the input breaks its format or limits, or changed while it was read
   kIo = 4,           ///< a system call on a file failed
   kNoSpace = 5,      ///< no free space, or a quota or file-size limit was reached

@@ -20,19 +20,19 @@ class Module {
     const char* version;             ///< the version that this program needs
     ErrorCode error;                 ///< the code of the errors that Load throws
     std::string advice;              ///< the end of the message about a module that is missing or cannot be loaded
-    const char* variable = nullptr;  ///< the environment variable with another path, for tests
+    const char* variable = nullptr;  ///< the environment variable that tests set to another path
   };
   explicit Module(Description description) : about_(std::move(description)) {}
 
   /// Returns the path of the module. If the module is missing, returns an empty string and sets `why` (unless null) to
-  /// a message with all places, and with the errno text of a place that could not be read.
+  /// a message that lists the searched paths, and the error if a path could not be read.
   std::string Find(std::string* why = nullptr) const;
-  /// Loads the module and returns the struct of its functions. Throws Error with the reason, for example another
-  /// version. A second call returns the same pointer. Thread-safe.
+  /// Loads the module and returns the struct of its functions. Throws Error with the reason, for example that the
+  /// version differs. A second call returns the same pointer. Thread-safe.
   const void* Load() const;
 
  private:
-  /// Returns the folders to search. Sets `error` to the errno if the folder of the program cannot be found.
+  /// Returns the paths to search. Sets `error` to the errno if the folder of the program cannot be found.
   std::vector<std::string> Places(int& error) const;
   [[noreturn]] void Fail(const std::string& why) const { throw Error(about_.error, why); }
 

@@ -51,7 +51,7 @@ class SlotPool : public std::enable_shared_from_this<SlotPool> {
     const std::uint32_t lane_;
   };
 
-  /// Creates a pool in which all slots are free. The pool hands out the slot that was freed last; at first slot 0.
+  /// Creates a stack of free slots: slot 0 is taken first, and later the slot that was freed last.
   SlotPool(std::uint32_t slots, std::uint32_t lanes) : slots_(slots), lanes_(lanes) {
     for (std::uint32_t slot = slots; slot-- > 0;) free_.push_back(slot);
     for (std::uint32_t lane = lanes; lane-- > 0;) free_lanes_.push_back(lane);

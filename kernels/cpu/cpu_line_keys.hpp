@@ -1,5 +1,4 @@
-// The encoded keys of lines on the CPU backend: reads them, compares them, and finds their common prefixes. Start at
-// LineKeys.
+// Reads and compares the encoded keys of lines on the CPU backend, and finds their common prefixes. Start at LineKeys.
 #pragma once
 
 #include <algorithm>
@@ -13,8 +12,8 @@
 
 namespace gpusort::detail {
 
-/// A copy of 56 bytes of one line's encoded key. The copy saves finding the keys in the line again if the twelve bytes
-/// of an entry do not decide.
+/// A copy of 56 bytes of one line's encoded key. Lines whose entries are equal are compared by these copies, because
+/// finding the keys in the lines again would take longer.
 struct WideKey {
   static constexpr std::uint64_t kBytes = 56;
 
@@ -26,8 +25,8 @@ struct WideKey {
 /// Collects the bytes of a WideKey, in the same way as ChunkWriter collects a chunk of twelve bytes.
 class WideWriter {
  public:
-  /// Collects bytes [skip, skip + WideKey::kBytes) of an encoded key. The caller uses only the first `wanted` of these
-  /// bytes.
+  /// Collects bytes [skip, skip + WideKey::kBytes) of an encoded key. Only the first `wanted` of these bytes must be
+  /// written.
   WideWriter(WideKey& key, std::uint64_t skip, std::uint64_t wanted)
       : to_(reinterpret_cast<Byte*>(&key)), skip_(skip), end_(skip + wanted) {}
 
@@ -43,7 +42,7 @@ class WideWriter {
   void PutWord(std::uint64_t word) { PutPart(word, 8); }
   void PutPart(std::uint64_t word, unsigned bytes) {
     word ^= flip_ & ~std::uint64_t{0} << (64 - 8 * bytes);
-    // Stores whole words: later bytes overwrite the zeros at their ends, and Finish sets the bytes after the last word.
+    // Stores eight bytes at once. Later bytes overwrite those after the first `bytes`, and Finish sets the rest.
     if (at_ >= skip_) {
       if (at_ - skip_ < WideKey::kBytes) Store(at_ - skip_, word);
     } else if (skip_ - at_ < bytes) {
@@ -94,7 +93,7 @@ class LineKeys {
         plain_(IsPlain(order)),
         flip_((order.key_count == 0 ? order.last_resort_reverse : order.keys[0].reverse) ? ~std::uint64_t{0} : 0) {}
 
-  /// Returns the first position in [begin, end) at which the plain keys of a and b differ. Returns at most the length
+  /// Returns the first position in [begin, end) at which the plain keys of a and b differ, or the end of that range or
   /// of the shorter key. Call this only if plain().
   std::uint64_t Find(RecordSpan a, RecordSpan b, std::uint64_t begin, std::uint64_t end) const {
     const RecordSpan x = Key(a), y = Key(b);
@@ -121,7 +120,7 @@ class LineKeys {
     return EncodeChunk(AsBytes(line.data()), line.size(), order_, skip);
   }
   /// Writes bytes [skip, skip + WideKey::kBytes) of the line's encoded key to `key`. Returns true if the encoded key
-  /// has no byte after the first `wanted` of these. `line` must not include its delimiter.
+  /// has no byte after the first `wanted` of these bytes. `line` must not include its delimiter.
   bool Widen(RecordSpan line, std::uint64_t skip, std::uint32_t row, WideKey& key,
              std::uint64_t wanted = WideKey::kBytes) const {
     if (order_.keyed) {
@@ -138,7 +137,7 @@ class LineKeys {
   }
   /// Returns true if every encoded key is a range of the bytes of its line, possibly complemented.
   bool plain() const { return plain_; }
-  /// Returns the bytes of the line that are its plain key, before any complement.
+  /// Returns the bytes of the line that are its plain key, not complemented.
   RecordSpan Key(RecordSpan line) const {
     if (order_.key_count == 0) return line;
     const KeyRange range = FindKey(AsBytes(line.data()), line.size(), order_.keys[0], order_.separator);
@@ -167,12 +166,12 @@ class LineKeys {
     return order.key_count == 0 || (order.key_count == 1 && order.keys[0].plain() && !order.last_resort);
   }
 
-  /// Returns the first field of a keyed line: its encoded key up to the first key that only the host can compare.
+  /// Returns the first field of a keyed line, which is the whole encoded key: the next key has no encoding.
   RecordSpan Field(RecordSpan line) const {
     const KeyRange field = KeyedFields(AsBytes(line.data()), line.size(), order_).Next();
     return line.subspan(field.begin, field.size());
   }
-  /// Copies `field` from byte `skip` on to `to` and pads with zeros to `room` bytes. A field contains no zero byte.
+  /// Sets to[0, room) to `field` without its first `skip` bytes, padded with zeros. A field contains no zero byte.
   static void PutPadded(RecordSpan field, std::uint64_t skip, Byte* to, std::uint64_t room) {
     const std::uint64_t size = std::min(room, field.size() - std::min<std::uint64_t>(skip, field.size()));
     if (size > 0) std::memcpy(to, field.data() + skip, size);
@@ -184,8 +183,8 @@ class LineKeys {
   const std::uint64_t flip_;  ///< all ones if plain keys are in descending order, otherwise 0
 };
 
-/// Measures the length of the common prefix of the encoded keys of a first line and of other lines. Also returns
-/// chunks, because a chunk costs little once the keys of a line have been found.
+/// Finds how many leading bytes of their encoded keys other lines share with a first line. Also returns chunks, because
+/// a chunk costs little once the keys of a line have been found.
 class CommonKey {
  public:
   CommonKey(const LineKeys& keys, RecordSpan first) : keys_(keys) {
@@ -199,7 +198,7 @@ class CommonKey {
   /// Returns the longest common prefix, in bytes, that this object can measure.
   std::uint64_t most() const { return most_; }
 
-  /// Returns how many of the first `most` bytes (<= most()) of the encoded keys of `line` and the first line agree.
+  /// Returns how many leading bytes of their encoded keys `line` and the first line share, at most `most` (<= most()).
   std::uint64_t Find(RecordSpan line, std::uint64_t most) const {
     if (keys_.plain()) {
       const RecordSpan key = keys_.Key(line);
@@ -270,7 +269,7 @@ class WideCompare {
   }
 
  private:
-  static constexpr std::uint32_t kNoRow = ~std::uint32_t{0};  // marks an empty place; batches have fewer lines
+  static constexpr std::uint32_t kNoRow = ~std::uint32_t{0};  // marks an empty place; no batch has so many lines
 
   std::uint64_t Place(std::uint32_t row) const { return row & (memory_.size() - 1); }
   const WideKey& Get(std::uint32_t row) const {

@@ -30,7 +30,7 @@ class LineMerger {
     for (const RecordSpan& piece : pieces) total += piece.size();
     std::vector<Node> nodes(1);
     nodes[0] = {{pieces.begin(), pieces.end()}, total, out};
-    // First cuts the pieces into shares, several for each worker. Then each worker cuts its share into tiles.
+    // First cuts the pieces into shares, several for each worker. Then the workers cut the shares into tiles.
     const std::uint64_t share = std::max(kTileBytes, total / (4 * std::uint64_t{executor.workers()}));
     for (std::size_t at = 0; at < nodes.size();) {
       if (nodes[at].bytes <= share || nodes[at].pieces.size() == 1) {
@@ -130,7 +130,7 @@ class LineMerger {
       }
       sources.push_back({unsorted + first, n - first});
     }
-    // The bytes that the first and last keys of all pieces share are shared by all keys between them.
+    // Pieces are sorted: if their first and last keys begin with the same bytes, so do all keys between them.
     const CommonKey common(keys_, lines[0]);
     std::uint64_t skip = common.most();
     for (const Range<const Entry*>& source : sources) {
@@ -167,7 +167,6 @@ class LineMerger {
   std::byte* const memory_;
 };
 
-/// The sorter of lines of the CPU backend.
 class LineSlotSorter final : public SlotSorter {
  public:
   LineSlotSorter(const RecordLayout& layout, std::uint64_t slot_bytes, std::uint64_t batch_lines)

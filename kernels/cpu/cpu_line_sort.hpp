@@ -1,5 +1,5 @@
 // Sorts a batch of lines on the CPU backend. The sort moves entries: twelve bytes of a line's encoded key and its row,
-// the line's number in the batch. Lines whose entries are equal are sorted by later bytes of their keys. Start at
+// the line's number in the batch. Lines with the same twelve bytes are sorted by later bytes of their keys. Start at
 // LineSorter::Sort.
 #pragma once
 
@@ -41,7 +41,6 @@ struct LineShape {
   }
   std::uint64_t bytes(unsigned workers) const { return entries_bytes + starts_bytes + workers * worker_bytes; }
 
-  /// Returns the scratch memory of a worker.
   std::byte* Worker(std::byte* memory, unsigned worker) const {
     return memory + entries_bytes + starts_bytes + worker * worker_bytes;
   }
@@ -59,8 +58,8 @@ struct LineShape {
 };
 
 /// Sorts entries with the same twelve bytes by the rest of their keys, from the most significant bytes to the least,
-/// with a list of groups instead of recursion. Skips bytes that all keys of a group share. Once a key that only the
-/// host compares is decided for a group, the sort goes on with encodings of the keys after it.
+/// with a list of groups instead of recursion. Skips bytes that all keys of a group share. If all lines of a group are
+/// equal in a key that only the host compares, the sort goes on with the encoding of later keys.
 template <typename Lines>
 class LineRefiner {
  public:
@@ -77,8 +76,8 @@ class LineRefiner {
     }
   }
 
-  /// Sorts entries that are in the order of their numbers. `next` is the first byte of the encoded keys that the
-  /// entries do not hold. On return the entries are in the final order and have their old content.
+  /// Completes the order of entries that VqSort has sorted. `next` is the index of the first byte of an encoded key
+  /// after the twelve bytes of its entry. On return the entries are in the final order, with unchanged content.
   void Refine(Entry* entries, std::uint64_t n, std::uint64_t next) {
     const Entry* const last = entries + n;
     const Entry* asked = entries;
@@ -108,7 +107,7 @@ class LineRefiner {
     std::uint64_t size;
     std::uint64_t next;
     bool fresh;         ///< true if the group was split off by the bytes just before `next`
-    std::size_t stage;  ///< how many of the keys that only the host compares are equal in all lines of the group
+    std::size_t stage;  ///< the number of host-only keys that are equal in all lines of the group
   };
   /// A key that only the host compares, and the keys after it.
   struct Stage {

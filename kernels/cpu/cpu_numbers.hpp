@@ -18,12 +18,12 @@
 namespace gpusort::detail {
 
 constexpr std::uint64_t kNumberTileBytes = kMergeTileBytes;
-/// The number of slices from which on it is faster to sort a tile of numbers than to merge it (data/bench/NOTES.md).
+/// A tile of numbers with at least this many slices is sorted, which is faster than merging (data/bench/NOTES.md).
 template <typename U>
 constexpr std::size_t kSlicesToSort = sizeof(U) == 8 ? 48 : 9;
 
-/// Calls f(map, unmap) with functions for both directions of `map`. They do not test map.swap, so that the compiler can
-/// vectorize a loop over them.
+/// Calls f(map, unmap) with functions for both directions of `map`. The functions do not test map.swap, so that the
+/// compiler can vectorize loops that call them.
 template <typename U, typename F>
 void WithMap(const NumberMap<U>& map, F f) {
   const U mask = map.magnitude_mask, flip = map.flip;

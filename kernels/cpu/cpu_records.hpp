@@ -88,10 +88,10 @@ class Refiner {
  public:
   Refiner(const KeyReader& keys, const Byte* records) : keys_(keys), layout_(keys.layout()), records_(records) {}
 
-  /// Sorts entries that are in the order of their numbers. `next` is the first byte of the normalized keys that the
-  /// entries do not hold. On return the entries are in the order (key, row) and have their old content. The sort goes
-  /// from the most significant bytes to the least, with a list of groups instead of recursion. A group skips the bytes
-  /// that all its keys share, which bounds the number of reads of each key byte.
+  /// Completes the order of entries that VqSort has sorted. `next` is the index of the first byte of a normalized key
+  /// after the twelve bytes of its entry. On return the entries are in the order (key, row), with unchanged content.
+  /// The sort goes from the most significant bytes to the least, with a list of groups instead of recursion. A group
+  /// skips the bytes that all its keys share, which bounds the number of reads of each key byte.
   void Refine(Entry* entries, std::uint64_t n, std::uint64_t next) {
     if (next >= layout_.key_bytes) return;
     ForEachGroup(entries, n, [&](Entry* group, std::uint64_t size) {
@@ -305,7 +305,7 @@ class RecordSorter final : public SlotSorter {
             std::memcpy(to, *slices[0].first, size * stride);
             return;
           }
-          // The leading bytes that the first and last keys of all slices share are shared by all keys between them.
+          // Slices are sorted: if their first and last keys begin with the same bytes, so do all keys between them.
           const Byte* const head = *slices[0].first;
           std::uint64_t skip = layout_.key_bytes;
           for (const Range<RecordIterator>& slice : slices) {
@@ -352,7 +352,7 @@ class RecordSorter final : public SlotSorter {
   const RecordLayout& layout_;
   const KeyReader keys_;
   const std::uint64_t records_;  ///< the number of records that fit a slot
-  /// The number of records in a tile. A tile has fewer large records, so that threads share the work evenly.
+  /// The number of records in a tile. Large records have smaller tiles, so that threads share the work evenly.
   const std::uint64_t tile_items_ =
       std::min(records_, std::clamp<std::uint64_t>((std::uint64_t{8} << 20) / layout_.stride, 16, kEntriesPerTile));
 };

@@ -1,6 +1,6 @@
-// The threads of the CPU backend, which its lanes share. Start at TeamExecutor. The team continues with fewer threads
-// if the system refuses some. oneTBB 2021.8 does not continue after a refused thread (ulimit -u,
-// pids.max): the call that asked for work throws, and later calls wait for ever.
+// The threads of the CPU backend, which its lanes share. Start at TeamExecutor. If the system refuses threads (ulimit
+// -u, pids.max), the team continues with fewer threads. With oneTBB 2021.8 the call that asked for work would throw,
+// and later calls would wait for ever.
 #pragma once
 
 #include <algorithm>
@@ -41,8 +41,8 @@ class ThreadTeam {
   }
 
   /// Calls run(worker) in this thread and in up to `most` - 1 threads of the team, each with a different `worker` below
-  /// `most`. Returns when all these calls have returned. A call may only return when no work is left, because then no
-  /// further thread joins. Throws the first exception of `run`. `run` must not call Run. Thread-safe.
+  /// `most`. Returns when all these calls have returned. `run` must not return while work is left: no thread joins
+  /// after the first return. Throws the first exception of `run`. `run` must not call Run. Thread-safe.
   void Run(unsigned most, const std::function<void(unsigned)>& run) {
     Call call{run, most, 0, 0, {}};
     std::unique_lock lock(mutex_);
