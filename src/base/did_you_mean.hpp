@@ -7,7 +7,7 @@
 
 namespace gpusort {
 
-/// Returns "; did you mean X or Y?" with the words of `known` that begin with `typed`. If no word does, takes the words
+/// Returns "; did you mean X or Y?", where X and Y are the words of `known` that begin with `typed`, or else the words
 /// with the fewest typing errors. Ignores case. Returns "" if no word is similar, or if more than three are.
 std::string DidYouMean(std::string_view typed, const std::vector<std::string>& known);
 /// Returns a list of at most 20 of the names, in quotes. The names that are most similar to `typed` come first.

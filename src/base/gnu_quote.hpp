@@ -11,7 +11,7 @@ namespace gpusort {
 std::string QuoteWord(std::string_view text);
 /// Returns the text as one quoted word of a shell command.
 std::string QuoteShell(std::string_view text);
-/// Returns a printable text without colons and shell syntax unchanged, and QuoteShell(text) for any other text.
+/// Returns `text` itself if it is printable and has no colon and no shell syntax. Otherwise returns QuoteShell(text).
 std::string QuoteName(std::string_view text);
 /// Returns "WHAT: NAME: REASON". QuoteName quotes the name, and the reason is the text of the errno `error`.
 std::string FileMessage(std::string_view what, std::string_view name, int error);

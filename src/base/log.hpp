@@ -1,7 +1,7 @@
 // Writes log lines to standard error and to a log file, and the status line that shows progress. Start at InitLog.
 // Log lines and the status line share one lock: a log line erases the status line, and the status line is drawn again
 // below the log line. In the JSON format each line is an object; the manual page lists the events and their fields.
-// No function but InitLog throws. Before InitLog is called, warnings and errors go to standard error as text.
+// Only InitLog throws. Before InitLog is called, warnings and errors go to standard error as text.
 #pragma once
 
 #include <cstdint>
@@ -15,7 +15,7 @@ enum class LogFormat { kText, kJson };
 enum class LogLevel { kDebug, kInfo, kWarning, kError };
 enum class LogEvent { kStarted, kPlan, kPhase, kProgress, kNote, kFailed, kDone };
 
-/// A member of the JSON object of a log line. EncodeName escapes strings, so that programs can restore their bytes.
+/// A member of the JSON object of a log line. EncodeName escapes strings, so that programs can restore the original.
 struct LogField {
   const char* name;
   std::variant<std::uint64_t, double, std::string, std::vector<std::string>> value;
@@ -23,20 +23,20 @@ struct LogField {
 using LogFields = std::vector<LogField>;
 
 /// Opens the log. Call this once, before other threads log. Standard error shows messages of `level` (trace, debug,
-/// info, warn, error or off) and above. If `file` is not empty, the file gets these messages and those of level info
-/// and above, with times in UTC. Throws Error(kUsage) if the file cannot be opened.
+/// info, warn, error or off) and above. If `file` is not empty, the file gets the same messages, and all messages of
+/// level info and above, with times in UTC. Throws Error(kUsage) if the file cannot be opened.
 void InitLog(const std::string& level, const std::string& file, LogFormat format = LogFormat::kText);
 LogFormat CurrentLogFormat() noexcept;
 
-/// Each function logs `message` as one line, escaped by EscapeName, which does not change escaped names in the message.
-/// In the JSON format the line is an event `note`.
+/// Each function logs `message` as one line, escaped by EscapeName. Names that are escaped already stay as they are. In
+/// the JSON format the line is an event `note`.
 void LogDebug(const std::string& message) noexcept;
 void LogInfo(const std::string& message) noexcept;
 void LogWarn(const std::string& message) noexcept;
 void LogError(const std::string& message) noexcept;
 /// Logs `message`. If memory for the log line is refused, writes the message directly to standard error.
 void LogError(const char* message) noexcept;
-/// Logs `message` in the text format, and does nothing in the JSON format, for which the caller also calls Log().
+/// Logs `message` in the text format. Does nothing in the JSON format, where the caller logs an event by Log() instead.
 /// Returns false if memory was refused.
 bool LogText(LogLevel level, const std::string& message) noexcept;
 /// Suppresses the log lines of all threads while this object exists, for trial work that is not part of the job.
@@ -50,15 +50,15 @@ class QuietLog {
 
 /// Logs an event in the JSON format, and does nothing in the text format. Returns false if memory was refused.
 bool Log(LogEvent event, LogLevel level, const std::string& message, const LogFields& fields) noexcept;
-/// Prints "gpusort: " and `doubt` to standard error, whatever the log level is. In the JSON format, prints a warning.
+/// Prints `doubt`, a warning of --debug, to standard error, whatever the log level is. Text begins with "gpusort: ".
 void SayDoubt(const std::string& doubt) noexcept;
 /// Returns the name of a signal, such as "SIGTERM" or "SIGRTMIN+3".
 std::string SignalName(int signal);
-/// Writes the event `failed` just before the process ends. Allocates no memory, so that signal handlers may call this.
-/// `signal` is the signal that ends the process, or 0. In the text format, prints `message` unless it is null.
+/// Writes the event `failed` just before the process ends. In the text format, prints only `message`, or nothing if
+/// `message` is null. `signal` ends the process, or is 0. Allocates no memory, so that signal handlers may call this.
 void SayFailed(int signal, int exit_code, const char* message) noexcept;
 
-/// Returns the length of the longest status line: the width of the terminal less one column, or 79 if it is unknown.
+/// Returns the length of the longest status line: the width of the terminal minus 1, or 79 if the width is unknown.
 std::size_t StatusColumns() noexcept;
 /// Replaces the status line by the first StatusColumns() characters of `line`, which must be printable ASCII. Does
 /// nothing while the terminal accepts no output, for example after Ctrl-S: the job must not wait for the terminal.

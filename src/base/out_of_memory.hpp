@@ -1,5 +1,5 @@
 // Ends the process with a message if std::bad_alloc is thrown where no code can catch it: in a destructor, or while
-// another std::bad_alloc is handled. (The destructor of nlohmann's JSON allocates memory.) `main` catches all others.
+// another std::bad_alloc is handled. (The destructor of nlohmann's JSON allocates memory.) `main` catches it elsewhere.
 #pragma once
 
 namespace gpusort {
@@ -7,7 +7,7 @@ namespace gpusort {
 /// Installs a terminate handler for std::bad_alloc. The handler allocates no memory, prints `front` and `text`, and
 /// ends the process with `exit_code`. The strings must be literals. Call this once.
 void EndWhenOutOfMemory(const char* front, const char* text, int exit_code) noexcept;
-/// Sets another literal as the text of the terminate handler, for example once the output is in place.
+/// Replaces `text` of the terminate handler by another literal, for example once the output is in place.
 void SetOutOfMemoryText(const char* text) noexcept;
 const char* OutOfMemoryText() noexcept;
 

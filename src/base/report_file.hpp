@@ -11,14 +11,14 @@
 
 namespace gpusort {
 
-/// Returns true if another user may have planted the file. This is possible in a folder in which everybody can write:
-/// the file belongs to another user, the path is another user's link, or the file has several names.
+/// Returns true if another user may have planted the file. In a folder in which everybody can write, this means that
+/// the file or the link at `path` belongs to another user, or that the file has several names.
 bool MayBePlanted(const std::string& path);
 
 /// Opens or creates a file to write a report to, and empties the file unless `append` is true. Returns a descriptor,
 /// which the caller closes. If `path` is a standard stream, such as /dev/stderr, returns a copy of its descriptor. On
 /// failure returns -1 and sets errno: EACCES if MayBePlanted(path), ENXIO if the file is a pipe that no process reads.
-/// Waits at most a second for the reader of a pipe: signals, which could end a longer wait, may be blocked.
+/// Waits for the reader of a pipe at most a second, because blocked signals could not end a longer wait.
 int OpenReport(const std::string& path, bool append);
 
 /// Writes all of `text`. Returns 0 or an errno.

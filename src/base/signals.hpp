@@ -1,11 +1,11 @@
 // Handles the signals that end a process, and SIGUSR1. Start at HandleSignals.
-// The first signal (SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGXCPU...) asks the job to stop through the CancelFlag. If the
-// job has not ended 0.35 s later, for example because a system call hangs, the process ends by that signal. A second
-// signal or a fault (SIGSEGV, SIGABRT...) ends the process at once. Temporary files have no names, so they vanish with
-// the process; an unfinished output that has a name is removed here. A job with --resume-dir has more time and ends
-// with exit code 75. For other jobs, SIGUSR1 asks for a line of progress. Only the main thread receives these signals
-// (kernels/thread.hpp), so blocking them there protects the rename of the output. A job on a GPU takes up to 1 s to
-// end, because the driver has to release the device.
+// The first signal (SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGXCPU...) sets the CancelFlag, which asks the job to stop. If
+// the job has not ended 0.35 s later, for example because a system call hangs, the process ends by that signal. A
+// second signal or a fault (SIGSEGV, SIGABRT...) ends the process at once. Temporary files have no names, so they
+// vanish with the process; an unfinished output that has a name is removed here. A job with --resume-dir has more time
+// and ends with exit code 75. For other jobs, SIGUSR1 asks for a line of progress. Only the main thread receives these
+// signals (kernels/thread.hpp), and it blocks them while it renames the output. A job on a GPU takes up to 1 s to end,
+// because the driver has to release the device.
 #pragma once
 
 #include <vector>

@@ -29,11 +29,11 @@ struct Size {
 /// Returns the decimal number in `text`, or std::nullopt if `text` has a non-digit or the number is 2^64 or more.
 std::optional<std::uint64_t> ParseDigits(std::string_view text);
 
-/// Parses a size such as 4096, 64K, 1.5g, 2GiB or 50%. Units are powers of 1024, and a number without a unit counts
-/// `bare_unit` bytes. Throws Error(kUsage) that quotes `text`.
+/// Parses a size such as 4096, 64K, 1.5g, 2GiB or 50%. Units are powers of 1024. `bare_unit` is the unit, in bytes, of
+/// a number without a unit. Throws Error(kUsage) that quotes `text`.
 Size ParseSize(std::string_view text, std::uint64_t bare_unit);
 
-/// Returns `text` as one line for a message or a log. Control characters, marks of line ends and text direction, and
+/// Returns `text` as one line for a message or a log. Control characters, line separators, marks of text direction, and
 /// bytes that are not UTF-8 become \xNN. A backslash stays, so that escaping an escaped text changes nothing.
 std::string EscapeName(std::string_view text);
 /// Returns the text of EscapeName, but with \x5c instead of each backslash, so that programs can restore the bytes.

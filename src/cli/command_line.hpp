@@ -21,20 +21,20 @@ struct Argument {
   std::string text{};                  ///< the name, or the word that contains the option: "--memory=1G", "-ruS"
   std::optional<std::string> value{};  ///< the option's value: the rest of the option's word, or the next word
   bool after_options = false;          ///< true for a name that follows "--"
-  std::size_t begin = 0, end = 0;      ///< the range [begin, end) of the argument's words; joined letters share a word
+  std::size_t begin = 0, end = 0;      ///< the argument has words[begin] to words[end - 1]; letters may share a word
 };
 
 /// A function that returns the option with a name such as "--memory" or "-S", or null.
 using FindRow = std::function<const OptionRow*(std::string_view name)>;
 
-/// Divides `words`, which do not include the name of the program. An option takes the next word as its value if it
-/// needs a value and has none in its own word. A key typed as +F.C -F.C becomes an option -k (see IsObsolescent).
+/// Divides `words`, which do not include the name of the program. If an option needs a value and its own word has none,
+/// the next word is the value. A key typed as +F.C -F.C becomes an option -k (see IsObsolescent).
 std::vector<Argument> ReadCommandLine(std::span<const std::string> words, const FindRow& find = FindOption);
 
 /// Returns the words of a command line without the name of the program.
 std::vector<std::string> WordsOf(int argc, const char* const* argv);
 
-/// Returns true if `key`, a value of -k, was typed as +F.C -F.C. Such a value is a NUL byte and the typed text.
+/// Returns true if `key`, a value of -k, was typed as +F.C -F.C. Such a value is a NUL byte followed by the typed text.
 bool IsObsolescent(const std::string& key);
 /// Returns a value of -k as it was typed, escaped for a message.
 std::string KeyText(const std::string& key);

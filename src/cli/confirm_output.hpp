@@ -7,8 +7,8 @@
 
 namespace gpusort {
 
-/// Asks a person if necessary, and returns if the job may write its output. Call this before any work. Throws
-/// Error(kUsage) if the output must not be written, and Error(kCancelled) if a signal ends the question.
+/// Asks a person if necessary. Throws Error(kUsage) if the job must not write its output, and Error(kCancelled) if a
+/// signal ends the question. Call this before any work.
 void ConfirmOutput(const JobSpec& spec, const CancelFlag& cancel);
 
 }  // namespace gpusort

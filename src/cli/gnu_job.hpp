@@ -12,7 +12,7 @@ namespace gpusort {
 inline constexpr char kStandardInput[] = "/proc/self/fd/0";
 
 /// Sorts, merges or checks, and returns the exit code. `locale_set` is true if setlocale accepted the environment's
-/// locale, and `ignore_sigpipe` if the caller ignores SIGPIPE. Throws Error with messages in the words of GNU sort.
+/// locale. `ignore_sigpipe` is true if the caller ignores SIGPIPE. Throws Error with messages in the words of GNU sort.
 int RunGnuJob(GnuOptions typed, bool locale_set, bool ignore_sigpipe);
 
 /// Writes "sort: " and the message to standard error.

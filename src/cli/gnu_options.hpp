@@ -29,13 +29,13 @@ class GnuUsageError : public Error {
 struct GnuOptions {
   enum class Action { kSort, kMerge, kHelp, kVersion };
   Action action = Action::kSort;
-  char check = 0;  ///< 'c' or 'C': the letter of the given option; 0: neither was given
+  char check = 0;  ///< 'c' or 'C', the letter of the option; 0: neither option is given
   std::vector<std::string> inputs;
   std::string files0_from;  ///< the file that contains the names of the inputs; empty: not given
   std::optional<std::string> output;
 
   std::vector<KeyDef> keys;  ///< the keys as typed, before they inherit `ordering`
-  KeyOptions ordering;       ///< the ordering letters that are no part of a key
+  KeyOptions ordering;       ///< the ordering letters that do not belong to a key
   int separator = -1;
   bool stable = false;
   bool unique = false;
@@ -56,7 +56,7 @@ GnuOptions ParseGnuOptions(int argc, char** argv);
 std::string GnuHelpText();
 std::string GnuVersionText();
 
-/// Returns true if the environment variable _POSIX2_VERSION allows +F as a key. `has_end` says whether -F follows.
+/// Returns true if the environment variable _POSIX2_VERSION allows +F as a key. `has_end` is true if -F follows.
 bool TakesObsolescentKey(bool has_end);
 
 }  // namespace gpusort

@@ -23,7 +23,7 @@ std::size_t AddOrderingLetters(std::string_view text, KeyEnd end, KeyOptions& op
 KeyDef ParseKeyDef(const std::string& text);
 
 /// Parses `start`, which is "+F[.C][OPTS]", and `end`, which is "-F[.C][OPTS]" if it has a value. Returns std::nullopt
-/// if `start` is not a key: the words are then names of files. The caller must know that such keys are allowed.
+/// if `start` is not a key: the words are then names of files. Call this only if such keys are allowed.
 std::optional<KeyDef> ParseObsolescentKey(const std::string& start, const std::optional<std::string>& end);
 
 /// Returns `keys` with their effective options: keys without options get `global`. If there are no keys, `global`

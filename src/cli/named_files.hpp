@@ -12,7 +12,8 @@ namespace gpusort {
 void RequireInput(const std::string& input);
 
 /// Reads the names of the inputs (--files0-from) and the salt of random keys (--random-source) into `spec`. Call this
-/// once, before `spec` is used. Throws Error(kUsage) if a file cannot be read or is too short, and Error(kCancelled).
+/// once, before `spec` is used. Throws Error(kUsage) if a file is unreadable or too short. Also throws
+/// Error(kCancelled).
 void ReadNamedFiles(JobSpec& spec, const CancelFlag& cancel);
 
 }  // namespace gpusort

@@ -14,7 +14,7 @@ inline constexpr const char* kTypeHelp =
     "give --type (i8 i16 i32 i64 u8 u16 u32 u64 f32 f64) or --record-size N; the extensions .bin (i32) and .i8 to "
     ".f64 name a type by themselves";
 
-/// Throws Error(kUsage) if the extension only resembles a codec's, such as .GZ or .tgz, and advises to give `option`.
+/// Throws Error(kUsage) if the extension resembles one of a codec, such as .GZ or .tgz. The message advises `option`.
 void RefuseCodecInDoubt(const std::string& path, const std::string& option);
 
 /// A type of numbers, and the extension of a file name that means this type.
@@ -29,11 +29,11 @@ NamedType TypeOfInputs(const Source& source);
 /// Throws Error(kUsage) if the extension of an input is a type in upper case, such as .I32.
 void RefuseTypeInDoubt(const std::string& input, const Source& source);
 
-/// Returns the format with columns that the extensions of all inputs mean. Returns null if there is no such format.
+/// Returns the format that the extensions of all inputs mean, if this format has columns. Otherwise returns null.
 const FormatRow* TableOfInputs(const Source& source);
-/// Throws Error(kUsage) if the extensions of the inputs mean different formats, one of which has columns.
+/// Throws Error(kUsage) if the extensions of the inputs mean different formats, and at least one format has columns.
 void RefuseMixedFormats(const Source& source);
-/// Makes `row`, with the defaults of that format, the format of the inputs.
+/// Sets the format of the inputs to `row`, with the defaults of this format.
 void SetTable(const FormatRow& row, Source& source);
 
 }  // namespace gpusort

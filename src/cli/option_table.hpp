@@ -36,10 +36,10 @@ struct OptionRow {
   char letter = 0;            ///< the short name; 0: the option has only a long name
   const char* argument = "";  ///< the name of the value in help texts; empty: the option is a flag
   unsigned marks = 0;         ///< bits of OptionMark
-  /// Stores the option's value, which is not empty. The value of a flag is "", or the word after its "=". Throws
-  /// Error(kUsage) with a message that does not name the option.
+  /// Stores the value of the option. The value of a flag is the word after its "=", or "". Other values are not empty.
+  /// Throws Error(kUsage) with a message that does not name the option.
   void (*set)(Typed& typed, const std::string& value) = nullptr;
-  unsigned takes = 0;        ///< the FormatOption that a format with columns must have; 0: all formats allow the option
+  unsigned takes = 0;        ///< a format with columns allows the option if it has this FormatOption; 0: all formats do
   const char* same_as = "";  ///< another option with the same meaning; only one may be given, unless both have kRepeats
   const char* words = "";    ///< the values, or the words that may follow "=" of a flag, with blanks between them
   const char* help = "";     ///< the text for --help=all and the manual page

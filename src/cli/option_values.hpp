@@ -23,7 +23,7 @@ namespace gpusort {
 /// Returns the text in quotes, escaped for a message.
 std::string InQuotes(std::string_view text);
 
-/// Returns the result of `parse`. Adds `option` and a colon to the beginning of the message of an Error.
+/// Returns parse(). If parse() throws an Error, inserts `option` and a colon before the message.
 template <typename Parse>
 auto Named(const std::string& option, Parse parse) {
   try {
@@ -53,7 +53,7 @@ std::uint64_t ParseCount(std::string_view text, std::uint64_t least, std::uint64
 unsigned ParseFanIn(std::string_view text);
 /// Parses a size in bytes above 0. Refuses a percentage.
 std::uint64_t ParseBytes(std::string_view text);
-/// Parses a size above 0 or a percentage. A number without a unit counts `bare_unit` bytes.
+/// Parses a size above 0 or a percentage. `bare_unit` is the unit, in bytes, of a number without a unit.
 Size ParseMemory(std::string_view text, std::uint64_t bare_unit);
 /// Parses one character, or the text \0, which means a NUL byte.
 unsigned char ParseSeparator(const std::string& text);
@@ -64,15 +64,15 @@ std::optional<Codec> ParseCodec(const std::string& text);
 /// Parses "auto", "cpu", "gpu" or a list of GPUs such as "gpu:0,2", and sets the device and the GPUs in `limits`.
 void ParseDevice(const std::string& text, Limits& limits);
 
-/// Parses bytesN, or i8 i16 i32 i64 u8 u16 u32 u64 f32 f64, followed by "", le or be. Sets no offset and no direction.
+/// Parses bytesN, or i8 i16 i32 i64 u8 u16 u32 u64 f32 f64 with le, be or no suffix. Sets no offset and no direction.
 KeyField ParseType(std::string_view text);
 
 /// Parses OFFSET:TYPE, OFFSET:TYPE:asc or OFFSET:TYPE:desc. TYPE is a text for ParseType.
 KeyField ParseKey(std::string_view text);
 
-/// Returns the text for ParseType that means `field`. Ignores the offset and the direction.
+/// Returns the text that ParseType converts to `field`. Ignores the offset and the direction.
 std::string FormatType(const KeyField& field);
-/// Returns the text for ParseKey that means `field`.
+/// Returns the text that ParseKey converts to `field`.
 std::string FormatKey(const KeyField& field);
 
 }  // namespace gpusort

@@ -12,12 +12,12 @@
 namespace gpusort {
 
 /// Parses `words`, a command line without the name of the program. Throws Error(kUsage) with one line that names the
-/// option and the value. If the action is kHelp, kVersion or kCompletion, sets and checks nothing else. If the format
-/// or a key is refused, first calls `look` with each input, which may throw a better error about the input itself.
+/// option and the value. If the action is kHelp, kVersion or kCompletion, sets and checks nothing else. Before refusing
+/// a format or a key, calls `look` with each input: `look` may throw a better error about the input itself.
 JobSpec ParseOptions(std::span<const std::string> words,
                      const std::function<void(const std::string&)>& look = nullptr);
 
-/// Returns words with all options of a command line that may change the bytes of the output. Throws Error(kUsage).
+/// Returns the options that may change the bytes of the output, each as a word "--NAME=VALUE". Throws Error(kUsage).
 std::vector<std::string> DecidingOptions(std::span<const std::string> words);
 
 /// Returns the message for a command line that names no output although standard output is a terminal.

@@ -43,8 +43,8 @@ extern const ProcessDialect kJobDialect;
 
 /// Parses the command line of a job into process.spec, and calls ReadNamedFiles. Throws Error(kUsage).
 void ParseJob(Process& process, std::span<const std::string> words);
-/// Begins the job of process.spec: opens the log and logs the first event, which names `program`. After this call, a
-/// driver that hangs ends the process with exit code 7. Throws Error(kUsage) if a report or the log cannot be written.
+/// Begins the job of process.spec: opens the log and logs the first event, which names `program`. After this call, the
+/// process ends with exit code 7 if a driver hangs. Throws Error(kUsage) if a report or the log cannot be written.
 void BeginJob(Process& process, const std::string& program);
 /// Ends a job that succeeded: writes its reports and logs the last event. `result` has no value if nothing was sorted.
 void EndJob(Process& process, const std::optional<SortResult>& result);

@@ -1,5 +1,5 @@
 // Chooses the format and the order of the records from options that depend on each other, and from the inputs' names.
-// Functions that take a Typed complete its member `spec`, and throw Error(kUsage) if options contradict each other.
+// The functions with a parameter `typed` fill in typed.spec, and throw Error(kUsage) if options contradict each other.
 #pragma once
 
 #include <string>
@@ -11,7 +11,7 @@ namespace gpusort {
 /// Sets the format, the layout and the keys of the records. Start here.
 void ResolveRecords(Typed& typed);
 
-/// Returns the format that options, keys or names of inputs imply, in this order. Sets Source::lines_because.
+/// Returns the format by the options, else by the keys, else by the names of inputs. Sets Source::lines_because.
 Format ResolveFormat(Typed& typed);
 /// Each of these functions sets the layout and the keys of the records of one format.
 void ResolveLines(Typed& typed);

@@ -26,8 +26,8 @@ struct Completions {
 /// words also have an effect on the candidates.
 using Completer = std::function<Completions(const std::vector<std::string>& words, std::size_t current)>;
 
-/// Completes a line of bash, whose parts to the left and right of the cursor are `before` and `behind`. Returns quoted
-/// candidates for the part of the word after its last byte of `breaks` (COMP_WORDBREAKS), because readline replaces it.
+/// Completes a line of bash with the cursor between `before` and `behind`. Each candidate is quoted, and contains only
+/// the part of the word that readline replaces: the part after the last byte of `breaks` (COMP_WORDBREAKS).
 Completions CompleteBash(const Completer& complete, std::string_view before, std::string_view behind,
                          std::string_view breaks);
 

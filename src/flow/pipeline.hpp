@@ -378,7 +378,7 @@ class BlockPool {
   std::function<void()> on_return_;
 };
 
-/// Threads of a Pipeline that start short tasks (reads, writes, checksums) in the order of Submit.
+/// Threads of a Pipeline that run short tasks (reads, writes, checksums). Tasks start in the order of Submit calls.
 class WorkerPool {
   struct Group {
     std::mutex mutex;

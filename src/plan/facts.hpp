@@ -38,7 +38,7 @@ struct Asked {
 enum class KeysWhen {
   kNever,
   kInSmallJobs,  ///< keys only save time, so they are made if the input and the keys fit into memory
-  kUnlessTight,  ///< keys are made unless there is very little memory: lines are then compared without keys
+  kUnlessTight,  ///< keys are made unless memory is very small; without keys, lines are compared directly
   kAlways,
 };
 
@@ -68,7 +68,7 @@ struct InputFacts {
   friend bool operator==(const InputFacts&, const InputFacts&) = default;
 };
 
-/// Facts about runs in the spill that an earlier attempt or an earlier process of this job has written.
+/// Facts about runs in the spill that were written by an earlier attempt of this process or by an earlier process.
 struct EarlierFacts {
   bool spilled = false;           ///< runs of an earlier attempt may be in the spill
   bool compressed = false;        ///< the blocks of an earlier process may be compressed
@@ -92,12 +92,12 @@ struct MachineFacts {
   friend bool operator==(const MachineFacts&, const MachineFacts&) = default;
 };
 
-/// The memory that stages need for the sizes in a plan.
+/// The memory that a lane, a run and a block need.
 struct StageCosts {
-  /// The device memory of a lane for each size of its slots that LaneSlots() returns. Empty until a GPU is open.
+  /// The device memory of a lane, for each slot size that LaneSlots() returns. Empty until a GPU is open.
   std::map<std::uint64_t, std::uint64_t> gpu_lanes;
-  std::uint64_t run_index = 0;    ///< bytes of host memory that describe a run during the merge
-  std::uint64_t block_index = 0;  ///< bytes of host memory that describe a block of a run
+  std::uint64_t run_index = 0;    ///< bytes of host memory for the description of a run during the merge
+  std::uint64_t block_index = 0;  ///< bytes of host memory for the description of a block of a run
 
   /// Returns the device memory of a lane with slots of `slot_bytes` bytes. If gpu_lanes lacks this size, returns the
   /// memory for the next larger size, or `slot_bytes` if there is no larger size.

@@ -28,7 +28,7 @@ struct TooLittleGpuMemory : Error {
   explicit TooLittleGpuMemory(const std::string& why) : Error(ErrorCode::kOutOfMemory, why) {}
 };
 
-/// Returns the slot sizes that MakePlan may choose for a GPU. Set facts.costs.gpu_lanes for them before MakePlan.
+/// Returns the slot sizes that MakePlan may choose for a GPU. Before MakePlan, set facts.costs.gpu_lanes for each size.
 std::vector<std::uint64_t> LaneSlots(const PlanFacts& facts, const MemoryShares& shares, const Ring& ring);
 
 /// Makes the plan. `ring` is a result of MakeRing, perhaps for another backend. Throws Error(kUsage) if the memory is

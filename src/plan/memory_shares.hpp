@@ -24,7 +24,7 @@ struct KeyShape {
   /// Returns the memory of the whole stage, if a line with its keys is at most four times as long as the line.
   std::uint64_t bytes() const { return pool_bytes() + 2 * threads * 4 * piece_bytes; }
 };
-/// Chooses the sizes of the stage that makes keys, which then takes about an eighth of `memory` bytes.
+/// Chooses sizes with which the stage that makes keys takes about an eighth of `memory` bytes.
 KeyShape MakeKeyShape(std::uint64_t memory, unsigned threads, bool gpu);
 
 struct MemoryShares {

@@ -16,17 +16,17 @@ std::uint32_t Levels(std::uint64_t runs, std::uint64_t fan_in);
 struct MergeGroup {
   std::size_t first = 0, count = 0;
 };
-/// NextMerge takes this size for a run in memory. Such a run does not count for the fan-in, and is not merged early.
+/// Marks a run in memory in the list `run_bytes`. Such a run does not count for the fan-in, and is not merged early.
 inline constexpr std::uint64_t kResident = ~std::uint64_t{0};
-/// Returns the next of the merges that reduce the number of runs to `fan_in`, or std::nullopt if there are few enough
-/// runs. `run_bytes` has the sizes of the runs in input order. The merge is the cheapest merge, and reads no more runs
-/// than necessary. Throws Error(kOutOfMemory) if runs in memory leave no neighbours to merge.
+/// Returns the next merge to do, or std::nullopt if there are at most `fan_in` runs. `run_bytes` has the sizes of the
+/// runs in input order. Chooses the cheapest of the merges that read no more runs than necessary. Throws
+/// Error(kOutOfMemory) if runs in memory leave no neighbours to merge.
 std::optional<MergeGroup> NextMerge(const std::vector<std::uint64_t>& run_bytes, std::uint64_t fan_in);
 
-/// The effort of all merges that a list of runs needs.
+/// The cost of all merges that a list of runs needs.
 struct MergeOutlook {
   std::uint32_t levels = 1;
-  std::uint64_t bytes = 0;      ///< number of bytes that all levels before the last level write
+  std::uint64_t bytes = 0;      ///< number of bytes that are written by all merges before the last merge
   std::uint64_t temp_peak = 0;  ///< maximum temp space at any time
 };
 /// Simulates all merges, or estimates the result if there are too many. `temp_bytes` is the temp space of each run, and

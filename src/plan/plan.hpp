@@ -6,7 +6,7 @@
 
 namespace gpusort {
 
-/// The size of the longest line that any plan accepts. Offsets in a batch have 32 bits, and other lines need room, too.
+/// The size of the longest line that any plan accepts: 4 GiB, because offsets in a batch have 32 bits, less 64 MiB.
 inline constexpr std::uint64_t kMostLine = (std::uint64_t{1} << 32) - (std::uint64_t{1} << 26);
 
 /// The ring of buffers between threads that read and lanes that sort. Reading starts before the backend is open.
@@ -55,7 +55,7 @@ struct Plan {
   std::uint64_t merge_blocks = 0;                   ///< number of buffers for reading blocks ahead
   bool direct_temp = false, direct_output = false;  ///< writes bypass the page cache
   std::uint64_t temp_bytes = 0;                     ///< maximum temp space; 0 if unknown or not needed
-  std::uint64_t level_bytes = 0;  ///< number of bytes that all merge levels before the last level write
+  std::uint64_t level_bytes = 0;  ///< number of bytes that are written by all merges before the last merge
   std::uint64_t index_bytes = 0;  ///< memory of the index of runs and blocks
 
   /// Returns the fan-in of a merge with lines longer than a block, whose read-ahead buffers need `buffer_bytes` each.

@@ -50,18 +50,18 @@ struct Source {
   std::vector<std::string> inputs;  ///< at least one name; "-" means standard input and occurs at most once
   bool implied = false;             ///< the user named no input, so that `inputs` is standard input
   std::string names_file;           ///< the file of --files0-from, which contains the names of the inputs; may be empty
-  std::vector<ByteRange> ranges;    ///< the records of each input that are sorted; empty: all records of all inputs
+  std::vector<ByteRange> ranges;    ///< the part of each input that is sorted; empty: all inputs are sorted completely
   std::optional<Codec> codec;       ///< the codec of all inputs; no value: the extension of each name decides
-  std::uint64_t max_expanded = std::numeric_limits<std::uint64_t>::max();  ///< bytes that one input may expand to
+  std::uint64_t max_expanded = std::numeric_limits<std::uint64_t>::max();  ///< maximum size of an input after expansion
 
   Format format = Format::kBinary;
   bool format_assumed = false;        ///< no option names the format
   bool format_guessed = false;        ///< lines were chosen before the name of any input was known
   bool force_format = false;          ///< inputs that seem to have another format are not refused
   std::string type_note;              ///< the record type and how it was decided: "i32 (from the extension .bin)"
-  std::string lines_because;          ///< the option or key that implies lines; empty: --format or names imply lines
-  std::string column_form;            ///< keys that sort the inputs by columns instead of lines, for a warning
-  std::optional<TableOptions> table;  ///< set for Format::kTable only; `Order::layout` is then the layout of lines
+  std::string lines_because;          ///< the option or key that implies lines; may be empty
+  std::string column_form;            ///< the keys, rewritten as keys of columns, for a warning
+  std::optional<TableOptions> table;  ///< set only for Format::kTable, where `Order::layout` is the layout of lines
   std::uint64_t header = 0;           ///< number of lines at the top of every input that are not sorted
   std::uint64_t max_record = 0;       ///< size of the longest line that is accepted; 0: the planner decides
 };
@@ -82,7 +82,7 @@ struct Target {
   bool verify = false;  ///< the output is read back before it gets its name
 };
 
-/// The order of the records, and the records that the output keeps.
+/// The order of the records, and which records the output keeps.
 struct Order {
   RecordLayout layout;                       ///< the fields and their directions; --reverse is already applied
   std::shared_ptr<const LineOrdered> lines;  ///< owns the order of lines to which `layout` points
@@ -97,19 +97,19 @@ struct Order {
   std::vector<KeyDef> keys;  ///< the keys of lines as typed, for the warnings of `debug`
   KeyOptions ordering;       ///< the ordering letters of the command line, for the warnings of `debug`
   bool stable = false;       ///< -s was given; for the warnings of `debug`
-  bool reverse = false;      ///< -r was given; `layout` contains the effect
+  bool reverse = false;      ///< -r was given; `layout` is reversed already
 };
 
 /// Memory, temp space, threads and devices.
 struct Limits {
   std::optional<Size> memory;
   std::optional<Size> gpu_memory;
-  std::vector<std::string> temp_dirs;  ///< folders for temporary files; empty: chosen when the job opens
+  std::vector<std::string> temp_dirs;  ///< folders for temporary files; empty: chosen when the job starts
   std::optional<Codec> temp_codec;     ///< the codec of spilled blocks; no value: chosen during the first writes
-  std::string temp_program;            ///< the program that compresses spilled blocks instead of a codec; may be empty
+  std::string temp_program;            ///< the program that compresses spilled blocks; empty: `temp_codec` decides
   unsigned threads = 0;                ///< 0: one thread for each core
   DeviceChoice device = DeviceChoice::kAuto;
-  std::vector<int> gpus{};               ///< CUDA ordinals; empty: all visible GPUs, or with kAuto as many as save time
+  std::vector<int> gpus{};               ///< CUDA ordinals; empty: all visible GPUs (with kAuto: one for a small input)
   std::chrono::seconds gpu_timeout{60};  ///< a GPU that makes no progress for this long counts as lost
   std::uint64_t batch_bytes = 0;         ///< size of a batch; 0: the planner decides
   std::uint64_t block_bytes = 0;         ///< size of a spilled block; 0: the planner decides
@@ -137,10 +137,10 @@ struct Reports {
 
 /// Behaviour in which the program names `gpusort` and `sort` differ.
 struct Dialect {
-  bool strict = true;           ///< inputs that change while they are read and unusable temp folders are errors
+  bool strict = true;           ///< unusable temp folders, and inputs that change while they are read, are errors
   bool grows = false;           ///< a line that is longer than planned takes more memory instead of being an error
   bool ignore_sigpipe = false;  ///< compression programs must ignore SIGPIPE, as the caller of this process does
-  std::function<void(const std::string&)> say;  ///< reports that a program cannot be run; empty: logs a warning
+  std::function<void(const std::string&)> say;  ///< called if a program cannot be run; empty: a warning is logged
 };
 
 struct JobSpec {

@@ -25,7 +25,8 @@ struct KeyOptions {
 
   /// Returns true if no letter is set. A key without letters inherits the letters of the command line.
   bool none() const { return *this == KeyOptions{}; }
-  /// Returns the letters in the order of GNU sort's messages: b if either end of the key has b, and no i if d is set.
+  /// Returns the letters in the order of GNU sort's messages, with b if either end of the key has b. Omits i if d is
+  /// set.
   std::string letters() const;
 
   friend bool operator==(const KeyOptions&, const KeyOptions&) = default;

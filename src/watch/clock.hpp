@@ -50,8 +50,8 @@ struct PhaseTimes {
 };
 
 /// Returns the name of the resource that was busiest between two moments of a phase. Returns "" if no resource was busy
-/// for half of the time. For Resource::kCompute, returns "cores", "bus" or "GPU" by the times of the devices. `gpus` is
-/// the number of GPUs; 0 means that the CPU computes.
+/// for half of the time. Resource::kCompute becomes "cores", or with GPUs "bus" or "GPU" if the devices were busy with
+/// transfers or kernels. `gpus` is 0 if the CPU computes.
 std::string BusiestResource(const PhaseTimes& before, const PhaseTimes& now, unsigned gpus);
 
 /// Measures the phases of a job. Thread-safe. Call Enter and Leave for blocks of records and not for single records,
@@ -66,7 +66,7 @@ class StageClock {
   StageClock& operator=(const StageClock&) = delete;
   ~StageClock();
 
-  /// From now on, logs an event at the begin and at the end of each phase if the log has the JSON format.
+  /// From now on, logs an event at the start and at the end of each phase if the log has the JSON format.
   void LogPhases();
   /// Adds phases and uses of resources to `trace` as slices. Call this before other threads use the clock.
   void TraceInto(Trace* trace) { trace_ = trace; }
@@ -76,7 +76,7 @@ class StageClock {
 
   /// Begins a use of `resource` by the calling thread.
   void Enter(Resource resource);
-  /// Ends the use, and counts `bytes` for the resource in the current phase.
+  /// Ends the use that Enter began. Adds `bytes` to the bytes of the resource in the current phase.
   void Leave(Resource resource, std::uint64_t bytes);
   /// Adds the times of a device to the current phase.
   void Add(const DeviceTimes& times);
@@ -98,7 +98,7 @@ class StageClock {
   mutable std::mutex mutex_;
   bool logs_ = false;
   std::vector<PhaseTimes> ended_;
-  PhaseTimes phase_;  // the current phase; its busy times do not include uses that continue
+  PhaseTimes phase_;  // the current phase; its busy times do not include uses that have not ended
   Nanoseconds begun_;
   PerResource<Use> uses_{};
 };
@@ -118,7 +118,7 @@ class Busy {
     if (clock_.trace() != nullptr) AddSlice();
   }
 
-  /// Sets the bytes of this use, if their number was not known at the beginning.
+  /// Sets the number of bytes of this use, if it was not known at the beginning.
   void set_bytes(std::uint64_t bytes) { bytes_ = bytes; }
   /// Adds times that a GPU spent on this use.
   void Add(const DeviceTimes& times) {

@@ -33,7 +33,7 @@ class JobRecord {
   void End(const JobEnding& ending);
 
  private:
-  /// Jobs that take less time have no summary, unless progress is always shown.
+  /// Jobs that take less time than this have no summary, unless progress is always shown.
   static constexpr double kLongJobSeconds = 3;
 
   void EndTrace(const JobEnding& ending);

@@ -1,7 +1,7 @@
 // Estimates which part of a whole job is done, and how long the rest will take. Start at JobOutlook.
 // A job is a sequence of parts. The current part is expected to continue at its mean rate so far, because the rate of a
-// few seconds jumps with every batch. A later part is expected to take as long as its slowest resource needs, at the
-// seconds per byte that earlier parts took. This code reads no clock: callers pass the time, so that tests can set it.
+// few seconds jumps with every batch. The estimate for a later part is the time that its slowest resource needs, if
+// each byte costs as much as in earlier parts. This code reads no clock: tests can pass any time.
 #pragma once
 
 #include <chrono>
@@ -17,10 +17,10 @@ namespace gpusort {
 struct JobPart {
   std::string name;
   std::uint64_t bytes = 0;     ///< number of bytes that the part will process; 0 if unknown
-  double work = 0;             ///< work of the cores or the GPU: the number of bytes that are sorted in the same time
+  double work = 0;             ///< work of the cores or the GPU: sorting this number of bytes takes the same time
   double read = 0, write = 0;  ///< bytes read from and written to disks
   bool expands = false;        ///< this part expands its input, and the numbers above count compressed bytes
-  bool to_disk = false;        ///< writes go to a disk, while earlier parts wrote to the page cache
+  bool to_disk = false;        ///< this part writes to a disk; the parts before this part wrote only to the page cache
 };
 
 /// How much the current part has used each resource so far. Threads that use a resource at the same time count once.
@@ -54,7 +54,7 @@ class JobOutlook {
 
   std::vector<JobPart> coming_;
   JobPart part_;
-  double expected_ = 0;  ///< estimated seconds of the current part, from before the part began; 0 if unknown
+  double expected_ = 0;  ///< seconds of the current part, as estimated before the part began; 0 if unknown
   bool begun_ = false;
   Nanoseconds first_{0}, begin_{0}, step_{0};  ///< the times when the job began, the part began, and `done_` last grew
   std::uint64_t done_ = 0, longest_step_ = 0;

@@ -1,6 +1,6 @@
 // Shows the progress of a job, and the resource that limits its rate. Start at Progress.
-// A thread writes the line of progress to standard error. If no person can see the line and no signal can ask for it,
-// there is no thread, and counting bytes costs one atomic addition.
+// A thread writes the line of progress to standard error. There is no thread if no person can see the line and no
+// signal can ask for the line. Counting bytes then costs one atomic addition.
 #pragma once
 
 #include <atomic>
@@ -20,10 +20,10 @@
 
 namespace gpusort {
 
-/// Computes bytes per second over the last five seconds, or since the first sample if it is less than five seconds old.
+/// Computes bytes per second over the last five seconds, or in the first five seconds since the first sample.
 class RateMeter {
  public:
-  /// Adds a sample: `done` bytes are done at time `now`. Neither value may fall. Returns the rate, at first 0.
+  /// Adds a sample: `done` bytes are done at time `now`. Neither value may fall. Returns the rate, or 0 at first.
   double Update(Nanoseconds now, std::uint64_t done);
   void Reset() { samples_.clear(); }
 
@@ -64,13 +64,13 @@ class Progress {
   Progress& operator=(const Progress&) = delete;
   ~Progress();
 
-  /// Sets the parts of the job that follow. Their names are the names of phases.
+  /// Sets the coming parts of the job. The name of each part is the name of its phase.
   void Expect(std::vector<JobPart> parts);
   /// Sets the number of GPUs that compute; 0 means that the CPU computes.
   void SetGpus(unsigned gpus) { gpus_ = gpus; }
   /// Begins a phase. `total_bytes` is the number of bytes that the phase will count, or 0 if unknown.
   void SetPhase(const std::string& name, std::uint64_t total_bytes);
-  /// Calls `count` to get the bytes done, instead of Advance, until the phase ends. Any thread may call `count`.
+  /// Until the phase ends, `count` returns the number of bytes done, and Advance is not used. Any thread calls `count`.
   void CountBy(std::function<std::uint64_t()> count);
   void Advance(std::uint64_t bytes) noexcept { done_.fetch_add(bytes, std::memory_order_relaxed); }
   /// Counts bytes that an earlier process of the job has done.
@@ -91,7 +91,7 @@ class Progress {
   std::atomic<std::uint64_t> done_{0}, skipped_{0};
   std::atomic<unsigned> gpus_{0};
   bool shown_ = false, terminal_ = false;
-  unsigned answered_ = 0;  // the number of SIGUSR1 that got their line of progress
+  unsigned answered_ = 0;  // the number of SIGUSR1 signals that were answered by a line of progress
   std::mutex mutex_;
   std::condition_variable changed_;
   bool stop_ = false, finished_ = false;

@@ -8,9 +8,9 @@
 
 namespace gpusort {
 
-/// Throws Error(kUsage) if a report cannot be written, or if a file would be overwritten although the job needs it for
-/// something else. Compares the files of the reports and the output with each other and with the inputs, --files0-from
-/// and --random-source. The output may be an input. `parts` are the names of the parts of --split. Changes no file.
+/// Throws Error(kUsage) if a report cannot be written, or if a report or the output would overwrite another file of the
+/// job: a report, the output, an input, or the file of --files0-from or --random-source. Only the output may be an
+/// input. `parts` are the names of the parts of --split. Changes no file.
 void CheckReportFiles(const JobSpec& spec, const std::vector<std::string>& parts);
 
 }  // namespace gpusort

@@ -44,7 +44,7 @@ struct SortStats {
 
 /// Returns the JSON of --stats. The job may have ended early.
 std::string StatsText(const SortStats& stats);
-/// Writes the JSON of --stats to a file. Throws Error(kIo) or Error(kNoSpace) that says that the output is complete.
+/// Writes the JSON of --stats to a file. Throws Error(kIo) or Error(kNoSpace), which says that the output is complete.
 void WriteStatsFile(const std::string& path, const SortStats& stats);
 
 }  // namespace gpusort

@@ -89,7 +89,7 @@ class Trace {
   Buffer* Attach() noexcept;
   void Put(const Buffer& buffer, const TraceSlice& slice);
   void PutSlice(unsigned process, unsigned row, const TraceSlice& slice);
-  /// Names a row of the viewer. `what` is "process" or "thread".
+  /// Writes an event that gives a row of the viewer its name. `what` is "process" or "thread".
   void PutName(const char* what, unsigned process, unsigned row, std::string_view name, unsigned place);
   void PutNumber(const char* front, std::uint64_t number);
   void PutTime(const char* front, Nanoseconds time);
