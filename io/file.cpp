@@ -142,16 +142,12 @@ void File::SetMode(unsigned mode) {
 }
 
 void File::Sync() {
-  while (calls_.Sync(fd_.get()) != 0) {
-    if (errno != EINTR) Fail("sync", 0, 0, errno);
-  }
+  if (Uninterrupted([&] { return calls_.Sync(fd_.get()); }) != 0) Fail("sync", 0, 0, errno);
 }
 
 void File::Truncate(std::uint64_t size) {
   page_bytes_ = std::min<std::uint64_t>(page_bytes_, size);
-  while (calls_.Truncate(fd_.get(), size) != 0) {
-    if (errno != EINTR) Fail("truncate", size, 0, errno);
-  }
+  if (Uninterrupted([&] { return calls_.Truncate(fd_.get(), size); }) != 0) Fail("truncate", size, 0, errno);
 }
 
 /// A file with a name could be cut by another process, and then a copy to its pages would end by SIGBUS.
@@ -164,9 +160,9 @@ void File::Allocate(std::uint64_t size) {
   // The kernel would look at each page that is there already.
   const std::uint64_t begin = page_bytes_;
   if (size <= begin) return;
-  while (calls_.Allocate(fd_.get(), begin, size) != 0) {
+  if (Uninterrupted([&] { return calls_.Allocate(fd_.get(), begin, size); }) != 0) {
     if (errno == EOPNOTSUPP || errno == ENOSYS || errno == EINVAL) return;
-    if (errno != EINTR) Fail("reserve", begin, size - begin, errno);
+    Fail("reserve", begin, size - begin, errno);
   }
   if (OnlyInMemory()) page_bytes_ = size;
 }
@@ -250,8 +246,8 @@ void FileSystem::SyncDirectory(const std::string& directory) {
 
 std::uint64_t FileSystem::FreeSpace(const std::string& directory) {
   std::uint64_t bytes = 0;
-  while (calls_->FreeSpace(directory.c_str(), &bytes) != 0) {
-    if (errno != EINTR) detail::FailOpen("free space of ", directory, errno);
+  if (Uninterrupted([&] { return calls_->FreeSpace(directory.c_str(), &bytes); }) != 0) {
+    detail::FailOpen("free space of ", directory, errno);
   }
   return bytes;
 }
@@ -265,8 +261,8 @@ std::optional<FileFacts> FileSystem::Identify(const std::string& path) {
 
 bool FileSystem::IsTmpfs(const std::string& directory) {
   struct statfs fs;
-  while (::statfs(directory.c_str(), &fs) != 0) {
-    if (errno != EINTR) detail::FailOpen("file system of ", directory, errno);
+  if (Uninterrupted([&] { return ::statfs(directory.c_str(), &fs); }) != 0) {
+    detail::FailOpen("file system of ", directory, errno);
   }
   return fs.f_type == TMPFS_MAGIC || fs.f_type == RAMFS_MAGIC;
 }

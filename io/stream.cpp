@@ -162,8 +162,7 @@ void PipeWriter::Prepare() {
   } else if (S_ISSOCK(st.st_mode)) {
     kind_ = Kind::kSocket;
   } else if (S_ISFIFO(st.st_mode) || S_ISCHR(st.st_mode)) {
-    const std::string self = "/proc/self/fd/" + std::to_string(fd_);
-    owned_ = detail::Fd(detail::OpenPath(self.c_str(), O_WRONLY | O_NONBLOCK | O_CLOEXEC | O_NOCTTY));
+    owned_ = detail::Fd(detail::OpenPath(detail::ProcPath(fd_).c_str(), O_WRONLY | O_NONBLOCK | O_CLOEXEC | O_NOCTTY));
     if (owned_.open()) {
       fd_ = owned_.get();
       kind_ = Kind::kNonBlocking;
@@ -176,8 +175,8 @@ void PipeWriter::Fail(const char* verb, int error) const {
   const std::string message =
       std::string(verb) + " " + path_ + " at " + std::to_string(offset_) + ": " + detail::ErrnoText(error);
   if (error == EPIPE || error == ECONNRESET) throw BrokenPipe(message, path_);
-  const bool full = error == ENOSPC || error == EDQUOT || error == EFBIG;
-  if (!full) throw SystemError(ErrorCode::kIo, message, error, SystemError::Verb::kWrite, path_, offset_);
+  if (!detail::IsNoSpace(error))
+    throw SystemError(ErrorCode::kIo, message, error, SystemError::Verb::kWrite, path_, offset_);
   throw SystemError(ErrorCode::kNoSpace, message + "; " + detail::NoSpaceHint(error), error, SystemError::Verb::kWrite,
                     path_, offset_);
 }

@@ -13,6 +13,8 @@
 #include <cstdio>
 #include <cstring>
 
+#include "kernels/thread.hpp"
+
 namespace gpusort {
 
 int SystemCalls::Open(int directory, const char* path, int flags, unsigned mode) {
@@ -168,26 +170,15 @@ void FailOpen(const std::string& what, const std::string& path, int error, Syste
 }
 
 int OpenPath(const char* path, int flags, unsigned mode) {
-  int fd = -1;
-  do {
-    fd = ::open(path, flags, mode);
-  } while (fd < 0 && errno == EINTR);
-  return fd;
+  return Uninterrupted([&] { return ::open(path, flags, mode); });
 }
 
 int OpenPath(SystemCalls& calls, int directory, const char* path, int flags, unsigned mode) {
-  int fd = -1;
-  do {
-    fd = calls.Open(directory, path, flags, mode);
-  } while (fd < 0 && errno == EINTR);
-  return fd;
+  return Uninterrupted([&] { return calls.Open(directory, path, flags, mode); });
 }
 
 bool SyncDirectory(SystemCalls& calls, int directory) {
-  while (calls.Sync(directory) != 0) {
-    if (errno != EINTR) return false;
-  }
-  return true;
+  return Uninterrupted([&] { return calls.Sync(directory); }) == 0;
 }
 
 std::string ProcPath(int fd) { return "/proc/self/fd/" + std::to_string(fd); }

@@ -14,16 +14,10 @@
 #include <cstring>
 #include <memory>
 
+#include "kernels/thread.hpp"
+
 namespace gpusort {
 namespace {
-
-/// Calls `call` until no signal interrupts it, and returns its result.
-template <typename Call>
-auto Uninterrupted(Call call) {
-  auto result = call();
-  while (result < 0 && errno == EINTR) result = call();
-  return result;
-}
 
 /// Returns "" if dlopen can take the file: a complete module, or a file that is no ELF file, for which dlopen has the
 /// better message. A truncated module would end the process with SIGBUS in dlopen. Returns what is wrong with any other

@@ -6,6 +6,7 @@
 #include <signal.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <functional>
 #include <future>
 #include <new>
@@ -44,6 +45,14 @@ class SignalBlock {
  private:
   sigset_t before_;
 };
+
+/// Calls `call`, a system call, until no signal interrupts it. Returns its result.
+template <typename Call>
+auto Uninterrupted(Call call) {
+  auto result = call();
+  while (result < 0 && errno == EINTR) result = call();
+  return result;
+}
 
 /// Threads. The destructor of the vector joins them.
 using Threads = std::vector<std::jthread>;
